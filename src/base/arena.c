@@ -1,0 +1,107 @@
+/* Arenas: a chain of blocks, each with its memory behind its header. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 16384 };
+
+struct al_arena_block {
+	struct al_arena_block *older;
+	size_t used, size;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+void al_arena_init(struct al_arena *arena)
+{
+	arena->newest = NULL;
+}
+
+void al_arena_finish(struct al_arena *arena)
+{
+	struct al_arena_block *block = arena->newest;
+
+	while (block) {
+		struct al_arena_block *older = block->older;
+		free(block);
+		block = older;
+	}
+	arena->newest = NULL;
+}
+
+static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
+{
+	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	struct al_arena_block *block = calloc(1, sizeof(*block) + size);
+
+	if (!block)
+		abort();
+	block->size = size;
+	block->older = arena->newest;
+	arena->newest = block;
+	return block;
+}
+
+void *al_alloc(struct al_arena *arena, size_t count, size_t size)
+{
+	size_t bytes;
+	const size_t align = alignof(max_align_t);
+
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+		abort();
+	bytes = (bytes + align - 1) / align * align;
+
+	struct al_arena_block *block = arena->newest;
+	if (!block || block->size - block->used < bytes)
+		block = add_block(arena, bytes);
+	void *memory = block->bytes + block->used;
+	block->used += bytes;
+	return memory;
+}
+
+void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return items;
+
+	size_t room = *capacity ? 2 * *capacity : 8;
+	void *grown = al_alloc(arena, room, size);
+	if (count)
+		memcpy(grown, items, count * size);
+	*capacity = room;
+	return grown;
+}
+
+char *al_strndup(struct al_arena *arena, const char *text, size_t length)
+{
+	char *copy = al_alloc(arena, length + 1, 1);
+
+	memcpy(copy, text, length);
+	return copy;
+}
+
+char *al_strdup(struct al_arena *arena, const char *text)
+{
+	return al_strndup(arena, text, strlen(text));
+}
+
+char *al_format(struct al_arena *arena, const char *format, ...)
+{
+	va_list args, again;
+
+	va_start(args, format);
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (length < 0)
+		abort();
+
+	char *text = al_alloc(arena, (size_t)length + 1, 1);
+	vsnprintf(text, (size_t)length + 1, format, again);
+	va_end(again);
+	return text;
+}

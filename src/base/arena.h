@@ -1,0 +1,37 @@
+/* Arenas: memory that dies together.
+ *
+ * A scenario, a ledger, a table own one arena each; what is reached from them dies with them.
+ * Memory is zeroed. A small allocation never fails: like GMP, FLINT and GLib below us, the arena
+ * aborts when the system has no memory left. What is sized by a stranger's file is bounded before
+ * it is asked for. */
+#ifndef ATTNLEDGER_BASE_ARENA_H
+#define ATTNLEDGER_BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct al_arena_block;
+
+struct al_arena {
+	struct al_arena_block *newest;
+};
+
+void al_arena_init(struct al_arena *arena);
+void al_arena_finish(struct al_arena *arena);
+
+/* Zeroed memory for `count` objects of `size` bytes, aligned for any type. */
+void *al_alloc(struct al_arena *arena, size_t count, size_t size);
+
+#define al_new(arena, type) ((type *)al_alloc((arena), 1, sizeof(type)))
+#define al_new_array(arena, type, count) ((type *)al_alloc((arena), (count), sizeof(type)))
+
+/* Room for one more item: returns `items`, or a copy of its `count` items with twice the room.
+ * `*capacity` is kept up to date; start with NULL and 0. */
+void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacity, size_t size);
+
+char *al_strdup(struct al_arena *arena, const char *text);
+char *al_strndup(struct al_arena *arena, const char *text, size_t length);
+char *al_format(struct al_arena *arena, const char *format, ...) AL_PRINTF(2, 3);
+
+#endif

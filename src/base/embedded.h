@@ -1,0 +1,33 @@
+/* Files that the build puts into the binary (tools/embed.c writes the lists). */
+#ifndef ATTNLEDGER_BASE_EMBEDDED_H
+#define ATTNLEDGER_BASE_EMBEDDED_H
+
+#include <stddef.h>
+
+struct al_embedded {
+	const char *name;    /* the file's name without its ending: "mhe-mul" */
+	const char *text;    /* NUL-terminated */
+	size_t length;
+};
+
+struct al_embedded_list {
+	const char *folder;                 /* "variants" */
+	const struct al_embedded *files;    /* sorted by name */
+	size_t n_files;
+};
+
+/* The file of that name, or NULL. */
+static inline const struct al_embedded *al_embedded_find(const struct al_embedded_list *list,
+	const char *name)
+{
+	for (size_t i = 0; i < list->n_files; i++) {
+		const char *a = list->files[i].name, *b = name;
+		while (*a && *a == *b)
+			a++, b++;
+		if (*a == *b)
+			return &list->files[i];
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,211 @@
+/* Exact numbers: rationals in an arena, decimals in and out. */
+#include "base/exact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIGNIFICANT_DIGITS = 15 };
+
+/* A read-only copy of an integer whose limbs live in the arena. */
+static void copy_integer(struct al_arena *arena, mpz_ptr out, mpz_srcptr z)
+{
+	size_t n = mpz_size(z);
+	mp_limb_t *limbs = al_new_array(arena, mp_limb_t, n ? n : 1);
+
+	if (n)
+		memcpy(limbs, mpz_limbs_read(z), n * sizeof(*limbs));
+	mpz_roinit_n(out, limbs, mpz_sgn(z) < 0 ? -(mp_size_t)n : (mp_size_t)n);
+}
+
+mpq_srcptr al_exact_copy(struct al_arena *arena, mpq_srcptr q)
+{
+	mpq_ptr copy = al_new(arena, __mpq_struct);
+
+	copy_integer(arena, mpq_numref(copy), mpq_numref(q));
+	copy_integer(arena, mpq_denref(copy), mpq_denref(q));
+	return copy;
+}
+
+mpq_srcptr al_exact_from_int(struct al_arena *arena, int64_t value)
+{
+	mpq_t q;
+
+	mpq_init(q);
+	mpq_set_si(q, value, 1);
+	mpq_srcptr copy = al_exact_copy(arena, q);
+	mpq_clear(q);
+	return copy;
+}
+
+/* Skips a sign; true where it is a minus. */
+static bool skip_sign(const char **p)
+{
+	if (**p == '+')
+		++*p;
+	else if (**p == '-')
+		return ++*p, true;
+	else if (strncmp(*p, "\u2212", strlen("\u2212")) == 0)
+		return *p += strlen("\u2212"), true;
+	return false;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_thousands_comma(const char *p)
+{
+	return p[0] == ',' && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3]) && !is_digit(p[4]);
+}
+
+bool al_exact_parse(const char *text, mpq_t out, int *digits)
+{
+	enum { MOST_DIGITS = 60 };
+	char plain[MOST_DIGITS + 1];
+	size_t n = 0;
+	int decimals = -1;
+	const char *p = text;
+	bool negative = skip_sign(&p);
+
+	for (; *p; p++) {
+		if (*p == '.' && decimals < 0 && n > 0)
+			decimals = 0;
+		else if (is_digit(*p) && n < MOST_DIGITS) {
+			plain[n++] = *p;
+			decimals += decimals >= 0;
+		} else if (!(decimals < 0 && n > 0 && is_thousands_comma(p)))
+			return false;
+	}
+	if (n == 0 || decimals == 0)
+		return false;
+	plain[n] = '\0';
+	*digits = decimals < 0 ? 0 : decimals;
+
+	mpz_set_str(mpq_numref(out), plain, 10);
+	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)*digits);
+	mpq_canonicalize(out);
+	if (negative)
+		mpq_neg(out, out);
+	return true;
+}
+
+/* |q| * 10^digits to the nearest integer, halves up, with the sign of q. */
+static void scaled_integer(mpz_t out, mpq_srcptr q, int digits)
+{
+	mpz_t numerator, denominator;
+
+	mpz_inits(numerator, denominator, NULL);
+	mpz_ui_pow_ui(numerator, 10, (unsigned long)digits);
+	mpz_mul(numerator, numerator, mpq_numref(q));
+	mpz_abs(numerator, numerator);
+	mpz_mul_2exp(numerator, numerator, 1);
+	mpz_add(numerator, numerator, mpq_denref(q));
+	mpz_mul_2exp(denominator, mpq_denref(q), 1);
+	mpz_fdiv_q(out, numerator, denominator);
+	if (mpq_sgn(q) < 0)
+		mpz_neg(out, out);
+	mpz_clears(numerator, denominator, NULL);
+}
+
+void al_exact_round(mpq_t out, mpq_srcptr q, int digits)
+{
+	mpz_t scaled;
+
+	mpz_init(scaled);
+	scaled_integer(scaled, q, digits);
+	mpz_set(mpq_numref(out), scaled);
+	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)digits);
+	mpq_canonicalize(out);
+	mpz_clear(scaled);
+}
+
+/* "-1234" with 2 digits -> "-12.34". */
+static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
+{
+	size_t room = mpz_sizeinbase(scaled, 10) + 2;
+	char *raw = al_alloc(arena, room, 1);
+	mpz_get_str(raw, 10, scaled);
+
+	const char *sign = raw[0] == '-' ? "-" : "";
+	const char *figures = raw + (raw[0] == '-');
+	int length = (int)strlen(figures);
+	if (digits == 0)
+		return raw;
+	if (length <= digits) {
+		char *padded = al_alloc(arena, (size_t)digits + 4, 1);
+		strcpy(padded, sign);
+		strcat(padded, "0.");
+		memset(padded + strlen(padded), '0', (size_t)(digits - length));
+		return strcat(padded, figures);
+	}
+	return al_format(arena, "%s%.*s.%s", sign, length - digits, figures, figures + length - digits);
+}
+
+char *al_exact_decimal(struct al_arena *arena, mpq_srcptr q, int digits)
+{
+	mpz_t scaled;
+
+	mpz_init(scaled);
+	scaled_integer(scaled, q, digits);
+	char *text = place_point(arena, scaled, digits);
+	mpz_clear(scaled);
+	return text;
+}
+
+bool al_exact_is_integer(mpq_srcptr q)
+{
+	return mpz_cmp_ui(mpq_denref(q), 1) == 0;
+}
+
+static void drop_trailing_zeros(char *decimal)
+{
+	size_t n = strlen(decimal);
+
+	if (!strchr(decimal, '.'))
+		return;
+	while (decimal[n - 1] == '0')
+		n--;
+	if (decimal[n - 1] == '.')
+		n--;
+	decimal[n] = '\0';
+}
+
+/* Decimals that show SIGNIFICANT_DIGITS digits of q. */
+static int decimals_for(mpq_srcptr q)
+{
+	long exponent = (long)mpz_sizeinbase(mpq_numref(q), 10) - (long)mpz_sizeinbase(mpq_denref(q), 10);
+	long decimals = SIGNIFICANT_DIGITS - exponent;
+
+	if (decimals < 0)
+		return 0;
+	return decimals > 300 ? 300 : (int)decimals;
+}
+
+char *al_exact_text(struct al_arena *arena, mpq_srcptr q)
+{
+	if (al_exact_is_integer(q))
+		return al_exact_decimal(arena, q, 0);
+
+	char *text = al_exact_decimal(arena, q, decimals_for(q));
+	drop_trailing_zeros(text);
+	return text;
+}
+
+char *al_exact_grouped(struct al_arena *arena, const char *decimal)
+{
+	const char *figures = decimal + (decimal[0] == '-');
+	size_t whole = strspn(figures, "0123456789");
+	char *grouped = al_alloc(arena, strlen(decimal) + whole / 3 + 1, 1);
+	char *out = grouped;
+
+	if (figures != decimal)
+		*out++ = '-';
+	for (size_t i = 0; i < whole; i++) {
+		if (i > 0 && (whole - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = figures[i];
+	}
+	strcpy(out, figures + whole);
+	return grouped;
+}

@@ -1,0 +1,104 @@
+/* Strict JSON (RFC 8259) over cJSON.
+ *
+ * cJSON accepts leading zeros, raw control characters, invalid UTF-8, duplicate keys and trailing
+ * garbage, and keeps no positions. So the text is scanned strictly first (UTF-8 without a byte-order
+ * mark, depth 64, no NUL in a string, no lone surrogate), then cJSON builds the tree, then duplicate
+ * keys are looked for. The place of an error is found on demand by walking the text beside the tree.
+ *
+ * Nodes are cJSON's own and belong to the document. */
+#ifndef ATTNLEDGER_BASE_JSON_H
+#define ATTNLEDGER_BASE_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct cJSON;
+
+struct al_json {
+	char *name;  /* the file's name, for messages */
+	char *text;
+	size_t length;
+	struct cJSON *root;
+};
+
+enum al_json_kind {
+	AL_JSON_NULL,
+	AL_JSON_BOOLEAN,
+	AL_JSON_NUMBER,
+	AL_JSON_TEXT,
+	AL_JSON_ARRAY,
+	AL_JSON_OBJECT,
+};
+
+enum { AL_JSON_DEPTH = 64, AL_JSON_FILE_LIMIT = 64 << 20 };
+
+/* Parses a copy of the text. On failure nothing is left to finish; the message says
+ * name:line:column. */
+bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Reads and parses a file of at most AL_JSON_FILE_LIMIT bytes. */
+bool al_json_read(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+void al_json_finish(struct al_json *doc);
+
+enum al_json_kind al_json_kind(const struct cJSON *node);
+const char *al_json_key(const struct cJSON *node);        /* of a member; NULL in an array */
+size_t al_json_size(const struct cJSON *node);            /* children of an array or object */
+const struct cJSON *al_json_first(const struct cJSON *node);
+const struct cJSON *al_json_next(const struct cJSON *node);
+const struct cJSON *al_json_at(const struct cJSON *array, size_t index);
+const struct cJSON *al_json_get(const struct cJSON *object, const char *key); /* NULL where absent */
+
+#define al_json_each(child, node) \
+	for (const struct cJSON *child = al_json_first(node); child; child = al_json_next(child))
+
+/* Fails with "name:line:column: message". */
+bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al_error *err,
+	const char *format, ...) AL_PRINTF(4, 5);
+
+/* Puts "name:line:column: " before a message that is already set (a formula's, say). */
+bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_error *err);
+
+/* The value of a node, or an error that says what was found and what was expected. */
+bool al_json_text(const struct al_json *doc, const struct cJSON *node, const char **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_json_boolean(const struct al_json *doc, const struct cJSON *node, bool *out,
+	struct al_error *err) AL_MUST_CHECK;
+/* A whole number within (-2^53, 2^53), where a double is exact. */
+bool al_json_whole(const struct al_json *doc, const struct cJSON *node, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+/* The same, and at least `least`. */
+bool al_json_whole_from(const struct al_json *doc, const struct cJSON *node, int64_t least,
+	int64_t *out, struct al_error *err) AL_MUST_CHECK;
+/* Any finite number. */
+bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al_json_kind kind,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same for a member. Where it is absent: `required` fails and names the key; otherwise `*out` is
+ * left as it is. */
+bool al_json_get_text(const struct al_json *doc, const struct cJSON *object, const char *key,
+	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
+bool al_json_get_boolean(const struct al_json *doc, const struct cJSON *object, const char *key,
+	bool required, bool *out, struct al_error *err) AL_MUST_CHECK;
+bool al_json_get_whole(const struct al_json *doc, const struct cJSON *object, const char *key,
+	bool required, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+/* An array or object member; `*out` is NULL where it is absent and not required. */
+bool al_json_get_node(const struct al_json *doc, const struct cJSON *object, const char *key,
+	enum al_json_kind kind, bool required, const struct cJSON **out, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* Refuses any key that is not among `known`, naming the nearest. "$schema" and "note" are always
+ * allowed at any level of our own formats. */
+bool al_json_only(const struct al_json *doc, const struct cJSON *object, const char *const *known,
+	size_t n_known, struct al_error *err) AL_MUST_CHECK;
+
+/* Adds `text` to `out` as a JSON string with its quotes. */
+struct al_text;
+void al_json_quote(struct al_text *out, const char *text);
+
+#endif

@@ -1,0 +1,109 @@
+/* Tables: typed columns, rows of cells, notes. */
+#include "base/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/exact.h"
+
+void al_table_init(struct al_table *table, const char *id, const char *title)
+{
+	*table = (struct al_table){0};
+	al_arena_init(&table->arena);
+	table->id = al_strdup(&table->arena, id);
+	table->title = al_strdup(&table->arena, title);
+}
+
+void al_table_finish(struct al_table *table)
+{
+	al_arena_finish(&table->arena);
+	*table = (struct al_table){0};
+}
+
+static const char *copy_or_null(struct al_table *table, const char *text)
+{
+	return text ? al_strdup(&table->arena, text) : NULL;
+}
+
+size_t al_table_add_column(struct al_table *table, struct al_column column)
+{
+	column.key = al_strdup(&table->arena, column.key);
+	column.title = al_strdup(&table->arena, column.title ? column.title : column.key);
+	column.unit = al_strdup(&table->arena, column.unit ? column.unit : "");
+	column.group = copy_or_null(table, column.group);
+	column.scale = copy_or_null(table, column.scale);
+	table->columns = al_grow(&table->arena, table->columns, table->n_columns, &table->columns_room,
+		sizeof(*table->columns));
+	table->columns[table->n_columns] = column;
+	return table->n_columns++;
+}
+
+struct al_cell *al_table_add_row(struct al_table *table)
+{
+	struct al_cell *row = al_new_array(&table->arena, struct al_cell, table->n_columns);
+
+	table->rows =
+		al_grow(&table->arena, table->rows, table->n_rows, &table->rows_room, sizeof(*table->rows));
+	table->rows[table->n_rows++] = row;
+	return row;
+}
+
+void al_table_note(struct al_table *table, const char *format, ...)
+{
+	char note[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(note, sizeof(note), format, args);
+	va_end(args);
+	table->notes = al_grow(&table->arena, table->notes, table->n_notes, &table->notes_room,
+		sizeof(*table->notes));
+	table->notes[table->n_notes++] = al_strdup(&table->arena, note);
+}
+
+void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text)
+{
+	*cell = (struct al_cell){.kind = AL_CELL_TEXT, .text = al_strdup(&table->arena, text)};
+}
+
+void al_cell_set_latex(struct al_table *table, struct al_cell *cell, const char *text,
+	const char *latex)
+{
+	al_cell_set_text(table, cell, text);
+	cell->latex = al_strdup(&table->arena, latex);
+}
+
+void al_cell_set_exact(struct al_table *table, struct al_cell *cell, mpq_srcptr value)
+{
+	*cell = (struct al_cell){.kind = AL_CELL_EXACT, .exact = al_exact_copy(&table->arena, value)};
+}
+
+void al_cell_set_int(struct al_table *table, struct al_cell *cell, int64_t value)
+{
+	*cell = (struct al_cell){.kind = AL_CELL_EXACT, .exact = al_exact_from_int(&table->arena, value)};
+}
+
+void al_cell_set_real(struct al_cell *cell, double value)
+{
+	*cell = (struct al_cell){.kind = AL_CELL_REAL, .real = value};
+}
+
+int al_table_find_column(const struct al_table *table, const char *key)
+{
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (strcmp(table->columns[i].key, key) == 0)
+			return (int)i;
+	return -1;
+}
+
+bool al_cell_number(const struct al_cell *cell, double *out)
+{
+	if (cell->kind == AL_CELL_EXACT)
+		*out = mpq_get_d(cell->exact);
+	else if (cell->kind == AL_CELL_REAL)
+		*out = cell->real;
+	else
+		return false;
+	return true;
+}

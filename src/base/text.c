@@ -1,0 +1,186 @@
+/* Text: a string that grows, widths in columns, and the nearest known name. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_COMPARED = 63 };
+
+void al_text_init(struct al_text *text)
+{
+	text->capacity = 256;
+	text->length = 0;
+	text->data = malloc(text->capacity);
+	if (!text->data)
+		abort();
+	text->data[0] = '\0';
+}
+
+void al_text_finish(struct al_text *text)
+{
+	free(text->data);
+	*text = (struct al_text){0};
+}
+
+static void reserve(struct al_text *text, size_t more)
+{
+	size_t needed = text->length + more + 1;
+
+	if (needed <= text->capacity)
+		return;
+	while (text->capacity < needed)
+		text->capacity *= 2;
+	text->data = realloc(text->data, text->capacity);
+	if (!text->data)
+		abort();
+}
+
+void al_text_add_bytes(struct al_text *text, const char *bytes, size_t length)
+{
+	reserve(text, length);
+	memcpy(text->data + text->length, bytes, length);
+	text->length += length;
+	text->data[text->length] = '\0';
+}
+
+void al_text_add(struct al_text *text, const char *piece)
+{
+	al_text_add_bytes(text, piece, strlen(piece));
+}
+
+void al_text_add_repeated(struct al_text *text, char c, size_t times)
+{
+	reserve(text, times);
+	memset(text->data + text->length, c, times);
+	text->length += times;
+	text->data[text->length] = '\0';
+}
+
+void al_text_addf(struct al_text *text, const char *format, ...)
+{
+	va_list args, again;
+
+	va_start(args, format);
+	va_copy(again, args);
+	int length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (length < 0)
+		abort();
+
+	reserve(text, (size_t)length);
+	vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+	va_end(again);
+	text->length += (size_t)length;
+}
+
+static bool is_combining(const unsigned char *p)
+{
+	/* U+0300..U+036F: 0xCC 0x80 .. 0xCD 0xAF */
+	return p[0] == 0xCC || (p[0] == 0xCD && p[1] <= 0xAF);
+}
+
+size_t al_text_columns(const char *utf8)
+{
+	size_t columns = 0;
+
+	for (const unsigned char *p = (const unsigned char *)utf8; *p; p++)
+		if ((*p & 0xC0) != 0x80 && !is_combining(p))
+			columns++;
+	return columns;
+}
+
+size_t al_escape_control(char c, char out[4])
+{
+	static const char hex[] = "0123456789abcdef";
+	unsigned char byte = (unsigned char)c;
+
+	if (byte >= 0x20 && byte != 0x7F) {
+		out[0] = c;
+		return 1;
+	}
+	out[0] = '\\';
+	out[1] = 'x';
+	out[2] = hex[byte >> 4];
+	out[3] = hex[byte & 15];
+	return 4;
+}
+
+static size_t smallest(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
+static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
+{
+	size_t rows[3][NAME_MAX_COMPARED + 1];
+	size_t *before = rows[0], *previous = rows[1], *current = rows[2];
+
+	for (size_t j = 0; j <= n_b; j++)
+		previous[j] = j;
+	for (size_t i = 1; i <= n_a; i++) {
+		current[0] = i;
+		for (size_t j = 1; j <= n_b; j++) {
+			size_t d = previous[j - 1] + (a[i - 1] != b[j - 1]);
+			d = smallest(d, smallest(previous[j], current[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d = smallest(d, before[j - 2] + 1);
+			current[j] = d;
+		}
+		size_t *recycled = before;
+		before = previous;
+		previous = current;
+		current = recycled;
+	}
+	return previous[n_b];
+}
+
+const char *al_nearest(const char *name, const char *const *known, size_t n_known)
+{
+	size_t length = strlen(name);
+	size_t best = length / 3 + 2;
+	const char *nearest = NULL;
+
+	if (length > NAME_MAX_COMPARED)
+		return NULL;
+	for (size_t i = 0; i < n_known; i++) {
+		size_t n = strlen(known[i]);
+		if (n > NAME_MAX_COMPARED)
+			continue;
+		size_t distance = edit_distance(name, length, known[i], n);
+		if (distance < best) {
+			best = distance;
+			nearest = known[i];
+		}
+	}
+	return nearest;
+}
+
+bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
+	const char *const *known, size_t n_known)
+{
+	const char *nearest = al_nearest(name, known, n_known);
+
+	if (nearest)
+		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean \"%s\"?)", what, name,
+			nearest);
+
+	struct al_text list;
+	al_text_init(&list);
+	for (size_t i = 0; i < n_known && list.length < 300; i++)
+		al_text_addf(&list, "%s%s", i ? ", " : "", known[i]);
+	al_fail(err, AL_EINPUT, "unknown %s \"%s\" (known: %s%s)", what, name, list.data,
+		list.length < 300 ? "" : ", ...");
+	al_text_finish(&list);
+	return false;
+}
+
+int al_find_name(const char *text, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(text, names[i]) == 0)
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,41 @@
+/* Text: a string that grows, widths in columns, and the nearest known name. */
+#ifndef ATTNLEDGER_BASE_TEXT_H
+#define ATTNLEDGER_BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* A string that grows. `data` is always NUL-terminated after al_text_init. */
+struct al_text {
+	char *data;
+	size_t length, capacity;
+};
+
+void al_text_init(struct al_text *text);
+void al_text_finish(struct al_text *text);
+void al_text_add(struct al_text *text, const char *piece);
+void al_text_add_bytes(struct al_text *text, const char *bytes, size_t length);
+void al_text_add_repeated(struct al_text *text, char c, size_t times);
+void al_text_addf(struct al_text *text, const char *format, ...) AL_PRINTF(2, 3);
+
+/* Columns that a UTF-8 text takes on a terminal: one a code point, none for combining marks. */
+size_t al_text_columns(const char *utf8);
+
+/* Writes one byte of a stranger's text as it may be printed: itself, or \xNN for a control
+ * character. `out` takes up to 4 bytes, without NUL; returns how many. */
+size_t al_escape_control(char c, char out[4]);
+
+/* The known name that a mistyped one most resembles (optimal string alignment distance, at most a
+ * third of its length plus one); NULL where none is close. */
+const char *al_nearest(const char *name, const char *const *known, size_t n_known);
+
+/* Fails with "unknown WHAT "NAME" (did you mean "NEAREST"?)", or with the list of known names where
+ * none is close and the list is short. */
+bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
+	const char *const *known, size_t n_known);
+
+/* Is `text` one of the `n` names? Its index, or -1. */
+int al_find_name(const char *text, const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,187 @@
+/* The catalogue: attention variants, model families, memory recipes, model presets, symbols.
+ *
+ * Each is a JSON file, built in or a user's, read by the same code and parsed when it is first asked
+ * for. An entry is one line of a block: a tensor, something cached, something saved for backward, or
+ * a matrix product; one grammar serves all four. */
+#ifndef ATTNLEDGER_CATALOG_CATALOG_H
+#define ATTNLEDGER_CATALOG_CATALOG_H
+
+#include "base/arena.h"
+#include "base/embedded.h"
+#include "base/json.h"
+#include "formula/formula.h"
+
+/* ---- the words of the grammar ---- */
+
+enum al_role {
+	AL_ROLE_QUERY, AL_ROLE_KEY, AL_ROLE_VALUE, AL_ROLE_OUTPUT, AL_ROLE_MIX, AL_ROLE_NORM,
+	AL_ROLE_GATE, AL_ROLE_ROUTER, AL_ROLE_POSITION, AL_ROLE_OTHER, AL_N_ROLES,
+};
+extern const char *const al_role_names[AL_N_ROLES];
+
+enum al_tensor_kind {
+	AL_TENSOR_WEIGHT, AL_TENSOR_BIAS, AL_TENSOR_NORM,
+	AL_TENSOR_BUFFER,   /* stored, not trained, not a parameter */
+	AL_N_TENSOR_KINDS,
+};
+extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
+
+/* What an entry is shared over, or grows with. */
+enum al_per {
+	AL_PER_MODULE, AL_PER_LAYER, AL_PER_GROUP, AL_PER_MODEL,   /* tensors */
+	AL_PER_TOKEN, AL_PER_SOURCE_TOKEN, AL_PER_SEQUENCE,        /* cache; activations: token */
+	AL_PER_PAIR,                                               /* activations: token x token */
+	AL_N_PERS,
+};
+extern const char *const al_per_names[AL_N_PERS];
+
+enum al_saved { AL_SAVED_ALWAYS, AL_SAVED_EAGER, AL_SAVED_FLASH, AL_N_SAVED };
+extern const char *const al_saved_names[AL_N_SAVED];
+
+struct al_shape {
+	const struct al_formula **dims;
+	size_t n_dims;
+};
+
+struct al_entry {
+	const char *name;
+	enum al_role role;                 /* tensors */
+	enum al_tensor_kind kind;          /* tensors */
+	enum al_per per;
+	bool is_fixed;                     /* tensors: the basis output_projection leaves it alone */
+	enum al_saved saved;               /* activations */
+	int64_t bytes;                     /* activations: a fixed size of an element; 0: the dtype's */
+	struct al_shape shape;             /* tensors, cache, activations */
+	struct al_shape left, right;       /* products: [m, k] and [k, n] */
+	const struct al_formula *count;    /* NULL: 1 */
+	const struct al_formula *active;   /* NULL: count */
+	const struct al_formula *when;     /* NULL: true */
+	const struct al_formula *tokens;   /* cache; NULL: seq */
+	const char *dtype;                 /* cache: a fixed dtype, or NULL */
+};
+
+struct al_entries {
+	struct al_entry *items;
+	size_t n;
+};
+
+/* ---- variants ---- */
+
+struct al_option {
+	const char *name;
+	bool is_on;                        /* the variant's default */
+};
+
+struct al_named_text {
+	const char *name, *text;
+};
+
+/* A value for a symbol: a number, or a word for an option ("true", "false"). */
+struct al_binding {
+	const char *symbol;
+	int64_t value;
+};
+
+/* A published number that the variant reproduces, or the reason why none exists. */
+struct al_check {
+	const char *source;                /* NULL where `derived` is set */
+	const char *derived;
+	struct al_binding *with;           /* symbols, and options as 0 or 1 */
+	size_t n_with;
+	struct al_named_text *basis;       /* KEY=VALUE */
+	size_t n_basis;
+	const struct al_formula *parameters, *cache;   /* expected; NULL: not checked. A formula, so that
+	                                      counts beyond a double can be written as text */
+};
+
+struct al_variant {
+	const char *name, *title, *source;
+	const char *file;                  /* "built-in" or the path: for messages */
+	struct al_named_text *symbols;     /* the variant's own symbols and what they mean */
+	size_t n_symbols;
+	struct al_option *options;
+	size_t n_options;
+	struct al_entries tensors, cache, activations, products;
+	struct al_check *checks;
+	size_t n_checks;
+};
+
+/* Parses one variant object (also one that stands inside a scenario). It lives in the arena. */
+bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
+	const char *file, struct al_variant **out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- recipes ---- */
+
+enum { AL_RECIPE_PARTS = 8 };
+
+/* Bytes per parameter of one state, as a sum: weights 2 + 4. */
+struct al_state_bytes {
+	int64_t parts[AL_RECIPE_PARTS];
+	size_t n_parts;
+	int64_t total;
+};
+
+struct al_recipe {
+	const char *name, *title, *source;
+	struct al_state_bytes weights, gradients, optimizer;
+	const struct al_formula *activations_per_token;  /* bytes per token and module; NULL: the ledger */
+	bool is_flash;                     /* ledger rule: flash attention instead of eager */
+	int64_t activation_bytes;          /* bytes of a saved element without a size of its own */
+};
+
+/* ---- models ---- */
+
+struct al_model {
+	const char *name, *title, *source;
+	const char *family;                /* NULL: attention only */
+	struct al_binding *symbols;        /* without a family */
+	size_t n_symbols;
+	const struct al_json *doc;         /* the file, and ... */
+	const struct cJSON *config;        /* ... its "config" object; NULL without a family */
+};
+
+/* ---- symbols ---- */
+
+struct al_symbol {
+	const char *name, *latex, *title, *unit;
+	const struct al_formula *fallback; /* the only defaults: d_value, n_kv_heads, d_head; or NULL */
+};
+
+/* ---- families: see catalog/family.h ---- */
+
+struct al_family;
+
+/* ---- the catalogue ---- */
+
+enum al_catalog_kind {
+	AL_CATALOG_VARIANTS, AL_CATALOG_FAMILIES, AL_CATALOG_RECIPES, AL_CATALOG_MODELS,
+	AL_N_CATALOG_KINDS,
+};
+
+/* The embedded files of a kind. */
+const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind);
+
+struct al_catalog;
+
+struct al_catalog *al_catalog_create(void);
+void al_catalog_destroy(struct al_catalog *catalog);
+
+/* A built-in by name, or a user's file by path (anything with a '/' or ending in ".json"). The result
+ * belongs to the catalogue. An unknown name names the nearest. */
+bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struct al_recipe **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct al_model **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The standard symbols, in the order of symbols.json. */
+const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n);
+
+/* The LaTeX of a symbol: the standard one's, or the name escaped. Fits al_polynomial_latex with the
+ * catalogue as context. */
+const char *al_catalog_latex(void *catalog, const char *symbol);
+
+#endif

@@ -1,0 +1,51 @@
+/* Settings: what the symbols of a question are worth, and who said so. */
+#ifndef ATTNLEDGER_CATALOG_SETTINGS_H
+#define ATTNLEDGER_CATALOG_SETTINGS_H
+
+#include "catalog/catalog.h"
+
+struct al_setting {
+	const char *symbol;
+	struct al_value value;      /* a whole number >= 0 or a word; never needs finishing */
+	struct al_value *list;      /* a list symbol (layer_types), or NULL */
+	size_t n_list;
+	const char *origin;         /* "bert-base", "--set", "default d_model/n_heads" */
+};
+
+struct al_settings {
+	struct al_arena arena;
+	const struct al_symbol *symbols;   /* the standard symbols, for defaults and nearest names */
+	size_t n_symbols;
+	struct al_setting *items;
+	size_t n, room;
+};
+
+void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
+void al_settings_finish(struct al_settings *settings);
+
+/* `to` must be initialised; its items are replaced or added to. */
+void al_settings_merge(struct al_settings *to, const struct al_settings *from);
+
+/* Replaces or adds. */
+void al_settings_set(struct al_settings *settings, const char *symbol, int64_t value,
+	const char *origin);
+void al_settings_set_word(struct al_settings *settings, const char *symbol, const char *word,
+	const char *origin);
+
+/* "d_model=768": a whole number of at least 0 and below 2^53 ("12k" and "1_000" are refused). */
+bool al_settings_parse(struct al_settings *settings, const char *assignment, const char *origin,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A preset's symbols; with a family, those that its config gives. */
+bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
+	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
+
+/* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where the
+ * symbol is not given and has no default. */
+bool al_settings_get(struct al_settings *settings, const char *symbol, const struct al_setting **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A scope over the settings. */
+struct al_scope al_settings_scope(struct al_settings *settings);
+
+#endif

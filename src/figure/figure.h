@@ -1,0 +1,53 @@
+/* Figures: a table and the columns to draw, on cairo and pangocairo, as PDF, SVG or PNG.
+ *
+ * The spec says what to draw; layout (margins from measured text, ticks by extended Wilkinson, labels
+ * that never meet) is ours. The same input gives the same bytes. */
+#ifndef ATTNLEDGER_FIGURE_FIGURE_H
+#define ATTNLEDGER_FIGURE_FIGURE_H
+
+#include "base/table.h"
+#include "base/text.h"
+
+enum al_figure_format { AL_FIGURE_PDF, AL_FIGURE_SVG, AL_FIGURE_PNG };
+
+enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
+
+struct al_axis {
+	const char *column;         /* the table's column; NULL: the default axis */
+	const char *title;          /* NULL: the column's title and unit */
+	enum al_axis_scale scale;
+	bool has_min, has_max;      /* fixed limits, in the column's base units */
+	double min, max;
+};
+
+struct al_reference_line {
+	double value;               /* on the y axis, base units */
+	const char *label;
+};
+
+enum { AL_FIGURE_COLUMN_PT = 240, AL_FIGURE_PAGE_PT = 504, AL_FIGURE_MOST_STACKED = 8 };
+
+struct al_figure {
+	const char *id, *title;     /* title: NULL for none */
+	const char *mark;           /* "line", "bar", "point" */
+	struct al_axis x, y;
+	const char *stacked[AL_FIGURE_MOST_STACKED];  /* bar: columns stacked instead of y.column */
+	size_t n_stacked;
+	const char *series;         /* column whose values make the series, or NULL */
+	const char *panel;          /* column whose values make panels side by side, or NULL */
+	const char *label;          /* point: column that labels each point, or NULL */
+	struct al_reference_line *references;
+	size_t n_references;
+	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width */
+	bool legend;                /* lines: a legend instead of direct labels at the line ends */
+};
+
+/* The names of the marks, NULL-terminated. */
+extern const char *const al_figure_marks[];
+
+/* Draws into memory. Errors: a column that the table lacks (nearest named), a log axis with values
+ * that are not positive, nothing to draw, more text than the width can hold. */
+bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,
+	enum al_figure_format format, struct al_text *out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

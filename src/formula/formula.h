@@ -1,0 +1,104 @@
+/* Formulas: the exact language of the catalogue and of scenario columns.
+ *
+ *   + - * / ^ ( )   integers   symbols   NAME[index]   'word'
+ *   == != < <= > >= and or not   if(c, a, b)   min(a, ...)   max(a, ...)   ceil_div(a, b)   mod(a, b)
+ *
+ * `^` takes a whole exponent of at most 64 and binds to the right; a comparison is worth 1 or 0. A
+ * formula is parsed once to an immutable tree with bounds of its own, so that no input can exhaust
+ * what comes behind it. Evaluation is exact over the rationals. */
+#ifndef ATTNLEDGER_FORMULA_FORMULA_H
+#define ATTNLEDGER_FORMULA_FORMULA_H
+
+#include <gmp.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+enum { AL_FORMULA_LENGTH = 512, AL_FORMULA_DEPTH = 32 };
+
+struct al_formula;
+
+enum al_dialect {
+	AL_DIALECT_CATALOG,  /* symbols [A-Za-z_][A-Za-z0-9_]*; an index is a formula: layer_types[layer] */
+	AL_DIALECT_CELLS,    /* symbols may hold ':' (prr:glue); an index is a row's name, taken as it
+	                        stands up to ']': glue[mhe-mul], bleu[base,mha] */
+	AL_DIALECT_PRINTED,  /* as papers print: one-letter symbols, a product needs no sign: (3n^2-3n)d^2 */
+};
+
+/* An error says "column C: what was found, what was expected". */
+bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect dialect,
+	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
+
+/* The text that was parsed. */
+const char *al_formula_source(const struct al_formula *formula);
+
+/* Is it one plain integer? Then its value. */
+bool al_formula_is_integer(const struct al_formula *formula, int64_t *value);
+
+/* Calls `visit` once for each symbol reference (a symbol may come again). */
+void al_formula_each_symbol(const struct al_formula *formula,
+	void (*visit)(void *context, const char *symbol), void *context);
+
+/* ---- values ---- */
+
+enum al_value_kind {
+	AL_VALUE_INTEGER,    /* fits an int64_t: the fast path */
+	AL_VALUE_EXACT,      /* any rational: `exact` is initialised */
+	AL_VALUE_WORD,       /* a word, for == and != only; `word` must outlive the value */
+};
+
+struct al_value {
+	enum al_value_kind kind;
+	int64_t integer;
+	mpq_t exact;
+	const char *word;
+};
+
+/* Starts as the integer 0 and needs al_value_finish only after it became AL_VALUE_EXACT (finishing
+ * twice or another kind is harmless). Setters may be used on any value that was initialised. */
+void al_value_init(struct al_value *value);
+void al_value_finish(struct al_value *value);
+void al_value_set_int(struct al_value *value, int64_t integer);
+void al_value_set_exact(struct al_value *value, mpq_srcptr exact);   /* an integer that fits becomes one */
+void al_value_set_word(struct al_value *value, const char *word);
+void al_value_get(const struct al_value *value, mpq_t out);          /* a number's value */
+
+/* ---- evaluation ---- */
+
+struct al_reference {
+	const char *symbol;
+	const char *row;       /* cells dialect: the index text, or NULL */
+	bool has_index;        /* catalogue dialect: NAME[index] */
+	int64_t index;
+};
+
+/* Where symbols get their values. */
+struct al_scope {
+	/* Sets *found and, where found, the value. Returns false only on an error. */
+	bool (*lookup)(void *context, const struct al_reference *reference, bool *found,
+		struct al_value *out, struct al_error *err);
+	/* The known symbols, for the message that names the nearest; may be NULL. */
+	size_t (*known)(void *context, const char *const **names);
+	void *context;
+};
+
+/* Division by zero, a word in arithmetic, a result beyond 4096 bits: errors that quote the formula. A
+ * wrong symbol names itself, its column and the nearest known symbol. `if`, `and` and `or` evaluate
+ * only what they need. */
+bool al_formula_eval(const struct al_formula *formula, const struct al_scope *scope,
+	struct al_value *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Evaluates to true (non-zero) or false. */
+bool al_formula_holds(const struct al_formula *formula, const struct al_scope *scope, bool *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Evaluates to a whole number of at least `least` and below 2^53, or an error such as
+ * "d_model/n_heads = 768/7 is not a whole number". */
+bool al_formula_whole(const struct al_formula *formula, const struct al_scope *scope, int64_t least,
+	int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The formula with each symbol replaced by its value: "768 * 12*64" for "d_model * n_heads*d_head". */
+bool al_formula_substituted(const struct al_formula *formula, const struct al_scope *scope,
+	struct al_arena *arena, const char **out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

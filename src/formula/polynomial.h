@@ -1,0 +1,66 @@
+/* Canonical polynomials in named symbols (FLINT's fmpq_mpoly), possibly by cases.
+ *
+ * What a variant's tensors add up to: the sum is canonical, so that two formulas are equal exactly
+ * where their polynomials are. Piecewise formulas (if, min, max, a condition on a symbol) become cases,
+ * each a condition's text and a polynomial. ceil_div and mod, and a quotient that does not divide, are
+ * kept as one opaque factor; a degree is refused where it is not decided. */
+#ifndef ATTNLEDGER_FORMULA_POLYNOMIAL_H
+#define ATTNLEDGER_FORMULA_POLYNOMIAL_H
+
+#include "base/text.h"
+#include "formula/formula.h"
+
+/* Bounds on what is expanded, checked on the tree first. */
+enum {
+	AL_POLYNOMIAL_DEGREE = 16,
+	AL_POLYNOMIAL_TERMS = 4096,
+	AL_POLYNOMIAL_BITS = 4096,
+	AL_POLYNOMIAL_CASES = 16,
+};
+
+struct al_polynomial;   /* one or more cases; heap, immutable once handed out */
+
+/* A symbol and the formula that takes its place, applied once, all at the same time. */
+struct al_substitution {
+	const char *symbol;
+	const struct al_formula *formula;
+};
+
+/* destroy(NULL) is safe. */
+void al_polynomial_destroy(struct al_polynomial *polynomial);
+
+bool al_polynomial_from_int(int64_t value, struct al_polynomial **out);
+
+/* The canonical polynomial of a formula after substitution. A condition that is decided by constants
+ * picks its branch; an undecided one makes cases. */
+bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
+	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+
+/* New polynomials; the operands stay. Case by case where there are cases. */
+bool al_polynomial_sum(const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+bool al_polynomial_product(const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+
+/* `polynomial` where `condition` holds, otherwise zero: a tensor with "when". */
+bool al_polynomial_when(const struct al_formula *condition,
+	const struct al_substitution *substitutions, size_t n_substitutions,
+	const struct al_polynomial *polynomial, struct al_polynomial **out, struct al_error *err)
+	AL_MUST_CHECK;
+
+bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b);
+
+/* The degree in a symbol; 0 where it does not occur. With cases: the common degree, or an error; an
+ * error too where the symbol stands inside an opaque factor. The zero polynomial has degree 0. */
+bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *symbol, int *degree,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Terms by falling total degree, then by symbol: "3*d_head^2*n_heads^2 - 3*d_head^2*n_heads". Cases:
+ * "A if C; B otherwise". `name_of` gives a symbol's LaTeX (NULL: the symbol itself, escaped). */
+void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out);
+void al_polynomial_latex(const struct al_polynomial *polynomial,
+	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out);
+
+#endif

@@ -1,0 +1,119 @@
+/* Strict JSON: what is accepted, what is refused, and where the message points. */
+#include "unit.h"
+
+#include "base/json.h"
+
+static const struct refusal {
+	const char *text, *message;
+} refusals[] = {
+	{"", "t.json: the file is empty, expected JSON"},
+	{"{\"a\": 01}", "t.json:1:8: a number must not begin with a zero"},
+	{"[1.]", "t.json:1:4: expected a digit"},
+	{"[1,]", "t.json:1:4: expected a value"},
+	{"[1] x", "t.json:1:5: unexpected text behind the value"},
+	{"\xEF\xBB\xBF{}", "t.json:1:1: a byte-order mark is not allowed"},
+	{"{\n  \"a\": 1,\n  \"a\": 2\n}", "t.json:3:8: key \"a\" appears twice"},
+	{"{\"a\": 1, \"\\u0061\": 2}", "t.json:1:20: key \"a\" appears twice"},
+	{"\"\t\"", "t.json:1:2: raw control character in a string"},
+	{"\"\\u0000\"", "t.json:1:8: a string must not hold a NUL"},
+	{"\"\\ud800\"", "t.json:1:8: lone surrogate in a string"},
+	{"\"\xC0\x80\"", "t.json:1:2: invalid UTF-8"},
+	{"\"\xED\xA0\x80\"", "t.json:1:2: invalid UTF-8"},
+	{"\"abc", "t.json:1:5: the text ends within a string"},
+	{"{\"a\"", "t.json:1:5: expected \":\" behind a key"},
+	{"nul", "t.json:1:1: expected a value"},
+	{"'a'", "t.json:1:1: expected a value"},
+	{"NaN", "t.json:1:1: expected a value"},
+};
+
+static void refuses_what_the_rfc_refuses(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+		struct al_json doc;
+		struct al_error err = {0};
+		assert_false(al_json_parse(&doc, "t.json", refusals[i].text, strlen(refusals[i].text), &err));
+		assert_string_equal(err.message, refusals[i].message);
+		assert_int_equal(err.status, AL_EINPUT);
+	}
+}
+
+static void bounds_the_depth(void **state)
+{
+	char deep[300];
+	struct al_json doc;
+	struct al_error err;
+
+	(void)state;
+	memset(deep, '[', 65);
+	assert_false(al_json_parse(&doc, "t", deep, 65, &err));
+	assert_string_equal(err.message, "t:1:66: nested deeper than 64 levels");
+	memset(deep, '[', 64);
+	memset(deep + 64, ']', 64);
+	assert_true(al_json_parse(&doc, "t", deep, 128, &err));
+	al_json_finish(&doc);
+}
+
+static void reads_whole_numbers_below_2_53(void **state)
+{
+	static const char text[] = "[9007199254740991, 9007199254740992, 1.5, -3, 1e3]";
+	struct al_json doc;
+	struct al_error err;
+	int64_t value;
+
+	(void)state;
+	assert_true(al_json_parse(&doc, "t", text, strlen(text), &err));
+	assert_true(al_json_whole(&doc, al_json_at(doc.root, 0), &value, &err));
+	assert_int_equal(value, 9007199254740991);
+	assert_false(al_json_whole(&doc, al_json_at(doc.root, 1), &value, &err));
+	assert_string_equal(err.message, "t:1:20: the number is 2^53 or beyond, where it is not exact");
+	assert_false(al_json_whole(&doc, al_json_at(doc.root, 2), &value, &err));
+	assert_string_equal(err.message, "t:1:38: found 1.5, expected a whole number");
+	assert_false(al_json_whole_from(&doc, al_json_at(doc.root, 3), 0, &value, &err));
+	assert_string_equal(err.message, "t:1:43: found -3, expected 0 or more");
+	assert_true(al_json_whole(&doc, al_json_at(doc.root, 4), &value, &err));
+	assert_int_equal(value, 1000);
+	al_json_finish(&doc);
+}
+
+static void names_the_nearest_key(void **state)
+{
+	static const char text[] = "{\n \"titel\": 1\n}";
+	static const char *const known[] = {"title", "name"};
+	struct al_json doc;
+	struct al_error err;
+
+	(void)state;
+	assert_true(al_json_parse(&doc, "t", text, strlen(text), &err));
+	assert_false(al_json_only(&doc, doc.root, known, 2, &err));
+	assert_string_equal(err.message, "t:2:11: unknown key \"titel\" (did you mean \"title\"?)");
+	al_json_finish(&doc);
+}
+
+static void escapes_control_characters_in_messages(void **state)
+{
+	static const char text[] = "{\"\\u001b[31m\": 1}";
+	static const char *const known[] = {"title"};
+	struct al_json doc;
+	struct al_error err;
+
+	(void)state;
+	assert_true(al_json_parse(&doc, "t", text, strlen(text), &err));
+	assert_false(al_json_only(&doc, doc.root, known, 1, &err));
+	assert_null(strchr(err.message, '\x1b'));
+	assert_non_null(strstr(err.message, "\\x1b[31m"));
+	al_json_finish(&doc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_what_the_rfc_refuses),
+		cmocka_unit_test(bounds_the_depth),
+		cmocka_unit_test(reads_whole_numbers_below_2_53),
+		cmocka_unit_test(names_the_nearest_key),
+		cmocka_unit_test(escapes_control_characters_in_messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
