@@ -1,0 +1,351 @@
+/* Exact evaluation of a formula's tree. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "formula/tree.h"
+
+struct run {
+	const char *source;
+	const struct al_scope *scope;
+	struct al_error *err;
+};
+
+static bool evaluate(const struct run *run, const struct node *node, struct al_value *out);
+
+/* ---- symbols ---- */
+
+static bool fail_unknown(const struct run *run, const struct node *node)
+{
+	const char *const *names = NULL;
+	size_t n = run->scope->known ? run->scope->known(run->scope->context, &names) : 0;
+
+	if (node->end - node->begin > strlen(node->text) && al_find_name(node->text, names, n) >= 0)
+		return al_formula_fail_at(run->source, node->begin, run->err, "\"%.*s\" has no value",
+			(int)(node->end - node->begin), run->source + node->begin);
+	if (n == 0)
+		return al_formula_fail_at(run->source, node->begin, run->err, "unknown symbol \"%s\"",
+			node->text);
+
+	struct al_error unknown;
+	al_fail_unknown(&unknown, "symbol", node->text, names, n);
+	return al_formula_fail_at(run->source, node->begin, run->err, "%s", unknown.message);
+}
+
+static bool fail_word(const struct run *run, const struct node *node, const char *word)
+{
+	return al_formula_fail_at(run->source, node->begin, run->err,
+		"found the word '%s', expected a number", word);
+}
+
+static bool evaluate_number(const struct run *run, const struct node *node, struct al_value *out)
+{
+	if (!evaluate(run, node, out))
+		return false;
+	return out->kind != AL_VALUE_WORD || fail_word(run, node, out->word);
+}
+
+static bool evaluate_index(const struct run *run, const struct node *node, int64_t *index)
+{
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = evaluate_number(run, node, &value);
+	if (ok && value.kind != AL_VALUE_INTEGER)
+		ok = al_formula_fail_at(run->source, node->begin, run->err,
+			"the index is not a whole number");
+	*index = value.integer;
+	al_value_finish(&value);
+	return ok;
+}
+
+/* Leaves *found false where nobody knows the symbol. */
+static bool look_up(const struct run *run, const struct node *node, bool *found,
+	struct al_value *out)
+{
+	struct al_reference reference = {
+		.symbol = node->text, .row = node->row, .has_index = node->n_args > 0};
+
+	*found = false;
+	if (reference.has_index && !evaluate_index(run, node->args[0], &reference.index))
+		return false;
+	return run->scope->lookup(run->scope->context, &reference, found, out, run->err);
+}
+
+static bool evaluate_symbol(const struct run *run, const struct node *node, struct al_value *out)
+{
+	bool found;
+
+	return look_up(run, node, &found, out) && (found || fail_unknown(run, node));
+}
+
+/* ---- operators ---- */
+
+static bool evaluate_literal(const struct node *node, struct al_value *out)
+{
+	if (node->op == OP_WORD)
+		al_value_set_word(out, node->text);
+	else if (node->exact)
+		al_value_set_exact(out, node->exact);
+	else
+		al_value_set_int(out, node->integer);
+	return true;
+}
+
+static bool evaluate_truth(const struct run *run, const struct node *node, bool *out)
+{
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = evaluate_number(run, node, &value);
+	*out = value.kind == AL_VALUE_EXACT || value.integer != 0;
+	al_value_finish(&value);
+	return ok;
+}
+
+static bool apply(const struct run *run, const struct node *node, enum op op,
+	const struct al_value *left, const struct al_value *right, struct al_value *out)
+{
+	const char *wrong = al_value_apply(op, left, right, out);
+
+	return !wrong || al_formula_fail_at(run->source, node->begin, run->err, "%s in \"%s\"", wrong,
+		run->source);
+}
+
+static bool evaluate_negation(const struct run *run, const struct node *node, struct al_value *out)
+{
+	struct al_value zero;
+
+	al_value_init(&zero);
+	return evaluate_number(run, node->args[0], out)
+		&& apply(run, node, OP_SUBTRACT, &zero, out, out);
+}
+
+static bool evaluate_arithmetic(const struct run *run, const struct node *node, struct al_value *out)
+{
+	struct al_value right;
+
+	al_value_init(&right);
+	bool ok = evaluate_number(run, node->args[0], out)
+		&& evaluate_number(run, node->args[1], &right)
+		&& apply(run, node, node->op, out, &right, out);
+	al_value_finish(&right);
+	return ok;
+}
+
+static bool compare(const struct run *run, const struct node *node, const struct al_value *left,
+	const struct al_value *right, bool *out)
+{
+	bool is_word = left->kind == AL_VALUE_WORD;
+	bool is_ordered = node->op != OP_EQUAL && node->op != OP_NOT_EQUAL;
+
+	if (is_word != (right->kind == AL_VALUE_WORD) || (is_word && is_ordered))
+		return fail_word(run, node->args[is_word ? 0 : 1], is_word ? left->word : right->word);
+	int order = is_word ? strcmp(left->word, right->word) : al_value_compare(left, right);
+	*out = al_op_accepts(node->op, order);
+	return true;
+}
+
+static bool evaluate_comparison(const struct run *run, const struct node *node, struct al_value *out)
+{
+	struct al_value right;
+	bool holds = false;
+
+	al_value_init(&right);
+	bool ok = evaluate(run, node->args[0], out) && evaluate(run, node->args[1], &right)
+		&& compare(run, node, out, &right, &holds);
+	al_value_finish(&right);
+	al_value_set_int(out, holds);
+	return ok;
+}
+
+/* not, and, or: the second operand only where the first does not decide. */
+static bool evaluate_logic(const struct run *run, const struct node *node, struct al_value *out)
+{
+	bool holds;
+
+	if (!evaluate_truth(run, node->args[0], &holds))
+		return false;
+	if (node->op == OP_NOT)
+		holds = !holds;
+	else if (holds == (node->op == OP_AND) && !evaluate_truth(run, node->args[1], &holds))
+		return false;
+	al_value_set_int(out, holds);
+	return true;
+}
+
+static bool evaluate_if(const struct run *run, const struct node *node, struct al_value *out)
+{
+	bool holds;
+
+	return evaluate_truth(run, node->args[0], &holds)
+		&& evaluate(run, node->args[holds ? 1 : 2], out);
+}
+
+static bool evaluate_extreme(const struct run *run, const struct node *node, struct al_value *out)
+{
+	enum op keeps = node->op == OP_MIN ? OP_LESS : OP_GREATER;
+	struct al_value other;
+
+	al_value_init(&other);
+	bool ok = evaluate_number(run, node->args[0], out);
+	for (size_t i = 1; ok && i < node->n_args; i++) {
+		ok = evaluate_number(run, node->args[i], &other);
+		if (ok && al_op_accepts(keeps, al_value_compare(&other, out)))
+			al_value_copy(out, &other);
+	}
+	al_value_finish(&other);
+	return ok;
+}
+
+static bool evaluate(const struct run *run, const struct node *node, struct al_value *out)
+{
+	switch (node->op) {
+	case OP_INTEGER:
+	case OP_WORD:
+		return evaluate_literal(node, out);
+	case OP_SYMBOL:
+		return evaluate_symbol(run, node, out);
+	case OP_NEGATE:
+		return evaluate_negation(run, node, out);
+	case OP_EQUAL:
+	case OP_NOT_EQUAL:
+	case OP_LESS:
+	case OP_LESS_EQUAL:
+	case OP_GREATER:
+	case OP_GREATER_EQUAL:
+		return evaluate_comparison(run, node, out);
+	case OP_NOT:
+	case OP_AND:
+	case OP_OR:
+		return evaluate_logic(run, node, out);
+	case OP_IF:
+		return evaluate_if(run, node, out);
+	case OP_MIN:
+	case OP_MAX:
+		return evaluate_extreme(run, node, out);
+	default:
+		return evaluate_arithmetic(run, node, out);
+	}
+}
+
+/* ---- what callers ask ---- */
+
+bool al_formula_eval(const struct al_formula *formula, const struct al_scope *scope,
+	struct al_value *out, struct al_error *err)
+{
+	struct run run = {.source = formula->source, .scope = scope, .err = err};
+
+	return evaluate(&run, formula->root, out);
+}
+
+bool al_formula_holds(const struct al_formula *formula, const struct al_scope *scope, bool *out,
+	struct al_error *err)
+{
+	struct run run = {.source = formula->source, .scope = scope, .err = err};
+
+	return evaluate_truth(&run, formula->root, out);
+}
+
+/* A number for a message: long ones by their length. */
+static void describe(const struct al_value *value, char *out, size_t room)
+{
+	mpq_t number;
+
+	mpq_init(number);
+	al_value_get(value, number);
+	size_t n = mpz_sizeinbase(mpq_numref(number), 10) + mpz_sizeinbase(mpq_denref(number), 10) + 3;
+	if (n <= room)
+		mpq_get_str(out, 10, number);
+	else
+		snprintf(out, room, "a number of %zu digits", mpz_sizeinbase(mpq_numref(number), 10));
+	mpq_clear(number);
+}
+
+static bool check_whole(const struct al_formula *formula, const struct al_value *value,
+	int64_t least, struct al_error *err)
+{
+	char text[80];
+
+	describe(value, text, sizeof(text));
+	if (value->kind == AL_VALUE_EXACT && mpz_cmp_ui(mpq_denref(value->exact), 1) != 0)
+		return al_fail(err, AL_EINPUT, "%s = %s is not a whole number", formula->source, text);
+	if (al_value_compare(value, &(struct al_value){.integer = least}) < 0)
+		return al_fail(err, AL_EINPUT, "%s = %s, expected %lld or more", formula->source, text,
+			(long long)least);
+	if (al_value_compare(value, &(struct al_value){.integer = INT64_C(1) << 53}) >= 0)
+		return al_fail(err, AL_EINPUT, "%s = %s, expected less than 2^53", formula->source, text);
+	return true;
+}
+
+bool al_formula_whole(const struct al_formula *formula, const struct al_scope *scope, int64_t least,
+	int64_t *out, struct al_error *err)
+{
+	struct run run = {.source = formula->source, .scope = scope, .err = err};
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = evaluate_number(&run, formula->root, &value)
+		&& check_whole(formula, &value, least, err);
+	*out = value.integer;
+	al_value_finish(&value);
+	return ok;
+}
+
+/* ---- substitution in the text ---- */
+
+static void add_value(struct al_text *out, const struct al_value *value)
+{
+	if (value->kind == AL_VALUE_WORD) {
+		al_text_addf(out, "'%s'", value->word);
+	} else if (value->kind == AL_VALUE_INTEGER) {
+		al_text_addf(out, value->integer < 0 ? "(%lld)" : "%lld", (long long)value->integer);
+	} else {
+		char *number = mpq_get_str(NULL, 10, value->exact);
+		al_text_addf(out, "(%s)", number);
+		void (*release)(void *, size_t);
+		mp_get_memory_functions(NULL, NULL, &release);
+		release(number, strlen(number) + 1);
+	}
+}
+
+/* Adds the source from `*done` on up to the symbol, then its value; leaves an unknown symbol as it is.
+ * Operands come in the order of the text. */
+static bool substitute(const struct run *run, const struct node *node, size_t *done,
+	struct al_text *out)
+{
+	if (node->op != OP_SYMBOL) {
+		for (size_t i = 0; i < node->n_args; i++)
+			if (!substitute(run, node->args[i], done, out))
+				return false;
+		return true;
+	}
+
+	struct al_value value;
+	bool found;
+	al_value_init(&value);
+	bool ok = look_up(run, node, &found, &value);
+	if (ok && found) {
+		al_text_add_bytes(out, run->source + *done, node->begin - *done);
+		add_value(out, &value);
+		*done = node->end;
+	}
+	al_value_finish(&value);
+	return ok;
+}
+
+bool al_formula_substituted(const struct al_formula *formula, const struct al_scope *scope,
+	struct al_arena *arena, const char **out, struct al_error *err)
+{
+	struct run run = {.source = formula->source, .scope = scope, .err = err};
+	struct al_text text;
+	size_t done = 0;
+
+	al_text_init(&text);
+	bool ok = substitute(&run, formula->root, &done, &text);
+	al_text_add(&text, formula->source + done);
+	if (ok)
+		*out = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return ok;
+}

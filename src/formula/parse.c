@@ -1,0 +1,456 @@
+/* Formula text to tree: recursive descent, one function a level of precedence.
+ *
+ *   or < and < not < comparison < + - < * / < unary - < ^ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/exact.h"
+#include "formula/lex.h"
+
+enum { MOST_ARGS = 32 };
+
+struct parser {
+	struct lexer lexer;
+	struct al_arena *arena;
+	struct al_error *err;
+	int depth;
+};
+
+/* A parsing function returns the tree, or NULL once the error is set. */
+static const struct node *parse_or(struct parser *p);
+static const struct node *parse_unary(struct parser *p);
+
+static bool next(struct parser *p)
+{
+	return al_lex_next(&p->lexer, p->err);
+}
+
+static bool is_at(const struct parser *p, enum token_kind kind)
+{
+	return p->lexer.kind == kind;
+}
+
+static const struct node *expected(const struct parser *p, const char *what)
+{
+	al_lex_expected(&p->lexer, what, p->err);
+	return NULL;
+}
+
+static const struct node *fail_at(const struct parser *p, size_t offset, const char *message)
+{
+	al_formula_fail_at(p->lexer.source, offset, p->err, "%s", message);
+	return NULL;
+}
+
+/* Every recursion passes here. */
+static bool descend(struct parser *p)
+{
+	if (++p->depth <= AL_FORMULA_DEPTH)
+		return true;
+	return al_formula_fail_at(p->lexer.source, p->lexer.begin, p->err,
+		"nested deeper than %d levels", AL_FORMULA_DEPTH);
+}
+
+/* ---- nodes ---- */
+
+/* Where messages about a node point, taken before its token is left behind. */
+struct place {
+	size_t begin, end;
+};
+
+static struct place here(const struct parser *p)
+{
+	return (struct place){p->lexer.begin, p->lexer.end};
+}
+
+static bool check_words(const struct parser *p, enum op op, const struct node *const *args, size_t n)
+{
+	if (op == OP_EQUAL || op == OP_NOT_EQUAL)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (args[i]->op == OP_WORD)
+			return al_formula_fail_at(p->lexer.source, args[i]->begin, p->err,
+				"a word can only be compared with == or !=");
+	return true;
+}
+
+static struct node *make_leaf(struct parser *p, enum op op, struct place place)
+{
+	struct node *node = al_new(p->arena, struct node);
+
+	node->op = op;
+	node->begin = place.begin;
+	node->end = place.end;
+	return node;
+}
+
+static const struct node *make(struct parser *p, enum op op, struct place place,
+	const struct node *const *args, size_t n)
+{
+	if (!check_words(p, op, args, n))
+		return NULL;
+	struct node *node = make_leaf(p, op, place);
+	node->args = al_new_array(p->arena, const struct node *, n);
+	memcpy(node->args, args, n * sizeof(*args));
+	node->n_args = n;
+	return node;
+}
+
+static const struct node *make_pair(struct parser *p, enum op op, struct place place,
+	const struct node *left, const struct node *right)
+{
+	return left && right ? make(p, op, place, (const struct node *[]){left, right}, 2) : NULL;
+}
+
+static char *token_text(struct parser *p, size_t begin, size_t end)
+{
+	return al_strndup(p->arena, p->lexer.source + begin, end - begin);
+}
+
+/* ---- operands ---- */
+
+static const struct node *parse_integer(struct parser *p)
+{
+	struct node *node = make_leaf(p, OP_INTEGER, here(p));
+	const char *digits = token_text(p, node->begin, node->end);
+	mpq_t value;
+
+	mpq_init(value);
+	mpq_set_str(value, digits, 10);
+	if (mpz_fits_slong_p(mpq_numref(value)))
+		node->integer = mpz_get_si(mpq_numref(value));
+	else
+		node->exact = al_exact_copy(p->arena, value);
+	mpq_clear(value);
+	return next(p) ? node : NULL;
+}
+
+static const struct node *parse_word(struct parser *p)
+{
+	struct node *node = make_leaf(p, OP_WORD, here(p));
+
+	node->text = token_text(p, node->begin + 1, node->end - 1);
+	return next(p) ? node : NULL;
+}
+
+static const struct node *parse_brackets(struct parser *p)
+{
+	if (!descend(p) || !next(p))
+		return NULL;
+	const struct node *inner = parse_or(p);
+	if (!inner)
+		return NULL;
+	if (!is_at(p, TOKEN_CLOSE))
+		return expected(p, "\")\"");
+	p->depth--;
+	return next(p) ? inner : NULL;
+}
+
+static const struct function {
+	const char *name;
+	enum op op;
+	size_t least, most;
+} functions[] = {
+	{"if", OP_IF, 3, 3},
+	{"min", OP_MIN, 1, MOST_ARGS},
+	{"max", OP_MAX, 1, MOST_ARGS},
+	{"ceil_div", OP_CEIL_DIV, 2, 2},
+	{"mod", OP_MOD, 2, 2},
+};
+
+static const struct function *function_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (strcmp(name, functions[i].name) == 0)
+			return &functions[i];
+	return NULL;
+}
+
+static const struct node *wrong_count(const struct parser *p, const struct function *f,
+	struct place place, size_t n)
+{
+	if (f->least == f->most)
+		al_formula_fail_at(p->lexer.source, place.begin, p->err,
+			"%s has %zu arguments, expected %zu", f->name, n, f->least);
+	else
+		al_formula_fail_at(p->lexer.source, place.begin, p->err,
+			"%s has more than %zu arguments", f->name, f->most);
+	return NULL;
+}
+
+/* At the "(" behind the function's name. */
+static const struct node *parse_call(struct parser *p, const struct function *f, struct place place)
+{
+	const struct node *args[MOST_ARGS];
+	size_t n = 0;
+
+	if (!is_at(p, TOKEN_OPEN))
+		return expected(p, "\"(\" behind a function");
+	if (!descend(p))
+		return NULL;
+	do {
+		if (n == MOST_ARGS)
+			return wrong_count(p, f, place, n + 1);
+		if (!next(p) || !(args[n++] = parse_or(p)))
+			return NULL;
+	} while (is_at(p, TOKEN_COMMA));
+	if (!is_at(p, TOKEN_CLOSE))
+		return expected(p, "\",\" or \")\"");
+	if (n < f->least || n > f->most)
+		return wrong_count(p, f, place, n);
+	p->depth--;
+	return next(p) ? make(p, f->op, place, args, n) : NULL;
+}
+
+/* At the "[" behind a symbol. */
+static bool parse_index(struct parser *p, struct node *symbol)
+{
+	if (p->lexer.dialect == AL_DIALECT_CELLS) {
+		size_t begin, end;
+		if (!al_lex_row(&p->lexer, &begin, &end, p->err))
+			return false;
+		symbol->row = token_text(p, begin, end);
+	} else {
+		symbol->args = al_new_array(p->arena, const struct node *, 1);
+		symbol->n_args = 1;
+		if (!descend(p) || !next(p) || !(symbol->args[0] = parse_or(p))
+			|| !check_words(p, OP_SYMBOL, symbol->args, 1))
+			return false;
+		p->depth--;
+	}
+	if (!is_at(p, TOKEN_CLOSE_INDEX))
+		return al_lex_expected(&p->lexer, "\"]\"", p->err);
+	symbol->end = p->lexer.end;
+	return next(p);
+}
+
+static const struct node *parse_name(struct parser *p)
+{
+	struct place place = here(p);
+	const char *name = token_text(p, place.begin, place.end);
+	const struct function *f = function_named(name);
+
+	if (!next(p))
+		return NULL;
+	if (f)
+		return parse_call(p, f, place);
+	struct node *symbol = make_leaf(p, OP_SYMBOL, place);
+	symbol->text = name;
+	return is_at(p, TOKEN_OPEN_INDEX) && !parse_index(p, symbol) ? NULL : symbol;
+}
+
+static const struct node *parse_operand(struct parser *p)
+{
+	switch (p->lexer.kind) {
+	case TOKEN_INTEGER:
+		return parse_integer(p);
+	case TOKEN_WORD:
+		return parse_word(p);
+	case TOKEN_NAME:
+		return parse_name(p);
+	case TOKEN_OPEN:
+		return parse_brackets(p);
+	default:
+		return expected(p, "a number, a symbol or \"(\"");
+	}
+}
+
+/* ---- operators ---- */
+
+static const struct node *parse_power(struct parser *p)
+{
+	const struct node *base = parse_operand(p);
+	struct place place = here(p);
+
+	if (!base || !is_at(p, TOKEN_POWER))
+		return base;
+	if (!descend(p) || !next(p))
+		return NULL;
+	const struct node *exponent = parse_unary(p);
+	if (exponent && exponent->op == OP_INTEGER
+		&& (exponent->exact || exponent->integer > AL_FORMULA_EXPONENT)) {
+		al_formula_fail_at(p->lexer.source, exponent->begin, p->err,
+			"the exponent is beyond %d", AL_FORMULA_EXPONENT);
+		return NULL;
+	}
+	p->depth--;
+	return make_pair(p, OP_POWER, place, base, exponent);
+}
+
+/* An operator before its only operand. */
+static const struct node *parse_prefix(struct parser *p, enum op op,
+	const struct node *(*parse)(struct parser *p))
+{
+	struct place place = here(p);
+
+	if (!descend(p) || !next(p))
+		return NULL;
+	const struct node *operand = parse(p);
+	p->depth--;
+	return operand ? make(p, op, place, &operand, 1) : NULL;
+}
+
+static const struct node *parse_unary(struct parser *p)
+{
+	return is_at(p, TOKEN_MINUS) ? parse_prefix(p, OP_NEGATE, parse_unary) : parse_power(p);
+}
+
+/* In print a symbol or a bracket multiplies what stands before it. */
+static bool is_at_factor(const struct parser *p)
+{
+	return p->lexer.dialect == AL_DIALECT_PRINTED && (is_at(p, TOKEN_NAME) || is_at(p, TOKEN_OPEN));
+}
+
+static const struct node *parse_product(struct parser *p)
+{
+	const struct node *left = parse_unary(p);
+	bool is_quotient = false;
+
+	while (left) {
+		struct place place = here(p);
+		bool is_factor = is_at_factor(p), is_over = is_at(p, TOKEN_OVER);
+		if (!is_factor && !is_over && !is_at(p, TOKEN_TIMES))
+			break;
+		if (is_factor && is_quotient)
+			return fail_at(p, place.begin,
+				"a factor behind a quotient is ambiguous, expected brackets");
+		if (!is_factor && !next(p))
+			return NULL;
+		left = make_pair(p, is_over ? OP_DIVIDE : OP_MULTIPLY, place, left,
+			is_factor ? parse_power(p) : parse_unary(p));
+		is_quotient = is_over;
+	}
+	return left;
+}
+
+static const struct node *parse_sum(struct parser *p)
+{
+	const struct node *left = parse_product(p);
+
+	while (left && (is_at(p, TOKEN_PLUS) || is_at(p, TOKEN_MINUS))) {
+		enum op op = is_at(p, TOKEN_PLUS) ? OP_ADD : OP_SUBTRACT;
+		struct place place = here(p);
+		if (!next(p))
+			return NULL;
+		left = make_pair(p, op, place, left, parse_product(p));
+	}
+	return left;
+}
+
+static bool comparison_at(const struct parser *p, enum op *op)
+{
+	if (p->lexer.kind < TOKEN_EQUAL || p->lexer.kind > TOKEN_GREATER_EQUAL)
+		return false;
+	*op = (enum op)(OP_EQUAL + (p->lexer.kind - TOKEN_EQUAL));
+	return true;
+}
+
+static const struct node *parse_comparison(struct parser *p)
+{
+	const struct node *left = parse_sum(p);
+	struct place place = here(p);
+	enum op op;
+
+	if (!left || !comparison_at(p, &op))
+		return left;
+	if (!next(p))
+		return NULL;
+	left = make_pair(p, op, place, left, parse_sum(p));
+	if (left && comparison_at(p, &op))
+		return expected(p, "\"and\" between two comparisons");
+	return left;
+}
+
+static const struct node *parse_not(struct parser *p)
+{
+	return is_at(p, TOKEN_NOT) ? parse_prefix(p, OP_NOT, parse_not) : parse_comparison(p);
+}
+
+static const struct node *parse_and(struct parser *p)
+{
+	const struct node *left = parse_not(p);
+
+	while (left && is_at(p, TOKEN_AND)) {
+		struct place place = here(p);
+		if (!next(p))
+			return NULL;
+		left = make_pair(p, OP_AND, place, left, parse_not(p));
+	}
+	return left;
+}
+
+static const struct node *parse_or(struct parser *p)
+{
+	const struct node *left = parse_and(p);
+
+	while (left && is_at(p, TOKEN_OR)) {
+		struct place place = here(p);
+		if (!next(p))
+			return NULL;
+		left = make_pair(p, OP_OR, place, left, parse_and(p));
+	}
+	return left;
+}
+
+static const struct node *parse_all(struct parser *p)
+{
+	if (!next(p))
+		return NULL;
+	if (is_at(p, TOKEN_END)) {
+		al_fail(p->err, AL_EINPUT, "the formula is empty");
+		return NULL;
+	}
+	const struct node *root = parse_or(p);
+	if (root && !is_at(p, TOKEN_END))
+		return expected(p, "an operator");
+	return root && check_words(p, OP_IF, &root, 1) ? root : NULL;
+}
+
+bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect dialect,
+	const struct al_formula **out, struct al_error *err)
+{
+	size_t length = strlen(text);
+	if (length > AL_FORMULA_LENGTH)
+		return al_fail(err, AL_EINPUT, "the formula has %zu characters, expected at most %d", length,
+			AL_FORMULA_LENGTH);
+
+	struct al_formula *formula = al_new(arena, struct al_formula);
+	formula->source = al_strdup(arena, text);
+	struct parser parser = {
+		.lexer = {.source = formula->source, .dialect = dialect}, .arena = arena, .err = err};
+	formula->root = parse_all(&parser);
+	*out = formula;
+	return formula->root != NULL;
+}
+
+const char *al_formula_source(const struct al_formula *formula)
+{
+	return formula->source;
+}
+
+bool al_formula_is_integer(const struct al_formula *formula, int64_t *value)
+{
+	const struct node *root = formula->root;
+	bool is_negative = root->op == OP_NEGATE;
+	const struct node *literal = is_negative ? root->args[0] : root;
+
+	if (literal->op != OP_INTEGER || literal->exact)
+		return false;
+	*value = is_negative ? -literal->integer : literal->integer;
+	return true;
+}
+
+static void visit_symbols(const struct node *node, void (*visit)(void *context, const char *symbol),
+	void *context)
+{
+	if (node->op == OP_SYMBOL)
+		visit(context, node->text);
+	for (size_t i = 0; i < node->n_args; i++)
+		visit_symbols(node->args[i], visit, context);
+}
+
+void al_formula_each_symbol(const struct al_formula *formula,
+	void (*visit)(void *context, const char *symbol), void *context)
+{
+	visit_symbols(formula->root, visit, context);
+}
