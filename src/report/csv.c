@@ -1,0 +1,100 @@
+/* CSV (RFC 4180, lines end in \n): a header of keys, exact values, a missing cell empty. Several
+ * tables are begun by "# ID" each, with a blank line between. */
+#include <string.h>
+
+#include "base/exact.h"
+#include "report/writer.h"
+
+/* A leading # would look like the line that begins a table. */
+static bool needs_quotes(const char *text)
+{
+	size_t length = strlen(text);
+
+	return strpbrk(text, ",\"\r\n") || text[0] == '#' || text[0] == ' '
+		|| (length > 0 && text[length - 1] == ' ');
+}
+
+static void add_field(struct al_text *out, const char *text)
+{
+	if (!needs_quotes(text)) {
+		al_text_add(out, text);
+		return;
+	}
+	al_text_add(out, "\"");
+	for (const char *p = text; *p; p++)
+		al_text_add_bytes(out, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+	al_text_add(out, "\"");
+}
+
+static void write_header(const struct al_table *table, const bool *has_spread,
+	struct al_arena *arena, struct al_text *out)
+{
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const char *key = table->columns[i].key;
+		al_text_add(out, i ? "," : "");
+		add_field(out, key);
+		if (has_spread[i]) {
+			al_text_add(out, ",");
+			add_field(out, al_format(arena, "%s_spread", key));
+		}
+	}
+	al_text_add(out, "\n");
+}
+
+static void add_cell(struct al_text *out, struct al_arena *arena, const struct al_cell *cell)
+{
+	const char *number = al_cell_number_text(arena, cell);
+
+	if (number)
+		al_text_add(out, number);
+	else if (cell->kind == AL_CELL_TEXT)
+		add_field(out, cell->text);
+}
+
+static void write_row(const struct al_table *table, const struct al_cell *row,
+	const bool *has_spread, struct al_text *out)
+{
+	struct al_arena arena;
+	size_t start = out->length;
+
+	al_arena_init(&arena);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		al_text_add(out, i ? "," : "");
+		add_cell(out, &arena, &row[i]);
+		al_text_add(out, has_spread[i] ? "," : "");
+		if (row[i].spread)
+			al_text_add(out, al_exact_text(&arena, row[i].spread));
+	}
+	al_arena_finish(&arena);
+	/* An empty line is no row to a reader. */
+	al_text_add(out, out->length == start ? "\"\"\n" : "\n");
+}
+
+static void write_table(const struct al_table *table, struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	bool *has_spread = al_new_array(&arena, bool, table->n_columns);
+	for (size_t i = 0; i < table->n_columns; i++)
+		has_spread[i] = al_column_has_spread(table, i);
+	write_header(table, has_spread, &arena, out);
+	for (size_t row = 0; row < table->n_rows; row++)
+		write_row(table, table->rows[row], has_spread, out);
+	al_arena_finish(&arena);
+}
+
+static void write_csv(const struct al_style *style, const struct al_table *const *tables,
+	size_t n_tables, struct al_text *out)
+{
+	(void)style;
+	for (size_t i = 0; i < n_tables; i++) {
+		if (n_tables > 1)
+			al_text_addf(out, "%s# %s\n", i ? "\n" : "", tables[i]->id);
+		write_table(tables[i], out);
+	}
+}
+
+const struct al_writer al_writer_csv = {
+	.name = "csv", .extension = "csv", .write = write_csv,
+};

@@ -1,0 +1,281 @@
+/* What people read in a cell and over a column: scales, decimals, thousands commas, units. */
+#include <math.h>
+#include <string.h>
+
+#include "base/exact.h"
+#include "report/writer.h"
+
+enum { MOST_STEPS = 8, SCALED_DIGITS = 2 };
+
+/* A ladder of scales, each `step` times the one before. */
+static const struct ladder {
+	enum al_quantity quantity;
+	enum al_units units;           /* that choose it; AL_UNITS_DEFAULT: iec and si alike */
+	unsigned long step;
+	const char *gap;               /* between a number and its scale */
+	const char *names[MOST_STEPS];
+} ladders[] = {
+	{AL_QUANTITY_COUNT, AL_UNITS_DEFAULT, 1000, "", {"", "k", "M", "B", "T"}},
+	{AL_QUANTITY_BYTES, AL_UNITS_SI, 1000, " ", {"B", "kB", "MB", "GB", "TB", "PB", "EB"}},
+	{AL_QUANTITY_BYTES, AL_UNITS_IEC, 1024, " ",
+		{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}},
+	{AL_QUANTITY_FLOPS, AL_UNITS_DEFAULT, 1000, " ",
+		{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "ZFLOP"}},
+};
+
+static const struct ladder *const count_ladder = &ladders[0];
+
+enum { N_LADDERS = sizeof(ladders) / sizeof(*ladders) };
+
+static bool has_fixed_scale(const struct al_column *column)
+{
+	return column->scale && *column->scale;
+}
+
+/* The ladder that scales each cell on its own, or NULL. */
+static const struct ladder *chosen_ladder(const struct al_style *style,
+	const struct al_column *column)
+{
+	bool scales = style->units == AL_UNITS_IEC || style->units == AL_UNITS_SI;
+
+	if (!scales || has_fixed_scale(column))
+		return NULL;
+	for (const struct ladder *l = ladders; l < ladders + N_LADDERS; l++)
+		if (l->quantity == column->quantity
+			&& (l->units == AL_UNITS_DEFAULT || l->units == style->units))
+			return l;
+	return NULL;
+}
+
+static bool has_step(const struct ladder *ladder, int step)
+{
+	return step < MOST_STEPS && ladder->names[step];
+}
+
+static int find_step(const struct ladder *ladder, const char *scale)
+{
+	for (int i = 0; has_step(ladder, i); i++)
+		if (strcmp(ladder->names[i], scale) == 0)
+			return i;
+	return -1;
+}
+
+/* Where a column's fixed scale stands: on a ladder of its own quantity, else among k, M, B, which
+ * any quantity may use. NULL where the text is no scale. */
+static const struct ladder *fixed_ladder(const struct al_column *column, int *step)
+{
+	if (!has_fixed_scale(column) || column->quantity == AL_QUANTITY_PLAIN)
+		return NULL;
+	for (const struct ladder *l = ladders; l < ladders + N_LADDERS; l++)
+		if (l->quantity == column->quantity && (*step = find_step(l, column->scale)) >= 0)
+			return l;
+	*step = find_step(count_ladder, column->scale);
+	return *step >= 0 ? count_ladder : NULL;
+}
+
+/* out = q / ladder->step^step */
+static void scale_down(mpq_t out, mpq_srcptr q, const struct ladder *ladder, int step)
+{
+	mpq_t factor;
+
+	mpq_init(factor);
+	mpz_ui_pow_ui(mpq_numref(factor), ladder->step, (unsigned long)step);
+	mpq_div(out, q, factor);
+	mpq_clear(factor);
+}
+
+/* Decimals that show four significant digits, and at least two decimals. */
+static int decimals_that_tell(double size)
+{
+	int decimals = 2;
+
+	for (double limit = 10; size < limit && decimals < 7; limit /= 10)
+		decimals++;
+	return decimals;
+}
+
+/* All digits of an integer; of anything else as many as tell something. */
+static const char *own_decimal(struct al_arena *arena, mpq_srcptr q)
+{
+	double size = fabs(mpq_get_d(q));
+	mpq_t rounded;
+
+	if (al_exact_is_integer(q))
+		return al_exact_decimal(arena, q, 0);
+	if (size < 1e-4)
+		return al_format(arena, "%.4g", mpq_get_d(q));
+
+	mpq_init(rounded);
+	al_exact_round(rounded, q, decimals_that_tell(size));
+	const char *text = al_exact_text(arena, rounded);
+	mpq_clear(rounded);
+	return text;
+}
+
+static const char *decimal(struct al_arena *arena, mpq_srcptr q, int digits)
+{
+	return digits == AL_DIGITS_ALL ? own_decimal(arena, q) : al_exact_decimal(arena, q, digits);
+}
+
+static const char *unscaled(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, mpq_srcptr q)
+{
+	if (style->units != AL_UNITS_RAW)
+		return al_exact_grouped(arena, decimal(arena, q, column->digits));
+	if (column->quantity == AL_QUANTITY_PLAIN)
+		return decimal(arena, q, column->digits);
+	return al_exact_text(arena, q);
+}
+
+/* The scale is in the column's head. */
+static const char *fixed(struct al_arena *arena, const struct ladder *ladder, int step,
+	const struct al_column *column, mpq_srcptr q)
+{
+	int digits = column->digits == AL_DIGITS_ALL && step > 0 ? SCALED_DIGITS : column->digits;
+	mpq_t scaled;
+
+	mpq_init(scaled);
+	scale_down(scaled, q, ladder, step);
+	const char *text = al_exact_grouped(arena, decimal(arena, scaled, digits));
+	mpq_clear(scaled);
+	return text;
+}
+
+/* Is |q|, rounded to `digits` decimals, below the ladder's next step? */
+static bool fits_step(mpq_srcptr q, const struct ladder *ladder, int digits)
+{
+	mpq_t rounded;
+
+	mpq_init(rounded);
+	al_exact_round(rounded, q, digits);
+	mpq_abs(rounded, rounded);
+	bool fits = mpq_cmp_ui(rounded, ladder->step, 1) < 0;
+	mpq_clear(rounded);
+	return fits;
+}
+
+/* The scale is behind the number: 999,999 is 1.00M, never 1000.00k. */
+static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
+	const struct al_style *style, const struct al_column *column, mpq_srcptr q)
+{
+	/* A count's own decimals (none) say nothing about its millions. */
+	int digits = column->digits > 0 ? column->digits : SCALED_DIGITS;
+	int step = 0;
+	mpq_t scaled;
+
+	mpq_init(scaled);
+	mpq_set(scaled, q);
+	while (!fits_step(scaled, ladder, digits) && has_step(ladder, step + 1))
+		scale_down(scaled, q, ladder, ++step);
+	const char *number = step == 0 ? unscaled(arena, style, column, q)
+		: al_exact_grouped(arena, decimal(arena, scaled, digits));
+	mpq_clear(scaled);
+	return al_format(arena, "%s%s%s", number, ladder->gap, ladder->names[step]);
+}
+
+static const char *display_number(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, mpq_srcptr q)
+{
+	int step;
+	const struct ladder *ladder = fixed_ladder(column, &step);
+
+	if (ladder)
+		return fixed(arena, ladder, step, column, q);
+	ladder = chosen_ladder(style, column);
+	if (ladder)
+		return climbed(arena, ladder, style, column, q);
+	return unscaled(arena, style, column, q);
+}
+
+static const char *display_exact(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell)
+{
+	const char *number = display_number(arena, style, column, cell->exact);
+
+	if (!cell->spread)
+		return number;
+	const char *spread = display_number(arena, style, column, cell->spread);
+	return al_format(arena, "%s (%s)", number, spread);
+}
+
+static const char *display_real(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell)
+{
+	mpq_t q;
+
+	if (!isfinite(cell->real))
+		return al_cell_number_text(arena, cell);
+	if (fabs(cell->real) >= 1e15 && column->quantity == AL_QUANTITY_PLAIN)
+		return al_format(arena, "%.4g", cell->real);
+
+	mpq_init(q);
+	mpq_set_d(q, cell->real);
+	const char *text = display_number(arena, style, column, q);
+	mpq_clear(q);
+	return text;
+}
+
+const char *al_cell_display(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell)
+{
+	switch (cell->kind) {
+	case AL_CELL_TEXT:
+		return al_printable(arena, cell->text);
+	case AL_CELL_EXACT:
+		return display_exact(arena, style, column, cell);
+	case AL_CELL_REAL:
+		return display_real(arena, style, column, cell);
+	case AL_CELL_MISSING:
+		break;
+	}
+	return "-";
+}
+
+/* What the head says in brackets, or "". "B" is spelled out for bytes: over counts it is 10^9. */
+static const char *head_unit(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column)
+{
+	int step;
+	bool is_bytes = column->quantity == AL_QUANTITY_BYTES;
+	const char *unit = is_bytes && strcmp(column->unit, "B") == 0 ? "bytes" : column->unit;
+
+	if (is_bytes && has_fixed_scale(column) && strcmp(column->scale, "B") == 0)
+		return "bytes";
+	if (fixed_ladder(column, &step) == count_ladder && *unit)
+		return al_format(arena, "%s %s", column->scale, unit);
+	if (has_fixed_scale(column))
+		return column->scale;
+
+	const struct ladder *ladder = chosen_ladder(style, column);
+	return ladder && *ladder->gap ? "" : unit;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does the title say the unit already, as a word of its own? */
+static bool mentions(const char *title, const char *unit)
+{
+	size_t length = strlen(unit);
+
+	for (const char *p = title; (p = strstr(p, unit)); p++) {
+		bool starts = !is_letter(unit[0]) || p == title || !is_letter(p[-1]);
+		bool ends = !is_letter(unit[length - 1]) || !is_letter(p[length]);
+		if (starts && ends)
+			return true;
+	}
+	return false;
+}
+
+const char *al_column_head(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column)
+{
+	const char *title = al_printable(arena, column->title);
+	const char *unit = al_printable(arena, head_unit(arena, style, column));
+
+	if (!*unit || mentions(title, unit))
+		return title;
+	return al_format(arena, "%s (%s)", title, unit);
+}

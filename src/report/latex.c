@@ -1,0 +1,184 @@
+/* LaTeX: a table environment of booktabs rules that compiles as it is (\usepackage{booktabs}). */
+#include <string.h>
+
+#include "report/writer.h"
+
+/* What LaTeX reads otherwise than it looks. A bracket or a star behind \\ would be its argument;
+ * the symbols are those for which pdflatex has no glyph in its default fonts. */
+static const struct replacement {
+	const char *text, *latex;
+} replacements[] = {
+	{"\\", "\\textbackslash{}"}, {"&", "\\&"}, {"%", "\\%"}, {"$", "\\$"}, {"#", "\\#"},
+	{"_", "\\_"}, {"{", "\\{"}, {"}", "\\}"}, {"~", "\\textasciitilde{}"},
+	{"^", "\\textasciicircum{}"}, {"<", "\\textless{}"}, {">", "\\textgreater{}"},
+	{"|", "\\textbar{}"}, {"\"", "{\\char34}"}, {"[", "{[}"}, {"]", "{]}"}, {"*", "{*}"},
+	{"\u2212", "$-$"}, {"\u2264", "$\\leq$"}, {"\u2265", "$\\geq$"}, {"\u2248", "$\\approx$"},
+	{"\u2260", "$\\neq$"}, {"\u2192", "$\\rightarrow$"}, {"\u221a", "$\\surd$"},
+	{"\u221e", "$\\infty$"}, {"\u03a3", "$\\Sigma$"}, {"\u0394", "$\\Delta$"},
+	{"\u00b5", "$\\mu$"}, {"\u03bc", "$\\mu$"},
+};
+
+static const struct replacement *replacement_at(const char *p)
+{
+	for (size_t i = 0; i < sizeof(replacements) / sizeof(*replacements); i++)
+		if (strncmp(p, replacements[i].text, strlen(replacements[i].text)) == 0)
+			return &replacements[i];
+	return NULL;
+}
+
+static void add_escaped(struct al_text *out, const char *text)
+{
+	while (*text) {
+		const struct replacement *r = replacement_at(text);
+		if (r)
+			al_text_add(out, r->latex);
+		else
+			al_text_add_bytes(out, text, 1);
+		text += r ? strlen(r->text) : 1;
+	}
+}
+
+/* A hyphen in a number is a minus. */
+static void add_number(struct al_text *out, const char *number)
+{
+	for (const char *p = number; *p; p++) {
+		if (*p == '-')
+			al_text_add(out, "$-$");
+		else
+			al_text_add_bytes(out, p, 1);
+	}
+}
+
+static void add_cell(struct al_text *out, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	if (cell->is_best)
+		al_text_add(out, "\\textbf{");
+	if (cell->kind == AL_CELL_MISSING)
+		al_text_add(out, "--");
+	else if (cell->kind == AL_CELL_TEXT && cell->latex)
+		al_text_add(out, cell->latex);
+	else if (cell->kind == AL_CELL_TEXT)
+		add_escaped(out, al_cell_display(&arena, style, column, cell));
+	else
+		add_number(out, al_cell_display(&arena, style, column, cell));
+	if (cell->is_best)
+		al_text_add(out, "}");
+	al_arena_finish(&arena);
+}
+
+/* The first column behind those under the same heading as `column`. */
+static size_t group_end(const struct al_table *table, size_t column)
+{
+	size_t end = column + 1;
+
+	while (end < table->n_columns
+		&& al_column_same_group(&table->columns[column], &table->columns[end]))
+		end++;
+	return end;
+}
+
+static void write_groups(const struct al_table *table, struct al_arena *arena, struct al_text *out)
+{
+	for (size_t i = 0; i < table->n_columns; i = group_end(table, i)) {
+		al_text_add(out, i ? " & " : "");
+		if (!table->columns[i].group)
+			continue;
+		al_text_addf(out, "\\multicolumn{%zu}{c}{", group_end(table, i) - i);
+		add_escaped(out, al_printable(arena, table->columns[i].group));
+		al_text_add(out, "}");
+	}
+	al_text_add(out, " \\\\\n");
+	for (size_t i = 0; i < table->n_columns; i = group_end(table, i))
+		if (table->columns[i].group)
+			al_text_addf(out, "\\cmidrule(lr){%zu-%zu}", i + 1, group_end(table, i));
+	al_text_add(out, "\n");
+}
+
+static void write_heads(const struct al_style *style, const struct al_table *table,
+	struct al_arena *arena, struct al_text *out)
+{
+	al_text_add(out, "\\toprule\n");
+	if (al_table_has_groups(table))
+		write_groups(table, arena, out);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		al_text_add(out, i ? " & " : "");
+		add_escaped(out, al_column_head(arena, style, &table->columns[i]));
+	}
+	al_text_add(out, " \\\\\n\\midrule\n");
+}
+
+static void write_tabular(const struct al_style *style, const struct al_table *table,
+	struct al_arena *arena, struct al_text *out)
+{
+	al_text_add(out, "\\begin{tabular}{");
+	for (size_t i = 0; i < table->n_columns; i++)
+		al_text_add(out, al_column_is_number(table, i) ? "r" : "l");
+	al_text_add(out, "}\n");
+	write_heads(style, table, arena, out);
+	for (size_t row = 0; row < table->n_rows; row++) {
+		for (size_t i = 0; i < table->n_columns; i++) {
+			al_text_add(out, i ? " & " : "");
+			add_cell(out, style, &table->columns[i], &table->rows[row][i]);
+		}
+		al_text_add(out, " \\\\\n");
+	}
+	al_text_add(out, "\\bottomrule\n\\end{tabular}\n");
+}
+
+static void write_notes(const struct al_table *table, struct al_arena *arena, struct al_text *out)
+{
+	if (table->n_notes == 0)
+		return;
+	al_text_add(out, "\n\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize\n");
+	for (size_t i = 0; i < table->n_notes; i++) {
+		add_escaped(out, al_printable(arena, table->notes[i]));
+		al_text_add(out, "\\par\n");
+	}
+	al_text_add(out, "\\end{minipage}\n");
+}
+
+/* A label takes no special characters. */
+static void add_label(struct al_text *out, const char *id)
+{
+	al_text_add(out, "\\label{tab:");
+	for (; *id; id++)
+		al_text_add_bytes(out, strchr("\\{}%#&$~^_ ,", *id) ? "-" : id, 1);
+	al_text_add(out, "}\n");
+}
+
+static void write_table(const struct al_style *style, const struct al_table *table,
+	struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	al_text_add(out, "\\begin{table}\n\\centering\n");
+	if (*table->title) {
+		al_text_add(out, "\\caption{");
+		add_escaped(out, al_printable(&arena, table->title));
+		al_text_add(out, "}\n");
+		add_label(out, table->id);
+	}
+	if (table->n_columns > 0)
+		write_tabular(style, table, &arena, out);
+	write_notes(table, &arena, out);
+	al_text_add(out, "\\end{table}\n");
+	al_arena_finish(&arena);
+}
+
+static void write_latex(const struct al_style *style, const struct al_table *const *tables,
+	size_t n_tables, struct al_text *out)
+{
+	for (size_t i = 0; i < n_tables; i++) {
+		al_text_add(out, i ? "\n" : "");
+		write_table(style, tables[i], out);
+	}
+}
+
+const struct al_writer al_writer_latex = {
+	.name = "latex", .extension = "tex", .is_for_people = true, .write = write_latex,
+};

@@ -1,0 +1,103 @@
+/* Markdown as GitHub reads it. It has no headings over several columns: a group stands before the
+ * title. */
+#include <string.h>
+
+#include "report/writer.h"
+
+static bool is_alphanumeric(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* An underscore within a word (d_model) is no emphasis, a lone & no entity: they stay readable. */
+static bool is_special(const char *text, const char *p)
+{
+	if (*p == '_')
+		return p == text || !is_alphanumeric(p[-1]) || !is_alphanumeric(p[1]);
+	if (*p == '#')
+		return p == text;
+	if (*p == '&')
+		return p[1] == '#' || is_alphanumeric(p[1]);
+	return strchr("\\|*`<>[]~$", *p) != NULL;
+}
+
+static void add_escaped(struct al_text *out, const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		if (is_special(text, p))
+			al_text_add(out, "\\");
+		al_text_add_bytes(out, p, 1);
+	}
+}
+
+static void write_heads(const struct al_style *style, const struct al_table *table,
+	struct al_arena *arena, struct al_text *out)
+{
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct al_column *column = &table->columns[i];
+		al_text_add(out, i ? " | " : "| ");
+		if (column->group) {
+			add_escaped(out, al_printable(arena, column->group));
+			al_text_add(out, ": ");
+		}
+		add_escaped(out, al_column_head(arena, style, column));
+	}
+	al_text_add(out, " |\n");
+	for (size_t i = 0; i < table->n_columns; i++)
+		al_text_add(out, al_column_is_number(table, i) ? "|--:" : "|:--");
+	al_text_add(out, "|\n");
+}
+
+static void write_row(const struct al_style *style, const struct al_table *table,
+	const struct al_cell *row, struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const char *cell = al_cell_display(&arena, style, &table->columns[i], &row[i]);
+		al_text_add(out, i ? " | " : "| ");
+		if (row[i].kind == AL_CELL_TEXT)
+			add_escaped(out, cell);
+		else
+			al_text_add(out, cell);
+	}
+	al_text_add(out, " |\n");
+	al_arena_finish(&arena);
+}
+
+static void write_table(const struct al_style *style, const struct al_table *table,
+	struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	if (*table->title) {
+		al_text_add(out, "### ");
+		add_escaped(out, al_printable(&arena, table->title));
+		al_text_add(out, "\n\n");
+	}
+	if (table->n_columns > 0)
+		write_heads(style, table, &arena, out);
+	for (size_t i = 0; i < table->n_rows; i++)
+		write_row(style, table, table->rows[i], out);
+	for (size_t i = 0; i < table->n_notes; i++) {
+		al_text_add(out, i ? "* " : "\n* ");
+		add_escaped(out, al_printable(&arena, table->notes[i]));
+		al_text_add(out, "\n");
+	}
+	al_arena_finish(&arena);
+}
+
+static void write_markdown(const struct al_style *style, const struct al_table *const *tables,
+	size_t n_tables, struct al_text *out)
+{
+	for (size_t i = 0; i < n_tables; i++) {
+		al_text_add(out, i ? "\n" : "");
+		write_table(style, tables[i], out);
+	}
+}
+
+const struct al_writer al_writer_markdown = {
+	.name = "markdown", .extension = "md", .is_for_people = true, .write = write_markdown,
+};

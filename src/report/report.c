@@ -1,0 +1,52 @@
+/* The list of writers, and how one is found. */
+#include <string.h>
+
+#include "report/writer.h"
+
+enum { N_WRITERS = 5 };
+
+const struct al_writer *const al_writers[] = {
+	&al_writer_text, &al_writer_json, &al_writer_csv, &al_writer_latex, &al_writer_markdown,
+	NULL,
+};
+
+_Static_assert(sizeof(al_writers) / sizeof(*al_writers) == N_WRITERS + 1, "N_WRITERS counts them");
+
+static const struct al_writer *find(const char *name)
+{
+	for (const struct al_writer *const *w = al_writers; *w; w++)
+		if (strcmp(name, (*w)->name) == 0 || strcmp(name, (*w)->extension) == 0)
+			return *w;
+	return NULL;
+}
+
+bool al_writer_find(const char *name, const struct al_writer **out, struct al_error *err)
+{
+	const char *names[N_WRITERS];
+
+	*out = find(name);
+	if (*out)
+		return true;
+	for (size_t i = 0; i < N_WRITERS; i++)
+		names[i] = al_writers[i]->name;
+	return al_fail_unknown(err, "format", name, names, N_WRITERS);
+}
+
+bool al_writer_for_file(const char *path, const struct al_writer **out, struct al_error *err)
+{
+	const char *extensions[N_WRITERS];
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+
+	if (!dot)
+		return al_fail(err, AL_EINPUT,
+			"%s: no extension that names a format (expected .txt, .json, .csv, .tex or .md)",
+			path);
+	*out = find(dot + 1);
+	if (*out)
+		return true;
+	for (size_t i = 0; i < N_WRITERS; i++)
+		extensions[i] = al_writers[i]->extension;
+	al_fail_unknown(err, "extension", dot + 1, extensions, N_WRITERS);
+	return al_in(err, "%s", path);
+}

@@ -1,0 +1,317 @@
+/* Plain text: aligned columns under their headings. A table wider than the page is folded into
+ * parts that repeat the columns that name a row; a cell is never cut. */
+#include <string.h>
+
+#include "report/writer.h"
+
+static const char bold[] = "\033[1m", plain[] = "\033[0m";
+
+enum { GAP = 2 };
+
+/* A table as texts, and how wide each column is on its own. */
+struct sheet {
+	const struct al_style *style;
+	const struct al_table *table;
+	const char **heads;      /* [n_columns] */
+	const char **groups;     /* [n_columns], NULL where there is none */
+	const char **cells;      /* [n_rows][n_columns] */
+	bool *is_number;         /* [n_columns] */
+	size_t *widths;          /* [n_columns] */
+};
+
+/* Columns that stand side by side. */
+struct part {
+	size_t *columns, *widths;  /* [n] */
+	size_t n;
+	bool has_groups;
+};
+
+/* A line that never ends in spaces: they wait for what follows them. */
+struct line {
+	struct al_text *out;
+	size_t spaces;
+};
+
+static void add_piece(struct line *line, const char *piece)
+{
+	if (!*piece)
+		return;
+	al_text_add_repeated(line->out, ' ', line->spaces);
+	line->spaces = 0;
+	al_text_add(line->out, piece);
+}
+
+static void end_line(struct line *line)
+{
+	al_text_add(line->out, "\n");
+	line->spaces = 0;
+}
+
+static void add_padded(struct line *line, const char *piece, size_t width, size_t before)
+{
+	line->spaces += before;
+	add_piece(line, piece);
+	line->spaces += width - before - al_text_columns(piece);
+}
+
+static size_t largest(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+static void read_column(struct sheet *sheet, struct al_arena *arena, size_t i)
+{
+	const struct al_table *table = sheet->table;
+	const struct al_column *column = &table->columns[i];
+
+	sheet->heads[i] = al_column_head(arena, sheet->style, column);
+	sheet->groups[i] = column->group ? al_printable(arena, column->group) : NULL;
+	sheet->is_number[i] = al_column_is_number(table, i);
+	sheet->widths[i] = al_text_columns(sheet->heads[i]);
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const struct al_cell *read = &table->rows[row][i];
+		const char *cell = al_cell_display(arena, sheet->style, column, read);
+		sheet->cells[row * table->n_columns + i] = cell;
+		sheet->widths[i] = largest(sheet->widths[i], al_text_columns(cell));
+	}
+}
+
+static struct sheet read_table(struct al_arena *arena, const struct al_style *style,
+	const struct al_table *table)
+{
+	struct sheet sheet = {
+		.style = style,
+		.table = table,
+		.heads = al_new_array(arena, const char *, table->n_columns),
+		.groups = al_new_array(arena, const char *, table->n_columns),
+		.cells = al_new_array(arena, const char *, table->n_rows * table->n_columns),
+		.is_number = al_new_array(arena, bool, table->n_columns),
+		.widths = al_new_array(arena, size_t, table->n_columns),
+	};
+
+	for (size_t i = 0; i < table->n_columns; i++)
+		read_column(&sheet, arena, i);
+	return sheet;
+}
+
+/* The first place behind those under the same heading as `place`. */
+static size_t group_end(const struct sheet *sheet, const struct part *part, size_t place)
+{
+	const struct al_column *columns = sheet->table->columns;
+	const struct al_column *first = &columns[part->columns[place]];
+	size_t end = place + 1;
+
+	while (end < part->n && al_column_same_group(first, &columns[part->columns[end]]))
+		end++;
+	return end;
+}
+
+static size_t span_width(const struct part *part, size_t from, size_t to)
+{
+	size_t width = GAP * (to - from - 1);
+
+	for (size_t i = from; i < to; i++)
+		width += part->widths[i];
+	return width;
+}
+
+/* Sets the part's widths, headings over several columns included, and returns its whole width. */
+static size_t lay_out(const struct sheet *sheet, struct part *part)
+{
+	part->has_groups = false;
+	for (size_t i = 0; i < part->n; i++)
+		part->widths[i] = sheet->widths[part->columns[i]];
+	for (size_t from = 0, to; from < part->n; from = to) {
+		const char *group = sheet->groups[part->columns[from]];
+		to = group_end(sheet, part, from);
+		if (!group)
+			continue;
+		part->has_groups = true;
+		for (size_t i = from; span_width(part, from, to) < al_text_columns(group);)
+			part->widths[i] += 1, i = i + 1 < to ? i + 1 : from;
+	}
+	return span_width(part, 0, part->n);
+}
+
+/* Adds a column; false, and it is left out, where it doesn't fit. */
+static bool add_if_fits(const struct sheet *sheet, struct part *part, size_t column)
+{
+	part->columns[part->n++] = column;
+	if (lay_out(sheet, part) <= sheet->style->width)
+		return true;
+	part->n--;
+	return false;
+}
+
+/* All columns in their order: true where they fit, or nothing could be folded. */
+static bool take_all(const struct sheet *sheet, struct part *part)
+{
+	const struct al_table *table = sheet->table;
+	size_t n_others = 0;
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		part->columns[i] = i;
+		n_others += !table->columns[i].is_key;
+	}
+	part->n = table->n_columns;
+	size_t width = lay_out(sheet, part);
+	return sheet->style->width == 0 || width <= sheet->style->width || n_others < 2;
+}
+
+/* The columns that name a row, then as many from `next` on as fit, at least one. Returns the first
+ * that waits for the next part. */
+static size_t take_next(const struct sheet *sheet, struct part *part, size_t next)
+{
+	const struct al_column *columns = sheet->table->columns;
+	bool is_first = true;
+
+	part->n = 0;
+	for (size_t i = 0; i < sheet->table->n_columns; i++)
+		if (columns[i].is_key)
+			part->columns[part->n++] = i;
+	for (; next < sheet->table->n_columns; next++) {
+		if (columns[next].is_key)
+			continue;
+		if (is_first)
+			part->columns[part->n++] = next;
+		else if (!add_if_fits(sheet, part, next))
+			break;
+		is_first = false;
+	}
+	lay_out(sheet, part);
+	while (next < sheet->table->n_columns && columns[next].is_key)
+		next++;
+	return next;
+}
+
+static void write_cells(const struct sheet *sheet, const struct part *part, const char **cells,
+	struct line *line)
+{
+	for (size_t i = 0; i < part->n; i++) {
+		const char *cell = cells[part->columns[i]];
+		size_t room = part->widths[i] - al_text_columns(cell);
+		bool is_right = sheet->is_number[part->columns[i]];
+		line->spaces += i ? GAP : 0;
+		add_padded(line, cell, part->widths[i], is_right ? room : 0);
+	}
+}
+
+/* Headings centred over their columns, and a rule under each. */
+static void write_groups(const struct sheet *sheet, const struct part *part, struct line *line)
+{
+	for (size_t from = 0, to; from < part->n; from = to) {
+		const char *group = sheet->groups[part->columns[from]];
+		to = group_end(sheet, part, from);
+		size_t width = span_width(part, from, to);
+		line->spaces += from ? GAP : 0;
+		add_padded(line, group ? group : "", width,
+			group ? (width - al_text_columns(group)) / 2 : 0);
+	}
+	end_line(line);
+	for (size_t from = 0, to; from < part->n; from = to) {
+		to = group_end(sheet, part, from);
+		size_t width = span_width(part, from, to);
+		line->spaces += from ? GAP : 0;
+		if (!sheet->groups[part->columns[from]]) {
+			line->spaces += width;
+			continue;
+		}
+		al_text_add_repeated(line->out, ' ', line->spaces);
+		al_text_add_repeated(line->out, '-', width);
+		line->spaces = 0;
+	}
+	end_line(line);
+}
+
+static void write_part(const struct sheet *sheet, const struct part *part, struct al_text *out)
+{
+	struct line line = {out, 0};
+	size_t n_columns = sheet->table->n_columns;
+
+	al_text_add(out, sheet->style->color ? bold : "");
+	if (part->has_groups)
+		write_groups(sheet, part, &line);
+	write_cells(sheet, part, sheet->heads, &line);
+	al_text_add(out, sheet->style->color ? plain : "");
+	end_line(&line);
+	for (size_t i = 0; i < part->n; i++) {
+		al_text_add_repeated(out, ' ', i ? GAP : 0);
+		al_text_add_repeated(out, '-', part->widths[i]);
+	}
+	end_line(&line);
+	for (size_t row = 0; row < sheet->table->n_rows; row++) {
+		write_cells(sheet, part, sheet->cells + row * n_columns, &line);
+		end_line(&line);
+	}
+}
+
+static void write_parts(const struct sheet *sheet, struct al_arena *arena, struct al_text *out)
+{
+	size_t n_columns = sheet->table->n_columns;
+	struct part part = {
+		.columns = al_new_array(arena, size_t, n_columns),
+		.widths = al_new_array(arena, size_t, n_columns),
+	};
+
+	if (take_all(sheet, &part)) {
+		write_part(sheet, &part, out);
+		return;
+	}
+	for (size_t next = 0; next < n_columns;) {
+		al_text_add(out, next ? "\n" : "");
+		next = take_next(sheet, &part, next);
+		write_part(sheet, &part, out);
+	}
+}
+
+/* A note, broken between words where it is wider than the page. */
+static void write_note(const char *note, size_t page, struct al_arena *arena, struct al_text *out)
+{
+	size_t used = 0;
+
+	while (*note) {
+		const char *word = al_strndup(arena, note, strcspn(note, " "));
+		size_t width = al_text_columns(word);
+		bool breaks = page > 0 && used > 0 && used + 1 + width > page;
+		al_text_add(out, used == 0 ? "" : breaks ? "\n  " : " ");
+		used = breaks ? GAP + width : used + (used > 0) + width;
+		al_text_add(out, word);
+		note += strlen(word);
+		note += strspn(note, " ");
+	}
+	al_text_add(out, "\n");
+}
+
+static void write_table(const struct al_style *style, const struct al_table *table,
+	struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	if (*table->title)
+		al_text_addf(out, "%s%s%s\n%s", style->color ? bold : "",
+			al_printable(&arena, table->title), style->color ? plain : "",
+			table->n_columns ? "\n" : "");
+	if (table->n_columns > 0) {
+		struct sheet sheet = read_table(&arena, style, table);
+		write_parts(&sheet, &arena, out);
+	}
+	for (size_t i = 0; i < table->n_notes; i++) {
+		al_text_add(out, i ? "" : "\n");
+		write_note(al_printable(&arena, table->notes[i]), style->width, &arena, out);
+	}
+	al_arena_finish(&arena);
+}
+
+static void write_text(const struct al_style *style, const struct al_table *const *tables,
+	size_t n_tables, struct al_text *out)
+{
+	for (size_t i = 0; i < n_tables; i++) {
+		al_text_add(out, i ? "\n" : "");
+		write_table(style, tables[i], out);
+	}
+}
+
+const struct al_writer al_writer_text = {
+	.name = "text", .extension = "txt", .is_for_people = true, .write = write_text,
+};

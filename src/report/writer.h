@@ -1,0 +1,28 @@
+/* What the writers share; nobody else needs it. */
+#ifndef ATTNLEDGER_REPORT_WRITER_H
+#define ATTNLEDGER_REPORT_WRITER_H
+
+#include "report/report.h"
+
+extern const struct al_writer al_writer_text, al_writer_json, al_writer_csv, al_writer_latex,
+	al_writer_markdown;
+
+/* A stranger's text as one printable line: control characters come out as \xNN. */
+const char *al_printable(struct al_arena *arena, const char *text);
+
+/* The exact number of a cell as JSON and CSV print it; NULL where the cell holds none. A real that
+ * is not finite is "nan", "inf" or "-inf". */
+const char *al_cell_number_text(struct al_arena *arena, const struct al_cell *cell);
+
+/* Columns of numbers stand at the right: one that holds a number, or nothing at all. */
+bool al_column_is_number(const struct al_table *table, size_t column);
+
+/* Does any cell carry a spread? JSON and CSV then have a column KEY_spread behind it. */
+bool al_column_has_spread(const struct al_table *table, size_t column);
+
+/* Are two columns under the same group heading? */
+bool al_column_same_group(const struct al_column *a, const struct al_column *b);
+
+bool al_table_has_groups(const struct al_table *table);
+
+#endif

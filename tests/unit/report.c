@@ -1,0 +1,546 @@
+/* Writers: each against the exact text of one table that has everything, and what people read in a
+ * cell. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/exact.h"
+#include "base/json.h"
+#include "report/report.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const struct al_style plain_style;
+
+/* Sets a cell to a printed decimal and its spread (NULL: none). */
+static void set_decimal(struct al_table *table, struct al_cell *cell, const char *value,
+	const char *spread)
+{
+	mpq_t q;
+	int digits;
+
+	mpq_init(q);
+	assert_true(al_exact_parse(value, q, &digits));
+	al_cell_set_exact(table, cell, q);
+	if (spread) {
+		assert_true(al_exact_parse(spread, q, &digits));
+		cell->spread = al_exact_copy(&table->arena, q);
+	}
+	mpq_clear(q);
+}
+
+/* Groups, missing cells, characters that every format escapes, spreads, integers above 2^53. */
+static void build(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "variant", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "weights", .title = "Weights", .unit = "B", .scale = "MiB",
+			.group = "Memory & cache", .quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+		{.key = "cache", .title = "Cache", .unit = "B", .group = "Memory & cache",
+			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+		{.key = "score:glue", .title = "Acc_1", .group = "GLUE", .digits = 1},
+		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
+		{.key = "note", .digits = AL_DIGITS_ALL},
+	};
+	struct al_cell *row;
+
+	al_table_init(table, "table_1", "Costs of W_O, 100% | exact");
+	for (size_t i = 0; i < COUNT(columns); i++)
+		al_table_add_column(table, columns[i]);
+
+	row = al_table_add_row(table);
+	al_cell_set_text(table, &row[0], "mha");
+	set_decimal(table, &row[1], "14155776", NULL);
+	set_decimal(table, &row[2], "36893488147419103233", NULL);
+	set_decimal(table, &row[3], "80.5", "0.3");
+	row[3].is_best = true;
+	al_cell_set_text(table, &row[5], "a*b, \"c\" | <d>");
+
+	row = al_table_add_row(table);
+	al_cell_set_text(table, &row[0], "mhe_mul");
+	set_decimal(table, &row[1], "100", NULL);
+	set_decimal(table, &row[3], "79.96", NULL);
+	set_decimal(table, &row[4], "-0.805", NULL);
+	al_cell_set_latex(table, &row[5], "n^2", "$n^2$");
+
+	al_table_note(table, "basis: output_projection=none, #1 [x]");
+}
+
+static void check_written(const char *format, const struct al_style *style,
+	const struct al_table *const *tables, size_t n_tables, const char *expected)
+{
+	const struct al_writer *writer;
+	struct al_text out;
+
+	al_text_init(&out);
+	assert_true(al_writer_find(format, &writer, NULL));
+	writer->write(style, tables, n_tables, &out);
+	assert_string_equal(out.data, expected);
+	al_text_finish(&out);
+}
+
+static void check_table(const char *format, const struct al_style *style, const char *expected)
+{
+	struct al_table table;
+
+	build(&table);
+	check_written(format, style, (const struct al_table *const[]){&table}, 1, expected);
+	al_table_finish(&table);
+}
+
+static void writes_text(void **state)
+{
+	(void)state;
+	check_table("text", &plain_style,
+		"Costs of W_O, 100% | exact\n"
+		"\n"
+		"                      Memory & cache                   GLUE\n"
+		"         -----------------------------------------  ----------\n"
+		"variant  Weights (MiB)               Cache (bytes)       Acc_1  Saving (%)  note\n"
+		"-------  -------------  --------------------------  ----------  ----------  --------------\n"
+		"mha              13.50  36,893,488,147,419,103,233  80.5 (0.3)           -  a*b, \"c\" | <d>\n"
+		"mhe_mul           0.00                           -        80.0       -0.81  n^2\n"
+		"\n"
+		"basis: output_projection=none, #1 [x]\n");
+}
+
+static void folds_text_at_the_width(void **state)
+{
+	(void)state;
+	check_table("text", &(struct al_style){.width = 80},
+		"Costs of W_O, 100% | exact\n"
+		"\n"
+		"                      Memory & cache                   GLUE\n"
+		"         -----------------------------------------  ----------\n"
+		"variant  Weights (MiB)               Cache (bytes)       Acc_1  Saving (%)\n"
+		"-------  -------------  --------------------------  ----------  ----------\n"
+		"mha              13.50  36,893,488,147,419,103,233  80.5 (0.3)           -\n"
+		"mhe_mul           0.00                           -        80.0       -0.81\n"
+		"\n"
+		"variant  note\n"
+		"-------  --------------\n"
+		"mha      a*b, \"c\" | <d>\n"
+		"mhe_mul  n^2\n"
+		"\n"
+		"basis: output_projection=none, #1 [x]\n");
+}
+
+static void writes_json(void **state)
+{
+	(void)state;
+	check_table("json", &(struct al_style){.command = "count"},
+		"{\n"
+		"  \"attnledger\": \"" AL_VERSION "\",\n"
+		"  \"command\": \"count\",\n"
+		"  \"id\": \"table_1\",\n"
+		"  \"title\": \"Costs of W_O, 100% | exact\",\n"
+		"  \"columns\": [\n"
+		"    {\"key\": \"variant\", \"title\": \"variant\", \"unit\": \"\"},\n"
+		"    {\"key\": \"weights\", \"title\": \"Weights\", \"unit\": \"B\"},\n"
+		"    {\"key\": \"cache\", \"title\": \"Cache\", \"unit\": \"B\"},\n"
+		"    {\"key\": \"score:glue\", \"title\": \"Acc_1\", \"unit\": \"\"},\n"
+		"    {\"key\": \"score:glue_spread\", \"title\": \"Acc_1 (standard deviation)\", "
+		"\"unit\": \"\"},\n"
+		"    {\"key\": \"saving\", \"title\": \"Saving\", \"unit\": \"%\"},\n"
+		"    {\"key\": \"note\", \"title\": \"note\", \"unit\": \"\"}\n"
+		"  ],\n"
+		"  \"rows\": [\n"
+		"    {\"variant\": \"mha\", \"weights\": 14155776, \"cache\": 36893488147419103233, "
+		"\"score:glue\": 80.5, \"score:glue_spread\": 0.3, \"saving\": null, \"note\": \"a*b, \\\"c\\\" | <d>\"},\n"
+		"    {\"variant\": \"mhe_mul\", \"weights\": 100, \"cache\": null, "
+		"\"score:glue\": 79.96, \"score:glue_spread\": null, \"saving\": -0.805, \"note\": \"n^2\"}\n"
+		"  ],\n"
+		"  \"notes\": [\n"
+		"    \"basis: output_projection=none, #1 [x]\"\n"
+		"  ]\n"
+		"}\n");
+}
+
+static void writes_csv(void **state)
+{
+	(void)state;
+	check_table("csv", &plain_style,
+		"variant,weights,cache,score:glue,score:glue_spread,saving,note\n"
+		"mha,14155776,36893488147419103233,80.5,0.3,,\"a*b, \"\"c\"\" | <d>\"\n"
+		"mhe_mul,100,,79.96,,-0.805,n^2\n");
+}
+
+static void writes_latex(void **state)
+{
+	(void)state;
+	check_table("latex", &plain_style,
+		"\\begin{table}\n"
+		"\\centering\n"
+		"\\caption{Costs of W\\_O, 100\\% \\textbar{} exact}\n"
+		"\\label{tab:table-1}\n"
+		"\\begin{tabular}{lrrrrl}\n"
+		"\\toprule\n"
+		" & \\multicolumn{2}{c}{Memory \\& cache} & \\multicolumn{1}{c}{GLUE} &  &  \\\\\n"
+		"\\cmidrule(lr){2-3}\\cmidrule(lr){4-4}\n"
+		"variant & Weights (MiB) & Cache (bytes) & Acc\\_1 & Saving (\\%) & note \\\\\n"
+		"\\midrule\n"
+		"mha & 13.50 & 36,893,488,147,419,103,233 & \\textbf{80.5 (0.3)} & -- & "
+		"a{*}b, {\\char34}c{\\char34} \\textbar{} \\textless{}d\\textgreater{} \\\\\n"
+		"mhe\\_mul & 0.00 & -- & 80.0 & $-$0.81 & $n^2$ \\\\\n"
+		"\\bottomrule\n"
+		"\\end{tabular}\n"
+		"\n"
+		"\\smallskip\n"
+		"\\begin{minipage}{\\linewidth}\\footnotesize\n"
+		"basis: output\\_projection=none, \\#1 {[}x{]}\\par\n"
+		"\\end{minipage}\n"
+		"\\end{table}\n");
+}
+
+static void writes_markdown(void **state)
+{
+	(void)state;
+	check_table("markdown", &plain_style,
+		"### Costs of W_O, 100% \\| exact\n"
+		"\n"
+		"| variant | Memory & cache: Weights (MiB) | Memory & cache: Cache (bytes) | "
+		"GLUE: Acc_1 | Saving (%) | note |\n"
+		"|:--|--:|--:|--:|--:|:--|\n"
+		"| mha | 13.50 | 36,893,488,147,419,103,233 | 80.5 (0.3) | - | a\\*b, \"c\" \\| \\<d\\> |\n"
+		"| mhe_mul | 0.00 | - | 80.0 | -0.81 | n^2 |\n"
+		"\n"
+		"* basis: output_projection=none, #1 \\[x\\]\n");
+}
+
+/* One column: its first cell says what is asked, its second is missing. */
+static void build_small(struct al_table *table, const char *id, const char *text)
+{
+	al_table_init(table, id, "");
+	al_table_add_column(table, (struct al_column){.key = "name", .is_key = true});
+	al_cell_set_text(table, al_table_add_row(table), text);
+	al_table_add_row(table);
+}
+
+static void check_two(const char *format, const char *expected)
+{
+	struct al_table first, second;
+
+	build_small(&first, "one", "#1\n");
+	build_small(&second, "two", " caf\u00e9");
+	const struct al_table *const tables[] = {&first, &second};
+	check_written(format, &plain_style, tables, 2, expected);
+	al_table_finish(&first);
+	al_table_finish(&second);
+}
+
+static void writes_several_tables(void **state)
+{
+	(void)state;
+	check_two("text",
+		"name\n"
+		"------\n"
+		"#1\\x0a\n"
+		"-\n"
+		"\n"
+		"name\n"
+		"-----\n"
+		" caf\u00e9\n"
+		"-\n");
+	check_two("csv",
+		"# one\n"
+		"name\n"
+		"\"#1\n\"\n"
+		"\"\"\n"
+		"\n"
+		"# two\n"
+		"name\n"
+		"\" caf\u00e9\"\n"
+		"\"\"\n");
+	check_two("json",
+		"{\n"
+		"  \"attnledger\": \"" AL_VERSION "\",\n"
+		"  \"tables\": [\n"
+		"    {\n"
+		"      \"id\": \"one\",\n"
+		"      \"title\": \"\",\n"
+		"      \"columns\": [\n"
+		"        {\"key\": \"name\", \"title\": \"name\", \"unit\": \"\"}\n"
+		"      ],\n"
+		"      \"rows\": [\n"
+		"        {\"name\": \"#1\\u000a\"},\n"
+		"        {\"name\": null}\n"
+		"      ],\n"
+		"      \"notes\": []\n"
+		"    },\n"
+		"    {\n"
+		"      \"id\": \"two\",\n"
+		"      \"title\": \"\",\n"
+		"      \"columns\": [\n"
+		"        {\"key\": \"name\", \"title\": \"name\", \"unit\": \"\"}\n"
+		"      ],\n"
+		"      \"rows\": [\n"
+		"        {\"name\": \" caf\u00e9\"},\n"
+		"        {\"name\": null}\n"
+		"      ],\n"
+		"      \"notes\": []\n"
+		"    }\n"
+		"  ]\n"
+		"}\n");
+}
+
+static void writes_bold_headings_in_color(void **state)
+{
+	(void)state;
+	check_table("text", &(struct al_style){.width = 40, .color = true},
+		"\033[1mCosts of W_O, 100% | exact\033[0m\n"
+		"\n"
+		"\033[1m         Memory & cache\n"
+		"         --------------\n"
+		"variant   Weights (MiB)\033[0m\n"
+		"-------  --------------\n"
+		"mha               13.50\n"
+		"mhe_mul            0.00\n"
+		"\n"
+		"\033[1m               Memory & cache\n"
+		"         --------------------------\n"
+		"variant               Cache (bytes)\033[0m\n"
+		"-------  --------------------------\n"
+		"mha      36,893,488,147,419,103,233\n"
+		"mhe_mul                           -\n"
+		"\n"
+		"\033[1m            GLUE\n"
+		"         ----------\n"
+		"variant       Acc_1  Saving (%)\033[0m\n"
+		"-------  ----------  ----------\n"
+		"mha      80.5 (0.3)           -\n"
+		"mhe_mul        80.0       -0.81\n"
+		"\n"
+		"\033[1mvariant  note\033[0m\n"
+		"-------  --------------\n"
+		"mha      a*b, \"c\" | <d>\n"
+		"mhe_mul  n^2\n"
+		"\n"
+		"basis: output_projection=none, #1 [x]\n");
+}
+
+static const struct reading {
+	const char *value, *displayed, *head;
+	struct al_column column;
+	enum al_units units;
+} readings[] = {
+#define BYTES .unit = "B", .quantity = AL_QUANTITY_BYTES
+#define FLOPS .unit = "FLOP", .quantity = AL_QUANTITY_FLOPS
+#define COUNTED .quantity = AL_QUANTITY_COUNT
+#define ALL .digits = AL_DIGITS_ALL
+	/* as it is */
+	{"14155776", "14,155,776", "x", {COUNTED, ALL}, AL_UNITS_DEFAULT},
+	{"14155776", "14,155,776", "x (bytes)", {BYTES}, AL_UNITS_DEFAULT},
+	{"14155776", "14155776", "x (bytes)", {BYTES}, AL_UNITS_RAW},
+	{"1024.25", "1,024.3", "x", {.digits = 1}, AL_UNITS_DEFAULT},
+	{"1024.25", "1024.3", "x", {.digits = 1}, AL_UNITS_RAW},
+	{"-44.8351", "-44.84", "x (%)", {.unit = "%", ALL}, AL_UNITS_DEFAULT},
+	{"1.23456", "1.235", "x", {ALL}, AL_UNITS_DEFAULT},
+	{"0.0123456", "0.01235", "x", {ALL}, AL_UNITS_DEFAULT},
+	{"0.5", "0.5", "x", {ALL}, AL_UNITS_DEFAULT},
+	{"0.99999", "1", "x", {ALL}, AL_UNITS_DEFAULT},
+	{"0.0000000012345", "1.234e-09", "x", {ALL}, AL_UNITS_DEFAULT},
+	/* a fixed scale */
+	{"28311552", "28.31", "x (M)", {.scale = "M", COUNTED, ALL}, AL_UNITS_IEC},
+	{"28311552", "28", "x (M)", {.scale = "M", COUNTED}, AL_UNITS_RAW},
+	{"43486543872", "43.5", "x (B)", {.scale = "B", COUNTED, .digits = 1}, AL_UNITS_DEFAULT},
+	{"14155776", "13.50", "x (MiB)", {.scale = "MiB", BYTES, ALL}, AL_UNITS_DEFAULT},
+	{"14155776", "14.2", "x (MB)", {.scale = "MB", BYTES, .digits = 1}, AL_UNITS_IEC},
+	{"2199023255552", "2", "x (TiB)", {.scale = "TiB", BYTES}, AL_UNITS_DEFAULT},
+	{"14155776", "14.16", "x (M bytes)", {.scale = "M", BYTES, ALL}, AL_UNITS_DEFAULT},
+	{"14155776", "14,155,776", "x (bytes)", {.scale = "B", BYTES, ALL}, AL_UNITS_SI},
+	{"2500000000", "2.50", "x (GFLOP)", {.scale = "GFLOP", FLOPS, ALL}, AL_UNITS_DEFAULT},
+	{"28311552", "28,311,552", "x (tokens)", {.scale = "tokens", COUNTED, ALL}, AL_UNITS_SI},
+	{"72.35", "72.35", "x (MB)", {.scale = "MB", ALL}, AL_UNITS_DEFAULT},
+	/* each cell on its own */
+	{"28311552", "28.31M", "x", {COUNTED, ALL}, AL_UNITS_SI},
+	{"28311552", "28.3M", "x", {COUNTED, .digits = 1}, AL_UNITS_IEC},
+	{"999999", "1.00M", "x", {COUNTED}, AL_UNITS_SI},
+	{"999994", "999.99k", "x", {COUNTED}, AL_UNITS_SI},
+	{"999", "999", "x", {COUNTED}, AL_UNITS_SI},
+	{"1234567000000000", "1,234.57T", "x", {COUNTED}, AL_UNITS_SI},
+	{"14155776", "13.50 MiB", "x", {BYTES, ALL}, AL_UNITS_IEC},
+	{"-14155776", "-14.16 MB", "x", {BYTES, ALL}, AL_UNITS_SI},
+	{"1023", "1,023 B", "x", {BYTES, ALL}, AL_UNITS_IEC},
+	{"1048575", "1.00 MiB", "x", {BYTES, ALL}, AL_UNITS_IEC},
+	{"2500000000", "2.50 GFLOP", "x", {FLOPS, ALL}, AL_UNITS_IEC},
+	{"0", "0 B", "x", {BYTES, ALL}, AL_UNITS_SI},
+	{"4096", "4,096", "x", {ALL}, AL_UNITS_SI},
+	/* a title that says it already */
+	{"1", "1", "tokens", {.title = "tokens", .unit = "tokens", ALL}, AL_UNITS_DEFAULT},
+	{"1", "1", "Memory (MB)", {.title = "Memory (MB)", .scale = "MB", ALL}, AL_UNITS_DEFAULT},
+	{"1", "1", "Memory (MB) (B)", {.title = "Memory (MB)", .unit = "B", ALL}, AL_UNITS_DEFAULT},
+};
+
+static void displays_numbers_as_people_read_them(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(readings); i++) {
+		const struct reading *r = &readings[i];
+		struct al_style style = {.units = r->units};
+		struct al_column column = r->column;
+		struct al_table table;
+
+		column.key = "x";
+		al_table_init(&table, "t", "");
+		al_table_add_column(&table, column);
+		struct al_cell *cell = al_table_add_row(&table);
+		set_decimal(&table, cell, r->value, NULL);
+		const char *displayed = al_cell_display(&table.arena, &style, table.columns, cell);
+		const char *head = al_column_head(&table.arena, &style, table.columns);
+		assert_string_equal(displayed, r->displayed);
+		assert_string_equal(head, r->head);
+		al_table_finish(&table);
+	}
+}
+
+static void displays_reals(void **state)
+{
+	static const struct {
+		double value;
+		const char *displayed, *csv, *json;
+	} reals[] = {
+		{0.1, "0.1", "x\n0.1\n", "0.1"},
+		{1.0 / 3, "0.3333", "x\n0.3333333333333333\n", "0.3333333333333333"},
+		{-0.0, "0", "x\n-0\n", "-0"},
+		{1e300, "1e+300", "x\n1e+300\n", "1e+300"},
+		{2.5e-9, "2.5e-09", "x\n2.5e-09\n", "2.5e-09"},
+		{NAN, "nan", "x\nnan\n", "null"},
+		{-INFINITY, "-inf", "x\n-inf\n", "null"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(reals); i++) {
+		const struct al_column column = {.key = "x", .digits = AL_DIGITS_ALL};
+		struct al_table table;
+		struct al_text json;
+
+		al_table_init(&table, "t", "");
+		al_table_add_column(&table, column);
+		struct al_cell *cell = al_table_add_row(&table);
+		al_cell_set_real(cell, reals[i].value);
+		const char *displayed = al_cell_display(&table.arena, &plain_style, &column, cell);
+		assert_string_equal(displayed, reals[i].displayed);
+		const struct al_table *const tables[] = {&table};
+		check_written("csv", &plain_style, tables, 1, reals[i].csv);
+		al_text_init(&json);
+		al_writers[1]->write(&plain_style, tables, 1, &json);
+		const char *row = al_format(&table.arena, "{\"x\": %s}", reals[i].json);
+		assert_non_null(strstr(json.data, row));
+		al_text_finish(&json);
+		al_table_finish(&table);
+	}
+}
+
+/* No input makes a writer fail: no table, no column, no row; every answer of the JSON writer is
+ * strict JSON. */
+static void writes_what_is_empty(void **state)
+{
+	struct al_table tables[4];
+	const struct al_table *const list[] = {&tables[0], &tables[1], &tables[2], &tables[3]};
+
+	(void)state;
+	al_table_init(&tables[0], "empty", "");
+	al_table_init(&tables[1], "columns", "No row");
+	al_table_add_column(&tables[1],
+		(struct al_column){.key = "a\"b", .group = "g", .is_key = true});
+	al_table_init(&tables[2], "rows", "No column");
+	al_table_add_row(&tables[2]);
+	build(&tables[3]);
+	for (const struct al_writer *const *w = al_writers; *w; w++) {
+		for (size_t n = 0; n <= COUNT(list); n++) {
+			struct al_style style = {.width = 1};
+			struct al_error err;
+			struct al_json doc;
+			struct al_text out;
+
+			al_text_init(&out);
+			(*w)->write(&style, list, n, &out);
+			assert_true(out.length == 0 || out.data[out.length - 1] == '\n');
+			if (strcmp((*w)->name, "json") == 0) {
+				assert_true(al_json_parse(&doc, "out", out.data, out.length, &err));
+				al_json_finish(&doc);
+			}
+			al_text_finish(&out);
+		}
+	}
+	for (size_t i = 0; i < COUNT(tables); i++)
+		al_table_finish(&tables[i]);
+}
+
+/* A heading wider than its columns widens them; notes break between words; keys alone are never
+ * folded away. */
+static void lays_out_narrow_text(void **state)
+{
+	struct al_table table;
+
+	(void)state;
+	al_table_init(&table, "t", "");
+	al_table_add_column(&table, (struct al_column){.key = "n", .is_key = true});
+	al_table_add_column(&table, (struct al_column){.key = "a", .group = "a long heading"});
+	al_table_add_column(&table, (struct al_column){.key = "b", .group = "a long heading"});
+	struct al_cell *row = al_table_add_row(&table);
+	al_cell_set_int(&table, &row[0], 1);
+	al_cell_set_int(&table, &row[1], -2);
+	al_cell_set_int(&table, &row[2], 3);
+	al_table_note(&table, "one two three four five");
+	const struct al_table *const tables[] = {&table};
+	check_written("text", &(struct al_style){.width = 17}, tables, 1,
+		"   a long heading\n"
+		"   --------------\n"
+		"n        a      b\n"
+		"-  -------  -----\n"
+		"1       -2      3\n"
+		"\n"
+		"one two three\n"
+		"  four five\n");
+	al_table_finish(&table);
+}
+
+static void finds_writers(void **state)
+{
+	static const char *const found[][2] = {
+		{"text", "text"}, {"txt", "text"}, {"json", "json"}, {"csv", "csv"},
+		{"latex", "latex"}, {"tex", "latex"}, {"markdown", "markdown"}, {"md", "markdown"},
+	};
+	const struct al_writer *writer;
+	struct al_error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(found); i++) {
+		char path[64];
+		assert_true(al_writer_find(found[i][0], &writer, &err));
+		assert_string_equal(writer->name, found[i][1]);
+		snprintf(path, sizeof(path), "out.d/table.1.%s", found[i][0]);
+		assert_true(al_writer_for_file(path, &writer, &err));
+		assert_string_equal(writer->name, found[i][1]);
+	}
+	assert_false(al_writer_find("latx", &writer, &err));
+	assert_int_equal(err.status, AL_EINPUT);
+	assert_string_equal(err.message, "unknown format \"latx\" (did you mean \"latex\"?)");
+	assert_false(al_writer_for_file("a/b.cvs", &writer, &err));
+	assert_string_equal(err.message, "a/b.cvs: unknown extension \"cvs\" (did you mean \"csv\"?)");
+	assert_false(al_writer_for_file("out.d/table", &writer, &err));
+	assert_string_equal(err.message,
+		"out.d/table: no extension that names a format (expected .txt, .json, .csv, .tex or .md)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_text),
+		cmocka_unit_test(folds_text_at_the_width),
+		cmocka_unit_test(writes_json),
+		cmocka_unit_test(writes_csv),
+		cmocka_unit_test(writes_latex),
+		cmocka_unit_test(writes_markdown),
+		cmocka_unit_test(writes_several_tables),
+		cmocka_unit_test(writes_bold_headings_in_color),
+		cmocka_unit_test(displays_numbers_as_people_read_them),
+		cmocka_unit_test(displays_reals),
+		cmocka_unit_test(writes_what_is_empty),
+		cmocka_unit_test(lays_out_narrow_text),
+		cmocka_unit_test(finds_writers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
