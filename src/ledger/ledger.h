@@ -11,19 +11,34 @@
 
 /* ---- bases: conventions on which papers differ ---- */
 
-enum al_output_projection { AL_OUTPUT_OWN, AL_OUTPUT_FULL, AL_OUTPUT_NONE };
-enum al_basis_per { AL_BASIS_MODULE, AL_BASIS_LAYER, AL_BASIS_MODEL };
+/* Which output projection counts as a parameter. A tensor that is `fixed` stays as the variant
+ * declares it under every basis, `none` included: its shape is the variant's own point. */
+enum al_output_projection {
+	AL_OUTPUT_OWN,    /* as the variant declares */
+	AL_OUTPUT_FULL,   /* a weight of role output is one d_model x d_model */
+	AL_OUTPUT_NONE,   /* no tensor of role output, weight or bias */
+};
 
+/* What a number covers. */
+enum al_basis_per {
+	AL_BASIS_MODULE,  /* one attention block; "block" is a synonym */
+	AL_BASIS_LAYER,   /* the same where all layers are alike; refused for an encoder-decoder */
+	AL_BASIS_MODEL,
+};
+
+/* Output projection and roles are about tensors; cache, activations and products are not touched. */
 struct al_basis {
 	enum al_output_projection output_projection;
 	enum al_basis_per per;
 	unsigned roles;             /* bit per enum al_role; all by default */
-	bool has_biases, biases;    /* has_biases false: each variant's own default */
+	bool has_biases, biases;    /* has_biases false: each variant's own default; where a variant or a
+	                               use of it decides `biases` itself, see al_block_init */
 };
 
 void al_basis_init(struct al_basis *basis);
 
-/* "output_projection", "full" ... An unknown key or value names the nearest. "block" is "module". */
+/* "output_projection", "full"; "roles", "query,key" (or "all"). An unknown key or value names the
+ * nearest. */
 bool al_basis_set(struct al_basis *basis, const char *key, const char *value, struct al_error *err)
 	AL_MUST_CHECK;
 
@@ -40,7 +55,14 @@ struct al_variant_use {
 	size_t n_with;
 };
 
-/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...". */
+/* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown key
+ * names the nearest; a key that comes twice is refused. */
+bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
+	int64_t value, const struct al_symbol *symbols, size_t n_symbols, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...". Its name is the variant's with the
+ * changes: "gqa:n_kv_heads=4,biases=true". */
 bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
 	struct al_variant_use *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -48,16 +70,29 @@ struct al_block {
 	const struct al_variant_use *use;
 	const struct al_basis *basis;
 	struct al_settings settings;    /* the question's settings with the use's changes and options */
+	/* private */
+	const struct al_formula *d_model; /* under the basis `full` */
+	const struct al_formula *times[2][AL_PER_MODEL];   /* per=model: of one stack, of encoder and decoder */
 };
 
-/* Copies `settings` and applies the use and the basis' biases. Errors name the variant and its file. */
+/* Copies `settings` and applies the variant's options. An option is worth, from weak to strong: the
+ * variant's default, the settings, the basis' `biases`, the use. `use` and `basis` must outlive the
+ * block. Errors name the variant and its file. */
 bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 	AL_MUST_CHECK;
 void al_block_finish(struct al_block *block);
 
+/* Changes one symbol of the question's settings, as if the block had been made with it: defaults that
+ * depend on it follow, what the use fixes stays. For sweeps: costs no parsing and no memory. */
+void al_block_set(struct al_block *block, const char *symbol, int64_t value);
+
+/* The value of a symbol in this block, at least `least`. */
+bool al_block_symbol(struct al_block *block, const char *symbol, int64_t least, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Attention modules that the basis' `per` covers: 1, or n_layers, or n_encoder_layers +
- * 2*n_decoder_layers. */
+ * 2*n_decoder_layers. An n_layers beside them must be n_encoder_layers + n_decoder_layers. */
 bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- entries ---- */
@@ -66,10 +101,13 @@ enum { AL_MOST_DIMS = 8 };
 
 struct al_ledger_entry {
 	const struct al_entry *entry;
-	int64_t dims[AL_MOST_DIMS];     /* of the tensor, cached or saved element; as the basis has it */
+	int64_t dims[AL_MOST_DIMS];     /* of the tensor, cached or saved element, as the basis has it; of
+	                                   a product [m, k] x [k, n]: m, k, n */
 	size_t n_dims;
 	int64_t count, active;
-	mpq_srcptr elements;            /* product of dims and count, of one module */
+	int64_t times;                  /* how many the basis covers: the modules, fewer where a tensor is
+	                                   shared (per layer, group or model) */
+	mpq_srcptr elements;            /* product of dims and count, once; of a product: multiply-adds */
 	const char *formula;            /* "d_model * n_heads*d_head" */
 	const char *substituted;        /* "768 * 12*64"; NULL unless asked for */
 };
@@ -78,8 +116,11 @@ struct al_ledger {
 	struct al_arena arena;
 	struct al_ledger_entry *entries;
 	size_t n;
-	int64_t modules;                /* multiply by this for the basis' `per` */
+	int64_t modules;                /* al_block_modules */
 };
+
+/* Each fills a ledger that needs no initialising; on failure there is nothing to finish. The whole is
+ * the sum of elements * times. */
 
 /* The tensors that the basis counts (no buffers unless `with_buffers`). `explain` fills
  * `substituted`. */
@@ -99,7 +140,8 @@ void al_ledger_finish(struct al_ledger *ledger);
 enum al_measure {
 	AL_PARAMETERS,       /* trained numbers */
 	AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS, AL_TOTAL,   /* bytes, by the recipe */
-	AL_CACHE,            /* cached elements a token */
+	AL_CACHE,            /* elements that one more token adds to the cache; not source tokens, not
+	                        constant states */
 	AL_CACHE_BYTES,      /* bytes of a whole sequence of `seq` tokens and `batch` sequences at 2 bytes an
 	                        element unless the entry has a dtype */
 	AL_FLOPS,            /* forward, `batch` sequences of `seq` tokens */
@@ -116,22 +158,25 @@ extern const struct al_measure_info al_measures[AL_N_MEASURES];
 /* The index of a measure's key, or -1. */
 int al_measure_find(const char *key);
 
-/* One number: of the block, times its modules. `recipe` may be NULL where the measure needs none. */
+/* One number: of the block, for all that the basis covers. `recipe` may be NULL where the measure needs none. */
 bool al_block_measure(struct al_block *block, enum al_measure measure, const struct al_recipe *recipe,
 	mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
 /* The sum of the tensors that the basis counts as one polynomial, after substitution; symbols that the
- * use fixes (n_kv_heads = 4) are numbers, other settings stay symbols. */
+ * use fixes (n_kv_heads = 4) and options are numbers, other settings stay symbols. A standard default
+ * that is another symbol's name (d_value is d_head, n_kv_heads is n_heads) is applied where nothing
+ * else gives the symbol. */
 bool al_block_polynomial(struct al_block *block, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- metrics (Xue & Aletras 2023, section 4.6) ---- */
 
-/* PRR in percent. */
-void al_retention(mpq_t out, mpq_srcptr score, mpq_srcptr reference, bool higher_is_better);
+/* PRR in percent; false where the reference is zero. */
+bool al_retention(mpq_t out, mpq_srcptr score, mpq_srcptr reference, bool higher_is_better)
+	AL_MUST_CHECK;
 
-/* PEoP; false where the parameter counts are equal. */
+/* PEoP; false where the parameter counts are equal, or the base's score or count is zero. */
 bool al_elasticity(mpq_t out, mpq_srcptr score, mpq_srcptr base_score, mpq_srcptr parameters,
-	mpq_srcptr base_parameters, bool higher_is_better);
+	mpq_srcptr base_parameters, bool higher_is_better) AL_MUST_CHECK;
 
 #endif
