@@ -29,8 +29,8 @@ extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
 /* What an entry is shared over, or grows with. */
 enum al_per {
 	AL_PER_MODULE, AL_PER_LAYER, AL_PER_GROUP, AL_PER_MODEL,   /* tensors */
-	AL_PER_TOKEN, AL_PER_SOURCE_TOKEN, AL_PER_SEQUENCE,        /* cache; activations: token */
-	AL_PER_PAIR,                                               /* activations: token x token */
+	AL_PER_SOURCE_TOKEN, AL_PER_SEQUENCE, AL_PER_TOKEN,        /* cache */
+	AL_PER_PAIR,                                               /* activations: token, or token x token */
 	AL_N_PERS,
 };
 extern const char *const al_per_names[AL_N_PERS];
@@ -38,14 +38,16 @@ extern const char *const al_per_names[AL_N_PERS];
 enum al_saved { AL_SAVED_ALWAYS, AL_SAVED_EAGER, AL_SAVED_FLASH, AL_N_SAVED };
 extern const char *const al_saved_names[AL_N_SAVED];
 
+enum { AL_SHAPE_DIMS = 8 };
+
 struct al_shape {
-	const struct al_formula **dims;
+	const struct al_formula **dims;    /* [1 .. AL_SHAPE_DIMS] */
 	size_t n_dims;
 };
 
 struct al_entry {
 	const char *name;
-	enum al_role role;                 /* tensors */
+	enum al_role role;                 /* tensors must say it */
 	enum al_tensor_kind kind;          /* tensors */
 	enum al_per per;
 	bool is_fixed;                     /* tensors: the basis output_projection leaves it alone */
@@ -132,7 +134,7 @@ struct al_recipe {
 /* ---- models ---- */
 
 struct al_model {
-	const char *name, *title, *source;
+	const char *name, *title, *source; /* of a config.json: its path, twice, and no source */
 	const char *family;                /* NULL: attention only */
 	struct al_binding *symbols;        /* without a family */
 	size_t n_symbols;
@@ -145,7 +147,11 @@ struct al_model {
 struct al_symbol {
 	const char *name, *latex, *title, *unit;
 	const struct al_formula *fallback; /* the only defaults: d_value, n_kv_heads, d_head; or NULL */
+	const char *fallback_origin;       /* "default d_model/n_heads" */
 };
+
+/* "d_model": a letter or _, then letters, digits and _, and no word of the formula language. */
+bool al_symbol_is_name(const char *text);
 
 /* ---- families: see catalog/family.h ---- */
 
@@ -167,7 +173,8 @@ struct al_catalog *al_catalog_create(void);
 void al_catalog_destroy(struct al_catalog *catalog);
 
 /* A built-in by name, or a user's file by path (anything with a '/' or ending in ".json"). The result
- * belongs to the catalogue. An unknown name names the nearest. */
+ * belongs to the catalogue. An unknown name names the nearest. A model's path may also be that of a
+ * config.json or of a folder that holds one. */
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struct al_recipe **out,
@@ -176,6 +183,10 @@ bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct
 	struct al_error *err) AL_MUST_CHECK;
 bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The built-in family of a config.json's "model_type"; it is never guessed. */
+bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
+	const struct al_family **out, struct al_error *err) AL_MUST_CHECK;
 
 /* The standard symbols, in the order of symbols.json. */
 const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n);

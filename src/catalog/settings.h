@@ -10,6 +10,7 @@ struct al_setting {
 	struct al_value *list;      /* a list symbol (layer_types), or NULL */
 	size_t n_list;
 	const char *origin;         /* "bert-base", "--set", "default d_model/n_heads" */
+	bool is_default;            /* derived from the others: forgotten when one of them changes */
 };
 
 struct al_settings {
@@ -23,7 +24,8 @@ struct al_settings {
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
 void al_settings_finish(struct al_settings *settings);
 
-/* `to` must be initialised; its items are replaced or added to. */
+/* `to` must be initialised; its items are replaced or added to. Defaults stay behind: `to` derives its
+ * own. */
 void al_settings_merge(struct al_settings *to, const struct al_settings *from);
 
 /* Replaces or adds. */
@@ -31,6 +33,9 @@ void al_settings_set(struct al_settings *settings, const char *symbol, int64_t v
 	const char *origin);
 void al_settings_set_word(struct al_settings *settings, const char *symbol, const char *word,
 	const char *origin);
+/* One value a layer: numbers or words, copied. */
+void al_settings_set_list(struct al_settings *settings, const char *symbol,
+	const struct al_value *values, size_t n, const char *origin);
 
 /* "d_model=768": a whole number of at least 0 and below 2^53 ("12k" and "1_000" are refused). */
 bool al_settings_parse(struct al_settings *settings, const char *assignment, const char *origin,
@@ -41,11 +46,12 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
 
 /* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where the
- * symbol is not given and has no default. */
+ * symbol is not given and has no default. An error where the default is not exact ("d_model/n_heads =
+ * 768/7 is not a whole number") or needs a symbol that is not given. Valid until the next set. */
 bool al_settings_get(struct al_settings *settings, const char *symbol, const struct al_setting **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A scope over the settings. */
+/* A scope over the settings: what al_settings_get finds, and NAME[index] of a list. */
 struct al_scope al_settings_scope(struct al_settings *settings);
 
 #endif

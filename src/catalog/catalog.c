@@ -1,0 +1,327 @@
+/* The catalogue: built-in files and a user's, parsed when they are first asked for. */
+#include "catalog/catalog.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "catalog/family.h"
+#include "catalog/read.h"
+
+extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
+	al_embedded_recipes, al_embedded_models;
+
+struct loaded {
+	const char *name;       /* as it was asked for */
+	struct al_json doc;     /* models point into it */
+	void *item;
+	struct loaded *older;
+};
+
+struct al_catalog {
+	struct al_arena arena;
+	struct al_symbols symbols;
+	struct loaded *newest[AL_N_CATALOG_KINDS];
+};
+
+/* ---- kinds ---- */
+
+typedef bool parse_file(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err);
+
+static bool parse_variant(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err)
+{
+	struct al_variant *variant;
+
+	if (!al_variant_read(&catalog->arena, doc, doc->root, file, &catalog->symbols, &variant, err))
+		return false;
+	*item = variant;
+	return true;
+}
+
+static bool parse_recipe(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err)
+{
+	struct al_recipe *recipe;
+
+	(void)file;
+	if (!al_recipe_read(&catalog->arena, doc, &catalog->symbols, &recipe, err))
+		return false;
+	*item = recipe;
+	return true;
+}
+
+static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err)
+{
+	struct al_family *family;
+
+	(void)file;
+	if (!al_family_read(&catalog->arena, doc, &catalog->symbols, &family, err)
+		|| !al_family_check(family, doc, catalog, err))
+		return false;
+	*item = family;
+	return true;
+}
+
+/* A config.json has no name of its own, and its family goes by its model_type. */
+static bool parse_config(struct al_catalog *catalog, const struct al_json *doc,
+	struct al_model **out, struct al_error *err)
+{
+	struct al_model *model = al_new(&catalog->arena, struct al_model);
+	const struct al_family *family;
+	const char *model_type;
+
+	if (!al_json_get_text(doc, doc->root, "model_type", true, &model_type, err))
+		return false;
+	if (!al_catalog_family_of(catalog, model_type, &family, err))
+		return al_json_in(doc, al_json_get(doc->root, "model_type"), err);
+	model->name = al_strdup(&catalog->arena, doc->name);
+	model->title = model->name;
+	model->family = family->name;
+	model->doc = doc;
+	model->config = doc->root;
+	*out = model;
+	return true;
+}
+
+static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err)
+{
+	struct al_model *model;
+
+	(void)file;
+	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err))
+		return false;
+	bool is_config = al_json_get(doc->root, "model_type");
+	if (!(is_config ? parse_config(catalog, doc, &model, err)
+			: al_model_read(&catalog->arena, doc, &model, err)))
+		return false;
+	*item = model;
+	return true;
+}
+
+static const struct kind {
+	const char *what;
+	const struct al_embedded_list *files;
+	parse_file *parse;
+	bool keeps_document;
+} kinds[AL_N_CATALOG_KINDS] = {
+	[AL_CATALOG_VARIANTS] = {"variant", &al_embedded_variants, parse_variant, false},
+	[AL_CATALOG_FAMILIES] = {"family", &al_embedded_families, parse_family, false},
+	[AL_CATALOG_RECIPES] = {"recipe", &al_embedded_recipes, parse_recipe, false},
+	[AL_CATALOG_MODELS] = {"model", &al_embedded_models, parse_model, true},
+};
+
+const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
+{
+	return kinds[kind].files;
+}
+
+/* ---- lookup ---- */
+
+static bool is_path(const char *name)
+{
+	size_t length = strlen(name);
+
+	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, const char *path,
+	struct al_json *doc, struct al_error *err)
+{
+	struct stat status;
+
+	if (kind == AL_CATALOG_MODELS && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		path = al_format(&catalog->arena, "%s/config.json", path);
+	return al_json_read(doc, path, err);
+}
+
+static bool fail_unknown(struct al_catalog *catalog, const struct kind *kind, const char *name,
+	struct al_error *err)
+{
+	const struct al_embedded_list *list = kind->files;
+	const char **names = al_new_array(&catalog->arena, const char *, list->n_files);
+
+	for (size_t i = 0; i < list->n_files; i++)
+		names[i] = list->files[i].name;
+	return al_fail_unknown(err, kind->what, name, names, list->n_files);
+}
+
+static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, const char *name,
+	struct al_json *doc, struct al_error *err)
+{
+	const struct al_embedded *file = al_embedded_find(kind->files, name);
+
+	if (!file)
+		return fail_unknown(catalog, kind, name, err);
+	const char *place = al_format(&catalog->arena, "%s/%s.json", kind->files->folder, name);
+	return al_json_parse(doc, place, file->text, file->length, err);
+}
+
+static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
+	void **out, struct al_error *err)
+{
+	const struct kind *kind = &kinds[index];
+	bool from_path = is_path(name);
+	struct loaded *loaded = al_new(&catalog->arena, struct loaded);
+
+	if (!(from_path ? read_path(catalog, index, name, &loaded->doc, err)
+			: read_built_in(catalog, kind, name, &loaded->doc, err)))
+		return false;
+	bool ok = kind->parse(catalog, &loaded->doc, from_path ? name : "built-in", &loaded->item, err);
+	if (!ok || !kind->keeps_document)
+		al_json_finish(&loaded->doc);
+	if (!ok)
+		return false;
+	loaded->name = al_strdup(&catalog->arena, name);
+	loaded->older = catalog->newest[index];
+	catalog->newest[index] = loaded;
+	*out = loaded->item;
+	return true;
+}
+
+static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name, void **out,
+	struct al_error *err)
+{
+	for (const struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
+		if (strcmp(loaded->name, name) == 0) {
+			*out = loaded->item;
+			return true;
+		}
+	return load(catalog, kind, name, out, err);
+}
+
+bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
+	struct al_error *err)
+{
+	void *item;
+
+	if (!find(catalog, AL_CATALOG_VARIANTS, name, &item, err))
+		return false;
+	*out = item;
+	return true;
+}
+
+bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struct al_recipe **out,
+	struct al_error *err)
+{
+	void *item;
+
+	if (!find(catalog, AL_CATALOG_RECIPES, name, &item, err))
+		return false;
+	*out = item;
+	return true;
+}
+
+bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct al_model **out,
+	struct al_error *err)
+{
+	void *item;
+
+	if (!find(catalog, AL_CATALOG_MODELS, name, &item, err))
+		return false;
+	*out = item;
+	return true;
+}
+
+bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
+	struct al_error *err)
+{
+	void *item;
+
+	if (!find(catalog, AL_CATALOG_FAMILIES, name, &item, err))
+		return false;
+	*out = item;
+	return true;
+}
+
+/* ---- families by model_type ---- */
+
+static bool has_model_type(const struct al_family *family, const char *model_type)
+{
+	return al_find_name(model_type, family->model_types, family->n_model_types) >= 0;
+}
+
+/* Only a file that holds the quoted word can be the one: the others need no parsing. */
+bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
+	const struct al_family **out, struct al_error *err)
+{
+	const struct al_embedded_list *list = kinds[AL_CATALOG_FAMILIES].files;
+	const char *quoted = al_format(&catalog->arena, "\"%s\"", model_type);
+
+	for (size_t i = 0; i < list->n_files; i++) {
+		if (!strstr(list->files[i].text, quoted))
+			continue;
+		if (!al_catalog_family(catalog, list->files[i].name, out, err))
+			return false;
+		if (has_model_type(*out, model_type))
+			return true;
+	}
+	fail_unknown(catalog, &kinds[AL_CATALOG_FAMILIES], model_type, err);
+	return al_in(err, "no family for model_type \"%s\"", model_type);
+}
+
+/* ---- symbols ---- */
+
+const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n)
+{
+	*n = catalog->symbols.n;
+	return catalog->symbols.items;
+}
+
+/* "q_bits" -> "\mathit{q\_bits}"; one letter stays as it is. */
+static const char *latex_of_name(struct al_arena *arena, const char *name)
+{
+	struct al_text text;
+
+	if (name[0] && !name[1])
+		return al_strdup(arena, name);
+	al_text_init(&text);
+	al_text_add(&text, "\\mathit{");
+	for (const char *p = name; *p; p++)
+		al_text_addf(&text, *p == '_' ? "\\%c" : "%c", *p);
+	al_text_add(&text, "}");
+	const char *latex = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return latex;
+}
+
+const char *al_catalog_latex(void *context, const char *symbol)
+{
+	struct al_catalog *catalog = context;
+	int index = al_find_name(symbol, catalog->symbols.names, catalog->symbols.n);
+
+	return index >= 0 ? catalog->symbols.items[index].latex : latex_of_name(&catalog->arena, symbol);
+}
+
+/* ---- life ---- */
+
+struct al_catalog *al_catalog_create(void)
+{
+	struct al_catalog *catalog = calloc(1, sizeof(*catalog));
+	struct al_error err = {0};
+
+	if (!catalog)
+		abort();
+	al_arena_init(&catalog->arena);
+	bool ok = al_symbols_load(&catalog->arena, &catalog->symbols, &err);
+	assert(ok && "symbols.json, which we embed ourselves, is valid");
+	(void)ok;
+	return catalog;
+}
+
+void al_catalog_destroy(struct al_catalog *catalog)
+{
+	if (!catalog)
+		return;
+	for (size_t kind = 0; kind < AL_N_CATALOG_KINDS; kind++)
+		for (struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
+			if (kinds[kind].keeps_document)
+				al_json_finish(&loaded->doc);
+	al_arena_finish(&catalog->arena);
+	free(catalog);
+}

@@ -1,0 +1,286 @@
+/* A config.json through a family: symbols, and what is wrong with a value. */
+#include "catalog/turn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_LIST = 1 << 16 };
+
+struct config {
+	const struct al_family *family;
+	const struct al_json *doc;
+	const struct cJSON *object;
+	const char *origin;
+	struct al_settings *settings;
+};
+
+/* ---- values ---- */
+
+/* A whole number, or true and false as 1 and 0 where `takes_boolean`. */
+static bool read_number(const struct config *config, const struct cJSON *node, const char *key,
+	bool takes_boolean, int64_t *out, struct al_error *err)
+{
+	double number;
+	bool is_true;
+
+	if (takes_boolean && al_json_kind(node) == AL_JSON_BOOLEAN) {
+		if (!al_json_boolean(config->doc, node, &is_true, err))
+			return false;
+		*out = is_true;
+		return true;
+	}
+	if (!al_json_real(config->doc, node, &number, err))
+		return false;
+	if (number < 0 || number >= 0x1p53 || number != floor(number))
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" is %.17g, expected a whole number of at least 0 and below 2^53", key, number);
+	*out = (int64_t)number;
+	return true;
+}
+
+static bool read_list(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *name, const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	struct al_scope scope = al_settings_scope(settings);
+	int64_t length, number = 0;
+	size_t n = 0;
+
+	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (!al_formula_whole(key->length, &scope, 0, &length, err))
+		return al_json_in(config->doc, node, err);
+	if ((uint64_t)length != al_json_size(node))
+		return al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld", name,
+			al_json_size(node), al_formula_source(key->length), (long long)length);
+	struct al_value *values = al_new_array(&settings->arena, struct al_value, al_json_size(node));
+	al_json_each(item, node) {
+		const char *word;
+		al_value_init(&values[n]);
+		if (al_json_kind(item) == AL_JSON_TEXT) {
+			if (!al_json_text(config->doc, item, &word, err))
+				return false;
+			al_value_set_word(&values[n++], word);
+		} else if (!read_number(config, item, name, true, &number, err))
+			return false;
+		else
+			al_value_set_int(&values[n++], number);
+	}
+	al_settings_set_list(settings, key->symbol, values, n, origin);
+	return true;
+}
+
+static bool read_given(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	const char *name = al_json_key(node), *word;
+	const char *origin = al_format(&settings->arena, "%s: %s", config->origin, name);
+	int64_t number;
+	bool is_true;
+
+	switch (key->type) {
+	case AL_CONFIG_LIST:
+		return read_list(config, node, key, name, origin, err);
+	case AL_CONFIG_WORD:
+		if (!al_json_text(config->doc, node, &word, err))
+			return false;
+		al_settings_set_word(settings, key->symbol, word, origin);
+		return true;
+	case AL_CONFIG_BOOLEAN:
+		if (!al_json_boolean(config->doc, node, &is_true, err))
+			return false;
+		al_settings_set(settings, key->symbol, is_true, origin);
+		return true;
+	default:
+		if (!read_number(config, node, name, false, &number, err))
+			return false;
+		al_settings_set(settings, key->symbol, number, origin);
+		return true;
+	}
+}
+
+/* ---- defaults ---- */
+
+static bool copy_value(const struct config *config, const struct al_value *value,
+	const struct al_config_key *key, struct al_value *out, struct al_error *err)
+{
+	if (value->kind == AL_VALUE_EXACT || (value->kind == AL_VALUE_INTEGER && value->integer < 0))
+		return al_fail(err, AL_EINPUT, "the default %s of %s is not a whole number of at least 0",
+			al_formula_source(key->fallback), key->symbol);
+	if (value->kind == AL_VALUE_WORD)
+		al_value_set_word(out, al_strdup(&config->settings->arena, value->word));
+	else
+		al_value_set_int(out, value->integer);
+	return true;
+}
+
+/* `layer` is known where the default is a list's. */
+static bool evaluate(const struct config *config, const struct al_config_key *key,
+	struct al_turn *turn, struct al_value *out, struct al_error *err)
+{
+	struct al_scope scope = al_turn_scope(turn);
+	struct al_value value;
+
+	al_value_init(&value);
+	al_value_init(out);
+	bool ok = al_formula_eval(key->fallback, &scope, &value, err)
+		&& copy_value(config, &value, key, out, err);
+	al_value_finish(&value);
+	return ok;
+}
+
+static bool default_list(const struct config *config, const struct al_config_key *key,
+	const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	struct al_scope scope = al_settings_scope(settings);
+	struct al_turn turn = {.settings = settings, .variables = {"layer"}, .n = 1};
+	int64_t length;
+
+	if (!al_formula_whole(key->length, &scope, 0, &length, err))
+		return false;
+	if (length > MOST_LIST)
+		return al_fail(err, AL_EINPUT, "%s is %lld, expected at most %d",
+			al_formula_source(key->length), (long long)length, MOST_LIST);
+	struct al_value *values = al_new_array(&settings->arena, struct al_value, (size_t)length);
+	for (int64_t *layer = &turn.values[0]; *layer < length; ++*layer)
+		if (!evaluate(config, key, &turn, &values[*layer], err))
+			return false;
+	al_settings_set_list(settings, key->symbol, values, (size_t)length, origin);
+	return true;
+}
+
+static bool set_default(const struct config *config, const struct al_config_key *key,
+	struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	struct al_turn turn = {.settings = settings};
+	const char *origin = al_format(&settings->arena, "%s's default %s", config->family->name,
+		al_formula_source(key->fallback));
+	struct al_value value;
+
+	if (key->type == AL_CONFIG_LIST)
+		return default_list(config, key, origin, err);
+	if (!evaluate(config, key, &turn, &value, err))
+		return false;
+	if ((key->type == AL_CONFIG_WORD) != (value.kind == AL_VALUE_WORD))
+		return al_fail(err, AL_EINPUT, "the default %s of %s is not a %s",
+			al_formula_source(key->fallback), key->symbol,
+			key->type == AL_CONFIG_WORD ? "word" : "number");
+	if (value.kind == AL_VALUE_WORD)
+		al_settings_set_word(settings, key->symbol, value.word, origin);
+	else
+		al_settings_set(settings, key->symbol, value.integer, origin);
+	return true;
+}
+
+/* ---- a config ---- */
+
+static const struct cJSON *find_given(const struct config *config, const struct al_config_key *key)
+{
+	for (size_t i = 0; i < key->n_keys; i++) {
+		const struct cJSON *node = al_json_get(config->object, key->keys[i]);
+		if (node)
+			return node;
+	}
+	return NULL;
+}
+
+/* null stands for a derived value, so that only a derived default may take its place. */
+static bool is_derived(const struct al_config_key *key)
+{
+	int64_t number;
+
+	return key->fallback && !al_formula_is_integer(key->fallback, &number);
+}
+
+static const char *expectation(const struct al_config_key *key)
+{
+	static const char *const texts[AL_N_CONFIG_TYPES] = {
+		"a whole number", "true or false", "a text", "a list",
+	};
+
+	return texts[key->type];
+}
+
+static bool is_left_out(const struct config *config, const struct al_config_key *key, bool *out,
+	struct al_error *err)
+{
+	const struct cJSON *node = find_given(config, key);
+	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
+
+	if (!node && !key->fallback)
+		return al_json_fail(config->doc, config->object, err, "key \"%s\" is missing, expected %s",
+			key->keys[0], expectation(key));
+	if (is_null && !is_derived(key))
+		return al_json_fail(config->doc, node, err, "\"%s\" is null, expected %s",
+			al_json_key(node), expectation(key));
+	*out = !node || is_null;
+	return true;
+}
+
+/* Lists come after what is given, since their length is a formula of it. */
+static bool set_given(const struct config *config, bool lists, struct al_error *err)
+{
+	for (size_t i = 0; i < config->family->n_config; i++) {
+		const struct al_config_key *key = &config->family->config[i];
+		bool left_out;
+		if ((key->type == AL_CONFIG_LIST) != lists)
+			continue;
+		if (!is_left_out(config, key, &left_out, err)
+			|| (!left_out && !read_given(config, find_given(config, key), key, err)))
+			return false;
+	}
+	return true;
+}
+
+static bool set_defaults(const struct config *config, bool lists, struct al_error *err)
+{
+	for (size_t i = 0; i < config->family->n_config; i++) {
+		const struct al_config_key *key = &config->family->config[i];
+		bool left_out;
+		if ((key->type == AL_CONFIG_LIST) != lists)
+			continue;
+		if (!is_left_out(config, key, &left_out, err))
+			return false;
+		if (left_out && !set_default(config, key, err))
+			return al_json_fail(config->doc, config->object, err, "\"%s\" is left out: %s",
+				key->keys[0], err->message);
+	}
+	return true;
+}
+
+bool al_family_settings(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *object, const char *origin, struct al_settings *settings,
+	struct al_error *err)
+{
+	const struct config config = {family, doc, object, origin, settings};
+
+	return al_json_expect(doc, object, AL_JSON_OBJECT, err)
+		&& set_given(&config, false, err) && set_defaults(&config, false, err)
+		&& set_given(&config, true, err) && set_defaults(&config, true, err);
+}
+
+static bool uses_key(const struct al_family *family, const char *key)
+{
+	for (size_t i = 0; i < family->n_config; i++)
+		if (al_find_name(key, family->config[i].keys, family->config[i].n_keys) >= 0)
+			return true;
+	return strcmp(key, "model_type") == 0;
+}
+
+size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
+	struct al_arena *arena, const char *const **keys)
+{
+	const char **ignored = al_new_array(arena, const char *, al_json_size(config));
+	size_t n = 0;
+
+	al_json_each(member, config)
+		if (!uses_key(family, al_json_key(member)))
+			ignored[n++] = al_strdup(arena, al_json_key(member));
+	*keys = ignored;
+	return n;
+}

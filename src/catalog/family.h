@@ -1,0 +1,135 @@
+/* Families: a model's config.json, all its tensors and their stored names, as data.
+ *
+ * A family maps config keys to symbols, lists the attention modules (each a variant with settings) and
+ * every other tensor. `for` repeats an item, `when` is the condition under which it exists: a head that
+ * is stored alone unless it is tied is two entries, one with "tied_to" and "when": "tied", one with
+ * "when": "not tied". In a name, {layer} stands for a loop's variable. */
+#ifndef ATTNLEDGER_CATALOG_FAMILY_H
+#define ATTNLEDGER_CATALOG_FAMILY_H
+
+#include "catalog/catalog.h"
+#include "catalog/settings.h"
+
+enum al_part {
+	AL_PART_EMBEDDING, AL_PART_ATTENTION, AL_PART_FEED_FORWARD, AL_PART_NORM, AL_PART_OTHER,
+	AL_PART_HEAD, AL_N_PARTS,
+};
+extern const char *const al_part_names[AL_N_PARTS];
+
+/* ---- config keys ---- */
+
+enum al_config_type {
+	AL_CONFIG_WHOLE,      /* of at least 0 */
+	AL_CONFIG_BOOLEAN,    /* where the default is true or false; 1 or 0 */
+	AL_CONFIG_WORD,       /* "type": "word" */
+	AL_CONFIG_LIST,       /* "type": "list": a whole number, word or boolean for each layer */
+	AL_N_CONFIG_TYPES,
+};
+
+/* A symbol and the key that gives it. A default that is a formula also replaces null, as where the
+ * reference implementation derives what is None; a plain number doesn't. */
+struct al_config_key {
+	const char *symbol;
+	const char **keys;    /* synonyms: the first that is there counts */
+	size_t n_keys;
+	enum al_config_type type;
+	const struct al_formula *fallback;   /* NULL: required; a list's: one value a `layer` */
+	const struct al_formula *length;     /* a list's; n_layers where the file doesn't say */
+};
+
+/* ---- what a model holds ---- */
+
+struct al_loop {
+	const char *variable;              /* counts from 0 */
+	const struct al_formula *count;
+};
+
+enum { AL_FAMILY_LOOPS = 4 };
+
+struct al_loops {
+	struct al_loop *items;   /* [0 .. AL_FAMILY_LOOPS], the outermost first */
+	size_t n;
+};
+
+enum al_order { AL_ORDER_OUT_IN, AL_ORDER_IN_OUT };
+
+/* A run of rows of a fused matrix' output axis that belongs to one of the variant's tensors. */
+struct al_fused {
+	const char *tensor;
+	const struct al_formula *width;
+};
+
+/* A stored tensor of a module: one of the variant's, or several fused. */
+struct al_stored {
+	const char *name;
+	enum al_order order;
+	const char *is;                    /* or, where NULL: */
+	const struct al_formula *repeat;   /* how often the run of parts comes */
+	struct al_fused *parts;
+	size_t n_parts;
+	const struct al_formula *when;     /* NULL: true */
+	bool is_optional;                  /* a checkpoint may lack it */
+};
+
+/* An option or symbol of the variant, and its value in this family. */
+struct al_module_set {
+	const char *symbol;
+	const struct al_formula *value;
+};
+
+struct al_family_module {
+	const char *name;
+	struct al_loops loops;
+	const struct al_formula *when;
+	const char *variant;
+	struct al_module_set *set;
+	size_t n_set;
+	bool is_rotary;
+	struct al_stored *stored;
+	size_t n_stored;
+	const char *before;                /* the module whose input it is, or NULL */
+};
+
+struct al_family_tensor {
+	struct al_entry entry;             /* name, shape, kind, count, active, when */
+	enum al_part part;
+	enum al_order order;
+	struct al_loops loops;
+	const char *tied_to;               /* the tensor whose numbers these are: none of its own */
+	bool is_optional;
+	const char *before;                /* the module whose input this norm makes, or NULL */
+};
+
+struct al_family {
+	const char *name, *title, *source;
+	const char **model_types;
+	size_t n_model_types;
+	struct al_config_key *config;
+	size_t n_config;
+	const char **prefixes;
+	size_t n_prefixes;
+	struct al_family_module *modules;
+	size_t n_modules;
+	struct al_family_tensor *tensors;
+	size_t n_tensors;
+};
+
+/* What a family says of variants: they exist, and have the tensors, options and symbols that it
+ * names. `doc` is the family's file, for messages. */
+bool al_family_check(const struct al_family *family, const struct al_json *doc,
+	struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- a config ---- */
+
+/* The symbols that a config gives, and the family's defaults for the others. A value that is missing,
+ * null, negative, fractional or of another type: one line with the key, what was found and what was
+ * expected. `origin` names the model. */
+bool al_family_settings(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *config, const char *origin, struct al_settings *settings,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The config's keys that the family doesn't use, in their order. */
+size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
+	struct al_arena *arena, const char *const **keys);
+
+#endif

@@ -1,0 +1,172 @@
+/* Reading catalogue files: texts, words, symbols and formulas. */
+#include "catalog/read.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+void al_reader_init(struct al_reader *reader, struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard)
+{
+	*reader = (struct al_reader){.arena = arena, .doc = doc};
+	for (size_t i = 0; standard && i < standard->n; i++)
+		al_reader_know(reader, standard->names[i]);
+}
+
+void al_reader_know(struct al_reader *reader, const char *symbol)
+{
+	reader->symbols = al_grow(reader->arena, reader->symbols, reader->n_symbols, &reader->room,
+		sizeof(*reader->symbols));
+	reader->symbols[reader->n_symbols++] = symbol;
+}
+
+bool al_read_text(struct al_reader *reader, const struct cJSON *object, const char *key,
+	bool required, const char **out, struct al_error *err)
+{
+	const char *text = NULL;
+
+	if (!al_json_get_text(reader->doc, object, key, required, &text, err))
+		return false;
+	if (text)
+		*out = al_strdup(reader->arena, text);
+	return true;
+}
+
+bool al_read_word(struct al_reader *reader, const struct cJSON *object, const char *key,
+	bool required, const char *const *names, size_t n_names, size_t *out, struct al_error *err)
+{
+	const char *text = NULL;
+
+	if (!al_json_get_text(reader->doc, object, key, required, &text, err))
+		return false;
+	if (!text)
+		return true;
+	int index = al_find_name(text, names, n_names);
+	if (index < 0) {
+		al_fail_unknown(err, key, text, names, n_names);
+		return al_json_in(reader->doc, al_json_get(object, key), err);
+	}
+	*out = (size_t)index;
+	return true;
+}
+
+bool al_read_value(struct al_reader *reader, const struct cJSON *node, int64_t *out,
+	struct al_error *err)
+{
+	bool is_true;
+
+	if (al_json_kind(node) != AL_JSON_BOOLEAN)
+		return al_json_whole_from(reader->doc, node, 0, out, err);
+	if (!al_json_boolean(reader->doc, node, &is_true, err))
+		return false;
+	*out = is_true;
+	return true;
+}
+
+/* ---- symbols ---- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name_byte(char c)
+{
+	return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+bool al_symbol_is_name(const char *text)
+{
+	static const char *const reserved[] = {"and", "or", "not", "if", "min", "max", "ceil_div", "mod"};
+
+	if (!is_letter(*text))
+		return false;
+	for (const char *p = text; *p; p++)
+		if (!is_name_byte(*p))
+			return false;
+	return al_find_name(text, reserved, sizeof(reserved) / sizeof(*reserved)) < 0;
+}
+
+bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+	struct al_error *err)
+{
+	const char *name = al_json_key(member);
+
+	if (!al_symbol_is_name(name))
+		return al_json_fail(reader->doc, member, err,
+			"found \"%s\", expected a symbol's name (letters, digits and _)", name);
+	*out = al_strdup(reader->arena, name);
+	return true;
+}
+
+/* ---- formulas ---- */
+
+struct search {
+	const struct al_reader *reader;
+	const char *unknown;
+};
+
+static void find_unknown(void *context, const char *symbol)
+{
+	struct search *search = context;
+
+	if (!search->unknown
+		&& al_find_name(symbol, search->reader->symbols, search->reader->n_symbols) < 0)
+		search->unknown = symbol;
+}
+
+/* The column, from 1, where a symbol first stands in a formula's text. */
+static size_t column_of(const char *source, const char *symbol)
+{
+	size_t length = strlen(symbol);
+	bool in_word = false;
+
+	for (const char *p = source; *p; p++) {
+		in_word ^= *p == '\'';
+		if (!in_word && (p == source || !is_name_byte(p[-1])) && strncmp(p, symbol, length) == 0
+			&& !is_name_byte(p[length]))
+			return (size_t)(p - source) + 1;
+	}
+	return 1;
+}
+
+static bool check_symbols(struct al_reader *reader, const struct al_formula *formula,
+	struct al_error *err)
+{
+	struct search search = {.reader = reader};
+
+	al_formula_each_symbol(formula, find_unknown, &search);
+	if (!search.unknown)
+		return true;
+	al_fail_unknown(err, "symbol", search.unknown, reader->symbols, reader->n_symbols);
+	return al_in(err, "column %zu", column_of(al_formula_source(formula), search.unknown));
+}
+
+bool al_read_formula(struct al_reader *reader, const struct cJSON *node,
+	const struct al_formula **out, struct al_error *err)
+{
+	const char *text;
+	int64_t number;
+
+	if (al_json_kind(node) == AL_JSON_NUMBER) {
+		if (!al_json_whole_from(reader->doc, node, 0, &number, err))
+			return false;
+		text = al_format(reader->arena, "%lld", (long long)number);
+	} else if (!al_json_text(reader->doc, node, &text, err))
+		return false;
+	if (!al_formula_parse(reader->arena, text, AL_DIALECT_CATALOG, out, err)
+		|| !check_symbols(reader, *out, err))
+		return al_json_in(reader->doc, node, err);
+	return true;
+}
+
+bool al_read_formula_at(struct al_reader *reader, const struct cJSON *object, const char *key,
+	bool required, const struct al_formula **out, struct al_error *err)
+{
+	const struct cJSON *node = al_json_get(object, key);
+
+	if (!node)
+		return !required
+			|| al_json_fail(reader->doc, object, err, "key \"%s\" is missing", key);
+	return al_read_formula(reader, node, out, err);
+}

@@ -1,0 +1,89 @@
+/* Reading catalogue files: what variants, recipes, models and families have in common.
+ *
+ * A reader knows the symbols that the file's formulas may use; any other one is refused where it
+ * stands. What is read is copied into the arena and outlives the document. */
+#ifndef ATTNLEDGER_CATALOG_READ_H
+#define ATTNLEDGER_CATALOG_READ_H
+
+#include "catalog/catalog.h"
+
+/* The standard symbols. */
+struct al_symbols {
+	struct al_symbol *items;
+	size_t n;
+	const char **names;     /* [n] */
+};
+
+/* Parses the embedded symbols.json. */
+bool al_symbols_load(struct al_arena *arena, struct al_symbols *out, struct al_error *err)
+	AL_MUST_CHECK;
+bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct al_symbols *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+struct al_reader {
+	struct al_arena *arena;
+	const struct al_json *doc;
+	const char **symbols;   /* that a formula may use */
+	size_t n_symbols, room;
+};
+
+/* `standard` may be NULL: then no symbol is known. */
+void al_reader_init(struct al_reader *reader, struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard);
+
+/* From here on formulas may use this symbol too; it must outlive the reader. */
+void al_reader_know(struct al_reader *reader, const char *symbol);
+
+/* The text of a member, copied; `*out` stays as it is where the member is absent. */
+bool al_read_text(struct al_reader *reader, const struct cJSON *object, const char *key,
+	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
+
+/* The same for the key of a member itself, which must be the name of a symbol. */
+bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A member that is one of `names`: its index. */
+bool al_read_word(struct al_reader *reader, const struct cJSON *object, const char *key,
+	bool required, const char *const *names, size_t n_names, size_t *out, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* A formula: a text, or a whole number of at least 0. */
+bool al_read_formula(struct al_reader *reader, const struct cJSON *node,
+	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
+bool al_read_formula_at(struct al_reader *reader, const struct cJSON *object, const char *key,
+	bool required, const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
+
+/* A symbol's value: a whole number of at least 0, or true and false as 1 and 0. */
+bool al_read_value(struct al_reader *reader, const struct cJSON *node, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- entries ---- */
+
+enum al_entry_form {
+	AL_FORM_TENSOR, AL_FORM_CACHE, AL_FORM_ACTIVATION, AL_FORM_PRODUCT,
+	AL_FORM_FAMILY_TENSOR,  /* a tensor without role and per, with keys of its own (family.h) */
+	AL_N_FORMS,
+};
+
+bool al_entry_parse(struct al_reader *reader, const struct cJSON *node, enum al_entry_form form,
+	struct al_entry *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The list `key` of an object; absent is empty. */
+bool al_entries_parse(struct al_reader *reader, const struct cJSON *object, const char *key,
+	enum al_entry_form form, bool required, struct al_entries *out, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* ---- whole files ---- */
+
+bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
+	const char *file, const struct al_symbols *standard, struct al_variant **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, struct al_recipe **out, struct al_error *err) AL_MUST_CHECK;
+/* The model keeps pointing into the document. */
+bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_family_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, struct al_family **out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

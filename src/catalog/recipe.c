@@ -1,0 +1,87 @@
+/* Recipes: bytes per parameter of each state of training, and a rule for activations. */
+#include "catalog/read.h"
+
+enum { MOST_BYTES = 1024 };
+
+/* [2, 4]: a 2-byte working copy and a 4-byte master copy. */
+static bool parse_state(struct al_reader *reader, const char *key, struct al_state_bytes *out,
+	struct al_error *err)
+{
+	const struct cJSON *list;
+
+	if (!al_json_get_node(reader->doc, reader->doc->root, key, AL_JSON_ARRAY, true, &list, err))
+		return false;
+	if (al_json_size(list) > AL_RECIPE_PARTS)
+		return al_json_fail(reader->doc, list, err, "\"%s\" has %zu parts, expected at most %d", key,
+			al_json_size(list), AL_RECIPE_PARTS);
+	al_json_each(node, list) {
+		int64_t *bytes = &out->parts[out->n_parts++];
+		if (!al_json_whole_from(reader->doc, node, 0, bytes, err))
+			return false;
+		if (*bytes > MOST_BYTES)
+			return al_json_fail(reader->doc, node, err,
+				"found %lld bytes a parameter, expected at most %d", (long long)*bytes, MOST_BYTES);
+		out->total += *bytes;
+	}
+	return true;
+}
+
+static bool parse_ledger_rule(struct al_reader *reader, const struct cJSON *rule,
+	struct al_recipe *recipe, struct al_error *err)
+{
+	static const char *const kernels[] = {"eager", "flash"};
+	const struct cJSON *bytes = al_json_get(rule, "bytes");
+	size_t kernel = 0;
+
+	if (!al_read_word(reader, rule, "ledger", true, kernels, 2, &kernel, err))
+		return false;
+	recipe->is_flash = kernel == 1;
+	recipe->activation_bytes = 2;
+	return !bytes || al_json_whole_from(reader->doc, bytes, 1, &recipe->activation_bytes, err);
+}
+
+static bool parse_activations(struct al_reader *reader, struct al_recipe *recipe,
+	struct al_error *err)
+{
+	static const char *const formula_keys[] = {"per_token"};
+	static const char *const ledger_keys[] = {"ledger", "bytes"};
+	const struct cJSON *rule;
+
+	if (!al_json_get_node(reader->doc, reader->doc->root, "activations", AL_JSON_OBJECT, true, &rule,
+		    err))
+		return false;
+	if (al_json_get(rule, "per_token"))
+		return al_json_only(reader->doc, rule, formula_keys, 1, err)
+			&& al_read_formula_at(reader, rule, "per_token", true,
+				&recipe->activations_per_token, err);
+	if (al_json_get(rule, "ledger"))
+		return al_json_only(reader->doc, rule, ledger_keys, 2, err)
+			&& parse_ledger_rule(reader, rule, recipe, err);
+	return al_json_fail(reader->doc, rule, err,
+		"expected \"per_token\" (a formula) or \"ledger\" (eager or flash)");
+}
+
+bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, struct al_recipe **out, struct al_error *err)
+{
+	static const char *const keys[] = {
+		"name", "title", "source", "weights", "gradients", "optimizer", "activations",
+	};
+	struct al_recipe *recipe = al_new(arena, struct al_recipe);
+	struct al_reader reader;
+
+	al_reader_init(&reader, arena, doc, standard);
+	if (!al_json_only(doc, doc->root, keys, sizeof(keys) / sizeof(*keys), err)
+		|| !al_read_text(&reader, doc->root, "name", true, &recipe->name, err))
+		return false;
+	recipe->title = recipe->name;
+	if (!al_read_text(&reader, doc->root, "title", false, &recipe->title, err)
+		|| !al_read_text(&reader, doc->root, "source", false, &recipe->source, err)
+		|| !parse_state(&reader, "weights", &recipe->weights, err)
+		|| !parse_state(&reader, "gradients", &recipe->gradients, err)
+		|| !parse_state(&reader, "optimizer", &recipe->optimizer, err)
+		|| !parse_activations(&reader, recipe, err))
+		return false;
+	*out = recipe;
+	return true;
+}

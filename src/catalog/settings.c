@@ -1,0 +1,314 @@
+/* Settings: given values, and the standard defaults that follow from them. */
+#include "catalog/settings.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "catalog/family.h"
+
+void al_settings_init(struct al_settings *settings, struct al_catalog *catalog)
+{
+	*settings = (struct al_settings){0};
+	al_arena_init(&settings->arena);
+	settings->symbols = al_catalog_symbols(catalog, &settings->n_symbols);
+}
+
+void al_settings_finish(struct al_settings *settings)
+{
+	al_arena_finish(&settings->arena);
+	*settings = (struct al_settings){0};
+}
+
+static struct al_setting *find(const struct al_settings *settings, const char *symbol)
+{
+	for (size_t i = 0; i < settings->n; i++)
+		if (strcmp(settings->items[i].symbol, symbol) == 0)
+			return &settings->items[i];
+	return NULL;
+}
+
+/* ---- set ---- */
+
+static void forget_defaults(struct al_settings *settings)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < settings->n; i++)
+		if (!settings->items[i].is_default)
+			settings->items[kept++] = settings->items[i];
+	settings->n = kept;
+}
+
+/* A new item; the texts are kept, not copied. */
+static struct al_setting *add(struct al_settings *settings, const char *symbol, const char *origin)
+{
+	settings->items = al_grow(&settings->arena, settings->items, settings->n, &settings->room,
+		sizeof(*settings->items));
+	struct al_setting *item = &settings->items[settings->n++];
+	*item = (struct al_setting){.symbol = symbol, .origin = origin};
+	al_value_init(&item->value);
+	return item;
+}
+
+/* The item of a symbol, old or new, with its value back at zero. A sweep sets the same symbols over and
+ * over: their texts are copied once. */
+static struct al_setting *replace(struct al_settings *settings, const char *symbol,
+	const char *origin)
+{
+	struct al_arena *arena = &settings->arena;
+
+	forget_defaults(settings);
+	struct al_setting *item = find(settings, symbol);
+	if (!item)
+		return add(settings, al_strdup(arena, symbol), al_strdup(arena, origin));
+	if (strcmp(item->origin, origin) != 0)
+		item->origin = al_strdup(arena, origin);
+	item->list = NULL;
+	item->n_list = 0;
+	al_value_init(&item->value);
+	return item;
+}
+
+void al_settings_set(struct al_settings *settings, const char *symbol, int64_t value,
+	const char *origin)
+{
+	al_value_set_int(&replace(settings, symbol, origin)->value, value);
+}
+
+void al_settings_set_word(struct al_settings *settings, const char *symbol, const char *word,
+	const char *origin)
+{
+	const char *copy = al_strdup(&settings->arena, word);
+
+	al_value_set_word(&replace(settings, symbol, origin)->value, copy);
+}
+
+void al_settings_set_list(struct al_settings *settings, const char *symbol,
+	const struct al_value *values, size_t n, const char *origin)
+{
+	struct al_value *list = al_new_array(&settings->arena, struct al_value, n);
+
+	for (size_t i = 0; i < n; i++) {
+		al_value_init(&list[i]);
+		if (values[i].kind == AL_VALUE_WORD)
+			al_value_set_word(&list[i], al_strdup(&settings->arena, values[i].word));
+		else
+			al_value_set_int(&list[i], values[i].integer);
+	}
+	struct al_setting *item = replace(settings, symbol, origin);
+	item->list = list;
+	item->n_list = n;
+}
+
+static void copy_item(struct al_settings *to, const struct al_setting *item)
+{
+	if (item->is_default)
+		return;
+	if (item->list)
+		al_settings_set_list(to, item->symbol, item->list, item->n_list, item->origin);
+	else if (item->value.kind == AL_VALUE_WORD)
+		al_settings_set_word(to, item->symbol, item->value.word, item->origin);
+	else
+		al_settings_set(to, item->symbol, item->value.integer, item->origin);
+}
+
+void al_settings_merge(struct al_settings *to, const struct al_settings *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		copy_item(to, &from->items[i]);
+}
+
+/* ---- KEY=VALUE ---- */
+
+/* Digits only: a sign, a point, a unit or a separator is not a count. */
+static bool parse_count(const char *text, int64_t *out)
+{
+	int64_t value = 0;
+
+	if (!*text)
+		return false;
+	for (const char *p = text; *p; p++) {
+		if (*p < '0' || *p > '9')
+			return false;
+		value = 10 * value + (*p - '0');
+		if (value >= INT64_C(1) << 53)
+			return false;
+	}
+	*out = value;
+	return true;
+}
+
+bool al_settings_parse(struct al_settings *settings, const char *assignment, const char *origin,
+	struct al_error *err)
+{
+	const char *equals = strchr(assignment, '=');
+	int64_t value;
+
+	if (!equals)
+		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected SYMBOL=NUMBER", origin,
+			assignment);
+	const char *symbol = al_strndup(&settings->arena, assignment, (size_t)(equals - assignment));
+	if (!al_symbol_is_name(symbol))
+		return al_fail(err, AL_EINPUT, "%s: found \"%s\" before \"=\", expected a symbol's name",
+			origin, symbol);
+	if (!parse_count(equals + 1, &value))
+		return al_fail(err, AL_EINPUT,
+			"%s: %s is \"%s\", expected a whole number of at least 0 and below 2^53", origin, symbol,
+			equals + 1);
+	al_settings_set(settings, symbol, value, origin);
+	return true;
+}
+
+/* ---- models ---- */
+
+bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
+	const struct al_model *model, struct al_error *err)
+{
+	const struct al_family *family;
+
+	for (size_t i = 0; i < model->n_symbols; i++)
+		al_settings_set(settings, model->symbols[i].symbol, model->symbols[i].value, model->name);
+	if (!model->family)
+		return true;
+	return al_catalog_family(catalog, model->family, &family, err)
+		&& al_family_settings(family, model->doc, model->config, model->name, settings, err);
+}
+
+/* ---- get ---- */
+
+/* A chain of defaults that are being evaluated, the innermost first. */
+struct pending {
+	struct al_settings *settings;
+	const struct al_symbol *symbol;
+	const struct pending *outer;
+};
+
+static bool get(struct al_settings *settings, const char *symbol, const struct pending *outer,
+	const struct al_setting **out, struct al_error *err);
+
+static size_t list_known(void *context, const char *const **names)
+{
+	struct al_settings *settings = context;
+	const char **known = al_new_array(&settings->arena, const char *,
+		settings->n + settings->n_symbols);
+	size_t n = 0;
+
+	for (size_t i = 0; i < settings->n; i++)
+		known[n++] = settings->items[i].symbol;
+	for (size_t i = 0; i < settings->n_symbols; i++)
+		if (!find(settings, settings->symbols[i].name))
+			known[n++] = settings->symbols[i].name;
+	*names = known;
+	return n;
+}
+
+static const struct al_symbol *find_standard(const struct al_settings *settings, const char *symbol)
+{
+	for (size_t i = 0; i < settings->n_symbols; i++)
+		if (strcmp(settings->symbols[i].name, symbol) == 0)
+			return &settings->symbols[i];
+	return NULL;
+}
+
+static bool pick(const struct al_setting *setting, const struct al_reference *reference,
+	struct al_value *out, struct al_error *err)
+{
+	const struct al_value *value = &setting->value;
+
+	if (setting->list && !reference->has_index)
+		return al_fail(err, AL_EINPUT, "%s is a list, expected %s[...]", setting->symbol,
+			setting->symbol);
+	if (!setting->list && reference->has_index)
+		return al_fail(err, AL_EINPUT, "%s is not a list, found %s[%lld]", setting->symbol,
+			setting->symbol, (long long)reference->index);
+	if (setting->list) {
+		if (reference->index < 0 || (uint64_t)reference->index >= setting->n_list)
+			return al_fail(err, AL_EINPUT, "found %s[%lld], but the list has %zu items",
+				setting->symbol, (long long)reference->index, setting->n_list);
+		value = &setting->list[reference->index];
+	}
+	if (value->kind == AL_VALUE_WORD)
+		al_value_set_word(out, value->word);
+	else
+		al_value_set_int(out, value->integer);
+	return true;
+}
+
+static bool look_up(struct al_settings *settings, const struct pending *outer,
+	const struct al_reference *reference, bool *found, struct al_value *out, struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	*found = false;
+	if (!get(settings, reference->symbol, outer, &setting, err))
+		return false;
+	if (!setting) {
+		bool is_standard = find_standard(settings, reference->symbol);
+		return !is_standard
+			|| al_fail(err, AL_EINPUT, "%s is not given", reference->symbol);
+	}
+	*found = true;
+	return pick(setting, reference, out, err);
+}
+
+static bool look_up_default(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	const struct pending *pending = context;
+
+	return look_up(pending->settings, pending, reference, found, out, err);
+}
+
+static bool evaluate_default(struct al_settings *settings, const struct al_symbol *symbol,
+	const struct pending *outer, int64_t *out, struct al_error *err)
+{
+	struct pending pending = {settings, symbol, outer};
+	struct al_scope scope = {.lookup = look_up_default, .context = &pending};
+
+	for (const struct pending *p = outer; p; p = p->outer)
+		if (p->symbol == symbol)
+			return al_fail(err, AL_EINPUT, "the default of %s leads back to itself", symbol->name);
+	return al_formula_whole(symbol->fallback, &scope, 0, out, err)
+		|| al_in(err, "default of %s", symbol->name);
+}
+
+static bool get(struct al_settings *settings, const char *symbol, const struct pending *outer,
+	const struct al_setting **out, struct al_error *err)
+{
+	int64_t value;
+
+	*out = find(settings, symbol);
+	if (*out)
+		return true;
+	const struct al_symbol *standard = find_standard(settings, symbol);
+	if (!standard || !standard->fallback)
+		return true;
+	if (!evaluate_default(settings, standard, outer, &value, err))
+		return false;
+	struct al_setting *item = add(settings, standard->name, standard->fallback_origin);
+	item->is_default = true;
+	al_value_set_int(&item->value, value);
+	*out = item;
+	return true;
+}
+
+bool al_settings_get(struct al_settings *settings, const char *symbol, const struct al_setting **out,
+	struct al_error *err)
+{
+	return get(settings, symbol, NULL, out, err);
+}
+
+/* ---- scope ---- */
+
+static bool look_up_setting(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	return look_up(context, NULL, reference, found, out, err);
+}
+
+struct al_scope al_settings_scope(struct al_settings *settings)
+{
+	return (struct al_scope){
+		.lookup = look_up_setting, .known = list_known, .context = settings,
+	};
+}

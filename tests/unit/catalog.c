@@ -1,0 +1,351 @@
+/* The catalogue: every built-in loads, and each thing that the grammar refuses gets its message. */
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "catalog/family.h"
+
+static struct al_catalog *catalog;
+
+static int create_catalog(void **state)
+{
+	(void)state;
+	catalog = al_catalog_create();
+	return 0;
+}
+
+static int destroy_catalog(void **state)
+{
+	(void)state;
+	al_catalog_destroy(catalog);
+	return 0;
+}
+
+/* ---- built-ins ---- */
+
+static void assert_no_error(bool ok, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s", err->message);
+}
+
+static void assert_text(const char *text)
+{
+	assert_non_null(text);
+	assert_true(*text);
+}
+
+static void every_variant_loads_and_has_a_check(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_VARIANTS);
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_variant *variant;
+		assert_no_error(al_catalog_variant(catalog, list->files[i].name, &variant, &err), &err);
+		assert_string_equal(variant->name, list->files[i].name);
+		assert_string_equal(variant->file, "built-in");
+		assert_text(variant->title);
+		assert_text(variant->source);
+		assert_true(variant->n_checks > 0);
+	}
+}
+
+static void every_family_loads_with_its_own_defaults(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_family *family, *again;
+		assert_no_error(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
+		assert_string_equal(family->name, list->files[i].name);
+		assert_text(family->source);
+		for (size_t j = 0; j < family->n_model_types; j++) {
+			assert_no_error(al_catalog_family_of(catalog, family->model_types[j], &again, &err),
+				&err);
+			assert_ptr_equal(again, family);
+		}
+	}
+}
+
+static void every_recipe_loads(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_RECIPES);
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_recipe *recipe;
+		assert_no_error(al_catalog_recipe(catalog, list->files[i].name, &recipe, &err), &err);
+		assert_string_equal(recipe->name, list->files[i].name);
+		assert_text(recipe->title);
+		assert_text(recipe->source);
+	}
+}
+
+static void every_model_gives_its_symbols(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_MODELS);
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_model *model;
+		const struct al_setting *setting;
+		struct al_settings settings;
+		assert_no_error(al_catalog_model(catalog, list->files[i].name, &model, &err), &err);
+		assert_string_equal(model->name, list->files[i].name);
+		assert_text(model->title);
+		assert_text(model->source);
+		al_settings_init(&settings, catalog);
+		assert_no_error(al_settings_from_model(&settings, catalog, model, &err), &err);
+		assert_no_error(al_settings_get(&settings, "d_head", &setting, &err), &err);
+		assert_non_null(setting);
+		assert_true(setting->value.integer > 0);
+		al_settings_finish(&settings);
+	}
+}
+
+static void symbols_have_latex(void **state)
+{
+	size_t n;
+	const struct al_symbol *symbols = al_catalog_symbols(catalog, &n);
+
+	(void)state;
+	assert_true(n > 10);
+	assert_string_equal(symbols[0].name, "d_model");
+	for (size_t i = 0; i < n; i++) {
+		assert_text(symbols[i].latex);
+		assert_text(symbols[i].title);
+	}
+	assert_string_equal(al_catalog_latex(catalog, "n_heads"), "n");
+	assert_string_equal(al_catalog_latex(catalog, "q_bits"), "\\mathit{q\\_bits}");
+	assert_string_equal(al_catalog_latex(catalog, "n"), "n");
+}
+
+static void reads_a_recipe(void **state)
+{
+	const struct al_recipe *recipe;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_true(al_catalog_recipe(catalog, "smith2022", &recipe, &err));
+	assert_int_equal(recipe->weights.total, 6);
+	assert_int_equal(recipe->weights.n_parts, 2);
+	assert_int_equal(recipe->weights.parts[1], 4);
+	assert_int_equal(recipe->optimizer.total, 8);
+	assert_string_equal(al_formula_source(recipe->activations_per_token), "2*d_model");
+}
+
+static void loads_once(void **state)
+{
+	const struct al_variant *first, *second;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_true(al_catalog_variant(catalog, "mha", &first, &err));
+	assert_true(al_catalog_variant(catalog, "mha", &second, &err));
+	assert_ptr_equal(first, second);
+}
+
+/* ---- one entry ---- */
+
+static void reads_an_entry_whole(void **state)
+{
+	static const char text[] =
+		"{\"name\": \"v\", \"options\": {\"big\": true}, \"symbols\": {\"n_experts\": \"experts\"},"
+		" \"tensors\": [{\"name\": \"E\", \"role\": \"gate\", \"shape\": [\"d_model\", 4],"
+		" \"kind\": \"norm\", \"count\": \"n_experts\", \"active\": 2, \"per\": \"group\","
+		" \"when\": \"big and layer > 0\", \"fixed\": true}],"
+		" \"cache\": [{\"name\": \"K\", \"shape\": [3], \"per\": \"source_token\","
+		" \"tokens\": \"min(seq, window)\", \"dtype\": \"fp32\"}],"
+		" \"activations\": [{\"name\": \"p\", \"shape\": [\"n_heads\"], \"per\": \"pair\","
+		" \"saved\": \"eager\", \"bytes\": 1}],"
+		" \"products\": [{\"name\": \"q\", \"left\": [\"seq\", 2], \"right\": [2, 3], \"count\": 5}]}";
+	struct al_arena arena;
+	struct al_json doc;
+	struct al_variant *variant;
+	struct al_error err = {0};
+
+	(void)state;
+	al_arena_init(&arena);
+	assert_true(al_json_parse(&doc, "v.json", text, strlen(text), &err));
+	assert_no_error(al_variant_parse(&arena, &doc, doc.root, "v.json", &variant, &err), &err);
+	al_json_finish(&doc);
+
+	const struct al_entry *tensor = &variant->tensors.items[0];
+	assert_int_equal(tensor->role, AL_ROLE_GATE);
+	assert_int_equal(tensor->kind, AL_TENSOR_NORM);
+	assert_int_equal(tensor->per, AL_PER_GROUP);
+	assert_true(tensor->is_fixed);
+	assert_string_equal(al_formula_source(tensor->shape.dims[1]), "4");
+	assert_string_equal(al_formula_source(tensor->active), "2");
+	assert_string_equal(al_formula_source(tensor->when), "big and layer > 0");
+	assert_int_equal(variant->cache.items[0].per, AL_PER_SOURCE_TOKEN);
+	assert_string_equal(variant->cache.items[0].dtype, "fp32");
+	assert_int_equal(variant->activations.items[0].per, AL_PER_PAIR);
+	assert_int_equal(variant->activations.items[0].saved, AL_SAVED_EAGER);
+	assert_int_equal(variant->activations.items[0].bytes, 1);
+	assert_int_equal(variant->products.items[0].right.n_dims, 2);
+	assert_string_equal(variant->title, "v");
+	al_arena_finish(&arena);
+}
+
+static void an_entry_has_defaults(void **state)
+{
+	const struct al_variant *variant;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_true(al_catalog_variant(catalog, "mha", &variant, &err));
+	assert_int_equal(variant->tensors.items[0].kind, AL_TENSOR_WEIGHT);
+	assert_int_equal(variant->tensors.items[0].per, AL_PER_MODULE);
+	assert_int_equal(variant->cache.items[0].per, AL_PER_TOKEN);
+	assert_int_equal(variant->activations.items[0].per, AL_PER_TOKEN);
+	assert_int_equal(variant->activations.items[0].saved, AL_SAVED_ALWAYS);
+	assert_null(variant->tensors.items[0].count);
+	assert_null(variant->tensors.items[0].when);
+	assert_null(variant->cache.items[0].dtype);
+}
+
+/* ---- refusals ---- */
+
+#define TENSORS(list) "{\"name\": \"v\", \"tensors\": [" list "]}"
+#define WITH(more) "{\"name\": \"v\", \"tensors\": [], " more "}"
+#define TENSOR(more) TENSORS("{\"name\": \"W\", \"role\": \"query\", " more "}")
+
+static const struct refusal {
+	const char *text, *message;
+} variants[] = {
+	{"[]",
+		"v.json:1:1: found an array, expected an object"},
+	{"{\"tensors\": []}",
+		"v.json:1:1: key \"name\" is missing"},
+	{"{\"name\": \"v\"}",
+		"v.json:1:1: key \"tensors\" is missing"},
+	{"{\"name\": 3, \"tensors\": []}",
+		"v.json:1:10: \"name\" is a number, expected a string"},
+	{WITH("\"titel\": \"x\""),
+		"v.json:1:39: unknown key \"titel\" (did you mean \"title\"?)"},
+	{WITH("\"cache\": {}"),
+		"v.json:1:39: \"cache\" is an object, expected an array"},
+	{TENSORS("3"),
+		"v.json:1:27: found a number, expected an object"},
+	{TENSORS("{\"name\": \"W\", \"shape\": [1]}"),
+		"v.json:1:27: key \"role\" is missing"},
+	{TENSORS("{\"name\": \"W\", \"role\": \"qeury\", \"shape\": [1]}"),
+		"v.json:1:49: unknown role \"qeury\" (did you mean \"query\"?)"},
+	{TENSOR("\"shap\": [1]"),
+		"v.json:1:66: unknown key \"shap\" (did you mean \"shape\"?)"},
+	{TENSOR("\"kind\": \"weight\""),
+		"v.json:1:27: key \"shape\" is missing"},
+	{TENSOR("\"shape\": []"),
+		"v.json:1:67: \"shape\" has 0 dimensions, expected 1 to 8"},
+	{TENSOR("\"shape\": [1,1,1,1,1,1,1,1,1]"),
+		"v.json:1:67: \"shape\" has 9 dimensions, expected 1 to 8"},
+	{TENSOR("\"shape\": \"d_model\""),
+		"v.json:1:67: \"shape\" is a string, expected an array"},
+	{TENSOR("\"shape\": [\"d_modle*2\"]"),
+		"v.json:1:68: column 1: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
+	{TENSOR("\"shape\": [\"2*d_head + q_rnk\"]"),
+		"v.json:1:68: column 12: unknown symbol \"q_rnk\" (did you mean \"q_rank\"?)"},
+	{TENSOR("\"shape\": [\"d_model*\"]"),
+		"v.json:1:68: column 9: the formula ends, expected a number, a symbol or \"(\""},
+	{TENSOR("\"shape\": [true]"),
+		"v.json:1:68: found true or false, expected a string"},
+	{TENSOR("\"shape\": [1.5]"),
+		"v.json:1:68: found 1.5, expected a whole number"},
+	{TENSOR("\"shape\": [-1]"),
+		"v.json:1:68: found -1, expected 0 or more"},
+	{TENSOR("\"shape\": [9007199254740992]"),
+		"v.json:1:68: the number is 2^53 or beyond, where it is not exact"},
+	{TENSOR("\"shape\": [1], \"kind\": \"wieght\""),
+		"v.json:1:80: unknown kind \"wieght\" (did you mean \"weight\"?)"},
+	{TENSOR("\"shape\": [1], \"per\": \"token\""),
+		"v.json:1:79: unknown per \"token\" (known: module, layer, group, model)"},
+	{TENSOR("\"shape\": [1], \"when\": \"biases\""),
+		"v.json:1:80: column 1: unknown symbol \"biases\" (known: d_model, n_heads, "
+		"n_kv_heads, d_head, d_value, n_layers, n_encoder_layers, n_decoder_layers, d_ff, vocab, batch, "
+		"seq, source_seq, layer, q_rank, kv_rank, d_rope, d_shared, n_pca, window)"},
+	{TENSOR("\"shape\": [1], \"fixed\": 1"),
+		"v.json:1:81: \"fixed\" is a number, expected true or false"},
+	{TENSOR("\"shape\": [1], \"tokens\": \"seq\""),
+		"v.json:1:82: unknown key \"tokens\" (known: name, role, shape, kind, "
+		"count, active, per, when, fixed)"},
+	{TENSORS("{\"name\": \"W\", \"role\": \"key\", \"shape\": [1]},"
+		"{\"name\": \"W\", \"role\": \"key\", \"shape\": [2]}"),
+		"v.json:1:70: \"W\" stands in \"tensors\" twice, without conditions that tell them apart"},
+	{WITH("\"cache\": [{\"name\": \"K\", \"shape\": [1], \"per\": \"tokn\"}]"),
+		"v.json:1:75: unknown per \"tokn\" (did you mean \"token\"?)"},
+	{WITH("\"activations\": [{\"name\": \"x\", \"shape\": [1], \"bytes\": 0}]"),
+		"v.json:1:83: found 0, expected 1 or more"},
+	{WITH("\"activations\": [{\"name\": \"x\", \"shape\": [1], \"saved\": \"flsh\"}]"),
+		"v.json:1:83: unknown saved \"flsh\" (did you mean \"flash\"?)"},
+	{WITH("\"products\": [{\"name\": \"x\", \"left\": [1, 2], \"right\": [2]}]"),
+		"v.json:1:82: \"right\" has 1 dimension, expected 2"},
+	{WITH("\"products\": [{\"name\": \"x\", \"left\": [1, 2]}]"),
+		"v.json:1:43: key \"right\" is missing"},
+	{WITH("\"options\": {\"d_model\": true}"),
+		"v.json:1:53: option \"d_model\" is a symbol already"},
+	{WITH("\"options\": {\"biases\": 1}"),
+		"v.json:1:52: \"biases\" is a number, expected true or false"},
+	{WITH("\"symbols\": {\"a-b\": \"x\"}"),
+		"v.json:1:49: found \"a-b\", expected a symbol's name (letters, digits and _)"},
+	{WITH("\"symbols\": {\"min\": \"x\"}"),
+		"v.json:1:49: found \"min\", expected a symbol's name (letters, digits and _)"},
+	{WITH("\"symbols\": {\"a\": 1}"),
+		"v.json:1:47: \"a\" is a number, expected a string"},
+	{WITH("\"checks\": [{}]"),
+		"v.json:1:41: expected either \"source\" (a published number) or \"derived\" (why there is none)"},
+	{WITH("\"checks\": [{\"source\": \"a\", \"derived\": \"b\"}]"),
+		"v.json:1:41: expected either \"source\" (a published number) or \"derived\" (why there is none)"},
+	{WITH("\"checks\": [{\"source\": \"a\"}]"),
+		"v.json:1:41: a check with a source needs \"parameters\" or \"cache\""},
+	{WITH("\"checks\": [{\"source\": \"a\", \"parameters\": 1, \"with\": {\"d_modl\": 1}}]"),
+		"v.json:1:93: unknown key \"d_modl\" (did you mean \"d_model\"?)"},
+	{WITH("\"checks\": [{\"source\": \"a\", \"parameters\": 1, \"with\": {\"d_model\": -1}}]"),
+		"v.json:1:94: found -1, expected 0 or more"},
+};
+
+static void refuses_variants(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
+		const char *text = variants[i].text;
+		struct al_arena arena;
+		struct al_variant *variant;
+		struct al_json doc;
+		struct al_error err = {0};
+		al_arena_init(&arena);
+		assert_no_error(al_json_parse(&doc, "v.json", text, strlen(text), &err), &err);
+		assert_false(al_variant_parse(&arena, &doc, doc.root, "v.json", &variant, &err));
+		assert_string_equal(err.message, variants[i].message);
+		assert_int_equal(err.status, AL_EINPUT);
+		al_json_finish(&doc);
+		al_arena_finish(&arena);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_variant_loads_and_has_a_check),
+		cmocka_unit_test(every_family_loads_with_its_own_defaults),
+		cmocka_unit_test(every_recipe_loads),
+		cmocka_unit_test(every_model_gives_its_symbols),
+		cmocka_unit_test(symbols_have_latex),
+		cmocka_unit_test(reads_a_recipe),
+		cmocka_unit_test(loads_once),
+		cmocka_unit_test(reads_an_entry_whole),
+		cmocka_unit_test(an_entry_has_defaults),
+		cmocka_unit_test(refuses_variants),
+	};
+
+	return cmocka_run_group_tests(tests, create_catalog, destroy_catalog);
+}
