@@ -4,7 +4,7 @@
 #include "report/writer.h"
 
 /* What LaTeX reads otherwise than it looks. A bracket or a star behind \\ would be its argument;
- * the symbols are those for which pdflatex has no glyph in its default fonts. */
+ * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
 static const struct replacement {
 	const char *text, *latex;
 } replacements[] = {
@@ -12,10 +12,20 @@ static const struct replacement {
 	{"_", "\\_"}, {"{", "\\{"}, {"}", "\\}"}, {"~", "\\textasciitilde{}"},
 	{"^", "\\textasciicircum{}"}, {"<", "\\textless{}"}, {">", "\\textgreater{}"},
 	{"|", "\\textbar{}"}, {"\"", "{\\char34}"}, {"[", "{[}"}, {"]", "{]}"}, {"*", "{*}"},
-	{"\u2212", "$-$"}, {"\u2264", "$\\leq$"}, {"\u2265", "$\\geq$"}, {"\u2248", "$\\approx$"},
-	{"\u2260", "$\\neq$"}, {"\u2192", "$\\rightarrow$"}, {"\u221a", "$\\surd$"},
-	{"\u221e", "$\\infty$"}, {"\u03a3", "$\\Sigma$"}, {"\u0394", "$\\Delta$"},
-	{"\u00b5", "$\\mu$"}, {"\u03bc", "$\\mu$"},
+	{"\u2212", "$-$"}, {"\u2264", "$\\leq$"}, {"\u2265", "$\\geq$"}, {"\u2260", "$\\neq$"},
+	{"\u2248", "$\\approx$"}, {"\u223c", "$\\sim$"}, {"\u226a", "$\\ll$"},
+	{"\u226b", "$\\gg$"}, {"\u2192", "$\\rightarrow$"}, {"\u2190", "$\\leftarrow$"},
+	{"\u21d2", "$\\Rightarrow$"}, {"\u221a", "$\\surd$"}, {"\u221e", "$\\infty$"},
+	{"\u2208", "$\\in$"}, {"\u2211", "$\\sum$"}, {"\u220f", "$\\prod$"},
+	{"\u2297", "$\\otimes$"}, {"\u2299", "$\\odot$"}, {"\u22c5", "$\\cdot$"},
+	{"\u2032", "$'$"}, {"\u00b5", "$\\mu$"}, {"\u03b1", "$\\alpha$"}, {"\u03b2", "$\\beta$"},
+	{"\u03b3", "$\\gamma$"}, {"\u03b4", "$\\delta$"}, {"\u03b5", "$\\varepsilon$"},
+	{"\u03b7", "$\\eta$"}, {"\u03b8", "$\\theta$"}, {"\u03ba", "$\\kappa$"},
+	{"\u03bb", "$\\lambda$"}, {"\u03bc", "$\\mu$"}, {"\u03c0", "$\\pi$"},
+	{"\u03c1", "$\\rho$"}, {"\u03c3", "$\\sigma$"}, {"\u03c4", "$\\tau$"},
+	{"\u03c6", "$\\varphi$"}, {"\u03c9", "$\\omega$"}, {"\u0393", "$\\Gamma$"},
+	{"\u0394", "$\\Delta$"}, {"\u0398", "$\\Theta$"}, {"\u039b", "$\\Lambda$"},
+	{"\u03a3", "$\\Sigma$"}, {"\u03a6", "$\\Phi$"}, {"\u03a9", "$\\Omega$"},
 };
 
 static const struct replacement *replacement_at(const char *p)
@@ -162,6 +172,7 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 		add_escaped(out, al_printable(&arena, table->title));
 		al_text_add(out, "}\n");
 		add_label(out, table->id);
+		al_text_add(out, "\\smallskip\n");
 	}
 	if (table->n_columns > 0)
 		write_tabular(style, table, &arena, out);

@@ -173,6 +173,7 @@ static void writes_latex(void **state)
 		"\\centering\n"
 		"\\caption{Costs of W\\_O, 100\\% \\textbar{} exact}\n"
 		"\\label{tab:table-1}\n"
+		"\\smallskip\n"
 		"\\begin{tabular}{lrrrrl}\n"
 		"\\toprule\n"
 		" & \\multicolumn{2}{c}{Memory \\& cache} & \\multicolumn{1}{c}{GLUE} &  &  \\\\\n"
