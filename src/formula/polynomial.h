@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "formula/formula.h"
 
-/* Bounds on what is expanded, checked on the tree first. */
+/* Bounds on what is expanded, told from the operands before each operation: a power that exceeds them
+ * is refused, not computed. */
 enum {
 	AL_POLYNOMIAL_DEGREE = 16,
 	AL_POLYNOMIAL_TERMS = 4096,
@@ -30,6 +31,8 @@ struct al_substitution {
 void al_polynomial_destroy(struct al_polynomial *polynomial);
 
 bool al_polynomial_from_int(int64_t value, struct al_polynomial **out);
+
+/* A function that fails leaves NULL in *out. Errors of a formula begin with its column. */
 
 /* The canonical polynomial of a formula after substitution. A condition that is decided by constants
  * picks its branch; an undecided one makes cases. */
@@ -58,7 +61,7 @@ bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *sy
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Terms by falling total degree, then by symbol: "3*d_head^2*n_heads^2 - 3*d_head^2*n_heads". Cases:
- * "A if C; B otherwise". `name_of` gives a symbol's LaTeX (NULL: the symbol itself, escaped). */
+ * "A if C; B if D and E; F otherwise". `name_of` gives a symbol's LaTeX (NULL: the symbol itself, escaped). */
 void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out);
 void al_polynomial_latex(const struct al_polynomial *polynomial,
 	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out);

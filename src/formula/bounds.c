@@ -1,0 +1,88 @@
+/* How large polynomials may grow, told from the operands before anything is expanded. */
+#include "formula/cases.h"
+
+struct size {
+	double degree, terms, bits;
+};
+
+static struct size size_of(const struct terms *a)
+{
+	slong bits = fmpz_mpoly_max_bits(a->value->zpoly);
+	double above = (double)fmpz_bits(fmpq_numref(a->value->content));
+	double below = (double)fmpz_bits(fmpq_denref(a->value->content));
+
+	return (struct size){
+		.degree = (double)fmpq_mpoly_total_degree_si(a->value, a->ctx),
+		.terms = (double)fmpq_mpoly_length(a->value, a->ctx),
+		.bits = (double)(bits < 0 ? -bits : bits) + (above > below ? above : below),
+	};
+}
+
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* n over k, or something beyond every bound. */
+static double binomial(double n, double k)
+{
+	double result = 1;
+
+	for (double i = 1; i <= k && result <= 1e12; i++)
+		result = result * (n - k + i) / i;
+	return result;
+}
+
+/* At most all monomials of that degree in so many factors. */
+static double monomials(double degree, size_t n_factors)
+{
+	return binomial(degree + (double)n_factors, smaller(degree, (double)n_factors));
+}
+
+static bool check_size(struct pool *pool, struct size size)
+{
+	if (size.degree > AL_POLYNOMIAL_DEGREE)
+		return al_fail(pool->err, AL_EINPUT, "expands to degree %.0f, expected at most %d",
+			size.degree, AL_POLYNOMIAL_DEGREE);
+	if (size.terms > AL_POLYNOMIAL_TERMS)
+		return al_fail(pool->err, AL_EINPUT, "expands to more than %d terms", AL_POLYNOMIAL_TERMS);
+	if (size.bits > AL_POLYNOMIAL_BITS)
+		return al_fail(pool->err, AL_EINPUT, "expands to coefficients of more than %d bits",
+			AL_POLYNOMIAL_BITS);
+	return true;
+}
+
+/* Bits that a sum of `terms` products adds. */
+static double carry(double terms)
+{
+	return terms > 1 ? (double)FLINT_BIT_COUNT((ulong)smaller(terms, 1e12)) : 0;
+}
+
+bool al_terms_check_product(struct pool *pool, const struct terms *a, const struct terms *b)
+{
+	struct size x = size_of(a), y = size_of(b);
+	double degree = x.degree + y.degree;
+
+	return check_size(pool, (struct size){
+		.degree = degree,
+		.terms = smaller(x.terms * y.terms, monomials(degree, a->n_factors)),
+		.bits = x.bits + y.bits + carry(smaller(x.terms, y.terms)),
+	});
+}
+
+bool al_terms_check_power(struct pool *pool, const struct terms *a, double exponent)
+{
+	struct size x = size_of(a);
+	double degree = x.degree * exponent;
+
+	return check_size(pool, (struct size){
+		.degree = degree,
+		.terms = smaller(binomial(x.terms + exponent - 1, exponent), monomials(degree, a->n_factors)),
+		.bits = (x.bits + carry(x.terms)) * exponent,
+	});
+}
+
+bool al_terms_check(struct pool *pool, const struct terms *a)
+{
+	return check_size(pool, size_of(a));
+}

@@ -1,0 +1,261 @@
+/* Decision trees over conditions, with polynomials as leaves.
+ *
+ * On every path conditions stand in the order of their texts and none comes twice, and no two branches
+ * of a condition are equal: so a piecewise polynomial has one tree, equal conditions of two operands
+ * meet, and contradictions never arise (the idea of ordered decision diagrams, Bryant 1986). */
+#include <string.h>
+
+#include "formula/cases.h"
+
+const struct cases *al_cases_leaf(struct pool *pool, const struct terms *terms)
+{
+	if (!terms)
+		return NULL;
+	struct cases *leaf = al_new(&pool->arena, struct cases);
+	leaf->terms = terms;
+	leaf->n_leaves = 1;
+	return leaf;
+}
+
+static const struct cases *leaf_of_int(struct pool *pool, int64_t value)
+{
+	return al_cases_leaf(pool, al_terms_from_int(pool, value));
+}
+
+bool al_cases_equal(const struct cases *a, const struct cases *b)
+{
+	if (!a->condition || !b->condition)
+		return !a->condition && !b->condition && al_terms_equal(a->terms, b->terms);
+	return strcmp(a->condition->text, b->condition->text) == 0 && al_cases_equal(a->then, b->then)
+		&& al_cases_equal(a->otherwise, b->otherwise);
+}
+
+/* Both branches' conditions come behind `condition`. */
+static const struct cases *branch(struct pool *pool, const struct condition *condition,
+	const struct cases *then, const struct cases *otherwise)
+{
+	if (!then || !otherwise)
+		return NULL;
+	if (al_cases_equal(then, otherwise))
+		return then;
+
+	struct cases *cases = al_new(&pool->arena, struct cases);
+	*cases = (struct cases){.condition = condition, .then = then, .otherwise = otherwise,
+		.n_leaves = then->n_leaves + otherwise->n_leaves};
+	if (cases->n_leaves <= AL_POLYNOMIAL_CASES)
+		return cases;
+	al_fail(pool->err, AL_EINPUT, "falls into more than %d cases", AL_POLYNOMIAL_CASES);
+	return NULL;
+}
+
+/* The condition that comes first; either may be NULL. */
+static const struct condition *first(const struct condition *a, const struct condition *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return strcmp(a->text, b->text) <= 0 ? a : b;
+}
+
+/* What is left once `condition`, which nothing in `cases` precedes, is known. */
+static const struct cases *given(const struct cases *cases, const struct condition *condition,
+	bool holds)
+{
+	if (!cases->condition || strcmp(cases->condition->text, condition->text) != 0)
+		return cases;
+	return holds ? cases->then : cases->otherwise;
+}
+
+const struct cases *al_cases_choose(struct pool *pool, const struct cases *truth,
+	const struct cases *then, const struct cases *otherwise)
+{
+	if (!truth || !then || !otherwise)
+		return NULL;
+	if (!truth->condition)
+		return al_terms_is_int(truth->terms, 0) ? otherwise : then;
+
+	const struct condition *top =
+		first(truth->condition, first(then->condition, otherwise->condition));
+	return branch(pool, top,
+		al_cases_choose(pool, given(truth, top, true), given(then, top, true),
+			given(otherwise, top, true)),
+		al_cases_choose(pool, given(truth, top, false), given(then, top, false),
+			given(otherwise, top, false)));
+}
+
+/* ---- conditions ---- */
+
+static const struct cases *when(struct pool *pool, struct condition condition, bool holds)
+{
+	struct condition *kept = al_new(&pool->arena, struct condition);
+	struct al_text text;
+
+	*kept = condition;
+	al_text_init(&text);
+	al_condition_text(kept, true, &text);
+	kept->text = al_strdup(&pool->arena, text.data);
+	al_text_finish(&text);
+	return branch(pool, kept, leaf_of_int(pool, holds), leaf_of_int(pool, !holds));
+}
+
+static enum op mirrored(enum op op)
+{
+	switch (op) {
+	case OP_LESS:
+		return OP_GREATER;
+	case OP_LESS_EQUAL:
+		return OP_GREATER_EQUAL;
+	case OP_GREATER:
+		return OP_LESS;
+	case OP_GREATER_EQUAL:
+		return OP_LESS_EQUAL;
+	default:
+		return op;
+	}
+}
+
+/* The text of the first comes behind that of the second. */
+static bool comes_behind(const struct terms *a, const struct terms *b)
+{
+	struct al_text x, y;
+
+	al_text_init(&x);
+	al_text_init(&y);
+	al_terms_text(a, &x, 0);
+	al_terms_text(b, &y, 0);
+	bool is_behind = strcmp(x.data, y.data) > 0;
+	al_text_finish(&x);
+	al_text_finish(&y);
+	return is_behind;
+}
+
+/* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than !=
+ * except beside zero, constants on the right. */
+static const struct cases *undecided(struct pool *pool, enum op op, const struct terms *left,
+	const struct terms *right)
+{
+	bool swaps = al_terms_is_constant(left)
+		|| (!al_terms_is_constant(right) && comes_behind(left, right));
+	struct condition condition = {
+		.op = swaps ? mirrored(op) : op, .left = swaps ? right : left, .right = swaps ? left : right};
+	bool is_zero = al_terms_is_int(condition.right, 0);
+
+	switch (condition.op) {
+	case OP_LESS_EQUAL:
+		condition.op = OP_GREATER;
+		return when(pool, condition, false);
+	case OP_GREATER_EQUAL:
+		condition.op = OP_LESS;
+		return when(pool, condition, false);
+	case OP_EQUAL:
+		condition.op = is_zero ? OP_NOT_EQUAL : OP_EQUAL;
+		return when(pool, condition, !is_zero);
+	case OP_NOT_EQUAL:
+		condition.op = is_zero ? OP_NOT_EQUAL : OP_EQUAL;
+		return when(pool, condition, is_zero);
+	default:
+		return when(pool, condition, true);
+	}
+}
+
+static const struct cases *compare(struct pool *pool, enum op op, const struct terms *left,
+	const struct terms *right)
+{
+	const struct terms *difference = al_terms_apply(pool, OP_SUBTRACT, left, right);
+
+	if (!difference)
+		return NULL;
+	if (!al_terms_is_constant(difference))
+		return undecided(pool, op, left, right);
+
+	mpq_t value;
+	mpq_init(value);
+	al_terms_get_constant(difference, value);
+	int sign = mpq_sgn(value);
+	mpq_clear(value);
+	return leaf_of_int(pool, al_op_accepts(op, sign));
+}
+
+const struct cases *al_cases_truth(struct pool *pool, const struct cases *cases)
+{
+	const struct cases *zero = leaf_of_int(pool, 0);
+
+	return al_cases_apply(pool, OP_NOT_EQUAL, cases, zero);
+}
+
+/* Is the symbol that each leaf must be this word? */
+const struct cases *al_cases_is_word(struct pool *pool, const struct cases *symbols,
+	const char *word)
+{
+	if (!symbols)
+		return NULL;
+	if (symbols->condition) {
+		struct condition same = *symbols->condition;
+		return al_cases_choose(pool, when(pool, same, true),
+			al_cases_is_word(pool, symbols->then, word),
+			al_cases_is_word(pool, symbols->otherwise, word));
+	}
+
+	const struct terms *terms = symbols->terms;
+	if (terms->n_factors != 1 || terms->factors[0]->op != OP_SYMBOL
+		|| !fmpq_mpoly_is_gen(terms->value, 0, terms->ctx)) {
+		al_fail(pool->err, AL_EINPUT, "found the word '%s', expected a number", word);
+		return NULL;
+	}
+	return when(pool, (struct condition){.op = OP_EQUAL, .left = terms, .word = word}, true);
+}
+
+/* ---- arithmetic, leaf by leaf ---- */
+
+static const struct cases *apply_to_leaves(struct pool *pool, enum op op, const struct terms *a,
+	const struct terms *b)
+{
+	if (op >= OP_EQUAL && op <= OP_GREATER_EQUAL)
+		return compare(pool, op, a, b);
+	return al_cases_leaf(pool, al_terms_apply(pool, op, a, b));
+}
+
+const struct cases *al_cases_apply(struct pool *pool, enum op op, const struct cases *a,
+	const struct cases *b)
+{
+	if (!a || !b)
+		return NULL;
+
+	const struct condition *top = first(a->condition, b->condition);
+	if (!top)
+		return apply_to_leaves(pool, op, a->terms, b->terms);
+	/* A comparison of leaves may bring conditions that come before `top`: choose sorts them in. */
+	return al_cases_choose(pool, when(pool, *top, true),
+		al_cases_apply(pool, op, given(a, top, true), given(b, top, true)),
+		al_cases_apply(pool, op, given(a, top, false), given(b, top, false)));
+}
+
+/* ---- copies ---- */
+
+static const struct condition *copy_condition(struct pool *pool, const struct condition *from)
+{
+	struct condition *to = al_new(&pool->arena, struct condition);
+
+	*to = *from;
+	to->text = al_strdup(&pool->arena, from->text);
+	to->left = al_terms_copy(pool, from->left);
+	if (from->right)
+		to->right = al_terms_copy(pool, from->right);
+	if (from->word)
+		to->word = al_strdup(&pool->arena, from->word);
+	return to;
+}
+
+const struct cases *al_cases_copy(struct pool *pool, const struct cases *from)
+{
+	struct cases *to = al_new(&pool->arena, struct cases);
+
+	*to = *from;
+	if (!from->condition) {
+		to->terms = al_terms_copy(pool, from->terms);
+		return to;
+	}
+	to->condition = copy_condition(pool, from->condition);
+	to->then = al_cases_copy(pool, from->then);
+	to->otherwise = al_cases_copy(pool, from->otherwise);
+	return to;
+}

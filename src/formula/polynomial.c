@@ -1,0 +1,157 @@
+/* Canonical polynomials: what callers see of cases and terms. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formula/cases.h"
+
+struct al_polynomial {
+	struct pool pool;
+	const struct cases *cases;
+};
+
+/* Copies the result out of the computation's pool and ends that pool; false without a result. */
+static bool hand_out(struct pool *work, const struct cases *result, struct al_polynomial **out)
+{
+	*out = NULL;
+	if (result) {
+		*out = calloc(1, sizeof(**out));
+		if (!*out)
+			abort();
+		al_pool_init(&(*out)->pool, NULL);
+		(*out)->cases = al_cases_copy(&(*out)->pool, result);
+	}
+	al_pool_finish(work);
+	return result != NULL;
+}
+
+void al_polynomial_destroy(struct al_polynomial *polynomial)
+{
+	if (!polynomial)
+		return;
+	al_pool_finish(&polynomial->pool);
+	free(polynomial);
+}
+
+bool al_polynomial_from_int(int64_t value, struct al_polynomial **out)
+{
+	struct pool work;
+
+	al_pool_init(&work, NULL);
+	return hand_out(&work, al_cases_leaf(&work, al_terms_from_int(&work, value)), out);
+}
+
+bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
+	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
+{
+	struct pool work;
+
+	al_pool_init(&work, err);
+	return hand_out(&work, al_cases_of(&work, formula, substitutions, n_substitutions), out);
+}
+
+static bool combine(enum op op, const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err)
+{
+	struct pool work;
+
+	al_pool_init(&work, err);
+	return hand_out(&work, al_cases_apply(&work, op, a->cases, b->cases), out);
+}
+
+bool al_polynomial_sum(const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err)
+{
+	return combine(OP_ADD, a, b, out, err);
+}
+
+bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err)
+{
+	return combine(OP_SUBTRACT, a, b, out, err);
+}
+
+bool al_polynomial_product(const struct al_polynomial *a, const struct al_polynomial *b,
+	struct al_polynomial **out, struct al_error *err)
+{
+	return combine(OP_MULTIPLY, a, b, out, err);
+}
+
+bool al_polynomial_when(const struct al_formula *condition,
+	const struct al_substitution *substitutions, size_t n_substitutions,
+	const struct al_polynomial *polynomial, struct al_polynomial **out, struct al_error *err)
+{
+	struct pool work;
+
+	al_pool_init(&work, err);
+	const struct cases *value = al_cases_of(&work, condition, substitutions, n_substitutions);
+	const struct cases *truth = al_cases_truth(&work, value);
+	const struct cases *zero = al_cases_leaf(&work, al_terms_from_int(&work, 0));
+	return hand_out(&work, al_cases_choose(&work, truth, polynomial->cases, zero), out);
+}
+
+bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b)
+{
+	return al_cases_equal(a->cases, b->cases);
+}
+
+/* ---- degrees ---- */
+
+static bool mentions(const struct terms *terms, const char *symbol)
+{
+	for (size_t i = 0; terms && i < terms->n_factors; i++) {
+		const struct factor *f = terms->factors[i];
+		if ((f->op == OP_SYMBOL && strcmp(f->symbol, symbol) == 0)
+			|| mentions(f->left, symbol) || mentions(f->right, symbol))
+			return true;
+	}
+	return false;
+}
+
+static bool degree_of_terms(const struct terms *terms, const char *symbol, int *degree,
+	struct al_error *err)
+{
+	*degree = 0;
+	for (size_t i = 0; i < terms->n_factors; i++) {
+		const struct factor *f = terms->factors[i];
+		if (mentions(f->left, symbol) || mentions(f->right, symbol))
+			return al_fail(err, AL_EINPUT, "the degree in %s is not decided: it stands in %s", symbol,
+				f->name);
+		if (f->op == OP_SYMBOL && strcmp(f->name, symbol) == 0)
+			*degree = (int)fmpq_mpoly_degree_si(terms->value, (slong)i, terms->ctx);
+	}
+	return true;
+}
+
+static bool degree_of_cases(const struct cases *cases, const char *symbol, int *degree,
+	struct al_error *err)
+{
+	int other;
+
+	if (!cases->condition)
+		return degree_of_terms(cases->terms, symbol, degree, err);
+	if (!degree_of_cases(cases->then, symbol, degree, err)
+		|| !degree_of_cases(cases->otherwise, symbol, &other, err))
+		return false;
+	return *degree == other || al_fail(err, AL_EINPUT,
+		"the degree in %s is not decided: it is %d or %d, as %s or not", symbol, *degree, other,
+		cases->condition->text);
+}
+
+bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *symbol, int *degree,
+	struct al_error *err)
+{
+	return degree_of_cases(polynomial->cases, symbol, degree, err);
+}
+
+/* ---- text ---- */
+
+void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out)
+{
+	al_cases_text(polynomial->cases, out);
+}
+
+void al_polynomial_latex(const struct al_polynomial *polynomial,
+	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out)
+{
+	al_cases_latex(polynomial->cases, name_of, context, out);
+}

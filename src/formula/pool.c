@@ -1,0 +1,78 @@
+/* Pools: the arena and the FLINT objects of one computation, and what is made in them. */
+#include "formula/cases.h"
+
+void al_pool_init(struct pool *pool, struct al_error *err)
+{
+	al_arena_init(&pool->arena);
+	pool->newest = NULL;
+	pool->err = err;
+}
+
+void al_pool_finish(struct pool *pool)
+{
+	for (struct terms *terms = pool->newest; terms; terms = terms->older) {
+		fmpq_mpoly_clear(terms->value, terms->ctx);
+		fmpq_mpoly_ctx_clear(terms->ctx);
+	}
+	pool->newest = NULL;
+	al_arena_finish(&pool->arena);
+}
+
+struct terms *al_terms_create(struct pool *pool, const struct factor **factors, size_t n_factors)
+{
+	struct terms *terms = al_new(&pool->arena, struct terms);
+
+	terms->factors = factors;
+	terms->n_factors = n_factors;
+	fmpq_mpoly_ctx_init(terms->ctx, n_factors ? (slong)n_factors : 1, ORD_DEGLEX);
+	fmpq_mpoly_init(terms->value, terms->ctx);
+	terms->older = pool->newest;
+	pool->newest = terms;
+	return terms;
+}
+
+const struct factor *al_factor_create(struct pool *pool, enum op op, const char *symbol,
+	const struct terms *left, const struct terms *right)
+{
+	struct factor *factor = al_new(&pool->arena, struct factor);
+	struct al_text name;
+
+	*factor = (struct factor){.op = op, .symbol = symbol, .left = left, .right = right};
+	al_text_init(&name);
+	al_factor_text(factor, &name, AL_FACTOR_TEXT);
+	bool fits = name.length <= AL_FACTOR_TEXT;
+	if (fits)
+		factor->name = al_strdup(&pool->arena, name.data);
+	else
+		al_fail(pool->err, AL_EINPUT,
+			"a factor that stays whole has more than %d characters", AL_FACTOR_TEXT);
+	al_text_finish(&name);
+	return fits ? factor : NULL;
+}
+
+static const struct factor *copy_factor(struct pool *pool, const struct factor *from)
+{
+	struct factor *to = al_new(&pool->arena, struct factor);
+
+	*to = *from;
+	to->name = al_strdup(&pool->arena, from->name);
+	if (from->symbol)
+		to->symbol = al_strdup(&pool->arena, from->symbol);
+	if (from->left)
+		to->left = al_terms_copy(pool, from->left);
+	if (from->right)
+		to->right = al_terms_copy(pool, from->right);
+	return to;
+}
+
+const struct terms *al_terms_copy(struct pool *pool, const struct terms *from)
+{
+	const struct factor **factors =
+		al_new_array(&pool->arena, const struct factor *, from->n_factors + 1);
+	struct terms *terms = al_terms_create(pool, factors, from->n_factors);
+
+	for (size_t i = 0; i < from->n_factors; i++)
+		factors[i] = copy_factor(pool, from->factors[i]);
+	fmpq_mpoly_set(terms->value, from->value, terms->ctx);
+	return terms;
+}
