@@ -97,7 +97,7 @@ bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err
 
 /* ---- entries ---- */
 
-enum { AL_MOST_DIMS = 8 };
+enum { AL_MOST_DIMS = AL_SHAPE_DIMS };
 
 struct al_ledger_entry {
 	const struct al_entry *entry;

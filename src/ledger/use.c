@@ -1,0 +1,133 @@
+/* A variant as it is used: "gqa:n_kv_heads=4,biases=true". */
+#include "ledger/ledger.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool is_option(const struct al_variant *variant, const char *key)
+{
+	for (size_t i = 0; i < variant->n_options; i++)
+		if (strcmp(variant->options[i].name, key) == 0)
+			return true;
+	return false;
+}
+
+/* What may be changed in a variant: its options, its own symbols, the standard symbols. */
+static const char **changeable(struct al_arena *arena, const struct al_variant *variant,
+	const struct al_symbol *symbols, size_t n_symbols, size_t *n)
+{
+	const char **names = al_new_array(arena, const char *,
+		variant->n_options + variant->n_symbols + n_symbols);
+
+	*n = 0;
+	for (size_t i = 0; i < variant->n_options; i++)
+		names[(*n)++] = variant->options[i].name;
+	for (size_t i = 0; i < variant->n_symbols; i++)
+		names[(*n)++] = variant->symbols[i].name;
+	for (size_t i = 0; i < n_symbols; i++)
+		names[(*n)++] = symbols[i].name;
+	return names;
+}
+
+bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
+	int64_t value, const struct al_symbol *symbols, size_t n_symbols, struct al_error *err)
+{
+	const struct al_variant *variant = use->variant;
+	size_t n_names;
+	const char **names = changeable(arena, variant, symbols, n_symbols, &n_names);
+
+	if (al_find_name(key, names, n_names) < 0) {
+		al_fail_unknown(err, "symbol or option", key, names, n_names);
+		return al_in(err, "variant %s (%s)", variant->name, variant->file);
+	}
+	for (size_t i = 0; i < use->n_with; i++)
+		if (strcmp(use->with[i].symbol, key) == 0)
+			return al_fail(err, AL_EINPUT, "variant %s (%s): \"%s\" is set twice",
+				variant->name, variant->file, key);
+	if (is_option(variant, key) && value != 0 && value != 1)
+		return al_fail(err, AL_EINPUT,
+			"variant %s (%s): option \"%s\" is %lld, expected true or false", variant->name,
+			variant->file, key, (long long)value);
+
+	struct al_binding *with = al_new_array(arena, struct al_binding, use->n_with + 1);
+	if (use->n_with)
+		memcpy(with, use->with, use->n_with * sizeof(*with));
+	with[use->n_with++] = (struct al_binding){.symbol = al_strdup(arena, key), .value = value};
+	use->with = with;
+	return true;
+}
+
+/* "true" and "false" for an option, a whole number for a symbol. */
+static bool read_value(const struct al_variant *variant, struct al_settings *scratch,
+	const char *change, const char *key, int64_t *value, struct al_error *err)
+{
+	const struct al_setting *setting;
+	const char *text = change + strlen(key) + 1;
+
+	if (is_option(variant, key)) {
+		*value = strcmp(text, "true") == 0;
+		return *value || strcmp(text, "false") == 0
+			|| al_fail(err, AL_EINPUT, "variant %s: %s is \"%s\", expected true or false",
+				variant->name, key, text);
+	}
+	const char *origin = al_format(&scratch->arena, "variant %s", variant->name);
+	if (!al_settings_parse(scratch, change, origin, err)
+		|| !al_settings_get(scratch, key, &setting, err))
+		return false;
+	*value = setting->value.integer;
+	return true;
+}
+
+static bool add_change(struct al_arena *arena, struct al_variant_use *use,
+	struct al_settings *scratch, const char *change, struct al_error *err)
+{
+	const char *equals = strchr(change, '=');
+	int64_t value;
+
+	if (!equals || equals == change)
+		return al_fail(err, AL_EINPUT, "variant %s: found \"%s\", expected KEY=VALUE",
+			use->variant->name, change);
+
+	const char *key = al_strndup(arena, change, (size_t)(equals - change));
+	if (!read_value(use->variant, scratch, change, key, &value, err))
+		return false;
+	return al_variant_use_set(arena, use, key, value, scratch->symbols, scratch->n_symbols, err);
+}
+
+/* Each of "n_kv_heads=4,biases=true". */
+static bool add_changes(struct al_arena *arena, struct al_variant_use *use,
+	struct al_settings *scratch, const char *changes, struct al_error *err)
+{
+	for (const char *p = changes;; p++) {
+		size_t length = strcspn(p, ",");
+		if (!add_change(arena, use, scratch, al_strndup(arena, p, length), err))
+			return false;
+		p += length;
+		if (!*p)
+			return true;
+	}
+}
+
+bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
+	struct al_variant_use *out, struct al_error *err)
+{
+	size_t length = strlen(text);
+	bool is_path = length > 5 && strcmp(text + length - 5, ".json") == 0;
+	const char *colon = is_path ? NULL : strrchr(text, ':');
+	const char *name = colon ? al_strndup(arena, text, (size_t)(colon - text)) : text;
+
+	*out = (struct al_variant_use){0};
+	if (!al_catalog_variant(catalog, name, &out->variant, err))
+		return false;
+	out->name = out->variant->name;
+	if (!colon)
+		return true;
+
+	out->name = al_format(arena, "%s%s", out->variant->name, colon);
+	struct al_settings scratch;
+	al_settings_init(&scratch, catalog);
+	bool ok = add_changes(arena, out, &scratch, colon + 1, err);
+	al_settings_finish(&scratch);
+	return ok;
+}
