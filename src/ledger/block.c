@@ -1,0 +1,235 @@
+/* A block: a variant under settings and bases, and what its symbols are worth. */
+#include "ledger/block.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+bool al_block_in(const struct al_block *block, struct al_error *err)
+{
+	const struct al_variant *variant = block->use->variant;
+
+	if (strcmp(block->use->name, variant->name) == 0)
+		return al_in(err, "variant %s (%s)", variant->name, variant->file);
+	return al_in(err, "variant %s (%s, %s)", block->use->name, variant->name, variant->file);
+}
+
+/* ---- settings ---- */
+
+bool al_block_gives(const struct al_block *block, const char *symbol)
+{
+	for (size_t i = 0; i < block->settings.n; i++)
+		if (strcmp(block->settings.items[i].symbol, symbol) == 0)
+			return !block->settings.items[i].is_default;
+	return false;
+}
+
+static const struct al_option *find_option(const struct al_variant *variant, const char *name)
+{
+	for (size_t i = 0; i < variant->n_options; i++)
+		if (strcmp(variant->options[i].name, name) == 0)
+			return &variant->options[i];
+	return NULL;
+}
+
+const struct al_binding *al_block_fixed(const struct al_block *block, const char *symbol)
+{
+	for (size_t i = 0; i < block->use->n_with; i++)
+		if (strcmp(block->use->with[i].symbol, symbol) == 0)
+			return &block->use->with[i];
+	return NULL;
+}
+
+static bool basis_decides(const struct al_block *block, const char *option)
+{
+	return block->basis->has_biases && strcmp(option, "biases") == 0
+		&& find_option(block->use->variant, option);
+}
+
+/* From weak to strong; the question's settings are there already. */
+static void apply_use(struct al_block *block)
+{
+	const struct al_variant *variant = block->use->variant;
+	struct al_settings *settings = &block->settings;
+
+	for (size_t i = 0; i < variant->n_options; i++) {
+		const struct al_option *option = &variant->options[i];
+		if (basis_decides(block, option->name))
+			al_settings_set(settings, option->name, block->basis->biases, "basis");
+		else if (!al_block_gives(block, option->name))
+			al_settings_set(settings, option->name, option->is_on, variant->name);
+	}
+	for (size_t i = 0; i < block->use->n_with; i++) {
+		const struct al_binding *with = &block->use->with[i];
+		al_settings_set(settings, with->symbol, with->value, block->use->name);
+	}
+}
+
+/* ---- symbols ---- */
+
+/* The catalogue knows every symbol of its formulas: one without a value is not given. */
+static bool find_setting(struct al_block *block, const char *symbol, const struct al_setting **out,
+	struct al_error *err)
+{
+	return al_settings_get(&block->settings, symbol, out, err)
+		&& (*out || al_fail(err, AL_EINPUT, "symbol \"%s\" is not given", symbol));
+}
+
+static bool scope_lookup(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	struct al_block *block = context;
+	struct al_scope settings = al_settings_scope(&block->settings);
+	const struct al_setting *setting;
+
+	if (!find_setting(block, reference->symbol, &setting, err))
+		return false;
+	if (setting->list || reference->has_index || setting->value.kind != AL_VALUE_INTEGER)
+		return settings.lookup(settings.context, reference, found, out, err);
+	al_value_set_int(out, setting->value.integer);
+	*found = true;
+	return true;
+}
+
+struct al_scope al_block_scope(struct al_block *block)
+{
+	return (struct al_scope){.lookup = scope_lookup, .context = block};
+}
+
+bool al_block_read(struct al_block *block, const char *symbol, int64_t least, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!find_setting(block, symbol, &setting, err))
+		return false;
+	if (setting->value.kind != AL_VALUE_INTEGER || setting->list)
+		return al_fail(err, AL_EINPUT, "symbol \"%s\" is not a number", symbol);
+	if (setting->value.integer < least)
+		return al_fail(err, AL_EINPUT, "%s is %lld, expected at least %lld", symbol,
+			(long long)setting->value.integer, (long long)least);
+	*out = setting->value.integer;
+	return true;
+}
+
+bool al_block_symbol(struct al_block *block, const char *symbol, int64_t least, int64_t *out,
+	struct al_error *err)
+{
+	return al_block_read(block, symbol, least, out, err) || al_block_in(block, err);
+}
+
+/* ---- how many the basis covers ---- */
+
+/* What a model holds of a thing that is shared over a module, a layer, a group of layers.
+ *= Vaswani et al. 2017, section 3.1: a decoder layer has a second attention, over the encoder */
+static const char *const times_texts[2][AL_PER_MODEL] = {
+	{
+		[AL_PER_MODULE] = "n_layers",
+		[AL_PER_LAYER] = "n_layers",
+		[AL_PER_GROUP] = "n_groups",
+	},
+	{
+		[AL_PER_MODULE] = "n_encoder_layers + 2*n_decoder_layers",
+		[AL_PER_LAYER] = "n_encoder_layers + n_decoder_layers",
+		[AL_PER_GROUP] = "n_groups",
+	},
+};
+
+static bool is_encoder_decoder(const struct al_block *block)
+{
+	return al_block_gives(block, "n_encoder_layers")
+		|| al_block_gives(block, "n_decoder_layers");
+}
+
+const struct al_formula *al_block_times_formula(const struct al_block *block, enum al_per shared)
+{
+	if (block->basis->per != AL_BASIS_MODEL || shared == AL_PER_MODEL)
+		return NULL;
+	return block->times[is_encoder_decoder(block)][shared];
+}
+
+/* n_layers is an encoder-decoder's layers on both sides; another number would be left unheard. */
+static bool check_layers(struct al_block *block, struct al_error *err)
+{
+	int64_t layers, sum;
+	struct al_scope scope = al_block_scope(block);
+
+	if (!al_block_gives(block, "n_layers"))
+		return true;
+	if (!al_formula_whole(block->times[true][AL_PER_LAYER], &scope, 1, &sum, err)
+		|| !al_block_read(block, "n_layers", 1, &layers, err))
+		return false;
+	return layers == sum
+		|| al_fail(err, AL_EINPUT,
+			"n_layers is %lld, expected n_encoder_layers + n_decoder_layers = %lld",
+			(long long)layers, (long long)sum);
+}
+
+bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, struct al_error *err)
+{
+	const struct al_formula *times = al_block_times_formula(block, shared);
+	struct al_scope scope = al_block_scope(block);
+
+	*out = 1;
+	if (block->basis->per != AL_BASIS_MODULE && is_encoder_decoder(block)) {
+		if (block->basis->per == AL_BASIS_LAYER)
+			return al_fail(err, AL_EINPUT, "the layers of an encoder-decoder differ, "
+				"expected basis per=module or per=model");
+		if (!check_layers(block, err))
+			return false;
+	}
+	return !times || al_formula_whole(times, &scope, 1, out, err);
+}
+
+bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err)
+{
+	return al_block_times(block, AL_PER_MODULE, out, err) || al_block_in(block, err);
+}
+
+/* ---- making one ---- */
+
+static bool parse_times(struct al_block *block, struct al_error *err)
+{
+	for (int sides = 0; sides < 2; sides++)
+		for (int shared = 0; shared < AL_PER_MODEL; shared++)
+			if (!al_formula_parse(&block->settings.arena, times_texts[sides][shared],
+					AL_DIALECT_CATALOG, &block->times[sides][shared], err))
+				return false;
+	return true;
+}
+
+/* The formulas that the bases bring along. */
+static bool parse_formulas(struct al_block *block, struct al_error *err)
+{
+	if (block->basis->output_projection == AL_OUTPUT_FULL
+		&& !al_formula_parse(&block->settings.arena, "d_model", AL_DIALECT_CATALOG,
+			&block->d_model, err))
+		return false;
+	return block->basis->per != AL_BASIS_MODEL || parse_times(block, err);
+}
+
+bool al_block_init(struct al_block *block, const struct al_variant_use *use,
+	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
+{
+	*block = (struct al_block){.use = use, .basis = basis};
+	block->settings.symbols = settings->symbols;
+	block->settings.n_symbols = settings->n_symbols;
+	al_arena_init(&block->settings.arena);
+	al_settings_merge(&block->settings, settings);
+	apply_use(block);
+	if (parse_formulas(block, err))
+		return true;
+	al_block_finish(block);
+	return false;
+}
+
+void al_block_finish(struct al_block *block)
+{
+	al_settings_finish(&block->settings);
+}
+
+void al_block_set(struct al_block *block, const char *symbol, int64_t value)
+{
+	if (!al_block_fixed(block, symbol) && !basis_decides(block, symbol))
+		al_settings_set(&block->settings, symbol, value, "set");
+}
