@@ -1,0 +1,284 @@
+/* Measures: sums over a block's lines. Each line counts its elements, times how many the basis
+ * covers, times what the measure makes of one element. */
+#include "base/table.h"
+#include "base/text.h"
+#include "ledger/block.h"
+
+#include <string.h>
+
+/* What one element of a line is worth, as a product; none: the line adds nothing. */
+enum { MOST_FACTORS = 4 };
+
+struct worth {
+	int64_t factors[MOST_FACTORS];
+	size_t n;
+};
+
+static void multiply_by(struct worth *worth, int64_t factor)
+{
+	worth->factors[worth->n++] = factor;
+}
+
+struct sum {
+	struct al_block *block;
+	struct al_lines lines;
+	const struct al_recipe *recipe;
+	bool (*worth_of)(const struct sum *sum, const struct al_entry *entry, struct worth *worth,
+		struct al_error *err);
+};
+
+/* ---- bytes of a cached element ---- */
+
+static const struct dtype {
+	const char *name;
+	int64_t bytes;
+} dtypes[] = {
+	{"f64", 8}, {"i64", 8}, {"f32", 4}, {"i32", 4}, {"f16", 2}, {"bf16", 2}, {"i16", 2},
+	{"f8", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}, {"i8", 1}, {"u8", 1}, {"bool", 1},
+};
+
+enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes), CACHED_BYTES = 2 };
+
+static bool cached_bytes(const struct al_entry *entry, int64_t *bytes, struct al_error *err)
+{
+	const char *names[N_DTYPES];
+
+	*bytes = CACHED_BYTES;
+	if (!entry->dtype)
+		return true;
+	for (size_t i = 0; i < N_DTYPES; i++) {
+		names[i] = dtypes[i].name;
+		if (strcmp(entry->dtype, dtypes[i].name) == 0) {
+			*bytes = dtypes[i].bytes;
+			return true;
+		}
+	}
+	return al_fail_unknown(err, "dtype", entry->dtype, names, N_DTYPES);
+}
+
+/* ---- what an element is worth ---- */
+
+static bool worth_one(const struct sum *sum, const struct al_entry *entry, struct worth *worth,
+	struct al_error *err)
+{
+	(void)sum, (void)entry, (void)err;
+	multiply_by(worth, 1);
+	return true;
+}
+
+static bool worth_of_cached(const struct sum *sum, const struct al_entry *entry,
+	struct worth *worth, struct al_error *err)
+{
+	return entry->per != AL_PER_TOKEN || worth_one(sum, entry, worth, err);
+}
+
+static bool multiply_by_symbol(const struct sum *sum, const char *symbol, struct worth *worth,
+	struct al_error *err)
+{
+	int64_t value;
+
+	if (!al_block_read(sum->block, symbol, 1, &value, err))
+		return false;
+	multiply_by(worth, value);
+	return true;
+}
+
+static bool multiply_by_cached_tokens(const struct sum *sum, const struct al_entry *entry,
+	struct worth *worth, struct al_error *err)
+{
+	struct al_scope scope = al_block_scope(sum->block);
+	const char *default_tokens = entry->per == AL_PER_SOURCE_TOKEN ? "source_seq" : "seq";
+	int64_t tokens;
+
+	if (entry->per == AL_PER_SEQUENCE)
+		return true;
+	if (!entry->tokens)
+		return multiply_by_symbol(sum, default_tokens, worth, err);
+	if (!al_formula_whole(entry->tokens, &scope, 0, &tokens, err))
+		return false;
+	multiply_by(worth, tokens);
+	return true;
+}
+
+static bool worth_of_cached_bytes(const struct sum *sum, const struct al_entry *entry,
+	struct worth *worth, struct al_error *err)
+{
+	int64_t bytes;
+
+	if (!cached_bytes(entry, &bytes, err))
+		return false;
+	multiply_by(worth, bytes);
+	return multiply_by_cached_tokens(sum, entry, worth, err)
+		&& multiply_by_symbol(sum, "batch", worth, err);
+}
+
+static bool worth_of_saved(const struct sum *sum, const struct al_entry *entry, struct worth *worth,
+	struct al_error *err)
+{
+	multiply_by(worth, entry->bytes ? entry->bytes : sum->recipe->activation_bytes);
+	return multiply_by_symbol(sum, "batch", worth, err)
+		&& multiply_by_symbol(sum, "seq", worth, err)
+		&& (entry->per != AL_PER_PAIR || multiply_by_symbol(sum, "seq", worth, err));
+}
+
+/* A multiply-add is two operations. */
+static bool worth_of_product(const struct sum *sum, const struct al_entry *entry,
+	struct worth *worth, struct al_error *err)
+{
+	(void)entry;
+	multiply_by(worth, 2);
+	return multiply_by_symbol(sum, "batch", worth, err);
+}
+
+/* ---- sums ---- */
+
+static bool add_line(const struct sum *sum, const struct al_entry *entry, mpz_t total, mpz_t term,
+	struct al_error *err)
+{
+	struct al_ledger_entry line;
+	struct worth worth = {.n = 0};
+	bool counts;
+
+	if (!al_line_evaluate(sum->block, &sum->lines, entry, &counts, &line, err))
+		return false;
+	if (!counts)
+		return true;
+	if (!sum->worth_of(sum, entry, &worth, err))
+		return al_line_in(&sum->lines, entry, err);
+	if (worth.n == 0)
+		return true;
+	al_line_elements(term, &line);
+	mpz_mul_si(term, term, line.times);
+	for (size_t i = 0; i < worth.n; i++)
+		mpz_mul_si(term, term, worth.factors[i]);
+	mpz_add(total, total, term);
+	return true;
+}
+
+static bool add_lines(const struct sum *sum, mpz_t total, struct al_error *err)
+{
+	const struct al_entries *entries = al_lines_of(sum->block, sum->lines.list);
+	bool ok = true;
+	mpz_t term;
+
+	mpz_init(term);
+	for (size_t i = 0; ok && i < entries->n; i++)
+		ok = add_line(sum, &entries->items[i], total, term, err);
+	mpz_clear(term);
+	return ok;
+}
+
+/* A recipe's own rule: bytes per token and module. */
+static bool add_activations_per_token(const struct sum *sum, mpz_t total, struct al_error *err)
+{
+	struct al_scope scope = al_block_scope(sum->block);
+	int64_t bytes, batch, seq, modules;
+	mpz_t term;
+
+	if (!al_formula_whole(sum->recipe->activations_per_token, &scope, 0, &bytes, err))
+		return al_in(err, "recipe %s", sum->recipe->name);
+	if (!al_block_read(sum->block, "batch", 1, &batch, err)
+		|| !al_block_read(sum->block, "seq", 1, &seq, err)
+		|| !al_block_times(sum->block, AL_PER_MODULE, &modules, err))
+		return false;
+	mpz_init_set_si(term, bytes);
+	mpz_mul_si(term, term, batch);
+	mpz_mul_si(term, term, seq);
+	mpz_mul_si(term, term, modules);
+	mpz_add(total, total, term);
+	mpz_clear(term);
+	return true;
+}
+
+static bool add_activations(struct al_block *block, const struct al_recipe *recipe, mpz_t total,
+	struct al_error *err)
+{
+	struct al_lines lines = {.list = AL_LIST_ACTIVATIONS, .is_flash = recipe->is_flash};
+	struct sum sum = {block, lines, recipe, worth_of_saved};
+
+	return recipe->activations_per_token
+		? add_activations_per_token(&sum, total, err)
+		: add_lines(&sum, total, err);
+}
+
+static bool add_parameters(struct al_block *block, int64_t bytes, mpz_t total, struct al_error *err)
+{
+	struct sum sum = {block, {.list = AL_LIST_TENSORS}, NULL, worth_one};
+
+	if (!add_lines(&sum, total, err))
+		return false;
+	mpz_mul_si(total, total, bytes);
+	return true;
+}
+
+static bool add_total(struct al_block *block, const struct al_recipe *recipe, mpz_t total,
+	struct al_error *err)
+{
+	int64_t bytes = recipe->weights.total + recipe->gradients.total + recipe->optimizer.total;
+
+	return add_parameters(block, bytes, total, err)
+		&& add_activations(block, recipe, total, err);
+}
+
+/* ---- measures ---- */
+
+const struct al_measure_info al_measures[AL_N_MEASURES] = {
+	[AL_PARAMETERS] = {"parameters", "parameters", "", AL_QUANTITY_COUNT, false},
+	[AL_WEIGHTS] = {"weights", "weights", "B", AL_QUANTITY_BYTES, true},
+	[AL_GRADIENTS] = {"gradients", "gradients", "B", AL_QUANTITY_BYTES, true},
+	[AL_OPTIMIZER] = {"optimizer", "optimizer states", "B", AL_QUANTITY_BYTES, true},
+	[AL_ACTIVATIONS] = {"activations", "activations", "B", AL_QUANTITY_BYTES, true},
+	[AL_TOTAL] = {"total", "total", "B", AL_QUANTITY_BYTES, true},
+	[AL_CACHE] = {"cache", "cached elements a token", "", AL_QUANTITY_COUNT, false},
+	[AL_CACHE_BYTES] = {"cache_bytes", "cache", "B", AL_QUANTITY_BYTES, false},
+	[AL_FLOPS] = {"flops", "forward FLOPs", "FLOP", AL_QUANTITY_FLOPS, false},
+};
+
+int al_measure_find(const char *key)
+{
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		if (strcmp(al_measures[i].key, key) == 0)
+			return i;
+	return -1;
+}
+
+static bool add_measure(struct al_block *block, enum al_measure measure,
+	const struct al_recipe *recipe, mpz_t total, struct al_error *err)
+{
+	struct sum cache = {block, {.list = AL_LIST_CACHE}, recipe, worth_of_cached};
+	struct sum cache_bytes = {block, {.list = AL_LIST_CACHE}, recipe, worth_of_cached_bytes};
+	struct sum flops = {block, {.list = AL_LIST_PRODUCTS}, recipe, worth_of_product};
+
+	switch (measure) {
+	case AL_PARAMETERS:
+		return add_parameters(block, 1, total, err);
+	case AL_WEIGHTS:
+		return add_parameters(block, recipe->weights.total, total, err);
+	case AL_GRADIENTS:
+		return add_parameters(block, recipe->gradients.total, total, err);
+	case AL_OPTIMIZER:
+		return add_parameters(block, recipe->optimizer.total, total, err);
+	case AL_ACTIVATIONS:
+		return add_activations(block, recipe, total, err);
+	case AL_TOTAL:
+		return add_total(block, recipe, total, err);
+	case AL_CACHE:
+		return add_lines(&cache, total, err);
+	case AL_CACHE_BYTES:
+		return add_lines(&cache_bytes, total, err);
+	case AL_FLOPS:
+		return add_lines(&flops, total, err);
+	case AL_N_MEASURES:
+		break;
+	}
+	return al_fail(err, AL_EINPUT, "no such measure");
+}
+
+bool al_block_measure(struct al_block *block, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
+{
+	if (al_measures[measure].needs_recipe && !recipe)
+		return al_fail(err, AL_EINPUT, "\"%s\" needs a recipe", al_measures[measure].key);
+	mpq_set_ui(out, 0, 1);
+	return add_measure(block, measure, recipe, mpq_numref(out), err) || al_block_in(block, err);
+}
