@@ -1,0 +1,269 @@
+/* A block's parameters as one polynomial: what the poster's table of theory is derived from. */
+#include "formula/polynomial.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "ledger/block.h"
+
+/* Substitutions: their symbols and formulas, applied all at once. */
+struct replacements {
+	struct al_arena *arena;
+	struct al_substitution *items;
+	size_t n, room;
+};
+
+static const struct al_formula *find(const struct replacements *all, const char *symbol,
+	size_t length)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (strlen(all->items[i].symbol) == length
+			&& memcmp(all->items[i].symbol, symbol, length) == 0)
+			return all->items[i].formula;
+	return NULL;
+}
+
+static bool has(const struct replacements *all, const char *symbol)
+{
+	return find(all, symbol, strlen(symbol)) != NULL;
+}
+
+static void add(struct replacements *all, const char *symbol, const struct al_formula *formula)
+{
+	all->items = al_grow(all->arena, all->items, all->n, &all->room, sizeof(*all->items));
+	all->items[all->n++] = (struct al_substitution){.symbol = symbol, .formula = formula};
+}
+
+/* ---- substitutions within substitutions ---- */
+
+static size_t name_length(const char *p)
+{
+	size_t n = 0;
+
+	if (isalpha((unsigned char)p[0]) || p[0] == '_')
+		while (isalnum((unsigned char)p[n]) || p[n] == '_')
+			n++;
+	return n;
+}
+
+/* The bytes that stand together at p: a name, a quoted word, or one character. */
+static size_t token_length(const char *p)
+{
+	const char *quote = *p == '\'' ? strchr(p + 1, '\'') : NULL;
+	size_t n = quote ? (size_t)(quote - p) + 1 : name_length(p);
+
+	return n ? n : 1;
+}
+
+/* `source` with the symbols of `inner` replaced. Symbols are names, so that the text says where they
+ * stand; what replaces them is bracketed. */
+static bool replace(const struct replacements *inner, const char *source,
+	const struct al_formula **out, struct al_error *err)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	for (const char *p = source; *p;) {
+		size_t length = token_length(p);
+		const struct al_formula *formula = find(inner, p, length);
+		if (formula)
+			al_text_addf(&text, "(%s)", al_formula_source(formula));
+		else
+			al_text_add_bytes(&text, p, length);
+		p += length;
+	}
+	bool ok = al_formula_parse(inner->arena, text.data, AL_DIALECT_CATALOG, out, err);
+	al_text_finish(&text);
+	return ok;
+}
+
+/* ---- which substitutions ---- */
+
+static bool add_number(struct replacements *all, const char *symbol, int64_t value,
+	struct al_error *err)
+{
+	const struct al_formula *formula;
+	const char *text = al_format(all->arena, "%lld", (long long)value);
+
+	if (!al_formula_parse(all->arena, text, AL_DIALECT_CATALOG, &formula, err))
+		return false;
+	add(all, symbol, formula);
+	return true;
+}
+
+/* What the use fixes, and options. */
+static bool add_numbers(struct replacements *all, struct al_block *block, struct al_error *err)
+{
+	const struct al_variant *variant = block->use->variant;
+	int64_t value;
+
+	for (size_t i = 0; i < variant->n_options; i++)
+		if (!al_block_read(block, variant->options[i].name, 0, &value, err)
+			|| !add_number(all, variant->options[i].name, value, err))
+			return false;
+	for (size_t i = 0; i < block->use->n_with; i++) {
+		const struct al_binding *with = &block->use->with[i];
+		if (!has(all, with->symbol) && !add_number(all, with->symbol, with->value, err))
+			return false;
+	}
+	return true;
+}
+
+static bool is_asked_for(const struct al_substitution *asked, size_t n_asked, const char *symbol)
+{
+	for (size_t i = 0; i < n_asked; i++)
+		if (strcmp(asked[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
+/* d_value is d_head, n_kv_heads is n_heads: defaults that are another symbol. A quotient such as
+ * d_model/n_heads is not one: it would make fractions of polynomials. */
+static bool add_defaults(struct replacements *all, const struct al_block *block,
+	const struct al_substitution *asked, size_t n_asked, const struct replacements *inner,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < block->settings.n_symbols; i++) {
+		const struct al_symbol *symbol = &block->settings.symbols[i];
+		const struct al_formula *formula;
+		if (!symbol->fallback || !al_symbol_is_name(al_formula_source(symbol->fallback))
+			|| al_block_gives(block, symbol->name)
+			|| is_asked_for(asked, n_asked, symbol->name))
+			continue;
+		if (!replace(inner, al_formula_source(symbol->fallback), &formula, err))
+			return false;
+		add(all, symbol->name, formula);
+	}
+	return true;
+}
+
+/* What is asked for, where it is not a number already; defaults and numbers hold inside it. */
+static bool add_asked(struct replacements *all, const struct al_substitution *asked, size_t n_asked,
+	const struct replacements *inner, struct al_error *err)
+{
+	for (size_t i = 0; i < n_asked; i++) {
+		const struct al_formula *formula;
+		if (has(all, asked[i].symbol))
+			continue;
+		if (!replace(inner, al_formula_source(asked[i].formula), &formula, err))
+			return al_in(err, "substitution of %s", asked[i].symbol);
+		add(all, asked[i].symbol, formula);
+	}
+	return true;
+}
+
+/* The catalogue's formulas see everything at once: numbers, what is asked for, and defaults, which
+ * are followed into both. */
+static bool collect(struct replacements *all, struct al_block *block,
+	const struct al_substitution *asked, size_t n_asked, struct al_error *err)
+{
+	struct replacements inner = {.arena = all->arena};
+
+	return add_numbers(&inner, block, err)
+		&& add_defaults(&inner, block, asked, n_asked, &inner, err)
+		&& add_numbers(all, block, err) && add_asked(all, asked, n_asked, &inner, err)
+		&& add_defaults(all, block, asked, n_asked, all, err);
+}
+
+/* ---- sums and products ---- */
+
+/* Puts `next` into the place of `*polynomial`. */
+static void take(struct al_polynomial **polynomial, struct al_polynomial *next)
+{
+	al_polynomial_destroy(*polynomial);
+	*polynomial = next;
+}
+
+static bool multiply(struct al_polynomial **product, const struct al_formula *formula,
+	const struct replacements *all, struct al_error *err)
+{
+	struct al_polynomial *factor, *next;
+
+	if (!al_polynomial_of(formula, all->items, all->n, &factor, err))
+		return false;
+	bool ok = al_polynomial_product(*product, factor, &next, err);
+	al_polynomial_destroy(factor);
+	if (ok)
+		take(product, next);
+	return ok;
+}
+
+static bool multiply_line(struct al_polynomial **product, const struct al_block *block,
+	const struct al_lines *lines, const struct al_entry *entry, const struct replacements *all,
+	struct al_error *err)
+{
+	struct al_line_shape shape = al_line_shape_of(block, lines, entry);
+	const struct al_formula *times = al_block_times_formula(block, entry->per);
+
+	for (size_t i = 0; i < shape.n_dims; i++)
+		if (!multiply(product, shape.dims[i], all, err))
+			return false;
+	return (!shape.count || multiply(product, shape.count, all, err))
+		&& (!times || multiply(product, times, all, err));
+}
+
+static bool line_polynomial(const struct al_block *block, const struct al_lines *lines,
+	const struct al_entry *entry, const struct replacements *all, struct al_polynomial **out,
+	struct al_error *err)
+{
+	struct al_polynomial *next;
+
+	if (!al_polynomial_from_int(1, out))
+		return al_fail(err, AL_ESYSTEM, "out of memory");
+	bool ok = multiply_line(out, block, lines, entry, all, err);
+	if (ok && entry->when) {
+		ok = al_polynomial_when(entry->when, all->items, all->n, *out, &next, err);
+		if (ok)
+			take(out, next);
+	}
+	if (!ok)
+		take(out, NULL);
+	return ok;
+}
+
+static bool add_line(struct al_polynomial **sum, const struct al_block *block,
+	const struct al_lines *lines, const struct al_entry *entry, const struct replacements *all,
+	struct al_error *err)
+{
+	struct al_polynomial *term, *next;
+
+	if (!line_polynomial(block, lines, entry, all, &term, err))
+		return false;
+	bool ok = al_polynomial_sum(*sum, term, &next, err);
+	al_polynomial_destroy(term);
+	if (ok)
+		take(sum, next);
+	return ok;
+}
+
+static bool sum_tensors(struct al_polynomial **sum, struct al_block *block,
+	const struct replacements *all, struct al_error *err)
+{
+	const struct al_lines lines = {.list = AL_LIST_TENSORS};
+	const struct al_entries *entries = al_lines_of(block, lines.list);
+
+	for (size_t i = 0; i < entries->n; i++)
+		if (al_line_is_wanted(block, &lines, &entries->items[i])
+			&& !add_line(sum, block, &lines, &entries->items[i], all, err))
+			return al_line_in(&lines, &entries->items[i], err);
+	return true;
+}
+
+bool al_block_polynomial(struct al_block *block, const struct al_substitution *substitutions,
+	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
+{
+	struct al_arena arena;
+
+	if (!al_polynomial_from_int(0, out))
+		return al_fail(err, AL_ESYSTEM, "out of memory");
+	al_arena_init(&arena);
+	struct replacements all = {.arena = &arena};
+	bool ok = collect(&all, block, substitutions, n_substitutions, err)
+		&& sum_tensors(out, block, &all, err);
+	al_arena_finish(&arena);
+	if (ok)
+		return true;
+	take(out, NULL);
+	return al_block_in(block, err);
+}
