@@ -140,15 +140,14 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 	return al_json_read(doc, path, err);
 }
 
-static bool fail_unknown(struct al_catalog *catalog, const struct kind *kind, const char *name,
-	struct al_error *err)
+static bool fail_unknown(struct al_catalog *catalog, const struct al_embedded_list *list,
+	const char *what, const char *name, struct al_error *err)
 {
-	const struct al_embedded_list *list = kind->files;
 	const char **names = al_new_array(&catalog->arena, const char *, list->n_files);
 
 	for (size_t i = 0; i < list->n_files; i++)
 		names[i] = list->files[i].name;
-	return al_fail_unknown(err, kind->what, name, names, list->n_files);
+	return al_fail_unknown(err, what, name, names, list->n_files);
 }
 
 static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, const char *name,
@@ -157,7 +156,7 @@ static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, c
 	const struct al_embedded *file = al_embedded_find(kind->files, name);
 
 	if (!file)
-		return fail_unknown(catalog, kind, name, err);
+		return fail_unknown(catalog, kind->files, kind->what, name, err);
 	const char *place = al_format(&catalog->arena, "%s/%s.json", kind->files->folder, name);
 	return al_json_parse(doc, place, file->text, file->length, err);
 }
@@ -184,8 +183,8 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 	return true;
 }
 
-static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name, void **out,
-	struct al_error *err)
+static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name,
+	void **out, struct al_error *err)
 {
 	for (const struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
 		if (strcmp(loaded->name, name) == 0) {
@@ -261,8 +260,7 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		if (has_model_type(*out, model_type))
 			return true;
 	}
-	fail_unknown(catalog, &kinds[AL_CATALOG_FAMILIES], model_type, err);
-	return al_in(err, "no family for model_type \"%s\"", model_type);
+	return fail_unknown(catalog, list, "model_type", model_type, err);
 }
 
 /* ---- symbols ---- */

@@ -1,8 +1,8 @@
 /* The catalogue: attention variants, model families, memory recipes, model presets, symbols.
  *
- * Each is a JSON file, built in or a user's, read by the same code and parsed when it is first asked
- * for. An entry is one line of a block: a tensor, something cached, something saved for backward, or
- * a matrix product; one grammar serves all four. */
+ * Each is a JSON file, built in or a user's, read by the same code and parsed when it is first
+ * asked for. An entry is one line of a block: a tensor, something cached, something saved for
+ * backward, or a matrix product; one grammar serves all four. */
 #ifndef ATTNLEDGER_CATALOG_CATALOG_H
 #define ATTNLEDGER_CATALOG_CATALOG_H
 
@@ -30,7 +30,7 @@ extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
 enum al_per {
 	AL_PER_MODULE, AL_PER_LAYER, AL_PER_GROUP, AL_PER_MODEL,   /* tensors */
 	AL_PER_SOURCE_TOKEN, AL_PER_SEQUENCE, AL_PER_TOKEN,        /* cache */
-	AL_PER_PAIR,                                               /* activations: token, or token x token */
+	AL_PER_PAIR,                                               /* activations, beside token */
 	AL_N_PERS,
 };
 extern const char *const al_per_names[AL_N_PERS];
@@ -172,9 +172,9 @@ struct al_catalog;
 struct al_catalog *al_catalog_create(void);
 void al_catalog_destroy(struct al_catalog *catalog);
 
-/* A built-in by name, or a user's file by path (anything with a '/' or ending in ".json"). The result
- * belongs to the catalogue. An unknown name names the nearest. A model's path may also be that of a
- * config.json or of a folder that holds one. */
+/* A built-in by name, or a user's file by path (anything with a '/' or ending in ".json"). The
+ * result belongs to the catalogue. An unknown name names the nearest. A model's path may also be
+ * that of a config.json or of a folder that holds one. */
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struct al_recipe **out,

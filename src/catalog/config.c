@@ -40,34 +40,53 @@ static bool read_number(const struct config *config, const struct cJSON *node, c
 	return true;
 }
 
-static bool read_list(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, const char *name, const char *origin, struct al_error *err)
+static bool read_item(const struct config *config, const struct cJSON *node, const char *key,
+	struct al_value *out, struct al_error *err)
 {
-	struct al_settings *settings = config->settings;
-	struct al_scope scope = al_settings_scope(settings);
-	int64_t length, number = 0;
-	size_t n = 0;
+	const char *word;
+	int64_t number;
+
+	al_value_init(out);
+	if (al_json_kind(node) == AL_JSON_TEXT) {
+		if (!al_json_text(config->doc, node, &word, err))
+			return false;
+		al_value_set_word(out, word);
+	} else {
+		if (!read_number(config, node, key, true, &number, err))
+			return false;
+		al_value_set_int(out, number);
+	}
+	return true;
+}
+
+static bool check_length(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(config->settings);
+	int64_t length;
 
 	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
 		return false;
 	if (!al_formula_whole(key->length, &scope, 0, &length, err))
 		return al_json_in(config->doc, node, err);
-	if ((uint64_t)length != al_json_size(node))
-		return al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld", name,
-			al_json_size(node), al_formula_source(key->length), (long long)length);
+	return (uint64_t)length == al_json_size(node)
+		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld",
+			al_json_key(node), al_json_size(node), al_formula_source(key->length),
+			(long long)length);
+}
+
+static bool read_list(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	size_t n = 0;
+
+	if (!check_length(config, node, key, err))
+		return false;
 	struct al_value *values = al_new_array(&settings->arena, struct al_value, al_json_size(node));
-	al_json_each(item, node) {
-		const char *word;
-		al_value_init(&values[n]);
-		if (al_json_kind(item) == AL_JSON_TEXT) {
-			if (!al_json_text(config->doc, item, &word, err))
-				return false;
-			al_value_set_word(&values[n++], word);
-		} else if (!read_number(config, item, name, true, &number, err))
+	al_json_each(item, node)
+		if (!read_item(config, item, al_json_key(node), &values[n++], err))
 			return false;
-		else
-			al_value_set_int(&values[n++], number);
-	}
 	al_settings_set_list(settings, key->symbol, values, n, origin);
 	return true;
 }
@@ -83,7 +102,7 @@ static bool read_given(const struct config *config, const struct cJSON *node,
 
 	switch (key->type) {
 	case AL_CONFIG_LIST:
-		return read_list(config, node, key, name, origin, err);
+		return read_list(config, node, key, origin, err);
 	case AL_CONFIG_WORD:
 		if (!al_json_text(config->doc, node, &word, err))
 			return false;
@@ -104,32 +123,13 @@ static bool read_given(const struct config *config, const struct cJSON *node,
 
 /* ---- defaults ---- */
 
-static bool copy_value(const struct config *config, const struct al_value *value,
-	const struct al_config_key *key, struct al_value *out, struct al_error *err)
-{
-	if (value->kind == AL_VALUE_EXACT || (value->kind == AL_VALUE_INTEGER && value->integer < 0))
-		return al_fail(err, AL_EINPUT, "the default %s of %s is not a whole number of at least 0",
-			al_formula_source(key->fallback), key->symbol);
-	if (value->kind == AL_VALUE_WORD)
-		al_value_set_word(out, al_strdup(&config->settings->arena, value->word));
-	else
-		al_value_set_int(out, value->integer);
-	return true;
-}
-
 /* `layer` is known where the default is a list's. */
-static bool evaluate(const struct config *config, const struct al_config_key *key,
-	struct al_turn *turn, struct al_value *out, struct al_error *err)
+static bool evaluate(const struct al_config_key *key, struct al_turn *turn, int64_t *out,
+	struct al_error *err)
 {
 	struct al_scope scope = al_turn_scope(turn);
-	struct al_value value;
 
-	al_value_init(&value);
-	al_value_init(out);
-	bool ok = al_formula_eval(key->fallback, &scope, &value, err)
-		&& copy_value(config, &value, key, out, err);
-	al_value_finish(&value);
-	return ok;
+	return al_formula_whole(key->fallback, &scope, 0, out, err);
 }
 
 static bool default_list(const struct config *config, const struct al_config_key *key,
@@ -138,7 +138,7 @@ static bool default_list(const struct config *config, const struct al_config_key
 	struct al_settings *settings = config->settings;
 	struct al_scope scope = al_settings_scope(settings);
 	struct al_turn turn = {.settings = settings, .variables = {"layer"}, .n = 1};
-	int64_t length;
+	int64_t length, value;
 
 	if (!al_formula_whole(key->length, &scope, 0, &length, err))
 		return false;
@@ -146,9 +146,12 @@ static bool default_list(const struct config *config, const struct al_config_key
 		return al_fail(err, AL_EINPUT, "%s is %lld, expected at most %d",
 			al_formula_source(key->length), (long long)length, MOST_LIST);
 	struct al_value *values = al_new_array(&settings->arena, struct al_value, (size_t)length);
-	for (int64_t *layer = &turn.values[0]; *layer < length; ++*layer)
-		if (!evaluate(config, key, &turn, &values[*layer], err))
+	for (int64_t *layer = &turn.values[0]; *layer < length; ++*layer) {
+		if (!evaluate(key, &turn, &value, err))
 			return false;
+		al_value_init(&values[*layer]);
+		al_value_set_int(&values[*layer], value);
+	}
 	al_settings_set_list(settings, key->symbol, values, (size_t)length, origin);
 	return true;
 }
@@ -159,21 +162,18 @@ static bool set_default(const struct config *config, const struct al_config_key 
 	struct al_settings *settings = config->settings;
 	struct al_turn turn = {.settings = settings};
 	const char *origin = al_format(&settings->arena, "%s's default %s", config->family->name,
-		al_formula_source(key->fallback));
-	struct al_value value;
+		key->word ? key->word : al_formula_source(key->fallback));
+	int64_t value;
 
+	if (key->word) {
+		al_settings_set_word(settings, key->symbol, key->word, origin);
+		return true;
+	}
 	if (key->type == AL_CONFIG_LIST)
 		return default_list(config, key, origin, err);
-	if (!evaluate(config, key, &turn, &value, err))
+	if (!evaluate(key, &turn, &value, err))
 		return false;
-	if ((key->type == AL_CONFIG_WORD) != (value.kind == AL_VALUE_WORD))
-		return al_fail(err, AL_EINPUT, "the default %s of %s is not a %s",
-			al_formula_source(key->fallback), key->symbol,
-			key->type == AL_CONFIG_WORD ? "word" : "number");
-	if (value.kind == AL_VALUE_WORD)
-		al_settings_set_word(settings, key->symbol, value.word, origin);
-	else
-		al_settings_set(settings, key->symbol, value.integer, origin);
+	al_settings_set(settings, key->symbol, value, origin);
 	return true;
 }
 
@@ -200,7 +200,7 @@ static bool is_derived(const struct al_config_key *key)
 static const char *expectation(const struct al_config_key *key)
 {
 	static const char *const texts[AL_N_CONFIG_TYPES] = {
-		"a whole number", "true or false", "a text", "a list",
+		"a whole number", "true or false", "a string", "a list",
 	};
 
 	return texts[key->type];
@@ -212,7 +212,7 @@ static bool is_left_out(const struct config *config, const struct al_config_key 
 	const struct cJSON *node = find_given(config, key);
 	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
 
-	if (!node && !key->fallback)
+	if (!node && !key->fallback && !key->word)
 		return al_json_fail(config->doc, config->object, err, "key \"%s\" is missing, expected %s",
 			key->keys[0], expectation(key));
 	if (is_null && !is_derived(key))

@@ -16,7 +16,8 @@ const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
 enum { MOST_KEYS = 12, MOST_ENTRIES = 1024 };
 
-/* What tells the forms of an entry apart: the keys that it may have, and over what it may be shared. */
+/* What tells the forms of an entry apart: the keys that it may have, and over what it may be
+ * shared. */
 static const struct form {
 	const char *keys[MOST_KEYS];        /* up to NULL */
 	enum al_per first_per, last_per, per;
@@ -121,8 +122,8 @@ static bool parse_bytes(struct al_reader *reader, const struct cJSON *node, stru
 }
 
 /* A key that the form doesn't have was refused at first, so that each may be asked for here. */
-bool al_entry_parse(struct al_reader *reader, const struct cJSON *node, enum al_entry_form form_index,
-	struct al_entry *out, struct al_error *err)
+bool al_entry_parse(struct al_reader *reader, const struct cJSON *node,
+	enum al_entry_form form_index, struct al_entry *out, struct al_error *err)
 {
 	const struct form *form = &forms[form_index];
 
@@ -141,7 +142,8 @@ bool al_entry_parse(struct al_reader *reader, const struct cJSON *node, enum al_
 }
 
 /* Two entries may share a name only where conditions tell them apart. */
-static const struct al_entry *find_twin(const struct al_entries *entries, const struct al_entry *entry)
+static const struct al_entry *find_twin(const struct al_entries *entries,
+	const struct al_entry *entry)
 {
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct al_entry *other = &entries->items[i];

@@ -60,6 +60,8 @@ static bool parse_type(struct al_reader *reader, const struct cJSON *node,
 	if (!al_read_word(reader, node, "type", false, type_names, AL_N_CONFIG_TYPES, &type, err))
 		return false;
 	key->type = (enum al_config_type)type;
+	if (type == AL_CONFIG_WORD)
+		return al_read_text(reader, node, "default", false, &key->word, err);
 	if (!is_boolean)
 		return al_read_formula_at(reader, node, "default", false, &key->fallback, err);
 	return al_read_value(reader, fallback, &value, err)
@@ -351,6 +353,9 @@ static bool check_before(const struct al_reader *reader, const struct al_family 
 	}
 	if (!before)
 		return true;
+	if (family->n_modules == 0)
+		return al_json_fail(reader->doc, al_json_get(node, "before"), err,
+			"\"%s\" is no module: the family has none", before);
 	al_fail_unknown(err, "module", before, names, family->n_modules);
 	return al_json_in(reader->doc, al_json_get(node, "before"), err);
 }

@@ -1,9 +1,9 @@
 /* Families: a model's config.json, all its tensors and their stored names, as data.
  *
- * A family maps config keys to symbols, lists the attention modules (each a variant with settings) and
- * every other tensor. `for` repeats an item, `when` is the condition under which it exists: a head that
- * is stored alone unless it is tied is two entries, one with "tied_to" and "when": "tied", one with
- * "when": "not tied". In a name, {layer} stands for a loop's variable. */
+ * A family maps config keys to symbols, lists the attention modules (each a variant with
+ * settings) and every other tensor. `for` repeats an item, `when` is the condition under which it
+ * exists: a head that is stored alone unless it is tied is two entries, one with "tied_to" and
+ * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
@@ -21,7 +21,7 @@ extern const char *const al_part_names[AL_N_PARTS];
 enum al_config_type {
 	AL_CONFIG_WHOLE,      /* of at least 0 */
 	AL_CONFIG_BOOLEAN,    /* where the default is true or false; 1 or 0 */
-	AL_CONFIG_WORD,       /* "type": "word" */
+	AL_CONFIG_WORD,       /* "type": "word", for conditions: act == 'swiglu' */
 	AL_CONFIG_LIST,       /* "type": "list": a whole number, word or boolean for each layer */
 	AL_N_CONFIG_TYPES,
 };
@@ -33,7 +33,8 @@ struct al_config_key {
 	const char **keys;    /* synonyms: the first that is there counts */
 	size_t n_keys;
 	enum al_config_type type;
-	const struct al_formula *fallback;   /* NULL: required; a list's: one value a `layer` */
+	const struct al_formula *fallback;   /* NULL: required; a list's: one number a `layer` */
+	const char *word;                    /* a word's default, as it stands */
 	const struct al_formula *length;     /* a list's; n_layers where the file doesn't say */
 };
 
@@ -121,9 +122,9 @@ bool al_family_check(const struct al_family *family, const struct al_json *doc,
 
 /* ---- a config ---- */
 
-/* The symbols that a config gives, and the family's defaults for the others. A value that is missing,
- * null, negative, fractional or of another type: one line with the key, what was found and what was
- * expected. `origin` names the model. */
+/* The symbols that a config gives, and the family's defaults for the others. A value that is
+ * missing, null, negative, fractional or of another type: one line with the key, what was found
+ * and what was expected. `origin` names the model. */
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
 	const struct cJSON *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;

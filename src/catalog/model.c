@@ -1,5 +1,5 @@
-/* Models: a preset with the symbols of its attention, a preset with a family's config, or a config.json
- * as it comes with a checkpoint. */
+/* Models: a preset with the symbols of its attention, a preset with a family's config, or a
+ * config.json as it comes with a checkpoint. */
 #include "catalog/read.h"
 
 static bool parse_symbols(struct al_reader *reader, struct al_model *model, struct al_error *err)

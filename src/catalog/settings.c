@@ -50,8 +50,8 @@ static struct al_setting *add(struct al_settings *settings, const char *symbol, 
 	return item;
 }
 
-/* The item of a symbol, old or new, with its value back at zero. A sweep sets the same symbols over and
- * over: their texts are copied once. */
+/* The item of a symbol, old or new, with its value back at zero. A sweep sets the same symbols
+ * over and over: their texts are copied once. */
 static struct al_setting *replace(struct al_settings *settings, const char *symbol,
 	const char *origin)
 {
@@ -292,8 +292,8 @@ static bool get(struct al_settings *settings, const char *symbol, const struct p
 	return true;
 }
 
-bool al_settings_get(struct al_settings *settings, const char *symbol, const struct al_setting **out,
-	struct al_error *err)
+bool al_settings_get(struct al_settings *settings, const char *symbol,
+	const struct al_setting **out, struct al_error *err)
 {
 	return get(settings, symbol, NULL, out, err);
 }

@@ -24,8 +24,8 @@ struct al_settings {
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
 void al_settings_finish(struct al_settings *settings);
 
-/* `to` must be initialised; its items are replaced or added to. Defaults stay behind: `to` derives its
- * own. */
+/* `to` must be initialised; its items are replaced or added to. Defaults stay behind: `to`
+ * derives its own. */
 void al_settings_merge(struct al_settings *to, const struct al_settings *from);
 
 /* Replaces or adds. */
@@ -45,11 +45,12 @@ bool al_settings_parse(struct al_settings *settings, const char *assignment, con
 bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
 	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
 
-/* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where the
- * symbol is not given and has no default. An error where the default is not exact ("d_model/n_heads =
- * 768/7 is not a whole number") or needs a symbol that is not given. Valid until the next set. */
-bool al_settings_get(struct al_settings *settings, const char *symbol, const struct al_setting **out,
-	struct al_error *err) AL_MUST_CHECK;
+/* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where
+ * the symbol is not given and has no default. An error where the default is not exact
+ * ("d_model/n_heads = 768/7 is not a whole number") or needs a symbol that is not given. Valid
+ * until the next set. */
+bool al_settings_get(struct al_settings *settings, const char *symbol,
+	const struct al_setting **out, struct al_error *err) AL_MUST_CHECK;
 
 /* A scope over the settings: what al_settings_get finds, and NAME[index] of a list. */
 struct al_scope al_settings_scope(struct al_settings *settings);

@@ -33,7 +33,8 @@ bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct 
 	if (!al_json_expect(doc, doc->root, AL_JSON_ARRAY, err))
 		return false;
 	al_reader_init(&reader, arena, doc, NULL);
-	*out = (struct al_symbols){.items = al_new_array(arena, struct al_symbol, al_json_size(doc->root))};
+	*out = (struct al_symbols){0};
+	out->items = al_new_array(arena, struct al_symbol, al_json_size(doc->root));
 	al_json_each(node, doc->root) {
 		struct al_symbol *symbol = &out->items[out->n];
 		if (!parse_symbol(&reader, node, symbol, err))

@@ -1,4 +1,5 @@
-/* Variants: an attention block as a list of entries, with the published numbers that it reproduces. */
+/* Variants: an attention block as a list of entries, with the published numbers that it
+ * reproduces. */
 #include "catalog/read.h"
 
 #include <string.h>

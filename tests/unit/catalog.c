@@ -164,7 +164,7 @@ static void reads_an_entry_whole(void **state)
 		" \"kind\": \"norm\", \"count\": \"n_experts\", \"active\": 2, \"per\": \"group\","
 		" \"when\": \"big and layer > 0\", \"fixed\": true}],"
 		" \"cache\": [{\"name\": \"K\", \"shape\": [3], \"per\": \"source_token\","
-		" \"tokens\": \"min(seq, window)\", \"dtype\": \"fp32\"}],"
+		" \"tokens\": \"min(seq, window)\", \"dtype\": \"f32\"}],"
 		" \"activations\": [{\"name\": \"p\", \"shape\": [\"n_heads\"], \"per\": \"pair\","
 		" \"saved\": \"eager\", \"bytes\": 1}],"
 		" \"products\": [{\"name\": \"q\", \"left\": [\"seq\", 2], \"right\": [2, 3], \"count\": 5}]}";
@@ -188,7 +188,7 @@ static void reads_an_entry_whole(void **state)
 	assert_string_equal(al_formula_source(tensor->active), "2");
 	assert_string_equal(al_formula_source(tensor->when), "big and layer > 0");
 	assert_int_equal(variant->cache.items[0].per, AL_PER_SOURCE_TOKEN);
-	assert_string_equal(variant->cache.items[0].dtype, "fp32");
+	assert_string_equal(variant->cache.items[0].dtype, "f32");
 	assert_int_equal(variant->activations.items[0].per, AL_PER_PAIR);
 	assert_int_equal(variant->activations.items[0].saved, AL_SAVED_EAGER);
 	assert_int_equal(variant->activations.items[0].bytes, 1);
@@ -302,9 +302,11 @@ static const struct refusal {
 	{WITH("\"symbols\": {\"a\": 1}"),
 		"v.json:1:47: \"a\" is a number, expected a string"},
 	{WITH("\"checks\": [{}]"),
-		"v.json:1:41: expected either \"source\" (a published number) or \"derived\" (why there is none)"},
+		"v.json:1:41: expected either \"source\" (a published number) or "
+		"\"derived\" (why there is none)"},
 	{WITH("\"checks\": [{\"source\": \"a\", \"derived\": \"b\"}]"),
-		"v.json:1:41: expected either \"source\" (a published number) or \"derived\" (why there is none)"},
+		"v.json:1:41: expected either \"source\" (a published number) or "
+		"\"derived\" (why there is none)"},
 	{WITH("\"checks\": [{\"source\": \"a\"}]"),
 		"v.json:1:41: a check with a source needs \"parameters\" or \"cache\""},
 	{WITH("\"checks\": [{\"source\": \"a\", \"parameters\": 1, \"with\": {\"d_modl\": 1}}]"),

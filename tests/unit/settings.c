@@ -89,7 +89,8 @@ static void a_default_must_be_exact(void **state)
 		"default of d_head: d_model/n_heads = 768/7 is not a whole number");
 	al_settings_set(&settings, "n_heads", 0, "a");
 	assert_false(al_settings_get(&settings, "d_head", &setting, &err));
-	assert_string_equal(err.message, "default of d_head: column 8: division by zero in \"d_model/n_heads\"");
+	assert_string_equal(err.message,
+		"default of d_head: column 8: division by zero in \"d_model/n_heads\"");
 	al_settings_finish(&settings);
 }
 

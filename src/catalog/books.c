@@ -1,0 +1,352 @@
+/* A model's books: a family's modules and tensors under the settings of one config. */
+#include "catalog/books.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/exact.h"
+#include "base/text.h"
+#include "catalog/turn.h"
+
+struct run {
+	struct al_model_books *books;
+	struct al_catalog *catalog;
+	struct al_settings *settings;
+	bool by_name;
+};
+
+/* One item of the family: what its loops are, what depends on them, and what a turn does. */
+struct item {
+	const struct al_loops *loops;
+	const char *name;
+	bool is_walked[AL_FAMILY_LOOPS];   /* the others only multiply */
+	const struct al_family_tensor *tensor;
+	const struct al_family_module *module;
+	const struct al_variant *variant;    /* of the module */
+};
+
+/* ---- which loops matter ---- */
+
+struct mention {
+	const char *variable;
+	bool is_there;
+};
+
+static void see(void *context, const char *symbol)
+{
+	struct mention *mention = context;
+
+	mention->is_there |= strcmp(symbol, mention->variable) == 0;
+}
+
+static void look(struct mention *mention, const struct al_formula *formula)
+{
+	if (formula)
+		al_formula_each_symbol(formula, see, mention);
+}
+
+static bool mentions(const struct item *item, const char *variable)
+{
+	struct mention mention = {.variable = variable};
+
+	for (size_t i = 0; i < item->loops->n; i++)
+		look(&mention, item->loops->items[i].count);
+	if (item->tensor) {
+		const struct al_entry *entry = &item->tensor->entry;
+		for (size_t i = 0; i < entry->shape.n_dims; i++)
+			look(&mention, entry->shape.dims[i]);
+		look(&mention, entry->count);
+		look(&mention, entry->active);
+		look(&mention, entry->when);
+	} else {
+		for (size_t i = 0; i < item->module->n_set; i++)
+			look(&mention, item->module->set[i].value);
+		look(&mention, item->module->when);
+	}
+	return mention.is_there;
+}
+
+static void find_walked(const struct run *run, struct item *item)
+{
+	for (size_t i = 0; i < item->loops->n; i++)
+		item->is_walked[i] = run->by_name || mentions(item, item->loops->items[i].variable);
+}
+
+/* ---- names ---- */
+
+/* "h.{layer}.attn" -> "h.3.attn" */
+static const char *name_of_turn(struct al_arena *arena, const char *name,
+	const struct al_turn *turn)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	while (*name) {
+		size_t plain = strcspn(name, "{");
+		al_text_add_bytes(&text, name, plain);
+		name += plain;
+		if (!*name)
+			break;
+		size_t length = strcspn(name + 1, "}");
+		const char *variable = al_strndup(arena, name + 1, length);
+		int index = al_find_name(variable, turn->variables, turn->n);
+		al_text_addf(&text, "%lld", index < 0 ? 0LL : (long long)turn->values[index]);
+		name += length + 2;
+	}
+	const char *copy = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return copy;
+}
+
+/* ---- tensors ---- */
+
+static bool holds(const struct al_formula *when, const struct al_scope *scope, bool *out,
+	struct al_error *err)
+{
+	*out = true;
+	return !when || al_formula_holds(when, scope, out, err);
+}
+
+static bool evaluate_tensor(const struct item *item, const struct al_scope *scope,
+	struct al_model_tensor *out, struct al_error *err)
+{
+	const struct al_entry *entry = &item->tensor->entry;
+
+	out->tensor = item->tensor;
+	out->n_dims = entry->shape.n_dims;
+	for (size_t i = 0; i < out->n_dims; i++)
+		if (!al_formula_whole(entry->shape.dims[i], scope, 1, &out->dims[i], err))
+			return false;
+	out->count = 1;
+	if (entry->count && !al_formula_whole(entry->count, scope, 0, &out->count, err))
+		return false;
+	out->active = out->count;
+	return !entry->active || al_formula_whole(entry->active, scope, 0, &out->active, err);
+}
+
+static struct al_model_tensor *find_equal_tensor(const struct al_model_books *books,
+	const struct al_model_tensor *tensor)
+{
+	for (size_t i = books->n_tensors; i-- > 0 && books->tensors[i].tensor == tensor->tensor;) {
+		struct al_model_tensor *other = &books->tensors[i];
+		if (memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
+			&& other->count == tensor->count && other->active == tensor->active)
+			return other;
+	}
+	return NULL;
+}
+
+static bool enter_tensor(const struct run *run, const struct item *item, struct al_turn *turn,
+	int64_t copies, struct al_error *err)
+{
+	struct al_model_books *books = run->books;
+	struct al_model_tensor tensor = {.name = item->name, .copies = copies};
+	struct al_scope scope = al_turn_scope(turn);
+
+	if (!evaluate_tensor(item, &scope, &tensor, err))
+		return false;
+	struct al_model_tensor *equal = run->by_name ? NULL : find_equal_tensor(books, &tensor);
+	if (equal) {
+		equal->copies += copies;
+		return true;
+	}
+	if (run->by_name)
+		tensor.name = name_of_turn(&books->arena, item->name, turn);
+	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors, &books->tensors_room,
+		sizeof(*books->tensors));
+	books->tensors[books->n_tensors++] = tensor;
+	return true;
+}
+
+/* ---- modules ---- */
+
+static bool evaluate_module(const struct run *run, const struct item *item,
+	const struct al_scope *scope, struct al_model_module *out, struct al_error *err)
+{
+	const struct al_family_module *module = item->module;
+
+	out->module = module;
+	out->variant = item->variant;
+	out->with = al_new_array(&run->books->arena, struct al_binding, module->n_set);
+	for (size_t i = 0; i < module->n_set; i++) {
+		struct al_binding *binding = &out->with[out->n_with++];
+		binding->symbol = module->set[i].symbol;
+		if (!al_formula_whole(module->set[i].value, scope, 0, &binding->value, err))
+			return false;
+	}
+	return true;
+}
+
+static bool has_equal_settings(const struct al_model_module *a, const struct al_model_module *b)
+{
+	for (size_t i = 0; i < a->n_with; i++)
+		if (a->with[i].value != b->with[i].value)
+			return false;
+	return true;
+}
+
+static struct al_model_module *find_equal_module(const struct al_model_books *books,
+	const struct al_model_module *module)
+{
+	for (size_t i = books->n_modules; i-- > 0 && books->modules[i].module == module->module;)
+		if (has_equal_settings(&books->modules[i], module))
+			return &books->modules[i];
+	return NULL;
+}
+
+static bool enter_module(const struct run *run, const struct item *item, struct al_turn *turn,
+	int64_t copies, struct al_error *err)
+{
+	struct al_model_books *books = run->books;
+	struct al_model_module module = {.name = item->name, .copies = copies};
+	struct al_scope scope = al_turn_scope(turn);
+
+	if (!evaluate_module(run, item, &scope, &module, err))
+		return false;
+	struct al_model_module *equal = run->by_name ? NULL : find_equal_module(books, &module);
+	if (equal) {
+		equal->copies += copies;
+		return true;
+	}
+	if (run->by_name)
+		module.name = name_of_turn(&books->arena, item->name, turn);
+	books->modules = al_grow(&books->arena, books->modules, books->n_modules, &books->modules_room,
+		sizeof(*books->modules));
+	books->modules[books->n_modules++] = module;
+	return true;
+}
+
+/* ---- loops ---- */
+
+static bool enter(const struct run *run, const struct item *item, struct al_turn *turn,
+	int64_t copies, struct al_error *err)
+{
+	const struct al_formula *when = item->tensor ? item->tensor->entry.when : item->module->when;
+	struct al_scope scope = al_turn_scope(turn);
+	bool is_there;
+
+	if (run->books->n_steps++ >= AL_FAMILY_STEPS)
+		return al_fail(err, AL_EINPUT, "the model has more than %d tensors", AL_FAMILY_STEPS);
+	if (!holds(when, &scope, &is_there, err))
+		return false;
+	if (!is_there)
+		return true;
+	return item->tensor ? enter_tensor(run, item, turn, copies, err)
+		: enter_module(run, item, turn, copies, err);
+}
+
+/* The loops from `depth` inwards. */
+static bool walk(const struct run *run, const struct item *item, size_t depth, struct al_turn *turn,
+	int64_t copies, struct al_error *err)
+{
+	struct al_scope scope = al_turn_scope(turn);
+	int64_t count, many;
+
+	if (depth == item->loops->n)
+		return enter(run, item, turn, copies, err);
+	assert(depth < AL_FAMILY_LOOPS);
+	const struct al_loop *loop = &item->loops->items[depth];
+	if (!al_formula_whole(loop->count, &scope, 0, &count, err))
+		return false;
+	if (!item->is_walked[depth]) {
+		if (__builtin_mul_overflow(copies, count, &many))
+			return al_fail(err, AL_EINPUT, "%s = %lld is too many", al_formula_source(loop->count),
+				(long long)count);
+		return count == 0 || walk(run, item, depth + 1, turn, many, err);
+	}
+	turn->n = depth + 1;
+	turn->variables[depth] = loop->variable;
+	for (turn->values[depth] = 0; turn->values[depth] < count; turn->values[depth]++)
+		if (!walk(run, item, depth + 1, turn, copies, err))
+			return false;
+	return true;
+}
+
+static bool walk_item(const struct run *run, struct item *item, struct al_error *err)
+{
+	struct al_turn turn = {.settings = run->settings};
+
+	find_walked(run, item);
+	return walk(run, item, 0, &turn, 1, err) || al_in(err, "%s", item->name);
+}
+
+static bool fill(const struct run *run, const struct al_family *family, struct al_error *err)
+{
+	for (size_t i = 0; i < family->n_modules; i++) {
+		const struct al_family_module *module = &family->modules[i];
+		struct item item = {.loops = &module->loops, .name = module->name, .module = module};
+		if (!al_catalog_variant(run->catalog, module->variant, &item.variant, err)
+			|| !walk_item(run, &item, err))
+			return false;
+	}
+	for (size_t i = 0; i < family->n_tensors; i++) {
+		const struct al_family_tensor *tensor = &family->tensors[i];
+		struct item item = {
+			.loops = &tensor->loops, .name = tensor->entry.name, .tensor = tensor};
+		if (!walk_item(run, &item, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- sums ---- */
+
+static void multiply(mpq_t product, int64_t factor)
+{
+	mpq_t q;
+
+	mpq_init(q);
+	mpz_set_si(mpq_numref(q), (long)factor);
+	mpq_mul(product, product, q);
+	mpq_clear(q);
+}
+
+static void sum_elements(struct al_model_books *books)
+{
+	mpq_t product;
+
+	mpq_init(product);
+	for (size_t i = 0; i < books->n_tensors; i++) {
+		struct al_model_tensor *tensor = &books->tensors[i];
+		mpq_set_ui(product, 1, 1);
+		for (size_t j = 0; j < tensor->n_dims; j++)
+			multiply(product, tensor->dims[j]);
+		multiply(product, tensor->count);
+		multiply(product, tensor->copies);
+		tensor->elements = al_exact_copy(&books->arena, product);
+	}
+	mpq_clear(product);
+}
+
+void al_model_books_parameters(const struct al_model_books *books, enum al_part part, mpq_t out)
+{
+	mpq_set_ui(out, 0, 1);
+	for (size_t i = 0; i < books->n_tensors; i++) {
+		const struct al_family_tensor *tensor = books->tensors[i].tensor;
+		bool is_own = !tensor->tied_to && tensor->entry.kind != AL_TENSOR_BUFFER;
+		if (is_own && tensor->part == part)
+			mpq_add(out, out, books->tensors[i].elements);
+	}
+}
+
+bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalog,
+	const struct al_family *family, struct al_settings *settings, bool by_name,
+	struct al_error *err)
+{
+	const struct run run = {books, catalog, settings, by_name};
+
+	*books = (struct al_model_books){0};
+	al_arena_init(&books->arena);
+	if (!fill(&run, family, err)) {
+		al_model_books_finish(books);
+		return false;
+	}
+	sum_elements(books);
+	return true;
+}
+
+void al_model_books_finish(struct al_model_books *books)
+{
+	al_arena_finish(&books->arena);
+	*books = (struct al_model_books){0};
+}

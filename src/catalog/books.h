@@ -1,0 +1,55 @@
+/* A model's books: what a family holds under the settings of one config, part by part, with exact
+ * shapes and multiplicities. Attention modules are named with their variant and what the family
+ * sets in it; their own tensors are the ledger's. */
+#ifndef ATTNLEDGER_CATALOG_BOOKS_H
+#define ATTNLEDGER_CATALOG_BOOKS_H
+
+#include "catalog/family.h"
+
+/* Equal tensors, or one where names are asked for. */
+struct al_model_tensor {
+	const struct al_family_tensor *tensor;
+	const char *name;                  /* with the family's {layer}, or of the one tensor */
+	int64_t dims[AL_SHAPE_DIMS];
+	size_t n_dims;
+	int64_t copies;                    /* how many of these the loops make */
+	int64_t count, active;             /* of each copy */
+	mpq_srcptr elements;               /* product of dims, count and copies */
+};
+
+/* Equal attention modules, or one where names are asked for: a variant with what the family sets
+ * in it. */
+struct al_model_module {
+	const struct al_family_module *module;
+	const char *name;
+	const struct al_variant *variant;
+	struct al_binding *with;
+	size_t n_with;
+	int64_t copies;
+};
+
+struct al_model_books {
+	struct al_arena arena;
+	struct al_model_tensor *tensors;
+	size_t n_tensors, tensors_room;
+	struct al_model_module *modules;
+	size_t n_modules, modules_room;
+	int64_t n_steps;
+};
+
+/* How many turns all loops of a model may take together. */
+enum { AL_FAMILY_STEPS = 1 << 20 };
+
+/* Evaluates a family's modules and tensors under settings. `by_name`: one entry for each tensor,
+ * with its name; otherwise equal ones are one entry, and a loop that nothing depends on isn't
+ * walked. */
+bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalog,
+	const struct al_family *family, struct al_settings *settings, bool by_name,
+	struct al_error *err) AL_MUST_CHECK;
+void al_model_books_finish(struct al_model_books *books);
+
+/* Sums of a part of the tensors (modules are the caller's): trained numbers of their own, without
+ * buffers and tied tensors. */
+void al_model_books_parameters(const struct al_model_books *books, enum al_part part, mpq_t out);
+
+#endif

@@ -1,0 +1,493 @@
+/* Families: what a config gives and what is wrong with it; a model's books against published
+ * totals. */
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "base/exact.h"
+#include "catalog/books.h"
+
+static struct al_catalog *catalog;
+
+static int create_catalog(void **state)
+{
+	(void)state;
+	catalog = al_catalog_create();
+	return 0;
+}
+
+static int destroy_catalog(void **state)
+{
+	(void)state;
+	al_catalog_destroy(catalog);
+	return 0;
+}
+
+static void assert_no_error(bool ok, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s", err->message);
+}
+
+static const struct al_family *find_family(const char *name)
+{
+	const struct al_family *family = NULL;
+	struct al_error err = {0};
+
+	assert_no_error(al_catalog_family(catalog, name, &family, &err), &err);
+	return family;
+}
+
+/* The settings of a config in JSON text. */
+static bool configure(const char *family, const char *text, struct al_settings *settings,
+	struct al_error *err)
+{
+	struct al_json doc;
+
+	al_settings_init(settings, catalog);
+	assert_no_error(al_json_parse(&doc, "c.json", text, strlen(text), err), err);
+	bool ok = al_family_settings(find_family(family), &doc, doc.root, "c.json", settings, err);
+	al_json_finish(&doc);
+	return ok;
+}
+
+static const struct al_setting *get(struct al_settings *settings, const char *symbol)
+{
+	const struct al_setting *setting = NULL;
+	struct al_error err = {0};
+
+	assert_no_error(al_settings_get(settings, symbol, &setting, &err), &err);
+	assert_non_null(setting);
+	return setting;
+}
+
+#define TINY "tests/data/family.json"
+
+/* ---- configs ---- */
+
+static void a_config_gives_symbols(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 4, \"heads\": null, \"tied\": false}",
+		&settings, &err), &err);
+	assert_int_equal(get(&settings, "d_model")->value.integer, 8);
+	assert_string_equal(get(&settings, "d_model")->origin, "c.json: width");
+	assert_string_equal(get(&settings, "n_layers")->origin, "c.json: depth");
+	assert_int_equal(get(&settings, "n_heads")->value.integer, 2);
+	assert_string_equal(get(&settings, "n_heads")->origin, "tiny's default d_model/4");
+	assert_int_equal(get(&settings, "tied")->value.integer, 0);
+	assert_string_equal(get(&settings, "act")->value.word, "gelu");
+	const struct al_setting *is_full = get(&settings, "is_full");
+	assert_int_equal(is_full->n_list, 4);
+	assert_int_equal(is_full->list[1].integer, 0);
+	assert_int_equal(is_full->list[2].integer, 1);
+	al_settings_finish(&settings);
+}
+
+static void lists_hold_words_numbers_and_booleans(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_no_error(configure(TINY,
+		"{\"width\": 8, \"depth\": 3, \"full_layers\": [\"full\", 7, true]}", &settings, &err),
+		&err);
+	const struct al_setting *list = get(&settings, "is_full");
+	assert_int_equal(list->n_list, 3);
+	assert_string_equal(list->list[0].word, "full");
+	assert_int_equal(list->list[1].integer, 7);
+	assert_int_equal(list->list[2].integer, 1);
+	assert_string_equal(list->origin, "c.json: full_layers");
+	al_settings_finish(&settings);
+}
+
+static void synonyms_count_in_their_order(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 4, \"layers\": 3}", &settings, &err),
+		&err);
+	assert_int_equal(get(&settings, "n_layers")->value.integer, 3);
+	al_settings_finish(&settings);
+}
+
+#define GOOD "\"width\": 8, \"layers\": 2"
+
+static const struct refusal {
+	const char *text, *message;
+} configs[] = {
+	{"[]",
+		"c.json:1:1: found an array, expected an object"},
+	{"{\"width\": 8}",
+		"c.json:1:1: key \"layers\" is missing, expected a whole number"},
+	{"{\"width\": null, \"layers\": 2}",
+		"c.json:1:11: \"width\" is null, expected a whole number"},
+	{"{\"width\": \"8\", \"layers\": 2}",
+		"c.json:1:11: \"width\" is a string, expected a number"},
+	{"{\"width\": -8, \"layers\": 2}",
+		"c.json:1:11: \"width\" is -8, expected a whole number of at least 0 and below "
+		"2^53"},
+	{"{\"width\": 8.5, \"layers\": 2}",
+		"c.json:1:11: \"width\" is 8.5, expected a whole number of at least 0 and "
+		"below 2^53"},
+	{"{\"width\": 9007199254740992, \"layers\": 2}",
+		"c.json:1:11: \"width\" is 9007199254740992, expected a whole number of at "
+		"least 0 and below 2^53"},
+	{"{\"width\": true, \"layers\": 2}",
+		"c.json:1:11: \"width\" is true or false, expected a number"},
+	{"{\"width\": 9, \"layers\": 2}",
+		"c.json:1:1: \"heads\" is left out: d_model/4 = 9/4 is not a whole number"},
+	{"{" GOOD ", \"experts\": null}",
+		"c.json:1:38: \"experts\" is null, expected a whole number"},
+	{"{" GOOD ", \"tied\": 1}",
+		"c.json:1:35: \"tied\" is a number, expected true or false"},
+	{"{" GOOD ", \"act\": 1}",
+		"c.json:1:34: \"act\" is a number, expected a string"},
+	{"{" GOOD ", \"full_layers\": 3}",
+		"c.json:1:42: \"full_layers\" is a number, expected an array"},
+	{"{" GOOD ", \"full_layers\": [\"full\"]}",
+		"c.json:1:42: \"full_layers\" has 1 items, expected n_layers = 2"},
+	{"{" GOOD ", \"full_layers\": [\"full\", -1]}",
+		"c.json:1:51: \"full_layers\" is -1, expected a whole number of at least 0 and "
+		"below 2^53"},
+	{"{\"width\": 8, \"layers\": 1000000}",
+		"c.json:1:1: \"full_layers\" is left out: n_layers is 1000000, expected at "
+		"most 65536"},
+};
+
+static void refuses_configs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		struct al_settings settings;
+		struct al_error err = {0};
+		assert_false(configure(TINY, configs[i].text, &settings, &err));
+		assert_string_equal(err.message, configs[i].message);
+		assert_int_equal(err.status, AL_EINPUT);
+		al_settings_finish(&settings);
+	}
+}
+
+static void lists_what_it_ignores(void **state)
+{
+	static const char text[] =
+		"{\"model_type\": \"tiny\", \"rope\": 1, \"depth\": 2, \"dropout\": 0.1}";
+	struct al_arena arena;
+	struct al_json doc;
+	const char *const *keys;
+	struct al_error err = {0};
+
+	(void)state;
+	al_arena_init(&arena);
+	assert_true(al_json_parse(&doc, "c.json", text, strlen(text), &err));
+	assert_int_equal(al_family_ignored(find_family(TINY), doc.root, &arena, &keys), 2);
+	assert_string_equal(keys[0], "rope");
+	assert_string_equal(keys[1], "dropout");
+	al_json_finish(&doc);
+	al_arena_finish(&arena);
+}
+
+/* ---- models by path ---- */
+
+static void a_config_finds_its_family(void **state)
+{
+	static const char *const paths[] = {
+		"tests/data/tiny-gpt2", "tests/data/tiny-gpt2/", "tests/data/tiny-gpt2/config.json"};
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		const struct al_model *model;
+		struct al_settings settings;
+		assert_no_error(al_catalog_model(catalog, paths[i], &model, &err), &err);
+		assert_string_equal(model->family, "gpt2");
+		al_settings_init(&settings, catalog);
+		assert_no_error(al_settings_from_model(&settings, catalog, model, &err), &err);
+		assert_int_equal(get(&settings, "d_ff")->value.integer, 24);
+		assert_int_equal(get(&settings, "positions")->value.integer, 5);
+		al_settings_finish(&settings);
+	}
+}
+
+static void an_unknown_model_type_is_not_guessed(void **state)
+{
+	const struct al_family *family;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_false(al_catalog_family_of(catalog, "gpt3", &family, &err));
+	assert_string_equal(err.message, "unknown model_type \"gpt3\" (did you mean \"gpt2\"?)");
+	assert_false(al_catalog_family_of(catalog, "name", &family, &err));
+}
+
+/* ---- books ---- */
+
+static void open_books(struct al_model_books *books, struct al_settings *settings,
+	const char *family, const char *config, bool by_name)
+{
+	struct al_error err = {0};
+
+	assert_no_error(configure(family, config, settings, &err), &err);
+	assert_no_error(al_model_books_init(books, catalog, find_family(family), settings, by_name,
+		&err), &err);
+}
+
+static int64_t part_parameters(const struct al_model_books *books, enum al_part part)
+{
+	mpq_t sum;
+
+	mpq_init(sum);
+	al_model_books_parameters(books, part, sum);
+	int64_t n = mpz_get_si(mpq_numref(sum));
+	mpq_clear(sum);
+	return n;
+}
+
+static int64_t all_parameters(const struct al_model_books *books)
+{
+	int64_t sum = 0;
+
+	for (enum al_part part = 0; part < AL_N_PARTS; part++)
+		sum += part_parameters(books, part);
+	return sum;
+}
+
+/* Published totals (hub pages, parameters of the reference implementation) less what attention
+ * holds: multi-head attention with biases has 4*d_model^2 + 4*d_model. */
+static const struct published {
+	const char *family, *config;
+	int64_t d_model, n_layers, total;
+} published[] = {
+	{"bert", "{}", 768, 12, 109482240},
+	{"bert", "{\"hidden_size\": 1024, \"num_hidden_layers\": 24, \"num_attention_heads\": 16,"
+		" \"intermediate_size\": 4096}", 1024, 24, 335141888},
+	{"gpt2", "{}", 768, 12, 124439808},
+	{"gpt2", "{\"n_embd\": 1024, \"n_layer\": 24, \"n_head\": 16}", 1024, 24, 354823168},
+};
+
+static void totals_are_the_published_ones(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(published) / sizeof(*published); i++) {
+		const struct published *p = &published[i];
+		for (int by_name = 0; by_name < 2; by_name++) {
+			struct al_settings settings;
+			struct al_model_books books;
+			int64_t attention = p->n_layers * (4 * p->d_model * p->d_model + 4 * p->d_model);
+			open_books(&books, &settings, p->family, p->config, by_name);
+			assert_int_equal(all_parameters(&books) + attention, p->total);
+			al_model_books_finish(&books);
+			al_settings_finish(&settings);
+		}
+	}
+}
+
+/* 5 layers: sliding, sliding, full, sliding, sliding; layer 0 is dense. */
+static const char tiny_config[] = "{\"width\": 8, \"layers\": 5}";
+
+static void equal_tensors_are_one_entry(void **state)
+{
+	struct al_settings settings;
+	struct al_model_books books;
+
+	(void)state;
+	open_books(&books, &settings, TINY, tiny_config, false);
+	assert_int_equal(books.n_modules, 2);
+	assert_int_equal(books.modules[0].copies, 4);
+	assert_int_equal(books.modules[0].with[0].value, 0);
+	assert_int_equal(books.modules[1].copies, 1);
+	assert_int_equal(books.modules[1].with[0].value, 1);
+	assert_string_equal(books.modules[1].with[1].symbol, "n_kv_heads");
+	assert_string_equal(books.modules[0].name, "layers.{layer}.attn");
+	assert_string_equal(books.modules[0].variant->name, "gqa");
+
+	assert_int_equal(books.n_tensors, 7);
+	assert_string_equal(books.tensors[1].name, "layers.{layer}.norm.weight");
+	assert_int_equal(books.tensors[1].copies, 5);
+	assert_int_equal(books.tensors[2].copies, 1);
+	assert_int_equal(books.tensors[3].copies, 3 * 4);
+	assert_int_equal(books.tensors[4].copies, 4);
+	assert_int_equal(books.tensors[4].dims[0], 9);
+	assert_int_equal(mpz_get_si(mpq_numref(books.tensors[4].elements)), 4 * 9 * 8);
+	al_model_books_finish(&books);
+	al_settings_finish(&settings);
+}
+
+static void names_count_the_loops(void **state)
+{
+	struct al_settings settings;
+	struct al_model_books books;
+
+	(void)state;
+	open_books(&books, &settings, TINY, tiny_config, true);
+	assert_int_equal(books.n_modules, 5);
+	assert_string_equal(books.modules[2].name, "layers.2.attn");
+	assert_int_equal(books.modules[2].with[0].value, 1);
+	assert_int_equal(books.n_tensors, 1 + 5 + 1 + 4 * 4 + 2);
+	assert_string_equal(books.tensors[7].name, "layers.1.experts.0.up.weight");
+	assert_string_equal(books.tensors[22].name, "layers.4.experts.3.up.weight");
+	assert_int_equal(books.tensors[22].copies, 1);
+	al_model_books_finish(&books);
+	al_settings_finish(&settings);
+}
+
+static void parts_leave_out_tied_tensors_and_buffers(void **state)
+{
+	struct al_settings settings;
+	struct al_model_books books;
+
+	(void)state;
+	for (int tied = 0; tied < 2; tied++) {
+		open_books(&books, &settings, TINY, tied ? "{\"width\": 8, \"layers\": 5, \"tied\": true}"
+			: "{\"width\": 8, \"layers\": 5, \"tied\": false}", false);
+		assert_int_equal(part_parameters(&books, AL_PART_EMBEDDING), 80);
+		assert_int_equal(part_parameters(&books, AL_PART_NORM), 40);
+		assert_int_equal(part_parameters(&books, AL_PART_FEED_FORWARD), 192 + 12 * 64 + 4 * 72);
+		assert_int_equal(part_parameters(&books, AL_PART_OTHER), 0);
+		assert_int_equal(part_parameters(&books, AL_PART_ATTENTION), 0);
+		assert_int_equal(part_parameters(&books, AL_PART_HEAD), tied ? 0 : 80);
+		al_model_books_finish(&books);
+		al_settings_finish(&settings);
+	}
+}
+
+static void books_are_bounded(void **state)
+{
+	static const struct refusal cases[] = {
+		{"{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
+			"layers.{layer}.experts.{expert}.up.weight: the model has more than 1048576 tensors"},
+		{"{\"width\": 8, \"layers\": 3, \"experts\": 0, \"vocab\": 0}",
+			"embed.weight: vocab = 0, expected 1 or more"},
+	};
+	struct al_settings settings;
+	struct al_model_books books;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct al_error err = {0};
+		assert_no_error(configure(TINY, cases[i].text, &settings, &err), &err);
+		assert_false(al_model_books_init(&books, catalog, find_family(TINY), &settings, true, &err));
+		assert_string_equal(err.message, cases[i].message);
+		al_settings_finish(&settings);
+	}
+}
+
+/* ---- files that are refused ---- */
+
+#define FAMILY(more) "{\"name\": \"f\", \"model_types\": [\"f\"], " more "}"
+#define MODULE(more) FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mha\", " more "}]")
+#define STORED(more) MODULE("\"stored\": [{\"name\": \"w\", " more "}]")
+#define TENSOR(more) FAMILY("\"tensors\": [{\"name\": \"w\", \"shape\": [1], " more "}]")
+
+static const struct refusal families[] = {
+	{"{\"name\": \"f\"}",
+		":1:1: key \"model_types\" is missing"},
+	{FAMILY("\"module\": []"),
+		":1:47: unknown key \"module\" (did you mean \"modules\"?)"},
+	{FAMILY("\"config\": {\"d_model\": \"width\"}"),
+		":1:59: \"d_model\" is a string, expected an object"},
+	{FAMILY("\"config\": {\"d_model\": {}}"),
+		":1:59: key \"key\" is missing"},
+	{FAMILY("\"config\": {\"d_model\": {\"key\": []}}"),
+		":1:67: found 0 texts, expected 1 to 1024"},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*width\"}}"),
+		":1:81: column 3: unknown symbol \"width\" (known: d_model, n_heads, "
+		"n_kv_heads, d_head, d_value, n_layers, n_encoder_layers, n_decoder_layers, "
+		"d_ff, vocab, batch, seq, source_seq, layer, q_rank, kv_rank, d_rope, "
+		"d_shared, n_pca, window)"},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
+		":1:78: unknown type \"integer\" (known: whole, boolean, word, list)"},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
+		":1:80: only a list has a \"length\""},
+	{FAMILY("\"modules\": [{\"name\": \"a\"}]"),
+		":1:49: key \"variant\" is missing"},
+	{FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mah\"}]"),
+		":1:74: unknown variant \"mah\" (did you mean \"mha\"?)"},
+	{FAMILY("\"modules\": [{\"name\": \"a.{layer}\", \"variant\": \"mha\"}]"),
+		":1:49: \"a.{layer}\" has {layer}, which no \"for\" counts"},
+	{MODULE("\"set\": {\"biass\": true}"),
+		":1:98: variant mha: unknown symbol or option \"biass\" (did you mean "
+		"\"biases\"?)"},
+	{MODULE("\"set\": {\"biases\": \"yes\"}"),
+		":1:99: column 1: unknown symbol \"yes\" (did you mean \"seq\"?)"},
+	{MODULE("\"for\": {\"layer\": \"n_layer\"}"),
+		":1:98: column 1: unknown symbol \"n_layer\" (did you mean \"n_layers\"?)"},
+	{MODULE("\"before\": \"b\""),
+		":1:91: unknown module \"b\" (did you mean \"a\"?)"},
+	{STORED("\"is\": \"W_R\""),
+		":1:112: variant mha: unknown tensor \"W_R\" (did you mean \"W_Q\"?)"},
+	{STORED("\"order\": \"out\""),
+		":1:115: unknown order \"out\" (known: out,in, in,out)"},
+	{STORED("\"order\": \"in,out\""),
+		":1:92: expected either \"is\" (one tensor) or \"fused\" (several)"},
+	{STORED("\"fused\": {\"repeat\": 1, \"of\": [[\"W_Q\"]]}"),
+		":1:136: found 1 items, expected a tensor's name and a width"},
+	{STORED("\"fused\": {\"repeat\": 1, \"of\": [[\"W_q\", 1]]}"),
+		":1:136: variant mha: unknown tensor \"W_q\" (did you mean \"W_Q\"?)"},
+	{TENSOR("\"part\": \"ffn\""),
+		":1:85: unknown part \"ffn\" (known: embedding, attention, feed_forward, norm, "
+		"other, head)"},
+	{TENSOR("\"role\": \"query\""),
+		":1:85: unknown key \"role\" (known: part, name, shape, kind, count, active, "
+		"when, order, for, tied_to, optional, before)"},
+	{TENSOR("\"part\": \"head\", \"tied_to\": \"embed\""),
+		":1:104: unknown tensor \"embed\" (known: w)"},
+	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
+		":1:103: \"attn\" is no module: the family has none"},
+	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
+		":1:100: found 5 loops, expected at most 4"},
+	{TENSOR("\"part\": \"norm\", \"when\": \"expert > 1\""),
+		":1:101: column 1: unknown symbol \"expert\" (known: d_model, n_heads, "
+		"n_kv_heads, d_head, d_value, n_layers, n_encoder_layers, n_decoder_layers, "
+		"d_ff, vocab, batch, seq, source_seq, layer, q_rank, kv_rank, d_rope, "
+		"d_shared, n_pca, window)"},
+};
+
+static void refuses_families(void **state)
+{
+	char path[] = "/tmp/attnledger-family-XXXXXX";
+	int file = mkstemp(path);
+
+	(void)state;
+	assert_true(file >= 0);
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+		const struct al_family *family;
+		struct al_error err = {0};
+		size_t length = strlen(families[i].text);
+		assert_int_equal(ftruncate(file, 0), 0);
+		assert_int_equal(pwrite(file, families[i].text, length, 0), length);
+		assert_false(al_catalog_family(catalog, path, &family, &err));
+		assert_memory_equal(err.message, path, strlen(path));
+		assert_string_equal(err.message + strlen(path), families[i].message);
+		assert_int_equal(err.status, AL_EINPUT);
+	}
+	close(file);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refuses_configs),
+		cmocka_unit_test(refuses_families),
+		cmocka_unit_test(a_config_gives_symbols),
+		cmocka_unit_test(lists_hold_words_numbers_and_booleans),
+		cmocka_unit_test(synonyms_count_in_their_order),
+		cmocka_unit_test(lists_what_it_ignores),
+		cmocka_unit_test(a_config_finds_its_family),
+		cmocka_unit_test(an_unknown_model_type_is_not_guessed),
+		cmocka_unit_test(totals_are_the_published_ones),
+		cmocka_unit_test(equal_tensors_are_one_entry),
+		cmocka_unit_test(names_count_the_loops),
+		cmocka_unit_test(parts_leave_out_tied_tensors_and_buffers),
+		cmocka_unit_test(books_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, create_catalog, destroy_catalog);
+}
