@@ -1,0 +1,77 @@
+/* Axes: a muted grid behind the marks, two thin spines and their ticks before them. */
+#include "figure/measures.h"
+#include "figure/scene.h"
+
+static void draw_grid(const struct al_scene *scene, const struct al_box *frame)
+{
+	for (size_t i = 0; i < scene->y_ticks.n; i++) {
+		double y = al_scene_y(scene, scene->y_ticks.items[i].value);
+		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.4, al_color_grid);
+	}
+}
+
+static void draw_references(const struct al_scene *scene, const struct al_box *frame)
+{
+	static const double dashes[] = {3, 2};
+	const struct al_figure *figure = scene->plot->figure;
+
+	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
+	for (size_t i = 0; i < figure->n_references; i++) {
+		double y = al_scene_y(scene, figure->references[i].value);
+		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.7, al_color_axis);
+	}
+	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
+}
+
+void al_scene_draw_back(const struct al_scene *scene, size_t panel)
+{
+	draw_grid(scene, &scene->frames[panel]);
+	draw_references(scene, &scene->frames[panel]);
+}
+
+static void draw_x_tick(const struct al_scene *scene, size_t panel, double value, double length_pt)
+{
+	double x = al_scene_x(scene, panel, value), y = scene->frames[panel].bottom;
+
+	al_canvas_line(scene->canvas, x, y, x, y + length_pt, AL_AXIS_WIDTH_PT, al_color_axis);
+}
+
+static void draw_y_tick(const struct al_scene *scene, size_t panel, double value, double length_pt)
+{
+	double x = scene->frames[panel].left, y = al_scene_y(scene, value);
+
+	al_canvas_line(scene->canvas, x - length_pt, y, x, y, AL_AXIS_WIDTH_PT, al_color_axis);
+}
+
+static void draw_ticks(const struct al_scene *scene, size_t panel)
+{
+	const struct al_ticks *x = &scene->x_ticks, *y = &scene->y_ticks;
+
+	for (size_t i = 0; i < x->n; i++)
+		draw_x_tick(scene, panel, x->items[i].value, AL_TICK_PT);
+	for (size_t i = 0; i < x->n_minor; i++)
+		draw_x_tick(scene, panel, x->minor[i], AL_TICK_PT / 2);
+	for (size_t i = 0; i < y->n; i++)
+		draw_y_tick(scene, panel, y->items[i].value, AL_TICK_PT);
+	for (size_t i = 0; i < y->n_minor; i++)
+		draw_y_tick(scene, panel, y->minor[i], AL_TICK_PT / 2);
+}
+
+/* One path down the left side and along the bottom. */
+static void draw_spines(const struct al_scene *scene, const struct al_box *frame)
+{
+	cairo_t *cr = scene->canvas->cr;
+
+	al_canvas_color(scene->canvas, al_color_axis);
+	cairo_set_line_width(cr, AL_AXIS_WIDTH_PT);
+	cairo_move_to(cr, frame->left, frame->top);
+	cairo_line_to(cr, frame->left, frame->bottom);
+	cairo_line_to(cr, frame->right, frame->bottom);
+	cairo_stroke(cr);
+}
+
+void al_scene_draw_axes(const struct al_scene *scene, size_t panel)
+{
+	draw_spines(scene, &scene->frames[panel]);
+	draw_ticks(scene, panel);
+}

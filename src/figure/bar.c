@@ -1,0 +1,104 @@
+/* Bars: one slot for each value of x; series side by side in it, or columns of the table stacked. */
+#include <math.h>
+
+#include "figure/mark.h"
+#include "figure/palette.h"
+
+static const double filled_share = 0.82;   /* of a slot, by its bars */
+static const double widest_bar_pt = 28;
+
+struct stack {
+	double above, below;   /* heights so far, in the column's units */
+};
+
+/* Where bars begin: zero, or the end of the axis that is nearest to it. */
+static double base_of(const struct al_scene *scene)
+{
+	if (scene->y.is_log)
+		return scene->y.min;
+	return fmin(scene->y.max, fmax(scene->y.min, 0));
+}
+
+static double clamp(const struct al_scene *scene, double y)
+{
+	return fmin(scene->y.max, fmax(scene->y.min, y));
+}
+
+static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t series, double slot,
+	double from, double to)
+{
+	size_t n = scene->plot->figure->n_stacked ? 1 : scene->plot->n_series;
+	double width = fmin(widest_bar_pt, filled_share * al_scene_slot_pt(scene) / (double)n);
+	double left = al_scene_x(scene, panel, slot) - width * (double)n / 2 +
+		(n > 1 ? width * (double)series : 0);
+	double y0 = al_scene_y(scene, clamp(scene, from)), y1 = al_scene_y(scene, clamp(scene, to));
+	double air = n > 1 ? fmin(0.4, 0.1 * width) : 0;
+
+	return (struct al_box){left + air / 2, fmin(y0, y1), left + width - air / 2, fmax(y0, y1)};
+}
+
+/* Visits the bars of a panel, the first series first. */
+static void each_bar(struct al_scene *scene, size_t panel,
+	void (*visit)(struct al_scene *scene, size_t series, const struct al_box *box, void *context),
+	void *context)
+{
+	const struct al_plot *plot = scene->plot;
+	bool is_stacked = plot->figure->n_stacked > 0;
+	struct stack stacks[AL_MOST_CATEGORIES] = {0};
+
+	for (size_t series = 0; series < plot->n_series; series++) {
+		const struct al_points *points = al_plot_points(plot, panel, series);
+		for (size_t i = 0; i < points->n; i++) {
+			const struct al_point *p = &points->items[i];
+			struct stack *stack = &stacks[(size_t)p->x];
+			double *height = p->y < 0 ? &stack->below : &stack->above;
+			double from = is_stacked ? *height : base_of(scene);
+			if (isnan(p->y))
+				continue;
+			*height += p->y;
+			struct al_box box = bar_box(scene, panel, series, p->x, from,
+				is_stacked ? *height : p->y);
+			visit(scene, series, &box, context);
+		}
+	}
+}
+
+static void draw_bar(struct al_scene *scene, size_t series, const struct al_box *box, void *context)
+{
+	(void)context;
+	al_series_draw_bar(scene->canvas, series, box);
+}
+
+static void draw(struct al_scene *scene, size_t panel)
+{
+	each_bar(scene, panel, draw_bar, NULL);
+}
+
+static void avoid_bar(struct al_scene *scene, size_t series, const struct al_box *box, void *obstacles)
+{
+	(void)series;
+	al_obstacles_add_box(scene, obstacles, *box);
+}
+
+static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+{
+	each_bar(scene, panel, avoid_bar, obstacles);
+}
+
+static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+{
+	struct al_box swatch = {box->left, box->top + 0.8, box->right, box->bottom - 0.8};
+
+	al_series_draw_bar(canvas, series, &swatch);
+}
+
+const struct al_mark al_mark_bar = {
+	.name = "bar",
+	.has_slots = true,
+	.stands_on_zero = true,
+	.can_stack = true,
+	.key_pt = 11,
+	.draw = draw,
+	.avoid = avoid,
+	.draw_key = draw_key,
+};

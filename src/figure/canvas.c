@@ -1,0 +1,274 @@
+/* Canvas: cairo surfaces that write into memory, and text through pango. */
+#include "figure/canvas.h"
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <math.h>
+#include <string.h>
+
+#include "figure/encode.h"
+
+static const double pixels_per_pt = 300.0 / 72.0;
+
+/* A bound on what a stranger's scenario asks for: 20 inches make 6000 x 6000 pixels. */
+enum { LEAST_PT = 72, MOST_PT = 1440 };
+
+const struct al_color al_color_ink = {0.13, 0.13, 0.13};
+const struct al_color al_color_axis = {0.30, 0.30, 0.30};
+const struct al_color al_color_grid = {0.90, 0.90, 0.90};
+const struct al_color al_color_leader = {0.62, 0.62, 0.62};
+const struct al_color al_color_white = {1, 1, 1};
+
+static const struct {
+	double size_pt;
+	PangoWeight weight;
+} fonts[AL_N_FONTS] = {
+	[AL_FONT_TICK] = {7, PANGO_WEIGHT_NORMAL},
+	[AL_FONT_TITLE] = {8, PANGO_WEIGHT_NORMAL},
+	[AL_FONT_HEADING] = {8, PANGO_WEIGHT_BOLD},
+};
+
+bool al_box_meets(const struct al_box *a, const struct al_box *b)
+{
+	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
+}
+
+static cairo_status_t append(void *text, const unsigned char *bytes, unsigned int length)
+{
+	al_text_add_bytes(text, (const char *)bytes, length);
+	return CAIRO_STATUS_SUCCESS;
+}
+
+static cairo_surface_t *make_pdf(struct al_canvas *canvas, const struct al_figure *figure)
+{
+	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(append, canvas->out,
+		canvas->width_pt, canvas->height_pt);
+
+	cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_5);
+	/* Without a date of ours cairo writes the time of day. */
+	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
+	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE,
+		figure->title ? figure->title : figure->id);
+	return surface;
+}
+
+static cairo_surface_t *make_svg(struct al_canvas *canvas)
+{
+	cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, canvas->out,
+		canvas->width_pt, canvas->height_pt);
+
+	cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
+	return surface;
+}
+
+static cairo_surface_t *make_png(const struct al_canvas *canvas)
+{
+	return cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+		(int)lround(canvas->width_pt * pixels_per_pt),
+		(int)lround(canvas->height_pt * pixels_per_pt));
+}
+
+static void make_surface(struct al_canvas *canvas, const struct al_figure *figure)
+{
+	if (canvas->format == AL_FIGURE_PDF)
+		canvas->surface = make_pdf(canvas, figure);
+	else if (canvas->format == AL_FIGURE_SVG)
+		canvas->surface = make_svg(canvas);
+	else
+		canvas->surface = make_png(canvas);
+	canvas->cr = cairo_create(canvas->surface);
+	if (canvas->format == AL_FIGURE_PNG) {
+		al_canvas_color(canvas, al_color_white);
+		cairo_paint(canvas->cr);
+		cairo_scale(canvas->cr, pixels_per_pt, pixels_per_pt);
+	}
+	cairo_set_antialias(canvas->cr, CAIRO_ANTIALIAS_GRAY);
+}
+
+/* A context that follows no setting of the desktop, the environment or the surface. */
+static PangoContext *make_context(PangoFontMap *map)
+{
+	PangoContext *context = pango_font_map_create_context(map);
+	cairo_font_options_t *options = cairo_font_options_create();
+
+	cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+	cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+	cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+	pango_cairo_context_set_font_options(context, options);
+	cairo_font_options_destroy(options);
+	pango_cairo_context_set_resolution(context, 72);
+	pango_context_set_round_glyph_positions(context, FALSE);
+	pango_context_set_language(context, pango_language_from_string("en"));
+	pango_context_set_base_dir(context, PANGO_DIRECTION_LTR);
+	return context;
+}
+
+static PangoLayout *make_layout(PangoContext *context, enum al_font font)
+{
+	PangoLayout *layout = pango_layout_new(context);
+	PangoFontDescription *description = pango_font_description_new();
+
+	pango_font_description_set_family_static(description, "DejaVu Sans");
+	pango_font_description_set_absolute_size(description, fonts[font].size_pt * PANGO_SCALE);
+	pango_font_description_set_weight(description, fonts[font].weight);
+	pango_layout_set_font_description(layout, description);
+	pango_font_description_free(description);
+	pango_layout_set_auto_dir(layout, FALSE);
+	pango_layout_set_single_paragraph_mode(layout, TRUE);
+	return layout;
+}
+
+/* A font map of its own costs a canvas about a millisecond, and nothing is left behind. */
+static void make_fonts(struct al_canvas *canvas)
+{
+	PangoFontMap *map = pango_cairo_font_map_new_for_font_type(CAIRO_FONT_TYPE_FT);
+	PangoContext *context = make_context(map);
+
+	for (size_t i = 0; i < AL_N_FONTS; i++)
+		canvas->layouts[i] = make_layout(context, (enum al_font)i);
+	g_object_unref(context);
+	g_object_unref(map);
+}
+
+static bool check_size(double size_pt, const char *what, struct al_error *err)
+{
+	if (size_pt >= LEAST_PT && size_pt <= MOST_PT)
+		return true;
+	return al_fail(err, AL_EINPUT, "a figure's %s of %g pt, expected %d to %d", what, size_pt,
+		LEAST_PT, MOST_PT);
+}
+
+static bool check_status(cairo_status_t status, struct al_error *err)
+{
+	if (status == CAIRO_STATUS_SUCCESS)
+		return true;
+	return al_fail(err, AL_ESYSTEM, "drawing failed: %s", cairo_status_to_string(status));
+}
+
+bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure,
+	enum al_figure_format format, struct al_text *out, struct al_error *err)
+{
+	*canvas = (struct al_canvas){.format = format, .out = out};
+	canvas->width_pt = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
+	canvas->height_pt = figure->height_pt != 0 ? figure->height_pt : round(0.68 * canvas->width_pt);
+	if (!check_size(canvas->width_pt, "width", err) || !check_size(canvas->height_pt, "height", err))
+		return false;
+	make_surface(canvas, figure);
+	make_fonts(canvas);
+	return check_status(cairo_status(canvas->cr), err);
+}
+
+bool al_canvas_end(struct al_canvas *canvas, struct al_error *err)
+{
+	if (!check_status(cairo_status(canvas->cr), err))
+		return false;
+	if (canvas->format == AL_FIGURE_PNG) {
+		cairo_surface_flush(canvas->surface);
+		return al_encode_png(canvas->surface, pixels_per_pt, canvas->out, err);
+	}
+
+	cairo_surface_finish(canvas->surface);
+	if (canvas->format == AL_FIGURE_SVG)
+		al_encode_stable_ids(canvas->out);
+	return check_status(cairo_surface_status(canvas->surface), err);
+}
+
+void al_canvas_finish(struct al_canvas *canvas)
+{
+	for (size_t i = 0; i < AL_N_FONTS; i++)
+		if (canvas->layouts[i])
+			g_object_unref(canvas->layouts[i]);
+	cairo_destroy(canvas->cr);
+	cairo_surface_destroy(canvas->surface);
+	*canvas = (struct al_canvas){0};
+}
+
+void al_canvas_color(struct al_canvas *canvas, struct al_color color)
+{
+	cairo_set_source_rgb(canvas->cr, color.red, color.green, color.blue);
+}
+
+void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, double y1,
+	double width_pt, struct al_color color)
+{
+	al_canvas_color(canvas, color);
+	cairo_set_line_width(canvas->cr, width_pt);
+	cairo_move_to(canvas->cr, x0, y0);
+	cairo_line_to(canvas->cr, x1, y1);
+	cairo_stroke(canvas->cr);
+}
+
+/* The layout set to the label's text, and the text's logical rectangle in pango's units. */
+static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label, PangoRectangle *extent)
+{
+	PangoLayout *layout = canvas->layouts[label->font];
+
+	pango_layout_set_width(layout, label->wrap_pt > 0 ? (int)(label->wrap_pt * PANGO_SCALE) : -1);
+	pango_layout_set_alignment(layout,
+		label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
+	pango_layout_set_text(layout, label->text, -1);
+	pango_layout_get_extents(layout, NULL, extent);
+	return layout;
+}
+
+static double width_of(struct al_canvas *canvas, const char *text)
+{
+	const struct al_label label = {.text = text, .font = AL_FONT_TICK};
+	double width, height;
+
+	al_label_measure(canvas, &label, &width, &height);
+	return width;
+}
+
+double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
+{
+	double width = 0;
+
+	for (const char *p = text; *p; p++) {
+		unsigned char c = (unsigned char)*p;
+		if (c >= 128)
+			return width_of(canvas, text);
+		if (canvas->advances_pt[c] == 0)
+			canvas->advances_pt[c] = width_of(canvas, (const char[]){*p, '\0'});
+		width += canvas->advances_pt[c];
+	}
+	return width;
+}
+
+void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
+	double *height_pt)
+{
+	PangoRectangle extent;
+
+	shape(canvas, label, &extent);
+	double along = (double)extent.width / PANGO_SCALE, across = (double)extent.height / PANGO_SCALE;
+	*width_pt = label->is_vertical ? across : along;
+	*height_pt = label->is_vertical ? along : across;
+}
+
+void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y, double across,
+	double down)
+{
+	double width, height;
+
+	al_label_measure(canvas, label, &width, &height);
+	label->box.left = x - across * width;
+	label->box.top = y - down * height;
+	label->box.right = label->box.left + width;
+	label->box.bottom = label->box.top + height;
+}
+
+void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
+{
+	PangoRectangle extent;
+	PangoLayout *layout = shape(canvas, label, &extent);
+
+	al_canvas_color(canvas, label->color);
+	cairo_save(canvas->cr);
+	cairo_translate(canvas->cr, label->box.left, label->is_vertical ? label->box.bottom : label->box.top);
+	if (label->is_vertical)
+		cairo_rotate(canvas->cr, -G_PI_2);
+	cairo_move_to(canvas->cr, -(double)extent.x / PANGO_SCALE, -(double)extent.y / PANGO_SCALE);
+	pango_cairo_show_layout(canvas->cr, layout);
+	cairo_restore(canvas->cr);
+}

@@ -1,0 +1,81 @@
+/* A canvas: one page in memory that takes lines, shapes and text.
+ *
+ * Lengths are points (1/72 inch), y grows downwards. Text is measured without hinting, so that a layout
+ * holds for all formats and doesn't depend on the desktop's settings. */
+#ifndef ATTNLEDGER_FIGURE_CANVAS_H
+#define ATTNLEDGER_FIGURE_CANVAS_H
+
+#include <cairo.h>
+#include <pango/pangocairo.h>
+
+#include "figure/figure.h"
+
+struct al_box {
+	double left, top, right, bottom;
+};
+
+struct al_color {
+	double red, green, blue;
+};
+
+enum al_font {
+	AL_FONT_TICK,      /* 7 pt: tick labels, legends, labels at marks */
+	AL_FONT_TITLE,     /* 8 pt: titles of axes and panels */
+	AL_FONT_HEADING,   /* 8 pt bold: the figure's title */
+	AL_N_FONTS,
+};
+
+enum al_align { AL_ALIGN_LEFT, AL_ALIGN_CENTER };
+
+/* A piece of text and the place that it takes. */
+struct al_label {
+	const char *text;
+	enum al_font font;
+	enum al_align align;       /* of the lines of a wrapped text */
+	double wrap_pt;            /* lines are broken at this width; 0: never */
+	bool is_vertical;          /* reads upwards */
+	struct al_color color;
+	struct al_box box;
+};
+
+struct al_canvas {
+	enum al_figure_format format;
+	double width_pt, height_pt;
+	struct al_text *out;
+	cairo_surface_t *surface;
+	cairo_t *cr;
+	PangoLayout *layouts[AL_N_FONTS];
+	double advances_pt[128];   /* of ASCII in the tick font; 0: not measured yet */
+};
+
+extern const struct al_color al_color_ink, al_color_axis, al_color_grid, al_color_leader,
+	al_color_white;
+
+bool al_box_meets(const struct al_box *a, const struct al_box *b);
+
+/* `out` is written to when the canvas ends. al_canvas_finish must follow either way. */
+bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure,
+	enum al_figure_format format, struct al_text *out, struct al_error *err) AL_MUST_CHECK;
+bool al_canvas_end(struct al_canvas *canvas, struct al_error *err) AL_MUST_CHECK;
+void al_canvas_finish(struct al_canvas *canvas);
+
+void al_canvas_color(struct al_canvas *canvas, struct al_color color);
+
+/* Strokes a straight line. */
+void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, double y1,
+	double width_pt, struct al_color color);
+
+/* The width of a text in the tick font; quick. */
+double al_canvas_tick_width(struct al_canvas *canvas, const char *text);
+
+/* Width and height that a label takes, turned if it is vertical. */
+void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
+	double *height_pt);
+
+/* Sets the label's box so that its point (across, down), 0 to 1 of its size, lies at (x, y). */
+void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y, double across,
+	double down);
+
+void al_label_draw(struct al_canvas *canvas, const struct al_label *label);
+
+#endif

@@ -1,0 +1,139 @@
+/* The limits of a plot's axes: what the marks reach, rounded outwards only by ticks. */
+#include "figure/plot.h"
+
+#include <math.h>
+
+#include "figure/mark.h"
+
+/* Everything that is known of the values on one axis. */
+struct span {
+	double min, max;
+	bool is_whole, is_binary;
+	size_t n;
+};
+
+static bool is_power_of_two(double value)
+{
+	int exponent;
+
+	return value > 0 && frexp(value, &exponent) == 0.5;
+}
+
+static void include(struct span *span, double value)
+{
+	span->min = fmin(span->min, value);
+	span->max = fmax(span->max, value);
+	span->is_whole = span->is_whole && value == round(value);
+	span->is_binary = span->is_binary && is_power_of_two(value);
+	span->n++;
+}
+
+static void include_points(struct span *x, struct span *y, const struct al_points *points)
+{
+	for (size_t i = 0; i < points->n; i++)
+		if (!isnan(points->items[i].y)) {
+			include(x, points->items[i].x);
+			include(y, points->items[i].y);
+		}
+}
+
+/* A stack's values matter by their sums, those above and below zero on their own. */
+static void include_stack(struct span *y, const struct al_plot *plot, size_t panel, double slot)
+{
+	double above = 0, below = 0;
+
+	for (size_t series = 0; series < plot->n_series; series++) {
+		const struct al_points *points = al_plot_points(plot, panel, series);
+		for (size_t i = 0; i < points->n; i++)
+			if (points->items[i].x == slot && !isnan(points->items[i].y))
+				*(points->items[i].y < 0 ? &below : &above) += points->items[i].y;
+	}
+	y->min = fmin(y->min, below);
+	y->max = fmax(y->max, above);
+}
+
+static void gather(const struct al_plot *plot, struct span *x, struct span *y)
+{
+	*x = *y = (struct span){.min = INFINITY, .max = -INFINITY, .is_whole = true, .is_binary = true};
+	for (size_t panel = 0; panel < plot->n_panels; panel++) {
+		for (size_t series = 0; series < plot->n_series; series++)
+			include_points(x, y, al_plot_points(plot, panel, series));
+		for (size_t slot = 0; plot->figure->n_stacked && slot < plot->n_categories; slot++)
+			include_stack(y, plot, panel, (double)slot);
+	}
+}
+
+static bool check_log(const struct span *span, const char *axis, struct al_error *err)
+{
+	if (span->min > 0)
+		return true;
+	return al_fail(err, AL_EINPUT, "the log %s axis has the value %g, expected only positive ones",
+		axis, span->min);
+}
+
+/* A single value needs room around it. */
+static void widen(struct al_dimension *d)
+{
+	if (d->max > d->min && (d->max - d->min) > 1e-12 * fmax(fabs(d->min), fabs(d->max)))
+		return;
+	double low = d->min, high = d->max;
+	double room = d->is_whole ? fmax(1, round(fabs(low) / 10)) : low == 0 ? 1 : fabs(low) / 10;
+	if (!d->is_min_fixed)
+		d->min = d->is_log ? low / 2 : low - room;
+	if (!d->is_max_fixed)
+		d->max = d->is_log ? high * 2 : high + room;
+}
+
+/* Zero belongs on a linear axis where the mark stands on it, or where it is near. */
+static void reach_zero(struct al_dimension *d, bool stands_on_zero)
+{
+	bool is_near = d->min >= 0 ? d->min <= 0.25 * d->max : d->max <= 0 && d->max >= 0.25 * d->min;
+
+	if (d->is_log || !(stands_on_zero || is_near))
+		return;
+	if (!d->is_min_fixed && d->min > 0)
+		d->min = 0;
+	if (!d->is_max_fixed && d->max < 0)
+		d->max = 0;
+}
+
+static bool bound(struct al_dimension *d, const struct span *span, const char *axis, bool stands_on_zero,
+	struct al_error *err)
+{
+	if (d->is_log && !check_log(span, axis, err))
+		return false;
+	if (d->is_log && d->is_min_fixed && d->min <= 0)
+		return al_fail(err, AL_EINPUT, "the log %s axis begins at %g, expected more than 0", axis,
+			d->min);
+	d->is_whole = span->is_whole;
+	d->is_binary = d->quantity == AL_QUANTITY_BYTES || (d->is_log && span->is_binary);
+	d->min = d->is_min_fixed ? d->min : span->min;
+	d->max = d->is_max_fixed ? d->max : span->max;
+	reach_zero(d, stands_on_zero);
+	widen(d);
+	if (d->min < d->max)
+		return true;
+	return al_fail(err, AL_EINPUT, "the %s axis runs from %g to %g, expected a range upwards", axis,
+		d->min, d->max);
+}
+
+bool al_plot_bound(struct al_plot *plot, struct al_error *err)
+{
+	const struct al_figure *figure = plot->figure;
+	struct span x, y;
+
+	gather(plot, &x, &y);
+	if (y.n == 0)
+		return al_fail(err, AL_EINPUT, "nothing to draw: no row has numbers for both axes");
+	for (size_t i = 0; i < figure->n_references; i++) {
+		y.min = fmin(y.min, figure->references[i].value);
+		y.max = fmax(y.max, figure->references[i].value);
+	}
+	if (plot->categories) {
+		plot->x.min = -0.5;
+		plot->x.max = (double)plot->n_categories - 0.5;
+	} else if (!bound(&plot->x, &x, "x", false, err)) {
+		return false;
+	}
+	return bound(&plot->y, &y, "y", plot->mark->stands_on_zero, err);
+}

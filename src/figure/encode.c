@@ -1,0 +1,112 @@
+/* PNG through libpng, and stable ids in cairo's SVG. */
+#include "figure/encode.h"
+
+#include <math.h>
+#include <png.h>
+#include <stdint.h>
+#include <string.h>
+
+static void append(png_structp png, png_bytep bytes, size_t length)
+{
+	al_text_add_bytes(png_get_io_ptr(png), (const char *)bytes, length);
+}
+
+static void flush(png_structp png)
+{
+	(void)png;
+}
+
+static void refuse(png_structp png, png_const_charp message)
+{
+	al_fail(png_get_error_ptr(png), AL_ESYSTEM, "cannot encode the PNG: %s", message);
+	png_longjmp(png, 1);
+}
+
+static void ignore(png_structp png, png_const_charp message)
+{
+	(void)png;
+	(void)message;
+}
+
+/* Flat colours compress best without a filter, and trying all of them would double the time. */
+static void describe(png_structp png, png_infop info, cairo_surface_t *image, double pixels_per_pt)
+{
+	png_uint_32 per_meter = (png_uint_32)lround(pixels_per_pt * 72 / 0.0254);
+
+	png_set_IHDR(png, info, (png_uint_32)cairo_image_surface_get_width(image),
+		(png_uint_32)cairo_image_surface_get_height(image), 8, PNG_COLOR_TYPE_RGB,
+		PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+	png_set_pHYs(png, info, per_meter, per_meter, PNG_RESOLUTION_METER);
+	png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
+	png_set_compression_level(png, 5);
+}
+
+/* A pixel of RGB24 is 0x00RRGGBB in the machine's byte order. */
+static void pack(const unsigned char *pixels, png_bytep row, size_t width)
+{
+	for (size_t x = 0; x < width; x++) {
+		uint32_t pixel;
+		memcpy(&pixel, pixels + 4 * x, sizeof(pixel));
+		row[3 * x] = (png_byte)(pixel >> 16 & 0xFF);
+		row[3 * x + 1] = (png_byte)(pixel >> 8 & 0xFF);
+		row[3 * x + 2] = (png_byte)(pixel & 0xFF);
+	}
+}
+
+static void write_rows(png_structp png, cairo_surface_t *image, png_bytep row)
+{
+	const unsigned char *pixels = cairo_image_surface_get_data(image);
+	int height = cairo_image_surface_get_height(image);
+
+	for (int y = 0; y < height; y++) {
+		pack(pixels, row, (size_t)cairo_image_surface_get_width(image));
+		png_write_row(png, row);
+		pixels += cairo_image_surface_get_stride(image);
+	}
+}
+
+bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text *out,
+	struct al_error *err)
+{
+	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, refuse, ignore);
+	png_infop info = png ? png_create_info_struct(png) : NULL;
+	png_bytep row = info ? png_malloc_warn(png, 3 * (size_t)cairo_image_surface_get_width(image)) : NULL;
+
+	if (!row) {
+		png_destroy_write_struct(&png, &info);
+		return al_fail(err, AL_ESYSTEM, "cannot encode the PNG: out of memory");
+	}
+	if (setjmp(png_jmpbuf(png))) {
+		png_free(png, row);
+		png_destroy_write_struct(&png, &info);
+		return false;
+	}
+	png_set_write_fn(png, out, append, flush);
+	describe(png, info, image, pixels_per_pt);
+	png_write_info(png, info);
+	write_rows(png, image, row);
+	png_write_end(png, info);
+	png_free(png, row);
+	png_destroy_write_struct(&png, &info);
+	return true;
+}
+
+/* cairo numbers surfaces over the life of the process: id="surface37". */
+void al_encode_stable_ids(struct al_text *svg)
+{
+	static const char mark[] = "id=\"surface";
+	const char *from = svg->data, *found;
+	struct al_text out;
+	int count = 0;
+
+	al_text_init(&out);
+	while ((found = strstr(from, mark))) {
+		const char *digits = found + strlen(mark);
+		al_text_add_bytes(&out, from, (size_t)(digits - from));
+		al_text_addf(&out, "%d", count++);
+		from = digits + strspn(digits, "0123456789");
+	}
+	al_text_add(&out, from);
+	al_text_finish(svg);
+	*svg = out;
+}

@@ -1,0 +1,17 @@
+/* What cairo's own writers leave to wish: a PNG that knows its resolution and is quick to write, and
+ * an SVG whose ids don't count the surfaces of the process. */
+#ifndef ATTNLEDGER_FIGURE_ENCODE_H
+#define ATTNLEDGER_FIGURE_ENCODE_H
+
+#include <cairo.h>
+
+#include "base/text.h"
+
+/* An RGB24 image surface, `pixels_per_pt` being its resolution. */
+bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Numbers the ids "surfaceN" of an SVG from 0. */
+void al_encode_stable_ids(struct al_text *svg);
+
+#endif

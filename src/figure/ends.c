@@ -1,0 +1,145 @@
+/* Names at the ends of lines: beside the frame, pushed apart where lines end close together, and then
+ * joined to their line by a thin leader.
+ *
+ * The places minimise the sum of squared shifts under the least distances: with the distances taken
+ * off, that is an isotonic regression (pool adjacent violators), and bounds only clamp it. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "figure/mark.h"
+#include "figure/measures.h"
+#include "figure/palette.h"
+
+static const double near_pt = 4, far_pt = 13;   /* from the frame to the names */
+static const double widest_share = 0.42;        /* of the canvas */
+
+struct end {
+	size_t series;
+	double x, y;       /* where the line ends */
+	double place;      /* the middle of its name */
+};
+
+/* The last point that is drawn. */
+static bool find_end(const struct al_scene *scene, size_t series, struct end *out)
+{
+	const struct al_points *points = al_plot_points(scene->plot, 0, series);
+
+	for (size_t i = points->n; i-- > 0;)
+		if (al_scene_holds(scene, &points->items[i])) {
+			*out = (struct end){series, al_scene_x(scene, 0, points->items[i].x),
+				al_scene_y(scene, points->items[i].y), 0};
+			return true;
+		}
+	return false;
+}
+
+static int from_top(const void *a, const void *b)
+{
+	const struct end *p = a, *q = b;
+
+	if (p->y != q->y)
+		return p->y < q->y ? -1 : 1;
+	return p->series < q->series ? -1 : p->series > q->series;
+}
+
+static size_t find_ends(const struct al_scene *scene, struct end ends[AL_MOST_SERIES])
+{
+	size_t n = 0;
+
+	for (size_t series = 0; series < scene->plot->n_series; series++)
+		n += find_end(scene, series, &ends[n]);
+	qsort(ends, n, sizeof(*ends), from_top);
+	return n;
+}
+
+static struct al_label name_of(const struct al_scene *scene, size_t series)
+{
+	return (struct al_label){.text = scene->plot->series[series], .font = AL_FONT_TICK,
+		.color = al_series_ink(series)};
+}
+
+static void measure_names(struct al_scene *scene, double *widest, double *height)
+{
+	*widest = *height = 0;
+	for (size_t series = 0; series < scene->plot->n_series; series++) {
+		struct al_label label = name_of(scene, series);
+		double w, h;
+		al_label_measure(scene->canvas, &label, &w, &h);
+		*widest = fmax(*widest, w);
+		*height = fmax(*height, h);
+	}
+}
+
+double al_scene_end_labels_width(struct al_scene *scene)
+{
+	double widest, height;
+
+	measure_names(scene, &widest, &height);
+	return widest + far_pt;
+}
+
+bool al_scene_end_labels_fit(struct al_scene *scene)
+{
+	const struct al_box *frame = &scene->frames[0];
+	double widest, height;
+
+	measure_names(scene, &widest, &height);
+	return (double)scene->plot->n_series * height <= frame->bottom - frame->top &&
+		widest <= widest_share * scene->canvas->width_pt;
+}
+
+/* Blocks of names that touch, each at the mean of what its members wish. */
+struct block {
+	double sum;
+	size_t n;
+};
+
+static void push_apart(struct end *ends, size_t n, double distance, double top, double bottom)
+{
+	struct block blocks[AL_MOST_SERIES];
+	size_t n_blocks = 0, next = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		blocks[n_blocks++] = (struct block){ends[i].y - (double)i * distance, 1};
+		while (n_blocks > 1 && blocks[n_blocks - 2].sum / (double)blocks[n_blocks - 2].n >
+				blocks[n_blocks - 1].sum / (double)blocks[n_blocks - 1].n) {
+			n_blocks--;
+			blocks[n_blocks - 1].sum += blocks[n_blocks].sum;
+			blocks[n_blocks - 1].n += blocks[n_blocks].n;
+		}
+	}
+	bottom -= (double)(n - 1) * distance;
+	for (size_t b = 0; b < n_blocks; b++)
+		for (size_t k = 0; k < blocks[b].n; k++, next++)
+			ends[next].place = (double)next * distance +
+				fmin(bottom, fmax(top, blocks[b].sum / (double)blocks[b].n));
+}
+
+/* A name beside its line needs no leader. */
+static bool needs_leader(const struct al_box *frame, const struct end *end)
+{
+	return fabs(end->place - end->y) > 1.5 || end->x < frame->right - 2 * AL_INSET_PT;
+}
+
+void al_scene_add_end_labels(struct al_scene *scene)
+{
+	const struct al_box *frame = &scene->frames[0];
+	struct end ends[AL_MOST_SERIES];
+	size_t n = find_ends(scene, ends);
+	double widest, height, gap = near_pt;
+
+	measure_names(scene, &widest, &height);
+	if (n > 0)
+		push_apart(ends, n, height, frame->top + height / 2, frame->bottom - height / 2);
+	for (size_t i = 0; i < n; i++)
+		if (needs_leader(frame, &ends[i]))
+			gap = far_pt;
+	for (size_t i = 0; i < n; i++) {
+		struct al_label label = name_of(scene, ends[i].series);
+		al_label_put(scene->canvas, &label, frame->right + gap, ends[i].place, 0, 0.5);
+		al_scene_add_label(scene, &label);
+		if (gap == far_pt)
+			al_scene_add_leader(scene, ends[i].x + 3, ends[i].y, label.box.left - 1.5,
+				ends[i].place);
+	}
+}

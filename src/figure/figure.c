@@ -1,0 +1,116 @@
+/* Figures: a plot from the table, a scene on a canvas, and the canvas into bytes. */
+#include "figure/figure.h"
+
+#include <string.h>
+
+#include "figure/mark.h"
+
+#define MARK_NAME(name) #name,
+#define MARK_POINTER(name) &al_mark_##name,
+
+const char *const al_figure_marks[] = {AL_MARKS(MARK_NAME) NULL};
+
+static const struct al_mark *const marks[] = {AL_MARKS(MARK_POINTER)};
+
+enum { N_MARKS = sizeof(marks) / sizeof(*marks) };
+
+static bool find_mark(const char *name, const struct al_mark **out, struct al_error *err)
+{
+	int index = al_find_name(name, al_figure_marks, N_MARKS);
+
+	if (index < 0)
+		return al_fail_unknown(err, "mark", name, al_figure_marks, N_MARKS);
+	*out = marks[index];
+	return true;
+}
+
+/* Whatever the parts of the layout did: text that meets other text is no answer. */
+static bool check_text(const struct al_scene *scene, struct al_error *err)
+{
+	const struct al_canvas *canvas = scene->canvas;
+
+	for (size_t i = 0; i < scene->n_labels; i++) {
+		const struct al_label *label = &scene->labels[i];
+		const struct al_box *box = &label->box;
+		if (box->left < 0 || box->top < 0 || box->right > canvas->width_pt ||
+			box->bottom > canvas->height_pt)
+			return al_fail(err, AL_EINPUT,
+				"no room for \"%s\" in %g x %g pt, expected a larger figure", label->text,
+				canvas->width_pt, canvas->height_pt);
+		for (size_t j = 0; j < i; j++)
+			if (al_box_meets(box, &scene->labels[j].box))
+				return al_fail(err, AL_EINPUT,
+					"no room for both \"%s\" and \"%s\" in %g x %g pt, expected a larger figure",
+					scene->labels[j].text, label->text, canvas->width_pt,
+					canvas->height_pt);
+	}
+	return true;
+}
+
+static void draw_leaders(const struct al_scene *scene)
+{
+	for (size_t i = 0; i < scene->n_leaders; i++) {
+		const struct al_segment *s = &scene->leaders[i];
+		al_canvas_line(scene->canvas, s->x0, s->y0, s->x1, s->y1, 0.4, al_color_leader);
+	}
+}
+
+static void draw_scene(struct al_scene *scene)
+{
+	const struct al_mark *mark = scene->plot->mark;
+
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
+		al_scene_draw_back(scene, panel);
+		mark->draw(scene, panel);
+		al_scene_draw_axes(scene, panel);
+	}
+	draw_leaders(scene);
+	for (size_t i = 0; i < scene->n_keys; i++)
+		mark->draw_key(scene->canvas, i, &scene->keys[i]);
+	for (size_t i = 0; i < scene->n_labels; i++)
+		al_label_draw(scene->canvas, &scene->labels[i]);
+}
+
+static bool draw_plot(struct al_plot *plot, struct al_canvas *canvas, struct al_error *err)
+{
+	struct al_scene scene = {.canvas = canvas, .plot = plot, .arena = &plot->arena};
+
+	if (!al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err) ||
+		!check_text(&scene, err))
+		return false;
+	draw_scene(&scene);
+	return al_canvas_end(canvas, err);
+}
+
+static bool draw_figure(const struct al_figure *figure, const struct al_table *table,
+	enum al_figure_format format, struct al_text *out, struct al_error *err)
+{
+	const struct al_mark *mark = NULL;
+	struct al_plot plot;
+	struct al_canvas canvas;
+
+	if (!find_mark(figure->mark, &mark, err))
+		return false;
+	bool is_done = al_plot_init(&plot, figure, mark, table, err);
+	if (is_done) {
+		is_done = al_canvas_begin(&canvas, figure, format, out, err) &&
+			draw_plot(&plot, &canvas, err);
+		al_canvas_finish(&canvas);
+	}
+	al_plot_finish(&plot);
+	return is_done;
+}
+
+bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,
+	enum al_figure_format format, struct al_text *out, struct al_error *err)
+{
+	struct al_text bytes;
+
+	al_text_init(&bytes);
+	bool is_done = draw_figure(figure, table, format, &bytes, err) ||
+		al_in(err, "figure \"%s\"", figure->id);
+	if (is_done)
+		al_text_add_bytes(out, bytes.data, bytes.length);
+	al_text_finish(&bytes);
+	return is_done;
+}

@@ -1,0 +1,430 @@
+/* Layout: margins measured from the text that goes into them.
+ *
+ * Margins decide the length of the axes, that decides the ticks, and their labels decide the margins.
+ * So the page is laid out again until the margins, which only grow, hold what they have to. */
+#include <math.h>
+
+#include "figure/mark.h"
+#include "figure/measures.h"
+
+enum { MOST_PASSES = 8 };
+
+static const double least_frame_pt = 24;
+
+struct margins {
+	double left, top, right, bottom;
+	double between;   /* panels */
+};
+
+static struct al_label tick_label(const char *text)
+{
+	return (struct al_label){.text = text, .font = AL_FONT_TICK, .color = al_color_ink};
+}
+
+static double line_height(struct al_canvas *canvas, enum al_font font)
+{
+	const struct al_label label = {.text = "0", .font = font};
+	double width, height;
+
+	al_label_measure(canvas, &label, &width, &height);
+	return height;
+}
+
+/* ---- frames and scales ---- */
+
+static void set_frames(struct al_scene *scene, const struct margins *m)
+{
+	size_t n = scene->plot->n_panels;
+	double width = scene->canvas->width_pt - m->left - m->right;
+	double step = (width + m->between) / (double)n;
+
+	for (size_t i = 0; i < n; i++)
+		scene->frames[i] = (struct al_box){
+			.left = m->left + (double)i * step,
+			.right = m->left + (double)i * step + step - m->between,
+			.top = m->top,
+			.bottom = scene->canvas->height_pt - m->bottom,
+		};
+}
+
+static bool check_frames(const struct al_scene *scene, struct al_error *err)
+{
+	const struct al_box *frame = &scene->frames[0];
+
+	if (frame->right - frame->left >= least_frame_pt && frame->bottom - frame->top >= least_frame_pt)
+		return true;
+	return al_fail(err, AL_EINPUT, "the text leaves no room to draw in %g x %g pt%s; "
+		"expected a larger figure", scene->canvas->width_pt, scene->canvas->height_pt,
+		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
+}
+
+/* A mark that stands on the axis touches it; others keep away by a marker's size. */
+static void set_scales(struct al_scene *scene)
+{
+	const struct al_plot *plot = scene->plot;
+	const struct al_box *frame = &scene->frames[0];
+	bool stands = plot->mark->stands_on_zero;
+	bool is_standing = stands && (plot->y.is_log || plot->y.min >= 0);
+	bool is_hanging = stands && !plot->y.is_log && plot->y.max <= 0;
+	double side = plot->mark->has_slots ? 0 : AL_INSET_PT;
+
+	scene->x = (struct al_scale){plot->x.is_log && !plot->categories, plot->x.min, plot->x.max, side,
+		frame->right - frame->left - side};
+	scene->y = (struct al_scale){plot->y.is_log, plot->y.min, plot->y.max,
+		frame->bottom - (is_standing ? 0 : AL_INSET_PT), frame->top + (is_hanging ? 0 : AL_INSET_PT)};
+}
+
+/* ---- ticks ---- */
+
+static double width_of_label(void *canvas, const char *label)
+{
+	return al_canvas_tick_width(canvas, label);
+}
+
+static double height_of_label(void *canvas, const char *label)
+{
+	(void)label;
+	return line_height(canvas, AL_FONT_TICK);
+}
+
+static struct al_tick_request request(const struct al_dimension *d, const struct al_scale *scale)
+{
+	return (struct al_tick_request){
+		.min = d->min,
+		.max = d->max,
+		.is_min_fixed = d->is_min_fixed,
+		.is_max_fixed = d->is_max_fixed,
+		.is_log = d->is_log,
+		.is_binary = d->is_binary,
+		.is_whole = d->is_whole,
+		.quantity = d->quantity,
+		.length_pt = fabs(scale->end_pt - scale->start_pt),
+	};
+}
+
+/* The axis grows to ticks that lie beyond the data. */
+static void reach_ticks(struct al_scale *scale, const struct al_ticks *ticks)
+{
+	if (ticks->n == 0)
+		return;
+	scale->min = fmin(scale->min, ticks->items[0].value);
+	scale->max = fmax(scale->max, ticks->items[ticks->n - 1].value);
+}
+
+/* An axis too short for two labels gets none. */
+static void find_ticks(struct al_tick_request *request, struct al_scale *scale, struct al_ticks *ticks)
+{
+	if (!al_ticks_find(request, ticks))
+		*ticks = (struct al_ticks){0};
+	reach_ticks(scale, ticks);
+}
+
+static void find_y_ticks(struct al_scene *scene)
+{
+	struct al_tick_request r = request(&scene->plot->y, &scene->y);
+
+	r.spacing_pt = 26;
+	r.gap_pt = 1;
+	r.extent_pt = height_of_label;
+	r.context = scene->canvas;
+	find_ticks(&r, &scene->y, &scene->y_ticks);
+}
+
+static void find_x_ticks(struct al_scene *scene)
+{
+	struct al_tick_request r = request(&scene->plot->x, &scene->x);
+
+	r.spacing_pt = 40;
+	r.gap_pt = 4;
+	r.extent_pt = width_of_label;
+	r.context = scene->canvas;
+	find_ticks(&r, &scene->x, &scene->x_ticks);
+}
+
+/* ---- names of slots ---- */
+
+static bool names_fit(struct al_scene *scene, const struct al_slot_names *names, double *height_pt)
+{
+	const struct al_plot *plot = scene->plot;
+	double room = al_scene_slot_pt(scene) * (double)names->stride - (names->is_vertical ? 0.5 : 3);
+
+	*height_pt = 0;
+	for (size_t i = 0; i < plot->n_categories; i += names->stride) {
+		struct al_label label = tick_label(plot->categories[i]);
+		double width, height;
+		label.is_vertical = names->is_vertical;
+		label.wrap_pt = names->wrap_pt;
+		al_label_measure(scene->canvas, &label, &width, &height);
+		if (width > room)
+			return false;
+		*height_pt = fmax(*height_pt, height);
+	}
+	return true;
+}
+
+/* On one line; on up to three; upwards; every second, third ... upwards. */
+static void fit_slot_names(struct al_scene *scene)
+{
+	struct al_slot_names *names = &scene->slot_names;
+	double three_lines = 3.2 * line_height(scene->canvas, AL_FONT_TICK);
+
+	*names = (struct al_slot_names){.stride = 1};
+	if (names_fit(scene, names, &names->height_pt))
+		return;
+	names->wrap_pt = al_scene_slot_pt(scene) - 3;
+	if (names->wrap_pt > 0 && names_fit(scene, names, &names->height_pt) &&
+		names->height_pt <= three_lines)
+		return;
+	*names = (struct al_slot_names){.stride = 1, .is_vertical = true};
+	while (!names_fit(scene, names, &names->height_pt) &&
+		names->stride < scene->plot->n_categories)
+		names->stride++;
+}
+
+static void add_slot_names(struct al_scene *scene, size_t panel)
+{
+	const struct al_slot_names *names = &scene->slot_names;
+	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
+
+	for (size_t i = 0; i < scene->plot->n_categories; i += names->stride) {
+		struct al_label label = tick_label(scene->plot->categories[i]);
+		label.is_vertical = names->is_vertical;
+		label.wrap_pt = names->wrap_pt;
+		label.align = AL_ALIGN_CENTER;
+		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, (double)i), top, 0.5, 0);
+		al_scene_add_label(scene, &label);
+	}
+}
+
+/* ---- text around the frames ---- */
+
+static void add_x_labels(struct al_scene *scene, size_t panel)
+{
+	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
+
+	if (scene->plot->categories) {
+		add_slot_names(scene, panel);
+		return;
+	}
+	for (size_t i = 0; i < scene->x_ticks.n; i++) {
+		struct al_label label = tick_label(scene->x_ticks.items[i].label);
+		al_label_put(scene->canvas, &label,
+			al_scene_x(scene, panel, scene->x_ticks.items[i].value), top, 0.5, 0);
+		al_scene_add_label(scene, &label);
+	}
+}
+
+static void add_y_labels(struct al_scene *scene)
+{
+	double right = scene->frames[0].left - AL_TICK_PT - AL_TICK_GAP_PT;
+
+	for (size_t i = 0; i < scene->y_ticks.n; i++) {
+		struct al_label label = tick_label(scene->y_ticks.items[i].label);
+		al_label_put(scene->canvas, &label, right,
+			al_scene_y(scene, scene->y_ticks.items[i].value), 1, 0.5);
+		al_scene_add_label(scene, &label);
+	}
+}
+
+static void add_panel_title(struct al_scene *scene, size_t panel)
+{
+	const struct al_box *frame = &scene->frames[panel];
+	struct al_label label = {.text = scene->plot->panels[panel], .font = AL_FONT_TITLE,
+		.color = al_color_ink, .align = AL_ALIGN_CENTER};
+
+	if (!*label.text)
+		return;
+	al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2, frame->top - 1, 0.5, 1);
+	al_scene_add_label(scene, &label);
+}
+
+static struct al_label axis_title(const char *text, double room_pt, bool is_vertical)
+{
+	return (struct al_label){.text = text, .font = AL_FONT_TITLE, .color = al_color_ink,
+		.align = AL_ALIGN_CENTER, .wrap_pt = room_pt, .is_vertical = is_vertical};
+}
+
+static struct al_label x_title(const struct al_scene *scene)
+{
+	const struct al_box *last = &scene->frames[scene->plot->n_panels - 1];
+
+	return axis_title(scene->plot->x.title, last->right - scene->frames[0].left, false);
+}
+
+static struct al_label y_title(const struct al_scene *scene)
+{
+	return axis_title(scene->plot->y.title, scene->frames[0].bottom - scene->frames[0].top, true);
+}
+
+static void add_axis_titles(struct al_scene *scene)
+{
+	const struct al_box *first = &scene->frames[0];
+	const struct al_box *last = &scene->frames[scene->plot->n_panels - 1];
+	struct al_label x = x_title(scene), y = y_title(scene);
+
+	al_label_put(scene->canvas, &x, (first->left + last->right) / 2,
+		scene->canvas->height_pt - AL_EDGE_PT, 0.5, 1);
+	al_label_put(scene->canvas, &y, AL_EDGE_PT, (first->top + first->bottom) / 2, 0, 0.5);
+	if (*x.text)
+		al_scene_add_label(scene, &x);
+	if (*y.text)
+		al_scene_add_label(scene, &y);
+}
+
+/* ---- margins ---- */
+
+static double widest_y_label(struct al_scene *scene)
+{
+	double widest = 0;
+
+	for (size_t i = 0; i < scene->y_ticks.n; i++)
+		widest = fmax(widest, al_canvas_tick_width(scene->canvas, scene->y_ticks.items[i].label));
+	return widest;
+}
+
+/* How far the first or last label on x reaches out of a frame. */
+static double overhang(const struct al_scene *scene, bool at_end)
+{
+	const struct al_ticks *ticks = &scene->x_ticks;
+	const struct al_box *frame = &scene->frames[0];
+
+	if (ticks->n == 0)
+		return 0;
+	const struct al_tick *tick = &ticks->items[at_end ? ticks->n - 1 : 0];
+	double x = al_scale_at(&scene->x, tick->value);
+	double half = al_canvas_tick_width(scene->canvas, tick->label) / 2;
+	return fmax(0, at_end ? x + half - (frame->right - frame->left) : half - x);
+}
+
+static double measure_left(struct al_scene *scene)
+{
+	struct al_label title = y_title(scene);
+	double width = 0, height;
+
+	if (*title.text) {
+		al_label_measure(scene->canvas, &title, &width, &height);
+		width += AL_TITLE_GAP_PT;
+	}
+	width += widest_y_label(scene) + AL_TICK_GAP_PT + AL_TICK_PT;
+	return AL_EDGE_PT + fmax(width, overhang(scene, false));
+}
+
+static double measure_right(struct al_scene *scene)
+{
+	double ends = scene->has_end_labels ? al_scene_end_labels_width(scene) : 0;
+
+	return AL_EDGE_PT + fmax(2, fmax(ends, overhang(scene, true)));
+}
+
+static double measure_bottom(struct al_scene *scene)
+{
+	struct al_label title = x_title(scene);
+	double width, height = 0;
+	double names = scene->plot->categories ? scene->slot_names.height_pt :
+		line_height(scene->canvas, AL_FONT_TICK);
+
+	if (*title.text) {
+		al_label_measure(scene->canvas, &title, &width, &height);
+		height += AL_TITLE_GAP_PT - 1;
+	}
+	return AL_EDGE_PT + height + names + AL_TICK_GAP_PT + AL_TICK_PT;
+}
+
+/* Adds heading and legend, and returns where the frames may begin. */
+static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
+{
+	const struct al_plot *plot = scene->plot;
+	struct al_label heading = {.text = plot->figure->title, .font = AL_FONT_HEADING,
+		.color = al_color_ink, .wrap_pt = scene->canvas->width_pt - 2 * AL_EDGE_PT};
+
+	*top = AL_EDGE_PT;
+	if (heading.text && *heading.text) {
+		al_label_put(scene->canvas, &heading, AL_EDGE_PT, *top, 0, 0);
+		al_scene_add_label(scene, &heading);
+		*top = heading.box.bottom + AL_TITLE_GAP_PT;
+	}
+	if (plot->n_series > 1 && !scene->has_end_labels) {
+		if (!al_scene_add_legend(scene, *top, top, err))
+			return false;
+		*top += AL_TITLE_GAP_PT;
+	}
+	*top += *plot->panels[0] ? line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2;
+	return true;
+}
+
+/* True where the margins already hold all. */
+static bool grow(double *margin, double needed)
+{
+	bool holds = needed <= *margin + 0.01;
+
+	*margin = fmax(*margin, needed);
+	return holds;
+}
+
+static bool grow_all(struct al_scene *scene, struct margins *m, double top)
+{
+	bool holds = grow(&m->left, measure_left(scene));
+
+	holds &= grow(&m->right, measure_right(scene));
+	holds &= grow(&m->bottom, measure_bottom(scene));
+	holds &= grow(&m->top, top);
+	if (scene->plot->n_panels > 1)
+		holds &= grow(&m->between,
+			fmax(AL_PANEL_GAP_PT, overhang(scene, false) + overhang(scene, true) + 4));
+	return holds;
+}
+
+static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds, struct al_error *err)
+{
+	double top;
+
+	scene->n_labels = scene->n_leaders = scene->n_keys = 0;
+	set_frames(scene, m);
+	if (!check_frames(scene, err))
+		return false;
+	set_scales(scene);
+	find_y_ticks(scene);
+	if (scene->plot->categories)
+		fit_slot_names(scene);
+	else
+		find_x_ticks(scene);
+	if (!add_top(scene, &top, err))
+		return false;
+	*holds = grow_all(scene, m, top);
+	return true;
+}
+
+static bool settle(struct al_scene *scene, struct al_error *err)
+{
+	struct margins m = {20, 4, 4, 20, 0};
+	bool holds = false;
+
+	for (int pass = 0; pass < MOST_PASSES && !holds; pass++)
+		if (!try_margins(scene, &m, &holds, err))
+			return false;
+	return true;
+}
+
+static bool wants_end_labels(const struct al_plot *plot)
+{
+	return plot->mark->joins && plot->n_series > 1 && plot->n_panels == 1 && !plot->figure->legend;
+}
+
+bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
+{
+	scene->frames = al_new_array(scene->arena, struct al_box, scene->plot->n_panels);
+	scene->has_end_labels = wants_end_labels(scene->plot);
+	if (scene->has_end_labels)
+		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene);
+	if (!scene->has_end_labels && !settle(scene, err))
+		return false;
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
+		add_panel_title(scene, panel);
+		add_x_labels(scene, panel);
+	}
+	add_y_labels(scene);
+	add_axis_titles(scene);
+	if (scene->has_end_labels)
+		al_scene_add_end_labels(scene);
+	return true;
+}

@@ -1,0 +1,193 @@
+/* Lines: series joined in the order of x, with sparse markers that are staggered from series to series,
+ * so that two lines that coincide both show. */
+#include <math.h>
+
+#include "figure/mark.h"
+#include "figure/palette.h"
+
+static const double width_pt = 1.1, marker_pt = 4;
+
+/* A series with few points shows them all; a curve gets this many markers. */
+enum { FEW_POINTS = 12, N_MARKERS = 5 };
+
+/* Points nearer than this to the one before can't be seen apart. */
+static const double least_step_pt = 0.05;
+
+struct pen {
+	double x, y;
+	bool is_down;
+};
+
+/* Ends the stroke at a gap; leaves out what nobody could see. */
+static void move(cairo_t *cr, struct pen *pen, double x, double y, bool is_last)
+{
+	if (isnan(y)) {
+		pen->is_down = false;
+		return;
+	}
+	if (pen->is_down && !is_last && fabs(x - pen->x) < least_step_pt &&
+		fabs(y - pen->y) < least_step_pt)
+		return;
+	if (pen->is_down)
+		cairo_line_to(cr, x, y);
+	else
+		cairo_move_to(cr, x, y);
+	*pen = (struct pen){x, y, true};
+}
+
+static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	cairo_t *cr = scene->canvas->cr;
+	struct pen pen = {0};
+
+	for (size_t i = 0; i < points->n; i++)
+		move(cr, &pen, al_scene_x(scene, panel, points->items[i].x),
+			al_scene_y(scene, points->items[i].y),
+			i + 1 == points->n || isnan(points->items[i + 1].y));
+	al_canvas_color(scene->canvas, al_series_color(series));
+	al_series_set_dash(scene->canvas, series);
+	cairo_set_line_width(cr, width_pt);
+	cairo_stroke(cr);
+	cairo_set_dash(cr, NULL, 0, 0);
+}
+
+/* The point nearest to a place along x. */
+static size_t nearest(const struct al_scene *scene, size_t panel, const struct al_points *points,
+	double x_pt)
+{
+	size_t best = 0;
+	double distance = INFINITY;
+
+	for (size_t i = 0; i < points->n; i++) {
+		double d = fabs(al_scene_x(scene, panel, points->items[i].x) - x_pt);
+		if (d < distance && !isnan(points->items[i].y)) {
+			distance = d;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void draw_marker(const struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point, double size_pt)
+{
+	if (al_scene_holds(scene, point))
+		al_series_draw_marker(scene->canvas, series, al_scene_x(scene, panel, point->x),
+			al_scene_y(scene, point->y), size_pt);
+}
+
+/* A marker on the same place as an earlier series' is smaller: that one shows as a rim. */
+static double marker_size(const struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point)
+{
+	double size = marker_pt;
+
+	for (size_t earlier = 0; earlier < series; earlier++) {
+		const struct al_points *points = al_plot_points(scene->plot, panel, earlier);
+		for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
+			if (points->items[i].x == point->x &&
+				fabs(al_scene_y(scene, points->items[i].y) - al_scene_y(scene, point->y)) < 1)
+				size *= 0.62;
+	}
+	return size;
+}
+
+static void draw_markers(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_box *frame = &scene->frames[panel];
+	double shift = ((double)series + 0.5) / (double)scene->plot->n_series;
+
+	for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
+		draw_marker(scene, panel, series, &points->items[i],
+			marker_size(scene, panel, series, &points->items[i]));
+	for (size_t i = 0; i < N_MARKERS && points->n > FEW_POINTS; i++) {
+		double x = frame->left +
+			(frame->right - frame->left) * ((double)i + shift) / N_MARKERS;
+		draw_marker(scene, panel, series,
+			&points->items[nearest(scene, panel, points, x)], marker_pt);
+	}
+}
+
+/* Solid lines first: the gaps of a dashed one show what lies below. */
+static size_t by_coverage(const struct al_scene *scene, size_t order[AL_MOST_SERIES])
+{
+	size_t n = scene->plot->n_series;
+
+	for (size_t series = 0; series < n; series++) {
+		size_t at = series;
+		while (at > 0 && al_series_coverage(order[at - 1]) < al_series_coverage(series)) {
+			order[at] = order[at - 1];
+			at--;
+		}
+		order[at] = series;
+	}
+	return n;
+}
+
+static void clip(const struct al_scene *scene, size_t panel)
+{
+	const struct al_dimension *x = &scene->plot->x, *y = &scene->plot->y;
+	const struct al_box *frame = &scene->frames[panel];
+
+	if (!x->is_min_fixed && !x->is_max_fixed && !y->is_min_fixed && !y->is_max_fixed)
+		return;
+	cairo_rectangle(scene->canvas->cr, frame->left, frame->top, frame->right - frame->left,
+		frame->bottom - frame->top);
+	cairo_clip(scene->canvas->cr);
+}
+
+static void draw(struct al_scene *scene, size_t panel)
+{
+	size_t order[AL_MOST_SERIES];
+	size_t n = by_coverage(scene, order);
+
+	cairo_save(scene->canvas->cr);
+	clip(scene, panel);
+	cairo_set_line_join(scene->canvas->cr, CAIRO_LINE_JOIN_ROUND);
+	for (size_t i = 0; i < n; i++)
+		draw_line(scene, panel, order[i]);
+	cairo_restore(scene->canvas->cr);
+	for (size_t series = 0; series < n; series++)
+		draw_markers(scene, panel, series);
+}
+
+static void avoid_point(struct al_scene *scene, size_t panel, const struct al_points *points, size_t i,
+	struct al_obstacles *obstacles)
+{
+	const struct al_point *to = &points->items[i], *from = &points->items[i ? i - 1 : i];
+
+	if (isnan(to->y) || isnan(from->y))
+		return;
+	al_obstacles_add_segment(scene, obstacles,
+		(struct al_segment){al_scene_x(scene, panel, from->x), al_scene_y(scene, from->y),
+			al_scene_x(scene, panel, to->x), al_scene_y(scene, to->y)});
+}
+
+static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+{
+	for (size_t series = 0; series < scene->plot->n_series; series++) {
+		const struct al_points *points = al_plot_points(scene->plot, panel, series);
+		for (size_t i = 0; i < points->n; i++)
+			avoid_point(scene, panel, points, i, obstacles);
+	}
+}
+
+static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+{
+	double y = (box->top + box->bottom) / 2;
+
+	al_series_set_dash(canvas, series);
+	al_canvas_line(canvas, box->left, y, box->right, y, width_pt, al_series_color(series));
+	al_series_draw_marker(canvas, series, (box->left + box->right) / 2, y, marker_pt);
+}
+
+const struct al_mark al_mark_line = {
+	.name = "line",
+	.joins = true,
+	.key_pt = 18,
+	.draw = draw,
+	.avoid = avoid,
+	.draw_key = draw_key,
+};

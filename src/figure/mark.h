@@ -1,0 +1,29 @@
+/* Marks: how a plot's points are drawn. A mark is one file with one descriptor, and its name in the
+ * list below. */
+#ifndef ATTNLEDGER_FIGURE_MARK_H
+#define ATTNLEDGER_FIGURE_MARK_H
+
+#include "figure/scene.h"
+
+struct al_mark {
+	const char *name;
+	bool has_slots;          /* x: one slot for each distinct value, not a number */
+	bool stands_on_zero;     /* the y axis begins where the mark stands */
+	bool joins;              /* points are joined in the order of x; series may end in labels */
+	bool takes_labels;       /* each point may have a label */
+	bool can_stack;
+	double key_pt;           /* the width of a series' sample in a legend */
+	void (*draw)(struct al_scene *scene, size_t panel);
+	/* What labels must keep off. */
+	void (*avoid)(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles);
+	/* The sample of a series in a legend. */
+	void (*draw_key)(struct al_canvas *canvas, size_t series, const struct al_box *box);
+};
+
+/* The one list of marks. */
+#define AL_MARKS(X) X(line) X(bar) X(point)
+
+#define AL_DECLARE_MARK(name) extern const struct al_mark al_mark_##name;
+AL_MARKS(AL_DECLARE_MARK)
+
+#endif

@@ -1,0 +1,29 @@
+/* The palette: what tells series apart, twice: a colour (Okabe & Ito 2008, safe for colour-blind readers)
+ * and a dash, a marker or a hatch, for print in grey and for marks that coincide. */
+#ifndef ATTNLEDGER_FIGURE_PALETTE_H
+#define ATTNLEDGER_FIGURE_PALETTE_H
+
+#include "figure/canvas.h"
+
+enum { AL_N_COLORS = 8 };
+
+/* Colours repeat after AL_N_COLORS, with another marker, dash and hatch. */
+struct al_color al_series_color(size_t series);
+
+/* The same hue, dark enough for text on white. */
+struct al_color al_series_ink(size_t series);
+
+/* Dashes for the current line; the first series is solid. */
+void al_series_set_dash(struct al_canvas *canvas, size_t series);
+
+/* The share of a line that its dashes cover: what covers less is drawn later, so that the line below
+ * shows through. */
+double al_series_coverage(size_t series);
+
+/* A marker whose bounding box is centred on (x, y). */
+void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y, double size_pt);
+
+/* A filled and hatched bar. */
+void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box);
+
+#endif

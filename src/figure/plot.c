@@ -1,0 +1,332 @@
+/* Plots: rows of a table sorted into panels and series. */
+#include "figure/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/exact.h"
+#include "figure/mark.h"
+
+/* The columns that a figure names, as indices; -1: none. */
+struct columns {
+	int x, series, panel, label;
+	int y[AL_FIGURE_MOST_STACKED];
+	size_t n_y;
+};
+
+static bool find_column(const struct al_table *table, const char *key, int *out, struct al_error *err)
+{
+	const char *known[64];
+	size_t n_known = table->n_columns < 64 ? table->n_columns : 64;
+
+	*out = al_table_find_column(table, key);
+	if (*out >= 0)
+		return true;
+	for (size_t i = 0; i < n_known; i++)
+		known[i] = table->columns[i].key;
+	return al_fail_unknown(err, "column", key, known, n_known);
+}
+
+static bool find_optional(const struct al_table *table, const char *key, int *out, struct al_error *err)
+{
+	*out = -1;
+	return !key || find_column(table, key, out, err);
+}
+
+static bool has_numbers(const struct al_table *table, int column)
+{
+	double value;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_cell_number(&table->rows[row][column], &value))
+			return true;
+	return false;
+}
+
+static bool is_taken(const struct columns *columns, int column)
+{
+	return column == columns->x || column == columns->series || column == columns->panel ||
+		column == columns->label;
+}
+
+/* The default axes: x is the first column that nothing else uses, y the first measure. */
+static bool find_default_axis(const struct al_table *table, const struct columns *columns,
+	bool is_measure, int *out, struct al_error *err)
+{
+	for (int i = 0; i < (int)table->n_columns; i++) {
+		if (is_taken(columns, i) ||
+			(is_measure && (table->columns[i].is_key || !has_numbers(table, i))))
+			continue;
+		*out = i;
+		return true;
+	}
+	return al_fail(err, AL_EINPUT, "the table has no column left for the %s axis",
+		is_measure ? "y" : "x");
+}
+
+static bool find_y(const struct al_figure *figure, const struct al_table *table,
+	struct columns *columns, struct al_error *err)
+{
+	columns->n_y = figure->n_stacked ? figure->n_stacked : 1;
+	for (size_t i = 0; i < figure->n_stacked; i++)
+		if (!find_column(table, figure->stacked[i], &columns->y[i], err))
+			return false;
+	if (figure->n_stacked)
+		return true;
+	if (figure->y.column)
+		return find_column(table, figure->y.column, &columns->y[0], err);
+	return find_default_axis(table, columns, true, &columns->y[0], err);
+}
+
+static bool find_columns(const struct al_figure *figure, const struct al_table *table,
+	struct columns *columns, struct al_error *err)
+{
+	columns->x = -1;
+	if (!find_optional(table, figure->series, &columns->series, err) ||
+		!find_optional(table, figure->panel, &columns->panel, err) ||
+		!find_optional(table, figure->label, &columns->label, err) ||
+		!find_optional(table, figure->x.column, &columns->x, err))
+		return false;
+	if (!figure->x.column && !find_default_axis(table, columns, false, &columns->x, err))
+		return false;
+	return find_y(figure, table, columns, err);
+}
+
+static const char *cell_text(struct al_arena *arena, const struct al_cell *cell)
+{
+	if (cell->kind == AL_CELL_TEXT)
+		return al_strdup(arena, cell->text);
+	if (cell->kind == AL_CELL_EXACT)
+		return al_exact_text(arena, cell->exact);
+	if (cell->kind == AL_CELL_REAL)
+		return al_format(arena, "%.6g", cell->real);
+	return "\u2013";
+}
+
+/* A number needs to be told what it counts: "Heads = 32". */
+static const char *cell_name(struct al_arena *arena, const struct al_column *column,
+	const struct al_cell *cell)
+{
+	const char *text = cell_text(arena, cell);
+
+	if (cell->kind != AL_CELL_EXACT && cell->kind != AL_CELL_REAL)
+		return text;
+	return al_format(arena, "%s = %s", column->title, text);
+}
+
+/* The index of `name` in a list of distinct names, added if it is new; -1 where the list is full. */
+static int intern(const char **names, size_t *n, size_t most, const char *name)
+{
+	int found = al_find_name(name, names, *n);
+
+	if (found >= 0)
+		return found;
+	if (*n == most)
+		return -1;
+	names[*n] = name;
+	return (int)(*n)++;
+}
+
+static bool fail_many(struct al_error *err, const char *what, size_t most)
+{
+	return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most, what);
+}
+
+static bool place_panel(struct al_plot *plot, const struct al_table *table, int column, size_t row,
+	int *out, struct al_error *err)
+{
+	const char *name = "";
+
+	if (column >= 0)
+		name = cell_name(&plot->arena, &table->columns[column], &table->rows[row][column]);
+	*out = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS, name);
+	return *out >= 0 || fail_many(err, "panels", AL_MOST_PANELS);
+}
+
+static bool place_series(struct al_plot *plot, const struct al_table *table,
+	const struct columns *columns, size_t row, size_t y, int *out, struct al_error *err)
+{
+	const char *name = "";
+
+	if (plot->figure->n_stacked)
+		name = table->columns[columns->y[y]].title;
+	else if (columns->series >= 0)
+		name = cell_name(&plot->arena, &table->columns[columns->series],
+			&table->rows[row][columns->series]);
+	*out = intern(plot->series, &plot->n_series, AL_MOST_SERIES, name);
+	return *out >= 0 || fail_many(err, "series", AL_MOST_SERIES);
+}
+
+/* A finite number; anything else is missing. */
+static double number_of(const struct al_cell *cell)
+{
+	double value;
+
+	return al_cell_number(cell, &value) && isfinite(value) ? value : NAN;
+}
+
+static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *out, struct al_error *err)
+{
+	if (!plot->categories) {
+		*out = number_of(cell);
+		return true;
+	}
+	int index = intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
+		cell_text(&plot->arena, cell));
+	*out = index;
+	return index >= 0 || fail_many(err, "values side by side", AL_MOST_CATEGORIES);
+}
+
+static struct al_points *points_at(const struct al_plot *plot, size_t panel, size_t series)
+{
+	return &plot->points[panel * AL_MOST_SERIES + series];
+}
+
+static void add_point(struct al_plot *plot, struct al_points *points, struct al_point point)
+{
+	points->items = al_grow(&plot->arena, points->items, points->n, &points->room,
+		sizeof(*points->items));
+	points->items[points->n++] = point;
+}
+
+static bool add_row(struct al_plot *plot, const struct al_table *table, const struct columns *columns,
+	size_t row, struct al_error *err)
+{
+	const struct al_cell *cells = table->rows[row];
+	struct al_point point = {.row = row};
+	int panel, series;
+
+	if (!place_panel(plot, table, columns->panel, row, &panel, err) ||
+		!place_x(plot, &cells[columns->x], &point.x, err))
+		return false;
+	if (columns->label >= 0)
+		point.label = cell_text(&plot->arena, &cells[columns->label]);
+	for (size_t y = 0; y < columns->n_y; y++) {
+		if (!place_series(plot, table, columns, row, y, &series, err))
+			return false;
+		point.y = number_of(&cells[columns->y[y]]);
+		if (!isnan(point.x))
+			add_point(plot, points_at(plot, (size_t)panel, (size_t)series), point);
+	}
+	return true;
+}
+
+static int by_x(const void *a, const void *b)
+{
+	const struct al_point *p = a, *q = b;
+
+	if (p->x != q->x)
+		return p->x < q->x ? -1 : 1;
+	return p->row < q->row ? -1 : p->row > q->row;
+}
+
+/* Bars of one series must not stand in one place. */
+static bool check_slots(const struct al_plot *plot, const struct al_points *points, size_t series,
+	struct al_error *err)
+{
+	for (size_t i = 1; i < points->n; i++)
+		if (points->items[i].x == points->items[i - 1].x)
+			return al_fail(err, AL_EINPUT, "two rows (%zu and %zu) for %s%s%s, expected one",
+				points->items[i - 1].row + 1, points->items[i].row + 1,
+				plot->categories[(size_t)points->items[i].x],
+				*plot->series[series] ? ", " : "", plot->series[series]);
+	return true;
+}
+
+static bool sort_points(struct al_plot *plot, struct al_error *err)
+{
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		for (size_t series = 0; series < plot->n_series; series++) {
+			struct al_points *points = points_at(plot, panel, series);
+			if (points->n && (plot->mark->joins || plot->mark->has_slots))
+				qsort(points->items, points->n, sizeof(*points->items), by_x);
+			if (plot->mark->has_slots && !check_slots(plot, points, series, err))
+				return false;
+		}
+	return true;
+}
+
+static bool check_spec(const struct al_figure *figure, const struct al_mark *mark, struct al_error *err)
+{
+	if (figure->n_stacked && !mark->can_stack)
+		return al_fail(err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s", mark->name);
+	if (figure->n_stacked && figure->series)
+		return al_fail(err, AL_EINPUT, "either \"stacked\" or \"series\" (\"%s\"), not both",
+			figure->series);
+	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
+		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
+	if (figure->label && !mark->takes_labels)
+		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s", mark->name);
+	return true;
+}
+
+static const char *axis_title(struct al_arena *arena, const struct al_axis *axis,
+	const struct al_column *column)
+{
+	if (axis->title)
+		return axis->title;
+	if (column->unit[0] && column->quantity != AL_QUANTITY_BYTES)
+		return al_format(arena, "%s (%s)", column->title, column->unit);
+	return column->title;
+}
+
+/* What stacked columns have in common names their axis. */
+static const char *stack_title(const struct al_axis *axis, const struct al_column *column)
+{
+	static const char *const titles[] = {
+		[AL_QUANTITY_PLAIN] = "",
+		[AL_QUANTITY_COUNT] = "Parameters",
+		[AL_QUANTITY_BYTES] = "Memory",
+		[AL_QUANTITY_FLOPS] = "FLOPs",
+	};
+
+	if (axis->title)
+		return axis->title;
+	return column->group ? column->group : titles[column->quantity];
+}
+
+static void describe(struct al_plot *plot, struct al_dimension *dimension, const struct al_axis *axis,
+	const struct al_column *column)
+{
+	dimension->title = axis_title(&plot->arena, axis, column);
+	dimension->quantity = column->quantity;
+	dimension->is_log = axis->scale == AL_AXIS_LOG;
+	dimension->is_min_fixed = axis->has_min;
+	dimension->is_max_fixed = axis->has_max;
+	dimension->min = axis->min;
+	dimension->max = axis->max;
+}
+
+void al_plot_finish(struct al_plot *plot)
+{
+	al_arena_finish(&plot->arena);
+}
+
+const struct al_points *al_plot_points(const struct al_plot *plot, size_t panel, size_t series)
+{
+	return points_at(plot, panel, series);
+}
+
+bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
+	const struct al_table *table, struct al_error *err)
+{
+	struct columns columns = {0};
+
+	*plot = (struct al_plot){.figure = figure, .mark = mark};
+	al_arena_init(&plot->arena);
+	if (!check_spec(figure, mark, err) || !find_columns(figure, table, &columns, err))
+		return false;
+	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
+	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
+	plot->points = al_new_array(&plot->arena, struct al_points, AL_MOST_PANELS * AL_MOST_SERIES);
+	if (mark->has_slots || !has_numbers(table, columns.x))
+		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
+	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);
+	describe(plot, &plot->y, &figure->y, &table->columns[columns.y[0]]);
+	if (figure->n_stacked)
+		plot->y.title = stack_title(&figure->y, &table->columns[columns.y[0]]);
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (!add_row(plot, table, &columns, row, err))
+			return false;
+	return sort_points(plot, err) && al_plot_bound(plot, err);
+}

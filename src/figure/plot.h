@@ -1,0 +1,58 @@
+/* A plot: what a figure draws, taken out of its table. Knows no canvas. */
+#ifndef ATTNLEDGER_FIGURE_PLOT_H
+#define ATTNLEDGER_FIGURE_PLOT_H
+
+#include "figure/figure.h"
+
+struct al_mark;
+
+enum { AL_MOST_SERIES = 64, AL_MOST_PANELS = 16, AL_MOST_CATEGORIES = 256 };
+
+struct al_point {
+	double x;                 /* a number, or the index of a category */
+	double y;                 /* NAN where missing: a line has a gap there */
+	size_t row;
+	const char *label;        /* NULL for none */
+};
+
+/* The points of one series in one panel, in the order of x for a mark that joins them. */
+struct al_points {
+	struct al_point *items;
+	size_t n, room;
+};
+
+struct al_dimension {
+	const char *title;
+	enum al_quantity quantity;
+	bool is_log;
+	bool is_whole;            /* all values are whole numbers: no ticks between them */
+	bool is_binary;           /* ticks in powers of two */
+	bool is_min_fixed, is_max_fixed;
+	double min, max;          /* min < max */
+};
+
+struct al_plot {
+	struct al_arena arena;
+	const struct al_figure *figure;
+	const struct al_mark *mark;
+	struct al_dimension x, y;
+	const char **categories;  /* along x, NULL where x is a number */
+	size_t n_categories;
+	const char **series;
+	size_t n_series;
+	const char **panels;      /* their titles; one panel "" without a panel column */
+	size_t n_panels;
+	struct al_points *points; /* see al_plot_points */
+};
+
+/* al_plot_finish must follow either way. */
+bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
+	const struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+void al_plot_finish(struct al_plot *plot);
+
+const struct al_points *al_plot_points(const struct al_plot *plot, size_t panel, size_t series);
+
+/* Sets the limits of both axes (domain.c). */
+bool al_plot_bound(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
+
+#endif

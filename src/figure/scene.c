@@ -1,0 +1,66 @@
+/* Scenes: from values to places, and the lists that a layout fills. */
+#include "figure/scene.h"
+
+#include <math.h>
+
+double al_scale_at(const struct al_scale *scale, double value)
+{
+	double low = scale->min, high = scale->max;
+
+	if (scale->is_log) {
+		low = log(low);
+		high = log(high);
+		value = log(value);
+	}
+	return scale->start_pt + (scale->end_pt - scale->start_pt) * (value - low) / (high - low);
+}
+
+double al_scene_x(const struct al_scene *scene, size_t panel, double x)
+{
+	return scene->frames[panel].left + al_scale_at(&scene->x, x);
+}
+
+double al_scene_y(const struct al_scene *scene, double y)
+{
+	return al_scale_at(&scene->y, y);
+}
+
+double al_scene_slot_pt(const struct al_scene *scene)
+{
+	return (scene->x.end_pt - scene->x.start_pt) / (double)scene->plot->n_categories;
+}
+
+bool al_scene_holds(const struct al_scene *scene, const struct al_point *point)
+{
+	return point->x >= scene->x.min && point->x <= scene->x.max && point->y >= scene->y.min &&
+		point->y <= scene->y.max;
+}
+
+void al_scene_add_label(struct al_scene *scene, const struct al_label *label)
+{
+	scene->labels = al_grow(scene->arena, scene->labels, scene->n_labels, &scene->labels_room,
+		sizeof(*scene->labels));
+	scene->labels[scene->n_labels++] = *label;
+}
+
+void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1)
+{
+	scene->leaders = al_grow(scene->arena, scene->leaders, scene->n_leaders, &scene->leaders_room,
+		sizeof(*scene->leaders));
+	scene->leaders[scene->n_leaders++] = (struct al_segment){x0, y0, x1, y1};
+}
+
+void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles, struct al_box box)
+{
+	obstacles->boxes = al_grow(scene->arena, obstacles->boxes, obstacles->n_boxes,
+		&obstacles->boxes_room, sizeof(*obstacles->boxes));
+	obstacles->boxes[obstacles->n_boxes++] = box;
+}
+
+void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_segment segment)
+{
+	obstacles->segments = al_grow(scene->arena, obstacles->segments, obstacles->n_segments,
+		&obstacles->segments_room, sizeof(*obstacles->segments));
+	obstacles->segments[obstacles->n_segments++] = segment;
+}

@@ -1,0 +1,92 @@
+/* A scene: a plot laid out on a canvas. */
+#ifndef ATTNLEDGER_FIGURE_SCENE_H
+#define ATTNLEDGER_FIGURE_SCENE_H
+
+#include "figure/canvas.h"
+#include "figure/plot.h"
+#include "figure/ticks.h"
+
+/* Values to points along an axis. */
+struct al_scale {
+	bool is_log;
+	double min, max;
+	double start_pt, end_pt;
+};
+
+double al_scale_at(const struct al_scale *scale, double value);
+
+struct al_segment {
+	double x0, y0, x1, y1;
+};
+
+/* What labels keep off, besides each other. */
+struct al_obstacles {
+	struct al_box *boxes;
+	size_t n_boxes, boxes_room;
+	struct al_segment *segments;
+	size_t n_segments, segments_room;
+};
+
+/* How the names of the slots along x are written. */
+struct al_slot_names {
+	bool is_vertical;
+	double wrap_pt;
+	size_t stride;                 /* every so many-th is written */
+	double height_pt;
+};
+
+struct al_scene {
+	struct al_canvas *canvas;
+	const struct al_plot *plot;
+	struct al_arena *arena;        /* the plot's */
+	struct al_box *frames;         /* [n_panels] */
+	struct al_ticks x_ticks, y_ticks;
+	struct al_slot_names slot_names;   /* instead of x_ticks where x has slots */
+	struct al_scale x, y;          /* x from the left of a frame */
+	struct al_label *labels;       /* all text */
+	size_t n_labels, labels_room;
+	struct al_segment *leaders;    /* from a mark to its label */
+	size_t n_leaders, leaders_room;
+	struct al_box *keys;           /* of the legend, [n_keys], one a series */
+	size_t n_keys;
+	bool has_end_labels;           /* instead of a legend */
+};
+
+double al_scene_x(const struct al_scene *scene, size_t panel, double x);
+double al_scene_y(const struct al_scene *scene, double y);
+
+/* The width of the slot of one value of x, where x has slots. */
+double al_scene_slot_pt(const struct al_scene *scene);
+
+/* Is the point inside the fixed limits of the axes? */
+bool al_scene_holds(const struct al_scene *scene, const struct al_point *point);
+
+/* Adds a label whose place is set. */
+void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
+void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1);
+
+void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles, struct al_box box);
+void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_segment segment);
+
+/* Margins, ticks, frames, legend and all text but labels at points and reference lines (layout.c). */
+bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
+
+/* Rows of keys and names from `top` downwards; the bottom in *bottom (legend.c). */
+bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* Names at the ends of lines (ends.c): how much room they take to the right, and whether they fit beside
+ * the frame; then their places. */
+double al_scene_end_labels_width(struct al_scene *scene);
+bool al_scene_end_labels_fit(struct al_scene *scene);
+void al_scene_add_end_labels(struct al_scene *scene);
+
+/* Labels at points and at reference lines, off marks and other text (callouts.c). */
+bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
+
+/* Grid, axes and ticks (axes.c). */
+void al_scene_draw_back(const struct al_scene *scene, size_t panel);
+void al_scene_draw_axes(const struct al_scene *scene, size_t panel);
+
+#endif

@@ -1,0 +1,152 @@
+/* How the labels of ticks are written. */
+#include "figure/ticks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit {
+	double size;
+	const char *name;
+};
+
+static const struct unit count_units[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+static const struct unit flops_units[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"},
+	{1e6, "M"}, {1e3, "k"}, {1, ""}};
+static const struct unit byte_units[] = {{0x1p60, " EiB"}, {0x1p50, " PiB"}, {0x1p40, " TiB"},
+	{0x1p30, " GiB"}, {0x1p20, " MiB"}, {0x1p10, " KiB"}, {1, " B"}};
+static const struct unit plain_units[] = {{1, ""}};
+
+static const struct unit *const units_of[] = {
+	[AL_QUANTITY_PLAIN] = plain_units,
+	[AL_QUANTITY_COUNT] = count_units,
+	[AL_QUANTITY_BYTES] = byte_units,
+	[AL_QUANTITY_FLOPS] = flops_units,
+};
+
+enum { MOST_DECIMALS = 12 };
+
+static const char minus[] = "\u2212";
+
+/* The largest unit that isn't larger than the value; the list ends in 1. */
+static const struct unit *unit_for(enum al_quantity quantity, double value)
+{
+	const struct unit *unit = units_of[quantity];
+
+	while (unit->size > 1 && fabs(value) < unit->size * (1 - 1e-9))
+		unit++;
+	return unit;
+}
+
+/* Decimals that a value needs to be written exactly (to 9 digits of its own). */
+static int decimals_of(double value)
+{
+	double scaled = fabs(value);
+
+	for (int decimals = 0; decimals < MOST_DECIMALS; decimals++, scaled *= 10)
+		if (fabs(scaled - round(scaled)) <= 1e-9 * fmax(scaled, 1e-3))
+			return decimals;
+	return MOST_DECIMALS;
+}
+
+static void group_thousands(char *label, size_t size)
+{
+	size_t whole = strcspn(label, ".");
+
+	for (size_t end = whole; end > 3 && strlen(label) + 2 < size; end -= 3) {
+		memmove(label + end - 2, label + end - 3, strlen(label + end - 3) + 1);
+		label[end - 3] = ',';
+	}
+}
+
+static void write_label(char label[AL_TICK_LABEL_SIZE], double value, const struct unit *unit,
+	int decimals)
+{
+	char digits[AL_TICK_LABEL_SIZE - 12];
+
+	if (value == 0) {
+		strcpy(label, "0");
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%.*f", decimals, fabs(value) / unit->size);
+	if (strcspn(digits, ".") > 4)
+		group_thousands(digits, sizeof(digits));
+	snprintf(label, AL_TICK_LABEL_SIZE, "%s%s%s", value < 0 ? minus : "", digits, unit->name);
+}
+
+/* 10^-5 or 2x10^8, with a raised exponent. */
+static void write_power(char label[AL_TICK_LABEL_SIZE], double value)
+{
+	static const char *const raised[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074", "\u2075",
+		"\u2076", "\u2077", "\u2078", "\u2079"};
+	double power = floor(log10(fabs(value)) + 1e-9);
+	double mantissa = fabs(value) / pow(10, power);
+	char digits[12], exponent[16] = "";
+
+	if (fabs(mantissa - 1) > 1e-9)
+		snprintf(exponent, sizeof(exponent), "%.3g\u00d7", mantissa);
+	snprintf(label, AL_TICK_LABEL_SIZE, "%s%s10%s", value < 0 ? minus : "", exponent,
+		power < 0 ? "\u207b" : "");
+	snprintf(digits, sizeof(digits), "%d", (int)fabs(power));
+	for (const char *p = digits; *p; p++)
+		strcat(label, raised[*p - '0']);
+}
+
+static double largest(const struct al_ticks *ticks)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < ticks->n; i++)
+		most = fmax(most, fabs(ticks->items[i].value));
+	return most;
+}
+
+static int decimals_in(const struct al_ticks *ticks, const struct unit *unit)
+{
+	int most = 0;
+
+	for (size_t i = 0; i < ticks->n; i++) {
+		int decimals = decimals_of(ticks->items[i].value / unit->size);
+		most = decimals > most ? decimals : most;
+	}
+	return most;
+}
+
+static bool needs_powers(const struct al_ticks *ticks, enum al_quantity quantity)
+{
+	double most = largest(ticks);
+
+	return quantity == AL_QUANTITY_PLAIN && ticks->n > 0 &&
+		(most >= 1e7 || decimals_in(ticks, plain_units) > 5);
+}
+
+static void label_each(struct al_ticks *ticks, enum al_quantity quantity)
+{
+	for (size_t i = 0; i < ticks->n; i++) {
+		struct al_tick *tick = &ticks->items[i];
+		const struct unit *unit = unit_for(quantity, tick->value);
+		write_label(tick->label, tick->value, unit, decimals_of(tick->value / unit->size));
+	}
+}
+
+void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_log)
+{
+	const struct unit *unit = unit_for(quantity, largest(ticks));
+	int decimals = decimals_in(ticks, unit);
+
+	if (needs_powers(ticks, quantity)) {
+		for (size_t i = 0; i < ticks->n; i++) {
+			if (ticks->items[i].value == 0)
+				strcpy(ticks->items[i].label, "0");
+			else
+				write_power(ticks->items[i].label, ticks->items[i].value);
+		}
+		return;
+	}
+	if (is_log || (quantity != AL_QUANTITY_PLAIN && decimals > 1)) {
+		label_each(ticks, quantity);
+		return;
+	}
+	for (size_t i = 0; i < ticks->n; i++)
+		write_label(ticks->items[i].label, ticks->items[i].value, unit, decimals);
+}

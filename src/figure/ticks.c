@@ -1,0 +1,207 @@
+/* Linear ticks: extended Wilkinson. */
+#include "figure/ticks.h"
+
+#include <math.h>
+
+static const double epsilon = 1e-10;
+
+/* Steps within a power of the base, the nicest first (Talbot et al., section 4). */
+static const double decimal_steps[] = {1, 5, 2, 2.5, 4, 3};
+static const double binary_steps[] = {1};
+
+enum { MOST_SKIPPED = 10 };
+
+struct search {
+	const struct al_tick_request *request;
+	const double *steps;
+	int n_steps;
+	double base;
+	double wished;        /* number of ticks */
+	double best;          /* score */
+	struct al_ticks *out;
+};
+
+/* One choice of the search: every `skip`-th multiple of a nice number, `n` ticks. */
+struct choice {
+	int step_index, skip, n;
+	double step;          /* from tick to tick */
+};
+
+static double weigh(double simplicity, double coverage, double density, double legibility)
+{
+	return 0.25 * simplicity + 0.2 * coverage + 0.5 * density + 0.05 * legibility;
+}
+
+static double simplicity(const struct search *s, const struct choice *c, bool has_zero)
+{
+	double rank = s->n_steps > 1 ? (double)c->step_index / (s->n_steps - 1) : 0;
+
+	return 1 - rank - c->skip + has_zero;
+}
+
+static double coverage(const struct search *s, double low, double high)
+{
+	double range = s->request->max - s->request->min;
+	double above = s->request->max - high, below = s->request->min - low;
+
+	return 1 - 0.5 * (above * above + below * below) / (0.01 * range * range);
+}
+
+static double most_coverage(const struct search *s, double span)
+{
+	double range = s->request->max - s->request->min;
+	double half = (span - range) / 2;
+
+	return span > range ? 1 - half * half / (0.01 * range * range) : 1;
+}
+
+static double density(const struct search *s, int n, double low, double high)
+{
+	double covered = fmax(high, s->request->max) - fmin(low, s->request->min);
+	double found = (n - 1) / (high - low);
+	double wished = (s->wished - 1) / covered;
+
+	return 2 - fmax(found / wished, wished / found);
+}
+
+static double most_density(const struct search *s, int n)
+{
+	return n >= s->wished ? 2 - (n - 1) / (s->wished - 1) : 1;
+}
+
+static bool is_whole(double value)
+{
+	return fabs(value - round(value)) < epsilon * fmax(1, fabs(value));
+}
+
+static bool is_allowed(const struct search *s, const struct choice *c, double low, double high)
+{
+	const struct al_tick_request *r = s->request;
+	double slack = epsilon * c->step;
+
+	if (r->is_whole && (!is_whole(c->step) || !is_whole(low)))
+		return false;
+	if ((r->is_min_fixed || r->min >= 0) && low < fmin(r->min, 0) - slack)
+		return false;
+	if (r->is_min_fixed && low < r->min - slack)
+		return false;
+	return !r->is_max_fixed || high <= r->max + slack;
+}
+
+/* 1 where labels stand an em apart, falling to 0 where they touch the least gap. */
+static double legibility(double least_gap_pt)
+{
+	return fmin(1, fmax(0, least_gap_pt / 7));
+}
+
+static void consider(struct search *s, const struct choice *c, double start)
+{
+	double unit = c->step / c->skip;
+	double low = start * unit, high = low + c->step * (c->n - 1);
+	bool has_zero = low <= 0 && high >= 0 && fmod(start, c->skip) == 0;
+	double rest = weigh(simplicity(s, c, has_zero), coverage(s, low, high), density(s, c->n, low, high),
+		0);
+	struct al_ticks ticks = {.n = (size_t)c->n};
+	double least;
+
+	if (rest + weigh(0, 0, 0, 1) <= s->best || !is_allowed(s, c, low, high))
+		return;
+	for (int i = 0; i < c->n; i++)
+		ticks.items[i].value = (start + (double)i * c->skip) * unit;
+	al_ticks_label(&ticks, s->request->quantity, false);
+	if (!al_ticks_are_legible(s->request, &ticks, &least))
+		return;
+	double score = rest + weigh(0, 0, 0, legibility(least));
+	if (score > s->best) {
+		s->best = score;
+		*s->out = ticks;
+	}
+}
+
+static void try_starts(struct search *s, const struct choice *c)
+{
+	double first = floor(s->request->max / c->step) * c->skip - (double)(c->n - 1) * c->skip;
+	double last = ceil(s->request->min / c->step) * c->skip;
+
+	for (double start = first; start <= last; start++)
+		consider(s, c, start);
+}
+
+/* `best` in the callers' bounds: what no choice below can reach. */
+static void try_powers(struct search *s, struct choice *c)
+{
+	double nice = s->steps[c->step_index];
+	double range = s->request->max - s->request->min;
+	double power = ceil(log(range / (c->n + 1) / c->skip / nice) / log(s->base) - epsilon);
+
+	for (;; power++) {
+		c->step = c->skip * nice * pow(s->base, power);
+		double bound = weigh(simplicity(s, c, true), most_coverage(s, c->step * (c->n - 1)),
+			most_density(s, c->n), 1);
+		if (bound <= s->best)
+			return;
+		try_starts(s, c);
+	}
+}
+
+static void try_counts(struct search *s, struct choice *c)
+{
+	for (c->n = 2; c->n <= AL_MOST_TICKS; c->n++) {
+		if (weigh(simplicity(s, c, true), 1, most_density(s, c->n), 1) <= s->best)
+			return;
+		try_powers(s, c);
+	}
+}
+
+bool al_ticks_find_linear(const struct al_tick_request *request, struct al_ticks *out)
+{
+	struct search s = {.request = request, .best = -2, .out = out};
+	struct choice c = {0};
+
+	s.steps = request->is_binary ? binary_steps : decimal_steps;
+	s.n_steps = request->is_binary ? 1 : (int)(sizeof(decimal_steps) / sizeof(*decimal_steps));
+	s.base = request->is_binary ? 2 : 10;
+	s.wished = fmax(2, request->length_pt / request->spacing_pt + 1);
+	*out = (struct al_ticks){0};
+	for (c.skip = 1; c.skip <= (request->is_binary ? 1 : MOST_SKIPPED); c.skip++)
+		for (c.step_index = 0; c.step_index < s.n_steps; c.step_index++) {
+			if (weigh(simplicity(&s, &c, true), 1, 1, 1) <= s.best)
+				return true;
+			try_counts(&s, &c);
+		}
+	return out->n >= 2;
+}
+
+/* On an axis that has grown to its ticks. */
+static double place(const struct al_tick_request *r, const struct al_ticks *ticks, double value)
+{
+	double low = fmin(r->min, ticks->items[0].value);
+	double high = fmax(r->max, ticks->items[ticks->n - 1].value);
+
+	if (r->is_log) {
+		low = log(low);
+		high = log(high);
+		value = log(value);
+	}
+	return r->length_pt * (value - low) / (high - low);
+}
+
+bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
+	double *least_pt)
+{
+	double previous_end = -INFINITY;
+
+	*least_pt = INFINITY;
+	for (size_t i = 0; i < ticks->n; i++) {
+		double middle = place(request, ticks, ticks->items[i].value);
+		double half = request->extent_pt(request->context, ticks->items[i].label) / 2;
+		*least_pt = fmin(*least_pt, middle - half - previous_end);
+		previous_end = middle + half;
+	}
+	return *least_pt >= request->gap_pt;
+}
+
+bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out)
+{
+	return request->is_log ? al_ticks_find_log(request, out) : al_ticks_find_linear(request, out);
+}

@@ -1,0 +1,56 @@
+/* Ticks: where an axis is labelled, and with what.
+ *
+ * Linear axes by the search of Talbot, Lin & Hanrahan, "An Extension of Wilkinson's Algorithm for
+ * Positioning Tick Labels on Axes" (2010): simplicity, coverage, density and legibility are weighed.
+ * Bytes get steps that are powers of two. Log axes get decades, with 2 and 5 where there is room, or
+ * powers of two. */
+#ifndef ATTNLEDGER_FIGURE_TICKS_H
+#define ATTNLEDGER_FIGURE_TICKS_H
+
+#include "base/table.h"
+
+enum { AL_MOST_TICKS = 32, AL_MOST_MINOR_TICKS = 128, AL_TICK_LABEL_SIZE = 40 };
+
+struct al_tick {
+	double value;
+	char label[AL_TICK_LABEL_SIZE];
+};
+
+struct al_ticks {
+	struct al_tick items[AL_MOST_TICKS];
+	size_t n;
+	double minor[AL_MOST_MINOR_TICKS];   /* log axes: without labels */
+	size_t n_minor;
+};
+
+struct al_tick_request {
+	double min, max;             /* min < max; both positive on a log axis */
+	bool is_min_fixed, is_max_fixed;   /* no tick beyond it; otherwise the axis may grow to a tick */
+	bool is_log;
+	bool is_binary;              /* powers of two */
+	bool is_whole;               /* no tick between whole numbers */
+	enum al_quantity quantity;   /* how labels are written */
+	double length_pt;            /* of the axis from min to max */
+	double spacing_pt;           /* wished from tick to tick */
+	double gap_pt;               /* least between two labels */
+	/* How far a label reaches along the axis. */
+	double (*extent_pt)(void *context, const char *label);
+	void *context;
+};
+
+/* False where no two ticks have room. */
+bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out);
+
+/* Writes the labels of `ticks`: counts as 50M and 1.2B, bytes as 16 MiB, others in decimals, all of one
+ * unit where that keeps them short. */
+void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_log);
+
+/* Do the labels keep the gap? The smallest distance between two of them in *least_pt. */
+bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
+	double *least_pt);
+
+/* Log axes: see al_ticks_find, which calls these. */
+bool al_ticks_find_log(const struct al_tick_request *request, struct al_ticks *out);
+bool al_ticks_find_linear(const struct al_tick_request *request, struct al_ticks *out);
+
+#endif
