@@ -267,6 +267,9 @@ static bool check_whole(const struct al_formula *formula, const struct al_value 
 {
 	char text[80];
 
+	if (value->kind == AL_VALUE_INTEGER && value->integer >= least
+		&& value->integer < INT64_C(1) << 53)
+		return true;
 	describe(value, text, sizeof(text));
 	if (value->kind == AL_VALUE_EXACT && mpz_cmp_ui(mpq_denref(value->exact), 1) != 0)
 		return al_fail(err, AL_EINPUT, "%s = %s is not a whole number", formula->source, text);
