@@ -1,6 +1,7 @@
 /* A block: a variant under settings and bases, and what its symbols are worth. */
 #include "ledger/block.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -67,12 +68,25 @@ static void apply_use(struct al_block *block)
 
 /* ---- symbols ---- */
 
-/* The catalogue knows every symbol of its formulas: one without a value is not given. */
+/* The catalogue knows every symbol of its formulas: one without a value is not given. A sweep asks for
+ * the same ones at every point: they are looked for where they were. */
 static bool find_setting(struct al_block *block, const char *symbol, const struct al_setting **out,
 	struct al_error *err)
 {
-	return al_settings_get(&block->settings, symbol, out, err)
-		&& (*out || al_fail(err, AL_EINPUT, "symbol \"%s\" is not given", symbol));
+	const struct al_settings *settings = &block->settings;
+	struct al_block_place *place = &block->places[(uintptr_t)symbol / 16 % AL_BLOCK_PLACES];
+
+	if (place->symbol == symbol && place->index < settings->n
+		&& strcmp(settings->items[place->index].symbol, symbol) == 0) {
+		*out = &settings->items[place->index];
+		return true;
+	}
+	if (!al_settings_get(&block->settings, symbol, out, err))
+		return false;
+	if (!*out)
+		return al_fail(err, AL_EINPUT, "symbol \"%s\" is not given", symbol);
+	*place = (struct al_block_place){symbol, (size_t)(*out - settings->items)};
+	return true;
 }
 
 static bool scope_lookup(void *context, const struct al_reference *reference, bool *found,
@@ -165,7 +179,8 @@ static bool check_layers(struct al_block *block, struct al_error *err)
 			(long long)layers, (long long)sum);
 }
 
-bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, struct al_error *err)
+static bool count_times(struct al_block *block, enum al_per shared, int64_t *out,
+	struct al_error *err)
 {
 	const struct al_formula *times = al_block_times_formula(block, shared);
 	struct al_scope scope = al_block_scope(block);
@@ -179,6 +194,18 @@ bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, st
 			return false;
 	}
 	return !times || al_formula_whole(times, &scope, 1, out, err);
+}
+
+bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, struct al_error *err)
+{
+	int64_t *covered = &block->covered[shared];
+
+	if (!*covered && !count_times(block, shared, covered, err)) {
+		*covered = 0;
+		return false;
+	}
+	*out = *covered;
+	return true;
 }
 
 bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err)
@@ -232,4 +259,5 @@ void al_block_set(struct al_block *block, const char *symbol, int64_t value)
 {
 	if (!al_block_fixed(block, symbol) && !basis_decides(block, symbol))
 		al_settings_set(&block->settings, symbol, value, "set");
+	memset(block->covered, 0, sizeof(block->covered));
 }

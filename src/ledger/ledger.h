@@ -66,11 +66,19 @@ bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, cons
 bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
 	struct al_variant_use *out, struct al_error *err) AL_MUST_CHECK;
 
+enum { AL_BLOCK_PLACES = 64 };
+
 struct al_block {
 	const struct al_variant_use *use;
 	const struct al_basis *basis;
-	struct al_settings settings;    /* the question's settings with the use's changes and options */
+	struct al_settings settings;    /* the question's settings with the use's changes and options; to
+	                                   be read; al_block_set changes it */
 	/* private */
+	struct al_block_place {
+		const char *symbol;     /* as a formula holds it */
+		size_t index;           /* where its setting was */
+	} places[AL_BLOCK_PLACES];
+	int64_t covered[AL_PER_MODEL + 1];  /* what al_block_times found; 0: not asked yet */
 	const struct al_formula *d_model; /* under the basis `full` */
 	const struct al_formula *times[2][AL_PER_MODEL];   /* per=model: of one stack, of encoder and decoder */
 };
