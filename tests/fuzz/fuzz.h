@@ -1,0 +1,19 @@
+/* What every fuzz target includes: the function that it defines, called once for each input. */
+#ifndef ATTNLEDGER_TESTS_FUZZ_H
+#define ATTNLEDGER_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Holds also where assert is compiled out. */
+#define FUZZ_CHECK(condition) \
+	do { \
+		if (!(condition)) \
+			abort(); \
+	} while (0)
+
+#endif
