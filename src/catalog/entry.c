@@ -25,25 +25,27 @@ static const struct form {
 	bool is_product;                    /* left and right instead of a shape */
 } forms[AL_N_FORMS] = {
 	[AL_FORM_TENSOR] = {
-		{"name", "role", "shape", "kind", "count", "active", "per", "when", "fixed"},
-		AL_PER_MODULE, AL_PER_MODEL, AL_PER_MODULE, .needs_role = true,
+		.keys = {"name", "role", "shape", "kind", "count", "active", "per", "when", "fixed"},
+		.first_per = AL_PER_MODULE, .last_per = AL_PER_MODEL, .per = AL_PER_MODULE,
+		.needs_role = true,
 	},
 	[AL_FORM_CACHE] = {
-		{"name", "role", "shape", "count", "per", "tokens", "dtype", "when"},
-		AL_PER_SOURCE_TOKEN, AL_PER_TOKEN, AL_PER_TOKEN,
+		.keys = {"name", "role", "shape", "count", "per", "tokens", "dtype", "when"},
+		.first_per = AL_PER_SOURCE_TOKEN, .last_per = AL_PER_TOKEN, .per = AL_PER_TOKEN,
 	},
 	[AL_FORM_ACTIVATION] = {
-		{"name", "role", "shape", "count", "per", "saved", "bytes", "when"},
-		AL_PER_TOKEN, AL_PER_PAIR, AL_PER_TOKEN,
+		.keys = {"name", "role", "shape", "count", "per", "saved", "bytes", "when"},
+		.first_per = AL_PER_TOKEN, .last_per = AL_PER_PAIR, .per = AL_PER_TOKEN,
 	},
 	[AL_FORM_PRODUCT] = {
-		{"name", "role", "left", "right", "count", "when"},
-		AL_PER_MODULE, AL_PER_MODULE, AL_PER_MODULE, .is_product = true,
+		.keys = {"name", "role", "left", "right", "count", "when"},
+		.first_per = AL_PER_MODULE, .last_per = AL_PER_MODULE, .per = AL_PER_MODULE,
+		.is_product = true,
 	},
 	[AL_FORM_FAMILY_TENSOR] = {
-		{"part", "name", "shape", "kind", "count", "active", "when", "order", "for", "tied_to",
-			"optional", "before"},
-		AL_PER_MODEL, AL_PER_MODEL, AL_PER_MODEL,
+		.keys = {"part", "name", "shape", "kind", "count", "active", "when", "order", "for",
+			"tied_to", "optional", "before"},
+		.first_per = AL_PER_MODEL, .last_per = AL_PER_MODEL, .per = AL_PER_MODEL,
 	},
 };
 

@@ -1,7 +1,6 @@
 /* Families: parsing. */
 #include "catalog/family.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -341,53 +340,44 @@ static bool parse_tensors(struct al_reader *reader, struct al_family *family, st
 
 /* ---- references within the file ---- */
 
-static bool check_before(const struct al_reader *reader, const struct al_family *family,
-	const struct cJSON *node, const char *before, struct al_error *err)
+/* The member `key` names a module, or a tensor, of the same file. */
+static bool check_reference(const struct al_reader *reader, const struct cJSON *node,
+	const char *key, const char *what, const char *const *names, size_t n, struct al_error *err)
 {
-	const char **names = al_new_array(reader->arena, const char *, family->n_modules);
+	const struct cJSON *member = al_json_get(node, key);
+	const char *name;
 
-	for (size_t i = 0; i < family->n_modules; i++) {
-		names[i] = family->modules[i].name;
-		if (!before || strcmp(names[i], before) == 0)
-			return true;
-	}
-	if (!before)
+	if (!member)
 		return true;
-	if (family->n_modules == 0)
-		return al_json_fail(reader->doc, al_json_get(node, "before"), err,
-			"\"%s\" is no module: the family has none", before);
-	al_fail_unknown(err, "module", before, names, family->n_modules);
-	return al_json_in(reader->doc, al_json_get(node, "before"), err);
-}
-
-static bool check_tied_to(const struct al_reader *reader, const struct al_family *family,
-	const struct cJSON *node, const char *tied_to, struct al_error *err)
-{
-	const char **names = al_new_array(reader->arena, const char *, family->n_tensors);
-
-	for (size_t i = 0; i < family->n_tensors; i++)
-		names[i] = family->tensors[i].entry.name;
-	if (!tied_to || al_find_name(tied_to, names, family->n_tensors) >= 0)
+	if (!al_json_text(reader->doc, member, &name, err))
+		return false;
+	if (al_find_name(name, names, n) >= 0)
 		return true;
-	al_fail_unknown(err, "tensor", tied_to, names, family->n_tensors);
-	return al_json_in(reader->doc, al_json_get(node, "tied_to"), err);
+	if (n == 0)
+		return al_json_fail(reader->doc, member, err, "unknown %s \"%s\": the family has none",
+			what, name);
+	al_fail_unknown(err, what, name, names, n);
+	return al_json_in(reader->doc, member, err);
 }
 
 static bool check_references(const struct al_reader *reader, const struct al_family *family,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(al_json_get(reader->doc->root, "modules"));
+	const char **modules = al_new_array(reader->arena, const char *, family->n_modules);
+	const char **tensors = al_new_array(reader->arena, const char *, family->n_tensors);
 
-	for (size_t i = 0; i < family->n_modules; i++, node = al_json_next(node))
-		if (!check_before(reader, family, node, family->modules[i].before, err))
+	for (size_t i = 0; i < family->n_modules; i++)
+		modules[i] = family->modules[i].name;
+	for (size_t i = 0; i < family->n_tensors; i++)
+		tensors[i] = family->tensors[i].entry.name;
+	al_json_each(node, al_json_get(reader->doc->root, "modules"))
+		if (!check_reference(reader, node, "before", "module", modules, family->n_modules, err))
 			return false;
-	node = al_json_first(al_json_get(reader->doc->root, "tensors"));
-	for (size_t i = 0; i < family->n_tensors; i++, node = al_json_next(node)) {
-		const struct al_family_tensor *tensor = &family->tensors[i];
-		if (!check_before(reader, family, node, tensor->before, err)
-			|| !check_tied_to(reader, family, node, tensor->tied_to, err))
+	al_json_each(node, al_json_get(reader->doc->root, "tensors"))
+		if (!check_reference(reader, node, "before", "module", modules, family->n_modules, err)
+			|| !check_reference(reader, node, "tied_to", "tensor", tensors, family->n_tensors,
+				err))
 			return false;
-	}
 	return true;
 }
 

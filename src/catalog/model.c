@@ -2,6 +2,8 @@
  * config.json as it comes with a checkpoint. */
 #include "catalog/read.h"
 
+enum { MOST_SYMBOLS = 256 };
+
 static bool parse_symbols(struct al_reader *reader, struct al_model *model, struct al_error *err)
 {
 	const struct cJSON *symbols;
@@ -9,6 +11,9 @@ static bool parse_symbols(struct al_reader *reader, struct al_model *model, stru
 	if (!al_json_get_node(reader->doc, reader->doc->root, "symbols", AL_JSON_OBJECT, true, &symbols,
 		    err))
 		return false;
+	if (al_json_size(symbols) > MOST_SYMBOLS)
+		return al_json_fail(reader->doc, symbols, err, "found %zu symbols, expected at most %d",
+			al_json_size(symbols), MOST_SYMBOLS);
 	model->symbols = al_new_array(reader->arena, struct al_binding, al_json_size(symbols));
 	al_json_each(member, symbols) {
 		struct al_binding *binding = &model->symbols[model->n_symbols++];

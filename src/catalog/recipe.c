@@ -50,15 +50,15 @@ static bool parse_activations(struct al_reader *reader, struct al_recipe *recipe
 	if (!al_json_get_node(reader->doc, reader->doc->root, "activations", AL_JSON_OBJECT, true, &rule,
 		    err))
 		return false;
-	if (al_json_get(rule, "per_token"))
-		return al_json_only(reader->doc, rule, formula_keys, 1, err)
-			&& al_read_formula_at(reader, rule, "per_token", true,
-				&recipe->activations_per_token, err);
-	if (al_json_get(rule, "ledger"))
+	bool has_formula = al_json_get(rule, "per_token");
+	if (has_formula == (al_json_get(rule, "ledger") != NULL))
+		return al_json_fail(reader->doc, rule, err,
+			"expected either \"per_token\" (a formula) or \"ledger\" (eager or flash)");
+	if (!has_formula)
 		return al_json_only(reader->doc, rule, ledger_keys, 2, err)
 			&& parse_ledger_rule(reader, rule, recipe, err);
-	return al_json_fail(reader->doc, rule, err,
-		"expected \"per_token\" (a formula) or \"ledger\" (eager or flash)");
+	return al_json_only(reader->doc, rule, formula_keys, 1, err)
+		&& al_read_formula_at(reader, rule, "per_token", true, &recipe->activations_per_token, err);
 }
 
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,

@@ -334,6 +334,161 @@ static void refuses_variants(void **state)
 	}
 }
 
+/* ---- by name and by path ---- */
+
+typedef bool find_item(const char *name, struct al_error *err);
+
+static bool find_variant(const char *name, struct al_error *err)
+{
+	const struct al_variant *variant;
+
+	return al_catalog_variant(catalog, name, &variant, err);
+}
+
+static bool find_recipe(const char *name, struct al_error *err)
+{
+	const struct al_recipe *recipe;
+
+	return al_catalog_recipe(catalog, name, &recipe, err);
+}
+
+static bool find_model(const char *name, struct al_error *err)
+{
+	const struct al_model *model;
+
+	return al_catalog_model(catalog, name, &model, err);
+}
+
+static bool find_family(const char *name, struct al_error *err)
+{
+	const struct al_family *family;
+
+	return al_catalog_family(catalog, name, &family, err);
+}
+
+static const struct {
+	find_item *find;
+	const char *name, *message;
+} unknown[] = {
+	{find_variant, "mhe-mull", "unknown variant \"mhe-mull\" (did you mean \"mhe-mul\"?)"},
+	{find_recipe, "smith2023", "unknown recipe \"smith2023\" (did you mean \"smith2022\"?)"},
+	{find_model, "bert_base", "unknown model \"bert_base\" (did you mean \"bert-base\"?)"},
+	{find_family, "brt", "unknown family \"brt\" (did you mean \"bert\"?)"},
+	{find_variant, "no/such.json",
+		"no/such.json: can't open: No such file or directory"},
+	{find_variant, "none.json",
+		"none.json: can't open: No such file or directory"},
+	{find_variant, "tests/data/",
+		"tests/data/: is a directory, expected a file"},
+	{find_model, "tests/data",
+		"tests/data/config.json: can't open: No such file or directory"},
+	{find_model, "src/catalog/variants/mha.json",
+		"src/catalog/variants/mha.json:6:14: unknown key \"options\" (known: name, "
+		"title, source, symbols, family, config)"},
+	{find_variant, "src/catalog/models/bert-base.json",
+		"src/catalog/models/bert-base.json:5:13: unknown key \"family\" (known: name, "
+		"title, source, symbols, options, tensors, cache, activations, products, "
+		"checks)"},
+};
+
+static void unknown_names_and_paths(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++) {
+		struct al_error err = {0};
+		assert_false(unknown[i].find(unknown[i].name, &err));
+		assert_string_equal(err.message, unknown[i].message);
+	}
+}
+
+static void a_path_is_not_a_built_in(void **state)
+{
+	const struct al_variant *built_in, *own;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_true(al_catalog_variant(catalog, "mha", &built_in, &err));
+	assert_true(al_catalog_variant(catalog, "src/catalog/variants/mha.json", &own, &err));
+	assert_ptr_not_equal(built_in, own);
+	assert_string_equal(own->file, "src/catalog/variants/mha.json");
+	assert_string_equal(own->name, built_in->name);
+	assert_int_equal(own->tensors.n, built_in->tensors.n);
+}
+
+#define RECIPE(rule) \
+	"{\"name\": \"r\", \"weights\": [2], \"gradients\": [], \"optimizer\": [4], " rule "}"
+#define MODEL(more) "{\"name\": \"m\", " more "}"
+
+/* The message stands behind the file's name. */
+static const struct {
+	find_item *find;
+	const char *text, *message;
+} files[] = {
+	{find_recipe, "{\"name\": \"r\"}",
+		":1:1: key \"weights\" is missing"},
+	{find_recipe, RECIPE("\"activation\": {}"),
+		":1:80: unknown key \"activation\" (did you mean \"activations\"?)"},
+	{find_recipe, RECIPE("\"activations\": {}"),
+		":1:81: expected either \"per_token\" (a formula) or \"ledger\" (eager or "
+		"flash)"},
+	{find_recipe, RECIPE("\"activations\": {\"per_token\": \"2*n_haeds\"}"),
+		":1:95: column 3: unknown symbol \"n_haeds\" (did you mean \"n_heads\"?)"},
+	{find_recipe, RECIPE("\"activations\": {\"per_token\": 2, \"ledger\": \"eager\"}"),
+		":1:81: expected either \"per_token\" (a formula) or \"ledger\" (eager or "
+		"flash)"},
+	{find_recipe, RECIPE("\"activations\": {\"ledger\": \"eger\"}"),
+		":1:92: unknown ledger \"eger\" (did you mean \"eager\"?)"},
+	{find_recipe, RECIPE("\"activations\": {\"ledger\": \"eager\", \"bytes\": 0}"),
+		":1:110: found 0, expected 1 or more"},
+	{find_recipe, "{\"name\": \"r\", \"weights\": [2, -1]}",
+		":1:30: found -1, expected 0 or more"},
+	{find_recipe, "{\"name\": \"r\", \"weights\": [1,1,1,1,1,1,1,1,1]}",
+		":1:26: \"weights\" has 9 parts, expected at most 8"},
+	{find_recipe, "{\"name\": \"r\", \"weights\": [2048]}",
+		":1:27: found 2048 bytes a parameter, expected at most 1024"},
+	{find_model, "[]",
+		":1:1: found an array, expected an object"},
+	{find_model, "{\"model_type\": 3}",
+		":1:16: \"model_type\" is a number, expected a string"},
+	{find_model, "{\"model_type\": \"bort\"}",
+		":1:16: unknown model_type \"bort\" (did you mean \"bert\"?)"},
+	{find_model, MODEL("\"titel\": \"x\""),
+		":1:24: unknown key \"titel\" (did you mean \"title\"?)"},
+	{find_model, MODEL("\"title\": \"x\""),
+		":1:1: expected either \"symbols\", or \"family\" and \"config\""},
+	{find_model, MODEL("\"symbols\": {}, \"family\": \"bert\""),
+		":1:1: expected either \"symbols\", or \"family\" and \"config\""},
+	{find_model, MODEL("\"family\": \"bert\""),
+		":1:1: key \"config\" is missing"},
+	{find_model, MODEL("\"symbols\": {\"d_model\": 7.5}"),
+		":1:38: found 7.5, expected a whole number"},
+	{find_model, MODEL("\"symbols\": {\"d_model\": -7}"),
+		":1:38: found -7, expected 0 or more"},
+	{find_model, MODEL("\"symbols\": {\"d model\": 7}"),
+		":1:38: found \"d model\", expected a symbol's name (letters, digits and _)"},
+};
+
+static void refuses_recipes_and_models(void **state)
+{
+	char path[] = "/tmp/attnledger-catalog-XXXXXX";
+	int file = mkstemp(path);
+
+	(void)state;
+	assert_true(file >= 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		size_t length = strlen(files[i].text);
+		struct al_error err = {0};
+		assert_int_equal(ftruncate(file, 0), 0);
+		assert_int_equal(pwrite(file, files[i].text, length, 0), length);
+		assert_false(files[i].find(path, &err));
+		assert_memory_equal(err.message, path, strlen(path));
+		assert_string_equal(err.message + strlen(path), files[i].message);
+		assert_int_equal(err.status, AL_EINPUT);
+	}
+	close(file);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +502,9 @@ int main(void)
 		cmocka_unit_test(reads_an_entry_whole),
 		cmocka_unit_test(an_entry_has_defaults),
 		cmocka_unit_test(refuses_variants),
+		cmocka_unit_test(unknown_names_and_paths),
+		cmocka_unit_test(a_path_is_not_a_built_in),
+		cmocka_unit_test(refuses_recipes_and_models),
 	};
 
 	return cmocka_run_group_tests(tests, create_catalog, destroy_catalog);

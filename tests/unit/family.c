@@ -439,7 +439,7 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"head\", \"tied_to\": \"embed\""),
 		":1:104: unknown tensor \"embed\" (known: w)"},
 	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
-		":1:103: \"attn\" is no module: the family has none"},
+		":1:103: unknown module \"attn\": the family has none"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
 		":1:100: found 5 loops, expected at most 4"},
 	{TENSOR("\"part\": \"norm\", \"when\": \"expert > 1\""),
