@@ -162,13 +162,20 @@ const struct al_formula *al_block_times_formula(const struct al_block *block, en
 	return block->times[is_encoder_decoder(block)][shared];
 }
 
+bool al_block_check_per(const struct al_block *block, struct al_error *err)
+{
+	return block->basis->per != AL_BASIS_LAYER || !is_encoder_decoder(block)
+		|| al_fail(err, AL_EINPUT, "the layers of an encoder-decoder differ, "
+			"expected basis per=module or per=model");
+}
+
 /* n_layers is an encoder-decoder's layers on both sides; another number would be left unheard. */
 static bool check_layers(struct al_block *block, struct al_error *err)
 {
 	int64_t layers, sum;
 	struct al_scope scope = al_block_scope(block);
 
-	if (!al_block_gives(block, "n_layers"))
+	if (!is_encoder_decoder(block) || !al_block_gives(block, "n_layers"))
 		return true;
 	if (!al_formula_whole(block->times[true][AL_PER_LAYER], &scope, 1, &sum, err)
 		|| !al_block_read(block, "n_layers", 1, &layers, err))
@@ -186,14 +193,10 @@ static bool count_times(struct al_block *block, enum al_per shared, int64_t *out
 	struct al_scope scope = al_block_scope(block);
 
 	*out = 1;
-	if (block->basis->per != AL_BASIS_MODULE && is_encoder_decoder(block)) {
-		if (block->basis->per == AL_BASIS_LAYER)
-			return al_fail(err, AL_EINPUT, "the layers of an encoder-decoder differ, "
-				"expected basis per=module or per=model");
-		if (!check_layers(block, err))
-			return false;
-	}
-	return !times || al_formula_whole(times, &scope, 1, out, err);
+	if (!al_block_check_per(block, err))
+		return false;
+	return !times
+		|| (check_layers(block, err) && al_formula_whole(times, &scope, 1, out, err));
 }
 
 bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, struct al_error *err)
@@ -238,7 +241,7 @@ static bool parse_formulas(struct al_block *block, struct al_error *err)
 bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
-	*block = (struct al_block){.use = use, .basis = basis};
+	*block = (struct al_block){.use = use, .basis = basis, .cached_bytes = 2};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&block->settings.arena);

@@ -21,6 +21,9 @@ bool al_block_gives(const struct al_block *block, const char *symbol);
 bool al_block_read(struct al_block *block, const char *symbol, int64_t least, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Refuses per=layer for an encoder-decoder. */
+bool al_block_check_per(const struct al_block *block, struct al_error *err) AL_MUST_CHECK;
+
 /* How many the basis covers, as a formula; NULL: one. */
 const struct al_formula *al_block_times_formula(const struct al_block *block, enum al_per shared);
 

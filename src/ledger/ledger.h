@@ -31,8 +31,7 @@ struct al_basis {
 	enum al_output_projection output_projection;
 	enum al_basis_per per;
 	unsigned roles;             /* bit per enum al_role; all by default */
-	bool has_biases, biases;    /* has_biases false: each variant's own default; where a variant or a
-	                               use of it decides `biases` itself, see al_block_init */
+	bool has_biases, biases;    /* has_biases false: each variant's own default */
 };
 
 void al_basis_init(struct al_basis *basis);
@@ -73,14 +72,15 @@ struct al_block {
 	const struct al_basis *basis;
 	struct al_settings settings;    /* the question's settings with the use's changes and options; to
 	                                   be read; al_block_set changes it */
+	int64_t cached_bytes;           /* of a cached element without a dtype: 2; may be changed */
 	/* private */
 	struct al_block_place {
 		const char *symbol;     /* as a formula holds it */
 		size_t index;           /* where its setting was */
 	} places[AL_BLOCK_PLACES];
 	int64_t covered[AL_PER_MODEL + 1];  /* what al_block_times found; 0: not asked yet */
-	const struct al_formula *d_model; /* under the basis `full` */
-	const struct al_formula *times[2][AL_PER_MODEL];   /* per=model: of one stack, of encoder and decoder */
+	const struct al_formula *d_model;   /* under the basis `full` */
+	const struct al_formula *times[2][AL_PER_MODEL];   /* per=model: of one stack; with a decoder's */
 };
 
 /* Copies `settings` and applies the variant's options. An option is worth, from weak to strong: the
@@ -143,6 +143,9 @@ bool al_ledger_products(struct al_ledger *ledger, struct al_block *block, bool e
 	struct al_error *err) AL_MUST_CHECK;
 void al_ledger_finish(struct al_ledger *ledger);
 
+/* Bytes of one number of a dtype ("bf16"). An unknown name names the nearest. */
+bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- measures: the ledger's columns ---- */
 
 enum al_measure {
@@ -150,8 +153,8 @@ enum al_measure {
 	AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS, AL_TOTAL,   /* bytes, by the recipe */
 	AL_CACHE,            /* elements that one more token adds to the cache; not source tokens, not
 	                        constant states */
-	AL_CACHE_BYTES,      /* bytes of a whole sequence of `seq` tokens and `batch` sequences at 2 bytes an
-	                        element unless the entry has a dtype */
+	AL_CACHE_BYTES,      /* bytes of `batch` whole sequences of `seq` tokens, at the block's cached_bytes
+	                        an element unless the entry has a dtype */
 	AL_FLOPS,            /* forward, `batch` sequences of `seq` tokens */
 	AL_N_MEASURES,
 };
@@ -166,7 +169,8 @@ extern const struct al_measure_info al_measures[AL_N_MEASURES];
 /* The index of a measure's key, or -1. */
 int al_measure_find(const char *key);
 
-/* One number: of the block, for all that the basis covers. `recipe` may be NULL where the measure needs none. */
+/* One number: of the block, for all that the basis covers. `recipe` may be NULL where the measure needs
+ * none. */
 bool al_block_measure(struct al_block *block, enum al_measure measure, const struct al_recipe *recipe,
 	mpq_t out, struct al_error *err) AL_MUST_CHECK;
 

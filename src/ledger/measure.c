@@ -27,7 +27,7 @@ struct sum {
 		struct al_error *err);
 };
 
-/* ---- bytes of a cached element ---- */
+/* ---- dtypes ---- */
 
 static const struct dtype {
 	const char *name;
@@ -37,23 +37,20 @@ static const struct dtype {
 	{"f8", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}, {"i8", 1}, {"u8", 1}, {"bool", 1},
 };
 
-enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes), CACHED_BYTES = 2 };
+enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
 
-static bool cached_bytes(const struct al_entry *entry, int64_t *bytes, struct al_error *err)
+bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err)
 {
 	const char *names[N_DTYPES];
 
-	*bytes = CACHED_BYTES;
-	if (!entry->dtype)
-		return true;
 	for (size_t i = 0; i < N_DTYPES; i++) {
 		names[i] = dtypes[i].name;
-		if (strcmp(entry->dtype, dtypes[i].name) == 0) {
+		if (strcmp(name, dtypes[i].name) == 0) {
 			*bytes = dtypes[i].bytes;
 			return true;
 		}
 	}
-	return al_fail_unknown(err, "dtype", entry->dtype, names, N_DTYPES);
+	return al_fail_unknown(err, "dtype", name, names, N_DTYPES);
 }
 
 /* ---- what an element is worth ---- */
@@ -103,9 +100,9 @@ static bool multiply_by_cached_tokens(const struct sum *sum, const struct al_ent
 static bool worth_of_cached_bytes(const struct sum *sum, const struct al_entry *entry,
 	struct worth *worth, struct al_error *err)
 {
-	int64_t bytes;
+	int64_t bytes = sum->block->cached_bytes;
 
-	if (!cached_bytes(entry, &bytes, err))
+	if (entry->dtype && !al_dtype_bytes(entry->dtype, &bytes, err))
 		return false;
 	multiply_by(worth, bytes);
 	return multiply_by_cached_tokens(sum, entry, worth, err)

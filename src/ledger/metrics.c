@@ -4,8 +4,8 @@
 /* a/b - 1; `b` is not zero. */
 static void relative_change(mpq_t out, mpq_srcptr a, mpq_srcptr b)
 {
-	mpq_sub(out, a, b);
-	mpq_div(out, out, b);
+	mpq_div(out, a, b);
+	mpz_sub(mpq_numref(out), mpq_numref(out), mpq_denref(out));
 }
 
 /*= Xue & Aletras 2023, section 4.6: PRR = score/score_MHA; for an inverse indicator (perplexity)

@@ -259,7 +259,8 @@ bool al_block_polynomial(struct al_block *block, const struct al_substitution *s
 		return al_fail(err, AL_ESYSTEM, "out of memory");
 	al_arena_init(&arena);
 	struct replacements all = {.arena = &arena};
-	bool ok = collect(&all, block, substitutions, n_substitutions, err)
+	bool ok = al_block_check_per(block, err)
+		&& collect(&all, block, substitutions, n_substitutions, err)
 		&& sum_tensors(out, block, &all, err);
 	al_arena_finish(&arena);
 	if (ok)
