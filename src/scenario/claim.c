@@ -1,0 +1,439 @@
+/* Claims: a printed number against what the scenario gives, by exact interval arithmetic.
+ *
+ * The value is computed at the point values of the data that it uses and at all corners of their box;
+ * the verdict compares that with the interval of numbers that are printed so. */
+#include "scenario/internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent", "inconsistent",
+	"underivable"};
+
+int64_t unit_factor(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		int64_t factor;
+	} units[] = {{"k", 1000}, {"M", 1000000}, {"B", 1000000000}, {"kB", 1000}, {"MB", 1000000},
+		{"GB", 1000000000}, {"TB", 1000000000000}, {"KiB", 1024}, {"MiB", 1048576},
+		{"GiB", 1073741824}, {"TiB", 1099511627776}};
+
+	for (size_t i = 0; unit && i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(units[i].unit, unit) == 0)
+			return units[i].factor;
+	return 1;
+}
+
+/* ---- the value ---- */
+
+/* The value of a claim: its point, and its ends over the box of its data. */
+struct value {
+	struct cell point;
+	mpq_t low, high;
+	int64_t factor;      /* of the unit that it is printed in */
+};
+
+/* The context of a claim's formula. */
+struct names {
+	struct al_scenario *s;
+	const struct claim *claim;
+	struct box *box;
+	const struct al_column *column;   /* of the first path */
+	bool is_missing;
+};
+
+static const char *path_of(const struct claim *claim, const char *name)
+{
+	for (size_t i = 0; i < claim->n_with; i++)
+		if (strcmp(claim->with[i].name, name) == 0)
+			return claim->with[i].path;
+	return NULL;
+}
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *value, struct al_error *err)
+{
+	struct names *names = context;
+	const char *path = path_of(names->claim, reference->symbol);
+	const struct al_column *column;
+	struct cell cell;
+
+	*found = path != NULL;
+	if (!path)
+		return true;
+	cell_init(&cell);
+	bool ok = path_value(names->s, path, names->box, &cell, &column, err);
+	if (ok && cell.kind == CELL_MISSING) {
+		names->is_missing = true;
+		ok = al_fail(err, AL_EINPUT, "%s is missing", path);
+	} else if (ok && cell.kind != CELL_NUMBER)
+		ok = al_fail(err, AL_EINPUT, "%s is no number", path);
+	else if (ok)
+		al_value_set_exact(value, cell.number);
+	cell_finish(&cell);
+	return ok;
+}
+
+static bool evaluate_formula(struct names *names, struct cell *out, struct al_error *err)
+{
+	struct al_scope scope = {.lookup = look_up, .context = names};
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = al_formula_eval(names->claim->formula, &scope, &value, err);
+	if (ok) {
+		al_value_get(&value, out->number);
+		out->kind = CELL_NUMBER;
+	} else if (names->is_missing) {
+		out->kind = CELL_MISSING;
+		ok = true;
+	}
+	al_value_finish(&value);
+	return ok;
+}
+
+static bool evaluate(struct names *names, struct cell *out, struct al_error *err)
+{
+	if (names->claim->formula)
+		return evaluate_formula(names, out, err);
+	return path_value(names->s, names->claim->path, names->box, out, &names->column, err);
+}
+
+/* Widens low..high by the values at all corners. */
+static bool visit_corners(struct names *names, struct value *value, struct al_error *err)
+{
+	struct cell corner;
+	bool ok = true;
+
+	cell_init(&corner);
+	names->box->is_corner = true;
+	for (unsigned i = 0; ok && i < 1u << names->box->n; i++) {
+		names->box->corner = i;
+		ok = evaluate(names, &corner, err);
+		if (ok && corner.kind == CELL_NUMBER && mpq_cmp(corner.number, value->low) < 0)
+			mpq_set(value->low, corner.number);
+		if (ok && corner.kind == CELL_NUMBER && mpq_cmp(corner.number, value->high) > 0)
+			mpq_set(value->high, corner.number);
+	}
+	cell_finish(&corner);
+	return ok;
+}
+
+static void divide(mpq_t q, int64_t factor)
+{
+	mpq_t divisor;
+
+	mpq_init(divisor);
+	mpq_set_si(divisor, factor, 1);
+	mpq_div(q, q, divisor);
+	mpq_clear(divisor);
+}
+
+static bool compute(struct al_scenario *s, const struct claim *claim, struct value *value,
+	struct al_error *err)
+{
+	struct box box = {0};
+	struct names names = {.s = s, .claim = claim, .box = &box};
+
+	if (!evaluate(&names, &value->point, err))
+		return false;
+	if (value->point.kind != CELL_NUMBER)
+		return true;
+	mpq_set(value->low, value->point.number);
+	mpq_set(value->high, value->point.number);
+	if (box.n > 0 && !visit_corners(&names, value, err))
+		return false;
+
+	const char *unit = claim->unit ? claim->unit : names.column ? names.column->scale : NULL;
+	value->factor = unit_factor(unit);
+	divide(value->point.number, value->factor);
+	divide(value->low, value->factor);
+	divide(value->high, value->factor);
+	return true;
+}
+
+/* ---- the printed number ---- */
+
+/* The numbers that are printed so. */
+struct printed {
+	mpq_t first, last;   /* as printed; equal but for a range */
+	mpq_t low, high;     /* with what rounding allows */
+	int digits;
+};
+
+static bool parse_printed(const char *text, struct printed *printed)
+{
+	struct al_arena arena;
+	const char *dots = strstr(text, "..");
+	int digits;
+
+	if (!dots) {
+		if (!al_exact_parse(text, printed->first, &printed->digits))
+			return false;
+		mpq_set(printed->last, printed->first);
+		return true;
+	}
+	al_arena_init(&arena);
+	bool ok = al_exact_parse(al_strndup(&arena, text, (size_t)(dots - text)), printed->first,
+			  &printed->digits)
+		&& al_exact_parse(dots + 2, printed->last, &digits);
+	if (ok && digits < printed->digits)
+		printed->digits = digits;
+	al_arena_finish(&arena);
+	return ok;
+}
+
+/* numerator/denominator units of the last printed digit */
+static void set_units(mpq_t out, int digits, unsigned long numerator, unsigned long denominator)
+{
+	mpz_set_ui(mpq_numref(out), numerator);
+	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)digits);
+	mpz_mul_ui(mpq_denref(out), mpq_denref(out), denominator);
+	mpq_canonicalize(out);
+}
+
+static void allow_rounding(const struct claim *claim, struct printed *printed)
+{
+	mpq_t below, above, unit;
+
+	mpq_inits(below, above, unit, NULL);
+	set_units(unit, printed->digits, 1, 1);
+	set_units(below, printed->digits, 1, 2);
+	mpq_set(above, below);
+	if (claim->rounding == ROUNDING_TRUNCATED) {
+		mpq_set_ui(mpq_sgn(printed->first) < 0 ? above : below, 0, 1);
+		mpq_set(mpq_sgn(printed->first) < 0 ? below : above, unit);
+	}
+	if (claim->is_approximate || claim->rounding == ROUNDING_ABOUT) {
+		mpq_add(below, below, unit);
+		mpq_add(above, above, unit);
+	}
+	mpq_sub(printed->low, printed->first, below);
+	mpq_add(printed->high, printed->last, above);
+	mpq_clears(below, above, unit, NULL);
+}
+
+/* ---- verdicts ---- */
+
+/* Would the point be printed so? */
+static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct printed *printed)
+{
+	mpq_t shown;
+
+	mpq_init(shown);
+	al_exact_round(shown, point, printed->digits);
+	if (claim->rounding == ROUNDING_TRUNCATED) {
+		mpz_ui_pow_ui(mpq_denref(shown), 10, (unsigned long)printed->digits);
+		mpz_mul(mpq_numref(shown), mpq_numref(point), mpq_denref(shown));
+		mpz_tdiv_q(mpq_numref(shown), mpq_numref(shown), mpq_denref(point));
+		mpq_canonicalize(shown);
+	}
+	bool same = mpq_equal(shown, printed->first);
+	mpq_clear(shown);
+	return same;
+}
+
+static enum al_verdict judge_equal(const struct claim *claim, const struct value *value,
+	const struct printed *printed)
+{
+	if (prints_as(claim, value->point.number, printed))
+		return AL_REPRODUCED;
+	bool meet = mpq_cmp(value->low, printed->high) <= 0 && mpq_cmp(value->high, printed->low) >= 0;
+	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
+}
+
+static enum al_verdict judge_range(const struct value *value, const struct printed *printed)
+{
+	mpq_srcptr point = value->point.number;
+
+	if (mpq_cmp(point, printed->first) >= 0 && mpq_cmp(point, printed->last) <= 0)
+		return AL_REPRODUCED;
+	bool meet = mpq_cmp(value->low, printed->high) <= 0 && mpq_cmp(value->high, printed->low) >= 0;
+	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
+}
+
+/* sign 1: the value is greater than what is printed; -1: less. */
+static enum al_verdict judge_order(const struct value *value, const struct printed *printed, int sign)
+{
+	mpq_srcptr farthest = sign > 0 ? value->high : value->low;
+
+	if (sign * mpq_cmp(value->point.number, printed->first) > 0)
+		return AL_REPRODUCED;
+	return sign * mpq_cmp(farthest, printed->first) > 0 ? AL_CONSISTENT : AL_INCONSISTENT;
+}
+
+static enum al_verdict judge(const struct claim *claim, const struct value *value,
+	const struct printed *printed)
+{
+	if (claim->relation == RELATION_IN || claim->rounding == ROUNDING_RANGE)
+		return judge_range(value, printed);
+	if (claim->relation == RELATION_GREATER || claim->rounding == ROUNDING_MORE_THAN)
+		return judge_order(value, printed, 1);
+	if (claim->relation == RELATION_LESS || claim->rounding == ROUNDING_LESS_THAN)
+		return judge_order(value, printed, -1);
+	return judge_equal(claim, value, printed);
+}
+
+/* ---- a row of the answer ---- */
+
+enum { C_SCENARIO, C_ID, C_WHERE, C_PRINTED, C_VALUE, C_LOW, C_HIGH, C_VERDICT, C_NOTE };
+
+void al_check_table_init(struct al_table *table)
+{
+	static const char *const keys[] = {"scenario", "id", "where", "printed", "value", "low", "high",
+		"verdict", "note"};
+
+	al_table_init(table, "check", "Claims and verdicts");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		al_table_add_column(table, (struct al_column){.key = keys[i], .digits = AL_DIGITS_ALL,
+			.is_key = i == C_ID});
+}
+
+static void set_value(struct al_table *table, struct al_cell *row, const struct value *value)
+{
+	al_cell_set_exact(table, &row[C_VALUE], value->point.number);
+	al_cell_set_exact(table, &row[C_LOW], value->low);
+	al_cell_set_exact(table, &row[C_HIGH], value->high);
+}
+
+/* What a reader asks of a claim that the point does not reproduce. */
+static void explain(struct al_table *table, struct al_cell *row, const struct claim *claim,
+	const struct value *value, const struct printed *printed, enum al_verdict verdict)
+{
+	int digits = printed->digits + 2;
+	const char *point = al_exact_decimal(&table->arena, value->point.number, digits);
+
+	if (verdict == AL_CONSISTENT)
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena, "%s within rounding of the inputs%s", point,
+				claim->is_approximate ? " and of \"about\"" : ""));
+	else if (verdict == AL_INCONSISTENT)
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena, "found %s, printed %s", point, claim->printed));
+}
+
+/* Compares a printed polynomial. */
+static bool judge_polynomial(struct al_scenario *s, const struct claim *claim,
+	const struct al_polynomial *found, enum al_verdict *verdict, struct al_table *table,
+	struct al_cell *row, struct al_error *err)
+{
+	const struct al_formula *formula;
+	struct al_polynomial *printed = NULL;
+	struct al_text text;
+
+	if (!al_formula_parse(&s->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
+		|| !al_polynomial_of(formula, claim->symbols, claim->n_symbols, &printed, err))
+		return false;
+	*verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
+	al_text_init(&text);
+	al_polynomial_text(found, &text);
+	al_cell_set_text(table, &row[C_VALUE], text.data);
+	al_text_finish(&text);
+	al_polynomial_destroy(printed);
+	return true;
+}
+
+static bool judge_order_of_growth(struct al_scenario *s, const struct claim *claim, int order,
+	enum al_verdict *verdict, struct al_table *table, struct al_cell *row)
+{
+	char expected[16];
+
+	(void)s;
+	snprintf(expected, sizeof(expected), order > 1 ? "O(n^%d)" : order == 1 ? "O(n)" : "O(1)", order);
+	*verdict = strcmp(claim->printed, expected) == 0 ? AL_REPRODUCED : AL_INCONSISTENT;
+	al_cell_set_text(table, &row[C_VALUE], expected);
+	return true;
+}
+
+static bool judge_number(const struct claim *claim, const struct value *value,
+	enum al_verdict *verdict, struct al_table *table, struct al_cell *row, struct al_error *err)
+{
+	struct printed printed;
+
+	mpq_inits(printed.first, printed.last, printed.low, printed.high, NULL);
+	bool ok = parse_printed(claim->printed, &printed)
+		|| al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it", claim->printed);
+	if (ok) {
+		allow_rounding(claim, &printed);
+		*verdict = judge(claim, value, &printed);
+		set_value(table, row, value);
+		explain(table, row, claim, value, &printed, *verdict);
+	}
+	mpq_clears(printed.first, printed.last, printed.low, printed.high, NULL);
+	return ok;
+}
+
+static bool judge_claim(struct al_scenario *s, const struct claim *claim, enum al_verdict *verdict,
+	struct al_table *table, struct al_cell *row, struct al_error *err)
+{
+	struct value value;
+	bool ok;
+
+	*verdict = AL_UNDERIVABLE;
+	if (claim->underivable) {
+		al_cell_set_text(table, &row[C_NOTE], claim->underivable);
+		return true;
+	}
+	cell_init(&value.point);
+	mpq_inits(value.low, value.high, NULL);
+	ok = compute(s, claim, &value, err);
+	if (ok && value.point.kind == CELL_MISSING)
+		al_cell_set_text(table, &row[C_NOTE], "a cell that the value needs is missing");
+	else if (ok && value.point.kind == CELL_POLYNOMIAL)
+		ok = judge_polynomial(s, claim, value.point.polynomial, verdict, table, row, err);
+	else if (ok && value.point.kind == CELL_ORDER)
+		ok = judge_order_of_growth(s, claim, value.point.order, verdict, table, row);
+	else if (ok)
+		ok = judge_number(claim, &value, verdict, table, row, err);
+	mpq_clears(value.low, value.high, NULL);
+	cell_finish(&value.point);
+	return ok;
+}
+
+static void count(const struct claim *claim, enum al_verdict verdict, struct al_table *table,
+	struct al_cell *row, struct al_check_counts *counts)
+{
+	counts->verdicts[verdict]++;
+	if (verdict == AL_INCONSISTENT && claim->erratum) {
+		counts->errata++;
+		al_cell_set_text(table, &row[C_NOTE], al_format(&table->arena, "erratum: %s", claim->erratum));
+	} else if (verdict == AL_INCONSISTENT)
+		counts->unlisted++;
+	else if (claim->erratum) {
+		counts->wrong_errata++;
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena, "listed as an erratum, but it is %s", al_verdict_names[verdict]));
+	}
+}
+
+static bool check_claim(struct al_scenario *s, const struct claim *claim, struct al_table *table,
+	struct al_check_counts *counts, struct al_error *err)
+{
+	struct al_cell *row = al_table_add_row(table);
+	enum al_verdict verdict;
+
+	al_cell_set_text(table, &row[C_SCENARIO], s->name);
+	al_cell_set_text(table, &row[C_ID], claim->id);
+	if (claim->where)
+		al_cell_set_text(table, &row[C_WHERE], claim->where);
+	al_cell_set_text(table, &row[C_PRINTED], claim->printed);
+	if (!judge_claim(s, claim, &verdict, table, row, err)) {
+		al_in(err, "claim %s", claim->id);
+		return al_json_in(&s->doc, claim->node, err);
+	}
+	al_cell_set_text(table, &row[C_VERDICT], al_verdict_names[verdict]);
+	count(claim, verdict, table, row, counts);
+	return true;
+}
+
+bool al_scenario_check(struct al_scenario *scenario, struct al_table *table,
+	struct al_check_counts *counts, struct al_error *err)
+{
+	for (size_t i = 0; i < scenario->n_claims; i++)
+		if (!check_claim(scenario, &scenario->claims[i], table, counts, err))
+			return false;
+	return true;
+}

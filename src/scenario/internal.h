@@ -1,0 +1,250 @@
+/* What a scenario is inside. Everything lives in its arena. */
+#ifndef ATTNLEDGER_SCENARIO_INTERNAL_H
+#define ATTNLEDGER_SCENARIO_INTERNAL_H
+
+#include "base/exact.h"
+#include "base/json.h"
+#include "scenario/scenario.h"
+#include "scenario/sweep.h"
+
+/* ---- data ---- */
+
+/* A printed number: the interval of half a unit of its last digit around it. */
+struct datum {
+	const char *printed;             /* NULL: missing */
+	mpq_srcptr value, low, high;     /* all equal in an exact set */
+	mpq_srcptr spread;               /* or NULL */
+};
+
+enum direction { PLAIN, HIGHER_IS_BETTER, LOWER_IS_BETTER };
+
+struct data_column {
+	const char *name;
+	enum direction direction;
+};
+
+struct data_row {
+	const char *kase, *variant;      /* NULL where the set has no such column */
+	const struct datum *cells;       /* [n_columns] of the set */
+};
+
+struct data_set {
+	const char *id, *title;
+	bool is_exact, has_case, has_variant;
+	struct data_column *columns;     /* without case and variant */
+	size_t n_columns;
+	struct data_row *rows;
+	size_t n_rows;
+};
+
+/* ---- cases and rows ---- */
+
+struct kase {
+	const char *id, *title;          /* "" where the scenario has no cases */
+	bool has_model;
+	struct al_settings settings;
+	struct al_basis basis;
+	const struct al_recipe *recipe;
+};
+
+struct variant {
+	struct al_variant_use use;       /* use.variant is NULL where only data know it */
+	const char *title;
+};
+
+struct row {
+	const struct kase *kase;
+	const struct variant *variant;   /* NULL in a table of cases */
+};
+
+/* ---- tables ---- */
+
+struct table_column {
+	struct al_column column;
+	const struct al_formula *formula;  /* NULL: the key says what it is */
+	enum direction best;
+	bool is_once;                      /* in a pivoted table: not once a variant */
+	const struct variant **only;       /* in a pivoted table: these variants; NULL: all */
+	size_t n_only;
+};
+
+enum rows_kind { ROWS_VARIANTS, ROWS_CASES, ROWS_PRODUCT };
+
+struct table {
+	const char *id, *title;
+	const struct cJSON *node;        /* for messages */
+	enum rows_kind kind;
+	bool shows_case, shows_variant;
+	bool is_pivoted, marks_best;
+	struct row *rows;
+	size_t n_rows;
+	const struct variant **pivoted;  /* a pivoted table's groups of columns */
+	size_t n_pivoted;
+	const struct cJSON *set, *basis; /* over the case's own; or NULL */
+	const char *per;                 /* or NULL */
+	const struct al_recipe *recipe;  /* NULL: the case's */
+	const struct variant *baseline, *retention, *elasticity, *against;   /* or NULL */
+	const char *order;               /* a symbol, or NULL */
+	struct al_substitution *substitutions;
+	size_t n_substitutions;
+	struct table_column *columns;
+	size_t n_columns;
+	struct memo *memos;              /* measures that were computed before */
+};
+
+/* ---- sweeps, figures, claims ---- */
+
+struct sweep {
+	struct al_sweep sweep;
+	const struct kase *kase;
+	struct al_settings settings;
+	struct al_basis basis;
+};
+
+struct figure {
+	struct al_figure figure;
+	const struct table *table;       /* one of the two */
+	const struct sweep *sweep;
+	const char **variants, **cases;  /* only these rows; NULL: all */
+	size_t n_variants, n_cases;
+	const char **melted;             /* columns that become rows, the column being the series */
+	size_t n_melted;
+};
+
+enum relation { RELATION_EQUAL, RELATION_LESS, RELATION_GREATER, RELATION_IN };
+enum rounding {
+	ROUNDING_HALF, ROUNDING_TRUNCATED, ROUNDING_ABOUT, ROUNDING_MORE_THAN, ROUNDING_LESS_THAN,
+	ROUNDING_RANGE,
+};
+
+struct named_path {
+	const char *name, *path;
+};
+
+struct claim {
+	const char *id, *where, *printed, *unit;   /* where and unit may be NULL */
+	const struct cJSON *node;
+	const char *path;                          /* a value without `with` */
+	const struct al_formula *formula;          /* a value with `with` */
+	struct named_path *with;
+	size_t n_with;
+	enum relation relation;
+	enum rounding rounding;
+	bool is_approximate;
+	struct al_substitution *symbols;           /* a printed polynomial's letters */
+	size_t n_symbols;
+	const char *underivable;
+	const char *erratum;                       /* the reason, or NULL */
+};
+
+struct al_scenario {
+	struct al_arena arena;
+	struct al_json doc;
+	struct al_catalog *catalog;
+	const char *name, *file, *folder, *title;
+	struct al_settings settings;
+	struct al_basis basis;
+	const struct al_recipe *recipe;
+	bool has_model;
+	struct variant **variants;
+	size_t n_variants, variants_room;
+	struct variant **data_variants;            /* known from data alone */
+	size_t n_data_variants, data_variants_room;
+	struct kase *cases;
+	size_t n_cases;
+	struct data_set *data;
+	size_t n_data;
+	struct table *tables;
+	size_t n_tables;
+	struct sweep *sweeps;
+	size_t n_sweeps;
+	struct figure *figures;
+	size_t n_figures;
+	struct claim *claims;
+	size_t n_claims;
+};
+
+/* ---- finding things by name; each error names the nearest, NULL err only asks ---- */
+
+const struct kase *find_case(const struct al_scenario *s, const char *id, struct al_error *err);
+/* Also a variant that only data know. */
+const struct variant *find_variant(const struct al_scenario *s, const char *name,
+	struct al_error *err);
+const struct table *find_table(const struct al_scenario *s, const char *id);
+const struct sweep *find_sweep(const struct al_scenario *s, const char *id);
+const struct data_set *find_data(const struct al_scenario *s, const char *id);
+/* The set and column of a metric. */
+bool find_metric(const struct al_scenario *s, const char *name, const struct data_set **set,
+	size_t *column);
+/* The datum of a row; NULL where the set has no such row. */
+const struct datum *find_datum(const struct data_set *set, const char *kase, const char *variant,
+	size_t column);
+
+/* ---- parsing, one file a part ---- */
+
+/* A "note" may stand among the names of any object. */
+bool is_note(const struct cJSON *member);
+
+bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
+	struct al_settings *settings, struct al_error *err);
+/* Is the member's key a symbol that a variant of the scenario could need? */
+bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err);
+bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al_basis *basis,
+	struct al_error *err);
+/* An object of SYMBOL: FORMULA. */
+bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
+	struct al_substitution **out, size_t *n, struct al_error *err);
+bool read_id(const struct al_scenario *s, const struct cJSON *node, const char **id,
+	struct al_error *err);
+bool read_data(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
+	struct al_error *err);
+
+/* ---- evaluating cells ---- */
+
+enum { MOST_DATA = 16 };
+
+/* The data that a value uses, and where in their box it is evaluated. */
+struct box {
+	const struct datum *used[MOST_DATA];
+	size_t n;
+	bool is_corner;      /* else the point values */
+	unsigned corner;     /* bit i: the high end of used[i] */
+};
+
+/* A number, a polynomial, an order in a symbol, or nothing. */
+enum cell_kind { CELL_MISSING, CELL_NUMBER, CELL_POLYNOMIAL, CELL_ORDER };
+
+struct cell {
+	enum cell_kind kind;
+	mpq_t number;
+	const struct al_polynomial *polynomial;  /* owned by the table's memo */
+	int order;                               /* the degree in the table's order symbol */
+	mpq_srcptr spread;                       /* a plain datum's; NULL */
+};
+
+void cell_init(struct cell *cell);
+void cell_finish(struct cell *cell);
+
+/* A cell of any table by its key, whether it is printed or not. */
+bool cell_value(struct al_scenario *s, const struct table *table, struct row row, const char *key,
+	struct box *box, struct cell *out, struct al_error *err) AL_MUST_CHECK;
+
+/* A datum at the point or at the box's corner. */
+bool datum_value(struct box *box, const struct datum *datum, struct cell *out, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* Forgets what was computed. */
+void memos_finish(struct table *table);
+
+/* The value that a claim's path names. The column (its unit) is NULL where it is not printed. */
+bool path_value(struct al_scenario *s, const char *path, struct box *box, struct cell *out,
+	const struct al_column **column, struct al_error *err) AL_MUST_CHECK;
+
+/* What one of what people read is worth: M is 10^6, KiB 1024; 1 for any other text. */
+int64_t unit_factor(const char *unit);
+
+#endif

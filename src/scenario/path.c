@@ -1,0 +1,198 @@
+/* Paths: what a claim's value names.
+ *
+ *   TABLE/ROW/COLUMN         ROW: VARIANT, CASE or CASE/VARIANT
+ *   SWEEP/VARIANT/SYMBOL=VALUE[,SYMBOL=VALUE][/MEASURE]
+ *   DATA/[CASE/][VARIANT/]COLUMN */
+#include "scenario/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_PARTS = 5 };
+
+struct path {
+	const char *parts[MOST_PARTS];
+	size_t n;
+};
+
+static bool split(struct al_arena *arena, const char *text, struct path *path, struct al_error *err)
+{
+	char *rest = al_strdup(arena, text);
+
+	path->n = 0;
+	while (rest) {
+		if (path->n == MOST_PARTS)
+			return al_fail(err, AL_EINPUT, "path \"%s\" has too many parts", text);
+		char *slash = strchr(rest, '/');
+		if (slash)
+			*slash = '\0';
+		path->parts[path->n++] = rest;
+		rest = slash ? slash + 1 : NULL;
+	}
+	return true;
+}
+
+/* ---- tables ---- */
+
+/* The row of a table of cases; its variant is the only one, if there is one. */
+static bool case_row(const struct al_scenario *s, const struct table *table, const char *id,
+	struct row *row, struct al_error *err)
+{
+	row->variant = NULL;
+	row->kase = find_case(s, id, err);
+	for (size_t i = 0; row->kase && i < table->n_rows; i++)
+		if (table->rows[i].kase == row->kase)
+			row->variant = table->rows[i].variant;
+	return row->kase != NULL;
+}
+
+static bool table_row(const struct al_scenario *s, const struct table *table, const struct path *path,
+	struct row *row, struct al_error *err)
+{
+	if (path->n == 4) {
+		row->kase = find_case(s, path->parts[1], err);
+		row->variant = row->kase ? find_variant(s, path->parts[2], err) : NULL;
+		return row->kase && row->variant;
+	}
+	if (table->kind == ROWS_CASES)
+		return case_row(s, table, path->parts[1], row, err);
+	if (table->kind == ROWS_PRODUCT && table->shows_case)
+		return al_fail(err, AL_EINPUT, "table \"%s\" has several cases, expected CASE/VARIANT/COLUMN",
+			table->id);
+	row->kase = table->n_rows ? table->rows[0].kase : &s->cases[0];
+	row->variant = find_variant(s, path->parts[1], err);
+	return row->variant != NULL;
+}
+
+static bool table_value(struct al_scenario *s, const struct table *table, const struct path *path,
+	struct box *box, struct cell *out, const struct al_column **column, struct al_error *err)
+{
+	struct row row;
+
+	if (path->n < 3 || path->n > 4)
+		return al_fail(err, AL_EINPUT, "expected \"%s/ROW/COLUMN\"", table->id);
+	const char *key = path->parts[path->n - 1];
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (strcmp(table->columns[i].column.key, key) == 0)
+			*column = &table->columns[i].column;
+	return table_row(s, table, path, &row, err) && cell_value(s, table, row, key, box, out, err);
+}
+
+/* ---- sweeps ---- */
+
+/* "n_heads=64,n_layers=48" -> the axes' values; each axis once. */
+static bool parse_point(struct al_arena *arena, const struct al_sweep *sweep, const char *text,
+	int64_t *values, struct al_error *err)
+{
+	bool given[AL_SWEEP_MOST_AXES] = {false};
+	char *rest = al_strdup(arena, text);
+	size_t n = 0;
+
+	for (char *item = strtok_r(rest, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+		struct al_sweep_axis one;
+		char *equals = strchr(item, '=');
+		size_t i = 0;
+		if (equals)
+			*equals = '\0';
+		while (i < sweep->n_axes && strcmp(sweep->axes[i].symbol, item) != 0)
+			i++;
+		if (!equals || i == sweep->n_axes || given[i])
+			return al_fail(err, AL_EINPUT, "point \"%s\", expected a value for each symbol of sweep \"%s\"",
+				text, sweep->id);
+		if (!al_sweep_axis_parse(arena, item, equals + 1, &one, err) || !one.list || one.n_list != 1)
+			return al_fail(err, AL_EINPUT, "point \"%s\", expected SYMBOL=VALUE", text);
+		values[i] = one.list[0];
+		given[i] = true;
+		n++;
+	}
+	return n == sweep->n_axes
+		|| al_fail(err, AL_EINPUT, "point \"%s\", expected a value for each symbol of sweep \"%s\"", text,
+			sweep->id);
+}
+
+static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep, const struct path *path,
+	struct cell *out, struct al_error *err)
+{
+	int64_t values[AL_SWEEP_MOST_AXES];
+	enum al_measure measure = sweep->measures[0];
+
+	if (path->n < 3 || path->n > 4)
+		return al_fail(err, AL_EINPUT, "expected \"%s/VARIANT/SYMBOL=VALUE\"", sweep->id);
+	if (path->n == 4) {
+		int found = al_measure_find(path->parts[3]);
+		if (found < 0)
+			return al_fail(err, AL_EINPUT, "no measure \"%s\"", path->parts[3]);
+		measure = (enum al_measure)found;
+	}
+	const struct variant *variant = find_variant(s, path->parts[1], err);
+	out->kind = CELL_NUMBER;
+	return variant && parse_point(&s->arena, sweep, path->parts[2], values, err)
+		&& al_sweep_at(sweep, &variant->use, values, measure, out->number, err);
+}
+
+/* ---- data ---- */
+
+static bool data_value(const struct al_scenario *s, const struct data_set *set, const struct path *path,
+	struct box *box, struct cell *out, struct al_error *err)
+{
+	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
+	const char *kase = set->has_case ? path->parts[1] : "";
+	const char *variant = set->has_variant ? path->parts[1 + set->has_case] : NULL;
+
+	if (path->n != expected)
+		return al_fail(err, AL_EINPUT, "expected \"%s/%s%sCOLUMN\"", set->id,
+			set->has_case ? "CASE/" : "", set->has_variant ? "VARIANT/" : "");
+	if ((set->has_case && !find_case(s, kase, err)) || (variant && !find_variant(s, variant, err)))
+		return false;
+	while (column < set->n_columns && strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
+		column++;
+	if (column == set->n_columns)
+		return al_fail(err, AL_EINPUT, "data set \"%s\" has no column \"%s\"", set->id,
+			path->parts[path->n - 1]);
+	return datum_value(box, find_datum(set, kase, variant, column), out, err);
+}
+
+/* ---- any path ---- */
+
+static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct al_error *err)
+{
+	struct al_arena arena;
+	size_t n = 0;
+
+	al_arena_init(&arena);
+	const char **names =
+		al_new_array(&arena, const char *, s->n_tables + s->n_sweeps + s->n_data + 1);
+	for (size_t i = 0; i < s->n_tables; i++)
+		names[n++] = s->tables[i].id;
+	for (size_t i = 0; i < s->n_sweeps; i++)
+		names[n++] = s->sweeps[i].sweep.id;
+	for (size_t i = 0; i < s->n_data; i++)
+		names[n++] = s->data[i].id;
+	al_fail_unknown(err, "table, sweep or data set", id, names, n);
+	al_arena_finish(&arena);
+	return false;
+}
+
+bool path_value(struct al_scenario *s, const char *text, struct box *box, struct cell *out,
+	const struct al_column **column, struct al_error *err)
+{
+	struct al_arena arena;
+	struct path path;
+	bool ok = false;
+
+	*column = NULL;
+	al_arena_init(&arena);
+	if (split(&arena, text, &path, err)) {
+		const struct table *table = find_table(s, path.parts[0]);
+		const struct sweep *sweep = find_sweep(s, path.parts[0]);
+		const struct data_set *set = find_data(s, path.parts[0]);
+		ok = table ? table_value(s, table, &path, box, out, column, err)
+			: sweep ? sweep_value(s, &sweep->sweep, &path, out, err)
+			: set ? data_value(s, set, &path, box, out, err)
+			      : fail_unknown_id(s, path.parts[0], err);
+	}
+	al_arena_finish(&arena);
+	return ok;
+}

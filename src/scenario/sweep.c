@@ -1,0 +1,229 @@
+/* Sweeps: ledger columns over the product of some symbols' values. */
+#include "scenario/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/exact.h"
+
+/* ---- axes ---- */
+
+/* A whole number of at least 0 and below 2^53. */
+static bool parse_value(const char **p, const char *symbol, int64_t *out, struct al_error *err)
+{
+	char *end;
+
+	errno = 0;
+	long long value = strtoll(*p, &end, 10);
+	if (end == *p || **p == '-' || **p == '+' || **p == ' ')
+		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected a whole number", symbol, *p);
+	if (errno || value >= 1LL << 53)
+		return al_fail(err, AL_EINPUT, "%s: the number is 2^53 or beyond", symbol);
+	*p = end;
+	*out = value;
+	return true;
+}
+
+static bool check_range(const struct al_sweep_axis *axis, struct al_error *err)
+{
+	if (axis->step < 1)
+		return al_fail(err, AL_EINPUT, "%s: a step of %lld, expected 1 or more", axis->symbol,
+			(long long)axis->step);
+	if (axis->to < axis->from)
+		return al_fail(err, AL_EINPUT, "%s: the range %lld to %lld is empty", axis->symbol,
+			(long long)axis->from, (long long)axis->to);
+	return true;
+}
+
+static bool parse_range(const char *p, struct al_sweep_axis *out, struct al_error *err)
+{
+	out->step = 1;
+	if (!parse_value(&p, out->symbol, &out->from, err))
+		return false;
+	if (*p++ != ':' || !parse_value(&p, out->symbol, &out->to, err))
+		return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C", out->symbol);
+	if (*p == ':' && (p++, !parse_value(&p, out->symbol, &out->step, err)))
+		return false;
+	if (*p)
+		return al_fail(err, AL_EINPUT, "%s: found \"%s\" behind the range", out->symbol, p);
+	return check_range(out, err);
+}
+
+static bool parse_list(struct al_arena *arena, const char *p, struct al_sweep_axis *out,
+	struct al_error *err)
+{
+	size_t room = strlen(p) / 2 + 1;
+	int64_t *list = al_new_array(arena, int64_t, room);
+
+	for (;;) {
+		if (!parse_value(&p, out->symbol, &list[out->n_list++], err))
+			return false;
+		if (*p == '\0')
+			break;
+		if (*p++ != ',')
+			return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C",
+				out->symbol);
+	}
+	out->list = list;
+	return true;
+}
+
+bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char *text,
+	struct al_sweep_axis *out, struct al_error *err)
+{
+	*out = (struct al_sweep_axis){.symbol = symbol};
+	return strchr(text, ':') ? parse_range(text, out, err) : parse_list(arena, text, out, err);
+}
+
+static int64_t axis_size(const struct al_sweep_axis *axis)
+{
+	return axis->list ? (int64_t)axis->n_list : (axis->to - axis->from) / axis->step + 1;
+}
+
+static int64_t axis_value(const struct al_sweep_axis *axis, int64_t index)
+{
+	return axis->list ? axis->list[index] : axis->from + index * axis->step;
+}
+
+bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error *err)
+{
+	int64_t points = (int64_t)sweep->n_variants;
+
+	for (size_t i = 0; i < sweep->n_axes; i++) {
+		if (!sweep->axes[i].list && !check_range(&sweep->axes[i], err))
+			return false;
+		if (__builtin_mul_overflow(points, axis_size(&sweep->axes[i]), &points)
+			|| points > AL_SWEEP_MOST_POINTS)
+			return al_fail(err, AL_EINPUT, "the sweep has more than %d points, expected at most that",
+				AL_SWEEP_MOST_POINTS);
+	}
+	*out = points;
+	return true;
+}
+
+/* ---- points ---- */
+
+/* The symbols of a point, then those that follow them. */
+static bool go_to(const struct al_sweep *sweep, struct al_block *block, const int64_t *values,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		al_block_set(block, sweep->axes[i].symbol, values[i]);
+	for (size_t i = 0; i < sweep->n_ties; i++) {
+		struct al_scope scope = al_settings_scope(&block->settings);
+		int64_t value;
+		if (!al_formula_whole(sweep->ties[i].formula, &scope, 0, &value, err))
+			return al_in(err, "%s", sweep->ties[i].symbol);
+		al_block_set(block, sweep->ties[i].symbol, value);
+	}
+	return true;
+}
+
+static void next_point(const struct al_sweep *sweep, int64_t *indices)
+{
+	for (size_t i = sweep->n_axes; i-- > 0;) {
+		if (++indices[i] < axis_size(&sweep->axes[i]))
+			return;
+		indices[i] = 0;
+	}
+}
+
+static bool add_point(const struct al_sweep *sweep, const struct al_variant_use *variant,
+	struct al_block *block, const int64_t *values, mpq_t number, struct al_table *out,
+	struct al_error *err)
+{
+	struct al_cell *cell = al_table_add_row(out);
+
+	if (!go_to(sweep, block, values, err))
+		return false;
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		al_cell_set_int(out, cell++, values[i]);
+	al_cell_set_text(out, cell++, variant->name);
+	for (size_t i = 0; i < sweep->n_measures; i++) {
+		if (!al_block_measure(block, sweep->measures[i], sweep->recipe, number, err))
+			return false;
+		al_cell_set_exact(out, cell++, number);
+	}
+	return true;
+}
+
+static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct al_error *err)
+{
+	for (size_t i = sweep->n_axes; i-- > 0;)
+		al_in(err, "%s = %lld", sweep->axes[i].symbol, (long long)values[i]);
+	return al_in(err, "sweep \"%s\"", sweep->id);
+}
+
+static bool run_variant(const struct al_sweep *sweep, const struct al_variant_use *variant,
+	int64_t n_points, struct al_table *out, struct al_error *err)
+{
+	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
+	struct al_block block;
+	bool ok = true;
+	mpq_t number;
+
+	if (!al_block_init(&block, variant, sweep->settings, sweep->basis, err))
+		return al_in(err, "sweep \"%s\"", sweep->id);
+	mpq_init(number);
+	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
+		for (size_t i = 0; i < sweep->n_axes; i++)
+			values[i] = axis_value(&sweep->axes[i], indices[i]);
+		ok = add_point(sweep, variant, &block, values, number, out, err) || fail_at(sweep, values, err);
+	}
+	mpq_clear(number);
+	al_block_finish(&block);
+	return ok;
+}
+
+static void add_columns(const struct al_sweep *sweep, struct al_table *out)
+{
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		al_table_add_column(out, (struct al_column){.key = sweep->axes[i].symbol,
+			.digits = AL_DIGITS_ALL, .is_key = true});
+	al_table_add_column(out, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	for (size_t i = 0; i < sweep->n_measures; i++) {
+		const struct al_measure_info *info = &al_measures[sweep->measures[i]];
+		al_table_add_column(out, (struct al_column){.key = info->key, .title = info->title,
+			.unit = info->unit, .quantity = (enum al_quantity)info->quantity,
+			.digits = AL_DIGITS_ALL});
+	}
+}
+
+static void add_notes(const struct al_sweep *sweep, struct al_table *out)
+{
+	al_table_note(out, "basis: %s", al_basis_text(sweep->basis, &out->arena));
+	for (size_t i = 0; i < sweep->n_ties; i++)
+		al_table_note(out, "%s = %s", sweep->ties[i].symbol,
+			al_formula_source(sweep->ties[i].formula));
+}
+
+bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_error *err)
+{
+	int64_t points;
+
+	if (!al_sweep_points(sweep, &points, err))
+		return false;
+	al_table_init(out, sweep->id, sweep->title);
+	add_columns(sweep, out);
+	for (size_t i = 0; i < sweep->n_variants; i++)
+		if (!run_variant(sweep, sweep->variants[i], points / (int64_t)sweep->n_variants, out, err)) {
+			al_table_finish(out);
+			return false;
+		}
+	add_notes(sweep, out);
+	return true;
+}
+
+bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *variant,
+	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err)
+{
+	struct al_block block;
+
+	if (!al_block_init(&block, variant, sweep->settings, sweep->basis, err))
+		return al_in(err, "sweep \"%s\"", sweep->id);
+	bool ok = go_to(sweep, &block, values, err)
+		&& al_block_measure(&block, measure, sweep->recipe, out, err);
+	al_block_finish(&block);
+	return ok || fail_at(sweep, values, err);
+}

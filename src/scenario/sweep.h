@@ -1,0 +1,49 @@
+/* Sweeps: ledger columns over the product of some symbols' values. */
+#ifndef ATTNLEDGER_SCENARIO_SWEEP_H
+#define ATTNLEDGER_SCENARIO_SWEEP_H
+
+#include "base/table.h"
+#include "ledger/ledger.h"
+
+enum { AL_SWEEP_MOST_AXES = 4, AL_SWEEP_MOST_POINTS = 1000000, AL_SWEEP_MOST_MEASURES = AL_N_MEASURES };
+
+/* The values of one symbol: from, from + step, ... up to `to`; or a list. */
+struct al_sweep_axis {
+	const char *symbol;
+	int64_t from, to, step;
+	const int64_t *list;        /* instead of the range, or NULL */
+	size_t n_list;
+};
+
+struct al_sweep {
+	const char *id, *title;
+	struct al_sweep_axis axes[AL_SWEEP_MOST_AXES];
+	size_t n_axes;
+	struct al_substitution *ties;   /* symbols that follow the others */
+	size_t n_ties;
+	enum al_measure measures[AL_SWEEP_MOST_MEASURES];
+	size_t n_measures;
+	const struct al_variant_use *const *variants;
+	size_t n_variants;
+	const struct al_settings *settings;
+	const struct al_basis *basis;
+	const struct al_recipe *recipe; /* may be NULL where no measure needs one */
+};
+
+/* Parses "FROM:TO[:STEP]" or "A,B,C" into an axis. */
+bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char *text,
+	struct al_sweep_axis *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The number of points, or an error where there are more than AL_SWEEP_MOST_POINTS. */
+bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
+/* A column a symbol, `variant`, a column a measure; rows run variant by variant, the last axis fastest.
+ * `out` is the caller's to finish. */
+bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* One measure at one point: values[n_axes]. */
+bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *variant,
+	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err) AL_MUST_CHECK;
+
+#endif
