@@ -1,0 +1,15 @@
+/* Drawing: figures to files. */
+#ifndef ATTNLEDGER_COMMANDS_DRAW_H
+#define ATTNLEDGER_COMMANDS_DRAW_H
+
+#include "figure/figure.h"
+
+/* Draws to a file; its ending says the format (.pdf, .svg or .png). */
+bool draw_to_file(const struct al_figure *figure, const struct al_table *table, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Draws DIR/ID.pdf, .svg and .png. */
+bool draw_all_formats(const struct al_figure *figure, const struct al_table *table, const char *folder,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

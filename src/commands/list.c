@@ -1,0 +1,136 @@
+/* list: what is built in. */
+#include "commands/command.h"
+
+#include <string.h>
+
+#include "ledger/ledger.h"
+#include "scenario/scenario.h"
+
+enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCENARIOS, SYMBOLS, N_KINDS };
+
+static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
+	"scenarios", "symbols"};
+
+static const struct al_embedded_list *files_of(enum kind kind)
+{
+	switch (kind) {
+	case MODELS:
+		return al_catalog_files(AL_CATALOG_MODELS);
+	case FAMILIES:
+		return al_catalog_files(AL_CATALOG_FAMILIES);
+	case VARIANTS:
+		return al_catalog_files(AL_CATALOG_VARIANTS);
+	case RECIPES:
+		return al_catalog_files(AL_CATALOG_RECIPES);
+	default:
+		return &al_embedded_scenarios;
+	}
+}
+
+static void set_member(struct al_table *table, struct al_cell *cell, const struct al_json *doc,
+	const char *key)
+{
+	const struct cJSON *node = al_json_get(doc->root, key);
+	const char *text;
+
+	if (node && al_json_text(doc, node, &text, NULL))
+		al_cell_set_text(table, cell, text);
+}
+
+/* Title and source stand under the same keys in every kind of file. */
+static bool add_file(struct al_table *table, const struct al_embedded *file, struct al_error *err)
+{
+	struct al_json doc;
+
+	if (!al_json_parse(&doc, file->name, file->text, file->length, err))
+		return false;
+	struct al_cell *row = al_table_add_row(table);
+	al_cell_set_text(table, &row[0], file->name);
+	set_member(table, &row[1], &doc, "title");
+	set_member(table, &row[2], &doc, "source");
+	al_json_finish(&doc);
+	return true;
+}
+
+static bool list_files(struct session *session, enum kind kind, struct al_error *err)
+{
+	const struct al_embedded_list *files = files_of(kind);
+	struct al_table *table = session_table(session, kind_names[kind], "");
+
+	al_table_add_column(table, (struct al_column){.key = "name", .title = "Name", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "title", .title = "Title"});
+	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
+	for (size_t i = 0; i < files->n_files; i++)
+		if (!add_file(table, &files->files[i], err))
+			return false;
+	return true;
+}
+
+static void add_symbol(struct al_table *table, const struct al_symbol *symbol)
+{
+	struct al_cell *row = al_table_add_row(table);
+
+	al_cell_set_text(table, &row[0], symbol->name);
+	al_cell_set_latex(table, &row[1], symbol->latex, al_format(&table->arena, "$%s$", symbol->latex));
+	al_cell_set_text(table, &row[2], symbol->title);
+	if (symbol->unit)
+		al_cell_set_text(table, &row[3], symbol->unit);
+	if (symbol->fallback)
+		al_cell_set_text(table, &row[4], al_formula_source(symbol->fallback));
+}
+
+static bool list_symbols(struct session *session)
+{
+	static const char *const keys[] = {"name", "latex", "title", "unit", "default"};
+	struct al_table *table = session_table(session, "symbols", "");
+	size_t n;
+	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
+
+	for (int i = 0; i < 5; i++)
+		al_table_add_column(table, (struct al_column){.key = keys[i], .is_key = i == 0});
+	for (size_t i = 0; i < n; i++)
+		add_symbol(table, &symbols[i]);
+	return true;
+}
+
+static bool print_source(struct session *session, enum kind kind, const char *name,
+	struct al_error *err)
+{
+	const struct al_embedded_list *files = files_of(kind);
+	const struct al_embedded *file = kind == SYMBOLS ? NULL : al_embedded_find(files, name);
+
+	if (kind == SYMBOLS)
+		return al_fail(err, AL_EINPUT, "symbols have no file of their own");
+	if (file) {
+		session->raw = file->text;
+		return true;
+	}
+	const char **names = al_new_array(&session->arena, const char *, files->n_files + 1);
+	for (size_t i = 0; i < files->n_files; i++)
+		names[i] = files->files[i].name;
+	return al_fail_unknown(err, "name", name, names, files->n_files);
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	const char *word = session->arguments.words[0];
+	const char *source = option_value(&session->arguments, OPT_SOURCE, NULL);
+	int kind = al_find_name(word, kind_names, N_KINDS);
+
+	if (kind < 0)
+		return al_fail_unknown(err, "list", word, kind_names, N_KINDS);
+	if (source)
+		return print_source(session, (enum kind)kind, source, err);
+	return kind == SYMBOLS ? list_symbols(session) : list_files(session, (enum kind)kind, err);
+}
+
+const struct command command_list = {
+	.name = "list",
+	.words = "models|families|variants|recipes|scenarios|symbols",
+	.summary = "what is built in",
+	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
+	.options = OPTIONS_OUTPUT | OPTION(OPT_SOURCE),
+	.least_words = 1,
+	.most_words = 1,
+	.run = run,
+};

@@ -1,0 +1,246 @@
+/* memory: training memory of a model's attention by state, under a recipe. */
+#include "commands/question.h"
+
+#include <string.h>
+
+#include "base/exact.h"
+
+static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS, AL_TOTAL};
+enum { N_STATES = sizeof(states) / sizeof(*states) };
+
+/* ---- one variant: a row a state ---- */
+
+static bool add_states(struct question *q, const struct al_variant_use *use, struct al_table *table,
+	struct al_error *err)
+{
+	struct al_block block;
+	bool ok = true;
+	mpq_t bytes;
+
+	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+		return false;
+	mpq_init(bytes);
+	for (int i = 0; ok && i < N_STATES; i++) {
+		ok = al_block_measure(&block, states[i], q->recipe, bytes, err);
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_text(table, &row[0], al_measures[states[i]].key);
+		al_cell_set_exact(table, &row[1], bytes);
+	}
+	mpq_clear(bytes);
+	al_block_finish(&block);
+	return ok;
+}
+
+static bool answer_one(struct question *q, struct al_table *table, struct al_error *err)
+{
+	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Bytes", .unit = "B",
+		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+	return add_states(q, &q->uses[0], table, err);
+}
+
+/* ---- several variants: a row a variant ---- */
+
+static bool find_baseline(struct question *q, struct session *session, size_t *out, struct al_error *err)
+{
+	const char *name = option_value(&session->arguments, OPT_BASELINE, NULL);
+	const char **names = al_new_array(&session->arena, const char *, q->n_uses + 1);
+
+	for (size_t i = 0; i < q->n_uses; i++)
+		names[i] = q->uses[i].name;
+	int found = al_find_name(name ? name : "mha", names, q->n_uses);
+	*out = found < 0 ? 0 : (size_t)found;
+	return found >= 0 || !name || al_fail_unknown(err, "baseline", name, names, q->n_uses);
+}
+
+static bool measure_all(struct question *q, const struct al_variant_use *use, mpq_t *values,
+	struct al_error *err)
+{
+	struct al_block block;
+	bool ok = true;
+
+	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+		return false;
+	for (int i = 0; ok && i < N_STATES; i++)
+		ok = al_block_measure(&block, states[i], q->recipe, values[i], err);
+	ok = ok && al_block_measure(&block, AL_PARAMETERS, NULL, values[N_STATES], err);
+	al_block_finish(&block);
+	return ok;
+}
+
+/* Percent of the baseline's total that is saved. */
+static void set_saving(struct al_table *table, struct al_cell *cell, mpq_srcptr total, mpq_srcptr base)
+{
+	mpq_t saving;
+
+	if (mpq_sgn(base) == 0)
+		return;
+	mpq_init(saving);
+	mpq_sub(saving, base, total);
+	mpq_div(saving, saving, base);
+	mpz_mul_ui(mpq_numref(saving), mpq_numref(saving), 100);
+	mpq_canonicalize(saving);
+	al_cell_set_exact(table, cell, saving);
+	mpq_clear(saving);
+}
+
+static void add_variant_row(struct al_table *table, const char *name, mpq_t *values, mpq_srcptr base)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, name);
+	al_cell_set_exact(table, cell++, values[N_STATES]);
+	for (int i = 0; i < N_STATES; i++)
+		al_cell_set_exact(table, cell++, values[i]);
+	set_saving(table, cell, values[N_STATES - 1], base);
+}
+
+static bool answer_several(struct question *q, struct session *session, struct al_table *table,
+	struct al_error *err)
+{
+	mpq_t values[N_STATES + 1], base;
+	size_t baseline;
+	bool ok = find_baseline(q, session, &baseline, err);
+
+	al_table_add_column(table, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	al_table_add_column(table, measure_column(AL_PARAMETERS));
+	for (int i = 0; i < N_STATES; i++)
+		al_table_add_column(table, measure_column(states[i]));
+	al_table_add_column(table,
+		(struct al_column){.key = "saving", .title = "Saving", .unit = "%", .digits = 2});
+	for (int i = 0; i <= N_STATES; i++)
+		mpq_init(values[i]);
+	mpq_init(base);
+	ok = ok && measure_all(q, &q->uses[baseline], values, err);
+	if (ok)
+		mpq_set(base, values[N_STATES - 1]);
+	for (size_t i = 0; ok && i < q->n_uses; i++) {
+		ok = measure_all(q, &q->uses[i], values, err);
+		if (ok)
+			add_variant_row(table, q->uses[i].name, values, base);
+	}
+	if (ok)
+		al_table_note(table, "saving: against %s", q->uses[baseline].name);
+	for (int i = 0; i <= N_STATES; i++)
+		mpq_clear(values[i]);
+	mpq_clear(base);
+	return ok;
+}
+
+/* ---- explanations ---- */
+
+static void add_recipe_row(struct al_table *table, const struct question *q, const char *use,
+	const char *of, const struct al_state_bytes *bytes)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	char *sum = al_strdup(&table->arena, "");
+
+	for (size_t i = 0; i < bytes->n_parts; i++)
+		sum = al_format(&table->arena, "%s%s%lld", sum, i ? " + " : "", (long long)bytes->parts[i]);
+	al_cell_set_text(table, cell++, q->name);
+	al_cell_set_text(table, cell++, use);
+	al_cell_set_text(table, cell++, of);
+	al_cell_set_text(table, cell++, "bytes a parameter");
+	al_cell_set_text(table, cell++, sum);
+	al_cell_set_text(table, cell++, sum);
+	al_cell_set_int(table, cell++, bytes->total);
+	cell++;
+	al_cell_set_text(table, cell, q->recipe->source);
+}
+
+/* The rule that makes activations without looking at the variant. */
+static bool add_rule_row(struct al_table *table, const struct question *q, struct al_block *block,
+	const char *use, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(&block->settings);
+	const char *substituted;
+	int64_t bytes, modules;
+
+	if (!al_formula_whole(q->recipe->activations_per_token, &scope, 0, &bytes, err)
+		|| !al_formula_substituted(q->recipe->activations_per_token, &scope, &table->arena,
+			&substituted, err)
+		|| !al_block_modules(block, &modules, err))
+		return false;
+	struct al_cell *cell = al_table_add_row(table);
+	al_cell_set_text(table, cell++, q->name);
+	al_cell_set_text(table, cell++, use);
+	al_cell_set_text(table, cell++, "activations");
+	al_cell_set_text(table, cell++, "bytes a token");
+	al_cell_set_text(table, cell++, al_formula_source(q->recipe->activations_per_token));
+	al_cell_set_text(table, cell++, substituted);
+	al_cell_set_int(table, cell++, bytes);
+	al_cell_set_int(table, cell++, modules);
+	al_cell_set_text(table, cell, q->recipe->source);
+	return true;
+}
+
+static bool explain(struct question *q, const struct al_variant_use *use, struct al_table *table,
+	struct al_error *err)
+{
+	struct al_block block;
+	struct al_ledger ledger;
+
+	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+		return false;
+	bool ok = al_ledger_tensors(&ledger, &block, false, true, err);
+	if (ok) {
+		explain_entries(table, q->name, use, &ledger, "parameters");
+		al_ledger_finish(&ledger);
+	}
+	add_recipe_row(table, q, use->name, "weights", &q->recipe->weights);
+	add_recipe_row(table, q, use->name, "gradients", &q->recipe->gradients);
+	add_recipe_row(table, q, use->name, "optimizer", &q->recipe->optimizer);
+	if (ok && q->recipe->activations_per_token)
+		ok = add_rule_row(table, q, &block, use->name, err);
+	else if (ok && (ok = al_ledger_activations(&ledger, &block, q->recipe, true, err))) {
+		explain_entries(table, q->name, use, &ledger, "activations");
+		al_ledger_finish(&ledger);
+	}
+	al_block_finish(&block);
+	return ok;
+}
+
+/* ---- the command ---- */
+
+static bool answer(struct question *q, struct session *session, struct al_error *err)
+{
+	struct al_table *table = session_table(session, "memory",
+		al_format(&session->arena, "Training memory of the attention in %s", q->title));
+	bool ok = q->n_uses == 1 ? answer_one(q, table, err) : answer_several(q, session, table, err);
+
+	question_note(q, table);
+	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
+	if (!ok || !is_given(&session->arguments, OPT_EXPLAIN))
+		return ok;
+	struct al_table *explanations = explain_table(session);
+	for (size_t i = 0; ok && i < q->n_uses; i++)
+		ok = explain(q, &q->uses[i], explanations, err);
+	return ok;
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	struct question question;
+
+	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL, err))
+		return false;
+	if (!question.model)
+		question.basis.per = AL_BASIS_MODULE;
+	bool ok = answer(&question, session, err);
+	question_finish(&question);
+	return ok;
+}
+
+const struct command command_memory = {
+	.name = "memory",
+	.words = "MODEL|VARIANT",
+	.summary = "training memory of the attention by state, under a recipe",
+	.examples = {"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
+		     "--batch 1 --seq 2048",
+		"memory bert-base --basis per=module --recipe korthikanti2022 --batch 32 --seq 512 --explain"},
+	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_BASELINE)
+		| OPTION(OPT_EXPLAIN),
+	.least_words = 1,
+	.most_words = 1,
+	.run = run,
+};

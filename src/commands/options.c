@@ -1,0 +1,207 @@
+/* Options: one table row each, from which parsing and help are derived. */
+#include "commands/options.h"
+
+#include <string.h>
+
+struct option_info {
+	const char *name;
+	char letter;               /* '\0': none */
+	const char *placeholder;   /* NULL: a flag */
+	bool repeats;
+	const char *help;
+};
+
+static const struct option_info infos[N_OPTIONS] = {
+	[OPT_HELP] = {"help", 'h', NULL, false, "print this help"},
+	[OPT_FORMAT] = {"format", 'f', "NAME", false, "text, json, csv, latex or markdown"},
+	[OPT_OUTPUT] = {"output", 'o', "FILE", false, "write there; the format follows the ending"},
+	[OPT_UNITS] = {"units", 0, "NAME", false, "what people read: iec (KiB), si (k, M) or raw"},
+	[OPT_COLOR] = {"color", 0, "WHEN", false, "auto, always or never"},
+	[OPT_QUIET] = {"quiet", 'q', NULL, false, "no progress, no notices"},
+	[OPT_THREADS] = {"threads", 0, "N", false, "at most N threads; the answer is the same"},
+	[OPT_SET] = {"set", 0, "KEY=VALUE", true, "give a symbol a value"},
+	[OPT_BATCH] = {"batch", 0, "N", false, "sequences at a time (--set batch=N)"},
+	[OPT_SEQ] = {"seq", 0, "N", false, "tokens of a sequence (--set seq=N)"},
+	[OPT_VARIANT] = {"variant", 0, "NAME|FILE[:KEY=VALUE,...]", true,
+		"an attention variant, changed if you like; \"all\" for the built-in ones"},
+	[OPT_VARIANTS] = {"variants", 0, "A,B,C", true, "several variants by plain names"},
+	[OPT_BASIS] = {"basis", 0, "KEY=VALUE", true,
+		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
+		"per=module|layer|model"},
+	[OPT_RECIPE] = {"recipe", 0, "NAME", false, "a memory convention (list recipes)"},
+	[OPT_DTYPE] = {"dtype", 0, "NAME", false, "of the cache: fp32, bf16, fp16, fp8, int8, int4"},
+	[OPT_EXPLAIN] = {"explain", 0, NULL, false, "formula, substitution, result and source of each number"},
+	[OPT_TENSORS] = {"tensors", 0, NULL, false, "a row for each tensor"},
+	[OPT_BASELINE] = {"baseline", 0, "NAME", false, "the variant that savings compare with"},
+	[OPT_SUBSTITUTE] = {"substitute", 0, "SYMBOL=FORMULA", true, "put a formula in a symbol's place"},
+	[OPT_ORDER] = {"order", 0, "SYMBOL", false, "the order of growth in a symbol"},
+	[OPT_AGAINST] = {"against", 0, "NAME", false, "the difference to this variant"},
+	[OPT_OVER] = {"over", 0, "SYMBOL=FROM:TO[:STEP]", true, "what to sweep; also SYMBOL=A,B,C"},
+	[OPT_TIE] = {"tie", 0, "SYMBOL=FORMULA", true, "a symbol that follows the others"},
+	[OPT_MEASURE] = {"measure", 0, "COLUMN", true,
+		"parameters, weights, gradients, optimizer, activations, total, cache, cache_bytes or flops"},
+	[OPT_FIGURE] = {"figure", 0, "FILE", false, "draw it too: .pdf, .svg or .png"},
+	[OPT_LOG] = {"log", 0, NULL, false, "a logarithmic axis in the figure"},
+	[OPT_SOURCE] = {"source", 0, "NAME", false, "print a built-in's JSON, to copy"},
+	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
+};
+
+static bool is_allowed(uint64_t allowed, int option)
+{
+	return (allowed & OPTION(option)) != 0;
+}
+
+static bool fail_unknown_option(const char *name, uint64_t allowed, struct al_error *err)
+{
+	const char *names[N_OPTIONS];
+	size_t n = 0;
+
+	for (int i = 0; i < N_OPTIONS; i++)
+		if (is_allowed(allowed, i))
+			names[n++] = infos[i].name;
+	return al_fail_unknown(err, "option", name, names, n);
+}
+
+static int find_long(const char *name, size_t length)
+{
+	for (int i = 0; i < N_OPTIONS; i++)
+		if (strncmp(infos[i].name, name, length) == 0 && infos[i].name[length] == '\0')
+			return i;
+	return -1;
+}
+
+static int find_letter(char letter)
+{
+	for (int i = 0; i < N_OPTIONS; i++)
+		if (infos[i].letter && infos[i].letter == letter)
+			return i;
+	return -1;
+}
+
+static bool add_value(struct al_arena *arena, struct arguments *out, int option, const char *value,
+	struct al_error *err)
+{
+	struct option_values *values = &out->options[option];
+
+	if (values->n > 0 && !infos[option].repeats)
+		return al_fail(err, AL_EINPUT, "option --%s is given twice", infos[option].name);
+	values->items =
+		al_grow(arena, values->items, values->n, &values->room, sizeof(*values->items));
+	values->items[values->n++] = value;
+	return true;
+}
+
+struct reader {
+	struct al_arena *arena;
+	int argc, next;
+	char **argv;
+	uint64_t allowed;
+	struct arguments *out;
+};
+
+/* `value`: what stood behind "=" or the letter, or NULL. */
+static bool take_option(struct reader *r, int option, const char *value, struct al_error *err)
+{
+	if (!infos[option].placeholder)
+		return value ? al_fail(err, AL_EINPUT, "option --%s takes no value", infos[option].name)
+			     : add_value(r->arena, r->out, option, NULL, err);
+	if (!value && r->next < r->argc)
+		value = r->argv[r->next++];
+	if (!value)
+		return al_fail(err, AL_EINPUT, "option --%s needs a value: %s", infos[option].name,
+			infos[option].placeholder);
+	return add_value(r->arena, r->out, option, value, err);
+}
+
+static bool take_long(struct reader *r, const char *text, struct al_error *err)
+{
+	const char *equals = strchr(text, '=');
+	size_t length = equals ? (size_t)(equals - text) : strlen(text);
+	int option = find_long(text, length);
+
+	if (option < 0 || !is_allowed(r->allowed, option))
+		return fail_unknown_option(al_strndup(r->arena, text, length), r->allowed, err);
+	return take_option(r, option, equals ? equals + 1 : NULL, err);
+}
+
+static bool take_letter(struct reader *r, const char *text, struct al_error *err)
+{
+	int option = find_letter(text[0]);
+
+	if (option < 0 || !is_allowed(r->allowed, option))
+		return fail_unknown_option(al_strndup(r->arena, text, 1), r->allowed, err);
+	return take_option(r, option, text[1] ? text + 1 : NULL, err);
+}
+
+bool arguments_parse(struct al_arena *arena, int argc, char **argv, uint64_t allowed,
+	struct arguments *out, struct al_error *err)
+{
+	struct reader r = {.arena = arena, .argc = argc, .argv = argv, .allowed = allowed, .out = out};
+	bool only_words = false;
+
+	*out = (struct arguments){.words = al_new_array(arena, const char *, (size_t)argc + 1)};
+	while (r.next < argc) {
+		const char *text = argv[r.next++];
+		if (!only_words && strcmp(text, "--") == 0)
+			only_words = true;
+		else if (only_words || text[0] != '-' || text[1] == '\0')
+			out->words[out->n_words++] = text;
+		else if (text[1] == '-' ? !take_long(&r, text + 2, err) : !take_letter(&r, text + 1, err))
+			return false;
+	}
+	return true;
+}
+
+bool is_given(const struct arguments *arguments, enum option option)
+{
+	return arguments->options[option].n > 0;
+}
+
+const char *option_value(const struct arguments *arguments, enum option option, const char *fallback)
+{
+	return is_given(arguments, option) ? arguments->options[option].items[0] : fallback;
+}
+
+/* Adds words up to column 80, each further line indented. */
+static void add_wrapped(struct al_text *out, const char *text, size_t column, size_t indent)
+{
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		if (column + n + 1 > 79) {
+			al_text_add(out, "\n");
+			al_text_add_repeated(out, ' ', indent);
+			column = indent;
+		} else if (column > indent) {
+			al_text_add(out, " ");
+			column++;
+		}
+		al_text_add_bytes(out, text, n);
+		column += n;
+		text += n + strspn(text + n, " ");
+	}
+	al_text_add(out, "\n");
+}
+
+void options_help(uint64_t allowed, struct al_text *out)
+{
+	enum { INDENT = 26 };
+
+	for (int i = 0; i < N_OPTIONS; i++) {
+		if (!is_allowed(allowed, i))
+			continue;
+		size_t before = out->length;
+		al_text_add(out, "  ");
+		if (infos[i].letter)
+			al_text_addf(out, "-%c, ", infos[i].letter);
+		al_text_addf(out, "--%s", infos[i].name);
+		if (infos[i].placeholder)
+			al_text_addf(out, " %s", infos[i].placeholder);
+		size_t column = out->length - before;
+		if (column + 2 > INDENT) {
+			al_text_add(out, "\n");
+			column = 0;
+		}
+		al_text_add_repeated(out, ' ', INDENT - column);
+		add_wrapped(out, infos[i].help, INDENT, INDENT);
+	}
+}

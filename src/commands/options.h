@@ -1,0 +1,54 @@
+/* Options: one table row each, from which parsing and help are derived. */
+#ifndef ATTNLEDGER_COMMANDS_OPTIONS_H
+#define ATTNLEDGER_COMMANDS_OPTIONS_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+
+enum option {
+	OPT_HELP, OPT_FORMAT, OPT_OUTPUT, OPT_UNITS, OPT_COLOR, OPT_QUIET, OPT_THREADS,
+	OPT_SET, OPT_BATCH, OPT_SEQ, OPT_VARIANT, OPT_VARIANTS, OPT_BASIS, OPT_RECIPE, OPT_DTYPE,
+	OPT_EXPLAIN, OPT_TENSORS, OPT_BASELINE, OPT_SUBSTITUTE, OPT_ORDER, OPT_AGAINST, OPT_OVER, OPT_TIE,
+	OPT_MEASURE, OPT_FIGURE, OPT_LOG, OPT_SOURCE, OPT_FIGURES_ONLY, N_OPTIONS,
+};
+
+#define OPTION(name) (UINT64_C(1) << (name))
+
+/* What every command takes. */
+#define OPTIONS_OUTPUT \
+	(OPTION(OPT_HELP) | OPTION(OPT_FORMAT) | OPTION(OPT_OUTPUT) | OPTION(OPT_UNITS) \
+		| OPTION(OPT_COLOR) | OPTION(OPT_QUIET) | OPTION(OPT_THREADS))
+
+/* What a question about a model takes. */
+#define OPTIONS_QUESTION \
+	(OPTION(OPT_SET) | OPTION(OPT_BATCH) | OPTION(OPT_SEQ) | OPTION(OPT_VARIANT) \
+		| OPTION(OPT_VARIANTS) | OPTION(OPT_BASIS))
+
+/* The values of an option, in the order in which they were given; a flag's are NULL. */
+struct option_values {
+	const char **items;
+	size_t n, room;
+};
+
+struct arguments {
+	struct option_values options[N_OPTIONS];
+	const char **words;   /* not options */
+	size_t n_words;
+};
+
+/* Reads argv[0..argc) for a command that takes the options of `allowed`. An unknown option names the
+ * nearest; an option that comes twice and may not is refused. */
+bool arguments_parse(struct al_arena *arena, int argc, char **argv, uint64_t allowed,
+	struct arguments *out, struct al_error *err) AL_MUST_CHECK;
+
+bool is_given(const struct arguments *arguments, enum option option);
+
+/* The value of an option that comes at most once; `fallback` where it doesn't. */
+const char *option_value(const struct arguments *arguments, enum option option, const char *fallback);
+
+/* Adds the help lines of the options in `allowed`. */
+void options_help(uint64_t allowed, struct al_text *out);
+
+#endif

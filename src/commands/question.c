@@ -1,0 +1,275 @@
+/* A question: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
+#include "commands/question.h"
+
+#include <string.h>
+
+#include "base/exact.h"
+#include "catalog/books.h"
+#include "catalog/family.h"
+
+/* ---- the options ---- */
+
+/* "KEY=VALUE" cut in two; NULL in *value where there is no '='. */
+static const char *cut(struct session *session, const char *text, const char **value)
+{
+	const char *equals = strchr(text, '=');
+
+	*value = equals ? equals + 1 : NULL;
+	return equals ? al_strndup(&session->arena, text, (size_t)(equals - text)) : text;
+}
+
+bool parse_basis(struct session *session, struct al_basis *basis, struct al_error *err)
+{
+	const struct option_values *values = &session->arguments.options[OPT_BASIS];
+	const char *value;
+
+	for (size_t i = 0; i < values->n; i++) {
+		const char *key = cut(session, values->items[i], &value);
+		if (!value)
+			return al_fail(err, AL_EINPUT, "--basis %s: expected KEY=VALUE", values->items[i]);
+		if (!al_basis_set(basis, key, value, err))
+			return al_in(err, "--basis %s", values->items[i]);
+	}
+	return true;
+}
+
+bool parse_substitutions(struct session *session, enum option option, struct al_substitution **out,
+	size_t *n, struct al_error *err)
+{
+	const struct option_values *values = &session->arguments.options[option];
+	const char *text;
+
+	*n = 0;
+	*out = al_new_array(&session->arena, struct al_substitution, values->n + 1);
+	for (size_t i = 0; i < values->n; i++) {
+		struct al_substitution *item = &(*out)[(*n)++];
+		item->symbol = cut(session, values->items[i], &text);
+		if (!text || !*item->symbol)
+			return al_fail(err, AL_EINPUT, "\"%s\": expected SYMBOL=FORMULA", values->items[i]);
+		if (!al_formula_parse(&session->arena, text, AL_DIALECT_CATALOG, &item->formula, err))
+			return al_in(err, "%s", values->items[i]);
+	}
+	return true;
+}
+
+static bool add_use(struct session *session, const char *text, struct al_variant_use **uses, size_t *n,
+	size_t *room, struct al_error *err)
+{
+	*uses = al_grow(&session->arena, *uses, *n, room, sizeof(**uses));
+	return al_variant_use_parse(&session->arena, session->catalog, text, &(*uses)[(*n)++], err);
+}
+
+bool add_all_uses(struct session *session, struct al_variant_use **uses, size_t *n, size_t *room,
+	struct al_error *err)
+{
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_VARIANTS);
+
+	for (size_t i = 0; i < files->n_files; i++)
+		if (!add_use(session, files->files[i].name, uses, n, room, err))
+			return false;
+	return true;
+}
+
+/* "a,b,c" */
+static bool add_plain_names(struct session *session, const char *text, struct al_variant_use **uses,
+	size_t *n, size_t *room, struct al_error *err)
+{
+	char *rest = al_strdup(&session->arena, text);
+
+	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+		if (strcmp(name, "all") == 0 ? !add_all_uses(session, uses, n, room, err)
+					     : !add_use(session, name, uses, n, room, err))
+			return false;
+	return true;
+}
+
+bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n, size_t *room,
+	struct al_error *err)
+{
+	const struct option_values *one = &session->arguments.options[OPT_VARIANT];
+	const struct option_values *many = &session->arguments.options[OPT_VARIANTS];
+
+	for (size_t i = 0; i < one->n; i++)
+		if (strcmp(one->items[i], "all") == 0 ? !add_all_uses(session, uses, n, room, err)
+						      : !add_use(session, one->items[i], uses, n, room, err))
+			return false;
+	for (size_t i = 0; i < many->n; i++)
+		if (!add_plain_names(session, many->items[i], uses, n, room, err))
+			return false;
+	return true;
+}
+
+/* A symbol that neither the standard list nor a variant of the question knows is a typing error. */
+static bool check_symbol(const struct question *q, const char *symbol, struct al_error *err)
+{
+	const char *names[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->settings.n_symbols && n < 256; i++)
+		names[n++] = q->settings.symbols[i].name;
+	for (size_t i = 0; i < q->n_uses; i++)
+		for (size_t j = 0; j < q->uses[i].variant->n_symbols && n < 256; j++)
+			names[n++] = q->uses[i].variant->symbols[j].name;
+	return al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
+}
+
+static bool apply_assignment(struct question *q, struct session *session, const char *text,
+	struct al_error *err)
+{
+	const char *value;
+
+	return check_symbol(q, cut(session, text, &value), err)
+		&& al_settings_parse(&q->settings, text, "--set", err);
+}
+
+static bool apply_settings(struct question *q, struct session *session, struct al_error *err)
+{
+	const struct option_values *sets = &session->arguments.options[OPT_SET];
+	const char *batch = option_value(&session->arguments, OPT_BATCH, NULL);
+	const char *seq = option_value(&session->arguments, OPT_SEQ, NULL);
+
+	for (size_t i = 0; i < sets->n; i++)
+		if (!apply_assignment(q, session, sets->items[i], err))
+			return al_in(err, "--set %s", sets->items[i]);
+	if (batch && !al_settings_parse(&q->settings, al_format(&session->arena, "batch=%s", batch),
+			     "--batch", err))
+		return false;
+	return !seq
+		|| al_settings_parse(&q->settings, al_format(&session->arena, "seq=%s", seq), "--seq", err);
+}
+
+/* ---- the model ---- */
+
+/* The attention block that the model itself has. */
+static bool add_own_block(struct question *q, struct session *session, struct al_error *err)
+{
+	const struct al_family *family;
+	struct al_model_books books;
+
+	q->is_own = true;
+	if (!q->model || !q->model->family)
+		return add_use(session, "mha", &q->uses, &q->n_uses, &q->uses_room, err);
+	if (!al_catalog_family(session->catalog, q->model->family, &family, err)
+		|| !al_model_books_init(&books, session->catalog, family, &q->settings, false, err))
+		return false;
+	bool ok = books.n_modules > 0
+		|| al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
+	for (size_t i = 0; ok && i < books.n_modules && i < 1; i++) {
+		const struct al_model_module *module = &books.modules[i];
+		struct al_variant_use use = {.variant = module->variant, .name = module->variant->name};
+		for (size_t j = 0; ok && j < module->n_with; j++)
+			ok = al_variant_use_set(&session->arena, &use, module->with[j].symbol,
+				module->with[j].value, q->settings.symbols, q->settings.n_symbols, err);
+		q->uses = al_grow(&session->arena, q->uses, q->n_uses, &q->uses_room, sizeof(*q->uses));
+		q->uses[q->n_uses++] = use;
+	}
+	al_model_books_finish(&books);
+	return ok;
+}
+
+static bool is_variant_name(const char *word)
+{
+	size_t n = strlen(word);
+
+	return al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), word) || strchr(word, '/')
+		|| strchr(word, ':') || (n > 5 && strcmp(word + n - 5, ".json") == 0);
+}
+
+static bool find_subject(struct question *q, struct session *session, const char *word,
+	bool takes_variant, struct al_error *err)
+{
+	q->name = q->title = word;
+	if (takes_variant && !al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), word)
+		&& is_variant_name(word)) {
+		if (!add_use(session, word, &q->uses, &q->n_uses, &q->uses_room, err))
+			return false;
+		q->title = q->uses[0].variant->title;
+		return true;
+	}
+	if (!al_catalog_model(session->catalog, word, &q->model, err))
+		return false;
+	q->title = q->model->title;
+	return al_settings_from_model(&q->settings, session->catalog, q->model, err);
+}
+
+bool question_init(struct question *q, struct session *session, const char *word, bool takes_variant,
+	enum al_basis_per per, struct al_error *err)
+{
+	const char *recipe = option_value(&session->arguments, OPT_RECIPE, "smith2022");
+
+	*q = (struct question){0};
+	al_settings_init(&q->settings, session->catalog);
+	al_basis_init(&q->basis);
+	q->basis.per = per;
+	bool ok = find_subject(q, session, word, takes_variant, err)
+		&& parse_uses(session, &q->uses, &q->n_uses, &q->uses_room, err)
+		&& parse_basis(session, &q->basis, err)
+		&& al_catalog_recipe(session->catalog, recipe, &q->recipe, err)
+		&& apply_settings(q, session, err)
+		&& (q->n_uses > 0 || add_own_block(q, session, err));
+	if (!ok)
+		question_finish(q);
+	return ok;
+}
+
+void question_finish(struct question *q)
+{
+	al_settings_finish(&q->settings);
+}
+
+void question_note(const struct question *q, struct al_table *table)
+{
+	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
+	if (q->is_own)
+		for (size_t i = 0; i < q->uses[0].n_with; i++)
+			al_table_note(table, "%s's own block: %s, %s = %lld", q->name, q->uses[0].name,
+				q->uses[0].with[i].symbol, (long long)q->uses[0].with[i].value);
+}
+
+struct al_column measure_column(enum al_measure measure)
+{
+	const struct al_measure_info *info = &al_measures[measure];
+
+	return (struct al_column){.key = info->key, .title = info->title, .unit = info->unit,
+		.quantity = (enum al_quantity)info->quantity, .digits = AL_DIGITS_ALL};
+}
+
+/* ---- explanations ---- */
+
+struct al_table *explain_table(struct session *session)
+{
+	static const struct al_column columns[] = {
+		{.key = "model", .title = "Model", .is_key = true},
+		{.key = "variant", .title = "Variant", .is_key = true},
+		{.key = "of", .title = "Of"},
+		{.key = "name", .title = "Entry"},
+		{.key = "formula", .title = "Formula"},
+		{.key = "substituted", .title = "Substituted"},
+		{.key = "result", .title = "Result", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "times", .title = "Times", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "source", .title = "Source"},
+	};
+	struct al_table *table = session_table(session, "explain", "How each number comes about");
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	return table;
+}
+
+void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
+	const struct al_ledger *ledger, const char *what)
+{
+	for (size_t i = 0; i < ledger->n; i++) {
+		const struct al_ledger_entry *entry = &ledger->entries[i];
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_text(table, cell++, model);
+		al_cell_set_text(table, cell++, use->name);
+		al_cell_set_text(table, cell++, what);
+		al_cell_set_text(table, cell++, entry->entry->name);
+		al_cell_set_text(table, cell++, entry->formula);
+		al_cell_set_text(table, cell++, entry->substituted ? entry->substituted : "");
+		al_cell_set_exact(table, cell++, entry->elements);
+		al_cell_set_int(table, cell++, entry->times);
+		al_cell_set_text(table, cell++, use->variant->source);
+	}
+}

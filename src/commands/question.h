@@ -1,0 +1,51 @@
+/* A question: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
+#ifndef ATTNLEDGER_COMMANDS_QUESTION_H
+#define ATTNLEDGER_COMMANDS_QUESTION_H
+
+#include "commands/command.h"
+#include "ledger/ledger.h"
+
+struct question {
+	const char *name, *title;       /* of the model */
+	const struct al_model *model;   /* NULL: a variant was named, symbols come from --set */
+	struct al_settings settings;
+	struct al_basis basis;
+	const struct al_recipe *recipe;
+	struct al_variant_use *uses;
+	size_t n_uses, uses_room;
+	bool is_own;                    /* the variant is the model's own block: none was asked for */
+};
+
+/* Reads the shared options. `word` names a preset, or a variant with `takes_variant`. `per` is what the
+ * basis covers where nobody says it. */
+bool question_init(struct question *question, struct session *session, const char *word,
+	bool takes_variant, enum al_basis_per per, struct al_error *err) AL_MUST_CHECK;
+void question_finish(struct question *question);
+
+/* Adds the notes that every answer carries: basis, defaults that were used. */
+void question_note(const struct question *question, struct al_table *table);
+
+/* The standard column for a measure. */
+struct al_column measure_column(enum al_measure measure);
+
+/* SYMBOL=FORMULA options. */
+bool parse_substitutions(struct session *session, enum option option, struct al_substitution **out,
+	size_t *n, struct al_error *err) AL_MUST_CHECK;
+
+/* The variants of --variant and --variants. */
+bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n, size_t *room,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* All built-in variants. */
+bool add_all_uses(struct session *session, struct al_variant_use **uses, size_t *n, size_t *room,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Bases of --basis over `basis`; several may stand in one option, "a=b" each. */
+bool parse_basis(struct session *session, struct al_basis *basis, struct al_error *err) AL_MUST_CHECK;
+
+/* Adds a row for each entry of a ledger to the table that `explain_table` made. */
+struct al_table *explain_table(struct session *session);
+void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
+	const struct al_ledger *ledger, const char *what);
+
+#endif

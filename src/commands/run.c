@@ -1,0 +1,168 @@
+/* run: a scenario's tables and figures, as files and on paper. */
+#include "commands/draw.h"
+#include "commands/command.h"
+#include "scenario/scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* ---- progress ---- */
+
+/* Work of more than a second shows on a terminal where it is. */
+struct progress {
+	struct timespec begin;
+	bool is_wanted, is_shown;
+};
+
+static void progress_init(struct progress *p, const struct session *session)
+{
+	p->is_wanted = isatty(STDERR_FILENO) && !is_given(&session->arguments, OPT_QUIET);
+	p->is_shown = false;
+	clock_gettime(CLOCK_MONOTONIC, &p->begin);
+}
+
+static void progress_show(struct progress *p, const char *scenario, const char *id)
+{
+	struct timespec now;
+
+	if (!p->is_wanted)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - p->begin.tv_sec < 1)
+		return;
+	fprintf(stderr, "\r\033[K%s: %s", scenario, id);
+	p->is_shown = true;
+}
+
+static void progress_finish(struct progress *p)
+{
+	if (p->is_shown)
+		fprintf(stderr, "\r\033[K");
+}
+
+/* ---- files ---- */
+
+static bool write_table(const struct al_table *table, const struct al_style *style, const char *folder,
+	const char *id, const char *format, struct al_error *err)
+{
+	const struct al_writer *writer;
+	struct al_arena arena;
+	struct al_text text;
+
+	if (!al_writer_find(format, &writer, err))
+		return false;
+	al_arena_init(&arena);
+	al_text_init(&text);
+	writer->write(style, &table, 1, &text);
+	bool ok = al_file_write(al_format(&arena, "%s/%s.%s", folder, id, writer->extension), text.data,
+		text.length, err);
+	al_text_finish(&text);
+	al_arena_finish(&arena);
+	return ok;
+}
+
+static bool write_formats(const struct al_table *table, const char *folder, struct al_error *err)
+{
+	static const char *const formats[] = {"csv", "latex", "markdown", "json"};
+	struct al_style style = {.command = "run"};
+
+	for (int i = 0; i < 4; i++)
+		if (!write_table(table, &style, folder, table->id, formats[i], err))
+			return false;
+	return true;
+}
+
+/* ---- a scenario ---- */
+
+struct job {
+	struct session *session;
+	struct al_scenario *scenario;
+	const char *folder;
+	struct progress *progress;
+};
+
+static bool run_tables(struct job *job, struct al_error *err)
+{
+	for (size_t i = 0; i < al_scenario_n_tables(job->scenario); i++) {
+		struct al_table table;
+		if (!al_scenario_table(job->scenario, i, &table, err))
+			return false;
+		session_take(job->session, &table);
+		progress_show(job->progress, al_scenario_name(job->scenario), table.id);
+		if (!write_formats(&table, job->folder, err))
+			return false;
+	}
+	return true;
+}
+
+/* The figure in all formats, and its data beside it. */
+static bool run_figure(struct job *job, size_t index, struct al_error *err)
+{
+	const struct al_figure *figure = al_scenario_figure(job->scenario, index);
+	struct al_style style = {0};
+	struct al_table table;
+
+	progress_show(job->progress, al_scenario_name(job->scenario), figure->id);
+	if (!al_scenario_figure_table(job->scenario, index, &table, err))
+		return false;
+	bool ok = write_table(&table, &style, job->folder, figure->id, "csv", err)
+		&& draw_all_formats(figure, &table, job->folder, err);
+	al_table_finish(&table);
+	return ok || al_in(err, "%s: figure \"%s\"", al_scenario_name(job->scenario), figure->id);
+}
+
+static bool run_scenario(struct job *job, struct al_error *err)
+{
+	if (!al_folder_make(job->folder, err) || !run_tables(job, err))
+		return false;
+	for (size_t i = 0; i < al_scenario_n_figures(job->scenario); i++)
+		if (!run_figure(job, i, err))
+			return false;
+	return true;
+}
+
+static bool run_named(struct session *session, const char *name, struct progress *progress,
+	struct al_error *err)
+{
+	struct job job = {.session = session, .progress = progress};
+	const char *folder = session->output ? session->output : "plots";
+
+	if (!al_scenario_open(&job.scenario, session->catalog, name, err))
+		return false;
+	job.folder = al_format(&session->arena, "%s/%s", folder, al_scenario_name(job.scenario));
+	bool ok = run_scenario(&job, err);
+	al_scenario_destroy(job.scenario);
+	return ok;
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	const struct al_embedded_list *all = &al_embedded_scenarios;
+	struct progress progress;
+	bool ok = true;
+
+	session->prints_nothing = is_given(a, OPT_FIGURES_ONLY);
+	progress_init(&progress, session);
+	for (size_t i = 0; ok && i < a->n_words; i++)
+		ok = run_named(session, a->words[i], &progress, err);
+	for (size_t i = 0; ok && a->n_words == 0 && i < all->n_files; i++)
+		ok = run_named(session, all->files[i].name, &progress, err);
+	progress_finish(&progress);
+	return ok;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.words = "[SCENARIO...]",
+	.summary = "a scenario's tables and figures; all built-in ones without an argument",
+	.examples = {"run", "run scenarios/example-variants.json -o out"},
+	.options = OPTIONS_OUTPUT | OPTION(OPT_FIGURES_ONLY),
+	.most_words = 1000,
+	.takes_folder = true,
+	.run = run,
+};

@@ -1,0 +1,145 @@
+/* sweep: a curve as a table, over one or more symbols. */
+#include "commands/draw.h"
+#include "commands/question.h"
+#include "scenario/sweep.h"
+
+#include <string.h>
+
+static bool read_axes(struct session *session, struct al_sweep *sweep, struct al_error *err)
+{
+	const struct option_values *over = &session->arguments.options[OPT_OVER];
+
+	if (over->n == 0)
+		return al_fail(err, AL_EINPUT, "expected --over SYMBOL=FROM:TO[:STEP]");
+	if (over->n > AL_SWEEP_MOST_AXES)
+		return al_fail(err, AL_EINPUT, "more than %d symbols to sweep over", AL_SWEEP_MOST_AXES);
+	for (size_t i = 0; i < over->n; i++) {
+		const char *equals = strchr(over->items[i], '=');
+		if (!equals || equals == over->items[i])
+			return al_fail(err, AL_EINPUT, "--over %s: expected SYMBOL=FROM:TO[:STEP]", over->items[i]);
+		const char *symbol =
+			al_strndup(&session->arena, over->items[i], (size_t)(equals - over->items[i]));
+		if (!al_sweep_axis_parse(&session->arena, symbol, equals + 1, &sweep->axes[sweep->n_axes++],
+			    err))
+			return al_in(err, "--over");
+	}
+	return true;
+}
+
+static bool add_measure(struct al_sweep *sweep, const char *key, struct al_error *err)
+{
+	const char *names[AL_N_MEASURES];
+	int found = al_measure_find(key);
+
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		names[i] = al_measures[i].key;
+	if (found < 0)
+		return al_fail_unknown(err, "measure", key, names, AL_N_MEASURES);
+	for (size_t i = 0; i < sweep->n_measures; i++)
+		if (sweep->measures[i] == (enum al_measure)found)
+			return al_fail(err, AL_EINPUT, "measure \"%s\" is given twice", key);
+	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
+	return true;
+}
+
+static bool read_measures(struct session *session, struct al_sweep *sweep, struct al_error *err)
+{
+	const struct option_values *measures = &session->arguments.options[OPT_MEASURE];
+
+	for (size_t i = 0; i < measures->n; i++)
+		if (!add_measure(sweep, measures->items[i], err))
+			return false;
+	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
+}
+
+/* A symbol that nothing knows would change nothing: say so. */
+static bool check_symbol(const struct question *q, const char *symbol, struct al_error *err)
+{
+	const char *names[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < q->settings.n_symbols && n < 256; i++)
+		names[n++] = q->settings.symbols[i].name;
+	for (size_t i = 0; i < q->n_uses; i++)
+		for (size_t j = 0; j < q->uses[i].variant->n_symbols && n < 256; j++)
+			names[n++] = q->uses[i].variant->symbols[j].name;
+	return al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
+}
+
+static bool check_symbols(const struct question *q, const struct al_sweep *sweep, struct al_error *err)
+{
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		if (!check_symbol(q, sweep->axes[i].symbol, err))
+			return false;
+	for (size_t i = 0; i < sweep->n_ties; i++)
+		if (!check_symbol(q, sweep->ties[i].symbol, err))
+			return false;
+	return true;
+}
+
+static bool draw_figure(struct session *session, const struct al_sweep *sweep,
+	const struct al_table *table, struct al_error *err)
+{
+	struct al_figure figure = {
+		.id = "sweep",
+		.mark = "line",
+		.x.column = sweep->axes[0].symbol,
+		.y.column = al_measures[sweep->measures[0]].key,
+		.y.scale = is_given(&session->arguments, OPT_LOG) ? AL_AXIS_LOG : AL_AXIS_LINEAR,
+		.series = "variant",
+		.panel = sweep->n_axes > 1 ? sweep->axes[1].symbol : NULL,
+		.width_pt = sweep->n_axes > 1 ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT,
+	};
+
+	return draw_to_file(&figure, table, option_value(&session->arguments, OPT_FIGURE, ""), err);
+}
+
+static bool answer(struct question *q, struct session *session, struct al_sweep *sweep,
+	struct al_error *err)
+{
+	const struct al_variant_use **uses =
+		al_new_array(&session->arena, const struct al_variant_use *, q->n_uses);
+	struct al_table table;
+
+	for (size_t i = 0; i < q->n_uses; i++)
+		uses[i] = &q->uses[i];
+	sweep->variants = uses;
+	sweep->n_variants = q->n_uses;
+	sweep->settings = &q->settings;
+	sweep->basis = &q->basis;
+	sweep->recipe = q->recipe;
+	if (!read_axes(session, sweep, err) || !read_measures(session, sweep, err)
+		|| !parse_substitutions(session, OPT_TIE, &sweep->ties, &sweep->n_ties, err)
+		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
+		return false;
+	session_take(session, &table);
+	return !is_given(&session->arguments, OPT_FIGURE) || draw_figure(session, sweep, &table, err);
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	struct question question;
+
+	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODULE, err))
+		return false;
+	struct al_sweep sweep = {.id = "sweep",
+		.title = al_format(&session->arena, "Sweep of %s", question.title)};
+	bool ok = answer(&question, session, &sweep, err);
+	question_finish(&question);
+	return ok;
+}
+
+const struct command command_sweep = {
+	.name = "sweep",
+	.words = "MODEL|VARIANT",
+	.summary = "a curve as a table, over one or more symbols",
+	.examples = {"sweep bert-base --over n_heads=1:128 --tie 'd_model=n_heads*d_head' "
+		     "--variants mha,mhe-mul --basis output_projection=none --figure heads.pdf",
+		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe korthikanti2022 "
+		"--batch 1"},
+	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER) | OPTION(OPT_TIE)
+		| OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG),
+	.least_words = 1,
+	.most_words = 1,
+	.run = run,
+};

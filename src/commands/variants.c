@@ -1,0 +1,268 @@
+/* variants: tensors, formulas, order of growth and differences, derived from the tensors alone. */
+#include "commands/command.h"
+
+#include <string.h>
+
+#include "commands/question.h"
+
+/* What the options ask of every variant. */
+struct theory {
+	struct session *session;
+	struct al_basis basis;
+	struct al_settings settings;       /* --set */
+	struct al_substitution *substitutions;
+	size_t n_substitutions;
+	const char *order;                 /* a symbol, or NULL */
+	struct al_variant_use against;     /* variant NULL: none */
+	struct al_polynomial *reference;
+};
+
+/* ---- polynomials ---- */
+
+/* Settings and substitutions in one: a symbol that --set fixes is a number. */
+static bool polynomial(struct theory *t, const struct al_variant_use *use, struct al_polynomial **out,
+	struct al_error *err)
+{
+	struct al_block block;
+
+	if (!al_block_init(&block, use, &t->settings, &t->basis, err))
+		return false;
+	bool ok = al_block_polynomial(&block, t->substitutions, t->n_substitutions, out, err);
+	al_block_finish(&block);
+	return ok || al_in(err, "variant %s (%s)", use->name, use->variant->file);
+}
+
+static void set_polynomial(struct theory *t, struct al_table *table, struct al_cell *cell,
+	const struct al_polynomial *value)
+{
+	struct al_text text, latex;
+
+	al_text_init(&text);
+	al_text_init(&latex);
+	al_polynomial_text(value, &text);
+	al_text_add(&latex, "$");
+	al_polynomial_latex(value, al_catalog_latex, t->session->catalog, &latex);
+	al_text_add(&latex, "$");
+	al_cell_set_latex(table, cell, text.data, latex.data);
+	al_text_finish(&text);
+	al_text_finish(&latex);
+}
+
+static bool set_order(struct theory *t, struct al_table *table, struct al_cell *cell,
+	const struct al_polynomial *value, struct al_error *err)
+{
+	const char *latex = al_catalog_latex(t->session->catalog, t->order);
+	int degree;
+
+	if (!al_polynomial_degree(value, t->order, &degree, err))
+		return false;
+	if (degree == 0)
+		al_cell_set_latex(table, cell, "O(1)", "$O(1)$");
+	else if (degree == 1)
+		al_cell_set_latex(table, cell, al_format(&table->arena, "O(%s)", t->order),
+			al_format(&table->arena, "$O(%s)$", latex));
+	else
+		al_cell_set_latex(table, cell, al_format(&table->arena, "O(%s^%d)", t->order, degree),
+			al_format(&table->arena, "$O(%s^{%d})$", latex, degree));
+	return true;
+}
+
+static bool set_difference(struct theory *t, struct al_table *table, struct al_cell *cell,
+	const struct al_polynomial *value, struct al_error *err)
+{
+	struct al_polynomial *difference;
+
+	if (!al_polynomial_difference(value, t->reference, &difference, err))
+		return false;
+	set_polynomial(t, table, cell, difference);
+	al_polynomial_destroy(difference);
+	return true;
+}
+
+/* ---- the table ---- */
+
+static void join_shape(struct al_text *out, const struct al_shape *shape)
+{
+	for (size_t i = 0; i < shape->n_dims; i++)
+		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
+}
+
+/* What a token adds to the cache, as the variant writes it. */
+static void set_cache(struct al_table *table, struct al_cell *cell, const struct al_variant *variant)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	for (size_t i = 0; i < variant->cache.n; i++) {
+		if (i)
+			al_text_add(&text, " + ");
+		join_shape(&text, &variant->cache.items[i].shape);
+		if (variant->cache.items[i].per == AL_PER_SEQUENCE)
+			al_text_add(&text, " (once)");
+	}
+	al_cell_set_text(table, cell, variant->cache.n ? text.data : "none");
+	al_text_finish(&text);
+}
+
+static bool add_variant(struct theory *t, struct al_table *table, const struct al_variant_use *use,
+	struct al_error *err)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	struct al_polynomial *value;
+
+	if (!polynomial(t, use, &value, err))
+		return false;
+	al_cell_set_text(table, cell++, use->name);
+	bool ok = !t->order || set_order(t, table, cell++, value, err);
+	set_polynomial(t, table, cell++, value);
+	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err));
+	set_cache(table, cell, use->variant);
+	al_polynomial_destroy(value);
+	return ok || al_in(err, "variant %s", use->name);
+}
+
+static bool add_theory(struct theory *t, const struct al_variant_use *uses, size_t n,
+	struct al_error *err)
+{
+	struct al_table *table = session_table(t->session, "variants", "Attention variants");
+
+	al_table_add_column(table, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	if (t->order)
+		al_table_add_column(table, (struct al_column){.key = "order", .title = "Order"});
+	al_table_add_column(table, (struct al_column){.key = "parameters", .title = "Parameters"});
+	if (t->reference)
+		al_table_add_column(table, (struct al_column){.key = "difference",
+			.title = al_format(&table->arena, "Against %s", t->against.name)});
+	al_table_add_column(table, (struct al_column){.key = "cache", .title = "Cached per token"});
+	for (size_t i = 0; i < n; i++)
+		if (!add_variant(t, table, &uses[i], err))
+			return false;
+	al_table_note(table, "basis: %s", al_basis_text(&t->basis, &table->arena));
+	for (size_t i = 0; i < t->n_substitutions; i++)
+		al_table_note(table, "%s = %s", t->substitutions[i].symbol,
+			al_formula_source(t->substitutions[i].formula));
+	return true;
+}
+
+/* ---- one variant's entries ---- */
+
+static void add_entry(struct al_table *table, const char *what, const struct al_entry *entry)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	struct al_text text;
+
+	al_text_init(&text);
+	if (entry->left.n_dims) {
+		join_shape(&text, &entry->left);
+		al_text_add(&text, "  by  ");
+		join_shape(&text, &entry->right);
+	} else
+		join_shape(&text, &entry->shape);
+	al_cell_set_text(table, cell++, what);
+	al_cell_set_text(table, cell++, entry->name);
+	if (strcmp(what, "tensor") == 0) {
+		al_cell_set_text(table, &cell[0], al_role_names[entry->role]);
+		al_cell_set_text(table, &cell[1], al_tensor_kind_names[entry->kind]);
+	}
+	al_cell_set_text(table, &cell[2], text.data);
+	if (entry->count)
+		al_cell_set_text(table, &cell[3], al_formula_source(entry->count));
+	if (entry->when)
+		al_cell_set_text(table, &cell[4], al_formula_source(entry->when));
+	al_text_finish(&text);
+}
+
+static void add_entries(struct al_table *table, const char *what, const struct al_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		add_entry(table, what, &entries->items[i]);
+}
+
+static void show_variant(struct session *session, const struct al_variant *variant)
+{
+	static const char *const keys[] = {"what", "name", "role", "kind", "shape", "count", "when"};
+	struct al_table *table = session_table(session, variant->name, variant->title);
+
+	for (int i = 0; i < 7; i++)
+		al_table_add_column(table, (struct al_column){.key = keys[i], .is_key = i < 2});
+	add_entries(table, "tensor", &variant->tensors);
+	add_entries(table, "cache", &variant->cache);
+	add_entries(table, "activation", &variant->activations);
+	add_entries(table, "product", &variant->products);
+	for (size_t i = 0; i < variant->n_symbols; i++)
+		al_table_note(table, "%s: %s", variant->symbols[i].name, variant->symbols[i].text);
+	al_table_note(table, "source: %s", variant->source);
+}
+
+/* ---- the command ---- */
+
+static bool collect(struct session *session, struct al_variant_use **uses, size_t *n,
+	struct al_error *err)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < session->arguments.n_words; i++) {
+		*uses = al_grow(&session->arena, *uses, *n, &room, sizeof(**uses));
+		if (!al_variant_use_parse(&session->arena, session->catalog, session->arguments.words[i],
+			    &(*uses)[(*n)++], err))
+			return false;
+	}
+	return parse_uses(session, uses, n, &room, err)
+		&& (*n > 0 || add_all_uses(session, uses, n, &room, err));
+}
+
+static bool theory_init(struct theory *t, struct session *session, struct al_error *err)
+{
+	const char *against = option_value(&session->arguments, OPT_AGAINST, NULL);
+	const struct option_values *sets = &session->arguments.options[OPT_SET];
+
+	*t = (struct theory){.session = session};
+	al_basis_init(&t->basis);
+	al_settings_init(&t->settings, session->catalog);
+	t->order = option_value(&session->arguments, OPT_ORDER, NULL);
+	for (size_t i = 0; i < sets->n; i++)
+		if (!al_settings_parse(&t->settings, sets->items[i], "--set", err))
+			return false;
+	return parse_basis(session, &t->basis, err)
+		&& parse_substitutions(session, OPT_SUBSTITUTE, &t->substitutions, &t->n_substitutions, err)
+		&& (!against
+			|| (al_variant_use_parse(&session->arena, session->catalog, against, &t->against, err)
+				&& polynomial(t, &t->against, &t->reference, err)));
+}
+
+static bool answer(struct theory *t, const struct al_variant_use *uses, size_t n, struct al_error *err)
+{
+	if (!add_theory(t, uses, n, err))
+		return false;
+	bool is_about_growth = t->order || t->reference || t->n_substitutions > 0;
+	for (size_t i = 0; !is_about_growth && i < n && t->session->arguments.n_words > 0; i++)
+		show_variant(t->session, uses[i].variant);
+	return true;
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	struct al_variant_use *uses = NULL;
+	struct theory theory;
+	size_t n = 0;
+
+	if (!collect(session, &uses, &n, err))
+		return false;
+	bool ok = theory_init(&theory, session, err) && answer(&theory, uses, n, err);
+	al_polynomial_destroy(theory.reference);
+	al_settings_finish(&theory.settings);
+	return ok;
+}
+
+const struct command command_variants = {
+	.name = "variants",
+	.words = "[NAME|FILE...]",
+	.summary = "tensors, formulas, order of growth, difference to another variant, cache",
+	.examples = {"variants gqa",
+		"variants --substitute d_model=n_heads*d_head --order n_heads --against sha "
+		"--basis output_projection=none"},
+	.options = OPTIONS_OUTPUT | OPTION(OPT_SUBSTITUTE) | OPTION(OPT_ORDER) | OPTION(OPT_AGAINST)
+		| OPTION(OPT_BASIS) | OPTION(OPT_VARIANT) | OPTION(OPT_VARIANTS) | OPTION(OPT_SET),
+	.most_words = 1000,
+	.run = run,
+};
