@@ -1,9 +1,10 @@
 /* Ledgers: the lines of a block that count, with what a reader needs to follow them. */
+#include "ledger/block.h"
+
 #include <string.h>
 
 #include "base/exact.h"
 #include "base/text.h"
-#include "ledger/block.h"
 
 /* ---- texts ---- */
 

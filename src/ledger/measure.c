@@ -1,10 +1,11 @@
 /* Measures: sums over a block's lines. Each line counts its elements, times how many the basis
  * covers, times what the measure makes of one element. */
-#include "base/table.h"
-#include "base/text.h"
 #include "ledger/block.h"
 
 #include <string.h>
+
+#include "base/table.h"
+#include "base/text.h"
 
 /* What one element of a line is worth, as a product; none: the line adds nothing. */
 enum { MOST_FACTORS = 4 };

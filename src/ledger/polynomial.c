@@ -1,11 +1,10 @@
 /* A block's parameters as one polynomial: what the poster's table of theory is derived from. */
-#include "formula/polynomial.h"
+#include "ledger/block.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "ledger/block.h"
 
 /* Substitutions: their symbols and formulas, applied all at once. */
 struct replacements {
