@@ -77,7 +77,8 @@ bool al_terms_check_power(struct pool *pool, const struct terms *a, double expon
 
 	return check_size(pool, (struct size){
 		.degree = degree,
-		.terms = smaller(binomial(x.terms + exponent - 1, exponent), monomials(degree, a->n_factors)),
+		.terms = smaller(binomial(x.terms + exponent - 1, exponent),
+			monomials(degree, a->n_factors)),
 		.bits = (x.bits + carry(x.terms)) * exponent,
 	});
 }

@@ -1,7 +1,7 @@
 /* Decision trees over conditions, with polynomials as leaves.
  *
- * On every path conditions stand in the order of their texts and none comes twice, and no two branches
- * of a condition are equal: so a piecewise polynomial has one tree, equal conditions of two operands
+ * On every path conditions stand in the order of their texts and none comes twice, and the branches
+ * of a condition differ: so a piecewise polynomial has one tree, equal conditions of two operands
  * meet, and contradictions never arise (the idea of ordered decision diagrams, Bryant 1986). */
 #include <string.h>
 
@@ -84,6 +84,13 @@ const struct cases *al_cases_choose(struct pool *pool, const struct cases *truth
 
 /* ---- conditions ---- */
 
+const struct cases *al_cases_indicator(struct pool *pool, const struct condition *condition,
+	bool holds)
+{
+	return branch(pool, condition, leaf_of_int(pool, holds), leaf_of_int(pool, !holds));
+}
+
+/* The indicator of a condition that is new and has no text yet. */
 static const struct cases *when(struct pool *pool, struct condition condition, bool holds)
 {
 	struct condition *kept = al_new(&pool->arena, struct condition);
@@ -91,10 +98,15 @@ static const struct cases *when(struct pool *pool, struct condition condition, b
 
 	*kept = condition;
 	al_text_init(&text);
-	al_condition_text(kept, true, &text);
-	kept->text = al_strdup(&pool->arena, text.data);
+	al_condition_text(kept, true, &text, AL_OPAQUE_TEXT);
+	bool fits = text.length <= AL_OPAQUE_TEXT;
+	if (fits)
+		kept->text = al_strdup(&pool->arena, text.data);
+	else
+		al_fail(pool->err, AL_EINPUT, "a condition that stays open has more than %d characters",
+			AL_OPAQUE_TEXT);
 	al_text_finish(&text);
-	return branch(pool, kept, leaf_of_int(pool, holds), leaf_of_int(pool, !holds));
+	return fits ? al_cases_indicator(pool, kept, holds) : NULL;
 }
 
 static enum op mirrored(enum op op)
@@ -120,23 +132,23 @@ static bool comes_behind(const struct terms *a, const struct terms *b)
 
 	al_text_init(&x);
 	al_text_init(&y);
-	al_terms_text(a, &x, 0);
-	al_terms_text(b, &y, 0);
+	al_terms_text(a, &x, AL_OPAQUE_TEXT);
+	al_terms_text(b, &y, AL_OPAQUE_TEXT);
 	bool is_behind = strcmp(x.data, y.data) > 0;
 	al_text_finish(&x);
 	al_text_finish(&y);
 	return is_behind;
 }
 
-/* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than !=
- * except beside zero, constants on the right. */
+/* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than
+ * != except beside zero, constants on the right. */
 static const struct cases *undecided(struct pool *pool, enum op op, const struct terms *left,
 	const struct terms *right)
 {
 	bool swaps = al_terms_is_constant(left)
 		|| (!al_terms_is_constant(right) && comes_behind(left, right));
-	struct condition condition = {
-		.op = swaps ? mirrored(op) : op, .left = swaps ? right : left, .right = swaps ? left : right};
+	struct condition condition = {.op = swaps ? mirrored(op) : op,
+		.left = swaps ? right : left, .right = swaps ? left : right};
 	bool is_zero = al_terms_is_int(condition.right, 0);
 
 	switch (condition.op) {
@@ -188,12 +200,10 @@ const struct cases *al_cases_is_word(struct pool *pool, const struct cases *symb
 {
 	if (!symbols)
 		return NULL;
-	if (symbols->condition) {
-		struct condition same = *symbols->condition;
-		return al_cases_choose(pool, when(pool, same, true),
+	if (symbols->condition)
+		return al_cases_choose(pool, al_cases_indicator(pool, symbols->condition, true),
 			al_cases_is_word(pool, symbols->then, word),
 			al_cases_is_word(pool, symbols->otherwise, word));
-	}
 
 	const struct terms *terms = symbols->terms;
 	if (terms->n_factors != 1 || terms->factors[0]->op != OP_SYMBOL
@@ -224,7 +234,7 @@ const struct cases *al_cases_apply(struct pool *pool, enum op op, const struct c
 	if (!top)
 		return apply_to_leaves(pool, op, a->terms, b->terms);
 	/* A comparison of leaves may bring conditions that come before `top`: choose sorts them in. */
-	return al_cases_choose(pool, when(pool, *top, true),
+	return al_cases_choose(pool, al_cases_indicator(pool, top, true),
 		al_cases_apply(pool, op, given(a, top, true), given(b, top, true)),
 		al_cases_apply(pool, op, given(a, top, false), given(b, top, false)));
 }

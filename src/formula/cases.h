@@ -2,7 +2,8 @@
  *
  * `terms` is one polynomial in named factors, `cases` a decision tree over conditions with terms as
  * its leaves. Both are canonical and immutable. They live in the pool of the computation that made
- * them and may point at operands that outlive it; what is handed out is copied into its own pool. */
+ * them and may point at operands that outlive it; what is handed out is copied into a pool of its
+ * own. */
 #ifndef ATTNLEDGER_FORMULA_CASES_H
 #define ATTNLEDGER_FORMULA_CASES_H
 
@@ -45,7 +46,8 @@ const struct terms *al_terms_from_int(struct pool *pool, int64_t value);
 const struct terms *al_terms_from_exact(struct pool *pool, mpq_srcptr value);
 const struct terms *al_terms_from_factor(struct pool *pool, const struct factor *factor);
 
-/* The factor that `op` makes of its operands; NULL with the pool's error where its text is too long. */
+/* The factor that `op` makes of its operands; NULL with the pool's error where its text is too
+ * long. */
 const struct factor *al_factor_create(struct pool *pool, enum op op, const char *symbol,
 	const struct terms *left, const struct terms *right);
 
@@ -82,6 +84,10 @@ struct cases {
 
 const struct cases *al_cases_leaf(struct pool *pool, const struct terms *terms);
 
+/* 1 where the condition holds (or where it doesn't, as `holds` says), otherwise 0. */
+const struct cases *al_cases_indicator(struct pool *pool, const struct condition *condition,
+	bool holds);
+
 /* Operands may be NULL where they failed: then so is the result. Comparisons are worth 1 and 0. */
 const struct cases *al_cases_apply(struct pool *pool, enum op op, const struct cases *a,
 	const struct cases *b);
@@ -101,12 +107,14 @@ const struct cases *al_cases_of(struct pool *pool, const struct al_formula *form
 
 /* ---- text ---- */
 
-enum { AL_FACTOR_TEXT = 1024 };
+/* The longest text of a factor or a condition that has operands. */
+enum { AL_OPAQUE_TEXT = 1024 };
 
 /* Stops soon after `limit` bytes where it isn't 0. */
 void al_terms_text(const struct terms *terms, struct al_text *out, size_t limit);
 void al_factor_text(const struct factor *factor, struct al_text *out, size_t limit);
-void al_condition_text(const struct condition *condition, bool holds, struct al_text *out);
+void al_condition_text(const struct condition *condition, bool holds, struct al_text *out,
+	size_t limit);
 void al_cases_text(const struct cases *cases, struct al_text *out);
 void al_cases_latex(const struct cases *cases,
 	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out);

@@ -121,7 +121,8 @@ static bool evaluate_negation(const struct run *run, const struct node *node, st
 		&& apply(run, node, OP_SUBTRACT, &zero, out, out);
 }
 
-static bool evaluate_arithmetic(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_arithmetic(const struct run *run, const struct node *node,
+	struct al_value *out)
 {
 	struct al_value right;
 
@@ -146,7 +147,8 @@ static bool compare(const struct run *run, const struct node *node, const struct
 	return true;
 }
 
-static bool evaluate_comparison(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_comparison(const struct run *run, const struct node *node,
+	struct al_value *out)
 {
 	struct al_value right;
 	bool holds = false;
@@ -312,8 +314,8 @@ static void add_value(struct al_text *out, const struct al_value *value)
 	}
 }
 
-/* Adds the source from `*done` on up to the symbol, then its value; leaves an unknown symbol as it is.
- * Operands come in the order of the text. */
+/* Adds the source from `*done` on up to the symbol, then its value; leaves an unknown symbol as it
+ * is. Operands come in the order of the text. */
 static bool substitute(const struct run *run, const struct node *node, size_t *done,
 	struct al_text *out)
 {

@@ -58,9 +58,8 @@ static const struct cases *index_by(struct expansion *e, const struct node *node
 
 	const struct cases *then = index_by(e, node, index->then);
 	const struct cases *otherwise = index_by(e, node, index->otherwise);
-	const struct cases branches = {.condition = index->condition, .n_leaves = 2,
-		.then = number(e->pool, 1), .otherwise = number(e->pool, 0)};
-	return al_cases_choose(e->pool, &branches, then, otherwise);
+	return al_cases_choose(e->pool, al_cases_indicator(e->pool, index->condition, true), then,
+		otherwise);
 }
 
 static const struct cases *substitution(struct expansion *e, size_t i)

@@ -1,11 +1,13 @@
 /* Formulas: the exact language of the catalogue and of scenario columns.
  *
  *   + - * / ^ ( )   integers   symbols   NAME[index]   'word'
- *   == != < <= > >= and or not   if(c, a, b)   min(a, ...)   max(a, ...)   ceil_div(a, b)   mod(a, b)
+ *   == != < <= > >= and or not
+ *   if(c, a, b)   min(a, ...)   max(a, ...)   ceil_div(a, b)   mod(a, b)
  *
- * `^` takes a whole exponent of at most 64 and binds to the right; a comparison is worth 1 or 0. A
- * formula is parsed once to an immutable tree with bounds of its own, so that no input can exhaust
- * what comes behind it. Evaluation is exact over the rationals. */
+ * From loose to tight: or, and, not, comparisons, + -, * /, the sign, ^. `^` takes a whole exponent of
+ * at most 64 and binds to the right; a comparison is worth 1 or 0. A formula is parsed once to an
+ * immutable tree with bounds of its own, so that no input can exhaust what comes behind it.
+ * Evaluation is exact over the rationals. */
 #ifndef ATTNLEDGER_FORMULA_FORMULA_H
 #define ATTNLEDGER_FORMULA_FORMULA_H
 
@@ -14,15 +16,18 @@
 
 #include "base/arena.h"
 
+/* Bytes, and brackets, functions, indices, signs and powers within each other. */
 enum { AL_FORMULA_LENGTH = 512, AL_FORMULA_DEPTH = 32 };
 
 struct al_formula;
 
 enum al_dialect {
-	AL_DIALECT_CATALOG,  /* symbols [A-Za-z_][A-Za-z0-9_]*; an index is a formula: layer_types[layer] */
+	AL_DIALECT_CATALOG,  /* symbols [A-Za-z_][A-Za-z0-9_]*; an index is a formula:
+	                        layer_types[layer] */
 	AL_DIALECT_CELLS,    /* symbols may hold ':' (prr:glue); an index is a row's name, taken as it
 	                        stands up to ']': glue[mhe-mul], bleu[base,mha] */
-	AL_DIALECT_PRINTED,  /* as papers print: one-letter symbols, a product needs no sign: (3n^2-3n)d^2 */
+	AL_DIALECT_PRINTED,  /* as papers print: arithmetic in one-letter symbols, a product needs no
+	                        sign: (3n^2-3n)d^2; a factor behind a quotient needs brackets */
 };
 
 /* An error says "column C: what was found, what was expected". */
@@ -32,7 +37,7 @@ bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect 
 /* The text that was parsed. */
 const char *al_formula_source(const struct al_formula *formula);
 
-/* Is it one plain integer? Then its value. */
+/* Is it one plain integer, perhaps negative? Then its value. */
 bool al_formula_is_integer(const struct al_formula *formula, int64_t *value);
 
 /* Calls `visit` once for each symbol reference (a symbol may come again). */
@@ -59,7 +64,7 @@ struct al_value {
 void al_value_init(struct al_value *value);
 void al_value_finish(struct al_value *value);
 void al_value_set_int(struct al_value *value, int64_t integer);
-void al_value_set_exact(struct al_value *value, mpq_srcptr exact);   /* an integer that fits becomes one */
+void al_value_set_exact(struct al_value *value, mpq_srcptr exact);   /* int64_t where it fits */
 void al_value_set_word(struct al_value *value, const char *word);
 void al_value_get(const struct al_value *value, mpq_t out);          /* a number's value */
 
@@ -82,9 +87,9 @@ struct al_scope {
 	void *context;
 };
 
-/* Division by zero, a word in arithmetic, a result beyond 4096 bits: errors that quote the formula. A
- * wrong symbol names itself, its column and the nearest known symbol. `if`, `and` and `or` evaluate
- * only what they need. */
+/* `out` is initialised by the caller. Division by zero, a result beyond 4096 bits: errors that quote
+ * the formula and its column. A wrong symbol names itself, its column and the nearest known symbol;
+ * an error of the scope passes as it is. `if`, `and` and `or` evaluate only what they need. */
 bool al_formula_eval(const struct al_formula *formula, const struct al_scope *scope,
 	struct al_value *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -97,7 +102,8 @@ bool al_formula_holds(const struct al_formula *formula, const struct al_scope *s
 bool al_formula_whole(const struct al_formula *formula, const struct al_scope *scope, int64_t least,
 	int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
-/* The formula with each symbol replaced by its value: "768 * 12*64" for "d_model * n_heads*d_head". */
+/* The formula with each symbol replaced by its value: "768 * 12*64" for "d_model * n_heads*d_head".
+ * A symbol that the scope does not know (in a branch that was not taken) keeps its name. */
 bool al_formula_substituted(const struct al_formula *formula, const struct al_scope *scope,
 	struct al_arena *arena, const char **out, struct al_error *err) AL_MUST_CHECK;
 

@@ -23,7 +23,8 @@ struct lexer {
 bool al_lex_next(struct lexer *lexer, struct al_error *err) AL_MUST_CHECK;
 
 /* Behind "[": moves on to "]" and gives the bytes between as they stand. */
-bool al_lex_row(struct lexer *lexer, size_t *begin, size_t *end, struct al_error *err) AL_MUST_CHECK;
+bool al_lex_row(struct lexer *lexer, size_t *begin, size_t *end, struct al_error *err)
+	AL_MUST_CHECK;
 
 /* Fails with 'found "TOKEN", expected ...' at the current token. */
 bool al_lex_expected(const struct lexer *lexer, const char *expected, struct al_error *err);

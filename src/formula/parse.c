@@ -63,7 +63,8 @@ static struct place here(const struct parser *p)
 	return (struct place){p->lexer.begin, p->lexer.end};
 }
 
-static bool check_words(const struct parser *p, enum op op, const struct node *const *args, size_t n)
+static bool check_words(const struct parser *p, enum op op, const struct node *const *args,
+	size_t n)
 {
 	if (op == OP_EQUAL || op == OP_NOT_EQUAL)
 		return true;
@@ -411,8 +412,8 @@ bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect 
 {
 	size_t length = strlen(text);
 	if (length > AL_FORMULA_LENGTH)
-		return al_fail(err, AL_EINPUT, "the formula has %zu characters, expected at most %d", length,
-			AL_FORMULA_LENGTH);
+		return al_fail(err, AL_EINPUT, "the formula has %zu characters, expected at most %d",
+			length, AL_FORMULA_LENGTH);
 
 	struct al_formula *formula = al_new(arena, struct al_formula);
 	formula->source = al_strdup(arena, text);

@@ -114,8 +114,8 @@ static bool degree_of_terms(const struct terms *terms, const char *symbol, int *
 	for (size_t i = 0; i < terms->n_factors; i++) {
 		const struct factor *f = terms->factors[i];
 		if (mentions(f->left, symbol) || mentions(f->right, symbol))
-			return al_fail(err, AL_EINPUT, "the degree in %s is not decided: it stands in %s", symbol,
-				f->name);
+			return al_fail(err, AL_EINPUT, "the degree in %s is not decided: it stands in %s",
+				symbol, f->name);
 		if (f->op == OP_SYMBOL && strcmp(f->name, symbol) == 0)
 			*degree = (int)fmpq_mpoly_degree_si(terms->value, (slong)i, terms->ctx);
 	}

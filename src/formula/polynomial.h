@@ -1,17 +1,17 @@
 /* Canonical polynomials in named symbols (FLINT's fmpq_mpoly), possibly by cases.
  *
  * What a variant's tensors add up to: the sum is canonical, so that two formulas are equal exactly
- * where their polynomials are. Piecewise formulas (if, min, max, a condition on a symbol) become cases,
- * each a condition's text and a polynomial. ceil_div and mod, and a quotient that does not divide, are
- * kept as one opaque factor; a degree is refused where it is not decided. */
+ * where their polynomials are. Piecewise formulas (if, min, max, a condition on a symbol) become
+ * cases, each a condition and a polynomial. ceil_div and mod, and a quotient that does not divide,
+ * are kept as one opaque factor; a degree is refused where it is not decided. */
 #ifndef ATTNLEDGER_FORMULA_POLYNOMIAL_H
 #define ATTNLEDGER_FORMULA_POLYNOMIAL_H
 
 #include "base/text.h"
 #include "formula/formula.h"
 
-/* Bounds on what is expanded, told from the operands before each operation: a power that exceeds them
- * is refused, not computed. */
+/* Bounds on what is expanded, told from the operands before each operation: a power that exceeds
+ * them is refused, not computed. */
 enum {
 	AL_POLYNOMIAL_DEGREE = 16,
 	AL_POLYNOMIAL_TERMS = 4096,
@@ -34,8 +34,8 @@ bool al_polynomial_from_int(int64_t value, struct al_polynomial **out);
 
 /* A function that fails leaves NULL in *out. Errors of a formula begin with its column. */
 
-/* The canonical polynomial of a formula after substitution. A condition that is decided by constants
- * picks its branch; an undecided one makes cases. */
+/* The canonical polynomial of a formula after substitution. A condition that is decided by
+ * constants picks its branch; an undecided one makes cases. */
 bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 
@@ -60,8 +60,9 @@ bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomi
 bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *symbol, int *degree,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Terms by falling total degree, then by symbol: "3*d_head^2*n_heads^2 - 3*d_head^2*n_heads". Cases:
- * "A if C; B if D and E; F otherwise". `name_of` gives a symbol's LaTeX (NULL: the symbol itself, escaped). */
+/* Terms by falling total degree, then by symbol: "3*d_head^2*n_heads^2 - 3*d_head^2*n_heads".
+ * Cases: "A if C; B if D and E; F otherwise". `name_of` gives a symbol's LaTeX; NULL, or where it
+ * answers NULL: the symbol itself, escaped. */
 void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out);
 void al_polynomial_latex(const struct al_polynomial *polynomial,
 	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out);

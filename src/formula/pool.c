@@ -39,13 +39,13 @@ const struct factor *al_factor_create(struct pool *pool, enum op op, const char 
 
 	*factor = (struct factor){.op = op, .symbol = symbol, .left = left, .right = right};
 	al_text_init(&name);
-	al_factor_text(factor, &name, AL_FACTOR_TEXT);
-	bool fits = name.length <= AL_FACTOR_TEXT;
+	al_factor_text(factor, &name, AL_OPAQUE_TEXT);
+	bool fits = name.length <= AL_OPAQUE_TEXT;
 	if (fits)
 		factor->name = al_strdup(&pool->arena, name.data);
 	else
 		al_fail(pool->err, AL_EINPUT,
-			"a factor that stays whole has more than %d characters", AL_FACTOR_TEXT);
+			"a factor that stays whole has more than %d characters", AL_OPAQUE_TEXT);
 	al_text_finish(&name);
 	return fits ? factor : NULL;
 }

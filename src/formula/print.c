@@ -110,7 +110,8 @@ static void print_opaque_latex(const struct printer *p, const struct factor *fac
 	}
 }
 
-static void print_factor(const struct printer *p, const struct factor *factor, unsigned long exponent)
+static void print_factor(const struct printer *p, const struct factor *factor,
+	unsigned long exponent)
 {
 	if (!p->is_latex && factor->name)
 		al_text_add(p->out, factor->name);
@@ -228,9 +229,10 @@ static void print_condition(const struct printer *p, const struct condition *con
 	al_text_add(p->out, p->is_latex ? "}" : "'");
 }
 
-void al_condition_text(const struct condition *condition, bool holds, struct al_text *out)
+void al_condition_text(const struct condition *condition, bool holds, struct al_text *out,
+	size_t limit)
 {
-	print_condition(&(struct printer){.out = out}, condition, holds);
+	print_condition(&(struct printer){.out = out, .limit = limit}, condition, holds);
 }
 
 /* The conditions on the way to a leaf. */

@@ -197,8 +197,8 @@ static void reduce(struct pool *pool, const struct terms **a, const struct terms
 	*b = trim(pool, y);
 }
 
-/* The same with coefficients that are whole, coprime, the first one positive; `*content` takes what it
- * was multiplied with. */
+/* The same with coefficients that are whole, coprime, the first one positive; `*content` takes what
+ * it was multiplied with. */
 static const struct terms *primitive(struct pool *pool, const struct terms *a, fmpq_t content)
 {
 	struct terms *out = al_terms_create(pool, a->factors, a->n_factors);

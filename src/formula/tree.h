@@ -16,7 +16,7 @@ enum op {
 
 struct node {
 	enum op op;
-	size_t begin, end;           /* the bytes of its token (a symbol's with its index): messages point here */
+	size_t begin, end;           /* its token's bytes (a symbol's with its index), for messages */
 	int64_t integer;             /* OP_INTEGER, unless `exact` */
 	mpq_srcptr exact;            /* OP_INTEGER beyond int64_t, otherwise NULL */
 	const char *text;            /* OP_SYMBOL: its name; OP_WORD: the word */
@@ -36,8 +36,8 @@ bool al_formula_fail_at(const char *source, size_t offset, struct al_error *err,
 
 /* ---- arithmetic on values ---- */
 
-/* a op b for the arithmetic operators. Returns NULL, or what is wrong: "division by zero". `out` may
- * be `a`; neither operand is a word. */
+/* a op b for the arithmetic operators. Returns NULL, or what is wrong: "division by zero". `out`
+ * may be `a`; neither operand is a word. */
 const char *al_value_apply(enum op op, const struct al_value *a, const struct al_value *b,
 	struct al_value *out);
 

@@ -1,5 +1,5 @@
-/* Canonical polynomials: text and LaTeX, cases, opaque factors, degrees, bounds, and the property that
- * a formula and its polynomial have the same values. */
+/* Canonical polynomials: text and LaTeX, cases, opaque factors, degrees, bounds, and the property
+ * that a formula and its polynomial have the same values. */
 #include "unit.h"
 
 #include "formula/polynomial.h"
@@ -151,8 +151,8 @@ static void prints_latex(void **state)
 		{"2*n_heads/d_head", "2 \\frac{n}{d_h}"},
 		{"ceil_div(n_heads, 2)", "\\left\\lceil \\frac{n}{2} \\right\\rceil"},
 		{"mod(n_heads + 1, d_head)", "\\left((n + 1) \\bmod d_h\\right)"},
-		{"if(n_heads >= 2, 1, 0)", "\\begin{cases} 0 & \\text{if } n < 2 \\\\ 1 & \\text{otherwise} "
-			"\\end{cases}"},
+		{"if(n_heads >= 2, 1, 0)", "\\begin{cases} 0 & \\text{if } n < 2 \\\\ "
+			"1 & \\text{otherwise} \\end{cases}"},
 		{"if(n_heads > 2 and kind == 'a_b', 1, 0)", "\\begin{cases} 1 & \\text{if } kind = "
 			"\\mathrm{a\\_b} \\text{ and } n > 2 \\\\ 0 & \\text{if } kind = \\mathrm{a\\_b} "
 			"\\text{ and } n \\le 2 \\\\ 0 & \\text{otherwise} \\end{cases}"},
@@ -171,8 +171,8 @@ static void prints_latex(void **state)
 
 /* ---- what the papers print ---- */
 
-/* MHE's theoretical table: MHA holds 3*d_model*n_heads*d_head, SHA one head of it, MHE-MUL one head and
- * 3*n_heads*d_head embeddings, at d_model = n_heads*d_head. */
+/* MHE's theoretical table: MHA holds 3*d_model*n_heads*d_head, SHA one head of it, MHE-MUL one head
+ * and 3*n_heads*d_head embeddings, at d_model = n_heads*d_head. */
 static void derives_the_theoretical_table(void **state)
 {
 	const struct al_substitution substitution = {"d_model", parse(*state, "n_heads*d_head")};
@@ -188,7 +188,8 @@ static void derives_the_theoretical_table(void **state)
 
 	assert_true(al_polynomial_of(parse(*state, variants[1][0]), &substitution, 1, &sha, &err));
 	for (size_t i = 0; i < N_OF(variants); i++) {
-		assert_true(al_polynomial_of(parse(*state, variants[i][0]), &substitution, 1, &variant, &err));
+		const struct al_formula *formula = parse(*state, variants[i][0]);
+		assert_true(al_polynomial_of(formula, &substitution, 1, &variant, &err));
 		assert_true(al_polynomial_difference(variant, sha, &difference, &err));
 		assert_string_equal(text_of(*state, difference), variants[i][2]);
 		assert_string_equal(text_of(*state, variant), variants[i][1]);
@@ -226,7 +227,8 @@ static void compares_printed_polynomials(void **state)
 
 static void substitutes_all_at_once(void **state)
 {
-	const struct al_substitution swap[] = {{"a", parse(*state, "b")}, {"b", parse(*state, "a + 1")}};
+	const struct al_substitution swap[] = {
+		{"a", parse(*state, "b")}, {"b", parse(*state, "a + 1")}};
 	struct al_polynomial *polynomial;
 	struct al_error err;
 
@@ -263,7 +265,8 @@ static void sums_of_one_condition_keep_two_cases(void **state)
 		al_polynomial_destroy(total);
 		total = next;
 	}
-	assert_string_equal(text_of(*state, total), "5*d_model*q_rank + 5*q_rank if q_rank > 0; 0 otherwise");
+	assert_string_equal(text_of(*state, total),
+		"5*d_model*q_rank + 5*q_rank if q_rank > 0; 0 otherwise");
 }
 
 static void decided_tensors_need_no_case(void **state)
@@ -355,6 +358,8 @@ static void refuses_before_it_expands(void **state)
 			"column 12: falls into more than 16 cases"},
 		{"ceil_div((a+b+c+d+e+f)^4, 2)",
 			"column 1: a factor that stays whole has more than 1024 characters"},
+		{"if((a+b+c+d+e+f)^4 > 2, 1, 0)",
+			"column 20: a condition that stays open has more than 1024 characters"},
 	};
 
 	for (size_t i = 0; i < N_OF(cases); i++) {
@@ -410,7 +415,8 @@ static void grow(struct al_text *out, uint32_t *seed, int depth)
 	static const struct {
 		const char *name;
 		int n;
-	} calls[] = {{"if", 3}, {"min", 2}, {"max", 2}, {"ceil_div", 2}, {"mod", 2}, {"not ", 1}, {"-", 1}};
+	} calls[] = {
+		{"if", 3}, {"min", 2}, {"max", 2}, {"ceil_div", 2}, {"mod", 2}, {"not ", 1}, {"-", 1}};
 	uint32_t kind = depth ? draw(seed, 20) : draw(seed, 5);
 
 	if (kind < 2) {
@@ -462,8 +468,8 @@ static bool value_of_text(struct al_arena *arena, const char *text, const struct
 	}
 }
 
-/* Where both have a value. A formula may lack one (a division by zero) where its polynomial, in which
- * a factor cancelled, has one, and a long text may exceed the parser's bounds. */
+/* Where both have a value. A formula may lack one (a division by zero) where its polynomial, in
+ * which a factor cancelled, has one, and a long text may exceed the parser's bounds. */
 static bool agree_at(struct al_arena *arena, const struct al_formula *formula, const char *text,
 	int64_t *point)
 {
