@@ -100,6 +100,14 @@ static const char *name_of_turn(struct al_arena *arena, const char *name,
 
 /* ---- tensors ---- */
 
+/* Layers come in a few kinds; a family where each is its own isn't searched all over for each. */
+enum { MOST_KINDS = 64 };
+
+static size_t first_compared(size_t n)
+{
+	return n > MOST_KINDS ? n - MOST_KINDS : 0;
+}
+
 static bool holds(const struct al_formula *when, const struct al_scope *scope, bool *out,
 	struct al_error *err)
 {
@@ -127,9 +135,10 @@ static bool evaluate_tensor(const struct item *item, const struct al_scope *scop
 static struct al_model_tensor *find_equal_tensor(const struct al_model_books *books,
 	const struct al_model_tensor *tensor)
 {
-	for (size_t i = books->n_tensors; i-- > 0 && books->tensors[i].tensor == tensor->tensor;) {
+	for (size_t i = first_compared(books->n_tensors); i < books->n_tensors; i++) {
 		struct al_model_tensor *other = &books->tensors[i];
-		if (memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
+		if (other->tensor == tensor->tensor
+			&& memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
 			&& other->count == tensor->count && other->active == tensor->active)
 			return other;
 	}
@@ -188,8 +197,9 @@ static bool has_equal_settings(const struct al_model_module *a, const struct al_
 static struct al_model_module *find_equal_module(const struct al_model_books *books,
 	const struct al_model_module *module)
 {
-	for (size_t i = books->n_modules; i-- > 0 && books->modules[i].module == module->module;)
-		if (has_equal_settings(&books->modules[i], module))
+	for (size_t i = first_compared(books->n_modules); i < books->n_modules; i++)
+		if (books->modules[i].module == module->module
+			&& has_equal_settings(&books->modules[i], module))
 			return &books->modules[i];
 	return NULL;
 }
@@ -225,8 +235,6 @@ static bool enter(const struct run *run, const struct item *item, struct al_turn
 	struct al_scope scope = al_turn_scope(turn);
 	bool is_there;
 
-	if (run->books->n_steps++ >= AL_FAMILY_STEPS)
-		return al_fail(err, AL_EINPUT, "the model has more than %d tensors", AL_FAMILY_STEPS);
 	if (!holds(when, &scope, &is_there, err))
 		return false;
 	if (!is_there)
@@ -242,6 +250,8 @@ static bool walk(const struct run *run, const struct item *item, size_t depth, s
 	struct al_scope scope = al_turn_scope(turn);
 	int64_t count, many;
 
+	if (run->books->n_steps++ >= AL_FAMILY_STEPS)
+		return al_fail(err, AL_EINPUT, "the loops take more than %d turns", AL_FAMILY_STEPS);
 	if (depth == item->loops->n)
 		return enter(run, item, turn, copies, err);
 	assert(depth < AL_FAMILY_LOOPS);

@@ -38,7 +38,7 @@ struct al_model_books {
 };
 
 /* How many turns all loops of a model may take together. */
-enum { AL_FAMILY_STEPS = 1 << 20 };
+enum { AL_FAMILY_STEPS = 1 << 18 };
 
 /* Evaluates a family's modules and tensors under settings. `by_name`: one entry for each tensor,
  * with its name; otherwise equal ones are one entry, and a loop that nothing depends on isn't

@@ -148,6 +148,8 @@ static bool check_name(struct al_reader *reader, const struct cJSON *node, const
 {
 	for (const char *p = name; (p = strchr(p, '{')); p++) {
 		size_t length = strcspn(p + 1, "}");
+		if (!p[length + 1])
+			return al_json_fail(reader->doc, node, err, "\"%s\" lacks a \"}\"", name);
 		if (!has_variable(loops, p + 1, length))
 			return al_json_fail(reader->doc, node, err,
 				"\"%s\" has {%.*s}, which no \"for\" counts", name, (int)length, p + 1);

@@ -361,7 +361,7 @@ static void books_are_bounded(void **state)
 {
 	static const struct refusal cases[] = {
 		{"{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
-			"layers.{layer}.experts.{expert}.up.weight: the model has more than 1048576 tensors"},
+			"layers.{layer}.experts.{expert}.up.weight: the loops take more than 262144 turns"},
 		{"{\"width\": 8, \"layers\": 3, \"experts\": 0, \"vocab\": 0}",
 			"embed.weight: vocab = 0, expected 1 or more"},
 	};
@@ -411,6 +411,8 @@ static const struct refusal families[] = {
 		":1:74: unknown variant \"mah\" (did you mean \"mha\"?)"},
 	{FAMILY("\"modules\": [{\"name\": \"a.{layer}\", \"variant\": \"mha\"}]"),
 		":1:49: \"a.{layer}\" has {layer}, which no \"for\" counts"},
+	{FAMILY("\"modules\": [{\"name\": \"a.{layer\", \"variant\": \"mha\", \"for\": {\"layer\": 1}}]"),
+		":1:49: \"a.{layer\" lacks a \"}\""},
 	{MODULE("\"set\": {\"biass\": true}"),
 		":1:98: variant mha: unknown symbol or option \"biass\" (did you mean "
 		"\"biases\"?)"},

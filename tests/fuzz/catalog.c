@@ -1,0 +1,121 @@
+/* Catalogue files: read as each kind; a family that is one is laid over an empty config. */
+#include "catalog/books.h"
+#include "catalog/read.h"
+#include "fuzz.h"
+
+struct input {
+	struct al_arena arena;
+	struct al_json doc;
+	struct al_symbols symbols;
+	struct al_catalog *catalog;
+};
+
+static void check_message(const struct al_error *err)
+{
+	FUZZ_CHECK(err->status == AL_EINPUT && *err->message && !strchr(err->message, '\n'));
+}
+
+static void read_variant(struct input *in)
+{
+	struct al_variant *variant;
+	struct al_error err = {0};
+
+	if (!al_variant_read(&in->arena, &in->doc, in->doc.root, "fuzz", &in->symbols, &variant, &err))
+		check_message(&err);
+	else
+		for (size_t i = 0; i < variant->tensors.n; i++)
+			FUZZ_CHECK(variant->tensors.items[i].name && variant->tensors.items[i].shape.n_dims > 0);
+}
+
+static void read_recipe(struct input *in)
+{
+	struct al_recipe *recipe;
+	struct al_error err = {0};
+
+	if (!al_recipe_read(&in->arena, &in->doc, &in->symbols, &recipe, &err))
+		check_message(&err);
+	else
+		FUZZ_CHECK(recipe->activations_per_token || recipe->activation_bytes > 0);
+}
+
+static void read_model(struct input *in)
+{
+	struct al_settings settings;
+	struct al_model *model;
+	struct al_error err = {0};
+
+	al_settings_init(&settings, in->catalog);
+	if (!al_model_read(&in->arena, &in->doc, &model, &err))
+		check_message(&err);
+	else if (!model->family || !strchr(model->family, '.'))   /* no file by path */
+		if (!al_settings_from_model(&settings, in->catalog, model, &err))
+			check_message(&err);
+	al_settings_finish(&settings);
+}
+
+static bool names_files(const struct al_family *family)
+{
+	for (size_t i = 0; i < family->n_modules; i++)
+		if (strpbrk(family->modules[i].variant, "./"))
+			return true;
+	return false;
+}
+
+static void keep_books(struct input *in, const struct al_family *family, bool by_name)
+{
+	struct al_model_books books;
+	struct al_settings settings;
+	struct al_json config;
+	struct al_error err = {0};
+
+	FUZZ_CHECK(al_json_parse(&config, "config", "{}", 2, &err));
+	al_settings_init(&settings, in->catalog);
+	if (!al_family_settings(family, &config, config.root, "fuzz", &settings, &err)
+		|| !al_model_books_init(&books, in->catalog, family, &settings, by_name, &err))
+		check_message(&err);
+	else
+		al_model_books_finish(&books);
+	al_settings_finish(&settings);
+	al_json_finish(&config);
+}
+
+static void read_family(struct input *in)
+{
+	struct al_family *family;
+	struct al_error err = {0};
+
+	if (!al_family_read(&in->arena, &in->doc, &in->symbols, &family, &err))
+		check_message(&err);
+	else if (names_files(family))
+		return;
+	else if (!al_family_check(family, &in->doc, in->catalog, &err))
+		check_message(&err);
+	else
+		for (int by_name = 0; by_name < 2; by_name++)
+			keep_books(in, family, by_name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {0};
+	struct al_error err = {0};
+	char *text = malloc(size + 1);
+
+	FUZZ_CHECK(text != NULL);
+	if (size)
+		memcpy(text, data, size);
+	if (al_json_parse(&in.doc, "fuzz", text, size, &err)) {
+		al_arena_init(&in.arena);
+		in.catalog = al_catalog_create();
+		FUZZ_CHECK(al_symbols_load(&in.arena, &in.symbols, &err));
+		read_variant(&in);
+		read_recipe(&in);
+		read_model(&in);
+		read_family(&in);
+		al_catalog_destroy(in.catalog);
+		al_arena_finish(&in.arena);
+		al_json_finish(&in.doc);
+	}
+	free(text);
+	return 0;
+}
