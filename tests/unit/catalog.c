@@ -269,10 +269,9 @@ static const struct refusal {
 		"v.json:1:80: unknown kind \"wieght\" (did you mean \"weight\"?)"},
 	{TENSOR("\"shape\": [1], \"per\": \"token\""),
 		"v.json:1:79: unknown per \"token\" (known: module, layer, group, model)"},
-	{TENSOR("\"shape\": [1], \"when\": \"biases\""),
-		"v.json:1:80: column 1: unknown symbol \"biases\" (known: d_model, n_heads, "
-		"n_kv_heads, d_head, d_value, n_layers, n_encoder_layers, n_decoder_layers, d_ff, vocab, batch, "
-		"seq, source_seq, layer, q_rank, kv_rank, d_rope, d_shared, n_pca, window)"},
+	{"{\"name\": \"v\", \"options\": {\"bias\": true}, \"tensors\": [{\"name\": \"W\", "
+		"\"role\": \"key\", \"shape\": [1], \"when\": \"biases\"}]}",
+		"v.json:1:105: column 1: unknown symbol \"biases\" (did you mean \"bias\"?)"},
 	{TENSOR("\"shape\": [1], \"fixed\": 1"),
 		"v.json:1:81: \"fixed\" is a number, expected true or false"},
 	{TENSOR("\"shape\": [1], \"tokens\": \"seq\""),
