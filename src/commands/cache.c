@@ -165,11 +165,11 @@ static void add_columns(struct answer *a)
 	al_table_add_column(t, (struct al_column){.key = "kind", .title = "Grows with", .is_key = true});
 	al_table_add_column(t, (struct al_column){.key = "layers", .title = "Modules",
 		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
-	al_table_add_column(t, (struct al_column){.key = "elements_per_token", .title = "Elements per token",
+	al_table_add_column(t, (struct al_column){.key = "elements_per_token", .title = "Elements a token",
 		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
-	al_table_add_column(t, (struct al_column){.key = "bytes_per_token", .title = "Bytes per token",
+	al_table_add_column(t, (struct al_column){.key = "bytes_per_token", .title = "Cache a token",
 		.unit = "B", .quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
-	al_table_add_column(t, (struct al_column){.key = "bytes", .title = "Bytes", .unit = "B",
+	al_table_add_column(t, (struct al_column){.key = "bytes", .title = "Cache", .unit = "B",
 		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
 }
 
@@ -203,7 +203,7 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 	question_note(q, a->table);
 	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->dtype->name);
 	if (a->has_seq)
-		al_table_note(a->table, "bytes: %lld sequences of %lld tokens", (long long)a->batch,
+		al_table_note(a->table, "bytes: batch %lld, %lld tokens each", (long long)a->batch,
 			(long long)a->seq);
 	else
 		al_table_note(a->table, "bytes: give --seq");

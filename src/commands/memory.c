@@ -34,7 +34,7 @@ static bool add_states(struct question *q, const struct al_variant_use *use, str
 static bool answer_one(struct question *q, struct al_table *table, struct al_error *err)
 {
 	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Bytes", .unit = "B",
+	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Memory", .unit = "B",
 		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
 	return add_states(q, &q->uses[0], table, err);
 }

@@ -222,8 +222,9 @@ void question_note(const struct question *q, struct al_table *table)
 	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
 	if (q->is_own)
 		for (size_t i = 0; i < q->uses[0].n_with; i++)
-			al_table_note(table, "%s's own block: %s, %s = %lld", q->name, q->uses[0].name,
-				q->uses[0].with[i].symbol, (long long)q->uses[0].with[i].value);
+			al_table_note(table, "%s's own block: %s, %s=%lld", q->name,
+				q->uses[0].variant->name, q->uses[0].with[i].symbol,
+				(long long)q->uses[0].with[i].value);
 }
 
 struct al_column measure_column(enum al_measure measure)

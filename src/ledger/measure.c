@@ -221,15 +221,15 @@ static bool add_total(struct al_block *block, const struct al_recipe *recipe, mp
 /* ---- measures ---- */
 
 const struct al_measure_info al_measures[AL_N_MEASURES] = {
-	[AL_PARAMETERS] = {"parameters", "parameters", "", AL_QUANTITY_COUNT, false},
-	[AL_WEIGHTS] = {"weights", "weights", "B", AL_QUANTITY_BYTES, true},
-	[AL_GRADIENTS] = {"gradients", "gradients", "B", AL_QUANTITY_BYTES, true},
-	[AL_OPTIMIZER] = {"optimizer", "optimizer states", "B", AL_QUANTITY_BYTES, true},
-	[AL_ACTIVATIONS] = {"activations", "activations", "B", AL_QUANTITY_BYTES, true},
-	[AL_TOTAL] = {"total", "total", "B", AL_QUANTITY_BYTES, true},
-	[AL_CACHE] = {"cache", "cached elements a token", "", AL_QUANTITY_COUNT, false},
-	[AL_CACHE_BYTES] = {"cache_bytes", "cache", "B", AL_QUANTITY_BYTES, false},
-	[AL_FLOPS] = {"flops", "forward FLOPs", "FLOP", AL_QUANTITY_FLOPS, false},
+	[AL_PARAMETERS] = {"parameters", "Parameters", "", AL_QUANTITY_COUNT, false},
+	[AL_WEIGHTS] = {"weights", "Weights", "B", AL_QUANTITY_BYTES, true},
+	[AL_GRADIENTS] = {"gradients", "Gradients", "B", AL_QUANTITY_BYTES, true},
+	[AL_OPTIMIZER] = {"optimizer", "Optimizer states", "B", AL_QUANTITY_BYTES, true},
+	[AL_ACTIVATIONS] = {"activations", "Activations", "B", AL_QUANTITY_BYTES, true},
+	[AL_TOTAL] = {"total", "Total", "B", AL_QUANTITY_BYTES, true},
+	[AL_CACHE] = {"cache", "Cached per token", "", AL_QUANTITY_COUNT, false},
+	[AL_CACHE_BYTES] = {"cache_bytes", "Cache", "B", AL_QUANTITY_BYTES, false},
+	[AL_FLOPS] = {"flops", "Forward FLOPs", "FLOP", AL_QUANTITY_FLOPS, false},
 };
 
 int al_measure_find(const char *key)
