@@ -16,30 +16,13 @@ static const struct kind {
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-static const struct dtype {
-	const char *name;
-	int bits;
-} dtypes[] = {{"fp32", 32}, {"f32", 32}, {"bf16", 16}, {"fp16", 16}, {"f16", 16}, {"fp8", 8}, {"int8", 8},
-	{"int4", 4}};
-enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
-
-static bool find_dtype(const char *name, const struct dtype **out, struct al_error *err)
-{
-	const char *names[N_DTYPES];
-
-	for (int i = 0; i < N_DTYPES; i++)
-		names[i] = dtypes[i].name;
-	int found = al_find_name(name, names, N_DTYPES);
-	*out = &dtypes[found < 0 ? 0 : found];
-	return found >= 0 || al_fail_unknown(err, "dtype", name, names, N_DTYPES);
-}
-
 struct answer {
 	struct question *question;
-	const struct dtype *dtype;
+	const char *dtype;
+	int64_t dtype_bytes;
 	struct al_table *table;
-	bool shows_variant, has_seq;
-	int64_t seq, batch;
+	bool shows_variant, has_seq, is_two_sided;
+	int64_t seq, source_seq, batch;
 };
 
 struct sum {
@@ -71,64 +54,96 @@ static void add_row(struct answer *a, const char *variant, const char *kind, int
 		al_cell_set_exact(a->table, cell, sum->bytes);
 }
 
-static int entry_bits(const struct answer *a, const struct al_entry *entry)
+/* The tokens that an entry keeps: of the sequence, of the source, or once. */
+static bool kept_tokens(struct answer *a, struct al_block *block, const struct al_entry *entry,
+	int64_t *out, struct al_error *err)
 {
-	const struct dtype *dtype = a->dtype;
+	struct al_scope scope = al_settings_scope(&block->settings);
 
-	if (entry->dtype && !find_dtype(entry->dtype, &dtype, NULL))
-		dtype = a->dtype;
-	return dtype->bits;
+	*out = entry->per == AL_PER_TOKEN ? a->seq : entry->per == AL_PER_SOURCE_TOKEN ? a->source_seq : 1;
+	return !entry->tokens || !a->has_seq || entry->per == AL_PER_SEQUENCE
+		|| al_formula_whole(entry->tokens, &scope, 0, out, err);
+}
+
+static void multiply(mpq_t q, int64_t factor)
+{
+	mpz_mul_si(mpq_numref(q), mpq_numref(q), factor);
+	mpq_canonicalize(q);
 }
 
 /* Elements and bytes of one entry over all modules. */
 static bool add_entry(struct answer *a, struct al_block *block, const struct al_ledger_entry *entry,
 	struct sum *sum, struct al_error *err)
 {
-	bool grows = entry->entry->per != AL_PER_SEQUENCE;
-	struct al_scope scope = al_settings_scope(&block->settings);
-	int64_t tokens = grows ? a->seq : 1;
-	mpq_t q, factor;
+	int64_t bytes = a->dtype_bytes, tokens;
+	mpq_t q;
 
-	if (grows && entry->entry->tokens && a->has_seq
-		&& !al_formula_whole(entry->entry->tokens, &scope, 0, &tokens, err))
+	if (!kept_tokens(a, block, entry->entry, &tokens, err)
+		|| (entry->entry->dtype && !al_dtype_bytes(entry->entry->dtype, &bytes, err)))
 		return false;
-	mpq_inits(q, factor, NULL);
-	mpq_set_si(factor, entry->times, 1);
-	mpq_mul(q, entry->elements, factor);
-	mpq_set_si(factor, entry_bits(a, entry->entry), 8);
-	mpq_canonicalize(factor);
-	if (grows)
+	mpq_init(q);
+	mpq_set(q, entry->elements);
+	multiply(q, entry->times);
+	if (entry->entry->per != AL_PER_SEQUENCE)
 		mpq_add(sum->elements, sum->elements, q);
-	mpq_mul(q, q, factor);
-	if (grows)
+	multiply(q, bytes);
+	if (entry->entry->per != AL_PER_SEQUENCE)
 		mpq_add(sum->bytes_per_token, sum->bytes_per_token, q);
-	mpq_set_si(factor, tokens, 1);
-	mpq_mul(q, q, factor);
-	mpq_set_si(factor, a->batch, 1);
-	mpq_mul(q, q, factor);
+	multiply(q, tokens);
+	multiply(q, a->batch);
 	mpq_add(sum->bytes, sum->bytes, q);
-	mpq_clears(q, factor, NULL);
+	mpq_clear(q);
 	return true;
+}
+
+static bool sum_kind(struct answer *a, struct al_block *block, const struct al_ledger *ledger,
+	enum al_per per, struct sum *sum, size_t *n, struct al_error *err)
+{
+	*n = 0;
+	for (size_t i = 0; i < ledger->n; i++) {
+		if (ledger->entries[i].entry->per != per)
+			continue;
+		if (!add_entry(a, block, &ledger->entries[i], sum, err))
+			return false;
+		++*n;
+	}
+	return true;
+}
+
+/* A decoder's cross-attentions keep what its self-attentions keep, of the source's tokens. */
+static void add_cross_row(struct answer *a, const char *variant, int64_t layers, struct sum *sum)
+{
+	if (a->has_seq) {
+		mpq_t ratio;
+		mpq_init(ratio);
+		mpq_set_si(ratio, a->source_seq, (unsigned long)a->seq);
+		mpq_canonicalize(ratio);
+		mpq_mul(sum->bytes, sum->bytes, ratio);
+		mpq_clear(ratio);
+	}
+	add_row(a, variant, "source token", layers, sum);
 }
 
 static bool add_kind(struct answer *a, const struct al_variant_use *use, struct al_block *block,
 	const struct al_ledger *ledger, const struct kind *kind, struct sum *total, struct al_error *err)
 {
 	struct sum sum;
-	size_t n = 0;
-	bool ok = true;
+	size_t n;
 
 	sum_init(&sum);
-	for (size_t i = 0; ok && i < ledger->n; i++)
-		if (ledger->entries[i].entry->per == kind->per) {
-			ok = add_entry(a, block, &ledger->entries[i], &sum, err);
-			n++;
-		}
-	if (ok && n > 0)
+	bool ok = sum_kind(a, block, ledger, kind->per, &sum, &n, err);
+	if (ok && n > 0) {
 		add_row(a, use->name, kind->name, ledger->modules, &sum);
-	mpq_add(total->elements, total->elements, sum.elements);
-	mpq_add(total->bytes_per_token, total->bytes_per_token, sum.bytes_per_token);
-	mpq_add(total->bytes, total->bytes, sum.bytes);
+		mpq_add(total->bytes, total->bytes, sum.bytes);
+	}
+	if (ok && kind->per == AL_PER_TOKEN) {
+		mpq_add(total->elements, total->elements, sum.elements);
+		mpq_add(total->bytes_per_token, total->bytes_per_token, sum.bytes_per_token);
+	}
+	if (ok && n > 0 && a->is_two_sided && kind->per == AL_PER_TOKEN) {
+		add_cross_row(a, use->name, ledger->modules, &sum);
+		mpq_add(total->bytes, total->bytes, sum.bytes);
+	}
 	sum_finish(&sum);
 	return ok;
 }
@@ -173,26 +188,56 @@ static void add_columns(struct answer *a)
 		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
 }
 
+/* A symbol's value, or the fallback where it is not given. */
+static bool read_symbol(struct answer *a, const char *symbol, int64_t fallback, bool *is_given,
+	int64_t *out, struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&a->question->settings, symbol, &setting, err))
+		return false;
+	*is_given = setting != NULL;
+	*out = setting ? setting->value.integer : fallback;
+	return true;
+}
+
 /* The whole cache is known where the number of tokens is. */
 static bool read_tokens(struct answer *a, struct al_error *err)
 {
-	const struct al_setting *seq, *batch;
+	bool given;
+	int64_t layers;
 
-	if (!al_settings_get(&a->question->settings, "seq", &seq, err)
-		|| !al_settings_get(&a->question->settings, "batch", &batch, err))
+	if (!read_symbol(a, "seq", 0, &a->has_seq, &a->seq, err)
+		|| !read_symbol(a, "source_seq", a->seq, &given, &a->source_seq, err)
+		|| !read_symbol(a, "batch", 1, &given, &a->batch, err)
+		|| !read_symbol(a, "n_decoder_layers", 0, &a->is_two_sided, &layers, err))
 		return false;
-	a->has_seq = seq != NULL;
-	a->seq = seq ? seq->value.integer : 0;
-	a->batch = batch ? batch->value.integer : 1;
+	a->is_two_sided = a->is_two_sided && a->question->basis.per == AL_BASIS_MODEL;
+	if (a->has_seq && (a->seq < 1 || a->batch < 1))
+		return al_fail(err, AL_EINPUT, "batch %lld and seq %lld, expected 1 or more",
+			(long long)a->batch, (long long)a->seq);
 	return true;
+}
+
+static void add_notes(struct answer *a)
+{
+	question_note(a->question, a->table);
+	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->dtype);
+	if (!a->has_seq)
+		al_table_note(a->table, "cache of whole sequences: give --seq");
+	else if (a->is_two_sided)
+		al_table_note(a->table, "batch %lld, %lld tokens, %lld source tokens", (long long)a->batch,
+			(long long)a->seq, (long long)a->source_seq);
+	else
+		al_table_note(a->table, "batch %lld, %lld tokens", (long long)a->batch, (long long)a->seq);
 }
 
 static bool answer(struct answer *a, struct session *session, struct al_error *err)
 {
 	struct question *q = a->question;
 
-	if (!find_dtype(option_value(&session->arguments, OPT_DTYPE, "bf16"), &a->dtype, err)
-		|| !read_tokens(a, err))
+	a->dtype = option_value(&session->arguments, OPT_DTYPE, "bf16");
+	if (!al_dtype_bytes(a->dtype, &a->dtype_bytes, err) || !read_tokens(a, err))
 		return false;
 	a->table = session_table(session, "cache", al_format(&session->arena, "KV cache of %s", q->title));
 	a->shows_variant = q->n_uses > 1;
@@ -200,13 +245,7 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 	for (size_t i = 0; i < q->n_uses; i++)
 		if (!add_variant(a, &q->uses[i], err))
 			return false;
-	question_note(q, a->table);
-	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->dtype->name);
-	if (a->has_seq)
-		al_table_note(a->table, "bytes: batch %lld, %lld tokens each", (long long)a->batch,
-			(long long)a->seq);
-	else
-		al_table_note(a->table, "bytes: give --seq");
+	add_notes(a);
 	return true;
 }
 

@@ -29,7 +29,7 @@ static const struct option_info infos[N_OPTIONS] = {
 		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
 		"per=module|layer|model"},
 	[OPT_RECIPE] = {"recipe", 0, "NAME", false, "a memory convention (list recipes)"},
-	[OPT_DTYPE] = {"dtype", 0, "NAME", false, "of the cache: fp32, bf16, fp16, fp8, int8, int4"},
+	[OPT_DTYPE] = {"dtype", 0, "NAME", false, "of a cached element: fp32, bf16 (default), fp16, fp8, int8"},
 	[OPT_EXPLAIN] = {"explain", 0, NULL, false, "formula, substitution, result and source of each number"},
 	[OPT_TENSORS] = {"tensors", 0, NULL, false, "a row for each tensor"},
 	[OPT_BASELINE] = {"baseline", 0, "NAME", false, "the variant that savings compare with"},

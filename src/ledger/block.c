@@ -155,6 +155,11 @@ static bool is_encoder_decoder(const struct al_block *block)
 		|| al_block_gives(block, "n_decoder_layers");
 }
 
+bool al_block_is_two_sided(const struct al_block *block)
+{
+	return block->basis->per == AL_BASIS_MODEL && is_encoder_decoder(block);
+}
+
 const struct al_formula *al_block_times_formula(const struct al_block *block, enum al_per shared)
 {
 	if (block->basis->per != AL_BASIS_MODEL || shared == AL_PER_MODEL)
@@ -209,6 +214,13 @@ bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, st
 	}
 	*out = *covered;
 	return true;
+}
+
+bool al_block_cached_times(struct al_block *block, int64_t *out, struct al_error *err)
+{
+	if (!al_block_is_two_sided(block))
+		return al_block_times(block, AL_PER_MODULE, out, err);
+	return al_block_read(block, "n_decoder_layers", 1, out, err);
 }
 
 bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err)

@@ -31,6 +31,13 @@ const struct al_formula *al_block_times_formula(const struct al_block *block, en
 bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, struct al_error *err)
 	AL_MUST_CHECK;
 
+/* Does the basis cover the model of an encoder-decoder? */
+bool al_block_is_two_sided(const struct al_block *block);
+
+/* How many modules cache what a token adds: all, but in an encoder-decoder the decoder's
+ * self-attentions, as many as its cross-attentions, which cache the source's tokens. */
+bool al_block_cached_times(struct al_block *block, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- one line of a block ---- */
 
 enum al_list { AL_LIST_TENSORS, AL_LIST_CACHE, AL_LIST_ACTIVATIONS, AL_LIST_PRODUCTS };

@@ -156,7 +156,8 @@ bool al_line_evaluate(struct al_block *block, const struct al_lines *lines,
 	out->entry = entry;
 	if (!evaluate_shape(block, lines, entry, &scope, out, err))
 		return al_line_in(lines, entry, err);
-	return al_block_times(block, shared, &out->times, err);
+	return lines->list == AL_LIST_CACHE ? al_block_cached_times(block, &out->times, err)
+					    : al_block_times(block, shared, &out->times, err);
 }
 
 void al_line_elements(mpz_t out, const struct al_ledger_entry *line)

@@ -34,8 +34,9 @@ static const struct dtype {
 	const char *name;
 	int64_t bytes;
 } dtypes[] = {
-	{"f64", 8}, {"i64", 8}, {"f32", 4}, {"i32", 4}, {"f16", 2}, {"bf16", 2}, {"i16", 2},
-	{"f8", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}, {"i8", 1}, {"u8", 1}, {"bool", 1},
+	{"f64", 8}, {"i64", 8}, {"f32", 4}, {"fp32", 4}, {"i32", 4}, {"f16", 2}, {"fp16", 2},
+	{"bf16", 2}, {"i16", 2}, {"f8", 1}, {"fp8", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}, {"i8", 1},
+	{"int8", 1}, {"u8", 1}, {"bool", 1},
 };
 
 enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
@@ -81,6 +82,21 @@ static bool multiply_by_symbol(const struct sum *sum, const char *symbol, struct
 	return true;
 }
 
+/* The decoder's own tokens and, in its cross-attentions, the source's (as many, unless they are given). */
+static bool multiply_by_both_sides(const struct sum *sum, struct worth *worth, struct al_error *err)
+{
+	int64_t seq, source;
+
+	if (!al_block_read(sum->block, "seq", 1, &seq, err))
+		return false;
+	source = seq;
+	if (al_block_gives(sum->block, "source_seq")
+		&& !al_block_read(sum->block, "source_seq", 1, &source, err))
+		return false;
+	multiply_by(worth, seq + source);
+	return true;
+}
+
 static bool multiply_by_cached_tokens(const struct sum *sum, const struct al_entry *entry,
 	struct worth *worth, struct al_error *err)
 {
@@ -90,6 +106,8 @@ static bool multiply_by_cached_tokens(const struct sum *sum, const struct al_ent
 
 	if (entry->per == AL_PER_SEQUENCE)
 		return true;
+	if (entry->per == AL_PER_TOKEN && al_block_is_two_sided(sum->block))
+		return multiply_by_both_sides(sum, worth, err);
 	if (!entry->tokens)
 		return multiply_by_symbol(sum, default_tokens, worth, err);
 	if (!al_formula_whole(entry->tokens, &scope, 0, &tokens, err))
