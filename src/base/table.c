@@ -67,6 +67,13 @@ void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *
 	*cell = (struct al_cell){.kind = AL_CELL_TEXT, .text = al_strdup(&table->arena, text)};
 }
 
+void al_cell_set_titled(struct al_table *table, struct al_cell *cell, const char *text,
+	const char *title)
+{
+	al_cell_set_text(table, cell, text);
+	cell->title = copy_or_null(table, title);
+}
+
 void al_cell_set_latex(struct al_table *table, struct al_cell *cell, const char *text,
 	const char *latex)
 {

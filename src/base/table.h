@@ -42,7 +42,8 @@ enum al_cell_kind {
 struct al_cell {
 	enum al_cell_kind kind;
 	bool is_best;        /* LaTeX sets it bold */
-	const char *text;    /* TEXT */
+	const char *text;    /* TEXT: JSON and CSV keep it */
+	const char *title;   /* TEXT: what people read instead; NULL: the text */
 	const char *latex;   /* TEXT: LaTeX for it, ready to print; NULL: the text, escaped */
 	mpq_srcptr exact;    /* EXACT */
 	mpq_srcptr spread;   /* EXACT: standard deviation printed with it, or NULL */
@@ -72,6 +73,8 @@ struct al_cell *al_table_add_row(struct al_table *table);
 void al_table_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text);
+void al_cell_set_titled(struct al_table *table, struct al_cell *cell, const char *text,
+	const char *title);
 void al_cell_set_latex(struct al_table *table, struct al_cell *cell, const char *text,
 	const char *latex);
 void al_cell_set_exact(struct al_table *table, struct al_cell *cell, mpq_srcptr value);

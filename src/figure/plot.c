@@ -95,7 +95,7 @@ static bool find_columns(const struct al_figure *figure, const struct al_table *
 static const char *cell_text(struct al_arena *arena, const struct al_cell *cell)
 {
 	if (cell->kind == AL_CELL_TEXT)
-		return al_strdup(arena, cell->text);
+		return al_strdup(arena, cell->title ? cell->title : cell->text);
 	if (cell->kind == AL_CELL_EXACT)
 		return al_exact_text(arena, cell->exact);
 	if (cell->kind == AL_CELL_REAL)

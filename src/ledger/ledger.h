@@ -50,6 +50,7 @@ const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena);
 struct al_variant_use {
 	const struct al_variant *variant;
 	const char *name;               /* as: "gqa-4" */
+	const char *title;              /* what people read; NULL: the name */
 	struct al_binding *with;        /* symbols, and options as 0 or 1 */
 	size_t n_with;
 };

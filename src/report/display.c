@@ -220,7 +220,7 @@ const char *al_cell_display(struct al_arena *arena, const struct al_style *style
 {
 	switch (cell->kind) {
 	case AL_CELL_TEXT:
-		return al_printable(arena, cell->text);
+		return al_printable(arena, cell->title ? cell->title : cell->text);
 	case AL_CELL_EXACT:
 		return display_exact(arena, style, column, cell);
 	case AL_CELL_REAL:

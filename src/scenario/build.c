@@ -14,11 +14,6 @@ static void add_key_columns(const struct table *table, struct al_table *out)
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 }
 
-static const char *variant_title(const struct variant *variant)
-{
-	return variant->title ? variant->title : variant->use.name;
-}
-
 /* The variants that a column of a pivoted table shows; a column that stands once shows its first. */
 static const struct variant *const *pivot_of(const struct table *table,
 	const struct table_column *column, size_t *n)
@@ -44,7 +39,7 @@ static void add_pivoted_column(const struct table *table, const struct table_col
 		struct al_column column = wanted->column;
 		const char *title = column.title ? column.title : column.key;
 		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title) : title;
-		column.title = variant_title(variants[i]);
+		column.title = variants[i]->use.title ? variants[i]->use.title : variants[i]->use.name;
 		column.key = al_format(&out->arena, "%s:%s", column.key, variants[i]->use.name);
 		al_table_add_column(out, column);
 	}
@@ -121,11 +116,11 @@ static void name_row(struct row row, const struct table *table, struct al_table 
 	struct al_cell **cell)
 {
 	if (table->shows_case) {
-		al_cell_set_text(out, *cell, row.kase->id);
+		al_cell_set_titled(out, *cell, row.kase->id, row.kase->title);
 		++*cell;
 	}
 	if (table->shows_variant && row.variant)
-		al_cell_set_text(out, *cell, row.variant->use.name);
+		al_cell_set_titled(out, *cell, row.variant->use.name, row.variant->use.title);
 	*cell += table->shows_variant;
 }
 

@@ -274,7 +274,7 @@ static void copy_cell(struct al_table *to, struct al_cell *out, const struct al_
 {
 	*out = *cell;
 	if (cell->kind == AL_CELL_TEXT)
-		al_cell_set_text(to, out, cell->text);
+		al_cell_set_titled(to, out, cell->text, cell->title);
 	else if (cell->kind == AL_CELL_EXACT)
 		al_cell_set_exact(to, out, cell->exact);
 }

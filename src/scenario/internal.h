@@ -49,7 +49,6 @@ struct kase {
 
 struct variant {
 	struct al_variant_use use;       /* use.variant is NULL where only data know it */
-	const char *title;
 };
 
 struct row {

@@ -301,7 +301,7 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 			return al_json_in(&s->doc, member, err);
 	}
 	return al_json_get_text(&s->doc, node, "as", false, &variant->use.name, err)
-		&& al_json_get_text(&s->doc, node, "title", false, &variant->title, err);
+		&& al_json_get_text(&s->doc, node, "title", false, &variant->use.title, err);
 }
 
 static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
@@ -315,6 +315,7 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct
 			return false;
 		variant->use.variant = own;
 		variant->use.name = own->name;
+		variant->use.title = own->title;
 		return true;
 	}
 	if (al_json_kind(node) == AL_JSON_OBJECT)

@@ -139,7 +139,7 @@ static bool add_point(const struct al_sweep *sweep, const struct al_variant_use 
 		return false;
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		al_cell_set_int(out, cell++, values[i]);
-	al_cell_set_text(out, cell++, variant->name);
+	al_cell_set_titled(out, cell++, variant->name, variant->title);
 	for (size_t i = 0; i < sweep->n_measures; i++) {
 		if (!al_block_measure(block, sweep->measures[i], sweep->recipe, number, err))
 			return false;

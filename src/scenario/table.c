@@ -86,6 +86,7 @@ static bool describe_key(const struct al_scenario *s, const struct cJSON *node,
 		c->unit = al_measures[measure].unit;
 		c->quantity = (enum al_quantity)al_measures[measure].quantity;
 	} else if (strcmp(c->key, "saving") == 0) {
+		c->title = "Saving";
 		c->unit = "%";
 		c->digits = 2;
 	}

@@ -44,7 +44,8 @@ static void expect(struct al_block *block, enum al_measure measure,
 
 static void run_check(const struct al_variant *variant, const struct al_check *check)
 {
-	const struct al_variant_use use = {variant, variant->name, check->with, check->n_with};
+	const struct al_variant_use use = {.variant = variant, .name = variant->name,
+		.with = check->with, .n_with = check->n_with};
 	struct al_settings settings;
 	struct al_error err = {0};
 	struct al_basis basis;

@@ -284,6 +284,28 @@ static void writes_several_tables(void **state)
 		"}\n");
 }
 
+/* People read a cell's title, scripts its text. */
+static void writes_titles_for_people(void **state)
+{
+	static const struct {
+		const char *format, *expected;
+	} cases[] = {
+		{"text", "name\n-------\nMHE-MUL\n"},
+		{"csv", "name\nmhe-mul\n"},
+		{"markdown", "| name |\n|:--|\n| MHE-MUL |\n"},
+	};
+	struct al_table table;
+	const struct al_table *const tables[] = {&table};
+
+	(void)state;
+	al_table_init(&table, "titled", "");
+	al_table_add_column(&table, (struct al_column){.key = "name", .is_key = true});
+	al_cell_set_titled(&table, al_table_add_row(&table), "mhe-mul", "MHE-MUL");
+	for (size_t i = 0; i < COUNT(cases); i++)
+		check_written(cases[i].format, &plain_style, tables, 1, cases[i].expected);
+	al_table_finish(&table);
+}
+
 static void writes_bold_headings_in_color(void **state)
 {
 	(void)state;
@@ -535,6 +557,7 @@ int main(void)
 		cmocka_unit_test(writes_latex),
 		cmocka_unit_test(writes_markdown),
 		cmocka_unit_test(writes_several_tables),
+		cmocka_unit_test(writes_titles_for_people),
 		cmocka_unit_test(writes_bold_headings_in_color),
 		cmocka_unit_test(displays_numbers_as_people_read_them),
 		cmocka_unit_test(displays_reals),
