@@ -102,7 +102,8 @@ static bool add_block(struct count *c, const struct al_variant_use *use, const s
 		for (size_t i = 0; i < ledger.n; i++)
 			add_entry(c, use, name, &ledger.entries[i], copies, sum);
 		if (explain)
-			explain_entries(c->explanations, c->question->name, use, &ledger, "parameters");
+			explain_entries(c->explanations, c->question->name, use, &ledger, "attention",
+				copies);
 		al_ledger_finish(&ledger);
 	}
 	al_block_finish(&block);
@@ -148,6 +149,38 @@ static bool counts(const struct al_model_tensor *tensor)
 	return tensor->tensor->entry.kind != AL_TENSOR_BUFFER && !tensor->tensor->tied_to;
 }
 
+/* "vocab * d_model" and "50257 * 768"; a shape that a loop decides has its numbers only. */
+static const char *join_formulas(struct count *c, const struct al_shape *shape, bool is_substituted)
+{
+	struct al_scope scope = al_settings_scope(&c->question->settings);
+	char *text = al_strdup(&c->session->arena, "");
+
+	for (size_t i = 0; i < shape->n_dims; i++) {
+		const char *dim = al_formula_source(shape->dims[i]);
+		if (is_substituted
+			&& !al_formula_substituted(shape->dims[i], &scope, &c->session->arena, &dim, NULL))
+			return NULL;
+		text = al_format(&c->session->arena, "%s%s%s", text, i ? " * " : "", dim);
+	}
+	return text;
+}
+
+static void explain_stored(struct count *c, const char *variant, const struct al_model_tensor *tensor)
+{
+	const struct al_entry *entry = &tensor->tensor->entry;
+	mpq_t once;
+
+	mpq_init(once);
+	mpq_set_si(once, tensor->copies, 1);
+	mpq_div(once, tensor->elements, once);
+	explain(c->explanations, &(struct explanation){.model = c->question->name, .variant = variant,
+		.of = al_part_names[tensor->tensor->part], .name = tensor->name,
+		.formula = join_formulas(c, &entry->shape, false),
+		.substituted = join_formulas(c, &entry->shape, true), .result = once,
+		.times = tensor->copies, .source = c->family->source});
+	mpq_clear(once);
+}
+
 static void sum_part(struct count *c, const char *variant, enum al_part part, struct sum *sum)
 {
 	for (size_t i = 0; i < c->books.n_tensors; i++) {
@@ -158,6 +191,8 @@ static void sum_part(struct count *c, const char *variant, enum al_part part, st
 		mpq_add(sum->parameters, sum->parameters, tensor->elements);
 		if (c->shows_tensors)
 			add_stored(c, variant, tensor);
+		if (c->explanations)
+			explain_stored(c, variant, tensor);
 	}
 }
 

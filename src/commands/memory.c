@@ -129,52 +129,82 @@ static bool answer_several(struct question *q, struct session *session, struct a
 
 /* ---- explanations ---- */
 
-static void add_recipe_row(struct al_table *table, const struct question *q, const char *use,
+static void explain_state(struct al_table *table, const struct question *q, const char *use,
 	const char *of, const struct al_state_bytes *bytes)
 {
-	struct al_cell *cell = al_table_add_row(table);
 	char *sum = al_strdup(&table->arena, "");
 
 	for (size_t i = 0; i < bytes->n_parts; i++)
 		sum = al_format(&table->arena, "%s%s%lld", sum, i ? " + " : "", (long long)bytes->parts[i]);
-	al_cell_set_text(table, cell++, q->name);
-	al_cell_set_text(table, cell++, use);
-	al_cell_set_text(table, cell++, of);
-	al_cell_set_text(table, cell++, "bytes a parameter");
-	al_cell_set_text(table, cell++, sum);
-	al_cell_set_text(table, cell++, sum);
-	al_cell_set_int(table, cell++, bytes->total);
-	cell++;
-	al_cell_set_text(table, cell, q->recipe->source);
+	explain(table, &(struct explanation){.model = q->name, .variant = use, .of = of,
+		.name = "bytes a parameter", .formula = sum, .substituted = sum,
+		.result = al_exact_from_int(&table->arena, bytes->total), .times = 1,
+		.source = q->recipe->source});
 }
 
 /* The rule that makes activations without looking at the variant. */
-static bool add_rule_row(struct al_table *table, const struct question *q, struct al_block *block,
+static bool explain_rule(struct al_table *table, const struct question *q, struct al_block *block,
 	const char *use, struct al_error *err)
 {
+	const struct al_formula *rule = q->recipe->activations_per_token;
 	struct al_scope scope = al_settings_scope(&block->settings);
 	const char *substituted;
 	int64_t bytes, modules;
 
-	if (!al_formula_whole(q->recipe->activations_per_token, &scope, 0, &bytes, err)
-		|| !al_formula_substituted(q->recipe->activations_per_token, &scope, &table->arena,
-			&substituted, err)
+	if (!al_formula_whole(rule, &scope, 0, &bytes, err)
+		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
 		|| !al_block_modules(block, &modules, err))
 		return false;
-	struct al_cell *cell = al_table_add_row(table);
-	al_cell_set_text(table, cell++, q->name);
-	al_cell_set_text(table, cell++, use);
-	al_cell_set_text(table, cell++, "activations");
-	al_cell_set_text(table, cell++, "bytes a token");
-	al_cell_set_text(table, cell++, al_formula_source(q->recipe->activations_per_token));
-	al_cell_set_text(table, cell++, substituted);
-	al_cell_set_int(table, cell++, bytes);
-	al_cell_set_int(table, cell++, modules);
-	al_cell_set_text(table, cell, q->recipe->source);
+	explain(table, &(struct explanation){.model = q->name, .variant = use, .of = "activations",
+		.name = "bytes a token", .formula = al_formula_source(rule), .substituted = substituted,
+		.result = al_exact_from_int(&table->arena, bytes), .times = modules,
+		.source = q->recipe->source});
 	return true;
 }
 
-static bool explain(struct question *q, const struct al_variant_use *use, struct al_table *table,
+/* A saved tensor's bytes: elements, times tokens or pairs of tokens, times its size. */
+static bool explain_saved(struct al_table *table, const struct question *q, struct al_block *block,
+	const struct al_ledger_entry *line, struct al_error *err)
+{
+	const struct al_entry *entry = line->entry;
+	bool is_pair = entry->per == AL_PER_PAIR;
+	int64_t size = entry->bytes ? entry->bytes : q->recipe->activation_bytes, batch, seq;
+	mpq_t bytes;
+
+	if (!al_block_symbol(block, "batch", 1, &batch, err) || !al_block_symbol(block, "seq", 1, &seq, err))
+		return false;
+	mpq_init(bytes);
+	mpq_set_si(bytes, batch, 1);
+	for (int i = 0; i < 1 + is_pair; i++)
+		mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), seq);
+	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), size);
+	mpq_mul(bytes, bytes, line->elements);
+	explain(table, &(struct explanation){.model = q->name, .variant = block->use->name,
+		.of = "activations", .name = entry->name,
+		.formula = al_format(&table->arena, "%s * batch*seq%s * %lld bytes", line->formula,
+			is_pair ? "^2" : "", (long long)size),
+		.substituted = al_format(&table->arena, "%s * %lld*%lld%s * %lld", line->substituted,
+			(long long)batch, (long long)seq, is_pair ? "^2" : "", (long long)size),
+		.result = bytes, .times = line->times, .source = block->use->variant->source});
+	mpq_clear(bytes);
+	return true;
+}
+
+static bool explain_activations(struct al_table *table, const struct question *q,
+	struct al_block *block, struct al_error *err)
+{
+	struct al_ledger ledger;
+	bool ok = true;
+
+	if (!al_ledger_activations(&ledger, block, q->recipe, true, err))
+		return false;
+	for (size_t i = 0; ok && i < ledger.n; i++)
+		ok = explain_saved(table, q, block, &ledger.entries[i], err);
+	al_ledger_finish(&ledger);
+	return ok;
+}
+
+static bool explain_use(struct question *q, const struct al_variant_use *use, struct al_table *table,
 	struct al_error *err)
 {
 	struct al_block block;
@@ -184,18 +214,16 @@ static bool explain(struct question *q, const struct al_variant_use *use, struct
 		return false;
 	bool ok = al_ledger_tensors(&ledger, &block, false, true, err);
 	if (ok) {
-		explain_entries(table, q->name, use, &ledger, "parameters");
+		explain_entries(table, q->name, use, &ledger, "parameters", 1);
 		al_ledger_finish(&ledger);
 	}
-	add_recipe_row(table, q, use->name, "weights", &q->recipe->weights);
-	add_recipe_row(table, q, use->name, "gradients", &q->recipe->gradients);
-	add_recipe_row(table, q, use->name, "optimizer", &q->recipe->optimizer);
+	explain_state(table, q, use->name, "weights", &q->recipe->weights);
+	explain_state(table, q, use->name, "gradients", &q->recipe->gradients);
+	explain_state(table, q, use->name, "optimizer", &q->recipe->optimizer);
 	if (ok && q->recipe->activations_per_token)
-		ok = add_rule_row(table, q, &block, use->name, err);
-	else if (ok && (ok = al_ledger_activations(&ledger, &block, q->recipe, true, err))) {
-		explain_entries(table, q->name, use, &ledger, "activations");
-		al_ledger_finish(&ledger);
-	}
+		ok = explain_rule(table, q, &block, use->name, err);
+	else if (ok)
+		ok = explain_activations(table, q, &block, err);
 	al_block_finish(&block);
 	return ok;
 }
@@ -214,7 +242,7 @@ static bool answer(struct question *q, struct session *session, struct al_error 
 		return ok;
 	struct al_table *explanations = explain_table(session);
 	for (size_t i = 0; ok && i < q->n_uses; i++)
-		ok = explain(q, &q->uses[i], explanations, err);
+		ok = explain_use(q, &q->uses[i], explanations, err);
 	return ok;
 }
 

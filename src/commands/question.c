@@ -167,12 +167,23 @@ static bool add_own_block(struct question *q, struct session *session, struct al
 	return ok;
 }
 
+/* A file that lists tensors is a variant, any other JSON file a model's config. */
+static bool is_variant_file(const char *path)
+{
+	struct al_json doc;
+	size_t n = strlen(path);
+
+	if (n < 6 || strcmp(path + n - 5, ".json") != 0 || !al_json_read(&doc, path, NULL))
+		return false;
+	bool has_tensors = al_json_get(doc.root, "tensors") != NULL;
+	al_json_finish(&doc);
+	return has_tensors;
+}
+
 static bool is_variant_name(const char *word)
 {
-	size_t n = strlen(word);
-
-	return al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), word) || strchr(word, '/')
-		|| strchr(word, ':') || (n > 5 && strcmp(word + n - 5, ".json") == 0);
+	return al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), word) || strchr(word, ':')
+		|| is_variant_file(word);
 }
 
 static bool find_subject(struct question *q, struct session *session, const char *word,
@@ -257,20 +268,35 @@ struct al_table *explain_table(struct session *session)
 	return table;
 }
 
+static void set_text(struct al_table *table, struct al_cell *cell, const char *text)
+{
+	if (text)
+		al_cell_set_text(table, cell, text);
+}
+
+void explain(struct al_table *table, const struct explanation *e)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	set_text(table, cell++, e->model);
+	set_text(table, cell++, e->variant);
+	set_text(table, cell++, e->of);
+	set_text(table, cell++, e->name);
+	set_text(table, cell++, e->formula);
+	set_text(table, cell++, e->substituted);
+	al_cell_set_exact(table, cell++, e->result);
+	al_cell_set_int(table, cell++, e->times);
+	set_text(table, cell, e->source);
+}
+
 void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
-	const struct al_ledger *ledger, const char *what)
+	const struct al_ledger *ledger, const char *of, int64_t copies)
 {
 	for (size_t i = 0; i < ledger->n; i++) {
 		const struct al_ledger_entry *entry = &ledger->entries[i];
-		struct al_cell *cell = al_table_add_row(table);
-		al_cell_set_text(table, cell++, model);
-		al_cell_set_text(table, cell++, use->name);
-		al_cell_set_text(table, cell++, what);
-		al_cell_set_text(table, cell++, entry->entry->name);
-		al_cell_set_text(table, cell++, entry->formula);
-		al_cell_set_text(table, cell++, entry->substituted ? entry->substituted : "");
-		al_cell_set_exact(table, cell++, entry->elements);
-		al_cell_set_int(table, cell++, entry->times);
-		al_cell_set_text(table, cell++, use->variant->source);
+		explain(table, &(struct explanation){.model = model, .variant = use->name, .of = of,
+			.name = entry->entry->name, .formula = entry->formula,
+			.substituted = entry->substituted, .result = entry->elements,
+			.times = entry->times * copies, .source = use->variant->source});
 	}
 }
