@@ -14,8 +14,8 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit, struct al
 	AL_MUST_CHECK;
 
 /* Writes a file whole or not at all: to a temporary name beside the target, synced and renamed,
- * keeping an existing file's mode and following symbolic links. A device or a pipe is written
- * directly. SIGINT, SIGTERM and SIGHUP wait until the temporary file is renamed or removed. */
+ * keeping an existing file's mode and following symbolic links; a device or a pipe is written
+ * directly (base/output.h, which also says what signals do). */
 bool al_file_write(const char *path, const void *bytes, size_t length, struct al_error *err)
 	AL_MUST_CHECK;
 

@@ -1,0 +1,248 @@
+/* Outputs: a file written piece by piece, whole or not at all. */
+#include "base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct al_output {
+	char *path;        /* as given, for messages */
+	char *target;      /* what is renamed over; NULL: written directly */
+	char *temporary;
+	mode_t mode;
+	int slot, fd;
+};
+
+static bool fail_write(struct al_error *err, const char *path)
+{
+	return al_fail(err, AL_ESYSTEM, "%s: can't write: %s", path, strerror(errno));
+}
+
+/* ---- what a signal has to remove ---- */
+
+enum { MOST_OUTPUTS = 16 };
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_ENDING = sizeof(ending_signals) / sizeof(*ending_signals) };
+
+/* Read by the handler; changed only while these signals are blocked. */
+static const char *volatile pending[MOST_OUTPUTS];
+static struct sigaction before[N_ENDING];
+static int n_pending;
+
+/* SA_RESETHAND has put the default action back: the raised signal ends the program when this
+ * returns. */
+static void remove_pending(int number)
+{
+	for (int i = 0; i < MOST_OUTPUTS; i++)
+		if (pending[i])
+			unlink(pending[i]);
+	raise(number);
+}
+
+static void block_signals(sigset_t *old)
+{
+	sigset_t waiting;
+
+	sigemptyset(&waiting);
+	for (int i = 0; i < N_ENDING; i++)
+		sigaddset(&waiting, ending_signals[i]);
+	pthread_sigmask(SIG_BLOCK, &waiting, old);
+}
+
+static void unblock_signals(const sigset_t *old)
+{
+	pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+static bool is_default(const struct sigaction *action)
+{
+	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+}
+
+static void install_handlers(void)
+{
+	struct sigaction action = {.sa_handler = remove_pending, .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	for (int i = 0; i < N_ENDING; i++) {
+		sigaction(ending_signals[i], NULL, &before[i]);
+		if (is_default(&before[i]))
+			sigaction(ending_signals[i], &action, NULL);
+	}
+}
+
+static void restore_handlers(void)
+{
+	for (int i = 0; i < N_ENDING; i++)
+		if (is_default(&before[i]))
+			sigaction(ending_signals[i], &before[i], NULL);
+}
+
+static void remember(struct al_output *output)
+{
+	for (int i = 0; i < MOST_OUTPUTS; i++) {
+		if (pending[i])
+			continue;
+		if (n_pending++ == 0)
+			install_handlers();
+		pending[i] = output->temporary;
+		output->slot = i;
+		return;
+	}
+}
+
+static void forget(const struct al_output *output)
+{
+	if (output->slot < 0)
+		return;
+	pending[output->slot] = NULL;
+	if (--n_pending == 0)
+		restore_handlers();
+}
+
+/* ---- opening ---- */
+
+/* The mode that a new file gets: the old one's, or 0666 less the umask. */
+static mode_t target_mode(const struct stat *old)
+{
+	if (old)
+		return old->st_mode & 07777;
+	mode_t mask = umask(0);
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+static bool open_beside(struct al_output *output, struct al_error *err)
+{
+	static const char ending[] = ".XXXXXX";
+	size_t length = strlen(output->target);
+	sigset_t old;
+
+	output->temporary = malloc(length + sizeof(ending));
+	if (!output->temporary)
+		abort();
+	memcpy(output->temporary, output->target, length);
+	memcpy(output->temporary + length, ending, sizeof(ending));
+	block_signals(&old);
+	output->fd = mkstemp(output->temporary);
+	if (output->fd >= 0)
+		remember(output);
+	unblock_signals(&old);
+	return output->fd >= 0 || fail_write(err, output->path);
+}
+
+static bool open_directly(struct al_output *output, struct al_error *err)
+{
+	output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+	return output->fd >= 0 || fail_write(err, output->path);
+}
+
+/* Follows symbolic links to the file that is replaced. */
+static bool open_output(struct al_output *output, struct al_error *err)
+{
+	struct stat old;
+	bool exists = stat(output->path, &old) == 0;
+
+	if (exists && S_ISDIR(old.st_mode))
+		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name", output->path);
+	if (exists && !S_ISREG(old.st_mode))
+		return open_directly(output, err);
+	output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
+	if (!output->target)
+		return fail_write(err, output->path);
+	output->mode = target_mode(exists ? &old : NULL);
+	return open_beside(output, err);
+}
+
+static void destroy(struct al_output *output)
+{
+	free(output->path);
+	free(output->target);
+	free(output->temporary);
+	free(output);
+}
+
+bool al_output_open(struct al_output **out, const char *path, struct al_error *err)
+{
+	struct al_output *output = calloc(1, sizeof(*output));
+
+	if (!output || !(output->path = strdup(path)))
+		abort();
+	output->fd = output->slot = -1;
+	*out = output;
+	if (open_output(output, err))
+		return true;
+	destroy(output);
+	*out = NULL;
+	return false;
+}
+
+/* ---- writing ---- */
+
+bool al_output_append(struct al_output *output, const void *bytes, size_t length,
+	struct al_error *err)
+{
+	const char *next = bytes;
+
+	while (length > 0) {
+		ssize_t n = write(output->fd, next, length);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_write(err, output->path);
+		next += n;
+		length -= (size_t)n;
+	}
+	return true;
+}
+
+/* ---- closing ---- */
+
+static bool put_in_place(struct al_output *output)
+{
+	bool ok = !output->target || (fchmod(output->fd, output->mode) == 0 && fsync(output->fd) == 0);
+
+	ok = close(output->fd) == 0 && ok;
+	output->fd = -1;
+	return ok && (!output->target || rename(output->temporary, output->target) == 0);
+}
+
+/* Closes what is open; the temporary file goes unless it was renamed. */
+static void close_output(struct al_output *output, bool is_done)
+{
+	if (output->fd >= 0)
+		close(output->fd);
+	if (output->temporary && !is_done)
+		unlink(output->temporary);
+	forget(output);
+}
+
+bool al_output_commit(struct al_output *output, struct al_error *err)
+{
+	sigset_t old;
+
+	block_signals(&old);
+	bool ok = put_in_place(output) || fail_write(err, output->path);
+	close_output(output, ok);
+	unblock_signals(&old);
+	destroy(output);
+	return ok;
+}
+
+void al_output_abandon(struct al_output *output)
+{
+	sigset_t old;
+
+	if (!output)
+		return;
+	block_signals(&old);
+	close_output(output, false);
+	unblock_signals(&old);
+	destroy(output);
+}

@@ -1,0 +1,72 @@
+/* Sources: a regular file read at any place, in blocks, without a mapping. */
+#include "base/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fail_system(struct al_error *err, enum al_status status, const char *what,
+	const char *path)
+{
+	return al_fail(err, status, "%s: can't %s: %s", path, what, strerror(errno));
+}
+
+static bool measure(struct al_source *source, struct al_error *err)
+{
+	struct stat info;
+
+	if (fstat(source->fd, &info) != 0)
+		return fail_system(err, AL_ESYSTEM, "read its status", source->path);
+	if (S_ISDIR(info.st_mode))
+		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file", source->path);
+	if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))
+		return al_fail(err, AL_EINPUT, "%s: is a pipe, expected a file", source->path);
+	if (!S_ISREG(info.st_mode) || info.st_size < 0)
+		return al_fail(err, AL_EINPUT, "%s: is a device, expected a file", source->path);
+	source->bytes = (uint64_t)info.st_size;
+	return true;
+}
+
+bool al_source_open(struct al_source *source, const char *path, struct al_error *err)
+{
+	/* O_NONBLOCK: a pipe that nobody writes to must not hang before it is refused. */
+	*source = (struct al_source){.path = path,
+		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	if (source->fd < 0)
+		return fail_system(err, AL_EINPUT, "open", path);
+	if (measure(source, err))
+		return true;
+	al_source_close(source);
+	return false;
+}
+
+void al_source_close(struct al_source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	source->fd = -1;
+}
+
+bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	char *bytes = out;
+
+	for (size_t done = 0; done < length;) {
+		size_t left = length - done;
+		ssize_t n = pread(source->fd, bytes + done, left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES,
+			(off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_system(err, AL_ESYSTEM, "read", source->path);
+		if (n == 0)
+			return al_fail(err, AL_ESYSTEM,
+				"%s: ends at byte %llu, expected %llu bytes more: it shrank while it was read",
+				source->path, (unsigned long long)(offset + done), (unsigned long long)left);
+		done += (size_t)n;
+	}
+	return true;
+}

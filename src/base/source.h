@@ -1,0 +1,28 @@
+/* Sources: a regular file read at any place, in blocks, without a mapping: memory stays bounded, and
+ * a file that shrinks while it is read is an error, not a SIGBUS. */
+#ifndef ATTNLEDGER_BASE_SOURCE_H
+#define ATTNLEDGER_BASE_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum { AL_BLOCK_BYTES = 512 * 1024 };
+
+struct al_source {
+	const char *path;   /* the caller's; it outlives the source */
+	int fd;
+	uint64_t bytes;     /* when it was opened */
+};
+
+/* Opens a regular file. A directory, a pipe or a device gets its own message; on failure nothing is
+ * left to close. */
+bool al_source_open(struct al_source *source, const char *path, struct al_error *err) AL_MUST_CHECK;
+void al_source_close(struct al_source *source);
+
+/* Reads exactly `length` bytes; the file position is not used, so several threads may read at once. */
+bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

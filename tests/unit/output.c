@@ -1,0 +1,264 @@
+/* Outputs: whole or not at all, whoever interrupts; and sources that shrink. */
+#include "unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/output.h"
+#include "base/source.h"
+#include "base/text.h"
+
+struct place {
+	char folder[64], file[96];
+};
+
+static int make_place(void **state)
+{
+	static struct place place;
+
+	strcpy(place.folder, "/tmp/attnledger-output-XXXXXX");
+	if (!mkdtemp(place.folder))
+		return -1;
+	snprintf(place.file, sizeof(place.file), "%s/answer", place.folder);
+	*state = &place;
+	return 0;
+}
+
+static int count_files(const struct place *place)
+{
+	DIR *folder = opendir(place->folder);
+	int n = 0;
+
+	assert_non_null(folder);
+	for (struct dirent *entry; (entry = readdir(folder));)
+		n += entry->d_name[0] != '.';
+	closedir(folder);
+	return n;
+}
+
+static int remove_place(void **state)
+{
+	struct place *place = *state;
+
+	unlink(place->file);
+	return rmdir(place->folder);
+}
+
+static void put(const char *path, const char *text)
+{
+	struct al_error err;
+
+	if (!al_file_write(path, text, strlen(text), &err))
+		fail_msg("%s", err.message);
+}
+
+static void expect(const char *path, const char *expected)
+{
+	struct al_text text;
+	struct al_error err;
+
+	if (!al_file_read(&text, path, 1 << 20, &err))
+		fail_msg("%s", err.message);
+	assert_string_equal(text.data, expected);
+	al_text_finish(&text);
+}
+
+static void keeps_the_mode_and_follows_links(void **state)
+{
+	const struct place *place = *state;
+	char link_path[128];
+	struct stat info;
+
+	put(place->file, "old");
+	assert_int_equal(chmod(place->file, 0640), 0);
+	snprintf(link_path, sizeof(link_path), "%s/link", place->folder);
+	assert_int_equal(symlink("answer", link_path), 0);
+	put(link_path, "new");
+	expect(place->file, "new");
+	assert_int_equal(lstat(link_path, &info), 0);
+	assert_true(S_ISLNK(info.st_mode));
+	assert_int_equal(stat(place->file, &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0640);
+	assert_int_equal(unlink(link_path), 0);
+	assert_int_equal(count_files(place), 1);
+}
+
+static void an_abandoned_output_leaves_the_old_file(void **state)
+{
+	const struct place *place = *state;
+	struct al_output *output;
+
+	put(place->file, "old");
+	assert_true(al_output_open(&output, place->file, NULL));
+	assert_true(al_output_append(output, "new", 3, NULL));
+	assert_int_equal(count_files(place), 2);
+	al_output_abandon(output);
+	al_output_abandon(NULL);
+	expect(place->file, "old");
+	assert_int_equal(count_files(place), 1);
+}
+
+static void pieces_come_out_in_order(void **state)
+{
+	const struct place *place = *state;
+	struct al_output *output;
+
+	assert_true(al_output_open(&output, place->file, NULL));
+	assert_true(al_output_append(output, "one ", 4, NULL));
+	assert_true(al_output_append(output, "two", 3, NULL));
+	assert_true(al_output_commit(output, NULL));
+	expect(place->file, "one two");
+}
+
+static void refuses_what_is_no_place_for_a_file(void **state)
+{
+	const struct place *place = *state;
+	struct al_output *output;
+	struct al_error err;
+
+	assert_false(al_output_open(&output, place->folder, &err));
+	assert_int_equal(err.status, AL_EINPUT);
+	assert_non_null(strstr(err.message, "is a directory, expected a file's name"));
+	assert_null(output);
+	assert_false(al_output_open(&output, "/nowhere/at/all", &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	assert_true(al_file_write("/dev/null", "x", 1, &err));
+}
+
+/* The child: an output half written, then wait. */
+static void write_and_wait(const char *path, int number, int ready, bool is_ignored)
+{
+	struct al_output *output;
+
+	if (is_ignored)
+		signal(number, SIG_IGN);
+	if (!al_output_open(&output, path, NULL) || !al_output_append(output, "new", 3, NULL))
+		_exit(10);
+	if (write(ready, "r", 1) != 1)
+		_exit(11);
+	if (is_ignored)
+		raise(number);
+	else
+		sleep(10);
+	_exit(al_output_commit(output, NULL) ? 0 : 12);
+}
+
+static int interrupt_a_writer(const char *path, int number, bool is_ignored)
+{
+	int ready[2], status;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		write_and_wait(path, number, ready[1], is_ignored);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	kill(child, number);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	close(ready[0]);
+	close(ready[1]);
+	return status;
+}
+
+static void a_signal_removes_the_temporary_file(void **state)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct place *place = *state;
+
+	put(place->file, "old");
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		int status = interrupt_a_writer(place->file, numbers[i], false);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), numbers[i]);
+		expect(place->file, "old");
+		assert_int_equal(count_files(place), 1);
+	}
+}
+
+static void an_ignored_signal_stays_ignored(void **state)
+{
+	const struct place *place = *state;
+	int status = interrupt_a_writer(place->file, SIGHUP, true);
+
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	expect(place->file, "new");
+	assert_int_equal(count_files(place), 1);
+}
+
+static void handlers_are_put_back(void **state)
+{
+	const struct place *place = *state;
+	struct al_output *a, *b;
+	struct sigaction action;
+
+	assert_true(al_output_open(&a, place->file, NULL));
+	assert_true(al_output_open(&b, place->file, NULL));
+	al_output_abandon(a);
+	sigaction(SIGINT, NULL, &action);
+	assert_false(action.sa_handler == SIG_DFL);
+	al_output_abandon(b);
+	sigaction(SIGINT, NULL, &action);
+	assert_true(action.sa_handler == SIG_DFL);
+	assert_int_equal(count_files(place), 0);
+}
+
+static void a_source_that_shrinks_is_an_error(void **state)
+{
+	const struct place *place = *state;
+	struct al_source source;
+	struct al_error err;
+	char bytes[8];
+
+	put(place->file, "12345678");
+	assert_true(al_source_open(&source, place->file, NULL));
+	assert_int_equal(source.bytes, 8);
+	assert_true(al_source_read(&source, 3, bytes, 5, NULL));
+	assert_memory_equal(bytes, "45678", 5);
+	assert_int_equal(truncate(place->file, 6), 0);
+	assert_false(al_source_read(&source, 3, bytes, 5, &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	assert_non_null(strstr(err.message,
+		"ends at byte 6, expected 2 bytes more: it shrank while it was read"));
+	al_source_close(&source);
+}
+
+static void refuses_what_is_no_file(void **state)
+{
+	const struct place *place = *state;
+	struct al_source source;
+	struct al_error err;
+
+	assert_false(al_source_open(&source, place->folder, &err));
+	assert_non_null(strstr(err.message, "is a directory, expected a file"));
+	assert_int_equal(mkfifo(place->file, 0600), 0);
+	assert_false(al_source_open(&source, place->file, &err));
+	assert_non_null(strstr(err.message, "is a pipe, expected a file"));
+	assert_false(al_source_open(&source, "/dev/null", &err));
+	assert_string_equal(err.message, "/dev/null: is a device, expected a file");
+	assert_int_equal(err.status, AL_EINPUT);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(keeps_the_mode_and_follows_links),
+		CASE(an_abandoned_output_leaves_the_old_file),
+		CASE(pieces_come_out_in_order),
+		CASE(refuses_what_is_no_place_for_a_file),
+		CASE(a_signal_removes_the_temporary_file),
+		CASE(an_ignored_signal_stays_ignored),
+		CASE(handlers_are_put_back),
+		CASE(a_source_that_shrinks_is_an_error),
+		CASE(refuses_what_is_no_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
