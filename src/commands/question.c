@@ -99,8 +99,7 @@ bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n
 	return true;
 }
 
-/* A symbol that neither the standard list nor a variant of the question knows is a typing error. */
-static bool check_symbol(const struct question *q, const char *symbol, struct al_error *err)
+bool question_check_symbol(const struct question *q, const char *symbol, struct al_error *err)
 {
 	const char *names[256];
 	size_t n = 0;
@@ -118,7 +117,7 @@ static bool apply_assignment(struct question *q, struct session *session, const 
 {
 	const char *value;
 
-	return check_symbol(q, cut(session, text, &value), err)
+	return question_check_symbol(q, cut(session, text, &value), err)
 		&& al_settings_parse(&q->settings, text, "--set", err);
 }
 

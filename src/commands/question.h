@@ -22,6 +22,11 @@ bool question_init(struct question *question, struct session *session, const cha
 	bool takes_variant, enum al_basis_per per, struct al_error *err) AL_MUST_CHECK;
 void question_finish(struct question *question);
 
+/* Fails where neither the standard symbols nor the question's variants know the symbol: setting it would
+ * change nothing. */
+bool question_check_symbol(const struct question *question, const char *symbol, struct al_error *err)
+	AL_MUST_CHECK;
+
 /* Adds the notes that every answer carries: basis, defaults that were used. */
 void question_note(const struct question *question, struct al_table *table);
 

@@ -52,27 +52,13 @@ static bool read_measures(struct session *session, struct al_sweep *sweep, struc
 	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
 }
 
-/* A symbol that nothing knows would change nothing: say so. */
-static bool check_symbol(const struct question *q, const char *symbol, struct al_error *err)
-{
-	const char *names[256];
-	size_t n = 0;
-
-	for (size_t i = 0; i < q->settings.n_symbols && n < 256; i++)
-		names[n++] = q->settings.symbols[i].name;
-	for (size_t i = 0; i < q->n_uses; i++)
-		for (size_t j = 0; j < q->uses[i].variant->n_symbols && n < 256; j++)
-			names[n++] = q->uses[i].variant->symbols[j].name;
-	return al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
-}
-
 static bool check_symbols(const struct question *q, const struct al_sweep *sweep, struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		if (!check_symbol(q, sweep->axes[i].symbol, err))
+		if (!question_check_symbol(q, sweep->axes[i].symbol, err))
 			return false;
 	for (size_t i = 0; i < sweep->n_ties; i++)
-		if (!check_symbol(q, sweep->ties[i].symbol, err))
+		if (!question_check_symbol(q, sweep->ties[i].symbol, err))
 			return false;
 	return true;
 }

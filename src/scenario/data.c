@@ -140,26 +140,22 @@ static bool add_column(struct al_scenario *s, const struct cJSON *node, struct d
 static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, struct data_set *set,
 	struct al_error *err)
 {
-	static const char *const directions[] = {"higher", "lower"};
-	const char *word;
+	static const char *const words[] = {[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher",
+		[LOWER_IS_BETTER] = "lower"};
 
 	al_json_each(member, metrics) {
+		size_t i = 0;
+		int found = PLAIN;
 		if (is_note(member))
 			continue;
-		size_t i = 0;
 		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
 			i++;
 		if (i == set->n_columns)
 			return al_json_fail(&s->doc, member, err, "metric \"%s\" is no column of this set",
 				al_json_key(member));
-		if (!al_json_text(&s->doc, member, &word, err))
+		if (!read_word(s, metrics, al_json_key(member), words, 3, &found, err))
 			return false;
-		int found = al_find_name(word, directions, 2);
-		if (found < 0) {
-			al_fail_unknown(err, "direction", word, directions, 2);
-			return al_json_in(&s->doc, member, err);
-		}
-		set->columns[i].direction = found ? LOWER_IS_BETTER : HIGHER_IS_BETTER;
+		set->columns[i].direction = (enum direction)found;
 	}
 	return true;
 }

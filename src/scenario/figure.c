@@ -10,19 +10,12 @@
 static bool read_scale(const struct al_scenario *s, const struct cJSON *node, struct al_axis *axis,
 	struct al_error *err)
 {
-	static const char *const scales[] = {"linear", "log"};
-	const char *word = NULL;
+	static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] = "log"};
+	int found = (int)axis->scale;
 
-	if (!al_json_get_text(&s->doc, node, "scale", false, &word, err))
+	if (!read_word(s, node, "scale", scales, 2, &found, err))
 		return false;
-	if (!word)
-		return true;
-	int found = al_find_name(word, scales, 2);
-	if (found < 0) {
-		al_fail_unknown(err, "scale", word, scales, 2);
-		return al_json_in(&s->doc, al_json_get(node, "scale"), err);
-	}
-	axis->scale = found ? AL_AXIS_LOG : AL_AXIS_LINEAR;
+	axis->scale = (enum al_axis_scale)found;
 	return true;
 }
 
@@ -185,14 +178,13 @@ static bool check_figure_id(const struct al_scenario *s, const struct cJSON *nod
 static bool read_mark(const struct al_scenario *s, const struct cJSON *node, struct al_figure *figure,
 	struct al_error *err)
 {
-	static const char *const marks[] = {"line", "bar", "point"};
+	size_t n = 0;
+	int found;
 
-	if (!al_json_get_text(&s->doc, node, "mark", true, &figure->mark, err))
-		return false;
-	if (al_find_name(figure->mark, marks, 3) >= 0)
-		return true;
-	al_fail_unknown(err, "mark", figure->mark, marks, 3);
-	return al_json_in(&s->doc, al_json_get(node, "mark"), err);
+	while (al_figure_marks[n])
+		n++;
+	return al_json_get_text(&s->doc, node, "mark", true, &figure->mark, err)
+		&& read_word(s, node, "mark", al_figure_marks, n, &found, err);
 }
 
 static bool read_figure(struct al_scenario *s, const struct cJSON *node, struct figure *figure,

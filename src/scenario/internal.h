@@ -184,6 +184,9 @@ const struct datum *find_datum(const struct data_set *set, const char *kase, con
 /* A "note" may stand among the names of any object. */
 bool is_note(const struct cJSON *member);
 
+/* A member that is one of `n` words: its index. `*out` stays where the member is absent. */
+bool read_word(const struct al_scenario *s, const struct cJSON *owner, const char *key,
+	const char *const *words, size_t n, int *out, struct al_error *err);
 bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
 	struct al_settings *settings, struct al_error *err);
 /* Is the member's key a symbol that a variant of the scenario could need? */

@@ -6,22 +6,6 @@
 
 #include "base/text.h"
 
-static bool read_word(const struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const char *const *words, size_t n, int *out, struct al_error *err)
-{
-	const char *word = NULL;
-
-	if (!al_json_get_text(&s->doc, owner, key, false, &word, err))
-		return false;
-	if (!word)
-		return true;
-	*out = al_find_name(word, words, n);
-	if (*out >= 0)
-		return true;
-	al_fail_unknown(err, key, word, words, n);
-	return al_json_in(&s->doc, al_json_get(owner, key), err);
-}
-
 static bool read_with(struct al_scenario *s, const struct cJSON *node, struct claim *claim,
 	struct al_error *err)
 {

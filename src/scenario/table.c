@@ -10,20 +10,13 @@
 static bool read_direction(const struct al_scenario *s, const struct cJSON *owner, const char *key,
 	enum direction *out, struct al_error *err)
 {
-	static const char *const words[] = {"higher", "lower"};
-	const struct cJSON *node = al_json_get(owner, key);
-	const char *word;
+	static const char *const words[] = {[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher",
+		[LOWER_IS_BETTER] = "lower"};
+	int found = (int)*out;
 
-	if (!node)
-		return true;
-	if (!al_json_text(&s->doc, node, &word, err))
+	if (!read_word(s, owner, key, words, 3, &found, err))
 		return false;
-	int found = al_find_name(word, words, 2);
-	if (found < 0) {
-		al_fail_unknown(err, "direction", word, words, 2);
-		return al_json_in(&s->doc, node, err);
-	}
-	*out = found ? LOWER_IS_BETTER : HIGHER_IS_BETTER;
+	*out = (enum direction)found;
 	return true;
 }
 
@@ -142,19 +135,16 @@ static void set_unit(struct al_column *column, const char *unit)
 static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner,
 	struct al_column *column, struct al_error *err)
 {
-	static const char *const words[] = {"plain", "count", "bytes", "flops"};
-	const struct cJSON *node = al_json_get(owner, "quantity");
-	const char *word;
+	static const char *const words[] = {
+		[AL_QUANTITY_PLAIN] = "plain",
+		[AL_QUANTITY_COUNT] = "count",
+		[AL_QUANTITY_BYTES] = "bytes",
+		[AL_QUANTITY_FLOPS] = "flops",
+	};
+	int found = (int)column->quantity;
 
-	if (!node)
-		return true;
-	if (!al_json_text(&s->doc, node, &word, err))
+	if (!read_word(s, owner, "quantity", words, 4, &found, err))
 		return false;
-	int found = al_find_name(word, words, 4);
-	if (found < 0) {
-		al_fail_unknown(err, "quantity", word, words, 4);
-		return al_json_in(&s->doc, node, err);
-	}
 	column->quantity = (enum al_quantity)found;
 	return true;
 }
