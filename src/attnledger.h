@@ -5,6 +5,9 @@
 #ifndef ATTNLEDGER_H
 #define ATTNLEDGER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -25,6 +28,26 @@ struct al_error {
 
 /* The version, "0.1.0". */
 const char *al_version(void);
+
+/* How many parameters a model, or one attention block, has: an exact decimal without separators.
+ *
+ *     char text[64];
+ *     al_count_parameters("gpt3-175b", NULL, NULL, 0, text, sizeof(text), &err);
+ *     al_count_parameters("gpt3-175b", "gqa:n_kv_heads=8", NULL, 0, text, sizeof(text), &err);
+ *     al_count_parameters(NULL, "mhe-mul", block, 3, text, sizeof(text), &err);
+ *
+ * `model`: a preset, a config.json, or a folder that holds one; NULL for one block alone. All parts
+ * that are known count: a preset that gives no vocabulary is its attention modules.
+ * `variant`: attention to put in place of the model's own, as the command line writes it; NULL for
+ * the model's own. One of the two may be NULL.
+ * `settings`: `n_settings` texts "SYMBOL=NUMBER" over the model's symbols ("n_layers=24").
+ * `out`: receives the decimal and its NUL; nothing is written on failure.
+ *
+ * False, and *err, where a name is unknown (the nearest is named), a symbol is missing, a quotient
+ * isn't whole, or the decimal doesn't fit into `size`. `err` may be NULL. Nothing is kept between
+ * calls; several threads may call at once. */
+bool al_count_parameters(const char *model, const char *variant,
+	const char *const *settings, size_t n_settings, char *out, size_t size, struct al_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,169 @@
+/* The public library: counts, asked with names and answered with text. */
+#include "attnledger.h"
+
+#include <string.h>
+
+#include "base/exact.h"
+#include "base/text.h"
+#include "catalog/books.h"
+#include "ledger/ledger.h"
+
+struct count {
+	struct al_arena arena;
+	struct al_catalog *catalog;
+	struct al_settings settings;
+	const struct al_model *model;      /* NULL: one block alone */
+	const struct al_family *family;    /* NULL: attention only */
+	struct al_variant_use use;         /* use.variant is NULL where the model's own counts */
+	mpq_t sum;
+};
+
+static void count_init(struct count *c)
+{
+	*c = (struct count){0};
+	al_arena_init(&c->arena);
+	c->catalog = al_catalog_create();
+	al_settings_init(&c->settings, c->catalog);
+	mpq_init(c->sum);
+}
+
+static void count_finish(struct count *c)
+{
+	mpq_clear(c->sum);
+	al_settings_finish(&c->settings);
+	al_catalog_destroy(c->catalog);
+	al_arena_finish(&c->arena);
+}
+
+static bool find_subject(struct count *c, const char *model, const char *variant,
+	struct al_error *err)
+{
+	if (!model && !variant)
+		return al_fail(err, AL_EINPUT, "neither a model nor a variant is named");
+	if (variant && !al_variant_use_parse(&c->arena, c->catalog, variant, &c->use, err))
+		return false;
+	if (!model)
+		return true;
+	if (!al_catalog_model(c->catalog, model, &c->model, err)
+		|| !al_settings_from_model(&c->settings, c->catalog, c->model, err))
+		return false;
+	if (c->model->family)
+		return al_catalog_family(c->catalog, c->model->family, &c->family, err);
+	return variant || al_variant_use_parse(&c->arena, c->catalog, "mha", &c->use, err);
+}
+
+/* A symbol that neither the model, the variant nor the standard list knows is a typing error. */
+static bool check_symbol(const struct count *c, const char *symbol, struct al_arena *arena,
+	struct al_error *err)
+{
+	const struct al_variant *variant = c->use.variant;
+	const struct al_settings *s = &c->settings;
+	size_t n = 0, n_own = variant ? variant->n_symbols : 0;
+	const char **names = al_new_array(arena, const char *, s->n_symbols + s->n + n_own);
+
+	for (size_t i = 0; i < s->n_symbols; i++)
+		names[n++] = s->symbols[i].name;
+	for (size_t i = 0; i < s->n; i++)
+		names[n++] = s->items[i].symbol;
+	for (size_t i = 0; i < n_own; i++)
+		names[n++] = variant->symbols[i].name;
+	return al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
+}
+
+static bool apply(struct count *c, const char *setting, struct al_error *err)
+{
+	const char *symbol = al_strndup(&c->arena, setting, strcspn(setting, "="));
+
+	return check_symbol(c, symbol, &c->arena, err)
+		&& al_settings_parse(&c->settings, setting, "settings", err);
+}
+
+/* Adds `copies` times what the basis covers of a block. */
+static bool add_block(struct count *c, const struct al_variant_use *use, enum al_basis_per per,
+	int64_t copies, struct al_error *err)
+{
+	struct al_basis basis;
+	struct al_block block;
+	mpq_t parameters, times;
+
+	al_basis_init(&basis);
+	basis.per = per;
+	if (!al_block_init(&block, use, &c->settings, &basis, err))
+		return false;
+	mpq_inits(parameters, times, NULL);
+	bool ok = al_block_measure(&block, AL_PARAMETERS, NULL, parameters, err);
+	if (ok) {
+		mpq_set_si(times, copies, 1);
+		mpq_mul(parameters, parameters, times);
+		mpq_add(c->sum, c->sum, parameters);
+	}
+	mpq_clears(parameters, times, NULL);
+	al_block_finish(&block);
+	return ok;
+}
+
+static bool add_own_modules(struct count *c, const struct al_model_books *books,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < books->n_modules; i++) {
+		const struct al_model_module *module = &books->modules[i];
+		const struct al_variant_use use = {.variant = module->variant,
+			.name = module->variant->name, .with = module->with, .n_with = module->n_with};
+		if (!add_block(c, &use, AL_BASIS_MODULE, module->copies, err))
+			return al_in(err, "%s", module->name);
+	}
+	return true;
+}
+
+/* All parts of a model whose family is known. */
+static bool add_model(struct count *c, struct al_error *err)
+{
+	struct al_model_books books;
+	mpq_t part;
+
+	if (!al_model_books_init(&books, c->catalog, c->family, &c->settings, false, err))
+		return false;
+	mpq_init(part);
+	for (int i = 0; i < AL_N_PARTS; i++) {
+		al_model_books_parameters(&books, (enum al_part)i, part);
+		mpq_add(c->sum, c->sum, part);
+	}
+	mpq_clear(part);
+	bool ok = c->use.variant ? add_block(c, &c->use, AL_BASIS_MODEL, 1, err)
+				 : add_own_modules(c, &books, err);
+	al_model_books_finish(&books);
+	return ok;
+}
+
+static bool count(struct count *c, struct al_error *err)
+{
+	if (c->family)
+		return add_model(c, err);
+	return add_block(c, &c->use, c->model ? AL_BASIS_MODEL : AL_BASIS_MODULE, 1, err);
+}
+
+static bool copy(struct count *c, char *out, size_t size, struct al_error *err)
+{
+	const char *text = al_exact_text(&c->arena, c->sum);
+	size_t length = strlen(text);
+
+	if (length >= size)
+		return al_fail(err, AL_EINPUT, "the count takes %zu bytes, found room for %zu", length + 1,
+			size);
+	memcpy(out, text, length + 1);
+	return true;
+}
+
+bool al_count_parameters(const char *model, const char *variant, const char *const *settings,
+	size_t n_settings, char *out, size_t size, struct al_error *err)
+{
+	struct count c;
+
+	count_init(&c);
+	bool ok = find_subject(&c, model, variant, err);
+	for (size_t i = 0; ok && i < n_settings; i++)
+		ok = apply(&c, settings[i], err);
+	ok = ok && count(&c, err) && copy(&c, out, size, err);
+	count_finish(&c);
+	return ok;
+}
