@@ -33,6 +33,14 @@ bool al_box_meets(const struct al_box *a, const struct al_box *b)
 	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
 }
 
+struct al_box al_box_at(
+	double width_pt, double height_pt, double x, double y, double across, double down)
+{
+	double left = x - across * width_pt, top = y - down * height_pt;
+
+	return (struct al_box){left, top, left + width_pt, top + height_pt};
+}
+
 static cairo_status_t append(void *text, const unsigned char *bytes, unsigned int length)
 {
 	al_text_add_bytes(text, (const char *)bytes, length);
@@ -41,21 +49,21 @@ static cairo_status_t append(void *text, const unsigned char *bytes, unsigned in
 
 static cairo_surface_t *make_pdf(struct al_canvas *canvas, const struct al_figure *figure)
 {
-	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(append, canvas->out,
-		canvas->width_pt, canvas->height_pt);
+	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(
+		append, canvas->out, canvas->width_pt, canvas->height_pt);
 
 	cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_5);
 	/* Without a date of ours cairo writes the time of day. */
-	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
-	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE,
-		figure->title ? figure->title : figure->id);
+	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, AL_PDF_DATE);
+	cairo_pdf_surface_set_metadata(
+		surface, CAIRO_PDF_METADATA_TITLE, figure->title ? figure->title : figure->id);
 	return surface;
 }
 
 static cairo_surface_t *make_svg(struct al_canvas *canvas)
 {
-	cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, canvas->out,
-		canvas->width_pt, canvas->height_pt);
+	cairo_surface_t *surface = cairo_svg_surface_create_for_stream(
+		append, canvas->out, canvas->width_pt, canvas->height_pt);
 
 	cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
 	return surface;
@@ -83,6 +91,8 @@ static void make_surface(struct al_canvas *canvas, const struct al_figure *figur
 		cairo_scale(canvas->cr, pixels_per_pt, pixels_per_pt);
 	}
 	cairo_set_antialias(canvas->cr, CAIRO_ANTIALIAS_GRAY);
+	/* In units of the surface; readers magnify what has no pixels. */
+	cairo_set_tolerance(canvas->cr, canvas->format == AL_FIGURE_PNG ? 0.1 : 0.01);
 }
 
 /* A context that follows no setting of the desktop, the environment or the surface. */
@@ -145,13 +155,13 @@ static bool check_status(cairo_status_t status, struct al_error *err)
 	return al_fail(err, AL_ESYSTEM, "drawing failed: %s", cairo_status_to_string(status));
 }
 
-bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure,
+bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, double height_pt,
 	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {
-	*canvas = (struct al_canvas){.format = format, .out = out};
+	*canvas = (struct al_canvas){.format = format, .out = out, .height_pt = height_pt};
 	canvas->width_pt = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
-	canvas->height_pt = figure->height_pt != 0 ? figure->height_pt : round(0.68 * canvas->width_pt);
-	if (!check_size(canvas->width_pt, "width", err) || !check_size(canvas->height_pt, "height", err))
+	if (!check_size(canvas->width_pt, "width", err) ||
+		!check_size(canvas->height_pt, "height", err))
 		return false;
 	make_surface(canvas, figure);
 	make_fonts(canvas);
@@ -170,6 +180,8 @@ bool al_canvas_end(struct al_canvas *canvas, struct al_error *err)
 	cairo_surface_finish(canvas->surface);
 	if (canvas->format == AL_FIGURE_SVG)
 		al_encode_stable_ids(canvas->out);
+	else
+		al_encode_pdf_date(canvas->out);
 	return check_status(cairo_surface_status(canvas->surface), err);
 }
 
@@ -199,21 +211,34 @@ void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, d
 }
 
 /* The layout set to the label's text, and the text's logical rectangle in pango's units. */
-static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label, PangoRectangle *extent)
+static PangoLayout *shape(
+	struct al_canvas *canvas, const struct al_label *label, PangoRectangle *extent)
 {
 	PangoLayout *layout = canvas->layouts[label->font];
 
-	pango_layout_set_width(layout, label->wrap_pt > 0 ? (int)(label->wrap_pt * PANGO_SCALE) : -1);
-	pango_layout_set_alignment(layout,
-		label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
-	pango_layout_set_text(layout, label->text, -1);
+	pango_layout_set_width(
+		layout, label->wrap_pt > 0 ? (int)(label->wrap_pt * PANGO_SCALE) : -1);
+	pango_layout_set_alignment(
+		layout, label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
+	if (g_utf8_validate(label->text, -1, NULL)) {
+		pango_layout_set_text(layout, label->text, -1);
+	} else { /* pango would print a warning */
+		char *valid = g_utf8_make_valid(label->text, -1);
+		pango_layout_set_text(layout, valid, -1);
+		g_free(valid);
+	}
 	pango_layout_get_extents(layout, NULL, extent);
 	return layout;
 }
 
+struct al_label al_tick_label(const char *text)
+{
+	return (struct al_label){.text = text, .font = AL_FONT_TICK, .color = al_color_ink};
+}
+
 static double width_of(struct al_canvas *canvas, const char *text)
 {
-	const struct al_label label = {.text = text, .font = AL_FONT_TICK};
+	const struct al_label label = al_tick_label(text);
 	double width, height;
 
 	al_label_measure(canvas, &label, &width, &height);
@@ -235,27 +260,34 @@ double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
 	return width;
 }
 
-void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
-	double *height_pt)
+void al_label_measure(
+	struct al_canvas *canvas, const struct al_label *label, double *width_pt, double *height_pt)
 {
 	PangoRectangle extent;
 
 	shape(canvas, label, &extent);
-	double along = (double)extent.width / PANGO_SCALE, across = (double)extent.height / PANGO_SCALE;
+	double along = (double)extent.width / PANGO_SCALE;
+	double across = (double)extent.height / PANGO_SCALE;
 	*width_pt = label->is_vertical ? across : along;
 	*height_pt = label->is_vertical ? along : across;
 }
 
-void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y, double across,
-	double down)
+double al_line_height(struct al_canvas *canvas, enum al_font font)
+{
+	const struct al_label label = {.text = "0", .font = font};
+	double width, height;
+
+	al_label_measure(canvas, &label, &width, &height);
+	return height;
+}
+
+void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y,
+	double across, double down)
 {
 	double width, height;
 
 	al_label_measure(canvas, label, &width, &height);
-	label->box.left = x - across * width;
-	label->box.top = y - down * height;
-	label->box.right = label->box.left + width;
-	label->box.bottom = label->box.top + height;
+	label->box = al_box_at(width, height, x, y, across, down);
 }
 
 void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
@@ -265,7 +297,8 @@ void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 
 	al_canvas_color(canvas, label->color);
 	cairo_save(canvas->cr);
-	cairo_translate(canvas->cr, label->box.left, label->is_vertical ? label->box.bottom : label->box.top);
+	cairo_translate(canvas->cr, label->box.left,
+		label->is_vertical ? label->box.bottom : label->box.top);
 	if (label->is_vertical)
 		cairo_rotate(canvas->cr, -G_PI_2);
 	cairo_move_to(canvas->cr, -(double)extent.x / PANGO_SCALE, -(double)extent.y / PANGO_SCALE);

@@ -1,7 +1,7 @@
 /* A canvas: one page in memory that takes lines, shapes and text.
  *
- * Lengths are points (1/72 inch), y grows downwards. Text is measured without hinting, so that a layout
- * holds for all formats and doesn't depend on the desktop's settings. */
+ * Lengths are points (1/72 inch), y grows downwards. Text is measured without hinting, so that a
+ * layout holds for all formats and doesn't depend on the desktop's settings. */
 #ifndef ATTNLEDGER_FIGURE_CANVAS_H
 #define ATTNLEDGER_FIGURE_CANVAS_H
 
@@ -12,6 +12,10 @@
 
 struct al_box {
 	double left, top, right, bottom;
+};
+
+struct al_segment {
+	double x0, y0, x1, y1;
 };
 
 struct al_color {
@@ -41,7 +45,7 @@ struct al_label {
 struct al_canvas {
 	enum al_figure_format format;
 	double width_pt, height_pt;
-	struct al_text *out;
+	struct al_text *out;       /* the caller's */
 	cairo_surface_t *surface;
 	cairo_t *cr;
 	PangoLayout *layouts[AL_N_FONTS];
@@ -53,8 +57,9 @@ extern const struct al_color al_color_ink, al_color_axis, al_color_grid, al_colo
 
 bool al_box_meets(const struct al_box *a, const struct al_box *b);
 
-/* `out` is written to when the canvas ends. al_canvas_finish must follow either way. */
-bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure,
+/* A page of the figure's width and this height. `out` is written to until the canvas is finished,
+ * which must follow either way. */
+bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, double height_pt,
 	enum al_figure_format format, struct al_text *out, struct al_error *err) AL_MUST_CHECK;
 bool al_canvas_end(struct al_canvas *canvas, struct al_error *err) AL_MUST_CHECK;
 void al_canvas_finish(struct al_canvas *canvas);
@@ -68,13 +73,22 @@ void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, d
 /* The width of a text in the tick font; quick. */
 double al_canvas_tick_width(struct al_canvas *canvas, const char *text);
 
+/* A text in the tick font. */
+struct al_label al_tick_label(const char *text);
+
+double al_line_height(struct al_canvas *canvas, enum al_font font);
+
 /* Width and height that a label takes, turned if it is vertical. */
 void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
 	double *height_pt);
 
-/* Sets the label's box so that its point (across, down), 0 to 1 of its size, lies at (x, y). */
-void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y, double across,
+/* A box of this size whose point (across, down), 0 to 1 of its size, lies at (x, y). */
+struct al_box al_box_at(double width_pt, double height_pt, double x, double y, double across,
 	double down);
+
+/* Sets the label's box so that its point (across, down), 0 to 1 of its size, lies at (x, y). */
+void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y,
+	double across, double down);
 
 void al_label_draw(struct al_canvas *canvas, const struct al_label *label);
 

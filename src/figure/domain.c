@@ -12,6 +12,9 @@ struct span {
 	size_t n;
 };
 
+/* Beyond it, or below its inverse, the arithmetic of ticks would leave the range of a double. */
+static const double most_magnitude = 1e100;
+
 static bool is_power_of_two(double value)
 {
 	int exponent;
@@ -54,7 +57,8 @@ static void include_stack(struct span *y, const struct al_plot *plot, size_t pan
 
 static void gather(const struct al_plot *plot, struct span *x, struct span *y)
 {
-	*x = *y = (struct span){.min = INFINITY, .max = -INFINITY, .is_whole = true, .is_binary = true};
+	*x = *y = (struct span){
+		.min = INFINITY, .max = -INFINITY, .is_whole = true, .is_binary = true};
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
 		for (size_t series = 0; series < plot->n_series; series++)
 			include_points(x, y, al_plot_points(plot, panel, series));
@@ -67,14 +71,14 @@ static bool check_log(const struct span *span, const char *axis, struct al_error
 {
 	if (span->min > 0)
 		return true;
-	return al_fail(err, AL_EINPUT, "the log %s axis has the value %g, expected only positive ones",
-		axis, span->min);
+	return al_fail(err, AL_EINPUT,
+		"the log %s axis has the value %g, expected only positive ones", axis, span->min);
 }
 
 /* A single value needs room around it. */
 static void widen(struct al_dimension *d)
 {
-	if (d->max > d->min && (d->max - d->min) > 1e-12 * fmax(fabs(d->min), fabs(d->max)))
+	if (d->max > d->min && (d->max - d->min) > 1e-10 * fmax(fabs(d->min), fabs(d->max)))
 		return;
 	double low = d->min, high = d->max;
 	double room = d->is_whole ? fmax(1, round(fabs(low) / 10)) : low == 0 ? 1 : fabs(low) / 10;
@@ -87,7 +91,8 @@ static void widen(struct al_dimension *d)
 /* Zero belongs on a linear axis where the mark stands on it, or where it is near. */
 static void reach_zero(struct al_dimension *d, bool stands_on_zero)
 {
-	bool is_near = d->min >= 0 ? d->min <= 0.25 * d->max : d->max <= 0 && d->max >= 0.25 * d->min;
+	bool is_near =
+		d->min >= 0 ? d->min <= 0.25 * d->max : d->max <= 0 && d->max >= 0.25 * d->min;
 
 	if (d->is_log || !(stands_on_zero || is_near))
 		return;
@@ -97,24 +102,40 @@ static void reach_zero(struct al_dimension *d, bool stands_on_zero)
 		d->max = 0;
 }
 
-static bool bound(struct al_dimension *d, const struct span *span, const char *axis, bool stands_on_zero,
-	struct al_error *err)
+/* On a log axis a mark stands on the power below its least value: every bar has a height. */
+static void reach_power(struct al_dimension *d)
+{
+	double base = d->is_binary ? 2 : 10;
+
+	if (d->is_log && !d->is_min_fixed)
+		d->min = pow(base, ceil(log(d->min) / log(base) - 1e-9) - 1);
+}
+
+static bool bound(struct al_dimension *d, const struct span *span, const char *axis,
+	bool stands_on_zero, struct al_error *err)
 {
 	if (d->is_log && !check_log(span, axis, err))
 		return false;
 	if (d->is_log && d->is_min_fixed && d->min <= 0)
-		return al_fail(err, AL_EINPUT, "the log %s axis begins at %g, expected more than 0", axis,
-			d->min);
+		return al_fail(err, AL_EINPUT, "the log %s axis begins at %g, expected more than 0",
+			axis, d->min);
 	d->is_whole = span->is_whole;
 	d->is_binary = d->quantity == AL_QUANTITY_BYTES || (d->is_log && span->is_binary);
 	d->min = d->is_min_fixed ? d->min : span->min;
 	d->max = d->is_max_fixed ? d->max : span->max;
 	reach_zero(d, stands_on_zero);
-	widen(d);
-	if (d->min < d->max)
+	if (stands_on_zero)
+		reach_power(d);
+	if (d->min <= d->max)
+		widen(d);
+	if (fabs(d->min) > most_magnitude || fabs(d->max) > most_magnitude)
+		return al_fail(err, AL_EINPUT,
+			"the %s axis runs from %g to %g, expected at most %g", axis, d->min, d->max,
+			most_magnitude);
+	if (d->max - d->min > 1 / most_magnitude)
 		return true;
-	return al_fail(err, AL_EINPUT, "the %s axis runs from %g to %g, expected a range upwards", axis,
-		d->min, d->max);
+	return al_fail(err, AL_EINPUT, "the %s axis runs from %g to %g, expected a range upwards",
+		axis, d->min, d->max);
 }
 
 bool al_plot_bound(struct al_plot *plot, struct al_error *err)

@@ -1,4 +1,4 @@
-/* PNG through libpng, and stable ids in cairo's SVG. */
+/* PNG through libpng; repairs of cairo's SVG and PDF. */
 #include "figure/encode.h"
 
 #include <math.h>
@@ -65,12 +65,14 @@ static void write_rows(png_structp png, cairo_surface_t *image, png_bytep row)
 	}
 }
 
-bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text *out,
-	struct al_error *err)
+bool al_encode_png(
+	cairo_surface_t *image, double pixels_per_pt, struct al_text *out, struct al_error *err)
 {
 	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, refuse, ignore);
 	png_infop info = png ? png_create_info_struct(png) : NULL;
-	png_bytep row = info ? png_malloc_warn(png, 3 * (size_t)cairo_image_surface_get_width(image)) : NULL;
+	png_bytep row =
+		info ? png_malloc_warn(png, 3 * (size_t)cairo_image_surface_get_width(image))
+		     : NULL;
 
 	if (!row) {
 		png_destroy_write_struct(&png, &info);
@@ -109,4 +111,16 @@ void al_encode_stable_ids(struct al_text *svg)
 	al_text_add(&out, from);
 	al_text_finish(svg);
 	*svg = out;
+}
+
+/* A date of the same length, without its seconds, so that no offset in the file changes. */
+void al_encode_pdf_date(struct al_text *pdf)
+{
+	static const char found[] = "/CreationDate (20000101000000Z)";
+	static const char wanted[] = "/CreationDate (D:200001010000Z)";
+	size_t length = strlen(found);
+
+	for (size_t i = 0; i + length <= pdf->length; i++)
+		if (memcmp(pdf->data + i, found, length) == 0)
+			memcpy(pdf->data + i, wanted, length);
 }

@@ -1,5 +1,5 @@
-/* What cairo's own writers leave to wish: a PNG that knows its resolution and is quick to write, and
- * an SVG whose ids don't count the surfaces of the process. */
+/* What cairo's own writers leave to wish: a PNG that knows its resolution and is quick to write, an
+ * SVG whose ids don't count the surfaces of the process, a PDF whose date is well-formed. */
 #ifndef ATTNLEDGER_FIGURE_ENCODE_H
 #define ATTNLEDGER_FIGURE_ENCODE_H
 
@@ -13,5 +13,9 @@ bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text 
 
 /* Numbers the ids "surfaceN" of an SVG from 0. */
 void al_encode_stable_ids(struct al_text *svg);
+
+/* cairo 1.16 leaves out the "D:" before a date that it was given (ISO 32000-1, 7.9.4). */
+#define AL_PDF_DATE "2000-01-01T00:00:00Z"
+void al_encode_pdf_date(struct al_text *pdf);
 
 #endif

@@ -1,5 +1,5 @@
-/* Names at the ends of lines: beside the frame, pushed apart where lines end close together, and then
- * joined to their line by a thin leader.
+/* Names at the ends of lines: beside the frame, pushed apart where lines end close together, and
+ * then joined to their line by a thin leader.
  *
  * The places minimise the sum of squared shifts under the least distances: with the distances taken
  * off, that is an isotonic regression (pool adjacent violators), and bounds only clamp it. */
@@ -10,13 +10,13 @@
 #include "figure/measures.h"
 #include "figure/palette.h"
 
-static const double near_pt = 4, far_pt = 13;   /* from the frame to the names */
-static const double widest_share = 0.42;        /* of the canvas */
+static const double near_pt = 4, far_pt = 13; /* from the frame to the names */
+static const double widest_share = 0.42;      /* of the canvas */
 
 struct end {
 	size_t series;
-	double x, y;       /* where the line ends */
-	double place;      /* the middle of its name */
+	double x, y;  /* where the line ends */
+	double place; /* the middle of its name */
 };
 
 /* The last point that is drawn. */
@@ -54,7 +54,8 @@ static size_t find_ends(const struct al_scene *scene, struct end ends[AL_MOST_SE
 
 static struct al_label name_of(const struct al_scene *scene, size_t series)
 {
-	return (struct al_label){.text = scene->plot->series[series], .font = AL_FONT_TICK,
+	return (struct al_label){.text = scene->plot->series[series],
+		.font = AL_FONT_TICK,
 		.color = al_series_ink(series)};
 }
 
@@ -85,7 +86,7 @@ bool al_scene_end_labels_fit(struct al_scene *scene)
 
 	measure_names(scene, &widest, &height);
 	return (double)scene->plot->n_series * height <= frame->bottom - frame->top &&
-		widest <= widest_share * scene->canvas->width_pt;
+	       widest <= widest_share * scene->canvas->width_pt;
 }
 
 /* Blocks of names that touch, each at the mean of what its members wish. */
@@ -101,7 +102,8 @@ static void push_apart(struct end *ends, size_t n, double distance, double top, 
 
 	for (size_t i = 0; i < n; i++) {
 		blocks[n_blocks++] = (struct block){ends[i].y - (double)i * distance, 1};
-		while (n_blocks > 1 && blocks[n_blocks - 2].sum / (double)blocks[n_blocks - 2].n >
+		while (n_blocks > 1 &&
+			blocks[n_blocks - 2].sum / (double)blocks[n_blocks - 2].n >
 				blocks[n_blocks - 1].sum / (double)blocks[n_blocks - 1].n) {
 			n_blocks--;
 			blocks[n_blocks - 1].sum += blocks[n_blocks].sum;
@@ -111,35 +113,72 @@ static void push_apart(struct end *ends, size_t n, double distance, double top, 
 	bottom -= (double)(n - 1) * distance;
 	for (size_t b = 0; b < n_blocks; b++)
 		for (size_t k = 0; k < blocks[b].n; k++, next++)
-			ends[next].place = (double)next * distance +
+			ends[next].place =
+				(double)next * distance +
 				fmin(bottom, fmax(top, blocks[b].sum / (double)blocks[b].n));
 }
 
-/* A name beside its line needs no leader. */
-static bool needs_leader(const struct al_box *frame, const struct end *end)
+static bool is_early(const struct al_box *frame, const struct end *end)
 {
-	return fabs(end->place - end->y) > 1.5 || end->x < frame->right - 2 * AL_INSET_PT;
+	return end->x < frame->right - 2 * AL_INSET_PT;
 }
 
-void al_scene_add_end_labels(struct al_scene *scene)
+/* Names the lines that end within the frame, and keeps the others in `ends`. */
+static bool name_early_ends(struct al_scene *scene, struct end *ends, size_t *n)
+{
+	struct al_obstacles obstacles = {0};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		struct al_label label = name_of(scene, ends[i].series);
+		if (!is_early(&scene->frames[0], &ends[i])) {
+			ends[kept++] = ends[i];
+			continue;
+		}
+		if (obstacles.n_segments == 0)
+			obstacles = al_scene_obstacles(scene, 0);
+		if (!al_scene_put_near(scene, 0, &obstacles, &label, ends[i].x, ends[i].y))
+			return false;
+		al_scene_add_label(scene, &label);
+	}
+	*n = kept;
+	return true;
+}
+
+/* A name beside its line needs no leader; where one has a leader, all have. */
+static bool need_leaders(const struct end *ends, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fabs(ends[i].place - ends[i].y) > 1.5)
+			return true;
+	return false;
+}
+
+static void name_end(struct al_scene *scene, const struct end *end, bool has_leader)
+{
+	struct al_label label = name_of(scene, end->series);
+
+	al_label_put(scene->canvas, &label,
+		scene->frames[0].right + (has_leader ? far_pt : near_pt), end->place, 0, 0.5);
+	al_scene_add_label(scene, &label);
+	if (has_leader)
+		al_scene_add_leader(scene, end->x + 3, end->y, label.box.left - 1.5, end->place);
+}
+
+bool al_scene_add_end_labels(struct al_scene *scene)
 {
 	const struct al_box *frame = &scene->frames[0];
 	struct end ends[AL_MOST_SERIES];
 	size_t n = find_ends(scene, ends);
-	double widest, height, gap = near_pt;
+	double widest, height;
 
 	measure_names(scene, &widest, &height);
+	if (!name_early_ends(scene, ends, &n))
+		return false;
 	if (n > 0)
 		push_apart(ends, n, height, frame->top + height / 2, frame->bottom - height / 2);
+	bool has_leaders = need_leaders(ends, n);
 	for (size_t i = 0; i < n; i++)
-		if (needs_leader(frame, &ends[i]))
-			gap = far_pt;
-	for (size_t i = 0; i < n; i++) {
-		struct al_label label = name_of(scene, ends[i].series);
-		al_label_put(scene->canvas, &label, frame->right + gap, ends[i].place, 0, 0.5);
-		al_scene_add_label(scene, &label);
-		if (gap == far_pt)
-			al_scene_add_leader(scene, ends[i].x + 3, ends[i].y, label.box.left - 1.5,
-				ends[i].place);
-	}
+		name_end(scene, &ends[i], has_leaders);
+	return true;
 }

@@ -1,7 +1,7 @@
 /* Figures: a plot from the table, a scene on a canvas, and the canvas into bytes. */
 #include "figure/figure.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "figure/mark.h"
 
@@ -11,6 +11,8 @@
 const char *const al_figure_marks[] = {AL_MARKS(MARK_NAME) NULL};
 
 static const struct al_mark *const marks[] = {AL_MARKS(MARK_POINTER)};
+
+static const double least_height_pt = 24; /* of a frame, where the page's height is given */
 
 enum { N_MARKS = sizeof(marks) / sizeof(*marks) };
 
@@ -35,12 +37,13 @@ static bool check_text(const struct al_scene *scene, struct al_error *err)
 		if (box->left < 0 || box->top < 0 || box->right > canvas->width_pt ||
 			box->bottom > canvas->height_pt)
 			return al_fail(err, AL_EINPUT,
-				"no room for \"%s\" in %g x %g pt, expected a larger figure", label->text,
-				canvas->width_pt, canvas->height_pt);
+				"no room for \"%s\" in %g x %g pt, expected a larger figure",
+				label->text, canvas->width_pt, canvas->height_pt);
 		for (size_t j = 0; j < i; j++)
 			if (al_box_meets(box, &scene->labels[j].box))
 				return al_fail(err, AL_EINPUT,
-					"no room for both \"%s\" and \"%s\" in %g x %g pt, expected a larger figure",
+					"no room for both \"%s\" and \"%s\" in %g x %g pt, "
+					"expected a larger figure",
 					scene->labels[j].text, label->text, canvas->width_pt,
 					canvas->height_pt);
 	}
@@ -71,9 +74,19 @@ static void draw_scene(struct al_scene *scene)
 		al_label_draw(scene->canvas, &scene->labels[i]);
 }
 
-static bool draw_plot(struct al_plot *plot, struct al_canvas *canvas, struct al_error *err)
+/* One attempt at a page. */
+struct page {
+	double height_pt;
+	double least_frame_pt; /* height */
+};
+
+static bool draw_scene_on(
+	struct al_plot *plot, struct al_canvas *canvas, double least_frame_pt, struct al_error *err)
 {
-	struct al_scene scene = {.canvas = canvas, .plot = plot, .arena = &plot->arena};
+	struct al_scene scene = {.canvas = canvas,
+		.plot = plot,
+		.arena = &plot->arena,
+		.least_height_pt = least_frame_pt};
 
 	if (!al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err) ||
 		!check_text(&scene, err))
@@ -82,35 +95,51 @@ static bool draw_plot(struct al_plot *plot, struct al_canvas *canvas, struct al_
 	return al_canvas_end(canvas, err);
 }
 
-static bool draw_figure(const struct al_figure *figure, const struct al_table *table,
-	enum al_figure_format format, struct al_text *out, struct al_error *err)
+static bool draw_page(struct al_plot *plot, const struct page *page, enum al_figure_format format,
+	struct al_text *out, struct al_error *err)
 {
-	const struct al_mark *mark = NULL;
-	struct al_plot plot;
+	struct al_text bytes;
 	struct al_canvas canvas;
 
-	if (!find_mark(figure->mark, &mark, err))
-		return false;
-	bool is_done = al_plot_init(&plot, figure, mark, table, err);
-	if (is_done) {
-		is_done = al_canvas_begin(&canvas, figure, format, out, err) &&
-			draw_plot(&plot, &canvas, err);
-		al_canvas_finish(&canvas);
-	}
-	al_plot_finish(&plot);
+	al_text_init(&bytes);
+	bool is_done =
+		al_canvas_begin(&canvas, plot->figure, page->height_pt, format, &bytes, err) &&
+		draw_scene_on(plot, &canvas, page->least_frame_pt, err);
+	al_canvas_finish(&canvas);
+	if (is_done)
+		al_text_add_bytes(out, bytes.data, bytes.length);
+	al_text_finish(&bytes);
 	return is_done;
+}
+
+/* A page without a given height grows until the text leaves the frames a fair share of it. */
+static bool draw_plot(struct al_plot *plot, enum al_figure_format format, struct al_text *out,
+	struct al_error *err)
+{
+	static const double growing[] = {0.68, 0.85, 1.1, 1.4};
+	const struct al_figure *figure = plot->figure;
+	double width = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
+	struct page page = {figure->height_pt, least_height_pt};
+
+	for (size_t i = 0; figure->height_pt == 0 && i < sizeof(growing) / sizeof(*growing); i++) {
+		page = (struct page){round(growing[i] * width), 0.3 * width};
+		if (draw_page(plot, &page, format, out, NULL))
+			return true;
+	}
+	page.least_frame_pt = least_height_pt;
+	return draw_page(plot, &page, format, out, err);
 }
 
 bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,
 	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {
-	struct al_text bytes;
+	const struct al_mark *mark = NULL;
+	struct al_plot plot;
 
-	al_text_init(&bytes);
-	bool is_done = draw_figure(figure, table, format, &bytes, err) ||
-		al_in(err, "figure \"%s\"", figure->id);
-	if (is_done)
-		al_text_add_bytes(out, bytes.data, bytes.length);
-	al_text_finish(&bytes);
-	return is_done;
+	if (!find_mark(figure->mark, &mark, err))
+		return al_in(err, "figure \"%s\"", figure->id);
+	bool is_done =
+		al_plot_init(&plot, figure, mark, table, err) && draw_plot(&plot, format, out, err);
+	al_plot_finish(&plot);
+	return is_done || al_in(err, "figure \"%s\"", figure->id);
 }

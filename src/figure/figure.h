@@ -1,7 +1,7 @@
 /* Figures: a table and the columns to draw, on cairo and pangocairo, as PDF, SVG or PNG.
  *
- * The spec says what to draw; layout (margins from measured text, ticks by extended Wilkinson, labels
- * that never meet) is ours. The same input gives the same bytes. */
+ * The spec says what to draw; layout (margins from measured text, ticks by extended Wilkinson,
+ * labels that never meet) is ours. The same input gives the same bytes. */
 #ifndef ATTNLEDGER_FIGURE_FIGURE_H
 #define ATTNLEDGER_FIGURE_FIGURE_H
 
@@ -38,7 +38,8 @@ struct al_figure {
 	const char *label;          /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
 	size_t n_references;
-	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width */
+	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width or more, as
+	                               the text needs */
 	bool legend;                /* lines: a legend instead of direct labels at the line ends */
 };
 

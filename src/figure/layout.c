@@ -1,7 +1,8 @@
 /* Layout: margins measured from the text that goes into them.
  *
- * Margins decide the length of the axes, that decides the ticks, and their labels decide the margins.
- * So the page is laid out again until the margins, which only grow, hold what they have to. */
+ * Margins decide the length of the axes, that decides the ticks, and their labels decide the
+ * margins. So the page is laid out again until the margins, which only grow, hold what they have
+ * to. */
 #include <math.h>
 
 #include "figure/mark.h"
@@ -9,26 +10,12 @@
 
 enum { MOST_PASSES = 8 };
 
-static const double least_frame_pt = 24;
+static const double least_width_pt = 24;
 
 struct margins {
 	double left, top, right, bottom;
-	double between;   /* panels */
+	double between; /* panels */
 };
-
-static struct al_label tick_label(const char *text)
-{
-	return (struct al_label){.text = text, .font = AL_FONT_TICK, .color = al_color_ink};
-}
-
-static double line_height(struct al_canvas *canvas, enum al_font font)
-{
-	const struct al_label label = {.text = "0", .font = font};
-	double width, height;
-
-	al_label_measure(canvas, &label, &width, &height);
-	return height;
-}
 
 /* ---- frames and scales ---- */
 
@@ -51,10 +38,13 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 {
 	const struct al_box *frame = &scene->frames[0];
 
-	if (frame->right - frame->left >= least_frame_pt && frame->bottom - frame->top >= least_frame_pt)
+	if (frame->right - frame->left >= least_width_pt &&
+		frame->bottom - frame->top >= scene->least_height_pt)
 		return true;
-	return al_fail(err, AL_EINPUT, "the text leaves no room to draw in %g x %g pt%s; "
-		"expected a larger figure", scene->canvas->width_pt, scene->canvas->height_pt,
+	return al_fail(err, AL_EINPUT,
+		"the text leaves no room to draw in %g x %g pt%s; "
+		"expected a larger figure",
+		scene->canvas->width_pt, scene->canvas->height_pt,
 		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
 }
 
@@ -68,10 +58,11 @@ static void set_scales(struct al_scene *scene)
 	bool is_hanging = stands && !plot->y.is_log && plot->y.max <= 0;
 	double side = plot->mark->has_slots ? 0 : AL_INSET_PT;
 
-	scene->x = (struct al_scale){plot->x.is_log && !plot->categories, plot->x.min, plot->x.max, side,
-		frame->right - frame->left - side};
+	scene->x = (struct al_scale){plot->x.is_log && !plot->categories, plot->x.min, plot->x.max,
+		side, frame->right - frame->left - side};
 	scene->y = (struct al_scale){plot->y.is_log, plot->y.min, plot->y.max,
-		frame->bottom - (is_standing ? 0 : AL_INSET_PT), frame->top + (is_hanging ? 0 : AL_INSET_PT)};
+		frame->bottom - (is_standing ? 0 : AL_INSET_PT),
+		frame->top + (is_hanging ? 0 : AL_INSET_PT)};
 }
 
 /* ---- ticks ---- */
@@ -84,7 +75,7 @@ static double width_of_label(void *canvas, const char *label)
 static double height_of_label(void *canvas, const char *label)
 {
 	(void)label;
-	return line_height(canvas, AL_FONT_TICK);
+	return al_line_height(canvas, AL_FONT_TICK);
 }
 
 static struct al_tick_request request(const struct al_dimension *d, const struct al_scale *scale)
@@ -112,7 +103,8 @@ static void reach_ticks(struct al_scale *scale, const struct al_ticks *ticks)
 }
 
 /* An axis too short for two labels gets none. */
-static void find_ticks(struct al_tick_request *request, struct al_scale *scale, struct al_ticks *ticks)
+static void find_ticks(
+	struct al_tick_request *request, struct al_scale *scale, struct al_ticks *ticks)
 {
 	if (!al_ticks_find(request, ticks))
 		*ticks = (struct al_ticks){0};
@@ -123,7 +115,7 @@ static void find_y_ticks(struct al_scene *scene)
 {
 	struct al_tick_request r = request(&scene->plot->y, &scene->y);
 
-	r.spacing_pt = 26;
+	r.spacing_pt = fmax(26, r.length_pt / 6);
 	r.gap_pt = 1;
 	r.extent_pt = height_of_label;
 	r.context = scene->canvas;
@@ -134,66 +126,11 @@ static void find_x_ticks(struct al_scene *scene)
 {
 	struct al_tick_request r = request(&scene->plot->x, &scene->x);
 
-	r.spacing_pt = 40;
+	r.spacing_pt = fmax(40, r.length_pt / 8);
 	r.gap_pt = 4;
 	r.extent_pt = width_of_label;
 	r.context = scene->canvas;
 	find_ticks(&r, &scene->x, &scene->x_ticks);
-}
-
-/* ---- names of slots ---- */
-
-static bool names_fit(struct al_scene *scene, const struct al_slot_names *names, double *height_pt)
-{
-	const struct al_plot *plot = scene->plot;
-	double room = al_scene_slot_pt(scene) * (double)names->stride - (names->is_vertical ? 0.5 : 3);
-
-	*height_pt = 0;
-	for (size_t i = 0; i < plot->n_categories; i += names->stride) {
-		struct al_label label = tick_label(plot->categories[i]);
-		double width, height;
-		label.is_vertical = names->is_vertical;
-		label.wrap_pt = names->wrap_pt;
-		al_label_measure(scene->canvas, &label, &width, &height);
-		if (width > room)
-			return false;
-		*height_pt = fmax(*height_pt, height);
-	}
-	return true;
-}
-
-/* On one line; on up to three; upwards; every second, third ... upwards. */
-static void fit_slot_names(struct al_scene *scene)
-{
-	struct al_slot_names *names = &scene->slot_names;
-	double three_lines = 3.2 * line_height(scene->canvas, AL_FONT_TICK);
-
-	*names = (struct al_slot_names){.stride = 1};
-	if (names_fit(scene, names, &names->height_pt))
-		return;
-	names->wrap_pt = al_scene_slot_pt(scene) - 3;
-	if (names->wrap_pt > 0 && names_fit(scene, names, &names->height_pt) &&
-		names->height_pt <= three_lines)
-		return;
-	*names = (struct al_slot_names){.stride = 1, .is_vertical = true};
-	while (!names_fit(scene, names, &names->height_pt) &&
-		names->stride < scene->plot->n_categories)
-		names->stride++;
-}
-
-static void add_slot_names(struct al_scene *scene, size_t panel)
-{
-	const struct al_slot_names *names = &scene->slot_names;
-	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
-
-	for (size_t i = 0; i < scene->plot->n_categories; i += names->stride) {
-		struct al_label label = tick_label(scene->plot->categories[i]);
-		label.is_vertical = names->is_vertical;
-		label.wrap_pt = names->wrap_pt;
-		label.align = AL_ALIGN_CENTER;
-		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, (double)i), top, 0.5, 0);
-		al_scene_add_label(scene, &label);
-	}
 }
 
 /* ---- text around the frames ---- */
@@ -203,11 +140,11 @@ static void add_x_labels(struct al_scene *scene, size_t panel)
 	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
 
 	if (scene->plot->categories) {
-		add_slot_names(scene, panel);
+		al_scene_add_slot_names(scene, panel);
 		return;
 	}
 	for (size_t i = 0; i < scene->x_ticks.n; i++) {
-		struct al_label label = tick_label(scene->x_ticks.items[i].label);
+		struct al_label label = al_tick_label(scene->x_ticks.items[i].label);
 		al_label_put(scene->canvas, &label,
 			al_scene_x(scene, panel, scene->x_ticks.items[i].value), top, 0.5, 0);
 		al_scene_add_label(scene, &label);
@@ -219,7 +156,7 @@ static void add_y_labels(struct al_scene *scene)
 	double right = scene->frames[0].left - AL_TICK_PT - AL_TICK_GAP_PT;
 
 	for (size_t i = 0; i < scene->y_ticks.n; i++) {
-		struct al_label label = tick_label(scene->y_ticks.items[i].label);
+		struct al_label label = al_tick_label(scene->y_ticks.items[i].label);
 		al_label_put(scene->canvas, &label, right,
 			al_scene_y(scene, scene->y_ticks.items[i].value), 1, 0.5);
 		al_scene_add_label(scene, &label);
@@ -229,19 +166,26 @@ static void add_y_labels(struct al_scene *scene)
 static void add_panel_title(struct al_scene *scene, size_t panel)
 {
 	const struct al_box *frame = &scene->frames[panel];
-	struct al_label label = {.text = scene->plot->panels[panel], .font = AL_FONT_TITLE,
-		.color = al_color_ink, .align = AL_ALIGN_CENTER};
+	struct al_label label = {.text = scene->plot->panels[panel],
+		.font = AL_FONT_TITLE,
+		.color = al_color_ink,
+		.align = AL_ALIGN_CENTER};
 
 	if (!*label.text)
 		return;
-	al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2, frame->top - 1, 0.5, 1);
+	al_label_put(
+		scene->canvas, &label, (frame->left + frame->right) / 2, frame->top - 1, 0.5, 1);
 	al_scene_add_label(scene, &label);
 }
 
 static struct al_label axis_title(const char *text, double room_pt, bool is_vertical)
 {
-	return (struct al_label){.text = text, .font = AL_FONT_TITLE, .color = al_color_ink,
-		.align = AL_ALIGN_CENTER, .wrap_pt = room_pt, .is_vertical = is_vertical};
+	return (struct al_label){.text = text,
+		.font = AL_FONT_TITLE,
+		.color = al_color_ink,
+		.align = AL_ALIGN_CENTER,
+		.wrap_pt = room_pt,
+		.is_vertical = is_vertical};
 }
 
 static struct al_label x_title(const struct al_scene *scene)
@@ -253,7 +197,8 @@ static struct al_label x_title(const struct al_scene *scene)
 
 static struct al_label y_title(const struct al_scene *scene)
 {
-	return axis_title(scene->plot->y.title, scene->frames[0].bottom - scene->frames[0].top, true);
+	return axis_title(
+		scene->plot->y.title, scene->frames[0].bottom - scene->frames[0].top, true);
 }
 
 static void add_axis_titles(struct al_scene *scene)
@@ -278,7 +223,8 @@ static double widest_y_label(struct al_scene *scene)
 	double widest = 0;
 
 	for (size_t i = 0; i < scene->y_ticks.n; i++)
-		widest = fmax(widest, al_canvas_tick_width(scene->canvas, scene->y_ticks.items[i].label));
+		widest = fmax(
+			widest, al_canvas_tick_width(scene->canvas, scene->y_ticks.items[i].label));
 	return widest;
 }
 
@@ -320,8 +266,8 @@ static double measure_bottom(struct al_scene *scene)
 {
 	struct al_label title = x_title(scene);
 	double width, height = 0;
-	double names = scene->plot->categories ? scene->slot_names.height_pt :
-		line_height(scene->canvas, AL_FONT_TICK);
+	double names = scene->plot->categories ? scene->slot_names.height_pt
+					       : al_line_height(scene->canvas, AL_FONT_TICK);
 
 	if (*title.text) {
 		al_label_measure(scene->canvas, &title, &width, &height);
@@ -334,8 +280,10 @@ static double measure_bottom(struct al_scene *scene)
 static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 {
 	const struct al_plot *plot = scene->plot;
-	struct al_label heading = {.text = plot->figure->title, .font = AL_FONT_HEADING,
-		.color = al_color_ink, .wrap_pt = scene->canvas->width_pt - 2 * AL_EDGE_PT};
+	struct al_label heading = {.text = plot->figure->title,
+		.font = AL_FONT_HEADING,
+		.color = al_color_ink,
+		.wrap_pt = scene->canvas->width_pt - 2 * AL_EDGE_PT};
 
 	*top = AL_EDGE_PT;
 	if (heading.text && *heading.text) {
@@ -348,7 +296,7 @@ static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 			return false;
 		*top += AL_TITLE_GAP_PT;
 	}
-	*top += *plot->panels[0] ? line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2;
+	*top += *plot->panels[0] ? al_line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2;
 	return true;
 }
 
@@ -374,7 +322,8 @@ static bool grow_all(struct al_scene *scene, struct margins *m, double top)
 	return holds;
 }
 
-static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds, struct al_error *err)
+static bool try_margins(
+	struct al_scene *scene, struct margins *m, bool *holds, struct al_error *err)
 {
 	double top;
 
@@ -385,7 +334,7 @@ static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds, 
 	set_scales(scene);
 	find_y_ticks(scene);
 	if (scene->plot->categories)
-		fit_slot_names(scene);
+		al_scene_fit_slot_names(scene);
 	else
 		find_x_ticks(scene);
 	if (!add_top(scene, &top, err))
@@ -407,7 +356,8 @@ static bool settle(struct al_scene *scene, struct al_error *err)
 
 static bool wants_end_labels(const struct al_plot *plot)
 {
-	return plot->mark->joins && plot->n_series > 1 && plot->n_panels == 1 && !plot->figure->legend;
+	return plot->mark->joins && plot->n_series > 1 && plot->n_panels == 1 &&
+	       !plot->figure->legend;
 }
 
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
@@ -415,7 +365,8 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 	scene->frames = al_new_array(scene->arena, struct al_box, scene->plot->n_panels);
 	scene->has_end_labels = wants_end_labels(scene->plot);
 	if (scene->has_end_labels)
-		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene);
+		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene) &&
+					al_scene_add_end_labels(scene);
 	if (!scene->has_end_labels && !settle(scene, err))
 		return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
@@ -424,7 +375,5 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 	}
 	add_y_labels(scene);
 	add_axis_titles(scene);
-	if (scene->has_end_labels)
-		al_scene_add_end_labels(scene);
 	return true;
 }

@@ -18,8 +18,7 @@ static void begin_row(struct cursor *c)
 
 static bool add_entry(struct al_scene *scene, struct cursor *c, size_t series, struct al_error *err)
 {
-	struct al_label label = {.text = scene->plot->series[series], .font = AL_FONT_TICK,
-		.color = al_color_ink};
+	struct al_label label = al_tick_label(scene->plot->series[series]);
 	double key_pt = scene->plot->mark->key_pt, width;
 
 	al_label_measure(scene->canvas, &label, &width, &c->row_height);
@@ -28,19 +27,19 @@ static bool add_entry(struct al_scene *scene, struct cursor *c, size_t series, s
 		begin_row(c);
 	if (c->x + width > c->right)
 		return al_fail(err, AL_EINPUT,
-			"the name \"%s\" takes %.0f pt in the legend, expected at most %.0f", label.text,
-			width, c->right - c->left);
+			"the name \"%s\" takes %.0f pt in the legend, expected at most %.0f",
+			label.text, width, c->right - c->left);
 	al_label_put(scene->canvas, &label, c->x + key_pt + key_gap_pt, c->y, 0, 0);
 	al_scene_add_label(scene, &label);
-	scene->keys[series] =
-		(struct al_box){c->x, c->y, c->x + key_pt, c->y + c->row_height};
+	scene->keys[series] = (struct al_box){c->x, c->y, c->x + key_pt, c->y + c->row_height};
 	c->x += width + entry_gap_pt;
 	return true;
 }
 
 bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom, struct al_error *err)
 {
-	struct cursor c = {.y = top, .left = scene->frames[0].left,
+	struct cursor c = {.y = top,
+		.left = scene->frames[0].left,
 		.right = scene->canvas->width_pt - AL_EDGE_PT};
 
 	c.x = c.left;

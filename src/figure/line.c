@@ -1,5 +1,5 @@
-/* Lines: series joined in the order of x, with sparse markers that are staggered from series to series,
- * so that two lines that coincide both show. */
+/* Lines: series joined in the order of x, with sparse markers that are staggered from series to
+ * series, so that two lines that coincide both show. */
 #include <math.h>
 
 #include "figure/mark.h"
@@ -7,8 +7,9 @@
 
 static const double width_pt = 1.1, marker_pt = 4;
 
-/* A series with few points shows them all; a curve gets this many markers. */
-enum { FEW_POINTS = 12, N_MARKERS = 5 };
+/* A series with few points shows them all; a curve gets a marker about every so often. */
+enum { FEW_POINTS = 12 };
+static const double marker_spacing_pt = 36;
 
 /* Points nearer than this to the one before can't be seen apart. */
 static const double least_step_pt = 0.05;
@@ -53,8 +54,8 @@ static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 }
 
 /* The point nearest to a place along x. */
-static size_t nearest(const struct al_scene *scene, size_t panel, const struct al_points *points,
-	double x_pt)
+static size_t nearest(
+	const struct al_scene *scene, size_t panel, const struct al_points *points, double x_pt)
 {
 	size_t best = 0;
 	double distance = INFINITY;
@@ -78,8 +79,8 @@ static void draw_marker(const struct al_scene *scene, size_t panel, size_t serie
 }
 
 /* A marker on the same place as an earlier series' is smaller: that one shows as a rim. */
-static double marker_size(const struct al_scene *scene, size_t panel, size_t series,
-	const struct al_point *point)
+static double marker_size(
+	const struct al_scene *scene, size_t panel, size_t series, const struct al_point *point)
 {
 	double size = marker_pt;
 
@@ -87,27 +88,56 @@ static double marker_size(const struct al_scene *scene, size_t panel, size_t ser
 		const struct al_points *points = al_plot_points(scene->plot, panel, earlier);
 		for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
 			if (points->items[i].x == point->x &&
-				fabs(al_scene_y(scene, points->items[i].y) - al_scene_y(scene, point->y)) < 1)
+				fabs(al_scene_y(scene, points->items[i].y) -
+					al_scene_y(scene, point->y)) < 1)
 				size *= 0.62;
 	}
 	return size;
 }
 
-static void draw_markers(const struct al_scene *scene, size_t panel, size_t series)
+static size_t common_divisor(size_t a, size_t b)
+{
+	return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Which of n places a series' markers take between those of the others: neighbours in the list,
+ * which tend to be neighbours in the plot, are far apart. */
+static size_t stagger(size_t series, size_t n)
+{
+	size_t stride = (size_t)fmax(1, round(0.382 * (double)n));
+
+	while (common_divisor(n, stride) != 1)
+		stride++;
+	return series * stride % n;
+}
+
+static void draw_sparse_markers(const struct al_scene *scene, size_t panel, size_t series)
 {
 	const struct al_points *points = al_plot_points(scene->plot, panel, series);
 	const struct al_box *frame = &scene->frames[panel];
-	double shift = ((double)series + 0.5) / (double)scene->plot->n_series;
+	double width = frame->right - frame->left;
+	double n = fmax(3, round(width / marker_spacing_pt));
+	double shift = ((double)stagger(series, scene->plot->n_series) + 0.5) /
+		       (double)scene->plot->n_series;
 
-	for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
+	for (double i = 0; i < n; i++)
+		draw_marker(scene, panel, series,
+			&points->items[nearest(
+				scene, panel, points, frame->left + width * (i + shift) / n)],
+			marker_pt);
+}
+
+static void draw_markers(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+
+	if (points->n > FEW_POINTS) {
+		draw_sparse_markers(scene, panel, series);
+		return;
+	}
+	for (size_t i = 0; i < points->n; i++)
 		draw_marker(scene, panel, series, &points->items[i],
 			marker_size(scene, panel, series, &points->items[i]));
-	for (size_t i = 0; i < N_MARKERS && points->n > FEW_POINTS; i++) {
-		double x = frame->left +
-			(frame->right - frame->left) * ((double)i + shift) / N_MARKERS;
-		draw_marker(scene, panel, series,
-			&points->items[nearest(scene, panel, points, x)], marker_pt);
-	}
 }
 
 /* Solid lines first: the gaps of a dashed one show what lies below. */
@@ -153,8 +183,8 @@ static void draw(struct al_scene *scene, size_t panel)
 		draw_markers(scene, panel, series);
 }
 
-static void avoid_point(struct al_scene *scene, size_t panel, const struct al_points *points, size_t i,
-	struct al_obstacles *obstacles)
+static void avoid_point(struct al_scene *scene, size_t panel, const struct al_points *points,
+	size_t i, struct al_obstacles *obstacles)
 {
 	const struct al_point *to = &points->items[i], *from = &points->items[i ? i - 1 : i];
 
@@ -186,7 +216,7 @@ static void draw_key(struct al_canvas *canvas, size_t series, const struct al_bo
 const struct al_mark al_mark_line = {
 	.name = "line",
 	.joins = true,
-	.key_pt = 18,
+	.key_pt = 22,
 	.draw = draw,
 	.avoid = avoid,
 	.draw_key = draw_key,

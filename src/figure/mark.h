@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_FIGURE_MARK_H
 #define ATTNLEDGER_FIGURE_MARK_H
 
-#include "figure/scene.h"
+#include "figure/obstacles.h"
 
 struct al_mark {
 	const char *name;

@@ -4,14 +4,14 @@
 #include <math.h>
 
 static const struct al_color colors[AL_N_COLORS] = {
-	{0x00 / 255., 0x72 / 255., 0xB2 / 255.},   /* blue */
-	{0xD5 / 255., 0x5E / 255., 0x00 / 255.},   /* vermilion */
-	{0x00 / 255., 0x9E / 255., 0x73 / 255.},   /* bluish green */
-	{0xCC / 255., 0x79 / 255., 0xA7 / 255.},   /* reddish purple */
-	{0xE6 / 255., 0x9F / 255., 0x00 / 255.},   /* orange */
-	{0x56 / 255., 0xB4 / 255., 0xE9 / 255.},   /* sky blue */
-	{0x00 / 255., 0x00 / 255., 0x00 / 255.},   /* black */
-	{0xF0 / 255., 0xE4 / 255., 0x42 / 255.},   /* yellow: faint on white, so last */
+	{0x00 / 255., 0x72 / 255., 0xB2 / 255.}, /* blue */
+	{0xD5 / 255., 0x5E / 255., 0x00 / 255.}, /* vermilion */
+	{0x00 / 255., 0x9E / 255., 0x73 / 255.}, /* bluish green */
+	{0xCC / 255., 0x79 / 255., 0xA7 / 255.}, /* reddish purple */
+	{0xE6 / 255., 0x9F / 255., 0x00 / 255.}, /* orange */
+	{0x56 / 255., 0xB4 / 255., 0xE9 / 255.}, /* sky blue */
+	{0x00 / 255., 0x00 / 255., 0x00 / 255.}, /* black */
+	{0xF0 / 255., 0xE4 / 255., 0x42 / 255.}, /* yellow: faint on white, so last */
 };
 
 enum { MOST_DASHES = 6 };
@@ -37,7 +37,7 @@ enum { N_DASHES = sizeof(dashes) / sizeof(*dashes), MOST_CORNERS = 12 };
 static const struct marker {
 	double corners[MOST_CORNERS][2];
 	int n;
-	double scale;   /* evens out the areas */
+	double scale; /* evens out the areas */
 } markers[] = {
 	{{{0}}, 0, 1},
 	{{{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}, 4, 0.88},
@@ -45,7 +45,8 @@ static const struct marker {
 	{{{0, -1}, {1, 0}, {0, 1}, {-1, 0}}, 4, 1.2},
 	{{{-1, -1}, {1, -1}, {0, 1}}, 3, 1.1},
 	{{{-.33, -1}, {.33, -1}, {.33, -.33}, {1, -.33}, {1, .33}, {.33, .33}, {.33, 1}, {-.33, 1},
-		 {-.33, .33}, {-1, .33}, {-1, -.33}, {-.33, -.33}}, 12, 1.1},
+		 {-.33, .33}, {-1, .33}, {-1, -.33}, {-.33, -.33}},
+		12, 1.1},
 	{{{-1, -1}, {0, -.4}, {1, -1}, {.4, 0}, {1, 1}, {0, .4}, {-1, 1}, {-.4, 0}}, 8, 1.05},
 	{{{-1, 0}, {-.5, -1}, {.5, -1}, {1, 0}, {.5, 1}, {-.5, 1}}, 6, 1},
 };
@@ -66,7 +67,7 @@ struct al_color al_series_color(size_t series)
 static double luminance(struct al_color color)
 {
 	return 0.2126 * pow(color.red, 2.2) + 0.7152 * pow(color.green, 2.2) +
-		0.0722 * pow(color.blue, 2.2);
+	       0.0722 * pow(color.blue, 2.2);
 }
 
 /* A contrast of 4.5 to white, the least for small text in WCAG 2, is a luminance of 0.183. */
@@ -97,8 +98,8 @@ double al_series_coverage(size_t series)
 	return dash->n ? on / all : 1;
 }
 
-static void trace_marker(struct al_canvas *canvas, const struct marker *marker, double x, double y,
-	double radius)
+static void trace_marker(
+	struct al_canvas *canvas, const struct marker *marker, double x, double y, double radius)
 {
 	cairo_new_path(canvas->cr);
 	if (marker->n == 0)
@@ -110,7 +111,8 @@ static void trace_marker(struct al_canvas *canvas, const struct marker *marker, 
 }
 
 /* The white rim separates a marker from lines and other markers. */
-void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y, double size_pt)
+void al_series_draw_marker(
+	struct al_canvas *canvas, size_t series, double x, double y, double size_pt)
 {
 	const struct marker *marker = &markers[second(series, N_MARKERS)];
 
@@ -123,61 +125,91 @@ void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, do
 	cairo_fill(canvas->cr);
 }
 
-/* Parallel strokes x*dx + y*dy = c, cut off at the box: no clip, no pattern, in any format the same. */
-static void hatch(struct al_canvas *canvas, const struct al_box *box, double dx, double dy)
-{
-	static const double spacing = 2.8;
-	double c0 = fmin(box->left * dx, box->right * dx) + fmin(box->top * dy, box->bottom * dy);
-	double c1 = fmax(box->left * dx, box->right * dx) + fmax(box->top * dy, box->bottom * dy);
-	double step = spacing * hypot(dx, dy);
+/* ---- hatches ---- */
 
-	for (double c = (floor(c0 / step) + 0.5) * step; c < c1; c += step) {
-		double x0 = box->left, x1 = box->right, y0 = box->top, y1 = box->bottom;
-		if (c <= c0)
-			continue;
-		if (dx == 0) {
-			y0 = y1 = c / dy;
-		} else if (dy == 0) {
-			x0 = x1 = c / dx;
-		} else {
-			/* dy is 1, so y falls (dx = 1) or rises (dx = -1) along x */
-			double xa = (c - box->top) / dx, xb = (c - box->bottom) / dx;
-			x0 = fmax(box->left, fmin(xa, xb));
-			x1 = fmin(box->right, fmax(xa, xb));
-			y0 = c - dx * x0;
-			y1 = c - dx * x1;
-		}
-		cairo_move_to(canvas->cr, x0, y0);
-		cairo_line_to(canvas->cr, x1, y1);
-	}
-	al_canvas_color(canvas, al_color_white);
-	cairo_set_dash(canvas->cr, NULL, 0, 0);
-	cairo_set_line_width(canvas->cr, 0.6);
-	cairo_stroke(canvas->cr);
-}
-
-/* Directions of the strokes: up to two; (0, 0): none. */
-static const double hatches[][2][2] = {
-	{{0, 0}, {0, 0}},
-	{{1, 1}, {0, 0}},
-	{{0, 1}, {0, 0}},
-	{{-1, 1}, {0, 0}},
-	{{1, 1}, {-1, 1}},
-	{{1, 0}, {0, 0}},
-	{{0, 0}, {0, 0}},
-	{{1, 0}, {0, 1}},
+/* Strokes along x*dx + y*dy = constant, up to two directions ((0, 0): none), or dots. */
+static const struct hatch {
+	double directions[2][2];
+	bool has_dots;
+} hatches[] = {
+	{{{0, 0}, {0, 0}}, false},
+	{{{1, 1}, {0, 0}}, false},
+	{{{0, 0}, {0, 0}}, true},
+	{{{-1, 1}, {0, 0}}, false},
+	{{{1, 1}, {-1, 1}}, false},
+	{{{1, 0}, {0, 0}}, false},
+	{{{0, 1}, {0, 0}}, false},
+	{{{1, 0}, {0, 1}}, false},
 };
 
 enum { N_HATCHES = sizeof(hatches) / sizeof(*hatches) };
 
+static const double hatch_spacing_pt = 3, dot_pt = 1;
+
+static double clamp(double value, double low, double high)
+{
+	return fmin(high, fmax(low, value));
+}
+
+/* The part within the box of the line x*dx + y = c, dx being 1 or -1, or of x = c where dy is 0, or
+ * of y = c where dx is 0. Cut off here: no clip, no pattern, the same in all formats. */
+static struct al_segment cut(const struct al_box *box, double dx, double dy, double c)
+{
+	if (dy == 0)
+		return (struct al_segment){c, box->top, c, box->bottom};
+	if (dx == 0)
+		return (struct al_segment){box->left, c, box->right, c};
+	double x0 = clamp((c - box->top) / dx, box->left, box->right);
+	double x1 = clamp((c - box->bottom) / dx, box->left, box->right);
+	return (struct al_segment){x0, c - dx * x0, x1, c - dx * x1};
+}
+
+/* Begins at the box's lower left corner, so that equal bars look equal. */
+static void stroke(struct al_canvas *canvas, const struct al_box *box, const double direction[2])
+{
+	double dx = direction[0], dy = direction[1], step = hatch_spacing_pt * hypot(dx, dy);
+	double low = dx * (dx < 0 ? box->right : box->left) + dy * box->top;
+	double high = dx * (dx < 0 ? box->left : box->right) + dy * box->bottom;
+
+	for (double c = high - step / 2; c > low; c -= step) {
+		struct al_segment s = cut(box, dx, dy, c);
+		cairo_move_to(canvas->cr, s.x0, s.y0);
+		cairo_line_to(canvas->cr, s.x1, s.y1);
+	}
+	cairo_set_dash(canvas->cr, NULL, 0, 0);
+	cairo_set_line_width(canvas->cr, 0.5);
+	cairo_stroke(canvas->cr);
+}
+
+/* Whole dots only, every second row shifted. */
+static void sprinkle(struct al_canvas *canvas, const struct al_box *box)
+{
+	double radius = dot_pt / 2, step = hatch_spacing_pt;
+	bool is_shifted = false;
+
+	for (double y = box->bottom - step / 2; y - radius > box->top; y -= step * 0.75) {
+		for (double x = box->left + step / (is_shifted ? 1 : 2); x + radius < box->right;
+			x += step) {
+			cairo_new_sub_path(canvas->cr);
+			cairo_arc(canvas->cr, x, y, radius, 0, 2 * G_PI);
+		}
+		is_shifted = !is_shifted;
+	}
+	cairo_fill(canvas->cr);
+}
+
 void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box)
 {
-	const double(*strokes)[2] = hatches[second(series, N_HATCHES)];
+	const struct hatch *hatch = &hatches[second(series, N_HATCHES)];
 
 	al_canvas_color(canvas, al_series_color(series));
-	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left, box->bottom - box->top);
+	cairo_rectangle(
+		canvas->cr, box->left, box->top, box->right - box->left, box->bottom - box->top);
 	cairo_fill(canvas->cr);
+	al_canvas_color(canvas, al_color_white);
+	if (hatch->has_dots)
+		sprinkle(canvas, box);
 	for (int i = 0; i < 2; i++)
-		if (strokes[i][0] != 0 || strokes[i][1] != 0)
-			hatch(canvas, box, strokes[i][0], strokes[i][1]);
+		if (hatch->directions[i][0] != 0 || hatch->directions[i][1] != 0)
+			stroke(canvas, box, hatch->directions[i]);
 }

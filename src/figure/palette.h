@@ -1,5 +1,5 @@
-/* The palette: what tells series apart, twice: a colour (Okabe & Ito 2008, safe for colour-blind readers)
- * and a dash, a marker or a hatch, for print in grey and for marks that coincide. */
+/* The palette: what tells series apart, twice: a colour (Okabe & Ito 2008, safe for colour-blind
+ * readers) and a dash, a marker or a hatch, for print in grey and for marks that coincide. */
 #ifndef ATTNLEDGER_FIGURE_PALETTE_H
 #define ATTNLEDGER_FIGURE_PALETTE_H
 
@@ -16,12 +16,13 @@ struct al_color al_series_ink(size_t series);
 /* Dashes for the current line; the first series is solid. */
 void al_series_set_dash(struct al_canvas *canvas, size_t series);
 
-/* The share of a line that its dashes cover: what covers less is drawn later, so that the line below
- * shows through. */
+/* The share of a line that its dashes cover: what covers less is drawn later, so that the line
+ * below shows through. */
 double al_series_coverage(size_t series);
 
 /* A marker whose bounding box is centred on (x, y). */
-void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y, double size_pt);
+void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
+	double size_pt);
 
 /* A filled and hatched bar. */
 void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box);

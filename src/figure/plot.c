@@ -14,7 +14,8 @@ struct columns {
 	size_t n_y;
 };
 
-static bool find_column(const struct al_table *table, const char *key, int *out, struct al_error *err)
+static bool find_column(
+	const struct al_table *table, const char *key, int *out, struct al_error *err)
 {
 	const char *known[64];
 	size_t n_known = table->n_columns < 64 ? table->n_columns : 64;
@@ -27,7 +28,8 @@ static bool find_column(const struct al_table *table, const char *key, int *out,
 	return al_fail_unknown(err, "column", key, known, n_known);
 }
 
-static bool find_optional(const struct al_table *table, const char *key, int *out, struct al_error *err)
+static bool find_optional(
+	const struct al_table *table, const char *key, int *out, struct al_error *err)
 {
 	*out = -1;
 	return !key || find_column(table, key, out, err);
@@ -46,7 +48,7 @@ static bool has_numbers(const struct al_table *table, int column)
 static bool is_taken(const struct columns *columns, int column)
 {
 	return column == columns->x || column == columns->series || column == columns->panel ||
-		column == columns->label;
+	       column == columns->label;
 }
 
 /* The default axes: x is the first column that nothing else uses, y the first measure. */
@@ -104,8 +106,8 @@ static const char *cell_text(struct al_arena *arena, const struct al_cell *cell)
 }
 
 /* A number needs to be told what it counts: "Heads = 32". */
-static const char *cell_name(struct al_arena *arena, const struct al_column *column,
-	const struct al_cell *cell)
+static const char *cell_name(
+	struct al_arena *arena, const struct al_column *column, const struct al_cell *cell)
 {
 	const char *text = cell_text(arena, cell);
 
@@ -114,7 +116,7 @@ static const char *cell_name(struct al_arena *arena, const struct al_column *col
 	return al_format(arena, "%s = %s", column->title, text);
 }
 
-/* The index of `name` in a list of distinct names, added if it is new; -1 where the list is full. */
+/* The index of `name` among distinct names, added if it is new; -1 where the list is full. */
 static int intern(const char **names, size_t *n, size_t most, const char *name)
 {
 	int found = al_find_name(name, names, *n);
@@ -129,7 +131,8 @@ static int intern(const char **names, size_t *n, size_t most, const char *name)
 
 static bool fail_many(struct al_error *err, const char *what, size_t most)
 {
-	return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most, what);
+	return al_fail(
+		err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most, what);
 }
 
 static bool place_panel(struct al_plot *plot, const struct al_table *table, int column, size_t row,
@@ -148,9 +151,10 @@ static bool place_series(struct al_plot *plot, const struct al_table *table,
 {
 	const char *name = "";
 
+	*out = (int)y;
 	if (plot->figure->n_stacked)
-		name = table->columns[columns->y[y]].title;
-	else if (columns->series >= 0)
+		return true;
+	if (columns->series >= 0)
 		name = cell_name(&plot->arena, &table->columns[columns->series],
 			&table->rows[row][columns->series]);
 	*out = intern(plot->series, &plot->n_series, AL_MOST_SERIES, name);
@@ -165,7 +169,8 @@ static double number_of(const struct al_cell *cell)
 	return al_cell_number(cell, &value) && isfinite(value) ? value : NAN;
 }
 
-static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *out, struct al_error *err)
+static bool place_x(
+	struct al_plot *plot, const struct al_cell *cell, double *out, struct al_error *err)
 {
 	if (!plot->categories) {
 		*out = number_of(cell);
@@ -184,13 +189,13 @@ static struct al_points *points_at(const struct al_plot *plot, size_t panel, siz
 
 static void add_point(struct al_plot *plot, struct al_points *points, struct al_point point)
 {
-	points->items = al_grow(&plot->arena, points->items, points->n, &points->room,
-		sizeof(*points->items));
+	points->items = al_grow(
+		&plot->arena, points->items, points->n, &points->room, sizeof(*points->items));
 	points->items[points->n++] = point;
 }
 
-static bool add_row(struct al_plot *plot, const struct al_table *table, const struct columns *columns,
-	size_t row, struct al_error *err)
+static bool add_row(struct al_plot *plot, const struct al_table *table,
+	const struct columns *columns, size_t row, struct al_error *err)
 {
 	const struct al_cell *cells = table->rows[row];
 	struct al_point point = {.row = row};
@@ -226,7 +231,8 @@ static bool check_slots(const struct al_plot *plot, const struct al_points *poin
 {
 	for (size_t i = 1; i < points->n; i++)
 		if (points->items[i].x == points->items[i - 1].x)
-			return al_fail(err, AL_EINPUT, "two rows (%zu and %zu) for %s%s%s, expected one",
+			return al_fail(err, AL_EINPUT,
+				"two rows (%zu and %zu) for %s%s%s, expected one",
 				points->items[i - 1].row + 1, points->items[i].row + 1,
 				plot->categories[(size_t)points->items[i].x],
 				*plot->series[series] ? ", " : "", plot->series[series]);
@@ -246,22 +252,25 @@ static bool sort_points(struct al_plot *plot, struct al_error *err)
 	return true;
 }
 
-static bool check_spec(const struct al_figure *figure, const struct al_mark *mark, struct al_error *err)
+static bool check_spec(
+	const struct al_figure *figure, const struct al_mark *mark, struct al_error *err)
 {
 	if (figure->n_stacked && !mark->can_stack)
-		return al_fail(err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s", mark->name);
+		return al_fail(
+			err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s", mark->name);
 	if (figure->n_stacked && figure->series)
-		return al_fail(err, AL_EINPUT, "either \"stacked\" or \"series\" (\"%s\"), not both",
-			figure->series);
+		return al_fail(err, AL_EINPUT,
+			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
 	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
 		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
 	if (figure->label && !mark->takes_labels)
-		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s", mark->name);
+		return al_fail(
+			err, AL_EINPUT, "\"label\" needs the mark point, found %s", mark->name);
 	return true;
 }
 
-static const char *axis_title(struct al_arena *arena, const struct al_axis *axis,
-	const struct al_column *column)
+static const char *axis_title(
+	struct al_arena *arena, const struct al_axis *axis, const struct al_column *column)
 {
 	if (axis->title)
 		return axis->title;
@@ -285,8 +294,8 @@ static const char *stack_title(const struct al_axis *axis, const struct al_colum
 	return column->group ? column->group : titles[column->quantity];
 }
 
-static void describe(struct al_plot *plot, struct al_dimension *dimension, const struct al_axis *axis,
-	const struct al_column *column)
+static void describe(struct al_plot *plot, struct al_dimension *dimension,
+	const struct al_axis *axis, const struct al_column *column)
 {
 	dimension->title = axis_title(&plot->arena, axis, column);
 	dimension->quantity = column->quantity;
@@ -318,13 +327,16 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 		return false;
 	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
 	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
-	plot->points = al_new_array(&plot->arena, struct al_points, AL_MOST_PANELS * AL_MOST_SERIES);
+	plot->points =
+		al_new_array(&plot->arena, struct al_points, AL_MOST_PANELS * AL_MOST_SERIES);
 	if (mark->has_slots || !has_numbers(table, columns.x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
 	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);
 	describe(plot, &plot->y, &figure->y, &table->columns[columns.y[0]]);
 	if (figure->n_stacked)
 		plot->y.title = stack_title(&figure->y, &table->columns[columns.y[0]]);
+	for (size_t i = 0; i < figure->n_stacked; i++)
+		plot->series[plot->n_series++] = table->columns[columns.y[i]].title;
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!add_row(plot, table, &columns, row, err))
 			return false;

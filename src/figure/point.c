@@ -35,8 +35,8 @@ static void avoid_point(struct al_scene *scene, size_t series, double x, double 
 	const double radius = 0.6 * marker_pt;
 
 	(void)series;
-	al_obstacles_add_box(scene, obstacles,
-		(struct al_box){x - radius, y - radius, x + radius, y + radius});
+	al_obstacles_add_box(
+		scene, obstacles, (struct al_box){x - radius, y - radius, x + radius, y + radius});
 }
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
@@ -46,8 +46,8 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 
 static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
 {
-	al_series_draw_marker(canvas, series, (box->left + box->right) / 2, (box->top + box->bottom) / 2,
-		marker_pt);
+	al_series_draw_marker(canvas, series, (box->left + box->right) / 2,
+		(box->top + box->bottom) / 2, marker_pt);
 }
 
 const struct al_mark al_mark_point = {

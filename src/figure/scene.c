@@ -33,7 +33,7 @@ double al_scene_slot_pt(const struct al_scene *scene)
 bool al_scene_holds(const struct al_scene *scene, const struct al_point *point)
 {
 	return point->x >= scene->x.min && point->x <= scene->x.max && point->y >= scene->y.min &&
-		point->y <= scene->y.max;
+	       point->y <= scene->y.max;
 }
 
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label)
@@ -45,22 +45,7 @@ void al_scene_add_label(struct al_scene *scene, const struct al_label *label)
 
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1)
 {
-	scene->leaders = al_grow(scene->arena, scene->leaders, scene->n_leaders, &scene->leaders_room,
-		sizeof(*scene->leaders));
+	scene->leaders = al_grow(scene->arena, scene->leaders, scene->n_leaders,
+		&scene->leaders_room, sizeof(*scene->leaders));
 	scene->leaders[scene->n_leaders++] = (struct al_segment){x0, y0, x1, y1};
-}
-
-void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles, struct al_box box)
-{
-	obstacles->boxes = al_grow(scene->arena, obstacles->boxes, obstacles->n_boxes,
-		&obstacles->boxes_room, sizeof(*obstacles->boxes));
-	obstacles->boxes[obstacles->n_boxes++] = box;
-}
-
-void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
-	struct al_segment segment)
-{
-	obstacles->segments = al_grow(scene->arena, obstacles->segments, obstacles->n_segments,
-		&obstacles->segments_room, sizeof(*obstacles->segments));
-	obstacles->segments[obstacles->n_segments++] = segment;
 }

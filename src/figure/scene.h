@@ -6,6 +6,8 @@
 #include "figure/plot.h"
 #include "figure/ticks.h"
 
+struct al_obstacles;
+
 /* Values to points along an axis. */
 struct al_scale {
 	bool is_log;
@@ -14,18 +16,6 @@ struct al_scale {
 };
 
 double al_scale_at(const struct al_scale *scale, double value);
-
-struct al_segment {
-	double x0, y0, x1, y1;
-};
-
-/* What labels keep off, besides each other. */
-struct al_obstacles {
-	struct al_box *boxes;
-	size_t n_boxes, boxes_room;
-	struct al_segment *segments;
-	size_t n_segments, segments_room;
-};
 
 /* How the names of the slots along x are written. */
 struct al_slot_names {
@@ -39,6 +29,7 @@ struct al_scene {
 	struct al_canvas *canvas;
 	const struct al_plot *plot;
 	struct al_arena *arena;        /* the plot's */
+	double least_height_pt;        /* of a frame */
 	struct al_box *frames;         /* [n_panels] */
 	struct al_ticks x_ticks, y_ticks;
 	struct al_slot_names slot_names;   /* instead of x_ticks where x has slots */
@@ -65,25 +56,30 @@ bool al_scene_holds(const struct al_scene *scene, const struct al_point *point);
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1);
 
-void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles, struct al_box box);
-void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
-	struct al_segment segment);
-
-/* Margins, ticks, frames, legend and all text but labels at points and reference lines (layout.c). */
+/* Margins, ticks, frames, legend and all text but callouts (layout.c). */
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
+
+/* Names of the slots along x (slots.c): how they fit the slots; their places. */
+void al_scene_fit_slot_names(struct al_scene *scene);
+void al_scene_add_slot_names(struct al_scene *scene, size_t panel);
 
 /* Rows of keys and names from `top` downwards; the bottom in *bottom (legend.c). */
 bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom, struct al_error *err)
 	AL_MUST_CHECK;
 
-/* Names at the ends of lines (ends.c): how much room they take to the right, and whether they fit beside
- * the frame; then their places. */
+/* Names at the ends of lines (ends.c): how much room they take to the right, and whether they fit
+ * beside the frame; then their places. A line that ends early is named where it ends: false where
+ * no place is free there. */
 double al_scene_end_labels_width(struct al_scene *scene);
 bool al_scene_end_labels_fit(struct al_scene *scene);
-void al_scene_add_end_labels(struct al_scene *scene);
+bool al_scene_add_end_labels(struct al_scene *scene);
 
 /* Labels at points and at reference lines, off marks and other text (callouts.c). */
 bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
+
+/* Puts a label next to (x, y) where it meets nothing; false where all eight places are taken. */
+bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
+	struct al_label *label, double x, double y);
 
 /* Grid, axes and ticks (axes.c). */
 void al_scene_draw_back(const struct al_scene *scene, size_t panel);

@@ -11,8 +11,8 @@ struct unit {
 };
 
 static const struct unit count_units[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-static const struct unit flops_units[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"},
-	{1e6, "M"}, {1e3, "k"}, {1, ""}};
+static const struct unit flops_units[] = {
+	{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
 static const struct unit byte_units[] = {{0x1p60, " EiB"}, {0x1p50, " PiB"}, {0x1p40, " TiB"},
 	{0x1p30, " GiB"}, {0x1p20, " MiB"}, {0x1p10, " KiB"}, {1, " B"}};
 static const struct unit plain_units[] = {{1, ""}};
@@ -24,7 +24,7 @@ static const struct unit *const units_of[] = {
 	[AL_QUANTITY_FLOPS] = flops_units,
 };
 
-enum { MOST_DECIMALS = 12 };
+enum { MOST_DECIMALS = 16 };
 
 static const char minus[] = "\u2212";
 
@@ -59,8 +59,8 @@ static void group_thousands(char *label, size_t size)
 	}
 }
 
-static void write_label(char label[AL_TICK_LABEL_SIZE], double value, const struct unit *unit,
-	int decimals)
+static void write_label(
+	char label[AL_TICK_LABEL_SIZE], double value, const struct unit *unit, int decimals)
 {
 	char digits[AL_TICK_LABEL_SIZE - 12];
 
@@ -77,8 +77,8 @@ static void write_label(char label[AL_TICK_LABEL_SIZE], double value, const stru
 /* 10^-5 or 2x10^8, with a raised exponent. */
 static void write_power(char label[AL_TICK_LABEL_SIZE], double value)
 {
-	static const char *const raised[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074", "\u2075",
-		"\u2076", "\u2077", "\u2078", "\u2079"};
+	static const char *const raised[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+		"\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
 	double power = floor(log10(fabs(value)) + 1e-9);
 	double mantissa = fabs(value) / pow(10, power);
 	char digits[12], exponent[16] = "";
@@ -112,12 +112,28 @@ static int decimals_in(const struct al_ticks *ticks, const struct unit *unit)
 	return most;
 }
 
+/* Is the value its first three digits and a power of ten? */
+static bool is_short(double value)
+{
+	double digits = fabs(value) / pow(10, floor(log10(fabs(value)) + 1e-9) - 2);
+
+	return value == 0 || fabs(digits - round(digits)) < 1e-6;
+}
+
+static bool are_short(const struct al_ticks *ticks)
+{
+	for (size_t i = 0; i < ticks->n; i++)
+		if (!is_short(ticks->items[i].value))
+			return false;
+	return true;
+}
+
 static bool needs_powers(const struct al_ticks *ticks, enum al_quantity quantity)
 {
 	double most = largest(ticks);
 
-	return quantity == AL_QUANTITY_PLAIN && ticks->n > 0 &&
-		(most >= 1e7 || decimals_in(ticks, plain_units) > 5);
+	return quantity == AL_QUANTITY_PLAIN && are_short(ticks) &&
+	       (most >= 1e7 || decimals_in(ticks, plain_units) > 5);
 }
 
 static void label_each(struct al_ticks *ticks, enum al_quantity quantity)

@@ -16,15 +16,15 @@ struct search {
 	const double *steps;
 	int n_steps;
 	double base;
-	double wished;        /* number of ticks */
-	double best;          /* score */
+	double wished; /* number of ticks */
+	double best;   /* score */
 	struct al_ticks *out;
 };
 
 /* One choice of the search: every `skip`-th multiple of a nice number, `n` ticks. */
 struct choice {
 	int step_index, skip, n;
-	double step;          /* from tick to tick */
+	double step; /* from tick to tick */
 };
 
 static double weigh(double simplicity, double coverage, double density, double legibility)
@@ -99,8 +99,8 @@ static void consider(struct search *s, const struct choice *c, double start)
 	double unit = c->step / c->skip;
 	double low = start * unit, high = low + c->step * (c->n - 1);
 	bool has_zero = low <= 0 && high >= 0 && fmod(start, c->skip) == 0;
-	double rest = weigh(simplicity(s, c, has_zero), coverage(s, low, high), density(s, c->n, low, high),
-		0);
+	double rest = weigh(
+		simplicity(s, c, has_zero), coverage(s, low, high), density(s, c->n, low, high), 0);
 	struct al_ticks ticks = {.n = (size_t)c->n};
 	double least;
 
@@ -186,8 +186,8 @@ static double place(const struct al_tick_request *r, const struct al_ticks *tick
 	return r->length_pt * (value - low) / (high - low);
 }
 
-bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
-	double *least_pt)
+bool al_ticks_are_legible(
+	const struct al_tick_request *request, const struct al_ticks *ticks, double *least_pt)
 {
 	double previous_end = -INFINITY;
 
@@ -203,5 +203,6 @@ bool al_ticks_are_legible(const struct al_tick_request *request, const struct al
 
 bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out)
 {
-	return request->is_log ? al_ticks_find_log(request, out) : al_ticks_find_linear(request, out);
+	return request->is_log ? al_ticks_find_log(request, out)
+			       : al_ticks_find_linear(request, out);
 }

@@ -1,9 +1,9 @@
 /* Ticks: where an axis is labelled, and with what.
  *
  * Linear axes by the search of Talbot, Lin & Hanrahan, "An Extension of Wilkinson's Algorithm for
- * Positioning Tick Labels on Axes" (2010): simplicity, coverage, density and legibility are weighed.
- * Bytes get steps that are powers of two. Log axes get decades, with 2 and 5 where there is room, or
- * powers of two. */
+ * Positioning Tick Labels on Axes" (2010): simplicity, coverage, density and legibility are
+ * weighed. Bytes get steps that are powers of two. Log axes get decades, with 2 and 5 where there
+ * is room, or powers of two. */
 #ifndef ATTNLEDGER_FIGURE_TICKS_H
 #define ATTNLEDGER_FIGURE_TICKS_H
 
@@ -25,7 +25,7 @@ struct al_ticks {
 
 struct al_tick_request {
 	double min, max;             /* min < max; both positive on a log axis */
-	bool is_min_fixed, is_max_fixed;   /* no tick beyond it; otherwise the axis may grow to a tick */
+	bool is_min_fixed, is_max_fixed;   /* no tick beyond it; else the axis may grow to one */
 	bool is_log;
 	bool is_binary;              /* powers of two */
 	bool is_whole;               /* no tick between whole numbers */
@@ -41,8 +41,8 @@ struct al_tick_request {
 /* False where no two ticks have room. */
 bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out);
 
-/* Writes the labels of `ticks`: counts as 50M and 1.2B, bytes as 16 MiB, others in decimals, all of one
- * unit where that keeps them short. */
+/* Writes the labels of `ticks`: counts as 50M and 1.2B, bytes as 16 MiB, others in decimals, all of
+ * one unit where that keeps them short. */
 void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_log);
 
 /* Do the labels keep the gap? The smallest distance between two of them in *least_pt. */

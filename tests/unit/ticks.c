@@ -19,7 +19,10 @@ static double no_extent(void *context, const char *label)
 	return 0;
 }
 
-#define PLAIN {.quantity = AL_QUANTITY_PLAIN}
+#define PLAIN \
+	{ \
+		.quantity = AL_QUANTITY_PLAIN \
+	}
 
 /* An axis of 100 pt with a wish for n ticks, and what its labels are. */
 static const struct tick_case {
@@ -43,9 +46,11 @@ static const struct tick_case {
 		"0 256 MiB 512 MiB 768 MiB 1 GiB"},
 	{0, 3, 7, {.is_whole = true}, "0 1 2 3"},
 	{0, 12, 5, {.is_max_fixed = true, .is_min_fixed = true}, "0 3 6 9 12"},
-	{1e-7, 4e-7, 4, PLAIN, "10\u207b\u2077 2\u00d710\u207b\u2077 3\u00d710\u207b\u2077 4\u00d710\u207b\u2077"},
+	{1e-7, 4e-7, 4, PLAIN,
+		"10\u207b\u2077 2\u00d710\u207b\u2077 3\u00d710\u207b\u2077 4\u00d710\u207b\u2077"},
 	{1, 2e8, 5, {.is_log = true, .quantity = AL_QUANTITY_COUNT}, "1 100 10k 1M 100M"},
-	{1, 2e8, 9, {.is_log = true, .quantity = AL_QUANTITY_COUNT}, "1 10 100 1k 10k 100k 1M 10M 100M"},
+	{1, 2e8, 9, {.is_log = true, .quantity = AL_QUANTITY_COUNT},
+		"1 10 100 1k 10k 100k 1M 10M 100M"},
 	{1, 128, 7, {.is_log = true}, "1 2 5 10 20 50 100"},
 	{32, 1024, 6, {.is_log = true, .is_binary = true}, "32 64 128 256 512 1024"},
 	{0x1p20, 0x1p40, 5, {.is_log = true, .is_binary = true, .quantity = AL_QUANTITY_BYTES},
@@ -60,8 +65,8 @@ static void join(const struct al_ticks *ticks, char *out, size_t size)
 
 	out[0] = '\0';
 	for (size_t i = 0; i < ticks->n; i++)
-		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " " : "",
-			ticks->items[i].label);
+		used += (size_t)snprintf(
+			out + used, size - used, "%s%s", i ? " " : "", ticks->items[i].label);
 }
 
 static void finds_the_ticks(void **state)
@@ -89,8 +94,13 @@ static void thins_out_where_there_is_no_room(void **state)
 
 	(void)state;
 	for (double length = 300; length >= 10; length -= 10) {
-		struct al_tick_request request = {.min = 0, .max = 201326592, .length_pt = length,
-			.spacing_pt = 10, .gap_pt = 4, .quantity = AL_QUANTITY_COUNT, .extent_pt = extent};
+		struct al_tick_request request = {.min = 0,
+			.max = 201326592,
+			.length_pt = length,
+			.spacing_pt = 10,
+			.gap_pt = 4,
+			.quantity = AL_QUANTITY_COUNT,
+			.extent_pt = extent};
 		struct al_ticks ticks;
 		double least;
 		if (!al_ticks_find(&request, &ticks)) {
@@ -111,16 +121,21 @@ static void labels_tell_ticks_apart(void **state)
 	(void)state;
 	for (int power = -6; power <= 15; power++)
 		for (double factor = 1; factor < 10; factor += 0.37)
-			for (int quantity = AL_QUANTITY_PLAIN; quantity <= AL_QUANTITY_FLOPS; quantity++) {
+			for (int quantity = AL_QUANTITY_PLAIN; quantity <= AL_QUANTITY_FLOPS;
+				quantity++) {
 				struct al_tick_request request = {.min = -0.3 * pow(10, power),
-					.max = factor * pow(10, power), .length_pt = 200, .spacing_pt = 40,
-					.quantity = (enum al_quantity)quantity, .extent_pt = no_extent};
+					.max = factor * pow(10, power),
+					.length_pt = 200,
+					.spacing_pt = 40,
+					.quantity = (enum al_quantity)quantity,
+					.extent_pt = no_extent};
 				struct al_ticks ticks;
 				assert_true(al_ticks_find(&request, &ticks));
 				for (size_t i = 1; i < ticks.n; i++) {
-					assert_true(ticks.items[i].value > ticks.items[i - 1].value);
-					assert_string_not_equal(ticks.items[i].label,
-						ticks.items[i - 1].label);
+					assert_true(
+						ticks.items[i].value > ticks.items[i - 1].value);
+					assert_string_not_equal(
+						ticks.items[i].label, ticks.items[i - 1].label);
 				}
 			}
 }

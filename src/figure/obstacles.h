@@ -1,0 +1,29 @@
+/* Obstacles: what labels keep off besides other text: markers, bars, lines, leaders. */
+#ifndef ATTNLEDGER_FIGURE_OBSTACLES_H
+#define ATTNLEDGER_FIGURE_OBSTACLES_H
+
+#include "figure/scene.h"
+
+/* Live in the scene's arena. */
+struct al_obstacles {
+	struct al_box *boxes;
+	size_t n_boxes, boxes_room;
+	struct al_segment *segments;
+	size_t n_segments, segments_room;
+};
+
+/* The mark and the reference lines of a panel. */
+struct al_obstacles al_scene_obstacles(struct al_scene *scene, size_t panel);
+
+void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_box box);
+void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_segment segment);
+
+bool al_obstacles_hit(const struct al_obstacles *o, const struct al_box *box);
+size_t al_obstacles_count(const struct al_obstacles *o, const struct al_box *box);
+
+bool al_segment_crosses(const struct al_segment *s, const struct al_box *box);
+bool al_segments_cross(const struct al_segment *a, const struct al_segment *b);
+
+#endif

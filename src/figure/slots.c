@@ -1,0 +1,60 @@
+/* Names of slots: the values of x below bars. */
+#include <math.h>
+
+#include "figure/measures.h"
+#include "figure/scene.h"
+
+static bool names_fit(struct al_scene *scene, const struct al_slot_names *names, double *height_pt)
+{
+	const struct al_plot *plot = scene->plot;
+	double room =
+		al_scene_slot_pt(scene) * (double)names->stride - (names->is_vertical ? 0.5 : 3);
+
+	*height_pt = 0;
+	for (size_t i = 0; i < plot->n_categories; i += names->stride) {
+		struct al_label label = al_tick_label(plot->categories[i]);
+		double width, height;
+		label.is_vertical = names->is_vertical;
+		label.wrap_pt = names->wrap_pt;
+		al_label_measure(scene->canvas, &label, &width, &height);
+		if (width > room)
+			return false;
+		*height_pt = fmax(*height_pt, height);
+	}
+	return true;
+}
+
+/* On one line; on up to three; upwards; every second, third ... upwards. */
+void al_scene_fit_slot_names(struct al_scene *scene)
+{
+	struct al_slot_names *names = &scene->slot_names;
+	double three_lines = 3.2 * al_line_height(scene->canvas, AL_FONT_TICK);
+
+	*names = (struct al_slot_names){.stride = 1};
+	if (names_fit(scene, names, &names->height_pt))
+		return;
+	names->wrap_pt = al_scene_slot_pt(scene) - 3;
+	if (names->wrap_pt > 0 && names_fit(scene, names, &names->height_pt) &&
+		names->height_pt <= three_lines)
+		return;
+	*names = (struct al_slot_names){.stride = 1, .is_vertical = true};
+	while (!names_fit(scene, names, &names->height_pt) &&
+		names->stride < scene->plot->n_categories)
+		names->stride++;
+}
+
+void al_scene_add_slot_names(struct al_scene *scene, size_t panel)
+{
+	const struct al_slot_names *names = &scene->slot_names;
+	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
+
+	for (size_t i = 0; i < scene->plot->n_categories; i += names->stride) {
+		struct al_label label = al_tick_label(scene->plot->categories[i]);
+		label.is_vertical = names->is_vertical;
+		label.wrap_pt = names->wrap_pt;
+		label.align = AL_ALIGN_CENTER;
+		al_label_put(
+			scene->canvas, &label, al_scene_x(scene, panel, (double)i), top, 0.5, 0);
+		al_scene_add_label(scene, &label);
+	}
+}
