@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 16384 };
+/* Each block is twice as large as the one before: many small arenas stay small. */
+enum { FIRST_BLOCK_BYTES = 1024, LARGEST_BLOCK_BYTES = 65536 };
 
 struct al_arena_block {
 	struct al_arena_block *older;
@@ -35,7 +36,9 @@ void al_arena_finish(struct al_arena *arena)
 
 static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
 {
-	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	size_t usual = arena->newest ? 2 * arena->newest->size : FIRST_BLOCK_BYTES;
+	usual = usual < LARGEST_BLOCK_BYTES ? usual : LARGEST_BLOCK_BYTES;
+	size_t size = bytes > usual ? bytes : usual;
 	struct al_arena_block *block = calloc(1, sizeof(*block) + size);
 
 	if (!block)

@@ -122,24 +122,12 @@ static bool scan_escape(struct scan *s)
 		&& ((low >= 0xDC00 && low <= 0xDFFF) || refuse(s, "lone surrogate in a string"));
 }
 
-/* One UTF-8 sequence, shortest form, no surrogates (RFC 3629). */
 static bool scan_utf8(struct scan *s)
 {
-	const unsigned char *p = (const unsigned char *)s->p;
-	size_t left = (size_t)(s->end - s->p);
-	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] <= 0xDF ? 2
-		: (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+	size_t n = al_utf8_length(s->p, (size_t)(s->end - s->p));
 
-	if (n == 0 || n > left)
-		return refuse(s, "invalid UTF-8");
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xC0) != 0x80)
-			return refuse(s, "invalid UTF-8");
-	if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)
-		|| (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
-		return refuse(s, "invalid UTF-8");
 	s->p += n;
-	return true;
+	return n > 0 || refuse(s, "invalid UTF-8");
 }
 
 static bool scan_string(struct scan *s)

@@ -81,6 +81,23 @@ static bool is_combining(const unsigned char *p)
 	return p[0] == 0xCC || (p[0] == 0xCD && p[1] <= 0xAF);
 }
 
+size_t al_utf8_length(const char *text, size_t left)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] <= 0xDF ? 2
+		: (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+
+	if (n == 0 || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xC0) != 0x80)
+			return 0;
+	if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F)
+		|| (p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))
+		return 0;
+	return n;
+}
+
 size_t al_text_columns(const char *utf8)
 {
 	size_t columns = 0;

@@ -19,6 +19,10 @@ void al_text_add_bytes(struct al_text *text, const char *bytes, size_t length);
 void al_text_add_repeated(struct al_text *text, char c, size_t times);
 void al_text_addf(struct al_text *text, const char *format, ...) AL_PRINTF(2, 3);
 
+/* Bytes of the UTF-8 sequence at `text` (shortest form, no surrogates: RFC 3629), at most `left`; 0
+ * where there is none. */
+size_t al_utf8_length(const char *text, size_t left);
+
 /* Columns that a UTF-8 text takes on a terminal: one a code point, none for combining marks. */
 size_t al_text_columns(const char *utf8);
 
