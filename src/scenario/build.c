@@ -252,6 +252,7 @@ size_t al_scenario_n_tables(const struct al_scenario *scenario)
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err)
 {
+	scenario->n_look_ups = 0;
 	if (index >= scenario->n_tables)
 		return al_sweep_run(&scenario->sweeps[index - scenario->n_tables].sweep, out, err)
 			|| al_in(err, "%s", scenario->file);

@@ -30,6 +30,7 @@ struct evaluation {
 	struct box *box;
 	int nested;
 	bool is_missing;     /* a cell that the formula needs is missing */
+	bool is_told;        /* the error says which column it is about */
 };
 
 void cell_init(struct cell *cell)
@@ -86,15 +87,33 @@ static void memo_finish(struct memo *memo)
 	al_settings_finish(&memo->settings);
 }
 
+/* The row's memo, moved to the front: what is asked once is asked again soon. NULL where none is. */
+static struct memo *recall(struct table *table, struct row row)
+{
+	for (struct memo **at = &table->memos; *at; at = &(*at)->next) {
+		struct memo *memo = *at;
+		if (memo->row.kase != row.kase || memo->row.variant != row.variant)
+			continue;
+		*at = memo->next;
+		memo->next = table->memos;
+		return table->memos = memo;
+	}
+	return NULL;
+}
+
 static bool find_memo(struct al_scenario *s, const struct table *table, struct row row,
 	struct memo **out, struct al_error *err)
 {
 	/* A memo is a cache: the table that is read stays the same for whoever looks at it. */
 	struct table *owner = &s->tables[table - s->tables];
 
-	for (struct memo *m = owner->memos; m; m = m->next)
-		if (m->row.kase == row.kase && m->row.variant == row.variant)
-			return *out = m, true;
+	*out = recall(owner, row);
+	if (*out)
+		return true;
+	if (s->n_blocks == MOST_BLOCKS)
+		return al_fail(err, AL_EINPUT, "the file asks for the ledgers of more than %d (case, variant) pairs",
+			MOST_BLOCKS);
+	s->n_blocks++;
 	struct memo *memo = al_new(&s->arena, struct memo);
 	memo->row = row;
 	al_settings_init(&memo->settings, s->catalog);
@@ -144,6 +163,13 @@ bool datum_value(struct box *box, const struct datum *datum, struct cell *out, s
 	return set_number(out, (box->corner >> place) & 1 ? datum->high : datum->low);
 }
 
+bool spend(struct al_scenario *s, size_t look_ups, struct al_error *err)
+{
+	s->n_look_ups += look_ups;
+	return s->n_look_ups <= MOST_LOOK_UPS
+		|| al_fail(err, AL_EINPUT, "more than %d cells are looked up", MOST_LOOK_UPS);
+}
+
 static bool score(struct evaluation *e, const char *metric, struct row row, struct cell *out,
 	enum direction *direction, struct al_error *err)
 {
@@ -153,7 +179,7 @@ static bool score(struct evaluation *e, const char *metric, struct row row, stru
 	if (!find_metric(e->s, metric, &set, &column))
 		return al_fail(err, AL_EINPUT, "no data for the metric \"%s\"", metric);
 	*direction = set->columns[column].direction;
-	return datum_value(e->box, find_datum(set, row.kase->id,
+	return spend(e->s, set->n_rows / 16, err) && datum_value(e->box, find_datum(set, row.kase->id,
 		row.variant ? row.variant->use.name : NULL, column), out, err);
 }
 
@@ -419,6 +445,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	else if (ok && *found)
 		al_value_set_exact(value, cell.number);
 	outer->is_missing = outer->is_missing || inner.is_missing;
+	outer->is_told = inner.is_told;
 	cell_finish(&cell);
 	return ok;
 }
@@ -462,9 +489,16 @@ static bool evaluate(struct evaluation *e, const char *key, bool *found, struct 
 	int which = al_measure_find(key);
 
 	*found = true;
-	if (column && column->formula)
-		return formula(e, column->formula, out, err)
-			|| al_in(err, "table \"%s\", column \"%s\"", e->table->id, key);
+	if (!spend(e->s, 1, err))
+		return false;
+	if (column && column->formula) {
+		if (formula(e, column->formula, out, err))
+			return true;
+		if (!e->is_told)
+			al_in(err, "table \"%s\", column \"%s\"", e->table->id, key);
+		e->is_told = true;
+		return false;
+	}
 	if (strncmp(key, "score:", 6) == 0)
 		return score(e, key + 6, e->row, out, &direction, err);
 	if (strncmp(key, "prr:", 4) == 0)

@@ -432,6 +432,7 @@ static bool check_claim(struct al_scenario *s, const struct claim *claim, struct
 bool al_scenario_check(struct al_scenario *scenario, struct al_table *table,
 	struct al_check_counts *counts, struct al_error *err)
 {
+	scenario->n_look_ups = 0;
 	for (size_t i = 0; i < scenario->n_claims; i++)
 		if (!check_claim(scenario, &scenario->claims[i], table, counts, err))
 			return false;

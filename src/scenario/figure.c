@@ -219,6 +219,8 @@ static bool read_figure(struct al_scenario *s, const struct cJSON *node, struct 
 
 bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
+	if (!check_size(s, list, "figures", MOST_PARTS_OF_A_KIND, err))
+		return false;
 	s->figures = al_new_array(&s->arena, struct figure, al_json_size(list) + 1);
 	al_json_each(node, list) {
 		struct figure figure = {0};

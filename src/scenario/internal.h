@@ -7,6 +7,15 @@
 #include "scenario/scenario.h"
 #include "scenario/sweep.h"
 
+/* What a file may ask for, told in FORMAT.md. */
+enum {
+	MOST_PARTS_OF_A_KIND = 1000,     /* tables, sweeps, figures, data sets; columns of a table */
+	MOST_NAMES = 10000,              /* cases; variants, with those that only data know */
+	MOST_CELLS = 1000000,            /* of all tables */
+	MOST_BLOCKS = 20000,             /* (case, variant) pairs of all tables whose ledger is kept */
+	MOST_LOOK_UPS = 1 << 24,         /* cells looked up for one table, or for a check */
+};
+
 /* ---- data ---- */
 
 /* A printed number: the interval of half a unit of its last digit around it. */
@@ -161,6 +170,9 @@ struct al_scenario {
 	size_t n_figures;
 	struct claim *claims;
 	size_t n_claims;
+	size_t n_cells, n_blocks;                  /* counted against their bounds */
+	int64_t n_points;
+	size_t n_look_ups;                         /* since the table or the check began */
 };
 
 /* ---- finding things by name; each error names the nearest, NULL err only asks ---- */
@@ -189,7 +201,7 @@ bool read_word(const struct al_scenario *s, const struct cJSON *owner, const cha
 	const char *const *words, size_t n, int *out, struct al_error *err);
 bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
 	struct al_settings *settings, struct al_error *err);
-/* Is the member's key a symbol that a variant of the scenario could need? */
+/* Is the member's key such a symbol? */
 bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err);
 bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al_basis *basis,
 	struct al_error *err);
@@ -203,6 +215,16 @@ bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_erro
 bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
+	struct al_error *err);
+
+/* A list that may hold at most that many. */
+bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what, size_t most,
+	struct al_error *err);
+/* A case or variant name: not empty, no '/', ',', '[' or ']'. */
+bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
+	const char *name, struct al_error *err);
+/* Is the name a symbol that a variant of the scenario could need? */
+bool check_symbol_name(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
 	struct al_error *err);
 
 /* ---- evaluating cells ---- */
@@ -238,6 +260,9 @@ bool cell_value(struct al_scenario *s, const struct table *table, struct row row
 /* A datum at the point or at the box's corner. */
 bool datum_value(struct box *box, const struct datum *datum, struct cell *out, struct al_error *err)
 	AL_MUST_CHECK;
+
+/* Counts look-ups against their bound: a formula of formulas can grow without end. */
+bool spend(struct al_scenario *s, size_t look_ups, struct al_error *err) AL_MUST_CHECK;
 
 /* Forgets what was computed. */
 void memos_finish(struct table *table);

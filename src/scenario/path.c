@@ -10,7 +10,10 @@
 
 #include "base/text.h"
 
-enum { MOST_PARTS = 5 };
+enum {
+	MOST_PARTS = 5,
+	A_BLOCK = 64,        /* look-ups that making a block is worth */
+};
 
 struct path {
 	const char *parts[MOST_PARTS];
@@ -127,14 +130,16 @@ static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep, con
 		measure = (enum al_measure)found;
 	}
 	const struct variant *variant = find_variant(s, path->parts[1], err);
+	if (variant && !variant->use.variant)
+		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only", variant->use.name);
 	out->kind = CELL_NUMBER;
-	return variant && parse_point(&s->arena, sweep, path->parts[2], values, err)
+	return variant && spend(s, A_BLOCK, err) && parse_point(&s->arena, sweep, path->parts[2], values, err)
 		&& al_sweep_at(sweep, &variant->use, values, measure, out->number, err);
 }
 
 /* ---- data ---- */
 
-static bool data_value(const struct al_scenario *s, const struct data_set *set, const struct path *path,
+static bool data_value(struct al_scenario *s, const struct data_set *set, const struct path *path,
 	struct box *box, struct cell *out, struct al_error *err)
 {
 	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
@@ -151,7 +156,7 @@ static bool data_value(const struct al_scenario *s, const struct data_set *set, 
 	if (column == set->n_columns)
 		return al_fail(err, AL_EINPUT, "data set \"%s\" has no column \"%s\"", set->id,
 			path->parts[path->n - 1]);
-	return datum_value(box, find_datum(set, kase, variant, column), out, err);
+	return spend(s, 1 + set->n_rows / 16, err) && datum_value(box, find_datum(set, kase, variant, column), out, err);
 }
 
 /* ---- any path ---- */

@@ -164,6 +164,19 @@ static bool check_symbols(const struct al_scenario *s, const struct cJSON *over,
 	return true;
 }
 
+static bool count_points(struct al_scenario *s, const struct cJSON *node, const struct al_sweep *sweep,
+	struct al_error *err)
+{
+	int64_t points;
+
+	if (!al_sweep_points(sweep, &points, err))
+		return al_json_in(&s->doc, node, err);
+	s->n_points += points;
+	return s->n_points <= AL_SWEEP_MOST_POINTS
+		|| al_json_fail(&s->doc, node, err, "the file's sweeps have more than %d points",
+			AL_SWEEP_MOST_POINTS);
+}
+
 static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
 	struct al_error *err)
 {
@@ -171,7 +184,6 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 		"recipe", "measure"};
 	struct al_sweep *spec = &sweep->sweep;
 	const struct cJSON *over;
-	int64_t points;
 
 	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
 		|| !read_id(s, node, &spec->id, err))
@@ -186,11 +198,13 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 		&& al_json_get_node(&s->doc, node, "over", AL_JSON_OBJECT, true, &over, err)
 		&& check_symbols(s, over, err) && check_symbols(s, al_json_get(node, "tie"), err)
 		&& read_axes(s, over, spec, err)
-		&& (al_sweep_points(spec, &points, err) || al_json_in(&s->doc, node, err));
+		&& count_points(s, node, spec, err);
 }
 
 bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
+	if (!check_size(s, list, "sweeps", MOST_PARTS_OF_A_KIND, err))
+		return false;
 	s->sweeps = al_new_array(&s->arena, struct sweep, al_json_size(list) + 1);
 	al_json_each(node, list) {
 		struct sweep *sweep = &s->sweeps[s->n_sweeps];

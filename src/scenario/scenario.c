@@ -136,12 +136,18 @@ static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol,
 	return false;
 }
 
+bool check_symbol_name(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
+	struct al_error *err)
+{
+	if (is_known_symbol(s, symbol))
+		return true;
+	fail_unknown_symbol(s, symbol, err);
+	return al_json_in(&s->doc, node, err);
+}
+
 bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err)
 {
-	if (is_known_symbol(s, al_json_key(member)))
-		return true;
-	fail_unknown_symbol(s, al_json_key(member), err);
-	return al_json_in(&s->doc, member, err);
+	return check_symbol_name(s, member, al_json_key(member), err);
 }
 
 bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
@@ -263,7 +269,15 @@ bool read_id(const struct al_scenario *s, const struct cJSON *node, const char *
 
 /* ---- variants ---- */
 
-static bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
+bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what, size_t most,
+	struct al_error *err)
+{
+	return al_json_size(list) <= most
+		|| al_json_fail(&s->doc, list, err, "found %zu %s, expected at most %zu", al_json_size(list),
+			what, most);
+}
+
+bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
 	const char *name, struct al_error *err)
 {
 	if (!*name || strpbrk(name, "/,[]"))
@@ -348,6 +362,8 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct
 
 static bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
+	if (!check_size(s, list, "variants", MOST_NAMES, err))
+		return false;
 	al_json_each(node, list) {
 		struct variant *variant = al_new(&s->arena, struct variant);
 		if (!read_variant(s, node, variant, err)
@@ -425,6 +441,8 @@ static bool read_cases(struct al_scenario *s, const struct cJSON *list, struct a
 {
 	size_t n = al_json_size(list);
 
+	if (!check_size(s, list, "cases", MOST_NAMES, err))
+		return false;
 	s->cases = al_new_array(&s->arena, struct kase, n + 1);
 	if (n == 0) {
 		inherit(s, &s->cases[0]);

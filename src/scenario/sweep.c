@@ -86,10 +86,27 @@ static int64_t axis_value(const struct al_sweep_axis *axis, int64_t index)
 	return axis->list ? axis->list[index] : axis->from + index * axis->step;
 }
 
+/* A symbol that goes over values doesn't follow others, nor goes twice. */
+static bool check_once(const struct al_sweep *sweep, struct al_error *err)
+{
+	for (size_t i = 0; i < sweep->n_axes; i++) {
+		const char *symbol = sweep->axes[i].symbol;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(sweep->axes[j].symbol, symbol) == 0)
+				return al_fail(err, AL_EINPUT, "the sweep goes over %s twice", symbol);
+		for (size_t j = 0; j < sweep->n_ties; j++)
+			if (strcmp(sweep->ties[j].symbol, symbol) == 0)
+				return al_fail(err, AL_EINPUT, "the sweep goes over %s, which is tied too", symbol);
+	}
+	return true;
+}
+
 bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error *err)
 {
 	int64_t points = (int64_t)sweep->n_variants;
 
+	if (!check_once(sweep, err))
+		return false;
 	for (size_t i = 0; i < sweep->n_axes; i++) {
 		if (!sweep->axes[i].list && !check_range(&sweep->axes[i], err))
 			return false;

@@ -34,7 +34,8 @@ struct al_sweep {
 bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char *text,
 	struct al_sweep_axis *out, struct al_error *err) AL_MUST_CHECK;
 
-/* The number of points, or an error where there are more than AL_SWEEP_MOST_POINTS. */
+/* The number of points; an error where there are more than AL_SWEEP_MOST_POINTS, or where a symbol is
+ * swept twice or swept and tied. */
 bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* A column a symbol, `variant`, a column a measure; rows run variant by variant, the last axis fastest.

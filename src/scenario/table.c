@@ -227,6 +227,8 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node, struct 
 static bool read_columns(struct al_scenario *s, const struct cJSON *list, struct table *table,
 	struct al_error *err)
 {
+	if (!check_size(s, list, "columns", MOST_PARTS_OF_A_KIND, err))
+		return false;
 	table->columns = al_new_array(&s->arena, struct table_column, al_json_size(list) + 1);
 	al_json_each(node, list) {
 		struct table_column *column = &table->columns[table->n_columns];
@@ -272,6 +274,8 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node, struct
 		if (!(chosen->cases[chosen->n_cases++] = find_case(s, id, err)))
 			return al_json_in(&s->doc, item, err);
 	}
+	if (list && chosen->n_cases == 0)
+		return al_json_fail(&s->doc, list, err, "the list of cases is empty");
 	if (!list)
 		for (size_t i = 0; i < s->n_cases; i++)
 			chosen->cases[chosen->n_cases++] = &s->cases[i];
@@ -320,6 +324,30 @@ static void add_data_rows(struct al_scenario *s, struct table *table, const stru
 	table->shows_variant = set->has_variant;
 }
 
+/* Cells are counted before they are made: `wide` on each of `n` rows. */
+static bool count_cells(struct al_scenario *s, const struct cJSON *node, size_t n, size_t wide,
+	struct al_error *err)
+{
+	if (wide && n > (MOST_CELLS - s->n_cells) / wide)
+		return al_json_fail(&s->doc, node, err, "the file's tables have more than %d cells", MOST_CELLS);
+	s->n_cells += n * wide;
+	return true;
+}
+
+/* How many cells a row has, keys not counted. */
+static size_t width_of(const struct table *table)
+{
+	size_t wide = 0;
+
+	if (!table->is_pivoted)
+		return table->n_columns;
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+		wide += column->is_once ? 1 : column->only ? column->n_only : table->n_pivoted;
+	}
+	return wide;
+}
+
 static void add_product(struct al_scenario *s, struct table *table, const struct chosen *chosen)
 {
 	bool by_variant = table->kind != ROWS_CASES && !table->is_pivoted;
@@ -365,6 +393,9 @@ static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct ta
 	}
 	if (table->kind == ROWS_VARIANTS && chosen->n_cases > 1)
 		return al_json_fail(&s->doc, node, err, "rows are variants, but there are %zu cases", chosen->n_cases);
+	if (!count_cells(s, node, chosen->n_cases, chosen->n_variants + 1, err))
+		return false;
+	s->n_cells -= chosen->n_cases * (chosen->n_variants + 1);
 	add_product(s, table, chosen);
 	return true;
 }
@@ -409,6 +440,11 @@ static bool check_settings(struct al_scenario *s, const struct table *table, str
 	if (ok && table->per && !al_basis_set(&basis, "per", table->per, err))
 		ok = al_json_in(&s->doc, al_json_get(table->node, "per"), err);
 	al_settings_finish(&settings);
+	if (ok && table->order)
+		ok = check_symbol_name(s, al_json_get(table->node, "order"), table->order, err);
+	const struct cJSON *substitute = al_json_get(table->node, "substitute");
+	al_json_each(member, substitute)
+		ok = ok && (is_note(member) || check_symbol(s, member, err));
 	return ok;
 }
 
@@ -453,11 +489,14 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 		&& choose_cases(s, node, &chosen, err) && choose_variants(s, node, &chosen, err)
 		&& read_rows(s, node, table, &chosen, err) && check_settings(s, table, err)
 		&& al_json_get_node(&s->doc, node, "columns", AL_JSON_ARRAY, true, &columns, err)
-		&& read_columns(s, columns, table, err);
+		&& read_columns(s, columns, table, err)
+		&& count_cells(s, node, table->n_rows, width_of(table), err);
 }
 
 bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
+	if (!check_size(s, list, "tables", MOST_PARTS_OF_A_KIND, err))
+		return false;
 	s->tables = al_new_array(&s->arena, struct table, al_json_size(list) + 1);
 	al_json_each(node, list) {
 		struct table table = {0};
