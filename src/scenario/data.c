@@ -1,12 +1,15 @@
 /* Data: measured numbers as printed, inline or from a CSV file, keyed by case and variant. */
 #include "scenario/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
 
-enum { CSV_LIMIT = 16 << 20, CSV_MOST_FIELDS = 256 };
+#define BOM "\xEF\xBB\xBF"
+
+enum { CSV_LIMIT = 16 << 20, MOST_COLUMNS = 256 };
 
 const struct data_set *find_data(const struct al_scenario *s, const char *id)
 {
@@ -162,42 +165,90 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, str
 
 /* ---- rows ---- */
 
-static void note_variant(struct al_scenario *s, const char *name)
+/* A variant that stands only in data gets its name here. */
+static bool note_variant(struct al_scenario *s, const char *name, struct al_error *err)
 {
 	if (find_variant(s, name, NULL))
-		return;
+		return true;
+	if (!*name || strpbrk(name, "/,[]"))
+		return al_fail(err, AL_EINPUT,
+			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'", name);
+	if (s->n_data_variants == MOST_NAMES)
+		return al_fail(err, AL_EINPUT, "more than %d variants", MOST_NAMES);
 	struct variant *variant = al_new(&s->arena, struct variant);
 	variant->use.name = name;
 	s->data_variants = al_grow(&s->arena, s->data_variants, s->n_data_variants,
 		&s->data_variants_room, sizeof(*s->data_variants));
 	s->data_variants[s->n_data_variants++] = variant;
+	return true;
+}
+
+/* One field under its column's name: what names the row, or the next of its cells. */
+static bool add_field(struct al_scenario *s, const struct data_set *set, struct data_row *row,
+	struct datum **cell, const char *column, const char *field, struct al_error *err)
+{
+	bool is_case = strcmp(column, "case") == 0, is_variant = strcmp(column, "variant") == 0;
+
+	if ((is_case || is_variant) && !field)
+		return al_fail(err, AL_EINPUT, "the %s is missing", column);
+	if (is_case)
+		return find_case(s, row->kase = field, err) != NULL;
+	if (is_variant)
+		return note_variant(s, row->variant = field, err);
+	struct datum *datum = (*cell)++;
+	return !field || parse_datum(s, field, set->is_exact, datum)
+		|| al_fail(err, AL_EINPUT, "\"%s\" in column \"%s\" is no number as papers print it", field,
+			column);
 }
 
 /* Fields as texts (NULL: missing) under the set's header. */
-static bool add_row(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
-	const char *const *header, const char *const *fields, size_t n_fields, struct al_error *err)
+static bool add_row(struct al_scenario *s, struct data_set *set, const char *const *header,
+	const char *const *fields, size_t n_fields, struct al_error *err)
 {
 	struct data_row *row = &set->rows[set->n_rows++];
 	struct datum *cells = al_new_array(&s->arena, struct datum, set->n_columns + 1);
-	size_t column = 0;
 
 	row->cells = cells;
-	for (size_t i = 0; i < n_fields; i++) {
-		bool is_case = strcmp(header[i], "case") == 0, is_variant = strcmp(header[i], "variant") == 0;
-		if ((is_case || is_variant) && !fields[i])
-			return al_json_fail(&s->doc, node, err, "the %s is missing", header[i]);
-		if (is_case && !find_case(s, row->kase = fields[i], err))
-			return al_json_in(&s->doc, node, err);
-		if (is_variant)
-			note_variant(s, row->variant = fields[i]);
-		if (is_case || is_variant)
-			continue;
-		if (fields[i] && !parse_datum(s, fields[i], set->is_exact, &cells[column]))
-			return al_json_fail(&s->doc, node, err,
-				"\"%s\" in column \"%s\" is no number as papers print it", fields[i], header[i]);
-		column++;
-	}
+	for (size_t i = 0; i < n_fields; i++)
+		if (!add_field(s, set, row, &cells, header[i], fields[i], err))
+			return false;
 	return true;
+}
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct data_row *left = a, *right = b;
+	int order = strcmp(or_empty(left->kase), or_empty(right->kase));
+
+	return order ? order : strcmp(or_empty(left->variant), or_empty(right->variant));
+}
+
+/* Of two rows of one case and variant only one could ever be asked for. */
+static bool check_rows(struct al_scenario *s, const struct cJSON *node, const struct data_set *set,
+	struct al_error *err)
+{
+	struct al_arena arena;
+	const struct data_row *twice = NULL;
+
+	al_arena_init(&arena);
+	struct data_row *sorted = al_new_array(&arena, struct data_row, set->n_rows + 1);
+	for (size_t i = 0; i < set->n_rows; i++)
+		sorted[i] = set->rows[i];
+	qsort(sorted, set->n_rows, sizeof(*sorted), compare_rows);
+	for (size_t i = 1; i < set->n_rows && !twice; i++)
+		if (compare_rows(&sorted[i - 1], &sorted[i]) == 0)
+			twice = &sorted[i];
+	bool ok = !twice
+		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s", set->id,
+			twice->kase || twice->variant ? or_empty(twice->kase) : "everything",
+			twice->kase && twice->variant ? "/" : "", or_empty(twice->variant));
+	al_arena_finish(&arena);
+	return ok;
 }
 
 static bool read_inline_row(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
@@ -216,7 +267,7 @@ static bool read_inline_row(struct al_scenario *s, const struct cJSON *node, str
 			return false;
 		n++;
 	}
-	return add_row(s, node, set, header, fields, n_header, err);
+	return add_row(s, set, header, fields, n_header, err) || al_json_in(&s->doc, node, err);
 }
 
 static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
@@ -228,6 +279,8 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 		|| !al_json_get_node(&s->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
 		return false;
 	size_t n = al_json_size(columns), i = 0;
+	if (!check_size(s, columns, "columns", MOST_COLUMNS, err))
+		return false;
 	const char **header = al_new_array(&s->arena, const char *, n + 1);
 	set->columns = al_new_array(&s->arena, struct data_column, n + 1);
 	set->rows = al_new_array(&s->arena, struct data_row, al_json_size(rows) + 1);
@@ -243,72 +296,105 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 
 /* ---- CSV (RFC 4180) ---- */
 
-/* Copies one field to its own beginning, unquoted; returns what ended it and steps over it. */
-static char next_field(char **p)
+/* Copies one field to its own beginning, unquoted, and steps over what ended it, which is `*end`;
+ * false where a quote isn't closed or something stands behind it. */
+static bool next_field(char **p, char *end)
 {
 	char *in = *p, *out = *p;
 
 	if (*in == '"') {
 		for (in++; *in && !(in[0] == '"' && in[1] != '"'); *out++ = *in++)
 			in += in[0] == '"';
-		in += *in == '"';
+		if (!*in || (*++in && !strchr(",\r\n", *in)))
+			return false;
 	}
 	while (*in && !strchr(",\r\n", *in))
 		*out++ = *in++;
-	char end = *in;
-	in += end != '\0';
-	in += end == '\r' && *in == '\n';
+	*end = *in;
+	in += *end != '\0';
+	in += *end == '\r' && *in == '\n';
 	*out = '\0';
 	*p = in;
-	return end;
+	return true;
 }
 
 /* Cuts the next record of `*p` into fields, in place; an empty field is missing (NULL). */
-static bool next_record(char **p, const char **fields, size_t *n)
+static bool next_record(char **p, const char **fields, size_t *n, struct al_error *err)
 {
 	char end = ',';
 
 	for (*n = 0; end == ','; ++*n) {
-		if (*n == CSV_MOST_FIELDS)
-			return false;
 		char *begin = *p;
-		end = next_field(p);
+		if (*n == MOST_COLUMNS)
+			return al_fail(err, AL_EINPUT, "more than %d columns", MOST_COLUMNS);
+		if (!next_field(p, &end))
+			return al_fail(err, AL_EINPUT, "a quoted cell does not end as one");
 		fields[*n] = *begin ? begin : NULL;
 	}
 	return true;
 }
 
-static size_t count_lines(const char *text)
+static size_t count_line_ends(const char *text)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	for (const char *p = text; (p = strchr(p, '\n')); p++)
+	for (const char *p = text; *(p += strcspn(p, "\r\n")); p++)
 		n++;
 	return n;
+}
+
+static bool read_header(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+	char **text, const char **header, size_t *n, struct al_error *err)
+{
+	if (!next_record(text, header, n, err))
+		return false;
+	set->columns = al_new_array(&s->arena, struct data_column, MOST_COLUMNS);
+	set->rows = al_new_array(&s->arena, struct data_row, count_line_ends(*text) + 1);
+	for (size_t i = 0; i < *n; i++)
+		if (!add_column(s, node, set, header[i] = or_empty(header[i]), err))
+			return false;
+	return true;
+}
+
+/* One record under the header; an empty line is none. */
+static bool read_record(struct al_scenario *s, struct data_set *set, char **text,
+	const char *const *header, size_t n_header, struct al_error *err)
+{
+	const char *fields[MOST_COLUMNS];
+	size_t n;
+
+	if (!next_record(text, fields, &n, err))
+		return false;
+	if (n == 1 && !fields[0])
+		return true;
+	if (n != n_header)
+		return al_fail(err, AL_EINPUT, "found %zu cells, expected %zu", n, n_header);
+	return add_row(s, set, header, fields, n, err);
 }
 
 static bool read_csv_text(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
 	const char *path, char *text, struct al_error *err)
 {
-	const char **header = al_new_array(&s->arena, const char *, CSV_MOST_FIELDS);
-	const char *fields[CSV_MOST_FIELDS];
-	size_t n_header, n, line = 1;
+	const char **header = al_new_array(&s->arena, const char *, MOST_COLUMNS);
+	size_t n_header;
 
-	set->columns = al_new_array(&s->arena, struct data_column, CSV_MOST_FIELDS);
-	set->rows = al_new_array(&s->arena, struct data_row, count_lines(text));
-	if (!next_record(&text, header, &n_header))
-		return al_json_fail(&s->doc, node, err, "%s: more than %d columns", path, CSV_MOST_FIELDS);
-	for (size_t i = 0; i < n_header; i++)
-		if (!add_column(s, node, set, header[i] ? header[i] : "", err))
-			return false;
-	for (line = 2; *text; line++) {
-		if (!next_record(&text, fields, &n) || (n != n_header && !(n == 1 && !fields[0])))
-			return al_json_fail(&s->doc, node, err, "%s:%zu: found %zu cells, expected %zu", path,
-				line, n, n_header);
-		if (n == n_header && !add_row(s, node, set, header, fields, n, err))
-			return al_in(err, "%s:%zu", path, line);
-	}
+	if (!read_header(s, node, set, &text, header, &n_header, err))
+		return al_in(err, "%s", path);
+	for (size_t record = 2; *text; record++)
+		if (!read_record(s, set, &text, header, n_header, err))
+			return al_in(err, "%s: record %zu", path, record);
 	return true;
+}
+
+/* UTF-8 without NULs, as what is written from it shall be. */
+static bool check_text(const struct al_text *text, const char *path, struct al_error *err)
+{
+	for (size_t i = 0, n; i < text->length; i += n) {
+		n = al_utf8_length(text->data + i, text->length - i);
+		if (n == 0 || !text->data[i])
+			return al_fail(err, AL_EINPUT, "%s: byte %zu is not UTF-8 text", path, i + 1);
+	}
+	return text->length > 0 || al_fail(err, AL_EINPUT, "%s: the file is empty, expected a header", path);
 }
 
 static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
@@ -324,8 +410,10 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 	if (!al_file_read(&text, path, CSV_LIMIT, err))
 		return al_json_in(&s->doc, node, err);
 	char *copy = al_strndup(&s->arena, text.data, text.length);
+	bool ok = check_text(&text, path, err);
 	al_text_finish(&text);
-	return read_csv_text(s, node, set, path, copy, err);
+	/* spreadsheets write a byte-order mark */
+	return ok && read_csv_text(s, node, set, path, copy + (strncmp(copy, BOM, 3) == 0 ? 3 : 0), err);
 }
 
 /* ---- sets ---- */
@@ -346,11 +434,13 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct dat
 		return false;
 	file = al_json_get(node, "file");
 	return (file ? read_csv(s, file, set, err) : read_inline(s, node, set, err))
-		&& read_metrics(s, metrics, set, err);
+		&& read_metrics(s, metrics, set, err) && check_rows(s, node, set, err);
 }
 
 bool read_data(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
+	if (!check_size(s, list, "data sets", MOST_PARTS_OF_A_KIND, err))
+		return false;
 	s->data = al_new_array(&s->arena, struct data_set, al_json_size(list) + 1);
 	al_json_each(node, list) {
 		struct data_set set = {0};
