@@ -74,13 +74,16 @@ bool add_all_uses(struct session *session, struct al_variant_use **uses, size_t 
 static bool add_plain_names(struct session *session, const char *text, struct al_variant_use **uses,
 	size_t *n, size_t *room, struct al_error *err)
 {
-	char *rest = al_strdup(&session->arena, text);
-
-	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		const char *name = al_strndup(&session->arena, text, length);
 		if (strcmp(name, "all") == 0 ? !add_all_uses(session, uses, n, room, err)
 					     : !add_use(session, name, uses, n, room, err))
 			return false;
-	return true;
+		if (!text[length])
+			return true;
+		text += length + 1;
+	}
 }
 
 bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n, size_t *room,
@@ -99,17 +102,29 @@ bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n
 	return true;
 }
 
+bool check_symbol_among(const struct al_settings *settings, const struct al_variant_use *uses,
+	size_t n_uses, const char *symbol, struct al_error *err)
+{
+	struct al_arena arena;
+	size_t n = 0, room = settings->n_symbols + 1;
+
+	for (size_t i = 0; i < n_uses; i++)
+		room += uses[i].variant->n_symbols;
+	al_arena_init(&arena);
+	const char **names = al_new_array(&arena, const char *, room);
+	for (size_t i = 0; i < settings->n_symbols; i++)
+		names[n++] = settings->symbols[i].name;
+	for (size_t i = 0; i < n_uses; i++)
+		for (size_t j = 0; j < uses[i].variant->n_symbols; j++)
+			names[n++] = uses[i].variant->symbols[j].name;
+	bool ok = al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
+	al_arena_finish(&arena);
+	return ok;
+}
+
 bool question_check_symbol(const struct question *q, const char *symbol, struct al_error *err)
 {
-	const char *names[256];
-	size_t n = 0;
-
-	for (size_t i = 0; i < q->settings.n_symbols && n < 256; i++)
-		names[n++] = q->settings.symbols[i].name;
-	for (size_t i = 0; i < q->n_uses; i++)
-		for (size_t j = 0; j < q->uses[i].variant->n_symbols && n < 256; j++)
-			names[n++] = q->uses[i].variant->symbols[j].name;
-	return al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
+	return check_symbol_among(&q->settings, q->uses, q->n_uses, symbol, err);
 }
 
 static bool apply_assignment(struct question *q, struct session *session, const char *text,

@@ -45,6 +45,10 @@ bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n
 bool add_all_uses(struct session *session, struct al_variant_use **uses, size_t *n, size_t *room,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* A symbol that neither the standard list nor one of the variants knows is a typing error. */
+bool check_symbol_among(const struct al_settings *settings, const struct al_variant_use *uses,
+	size_t n_uses, const char *symbol, struct al_error *err) AL_MUST_CHECK;
+
 /* Bases of --basis over `basis`; several may stand in one option, "a=b" each. */
 bool parse_basis(struct session *session, struct al_basis *basis, struct al_error *err) AL_MUST_CHECK;
 

@@ -146,6 +146,8 @@ static bool run(struct session *session, struct al_error *err)
 	struct progress progress;
 	bool ok = true;
 
+	if (session->output && !*session->output)
+		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
 	session->prints_nothing = is_given(a, OPT_FIGURES_ONLY);
 	progress_init(&progress, session);
 	for (size_t i = 0; ok && i < a->n_words; i++)

@@ -230,9 +230,25 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 				&& polynomial(t, &t->against, &t->reference, err)));
 }
 
+/* Each symbol of the options is one that a variant could hold. */
+static bool check_symbols(struct theory *t, const struct al_variant_use *uses, size_t n,
+	struct al_error *err)
+{
+	const struct option_values *sets = &t->session->arguments.options[OPT_SET];
+
+	for (size_t i = 0; i < t->n_substitutions; i++)
+		if (!check_symbol_among(&t->settings, uses, n, t->substitutions[i].symbol, err))
+			return al_in(err, "--substitute");
+	for (size_t i = 0; i < sets->n; i++)
+		if (!check_symbol_among(&t->settings, uses, n,
+			    al_strndup(&t->session->arena, sets->items[i], strcspn(sets->items[i], "=")), err))
+			return al_in(err, "--set");
+	return !t->order || check_symbol_among(&t->settings, uses, n, t->order, err) || al_in(err, "--order");
+}
+
 static bool answer(struct theory *t, const struct al_variant_use *uses, size_t n, struct al_error *err)
 {
-	if (!add_theory(t, uses, n, err))
+	if (!check_symbols(t, uses, n, err) || !add_theory(t, uses, n, err))
 		return false;
 	bool is_about_growth = t->order || t->reference || t->n_substitutions > 0;
 	for (size_t i = 0; !is_about_growth && i < n && t->session->arguments.n_words > 0; i++)
