@@ -12,7 +12,14 @@ struct run {
 	struct al_model_books *books;
 	struct al_catalog *catalog;
 	struct al_settings *settings;
+	const struct al_family *family;
+	int64_t apart_from[AL_FAMILY_APARTS];   /* of each of the family's `apart` */
 	bool by_name;
+};
+
+/* How many turns a walk stands for that went through loops without taking them. */
+struct copies {
+	int64_t all, active;
 };
 
 /* One item of the family: what its loops are, what depends on them, and what a turn does. */
@@ -45,12 +52,16 @@ static void look(struct mention *mention, const struct al_formula *formula)
 		al_formula_each_symbol(formula, see, mention);
 }
 
-static bool mentions(const struct item *item, const char *variable)
+static bool mentions(const struct run *run, const struct item *item, const char *variable)
 {
 	struct mention mention = {.variable = variable};
 
-	for (size_t i = 0; i < item->loops->n; i++)
+	for (size_t i = 0; i < run->family->n_apart; i++)
+		see(&mention, run->family->apart[i].variable);
+	for (size_t i = 0; i < item->loops->n; i++) {
 		look(&mention, item->loops->items[i].count);
+		look(&mention, item->loops->items[i].active);
+	}
 	if (item->tensor) {
 		const struct al_entry *entry = &item->tensor->entry;
 		for (size_t i = 0; i < entry->shape.n_dims; i++)
@@ -69,7 +80,19 @@ static bool mentions(const struct item *item, const char *variable)
 static void find_walked(const struct run *run, struct item *item)
 {
 	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = run->by_name || mentions(item, item->loops->items[i].variable);
+		item->is_walked[i] = run->by_name || mentions(run, item, item->loops->items[i].variable);
+}
+
+/* What the turn is counted as; NULL: part of the model. */
+static const char *apart_of(const struct run *run, const struct al_turn *turn)
+{
+	for (size_t i = 0; i < run->family->n_apart; i++) {
+		const struct al_apart *apart = &run->family->apart[i];
+		int index = al_find_name(apart->variable, turn->variables, turn->n);
+		if (index >= 0 && turn->values[index] >= run->apart_from[i])
+			return apart->name;
+	}
+	return NULL;
 }
 
 /* ---- names ---- */
@@ -139,24 +162,27 @@ static struct al_model_tensor *find_equal_tensor(const struct al_model_books *bo
 		struct al_model_tensor *other = &books->tensors[i];
 		if (other->tensor == tensor->tensor
 			&& memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
-			&& other->count == tensor->count && other->active == tensor->active)
+			&& other->count == tensor->count && other->active == tensor->active
+			&& other->apart == tensor->apart)
 			return other;
 	}
 	return NULL;
 }
 
 static bool enter_tensor(const struct run *run, const struct item *item, struct al_turn *turn,
-	int64_t copies, struct al_error *err)
+	struct copies copies, struct al_error *err)
 {
 	struct al_model_books *books = run->books;
-	struct al_model_tensor tensor = {.name = item->name, .copies = copies};
+	struct al_model_tensor tensor = {.name = item->name, .copies = copies.all,
+		.active_copies = copies.active, .apart = apart_of(run, turn)};
 	struct al_scope scope = al_turn_scope(turn);
 
 	if (!evaluate_tensor(item, &scope, &tensor, err))
 		return false;
 	struct al_model_tensor *equal = run->by_name ? NULL : find_equal_tensor(books, &tensor);
 	if (equal) {
-		equal->copies += copies;
+		equal->copies += copies.all;
+		equal->active_copies += copies.active;
 		return true;
 	}
 	if (run->by_name)
@@ -188,6 +214,8 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 
 static bool has_equal_settings(const struct al_model_module *a, const struct al_model_module *b)
 {
+	if (a->apart != b->apart)
+		return false;
 	for (size_t i = 0; i < a->n_with; i++)
 		if (a->with[i].value != b->with[i].value)
 			return false;
@@ -205,17 +233,18 @@ static struct al_model_module *find_equal_module(const struct al_model_books *bo
 }
 
 static bool enter_module(const struct run *run, const struct item *item, struct al_turn *turn,
-	int64_t copies, struct al_error *err)
+	struct copies copies, struct al_error *err)
 {
 	struct al_model_books *books = run->books;
-	struct al_model_module module = {.name = item->name, .copies = copies};
+	struct al_model_module module = {
+		.name = item->name, .copies = copies.all, .apart = apart_of(run, turn)};
 	struct al_scope scope = al_turn_scope(turn);
 
 	if (!evaluate_module(run, item, &scope, &module, err))
 		return false;
 	struct al_model_module *equal = run->by_name ? NULL : find_equal_module(books, &module);
 	if (equal) {
-		equal->copies += copies;
+		equal->copies += copies.all;
 		return true;
 	}
 	if (run->by_name)
@@ -229,7 +258,7 @@ static bool enter_module(const struct run *run, const struct item *item, struct 
 /* ---- loops ---- */
 
 static bool enter(const struct run *run, const struct item *item, struct al_turn *turn,
-	int64_t copies, struct al_error *err)
+	struct copies copies, struct al_error *err)
 {
 	const struct al_formula *when = item->tensor ? item->tensor->entry.when : item->module->when;
 	struct al_scope scope = al_turn_scope(turn);
@@ -243,12 +272,37 @@ static bool enter(const struct run *run, const struct item *item, struct al_turn
 		: enter_module(run, item, turn, copies, err);
 }
 
+static bool count_turns(const struct al_loop *loop, const struct al_scope *scope, int64_t *count,
+	int64_t *active, struct al_error *err)
+{
+	if (!al_formula_whole(loop->count, scope, 0, count, err))
+		return false;
+	*active = *count;
+	if (!loop->active)
+		return true;
+	return al_formula_whole(loop->active, scope, 0, active, err)
+		&& (*active <= *count
+			|| al_fail(err, AL_EINPUT, "%s = %lld are active, expected at most %s = %lld",
+				al_formula_source(loop->active), (long long)*active,
+				al_formula_source(loop->count), (long long)*count));
+}
+
+static bool multiply_copies(const struct al_loop *loop, int64_t count, int64_t active,
+	struct copies *copies, struct al_error *err)
+{
+	if (__builtin_mul_overflow(copies->all, count, &copies->all))
+		return al_fail(err, AL_EINPUT, "%s = %lld is too many", al_formula_source(loop->count),
+			(long long)count);
+	copies->active *= active;
+	return true;
+}
+
 /* The loops from `depth` inwards. */
 static bool walk(const struct run *run, const struct item *item, size_t depth, struct al_turn *turn,
-	int64_t copies, struct al_error *err)
+	struct copies copies, struct al_error *err)
 {
 	struct al_scope scope = al_turn_scope(turn);
-	int64_t count, many;
+	int64_t count, active;
 
 	if (run->books->n_steps++ >= AL_FAMILY_STEPS)
 		return al_fail(err, AL_EINPUT, "the loops take more than %d turns", AL_FAMILY_STEPS);
@@ -256,19 +310,22 @@ static bool walk(const struct run *run, const struct item *item, size_t depth, s
 		return enter(run, item, turn, copies, err);
 	assert(depth < AL_FAMILY_LOOPS);
 	const struct al_loop *loop = &item->loops->items[depth];
-	if (!al_formula_whole(loop->count, &scope, 0, &count, err))
+	if (!count_turns(loop, &scope, &count, &active, err))
 		return false;
-	if (!item->is_walked[depth]) {
-		if (__builtin_mul_overflow(copies, count, &many))
-			return al_fail(err, AL_EINPUT, "%s = %lld is too many", al_formula_source(loop->count),
-				(long long)count);
-		return count == 0 || walk(run, item, depth + 1, turn, many, err);
-	}
 	turn->n = depth + 1;
 	turn->variables[depth] = loop->variable;
-	for (turn->values[depth] = 0; turn->values[depth] < count; turn->values[depth]++)
-		if (!walk(run, item, depth + 1, turn, copies, err))
+	turn->values[depth] = 0;
+	if (!item->is_walked[depth])
+		return count == 0
+			|| (multiply_copies(loop, count, active, &copies, err)
+				&& walk(run, item, depth + 1, turn, copies, err));
+	for (int64_t i = 0; i < count; i++) {
+		const struct copies these = {copies.all, i < active ? copies.active : 0};
+		turn->n = depth + 1;
+		turn->values[depth] = i;
+		if (!walk(run, item, depth + 1, turn, these, err))
 			return false;
+	}
 	return true;
 }
 
@@ -277,7 +334,18 @@ static bool walk_item(const struct run *run, struct item *item, struct al_error 
 	struct al_turn turn = {.settings = run->settings};
 
 	find_walked(run, item);
-	return walk(run, item, 0, &turn, 1, err) || al_in(err, "%s", item->name);
+	return walk(run, item, 0, &turn, (struct copies){1, 1}, err) || al_in(err, "%s", item->name);
+}
+
+/* From which turns on the loops are apart. */
+static bool find_apart(struct run *run, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(run->settings);
+
+	for (size_t i = 0; i < run->family->n_apart; i++)
+		if (!al_formula_whole(run->family->apart[i].from, &scope, 0, &run->apart_from[i], err))
+			return al_in(err, "apart %s", run->family->apart[i].name);
+	return true;
 }
 
 static bool fill(const struct run *run, const struct al_family *family, struct al_error *err)
@@ -321,6 +389,7 @@ static void sum_elements(struct al_model_books *books)
 		mpq_set_ui(product, 1, 1);
 		for (size_t j = 0; j < tensor->n_dims; j++)
 			multiply(product, tensor->dims[j]);
+		multiply(product, tensor->tensor->packed);
 		multiply(product, tensor->count);
 		multiply(product, tensor->copies);
 		tensor->elements = al_exact_copy(&books->arena, product);
@@ -328,14 +397,19 @@ static void sum_elements(struct al_model_books *books)
 	mpq_clear(product);
 }
 
+bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor)
+{
+	return !tensor->apart && !tensor->tensor->tied_to
+		&& tensor->tensor->entry.kind < AL_TENSOR_BUFFER;
+}
+
 void al_model_books_parameters(const struct al_model_books *books, enum al_part part, mpq_t out)
 {
 	mpq_set_ui(out, 0, 1);
 	for (size_t i = 0; i < books->n_tensors; i++) {
-		const struct al_family_tensor *tensor = books->tensors[i].tensor;
-		bool is_own = !tensor->tied_to && tensor->entry.kind != AL_TENSOR_BUFFER;
-		if (is_own && tensor->part == part)
-			mpq_add(out, out, books->tensors[i].elements);
+		const struct al_model_tensor *tensor = &books->tensors[i];
+		if (al_model_tensor_is_parameter(tensor) && tensor->tensor->part == part)
+			mpq_add(out, out, tensor->elements);
 	}
 }
 
@@ -343,11 +417,12 @@ bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalo
 	const struct al_family *family, struct al_settings *settings, bool by_name,
 	struct al_error *err)
 {
-	const struct run run = {books, catalog, settings, by_name};
+	struct run run = {.books = books, .catalog = catalog, .settings = settings, .family = family,
+		.by_name = by_name};
 
 	*books = (struct al_model_books){0};
 	al_arena_init(&books->arena);
-	if (!fill(&run, family, err)) {
+	if (!find_apart(&run, err) || !fill(&run, family, err)) {
 		al_model_books_finish(books);
 		return false;
 	}

@@ -12,9 +12,10 @@ struct al_model_tensor {
 	const char *name;                  /* with the family's {layer}, or of the one tensor */
 	int64_t dims[AL_SHAPE_DIMS];
 	size_t n_dims;
-	int64_t copies;                    /* how many of these the loops make */
+	int64_t copies, active_copies;     /* how many of these the loops make, and work on one token */
 	int64_t count, active;             /* of each copy */
-	mpq_srcptr elements;               /* product of dims, count and copies */
+	const char *apart;                 /* NULL: part of the model, else what it is counted as */
+	mpq_srcptr elements;               /* numbers in all copies, those packed into one too */
 };
 
 /* Equal attention modules, or one where names are asked for: a variant with what the family sets
@@ -26,6 +27,7 @@ struct al_model_module {
 	struct al_binding *with;
 	size_t n_with;
 	int64_t copies;
+	const char *apart;                 /* as of a tensor */
 };
 
 struct al_model_books {
@@ -48,8 +50,11 @@ bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalo
 	struct al_error *err) AL_MUST_CHECK;
 void al_model_books_finish(struct al_model_books *books);
 
-/* Sums of a part of the tensors (modules are the caller's): trained numbers of their own, without
- * buffers and tied tensors. */
+/* Numbers of its own that are trained and part of the model: no buffer or scale, not tied, not
+ * apart. */
+bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor);
+
+/* Sums of a part of the tensors (modules are the caller's): only parameters. */
 void al_model_books_parameters(const struct al_model_books *books, enum al_part part, mpq_t out);
 
 #endif

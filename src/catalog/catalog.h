@@ -21,7 +21,8 @@ extern const char *const al_role_names[AL_N_ROLES];
 
 enum al_tensor_kind {
 	AL_TENSOR_WEIGHT, AL_TENSOR_BIAS, AL_TENSOR_NORM,
-	AL_TENSOR_BUFFER,   /* stored, not trained, not a parameter */
+	AL_TENSOR_BUFFER,   /* from here on: stored, not trained, not a parameter */
+	AL_TENSOR_SCALE,    /* of a quantisation */
 	AL_N_TENSOR_KINDS,
 };
 extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-enum { MOST_LIST = 1 << 16 };
+enum { MOST_LIST = 1 << 16, MOST_KEY = 64 };
 
 struct config {
 	const struct al_family *family;
@@ -15,6 +15,42 @@ struct config {
 	const char *origin;
 	struct al_settings *settings;
 };
+
+static bool is_list(const struct al_config_key *key)
+{
+	return key->type == AL_CONFIG_LIST || key->type == AL_CONFIG_INDICES;
+}
+
+/* ---- keys ---- */
+
+/* "a.b": the key b of the object a; what isn't an object has no keys. */
+static const struct cJSON *find_nested(const struct cJSON *object, const char *path)
+{
+	char key[MOST_KEY];
+
+	while (object && al_json_kind(object) == AL_JSON_OBJECT) {
+		size_t length = strcspn(path, ".");
+		if (!path[length])
+			return al_json_get(object, path);
+		if (length >= sizeof(key))
+			return NULL;
+		memcpy(key, path, length);
+		key[length] = '\0';
+		object = al_json_get(object, key);
+		path += length + 1;
+	}
+	return NULL;
+}
+
+static const struct cJSON *find_given(const struct config *config, const struct al_config_key *key)
+{
+	for (size_t i = 0; i < key->n_keys; i++) {
+		const struct cJSON *node = find_nested(config->object, key->keys[i]);
+		if (node)
+			return node;
+	}
+	return NULL;
+}
 
 /* ---- values ---- */
 
@@ -40,34 +76,65 @@ static bool read_number(const struct config *config, const struct cJSON *node, c
 	return true;
 }
 
-static bool read_item(const struct config *config, const struct cJSON *node, const char *key,
-	struct al_value *out, struct al_error *err)
+/* A word's place among those that the key takes. */
+static bool read_listed_word(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_value *out, struct al_error *err)
+{
+	const char *word;
+
+	if (!al_json_text(config->doc, node, &word, err))
+		return false;
+	int index = al_find_name(word, key->words, key->n_words);
+	if (index < 0) {
+		al_fail_unknown(err, key->keys[0], word, key->words, key->n_words);
+		return al_json_in(config->doc, node, err);
+	}
+	al_value_set_int(out, index);
+	return true;
+}
+
+static bool read_item(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *name, struct al_value *out,
+	struct al_error *err)
 {
 	const char *word;
 	int64_t number;
 
 	al_value_init(out);
+	if (key->words)
+		return read_listed_word(config, node, key, out, err);
 	if (al_json_kind(node) == AL_JSON_TEXT) {
 		if (!al_json_text(config->doc, node, &word, err))
 			return false;
 		al_value_set_word(out, word);
 	} else {
-		if (!read_number(config, node, key, true, &number, err))
+		if (!read_number(config, node, name, true, &number, err))
 			return false;
 		al_value_set_int(out, number);
 	}
 	return true;
 }
 
+static bool find_length(const struct config *config, const struct al_config_key *key,
+	int64_t *out, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(config->settings);
+
+	if (!al_formula_whole(key->length, &scope, 0, out, err))
+		return false;
+	return *out <= MOST_LIST
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at most %d",
+			al_formula_source(key->length), (long long)*out, MOST_LIST);
+}
+
 static bool check_length(const struct config *config, const struct cJSON *node,
 	const struct al_config_key *key, struct al_error *err)
 {
-	struct al_scope scope = al_settings_scope(config->settings);
 	int64_t length;
 
 	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
 		return false;
-	if (!al_formula_whole(key->length, &scope, 0, &length, err))
+	if (!find_length(config, key, &length, err))
 		return al_json_in(config->doc, node, err);
 	return (uint64_t)length == al_json_size(node)
 		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld",
@@ -85,9 +152,37 @@ static bool read_list(const struct config *config, const struct cJSON *node,
 		return false;
 	struct al_value *values = al_new_array(&settings->arena, struct al_value, al_json_size(node));
 	al_json_each(item, node)
-		if (!read_item(config, item, al_json_key(node), &values[n++], err))
+		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
 			return false;
 	al_settings_set_list(settings, key->symbol, values, n, origin);
+	return true;
+}
+
+/* [3, 5] of 6 layers -> 0, 0, 0, 1, 0, 1 */
+static bool read_indices(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	const char *name = al_json_key(node);
+	int64_t length, index;
+
+	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (!find_length(config, key, &length, err))
+		return al_json_in(config->doc, node, err);
+	struct al_value *flags = al_new_array(&settings->arena, struct al_value, (size_t)length);
+	for (int64_t i = 0; i < length; i++)
+		al_value_init(&flags[i]);
+	al_json_each(item, node) {
+		if (!read_number(config, item, name, false, &index, err))
+			return false;
+		if (index < key->first || index - key->first >= length)
+			return al_json_fail(config->doc, item, err,
+				"\"%s\" names layer %lld, expected %lld to %lld", name, (long long)index,
+				(long long)key->first, (long long)(key->first + length - 1));
+		al_value_set_int(&flags[index - key->first], 1);
+	}
+	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
 	return true;
 }
 
@@ -103,6 +198,8 @@ static bool read_given(const struct config *config, const struct cJSON *node,
 	switch (key->type) {
 	case AL_CONFIG_LIST:
 		return read_list(config, node, key, origin, err);
+	case AL_CONFIG_INDICES:
+		return read_indices(config, node, key, origin, err);
 	case AL_CONFIG_WORD:
 		if (!al_json_text(config->doc, node, &word, err))
 			return false;
@@ -123,31 +220,19 @@ static bool read_given(const struct config *config, const struct cJSON *node,
 
 /* ---- defaults ---- */
 
-/* `layer` is known where the default is a list's. */
-static bool evaluate(const struct al_config_key *key, struct al_turn *turn, int64_t *out,
-	struct al_error *err)
-{
-	struct al_scope scope = al_turn_scope(turn);
-
-	return al_formula_whole(key->fallback, &scope, 0, out, err);
-}
-
 static bool default_list(const struct config *config, const struct al_config_key *key,
-	const char *origin, struct al_error *err)
+	const struct al_formula *fallback, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
-	struct al_scope scope = al_settings_scope(settings);
 	struct al_turn turn = {.settings = settings, .variables = {"layer"}, .n = 1};
+	struct al_scope scope = al_turn_scope(&turn);
 	int64_t length, value;
 
-	if (!al_formula_whole(key->length, &scope, 0, &length, err))
+	if (!find_length(config, key, &length, err))
 		return false;
-	if (length > MOST_LIST)
-		return al_fail(err, AL_EINPUT, "%s is %lld, expected at most %d",
-			al_formula_source(key->length), (long long)length, MOST_LIST);
 	struct al_value *values = al_new_array(&settings->arena, struct al_value, (size_t)length);
 	for (int64_t *layer = &turn.values[0]; *layer < length; ++*layer) {
-		if (!evaluate(key, &turn, &value, err))
+		if (!al_formula_whole(fallback, &scope, 0, &value, err))
 			return false;
 		al_value_init(&values[*layer]);
 		al_value_set_int(&values[*layer], value);
@@ -156,38 +241,36 @@ static bool default_list(const struct config *config, const struct al_config_key
 	return true;
 }
 
+/* What a key that is left out, or null, is worth; NULL: its word. */
+static const struct al_formula *find_fallback(const struct config *config,
+	const struct al_config_key *key)
+{
+	return key->null && find_given(config, key) ? key->null : key->fallback;
+}
+
 static bool set_default(const struct config *config, const struct al_config_key *key,
 	struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
-	struct al_turn turn = {.settings = settings};
+	struct al_scope scope = al_settings_scope(settings);
+	const struct al_formula *fallback = find_fallback(config, key);
 	const char *origin = al_format(&settings->arena, "%s's default %s", config->family->name,
-		key->word ? key->word : al_formula_source(key->fallback));
+		fallback ? al_formula_source(fallback) : key->word);
 	int64_t value;
 
-	if (key->word) {
+	if (!fallback) {
 		al_settings_set_word(settings, key->symbol, key->word, origin);
 		return true;
 	}
-	if (key->type == AL_CONFIG_LIST)
-		return default_list(config, key, origin, err);
-	if (!evaluate(key, &turn, &value, err))
+	if (is_list(key))
+		return default_list(config, key, fallback, origin, err);
+	if (!al_formula_whole(fallback, &scope, 0, &value, err))
 		return false;
 	al_settings_set(settings, key->symbol, value, origin);
 	return true;
 }
 
 /* ---- a config ---- */
-
-static const struct cJSON *find_given(const struct config *config, const struct al_config_key *key)
-{
-	for (size_t i = 0; i < key->n_keys; i++) {
-		const struct cJSON *node = al_json_get(config->object, key->keys[i]);
-		if (node)
-			return node;
-	}
-	return NULL;
-}
 
 /* null stands for a derived value, so that only a derived default may take its place. */
 static bool is_derived(const struct al_config_key *key)
@@ -200,7 +283,7 @@ static bool is_derived(const struct al_config_key *key)
 static const char *expectation(const struct al_config_key *key)
 {
 	static const char *const texts[AL_N_CONFIG_TYPES] = {
-		"a whole number", "true or false", "a string", "a list",
+		"a whole number", "true or false", "a string", "a list", "a list of layers",
 	};
 
 	return texts[key->type];
@@ -215,7 +298,7 @@ static bool is_left_out(const struct config *config, const struct al_config_key 
 	if (!node && !key->fallback && !key->word)
 		return al_json_fail(config->doc, config->object, err, "key \"%s\" is missing, expected %s",
 			key->keys[0], expectation(key));
-	if (is_null && !is_derived(key))
+	if (is_null && !is_derived(key) && !key->null)
 		return al_json_fail(config->doc, node, err, "\"%s\" is null, expected %s",
 			al_json_key(node), expectation(key));
 	*out = !node || is_null;
@@ -228,7 +311,7 @@ static bool set_given(const struct config *config, bool lists, struct al_error *
 	for (size_t i = 0; i < config->family->n_config; i++) {
 		const struct al_config_key *key = &config->family->config[i];
 		bool left_out;
-		if ((key->type == AL_CONFIG_LIST) != lists)
+		if (is_list(key) != lists)
 			continue;
 		if (!is_left_out(config, key, &left_out, err)
 			|| (!left_out && !read_given(config, find_given(config, key), key, err)))
@@ -242,7 +325,7 @@ static bool set_defaults(const struct config *config, bool lists, struct al_erro
 	for (size_t i = 0; i < config->family->n_config; i++) {
 		const struct al_config_key *key = &config->family->config[i];
 		bool left_out;
-		if ((key->type == AL_CONFIG_LIST) != lists)
+		if (is_list(key) != lists)
 			continue;
 		if (!is_left_out(config, key, &left_out, err))
 			return false;
@@ -264,11 +347,20 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 		&& set_given(&config, true, err) && set_defaults(&config, true, err);
 }
 
+/* Is it the key of a path "key" or "key.b"? */
+static bool begins_path(const char *key, const char *path)
+{
+	size_t length = strlen(key);
+
+	return strncmp(key, path, length) == 0 && (path[length] == '\0' || path[length] == '.');
+}
+
 static bool uses_key(const struct al_family *family, const char *key)
 {
 	for (size_t i = 0; i < family->n_config; i++)
-		if (al_find_name(key, family->config[i].keys, family->config[i].n_keys) >= 0)
-			return true;
+		for (size_t j = 0; j < family->config[i].n_keys; j++)
+			if (begins_path(key, family->config[i].keys[j]))
+				return true;
 	return strcmp(key, "model_type") == 0;
 }
 

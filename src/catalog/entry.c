@@ -8,13 +8,15 @@
 const char *const al_role_names[AL_N_ROLES] = {
 	"query", "key", "value", "output", "mix", "norm", "gate", "router", "position", "other",
 };
-const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS] = {"weight", "bias", "norm", "buffer"};
+const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS] = {
+	"weight", "bias", "norm", "buffer", "scale",
+};
 const char *const al_per_names[AL_N_PERS] = {
 	"module", "layer", "group", "model", "source_token", "sequence", "token", "pair",
 };
 const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
-enum { MOST_KEYS = 12, MOST_ENTRIES = 1024 };
+enum { MOST_KEYS = 13, MOST_ENTRIES = 1024 };
 
 /* What tells the forms of an entry apart: the keys that it may have, and over what it may be
  * shared. */
@@ -44,7 +46,7 @@ static const struct form {
 	},
 	[AL_FORM_FAMILY_TENSOR] = {
 		.keys = {"part", "name", "shape", "kind", "count", "active", "when", "order", "for",
-			"tied_to", "optional", "before"},
+			"tied_to", "packed", "optional", "before"},
 		.first_per = AL_PER_MODEL, .last_per = AL_PER_MODEL, .per = AL_PER_MODEL,
 	},
 };

@@ -12,7 +12,9 @@ const char *const al_part_names[AL_N_PARTS] = {
 	"embedding", "attention", "feed_forward", "norm", "other", "head",
 };
 static const char *const order_names[] = {"out,in", "in,out"};
-static const char *const type_names[AL_N_CONFIG_TYPES] = {"whole", "boolean", "word", "list"};
+static const char *const type_names[AL_N_CONFIG_TYPES] = {
+	"whole", "boolean", "word", "list", "indices",
+};
 
 /* A list or object member and its size, which is bounded. */
 static bool open_member(struct al_reader *reader, const struct cJSON *object, const char *key,
@@ -73,7 +75,7 @@ static bool parse_length(struct al_reader *reader, const struct cJSON *node,
 {
 	const struct cJSON *length = al_json_get(node, "length");
 
-	if (key->type != AL_CONFIG_LIST)
+	if (key->type != AL_CONFIG_LIST && key->type != AL_CONFIG_INDICES)
 		return !length
 			|| al_json_fail(reader->doc, length, err, "only a list has a \"length\"");
 	if (length)
@@ -81,10 +83,36 @@ static bool parse_length(struct al_reader *reader, const struct cJSON *node,
 	return al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length, err);
 }
 
+static bool parse_first(struct al_reader *reader, const struct cJSON *node,
+	struct al_config_key *key, struct al_error *err)
+{
+	const struct cJSON *first = al_json_get(node, "first");
+
+	if (!first)
+		return true;
+	if (key->type != AL_CONFIG_INDICES)
+		return al_json_fail(reader->doc, first, err, "only indices have a \"first\"");
+	return al_json_whole_from(reader->doc, first, 0, &key->first, err);
+}
+
+static bool parse_words(struct al_reader *reader, const struct cJSON *node,
+	struct al_config_key *key, struct al_error *err)
+{
+	const struct cJSON *words = al_json_get(node, "words");
+
+	if (!words)
+		return true;
+	if (key->type != AL_CONFIG_LIST)
+		return al_json_fail(reader->doc, words, err, "only a list has \"words\"");
+	return parse_texts(reader, words, &key->words, &key->n_words, err);
+}
+
 /* A default may use the symbols before it: no chain of defaults comes back to itself. */
 static bool parse_config(struct al_reader *reader, struct al_family *family, struct al_error *err)
 {
-	static const char *const keys[] = {"key", "default", "type", "length"};
+	static const char *const keys[] = {
+		"key", "default", "null", "type", "length", "first", "words",
+	};
 	const struct cJSON *config;
 	size_t n;
 
@@ -100,7 +128,10 @@ static bool parse_config(struct al_reader *reader, struct al_family *family, str
 			return al_json_fail(reader->doc, member, err, "key \"key\" is missing");
 		if (!parse_texts(reader, al_json_get(member, "key"), &key->keys, &key->n_keys, err)
 			|| !parse_type(reader, member, key, err)
-			|| !parse_length(reader, member, key, err))
+			|| !al_read_formula_at(reader, member, "null", false, &key->null, err)
+			|| !parse_length(reader, member, key, err)
+			|| !parse_first(reader, member, key, err)
+			|| !parse_words(reader, member, key, err))
 			return false;
 		al_reader_know(reader, key->symbol);
 		family->n_config++;
@@ -109,6 +140,20 @@ static bool parse_config(struct al_reader *reader, struct al_family *family, str
 }
 
 /* ---- loops and names ---- */
+
+/* "n_layers", or ["n_experts", "n_active"] */
+static bool parse_loop_count(struct al_reader *reader, const struct cJSON *node,
+	struct al_loop *loop, struct al_error *err)
+{
+	if (al_json_kind(node) != AL_JSON_ARRAY)
+		return al_read_formula(reader, node, &loop->count, err);
+	if (al_json_size(node) != 2)
+		return al_json_fail(reader->doc, node, err,
+			"found %zu items, expected how many there are and how many of them are active",
+			al_json_size(node));
+	return al_read_formula(reader, al_json_at(node, 0), &loop->count, err)
+		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
+}
 
 static bool parse_loops(struct al_reader *reader, const struct cJSON *node, struct al_loops *loops,
 	struct al_error *err)
@@ -125,7 +170,7 @@ static bool parse_loops(struct al_reader *reader, const struct cJSON *node, stru
 	al_json_each(member, object) {
 		struct al_loop *loop = &loops->items[loops->n];
 		if (!al_read_symbol(reader, member, &loop->variable, err)
-			|| !al_read_formula(reader, member, &loop->count, err))
+			|| !parse_loop_count(reader, member, loop, err))
 			return false;
 		al_reader_know(reader, loop->variable);
 		loops->n++;
@@ -305,6 +350,15 @@ static bool parse_modules(struct al_reader *reader, struct al_family *family, st
 
 /* ---- tensors ---- */
 
+static bool parse_packed(struct al_reader *reader, const struct cJSON *node, int64_t *out,
+	struct al_error *err)
+{
+	const struct cJSON *packed = al_json_get(node, "packed");
+
+	*out = 1;
+	return !packed || al_json_whole_from(reader->doc, packed, 1, out, err);
+}
+
 static bool parse_tensor(struct al_reader *reader, const struct cJSON *node,
 	struct al_family_tensor *tensor, struct al_error *err)
 {
@@ -317,6 +371,7 @@ static bool parse_tensor(struct al_reader *reader, const struct cJSON *node,
 		|| !al_read_word(reader, node, "part", true, al_part_names, AL_N_PARTS, &part, err)
 		|| !parse_order(reader, node, &tensor->order, err)
 		|| !al_read_text(reader, node, "tied_to", false, &tensor->tied_to, err)
+		|| !parse_packed(reader, node, &tensor->packed, err)
 		|| !al_json_get_boolean(reader->doc, node, "optional", false, &tensor->is_optional, err)
 		|| !al_read_text(reader, node, "before", false, &tensor->before, err))
 		return false;
@@ -336,6 +391,35 @@ static bool parse_tensors(struct al_reader *reader, struct al_family *family, st
 		if (!parse_tensor(reader, node, &family->tensors[family->n_tensors++], err))
 			return false;
 		reader->n_symbols = n_symbols;
+	}
+	return true;
+}
+
+/* ---- what is counted apart ---- */
+
+static bool parse_apart(struct al_reader *reader, struct al_family *family, struct al_error *err)
+{
+	const struct cJSON *object;
+	size_t n;
+
+	if (!open_member(reader, reader->doc->root, "apart", AL_JSON_OBJECT, &object, &n, err))
+		return false;
+	if (n > AL_FAMILY_APARTS)
+		return al_json_fail(reader->doc, object, err, "found %zu names, expected at most %d", n,
+			AL_FAMILY_APARTS);
+	family->apart = al_new_array(reader->arena, struct al_apart, n);
+	al_json_each(member, object) {
+		struct al_apart *apart = &family->apart[family->n_apart++];
+		const struct cJSON *loop = al_json_first(member);
+		if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
+			return false;
+		if (al_json_size(member) != 1)
+			return al_json_fail(reader->doc, member, err,
+				"found %zu loops, expected one and from which turn on", al_json_size(member));
+		apart->name = al_strdup(reader->arena, al_json_key(member));
+		if (!al_read_symbol(reader, loop, &apart->variable, err)
+			|| !al_read_formula(reader, loop, &apart->from, err))
+			return false;
 	}
 	return true;
 }
@@ -388,7 +472,7 @@ static bool check_references(const struct al_reader *reader, const struct al_fam
 static bool parse_head(struct al_reader *reader, struct al_family *family, struct al_error *err)
 {
 	static const char *const keys[] = {
-		"name", "title", "model_types", "source", "config", "prefixes", "modules", "tensors",
+		"name", "title", "model_types", "source", "config", "prefixes", "modules", "tensors", "apart",
 	};
 	const struct cJSON *root = reader->doc->root, *types, *prefixes;
 
@@ -417,6 +501,7 @@ bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 		|| !parse_config(&reader, family, err)
 		|| !parse_modules(&reader, family, err)
 		|| !parse_tensors(&reader, family, err)
+		|| !parse_apart(&reader, family, err)
 		|| !check_references(&reader, family, err))
 		return false;
 	*out = family;

@@ -3,7 +3,12 @@
  * A family maps config keys to symbols, lists the attention modules (each a variant with
  * settings) and every other tensor. `for` repeats an item, `when` is the condition under which it
  * exists: a head that is stored alone unless it is tied is two entries, one with "tied_to" and
- * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable. */
+ * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable.
+ *
+ * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
+ * there are and how many of them work on one token. What is stored beside the model (layers that
+ * predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} says from
+ * which turn of a loop on; it has books of its own, and no share in the model's parameters. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
@@ -23,19 +28,26 @@ enum al_config_type {
 	AL_CONFIG_BOOLEAN,    /* where the default is true or false; 1 or 0 */
 	AL_CONFIG_WORD,       /* "type": "word", for conditions: act == 'swiglu' */
 	AL_CONFIG_LIST,       /* "type": "list": a whole number, word or boolean for each layer */
+	AL_CONFIG_INDICES,    /* "type": "indices": numbers of layers, counted from "first" (0); read as a
+	                         list with 1 for each that is named and 0 for the others */
 	AL_N_CONFIG_TYPES,
 };
 
-/* A symbol and the key that gives it. A default that is a formula also replaces null, as where the
- * reference implementation derives what is None; a plain number doesn't. */
+/* A symbol and the key that gives it; "a.b" is the key b of the object a. A default that is a formula
+ * also replaces null, as where the reference implementation derives what is None; a plain number
+ * doesn't, but "null" may say what null stands for: no window is 0. */
 struct al_config_key {
 	const char *symbol;
 	const char **keys;    /* synonyms: the first that is there counts */
 	size_t n_keys;
 	enum al_config_type type;
-	const struct al_formula *fallback;   /* NULL: required; a list's: one number a `layer` */
+	const struct al_formula *fallback;   /* NULL: required; a list's: one value a `layer` */
+	const struct al_formula *null;       /* NULL: null is refused, or replaced by a derived default */
 	const char *word;                    /* a word's default, as it stands */
 	const struct al_formula *length;     /* a list's; n_layers where the file doesn't say */
+	int64_t first;                       /* indices: the number of the first layer */
+	const char **words;                  /* a list's: worth 0, 1 ... in it; NULL: any item as it stands */
+	size_t n_words;
 };
 
 /* ---- what a model holds ---- */
@@ -43,6 +55,7 @@ struct al_config_key {
 struct al_loop {
 	const char *variable;              /* counts from 0 */
 	const struct al_formula *count;
+	const struct al_formula *active;   /* NULL: count */
 };
 
 enum { AL_FAMILY_LOOPS = 4 };
@@ -97,9 +110,19 @@ struct al_family_tensor {
 	enum al_order order;
 	struct al_loops loops;
 	const char *tied_to;               /* the tensor whose numbers these are: none of its own */
+	int64_t packed;                    /* numbers in one stored element: 2 of 4 bits in a byte */
 	bool is_optional;
 	const char *before;                /* the module whose input this norm makes, or NULL */
 };
+
+/* Turns of the loop `variable` from `from` on are stored with the model, not part of it. */
+struct al_apart {
+	const char *name;                  /* "multi-token prediction" */
+	const char *variable;
+	const struct al_formula *from;
+};
+
+enum { AL_FAMILY_APARTS = 4 };
 
 struct al_family {
 	const char *name, *title, *source;
@@ -113,6 +136,8 @@ struct al_family {
 	size_t n_modules;
 	struct al_family_tensor *tensors;
 	size_t n_tensors;
+	struct al_apart *apart;            /* [0 .. AL_FAMILY_APARTS] */
+	size_t n_apart;
 };
 
 /* What a family says of variants: they exist, and have the tensors, options and symbols that it

@@ -120,6 +120,8 @@ static bool add_own_modules(struct count *c, struct sum *sum, struct al_error *e
 		const struct al_model_module *module = &c->books.modules[i];
 		struct al_variant_use use = {.variant = module->variant, .name = module->variant->name,
 			.with = module->with, .n_with = module->n_with};
+		if (module->apart)
+			continue;
 		if (!add_block(c, &use, &basis, module->name, module->copies, sum, err))
 			return al_in(err, "%s", module->name);
 	}
@@ -142,11 +144,6 @@ static void add_stored(struct count *c, const char *variant, const struct al_mod
 
 	add_tensor(c, variant, part, tensor->name, join_dims(c, tensor->dims, tensor->n_dims),
 		tensor->copies * tensor->count, tensor->elements);
-}
-
-static bool counts(const struct al_model_tensor *tensor)
-{
-	return tensor->tensor->entry.kind != AL_TENSOR_BUFFER && !tensor->tensor->tied_to;
 }
 
 /* "vocab * d_model" and "50257 * 768"; a shape that a loop decides has its numbers only. */
@@ -185,7 +182,7 @@ static void sum_part(struct count *c, const char *variant, enum al_part part, st
 {
 	for (size_t i = 0; i < c->books.n_tensors; i++) {
 		const struct al_model_tensor *tensor = &c->books.tensors[i];
-		if (tensor->tensor->part != part || !counts(tensor))
+		if (tensor->tensor->part != part || !al_model_tensor_is_parameter(tensor))
 			continue;
 		sum->tensors += tensor->copies * tensor->count;
 		mpq_add(sum->parameters, sum->parameters, tensor->elements);

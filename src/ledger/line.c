@@ -39,7 +39,7 @@ static bool is_replaceable_output(const struct al_entry *entry)
 static bool is_tensor_wanted(const struct al_basis *basis, const struct al_lines *lines,
 	const struct al_entry *entry)
 {
-	if (entry->kind == AL_TENSOR_BUFFER && !lines->with_buffers)
+	if (entry->kind >= AL_TENSOR_BUFFER && !lines->with_buffers)
 		return false;
 	if (basis->output_projection == AL_OUTPUT_NONE && is_replaceable_output(entry))
 		return false;

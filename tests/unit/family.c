@@ -105,6 +105,37 @@ static void lists_hold_words_numbers_and_booleans(void **state)
 	al_settings_finish(&settings);
 }
 
+static void keys_may_be_nested_null_or_layers(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 3, \"experts\": 6, \"active\": null,"
+		" \"quantisation\": {\"bits\": 4}, \"plain_layers\": [3, 1]}", &settings, &err), &err);
+	assert_int_equal(get(&settings, "n_active")->value.integer, 6);
+	assert_string_equal(get(&settings, "n_active")->origin, "tiny's default n_experts");
+	assert_int_equal(get(&settings, "bits")->value.integer, 4);
+	const struct al_setting *plain = get(&settings, "is_plain");
+	assert_int_equal(plain->n_list, 3);
+	assert_int_equal(plain->list[0].integer, 1);
+	assert_int_equal(plain->list[1].integer, 0);
+	assert_int_equal(plain->list[2].integer, 1);
+	const struct al_setting *kind = get(&settings, "kind");
+	assert_int_equal(kind->list[0].integer, 0);
+	assert_int_equal(kind->list[2].integer, 1);
+	al_settings_finish(&settings);
+
+	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 2, \"quantisation\": null,"
+		" \"plain_layers\": null, \"kinds\": [\"sliding\", \"full\"]}", &settings, &err), &err);
+	assert_int_equal(get(&settings, "kind")->list[0].integer, 1);
+	assert_int_equal(get(&settings, "kind")->list[1].integer, 0);
+	assert_int_equal(get(&settings, "n_active")->value.integer, 2);
+	assert_int_equal(get(&settings, "bits")->value.integer, 16);
+	assert_int_equal(get(&settings, "is_plain")->list[1].integer, 1);
+	al_settings_finish(&settings);
+}
+
 static void synonyms_count_in_their_order(void **state)
 {
 	struct al_settings settings;
@@ -156,8 +187,21 @@ static const struct refusal {
 	{"{" GOOD ", \"full_layers\": [\"full\", -1]}",
 		"c.json:1:51: \"full_layers\" is -1, expected a whole number of at least 0 and "
 		"below 2^53"},
+	{"{" GOOD ", \"kinds\": [\"full\", \"slide\"]}",
+		"c.json:1:45: unknown kinds \"slide\" (known: full, sliding)"},
+	{"{" GOOD ", \"kinds\": [\"full\", 1]}",
+		"c.json:1:45: found a number, expected a string"},
+	{"{" GOOD ", \"plain_layers\": 3}",
+		"c.json:1:43: \"plain_layers\" is a number, expected an array"},
+	{"{" GOOD ", \"plain_layers\": [1, 0]}",
+		"c.json:1:47: \"plain_layers\" names layer 0, expected 1 to 2"},
+	{"{" GOOD ", \"plain_layers\": [3]}",
+		"c.json:1:44: \"plain_layers\" names layer 3, expected 1 to 2"},
+	{"{" GOOD ", \"quantisation\": {\"bits\": -4}}",
+		"c.json:1:52: \"bits\" is -4, expected a whole number of at least 0 and below "
+		"2^53"},
 	{"{\"width\": 8, \"layers\": 1000000}",
-		"c.json:1:1: \"full_layers\" is left out: n_layers is 1000000, expected at "
+		"c.json:1:1: \"plain_layers\" is left out: n_layers is 1000000, expected at "
 		"most 65536"},
 };
 
@@ -177,7 +221,7 @@ static void refuses_configs(void **state)
 static void lists_what_it_ignores(void **state)
 {
 	static const char text[] =
-		"{\"model_type\": \"tiny\", \"rope\": 1, \"depth\": 2, \"dropout\": 0.1}";
+		"{\"model_type\": \"tiny\", \"rope\": 1, \"depth\": 2, \"dropout\": 0.1, \"quantisation\": {}}";
 	struct al_arena arena;
 	struct al_json doc;
 	const char *const *keys;
@@ -357,6 +401,56 @@ static void parts_leave_out_tied_tensors_and_buffers(void **state)
 	}
 }
 
+/* Layers 5 and 6 predict further tokens; half of 4 experts work on a token. */
+static const char extra_config[] =
+	"{\"width\": 8, \"layers\": 5, \"extra\": 2, \"quantisation\": {\"bits\": 4}}";
+
+static void what_is_apart_has_books_of_its_own(void **state)
+{
+	struct al_settings settings;
+	struct al_model_books books;
+
+	(void)state;
+	open_books(&books, &settings, TINY, extra_config, false);
+	const struct al_model_tensor *packed = &books.tensors[5], *apart = &books.tensors[6],
+		*scale = &books.tensors[7];
+	assert_int_equal(packed->copies, 5);
+	assert_null(packed->apart);
+	assert_int_equal(mpz_get_si(mpq_numref(packed->elements)), 5 * 8);
+	assert_true(al_model_tensor_is_parameter(packed));
+	assert_int_equal(apart->copies, 2);
+	assert_string_equal(apart->apart, "further tokens");
+	assert_int_equal(mpz_get_si(mpq_numref(apart->elements)), 2 * 8);
+	assert_false(al_model_tensor_is_parameter(apart));
+	assert_int_equal(scale->tensor->entry.kind, AL_TENSOR_SCALE);
+	assert_false(al_model_tensor_is_parameter(scale));
+	assert_int_equal(part_parameters(&books, AL_PART_FEED_FORWARD),
+		192 + 12 * 64 + 4 * 72 + 5 * 8);
+	al_model_books_finish(&books);
+	al_settings_finish(&settings);
+}
+
+static void experts_are_active_in_part(void **state)
+{
+	struct al_settings settings;
+	struct al_model_books books;
+
+	(void)state;
+	for (int by_name = 0; by_name < 2; by_name++) {
+		int64_t all = 0, active = 0;
+		open_books(&books, &settings, TINY, tiny_config, by_name);
+		for (size_t i = 0; i < books.n_tensors; i++)
+			if (strstr(books.tensors[i].name, "experts")) {
+				all += books.tensors[i].copies;
+				active += books.tensors[i].active_copies;
+			}
+		assert_int_equal(all, 4 * 4);
+		assert_int_equal(active, 4 * 2);
+		al_model_books_finish(&books);
+		al_settings_finish(&settings);
+	}
+}
+
 static void books_are_bounded(void **state)
 {
 	static const struct refusal cases[] = {
@@ -364,12 +458,15 @@ static void books_are_bounded(void **state)
 			"layers.{layer}.experts.{expert}.up.weight: the loops take more than 262144 turns"},
 		{"{\"width\": 8, \"layers\": 3, \"experts\": 0, \"vocab\": 0}",
 			"embed.weight: vocab = 0, expected 1 or more"},
+		{"{\"width\": 8, \"layers\": 3, \"active\": 5}",
+			"layers.{layer}.experts.{expert}.up.weight: n_active = 5 are active, expected at most "
+			"n_experts = 4"},
 	};
 	struct al_settings settings;
 	struct al_model_books books;
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct al_error err = {0};
 		assert_no_error(configure(TINY, cases[i].text, &settings, &err), &err);
 		assert_false(al_model_books_init(&books, catalog, find_family(TINY), &settings, true, &err));
@@ -399,7 +496,7 @@ static const struct refusal families[] = {
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*d_modle\"}}"),
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
-		":1:78: unknown type \"integer\" (known: whole, boolean, word, list)"},
+		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
 	{FAMILY("\"modules\": [{\"name\": \"a\"}]"),
@@ -434,13 +531,23 @@ static const struct refusal families[] = {
 		"other, head)"},
 	{TENSOR("\"role\": \"query\""),
 		":1:85: unknown key \"role\" (known: part, name, shape, kind, count, active, "
-		"when, order, for, tied_to, optional, before)"},
+		"when, order, for, tied_to, packed, optional, before)"},
 	{TENSOR("\"part\": \"head\", \"tied_to\": \"embed\""),
 		":1:104: unknown tensor \"embed\" (known: w)"},
 	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
 		":1:103: unknown module \"attn\": the family has none"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
 		":1:100: found 5 loops, expected at most 4"},
+	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": [3, 2, 1]}"),
+		":1:106: found 3 items, expected how many there are and how many of them are active"},
+	{TENSOR("\"part\": \"norm\", \"packed\": 0"),
+		":1:103: found 0, expected 1 or more"},
+	{FAMILY("\"apart\": {\"a\": {\"layer\": 1, \"expert\": 2}}"),
+		":1:52: found 2 loops, expected one and from which turn on"},
+	{FAMILY("\"apart\": {\"a\": 3}"),
+		":1:52: \"a\" is a number, expected an object"},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
+		":1:79: only indices have a \"first\""},
 	{TENSOR("\"part\": \"norm\", \"when\": \"exprt > 1\", \"for\": {\"expert\": 2}"),
 		":1:101: column 1: unknown symbol \"exprt\" (did you mean \"expert\"?)"},
 };
@@ -474,6 +581,7 @@ int main(void)
 		cmocka_unit_test(refuses_families),
 		cmocka_unit_test(a_config_gives_symbols),
 		cmocka_unit_test(lists_hold_words_numbers_and_booleans),
+		cmocka_unit_test(keys_may_be_nested_null_or_layers),
 		cmocka_unit_test(synonyms_count_in_their_order),
 		cmocka_unit_test(lists_what_it_ignores),
 		cmocka_unit_test(a_config_finds_its_family),
@@ -482,6 +590,8 @@ int main(void)
 		cmocka_unit_test(equal_tensors_are_one_entry),
 		cmocka_unit_test(names_count_the_loops),
 		cmocka_unit_test(parts_leave_out_tied_tensors_and_buffers),
+		cmocka_unit_test(what_is_apart_has_books_of_its_own),
+		cmocka_unit_test(experts_are_active_in_part),
 		cmocka_unit_test(books_are_bounded),
 	};
 
