@@ -13,7 +13,7 @@ struct al_model_tensor {
 	int64_t dims[AL_SHAPE_DIMS];
 	size_t n_dims;
 	int64_t copies, active_copies;     /* how many of these the loops make, and work on one token */
-	int64_t count, active;             /* of each copy */
+	int64_t count, active;             /* of each copy, stacked in it */
 	const char *apart;                 /* NULL: part of the model, else what it is counted as */
 	mpq_srcptr elements;               /* numbers in all copies, those packed into one too */
 };

@@ -331,7 +331,7 @@ static bool set_defaults(const struct config *config, bool lists, struct al_erro
 			return false;
 		if (left_out && !set_default(config, key, err))
 			return al_json_fail(config->doc, config->object, err, "\"%s\" is left out: %s",
-				key->keys[0], err->message);
+				key->n_keys > 0 ? key->keys[0] : key->symbol, err->message);
 	}
 	return true;
 }

@@ -50,6 +50,18 @@ static bool parse_texts(struct al_reader *reader, const struct cJSON *node, cons
 
 /* ---- config ---- */
 
+/* What has no key is always worth its default. */
+static bool parse_keys(struct al_reader *reader, const struct cJSON *node,
+	struct al_config_key *key, struct al_error *err)
+{
+	const struct cJSON *keys = al_json_get(node, "key");
+
+	if (keys)
+		return parse_texts(reader, keys, &key->keys, &key->n_keys, err);
+	return al_json_get(node, "default")
+		|| al_json_fail(reader->doc, node, err, "found neither \"key\" nor \"default\"");
+}
+
 static bool parse_type(struct al_reader *reader, const struct cJSON *node,
 	struct al_config_key *key, struct al_error *err)
 {
@@ -124,9 +136,7 @@ static bool parse_config(struct al_reader *reader, struct al_family *family, str
 		if (!al_read_symbol(reader, member, &key->symbol, err)
 			|| !al_json_only(reader->doc, member, keys, sizeof(keys) / sizeof(*keys), err))
 			return false;
-		if (!al_json_get(member, "key"))
-			return al_json_fail(reader->doc, member, err, "key \"key\" is missing");
-		if (!parse_texts(reader, al_json_get(member, "key"), &key->keys, &key->n_keys, err)
+		if (!parse_keys(reader, member, key, err)
 			|| !parse_type(reader, member, key, err)
 			|| !al_read_formula_at(reader, member, "null", false, &key->null, err)
 			|| !parse_length(reader, member, key, err)

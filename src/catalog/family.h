@@ -33,13 +33,13 @@ enum al_config_type {
 	AL_N_CONFIG_TYPES,
 };
 
-/* A symbol and the key that gives it; "a.b" is the key b of the object a. A default that is a formula
+/* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a. A default that is a formula
  * also replaces null, as where the reference implementation derives what is None; a plain number
  * doesn't, but "null" may say what null stands for: no window is 0. */
 struct al_config_key {
 	const char *symbol;
 	const char **keys;    /* synonyms: the first that is there counts */
-	size_t n_keys;
+	size_t n_keys;        /* 0: always the default */
 	enum al_config_type type;
 	const struct al_formula *fallback;   /* NULL: required; a list's: one value a `layer` */
 	const struct al_formula *null;       /* NULL: null is refused, or replaced by a derived default */
@@ -105,7 +105,8 @@ struct al_family_module {
 };
 
 struct al_family_tensor {
-	struct al_entry entry;             /* name, shape, kind, count, active, when */
+	struct al_entry entry;             /* name, shape, kind, count, active, when; a count stands for
+	                                      as many of that shape, stacked before the first dimension */
 	enum al_part part;
 	enum al_order order;
 	struct al_loops loops;

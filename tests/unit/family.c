@@ -490,7 +490,7 @@ static const struct refusal families[] = {
 	{FAMILY("\"config\": {\"d_model\": \"width\"}"),
 		":1:59: \"d_model\" is a string, expected an object"},
 	{FAMILY("\"config\": {\"d_model\": {}}"),
-		":1:59: key \"key\" is missing"},
+		":1:59: found neither \"key\" nor \"default\""},
 	{FAMILY("\"config\": {\"d_model\": {\"key\": []}}"),
 		":1:67: found 0 texts, expected 1 to 1024"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*d_modle\"}}"),
