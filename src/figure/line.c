@@ -15,25 +15,40 @@ static const double marker_spacing_pt = 36;
 static const double least_step_pt = 0.05;
 
 struct pen {
-	double x, y;
+	double x, y;          /* the value before */
+	bool has_value;       /* not behind a gap */
+	double at_x, at_y;    /* where the stroke is */
 	bool is_down;
 };
 
-/* Ends the stroke at a gap; leaves out what nobody could see. */
-static void move(cairo_t *cr, struct pen *pen, double x, double y, bool is_last)
+static void stroke_to(cairo_t *cr, struct pen *pen, const struct al_segment *s)
 {
+	if (!pen->is_down || s->x0 != pen->at_x || s->y0 != pen->at_y)
+		cairo_move_to(cr, s->x0, s->y0);
+	cairo_line_to(cr, s->x1, s->y1);
+	pen->at_x = s->x1;
+	pen->at_y = s->y1;
+	pen->is_down = true;
+}
+
+/* Ends the stroke at a gap and at the frame; leaves out steps that nobody could see. */
+static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, double x, double y,
+	bool is_last)
+{
+	struct al_segment s = {pen->x, pen->y, x, y};
+
 	if (isnan(y)) {
-		pen->is_down = false;
+		pen->has_value = pen->is_down = false;
 		return;
 	}
-	if (pen->is_down && !is_last && fabs(x - pen->x) < least_step_pt &&
+	if (pen->has_value && !is_last && fabs(x - pen->x) < least_step_pt &&
 		fabs(y - pen->y) < least_step_pt)
 		return;
-	if (pen->is_down)
-		cairo_line_to(cr, x, y);
-	else
-		cairo_move_to(cr, x, y);
-	*pen = (struct pen){x, y, true};
+	if (pen->has_value && al_segment_clip(&s, frame))
+		stroke_to(cr, pen, &s);
+	pen->x = x;
+	pen->y = y;
+	pen->has_value = true;
 }
 
 static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
@@ -43,7 +58,7 @@ static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 	struct pen pen = {0};
 
 	for (size_t i = 0; i < points->n; i++)
-		move(cr, &pen, al_scene_x(scene, panel, points->items[i].x),
+		move(cr, &scene->frames[panel], &pen, al_scene_x(scene, panel, points->items[i].x),
 			al_scene_y(scene, points->items[i].y),
 			i + 1 == points->n || isnan(points->items[i + 1].y));
 	al_canvas_color(scene->canvas, al_series_color(series));
@@ -156,29 +171,14 @@ static size_t by_coverage(const struct al_scene *scene, size_t order[AL_MOST_SER
 	return n;
 }
 
-static void clip(const struct al_scene *scene, size_t panel)
-{
-	const struct al_dimension *x = &scene->plot->x, *y = &scene->plot->y;
-	const struct al_box *frame = &scene->frames[panel];
-
-	if (!x->is_min_fixed && !x->is_max_fixed && !y->is_min_fixed && !y->is_max_fixed)
-		return;
-	cairo_rectangle(scene->canvas->cr, frame->left, frame->top, frame->right - frame->left,
-		frame->bottom - frame->top);
-	cairo_clip(scene->canvas->cr);
-}
-
 static void draw(struct al_scene *scene, size_t panel)
 {
 	size_t order[AL_MOST_SERIES];
 	size_t n = by_coverage(scene, order);
 
-	cairo_save(scene->canvas->cr);
-	clip(scene, panel);
 	cairo_set_line_join(scene->canvas->cr, CAIRO_LINE_JOIN_ROUND);
 	for (size_t i = 0; i < n; i++)
 		draw_line(scene, panel, order[i]);
-	cairo_restore(scene->canvas->cr);
 	for (size_t series = 0; series < n; series++)
 		draw_markers(scene, panel, series);
 }

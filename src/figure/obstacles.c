@@ -48,8 +48,8 @@ bool al_segments_cross(const struct al_segment *a, const struct al_segment *b)
 		       turns_left(b->x0, b->y0, b->x1, b->y1, a->x1, a->y1);
 }
 
-/* Clips the segment to the box (Liang & Barsky 1984). */
-bool al_segment_crosses(const struct al_segment *s, const struct al_box *box)
+/* Liang & Barsky 1984. */
+bool al_segment_clip(struct al_segment *s, const struct al_box *box)
 {
 	double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
 	const double directions[] = {-dx, dx, -dy, dy};
@@ -65,7 +65,19 @@ bool al_segment_crosses(const struct al_segment *s, const struct al_box *box)
 		else if (directions[side] > 0)
 			leave = fmin(leave, distances[side] / directions[side]);
 	}
-	return enter <= leave;
+	if (enter > leave)
+		return false;
+	*s = (struct al_segment){
+		enter > 0 ? s->x0 + enter * dx : s->x0, enter > 0 ? s->y0 + enter * dy : s->y0,
+		leave < 1 ? s->x0 + leave * dx : s->x1, leave < 1 ? s->y0 + leave * dy : s->y1};
+	return true;
+}
+
+bool al_segment_crosses(const struct al_segment *s, const struct al_box *box)
+{
+	struct al_segment part = *s;
+
+	return al_segment_clip(&part, box);
 }
 
 size_t al_obstacles_count(const struct al_obstacles *o, const struct al_box *box)

@@ -23,6 +23,8 @@ void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obsta
 bool al_obstacles_hit(const struct al_obstacles *o, const struct al_box *box);
 size_t al_obstacles_count(const struct al_obstacles *o, const struct al_box *box);
 
+/* Cuts the segment to its part within the box; false where there is none. */
+bool al_segment_clip(struct al_segment *s, const struct al_box *box);
 bool al_segment_crosses(const struct al_segment *s, const struct al_box *box);
 bool al_segments_cross(const struct al_segment *a, const struct al_segment *b);
 

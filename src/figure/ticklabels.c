@@ -132,7 +132,9 @@ static bool needs_powers(const struct al_ticks *ticks, enum al_quantity quantity
 {
 	double most = largest(ticks);
 
-	return quantity == AL_QUANTITY_PLAIN && are_short(ticks) &&
+	if (quantity != AL_QUANTITY_PLAIN)
+		return most >= 1e4 * units_of[quantity]->size;
+	return are_short(ticks) &&
 	       (most >= 1e7 || decimals_in(ticks, plain_units) > 5);
 }
 

@@ -9,7 +9,8 @@ static const double epsilon = 1e-10;
 static const double decimal_steps[] = {1, 5, 2, 2.5, 4, 3};
 static const double binary_steps[] = {1};
 
-enum { MOST_SKIPPED = 10 };
+/* The second bounds the search where no choice is legible. */
+enum { MOST_SKIPPED = 10, MOST_TRIED = 2000 };
 
 struct search {
 	const struct al_tick_request *request;
@@ -18,6 +19,7 @@ struct search {
 	double base;
 	double wished; /* number of ticks */
 	double best;   /* score */
+	int n_tried;
 	struct al_ticks *out;
 };
 
@@ -101,11 +103,13 @@ static void consider(struct search *s, const struct choice *c, double start)
 	bool has_zero = low <= 0 && high >= 0 && fmod(start, c->skip) == 0;
 	double rest = weigh(
 		simplicity(s, c, has_zero), coverage(s, low, high), density(s, c->n, low, high), 0);
+
+	if (rest + weigh(0, 0, 0, 1) <= s->best || !is_allowed(s, c, low, high) ||
+		s->n_tried >= MOST_TRIED)
+		return;
 	struct al_ticks ticks = {.n = (size_t)c->n};
 	double least;
-
-	if (rest + weigh(0, 0, 0, 1) <= s->best || !is_allowed(s, c, low, high))
-		return;
+	s->n_tried++;
 	for (int i = 0; i < c->n; i++)
 		ticks.items[i].value = (start + (double)i * c->skip) * unit;
 	al_ticks_label(&ticks, s->request->quantity, false);

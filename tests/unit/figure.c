@@ -397,6 +397,37 @@ static void points_agree_with_the_table(void **state)
 	close_drawing(&d);
 }
 
+/* ---- marks and axes ---- */
+
+static bool is_mark(const struct svg_shape *shape)
+{
+	for (size_t color = 0; color < AL_N_COLORS; color++)
+		if (has_color(shape->fill, al_series_color(color)) ||
+			has_color(shape->stroke, al_series_color(color)))
+			return true;
+	return false;
+}
+
+/* A legend's samples are outside of all frames; no mark is half inside, though values may be. */
+static void marks_lie_inside_the_axes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_figure_cases; i++) {
+		struct drawing d;
+		size_t n_inside = 0;
+		open_drawing(&d, figure_cases[i].id);
+		for (size_t k = 0; k < d.svg.n_shapes; k++)
+			for (size_t f = 0; f < d.n_frames && is_mark(&d.svg.shapes[k]); f++) {
+				const struct svg_box *box = &d.svg.shapes[k].box;
+				bool is_inside = lies_within(box, &d.frames[f]);
+				assert_true(is_inside || !svg_boxes_meet(box, &d.frames[f]));
+				n_inside += is_inside;
+			}
+		assert_true(n_inside > 0);
+		close_drawing(&d);
+	}
+}
+
 /* ---- text ---- */
 
 static void check_text(const struct svg *svg)
@@ -464,6 +495,83 @@ static void any_size_holds(void **state)
 		}
 		al_table_finish(&table);
 	}
+}
+
+/* ---- any table ---- */
+
+static uint32_t next_random(uint64_t *state)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*state >> 33);
+}
+
+static double random_value(uint64_t *random)
+{
+	switch (next_random(random) % 12) {
+	case 0:
+		return 0;
+	case 1:
+		return -(double)(next_random(random) % 1000);
+	case 2:
+		return ldexp(1, (int)(next_random(random) % 80) - 20);
+	case 3:
+		return 1e6 + next_random(random) % 100 * 1e-4;
+	case 4:
+		return next_random(random) % 2 ? -1e99 : 5e-324;
+	default:
+		return next_random(random) % 100000 / (1.0 + next_random(random) % 100);
+	}
+}
+
+static void fill_random(struct al_table *table, uint64_t *random)
+{
+	static const char *const names[] = {"", "MHA", "grouped-query attention",
+		"\xff is no UTF-8", "\u6ce8\u610f", "0123456789012345678901234567890123456789",
+		"tab\tand\nline"};
+	size_t n_rows = next_random(random) % 40;
+
+	al_table_init(table, "random", "random");
+	al_table_add_column(
+		table, (struct al_column){.key = "name", .title = names[next_random(random) % 7]});
+	al_table_add_column(table, (struct al_column){.key = "x", .quantity = AL_QUANTITY_PLAIN});
+	al_table_add_column(
+		table, (struct al_column){.key = "y",
+			       .unit = "tokens",
+			       .quantity = (enum al_quantity)(next_random(random) % 4)});
+	for (size_t row = 0; row < n_rows; row++) {
+		struct al_cell *cells = al_table_add_row(table);
+		al_cell_set_text(table, &cells[0], names[next_random(random) % 7]);
+		al_cell_set_real(&cells[1], (double)row);
+		if (next_random(random) % 8)
+			al_cell_set_real(&cells[2], random_value(random));
+	}
+}
+
+static void any_table_holds(void **state)
+{
+	size_t n_drawn = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 150; seed++) {
+		struct al_reference_line line = {1000, "budget"};
+		struct figure_case c = {.id = "random"};
+		struct al_table table;
+		uint64_t random = seed * 7919;
+		fill_random(&table, &random);
+		c.figure.mark = al_figure_marks[next_random(&random) % 3];
+		c.figure.x.column = "x";
+		c.figure.y = (struct al_axis){.column = "y",
+			.scale = next_random(&random) % 4 ? AL_AXIS_LINEAR : AL_AXIS_LOG,
+			.has_max = next_random(&random) % 4 == 0,
+			.max = 5000};
+		c.figure.series = next_random(&random) % 2 ? "name" : NULL;
+		c.figure.label = strcmp(c.figure.mark, "point") == 0 ? "name" : NULL;
+		c.figure.references = &line;
+		c.figure.n_references = next_random(&random) % 2;
+		n_drawn += holds_at(&c, &table, 120 + next_random(&random) % 400, 0);
+		al_table_finish(&table);
+	}
+	assert_true(n_drawn >= 50);
 }
 
 /* ---- bytes ---- */
@@ -614,8 +722,10 @@ int main(void)
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
 		cmocka_unit_test(stacked_bars_agree_with_the_table),
 		cmocka_unit_test(points_agree_with_the_table),
+		cmocka_unit_test(marks_lie_inside_the_axes),
 		cmocka_unit_test(no_text_meets_another),
 		cmocka_unit_test(any_size_holds),
+		cmocka_unit_test(any_table_holds),
 		cmocka_unit_test(same_input_gives_same_bytes),
 		cmocka_unit_test(pdf_embeds_outline_fonts),
 		cmocka_unit_test(png_has_300_dpi),
