@@ -11,10 +11,9 @@
 
 #include "base/file.h"
 
-static const struct command *const commands[] = {
-	&command_list, &command_variants, &command_count, &command_memory, &command_cache, &command_sweep,
-	&command_run, &command_check,
-};
+#define COMMAND_POINTER(name) &command_##name,
+
+static const struct command *const commands[] = {COMMANDS(COMMAND_POINTER)};
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 
 /* ---- the answer ---- */

@@ -33,8 +33,11 @@ struct command {
 	bool (*run)(struct session *session, struct al_error *err);
 };
 
-extern const struct command command_list, command_variants, command_count, command_memory,
-	command_cache, command_sweep, command_run, command_check;
+/* The one list of commands, in the order of the help. */
+#define COMMANDS(X) X(list) X(variants) X(count) X(memory) X(cache) X(sweep) X(run) X(check)
+
+#define DECLARE_COMMAND(name) extern const struct command command_##name;
+COMMANDS(DECLARE_COMMAND)
 
 /* A new table of the answer; it belongs to the session. */
 struct al_table *session_table(struct session *session, const char *id, const char *title);

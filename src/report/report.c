@@ -3,14 +3,11 @@
 
 #include "report/writer.h"
 
-enum { N_WRITERS = 5 };
+#define WRITER_POINTER(name) &al_writer_##name,
 
-const struct al_writer *const al_writers[] = {
-	&al_writer_text, &al_writer_json, &al_writer_csv, &al_writer_latex, &al_writer_markdown,
-	NULL,
-};
+const struct al_writer *const al_writers[] = {AL_WRITERS(WRITER_POINTER) NULL};
 
-_Static_assert(sizeof(al_writers) / sizeof(*al_writers) == N_WRITERS + 1, "N_WRITERS counts them");
+enum { N_WRITERS = sizeof(al_writers) / sizeof(*al_writers) - 1 };
 
 static const struct al_writer *find(const char *name)
 {

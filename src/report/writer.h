@@ -4,8 +4,11 @@
 
 #include "report/report.h"
 
-extern const struct al_writer al_writer_text, al_writer_json, al_writer_csv, al_writer_latex,
-	al_writer_markdown;
+/* The one list of writers. */
+#define AL_WRITERS(X) X(text) X(json) X(csv) X(latex) X(markdown)
+
+#define AL_DECLARE_WRITER(name) extern const struct al_writer al_writer_##name;
+AL_WRITERS(AL_DECLARE_WRITER)
 
 /* A stranger's text as one printable line: control characters come out as \xNN. */
 const char *al_printable(struct al_arena *arena, const char *text);
