@@ -1,0 +1,281 @@
+/* Triangular factors: Cholesky, QR, and solving with them. */
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "linalg/internal.h"
+
+static bool check_square(const char *name, struct al_view g, struct al_error *err)
+{
+	return al_check(name, g, err) && al_check_shape(name, g.rows, g.cols, g.cols, g.cols, err);
+}
+
+static void zero_below(struct al_matrix r)
+{
+	for (size_t j = 0; j + 1 < r.rows && j < r.cols; j++)
+		memset(r.data + j + 1 + j * r.ld, 0, (r.rows - j - 1) * sizeof(double));
+}
+
+/* ---- Cholesky ---- */
+
+static bool factor(struct al_matrix g, double *condition, struct al_error *err)
+{
+	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
+	const double norm = LAPACKE_dlansy(LAPACK_COL_MAJOR, '1', 'U', n, g.data, ld);
+	double reciprocal;
+
+	*condition = INFINITY;
+	lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, g.data, ld);
+	if (info > 0)
+		return true;
+	if (!al_check_info("dpotrf", info, err)
+		|| !al_check_info("dpocon",
+			LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm, &reciprocal), err))
+		return false;
+	if (reciprocal > 0)
+		*condition = 1 / reciprocal;
+	zero_below(g);
+	return true;
+}
+
+bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err)
+{
+	*condition = 1;
+	if (!check_square("G", al_view(g), err) || !al_check_finite("Cholesky", al_view(g), err))
+		return false;
+	if (g.cols == 0)
+		return true;
+	al_blas_hold();
+	bool done = factor(g, condition, err);
+	al_blas_release();
+	return done;
+}
+
+/* ---- QR ---- */
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* LAPACK leaves the signs of R's diagonal as they come; here none is negative. */
+static void fix_signs(struct al_matrix a, struct al_matrix r, bool with_u)
+{
+	for (size_t i = 0; i < r.rows; i++) {
+		if (!(r.data[i + i * r.ld] < 0))
+			continue;
+		for (size_t j = i; j < r.cols; j++)
+			r.data[i + j * r.ld] = -r.data[i + j * r.ld];
+		for (size_t k = 0; with_u && k < a.rows; k++)
+			a.data[k + i * a.ld] = -a.data[k + i * a.ld];
+	}
+}
+
+static bool decompose(struct al_matrix a, struct al_matrix r, double *tau, bool with_u,
+	struct al_error *err)
+{
+	const lapack_int rows = al_int(a.rows), ld = al_int(a.ld), least_side = al_int(r.rows);
+
+	if (!al_check_info("dgeqrf",
+		LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, al_int(a.cols), a.data, ld, tau), err))
+		return false;
+	for (size_t j = 0; j < r.cols; j++)
+		memcpy(r.data + j * r.ld, a.data + j * a.ld, r.rows * sizeof(double));
+	zero_below(r);
+	return !with_u || al_check_info("dorgqr",
+		LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, least_side, least_side, a.data, ld, tau), err);
+}
+
+static bool qr(struct al_matrix a, struct al_matrix r, bool with_u, struct al_error *err)
+{
+	struct al_matrix tau;
+
+	if (!al_check("A", al_view(a), err) || !al_check("R", al_view(r), err)
+		|| !al_check_shape("R", r.rows, r.cols, least(a.rows, a.cols), a.cols, err)
+		|| !al_check_finite("QR", al_view(a), err))
+		return false;
+	if (al_is_empty(a.rows, a.cols))
+		return true;
+	if (!al_matrix_init(&tau, r.rows, 1, err))
+		return false;
+	al_blas_hold();
+	bool done = decompose(a, r, tau.data, with_u, err);
+	al_blas_release();
+	al_matrix_finish(&tau);
+	if (!done)
+		return false;
+	fix_signs(a, r, with_u);
+	return al_check_finite("QR", al_view(r), err);
+}
+
+bool al_qr_r(struct al_matrix a, struct al_matrix r, struct al_error *err)
+{
+	return qr(a, r, false, err);
+}
+
+bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
+{
+	return qr(a, r, true, err);
+}
+
+/* ---- the cheaper of the two ---- */
+
+/* Squares neither overflow nor vanish. */
+static bool is_well_scaled(struct al_view gram)
+{
+	double trace = 0;
+
+	for (size_t i = 0; i < gram.cols; i++)
+		trace += gram.data[i + i * gram.ld];
+	return trace > 0x1p-600 && trace < 0x1p600;
+}
+
+bool al_try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err)
+{
+	double condition;
+
+	*is_good = false;
+	if (!is_well_scaled(al_view(gram)))
+		return true;
+	if (!al_cholesky(gram, &condition, err))
+		return false;
+	*is_good = condition <= AL_GRAM_CONDITION;
+	return true;
+}
+
+/* Where squares overflow, QR will say whether A itself is finite. */
+static bool by_cholesky(struct al_view a, struct al_view gram, struct al_matrix r, bool *is_good,
+	struct al_error *err)
+{
+	*is_good = false;
+	if (!gram.data && !al_gram(AL_TRANSPOSED, a, r, NULL))
+		return true;
+	if (gram.data && !al_copy(gram, r, err))
+		return false;
+	return al_try_cholesky(r, is_good, err);
+}
+
+static bool by_qr(struct al_view a, struct al_matrix r, struct al_error *err)
+{
+	struct al_matrix copy;
+
+	if (!al_matrix_init(&copy, a.rows, a.cols, err))
+		return false;
+	bool done = al_copy(a, copy, err) && al_qr_r(copy, r, err);
+	al_matrix_finish(&copy);
+	return done;
+}
+
+bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum al_route *route,
+	struct al_error *err)
+{
+	bool is_good = false;
+
+	*route = AL_ROUTE_QR;
+	if (!al_check("A", a, err) || !al_check("R", al_view(r), err)
+		|| !al_check_shape("R", r.rows, r.cols, least(a.rows, a.cols), a.cols, err)
+		|| (a.rows >= a.cols && !by_cholesky(a, gram, r, &is_good, err)))
+		return false;
+	if (!is_good)
+		return by_qr(a, r, err);
+	*route = AL_ROUTE_CHOLESKY;
+	return true;
+}
+
+/* ---- solving ---- */
+
+static bool check_solve(enum al_side side, const size_t r[2], const size_t b[2], struct al_error *err)
+{
+	const size_t n = side == AL_LEFT ? b[0] : b[1];
+
+	return al_check_shape("R", r[0], r[1], n, n, err);
+}
+
+static bool fail_singular(size_t i, struct al_error *err)
+{
+	return al_fail(err, AL_ESYSTEM, "triangular system: element %zu of the diagonal is zero", i);
+}
+
+bool al_solve(enum al_side side, enum al_op op, struct al_view r, struct al_matrix b,
+	struct al_error *err)
+{
+	if (!al_check("R", r, err) || !al_check("B", al_view(b), err)
+		|| !check_solve(side, (size_t[]){r.rows, r.cols}, (size_t[]){b.rows, b.cols}, err))
+		return false;
+	for (size_t i = 0; i < r.cols; i++)
+		if (r.data[i + i * r.ld] == 0)
+			return fail_singular(i, err);
+	if (al_is_empty(b.rows, b.cols))
+		return true;
+	al_blas_hold();
+	cblas_dtrsm(CblasColMajor, side == AL_LEFT ? CblasLeft : CblasRight, CblasUpper,
+		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data, al_int(r.ld),
+		b.data, al_int(b.ld));
+	al_blas_release();
+	return al_check_finite("triangular system", al_view(b), err);
+}
+
+bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_matrix_f b,
+	struct al_error *err)
+{
+	if (!al_check_f("R", r, err) || !al_check_f("B", al_view_f(b), err)
+		|| !check_solve(side, (size_t[]){r.rows, r.cols}, (size_t[]){b.rows, b.cols}, err))
+		return false;
+	for (size_t i = 0; i < r.cols; i++)
+		if (r.data[i + i * r.ld] == 0)
+			return fail_singular(i, err);
+	if (al_is_empty(b.rows, b.cols))
+		return true;
+	al_blas_hold();
+	cblas_strsm(CblasColMajor, side == AL_LEFT ? CblasLeft : CblasRight, CblasUpper,
+		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data, al_int(r.ld),
+		b.data, al_int(b.ld));
+	al_blas_release();
+	return al_check_finite_f("triangular system", al_view_f(b), err);
+}
+
+/* ---- Haar ---- */
+
+/* Orthonormal to 2^-52 times this. A Gaussian matrix that is twice as tall as wide stays below. */
+static const double HAAR_CONDITION = 100;
+
+/* The Q of a Gaussian matrix is Haar where R's diagonal is positive; Cholesky's always is, and it gives
+ * the same Q. */
+static bool orthonormalise(struct al_matrix u, struct al_matrix r, struct al_error *err)
+{
+	double condition;
+
+	if (!al_gram(AL_TRANSPOSED, al_view(u), r, err) || !al_cholesky(r, &condition, err))
+		return false;
+	if (condition > HAAR_CONDITION)
+		return al_qr(u, r, err);
+	return al_solve(AL_RIGHT, AL_PLAIN, al_view(r), u, err);
+}
+
+bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
+{
+	struct al_matrix r;
+
+	if (!al_check("U", al_view(u), err))
+		return false;
+	if (u.rows < u.cols)
+		return al_fail(err, AL_EINPUT, "U: %zu orthonormal columns of %zu rows", u.cols, u.rows);
+	for (size_t j = 0; j < u.cols; j++)
+		al_random_gaussian(random, u.data + j * u.ld, u.rows);
+	if (!al_matrix_init(&r, u.cols, u.cols, err))
+		return false;
+	bool done = orthonormalise(u, r, err);
+	al_matrix_finish(&r);
+	return done;
+}
+
+bool al_haar_f(struct al_random *random, struct al_matrix_f u, struct al_error *err)
+{
+	struct al_matrix wide;
+
+	if (!al_check_f("U", al_view_f(u), err) || !al_matrix_init(&wide, u.rows, u.cols, err))
+		return false;
+	bool done = al_haar(random, wide, err) && al_narrow(al_view(wide), u, err);
+	al_matrix_finish(&wide);
+	return done;
+}

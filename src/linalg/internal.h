@@ -1,0 +1,49 @@
+/* What the files of this folder share: checks before a library call, and what a library said. */
+#ifndef ATTNLEDGER_LINALG_INTERNAL_H
+#define ATTNLEDGER_LINALG_INTERNAL_H
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <stdint.h>
+
+#include "linalg/linalg.h"
+
+/* The library's integer is wide enough for the dimensions, ld >= max(1, rows), data where there are
+ * elements, and the elements fit into memory. `name` is the matrix in messages: "A". */
+bool al_check(const char *name, struct al_view a, struct al_error *err) AL_MUST_CHECK;
+bool al_check_f(const char *name, struct al_view_f a, struct al_error *err) AL_MUST_CHECK;
+bool al_check_shape(const char *name, size_t rows, size_t cols, size_t expected_rows,
+	size_t expected_cols, struct al_error *err) AL_MUST_CHECK;
+
+/* Fails where an element isn't finite. `what` is the operation: "product". */
+bool al_check_finite(const char *what, struct al_view a, struct al_error *err) AL_MUST_CHECK;
+bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *err) AL_MUST_CHECK;
+
+/* LAPACK's verdict: 0 is success. */
+bool al_check_info(const char *routine, lapack_int info, struct al_error *err) AL_MUST_CHECK;
+
+/* A Gram matrix becomes its triangular factor where that can be trusted: the squares are within range
+ * and the condition is at most AL_GRAM_CONDITION. Otherwise it holds nothing of use. */
+bool al_try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err) AL_MUST_CHECK;
+
+/* Between these two OpenBLAS runs on the calling thread alone. They nest, on any thread. */
+void al_blas_hold(void);
+void al_blas_release(void);
+
+static inline bool al_is_empty(size_t rows, size_t cols)
+{
+	return rows == 0 || cols == 0;
+}
+
+/* Checked dimensions in the library's integer. */
+static inline lapack_int al_int(size_t n)
+{
+	return (lapack_int)n;
+}
+
+static inline CBLAS_TRANSPOSE al_cblas_op(enum al_op op)
+{
+	return op == AL_TRANSPOSED ? CblasTrans : CblasNoTrans;
+}
+
+#endif

@@ -1,0 +1,298 @@
+/* Spectra: eigenvalues of symmetric matrices and singular values. */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/internal.h"
+
+/* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */
+enum { EIGENVECTORS_MOST = 32000 };
+
+/* A few eigenvectors of a large matrix are found one by one, many or those of a small one all together. */
+enum { TOGETHER = 1024, MANY = 4 };
+
+static bool check_symmetric(struct al_view g, size_t most, struct al_error *err)
+{
+	if (!al_check("G", g, err) || !al_check_shape("G", g.rows, g.cols, g.cols, g.cols, err))
+		return false;
+	if (g.cols > most)
+		return al_fail(err, AL_EINPUT, "eigenvectors of %zu x %zu: at most %zu", g.rows, g.cols,
+			most);
+	return al_check_finite("eigenvalues", g, err);
+}
+
+static bool check_values(const char *what, const double *values, size_t n, struct al_error *err)
+{
+	return al_check_finite(what, (struct al_view){values, n, 1, n ? n : 1}, err);
+}
+
+static void reverse(double *values, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		double other = values[n - 1 - i];
+		values[n - 1 - i] = values[i];
+		values[i] = other;
+	}
+}
+
+static void swap_columns(struct al_matrix m, size_t a, size_t b)
+{
+	for (size_t i = 0; i < m.rows; i++) {
+		double other = m.data[i + b * m.ld];
+		m.data[i + b * m.ld] = m.data[i + a * m.ld];
+		m.data[i + a * m.ld] = other;
+	}
+}
+
+static void negate(double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = -x[i];
+}
+
+/* Is the first of the largest components negative? Rounding must not decide between two that are
+ * equal, so a component counts as larger only where it is so by more than rounding. */
+static bool points_down(const double *x, size_t n)
+{
+	size_t largest = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (fabs(x[i]) > fabs(x[largest]) * (1 + 0x1p-30))
+			largest = i;
+	return n && x[largest] < 0;
+}
+
+/* ---- symmetric ---- */
+
+static bool syevd(char job, struct al_matrix g, double *values, struct al_error *err)
+{
+	al_blas_hold();
+	lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, job, 'U', al_int(g.cols), g.data,
+		al_int(g.ld), values);
+	al_blas_release();
+	if (!al_check_info("dsyevd", info, err) || !check_values("eigenvalues", values, g.cols, err))
+		return false;
+	reverse(values, g.cols);
+	return true;
+}
+
+bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err)
+{
+	return check_symmetric(al_view(g), SIZE_MAX, err)
+		&& (g.cols == 0 || syevd('N', g, values, err));
+}
+
+bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
+{
+	if (!al_check_f("G", al_view_f(g), err)
+		|| !al_check_shape("G", g.rows, g.cols, g.cols, g.cols, err)
+		|| !al_check_finite_f("eigenvalues", al_view_f(g), err))
+		return false;
+	if (g.cols == 0)
+		return true;
+	al_blas_hold();
+	lapack_int info = LAPACKE_ssyevd(LAPACK_COL_MAJOR, 'N', 'U', al_int(g.cols), g.data,
+		al_int(g.ld), values);
+	al_blas_release();
+	for (size_t i = 0; i < g.cols / 2; i++) {
+		float other = values[g.cols - 1 - i];
+		values[g.cols - 1 - i] = values[i];
+		values[i] = other;
+	}
+	return al_check_info("ssyevd", info, err)
+		&& al_check_finite_f("eigenvalues", (struct al_view_f){values, g.cols, 1, g.cols}, err);
+}
+
+static void turn_up(struct al_matrix vectors)
+{
+	for (size_t j = 0; j < vectors.cols; j++)
+		if (points_down(vectors.data + j * vectors.ld, vectors.rows))
+			negate(vectors.data + j * vectors.ld, vectors.rows);
+}
+
+static void largest_first(struct al_matrix vectors)
+{
+	for (size_t j = 0; j < vectors.cols / 2; j++)
+		swap_columns(vectors, j, vectors.cols - 1 - j);
+	turn_up(vectors);
+}
+
+bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err)
+{
+	if (!check_symmetric(al_view(g), EIGENVECTORS_MOST, err))
+		return false;
+	if (g.cols == 0)
+		return true;
+	if (!syevd('V', g, values, err))
+		return false;
+	largest_first(g);
+	return al_check_finite("eigenvectors", al_view(g), err);
+}
+
+static bool top_of_all(struct al_matrix g, double *values, struct al_matrix vectors,
+	struct al_error *err)
+{
+	struct al_matrix all;
+
+	if (!al_matrix_init(&all, g.cols, 1, err))
+		return false;
+	bool done = al_eigenvectors(g, all.data, err)
+		&& al_copy(al_columns(al_view(g), 0, vectors.cols), vectors, err);
+	if (done)
+		memcpy(values, all.data, vectors.cols * sizeof(double));
+	al_matrix_finish(&all);
+	return done;
+}
+
+static bool syevr(struct al_matrix g, double *values, struct al_matrix vectors, lapack_int *support,
+	struct al_error *err)
+{
+	const lapack_int n = al_int(g.cols), wanted = al_int(vectors.cols);
+	lapack_int found;
+
+	al_blas_hold();
+	lapack_int info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, g.data, al_int(g.ld), 0, 0,
+		n - wanted + 1, n, 0, &found, values, vectors.data, al_int(vectors.ld), support);
+	al_blas_release();
+	if (!al_check_info("dsyevr", info, err))
+		return false;
+	if (found != wanted)
+		return al_fail(err, AL_ESYSTEM, "dsyevr: found %d of %d eigenvalues", (int)found,
+			(int)wanted);
+	return true;
+}
+
+/* Room for the eigenvalues, of which dsyevr uses all n, and for its supports, two integers a vector. */
+static bool top_one_by_one(struct al_matrix g, double *values, struct al_matrix vectors,
+	struct al_error *err)
+{
+	struct al_matrix all = {0}, support = {0};
+
+	bool done = al_matrix_init(&all, g.cols, 1, err)
+		&& al_matrix_init(&support, vectors.cols, 2, err)
+		&& syevr(g, all.data, vectors, (lapack_int *)(void *)support.data, err);
+	if (done) {
+		memcpy(values, all.data, vectors.cols * sizeof(double));
+		reverse(values, vectors.cols);
+		largest_first(vectors);
+	}
+	al_matrix_finish(&support);
+	al_matrix_finish(&all);
+	return done && check_values("eigenvalues", values, vectors.cols, err)
+		&& al_check_finite("eigenvectors", al_view(vectors), err);
+}
+
+bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix vectors,
+	struct al_error *err)
+{
+	if (!check_symmetric(al_view(g), EIGENVECTORS_MOST, err)
+		|| !al_check("vectors", al_view(vectors), err))
+		return false;
+	if (vectors.rows != g.rows || vectors.cols > g.cols)
+		return al_fail(err, AL_EINPUT, "vectors are %zu x %zu, expected %zu rows and at most %zu "
+			"columns", vectors.rows, vectors.cols, g.rows, g.cols);
+	if (vectors.cols == 0)
+		return true;
+	if (g.cols <= TOGETHER || vectors.cols * MANY >= g.cols)
+		return top_of_all(g, values, vectors, err);
+	return top_one_by_one(g, values, vectors, err);
+}
+
+/* ---- singular values ---- */
+
+static bool gesdd(char job, struct al_matrix a, double *values, struct al_matrix u,
+	struct al_matrix vt, struct al_error *err)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+
+	if (!al_check_finite("singular values", al_view(a), err))
+		return false;
+	al_blas_hold();
+	lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, al_int(a.rows), al_int(a.cols), a.data,
+		al_int(a.ld), values, u.data, al_int(u.ld), vt.data, al_int(vt.ld));
+	al_blas_release();
+	return al_check_info("dgesdd", info, err) && check_values("singular values", values, n, err);
+}
+
+static bool by_svd(struct al_view a, double *values, struct al_error *err)
+{
+	const struct al_matrix none = {.ld = 1};
+	struct al_matrix copy;
+
+	if (!al_matrix_init(&copy, a.rows, a.cols, err))
+		return false;
+	bool done = al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
+	al_matrix_finish(&copy);
+	return done;
+}
+
+/* The eigenvalues of the smaller Gram matrix, where all of them are far above its rounding. `probe` is
+ * as large. Where squares overflow, the SVD will say whether A itself is finite. */
+static bool try_gram(struct al_view a, struct al_matrix gram, struct al_matrix probe, double *values,
+	bool *is_good, struct al_error *err)
+{
+	*is_good = false;
+	if (!al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, gram, NULL))
+		return true;
+	if (!al_copy(al_view(gram), probe, err) || !al_try_cholesky(probe, is_good, err))
+		return false;
+	if (!*is_good)
+		return true;
+	if (!al_eigenvalues(gram, values, err))
+		return false;
+	for (size_t i = 0; i < gram.cols; i++)
+		values[i] = sqrt(values[i]);
+	return true;
+}
+
+bool al_singular_values(struct al_view a, double *values, struct al_error *err)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	struct al_matrix gram = {0}, probe = {0};
+	bool is_good = false;
+
+	if (!al_check("A", a, err))
+		return false;
+	if (n == 0)
+		return true;
+	bool done = al_matrix_init(&gram, n, n, err) && al_matrix_init(&probe, n, n, err)
+		&& try_gram(a, gram, probe, values, &is_good, err);
+	al_matrix_finish(&probe);
+	al_matrix_finish(&gram);
+	return done && (is_good ? check_values("singular values", values, n, err)
+		: by_svd(a, values, err));
+}
+
+/* V from V^T, and the sign that U's columns decide. */
+static void turn_both(struct al_matrix u, struct al_matrix vt, struct al_matrix v)
+{
+	for (size_t j = 0; j < v.cols; j++) {
+		for (size_t i = 0; i < v.rows; i++)
+			v.data[i + j * v.ld] = vt.data[j + i * vt.ld];
+		if (points_down(u.data + j * u.ld, u.rows)) {
+			negate(u.data + j * u.ld, u.rows);
+			negate(v.data + j * v.ld, v.rows);
+		}
+	}
+}
+
+bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_matrix v,
+	struct al_error *err)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	struct al_matrix vt;
+
+	if (!al_check("A", al_view(a), err) || !al_check("U", al_view(u), err)
+		|| !al_check("V", al_view(v), err) || !al_check_shape("U", u.rows, u.cols, a.rows, n, err)
+		|| !al_check_shape("V", v.rows, v.cols, a.cols, n, err))
+		return false;
+	if (n == 0)
+		return true;
+	if (!al_matrix_init(&vt, n, a.cols, err))
+		return false;
+	bool done = gesdd('S', a, values, u, vt, err);
+	if (done)
+		turn_both(u, vt, v);
+	al_matrix_finish(&vt);
+	return done && al_check_finite("singular vectors", al_view(u), err)
+		&& al_check_finite("singular vectors", al_view(v), err);
+}

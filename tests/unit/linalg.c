@@ -1,0 +1,645 @@
+/* Linear algebra: against sums by hand, against what defines each factor, and the same bits for any
+ * number of threads. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "linalg/linalg.h"
+
+static struct al_matrix new_matrix(size_t rows, size_t cols)
+{
+	struct al_matrix m;
+
+	assert_true(al_matrix_init(&m, rows, cols, NULL));
+	return m;
+}
+
+static struct al_matrix_f new_matrix_f(size_t rows, size_t cols)
+{
+	struct al_matrix_f m;
+
+	assert_true(al_matrix_init_f(&m, rows, cols, NULL));
+	return m;
+}
+
+/* A Gaussian matrix that is a part of a larger one, so that ld > rows. */
+static struct al_matrix gaussian(size_t rows, size_t cols, uint64_t seed)
+{
+	struct al_random *random = al_random_create(seed, 0, 0, 0);
+	struct al_matrix m = new_matrix(rows + 3, cols);
+
+	al_random_gaussian(random, m.data, m.rows * m.cols);
+	al_random_destroy(random);
+	m.rows = rows;
+	return m;
+}
+
+static double at(struct al_view m, enum al_op op, size_t i, size_t j)
+{
+	return op == AL_TRANSPOSED ? m.data[j + i * m.ld] : m.data[i + j * m.ld];
+}
+
+/* op(A) op(B) by hand. */
+static struct al_matrix multiply(enum al_op op_a, enum al_op op_b, struct al_matrix a, struct al_matrix b)
+{
+	const size_t rows = op_a == AL_PLAIN ? a.rows : a.cols, inner = op_a == AL_PLAIN ? a.cols : a.rows;
+	struct al_matrix c = new_matrix(rows, op_b == AL_PLAIN ? b.cols : b.rows);
+
+	for (size_t j = 0; j < c.cols; j++)
+		for (size_t k = 0; k < inner; k++)
+			for (size_t i = 0; i < rows; i++)
+				c.data[i + j * c.ld] += at(al_view(a), op_a, i, k) * at(al_view(b), op_b, k, j);
+	return c;
+}
+
+static double distance(struct al_view a, struct al_view b)
+{
+	double largest = 0;
+
+	assert_int_equal(a.rows, b.rows);
+	assert_int_equal(a.cols, b.cols);
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			largest = fmax(largest, fabs(at(a, AL_PLAIN, i, j) - at(b, AL_PLAIN, i, j)));
+	return largest;
+}
+
+static void assert_close(struct al_view a, struct al_view b, double tolerance)
+{
+	const double d = distance(a, b);
+
+	if (!(d <= tolerance))
+		fail_msg("%zu x %zu: differs by %g, allowed %g", a.rows, a.cols, d, tolerance);
+}
+
+static void assert_orthonormal(struct al_matrix u, double tolerance)
+{
+	struct al_matrix g = multiply(AL_TRANSPOSED, AL_PLAIN, u, u);
+
+	for (size_t i = 0; i < g.cols; i++)
+		g.data[i + i * g.ld] -= 1;
+	for (size_t i = 0; i < g.rows * g.cols; i++)
+		assert_true(fabs(g.data[i]) <= tolerance);
+	al_matrix_finish(&g);
+}
+
+/* ---- products ---- */
+
+static const size_t shapes[][3] = {
+	{1, 1, 1}, {3, 5, 7}, {127, 4, 9}, {129, 33, 130}, {64, 768, 300}, {300, 2, 64}, {5, 0, 4},
+	{0, 3, 4}, {1100, 3, 2}, {2, 3, 1100},
+};
+
+static void check_products(const size_t n[3], enum al_op op_a, enum al_op op_b)
+{
+	struct al_matrix a = op_a == AL_PLAIN ? gaussian(n[0], n[1], 1) : gaussian(n[1], n[0], 1);
+	struct al_matrix b = op_b == AL_PLAIN ? gaussian(n[1], n[2], 2) : gaussian(n[2], n[1], 2);
+	struct al_matrix c = gaussian(n[0], n[2], 3), expected = multiply(op_a, op_b, a, b);
+
+	for (size_t j = 0; j < n[2]; j++)
+		for (size_t i = 0; i < n[0]; i++)
+			expected.data[i + j * expected.ld] = 2 * expected.data[i + j * expected.ld]
+				- c.data[i + j * c.ld];
+	assert_true(al_gemm(op_a, op_b, 2, al_view(a), al_view(b), -1, c, NULL));
+	assert_close(al_view(c), al_view(expected), 1e-11);
+	al_matrix_finish(&expected);
+	al_matrix_finish(&c);
+	al_matrix_finish(&b);
+	al_matrix_finish(&a);
+}
+
+static void multiplies_any_shape(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		check_products(shapes[i], AL_PLAIN, AL_PLAIN);
+		check_products(shapes[i], AL_TRANSPOSED, AL_PLAIN);
+		check_products(shapes[i], AL_PLAIN, AL_TRANSPOSED);
+		check_products(shapes[i], AL_TRANSPOSED, AL_TRANSPOSED);
+	}
+}
+
+static void check_gram(size_t rows, size_t cols, enum al_op op)
+{
+	const size_t n = op == AL_TRANSPOSED ? cols : rows;
+	struct al_matrix a = gaussian(rows, cols, 4), g = gaussian(n, n, 5);
+	struct al_matrix expected = multiply(op, op == AL_TRANSPOSED ? AL_PLAIN : AL_TRANSPOSED, a, a);
+	struct al_matrix_f narrow = new_matrix_f(rows, cols), g_f = new_matrix_f(n, n);
+
+	assert_true(al_gram(op, al_view(a), g, NULL));
+	assert_close(al_view(g), al_view(expected), 1e-11);
+	assert_true(al_narrow(al_view(a), narrow, NULL));
+	assert_true(al_gram_f(op, al_view_f(narrow), g_f, NULL));
+	for (size_t i = 0; i < n * n; i++)
+		assert_true(fabs((double)g_f.data[i] - expected.data[i]) < 1e-3);
+	al_matrix_finish_f(&g_f);
+	al_matrix_finish_f(&narrow);
+	al_matrix_finish(&expected);
+	al_matrix_finish(&g);
+	al_matrix_finish(&a);
+}
+
+static void forms_grams(void **state)
+{
+	(void)state;
+	check_gram(50, 7, AL_TRANSPOSED);
+	check_gram(50, 7, AL_PLAIN);
+	check_gram(20, 300, AL_TRANSPOSED);
+	check_gram(129, 20, AL_PLAIN);
+	check_gram(1, 1, AL_PLAIN);
+	check_gram(0, 4, AL_TRANSPOSED);
+	check_gram(4, 0, AL_TRANSPOSED);
+}
+
+static void multiplies_floats(void **state)
+{
+	struct al_matrix a = gaussian(140, 30, 6), b = gaussian(150, 30, 7);
+	struct al_matrix expected = multiply(AL_PLAIN, AL_TRANSPOSED, a, b);
+	struct al_matrix_f af = new_matrix_f(140, 30), bf = new_matrix_f(150, 30), c = new_matrix_f(140, 150);
+
+	(void)state;
+	assert_true(al_narrow(al_view(a), af, NULL) && al_narrow(al_view(b), bf, NULL));
+	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0, c, NULL));
+	for (size_t i = 0; i < 140 * 150; i++)
+		assert_true(fabs((double)c.data[i] - expected.data[i]) < 1e-4);
+	al_matrix_finish_f(&c);
+	al_matrix_finish_f(&bf);
+	al_matrix_finish_f(&af);
+	al_matrix_finish(&expected);
+	al_matrix_finish(&b);
+	al_matrix_finish(&a);
+}
+
+/* ---- factors ---- */
+
+/* Column j scaled by base^-j: any condition. */
+static struct al_matrix graded(size_t rows, size_t cols, double base)
+{
+	struct al_matrix a = gaussian(rows, cols, 8);
+
+	for (size_t j = 0; j < cols; j++)
+		for (size_t i = 0; i < rows; i++)
+			a.data[i + j * a.ld] *= pow(base, -(double)j);
+	return a;
+}
+
+static void check_triangle(struct al_matrix a, enum al_route expected)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	struct al_matrix r = new_matrix(n, a.cols), gram = multiply(AL_TRANSPOSED, AL_PLAIN, a, a);
+	enum al_route route;
+
+	assert_true(al_triangle(al_view(a), (struct al_view){.ld = 1}, r, &route, NULL));
+	assert_int_equal(route, expected);
+	for (size_t j = 0; j < n; j++) {
+		assert_true(r.data[j + j * r.ld] >= 0);
+		for (size_t i = j + 1; i < n; i++)
+			assert_true(r.data[i + j * r.ld] == 0);
+	}
+	struct al_matrix again = multiply(AL_TRANSPOSED, AL_PLAIN, r, r);
+	assert_close(al_view(again), al_view(gram), 1e-13 * (double)a.rows * fmax(1, gram.data[0]));
+	al_matrix_finish(&again);
+	al_matrix_finish(&gram);
+	al_matrix_finish(&r);
+	al_matrix_finish(&a);
+}
+
+static void finds_triangles_by_the_route_that_holds(void **state)
+{
+	struct al_matrix twice = gaussian(30, 4, 9);
+
+	(void)state;
+	memcpy(twice.data + 3 * twice.ld, twice.data, 30 * sizeof(double));
+	check_triangle(gaussian(90, 20, 9), AL_ROUTE_CHOLESKY);
+	check_triangle(graded(90, 6, 10), AL_ROUTE_QR);
+	check_triangle(twice, AL_ROUTE_QR);
+	check_triangle(gaussian(5, 8, 9), AL_ROUTE_QR);
+	check_triangle(new_matrix(8, 3), AL_ROUTE_QR);
+}
+
+static void decomposes(void **state)
+{
+	struct al_matrix a = gaussian(40, 12, 10), copy = gaussian(40, 12, 10), r = new_matrix(12, 12);
+
+	(void)state;
+	assert_true(al_qr(a, r, NULL));
+	assert_orthonormal(a, 1e-14);
+	struct al_matrix again = multiply(AL_PLAIN, AL_PLAIN, a, r);
+	assert_close(al_view(again), al_view(copy), 1e-13);
+
+	assert_true(al_solve(AL_RIGHT, AL_PLAIN, al_view(r), copy, NULL));
+	assert_close(al_view(copy), al_view(a), 1e-13);
+	r.data[5 + 5 * r.ld] = 0;
+	struct al_error err;
+	assert_false(al_solve(AL_RIGHT, AL_PLAIN, al_view(r), copy, &err));
+	assert_string_equal(err.message, "triangular system: element 5 of the diagonal is zero");
+	al_matrix_finish(&again);
+	al_matrix_finish(&r);
+	al_matrix_finish(&copy);
+	al_matrix_finish(&a);
+}
+
+static void estimates_conditions(void **state)
+{
+	struct al_matrix g = new_matrix(3, 3);
+	double condition;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		g.data[i + i * 3] = pow(10, 4 * (double)i);
+	assert_true(al_cholesky(g, &condition, NULL));
+	assert_true(fabs(condition - 1e8) < 1);
+	assert_true(g.data[8] == 1e4);
+	g.data[4] = -1;
+	assert_true(al_cholesky(g, &condition, NULL));
+	assert_true(isinf(condition));
+	al_matrix_finish(&g);
+}
+
+/* ---- spectra ---- */
+
+/* Singular values pow(base, -k) between orthonormal columns. */
+static struct al_matrix with_spectrum(size_t rows, size_t cols, double base)
+{
+	const size_t n = rows < cols ? rows : cols;
+	struct al_random *random = al_random_create(11, 0, 0, 0);
+	struct al_matrix u = new_matrix(rows, n), v = new_matrix(cols, n);
+
+	assert_true(al_haar(random, u, NULL) && al_haar(random, v, NULL));
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < rows; i++)
+			u.data[i + k * u.ld] *= pow(base, -(double)k);
+	struct al_matrix a = multiply(AL_PLAIN, AL_TRANSPOSED, u, v);
+	al_random_destroy(random);
+	al_matrix_finish(&v);
+	al_matrix_finish(&u);
+	return a;
+}
+
+static void check_values(size_t rows, size_t cols, double base)
+{
+	const size_t n = rows < cols ? rows : cols;
+	struct al_matrix a = with_spectrum(rows, cols, base), values = new_matrix(n, 1);
+
+	assert_true(al_singular_values(al_view(a), values.data, NULL));
+	for (size_t k = 0; k < n; k++)
+		assert_true(fabs(values.data[k] - pow(base, -(double)k)) < 1e-11);
+	al_matrix_finish(&values);
+	al_matrix_finish(&a);
+}
+
+static void finds_singular_values_however_small(void **state)
+{
+	(void)state;
+	check_values(60, 8, 1.5);
+	check_values(8, 60, 1.5);
+	check_values(60, 8, 20);     /* a Gram of condition 1e18 */
+	check_values(30, 30, 2);
+	check_values(1, 1, 2);
+}
+
+static void scales_out_of_the_squares_range(void **state)
+{
+	const double scales[] = {1e-200, 1e200};
+
+	(void)state;
+	for (size_t s = 0; s < 2; s++) {
+		struct al_matrix a = gaussian(9, 4, 12), values = new_matrix(4, 1), scaled = new_matrix(4, 1);
+		assert_true(al_singular_values(al_view(a), values.data, NULL));
+		for (size_t i = 0; i < 12 * 4; i++)
+			a.data[i] *= scales[s];
+		assert_true(al_singular_values(al_view(a), scaled.data, NULL));
+		for (size_t k = 0; k < 4; k++)
+			assert_true(fabs(scaled.data[k] / scales[s] - values.data[k]) < 1e-12);
+		al_matrix_finish(&scaled);
+		al_matrix_finish(&values);
+		al_matrix_finish(&a);
+	}
+}
+
+static void check_eigenvectors(size_t n, size_t wanted)
+{
+	struct al_matrix a = gaussian(n, n, 13), g = new_matrix(n, n), copy = new_matrix(n, n);
+	struct al_matrix vectors = new_matrix(n, wanted), values = new_matrix(n, 1), all = new_matrix(n, 1);
+
+	assert_true(al_gram(AL_PLAIN, al_view(a), g, NULL) && al_copy(al_view(g), copy, NULL));
+	assert_true(al_eigenvectors_top(copy, values.data, vectors, NULL));
+	assert_orthonormal(vectors, 1e-11);
+	struct al_matrix left = multiply(AL_PLAIN, AL_PLAIN, g, vectors);
+	for (size_t j = 0; j < wanted; j++)
+		for (size_t i = 0; i < n; i++)
+			vectors.data[i + j * n] *= values.data[j];
+	assert_close(al_view(left), al_view(vectors), 1e-11 * values.data[0]);
+	assert_true(al_eigenvalues(g, all.data, NULL));
+	for (size_t j = 0; j < wanted; j++)
+		assert_true(fabs(all.data[j] - values.data[j]) < 1e-12 * all.data[0]);
+	al_matrix_finish(&left);
+	al_matrix_finish(&all);
+	al_matrix_finish(&values);
+	al_matrix_finish(&vectors);
+	al_matrix_finish(&copy);
+	al_matrix_finish(&g);
+	al_matrix_finish(&a);
+}
+
+static void finds_eigenvectors(void **state)
+{
+	(void)state;
+	check_eigenvectors(20, 20);
+	check_eigenvectors(20, 3);
+	check_eigenvectors(1, 1);
+	check_eigenvectors(1040, 3);   /* one by one */
+}
+
+static void decomposes_into_signed_vectors(void **state)
+{
+	struct al_matrix a = with_spectrum(9, 14, 1.7), copy = with_spectrum(9, 14, 1.7);
+	struct al_matrix u = new_matrix(9, 9), v = new_matrix(14, 9), values = new_matrix(9, 1);
+
+	(void)state;
+	assert_true(al_svd(copy, u, values.data, v, NULL));
+	assert_orthonormal(u, 1e-14);
+	assert_orthonormal(v, 1e-14);
+	for (size_t k = 0; k < 9; k++) {
+		double low = 0, high = 0;
+		for (size_t i = 0; i < 9; i++) {
+			low = fmin(low, u.data[i + k * 9]);
+			high = fmax(high, u.data[i + k * 9]);
+			u.data[i + k * 9] *= values.data[k];
+		}
+		assert_true(high >= -low);
+	}
+	struct al_matrix again = multiply(AL_PLAIN, AL_TRANSPOSED, u, v);
+	assert_close(al_view(again), al_view(a), 1e-14);
+	al_matrix_finish(&again);
+	al_matrix_finish(&values);
+	al_matrix_finish(&v);
+	al_matrix_finish(&u);
+	al_matrix_finish(&copy);
+	al_matrix_finish(&a);
+}
+
+/* ---- threads ---- */
+
+struct answers {
+	struct al_matrix product, gram, values;
+	struct al_matrix_f product_f;
+};
+
+static struct answers answer(int n_threads)
+{
+	struct al_matrix a = gaussian(700, 500, 14), b = gaussian(600, 500, 15);
+	struct al_matrix_f af = new_matrix_f(700, 500), bf = new_matrix_f(600, 500);
+	struct answers x = {new_matrix(700, 600), new_matrix(500, 500), new_matrix(500, 1),
+		new_matrix_f(700, 600)};
+
+	al_threads_set(n_threads);
+	assert_true(al_narrow(al_view(a), af, NULL) && al_narrow(al_view(b), bf, NULL));
+	assert_true(al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(a), al_view(b), 0, x.product, NULL));
+	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0, x.product_f, NULL));
+	assert_true(al_gram(AL_TRANSPOSED, al_view(a), x.gram, NULL));
+	assert_true(al_singular_values(al_view(a), x.values.data, NULL));
+	al_threads_set(0);
+	al_matrix_finish_f(&bf);
+	al_matrix_finish_f(&af);
+	al_matrix_finish(&b);
+	al_matrix_finish(&a);
+	return x;
+}
+
+static void assert_same(struct al_matrix a, struct al_matrix b)
+{
+	assert_memory_equal(a.data, b.data, a.rows * a.cols * sizeof(double));
+}
+
+static void forget(struct answers *x)
+{
+	al_matrix_finish(&x->product);
+	al_matrix_finish(&x->gram);
+	al_matrix_finish(&x->values);
+	al_matrix_finish_f(&x->product_f);
+}
+
+static void gives_the_same_bits_for_any_threads(void **state)
+{
+	struct answers one = answer(1);
+
+	(void)state;
+	for (int n = 2; n <= 5; n++) {
+		struct answers more = answer(n);
+		assert_same(one.product, more.product);
+		assert_same(one.gram, more.gram);
+		assert_same(one.values, more.values);
+		assert_memory_equal(one.product_f.data, more.product_f.data, 700 * 600 * sizeof(float));
+		forget(&more);
+	}
+	forget(&one);
+}
+
+static bool fail_from_five(void *context, size_t index, struct al_error *err)
+{
+	int *runs = context;
+
+	runs[index]++;
+	return index < 5 || al_fail(err, AL_EINPUT, "index %zu", index);
+}
+
+static void reports_the_first_failure(void **state)
+{
+	(void)state;
+	for (int n_threads = 1; n_threads <= 4; n_threads++) {
+		int runs[40] = {0};
+		struct al_error err;
+		al_threads_set(n_threads);
+		assert_false(al_parallel(40, fail_from_five, runs, &err));
+		assert_string_equal(err.message, "index 5");
+		for (size_t i = 0; i <= 5; i++)
+			assert_int_equal(runs[i], 1);
+		assert_true(al_parallel(5, fail_from_five, runs, &err));
+	}
+	al_threads_set(0);
+}
+
+/* ---- refusals ---- */
+
+static void refuses_wrong_shapes(void **state)
+{
+	struct al_matrix a = new_matrix(3, 4), b = new_matrix(5, 2), c = new_matrix(3, 2);
+	struct al_matrix thin = {c.data, 3, 2, 2}, nothing = {NULL, 3, 2, 3};
+	struct al_matrix wide = {c.data, 3, (size_t)INT32_MAX + 1, 3};
+	struct al_error err;
+
+	(void)state;
+	assert_false(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(a), al_view(b), 0, c, &err));
+	assert_string_equal(err.message, "product of 3 x 4 and 5 x 2");
+	assert_int_equal(err.status, AL_EINPUT);
+	assert_false(al_gram(AL_PLAIN, al_view(a), c, &err));
+	assert_string_equal(err.message, "G is 3 x 2, expected 3 x 3");
+	assert_false(al_qr_r(thin, c, &err));
+	assert_string_equal(err.message, "A: leading dimension 2 is below the 3 rows");
+	assert_false(al_qr_r(nothing, c, &err));
+	assert_string_equal(err.message, "A: 3 x 2 without data");
+	assert_false(al_qr_r(wide, c, &err));
+	assert_string_equal(err.message,
+		"A: 3 x 2147483648 with leading dimension 3: at most 2147483647");
+	assert_false(al_eigenvalues(a, c.data, &err));
+	assert_string_equal(err.message, "G is 3 x 4, expected 4 x 4");
+	assert_false(al_haar(NULL, a, &err));
+	assert_string_equal(err.message, "U: 4 orthonormal columns of 3 rows");
+	assert_false(al_matrix_init(&nothing, SIZE_MAX / 4, 5, &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	al_matrix_finish(&nothing);
+	al_matrix_finish(&c);
+	al_matrix_finish(&b);
+	al_matrix_finish(&a);
+}
+
+static void check_refused(double bad)
+{
+	struct al_matrix a = gaussian(6, 6, 16), b = gaussian(6, 6, 17), c = new_matrix(6, 6);
+	struct al_matrix d = new_matrix(6, 6);
+	enum al_route route;
+	double values[6];
+	struct al_error err;
+
+	a.data[2 + 3 * a.ld] = bad;
+	assert_false(al_is_finite(al_view(a)));
+	assert_false(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(a), al_view(b), 0, c, &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	assert_string_equal(err.message, "product: 6 x 6 with elements that are not finite");
+	assert_false(al_gram(AL_TRANSPOSED, al_view(a), c, NULL));
+	assert_false(al_triangle(al_view(a), (struct al_view){.ld = 1}, c, &route, NULL));
+	assert_false(al_singular_values(al_view(a), values, NULL));
+	assert_false(al_svd(a, c, values, d, NULL));
+	assert_false(al_qr(a, c, NULL));
+	assert_false(al_eigenvalues(a, values, NULL));
+	assert_false(al_eigenvectors(a, values, NULL));
+	al_matrix_finish(&d);
+	al_matrix_finish(&c);
+	al_matrix_finish(&b);
+	al_matrix_finish(&a);
+}
+
+static void refuses_what_is_not_finite(void **state)
+{
+	struct al_matrix big = new_matrix(1, 1);
+	struct al_matrix_f small = new_matrix_f(1, 1);
+
+	(void)state;
+	check_refused(NAN);
+	check_refused(-NAN);
+	check_refused(INFINITY);
+	check_refused(-INFINITY);
+	big.data[0] = 1e39;
+	assert_false(al_narrow(al_view(big), small, NULL));
+	assert_false(al_is_finite_f(al_view_f(small)));
+	al_matrix_finish_f(&small);
+	al_matrix_finish(&big);
+}
+
+/* ---- random ---- */
+
+static void draws_streams_by_name(void **state)
+{
+	double first[64], again[64];
+	float narrow[64];
+
+	(void)state;
+	for (uint64_t name = 0; name < 16; name++) {
+		struct al_random *a = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1, name >> 3);
+		struct al_random *b = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1, name >> 3);
+		struct al_random *c = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1, name >> 3);
+		const double before = first[0];
+		al_random_gaussian(a, first, 64);
+		al_random_gaussian(b, again, 64);
+		al_random_gaussian_f(c, narrow, 64);
+		assert_memory_equal(first, again, sizeof(first));
+		assert_true(narrow[63] == (float)first[63]);
+		assert_true(name == 0 || first[0] != before);
+		al_random_destroy(c);
+		al_random_destroy(b);
+		al_random_destroy(a);
+	}
+	al_random_destroy(NULL);
+}
+
+static void draws_normal_numbers_and_permutations(void **state)
+{
+	enum { N = 100000, P = 50 };
+	struct al_random *random = al_random_create(1, 2, 3, 4);
+	struct al_matrix x = new_matrix(N, 1);
+	double sums[4] = {0};
+	size_t order[P];
+	bool seen[P] = {false};
+
+	(void)state;
+	al_random_gaussian(random, x.data, N);
+	for (size_t i = 0; i < N; i++)
+		for (size_t k = 0; k < 4; k++)
+			sums[k] += pow(x.data[i], (double)k + 1) / N;
+	assert_true(fabs(sums[0]) < 0.015 && fabs(sums[1] - 1) < 0.02);
+	assert_true(fabs(sums[2]) < 0.05 && fabs(sums[3] - 3) < 0.15);
+	al_random_permutation(random, order, P);
+	for (size_t i = 0; i < P; i++)
+		seen[order[i]] = true;
+	for (size_t i = 0; i < P; i++)
+		assert_true(seen[i]);
+	al_random_destroy(random);
+	al_matrix_finish(&x);
+}
+
+/* The rotation's trace is as often above zero as below; without the fix of signs it leans. */
+static void draws_haar_matrices(void **state)
+{
+	enum { DRAWS = 2000 };
+	double trace = 0, square = 0;
+	struct al_matrix u = new_matrix(3, 3), tall = new_matrix(200, 16);
+	struct al_matrix_f narrow = new_matrix_f(200, 16);
+	struct al_random *random = al_random_create(5, 0, 0, 0), *same = al_random_create(5, 0, 0, 0);
+
+	(void)state;
+	assert_true(al_haar(random, tall, NULL) && al_haar_f(same, narrow, NULL));
+	assert_orthonormal(tall, 1e-13);
+	for (size_t i = 0; i < 200 * 16; i++)
+		assert_true((float)tall.data[i] == narrow.data[i]);
+	for (size_t i = 0; i < DRAWS; i++) {
+		assert_true(al_haar(random, u, NULL));
+		assert_orthonormal(u, 1e-13);
+		const double t = u.data[0] + u.data[4] + u.data[8];
+		trace += t / DRAWS;
+		square += t * t / DRAWS;
+	}
+	assert_true(fabs(trace) < 0.1);
+	assert_true(fabs(square - 1) < 0.15);
+	al_random_destroy(same);
+	al_random_destroy(random);
+	al_matrix_finish_f(&narrow);
+	al_matrix_finish(&tall);
+	al_matrix_finish(&u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(multiplies_any_shape),
+		cmocka_unit_test(multiplies_floats),
+		cmocka_unit_test(forms_grams),
+		cmocka_unit_test(finds_triangles_by_the_route_that_holds),
+		cmocka_unit_test(decomposes),
+		cmocka_unit_test(estimates_conditions),
+		cmocka_unit_test(finds_singular_values_however_small),
+		cmocka_unit_test(scales_out_of_the_squares_range),
+		cmocka_unit_test(finds_eigenvectors),
+		cmocka_unit_test(decomposes_into_signed_vectors),
+		cmocka_unit_test(gives_the_same_bits_for_any_threads),
+		cmocka_unit_test(reports_the_first_failure),
+		cmocka_unit_test(refuses_wrong_shapes),
+		cmocka_unit_test(refuses_what_is_not_finite),
+		cmocka_unit_test(draws_streams_by_name),
+		cmocka_unit_test(draws_normal_numbers_and_permutations),
+		cmocka_unit_test(draws_haar_matrices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
