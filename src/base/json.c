@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 /* ---- the scan ---- */
@@ -16,6 +17,7 @@
 struct scan {
 	const char *start, *p, *end;
 	const char *wrong;    /* what is wrong at p */
+	const char *real;     /* the first number that is not written as an integer, or NULL */
 	int depth;
 };
 
@@ -53,14 +55,27 @@ static bool scan_digits(struct scan *s)
 	return s->p > before || refuse(s, "expected a digit");
 }
 
+static bool scan_integer(struct scan *s)
+{
+	bool is_negative = take(s, '-');
+
+	if (!take(s, '0'))
+		return scan_digits(s);
+	if (s->p < s->end && *s->p >= '0' && *s->p <= '9')
+		return refuse(s, "a number must not begin with a zero");
+	if (is_negative && !s->real)
+		s->real = s->p - 2;
+	return true;
+}
+
 static bool scan_number(struct scan *s)
 {
-	take(s, '-');
-	if (take(s, '0')) {
-		if (s->p < s->end && *s->p >= '0' && *s->p <= '9')
-			return refuse(s, "a number must not begin with a zero");
-	} else if (!scan_digits(s))
+	const char *start = s->p;
+
+	if (!scan_integer(s))
 		return false;
+	if (!s->real && (at(s, '.') || at(s, 'e') || at(s, 'E')))
+		s->real = start;
 	if (take(s, '.') && !scan_digits(s))
 		return false;
 	if (take(s, 'e') || take(s, 'E')) {
@@ -130,11 +145,18 @@ static bool scan_utf8(struct scan *s)
 	return n > 0 || refuse(s, "invalid UTF-8");
 }
 
+/* What most strings are made of. */
+static void skip_plain(struct scan *s)
+{
+	while (s->p < s->end && *s->p >= ' ' && *s->p <= '~' && *s->p != '"' && *s->p != '\\')
+		s->p++;
+}
+
 static bool scan_string(struct scan *s)
 {
 	if (!take(s, '"'))
 		return refuse(s, "expected a string in double quotes");
-	while (s->p < s->end && *s->p != '"') {
+	for (skip_plain(s); s->p < s->end && *s->p != '"'; skip_plain(s)) {
 		if ((unsigned char)*s->p < 0x20)
 			return refuse(s, "raw control character in a string");
 		if (take(s, '\\') ? !scan_escape(s) : !scan_utf8(s))
@@ -302,30 +324,56 @@ bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_e
 
 /* ---- duplicate keys ---- */
 
-static int compare_keys(const void *a, const void *b)
-{
-	const struct cJSON *const *left = a, *const *right = b;
+/* Up to so many members are compared each with each. */
+enum { FEW_MEMBERS = 8 };
 
-	return strcmp((*left)->string, (*right)->string);
+struct member {
+	uint64_t hash;
+	const struct cJSON *node;
+};
+
+/* By hash first, which is cheap; names with the same hash need not be the same. */
+static int compare_members(const void *left, const void *right)
+{
+	const struct member *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return strcmp(a->node->string, b->node->string);
+}
+
+static const struct cJSON *repeated_among_few(const struct cJSON *object)
+{
+	for (const struct cJSON *a = object->child; a; a = a->next)
+		for (const struct cJSON *b = a->next; b; b = b->next)
+			if (strcmp(a->string, b->string) == 0)
+				return b;
+	return NULL;
+}
+
+static const struct cJSON *repeated_among_many(const struct cJSON *object, size_t n)
+{
+	struct member *members = calloc(n, sizeof(*members)), *out = members;
+	const struct cJSON *repeated = NULL;
+
+	if (!members)
+		abort();
+	for (const struct cJSON *child = object->child; child; child = child->next)
+		*out++ = (struct member){al_hash(AL_HASH_EMPTY, child->string, strlen(child->string)), child};
+	qsort(members, n, sizeof(*members), compare_members);
+	for (size_t i = 1; i < n && !repeated; i++)
+		if (compare_members(&members[i - 1], &members[i]) == 0)
+			repeated = members[i].node;
+	free(members);
+	return repeated;
 }
 
 /* The second of two members with the same key, or NULL. */
 static const struct cJSON *repeated_member(const struct cJSON *object)
 {
 	size_t n = al_json_size(object);
-	const struct cJSON **members = calloc(n + 1, sizeof(*members));
-	const struct cJSON *repeated = NULL;
 
-	if (!members)
-		abort();
-	for (const struct cJSON *child = object->child, **out = members; child; child = child->next)
-		*out++ = child;
-	qsort(members, n, sizeof(*members), compare_keys);
-	for (size_t i = 1; i < n && !repeated; i++)
-		if (compare_keys(&members[i - 1], &members[i]) == 0)
-			repeated = members[i];
-	free(members);
-	return repeated;
+	return n <= FEW_MEMBERS ? repeated_among_few(object) : repeated_among_many(object, n);
 }
 
 static bool check_keys(const struct al_json *doc, const struct cJSON *node, struct al_error *err)
@@ -353,6 +401,7 @@ static bool build(struct al_json *doc, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "%s: the file is empty, expected JSON", doc->name);
 	if (!scan_document(&s))
 		return fail_at(doc, s.p, err, s.wrong);
+	doc->first_real = s.real;
 	doc->root = cJSON_ParseWithLength(doc->text, doc->length + 1);
 	if (!doc->root)
 		return al_fail(err, AL_ESYSTEM, "%s: the JSON library refused a valid text", doc->name);
@@ -382,6 +431,13 @@ bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)
 	bool ok = al_json_parse(doc, path, text.data, text.length, err);
 	al_text_finish(&text);
 	return ok;
+}
+
+bool al_json_only_integers(const struct al_json *doc, struct al_error *err)
+{
+	return !doc->first_real
+		|| fail_at(doc, doc->first_real, err,
+			"found a fraction, an exponent or -0, expected integers only");
 }
 
 void al_json_finish(struct al_json *doc)

@@ -1,0 +1,224 @@
+/* Opening a checkpoint: which files it is, and what each of them holds. */
+#include "checkpoint/checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "checkpoint/format.h"
+
+const struct al_format *const al_formats[] = {&al_format_safetensors, NULL};
+
+static const char index_ending[] = ".safetensors.index.json";
+
+/* ---- one file ---- */
+
+/* Files that are often taken for checkpoints that we read. */
+static const struct {
+	const char *magic, *what;
+} foreign[] = {
+	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"},
+	{"GGUF", "a GGUF file, expected safetensors"},
+	{"PK\003\004", "a zip archive (torch, numpy), expected safetensors"},
+	{"\x80\x02", "a Python pickle (torch), expected safetensors"},
+	{"\x93NUMPY", "a NumPy array, expected safetensors"},
+	{"\x89HDF", "an HDF5 file, expected safetensors"},
+};
+
+static bool begins_with(const char *start, size_t length, const char *magic)
+{
+	return length >= strlen(magic) && memcmp(start, magic, strlen(magic)) == 0;
+}
+
+static bool refuse_foreign(const struct al_source *source, const char *start, size_t length,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+		if (begins_with(start, length, foreign[i].magic))
+			return al_fail(err, AL_EINPUT, "%s: is %s", source->path, foreign[i].what);
+	return true;
+}
+
+/* The format whose magic fits; else the one that has none. NULL on failure. */
+static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
+{
+	char start[32];
+	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
+	const struct al_format *fallback = NULL;
+
+	if (length == 0)
+		al_fail(err, AL_EINPUT, "%s: is empty, expected safetensors", source->path);
+	if (length == 0 || !al_source_read(source, 0, start, length, err))
+		return NULL;
+	for (size_t i = 0; al_formats[i]; i++) {
+		if (!al_formats[i]->magic)
+			fallback = al_formats[i];
+		else if (begins_with(start, length, al_formats[i]->magic))
+			return al_formats[i];
+	}
+	return refuse_foreign(source, start, length, err) ? fallback : NULL;
+}
+
+bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)
+{
+	struct al_shard *shard = &checkpoint->shards[shard_index];
+	struct al_listing listing = {.checkpoint = checkpoint, .shard = shard,
+		.shard_index = shard_index, .first = checkpoint->n_tensors};
+
+	if (!al_source_open(&shard->source, shard->source.path, err))
+		return false;
+	const struct al_format *format = recognise(&shard->source, err);
+	if (!format)
+		return false;
+	shard->format = format->name;
+	return format->list(&listing, err) && al_listing_check(&listing, format, err);
+}
+
+static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
+{
+	checkpoint->shards = al_new(&checkpoint->arena, struct al_shard);
+	checkpoint->n_shards = 1;
+	checkpoint->shards[0].source = (struct al_source){.path = path, .fd = -1};
+	return al_shard_open(checkpoint, 0, err) && al_checkpoint_hash_names(checkpoint, err);
+}
+
+/* ---- a folder ---- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t n = strlen(text), m = strlen(ending);
+
+	return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static bool is_checkpoint_file(const char *name)
+{
+	for (size_t i = 0; al_formats[i]; i++)
+		if (ends_with(name, al_formats[i]->ending))
+			return true;
+	return false;
+}
+
+static const char *existing(struct al_arena *arena, const char *folder, const char *name)
+{
+	const char *path = al_format(arena, "%s/%s", folder, name);
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? path : NULL;
+}
+
+/* What a folder holds, where nothing in it has the usual name. */
+struct candidates {
+	const char *index, *file;
+	size_t n_indexes, n_files;
+};
+
+static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
+	struct candidates *found, struct al_error *err)
+{
+	DIR *stream = opendir(folder);
+
+	if (!stream)
+		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		const char *name = entry->d_name;
+		if (ends_with(name, index_ending) && found->n_indexes++ == 0)
+			found->index = al_format(&checkpoint->arena, "%s/%s", folder, name);
+		if (is_checkpoint_file(name) && found->n_files++ == 0)
+			found->file = al_format(&checkpoint->arena, "%s/%s", folder, name);
+	}
+	closedir(stream);
+	return true;
+}
+
+/* The order in which the reference implementation of these models looks. */
+static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, struct al_error *err)
+{
+	struct al_arena *arena = &checkpoint->arena;
+	const char *file = existing(arena, folder, "model.safetensors");
+	struct candidates found = {0};
+
+	if (file)
+		return open_file(checkpoint, file, err);
+	checkpoint->index = existing(arena, folder, "model.safetensors.index.json");
+	if (checkpoint->index)
+		return al_index_open(checkpoint, err);
+	if (!look_around(checkpoint, folder, &found, err))
+		return false;
+	if (found.n_indexes == 1) {
+		checkpoint->index = found.index;
+		return al_index_open(checkpoint, err);
+	}
+	if (found.n_indexes == 0 && found.n_files == 1)
+		return open_file(checkpoint, found.file, err);
+	return al_fail(err, AL_EINPUT, "%s: holds no model.safetensors or model.safetensors.index.json, "
+		"and %zu other .safetensors files and %zu other indexes, expected one", folder, found.n_files,
+		found.n_indexes);
+}
+
+/* ---- all ---- */
+
+static const char *folder_of(struct al_arena *arena, const char *path, bool is_folder)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (is_folder)
+		return path;
+	if (!slash)
+		return ".";
+	return slash == path ? "/" : al_strndup(arena, path, (size_t)(slash - path));
+}
+
+static void add_up(struct al_checkpoint *checkpoint)
+{
+	checkpoint->header_hash = checkpoint->n_shards == 1 ? checkpoint->shards[0].header_hash
+							    : AL_HASH_EMPTY;
+	for (size_t i = 0; i < checkpoint->n_shards; i++) {
+		const struct al_shard *shard = &checkpoint->shards[i];
+		checkpoint->bytes += shard->source.bytes;
+		if (checkpoint->n_shards > 1)
+			checkpoint->header_hash = al_hash(checkpoint->header_hash, &shard->header_hash,
+				sizeof(shard->header_hash));
+	}
+}
+
+static bool open_path(struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	const char *path = checkpoint->path;
+	struct stat info;
+
+	if (stat(path, &info) != 0)
+		return al_fail(err, AL_EINPUT, "%s: can't open: %s", path, strerror(errno));
+	bool is_folder = S_ISDIR(info.st_mode);
+	checkpoint->config = existing(&checkpoint->arena,
+		folder_of(&checkpoint->arena, path, is_folder), "config.json");
+	if (is_folder)
+		return open_folder(checkpoint, path, err);
+	if (!ends_with(path, index_ending))
+		return open_file(checkpoint, path, err);
+	checkpoint->index = path;
+	return al_index_open(checkpoint, err);
+}
+
+bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
+{
+	*checkpoint = (struct al_checkpoint){0};
+	al_arena_init(&checkpoint->arena);
+	checkpoint->path = al_strdup(&checkpoint->arena, path);
+	if (open_path(checkpoint, err)) {
+		add_up(checkpoint);
+		return true;
+	}
+	al_checkpoint_close(checkpoint);
+	return false;
+}
+
+void al_checkpoint_close(struct al_checkpoint *checkpoint)
+{
+	for (size_t i = 0; i < checkpoint->n_shards; i++)
+		al_source_close(&checkpoint->shards[i].source);
+	al_arena_finish(&checkpoint->arena);
+	*checkpoint = (struct al_checkpoint){0};
+}

@@ -1,0 +1,62 @@
+/* Formats of checkpoint files: one file each with one const descriptor, and its name in the list in
+ * formats.c. A format only lists what the header says; al_listing_check holds it against the file. */
+#ifndef ATTNLEDGER_CHECKPOINT_FORMAT_H
+#define ATTNLEDGER_CHECKPOINT_FORMAT_H
+
+#include "checkpoint/checkpoint.h"
+
+/* The tensors of one file, as they come. */
+struct al_listing {
+	struct al_checkpoint *checkpoint;
+	struct al_shard *shard;
+	size_t shard_index;
+	size_t first;            /* of this file in checkpoint->tensors */
+	uint64_t data_offset;    /* where the data begin: claimed places count from there */
+};
+
+/* What a header says about a tensor; begin and end count from data_offset. The texts and the shape are
+ * copied. */
+struct al_claim {
+	const char *name;
+	const struct al_dtype *dtype;
+	const int64_t *shape;
+	size_t n_dims;
+	uint64_t begin, end;
+};
+
+struct al_format {
+	const char *name;        /* "safetensors" */
+	const char *ending;      /* ".safetensors" */
+	const char *magic;       /* how files begin; NULL: tried where no other format's magic fits */
+	bool is_packed;          /* the tensors fill the data without hole or overlap */
+
+	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
+	 * header_bytes and header_hash. */
+	bool (*list)(struct al_listing *listing, struct al_error *err);
+};
+
+extern const struct al_format al_format_safetensors;
+
+/* All formats, NULL-terminated. */
+extern const struct al_format *const al_formats[];
+
+/* Adds a claim; one that contradicts itself or the file is refused. */
+bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, struct al_error *err)
+	AL_MUST_CHECK;
+void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value);
+
+/* Checks how the tensors lie beside each other, and sorts them by place. */
+bool al_listing_check(struct al_listing *listing, const struct al_format *format,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Opens shards[shard_index], whose path is set, and lists its tensors. */
+bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* Makes al_checkpoint_find work; a name that comes twice is refused. */
+bool al_checkpoint_hash_names(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+/* index.c: opens the shards that checkpoint->index names. */
+bool al_index_open(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+#endif

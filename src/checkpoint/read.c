@@ -1,0 +1,175 @@
+/* Numbers from a checkpoint, in blocks. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
+
+/* A gap between runs that is cheaper to read than to skip. */
+enum { GAP_BYTES = 4096 };
+
+struct al_selection al_select_all(const struct al_tensor *tensor)
+{
+	return (struct al_selection){.run = tensor->n_elements, .n_runs = 1};
+}
+
+struct al_selection al_select_block(const struct al_tensor *tensor, int64_t first_row,
+	int64_t n_rows, int64_t first_column, int64_t n_columns)
+{
+	int64_t width = tensor->n_dims ? tensor->shape[tensor->n_dims - 1] : 1;
+
+	assert(first_column >= 0 && n_columns >= 0 && n_columns <= width - first_column);
+	assert(first_row >= 0 && n_rows >= 0 && (!width || first_row <= tensor->n_elements / width));
+	return (struct al_selection){.first = first_row * width + first_column, .run = n_columns,
+		.n_runs = n_rows, .stride = width};
+}
+
+/* The part of a tensor that is in memory: elements [first, first + n). */
+struct window {
+	const struct al_source *source;
+	const struct al_tensor *tensor;
+	unsigned char *bytes;
+	int64_t room, first, n;
+};
+
+/* Makes element `at` the first of the window where it isn't in it; up to `limit` is of use. */
+static bool show(struct window *window, int64_t at, int64_t limit, struct al_error *err)
+{
+	size_t size = window->tensor->dtype->block_bytes;
+
+	if (at >= window->first && at < window->first + window->n)
+		return true;
+	window->first = at;
+	window->n = limit - at < window->room ? limit - at : window->room;
+	return al_source_read(window->source, window->tensor->offset + (uint64_t)at * size,
+		window->bytes, (size_t)window->n * size, err);
+}
+
+/* Where numbers go: one of the two is set. */
+struct target {
+	double *doubles;
+	float *floats;
+};
+
+static void convert(const struct al_dtype *dtype, const unsigned char *bytes, int64_t n,
+	const struct target *target, size_t at)
+{
+	if (target->doubles)
+		dtype->to_double(bytes, (size_t)n, target->doubles + at);
+	else
+		dtype->to_float(bytes, (size_t)n, target->floats + at);
+}
+
+static bool read_run(struct window *window, int64_t first, int64_t n, int64_t limit,
+	const struct target *target, size_t at, struct al_error *err)
+{
+	const struct al_dtype *dtype = window->tensor->dtype;
+
+	while (n > 0) {
+		if (!show(window, first, limit, err))
+			return false;
+		int64_t here = window->first + window->n - first;
+		here = here < n ? here : n;
+		convert(dtype, window->bytes + (size_t)(first - window->first) * dtype->block_bytes, here,
+			target, at);
+		first += here;
+		n -= here;
+		at += (size_t)here;
+	}
+	return true;
+}
+
+static bool read_runs(struct window *window, const struct al_selection *s,
+	const struct target *target, size_t leading, struct al_error *err)
+{
+	int64_t size = (int64_t)window->tensor->dtype->block_bytes;
+	bool skips = s->stride < s->run || s->stride - s->run > GAP_BYTES / size;
+	int64_t last = s->first + (s->n_runs - 1) * s->stride + s->run;
+
+	for (int64_t i = 0; i < s->n_runs; i++) {
+		int64_t first = s->first + i * s->stride;
+		int64_t limit = skips ? first + s->run : last;
+		if (!read_run(window, first, s->run, limit, target, (size_t)i * leading, err))
+			return false;
+	}
+	return true;
+}
+
+static bool is_within(const struct al_tensor *tensor, const struct al_selection *s)
+{
+	int64_t last;
+
+	return s->first >= 0 && s->run >= 0 && s->n_runs >= 0 && s->stride >= 0
+		&& (s->n_runs == 0
+			|| (!__builtin_mul_overflow(s->n_runs - 1, s->stride, &last)
+				&& !__builtin_add_overflow(last, s->first, &last)
+				&& !__builtin_add_overflow(last, s->run, &last)
+				&& last <= tensor->n_elements));
+}
+
+static bool check_read(const struct al_tensor *tensor, const struct al_selection *selection,
+	struct al_error *err)
+{
+	if (!tensor->dtype->to_double)
+		return al_fail(err, AL_EINPUT, "numbers of type %s can't be read", tensor->dtype->name);
+	if (!is_within(tensor, selection))
+		return al_fail(err, AL_EINPUT, "%lld runs of %lld elements from element %lld are not within "
+			"its %lld", (long long)selection->n_runs, (long long)selection->run,
+			(long long)selection->first, (long long)tensor->n_elements);
+	return true;
+}
+
+static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	const struct al_selection *selection, const struct target *target, size_t leading,
+	struct al_error *err)
+{
+	struct window window = {.source = &checkpoint->shards[tensor->shard].source, .tensor = tensor};
+
+	if (!check_read(tensor, selection, err))
+		return al_in(err, "tensor \"%.120s\"", tensor->name);
+	assert(selection->n_runs < 2 || leading >= (size_t)selection->run);
+	window.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes;
+	window.bytes = malloc(tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes + 1 : AL_BLOCK_BYTES);
+	if (!window.bytes)
+		abort();
+	bool ok = read_runs(&window, selection, target, leading, err);
+	free(window.bytes);
+	return ok || al_in(err, "tensor \"%.120s\"", tensor->name);
+}
+
+bool al_tensor_read_double(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	const struct al_selection *selection, double *out, size_t leading, struct al_error *err)
+{
+	return read_numbers(checkpoint, tensor, selection, &(struct target){.doubles = out}, leading, err);
+}
+
+bool al_tensor_read_float(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	const struct al_selection *selection, float *out, size_t leading, struct al_error *err)
+{
+	return read_numbers(checkpoint, tensor, selection, &(struct target){.floats = out}, leading, err);
+}
+
+bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	uint64_t first, void *out, size_t length, struct al_error *err)
+{
+	if (first > tensor->bytes || length > tensor->bytes - first)
+		return al_fail(err, AL_EINPUT, "tensor \"%.120s\": %zu bytes from byte %llu are not within "
+			"its %llu", tensor->name, length, (unsigned long long)first,
+			(unsigned long long)tensor->bytes);
+	return al_source_read(&checkpoint->shards[tensor->shard].source, tensor->offset + first, out,
+		length, err) || al_in(err, "tensor \"%.120s\"", tensor->name);
+}
+
+char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_add(&text, "[");
+	for (size_t i = 0; i < n_dims; i++)
+		al_text_addf(&text, "%s%lld", i ? ", " : "", (long long)shape[i]);
+	al_text_add(&text, "]");
+	char *copy = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return copy;
+}

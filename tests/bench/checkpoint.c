@@ -1,0 +1,158 @@
+/* Opening a checkpoint of 10^5 tensors, and reading one against read(2) of the same bytes.
+ * Prints times and ratios, the best of several runs, files warm. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors.h"
+
+enum { RUNS = 7, MANY_TENSORS = 100000, ROWS = 4096, COLUMNS = 8192 };
+
+static struct al_error err;
+
+static void must(bool ok)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "bench-checkpoint: %s\n", err.message);
+	exit(EXIT_FAILURE);
+}
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void write_checkpoint(const char *path, const struct al_tensor *tensors, size_t n)
+{
+	static double values[COLUMNS];
+	struct al_safetensors_writer *writer;
+
+	for (size_t i = 0; i < COLUMNS; i++)
+		values[i] = (double)i / COLUMNS - 0.5;
+	must(al_safetensors_create(&writer, path, tensors, n, NULL, 0, &err));
+	for (size_t i = 0; i < n; i++)
+		for (int64_t left = tensors[i].n_elements; left > 0; left -= COLUMNS)
+			must(al_safetensors_append_doubles(writer, tensors[i].dtype, values,
+				left < COLUMNS ? (size_t)left : COLUMNS, &err));
+	must(al_safetensors_commit(writer, &err));
+}
+
+/* ---- opening ---- */
+
+static void write_many(const char *path)
+{
+	static const int64_t shape[] = {1, 2};
+	static const char *const parts[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+		"self_attn.o_proj", "mlp.up_proj"};
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	struct al_tensor *tensors = al_new_array(&arena, struct al_tensor, MANY_TENSORS);
+	for (int i = 0; i < MANY_TENSORS; i++)
+		tensors[i] = (struct al_tensor){.dtype = al_dtype_find("BF16"), .shape = shape, .n_dims = 2,
+			.n_elements = 2,
+			.name = al_format(&arena, "model.layers.%d.%s.weight", i / 5, parts[i % 5])};
+	write_checkpoint(path, tensors, MANY_TENSORS);
+	al_arena_finish(&arena);
+}
+
+static void bench_opening(const char *path)
+{
+	double best = 1e9;
+
+	write_many(path);
+	for (int run = 0; run < RUNS; run++) {
+		struct al_checkpoint checkpoint;
+		double start = now();
+		must(al_checkpoint_open(&checkpoint, path, &err));
+		double taken = now() - start;
+		best = taken < best ? taken : best;
+		if (!al_checkpoint_find(&checkpoint, "model.layers.19999.mlp.up_proj.weight"))
+			exit(EXIT_FAILURE);
+		al_checkpoint_close(&checkpoint);
+	}
+	printf("open %d tensors: %.0f ms (expected < 200)\n", MANY_TENSORS, 1e3 * best);
+}
+
+/* ---- reading ---- */
+
+static double time_plain(const char *path)
+{
+	static char block[AL_BLOCK_BYTES];
+	double best = 1e9;
+
+	for (int run = 0; run < RUNS; run++) {
+		int fd = open(path, O_RDONLY);
+		double start = now();
+		while (fd >= 0 && read(fd, block, sizeof(block)) > 0)
+			;
+		double taken = now() - start;
+		best = taken < best ? taken : best;
+		close(fd);
+	}
+	return best;
+}
+
+static double time_selection(const char *path, const struct al_selection *selection, bool is_double,
+	void *out)
+{
+	struct al_checkpoint checkpoint;
+	double best = 1e9;
+
+	must(al_checkpoint_open(&checkpoint, path, &err));
+	for (int run = 0; run < RUNS; run++) {
+		double start = now();
+		if (is_double)
+			must(al_tensor_read_double(&checkpoint, checkpoint.tensors, selection, out, COLUMNS, &err));
+		else
+			must(al_tensor_read_float(&checkpoint, checkpoint.tensors, selection, out, COLUMNS, &err));
+		double taken = now() - start;
+		best = taken < best ? taken : best;
+	}
+	al_checkpoint_close(&checkpoint);
+	return best;
+}
+
+static void bench_reading(const char *path, const char *dtype, void *out)
+{
+	static const int64_t shape[] = {ROWS, COLUMNS};
+	struct al_tensor tensor = {.name = "weight", .dtype = al_dtype_find(dtype), .shape = shape,
+		.n_dims = 2, .n_elements = ROWS * COLUMNS};
+	struct al_selection all = al_select_all(&tensor);
+	struct al_selection head = al_select_block(&tensor, 0, ROWS, 1024, 128);
+
+	write_checkpoint(path, &tensor, 1);
+	double bytes = (double)tensor.n_elements * (double)tensor.dtype->block_bytes;
+	double plain = time_plain(path), floats = time_selection(path, &all, false, out);
+	double doubles = time_selection(path, &all, true, out);
+	printf("%-8s read(2) %5.2f GB/s; to float %5.2f GB/s (%.2f of its time), to double %5.2f GB/s "
+		"(%.2f); 128 of %d columns %.2f ms\n", dtype, 1e-9 * bytes / plain, 1e-9 * bytes / floats,
+		floats / plain, 1e-9 * bytes / doubles, doubles / plain, COLUMNS,
+		1e3 * time_selection(path, &head, false, out));
+}
+
+int main(void)
+{
+	static const char *const dtypes[] = {"F64", "F32", "F16", "BF16", "F8_E4M3", "I8"};
+	char path[] = "/tmp/attnledger-bench-XXXXXX";
+	double *out = calloc((size_t)ROWS * COLUMNS, sizeof(*out));
+	int fd = mkstemp(path);
+
+	if (!out || fd < 0)
+		return EXIT_FAILURE;
+	close(fd);
+	bench_opening(path);
+	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
+		if (al_dtype_find(dtypes[i])->from_double)
+			bench_reading(path, dtypes[i], out);
+	unlink(path);
+	free(out);
+	return EXIT_SUCCESS;
+}

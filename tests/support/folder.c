@@ -1,0 +1,53 @@
+/* A folder for a test's files. */
+#include "support/folder.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void must(int is_done, const char *what)
+{
+	if (is_done)
+		return;
+	perror(what);
+	abort();
+}
+
+void test_folder_make(struct test_folder *folder)
+{
+	snprintf(folder->path, sizeof(folder->path), "/tmp/attnledger-test-XXXXXX");
+	must(mkdtemp(folder->path) != NULL, folder->path);
+}
+
+void test_folder_remove(struct test_folder *folder)
+{
+	DIR *stream = opendir(folder->path);
+
+	must(stream != NULL, folder->path);
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		char path[512];
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder->path, entry->d_name);
+		must(unlink(path) == 0, path);
+	}
+	closedir(stream);
+	must(rmdir(folder->path) == 0, folder->path);
+}
+
+char *test_path(char path[256], const struct test_folder *folder, const char *name)
+{
+	snprintf(path, 256, "%s/%s", folder->path, name);
+	return path;
+}
+
+void test_write(const char *path, const void *bytes, size_t length)
+{
+	FILE *file = fopen(path, "wb");
+
+	must(file != NULL, path);
+	must(fwrite(bytes, 1, length, file) == length, path);
+	must(fclose(file) == 0, path);
+}

@@ -1,0 +1,241 @@
+/* Number formats: every value of the small ones, the edges of the large ones, and the way back. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "checkpoint/dtype.h"
+
+static double read_one(const char *name, uint64_t stored)
+{
+	unsigned char bytes[9];
+	double as_double;
+	float as_float;
+
+	/* an odd address */
+	memcpy(bytes + 1, &stored, 8);
+	al_dtype_find(name)->to_double(bytes + 1, 1, &as_double);
+	al_dtype_find(name)->to_float(bytes + 1, 1, &as_float);
+	if (isnan(as_double))
+		assert_true(isnan(as_float));
+	else
+		assert_true(as_float == (float)as_double);
+	return as_double;
+}
+
+static uint64_t write_one(const char *name, double value)
+{
+	uint64_t stored = 0;
+
+	al_dtype_find(name)->from_double(&value, 1, (unsigned char *)&stored);
+	return stored;
+}
+
+/* By the definition of a binary format: sign, exponent, fraction. */
+static double define(unsigned stored, int exponent_bits, int fraction_bits)
+{
+	int bias = (1 << (exponent_bits - 1)) - 1;
+	unsigned fraction = stored & ((1U << fraction_bits) - 1);
+	int exponent = (int)(stored >> fraction_bits) & ((1 << exponent_bits) - 1);
+	double sign = stored >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
+
+	if (exponent == 0)
+		return sign * ldexp(fraction, 1 - bias - fraction_bits);
+	return sign * ldexp((1 << fraction_bits) + (int)fraction, exponent - bias - fraction_bits);
+}
+
+static void check_value(const char *name, unsigned stored, double expected)
+{
+	double found = read_one(name, stored);
+
+	if (found == expected && signbit(found) == signbit(expected))
+		return;
+	fail_msg("%s 0x%x: found %a, expected %a", name, stored, found, expected);
+}
+
+static void every_f16_is_exact(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 1U << 16; i++) {
+		if ((i & 0x7C00) != 0x7C00)
+			check_value("F16", i, define(i, 5, 10));
+		else if ((i & 0x3FF) == 0)
+			check_value("F16", i, i & 0x8000 ? -INFINITY : INFINITY);
+		else
+			assert_true(isnan(read_one("F16", i)));
+	}
+}
+
+static void every_bf16_is_exact(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 1U << 16; i++) {
+		if ((i & 0x7F80) != 0x7F80)
+			check_value("BF16", i, define(i, 8, 7));
+		else if ((i & 0x7F) == 0)
+			check_value("BF16", i, i & 0x8000 ? -INFINITY : INFINITY);
+		else
+			assert_true(isnan(read_one("BF16", i)));
+	}
+}
+
+static void every_f8_is_exact(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 256; i++) {
+		if ((i & 0x7F) == 0x7F)
+			assert_true(isnan(read_one("F8_E4M3", i)));
+		else
+			check_value("F8_E4M3", i, define(i, 4, 3));
+		if ((i & 0x7C) != 0x7C)
+			check_value("F8_E5M2", i, define(i, 5, 2));
+		else if ((i & 3) == 0)
+			check_value("F8_E5M2", i, i & 0x80 ? -INFINITY : INFINITY);
+		else
+			assert_true(isnan(read_one("F8_E5M2", i)));
+	}
+	/* arXiv:2209.05433, table 1: the largest numbers */
+	check_value("F8_E4M3", 0x7E, 448);
+	check_value("F8_E5M2", 0x7B, 57344);
+}
+
+static const struct {
+	const char *dtype;
+	uint64_t stored;
+	double value;
+} edges[] = {
+	{"F32", 0x00000001, 0x1p-149},
+	{"F32", 0x7F7FFFFF, 0x1.fffffep127},
+	{"F32", 0x80000000, -0.0},
+	{"F64", 0x0000000000000001, 0x1p-1074},
+	{"F64", 0xFFF0000000000000, -INFINITY},
+	{"I64", 0x8000000000000000, -0x1p63},
+	{"I64", 0xFFFFFFFFFFFFFFFF, -1},
+	{"U64", 0x8000000000000000, 0x1p63},
+	{"I32", 0x80000000, -2147483648.0},
+	{"U32", 0xFFFFFFFF, 4294967295.0},
+	{"I16", 0x8000, -32768},
+	{"U16", 0xFFFF, 65535},
+	{"I8", 0x80, -128},
+	{"U8", 0xFF, 255},
+	{"BOOL", 0, 0},
+	{"BOOL", 1, 1},
+};
+
+static void edges_are_exact(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++) {
+		double found = read_one(edges[i].dtype, edges[i].stored);
+		if (found != edges[i].value || signbit(found) != signbit(edges[i].value))
+			fail_msg("%s: found %a, expected %a", edges[i].dtype, found, edges[i].value);
+	}
+}
+
+/* Long enough for the vectors of any compiler, at an odd address. */
+static void many_are_like_one(void **state)
+{
+	enum { N = 1003 };
+	static unsigned char bytes[8 * N + 1];
+	static double doubles[N];
+	static float floats[N];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * 151 + 11);
+	for (size_t d = 0; al_dtype_at(d) && al_dtype_at(d)->to_double; d++) {
+		const struct al_dtype *dtype = al_dtype_at(d);
+		dtype->to_double(bytes + 1, N, doubles);
+		dtype->to_float(bytes + 1, N, floats);
+		for (size_t i = 0; i < N; i++) {
+			uint64_t stored = 0;
+			memcpy(&stored, bytes + 1 + i * dtype->block_bytes, dtype->block_bytes);
+			double one = read_one(dtype->name, stored);
+			assert_true(isnan(one) ? isnan(doubles[i]) : one == doubles[i]);
+			assert_true(isnan(one) ? isnan(floats[i]) : (float)one == floats[i]);
+		}
+	}
+}
+
+static void what_is_written_reads_back(void **state)
+{
+	static const char *const names[] = {"F16", "BF16"};
+
+	(void)state;
+	for (size_t n = 0; n < 2; n++)
+		for (uint64_t i = 0; i < 1U << 16; i++) {
+			double value = read_one(names[n], i);
+			uint64_t again = write_one(names[n], value);
+			if (isnan(value))
+				assert_true(isnan(read_one(names[n], again)));
+			else if (again != i)
+				fail_msg("%s 0x%llx comes back as 0x%llx", names[n], (unsigned long long)i,
+					(unsigned long long)again);
+		}
+	assert_int_equal(write_one("F64", -2), 0xC000000000000000);
+	assert_int_equal(write_one("F32", 1 + 0x1p-24), 0x3F800000);
+}
+
+static const struct {
+	const char *dtype;
+	double value;
+	uint64_t stored;
+} roundings[] = {
+	{"BF16", 1 + 0x1p-8, 0x3F80},              /* a tie goes to even */
+	{"BF16", 1 + 0x3p-8, 0x3F82},
+	{"BF16", 1 + 0x1p-8 + 0x1p-40, 0x3F81},    /* not rounded to float first */
+	{"BF16", 0x1.ffp127, 0x7F80},              /* beyond the largest */
+	{"BF16", 0x1.fe8p127, 0x7F7F},
+	{"BF16", -0x1p-134, 0x8000},               /* half of the smallest: a tie */
+	{"BF16", 0x1.8p-134, 0x0001},
+	{"F16", 65519, 0x7BFF},
+	{"F16", 65520, 0x7C00},
+	{"F16", -1e300, 0xFC00},
+	{"F16", 1 + 0x1p-11, 0x3C00},
+	{"F16", 1 + 0x1p-11 + 0x1p-50, 0x3C01},
+	{"F16", 0x1p-25, 0x0000},
+	{"F16", 0x1.1p-25, 0x0001},
+	{"F16", 0x1.ffep-15, 0x0400},              /* up to the smallest normal number */
+	{"F16", -0.0, 0x8000},
+};
+
+static void rounds_to_nearest_even(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(roundings) / sizeof(*roundings); i++) {
+		uint64_t stored = write_one(roundings[i].dtype, roundings[i].value);
+		if (stored != roundings[i].stored)
+			fail_msg("%s of %a: found 0x%04llx, expected 0x%04llx", roundings[i].dtype,
+				roundings[i].value, (unsigned long long)stored,
+				(unsigned long long)roundings[i].stored);
+	}
+}
+
+static void sizes_are_whole_and_bounded(void **state)
+{
+	uint64_t bytes;
+
+	(void)state;
+	assert_true(al_dtype_size(al_dtype_find("F4"), 6, &bytes) && bytes == 3);
+	assert_false(al_dtype_size(al_dtype_find("F4"), 3, &bytes));
+	assert_true(al_dtype_size(al_dtype_find("F6_E2M3"), 8, &bytes) && bytes == 6);
+	assert_false(al_dtype_size(al_dtype_find("F6_E3M2"), 6, &bytes));
+	assert_false(al_dtype_size(al_dtype_find("C64"), INT64_MAX, &bytes));
+	assert_null(al_dtype_find("f32"));
+	assert_null(al_dtype_find("F4")->to_double);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_f16_is_exact),
+		cmocka_unit_test(every_bf16_is_exact),
+		cmocka_unit_test(every_f8_is_exact),
+		cmocka_unit_test(edges_are_exact),
+		cmocka_unit_test(many_are_like_one),
+		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(rounds_to_nearest_even),
+		cmocka_unit_test(sizes_are_whole_and_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
