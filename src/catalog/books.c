@@ -14,7 +14,7 @@ struct run {
 	struct al_settings *settings;
 	const struct al_family *family;
 	int64_t apart_from[AL_FAMILY_APARTS];   /* of each of the family's `apart` */
-	bool by_name;
+	enum al_books_detail detail;
 };
 
 /* How many turns a walk stands for that went through loops without taking them. */
@@ -80,7 +80,9 @@ static bool mentions(const struct run *run, const struct item *item, const char 
 static void find_walked(const struct run *run, struct item *item)
 {
 	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = run->by_name || mentions(run, item, item->loops->items[i].variable);
+		item->is_walked[i] = run->detail == AL_BOOKS_NAMES
+			|| (run->detail == AL_BOOKS_LAYERS && i == 0)
+			|| mentions(run, item, item->loops->items[i].variable);
 }
 
 /* What the turn is counted as; NULL: part of the model. */
@@ -93,6 +95,11 @@ static const char *apart_of(const struct run *run, const struct al_turn *turn)
 			return apart->name;
 	}
 	return NULL;
+}
+
+static int64_t layer_of(const struct run *run, const struct al_turn *turn)
+{
+	return run->detail == AL_BOOKS_LAYERS && turn->n > 0 ? turn->values[0] : -1;
 }
 
 /* ---- names ---- */
@@ -163,7 +170,7 @@ static struct al_model_tensor *find_equal_tensor(const struct al_model_books *bo
 		if (other->tensor == tensor->tensor
 			&& memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
 			&& other->count == tensor->count && other->active == tensor->active
-			&& other->apart == tensor->apart)
+			&& other->apart == tensor->apart && other->layer == tensor->layer)
 			return other;
 	}
 	return NULL;
@@ -174,18 +181,18 @@ static bool enter_tensor(const struct run *run, const struct item *item, struct 
 {
 	struct al_model_books *books = run->books;
 	struct al_model_tensor tensor = {.name = item->name, .copies = copies.all,
-		.active_copies = copies.active, .apart = apart_of(run, turn)};
+		.active_copies = copies.active, .layer = layer_of(run, turn), .apart = apart_of(run, turn)};
 	struct al_scope scope = al_turn_scope(turn);
 
 	if (!evaluate_tensor(item, &scope, &tensor, err))
 		return false;
-	struct al_model_tensor *equal = run->by_name ? NULL : find_equal_tensor(books, &tensor);
+	struct al_model_tensor *equal = run->detail == AL_BOOKS_NAMES ? NULL : find_equal_tensor(books, &tensor);
 	if (equal) {
 		equal->copies += copies.all;
 		equal->active_copies += copies.active;
 		return true;
 	}
-	if (run->by_name)
+	if (run->detail == AL_BOOKS_NAMES)
 		tensor.name = name_of_turn(&books->arena, item->name, turn);
 	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors, &books->tensors_room,
 		sizeof(*books->tensors));
@@ -214,7 +221,7 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 
 static bool has_equal_settings(const struct al_model_module *a, const struct al_model_module *b)
 {
-	if (a->apart != b->apart)
+	if (a->apart != b->apart || a->layer != b->layer)
 		return false;
 	for (size_t i = 0; i < a->n_with; i++)
 		if (a->with[i].value != b->with[i].value)
@@ -237,17 +244,18 @@ static bool enter_module(const struct run *run, const struct item *item, struct 
 {
 	struct al_model_books *books = run->books;
 	struct al_model_module module = {
-		.name = item->name, .copies = copies.all, .apart = apart_of(run, turn)};
+		.name = item->name, .copies = copies.all, .layer = layer_of(run, turn),
+		.apart = apart_of(run, turn)};
 	struct al_scope scope = al_turn_scope(turn);
 
 	if (!evaluate_module(run, item, &scope, &module, err))
 		return false;
-	struct al_model_module *equal = run->by_name ? NULL : find_equal_module(books, &module);
+	struct al_model_module *equal = run->detail == AL_BOOKS_NAMES ? NULL : find_equal_module(books, &module);
 	if (equal) {
 		equal->copies += copies.all;
 		return true;
 	}
-	if (run->by_name)
+	if (run->detail == AL_BOOKS_NAMES)
 		module.name = name_of_turn(&books->arena, item->name, turn);
 	books->modules = al_grow(&books->arena, books->modules, books->n_modules, &books->modules_room,
 		sizeof(*books->modules));
@@ -414,11 +422,11 @@ void al_model_books_parameters(const struct al_model_books *books, enum al_part 
 }
 
 bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalog,
-	const struct al_family *family, struct al_settings *settings, bool by_name,
+	const struct al_family *family, struct al_settings *settings, enum al_books_detail detail,
 	struct al_error *err)
 {
 	struct run run = {.books = books, .catalog = catalog, .settings = settings, .family = family,
-		.by_name = by_name};
+		.detail = detail};
 
 	*books = (struct al_model_books){0};
 	al_arena_init(&books->arena);

@@ -14,6 +14,7 @@ struct al_model_tensor {
 	size_t n_dims;
 	int64_t copies, active_copies;     /* how many of these the loops make, and work on one token */
 	int64_t count, active;             /* of each copy, stacked in it */
+	int64_t layer;                     /* the outermost loop's turn, where that was asked for; or -1 */
 	const char *apart;                 /* NULL: part of the model, else what it is counted as */
 	mpq_srcptr elements;               /* numbers in all copies, those packed into one too */
 };
@@ -26,8 +27,8 @@ struct al_model_module {
 	const struct al_variant *variant;
 	struct al_binding *with;
 	size_t n_with;
-	int64_t copies;
-	const char *apart;                 /* as of a tensor */
+	int64_t copies, layer;
+	const char *apart;                 /* both as of a tensor */
 };
 
 struct al_model_books {
@@ -42,11 +43,15 @@ struct al_model_books {
 /* How many turns all loops of a model may take together. */
 enum { AL_FAMILY_STEPS = 1 << 18 };
 
-/* Evaluates a family's modules and tensors under settings. `by_name`: one entry for each tensor,
- * with its name; otherwise equal ones are one entry, and a loop that nothing depends on isn't
- * walked. */
+enum al_books_detail {
+	AL_BOOKS_KINDS,    /* equal tensors are one entry; a loop that nothing depends on isn't walked */
+	AL_BOOKS_NAMES,    /* one entry for each tensor, with its name */
+	AL_BOOKS_LAYERS,   /* equal tensors of a layer are one entry */
+};
+
+/* Evaluates a family's modules and tensors under settings. */
 bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalog,
-	const struct al_family *family, struct al_settings *settings, bool by_name,
+	const struct al_family *family, struct al_settings *settings, enum al_books_detail detail,
 	struct al_error *err) AL_MUST_CHECK;
 void al_model_books_finish(struct al_model_books *books);
 

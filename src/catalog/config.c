@@ -313,6 +313,8 @@ static bool set_given(const struct config *config, bool lists, struct al_error *
 		bool left_out;
 		if (is_list(key) != lists)
 			continue;
+		if (al_settings_is_asked(config->settings, key->symbol))
+			continue;
 		if (!is_left_out(config, key, &left_out, err)
 			|| (!left_out && !read_given(config, find_given(config, key), key, err)))
 			return false;
@@ -326,6 +328,8 @@ static bool set_defaults(const struct config *config, bool lists, struct al_erro
 		const struct al_config_key *key = &config->family->config[i];
 		bool left_out;
 		if (is_list(key) != lists)
+			continue;
+		if (al_settings_is_asked(config->settings, key->symbol))
 			continue;
 		if (!is_left_out(config, key, &left_out, err))
 			return false;

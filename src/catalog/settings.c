@@ -75,6 +75,22 @@ void al_settings_set(struct al_settings *settings, const char *symbol, int64_t v
 	al_value_set_int(&replace(settings, symbol, origin)->value, value);
 }
 
+void al_settings_ask(struct al_settings *settings, const char *symbol, int64_t value,
+	const char *origin)
+{
+	struct al_setting *item = replace(settings, symbol, origin);
+
+	al_value_set_int(&item->value, value);
+	item->is_asked = true;
+}
+
+bool al_settings_is_asked(const struct al_settings *settings, const char *symbol)
+{
+	const struct al_setting *item = find(settings, symbol);
+
+	return item && item->is_asked;
+}
+
 void al_settings_set_word(struct al_settings *settings, const char *symbol, const char *word,
 	const char *origin)
 {
@@ -110,6 +126,8 @@ static void copy_item(struct al_settings *to, const struct al_setting *item)
 		al_settings_set_word(to, item->symbol, item->value.word, item->origin);
 	else
 		al_settings_set(to, item->symbol, item->value.integer, item->origin);
+	if (item->is_asked)
+		find(to, item->symbol)->is_asked = true;
 }
 
 void al_settings_merge(struct al_settings *to, const struct al_settings *from)
@@ -167,7 +185,9 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 	const struct al_family *family;
 
 	for (size_t i = 0; i < model->n_symbols; i++)
-		al_settings_set(settings, model->symbols[i].symbol, model->symbols[i].value, model->name);
+		if (!al_settings_is_asked(settings, model->symbols[i].symbol))
+			al_settings_set(settings, model->symbols[i].symbol, model->symbols[i].value,
+				model->name);
 	if (!model->family)
 		return true;
 	return al_catalog_family(catalog, model->family, &family, err)

@@ -11,6 +11,7 @@ struct al_setting {
 	size_t n_list;
 	const char *origin;         /* "bert-base", "--set", "default d_model/n_heads" */
 	bool is_default;            /* derived from the others: forgotten when one of them changes */
+	bool is_asked;              /* the asker's own: a model's value doesn't replace it */
 };
 
 struct al_settings {
@@ -41,7 +42,13 @@ void al_settings_set_list(struct al_settings *settings, const char *symbol,
 bool al_settings_parse(struct al_settings *settings, const char *assignment, const char *origin,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A preset's symbols; with a family, those that its config gives. */
+/* The asker's value: what a model's config gives or derives gives way to it. */
+void al_settings_ask(struct al_settings *settings, const char *symbol, int64_t value,
+	const char *origin);
+bool al_settings_is_asked(const struct al_settings *settings, const char *symbol);
+
+/* A preset's symbols; with a family, those that its config gives. What was asked stays, and what
+ * the family derives follows it. */
 bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
 	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
 
