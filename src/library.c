@@ -5,8 +5,7 @@
 
 #include "base/exact.h"
 #include "base/text.h"
-#include "catalog/books.h"
-#include "ledger/ledger.h"
+#include "ledger/whole.h"
 
 struct count {
 	struct al_arena arena;
@@ -102,37 +101,20 @@ static bool add_block(struct count *c, const struct al_variant_use *use, enum al
 	return ok;
 }
 
-static bool add_own_modules(struct count *c, const struct al_model_books *books,
-	struct al_error *err)
-{
-	for (size_t i = 0; i < books->n_modules; i++) {
-		const struct al_model_module *module = &books->modules[i];
-		const struct al_variant_use use = {.variant = module->variant,
-			.name = module->variant->name, .with = module->with, .n_with = module->n_with};
-		if (!add_block(c, &use, AL_BASIS_MODULE, module->copies, err))
-			return al_in(err, "%s", module->name);
-	}
-	return true;
-}
-
 /* All parts of a model whose family is known. */
 static bool add_model(struct count *c, struct al_error *err)
 {
-	struct al_model_books books;
-	mpq_t part;
+	struct al_basis basis;
+	struct al_whole whole;
 
-	if (!al_model_books_init(&books, c->catalog, c->family, &c->settings, false, err))
+	al_basis_init(&basis);
+	const struct al_whole_ask ask = {.catalog = c->catalog, .family = c->family,
+		.settings = &c->settings, .basis = &basis, .use = c->use.variant ? &c->use : NULL, .tp = 1};
+	if (!al_whole_init(&whole, &ask, err))
 		return false;
-	mpq_init(part);
-	for (int i = 0; i < AL_N_PARTS; i++) {
-		al_model_books_parameters(&books, (enum al_part)i, part);
-		mpq_add(c->sum, c->sum, part);
-	}
-	mpq_clear(part);
-	bool ok = c->use.variant ? add_block(c, &c->use, AL_BASIS_MODEL, 1, err)
-				 : add_own_modules(c, &books, err);
-	al_model_books_finish(&books);
-	return ok;
+	al_whole_count(&whole, AL_COUNT_PARAMETERS, c->sum);
+	al_whole_finish(&whole);
+	return true;
 }
 
 static bool count(struct count *c, struct al_error *err)
