@@ -252,8 +252,6 @@ static bool run(struct session *session, struct al_error *err)
 
 	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL, err))
 		return false;
-	if (!question.model)
-		question.basis.per = AL_BASIS_MODULE;
 	bool ok = answer(&question, session, err);
 	question_finish(&question);
 	return ok;

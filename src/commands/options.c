@@ -43,6 +43,9 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_FIGURE] = {"figure", 0, "FILE", false, "draw it too: .pdf, .svg or .png"},
 	[OPT_LOG] = {"log", 0, NULL, false, "a logarithmic axis in the figure"},
 	[OPT_SOURCE] = {"source", 0, "NAME", false, "print a built-in's JSON, to copy"},
+	[OPT_ACTIVE] = {"active", 0, NULL, false, "of experts, count too those that work on one token"},
+	[OPT_COUNTS] = {"counts", 0, NULL, false,
+		"the counts that are often confused: without embeddings, stored, tied, buffers, scales"},
 	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
 };
 

@@ -122,34 +122,73 @@ bool check_symbol_among(const struct al_settings *settings, const struct al_vari
 	return ok;
 }
 
+const char *question_symbol(const struct question *q, const char *name)
+{
+	for (size_t i = 0; q->family && i < q->family->n_config; i++) {
+		const struct al_config_key *key = &q->family->config[i];
+		if (al_find_name(name, key->keys, key->n_keys) >= 0)
+			return key->symbol;
+	}
+	return name;
+}
+
+/* A family's own symbols (n_experts) belong to its models. */
 bool question_check_symbol(const struct question *q, const char *symbol, struct al_error *err)
 {
-	return check_symbol_among(&q->settings, q->uses, q->n_uses, symbol, err);
+	const char *known = question_symbol(q, symbol);
+
+	for (size_t i = 0; q->family && i < q->family->n_config; i++)
+		if (strcmp(q->family->config[i].symbol, known) == 0)
+			return true;
+	return check_symbol_among(&q->asked, q->uses, q->n_uses, symbol, err);
 }
 
-static bool apply_assignment(struct question *q, struct session *session, const char *text,
+/* "KEY=VALUE" */
+static bool ask(struct question *q, struct session *session, const char *text, const char *origin,
 	struct al_error *err)
 {
-	const char *value;
+	const struct al_setting *setting;
+	const char *value, *name = cut(session, text, &value);
 
-	return question_check_symbol(q, cut(session, text, &value), err)
-		&& al_settings_parse(&q->settings, text, "--set", err);
+	if (!value)
+		return al_settings_parse(&q->asked, text, origin, err);
+	const char *symbol = question_symbol(q, name);
+	if (!question_check_symbol(q, name, err)
+		|| !al_settings_parse(&q->asked, al_format(&session->arena, "%s=%s", symbol, value), origin,
+			err)
+		|| !al_settings_get(&q->asked, symbol, &setting, err))
+		return false;
+	al_settings_ask(&q->asked, symbol, setting->value.integer, origin);
+	return true;
 }
 
-static bool apply_settings(struct question *q, struct session *session, struct al_error *err)
+static bool ask_all(struct question *q, struct session *session, struct al_error *err)
 {
 	const struct option_values *sets = &session->arguments.options[OPT_SET];
 	const char *batch = option_value(&session->arguments, OPT_BATCH, NULL);
 	const char *seq = option_value(&session->arguments, OPT_SEQ, NULL);
 
 	for (size_t i = 0; i < sets->n; i++)
-		if (!apply_assignment(q, session, sets->items[i], err))
+		if (!ask(q, session, sets->items[i], "--set", err))
 			return al_in(err, "--set %s", sets->items[i]);
-	if (batch && !al_settings_parse(&q->settings, al_format(&session->arena, "batch=%s", batch),
-			     "--batch", err))
+	if (batch && !ask(q, session, al_format(&session->arena, "batch=%s", batch), "--batch", err))
 		return false;
-	return !seq
-		|| al_settings_parse(&q->settings, al_format(&session->arena, "seq=%s", seq), "--seq", err);
+	return !seq || ask(q, session, al_format(&session->arena, "seq=%s", seq), "--seq", err);
+}
+
+/* The model's settings under what is asked. */
+static bool settle(struct question *q, struct al_error *err)
+{
+	al_settings_finish(&q->settings);
+	al_settings_init(&q->settings, q->catalog);
+	al_settings_merge(&q->settings, &q->asked);
+	return !q->model || al_settings_from_model(&q->settings, q->catalog, q->model, err);
+}
+
+bool question_set(struct question *q, const char *symbol, int64_t value, struct al_error *err)
+{
+	al_settings_ask(&q->asked, question_symbol(q, symbol), value, "set");
+	return settle(q, err);
 }
 
 /* ---- the model ---- */
@@ -157,14 +196,12 @@ static bool apply_settings(struct question *q, struct session *session, struct a
 /* The attention block that the model itself has. */
 static bool add_own_block(struct question *q, struct session *session, struct al_error *err)
 {
-	const struct al_family *family;
 	struct al_model_books books;
 
 	q->is_own = true;
-	if (!q->model || !q->model->family)
+	if (!q->family)
 		return add_use(session, "mha", &q->uses, &q->n_uses, &q->uses_room, err);
-	if (!al_catalog_family(session->catalog, q->model->family, &family, err)
-		|| !al_model_books_init(&books, session->catalog, family, &q->settings, false, err))
+	if (!al_model_books_init(&books, session->catalog, q->family, &q->settings, AL_BOOKS_KINDS, err))
 		return false;
 	bool ok = books.n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
@@ -214,7 +251,8 @@ static bool find_subject(struct question *q, struct session *session, const char
 	if (!al_catalog_model(session->catalog, word, &q->model, err))
 		return false;
 	q->title = q->model->title;
-	return al_settings_from_model(&q->settings, session->catalog, q->model, err);
+	return !q->model->family
+		|| al_catalog_family(session->catalog, q->model->family, &q->family, err);
 }
 
 bool question_init(struct question *q, struct session *session, const char *word, bool takes_variant,
@@ -222,15 +260,16 @@ bool question_init(struct question *q, struct session *session, const char *word
 {
 	const char *recipe = option_value(&session->arguments, OPT_RECIPE, "smith2022");
 
-	*q = (struct question){0};
+	*q = (struct question){.catalog = session->catalog};
+	al_settings_init(&q->asked, session->catalog);
 	al_settings_init(&q->settings, session->catalog);
 	al_basis_init(&q->basis);
-	q->basis.per = per;
-	bool ok = find_subject(q, session, word, takes_variant, err)
-		&& parse_uses(session, &q->uses, &q->n_uses, &q->uses_room, err)
+	bool ok = find_subject(q, session, word, takes_variant, err);
+	q->basis.per = q->model ? per : AL_BASIS_MODULE;
+	ok = ok && parse_uses(session, &q->uses, &q->n_uses, &q->uses_room, err)
 		&& parse_basis(session, &q->basis, err)
 		&& al_catalog_recipe(session->catalog, recipe, &q->recipe, err)
-		&& apply_settings(q, session, err)
+		&& ask_all(q, session, err) && settle(q, err)
 		&& (q->n_uses > 0 || add_own_block(q, session, err));
 	if (!ok)
 		question_finish(q);
@@ -239,6 +278,7 @@ bool question_init(struct question *q, struct session *session, const char *word
 
 void question_finish(struct question *q)
 {
+	al_settings_finish(&q->asked);
 	al_settings_finish(&q->settings);
 }
 

@@ -3,12 +3,17 @@
 #define ATTNLEDGER_COMMANDS_QUESTION_H
 
 #include "commands/command.h"
+#include "catalog/family.h"
 #include "ledger/ledger.h"
 
 struct question {
 	const char *name, *title;       /* of the model */
+	struct al_catalog *catalog;
 	const struct al_model *model;   /* NULL: a variant was named, symbols come from --set */
-	struct al_settings settings;
+	const struct al_family *family; /* NULL: only the model's attention is known */
+	struct al_settings asked;       /* what the options say */
+	struct al_settings settings;    /* with the model's: asked values go before its own, and what its
+	                                   config derives follows them */
 	struct al_basis basis;
 	const struct al_recipe *recipe;
 	struct al_variant_use *uses;
@@ -17,10 +22,18 @@ struct question {
 };
 
 /* Reads the shared options. `word` names a preset, or a variant with `takes_variant`. `per` is what the
- * basis covers where nobody says it. */
+ * basis covers where nobody says it and a model is named; a variant alone is one module. */
 bool question_init(struct question *question, struct session *session, const char *word,
 	bool takes_variant, enum al_basis_per per, struct al_error *err) AL_MUST_CHECK;
 void question_finish(struct question *question);
+
+/* Replaces the settings: one more asked value, as if it had been an option. `symbol` is a symbol or a
+ * key of the model's config. */
+bool question_set(struct question *question, const char *symbol, int64_t value, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* A key of the model's config as the symbol that it gives; any other name as it is. */
+const char *question_symbol(const struct question *question, const char *name);
 
 /* Fails where neither the standard symbols nor the question's variants know the symbol: setting it would
  * change nothing. */
