@@ -102,13 +102,24 @@ static void reach_ticks(struct al_scale *scale, const struct al_ticks *ticks)
 	scale->max = fmax(scale->max, ticks->items[ticks->n - 1].value);
 }
 
+/* To the side no room is spent on a tick beyond the data, as long as two stay. */
+static void drop_outer_ticks(const struct al_scale *scale, struct al_ticks *ticks)
+{
+	struct al_ticks inner = *ticks;
+
+	inner.n = 0;
+	for (size_t i = 0; i < ticks->n; i++)
+		if (ticks->items[i].value >= scale->min && ticks->items[i].value <= scale->max)
+			inner.items[inner.n++] = ticks->items[i];
+	if (inner.n >= 2)
+		*ticks = inner;
+}
+
 /* An axis too short for two labels gets none. */
-static void find_ticks(
-	struct al_tick_request *request, struct al_scale *scale, struct al_ticks *ticks)
+static void find_ticks(const struct al_tick_request *request, struct al_ticks *ticks)
 {
 	if (!al_ticks_find(request, ticks))
 		*ticks = (struct al_ticks){0};
-	reach_ticks(scale, ticks);
 }
 
 static void find_y_ticks(struct al_scene *scene)
@@ -119,7 +130,8 @@ static void find_y_ticks(struct al_scene *scene)
 	r.gap_pt = 1;
 	r.extent_pt = height_of_label;
 	r.context = scene->canvas;
-	find_ticks(&r, &scene->y, &scene->y_ticks);
+	find_ticks(&r, &scene->y_ticks);
+	reach_ticks(&scene->y, &scene->y_ticks);
 }
 
 static void find_x_ticks(struct al_scene *scene)
@@ -130,7 +142,9 @@ static void find_x_ticks(struct al_scene *scene)
 	r.gap_pt = 4;
 	r.extent_pt = width_of_label;
 	r.context = scene->canvas;
-	find_ticks(&r, &scene->x, &scene->x_ticks);
+	find_ticks(&r, &scene->x_ticks);
+	drop_outer_ticks(&scene->x, &scene->x_ticks);
+	reach_ticks(&scene->x, &scene->x_ticks);
 }
 
 /* ---- text around the frames ---- */

@@ -8,7 +8,7 @@
 static const double width_pt = 1.1, marker_pt = 4;
 
 /* A series with few points shows them all; a curve gets a marker about every so often. */
-enum { FEW_POINTS = 12 };
+enum { FEW_POINTS = 12, MOST_MARKERS = 7 };
 static const double marker_spacing_pt = 36;
 
 /* Points nearer than this to the one before can't be seen apart. */
@@ -129,17 +129,17 @@ static size_t stagger(size_t series, size_t n)
 static void draw_sparse_markers(const struct al_scene *scene, size_t panel, size_t series)
 {
 	const struct al_points *points = al_plot_points(scene->plot, panel, series);
-	const struct al_box *frame = &scene->frames[panel];
-	double width = frame->right - frame->left;
-	double n = fmax(3, round(width / marker_spacing_pt));
+	double first = al_scene_x(scene, panel, points->items[0].x);
+	double width = al_scene_x(scene, panel, points->items[points->n - 1].x) - first;
+	double n = fmax(3, fmin(MOST_MARKERS, round(width / marker_spacing_pt)));
 	double shift = ((double)stagger(series, scene->plot->n_series) + 0.5) /
 		       (double)scene->plot->n_series;
 
-	for (double i = 0; i < n; i++)
+	for (double i = 0; i < n; i++) {
+		double x = first + width * (i + shift) / n;
 		draw_marker(scene, panel, series,
-			&points->items[nearest(
-				scene, panel, points, frame->left + width * (i + shift) / n)],
-			marker_pt);
+			&points->items[nearest(scene, panel, points, x)], marker_pt);
+	}
 }
 
 static void draw_markers(const struct al_scene *scene, size_t panel, size_t series)

@@ -59,8 +59,8 @@ static void group_thousands(char *label, size_t size)
 	}
 }
 
-static void write_label(
-	char label[AL_TICK_LABEL_SIZE], double value, const struct unit *unit, int decimals)
+static void write_label(char label[AL_TICK_LABEL_SIZE], double value, const struct unit *unit,
+	int decimals, bool has_commas)
 {
 	char digits[AL_TICK_LABEL_SIZE - 12];
 
@@ -69,7 +69,7 @@ static void write_label(
 		return;
 	}
 	snprintf(digits, sizeof(digits), "%.*f", decimals, fabs(value) / unit->size);
-	if (strcspn(digits, ".") > 4)
+	if (has_commas)
 		group_thousands(digits, sizeof(digits));
 	snprintf(label, AL_TICK_LABEL_SIZE, "%s%s%s", value < 0 ? minus : "", digits, unit->name);
 }
@@ -138,12 +138,19 @@ static bool needs_powers(const struct al_ticks *ticks, enum al_quantity quantity
 	       (most >= 1e7 || decimals_in(ticks, plain_units) > 5);
 }
 
+/* From five digits on, and then in the shorter numbers beside them too. */
+static bool has_commas(const struct al_ticks *ticks, const struct unit *unit)
+{
+	return largest(ticks) >= 10000 * unit->size;
+}
+
 static void label_each(struct al_ticks *ticks, enum al_quantity quantity)
 {
 	for (size_t i = 0; i < ticks->n; i++) {
 		struct al_tick *tick = &ticks->items[i];
 		const struct unit *unit = unit_for(quantity, tick->value);
-		write_label(tick->label, tick->value, unit, decimals_of(tick->value / unit->size));
+		write_label(tick->label, tick->value, unit, decimals_of(tick->value / unit->size),
+			has_commas(ticks, unit));
 	}
 }
 
@@ -166,5 +173,6 @@ void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_l
 		return;
 	}
 	for (size_t i = 0; i < ticks->n; i++)
-		write_label(ticks->items[i].label, ticks->items[i].value, unit, decimals);
+		write_label(ticks->items[i].label, ticks->items[i].value, unit, decimals,
+			has_commas(ticks, unit));
 }
