@@ -42,12 +42,19 @@ static int from_top(const void *a, const void *b)
 	return p->series < q->series ? -1 : p->series > q->series;
 }
 
-static size_t find_ends(const struct al_scene *scene, struct end ends[AL_MOST_SERIES])
+static bool is_early(const struct al_box *frame, const struct end *end)
+{
+	return end->x < frame->right - 2 * AL_INSET_PT;
+}
+
+/* The lines that end early, or those that reach the right side. */
+static size_t find_ends(const struct al_scene *scene, bool early, struct end ends[AL_MOST_SERIES])
 {
 	size_t n = 0;
 
 	for (size_t series = 0; series < scene->plot->n_series; series++)
-		n += find_end(scene, series, &ends[n]);
+		n += find_end(scene, series, &ends[n]) &&
+		     is_early(&scene->frames[0], &ends[n]) == early;
 	qsort(ends, n, sizeof(*ends), from_top);
 	return n;
 }
@@ -69,14 +76,6 @@ static void measure_names(struct al_scene *scene, double *widest, double *height
 		*widest = fmax(*widest, w);
 		*height = fmax(*height, h);
 	}
-}
-
-double al_scene_end_labels_width(struct al_scene *scene)
-{
-	double widest, height;
-
-	measure_names(scene, &widest, &height);
-	return widest + far_pt;
 }
 
 bool al_scene_end_labels_fit(struct al_scene *scene)
@@ -118,33 +117,6 @@ static void push_apart(struct end *ends, size_t n, double distance, double top, 
 				fmin(bottom, fmax(top, blocks[b].sum / (double)blocks[b].n));
 }
 
-static bool is_early(const struct al_box *frame, const struct end *end)
-{
-	return end->x < frame->right - 2 * AL_INSET_PT;
-}
-
-/* Names the lines that end within the frame, and keeps the others in `ends`. */
-static bool name_early_ends(struct al_scene *scene, struct end *ends, size_t *n)
-{
-	struct al_obstacles obstacles = {0};
-	size_t kept = 0;
-
-	for (size_t i = 0; i < *n; i++) {
-		struct al_label label = name_of(scene, ends[i].series);
-		if (!is_early(&scene->frames[0], &ends[i])) {
-			ends[kept++] = ends[i];
-			continue;
-		}
-		if (obstacles.n_segments == 0)
-			obstacles = al_scene_obstacles(scene, 0);
-		if (!al_scene_put_near(scene, 0, &obstacles, &label, ends[i].x, ends[i].y))
-			return false;
-		al_scene_add_label(scene, &label);
-	}
-	*n = kept;
-	return true;
-}
-
 /* A name beside its line needs no leader; where one has a leader, all have. */
 static bool need_leaders(const struct end *ends, size_t n)
 {
@@ -154,31 +126,68 @@ static bool need_leaders(const struct end *ends, size_t n)
 	return false;
 }
 
-static void name_end(struct al_scene *scene, const struct end *end, bool has_leader)
+/* The lines that reach the right side, and the places of their names. */
+static size_t place_ends(struct al_scene *scene, struct end ends[AL_MOST_SERIES], double *gap_pt)
+{
+	const struct al_box *frame = &scene->frames[0];
+	size_t n = find_ends(scene, false, ends);
+	double widest, height;
+
+	measure_names(scene, &widest, &height);
+	if (n > 0)
+		push_apart(ends, n, height, frame->top + height / 2, frame->bottom - height / 2);
+	*gap_pt = need_leaders(ends, n) ? far_pt : near_pt;
+	return n;
+}
+
+double al_scene_end_labels_width(struct al_scene *scene)
+{
+	struct end ends[AL_MOST_SERIES];
+	double widest, height, gap;
+
+	measure_names(scene, &widest, &height);
+	place_ends(scene, ends, &gap);
+	return widest + gap;
+}
+
+static bool name_early_ends(struct al_scene *scene)
+{
+	struct end ends[AL_MOST_SERIES];
+	size_t n = find_ends(scene, true, ends);
+	struct al_obstacles obstacles = {0};
+
+	if (n > 0)
+		obstacles = al_scene_obstacles(scene, 0);
+	for (size_t i = 0; i < n; i++) {
+		struct al_label label = name_of(scene, ends[i].series);
+		if (!al_scene_put_near(scene, 0, &obstacles, &label, ends[i].x, ends[i].y))
+			return false;
+		al_scene_add_label(scene, &label);
+	}
+	return true;
+}
+
+static void name_end(struct al_scene *scene, const struct end *end, double gap_pt)
 {
 	struct al_label label = name_of(scene, end->series);
 
-	al_label_put(scene->canvas, &label,
-		scene->frames[0].right + (has_leader ? far_pt : near_pt), end->place, 0, 0.5);
+	al_label_put(
+		scene->canvas, &label, scene->frames[0].right + gap_pt, end->place, 0, 0.5);
 	al_scene_add_label(scene, &label);
-	if (has_leader)
-		al_scene_add_leader(scene, end->x + 3, end->y, label.box.left - 1.5, end->place);
+	if (gap_pt == far_pt)
+		al_scene_add_leader(
+			scene, end->x + 3, end->y, label.box.left - 1.5, end->place);
 }
 
 bool al_scene_add_end_labels(struct al_scene *scene)
 {
-	const struct al_box *frame = &scene->frames[0];
 	struct end ends[AL_MOST_SERIES];
-	size_t n = find_ends(scene, ends);
-	double widest, height;
+	double gap;
 
-	measure_names(scene, &widest, &height);
-	if (!name_early_ends(scene, ends, &n))
+	if (!name_early_ends(scene))
 		return false;
-	if (n > 0)
-		push_apart(ends, n, height, frame->top + height / 2, frame->bottom - height / 2);
-	bool has_leaders = need_leaders(ends, n);
+	size_t n = place_ends(scene, ends, &gap);
 	for (size_t i = 0; i < n; i++)
-		name_end(scene, &ends[i], has_leaders);
+		name_end(scene, &ends[i], gap);
 	return true;
 }
