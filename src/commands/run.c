@@ -85,17 +85,40 @@ struct job {
 	struct progress *progress;
 };
 
+/* A curve of more rows is in its file; on paper it would bury the tables. */
+enum { MOST_PRINTED_POINTS = 50 };
+
+/* People read whose table it is, and where a long curve is. */
+static void print_for_people(struct job *job, struct al_table *table, bool is_sweep)
+{
+	const char *name = al_scenario_name(job->scenario);
+
+	table->title = al_format(&table->arena, "%s/%s: %s", name, table->id, table->title);
+	if (is_sweep && table->n_rows > MOST_PRINTED_POINTS) {
+		al_table_note(table, "%zu points: %s/%s.csv", table->n_rows, job->folder, table->id);
+		table->n_rows = 0;
+	}
+}
+
+static bool run_table(struct job *job, size_t index, struct al_error *err)
+{
+	struct al_table table;
+
+	if (!al_scenario_table(job->scenario, index, &table, err))
+		return false;
+	progress_show(job->progress, al_scenario_name(job->scenario), table.id);
+	bool ok = write_formats(&table, job->folder, err);
+	if (strcmp(job->session->writer->name, "text") == 0)
+		print_for_people(job, &table, index >= al_scenario_n_own_tables(job->scenario));
+	session_take(job->session, &table);
+	return ok;
+}
+
 static bool run_tables(struct job *job, struct al_error *err)
 {
-	for (size_t i = 0; i < al_scenario_n_tables(job->scenario); i++) {
-		struct al_table table;
-		if (!al_scenario_table(job->scenario, i, &table, err))
+	for (size_t i = 0; i < al_scenario_n_tables(job->scenario); i++)
+		if (!run_table(job, i, err))
 			return false;
-		session_take(job->session, &table);
-		progress_show(job->progress, al_scenario_name(job->scenario), table.id);
-		if (!write_formats(&table, job->folder, err))
-			return false;
-	}
 	return true;
 }
 

@@ -189,15 +189,38 @@ static void mark_all(const struct table *table, struct al_table *out)
 
 /* ---- notes ---- */
 
-static bool uses_measures(const struct table *table)
+/* Which conventions a table's numbers depend on. */
+struct needs {
+	bool basis, recipe;
+};
+
+static void need_of_name(void *context, const char *name)
 {
+	struct needs *needs = context;
+	int measure = al_measure_find(name);
+
+	if (measure >= 0 || strcmp(name, "saving") == 0)
+		needs->basis = true;
+	if (measure >= 0 && al_measures[measure].needs_recipe)
+		needs->recipe = true;
+}
+
+static struct needs needs_of(const struct table *table)
+{
+	struct needs needs = {0};
+
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const char *key = table->columns[i].column.key;
-		if (al_measure_find(key) >= 0 || strcmp(key, "saving") == 0 || strcmp(key, "formula") == 0
-			|| strcmp(key, "difference") == 0 || strncmp(key, "peop:", 5) == 0)
-			return true;
+		const struct table_column *column = &table->columns[i];
+		const char *key = column->column.key;
+		if (column->formula)
+			al_formula_each_symbol(column->formula, need_of_name, &needs);
+		else
+			need_of_name(&needs, key);
+		if (strcmp(key, "formula") == 0 || strcmp(key, "difference") == 0
+			|| strncmp(key, "peop:", 5) == 0)
+			needs.basis = true;
 	}
-	return false;
+	return needs;
 }
 
 /* The conventions behind the numbers, where the table has any that depend on them. */
@@ -209,19 +232,16 @@ static bool add_notes(struct al_scenario *s, const struct table *table, struct a
 		: table->n_rows				? table->rows[0].kase->recipe
 							: s->recipe;
 
-	if (!uses_measures(table))
+	const struct needs needs = needs_of(table);
+
+	if (!needs.basis)
 		return true;
 	if (!read_basis(s, table->basis, &basis, err)
 		|| (table->per && !al_basis_set(&basis, "per", table->per, err)))
 		return false;
 	al_table_note(out, "basis: %s", al_basis_text(&basis, &out->arena));
-	for (size_t i = 0; i < table->n_columns; i++) {
-		int measure = al_measure_find(table->columns[i].column.key);
-		if (measure >= 0 && al_measures[measure].needs_recipe && recipe) {
-			al_table_note(out, "recipe: %s (%s)", recipe->name, recipe->source);
-			break;
-		}
-	}
+	if (needs.recipe && recipe)
+		al_table_note(out, "recipe: %s (%s)", recipe->name, recipe->source);
 	return true;
 }
 
@@ -247,6 +267,11 @@ static bool build_table(struct al_scenario *s, const struct table *table, struct
 size_t al_scenario_n_tables(const struct al_scenario *scenario)
 {
 	return scenario->n_tables + scenario->n_sweeps;
+}
+
+size_t al_scenario_n_own_tables(const struct al_scenario *scenario)
+{
+	return scenario->n_tables;
 }
 
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,

@@ -29,6 +29,7 @@ const char *al_scenario_title(const struct al_scenario *scenario);
 
 /* Tables first, then sweeps, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);
+size_t al_scenario_n_own_tables(const struct al_scenario *scenario);   /* without the sweeps */
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
