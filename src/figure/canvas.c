@@ -85,11 +85,12 @@ static void make_surface(struct al_canvas *canvas, const struct al_figure *figur
 	else
 		canvas->surface = make_png(canvas);
 	canvas->cr = cairo_create(canvas->surface);
-	if (canvas->format == AL_FIGURE_PNG) {
+	if (canvas->format != AL_FIGURE_PDF) {   /* paper is white, a web page need not be */
 		al_canvas_color(canvas, al_color_white);
 		cairo_paint(canvas->cr);
-		cairo_scale(canvas->cr, pixels_per_pt, pixels_per_pt);
 	}
+	if (canvas->format == AL_FIGURE_PNG)
+		cairo_scale(canvas->cr, pixels_per_pt, pixels_per_pt);
 	cairo_set_antialias(canvas->cr, CAIRO_ANTIALIAS_GRAY);
 	/* In units of the surface; readers magnify what has no pixels. */
 	cairo_set_tolerance(canvas->cr, canvas->format == AL_FIGURE_PNG ? 0.1 : 0.01);
