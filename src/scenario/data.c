@@ -6,8 +6,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-
-#define BOM "\xEF\xBB\xBF"
+#include "scenario/csv.h"
 
 enum { CSV_LIMIT = 16 << 20, MOST_COLUMNS = 256 };
 
@@ -294,62 +293,15 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 	return true;
 }
 
-/* ---- CSV (RFC 4180) ---- */
-
-/* Copies one field to its own beginning, unquoted, and steps over what ended it, which is `*end`;
- * false where a quote isn't closed or something stands behind it. */
-static bool next_field(char **p, char *end)
-{
-	char *in = *p, *out = *p;
-
-	if (*in == '"') {
-		for (in++; *in && !(in[0] == '"' && in[1] != '"'); *out++ = *in++)
-			in += in[0] == '"';
-		if (!*in || (*++in && !strchr(",\r\n", *in)))
-			return false;
-	}
-	while (*in && !strchr(",\r\n", *in))
-		*out++ = *in++;
-	*end = *in;
-	in += *end != '\0';
-	in += *end == '\r' && *in == '\n';
-	*out = '\0';
-	*p = in;
-	return true;
-}
-
-/* Cuts the next record of `*p` into fields, in place; an empty field is missing (NULL). */
-static bool next_record(char **p, const char **fields, size_t *n, struct al_error *err)
-{
-	char end = ',';
-
-	for (*n = 0; end == ','; ++*n) {
-		char *begin = *p;
-		if (*n == MOST_COLUMNS)
-			return al_fail(err, AL_EINPUT, "more than %d columns", MOST_COLUMNS);
-		if (!next_field(p, &end))
-			return al_fail(err, AL_EINPUT, "a quoted cell does not end as one");
-		fields[*n] = *begin ? begin : NULL;
-	}
-	return true;
-}
-
-static size_t count_line_ends(const char *text)
-{
-	size_t n = 0;
-
-	for (const char *p = text; *(p += strcspn(p, "\r\n")); p++)
-		n++;
-	return n;
-}
+/* ---- a CSV file ---- */
 
 static bool read_header(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
 	char **text, const char **header, size_t *n, struct al_error *err)
 {
-	if (!next_record(text, header, n, err))
+	if (!csv_next_record(text, header, MOST_COLUMNS, n, err))
 		return false;
 	set->columns = al_new_array(&s->arena, struct data_column, MOST_COLUMNS);
-	set->rows = al_new_array(&s->arena, struct data_row, count_line_ends(*text) + 1);
+	set->rows = al_new_array(&s->arena, struct data_row, csv_count_line_ends(*text) + 1);
 	for (size_t i = 0; i < *n; i++)
 		if (!add_column(s, node, set, header[i] = or_empty(header[i]), err))
 			return false;
@@ -363,7 +315,7 @@ static bool read_record(struct al_scenario *s, struct data_set *set, char **text
 	const char *fields[MOST_COLUMNS];
 	size_t n;
 
-	if (!next_record(text, fields, &n, err))
+	if (!csv_next_record(text, fields, MOST_COLUMNS, &n, err))
 		return false;
 	if (n == 1 && !fields[0])
 		return true;
@@ -386,22 +338,12 @@ static bool read_csv_text(struct al_scenario *s, const struct cJSON *node, struc
 	return true;
 }
 
-/* UTF-8 without NULs, as what is written from it shall be. */
-static bool check_text(const struct al_text *text, const char *path, struct al_error *err)
-{
-	for (size_t i = 0, n; i < text->length; i += n) {
-		n = al_utf8_length(text->data + i, text->length - i);
-		if (n == 0 || !text->data[i])
-			return al_fail(err, AL_EINPUT, "%s: byte %zu is not UTF-8 text", path, i + 1);
-	}
-	return text->length > 0 || al_fail(err, AL_EINPUT, "%s: the file is empty, expected a header", path);
-}
-
 static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
 	struct al_error *err)
 {
 	const char *name;
 	struct al_text text;
+	char *rest;
 
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
@@ -410,10 +352,9 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 	if (!al_file_read(&text, path, CSV_LIMIT, err))
 		return al_json_in(&s->doc, node, err);
 	char *copy = al_strndup(&s->arena, text.data, text.length);
-	bool ok = check_text(&text, path, err);
+	bool ok = csv_check(copy, text.length, &rest, err) || al_in(err, "%s", path);
 	al_text_finish(&text);
-	/* spreadsheets write a byte-order mark */
-	return ok && read_csv_text(s, node, set, path, copy + (strncmp(copy, BOM, 3) == 0 ? 3 : 0), err);
+	return ok && read_csv_text(s, node, set, path, rest, err);
 }
 
 /* ---- sets ---- */

@@ -1,0 +1,65 @@
+/* CSV (RFC 4180) with a header. */
+#include "scenario/csv.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+bool csv_check(char *text, size_t length, char **rest, struct al_error *err)
+{
+	if (length == 0)
+		return al_fail(err, AL_EINPUT, "the file is empty, expected a header");
+	for (size_t i = 0, n; i < length; i += n) {
+		n = al_utf8_length(text + i, length - i);
+		if (n == 0 || !text[i])
+			return al_fail(err, AL_EINPUT, "byte %zu is not UTF-8 text", i + 1);
+	}
+	*rest = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+	return true;
+}
+
+/* Copies one cell to its own beginning, unquoted, and steps over what ended it, which is `*end`; false
+ * where a quote isn't closed or something stands behind it. */
+static bool next_cell(char **p, char *end)
+{
+	char *in = *p, *out = *p;
+
+	if (*in == '"') {
+		for (in++; *in && !(in[0] == '"' && in[1] != '"'); *out++ = *in++)
+			in += in[0] == '"';
+		if (!*in || (*++in && !strchr(",\r\n", *in)))
+			return false;
+	}
+	while (*in && !strchr(",\r\n", *in))
+		*out++ = *in++;
+	*end = *in;
+	in += *end != '\0';
+	in += *end == '\r' && *in == '\n';
+	*out = '\0';
+	*p = in;
+	return true;
+}
+
+bool csv_next_record(char **p, const char **cells, size_t most, size_t *n, struct al_error *err)
+{
+	char end = ',';
+
+	for (*n = 0; end == ','; ++*n) {
+		char *begin = *p;
+		if (*n == most)
+			return al_fail(err, AL_EINPUT, "more than %zu columns", most);
+		if (!next_cell(p, &end))
+			return al_fail(err, AL_EINPUT, "a quoted cell does not end as one");
+		cells[*n] = *begin ? begin : NULL;
+	}
+	return true;
+}
+
+size_t csv_count_line_ends(const char *text)
+{
+	size_t n = 0;
+
+	for (const char *p = text; *(p += strcspn(p, "\r\n")); p++)
+		n++;
+	return n;
+}

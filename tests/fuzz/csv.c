@@ -1,0 +1,31 @@
+/* CSV: every record, every cell. */
+#include "fuzz.h"
+#include "scenario/csv.h"
+
+enum { MOST_CELLS = 8 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *cells[MOST_CELLS];
+	struct al_error err = {0};
+	char *text = malloc(size + 1), *p;
+	size_t n, n_records = 0;
+
+	FUZZ_CHECK(text != NULL);
+	if (size)
+		memcpy(text, data, size);
+	text[size] = '\0';
+	if (csv_check(text, size, &p, &err)) {
+		size_t most = csv_count_line_ends(p) + 1;
+		while (*p && csv_next_record(&p, cells, MOST_CELLS, &n, &err)) {
+			FUZZ_CHECK(p <= text + size && n > 0 && n <= MOST_CELLS);
+			for (size_t i = 0; i < n; i++)
+				FUZZ_CHECK(!cells[i] || (*cells[i] && cells[i] + strlen(cells[i]) <= text + size));
+			n_records++;
+		}
+		FUZZ_CHECK(n_records <= most);
+	}
+	FUZZ_CHECK(!*err.message || err.status == AL_EINPUT);
+	free(text);
+	return 0;
+}
