@@ -171,7 +171,7 @@ static void drop_trailing_zeros(char *decimal)
 	decimal[n] = '\0';
 }
 
-/* Decimals that show SIGNIFICANT_DIGITS digits of q. */
+/* Decimals that show SIGNIFICANT_DIGITS digits of q, or one or two more. */
 static int decimals_for(mpq_srcptr q)
 {
 	long exponent = (long)mpz_sizeinbase(mpq_numref(q), 10) - (long)mpz_sizeinbase(mpq_denref(q), 10);
@@ -182,12 +182,25 @@ static int decimals_for(mpq_srcptr q)
 	return decimals > 300 ? 300 : (int)decimals;
 }
 
+static int count_significant(const char *decimal)
+{
+	int n = 0;
+
+	for (const char *p = decimal + strspn(decimal, "-0."); *p; p++)
+		n += *p != '.';
+	return n;
+}
+
 char *al_exact_text(struct al_arena *arena, mpq_srcptr q)
 {
 	if (al_exact_is_integer(q))
 		return al_exact_decimal(arena, q, 0);
 
-	char *text = al_exact_decimal(arena, q, decimals_for(q));
+	int decimals = decimals_for(q);
+	char *text = al_exact_decimal(arena, q, decimals);
+	int beyond = count_significant(text) - SIGNIFICANT_DIGITS;
+	if (beyond > 0)
+		text = al_exact_decimal(arena, q, beyond < decimals ? decimals - beyond : 0);
 	drop_trailing_zeros(text);
 	return text;
 }

@@ -83,6 +83,11 @@ static void prints_and_groups(void **state)
 	mpq_init(q);
 	mpq_set_si(q, 1, 3);
 	assert_string_equal(al_exact_text(&arena, q), "0.333333333333333");
+	mpq_set_si(q, 64000, 1304);
+	mpq_canonicalize(q);
+	assert_string_equal(al_exact_text(&arena, q), "49.079754601227");
+	mpq_set_si(q, 10, 10001);
+	assert_string_equal(al_exact_text(&arena, q), "0.000999900009999");
 	mpq_set_si(q, 28311552, 1);
 	assert_string_equal(al_exact_text(&arena, q), "28311552");
 	assert_string_equal(al_exact_grouped(&arena, "28311552.25"), "28,311,552.25");
