@@ -450,10 +450,33 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return ok;
 }
 
+/* What a formula may name, for the message about a wrong name. */
+static size_t known_names(void *context, const char *const **out)
+{
+	const struct evaluation *e = context;
+	struct al_scenario *s = e->s;
+	size_t n = 0, room = e->table->n_columns + AL_N_MEASURES + s->settings.n_symbols;
+
+	for (size_t i = 0; i < s->n_data; i++)
+		room += s->data[i].n_columns;
+	const char **names = al_new_array(&s->arena, const char *, room);
+	for (size_t i = 0; i < e->table->n_columns; i++)
+		names[n++] = e->table->columns[i].column.key;
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		names[n++] = al_measures[i].key;
+	for (size_t i = 0; i < s->n_data; i++)
+		for (size_t j = 0; j < s->data[i].n_columns; j++)
+			names[n++] = s->data[i].columns[j].name;
+	for (size_t i = 0; i < s->settings.n_symbols; i++)
+		names[n++] = s->settings.symbols[i].name;
+	*out = names;
+	return n;
+}
+
 static bool formula(struct evaluation *e, const struct al_formula *text, struct cell *out,
 	struct al_error *err)
 {
-	struct al_scope scope = {.lookup = look_up, .context = e};
+	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = e};
 	struct al_value value;
 
 	al_value_init(&value);

@@ -77,9 +77,20 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return ok;
 }
 
+static size_t known_names(void *context, const char *const **out)
+{
+	const struct names *names = context;
+	const char **list = al_new_array(&names->s->arena, const char *, names->claim->n_with + 1);
+
+	for (size_t i = 0; i < names->claim->n_with; i++)
+		list[i] = names->claim->with[i].name;
+	*out = list;
+	return names->claim->n_with;
+}
+
 static bool evaluate_formula(struct names *names, struct cell *out, struct al_error *err)
 {
-	struct al_scope scope = {.lookup = look_up, .context = names};
+	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = names};
 	struct al_value value;
 
 	al_value_init(&value);
