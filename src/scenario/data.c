@@ -116,25 +116,27 @@ static bool is_name_of_formula(const char *name)
 }
 
 /* A column's name, and whether it is one of the two that name a row. */
-static bool add_column(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
-	const char *name, struct al_error *err)
+static bool add_column(struct al_scenario *s, struct data_set *set, const char *name,
+	struct al_error *err)
 {
 	const struct data_set *other;
+	bool is_case = strcmp(name, "case") == 0, is_variant = strcmp(name, "variant") == 0;
+	bool is_twice = (is_case && set->has_case) || (is_variant && set->has_variant);
 	size_t column;
 
-	if (strcmp(name, "case") == 0)
-		return set->has_case = true;
-	if (strcmp(name, "variant") == 0)
-		return set->has_variant = true;
-	if (!is_name_of_formula(name))
-		return al_json_fail(&s->doc, node, err,
-			"column \"%s\" must be of letters, digits and '_', as formulas name it", name);
 	for (size_t i = 0; i < set->n_columns; i++)
-		if (strcmp(set->columns[i].name, name) == 0)
-			return al_json_fail(&s->doc, node, err, "column \"%s\" appears twice", name);
+		is_twice = is_twice || strcmp(set->columns[i].name, name) == 0;
+	if (is_twice)
+		return al_fail(err, AL_EINPUT, "column \"%s\" appears twice", name);
+	set->has_case = set->has_case || is_case;
+	set->has_variant = set->has_variant || is_variant;
+	if (is_case || is_variant)
+		return true;
+	if (!is_name_of_formula(name))
+		return al_fail(err, AL_EINPUT,
+			"column \"%s\" must be of letters, digits and '_', as formulas name it", name);
 	if (find_metric(s, name, &other, &column))
-		return al_json_fail(&s->doc, node, err, "column \"%s\" stands in \"%s\" already", name,
-			other->id);
+		return al_fail(err, AL_EINPUT, "column \"%s\" stands in \"%s\" already", name, other->id);
 	set->columns[set->n_columns++].name = name;
 	return true;
 }
@@ -285,7 +287,7 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 	set->rows = al_new_array(&s->arena, struct data_row, al_json_size(rows) + 1);
 	al_json_each(column, columns)
 		if (!al_json_text(&s->doc, column, &header[i], err)
-			|| !add_column(s, column, set, header[i++], err))
+			|| (!add_column(s, set, header[i++], err) && !al_json_in(&s->doc, column, err)))
 			return false;
 	al_json_each(row, rows)
 		if (!read_inline_row(s, row, set, header, n, err))
@@ -295,15 +297,15 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 
 /* ---- a CSV file ---- */
 
-static bool read_header(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
-	char **text, const char **header, size_t *n, struct al_error *err)
+static bool read_header(struct al_scenario *s, struct data_set *set, char **text,
+	const char **header, size_t *n, struct al_error *err)
 {
 	if (!csv_next_record(text, header, MOST_COLUMNS, n, err))
 		return false;
 	set->columns = al_new_array(&s->arena, struct data_column, MOST_COLUMNS);
 	set->rows = al_new_array(&s->arena, struct data_row, csv_count_line_ends(*text) + 1);
 	for (size_t i = 0; i < *n; i++)
-		if (!add_column(s, node, set, header[i] = or_empty(header[i]), err))
+		if (!add_column(s, set, header[i] = or_empty(header[i]), err))
 			return false;
 	return true;
 }
@@ -324,13 +326,13 @@ static bool read_record(struct al_scenario *s, struct data_set *set, char **text
 	return add_row(s, set, header, fields, n, err);
 }
 
-static bool read_csv_text(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
-	const char *path, char *text, struct al_error *err)
+static bool read_csv_text(struct al_scenario *s, struct data_set *set, const char *path, char *text,
+	struct al_error *err)
 {
 	const char **header = al_new_array(&s->arena, const char *, MOST_COLUMNS);
 	size_t n_header;
 
-	if (!read_header(s, node, set, &text, header, &n_header, err))
+	if (!read_header(s, set, &text, header, &n_header, err))
 		return al_in(err, "%s", path);
 	for (size_t record = 2; *text; record++)
 		if (!read_record(s, set, &text, header, n_header, err))
@@ -354,7 +356,7 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 	char *copy = al_strndup(&s->arena, text.data, text.length);
 	bool ok = csv_check(copy, text.length, &rest, err) || al_in(err, "%s", path);
 	al_text_finish(&text);
-	return ok && read_csv_text(s, node, set, path, rest, err);
+	return ok && read_csv_text(s, set, path, rest, err);
 }
 
 /* ---- sets ---- */
@@ -374,6 +376,8 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct dat
 		|| !al_json_get_node(&s->doc, node, "metric", AL_JSON_OBJECT, false, &metrics, err))
 		return false;
 	file = al_json_get(node, "file");
+	if (file && (al_json_get(node, "columns") || al_json_get(node, "rows")))
+		return al_json_fail(&s->doc, file, err, "a file's columns and rows stand in it alone");
 	return (file ? read_csv(s, file, set, err) : read_inline(s, node, set, err))
 		&& read_metrics(s, metrics, set, err) && check_rows(s, node, set, err);
 }
