@@ -193,10 +193,20 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_variant_us
 	return ok;
 }
 
+/* What people read for a symbol; the symbol itself where it is a variant's own. */
+static const char *symbol_title(const struct al_sweep *sweep, const char *symbol)
+{
+	for (size_t i = 0; i < sweep->settings->n_symbols; i++)
+		if (strcmp(sweep->settings->symbols[i].name, symbol) == 0)
+			return sweep->settings->symbols[i].title;
+	return NULL;
+}
+
 static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		al_table_add_column(out, (struct al_column){.key = sweep->axes[i].symbol,
+			.title = symbol_title(sweep, sweep->axes[i].symbol),
 			.digits = AL_DIGITS_ALL, .is_key = true});
 	al_table_add_column(out, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	for (size_t i = 0; i < sweep->n_measures; i++) {
