@@ -73,6 +73,7 @@ static bool mentions(const struct run *run, const struct item *item, const char 
 		for (size_t i = 0; i < item->module->n_set; i++)
 			look(&mention, item->module->set[i].value);
 		look(&mention, item->module->when);
+		look(&mention, item->module->uses);
 	}
 	return mention.is_there;
 }
@@ -100,32 +101,6 @@ static const char *apart_of(const struct run *run, const struct al_turn *turn)
 static int64_t layer_of(const struct run *run, const struct al_turn *turn)
 {
 	return run->detail == AL_BOOKS_LAYERS && turn->n > 0 ? turn->values[0] : -1;
-}
-
-/* ---- names ---- */
-
-/* "h.{layer}.attn" -> "h.3.attn" */
-static const char *name_of_turn(struct al_arena *arena, const char *name,
-	const struct al_turn *turn)
-{
-	struct al_text text;
-
-	al_text_init(&text);
-	while (*name) {
-		size_t plain = strcspn(name, "{");
-		al_text_add_bytes(&text, name, plain);
-		name += plain;
-		if (!*name)
-			break;
-		size_t length = strcspn(name + 1, "}");
-		const char *variable = al_strndup(arena, name + 1, length);
-		int index = al_find_name(variable, turn->variables, turn->n);
-		al_text_addf(&text, "%lld", index < 0 ? 0LL : (long long)turn->values[index]);
-		name += length + 2;
-	}
-	const char *copy = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return copy;
 }
 
 /* ---- tensors ---- */
@@ -193,7 +168,7 @@ static bool enter_tensor(const struct run *run, const struct item *item, struct 
 		return true;
 	}
 	if (run->detail == AL_BOOKS_NAMES)
-		tensor.name = name_of_turn(&books->arena, item->name, turn);
+		tensor.name = al_turn_name(turn, &books->arena, item->name);
 	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors, &books->tensors_room,
 		sizeof(*books->tensors));
 	books->tensors[books->n_tensors++] = tensor;
@@ -209,6 +184,9 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 
 	out->module = module;
 	out->variant = item->variant;
+	out->uses = 1;
+	if (module->uses && !al_formula_whole(module->uses, scope, 0, &out->uses, err))
+		return false;
 	out->with = al_new_array(&run->books->arena, struct al_binding, module->n_set);
 	for (size_t i = 0; i < module->n_set; i++) {
 		struct al_binding *binding = &out->with[out->n_with++];
@@ -221,7 +199,7 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 
 static bool has_equal_settings(const struct al_model_module *a, const struct al_model_module *b)
 {
-	if (a->apart != b->apart || a->layer != b->layer)
+	if (a->apart != b->apart || a->layer != b->layer || a->uses != b->uses)
 		return false;
 	for (size_t i = 0; i < a->n_with; i++)
 		if (a->with[i].value != b->with[i].value)
@@ -255,8 +233,9 @@ static bool enter_module(const struct run *run, const struct item *item, struct 
 		equal->copies += copies.all;
 		return true;
 	}
+	memcpy(module.turn, turn->values, sizeof(module.turn));
 	if (run->detail == AL_BOOKS_NAMES)
-		module.name = name_of_turn(&books->arena, item->name, turn);
+		module.name = al_turn_name(turn, &books->arena, item->name);
 	books->modules = al_grow(&books->arena, books->modules, books->n_modules, &books->modules_room,
 		sizeof(*books->modules));
 	books->modules[books->n_modules++] = module;

@@ -28,7 +28,9 @@ struct al_model_module {
 	struct al_binding *with;
 	size_t n_with;
 	int64_t copies, layer;
-	const char *apart;                 /* both as of a tensor */
+	int64_t uses;                      /* how many layers each of them works in */
+	int64_t turn[AL_FAMILY_LOOPS];     /* by name: what its loops count */
+	const char *apart;                 /* layer and this as of a tensor */
 };
 
 struct al_model_books {

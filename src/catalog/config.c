@@ -186,6 +186,58 @@ static bool read_indices(const struct config *config, const struct cJSON *node,
 	return true;
 }
 
+/* A text, or the first of a list of texts. */
+static bool read_word(const struct config *config, const struct cJSON *node, const char **out,
+	struct al_error *err)
+{
+	if (al_json_kind(node) != AL_JSON_ARRAY)
+		return al_json_text(config->doc, node, out, err);
+	if (al_json_size(node) == 0)
+		return al_json_fail(config->doc, node, err, "\"%s\" is empty, expected a string",
+			al_json_key(node));
+	return al_json_text(config->doc, al_json_first(node), out, err);
+}
+
+static bool read_size(const struct config *config, const struct cJSON *node, const char *name,
+	int64_t *out, struct al_error *err)
+{
+	enum al_json_kind kind = al_json_kind(node);
+
+	if (kind != AL_JSON_ARRAY && kind != AL_JSON_OBJECT)
+		return read_number(config, node, name, false, out, err);
+	*out = (int64_t)al_json_size(node);
+	return true;
+}
+
+/* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
+static bool read_millionths(const struct config *config, const struct cJSON *node,
+	const char *name, int64_t *out, struct al_error *err)
+{
+	double number;
+
+	if (!al_json_real(config->doc, node, &number, err))
+		return false;
+	double rounded = round(number * 1e6);
+	if (number < 0 || rounded >= 0x1p53 || rounded / 1e6 != number)
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places", name,
+			number);
+	*out = (int64_t)rounded;
+	return true;
+}
+
+static bool read_count(const struct config *config, const struct cJSON *node,
+	const struct al_config_key *key, int64_t *out, struct al_error *err)
+{
+	const char *name = al_json_key(node);
+
+	if (key->type == AL_CONFIG_SIZE)
+		return read_size(config, node, name, out, err);
+	if (key->type == AL_CONFIG_MILLIONTHS)
+		return read_millionths(config, node, name, out, err);
+	return read_number(config, node, name, false, out, err);
+}
+
 static bool read_given(const struct config *config, const struct cJSON *node,
 	const struct al_config_key *key, struct al_error *err)
 {
@@ -201,7 +253,7 @@ static bool read_given(const struct config *config, const struct cJSON *node,
 	case AL_CONFIG_INDICES:
 		return read_indices(config, node, key, origin, err);
 	case AL_CONFIG_WORD:
-		if (!al_json_text(config->doc, node, &word, err))
+		if (!read_word(config, node, &word, err))
 			return false;
 		al_settings_set_word(settings, key->symbol, word, origin);
 		return true;
@@ -211,7 +263,7 @@ static bool read_given(const struct config *config, const struct cJSON *node,
 		al_settings_set(settings, key->symbol, is_true, origin);
 		return true;
 	default:
-		if (!read_number(config, node, name, false, &number, err))
+		if (!read_count(config, node, key, &number, err))
 			return false;
 		al_settings_set(settings, key->symbol, number, origin);
 		return true;
@@ -284,6 +336,7 @@ static const char *expectation(const struct al_config_key *key)
 {
 	static const char *const texts[AL_N_CONFIG_TYPES] = {
 		"a whole number", "true or false", "a string", "a list", "a list of layers",
+		"a whole number or an object", "a decimal",
 	};
 
 	return texts[key->type];

@@ -13,8 +13,9 @@ const char *const al_part_names[AL_N_PARTS] = {
 };
 static const char *const order_names[] = {"out,in", "in,out"};
 static const char *const type_names[AL_N_CONFIG_TYPES] = {
-	"whole", "boolean", "word", "list", "indices",
+	"whole", "boolean", "word", "list", "indices", "size", "millionths",
 };
+static const char *const pairs_names[] = {"halves", "interleaved"};
 
 /* A list or object member and its size, which is bounded. */
 static bool open_member(struct al_reader *reader, const struct cJSON *object, const char *key,
@@ -322,11 +323,33 @@ static bool parse_stored_list(struct al_reader *reader, const struct cJSON *node
 	return true;
 }
 
+/* true, false, or {"width": "rotary_dim", "pairs": "interleaved"} */
+static bool parse_rotary(struct al_reader *reader, const struct cJSON *node,
+	struct al_family_module *module, struct al_error *err)
+{
+	static const char *const keys[] = {"when", "width", "pairs", "base"};
+	const struct cJSON *rotary = al_json_get(node, "rotary");
+	struct al_rotary *out = &module->rotary;
+	size_t pairs = AL_PAIRS_HALVES;
+
+	if (!rotary || al_json_kind(rotary) != AL_JSON_OBJECT)
+		return al_json_get_boolean(reader->doc, node, "rotary", false, &module->is_rotary, err);
+	module->is_rotary = true;
+	if (!al_json_only(reader->doc, rotary, keys, sizeof(keys) / sizeof(*keys), err)
+		|| !al_read_formula_at(reader, rotary, "when", false, &out->when, err)
+		|| !al_read_formula_at(reader, rotary, "width", false, &out->width, err)
+		|| !al_read_formula_at(reader, rotary, "base", false, &out->base, err)
+		|| !al_read_word(reader, rotary, "pairs", false, pairs_names, 2, &pairs, err))
+		return false;
+	out->pairs = (enum al_pairs)pairs;
+	return true;
+}
+
 static bool parse_module(struct al_reader *reader, const struct cJSON *node,
 	struct al_family_module *module, struct al_error *err)
 {
 	static const char *const keys[] = {
-		"name", "for", "when", "variant", "set", "rotary", "stored", "before",
+		"name", "for", "when", "variant", "set", "rotary", "cross", "uses", "stored", "before",
 	};
 
 	return al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
@@ -336,7 +359,9 @@ static bool parse_module(struct al_reader *reader, const struct cJSON *node,
 		&& al_read_formula_at(reader, node, "when", false, &module->when, err)
 		&& al_read_text(reader, node, "variant", true, &module->variant, err)
 		&& parse_set(reader, node, module, err)
-		&& al_json_get_boolean(reader->doc, node, "rotary", false, &module->is_rotary, err)
+		&& parse_rotary(reader, node, module, err)
+		&& al_json_get_boolean(reader->doc, node, "cross", false, &module->is_cross, err)
+		&& al_read_formula_at(reader, node, "uses", false, &module->uses, err)
 		&& parse_stored_list(reader, node, module, err)
 		&& al_read_text(reader, node, "before", false, &module->before, err);
 }

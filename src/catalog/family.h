@@ -8,7 +8,14 @@
  * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
  * there are and how many of them work on one token. What is stored beside the model (layers that
  * predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} says from
- * which turn of a loop on; it has books of its own, and no share in the model's parameters. */
+ * which turn of a loop on; it has books of its own, and no share in the model's parameters.
+ *
+ * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
+ * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. With
+ * "cross": true keys and values come from the other stack, so that the norm "before" it makes its
+ * queries' input only. "uses" is how many layers one module works in where layers share it (ALBERT).
+ * "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base 10000), or an
+ * object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base": "rope_theta"}. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
@@ -26,10 +33,14 @@ extern const char *const al_part_names[AL_N_PARTS];
 enum al_config_type {
 	AL_CONFIG_WHOLE,      /* of at least 0 */
 	AL_CONFIG_BOOLEAN,    /* where the default is true or false; 1 or 0 */
-	AL_CONFIG_WORD,       /* "type": "word", for conditions: act == 'swiglu' */
+	AL_CONFIG_WORD,       /* "type": "word", for conditions: act == 'swiglu'; of a list of words
+	                         (architectures) the first */
 	AL_CONFIG_LIST,       /* "type": "list": a whole number, word or boolean for each layer */
 	AL_CONFIG_INDICES,    /* "type": "indices": numbers of layers, counted from "first" (0); read as a
 	                         list with 1 for each that is named and 0 for the others */
+	AL_CONFIG_SIZE,       /* "type": "size": a whole number, or how many members an object or list
+	                         has (id2label) */
+	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6 */
 	AL_N_CONFIG_TYPES,
 };
 
@@ -91,6 +102,19 @@ struct al_module_set {
 	const struct al_formula *value;
 };
 
+enum al_pairs {
+	AL_PAIRS_HALVES,        /* of a rotated width w, dimension i turns with i + w/2 */
+	AL_PAIRS_INTERLEAVED,   /* 2i with 2i + 1 */
+};
+
+/* Which dimensions of a head turn with the position; only where is_rotary. */
+struct al_rotary {
+	const struct al_formula *when;     /* NULL: true */
+	const struct al_formula *width;    /* of each head, from its first dimension; NULL: d_head */
+	const struct al_formula *base;     /* NULL: 10000 */
+	enum al_pairs pairs;
+};
+
 struct al_family_module {
 	const char *name;
 	struct al_loops loops;
@@ -98,7 +122,9 @@ struct al_family_module {
 	const char *variant;
 	struct al_module_set *set;
 	size_t n_set;
-	bool is_rotary;
+	bool is_rotary, is_cross;
+	struct al_rotary rotary;
+	const struct al_formula *uses;     /* NULL: 1 */
 	struct al_stored *stored;
 	size_t n_stored;
 	const char *before;                /* the module whose input it is, or NULL */

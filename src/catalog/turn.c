@@ -1,6 +1,8 @@
 /* One turn of a family's loops. */
 #include "catalog/turn.h"
 
+#include <string.h>
+
 #include "base/text.h"
 
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
@@ -28,4 +30,26 @@ static size_t list_known(void *context, const char *const **names)
 struct al_scope al_turn_scope(struct al_turn *turn)
 {
 	return (struct al_scope){.lookup = look_up, .known = list_known, .context = turn};
+}
+
+const char *al_turn_name(const struct al_turn *turn, struct al_arena *arena, const char *name)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	while (*name) {
+		size_t plain = strcspn(name, "{");
+		al_text_add_bytes(&text, name, plain);
+		name += plain;
+		if (!*name)
+			break;
+		size_t length = strcspn(name + 1, "}");
+		const char *variable = al_strndup(arena, name + 1, length);
+		int index = al_find_name(variable, turn->variables, turn->n);
+		al_text_addf(&text, "%lld", index < 0 ? 0LL : (long long)turn->values[index]);
+		name += length + 2;
+	}
+	const char *copy = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return copy;
 }

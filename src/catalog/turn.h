@@ -14,4 +14,7 @@ struct al_turn {
 /* The turn and its settings must outlive the scope. */
 struct al_scope al_turn_scope(struct al_turn *turn);
 
+/* "h.{layer}.attn" -> "h.3.attn" */
+const char *al_turn_name(const struct al_turn *turn, struct al_arena *arena, const char *name);
+
 #endif

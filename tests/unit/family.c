@@ -496,7 +496,8 @@ static const struct refusal families[] = {
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*d_modle\"}}"),
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
-		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices)"},
+		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices, "
+		"size, millionths)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
 	{FAMILY("\"modules\": [{\"name\": \"a\"}]"),

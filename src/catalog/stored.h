@@ -1,0 +1,40 @@
+/* A module's attention tensors as a checkpoint stores them: names, shapes, and which runs of a fused
+ * tensor belong to which of the variant's. */
+#ifndef ATTNLEDGER_CATALOG_STORED_H
+#define ATTNLEDGER_CATALOG_STORED_H
+
+#include "catalog/books.h"
+
+/* A run along the output axis that is one of the variant's tensors, or a piece of it. */
+struct al_stored_part {
+	const struct al_entry *entry;
+	int64_t width;
+};
+
+struct al_stored_tensor {
+	const struct al_stored *stored;
+	const char *name;                  /* without the family's prefix */
+	int64_t dims[AL_SHAPE_DIMS];       /* a matrix [out, in] or [in, out] as its order says; a bias [out] */
+	size_t n_dims;
+	struct al_stored_part *parts;      /* in their order along the output axis, which ... */
+	size_t n_parts;
+	int64_t repeat;                    /* ... holds them so often: head by head, group by group */
+};
+
+struct al_stored_module {
+	struct al_stored_tensor *tensors;
+	size_t n_tensors;
+	bool is_rotary;                    /* the rest only where it is */
+	enum al_pairs rotary_pairs;
+	int64_t rotary_width, rotary_base;
+};
+
+/* Evaluates one module of books that were made by name, under the settings that they were made
+ * under. A stored tensor whose parts the variant doesn't have here (biases that are off) isn't
+ * listed. Refused: a fused tensor of which only some parts exist, whose parts differ in their
+ * inputs, or whose runs don't make up each part. The result lives in the arena. */
+bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
+	struct al_catalog *catalog, const struct al_model_module *module,
+	const struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
+
+#endif
