@@ -1,0 +1,215 @@
+/* Whole models: a config.json's parameters through its family, against published totals.
+ *
+ * tests/data/models.json holds configs, totals and where each was published. The same code reads a
+ * longer list of that form from ../shared/reference/models.json, where that is present. */
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "ledger/whole.h"
+
+static const char own_list[] = "tests/data/models.json";
+static const char reference_list[] = "../shared/reference/models.json";
+
+static struct al_catalog *catalog;
+
+static int create_catalog(void **state)
+{
+	(void)state;
+	catalog = al_catalog_create();
+	return 0;
+}
+
+static int destroy_catalog(void **state)
+{
+	(void)state;
+	al_catalog_destroy(catalog);
+	return 0;
+}
+
+static void must(bool ok, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s", err->message);
+}
+
+/* ---- counting ---- */
+
+static bool count(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *config, enum al_books_detail detail, mpq_t out[AL_N_COUNTS],
+	struct al_error *err)
+{
+	struct al_settings settings;
+	struct al_basis basis;
+	struct al_whole whole;
+
+	al_basis_init(&basis);
+	al_settings_init(&settings, catalog);
+	const struct al_whole_ask ask = {.catalog = catalog, .family = family, .settings = &settings,
+		.basis = &basis, .tp = 1, .detail = detail};
+	bool ok = al_family_settings(family, doc, config, "config.json", &settings, err)
+		&& al_whole_init(&whole, &ask, err);
+	if (ok) {
+		for (int i = 0; i < AL_N_COUNTS; i++)
+			al_whole_count(&whole, (enum al_count)i, out[i]);
+		al_whole_finish(&whole);
+	}
+	al_settings_finish(&settings);
+	return ok;
+}
+
+/* What a hub's page adds up, a file's tensors: the parameters and whole counts beside them. */
+static bool is_stored_total(mpq_t counts[AL_N_COUNTS], int64_t total)
+{
+	static const enum al_count beside[] = {
+		AL_COUNT_TIED, AL_COUNT_BUFFERS, AL_COUNT_SCALES, AL_COUNT_APART};
+	bool is_total = false;
+	mpq_t sum;
+
+	mpq_init(sum);
+	for (unsigned chosen = 0; chosen < 1U << 4; chosen++) {
+		mpq_set(sum, counts[AL_COUNT_PARAMETERS]);
+		for (unsigned i = 0; i < 4; i++)
+			if (chosen >> i & 1)
+				mpq_add(sum, sum, counts[beside[i]]);
+		is_total |= mpq_cmp_si(sum, total, 1) == 0;
+	}
+	mpq_clear(sum);
+	return is_total;
+}
+
+/* ---- lists ---- */
+
+struct model {
+	const char *name, *model_type;
+	const struct cJSON *config;
+	int64_t total, stored, non_embedding;   /* the last two 0 where nobody published them */
+};
+
+static void read_model(const struct al_json *doc, const struct cJSON *node, struct model *model)
+{
+	struct al_error err = {0};
+
+	must(al_json_get_text(doc, node, "name", true, &model->name, &err)
+		&& al_json_get_node(doc, node, "config", AL_JSON_OBJECT, true, &model->config, &err)
+		&& al_json_get_text(doc, model->config, "model_type", true, &model->model_type, &err)
+		&& al_json_get_whole(doc, node, "total_params", true, &model->total, &err)
+		&& al_json_get_whole(doc, node, "stored_params", false, &model->stored, &err)
+		&& al_json_get_whole(doc, node, "non_embedding_params", false, &model->non_embedding,
+			&err), &err);
+}
+
+static bool is_count(const struct model *model, const char *what, mpq_srcptr found,
+	int64_t published)
+{
+	char text[64];
+
+	if (mpq_cmp_si(found, published, 1) == 0)
+		return true;
+	gmp_snprintf(text, sizeof(text), "%Qd", found);
+	print_error("%s: %s: found %s, published %lld\n", model->name, what, text,
+		(long long)published);
+	return false;
+}
+
+static bool has_counts(const struct model *model, mpq_t counts[AL_N_COUNTS])
+{
+	if (model->stored && !is_stored_total(counts, model->stored)) {
+		print_error("%s: nothing adds up to %lld stored\n", model->name, (long long)model->stored);
+		return false;
+	}
+	return is_count(model, "parameters", counts[AL_COUNT_PARAMETERS], model->total)
+		&& (!model->non_embedding
+			|| is_count(model, "without embedding and head", counts[AL_COUNT_NON_EMBEDDING],
+				model->non_embedding));
+}
+
+static bool check_counts(const struct al_family *family, const struct al_json *doc,
+	const struct model *model, enum al_books_detail detail)
+{
+	mpq_t counts[AL_N_COUNTS];
+	struct al_error err = {0};
+
+	for (int i = 0; i < AL_N_COUNTS; i++)
+		mpq_init(counts[i]);
+	bool ok = count(family, doc, model->config, detail, counts, &err);
+	if (!ok)
+		print_error("%s: %s\n", model->name, err.message);
+	ok = ok && has_counts(model, counts);
+	for (int i = 0; i < AL_N_COUNTS; i++)
+		mpq_clear(counts[i]);
+	return ok;
+}
+
+static bool check_model(const struct al_json *doc, const struct model *model)
+{
+	const struct al_family *family;
+	struct al_error err = {0};
+
+	if (!al_catalog_family_of(catalog, model->model_type, &family, &err)) {
+		print_error("%s: %s\n", model->name, err.message);
+		return false;
+	}
+	return check_counts(family, doc, model, AL_BOOKS_KINDS)
+		&& check_counts(family, doc, model, AL_BOOKS_NAMES)
+		&& check_counts(family, doc, model, AL_BOOKS_LAYERS);
+}
+
+/* Every model of a list is counted before the test fails, so that one run says all. */
+static void check_list(const char *path)
+{
+	struct al_error err = {0};
+	struct al_json doc;
+	size_t wrong = 0;
+
+	must(al_json_read(&doc, path, &err), &err);
+	al_json_each(node, doc.root) {
+		struct model model = {0};
+		read_model(&doc, node, &model);
+		wrong += !check_model(&doc, &model);
+	}
+	size_t n = al_json_size(doc.root);
+	al_json_finish(&doc);
+	if (wrong > 0)
+		fail_msg("%s: %zu of %zu models are wrong", path, wrong, n);
+}
+
+static void totals_are_published(void **state)
+{
+	(void)state;
+	check_list(own_list);
+}
+
+static void totals_of_the_reference(void **state)
+{
+	(void)state;
+	if (access(reference_list, R_OK) != 0) {
+		print_message("%s is not here: left out\n", reference_list);
+		skip();
+	}
+	check_list(reference_list);
+}
+
+static void every_total_has_a_source(void **state)
+{
+	struct al_error err = {0};
+	struct al_json doc;
+	const char *source;
+
+	(void)state;
+	must(al_json_read(&doc, own_list, &err), &err);
+	al_json_each(node, doc.root)
+		must(al_json_get_text(&doc, node, "source", true, &source, &err), &err);
+	al_json_finish(&doc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_are_published),
+		cmocka_unit_test(every_total_has_a_source),
+		cmocka_unit_test(totals_of_the_reference),
+	};
+
+	return cmocka_run_group_tests_name("models", tests, create_catalog, destroy_catalog);
+}

@@ -1,0 +1,253 @@
+/* State dicts: what a family lists for a tiny model, name by name and shape by shape, against
+ * the lists of tests/data/state-dicts.
+ *
+ * Such a file holds what the reference implementation's modules make of one config: lines of
+ * comment, "config" with the JSON, then a tensor a line: its name and its dimensions. Tied tensors
+ * are there, as in a state dict; what a family calls optional may be. */
+#include "unit.h"
+
+#include <dirent.h>
+
+#include "base/text.h"
+#include "catalog/stored.h"
+
+#define FOLDER "tests/data/state-dicts"
+
+enum { MOST_TENSORS = 1024 };
+
+static struct al_catalog *catalog;
+
+static int create_catalog(void **state)
+{
+	(void)state;
+	catalog = al_catalog_create();
+	return 0;
+}
+
+static int destroy_catalog(void **state)
+{
+	(void)state;
+	al_catalog_destroy(catalog);
+	return 0;
+}
+
+static void must(bool ok, const char *file, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s: %s", file, err->message);
+}
+
+/* ---- two lists ---- */
+
+struct tensor {
+	const char *name;
+	int64_t dims[AL_SHAPE_DIMS];
+	size_t n_dims;
+	bool is_optional, is_matched;
+};
+
+struct tensors {
+	struct tensor items[MOST_TENSORS];
+	size_t n;
+};
+
+struct dict {
+	const char *file;
+	struct al_arena arena;
+	struct al_json config;
+	const struct al_family *family;
+	struct tensors listed, expected;
+};
+
+static void add(struct tensors *list, const char *name, const int64_t *dims, size_t n_dims,
+	bool is_optional)
+{
+	struct tensor *tensor = &list->items[list->n++];
+
+	assert_true(list->n < MOST_TENSORS);
+	*tensor = (struct tensor){.name = name, .n_dims = n_dims, .is_optional = is_optional};
+	memcpy(tensor->dims, dims, n_dims * sizeof(*dims));
+}
+
+/* ---- the reference's ---- */
+
+/* "lm_head.weight 17 12" */
+static void read_line(struct dict *dict, char *line)
+{
+	int64_t dims[AL_SHAPE_DIMS];
+	size_t n_dims = 0;
+	char *rest, *name = strtok_r(line, " ", &rest);
+
+	for (char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		dims[n_dims++] = strtoll(word, NULL, 10);
+	add(&dict->listed, name, dims, n_dims, false);
+}
+
+static void read_dict(struct dict *dict)
+{
+	char *path = al_format(&dict->arena, FOLDER "/%s", dict->file), line[4096];
+	struct al_error err = {0};
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		char *copy = al_strndup(&dict->arena, line, strcspn(line, "\n"));
+		if (strncmp(copy, "config ", 7) == 0)
+			must(al_json_parse(&dict->config, dict->file, copy + 7, strlen(copy + 7), &err),
+				dict->file, &err);
+		else if (*copy != '#')
+			read_line(dict, copy);
+	}
+	fclose(file);
+}
+
+/* ---- the family's ---- */
+
+static void add_module(struct dict *dict, const struct al_model_module *module,
+	const struct al_settings *settings)
+{
+	struct al_stored_module stored;
+	struct al_error err = {0};
+
+	must(al_stored_module_read(&stored, &dict->arena, catalog, module, settings, &err), dict->file,
+		&err);
+	for (size_t i = 0; i < stored.n_tensors; i++) {
+		const struct al_stored_tensor *tensor = &stored.tensors[i];
+		add(&dict->expected, tensor->name, tensor->dims, tensor->n_dims,
+			tensor->stored->is_optional);
+	}
+}
+
+static void list_family(struct dict *dict)
+{
+	struct al_settings settings;
+	struct al_model_books books;
+	struct al_error err = {0};
+	const char *model_type;
+
+	must(al_json_get_text(&dict->config, dict->config.root, "model_type", true, &model_type, &err)
+		&& al_catalog_family_of(catalog, model_type, &dict->family, &err), dict->file, &err);
+	al_settings_init(&settings, catalog);
+	must(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file, &settings,
+		&err), dict->file, &err);
+	must(al_model_books_init(&books, catalog, dict->family, &settings, AL_BOOKS_NAMES, &err), dict->file,
+		&err);
+	for (size_t i = 0; i < books.n_modules; i++)
+		add_module(dict, &books.modules[i], &settings);
+	for (size_t i = 0; i < books.n_tensors; i++) {
+		const struct al_model_tensor *tensor = &books.tensors[i];
+		add(&dict->expected, al_strdup(&dict->arena, tensor->name), tensor->dims, tensor->n_dims,
+			tensor->tensor->is_optional);
+	}
+	al_model_books_finish(&books);
+	al_settings_finish(&settings);
+}
+
+/* ---- the comparison ---- */
+
+static struct tensor *find(struct tensors *list, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->items[i].name, name) == 0)
+			return &list->items[i];
+	return NULL;
+}
+
+/* Under each of the family's prefixes. */
+static struct tensor *find_expected(struct dict *dict, const char *name)
+{
+	const struct al_family *family = dict->family;
+
+	for (size_t i = 0; i < family->n_prefixes; i++) {
+		size_t length = strlen(family->prefixes[i]);
+		struct tensor *found = strncmp(name, family->prefixes[i], length) == 0
+			? find(&dict->expected, name + length) : NULL;
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static bool has_shape(const struct tensor *a, const struct tensor *b)
+{
+	return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, a->n_dims * sizeof(*a->dims)) == 0;
+}
+
+static const char *shape_text(struct dict *dict, const struct tensor *tensor)
+{
+	const char *text = "[";
+
+	for (size_t i = 0; i < tensor->n_dims; i++)
+		text = al_format(&dict->arena, "%s%s%lld", text, i ? ", " : "",
+			(long long)tensor->dims[i]);
+	return al_format(&dict->arena, "%s]", text);
+}
+
+static size_t count_differences(struct dict *dict)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < dict->listed.n; i++) {
+		const struct tensor *listed = &dict->listed.items[i];
+		struct tensor *expected = find_expected(dict, listed->name);
+		if (expected && !expected->is_matched && has_shape(listed, expected)) {
+			expected->is_matched = true;
+			continue;
+		}
+		print_error("%s: %s %s: the family has %s\n", dict->file, listed->name,
+			shape_text(dict, listed), expected ? shape_text(dict, expected) : "none");
+		wrong++;
+	}
+	for (size_t i = 0; i < dict->expected.n; i++) {
+		const struct tensor *expected = &dict->expected.items[i];
+		if (expected->is_matched || expected->is_optional)
+			continue;
+		print_error("%s: %s %s: not in the state dict\n", dict->file, expected->name,
+			shape_text(dict, expected));
+		wrong++;
+	}
+	return wrong;
+}
+
+static size_t check_dict(const char *file)
+{
+	struct dict *dict = calloc(1, sizeof(*dict));
+
+	assert_non_null(dict);
+	dict->file = file;
+	al_arena_init(&dict->arena);
+	read_dict(dict);
+	list_family(dict);
+	size_t wrong = count_differences(dict);
+	al_json_finish(&dict->config);
+	al_arena_finish(&dict->arena);
+	free(dict);
+	return wrong;
+}
+
+static void families_list_what_modules_make(void **state)
+{
+	DIR *folder = opendir(FOLDER);
+	size_t n = 0, wrong = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	for (const struct dirent *entry; (entry = readdir(folder));)
+		if (strstr(entry->d_name, ".txt")) {
+			wrong += check_dict(entry->d_name);
+			n++;
+		}
+	closedir(folder);
+	assert_true(n > 0);
+	if (wrong > 0)
+		fail_msg("%zu tensors of %zu state dicts differ", wrong, n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(families_list_what_modules_make),
+	};
+
+	return cmocka_run_group_tests_name("state_dicts", tests, create_catalog, destroy_catalog);
+}
