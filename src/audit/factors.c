@@ -1,0 +1,236 @@
+/* A module's factors: checks, heads, and the triangular factor of each head. */
+#include "audit/factors.h"
+
+#include <stdlib.h>
+
+struct al_run al_factors_run(const struct al_factors *f, enum al_projection projection)
+{
+	switch (projection) {
+	case AL_QUERY:
+		return (struct al_run){f->q, f->d_head, f->n_heads};
+	case AL_KEY:
+		return (struct al_run){f->k, f->d_head, f->n_kv_heads};
+	case AL_VALUE:
+		return (struct al_run){f->v, f->d_value, f->n_kv_heads};
+	default:
+		return (struct al_run){f->o, f->d_value, f->n_heads};
+	}
+}
+
+struct al_view al_factors_head(const struct al_factors *factors, enum al_projection projection,
+	size_t head)
+{
+	const struct al_run run = al_factors_run(factors, projection);
+
+	return al_columns(run.weights, head * run.width, run.width);
+}
+
+/* ---- checks ---- */
+
+static int count_projections(bool has_values)
+{
+	return has_values ? AL_N_PROJECTIONS : AL_VALUE;
+}
+
+static bool check_columns(const struct al_factors *factors, enum al_projection projection,
+	struct al_error *err)
+{
+	static const char *const names[] = {"W_Q", "W_K", "W_V", "W_O"};
+	const struct al_run run = al_factors_run(factors, projection);
+	size_t expected;
+
+	if (__builtin_mul_overflow(run.n_heads, run.width, &expected) || run.weights.cols != expected)
+		return al_fail(err, AL_EINPUT, "%s has %zu columns, expected %zu heads of %zu",
+			names[projection], run.weights.cols, run.n_heads, run.width);
+	if (run.weights.rows == 0)
+		return al_fail(err, AL_EINPUT, "%s has no rows", names[projection]);
+	return true;
+}
+
+static bool check_shape(const struct al_factors *f, bool has_values, struct al_error *err)
+{
+	if (f->n_heads == 0 || f->n_kv_heads == 0 || f->n_heads % f->n_kv_heads != 0)
+		return al_fail(err, AL_EINPUT, "%zu heads on %zu key/value heads: expected a multiple",
+			f->n_heads, f->n_kv_heads);
+	if (f->d_head == 0 || (has_values && f->d_value == 0))
+		return al_fail(err, AL_EINPUT, "heads of width 0");
+	for (int p = 0; p < count_projections(has_values); p++)
+		if (!check_columns(f, (enum al_projection)p, err))
+			return false;
+	return true;
+}
+
+bool al_factors_check(const struct al_factors *f, struct al_error *err)
+{
+	if ((f->v.data == NULL) != (f->o.data == NULL))
+		return al_fail(err, AL_EINPUT, "W_V and W_O: one without the other");
+	return check_shape(f, al_has_values(f), err);
+}
+
+/* ---- room ---- */
+
+static bool init_projection(struct al_triangles *t, enum al_projection projection,
+	struct al_error *err)
+{
+	const struct al_run run = al_factors_run(&t->shape, projection);
+	const size_t height = run.weights.rows < run.width ? run.weights.rows : run.width;
+
+	if (!al_matrix_init(&t->of[projection].r, height, run.weights.cols, err))
+		return false;
+	t->of[projection].routes = calloc(run.n_heads, sizeof(enum al_route));
+	return t->of[projection].routes
+		|| al_fail(err, AL_ESYSTEM, "no memory for %zu heads", run.n_heads);
+}
+
+bool al_triangles_init(struct al_triangles *t, const struct al_factors *shape, bool has_values,
+	struct al_error *err)
+{
+	*t = (struct al_triangles){.shape = *shape};
+	t->shape.q.data = t->shape.k.data = t->shape.v.data = t->shape.o.data = NULL;
+	if (!check_shape(shape, has_values, err))
+		return false;
+	for (int p = 0; p < count_projections(has_values); p++) {
+		if (!init_projection(t, (enum al_projection)p, err)) {
+			al_triangles_finish(t);
+			return false;
+		}
+	}
+	return true;
+}
+
+void al_triangles_finish(struct al_triangles *t)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		al_matrix_finish(&t->of[p].r);
+		free(t->of[p].routes);
+		t->of[p].routes = NULL;
+	}
+}
+
+struct al_view al_triangle_of(const struct al_triangles *t, enum al_projection projection,
+	size_t head)
+{
+	const size_t width = al_factors_run(&t->shape, projection).width;
+
+	return al_columns(al_view(t->of[projection].r), head * width, width);
+}
+
+/* ---- factors ---- */
+
+void al_centre(struct al_matrix a)
+{
+	for (size_t i = 0; i < a.rows; i++) {
+		double mean = 0;
+		for (size_t j = 0; j < a.cols; j++)
+			mean += a.data[i + j * a.ld];
+		mean /= (double)a.cols;
+		for (size_t j = 0; j < a.cols; j++)
+			a.data[i + j * a.ld] -= mean;
+	}
+}
+
+static bool centred_triangle(struct al_view head, struct al_matrix r, enum al_route *route,
+	struct al_error *err)
+{
+	const struct al_view no_gram = {.ld = 1};
+	struct al_matrix copy;
+
+	if (!al_matrix_init(&copy, head.rows, head.cols, err))
+		return false;
+	bool done = al_copy(head, copy, err);
+	if (done) {
+		al_centre(copy);
+		done = al_triangle(al_view(copy), no_gram, r, route, err);
+	}
+	al_matrix_finish(&copy);
+	return done;
+}
+
+struct addition {
+	struct al_triangles *t;
+	const struct al_factors *part;
+	size_t first_kv_head;
+	bool is_centred;
+};
+
+/* Where a part's head stands in the module. */
+static size_t target_head(const struct addition *x, enum al_projection projection, size_t head)
+{
+	const size_t group = x->t->shape.n_heads / x->t->shape.n_kv_heads;
+	const bool is_shared = projection == AL_KEY || projection == AL_VALUE;
+
+	return head + x->first_kv_head * (is_shared ? 1 : group);
+}
+
+static bool add_head(const struct addition *x, enum al_projection projection, size_t head,
+	struct al_error *err)
+{
+	static const char *const names[] = {"query", "key", "value", "output"};
+	const struct al_view weights = al_factors_head(x->part, projection, head);
+	const struct al_view no_gram = {.ld = 1};
+	const size_t target = target_head(x, projection, head);
+	const struct al_matrix all = x->t->of[projection].r;
+	struct al_matrix r = al_part(all, 0, target * weights.cols, all.rows, weights.cols);
+	enum al_route *route = &x->t->of[projection].routes[target];
+
+	if (x->is_centred ? centred_triangle(weights, r, route, err)
+		: al_triangle(weights, no_gram, r, route, err))
+		return true;
+	return al_in(err, "%s head %zu", names[projection], target);
+}
+
+/* The heads of all projections, numbered through. */
+static bool add_numbered(void *context, size_t index, struct al_error *err)
+{
+	const struct addition *x = context;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const size_t n = al_factors_run(x->part, (enum al_projection)p).n_heads;
+		if (index < n)
+			return add_head(x, (enum al_projection)p, index, err);
+		index -= n;
+	}
+	return true;
+}
+
+static bool fits(const struct al_triangles *t, const struct al_factors *part)
+{
+	const struct al_factors *whole = &t->shape;
+	const bool has_values = t->of[AL_VALUE].routes != NULL;
+
+	return part->d_head == whole->d_head
+		&& part->n_heads / part->n_kv_heads == whole->n_heads / whole->n_kv_heads
+		&& part->q.rows == whole->q.rows && part->k.rows == whole->k.rows
+		&& al_has_values(part) == has_values
+		&& (!has_values || (part->d_value == whole->d_value
+			&& part->v.rows == whole->v.rows && part->o.rows == whole->o.rows));
+}
+
+bool al_triangles_add(struct al_triangles *t, const struct al_factors *part, size_t first_kv_head,
+	bool is_centred, struct al_error *err)
+{
+	struct addition x = {t, part, first_kv_head, is_centred};
+	const size_t n = part->n_heads + part->n_kv_heads, n_kv_heads = t->shape.n_kv_heads;
+
+	if (!al_factors_check(part, err))
+		return false;
+	if (!fits(t, part))
+		return al_fail(err, AL_EINPUT, "heads of another shape than the module's");
+	if (first_kv_head > n_kv_heads || part->n_kv_heads > n_kv_heads - first_kv_head)
+		return al_fail(err, AL_EINPUT, "%zu key/value heads from %zu on: the module has %zu",
+			part->n_kv_heads, first_kv_head, n_kv_heads);
+	return al_parallel(al_has_values(part) ? 2 * n : n, add_numbered, &x, err);
+}
+
+bool al_triangles_take(struct al_triangles *t, const struct al_factors *factors, bool is_centred,
+	struct al_error *err)
+{
+	*t = (struct al_triangles){0};
+	if (!al_factors_check(factors, err)
+		|| !al_triangles_init(t, factors, al_has_values(factors), err))
+		return false;
+	if (al_triangles_add(t, factors, 0, is_centred, err))
+		return true;
+	al_triangles_finish(t);
+	return false;
+}

@@ -1,0 +1,89 @@
+/* What a spectrum says. Squares are of values relative to the largest: nothing overflows. */
+#include "audit/measures.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+static double square_at(const double *values, size_t k)
+{
+	const double x = values[k] / values[0];
+
+	return x * x;
+}
+
+static double sum_squares(const double *values, size_t n)
+{
+	double sum = 0;
+
+	for (size_t k = n; k-- > 0;)   /* smallest first */
+		sum += square_at(values, k);
+	return sum;
+}
+
+static bool is_zero(const double *values, size_t n)
+{
+	return n == 0 || values[0] == 0;
+}
+
+void al_captured(const double *values, size_t n, double *share, double *cumulative)
+{
+	const bool none = is_zero(values, n);
+	const double total = none ? 1 : sum_squares(values, n);
+	double sum = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		const double part = none ? 0 : square_at(values, k) / total;
+		sum += part;
+		if (share)
+			share[k] = part;
+		if (cumulative)
+			cumulative[k] = fmin(sum, 1);
+	}
+}
+
+size_t al_components(const double *values, size_t n, double share)
+{
+	if (is_zero(values, n))
+		return 0;
+
+	/* nine of ten equal values are 90 %, whatever the last bit of the sum says */
+	const double enough = (share - 1e-12) * sum_squares(values, n);
+	double sum = 0;
+	size_t k = 0;
+	while (k < n && sum < enough)
+		sum += square_at(values, k++);
+	return k;
+}
+
+static double entropy(const double *values, size_t n, double total)
+{
+	double sum = 0;
+
+	for (size_t k = n; k-- > 0;) {
+		const double p = square_at(values, k) / total;
+		if (p > 0)
+			sum -= p * log(p);
+	}
+	return sum;
+}
+
+struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit)
+{
+	if (is_zero(values, n))
+		return (struct al_measures){0};
+
+	const double total = sum_squares(values, n);
+	struct al_measures m = {
+		.tolerance = values[0] * fmax((double)dimension * 0x1p-52, 4 * unit),
+		.stable_rank = total,
+		.effective_rank = exp(entropy(values, n, total)),
+		.n50 = al_components(values, n, 0.5),
+		.n90 = al_components(values, n, 0.9),
+		.n95 = al_components(values, n, 0.95),
+		.n99 = al_components(values, n, 0.99),
+		.norm = values[0] * sqrt(total),
+	};
+	while (m.rank < n && values[m.rank] > m.tolerance)
+		m.rank++;
+	return m;
+}

@@ -1,0 +1,26 @@
+/* What a spectrum says: ranks, components and the captured variance. */
+#ifndef ATTNLEDGER_AUDIT_MEASURES_H
+#define ATTNLEDGER_AUDIT_MEASURES_H
+
+#include <stddef.h>
+
+struct al_measures {
+	double tolerance;        /* singular values above it count: largest * max(dim*2^-52, 4 units) */
+	size_t rank;             /* how many do */
+	double stable_rank;      /* sum of the squares / the largest square */
+	double effective_rank;   /* exp(entropy of the normalised squares) */
+	size_t n50, n90, n95, n99;   /* components for that much of the squares */
+	double norm;             /* Frobenius */
+};
+
+/* `values` [n], largest first, of a matrix whose longer side is `dimension`, made of numbers that were
+ * stored with unit roundoff `unit`. All zeros have rank 0 and take 0 components. */
+struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit);
+
+/* How many components hold `share` (0 .. 1) of the squares, to rounding. */
+size_t al_components(const double *values, size_t n, double share);
+
+/* share[k], the part of the squares that component k holds, and its running sum; either may be NULL. */
+void al_captured(const double *values, size_t n, double *share, double *cumulative);
+
+#endif
