@@ -31,7 +31,7 @@ extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
 enum al_per {
 	AL_PER_MODULE, AL_PER_LAYER, AL_PER_GROUP, AL_PER_MODEL,   /* tensors */
 	AL_PER_SOURCE_TOKEN, AL_PER_SEQUENCE, AL_PER_TOKEN,        /* cache */
-	AL_PER_PAIR,                                               /* activations, beside token */
+	AL_PER_PAIR,                       /* activations, beside token and sequence */
 	AL_N_PERS,
 };
 extern const char *const al_per_names[AL_N_PERS];
@@ -51,6 +51,7 @@ struct al_entry {
 	enum al_role role;                 /* tensors must say it */
 	enum al_tensor_kind kind;          /* tensors */
 	enum al_per per;
+	enum al_per shared;                /* over what it is one and the same, tensors too; module for most */
 	bool is_fixed;                     /* tensors: the basis output_projection leaves it alone */
 	enum al_saved saved;               /* activations */
 	int64_t bytes;                     /* activations: a fixed size of an element; 0: the dtype's */

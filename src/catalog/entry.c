@@ -32,15 +32,15 @@ static const struct form {
 		.needs_role = true,
 	},
 	[AL_FORM_CACHE] = {
-		.keys = {"name", "role", "shape", "count", "per", "tokens", "dtype", "when"},
+		.keys = {"name", "role", "shape", "count", "per", "tokens", "dtype", "shared", "when"},
 		.first_per = AL_PER_SOURCE_TOKEN, .last_per = AL_PER_TOKEN, .per = AL_PER_TOKEN,
 	},
 	[AL_FORM_ACTIVATION] = {
-		.keys = {"name", "role", "shape", "count", "per", "saved", "bytes", "when"},
-		.first_per = AL_PER_TOKEN, .last_per = AL_PER_PAIR, .per = AL_PER_TOKEN,
+		.keys = {"name", "role", "shape", "count", "per", "saved", "bytes", "shared", "when"},
+		.first_per = AL_PER_SEQUENCE, .last_per = AL_PER_PAIR, .per = AL_PER_TOKEN,
 	},
 	[AL_FORM_PRODUCT] = {
-		.keys = {"name", "role", "left", "right", "count", "when"},
+		.keys = {"name", "role", "left", "right", "count", "shared", "when"},
 		.first_per = AL_PER_MODULE, .last_per = AL_PER_MODULE, .per = AL_PER_MODULE,
 		.is_product = true,
 	},
@@ -101,19 +101,21 @@ static bool parse_words(struct al_reader *reader, const struct form *form,
 	const struct cJSON *node, struct al_entry *entry, struct al_error *err)
 {
 	size_t role = AL_ROLE_OTHER, kind = AL_TENSOR_WEIGHT, saved = AL_SAVED_ALWAYS;
-	size_t per = (size_t)(form->per - form->first_per);
+	size_t per = (size_t)(form->per - form->first_per), shared = AL_PER_MODULE;
 
 	if (!al_read_word(reader, node, "role", form->needs_role, al_role_names, AL_N_ROLES, &role, err)
 		|| !al_read_word(reader, node, "kind", false, al_tensor_kind_names, AL_N_TENSOR_KINDS,
 			&kind, err)
 		|| !al_read_word(reader, node, "saved", false, al_saved_names, AL_N_SAVED, &saved, err)
 		|| !al_read_word(reader, node, "per", false, al_per_names + form->first_per,
-			(size_t)(form->last_per - form->first_per + 1), &per, err))
+			(size_t)(form->last_per - form->first_per + 1), &per, err)
+		|| !al_read_word(reader, node, "shared", false, al_per_names, AL_PER_MODEL + 1, &shared, err))
 		return false;
 	entry->role = (enum al_role)role;
 	entry->kind = (enum al_tensor_kind)kind;
 	entry->saved = (enum al_saved)saved;
 	entry->per = (enum al_per)((size_t)form->first_per + per);
+	entry->shared = entry->per <= AL_PER_MODEL && !form->is_product ? entry->per : (enum al_per)shared;
 	return true;
 }
 

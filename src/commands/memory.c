@@ -162,12 +162,21 @@ static bool explain_rule(struct al_table *table, const struct question *q, struc
 	return true;
 }
 
+/* "*2048^2" */
+static const char *substituted_tokens(struct al_arena *arena, int power, int64_t seq)
+{
+	if (power == 0)
+		return "";
+	return al_format(arena, "*%lld%s", (long long)seq, power == 2 ? "^2" : "");
+}
+
 /* A saved tensor's bytes: elements, times tokens or pairs of tokens, times its size. */
 static bool explain_saved(struct al_table *table, const struct question *q, struct al_block *block,
 	const struct al_ledger_entry *line, struct al_error *err)
 {
 	const struct al_entry *entry = line->entry;
-	bool is_pair = entry->per == AL_PER_PAIR;
+	static const char *const tokens[] = {"", "*seq", "*seq^2"};
+	int power = entry->per == AL_PER_PAIR ? 2 : entry->per == AL_PER_TOKEN;
 	int64_t size = entry->bytes ? entry->bytes : q->recipe->activation_bytes, batch, seq;
 	mpq_t bytes;
 
@@ -175,16 +184,16 @@ static bool explain_saved(struct al_table *table, const struct question *q, stru
 		return false;
 	mpq_init(bytes);
 	mpq_set_si(bytes, batch, 1);
-	for (int i = 0; i < 1 + is_pair; i++)
+	for (int i = 0; i < power; i++)
 		mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), seq);
 	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), size);
 	mpq_mul(bytes, bytes, line->elements);
 	explain(table, &(struct explanation){.model = q->name, .variant = block->use->name,
 		.of = "activations", .name = entry->name,
-		.formula = al_format(&table->arena, "%s * batch*seq%s * %lld bytes", line->formula,
-			is_pair ? "^2" : "", (long long)size),
-		.substituted = al_format(&table->arena, "%s * %lld*%lld%s * %lld", line->substituted,
-			(long long)batch, (long long)seq, is_pair ? "^2" : "", (long long)size),
+		.formula = al_format(&table->arena, "%s * batch%s * %lld bytes", line->formula, tokens[power],
+			(long long)size),
+		.substituted = al_format(&table->arena, "%s * %lld%s * %lld", line->substituted,
+			(long long)batch, substituted_tokens(&table->arena, power, seq), (long long)size),
 		.result = bytes, .times = line->times, .source = block->use->variant->source});
 	mpq_clear(bytes);
 	return true;

@@ -146,7 +146,7 @@ bool al_line_evaluate(struct al_block *block, const struct al_lines *lines,
 	struct al_error *err)
 {
 	struct al_scope scope = al_block_scope(block);
-	enum al_per shared = lines->list == AL_LIST_TENSORS ? entry->per : AL_PER_MODULE;
+	bool is_cached_alone = lines->list == AL_LIST_CACHE && entry->shared == AL_PER_MODULE;
 
 	*counts = al_line_is_wanted(block, lines, entry);
 	if (*counts && entry->when && !al_formula_holds(entry->when, &scope, counts, err))
@@ -156,8 +156,8 @@ bool al_line_evaluate(struct al_block *block, const struct al_lines *lines,
 	out->entry = entry;
 	if (!evaluate_shape(block, lines, entry, &scope, out, err))
 		return al_line_in(lines, entry, err);
-	return lines->list == AL_LIST_CACHE ? al_block_cached_times(block, &out->times, err)
-					    : al_block_times(block, shared, &out->times, err);
+	return is_cached_alone ? al_block_cached_times(block, &out->times, err)
+			       : al_block_times(block, entry->shared, &out->times, err);
 }
 
 void al_line_elements(mpz_t out, const struct al_ledger_entry *line)

@@ -133,7 +133,7 @@ static bool worth_of_saved(const struct sum *sum, const struct al_entry *entry, 
 {
 	multiply_by(worth, entry->bytes ? entry->bytes : sum->recipe->activation_bytes);
 	return multiply_by_symbol(sum, "batch", worth, err)
-		&& multiply_by_symbol(sum, "seq", worth, err)
+		&& (entry->per == AL_PER_SEQUENCE || multiply_by_symbol(sum, "seq", worth, err))
 		&& (entry->per != AL_PER_PAIR || multiply_by_symbol(sum, "seq", worth, err));
 }
 

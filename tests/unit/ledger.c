@@ -492,8 +492,12 @@ static const char *const symbols[] = {
 
 static void reshape(struct asked *asked, uint64_t *random)
 {
+	const struct al_variant *variant = asked->use.variant;
+
 	for (size_t i = 0; i < COUNT(symbols); i++)
 		al_block_set(&asked->block, symbols[i], next_size(random, 1000));
+	for (size_t i = 0; i < variant->n_symbols; i++)
+		al_block_set(&asked->block, variant->symbols[i].name, next_size(random, 1000));
 }
 
 static void assert_same(struct asked *a, struct asked *b)
@@ -625,6 +629,20 @@ static void check_variant(const char *variant, const char *basis)
 	close_block(&asked);
 }
 
+/* Queries from one projection, or through a rank. */
+static bool has_two_forms(const char *variant)
+{
+	return strcmp(variant, "mla") == 0 || strcmp(variant, "tpa") == 0 || strcmp(variant, "gla") == 0;
+}
+
+static void check_form(const char *variant, int q_rank, const char *basis)
+{
+	char use[64];
+
+	snprintf(use, sizeof(use), "%s:q_rank=%d", variant, q_rank);
+	check_variant(use, basis);
+}
+
 static void formulas_count_what_tensors_count(void **state)
 {
 	static const char *const some_bases[] = {
@@ -634,14 +652,16 @@ static void formulas_count_what_tensors_count(void **state)
 	const struct al_embedded_list *variants = al_catalog_files(AL_CATALOG_VARIANTS);
 
 	(void)state;
-	for (size_t b = 0; b < COUNT(some_bases); b++) {
-		for (size_t i = 0; i < variants->n_files; i++)
-			if (strcmp(variants->files[i].name, "mla") != 0)
-				check_variant(variants->files[i].name, some_bases[b]);
-		/* Its queries come in two forms. */
-		check_variant("mla:q_rank=0", some_bases[b]);
-		check_variant("mla:q_rank=7", some_bases[b]);
-	}
+	for (size_t b = 0; b < COUNT(some_bases); b++)
+		for (size_t i = 0; i < variants->n_files; i++) {
+			const char *name = variants->files[i].name;
+			if (!has_two_forms(name)) {
+				check_variant(name, some_bases[b]);
+				continue;
+			}
+			check_form(name, 0, some_bases[b]);
+			check_form(name, 7, some_bases[b]);
+		}
 }
 
 /* A block that was changed is a block that was made so: defaults follow, what the use fixes stays. */
