@@ -44,10 +44,9 @@ const char *al_version(void);
  * `out`: receives the decimal and its NUL; nothing is written on failure.
  *
  * False, and *err, where a name is unknown (the nearest is named), a symbol is missing, a quotient
- * isn't whole, or the decimal doesn't fit into `size`. `err` may be NULL. Nothing is kept between
- * calls; several threads may call at once. */
-bool al_count_parameters(const char *model, const char *variant,
-	const char *const *settings, size_t n_settings, char *out, size_t size, struct al_error *err);
+ * isn't whole, or the decimal doesn't fit into `size`. `err` may be NULL. */
+bool al_count_parameters(const char *model, const char *variant, const char *const *settings,
+	size_t n_settings, char *out, size_t size, struct al_error *err);
 
 #ifdef __cplusplus
 }

@@ -31,6 +31,10 @@ static void counts(void **state)
 	static const struct asked cases[] = {
 		/* Radford et al. 2019: 124,439,808 as released */
 		{"gpt2", NULL, {NULL}, "124439808"},
+		/* Grattafiori et al. 2024: 8,030,261,248 as released */
+		{"llama-3-8b", NULL, {NULL}, "8030261248"},
+		/* (11 + 5)*6 + 2*(4*(6*6 + 6) + 2*6*24 + 24 + 6 + 4*6) + 2*6 */
+		{"tests/data/tiny-gpt2", NULL, {NULL}, "1128"},
 		/* Xue & Aletras 2023, Table 3, rounded there to 18.87M and 6.52M; a preset that gives no
 		 * vocabulary is its attention */
 		{"transformer-base", NULL, {NULL}, "18874368"},
