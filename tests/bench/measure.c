@@ -1,16 +1,22 @@
-/* Runs a command several times and prints the median of its wall time in milliseconds and its peak
- * memory in MiB: measure RUNS COMMAND... */
+/* Runs commands several times, in turn, and prints a line for each: the medians of its wall time in
+ * milliseconds and its peak memory in MiB: measure RUNS COMMAND... [-- COMMAND...] */
 #define _DEFAULT_SOURCE   /* wait4 */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RUNS = 1000 };
+enum { MOST_RUNS = 1000, MOST_COMMANDS = 8 };
+
+struct series {
+	char **command;
+	double ms[MOST_RUNS], mib[MOST_RUNS];
+};
 
 static double now_ms(void)
 {
@@ -53,23 +59,46 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv)
+/* Cuts the arguments at "--" into commands that end in NULL. */
+static int cut(char **argv, struct series *series)
 {
-	double ms[MOST_RUNS], mib[MOST_RUNS];
-	int n = argc > 2 ? atoi(argv[1]) : 0;
+	int n = 0;
 
-	if (n < 1 || n > MOST_RUNS) {
-		fprintf(stderr, "usage: measure RUNS COMMAND...\n");
-		return 2;
-	}
-	for (int i = 0; i < n; i++) {
-		if (!run(argv + 2, &ms[i], &mib[i])) {
-			fprintf(stderr, "measure: %s failed\n", argv[2]);
-			return 1;
+	series[n++].command = argv;
+	for (; *argv; argv++) {
+		if (strcmp(*argv, "--") == 0 && n < MOST_COMMANDS) {
+			*argv = NULL;
+			series[n++].command = argv + 1;
 		}
 	}
-	qsort(ms, (size_t)n, sizeof(*ms), compare);
-	qsort(mib, (size_t)n, sizeof(*mib), compare);
-	printf("%.2f %.1f\n", ms[n / 2], mib[n / 2]);
+	return n;
+}
+
+static double median(double *values, int n)
+{
+	qsort(values, (size_t)n, sizeof(*values), compare);
+	return values[n / 2];
+}
+
+int main(int argc, char **argv)
+{
+	static struct series series[MOST_COMMANDS];
+	int n_runs = argc > 2 ? atoi(argv[1]) : 0;
+
+	if (n_runs < 1 || n_runs > MOST_RUNS) {
+		fprintf(stderr, "usage: measure RUNS COMMAND... [-- COMMAND...]\n");
+		return 2;
+	}
+	int n = cut(argv + 2, series);
+	for (int i = 0; i < n_runs; i++) {
+		for (struct series *s = series; s < series + n; s++) {
+			if (!run(s->command, &s->ms[i], &s->mib[i])) {
+				fprintf(stderr, "measure: %s failed\n", s->command[0]);
+				return 1;
+			}
+		}
+	}
+	for (struct series *s = series; s < series + n; s++)
+		printf("%.2f %.1f\n", median(s->ms, n_runs), median(s->mib, n_runs));
 	return 0;
 }
