@@ -13,9 +13,9 @@ static void store(struct al_error *err, const char *raw)
 	size_t room = sizeof(err->message);
 	size_t used = 0;
 
-	for (const char *p = raw; *p; p++) {
-		char piece[8];
-		size_t n = al_escape_control(*p, piece);
+	for (const char *p = raw; *p;) {
+		char piece[4];
+		size_t n = al_escape_control(&p, piece);
 		if (used + n + 4 > room) {
 			memcpy(err->message + used, "...", 3);
 			used += 3;

@@ -654,6 +654,8 @@ void al_json_quote(struct al_text *out, const char *text)
 			al_text_addf(out, "\\%c", *p);
 		else if ((unsigned char)*p < 0x20 || *p == 0x7F)
 			al_text_addf(out, "\\u%04x", (unsigned char)*p);
+		else if (al_is_wide_control(p))
+			al_text_addf(out, "\\u%04x", (unsigned char)*++p);
 		else
 			al_text_add_bytes(out, p, 1);
 	}

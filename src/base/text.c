@@ -108,15 +108,23 @@ size_t al_text_columns(const char *utf8)
 	return columns;
 }
 
-size_t al_escape_control(char c, char out[4])
+bool al_is_wide_control(const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	return p[0] == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0;
+}
+
+size_t al_escape_control(const char **text, char out[4])
 {
 	static const char hex[] = "0123456789abcdef";
-	unsigned char byte = (unsigned char)c;
+	bool is_wide = al_is_wide_control(*text);
+	unsigned char byte = (unsigned char)(*text)[is_wide];
 
-	if (byte >= 0x20 && byte != 0x7F) {
-		out[0] = c;
+	*text += is_wide ? 2 : 1;
+	out[0] = (char)byte;
+	if (!is_wide && byte >= 0x20 && byte != 0x7F)
 		return 1;
-	}
 	out[0] = '\\';
 	out[1] = 'x';
 	out[2] = hex[byte >> 4];

@@ -153,8 +153,10 @@ static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, st
 	}
 	if (found.n_indexes == 0 && found.n_files == 1)
 		return open_file(checkpoint, found.file, err);
-	return al_fail(err, AL_EINPUT, "%s: holds no model.safetensors or model.safetensors.index.json, "
-		"and %zu other .safetensors files and %zu other indexes, expected one", folder, found.n_files,
+	if (found.n_files == 0 && found.n_indexes == 0)
+		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file", folder);
+	return al_fail(err, AL_EINPUT, "%s: holds %zu .safetensors files and %zu indexes, expected "
+		"model.safetensors, model.safetensors.index.json or a single one", folder, found.n_files,
 		found.n_indexes);
 }
 

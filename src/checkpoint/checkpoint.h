@@ -87,7 +87,7 @@ bool al_tensor_read_float(const struct al_checkpoint *checkpoint, const struct a
 bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	uint64_t first, void *out, size_t length, struct al_error *err) AL_MUST_CHECK;
 
-/* "[768, 64]"; "[]" is a scalar. */
+/* "768 x 64", or "scalar". */
 char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims);
 
 #endif

@@ -34,6 +34,8 @@ static bool read_names(const struct al_json *json, const struct cJSON *map,
 {
 	size_t n = 0;
 
+	if (!al_json_first(map))
+		return al_json_fail(json, map, err, "\"weight_map\" names no tensors");
 	names->items = al_new_array(arena, const char *, al_json_size(map) + 1);
 	al_json_each(member, map) {
 		const char *name;
@@ -44,8 +46,7 @@ static bool read_names(const struct al_json *json, const struct cJSON *map,
 			return al_json_fail(json, member, err, "the shard's name \"%.120s\" %s", name, wrong);
 		names->items[n++] = name;
 	}
-	if (n)
-		qsort(names->items, n, sizeof(*names->items), compare_texts);
+	qsort(names->items, n, sizeof(*names->items), compare_texts);
 	for (size_t i = 0; i < n; i++)
 		if (i == 0 || strcmp(names->items[i], names->items[names->n - 1]) != 0)
 			names->items[names->n++] = names->items[i];

@@ -164,11 +164,11 @@ char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims)
 {
 	struct al_text text;
 
+	if (n_dims == 0)
+		return al_strdup(arena, "scalar");
 	al_text_init(&text);
-	al_text_add(&text, "[");
 	for (size_t i = 0; i < n_dims; i++)
-		al_text_addf(&text, "%s%lld", i ? ", " : "", (long long)shape[i]);
-	al_text_add(&text, "]");
+		al_text_addf(&text, "%s%lld", i ? " x " : "", (long long)shape[i]);
 	char *copy = al_strdup(arena, text.data);
 	al_text_finish(&text);
 	return copy;

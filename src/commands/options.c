@@ -46,6 +46,7 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_ACTIVE] = {"active", 0, NULL, false, "of experts, count too those that work on one token"},
 	[OPT_COUNTS] = {"counts", 0, NULL, false,
 		"the counts that are often confused: without embeddings, stored, tied, buffers, scales"},
+	[OPT_VALUES] = {"values", 0, NULL, false, "read all numbers: smallest, largest, mean, not finite"},
 	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
 };
 

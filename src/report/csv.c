@@ -1,5 +1,6 @@
 /* CSV (RFC 4180, lines end in \n): a header of keys, exact values, a missing cell empty. Several
- * tables are begun by "# ID" each, with a blank line between. */
+ * tables are begun by "# ID" each, with a blank line between. Control characters of texts come out as
+ * \xNN: a cell is one line, and safe on a terminal. */
 #include <string.h>
 
 #include "base/exact.h"
@@ -48,7 +49,7 @@ static void add_cell(struct al_text *out, struct al_arena *arena, const struct a
 	if (number)
 		al_text_add(out, number);
 	else if (cell->kind == AL_CELL_TEXT)
-		add_field(out, cell->text);
+		add_field(out, al_printable(arena, cell->text));
 }
 
 static void write_row(const struct al_table *table, const struct al_cell *row,

@@ -12,8 +12,8 @@ const char *al_printable(struct al_arena *arena, const char *text)
 	char *printable = al_alloc(arena, 4 * strlen(text) + 1, 1);
 	char *end = printable;
 
-	for (; *text; text++)
-		end += al_escape_control(*text, end);
+	while (*text)
+		end += al_escape_control(&text, end);
 	return printable;
 }
 

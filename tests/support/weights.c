@@ -48,11 +48,22 @@ void fill_normal(double *values, size_t n, uint64_t seed)
 	}
 }
 
+/* Bytes 0, 1, 2, ... for what has no numbers. */
+static void append_bytes(struct al_safetensors_writer *writer, const struct al_dtype *dtype, size_t n)
+{
+	for (size_t i = 0; i < n / dtype->block_elements * dtype->block_bytes; i++)
+		must(al_safetensors_append(writer, &(unsigned char){(unsigned char)i}, 1, &err));
+}
+
 static void append(struct al_safetensors_writer *writer, const struct weight *weight,
 	const struct al_dtype *dtype)
 {
 	size_t n = weight_elements(weight);
 
+	if (!dtype->from_double) {
+		append_bytes(writer, dtype, n);
+		return;
+	}
 	if (weight->values) {
 		must(al_safetensors_append_doubles(writer, dtype, weight->values, n, &err));
 		return;

@@ -245,7 +245,7 @@ static void writes_several_tables(void **state)
 	check_two("csv",
 		"# one\n"
 		"name\n"
-		"\"#1\n\"\n"
+		"\"#1\\x0a\"\n"
 		"\"\"\n"
 		"\n"
 		"# two\n"
@@ -282,6 +282,26 @@ static void writes_several_tables(void **state)
 		"    }\n"
 		"  ]\n"
 		"}\n");
+}
+
+/* A name from a stranger's file: whatever the format, nothing in it reaches a terminal as a command. */
+static void no_writer_lets_control_characters_through(void **state)
+{
+	(void)state;
+	for (size_t i = 0; al_writers[i]; i++) {
+		struct al_table table;
+		const struct al_table *const tables[] = {&table};
+		struct al_text text;
+		build_small(&table, "id", "\033[31m \302\23331m \a\r\177");
+		al_table_note(&table, "\033[31m \302\23331m");
+		al_text_init(&text);
+		al_writers[i]->write(&plain_style, tables, 1, &text);
+		for (const char *p = text.data; *p; p++)
+			if (*p != '\n' && (((unsigned char)*p < 0x20) || *p == 0x7F || al_is_wide_control(p)))
+				fail_msg("%s: %s", al_writers[i]->name, text.data);
+		al_text_finish(&text);
+		al_table_finish(&table);
+	}
 }
 
 /* People read a cell's title, scripts its text. */
@@ -558,6 +578,7 @@ int main(void)
 		cmocka_unit_test(writes_markdown),
 		cmocka_unit_test(writes_several_tables),
 		cmocka_unit_test(writes_titles_for_people),
+		cmocka_unit_test(no_writer_lets_control_characters_through),
 		cmocka_unit_test(writes_bold_headings_in_color),
 		cmocka_unit_test(displays_numbers_as_people_read_them),
 		cmocka_unit_test(displays_reals),

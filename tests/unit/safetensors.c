@@ -217,7 +217,7 @@ static void finds_tensors_and_metadata(void **state)
 	assert_int_equal(wq->n_dims, 2);
 	assert_int_equal(wq->shape[0], 4);
 	assert_int_equal(wq->n_elements, 12);
-	assert_string_equal(al_shape_text(&checkpoint.arena, wq->shape, wq->n_dims), "[4, 3]");
+	assert_string_equal(al_shape_text(&checkpoint.arena, wq->shape, wq->n_dims), "4 x 3");
 	assert_int_equal(al_checkpoint_find(&checkpoint, weights[2].name)->n_elements, 1);
 	al_checkpoint_close(&checkpoint);
 }

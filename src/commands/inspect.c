@@ -1,0 +1,311 @@
+/* inspect: what a checkpoint holds. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/checkpoint.h"
+#include "commands/command.h"
+
+enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20,
+	MOST_NAMES = 3 };
+
+/* One answer. */
+struct inspection {
+	struct session *session;
+	struct al_checkpoint checkpoint;
+	struct al_table *table;
+	bool shows_values, shows_files;
+};
+
+/* ---- values ---- */
+
+/* Of the finite numbers of a tensor; the others are counted. */
+struct values {
+	double min, max, sum;
+	int64_t n_finite, n_nan, n_infinite;
+};
+
+/* Sums a block at a time: the error stays far below what is printed. */
+static void add_values(struct values *values, const double *numbers, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		double x = numbers[i];
+		if (!isfinite(x)) {
+			values->n_nan += isnan(x);
+			values->n_infinite += isinf(x) != 0;
+			continue;
+		}
+		values->min = values->n_finite == 0 || x < values->min ? x : values->min;
+		values->max = values->n_finite == 0 || x > values->max ? x : values->max;
+		values->n_finite++;
+		sum += x;
+	}
+	values->sum += sum;
+}
+
+static bool read_values(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	struct values *values, struct al_error *err)
+{
+	double *numbers = calloc(NUMBERS_AT_ONCE, sizeof(*numbers));
+	bool ok = true;
+
+	if (!numbers)
+		abort();
+	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
+		int64_t left = tensor->n_elements - first;
+		struct al_selection block = {.first = first, .n_runs = 1,
+			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
+		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE, err);
+		if (ok)
+			add_values(values, numbers, block.run);
+	}
+	free(numbers);
+	return ok;
+}
+
+/* ---- rows ---- */
+
+static void add_columns(struct inspection *inspection)
+{
+	struct al_table *table = inspection->table;
+
+	al_table_add_column(table, (struct al_column){.key = "name", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "dtype"});
+	al_table_add_column(table, (struct al_column){.key = "shape"});
+	al_table_add_column(table, (struct al_column){.key = "bytes", .unit = "B",
+		.quantity = AL_QUANTITY_BYTES});
+	if (inspection->shows_files)
+		al_table_add_column(table, (struct al_column){.key = "file"});
+	if (!inspection->shows_values)
+		return;
+	al_table_add_column(table, (struct al_column){.key = "min", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "max", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "mean", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "nan", .title = "NaN"});
+	al_table_add_column(table, (struct al_column){.key = "inf", .title = "infinite"});
+}
+
+static void set_values(struct inspection *inspection, struct al_cell *cell,
+	const struct values *values)
+{
+	if (values->n_finite) {
+		al_cell_set_real(&cell[0], values->min);
+		al_cell_set_real(&cell[1], values->max);
+		al_cell_set_real(&cell[2], values->sum / (double)values->n_finite);
+	}
+	al_cell_set_int(inspection->table, &cell[3], values->n_nan);
+	al_cell_set_int(inspection->table, &cell[4], values->n_infinite);
+}
+
+static const char *file_name(const struct al_checkpoint *checkpoint, size_t shard)
+{
+	const char *path = checkpoint->shards[shard].source.path;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool add_row(struct inspection *inspection, const struct al_tensor *tensor,
+	struct values *values, struct al_error *err)
+{
+	struct al_table *table = inspection->table;
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, tensor->name);
+	al_cell_set_text(table, cell++, tensor->dtype->name);
+	al_cell_set_text(table, cell++,
+		al_shape_text(&inspection->session->arena, tensor->shape, tensor->n_dims));
+	al_cell_set_int(table, cell++, (int64_t)tensor->bytes);
+	if (inspection->shows_files)
+		al_cell_set_text(table, cell++, file_name(&inspection->checkpoint, tensor->shard));
+	if (!inspection->shows_values || !tensor->dtype->to_double)
+		return true;
+	if (!read_values(&inspection->checkpoint, tensor, values, err))
+		return false;
+	set_values(inspection, cell, values);
+	return true;
+}
+
+/* ---- notes ---- */
+
+/* Shards often say the same. */
+static bool is_said(const struct al_checkpoint *checkpoint, size_t i)
+{
+	const struct al_metadata *m = checkpoint->metadata;
+
+	for (size_t before = 0; before < i; before++)
+		if (strcmp(m[before].key, m[i].key) == 0 && strcmp(m[before].value, m[i].value) == 0)
+			return true;
+	return false;
+}
+
+static void note_one(struct al_table *table, const struct al_metadata *metadata)
+{
+	const char *value = metadata->value;
+	size_t length = strlen(value), shown = length;
+
+	if (shown > MOST_VALUE_BYTES)
+		for (shown = MOST_VALUE_BYTES; ((unsigned char)value[shown] & 0xC0) == 0x80;)
+			shown--;
+	al_table_note(table, "metadata: %.*s = %.*s%s", MOST_VALUE_BYTES, metadata->key, (int)shown,
+		value, shown < length ? "..." : "");
+}
+
+static void note_metadata(struct inspection *inspection)
+{
+	const struct al_checkpoint *checkpoint = &inspection->checkpoint;
+	size_t n_said = 0;
+
+	for (size_t i = 0; i < checkpoint->n_metadata; i++) {
+		if (is_said(checkpoint, i))
+			continue;
+		if (n_said++ == MOST_METADATA) {
+			al_table_note(inspection->table, "metadata: ... (%zu in all)", checkpoint->n_metadata);
+			return;
+		}
+		note_one(inspection->table, &checkpoint->metadata[i]);
+	}
+}
+
+struct total {
+	uint64_t tensors, elements, bytes;
+};
+
+/* Of the tensors of one dtype; NULL: all. */
+static struct total add_up(const struct al_checkpoint *checkpoint, const struct al_dtype *dtype)
+{
+	struct total total = {0};
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		if (dtype && tensor->dtype != dtype)
+			continue;
+		total.tensors++;
+		total.elements += (uint64_t)tensor->n_elements;
+		total.bytes += tensor->bytes;
+	}
+	return total;
+}
+
+static void note_total(struct al_table *table, const char *what, const struct total *total)
+{
+	struct al_arena *arena = &table->arena;
+
+	al_table_note(table, "%s: %s, %s, %s", what, count_of(arena, total->tensors, "tensor"),
+		count_of(arena, total->elements, "element"), count_of(arena, total->bytes, "byte"));
+}
+
+static void note_totals(struct inspection *inspection)
+{
+	struct total total = add_up(&inspection->checkpoint, NULL);
+
+	note_total(inspection->table, "all", &total);
+	for (size_t d = 0; al_dtype_at(d); d++) {
+		total = add_up(&inspection->checkpoint, al_dtype_at(d));
+		if (total.tensors)
+			note_total(inspection->table, al_dtype_at(d)->name, &total);
+	}
+}
+
+/* Tensors with numbers that aren't finite, the first by name. */
+struct findings {
+	struct al_text names;
+	size_t n_tensors, n_unread;
+	int64_t n_nan, n_infinite;
+};
+
+static void find(struct findings *findings, const struct al_tensor *tensor,
+	const struct values *values)
+{
+	findings->n_unread += !tensor->dtype->to_double;
+	if (values->n_nan == 0 && values->n_infinite == 0)
+		return;
+	findings->n_nan += values->n_nan;
+	findings->n_infinite += values->n_infinite;
+	if (findings->n_tensors++ < MOST_NAMES)
+		al_text_addf(&findings->names, "%s%s", findings->n_tensors > 1 ? ", " : "", tensor->name);
+}
+
+static void note_findings(struct inspection *inspection, const struct findings *findings)
+{
+	if (!inspection->shows_values)
+		return;
+	if (findings->n_tensors == 0)
+		al_table_note(inspection->table, "values: all finite");
+	else
+		al_table_note(inspection->table, "values: %" PRId64 " NaN and %" PRId64
+			" infinite in %s: %s%s", findings->n_nan, findings->n_infinite,
+			count_of(&inspection->table->arena, findings->n_tensors, "tensor"), findings->names.data,
+			findings->n_tensors > MOST_NAMES ? ", ..." : "");
+	if (findings->n_unread)
+		al_table_note(inspection->table, "tensors whose numbers can't be converted: %zu",
+			findings->n_unread);
+}
+
+/* ---- the command ---- */
+
+static bool add_rows(struct inspection *inspection, struct findings *findings, struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = &inspection->checkpoint;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		struct values values = {0};
+		if (!add_row(inspection, &checkpoint->tensors[i], &values, err))
+			return false;
+		find(findings, &checkpoint->tensors[i], &values);
+	}
+	return true;
+}
+
+static void add_notes(struct inspection *inspection, const struct findings *findings)
+{
+	checkpoint_note(inspection->table, &inspection->checkpoint);
+	note_metadata(inspection);
+	note_totals(inspection);
+	if (inspection->checkpoint.n_unlisted)
+		al_table_note(inspection->table, "tensors that the index doesn't name: %zu",
+			inspection->checkpoint.n_unlisted);
+	note_findings(inspection, findings);
+}
+
+/* The table of tensors. */
+static bool list_tensors(struct inspection *inspection, struct al_error *err)
+{
+	struct findings findings = {0};
+
+	inspection->table = session_table(inspection->session, "inspect", "");
+	add_columns(inspection);
+	al_text_init(&findings.names);
+	bool ok = add_rows(inspection, &findings, err);
+	if (ok)
+		add_notes(inspection, &findings);
+	al_text_finish(&findings.names);
+	return ok;
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	struct inspection inspection = {.session = session,
+		.shows_values = is_given(&session->arguments, OPT_VALUES)};
+
+	if (!al_checkpoint_open(&inspection.checkpoint, session->arguments.words[0], err))
+		return false;
+	inspection.shows_files = inspection.checkpoint.n_shards > 1;
+	bool ok = list_tensors(&inspection, err);
+	al_checkpoint_close(&inspection.checkpoint);
+	return ok;
+}
+
+const struct command command_inspect = {
+	.name = "inspect",
+	.words = "CHECKPOINT",
+	.summary = "the tensors that a checkpoint holds: a safetensors file or a model's folder",
+	.examples = {"inspect model.safetensors", "inspect path/to/model --values -f csv"},
+	.options = OPTIONS_OUTPUT | OPTION(OPT_VALUES),
+	.least_words = 1,
+	.most_words = 1,
+	.run = run,
+};

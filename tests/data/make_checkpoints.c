@@ -1,0 +1,63 @@
+/* Writes the checkpoints of this folder anew: ninja -C build tests/data/make-checkpoints &&
+ * build/tests/data/make-checkpoints tests/data */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/folder.h"
+#include "support/weights.h"
+
+/* Every kind of trouble that a right file may hold. */
+static const double not_finite[] = {1, NAN, -INFINITY, -0.5, 65504, INFINITY};
+static const double ramp[] = {-3, -2, -1, 0, 1, 2, 3, 4};
+
+static const struct weight odd[] = {
+	{"layer.0.weight", "F32", {2, 4}, 2, ramp},
+	{"\033[31mred\033[m", "F16", {2, 3}, 2, not_finite},
+	{"odd bytes", "F8_E4M3", {3}, 1, NULL},
+	{"four bits", "F4", {2, 3}, 2, NULL},
+	{"layer.0.bias", "BF16", {8}, 1, ramp},
+	{"empty", "F32", {0, 4}, 2, NULL},
+	{"scalar", "F64", {0}, 0, ramp},
+};
+
+static const struct weight first[] = {
+	{"embed.weight", "F32", {4, 2}, 2, ramp},
+	{"layers.0.attn.weight", "F32", {2, 2}, 2, ramp},
+};
+static const struct weight second[] = {
+	{"layers.1.attn.weight", "BF16", {2, 2}, 2, ramp},
+	{"norm.weight", "F32", {2}, 1, ramp},
+};
+
+static const char index_text[] =
+	"{\n"
+	"  \"metadata\": {\"total_size\": 64},\n"
+	"  \"weight_map\": {\n"
+	"    \"embed.weight\": \"model-00001-of-00002.safetensors\",\n"
+	"    \"layers.0.attn.weight\": \"model-00001-of-00002.safetensors\",\n"
+	"    \"layers.1.attn.weight\": \"model-00002-of-00002.safetensors\",\n"
+	"    \"norm.weight\": \"model-00002-of-00002.safetensors\"\n"
+	"  }\n"
+	"}\n";
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+		return EXIT_FAILURE;
+	}
+	snprintf(path, sizeof(path), "%s/odd.safetensors", argv[1]);
+	write_weights(path, odd, COUNT(odd));
+	snprintf(path, sizeof(path), "%s/sharded/model-00001-of-00002.safetensors", argv[1]);
+	write_weights(path, first, COUNT(first));
+	snprintf(path, sizeof(path), "%s/sharded/model-00002-of-00002.safetensors", argv[1]);
+	write_weights(path, second, COUNT(second));
+	snprintf(path, sizeof(path), "%s/sharded/model.safetensors.index.json", argv[1]);
+	test_write(path, index_text, sizeof(index_text) - 1);
+	return EXIT_SUCCESS;
+}
