@@ -243,10 +243,39 @@ static void families_list_what_modules_make(void **state)
 		fail_msg("%zu tensors of %zu state dicts differ", wrong, n);
 }
 
+/* ---- names of modules ---- */
+
+/* "decoder.{layer}.cross" */
+static bool is_module_name(const struct al_family_module *module)
+{
+	static const char *const names[] = {
+		"layers.{layer}", "groups.{group}.{inner}", "encoder.{layer}.self", "decoder.{layer}.self"};
+
+	if (module->is_cross)
+		return strcmp(module->name, "decoder.{layer}.cross") == 0;
+	return al_find_name(module->name, names, sizeof(names) / sizeof(*names)) >= 0;
+}
+
+static void modules_are_called_alike(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+
+	(void)state;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_family *family;
+		struct al_error err = {0};
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in", &err);
+		for (size_t j = 0; j < family->n_modules; j++)
+			if (!is_module_name(&family->modules[j]))
+				fail_msg("%s has a module %s", family->name, family->modules[j].name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(families_list_what_modules_make),
+		cmocka_unit_test(modules_are_called_alike),
 	};
 
 	return cmocka_run_group_tests_name("state_dicts", tests, create_catalog, destroy_catalog);
