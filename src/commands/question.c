@@ -152,10 +152,10 @@ static bool ask(struct question *q, struct session *session, const char *text, c
 
 	if (!value)
 		return al_settings_parse(&q->asked, text, origin, err);
+	if (!question_check_symbol(q, name, err))
+		return al_in(err, "%s", origin);
 	const char *symbol = question_symbol(q, name);
-	if (!question_check_symbol(q, name, err)
-		|| !al_settings_parse(&q->asked, al_format(&session->arena, "%s=%s", symbol, value), origin,
-			err)
+	if (!al_settings_parse(&q->asked, al_format(&session->arena, "%s=%s", symbol, value), origin, err)
 		|| !al_settings_get(&q->asked, symbol, &setting, err))
 		return false;
 	al_settings_ask(&q->asked, symbol, setting->value.integer, origin);
@@ -170,7 +170,7 @@ static bool ask_all(struct question *q, struct session *session, struct al_error
 
 	for (size_t i = 0; i < sets->n; i++)
 		if (!ask(q, session, sets->items[i], "--set", err))
-			return al_in(err, "--set %s", sets->items[i]);
+			return false;
 	if (batch && !ask(q, session, al_format(&session->arena, "batch=%s", batch), "--batch", err))
 		return false;
 	return !seq || ask(q, session, al_format(&session->arena, "seq=%s", seq), "--seq", err);
@@ -207,7 +207,8 @@ static bool add_own_block(struct question *q, struct session *session, struct al
 		|| al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
 	for (size_t i = 0; ok && i < books.n_modules && i < 1; i++) {
 		const struct al_model_module *module = &books.modules[i];
-		struct al_variant_use use = {.variant = module->variant, .name = module->variant->name};
+		struct al_variant_use use = {.variant = module->variant, .name = module->variant->name,
+			.is_models_own = true};
 		for (size_t j = 0; ok && j < module->n_with; j++)
 			ok = al_variant_use_set(&session->arena, &use, module->with[j].symbol,
 				module->with[j].value, q->settings.symbols, q->settings.n_symbols, err);
@@ -255,6 +256,72 @@ static bool find_subject(struct question *q, struct session *session, const char
 		|| al_catalog_family(session->catalog, q->model->family, &q->family, err);
 }
 
+static bool holds_name(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; (p = strstr(p, name)); p += n)
+		if ((p == list || p[-1] == ',') && (!p[n] || p[n] == ','))
+			return true;
+	return false;
+}
+
+static bool is_asked_by_name(const struct session *session, const char *name)
+{
+	const struct arguments *a = &session->arguments;
+
+	for (size_t i = 0; i < a->options[OPT_VARIANT].n; i++)
+		if (strcmp(a->options[OPT_VARIANT].items[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < a->options[OPT_VARIANTS].n; i++)
+		if (holds_name(a->options[OPT_VARIANTS].items[i], name))
+			return true;
+	for (size_t i = 0; i < a->n_words; i++)
+		if (strcmp(a->words[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Are all symbols of the variant's tensors and cache known? */
+static bool is_countable(const struct question *q, const struct al_variant_use *use, struct al_error *err)
+{
+	struct al_block block;
+	struct al_ledger ledger;
+
+	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+		return false;
+	bool ok = al_ledger_tensors(&ledger, &block, true, false, err);
+	if (ok)
+		al_ledger_finish(&ledger);
+	ok = ok && al_ledger_cache(&ledger, &block, false, err);
+	if (ok)
+		al_ledger_finish(&ledger);
+	al_block_finish(&block);
+	return ok;
+}
+
+/* "all" are those whose symbols are known: few models say what a low-rank variant would need. */
+static bool leave_out(struct question *q, struct session *session, struct al_error *err)
+{
+	size_t kept = 0;
+
+	if (!is_asked_by_name(session, "all"))
+		return true;
+	q->left_out = al_new_array(&session->arena, const char *, q->n_uses + 1);
+	for (size_t i = 0; i < q->n_uses; i++) {
+		const struct al_variant_use *use = &q->uses[i];
+		if (!al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), use->name)
+			|| is_asked_by_name(session, use->name) || is_countable(q, use, err))
+			q->uses[kept++] = q->uses[i];
+		else
+			q->left_out[q->n_left_out++] = al_strdup(&session->arena, err->message);
+	}
+	if (kept == 0 && q->n_uses > 0)
+		return false;
+	q->n_uses = kept;
+	return true;
+}
+
 bool question_init(struct question *q, struct session *session, const char *word, bool takes_variant,
 	enum al_basis_per per, struct al_error *err)
 {
@@ -270,6 +337,7 @@ bool question_init(struct question *q, struct session *session, const char *word
 		&& parse_basis(session, &q->basis, err)
 		&& al_catalog_recipe(session->catalog, recipe, &q->recipe, err)
 		&& ask_all(q, session, err) && settle(q, err)
+		&& (is_given(&session->arguments, OPT_OVER) || leave_out(q, session, err))
 		&& (q->n_uses > 0 || add_own_block(q, session, err));
 	if (!ok)
 		question_finish(q);
@@ -285,11 +353,13 @@ void question_finish(struct question *q)
 void question_note(const struct question *q, struct al_table *table)
 {
 	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
-	if (q->is_own)
-		for (size_t i = 0; i < q->uses[0].n_with; i++)
+	for (size_t i = 0; q->is_own && i < q->uses[0].n_with; i++)
+		if (!q->basis.has_biases || strcmp(q->uses[0].with[i].symbol, "biases") != 0)
 			al_table_note(table, "%s's own block: %s, %s=%lld", q->name,
 				q->uses[0].variant->name, q->uses[0].with[i].symbol,
 				(long long)q->uses[0].with[i].value);
+	for (size_t i = 0; i < q->n_left_out; i++)
+		al_table_note(table, "left out: %s", q->left_out[i]);
 }
 
 struct al_column measure_column(enum al_measure measure)

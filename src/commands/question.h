@@ -19,6 +19,8 @@ struct question {
 	struct al_variant_use *uses;
 	size_t n_uses, uses_room;
 	bool is_own;                    /* the variant is the model's own block: none was asked for */
+	const char **left_out;          /* of "all": why each is left out */
+	size_t n_left_out;
 };
 
 /* Reads the shared options. `word` names a preset, or a variant with `takes_variant`. `per` is what the

@@ -33,18 +33,20 @@ static const struct al_option *find_option(const struct al_variant *variant, con
 	return NULL;
 }
 
-const struct al_binding *al_block_fixed(const struct al_block *block, const char *symbol)
-{
-	for (size_t i = 0; i < block->use->n_with; i++)
-		if (strcmp(block->use->with[i].symbol, symbol) == 0)
-			return &block->use->with[i];
-	return NULL;
-}
-
 static bool basis_decides(const struct al_block *block, const char *option)
 {
 	return block->basis->has_biases && strcmp(option, "biases") == 0
 		&& find_option(block->use->variant, option);
+}
+
+const struct al_binding *al_block_fixed(const struct al_block *block, const char *symbol)
+{
+	if (block->use->is_models_own && basis_decides(block, symbol))
+		return NULL;
+	for (size_t i = 0; i < block->use->n_with; i++)
+		if (strcmp(block->use->with[i].symbol, symbol) == 0)
+			return &block->use->with[i];
+	return NULL;
 }
 
 /* From weak to strong; the question's settings are there already. */
@@ -62,7 +64,8 @@ static void apply_use(struct al_block *block)
 	}
 	for (size_t i = 0; i < block->use->n_with; i++) {
 		const struct al_binding *with = &block->use->with[i];
-		al_settings_set(settings, with->symbol, with->value, block->use->name);
+		if (al_block_fixed(block, with->symbol))
+			al_settings_set(settings, with->symbol, with->value, block->use->name);
 	}
 }
 

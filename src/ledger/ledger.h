@@ -53,6 +53,7 @@ struct al_variant_use {
 	const char *title;              /* what people read; NULL: the name */
 	struct al_binding *with;        /* symbols, and options as 0 or 1 */
 	size_t n_with;
+	bool is_models_own;             /* nobody asked for it: the basis' `biases` are stronger */
 };
 
 /* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown key
@@ -85,7 +86,7 @@ struct al_block {
 };
 
 /* Copies `settings` and applies the variant's options. An option is worth, from weak to strong: the
- * variant's default, the settings, the basis' `biases`, the use. `use` and `basis` must outlive the
+ * variant's default, the settings, the basis' `biases`, the use (a model's own: before the basis). `use` and `basis` must outlive the
  * block. Errors name the variant and its file. */
 bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)

@@ -82,7 +82,7 @@ static bool open_module(struct al_whole *whole, const struct al_model_module *mo
 		.layer = module->layer, .apart = module->apart};
 	out->use = ask->use ? *ask->use
 		: (struct al_variant_use){.variant = module->variant, .name = module->variant->name,
-			.with = module->with, .n_with = module->n_with};
+			.with = module->with, .n_with = module->n_with, .is_models_own = true};
 	if (!al_block_init(&out->block, &out->use, ask->settings, &whole->basis, err))
 		return false;
 	if (share_use(whole, out, err)
