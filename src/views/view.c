@@ -1,0 +1,178 @@
+/* Views: opening one. The family and its settings first, then each module's factors. */
+#include "views/internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
+{
+	char full[1024];
+	size_t prefix = strlen(view->prefix), length = strlen(name);
+
+	if (prefix + length >= sizeof(full))
+		return NULL;
+	memcpy(full, view->prefix, prefix);
+	memcpy(full + prefix, name, length + 1);
+	return al_checkpoint_find(view->checkpoint, full);
+}
+
+/* ---- the family ---- */
+
+static bool read_config(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	view->config_path = options->config ? options->config : view->checkpoint->config;
+	if (!view->config_path)
+		return true;
+	view->has_config = al_json_read(&view->config, view->config_path, err);
+	return view->has_config;
+}
+
+static bool family_of_config(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_error *err)
+{
+	const char *model_type = NULL;
+
+	return al_json_expect(&view->config, view->config.root, AL_JSON_OBJECT, err)
+		&& al_json_get_text(&view->config, view->config.root, "model_type", true, &model_type, err)
+		&& (al_catalog_family_of(catalog, model_type, &view->family, err)
+			|| al_json_in(&view->config, al_json_get(view->config.root, "model_type"), err));
+}
+
+static bool choose_family(struct al_model_view *view, struct al_catalog *catalog,
+	const struct al_view_options *options, struct al_error *err)
+{
+	if (options->layout)
+		return al_catalog_family(catalog, options->layout, &view->family, err);
+	return view->has_config ? family_of_config(view, catalog, err) : detect_family(view, catalog, err);
+}
+
+/* ---- the settings ---- */
+
+/* A checkpoint without a config.json gets one from its shapes: defaults are applied by the same code. */
+static bool infer(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	bool ok = infer_config(view, options, &text, err)
+		&& al_json_parse(&view->config, "shapes", text.data, text.length, err);
+	al_text_finish(&text);
+	return ok;
+}
+
+/* --heads beside a config must say the same. */
+static bool check_heads(struct al_model_view *view, const char *symbol, int64_t given,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (given == 0)
+		return true;
+	if (!al_settings_get(&view->settings, symbol, &setting, err))
+		return false;
+	if (setting && setting->value.integer != given)
+		return al_fail(err, AL_EINPUT, "--heads says %s is %lld, %s says %lld", symbol,
+			(long long)given, view->has_config ? view->config_path : "the shapes",
+			(long long)setting->value.integer);
+	return true;
+}
+
+static bool choose_settings(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	if (!view->has_config && !infer(view, options, err))
+		return false;
+	return al_family_settings(view->family, &view->config, view->config.root,
+		       view->has_config ? view->config_path : "shapes", &view->settings, err)
+		&& check_heads(view, "n_heads", options->n_heads, err)
+		&& check_heads(view, "n_kv_heads", options->n_kv_heads, err);
+}
+
+/* ---- the modules ---- */
+
+/* The norm whose output a module reads: the family's tensor that stands "before" it. */
+static const struct al_tensor *norm_before(struct al_model_view *view,
+	const struct al_model_module *module)
+{
+	for (size_t i = 0; i < view->books.n_tensors; i++) {
+		const struct al_model_tensor *tensor = &view->books.tensors[i];
+		if (!tensor->tensor->before || strcmp(tensor->tensor->before, module->module->name) != 0
+			|| tensor->layer != module->layer || tensor->tensor->entry.kind == AL_TENSOR_BIAS)
+			continue;
+		return al_model_view_find(view, tensor->name);
+	}
+	return NULL;
+}
+
+static void note(struct al_model_view *view, const char *module, const char *why)
+{
+	view->notes = al_grow(&view->arena, view->notes, view->n_notes, &view->notes_room,
+		sizeof(*view->notes));
+	view->notes[view->n_notes++] = al_format(&view->arena, "%s is left out: %s", module, why);
+}
+
+/* A variant without queries of its own (a linear mixer, a state-space layer) has no heads to view. */
+static bool has_heads(const struct al_model_module *module)
+{
+	for (size_t i = 0; i < module->variant->tensors.n; i++)
+		if (strcmp(module->variant->tensors.items[i].name, "W_O") == 0)
+			return true;
+	return false;
+}
+
+static bool make_modules(struct al_model_view *view, struct al_error *err)
+{
+	view->modules = al_new_array(&view->arena, struct al_attention, view->books.n_modules + 1);
+	for (size_t i = 0; i < view->books.n_modules; i++) {
+		const struct al_model_module *module = &view->books.modules[i];
+		struct al_attention *attention = &view->modules[view->n_modules];
+		if (module->apart || !has_heads(module)) {
+			note(view, module->name, module->apart ? module->apart : module->variant->title);
+			continue;
+		}
+		if (!make_factors(view, module, attention, err))
+			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
+		attention->norm = norm_before(view, module);
+		view->n_modules++;
+	}
+	return view->n_modules > 0
+		|| al_fail(err, AL_EINPUT, "%s: no attention modules", view->checkpoint->path);
+}
+
+static bool open_view(struct al_model_view *view, struct al_catalog *catalog,
+	const struct al_view_options *options, struct al_error *err)
+{
+	if (!read_config(view, options, err) || !choose_family(view, catalog, options, err)
+		|| !choose_settings(view, options, err))
+		return false;
+	if (!find_prefix(view, view->family, &view->prefix))
+		return al_fail(err, AL_EINPUT, "%s: holds none of the attention tensors of family %s",
+			view->checkpoint->path, view->family->name);
+	return al_model_books_init(&view->books, catalog, view->family, &view->settings, AL_BOOKS_NAMES,
+		       err)
+		&& make_modules(view, err);
+}
+
+bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
+{
+	*view = (struct al_model_view){.checkpoint = checkpoint, .catalog = catalog, .prefix = ""};
+	al_arena_init(&view->arena);
+	al_settings_init(&view->settings, catalog);
+	if (open_view(view, catalog, options, err))
+		return true;
+	al_model_view_close(view);
+	return false;
+}
+
+void al_model_view_close(struct al_model_view *view)
+{
+	if (view->books.n_steps > 0)
+		al_model_books_finish(&view->books);
+	al_settings_finish(&view->settings);
+	al_json_finish(&view->config);
+	al_arena_finish(&view->arena);
+}

@@ -1,0 +1,97 @@
+/* Views: a family laid over a checkpoint, so that its attention modules and their heads can be read.
+ *
+ * Each projection of a module becomes a factor: a D x (n_heads*width) matrix whose head i is the
+ * columns i*width .. (W_O is taken transposed, so that W_V^(i) W_O^(i) = V_i O_i^T). Fused tensors,
+ * both storage orders and grouped queries are seen through; query head i uses key/value head
+ * floor(i*n_kv_heads/n_heads). Of MLA the factors are composed: W_Q^(i) is D x d_nope, the latent
+ * norm's gain folded in, and the rotary part is left out. Nothing is read before it is asked for. */
+#ifndef ATTNLEDGER_VIEWS_VIEWS_H
+#define ATTNLEDGER_VIEWS_VIEWS_H
+
+#include "catalog/stored.h"
+#include "checkpoint/checkpoint.h"
+#include "linalg/linalg.h"
+
+enum al_projection { AL_QUERY, AL_KEY, AL_VALUE, AL_OUTPUT, AL_N_PROJECTIONS };
+extern const char *const al_projection_names[AL_N_PROJECTIONS];
+
+/* A run of neighbours along a stored tensor's head axis. */
+struct al_factor_run {
+	const struct al_tensor *tensor;
+	int64_t first, width;
+	bool is_slow;          /* the head axis is the first of [head axis, other], else the second */
+};
+
+/* One projection: columns in the order of heads. */
+struct al_factor {
+	struct al_factor_run *runs;
+	size_t n_runs;
+	int64_t rows, heads, width;   /* D, n_heads or n_kv_heads, d_head or d_value */
+	int64_t stride;               /* columns from head to head in the runs; width but for MLA's queries */
+	const struct al_factor *down; /* MLA: the matrix before this one, D x rank; NULL: none */
+	const struct al_tensor *gain; /* MLA: of the norm between, [rank] */
+	const struct al_dtype *dtype; /* as stored */
+};
+
+struct al_attention {
+	const char *name;             /* "layers.7", "encoder.0.self" */
+	int64_t layer;
+	bool is_cross, is_latent;
+	bool is_rotary;
+	enum al_pairs rotary_pairs;
+	int64_t rotary_width, rotary_base;
+	int64_t n_heads, n_kv_heads, d_head, d_value;
+	struct al_factor factors[AL_N_PROJECTIONS];
+	struct al_factor biases[AL_N_PROJECTIONS];  /* one row; no runs where there is none */
+	const struct al_variant *variant;
+	struct al_binding *with;      /* what the family sets in the variant */
+	size_t n_with;
+	const struct al_tensor *norm; /* the scale of the norm whose output it reads, or NULL */
+	bool has_unit_offset;         /* ... which multiplies by 1 + scale */
+};
+
+struct al_model_view {
+	struct al_arena arena;
+	struct al_catalog *catalog;
+	struct al_checkpoint *checkpoint;
+	const struct al_family *family;
+	struct al_json config;        /* as read, or as inferred from shapes */
+	bool has_config;              /* read from a file */
+	const char *config_path;
+	struct al_settings settings;
+	struct al_model_books books;  /* by name */
+	const char *prefix;           /* what stands before the family's names */
+	struct al_attention *modules;
+	size_t n_modules;
+	const char **notes;           /* modules that were left out, and why */
+	size_t n_notes, notes_room;
+};
+
+struct al_view_options {
+	const char *config;           /* a config.json; NULL: the one beside the tensors */
+	const char *layout;           /* a family's file; NULL: by config or names */
+	int64_t n_heads, n_kv_heads;  /* --heads; 0: not given */
+};
+
+/* Lays a family over the checkpoint, which must outlive the view. Without config.json the family is
+ * the one whose names fit best and the dimensions come from shapes; then n_heads must be given. A
+ * tensor that is missing, has another shape or number format is an error that names it. On failure
+ * nothing is left to close. */
+bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
+	AL_MUST_CHECK;
+void al_model_view_close(struct al_model_view *view);
+
+/* The stored tensor of a family's name behind the view's prefix, or NULL. */
+const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
+
+/* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are factors of
+ * one row. */
+bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	int64_t first, int64_t n, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+
+/* The whole factor in a matrix that the caller finishes. */
+bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+#endif
