@@ -275,7 +275,7 @@ bool make_factors(struct al_model_view *view, const struct al_model_module *modu
 {
 	struct maker m = {.view = view, .module = module, .out = out};
 
-	*out = (struct al_attention){.name = module->name, .layer = module->layer,
+	*out = (struct al_attention){.name = module->name,
 		.variant = module->variant, .with = module->with, .n_with = module->n_with};
 	if (!al_stored_module_read(&m.stored, &view->arena, view->catalog, module, &view->settings, err))
 		return false;

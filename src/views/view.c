@@ -93,16 +93,28 @@ static bool choose_settings(struct al_model_view *view, const struct al_view_opt
 
 /* ---- the modules ---- */
 
-/* The norm whose output a module reads: the family's tensor that stands "before" it. */
+static int64_t layer_of(const struct al_model_module *module)
+{
+	return module->module->loops.n > 0 ? module->turn[0] : 0;
+}
+
+static bool is_bias(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 4 && strcmp(name + n - 4, "bias") == 0;
+}
+
+/* The scale of the norm whose output a module reads: the family's tensor that stands "before" it. */
 static const struct al_tensor *norm_before(struct al_model_view *view,
 	const struct al_model_module *module)
 {
-	for (size_t i = 0; i < view->books.n_tensors; i++) {
-		const struct al_model_tensor *tensor = &view->books.tensors[i];
-		if (!tensor->tensor->before || strcmp(tensor->tensor->before, module->module->name) != 0
-			|| tensor->layer != module->layer || tensor->tensor->entry.kind == AL_TENSOR_BIAS)
-			continue;
-		return al_model_view_find(view, tensor->name);
+	for (size_t i = 0; i < view->family->n_tensors; i++) {
+		const struct al_family_tensor *tensor = &view->family->tensors[i];
+		if (tensor->before && strcmp(tensor->before, module->module->name) == 0
+			&& !is_bias(tensor->entry.name))
+			return al_model_view_find(view,
+				fill_name(&view->arena, tensor->entry.name, layer_of(module)));
 	}
 	return NULL;
 }
@@ -135,6 +147,7 @@ static bool make_modules(struct al_model_view *view, struct al_error *err)
 		}
 		if (!make_factors(view, module, attention, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
+		attention->layer = layer_of(module);
 		attention->norm = norm_before(view, module);
 		view->n_modules++;
 	}
@@ -142,7 +155,7 @@ static bool make_modules(struct al_model_view *view, struct al_error *err)
 		|| al_fail(err, AL_EINPUT, "%s: no attention modules", view->checkpoint->path);
 }
 
-static bool open_view(struct al_model_view *view, struct al_catalog *catalog,
+static bool lay(struct al_model_view *view, struct al_catalog *catalog,
 	const struct al_view_options *options, struct al_error *err)
 {
 	if (!read_config(view, options, err) || !choose_family(view, catalog, options, err)
@@ -152,17 +165,27 @@ static bool open_view(struct al_model_view *view, struct al_catalog *catalog,
 		return al_fail(err, AL_EINPUT, "%s: holds none of the attention tensors of family %s",
 			view->checkpoint->path, view->family->name);
 	return al_model_books_init(&view->books, catalog, view->family, &view->settings, AL_BOOKS_NAMES,
-		       err)
-		&& make_modules(view, err);
+		err);
 }
 
-bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
+bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
 {
 	*view = (struct al_model_view){.checkpoint = checkpoint, .catalog = catalog, .prefix = ""};
 	al_arena_init(&view->arena);
 	al_settings_init(&view->settings, catalog);
-	if (open_view(view, catalog, options, err))
+	if (lay(view, catalog, options, err))
+		return true;
+	al_model_view_close(view);
+	return false;
+}
+
+bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
+{
+	if (!al_model_view_lay(view, catalog, checkpoint, options, err))
+		return false;
+	if (make_modules(view, err))
 		return true;
 	al_model_view_close(view);
 	return false;

@@ -82,6 +82,11 @@ bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
 	AL_MUST_CHECK;
 void al_model_view_close(struct al_model_view *view);
 
+/* The same without modules: names and dimensions are known, tensors may be missing or wrong. */
+bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
+	AL_MUST_CHECK;
+
 /* The stored tensor of a family's name behind the view's prefix, or NULL. */
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 

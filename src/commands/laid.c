@@ -1,0 +1,62 @@
+/* A checkpoint with a family laid over it, as the commands on checkpoints open it. */
+#include "commands/laid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "12" or "32:8" */
+static bool parse_heads(const char *text, struct al_view_options *options, struct al_error *err)
+{
+	char *end;
+
+	errno = 0;
+	options->n_heads = strtoll(text, &end, 10);
+	bool ok = end != text && errno == 0 && options->n_heads > 0 && options->n_heads < 1 << 20;
+	if (ok && *end == ':') {
+		const char *second = end + 1;
+		options->n_kv_heads = strtoll(second, &end, 10);
+		ok = end != second && errno == 0 && options->n_kv_heads > 0
+			&& options->n_heads % options->n_kv_heads == 0;
+	}
+	return (ok && *end == '\0')
+		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
+}
+
+bool laid_open(struct laid *laid, struct session *session, bool modules, struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	const char *heads = option_value(a, OPT_HEADS, NULL);
+	struct al_view_options options = {
+		.config = a->n_words > 1 ? a->words[1] : NULL,
+		.layout = option_value(a, OPT_LAYOUT, NULL),
+	};
+
+	if ((heads && !parse_heads(heads, &options, err))
+		|| !al_checkpoint_open(&laid->checkpoint, a->words[0], err))
+		return false;
+	bool ok = modules ? al_model_view_open(&laid->view, session->catalog, &laid->checkpoint, &options, err)
+			  : al_model_view_lay(&laid->view, session->catalog, &laid->checkpoint, &options, err);
+	if (!ok)
+		al_checkpoint_close(&laid->checkpoint);
+	return ok;
+}
+
+void laid_close(struct laid *laid)
+{
+	al_model_view_close(&laid->view);
+	al_checkpoint_close(&laid->checkpoint);
+}
+
+void laid_note(const struct laid *laid, struct al_table *table)
+{
+	const struct al_checkpoint *c = &laid->checkpoint;
+
+	al_table_note(table, "input: %" PRIu64 " bytes in %zu file%s, header hash %016" PRIx64, c->bytes,
+		c->n_shards, c->n_shards == 1 ? "" : "s", c->header_hash);
+	al_table_note(table, "family: %s, by %s", laid->view.family->name,
+		laid->view.has_config ? laid->view.config_path : "names and shapes");
+	for (size_t i = 0; i < laid->view.n_notes; i++)
+		al_table_note(table, "%s", laid->view.notes[i]);
+}

@@ -1,0 +1,148 @@
+/* Reconciling: the family's expected tensors against the stored ones, name by name. */
+#include "views/reconcile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const al_difference_names[AL_N_DIFFERENCES] = {
+	[AL_DIFFERENCE_NONE] = "none",
+	[AL_DIFFERENCE_MISSING] = "missing",
+	[AL_DIFFERENCE_SHAPE] = "wrong shape",
+	[AL_DIFFERENCE_UNEXPECTED] = "unexpected",
+	[AL_DIFFERENCE_TIED] = "tied but stored",
+	[AL_DIFFERENCE_BUFFER] = "buffer",
+	[AL_DIFFERENCE_ABSENT] = "absent, as it may be",
+};
+
+bool al_difference_is_fault(enum al_difference difference)
+{
+	return difference == AL_DIFFERENCE_MISSING || difference == AL_DIFFERENCE_SHAPE
+		|| difference == AL_DIFFERENCE_UNEXPECTED;
+}
+
+struct reconciling {
+	struct al_model_view *view;
+	struct al_reconciled *lines;
+	size_t n, room;
+	bool *is_known;   /* [n_tensors] of the checkpoint */
+};
+
+/* What may be said of an expected tensor. */
+struct expectation {
+	const char *name, *part;
+	const int64_t *dims;
+	size_t n_dims;
+	bool is_buffer, is_tied, is_optional;
+};
+
+static bool has_shape(const struct al_tensor *found, const struct expectation *e)
+{
+	if (found->n_dims != e->n_dims)
+		return false;
+	for (size_t i = 0; i < e->n_dims; i++)
+		if (found->shape[i] != e->dims[i])
+			return false;
+	return true;
+}
+
+static enum al_difference judge(const struct al_tensor *found, const struct expectation *e)
+{
+	if (!found)
+		return e->is_buffer || e->is_tied || e->is_optional ? AL_DIFFERENCE_ABSENT
+								    : AL_DIFFERENCE_MISSING;
+	if (!has_shape(found, e))
+		return AL_DIFFERENCE_SHAPE;
+	if (e->is_tied)
+		return AL_DIFFERENCE_TIED;
+	return e->is_buffer ? AL_DIFFERENCE_BUFFER : AL_DIFFERENCE_NONE;
+}
+
+static struct al_reconciled *add_line(struct reconciling *r)
+{
+	r->lines = al_grow(&r->view->arena, r->lines, r->n, &r->room, sizeof(*r->lines));
+	r->lines[r->n] = (struct al_reconciled){0};
+	return &r->lines[r->n++];
+}
+
+static void expect(struct reconciling *r, const struct expectation *e)
+{
+	struct al_arena *arena = &r->view->arena;
+	struct al_reconciled *line = add_line(r);
+	int64_t *dims = al_new_array(arena, int64_t, e->n_dims + 1);
+
+	memcpy(dims, e->dims, e->n_dims * sizeof(*dims));
+	line->name = al_format(arena, "%s%s", r->view->prefix, e->name);
+	line->part = e->part;
+	line->expected = dims;
+	line->n_expected = e->n_dims;
+	line->found = al_model_view_find(r->view, e->name);
+	line->difference = judge(line->found, e);
+	line->is_parameter = !e->is_buffer && !e->is_tied;
+	if (line->found)
+		r->is_known[line->found - r->view->checkpoint->tensors] = true;
+}
+
+static void expect_tensors(struct reconciling *r)
+{
+	const struct al_model_books *books = &r->view->books;
+
+	for (size_t i = 0; i < books->n_tensors; i++) {
+		const struct al_model_tensor *tensor = &books->tensors[i];
+		const struct al_family_tensor *family = tensor->tensor;
+		expect(r, &(struct expectation){
+			.name = tensor->name,
+			.part = tensor->apart ? tensor->apart : al_part_names[family->part],
+			.dims = tensor->dims,
+			.n_dims = tensor->n_dims,
+			.is_buffer = family->entry.kind == AL_TENSOR_BUFFER,
+			.is_tied = family->tied_to != NULL,
+			.is_optional = family->is_optional,
+		});
+	}
+}
+
+static bool expect_module(struct reconciling *r, const struct al_model_module *module,
+	struct al_error *err)
+{
+	struct al_stored_module stored;
+
+	if (!al_stored_module_read(&stored, &r->view->arena, r->view->catalog, module,
+		    &r->view->settings, err))
+		return false;
+	for (size_t i = 0; i < stored.n_tensors; i++) {
+		const struct al_stored_tensor *tensor = &stored.tensors[i];
+		expect(r, &(struct expectation){
+			.name = tensor->name,
+			.part = module->apart ? module->apart : "attention",
+			.dims = tensor->dims,
+			.n_dims = tensor->n_dims,
+			.is_buffer = tensor->n_parts && tensor->parts[0].entry->kind == AL_TENSOR_BUFFER,
+			.is_optional = tensor->stored->is_optional,
+		});
+	}
+	return true;
+}
+
+bool al_reconcile(struct al_model_view *view, struct al_reconciled **lines, size_t *n,
+	struct al_error *err)
+{
+	struct al_checkpoint *checkpoint = view->checkpoint;
+	struct reconciling r = {.view = view,
+		.is_known = al_new_array(&view->arena, bool, checkpoint->n_tensors + 1)};
+
+	expect_tensors(&r);
+	for (size_t i = 0; i < view->books.n_modules; i++)
+		if (!expect_module(&r, &view->books.modules[i], err))
+			return false;
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		if (r.is_known[i])
+			continue;
+		struct al_reconciled *line = add_line(&r);
+		line->name = checkpoint->tensors[i].name;
+		line->found = &checkpoint->tensors[i];
+		line->difference = AL_DIFFERENCE_UNEXPECTED;
+	}
+	*lines = r.lines;
+	*n = r.n;
+	return true;
+}
