@@ -1,8 +1,9 @@
 /* A checkpoint with a family laid over it, as the commands on checkpoints open it. */
 #include "commands/laid.h"
 
+#include "commands/checkpoint.h"
+
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +52,7 @@ void laid_close(struct laid *laid)
 
 void laid_note(const struct laid *laid, struct al_table *table)
 {
-	const struct al_checkpoint *c = &laid->checkpoint;
-
-	al_table_note(table, "input: %" PRIu64 " bytes in %zu file%s, header hash %016" PRIx64, c->bytes,
-		c->n_shards, c->n_shards == 1 ? "" : "s", c->header_hash);
+	checkpoint_note(table, &laid->checkpoint);
 	al_table_note(table, "family: %s, by %s", laid->view.family->name,
 		laid->view.has_config ? laid->view.config_path : "names and shapes");
 	for (size_t i = 0; i < laid->view.n_notes; i++)

@@ -143,14 +143,6 @@ bool detect_family(struct al_model_view *view, struct al_catalog *catalog, struc
 
 /* ---- dimensions from shapes ---- */
 
-/* Symbols that shapes decide. */
-struct inferred {
-	struct al_model_view *view;
-	const char *prefix;
-	struct al_binding *items;
-	size_t n, room;
-};
-
 static const int64_t *known(const struct inferred *in, const char *symbol)
 {
 	for (size_t i = 0; i < in->n; i++)
@@ -188,6 +180,19 @@ static void learn_tensors(struct inferred *in)
 		const struct al_family_tensor *tensor = &family->tensors[i];
 		learn_shape(in, &tensor->entry.shape,
 			find_with(in->view, in->prefix, tensor->entry.name, 0), tensor->entry.count ? 1 : 0);
+	}
+}
+
+/* A head that is stored alone isn't tied: the condition of its two entries is decided by that. */
+static void learn_ties(struct inferred *in)
+{
+	const struct al_family *family = in->view->family;
+
+	for (size_t i = 0; i < family->n_tensors; i++) {
+		const struct al_family_tensor *tensor = &family->tensors[i];
+		const char *when = tensor->entry.when ? al_formula_source(tensor->entry.when) : "";
+		if (tensor->tied_to && al_symbol_is_name(when))
+			learn(in, when, !find_with(in->view, in->prefix, tensor->entry.name, 0));
 	}
 }
 
@@ -268,22 +273,27 @@ static const char *plain_key(const struct al_config_key *key)
 	return NULL;
 }
 
-bool infer_config(struct al_model_view *view, const struct al_view_options *options,
-	struct al_text *out, struct al_error *err)
+bool infer_symbols(struct inferred *in, struct al_model_view *view,
+	const struct al_view_options *options, struct al_error *err)
 {
-	struct inferred in = {.view = view};
-
-	if (!find_prefix(view, view->family, &in.prefix))
+	*in = (struct inferred){.view = view};
+	if (!find_prefix(view, view->family, &in->prefix))
 		return al_fail(err, AL_EINPUT, "%s: no tensors of family %s", view->checkpoint->path,
 			view->family->name);
-	learn_tensors(&in);
-	learn_loops(&in);
-	if (!learn_heads(&in, options, err))
-		return false;
+	learn_tensors(in);
+	learn_ties(in);
+	learn_loops(in);
+	return learn_heads(in, options, err);
+}
+
+void write_inferred_config(const struct inferred *in, struct al_text *out)
+{
+	const struct al_family *family = in->view->family;
+
 	al_text_add(out, "{");
-	for (size_t i = 0; i < view->family->n_config; i++) {
-		const struct al_config_key *key = &view->family->config[i];
-		const int64_t *value = known(&in, key->symbol);
+	for (size_t i = 0; i < family->n_config; i++) {
+		const struct al_config_key *key = &family->config[i];
+		const int64_t *value = known(in, key->symbol);
 		const char *name = plain_key(key);
 		if (!value || !name || (key->type != AL_CONFIG_WHOLE && key->type != AL_CONFIG_SIZE))
 			continue;
@@ -292,5 +302,4 @@ bool infer_config(struct al_model_view *view, const struct al_view_options *opti
 		al_text_addf(out, ": %lld", (long long)*value);
 	}
 	al_text_add(out, "}");
-	return true;
 }

@@ -50,15 +50,23 @@ static bool choose_family(struct al_model_view *view, struct al_catalog *catalog
 
 /* ---- the settings ---- */
 
-/* A checkpoint without a config.json gets one from its shapes: defaults are applied by the same code. */
-static bool infer(struct al_model_view *view, const struct al_view_options *options,
+/* A checkpoint without a config.json gets one from its shapes, so that the same code applies defaults;
+ * what the shapes say of symbols that no key gives goes before what is derived. */
+static bool infer_settings(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
+	struct inferred in;
 	struct al_text text;
 
+	if (!infer_symbols(&in, view, options, err))
+		return false;
 	al_text_init(&text);
-	bool ok = infer_config(view, options, &text, err)
-		&& al_json_parse(&view->config, "shapes", text.data, text.length, err);
+	write_inferred_config(&in, &text);
+	bool ok = al_json_parse(&view->config, "shapes", text.data, text.length, err)
+		&& al_family_settings(view->family, &view->config, view->config.root, "shapes",
+			&view->settings, err);
+	for (size_t i = 0; ok && i < in.n; i++)
+		al_settings_set(&view->settings, in.items[i].symbol, in.items[i].value, "shapes");
 	al_text_finish(&text);
 	return ok;
 }
@@ -83,11 +91,11 @@ static bool check_heads(struct al_model_view *view, const char *symbol, int64_t 
 static bool choose_settings(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	if (!view->has_config && !infer(view, options, err))
-		return false;
-	return al_family_settings(view->family, &view->config, view->config.root,
-		       view->has_config ? view->config_path : "shapes", &view->settings, err)
-		&& check_heads(view, "n_heads", options->n_heads, err)
+	bool ok = view->has_config
+		? al_family_settings(view->family, &view->config, view->config.root, view->config_path,
+			&view->settings, err)
+		: infer_settings(view, options, err);
+	return ok && check_heads(view, "n_heads", options->n_heads, err)
 		&& check_heads(view, "n_kv_heads", options->n_kv_heads, err);
 }
 
