@@ -6,6 +6,7 @@
 #define ATTNLEDGER_AUDIT_FACTORS_H
 
 #include "linalg/linalg.h"
+#include "views/projection.h"
 
 struct al_factors {
 	struct al_view q;   /* [d_in][n_heads*d_head] */
@@ -14,15 +15,6 @@ struct al_factors {
 	struct al_view o;   /* [d_out][n_heads*d_value]: W_O transposed; data NULL with v's */
 	size_t n_heads, n_kv_heads, d_head, d_value;
 	double unit;        /* unit roundoff of the stored numbers: 2^-24 for F32, 2^-8 for BF16 */
-};
-
-/* The four projections. */
-enum al_projection {
-	AL_QUERY,
-	AL_KEY,
-	AL_VALUE,
-	AL_OUTPUT,
-	AL_N_PROJECTIONS,
 };
 
 /* Heads that divide, columns that fit: AL_EINPUT otherwise. */

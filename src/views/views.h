@@ -11,8 +11,8 @@
 #include "catalog/stored.h"
 #include "checkpoint/checkpoint.h"
 #include "linalg/linalg.h"
+#include "views/projection.h"
 
-enum al_projection { AL_QUERY, AL_KEY, AL_VALUE, AL_OUTPUT, AL_N_PROJECTIONS };
 extern const char *const al_projection_names[AL_N_PROJECTIONS];
 
 /* A run of neighbours along a stored tensor's head axis. */

@@ -1,0 +1,13 @@
+/* The four projections of an attention module. */
+#ifndef ATTNLEDGER_VIEWS_PROJECTION_H
+#define ATTNLEDGER_VIEWS_PROJECTION_H
+
+enum al_projection {
+	AL_QUERY,
+	AL_KEY,
+	AL_VALUE,
+	AL_OUTPUT,
+	AL_N_PROJECTIONS,
+};
+
+#endif
