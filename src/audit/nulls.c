@@ -1,0 +1,233 @@
+/* Nulls: Gaussian weights, and heads with their own spectra in Haar-random subspaces. */
+#include "audit/nulls.h"
+
+#include <math.h>
+
+#include "audit/measures.h"
+#include "audit/spectra_f.h"
+#include "base/random.h"
+
+/* The Gaussian null belongs to no module. */
+static const uint64_t NO_MODULE = UINT64_MAX;
+
+/* Names a stream of its own for every head of every projection. */
+struct name {
+	uint64_t seed, module, draw;
+};
+
+static struct al_random *stream(const struct name *name, enum al_projection projection, size_t head)
+{
+	return al_random_create(name->seed, name->module, head * AL_N_PROJECTIONS + projection,
+		name->draw);
+}
+
+static bool has_projection(const struct al_triangles *t, int projection)
+{
+	return t->of[projection].routes != NULL;
+}
+
+/* The weights of a draw, in float. */
+struct weights {
+	struct al_matrix_f of[AL_N_PROJECTIONS];
+};
+
+static bool init_weights(struct weights *w, const struct al_triangles *t, struct al_error *err)
+{
+	*w = (struct weights){0};
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_view shape = al_factors_run(&t->shape, (enum al_projection)p).weights;
+		if (has_projection(t, p) && !al_matrix_init_f(&w->of[p], shape.rows, shape.cols, err))
+			return false;
+	}
+	return true;
+}
+
+static void finish_weights(struct weights *w)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish_f(&w->of[p]);
+}
+
+static bool weigh(struct al_spectra *layer, const struct weights *w, const struct al_triangles *t,
+	struct al_error *err)
+{
+	struct al_factors_f factors;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		factors.of[p] = al_view_f(w->of[p]);
+	return al_layer_spectra_f(layer, &factors, t, err);
+}
+
+/* ---- draws head by head ---- */
+
+struct draw {
+	struct name name;
+	struct al_triangles *t;   /* Gaussian: found here; independent heads: given */
+	struct weights *w;
+	bool (*head)(const struct draw *x, enum al_projection projection, size_t head,
+		struct al_matrix_f out, struct al_error *err);
+};
+
+/* The heads of all projections, numbered through. */
+static bool draw_numbered(void *context, size_t index, struct al_error *err)
+{
+	const struct draw *x = context;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_run run = al_factors_run(&x->t->shape, (enum al_projection)p);
+		const struct al_matrix_f all = x->w->of[p];
+		if (index < run.n_heads)
+			return x->head(x, (enum al_projection)p, index,
+				al_part_f(all, 0, index * run.width, all.rows, run.width), err);
+		index -= run.n_heads;
+	}
+	return true;
+}
+
+static bool draw_weights(struct draw *x, struct al_error *err)
+{
+	const size_t n = x->t->shape.n_heads + x->t->shape.n_kv_heads;
+
+	return al_parallel(has_projection(x->t, AL_VALUE) ? 2 * n : n, draw_numbered, x, err);
+}
+
+/* ---- Gaussian weights ---- */
+
+static bool gaussian_head(const struct draw *x, enum al_projection projection, size_t head,
+	struct al_matrix_f out, struct al_error *err)
+{
+	const struct al_view no_gram = {.ld = 1};
+	struct al_random *random = stream(&x->name, projection, head);
+	struct al_matrix wide, all = x->t->of[projection].r;
+
+	bool done = al_matrix_init(&wide, out.rows, out.cols, err);
+	if (done) {
+		al_random_gaussian(random, wide.data, wide.rows * wide.cols);
+		done = al_narrow(al_view(wide), out, err)
+			&& al_triangle(al_view(wide), no_gram,
+				al_part(all, 0, head * out.cols, all.rows, out.cols),
+				&x->t->of[projection].routes[head], err);
+	}
+	al_matrix_finish(&wide);
+	al_random_destroy(random);
+	return done;
+}
+
+bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
+	const struct al_factors *shape, bool has_values, uint64_t seed, uint64_t draw,
+	struct al_error *err)
+{
+	struct al_triangles t;
+	struct weights w;
+	struct draw x = {{seed, NO_MODULE, draw}, &t, &w, gaussian_head};
+
+	*heads = *layer = (struct al_spectra){0};
+	if (!al_triangles_init(&t, shape, has_values, err))
+		return false;
+	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
+		&& al_head_spectra(heads, &t, err) && weigh(layer, &w, &t, err);
+	if (!done)
+		al_spectra_finish(heads);
+	finish_weights(&w);
+	al_triangles_finish(&t);
+	return done;
+}
+
+/* ---- independent heads ---- */
+
+static bool independent_head(const struct draw *x, enum al_projection projection, size_t head,
+	struct al_matrix_f out, struct al_error *err)
+{
+	const struct al_view r = al_triangle_of(x->t, projection, head);
+	struct al_random *random = stream(&x->name, projection, head);
+	struct al_matrix u = {0}, wide = {0};
+
+	bool done = al_matrix_init(&u, out.rows, r.rows, err)
+		&& al_matrix_init(&wide, out.rows, out.cols, err) && al_haar(random, u, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(u), r, 0, wide, err)
+		&& al_narrow(al_view(wide), out, err);
+	al_matrix_finish(&wide);
+	al_matrix_finish(&u);
+	al_random_destroy(random);
+	return done;
+}
+
+static double largest_element(struct al_matrix m)
+{
+	double largest = 0;
+
+	for (size_t i = 0; i < m.rows * m.cols; i++)
+		largest = fmax(largest, fabs(m.data[i]));
+	return largest;
+}
+
+/* A copy with elements of at most 1, which no float product overflows; scales[p] leads back. */
+static bool scale_triangles(struct al_triangles *out, const struct al_triangles *t,
+	double scales[AL_N_PROJECTIONS], struct al_error *err)
+{
+	if (!al_triangles_init(out, &t->shape, has_projection(t, AL_VALUE), err))
+		return false;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_matrix from = t->of[p].r, to = out->of[p].r;
+		const double largest = largest_element(from);
+		scales[p] = largest > 0 ? largest : 1;
+		for (size_t i = 0; i < from.rows * from.cols; i++)
+			to.data[i] = from.data[i] / scales[p];
+	}
+	return true;
+}
+
+static void restore(struct al_spectra *layer, const double scales[AL_N_PROJECTIONS])
+{
+	const double qk = scales[AL_QUERY] * scales[AL_KEY];
+	const double by[AL_N_SPECTRA] = {
+		[AL_SPECTRUM_Q] = scales[AL_QUERY], [AL_SPECTRUM_K] = scales[AL_KEY],
+		[AL_SPECTRUM_QK] = qk, [AL_SPECTRUM_QU] = qk, [AL_SPECTRUM_KU] = qk,
+		[AL_SPECTRUM_OV] = scales[AL_VALUE] * scales[AL_OUTPUT],
+	};
+
+	for (int k = 0; k < AL_N_SPECTRA; k++)
+		for (size_t i = 0; i < layer->values[k].rows * layer->values[k].cols; i++)
+			layer->values[k].data[i] *= by[k];
+}
+
+bool al_null_independent(struct al_spectra *layer, const struct al_triangles *triangles,
+	uint64_t seed, uint64_t module, uint64_t draw, struct al_error *err)
+{
+	double scales[AL_N_PROJECTIONS];
+	struct al_triangles t;
+	struct weights w;
+	struct draw x = {{seed, module, draw}, &t, &w, independent_head};
+
+	*layer = (struct al_spectra){0};
+	if (!scale_triangles(&t, triangles, scales, err))
+		return false;
+	bool done = init_weights(&w, &t, err) && draw_weights(&x, err) && weigh(layer, &w, &t, err);
+	if (done)
+		restore(layer, scales);
+	finish_weights(&w);
+	al_triangles_finish(&t);
+	return done;
+}
+
+/* ---- what they say ---- */
+
+struct al_null_range al_null_components(const struct al_spectra *draws, size_t n_draws,
+	enum al_spectrum kind, double share)
+{
+	struct al_null_range range = {0, INFINITY, -INFINITY};
+
+	for (size_t i = 0; i < n_draws; i++) {
+		const struct al_matrix values = draws[i].values[kind];
+		const double n = (double)al_components(values.data, values.rows, share);
+		range.mean += n / (double)n_draws;
+		range.low = fmin(range.low, n);
+		range.high = fmax(range.high, n);
+	}
+	return range;
+}
+
+double al_redundancy(size_t n, double null)
+{
+	return null > 0 ? 1 - (double)n / null : 0;
+}

@@ -1,0 +1,41 @@
+/* Nulls: what the same spectra look like where heads have nothing to do with each other.
+ *
+ * Random weights already show narrow heads of high rank and a concatenation of lower rank; what is
+ * redundant is the distance from a null. Two are drawn: Gaussian weights of the same shape, and
+ * independent heads, where every head keeps its own spectrum and norm (Q_i' = U_i R_i, K_g' = V_g S_g
+ * with its own triangular factors) and only the subspaces are new, Haar-random. There is one V_g for a
+ * key/value head, so that what heads share by design stays shared.
+ *
+ * A draw is a function of (seed, module, draw): one draw serves all kinds of spectra. Weights are
+ * drawn in double; all heads together are then multiplied in float, whose components for 90 % are
+ * the same. */
+#ifndef ATTNLEDGER_AUDIT_NULLS_H
+#define ATTNLEDGER_AUDIT_NULLS_H
+
+#include <stdint.h>
+
+#include "audit/spectra.h"
+
+/* Gaussian weights of a shape (data isn't read): each of its heads, and all together. It depends on
+ * the shape alone, so modules of one shape share it. On failure nothing is left to finish. */
+bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
+	const struct al_factors *shape, bool has_values, uint64_t seed, uint64_t draw,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Independent heads with the triangular factors of a module. */
+bool al_null_independent(struct al_spectra *layer, const struct al_triangles *triangles,
+	uint64_t seed, uint64_t module, uint64_t draw, struct al_error *err) AL_MUST_CHECK;
+
+struct al_null_range {
+	double mean, low, high;
+};
+
+/* Components for `share` of the squares, over the draws of a null (n_draws > 0). */
+struct al_null_range al_null_components(const struct al_spectra *draws, size_t n_draws,
+	enum al_spectrum kind, double share);
+
+/* 1 - n/null: which part of the null's components the module does without. 0 where the null has
+ * none. */
+double al_redundancy(size_t n, double null);
+
+#endif

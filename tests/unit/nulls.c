@@ -1,0 +1,274 @@
+/* Nulls: published counts, what a draw keeps, and what it tells apart. */
+#include "module.h"
+
+#include "audit/measures.h"
+#include "audit/nulls.h"
+#include "audit/spectra_f.h"
+
+static const struct shape bert = {768, 768, 768, 768, 12, 12, 64, 64};
+static const struct shape small = {96, 96, 96, 96, 6, 6, 16, 16};
+static const struct shape grouped = {96, 80, 80, 96, 6, 2, 16, 12};
+static const struct shape wide = {24, 24, 24, 24, 3, 3, 40, 40};   /* heads wider than the model */
+
+static size_t n90(const struct al_spectra *spectra, enum al_spectrum kind)
+{
+	const struct al_matrix values = spectra->values[kind];
+
+	return al_components(values.data, values.rows, 0.9);
+}
+
+static void assert_near(size_t found, size_t expected, size_t within)
+{
+	assert_in_range(found, expected - within, expected + within);
+}
+
+/* Components for 90 % at d_model 768, d_head 64: 54 of a head's W_Q, 52 of its product, 391 of the
+ * concatenated W_Q, 287 of the full-width product. */
+static void gaussian_weights_give_the_known_counts(void **state)
+{
+	struct module m = new_module(&bert, 1);
+	struct al_spectra heads, layer;
+
+	(void)state;
+	assert_true(al_null_gaussian(&heads, &layer, &m.factors, true, 0, 0, NULL));
+	assert_near(n90(&heads, AL_SPECTRUM_Q), 54, 2);
+	assert_near(n90(&heads, AL_SPECTRUM_K), 54, 2);
+	assert_near(n90(&heads, AL_SPECTRUM_QK), 52, 2);
+	assert_near(n90(&heads, AL_SPECTRUM_OV), 52, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_Q), 391, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_K), 391, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_QK), 287, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_OV), 287, 2);
+	al_spectra_finish(&layer);
+	al_spectra_finish(&heads);
+	finish_module(&m);
+}
+
+/* In float as in double, to its precision. */
+static void check_float(const struct shape *shape)
+{
+	struct module m = new_module(shape, 2);
+	struct al_matrix_f narrow[AL_N_PROJECTIONS];
+	struct al_factors_f factors;
+	struct al_triangles t;
+	struct al_spectra layer, layer_f;
+
+	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
+	assert_true(al_layer_spectra(&layer, &m.factors, &t, NULL));
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		assert_true(al_matrix_init_f(&narrow[p], m.of[p].rows, m.of[p].cols, NULL));
+		assert_true(al_narrow(al_view(m.of[p]), narrow[p], NULL));
+		factors.of[p] = al_view_f(narrow[p]);
+	}
+	assert_true(al_layer_spectra_f(&layer_f, &factors, &t, NULL));
+	for (int k = 0; k < AL_N_SPECTRA; k++) {
+		assert_int_equal(layer.values[k].rows, layer_f.values[k].rows);
+		assert_int_equal(n90(&layer, (enum al_spectrum)k), n90(&layer_f, (enum al_spectrum)k));
+		for (size_t i = 0; i < layer.values[k].rows; i++)
+			assert_true(fabs(layer.values[k].data[i] - layer_f.values[k].data[i])
+				< 1e-3 * layer.values[k].data[0]);
+	}
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish_f(&narrow[p]);
+	al_spectra_finish(&layer_f);
+	al_spectra_finish(&layer);
+	al_triangles_finish(&t);
+	finish_module(&m);
+}
+
+static void floats_give_the_same_components(void **state)
+{
+	(void)state;
+	check_float(&small);
+	check_float(&grouped);
+	check_float(&wide);
+}
+
+/* ---- independent heads ---- */
+
+static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t module, uint64_t number)
+{
+	struct al_triangles t;
+	struct al_spectra layer;
+
+	assert_true(al_triangles_take(&t, &m->factors, false, NULL));
+	assert_true(al_null_independent(&layer, &t, seed, module, number, NULL));
+	al_triangles_finish(&t);
+	return layer;
+}
+
+static double squares(struct al_view a)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			sum += a.data[i + j * a.ld] * a.data[i + j * a.ld];
+	return sum;
+}
+
+static double sum_of_squares(const struct al_spectra *spectra, enum al_spectrum kind)
+{
+	return squares(al_view(spectra->values[kind]));
+}
+
+/* The norms of W_Q and W_K, and with one head alone its whole spectrum. */
+static void a_draw_keeps_norms(void **state)
+{
+	struct module m = new_module(&grouped, 3);
+	struct al_spectra layer;
+
+	(void)state;
+	for (size_t e = 0; e < 96 * 16; e++)
+		head_of(&m, AL_QUERY, 1).data[e] *= 1e25;   /* no float overflows */
+	layer = draw(&m, 1, 2, 3);
+	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_Q) / squares(m.factors.q) - 1) < 1e-5);
+	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_K) / squares(m.factors.k) - 1) < 1e-5);
+	al_spectra_finish(&layer);
+	finish_module(&m);
+}
+
+static void one_head_keeps_its_spectrum(void **state)
+{
+	const struct shape one = {50, 50, 50, 50, 1, 1, 12, 12};
+	struct module m = new_module(&one, 4);
+	struct al_triangles t;
+	struct al_spectra heads, layer = draw(&m, 1, 2, 3);
+
+	(void)state;
+	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
+	assert_true(al_head_spectra(&heads, &t, NULL));
+	for (size_t i = 0; i < 12; i++) {
+		const struct al_matrix q = heads.values[AL_SPECTRUM_Q], k = heads.values[AL_SPECTRUM_K];
+		const struct al_matrix qk = heads.values[AL_SPECTRUM_QK];
+		assert_true(fabs(layer.values[AL_SPECTRUM_Q].data[i] - q.data[i]) < 1e-5 * q.data[0]);
+		assert_true(fabs(layer.values[AL_SPECTRUM_K].data[i] - k.data[i]) < 1e-5 * k.data[0]);
+		assert_true(fabs(layer.values[AL_SPECTRUM_QK].data[i] - qk.data[i]) < 1e-5 * qk.data[0]);
+	}
+	al_spectra_finish(&heads);
+	al_triangles_finish(&t);
+	al_spectra_finish(&layer);
+	finish_module(&m);
+}
+
+static double redundancy(struct module *m, enum al_spectrum kind)
+{
+	enum { DRAWS = 3 };
+	struct al_triangles t;
+	struct al_spectra layer, draws[DRAWS];
+
+	assert_true(al_triangles_take(&t, &m->factors, false, NULL));
+	assert_true(al_layer_spectra(&layer, &m->factors, &t, NULL));
+	for (size_t i = 0; i < DRAWS; i++)
+		assert_true(al_null_independent(&draws[i], &t, 7, 0, i, NULL));
+	const struct al_null_range null = al_null_components(draws, DRAWS, kind, 0.9);
+	assert_true(null.low <= null.mean && null.mean <= null.high);
+	const double r = al_redundancy(n90(&layer, kind), null.mean);
+	for (size_t i = 0; i < DRAWS; i++)
+		al_spectra_finish(&draws[i]);
+	al_spectra_finish(&layer);
+	al_triangles_finish(&t);
+	return r;
+}
+
+static void tells_copies_from_strangers(void **state)
+{
+	struct module m = new_module(&small, 5);
+
+	(void)state;
+	for (int k = 0; k < AL_N_SPECTRA; k++)
+		assert_true(fabs(redundancy(&m, (enum al_spectrum)k)) < 0.06);
+	for (size_t head = 1; head < 6; head++)
+		for (int p = 0; p < AL_N_PROJECTIONS; p++)
+			assert_true(al_copy(al_view(head_of(&m, (enum al_projection)p, 0)),
+				head_of(&m, (enum al_projection)p, head), NULL));
+	for (int k = 0; k < AL_N_SPECTRA; k++)
+		assert_true(redundancy(&m, (enum al_spectrum)k) > 0.6);
+	finish_module(&m);
+}
+
+/* What queries share by design is no redundancy: keys of grouped queries are as in the null. */
+static void sharing_by_design_is_no_redundancy(void **state)
+{
+	struct module m = new_module(&grouped, 6);
+
+	(void)state;
+	for (int k = 0; k < AL_N_SPECTRA; k++)
+		assert_true(fabs(redundancy(&m, (enum al_spectrum)k)) < 0.1);
+	finish_module(&m);
+}
+
+static void zero_weights_have_no_redundancy(void **state)
+{
+	struct module m = new_module(&small, 7);
+
+	(void)state;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		memset(m.of[p].data, 0, m.of[p].rows * m.of[p].cols * sizeof(double));
+	assert_true(redundancy(&m, AL_SPECTRUM_QK) == 0);
+	finish_module(&m);
+}
+
+/* ---- streams ---- */
+
+static bool same(const struct al_spectra *a, const struct al_spectra *b)
+{
+	for (int k = 0; k < AL_N_SPECTRA; k++)
+		if (memcmp(a->values[k].data, b->values[k].data, a->values[k].rows * sizeof(double)) != 0)
+			return false;
+	return true;
+}
+
+static void a_draw_depends_on_its_name_alone(void **state)
+{
+	struct module m = new_module(&grouped, 8);
+	struct al_spectra first = draw(&m, 1, 2, 3);
+
+	(void)state;
+	for (int n_threads = 1; n_threads <= 3; n_threads++) {
+		al_threads_set(n_threads);
+		struct al_spectra again = draw(&m, 1, 2, 3);
+		assert_true(same(&first, &again));
+		al_spectra_finish(&again);
+	}
+	al_threads_set(0);
+	for (size_t i = 0; i < 3; i++) {
+		struct al_spectra other = draw(&m, 1 + (i == 0), 2 + (i == 1), 3 + (i == 2));
+		assert_false(same(&first, &other));
+		al_spectra_finish(&other);
+	}
+	al_spectra_finish(&first);
+	finish_module(&m);
+}
+
+static void refuses_what_does_not_fit(void **state)
+{
+	struct module m = new_module(&small, 9);
+	struct al_spectra heads, layer;
+	struct al_error err;
+
+	(void)state;
+	m.factors.n_kv_heads = 4;
+	assert_false(al_null_gaussian(&heads, &layer, &m.factors, true, 0, 0, &err));
+	assert_string_equal(err.message, "6 heads on 4 key/value heads: expected a multiple");
+	al_spectra_finish(&heads);
+	al_spectra_finish(&layer);
+	finish_module(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gaussian_weights_give_the_known_counts),
+		cmocka_unit_test(floats_give_the_same_components),
+		cmocka_unit_test(a_draw_keeps_norms),
+		cmocka_unit_test(one_head_keeps_its_spectrum),
+		cmocka_unit_test(tells_copies_from_strangers),
+		cmocka_unit_test(sharing_by_design_is_no_redundancy),
+		cmocka_unit_test(zero_weights_have_no_redundancy),
+		cmocka_unit_test(a_draw_depends_on_its_name_alone),
+		cmocka_unit_test(refuses_what_does_not_fit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
