@@ -12,41 +12,41 @@
 #include "base/output.h"
 #include "base/source.h"
 #include "base/text.h"
+#include "support/folder.h"
 
 struct place {
-	char folder[64], file[96];
+	struct test_folder folder;
+	char file[256];
 };
 
 static int make_place(void **state)
 {
 	static struct place place;
 
-	strcpy(place.folder, "/tmp/attnledger-output-XXXXXX");
-	if (!mkdtemp(place.folder))
-		return -1;
-	snprintf(place.file, sizeof(place.file), "%s/answer", place.folder);
+	test_folder_make(&place.folder);
+	test_path(place.file, &place.folder, "answer");
 	*state = &place;
 	return 0;
-}
-
-static int count_files(const struct place *place)
-{
-	DIR *folder = opendir(place->folder);
-	int n = 0;
-
-	assert_non_null(folder);
-	for (struct dirent *entry; (entry = readdir(folder));)
-		n += entry->d_name[0] != '.';
-	closedir(folder);
-	return n;
 }
 
 static int remove_place(void **state)
 {
 	struct place *place = *state;
 
-	unlink(place->file);
-	return rmdir(place->folder);
+	test_folder_remove(&place->folder);
+	return 0;
+}
+
+static int count_files(const struct place *place)
+{
+	DIR *stream = opendir(place->folder.path);
+	int n = 0;
+
+	assert_non_null(stream);
+	for (struct dirent *entry; (entry = readdir(stream));)
+		n += entry->d_name[0] != '.';
+	closedir(stream);
+	return n;
 }
 
 static void put(const char *path, const char *text)
@@ -71,12 +71,12 @@ static void expect(const char *path, const char *expected)
 static void keeps_the_mode_and_follows_links(void **state)
 {
 	const struct place *place = *state;
-	char link_path[128];
+	char link_path[256];
 	struct stat info;
 
 	put(place->file, "old");
 	assert_int_equal(chmod(place->file, 0640), 0);
-	snprintf(link_path, sizeof(link_path), "%s/link", place->folder);
+	test_path(link_path, &place->folder, "link");
 	assert_int_equal(symlink("answer", link_path), 0);
 	put(link_path, "new");
 	expect(place->file, "new");
@@ -121,7 +121,7 @@ static void refuses_what_is_no_place_for_a_file(void **state)
 	struct al_output *output;
 	struct al_error err;
 
-	assert_false(al_output_open(&output, place->folder, &err));
+	assert_false(al_output_open(&output, place->folder.path, &err));
 	assert_int_equal(err.status, AL_EINPUT);
 	assert_non_null(strstr(err.message, "is a directory, expected a file's name"));
 	assert_null(output);
@@ -234,7 +234,7 @@ static void refuses_what_is_no_file(void **state)
 	struct al_source source;
 	struct al_error err;
 
-	assert_false(al_source_open(&source, place->folder, &err));
+	assert_false(al_source_open(&source, place->folder.path, &err));
 	assert_non_null(strstr(err.message, "is a directory, expected a file"));
 	assert_int_equal(mkfifo(place->file, 0600), 0);
 	assert_false(al_source_open(&source, place->file, &err));
