@@ -133,8 +133,8 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 	struct al_error *err)
 {
 	struct al_checkpoint *checkpoint = listing->checkpoint;
-	struct al_tensor *tensors = checkpoint->tensors + listing->first;
 	size_t n = checkpoint->n_tensors - listing->first;
+	struct al_tensor *tensors = n ? checkpoint->tensors + listing->first : NULL;
 	uint64_t expected = listing->data_offset;
 
 	if (n)
