@@ -245,6 +245,26 @@ static bool has_model_type(const struct al_family *family, const char *model_typ
 	return al_find_name(model_type, family->model_types, family->n_model_types) >= 0;
 }
 
+/* The known ones take parsing every family: only a mistake costs that. */
+static bool fail_unknown_type(struct al_catalog *catalog, const char *model_type,
+	struct al_error *err)
+{
+	const struct al_embedded_list *list = kinds[AL_CATALOG_FAMILIES].files;
+	const char **types = NULL;
+	size_t n = 0, room = 0;
+
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_family *family;
+		if (!al_catalog_family(catalog, list->files[i].name, &family, err))
+			return false;
+		for (size_t j = 0; j < family->n_model_types; j++) {
+			types = al_grow(&catalog->arena, types, n, &room, sizeof(*types));
+			types[n++] = family->model_types[j];
+		}
+	}
+	return al_fail_unknown(err, "model_type", model_type, types, n);
+}
+
 /* Only a file that holds the quoted word can be the one: the others need no parsing. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err)
@@ -260,7 +280,7 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		if (has_model_type(*out, model_type))
 			return true;
 	}
-	return fail_unknown(catalog, list, "model_type", model_type, err);
+	return fail_unknown_type(catalog, model_type, err);
 }
 
 /* ---- symbols ---- */

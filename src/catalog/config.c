@@ -1,278 +1,14 @@
-/* A config.json through a family: symbols, and what is wrong with a value. */
-#include "catalog/turn.h"
+/* A config.json through a family: symbols and their defaults, and what contradicts itself. */
+#include "catalog/config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
-
-enum { MOST_LIST = 1 << 16, MOST_KEY = 64 };
-
-struct config {
-	const struct al_family *family;
-	const struct al_json *doc;
-	const struct cJSON *object;
-	const char *origin;
-	struct al_settings *settings;
-};
-
-static bool is_list(const struct al_config_key *key)
-{
-	return key->type == AL_CONFIG_LIST || key->type == AL_CONFIG_INDICES;
-}
-
-/* ---- keys ---- */
-
-/* "a.b": the key b of the object a; what isn't an object has no keys. */
-static const struct cJSON *find_nested(const struct cJSON *object, const char *path)
-{
-	char key[MOST_KEY];
-
-	while (object && al_json_kind(object) == AL_JSON_OBJECT) {
-		size_t length = strcspn(path, ".");
-		if (!path[length])
-			return al_json_get(object, path);
-		if (length >= sizeof(key))
-			return NULL;
-		memcpy(key, path, length);
-		key[length] = '\0';
-		object = al_json_get(object, key);
-		path += length + 1;
-	}
-	return NULL;
-}
-
-static const struct cJSON *find_given(const struct config *config, const struct al_config_key *key)
-{
-	for (size_t i = 0; i < key->n_keys; i++) {
-		const struct cJSON *node = find_nested(config->object, key->keys[i]);
-		if (node)
-			return node;
-	}
-	return NULL;
-}
-
-/* ---- values ---- */
-
-/* A whole number, or true and false as 1 and 0 where `takes_boolean`. */
-static bool read_number(const struct config *config, const struct cJSON *node, const char *key,
-	bool takes_boolean, int64_t *out, struct al_error *err)
-{
-	double number;
-	bool is_true;
-
-	if (takes_boolean && al_json_kind(node) == AL_JSON_BOOLEAN) {
-		if (!al_json_boolean(config->doc, node, &is_true, err))
-			return false;
-		*out = is_true;
-		return true;
-	}
-	if (!al_json_real(config->doc, node, &number, err))
-		return false;
-	if (number < 0 || number >= 0x1p53 || number != floor(number))
-		return al_json_fail(config->doc, node, err,
-			"\"%s\" is %.17g, expected a whole number of at least 0 and below 2^53", key, number);
-	*out = (int64_t)number;
-	return true;
-}
-
-/* A word's place among those that the key takes. */
-static bool read_listed_word(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, struct al_value *out, struct al_error *err)
-{
-	const char *word;
-
-	if (!al_json_text(config->doc, node, &word, err))
-		return false;
-	int index = al_find_name(word, key->words, key->n_words);
-	if (index < 0) {
-		al_fail_unknown(err, key->keys[0], word, key->words, key->n_words);
-		return al_json_in(config->doc, node, err);
-	}
-	al_value_set_int(out, index);
-	return true;
-}
-
-static bool read_item(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, const char *name, struct al_value *out,
-	struct al_error *err)
-{
-	const char *word;
-	int64_t number;
-
-	al_value_init(out);
-	if (key->words)
-		return read_listed_word(config, node, key, out, err);
-	if (al_json_kind(node) == AL_JSON_TEXT) {
-		if (!al_json_text(config->doc, node, &word, err))
-			return false;
-		al_value_set_word(out, word);
-	} else {
-		if (!read_number(config, node, name, true, &number, err))
-			return false;
-		al_value_set_int(out, number);
-	}
-	return true;
-}
-
-static bool find_length(const struct config *config, const struct al_config_key *key,
-	int64_t *out, struct al_error *err)
-{
-	struct al_scope scope = al_settings_scope(config->settings);
-
-	if (!al_formula_whole(key->length, &scope, 0, out, err))
-		return false;
-	return *out <= MOST_LIST
-		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at most %d",
-			al_formula_source(key->length), (long long)*out, MOST_LIST);
-}
-
-static bool check_length(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, struct al_error *err)
-{
-	int64_t length;
-
-	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	if (!find_length(config, key, &length, err))
-		return al_json_in(config->doc, node, err);
-	return (uint64_t)length == al_json_size(node)
-		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld",
-			al_json_key(node), al_json_size(node), al_formula_source(key->length),
-			(long long)length);
-}
-
-static bool read_list(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, const char *origin, struct al_error *err)
-{
-	struct al_settings *settings = config->settings;
-	size_t n = 0;
-
-	if (!check_length(config, node, key, err))
-		return false;
-	struct al_value *values = al_new_array(&settings->arena, struct al_value, al_json_size(node));
-	al_json_each(item, node)
-		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
-			return false;
-	al_settings_set_list(settings, key->symbol, values, n, origin);
-	return true;
-}
-
-/* [3, 5] of 6 layers -> 0, 0, 0, 1, 0, 1 */
-static bool read_indices(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, const char *origin, struct al_error *err)
-{
-	struct al_settings *settings = config->settings;
-	const char *name = al_json_key(node);
-	int64_t length, index;
-
-	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	if (!find_length(config, key, &length, err))
-		return al_json_in(config->doc, node, err);
-	struct al_value *flags = al_new_array(&settings->arena, struct al_value, (size_t)length);
-	for (int64_t i = 0; i < length; i++)
-		al_value_init(&flags[i]);
-	al_json_each(item, node) {
-		if (!read_number(config, item, name, false, &index, err))
-			return false;
-		if (index < key->first || index - key->first >= length)
-			return al_json_fail(config->doc, item, err,
-				"\"%s\" names layer %lld, expected %lld to %lld", name, (long long)index,
-				(long long)key->first, (long long)(key->first + length - 1));
-		al_value_set_int(&flags[index - key->first], 1);
-	}
-	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
-	return true;
-}
-
-/* A text, or the first of a list of texts. */
-static bool read_word(const struct config *config, const struct cJSON *node, const char **out,
-	struct al_error *err)
-{
-	if (al_json_kind(node) != AL_JSON_ARRAY)
-		return al_json_text(config->doc, node, out, err);
-	if (al_json_size(node) == 0)
-		return al_json_fail(config->doc, node, err, "\"%s\" is empty, expected a string",
-			al_json_key(node));
-	return al_json_text(config->doc, al_json_first(node), out, err);
-}
-
-static bool read_size(const struct config *config, const struct cJSON *node, const char *name,
-	int64_t *out, struct al_error *err)
-{
-	enum al_json_kind kind = al_json_kind(node);
-
-	if (kind != AL_JSON_ARRAY && kind != AL_JSON_OBJECT)
-		return read_number(config, node, name, false, out, err);
-	*out = (int64_t)al_json_size(node);
-	return true;
-}
-
-/* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
-static bool read_millionths(const struct config *config, const struct cJSON *node,
-	const char *name, int64_t *out, struct al_error *err)
-{
-	double number;
-
-	if (!al_json_real(config->doc, node, &number, err))
-		return false;
-	double rounded = round(number * 1e6);
-	if (number < 0 || rounded >= 0x1p53 || rounded / 1e6 != number)
-		return al_json_fail(config->doc, node, err,
-			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places", name,
-			number);
-	*out = (int64_t)rounded;
-	return true;
-}
-
-static bool read_count(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, int64_t *out, struct al_error *err)
-{
-	const char *name = al_json_key(node);
-
-	if (key->type == AL_CONFIG_SIZE)
-		return read_size(config, node, name, out, err);
-	if (key->type == AL_CONFIG_MILLIONTHS)
-		return read_millionths(config, node, name, out, err);
-	return read_number(config, node, name, false, out, err);
-}
-
-static bool read_given(const struct config *config, const struct cJSON *node,
-	const struct al_config_key *key, struct al_error *err)
-{
-	struct al_settings *settings = config->settings;
-	const char *name = al_json_key(node), *word;
-	const char *origin = al_format(&settings->arena, "%s: %s", config->origin, name);
-	int64_t number;
-	bool is_true;
-
-	switch (key->type) {
-	case AL_CONFIG_LIST:
-		return read_list(config, node, key, origin, err);
-	case AL_CONFIG_INDICES:
-		return read_indices(config, node, key, origin, err);
-	case AL_CONFIG_WORD:
-		if (!read_word(config, node, &word, err))
-			return false;
-		al_settings_set_word(settings, key->symbol, word, origin);
-		return true;
-	case AL_CONFIG_BOOLEAN:
-		if (!al_json_boolean(config->doc, node, &is_true, err))
-			return false;
-		al_settings_set(settings, key->symbol, is_true, origin);
-		return true;
-	default:
-		if (!read_count(config, node, key, &number, err))
-			return false;
-		al_settings_set(settings, key->symbol, number, origin);
-		return true;
-	}
-}
+#include "catalog/turn.h"
 
 /* ---- defaults ---- */
 
-static bool default_list(const struct config *config, const struct al_config_key *key,
+static bool default_list(const struct al_config *config, const struct al_config_key *key,
 	const struct al_formula *fallback, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
@@ -280,7 +16,7 @@ static bool default_list(const struct config *config, const struct al_config_key
 	struct al_scope scope = al_turn_scope(&turn);
 	int64_t length, value;
 
-	if (!find_length(config, key, &length, err))
+	if (!al_config_length(config, key, &length, err))
 		return false;
 	struct al_value *values = al_new_array(&settings->arena, struct al_value, (size_t)length);
 	for (int64_t *layer = &turn.values[0]; *layer < length; ++*layer) {
@@ -294,13 +30,13 @@ static bool default_list(const struct config *config, const struct al_config_key
 }
 
 /* What a key that is left out, or null, is worth; NULL: its word. */
-static const struct al_formula *find_fallback(const struct config *config,
+static const struct al_formula *find_fallback(const struct al_config *config,
 	const struct al_config_key *key)
 {
-	return key->null && find_given(config, key) ? key->null : key->fallback;
+	return key->null && al_config_find(config, key) ? key->null : key->fallback;
 }
 
-static bool set_default(const struct config *config, const struct al_config_key *key,
+static bool set_default(const struct al_config *config, const struct al_config_key *key,
 	struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
@@ -314,7 +50,7 @@ static bool set_default(const struct config *config, const struct al_config_key 
 		al_settings_set_word(settings, key->symbol, key->word, origin);
 		return true;
 	}
-	if (is_list(key))
+	if (al_config_is_list(key))
 		return default_list(config, key, fallback, origin, err);
 	if (!al_formula_whole(fallback, &scope, 0, &value, err))
 		return false;
@@ -342,10 +78,10 @@ static const char *expectation(const struct al_config_key *key)
 	return texts[key->type];
 }
 
-static bool is_left_out(const struct config *config, const struct al_config_key *key, bool *out,
+static bool is_left_out(const struct al_config *config, const struct al_config_key *key, bool *out,
 	struct al_error *err)
 {
-	const struct cJSON *node = find_given(config, key);
+	const struct cJSON *node = al_config_find(config, key);
 	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
 
 	if (!node && !key->fallback && !key->word)
@@ -359,49 +95,97 @@ static bool is_left_out(const struct config *config, const struct al_config_key 
 }
 
 /* Lists come after what is given, since their length is a formula of it. */
-static bool set_given(const struct config *config, bool lists, struct al_error *err)
+static bool set_given(const struct al_config *config, bool lists, struct al_error *err)
 {
 	for (size_t i = 0; i < config->family->n_config; i++) {
 		const struct al_config_key *key = &config->family->config[i];
 		bool left_out;
-		if (is_list(key) != lists)
+		if (al_config_is_list(key) != lists)
 			continue;
 		if (al_settings_is_asked(config->settings, key->symbol))
 			continue;
 		if (!is_left_out(config, key, &left_out, err)
-			|| (!left_out && !read_given(config, find_given(config, key), key, err)))
+			|| (!left_out && !al_config_read(config, al_config_find(config, key), key, err)))
 			return false;
 	}
 	return true;
 }
 
-static bool set_defaults(const struct config *config, bool lists, struct al_error *err)
+static bool fail_default(const struct al_config *config, const struct al_config_key *key,
+	struct al_error *err)
+{
+	if (key->n_keys > 0)
+		return al_json_fail(config->doc, config->object, err, "\"%s\" is left out: %s",
+			key->keys[0], err->message);
+	return al_json_fail(config->doc, config->object, err, "%s: %s", key->symbol, err->message);
+}
+
+static bool set_defaults(const struct al_config *config, bool lists, struct al_error *err)
 {
 	for (size_t i = 0; i < config->family->n_config; i++) {
 		const struct al_config_key *key = &config->family->config[i];
 		bool left_out;
-		if (is_list(key) != lists)
+		if (al_config_is_list(key) != lists)
 			continue;
 		if (al_settings_is_asked(config->settings, key->symbol))
 			continue;
 		if (!is_left_out(config, key, &left_out, err))
 			return false;
 		if (left_out && !set_default(config, key, err))
-			return al_json_fail(config->doc, config->object, err, "\"%s\" is left out: %s",
-				key->n_keys > 0 ? key->keys[0] : key->symbol, err->message);
+			return fail_default(config, key, err);
 	}
 	return true;
+}
+
+/* ---- what contradicts itself ---- */
+
+static const struct al_config_key *find_key(const struct al_config *config, const char *symbol)
+{
+	for (size_t i = 0; i < config->family->n_config; i++)
+		if (strcmp(config->family->config[i].symbol, symbol) == 0)
+			return &config->family->config[i];
+	return NULL;
+}
+
+/* "num_key_value_heads" of the config, or the symbol where no key gives it. */
+static const char *name_of(const struct al_config *config, const struct al_config_key *key)
+{
+	const struct cJSON *node = al_config_find(config, key);
+
+	return node ? al_json_key(node) : key->symbol;
+}
+
+/* Each key/value head serves as many query heads. */
+static bool check_heads(const struct al_config *config, struct al_error *err)
+{
+	const struct al_config_key *kv_key = find_key(config, "n_kv_heads");
+	const struct al_config_key *key = find_key(config, "n_heads");
+	const struct al_setting *kv_heads, *heads;
+
+	if (!kv_key || !key || al_config_is_list(kv_key) || al_config_is_list(key))
+		return true;
+	if (!al_settings_get(config->settings, "n_kv_heads", &kv_heads, err)
+		|| !al_settings_get(config->settings, "n_heads", &heads, err))
+		return false;
+	int64_t n_kv_heads = kv_heads->value.integer, n_heads = heads->value.integer;
+	if (n_kv_heads > 0 && n_heads % n_kv_heads == 0)
+		return true;
+	const struct cJSON *node = al_config_find(config, kv_key);
+	return al_json_fail(config->doc, node ? node : config->object, err,
+		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, key), (long long)n_heads,
+		name_of(config, kv_key), (long long)n_kv_heads);
 }
 
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
 	const struct cJSON *object, const char *origin, struct al_settings *settings,
 	struct al_error *err)
 {
-	const struct config config = {family, doc, object, origin, settings};
+	const struct al_config config = {family, doc, object, origin, settings};
 
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err)
 		&& set_given(&config, false, err) && set_defaults(&config, false, err)
-		&& set_given(&config, true, err) && set_defaults(&config, true, err);
+		&& set_given(&config, true, err) && set_defaults(&config, true, err)
+		&& check_heads(&config, err);
 }
 
 /* Is it the key of a path "key" or "key.b"? */

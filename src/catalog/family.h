@@ -13,9 +13,10 @@
  * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. With
  * "cross": true keys and values come from the other stack, so that the norm "before" it makes its
- * queries' input only. "uses" is how many layers one module works in where layers share it (ALBERT).
- * "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base 10000), or an
- * object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base": "rope_theta"}. */
+ * queries' input only. "uses" is how many layers one module works in where layers share it
+ * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
+ * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved",
+ * "base": "rope_theta"}. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
@@ -44,9 +45,9 @@ enum al_config_type {
 	AL_N_CONFIG_TYPES,
 };
 
-/* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a. A default that is a formula
- * also replaces null, as where the reference implementation derives what is None; a plain number
- * doesn't, but "null" may say what null stands for: no window is 0. */
+/* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a. A
+ * default that is a formula also replaces null, as where the reference implementation derives what
+ * is None; a plain number doesn't, but "null" may say what null stands for: no window is 0. */
 struct al_config_key {
 	const char *symbol;
 	const char **keys;    /* synonyms: the first that is there counts */

@@ -1,5 +1,5 @@
-/* A module's attention tensors as a checkpoint stores them: names, shapes, and which runs of a fused
- * tensor belong to which of the variant's. */
+/* A module's attention tensors as a checkpoint stores them: names, shapes, and which runs of a
+ * fused tensor belong to which of the variant's. */
 #ifndef ATTNLEDGER_CATALOG_STORED_H
 #define ATTNLEDGER_CATALOG_STORED_H
 
@@ -14,7 +14,8 @@ struct al_stored_part {
 struct al_stored_tensor {
 	const struct al_stored *stored;
 	const char *name;                  /* without the family's prefix */
-	int64_t dims[AL_SHAPE_DIMS];       /* a matrix [out, in] or [in, out] as its order says; a bias [out] */
+	int64_t dims[AL_SHAPE_DIMS];       /* a matrix [out, in] or [in, out], as its order says; a
+	                                      bias [out] */
 	size_t n_dims;
 	struct al_stored_part *parts;      /* in their order along the output axis, which ... */
 	size_t n_parts;

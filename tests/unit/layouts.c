@@ -1,4 +1,5 @@
-/* Layouts: how a module's tensors lie in a checkpoint, and which dimensions of a head are rotated. */
+/* Layouts: how a module's tensors lie in a checkpoint, which dimensions of a head are rotated, and
+ * what of a config decides it. */
 #include "unit.h"
 
 #include <unistd.h>
@@ -35,8 +36,8 @@ struct fixture {
 	struct al_stored_module stored;
 };
 
-static bool open_module(struct fixture *f, const char *family_name, const char *config, size_t index,
-	struct al_error *err)
+static bool open_module(struct fixture *f, const char *family_name, const char *config,
+	size_t index, struct al_error *err)
 {
 	const struct al_family *family;
 	struct al_json doc;
@@ -176,7 +177,7 @@ static void heads_are_rotated_in_part(void **state)
 
 /* ---- shared layers ---- */
 
-/* transformers takes group floor(layer*n_groups/n_layers): of 5 layers and 2 groups 0, 0, 0, 1, 1. */
+/* transformers takes group floor(layer*n_groups/n_layers): 0, 0, 0, 1, 1 of 5 layers and 2 groups. */
 static void groups_work_in_several_layers(void **state)
 {
 	struct al_error err = {0};
@@ -250,6 +251,16 @@ static void refuses_configs(void **state)
 		{"gpt_neox", "{\"rotary_pct\": 0.1234567}",
 			"c:1:16: \"rotary_pct\" is 0.1234567, expected a decimal of at least 0 and at most six "
 			"places"},
+		{"vit", "{\"patch_size\": 0}",
+			"c:1:1: tokens: column 11: division by zero in \"((image - mod(image, patch))/patch)^2 + 1 "
+			"+ distilled\""},
+		{"phi", "{\"num_attention_heads\": 32, \"num_key_value_heads\": 12}",
+			"c:1:52: num_attention_heads (32) is not a multiple of num_key_value_heads (12)"},
+		{"phi", "{\"num_key_value_heads\": 0}",
+			"c:1:25: n_heads (32) is not a multiple of num_key_value_heads (0)"},
+		{"falcon", "{\"num_attention_heads\": 64, \"num_kv_heads\": 3,"
+			" \"new_decoder_architecture\": true}",
+			"c:1:1: num_attention_heads (64) is not a multiple of n_kv_heads (3)"},
 		{"gpt_neox", "{\"rotary_pct\": true}",
 			"c:1:16: \"rotary_pct\" is true or false, expected a number"},
 	};
@@ -273,7 +284,8 @@ static void refuses_configs(void **state)
 /* ---- layouts that don't fit ---- */
 
 #define FAMILY(variant, more) "{\"name\": \"f\", \"model_types\": [\"f\"], \"config\":" \
-	" {\"d_model\": {\"default\": 12}, \"n_heads\": {\"default\": 3}, \"d_value\": {\"default\": 5}}," \
+	" {\"d_model\": {\"default\": 12}, \"n_heads\": {\"default\": 3}," \
+	" \"d_value\": {\"default\": 5}}," \
 	" \"modules\": [{\"name\": \"m\", \"variant\": \"" variant "\", " more "}]}"
 #define STORED(more) FAMILY("mha", "\"stored\": [{\"name\": \"w\", " more "}]")
 #define FUSED(repeat, of) STORED("\"fused\": {\"repeat\": " repeat ", \"of\": [" of "]}")

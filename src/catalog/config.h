@@ -1,0 +1,29 @@
+/* Inside the catalogue: one config.json under a family, and its values. */
+#ifndef ATTNLEDGER_CATALOG_CONFIG_H
+#define ATTNLEDGER_CATALOG_CONFIG_H
+
+#include "catalog/family.h"
+
+struct al_config {
+	const struct al_family *family;
+	const struct al_json *doc;
+	const struct cJSON *object;
+	const char *origin;                /* the model */
+	struct al_settings *settings;      /* what was read goes here */
+};
+
+/* A list symbol, one value a layer. */
+bool al_config_is_list(const struct al_config_key *key);
+
+/* How long a list must be. */
+bool al_config_length(const struct al_config *config, const struct al_config_key *key, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The value that the config gives under the first of the key's names that is there; or NULL. */
+const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key);
+
+/* Checks a value that is not null against the key's type and sets the symbol. */
+bool al_config_read(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,263 @@
+/* The values of a config.json: each against its key's type. */
+#include "catalog/config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_LIST = 1 << 16, MOST_KEY = 64 };
+
+bool al_config_is_list(const struct al_config_key *key)
+{
+	return key->type == AL_CONFIG_LIST || key->type == AL_CONFIG_INDICES;
+}
+
+/* ---- keys ---- */
+
+/* "a.b": the key b of the object a; what isn't an object has no keys. */
+static const struct cJSON *find_nested(const struct cJSON *object, const char *path)
+{
+	char key[MOST_KEY];
+
+	while (object && al_json_kind(object) == AL_JSON_OBJECT) {
+		size_t length = strcspn(path, ".");
+		if (!path[length])
+			return al_json_get(object, path);
+		if (length >= sizeof(key))
+			return NULL;
+		memcpy(key, path, length);
+		key[length] = '\0';
+		object = al_json_get(object, key);
+		path += length + 1;
+	}
+	return NULL;
+}
+
+const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key)
+{
+	for (size_t i = 0; i < key->n_keys; i++) {
+		const struct cJSON *node = find_nested(config->object, key->keys[i]);
+		if (node)
+			return node;
+	}
+	return NULL;
+}
+
+/* ---- values ---- */
+
+/* A whole number, or true and false as 1 and 0 where `takes_boolean`. */
+static bool read_number(const struct al_config *config, const struct cJSON *node, const char *key,
+	bool takes_boolean, int64_t *out, struct al_error *err)
+{
+	double number;
+	bool is_true;
+
+	if (takes_boolean && al_json_kind(node) == AL_JSON_BOOLEAN) {
+		if (!al_json_boolean(config->doc, node, &is_true, err))
+			return false;
+		*out = is_true;
+		return true;
+	}
+	if (!al_json_real(config->doc, node, &number, err))
+		return false;
+	if (number < 0 || number >= 0x1p53 || number != floor(number))
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" is %.17g, expected a whole number of at least 0 and below 2^53", key, number);
+	*out = (int64_t)number;
+	return true;
+}
+
+/* A word's place among those that the key takes. */
+static bool read_listed_word(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_value *out, struct al_error *err)
+{
+	const char *word;
+
+	if (!al_json_text(config->doc, node, &word, err))
+		return false;
+	int index = al_find_name(word, key->words, key->n_words);
+	if (index < 0) {
+		al_fail_unknown(err, key->keys[0], word, key->words, key->n_words);
+		return al_json_in(config->doc, node, err);
+	}
+	al_value_set_int(out, index);
+	return true;
+}
+
+static bool read_item(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *name, struct al_value *out,
+	struct al_error *err)
+{
+	const char *word;
+	int64_t number;
+
+	al_value_init(out);
+	if (key->words)
+		return read_listed_word(config, node, key, out, err);
+	if (al_json_kind(node) == AL_JSON_TEXT) {
+		if (!al_json_text(config->doc, node, &word, err))
+			return false;
+		al_value_set_word(out, word);
+	} else {
+		if (!read_number(config, node, name, true, &number, err))
+			return false;
+		al_value_set_int(out, number);
+	}
+	return true;
+}
+
+bool al_config_length(const struct al_config *config, const struct al_config_key *key,
+	int64_t *out, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(config->settings);
+
+	if (!al_formula_whole(key->length, &scope, 0, out, err))
+		return false;
+	return *out <= MOST_LIST
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at most %d",
+			al_formula_source(key->length), (long long)*out, MOST_LIST);
+}
+
+static bool check_length(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_error *err)
+{
+	int64_t length;
+
+	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (!al_config_length(config, key, &length, err))
+		return al_json_in(config->doc, node, err);
+	return (uint64_t)length == al_json_size(node)
+		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld",
+			al_json_key(node), al_json_size(node), al_formula_source(key->length),
+			(long long)length);
+}
+
+static bool read_list(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	size_t n = 0;
+
+	if (!check_length(config, node, key, err))
+		return false;
+	struct al_value *values = al_new_array(&settings->arena, struct al_value, al_json_size(node));
+	al_json_each(item, node)
+		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
+			return false;
+	al_settings_set_list(settings, key->symbol, values, n, origin);
+	return true;
+}
+
+/* [3, 5] of 6 layers -> 0, 0, 0, 1, 0, 1 */
+static bool read_indices(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	const char *name = al_json_key(node);
+	int64_t length, index;
+
+	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (!al_config_length(config, key, &length, err))
+		return al_json_in(config->doc, node, err);
+	struct al_value *flags = al_new_array(&settings->arena, struct al_value, (size_t)length);
+	for (int64_t i = 0; i < length; i++)
+		al_value_init(&flags[i]);
+	al_json_each(item, node) {
+		if (!read_number(config, item, name, false, &index, err))
+			return false;
+		if (index < key->first || index - key->first >= length)
+			return al_json_fail(config->doc, item, err,
+				"\"%s\" names layer %lld, expected %lld to %lld", name, (long long)index,
+				(long long)key->first, (long long)(key->first + length - 1));
+		al_value_set_int(&flags[index - key->first], 1);
+	}
+	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
+	return true;
+}
+
+/* A text, or the first of a list of texts. */
+static bool read_word(const struct al_config *config, const struct cJSON *node, const char **out,
+	struct al_error *err)
+{
+	if (al_json_kind(node) != AL_JSON_ARRAY)
+		return al_json_text(config->doc, node, out, err);
+	if (al_json_size(node) == 0)
+		return al_json_fail(config->doc, node, err, "\"%s\" is empty, expected a string",
+			al_json_key(node));
+	return al_json_text(config->doc, al_json_first(node), out, err);
+}
+
+static bool read_size(const struct al_config *config, const struct cJSON *node, const char *name,
+	int64_t *out, struct al_error *err)
+{
+	enum al_json_kind kind = al_json_kind(node);
+
+	if (kind != AL_JSON_ARRAY && kind != AL_JSON_OBJECT)
+		return read_number(config, node, name, false, out, err);
+	*out = (int64_t)al_json_size(node);
+	return true;
+}
+
+/* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
+static bool read_millionths(const struct al_config *config, const struct cJSON *node,
+	const char *name, int64_t *out, struct al_error *err)
+{
+	double number;
+
+	if (!al_json_real(config->doc, node, &number, err))
+		return false;
+	double rounded = round(number * 1e6);
+	if (number < 0 || rounded >= 0x1p53 || rounded / 1e6 != number)
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places", name,
+			number);
+	*out = (int64_t)rounded;
+	return true;
+}
+
+static bool read_count(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, int64_t *out, struct al_error *err)
+{
+	const char *name = al_json_key(node);
+
+	if (key->type == AL_CONFIG_SIZE)
+		return read_size(config, node, name, out, err);
+	if (key->type == AL_CONFIG_MILLIONTHS)
+		return read_millionths(config, node, name, out, err);
+	return read_number(config, node, name, false, out, err);
+}
+
+bool al_config_read(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	const char *name = al_json_key(node), *word;
+	const char *origin = al_format(&settings->arena, "%s: %s", config->origin, name);
+	int64_t number;
+	bool is_true;
+
+	switch (key->type) {
+	case AL_CONFIG_LIST:
+		return read_list(config, node, key, origin, err);
+	case AL_CONFIG_INDICES:
+		return read_indices(config, node, key, origin, err);
+	case AL_CONFIG_WORD:
+		if (!read_word(config, node, &word, err))
+			return false;
+		al_settings_set_word(settings, key->symbol, word, origin);
+		return true;
+	case AL_CONFIG_BOOLEAN:
+		if (!al_json_boolean(config->doc, node, &is_true, err))
+			return false;
+		al_settings_set(settings, key->symbol, is_true, origin);
+		return true;
+	default:
+		if (!read_count(config, node, key, &number, err))
+			return false;
+		al_settings_set(settings, key->symbol, number, origin);
+		return true;
+	}
+}
