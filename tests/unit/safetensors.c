@@ -419,10 +419,8 @@ static void agrees_with_the_reference(void **state)
 	int n = 0, n_wrong = 0;
 
 	(void)state;
-	if (!verdicts) {
-		print_message("../shared/fixtures is absent\n");
-		skip();
-	}
+	if (!verdicts)
+		LEAVE_OUT("../shared/fixtures");
 	while (fgets(line, sizeof(line), verdicts))
 		if (sscanf(line, "%255s %7s", name, verdict) == 2 && ++n)
 			n_wrong += !expect_verdict(name, strcmp(verdict, "OK") == 0);
@@ -449,10 +447,8 @@ static void reads_what_the_reference_wrote(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%sall-dtypes.ref.safetensors", folder);
-	if (access(path, R_OK) != 0) {
-		print_message("../shared/fixtures is absent\n");
-		skip();
-	}
+	if (access(path, R_OK) != 0)
+		LEAVE_OUT("../shared/fixtures");
 	open_or_fail(&all, path);
 	const struct al_tensor *i16 = al_checkpoint_find(&all, "t.I16");
 	struct al_selection every = al_select_all(i16);

@@ -105,7 +105,7 @@ static void add_books(const struct al_model_books *books, const struct al_settin
 /* Settings of a preset, or of a family's config. */
 static const struct al_family *configure(const struct stored *stored, struct al_settings *settings)
 {
-	const struct al_family *family;
+	const struct al_family *family = NULL;
 	const struct al_model *model;
 	struct al_error err = {0};
 	struct al_json doc;
