@@ -384,6 +384,17 @@ static void sum_elements(struct al_model_books *books)
 	mpq_clear(product);
 }
 
+size_t al_model_tensor_shape(const struct al_model_tensor *tensor, int64_t dims[AL_STORED_DIMS])
+{
+	size_t n = 0;
+
+	if (tensor->tensor->entry.count)
+		dims[n++] = tensor->count;
+	for (size_t i = 0; i < tensor->n_dims; i++)
+		dims[n++] = tensor->dims[i];
+	return n;
+}
+
 bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor)
 {
 	return !tensor->apart && !tensor->tensor->tied_to

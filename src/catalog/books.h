@@ -57,6 +57,11 @@ bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalo
 	struct al_error *err) AL_MUST_CHECK;
 void al_model_books_finish(struct al_model_books *books);
 
+enum { AL_STORED_DIMS = AL_SHAPE_DIMS + 1 };
+
+/* The shape in a checkpoint: `dims`, behind the count of what is stacked. */
+size_t al_model_tensor_shape(const struct al_model_tensor *tensor, int64_t dims[AL_STORED_DIMS]);
+
 /* Numbers of its own that are trained and part of the model: no buffer or scale, not tied, not
  * apart. */
 bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor);

@@ -73,9 +73,42 @@ static bool check_set(const struct al_json *doc, const struct cJSON *node,
 	return al_json_in(doc, al_json_get(al_json_get(node, "set"), set->symbol), err);
 }
 
-static bool check_module(const struct al_json *doc, const struct cJSON *node,
-	const struct al_family_module *module, struct al_catalog *catalog, struct al_arena *arena,
+static bool sets(const struct al_family_module *module, const char *symbol)
+{
+	for (size_t i = 0; i < module->n_set; i++)
+		if (strcmp(module->set[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
+static bool has_option(const struct al_variant *variant, const char *name)
+{
+	for (size_t i = 0; i < variant->n_options; i++)
+		if (strcmp(variant->options[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* A config's symbol by the name of an option would switch it: only on purpose. */
+static bool check_symbols(const struct al_json *doc, const struct al_family *family,
+	const struct al_family_module *module, const struct al_variant *variant,
 	struct al_error *err)
+{
+	const struct cJSON *config = al_json_get(doc->root, "config");
+
+	for (size_t i = 0; i < family->n_config; i++) {
+		const char *symbol = family->config[i].symbol;
+		if (has_option(variant, symbol) && !sets(module, symbol))
+			return al_json_fail(doc, al_json_get(config, symbol), err,
+				"\"%s\" is an option of variant %s, which module %s doesn't set", symbol,
+				variant->name, module->name);
+	}
+	return true;
+}
+
+static bool check_module(const struct al_json *doc, const struct cJSON *node,
+	const struct al_family *family, const struct al_family_module *module,
+	struct al_catalog *catalog, struct al_arena *arena, struct al_error *err)
 {
 	const struct cJSON *stored = al_json_first(al_json_get(node, "stored"));
 	const struct al_variant *variant;
@@ -90,7 +123,7 @@ static bool check_module(const struct al_json *doc, const struct cJSON *node,
 	for (size_t i = 0; i < module->n_stored; i++, stored = al_json_next(stored))
 		if (!check_stored(doc, stored, &tensors, variant, &module->stored[i], err))
 			return false;
-	return true;
+	return check_symbols(doc, family, module, variant, err);
 }
 
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
@@ -102,7 +135,7 @@ bool al_family_check(const struct al_family *family, const struct al_json *doc,
 
 	al_arena_init(&arena);
 	for (size_t i = 0; ok && i < family->n_modules; i++, node = al_json_next(node))
-		ok = check_module(doc, node, &family->modules[i], catalog, &arena, err);
+		ok = check_module(doc, node, family, &family->modules[i], catalog, &arena, err);
 	al_arena_finish(&arena);
 	return ok;
 }

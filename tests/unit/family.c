@@ -500,6 +500,9 @@ static const struct refusal families[] = {
 		"size, millionths)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
+	{FAMILY("\"config\": {\"biases\": {\"key\": \"bias\", \"default\": true}},"
+		" \"modules\": [{\"name\": \"a\", \"variant\": \"mha\"}]"),
+		":1:58: \"biases\" is an option of variant mha, which module a doesn't set"},
 	{FAMILY("\"modules\": [{\"name\": \"a\"}]"),
 		":1:49: key \"variant\" is missing"},
 	{FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mah\"}]"),

@@ -41,7 +41,7 @@ static void must(bool ok, const char *file, const struct al_error *err)
 
 struct tensor {
 	const char *name;
-	int64_t dims[AL_SHAPE_DIMS];
+	int64_t dims[AL_STORED_DIMS];
 	size_t n_dims;
 	bool is_optional, is_matched;
 };
@@ -74,7 +74,7 @@ static void add(struct tensors *list, const char *name, const int64_t *dims, siz
 /* "lm_head.weight 17 12" */
 static void read_line(struct dict *dict, char *line)
 {
-	int64_t dims[AL_SHAPE_DIMS];
+	int64_t dims[AL_STORED_DIMS];
 	size_t n_dims = 0;
 	char *rest, *name = strtok_r(line, " ", &rest);
 
@@ -136,7 +136,9 @@ static void list_family(struct dict *dict)
 		add_module(dict, &books.modules[i], &settings);
 	for (size_t i = 0; i < books.n_tensors; i++) {
 		const struct al_model_tensor *tensor = &books.tensors[i];
-		add(&dict->expected, al_strdup(&dict->arena, tensor->name), tensor->dims, tensor->n_dims,
+		int64_t dims[AL_STORED_DIMS];
+		size_t n_dims = al_model_tensor_shape(tensor, dims);
+		add(&dict->expected, al_strdup(&dict->arena, tensor->name), dims, n_dims,
 			tensor->tensor->is_optional);
 	}
 	al_model_books_finish(&books);
