@@ -342,6 +342,15 @@ static int compare_members(const void *left, const void *right)
 	return strcmp(a->node->string, b->node->string);
 }
 
+static bool is_few(const struct cJSON *object)
+{
+	size_t n = 0;
+
+	for (const struct cJSON *child = object->child; child && n <= FEW_MEMBERS; child = child->next)
+		n++;
+	return n <= FEW_MEMBERS;
+}
+
 static const struct cJSON *repeated_among_few(const struct cJSON *object)
 {
 	for (const struct cJSON *a = object->child; a; a = a->next)
@@ -351,8 +360,9 @@ static const struct cJSON *repeated_among_few(const struct cJSON *object)
 	return NULL;
 }
 
-static const struct cJSON *repeated_among_many(const struct cJSON *object, size_t n)
+static const struct cJSON *repeated_among_many(const struct cJSON *object)
 {
+	size_t n = al_json_size(object);
 	struct member *members = calloc(n, sizeof(*members)), *out = members;
 	const struct cJSON *repeated = NULL;
 
@@ -371,9 +381,7 @@ static const struct cJSON *repeated_among_many(const struct cJSON *object, size_
 /* The second of two members with the same key, or NULL. */
 static const struct cJSON *repeated_member(const struct cJSON *object)
 {
-	size_t n = al_json_size(object);
-
-	return n <= FEW_MEMBERS ? repeated_among_few(object) : repeated_among_many(object, n);
+	return is_few(object) ? repeated_among_few(object) : repeated_among_many(object);
 }
 
 static bool check_keys(const struct al_json *doc, const struct cJSON *node, struct al_error *err)
@@ -383,10 +391,9 @@ static bool check_keys(const struct al_json *doc, const struct cJSON *node, stru
 		if (repeated)
 			return al_json_fail(doc, repeated, err, "key \"%s\" appears twice", repeated->string);
 	}
-	if (cJSON_IsObject(node) || cJSON_IsArray(node))
-		al_json_each(child, node)
-			if (!check_keys(doc, child, err))
-				return false;
+	al_json_each(child, node)
+		if (child->child && !check_keys(doc, child, err))
+			return false;
 	return true;
 }
 

@@ -9,7 +9,10 @@
 #include "base/hash.h"
 #include "checkpoint/format.h"
 
-const struct al_format *const al_formats[] = {&al_format_safetensors, NULL};
+#define FORMAT_POINTER(name) &al_format_##name,
+
+static const struct al_format *const formats[] = {AL_FORMATS(FORMAT_POINTER)};
+enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
 
 static const char index_ending[] = ".safetensors.index.json";
 
@@ -52,11 +55,11 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 		al_fail(err, AL_EINPUT, "%s: is empty, expected safetensors", source->path);
 	if (length == 0 || !al_source_read(source, 0, start, length, err))
 		return NULL;
-	for (size_t i = 0; al_formats[i]; i++) {
-		if (!al_formats[i]->magic)
-			fallback = al_formats[i];
-		else if (begins_with(start, length, al_formats[i]->magic))
-			return al_formats[i];
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		if (!formats[i]->magic)
+			fallback = formats[i];
+		else if (begins_with(start, length, formats[i]->magic))
+			return formats[i];
 	}
 	return refuse_foreign(source, start, length, err) ? fallback : NULL;
 }
@@ -95,8 +98,8 @@ static bool ends_with(const char *text, const char *ending)
 
 static bool is_checkpoint_file(const char *name)
 {
-	for (size_t i = 0; al_formats[i]; i++)
-		if (ends_with(name, al_formats[i]->ending))
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (ends_with(name, formats[i]->ending))
 			return true;
 	return false;
 }

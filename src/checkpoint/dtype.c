@@ -34,8 +34,16 @@ static inline float bf16_value(uint16_t stored)
 	return float_of_bits((uint32_t)stored << 16);
 }
 
-/* Without branches, so that compilers turn the loop into vectors. A subnormal's fraction is put
- * behind the leading one of 2^-14, which is then taken off. */
+/* `yes` where the condition holds. With masks, since compilers turn only loops without branches into
+ * vectors, and these conversions have to keep up with memory. */
+static inline uint32_t choose(bool condition, uint32_t yes, uint32_t no)
+{
+	uint32_t mask = -(uint32_t)condition;
+
+	return (yes & mask) | (no & ~mask);
+}
+
+/* A subnormal's fraction is put behind the leading one of 2^-14, which is then taken off. */
 static inline float f16_value(uint16_t stored)
 {
 	uint32_t sign = (uint32_t)(stored & 0x8000) << 16;
@@ -43,9 +51,9 @@ static inline float f16_value(uint16_t stored)
 	uint32_t normal = magnitude + (UINT32_C(112) << 23);
 	uint32_t special = magnitude | UINT32_C(0x7F800000);
 	uint32_t subnormal = bits_of_float(float_of_bits(magnitude + (UINT32_C(113) << 23)) - 0x1p-14F);
-	uint32_t finite = stored & 0x7C00 ? normal : subnormal;
+	uint32_t finite = choose(magnitude < UINT32_C(1) << 23, subnormal, normal);
 
-	return float_of_bits(sign | ((stored & 0x7C00) == 0x7C00 ? special : finite));
+	return float_of_bits(sign | choose(magnitude >= UINT32_C(31) << 23, special, finite));
 }
 
 static inline float f8_e5m2_value(uint8_t stored)
@@ -56,11 +64,12 @@ static inline float f8_e5m2_value(uint8_t stored)
 static inline float f8_e4m3_value(uint8_t stored)
 {
 	uint32_t sign = (uint32_t)(stored & 0x80) << 24;
-	uint32_t normal = ((uint32_t)(stored & 0x7F) << 20) + (UINT32_C(120) << 23);
-	uint32_t subnormal = bits_of_float((float)(stored & 0x07) * 0x1p-9F);
-	uint32_t finite = stored & 0x78 ? normal : subnormal;
+	uint32_t magnitude = stored & 0x7F;
+	uint32_t normal = (magnitude << 20) + (UINT32_C(120) << 23);
+	uint32_t subnormal = bits_of_float((float)(int32_t)magnitude * 0x1p-9F);
+	uint32_t finite = choose(magnitude < 8, subnormal, normal);
 
-	return float_of_bits(sign | ((stored & 0x7F) == 0x7F ? UINT32_C(0x7FC00000) : finite));
+	return float_of_bits(sign | choose(magnitude == 0x7F, UINT32_C(0x7FC00000), finite));
 }
 
 static inline int boolean_value(uint8_t stored)

@@ -1,5 +1,5 @@
 /* Formats of checkpoint files: one file each with one const descriptor, and its name in the list in
- * formats.c. A format only lists what the header says; al_listing_check holds it against the file. */
+ * AL_FORMATS. A format only lists what the header says; al_listing_check holds it against the file. */
 #ifndef ATTNLEDGER_CHECKPOINT_FORMAT_H
 #define ATTNLEDGER_CHECKPOINT_FORMAT_H
 
@@ -35,10 +35,11 @@ struct al_format {
 	bool (*list)(struct al_listing *listing, struct al_error *err);
 };
 
-extern const struct al_format al_format_safetensors;
+/* The one list of formats. */
+#define AL_FORMATS(X) X(safetensors)
 
-/* All formats, NULL-terminated. */
-extern const struct al_format *const al_formats[];
+#define AL_DECLARE_FORMAT(name) extern const struct al_format al_format_##name;
+AL_FORMATS(AL_DECLARE_FORMAT)
 
 /* Adds a claim; one that contradicts itself or the file is refused. */
 bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, struct al_error *err)

@@ -21,12 +21,17 @@ static void must(bool ok)
 	exit(EXIT_FAILURE);
 }
 
-static double now(void)
+static double seconds(clockid_t clock)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(clock, &time);
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static double now(void)
+{
+	return seconds(CLOCK_MONOTONIC);
 }
 
 static void write_checkpoint(const char *path, const struct al_tensor *tensors, size_t n)
@@ -65,20 +70,23 @@ static void write_many(const char *path)
 
 static void bench_opening(const char *path)
 {
-	double best = 1e9;
+	double best = 1e9, best_computing = 1e9;
 
 	write_many(path);
 	for (int run = 0; run < RUNS; run++) {
 		struct al_checkpoint checkpoint;
-		double start = now();
+		double start = now(), start_computing = seconds(CLOCK_PROCESS_CPUTIME_ID);
 		must(al_checkpoint_open(&checkpoint, path, &err));
 		double taken = now() - start;
+		double computing = seconds(CLOCK_PROCESS_CPUTIME_ID) - start_computing;
 		best = taken < best ? taken : best;
+		best_computing = computing < best_computing ? computing : best_computing;
 		if (!al_checkpoint_find(&checkpoint, "model.layers.19999.mlp.up_proj.weight"))
 			exit(EXIT_FAILURE);
 		al_checkpoint_close(&checkpoint);
 	}
-	printf("open %d tensors: %.0f ms (expected < 200)\n", MANY_TENSORS, 1e3 * best);
+	printf("open %d tensors: %.0f ms, %.0f ms of computing; goal 200 ms\n", MANY_TENSORS, 1e3 * best,
+		1e3 * best_computing);
 }
 
 /* ---- reading ---- */
