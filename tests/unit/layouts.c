@@ -155,6 +155,8 @@ static void heads_are_rotated_in_part(void **state)
 			" \"rotary_emb_base\": 500000}", true, AL_PAIRS_HALVES, 32, 500000},
 		{"gptj", "{}", true, AL_PAIRS_INTERLEAVED, 64, 10000},
 		{"phi", "{}", true, AL_PAIRS_HALVES, 32, 10000},
+		{"phi", "{\"rope_parameters\": {\"rope_theta\": 5e5, \"partial_rotary_factor\": 0.25}}", true,
+			AL_PAIRS_HALVES, 16, 500000},
 		{"falcon", "{}", true, AL_PAIRS_HALVES, 64, 10000},
 		{"falcon", "{\"alibi\": true}", false, AL_PAIRS_HALVES, 0, 0},
 		{"llama", "{}", true, AL_PAIRS_HALVES, 128, 10000},
