@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/text.h"
 #include "ledger/whole.h"
 
 static const char own_list[] = "tests/data/models.json";
@@ -201,11 +202,40 @@ static void every_total_has_a_source(void **state)
 	al_json_finish(&doc);
 }
 
+static bool is_counted(const struct al_json *doc, const struct al_family *family)
+{
+	al_json_each(node, doc->root) {
+		struct model model = {0};
+		read_model(doc, node, &model);
+		if (al_find_name(model.model_type, family->model_types, family->n_model_types) >= 0)
+			return true;
+	}
+	return false;
+}
+
+static void every_family_has_a_total(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct al_error err = {0};
+	struct al_json doc;
+
+	(void)state;
+	must(al_json_read(&doc, own_list, &err), &err);
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_family *family;
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
+		if (!is_counted(&doc, family))
+			fail_msg("%s has no published total in %s", family->name, own_list);
+	}
+	al_json_finish(&doc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_are_published),
 		cmocka_unit_test(every_total_has_a_source),
+		cmocka_unit_test(every_family_has_a_total),
 		cmocka_unit_test(totals_of_the_reference),
 	};
 

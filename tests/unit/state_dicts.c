@@ -13,7 +13,7 @@
 
 #define FOLDER "tests/data/state-dicts"
 
-enum { MOST_TENSORS = 1024 };
+enum { MOST_TENSORS = 1024, MOST_DICTS = 512 };
 
 static struct al_catalog *catalog;
 
@@ -130,8 +130,8 @@ static void list_family(struct dict *dict)
 	al_settings_init(&settings, catalog);
 	must(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file, &settings,
 		&err), dict->file, &err);
-	must(al_model_books_init(&books, catalog, dict->family, &settings, AL_BOOKS_NAMES, &err), dict->file,
-		&err);
+	must(al_model_books_init(&books, catalog, dict->family, &settings, AL_BOOKS_NAMES, &err),
+		dict->file, &err);
 	for (size_t i = 0; i < books.n_modules; i++)
 		add_module(dict, &books.modules[i], &settings);
 	for (size_t i = 0; i < books.n_tensors; i++) {
@@ -211,7 +211,7 @@ static size_t count_differences(struct dict *dict)
 	return wrong;
 }
 
-static size_t check_dict(const char *file)
+static size_t check_dict(const char *file, const struct al_family **family)
 {
 	struct dict *dict = calloc(1, sizeof(*dict));
 
@@ -221,14 +221,33 @@ static size_t check_dict(const char *file)
 	read_dict(dict);
 	list_family(dict);
 	size_t wrong = count_differences(dict);
+	*family = dict->family;
 	al_json_finish(&dict->config);
 	al_arena_finish(&dict->arena);
 	free(dict);
 	return wrong;
 }
 
+/* No family goes without a state dict. */
+static void check_coverage(const struct al_family **seen, size_t n_seen)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_family *family;
+		struct al_error err = {0};
+		bool is_seen = false;
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in", &err);
+		for (size_t j = 0; j < n_seen; j++)
+			is_seen |= seen[j] == family;
+		if (!is_seen)
+			fail_msg("%s has no state dict in %s", family->name, FOLDER);
+	}
+}
+
 static void families_list_what_modules_make(void **state)
 {
+	const struct al_family *seen[MOST_DICTS];
 	DIR *folder = opendir(FOLDER);
 	size_t n = 0, wrong = 0;
 
@@ -236,11 +255,11 @@ static void families_list_what_modules_make(void **state)
 	assert_non_null(folder);
 	for (const struct dirent *entry; (entry = readdir(folder));)
 		if (strstr(entry->d_name, ".txt")) {
-			wrong += check_dict(entry->d_name);
-			n++;
+			assert_true(n < MOST_DICTS);
+			wrong += check_dict(entry->d_name, &seen[n++]);
 		}
 	closedir(folder);
-	assert_true(n > 0);
+	check_coverage(seen, n);
 	if (wrong > 0)
 		fail_msg("%zu tensors of %zu state dicts differ", wrong, n);
 }
