@@ -87,21 +87,58 @@ static void join_shape(struct al_text *out, const struct al_shape *shape)
 		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
 }
 
-/* What a token adds to the cache, as the variant writes it. */
-static void set_cache(struct al_table *table, struct al_cell *cell, const struct al_variant *variant)
+/* The product of a shape's dimensions as LaTeX; false where one is no polynomial. */
+static bool add_latex(struct theory *t, const struct al_shape *shape, struct al_text *out)
 {
-	struct al_text text;
+	struct al_polynomial *product, *factor, *next;
+	bool ok = al_polynomial_from_int(1, &product);
+
+	for (size_t i = 0; ok && i < shape->n_dims; i++) {
+		ok = al_polynomial_of(shape->dims[i], NULL, 0, &factor, NULL);
+		if (!ok)
+			break;
+		ok = al_polynomial_product(product, factor, &next, NULL);
+		al_polynomial_destroy(factor);
+		if (ok) {
+			al_polynomial_destroy(product);
+			product = next;
+		}
+	}
+	if (ok)
+		al_polynomial_latex(product, al_catalog_latex, t->session->catalog, out);
+	al_polynomial_destroy(product);
+	return ok;
+}
+
+/* What a token adds to the cache, as the variant writes it; in LaTeX each entry multiplied out. */
+static void set_cache(struct theory *t, struct al_table *table, struct al_cell *cell,
+	const struct al_variant *variant)
+{
+	struct al_text text, latex;
+	bool is_latex = variant->cache.n > 0;
 
 	al_text_init(&text);
+	al_text_init(&latex);
+	al_text_add(&latex, "$");
 	for (size_t i = 0; i < variant->cache.n; i++) {
-		if (i)
-			al_text_add(&text, " + ");
-		join_shape(&text, &variant->cache.items[i].shape);
-		if (variant->cache.items[i].per == AL_PER_SEQUENCE)
+		const struct al_entry *entry = &variant->cache.items[i];
+		al_text_add(&text, i ? " + " : "");
+		al_text_add(&latex, i ? " + " : "");
+		join_shape(&text, &entry->shape);
+		is_latex = is_latex && add_latex(t, &entry->shape, &latex);
+		if (entry->per == AL_PER_SEQUENCE) {
 			al_text_add(&text, " (once)");
+			al_text_add(&latex, "\\ \\mathrm{(once)}");
+		}
 	}
-	al_cell_set_text(table, cell, variant->cache.n ? text.data : "none");
+	al_text_add(&latex, "$");
+	const char *shown = variant->cache.n ? text.data : "none";
+	if (is_latex)
+		al_cell_set_latex(table, cell, shown, latex.data);
+	else
+		al_cell_set_text(table, cell, shown);
 	al_text_finish(&text);
+	al_text_finish(&latex);
 }
 
 static bool add_variant(struct theory *t, struct al_table *table, const struct al_variant_use *use,
@@ -116,7 +153,7 @@ static bool add_variant(struct theory *t, struct al_table *table, const struct a
 	bool ok = !t->order || set_order(t, table, cell++, value, err);
 	set_polynomial(t, table, cell++, value);
 	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err));
-	set_cache(table, cell, use->variant);
+	set_cache(t, table, cell, use->variant);
 	al_polynomial_destroy(value);
 	return ok || al_in(err, "variant %s", use->name);
 }
