@@ -101,7 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	if (strstr(text, "\"/"))   /* a file of this machine */
 		;
-	else if (al_scenario_parse(&scenario, catalog, "fuzz", "fuzz.json", "/nonexistent", text, size, &err)) {
+	else if (al_scenario_parse(&scenario, catalog, "fuzz", "fuzz.json", "/nonexistent", text,
+		size, &err)) {
 		evaluate(scenario);
 		al_scenario_destroy(scenario);
 	} else

@@ -124,14 +124,16 @@ static const struct mistake {
 	{"mhe-memory", "mhe-mul", "\"e_V\", \"role\": \"value\", \"shape\": [\"n_heads\", \"d_value\"]",
 		"\"e_V\", \"role\": \"value\", \"shape\": [\"d_value\"]", "S0320 S0321 S0322 S0324 S0325"},
 	/* Table 13 counts d_model x d_model for any declared output projection */
-	{"mhe-memory", "mhe-mul", "[\"n_heads*d_value\", \"d_model\"]", "[\"n_heads*d_value\", \"2*d_model\"]", ""},
+	{"mhe-memory", "mhe-mul", "[\"n_heads*d_value\", \"d_model\"]",
+		"[\"n_heads*d_value\", \"2*d_model\"]", ""},
 	/* Table 13, SKV, and how much better MHE saves */
 	{"mhe-memory", "skv", "\"W_KV\", \"role\": \"key\", \"shape\": [\"d_model\", \"n_heads*d_head\"]",
 		"\"W_KV\", \"role\": \"key\", \"shape\": [\"d_model\", \"d_head\"]",
 		"S0308 S0309 S0310 S0312 S0313 S0326"},
 	/* a third of MHA's parameters, 0.8B at 48 layers, GPT-3 */
 	{"mhe-scaling", "mqa", "\"W_K\", \"role\": \"key\", \"shape\": [\"d_model\", \"d_head\"]",
-		"\"W_K\", \"role\": \"key\", \"shape\": [\"d_model\", \"n_heads*d_head\"]", "S0263 S0268 S0278"},
+		"\"W_K\", \"role\": \"key\", \"shape\": [\"d_model\", \"n_heads*d_head\"]",
+			"S0263 S0268 S0278"},
 	/* parameters, the elasticity of four benchmarks, the theory; retention needs no parameters */
 	{"mhe-poster", "mhe-add", "\"e_Q\", \"role\": \"query\", \"shape\": [\"n_heads\", \"d_head\"]",
 		"\"e_Q\", \"role\": \"query\", \"shape\": [\"n_heads^2\", \"d_head\"]",
@@ -159,7 +161,8 @@ static void replace(struct al_text *text, const char *old, const char *new, cons
 static void write_mistake(const struct mistake *m, struct al_text *scenario)
 {
 	const struct al_embedded *file = al_embedded_find(&al_embedded_scenarios, m->scenario);
-	const struct al_embedded *variant = al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), m->variant);
+	const struct al_embedded *variant = al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS),
+		m->variant);
 	struct al_text copy;
 	char use[64];
 
@@ -206,7 +209,8 @@ static bool is_found(struct al_catalog *catalog, const struct mistake *m)
 	list_new(&right, &wrong, &found);
 	bool same = strcmp(found.data, m->claims) == 0;
 	if (!same)
-		print_error("%s, %s as %s\n  found    %s\n  expected %s\n", m->scenario, m->variant, m->wrong,
+		print_error("%s, %s as %s\n  found    %s\n  expected %s\n", m->scenario, m->variant,
+			m->wrong,
 			found.data, m->claims);
 	al_text_finish(&text);
 	al_text_finish(&found);

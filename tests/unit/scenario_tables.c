@@ -16,9 +16,11 @@
 static const struct table_case rows[] = {
 	{"one case: its variants", TABLE("'columns': ['parameters']"),
 		"variant,parameters\nmha,64\nmqa,48\nsha,32\n"},
-	{"some variants, in the table's order", TABLE("'variants': ['sha', 'mha'], 'columns': ['parameters']"),
+	{"some variants, in the table's order",
+		TABLE("'variants': ['sha', 'mha'], 'columns': ['parameters']"),
 		"variant,parameters\nsha,32\nmha,64\n"},
-	{"several of both: their product", OF_CASES("'variants': ['mha', 'sha'], 'columns': ['parameters']"),
+	{"several of both: their product",
+		OF_CASES("'variants': ['mha', 'sha'], 'columns': ['parameters']"),
 		"case,variant,parameters\nx,mha,64\nx,sha,32\ny,mha,128\ny,sha,64\n"},
 	{"one of several cases: variants", OF_CASES("'case': 'y', 'columns': ['parameters']"),
 		"variant,parameters\nmha,128\nmqa,96\nsha,64\n"},
@@ -26,54 +28,72 @@ static const struct table_case rows[] = {
 		"variant,parameters\nsha,64\n"},
 	{"several cases, one variant: cases", OF_CASES("'variants': ['mqa'], 'columns': ['parameters']"),
 		"case,parameters\nx,48\ny,96\n"},
-	{"rows that are asked for", OF_CASES("'rows': 'product', 'case': 'x', 'variants': ['mqa'], 'columns': ['parameters']"),
+	{"rows that are asked for",
+		OF_CASES("'rows': 'product', 'case': 'x', 'variants': ['mqa'], 'columns': ['parameters']"),
 		"case,variant,parameters\nx,mqa,48\n"},
 	{"rows of cases without a variant", OF_CASES("'rows': 'cases', 'columns': ['d_model']"),
 		"case,d_model\nx,4\ny,8\n"},
-	{"rows of a data set, in its order", OF_DATA("'rows': 'data:d', 'columns': ['score:plain', 'parameters']"),
+	{"rows of a data set, in its order",
+		OF_DATA("'rows': 'data:d', 'columns': ['score:plain', 'parameters']"),
 		"case,variant,score:plain,parameters\nx,mha,1,64\nx,sha,2,32\ny,mqa,3,96\ny,seen,4,\n"},
-	{"pivot: a row a case, a column a variant", OF_CASES("'pivot': 'variant', 'variants': ['mha', 'sha'], 'columns': ['parameters']"),
+	{"pivot: a row a case, a column a variant",
+		OF_CASES("'pivot': 'variant', 'variants': ['mha', 'sha'], 'columns': ['parameters']"),
 		"case,parameters:mha,parameters:sha\nx,64,32\ny,128,64\n"},
 	{"pivot: a column once, a column of some variants",
-		OF_CASES("'pivot': 'variant', 'columns': [{'key': 'd_model', 'once': true}, {'key': 'parameters', 'variants': ['sha']}]"),
+		OF_CASES("'pivot': 'variant', 'columns': [{'key': 'd_model', 'once': true}, "
+			"{'key': 'parameters', 'variants': ['sha']}]"),
 		"case,d_model,parameters:sha\nx,4,32\ny,8,64\n"},
-	{"pivot without cases", TABLE("'pivot': 'variant', 'variants': ['mha', 'mqa'], 'columns': ['parameters']"),
+	{"pivot without cases",
+		TABLE("'pivot': 'variant', 'variants': ['mha', 'mqa'], 'columns': ['parameters']"),
 		"parameters:mha,parameters:mqa\n64,48\n"},
 };
 
 static const struct table_case columns[] = {
 	{"set and basis over the case's own",
-		TABLE("'variants': ['mha'], 'set': {'n_heads': 1}, 'basis': {'output_projection': 'none', 'per': 'model'}, 'columns': ['parameters', 'n_heads', 'd_head', 'modules']"),
+		TABLE("'variants': ['mha'], 'set': {'n_heads': 1}, 'basis': {'output_projection': 'none', "
+			"'per': 'model'}, 'columns': ['parameters', 'n_heads', 'd_head', 'modules']"),
 		"variant,parameters,n_heads,d_head,modules\nmha,144,1,4,3\n"},
-	{"per is short for the basis' own", TABLE("'variants': ['sha'], 'per': 'model', 'columns': ['parameters', 'modules']"),
+	{"per is short for the basis' own",
+		TABLE("'variants': ['sha'], 'per': 'model', 'columns': ['parameters', 'modules']"),
 		"variant,parameters,modules\nsha,96,3\n"},
 	/* smith2022: 6 + 6 + 8 bytes a parameter, batch*seq*d_model*2 = 24 bytes of activations */
 	{"bytes by the recipe, saving against the baseline",
-		TABLE("'variants': ['mha', 'sha'], 'baseline': 'mha', 'columns': ['weights', 'gradients', 'optimizer', 'activations', 'total', {'key': 'saving', 'digits': 2}]"),
+		TABLE("'variants': ['mha', 'sha'], 'baseline': 'mha', 'columns': ['weights', 'gradients', "
+			"'optimizer', 'activations', 'total', {'key': 'saving', 'digits': 2}]"),
 		"variant,weights,gradients,optimizer,activations,total,saving\nmha,384,384,512,24,1304,0\nsha,192,192,256,24,664,49.079754601227\n"},
-	{"cache: elements a token, bytes of 3 tokens in two bytes each", TABLE("'columns': ['cache', 'cache_bytes']"),
+	{"cache: elements a token, bytes of 3 tokens in two bytes each",
+		TABLE("'columns': ['cache', 'cache_bytes']"),
 		"variant,cache,cache_bytes\nmha,8,48\nmqa,4,24\nsha,4,24\n"},
 	{"a formula over other columns and rows",
-		TABLE("'columns': ['parameters', {'key': 'share', 'formula': '100*parameters/parameters[mha]'}, {'key': 'twice', 'formula': '2*share + share[sha]'}]"),
+		TABLE("'columns': ['parameters', {'key': 'share', "
+			"'formula': '100*parameters/parameters[mha]'}, {'key': 'twice', "
+			"'formula': '2*share + share[sha]'}]"),
 		"variant,parameters,share,twice\nmha,64,100,250\nmqa,48,75,200\nsha,32,50,150\n"},
 	{"a formula over what is no column: measure, symbol",
-		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', 'formula': 'parameters - d_model*n_heads + if(n_layers == 3, min(1, 2), 0)'}]"),
+		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', "
+			"'formula': 'parameters - d_model*n_heads + if(n_layers == 3, min(1, 2), 0)'}]"),
 		"variant,q\nmha,57\n"},
 	{"a formula over another case's row, in a product",
-		OF_CASES("'variants': ['mha', 'sha'], 'columns': [{'key': 'q', 'formula': 'parameters[x,mha] + parameters[sha]'}]"),
+		OF_CASES("'variants': ['mha', 'sha'], 'columns': [{'key': 'q', "
+			"'formula': 'parameters[x,mha] + parameters[sha]'}]"),
 		"case,variant,q\nx,mha,96\nx,sha,96\ny,mha,128\ny,sha,128\n"},
 	{"a formula over another case, in a table of cases",
-		OF_CASES("'variants': ['mha'], 'columns': [{'key': 'q', 'formula': 'parameters/parameters[x]'}]"),
+		OF_CASES("'variants': ['mha'], 'columns': [{'key': 'q', "
+			"'formula': 'parameters/parameters[x]'}]"),
 		"case,q\nx,1\ny,2\n"},
 	{"thirds stay exact until they are written",
-		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', 'formula': '1/3'}, {'key': 'r', 'formula': '3*q'}]"),
+		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', 'formula': '1/3'}, {'key': 'r', "
+			"'formula': '3*q'}]"),
 		"variant,q,r\nmha,0.333333333333333,1\n"},
 	{"a unit changes what people read, not the number",
 		TABLE("'variants': ['mha'], 'columns': [{'key': 'parameters', 'unit': 'k', 'digits': 1}]"),
 		"variant,parameters\nmha,64\n"},
 	{"formula, difference, order",
-		TABLE("'variants': ['mha', 'sha'], 'substitute': {'d_model': 'n_heads*d_head'}, 'order': 'n_heads', 'against': 'sha', 'columns': ['formula', 'difference', 'order']"),
-		"variant,formula,difference,order\nmha,4*d_head^2*n_heads^2,4*d_head^2*n_heads^2 - 4*d_head^2*n_heads,O(n_heads^2)\n"
+		TABLE("'variants': ['mha', 'sha'], 'substitute': {'d_model': 'n_heads*d_head'}, "
+			"'order': 'n_heads', 'against': 'sha', 'columns': ['formula', 'difference', "
+			"'order']"),
+		"variant,formula,difference,order\nmha,4*d_head^2*n_heads^2,4*d_head^2*n_heads^2 - "
+			"4*d_head^2*n_heads,O(n_heads^2)\n"
 		"sha,4*d_head^2*n_heads,0,O(n_heads)\n"},
 };
 
@@ -88,11 +108,15 @@ static const struct table_case metrics[] = {
 		OF_DATA("'case': 'x', 'elasticity': 'sha', 'columns': ['peop:acc', 'peop:ppl']"),
 		"variant,peop:acc,peop:ppl\nmha,0.333333333333333,0.2\nmqa,,\nsha,,\n"},
 	{"a missing cell makes what needs it missing, never zero",
-		OF_DATA("'case': 'x', 'columns': [{'key': 'q', 'formula': 'acc + 1'}, {'key': 'r', 'formula': 'q[mqa]'}, {'key': 's', 'formula': 'if(n_heads == 2, 7, acc)'}]"),
+		OF_DATA("'case': 'x', 'columns': [{'key': 'q', 'formula': 'acc + 1'}, {'key': 'r', "
+			"'formula': 'q[mqa]'}, {'key': 's', 'formula': 'if(n_heads == 2, 7, acc)'}]"),
 		"variant,q,r,s\nmha,81,,7\nmqa,,,7\nsha,61,,7\n"},
-	{"a reference without a score", OF_DATA("'case': 'y', 'retention': 'mha', 'variants': ['mqa'], 'columns': ['prr:acc']"),
+	{"a reference without a score",
+		OF_DATA("'case': 'y', 'retention': 'mha', 'variants': ['mqa'], 'columns': ['prr:acc']"),
 		"variant,prr:acc\nmqa,\n"},
-	{"a variant that only data know", OF_DATA("'case': 'y', 'variants': ['seen'], 'columns': ['score:acc', 'parameters', 'modules', 'formula']"),
+	{"a variant that only data know",
+		OF_DATA("'case': 'y', 'variants': ['seen'], 'columns': ['score:acc', 'parameters', "
+		"'modules', 'formula']"),
 		"variant,score:acc,parameters,modules,formula\nseen,50,,,\n"},
 };
 
@@ -110,28 +134,34 @@ static const struct table_case refusals[] = {
 	{"no case at all", OF_CASES("'cases': [], 'columns': ['parameters']"),
 		"t.json:2:33: the list of cases is empty"},
 	{"no column", TABLE("'columns': []"), "t.json:2:35: the table has no columns"},
-	{"a column twice", TABLE("'columns': ['total', 'total']"), "t.json:2:45: column \"total\" appears twice"},
+	{"a column twice", TABLE("'columns': ['total', 'total']"),
+		"t.json:2:45: column \"total\" appears twice"},
 	{"an unknown symbol to substitute", TABLE("'substitute': {'d_modle': '1'}, 'columns': ['formula']"),
 		"t.json:2:50: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{"an unknown symbol of the order", TABLE("'order': 'n_haeds', 'columns': ['order']"),
 		"t.json:2:33: unknown symbol \"n_haeds\" (did you mean \"n_heads\"?)"},
-	{"an unknown basis", TABLE("'basis': {'output': 'own'}, 'columns': ['total']"), "t.json:2:44: unknown basis \"output\" (known: output_projection, biases, roles, per)"},
+	{"an unknown basis", TABLE("'basis': {'output': 'own'}, 'columns': ['total']"),
+		"t.json:2:44: unknown basis \"output\" (known: output_projection, biases, roles, per)"},
 	{"an unknown recipe", TABLE("'recipe': 'smith2020', 'columns': ['total']"),
 		"t.json:2:34: unknown recipe \"smith2020\" (did you mean \"smith2022\"?)"},
 	{"saving without a baseline", TABLE("'columns': ['saving']"),
 		"t.json: table \"a\": column \"saving\" needs the key \"baseline\""},
-	{"a plain number has no better", OF_DATA("'case': 'x', 'retention': 'mha', 'columns': ['prr:plain']"),
+	{"a plain number has no better",
+		OF_DATA("'case': 'x', 'retention': 'mha', 'columns': ['prr:plain']"),
 		"t.json: metric \"plain\" does not say whether higher or lower is better"},
-	{"a column that needs itself", TABLE("'columns': [{'key': 'q', 'formula': 'r'}, {'key': 'r', 'formula': 'q + 1'}]"),
+	{"a column that needs itself",
+		TABLE("'columns': [{'key': 'q', 'formula': 'r'}, {'key': 'r', 'formula': 'q + 1'}]"),
 		"t.json: table \"a\", column \"q\": column \"r\" refers to itself"},
 	{"an unknown name in a formula", TABLE("'columns': [{'key': 'q', 'formula': '1 + paramters'}]"),
-		"t.json: table \"a\", column \"q\": column 5: unknown symbol \"paramters\" (did you mean \"parameters\"?)"},
+		"t.json: table \"a\", column \"q\": column 5: unknown symbol \"paramters\" (did you mean "
+			"\"parameters\"?)"},
 	{"an unknown row in a formula", TABLE("'columns': [{'key': 'q', 'formula': 'total[mhq]'}]"),
 		"t.json: table \"a\", column \"q\": unknown variant \"mhq\" (did you mean \"mha\"?)"},
 	{"a division by zero", TABLE("'columns': [{'key': 'q', 'formula': '1/(total - total)'}]"),
 		"t.json: table \"a\", column \"q\": column 2: division by zero in \"1/(total - total)\""},
 	{"d_model/n_heads is not exact", TABLE("'set': {'n_heads': 3}, 'columns': ['parameters']"),
-		"t.json: table \"a\": variant mha (built-in): tensor W_Q: default of d_head: d_model/n_heads = 4/3 is not a whole number"},
+		"t.json: table \"a\": variant mha (built-in): tensor W_Q: default of d_head: "
+			"d_model/n_heads = 4/3 is not a whole number"},
 	{"a dimension of zero", TABLE("'set': {'d_model': 0}, 'columns': ['parameters']"),
 		"t.json: table \"a\": variant mha (built-in): tensor W_Q: d_model = 0, expected 1 or more"},
 	{"a negative dimension", TABLE("'set': {'d_model': -4}, 'columns': ['parameters']"),
@@ -140,7 +170,8 @@ static const struct table_case refusals[] = {
 		"t.json:2:43: found 4.5, expected a whole number"},
 	{"2^53", TABLE("'set': {'d_model': 9007199254740992}, 'columns': ['parameters']"),
 		"t.json:2:43: the number is 2^53 or beyond, where it is not exact"},
-	{"no model", "{'title': 't', 'variants': ['mha'], 'tables': [{'id': 'a', 'columns': ['parameters']}]}",
+	{"no model", "{'title': 't', 'variants': ['mha'], 'tables': [{'id': 'a', "
+		"'columns': ['parameters']}]}",
 		"t.json: table \"a\": variant mha (built-in): tensor W_Q: symbol \"d_model\" is not given"},
 };
 
@@ -193,7 +224,8 @@ static void bounds_what_formulas_ask(void **state)
 	al_text_init(&scenario);
 	al_text_add(&scenario, "{" SMALL ", 'tables': [{'id': 'a', 'columns': [");
 	for (char c = 'a'; c < 'o'; c++)
-		al_text_addf(&scenario, "{'key': 'q%c', 'formula': 'q%c+q%c+q%c+q%c'}, ", c, c + 1, c + 1, c + 1,
+		al_text_addf(&scenario, "{'key': 'q%c', 'formula': 'q%c+q%c+q%c+q%c'}, ", c, c + 1, c + 1,
+			c + 1,
 			c + 1);
 	al_text_add(&scenario, "{'key': 'qo', 'formula': '1'}]}]}");
 	table_text(scenario.data, 0, "", "csv", &text);
