@@ -1,48 +1,12 @@
 /* run: a scenario's tables and figures, as files and on paper. */
 #include "commands/draw.h"
 #include "commands/command.h"
+#include "commands/progress.h"
 #include "scenario/scenario.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/file.h"
-
-/* ---- progress ---- */
-
-/* Work of more than a second shows on a terminal where it is. */
-struct progress {
-	struct timespec begin;
-	bool is_wanted, is_shown;
-};
-
-static void progress_init(struct progress *p, const struct session *session)
-{
-	p->is_wanted = isatty(STDERR_FILENO) && !is_given(&session->arguments, OPT_QUIET);
-	p->is_shown = false;
-	clock_gettime(CLOCK_MONOTONIC, &p->begin);
-}
-
-static void progress_show(struct progress *p, const char *scenario, const char *id)
-{
-	struct timespec now;
-
-	if (!p->is_wanted)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec - p->begin.tv_sec < 1)
-		return;
-	fprintf(stderr, "\r\033[K%s: %s", scenario, id);
-	p->is_shown = true;
-}
-
-static void progress_finish(struct progress *p)
-{
-	if (p->is_shown)
-		fprintf(stderr, "\r\033[K");
-}
 
 /* ---- files ---- */
 

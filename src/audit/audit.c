@@ -1,0 +1,221 @@
+/* An audit: loading modules, and what measurements share. */
+#include "audit/audit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AL_MEASUREMENTS(X) X(heads) X(layers) X(curves)
+#define DECLARE(name) extern const struct al_measurement al_measurement_##name;
+AL_MEASUREMENTS(DECLARE)
+#define POINTER(name) &al_measurement_##name,
+const struct al_measurement *const al_measurements[] = {AL_MEASUREMENTS(POINTER) NULL};
+
+void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
+	const struct al_audit_options *options)
+{
+	*audit = (struct al_audit){.view = view, .options = *options};
+}
+
+void al_audit_finish(struct al_audit *audit)
+{
+	al_spectra_finish(&audit->gaussian_layer);
+	*audit = (struct al_audit){0};
+}
+
+/* ---- loading ---- */
+
+static size_t count_not_finite(struct al_view a)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			n += isfinite(a.data[i + j * a.ld]) ? 0 : 1;
+	return n;
+}
+
+static bool check_finite(const struct al_factor *factor, struct al_matrix weights,
+	struct al_error *err)
+{
+	size_t n = al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights));
+
+	return n == 0
+		|| al_fail(err, AL_EINPUT, "%zu of %zu numbers of %s are NaN or infinite", n,
+			weights.rows * weights.cols, factor->runs[0].tensor->name);
+}
+
+/* Row i of what a norm feeds is multiplied by scale[i]. */
+static bool fold_norm(const struct al_audit *audit, const struct al_attention *attention,
+	struct al_matrix weights, struct al_error *err)
+{
+	struct al_selection all;
+	double *scale;
+
+	if (!attention->norm || attention->norm->n_elements != (int64_t)weights.rows)
+		return true;
+	all = al_select_all(attention->norm);
+	scale = malloc(weights.rows * sizeof(*scale));
+	if (!scale)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", weights.rows);
+	bool ok = al_tensor_read_double(audit->view->checkpoint, attention->norm, &all, scale,
+		weights.rows, err);
+	for (size_t j = 0; ok && j < weights.cols; j++)
+		for (size_t i = 0; i < weights.rows; i++)
+			weights.data[i + j * weights.ld] *= scale[i] + attention->has_unit_offset;
+	free(scale);
+	return ok;
+}
+
+static bool load(const struct al_audit *audit, const struct al_attention *attention,
+	enum al_projection p, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_factor *factor = &attention->factors[p];
+	bool folds = audit->options.folds_norms
+		&& (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
+
+	if (factor->n_runs == 0)
+		return true;
+	return al_factor_load(audit->view->checkpoint, factor, out, err) && check_finite(factor, *out, err)
+		&& (!folds || fold_norm(audit, attention, *out, err));
+}
+
+static void centre(struct al_audit_module *module)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_factor *factor = &module->attention->factors[p];
+		for (int64_t i = 0; i < factor->heads; i++)
+			al_centre(al_part(module->weights[p], 0, (size_t)(i * factor->width),
+				module->weights[p].rows, (size_t)factor->width));
+	}
+}
+
+/* Unit roundoff of the coarsest of the stored formats. */
+static double unit_of(const struct al_attention *attention)
+{
+	double unit = 0x1p-53;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (attention->factors[p].dtype && attention->factors[p].dtype->epsilon / 2 > unit)
+			unit = attention->factors[p].dtype->epsilon / 2;
+	return unit;
+}
+
+static void set_factors(struct al_audit_module *module)
+{
+	const struct al_attention *a = module->attention;
+	struct al_matrix *w = module->weights;
+
+	module->factors = (struct al_factors){
+		.q = al_view(w[AL_QUERY]),
+		.k = al_view(w[AL_KEY]),
+		.n_heads = (size_t)a->n_heads,
+		.n_kv_heads = (size_t)a->n_kv_heads,
+		.d_head = (size_t)a->d_head,
+		.d_value = (size_t)a->d_value,
+		.unit = unit_of(a),
+	};
+	if (w[AL_VALUE].data && w[AL_OUTPUT].data) {
+		module->factors.v = al_view(w[AL_VALUE]);
+		module->factors.o = al_view(w[AL_OUTPUT]);
+	}
+}
+
+bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
+	const struct al_attention *attention, struct al_error *err)
+{
+	bool ok = true;
+
+	*module = (struct al_audit_module){.attention = attention,
+		.index = (uint64_t)(attention - audit->view->modules)};
+	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
+		ok = load(audit, attention, (enum al_projection)p, &module->weights[p], err);
+	if (ok && audit->options.is_centred)
+		centre(module);
+	if (ok) {
+		set_factors(module);
+		ok = al_factors_check(&module->factors, err)
+			&& al_triangles_init(&module->triangles, &module->factors,
+				al_has_values(&module->factors), err);
+	}
+	if (ok && al_triangles_take(&module->triangles, &module->factors, false, err))
+		return true;
+	al_audit_module_finish(module);
+	return false;
+}
+
+void al_audit_module_finish(struct al_audit_module *module)
+{
+	al_spectra_finish(&module->heads);
+	al_spectra_finish(&module->layer);
+	al_triangles_finish(&module->triangles);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&module->weights[p]);
+	*module = (struct al_audit_module){0};
+}
+
+/* ---- what measurements share ---- */
+
+bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	(void)audit;
+	*out = &module->heads;
+	if (!module->has_heads)
+		module->has_heads = al_head_spectra(&module->heads, &module->triangles, err);
+	return module->has_heads;
+}
+
+bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	(void)audit;
+	*out = &module->layer;
+	if (!module->has_layer)
+		module->has_layer =
+			al_layer_spectra(&module->layer, &module->factors, &module->triangles, err);
+	return module->has_layer;
+}
+
+static bool same_shape(const struct al_factors *a, const struct al_factors *b)
+{
+	return a->n_heads == b->n_heads && a->n_kv_heads == b->n_kv_heads && a->d_head == b->d_head
+		&& a->d_value == b->d_value && a->q.rows == b->q.rows && a->k.rows == b->k.rows
+		&& a->v.rows == b->v.rows && a->o.rows == b->o.rows;
+}
+
+bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	struct al_spectra heads = {0}, layer = {0};
+
+	*out = &audit->gaussian_layer;
+	if (audit->has_gaussian && same_shape(&audit->gaussian_shape, &module->factors))
+		return true;
+	if (!al_null_gaussian(&heads, &layer, &module->factors, al_has_values(&module->factors),
+		    audit->options.seed, 0, err))
+		return false;
+	al_spectra_finish(&heads);
+	al_spectra_finish(&audit->gaussian_layer);
+	audit->gaussian_layer = layer;
+	audit->gaussian_shape = module->factors;
+	audit->has_gaussian = true;
+	return true;
+}
+
+/* ---- tables ---- */
+
+void al_audit_add_module_columns(struct al_table *table)
+{
+	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL});
+}
+
+void al_audit_set_module(struct al_table *table, struct al_cell **cell,
+	const struct al_audit_module *module)
+{
+	al_cell_set_text(table, (*cell)++, module->attention->name);
+	al_cell_set_int(table, (*cell)++, module->attention->layer);
+}

@@ -1,0 +1,76 @@
+/* An audit: measurements of attention modules, one after the other, each a table.
+ *
+ * One module is in memory at a time. What several measurements need of it (triangular factors,
+ * spectra) is computed once, when it is first asked for. A measurement is one file with one descriptor,
+ * and its name in the list below. */
+#ifndef ATTNLEDGER_AUDIT_AUDIT_H
+#define ATTNLEDGER_AUDIT_AUDIT_H
+
+#include "audit/nulls.h"
+#include "base/table.h"
+#include "views/views.h"
+
+struct al_audit_options {
+	int64_t n_nulls;          /* draws of the null of independent heads; 0: none */
+	uint64_t seed;
+	bool is_centred;          /* the mean over a head's dimensions taken off */
+	bool folds_norms;         /* the preceding norm's scale goes into W_Q, W_K, W_V */
+};
+
+/* One module's weights, in memory, and what was computed of them. */
+struct al_audit_module {
+	const struct al_attention *attention;
+	uint64_t index;           /* of the module: seeds its draws */
+	struct al_factors factors;
+	struct al_triangles triangles;
+	struct al_spectra heads, layer;
+	bool has_heads, has_layer;
+	struct al_matrix weights[AL_N_PROJECTIONS];
+};
+
+/* What all modules share. */
+struct al_audit {
+	const struct al_model_view *view;
+	struct al_audit_options options;
+	struct al_spectra gaussian_layer; /* of the last shape that was asked for */
+	struct al_factors gaussian_shape;
+	bool has_gaussian;
+};
+
+void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
+	const struct al_audit_options *options);
+void al_audit_finish(struct al_audit *audit);
+
+/* Loads a module. Weights that are not finite are an AL_EINPUT error that counts them and names their
+ * tensors: the module is to be left out, the rest can be audited. On failure nothing is left. */
+bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
+	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
+void al_audit_module_finish(struct al_audit_module *module);
+
+/* Singular values of each head, of all heads together, and of the Gaussian null of the module's shape. */
+bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- measurements ---- */
+
+struct al_measurement {
+	const char *id, *title;
+	void (*add_columns)(struct al_table *table, const struct al_audit *audit);
+	/* Adds the module's rows. */
+	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
+		struct al_table *table, struct al_error *err);
+};
+
+/* All of them, NULL-terminated, in the order of the answer. */
+extern const struct al_measurement *const al_measurements[];
+
+/* The first columns of every measurement: module, layer. */
+void al_audit_add_module_columns(struct al_table *table);
+void al_audit_set_module(struct al_table *table, struct al_cell **cell,
+	const struct al_audit_module *module);
+
+#endif

@@ -1,0 +1,112 @@
+/* Heads: rank and spectrum of every head on its own: W_Q^(i) W_K^(i)T, W_V^(i) W_O^(i), W_Q^(i) and
+ * W_K^(i). */
+#include "audit/audit.h"
+#include "audit/measures.h"
+
+static const enum al_spectrum kinds[] = {AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_Q, AL_SPECTRUM_K};
+enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+/* One of the columns of a spectrum. */
+static const struct measure {
+	const char *name, *title;
+	int digits;
+} columns[] = {
+	{"rank", "rank", 0}, {"stable_rank", "stable rank", 1}, {"effective_rank", "effective rank", 1},
+	{"n50", "50 %", 0}, {"n90", "90 %", 0}, {"n95", "95 %", 0}, {"n99", "99 %", 0}, {"norm", "norm", 3},
+};
+enum { N_COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	(void)audit;
+	al_audit_add_module_columns(table);
+	al_table_add_column(table,
+		(struct al_column){.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "kv_head", .title = "KV head", .digits = AL_DIGITS_ALL});
+	for (int i = 0; i < N_KINDS; i++)
+		for (int j = 0; j < N_COLUMNS; j++)
+			al_table_add_column(table, (struct al_column){
+				.key = al_format(&table->arena, "%s_%s", al_spectrum_names[kinds[i]],
+					columns[j].name),
+				.title = columns[j].title,
+				.group = al_spectrum_names[kinds[i]],
+				.digits = columns[j].digits});
+	al_table_add_column(table, (struct al_column){.key = "route", .title = "route"});
+}
+
+static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m)
+{
+	al_cell_set_int(table, cell++, (int64_t)m->rank);
+	al_cell_set_real(cell++, m->stable_rank);
+	al_cell_set_real(cell++, m->effective_rank);
+	al_cell_set_int(table, cell++, (int64_t)m->n50);
+	al_cell_set_int(table, cell++, (int64_t)m->n90);
+	al_cell_set_int(table, cell++, (int64_t)m->n95);
+	al_cell_set_int(table, cell++, (int64_t)m->n99);
+	al_cell_set_real(cell, m->norm);
+}
+
+/* The longer side of the matrix behind a spectrum. */
+static size_t dimension_of(const struct al_factors *f, enum al_spectrum kind)
+{
+	size_t rows = kind == AL_SPECTRUM_Q ? f->q.rows : f->k.rows;
+	size_t other = rows;
+
+	if (kind == AL_SPECTRUM_OV) {
+		rows = f->v.rows;
+		other = f->o.rows;
+	} else if (kind == AL_SPECTRUM_QK)
+		other = f->q.rows;
+	return rows > other ? rows : other;
+}
+
+/* How the triangular factors of the head's query and key were found. */
+static const char *route_of(const struct al_audit_module *module, size_t head, size_t kv_head)
+{
+	const enum al_route *q = module->triangles.of[AL_QUERY].routes;
+	const enum al_route *k = module->triangles.of[AL_KEY].routes;
+	bool is_qr = (q && q[head] == AL_ROUTE_QR) || (k && k[kv_head] == AL_ROUTE_QR);
+
+	return is_qr ? "qr" : "cholesky";
+}
+
+static void add_head(struct al_audit_module *module, const struct al_spectra *spectra, size_t head,
+	struct al_table *table)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	size_t kv_head = al_kv_head(&module->factors, head);
+
+	al_audit_set_module(table, &cell, module);
+	al_cell_set_int(table, cell++, (int64_t)head);
+	al_cell_set_int(table, cell++, (int64_t)kv_head);
+	for (int i = 0; i < N_KINDS; i++, cell += N_COLUMNS) {
+		const struct al_matrix *values = &spectra->values[kinds[i]];
+		size_t column = kinds[i] == AL_SPECTRUM_K ? kv_head : head;
+		if (!al_has_spectrum(spectra, kinds[i]))
+			continue;
+		struct al_measures m = al_measure(values->data + column * values->ld, values->rows,
+			dimension_of(&module->factors, kinds[i]), module->factors.unit);
+		set_measures(table, cell, &m);
+	}
+	al_cell_set_text(table, cell, route_of(module, head, kv_head));
+}
+
+static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
+	struct al_error *err)
+{
+	const struct al_spectra *spectra;
+
+	if (!al_audit_head_spectra(audit, module, &spectra, err))
+		return false;
+	for (size_t i = 0; i < module->factors.n_heads; i++)
+		add_head(module, spectra, i, table);
+	return true;
+}
+
+const struct al_measurement al_measurement_heads = {
+	.id = "heads",
+	.title = "Heads on their own",
+	.add_columns = add_columns,
+	.add_module = add_module,
+};

@@ -1,0 +1,252 @@
+/* audit: how redundant the heads of a checkpoint are, module by module. */
+#include "commands/laid.h"
+#include "commands/progress.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "audit/select.h"
+#include "base/file.h"
+
+/* ---- options ---- */
+
+static bool parse_whole(const struct arguments *a, enum option option, const char *name, long long most,
+	long long *out, struct al_error *err)
+{
+	const char *text = option_value(a, option, NULL);
+	char *end;
+
+	if (!text)
+		return true;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	if (end == text || *end || errno || value < 0 || value > most || strchr("+- ", *text))
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from 0 to %lld", name, text,
+			most);
+	*out = value;
+	return true;
+}
+
+static bool read_options(const struct session *session, struct al_audit_options *out,
+	struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	long long nulls = 4, seed = 1;
+
+	if (!parse_whole(a, OPT_NULL, "null", 1000, &nulls, err)
+		|| !parse_whole(a, OPT_SEED, "seed", (1LL << 53) - 1, &seed, err))
+		return false;
+	*out = (struct al_audit_options){
+		.n_nulls = nulls,
+		.seed = (uint64_t)seed,
+		.is_centred = is_given(a, OPT_CENTER),
+		.folds_norms = is_given(a, OPT_FOLD_NORMS),
+	};
+	return true;
+}
+
+/* ---- what is measured ---- */
+
+/* The raw curves are long: they go into files only. */
+static bool is_for_files(const struct al_measurement *m)
+{
+	return strcmp(m->id, "curves") == 0;
+}
+
+static bool is_wanted(const struct session *session, const struct al_measurement *m)
+{
+	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
+	bool writes_files = is_given(&session->arguments, OPT_TABLES)
+		|| is_given(&session->arguments, OPT_FIGURES);
+
+	if (is_for_files(m) && !writes_files)
+		return list && al_select_module(list, m->id);
+	return !list || al_select_module(list, m->id);
+}
+
+static bool check_only(struct session *session, struct al_error *err)
+{
+	const char *list = option_value(&session->arguments, OPT_ONLY, NULL), *names[32];
+	size_t n = 0;
+
+	while (al_measurements[n]) {
+		names[n] = al_measurements[n]->id;
+		n++;
+	}
+	char *rest = list ? al_strdup(&session->arena, list) : NULL;
+	for (char *name = rest ? strtok_r(rest, ",", &rest) : NULL; name; name = strtok_r(NULL, ",", &rest))
+		if (al_find_name(name, names, n) < 0)
+			return al_fail_unknown(err, "measurement", name, names, n);
+	return true;
+}
+
+struct audit_run {
+	struct session *session;
+	struct laid laid;
+	struct al_audit audit;
+	struct al_table **tables;        /* beside al_measurements; NULL: not wanted */
+	const char **left_out;
+	size_t n_left_out, room;
+};
+
+static void begin_tables(struct audit_run *run)
+{
+	size_t n = 0;
+
+	while (al_measurements[n])
+		n++;
+	run->tables = al_new_array(&run->session->arena, struct al_table *, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		if (!is_wanted(run->session, m))
+			continue;
+		run->tables[i] = session_table(run->session, m->id, m->title);
+		m->add_columns(run->tables[i], &run->audit);
+	}
+}
+
+/* ---- modules ---- */
+
+static bool is_chosen(const struct audit_run *run, const struct al_attention *attention)
+{
+	const char *patterns = option_value(&run->session->arguments, OPT_MODULES, NULL);
+
+	return !patterns || al_select_module(patterns, attention->name);
+}
+
+/* Weights that aren't finite leave a module out; anything else ends the audit. */
+static bool leave_out(struct audit_run *run, const struct al_attention *attention, struct al_error *err)
+{
+	if (!strstr(err->message, "NaN"))
+		return al_in(err, "%s", attention->name);
+	run->left_out = al_grow(&run->session->arena, run->left_out, run->n_left_out, &run->room,
+		sizeof(*run->left_out));
+	run->left_out[run->n_left_out++] = al_format(&run->session->arena, "%s is left out: %s",
+		attention->name, err->message);
+	return true;
+}
+
+static bool measure_module(struct audit_run *run, const struct al_attention *attention,
+	struct al_error *err)
+{
+	struct al_audit_module module;
+	bool ok = true;
+
+	if (!al_audit_module_init(&module, &run->audit, attention, err))
+		return leave_out(run, attention, err);
+	for (size_t i = 0; ok && al_measurements[i]; i++)
+		if (run->tables[i])
+			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i], err);
+	al_audit_module_finish(&module);
+	return ok || al_in(err, "%s", attention->name);
+}
+
+static bool measure_all(struct audit_run *run, struct al_error *err)
+{
+	const struct al_model_view *view = &run->laid.view;
+	struct progress progress;
+	size_t n = 0;
+	bool ok = true;
+
+	progress_init(&progress, run->session);
+	for (size_t i = 0; ok && i < view->n_modules; i++) {
+		if (!is_chosen(run, &view->modules[i]))
+			continue;
+		progress_show(&progress, run->laid.checkpoint.path, view->modules[i].name);
+		ok = measure_module(run, &view->modules[i], err);
+		n++;
+	}
+	progress_finish(&progress);
+	if (ok && n == 0)
+		return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
+			option_value(&run->session->arguments, OPT_MODULES, ""), view->modules[0].name);
+	if (ok && run->n_left_out == n)
+		return al_fail(err, AL_EINPUT, "%s", run->left_out[0]);
+	return ok;
+}
+
+/* ---- the answer ---- */
+
+static bool has_rotary(const struct al_model_view *view)
+{
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (view->modules[i].is_rotary)
+			return true;
+	return false;
+}
+
+static void add_notes(struct audit_run *run)
+{
+	const struct al_audit_options *options = &run->audit.options;
+	struct al_table *table = run->session->n_tables ? run->session->tables[0] : NULL;
+
+	if (!table)
+		return;
+	laid_note(&run->laid, table);
+	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s%s",
+		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
+		options->is_centred ? ", centred" : "", options->folds_norms ? ", norms folded in" : "");
+	if (has_rotary(&run->laid.view))
+		al_table_note(table, "rotary positions: W_Q W_K^T is the form at offset 0");
+	for (size_t i = 0; i < run->n_left_out; i++)
+		al_table_note(table, "%s", run->left_out[i]);
+}
+
+static bool write_tables(struct audit_run *run, struct al_error *err)
+{
+	const char *folder = option_value(&run->session->arguments, OPT_TABLES, NULL);
+	struct session *session = run->session;
+	struct al_style style = {0};
+	const struct al_writer *csv;
+
+	if (!folder)
+		return true;
+	if (!al_folder_make(folder, err) || !al_writer_find("csv", &csv, err))
+		return false;
+	for (size_t i = 0; i < session->n_tables; i++) {
+		const struct al_table *table = session->tables[i];
+		struct al_text text;
+		al_text_init(&text);
+		csv->write(&style, &table, 1, &text);
+		bool ok = al_file_write(al_format(&session->arena, "%s/%s.csv", folder, table->id),
+			text.data, text.length, err);
+		al_text_finish(&text);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool run_audit(struct session *session, struct al_error *err)
+{
+	struct audit_run run = {.session = session};
+	struct al_audit_options options;
+
+	if (!read_options(session, &options, err) || !check_only(session, err)
+		|| !laid_open(&run.laid, session, true, err))
+		return false;
+	al_audit_init(&run.audit, &run.laid.view, &options);
+	begin_tables(&run);
+	bool ok = measure_all(&run, err);
+	if (ok)
+		add_notes(&run);
+	ok = ok && write_tables(&run, err);
+	al_audit_finish(&run.audit);
+	laid_close(&run.laid);
+	return ok;
+}
+
+const struct command command_audit = {
+	.name = "audit",
+	.words = "CHECKPOINT [CONFIG]",
+	.summary = "how redundant the heads of a checkpoint are",
+	.examples = {"audit model.safetensors --heads 12", "audit model/ --modules layers.0-3 --null 8 --tables out"},
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL) | OPTION(OPT_SEED)
+		| OPTION(OPT_CENTER) | OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
+		| OPTION(OPT_FIGURES),
+	.least_words = 1,
+	.most_words = 2,
+	.run = run_audit,
+};

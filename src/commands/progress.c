@@ -1,0 +1,31 @@
+/* Progress: work of more than a second says on a terminal where it is. */
+#include "commands/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+void progress_init(struct progress *progress, const struct session *session)
+{
+	progress->is_wanted = isatty(STDERR_FILENO) && !is_given(&session->arguments, OPT_QUIET);
+	progress->is_shown = false;
+	clock_gettime(CLOCK_MONOTONIC, &progress->begin);
+}
+
+void progress_show(struct progress *progress, const char *whole, const char *part)
+{
+	struct timespec now;
+
+	if (!progress->is_wanted)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec - progress->begin.tv_sec < 1)
+		return;
+	fprintf(stderr, "\r\033[K%s: %s", whole, part);
+	progress->is_shown = true;
+}
+
+void progress_finish(struct progress *progress)
+{
+	if (progress->is_shown)
+		fprintf(stderr, "\r\033[K");
+}
