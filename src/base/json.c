@@ -1,4 +1,4 @@
-/* Strict JSON over cJSON: a scan that refuses what RFC 8259 refuses, then the tree. */
+/* Strict JSON over cJSON: the scan of json_scan.c, then the tree. */
 #include "base/json.h"
 
 #include <cjson/cJSON.h>
@@ -10,291 +10,50 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json_scan.h"
 #include "base/text.h"
-
-/* ---- the scan ---- */
-
-struct scan {
-	const char *start, *p, *end;
-	const char *wrong;    /* what is wrong at p */
-	const char *real;     /* the first number that is not written as an integer, or NULL */
-	int depth;
-};
-
-static bool refuse(struct scan *s, const char *wrong)
-{
-	s->wrong = wrong;
-	return false;
-}
-
-static bool at(const struct scan *s, char c)
-{
-	return s->p < s->end && *s->p == c;
-}
-
-static bool take(struct scan *s, char c)
-{
-	if (!at(s, c))
-		return false;
-	s->p++;
-	return true;
-}
-
-static void skip_space(struct scan *s)
-{
-	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
-		s->p++;
-}
-
-static bool scan_digits(struct scan *s)
-{
-	const char *before = s->p;
-
-	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
-		s->p++;
-	return s->p > before || refuse(s, "expected a digit");
-}
-
-static bool scan_integer(struct scan *s)
-{
-	bool is_negative = take(s, '-');
-
-	if (!take(s, '0'))
-		return scan_digits(s);
-	if (s->p < s->end && *s->p >= '0' && *s->p <= '9')
-		return refuse(s, "a number must not begin with a zero");
-	if (is_negative && !s->real)
-		s->real = s->p - 2;
-	return true;
-}
-
-static bool scan_number(struct scan *s)
-{
-	const char *start = s->p;
-
-	if (!scan_integer(s))
-		return false;
-	if (!s->real && (at(s, '.') || at(s, 'e') || at(s, 'E')))
-		s->real = start;
-	if (take(s, '.') && !scan_digits(s))
-		return false;
-	if (take(s, 'e') || take(s, 'E')) {
-		if (!take(s, '+'))
-			take(s, '-');
-		return scan_digits(s);
-	}
-	return true;
-}
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-/* Four hexadecimal digits behind "\u". */
-static bool scan_unit(struct scan *s, unsigned *unit)
-{
-	*unit = 0;
-	for (int i = 0; i < 4; i++, s->p++) {
-		int value = s->p < s->end ? hex_value(*s->p) : -1;
-		if (value < 0)
-			return refuse(s, "expected four hexadecimal digits behind \\u");
-		*unit = *unit * 16 + (unsigned)value;
-	}
-	return true;
-}
-
-static bool scan_escape(struct scan *s)
-{
-	unsigned unit, low;
-
-	if (s->p >= s->end)
-		return refuse(s, "the text ends within a string");
-	if (*s->p != 'u') {
-		if (!strchr("\"\\/bfnrt", *s->p) || !*s->p)
-			return refuse(s, "unknown escape in a string");
-		s->p++;
-		return true;
-	}
-	s->p++;
-	if (!scan_unit(s, &unit))
-		return false;
-	if (unit == 0)
-		return refuse(s, "a string must not hold a NUL");
-	if (unit >= 0xDC00 && unit <= 0xDFFF)
-		return refuse(s, "lone surrogate in a string");
-	if (unit < 0xD800 || unit > 0xDBFF)
-		return true;
-	if (!take(s, '\\') || !take(s, 'u'))
-		return refuse(s, "lone surrogate in a string");
-	return scan_unit(s, &low)
-		&& ((low >= 0xDC00 && low <= 0xDFFF) || refuse(s, "lone surrogate in a string"));
-}
-
-static bool scan_utf8(struct scan *s)
-{
-	size_t n = al_utf8_length(s->p, (size_t)(s->end - s->p));
-
-	s->p += n;
-	return n > 0 || refuse(s, "invalid UTF-8");
-}
-
-/* What most strings are made of. */
-static void skip_plain(struct scan *s)
-{
-	while (s->p < s->end && *s->p >= ' ' && *s->p <= '~' && *s->p != '"' && *s->p != '\\')
-		s->p++;
-}
-
-static bool scan_string(struct scan *s)
-{
-	if (!take(s, '"'))
-		return refuse(s, "expected a string in double quotes");
-	for (skip_plain(s); s->p < s->end && *s->p != '"'; skip_plain(s)) {
-		if ((unsigned char)*s->p < 0x20)
-			return refuse(s, "raw control character in a string");
-		if (take(s, '\\') ? !scan_escape(s) : !scan_utf8(s))
-			return false;
-	}
-	return take(s, '"') || refuse(s, "the text ends within a string");
-}
-
-static bool scan_word(struct scan *s, const char *word)
-{
-	size_t n = strlen(word);
-
-	if ((size_t)(s->end - s->p) < n || memcmp(s->p, word, n) != 0)
-		return refuse(s, "expected a value");
-	s->p += n;
-	return true;
-}
-
-static bool scan_value(struct scan *s);
-
-static bool scan_member(struct scan *s, bool is_object)
-{
-	skip_space(s);
-	if (is_object) {
-		if (!scan_string(s))
-			return false;
-		skip_space(s);
-		if (!take(s, ':'))
-			return refuse(s, "expected \":\" behind a key");
-		skip_space(s);
-	}
-	if (!scan_value(s))
-		return false;
-	skip_space(s);
-	return true;
-}
-
-static bool scan_children(struct scan *s, bool is_object)
-{
-	char close = is_object ? '}' : ']';
-
-	s->p++;
-	if (++s->depth > AL_JSON_DEPTH)
-		return refuse(s, "nested deeper than 64 levels");
-	skip_space(s);
-	if (!at(s, close)) {
-		do {
-			if (!scan_member(s, is_object))
-				return false;
-		} while (take(s, ','));
-	}
-	s->depth--;
-	return take(s, close) || refuse(s, is_object ? "expected \",\" or \"}\"" : "expected \",\" or \"]\"");
-}
-
-static bool scan_value(struct scan *s)
-{
-	if (s->p >= s->end)
-		return refuse(s, "the text ends where a value is expected");
-	switch (*s->p) {
-	case '{':
-		return scan_children(s, true);
-	case '[':
-		return scan_children(s, false);
-	case '"':
-		return scan_string(s);
-	case 't':
-		return scan_word(s, "true");
-	case 'f':
-		return scan_word(s, "false");
-	case 'n':
-		return scan_word(s, "null");
-	default:
-		if (*s->p == '-' || (*s->p >= '0' && *s->p <= '9'))
-			return scan_number(s);
-		return refuse(s, "expected a value");
-	}
-}
-
-static bool scan_document(struct scan *s)
-{
-	if (s->end - s->p >= 3 && memcmp(s->p, "\xEF\xBB\xBF", 3) == 0)
-		return refuse(s, "a byte-order mark is not allowed");
-	skip_space(s);
-	if (!scan_value(s))
-		return false;
-	skip_space(s);
-	return s->p == s->end || refuse(s, "unexpected text behind the value");
-}
 
 /* ---- places ---- */
 
 static bool fail_at(const struct al_json *doc, const char *place, struct al_error *err,
 	const char *message)
 {
-	int line = 1, column = 1;
-
-	for (const char *p = doc->text; p < place; p++) {
-		bool is_new_line = *p == '\n';
-		line += is_new_line;
-		column = is_new_line ? 1 : column + ((*p & 0xC0) != 0x80);
-	}
-	return al_fail(err, AL_EINPUT, "%s:%d:%d: %s", doc->name, line, column, message);
+	return al_json_fail_at(doc->name, doc->text, place, err, message);
 }
 
 /* Walks the (valid) text beside the tree; `*found` is where `wanted` begins. */
-static void walk(struct scan *s, const struct cJSON *node, const struct cJSON *wanted,
+static void walk(struct al_json_scan *s, const struct cJSON *node, const struct cJSON *wanted,
 	const char **found)
 {
 	if (node == wanted)
 		*found = s->p;
 	if (!cJSON_IsArray(node) && !cJSON_IsObject(node)) {
-		(void)scan_value(s);
+		(void)al_json_scan_value(s);
 		return;
 	}
 	s->p++;
 	for (const struct cJSON *child = node->child; child && !*found; child = child->next) {
-		skip_space(s);
+		al_json_skip_space(s);
 		if (cJSON_IsObject(node)) {
-			(void)scan_string(s);
-			skip_space(s);
+			(void)al_json_scan_string(s);
+			al_json_skip_space(s);
 			s->p++;
-			skip_space(s);
+			al_json_skip_space(s);
 		}
 		walk(s, child, wanted, found);
-		skip_space(s);
-		take(s, ',');
+		al_json_skip_space(s);
+		al_json_take(s, ',');
 	}
-	skip_space(s);
+	al_json_skip_space(s);
 	s->p++;
 }
 
 static const char *place_of(const struct al_json *doc, const struct cJSON *node)
 {
-	struct scan s = {.start = doc->text, .p = doc->text, .end = doc->text + doc->length};
+	struct al_json_scan s = {.p = doc->text, .end = doc->text + doc->length};
 	const char *found = NULL;
 
-	skip_space(&s);
+	al_json_skip_space(&s);
 	walk(&s, doc->root, node, &found);
 	return found ? found : doc->text;
 }
@@ -402,13 +161,12 @@ static bool check_keys(const struct al_json *doc, const struct cJSON *node, stru
 /* cJSON keeps its recursion limit; ours is lower. */
 static bool build(struct al_json *doc, struct al_error *err)
 {
-	struct scan s = {.start = doc->text, .p = doc->text, .end = doc->text + doc->length};
+	struct al_json_scan s = {.p = doc->text, .end = doc->text + doc->length};
 
 	if (doc->length == 0)
 		return al_fail(err, AL_EINPUT, "%s: the file is empty, expected JSON", doc->name);
-	if (!scan_document(&s))
+	if (!al_json_scan_document(&s))
 		return fail_at(doc, s.p, err, s.wrong);
-	doc->first_real = s.real;
 	doc->root = cJSON_ParseWithLength(doc->text, doc->length + 1);
 	if (!doc->root)
 		return al_fail(err, AL_ESYSTEM, "%s: the JSON library refused a valid text", doc->name);
@@ -438,13 +196,6 @@ bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)
 	bool ok = al_json_parse(doc, path, text.data, text.length, err);
 	al_text_finish(&text);
 	return ok;
-}
-
-bool al_json_only_integers(const struct al_json *doc, struct al_error *err)
-{
-	return !doc->first_real
-		|| fail_at(doc, doc->first_real, err,
-			"found a fraction, an exponent or -0, expected integers only");
 }
 
 void al_json_finish(struct al_json *doc)
@@ -513,14 +264,6 @@ const struct cJSON *al_json_get(const struct cJSON *object, const char *key)
 	return NULL;
 }
 
-static const char *kind_name(enum al_json_kind kind)
-{
-	static const char *const names[] = {"null", "true or false", "a number", "a string", "an array",
-		"an object"};
-
-	return names[kind];
-}
-
 bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al_json_kind kind,
 	struct al_error *err)
 {
@@ -530,8 +273,8 @@ bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al
 		return true;
 	if (al_json_key(node))
 		return al_json_fail(doc, node, err, "\"%s\" is %s, expected %s", al_json_key(node),
-			kind_name(found), kind_name(kind));
-	return al_json_fail(doc, node, err, "found %s, expected %s", kind_name(found), kind_name(kind));
+			al_json_kind_name(found), al_json_kind_name(kind));
+	return al_json_fail(doc, node, err, "found %s, expected %s", al_json_kind_name(found), al_json_kind_name(kind));
 }
 
 bool al_json_text(const struct al_json *doc, const struct cJSON *node, const char **out,

@@ -20,7 +20,6 @@ struct al_json {
 	char *name;  /* the file's name, for messages */
 	char *text;
 	size_t length;
-	const char *first_real;  /* the first number with a fraction, an exponent or as -0; or NULL */
 	struct cJSON *root;
 };
 
@@ -74,8 +73,6 @@ bool al_json_whole(const struct al_json *doc, const struct cJSON *node, int64_t 
 /* The same, and at least `least`. */
 bool al_json_whole_from(const struct al_json *doc, const struct cJSON *node, int64_t least,
 	int64_t *out, struct al_error *err) AL_MUST_CHECK;
-/* Fails where a number of the text is not written as an integer: 4e0 is none, whatever its value. */
-bool al_json_only_integers(const struct al_json *doc, struct al_error *err) AL_MUST_CHECK;
 /* Any finite number. */
 bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *out,
 	struct al_error *err) AL_MUST_CHECK;

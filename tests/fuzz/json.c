@@ -1,5 +1,6 @@
 /* Strict JSON: parsed; then every node is asked for every kind and for its place. */
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "fuzz.h"
 
 /* A place is found by walking the text: for so many nodes only. */
@@ -34,6 +35,45 @@ static void visit(const struct al_json *doc, const struct cJSON *node, int *n_no
 	}
 }
 
+/* The reader without a tree says the same. */
+static void compare(struct al_json_reader *reader, const struct cJSON *node)
+{
+	const struct cJSON *child = al_json_first(node);
+	enum al_json_kind kind = al_json_kind(node);
+	const char *text, *expected;
+
+	FUZZ_CHECK(al_json_reader_kind(reader) == kind);
+	if (kind == AL_JSON_TEXT) {
+		FUZZ_CHECK(al_json_reader_text(reader, NULL, &text, NULL));
+		FUZZ_CHECK(al_json_text(NULL, node, &expected, NULL) && strcmp(text, expected) == 0);
+	} else if (kind == AL_JSON_OBJECT) {
+		for (al_json_reader_enter(reader); al_json_reader_member(reader, &text);
+			child = al_json_next(child)) {
+			FUZZ_CHECK(child && strcmp(text, al_json_key(child)) == 0);
+			compare(reader, child);
+		}
+		FUZZ_CHECK(!child);
+	} else if (kind == AL_JSON_ARRAY) {
+		for (al_json_reader_enter(reader); al_json_reader_item(reader); child = al_json_next(child)) {
+			FUZZ_CHECK(child != NULL);
+			compare(reader, child);
+		}
+		FUZZ_CHECK(!child);
+	} else {
+		al_json_reader_skip(reader);
+	}
+}
+
+static void read_in_order(const struct al_json *doc, const char *text, size_t size)
+{
+	struct al_json_reader reader;
+
+	FUZZ_CHECK(al_json_reader_init(&reader, "fuzz", text, size, NULL));
+	compare(&reader, doc->root);
+	FUZZ_CHECK(reader.p == reader.end);
+	al_json_reader_finish(&reader);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct al_json doc;
@@ -46,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	if (al_json_parse(&doc, "fuzz", text, size, &err)) {
 		visit(&doc, doc.root, &n_nodes);
+		read_in_order(&doc, text, size);
 		al_json_finish(&doc);
 	} else {
 		/* A text that the scan accepts and cJSON does not would be a system error. */

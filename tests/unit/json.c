@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/json.h"
+#include "base/json_reader.h"
 
 static const struct refusal {
 	const char *text, *message;
@@ -105,6 +106,47 @@ static void escapes_control_characters_in_messages(void **state)
 	al_json_finish(&doc);
 }
 
+static void reads_in_order_without_a_tree(void **state)
+{
+	static const char text[] = " {\"a\\u00e9\\ud83d\\ude00\": [], \"skipped\": {\"x\": [1, {}]},"
+		"\"t\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\", \"n\": [0, 9223372036854775807, 9223372036854775808]}";
+	struct al_json_reader reader;
+	struct al_error err;
+	const char *key, *value;
+	int64_t number = 0;
+
+	(void)state;
+	assert_true(al_json_reader_init(&reader, "t", text, strlen(text), &err));
+	assert_false(al_json_reader_expect(&reader, AL_JSON_ARRAY, NULL, &err));
+	assert_string_equal(err.message, "t:1:2: found an object, expected an array");
+	al_json_reader_enter(&reader);
+	assert_true(al_json_reader_member(&reader, &key));
+	assert_string_equal(key, "a\xC3\xA9\xF0\x9F\x98\x80");
+	al_json_reader_enter(&reader);
+	assert_false(al_json_reader_item(&reader));
+	assert_true(al_json_reader_member(&reader, &key));
+	al_json_reader_skip(&reader);
+	assert_true(al_json_reader_member(&reader, &key));
+	assert_true(al_json_reader_text(&reader, key, &value, &err));
+	assert_string_equal(value, "\"\\/\b\f\n\r\t");
+	assert_true(al_json_reader_member(&reader, &key));
+	assert_string_equal(key, "n");
+	al_json_reader_enter(&reader);
+	assert_true(al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
+	assert_int_equal(number, 0);
+	assert_true(al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
+	assert_true(number == INT64_MAX);
+	assert_true(al_json_reader_item(&reader) && !al_json_reader_size(&reader, NULL, &number, &err));
+	assert_string_equal(err.message, "t:1:111: found 9223372036854775808, expected less than 2^63");
+	al_json_reader_skip(&reader);
+	assert_false(al_json_reader_item(&reader));
+	assert_false(al_json_reader_member(&reader, &key));
+	al_json_reader_finish(&reader);
+
+	assert_false(al_json_reader_init(&reader, "t", "[1,]", 4, &err));
+	assert_string_equal(err.message, "t:1:4: expected a value");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +155,7 @@ int main(void)
 		cmocka_unit_test(reads_whole_numbers_below_2_53),
 		cmocka_unit_test(names_the_nearest_key),
 		cmocka_unit_test(escapes_control_characters_in_messages),
+		cmocka_unit_test(reads_in_order_without_a_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
