@@ -128,9 +128,11 @@ static bool check_length(const struct al_config *config, const struct cJSON *nod
 		return false;
 	if (!al_config_length(config, key, &length, err))
 		return al_json_in(config->doc, node, err);
+	bool is_number = al_formula_is_integer(key->length, &length);
 	return (uint64_t)length == al_json_size(node)
-		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s = %lld",
-			al_json_key(node), al_json_size(node), al_formula_source(key->length),
+		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s%s%lld",
+			al_json_key(node), al_json_size(node),
+			is_number ? "" : al_formula_source(key->length), is_number ? "" : " = ",
 			(long long)length);
 }
 

@@ -184,6 +184,8 @@ static const struct refusal {
 		"c.json:1:42: \"full_layers\" is a number, expected an array"},
 	{"{" GOOD ", \"full_layers\": [\"full\"]}",
 		"c.json:1:42: \"full_layers\" has 1 items, expected n_layers = 2"},
+	{"{" GOOD ", \"block\": [4]}",
+		"c.json:1:36: \"block\" has 1 items, expected 2"},
 	{"{" GOOD ", \"full_layers\": [\"full\", -1]}",
 		"c.json:1:51: \"full_layers\" is -1, expected a whole number of at least 0 and "
 		"below 2^53"},
