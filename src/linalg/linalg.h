@@ -65,12 +65,12 @@ static inline struct al_view_f al_view_f(struct al_matrix_f m)
  * al_columns(W, i*d_head, d_head). */
 static inline struct al_view al_columns(struct al_view a, size_t first, size_t n)
 {
-	return (struct al_view){n ? a.data + first * a.ld : a.data, a.rows, n, a.ld};
+	return (struct al_view){a.data ? a.data + first * a.ld : NULL, a.rows, n, a.ld};
 }
 
 static inline struct al_view_f al_columns_f(struct al_view_f a, size_t first, size_t n)
 {
-	return (struct al_view_f){n ? a.data + first * a.ld : a.data, a.rows, n, a.ld};
+	return (struct al_view_f){a.data ? a.data + first * a.ld : NULL, a.rows, n, a.ld};
 }
 
 static inline struct al_matrix al_part(struct al_matrix m, size_t row, size_t col, size_t rows,
