@@ -14,6 +14,7 @@ struct al_audit_options {
 	int64_t n_nulls;          /* draws of the null of independent heads; 0: none */
 	uint64_t seed;
 	bool is_centred;          /* the mean over a head's dimensions taken off */
+	size_t n_pairs;           /* of heads that the answer shows; 0: all */
 	bool folds_norms;         /* the preceding norm's scale goes into W_Q, W_K, W_V */
 };
 
@@ -63,6 +64,8 @@ struct al_measurement {
 	/* Adds the module's rows. */
 	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
 		struct al_table *table, struct al_error *err);
+	/* After the last module: sorts, cuts. NULL: nothing to do. */
+	void (*finish)(struct al_audit *audit, struct al_table *table);
 };
 
 /* All of them, NULL-terminated, in the order of the answer. */

@@ -33,13 +33,15 @@ static bool read_options(const struct session *session, struct al_audit_options 
 	struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
-	long long nulls = 4, seed = 1;
+	long long nulls = 4, seed = 1, pairs = 20;
 
 	if (!parse_whole(a, OPT_NULL, "null", 1000, &nulls, err)
+		|| !parse_whole(a, OPT_TOP, "top", 1 << 30, &pairs, err)
 		|| !parse_whole(a, OPT_SEED, "seed", (1LL << 53) - 1, &seed, err))
 		return false;
 	*out = (struct al_audit_options){
 		.n_nulls = nulls,
+		.n_pairs = (size_t)pairs,
 		.seed = (uint64_t)seed,
 		.is_centred = is_given(a, OPT_CENTER),
 		.folds_norms = is_given(a, OPT_FOLD_NORMS),
@@ -49,10 +51,10 @@ static bool read_options(const struct session *session, struct al_audit_options 
 
 /* ---- what is measured ---- */
 
-/* The raw curves are long: they go into files only. */
+/* Raw values are long: they go into files only. */
 static bool is_for_files(const struct al_measurement *m)
 {
-	return strcmp(m->id, "curves") == 0;
+	return strcmp(m->id, "curves") == 0 || strcmp(m->id, "correlation") == 0;
 }
 
 static bool is_wanted(const struct session *session, const struct al_measurement *m)
@@ -143,6 +145,13 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 	return ok || al_in(err, "%s", attention->name);
 }
 
+static void finish_tables(struct audit_run *run)
+{
+	for (size_t i = 0; al_measurements[i]; i++)
+		if (run->tables[i] && al_measurements[i]->finish)
+			al_measurements[i]->finish(&run->audit, run->tables[i]);
+}
+
 static bool measure_all(struct audit_run *run, struct al_error *err)
 {
 	const struct al_model_view *view = &run->laid.view;
@@ -230,8 +239,10 @@ static bool run_audit(struct session *session, struct al_error *err)
 	al_audit_init(&run.audit, &run.laid.view, &options);
 	begin_tables(&run);
 	bool ok = measure_all(&run, err);
-	if (ok)
+	if (ok) {
+		finish_tables(&run);
 		add_notes(&run);
+	}
 	ok = ok && write_tables(&run, err);
 	al_audit_finish(&run.audit);
 	laid_close(&run.laid);
@@ -243,7 +254,8 @@ const struct command command_audit = {
 	.words = "CHECKPOINT [CONFIG]",
 	.summary = "how redundant the heads of a checkpoint are",
 	.examples = {"audit model.safetensors --heads 12", "audit model/ --modules layers.0-3 --null 8 --tables out"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL) | OPTION(OPT_SEED)
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL) | OPTION(OPT_TOP)
+		| OPTION(OPT_SEED)
 		| OPTION(OPT_CENTER) | OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
 		| OPTION(OPT_FIGURES),
 	.least_words = 1,

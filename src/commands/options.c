@@ -47,6 +47,7 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_LAYOUT] = {"layout", 0, "FILE", false, "a family file that says how tensors are named"},
 	[OPT_MODULES] = {"modules", 0, "SELECTION", false, "only these: layers.0-5,encoder.*.self"},
 	[OPT_NULL] = {"null", 0, "N", false, "draws of the null of independent heads (4; 0 for none)"},
+	[OPT_TOP] = {"top", 0, "N", false, "pairs of heads to show (20; 0 for all)"},
 	[OPT_SEED] = {"seed", 0, "N", false, "of the random draws (1)"},
 	[OPT_CENTER] = {"center", 0, NULL, false, "take the mean over a head's dimensions off"},
 	[OPT_FOLD_NORMS] = {"fold-norms", 0, NULL, false,

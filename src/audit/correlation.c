@@ -1,0 +1,81 @@
+/* Correlation of heads: cosine and Pearson matrices of their forms. Pearson takes each form's mean entry
+ * off first; the Pearson matrix of a complete orthonormal set can't be the identity, since the all-ones
+ * direction is shared out among its members. So both are shown. */
+#include "audit/audit.h"
+#include "audit/forms.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	(void)audit;
+	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "form", .title = "Form", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "cosine", .title = "Cosine", .digits = 3});
+	al_table_add_column(table, (struct al_column){.key = "pearson", .title = "Pearson", .digits = 3});
+}
+
+/* x / sqrt(y z), missing where one of the two has no length. */
+static void set_quotient(struct al_cell *cell, double x, double y, double z)
+{
+	if (y > 0 && z > 0)
+		al_cell_set_real(cell, x / sqrt(y) / sqrt(z));
+}
+
+static void add_rows(const struct al_audit_module *module, enum al_form form, struct al_matrix s,
+	const double *means, struct al_table *table)
+{
+	double n = al_form_entries(&module->factors, form);
+
+	for (size_t i = 0; i < s.rows; i++)
+		for (size_t j = 0; j < s.cols; j++) {
+			struct al_cell *cell = al_table_add_row(table);
+			double ii = s.data[i + i * s.ld], jj = s.data[j + j * s.ld], ij = s.data[i + j * s.ld];
+			al_cell_set_text(table, cell++, module->attention->name);
+			al_cell_set_text(table, cell++, al_form_names[form]);
+			al_cell_set_int(table, cell++, (int64_t)i);
+			al_cell_set_int(table, cell++, (int64_t)j);
+			set_quotient(cell++, ij, ii, jj);
+			set_quotient(cell, ij - n * means[i] * means[j], ii - n * means[i] * means[i],
+				jj - n * means[j] * means[j]);
+		}
+}
+
+static bool add_form(const struct al_audit_module *module, enum al_form form, struct al_table *table,
+	struct al_error *err)
+{
+	struct al_matrix s = {0};
+	double *means = calloc(module->factors.n_heads, sizeof(*means));
+	bool ok = means || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", module->factors.n_heads);
+
+	ok = ok && al_form_means(&module->factors, form, means, err)
+		&& al_form_inner(&module->factors, &module->factors, form, &s, err);
+	if (ok)
+		add_rows(module, form, s, means, table);
+	al_matrix_finish(&s);
+	free(means);
+	return ok;
+}
+
+static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
+	struct al_error *err)
+{
+	(void)audit;
+	for (int form = 0; form < AL_N_FORMS; form++)
+		if (al_has_form(&module->factors, (enum al_form)form)
+			&& !add_form(module, (enum al_form)form, table, err))
+			return false;
+	return true;
+}
+
+const struct al_measurement al_measurement_correlation = {
+	.id = "correlation",
+	.title = "Correlation of the heads' forms",
+	.add_columns = add_columns,
+	.add_module = add_module,
+};

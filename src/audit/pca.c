@@ -1,0 +1,116 @@
+/* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram matrix. */
+#include "audit/audit.h"
+#include "audit/forms.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	(void)audit;
+	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "form", .title = "Form", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "component", .title = "Component", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "share", .title = "Share", .digits = 4});
+	al_table_add_column(table, (struct al_column){.key = "cumulative", .title = "Captured", .digits = 4});
+	al_table_add_column(table, (struct al_column){.key = "effective_heads", .title = "Effective heads",
+		.digits = 2});
+}
+
+/* Takes the mean head off every head: rows and columns of the Gram matrix lose their means. */
+static void centre(struct al_matrix s, double *means)
+{
+	size_t n = s.rows;
+	double mean = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		means[j] = 0;
+		for (size_t i = 0; i < n; i++)
+			means[j] += s.data[i + j * s.ld] / (double)n;
+		mean += means[j] / (double)n;
+	}
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < n; i++)
+			s.data[i + j * s.ld] += mean - means[i] - means[j];
+}
+
+/* exp(entropy of the shares): as many equally different heads would have the same. */
+static double effective_number(const double *shares, size_t n)
+{
+	double entropy = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (shares[i] > 0)
+			entropy -= shares[i] * log(shares[i]);
+	return exp(entropy);
+}
+
+static double sum_positive(double *values, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] < 0)
+			values[i] = 0;
+		sum += values[i];
+	}
+	return sum;
+}
+
+static void add_rows(struct al_audit_module *module, enum al_form form, double *values, size_t n,
+	struct al_table *table)
+{
+	double sum = sum_positive(values, n), running = 0;
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = sum > 0 ? values[i] / sum : 0;
+	double effective = effective_number(values, n);
+	for (size_t i = 0; i < n; i++) {
+		struct al_cell *cell = al_table_add_row(table);
+		running += values[i];
+		al_cell_set_text(table, cell++, module->attention->name);
+		al_cell_set_text(table, cell++, al_form_names[form]);
+		al_cell_set_int(table, cell++, (int64_t)i + 1);
+		al_cell_set_real(cell++, values[i]);
+		al_cell_set_real(cell++, running);
+		al_cell_set_real(cell, effective);
+	}
+}
+
+static bool add_form(struct al_audit_module *module, enum al_form form, struct al_table *table,
+	struct al_error *err)
+{
+	size_t n = module->factors.n_heads;
+	struct al_matrix s = {0};
+	double *work = calloc(2 * n, sizeof(*work));
+	bool ok = work || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", 2 * n);
+
+	ok = ok && al_form_inner(&module->factors, &module->factors, form, &s, err);
+	if (ok)
+		centre(s, work);
+	ok = ok && al_eigenvalues(s, work + n, err);
+	if (ok)
+		add_rows(module, form, work + n, n, table);
+	al_matrix_finish(&s);
+	free(work);
+	return ok;
+}
+
+static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
+	struct al_error *err)
+{
+	(void)audit;
+	for (int form = 0; form < AL_N_FORMS; form++)
+		if (al_has_form(&module->factors, (enum al_form)form)
+			&& !add_form(module, (enum al_form)form, table, err))
+			return false;
+	return true;
+}
+
+const struct al_measurement al_measurement_pca = {
+	.id = "pca",
+	.title = "Principal components across heads",
+	.add_columns = add_columns,
+	.add_module = add_module,
+};
