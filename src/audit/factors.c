@@ -39,7 +39,8 @@ static bool check_columns(const struct al_factors *factors, enum al_projection p
 	const struct al_run run = al_factors_run(factors, projection);
 	size_t expected;
 
-	if (__builtin_mul_overflow(run.n_heads, run.width, &expected) || run.weights.cols != expected)
+	if (__builtin_mul_overflow(run.n_heads, run.width, &expected)
+		|| run.weights.cols != expected)
 		return al_fail(err, AL_EINPUT, "%s has %zu columns, expected %zu heads of %zu",
 			names[projection], run.weights.cols, run.n_heads, run.width);
 	if (run.weights.rows == 0)
@@ -50,7 +51,8 @@ static bool check_columns(const struct al_factors *factors, enum al_projection p
 static bool check_shape(const struct al_factors *f, bool has_values, struct al_error *err)
 {
 	if (f->n_heads == 0 || f->n_kv_heads == 0 || f->n_heads % f->n_kv_heads != 0)
-		return al_fail(err, AL_EINPUT, "%zu heads on %zu key/value heads: expected a multiple",
+		return al_fail(err, AL_EINPUT,
+			"%zu heads on %zu key/value heads: expected a multiple",
 			f->n_heads, f->n_kv_heads);
 	if (f->d_head == 0 || (has_values && f->d_value == 0))
 		return al_fail(err, AL_EINPUT, "heads of width 0");
@@ -217,7 +219,8 @@ bool al_triangles_add(struct al_triangles *t, const struct al_factors *part, siz
 	if (!fits(t, part))
 		return al_fail(err, AL_EINPUT, "heads of another shape than the module's");
 	if (first_kv_head > n_kv_heads || part->n_kv_heads > n_kv_heads - first_kv_head)
-		return al_fail(err, AL_EINPUT, "%zu key/value heads from %zu on: the module has %zu",
+		return al_fail(err, AL_EINPUT,
+			"%zu key/value heads from %zu on: the module has %zu",
 			part->n_kv_heads, first_kv_head, n_kv_heads);
 	return al_parallel(al_has_values(part) ? 2 * n : n, add_numbered, &x, err);
 }

@@ -1,7 +1,9 @@
-/* One attention module's weights, as the measurements take them: the factors of its heads, in memory.
+/* One attention module's weights, as the measurements take them: the factors of its heads, in
+ * memory.
  *
- * Query head i is columns i*d_head.. of Q and works with key/value head floor(i*n_kv_heads/n_heads);
- * its score form is Q_i K_g^T, its value form V_g O_i^T. All matrices are column-major. */
+ * Query head i is columns i*d_head.. of Q and works with key/value head
+ * floor(i*n_kv_heads/n_heads); its score form is Q_i K_g^T, its value form V_g O_i^T. All matrices
+ * are column-major. */
 #ifndef ATTNLEDGER_AUDIT_FACTORS_H
 #define ATTNLEDGER_AUDIT_FACTORS_H
 
@@ -48,8 +50,8 @@ void al_centre(struct al_matrix a);
 
 /* ---- triangular factors ---- */
 
-/* R_i of every head of every projection: A_i = U_i R_i with orthonormal U_i. What a head is in itself
- * (its spectrum, its norm, its product with its partner) is in these d x d matrices. */
+/* R_i of every head of every projection: A_i = U_i R_i with orthonormal U_i. What a head is in
+ * itself (its spectrum, its norm, its product with its partner) is in these d x d matrices. */
 struct al_triangles {
 	struct al_factors shape;   /* of the module: dimensions, no data */
 	struct {
@@ -58,16 +60,16 @@ struct al_triangles {
 	} of[AL_N_PROJECTIONS];
 };
 
-/* Room for a module of this shape (data isn't read), with those of W_V and W_O where `has_values`. On
- * failure nothing is left to finish. */
+/* Room for a module of this shape (data isn't read), with those of W_V and W_O where `has_values`.
+ * On failure nothing is left to finish. */
 bool al_triangles_init(struct al_triangles *triangles, const struct al_factors *shape,
 	bool has_values, struct al_error *err) AL_MUST_CHECK;
 void al_triangles_finish(struct al_triangles *triangles);
 
-/* Fills in the heads of a part of the module, whose first key/value head is `first_kv_head`: a module
- * that doesn't fit into memory is taken a few heads at a time. With `is_centred` the mean over the
- * head's dimensions is taken off every row first, like the PCA behind Figure 1 of Cordonnier et al.
- * 2020: at most d_head - 1 values are left. */
+/* Fills in the heads of a part of the module, whose first key/value head is `first_kv_head`: a
+ * module that doesn't fit into memory is taken a few heads at a time. With `is_centred` the mean
+ * over the head's dimensions is taken off every row first, like the PCA behind Figure 1 of
+ * Cordonnier et al. 2020: at most d_head - 1 values are left. */
 bool al_triangles_add(struct al_triangles *triangles, const struct al_factors *part,
 	size_t first_kv_head, bool is_centred, struct al_error *err) AL_MUST_CHECK;
 

@@ -13,14 +13,15 @@ struct al_measures {
 	double norm;             /* Frobenius */
 };
 
-/* `values` [n], largest first, of a matrix whose longer side is `dimension`, made of numbers that were
- * stored with unit roundoff `unit`. All zeros have rank 0 and take 0 components. */
+/* `values` [n], largest first, of a matrix whose longer side is `dimension`, made of numbers that
+ * were stored with unit roundoff `unit`. All zeros have rank 0 and take 0 components. */
 struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit);
 
 /* How many components hold `share` (0 .. 1) of the squares, to rounding. */
 size_t al_components(const double *values, size_t n, double share);
 
-/* share[k], the part of the squares that component k holds, and its running sum; either may be NULL. */
+/* share[k], the part of the squares that component k holds, and its running sum; either may be
+ * NULL. */
 void al_captured(const double *values, size_t n, double *share, double *cumulative);
 
 #endif

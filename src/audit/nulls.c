@@ -35,8 +35,9 @@ static bool init_weights(struct weights *w, const struct al_triangles *t, struct
 {
 	*w = (struct weights){0};
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_view shape = al_factors_run(&t->shape, (enum al_projection)p).weights;
-		if (has_projection(t, p) && !al_matrix_init_f(&w->of[p], shape.rows, shape.cols, err))
+		const struct al_run run = al_factors_run(&t->shape, (enum al_projection)p);
+		const size_t rows = run.weights.rows, cols = run.weights.cols;
+		if (has_projection(t, p) && !al_matrix_init_f(&w->of[p], rows, cols, err))
 			return false;
 	}
 	return true;

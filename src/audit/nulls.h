@@ -2,9 +2,9 @@
  *
  * Random weights already show narrow heads of high rank and a concatenation of lower rank; what is
  * redundant is the distance from a null. Two are drawn: Gaussian weights of the same shape, and
- * independent heads, where every head keeps its own spectrum and norm (Q_i' = U_i R_i, K_g' = V_g S_g
- * with its own triangular factors) and only the subspaces are new, Haar-random. There is one V_g for a
- * key/value head, so that what heads share by design stays shared.
+ * independent heads, where every head keeps its own spectrum and norm (Q_i' = U_i R_i, K_g' = V_g
+ * S_g with its own triangular factors) and only the subspaces are new, Haar-random. There is one
+ * V_g for a key/value head, so that what heads share by design stays shared.
  *
  * A draw is a function of (seed, module, draw): one draw serves all kinds of spectra. Weights are
  * drawn in double; all heads together are then multiplied in float, whose components for 90 % are

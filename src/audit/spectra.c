@@ -1,8 +1,8 @@
 /* Spectra from factors.
  *
- * With A_i = U_i R_i: the singular values of Q_i K_g^T are those of R_Q R_K^T (d x d); the unfolding
- * [W_1 .. W_H] has the Gram matrix sum_i Q_i (R_K^T R_K) Q_i^T, so its singular values are those of
- * [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d). */
+ * With A_i = U_i R_i: the singular values of Q_i K_g^T are those of R_Q R_K^T (d x d); the
+ * unfolding [W_1 .. W_H] has the Gram matrix sum_i Q_i (R_K^T R_K) Q_i^T, so its singular values
+ * are those of [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d). */
 #include "audit/spectra.h"
 
 #include <string.h>
@@ -62,7 +62,8 @@ static bool head_values(void *context, size_t head, struct al_error *err)
 		return al_in(err, "head %zu", head);
 	if (!al_has_spectrum(x->out, AL_SPECTRUM_OV)
 		|| product_values(al_triangle_of(x->t, AL_VALUE, kv_head),
-			al_triangle_of(x->t, AL_OUTPUT, head), column(x, AL_SPECTRUM_OV, head), err))
+			al_triangle_of(x->t, AL_OUTPUT, head), column(x, AL_SPECTRUM_OV, head),
+			err))
 		return true;
 	return al_in(err, "head %zu", head);
 }
@@ -106,8 +107,8 @@ bool al_sum_groups(struct al_run run, size_t n_groups, struct al_matrix out, str
 {
 	if (n_groups == 0 || run.n_heads % n_groups != 0 || out.rows != run.weights.rows
 		|| out.cols != n_groups * run.width)
-		return al_fail(err, AL_EINPUT, "%zu heads in %zu groups, %zu x %zu", run.n_heads, n_groups,
-			out.rows, out.cols);
+		return al_fail(err, AL_EINPUT, "%zu heads in %zu groups, %zu x %zu", run.n_heads,
+			n_groups, out.rows, out.cols);
 
 	const size_t group = run.n_heads / n_groups;
 	for (size_t j = 0; j < out.cols; j++)
@@ -157,7 +158,8 @@ static bool take_product(struct al_matrix *values, struct al_view a, struct al_v
 
 	bool done = al_matrix_init(&product, a.rows, height, err);
 	if (done && b.cols < b.rows) {
-		done = al_matrix_init(&r, height, b.cols, err) && al_triangle(b, no_gram, r, &route, err);
+		done = al_matrix_init(&r, height, b.cols, err)
+			&& al_triangle(b, no_gram, r, &route, err);
 		b = al_view(r);
 	}
 	done = done && al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, a, b, 0, product, err)
@@ -241,7 +243,8 @@ struct layer {
 
 /* The long ones first. */
 static const enum al_spectrum order[AL_N_SPECTRA] = {
-	AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_QU, AL_SPECTRUM_KU, AL_SPECTRUM_Q, AL_SPECTRUM_K,
+	AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_QU,
+	AL_SPECTRUM_KU, AL_SPECTRUM_Q, AL_SPECTRUM_K,
 };
 
 static bool layer_values(void *context, size_t index, struct al_error *err)

@@ -5,9 +5,10 @@
 
 #include "audit/factors.h"
 
-/* Of a head: Q_i, K_g, Q_i K_g^T and V_g O_i^T. Of all heads together: the concatenated W_Q and W_K;
- * the full-width products, which are the heads' sums; and the unfoldings that Tucker and CP compress,
- * [W_1 .. W_H] of the heads' forms W_i = Q_i K_g^T, from the side of the queries and of the keys. */
+/* Of a head: Q_i, K_g, Q_i K_g^T and V_g O_i^T. Of all heads together: the concatenated W_Q and
+ * W_K; the full-width products, which are the heads' sums; and the unfoldings that Tucker and CP
+ * compress, [W_1 .. W_H] of the heads' forms W_i = Q_i K_g^T, from the side of the queries and of
+ * the keys. */
 enum al_spectrum {
 	AL_SPECTRUM_Q,
 	AL_SPECTRUM_K,
@@ -20,8 +21,8 @@ enum al_spectrum {
 
 extern const char *const al_spectrum_names[AL_N_SPECTRA];   /* "q", "k", "qk" ... */
 
-/* Singular values, largest first: column i of values[kind] is head i's (in K the key/value head's), or
- * the only column the module's. A kind that there isn't has no columns. */
+/* Singular values, largest first: column i of values[kind] is head i's (in K the key/value
+ * head's), or the only column the module's. A kind that there isn't has no columns. */
 struct al_spectra {
 	struct al_matrix values[AL_N_SPECTRA];
 };
@@ -39,18 +40,18 @@ static inline bool al_has_spectrum(const struct al_spectra *spectra, enum al_spe
 bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* All heads together; `triangles` are the same module's, not centred ones. To centre, take the mean off
- * the projections (al_centre) before both. On failure nothing is left to finish. */
+/* All heads together; `triangles` are the same module's, not centred ones. To centre, take the
+ * mean off the projections (al_centre) before both. On failure nothing is left to finish. */
 bool al_layer_spectra(struct al_spectra *out, const struct al_factors *factors,
 	const struct al_triangles *triangles, struct al_error *err) AL_MUST_CHECK;
 
-/* The sums of each group's heads, [rows][n_groups*width]: a sum over heads that share a factor is one
- * product. */
+/* The sums of each group's heads, [rows][n_groups*width]: a sum over heads that share a factor is
+ * one product. */
 bool al_sum_groups(struct al_run run, size_t n_groups, struct al_matrix out, struct al_error *err)
 	AL_MUST_CHECK;
 
-/* One factor of the Gram matrix that a group's heads add up to: R with R^T R = sum R_i^T R_i over the
- * query heads of a key/value head, [min(group*height, width)][width]. */
+/* One factor of the Gram matrix that a group's heads add up to: R with R^T R = sum R_i^T R_i over
+ * the query heads of a key/value head, [min(group*height, width)][width]. */
 bool al_stack_group(const struct al_triangles *triangles, enum al_projection projection,
 	size_t kv_head, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 

@@ -141,8 +141,8 @@ static bool unfold_group(const struct layer_f *x, size_t kv_head, struct al_matr
 
 	if (!al_stack_group(x->t, AL_QUERY, kv_head, &r, err))
 		return false;
-	bool done = unfold_head(al_columns_f(x->f->of[AL_KEY], kv_head * width, width), al_view(r), out,
-		err);
+	bool done = unfold_head(al_columns_f(x->f->of[AL_KEY], kv_head * width, width), al_view(r),
+		out, err);
 	al_matrix_finish(&r);
 	return done;
 }

@@ -1,9 +1,9 @@
 /* Random numbers: streams that depend on nothing but four numbers.
  *
- * A stream is named by (seed, module, head, draw), so that any of them can be drawn again, alone and
- * in any order, on any thread. GSL's distributions over xoshiro256++, whose state takes 256 bits of
- * the four numbers where GSL's own generators take 32. Standard C arithmetic: the same numbers
- * on every machine. */
+ * A stream is named by (seed, module, head, draw), so that any of them can be drawn again, alone
+ * and in any order, on any thread. GSL's distributions over xoshiro256++, whose state takes 256
+ * bits of the four numbers where GSL's own generators take 32. Standard C arithmetic: the same
+ * numbers on every machine. */
 #ifndef ATTNLEDGER_BASE_RANDOM_H
 #define ATTNLEDGER_BASE_RANDOM_H
 

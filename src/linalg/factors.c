@@ -18,6 +18,7 @@ static void zero_below(struct al_matrix r)
 
 /* ---- Cholesky ---- */
 
+/* The upper triangle becomes R; what is below the diagonal stays. */
 static bool factor(struct al_matrix g, double *condition, struct al_error *err)
 {
 	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
@@ -29,12 +30,11 @@ static bool factor(struct al_matrix g, double *condition, struct al_error *err)
 	if (info > 0)
 		return true;
 	if (!al_check_info("dpotrf", info, err)
-		|| !al_check_info("dpocon",
-			LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm, &reciprocal), err))
+		|| !al_check_info("dpocon", LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld,
+			norm, &reciprocal), err))
 		return false;
 	if (reciprocal > 0)
 		*condition = 1 / reciprocal;
-	zero_below(g);
 	return true;
 }
 
@@ -48,6 +48,7 @@ bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err)
 	al_blas_hold();
 	bool done = factor(g, condition, err);
 	al_blas_release();
+	zero_below(g);
 	return done;
 }
 
@@ -82,8 +83,8 @@ static bool decompose(struct al_matrix a, struct al_matrix r, double *tau, bool 
 	for (size_t j = 0; j < r.cols; j++)
 		memcpy(r.data + j * r.ld, a.data + j * a.ld, r.rows * sizeof(double));
 	zero_below(r);
-	return !with_u || al_check_info("dorgqr",
-		LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, least_side, least_side, a.data, ld, tau), err);
+	return !with_u || al_check_info("dorgqr", LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows,
+		least_side, least_side, a.data, ld, tau), err);
 }
 
 static bool qr(struct al_matrix a, struct al_matrix r, bool with_u, struct al_error *err)
@@ -130,7 +131,8 @@ static bool is_well_scaled(struct al_view gram)
 	return trace > 0x1p-600 && trace < 0x1p600;
 }
 
-bool al_try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err)
+/* A Gram matrix becomes its triangular factor where that can be trusted. */
+static bool try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err)
 {
 	double condition;
 
@@ -143,6 +145,36 @@ bool al_try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err)
 	return true;
 }
 
+static void mirror_up(struct al_matrix g, const double *diagonal)
+{
+	for (size_t j = 0; j < g.cols; j++) {
+		for (size_t i = 0; i < j; i++)
+			g.data[i + j * g.ld] = g.data[j + i * g.ld];
+		g.data[j + j * g.ld] = diagonal[j];
+	}
+}
+
+bool al_gram_is_good(struct al_matrix gram, bool *is_good, struct al_error *err)
+{
+	struct al_matrix diagonal;
+	double condition;
+
+	*is_good = false;
+	if (!is_well_scaled(al_view(gram)))
+		return true;
+	if (!al_matrix_init(&diagonal, gram.cols, 1, err))
+		return false;
+	for (size_t i = 0; i < gram.cols; i++)
+		diagonal.data[i] = gram.data[i + i * gram.ld];
+	al_blas_hold();
+	bool done = factor(gram, &condition, err);
+	al_blas_release();
+	mirror_up(gram, diagonal.data);
+	*is_good = done && condition <= AL_GRAM_CONDITION;
+	al_matrix_finish(&diagonal);
+	return done;
+}
+
 /* Where squares overflow, QR will say whether A itself is finite. */
 static bool by_cholesky(struct al_view a, struct al_view gram, struct al_matrix r, bool *is_good,
 	struct al_error *err)
@@ -152,7 +184,7 @@ static bool by_cholesky(struct al_view a, struct al_view gram, struct al_matrix 
 		return true;
 	if (gram.data && !al_copy(gram, r, err))
 		return false;
-	return al_try_cholesky(r, is_good, err);
+	return try_cholesky(r, is_good, err);
 }
 
 static bool by_qr(struct al_view a, struct al_matrix r, struct al_error *err)
@@ -184,7 +216,8 @@ bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum
 
 /* ---- solving ---- */
 
-static bool check_solve(enum al_side side, const size_t r[2], const size_t b[2], struct al_error *err)
+static bool check_solve(enum al_side side, const size_t r[2], const size_t b[2],
+	struct al_error *err)
 {
 	const size_t n = side == AL_LEFT ? b[0] : b[1];
 
@@ -193,7 +226,8 @@ static bool check_solve(enum al_side side, const size_t r[2], const size_t b[2],
 
 static bool fail_singular(size_t i, struct al_error *err)
 {
-	return al_fail(err, AL_ESYSTEM, "triangular system: element %zu of the diagonal is zero", i);
+	return al_fail(err, AL_ESYSTEM, "triangular system: element %zu of the diagonal is zero",
+		i);
 }
 
 bool al_solve(enum al_side side, enum al_op op, struct al_view r, struct al_matrix b,
@@ -209,8 +243,8 @@ bool al_solve(enum al_side side, enum al_op op, struct al_view r, struct al_matr
 		return true;
 	al_blas_hold();
 	cblas_dtrsm(CblasColMajor, side == AL_LEFT ? CblasLeft : CblasRight, CblasUpper,
-		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data, al_int(r.ld),
-		b.data, al_int(b.ld));
+		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data,
+		al_int(r.ld), b.data, al_int(b.ld));
 	al_blas_release();
 	return al_check_finite("triangular system", al_view(b), err);
 }
@@ -228,8 +262,8 @@ bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_
 		return true;
 	al_blas_hold();
 	cblas_strsm(CblasColMajor, side == AL_LEFT ? CblasLeft : CblasRight, CblasUpper,
-		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data, al_int(r.ld),
-		b.data, al_int(b.ld));
+		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data,
+		al_int(r.ld), b.data, al_int(b.ld));
 	al_blas_release();
 	return al_check_finite_f("triangular system", al_view_f(b), err);
 }
@@ -239,8 +273,8 @@ bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_
 /* Orthonormal to 2^-52 times this. A Gaussian matrix that is twice as tall as wide stays below. */
 static const double HAAR_CONDITION = 100;
 
-/* The Q of a Gaussian matrix is Haar where R's diagonal is positive; Cholesky's always is, and it gives
- * the same Q. */
+/* The Q of a Gaussian matrix is Haar where R's diagonal is positive; Cholesky's always is, and it
+ * gives the same Q. */
 static bool orthonormalise(struct al_matrix u, struct al_matrix r, struct al_error *err)
 {
 	double condition;
@@ -259,7 +293,8 @@ bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 	if (!al_check("U", al_view(u), err))
 		return false;
 	if (u.rows < u.cols)
-		return al_fail(err, AL_EINPUT, "U: %zu orthonormal columns of %zu rows", u.cols, u.rows);
+		return al_fail(err, AL_EINPUT, "U: %zu orthonormal columns of %zu rows", u.cols,
+			u.rows);
 	for (size_t j = 0; j < u.cols; j++)
 		al_random_gaussian(random, u.data + j * u.ld, u.rows);
 	if (!al_matrix_init(&r, u.cols, u.cols, err))

@@ -22,9 +22,9 @@ bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *er
 /* LAPACK's verdict: 0 is success. */
 bool al_check_info(const char *routine, lapack_int info, struct al_error *err) AL_MUST_CHECK;
 
-/* A Gram matrix becomes its triangular factor where that can be trusted: the squares are within range
- * and the condition is at most AL_GRAM_CONDITION. Otherwise it holds nothing of use. */
-bool al_try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err) AL_MUST_CHECK;
+/* Can this Gram matrix be trusted: the squares are within range, its condition is at most
+ * AL_GRAM_CONDITION? Its upper triangle is used as room; it is left as it was. */
+bool al_gram_is_good(struct al_matrix gram, bool *is_good, struct al_error *err) AL_MUST_CHECK;
 
 /* Between these two OpenBLAS runs on the calling thread alone. They nest, on any thread. */
 void al_blas_hold(void);

@@ -76,13 +76,17 @@ static inline struct al_view_f al_columns_f(struct al_view_f a, size_t first, si
 static inline struct al_matrix al_part(struct al_matrix m, size_t row, size_t col, size_t rows,
 	size_t cols)
 {
-	return (struct al_matrix){rows && cols ? m.data + row + col * m.ld : m.data, rows, cols, m.ld};
+	double *first = rows && cols ? m.data + row + col * m.ld : m.data;
+
+	return (struct al_matrix){first, rows, cols, m.ld};
 }
 
 static inline struct al_matrix_f al_part_f(struct al_matrix_f m, size_t row, size_t col,
 	size_t rows, size_t cols)
 {
-	return (struct al_matrix_f){rows && cols ? m.data + row + col * m.ld : m.data, rows, cols, m.ld};
+	float *first = rows && cols ? m.data + row + col * m.ld : m.data;
+
+	return (struct al_matrix_f){first, rows, cols, m.ld};
 }
 
 /* Same shape, element by element; the second narrows to float (out of range is an error). */
@@ -97,8 +101,8 @@ bool al_is_finite_f(struct al_view_f a);
 /* How many threads this thread's calls may use from now on; 0 for as many as there are cores. */
 void al_threads_set(int n_threads);
 
-/* Runs work(context, 0 .. n-1), side by side where that helps; the error is that of the lowest index
- * that failed. Inside, BLAS and al_parallel itself run on the one thread. */
+/* Runs work(context, 0 .. n-1), side by side where that helps; the error is that of the lowest
+ * index that failed. Inside, BLAS and al_parallel itself run on the one thread. */
 bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_error *err),
 	void *context, struct al_error *err) AL_MUST_CHECK;
 
@@ -132,12 +136,12 @@ enum al_route {
 	AL_ROUTE_QR,        /* Householder: the Gram matrix is too ill-conditioned */
 };
 
-/* Above this estimated condition of the Gram matrix (1-norm) al_triangle takes QR: below it singular
- * values are good to 2^-52 * sqrt(1e9), about 1e-11, of the largest one. */
+/* Above this estimated condition of the Gram matrix (1-norm) al_triangle takes QR: below it
+ * singular values are good to 2^-52 * sqrt(1e9), about 1e-11, of the largest one. */
 #define AL_GRAM_CONDITION 1e9
 
-/* G = R^T R in place: R upper triangular, the rest zeroed. `*condition` estimates G's condition in the
- * 1-norm; it is INFINITY where G isn't positive definite, and then G holds nothing of use. */
+/* G = R^T R in place: R upper triangular, the rest zeroed. `*condition` estimates G's condition in
+ * the 1-norm; it is INFINITY where G isn't positive definite, and then G holds nothing of use. */
 bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err) AL_MUST_CHECK;
 
 /* The upper triangular (trapezoidal) factor R, [min(rows, cols)][cols], of A = U R, with a diagonal
@@ -146,8 +150,8 @@ bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err) AL
 bool al_qr_r(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST_CHECK;
 bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST_CHECK;
 
-/* R as above by the cheapest route that can be trusted. A is left as it is. `gram` is A's Gram matrix
- * A^T A where the caller has it (left as it is too), or a view without data. */
+/* R as above by the cheapest route that can be trusted. A is left as it is. `gram` is A's Gram
+ * matrix A^T A where the caller has it (left as it is too), or a view without data. */
 bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum al_route *route,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -169,8 +173,8 @@ bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_
 bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err) AL_MUST_CHECK;
 bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err) AL_MUST_CHECK;
 
-/* Largest first; G becomes the eigenvectors, column by column. In every column the component that is
- * largest in magnitude (the first such) is positive. */
+/* Largest first; G becomes the eigenvectors, column by column. In every column the component that
+ * is largest in magnitude (the first such) is positive. */
 bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err) AL_MUST_CHECK;
 
 /* Only the `vectors.cols` largest, values [vectors.cols]. G is destroyed. */

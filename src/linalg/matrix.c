@@ -52,15 +52,17 @@ static bool check(const char *name, const void *data, size_t rows, size_t cols, 
 	size_t elements;
 
 	if (rows > most || cols > most || ld > most)
-		return al_fail(err, AL_EINPUT, "%s: %zu x %zu with leading dimension %zu: at most %zu", name,
-			rows, cols, ld, most);
+		return al_fail(err, AL_EINPUT,
+			"%s: %zu x %zu with leading dimension %zu: at most %zu", name, rows, cols,
+			ld, most);
 	if (ld < rows || ld == 0)
-		return al_fail(err, AL_EINPUT, "%s: leading dimension %zu is below the %zu rows", name, ld,
-			rows ? rows : 1);
+		return al_fail(err, AL_EINPUT, "%s: leading dimension %zu is below the %zu rows",
+			name, ld, rows ? rows : 1);
 	if (!data && !al_is_empty(rows, cols))
 		return al_fail(err, AL_EINPUT, "%s: %zu x %zu without data", name, rows, cols);
 	if (__builtin_mul_overflow(ld, cols, &elements) || elements > PTRDIFF_MAX / sizeof(double))
-		return al_fail(err, AL_EINPUT, "%s: %zu x %zu doesn't fit into memory", name, ld, cols);
+		return al_fail(err, AL_EINPUT, "%s: %zu x %zu doesn't fit into memory", name, ld,
+			cols);
 	return true;
 }
 
@@ -90,8 +92,8 @@ bool al_check_info(const char *routine, lapack_int info, struct al_error *err)
 	if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR)
 		return al_fail(err, AL_ESYSTEM, "%s: no memory", routine);
 	if (info < 0)
-		return al_fail(err, AL_ESYSTEM, "%s: argument %d is not a number or not valid", routine,
-			-(int)info);
+		return al_fail(err, AL_ESYSTEM, "%s: argument %d is not a number or not valid",
+			routine, -(int)info);
 	return al_fail(err, AL_ESYSTEM, "%s: did not converge (%d)", routine, (int)info);
 }
 
@@ -141,8 +143,8 @@ bool al_is_finite_f(struct al_view_f a)
 
 static bool fail_infinite(const char *what, size_t rows, size_t cols, struct al_error *err)
 {
-	return al_fail(err, AL_ESYSTEM, "%s: %zu x %zu with elements that are not finite", what, rows,
-		cols);
+	return al_fail(err, AL_ESYSTEM, "%s: %zu x %zu with elements that are not finite", what,
+		rows, cols);
 }
 
 bool al_check_finite(const char *what, struct al_view a, struct al_error *err)

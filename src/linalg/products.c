@@ -45,8 +45,8 @@ static bool check_product(enum al_op op_a, enum al_op op_b, const size_t a[2], c
 
 	*shape = (struct shape){rows, inner, cols, rows > cols};
 	if (inner != inner_b)
-		return al_fail(err, AL_EINPUT, "product of %zu x %zu and %zu x %zu", rows, inner, inner_b,
-			cols);
+		return al_fail(err, AL_EINPUT, "product of %zu x %zu and %zu x %zu", rows, inner,
+			inner_b, cols);
 	return al_check_shape("C", c[0], c[1], rows, cols, err);
 }
 
@@ -93,12 +93,13 @@ bool al_gemm(enum al_op op_a, enum al_op op_b, double alpha, struct al_view a, s
 	struct gemm g = {op_a, op_b, alpha, beta, a, b, c, {0}};
 
 	if (!al_check("A", a, err) || !al_check("B", b, err) || !al_check("C", al_view(c), err)
-		|| !check_product(op_a, op_b, (size_t[]){a.rows, a.cols}, (size_t[]){b.rows, b.cols},
-			(size_t[]){c.rows, c.cols}, &g.shape, err))
+		|| !check_product(op_a, op_b, (size_t[]){a.rows, a.cols},
+			(size_t[]){b.rows, b.cols}, (size_t[]){c.rows, c.cols}, &g.shape, err))
 		return false;
 	if (al_is_empty(c.rows, c.cols))
 		return true;
-	return al_parallel(count_panels(g.shape.by_rows ? c.rows : c.cols), multiply_panel, &g, err);
+	const size_t n_panels = count_panels(g.shape.by_rows ? c.rows : c.cols);
+	return al_parallel(n_panels, multiply_panel, &g, err);
 }
 
 struct gemm_f {
@@ -142,13 +143,15 @@ bool al_gemm_f(enum al_op op_a, enum al_op op_b, float alpha, struct al_view_f a
 {
 	struct gemm_f g = {op_a, op_b, alpha, beta, a, b, c, {0}};
 
-	if (!al_check_f("A", a, err) || !al_check_f("B", b, err) || !al_check_f("C", al_view_f(c), err)
-		|| !check_product(op_a, op_b, (size_t[]){a.rows, a.cols}, (size_t[]){b.rows, b.cols},
-			(size_t[]){c.rows, c.cols}, &g.shape, err))
+	if (!al_check_f("A", a, err) || !al_check_f("B", b, err)
+		|| !al_check_f("C", al_view_f(c), err)
+		|| !check_product(op_a, op_b, (size_t[]){a.rows, a.cols},
+			(size_t[]){b.rows, b.cols}, (size_t[]){c.rows, c.cols}, &g.shape, err))
 		return false;
 	if (al_is_empty(c.rows, c.cols))
 		return true;
-	return al_parallel(count_panels(g.shape.by_rows ? c.rows : c.cols), multiply_panel_f, &g, err);
+	const size_t n_panels = count_panels(g.shape.by_rows ? c.rows : c.cols);
+	return al_parallel(n_panels, multiply_panel_f, &g, err);
 }
 
 /* ---- Grams: a panel of columns down to the diagonal, then mirrored ---- */
@@ -179,8 +182,8 @@ static bool gram_panel(void *context, size_t index, struct al_error *err)
 			al_int(above.width), al_int(panel.width), al_int(inner), 1, left.data,
 			al_int(left.ld), right.data, al_int(right.ld), 0,
 			x->g.data + panel.first * x->g.ld, al_int(x->g.ld));
-	cblas_dsyrk(CblasColMajor, CblasUpper, al_cblas_op(x->op), al_int(panel.width), al_int(inner),
-		1, right.data, al_int(right.ld), 0, corner.data, al_int(corner.ld));
+	cblas_dsyrk(CblasColMajor, CblasUpper, al_cblas_op(x->op), al_int(panel.width),
+		al_int(inner), 1, right.data, al_int(right.ld), 0, corner.data, al_int(corner.ld));
 	(void)err;
 	return true;
 }
@@ -223,17 +226,19 @@ static bool gram_panel_f(void *context, size_t index, struct al_error *err)
 	const struct gram_f *x = context;
 	const bool by_cols = x->op == AL_TRANSPOSED;
 	const struct panel panel = tallest_first(x->g.cols, index), above = {0, panel.first};
-	const struct al_view_f left = cut_f(x->a, by_cols, above), right = cut_f(x->a, by_cols, panel);
+	const struct al_view_f left = cut_f(x->a, by_cols, above);
+	const struct al_view_f right = cut_f(x->a, by_cols, panel);
 	const size_t inner = by_cols ? x->a.rows : x->a.cols;
-	struct al_matrix_f corner = al_part_f(x->g, panel.first, panel.first, panel.width, panel.width);
+	struct al_matrix_f corner = al_part_f(x->g, panel.first, panel.first, panel.width,
+		panel.width);
 
 	if (above.width)
 		cblas_sgemm(CblasColMajor, al_cblas_op(x->op), by_cols ? CblasNoTrans : CblasTrans,
 			al_int(above.width), al_int(panel.width), al_int(inner), 1, left.data,
 			al_int(left.ld), right.data, al_int(right.ld), 0,
 			x->g.data + panel.first * x->g.ld, al_int(x->g.ld));
-	cblas_ssyrk(CblasColMajor, CblasUpper, al_cblas_op(x->op), al_int(panel.width), al_int(inner),
-		1, right.data, al_int(right.ld), 0, corner.data, al_int(corner.ld));
+	cblas_ssyrk(CblasColMajor, CblasUpper, al_cblas_op(x->op), al_int(panel.width),
+		al_int(inner), 1, right.data, al_int(right.ld), 0, corner.data, al_int(corner.ld));
 	(void)err;
 	return true;
 }

@@ -7,7 +7,8 @@
 /* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */
 enum { EIGENVECTORS_MOST = 32000 };
 
-/* A few eigenvectors of a large matrix are found one by one, many or those of a small one all together. */
+/* A few eigenvectors of a large matrix are found one by one, many or those of a small one all
+ * together. */
 enum { TOGETHER = 1024, MANY = 4 };
 
 static bool check_symmetric(struct al_view g, size_t most, struct al_error *err)
@@ -15,8 +16,8 @@ static bool check_symmetric(struct al_view g, size_t most, struct al_error *err)
 	if (!al_check("G", g, err) || !al_check_shape("G", g.rows, g.cols, g.cols, g.cols, err))
 		return false;
 	if (g.cols > most)
-		return al_fail(err, AL_EINPUT, "eigenvectors of %zu x %zu: at most %zu", g.rows, g.cols,
-			most);
+		return al_fail(err, AL_EINPUT, "eigenvectors of %zu x %zu: at most %zu", g.rows,
+			g.cols, most);
 	return al_check_finite("eigenvalues", g, err);
 }
 
@@ -69,7 +70,8 @@ static bool syevd(char job, struct al_matrix g, double *values, struct al_error 
 	lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, job, 'U', al_int(g.cols), g.data,
 		al_int(g.ld), values);
 	al_blas_release();
-	if (!al_check_info("dsyevd", info, err) || !check_values("eigenvalues", values, g.cols, err))
+	if (!al_check_info("dsyevd", info, err)
+		|| !check_values("eigenvalues", values, g.cols, err))
 		return false;
 	reverse(values, g.cols);
 	return true;
@@ -99,7 +101,8 @@ bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
 		values[i] = other;
 	}
 	return al_check_info("ssyevd", info, err)
-		&& al_check_finite_f("eigenvalues", (struct al_view_f){values, g.cols, 1, g.cols}, err);
+		&& al_check_finite_f("eigenvalues",
+			(struct al_view_f){values, g.cols, 1, g.cols}, err);
 }
 
 static void turn_up(struct al_matrix vectors)
@@ -150,8 +153,9 @@ static bool syevr(struct al_matrix g, double *values, struct al_matrix vectors, 
 	lapack_int found;
 
 	al_blas_hold();
-	lapack_int info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, g.data, al_int(g.ld), 0, 0,
-		n - wanted + 1, n, 0, &found, values, vectors.data, al_int(vectors.ld), support);
+	lapack_int info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, g.data, al_int(g.ld),
+		0, 0, n - wanted + 1, n, 0, &found, values, vectors.data, al_int(vectors.ld),
+		support);
 	al_blas_release();
 	if (!al_check_info("dsyevr", info, err))
 		return false;
@@ -161,7 +165,8 @@ static bool syevr(struct al_matrix g, double *values, struct al_matrix vectors, 
 	return true;
 }
 
-/* Room for the eigenvalues, of which dsyevr uses all n, and for its supports, two integers a vector. */
+/* Room for the eigenvalues, of which dsyevr uses all n, and for its supports, two integers a
+ * vector. */
 static bool top_one_by_one(struct al_matrix g, double *values, struct al_matrix vectors,
 	struct al_error *err)
 {
@@ -188,8 +193,9 @@ bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix ve
 		|| !al_check("vectors", al_view(vectors), err))
 		return false;
 	if (vectors.rows != g.rows || vectors.cols > g.cols)
-		return al_fail(err, AL_EINPUT, "vectors are %zu x %zu, expected %zu rows and at most %zu "
-			"columns", vectors.rows, vectors.cols, g.rows, g.cols);
+		return al_fail(err, AL_EINPUT,
+			"vectors are %zu x %zu, expected %zu rows and at most %zu columns",
+			vectors.rows, vectors.cols, g.rows, g.cols);
 	if (vectors.cols == 0)
 		return true;
 	if (g.cols <= TOGETHER || vectors.cols * MANY >= g.cols)
@@ -207,10 +213,11 @@ static bool gesdd(char job, struct al_matrix a, double *values, struct al_matrix
 	if (!al_check_finite("singular values", al_view(a), err))
 		return false;
 	al_blas_hold();
-	lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, al_int(a.rows), al_int(a.cols), a.data,
-		al_int(a.ld), values, u.data, al_int(u.ld), vt.data, al_int(vt.ld));
+	lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, al_int(a.rows), al_int(a.cols),
+		a.data, al_int(a.ld), values, u.data, al_int(u.ld), vt.data, al_int(vt.ld));
 	al_blas_release();
-	return al_check_info("dgesdd", info, err) && check_values("singular values", values, n, err);
+	return al_check_info("dgesdd", info, err)
+		&& check_values("singular values", values, n, err);
 }
 
 static bool by_svd(struct al_view a, double *values, struct al_error *err)
@@ -225,15 +232,15 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 	return done;
 }
 
-/* The eigenvalues of the smaller Gram matrix, where all of them are far above its rounding. `probe` is
- * as large. Where squares overflow, the SVD will say whether A itself is finite. */
-static bool try_gram(struct al_view a, struct al_matrix gram, struct al_matrix probe, double *values,
-	bool *is_good, struct al_error *err)
+/* The eigenvalues of the smaller Gram matrix, where all of them are far above its rounding. Where
+ * squares overflow, the SVD will say whether A itself is finite. */
+static bool try_gram(struct al_view a, struct al_matrix gram, double *values, bool *is_good,
+	struct al_error *err)
 {
 	*is_good = false;
 	if (!al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, gram, NULL))
 		return true;
-	if (!al_copy(al_view(gram), probe, err) || !al_try_cholesky(probe, is_good, err))
+	if (!al_gram_is_good(gram, is_good, err))
 		return false;
 	if (!*is_good)
 		return true;
@@ -247,16 +254,16 @@ static bool try_gram(struct al_view a, struct al_matrix gram, struct al_matrix p
 bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 {
 	const size_t n = a.rows < a.cols ? a.rows : a.cols;
-	struct al_matrix gram = {0}, probe = {0};
+	struct al_matrix gram;
 	bool is_good = false;
 
 	if (!al_check("A", a, err))
 		return false;
 	if (n == 0)
 		return true;
-	bool done = al_matrix_init(&gram, n, n, err) && al_matrix_init(&probe, n, n, err)
-		&& try_gram(a, gram, probe, values, &is_good, err);
-	al_matrix_finish(&probe);
+	if (!al_matrix_init(&gram, n, n, err))
+		return false;
+	bool done = try_gram(a, gram, values, &is_good, err);
 	al_matrix_finish(&gram);
 	return done && (is_good ? check_values("singular values", values, n, err)
 		: by_svd(a, values, err));
@@ -282,7 +289,8 @@ bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_ma
 	struct al_matrix vt;
 
 	if (!al_check("A", al_view(a), err) || !al_check("U", al_view(u), err)
-		|| !al_check("V", al_view(v), err) || !al_check_shape("U", u.rows, u.cols, a.rows, n, err)
+		|| !al_check("V", al_view(v), err)
+		|| !al_check_shape("U", u.rows, u.cols, a.rows, n, err)
 		|| !al_check_shape("V", v.rows, v.cols, a.cols, n, err))
 		return false;
 	if (n == 0)
