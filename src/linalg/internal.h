@@ -30,6 +30,9 @@ bool al_gram_is_good(struct al_matrix gram, bool *is_good, struct al_error *err)
 void al_blas_hold(void);
 void al_blas_release(void);
 
+/* The sum of the products of elements; A and B have one shape. */
+double al_inner(struct al_view a, struct al_view b);
+
 static inline bool al_is_empty(size_t rows, size_t cols)
 {
 	return rows == 0 || cols == 0;

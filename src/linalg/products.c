@@ -266,3 +266,30 @@ bool al_gram_f(enum al_op op, struct al_view_f a, struct al_matrix_f g, struct a
 	mirror_f(g);
 	return al_check_finite_f("Gram matrix", al_view_f(g), err);
 }
+
+/* Several sums at once: one would wait for each addition to end. */
+enum { LANES = 8 };
+
+static double inner(const double *x, const double *y, size_t n)
+{
+	double sums[LANES] = {0}, sum = 0;
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (size_t lane = 0; lane < LANES; lane++)
+			sums[lane] += x[i + lane] * y[i + lane];
+	for (; i < n; i++)
+		sum += x[i] * y[i];
+	for (size_t lane = 0; lane < LANES; lane++)
+		sum += sums[lane];
+	return sum;
+}
+
+double al_inner(struct al_view a, struct al_view b)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		sum += inner(a.data + j * a.ld, b.data + j * b.ld, a.rows);
+	return sum;
+}

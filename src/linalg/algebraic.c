@@ -1,0 +1,262 @@
+/* The algebraic start: terms of a layer that is exactly collaborative, from one eigenproblem.
+ *
+ * Heads compressed to R x R are core_i = X diag(m_i) Y^T for square X and Y, so that for two mixtures
+ * S_1 and S_2 of them S_1 S_2^-1 = X diag(d) X^-1: its eigenvectors are X (Leurgans, Ross & Abel 1993).
+ * Then row r of X^-1 core_i is m_ir y_r^T: a matrix of rank one over i. Where the layer isn't exactly
+ * collaborative its best such matrix is taken, and the start is as good as it happens to be. */
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "linalg/internal.h"
+#include "linalg/start.h"
+#include "linalg/tucker.h"
+
+struct algebra {
+	const struct al_tucker *tucker;
+	size_t rank, n_heads, n_kv_heads, d_head;
+	struct al_matrix first, second;   /* S_2^T, S_1^T; then triangles, and (S_1 S_2^-1)^T */
+	struct al_matrix group;           /* core_query mixed over the heads of a key head */
+	struct al_matrix vectors;         /* X */
+	struct al_matrix inverse;         /* X^-1 core_query, [R][n_heads*d_head] */
+	struct al_matrix pairs;           /* <row r of X^-1 core_i, row r of X^-1 core_j>, [R][n*n] */
+	struct al_matrix mixing;          /* [n_heads][R] */
+};
+
+static void algebra_finish(struct algebra *x)
+{
+	al_matrix_finish(&x->mixing);
+	al_matrix_finish(&x->pairs);
+	al_matrix_finish(&x->inverse);
+	al_matrix_finish(&x->vectors);
+	al_matrix_finish(&x->group);
+	al_matrix_finish(&x->second);
+	al_matrix_finish(&x->first);
+}
+
+static bool algebra_init(struct algebra *x, const struct al_tucker *t, struct al_error *err)
+{
+	const size_t r = t->query.cols, n = t->n_heads;
+
+	*x = (struct algebra){.tucker = t, .rank = r, .n_heads = n, .n_kv_heads = t->n_kv_heads,
+		.d_head = t->core_query.cols / n};
+	return al_matrix_init(&x->first, r, r, err) && al_matrix_init(&x->second, r, r, err)
+		&& al_matrix_init(&x->group, r, t->core_key.cols, err)
+		&& al_matrix_init(&x->vectors, r, r, err)
+		&& al_matrix_init(&x->inverse, r, t->core_query.cols, err)
+		&& al_matrix_init(&x->pairs, r, n * n, err) && al_matrix_init(&x->mixing, n, r, err);
+}
+
+static bool fail_none(struct al_error *err)
+{
+	return al_fail(err, AL_ENO, "no algebraic start: the heads' multilinear rank is below the rank");
+}
+
+/* ---- the eigenproblem ---- */
+
+/* (sum_i w_i core_i)^T for Gaussian w. */
+static bool mix(struct algebra *x, struct al_random *random, struct al_matrix out,
+	struct al_error *err)
+{
+	const struct al_matrix core = x->tucker->core_query;
+	const size_t d = x->d_head, n_sharing = x->n_heads / x->n_kv_heads;
+
+	memset(x->group.data, 0, x->group.ld * x->group.cols * sizeof(double));
+	for (size_t i = 0; i < x->n_heads; i++) {
+		double weight;
+		al_random_gaussian(random, &weight, 1);
+		for (size_t j = 0; j < d; j++)
+			for (size_t r = 0; r < x->rank; r++)
+				x->group.data[r + (i / n_sharing * d + j) * x->group.ld] +=
+					weight * core.data[r + (i * d + j) * core.ld];
+	}
+	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(x->tucker->core_key), al_view(x->group), 0,
+		out, err);
+}
+
+/* Beyond this condition S_2 is singular. */
+static const double MOST_CONDITION = 1e13;
+
+/* second = first^-1 second */
+static bool divide(struct algebra *x, lapack_int *pivots, struct al_error *err)
+{
+	const lapack_int n = al_int(x->rank), ld = al_int(x->first.ld);
+	const double norm = LAPACKE_dlange(LAPACK_COL_MAJOR, '1', n, n, x->first.data, ld);
+	double reciprocal;
+	lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, x->first.data, ld, pivots);
+
+	if (info > 0)
+		return fail_none(err);
+	if (!al_check_info("dgetrf", info, err)
+		|| !al_check_info("dgecon", LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', n, x->first.data, ld, norm,
+			&reciprocal), err))
+		return false;
+	if (reciprocal * MOST_CONDITION < 1)
+		return fail_none(err);
+	return al_check_info("dgetrs", LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', n, n, x->first.data, ld,
+		pivots, x->second.data, al_int(x->second.ld)), err);
+}
+
+/* The left eigenvectors of (S_1 S_2^-1)^T. A complex pair, which rounding makes of two equal real
+ * eigenvalues, stays as its real and imaginary part: they span the same plane. */
+static bool find_vectors(struct algebra *x, double *values, struct al_error *err)
+{
+	const lapack_int n = al_int(x->rank);
+	const lapack_int info = LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'N', n, x->second.data,
+		al_int(x->second.ld), values, values + x->rank, x->vectors.data, al_int(x->vectors.ld), NULL,
+		1);
+
+	if (info > 0)
+		return al_fail(err, AL_ENO, "no algebraic start: its eigenvalues did not converge");
+	return al_check_info("dgeev", info, err)
+		&& al_check_finite("algebraic start", al_view(x->vectors), err);
+}
+
+/* inverse = X^-1 core_query */
+static bool invert(struct algebra *x, lapack_int *pivots, struct al_error *err)
+{
+	const lapack_int n = al_int(x->rank);
+
+	if (!al_copy(al_view(x->vectors), x->first, err)
+		|| !al_copy(al_view(x->tucker->core_query), x->inverse, err))
+		return false;
+	const lapack_int info = LAPACKE_dgesv(LAPACK_COL_MAJOR, n, al_int(x->inverse.cols),
+		x->first.data, al_int(x->first.ld), pivots, x->inverse.data, al_int(x->inverse.ld));
+	if (info > 0 || (info == 0 && !al_is_finite(al_view(x->inverse))))
+		return al_fail(err, AL_ENO, "no algebraic start: its eigenvectors are dependent");
+	return al_check_info("dgesv", info, err);
+}
+
+static bool solve(struct algebra *x, struct al_error *err)
+{
+	struct al_matrix values = {0}, pivots = {0};
+
+	bool done = al_matrix_init(&values, x->rank, 2, err) && al_matrix_init(&pivots, x->rank, 1, err);
+	if (done) {
+		lapack_int *numbers = (lapack_int *)(void *)pivots.data;
+		al_blas_hold();
+		done = divide(x, numbers, err) && find_vectors(x, values.data, err)
+			&& invert(x, numbers, err);
+		al_blas_release();
+	}
+	al_matrix_finish(&pivots);
+	al_matrix_finish(&values);
+	return done;
+}
+
+/* ---- rank one over the heads ---- */
+
+/* pairs[r][i, j] = x_ir G_ij x_jr^T, with x_ir row r of X^-1 core_query's block i and G_ij the block of
+ * core_key^T core_key. */
+static void sum_pairs(struct algebra *x, size_t i, struct al_matrix weighted)
+{
+	const size_t d = x->d_head, n_sharing = x->n_heads / x->n_kv_heads;
+
+	for (size_t j = 0; j < x->n_heads; j++) {
+		double *sum = x->pairs.data + (i + j * x->n_heads) * x->pairs.ld;
+		for (size_t k = 0; k < d; k++) {
+			const double *left = weighted.data + (j / n_sharing * d + k) * weighted.ld;
+			const double *right = x->inverse.data + (j * d + k) * x->inverse.ld;
+			for (size_t r = 0; r < x->rank; r++)
+				sum[r] += left[r] * right[r];
+		}
+	}
+}
+
+static bool pair_head(void *context, size_t i, struct al_error *err)
+{
+	struct algebra *x = context;
+	const struct al_view key = al_view(x->tucker->core_key);
+	const size_t d = x->d_head, kv_head = i * x->n_kv_heads / x->n_heads;
+	struct al_matrix gram = {0}, weighted = {0};
+
+	bool done = al_matrix_init(&gram, d, key.cols, err)
+		&& al_matrix_init(&weighted, x->rank, key.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(key, kv_head * d, d), key, 0, gram, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(x->inverse), i * d, d), al_view(gram),
+			0, weighted, err);
+	if (done)
+		sum_pairs(x, i, weighted);
+	al_matrix_finish(&weighted);
+	al_matrix_finish(&gram);
+	return done;
+}
+
+/* Column r of the mixing: the leading eigenvector over the heads. */
+static bool mix_term(void *context, size_t r, struct al_error *err)
+{
+	struct algebra *x = context;
+	const size_t n = x->n_heads;
+	struct al_matrix gram = {0};
+	double value;
+
+	if (!al_matrix_init(&gram, n, n, err))
+		return false;
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < n; i++)
+			gram.data[i + j * n] = x->pairs.data[r + (i + j * n) * x->pairs.ld];
+	bool done = al_eigenvectors_top(gram, &value, al_part(x->mixing, 0, r, n, 1), err);
+	al_matrix_finish(&gram);
+	return done;
+}
+
+/* Y = core_key weights, with weights the rows of X^-1 core_query mixed over heads: [n_kv*d][R]. */
+static void weigh(const struct algebra *x, struct al_matrix weights)
+{
+	const size_t d = x->d_head, n_sharing = x->n_heads / x->n_kv_heads;
+
+	for (size_t r = 0; r < x->rank; r++)
+		for (size_t i = 0; i < x->n_heads; i++)
+			for (size_t k = 0; k < d; k++)
+				weights.data[i / n_sharing * d + k + r * weights.ld] +=
+					x->mixing.data[i + r * x->mixing.ld]
+					* x->inverse.data[r + (i * d + k) * x->inverse.ld];
+}
+
+static bool write_terms(struct algebra *x, struct al_terms *terms, struct al_error *err)
+{
+	const struct al_tucker *t = x->tucker;
+	struct al_matrix weights = {0};
+
+	if (!al_matrix_init(&weights, t->core_key.cols, x->rank, err))
+		return false;
+	weigh(x, weights);
+	bool done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_key), al_view(weights), 0, x->first,
+			err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->key), al_view(x->first), 0, terms->key, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->query), al_view(x->vectors), 0, terms->query,
+			err)
+		&& al_copy(al_view(x->mixing), terms->mixing, err);
+	al_matrix_finish(&weights);
+	return done;
+}
+
+static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_terms *terms,
+	struct al_error *err)
+{
+	struct al_random *random = al_random_create(seed, 0, 0, 1);
+	struct algebra x;
+
+	bool done = algebra_init(&x, tucker, err) && mix(&x, random, x.first, err)
+		&& mix(&x, random, x.second, err) && solve(&x, err)
+		&& al_parallel(x.n_heads, pair_head, &x, err) && al_parallel(x.rank, mix_term, &x, err)
+		&& write_terms(&x, terms, err);
+	algebra_finish(&x);
+	al_random_destroy(random);
+	return done;
+}
+
+bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_terms *terms,
+	struct al_error *err)
+{
+	const struct al_tucker_bounds bounds = al_tucker_bounds(heads);
+	const size_t rank = terms->query.cols;
+	const struct al_tucker_options options = {.query_rank = rank, .key_rank = rank, .seed = seed};
+	struct al_tucker tucker = {.n_heads = 0};
+
+	if (rank > bounds.query || rank > bounds.key)
+		return fail_none(err);
+	bool done = al_tucker(heads, &options, &tucker, err) && start(&tucker, seed, terms, err);
+	al_tucker_finish(&tucker);
+	return done;
+}

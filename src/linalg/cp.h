@@ -1,0 +1,75 @@
+/* Canonical polyadic decomposition of the head tensor: collaborative attention.
+ *
+ *     T[i] ~ query diag(mixing[i]) key^T        Cordonnier, Loukas & Jaggi 2020, arXiv:2006.16362
+ *
+ * Alternating least squares (Kolda & Bader 2009, section 3.4) whose products go through the factors
+ * of the heads: four products of 2 d_model n_heads d_head R operations a sweep. */
+#ifndef ATTNLEDGER_LINALG_CP_H
+#define ATTNLEDGER_LINALG_CP_H
+
+#include <stdint.h>
+
+#include "linalg/heads.h"
+
+enum al_cp_start {
+	AL_CP_AUTO,        /* the better end of greedy and, where it exists, algebraic */
+	AL_CP_GREEDY,      /* the R largest singular triples of all heads, one-hot mixing */
+	AL_CP_ALGEBRAIC,   /* eigenvectors of S_1 S_2^-1, two random mixtures of the compressed heads */
+	AL_CP_RANDOM,      /* Gaussian factors */
+};
+
+/* After each sweep: how many were done and the error as the sweeps see it, which cancels: it only
+ * steers. False stops there, and what was reached so far is the answer. */
+typedef bool al_cp_watch(void *context, size_t n_sweeps, double steering_error);
+
+/* Zeroed but for `rank` is the start alone: no sweep. */
+struct al_cp_options {
+	size_t rank;          /* R, from 1 to al_cp_bound */
+	enum al_cp_start start;
+	size_t n_sweeps;      /* at most */
+	double stop;          /* stop where the error changes by less than this part of itself */
+	uint64_t seed;
+	al_cp_watch *watch;   /* may be NULL */
+	void *context;
+};
+
+/* Owns its matrices. Columns are balanced: those of `mixing` have norm 1, those of `query` and `key`
+ * one norm; the largest component of a column of `mixing` and of `query` is positive. Ordered by the
+ * norm of their term, largest first. */
+struct al_cp {
+	struct al_matrix query;    /* [d_query][R] */
+	struct al_matrix key;      /* [d_key][R] */
+	struct al_matrix mixing;   /* [n_heads][R] */
+	double relative_error;     /* of the residual itself, in double precision: al_residual */
+	bool is_estimate;          /* of relative_error: by Gaussian vectors */
+	double start_error;        /* of the start that won; never below relative_error */
+	enum al_cp_start start;    /* which one won: never AL_CP_AUTO */
+	size_t n_sweeps;           /* that it took */
+};
+
+/* n_heads*min(d_head, d_query, d_key): there the greedy start is exact. */
+size_t al_cp_bound(const struct al_heads *heads);
+
+/* Sweeps run in the precision of the heads: single is twice as fast and reaches about 1e-6, double
+ * 1e-13. The answer is never worse than its start, so with the greedy start (and AL_CP_AUTO) never
+ * worse than truncating the heads' own singular values.
+ *
+ * AL_EINPUT: factors or a rank that can't be, an algebraic start where none exists (the rank exceeds
+ * the heads' multilinear rank); AL_ESYSTEM: no memory, or numbers that are not finite. On failure
+ * `out` is zeroed. */
+bool al_cp(const struct al_heads *heads, const struct al_cp_options *options, struct al_cp *out,
+	struct al_error *err) AL_MUST_CHECK;
+void al_cp_finish(struct al_cp *cp);
+
+/* The error of truncating at `rank` singular triples over all heads, the control: relative_error of
+ * the greedy start, from singular values alone. `errors` [al_cp_bound + 1], by rank from 0 on. */
+bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* R (d_query + d_key + n_heads): query, key and mixing, without a content bias. */
+size_t al_cp_parameters(const struct al_cp *cp);
+
+/* What one sweep computes, in floating-point operations: products, Gram matrices, solves. */
+double al_cp_sweep_flops(const struct al_heads *heads, size_t rank);
+
+#endif

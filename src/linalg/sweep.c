@@ -1,0 +1,104 @@
+/* Alternating least squares for the head tensor (Kolda & Bader 2009, figure 3.3): the products of the
+ * unfoldings with Khatri-Rao products go through the heads' factors. */
+#include "linalg/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "linalg/internal.h"
+
+#define REAL double
+#define MATRIX struct al_matrix
+#define VIEW struct al_view
+#define OF(name) name
+#define LOAD al_copy
+#define PROXIMAL 1e-14
+#include "linalg/sweep.inc"
+#undef REAL
+#undef MATRIX
+#undef VIEW
+#undef OF
+#undef LOAD
+#undef PROXIMAL
+
+#define REAL float
+#define MATRIX struct al_matrix_f
+#define VIEW struct al_view_f
+#define OF(name) name##_f
+#define LOAD al_narrow
+#define PROXIMAL 1e-6
+#include "linalg/sweep.inc"
+
+/* One of the two. */
+struct al_sweep {
+	bool is_single;
+	struct sweep wide;
+	struct sweep_f narrow;
+};
+
+struct al_sweep *al_sweep_create(const struct al_heads *h, size_t rank, struct al_error *err)
+{
+	struct al_sweep *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		al_fail(err, AL_ESYSTEM, "no memory");
+		return NULL;
+	}
+	s->is_single = al_heads_shape(h).is_single;
+	if (s->is_single ? sweep_init_f(&s->narrow, h->query_f, h->key_f, h->n_heads, h->n_kv_heads,
+			rank, err)
+		: sweep_init(&s->wide, h->query, h->key, h->n_heads, h->n_kv_heads, rank, err))
+		return s;
+	al_sweep_destroy(s);
+	return NULL;
+}
+
+void al_sweep_destroy(struct al_sweep *s)
+{
+	if (!s)
+		return;
+	sweep_finish(&s->wide);
+	sweep_finish_f(&s->narrow);
+	free(s);
+}
+
+bool al_sweep_load(struct al_sweep *s, const struct al_terms *terms, struct al_error *err)
+{
+	return s->is_single ? load_f(&s->narrow, terms, err) : load(&s->wide, terms, err);
+}
+
+void al_sweep_store(const struct al_sweep *s, struct al_terms *terms)
+{
+	if (s->is_single) {
+		store_one_f(s->narrow.query, terms->query);
+		store_one_f(s->narrow.key, terms->key);
+		store_one_f(s->narrow.mixing, terms->mixing);
+	} else {
+		store_one(s->wide.query, terms->query);
+		store_one(s->wide.key, terms->key);
+		store_one(s->wide.mixing, terms->mixing);
+	}
+}
+
+bool al_sweep_step(struct al_sweep *s, double *explained, struct al_error *err)
+{
+	return s->is_single ? step_f(&s->narrow, explained, err) : step(&s->wide, explained, err);
+}
+
+bool al_terms_init(struct al_terms *t, const struct al_heads *heads, size_t rank,
+	struct al_error *err)
+{
+	const struct al_heads_shape s = al_heads_shape(heads);
+
+	*t = (struct al_terms){{0}, {0}, {0}};
+	return al_matrix_init(&t->query, s.d_query, rank, err)
+		&& al_matrix_init(&t->key, s.d_key, rank, err)
+		&& al_matrix_init(&t->mixing, s.n_heads, rank, err);
+}
+
+void al_terms_finish(struct al_terms *t)
+{
+	al_matrix_finish(&t->mixing);
+	al_matrix_finish(&t->key);
+	al_matrix_finish(&t->query);
+}

@@ -1,0 +1,398 @@
+/* The collaborative decomposition: exact where it can be, never worse than truncating heads, never worse
+ * after a sweep than before. */
+#include "tensors.h"
+
+#include <math.h>
+
+#include "linalg/cp.h"
+
+static const struct sizes small[] = {
+	{4, 4, 5, 16, 16},     /* n_heads*d_head above d_model */
+	{4, 4, 3, 20, 20},     /* below */
+	{6, 2, 4, 17, 13},     /* grouped, and two widths */
+	{4, 1, 5, 9, 12},      /* multi-query */
+	{3, 3, 8, 5, 6},       /* heads wider than d_model */
+	{1, 1, 4, 9, 9},
+};
+
+static struct al_cp decompose(const struct al_heads *heads, struct al_cp_options options)
+{
+	struct al_cp cp;
+	struct al_error err = {0};
+
+	if (!al_cp(heads, &options, &cp, &err))
+		fail_msg("rank %zu: %s", options.rank, err.message);
+	return cp;
+}
+
+/* ||T - T'||/||T|| from every element of both. */
+static double dense_error(const struct al_heads *heads, const struct al_cp *cp)
+{
+	struct al_matrix t = dense_tensor(heads);
+	double norm = 0, left = 0;
+
+	for (size_t k = 0; k < cp->key.rows; k++) {
+		for (size_t row = 0; row < t.rows; row++) {
+			const size_t i = row % heads->n_heads, j = row / heads->n_heads;
+			double sum = 0;
+			for (size_t r = 0; r < cp->query.cols; r++)
+				sum += cp->query.data[j + r * cp->query.ld] * cp->key.data[k + r * cp->key.ld]
+					* cp->mixing.data[i + r * cp->mixing.ld];
+			norm += t.data[row + k * t.ld] * t.data[row + k * t.ld];
+			left += (t.data[row + k * t.ld] - sum) * (t.data[row + k * t.ld] - sum);
+		}
+	}
+	al_matrix_finish(&t);
+	return sqrt(left / norm);
+}
+
+static void reproduces_at_full_rank(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+		struct layer layer = gaussian_layer(small[i], i);
+		struct al_cp cp = decompose(&layer.heads,
+			(struct al_cp_options){.rank = al_cp_bound(&layer.heads), .n_sweeps = 5});
+		assert_true(cp.relative_error < 1e-12);
+		assert_true(dense_error(&layer.heads, &cp) < 1e-12);
+		assert_false(cp.is_estimate);
+		al_cp_finish(&cp);
+		finish_layer(&layer);
+	}
+}
+
+static void measures_the_residual(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+		struct layer layer = gaussian_layer(small[i], 20 + i);
+		struct al_cp cp = decompose(&layer.heads,
+			(struct al_cp_options){.rank = 3, .n_sweeps = 5, .start = AL_CP_RANDOM, .seed = i});
+		const double dense = dense_error(&layer.heads, &cp);
+		assert_true(fabs(cp.relative_error - dense) < 1e-13);
+		al_cp_finish(&cp);
+		finish_layer(&layer);
+	}
+}
+
+/* The control: what singular values alone say of the greedy start. */
+static void starts_at_truncated_heads(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+		struct layer layer = gaussian_layer(small[i], 40 + i);
+		const size_t bound = al_cp_bound(&layer.heads);
+		double errors[64];
+		assert_true(bound < 64);
+		assert_true(al_cp_greedy_errors(&layer.heads, errors, NULL));
+		assert_true(errors[0] == 1 && errors[bound] == 0);
+		for (size_t rank = 1; rank <= bound; rank++) {
+			struct al_cp cp = decompose(&layer.heads,
+				(struct al_cp_options){.rank = rank, .start = AL_CP_GREEDY});
+			assert_true(fabs(cp.relative_error - errors[rank]) < 1e-12);
+			assert_true(errors[rank] < errors[rank - 1]);
+			al_cp_finish(&cp);
+		}
+		finish_layer(&layer);
+	}
+}
+
+static void check_sweeps(const struct al_heads *heads, size_t rank, enum al_cp_start start,
+	double allowed)
+{
+	double before = INFINITY;
+
+	for (size_t n = 0; n <= 12; n++) {
+		struct al_cp cp = decompose(heads,
+			(struct al_cp_options){.rank = rank, .n_sweeps = n, .start = start, .seed = 3});
+		const double error = cp.relative_error * cp.relative_error;
+		if (!(error <= before * (1 + allowed)))
+			fail_msg("rank %zu, start %d, sweep %zu: %.9g after %.9g", rank, start, n, error, before);
+		assert_true(cp.relative_error <= cp.start_error);
+		before = error;
+		al_cp_finish(&cp);
+	}
+}
+
+/* `relative_error` is the best so far, so the sweeps themselves are watched too. */
+struct watched {
+	double before, allowed, first;
+	size_t n;
+};
+
+static bool watch(void *context, size_t n_sweeps, double error)
+{
+	struct watched *w = context;
+
+	assert_int_equal(n_sweeps, ++w->n);
+	if (w->n == 1)
+		w->first = error;
+	if (!(error * error <= w->before * w->before + w->allowed))
+		fail_msg("sweep %zu: %.9g after %.9g", n_sweeps, error, w->before);
+	w->before = error;
+	return true;
+}
+
+static void watch_sweeps(const struct al_heads *heads, size_t rank, enum al_cp_start start,
+	double allowed)
+{
+	struct watched w = {.before = INFINITY, .allowed = allowed};
+	struct al_cp cp = decompose(heads, (struct al_cp_options){.rank = rank, .n_sweeps = 40,
+		.start = start, .seed = 3, .watch = watch, .context = &w});
+
+	assert_int_equal(w.n, 40);
+	al_cp_finish(&cp);
+}
+
+static void never_increases_the_error(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct layer layer = gaussian_layer(small[i], 60 + i);
+		for (size_t rank = 2; rank < al_cp_bound(&layer.heads); rank += 5) {
+			check_sweeps(&layer.heads, rank, AL_CP_GREEDY, 1e-12);
+			check_sweeps(&layer.heads, rank, AL_CP_RANDOM, 1e-12);
+			check_sweeps(&layer.single, rank, AL_CP_GREEDY, 1e-6);
+			check_sweeps(&layer.single, rank, AL_CP_RANDOM, 1e-6);
+			watch_sweeps(&layer.heads, rank, AL_CP_RANDOM, 1e-12);
+			watch_sweeps(&layer.single, rank, AL_CP_RANDOM, 1e-6);
+		}
+		finish_layer(&layer);
+	}
+}
+
+/* A factor with a repeated column makes normal matrices singular. */
+static void survives_dependent_terms(void **state)
+{
+	struct layer layer = gaussian_layer((struct sizes){4, 4, 3, 10, 10}, 80);
+
+	(void)state;
+	for (size_t j = 0; j < layer.query.cols; j++)
+		for (size_t i = 0; i < layer.query.rows; i++)
+			layer.query.data[i + j * layer.query.ld] = i == 0 ? (double)j : 1e-9 * (double)(i + j);
+	renew_single(&layer);
+	for (size_t rank = 1; rank <= 12; rank++) {
+		struct al_cp cp = decompose(&layer.heads,
+			(struct al_cp_options){.rank = rank, .n_sweeps = 20, .start = AL_CP_RANDOM});
+		assert_true(cp.relative_error <= cp.start_error);
+		al_cp_finish(&cp);
+		cp = decompose(&layer.single, (struct al_cp_options){.rank = rank, .n_sweeps = 20});
+		assert_true(cp.relative_error <= cp.start_error);
+		al_cp_finish(&cp);
+	}
+	finish_layer(&layer);
+}
+
+static void finds_shared_dimensions(void **state)
+{
+	struct layer layer = collaborative_layer(768, 12, 64, 90);
+	const struct al_cp_options options = {.rank = 384, .n_sweeps = 3,
+		.start = AL_CP_ALGEBRAIC};
+
+	(void)state;
+	struct al_cp cp = decompose(&layer.heads, options);
+	assert_true(cp.relative_error < 1e-9);
+	al_cp_finish(&cp);
+	cp = decompose(&layer.single, options);
+	assert_true(cp.relative_error < 1e-5);
+	al_cp_finish(&cp);
+	finish_layer(&layer);
+}
+
+/* Where sweeps alone stall, AL_CP_AUTO takes the start that doesn't. */
+static void takes_the_better_start(void **state)
+{
+	struct layer layer = collaborative_layer(48, 6, 8, 91), noise = gaussian_layer(small[0], 92);
+	struct al_cp_options options = {.rank = 24, .n_sweeps = 30};
+
+	(void)state;
+	struct al_cp cp = decompose(&layer.heads, options);
+	assert_int_equal(cp.start, AL_CP_ALGEBRAIC);
+	assert_true(cp.relative_error < 1e-9);
+	al_cp_finish(&cp);
+	options.start = AL_CP_GREEDY;
+	cp = decompose(&layer.heads, options);
+	assert_true(cp.relative_error > 0.05);
+	al_cp_finish(&cp);
+	options = (struct al_cp_options){.rank = 17, .n_sweeps = 3};
+	cp = decompose(&noise.heads, options);
+	assert_int_equal(cp.start, AL_CP_GREEDY);
+	al_cp_finish(&cp);
+	finish_layer(&noise);
+	finish_layer(&layer);
+}
+
+static void improves_on_truncated_heads(void **state)
+{
+	struct layer layer = noisy_layer(768, 256, 93);
+
+	(void)state;
+	struct al_cp cp = decompose(&layer.single, (struct al_cp_options){.rank = 256, .n_sweeps = 100,
+		.start = AL_CP_GREEDY});
+	assert_int_equal(cp.n_sweeps, 100);
+	assert_true(cp.relative_error <= 0.95 * cp.start_error);
+	al_cp_finish(&cp);
+	finish_layer(&layer);
+}
+
+static void gives_the_same_bits_for_any_threads(void **state)
+{
+	struct layer layer = noisy_layer(300, 40, 94);
+	const struct al_cp_options options = {.rank = 140, .n_sweeps = 3, .start = AL_CP_GREEDY};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		const struct al_heads *heads = i ? &layer.single : &layer.heads;
+		al_threads_set(1);
+		struct al_cp one = decompose(heads, options);
+		al_threads_set(3);
+		struct al_cp three = decompose(heads, options);
+		al_threads_set(0);
+		assert_true(one.relative_error == three.relative_error);
+		assert_memory_equal(one.query.data, three.query.data, 300 * 140 * sizeof(double));
+		assert_memory_equal(one.key.data, three.key.data, 300 * 140 * sizeof(double));
+		assert_memory_equal(one.mixing.data, three.mixing.data, 12 * 140 * sizeof(double));
+		al_cp_finish(&three);
+		al_cp_finish(&one);
+	}
+	finish_layer(&layer);
+}
+
+static void gives_one_form(void **state)
+{
+	struct layer layer = gaussian_layer(small[2], 95);
+	struct al_cp cp = decompose(&layer.heads, (struct al_cp_options){.rank = 5, .n_sweeps = 10});
+	double before = INFINITY;
+
+	(void)state;
+	for (size_t r = 0; r < 5; r++) {
+		double query = 0, key = 0, mixing = 0, largest = 0;
+		for (size_t i = 0; i < 17; i++)
+			query += cp.query.data[i + r * 17] * cp.query.data[i + r * 17];
+		for (size_t i = 0; i < 13; i++)
+			key += cp.key.data[i + r * 13] * cp.key.data[i + r * 13];
+		for (size_t i = 0; i < 6; i++) {
+			const double m = cp.mixing.data[i + r * 6];
+			mixing += m * m;
+			largest = fabs(m) > fabs(largest) ? m : largest;
+		}
+		assert_true(fabs(mixing - 1) < 1e-14 && largest > 0);
+		assert_true(fabs(query / key - 1) < 1e-13);
+		assert_true(query <= before);
+		before = query;
+	}
+	assert_int_equal(al_cp_parameters(&cp), 5 * (17 + 13 + 6));
+	al_cp_finish(&cp);
+	finish_layer(&layer);
+}
+
+static bool approximate_by_nothing(const void *context, size_t head, struct al_view x, struct al_matrix out,
+	struct al_error *err)
+{
+	(void)context;
+	(void)head;
+	(void)x;
+	(void)err;
+	memset(out.data, 0, out.ld * out.cols * sizeof(double));
+	return true;
+}
+
+/* The estimate lies within three standard errors of the residual. */
+static void estimates_large_residuals(void **state)
+{
+	struct layer layer = gaussian_layer((struct sizes){6, 2, 8, 70, 200}, 96);
+	struct al_matrix left = matrix(70, 1), right = matrix(200, 1);
+	bool is_estimate;
+	double error;
+
+	(void)state;
+	const struct al_approximation nothing = {al_view(left), al_view(right), approximate_by_nothing, NULL};
+	assert_true(al_residual(&layer.heads, &nothing, 1e12, &error, &is_estimate, NULL));
+	assert_false(is_estimate);
+	assert_true(fabs(error - 1) < 1e-14);
+	assert_true(al_residual(&layer.heads, &nothing, 0, &error, &is_estimate, NULL));
+	assert_true(is_estimate);
+	assert_true(fabs(error - 1) < 0.1 && error != 1);
+	al_matrix_finish(&right);
+	al_matrix_finish(&left);
+	finish_layer(&layer);
+}
+
+static bool stop_at_two(void *context, size_t n_sweeps, double error)
+{
+	(void)context;
+	(void)error;
+	return n_sweeps < 2;
+}
+
+static void stops_when_told(void **state)
+{
+	struct layer layer = gaussian_layer(small[0], 97);
+	struct al_cp_options options = {.rank = 7, .n_sweeps = 1000, .start = AL_CP_GREEDY,
+		.watch = stop_at_two};
+
+	(void)state;
+	struct al_cp cp = decompose(&layer.heads, options);
+	assert_int_equal(cp.n_sweeps, 2);
+	al_cp_finish(&cp);
+	options.watch = NULL;
+	options.stop = 1e-4;
+	cp = decompose(&layer.heads, options);
+	assert_true(cp.n_sweeps > 2 && cp.n_sweeps < 1000);
+	al_cp_finish(&cp);
+	finish_layer(&layer);
+}
+
+static void check_refused(const struct al_heads *heads, struct al_cp_options options,
+	const char *expected)
+{
+	struct al_cp cp;
+	struct al_error err;
+
+	assert_false(al_cp(heads, &options, &cp, &err));
+	assert_string_equal(err.message, expected);
+	assert_int_equal(err.status, AL_EINPUT);
+	assert_null(cp.query.data);
+	assert_false(al_cp(heads, &options, &cp, NULL));
+}
+
+static void refuses(void **state)
+{
+	struct layer layer = gaussian_layer(small[2], 98);
+
+	(void)state;
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 0}, "rank (0): expected 1 to 24");
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 25}, "rank (25): expected 1 to 24");
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 4, .stop = NAN},
+		"stop (nan): expected 0 or more");
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 9, .start = AL_CP_ALGEBRAIC},
+		"no algebraic start: the heads' multilinear rank is below the rank");
+	layer.query.data[3] = INFINITY;
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 4},
+		"query: elements that are not finite");
+	layer.query_f.data[3] = NAN;
+	check_refused(&layer.single, (struct al_cp_options){.rank = 4},
+		"query: elements that are not finite");
+	finish_layer(&layer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reproduces_at_full_rank),
+		cmocka_unit_test(measures_the_residual),
+		cmocka_unit_test(starts_at_truncated_heads),
+		cmocka_unit_test(never_increases_the_error),
+		cmocka_unit_test(survives_dependent_terms),
+		cmocka_unit_test(gives_the_same_bits_for_any_threads),
+		cmocka_unit_test(gives_one_form),
+		cmocka_unit_test(estimates_large_residuals),
+		cmocka_unit_test(stops_when_told),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(takes_the_better_start),
+		cmocka_unit_test(finds_shared_dimensions),
+		cmocka_unit_test(improves_on_truncated_heads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
