@@ -78,14 +78,17 @@ static bool weigh_block(void *context, size_t b, struct al_error *err)
 		al_part_f(f->weighted, b * d, 0, d, f->width), err);
 }
 
+/* Cholesky leaves 2^-52 times this of the first pass for the second. */
+static const double MOST_CONDITION = AL_GRAM_CONDITION;
+
 /* basis = orthonormal columns that span own weighted. Cholesky twice where that can be trusted. */
 static bool orthonormalise(struct al_matrix y, struct al_matrix r, struct al_error *err)
 {
 	for (int pass = 0; pass < 2; pass++) {
-		bool is_good = false;
-		if (!al_gram(AL_TRANSPOSED, al_view(y), r, err) || !al_try_cholesky(r, &is_good, err))
+		double condition;
+		if (!al_gram(AL_TRANSPOSED, al_view(y), r, err) || !al_cholesky(r, &condition, err))
 			return false;
-		if (!is_good)
+		if (!(condition <= MOST_CONDITION))
 			return al_qr(y, r, err);
 		if (!al_solve(AL_RIGHT, AL_PLAIN, al_view(r), y, err))
 			return false;
