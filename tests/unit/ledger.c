@@ -306,6 +306,8 @@ static void counts_odd_shapes(void **state)
 	}
 }
 
+#define GROUPED ODD " n_layers=4 n_groups=2 batch=1 seq=2"
+
 static const struct numbers bases[] = {
 	/* SHA's 7 x 10 becomes 10 x 10; so does MHA's 42 x 10. */
 	{{"sha", ODD, "output_projection=full", NULL}, AL_PARAMETERS, "270"},
@@ -328,6 +330,19 @@ static const struct numbers bases[] = {
 	{{"mha", ODD " n_encoder_layers=2 n_decoder_layers=3", "per=model", NULL}, AL_PARAMETERS, "11520"},
 	/* 72 elements in each of the 3 self-attentions of the decoder */
 	{{"mha", ODD " n_encoder_layers=2 n_decoder_layers=3 n_layers=5", "per=model", NULL}, AL_CACHE, "216"},
+	/* 4 layers in 2 groups: 720 of each layer, 360 of each group, which also caches 15 + 21. */
+	{{"cla", GROUPED, "per=model", NULL}, AL_PARAMETERS, "3600"},
+	{{"cla", GROUPED, "per=model", NULL}, AL_CACHE, "72"},
+	/* a layer's 4*720 + 8*6*12, a group's 4*360 */
+	{{"cla", GROUPED, "per=model", NULL}, AL_FLOPS, "16704"},
+	/* a layer's 2*(2*82 + 10) + 4*6*5, a group's 4*36 */
+	{{"cla", GROUPED, "per=model", "korthikanti2022"}, AL_ACTIVATIONS, "2160"},
+	/* 360 and a norm's 10 once */
+	{{"yoco", GROUPED, "per=model", NULL}, AL_PARAMETERS, "3250"},
+	{{"yoco", GROUPED, "per=model", NULL}, AL_CACHE, "36"},
+	/* 1552 a group, 72 cached a layer */
+	{{"albert", GROUPED, "per=model", NULL}, AL_PARAMETERS, "3104"},
+	{{"albert", GROUPED, "per=model", NULL}, AL_CACHE, "288"},
 	/* A use says more than a basis, a basis more than a variant. */
 	{{"mha:biases=false", ODD, "biases=true", NULL}, AL_PARAMETERS, "1440"},
 	{{"mha:biases=true", ODD, "biases=false", NULL}, AL_PARAMETERS, "1552"},
