@@ -2,7 +2,7 @@
  *
  * The value is computed at the point values of the data that it uses and at all corners of their box;
  * the verdict compares that with the interval of numbers that are printed so. */
-#include "scenario/internal.h"
+#include "scenario/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,13 +28,6 @@ int64_t unit_factor(const char *unit)
 }
 
 /* ---- the value ---- */
-
-/* The value of a claim: its point, and its ends over the box of its data. */
-struct value {
-	struct cell point;
-	mpq_t low, high;
-	int64_t factor;      /* of the unit that it is printed in */
-};
 
 /* The context of a claim's formula. */
 struct names {
@@ -164,128 +157,6 @@ static bool compute(struct al_scenario *s, const struct claim *claim, struct val
 	divide(value->low, value->factor);
 	divide(value->high, value->factor);
 	return true;
-}
-
-/* ---- the printed number ---- */
-
-/* The numbers that are printed so. */
-struct printed {
-	mpq_t first, last;   /* as printed; equal but for a range */
-	mpq_t low, high;     /* with what rounding allows */
-	int digits;
-};
-
-static bool parse_printed(const char *text, struct printed *printed)
-{
-	struct al_arena arena;
-	const char *dots = strstr(text, "..");
-	int digits;
-
-	if (!dots) {
-		if (!al_exact_parse(text, printed->first, &printed->digits))
-			return false;
-		mpq_set(printed->last, printed->first);
-		return true;
-	}
-	al_arena_init(&arena);
-	bool ok = al_exact_parse(al_strndup(&arena, text, (size_t)(dots - text)), printed->first,
-			  &printed->digits)
-		&& al_exact_parse(dots + 2, printed->last, &digits);
-	if (ok && digits < printed->digits)
-		printed->digits = digits;
-	al_arena_finish(&arena);
-	return ok;
-}
-
-/* numerator/denominator units of the last printed digit */
-static void set_units(mpq_t out, int digits, unsigned long numerator, unsigned long denominator)
-{
-	mpz_set_ui(mpq_numref(out), numerator);
-	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)digits);
-	mpz_mul_ui(mpq_denref(out), mpq_denref(out), denominator);
-	mpq_canonicalize(out);
-}
-
-static void allow_rounding(const struct claim *claim, struct printed *printed)
-{
-	mpq_t below, above, unit;
-
-	mpq_inits(below, above, unit, NULL);
-	set_units(unit, printed->digits, 1, 1);
-	set_units(below, printed->digits, 1, 2);
-	mpq_set(above, below);
-	if (claim->rounding == ROUNDING_TRUNCATED) {
-		mpq_set_ui(mpq_sgn(printed->first) < 0 ? above : below, 0, 1);
-		mpq_set(mpq_sgn(printed->first) < 0 ? below : above, unit);
-	}
-	if (claim->is_approximate || claim->rounding == ROUNDING_ABOUT) {
-		mpq_add(below, below, unit);
-		mpq_add(above, above, unit);
-	}
-	mpq_sub(printed->low, printed->first, below);
-	mpq_add(printed->high, printed->last, above);
-	mpq_clears(below, above, unit, NULL);
-}
-
-/* ---- verdicts ---- */
-
-/* Would the point be printed so? */
-static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct printed *printed)
-{
-	mpq_t shown;
-
-	mpq_init(shown);
-	al_exact_round(shown, point, printed->digits);
-	if (claim->rounding == ROUNDING_TRUNCATED) {
-		mpz_ui_pow_ui(mpq_denref(shown), 10, (unsigned long)printed->digits);
-		mpz_mul(mpq_numref(shown), mpq_numref(point), mpq_denref(shown));
-		mpz_tdiv_q(mpq_numref(shown), mpq_numref(shown), mpq_denref(point));
-		mpq_canonicalize(shown);
-	}
-	bool same = mpq_equal(shown, printed->first);
-	mpq_clear(shown);
-	return same;
-}
-
-static enum al_verdict judge_equal(const struct claim *claim, const struct value *value,
-	const struct printed *printed)
-{
-	if (prints_as(claim, value->point.number, printed))
-		return AL_REPRODUCED;
-	bool meet = mpq_cmp(value->low, printed->high) <= 0 && mpq_cmp(value->high, printed->low) >= 0;
-	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
-}
-
-static enum al_verdict judge_range(const struct value *value, const struct printed *printed)
-{
-	mpq_srcptr point = value->point.number;
-
-	if (mpq_cmp(point, printed->first) >= 0 && mpq_cmp(point, printed->last) <= 0)
-		return AL_REPRODUCED;
-	bool meet = mpq_cmp(value->low, printed->high) <= 0 && mpq_cmp(value->high, printed->low) >= 0;
-	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
-}
-
-/* sign 1: the value is greater than what is printed; -1: less. */
-static enum al_verdict judge_order(const struct value *value, const struct printed *printed, int sign)
-{
-	mpq_srcptr farthest = sign > 0 ? value->high : value->low;
-
-	if (sign * mpq_cmp(value->point.number, printed->first) > 0)
-		return AL_REPRODUCED;
-	return sign * mpq_cmp(farthest, printed->first) > 0 ? AL_CONSISTENT : AL_INCONSISTENT;
-}
-
-static enum al_verdict judge(const struct claim *claim, const struct value *value,
-	const struct printed *printed)
-{
-	if (claim->relation == RELATION_IN || claim->rounding == ROUNDING_RANGE)
-		return judge_range(value, printed);
-	if (claim->relation == RELATION_GREATER || claim->rounding == ROUNDING_MORE_THAN)
-		return judge_order(value, printed, 1);
-	if (claim->relation == RELATION_LESS || claim->rounding == ROUNDING_LESS_THAN)
-		return judge_order(value, printed, -1);
-	return judge_equal(claim, value, printed);
 }
 
 /* ---- a row of the answer ---- */

@@ -210,6 +210,11 @@ bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
 	struct al_substitution **out, size_t *n, struct al_error *err);
 bool read_id(const struct al_scenario *s, const struct cJSON *node, const char **id,
 	struct al_error *err);
+bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+bool read_columns(struct al_scenario *s, const struct cJSON *list, struct table *table,
+	struct al_error *err);
+/* "data:glue" has the prefix "data:", `*rest` is what follows. */
+bool has_prefix(const char *key, const char *prefix, const char **rest);
 bool read_data(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err);

@@ -1,0 +1,242 @@
+/* Reading a table's columns: what a key says by itself, and what an object adds. */
+#include "scenario/internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static bool read_direction(const struct al_scenario *s, const struct cJSON *owner, const char *key,
+	enum direction *out, struct al_error *err)
+{
+	static const char *const words[] = {[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher",
+		[LOWER_IS_BETTER] = "lower"};
+	int found = (int)*out;
+
+	if (!read_word(s, owner, key, words, 3, &found, err))
+		return false;
+	*out = (enum direction)found;
+	return true;
+}
+
+bool has_prefix(const char *key, const char *prefix, const char **rest)
+{
+	size_t n = strlen(prefix);
+
+	if (strncmp(key, prefix, n) != 0)
+		return false;
+	*rest = key + n;
+	return true;
+}
+
+/* The metric that a column's key asks for, or NULL. */
+static const char *metric_of(const char *key)
+{
+	const char *name;
+
+	if (has_prefix(key, "score:", &name) || has_prefix(key, "prr:", &name)
+		|| has_prefix(key, "peop:", &name))
+		return name;
+	return NULL;
+}
+
+static bool check_metric(const struct al_scenario *s, const struct cJSON *node, const char *name,
+	struct al_error *err)
+{
+	const struct data_set *set;
+	struct al_arena arena;
+	size_t column, n = 0, room = 1;
+
+	if (find_metric(s, name, &set, &column))
+		return true;
+	for (size_t i = 0; i < s->n_data; i++)
+		room += s->data[i].n_columns;
+	al_arena_init(&arena);
+	const char **names = al_new_array(&arena, const char *, room);
+	for (size_t i = 0; i < s->n_data; i++)
+		for (size_t j = 0; j < s->data[i].n_columns; j++)
+			names[n++] = s->data[i].columns[j].name;
+	al_fail_unknown(err, "metric", name, names, n);
+	al_arena_finish(&arena);
+	return al_json_in(&s->doc, node, err);
+}
+
+/* What a key says by itself: title, unit and kind of quantity. */
+static bool describe_key(const struct al_scenario *s, const struct cJSON *node,
+	struct table_column *column, struct al_error *err)
+{
+	struct al_column *c = &column->column;
+	const char *metric = metric_of(c->key);
+	int measure = al_measure_find(c->key);
+
+	if (metric) {
+		c->unit = strncmp(c->key, "prr:", 4) == 0 ? "%" : "";
+		return check_metric(s, node, metric, err);
+	}
+	if (measure >= 0) {
+		c->title = al_measures[measure].title;
+		c->unit = al_measures[measure].unit;
+		c->quantity = (enum al_quantity)al_measures[measure].quantity;
+	} else if (strcmp(c->key, "saving") == 0) {
+		c->title = "Saving";
+		c->unit = "%";
+		c->digits = 2;
+	}
+	return true;
+}
+
+/* The keys that need no formula, for the message about a wrong one. */
+static bool check_key(const struct al_scenario *s, const struct cJSON *node,
+	const struct table_column *column, struct al_error *err)
+{
+	static const char *const own[] = {"saving", "modules", "formula", "difference", "order"};
+	const char *key = column->column.key;
+	struct al_arena arena;
+	size_t n = 0;
+
+	if (column->formula || metric_of(key) || al_measure_find(key) >= 0
+		|| al_find_name(key, own, 5) >= 0)
+		return true;
+	for (size_t i = 0; i < s->settings.n_symbols; i++)
+		if (strcmp(s->settings.symbols[i].name, key) == 0)
+			return true;
+	for (size_t i = 0; i < s->n_variants; i++)
+		for (size_t j = 0; j < s->variants[i]->use.variant->n_symbols; j++)
+			if (strcmp(s->variants[i]->use.variant->symbols[j].name, key) == 0)
+				return true;
+
+	al_arena_init(&arena);
+	const char **names =
+		al_new_array(&arena, const char *, AL_N_MEASURES + 5 + s->settings.n_symbols);
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		names[n++] = al_measures[i].key;
+	for (int i = 0; i < 5; i++)
+		names[n++] = own[i];
+	for (size_t i = 0; i < s->settings.n_symbols; i++)
+		names[n++] = s->settings.symbols[i].name;
+	al_fail_unknown(err, "column", key, names, n);
+	al_arena_finish(&arena);
+	return al_json_in(&s->doc, node, err);
+}
+
+/* "M" and the like scale what people read; any other text is a unit of its own. */
+static void set_unit(struct al_column *column, const char *unit)
+{
+	if (unit_factor(unit) == 1) {
+		column->unit = unit;
+		return;
+	}
+	column->scale = unit;
+	if (column->quantity == AL_QUANTITY_PLAIN)
+		column->quantity = unit[1] ? AL_QUANTITY_BYTES : AL_QUANTITY_COUNT;
+}
+
+static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner,
+	struct al_column *column, struct al_error *err)
+{
+	static const char *const words[] = {
+		[AL_QUANTITY_PLAIN] = "plain",
+		[AL_QUANTITY_COUNT] = "count",
+		[AL_QUANTITY_BYTES] = "bytes",
+		[AL_QUANTITY_FLOPS] = "flops",
+	};
+	int found = (int)column->quantity;
+
+	if (!read_word(s, owner, "quantity", words, 4, &found, err))
+		return false;
+	column->quantity = (enum al_quantity)found;
+	return true;
+}
+
+/* What a pivoted table does with the column: once, or only some variants. */
+static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
+	struct table_column *column, struct al_error *err)
+{
+	const struct cJSON *list;
+	const char *name;
+
+	if (!al_json_get_boolean(&s->doc, node, "once", false, &column->is_once, err)
+		|| !al_json_get_node(&s->doc, node, "variants", AL_JSON_ARRAY, false, &list, err))
+		return false;
+	if (!list)
+		return true;
+	column->only = al_new_array(&s->arena, const struct variant *, al_json_size(list) + 1);
+	al_json_each(item, list) {
+		if (!al_json_text(&s->doc, item, &name, err))
+			return false;
+		if (!(column->only[column->n_only++] = find_variant(s, name, err)))
+			return al_json_in(&s->doc, item, err);
+	}
+	return true;
+}
+
+static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
+	struct table_column *column, struct al_error *err)
+{
+	static const char *const keys[] = {"key", "title", "unit", "digits", "group", "formula", "best",
+		"quantity", "once", "variants"};
+	const char *unit = NULL, *text = NULL;
+	int64_t digits;
+
+	if (!al_json_only(&s->doc, node, keys, 10, err)
+		|| !al_json_get_text(&s->doc, node, "key", true, &column->column.key, err)
+		|| !describe_key(s, node, column, err)
+		|| !al_json_get_text(&s->doc, node, "title", false, &column->column.title, err)
+		|| !al_json_get_text(&s->doc, node, "group", false, &column->column.group, err)
+		|| !al_json_get_text(&s->doc, node, "unit", false, &unit, err)
+		|| !al_json_get_text(&s->doc, node, "formula", false, &text, err)
+		|| !read_direction(s, node, "best", &column->best, err)
+		|| !read_quantity(s, node, &column->column, err) || !read_pivoting(s, node, column, err))
+		return false;
+	digits = column->column.digits;
+	if (al_json_get(node, "digits")
+		&& !al_json_whole_from(&s->doc, al_json_get(node, "digits"), 0, &digits, err))
+		return false;
+	if (digits > 30)
+		return al_json_fail(&s->doc, al_json_get(node, "digits"), err,
+			"%lld digits, expected at most 30", (long long)digits);
+	column->column.digits = (int)digits;
+	if (unit)
+		set_unit(&column->column, unit);
+	if (text && !al_formula_parse(&s->arena, text, AL_DIALECT_CELLS, &column->formula, err))
+		return al_json_in(&s->doc, al_json_get(node, "formula"), err);
+	return true;
+}
+
+static bool read_column(struct al_scenario *s, const struct cJSON *node, struct table_column *column,
+	struct al_error *err)
+{
+	column->column.digits = AL_DIGITS_ALL;
+	if (al_json_kind(node) == AL_JSON_OBJECT) {
+		if (!read_column_object(s, node, column, err))
+			return false;
+	} else if (!al_json_text(&s->doc, node, &column->column.key, err)
+		|| !describe_key(s, node, column, err))
+		return false;
+
+	const struct data_set *set;
+	size_t i;
+	const char *metric = metric_of(column->column.key);
+	if (metric && column->best == PLAIN && find_metric(s, metric, &set, &i))
+		column->best = strncmp(column->column.key, "score:", 6) == 0 ? set->columns[i].direction
+									     : HIGHER_IS_BETTER;
+	return check_key(s, node, column, err);
+}
+
+bool read_columns(struct al_scenario *s, const struct cJSON *list, struct table *table,
+	struct al_error *err)
+{
+	if (!check_size(s, list, "columns", MOST_PARTS_OF_A_KIND, err))
+		return false;
+	table->columns = al_new_array(&s->arena, struct table_column, al_json_size(list) + 1);
+	al_json_each(node, list) {
+		struct table_column *column = &table->columns[table->n_columns];
+		if (!read_column(s, node, column, err))
+			return false;
+		for (size_t i = 0; i < table->n_columns; i++)
+			if (strcmp(table->columns[i].column.key, column->column.key) == 0)
+				return al_json_fail(&s->doc, node, err, "column \"%s\" appears twice",
+					column->column.key);
+		table->n_columns++;
+	}
+	return table->n_columns > 0 || al_json_fail(&s->doc, list, err, "the table has no columns");
+}

@@ -1,0 +1,116 @@
+/* Reading a scenario's variants: names, files, changed ones, and whole ones that stand inline. */
+#include "scenario/internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what, size_t most,
+	struct al_error *err)
+{
+	return al_json_size(list) <= most
+		|| al_json_fail(&s->doc, list, err, "found %zu %s, expected at most %zu", al_json_size(list),
+			what, most);
+}
+
+bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
+	const char *name, struct al_error *err)
+{
+	if (!*name || strpbrk(name, "/,[]"))
+		return al_json_fail(&s->doc, node, err,
+			"the %s \"%s\" must not be empty or hold '/', ',', '[' or ']'", what, name);
+	return true;
+}
+
+/* A file that a scenario names is looked for beside it. */
+static const char *beside(struct al_scenario *s, const char *name)
+{
+	size_t n = strlen(name);
+	bool is_file = strchr(name, '/') || (n > 5 && strcmp(name + n - 5, ".json") == 0);
+
+	if (!is_file || name[0] == '/' || !*s->folder)
+		return name;
+	return al_format(&s->arena, "%s/%s", s->folder, name);
+}
+
+static bool binding_value(const struct al_scenario *s, const struct cJSON *node, int64_t *value,
+	struct al_error *err)
+{
+	bool is_on;
+
+	if (al_json_kind(node) != AL_JSON_BOOLEAN)
+		return al_json_whole_from(&s->doc, node, 0, value, err);
+	if (!al_json_boolean(&s->doc, node, &is_on, err))
+		return false;
+	*value = is_on;
+	return true;
+}
+
+/* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
+static bool read_use(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
+	struct al_error *err)
+{
+	static const char *const own[] = {"use", "as", "title", "note"};
+	const char *name;
+
+	if (!al_json_get_text(&s->doc, node, "use", true, &name, err))
+		return false;
+	if (!al_catalog_variant(s->catalog, beside(s, name), &variant->use.variant, err))
+		return al_json_in(&s->doc, al_json_get(node, "use"), err);
+	variant->use.name = variant->use.variant->name;
+	al_json_each(member, node) {
+		int64_t value;
+		if (al_find_name(al_json_key(member), own, 4) >= 0)
+			continue;
+		if (!binding_value(s, member, &value, err))
+			return false;
+		if (!al_variant_use_set(&s->arena, &variant->use, al_json_key(member), value,
+			    s->settings.symbols, s->settings.n_symbols, err))
+			return al_json_in(&s->doc, member, err);
+	}
+	return al_json_get_text(&s->doc, node, "as", false, &variant->use.name, err)
+		&& al_json_get_text(&s->doc, node, "title", false, &variant->use.title, err);
+}
+
+static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
+	struct al_error *err)
+{
+	const char *name;
+	struct al_variant *own;
+
+	if (al_json_kind(node) == AL_JSON_OBJECT && al_json_get(node, "tensors")) {
+		if (!al_variant_parse(&s->arena, &s->doc, node, s->file, &own, err))
+			return false;
+		variant->use.variant = own;
+		variant->use.name = own->name;
+		variant->use.title = own->title;
+		return true;
+	}
+	if (al_json_kind(node) == AL_JSON_OBJECT)
+		return read_use(s, node, variant, err);
+	if (!al_json_text(&s->doc, node, &name, err))
+		return false;
+	if (!al_catalog_variant(s->catalog, beside(s, name), &variant->use.variant, err))
+		return al_json_in(&s->doc, node, err);
+	variant->use.name = variant->use.variant->name;
+	return true;
+}
+
+bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+{
+	if (!check_size(s, list, "variants", MOST_NAMES, err))
+		return false;
+	al_json_each(node, list) {
+		struct variant *variant = al_new(&s->arena, struct variant);
+		if (!read_variant(s, node, variant, err)
+			|| !check_name(s, node, "variant name", variant->use.name, err))
+			return false;
+		if (find_variant(s, variant->use.name, NULL))
+			return al_json_fail(&s->doc, node, err,
+				"variant \"%s\" appears twice; give one another name with \"as\"", variant->use.name);
+		s->variants = al_grow(&s->arena, s->variants, s->n_variants, &s->variants_room,
+			sizeof(*s->variants));
+		s->variants[s->n_variants++] = variant;
+	}
+	return true;
+}

@@ -1,0 +1,195 @@
+/* What the parts of a scenario file share: words, ids, symbols and their values, bases, substitutions. */
+#include "scenario/internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* ---- words ---- */
+
+bool read_word(const struct al_scenario *s, const struct cJSON *owner, const char *key,
+	const char *const *words, size_t n, int *out, struct al_error *err)
+{
+	const char *word = NULL;
+
+	if (!al_json_get_text(&s->doc, owner, key, false, &word, err))
+		return false;
+	if (!word)
+		return true;
+	*out = al_find_name(word, words, n);
+	if (*out >= 0)
+		return true;
+	al_fail_unknown(err, key, word, words, n);
+	return al_json_in(&s->doc, al_json_get(owner, key), err);
+}
+
+/* ---- settings and bases ---- */
+
+bool is_note(const struct cJSON *member)
+{
+	return strcmp(al_json_key(member), "note") == 0;
+}
+
+static bool is_known_symbol(const struct al_scenario *s, const char *symbol)
+{
+	for (size_t i = 0; i < s->settings.n_symbols; i++)
+		if (strcmp(s->settings.symbols[i].name, symbol) == 0)
+			return true;
+	for (size_t i = 0; i < s->n_variants; i++) {
+		const struct al_variant *variant = s->variants[i]->use.variant;
+		for (size_t j = 0; j < variant->n_symbols; j++)
+			if (strcmp(variant->symbols[j].name, symbol) == 0)
+				return true;
+	}
+	return false;
+}
+
+static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol, struct al_error *err)
+{
+	struct al_arena arena;
+	size_t room = s->settings.n_symbols, n = 0;
+
+	for (size_t i = 0; i < s->n_variants; i++)
+		room += s->variants[i]->use.variant->n_symbols;
+	al_arena_init(&arena);
+	const char **names = al_new_array(&arena, const char *, room + 1);
+	for (size_t i = 0; i < s->settings.n_symbols; i++)
+		names[n++] = s->settings.symbols[i].name;
+	for (size_t i = 0; i < s->n_variants; i++)
+		for (size_t j = 0; j < s->variants[i]->use.variant->n_symbols; j++)
+			names[n++] = s->variants[i]->use.variant->symbols[j].name;
+	al_fail_unknown(err, "symbol", symbol, names, n);
+	al_arena_finish(&arena);
+	return false;
+}
+
+bool check_symbol_name(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
+	struct al_error *err)
+{
+	if (is_known_symbol(s, symbol))
+		return true;
+	fail_unknown_symbol(s, symbol, err);
+	return al_json_in(&s->doc, node, err);
+}
+
+bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err)
+{
+	return check_symbol_name(s, member, al_json_key(member), err);
+}
+
+bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
+	struct al_settings *settings, struct al_error *err)
+{
+	int64_t value;
+
+	if (!node)
+		return true;
+	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+		return false;
+	al_json_each(member, node) {
+		const char *symbol = al_json_key(member);
+		if (is_note(member))
+			continue;
+		if (!check_symbol(s, member, err)
+			|| !al_json_whole_from(&s->doc, member, 0, &value, err))
+			return false;
+		al_settings_set(settings, symbol, value, origin);
+	}
+	return true;
+}
+
+/* The value of a basis key as the command line writes it: "full", "true", "query,key". */
+static bool basis_value(const struct al_scenario *s, const struct cJSON *node, struct al_text *out,
+	struct al_error *err)
+{
+	const char *text;
+
+	if (al_json_kind(node) == AL_JSON_BOOLEAN) {
+		bool is_true;
+		if (!al_json_boolean(&s->doc, node, &is_true, err))
+			return false;
+		al_text_add(out, is_true ? "true" : "false");
+		return true;
+	}
+	if (al_json_kind(node) == AL_JSON_ARRAY) {
+		al_json_each(child, node) {
+			if (!al_json_text(&s->doc, child, &text, err))
+				return false;
+			al_text_addf(out, "%s%s", out->length ? "," : "", text);
+		}
+		return true;
+	}
+	if (!al_json_text(&s->doc, node, &text, err))
+		return false;
+	al_text_add(out, text);
+	return true;
+}
+
+bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al_basis *basis,
+	struct al_error *err)
+{
+	if (!node)
+		return true;
+	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+		return false;
+	al_json_each(member, node) {
+		if (is_note(member))
+			continue;
+		struct al_text value;
+		al_text_init(&value);
+		bool ok = basis_value(s, member, &value, err);
+		if (ok && !al_basis_set(basis, al_json_key(member), value.data, err))
+			ok = al_json_in(&s->doc, member, err);
+		al_text_finish(&value);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool read_formula(struct al_scenario *s, const struct cJSON *node, enum al_dialect dialect,
+	const struct al_formula **out, struct al_error *err)
+{
+	const char *text;
+
+	return al_json_text(&s->doc, node, &text, err)
+		&& (al_formula_parse(&s->arena, text, dialect, out, err) || al_json_in(&s->doc, node, err));
+}
+
+bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
+	struct al_substitution **out, size_t *n, struct al_error *err)
+{
+	*n = 0;
+	*out = NULL;
+	if (!node)
+		return true;
+	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+		return false;
+	*out = al_new_array(&s->arena, struct al_substitution, al_json_size(node) + 1);
+	al_json_each(member, node) {
+		if (is_note(member))
+			continue;
+		struct al_substitution *item = &(*out)[*n];
+		item->symbol = al_json_key(member);
+		if (!read_formula(s, member, AL_DIALECT_CATALOG, &item->formula, err))
+			return false;
+		++*n;
+	}
+	return true;
+}
+
+bool read_id(const struct al_scenario *s, const struct cJSON *node, const char **id,
+	struct al_error *err)
+{
+	if (!al_json_get_text(&s->doc, node, "id", true, id, err))
+		return false;
+	for (const char *p = *id; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789-", *p) || (p == *id && *p == '-'))
+			return al_json_fail(&s->doc, al_json_get(node, "id"), err,
+				"id \"%s\" must be of small letters, digits and '-'", *id);
+	if (!**id)
+		return al_json_fail(&s->doc, al_json_get(node, "id"), err, "the id is empty");
+	if (find_table(s, *id) || find_sweep(s, *id) || find_data(s, *id))
+		return al_json_fail(&s->doc, al_json_get(node, "id"), err, "the id \"%s\" appears twice", *id);
+	return true;
+}
