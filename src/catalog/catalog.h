@@ -118,16 +118,34 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 
 enum { AL_RECIPE_PARTS = 8 };
 
-/* Bytes per parameter of one state, as a sum: weights 2 + 4. */
+/* One term of what a state takes: bytes of each of a tensor's numbers, or a formula of the bytes of a
+ * whole tensor in
+ *
+ *     elements    its numbers
+ *     rows, cols  its numbers over those of the last dimension, over those of the last but one
+ *     matrix      1 where it has two dimensions or more and is no bias
+ *     hidden      1 where it is in the layers: neither embedding nor head
+ *     trainable   what the recipe's "trainable" makes of it
+ *
+ * and the symbol `rank`. */
+struct al_state_term {
+	int64_t bytes;
+	const struct al_formula *formula;  /* NULL: bytes * elements */
+};
+
+/* The sum of its terms: weights 2 + 4. */
 struct al_state_bytes {
-	int64_t parts[AL_RECIPE_PARTS];
+	struct al_state_term parts[AL_RECIPE_PARTS];
 	size_t n_parts;
-	int64_t total;
+	int64_t total;                     /* of the plain terms, bytes a parameter */
+	bool has_formula;
 };
 
 struct al_recipe {
 	const char *name, *title, *source;
 	struct al_state_bytes weights, gradients, optimizer;
+	const struct al_formula *trainable;  /* numbers that are trained for a tensor; NULL: elements */
+	int64_t rank;                      /* of adapters, where nobody gives one; 0: none */
 	const struct al_formula *activations_per_token;  /* bytes per token and module; NULL: the ledger */
 	bool is_flash;                     /* ledger rule: flash attention instead of eager */
 	int64_t activation_bytes;          /* bytes of a saved element without a size of its own */

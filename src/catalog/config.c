@@ -182,6 +182,8 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 {
 	const struct al_config config = {family, doc, object, origin, settings};
 
+	if (!al_settings_is_asked(settings, "dropout"))
+		al_settings_set(settings, "dropout", family->has_dropout, family->name);
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err)
 		&& set_given(&config, false, err) && set_defaults(&config, false, err)
 		&& set_given(&config, true, err) && set_defaults(&config, true, err)

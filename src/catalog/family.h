@@ -158,6 +158,7 @@ struct al_family {
 	size_t n_model_types;
 	struct al_config_key *config;
 	size_t n_config;
+	bool has_dropout;                  /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;
 	struct al_family_module *modules;

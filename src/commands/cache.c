@@ -1,9 +1,11 @@
-/* cache: what decoding keeps, per token and for whole sequences. */
+/* cache: what decoding keeps, per token and for whole sequences; here of attention variants. */
 #include "commands/question.h"
 
 #include <string.h>
 
 #include "base/exact.h"
+#include "commands/devices.h"
+#include "commands/kept.h"
 
 /* A kind of cache: what grows with each token, with the source's tokens, or not at all. */
 static const struct kind {
@@ -253,23 +255,24 @@ static bool run(struct session *session, struct al_error *err)
 {
 	struct question question;
 
+	if (session->arguments.n_words > 1)
+		return kept_answer(session, NULL, err);
 	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL, err))
 		return false;
-	if (!question.model)
-		question.basis.per = AL_BASIS_MODULE;
 	struct answer a = {.question = &question};
-	bool ok = answer(&a, session, err);
+	bool ok = is_about_whole(&question, session) ? kept_answer(session, &question, err)
+						     : answer(&a, session, err);
 	question_finish(&question);
 	return ok;
 }
 
 const struct command command_cache = {
 	.name = "cache",
-	.words = "MODEL|VARIANT",
-	.summary = "what decoding keeps, per token and for whole sequences",
-	.examples = {"cache gpt3-175b --seq 2048", "cache gpt2 --variants mha,mqa,mhe-mul --dtype fp8"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_DTYPE),
+	.words = "MODEL...|VARIANT",
+	.summary = "the KV cache by kind of layer, per token and at --seq",
+	.examples = {"cache gpt-oss-120b --seq 131072", "cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
+	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_DTYPE) | OPTION(OPT_WHOLE),
 	.least_words = 1,
-	.most_words = 1,
+	.most_words = 1000,
 	.run = run,
 };

@@ -1,9 +1,10 @@
-/* memory: training memory of a model's attention by state, under a recipe. */
-#include "commands/question.h"
+/* memory: what a model takes by state; here attention alone, by variant and under a recipe. */
+#include "commands/memory.h"
 
 #include <string.h>
 
 #include "base/exact.h"
+#include "commands/devices.h"
 
 static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS, AL_TOTAL};
 enum { N_STATES = sizeof(states) / sizeof(*states) };
@@ -135,7 +136,11 @@ static void explain_state(struct al_table *table, const struct question *q, cons
 	char *sum = al_strdup(&table->arena, "");
 
 	for (size_t i = 0; i < bytes->n_parts; i++)
-		sum = al_format(&table->arena, "%s%s%lld", sum, i ? " + " : "", (long long)bytes->parts[i]);
+		sum = bytes->parts[i].formula
+			? al_format(&table->arena, "%s%s%s", sum, i ? " + " : "",
+				al_formula_source(bytes->parts[i].formula))
+			: al_format(&table->arena, "%s%s%lld", sum, i ? " + " : "",
+				(long long)bytes->parts[i].bytes);
 	explain(table, &(struct explanation){.model = q->name, .variant = use, .of = of,
 		.name = "bytes a parameter", .formula = sum, .substituted = sum,
 		.result = al_exact_from_int(&table->arena, bytes->total), .times = 1,
@@ -255,27 +260,37 @@ static bool answer(struct question *q, struct session *session, struct al_error 
 	return ok;
 }
 
+static bool answer_question(struct question *q, struct session *session, struct al_error *err)
+{
+	if (is_about_whole(q, session))
+		return is_given(&session->arguments, OPT_INFERENCE) ? infer_answer(session, q, err)
+								    : train_answer(session, q, err);
+	return devices_refuse(session, q, err) && answer(q, session, err);
+}
+
 static bool run(struct session *session, struct al_error *err)
 {
 	struct question question;
 
+	if (session->arguments.n_words > 1)
+		return train_answer(session, NULL, err);
 	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL, err))
 		return false;
-	bool ok = answer(&question, session, err);
+	bool ok = answer_question(&question, session, err);
 	question_finish(&question);
 	return ok;
 }
 
 const struct command command_memory = {
 	.name = "memory",
-	.words = "MODEL|VARIANT",
-	.summary = "training memory of the attention by state, under a recipe",
-	.examples = {"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
-		     "--batch 1 --seq 2048",
-		"memory bert-base --basis per=module --recipe korthikanti2022 --batch 32 --seq 512 --explain"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_BASELINE)
-		| OPTION(OPT_EXPLAIN),
+	.words = "MODEL...|VARIANT",
+	.summary = "memory of a model in training or inference, or of attention variants in it",
+	.examples = {"memory llama-3-8b --recipe megatron --batch 1 --seq 8192 --tp 8 --sp --attention flash",
+		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
+		"--batch 1 --seq 2048"},
+	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
+		| OPTION(OPT_BASELINE) | OPTION(OPT_EXPLAIN),
 	.least_words = 1,
-	.most_words = 1,
+	.most_words = 1000,
 	.run = run,
 };

@@ -29,7 +29,8 @@ static const struct option_info infos[N_OPTIONS] = {
 		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
 		"per=module|layer|model"},
 	[OPT_RECIPE] = {"recipe", 0, "NAME", false, "a memory convention (list recipes)"},
-	[OPT_DTYPE] = {"dtype", 0, "NAME", false, "of a cached element: fp32, bf16 (default), fp16, fp8, int8"},
+	[OPT_DTYPE] = {"dtype", 0, "NAME", false,
+		"of weights, or in `cache` of a cached element: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ..."},
 	[OPT_EXPLAIN] = {"explain", 0, NULL, false, "formula, substitution, result and source of each number"},
 	[OPT_TENSORS] = {"tensors", 0, NULL, false, "a row for each tensor"},
 	[OPT_BASELINE] = {"baseline", 0, "NAME", false, "the variant that savings compare with"},
@@ -60,6 +61,27 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_COUNTS] = {"counts", 0, NULL, false,
 		"the counts that are often confused: without embeddings, stored, tied, buffers, scales"},
 	[OPT_VALUES] = {"values", 0, NULL, false, "read all numbers: smallest, largest, mean, not finite"},
+	[OPT_WHOLE] = {"whole", 0, NULL, false, "the whole model, also where variants are named"},
+	[OPT_PART] = {"part", 0, "A,B,C", false,
+		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: nothing "
+		"outside of the layers"},
+	[OPT_ZERO] = {"zero", 0, "STAGE", false,
+		"ZeRO: 1 shares out the optimizer, 2 gradients too, 3 weights too"},
+	[OPT_TP] = {"tp", 0, "N", false, "tensor-parallel devices"},
+	[OPT_PP] = {"pp", 0, "N", false, "pipeline stages"},
+	[OPT_DP] = {"dp", 0, "N", false, "data-parallel devices"},
+	[OPT_CP] = {"cp", 0, "N", false, "context-parallel devices"},
+	[OPT_EP] = {"ep", 0, "N", false, "expert-parallel devices, among the data-parallel ones"},
+	[OPT_SP] = {"sp", 0, NULL, false, "sequence parallelism beside tensor parallelism"},
+	[OPT_RECOMPUTE] = {"recompute", 0, "WHAT", false,
+		"none; selective (nothing of token x token is kept); full (only the layers' inputs are)"},
+	[OPT_ATTENTION] = {"attention", 0, "KERNEL", false, "eager or flash; default: the recipe's"},
+	[OPT_INFERENCE] = {"inference", 0, NULL, false, "weights, cache and one forward instead of training"},
+	[OPT_CACHE_DTYPE] = {"cache-dtype", 0, "NAME", false, "of a cached element (default bf16)"},
+	[OPT_MEMORY] = {"memory", 0, "SIZE", false, "what a device holds: 80GiB, 24GB, a number of bytes"},
+	[OPT_SOLVE] = {"solve", 0, "SYMBOL", false, "what may grow: batch (default), seq, n_layers, any symbol"},
+	[OPT_MATCH] = {"match", 0, "parameters=VARIANT", false,
+		"the model with as many parameters as with this variant"},
 	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
 };
 
@@ -177,6 +199,34 @@ bool is_given(const struct arguments *arguments, enum option option)
 const char *option_value(const struct arguments *arguments, enum option option, const char *fallback)
 {
 	return is_given(arguments, option) ? arguments->options[option].items[0] : fallback;
+}
+
+const char *option_name(enum option option)
+{
+	return infos[option].name;
+}
+
+bool option_count(const struct arguments *arguments, enum option option, int64_t fallback, int64_t least,
+	int64_t *out, struct al_error *err)
+{
+	const char *text = option_value(arguments, option, NULL);
+	int64_t value = 0;
+
+	*out = fallback;
+	if (!text)
+		return true;
+	for (const char *p = text; *p; p++) {
+		if (*p < '0' || *p > '9' || value > INT64_C(1) << 40)
+			value = -1;
+		if (value < 0)
+			break;
+		value = 10 * value + (*p - '0');
+	}
+	if (!*text || value < least)
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
+			infos[option].name, text, (long long)least);
+	*out = value;
+	return true;
 }
 
 /* Adds words up to column 80, each further line indented. */

@@ -13,8 +13,12 @@ enum option {
 	OPT_EXPLAIN, OPT_TENSORS, OPT_BASELINE, OPT_SUBSTITUTE, OPT_ORDER, OPT_AGAINST, OPT_OVER, OPT_TIE,
 	OPT_MEASURE, OPT_FIGURE, OPT_LOG, OPT_SOURCE, OPT_HEADS, OPT_LAYOUT,
 	OPT_MODULES, OPT_NULL, OPT_TOP, OPT_SEED, OPT_CENTER, OPT_FOLD_NORMS, OPT_ONLY, OPT_TABLES, OPT_FIGURES, OPT_FIGURES_ONLY,
+	OPT_WHOLE, OPT_PART, OPT_ZERO, OPT_TP, OPT_PP, OPT_DP, OPT_CP, OPT_EP, OPT_SP, OPT_RECOMPUTE,
+	OPT_ATTENTION, OPT_INFERENCE, OPT_CACHE_DTYPE, OPT_MEMORY, OPT_SOLVE, OPT_MATCH,
 	OPT_ACTIVE, OPT_COUNTS, OPT_VALUES, N_OPTIONS,
 };
+
+_Static_assert(N_OPTIONS <= 64, "a set of options is a uint64_t");
 
 #define OPTION(name) (UINT64_C(1) << (name))
 
@@ -27,6 +31,13 @@ enum option {
 #define OPTIONS_QUESTION \
 	(OPTION(OPT_SET) | OPTION(OPT_BATCH) | OPTION(OPT_SEQ) | OPTION(OPT_VARIANT) \
 		| OPTION(OPT_VARIANTS) | OPTION(OPT_BASIS))
+
+/* How a whole model is laid over devices. */
+#define OPTIONS_DEVICES \
+	(OPTION(OPT_WHOLE) | OPTION(OPT_PART) | OPTION(OPT_ZERO) | OPTION(OPT_TP) | OPTION(OPT_PP) \
+		| OPTION(OPT_DP) | OPTION(OPT_CP) | OPTION(OPT_EP) | OPTION(OPT_SP) \
+		| OPTION(OPT_RECOMPUTE) | OPTION(OPT_ATTENTION) | OPTION(OPT_INFERENCE) \
+		| OPTION(OPT_CACHE_DTYPE) | OPTION(OPT_DTYPE))
 
 /* The values of an option, in the order in which they were given; a flag's are NULL. */
 struct option_values {
@@ -49,6 +60,13 @@ bool is_given(const struct arguments *arguments, enum option option);
 
 /* The value of an option that comes at most once; `fallback` where it doesn't. */
 const char *option_value(const struct arguments *arguments, enum option option, const char *fallback);
+
+/* The value of such an option as a whole number of at least `least`. */
+bool option_count(const struct arguments *arguments, enum option option, int64_t fallback, int64_t least,
+	int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
+/* "--seq" */
+const char *option_name(enum option option);
 
 /* Adds the help lines of the options in `allowed`. */
 void options_help(uint64_t allowed, struct al_text *out);

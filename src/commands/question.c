@@ -137,6 +137,8 @@ bool question_check_symbol(const struct question *q, const char *symbol, struct 
 {
 	const char *known = question_symbol(q, symbol);
 
+	if (q->family && strcmp(known, "dropout") == 0)
+		return true;
 	for (size_t i = 0; q->family && i < q->family->n_config; i++)
 		if (strcmp(q->family->config[i].symbol, known) == 0)
 			return true;

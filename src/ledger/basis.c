@@ -13,6 +13,7 @@ static const char *const projection_names[] = {
 static const char *const per_names[] = {
 	[AL_BASIS_MODULE] = "module", [AL_BASIS_LAYER] = "layer", [AL_BASIS_MODEL] = "model",
 };
+static const char *const tensor_names[] = {"all", "matrices"};
 static const char *const boolean_names[] = {"false", "true"};
 
 enum { ALL_ROLES = (1u << AL_N_ROLES) - 1 };
@@ -67,6 +68,16 @@ static bool set_biases(struct al_basis *basis, const char *value, struct al_erro
 	return true;
 }
 
+static bool set_tensors(struct al_basis *basis, const char *value, struct al_error *err)
+{
+	int index = choose("tensors", value, tensor_names, COUNT(tensor_names), err);
+
+	if (index < 0)
+		return false;
+	basis->only_matrices = index == 1;
+	return true;
+}
+
 /* "all", or role names with commas. */
 static bool set_roles(struct al_basis *basis, const char *value, struct al_error *err)
 {
@@ -102,6 +113,7 @@ static const struct basis_key {
 	{"output_projection", set_projection},
 	{"biases", set_biases},
 	{"roles", set_roles},
+	{"tensors", set_tensors},
 	{"per", set_per},
 };
 
@@ -142,6 +154,8 @@ const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena)
 		projection_names[basis->output_projection],
 		basis->has_biases ? boolean_names[basis->biases] : "variant's own");
 	add_roles(&text, basis->roles);
+	if (basis->only_matrices)
+		al_text_add(&text, ", tensors=matrices");
 	al_text_addf(&text, ", per=%s", per_names[basis->per]);
 
 	const char *copy = al_strdup(arena, text.data);

@@ -32,6 +32,7 @@ struct al_basis {
 	enum al_basis_per per;
 	unsigned roles;             /* bit per enum al_role; all by default */
 	bool has_biases, biases;    /* has_biases false: each variant's own default */
+	bool only_matrices;         /* no vectors: neither biases nor norms */
 };
 
 void al_basis_init(struct al_basis *basis);

@@ -41,6 +41,8 @@ static bool is_tensor_wanted(const struct al_basis *basis, const struct al_lines
 {
 	if (entry->kind >= AL_TENSOR_BUFFER && !lines->with_buffers)
 		return false;
+	if (basis->only_matrices && (entry->shape.n_dims < 2 || entry->kind != AL_TENSOR_WEIGHT))
+		return false;
 	if (basis->output_projection == AL_OUTPUT_NONE && is_replaceable_output(entry))
 		return false;
 	return basis->roles >> entry->role & 1;

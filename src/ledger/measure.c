@@ -1,9 +1,11 @@
 /* Measures: sums over a block's lines. Each line counts its elements, times how many the basis
  * covers, times what the measure makes of one element. */
 #include "ledger/block.h"
+#include "ledger/states.h"
 
 #include <string.h>
 
+#include "base/storage.h"
 #include "base/table.h"
 #include "base/text.h"
 
@@ -30,29 +32,17 @@ struct sum {
 
 /* ---- dtypes ---- */
 
-static const struct dtype {
-	const char *name;
-	int64_t bytes;
-} dtypes[] = {
-	{"f64", 8}, {"i64", 8}, {"f32", 4}, {"fp32", 4}, {"i32", 4}, {"f16", 2}, {"fp16", 2},
-	{"bf16", 2}, {"i16", 2}, {"f8", 1}, {"fp8", 1}, {"f8_e4m3", 1}, {"f8_e5m2", 1}, {"i8", 1},
-	{"int8", 1}, {"u8", 1}, {"bool", 1},
-};
-
-enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
-
 bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err)
 {
-	const char *names[N_DTYPES];
+	const struct al_storage *storage;
 
-	for (size_t i = 0; i < N_DTYPES; i++) {
-		names[i] = dtypes[i].name;
-		if (strcmp(name, dtypes[i].name) == 0) {
-			*bytes = dtypes[i].bytes;
-			return true;
-		}
-	}
-	return al_fail_unknown(err, "dtype", name, names, N_DTYPES);
+	if (!al_storage_find(name, &storage, err))
+		return false;
+	*bytes = storage->bytes;
+	return storage->elements == 1
+		|| al_fail(err, AL_EINPUT, "dtype \"%s\" stores %lld numbers in a block of %lld bytes, expected "
+			"one with whole bytes a number", name, (long long)storage->elements,
+			(long long)storage->bytes);
 }
 
 /* ---- what an element is worth ---- */
@@ -227,13 +217,78 @@ static bool add_parameters(struct al_block *block, int64_t bytes, mpz_t total, s
 	return true;
 }
 
-static bool add_total(struct al_block *block, const struct al_recipe *recipe, mpz_t total,
+/* ---- states that a tensor's shape decides ---- */
+
+static bool add_tensor_state(struct al_block *block, const struct al_recipe *recipe, enum al_state state,
+	const struct al_ledger_entry *line, mpq_t total, struct al_error *err)
+{
+	const struct al_state_tensor tensor = {.dims = line->dims, .n_dims = line->n_dims,
+		.is_matrix = line->n_dims > 1 && line->entry->kind == AL_TENSOR_WEIGHT, .is_hidden = true};
+	int64_t rank = 0;
+	mpq_t bytes;
+
+	if (al_block_gives(block, "rank") && !al_block_read(block, "rank", 1, &rank, err))
+		return false;
+	mpq_init(bytes);
+	bool ok = al_state_of_tensor(recipe, state, &tensor, rank, bytes, err);
+	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), line->count);
+	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), line->times);
+	mpq_canonicalize(bytes);
+	mpq_add(total, total, bytes);
+	mpq_clear(bytes);
+	return ok;
+}
+
+static bool add_shaped_state(struct al_block *block, const struct al_recipe *recipe, enum al_state state,
+	mpq_t total, struct al_error *err)
+{
+	const struct al_lines lines = {.list = AL_LIST_TENSORS};
+	const struct al_entries *entries = al_lines_of(block, lines.list);
+
+	for (size_t i = 0; i < entries->n; i++) {
+		struct al_ledger_entry line;
+		bool counts;
+		if (!al_line_evaluate(block, &lines, &entries->items[i], &counts, &line, err)
+			|| (counts && !add_tensor_state(block, recipe, state, &line, total, err)))
+			return false;
+	}
+	return true;
+}
+
+static bool add_state(struct al_block *block, const struct al_recipe *recipe, enum al_state state,
+	mpq_t total, struct al_error *err)
+{
+	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
+	bool ok;
+	mpq_t sum;
+
+	mpq_init(sum);
+	if (bytes->has_formula)
+		ok = add_shaped_state(block, recipe, state, sum, err);
+	else
+		ok = add_parameters(block, bytes->total, mpq_numref(sum), err);
+	mpq_add(total, total, sum);
+	mpq_clear(sum);
+	return ok;
+}
+
+static bool add_total(struct al_block *block, const struct al_recipe *recipe, mpq_t total,
 	struct al_error *err)
 {
-	int64_t bytes = recipe->weights.total + recipe->gradients.total + recipe->optimizer.total;
+	mpz_t activations;
+	mpq_t sum;
 
-	return add_parameters(block, bytes, total, err)
-		&& add_activations(block, recipe, total, err);
+	for (int state = 0; state < AL_N_STATES; state++)
+		if (!add_state(block, recipe, (enum al_state)state, total, err))
+			return false;
+	mpz_init(activations);
+	bool ok = add_activations(block, recipe, activations, err);
+	mpq_init(sum);
+	mpq_set_z(sum, activations);
+	mpq_add(total, total, sum);
+	mpq_clear(sum);
+	mpz_clear(activations);
+	return ok;
 }
 
 /* ---- measures ---- */
@@ -258,8 +313,9 @@ int al_measure_find(const char *key)
 	return -1;
 }
 
+/* `total` is 0. */
 static bool add_measure(struct al_block *block, enum al_measure measure,
-	const struct al_recipe *recipe, mpz_t total, struct al_error *err)
+	const struct al_recipe *recipe, mpq_t total, struct al_error *err)
 {
 	struct sum cache = {block, {.list = AL_LIST_CACHE}, recipe, worth_of_cached};
 	struct sum cache_bytes = {block, {.list = AL_LIST_CACHE}, recipe, worth_of_cached_bytes};
@@ -267,23 +323,23 @@ static bool add_measure(struct al_block *block, enum al_measure measure,
 
 	switch (measure) {
 	case AL_PARAMETERS:
-		return add_parameters(block, 1, total, err);
+		return add_parameters(block, 1, mpq_numref(total), err);
 	case AL_WEIGHTS:
-		return add_parameters(block, recipe->weights.total, total, err);
+		return add_state(block, recipe, AL_STATE_WEIGHTS, total, err);
 	case AL_GRADIENTS:
-		return add_parameters(block, recipe->gradients.total, total, err);
+		return add_state(block, recipe, AL_STATE_GRADIENTS, total, err);
 	case AL_OPTIMIZER:
-		return add_parameters(block, recipe->optimizer.total, total, err);
+		return add_state(block, recipe, AL_STATE_OPTIMIZER, total, err);
 	case AL_ACTIVATIONS:
-		return add_activations(block, recipe, total, err);
+		return add_activations(block, recipe, mpq_numref(total), err);
 	case AL_TOTAL:
 		return add_total(block, recipe, total, err);
 	case AL_CACHE:
-		return add_lines(&cache, total, err);
+		return add_lines(&cache, mpq_numref(total), err);
 	case AL_CACHE_BYTES:
-		return add_lines(&cache_bytes, total, err);
+		return add_lines(&cache_bytes, mpq_numref(total), err);
 	case AL_FLOPS:
-		return add_lines(&flops, total, err);
+		return add_lines(&flops, mpq_numref(total), err);
 	case AL_N_MEASURES:
 		break;
 	}
@@ -296,5 +352,5 @@ bool al_block_measure(struct al_block *block, enum al_measure measure,
 	if (al_measures[measure].needs_recipe && !recipe)
 		return al_fail(err, AL_EINPUT, "\"%s\" needs a recipe", al_measures[measure].key);
 	mpq_set_ui(out, 0, 1);
-	return add_measure(block, measure, recipe, mpq_numref(out), err) || al_block_in(block, err);
+	return add_measure(block, measure, recipe, out, err) || al_block_in(block, err);
 }

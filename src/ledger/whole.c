@@ -7,6 +7,31 @@
 #include "base/exact.h"
 #include "base/text.h"
 
+/* ---- layers ---- */
+
+/* How many turns the outermost loop takes within the model. */
+static bool count_layers(const struct al_whole *whole, const struct al_loops *loops, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_family *family = whole->ask.family;
+	struct al_scope scope = al_settings_scope(whole->ask.settings);
+	int64_t from;
+
+	*out = 0;
+	if (loops->n == 0)
+		return true;
+	if (!al_formula_whole(loops->items[0].count, &scope, 0, out, err))
+		return false;
+	for (size_t i = 0; i < family->n_apart; i++) {
+		if (strcmp(family->apart[i].variable, loops->items[0].variable) != 0)
+			continue;
+		if (!al_formula_whole(family->apart[i].from, &scope, 0, &from, err))
+			return false;
+		*out = from < *out ? from : *out;
+	}
+	return true;
+}
+
 /* ---- modules ---- */
 
 /* The question's own symbols that a tensor-parallel device has fewer of. */
@@ -68,7 +93,9 @@ static struct al_whole_module *find_equal(const struct al_whole *whole,
 	const struct al_model_module *module)
 {
 	for (size_t i = 0; whole->ask.use && i < whole->n_modules; i++)
-		if (whole->modules[i].layer == module->layer && whole->modules[i].apart == module->apart)
+		if (whole->modules[i].layer == module->layer && whole->modules[i].apart == module->apart
+			&& whole->modules[i].uses == module->uses
+			&& whole->modules[i].module->module == module->module)
 			return &whole->modules[i];
 	return NULL;
 }
@@ -78,12 +105,13 @@ static bool open_module(struct al_whole *whole, const struct al_model_module *mo
 {
 	const struct al_whole_ask *ask = &whole->ask;
 
-	*out = (struct al_whole_module){.module = module, .copies = module->copies,
+	*out = (struct al_whole_module){.module = module, .copies = module->copies, .uses = module->uses,
 		.layer = module->layer, .apart = module->apart};
 	out->use = ask->use ? *ask->use
 		: (struct al_variant_use){.variant = module->variant, .name = module->variant->name,
 			.with = module->with, .n_with = module->n_with, .is_models_own = true};
-	if (!al_block_init(&out->block, &out->use, ask->settings, &whole->basis, err))
+	if (!count_layers(whole, &module->module->loops, &out->n_layers, err)
+		|| !al_block_init(&out->block, &out->use, ask->settings, &whole->basis, err))
 		return false;
 	if (share_use(whole, out, err)
 		&& al_block_init(&out->shard, &out->shard_use, ask->settings, &whole->basis, err))
@@ -157,7 +185,7 @@ static void add_line(struct al_whole *whole, size_t i_module, const struct al_le
 	memcpy(dims, line->dims, line->n_dims * sizeof(*dims));
 	*add_tensor(whole) = (struct al_whole_tensor){
 		.part = AL_PART_ATTENTION, .module = module->module->name, .name = entry->name, .entry = entry,
-		.dims = dims, .n_dims = line->n_dims, .layer = module->layer, .copies = copies * line->count,
+		.dims = dims, .n_dims = line->n_dims, .layer = module->layer, .n_layers = module->n_layers, .copies = copies * line->count,
 		.elements = scale(whole, line->elements, copies, 1),
 		.active = line->count ? scale(whole, line->elements, copies * line->active, line->count)
 				      : al_exact_from_int(&whole->arena, 0),
@@ -281,25 +309,32 @@ static mpq_srcptr active_elements(struct al_whole *whole, const struct al_model_
 	return scale(whole, per_turn, tensor->active, tensor->count);
 }
 
-static void add_stored(struct al_whole *whole, const struct al_model_tensor *tensor)
+static bool add_stored(struct al_whole *whole, const struct al_model_tensor *tensor,
+	struct al_error *err)
 {
 	const struct al_family_tensor *of = tensor->tensor;
+	bool is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT
+		&& !is_bias(&of->entry);
 	bool explains = whole->ask.explains;
+	int64_t n_layers;
 
+	if (!count_layers(whole, &of->loops, &n_layers, err))
+		return false;
 	*add_tensor(whole) = (struct al_whole_tensor){
 		.part = of->part, .name = tensor->name, .entry = &of->entry, .dims = tensor->dims,
-		.n_dims = tensor->n_dims, .layer = tensor->layer, .copies = tensor->copies * tensor->count,
+		.n_dims = tensor->n_dims, .layer = tensor->layer, .n_layers = n_layers, .copies = tensor->copies * tensor->count,
 		.elements = tensor->elements, .active = active_elements(whole, tensor),
 		.device = device_elements(whole, tensor),
 		.apart = tensor->apart, .tied_to = of->tied_to,
-		.is_parameter = al_model_tensor_is_parameter(tensor),
-		.is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT
-			&& !is_bias(&of->entry),
+		.is_parameter = al_model_tensor_is_parameter(tensor)
+			&& (is_matrix || !whole->basis.only_matrices),
+		.is_matrix = is_matrix,
 		.is_in_layers = of->loops.n > 0, .is_expert = is_expert(of), .stored = tensor,
 		.formula = explains ? join_formulas(whole, &of->entry.shape, false) : NULL,
 		.substituted = explains ? join_formulas(whole, &of->entry.shape, true) : NULL,
 		.source = whole->ask.family->source,
 	};
+	return true;
 }
 
 /* ---- making one ---- */
@@ -312,7 +347,8 @@ static bool fill(struct al_whole *whole, struct al_error *err)
 		if (!add_module_tensors(whole, i, err))
 			return false;
 	for (size_t i = 0; i < whole->books.n_tensors; i++)
-		add_stored(whole, &whole->books.tensors[i]);
+		if (!add_stored(whole, &whole->books.tensors[i], err))
+			return al_in(err, "%s", whole->books.tensors[i].name);
 	return true;
 }
 

@@ -28,6 +28,7 @@ struct al_whole_tensor {
 	const int64_t *dims;
 	size_t n_dims;
 	int64_t layer;                     /* where layers were asked for; -1: of no layer, or of all */
+	int64_t n_layers;                  /* of the stack of layers that it is in; 0: in none */
 	int64_t copies;
 	mpq_srcptr elements;               /* in all copies */
 	mpq_srcptr active;                 /* in those that work on one token */
@@ -49,7 +50,8 @@ struct al_whole_module {
 	struct al_variant_use use, shard_use;
 	struct al_block block;             /* of the whole model */
 	struct al_block shard;             /* what one tensor-parallel device holds of it */
-	int64_t copies, layer;
+	int64_t copies, layer, n_layers;   /* as of a tensor */
+	int64_t uses;                      /* how many layers each copy works in */
 	const char *apart;
 };
 

@@ -138,7 +138,7 @@ static void reads_a_recipe(void **state)
 	assert_true(al_catalog_recipe(catalog, "smith2022", &recipe, &err));
 	assert_int_equal(recipe->weights.total, 6);
 	assert_int_equal(recipe->weights.n_parts, 2);
-	assert_int_equal(recipe->weights.parts[1], 4);
+	assert_int_equal(recipe->weights.parts[1].bytes, 4);
 	assert_int_equal(recipe->optimizer.total, 8);
 	assert_string_equal(al_formula_source(recipe->activations_per_token), "2*d_model");
 }

@@ -1,0 +1,125 @@
+/* memory --inference: weights, cache and one forward of a whole model on one device. */
+#include "commands/memory.h"
+
+#include "commands/devices.h"
+
+bool inference_init(struct al_inference *inference, struct session *session, struct question *q,
+	struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	struct al_training training;
+	const struct al_setting *source;
+
+	*inference = (struct al_inference){.activation_bytes = 2};
+	if (!devices_init(&training, session, q, err) || !devices_tokens(&training, q, err)
+		|| !al_file_type_find(option_value(a, OPT_DTYPE, "bf16"), &inference->weights, err)
+		|| !al_storage_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache, err)
+		|| !al_settings_get(&q->settings, "source_seq", &source, err))
+		return false;
+	if (training.pp * training.cp * training.ep * training.dp > 1 || training.zero > 0)
+		return al_fail(err, AL_EINPUT, "--inference knows tensor parallelism only, expected no --pp, --dp, "
+			"--cp, --ep or --zero");
+	inference->share = training.share;
+	inference->batch = training.batch;
+	inference->seq = training.seq;
+	inference->source_seq = source ? source->value.integer : training.seq;
+	inference->tp = training.tp;
+	return true;
+}
+
+static void add_columns(struct al_table *t)
+{
+	static const struct al_column columns[] = {
+		{.key = "state", .title = "State", .is_key = true},
+		{.key = "bytes", .title = "Memory", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "allocated", .title = "As engines allocate", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "read", .title = "Read for a token", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "flops", .title = "Computed for a token", .unit = "FLOP", .quantity = AL_QUANTITY_FLOPS,
+			.digits = AL_DIGITS_ALL},
+		{.key = "intensity", .title = "FLOPs a byte", .digits = 2},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(t, columns[i]);
+}
+
+static void add_row(struct al_table *table, const char *state, const struct al_inference_row *row)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	mpq_t intensity;
+
+	al_cell_set_text(table, cell++, state);
+	al_cell_set_exact(table, cell++, row->bytes);
+	al_cell_set_exact(table, cell++, row->allocated);
+	al_cell_set_exact(table, cell++, row->read);
+	al_cell_set_exact(table, cell++, row->flops);
+	if (mpq_sgn(row->read) == 0)
+		return;
+	mpq_init(intensity);
+	mpq_div(intensity, row->flops, row->read);
+	al_cell_set_exact(table, cell, intensity);
+	mpq_clear(intensity);
+}
+
+static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_INFER_STATES])
+{
+	for (int i = 1; i < AL_N_INFER_STATES; i++) {
+		mpq_add(rows[0].bytes, rows[0].bytes, rows[i].bytes);
+		mpq_add(rows[0].allocated, rows[0].allocated, rows[i].allocated);
+		mpq_add(rows[0].read, rows[0].read, rows[i].read);
+		mpq_add(rows[0].flops, rows[0].flops, rows[i].flops);
+	}
+	add_row(table, "total", &rows[0]);
+}
+
+static void add_notes(struct al_table *table, const struct session *session, const struct question *q,
+	const struct al_inference *inference)
+{
+	question_note(q, table);
+	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
+		option_value(&session->arguments, OPT_DTYPE, "bf16"), inference->cache->name,
+		(long long)inference->batch, (long long)inference->seq, (long long)inference->tp);
+	al_table_note(table, "as engines allocate: windows not rolled, latents expanded to all heads, key/value "
+		"heads on several devices where there are fewer of them");
+	al_table_note(table, "activations: of one layer, while a whole prompt is read; a token: one more of each "
+		"sequence");
+}
+
+static bool answer(struct session *session, struct question *q, const struct al_inference *inference,
+	struct al_whole *whole, struct al_error *err)
+{
+	struct al_table *table = session_table(session, "memory",
+		al_format(&session->arena, "Inference memory of %s", q->title));
+	struct al_inference_row rows[AL_N_INFER_STATES];
+
+	add_columns(table);
+	al_inference_rows_init(rows);
+	bool ok = al_whole_infer(whole, inference, rows, err);
+	for (int i = 0; ok && i < AL_N_INFER_STATES; i++)
+		add_row(table, al_inference_state_names[i], &rows[i]);
+	if (ok)
+		add_total(table, rows);
+	al_inference_rows_finish(rows);
+	add_notes(table, session, q, inference);
+	return ok;
+}
+
+bool infer_answer(struct session *session, struct question *q, struct al_error *err)
+{
+	struct al_inference inference;
+	struct al_whole whole;
+
+	if (q->n_uses > 1)
+		return al_fail(err, AL_EINPUT, "--inference answers for one variant at a time, found %zu",
+			q->n_uses);
+	if (!inference_init(&inference, session, q, err)
+		|| !question_whole(q, q->is_own ? NULL : &q->uses[0], inference.tp, AL_BOOKS_LAYERS, &whole,
+			err))
+		return false;
+	bool ok = answer(session, q, &inference, &whole, err);
+	al_whole_finish(&whole);
+	return ok;
+}

@@ -1,0 +1,240 @@
+/* cache of whole models: what decoding keeps, by kind of layer. */
+#include "commands/kept.h"
+
+#include "commands/devices.h"
+#include "ledger/infer.h"
+
+struct answer {
+	struct session *session;
+	struct al_table *table;
+	const struct al_storage *storage;
+	bool shows_model, shows_variant, is_noted;
+};
+
+/* One row, and what its question says of tokens. */
+struct sum {
+	int64_t layers, ends_at, batch, seq, source_seq;
+	mpq_t elements, bytes_per_token, bytes, allocated;
+};
+
+static void sum_init(struct sum *sum, const struct sum *tokens)
+{
+	if (tokens)
+		*sum = *tokens;
+	else
+		*sum = (struct sum){.batch = 1};
+	sum->layers = sum->ends_at = 0;
+	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
+}
+
+static void sum_finish(struct sum *sum)
+{
+	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
+}
+
+static void multiply(mpq_t q, int64_t factor)
+{
+	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
+	mpq_canonicalize(q);
+}
+
+/* ---- sums ---- */
+
+static void add_line(struct sum *sum, const struct al_cache_line *line)
+{
+	bool is_state = line->kind == AL_CACHE_STATE;
+	int64_t all = is_state ? 1 : line->kind == AL_CACHE_CROSS ? sum->source_seq : sum->seq;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	al_storage_bytes(line->storage, line->elements, bytes);
+	if (!is_state) {
+		mpq_add(sum->elements, sum->elements, line->elements);
+		mpq_add(sum->bytes_per_token, sum->bytes_per_token, bytes);
+	}
+	multiply(bytes, line->tokens);
+	multiply(bytes, sum->batch);
+	mpq_add(sum->bytes, sum->bytes, bytes);
+	al_storage_bytes(line->storage, line->expanded, bytes);
+	multiply(bytes, all);
+	multiply(bytes, sum->batch);
+	mpq_add(sum->allocated, sum->allocated, bytes);
+	mpq_clear(bytes);
+	sum->layers += line->is_first ? line->layers : 0;
+	sum->ends_at = line->limit > sum->ends_at ? line->limit : sum->ends_at;
+}
+
+/* What a new token adds is its own: source tokens and states are there before it. */
+static void add_sum(struct sum *total, const struct sum *sum, enum al_cache_kind kind)
+{
+	total->layers += sum->layers;
+	mpq_add(total->bytes, total->bytes, sum->bytes);
+	mpq_add(total->allocated, total->allocated, sum->allocated);
+	if (kind == AL_CACHE_CROSS || kind == AL_CACHE_STATE)
+		return;
+	mpq_add(total->elements, total->elements, sum->elements);
+	mpq_add(total->bytes_per_token, total->bytes_per_token, sum->bytes_per_token);
+}
+
+/* ---- rows ---- */
+
+static void add_columns(struct answer *a)
+{
+	static const struct al_column columns[] = {
+		{.key = "kind", .title = "Kind", .is_key = true},
+		{.key = "layers", .title = "Modules", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "elements_per_token", .title = "Elements a token", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "bytes_per_token", .title = "Cache a token", .unit = "B",
+			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+		{.key = "ends_at", .title = "Ends at", .unit = "tokens", .digits = AL_DIGITS_ALL},
+		{.key = "bytes", .title = "Cache", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "allocated", .title = "As engines allocate", .unit = "B",
+			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+	};
+
+	if (a->shows_model)
+		al_table_add_column(a->table,
+			(struct al_column){.key = "model", .title = "Model", .is_key = true});
+	if (a->shows_variant)
+		al_table_add_column(a->table,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(a->table, columns[i]);
+}
+
+static void add_row(struct answer *a, const struct question *q, const struct al_variant_use *use,
+	const char *kind, const struct sum *sum)
+{
+	struct al_cell *cell = al_table_add_row(a->table);
+
+	if (a->shows_model)
+		al_cell_set_titled(a->table, cell++, q->name, q->title);
+	if (a->shows_variant)
+		al_cell_set_text(a->table, cell++, use->name);
+	al_cell_set_text(a->table, cell++, kind);
+	al_cell_set_int(a->table, cell++, sum->layers);
+	al_cell_set_exact(a->table, cell++, sum->elements);
+	al_cell_set_exact(a->table, cell++, sum->bytes_per_token);
+	if (sum->ends_at)
+		al_cell_set_int(a->table, cell, sum->ends_at);
+	cell++;
+	if (sum->seq) {
+		al_cell_set_exact(a->table, cell++, sum->bytes);
+		al_cell_set_exact(a->table, cell, sum->allocated);
+	}
+}
+
+static void add_kinds(struct answer *a, const struct question *q, const struct al_variant_use *use,
+	const struct al_cache_lines *cache, const struct sum *tokens)
+{
+	struct sum total;
+
+	sum_init(&total, tokens);
+	for (int kind = 0; kind < AL_N_CACHE_KINDS; kind++) {
+		struct sum sum;
+		bool is_there = false;
+		sum_init(&sum, tokens);
+		for (size_t i = 0; i < cache->n; i++)
+			if (cache->lines[i].kind == (enum al_cache_kind)kind) {
+				add_line(&sum, &cache->lines[i]);
+				is_there = true;
+			}
+		if (is_there)
+			add_row(a, q, use, al_cache_kind_names[kind], &sum);
+		add_sum(&total, &sum, (enum al_cache_kind)kind);
+		sum_finish(&sum);
+	}
+	add_row(a, q, use, "total", &total);
+	sum_finish(&total);
+}
+
+/* ---- questions ---- */
+
+static bool read_symbol(struct question *q, const char *symbol, int64_t fallback, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&q->settings, symbol, &setting, err))
+		return false;
+	*out = setting ? setting->value.integer : fallback;
+	return !setting || *out >= 1
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected 1 or more", symbol, (long long)*out);
+}
+
+static bool add_use(struct answer *a, struct question *q, size_t i, const struct sum *tokens,
+	struct al_error *err)
+{
+	struct al_cache_lines cache;
+	struct al_whole whole;
+
+	if (!question_whole(q, q->is_own ? NULL : &q->uses[i], 1, AL_BOOKS_KINDS, &whole, err))
+		return false;
+	bool ok = al_whole_cache(&whole, a->storage, tokens->seq, tokens->source_seq, &cache, err);
+	if (ok)
+		add_kinds(a, q, &q->uses[i], &cache, tokens);
+	al_whole_finish(&whole);
+	return ok;
+}
+
+static void add_notes(struct answer *a, const struct question *q, const struct sum *tokens)
+{
+	question_note(q, a->table);
+	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->storage->name);
+	if (tokens->seq)
+		al_table_note(a->table, "batch %lld, %lld tokens; as engines allocate: windows not rolled, "
+			"latents expanded to all heads", (long long)tokens->batch, (long long)tokens->seq);
+	else
+		al_table_note(a->table, "cache of whole sequences: give --seq");
+}
+
+static bool add_model(struct answer *a, struct question *q, struct al_error *err)
+{
+	struct sum tokens = {.layers = 0};
+
+	if (!read_symbol(q, "seq", 0, &tokens.seq, err) || !read_symbol(q, "batch", 1, &tokens.batch, err)
+		|| !read_symbol(q, "source_seq", tokens.seq, &tokens.source_seq, err))
+		return false;
+	for (size_t i = 0; i < q->n_uses; i++)
+		if (!add_use(a, q, i, &tokens, err))
+			return false;
+	if (!a->is_noted)
+		add_notes(a, q, &tokens);
+	a->is_noted = true;
+	return true;
+}
+
+static bool add_word(struct answer *a, const char *word, struct al_error *err)
+{
+	struct question q;
+
+	if (!question_init(&q, a->session, word, false, AL_BASIS_MODEL, err))
+		return false;
+	bool ok = is_about_whole(&q, a->session)
+		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
+			q.is_own ? ", expected one whose parts are known" : "; add --whole");
+	ok = ok && add_model(a, &q, err);
+	question_finish(&q);
+	return ok;
+}
+
+bool kept_answer(struct session *session, struct question *q, struct al_error *err)
+{
+	const struct arguments *arguments = &session->arguments;
+	struct answer a = {.session = session, .shows_model = arguments->n_words > 1,
+		.shows_variant = is_given(arguments, OPT_VARIANT) || is_given(arguments, OPT_VARIANTS)};
+
+	if (!al_storage_find(option_value(arguments, OPT_DTYPE, "bf16"), &a.storage, err))
+		return false;
+	a.table = session_table(session, "cache",
+		q ? al_format(&session->arena, "KV cache of %s", q->title) : "KV cache");
+	add_columns(&a);
+	if (q)
+		return add_model(&a, q, err);
+	for (size_t i = 0; i < arguments->n_words; i++)
+		if (!add_word(&a, arguments->words[i], err))
+			return false;
+	return true;
+}

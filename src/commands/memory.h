@@ -1,0 +1,20 @@
+/* What the command `memory` answers about whole models. */
+#ifndef ATTNLEDGER_COMMANDS_MEMORY_H
+#define ATTNLEDGER_COMMANDS_MEMORY_H
+
+#include "commands/question.h"
+#include "ledger/infer.h"
+
+/* Training; `question` NULL: several models, the session's words. */
+bool train_answer(struct session *session, struct question *question, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* The options of inference. */
+bool inference_init(struct al_inference *inference, struct session *session, struct question *question,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Inference of one model. */
+bool infer_answer(struct session *session, struct question *question, struct al_error *err)
+	AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,262 @@
+/* memory, training: a whole model on one device. */
+#include "commands/memory.h"
+
+#include <string.h>
+
+#include "commands/devices.h"
+
+enum { TOTAL = AL_N_MEMORY_STATES };
+
+static const char *state_name(int state)
+{
+	return state == TOTAL ? "total" : al_memory_state_names[state];
+}
+
+static void state_bytes(const struct al_stage *stage, int state, mpq_t out)
+{
+	if (state == TOTAL)
+		al_stage_total(stage, out);
+	else
+		al_stage_sum(stage, (enum al_memory_state)state, out);
+}
+
+static const struct al_variant_use *use_of(const struct question *q, size_t i)
+{
+	return q->is_own ? NULL : &q->uses[i];
+}
+
+/* ---- one model: a row a state ---- */
+
+static void add_states(struct al_table *table, const struct al_stage *stage)
+{
+	mpq_t bytes;
+
+	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Memory", .unit = "B",
+		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+	mpq_init(bytes);
+	for (int state = 0; state <= TOTAL; state++) {
+		struct al_cell *row = al_table_add_row(table);
+		state_bytes(stage, state, bytes);
+		al_cell_set_text(table, &row[0], state_name(state));
+		al_cell_set_exact(table, &row[1], bytes);
+	}
+	mpq_clear(bytes);
+}
+
+/* Which part of the model each state belongs to. */
+static void add_parts(struct session *session, const struct al_stage *stage)
+{
+	struct al_table *table = session_table(session, "parts", "By part of the model");
+	mpq_t sum;
+
+	al_table_add_column(table, (struct al_column){.key = "part", .title = "Part", .is_key = true});
+	for (int state = 0; state <= TOTAL; state++)
+		al_table_add_column(table, (struct al_column){.key = state_name(state), .unit = "B",
+			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+	mpq_init(sum);
+	for (int part = 0; part < AL_N_PARTS; part++) {
+		struct al_cell *cell = al_table_add_row(table);
+		mpq_set_ui(sum, 0, 1);
+		al_cell_set_text(table, cell++, al_part_names[part]);
+		for (int state = 0; state < TOTAL; state++) {
+			al_cell_set_exact(table, cell++, stage->bytes[state][part]);
+			mpq_add(sum, sum, stage->bytes[state][part]);
+		}
+		al_cell_set_exact(table, cell, sum);
+	}
+	mpq_clear(sum);
+}
+
+static void add_notes(struct al_table *table, const struct question *q, const struct al_training *t)
+{
+	question_note(q, table);
+	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
+	devices_note(t, table);
+}
+
+static bool answer_one(struct session *session, struct question *q, const struct al_training *training,
+	struct al_error *err)
+{
+	struct al_table *table = session_table(session, "memory",
+		al_format(&session->arena, "Training memory of %s", q->title));
+	struct al_stage stage;
+	int64_t index = 0;
+
+	al_stage_init(&stage);
+	bool ok = train_largest(q, use_of(q, 0), training, &stage, &index, err);
+	if (ok) {
+		add_states(table, &stage);
+		add_notes(table, q, training);
+		if (training->pp > 1)
+			al_table_note(table, "the largest stage is number %lld of %lld", (long long)index + 1,
+				(long long)training->pp);
+		if (is_given(&session->arguments, OPT_EXPLAIN))
+			add_parts(session, &stage);
+	}
+	al_stage_finish(&stage);
+	return ok;
+}
+
+/* ---- several models or variants: a row each ---- */
+
+struct wide {
+	struct session *session;
+	struct al_table *table;
+	bool shows_model, shows_variant, is_noted;
+	mpq_t base;                /* the total that savings compare with; 0: none */
+};
+
+static void add_columns(struct wide *w)
+{
+	struct al_table *t = w->table;
+
+	if (w->shows_model)
+		al_table_add_column(t, (struct al_column){.key = "model", .title = "Model", .is_key = true});
+	if (w->shows_variant)
+		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	al_table_add_column(t, measure_column(AL_PARAMETERS));
+	for (int i = 0; i <= TOTAL; i++)
+		al_table_add_column(t, measure_column((enum al_measure)(AL_WEIGHTS + i)));
+	if (w->shows_variant)
+		al_table_add_column(t,
+			(struct al_column){.key = "saving", .title = "Saving", .unit = "%", .digits = 2});
+}
+
+static bool count_parameters(struct question *q, const struct al_variant_use *use, mpq_t out,
+	struct al_error *err)
+{
+	struct al_whole whole;
+
+	if (!question_whole(q, use, 1, AL_BOOKS_KINDS, &whole, err))
+		return false;
+	al_whole_count(&whole, AL_COUNT_PARAMETERS, out);
+	al_whole_finish(&whole);
+	return true;
+}
+
+static void set_saving(struct wide *w, struct al_cell *cell, mpq_srcptr total)
+{
+	mpq_t saving;
+
+	if (mpq_sgn(w->base) == 0)
+		return;
+	mpq_init(saving);
+	mpq_sub(saving, w->base, total);
+	mpq_div(saving, saving, w->base);
+	mpz_mul_ui(mpq_numref(saving), mpq_numref(saving), 100);
+	mpq_canonicalize(saving);
+	al_cell_set_exact(w->table, cell, saving);
+	mpq_clear(saving);
+}
+
+static bool add_row(struct wide *w, struct question *q, size_t i, const struct al_training *training,
+	struct al_error *err)
+{
+	struct al_stage stage;
+	int64_t index;
+	mpq_t value;
+
+	mpq_init(value);
+	al_stage_init(&stage);
+	bool ok = train_largest(q, use_of(q, i), training, &stage, &index, err)
+		&& count_parameters(q, use_of(q, i), value, err);
+	if (ok) {
+		struct al_cell *cell = al_table_add_row(w->table);
+		if (w->shows_model)
+			al_cell_set_titled(w->table, cell++, q->name, q->title);
+		if (w->shows_variant)
+			al_cell_set_titled(w->table, cell++, q->uses[i].name,
+				q->uses[i].title ? q->uses[i].title : q->uses[i].name);
+		al_cell_set_exact(w->table, cell++, value);
+		for (int state = 0; state <= TOTAL; state++) {
+			state_bytes(&stage, state, value);
+			al_cell_set_exact(w->table, cell++, value);
+		}
+		if (w->shows_variant)
+			set_saving(w, cell, value);
+	}
+	al_stage_finish(&stage);
+	mpq_clear(value);
+	return ok;
+}
+
+/* The total that savings compare with: --baseline, mha, or the first. */
+static bool find_base(struct wide *w, struct question *q, const struct al_training *training,
+	struct al_error *err)
+{
+	const char *name = option_value(&w->session->arguments, OPT_BASELINE, NULL);
+	const char **names = al_new_array(&w->session->arena, const char *, q->n_uses + 1);
+	struct al_stage stage;
+	int64_t index;
+
+	for (size_t i = 0; i < q->n_uses; i++)
+		names[i] = q->uses[i].name;
+	int found = al_find_name(name ? name : "mha", names, q->n_uses);
+	if (found < 0 && name)
+		return al_fail_unknown(err, "baseline", name, names, q->n_uses);
+	al_stage_init(&stage);
+	bool ok = train_largest(q, use_of(q, found < 0 ? 0 : (size_t)found), training, &stage, &index, err);
+	al_stage_total(&stage, w->base);
+	al_stage_finish(&stage);
+	return ok;
+}
+
+static bool add_model(struct wide *w, struct question *q, struct al_error *err)
+{
+	struct al_training training;
+
+	if (!devices_init(&training, w->session, q, err) || !devices_tokens(&training, q, err)
+		|| (w->shows_variant && !find_base(w, q, &training, err)))
+		return false;
+	for (size_t i = 0; i < q->n_uses; i++)
+		if (!add_row(w, q, i, &training, err))
+			return false;
+	if (!w->is_noted)
+		add_notes(w->table, q, &training);
+	w->is_noted = true;
+	return true;
+}
+
+static bool add_word(struct wide *w, const char *word, struct al_error *err)
+{
+	struct question q;
+
+	if (!question_init(&q, w->session, word, false, AL_BASIS_MODEL, err))
+		return false;
+	bool ok = is_about_whole(&q, w->session)
+		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
+			q.is_own ? ", expected one whose parts are known" : "; add --whole");
+	ok = ok && add_model(w, &q, err);
+	question_finish(&q);
+	return ok;
+}
+
+static bool answer_several(struct session *session, struct question *only, struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	struct wide w = {.session = session, .shows_model = a->n_words > 1,
+		.shows_variant = is_given(a, OPT_VARIANT) || is_given(a, OPT_VARIANTS)};
+	bool ok = true;
+
+	w.table = session_table(session, "memory", only
+		? al_format(&session->arena, "Training memory of %s", only->title) : "Training memory");
+	add_columns(&w);
+	mpq_init(w.base);
+	if (only)
+		ok = add_model(&w, only, err);
+	for (size_t i = 0; ok && !only && i < a->n_words; i++)
+		ok = add_word(&w, a->words[i], err);
+	mpq_clear(w.base);
+	return ok;
+}
+
+bool train_answer(struct session *session, struct question *q, struct al_error *err)
+{
+	struct al_training training;
+
+	if (!q || !q->is_own)
+		return answer_several(session, q, err);
+	return devices_init(&training, session, q, err) && devices_tokens(&training, q, err)
+		&& answer_one(session, q, &training, err);
+}

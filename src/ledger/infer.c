@@ -1,0 +1,368 @@
+/* Inference memory of a whole model, and what a decoded token reads and computes. */
+#include "ledger/infer.h"
+
+#include <string.h>
+
+#include "ledger/block.h"
+
+const char *const al_inference_state_names[AL_N_INFER_STATES] = {
+	"weights", "cache", "states", "activations",
+};
+
+void al_inference_rows_init(struct al_inference_row rows[AL_N_INFER_STATES])
+{
+	for (int i = 0; i < AL_N_INFER_STATES; i++)
+		mpq_inits(rows[i].bytes, rows[i].allocated, rows[i].read, rows[i].flops, NULL);
+}
+
+void al_inference_rows_finish(struct al_inference_row rows[AL_N_INFER_STATES])
+{
+	for (int i = 0; i < AL_N_INFER_STATES; i++)
+		mpq_clears(rows[i].bytes, rows[i].allocated, rows[i].read, rows[i].flops, NULL);
+}
+
+static void multiply(mpq_t q, int64_t factor)
+{
+	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
+	mpq_canonicalize(q);
+}
+
+static void divide(mpq_t q, int64_t divisor)
+{
+	mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)divisor);
+	mpq_canonicalize(q);
+}
+
+/* ---- weights ---- */
+
+struct seeing {
+	const char *symbol;
+	bool found;
+};
+
+static void see(void *context, const char *symbol)
+{
+	struct seeing *seeing = context;
+
+	seeing->found |= strcmp(symbol, seeing->symbol) == 0;
+}
+
+static bool mentions(const struct al_formula *formula, const char *symbol)
+{
+	struct seeing seeing = {.symbol = symbol};
+
+	al_formula_each_symbol(formula, see, &seeing);
+	return seeing.found;
+}
+
+static bool is_of_vocabulary(const struct al_whole_tensor *t)
+{
+	for (size_t i = 0; i < t->entry->shape.n_dims; i++)
+		if (mentions(t->entry->shape.dims[i], "vocab"))
+			return true;
+	return false;
+}
+
+static bool is_tied_table(const struct al_whole *whole, const struct al_whole_tensor *table)
+{
+	for (size_t i = 0; i < whole->n_tensors; i++) {
+		const char *tied = whole->tensors[i].tied_to;
+		if (tied && !whole->tensors[i].apart && strcmp(tied, table->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A router tells experts apart: the numbers of its rows are the experts. */
+static bool is_router(const struct al_whole_tensor *t)
+{
+	return t->stored && t->part == AL_PART_FEED_FORWARD && !t->is_expert
+		&& strcmp(al_formula_source(t->entry->shape.dims[0]), "n_experts") == 0;
+}
+
+/* Numbers that a row has, as they lie together: what a matrix reads. Variants write [in, out]. */
+static int64_t row_of(const struct al_whole_tensor *t)
+{
+	int64_t row = 1;
+
+	if (!t->stored || t->stored->tensor->order == AL_ORDER_IN_OUT)
+		return t->dims[0];
+	for (size_t i = 1; i < t->n_dims; i++)
+		row *= t->dims[i];
+	return row * t->stored->tensor->packed;
+}
+
+/* Does it read what is as wide as d_model's feed-forward, and write d_model? */
+static bool is_down(const struct al_whole_tensor *t)
+{
+	const struct al_shape *shape = &t->entry->shape;
+
+	if (!t->stored || t->part != AL_PART_FEED_FORWARD || shape->n_dims < 2)
+		return false;
+	bool in_first = t->stored->tensor->order == AL_ORDER_IN_OUT;
+	const struct al_formula *out = shape->dims[in_first ? shape->n_dims - 1 : 0];
+	const struct al_formula *in = shape->dims[in_first ? 0 : 1];
+	return strcmp(al_formula_source(out), "d_model") == 0 && !mentions(in, "d_model");
+}
+
+static const char *format_of(const struct al_whole *whole, const struct al_file_type *type,
+	const struct al_whole_tensor *t)
+{
+	bool is_value = !t->stored && t->entry->role == AL_ROLE_VALUE;
+
+	if (!t->is_matrix || is_router(t) || (t->part == AL_PART_EMBEDDING && !is_of_vocabulary(t)))
+		return type->vector;
+	if (t->part == AL_PART_HEAD || (t->part == AL_PART_EMBEDDING && is_tied_table(whole, t)))
+		return type->output;
+	if (type->more && (is_value || is_down(t)) && t->layer >= 0 && al_file_type_gives_more(t->layer, t->n_layers))
+		return type->more;
+	return t->is_expert ? type->expert : type->matrix;
+}
+
+/* Packed tensors and scales are what a checkpoint of that format holds; in a file of blocks they are in
+ * the blocks. */
+static bool is_block_file(const struct al_file_type *type)
+{
+	return strcmp(type->matrix, type->vector) != 0;
+}
+
+static bool is_in_file(const struct al_file_type *type, const struct al_whole_tensor *t)
+{
+	if (t->apart || t->tied_to)
+		return false;
+	if (t->entry->kind == AL_TENSOR_SCALE)
+		return !is_block_file(type);
+	return t->entry->kind != AL_TENSOR_BUFFER;
+}
+
+static bool storage_of(const struct al_whole *whole, const struct al_file_type *type,
+	const struct al_whole_tensor *t, const struct al_storage **out, struct al_error *err)
+{
+	if (!al_storage_find(format_of(whole, type, t), out, err))
+		return false;
+	if (t->is_matrix)
+		*out = al_storage_of_row(*out, row_of(t));
+	return true;
+}
+
+static bool tensor_bytes(const struct al_whole *whole, const struct al_file_type *type,
+	const struct al_whole_tensor *t, mpq_srcptr elements, mpq_t out, struct al_error *err)
+{
+	const struct al_storage *storage;
+
+	if (!storage_of(whole, type, t, &storage, err))
+		return false;
+	if (!is_block_file(type) && t->entry->kind == AL_TENSOR_SCALE)
+		return al_storage_find("u8", &storage, err) && (al_storage_bytes(storage, elements, out), true);
+	if (!is_block_file(type) && t->stored && t->stored->tensor->packed > 1) {
+		mpq_set(out, elements);
+		divide(out, t->stored->tensor->packed);
+		return true;
+	}
+	al_storage_bytes(storage, elements, out);
+	return true;
+}
+
+static bool is_wanted(const struct al_share *share, const struct al_whole_tensor *t)
+{
+	return (share->parts >> t->part & 1) && (t->is_in_layers || !share->only_layers);
+}
+
+bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference *inference, mpq_t out,
+	struct al_error *err)
+{
+	bool ok = true;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	mpq_set_ui(out, 0, 1);
+	for (size_t i = 0; ok && i < whole->n_tensors; i++) {
+		const struct al_whole_tensor *t = &whole->tensors[i];
+		if (!is_in_file(&inference->weights, t) || !is_wanted(&inference->share, t))
+			continue;
+		ok = tensor_bytes(whole, &inference->weights, t, t->device, bytes, err);
+		mpq_add(out, out, bytes);
+	}
+	mpq_clear(bytes);
+	return ok;
+}
+
+/* ---- one more token of each sequence ---- */
+
+/* Copies of a tensor that `batch` tokens use: an expert is read once however many of them it works on,
+ * and they choose as many different ones as there are. */
+static void used_elements(const struct al_whole_tensor *t, int64_t batch, mpq_t out)
+{
+	mpq_set(out, t->active);
+	if (t->is_expert)
+		multiply(out, batch);
+	if (mpq_cmp(out, t->elements) > 0)
+		mpq_set(out, t->elements);
+	if (mpq_sgn(t->elements) != 0) {
+		mpq_mul(out, out, t->device);
+		mpq_div(out, out, t->elements);
+	}
+}
+
+/* A table is looked up, unless it makes the logits too. */
+static bool is_looked_up(const struct al_whole *whole, const struct al_whole_tensor *t)
+{
+	return t->part == AL_PART_EMBEDDING && t->is_matrix && !is_tied_table(whole, t);
+}
+
+static bool add_weight(const struct al_whole *whole, const struct al_inference *inference,
+	const struct al_whole_tensor *t, struct al_inference_row *row, struct al_error *err)
+{
+	mpq_t elements, bytes;
+
+	mpq_inits(elements, bytes, NULL);
+	used_elements(t, inference->batch, elements);
+	if (is_looked_up(whole, t)) {
+		multiply(elements, inference->batch);
+		divide(elements, t->dims[0]);
+	}
+	bool ok = tensor_bytes(whole, &inference->weights, t, elements, bytes, err);
+	mpq_add(row->read, row->read, bytes);
+	if (t->is_matrix && !is_looked_up(whole, t) && t->entry->kind == AL_TENSOR_WEIGHT) {
+		mpq_set(bytes, t->active);
+		mpq_mul(bytes, bytes, t->device);
+		if (mpq_sgn(t->elements) != 0)
+			mpq_div(bytes, bytes, t->elements);
+		multiply(bytes, 2 * inference->batch);
+		mpq_add(row->flops, row->flops, bytes);
+	}
+	mpq_clears(elements, bytes, NULL);
+	return ok;
+}
+
+static bool add_weights(const struct al_whole *whole, const struct al_inference *inference,
+	struct al_inference_row *row, struct al_error *err)
+{
+	if (!al_whole_file_bytes(whole, inference, row->bytes, err))
+		return false;
+	mpq_set(row->allocated, row->bytes);
+	for (size_t i = 0; i < whole->n_tensors; i++) {
+		const struct al_whole_tensor *t = &whole->tensors[i];
+		if (is_in_file(&inference->weights, t) && is_wanted(&inference->share, t)
+			&& !add_weight(whole, inference, t, row, err))
+			return al_in(err, "%s", t->name);
+	}
+	return true;
+}
+
+/* ---- cache ---- */
+
+static void add_cached(const struct al_inference *inference, const struct al_cache_line *line,
+	struct al_inference_row *row)
+{
+	bool is_state = line->kind == AL_CACHE_STATE;
+	int64_t all = line->kind == AL_CACHE_CROSS ? inference->source_seq : is_state ? 1 : inference->seq;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	al_storage_bytes(line->storage, line->elements, bytes);
+	multiply(bytes, line->tokens);
+	multiply(bytes, inference->batch);
+	divide(bytes, inference->tp);
+	mpq_add(row->bytes, row->bytes, bytes);
+	mpq_add(row->read, row->read, bytes);
+	al_storage_bytes(line->storage, line->expanded, bytes);
+	multiply(bytes, all);
+	multiply(bytes, inference->batch);
+	mpq_add(row->allocated, row->allocated, bytes);
+	mpq_clear(bytes);
+}
+
+/* Scores and contexts: products over the sequence, of which a new token makes one row. */
+static bool add_score_flops(struct al_whole *whole, struct al_whole_module *module,
+	const struct al_inference *inference, mpq_t flops, struct al_error *err)
+{
+	struct al_ledger products;
+	mpq_t one;
+
+	al_block_set(&module->shard, "seq", inference->seq);
+	if (!al_ledger_products(&products, &module->shard, false, err))
+		return false;
+	mpq_init(one);
+	for (size_t i = 0; i < products.n; i++) {
+		const struct al_entry *entry = products.entries[i].entry;
+		if (!mentions(entry->left.dims[1], "seq") && !mentions(entry->right.dims[1], "seq"))
+			continue;
+		mpq_set(one, products.entries[i].elements);
+		multiply(one, 2 * inference->batch * module->copies * module->uses);
+		divide(one, inference->seq);
+		mpq_add(flops, flops, one);
+	}
+	mpq_clear(one);
+	al_ledger_finish(&products);
+	(void)whole;
+	return true;
+}
+
+static bool add_cache(struct al_whole *whole, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_INFER_STATES], struct al_error *err)
+{
+	struct al_cache_lines cache;
+
+	if (!(inference->share.parts >> AL_PART_ATTENTION & 1))
+		return true;
+	if (!al_whole_cache(whole, inference->cache, inference->seq, inference->source_seq, &cache, err))
+		return false;
+	for (size_t i = 0; i < cache.n; i++)
+		add_cached(inference, &cache.lines[i],
+			&rows[cache.lines[i].kind == AL_CACHE_STATE ? AL_INFER_STATES : AL_INFER_CACHE]);
+	for (size_t i = 0; i < whole->n_modules; i++)
+		if (!whole->modules[i].apart && !add_score_flops(whole, &whole->modules[i], inference,
+			    rows[AL_INFER_CACHE].flops, err))
+			return false;
+	return true;
+}
+
+/* ---- activations ---- */
+
+/* A forward over the whole prompt holds one layer's tensors at a time: those of the layer that has most.
+ * Masks are for training; logits are made for the last token. */
+static bool add_activations(struct al_whole *whole, const struct al_inference *inference,
+	struct al_inference_row *row, struct al_error *err)
+{
+	struct al_saved_lines saved;
+	mpq_t sum;
+
+	if (!al_whole_saved(whole, true, &saved, err))
+		return false;
+	mpq_init(sum);
+	for (size_t i = 0; i < saved.n; i++) {
+		const struct al_saved_line *of = &saved.lines[i];
+		if (of->n_layers == 0 || of->is_input)
+			continue;
+		mpq_set_ui(sum, 0, 1);
+		for (size_t j = i; j < saved.n; j++) {
+			const struct al_saved_line *line = &saved.lines[j];
+			if (line->layer == of->layer && line->n_layers == of->n_layers && line->bytes != 1
+				&& !line->is_input && !line->is_pair)
+				mpq_add(sum, sum, line->device);
+		}
+		if (mpq_cmp(sum, row->bytes) > 0)
+			mpq_set(row->bytes, sum);
+	}
+	multiply(row->bytes, inference->batch);
+	multiply(row->bytes, inference->seq);
+	multiply(row->bytes, inference->activation_bytes);
+	mpq_set(row->allocated, row->bytes);
+	mpq_clear(sum);
+	return true;
+}
+
+bool al_whole_infer(struct al_whole *whole, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_INFER_STATES], struct al_error *err)
+{
+	for (int i = 0; i < AL_N_INFER_STATES; i++) {
+		mpq_set_ui(rows[i].bytes, 0, 1);
+		mpq_set_ui(rows[i].allocated, 0, 1);
+		mpq_set_ui(rows[i].read, 0, 1);
+		mpq_set_ui(rows[i].flops, 0, 1);
+	}
+	return add_weights(whole, inference, &rows[AL_INFER_WEIGHTS], err)
+		&& add_cache(whole, inference, rows, err)
+		&& add_activations(whole, inference, &rows[AL_INFER_ACTIVATIONS], err);
+}

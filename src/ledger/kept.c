@@ -1,0 +1,203 @@
+/* What decoding caches, by kind of layer. */
+#include <string.h>
+
+#include "base/exact.h"
+#include "ledger/block.h"
+#include "ledger/infer.h"
+
+const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
+	"full", "sliding window", "latent", "cross", "state",
+};
+
+struct keep {
+	struct al_whole *whole;
+	const struct al_storage *storage;
+	int64_t seq, source_seq;
+	struct al_cache_lines *out;
+};
+
+/* ---- kinds ---- */
+
+static void see_rank(void *context, const char *symbol)
+{
+	*(bool *)context |= strcmp(symbol, "kv_rank") == 0;
+}
+
+static bool is_latent(const struct al_variant *variant)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < variant->cache.n; i++)
+		for (size_t j = 0; j < variant->cache.items[i].shape.n_dims; j++)
+			al_formula_each_symbol(variant->cache.items[i].shape.dims[j], see_rank, &found);
+	return found;
+}
+
+static enum al_cache_kind kind_of(const struct al_whole_module *module, const struct al_entry *entry,
+	int64_t limit)
+{
+	if (entry->per == AL_PER_SEQUENCE)
+		return AL_CACHE_STATE;
+	if (entry->per == AL_PER_SOURCE_TOKEN || module->module->module->is_cross)
+		return AL_CACHE_CROSS;
+	if (limit > 0)
+		return AL_CACHE_WINDOW;
+	return is_latent(module->use.variant) ? AL_CACHE_LATENT : AL_CACHE_FULL;
+}
+
+/* An encoder sees its tokens once and keeps nothing. */
+static bool is_encoder(const struct al_whole *whole, const struct al_whole_module *module)
+{
+	const struct al_family *family = whole->ask.family;
+	bool has_cross = false;
+
+	for (size_t i = 0; i < family->n_modules; i++)
+		has_cross |= family->modules[i].is_cross;
+	return has_cross && strstr(module->module->module->name, "encoder") != NULL;
+}
+
+/* ---- tokens ---- */
+
+static bool evaluate(struct al_whole_module *module, const struct al_formula *tokens, int64_t seq,
+	int64_t *out, struct al_error *err)
+{
+	struct al_scope scope = al_block_scope(&module->block);
+
+	al_block_set(&module->block, "seq", seq);
+	return al_formula_whole(tokens, &scope, 0, out, err);
+}
+
+/* The number that `tokens` doesn't pass, however long the sequence; 0: none. */
+static bool find_limit(struct al_whole_module *module, const struct al_entry *entry, int64_t *out,
+	struct al_error *err)
+{
+	const int64_t far = INT64_C(1) << 40;
+	int64_t a, b;
+
+	*out = 0;
+	if (!entry->tokens || entry->per == AL_PER_SEQUENCE)
+		return true;
+	if (!evaluate(module, entry->tokens, far, &a, err)
+		|| !evaluate(module, entry->tokens, 2 * far, &b, err))
+		return false;
+	*out = a == b ? a : 0;
+	return true;
+}
+
+static bool find_tokens(struct keep *keep, struct al_whole_module *module, const struct al_entry *entry,
+	struct al_cache_line *line, struct al_error *err)
+{
+	if (keep->seq == 0 || line->kind == AL_CACHE_STATE) {
+		line->tokens = line->kind == AL_CACHE_STATE;
+		return true;
+	}
+	if (line->kind == AL_CACHE_CROSS) {
+		line->tokens = keep->source_seq;
+		return true;
+	}
+	line->tokens = keep->seq;
+	return !entry->tokens || evaluate(module, entry->tokens, keep->seq, &line->tokens, err);
+}
+
+/* ---- numbers ---- */
+
+static mpq_srcptr times(struct al_whole *whole, mpq_srcptr elements, int64_t copies)
+{
+	mpq_t product;
+
+	mpq_init(product);
+	mpq_set_si(product, (long)copies, 1);
+	mpq_mul(product, product, elements);
+	mpq_srcptr copy = al_exact_copy(&whole->arena, product);
+	mpq_clear(product);
+	return copy;
+}
+
+static int64_t works_in(const struct al_whole_module *module)
+{
+	return module->copies * module->uses;
+}
+
+/* Keys and values of all heads, which an engine keeps that doesn't absorb the up-projections. */
+static bool expand(struct keep *keep, struct al_whole_module *module, struct al_cache_line *line,
+	struct al_error *err)
+{
+	static const struct al_recipe flash = {.is_flash = true};
+	struct al_ledger saved;
+	mpq_t sum;
+
+	line->expanded = al_exact_from_int(&keep->whole->arena, 0);
+	if (!line->is_first)
+		return true;
+	if (!al_ledger_activations(&saved, &module->shard, &flash, false, err))
+		return false;
+	mpq_init(sum);
+	for (size_t i = 0; i < saved.n; i++)
+		if (strcmp(saved.entries[i].entry->name, "K") == 0
+			|| strcmp(saved.entries[i].entry->name, "V") == 0)
+			mpq_add(sum, sum, saved.entries[i].elements);
+	line->expanded = times(keep->whole, sum, works_in(module));
+	mpq_clear(sum);
+	al_ledger_finish(&saved);
+	return true;
+}
+
+static bool find_storage(const struct keep *keep, const struct al_entry *entry,
+	const struct al_storage **out, struct al_error *err)
+{
+	*out = keep->storage;
+	return !entry->dtype || al_storage_find(entry->dtype, out, err);
+}
+
+static bool add_entry(struct keep *keep, struct al_whole_module *module,
+	const struct al_ledger_entry *entry, mpq_srcptr shard, bool is_first, struct al_error *err)
+{
+	struct al_cache_line line = {.module = module->module->name, .name = entry->entry->name,
+		.layers = works_in(module), .is_first = is_first,
+		.elements = times(keep->whole, entry->elements, works_in(module)),
+		.device = times(keep->whole, shard, works_in(module))};
+	struct al_cache_lines *out = keep->out;
+
+	line.expanded = line.device;
+	if (!find_limit(module, entry->entry, &line.limit, err))
+		return false;
+	line.kind = kind_of(module, entry->entry, line.limit);
+	if (!find_tokens(keep, module, entry->entry, &line, err)
+		|| !find_storage(keep, entry->entry, &line.storage, err)
+		|| (line.kind == AL_CACHE_LATENT && !expand(keep, module, &line, err)))
+		return false;
+	out->lines = al_grow(&keep->whole->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
+	out->lines[out->n++] = line;
+	return true;
+}
+
+static bool add_module(struct keep *keep, struct al_whole_module *module, struct al_error *err)
+{
+	struct al_ledger ledger, shard;
+
+	if (!al_ledger_cache(&ledger, &module->block, false, err))
+		return false;
+	bool ok = al_ledger_cache(&shard, &module->shard, false, err);
+	if (ok) {
+		for (size_t i = 0; ok && i < ledger.n; i++)
+			ok = add_entry(keep, module, &ledger.entries[i], shard.entries[i].elements, i == 0,
+				err);
+		al_ledger_finish(&shard);
+	}
+	al_ledger_finish(&ledger);
+	return ok;
+}
+
+bool al_whole_cache(struct al_whole *whole, const struct al_storage *storage, int64_t seq,
+	int64_t source_seq, struct al_cache_lines *out, struct al_error *err)
+{
+	struct keep keep = {whole, storage, seq, source_seq, out};
+
+	*out = (struct al_cache_lines){0};
+	for (size_t i = 0; i < whole->n_modules; i++) {
+		struct al_whole_module *module = &whole->modules[i];
+		if (!module->apart && !is_encoder(whole, module) && !add_module(&keep, module, err))
+			return al_in(err, "%s", module->module->module->name);
+	}
+	return true;
+}

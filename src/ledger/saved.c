@@ -1,0 +1,327 @@
+/* What training saves for backward in a whole model. */
+#include "ledger/saved.h"
+
+#include <string.h>
+
+#include "base/exact.h"
+#include "base/text.h"
+
+struct build {
+	struct al_whole *whole;
+	struct al_saved_lines *out;
+	int64_t d_model, tp;
+	int64_t uses;              /* how many layers each of the layers' blocks works in (ALBERT) */
+	bool has_dropout;
+};
+
+static struct al_saved_line *add(struct build *b, struct al_saved_line line)
+{
+	struct al_saved_lines *out = b->out;
+
+	out->lines = al_grow(&b->whole->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
+	out->lines[out->n] = line;
+	return &out->lines[out->n++];
+}
+
+static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
+{
+	mpq_t product;
+
+	mpq_init(product);
+	mpz_set_si(mpq_numref(product), (long)x);
+	mpz_mul_si(mpq_numref(product), mpq_numref(product), (long)y);
+	mpq_srcptr copy = al_exact_copy(&b->whole->arena, product);
+	mpq_clear(product);
+	return copy;
+}
+
+static mpq_srcptr divide(struct build *b, mpq_srcptr q, int64_t by)
+{
+	mpq_t divisor;
+
+	if (by == 1)
+		return q;
+	mpq_init(divisor);
+	mpq_set_si(divisor, 1, (unsigned long)by);
+	mpq_mul(divisor, divisor, q);
+	mpq_srcptr copy = al_exact_copy(&b->whole->arena, divisor);
+	mpq_clear(divisor);
+	return copy;
+}
+
+/* ---- layers ---- */
+
+/* Tensors with the same name up to the layer's number are of one stack of layers. */
+static bool is_same_stack(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "{");
+
+	return n == strcspn(b, "{") && memcmp(a, b, n) == 0;
+}
+
+/* ---- attention ---- */
+
+static void add_attention_line(struct build *b, const struct al_whole_module *module,
+	const struct al_ledger_entry *line, mpq_srcptr shard)
+{
+	mpq_t copies, product;
+
+	mpq_inits(copies, product, NULL);
+	mpq_set_si(copies, (long)(module->copies * module->uses), 1);
+	mpq_mul(product, copies, line->elements);
+	mpq_srcptr elements = al_exact_copy(&b->whole->arena, product);
+	mpq_mul(product, copies, shard);
+	add(b, (struct al_saved_line){.part = AL_PART_ATTENTION, .name = line->entry->name,
+		.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
+		.device = al_exact_copy(&b->whole->arena, product), .bytes = line->entry->bytes,
+		.is_pair = line->entry->per == AL_PER_PAIR});
+	mpq_clears(copies, product, NULL);
+}
+
+static bool add_module(struct build *b, struct al_whole_module *module, bool is_flash,
+	struct al_error *err)
+{
+	const struct al_recipe kernel = {.is_flash = is_flash};
+	struct al_ledger ledger, shard;
+
+	if (!al_ledger_activations(&ledger, &module->block, &kernel, false, err))
+		return false;
+	bool ok = al_ledger_activations(&shard, &module->shard, &kernel, false, err);
+	if (ok) {
+		for (size_t i = 0; i < ledger.n; i++)
+			add_attention_line(b, module, &ledger.entries[i], shard.entries[i].elements);
+		al_ledger_finish(&shard);
+	}
+	al_ledger_finish(&ledger);
+	return ok;
+}
+
+/* ---- feed-forward ---- */
+
+struct seeing {
+	const char *symbol;
+	bool found;
+};
+
+static void see(void *context, const char *symbol)
+{
+	struct seeing *seeing = context;
+
+	seeing->found |= strcmp(symbol, seeing->symbol) == 0;
+}
+
+static bool mentions(const struct al_formula *formula, const char *symbol)
+{
+	struct seeing seeing = {.symbol = symbol};
+
+	al_formula_each_symbol(formula, see, &seeing);
+	return seeing.found;
+}
+
+static bool is_d_model(const struct al_formula *dim)
+{
+	return strcmp(al_formula_source(dim), "d_model") == 0;
+}
+
+/* The two sides of a matrix: [out, in], or the other way round. */
+struct sides {
+	int64_t out, in;
+	bool reads_model, writes_model;   /* the residual stream, of width d_model */
+};
+
+static struct sides sides_of(const struct al_whole_tensor *t)
+{
+	const struct al_shape *shape = &t->entry->shape;
+	const struct al_family_tensor *family = t->stored->tensor;
+	bool in_first = family->order == AL_ORDER_IN_OUT;
+	size_t out = in_first ? t->n_dims - 1 : 0, in = in_first ? 0 : 1;
+	struct sides sides = {.out = t->dims[out], .in = t->dims[in],
+		.reads_model = mentions(shape->dims[in], "d_model"),
+		.writes_model = is_d_model(shape->dims[out])};
+
+	if (family->packed > 1)   /* blocks of packed numbers behind the output's rows */
+		for (size_t i = 2; i < t->n_dims; i++)
+			sides.in *= t->dims[i];
+	if (family->packed > 1)
+		sides.in *= family->packed;
+	return sides;
+}
+
+static bool is_model_matrix(const struct al_whole_tensor *t, enum al_part part)
+{
+	return t->stored && t->part == part && t->is_matrix && !t->apart
+		&& t->entry->kind == AL_TENSOR_WEIGHT;
+}
+
+/* Numbers that a token meets: of the active copies. */
+static int64_t active_copies(const struct al_whole_tensor *t)
+{
+	return t->stored->active_copies * t->stored->active;
+}
+
+static const char *name_of(struct build *b, const char *what, const struct al_whole_tensor *t)
+{
+	return al_format(&b->whole->arena, "%s of %s", what, t->name);
+}
+
+static int64_t uses_of(const struct build *b, const struct al_whole_tensor *t)
+{
+	return t->n_layers > 0 ? b->uses : 1;
+}
+
+static void add_inner(struct build *b, const char *what, const struct al_whole_tensor *t,
+	int64_t width)
+{
+	mpq_srcptr elements = number(b, width, active_copies(t) * uses_of(b, t));
+
+	add(b, (struct al_saved_line){.part = t->part, .name = name_of(b, what, t), .layer = t->layer,
+		.n_layers = t->n_layers, .elements = elements, .device = divide(b, elements, b->tp)});
+}
+
+static void add_width(struct build *b, const char *what, const struct al_whole_tensor *t,
+	int64_t width, int64_t copies, int64_t bytes)
+{
+	mpq_srcptr elements = number(b, width, copies * uses_of(b, t));
+
+	add(b, (struct al_saved_line){.part = t->part, .name = name_of(b, what, t), .layer = t->layer,
+		.n_layers = t->n_layers, .elements = elements, .device = elements, .bytes = bytes});
+}
+
+/* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one to all
+ * that isn't an expert. */
+static bool has_earlier_reader(const struct al_whole *whole, size_t i)
+{
+	const struct al_whole_tensor *t = &whole->tensors[i];
+
+	for (size_t j = 0; j < i; j++) {
+		const struct al_whole_tensor *other = &whole->tensors[j];
+		if (is_model_matrix(other, AL_PART_FEED_FORWARD) && other->layer == t->layer
+			&& other->is_expert == t->is_expert && is_same_stack(other->name, t->name)
+			&& sides_of(other).reads_model && (!t->is_expert || other->stored->tensor != t->stored->tensor))
+			return true;
+	}
+	return false;
+}
+
+static void add_feed_forward(struct build *b, size_t i)
+{
+	const struct al_whole_tensor *t = &b->whole->tensors[i];
+	struct sides sides = sides_of(t);
+
+	if (!sides.reads_model || (sides.writes_model && has_earlier_reader(b->whole, i))) {
+		add_inner(b, "input", t, sides.in);
+		return;
+	}
+	add_inner(b, "output", t, sides.out);
+	if (has_earlier_reader(b->whole, i))
+		return;
+	int64_t layers = t->layer < 0 && t->n_layers > 0 ? t->n_layers : 1;
+	add_width(b, "input", t, sides.in, t->is_expert ? active_copies(t) : layers, 0);
+	if (b->has_dropout && !t->is_expert)
+		add_width(b, "dropout mask behind the block", t, b->d_model, layers, 1);
+}
+
+/* ---- norms, embedding, head ---- */
+
+static bool ends_in_bias(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 4 && strcmp(name + n - 4, "bias") == 0;
+}
+
+static void add_norm(struct build *b, const struct al_whole_tensor *t)
+{
+	if (ends_in_bias(t->name) || t->apart || t->entry->kind >= AL_TENSOR_BUFFER)
+		return;
+	add_width(b, "input", t, t->dims[t->n_dims - 1], t->copies, 0);
+	struct al_saved_line *line = &b->out->lines[b->out->n - 1];
+	line->is_first = t->n_layers == 0 && strstr(t->name, "embed");
+	line->is_last = t->n_layers == 0 && !line->is_first;
+}
+
+/* The head's input and, in 4 bytes, the logits.
+ *= arXiv:2205.05198, section 4.3 */
+static void add_head(struct build *b, const struct al_whole_tensor *t)
+{
+	struct sides sides = sides_of(t);
+	mpq_srcptr logits = number(b, sides.out, 1);
+
+	add_width(b, "input", t, sides.in, 1, 0);
+	b->out->lines[b->out->n - 1].is_last = true;
+	add(b, (struct al_saved_line){.part = AL_PART_HEAD, .name = "logits", .layer = -1,
+		.elements = logits, .device = divide(b, logits, b->tp), .bytes = 4, .is_last = true});
+}
+
+static void add_embedding_mask(struct build *b)
+{
+	mpq_srcptr elements = number(b, b->d_model, 1);
+
+	if (b->has_dropout)
+		add(b, (struct al_saved_line){.part = AL_PART_EMBEDDING, .name = "dropout mask",
+			.layer = -1, .elements = elements, .device = elements, .bytes = 1, .is_first = true});
+}
+
+static bool is_logit_head(const struct al_whole_tensor *t)
+{
+	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->apart
+		&& mentions(t->entry->shape.dims[t->stored->tensor->order == AL_ORDER_IN_OUT], "vocab");
+}
+
+static void add_tensor(struct build *b, size_t i)
+{
+	const struct al_whole_tensor *t = &b->whole->tensors[i];
+
+	if (is_model_matrix(t, AL_PART_FEED_FORWARD))
+		add_feed_forward(b, i);
+	else if (t->stored && t->part == AL_PART_NORM)
+		add_norm(b, t);
+	else if (is_logit_head(t))
+		add_head(b, t);
+}
+
+/* ---- what full recomputation keeps ---- */
+
+static void add_layer_input(struct build *b, const struct al_whole_module *module)
+{
+	mpq_srcptr elements = number(b, b->d_model, module->copies * module->uses);
+
+	add(b, (struct al_saved_line){.part = AL_PART_OTHER, .name = "input of the layer",
+		.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
+		.device = elements, .is_input = true});
+}
+
+static bool fill(struct build *b, bool is_flash, struct al_error *err)
+{
+	struct al_whole *whole = b->whole;
+
+	add_embedding_mask(b);
+	for (size_t i = 0; i < whole->n_modules; i++) {
+		if (whole->modules[i].apart)
+			continue;
+		if (!add_module(b, &whole->modules[i], is_flash, err))
+			return al_in(err, "%s", whole->modules[i].module->name);
+		if (!whole->modules[i].module->module->is_cross)
+			add_layer_input(b, &whole->modules[i]);
+	}
+	for (size_t i = 0; i < whole->n_tensors; i++)
+		add_tensor(b, i);
+	return true;
+}
+
+bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out, struct al_error *err)
+{
+	struct build b = {.whole = whole, .out = out, .tp = whole->ask.tp};
+	const struct al_setting *width, *dropout = NULL;
+
+	*out = (struct al_saved_lines){0};
+	if (!al_settings_get(whole->ask.settings, "d_model", &width, err))
+		return false;
+	b.d_model = width ? width->value.integer : 0;
+	if (whole->n_modules > 0
+		&& !al_settings_get(&whole->modules[0].block.settings, "dropout", &dropout, err))
+		return false;
+	b.has_dropout = dropout && dropout->value.integer;
+	b.uses = whole->n_modules > 0 ? whole->modules[0].uses : 1;
+	return fill(&b, is_flash, err);
+}

@@ -1,0 +1,121 @@
+/* What a recipe makes of one tensor. */
+#include "ledger/states.h"
+
+#include <string.h>
+
+struct facts {
+	const struct al_recipe *recipe;
+	const struct al_state_tensor *tensor;
+	mpq_t elements, rows, cols;
+	int64_t rank;
+};
+
+/* Numbers of a tensor, and those over its last and its last but one dimension: of a stack of matrices,
+ * the sum over all. A vector is one column. */
+static void facts_init(struct facts *facts)
+{
+	const struct al_state_tensor *t = facts->tensor;
+
+	mpq_inits(facts->elements, facts->rows, facts->cols, NULL);
+	mpq_set_ui(facts->elements, 1, 1);
+	for (size_t i = 0; i < t->n_dims; i++)
+		mpz_mul_si(mpq_numref(facts->elements), mpq_numref(facts->elements), t->dims[i]);
+	mpq_set(facts->rows, facts->elements);
+	mpq_set_ui(facts->cols, 1, 1);
+	if (t->n_dims < 2)
+		return;
+	mpz_divexact_ui(mpq_numref(facts->rows), mpq_numref(facts->elements),
+		(unsigned long)t->dims[t->n_dims - 1]);
+	mpz_divexact_ui(mpq_numref(facts->cols), mpq_numref(facts->elements),
+		(unsigned long)t->dims[t->n_dims - 2]);
+}
+
+static void facts_finish(struct facts *facts)
+{
+	mpq_clears(facts->elements, facts->rows, facts->cols, NULL);
+}
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err);
+
+static bool count_trained(struct facts *facts, struct al_value *out, struct al_error *err)
+{
+	struct al_scope scope = {.lookup = look_up, .context = facts};
+
+	if (facts->recipe->trainable)
+		return al_formula_eval(facts->recipe->trainable, &scope, out, err);
+	al_value_set_exact(out, facts->elements);
+	return true;
+}
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	struct facts *facts = context;
+	const char *symbol = reference->symbol;
+
+	*found = true;
+	if (strcmp(symbol, "elements") == 0)
+		al_value_set_exact(out, facts->elements);
+	else if (strcmp(symbol, "rows") == 0)
+		al_value_set_exact(out, facts->rows);
+	else if (strcmp(symbol, "cols") == 0)
+		al_value_set_exact(out, facts->cols);
+	else if (strcmp(symbol, "matrix") == 0)
+		al_value_set_int(out, facts->tensor->is_matrix);
+	else if (strcmp(symbol, "hidden") == 0)
+		al_value_set_int(out, facts->tensor->is_hidden);
+	else if (strcmp(symbol, "rank") == 0)
+		al_value_set_int(out, facts->rank);
+	else if (strcmp(symbol, "trainable") == 0)
+		return count_trained(facts, out, err);
+	else
+		*found = false;
+	return true;
+}
+
+const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe, enum al_state state)
+{
+	const struct al_state_bytes *const states[AL_N_STATES] = {
+		[AL_STATE_WEIGHTS] = &recipe->weights, [AL_STATE_GRADIENTS] = &recipe->gradients,
+		[AL_STATE_OPTIMIZER] = &recipe->optimizer,
+	};
+
+	return states[state];
+}
+
+static bool add_formula(struct facts *facts, const struct al_formula *formula, mpq_t sum,
+	struct al_error *err)
+{
+	struct al_scope scope = {.lookup = look_up, .context = facts};
+	struct al_value value;
+	mpq_t bytes;
+
+	al_value_init(&value);
+	mpq_init(bytes);
+	bool ok = al_formula_eval(formula, &scope, &value, err);
+	if (ok) {
+		al_value_get(&value, bytes);
+		mpq_add(sum, sum, bytes);
+	}
+	mpq_clear(bytes);
+	al_value_finish(&value);
+	return ok;
+}
+
+bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
+	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
+{
+	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
+	struct facts facts = {.recipe = recipe, .tensor = tensor, .rank = rank ? rank : recipe->rank};
+	bool ok = true;
+
+	facts_init(&facts);
+	mpq_set(out, facts.elements);
+	mpz_mul_si(mpq_numref(out), mpq_numref(out), bytes->total);
+	for (size_t i = 0; ok && i < bytes->n_parts; i++)
+		if (bytes->parts[i].formula)
+			ok = add_formula(&facts, bytes->parts[i].formula, out, err);
+	facts_finish(&facts);
+	return ok || al_in(err, "recipe %s", recipe->name);
+}

@@ -1,0 +1,24 @@
+/* What a recipe makes of one tensor: bytes of its weights, gradients and optimizer states. */
+#ifndef ATTNLEDGER_LEDGER_STATES_H
+#define ATTNLEDGER_LEDGER_STATES_H
+
+#include "catalog/catalog.h"
+
+enum al_state { AL_STATE_WEIGHTS, AL_STATE_GRADIENTS, AL_STATE_OPTIMIZER, AL_N_STATES };
+
+/* A tensor as a recipe sees it. */
+struct al_state_tensor {
+	const int64_t *dims;
+	size_t n_dims;
+	bool is_matrix;
+	bool is_hidden;     /* in the layers */
+};
+
+const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe, enum al_state state);
+
+/* Bytes of one such tensor, exactly (a block of a quantisation may end in the middle of a byte); `rank` 0:
+ * the recipe's. */
+bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
+	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,275 @@
+/* Training memory of a whole model on one device. */
+#include "ledger/train.h"
+
+const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "full"};
+const char *const al_memory_state_names[AL_N_MEMORY_STATES] = {
+	"weights", "gradients", "optimizer", "activations",
+};
+
+/* ---- stages ---- */
+
+void al_stage_init(struct al_stage *stage)
+{
+	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+		for (int part = 0; part < AL_N_PARTS; part++)
+			mpq_init(stage->bytes[state][part]);
+}
+
+void al_stage_finish(struct al_stage *stage)
+{
+	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+		for (int part = 0; part < AL_N_PARTS; part++)
+			mpq_clear(stage->bytes[state][part]);
+}
+
+void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_t out)
+{
+	mpq_set_ui(out, 0, 1);
+	for (int part = 0; part < AL_N_PARTS; part++)
+		mpq_add(out, out, stage->bytes[state][part]);
+}
+
+void al_stage_total(const struct al_stage *stage, mpq_t out)
+{
+	mpq_t sum;
+
+	mpq_init(sum);
+	mpq_set_ui(out, 0, 1);
+	for (int state = 0; state < AL_N_MEMORY_STATES; state++) {
+		al_stage_sum(stage, (enum al_memory_state)state, sum);
+		mpq_add(out, out, sum);
+	}
+	mpq_clear(sum);
+}
+
+/* ---- degrees ---- */
+
+bool al_training_check(const struct al_training *t, struct al_error *err)
+{
+	int64_t replicas;
+
+	if (__builtin_mul_overflow(t->dp, t->cp, &replicas))
+		return al_fail(err, AL_EINPUT, "dp (%lld) times cp (%lld) is too many", (long long)t->dp,
+			(long long)t->cp);
+	if (t->is_sequence_parallel && t->tp == 1)
+		return al_fail(err, AL_EINPUT, "sequence parallelism cuts what tensor parallelism leaves whole, "
+			"expected a tp above 1");
+	if (t->seq % t->cp != 0)
+		return al_fail(err, AL_EINPUT, "seq (%lld) is not a multiple of cp (%lld)",
+			(long long)t->seq, (long long)t->cp);
+	if (replicas % t->ep != 0)
+		return al_fail(err, AL_EINPUT, "dp*cp (%lld) is not a multiple of ep (%lld)",
+			(long long)replicas, (long long)t->ep);
+	return true;
+}
+
+static void multiply(mpq_t q, int64_t factor)
+{
+	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
+	mpq_canonicalize(q);
+}
+
+static void divide(mpq_t q, int64_t divisor)
+{
+	mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)divisor);
+	mpq_canonicalize(q);
+}
+
+/* ---- which stage ---- */
+
+struct place {
+	const struct al_training *training;
+	int64_t index;
+};
+
+static bool is_layer_here(const struct place *place, int64_t layer, int64_t n_layers)
+{
+	return layer < 0 || n_layers == 0 || layer * place->training->pp / n_layers == place->index;
+}
+
+static bool is_first(const struct place *place)
+{
+	return place->index == 0;
+}
+
+static bool is_last(const struct place *place)
+{
+	return place->index == place->training->pp - 1;
+}
+
+static bool is_wanted(const struct al_share *share, enum al_part part, bool is_in_layers)
+{
+	return (share->parts >> part & 1) && (is_in_layers || !share->only_layers);
+}
+
+/* ---- weights, gradients, optimizer ---- */
+
+static bool is_tensor_here(const struct place *place, const struct al_whole_tensor *t)
+{
+	if (t->is_in_layers)
+		return is_layer_here(place, t->layer, t->n_layers);
+	if (t->part == AL_PART_EMBEDDING)
+		return is_first(place);
+	return is_last(place);
+}
+
+/* A head that is tied to an embedding on another stage needs a copy of it. */
+static bool is_counted(const struct place *place, const struct al_whole_tensor *t)
+{
+	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->apart && place->training->pp > 1;
+
+	return (t->is_parameter || is_copy) && is_tensor_here(place, t)
+		&& is_wanted(&place->training->share, t->part, t->is_in_layers);
+}
+
+/* Over how many devices a state of a tensor is shared out. */
+static int64_t degree_of(const struct al_training *t, enum al_state state, bool is_expert)
+{
+	static const int stage_of[AL_N_STATES] = {
+		[AL_STATE_OPTIMIZER] = 1, [AL_STATE_GRADIENTS] = 2, [AL_STATE_WEIGHTS] = 3,
+	};
+
+	if (t->zero >= stage_of[state])
+		return t->dp * t->cp;   /* an expert is on dp*cp/ep devices to begin with */
+	return is_expert ? t->ep : 1;
+}
+
+static bool add_states(const struct al_training *training, const struct al_whole_tensor *t,
+	struct al_stage *stage, struct al_error *err)
+{
+	int64_t dims[AL_SHAPE_DIMS];
+	const struct al_state_tensor tensor = {.dims = dims, .n_dims = t->n_dims,
+		.is_matrix = t->is_matrix, .is_hidden = t->is_in_layers};
+	bool ok = true;
+	mpq_t bytes;
+
+	if (mpq_sgn(t->elements) == 0)
+		return true;
+	for (size_t i = 0; i < t->n_dims; i++)
+		dims[i] = t->dims[i];
+	if (t->stored)   /* what trains is not packed */
+		dims[t->n_dims - 1] *= t->stored->tensor->packed;
+	mpq_init(bytes);
+	for (int state = 0; ok && state < AL_N_STATES; state++) {
+		ok = al_state_of_tensor(training->recipe, (enum al_state)state, &tensor, training->rank,
+			bytes, err);
+		multiply(bytes, t->copies);
+		mpq_mul(bytes, bytes, t->device);
+		mpq_div(bytes, bytes, t->elements);
+		divide(bytes, degree_of(training, (enum al_state)state, t->is_expert));
+		mpq_add(stage->bytes[state][t->part], stage->bytes[state][t->part], bytes);
+	}
+	mpq_clear(bytes);
+	return ok || al_in(err, "%s", t->name);
+}
+
+/* ---- activations ---- */
+
+/* 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and one. */
+static int64_t batches_in_flight(const struct place *place, const struct al_saved_line *line)
+{
+	return line->is_last ? 1 : place->training->pp - place->index;
+}
+
+static bool is_line_here(const struct place *place, const struct al_saved_line *line)
+{
+	if (line->n_layers > 0)
+		return is_layer_here(place, line->layer, line->n_layers);
+	return line->is_first ? is_first(place) : is_last(place);
+}
+
+/* Full recomputation keeps the layers' inputs only, selective recomputation nothing of token x token. */
+static bool is_kept(const struct al_training *t, const struct al_saved_line *line)
+{
+	if (line->is_input)
+		return t->recompute == AL_RECOMPUTE_FULL;
+	if (line->n_layers > 0 && t->recompute == AL_RECOMPUTE_FULL)
+		return false;
+	return !line->is_pair || t->recompute == AL_RECOMPUTE_NONE;
+}
+
+static void add_saved(const struct place *place, const struct al_saved_line *line, struct al_stage *stage)
+{
+	const struct al_training *t = place->training;
+	bool is_whole = mpq_equal(line->device, line->elements);
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	mpq_set(bytes, line->device);
+	multiply(bytes, line->bytes ? line->bytes : t->recipe->activation_bytes);
+	multiply(bytes, t->batch);
+	multiply(bytes, t->seq / t->cp);
+	if (line->is_pair)
+		multiply(bytes, t->seq);
+	if (is_whole && t->is_sequence_parallel)
+		divide(bytes, t->tp);
+	multiply(bytes, batches_in_flight(place, line));
+	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][line->part],
+		stage->bytes[AL_MEMORY_ACTIVATIONS][line->part], bytes);
+	mpq_clear(bytes);
+}
+
+/* A recipe's own rule: bytes a token and attention module. */
+static bool add_rule(struct al_whole *whole, const struct place *place, struct al_stage *stage,
+	struct al_error *err)
+{
+	const struct al_training *t = place->training;
+	struct al_scope scope = al_settings_scope(whole->ask.settings);
+	int64_t per_token;
+	mpq_t bytes;
+
+	if (!al_formula_whole(t->recipe->activations_per_token, &scope, 0, &per_token, err))
+		return al_in(err, "recipe %s", t->recipe->name);
+	mpq_init(bytes);
+	for (size_t i = 0; i < whole->n_modules; i++) {
+		const struct al_whole_module *module = &whole->modules[i];
+		if (module->apart || !is_layer_here(place, module->layer, module->n_layers)
+			|| !(t->share.parts >> AL_PART_ATTENTION & 1))
+			continue;
+		mpq_set_si(bytes, (long)per_token, 1);
+		multiply(bytes, module->copies * module->uses);
+		multiply(bytes, t->batch);
+		multiply(bytes, t->seq / t->cp);
+		multiply(bytes, t->pp - place->index);
+		mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION],
+			stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION], bytes);
+	}
+	mpq_clear(bytes);
+	return true;
+}
+
+static bool add_activations(struct al_whole *whole, const struct place *place, struct al_stage *stage,
+	struct al_error *err)
+{
+	const struct al_training *t = place->training;
+	struct al_saved_lines saved;
+
+	if (t->recipe->activations_per_token)
+		return add_rule(whole, place, stage, err);
+	if (!al_whole_saved(whole, t->is_flash, &saved, err))
+		return false;
+	for (size_t i = 0; i < saved.n; i++) {
+		const struct al_saved_line *line = &saved.lines[i];
+		if (is_line_here(place, line) && is_kept(t, line)
+			&& is_wanted(&t->share, line->part, line->n_layers > 0))
+			add_saved(place, line, stage);
+	}
+	return true;
+}
+
+bool al_whole_train(struct al_whole *whole, const struct al_training *training, int64_t index,
+	struct al_stage *stage, struct al_error *err)
+{
+	const struct place place = {training, index};
+
+	if (!al_training_check(training, err))
+		return false;
+	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+		for (int part = 0; part < AL_N_PARTS; part++)
+			mpq_set_ui(stage->bytes[state][part], 0, 1);
+	for (size_t i = 0; i < whole->n_tensors; i++)
+		if (is_counted(&place, &whole->tensors[i])
+			&& !add_states(training, &whole->tensors[i], stage, err))
+			return false;
+	return add_activations(whole, &place, stage, err);
+}

@@ -1,0 +1,59 @@
+/* Training memory of a whole model on one device: states by recipe, ZeRO stage and parallel degrees,
+ * activations by kernel and recomputation. */
+#ifndef ATTNLEDGER_LEDGER_TRAIN_H
+#define ATTNLEDGER_LEDGER_TRAIN_H
+
+#include "ledger/saved.h"
+#include "ledger/states.h"
+
+enum al_recompute { AL_RECOMPUTE_NONE, AL_RECOMPUTE_SELECTIVE, AL_RECOMPUTE_FULL, AL_N_RECOMPUTES };
+extern const char *const al_recompute_names[AL_N_RECOMPUTES];
+
+/* Which share of a model is asked about. */
+struct al_share {
+	unsigned parts;            /* bit per enum al_part */
+	bool only_layers;          /* nothing before or behind the layers */
+};
+
+enum { AL_ALL_PARTS = (1u << AL_N_PARTS) - 1 };
+
+/* How a model is trained. Degrees are at least 1. */
+struct al_training {
+	const struct al_recipe *recipe;
+	struct al_share share;
+	int64_t batch, seq;        /* a micro-batch of so many sequences */
+	int64_t tp, pp, dp, cp, ep;
+	bool is_sequence_parallel; /* what tensor parallelism leaves whole is cut along the sequence */
+	int zero;                  /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
+	enum al_recompute recompute;
+	bool is_flash;
+	int64_t rank;              /* of adapters; 0: the recipe's */
+};
+
+enum al_memory_state {
+	AL_MEMORY_WEIGHTS, AL_MEMORY_GRADIENTS, AL_MEMORY_OPTIMIZER, AL_MEMORY_ACTIVATIONS, AL_N_MEMORY_STATES,
+};
+extern const char *const al_memory_state_names[AL_N_MEMORY_STATES];
+
+/* Bytes on one device of a pipeline stage, by state and part. */
+struct al_stage {
+	mpq_t bytes[AL_N_MEMORY_STATES][AL_N_PARTS];
+};
+
+void al_stage_init(struct al_stage *stage);
+void al_stage_finish(struct al_stage *stage);
+void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_t out);
+void al_stage_total(const struct al_stage *stage, mpq_t out);
+
+/* Fills `stage` with what a device of pipeline stage `index` (from 0) holds; layer i of n is on stage
+ * i*pp/n, the embedding on the first, the head on the last. With pp > 1 the whole must know its layers
+ * (AL_BOOKS_LAYERS), and stage i keeps the activations of pp - i micro-batches (one forward and one
+ * backward in turn). A tied head on another stage than its embedding is a copy there.
+ *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers */
+bool al_whole_train(struct al_whole *whole, const struct al_training *training, int64_t index,
+	struct al_stage *stage, struct al_error *err) AL_MUST_CHECK;
+
+/* Degrees that don't fit each other or the question. */
+bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;
+
+#endif
