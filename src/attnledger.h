@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +48,129 @@ const char *al_version(void);
  * isn't whole, or the decimal doesn't fit into `size`. `err` may be NULL. */
 bool al_count_parameters(const char *model, const char *variant, const char *const *settings,
 	size_t n_settings, char *out, size_t size, struct al_error *err);
+
+/* ---- decompositions of attention heads ----
+ *
+ * A layer's heads are a tensor T[n_heads][d_query][d_key], T_i = W_Q^(i) W_K^(i)T. It is given by its
+ * factors and never formed. Matrices are column-major: element (i, j) is data[i + j*ld], ld >= rows.
+ * torch's [out, in] weights, row by row, are such matrices [in][out] as they lie. */
+
+/* The factors: either both in double or both in single precision, the others NULL. They stay the
+ * caller's and are only read. A leading dimension of 0 is the number of rows. Query head i meets key
+ * head floor(i*n_kv_heads/n_heads). */
+struct al_projections {
+	size_t n_heads, n_kv_heads, d_head;
+	size_t d_query, d_key;              /* widths of the two inputs, mostly d_model */
+	const double *query, *key;          /* [d_query][n_heads*d_head], [d_key][n_kv_heads*d_head] */
+	const float *query_f, *key_f;
+	size_t query_ld, key_ld;
+};
+
+enum al_cp_start {
+	AL_CP_AUTO,        /* the better end of greedy and, where it exists, algebraic */
+	AL_CP_GREEDY,      /* the R largest singular triples of all heads, one-hot mixing */
+	AL_CP_ALGEBRAIC,   /* eigenvectors of S_1 S_2^-1, two random mixtures of the compressed heads */
+	AL_CP_RANDOM,      /* Gaussian factors */
+};
+
+/* After each sweep: how many were done and the error as the sweeps see it, which cancels: it only
+ * steers. False stops there, and what was reached so far is the answer. */
+typedef bool al_cp_watch(void *context, size_t n_sweeps, double steering_error);
+
+/* Zeroed but for `rank` is the start alone: no sweep. */
+struct al_cp_options {
+	size_t rank;          /* R, from 1 to n_heads*min(d_head, d_query, d_key) */
+	enum al_cp_start start;
+	size_t n_sweeps;      /* at most */
+	double stop;          /* stop where the error changes by less than this part of itself */
+	uint64_t seed;
+	al_cp_watch *watch;   /* may be NULL */
+	void *context;
+};
+
+/* Collaborative attention (Cordonnier, Loukas & Jaggi 2020, arXiv:2006.16362):
+ * T_i ~ query diag(mixing_i) key^T. The arrays are the library's until al_cp_factors_finish. Leading
+ * dimensions are the rows. Columns of `mixing` have norm 1, those of `query` and `key` one norm; terms
+ * come largest first. */
+struct al_cp_factors {
+	size_t d_query, d_key, n_heads, rank;
+	double *query;             /* [d_query][rank] */
+	double *key;               /* [d_key][rank] */
+	double *mixing;            /* [n_heads][rank] */
+	double relative_error;     /* ||T - T'||/||T||, from the residual itself in double precision */
+	bool is_estimate;          /* of relative_error: by 64 Gaussian vectors, where T is too large */
+	double start_error;        /* of the start that won; never below relative_error */
+	enum al_cp_start start;    /* which one won: never AL_CP_AUTO */
+	size_t n_sweeps;           /* that it took */
+};
+
+/* Alternating least squares, in the precision of the factors: single is twice as fast and reaches
+ * about 1e-6, double 1e-13. Never worse than the start; with AL_CP_AUTO and AL_CP_GREEDY so never
+ * worse than truncating the heads' own singular values.
+ *
+ *     struct al_projections heads = {.n_heads = 12, .n_kv_heads = 12, .d_head = 64,
+ *             .d_query = 768, .d_key = 768, .query_f = w_q, .key_f = w_k};
+ *     struct al_cp_options options = {.rank = 256, .n_sweeps = 100, .stop = 1e-5};
+ *     struct al_cp_factors shared;
+ *     if (al_decompose_cp(&heads, &options, &shared, &err)) ...
+ *     al_cp_factors_finish(&shared);
+ *
+ * False, and *err: AL_EINPUT where sizes contradict each other, a factor isn't finite, every head is
+ * zero, the rank is out of bounds, or an algebraic start doesn't exist (the rank exceeds the heads'
+ * multilinear rank); AL_ESYSTEM where memory is short or numbers overflow. `out` is then zeroed. */
+bool al_decompose_cp(const struct al_projections *heads, const struct al_cp_options *options,
+	struct al_cp_factors *out, struct al_error *err);
+void al_cp_factors_finish(struct al_cp_factors *factors);
+
+enum al_tucker_modes {
+	AL_TUCKER_PARTIAL,   /* query and key; every head keeps its own core */
+	AL_TUCKER_FULL,      /* heads too: fewer cores, mixed by `head` */
+};
+
+enum al_tucker_finder {
+	AL_TUCKER_AUTO,     /* random where a mode exceeds 2048 and the ranks are below a quarter of it */
+	AL_TUCKER_EXACT,    /* eigenvectors of the mode's Gram matrix */
+	AL_TUCKER_RANDOM,   /* a random range finder, in single precision; partial, by size, no sweeps */
+};
+
+/* Zeroed is a partial HOSVD; the ranks or the tolerance must be given. */
+struct al_tucker_options {
+	enum al_tucker_modes modes;
+	/* By size: head_rank from 1 to n_heads, only where modes is full; query_rank from 1 to
+	 * min(d_query, n_heads*d_head); key_rank from 1 to min(d_key, n_kv_heads*d_head). */
+	size_t head_rank, query_rank, key_rank;
+	/* By tolerance, with all ranks 0: the smallest ranks that keep HOSVD's relative error at or below
+	 * it, its square divided among the modes in equal parts. */
+	double tolerance;
+	/* HOOI: at most so many sweeps after the HOSVD, until the error changes by less than `stop` of
+	 * itself. No rank may then exceed the product of the others. */
+	size_t n_sweeps;
+	double stop;
+	enum al_tucker_finder finder;
+	uint64_t seed;   /* of the random finder */
+};
+
+/* T_i ~ query core_i key^T with core_i = core_query_i core_key_g^T kept in factors: the same heads at
+ * a smaller model width. Where heads are compressed too, core_i is further mixed over the heads j by
+ * (head head^T)_ij. Arrays are the library's until al_tucker_factors_finish; leading dimensions are
+ * the rows. */
+struct al_tucker_factors {
+	size_t d_query, d_key, n_heads, n_kv_heads, d_head;
+	size_t head_rank, query_rank, key_rank;   /* head_rank 0 where heads are kept */
+	double *query;             /* [d_query][query_rank], orthonormal columns */
+	double *key;               /* [d_key][key_rank], orthonormal columns */
+	double *head;              /* [n_heads][head_rank], orthonormal columns, or NULL */
+	double *core_query;        /* [query_rank][n_heads*d_head] */
+	double *core_key;          /* [key_rank][n_kv_heads*d_head] */
+	double relative_error;     /* as above */
+	bool is_estimate;
+	size_t n_sweeps;
+};
+
+/* False, and *err, as above. */
+bool al_decompose_tucker(const struct al_projections *heads,
+	const struct al_tucker_options *options, struct al_tucker_factors *out, struct al_error *err);
+void al_tucker_factors_finish(struct al_tucker_factors *factors);
 
 #ifdef __cplusplus
 }

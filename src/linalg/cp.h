@@ -7,31 +7,7 @@
 #ifndef ATTNLEDGER_LINALG_CP_H
 #define ATTNLEDGER_LINALG_CP_H
 
-#include <stdint.h>
-
-#include "linalg/heads.h"
-
-enum al_cp_start {
-	AL_CP_AUTO,        /* the better end of greedy and, where it exists, algebraic */
-	AL_CP_GREEDY,      /* the R largest singular triples of all heads, one-hot mixing */
-	AL_CP_ALGEBRAIC,   /* eigenvectors of S_1 S_2^-1, two random mixtures of the compressed heads */
-	AL_CP_RANDOM,      /* Gaussian factors */
-};
-
-/* After each sweep: how many were done and the error as the sweeps see it, which cancels: it only
- * steers. False stops there, and what was reached so far is the answer. */
-typedef bool al_cp_watch(void *context, size_t n_sweeps, double steering_error);
-
-/* Zeroed but for `rank` is the start alone: no sweep. */
-struct al_cp_options {
-	size_t rank;          /* R, from 1 to al_cp_bound */
-	enum al_cp_start start;
-	size_t n_sweeps;      /* at most */
-	double stop;          /* stop where the error changes by less than this part of itself */
-	uint64_t seed;
-	al_cp_watch *watch;   /* may be NULL */
-	void *context;
-};
+#include "linalg/heads.h"   /* the options are attnledger.h's */
 
 /* Owns its matrices. Columns are balanced: those of `mixing` have norm 1, those of `query` and `key`
  * one norm; the largest component of a column of `mixing` and of `query` is positive. Ordered by the

@@ -8,36 +8,7 @@
 #ifndef ATTNLEDGER_LINALG_TUCKER_H
 #define ATTNLEDGER_LINALG_TUCKER_H
 
-#include <stdint.h>
-
-#include "linalg/heads.h"
-
-enum al_tucker_modes {
-	AL_TUCKER_PARTIAL,   /* query and key; every head keeps its own core */
-	AL_TUCKER_FULL,      /* heads too: fewer cores, mixed by `head` */
-};
-
-enum al_tucker_finder {
-	AL_TUCKER_AUTO,     /* random where a mode exceeds 2048 and the rank is below a quarter of it */
-	AL_TUCKER_EXACT,    /* eigenvectors of the mode's Gram matrix */
-	AL_TUCKER_RANDOM,   /* a random range finder, in single precision; partial, by size, no sweeps */
-};
-
-/* Zeroed is a partial HOSVD; the ranks or the tolerance must be given. */
-struct al_tucker_options {
-	enum al_tucker_modes modes;
-	/* By size: each from 1 to its bound, al_tucker_bounds. head_rank only where modes is full. */
-	size_t head_rank, query_rank, key_rank;
-	/* By tolerance, with all ranks 0: the smallest ranks that keep HOSVD's relative error at or below
-	 * it, its square divided among the modes in equal parts. */
-	double tolerance;
-	/* HOOI: at most so many sweeps after the HOSVD, until the error changes by less than `stop` of
-	 * itself. No rank may then exceed the product of the others. */
-	size_t n_sweeps;
-	double stop;
-	enum al_tucker_finder finder;
-	uint64_t seed;   /* of the random finder, and of estimated errors */
-};
+#include "linalg/heads.h"   /* the options are attnledger.h's */
 
 /* Owns its matrices. */
 struct al_tucker {
