@@ -1,0 +1,42 @@
+/* What conversions cost in weight space, each from the factors of the heads: relative Frobenius errors
+ * over a module's stacked forms. */
+#ifndef ATTNLEDGER_AUDIT_CONVERT_H
+#define ATTNLEDGER_AUDIT_CONVERT_H
+
+#include "audit/stacks.h"
+#include "views/views.h"
+
+/* ---- groups of heads with one key (or value): order[n], `size` neighbours a group ---- */
+
+/* As stored: the mean of the group's heads (Ainslie et al. 2023, section 2.1). */
+bool al_convert_mean(const struct al_stack *stack, const size_t *order, size_t size, double *error,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Keys under rotary positions: of every pair of dimensions the one complex column that the heads' are
+ * multiples of, at the least error over all offsets (there frequencies don't mix); what isn't rotated
+ * is shared as al_stack_share does. The mean where that is better at offset 0. */
+bool al_convert_rotary(const struct al_stack *stack, const struct al_attention *attention,
+	const size_t *order, size_t size, double *error, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- keys and values together ---- */
+
+/* One projection for a head's key and its value: of K_g R_g^T/||QK|| beside V_g S_g^T/||OV|| the first
+ * singular vectors. Both have one width. */
+bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values, double errors[2],
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The keys and values of all heads from `rank` numbers a token: the same over all heads. errors[i] is
+ * of ranks[i]; ranks fall. */
+bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values, const size_t *ranks,
+	size_t n_ranks, double (*errors)[2], struct al_error *err) AL_MUST_CHECK;
+
+/* ---- multiple-head embeddings (Xue & Aletras 2023); as many key/value heads as heads ---- */
+
+enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL };
+
+/* As stored: the mean of the heads; or of every column the best multiples of one across the heads. */
+bool al_convert_embedding(const struct al_factors *factors, const struct al_stack *keys,
+	const struct al_stack *values, enum al_embedding kind, double errors[2], struct al_error *err)
+	AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,228 @@
+/* The side of the forms that a conversion lets heads share. */
+#include "audit/stacks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double al_squared_norm(struct al_view a)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			sum += a.data[i + j * a.ld] * a.data[i + j * a.ld];
+	return sum;
+}
+
+/* ---- weights ---- */
+
+/* R_g of the query heads of one key/value head: the triangle of their triangles. */
+static bool weigh_head(const struct al_triangles *t, enum al_projection partner, size_t first, size_t n,
+	struct al_matrix out, struct al_error *err)
+{
+	struct al_view one = al_triangle_of(t, partner, first);
+	struct al_matrix all;
+
+	if (n == 1)
+		return al_copy(one, al_part(out, 0, 0, one.rows, one.cols), err);
+	if (!al_matrix_init(&all, n * one.rows, one.cols, err))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = al_copy(al_triangle_of(t, partner, first + i),
+			al_part(all, i * one.rows, 0, one.rows, one.cols), err);
+	size_t height = all.rows < all.cols ? all.rows : all.cols;
+	ok = ok && al_qr_r(all, al_part(out, 0, 0, height, out.cols), err);
+	al_matrix_finish(&all);
+	return ok;
+}
+
+/* out = heads R_g^T, head by head. */
+static bool weigh(const struct al_stack *s, struct al_view heads, struct al_matrix out,
+	struct al_error *err)
+{
+	bool ok = true;
+
+	for (size_t g = 0; ok && g < s->n; g++)
+		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(heads, g * s->width, s->width),
+			al_columns(al_view(s->weights), g * s->width, s->width), 0,
+			al_part(out, 0, g * s->width, out.rows, s->width), err);
+	return ok;
+}
+
+static bool fill(struct al_stack *s, const struct al_factors *f, const struct al_triangles *t,
+	enum al_projection partner, struct al_error *err)
+{
+	size_t group = f->n_heads / f->n_kv_heads;
+
+	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
+		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
+		return false;
+	for (size_t g = 0; g < s->n; g++)
+		if (!weigh_head(t, partner, g * group, group,
+			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
+			return false;
+	if (!weigh(s, s->own, s->weighed, err))
+		return false;
+	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
+	return true;
+}
+
+bool al_stack_init(struct al_stack *stack, const struct al_factors *factors,
+	const struct al_triangles *triangles, enum al_form form, struct al_error *err)
+{
+	struct al_run run = al_factors_run(factors, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
+
+	*stack = (struct al_stack){.own = run.weights, .n = run.n_heads, .width = run.width};
+	if (fill(stack, factors, triangles, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, err))
+		return true;
+	al_stack_finish(stack);
+	return false;
+}
+
+void al_stack_finish(struct al_stack *stack)
+{
+	al_matrix_finish(&stack->weights);
+	al_matrix_finish(&stack->weighed);
+}
+
+/* ---- errors ---- */
+
+bool al_stack_error(const struct al_stack *s, struct al_view other, double *relative_error,
+	struct al_error *err)
+{
+	struct al_matrix difference = {0}, weighed = {0};
+	bool ok = al_matrix_init(&difference, other.rows, other.cols, err)
+		&& al_matrix_init(&weighed, other.rows, other.cols, err) && al_copy(other, difference, err);
+
+	for (size_t j = 0; ok && j < other.cols; j++)
+		for (size_t i = 0; i < other.rows; i++)
+			difference.data[i + j * difference.ld] -= s->own.data[i + j * s->own.ld];
+	ok = ok && weigh(s, al_view(difference), weighed, err);
+	if (ok)
+		*relative_error = sqrt(al_squared_norm(al_view(weighed))) / s->norm;
+	al_matrix_finish(&weighed);
+	al_matrix_finish(&difference);
+	return ok;
+}
+
+bool al_outside(struct al_view basis, struct al_view heads, double *squared, struct al_error *err)
+{
+	struct al_matrix inside = {0}, rest = {0};
+	bool ok = al_matrix_init(&inside, basis.cols, heads.cols, err)
+		&& al_matrix_init(&rest, heads.rows, heads.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, heads, 0, inside, err)
+		&& al_copy(heads, rest, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, basis, al_view(inside), 1, rest, err);
+
+	if (ok)
+		*squared = al_squared_norm(al_view(rest));
+	al_matrix_finish(&rest);
+	al_matrix_finish(&inside);
+	return ok;
+}
+
+/* ---- bases ---- */
+
+static bool leading_of_wide(struct al_view a, struct al_matrix basis, double *values,
+	struct al_error *err)
+{
+	struct al_matrix gram;
+
+	if (!al_matrix_init(&gram, a.rows, a.rows, err))
+		return false;
+	bool ok = al_gram(AL_PLAIN, a, gram, err) && al_eigenvectors_top(gram, values, basis, err);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+/* A V, made orthonormal: also where A has fewer dimensions than columns. */
+static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *values,
+	struct al_error *err)
+{
+	struct al_matrix gram = {0}, vectors = {0}, r = {0};
+	bool ok = al_matrix_init(&gram, a.cols, a.cols, err)
+		&& al_matrix_init(&vectors, a.cols, basis.cols, err)
+		&& al_matrix_init(&r, basis.cols, basis.cols, err)
+		&& al_gram(AL_TRANSPOSED, a, gram, err) && al_eigenvectors_top(gram, values, vectors, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0, basis, err)
+		&& al_qr(basis, r, err);
+
+	al_matrix_finish(&r);
+	al_matrix_finish(&vectors);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struct al_error *err)
+{
+	size_t most = a.rows < a.cols ? a.rows : a.cols;
+
+	n = n < most ? n : most;
+	if (!al_matrix_init(basis, a.rows, n, err))
+		return false;
+	double *values = calloc(n + 1, sizeof(*values));
+	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+	ok = ok && (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis, values, err);
+	free(values);
+	if (!ok)
+		al_matrix_finish(basis);
+	return ok;
+}
+
+/* ---- sharing ---- */
+
+static void gather(const struct al_stack *s, const size_t *heads, size_t n, struct al_matrix out)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < s->width; j++)
+			memcpy(out.data + (i * s->width + j) * out.ld,
+				s->weighed.data + (heads[i] * s->width + j) * s->weighed.ld,
+				out.rows * sizeof(*out.data));
+}
+
+static bool share_one(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
+	struct al_error *err)
+{
+	struct al_matrix all = {0}, basis = {0};
+	bool ok = al_matrix_init(&all, s->own.rows, n * s->width, err);
+
+	if (ok)
+		gather(s, heads, n, all);
+	ok = ok && al_leading_basis(al_view(all), s->width, &basis, err)
+		&& al_outside(al_view(basis), al_view(all), squared, err);
+	al_matrix_finish(&basis);
+	al_matrix_finish(&all);
+	return ok;
+}
+
+struct sharing {
+	const struct al_stack *stack;
+	const size_t *order;
+	size_t size;
+	double *squared;
+};
+
+static bool share_group(void *context, size_t index, struct al_error *err)
+{
+	const struct sharing *x = context;
+
+	return share_one(x->stack, x->order + index * x->size, x->size, &x->squared[index], err);
+}
+
+bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t size,
+	double *relative_error, struct al_error *err)
+{
+	size_t n = stack->n / size;
+	struct sharing x = {stack, order, size, calloc(n, sizeof(*x.squared))};
+	bool ok = x.squared || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+	double sum = 0;
+
+	ok = ok && al_parallel(n, share_group, &x, err);
+	for (size_t i = 0; ok && i < n; i++)
+		sum += x.squared[i];
+	free(x.squared);
+	*relative_error = sqrt(sum) / stack->norm;
+	return ok;
+}

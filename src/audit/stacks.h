@@ -1,0 +1,48 @@
+/* What a conversion works on: the side of the forms that heads are to share.
+ *
+ * A form is Q_i K_g^T (or O_i V_g^T, transposed). Whatever replaces K_g while Q_i may be chosen again,
+ * the error in the form is that in K_g R_g^T, where R_g^T R_g is the sum of Q_i^T Q_i over the query
+ * heads of key/value head g: D x d_head a head, never D x D. */
+#ifndef ATTNLEDGER_AUDIT_STACKS_H
+#define ATTNLEDGER_AUDIT_STACKS_H
+
+#include "audit/factors.h"
+#include "audit/forms.h"
+
+struct al_stack {
+	struct al_view own;          /* K or V: [rows][n*width] */
+	struct al_matrix weights;    /* R_g: [width][n*width] */
+	struct al_matrix weighed;    /* L_g = K_g R_g^T: [rows][n*width] */
+	size_t n, width;             /* key/value heads and their width */
+	double norm;                 /* of all forms together; relative errors need one above 0 */
+};
+
+/* On failure nothing is left to finish. */
+bool al_stack_init(struct al_stack *stack, const struct al_factors *factors,
+	const struct al_triangles *triangles, enum al_form form, struct al_error *err) AL_MUST_CHECK;
+void al_stack_finish(struct al_stack *stack);
+
+/* ||the forms with `other`'s heads in the place of own's - the forms|| / ||the forms||: the other
+ * projections as they are. */
+bool al_stack_error(const struct al_stack *stack, struct al_view other, double *relative_error,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The best single projection of `width` columns for the heads of each group, the other projections
+ * chosen again: its columns are the first eigenvectors of sum K_g R_g^T R_g K_g^T.
+ * order[0..n-1] lists heads; `size` neighbours make a group; size divides n. */
+bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t size,
+	double *relative_error, struct al_error *err) AL_MUST_CHECK;
+
+/* ||A - B B^T A||^2 for heads side by side and an orthonormal basis. */
+bool al_outside(struct al_view basis, struct al_view heads, double *squared, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* An orthonormal basis of the `n` leading left singular vectors of A, [rows][n], that the caller
+ * finishes; n is cut to min(rows, cols). */
+bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struct al_error *err)
+	AL_MUST_CHECK;
+
+/* ||A||_F^2 */
+double al_squared_norm(struct al_view a);
+
+#endif

@@ -1,0 +1,550 @@
+/* Conversions: the error of each equals that of the layer that was converted, computed densely. */
+#include "module.h"
+
+#include "audit/collaborative.h"
+#include "audit/convert.h"
+#include "audit/grouping.h"
+
+static const struct shape plain = {20, 20, 20, 20, 6, 6, 4, 4};
+static const struct shape grouped = {20, 20, 20, 20, 6, 3, 4, 4};
+static const struct shape wide = {6, 6, 6, 6, 4, 4, 9, 9};   /* heads wider than the model */
+static const size_t neighbours[] = {0, 1, 2, 3, 4, 5};
+
+struct side {
+	struct al_triangles triangles;
+	struct al_stack keys, values;
+};
+
+static struct side open_side(const struct module *m)
+{
+	struct side s;
+
+	assert_true(al_triangles_take(&s.triangles, &m->factors, false, NULL));
+	assert_true(al_stack_init(&s.keys, &m->factors, &s.triangles, AL_FORM_QK, NULL));
+	assert_true(al_stack_init(&s.values, &m->factors, &s.triangles, AL_FORM_OV, NULL));
+	return s;
+}
+
+static void close_side(struct side *s)
+{
+	al_stack_finish(&s->keys);
+	al_stack_finish(&s->values);
+	al_triangles_finish(&s->triangles);
+}
+
+static void assert_close(double found, double expected)
+{
+	if (!(fabs(found - expected) < 1e-11))
+		fail_msg("found %.15g, expected %.15g", found, expected);
+}
+
+/* ---- dense ---- */
+
+/* Head i's form with the shared side in its columns: Q K^T, or O V^T. */
+static struct al_matrix form_of(const struct module *m, enum al_form form, size_t head)
+{
+	const struct al_factors *f = &m->factors;
+	size_t kv = al_kv_head(f, head);
+
+	return form == AL_FORM_QK
+		? multiply(al_factors_head(f, AL_QUERY, head), al_factors_head(f, AL_KEY, kv))
+		: multiply(al_factors_head(f, AL_OUTPUT, head), al_factors_head(f, AL_VALUE, kv));
+}
+
+static double squared(struct al_matrix a)
+{
+	return al_squared_norm(al_view(a));
+}
+
+static double total(const struct module *m, enum al_form form)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m->factors.n_heads; i++) {
+		struct al_matrix f = form_of(m, form, i);
+		sum += squared(f);
+		al_matrix_finish(&f);
+	}
+	return sum;
+}
+
+/* sum += scale F^T F */
+static void add_gram(struct al_matrix f, double scale, struct al_matrix sum)
+{
+	assert_true(al_gemm(AL_TRANSPOSED, AL_PLAIN, scale, al_view(f), al_view(f), 1, sum, NULL));
+}
+
+/* The `n` leading eigenvectors, [rows][n]; destroys the matrix. */
+static struct al_matrix leading(struct al_matrix gram, size_t n)
+{
+	double values[64];
+
+	assert_true(al_eigenvectors(gram, values, NULL));
+	return al_part(gram, 0, 0, gram.rows, n);
+}
+
+/* The converted form F P P^T, less F: squared. */
+static double lost(struct al_matrix f, struct al_matrix p)
+{
+	struct al_matrix queries = new_matrix(f.rows, p.cols);
+
+	assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(f), al_view(p), 0, queries, NULL));
+	struct al_matrix converted = multiply(al_view(queries), al_view(p));
+	for (size_t e = 0; e < f.rows * f.cols; e++)
+		converted.data[e] -= f.data[e];
+	double sum = squared(converted);
+	al_matrix_finish(&converted);
+	al_matrix_finish(&queries);
+	return sum;
+}
+
+static double lost_in_head(const struct module *m, enum al_form form, size_t head, struct al_matrix p)
+{
+	struct al_matrix f = form_of(m, form, head);
+	double sum = lost(f, p);
+
+	al_matrix_finish(&f);
+	return sum;
+}
+
+static void add_head(const struct module *m, enum al_form form, size_t head, double scale,
+	struct al_matrix gram)
+{
+	struct al_matrix f = form_of(m, form, head);
+
+	add_gram(f, scale, gram);
+	al_matrix_finish(&f);
+}
+
+static size_t rows_of(const struct module *m)
+{
+	return m->of[AL_KEY].rows;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Is the head of a group of `size` key/value heads from place `first` of the order on? */
+static bool is_in(const struct module *m, const size_t *order, size_t first, size_t size, size_t head)
+{
+	for (size_t k = first; k < first + size; k++)
+		if (order[k] == al_kv_head(&m->factors, head))
+			return true;
+	return false;
+}
+
+static double dense_sharing(const struct module *m, enum al_form form, const size_t *order, size_t size)
+{
+	size_t d = rows_of(m), n = smaller(d, m->factors.d_head);
+	double sum = 0;
+
+	for (size_t first = 0; first < m->factors.n_kv_heads; first += size) {
+		struct al_matrix gram = new_matrix(d, d);
+		for (size_t i = 0; i < m->factors.n_heads; i++)
+			if (is_in(m, order, first, size, i))
+				add_head(m, form, i, 1, gram);
+		struct al_matrix p = leading(gram, n);
+		for (size_t i = 0; i < m->factors.n_heads; i++)
+			if (is_in(m, order, first, size, i))
+				sum += lost_in_head(m, form, i, p);
+		al_matrix_finish(&gram);
+	}
+	return sqrt(sum / total(m, form));
+}
+
+/* The forms of a layer whose projections are others. */
+static double dense_error(const struct module *m, const struct module *converted, enum al_form form)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m->factors.n_heads; i++) {
+		struct al_matrix f = form_of(m, form, i), g = form_of(converted, form, i);
+		for (size_t e = 0; e < f.rows * f.cols; e++)
+			f.data[e] -= g.data[e];
+		sum += squared(f);
+		al_matrix_finish(&g);
+		al_matrix_finish(&f);
+	}
+	return sqrt(sum / total(m, form));
+}
+
+/* ---- sharing ---- */
+
+static void sharing_equals_the_converted_layer(void **state)
+{
+	static const struct shape *const shapes[] = {&plain, &grouped, &wide};
+	static const size_t turned[] = {2, 0, 5, 1, 4, 3}, turned_3[] = {2, 0, 1}, turned_4[] = {3, 1, 0, 2};
+	static const size_t *const orders[] = {turned, turned_3, turned_4};
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct module m = new_module(shapes[k], 20 + k);
+		struct side s = open_side(&m);
+		double error;
+		for (size_t size = 1; size <= s.keys.n; size++) {
+			if (s.keys.n % size != 0)
+				continue;
+			assert_true(al_stack_share(&s.keys, orders[k], size, &error, NULL));
+			assert_close(error, dense_sharing(&m, AL_FORM_QK, orders[k], size));
+			assert_true(al_stack_share(&s.values, orders[k], size, &error, NULL));
+			assert_close(error, dense_sharing(&m, AL_FORM_OV, orders[k], size));
+		}
+		close_side(&s);
+		finish_module(&m);
+	}
+}
+
+static void set_mean(struct module *m, enum al_projection p, size_t first, size_t size)
+{
+	struct al_matrix head = head_of(m, p, first);
+
+	for (size_t e = 0; e < head.rows * head.cols; e++) {
+		double mean = 0;
+		for (size_t i = 0; i < size; i++)
+			mean += head_of(m, p, first + i).data[e] / (double)size;
+		for (size_t i = 0; i < size; i++)
+			head_of(m, p, first + i).data[e] = mean;
+	}
+}
+
+static void means_equal_the_converted_layer(void **state)
+{
+	(void)state;
+	for (size_t size = 2; size <= 6; size += size == 3 ? 3 : 1) {
+		struct module m = new_module(&plain, 30), c = new_module(&plain, 30);
+		struct side s = open_side(&m);
+		double error;
+		for (size_t first = 0; first < 6; first += size) {
+			set_mean(&c, AL_KEY, first, size);
+			set_mean(&c, AL_VALUE, first, size);
+		}
+		assert_true(al_convert_mean(&s.keys, neighbours, size, &error, NULL));
+		assert_close(error, dense_error(&m, &c, AL_FORM_QK));
+		assert_true(al_convert_mean(&s.values, neighbours, size, &error, NULL));
+		assert_close(error, dense_error(&m, &c, AL_FORM_OV));
+		close_side(&s);
+		finish_module(&c);
+		finish_module(&m);
+	}
+}
+
+/* ---- keys and values together ---- */
+
+static void one_projection_for_keys_and_values(void **state)
+{
+	struct module m = new_module(&plain, 40);
+	struct side s = open_side(&m);
+	double errors[2], sums[2] = {0}, totals[2] = {total(&m, AL_FORM_QK), total(&m, AL_FORM_OV)};
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		struct al_matrix gram = new_matrix(20, 20);
+		for (int form = 0; form < AL_N_FORMS; form++)
+			add_head(&m, (enum al_form)form, i, 1 / totals[form], gram);
+		struct al_matrix p = leading(gram, 4);
+		for (int form = 0; form < AL_N_FORMS; form++)
+			sums[form] += lost_in_head(&m, (enum al_form)form, i, p);
+		al_matrix_finish(&gram);
+	}
+	assert_true(al_convert_shared_kv(&s.keys, &s.values, errors, NULL));
+	for (int form = 0; form < AL_N_FORMS; form++)
+		assert_close(errors[form], sqrt(sums[form] / totals[form]));
+	close_side(&s);
+	finish_module(&m);
+}
+
+static void latent_keys_and_values(void **state)
+{
+	static const struct shape *const shapes[] = {&plain, &grouped};
+	static const size_t ranks[] = {20, 15, 5, 1};
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct module m = new_module(shapes[k], 50 + k);
+		struct side s = open_side(&m);
+		double errors[4][2], totals[2] = {total(&m, AL_FORM_QK), total(&m, AL_FORM_OV)};
+		assert_true(al_convert_latent(&s.keys, &s.values, ranks, 4, errors, NULL));
+		for (size_t r = 0; r < 4; r++) {
+			struct al_matrix gram = new_matrix(20, 20);
+			for (int form = 0; form < AL_N_FORMS; form++)
+				for (size_t i = 0; i < 6; i++)
+					add_head(&m, (enum al_form)form, i, 1 / totals[form], gram);
+			struct al_matrix p = leading(gram, ranks[r]);
+			for (int form = 0; form < AL_N_FORMS; form++) {
+				double sum = 0;
+				for (size_t i = 0; i < 6; i++)
+					sum += lost_in_head(&m, (enum al_form)form, i, p);
+				assert_close(errors[r][form], sqrt(sum / totals[form]));
+			}
+			al_matrix_finish(&gram);
+		}
+		close_side(&s);
+		finish_module(&m);
+	}
+}
+
+/* ---- embeddings ---- */
+
+/* Column j of all heads at rank one, by an SVD. */
+static void set_multiples(struct module *m, enum al_projection p, size_t j)
+{
+	struct al_matrix columns = new_matrix(20, 6), u = new_matrix(20, 6), v = new_matrix(6, 6);
+	double values[6];
+
+	for (size_t i = 0; i < 6; i++)
+		memcpy(columns.data + 20 * i, head_of(m, p, i).data + 20 * j, 20 * sizeof(double));
+	assert_true(al_svd(columns, u, values, v, NULL));
+	for (size_t i = 0; i < 6; i++)
+		for (size_t e = 0; e < 20; e++)
+			head_of(m, p, i).data[20 * j + e] = values[0] * u.data[e] * v.data[i];
+	al_matrix_finish(&v);
+	al_matrix_finish(&u);
+	al_matrix_finish(&columns);
+}
+
+static void embeddings_equal_the_converted_layer(void **state)
+{
+	(void)state;
+	for (int kind = AL_EMBEDDING_ADD; kind <= AL_EMBEDDING_MUL; kind++) {
+		struct module m = new_module(&plain, 60), c = new_module(&plain, 60);
+		struct side s = open_side(&m);
+		double errors[2];
+		for (int p = AL_QUERY; p <= AL_VALUE; p++) {
+			if (kind == AL_EMBEDDING_ADD)
+				set_mean(&c, (enum al_projection)p, 0, 6);
+			for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < 4; j++)
+				set_multiples(&c, (enum al_projection)p, j);
+		}
+		assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, (enum al_embedding)kind,
+			errors, NULL));
+		assert_close(errors[0], dense_error(&m, &c, AL_FORM_QK));
+		assert_close(errors[1], dense_error(&m, &c, AL_FORM_OV));
+		close_side(&s);
+		finish_module(&c);
+		finish_module(&m);
+	}
+}
+
+/* Head i is head 0 with every column multiplied by another number. */
+static struct module multiplied_module(void)
+{
+	struct module m = new_module(&plain, 70);
+
+	for (int p = AL_QUERY; p <= AL_VALUE; p++)
+		for (size_t i = 1; i < 6; i++)
+			for (size_t j = 0; j < 4; j++)
+				for (size_t e = 0; e < 20; e++)
+					head_of(&m, (enum al_projection)p, i).data[20 * j + e] =
+						head_of(&m, (enum al_projection)p, 0).data[20 * j + e]
+						* (1 + 0.3 * sin((double)(7 * i + 3 * j) + p));
+	return m;
+}
+
+static void exact_embeddings_lose_nothing(void **state)
+{
+	struct module m = multiplied_module();
+	struct side s = open_side(&m);
+	double errors[2], best;
+
+	(void)state;
+	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_MUL, errors, NULL));
+	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
+	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
+	assert_true(errors[0] > 0.05);
+	assert_true(al_convert_collaborative(m.factors.q, m.factors.k, 6, 4, 1, &best, NULL));
+	assert_true(best < 1e-10);
+	close_side(&s);
+	finish_module(&m);
+}
+
+/* ---- copies ---- */
+
+/* Head i = head 0 A with A orthogonal, queries and keys alike: the same form in another basis. */
+static void turn_heads(struct module *m, enum al_projection p, uint64_t seed, size_t heads)
+{
+	for (size_t i = 1; i < heads; i++) {
+		struct al_matrix a = new_matrix(4, 4), r = new_matrix(4, 4);
+		fill(a, seed + i);
+		assert_true(al_qr(a, r, NULL));
+		assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(head_of(m, p, 0)), al_view(a), 0,
+			head_of(m, p, i), NULL));
+		al_matrix_finish(&r);
+		al_matrix_finish(&a);
+	}
+}
+
+static void turned_copies_are_one_head(void **state)
+{
+	struct module m = new_module(&plain, 80);
+	double raw, best;
+
+	(void)state;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		turn_heads(&m, (enum al_projection)p, p < AL_VALUE ? 800 : 900, 6);
+	struct side s = open_side(&m);
+	const struct al_stack *const stacks[] = {&s.keys, &s.values};
+	for (size_t k = 0; k < 2; k++) {
+		assert_true(al_convert_mean(stacks[k], neighbours, 6, &raw, NULL));
+		assert_true(al_stack_share(stacks[k], neighbours, 6, &best, NULL));
+		assert_true(raw > 0.5 && best < 1e-12);
+	}
+	close_side(&s);
+	finish_module(&m);
+}
+
+static void copies_need_no_turning(void **state)
+{
+	struct module m = new_module(&plain, 81);
+	double raw;
+
+	(void)state;
+	for (size_t i = 1; i < 6; i++)
+		assert_true(al_copy(al_view(head_of(&m, AL_KEY, 0)), head_of(&m, AL_KEY, i), NULL));
+	struct side s = open_side(&m);
+	assert_true(al_convert_mean(&s.keys, neighbours, 6, &raw, NULL));
+	assert_true(raw < 1e-14);
+	close_side(&s);
+	finish_module(&m);
+}
+
+/* Heads 0 2 5 and 1 3 4 have one key each, every one in a basis of its own. */
+static void groups_are_found(void **state)
+{
+	static const size_t members[2][3] = {{0, 2, 5}, {1, 3, 4}};
+	struct module m = new_module(&plain, 82);
+	struct al_text text;
+	size_t order[6];
+	double error;
+
+	(void)state;
+	for (size_t g = 0; g < 2; g++) {
+		for (size_t k = 1; k < 3; k++) {
+			struct al_matrix a = new_matrix(4, 4);
+			fill(a, 10 * g + k);
+			assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(head_of(&m, AL_KEY, members[g][0])),
+				al_view(a), 0, head_of(&m, AL_KEY, members[g][k]), NULL));
+			al_matrix_finish(&a);
+		}
+	}
+	struct side s = open_side(&m);
+	assert_true(al_group_heads(&s.keys, NULL, 3, order, NULL));
+	al_text_init(&text);
+	al_group_print(order, 6, 3, &text);
+	assert_string_equal(text.data, "0 2 5, 1 3 4");
+	al_text_finish(&text);
+	assert_true(al_stack_share(&s.keys, order, 3, &error, NULL));
+	assert_true(error < 1e-12);
+	assert_true(al_stack_share(&s.keys, neighbours, 3, &error, NULL));
+	assert_true(error > 0.1);
+	close_side(&s);
+	finish_module(&m);
+}
+
+/* ---- rotary ---- */
+
+/* Key i = key 0, every pair of dimensions turned and scaled; from `rotary_width` on mixed freely. */
+static void turn_pairs(struct module *m, const struct al_attention *a)
+{
+	size_t half = (size_t)a->rotary_width / 2, n = (size_t)a->rotary_width;
+
+	for (size_t i = 1; i < 6; i++) {
+		double *from = head_of(m, AL_KEY, 0).data, *to = head_of(m, AL_KEY, i).data;
+		for (size_t p = 0; p < half; p++) {
+			bool halves = a->rotary_pairs == AL_PAIRS_HALVES;
+			size_t re = 20 * (halves ? p : 2 * p), im = 20 * (halves ? p + half : 2 * p + 1);
+			double angle = 1.3 * (double)(i + p), scale = 0.5 + 0.2 * (double)i;
+			for (size_t e = 0; e < 20; e++) {
+				to[re + e] = scale * (cos(angle) * from[re + e] - sin(angle) * from[im + e]);
+				to[im + e] = scale * (sin(angle) * from[re + e] + cos(angle) * from[im + e]);
+			}
+		}
+		for (size_t j = n; j < 4; j++)
+			for (size_t e = 0; e < 20; e++)
+				to[20 * j + e] = from[20 * n + e] * cos((double)(i + j))
+					+ from[20 * 3 + e] * sin((double)(2 * i + j));
+	}
+}
+
+static void turned_pairs_are_one_key(void **state)
+{
+	static const struct al_attention cases[] = {
+		{.is_rotary = true, .rotary_pairs = AL_PAIRS_HALVES, .rotary_width = 4},
+		{.is_rotary = true, .rotary_pairs = AL_PAIRS_INTERLEAVED, .rotary_width = 4},
+		{.is_rotary = true, .rotary_pairs = AL_PAIRS_HALVES, .rotary_width = 2},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct module m = new_module(&plain, 90 + k);
+		double raw, aligned, other;
+		turn_pairs(&m, &cases[k]);
+		struct side s = open_side(&m);
+		struct al_attention wrong = cases[k];
+		wrong.rotary_pairs = cases[k].rotary_pairs == AL_PAIRS_HALVES ? AL_PAIRS_INTERLEAVED
+			: AL_PAIRS_HALVES;
+		assert_true(al_convert_mean(&s.keys, neighbours, 6, &raw, NULL));
+		assert_true(al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &aligned, NULL));
+		assert_true(al_convert_rotary(&s.keys, &wrong, neighbours, 6, &other, NULL));
+		assert_true(raw > 0.5 && aligned < 1e-12);
+		assert_true(cases[k].rotary_width == 2 || other > 0.1);
+		close_side(&s);
+		finish_module(&m);
+	}
+}
+
+/* Never better than what is free to mix, never worse than the mean. */
+static void rotary_stands_between(void **state)
+{
+	static const struct al_attention attention = {.is_rotary = true, .rotary_width = 4};
+
+	(void)state;
+	for (uint64_t seed = 100; seed < 110; seed++) {
+		struct module m = new_module(&plain, seed);
+		struct side s = open_side(&m);
+		double raw, aligned, best;
+		assert_true(al_convert_mean(&s.keys, neighbours, 2, &raw, NULL));
+		assert_true(al_convert_rotary(&s.keys, &attention, neighbours, 2, &aligned, NULL));
+		assert_true(al_stack_share(&s.keys, neighbours, 2, &best, NULL));
+		assert_true(best <= aligned && aligned <= raw);
+		close_side(&s);
+		finish_module(&m);
+	}
+}
+
+static void heads_of_nothing_have_no_norm(void **state)
+{
+	struct module m = new_module(&plain, 110);
+	struct al_triangles triangles;
+	struct al_stack stack;
+
+	(void)state;
+	memset(m.of[AL_KEY].data, 0, 20 * 24 * sizeof(double));
+	assert_true(al_triangles_take(&triangles, &m.factors, false, NULL));
+	assert_true(al_stack_init(&stack, &m.factors, &triangles, AL_FORM_QK, NULL));
+	assert_true(stack.norm == 0);
+	al_stack_finish(&stack);
+	al_triangles_finish(&triangles);
+	finish_module(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sharing_equals_the_converted_layer),
+		cmocka_unit_test(means_equal_the_converted_layer),
+		cmocka_unit_test(one_projection_for_keys_and_values),
+		cmocka_unit_test(latent_keys_and_values),
+		cmocka_unit_test(embeddings_equal_the_converted_layer),
+		cmocka_unit_test(exact_embeddings_lose_nothing),
+		cmocka_unit_test(turned_copies_are_one_head),
+		cmocka_unit_test(copies_need_no_turning),
+		cmocka_unit_test(groups_are_found),
+		cmocka_unit_test(turned_pairs_are_one_key),
+		cmocka_unit_test(rotary_stands_between),
+		cmocka_unit_test(heads_of_nothing_have_no_norm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
