@@ -151,17 +151,34 @@ static bool find_heads(const struct al_heads *heads, size_t rank, double allowan
 	return done;
 }
 
+struct hosvd {
+	const struct al_heads *heads;
+	const struct al_tucker_options *options;
+	double allowance;   /* of one mode */
+	struct al_tucker *tucker;
+};
+
+/* The modes don't know of each other: they are found side by side. */
+static bool find_one(void *context, size_t index, struct al_error *err)
+{
+	const struct hosvd *x = context;
+	const struct al_tucker_options *o = x->options;
+	const struct al_mode query = al_query_mode(x->heads), key = al_key_mode(x->heads);
+
+	if (index == 0)
+		return find_mode(&query, o->query_rank, x->allowance, &x->tucker->query, err);
+	if (index == 1)
+		return find_mode(&key, o->key_rank, x->allowance, &x->tucker->key, err);
+	return find_heads(x->heads, o->head_rank, x->allowance, &x->tucker->head, err);
+}
+
 static bool hosvd(const struct al_heads *heads, const struct al_tucker_options *o, double norm,
 	struct al_tucker *t, struct al_error *err)
 {
-	const struct al_mode query = al_query_mode(heads), key = al_key_mode(heads);
-	const int n_modes = o->modes == AL_TUCKER_FULL ? 3 : 2;
-	const double allowance = o->tolerance * o->tolerance * norm / n_modes;
+	const size_t n_modes = o->modes == AL_TUCKER_FULL ? 3 : 2;
+	struct hosvd x = {heads, o, o->tolerance * o->tolerance * norm / (double)n_modes, t};
 
-	return find_mode(&query, o->query_rank, allowance, &t->query, err)
-		&& find_mode(&key, o->key_rank, allowance, &t->key, err)
-		&& (o->modes == AL_TUCKER_PARTIAL
-			|| find_heads(heads, o->head_rank, allowance, &t->head, err))
+	return al_parallel(n_modes, find_one, &x, err)
 		&& al_matrix_init(&t->core_query, t->query.cols, heads->query.cols, err)
 		&& al_matrix_init(&t->core_key, t->key.cols, heads->key.cols, err)
 		&& project(heads, t, err);
