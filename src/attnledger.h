@@ -73,8 +73,9 @@ enum al_cp_start {
 	AL_CP_RANDOM,      /* Gaussian factors */
 };
 
-/* After each sweep: how many were done and the error as the sweeps see it, which cancels: it only
- * steers. False stops there, and what was reached so far is the answer. */
+/* After each sweep: how many were done from this start (AL_CP_AUTO begins anew with its second) and the
+ * error as the sweeps see it, which cancels: it only steers. False stops there, and what was reached so
+ * far is the answer. */
 typedef bool al_cp_watch(void *context, size_t n_sweeps, double steering_error);
 
 /* Zeroed but for `rank` is the start alone: no sweep. */

@@ -56,6 +56,7 @@ struct run {
 	const struct al_cp_options *options;
 	double norm;               /* ||T||^2 */
 	bool is_single, is_estimate;
+	bool is_stopped;           /* by the watch */
 	struct al_sweep *sweep;
 	struct al_terms *terms;    /* the best so far */
 	struct al_terms swept;
@@ -89,8 +90,8 @@ static bool sweep(struct run *x, struct al_error *err)
 		x->n_sweeps++;
 		if (!steer(x, explained, &error, err))
 			return false;
-		is_going = !(fabs(before - error) < o->stop * before)
-			&& (!o->watch || o->watch(o->context, x->n_sweeps, error));
+		x->is_stopped = o->watch && !o->watch(o->context, x->n_sweeps, error);
+		is_going = !x->is_stopped && !(fabs(before - error) < o->stop * before);
 	}
 	return true;
 }
@@ -143,7 +144,7 @@ static bool start(const struct al_heads *heads, const struct al_cp_options *o,
 
 /* Replaces what `out` holds where this start leads to less. */
 static bool try_start(const struct al_heads *heads, const struct al_cp_options *o, double norm,
-	enum al_cp_start which, struct al_cp *out, struct al_error *err)
+	enum al_cp_start which, struct al_cp *out, bool *is_stopped, struct al_error *err)
 {
 	struct al_terms terms;
 	struct run x = {.heads = heads, .options = o, .norm = norm,
@@ -157,6 +158,7 @@ static bool try_start(const struct al_heads *heads, const struct al_cp_options *
 			x.start_error, which, x.n_sweeps};
 		terms = worse;
 	}
+	*is_stopped = x.is_stopped;
 	al_terms_finish(&terms);
 	return done;
 }
@@ -166,10 +168,12 @@ static bool try_both(const struct al_heads *heads, const struct al_cp_options *o
 	struct al_cp *out, struct al_error *err)
 {
 	struct al_error why = {.status = AL_OK};
+	bool is_stopped;
 
-	if (!try_start(heads, o, norm, AL_CP_GREEDY, out, err))
+	if (!try_start(heads, o, norm, AL_CP_GREEDY, out, &is_stopped, err))
 		return false;
-	if (out->start_error < EXACT || try_start(heads, o, norm, AL_CP_ALGEBRAIC, out, &why)
+	if (is_stopped || out->start_error < EXACT
+		|| try_start(heads, o, norm, AL_CP_ALGEBRAIC, out, &is_stopped, &why)
 		|| why.status == AL_ENO)
 		return true;
 	if (err)
@@ -282,12 +286,13 @@ static bool decompose(const struct al_heads *heads, const struct al_cp_options *
 	struct al_cp *out, struct al_error *err)
 {
 	double norm;
+	bool is_stopped;
 
 	if (!al_heads_norm(heads, &norm, err))
 		return false;
 	if (o->start == AL_CP_AUTO)
 		return try_both(heads, o, norm, out, err);
-	if (try_start(heads, o, norm, o->start, out, err))
+	if (try_start(heads, o, norm, o->start, out, &is_stopped, err))
 		return true;
 	if (err && err->status == AL_ENO)
 		err->status = AL_EINPUT;

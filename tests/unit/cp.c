@@ -320,22 +320,27 @@ static void estimates_large_residuals(void **state)
 
 static bool stop_at_two(void *context, size_t n_sweeps, double error)
 {
-	(void)context;
+	size_t *n_calls = context;
+
 	(void)error;
+	++*n_calls;
 	return n_sweeps < 2;
 }
 
 static void stops_when_told(void **state)
 {
 	struct layer layer = gaussian_layer(small[0], 97);
-	struct al_cp_options options = {.rank = 7, .n_sweeps = 1000, .start = AL_CP_GREEDY,
-		.watch = stop_at_two};
+	size_t n_calls = 0;
+	struct al_cp_options options = {.rank = 7, .n_sweeps = 1000, .watch = stop_at_two,
+		.context = &n_calls};
 
 	(void)state;
 	struct al_cp cp = decompose(&layer.heads, options);
 	assert_int_equal(cp.n_sweeps, 2);
+	assert_int_equal(n_calls, 2);
 	al_cp_finish(&cp);
 	options.watch = NULL;
+	options.start = AL_CP_GREEDY;
 	options.stop = 1e-4;
 	cp = decompose(&layer.heads, options);
 	assert_true(cp.n_sweeps > 2 && cp.n_sweeps < 1000);
