@@ -15,6 +15,7 @@ struct theory {
 	const char *order;                 /* a symbol, or NULL */
 	struct al_variant_use against;     /* variant NULL: none */
 	struct al_polynomial *reference;
+	bool is_survey;                    /* no variant was named: one without an order ends nothing */
 };
 
 /* ---- polynomials ---- */
@@ -65,6 +66,17 @@ static bool set_order(struct theory *t, struct al_table *table, struct al_cell *
 		al_cell_set_latex(table, cell, al_format(&table->arena, "O(%s^%d)", t->order, degree),
 			al_format(&table->arena, "$O(%s^{%d})$", latex, degree));
 	return true;
+}
+
+/* The order, or in a survey a note why there is none. */
+static bool add_order(struct theory *t, struct al_table *table, struct al_cell *cell,
+	const struct al_variant_use *use, const struct al_polynomial *value, struct al_error *err)
+{
+	if (set_order(t, table, cell, value, err))
+		return true;
+	if (t->is_survey)
+		al_table_note(table, "%s: %s", use->name, err->message);
+	return t->is_survey;
 }
 
 static bool set_difference(struct theory *t, struct al_table *table, struct al_cell *cell,
@@ -150,7 +162,7 @@ static bool add_variant(struct theory *t, struct al_table *table, const struct a
 	if (!polynomial(t, use, &value, err))
 		return false;
 	al_cell_set_text(table, cell++, use->name);
-	bool ok = !t->order || set_order(t, table, cell++, value, err);
+	bool ok = !t->order || add_order(t, table, cell++, use, value, err);
 	set_polynomial(t, table, cell++, value);
 	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err));
 	set_cache(t, table, cell, use->variant);
@@ -253,7 +265,9 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 	const char *against = option_value(&session->arguments, OPT_AGAINST, NULL);
 	const struct option_values *sets = &session->arguments.options[OPT_SET];
 
-	*t = (struct theory){.session = session};
+	*t = (struct theory){.session = session,
+		.is_survey = session->arguments.n_words == 0 && !is_given(&session->arguments, OPT_VARIANT)
+			&& !is_given(&session->arguments, OPT_VARIANTS)};
 	al_basis_init(&t->basis);
 	al_settings_init(&t->settings, session->catalog);
 	t->order = option_value(&session->arguments, OPT_ORDER, NULL);
