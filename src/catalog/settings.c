@@ -27,6 +27,13 @@ static struct al_setting *find(const struct al_settings *settings, const char *s
 	return NULL;
 }
 
+bool al_settings_gives(const struct al_settings *settings, const char *symbol)
+{
+	const struct al_setting *item = find(settings, symbol);
+
+	return item && !item->is_default;
+}
+
 /* ---- set ---- */
 
 static void forget_defaults(struct al_settings *settings)

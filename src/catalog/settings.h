@@ -59,6 +59,9 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 bool al_settings_get(struct al_settings *settings, const char *symbol,
 	const struct al_setting **out, struct al_error *err) AL_MUST_CHECK;
 
+/* Is the symbol given, not only a default? */
+bool al_settings_gives(const struct al_settings *settings, const char *symbol);
+
 /* A scope over the settings: what al_settings_get finds, and NAME[index] of a list. */
 struct al_scope al_settings_scope(struct al_settings *settings);
 

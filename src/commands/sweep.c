@@ -119,8 +119,8 @@ const struct command command_sweep = {
 	.name = "sweep",
 	.words = "MODEL|VARIANT",
 	.summary = "a curve as a table, over one or more symbols",
-	.examples = {"sweep bert-base --over n_heads=1:128 --tie 'd_model=n_heads*d_head' "
-		     "--variants mha,mhe-mul --basis output_projection=none --figure heads.pdf",
+	.examples = {"sweep bert-base --over n_heads=1:128 --set d_head=64 "
+		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis output_projection=none --figure heads.pdf",
 		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe korthikanti2022 "
 		"--batch 1"},
 	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER) | OPTION(OPT_TIE)

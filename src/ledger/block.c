@@ -19,10 +19,7 @@ bool al_block_in(const struct al_block *block, struct al_error *err)
 
 bool al_block_gives(const struct al_block *block, const char *symbol)
 {
-	for (size_t i = 0; i < block->settings.n; i++)
-		if (strcmp(block->settings.items[i].symbol, symbol) == 0)
-			return !block->settings.items[i].is_default;
-	return false;
+	return al_settings_gives(&block->settings, symbol);
 }
 
 static const struct al_option *find_option(const struct al_variant *variant, const char *name)

@@ -119,6 +119,87 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error
 	return true;
 }
 
+/* ---- ties ---- */
+
+/* The search for a tied symbol behind a formula's symbols and their defaults. */
+struct search {
+	const struct al_sweep *sweep;
+	const struct al_settings *settings;
+	size_t n_before;       /* ties that have a value already */
+	const char *tied;
+	const char *through;   /* what follows the tied symbol, or NULL */
+};
+
+static bool is_given_here(const struct search *search, const char *symbol)
+{
+	const struct al_sweep *sweep = search->sweep;
+
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		if (strcmp(sweep->axes[i].symbol, symbol) == 0)
+			return true;
+	for (size_t i = 0; i < search->n_before; i++)
+		if (strcmp(sweep->ties[i].symbol, symbol) == 0)
+			return true;
+	return al_settings_gives(search->settings, symbol);
+}
+
+static const struct al_formula *default_of(const struct search *search, const char *symbol)
+{
+	const struct al_settings *settings = search->settings;
+
+	for (size_t i = 0; i < settings->n_symbols; i++)
+		if (strcmp(settings->symbols[i].name, symbol) == 0)
+			return is_given_here(search, symbol) ? NULL : settings->symbols[i].fallback;
+	return NULL;
+}
+
+/* Defaults never follow themselves, so that the search ends. */
+static void look_behind(void *context, const char *symbol)
+{
+	struct search *search = context;
+	const struct al_formula *fallback = default_of(search, symbol);
+	struct search deeper = *search;
+
+	if (strcmp(symbol, search->tied) == 0)
+		search->through = symbol;
+	if (!fallback)
+		return;
+	deeper.through = NULL;
+	al_formula_each_symbol(fallback, look_behind, &deeper);
+	if (deeper.through)
+		search->through = symbol;
+}
+
+static bool fail_tie(const struct al_substitution *tie, const struct search *search,
+	struct al_error *err)
+{
+	const char *source = al_formula_source(tie->formula);
+
+	if (strcmp(search->through, search->tied) != 0)
+		return al_fail(err, AL_EINPUT, "%s = %s: %s is not given, and its default follows %s",
+			tie->symbol, source, search->through, search->tied);
+	if (strcmp(tie->symbol, search->tied) == 0)
+		return al_fail(err, AL_EINPUT, "%s = %s follows itself", tie->symbol, source);
+	return al_fail(err, AL_EINPUT, "%s = %s: %s is tied behind it, expected before it", tie->symbol,
+		source, search->tied);
+}
+
+/* d_model = n_heads*d_head says nothing while d_head is d_model/n_heads, nor what follows a symbol
+ * that has no value yet. */
+static bool check_ties(const struct al_sweep *sweep, const struct al_settings *settings,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < sweep->n_ties; i++)
+		for (size_t j = i; j < sweep->n_ties; j++) {
+			struct search search = {.sweep = sweep, .settings = settings, .n_before = i,
+				.tied = sweep->ties[j].symbol};
+			al_formula_each_symbol(sweep->ties[i].formula, look_behind, &search);
+			if (search.through)
+				return fail_tie(&sweep->ties[i], &search, err);
+		}
+	return true;
+}
+
 /* ---- points ---- */
 
 /* The symbols of a point, then those that follow them. */
@@ -177,11 +258,11 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_variant_us
 {
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
 	struct al_block block;
-	bool ok = true;
 	mpq_t number;
 
 	if (!al_block_init(&block, variant, sweep->settings, sweep->basis, err))
 		return al_in(err, "sweep \"%s\"", sweep->id);
+	bool ok = check_ties(sweep, &block.settings, err) || al_in(err, "sweep \"%s\"", sweep->id);
 	mpq_init(number);
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
 		for (size_t i = 0; i < sweep->n_axes; i++)
@@ -249,7 +330,7 @@ bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *vari
 
 	if (!al_block_init(&block, variant, sweep->settings, sweep->basis, err))
 		return al_in(err, "sweep \"%s\"", sweep->id);
-	bool ok = go_to(sweep, &block, values, err)
+	bool ok = check_ties(sweep, &block.settings, err) && go_to(sweep, &block, values, err)
 		&& al_block_measure(&block, measure, sweep->recipe, out, err);
 	al_block_finish(&block);
 	return ok || fail_at(sweep, values, err);
