@@ -1,19 +1,16 @@
 /* check: which of the numbers that a paper prints can be derived. */
-#include "commands/command.h"
-#include "scenario/scenario.h"
+#include "commands/scenarios.h"
 
-#include <string.h>
+struct report {
+	struct al_table table;
+	struct al_check_counts counts;
+};
 
-static bool check_named(struct session *session, const char *name, struct al_table *table,
-	struct al_check_counts *counts, struct al_error *err)
+static bool check_one(void *context, struct al_scenario *scenario, struct al_error *err)
 {
-	struct al_scenario *scenario;
+	struct report *report = context;
 
-	if (!al_scenario_open(&scenario, session->catalog, name, err))
-		return false;
-	bool ok = al_scenario_check(scenario, table, counts, err);
-	al_scenario_destroy(scenario);
-	return ok;
+	return al_scenario_check(scenario, &report->table, &report->counts, err);
 }
 
 static void add_notes(struct al_table *table, const struct al_check_counts *counts)
@@ -33,20 +30,14 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 
 static bool run(struct session *session, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
-	const struct al_embedded_list *all = &al_embedded_scenarios;
-	struct al_check_counts counts = {0};
-	struct al_table table;
-	bool ok = true;
+	struct report report = {0};
+	const struct al_check_counts *counts = &report.counts;
 
-	al_check_table_init(&table);
-	for (size_t i = 0; ok && i < a->n_words; i++)
-		ok = check_named(session, a->words[i], &table, &counts, err);
-	for (size_t i = 0; ok && a->n_words == 0 && i < all->n_files; i++)
-		ok = check_named(session, all->files[i].name, &table, &counts, err);
-	add_notes(&table, &counts);
-	session_take(session, &table);
-	session->answer_is_no = counts.unlisted > 0 || counts.wrong_errata > 0;
+	al_check_table_init(&report.table);
+	bool ok = each_scenario(session, check_one, &report, err);
+	add_notes(&report.table, counts);
+	session_take(session, &report.table);
+	session->answer_is_no = counts->unlisted > 0 || counts->wrong_errata > 0;
 	return ok;
 }
 

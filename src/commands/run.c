@@ -1,8 +1,7 @@
 /* run: a scenario's tables and figures, as files and on paper. */
 #include "commands/draw.h"
-#include "commands/command.h"
 #include "commands/progress.h"
-#include "scenario/scenario.h"
+#include "commands/scenarios.h"
 
 #include <string.h>
 
@@ -47,6 +46,13 @@ struct job {
 	struct al_scenario *scenario;
 	const char *folder;
 	struct progress *progress;
+};
+
+struct jobs {
+	struct session *session;
+	struct progress progress;
+	const char **names;      /* of the scenarios so far */
+	size_t n_names, room;
 };
 
 /* A curve of more rows is in its file; on paper it would bury the tables. */
@@ -112,36 +118,40 @@ static bool run_scenario(struct job *job, struct al_error *err)
 	return true;
 }
 
-static bool run_named(struct session *session, const char *name, struct progress *progress,
-	struct al_error *err)
+/* Two files of one name would write over each other. */
+static bool take_name(struct jobs *jobs, const char *name, struct al_error *err)
 {
-	struct job job = {.session = session, .progress = progress};
-	const char *folder = session->output ? session->output : "plots";
+	struct al_arena *arena = &jobs->session->arena;
 
-	if (!al_scenario_open(&job.scenario, session->catalog, name, err))
-		return false;
-	job.folder = al_format(&session->arena, "%s/%s", folder, al_scenario_name(job.scenario));
-	bool ok = run_scenario(&job, err);
-	al_scenario_destroy(job.scenario);
-	return ok;
+	if (al_find_name(name, jobs->names, jobs->n_names) >= 0)
+		return al_fail(err, AL_EINPUT, "two scenarios are named \"%s\", and would be written to one folder",
+			name);
+	jobs->names = al_grow(arena, jobs->names, jobs->n_names, &jobs->room, sizeof(*jobs->names));
+	jobs->names[jobs->n_names++] = al_strdup(arena, name);
+	return true;
+}
+
+static bool run_one(void *context, struct al_scenario *scenario, struct al_error *err)
+{
+	struct jobs *jobs = context;
+	struct job job = {.session = jobs->session, .scenario = scenario, .progress = &jobs->progress};
+	const char *folder = jobs->session->output ? jobs->session->output : "plots";
+	const char *name = al_scenario_name(scenario);
+
+	job.folder = al_format(&jobs->session->arena, "%s/%s", folder, name);
+	return take_name(jobs, name, err) && run_scenario(&job, err);
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
-	const struct al_embedded_list *all = &al_embedded_scenarios;
-	struct progress progress;
-	bool ok = true;
+	struct jobs jobs = {.session = session};
 
 	if (session->output && !*session->output)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
-	session->prints_nothing = is_given(a, OPT_FIGURES_ONLY);
-	progress_init(&progress, session);
-	for (size_t i = 0; ok && i < a->n_words; i++)
-		ok = run_named(session, a->words[i], &progress, err);
-	for (size_t i = 0; ok && a->n_words == 0 && i < all->n_files; i++)
-		ok = run_named(session, all->files[i].name, &progress, err);
-	progress_finish(&progress);
+	session->prints_nothing = is_given(&session->arguments, OPT_FIGURES_ONLY);
+	progress_init(&jobs.progress, session);
+	bool ok = each_scenario(session, run_one, &jobs, err);
+	progress_finish(&jobs.progress);
 	return ok;
 }
 

@@ -278,6 +278,20 @@ bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, cons
 	return al_scenario_parse(out, catalog, name, shown, "", file->text, file->length, err);
 }
 
+bool al_scenario_is_schema(const char *path)
+{
+	struct al_json doc;
+	const char *schema = NULL;
+
+	if (!al_json_read(&doc, path, NULL))
+		return false;
+	const struct cJSON *node = al_json_get(doc.root, "$schema");
+	bool is_schema = node && al_json_text(&doc, node, &schema, NULL)
+		&& strstr(schema, "//json-schema.org/") != NULL;
+	al_json_finish(&doc);
+	return is_schema;
+}
+
 const char *al_scenario_name(const struct al_scenario *scenario)
 {
 	return scenario->name;

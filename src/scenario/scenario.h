@@ -22,6 +22,9 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Is it a JSON Schema? Such a one stands beside the scenarios, where `scenarios/...json` names it too. */
+bool al_scenario_is_schema(const char *path);
+
 void al_scenario_destroy(struct al_scenario *scenario);
 
 const char *al_scenario_name(const struct al_scenario *scenario);
