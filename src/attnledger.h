@@ -51,17 +51,17 @@ bool al_count_parameters(const char *model, const char *variant, const char *con
 
 /* ---- decompositions of attention heads ----
  *
- * A layer's heads are a tensor T[n_heads][d_query][d_key], T_i = W_Q^(i) W_K^(i)T. It is given by its
- * factors and never formed. Matrices are column-major: element (i, j) is data[i + j*ld], ld >= rows.
- * torch's [out, in] weights, row by row, are such matrices [in][out] as they lie. */
+ * A layer's heads are a tensor T[n_heads][d_query][d_key], T_i = W_Q^(i) W_K^(i)T. It is given by
+ * its factors and never formed. Matrices are column-major: element (i, j) is data[i + j*ld], ld >=
+ * rows. torch's [out, in] weights, row by row, are such matrices [in][out] as they lie. */
 
 /* The factors: either both in double or both in single precision, the others NULL. They stay the
- * caller's and are only read. A leading dimension of 0 is the number of rows. Query head i meets key
- * head floor(i*n_kv_heads/n_heads). */
+ * caller's and are only read. A leading dimension of 0 is the number of rows. Query head i meets
+ * key head floor(i*n_kv_heads/n_heads). */
 struct al_projections {
 	size_t n_heads, n_kv_heads, d_head;
-	size_t d_query, d_key;              /* widths of the two inputs, mostly d_model */
-	const double *query, *key;          /* [d_query][n_heads*d_head], [d_key][n_kv_heads*d_head] */
+	size_t d_query, d_key;          /* widths of the two inputs, mostly d_model */
+	const double *query, *key;      /* [d_query][n_heads*d_head], [d_key][n_kv_heads*d_head] */
 	const float *query_f, *key_f;
 	size_t query_ld, key_ld;
 };
@@ -69,13 +69,13 @@ struct al_projections {
 enum al_cp_start {
 	AL_CP_AUTO,        /* the better end of greedy and, where it exists, algebraic */
 	AL_CP_GREEDY,      /* the R largest singular triples of all heads, one-hot mixing */
-	AL_CP_ALGEBRAIC,   /* eigenvectors of S_1 S_2^-1, two random mixtures of the compressed heads */
+	AL_CP_ALGEBRAIC,   /* eigenvectors of S_1 S_2^-1, two mixtures of the compressed heads */
 	AL_CP_RANDOM,      /* Gaussian factors */
 };
 
-/* After each sweep: how many were done from this start (AL_CP_AUTO begins anew with its second) and the
- * error as the sweeps see it, which cancels: it only steers. False stops there, and what was reached so
- * far is the answer. */
+/* After each sweep: how many were done from this start (AL_CP_AUTO begins anew with its second) and
+ * the error as the sweeps see it, which cancels: it only steers. False stops there, and what was
+ * reached so far is the answer. */
 typedef bool al_cp_watch(void *context, size_t n_sweeps, double steering_error);
 
 /* Zeroed but for `rank` is the start alone: no sweep. */
@@ -90,16 +90,16 @@ struct al_cp_options {
 };
 
 /* Collaborative attention (Cordonnier, Loukas & Jaggi 2020, arXiv:2006.16362):
- * T_i ~ query diag(mixing_i) key^T. The arrays are the library's until al_cp_factors_finish. Leading
- * dimensions are the rows. Columns of `mixing` have norm 1, those of `query` and `key` one norm; terms
- * come largest first. */
+ * T_i ~ query diag(mixing_i) key^T. The arrays are the library's until al_cp_factors_finish.
+ * Leading dimensions are the rows. Columns of `mixing` have norm 1, those of `query` and `key` one
+ * norm; terms come largest first. */
 struct al_cp_factors {
 	size_t d_query, d_key, n_heads, rank;
 	double *query;             /* [d_query][rank] */
 	double *key;               /* [d_key][rank] */
 	double *mixing;            /* [n_heads][rank] */
-	double relative_error;     /* ||T - T'||/||T||, from the residual itself in double precision */
-	bool is_estimate;          /* of relative_error: by 64 Gaussian vectors, where T is too large */
+	double relative_error;     /* ||T - T'||/||T||, from the residual itself, in double */
+	bool is_estimate;          /* of it: by 64 Gaussian vectors, where T is too large */
 	double start_error;        /* of the start that won; never below relative_error */
 	enum al_cp_start start;    /* which one won: never AL_CP_AUTO */
 	size_t n_sweeps;           /* that it took */
@@ -116,9 +116,10 @@ struct al_cp_factors {
  *     if (al_decompose_cp(&heads, &options, &shared, &err)) ...
  *     al_cp_factors_finish(&shared);
  *
- * False, and *err: AL_EINPUT where sizes contradict each other, a factor isn't finite, every head is
- * zero, the rank is out of bounds, or an algebraic start doesn't exist (the rank exceeds the heads'
- * multilinear rank); AL_ESYSTEM where memory is short or numbers overflow. `out` is then zeroed. */
+ * False, and *err: AL_EINPUT where sizes contradict each other, a factor isn't finite, every head
+ * is zero, the rank is out of bounds, or an algebraic start doesn't exist (the rank exceeds the
+ * heads' multilinear rank); AL_ESYSTEM where memory is short or numbers overflow. `out` is then
+ * zeroed. */
 bool al_decompose_cp(const struct al_projections *heads, const struct al_cp_options *options,
 	struct al_cp_factors *out, struct al_error *err);
 void al_cp_factors_finish(struct al_cp_factors *factors);
@@ -129,9 +130,9 @@ enum al_tucker_modes {
 };
 
 enum al_tucker_finder {
-	AL_TUCKER_AUTO,     /* random where a mode exceeds 2048 and the ranks are below a quarter of it */
+	AL_TUCKER_AUTO,     /* random for modes above 2048 with ranks below a quarter of them */
 	AL_TUCKER_EXACT,    /* eigenvectors of the mode's Gram matrix */
-	AL_TUCKER_RANDOM,   /* a random range finder, in single precision; partial, by size, no sweeps */
+	AL_TUCKER_RANDOM,   /* a range finder in single precision: partial, by size, no sweeps */
 };
 
 /* Zeroed is a partial HOSVD; the ranks or the tolerance must be given. */
@@ -140,21 +141,21 @@ struct al_tucker_options {
 	/* By size: head_rank from 1 to n_heads, only where modes is full; query_rank from 1 to
 	 * min(d_query, n_heads*d_head); key_rank from 1 to min(d_key, n_kv_heads*d_head). */
 	size_t head_rank, query_rank, key_rank;
-	/* By tolerance, with all ranks 0: the smallest ranks that keep HOSVD's relative error at or below
-	 * it, its square divided among the modes in equal parts. */
+	/* By tolerance, with all ranks 0: the smallest ranks that keep HOSVD's relative error at or
+	 * below it, its square divided among the modes in equal parts. */
 	double tolerance;
-	/* HOOI: at most so many sweeps after the HOSVD, until the error changes by less than `stop` of
-	 * itself. No rank may then exceed the product of the others. */
+	/* HOOI: at most so many sweeps after the HOSVD, until the error changes by less than `stop`
+	 * of itself. No rank may then exceed the product of the others. */
 	size_t n_sweeps;
 	double stop;
 	enum al_tucker_finder finder;
 	uint64_t seed;   /* of the random finder */
 };
 
-/* T_i ~ query core_i key^T with core_i = core_query_i core_key_g^T kept in factors: the same heads at
- * a smaller model width. Where heads are compressed too, core_i is further mixed over the heads j by
- * (head head^T)_ij. Arrays are the library's until al_tucker_factors_finish; leading dimensions are
- * the rows. */
+/* T_i ~ query core_i key^T with core_i = core_query_i core_key_g^T kept in factors: the same heads
+ * at a smaller model width. Where heads are compressed too, core_i is further mixed over the heads
+ * j by (head head^T)_ij. Arrays are the library's until al_tucker_factors_finish; leading
+ * dimensions are the rows. */
 struct al_tucker_factors {
 	size_t d_query, d_key, n_heads, n_kv_heads, d_head;
 	size_t head_rank, query_rank, key_rank;   /* head_rank 0 where heads are kept */
@@ -170,7 +171,8 @@ struct al_tucker_factors {
 
 /* False, and *err, as above. */
 bool al_decompose_tucker(const struct al_projections *heads,
-	const struct al_tucker_options *options, struct al_tucker_factors *out, struct al_error *err);
+	const struct al_tucker_options *options, struct al_tucker_factors *out,
+	struct al_error *err);
 void al_tucker_factors_finish(struct al_tucker_factors *factors);
 
 #ifdef __cplusplus

@@ -15,8 +15,8 @@ static bool check(const struct al_projections *p, struct al_error *err)
 			"expected query and key, both in double or both in single precision");
 	if (__builtin_mul_overflow(p->n_heads, p->d_head, &cols)
 		|| __builtin_mul_overflow(p->n_kv_heads, p->d_head, &cols))
-		return al_fail(err, AL_EINPUT, "%zu heads of width %zu don't fit into memory", p->n_heads,
-			p->d_head);
+		return al_fail(err, AL_EINPUT, "%zu heads of width %zu don't fit into memory",
+			p->n_heads, p->d_head);
 	return true;
 }
 
@@ -67,7 +67,8 @@ void al_cp_factors_finish(struct al_cp_factors *f)
 }
 
 bool al_decompose_tucker(const struct al_projections *projections,
-	const struct al_tucker_options *options, struct al_tucker_factors *out, struct al_error *err)
+	const struct al_tucker_options *options, struct al_tucker_factors *out,
+	struct al_error *err)
 {
 	struct al_tucker t;
 
@@ -78,12 +79,22 @@ bool al_decompose_tucker(const struct al_projections *projections,
 	if (!al_tucker(&heads, options, &t, err))
 		return false;
 	*out = (struct al_tucker_factors){
-		.d_query = projections->d_query, .d_key = projections->d_key,
-		.n_heads = projections->n_heads, .n_kv_heads = projections->n_kv_heads,
-		.d_head = projections->d_head, .head_rank = t.head.cols, .query_rank = t.query.cols,
-		.key_rank = t.key.cols, .query = t.query.data, .key = t.key.data, .head = t.head.data,
-		.core_query = t.core_query.data, .core_key = t.core_key.data,
-		.relative_error = t.relative_error, .is_estimate = t.is_estimate, .n_sweeps = t.n_sweeps,
+		.d_query = projections->d_query,
+		.d_key = projections->d_key,
+		.n_heads = projections->n_heads,
+		.n_kv_heads = projections->n_kv_heads,
+		.d_head = projections->d_head,
+		.head_rank = t.head.cols,
+		.query_rank = t.query.cols,
+		.key_rank = t.key.cols,
+		.query = t.query.data,
+		.key = t.key.data,
+		.head = t.head.data,
+		.core_query = t.core_query.data,
+		.core_key = t.core_key.data,
+		.relative_error = t.relative_error,
+		.is_estimate = t.is_estimate,
+		.n_sweeps = t.n_sweeps,
 	};
 	return true;
 }

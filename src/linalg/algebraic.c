@@ -1,9 +1,10 @@
 /* The algebraic start: terms of a layer that is exactly collaborative, from one eigenproblem.
  *
- * Heads compressed to R x R are core_i = X diag(m_i) Y^T for square X and Y, so that for two mixtures
- * S_1 and S_2 of them S_1 S_2^-1 = X diag(d) X^-1: its eigenvectors are X (Leurgans, Ross & Abel 1993).
- * Then row r of X^-1 core_i is m_ir y_r^T: a matrix of rank one over i. Where the layer isn't exactly
- * collaborative its best such matrix is taken, and the start is as good as it happens to be. */
+ * Heads compressed to R x R are core_i = X diag(m_i) Y^T for square X and Y, so that for two
+ * mixtures S_1 and S_2 of them S_1 S_2^-1 = X diag(d) X^-1: its eigenvectors are X (Leurgans, Ross
+ * & Abel 1993). Then row r of X^-1 core_i is m_ir y_r^T: a matrix of rank one over i. Where the
+ * layer isn't exactly collaborative its best such matrix is taken, and the start is as good as it
+ * happens to be. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ struct algebra {
 	struct al_matrix group;           /* core_query mixed over the heads of a key head */
 	struct al_matrix vectors;         /* X */
 	struct al_matrix inverse;         /* X^-1 core_query, [R][n_heads*d_head] */
-	struct al_matrix pairs;           /* <row r of X^-1 core_i, row r of X^-1 core_j>, [R][n*n] */
+	struct al_matrix pairs;           /* products of rows r of X^-1 core_i, core_j, [R][n*n] */
 	struct al_matrix mixing;          /* [n_heads][R] */
 };
 
@@ -44,12 +45,14 @@ static bool algebra_init(struct algebra *x, const struct al_tucker *t, struct al
 		&& al_matrix_init(&x->group, r, t->core_key.cols, err)
 		&& al_matrix_init(&x->vectors, r, r, err)
 		&& al_matrix_init(&x->inverse, r, t->core_query.cols, err)
-		&& al_matrix_init(&x->pairs, r, n * n, err) && al_matrix_init(&x->mixing, n, r, err);
+		&& al_matrix_init(&x->pairs, r, n * n, err)
+		&& al_matrix_init(&x->mixing, n, r, err);
 }
 
 static bool fail_none(struct al_error *err)
 {
-	return al_fail(err, AL_ENO, "no algebraic start: the heads' multilinear rank is below the rank");
+	return al_fail(
+		err, AL_ENO, "no algebraic start: the rank exceeds the heads' multilinear rank");
 }
 
 /* ---- the eigenproblem ---- */
@@ -70,8 +73,8 @@ static bool mix(struct algebra *x, struct al_random *random, struct al_matrix ou
 				x->group.data[r + (i / n_sharing * d + j) * x->group.ld] +=
 					weight * core.data[r + (i * d + j) * core.ld];
 	}
-	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(x->tucker->core_key), al_view(x->group), 0,
-		out, err);
+	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(x->tucker->core_key), al_view(x->group),
+		0, out, err);
 }
 
 /* Beyond this condition S_2 is singular. */
@@ -88,13 +91,17 @@ static bool divide(struct algebra *x, lapack_int *pivots, struct al_error *err)
 	if (info > 0)
 		return fail_none(err);
 	if (!al_check_info("dgetrf", info, err)
-		|| !al_check_info("dgecon", LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', n, x->first.data, ld, norm,
-			&reciprocal), err))
+		|| !al_check_info("dgecon",
+			LAPACKE_dgecon(
+				LAPACK_COL_MAJOR, '1', n, x->first.data, ld, norm, &reciprocal),
+			err))
 		return false;
 	if (reciprocal * MOST_CONDITION < 1)
 		return fail_none(err);
-	return al_check_info("dgetrs", LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', n, n, x->first.data, ld,
-		pivots, x->second.data, al_int(x->second.ld)), err);
+	return al_check_info("dgetrs",
+		LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', n, n, x->first.data, ld, pivots,
+			x->second.data, al_int(x->second.ld)),
+		err);
 }
 
 /* The left eigenvectors of (S_1 S_2^-1)^T. A complex pair, which rounding makes of two equal real
@@ -103,8 +110,8 @@ static bool find_vectors(struct algebra *x, double *values, struct al_error *err
 {
 	const lapack_int n = al_int(x->rank);
 	const lapack_int info = LAPACKE_dgeev(LAPACK_COL_MAJOR, 'V', 'N', n, x->second.data,
-		al_int(x->second.ld), values, values + x->rank, x->vectors.data, al_int(x->vectors.ld), NULL,
-		1);
+		al_int(x->second.ld), values, values + x->rank, x->vectors.data,
+		al_int(x->vectors.ld), NULL, 1);
 
 	if (info > 0)
 		return al_fail(err, AL_ENO, "no algebraic start: its eigenvalues did not converge");
@@ -131,7 +138,8 @@ static bool solve(struct algebra *x, struct al_error *err)
 {
 	struct al_matrix values = {0}, pivots = {0};
 
-	bool done = al_matrix_init(&values, x->rank, 2, err) && al_matrix_init(&pivots, x->rank, 1, err);
+	bool done = al_matrix_init(&values, x->rank, 2, err)
+		&& al_matrix_init(&pivots, x->rank, 1, err);
 	if (done) {
 		lapack_int *numbers = (lapack_int *)(void *)pivots.data;
 		al_blas_hold();
@@ -146,8 +154,8 @@ static bool solve(struct algebra *x, struct al_error *err)
 
 /* ---- rank one over the heads ---- */
 
-/* pairs[r][i, j] = x_ir G_ij x_jr^T, with x_ir row r of X^-1 core_query's block i and G_ij the block of
- * core_key^T core_key. */
+/* pairs[r][i, j] = x_ir G_ij x_jr^T, with x_ir row r of X^-1 core_query's block i and G_ij the
+ * block of core_key^T core_key. */
 static void sum_pairs(struct algebra *x, size_t i, struct al_matrix weighted)
 {
 	const size_t d = x->d_head, n_sharing = x->n_heads / x->n_kv_heads;
@@ -172,9 +180,10 @@ static bool pair_head(void *context, size_t i, struct al_error *err)
 
 	bool done = al_matrix_init(&gram, d, key.cols, err)
 		&& al_matrix_init(&weighted, x->rank, key.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(key, kv_head * d, d), key, 0, gram, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(x->inverse), i * d, d), al_view(gram),
-			0, weighted, err);
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(key, kv_head * d, d), key, 0,
+			gram, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(x->inverse), i * d, d),
+			al_view(gram), 0, weighted, err);
 	if (done)
 		sum_pairs(x, i, weighted);
 	al_matrix_finish(&weighted);
@@ -221,11 +230,12 @@ static bool write_terms(struct algebra *x, struct al_terms *terms, struct al_err
 	if (!al_matrix_init(&weights, t->core_key.cols, x->rank, err))
 		return false;
 	weigh(x, weights);
-	bool done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_key), al_view(weights), 0, x->first,
+	bool done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_key), al_view(weights), 0,
+			    x->first, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->key), al_view(x->first), 0, terms->key,
 			err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->key), al_view(x->first), 0, terms->key, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->query), al_view(x->vectors), 0, terms->query,
-			err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->query), al_view(x->vectors), 0,
+			terms->query, err)
 		&& al_copy(al_view(x->mixing), terms->mixing, err);
 	al_matrix_finish(&weights);
 	return done;
@@ -239,8 +249,8 @@ static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_terms
 
 	bool done = algebra_init(&x, tucker, err) && mix(&x, random, x.first, err)
 		&& mix(&x, random, x.second, err) && solve(&x, err)
-		&& al_parallel(x.n_heads, pair_head, &x, err) && al_parallel(x.rank, mix_term, &x, err)
-		&& write_terms(&x, terms, err);
+		&& al_parallel(x.n_heads, pair_head, &x, err)
+		&& al_parallel(x.rank, mix_term, &x, err) && write_terms(&x, terms, err);
 	algebra_finish(&x);
 	al_random_destroy(random);
 	return done;
@@ -251,7 +261,8 @@ bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_t
 {
 	const struct al_tucker_bounds bounds = al_tucker_bounds(heads);
 	const size_t rank = terms->query.cols;
-	const struct al_tucker_options options = {.query_rank = rank, .key_rank = rank, .seed = seed};
+	const struct al_tucker_options options = {
+		.query_rank = rank, .key_rank = rank, .seed = seed};
 	struct al_tucker tucker = {.n_heads = 0};
 
 	if (rank > bounds.query || rank > bounds.key)

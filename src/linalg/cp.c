@@ -1,4 +1,4 @@
-/* The collaborative decomposition: a start, sweeps, and the residual's word on what they reached. */
+/* The collaborative decomposition: a start, sweeps, and what the residual says they reached. */
 #include "linalg/cp.h"
 
 #include <math.h>
@@ -34,14 +34,16 @@ static bool apply_mixing(const void *context, size_t head, struct al_view x, str
 	(void)err;
 	for (size_t j = 0; j < x.cols; j++)
 		for (size_t r = 0; r < x.rows; r++)
-			out.data[r + j * out.ld] = mixing->data[head + r * mixing->ld] * x.data[r + j * x.ld];
+			out.data[r + j * out.ld] = mixing->data[head + r * mixing->ld]
+				* x.data[r + j * x.ld];
 	return true;
 }
 
 static bool measure(const struct al_heads *heads, const struct al_terms *t, double *error,
 	bool *is_estimate, struct al_error *err)
 {
-	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing, &t->mixing};
+	const struct al_approximation a = {
+		al_view(t->query), al_view(t->key), apply_mixing, &t->mixing};
 
 	return al_residual(heads, &a, AL_RESIDUAL_FLOPS, error, is_estimate, err);
 }
@@ -150,8 +152,8 @@ static bool try_start(const struct al_heads *heads, const struct al_cp_options *
 	struct run x = {.heads = heads, .options = o, .norm = norm,
 		.is_single = al_heads_shape(heads).is_single, .terms = &terms};
 
-	bool done = al_terms_init(&terms, heads, o->rank, err) && start(heads, o, which, &terms, err)
-		&& improve(&x, err);
+	bool done = al_terms_init(&terms, heads, o->rank, err)
+		&& start(heads, o, which, &terms, err) && improve(&x, err);
 	if (done && (!out->query.data || x.error < out->relative_error)) {
 		const struct al_terms worse = {out->query, out->key, out->mixing};
 		*out = (struct al_cp){terms.query, terms.key, terms.mixing, x.error, x.is_estimate,
@@ -240,7 +242,8 @@ static int compare(const void *a, const void *b)
 static void permute(struct al_matrix from, struct al_matrix to, const struct order *order)
 {
 	for (size_t r = 0; r < to.cols; r++)
-		memcpy(to.data + r * to.ld, from.data + order[r].r * from.ld, to.rows * sizeof(double));
+		memcpy(to.data + r * to.ld, from.data + order[r].r * from.ld,
+			to.rows * sizeof(double));
 }
 
 static bool finish_terms(const struct al_heads *heads, struct al_cp *cp, struct al_error *err)
@@ -360,8 +363,8 @@ double al_cp_sweep_flops(const struct al_heads *heads, size_t rank)
 	const double key_width = (double)(s.n_kv_heads * s.d_head);
 	const double rows = query + key + (double)s.n_heads;
 
-	/* Two products a factor; elementwise weighting and M's right-hand side; Gram matrices, whose
-	 * halves are equal; two triangular solves a row; three Cholesky factors. */
+	/* Two products a factor; elementwise weighting and M's right-hand side; Gram matrices,
+	 * whose halves are equal; two triangular solves a row; three Cholesky factors. */
 	return 4 * r * (query * query_width + key * key_width) + 4 * r * query_width + rows * r * r
 		+ 2 * rows * r * r + r * r * r;
 }

@@ -9,9 +9,9 @@
 
 #include "linalg/heads.h"   /* the options are attnledger.h's */
 
-/* Owns its matrices. Columns are balanced: those of `mixing` have norm 1, those of `query` and `key`
- * one norm; the largest component of a column of `mixing` and of `query` is positive. Ordered by the
- * norm of their term, largest first. */
+/* Owns its matrices. Columns are balanced: those of `mixing` have norm 1, those of `query` and
+ * `key` one norm; the largest component of a column of `mixing` and of `query` is positive. Ordered
+ * by the norm of their term, largest first. */
 struct al_cp {
 	struct al_matrix query;    /* [d_query][R] */
 	struct al_matrix key;      /* [d_key][R] */
@@ -30,9 +30,9 @@ size_t al_cp_bound(const struct al_heads *heads);
  * 1e-13. The answer is never worse than its start, so with the greedy start (and AL_CP_AUTO) never
  * worse than truncating the heads' own singular values.
  *
- * AL_EINPUT: factors or a rank that can't be, an algebraic start where none exists (the rank exceeds
- * the heads' multilinear rank); AL_ESYSTEM: no memory, or numbers that are not finite. On failure
- * `out` is zeroed. */
+ * AL_EINPUT: factors or a rank that can't be, an algebraic start where none exists (the rank
+ * exceeds the heads' multilinear rank); AL_ESYSTEM: no memory, or numbers that are not finite. On
+ * failure `out` is zeroed. */
 bool al_cp(const struct al_heads *heads, const struct al_cp_options *options, struct al_cp *out,
 	struct al_error *err) AL_MUST_CHECK;
 void al_cp_finish(struct al_cp *cp);

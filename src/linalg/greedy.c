@@ -1,4 +1,5 @@
-/* The greedy start: the largest singular triples of all heads, each a term that one head alone uses. */
+/* The greedy start: the largest singular triples of all heads, each a term that one head alone
+ * uses. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,7 +33,8 @@ static bool head_init(struct head *h, const struct al_heads *heads, size_t i, st
 	const size_t d = s.d_head, rows = least(s.d_query, d), cols = least(s.d_key, d);
 
 	*h = (struct head){{0}, {0}, {0}, {0}, {0}};
-	return al_matrix_init(&h->query, s.d_query, d, err) && al_matrix_init(&h->key, s.d_key, d, err)
+	return al_matrix_init(&h->query, s.d_query, d, err)
+		&& al_matrix_init(&h->key, s.d_key, d, err)
 		&& al_matrix_init(&h->query_triangle, rows, d, err)
 		&& al_matrix_init(&h->key_triangle, cols, d, err)
 		&& al_matrix_init(&h->core, rows, cols, err)
@@ -51,8 +53,8 @@ static void head_finish(struct head *h)
 
 static bool form_core(struct head *h, struct al_error *err)
 {
-	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(h->query_triangle), al_view(h->key_triangle),
-		0, h->core, err);
+	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(h->query_triangle),
+		al_view(h->key_triangle), 0, h->core, err);
 }
 
 /* ---- all singular values ---- */
@@ -71,8 +73,10 @@ static bool find_values(void *context, size_t i, struct al_error *err)
 
 	bool done = head_init(&h, x->heads, i, err)
 		&& al_triangle(al_view(h.query), none, h.query_triangle, &route, err)
-		&& al_triangle(al_view(h.key), none, h.key_triangle, &route, err) && form_core(&h, err)
-		&& al_singular_values(al_view(h.core), x->values + i * al_head_values(x->heads), err);
+		&& al_triangle(al_view(h.key), none, h.key_triangle, &route, err)
+		&& form_core(&h, err)
+		&& al_singular_values(
+			al_view(h.core), x->values + i * al_head_values(x->heads), err);
 	head_finish(&h);
 	return done;
 }

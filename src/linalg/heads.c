@@ -25,18 +25,20 @@ static bool check_cols(const char *name, size_t cols, size_t n_heads, size_t d_h
 {
 	if (d_head && cols / n_heads == d_head && cols % n_heads == 0)
 		return true;
-	return al_fail(err, AL_EINPUT, "%s: %zu columns, expected %zu heads of width %zu", name, cols,
-		n_heads, d_head ? d_head : 1);
+	return al_fail(err, AL_EINPUT, "%s: %zu columns, expected %zu heads of width %zu", name,
+		cols, n_heads, d_head ? d_head : 1);
 }
 
 static bool check_counts(const struct al_heads *heads, struct al_error *err)
 {
 	if (heads->n_heads == 0 || heads->n_kv_heads == 0)
-		return al_fail(err, AL_EINPUT, "%zu heads with %zu key heads, expected at least one",
-			heads->n_heads, heads->n_kv_heads);
+		return al_fail(err, AL_EINPUT,
+			"%zu heads with %zu key heads, expected at least one", heads->n_heads,
+			heads->n_kv_heads);
 	if (heads->n_heads % heads->n_kv_heads)
-		return al_fail(err, AL_EINPUT, "n_heads (%zu) is not a multiple of n_kv_heads (%zu)",
-			heads->n_heads, heads->n_kv_heads);
+		return al_fail(err, AL_EINPUT,
+			"n_heads (%zu) is not a multiple of n_kv_heads (%zu)", heads->n_heads,
+			heads->n_kv_heads);
 	return true;
 }
 
@@ -48,7 +50,8 @@ static bool fail_infinite(const char *name, struct al_error *err)
 static bool check_data(const struct al_heads *heads, bool is_single, struct al_error *err)
 {
 	if (is_single)
-		return al_check_f("query", heads->query_f, err) && al_check_f("key", heads->key_f, err)
+		return al_check_f("query", heads->query_f, err)
+			&& al_check_f("key", heads->key_f, err)
 			&& (al_is_finite_f(heads->query_f) || fail_infinite("query", err))
 			&& (al_is_finite_f(heads->key_f) || fail_infinite("key", err));
 	return al_check("query", heads->query, err) && al_check("key", heads->key, err)
@@ -69,11 +72,12 @@ bool al_heads_check(const struct al_heads *heads, struct al_error *err)
 	const struct al_heads_shape s = al_heads_shape(heads);
 	double norm;
 
-	if (!check_counts(heads, err) || !check_data(heads, s.is_single, err) || !check_rows(&s, err)
-		|| !check_cols("query", s.is_single ? heads->query_f.cols : heads->query.cols, s.n_heads,
-			s.d_head, err)
-		|| !check_cols("key", s.is_single ? heads->key_f.cols : heads->key.cols, s.n_kv_heads,
-			s.d_head, err)
+	if (!check_counts(heads, err) || !check_data(heads, s.is_single, err)
+		|| !check_rows(&s, err)
+		|| !check_cols("query", s.is_single ? heads->query_f.cols : heads->query.cols,
+			s.n_heads, s.d_head, err)
+		|| !check_cols("key", s.is_single ? heads->key_f.cols : heads->key.cols,
+			s.n_kv_heads, s.d_head, err)
 		|| !al_heads_norm(heads, &norm, err))
 		return false;
 	return norm > 0 || al_fail(err, AL_EINPUT, "every head is zero");

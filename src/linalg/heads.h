@@ -7,10 +7,10 @@
 
 #include "linalg/linalg.h"
 
-/* Two projections, in double or in single precision: `query` and `key`, or `query_f` and `key_f`, and
- * the others without data. The memory is the caller's.
+/* Two projections, in double or in single precision: `query` and `key`, or `query_f` and `key_f`,
+ * and the others without data. The memory is the caller's.
  * query [d_query][n_heads*d_head]: head i is the columns i*d_head and on.
- * key [d_key][n_kv_heads*d_head]. d_query and d_key differ where attention crosses two models. */
+ * key [d_key][n_kv_heads*d_head]. The widths differ where attention crosses two models. */
 struct al_heads {
 	struct al_view query, key;
 	struct al_view_f query_f, key_f;
@@ -25,8 +25,8 @@ struct al_heads_shape {
 
 struct al_heads_shape al_heads_shape(const struct al_heads *heads);
 
-/* AL_EINPUT where shapes contradict each other, a factor isn't finite or every head is zero. What takes
- * heads calls it first. */
+/* AL_EINPUT where shapes contradict each other, a factor isn't finite or every head is zero. What
+ * takes heads calls it first. */
 bool al_heads_check(const struct al_heads *heads, struct al_error *err) AL_MUST_CHECK;
 
 /* ||T||^2, the sum over heads of <Q_i^T Q_i, K_g^T K_g>. */
@@ -38,7 +38,7 @@ static inline size_t al_kv_head(const struct al_heads *heads, size_t head)
 	return head * heads->n_kv_heads / heads->n_heads;
 }
 
-/* Copies in double precision: the columns of one head, d_head of them, [d_query] or [d_key] tall. */
+/* Copies in double precision: the d_head columns of one head, [d_query] or [d_key] tall. */
 bool al_heads_copy_query(const struct al_heads *heads, size_t head, struct al_matrix out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_heads_copy_key(const struct al_heads *heads, size_t kv_head, struct al_matrix out,
@@ -84,9 +84,10 @@ struct al_approximation {
  * sqrt(1/(2*64)), 9 %, and that only where the residual is one single direction. */
 enum { AL_RESIDUAL_PROBES = 64 };
 
-/* ||T - T'|| / ||T||, from the residual itself: its blocks of columns are formed one by one in double
- * precision and summed; nothing large cancels, so 1e-14 can be told from 1e-9. Where that would take
- * more than `most_flops`, Gaussian vectors x estimate it: E ||(T_i - T'_i) x||^2 = ||T_i - T'_i||^2. */
+/* ||T - T'|| / ||T||, from the residual itself: its blocks of columns are formed one by one in
+ * double precision and summed; nothing large cancels, so 1e-14 can be told from 1e-9. Where that
+ * would take more than `most_flops`, Gaussian vectors x estimate it, by the mean of
+ * ||(T_i - T'_i) x||^2. */
 bool al_residual(const struct al_heads *heads, const struct al_approximation *approximation,
 	double most_flops, double *relative_error, bool *is_estimate, struct al_error *err)
 	AL_MUST_CHECK;

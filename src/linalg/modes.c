@@ -1,4 +1,4 @@
-/* The unfoldings of the head tensor: what their Gram matrices come from, and their leading spaces. */
+/* The unfoldings of the head tensor: where their Gram matrices come from; their leading spaces. */
 #include <math.h>
 
 #include "linalg/tensor.h"
@@ -47,10 +47,10 @@ static bool weigh_block(void *context, size_t b, struct al_error *err)
 	const size_t d = x->d_head;
 	struct al_matrix stack = {0}, r = {0};
 
-	bool done = al_matrix_init(&stack, x->n_sharing * d, d, err) && al_matrix_init(&r, d, d, err)
-		&& triangle_of_others(x, b, stack, r, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(x->mode.own, b * d, d), al_view(r), 0,
-			al_part(x->l, 0, b * d, x->l.rows, d), err);
+	bool done = al_matrix_init(&stack, x->n_sharing * d, d, err)
+		&& al_matrix_init(&r, d, d, err) && triangle_of_others(x, b, stack, r, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(x->mode.own, b * d, d),
+			al_view(r), 0, al_part(x->l, 0, b * d, x->l.rows, d), err);
 	al_matrix_finish(&r);
 	al_matrix_finish(&stack);
 	return done;
@@ -69,7 +69,8 @@ bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l, struct al_er
 
 /* ---- its leading space ---- */
 
-/* Below this part of the trace a Gram matrix doesn't show what is left behind: then the SVD decides. */
+/* Below this part of the trace a Gram matrix doesn't show what is left behind: then the SVD
+ * decides. */
 static const double GRAM_SHOWS = 1e-10;
 
 static double sum(const double *values, size_t n)
@@ -153,8 +154,8 @@ static bool leading_of_tall(struct al_view l, size_t rank, double allowance,
 {
 	struct al_matrix o = {0}, r = {0}, small = {0};
 
-	bool done = al_matrix_init(&o, l.rows, l.cols, err) && al_matrix_init(&r, l.cols, l.cols, err)
-		&& al_copy(l, o, err) && al_qr(o, r, err)
+	bool done = al_matrix_init(&o, l.rows, l.cols, err)
+		&& al_matrix_init(&r, l.cols, l.cols, err) && al_copy(l, o, err) && al_qr(o, r, err)
 		&& leading_of_wide(al_view(r), rank, allowance, &small, err)
 		&& al_matrix_init(basis, l.rows, small.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(o), al_view(small), 0, *basis, err);
@@ -167,7 +168,8 @@ static bool leading_of_tall(struct al_view l, size_t rank, double allowance,
 bool al_leading(struct al_view l, size_t rank, double allowance, struct al_matrix *basis,
 	struct al_error *err)
 {
-	return (l.rows > l.cols ? leading_of_tall : leading_of_wide)(l, rank, allowance, basis, err);
+	return (l.rows > l.cols ? leading_of_tall : leading_of_wide)(
+		l, rank, allowance, basis, err);
 }
 
 /* ---- the heads' mode ---- */
@@ -185,9 +187,10 @@ static bool fill_row(const struct heads_gram *x, size_t i, struct al_matrix quer
 	const struct al_heads *h = x->heads;
 	const size_t d = x->d_head, kv_head = al_kv_head(h, i);
 
-	if (!al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(h->query, i * d, d), h->query, 0, query, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(h->key, kv_head * d, d), h->key, 0, key,
-			err))
+	if (!al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(h->query, i * d, d), h->query, 0, query,
+		    err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(h->key, kv_head * d, d), h->key,
+			0, key, err))
 		return false;
 	for (size_t j = 0; j < h->n_heads; j++)
 		x->s.data[i + j * x->s.ld] = al_inner(al_columns(al_view(query), j * d, d),

@@ -1,8 +1,8 @@
 /* A random range finder for the modes of the head tensor (Halko, Martinsson & Tropp 2011,
  * arXiv:0909.4061, algorithm 4.4), for ranks far below d_model.
  *
- * The Gram matrix of a mode is own blockdiag(G_b) own^T with G_b the d_head x d_head Gram matrices of
- * what it meets, so that one power iteration is two products with the factor. They run in single
+ * The Gram matrix of a mode is own blockdiag(G_b) own^T with G_b the d_head x d_head Gram matrices
+ * of what it meets, so that one power iteration is two products with the factor. They run in single
  * precision; the basis is orthonormal to double precision. */
 #include <math.h>
 
@@ -110,7 +110,8 @@ static bool iterate(struct finder *f, struct al_error *err)
 	widen(f->narrow, f->basis);
 	return orthonormalise(f->basis, f->small, err)
 		&& al_narrow(al_view(f->basis), f->narrow, err)
-		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner, err)
+		&& al_gemm_f(
+			AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner, err)
 		&& al_parallel(f->n_own, weigh_block, f, err);
 }
 
@@ -207,7 +208,8 @@ static bool find_both(const struct al_heads *h, const struct al_tucker_options *
 	if (!al_heads_norm(h, &query.norm, err))
 		return false;
 	key.norm = query.norm;
-	bool done = find(&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change, err);
+	bool done = find(
+		&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change, err);
 	finder_finish(&query);
 	done = done && find(&key, o->seed, 1, &out->key, &out->core_key, &change, err);
 	finder_finish(&key);

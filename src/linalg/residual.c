@@ -62,8 +62,8 @@ static void transpose_rows(struct al_view from, size_t first, struct al_matrix t
 static bool project(const struct residual *x, size_t block, struct room *room, struct al_error *err)
 {
 	if (x->probes.data)
-		return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(room->key), x->probes, 0, room->inner,
-				err)
+		return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(room->key), x->probes, 0,
+			       room->inner, err)
 			&& al_copy(x->right, room->right, err);
 	transpose_rows(al_view(room->key), block * BLOCK, room->inner);
 	transpose_rows(x->approximation->right, block * BLOCK, room->right);
@@ -81,7 +81,8 @@ static bool form_residual(const struct residual *x, size_t head, size_t block, s
 		&& a->middle(a->context, head, al_view(room->right), room->middle, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(room->query), al_view(room->inner), 0,
 			room->residual, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, a->left, al_view(room->middle), 1, room->residual, err);
+		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, a->left, al_view(room->middle), 1,
+			room->residual, err);
 }
 
 static bool measure_block(void *context, size_t index, struct al_error *err)
@@ -89,7 +90,8 @@ static bool measure_block(void *context, size_t index, struct al_error *err)
 	const struct residual *x = context;
 	const size_t head = index / x->n_blocks, block = index % x->n_blocks;
 	const size_t left_over = x->shape.d_key - block * BLOCK;
-	const size_t width = x->probes.data ? x->probes.cols : left_over < BLOCK ? left_over : BLOCK;
+	const size_t columns = left_over < BLOCK ? left_over : BLOCK;
+	const size_t width = x->probes.data ? x->probes.cols : columns;
 	struct room room;
 
 	bool done = room_init(&room, x, width, err) && form_residual(x, head, block, &room, err);

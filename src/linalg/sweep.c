@@ -1,11 +1,14 @@
-/* Alternating least squares for the head tensor (Kolda & Bader 2009, figure 3.3): the products of the
- * unfoldings with Khatri-Rao products go through the heads' factors. */
+/* Alternating least squares for the head tensor (Kolda & Bader 2009, figure 3.3): the products of
+ * the unfoldings with Khatri-Rao products go through the heads' factors. */
 #include "linalg/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "linalg/internal.h"
+
+/* Rows of a factor that are solved at a time; sums of a product that run side by side. */
+enum { SOLVE_ROWS = 128, LANES = 16 };
 
 #define REAL double
 #define MATRIX struct al_matrix

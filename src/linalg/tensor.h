@@ -34,8 +34,8 @@ static inline struct al_mode al_key_mode(const struct al_heads *h)
 	return (struct al_mode){h->key, h->query, h->n_kv_heads, h->n_heads};
 }
 
-/* L with L L^T the Gram matrix of the mode's unfolding: [own.rows][own.cols], block b is own_b times the
- * triangle of all other factors that it meets. Allocated. */
+/* L with L L^T the Gram matrix of the mode's unfolding: [own.rows][own.cols], block b is own_b
+ * times the triangle of all other factors that it meets. Allocated. */
 bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l, struct al_error *err)
 	AL_MUST_CHECK;
 

@@ -46,7 +46,8 @@ static bool check_tolerance(const struct al_tucker_options *o, struct al_error *
 	if (o->head_rank || o->query_rank || o->key_rank)
 		return al_fail(err, AL_EINPUT, "ranks beside a tolerance, expected one of them");
 	if (!(o->tolerance > 0 && o->tolerance < 1))
-		return al_fail(err, AL_EINPUT, "tolerance (%g): expected between 0 and 1", o->tolerance);
+		return al_fail(
+			err, AL_EINPUT, "tolerance (%g): expected between 0 and 1", o->tolerance);
 	if (o->finder == AL_TUCKER_RANDOM)
 		return al_fail(err, AL_EINPUT, "the random finder takes ranks, not a tolerance");
 	return true;
@@ -56,10 +57,11 @@ static bool check_options(const struct al_heads *heads, const struct al_tucker_o
 	struct al_error *err)
 {
 	if (o->modes == AL_TUCKER_PARTIAL && o->head_rank)
-		return al_fail(err, AL_EINPUT, "head rank (%zu) of a decomposition that keeps the heads",
-			o->head_rank);
+		return al_fail(err, AL_EINPUT,
+			"head rank (%zu) of a decomposition that keeps the heads", o->head_rank);
 	if (o->finder == AL_TUCKER_RANDOM && (o->modes == AL_TUCKER_FULL || o->n_sweeps))
-		return al_fail(err, AL_EINPUT, "the random finder is for query and key, without sweeps");
+		return al_fail(
+			err, AL_EINPUT, "the random finder is for query and key, without sweeps");
 	return o->tolerance != 0 ? check_tolerance(o, err) : check_sizes(heads, o, err);
 }
 
@@ -119,9 +121,10 @@ static bool measure_core(struct al_tucker *t, double norm, struct al_error *err)
 
 static bool project(const struct al_heads *heads, struct al_tucker *t, struct al_error *err)
 {
-	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->query), heads->query, 0, t->core_query,
-			err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->key), heads->key, 0, t->core_key, err);
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->query), heads->query, 0,
+		       t->core_query, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->key), heads->key, 0, t->core_key,
+			err);
 }
 
 static bool find_mode(const struct al_mode *mode, size_t rank, double allowance,
@@ -129,7 +132,8 @@ static bool find_mode(const struct al_mode *mode, size_t rank, double allowance,
 {
 	struct al_matrix l = {0};
 
-	bool done = al_mode_weigh(mode, &l, err) && al_leading(al_view(l), rank, allowance, basis, err);
+	bool done = al_mode_weigh(mode, &l, err)
+		&& al_leading(al_view(l), rank, allowance, basis, err);
 	al_matrix_finish(&l);
 	return done;
 }
@@ -190,8 +194,8 @@ static bool check_product(const char *name, size_t rank, size_t others, struct a
 {
 	if (rank <= others)
 		return true;
-	return al_fail(err, AL_EINPUT, "%s (%zu) exceeds the product of the other ranks (%zu)", name,
-		rank, others);
+	return al_fail(err, AL_EINPUT, "%s (%zu) exceeds the product of the other ranks (%zu)",
+		name, rank, others);
 }
 
 static bool check_products(const struct al_tucker *t, struct al_error *err)
@@ -260,8 +264,8 @@ static bool improve_mixed(const struct al_mode *mode, const struct al_tucker *t,
 	bool done = pair_room_init(&room, mode, t->n_heads, err) && mix_heads(t, room.p, err)
 		&& weigh_pairs(mode, al_view(room.p), room.gram, room.w, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, mode->own, al_view(room.w), 0, room.half, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(room.half), mode->own, 0, room.unfolding,
-			err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(room.half), mode->own, 0,
+			room.unfolding, err)
 		&& al_eigenvectors_top(room.unfolding, room.values.data, basis, err);
 	pair_room_finish(&room);
 	return done;
@@ -281,7 +285,8 @@ static bool improve(const struct al_mode *mode, const struct al_tucker *t, struc
 
 static bool sweep(const struct al_heads *heads, struct al_tucker *t, struct al_error *err)
 {
-	const struct al_mode query = {heads->query, al_view(t->core_key), t->n_heads, t->n_kv_heads};
+	const struct al_mode query = {
+		heads->query, al_view(t->core_key), t->n_heads, t->n_kv_heads};
 	const struct al_mode key = {heads->key, al_view(t->core_query), t->n_kv_heads, t->n_heads};
 
 	if (!improve(&query, t, &t->query, err) || !project(heads, t, err)
@@ -329,8 +334,8 @@ static bool apply_own(const struct middle *m, size_t head, struct al_view x, str
 
 	if (!al_matrix_init(&inner, d, x.cols, err))
 		return false;
-	bool done = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(al_view(t->core_key), kv_head * d, d),
-			x, 0, inner, err)
+	bool done = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1,
+			    al_columns(al_view(t->core_key), kv_head * d, d), x, 0, inner, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(t->core_query), head * d, d),
 			al_view(inner), 0, out, err);
 	al_matrix_finish(&inner);
@@ -346,7 +351,8 @@ static void spread(const struct middle *m, size_t head, struct al_matrix inner,
 	for (size_t c = 0; c < all.cols; c++)
 		for (size_t i = 0; i < all.rows; i++)
 			all.data[i + c * all.ld] = m->p.data[head + i / d * m->p.ld]
-				* inner.data[i / d * t->n_kv_heads / t->n_heads * d + i % d + c * inner.ld];
+				* inner.data[i / d * t->n_kv_heads / t->n_heads * d + i % d
+					+ c * inner.ld];
 }
 
 /* sum_j P_ij core_j x */
@@ -361,7 +367,8 @@ static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, s
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err);
 	if (done) {
 		spread(m, head, inner, all);
-		done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out, err);
+		done = al_gemm(
+			AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out, err);
 	}
 	al_matrix_finish(&all);
 	al_matrix_finish(&inner);
@@ -382,9 +389,10 @@ static bool measure(const struct al_heads *heads, struct al_tucker *t, struct al
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_core, &middle};
 
 	bool done = (!t->head.data
-		|| (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
-			&& mix_heads(t, middle.p, err)))
-		&& al_residual(heads, &a, AL_RESIDUAL_FLOPS, &t->relative_error, &t->is_estimate, err);
+			|| (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
+				&& mix_heads(t, middle.p, err)))
+		&& al_residual(
+			heads, &a, AL_RESIDUAL_FLOPS, &t->relative_error, &t->is_estimate, err);
 	al_matrix_finish(&middle.p);
 	return done;
 }
@@ -440,7 +448,8 @@ void al_tucker_finish(struct al_tucker *t)
 
 static size_t count_bases(const struct al_tucker *t)
 {
-	return t->query.rows * t->query.cols + t->key.rows * t->key.cols + t->head.rows * t->head.cols;
+	return t->query.rows * t->query.cols + t->key.rows * t->key.cols
+		+ t->head.rows * t->head.cols;
 }
 
 size_t al_tucker_parameters_factored(const struct al_tucker *t)

@@ -1,7 +1,8 @@
-/* Decompositions of a layer's heads beside the machine's sgemm rate: bench-tensors [large] [SECONDS...].
+/* Decompositions of a layer's heads beside the machine's sgemm rate: bench-tensors [large]
+ * [SECONDS...].
  *
- * SECONDS, where run-tensors found numpy: a sweep of dense CP-ALS, the structured sweep, the SVDs of
- * the dense unfoldings, the structured HOSVD. Medians; nothing passes or fails by the clock. */
+ * SECONDS, where run-tensors found numpy: a sweep of dense CP-ALS, the structured sweep, the SVDs
+ * of the dense unfoldings, the structured HOSVD. Medians; nothing passes or fails by the clock. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +76,8 @@ static struct al_matrix_f gaussian(size_t rows, size_t cols, uint64_t seed)
 
 static struct al_matrix_f projection(size_t d_model, size_t shared, uint64_t seed)
 {
-	struct al_matrix_f basis = gaussian(d_model, shared, seed), inner = gaussian(shared, d_model, seed + 1);
+	struct al_matrix_f basis = gaussian(d_model, shared, seed),
+			   inner = gaussian(shared, d_model, seed + 1);
 	struct al_matrix_f out = gaussian(d_model, d_model, seed + 2);
 	struct al_error err;
 
@@ -84,7 +86,9 @@ static struct al_matrix_f projection(size_t d_model, size_t shared, uint64_t see
 		for (size_t i = 0; i < d_model; i++)
 			basis.data[i + k * basis.ld] *= scale;
 	}
-	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(basis), al_view_f(inner), 0.05f, out, &err), &err);
+	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(basis), al_view_f(inner), 0.05f, out,
+			&err),
+		&err);
 	al_matrix_finish_f(&inner);
 	al_matrix_finish_f(&basis);
 	return out;
@@ -112,7 +116,8 @@ static bool alternate(void *context, size_t n_sweeps, double error)
 	if (n_sweeps > 1)
 		x->sweeps[x->n] = end - x->begin;
 	const double begin = now_s();
-	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(x->a), al_view_f(x->b), 0, x->c, &err), &err);
+	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(x->a), al_view_f(x->b), 0, x->c, &err),
+		&err);
 	if (n_sweeps > 1)
 		x->rates[x->n++] = 2 * n * n * n / (now_s() - begin);
 	x->begin = now_s();
@@ -123,7 +128,8 @@ static bool alternate(void *context, size_t n_sweeps, double error)
 static double report_sweeps(const struct al_heads *heads, size_t rank, size_t n_sweeps,
 	size_t product, double goal)
 {
-	struct alternation x = {.a = gaussian(product, product, 7), .b = gaussian(product, product, 8),
+	struct alternation x = {.a = gaussian(product, product, 7),
+		.b = gaussian(product, product, 8),
 		.c = gaussian(product, product, 9)};
 	const struct al_cp_options options = {.rank = rank, .n_sweeps = n_sweeps + 1, .seed = 1,
 		.start = AL_CP_RANDOM, .watch = alternate, .context = &x};
@@ -192,7 +198,8 @@ static void report_gpt3(void)
 	struct al_tucker t;
 
 	puts("GPT-3 layer, 96 heads of 128 at 12288");
-	report("  Tucker (1024, 1024), its residual included", time_tucker(&heads, 1024, &t), "s", 90);
+	report("  Tucker (1024, 1024), its residual included", time_tucker(&heads, 1024, &t), "s",
+		90);
 	printf("  error %.5f%s, core %.5f, finder's last change %.2g\n", t.relative_error,
 		t.is_estimate ? " (estimated)" : "", t.core_error, t.finder_change);
 	al_tucker_finish(&t);

@@ -1,5 +1,5 @@
-/* The collaborative decomposition: exact where it can be, never worse than truncating heads, never worse
- * after a sweep than before. */
+/* The collaborative decomposition: exact where it can be, never worse than truncating heads, never
+ * worse after a sweep than before. */
 #include "tensors.h"
 
 #include <math.h>
@@ -36,7 +36,8 @@ static double dense_error(const struct al_heads *heads, const struct al_cp *cp)
 			const size_t i = row % heads->n_heads, j = row / heads->n_heads;
 			double sum = 0;
 			for (size_t r = 0; r < cp->query.cols; r++)
-				sum += cp->query.data[j + r * cp->query.ld] * cp->key.data[k + r * cp->key.ld]
+				sum += cp->query.data[j + r * cp->query.ld]
+					* cp->key.data[k + r * cp->key.ld]
 					* cp->mixing.data[i + r * cp->mixing.ld];
 			norm += t.data[row + k * t.ld] * t.data[row + k * t.ld];
 			left += (t.data[row + k * t.ld] - sum) * (t.data[row + k * t.ld] - sum);
@@ -67,7 +68,8 @@ static void measures_the_residual(void **state)
 	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
 		struct layer layer = gaussian_layer(small[i], 20 + i);
 		struct al_cp cp = decompose(&layer.heads,
-			(struct al_cp_options){.rank = 3, .n_sweeps = 5, .start = AL_CP_RANDOM, .seed = i});
+			(struct al_cp_options){
+				.rank = 3, .n_sweeps = 5, .start = AL_CP_RANDOM, .seed = i});
 		const double dense = dense_error(&layer.heads, &cp);
 		assert_true(fabs(cp.relative_error - dense) < 1e-13);
 		al_cp_finish(&cp);
@@ -104,10 +106,12 @@ static void check_sweeps(const struct al_heads *heads, size_t rank, enum al_cp_s
 
 	for (size_t n = 0; n <= 12; n++) {
 		struct al_cp cp = decompose(heads,
-			(struct al_cp_options){.rank = rank, .n_sweeps = n, .start = start, .seed = 3});
+			(struct al_cp_options){
+				.rank = rank, .n_sweeps = n, .start = start, .seed = 3});
 		const double error = cp.relative_error * cp.relative_error;
 		if (!(error <= before * (1 + allowed)))
-			fail_msg("rank %zu, start %d, sweep %zu: %.9g after %.9g", rank, start, n, error, before);
+			fail_msg("rank %zu, start %d, sweep %zu: %.9g after %.9g", rank, start, n,
+				error, before);
 		assert_true(cp.relative_error <= cp.start_error);
 		before = error;
 		al_cp_finish(&cp);
@@ -169,11 +173,13 @@ static void survives_dependent_terms(void **state)
 	(void)state;
 	for (size_t j = 0; j < layer.query.cols; j++)
 		for (size_t i = 0; i < layer.query.rows; i++)
-			layer.query.data[i + j * layer.query.ld] = i == 0 ? (double)j : 1e-9 * (double)(i + j);
+			layer.query.data[i + j * layer.query.ld] = i == 0 ? (double)j
+									  : 1e-9 * (double)(i + j);
 	renew_single(&layer);
 	for (size_t rank = 1; rank <= 12; rank++) {
 		struct al_cp cp = decompose(&layer.heads,
-			(struct al_cp_options){.rank = rank, .n_sweeps = 20, .start = AL_CP_RANDOM});
+			(struct al_cp_options){
+				.rank = rank, .n_sweeps = 20, .start = AL_CP_RANDOM});
 		assert_true(cp.relative_error <= cp.start_error);
 		al_cp_finish(&cp);
 		cp = decompose(&layer.single, (struct al_cp_options){.rank = rank, .n_sweeps = 20});
@@ -202,7 +208,8 @@ static void finds_shared_dimensions(void **state)
 /* Where sweeps alone stall, AL_CP_AUTO takes the start that doesn't. */
 static void takes_the_better_start(void **state)
 {
-	struct layer layer = collaborative_layer(48, 6, 8, 91), noise = gaussian_layer(small[0], 92);
+	struct layer layer = collaborative_layer(48, 6, 8, 91),
+		     noise = gaussian_layer(small[0], 92);
 	struct al_cp_options options = {.rank = 24, .n_sweeps = 30};
 
 	(void)state;
@@ -227,8 +234,8 @@ static void improves_on_truncated_heads(void **state)
 	struct layer layer = noisy_layer(768, 256, 93);
 
 	(void)state;
-	struct al_cp cp = decompose(&layer.single, (struct al_cp_options){.rank = 256, .n_sweeps = 100,
-		.start = AL_CP_GREEDY});
+	struct al_cp cp = decompose(&layer.single,
+		(struct al_cp_options){.rank = 256, .n_sweeps = 100, .start = AL_CP_GREEDY});
 	assert_int_equal(cp.n_sweeps, 100);
 	assert_true(cp.relative_error <= 0.95 * cp.start_error);
 	al_cp_finish(&cp);
@@ -261,7 +268,8 @@ static void gives_the_same_bits_for_any_threads(void **state)
 static void gives_one_form(void **state)
 {
 	struct layer layer = gaussian_layer(small[2], 95);
-	struct al_cp cp = decompose(&layer.heads, (struct al_cp_options){.rank = 5, .n_sweeps = 10});
+	struct al_cp cp = decompose(
+		&layer.heads, (struct al_cp_options){.rank = 5, .n_sweeps = 10});
 	double before = INFINITY;
 
 	(void)state;
@@ -286,8 +294,8 @@ static void gives_one_form(void **state)
 	finish_layer(&layer);
 }
 
-static bool approximate_by_nothing(const void *context, size_t head, struct al_view x, struct al_matrix out,
-	struct al_error *err)
+static bool approximate_by_nothing(const void *context, size_t head, struct al_view x,
+	struct al_matrix out, struct al_error *err)
 {
 	(void)context;
 	(void)head;
@@ -306,7 +314,8 @@ static void estimates_large_residuals(void **state)
 	double error;
 
 	(void)state;
-	const struct al_approximation nothing = {al_view(left), al_view(right), approximate_by_nothing, NULL};
+	const struct al_approximation nothing = {
+		al_view(left), al_view(right), approximate_by_nothing, NULL};
 	assert_true(al_residual(&layer.heads, &nothing, 1e12, &error, &is_estimate, NULL));
 	assert_false(is_estimate);
 	assert_true(fabs(error - 1) < 1e-14);
@@ -366,12 +375,14 @@ static void refuses(void **state)
 	struct layer layer = gaussian_layer(small[2], 98);
 
 	(void)state;
-	check_refused(&layer.heads, (struct al_cp_options){.rank = 0}, "rank (0): expected 1 to 24");
-	check_refused(&layer.heads, (struct al_cp_options){.rank = 25}, "rank (25): expected 1 to 24");
+	check_refused(
+		&layer.heads, (struct al_cp_options){.rank = 0}, "rank (0): expected 1 to 24");
+	check_refused(
+		&layer.heads, (struct al_cp_options){.rank = 25}, "rank (25): expected 1 to 24");
 	check_refused(&layer.heads, (struct al_cp_options){.rank = 4, .stop = NAN},
 		"stop (nan): expected 0 or more");
 	check_refused(&layer.heads, (struct al_cp_options){.rank = 9, .start = AL_CP_ALGEBRAIC},
-		"no algebraic start: the heads' multilinear rank is below the rank");
+		"no algebraic start: the rank exceeds the heads' multilinear rank");
 	layer.query.data[3] = INFINITY;
 	check_refused(&layer.heads, (struct al_cp_options){.rank = 4},
 		"query: elements that are not finite");

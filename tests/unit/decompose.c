@@ -29,8 +29,14 @@ static void fill(struct weights *w)
 
 static struct al_projections in_double(const struct weights *w)
 {
-	return (struct al_projections){.n_heads = N_HEADS, .n_kv_heads = N_KV, .d_head = D_HEAD,
-		.d_query = D_QUERY, .d_key = D_KEY, .query = w->query, .key = w->key, .query_ld = LD,
+	return (struct al_projections){.n_heads = N_HEADS,
+		.n_kv_heads = N_KV,
+		.d_head = D_HEAD,
+		.d_query = D_QUERY,
+		.d_key = D_KEY,
+		.query = w->query,
+		.key = w->key,
+		.query_ld = LD,
 		.key_ld = LD};
 }
 
@@ -50,7 +56,8 @@ static double tensor(const struct weights *w, size_t head, size_t i, size_t j)
 	double sum = 0;
 
 	for (size_t k = 0; k < D_HEAD; k++)
-		sum += w->query[i + (head * D_HEAD + k) * LD] * w->key[j + (head / 2 * D_HEAD + k) * LD];
+		sum += w->query[i + (head * D_HEAD + k) * LD]
+			* w->key[j + (head / 2 * D_HEAD + k) * LD];
 	return sum;
 }
 
@@ -59,7 +66,8 @@ static double cp_element(const struct al_cp_factors *f, size_t head, size_t i, s
 	double sum = 0;
 
 	for (size_t r = 0; r < f->rank; r++)
-		sum += f->query[i + r * D_QUERY] * f->mixing[head + r * N_HEADS] * f->key[j + r * D_KEY];
+		sum += f->query[i + r * D_QUERY] * f->mixing[head + r * N_HEADS]
+			* f->key[j + r * D_KEY];
 	return sum;
 }
 
@@ -70,9 +78,11 @@ static double tucker_element(const struct al_tucker_factors *f, size_t head, siz
 	for (size_t k = 0; k < D_HEAD; k++) {
 		double query = 0, key = 0;
 		for (size_t p = 0; p < f->query_rank; p++)
-			query += f->query[i + p * D_QUERY] * f->core_query[p + (head * D_HEAD + k) * f->query_rank];
+			query += f->query[i + p * D_QUERY]
+				* f->core_query[p + (head * D_HEAD + k) * f->query_rank];
 		for (size_t q = 0; q < f->key_rank; q++)
-			key += f->key[j + q * D_KEY] * f->core_key[q + (head / 2 * D_HEAD + k) * f->key_rank];
+			key += f->key[j + q * D_KEY]
+				* f->core_key[q + (head / 2 * D_HEAD + k) * f->key_rank];
 		sum += query * key;
 	}
 	return sum;
@@ -86,7 +96,8 @@ static double error_of(const struct weights *w, const struct al_cp_factors *cp,
 	for (size_t n = 0; n < N_HEADS * D_QUERY * D_KEY; n++) {
 		const size_t head = n / (D_QUERY * D_KEY), i = n / D_KEY % D_QUERY, j = n % D_KEY;
 		const double t = tensor(w, head, i, j);
-		const double other = cp ? cp_element(cp, head, i, j) : tucker_element(tucker, head, i, j);
+		const double other = cp ? cp_element(cp, head, i, j)
+					: tucker_element(tucker, head, i, j);
 		norm += t * t;
 		left += (t - other) * (t - other);
 	}

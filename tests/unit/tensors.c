@@ -41,7 +41,9 @@ static struct layer layer_of(struct al_matrix query, struct al_matrix key, size_
 
 	assert_true(al_matrix_init_f(&l.query_f, query.rows, query.cols, NULL));
 	assert_true(al_matrix_init_f(&l.key_f, key.rows, key.cols, NULL));
-	l.heads = (struct al_heads){.query = al_view(query), .key = al_view(key), .n_heads = n_heads,
+	l.heads = (struct al_heads){.query = al_view(query),
+		.key = al_view(key),
+		.n_heads = n_heads,
 		.n_kv_heads = n_kv_heads};
 	l.single = (struct al_heads){.query_f = al_view_f(l.query_f), .key_f = al_view_f(l.key_f),
 		.n_heads = n_heads, .n_kv_heads = n_kv_heads};
@@ -60,12 +62,14 @@ void finish_layer(struct layer *l)
 struct layer gaussian_layer(struct sizes s, uint64_t seed)
 {
 	return layer_of(gaussian_matrix(s.d_query, s.n_heads * s.d_head, seed),
-		gaussian_matrix(s.d_key, s.n_kv_heads * s.d_head, seed + 1), s.n_heads, s.n_kv_heads);
+		gaussian_matrix(s.d_key, s.n_kv_heads * s.d_head, seed + 1), s.n_heads,
+		s.n_kv_heads);
 }
 
 static struct al_matrix noisy_factor(size_t d_model, size_t width, size_t cols, uint64_t seed)
 {
-	struct al_matrix basis = gaussian_matrix(d_model, width, seed), inner = gaussian_matrix(width, cols, seed + 1);
+	struct al_matrix basis = gaussian_matrix(d_model, width, seed),
+			 inner = gaussian_matrix(width, cols, seed + 1);
 	struct al_matrix factor = gaussian_matrix(d_model, cols, seed + 2);
 
 	for (size_t k = 0; k < width; k++)
@@ -79,8 +83,8 @@ static struct al_matrix noisy_factor(size_t d_model, size_t width, size_t cols, 
 
 struct layer noisy_layer(size_t d_model, size_t width, uint64_t seed)
 {
-	return layer_of(noisy_factor(d_model, width, 768, seed), noisy_factor(d_model, width, 768, seed + 10),
-		12, 12);
+	return layer_of(noisy_factor(d_model, width, 768, seed),
+		noisy_factor(d_model, width, 768, seed + 10), 12, 12);
 }
 
 /* The two heads that use dimension r: every head is used as often as any other. */
@@ -112,7 +116,8 @@ static void gather(struct al_matrix shared, struct al_matrix weights, size_t hea
 }
 
 /* Every head in a basis of its own, so that nothing shows the shared dimensions. */
-static void turn(struct al_matrix gathered, struct al_matrix rotation, struct al_matrix all, size_t head)
+static void turn(
+	struct al_matrix gathered, struct al_matrix rotation, struct al_matrix all, size_t head)
 {
 	const size_t d = gathered.cols;
 
@@ -122,9 +127,12 @@ static void turn(struct al_matrix gathered, struct al_matrix rotation, struct al
 struct layer collaborative_layer(size_t d_model, size_t n_heads, size_t d_head, uint64_t seed)
 {
 	const size_t width = n_heads * d_head / 2;
-	struct al_matrix query = matrix(d_model, n_heads * d_head), key = matrix(d_model, n_heads * d_head);
-	struct al_matrix a = gaussian_matrix(d_model, width, seed), c = gaussian_matrix(d_model, width, seed + 1);
-	struct al_matrix mixing = gaussian_matrix(n_heads, width, seed + 2), rotation = matrix(d_head, d_head);
+	struct al_matrix query = matrix(d_model, n_heads * d_head),
+			 key = matrix(d_model, n_heads * d_head);
+	struct al_matrix a = gaussian_matrix(d_model, width, seed),
+			 c = gaussian_matrix(d_model, width, seed + 1);
+	struct al_matrix mixing = gaussian_matrix(n_heads, width, seed + 2),
+			 rotation = matrix(d_head, d_head);
 	struct al_matrix gathered = matrix(d_model, d_head), none = {0};
 	struct al_random *random = al_random_create(seed, 3, 0, 0);
 
@@ -144,16 +152,24 @@ struct layer collaborative_layer(size_t d_model, size_t n_heads, size_t d_head, 
 	return layer_of(query, key, n_heads, n_heads);
 }
 
+static double element(const struct al_heads *h, size_t head, size_t i, size_t j)
+{
+	const size_t d = h->query.cols / h->n_heads, kv_head = al_kv_head(h, head);
+	double sum = 0;
+
+	for (size_t k = 0; k < d; k++)
+		sum += h->query.data[i + (head * d + k) * h->query.ld]
+			* h->key.data[j + (kv_head * d + k) * h->key.ld];
+	return sum;
+}
+
 struct al_matrix dense_tensor(const struct al_heads *h)
 {
-	const size_t d = h->query.cols / h->n_heads;
 	struct al_matrix t = matrix(h->n_heads * h->query.rows, h->key.rows);
 
-	for (size_t i = 0; i < h->n_heads; i++)
-		for (size_t j = 0; j < h->query.rows; j++)
-			for (size_t k = 0; k < h->key.rows; k++)
-				for (size_t l = 0; l < d; l++)
-					t.data[i + h->n_heads * j + k * t.ld] += h->query.data[j + (i * d + l) * h->query.ld]
-						* h->key.data[k + (al_kv_head(h, i) * d + l) * h->key.ld];
+	for (size_t head = 0; head < h->n_heads; head++)
+		for (size_t i = 0; i < h->query.rows; i++)
+			for (size_t j = 0; j < h->key.rows; j++)
+				t.data[head + h->n_heads * i + j * t.ld] = element(h, head, i, j);
 	return t;
 }
