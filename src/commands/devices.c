@@ -137,13 +137,22 @@ static void copy_stage(struct al_stage *to, const struct al_stage *from)
 			mpq_set(to->bytes[state][part], from->bytes[state][part]);
 }
 
-/* Each stage in turn; `stage` keeps the first of the largest. */
-static bool try_stages(struct al_whole *whole, const struct al_training *t, struct al_stage *stage,
+static bool check_stages(const struct al_whole *whole, const struct al_training *t, struct al_error *err)
+{
+	for (size_t i = 0; i < whole->n_modules; i++)
+		if (whole->modules[i].n_layers < t->pp)
+			return al_fail(err, AL_EINPUT, "pp is %lld, expected at most as many stages as the %lld "
+				"layers of %s", (long long)t->pp, (long long)whole->modules[i].n_layers,
+				whole->modules[i].module->module->name);
+	return true;
+}
+
+bool train_stages(struct al_whole *whole, const struct al_training *t, struct al_stage *stage,
 	int64_t *index, struct al_error *err)
 {
 	struct al_stage next;
 	mpq_t total, most;
-	bool ok = true;
+	bool ok = check_stages(whole, t, err);
 
 	mpq_inits(total, most, NULL);
 	mpq_set_si(most, -1, 1);
@@ -162,16 +171,6 @@ static bool try_stages(struct al_whole *whole, const struct al_training *t, stru
 	return ok;
 }
 
-static bool check_stages(const struct al_whole *whole, const struct al_training *t, struct al_error *err)
-{
-	for (size_t i = 0; i < whole->n_modules; i++)
-		if (whole->modules[i].n_layers < t->pp)
-			return al_fail(err, AL_EINPUT, "pp is %lld, expected at most as many stages as the %lld "
-				"layers of %s", (long long)t->pp, (long long)whole->modules[i].n_layers,
-				whole->modules[i].module->module->name);
-	return true;
-}
-
 bool train_largest(struct question *q, const struct al_variant_use *use, const struct al_training *t,
 	struct al_stage *stage, int64_t *index, struct al_error *err)
 {
@@ -179,7 +178,7 @@ bool train_largest(struct question *q, const struct al_variant_use *use, const s
 
 	if (!question_whole(q, use, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS, &whole, err))
 		return false;
-	bool ok = check_stages(&whole, t, err) && try_stages(&whole, t, stage, index, err);
+	bool ok = train_stages(&whole, t, stage, index, err);
 	al_whole_finish(&whole);
 	return ok;
 }

@@ -27,7 +27,11 @@ void devices_note(const struct al_training *training, struct al_table *table);
 bool question_whole(struct question *question, const struct al_variant_use *use, int64_t tp,
 	enum al_books_detail detail, struct al_whole *whole, struct al_error *err) AL_MUST_CHECK;
 
-/* The largest of all pipeline stages, into `stage`. */
+/* The first of the largest pipeline stages of a whole that is open, into `stage`. */
+bool train_stages(struct al_whole *whole, const struct al_training *training, struct al_stage *stage,
+	int64_t *index, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of a question. */
 bool train_largest(struct question *question, const struct al_variant_use *use,
 	const struct al_training *training, struct al_stage *stage, int64_t *index, struct al_error *err)
 	AL_MUST_CHECK;

@@ -84,8 +84,8 @@ static void add_notes(struct al_table *table, const struct session *session, con
 		(long long)inference->batch, (long long)inference->seq, (long long)inference->tp);
 	al_table_note(table, "as engines allocate: windows not rolled, latents expanded to all heads, key/value "
 		"heads on several devices where there are fewer of them");
-	al_table_note(table, "activations: of one layer, while a whole prompt is read; a token: one more of each "
-		"sequence");
+	al_table_note(table, "activations: the residual stream and the largest block, while a whole prompt is read; a "
+		"token: one more of each sequence");
 }
 
 static bool answer(struct session *session, struct question *q, const struct al_inference *inference,
@@ -116,8 +116,8 @@ bool infer_answer(struct session *session, struct question *q, struct al_error *
 		return al_fail(err, AL_EINPUT, "--inference answers for one variant at a time, found %zu",
 			q->n_uses);
 	if (!inference_init(&inference, session, q, err)
-		|| !question_whole(q, q->is_own ? NULL : &q->uses[0], inference.tp, AL_BOOKS_LAYERS, &whole,
-			err))
+		|| !question_whole(q, q->is_own ? NULL : &q->uses[0], inference.tp,
+			al_inference_detail(&inference), &whole, err))
 		return false;
 	bool ok = answer(session, q, &inference, &whole, err);
 	al_whole_finish(&whole);

@@ -274,7 +274,7 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 }
 
 /* Scores and contexts: products over the sequence, of which a new token makes one row. */
-static bool add_score_flops(struct al_whole *whole, struct al_whole_module *module,
+static bool add_score_flops(struct al_whole_module *module,
 	const struct al_inference *inference, mpq_t flops, struct al_error *err)
 {
 	struct al_ledger products;
@@ -295,7 +295,6 @@ static bool add_score_flops(struct al_whole *whole, struct al_whole_module *modu
 	}
 	mpq_clear(one);
 	al_ledger_finish(&products);
-	(void)whole;
 	return true;
 }
 
@@ -312,7 +311,7 @@ static bool add_cache(struct al_whole *whole, const struct al_inference *inferen
 		add_cached(inference, &cache.lines[i],
 			&rows[cache.lines[i].kind == AL_CACHE_STATE ? AL_INFER_STATES : AL_INFER_CACHE]);
 	for (size_t i = 0; i < whole->n_modules; i++)
-		if (!whole->modules[i].apart && !add_score_flops(whole, &whole->modules[i], inference,
+		if (!whole->modules[i].apart && !add_score_flops(&whole->modules[i], inference,
 			    rows[AL_INFER_CACHE].flops, err))
 			return false;
 	return true;
@@ -320,37 +319,59 @@ static bool add_cache(struct al_whole *whole, const struct al_inference *inferen
 
 /* ---- activations ---- */
 
-/* A forward over the whole prompt holds one layer's tensors at a time: those of the layer that has most.
- * Masks are for training; logits are made for the last token. */
+/* What the other lines of its block hold with it, of one block; lines before it were looked at. */
+static void sum_block(const struct al_saved_lines *saved, size_t first, mpq_t out)
+{
+	const struct al_saved_line *of = &saved->lines[first];
+	mpq_t one;
+
+	mpq_init(one);
+	mpq_set_ui(out, 0, 1);
+	for (size_t i = first; i < saved->n; i++) {
+		const struct al_saved_line *line = &saved->lines[i];
+		bool is_mask = line->bytes == 1;
+		if (line->block != of->block || is_mask || line->is_pair || line->blocks == 0)
+			continue;
+		mpq_set(one, line->device);
+		divide(one, line->blocks);
+		mpq_add(out, out, one);
+	}
+	mpq_clear(one);
+}
+
+/* A forward over the whole prompt holds the residual stream and the tensors of one block at a time, at
+ * most those of the largest. */
 static bool add_activations(struct al_whole *whole, const struct al_inference *inference,
 	struct al_inference_row *row, struct al_error *err)
 {
 	struct al_saved_lines saved;
+	const struct al_setting *width;
 	mpq_t sum;
 
-	if (!al_whole_saved(whole, true, &saved, err))
+	if (!al_whole_saved(whole, true, &saved, err)
+		|| !al_settings_get(whole->ask.settings, "d_model", &width, err))
 		return false;
 	mpq_init(sum);
 	for (size_t i = 0; i < saved.n; i++) {
-		const struct al_saved_line *of = &saved.lines[i];
-		if (of->n_layers == 0 || of->is_input)
+		if (saved.lines[i].block < 0)
 			continue;
-		mpq_set_ui(sum, 0, 1);
-		for (size_t j = i; j < saved.n; j++) {
-			const struct al_saved_line *line = &saved.lines[j];
-			if (line->layer == of->layer && line->n_layers == of->n_layers && line->bytes != 1
-				&& !line->is_input && !line->is_pair)
-				mpq_add(sum, sum, line->device);
-		}
+		sum_block(&saved, i, sum);
 		if (mpq_cmp(sum, row->bytes) > 0)
 			mpq_set(row->bytes, sum);
 	}
+	mpq_set_si(sum, width ? (long)width->value.integer : 0, 1);
+	mpq_add(row->bytes, row->bytes, sum);
 	multiply(row->bytes, inference->batch);
 	multiply(row->bytes, inference->seq);
 	multiply(row->bytes, inference->activation_bytes);
 	mpq_set(row->allocated, row->bytes);
 	mpq_clear(sum);
 	return true;
+}
+
+enum al_books_detail al_inference_detail(const struct al_inference *inference)
+{
+	return inference->weights.more ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS;
 }
 
 bool al_whole_infer(struct al_whole *whole, const struct al_inference *inference,

@@ -69,7 +69,9 @@ struct al_inference_row {
 void al_inference_rows_init(struct al_inference_row rows[AL_N_INFER_STATES]);
 void al_inference_rows_finish(struct al_inference_row rows[AL_N_INFER_STATES]);
 
-/* The whole must know its layers (AL_BOOKS_LAYERS). */
+/* How much the whole must know: its layers, where the file type gives some of them more. */
+enum al_books_detail al_inference_detail(const struct al_inference *inference);
+
 bool al_whole_infer(struct al_whole *whole, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_INFER_STATES], struct al_error *err) AL_MUST_CHECK;
 

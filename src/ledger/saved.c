@@ -74,6 +74,7 @@ static void add_attention_line(struct build *b, const struct al_whole_module *mo
 	add(b, (struct al_saved_line){.part = AL_PART_ATTENTION, .name = line->entry->name,
 		.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
 		.device = al_exact_copy(&b->whole->arena, product), .bytes = line->entry->bytes,
+		.block = module - b->whole->modules, .blocks = module->copies * module->uses,
 		.is_pair = line->entry->per == AL_PER_PAIR});
 	mpq_clears(copies, product, NULL);
 }
@@ -169,13 +170,33 @@ static int64_t uses_of(const struct build *b, const struct al_whole_tensor *t)
 	return t->n_layers > 0 ? b->uses : 1;
 }
 
+/* In how many layers the tensor is: the turns of its loops without those over experts. */
+static int64_t layers_of(const struct build *b, const struct al_whole_tensor *t)
+{
+	struct al_scope scope = al_settings_scope(b->whole->ask.settings);
+	const struct al_loops *loops = &t->stored->tensor->loops;
+	int64_t copies = t->stored->copies, turns;
+
+	for (size_t i = 1; i < loops->n; i++)
+		if (al_formula_whole(loops->items[i].count, &scope, 1, &turns, NULL) && copies % turns == 0)
+			copies /= turns;
+	return copies;
+}
+
+/* Feed-forward tensors that are in as many layers are of one kind of block. */
+static int64_t block_of(const struct build *b, const struct al_whole_tensor *t)
+{
+	return (int64_t)b->whole->n_modules + (t->layer < 0 ? layers_of(b, t) : t->layer);
+}
+
 static void add_inner(struct build *b, const char *what, const struct al_whole_tensor *t,
 	int64_t width)
 {
 	mpq_srcptr elements = number(b, width, active_copies(t) * uses_of(b, t));
 
 	add(b, (struct al_saved_line){.part = t->part, .name = name_of(b, what, t), .layer = t->layer,
-		.n_layers = t->n_layers, .elements = elements, .device = divide(b, elements, b->tp)});
+		.n_layers = t->n_layers, .elements = elements, .device = divide(b, elements, b->tp),
+		.block = block_of(b, t), .blocks = layers_of(b, t) * uses_of(b, t)});
 }
 
 static void add_width(struct build *b, const char *what, const struct al_whole_tensor *t,
@@ -184,7 +205,8 @@ static void add_width(struct build *b, const char *what, const struct al_whole_t
 	mpq_srcptr elements = number(b, width, copies * uses_of(b, t));
 
 	add(b, (struct al_saved_line){.part = t->part, .name = name_of(b, what, t), .layer = t->layer,
-		.n_layers = t->n_layers, .elements = elements, .device = elements, .bytes = bytes});
+		.n_layers = t->n_layers, .elements = elements, .device = elements, .bytes = bytes,
+		.block = t->is_expert ? block_of(b, t) : -1, .blocks = layers_of(b, t) * uses_of(b, t)});
 }
 
 /* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one to all
@@ -249,7 +271,7 @@ static void add_head(struct build *b, const struct al_whole_tensor *t)
 
 	add_width(b, "input", t, sides.in, 1, 0);
 	b->out->lines[b->out->n - 1].is_last = true;
-	add(b, (struct al_saved_line){.part = AL_PART_HEAD, .name = "logits", .layer = -1,
+	add(b, (struct al_saved_line){.part = AL_PART_HEAD, .name = "logits", .layer = -1, .block = -1,
 		.elements = logits, .device = divide(b, logits, b->tp), .bytes = 4, .is_last = true});
 }
 
@@ -259,7 +281,7 @@ static void add_embedding_mask(struct build *b)
 
 	if (b->has_dropout)
 		add(b, (struct al_saved_line){.part = AL_PART_EMBEDDING, .name = "dropout mask",
-			.layer = -1, .elements = elements, .device = elements, .bytes = 1, .is_first = true});
+			.layer = -1, .block = -1, .elements = elements, .device = elements, .bytes = 1, .is_first = true});
 }
 
 static bool is_logit_head(const struct al_whole_tensor *t)
@@ -288,7 +310,7 @@ static void add_layer_input(struct build *b, const struct al_whole_module *modul
 
 	add(b, (struct al_saved_line){.part = AL_PART_OTHER, .name = "input of the layer",
 		.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
-		.device = elements, .is_input = true});
+		.device = elements, .block = -1, .is_input = true});
 }
 
 static bool fill(struct build *b, bool is_flash, struct al_error *err)

@@ -19,6 +19,9 @@ struct al_saved_line {
 	mpq_srcptr elements;       /* numbers for one token, or a pair of tokens; of all copies */
 	mpq_srcptr device;         /* of these, on one tensor-parallel device */
 	int64_t bytes;             /* of a number; 0: as the recipe has it */
+	int64_t block;             /* lines of one attention module or feed-forward block: held at once; -1: of
+	                              none */
+	int64_t blocks;            /* how many such blocks `elements` are of */
 	bool is_pair;
 	bool is_input;             /* of a layer as a whole: all that full recomputation keeps */
 	bool is_first, is_last;    /* outside of the layers: before, behind them */

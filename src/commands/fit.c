@@ -1,0 +1,449 @@
+/* fit: the largest batch, context or model that a device holds, and models of equal size. */
+#include "commands/devices.h"
+#include "commands/memory.h"
+
+#include <string.h>
+
+#include "base/exact.h"
+#include "ledger/solve.h"
+
+enum { MOST_STATES = 5 };
+
+/* One search: a model with one of its variants, over one symbol. */
+struct fit {
+	struct session *session;
+	struct question *question;
+	const struct al_variant_use *use;   /* NULL: the model's own attention */
+	const char *symbol;
+	bool is_inference;
+	struct al_training training;
+	struct al_inference inference;
+	struct al_whole whole;              /* where only tokens are solved for: opened once */
+	bool is_open;
+	mpq_t states[MOST_STATES];          /* as the last evaluation found them */
+	int n_states;
+};
+
+/* ---- sizes ---- */
+
+static const struct unit {
+	const char *name;
+	int64_t bytes;
+} units[] = {
+	{"B", 1}, {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000},
+	{"KiB", INT64_C(1) << 10}, {"MiB", INT64_C(1) << 20}, {"GiB", INT64_C(1) << 30},
+	{"TiB", INT64_C(1) << 40},
+};
+enum { N_UNITS = sizeof(units) / sizeof(*units) };
+
+/* "80GiB", "1.5 TB", "85899345920" */
+static bool parse_size(struct session *session, const char *text, mpq_t out, struct al_error *err)
+{
+	const char *names[N_UNITS];
+	size_t n = strspn(text, "0123456789.");
+	const char *unit = text + n + strspn(text + n, " ");
+	int digits, found = 0;
+	mpq_t scale;
+
+	for (int i = 0; i < N_UNITS; i++)
+		names[i] = units[i].name;
+	if (!al_exact_parse(al_strndup(&session->arena, text, n), out, &digits))
+		return al_fail(err, AL_EINPUT, "--memory %s: expected a size such as 80GiB", text);
+	if (*unit && (found = al_find_name(unit, names, N_UNITS)) < 0) {
+		al_fail_unknown(err, "unit", unit, names, N_UNITS);
+		return al_in(err, "--memory %s", text);
+	}
+	mpq_init(scale);
+	mpq_set_si(scale, (long)units[found].bytes, 1);
+	mpq_mul(out, out, scale);
+	mpq_clear(scale);
+	return true;
+}
+
+/* ---- what a size takes ---- */
+
+static bool only_tokens_change(const struct fit *f)
+{
+	return strcmp(f->symbol, "batch") == 0 || strcmp(f->symbol, "seq") == 0;
+}
+
+static void set_tokens(struct fit *f, int64_t x)
+{
+	bool is_batch = strcmp(f->symbol, "batch") == 0;
+
+	if (is_batch)
+		f->training.batch = f->inference.batch = x;
+	else
+		f->training.seq = f->inference.seq = f->inference.source_seq = x;
+	for (size_t i = 0; i < f->whole.n_modules; i++) {
+		al_block_set(&f->whole.modules[i].block, f->symbol, x);
+		al_block_set(&f->whole.modules[i].shard, f->symbol, x);
+	}
+}
+
+static void keep_states(struct fit *f, const struct al_stage *stage)
+{
+	for (int i = 0; i < AL_N_MEMORY_STATES; i++)
+		al_stage_sum(stage, (enum al_memory_state)i, f->states[i]);
+}
+
+static bool take_training(struct fit *f, struct al_whole *whole, struct al_error *err)
+{
+	struct al_stage stage;
+	int64_t index;
+
+	al_stage_init(&stage);
+	bool ok = train_stages(whole, &f->training, &stage, &index, err);
+	if (ok)
+		keep_states(f, &stage);
+	al_stage_finish(&stage);
+	return ok;
+}
+
+static bool take_inference(struct fit *f, struct al_whole *whole, struct al_error *err)
+{
+	struct al_inference_row rows[AL_N_INFER_STATES];
+
+	al_inference_rows_init(rows);
+	bool ok = al_whole_infer(whole, &f->inference, rows, err);
+	for (int i = 0; ok && i < AL_N_INFER_STATES; i++)
+		mpq_set(f->states[i], rows[i].bytes);
+	al_inference_rows_finish(rows);
+	return ok;
+}
+
+static bool take(struct fit *f, struct al_whole *whole, struct al_error *err)
+{
+	return f->is_inference ? take_inference(f, whole, err) : take_training(f, whole, err);
+}
+
+static bool open_whole(struct fit *f, struct al_whole *whole, struct al_error *err)
+{
+	enum al_books_detail detail = f->is_inference ? al_inference_detail(&f->inference)
+		: f->training.pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS;
+
+	return question_whole(f->question, f->use, f->training.tp, detail, whole, err);
+}
+
+static bool measure(struct fit *f, int64_t x, struct al_error *err)
+{
+	struct al_whole whole;
+
+	if (f->is_open) {
+		set_tokens(f, x);
+		return take(f, &f->whole, err);
+	}
+	if (!question_set(f->question, f->symbol, x, err) || !open_whole(f, &whole, err))
+		return al_in(err, "%s = %lld", f->symbol, (long long)x);
+	bool ok = take(f, &whole, err);
+	al_whole_finish(&whole);
+	return ok || al_in(err, "%s = %lld", f->symbol, (long long)x);
+}
+
+static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
+{
+	struct fit *f = context;
+
+	if (!measure(f, x, err))
+		return false;
+	mpq_set_ui(out, 0, 1);
+	for (int i = 0; i < f->n_states; i++)
+		mpq_add(out, out, f->states[i]);
+	return true;
+}
+
+static const char *state_name(const struct fit *f, int state)
+{
+	return f->is_inference ? al_inference_state_names[state] : al_memory_state_names[state];
+}
+
+/* ---- the answer ---- */
+
+/* The state that takes most of what the next size needs more; where nothing fits, most of all. */
+static bool find_binding(struct fit *f, const struct al_largest *largest, mpq_t total, mpq_t next,
+	const char **out, struct al_error *err)
+{
+	mpq_t before[MOST_STATES], grown, most;
+	bool ok = true;
+	int found = 0;
+
+	for (int i = 0; i < MOST_STATES; i++)
+		mpq_init(before[i]);
+	mpq_inits(grown, most, NULL);
+	if (largest->fits)
+		ok = evaluate(f, largest->value, total, err);
+	for (int i = 0; ok && largest->fits && i < f->n_states; i++)
+		mpq_set(before[i], f->states[i]);
+	ok = ok && evaluate(f, largest->next, next, err);
+	for (int i = 0; ok && i < f->n_states; i++) {
+		mpq_sub(grown, f->states[i], before[i]);
+		if (i > 0 && mpq_cmp(grown, most) <= 0)
+			continue;
+		mpq_set(most, grown);
+		found = i;
+	}
+	*out = state_name(f, found);
+	for (int i = 0; i < MOST_STATES; i++)
+		mpq_clear(before[i]);
+	mpq_clears(grown, most, NULL);
+	return ok;
+}
+
+static void add_columns(struct al_table *t, bool shows_variant)
+{
+	static const struct al_column columns[] = {
+		{.key = "symbol", .title = "Solved for", .is_key = true},
+		{.key = "value", .title = "Largest", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "bytes", .title = "Takes", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "next", .title = "Next", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "next_bytes", .title = "Would take", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "memory", .title = "Memory", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "binds", .title = "What binds"},
+	};
+
+	if (shows_variant)
+		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(t, columns[i]);
+}
+
+static bool add_answer(struct fit *f, struct al_table *table, mpq_srcptr memory,
+	const struct al_largest *largest, struct al_error *err)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	const char *binds;
+	mpq_t total, next;
+
+	mpq_inits(total, next, NULL);
+	bool ok = find_binding(f, largest, total, next, &binds, err);
+	if (ok) {
+		if (!f->question->is_own)
+			al_cell_set_text(table, cell++, f->use->name);
+		al_cell_set_text(table, &cell[0], f->symbol);
+		if (largest->fits) {
+			al_cell_set_int(table, &cell[1], largest->value);
+			al_cell_set_exact(table, &cell[2], total);
+		} else
+			f->session->answer_is_no = true;
+		al_cell_set_int(table, &cell[3], largest->next);
+		al_cell_set_exact(table, &cell[4], next);
+		al_cell_set_exact(table, &cell[5], memory);
+		al_cell_set_text(table, &cell[6], binds);
+	}
+	mpq_clears(total, next, NULL);
+	return ok;
+}
+
+static bool solve(struct fit *f, struct al_table *table, mpq_srcptr memory, struct al_error *err)
+{
+	bool is_seq = strcmp(f->symbol, "seq") == 0;
+	const int64_t step = is_seq ? f->training.cp : 1;
+	const struct al_growth growth = {evaluate, f, step, step};
+	struct al_largest largest;
+
+	f->is_open = only_tokens_change(f);
+	if (f->is_open && !open_whole(f, &f->whole, err))
+		return false;
+	bool ok = al_solve_largest(&growth, memory, &largest, err)
+		&& add_answer(f, table, memory, &largest, err);
+	if (f->is_open)
+		al_whole_finish(&f->whole);
+	f->is_open = false;
+	return ok || al_in(err, "%s", f->symbol);
+}
+
+/* ---- questions ---- */
+
+/* What is solved for need not be given: it starts at 1. */
+static bool read_options(struct fit *f, struct al_error *err)
+{
+	struct question *q = f->question;
+	const struct al_setting *given;
+
+	f->is_inference = is_given(&f->session->arguments, OPT_INFERENCE);
+	f->n_states = f->is_inference ? AL_N_INFER_STATES : AL_N_MEMORY_STATES;
+	if (only_tokens_change(f) && !question_set(q, f->symbol, 1, err))
+		return false;
+	if (!al_settings_get(&q->settings, "batch", &given, err)
+		|| (!given && !question_set(q, "batch", 1, err)))
+		return false;
+	return devices_init(&f->training, f->session, q, err) && devices_tokens(&f->training, q, err)
+		&& (!f->is_inference || inference_init(&f->inference, f->session, q, err));
+}
+
+static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
+{
+	struct question *q = f->question;
+	struct al_table *table = session_table(f->session, "fit",
+		al_format(&f->session->arena, "What fits of %s", q->title));
+
+	add_columns(table, !q->is_own);
+	for (size_t i = 0; i < q->n_uses; i++) {
+		f->use = q->is_own ? NULL : &q->uses[i];
+		if (!read_options(f, err) || !solve(f, table, memory, err))
+			return false;
+	}
+	question_note(q, table);
+	if (f->is_inference)
+		al_table_note(table, "inference: weights %s, cache %s; batch, seq as given where they are not solved for",
+			option_value(&f->session->arguments, OPT_DTYPE, "bf16"), f->inference.cache->name);
+	else
+		al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
+	return true;
+}
+
+/* ---- equal sizes ---- */
+
+static bool count(struct question *q, const struct al_variant_use *use, mpq_t out, struct al_error *err)
+{
+	struct al_whole whole;
+
+	if (!question_whole(q, use, 1, AL_BOOKS_KINDS, &whole, err))
+		return false;
+	al_whole_count(&whole, AL_COUNT_PARAMETERS, out);
+	al_whole_finish(&whole);
+	return true;
+}
+
+static bool count_at(void *context, int64_t x, mpq_t out, struct al_error *err)
+{
+	struct fit *f = context;
+
+	return (question_set(f->question, f->symbol, x, err) && count(f->question, f->use, out, err))
+		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
+}
+
+static void add_match_columns(struct al_table *t, bool shows_variant)
+{
+	static const struct al_column columns[] = {
+		{.key = "symbol", .title = "Solved for", .is_key = true},
+		{.key = "value", .title = "Value", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "parameters", .title = "Parameters", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "target", .title = "To match", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "distance", .title = "Distance", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+	};
+
+	if (shows_variant)
+		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(t, columns[i]);
+}
+
+static bool add_neighbour(struct fit *f, struct al_table *table, int64_t value, mpq_srcptr target,
+	struct al_error *err)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	mpq_t parameters;
+
+	mpq_init(parameters);
+	bool ok = count_at(f, value, parameters, err);
+	if (ok) {
+		if (!f->question->is_own)
+			al_cell_set_text(table, cell++, f->use->name);
+		al_cell_set_text(table, cell++, f->symbol);
+		al_cell_set_int(table, cell++, value);
+		al_cell_set_exact(table, cell++, parameters);
+		al_cell_set_exact(table, cell++, target);
+		mpq_sub(parameters, parameters, target);
+		al_cell_set_exact(table, cell, parameters);
+	}
+	mpq_clear(parameters);
+	return ok;
+}
+
+static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target, struct al_error *err)
+{
+	const struct al_growth growth = {count_at, f, 1, 1};
+	struct al_largest largest;
+
+	if (!al_solve_largest(&growth, target, &largest, err))
+		return al_in(err, "%s", f->symbol);
+	if (!largest.fits)
+		f->session->answer_is_no = true;
+	return (!largest.fits || add_neighbour(f, table, largest.value, target, err))
+		&& add_neighbour(f, table, largest.next, target, err);
+}
+
+static bool fit_parameters(struct fit *f, const char *match, struct al_error *err)
+{
+	static const char key[] = "parameters=";
+	struct question *q = f->question;
+	struct al_variant_use like;
+	mpq_t target;
+
+	if (strncmp(match, key, strlen(key)) != 0)
+		return al_fail(err, AL_EINPUT, "--match %s: expected parameters=VARIANT", match);
+	if (!al_variant_use_parse(&f->session->arena, q->catalog, match + strlen(key), &like, err))
+		return al_in(err, "--match");
+	struct al_table *table = session_table(f->session, "fit",
+		al_format(&f->session->arena, "As many parameters as %s with %s", q->title, like.name));
+	add_match_columns(table, !q->is_own);
+	mpq_init(target);
+	bool ok = count(q, &like, target, err);
+	for (size_t i = 0; ok && i < q->n_uses; i++) {
+		f->use = q->is_own ? NULL : &q->uses[i];
+		ok = match_use(f, table, target, err);
+	}
+	question_note(q, table);
+	mpq_clear(target);
+	return ok;
+}
+
+/* ---- the command ---- */
+
+static bool answer(struct fit *f, struct al_error *err)
+{
+	const char *match = option_value(&f->session->arguments, OPT_MATCH, NULL);
+	const char *size = option_value(&f->session->arguments, OPT_MEMORY, NULL);
+	const char *symbol = option_value(&f->session->arguments, OPT_SOLVE, match ? "d_ff" : "batch");
+	bool ok;
+	mpq_t memory;
+
+	if (!match == !size)
+		return al_fail(err, AL_EINPUT, "expected either --memory SIZE or --match parameters=VARIANT");
+	if (!question_check_symbol(f->question, symbol, err))
+		return al_in(err, "--solve");
+	f->symbol = question_symbol(f->question, symbol);
+	if (match)
+		return fit_parameters(f, match, err);
+	mpq_init(memory);
+	ok = parse_size(f->session, size, memory, err) && fit_memory(f, memory, err);
+	mpq_clear(memory);
+	return ok;
+}
+
+static bool run(struct session *session, struct al_error *err)
+{
+	struct question question;
+	struct fit f = {.session = session, .question = &question};
+
+	if (!question_init(&question, session, session->arguments.words[0], false, AL_BASIS_MODEL, err))
+		return false;
+	for (int i = 0; i < MOST_STATES; i++)
+		mpq_init(f.states[i]);
+	bool ok = question.family
+		? answer(&f, err)
+		: al_fail(err, AL_EINPUT, "%s: only its attention is known, expected a whole model",
+			question.name);
+	for (int i = 0; i < MOST_STATES; i++)
+		mpq_clear(f.states[i]);
+	question_finish(&question);
+	return ok;
+}
+
+const struct command command_fit = {
+	.name = "fit",
+	.words = "MODEL",
+	.summary = "the largest batch, context or model that fits, the next that doesn't, and what binds",
+	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
+		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
+	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
+		| OPTION(OPT_MEMORY) | OPTION(OPT_SOLVE) | OPTION(OPT_MATCH),
+	.least_words = 1,
+	.most_words = 1,
+	.run = run,
+};

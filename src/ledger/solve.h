@@ -1,0 +1,30 @@
+/* Exact search over whole numbers for what grows. */
+#ifndef ATTNLEDGER_LEDGER_SOLVE_H
+#define ATTNLEDGER_LEDGER_SOLVE_H
+
+#include <gmp.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A function that never falls from one whole number to the next. */
+struct al_growth {
+	bool (*evaluate)(void *context, int64_t x, mpq_t out, struct al_error *err);
+	void *context;
+	int64_t least, step;   /* it is asked at least, least + step, ... */
+};
+
+struct al_largest {
+	bool fits;             /* at `least` at all */
+	int64_t value, next;   /* the largest x within the limit, and the one behind it; where nothing fits,
+	                          next is `least` */
+};
+
+/* Searched up to this many steps; what still fits there doesn't grow. */
+enum { AL_SOLVE_MOST_BITS = 40 };
+
+/* The largest x with f(x) <= limit. An error of the function passes as it is. */
+bool al_solve_largest(const struct al_growth *growth, mpq_srcptr limit, struct al_largest *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
