@@ -141,6 +141,10 @@ void al_settings_merge(struct al_settings *to, const struct al_settings *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		copy_item(to, &from->items[i]);
+	if (from->model) {
+		to->catalog = from->catalog;
+		to->model = from->model;
+	}
 }
 
 /* ---- KEY=VALUE ---- */
@@ -191,6 +195,8 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 {
 	const struct al_family *family;
 
+	settings->catalog = catalog;
+	settings->model = model;
 	for (size_t i = 0; i < model->n_symbols; i++)
 		if (!al_settings_is_asked(settings, model->symbols[i].symbol))
 			al_settings_set(settings, model->symbols[i].symbol, model->symbols[i].value,
@@ -199,6 +205,14 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 		return true;
 	return al_catalog_family(catalog, model->family, &family, err)
 		&& al_family_settings(family, model->doc, model->config, model->name, settings, err);
+}
+
+bool al_settings_derive(struct al_settings *to, const struct al_settings *from, struct al_error *err)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (from->items[i].is_asked || !from->model)
+			copy_item(to, &from->items[i]);
+	return !from->model || al_settings_from_model(to, from->catalog, from->model, err);
 }
 
 /* ---- get ---- */

@@ -20,6 +20,8 @@ struct al_settings {
 	size_t n_symbols;
 	struct al_setting *items;
 	size_t n, room;
+	struct al_catalog *catalog;        /* both of al_settings_from_model; NULL: of no model */
+	const struct al_model *model;
 };
 
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
@@ -51,6 +53,10 @@ bool al_settings_is_asked(const struct al_settings *settings, const char *symbol
  * the family derives follows it. */
 bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
 	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
+
+/* `to` must be initialised: what was asked of `from`, and its model's values under that. */
+bool al_settings_derive(struct al_settings *to, const struct al_settings *from, struct al_error *err)
+	AL_MUST_CHECK;
 
 /* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where
  * the symbol is not given and has no default. An error where the default is not exact

@@ -52,10 +52,22 @@ static bool read_measures(struct session *session, struct al_sweep *sweep, struc
 	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
 }
 
-static bool check_symbols(const struct question *q, const struct al_sweep *sweep, struct al_error *err)
+/* A symbol that only the model's family knows (n_experts, or a key of its config) means nothing to one
+ * block: the question is about the whole model then. */
+static bool check_axis(struct question *q, struct al_sweep_axis *axis, struct al_error *err)
+{
+	if (!question_check_symbol(q, axis->symbol, err))
+		return false;
+	axis->symbol = question_symbol(q, axis->symbol);
+	if (q->is_own && q->family && !check_symbol_among(&q->settings, q->uses, q->n_uses, axis->symbol, NULL))
+		q->basis.per = AL_BASIS_WHOLE;
+	return true;
+}
+
+static bool check_symbols(struct question *q, struct al_sweep *sweep, struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		if (!question_check_symbol(q, sweep->axes[i].symbol, err))
+		if (!check_axis(q, &sweep->axes[i], err))
 			return false;
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		if (!question_check_symbol(q, sweep->ties[i].symbol, err))
@@ -106,7 +118,10 @@ static bool run(struct session *session, struct al_error *err)
 {
 	struct question question;
 
-	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODULE, err))
+	bool is_whole = is_given(&session->arguments, OPT_WHOLE);
+
+	if (!question_init(&question, session, session->arguments.words[0], true,
+		    is_whole ? AL_BASIS_WHOLE : AL_BASIS_MODULE, err))
 		return false;
 	struct al_sweep sweep = {.id = "sweep",
 		.title = al_format(&session->arena, "Sweep of %s", question.title)};
@@ -124,7 +139,7 @@ const struct command command_sweep = {
 		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe korthikanti2022 "
 		"--batch 1"},
 	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER) | OPTION(OPT_TIE)
-		| OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG),
+		| OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG) | OPTION(OPT_WHOLE),
 	.least_words = 1,
 	.most_words = 1,
 	.run = run,

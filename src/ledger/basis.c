@@ -12,6 +12,7 @@ static const char *const projection_names[] = {
 };
 static const char *const per_names[] = {
 	[AL_BASIS_MODULE] = "module", [AL_BASIS_LAYER] = "layer", [AL_BASIS_MODEL] = "model",
+	[AL_BASIS_WHOLE] = "whole",
 };
 static const char *const tensor_names[] = {"all", "matrices"};
 static const char *const boolean_names[] = {"false", "true"};

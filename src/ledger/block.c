@@ -253,6 +253,9 @@ static bool parse_formulas(struct al_block *block, struct al_error *err)
 bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
+	if (basis->per != AL_BASIS_WHOLE && strcmp(use->name, AL_OWN_ATTENTION) == 0)
+		return al_fail(err, AL_EINPUT, "variant \"own\" is all the attention of a model, expected the "
+			"basis per=whole");
 	*block = (struct al_block){.use = use, .basis = basis, .cached_bytes = 2};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;
@@ -272,7 +275,11 @@ void al_block_finish(struct al_block *block)
 
 void al_block_set(struct al_block *block, const char *symbol, int64_t value)
 {
-	if (!al_block_fixed(block, symbol) && !basis_decides(block, symbol))
+	bool is_free = !al_block_fixed(block, symbol) && !basis_decides(block, symbol);
+
+	if (is_free && block->basis->per == AL_BASIS_WHOLE)
+		al_settings_ask(&block->settings, symbol, value, "set");
+	else if (is_free)
 		al_settings_set(&block->settings, symbol, value, "set");
 	memset(block->covered, 0, sizeof(block->covered));
 }

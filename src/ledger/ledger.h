@@ -24,6 +24,7 @@ enum al_basis_per {
 	AL_BASIS_MODULE,  /* one attention block; "block" is a synonym */
 	AL_BASIS_LAYER,   /* the same where all layers are alike; refused for an encoder-decoder */
 	AL_BASIS_MODEL,
+	AL_BASIS_WHOLE,   /* the model with all its parts, which its family must tell; of measures only */
 };
 
 /* Output projection and roles are about tensors; cache, activations and products are not touched. */
@@ -57,13 +58,16 @@ struct al_variant_use {
 	bool is_models_own;             /* nobody asked for it: the basis' `biases` are stronger */
 };
 
+#define AL_OWN_ATTENTION "own"
+
 /* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown key
  * names the nearest; a key that comes twice is refused. */
 bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
 	int64_t value, const struct al_symbol *symbols, size_t n_symbols, struct al_error *err)
 	AL_MUST_CHECK;
 
-/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...". Its name is the variant's with the
+/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...", or "own": a model's own attention,
+ * under the basis per=whole. Its name is the variant's with the
  * changes: "gqa:n_kv_heads=4,biases=true". */
 bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
 	struct al_variant_use *out, struct al_error *err) AL_MUST_CHECK;
@@ -159,6 +163,11 @@ enum al_measure {
 	AL_CACHE_BYTES,      /* bytes of `batch` whole sequences of `seq` tokens, at the block's cached_bytes
 	                        an element unless the entry has a dtype */
 	AL_FLOPS,            /* forward, `batch` sequences of `seq` tokens */
+	/* of whole models only: */
+	AL_ACTIVE,           /* parameters that work on one token */
+	AL_EMBEDDING_PARAMETERS, AL_ATTENTION_PARAMETERS, AL_FEED_FORWARD_PARAMETERS,   /* as enum al_part */
+	AL_NORM_PARAMETERS, AL_OTHER_PARAMETERS, AL_HEAD_PARAMETERS,
+	AL_ATTENTION_SHARE,  /* attention's percent of the parameters */
 	AL_N_MEASURES,
 };
 

@@ -2,6 +2,7 @@
  * covers, times what the measure makes of one element. */
 #include "ledger/block.h"
 #include "ledger/states.h"
+#include "ledger/train.h"
 
 #include <string.h>
 
@@ -303,6 +304,15 @@ const struct al_measure_info al_measures[AL_N_MEASURES] = {
 	[AL_CACHE] = {"cache", "Cached per token", "", AL_QUANTITY_COUNT, false},
 	[AL_CACHE_BYTES] = {"cache_bytes", "Cache", "B", AL_QUANTITY_BYTES, false},
 	[AL_FLOPS] = {"flops", "Forward FLOPs", "FLOP", AL_QUANTITY_FLOPS, false},
+	[AL_ACTIVE] = {"active", "Active parameters", "", AL_QUANTITY_COUNT, false},
+	[AL_EMBEDDING_PARAMETERS] = {"embedding_parameters", "Embedding", "", AL_QUANTITY_COUNT, false},
+	[AL_ATTENTION_PARAMETERS] = {"attention_parameters", "Attention", "", AL_QUANTITY_COUNT, false},
+	[AL_FEED_FORWARD_PARAMETERS] = {"feed_forward_parameters", "Feed-forward", "",
+		AL_QUANTITY_COUNT, false},
+	[AL_NORM_PARAMETERS] = {"norm_parameters", "Norms", "", AL_QUANTITY_COUNT, false},
+	[AL_OTHER_PARAMETERS] = {"other_parameters", "Other", "", AL_QUANTITY_COUNT, false},
+	[AL_HEAD_PARAMETERS] = {"head_parameters", "Head", "", AL_QUANTITY_COUNT, false},
+	[AL_ATTENTION_SHARE] = {"attention_share", "Attention's share", "%", AL_QUANTITY_PLAIN, false},
 };
 
 int al_measure_find(const char *key)
@@ -340,10 +350,11 @@ static bool add_measure(struct al_block *block, enum al_measure measure,
 		return add_lines(&cache_bytes, mpq_numref(total), err);
 	case AL_FLOPS:
 		return add_lines(&flops, mpq_numref(total), err);
-	case AL_N_MEASURES:
+	default:
 		break;
 	}
-	return al_fail(err, AL_EINPUT, "no such measure");
+	return al_fail(err, AL_EINPUT, "\"%s\" is about a whole model, expected the basis per=whole",
+		al_measures[measure].key);
 }
 
 bool al_block_measure(struct al_block *block, enum al_measure measure,
@@ -352,5 +363,7 @@ bool al_block_measure(struct al_block *block, enum al_measure measure,
 	if (al_measures[measure].needs_recipe && !recipe)
 		return al_fail(err, AL_EINPUT, "\"%s\" needs a recipe", al_measures[measure].key);
 	mpq_set_ui(out, 0, 1);
+	if (block->basis->per == AL_BASIS_WHOLE)
+		return al_whole_measure(block, measure, recipe, out, err) || al_block_in(block, err);
 	return add_measure(block, measure, recipe, out, err) || al_block_in(block, err);
 }

@@ -53,6 +53,11 @@ void al_stage_total(const struct al_stage *stage, mpq_t out);
 bool al_whole_train(struct al_whole *whole, const struct al_training *training, int64_t index,
 	struct al_stage *stage, struct al_error *err) AL_MUST_CHECK;
 
+/* A measure of the model that a block's settings come from, on one device: the block's use in the place of
+ * its attention, or its own. What the family derives follows the symbols that were asked or set. */
+bool al_whole_measure(struct al_block *block, enum al_measure measure, const struct al_recipe *recipe,
+	mpq_t out, struct al_error *err) AL_MUST_CHECK;
+
 /* Degrees that don't fit each other or the question. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;
 

@@ -93,7 +93,7 @@ bool read_settings(const struct al_scenario *s, const struct cJSON *node, const 
 		if (!check_symbol(s, member, err)
 			|| !al_json_whole_from(&s->doc, member, 0, &value, err))
 			return false;
-		al_settings_set(settings, symbol, value, origin);
+		al_settings_ask(settings, symbol, value, origin);
 	}
 	return true;
 }
