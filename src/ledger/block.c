@@ -253,7 +253,7 @@ static bool parse_formulas(struct al_block *block, struct al_error *err)
 bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
-	if (basis->per != AL_BASIS_WHOLE && strcmp(use->name, AL_OWN_ATTENTION) == 0)
+	if (use->is_all_own && basis->per != AL_BASIS_WHOLE)
 		return al_fail(err, AL_EINPUT, "variant \"own\" is all the attention of a model, expected the "
 			"basis per=whole");
 	*block = (struct al_block){.use = use, .basis = basis, .cached_bytes = 2};

@@ -55,6 +55,7 @@ struct al_variant_use {
 	const char *title;              /* what people read; NULL: the name */
 	struct al_binding *with;        /* symbols, and options as 0 or 1 */
 	size_t n_with;
+	bool is_all_own;                /* "own": all attention of a model; `variant` stands for any */
 	bool is_models_own;             /* nobody asked for it: the basis' `biases` are stronger */
 };
 

@@ -119,7 +119,8 @@ bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, co
 
 	*out = (struct al_variant_use){0};
 	if (strcmp(text, AL_OWN_ATTENTION) == 0) {
-		*out = (struct al_variant_use){.name = text, .title = "own attention", .is_models_own = true};
+		*out = (struct al_variant_use){.name = text, .title = "own attention", .is_all_own = true,
+			.is_models_own = true};
 		return al_catalog_variant(catalog, "mha", &out->variant, err);   /* stands for any */
 	}
 	if (!al_catalog_variant(catalog, name, &out->variant, err))

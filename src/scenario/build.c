@@ -262,6 +262,72 @@ static bool build_table(struct al_scenario *s, const struct table *table, struct
 	return add_notes(s, table, out, err);
 }
 
+/* ---- sweeps over several cases ---- */
+
+static bool run_case(struct al_scenario *s, const struct sweep *sweep, const struct kase *kase,
+	struct al_table *out, struct al_error *err)
+{
+	struct al_settings settings;
+	struct al_basis basis = kase->basis;
+	struct al_sweep one = sweep->sweep;
+
+	al_settings_init(&settings, s->catalog);
+	al_settings_merge(&settings, &kase->settings);
+	one.settings = &settings;
+	one.basis = &basis;
+	if (!al_json_get(sweep->node, "recipe"))
+		one.recipe = kase->recipe;
+	bool ok = read_settings(s, al_json_get(sweep->node, "set"), one.id, &settings, err)
+		&& read_basis(s, al_json_get(sweep->node, "basis"), &basis, err)
+		&& al_sweep_run(&one, out, err);
+	al_settings_finish(&settings);
+	return ok || al_in(err, "case %s", kase->id);
+}
+
+static void copy_cell(struct al_table *out, struct al_cell *to, const struct al_cell *from)
+{
+	if (from->kind == AL_CELL_TEXT)
+		al_cell_set_titled(out, to, from->text, from->title);
+	else if (from->kind == AL_CELL_EXACT)
+		al_cell_set_exact(out, to, from->exact);
+}
+
+static void append(struct al_table *out, const struct kase *kase, const struct al_table *rows)
+{
+	if (out->n_columns == 0) {
+		al_table_add_column(out,
+			(struct al_column){.key = "case", .title = "Case", .is_key = true});
+		for (size_t i = 0; i < rows->n_columns; i++)
+			al_table_add_column(out, rows->columns[i]);
+	}
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		struct al_cell *cell = al_table_add_row(out);
+		al_cell_set_titled(out, cell, kase->id, kase->title);
+		for (size_t j = 0; j < rows->n_columns; j++)
+			copy_cell(out, &cell[j + 1], &rows->rows[i][j]);
+	}
+}
+
+static bool build_sweep(struct al_scenario *s, const struct sweep *sweep, struct al_table *out,
+	struct al_error *err)
+{
+	if (sweep->n_cases == 0)
+		return al_sweep_run(&sweep->sweep, out, err);
+	al_table_init(out, sweep->sweep.id, sweep->sweep.title);
+	for (size_t i = 0; i < sweep->n_cases; i++) {
+		struct al_table rows;
+		if (!run_case(s, sweep, sweep->cases[i], &rows, err)) {
+			al_table_finish(out);
+			return false;
+		}
+		append(out, sweep->cases[i], &rows);
+		for (size_t j = 0; i == 0 && j < rows.n_notes; j++)
+			al_table_note(out, "%s", rows.notes[j]);
+		al_table_finish(&rows);
+	}
+	return true;
+}
+
 /* ---- tables and sweeps, in order ---- */
 
 size_t al_scenario_n_tables(const struct al_scenario *scenario)
@@ -279,7 +345,7 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 {
 	scenario->n_look_ups = 0;
 	if (index >= scenario->n_tables)
-		return al_sweep_run(&scenario->sweeps[index - scenario->n_tables].sweep, out, err)
+		return build_sweep(scenario, &scenario->sweeps[index - scenario->n_tables], out, err)
 			|| al_in(err, "%s", scenario->file);
 	if (build_table(scenario, &scenario->tables[index], out, err))
 		return true;

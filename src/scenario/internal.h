@@ -104,9 +104,12 @@ struct table {
 
 struct sweep {
 	struct al_sweep sweep;
-	const struct kase *kase;
+	const struct cJSON *node;
+	const struct kase *kase;         /* the only case, or the first */
 	struct al_settings settings;
 	struct al_basis basis;
+	const struct kase **cases;       /* of "cases": each in turn, named by a column; NULL: one case */
+	size_t n_cases;
 };
 
 struct figure {

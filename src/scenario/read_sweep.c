@@ -128,14 +128,40 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 	return sweep->n_variants > 0 || al_json_fail(&s->doc, owner, err, "the sweep has no variants");
 }
 
+static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
+	struct al_error *err)
+{
+	const struct cJSON *list;
+	const char *id;
+
+	if (!al_json_get_node(&s->doc, node, "cases", AL_JSON_ARRAY, false, &list, err) || !list)
+		return !list;
+	if (al_json_get(node, "case"))
+		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
+	sweep->cases = al_new_array(&s->arena, const struct kase *, al_json_size(list) + 1);
+	al_json_each(item, list) {
+		if (!al_json_text(&s->doc, item, &id, err))
+			return false;
+		const struct kase *kase = find_case(s, id, err);
+		if (!kase)
+			return al_json_in(&s->doc, item, err);
+		sweep->cases[sweep->n_cases++] = kase;
+	}
+	sweep->kase = sweep->cases[0];
+	return sweep->n_cases > 0 || al_json_fail(&s->doc, list, err, "the list of cases is empty");
+}
+
 static bool read_sweep_case(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
 	struct al_error *err)
 {
 	const char *id = NULL;
 
-	if (!al_json_get_text(&s->doc, node, "case", false, &id, err))
+	sweep->node = node;
+	if (!read_sweep_cases(s, node, sweep, err)
+		|| !al_json_get_text(&s->doc, node, "case", false, &id, err))
 		return false;
-	sweep->kase = id ? find_case(s, id, err) : &s->cases[0];
+	if (!sweep->kase)
+		sweep->kase = id ? find_case(s, id, err) : &s->cases[0];
 	if (!sweep->kase)
 		return al_json_in(&s->doc, al_json_get(node, "case"), err);
 	al_settings_merge(&sweep->settings, &sweep->kase->settings);
@@ -164,14 +190,14 @@ static bool check_symbols(const struct al_scenario *s, const struct cJSON *over,
 	return true;
 }
 
-static bool count_points(struct al_scenario *s, const struct cJSON *node, const struct al_sweep *sweep,
+static bool count_points(struct al_scenario *s, const struct cJSON *node, const struct sweep *sweep,
 	struct al_error *err)
 {
 	int64_t points;
 
-	if (!al_sweep_points(sweep, &points, err))
+	if (!al_sweep_points(&sweep->sweep, &points, err))
 		return al_json_in(&s->doc, node, err);
-	s->n_points += points;
+	s->n_points += points * (sweep->n_cases > 0 ? (int64_t)sweep->n_cases : 1);
 	return s->n_points <= AL_SWEEP_MOST_POINTS
 		|| al_json_fail(&s->doc, node, err, "the file's sweeps have more than %d points",
 			AL_SWEEP_MOST_POINTS);
@@ -180,7 +206,7 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node, const 
 static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "case", "variants", "over", "tie", "set", "basis",
+	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "over", "tie", "set", "basis",
 		"recipe", "measure"};
 	struct al_sweep *spec = &sweep->sweep;
 	const struct cJSON *over;
@@ -198,7 +224,7 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 		&& al_json_get_node(&s->doc, node, "over", AL_JSON_OBJECT, true, &over, err)
 		&& check_symbols(s, over, err) && check_symbols(s, al_json_get(node, "tie"), err)
 		&& read_axes(s, over, spec, err)
-		&& count_points(s, node, spec, err);
+		&& count_points(s, node, sweep, err);
 }
 
 bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err)

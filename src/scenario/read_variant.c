@@ -46,6 +46,18 @@ static bool binding_value(const struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
+/* A built-in variant, a file beside the scenario, or a model's own attention. */
+static bool find_use(struct al_scenario *s, const char *name, struct al_variant_use *out,
+	struct al_error *err)
+{
+	if (strcmp(name, AL_OWN_ATTENTION) == 0)
+		return al_variant_use_parse(&s->arena, s->catalog, name, out, err);
+	if (!al_catalog_variant(s->catalog, beside(s, name), &out->variant, err))
+		return false;
+	out->name = out->variant->name;
+	return true;
+}
+
 /* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
 static bool read_use(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
 	struct al_error *err)
@@ -55,9 +67,8 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 
 	if (!al_json_get_text(&s->doc, node, "use", true, &name, err))
 		return false;
-	if (!al_catalog_variant(s->catalog, beside(s, name), &variant->use.variant, err))
+	if (!find_use(s, name, &variant->use, err))
 		return al_json_in(&s->doc, al_json_get(node, "use"), err);
-	variant->use.name = variant->use.variant->name;
 	al_json_each(member, node) {
 		int64_t value;
 		if (al_find_name(al_json_key(member), own, 4) >= 0)
@@ -90,10 +101,7 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct
 		return read_use(s, node, variant, err);
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
-	if (!al_catalog_variant(s->catalog, beside(s, name), &variant->use.variant, err))
-		return al_json_in(&s->doc, node, err);
-	variant->use.name = variant->use.variant->name;
-	return true;
+	return find_use(s, name, &variant->use, err) || al_json_in(&s->doc, node, err);
 }
 
 bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
