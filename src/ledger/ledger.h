@@ -170,6 +170,7 @@ enum al_measure {
 	AL_NORM_PARAMETERS, AL_OTHER_PARAMETERS, AL_HEAD_PARAMETERS,
 	AL_ATTENTION_SHARE,  /* attention's percent of the parameters */
 	AL_N_MEASURES,
+	AL_N_BLOCK_MEASURES = AL_ACTIVE,   /* those that one block has too */
 };
 
 struct al_measure_info {

@@ -520,7 +520,7 @@ static void assert_same(struct asked *a, struct asked *b)
 	mpq_t left, right;
 
 	mpq_inits(left, right, NULL);
-	for (enum al_measure measure = 0; measure < AL_N_MEASURES; measure++) {
+	for (enum al_measure measure = 0; measure < AL_N_BLOCK_MEASURES; measure++) {
 		ask_open(a, measure, left);
 		ask_open(b, measure, right);
 		if (!mpq_equal(left, right))
