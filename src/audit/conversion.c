@@ -213,19 +213,14 @@ static bool convert_raw(struct converter *x, const size_t *order, size_t n_group
 		&& add_row(x, &c, err);
 }
 
-static bool convert_best(struct converter *x, const size_t *order, size_t n_groups, const char *setting,
-	const char *groups, struct al_error *err)
+/* Within what positions allow. */
+static bool share(const struct converter *x, const size_t *order, size_t size, struct conversion *c,
+	struct al_error *err)
 {
-	struct conversion c = begin_groups(x, n_groups, x->is_rotary ? "aligned" : "optimal");
-	size_t size = x->keys.n / n_groups;
+	bool ok = x->is_rotary ? al_convert_rotary(&x->keys, x->module->attention, order, size, &c->qk, err)
+		: al_stack_share(&x->keys, order, size, &c->qk, err);
 
-	c.setting = setting;
-	c.groups = groups;
-	bool ok = x->is_rotary
-		? al_convert_rotary(&x->keys, x->module->attention, order, size, &c.qk, err)
-		: al_stack_share(&x->keys, order, size, &c.qk, err);
-	return ok && (!x->has_values || al_stack_share(&x->values, order, size, &c.ov, err))
-		&& add_row(x, &c, err);
+	return ok && (!x->has_values || al_stack_share(&x->values, order, size, &c->ov, err));
 }
 
 static const char *print_groups(const struct converter *x, const size_t *order, size_t size)
@@ -239,23 +234,30 @@ static const char *print_groups(const struct converter *x, const size_t *order, 
 	return copy;
 }
 
-static bool is_in_order(const size_t *order, size_t n)
+/* Neighbours, and other groups: the best that the search finds, which may be neighbours again. */
+static bool convert_best(struct converter *x, size_t *order, size_t n_groups, struct al_error *err)
 {
-	for (size_t i = 0; i < n; i++)
-		if (order[i] != i)
-			return false;
-	return true;
-}
-
-/* Other groups than neighbours, where the search finds some. */
-static bool convert_regrouped(struct converter *x, size_t *order, size_t n_groups, struct al_error *err)
-{
+	const char *gauge = x->is_rotary ? "aligned" : "optimal";
+	struct conversion near = begin_groups(x, n_groups, gauge), far = begin_groups(x, n_groups, gauge);
 	size_t size = x->keys.n / n_groups;
 
-	if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, size, order, err))
+	near.setting = "neighbours";
+	far.setting = "regrouped";
+	near.groups = print_groups(x, order, size);
+	if (!share(x, order, size, &near, err) || !add_row(x, &near, err))
 		return false;
-	return is_in_order(order, x->keys.n)
-		|| convert_best(x, order, n_groups, "regrouped", print_groups(x, order, size), err);
+	if (n_groups == 1)
+		return true;
+	if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, size, order, err)
+		|| !share(x, order, size, &far, err))
+		return false;
+	far.groups = print_groups(x, order, size);
+	if (fmax(near.qk, near.ov) <= fmax(far.qk, far.ov)) {
+		far.groups = near.groups;
+		far.qk = near.qk;
+		far.ov = near.ov;
+	}
+	return add_row(x, &far, err);
 }
 
 static bool convert_to_groups(struct converter *x, size_t n_groups, struct al_error *err)
@@ -267,9 +269,7 @@ static bool convert_to_groups(struct converter *x, size_t n_groups, struct al_er
 	for (size_t i = 0; ok && i < n; i++)
 		order[i] = i;
 	ok = ok && convert_raw(x, order, n_groups, err);
-	if (ok && !x->is_normed)
-		ok = convert_best(x, order, n_groups, "neighbours", NULL, err)
-			&& (n_groups == 1 || convert_regrouped(x, order, n_groups, err));
+	ok = ok && (x->is_normed || convert_best(x, order, n_groups, err));
 	free(order);
 	return ok;
 }

@@ -1,4 +1,5 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
+#include "commands/brief.h"
 #include "commands/laid.h"
 #include "commands/progress.h"
 
@@ -8,6 +9,7 @@
 
 #include "audit/audit.h"
 #include "audit/select.h"
+#include "audit/summary.h"
 #include "base/file.h"
 
 /* ---- options ---- */
@@ -89,6 +91,7 @@ struct audit_run {
 	struct laid laid;
 	struct al_audit audit;
 	struct al_table **tables;        /* beside al_measurements; NULL: not wanted */
+	struct al_table summary;
 	const char **left_out;
 	size_t n_left_out, room;
 };
@@ -104,9 +107,19 @@ static void begin_tables(struct audit_run *run)
 		const struct al_measurement *m = al_measurements[i];
 		if (!is_wanted(run->session, m))
 			continue;
-		run->tables[i] = session_table(run->session, m->id, m->title);
+		run->tables[i] = al_new(&run->session->arena, struct al_table);
+		al_table_init(run->tables[i], m->id, m->title);
 		m->add_columns(run->tables[i], &run->audit);
 	}
+	al_table_init(&run->summary, "summary", "What the weights say");
+}
+
+static void end_tables(struct audit_run *run)
+{
+	for (size_t i = 0; al_measurements[i]; i++)
+		if (run->tables[i])
+			al_table_finish(run->tables[i]);
+	al_table_finish(&run->summary);
 }
 
 /* ---- modules ---- */
@@ -150,6 +163,7 @@ static void finish_tables(struct audit_run *run)
 	for (size_t i = 0; al_measurements[i]; i++)
 		if (run->tables[i] && al_measurements[i]->finish)
 			al_measurements[i]->finish(&run->audit, run->tables[i]);
+	al_summary_fill(&run->summary, &run->audit, run->tables);
 }
 
 static bool measure_all(struct audit_run *run, struct al_error *err)
@@ -189,10 +203,8 @@ static bool has_rotary(const struct al_model_view *view)
 static void add_notes(struct audit_run *run)
 {
 	const struct al_audit_options *options = &run->audit.options;
-	struct al_table *table = run->session->n_tables ? run->session->tables[0] : NULL;
+	struct al_table *table = &run->summary;
 
-	if (!table)
-		return;
 	laid_note(&run->laid, table);
 	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s%s",
 		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
@@ -203,29 +215,60 @@ static void add_notes(struct audit_run *run)
 		al_table_note(table, "%s", run->left_out[i]);
 }
 
+static bool write_table(struct session *session, const char *folder, const struct al_table *table,
+	struct al_error *err)
+{
+	struct al_style style = {0};
+	const struct al_writer *csv;
+	struct al_text text;
+
+	if (!al_writer_find("csv", &csv, err))
+		return false;
+	al_text_init(&text);
+	csv->write(&style, &table, 1, &text);
+	bool ok = al_file_write(al_format(&session->arena, "%s/%s.csv", folder, table->id), text.data,
+		text.length, err);
+	al_text_finish(&text);
+	return ok;
+}
+
 static bool write_tables(struct audit_run *run, struct al_error *err)
 {
 	const char *folder = option_value(&run->session->arguments, OPT_TABLES, NULL);
-	struct session *session = run->session;
-	struct al_style style = {0};
-	const struct al_writer *csv;
 
 	if (!folder)
 		return true;
-	if (!al_folder_make(folder, err) || !al_writer_find("csv", &csv, err))
-		return false;
-	for (size_t i = 0; i < session->n_tables; i++) {
-		const struct al_table *table = session->tables[i];
-		struct al_text text;
-		al_text_init(&text);
-		csv->write(&style, &table, 1, &text);
-		bool ok = al_file_write(al_format(&session->arena, "%s/%s.csv", folder, table->id),
-			text.data, text.length, err);
-		al_text_finish(&text);
-		if (!ok)
-			return false;
+	bool ok = al_folder_make(folder, err) && write_table(run->session, folder, &run->summary, err);
+	for (size_t i = 0; ok && al_measurements[i]; i++)
+		ok = !run->tables[i] || write_table(run->session, folder, run->tables[i], err);
+	return ok;
+}
+
+/* Moves a table into the answer. */
+static void take(struct session *session, struct al_table *table)
+{
+	session_take(session, table);
+	*table = (struct al_table){0};
+}
+
+/* People get the summary and short tables; who names tables, and programs, get them whole. */
+static void answer(struct audit_run *run)
+{
+	struct session *session = run->session;
+	bool is_named = is_given(&session->arguments, OPT_ONLY);
+	bool is_brief = session->writer->is_for_people && !is_named;
+
+	if (is_brief)
+		al_table_note(&run->summary, "whole tables: --only NAME, --format json, --tables DIR");
+	take(session, &run->summary);
+	for (size_t i = 0; al_measurements[i]; i++) {
+		if (!run->tables[i] || (is_for_files(al_measurements[i]) && !is_named))
+			continue;
+		if (is_brief)
+			brief_add(session, run->tables[i]);
+		else
+			take(session, run->tables[i]);
 	}
-	return true;
 }
 
 static bool run_audit(struct session *session, struct al_error *err)
@@ -244,6 +287,9 @@ static bool run_audit(struct session *session, struct al_error *err)
 		add_notes(&run);
 	}
 	ok = ok && write_tables(&run, err);
+	if (ok)
+		answer(&run);
+	end_tables(&run);
 	al_audit_finish(&run.audit);
 	laid_close(&run.laid);
 	return ok;

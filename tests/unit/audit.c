@@ -1,0 +1,416 @@
+/* Audits of checkpoints with known answers, from the file to the tables. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "audit/summary.h"
+#include "support/folder.h"
+#include "support/weights.h"
+
+enum { D = 24, HEADS = 6, WIDTH = 4, LAYERS = 2, MOST_TABLES = 16 };
+
+/* W_Q, W_K, W_V: [out = head*WIDTH][in]; W_O: [out][in = head*WIDTH], as torch stores them. */
+struct layer {
+	double w[AL_N_PROJECTIONS][D * D];
+};
+
+static struct layer layers[LAYERS];
+
+static void fill_layers(void)
+{
+	for (size_t l = 0; l < LAYERS; l++)
+		for (size_t p = 0; p < AL_N_PROJECTIONS; p++)
+			fill_normal(layers[l].w[p], (size_t)D * D, 10 * l + p + 1);
+}
+
+/* Number `row` of column `column` of a head of W_Q to W_O^T. */
+static double *at(size_t l, int p, size_t head, size_t row, size_t column)
+{
+	size_t along = head * WIDTH + column;
+
+	return &layers[l].w[p][p == AL_OUTPUT ? row * D + along : along * D + row];
+}
+
+/* Head = head A, [WIDTH][WIDTH] row-major; A is that of `from`. */
+static void set_product(size_t l, int p, size_t head, size_t from, const double *a)
+{
+	for (size_t row = 0; row < D; row++) {
+		double old[WIDTH];
+		for (size_t j = 0; j < WIDTH; j++)
+			old[j] = *at(l, p, from, row, j);
+		for (size_t j = 0; j < WIDTH; j++) {
+			double sum = 0;
+			for (size_t k = 0; k < WIDTH; k++)
+				sum += old[k] * a[k * WIDTH + j];
+			*at(l, p, head, row, j) = sum;
+		}
+	}
+}
+
+/* Unit lower triangular, and its inverse transposed. */
+static const double mixing[] = {1, 0, 0, 0, 2, 1, 0, 0, 0, -1, 1, 0, 0, 0, 3, 1};
+static const double inverse_transposed[] = {1, -2, -2, 6, 0, 1, 1, -3, 0, 0, 1, -3, 0, 0, 0, 1};
+
+/* A quarter turn of all dimensions, its own inverse transposed. */
+static const double turn[] = {0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, -1, 0, 0, 0};
+
+/* ---- running an audit ---- */
+
+struct answer {
+	struct test_folder folder;
+	struct al_catalog *catalog;
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+	struct al_audit audit;
+	struct al_table all[MOST_TABLES], *tables[MOST_TABLES], summary;
+	struct al_error left_out;
+};
+
+static void write_checkpoint(const struct answer *a)
+{
+	static const char config[] = "{\"model_type\": \"bert\", \"hidden_size\": 24, \"num_attention_heads\": 6, "
+		"\"num_hidden_layers\": 2, \"intermediate_size\": 8, \"vocab_size\": 5}";
+	static const char *const places[] = {"self.query", "self.key", "self.value", "output.dense"};
+	static char names[2 * LAYERS * AL_N_PROJECTIONS][96];
+	static const double zeros[D];
+	struct weight weights[2 * LAYERS * AL_N_PROJECTIONS];
+	char path[256];
+	size_t n = 0;
+
+	for (size_t l = 0; l < LAYERS; l++) {
+		for (size_t p = 0; p < AL_N_PROJECTIONS; p++) {
+			snprintf(names[n], sizeof(names[n]), "encoder.layer.%zu.attention.%s.weight", l, places[p]);
+			weights[n] = (struct weight){names[n], "F64", {D, D}, 2, layers[l].w[p]};
+			n++;
+			snprintf(names[n], sizeof(names[n]), "encoder.layer.%zu.attention.%s.bias", l, places[p]);
+			weights[n] = (struct weight){names[n], "F64", {D}, 1, zeros};
+			n++;
+		}
+	}
+	write_weights(test_path(path, &a->folder, "model.safetensors"), weights, n);
+	test_write(test_path(path, &a->folder, "config.json"), config, sizeof(config) - 1);
+}
+
+static void measure(struct answer *a, const struct al_attention *attention)
+{
+	struct al_audit_module module;
+	struct al_error err;
+
+	if (!al_audit_module_init(&module, &a->audit, attention, &err)) {
+		a->left_out = err;
+		return;
+	}
+	for (size_t i = 0; al_measurements[i]; i++)
+		if (!al_measurements[i]->add_module(&a->audit, &module, a->tables[i], &err))
+			fail_msg("%s", err.message);
+	al_audit_module_finish(&module);
+}
+
+static struct answer *run_audit(int64_t n_nulls)
+{
+	static struct answer answer;
+	struct answer *a = &answer;
+	const struct al_audit_options options = {.n_nulls = n_nulls, .seed = 1};
+	const struct al_view_options view = {0};
+	struct al_error err;
+
+	*a = (struct answer){.catalog = al_catalog_create()};
+	test_folder_make(&a->folder);
+	write_checkpoint(a);
+	if (!al_checkpoint_open(&a->checkpoint, a->folder.path, &err)
+		|| !al_model_view_open(&a->view, a->catalog, &a->checkpoint, &view, &err))
+		fail_msg("%s", err.message);
+	al_audit_init(&a->audit, &a->view, &options);
+	for (size_t i = 0; al_measurements[i]; i++) {
+		a->tables[i] = &a->all[i];
+		al_table_init(a->tables[i], al_measurements[i]->id, al_measurements[i]->title);
+		al_measurements[i]->add_columns(a->tables[i], &a->audit);
+	}
+	for (size_t i = 0; i < a->view.n_modules; i++)
+		measure(a, &a->view.modules[i]);
+	for (size_t i = 0; al_measurements[i]; i++)
+		if (al_measurements[i]->finish)
+			al_measurements[i]->finish(&a->audit, a->tables[i]);
+	al_table_init(&a->summary, "summary", "");
+	al_summary_fill(&a->summary, &a->audit, a->tables);
+	return a;
+}
+
+static void close_audit(struct answer *a)
+{
+	for (size_t i = 0; al_measurements[i]; i++)
+		al_table_finish(a->tables[i]);
+	al_table_finish(&a->summary);
+	al_audit_finish(&a->audit);
+	al_model_view_close(&a->view);
+	al_checkpoint_close(&a->checkpoint);
+	al_catalog_destroy(a->catalog);
+	test_folder_remove(&a->folder);
+}
+
+/* ---- reading it ---- */
+
+static const struct al_table *table_of(const struct answer *a, const char *id)
+{
+	for (size_t i = 0; al_measurements[i]; i++)
+		if (strcmp(al_measurements[i]->id, id) == 0)
+			return a->tables[i];
+	fail_msg("no table %s", id);
+	return NULL;
+}
+
+static double number(const struct al_table *table, size_t row, const char *key)
+{
+	int column = al_table_find_column(table, key);
+	double value = NAN;
+
+	assert_true(row < table->n_rows && column >= 0);
+	(void)al_cell_number(&table->rows[row][column], &value);
+	return value;
+}
+
+static const char *text(const struct al_table *table, size_t row, const char *key)
+{
+	int column = al_table_find_column(table, key);
+
+	assert_true(row < table->n_rows && column >= 0);
+	return table->rows[row][column].text;
+}
+
+/* The row of a conversion; its OV error in *ov where it isn't NULL. */
+static double conversion(const struct answer *a, const char *module, const char *variant,
+	const char *setting, const char *gauge, double *ov)
+{
+	const struct al_table *table = table_of(a, "conversion");
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		if (strcmp(text(table, row, "module"), module) != 0
+			|| strcmp(text(table, row, "variant"), variant) != 0
+			|| strcmp(text(table, row, "setting"), setting) != 0
+			|| strcmp(text(table, row, "gauge"), gauge) != 0)
+			continue;
+		if (ov)
+			*ov = number(table, row, "ov_relative_error");
+		return number(table, row, "qk_relative_error");
+	}
+	fail_msg("no conversion %s %s %s of %s", variant, setting, gauge, module);
+	return NAN;
+}
+
+static const char *found(const struct answer *a, const char *item)
+{
+	for (size_t row = 0; row < a->summary.n_rows; row++)
+		if (strcmp(text(&a->summary, row, "item"), item) == 0)
+			return text(&a->summary, row, "value");
+	fail_msg("no line %s", item);
+	return NULL;
+}
+
+/* ---- known answers ---- */
+
+/* In the first layer head i has queries of rank 1 + i % 4. */
+static void ranks_are_exact(void **state)
+{
+	(void)state;
+	fill_layers();
+	for (size_t i = 0; i < HEADS; i++) {
+		double a[WIDTH * WIDTH] = {0};
+		for (size_t j = 0; j < 1 + i % WIDTH; j++)
+			a[j * WIDTH + j] = 1;
+		set_product(0, AL_QUERY, i, i, a);
+	}
+	struct answer *a = run_audit(0);
+	const struct al_table *heads = table_of(a, "heads");
+	assert_int_equal(heads->n_rows, LAYERS * HEADS);
+	for (size_t row = 0; row < heads->n_rows; row++) {
+		size_t rank = row < HEADS ? 1 + row % WIDTH : WIDTH;
+		assert_true(number(heads, row, "q_rank") == (double)rank);
+		assert_true(number(heads, row, "qk_rank") == (double)rank);
+		assert_true(number(heads, row, "k_rank") == WIDTH && number(heads, row, "ov_rank") == WIDTH);
+		assert_true(number(heads, row, "layer") == (double)(row / HEADS));
+	}
+	assert_true(conversion(a, "layers.0", "mha", "heads of rank 3", "optimal", NULL) > 0.01);
+	close_audit(a);
+}
+
+/* All heads are one, each in a basis of its own. */
+static void copies_are_one_head(void **state)
+{
+	(void)state;
+	fill_layers();
+	for (size_t l = 0; l < LAYERS; l++)
+		for (size_t i = 1; i < HEADS; i++)
+			for (int p = 0; p < AL_N_PROJECTIONS; p++)
+				set_product(l, p, i, i - 1, turn);
+	struct answer *a = run_audit(2);
+	const struct al_table *similarity = table_of(a, "similarity"), *pca = table_of(a, "pca");
+	double ov;
+
+	for (size_t row = 0; row < similarity->n_rows; row++) {
+		assert_true(fabs(number(similarity, row, "qk_cosine") - 1) < 1e-12);
+		assert_true(fabs(number(similarity, row, "query_kernel") - 1) < 1e-12);
+		assert_true(number(similarity, row, "query_angle_max") < 1e-5);
+	}
+	assert_int_equal(pca->n_rows, LAYERS * 2 * HEADS);
+	assert_true(conversion(a, "layers.1", "mqa", "mean", "raw", &ov) > 0.5 && ov > 0.5);
+	assert_true(conversion(a, "layers.1", "mqa", "neighbours", "optimal", &ov) < 1e-13 && ov < 1e-13);
+	assert_true(conversion(a, "layers.0", "mhe-add", "", "optimal", &ov) < 1e-7 && ov < 1e-13);
+	assert_true(conversion(a, "layers.0", "mhe-mul", "", "optimal", NULL) < 1e-7);
+	assert_true(conversion(a, "layers.0", "latent-kv", "kv_rank 12", "optimal", &ov) < 1e-13 && ov < 1e-13);
+	assert_string_equal(found(a, "modules"), "2, each of 6 heads of width 4");
+	assert_non_null(strstr(found(a, "under 1 % error"), "mhe-"));
+	for (size_t row = 0; row < LAYERS; row++)
+		assert_true(number(table_of(a, "layers"), row, "qk_n99") <= WIDTH
+			&& number(table_of(a, "layers"), row, "redundancy") > 0.5);
+	close_audit(a);
+}
+
+/* The heads of the first layer in the order of the permutation. */
+static void permute(const size_t *order)
+{
+	static struct layer old[LAYERS];
+
+	memcpy(old, layers, sizeof(old));
+	for (size_t i = 0; i < HEADS; i++) {
+		for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+			struct layer now = layers[0];
+			layers[0] = old[0];
+			double copy[D][WIDTH];
+			for (size_t row = 0; row < D; row++)
+				for (size_t j = 0; j < WIDTH; j++)
+					copy[row][j] = *at(0, p, order[i], row, j);
+			layers[0] = now;
+			for (size_t row = 0; row < D; row++)
+				for (size_t j = 0; j < WIDTH; j++)
+					*at(0, p, i, row, j) = copy[row][j];
+		}
+	}
+}
+
+static const char *const whole_numbers[] = {"q_n50", "k_n90", "qk_n90", "qu_n90", "ku_n99", "ov_n95"};
+
+static void permuted_heads_permute_the_answer(void **state)
+{
+	static const size_t order[HEADS] = {3, 0, 5, 1, 4, 2};
+	double norms[HEADS], counts[6], mqa, ov_mqa, ov;
+
+	(void)state;
+	fill_layers();
+	struct answer *a = run_audit(0);
+	for (size_t i = 0; i < HEADS; i++)
+		norms[i] = number(table_of(a, "heads"), i, "qk_norm");
+	for (size_t k = 0; k < 6; k++)
+		counts[k] = number(table_of(a, "layers"), 0, whole_numbers[k]);
+	mqa = conversion(a, "layers.0", "mqa", "neighbours", "optimal", &ov_mqa);
+	close_audit(a);
+	permute(order);
+	a = run_audit(0);
+	for (size_t i = 0; i < HEADS; i++)
+		assert_true(fabs(number(table_of(a, "heads"), i, "qk_norm") - norms[order[i]]) < 1e-9);
+	for (size_t k = 0; k < 6; k++)
+		assert_true(number(table_of(a, "layers"), 0, whole_numbers[k]) == counts[k]);
+	assert_true(fabs(conversion(a, "layers.0", "mqa", "neighbours", "optimal", &ov) - mqa) < 1e-10);
+	assert_true(fabs(ov - ov_mqa) < 1e-10);
+	close_audit(a);
+}
+
+/* W_Q A beside W_K A^-T, W_V A beside W_O^T A^-T: only rows that say raw change. */
+static void another_basis_changes_what_is_raw(void **state)
+{
+	struct { double qk, ov; char gauge[16]; } rows[256];
+	size_t n_rows;
+
+	(void)state;
+	fill_layers();
+	struct answer *a = run_audit(0);
+	const struct al_table *table = table_of(a, "conversion");
+	n_rows = table->n_rows;
+	assert_in_range(n_rows, 20, 256);
+	for (size_t row = 0; row < n_rows; row++) {
+		rows[row].qk = number(table, row, "qk_relative_error");
+		rows[row].ov = number(table, row, "ov_relative_error");
+		snprintf(rows[row].gauge, sizeof(rows[row].gauge), "%s", text(table, row, "gauge"));
+	}
+	close_audit(a);
+	for (size_t l = 0; l < LAYERS; l++)
+		for (size_t i = 0; i < HEADS; i += 2)
+			for (int p = 0; p < AL_N_PROJECTIONS; p++)
+				set_product(l, p, i, i, p == AL_QUERY || p == AL_VALUE ? mixing : inverse_transposed);
+	a = run_audit(0);
+	table = table_of(a, "conversion");
+	assert_int_equal(table->n_rows, n_rows);
+	for (size_t row = 0; row < n_rows; row++) {
+		double qk = number(table, row, "qk_relative_error");
+		double change = isnan(qk) ? 0 : fabs(qk - rows[row].qk);
+		bool is_iterated = strcmp(text(table, row, "variant"), "mhe-mul") == 0;
+		if (strcmp(rows[row].gauge, "raw") == 0)
+			assert_true(change > 1e-3);
+		else
+			assert_true(change < (is_iterated ? 0.05 : 1e-7)
+				&& fabs(number(table, row, "ov_relative_error") - rows[row].ov) < 1e-7);
+	}
+	close_audit(a);
+}
+
+static void conversions_save_what_the_ledger_says(void **state)
+{
+	(void)state;
+	fill_layers();
+	struct answer *a = run_audit(0);
+	const struct al_table *table = table_of(a, "conversion");
+	size_t n_found = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *variant = text(table, row, "variant");
+		double n = strcmp(variant, "mqa") == 0 ? 1 : strcmp(variant, "gqa-3") == 0 ? 3 : 0;
+		if (n == 0)
+			continue;
+		double whole = 4 * D * D + 4 * D, kv = 2 * (D + 1) * WIDTH * (HEADS - n);
+		assert_true(number(table, row, "parameters") == whole - kv);
+		assert_true(fabs(number(table, row, "saving") - kv / whole) < 1e-12);
+		assert_true(fabs(number(table, row, "cache_saving") - (1 - n / HEADS)) < 1e-12);
+		n_found++;
+	}
+	assert_int_equal(n_found, LAYERS * (2 + 3));
+	close_audit(a);
+}
+
+static void modules_that_are_not_finite_are_left_out(void **state)
+{
+	(void)state;
+	fill_layers();
+	layers[1].w[AL_VALUE][7] = NAN;
+	layers[1].w[AL_VALUE][70] = INFINITY;
+	struct answer *a = run_audit(1);
+	assert_string_equal(a->left_out.message,
+		"2 of 576 numbers of encoder.layer.1.attention.self.value.weight are NaN or infinite");
+	assert_int_equal(table_of(a, "layers")->n_rows, 1);
+	assert_string_equal(found(a, "modules"), "1, each of 6 heads of width 4");
+	close_audit(a);
+}
+
+static void zeros_have_no_conversions(void **state)
+{
+	(void)state;
+	fill_layers();
+	memset(layers[0].w[AL_KEY], 0, sizeof(layers[0].w[AL_KEY]));
+	struct answer *a = run_audit(1);
+	assert_int_equal(table_of(a, "layers")->n_rows, 2);
+	assert_string_equal(text(table_of(a, "conversion"), 0, "module"), "layers.1");
+	close_audit(a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_are_exact),
+		cmocka_unit_test(copies_are_one_head),
+		cmocka_unit_test(permuted_heads_permute_the_answer),
+		cmocka_unit_test(another_basis_changes_what_is_raw),
+		cmocka_unit_test(conversions_save_what_the_ledger_says),
+		cmocka_unit_test(modules_that_are_not_finite_are_left_out),
+		cmocka_unit_test(zeros_have_no_conversions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
