@@ -186,7 +186,7 @@ static void add_pairs(struct al_table *summary, const struct al_table *similarit
 
 /* ---- conversions ---- */
 
-static const char *const summed[] = {"parameters", "saving", "cache_saving"};
+static const char *const summed[] = {"saving", "cache_saving"};
 static const char *const named[] = {"variant", "setting", "gauge"};
 static const char *const errors[] = {"qk_relative_error", "ov_relative_error"};
 enum { N_NAMES = 3, N_ERRORS = 2 };
@@ -229,7 +229,6 @@ static void set_total(struct al_table *out, const struct al_table *table, size_t
 
 	for (int i = 0; i < N_NAMES; i++)
 		al_cell_set_text(out, cell++, text_at(table, row, named[i]));
-	al_cell_set_int(out, cell++, (int64_t)llround(t->parameters));
 	al_cell_set_real(cell++, t->before > 0 ? 1 - t->parameters / t->before : 0);
 	al_cell_set_real(cell++, t->cache_saving / (double)t->n_modules);
 	for (int i = 0; i < N_ERRORS; i++, cell++)
@@ -271,17 +270,16 @@ static double worst(const struct al_table *table, size_t row)
 	return has_qk || has_ov ? fmax(qk, ov) : 1;
 }
 
-/* Of those that save parameters with an error of at most `most`: the fewest parameters; with `most` 0 the
- * least error. */
+/* Of those that save parameters with an error of at most `most`: the one that saves most; with `most` 0
+ * the one of least error. */
 static bool find_best(const struct al_table *table, double most, size_t *out)
 {
 	double best = INFINITY;
 
 	for (size_t row = 0; row < table->n_rows; row++) {
-		double saving = 0, parameters = 0, error = worst(table, row);
-		(void)(number_at(table, row, "saving", &saving)
-			&& number_at(table, row, "parameters", &parameters));
-		double cost = most > 0 ? parameters : error;
+		double saving = 0, error = worst(table, row);
+		(void)number_at(table, row, "saving", &saving);
+		double cost = most > 0 ? -saving : error;
 		if (saving > 0 && (most == 0 || error <= most) && cost < best) {
 			best = cost;
 			*out = row;

@@ -9,8 +9,8 @@
 void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 	struct al_table *const *tables);
 
-/* One row a conversion, over all modules: parameters and what is saved of all of them together, the
- * largest error of any module. Columns are conversion's without module and groups. */
+/* One row a conversion, over all modules: what it saves of all of them together, the largest error of
+ * any. Columns are conversion's without module, parameters and groups. */
 void al_summary_conversions(struct al_table *out, const struct al_table *conversion);
 
 #endif

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "commands/checkpoint.h"
-#include "commands/command.h"
+#include "commands/laid.h"
+#include "commands/modules.h"
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20,
 	MOST_NAMES = 3 };
@@ -294,18 +295,18 @@ static bool run(struct session *session, struct al_error *err)
 	if (!al_checkpoint_open(&inspection.checkpoint, session->arguments.words[0], err))
 		return false;
 	inspection.shows_files = inspection.checkpoint.n_shards > 1;
-	bool ok = list_tensors(&inspection, err);
+	bool ok = list_tensors(&inspection, err) && modules_list(session, inspection.table, err);
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;
 }
 
 const struct command command_inspect = {
 	.name = "inspect",
-	.words = "CHECKPOINT",
-	.summary = "the tensors that a checkpoint holds: a safetensors file or a model's folder",
-	.examples = {"inspect model.safetensors", "inspect path/to/model --values -f csv"},
-	.options = OPTIONS_OUTPUT | OPTION(OPT_VALUES),
+	.words = "CHECKPOINT [CONFIG]",
+	.summary = "the tensors and attention modules of a checkpoint: a safetensors file or a model folder",
+	.examples = {"inspect model.safetensors --heads 12", "inspect path/to/model --values -f csv"},
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES),
 	.least_words = 1,
-	.most_words = 1,
+	.most_words = 2,
 	.run = run,
 };

@@ -1,0 +1,74 @@
+/* Attention modules and the layout of their heads. */
+#include "commands/modules.h"
+
+#include "commands/laid.h"
+
+static void add_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .is_key = true},
+		{.key = "layer", .digits = AL_DIGITS_ALL},
+		{.key = "attention"},
+		{.key = "variant"},
+		{.key = "n_heads", .title = "heads", .digits = AL_DIGITS_ALL},
+		{.key = "n_kv_heads", .title = "kv heads", .digits = AL_DIGITS_ALL},
+		{.key = "d_head", .title = "width", .digits = AL_DIGITS_ALL},
+		{.key = "d_value", .title = "of values", .digits = AL_DIGITS_ALL},
+		{.key = "positions"},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static const char *positions_of(const struct al_attention *a)
+{
+	if (!a->is_rotary)
+		return "not rotary";
+	return a->rotary_pairs == AL_PAIRS_HALVES ? "rotary, halves" : "rotary, interleaved";
+}
+
+static void add_module(struct al_table *table, const struct al_attention *a)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, a->name);
+	al_cell_set_int(table, cell++, a->layer);
+	al_cell_set_text(table, cell++, a->is_cross ? "cross" : "self");
+	al_cell_set_text(table, cell++, a->variant->name);
+	al_cell_set_int(table, cell++, a->n_heads);
+	al_cell_set_int(table, cell++, a->n_kv_heads);
+	al_cell_set_int(table, cell++, a->d_head);
+	al_cell_set_int(table, cell++, a->d_value);
+	al_cell_set_text(table, cell, positions_of(a));
+}
+
+static void list(struct session *session, const struct al_model_view *view)
+{
+	struct al_table *table = session_table(session, "modules", "Attention modules");
+
+	add_columns(table);
+	for (size_t i = 0; i < view->n_modules; i++)
+		add_module(table, &view->modules[i]);
+	al_table_note(table, "family: %s, by %s", view->family->name,
+		view->has_config ? view->config_path : "names and shapes");
+	for (size_t i = 0; i < view->n_notes; i++)
+		al_table_note(table, "%s", view->notes[i]);
+}
+
+bool modules_list(struct session *session, struct al_table *table, struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	bool is_asked = is_given(a, OPT_HEADS) || is_given(a, OPT_LAYOUT) || a->n_words > 1;
+	struct al_error reason;
+	struct laid laid;
+
+	if (laid_open(&laid, session, true, is_asked ? err : &reason)) {
+		list(session, &laid.view);
+		laid_close(&laid);
+		return true;
+	}
+	if (!is_asked)
+		al_table_note(table, "attention modules: none read, %s", reason.message);
+	return !is_asked;
+}
