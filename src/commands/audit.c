@@ -59,6 +59,12 @@ static bool is_for_files(const struct al_measurement *m)
 	return strcmp(m->id, "curves") == 0 || strcmp(m->id, "correlation") == 0;
 }
 
+/* Minutes of work on a large model: only when it is asked for. */
+static bool is_long(const struct al_measurement *m)
+{
+	return strcmp(m->id, "tucker") == 0;
+}
+
 static bool is_wanted(const struct session *session, const struct al_measurement *m)
 {
 	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
@@ -67,7 +73,7 @@ static bool is_wanted(const struct session *session, const struct al_measurement
 
 	if (is_for_files(m) && !writes_files)
 		return list && al_select_module(list, m->id);
-	return !list || al_select_module(list, m->id);
+	return list ? al_select_module(list, m->id) : !is_long(m);
 }
 
 static bool check_only(struct session *session, struct al_error *err)

@@ -34,7 +34,7 @@ struct command {
 };
 
 /* The one list of commands, in the order of the help. */
-#define COMMANDS(X) X(list) X(variants) X(count) X(memory) X(cache) X(sweep) X(fit) X(run) X(check) X(inspect) X(reconcile) X(audit)
+#define COMMANDS(X) X(list) X(variants) X(count) X(memory) X(cache) X(sweep) X(fit) X(run) X(check) X(inspect) X(reconcile) X(audit) X(compress) X(verify)
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;
 COMMANDS(DECLARE_COMMAND)

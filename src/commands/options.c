@@ -82,6 +82,15 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_SOLVE] = {"solve", 0, "SYMBOL", false, "what may grow: batch (default), seq, n_layers, any symbol"},
 	[OPT_MATCH] = {"match", 0, "parameters=VARIANT", false,
 		"the model with as many parameters as with this variant"},
+	[OPT_METHOD] = {"method", 0, "NAME", false,
+		"collab (shared projections), tucker (factored), truncate (per head) or drop (heads)"},
+	[OPT_RANK] = {"rank", 0, "N", false, "shared width, or width of each head; a list has one each module"},
+	[OPT_TARGET_ERROR] = {"target-error", 0, "E", false, "the smallest rank with at most this relative error"},
+	[OPT_TARGET_PARAMETERS] = {"target-parameters", 0, "N", false,
+		"the largest rank with at most so many query and key parameters a module"},
+	[OPT_DROP] = {"drop", 0, "LAYER:HEAD,...", false, "heads to leave out; a module's name may stand for LAYER"},
+	[OPT_FOR] = {"for", 0, "epfml", false,
+		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"},
 	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
 };
 

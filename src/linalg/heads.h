@@ -33,7 +33,7 @@ bool al_heads_check(const struct al_heads *heads, struct al_error *err) AL_MUST_
 bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al_error *err)
 	AL_MUST_CHECK;
 
-static inline size_t al_kv_head(const struct al_heads *heads, size_t head)
+static inline size_t al_kv_head_of(const struct al_heads *heads, size_t head)
 {
 	return head * heads->n_kv_heads / heads->n_heads;
 }

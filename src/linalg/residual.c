@@ -76,7 +76,7 @@ static bool form_residual(const struct residual *x, size_t head, size_t block, s
 	const struct al_approximation *a = x->approximation;
 
 	return al_heads_copy_query(x->heads, head, room->query, err)
-		&& al_heads_copy_key(x->heads, al_kv_head(x->heads, head), room->key, err)
+		&& al_heads_copy_key(x->heads, al_kv_head_of(x->heads, head), room->key, err)
 		&& project(x, block, room, err)
 		&& a->middle(a->context, head, al_view(room->right), room->middle, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(room->query), al_view(room->inner), 0,

@@ -154,7 +154,7 @@ struct layer collaborative_layer(size_t d_model, size_t n_heads, size_t d_head, 
 
 static double element(const struct al_heads *h, size_t head, size_t i, size_t j)
 {
-	const size_t d = h->query.cols / h->n_heads, kv_head = al_kv_head(h, head);
+	const size_t d = h->query.cols / h->n_heads, kv_head = al_kv_head_of(h, head);
 	double sum = 0;
 
 	for (size_t k = 0; k < d; k++)

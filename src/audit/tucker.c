@@ -1,0 +1,174 @@
+/* Tucker and CP against width: what the stack of a module's forms W_i = Q_i K_g^T costs in how many
+ * parameters, beside the control, each head truncated at its own singular values. */
+#include "audit/audit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "linalg/cp.h"
+#include "linalg/tucker.h"
+
+/* Widths, in eighths of the heads' full width. */
+static const size_t eighths[] = {1, 2, 3, 4, 6, 8};
+enum { N_WIDTHS = sizeof(eighths) / sizeof(*eighths), SWEEPS = 20 };
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	static const struct al_column columns[] = {
+		{.key = "method", .title = "Method", .is_key = true},
+		{.key = "core", .title = "Core"},
+		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
+		{.key = "parameters", .title = "Parameters", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
+		{.key = "relative_error", .title = "Relative error", .digits = 6},
+		{.key = "control_error", .title = "Truncated heads", .digits = 6},
+		{.key = "sharing_gain", .title = "Sharing gain", .digits = 3},
+	};
+
+	(void)audit;
+	al_audit_add_module_columns(table);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+/* The module as a tensor, in the precision that its stored numbers deserve. */
+struct measured {
+	const struct al_audit_module *module;
+	struct al_heads heads;
+	struct al_narrow_heads narrow;
+	double *greedy;            /* [n_greedy + 1] */
+	size_t n_greedy, original;
+	uint64_t seed;
+	struct al_table *table;
+};
+
+static bool measured_init(struct measured *m, struct al_error *err)
+{
+	const struct al_factors *f = &m->module->factors;
+
+	m->heads = (struct al_heads){.query = f->q, .key = f->k, .n_heads = f->n_heads,
+		.n_kv_heads = f->n_kv_heads};
+	m->original = f->q.rows * f->q.cols + f->k.rows * f->k.cols;
+	if (!al_heads_check(&m->heads, err))
+		return false;
+	if (f->unit >= 0x1p-24) {
+		if (!al_narrow_heads_init(&m->narrow, &m->heads, err))
+			return false;
+		m->heads = m->narrow.heads;
+	}
+	m->n_greedy = al_cp_bound(&m->heads);
+	m->greedy = calloc(m->n_greedy + 1, sizeof(*m->greedy));
+	if (!m->greedy)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", m->n_greedy + 1);
+	return al_cp_greedy_errors(&m->heads, m->greedy, err);
+}
+
+static void measured_finish(struct measured *m)
+{
+	al_narrow_heads_finish(&m->narrow);
+	free(m->greedy);
+}
+
+/* Of as many singular triples as so many parameters hold. */
+static double control_error(const struct measured *m, size_t parameters)
+{
+	const struct al_factors *f = &m->module->factors;
+	const size_t rank = parameters / (f->q.rows + f->k.rows);
+
+	return m->greedy[rank < m->n_greedy ? rank : m->n_greedy];
+}
+
+static void add_row(struct measured *m, const char *method, const char *core, size_t rank,
+	size_t parameters, double error)
+{
+	struct al_cell *cell = al_table_add_row(m->table);
+	const double control = control_error(m, parameters);
+
+	al_audit_set_module(m->table, &cell, m->module);
+	al_cell_set_text(m->table, cell++, method);
+	if (core)
+		al_cell_set_text(m->table, cell, core);
+	cell++;
+	al_cell_set_int(m->table, cell++, (int64_t)rank);
+	al_cell_set_int(m->table, cell++, (int64_t)parameters);
+	al_cell_set_real(cell++, 100 * (1 - (double)parameters / (double)m->original));
+	al_cell_set_real(cell++, error);
+	al_cell_set_real(cell++, control);
+	if (error > 1e-12)
+		al_cell_set_real(cell, control / error);
+}
+
+static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
+{
+	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->heads);
+	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL, .seed = m->seed,
+		.query_rank = rank < bounds.query ? rank : bounds.query,
+		.key_rank = rank < bounds.key ? rank : bounds.key};
+	struct al_tucker tucker;
+
+	if (!al_tucker(&m->heads, &options, &tucker, err))
+		return false;
+	add_row(m, "tucker", "factored", rank, al_tucker_parameters_factored(&tucker),
+		tucker.relative_error);
+	add_row(m, "tucker", "dense", rank, al_tucker_parameters_dense(&tucker), tucker.relative_error);
+	al_tucker_finish(&tucker);
+	return true;
+}
+
+static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
+{
+	const struct al_cp_options options = {.rank = rank, .start = AL_CP_AUTO, .n_sweeps = SWEEPS,
+		.stop = 1e-5, .seed = m->seed};
+	struct al_cp cp;
+
+	if (!al_cp(&m->heads, &options, &cp, err))
+		return false;
+	add_row(m, "collab", NULL, rank, al_cp_parameters(&cp), cp.relative_error);
+	al_cp_finish(&cp);
+	return true;
+}
+
+static bool measure(struct measured *m, struct al_error *err)
+{
+	const size_t bound = al_cp_bound(&m->heads);
+	const size_t sides = m->module->factors.q.rows + m->module->factors.k.rows;
+	size_t before = 0;
+
+	for (size_t i = 0; i < N_WIDTHS; i++) {
+		const size_t rank = bound * eighths[i] / 8;
+		if (rank == before)
+			continue;
+		before = rank;
+		add_row(m, "truncate", NULL, rank, rank * sides, m->greedy[rank]);
+		if (!add_tucker(m, rank, err) || !add_cp(m, rank, err))
+			return false;
+	}
+	return true;
+}
+
+static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
+	struct al_error *err)
+{
+	struct measured m = {.module = module, .seed = audit->options.seed, .table = table};
+
+	bool ok = measured_init(&m, err) && measure(&m, err);
+	measured_finish(&m);
+	return ok;
+}
+
+static void finish(struct al_audit *audit, struct al_table *table)
+{
+	(void)audit;
+	al_table_note(table, "saving: against W_Q and W_K without biases; collab: at most %d sweeps", SWEEPS);
+	al_table_note(table, "truncated heads: the largest singular triples of all heads, at as many "
+		"parameters; sharing gain: its error over the method's");
+}
+
+const struct al_measurement al_measurement_tucker = {
+	.id = "tucker",
+	.title = "Error against shared width: Tucker, CP and truncated heads",
+	.add_columns = add_columns,
+	.add_module = add_module,
+	.finish = finish,
+};

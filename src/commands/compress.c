@@ -1,0 +1,275 @@
+/* compress: a smaller checkpoint and what it cost; verify: both side by side. */
+#include "commands/laid.h"
+#include "commands/progress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compress/verify.h"
+
+enum { TOKENS = 64, SWEEPS = 100 };
+
+/* ---- options ---- */
+
+static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
+	struct al_error *err)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoll(text, &end, 10);
+	if (end == text || *end || errno || *out < least || *out > INT64_C(1) << 53
+		|| strchr("+- \t", *text))
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld", option, text,
+			(long long)least);
+	return true;
+}
+
+static bool read_whole(const struct session *session, enum option option, const char *name,
+	int64_t least, int64_t *out, struct al_error *err)
+{
+	const char *text = option_value(&session->arguments, option, NULL);
+
+	return !text || parse_whole(text, name, least, out, err);
+}
+
+static size_t count_items(const char *list)
+{
+	size_t n = 1;
+
+	for (; *list; list++)
+		n += *list == ',';
+	return n;
+}
+
+/* The items of "a,b,c"; an empty one is an item. */
+static char **split(struct al_arena *arena, const char *list, size_t *n)
+{
+	char **items = al_new_array(arena, char *, count_items(list));
+
+	*n = 0;
+	for (;;) {
+		const size_t length = strcspn(list, ",");
+		items[(*n)++] = al_strndup(arena, list, length);
+		if (!list[length])
+			return items;
+		list += length + 1;
+	}
+}
+
+static bool read_ranks(struct session *session, struct al_compress_options *out, struct al_error *err)
+{
+	const char *text = option_value(&session->arguments, OPT_RANK, NULL);
+
+	if (!text)
+		return true;
+	char **items = split(&session->arena, text, &out->n_ranks);
+	int64_t *ranks = al_new_array(&session->arena, int64_t, out->n_ranks);
+	for (size_t i = 0; i < out->n_ranks; i++)
+		if (!parse_whole(items[i], "rank", 1, &ranks[i], err))
+			return false;
+	out->ranks = ranks;
+	return true;
+}
+
+/* "3:5": head 5 of layer 3; "decoder.3.cross:5" names the module. */
+static bool read_drops(struct session *session, struct al_compress_options *out, struct al_error *err)
+{
+	const char *text = option_value(&session->arguments, OPT_DROP, NULL);
+
+	if (!text)
+		return true;
+	char **items = split(&session->arena, text, &out->n_dropped);
+	struct al_dropped *dropped = al_new_array(&session->arena, struct al_dropped, out->n_dropped);
+	for (size_t i = 0; i < out->n_dropped; i++) {
+		char *colon = strrchr(items[i], ':');
+		if (!colon || colon == items[i])
+			return al_fail(err, AL_EINPUT, "--drop %s: expected LAYER:HEAD", items[i]);
+		*colon = '\0';
+		dropped[i].module = items[i];
+		if (!parse_whole(colon + 1, "drop ...:", 0, &dropped[i].head, err))
+			return false;
+	}
+	out->dropped = dropped;
+	return true;
+}
+
+static bool read_target(const struct session *session, double *out, struct al_error *err)
+{
+	const char *text = option_value(&session->arguments, OPT_TARGET_ERROR, NULL);
+	char *end;
+
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	return (end != text && !*end && isfinite(*out) && *out > 0 && *out < 1)
+		|| al_fail(err, AL_EINPUT, "--target-error %s: expected a number between 0 and 1", text);
+}
+
+static bool read_method(const struct session *session, struct al_compress_options *out,
+	struct al_error *err)
+{
+	const char *method = option_value(&session->arguments, OPT_METHOD, NULL);
+	const char *target = option_value(&session->arguments, OPT_FOR, NULL);
+
+	if (!method)
+		return al_fail(err, AL_EINPUT, "expected --method collab, tucker, truncate or drop");
+	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
+	if (found < 0)
+		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
+	out->method = (enum al_method)found;
+	out->for_epfml = target != NULL;
+	if (target && strcmp(target, "epfml") != 0)
+		return al_fail(err, AL_EINPUT, "--for %s: expected epfml", target);
+	return !target || out->method == AL_METHOD_COLLAB
+		|| al_fail(err, AL_EINPUT, "--for epfml takes --method collab, not %s", method);
+}
+
+/* One way to say how much is left, and the one that the method takes. */
+static bool check_goal(const struct session *session, const struct al_compress_options *o,
+	struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	const int n = is_given(a, OPT_RANK) + is_given(a, OPT_TARGET_ERROR)
+		+ is_given(a, OPT_TARGET_PARAMETERS);
+
+	if (o->method == AL_METHOD_DROP)
+		return (n == 0 && o->n_dropped > 0)
+			|| al_fail(err, AL_EINPUT, "--method drop takes --drop LAYER:HEAD,... and no rank");
+	if (o->n_dropped > 0)
+		return al_fail(err, AL_EINPUT, "--drop goes with --method drop, not %s",
+			al_method_names[o->method]);
+	return n == 1
+		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --target-parameters");
+}
+
+static bool read_options(struct session *session, struct al_compress_options *out,
+	struct al_error *err)
+{
+	int64_t seed = 1;
+
+	*out = (struct al_compress_options){
+		.modules = option_value(&session->arguments, OPT_MODULES, NULL)};
+	if (!read_method(session, out, err) || !read_ranks(session, out, err)
+		|| !read_drops(session, out, err) || !read_target(session, &out->target_error, err)
+		|| !read_whole(session, OPT_TARGET_PARAMETERS, "target-parameters", 1,
+			&out->target_parameters, err)
+		|| !read_whole(session, OPT_SEED, "seed", 0, &seed, err)
+		|| !check_goal(session, out, err))
+		return false;
+	out->effort = (struct al_effort){.n_sweeps = SWEEPS, .seed = (uint64_t)seed};
+	return session->output
+		|| al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+}
+
+/* ---- the answer ---- */
+
+static bool verify(struct session *session, struct al_model_view *view, const char *path,
+	uint64_t seed, struct al_error *err)
+{
+	const struct al_verify_options options = {.n_tokens = TOKENS, .seed = seed,
+		.modules = option_value(&session->arguments, OPT_MODULES, NULL)};
+	struct al_checkpoint compressed;
+
+	if (!al_checkpoint_open(&compressed, path, err))
+		return false;
+	struct al_table *table =
+		session_table(session, "verify", "Attention probabilities, original and compressed");
+	al_verify_add_columns(table);
+	bool ok = al_verify(view, &compressed, &options, table, err);
+	al_checkpoint_close(&compressed);
+	return ok;
+}
+
+struct watched {
+	struct progress progress;
+	const char *path;
+};
+
+static void show(void *context, const char *module)
+{
+	struct watched *watched = context;
+
+	progress_show(&watched->progress, watched->path, module);
+}
+
+static bool compress(struct session *session, struct laid *laid, struct al_compress_options *options,
+	struct al_error *err)
+{
+	struct watched watched = {.path = laid->checkpoint.path};
+	struct al_table *table = session_table(session, "compress",
+		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path, session->output));
+
+	al_compress_add_columns(table);
+	progress_init(&watched.progress, session);
+	options->watch = show;
+	options->context = &watched;
+	bool ok = al_compress(&laid->view, options, session->output, table, err);
+	progress_finish(&watched.progress);
+	if (!ok)
+		return false;
+	laid_note(laid, table);
+	al_table_note(table, "seed: %llu, BLAS kernel: %s", (unsigned long long)options->effort.seed,
+		al_blas_kernel());
+	return verify(session, &laid->view, session->output, options->effort.seed, err);
+}
+
+static bool run_compress(struct session *session, struct al_error *err)
+{
+	struct al_compress_options options;
+	struct laid laid;
+
+	if (!read_options(session, &options, err) || !laid_open(&laid, session, true, err))
+		return false;
+	bool ok = compress(session, &laid, &options, err);
+	laid_close(&laid);
+	return ok;
+}
+
+/* The second word is the compressed file, not a config. */
+static bool run_verify(struct session *session, struct al_error *err)
+{
+	const char *compressed = session->arguments.words[1];
+	int64_t seed = 1;
+	struct laid laid;
+
+	if (!read_whole(session, OPT_SEED, "seed", 0, &seed, err))
+		return false;
+	session->arguments.words[1] = session->arguments.words[2];
+	session->arguments.n_words--;
+	if (!laid_open(&laid, session, true, err))
+		return false;
+	bool ok = verify(session, &laid.view, compressed, (uint64_t)seed, err);
+	if (ok)
+		laid_note(&laid, session->tables[0]);
+	laid_close(&laid);
+	return ok;
+}
+
+const struct command command_compress = {
+	.name = "compress",
+	.words = "CHECKPOINT [CONFIG]",
+	.summary = "a checkpoint with fewer query and key parameters, and what it cost",
+	.examples = {"compress bert/ --method collab --rank 384 -o collab.safetensors",
+		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o pruned.safetensors"},
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED)
+		| OPTION(OPT_METHOD) | OPTION(OPT_RANK) | OPTION(OPT_TARGET_ERROR)
+		| OPTION(OPT_TARGET_PARAMETERS) | OPTION(OPT_DROP) | OPTION(OPT_FOR),
+	.least_words = 1,
+	.most_words = 2,
+	.takes_folder = true,   /* -o is the checkpoint, not the answer's file */
+	.run = run_compress,
+};
+
+const struct command command_verify = {
+	.name = "verify",
+	.words = "ORIGINAL COMPRESSED [CONFIG]",
+	.summary = "attention probabilities of a checkpoint and its compressed copy",
+	.examples = {"verify bert/ collab.safetensors", "verify model.safetensors pruned.safetensors -f csv"},
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED),
+	.least_words = 2,
+	.most_words = 3,
+	.run = run_verify,
+};

@@ -1,0 +1,353 @@
+/* Compressing a checkpoint: module by module, then the file. */
+#include "compress/job.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/select.h"
+#include "base/text.h"
+
+/* Errors below it are rounding: their ratios say nothing. */
+#define EXACT 1e-12
+
+/* Families without the factor: T5 keeps it in its weights' initialisation (Raffel et al. 2020), GPT-Neo
+ * leaves it out. */
+static const char *const unscaled[] = {"t5", "gpt_neo"};
+
+double al_score_scale(const struct al_model_view *view, const struct al_attention *attention)
+{
+	return al_find_name(view->family->name, unscaled, 2) >= 0 ? 1
+		: 1 / sqrt((double)attention->d_head);
+}
+
+/* ---- which modules, which rank ---- */
+
+static bool is_chosen(const struct al_job *job, const struct al_attention *a)
+{
+	return !job->options->modules || al_select_module(job->options->modules, a->name);
+}
+
+static bool names_module(const struct al_dropped *dropped, const struct al_attention *a)
+{
+	char *end;
+	const long long layer = strtoll(dropped->module, &end, 10);
+
+	return strcmp(dropped->module, a->name) == 0
+		|| (end != dropped->module && *end == '\0' && layer == a->layer && !a->is_cross);
+}
+
+static bool check_dropped(const struct al_job *job, struct al_error *err)
+{
+	for (size_t i = 0; i < job->options->n_dropped; i++) {
+		const struct al_dropped *dropped = &job->options->dropped[i];
+		const struct al_attention *found = NULL;
+		for (size_t m = 0; m < job->view->n_modules && !found; m++)
+			if (names_module(dropped, &job->view->modules[m]))
+				found = &job->view->modules[m];
+		if (!found)
+			return al_fail(err, AL_EINPUT, "no module %s, the last is %s", dropped->module,
+				job->view->modules[job->view->n_modules - 1].name);
+		if (dropped->head < 0 || dropped->head >= found->n_heads)
+			return al_fail(err, AL_EINPUT, "%s has no head %" PRId64 ", the last is %" PRId64,
+				found->name, dropped->head, found->n_heads - 1);
+	}
+	return true;
+}
+
+/* NULL where no head of the module goes. */
+static bool *dropped_heads(struct al_job *job, const struct al_attention *a)
+{
+	bool *is_dropped = NULL;
+
+	for (size_t i = 0; i < job->options->n_dropped; i++) {
+		if (!names_module(&job->options->dropped[i], a))
+			continue;
+		if (!is_dropped)
+			is_dropped = al_new_array(&job->arena, bool, (size_t)a->n_heads);
+		is_dropped[job->options->dropped[i].head] = true;
+	}
+	return is_dropped;
+}
+
+/* The largest rank within the parameters. */
+static bool rank_by_parameters(const struct al_job *job, const struct al_attention *a, int64_t *rank,
+	struct al_error *err)
+{
+	const enum al_method method = job->options->method;
+	const int64_t most = job->options->target_parameters;
+
+	if (al_rank_parameters(a, method, 1) > most)
+		return al_fail(err, AL_EINPUT, "rank 1 takes %" PRId64 " parameters already, expected at most %"
+			PRId64, al_rank_parameters(a, method, 1), most);
+	*rank = al_method_bound(a, method);
+	while (al_rank_parameters(a, method, *rank) > most)
+		--*rank;
+	return true;
+}
+
+static bool error_at(struct al_job *job, const struct al_scores *scores, int64_t rank, double *error,
+	struct al_error *err)
+{
+	struct al_pieces pieces;
+	struct al_layout layout = {.attention = scores->attention, .method = job->options->method,
+		.rank = rank};
+
+	if (!al_pieces_make(&pieces, scores, &layout, &job->options->effort, err))
+		return false;
+	*error = pieces.relative_error;
+	al_pieces_finish(&pieces);
+	return true;
+}
+
+/* CP is never worse than the greedy truncation at the same rank: where that one suffices is an upper
+ * end. Below it by halving. */
+static bool rank_by_error(struct al_job *job, const struct al_scores *scores, int64_t *rank,
+	struct al_error *err)
+{
+	const double target = job->options->target_error;
+	int64_t low = 0, high = al_method_bound(scores->attention, job->options->method);
+
+	if (job->options->method == AL_METHOD_COLLAB)
+		for (int64_t r = 1; r < high; r++)
+			if (scores->greedy[r] <= target)
+				high = r;
+	while (high - low > 1) {
+		const int64_t middle = low + (high - low) / 2;
+		double error;
+		if (!error_at(job, scores, middle, &error, err))
+			return false;
+		*(error <= target ? &high : &low) = middle;
+	}
+	*rank = high;
+	return true;
+}
+
+static bool given_rank(const struct al_job *job, const struct al_attention *a, size_t index,
+	int64_t *rank, struct al_error *err)
+{
+	const int64_t bound = al_method_bound(a, job->options->method);
+
+	*rank = job->options->ranks[job->options->n_ranks == 1 ? 0 : index];
+	return (*rank >= 1 && *rank <= bound)
+		|| al_fail(err, AL_EINPUT, "rank %" PRId64 ", expected 1 to %" PRId64, *rank, bound);
+}
+
+static bool choose_rank(struct al_job *job, const struct al_scores *scores, size_t index,
+	int64_t *rank, struct al_error *err)
+{
+	*rank = 0;
+	if (job->options->method == AL_METHOD_DROP)
+		return true;
+	if (job->options->ranks)
+		return given_rank(job, scores->attention, index, rank, err);
+	if (job->options->target_parameters > 0)
+		return rank_by_parameters(job, scores->attention, rank, err);
+	return rank_by_error(job, scores, rank, err);
+}
+
+/* ---- one module ---- */
+
+/* epfml/collaborative-attention asks for a projection each, with these names. */
+static bool check_epfml(const struct al_attention *a, struct al_error *err)
+{
+	static const char *const endings[] = {".query.weight", ".key.weight"};
+
+	for (int p = AL_QUERY; p <= AL_KEY; p++) {
+		const char *name = a->factors[p].runs[0].tensor->name;
+		const size_t n = strlen(name), n_ending = strlen(endings[p]);
+		if (n < n_ending || strcmp(name + n - n_ending, endings[p]) != 0)
+			return al_fail(err, AL_EINPUT, "tensor %s, expected \"...%s\": epfml/collaborative-attention "
+				"takes the layers of BERT and its kin", name, endings[p]);
+	}
+	return true;
+}
+
+static void scale_by(struct al_matrix m, double factor)
+{
+	for (size_t j = 0; j < m.cols; j++)
+		for (size_t i = 0; i < m.rows; i++)
+			m.data[i + j * m.ld] *= factor;
+}
+
+/* logits * sqrt(n_heads/R) there are logits * 1/sqrt(d_head) here */
+static void fold_scale(struct al_job_module *module, struct al_pieces *pieces)
+{
+	const struct al_attention *a = module->layout.attention;
+	const double theirs = sqrt((double)a->n_heads / (double)module->layout.rank);
+
+	scale_by(pieces->of[AL_PIECE_MIXING], module->scale / theirs);
+	scale_by(pieces->of[AL_PIECE_CONTENT], module->scale / theirs);
+	module->scale = theirs;
+}
+
+static void keep_books(struct al_job_module *module, const struct al_scores *scores,
+	const struct al_pieces *pieces)
+{
+	module->original = al_original_parameters(module->layout.attention);
+	module->parameters = al_layout_parameters(&module->layout);
+	module->relative_error = pieces->relative_error;
+	module->is_estimate = pieces->is_estimate;
+	module->control_error = al_control_error(scores, al_layout_weights(&module->layout));
+}
+
+static bool make_module(struct al_job *job, struct al_job_module *module,
+	const struct al_scores *scores, size_t index, const bool *is_dropped, struct al_error *err)
+{
+	struct al_pieces pieces;
+	int64_t rank;
+
+	if (!choose_rank(job, scores, index, &rank, err)
+		|| !al_layout_make(&module->layout, &job->arena, job->view->checkpoint, scores->attention,
+			job->options->method, rank, is_dropped, err)
+		|| !al_pieces_make(&pieces, scores, &module->layout, &job->options->effort, err))
+		return false;
+	keep_books(module, scores, &pieces);
+	module->scale = al_score_scale(job->view, scores->attention);
+	if (job->options->for_epfml)
+		fold_scale(module, &pieces);
+	bool ok = al_job_encode(job, module, &pieces, err);
+	al_pieces_finish(&pieces);
+	return ok;
+}
+
+static bool do_module(struct al_job *job, const struct al_attention *a, size_t index,
+	const bool *is_dropped, struct al_error *err)
+{
+	struct al_scores scores;
+
+	if (job->options->watch)
+		job->options->watch(job->options->context, a->name);
+	if (!al_scores_load(&scores, job->view->checkpoint, a, err))
+		return al_in(err, "%s", a->name);
+	bool ok = make_module(job, &job->modules[job->n_modules], &scores, index, is_dropped, err);
+	al_scores_finish(&scores);
+	job->n_modules += ok;
+	return ok || al_in(err, "%s", a->name);
+}
+
+/* ---- all ---- */
+
+static size_t count_chosen(const struct al_job *job)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->view->n_modules; i++)
+		n += is_chosen(job, &job->view->modules[i]);
+	return n;
+}
+
+/* All that can be refused before the work. */
+static bool check_modules(struct al_job *job, struct al_error *err)
+{
+	const struct al_compress_options *options = job->options;
+	const size_t n = count_chosen(job);
+	size_t index = 0;
+	int64_t rank;
+
+	if (n == 0)
+		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
+			job->view->modules[0].name);
+	if (options->ranks && options->n_ranks != 1 && options->n_ranks != n)
+		return al_fail(err, AL_EINPUT, "%zu ranks for %zu modules, expected one, or one each",
+			options->n_ranks, n);
+	for (size_t i = 0; i < job->view->n_modules; i++) {
+		const struct al_attention *a = &job->view->modules[i];
+		if (!is_chosen(job, a))
+			continue;
+		if (!al_method_check(a, options->method, err)
+			|| (options->for_epfml && !check_epfml(a, err))
+			|| (options->ranks && !given_rank(job, a, index, &rank, err)))
+			return al_in(err, "%s", a->name);
+		index++;
+	}
+	return check_dropped(job, err);
+}
+
+static bool do_modules(struct al_job *job, struct al_error *err)
+{
+	const struct al_model_view *view = job->view;
+	size_t index = 0;
+
+	job->modules = al_new_array(&job->arena, struct al_job_module, view->n_modules);
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const struct al_attention *a = &view->modules[i];
+		const bool *is_dropped = dropped_heads(job, a);
+		if (!is_chosen(job, a) || (job->options->method == AL_METHOD_DROP && !is_dropped))
+			continue;
+		if (!do_module(job, a, index++, is_dropped, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the answer ---- */
+
+void al_compress_add_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
+		{.key = "method", .title = "Method"},
+		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
+		{.key = "original", .title = "Query and key parameters", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "parameters", .title = "Compressed", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
+		{.key = "relative_error", .title = "Relative error", .digits = 6},
+		{.key = "control_error", .title = "Truncated heads", .digits = 6},
+		{.key = "sharing_gain", .title = "Sharing gain", .digits = 3},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static void add_row(const struct al_job_module *module, struct al_table *table)
+{
+	const struct al_layout *layout = &module->layout;
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, layout->attention->name);
+	al_cell_set_int(table, cell++, layout->attention->layer);
+	al_cell_set_text(table, cell++, al_method_names[layout->method]);
+	if (layout->method != AL_METHOD_DROP)
+		al_cell_set_int(table, cell, layout->rank);
+	cell++;
+	al_cell_set_int(table, cell++, module->original);
+	al_cell_set_int(table, cell++, module->parameters);
+	al_cell_set_real(cell++, 100 * (1 - (double)module->parameters / (double)module->original));
+	al_cell_set_real(cell++, module->relative_error);
+	al_cell_set_real(cell++, module->control_error);
+	if (module->relative_error > EXACT)
+		al_cell_set_real(cell, module->control_error / module->relative_error);
+}
+
+static void fill_table(const struct al_job *job, struct al_table *table)
+{
+	bool has_estimate = false;
+
+	for (size_t i = 0; i < job->n_modules; i++) {
+		add_row(&job->modules[i], table);
+		has_estimate = has_estimate || job->modules[i].is_estimate;
+	}
+	al_table_note(table, "relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncated heads: the "
+		"largest singular triples of all heads, at as many parameters; sharing gain: its error over "
+		"the method's", has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+}
+
+bool al_compress(struct al_model_view *view, const struct al_compress_options *options,
+	const char *path, struct al_table *table, struct al_error *err)
+{
+	struct al_job job = {.view = view, .options = options};
+
+	al_arena_init(&job.arena);
+	bool ok = al_job_check_output(&job, path, err) && check_modules(&job, err)
+		&& do_modules(&job, err) && al_job_write(&job, path, err);
+	if (ok)
+		fill_table(&job, table);
+	al_arena_finish(&job.arena);
+	return ok;
+}

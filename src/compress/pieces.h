@@ -1,0 +1,48 @@
+/* What a method makes of a module's weights. */
+#ifndef ATTNLEDGER_COMPRESS_PIECES_H
+#define ATTNLEDGER_COMPRESS_PIECES_H
+
+#include "compress/layout.h"
+#include "linalg/heads.h"
+
+/* A module's queries and keys in memory. */
+struct al_scores {
+	const struct al_attention *attention;
+	struct al_matrix query, key;             /* [D][heads*d_head] */
+	struct al_matrix query_bias, key_bias;   /* [1][heads*d_head]; no data where there is none */
+	struct al_heads heads;                   /* a view of them, in double */
+	struct al_narrow_heads narrow;           /* and where the stored numbers are no finer, in single */
+	bool is_single;
+	double *greedy;                          /* al_cp_greedy_errors, [n_greedy + 1] */
+	size_t n_greedy;
+};
+
+/* Numbers that are not finite are refused. On failure nothing is left to finish. */
+bool al_scores_load(struct al_scores *out, const struct al_checkpoint *checkpoint,
+	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
+void al_scores_finish(struct al_scores *scores);
+
+/* The error of truncating all heads at as many singular triples as so many query and key parameters
+ * hold, biases aside: the control that a method has to beat. */
+double al_control_error(const struct al_scores *scores, int64_t parameters);
+
+/* Query and key parameters of a layout without biases: what the control is allowed. */
+int64_t al_layout_weights(const struct al_layout *layout);
+
+struct al_pieces {
+	struct al_matrix of[AL_N_PIECES];   /* those that the layout takes and that aren't copied */
+	double relative_error;              /* of the stack of W_Q^(i) W_K^(i)T, Frobenius */
+	bool is_estimate;                   /* of relative_error: by Gaussian vectors */
+};
+
+struct al_effort {
+	size_t n_sweeps;
+	uint64_t seed;
+};
+
+bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
+	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
+	AL_MUST_CHECK;
+void al_pieces_finish(struct al_pieces *pieces);
+
+#endif

@@ -1,0 +1,519 @@
+/* Attention probabilities of a checkpoint and of its compressed copy. */
+#include "compress/verify.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/select.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/text.h"
+
+/* ---- what the compressed file says of itself ---- */
+
+static const char *metadata_of(const struct al_checkpoint *checkpoint, const char *key)
+{
+	for (size_t i = 0; i < checkpoint->n_metadata; i++)
+		if (strcmp(checkpoint->metadata[i].key, key) == 0)
+			return checkpoint->metadata[i].value;
+	return NULL;
+}
+
+struct verification {
+	struct al_arena arena;
+	struct al_model_view *view;
+	const struct al_checkpoint *compressed;
+	const struct al_verify_options *options;
+	enum al_method method;
+	struct al_json record;
+	struct al_table *table;
+};
+
+static bool read_record(struct verification *v, struct al_error *err)
+{
+	const char *method = metadata_of(v->compressed, "attnledger.method");
+	const char *modules = metadata_of(v->compressed, "attnledger.modules");
+
+	if (!method || !modules)
+		return al_fail(err, AL_EINPUT, "%s: its metadata has no attnledger.%s: was it compressed by "
+			"attnledger?", v->compressed->path, method ? "modules" : "method");
+	int found = al_find_name(method, al_method_names, AL_N_METHODS);
+	if (found < 0)
+		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
+	v->method = (enum al_method)found;
+	return al_json_parse(&v->record, "attnledger.modules", modules, strlen(modules), err)
+		&& al_json_expect(&v->record, v->record.root, AL_JSON_ARRAY, err);
+}
+
+static const struct al_attention *find_module(const struct verification *v, const char *name)
+{
+	for (size_t i = 0; i < v->view->n_modules; i++)
+		if (strcmp(v->view->modules[i].name, name) == 0)
+			return &v->view->modules[i];
+	return NULL;
+}
+
+static bool read_dropped(struct verification *v, const struct cJSON *node,
+	const struct al_attention *a, bool **out, struct al_error *err)
+{
+	const struct cJSON *list;
+
+	*out = NULL;
+	if (v->method != AL_METHOD_DROP)
+		return true;
+	if (!al_json_get_node(&v->record, node, "dropped", AL_JSON_ARRAY, true, &list, err))
+		return false;
+	*out = al_new_array(&v->arena, bool, (size_t)a->n_heads);
+	al_json_each(item, list) {
+		int64_t head;
+		if (!al_json_whole_from(&v->record, item, 0, &head, err))
+			return false;
+		if (head >= a->n_heads)
+			return al_json_fail(&v->record, item, err, "%s has no head %" PRId64, a->name, head);
+		(*out)[head] = true;
+	}
+	return true;
+}
+
+static bool read_layout(struct verification *v, const struct cJSON *node,
+	const struct al_attention **out, struct al_layout *layout, double *scale, struct al_error *err)
+{
+	const char *name;
+	int64_t rank = 1;
+	bool *is_dropped;
+
+	if (!al_json_expect(&v->record, node, AL_JSON_OBJECT, err)
+		|| !al_json_get_text(&v->record, node, "module", true, &name, err))
+		return false;
+	*out = find_module(v, name);
+	if (!*out)
+		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"", name);
+	const struct cJSON *factor = al_json_get(node, "scale");
+	if (!factor)
+		return al_json_fail(&v->record, node, err, "\"scale\" is missing");
+	if (!al_json_real(&v->record, factor, scale, err) || !read_dropped(v, node, *out, &is_dropped, err)
+		|| (v->method != AL_METHOD_DROP
+			&& !al_json_get_whole(&v->record, node, "rank", true, &rank, err)))
+		return false;
+	if (rank < 1 || (v->method != AL_METHOD_DROP && rank > al_method_bound(*out, v->method)))
+		return al_json_fail(&v->record, node, err, "rank %" PRId64 ", expected 1 to %" PRId64, rank,
+			al_method_bound(*out, v->method));
+	return al_layout_make(layout, &v->arena, v->view->checkpoint, *out, v->method, rank, is_dropped,
+		err);
+}
+
+/* ---- inputs ---- */
+
+struct input {
+	const char *name;
+	struct al_matrix x, y;   /* [n_tokens][d_query], [n_tokens][d_key]; queries' and keys' side */
+};
+
+static void input_finish(struct input *input)
+{
+	al_matrix_finish(&input->x);
+	al_matrix_finish(&input->y);
+}
+
+static void fill_random(struct al_matrix m, uint64_t seed, uint64_t stream)
+{
+	struct al_random *random = al_random_create(seed, stream, 0, 0);
+
+	for (size_t j = 0; j < m.cols; j++)
+		al_random_gaussian(random, m.data + j * m.ld, m.rows);
+	al_random_destroy(random);
+}
+
+/* The embedding of tokens: the family's first that is a table of rows so wide. */
+static const struct al_tensor *find_embedding(const struct verification *v, size_t width)
+{
+	const struct al_model_books *books = &v->view->books;
+
+	for (size_t i = 0; i < books->n_tensors; i++) {
+		const struct al_model_tensor *t = &books->tensors[i];
+		const struct al_tensor *found = t->tensor->part == AL_PART_EMBEDDING
+			? al_model_view_find(v->view, t->name) : NULL;
+		if (found && found->n_dims == 2 && found->shape[0] > 0 && (size_t)found->shape[1] == width
+			&& found->dtype->to_double)
+			return found;
+	}
+	return NULL;
+}
+
+/* Mean 0 and variance 1, like a layer norm; a row of one value becomes zeros. */
+static void normalise(double *row, size_t n)
+{
+	double mean = 0, square = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += row[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		square += (row[i] - mean) * (row[i] - mean) / (double)n;
+	for (size_t i = 0; i < n; i++)
+		row[i] = square > 0 ? (row[i] - mean) / sqrt(square) : 0;
+}
+
+static bool read_rows(const struct verification *v, const struct al_tensor *table, struct al_matrix m,
+	uint64_t stream, struct al_error *err)
+{
+	struct al_random *random = al_random_create(v->options->seed, stream, 1, 0);
+	double *row = malloc((m.cols + 1) * sizeof(*row));
+	bool ok = row || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", m.cols);
+
+	for (size_t i = 0; ok && i < m.rows; i++) {
+		const int64_t at = (int64_t)(al_random_uniform(random) * (double)table->shape[0]);
+		const struct al_selection selection = al_select_block(table, at, 1, 0, table->shape[1]);
+		ok = al_tensor_read_double(v->view->checkpoint, table, &selection, row, m.cols, err);
+		if (ok)
+			normalise(row, m.cols);
+		for (size_t j = 0; ok && j < m.cols; j++)
+			m.data[i + j * m.ld] = row[j];
+	}
+	free(row);
+	al_random_destroy(random);
+	return ok && (al_is_finite(al_view(m))
+		|| al_fail(err, AL_EINPUT, "tensor %s holds NaN or infinite numbers", table->name));
+}
+
+/* Keys see what queries see, but where attention crosses from one model into another. */
+static bool input_init(struct input *input, const struct verification *v, const struct al_attention *a,
+	const struct al_tensor *embedding, struct al_error *err)
+{
+	const size_t n = v->options->n_tokens, d_query = (size_t)a->factors[AL_QUERY].rows;
+	const size_t d_key = (size_t)a->factors[AL_KEY].rows;
+	bool ok = al_matrix_init(&input->x, n, d_query, err) && al_matrix_init(&input->y, n, d_key, err);
+
+	input->name = embedding ? "embedding" : "random";
+	if (!ok)
+		return false;
+	if (embedding)
+		ok = read_rows(v, embedding, input->x, 0, err)
+			&& (!a->is_cross || d_key != d_query || read_rows(v, embedding, input->y, 1, err));
+	else
+		fill_random(input->x, v->options->seed, 2);
+	if (ok && (d_key != d_query || (a->is_cross && !embedding)))
+		fill_random(input->y, v->options->seed, 3);
+	else if (ok && !a->is_cross)
+		ok = al_copy(al_view(input->x), input->y, err);
+	return ok;
+}
+
+/* ---- scores ---- */
+
+/* One of the two: its weights, and what they make of an input. */
+struct side {
+	struct al_matrix of[AL_N_PIECES];
+	size_t n_heads, n_kv_heads;
+	bool is_shared;                     /* collab */
+	double scale;
+	struct al_matrix queries, keys;     /* [n_tokens][...] */
+	struct al_matrix contents;          /* [n_tokens][n_heads] */
+};
+
+static void forget_input(struct side *side)
+{
+	al_matrix_finish(&side->queries);
+	al_matrix_finish(&side->keys);
+	al_matrix_finish(&side->contents);
+}
+
+static void side_finish(struct side *side)
+{
+	for (int i = 0; i < AL_N_PIECES; i++)
+		al_matrix_finish(&side->of[i]);
+	forget_input(side);
+}
+
+static bool load_original(struct side *side, const struct verification *v,
+	const struct al_attention *a, struct al_error *err)
+{
+	*side = (struct side){.n_heads = (size_t)a->n_heads, .n_kv_heads = (size_t)a->n_kv_heads,
+		.scale = al_score_scale(v->view, a)};
+	for (int p = AL_QUERY; p <= AL_KEY; p++)
+		if (!al_factor_load(v->view->checkpoint, &a->factors[p], &side->of[p], err)
+			|| (a->biases[p].n_runs > 0
+				&& !al_factor_load(v->view->checkpoint, &a->biases[p],
+					&side->of[AL_PIECE_QUERY_BIAS + p], err)))
+			return false;
+	return true;
+}
+
+static bool load_compressed(struct side *side, const struct verification *v,
+	const struct al_layout *layout, double scale, struct al_error *err)
+{
+	*side = (struct side){.n_heads = (size_t)al_layout_heads(layout, false),
+		.n_kv_heads = (size_t)al_layout_heads(layout, true), .scale = scale,
+		.is_shared = layout->method == AL_METHOD_COLLAB};
+	for (int i = 0; i < AL_N_PIECES; i++)
+		if (!al_layout_read(layout, v->compressed, (enum al_piece)i, &side->of[i], err))
+			return false;
+	return true;
+}
+
+static bool check_finite(const struct side *side, const char *path, struct al_error *err)
+{
+	for (int i = 0; i < AL_N_PIECES; i++)
+		if (side->of[i].data && !al_is_finite(al_view(side->of[i])))
+			return al_fail(err, AL_EINPUT, "%s: its weights hold NaN or infinite numbers", path);
+	return true;
+}
+
+/* X W + b, through the narrow space where there is one. */
+static bool project(const struct side *side, enum al_projection p, struct al_view x,
+	struct al_matrix *out, struct al_error *err)
+{
+	const struct al_matrix w = side->of[p], down = side->of[AL_PIECE_QUERY_DOWN + p];
+	const struct al_matrix bias = side->of[AL_PIECE_QUERY_BIAS + p];
+	struct al_matrix narrow = {0};
+	bool ok = al_matrix_init(out, x.rows, w.cols, err);
+
+	if (ok && down.data)
+		ok = al_matrix_init(&narrow, x.rows, down.cols, err)
+			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, x, al_view(down), 0, narrow, err)
+			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(narrow), al_view(w), 0, *out, err);
+	else if (ok)
+		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, x, al_view(w), 0, *out, err);
+	for (size_t j = 0; ok && bias.data && j < out->cols; j++)
+		for (size_t i = 0; i < out->rows; i++)
+			out->data[i + j * out->ld] += bias.data[j * bias.ld];
+	al_matrix_finish(&narrow);
+	return ok;
+}
+
+static bool take_input(struct side *side, const struct input *input, struct al_error *err)
+{
+	const struct al_view y = al_view(input->y);
+
+	return project(side, AL_QUERY, al_view(input->x), &side->queries, err)
+		&& project(side, AL_KEY, y, &side->keys, err)
+		&& (!side->of[AL_PIECE_CONTENT].data
+			|| (al_matrix_init(&side->contents, y.rows, side->n_heads, err)
+				&& al_gemm(AL_PLAIN, AL_PLAIN, 1, y, al_view(side->of[AL_PIECE_CONTENT]), 0,
+					side->contents, err)));
+}
+
+static bool shared_logits(const struct side *side, size_t head, struct al_matrix out,
+	struct al_error *err)
+{
+	const struct al_matrix mixing = side->of[AL_PIECE_MIXING], content = side->contents;
+	struct al_matrix mixed;
+
+	if (!al_matrix_init(&mixed, side->queries.rows, side->queries.cols, err))
+		return false;
+	for (size_t r = 0; r < mixed.cols; r++)
+		for (size_t i = 0; i < mixed.rows; i++)
+			mixed.data[i + r * mixed.ld] = side->queries.data[i + r * side->queries.ld]
+				* mixing.data[r + head * mixing.ld];
+	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, side->scale, al_view(mixed), al_view(side->keys), 0, out,
+		err);
+	for (size_t j = 0; ok && content.data && j < out.cols; j++)
+		for (size_t i = 0; i < out.rows; i++)
+			out.data[i + j * out.ld] += side->scale * content.data[j + head * content.ld];
+	al_matrix_finish(&mixed);
+	return ok;
+}
+
+/* out [n_tokens][n_tokens], a row for each query. */
+static bool logits(const struct side *side, size_t head, struct al_matrix out, struct al_error *err)
+{
+	if (side->is_shared)
+		return shared_logits(side, head, out, err);
+
+	const size_t width = side->queries.cols / side->n_heads;
+	const size_t kv_head = head * side->n_kv_heads / side->n_heads;
+	return al_gemm(AL_PLAIN, AL_TRANSPOSED, side->scale,
+		al_columns(al_view(side->queries), head * width, width),
+		al_columns(al_view(side->keys), kv_head * width, width), 0, out, err);
+}
+
+/* ---- differences ---- */
+
+struct difference {
+	double logit_max, probability_max, probability_sum;
+	size_t n;
+};
+
+/* Row i of the logits becomes its softmax. */
+static void softmax(struct al_matrix m, size_t i)
+{
+	double largest = -INFINITY, sum = 0;
+
+	for (size_t j = 0; j < m.cols; j++)
+		largest = fmax(largest, m.data[i + j * m.ld]);
+	for (size_t j = 0; j < m.cols; j++)
+		sum += m.data[i + j * m.ld] = exp(m.data[i + j * m.ld] - largest);
+	for (size_t j = 0; j < m.cols; j++)
+		m.data[i + j * m.ld] /= sum;
+}
+
+static void compare(struct difference *d, struct al_matrix a, struct al_matrix b)
+{
+	for (size_t i = 0; i < a.rows; i++) {
+		double mean = 0;
+		for (size_t j = 0; j < a.cols; j++)
+			mean += (a.data[i + j * a.ld] - b.data[i + j * b.ld]) / (double)a.cols;
+		for (size_t j = 0; j < a.cols; j++)
+			d->logit_max =
+				fmax(d->logit_max, fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld] - mean));
+		softmax(a, i);
+		softmax(b, i);
+		for (size_t j = 0; j < a.cols; j++) {
+			const double p = fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld]);
+			d->probability_max = fmax(d->probability_max, p);
+			d->probability_sum += p;
+		}
+		d->n += a.cols;
+	}
+}
+
+/* Heads that are left, in their order, beside themselves. */
+static bool compare_heads(const struct verification *v, const struct al_layout *layout,
+	const struct side *original, const struct side *compressed, struct difference *d,
+	struct al_error *err)
+{
+	const size_t n = v->options->n_tokens;
+	struct al_matrix a = {0}, b = {0};
+	size_t left = 0;
+	bool ok = al_matrix_init(&a, n, n, err) && al_matrix_init(&b, n, n, err);
+
+	for (size_t head = 0; ok && head < original->n_heads; head++) {
+		if (layout->is_dropped && layout->is_dropped[head])
+			continue;
+		ok = logits(original, head, a, err) && logits(compressed, left++, b, err);
+		if (ok)
+			compare(d, a, b);
+	}
+	al_matrix_finish(&a);
+	al_matrix_finish(&b);
+	return ok;
+}
+
+/* ---- rows ---- */
+
+void al_verify_add_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
+		{.key = "input", .title = "Input", .is_key = true},
+		{.key = "logit_max", .title = "Largest logit difference", .digits = 8},
+		{.key = "probability_max", .title = "Largest probability difference", .digits = 8},
+		{.key = "probability_mean", .title = "Mean", .digits = 8},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static void add_row(const struct verification *v, const struct al_attention *a, const char *input,
+	const struct difference *d)
+{
+	struct al_cell *cell = al_table_add_row(v->table);
+
+	al_cell_set_text(v->table, cell++, a->name);
+	al_cell_set_int(v->table, cell++, a->layer);
+	al_cell_set_text(v->table, cell++, input);
+	al_cell_set_real(cell++, d->logit_max);
+	al_cell_set_real(cell++, d->probability_max);
+	al_cell_set_real(cell, d->probability_sum / (double)d->n);
+}
+
+static bool verify_input(const struct verification *v, const struct al_layout *layout,
+	struct side *original, struct side *compressed, const struct al_tensor *embedding,
+	struct al_error *err)
+{
+	struct difference d = {0};
+	struct input input = {0};
+
+	bool ok = input_init(&input, v, layout->attention, embedding, err)
+		&& take_input(original, &input, err) && take_input(compressed, &input, err)
+		&& compare_heads(v, layout, original, compressed, &d, err);
+	if (ok)
+		add_row(v, layout->attention, input.name, &d);
+	forget_input(original);
+	forget_input(compressed);
+	input_finish(&input);
+	return ok;
+}
+
+static bool verify_module(const struct verification *v, const struct al_layout *layout, double scale,
+	struct al_error *err)
+{
+	const struct al_attention *a = layout->attention;
+	const struct al_tensor *embedding = find_embedding(v, (size_t)a->factors[AL_QUERY].rows);
+	struct side original = {0}, compressed = {0};
+
+	bool ok = load_original(&original, v, a, err)
+		&& check_finite(&original, v->view->checkpoint->path, err)
+		&& load_compressed(&compressed, v, layout, scale, err)
+		&& check_finite(&compressed, v->compressed->path, err)
+		&& verify_input(v, layout, &original, &compressed, NULL, err)
+		&& (!embedding || verify_input(v, layout, &original, &compressed, embedding, err));
+	side_finish(&original);
+	side_finish(&compressed);
+	return ok || al_in(err, "%s", a->name);
+}
+
+static bool verify_modules(struct verification *v, struct al_error *err)
+{
+	const char *modules = v->options->modules;
+	size_t n = 0;
+
+	al_json_each(node, v->record.root) {
+		const struct al_attention *a;
+		struct al_layout layout;
+		double scale;
+		if (!read_layout(v, node, &a, &layout, &scale, err))
+			return false;
+		if (modules && !al_select_module(modules, a->name))
+			continue;
+		if (!verify_module(v, &layout, scale, err))
+			return false;
+		n++;
+	}
+	return n > 0 || al_fail(err, AL_EINPUT, "%s: no compressed module%s%s", v->compressed->path,
+		modules ? " " : "", modules ? modules : "");
+}
+
+/* ---- what the answer says ---- */
+
+static bool has_rotary(const struct al_model_view *view)
+{
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (view->modules[i].is_rotary)
+			return true;
+	return false;
+}
+
+static void add_notes(const struct verification *v)
+{
+	const char *source = metadata_of(v->compressed, "attnledger.source");
+	const char *hash = al_format(&v->table->arena, "fnv1a %016" PRIx64,
+		v->view->checkpoint->header_hash);
+
+	al_table_note(v->table, "compressed: %s, header fnv1a %016" PRIx64 ", method %s",
+		v->compressed->path, v->compressed->header_hash, al_method_names[v->method]);
+	if (source && strcmp(source, hash) != 0)
+		al_table_note(v->table, "it was made from another file: header %s, here %s", source, hash);
+	al_table_note(v->table, "%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
+		"rows at mean 0, variance 1", v->options->n_tokens, v->options->seed);
+	if (has_rotary(v->view))
+		al_table_note(v->table, "rotary positions: scores at offset 0");
+}
+
+bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
+	const struct al_verify_options *options, struct al_table *table, struct al_error *err)
+{
+	struct verification v = {.view = view, .compressed = compressed, .options = options,
+		.table = table};
+
+	al_arena_init(&v.arena);
+	bool ok = read_record(&v, err) && verify_modules(&v, err);
+	if (ok)
+		add_notes(&v);
+	al_json_finish(&v.record);
+	al_arena_finish(&v.arena);
+	return ok;
+}
