@@ -1,0 +1,601 @@
+/* Checkpoints compressed, read back, and compared with the original: scores, parameters, bytes. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "compress/verify.h"
+#include "support/folder.h"
+#include "support/weights.h"
+
+/* A small BERT whose layer is exactly collaborative: R shared dimensions, each head uses d_head of
+ * them (so that it has full rank), every one is used by two heads. */
+enum { D = 48, HEADS = 6, D_HEAD = 8, SHARED = 24, VOCAB = 20, WIDE = HEADS * D_HEAD };
+
+struct model {
+	double shared_query[SHARED][D], shared_key[SHARED][D];
+	double query[WIDE][D], key[WIDE][D];
+};
+
+/* Dimension j of head i: heads 0 to 2 share out the dimensions, 3 to 5 do it another way. */
+static size_t shared_dimension(size_t head, size_t j)
+{
+	const size_t at = head % 3 * D_HEAD + j;
+
+	return head < 3 ? at : at * 5 % SHARED;
+}
+
+static void plant(struct model *m)
+{
+	double weights[WIDE];
+
+	fill_normal(&m->shared_query[0][0], sizeof(m->shared_query) / sizeof(double), 1);
+	fill_normal(&m->shared_key[0][0], sizeof(m->shared_key) / sizeof(double), 2);
+	fill_normal(weights, WIDE, 3);
+	for (size_t i = 0; i < WIDE; i++)
+		for (size_t x = 0; x < D; x++) {
+			const size_t r = shared_dimension(i / D_HEAD, i % D_HEAD);
+			m->query[i][x] = weights[i] * m->shared_query[r][x] / 4;
+			m->key[i][x] = m->shared_key[r][x] / 4;
+		}
+	/* a rotation of neighbours within each head hides the shared dimensions, not the scores */
+	for (size_t i = 0; i < WIDE; i += 2)
+		for (size_t x = 0; x < D; x++) {
+			const double q = m->query[i][x], k = m->key[i][x];
+			m->query[i][x] = 0.6 * q - 0.8 * m->query[i + 1][x];
+			m->query[i + 1][x] = 0.8 * q + 0.6 * m->query[i + 1][x];
+			m->key[i][x] = 0.6 * k - 0.8 * m->key[i + 1][x];
+			m->key[i + 1][x] = 0.8 * k + 0.6 * m->key[i + 1][x];
+		}
+}
+
+#define LAYER "bert.encoder.layer.0."
+
+static void write_bert(const char *path, const char *dtype, const double *query, const double *key)
+{
+	const struct weight weights[] = {
+		{"bert.embeddings.word_embeddings.weight", dtype, {VOCAB, D}, 2, NULL},
+		{LAYER "attention.self.key.bias", dtype, {WIDE}, 1, NULL},
+		{LAYER "attention.self.key.weight", dtype, {WIDE, D}, 2, key},
+		{LAYER "attention.self.query.bias", dtype, {WIDE}, 1, NULL},
+		{LAYER "attention.self.query.weight", dtype, {WIDE, D}, 2, query},
+		{LAYER "attention.self.value.weight", dtype, {WIDE, D}, 2, NULL},
+		{LAYER "attention.self.value.bias", dtype, {WIDE}, 1, NULL},
+		{LAYER "attention.output.dense.weight", dtype, {D, WIDE}, 2, NULL},
+		{LAYER "attention.output.dense.bias", dtype, {D}, 1, NULL},
+		{LAYER "intermediate.dense.weight", dtype, {2 * D, D}, 2, NULL},
+		{"bert.pooler.dense.weight", "BF16", {D, D}, 2, NULL},
+	};
+
+	write_weights(path, weights, sizeof(weights) / sizeof(*weights));
+}
+
+/* GPT-2 keeps queries, keys and values in one matrix, [in, out]. */
+static void write_gpt2(const char *path)
+{
+	static const struct weight weights[] = {
+		{"wte.weight", "F32", {VOCAB, D}, 2, NULL},
+		{"wpe.weight", "F32", {16, D}, 2, NULL},
+		{"h.0.attn.c_attn.weight", "F32", {D, 3 * D}, 2, NULL},
+		{"h.0.attn.c_attn.bias", "F32", {3 * D}, 1, NULL},
+		{"h.0.attn.c_proj.weight", "F32", {D, D}, 2, NULL},
+		{"h.0.attn.c_proj.bias", "F32", {D}, 1, NULL},
+		{"h.0.mlp.c_fc.weight", "F32", {D, 4 * D}, 2, NULL},
+	};
+
+	write_weights(path, weights, sizeof(weights) / sizeof(*weights));
+}
+
+/* ---- opening, compressing, comparing ---- */
+
+struct opened {
+	struct al_catalog *catalog;
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+};
+
+static struct al_error err;
+
+#define MUST(call) \
+	do { \
+		if (!(call)) \
+			fail_msg("%s", err.message); \
+	} while (0)
+
+static void open_model(struct opened *o, const char *path, int64_t n_heads, int64_t n_kv_heads)
+{
+	const struct al_view_options options = {.n_heads = n_heads, .n_kv_heads = n_kv_heads};
+
+	o->catalog = al_catalog_create();
+	MUST(al_checkpoint_open(&o->checkpoint, path, &err));
+	MUST(al_model_view_open(&o->view, o->catalog, &o->checkpoint, &options, &err));
+}
+
+static void close_model(struct opened *o)
+{
+	al_model_view_close(&o->view);
+	al_checkpoint_close(&o->checkpoint);
+	al_catalog_destroy(o->catalog);
+}
+
+static double number(const struct al_table *table, size_t row, const char *key)
+{
+	double out;
+	const int column = al_table_find_column(table, key);
+
+	assert_true(column >= 0 && row < table->n_rows);
+	assert_true(al_cell_number(&table->rows[row][column], &out));
+	return out;
+}
+
+struct outcome {
+	double relative_error, parameters, probability_max, logit_max;
+	size_t n_inputs;
+};
+
+static struct outcome verify(struct opened *o, const char *compressed)
+{
+	const struct al_verify_options options = {.n_tokens = 32, .seed = 1};
+	struct al_checkpoint checkpoint;
+	struct outcome out = {0};
+	struct al_table table;
+
+	al_table_init(&table, "verify", "");
+	al_verify_add_columns(&table);
+	MUST(al_checkpoint_open(&checkpoint, compressed, &err));
+	MUST(al_verify(&o->view, &checkpoint, &options, &table, &err));
+	out.n_inputs = table.n_rows;
+	for (size_t i = 0; i < table.n_rows; i++) {
+		out.probability_max = fmax(out.probability_max, number(&table, i, "probability_max"));
+		out.logit_max = fmax(out.logit_max, number(&table, i, "logit_max"));
+		assert_true(number(&table, i, "probability_mean") <= number(&table, i, "probability_max"));
+	}
+	al_checkpoint_close(&checkpoint);
+	al_table_finish(&table);
+	return out;
+}
+
+static bool compress(struct opened *o, const struct al_compress_options *options, const char *path,
+	struct outcome *out)
+{
+	struct al_compress_options complete = *options;
+	struct al_table table;
+
+	complete.effort = (struct al_effort){.n_sweeps = 60, .seed = 1};
+	al_table_init(&table, "compress", "");
+	al_compress_add_columns(&table);
+	bool ok = al_compress(&o->view, &complete, path, &table, &err);
+	if (ok) {
+		*out = verify(o, path);
+		out->relative_error = number(&table, 0, "relative_error");
+		out->parameters = number(&table, 0, "parameters");
+	}
+	al_table_finish(&table);
+	return ok;
+}
+
+struct fixture {
+	struct test_folder folder;
+	char original[256], compressed[256];
+	struct model model;
+	struct opened opened;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	test_folder_make(&f->folder);
+	test_path(f->original, &f->folder, "original.safetensors");
+	test_path(f->compressed, &f->folder, "compressed.safetensors");
+	plant(&f->model);
+	write_bert(f->original, "F32", &f->model.query[0][0], &f->model.key[0][0]);
+	open_model(&f->opened, f->original, HEADS, 0);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	close_model(&f->opened);
+	test_folder_remove(&f->folder);
+	free(f);
+	return 0;
+}
+
+/* ---- bytes ---- */
+
+static unsigned char *bytes_of(const struct al_checkpoint *checkpoint, const char *name, size_t *n)
+{
+	const struct al_tensor *tensor = al_checkpoint_find(checkpoint, name);
+
+	if (!tensor)
+		fail_msg("no tensor %s", name);
+	unsigned char *bytes = malloc(tensor->bytes + 1);
+	*n = (size_t)tensor->bytes;
+	MUST(al_tensor_read_bytes(checkpoint, tensor, 0, bytes, *n, &err));
+	return bytes;
+}
+
+/* Every tensor of the original but `n_but` is in the other file, bit for bit. */
+static void assert_copied(const struct al_checkpoint *original, const char *path,
+	const char *const *but, size_t n_but)
+{
+	struct al_checkpoint other;
+
+	MUST(al_checkpoint_open(&other, path, &err));
+	for (size_t i = 0; i < original->n_tensors; i++) {
+		const char *name = original->tensors[i].name;
+		size_t n, n_other;
+		if (al_find_name(name, but, n_but) >= 0)
+			continue;
+		unsigned char *a = bytes_of(original, name, &n), *b = bytes_of(&other, name, &n_other);
+		assert_int_equal(n, n_other);
+		assert_memory_equal(a, b, n);
+		free(a);
+		free(b);
+	}
+	al_checkpoint_close(&other);
+}
+
+static const char *const scores[] = {LAYER "attention.self.key.bias", LAYER "attention.self.key.weight",
+	LAYER "attention.self.query.bias", LAYER "attention.self.query.weight"};
+
+/* ---- tests ---- */
+
+static void collaborative_layer_is_found(void **state)
+{
+	struct fixture *f = *state;
+	const struct al_compress_options options = {.method = AL_METHOD_COLLAB, .n_ranks = 1,
+		.ranks = &(int64_t){SHARED}};
+	struct outcome out;
+
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	assert_true(out.relative_error < 1e-5);
+	assert_true(out.probability_max < 1e-5);
+	assert_int_equal(out.n_inputs, 2);
+	assert_true(out.parameters == SHARED * (2 * D + HEADS) + HEADS * D);
+	assert_copied(&f->opened.checkpoint, f->compressed, scores, 4);
+}
+
+/* The same numbers under the scale of the reference implementation, 1/sqrt(R/n_heads) = 0.50 instead
+ * of 1/sqrt(d_head) = 0.35: a file whose metadata says so is off; one that was made for it isn't. */
+static void wrong_scale_shows(void **state)
+{
+	static const char ours[] = "scale\\\": 0.35", theirs[] = "scale\\\": 0.50";
+	struct fixture *f = *state;
+	struct al_compress_options options = {.method = AL_METHOD_COLLAB, .n_ranks = 1,
+		.ranks = &(int64_t){SHARED}};
+	char wrong[256];
+	struct outcome out;
+	size_t length;
+
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	FILE *file = fopen(f->compressed, "rb");
+	assert_non_null(file);
+	char *text = calloc(1, 1 << 20);
+	length = fread(text, 1, 1 << 20, file);
+	fclose(file);
+	char *scale = NULL;
+	for (size_t i = 8; i + sizeof(ours) < length && !scale; i++)
+		scale = memcmp(text + i, ours, sizeof(ours) - 1) == 0 ? text + i : NULL;
+	assert_non_null(scale);
+	memcpy(scale, theirs, sizeof(theirs) - 1);
+	test_write(test_path(wrong, &f->folder, "wrong.safetensors"), text, length);
+	free(text);
+	assert_true(verify(&f->opened, wrong).probability_max > 0.1);
+
+	options.for_epfml = true;
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	assert_true(out.probability_max < 1e-5);
+}
+
+/* BERT-base: 1,181,184 query and key parameters; Cordonnier et al. 2020. */
+static void parameters_of_bert_base(void **state)
+{
+	static const int64_t counts[][2] = {{768, 1198080}, {384, 603648}, {256, 405504}, {128, 207360}};
+	struct al_attention a = {.n_heads = 12, .n_kv_heads = 12, .d_head = 64};
+
+	(void)state;
+	for (int p = AL_QUERY; p <= AL_KEY; p++) {
+		a.factors[p] = (struct al_factor){.rows = 768, .heads = 12, .width = 64};
+		a.biases[p] = (struct al_factor){.n_runs = 1};
+	}
+	assert_int_equal(al_original_parameters(&a), 1181184);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+		assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, counts[i][0]), counts[i][1]);
+	/* the factored core: 2p(D + D_k), biases aside */
+	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 256), 786432 + 2 * 768);
+	assert_int_equal(al_method_bound(&a, AL_METHOD_COLLAB), 768);
+}
+
+/* At full rank every method is the model itself. */
+static void full_rank_is_the_original(void **state)
+{
+	static const int64_t ranks[] = {WIDE, SHARED, D_HEAD};
+	struct fixture *f = *state;
+
+	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method++) {
+		const struct al_compress_options options = {.method = (enum al_method)method, .n_ranks = 1,
+			.ranks = &ranks[method]};
+		struct outcome out;
+		MUST(compress(&f->opened, &options, f->compressed, &out));
+		assert_true(out.relative_error < 1e-6);
+		assert_true(out.probability_max < 1e-5);
+		assert_copied(&f->opened.checkpoint, f->compressed, scores, 4);
+	}
+}
+
+static void targets_choose_ranks(void **state)
+{
+	struct fixture *f = *state;
+	struct al_compress_options options = {.method = AL_METHOD_TRUNCATE, .target_error = 0.4};
+	struct outcome out;
+
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	assert_true(out.relative_error <= 0.4);
+	assert_true(out.parameters < 2 * WIDE * (D + 1));
+	options = (struct al_compress_options){.method = AL_METHOD_COLLAB, .target_parameters = 2000};
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	assert_true(out.parameters <= 2000 && out.parameters > 2000 - (2 * D + HEADS));
+	options = (struct al_compress_options){.method = AL_METHOD_COLLAB, .target_error = 0.3};
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	assert_true(out.relative_error <= 0.3);
+}
+
+/* What is left of W_V and W_O are the original's bytes, head by head. */
+static void dropped_heads_leave_the_others(void **state)
+{
+	static const struct al_dropped dropped[] = {{"layers.0", 1}, {"0", 4}};
+	const size_t head_bytes = D_HEAD * D * sizeof(float);
+	const char *name = LAYER "attention.self.value.weight";
+	struct fixture *f = *state;
+	const struct al_compress_options options = {.method = AL_METHOD_DROP, .dropped = dropped,
+		.n_dropped = 2};
+	struct al_checkpoint other;
+	struct outcome out;
+	size_t n, n_other, at = 0;
+
+	MUST(compress(&f->opened, &options, f->compressed, &out));
+	assert_true(out.probability_max == 0 && out.logit_max == 0);
+	assert_true(out.parameters == 4 * D_HEAD * 2 * (D + 1));
+	MUST(al_checkpoint_open(&other, f->compressed, &err));
+	unsigned char *a = bytes_of(&f->opened.checkpoint, name, &n), *b = bytes_of(&other, name, &n_other);
+	assert_int_equal(n_other, 4 * head_bytes);
+	for (size_t head = 0; head < HEADS; head++)
+		if (head != 1 && head != 4) {
+			assert_memory_equal(a + head * head_bytes, b + at, head_bytes);
+			at += head_bytes;
+		}
+	free(a);
+	free(b);
+	const struct al_tensor *output = al_checkpoint_find(&other, LAYER "attention.output.dense.weight");
+	assert_non_null(output);
+	assert_int_equal(output->shape[0], D);
+	assert_int_equal(output->shape[1], 4 * D_HEAD);
+	al_checkpoint_close(&other);
+}
+
+/* One matrix for queries, keys and values: what is left of it are the values, or narrower parts. */
+static void fused_projections(void **state)
+{
+	static const struct {
+		enum al_method method;
+		int64_t rank, left;   /* columns of c_attn */
+	} cases[] = {
+		{AL_METHOD_COLLAB, D, D}, {AL_METHOD_TUCKER, D, D}, {AL_METHOD_TRUNCATE, 8, 3 * D},
+		{AL_METHOD_TRUNCATE, 4, 2 * D}, {AL_METHOD_DROP, 0, 3 * D - 3 * D_HEAD},
+	};
+	static const struct al_dropped last = {"0", HEADS - 1};
+	struct fixture *f = *state;
+	struct opened gpt2;
+	char path[256];
+
+	write_gpt2(test_path(path, &f->folder, "gpt2.safetensors"));
+	open_model(&gpt2, path, HEADS, 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct al_compress_options options = {.method = cases[i].method};
+		struct al_checkpoint other;
+		struct outcome out;
+		if (cases[i].method == AL_METHOD_DROP) {
+			options.dropped = &last;
+			options.n_dropped = 1;
+		} else {
+			options.ranks = &cases[i].rank;
+			options.n_ranks = 1;
+		}
+		MUST(compress(&gpt2, &options, f->compressed, &out));
+		if (cases[i].left != 2 * D)
+			assert_true(out.probability_max < 1e-4);
+		MUST(al_checkpoint_open(&other, f->compressed, &err));
+		const struct al_tensor *fused = al_checkpoint_find(&other, "h.0.attn.c_attn.weight");
+		assert_non_null(fused);
+		assert_int_equal(fused->shape[1], cases[i].left);
+		al_checkpoint_close(&other);
+	}
+	close_model(&gpt2);
+}
+
+/* ---- refusals ---- */
+
+static void assert_refused(struct opened *o, const struct al_compress_options *options,
+	const char *path, enum al_status status, const char *message)
+{
+	struct outcome out;
+
+	if (compress(o, options, path, &out))
+		fail_msg("expected \"%s\"", message);
+	if (err.status != status || !strstr(err.message, message))
+		fail_msg("status %d, \"%s\", expected \"%s\"", (int)err.status, err.message, message);
+}
+
+static void refuses_ranks_and_heads(void **state)
+{
+	static const int64_t zero = 0, many = WIDE + 1, pair[] = {8, 8};
+	static const struct al_dropped nowhere = {"7", 0}, none = {"0", HEADS};
+	static const struct {
+		struct al_compress_options options;
+		const char *message;
+	} cases[] = {
+		{{.method = AL_METHOD_COLLAB, .ranks = &zero, .n_ranks = 1}, "rank 0, expected 1 to 48"},
+		{{.method = AL_METHOD_COLLAB, .ranks = &many, .n_ranks = 1}, "rank 49, expected 1 to 48"},
+		{{.method = AL_METHOD_TRUNCATE, .ranks = &many, .n_ranks = 1}, "rank 49, expected 1 to 8"},
+		{{.method = AL_METHOD_COLLAB, .ranks = pair, .n_ranks = 2}, "2 ranks for 1 modules"},
+		{{.method = AL_METHOD_COLLAB, .target_parameters = 10}, "rank 1 takes 390 parameters already"},
+		{{.method = AL_METHOD_DROP, .dropped = &nowhere, .n_dropped = 1}, "no module 7"},
+		{{.method = AL_METHOD_DROP, .dropped = &none, .n_dropped = 1}, "layers.0 has no head 6"},
+		{{.method = AL_METHOD_COLLAB, .target_parameters = 9999, .modules = "layers.9"},
+			"no module layers.9"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_refused(&f->opened, &cases[i].options, f->compressed, AL_EINPUT, cases[i].message);
+	assert_int_equal(access(f->compressed, F_OK), -1);
+}
+
+static void refuses_outputs(void **state)
+{
+	struct fixture *f = *state;
+	const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE, .n_ranks = 1,
+		.ranks = &(int64_t){4}};
+	struct stat before, after;
+	char path[256];
+
+	assert_int_equal(stat(f->original, &before), 0);
+	assert_refused(&f->opened, &options, f->original, AL_EINPUT, "is a file of the input");
+	assert_int_equal(symlink(f->original, test_path(path, &f->folder, "link")), 0);
+	assert_refused(&f->opened, &options, path, AL_EINPUT, "is a file of the input");
+	assert_int_equal(stat(f->original, &after), 0);
+	assert_true(before.st_size == after.st_size && before.st_ino == after.st_ino);
+	assert_refused(&f->opened, &options, "/nowhere/out.safetensors", AL_ESYSTEM, "/nowhere");
+	assert_refused(&f->opened, &options, "/dev/full", AL_ESYSTEM, "No space left");
+}
+
+static void refuses_nan(void **state)
+{
+	struct fixture *f = *state;
+	const struct al_compress_options options = {.method = AL_METHOD_DROP, .n_dropped = 1,
+		.dropped = &(struct al_dropped){"0", 1}};
+	struct opened broken;
+	char path[256];
+
+	f->model.key[3][5] = NAN;
+	write_bert(test_path(path, &f->folder, "nan.safetensors"), "F32", &f->model.query[0][0],
+		&f->model.key[0][0]);
+	open_model(&broken, path, HEADS, 0);
+	assert_refused(&broken, &options, f->compressed, AL_EINPUT,
+		"layers.0: tensor " LAYER "attention.self.key.weight holds NaN");
+	close_model(&broken);
+}
+
+/* Rotary queries and keys keep their heads, or lose whole groups of them. */
+static void rotary_and_grouped(void **state)
+{
+	static const struct weight weights[] = {
+		{"model.embed_tokens.weight", "BF16", {VOCAB, D}, 2, NULL},
+		{"model.layers.0.self_attn.q_proj.weight", "BF16", {WIDE, D}, 2, NULL},
+		{"model.layers.0.self_attn.k_proj.weight", "BF16", {WIDE / 3, D}, 2, NULL},
+		{"model.layers.0.self_attn.v_proj.weight", "BF16", {WIDE / 3, D}, 2, NULL},
+		{"model.layers.0.self_attn.o_proj.weight", "BF16", {D, WIDE}, 2, NULL},
+		{"model.layers.0.mlp.gate_proj.weight", "BF16", {2 * D, D}, 2, NULL},
+	};
+	static const struct al_dropped group[] = {{"0", 0}, {"0", 1}, {"0", 2}}, one = {"0", 1};
+	const struct al_compress_options collab = {.method = AL_METHOD_COLLAB, .n_ranks = 1,
+		.ranks = &(int64_t){8}};
+	struct al_compress_options drop = {.method = AL_METHOD_DROP, .dropped = &one, .n_dropped = 1};
+	struct fixture *f = *state;
+	struct opened llama;
+	struct outcome out;
+	char path[256];
+
+	write_weights(test_path(path, &f->folder, "llama.safetensors"), weights,
+		sizeof(weights) / sizeof(*weights));
+	open_model(&llama, path, HEADS, HEADS / 3);
+	assert_refused(&llama, &collab, f->compressed, AL_EINPUT, "rotary");
+	assert_refused(&llama, &drop, f->compressed, AL_EINPUT,
+		"head 1 shares its keys with heads 0 to 2: drop all of them or none");
+	drop.dropped = group;
+	drop.n_dropped = 3;
+	MUST(compress(&llama, &drop, f->compressed, &out));
+	assert_true(out.probability_max == 0);
+	assert_true(out.parameters == 3 * D_HEAD * D + D_HEAD * D);
+	close_model(&llama);
+}
+
+/* A file that wasn't compressed, and one whose record was changed. */
+static void verify_refuses(void **state)
+{
+	const struct al_verify_options options = {.n_tokens = 8};
+	struct fixture *f = *state;
+	struct al_table table;
+
+	al_table_init(&table, "verify", "");
+	al_verify_add_columns(&table);
+	assert_false(al_verify(&f->opened.view, &f->opened.checkpoint, &options, &table, &err));
+	assert_non_null(strstr(err.message, "no attnledger.method"));
+	al_table_finish(&table);
+}
+
+/* ---- interrupted ---- */
+
+static void interrupt(void *context, const char *module)
+{
+	(void)context;
+	(void)module;
+	raise(SIGINT);
+}
+
+static void interrupted_leaves_the_old_file(void **state)
+{
+	struct fixture *f = *state;
+	struct stat after;
+
+	test_write(f->compressed, "old", 3);
+	const pid_t child = fork();
+	if (child == 0) {
+		const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE, .n_ranks = 1,
+			.ranks = &(int64_t){4}, .watch = interrupt};
+		struct al_table table;
+		signal(SIGINT, SIG_DFL);
+		al_table_init(&table, "compress", "");
+		al_compress_add_columns(&table);
+		_exit(al_compress(&f->opened.view, &options, f->compressed, &table, &err) ? 0 : 1);
+	}
+	int status;
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+	assert_int_equal(stat(f->compressed, &after), 0);
+	assert_int_equal(after.st_size, 3);
+}
+
+#define WITH_BERT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_BERT(collaborative_layer_is_found),
+		WITH_BERT(wrong_scale_shows),
+		cmocka_unit_test(parameters_of_bert_base),
+		WITH_BERT(full_rank_is_the_original),
+		WITH_BERT(targets_choose_ranks),
+		WITH_BERT(dropped_heads_leave_the_others),
+		WITH_BERT(fused_projections),
+		WITH_BERT(refuses_ranks_and_heads),
+		WITH_BERT(refuses_outputs),
+		WITH_BERT(refuses_nan),
+		WITH_BERT(rotary_and_grouped),
+		WITH_BERT(verify_refuses),
+		WITH_BERT(interrupted_leaves_the_old_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
