@@ -41,6 +41,24 @@ static const char index_text[] =
 	"  }\n"
 	"}\n";
 
+/* An encoder of two layers, 3 heads of 4 dimensions, whose numbers are normal. */
+#define SMALL_LAYER(layer) \
+	{"encoder.layer." layer ".attention.self.query.weight", "F32", {12, 12}, 2, NULL}, \
+	{"encoder.layer." layer ".attention.self.query.bias", "F32", {12}, 1, NULL}, \
+	{"encoder.layer." layer ".attention.self.key.weight", "F32", {12, 12}, 2, NULL}, \
+	{"encoder.layer." layer ".attention.self.key.bias", "F32", {12}, 1, NULL}, \
+	{"encoder.layer." layer ".attention.self.value.weight", "F32", {12, 12}, 2, NULL}, \
+	{"encoder.layer." layer ".attention.self.value.bias", "F32", {12}, 1, NULL}, \
+	{"encoder.layer." layer ".attention.output.dense.weight", "F32", {12, 12}, 2, NULL}, \
+	{"encoder.layer." layer ".attention.output.dense.bias", "F32", {12}, 1, NULL}, \
+	{"encoder.layer." layer ".intermediate.dense.weight", "F32", {16, 12}, 2, NULL}
+
+static const struct weight small[] = {
+	{"embeddings.word_embeddings.weight", "F32", {10, 12}, 2, NULL},
+	SMALL_LAYER("0"),
+	SMALL_LAYER("1"),
+};
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 int main(int argc, char **argv)
@@ -53,6 +71,8 @@ int main(int argc, char **argv)
 	}
 	snprintf(path, sizeof(path), "%s/odd.safetensors", argv[1]);
 	write_weights(path, odd, COUNT(odd));
+	snprintf(path, sizeof(path), "%s/small-bert.safetensors", argv[1]);
+	write_weights(path, small, COUNT(small));
 	snprintf(path, sizeof(path), "%s/sharded/model-00001-of-00002.safetensors", argv[1]);
 	write_weights(path, first, COUNT(first));
 	snprintf(path, sizeof(path), "%s/sharded/model-00002-of-00002.safetensors", argv[1]);
