@@ -67,6 +67,21 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 	return true;
 }
 
+/* The config of one part stands within that of a model of text and more; it isn't taken for the whole. */
+static bool fail_model_type(const struct al_json *doc, struct al_error *err)
+{
+	const struct cJSON *node = al_json_get(doc->root, "model_type");
+	const struct cJSON *text = al_json_get(doc->root, "text_config");
+	const struct cJSON *nested = text && al_json_kind(text) == AL_JSON_OBJECT
+		? al_json_get(text, "model_type") : NULL;
+	const char *name, *part;
+
+	if (!nested || !al_json_text(doc, node, &name, NULL) || !al_json_text(doc, nested, &part, NULL))
+		return al_json_in(doc, node, err);
+	return al_json_fail(doc, node, err, "unknown model_type \"%s\"; \"text_config\" is a \"%s\", expected "
+		"it as a config of its own", name, part);
+}
+
 /* A config.json has no name of its own, and its family goes by its model_type. */
 static bool parse_config(struct al_catalog *catalog, const struct al_json *doc,
 	struct al_model **out, struct al_error *err)
@@ -78,7 +93,7 @@ static bool parse_config(struct al_catalog *catalog, const struct al_json *doc,
 	if (!al_json_get_text(doc, doc->root, "model_type", true, &model_type, err))
 		return false;
 	if (!al_catalog_family_of(catalog, model_type, &family, err))
-		return al_json_in(doc, al_json_get(doc->root, "model_type"), err);
+		return fail_model_type(doc, err);
 	model->name = al_strdup(&catalog->arena, doc->name);
 	model->title = model->name;
 	model->family = family->name;
@@ -96,7 +111,8 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 	(void)file;
 	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err))
 		return false;
-	bool is_config = al_json_get(doc->root, "model_type");
+	bool is_config = al_json_get(doc->root, "model_type") || al_json_get(doc->root, "text_config")
+		|| al_json_get(doc->root, "architectures");
 	if (!(is_config ? parse_config(catalog, doc, &model, err)
 			: al_model_read(&catalog->arena, doc, &model, err)))
 		return false;

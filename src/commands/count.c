@@ -212,7 +212,7 @@ static bool count_whole(struct count *c, const struct al_variant_use *use, struc
 	struct sum total;
 
 	if (!al_whole_init(&whole, &ask, err))
-		return false;
+		return al_in(err, "%s", q->name);
 	sum_init(&total);
 	for (int part = 0; part < AL_N_PARTS; part++)
 		count_part(c, use->name, &whole, (enum al_part)part, &total);
@@ -271,10 +271,27 @@ static void open_counts(struct count *c)
 		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
 }
 
+/* Rotary settings, activation functions and the like change nothing in a count. */
+static void note_ignored(struct count *c)
+{
+	const struct question *q = c->question;
+	const char *const *keys;
+	const char *list = "";
+	size_t n = al_family_ignored(q->family, q->model->config, &c->session->arena, &keys);
+
+	for (size_t i = 0; i < n; i++)
+		list = al_format(&c->session->arena, "%s%s%s", list, i ? ", " : "", keys[i]);
+	if (n > 0)
+		al_table_note(c->table, "%s: config keys that change nothing: %s", q->name, list);
+}
+
 /* What the answer stands on. */
 static void add_notes(struct count *c)
 {
 	const struct question *q = c->question;
+
+	if (q->family && c->explanations)
+		note_ignored(c);
 
 	question_note(q, c->table);
 	if (q->family)

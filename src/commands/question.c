@@ -204,7 +204,7 @@ static bool add_own_block(struct question *q, struct session *session, struct al
 	if (!q->family)
 		return add_use(session, "mha", &q->uses, &q->n_uses, &q->uses_room, err);
 	if (!al_model_books_init(&books, session->catalog, q->family, &q->settings, AL_BOOKS_KINDS, err))
-		return false;
+		return al_in(err, "%s", q->name);
 	bool ok = books.n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
 	for (size_t i = 0; ok && i < books.n_modules && i < 1; i++) {
