@@ -2,7 +2,7 @@
  * does. */
 #include "views/internal.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -12,7 +12,8 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 	"_orig_mod.module.", "model."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
-char *fill_name(struct al_arena *arena, const char *name, int64_t turn)
+/* "{layer}" and the like: `variable` is replaced by `turn`, the others by 0; NULL: all by `turn`. */
+static char *fill_turn(struct al_arena *arena, const char *name, const char *variable, int64_t turn)
 {
 	struct al_text text;
 
@@ -23,8 +24,11 @@ char *fill_name(struct al_arena *arena, const char *name, int64_t turn)
 			al_text_add(&text, name);
 			break;
 		}
+		size_t length = (size_t)(close - open - 1);
+		bool is_it = !variable
+			|| (strlen(variable) == length && strncmp(open + 1, variable, length) == 0);
 		al_text_add_bytes(&text, name, (size_t)(open - name));
-		al_text_addf(&text, "%lld", (long long)turn);
+		al_text_addf(&text, "%lld", (long long)(is_it ? turn : 0));
 		name = close + 1;
 	}
 	char *copy = al_strdup(arena, text.data);
@@ -32,274 +36,396 @@ char *fill_name(struct al_arena *arena, const char *name, int64_t turn)
 	return copy;
 }
 
-static const struct al_tensor *find_with(struct al_model_view *view, const char *prefix,
-	const char *name, int64_t turn)
+char *fill_name(struct al_arena *arena, const char *name, int64_t turn)
 {
-	const char *filled = fill_name(&view->arena, name, turn);
-
-	return al_checkpoint_find(view->checkpoint, al_format(&view->arena, "%s%s", prefix, filled));
+	return fill_turn(arena, name, NULL, turn);
 }
 
-/* ---- scores ---- */
+/* ---- prefixes ---- */
 
-/* How well names fit: in thousandths of the attention tensors that a module must have, then the other
- * tensors that are there. */
-struct score {
-	int64_t attention, others;
-};
-
-/* Of the stored tensors that hold one of the variant's, alternatives count once. */
-static bool is_alternative(const struct al_family_module *module, size_t i)
+static const char *own_prefix(const struct al_family *family, size_t i)
 {
-	const struct al_stored *stored = &module->stored[i];
-
-	return stored->is_optional || stored->when;
+	return family->n_prefixes ? family->prefixes[i] : "";
 }
 
+static size_t count_prefixes(const struct al_family *family)
+{
+	return family->n_prefixes ? family->n_prefixes : 1;
+}
+
+/* NULL: any bias. */
+static bool holds_bias(const struct al_stored *stored, const char *tensor)
+{
+	if (stored->is)
+		return strncmp(stored->is, "b_", 2) == 0 && (!tensor || strcmp(stored->is, tensor) == 0);
+	for (size_t i = 0; i < stored->n_parts; i++)
+		if (strncmp(stored->parts[i].tensor, "b_", 2) == 0
+			&& (!tensor || strcmp(stored->parts[i].tensor, tensor) == 0))
+			return true;
+	return false;
+}
+
+/* Biases are a matter of options, and so is what has a condition: a module may lack them. */
+static bool is_wanted(const struct al_stored *stored)
+{
+	return !stored->is_optional && !stored->when && !holds_bias(stored, NULL);
+}
+
+/* How much of a module is there, in thousandths; of conditional tensors any will do. */
 static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
 	const char *prefix)
 {
-	int64_t wanted = 0, found = 0, extra = 0;
+	int64_t wanted = 0, found = 0, others = 0;
 
 	for (size_t i = 0; i < module->n_stored; i++) {
-		bool is_there = find_with(view, prefix, module->stored[i].name, 0) != NULL;
-		if (is_alternative(module, i))
-			extra += is_there;
-		else {
+		const char *name = fill_name(&view->arena, module->stored[i].name, 0);
+		bool is_there = al_checkpoint_find(view->checkpoint,
+			al_format(&view->arena, "%s%s", prefix, name)) != NULL;
+		if (is_wanted(&module->stored[i])) {
 			wanted++;
 			found += is_there;
-		}
+		} else
+			others += is_there;
 	}
 	if (wanted == 0)
-		return extra > 0 ? 1000 : 0;
+		return others > 0 ? 1000 : 0;
 	return found * 1000 / wanted;
 }
 
-static struct score score_family(struct al_model_view *view, const struct al_family *family,
+static int64_t score_modules(struct al_model_view *view, const struct al_family *family,
 	const char *prefix)
 {
-	struct score score = {0};
+	int64_t best = 0;
 
 	for (size_t i = 0; i < family->n_modules; i++) {
-		int64_t one = score_module(view, &family->modules[i], prefix);
-		if (one > score.attention)
-			score.attention = one;
+		int64_t score = score_module(view, &family->modules[i], prefix);
+		best = score > best ? score : best;
 	}
-	for (size_t i = 0; score.attention > 0 && i < family->n_tensors; i++)
-		score.others += find_with(view, prefix, family->tensors[i].entry.name, 0) != NULL;
-	return score;
+	return best;
 }
 
-static bool is_better(struct score a, struct score b)
+/* The prefix under which most of an attention module is there. */
+static int64_t choose_prefix(struct al_model_view *view, const struct al_family *family)
 {
-	return a.attention > b.attention || (a.attention == b.attention && a.others > b.others);
-}
+	int64_t best = 0;
 
-static struct score best_prefix(struct al_model_view *view, const struct al_family *family,
-	const char **prefix)
-{
-	struct score best = {0};
-
+	view->wrapper = view->prefix = "";
 	for (size_t i = 0; i < N_WRAPPERS; i++)
-		for (size_t j = 0; j < family->n_prefixes + (family->n_prefixes == 0); j++) {
-			const char *own = family->n_prefixes ? family->prefixes[j] : "";
-			const char *candidate = al_format(&view->arena, "%s%s", wrappers[i], own);
-			struct score score = score_family(view, family, candidate);
-			if (is_better(score, best)) {
+		for (size_t j = 0; j < count_prefixes(family); j++) {
+			const char *prefix = al_format(&view->arena, "%s%s", wrappers[i],
+				own_prefix(family, j));
+			int64_t score = score_modules(view, family, prefix);
+			if (score > best) {
 				best = score;
-				*prefix = candidate;
+				view->wrapper = wrappers[i];
+				view->prefix = prefix;
 			}
 		}
 	return best;
 }
 
-bool find_prefix(struct al_model_view *view, const struct al_family *family, const char **prefix)
+bool find_prefix(struct al_model_view *view)
 {
-	*prefix = "";
-	return best_prefix(view, family, prefix).attention > 0;
+	return choose_prefix(view, view->family) > 0;
 }
 
-bool detect_family(struct al_model_view *view, struct al_catalog *catalog, struct al_error *err)
+/* ---- which family ---- */
+
+/* Kinds of names: numbers are "#", so that all layers' tensors are one. */
+struct kinds {
+	const char **names;   /* sorted, each once */
+	size_t n;
+	bool *is_seen;        /* [n] */
+};
+
+static char *kind_of(struct al_arena *arena, const char *name)
+{
+	char *kind = al_strdup(arena, name), *to = kind;
+
+	for (const char *from = kind; *from;) {
+		bool is_number = *from >= '0' && *from <= '9';
+		char next = is_number ? '#' : *from++;
+		while (is_number && *from >= '0' && *from <= '9')
+			from++;
+		*to++ = next;
+	}
+	*to = '\0';
+	return kind;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct kinds list_kinds(struct al_model_view *view)
+{
+	const struct al_checkpoint *checkpoint = view->checkpoint;
+	struct kinds kinds = {.names = al_new_array(&view->arena, const char *, checkpoint->n_tensors + 1)};
+	size_t n = 0;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name);
+	qsort(kinds.names, checkpoint->n_tensors, sizeof(*kinds.names), compare_names);
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if (n == 0 || strcmp(kinds.names[n - 1], kinds.names[i]) != 0)
+			kinds.names[n++] = kinds.names[i];
+	kinds.n = n;
+	kinds.is_seen = al_new_array(&view->arena, bool, n + 1);
+	return kinds;
+}
+
+static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
+	const char *name)
+{
+	const char *filled = fill_name(&view->arena, name, 0);
+
+	for (size_t i = 0; i < count_prefixes(family); i++) {
+		const char *kind = kind_of(&view->arena, al_format(&view->arena, "%s%s%s", view->wrapper,
+			own_prefix(family, i), filled));
+		const char **found = bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
+		if (found)
+			kinds->is_seen[found - kinds->names] = true;
+	}
+}
+
+/* How many kinds of the checkpoint's tensors the family knows. */
+static size_t count_known(struct al_model_view *view, const struct al_family *family,
+	struct kinds *kinds)
+{
+	size_t n = 0;
+
+	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_stored; j++)
+			see(view, family, kinds, family->modules[i].stored[j].name);
+	for (size_t i = 0; i < family->n_tensors; i++)
+		see(view, family, kinds, family->tensors[i].entry.name);
+	for (size_t i = 0; i < kinds->n; i++)
+		n += kinds->is_seen[i];
+	return n;
+}
+
+/* The family that knows most tensors comes first; of equals the one that lists least besides, then
+ * the one whose name comes first. */
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->n_known != y->n_known)
+		return x->n_known > y->n_known ? -1 : 1;
+	if (x->family->n_tensors != y->family->n_tensors)
+		return x->family->n_tensors < y->family->n_tensors ? -1 : 1;
+	return strcmp(x->family->name, y->family->name);
+}
+
+bool find_candidates(struct al_model_view *view, struct al_catalog *catalog,
+	struct candidate **candidates, size_t *n, struct al_error *err)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
-	struct score best = {0};
+	struct kinds kinds = list_kinds(view);
 
+	*candidates = al_new_array(&view->arena, struct candidate, files->n_files + 1);
+	*n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
 		const struct al_family *family;
-		const char *prefix = "";
 		if (!al_catalog_family(catalog, files->files[i].name, &family, err))
 			return false;
-		struct score score = best_prefix(view, family, &prefix);
-		if (is_better(score, best)) {
-			best = score;
-			view->family = family;
-		}
+		if (choose_prefix(view, family) == 1000)
+			(*candidates)[(*n)++] = (struct candidate){family, count_known(view, family, &kinds)};
 	}
-	if (best.attention == 1000)
-		return true;
-	return al_fail(err, AL_EINPUT, "%s: the tensors' names fit no known family (give a config.json or --layout FILE)",
-		view->checkpoint->path);
+	if (*n == 0)
+		return al_fail(err, AL_EINPUT,
+			"%s: the tensors' names fit no known family (give a config.json or --layout FILE)",
+			view->checkpoint->path);
+	qsort(*candidates, *n, sizeof(**candidates), compare_candidates);
+	return true;
 }
 
 /* ---- dimensions from shapes ---- */
 
-static const int64_t *known(const struct inferred *in, const char *symbol)
+/* What the names and shapes of the stored tensors say of the family's symbols: the first to say
+ * something is believed. */
+static void learn(struct al_model_view *view, const char *symbol, int64_t value)
 {
-	for (size_t i = 0; i < in->n; i++)
-		if (strcmp(in->items[i].symbol, symbol) == 0)
-			return &in->items[i].value;
-	return NULL;
+	if (!al_settings_is_asked(&view->settings, symbol))
+		al_settings_ask(&view->settings, symbol, value, "shapes");
 }
 
-static void learn(struct inferred *in, const char *symbol, int64_t value)
+static void learn_formula(struct al_model_view *view, const struct al_formula *formula, int64_t value)
 {
-	if (known(in, symbol))
-		return;
-	in->items = al_grow(&in->view->arena, in->items, in->n, &in->room, sizeof(*in->items));
-	in->items[in->n++] = (struct al_binding){symbol, value};
+	if (formula && al_symbol_is_name(al_formula_source(formula)))
+		learn(view, al_formula_source(formula), value);
 }
 
-/* A dimension that is one symbol. */
-static void learn_shape(struct inferred *in, const struct al_shape *shape, const struct al_tensor *tensor,
-	size_t extra)
+static const struct al_tensor *first_turn(struct al_model_view *view, const char *name)
 {
-	if (!tensor || tensor->n_dims != shape->n_dims + extra)
-		return;
-	for (size_t i = 0; i < shape->n_dims; i++) {
-		const char *source = al_formula_source(shape->dims[i]);
-		if (al_symbol_is_name(source))
-			learn(in, source, tensor->shape[i + extra]);
+	return al_model_view_find(view, fill_name(&view->arena, name, 0));
+}
+
+static void learn_shapes(struct al_model_view *view)
+{
+	for (size_t i = 0; i < view->family->n_tensors; i++) {
+		const struct al_entry *entry = &view->family->tensors[i].entry;
+		const struct al_tensor *found = first_turn(view, entry->name);
+		size_t stacked = entry->count ? 1 : 0;
+		if (!found || found->n_dims != entry->shape.n_dims + stacked)
+			continue;
+		for (size_t j = 0; j < entry->shape.n_dims; j++)
+			learn_formula(view, entry->shape.dims[j], found->shape[j + stacked]);
 	}
 }
 
-static void learn_tensors(struct inferred *in)
+static size_t count_entries(const struct al_family *family, const char *name)
 {
-	const struct al_family *family = in->view->family;
+	size_t n = 0;
+
+	for (size_t i = 0; i < family->n_tensors; i++)
+		n += strcmp(family->tensors[i].entry.name, name) == 0;
+	return n;
+}
+
+/* A condition says whether a tensor is there. A head that is stored alone isn't tied; of two entries
+ * of one name nothing else can be told. */
+static void learn_conditions(struct al_model_view *view)
+{
+	const struct al_family *family = view->family;
 
 	for (size_t i = 0; i < family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &family->tensors[i];
-		learn_shape(in, &tensor->entry.shape,
-			find_with(in->view, in->prefix, tensor->entry.name, 0), tensor->entry.count ? 1 : 0);
+		bool is_there = first_turn(view, tensor->entry.name) != NULL;
+		if (tensor->tied_to)
+			learn_formula(view, tensor->entry.when, !is_there);
+		else if (!tensor->is_optional && count_entries(family, tensor->entry.name) == 1)
+			learn_formula(view, tensor->entry.when, is_there);
 	}
 }
 
-/* A head that is stored alone isn't tied: the condition of its two entries is decided by that. */
-static void learn_ties(struct inferred *in)
-{
-	const struct al_family *family = in->view->family;
+/* What a variant's options about biases say is there; NULL: any. */
+static const struct {
+	const char *option, *tensor;
+} bias_options[] = {{"biases", NULL}, {"query_bias", "b_Q"}, {"key_bias", "b_K"},
+	{"value_bias", "b_V"}, {"output_bias", "b_O"}};
 
-	for (size_t i = 0; i < family->n_tensors; i++) {
-		const struct al_family_tensor *tensor = &family->tensors[i];
-		const char *when = tensor->entry.when ? al_formula_source(tensor->entry.when) : "";
-		if (tensor->tied_to && al_symbol_is_name(when))
-			learn(in, when, !find_with(in->view, in->prefix, tensor->entry.name, 0));
-	}
+static bool has_bias(struct al_model_view *view, const struct al_family_module *module,
+	const char *tensor)
+{
+	for (size_t i = 0; i < module->n_stored; i++)
+		if (holds_bias(&module->stored[i], tensor) && first_turn(view, module->stored[i].name))
+			return true;
+	return false;
+}
+
+static void learn_biases(struct al_model_view *view, const struct al_family_module *module)
+{
+	for (size_t i = 0; i < module->n_set; i++)
+		for (size_t j = 0; j < sizeof(bias_options) / sizeof(*bias_options); j++)
+			if (strcmp(module->set[i].symbol, bias_options[j].option) == 0)
+				learn_formula(view, module->set[i].value,
+					has_bias(view, module, bias_options[j].tensor));
 }
 
 /* How often a name's loop goes round: the first turn that isn't there. */
-static int64_t count_turns(struct inferred *in, const char *name)
+static int64_t count_turns(struct al_model_view *view, const char *name, const char *variable)
 {
 	int64_t n = 0;
 
-	while (n < 100000 && find_with(in->view, in->prefix, name, n))
+	while (n < AL_FAMILY_STEPS
+		&& al_model_view_find(view, fill_turn(&view->arena, name, variable, n)))
 		n++;
 	return n;
 }
 
-static void learn_loops(struct inferred *in)
+static void learn_loops(struct al_model_view *view, const struct al_loops *loops, const char *name)
 {
-	const struct al_family *family = in->view->family;
-
-	for (size_t i = 0; i < family->n_modules; i++) {
-		const struct al_family_module *module = &family->modules[i];
-		if (module->loops.n != 1 || module->n_stored == 0)
+	for (size_t i = 0; i < loops->n; i++) {
+		const char *source = al_formula_source(loops->items[i].count);
+		if (!al_symbol_is_name(source) || al_settings_is_asked(&view->settings, source))
 			continue;
-		const char *source = al_formula_source(module->loops.items[0].count);
-		int64_t turns = 0;
-		for (size_t j = 0; turns == 0 && j < module->n_stored; j++)
-			turns = count_turns(in, module->stored[j].name);
-		if (al_symbol_is_name(source) && turns > 0)
-			learn(in, source, turns);
+		int64_t turns = count_turns(view, name, loops->items[i].variable);
+		if (turns > 0)
+			learn(view, source, turns);
 	}
 }
 
-/* Rows along the head axis of a stored projection that is not fused. */
-static int64_t head_axis(struct inferred *in, const char *tensor)
+static void learn_modules(struct al_model_view *view)
 {
-	const struct al_family *family = in->view->family;
+	const struct al_family *family = view->family;
+
+	for (size_t i = 0; i < family->n_modules; i++) {
+		const struct al_family_module *module = &family->modules[i];
+		learn_biases(view, module);
+		for (size_t j = 0; j < module->n_stored; j++) {
+			const struct al_stored *stored = &module->stored[j];
+			learn_formula(view, stored->when, first_turn(view, stored->name) != NULL);
+			learn_loops(view, &module->loops, stored->name);
+		}
+	}
+	for (size_t i = 0; i < family->n_tensors; i++)
+		learn_loops(view, &family->tensors[i].loops, family->tensors[i].entry.name);
+}
+
+/* ---- heads ---- */
+
+/* How long the head axis of a stored projection is that is not fused. */
+static int64_t head_axis(struct al_model_view *view, const char *tensor)
+{
+	const struct al_family *family = view->family;
 
 	for (size_t i = 0; i < family->n_modules; i++)
 		for (size_t j = 0; j < family->modules[i].n_stored; j++) {
 			const struct al_stored *stored = &family->modules[i].stored[j];
-			const struct al_tensor *found;
-			if (!stored->is || strcmp(stored->is, tensor) != 0
-				|| !(found = find_with(in->view, in->prefix, stored->name, 0))
-				|| found->n_dims != 2)
+			if (!stored->is || strcmp(stored->is, tensor) != 0)
 				continue;
-			return found->shape[stored->order == AL_ORDER_OUT_IN ? 0 : 1];
+			const struct al_tensor *found = first_turn(view, stored->name);
+			if (found && found->n_dims == 2)
+				return found->shape[stored->order == AL_ORDER_OUT_IN ? 0 : 1];
 		}
 	return 0;
 }
 
-static bool learn_heads(struct inferred *in, const struct al_view_options *options,
+/* --heads counts the heads of all modules, those of a decoder with a count of its own too. */
+static void learn_counts(struct al_model_view *view, const char *symbol, int64_t heads)
+{
+	const struct al_family *family = view->family;
+
+	learn(view, symbol, heads);
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_set; j++)
+			if (strcmp(family->modules[i].set[j].symbol, symbol) == 0)
+				learn_formula(view, family->modules[i].set[j].value, heads);
+}
+
+static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	int64_t queries = head_axis(in, "W_Q"), keys = head_axis(in, "W_K");
+	int64_t queries = head_axis(view, "W_Q"), keys = head_axis(view, "W_K");
 
 	if (options->n_heads < 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: how many heads there are is not known; give --heads H[:KV] or a config.json",
-			in->view->checkpoint->path);
-	learn(in, "n_heads", options->n_heads);
+			view->checkpoint->path);
 	if (queries % options->n_heads != 0)
 		return al_fail(err, AL_EINPUT, "--heads %lld does not divide the query projection's %lld rows",
 			(long long)options->n_heads, (long long)queries);
+	learn_counts(view, "n_heads", options->n_heads);
 	int64_t width = queries / options->n_heads;
 	if (width > 0)
-		learn(in, "d_head", width);
+		learn(view, "d_head", width);
 	if (options->n_kv_heads > 0)
-		learn(in, "n_kv_heads", options->n_kv_heads);
+		learn_counts(view, "n_kv_heads", options->n_kv_heads);
 	else if (width > 0 && keys > 0 && keys % width == 0)
-		learn(in, "n_kv_heads", keys / width);
+		learn_counts(view, "n_kv_heads", keys / width);
 	return true;
 }
 
-/* "a.b.c": only plain keys are written. */
-static const char *plain_key(const struct al_config_key *key)
+bool learn_symbols(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
 {
-	for (size_t i = 0; i < key->n_keys; i++)
-		if (!strchr(key->keys[i], '.'))
-			return key->keys[i];
-	return NULL;
-}
-
-bool infer_symbols(struct inferred *in, struct al_model_view *view,
-	const struct al_view_options *options, struct al_error *err)
-{
-	*in = (struct inferred){.view = view};
-	if (!find_prefix(view, view->family, &in->prefix))
-		return al_fail(err, AL_EINPUT, "%s: no tensors of family %s", view->checkpoint->path,
-			view->family->name);
-	learn_tensors(in);
-	learn_ties(in);
-	learn_loops(in);
-	return learn_heads(in, options, err);
-}
-
-void write_inferred_config(const struct inferred *in, struct al_text *out)
-{
-	const struct al_family *family = in->view->family;
-
-	al_text_add(out, "{");
-	for (size_t i = 0; i < family->n_config; i++) {
-		const struct al_config_key *key = &family->config[i];
-		const int64_t *value = known(in, key->symbol);
-		const char *name = plain_key(key);
-		if (!value || !name || (key->type != AL_CONFIG_WHOLE && key->type != AL_CONFIG_SIZE))
-			continue;
-		al_text_add(out, out->length > 1 ? ", " : "");
-		al_json_quote(out, name);
-		al_text_addf(out, ": %lld", (long long)*value);
-	}
-	al_text_add(out, "}");
+	if (!learn_heads(view, options, err))
+		return false;
+	learn_shapes(view);
+	learn_conditions(view);
+	learn_modules(view);
+	return true;
 }

@@ -4,25 +4,23 @@
 
 #include "views/views.h"
 
-/* The family whose names fit the checkpoint best, and the prefix of its names. */
-bool detect_family(struct al_model_view *view, struct al_catalog *catalog, struct al_error *err);
-
-/* The prefix under which a family's names are stored; false where no module's tensors are there. */
-bool find_prefix(struct al_model_view *view, const struct al_family *family, const char **prefix);
-
-/* What the names and shapes of the stored tensors say of the family's symbols. */
-struct inferred {
-	struct al_model_view *view;
-	const char *prefix;
-	struct al_binding *items;
-	size_t n, room;
+/* A family whose attention tensors are there, by name. */
+struct candidate {
+	const struct al_family *family;
+	size_t n_known;   /* kinds of stored tensors that it knows */
 };
 
-bool infer_symbols(struct inferred *in, struct al_model_view *view,
-	const struct al_view_options *options, struct al_error *err);
+/* The families that fit the checkpoint's names, the best first; there is at least one. */
+bool find_candidates(struct al_model_view *view, struct al_catalog *catalog,
+	struct candidate **candidates, size_t *n, struct al_error *err);
 
-/* The same as the text of a config.json, as far as its keys go. */
-void write_inferred_config(const struct inferred *in, struct al_text *out);
+/* Sets the view's wrapper and prefix under which its family's tensors are stored; false where no
+ * module's are there. */
+bool find_prefix(struct al_model_view *view);
+
+/* Asks the view's settings for what --heads, the names and the shapes say of the family's symbols. */
+bool learn_symbols(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err);
 
 /* "{layer}" and the like, all replaced by `turn`. */
 char *fill_name(struct al_arena *arena, const char *name, int64_t turn);

@@ -89,11 +89,13 @@ static void expect_tensors(struct reconciling *r)
 	for (size_t i = 0; i < books->n_tensors; i++) {
 		const struct al_model_tensor *tensor = &books->tensors[i];
 		const struct al_family_tensor *family = tensor->tensor;
+		int64_t dims[AL_STORED_DIMS];
+		size_t n_dims = al_model_tensor_shape(tensor, dims);
 		expect(r, &(struct expectation){
 			.name = tensor->name,
 			.part = tensor->apart ? tensor->apart : al_part_names[family->part],
-			.dims = tensor->dims,
-			.n_dims = tensor->n_dims,
+			.dims = dims,
+			.n_dims = n_dims,
 			.is_buffer = family->entry.kind == AL_TENSOR_BUFFER,
 			.is_tied = family->tied_to != NULL,
 			.is_optional = family->is_optional,

@@ -1,20 +1,31 @@
 /* Views: opening one. The family and its settings first, then each module's factors. */
 #include "views/internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 
-const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
+static const struct al_tensor *find_behind(const struct al_model_view *view, const char *wrapper,
+	const char *prefix, const char *name)
 {
 	char full[1024];
-	size_t prefix = strlen(view->prefix), length = strlen(name);
+	int length = snprintf(full, sizeof(full), "%s%s%s", wrapper, prefix, name);
 
-	if (prefix + length >= sizeof(full))
+	if (length < 0 || (size_t)length >= sizeof(full))
 		return NULL;
-	memcpy(full, view->prefix, prefix);
-	memcpy(full + prefix, name, length + 1);
 	return al_checkpoint_find(view->checkpoint, full);
+}
+
+/* A head on a model stands beside it: lm_head.weight, but model.layers.0. */
+const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
+{
+	const struct al_family *family = view->family;
+	const struct al_tensor *found = find_behind(view, view->prefix, "", name);
+
+	for (size_t i = 0; !found && i < family->n_prefixes; i++)
+		found = find_behind(view, view->wrapper, family->prefixes[i], name);
+	return found;
 }
 
 /* ---- the family ---- */
@@ -40,35 +51,17 @@ static bool family_of_config(struct al_model_view *view, struct al_catalog *cata
 			|| al_json_in(&view->config, al_json_get(view->config.root, "model_type"), err));
 }
 
-static bool choose_family(struct al_model_view *view, struct al_catalog *catalog,
-	const struct al_view_options *options, struct al_error *err)
-{
-	if (options->layout)
-		return al_catalog_family(catalog, options->layout, &view->family, err);
-	return view->has_config ? family_of_config(view, catalog, err) : detect_family(view, catalog, err);
-}
-
 /* ---- the settings ---- */
 
-/* A checkpoint without a config.json gets one from its shapes, so that the same code applies defaults;
- * what the shapes say of symbols that no key gives goes before what is derived. */
-static bool infer_settings(struct al_model_view *view, const struct al_view_options *options,
+/* Without a config.json every key has its default, but for what names and shapes say. */
+static bool learn_settings(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	struct inferred in;
-	struct al_text text;
-
-	if (!infer_symbols(&in, view, options, err))
+	if (!learn_symbols(view, options, err))
 		return false;
-	al_text_init(&text);
-	write_inferred_config(&in, &text);
-	bool ok = al_json_parse(&view->config, "shapes", text.data, text.length, err)
+	return (view->config.root || al_json_parse(&view->config, "shapes", "{}", 2, err))
 		&& al_family_settings(view->family, &view->config, view->config.root, "shapes",
 			&view->settings, err);
-	for (size_t i = 0; ok && i < in.n; i++)
-		al_settings_set(&view->settings, in.items[i].symbol, in.items[i].value, "shapes");
-	al_text_finish(&text);
-	return ok;
 }
 
 /* --heads beside a config must say the same. */
@@ -94,7 +87,7 @@ static bool choose_settings(struct al_model_view *view, const struct al_view_opt
 	bool ok = view->has_config
 		? al_family_settings(view->family, &view->config, view->config.root, view->config_path,
 			&view->settings, err)
-		: infer_settings(view, options, err);
+		: learn_settings(view, options, err);
 	return ok && check_heads(view, "n_heads", options->n_heads, err)
 		&& check_heads(view, "n_kv_heads", options->n_kv_heads, err);
 }
@@ -145,6 +138,7 @@ static bool has_heads(const struct al_model_module *module)
 
 static bool make_modules(struct al_model_view *view, struct al_error *err)
 {
+	view->n_modules = view->n_notes = 0;
 	view->modules = al_new_array(&view->arena, struct al_attention, view->books.n_modules + 1);
 	for (size_t i = 0; i < view->books.n_modules; i++) {
 		const struct al_model_module *module = &view->books.modules[i];
@@ -163,26 +157,70 @@ static bool make_modules(struct al_model_view *view, struct al_error *err)
 		|| al_fail(err, AL_EINPUT, "%s: no attention modules", view->checkpoint->path);
 }
 
-static bool lay(struct al_model_view *view, struct al_catalog *catalog,
-	const struct al_view_options *options, struct al_error *err)
+static bool lay_family(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
 {
-	if (!read_config(view, options, err) || !choose_family(view, catalog, options, err)
-		|| !choose_settings(view, options, err))
-		return false;
-	if (!find_prefix(view, view->family, &view->prefix))
+	if (!find_prefix(view))
 		return al_fail(err, AL_EINPUT, "%s: holds none of the attention tensors of family %s",
 			view->checkpoint->path, view->family->name);
-	return al_model_books_init(&view->books, catalog, view->family, &view->settings, AL_BOOKS_NAMES,
-		err);
+	return choose_settings(view, options, err)
+		&& al_model_books_init(&view->books, view->catalog, view->family, &view->settings,
+			AL_BOOKS_NAMES, err);
+}
+
+static void unlay(struct al_model_view *view)
+{
+	if (view->books.n_steps > 0)
+		al_model_books_finish(&view->books);
+	view->books = (struct al_model_books){0};
+	al_settings_finish(&view->settings);
+	al_settings_init(&view->settings, view->catalog);
+	view->n_modules = view->n_notes = 0;
+}
+
+/* Families may share names and differ in shapes (GPT-2 and GPTBigCode): the first whose modules fit.
+ * Where none does, the best by names says what is wrong. */
+static bool lay_detected(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	struct candidate *candidates;
+	size_t n;
+
+	if (!find_candidates(view, view->catalog, &candidates, &n, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		view->family = candidates[i].family;
+		if (lay_family(view, options, NULL) && make_modules(view, NULL))
+			return true;
+		unlay(view);
+	}
+	view->family = candidates[0].family;
+	return lay_family(view, options, err);
+}
+
+static bool lay(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	if (!read_config(view, options, err))
+		return false;
+	if (options->layout) {
+		if (!al_catalog_family(view->catalog, options->layout, &view->family, err))
+			return false;
+	} else if (!view->has_config)
+		return lay_detected(view, options, err);
+	else if (!family_of_config(view, view->catalog, err))
+		return false;
+	return lay_family(view, options, err);
 }
 
 bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
 {
-	*view = (struct al_model_view){.checkpoint = checkpoint, .catalog = catalog, .prefix = ""};
+	*view = (struct al_model_view){.checkpoint = checkpoint, .catalog = catalog, .wrapper = "",
+		.prefix = ""};
 	al_arena_init(&view->arena);
 	al_settings_init(&view->settings, catalog);
-	if (lay(view, catalog, options, err))
+	if (lay(view, options, err))
 		return true;
 	al_model_view_close(view);
 	return false;

@@ -55,12 +55,13 @@ struct al_model_view {
 	struct al_catalog *catalog;
 	struct al_checkpoint *checkpoint;
 	const struct al_family *family;
-	struct al_json config;        /* as read, or as inferred from shapes */
+	struct al_json config;        /* as read, or {} */
 	bool has_config;              /* read from a file */
 	const char *config_path;
 	struct al_settings settings;
 	struct al_model_books books;  /* by name */
-	const char *prefix;           /* what stands before the family's names */
+	const char *wrapper;          /* what stands before the family's own prefixes: "module." */
+	const char *prefix;           /* ... and before its attention tensors: "module.bert." */
 	struct al_attention *modules;
 	size_t n_modules;
 	const char **notes;           /* modules that were left out, and why */
@@ -87,7 +88,7 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
 	AL_MUST_CHECK;
 
-/* The stored tensor of a family's name behind the view's prefix, or NULL. */
+/* The stored tensor of a family's name behind the view's prefix or another of the family's, or NULL. */
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 
 /* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are factors of

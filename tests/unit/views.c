@@ -1,0 +1,449 @@
+/* Views: every family's heads against the numbers at the places where its reference implementation
+ * reads them, found here by index formulas that share nothing with the library. */
+#include "unit.h"
+
+#include <dirent.h>
+
+#include "support/state_dict.h"
+#include "views/views.h"
+
+/* ---- where a head's numbers lie ---- */
+
+/* The place along the output axis of component c of head i of projection p (0: query ... 2: value). */
+enum layout {
+	SEPARATE,      /* a tensor each */
+	JOINED,        /* all queries, all keys, all values */
+	BY_HEAD,       /* query, key, value of head 0, of head 1 ... */
+	BY_GROUP,      /* a group's queries, its key, its value; the next group */
+};
+
+struct heads {
+	int64_t n, n_kv, width, value_width;
+};
+
+static int64_t place_of(enum layout layout, const struct heads *h, int p, int64_t i, int64_t c)
+{
+	int64_t group = h->n / h->n_kv, d = h->width;
+
+	switch (layout) {
+	case SEPARATE:
+		return i * d + c;
+	case JOINED:
+		return (p == 0 ? 0 : p == 1 ? h->n * d : (h->n + h->n_kv) * d) + i * d + c;
+	case BY_HEAD:
+		return (3 * i + p) * d + c;
+	default:
+		return p == 0 ? (i / group * (group + 2) + i % group) * d + c
+			      : (i * (group + 2) + group + p - 1) * d + c;
+	}
+}
+
+/* One module of a state dict: its tensors, without "weight", in the order of projections. */
+struct example {
+	const char *dict, *module;
+	const char *names[AL_N_PROJECTIONS];
+	struct heads heads;
+	enum layout layout;
+	bool is_in_out;        /* Conv1D */
+	const char *families;  /* any of these may be found by names alone; NULL: none is */
+};
+
+#define FOUR(before, q, k, v, o) {before q ".", before k ".", before v ".", before o "."}
+#define FUSED(before, qkv, o) {before qkv, before qkv, before qkv, before o "."}
+#define LLAMA(layer) FOUR("model.layers." layer ".self_attn.", "q_proj", "k_proj", "v_proj", "o_proj")
+#define BART(before) FOUR(before, "q_proj", "k_proj", "v_proj", "out_proj")
+#define T5(before) FOUR(before, "q", "k", "v", "o")
+#define BERT(before, layer) {before "attention." layer "query.", before "attention." layer "key.", \
+	before "attention." layer "value.", before "attention.output.dense."}
+#define OPENAI(before) FOUR(before, "query", "key", "value", "out")
+
+/* What Llama's names may be taken for: all read the same heads. */
+#define LIKE_LLAMA "llama mistral mixtral gemma gemma2 gemma3_text cohere olmo olmo2 olmoe qwen2 " \
+	"qwen2_moe qwen3 qwen3_moe smollm3 stablelm deepseek starcoder2 gpt_oss"
+#define LIKE_BERT "bert roberta"
+
+static const struct example examples[] = {
+	{"albert", "groups.1.1", {"encoder.albert_layer_groups.1.albert_layers.1.attention.query.",
+		"encoder.albert_layer_groups.1.albert_layers.1.attention.key.",
+		"encoder.albert_layer_groups.1.albert_layers.1.attention.value.",
+		"encoder.albert_layer_groups.1.albert_layers.1.attention.dense."},
+		{3, 3, 4, 4}, SEPARATE, false, "albert"},
+	{"bart", "encoder.1.self", BART("model.encoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE,
+		false, "bart"},
+	{"bart", "decoder.2.self", BART("model.decoder.layers.2.self_attn."), {4, 4, 3, 3}, SEPARATE,
+		false, "bart"},
+	{"bart", "decoder.2.cross", BART("model.decoder.layers.2.encoder_attn."), {4, 4, 3, 3},
+		SEPARATE, false, "bart"},
+	{"bert", "layers.1", BERT("bert.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE, false,
+		LIKE_BERT},
+	{"bloom", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
+		{3, 3, 4, 4}, BY_HEAD, false, "bloom"},
+	{"cohere", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"cohere-qk-norm", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"deepseek", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"deit", "layers.1", BERT("deit.encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE, false,
+		"vit"},
+	{"distilbert", "layers.1", FOUR("distilbert.transformer.layer.1.attention.", "q_lin", "k_lin",
+		"v_lin", "out_lin"), {3, 3, 4, 4}, SEPARATE, false, "distilbert"},
+	{"falcon-11b", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
+		{6, 2, 4, 4}, BY_GROUP, false, "falcon"},
+	{"falcon-40b", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
+		{6, 2, 4, 4}, BY_GROUP, false, "falcon"},
+	{"falcon-7b", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
+		{3, 1, 4, 4}, BY_GROUP, false, "falcon"},
+	{"falcon-rw", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
+		{3, 3, 4, 4}, BY_HEAD, false, "bloom falcon"},
+	{"gemma", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"gemma2", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"gemma3_text", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"gpt2", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"), {3, 3, 4, 4}, JOINED,
+		true, "gpt2"},
+	{"gpt_bigcode", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"), {3, 1, 4, 4},
+		BY_GROUP, false, "gpt_bigcode"},
+	{"gpt_bigcode-mha", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"),
+		{3, 3, 4, 4}, BY_HEAD, false, "gpt_bigcode"},
+	{"gpt_neo", "layers.1", FOUR("transformer.h.1.attn.attention.", "q_proj", "k_proj", "v_proj",
+		"out_proj"), {3, 3, 4, 4}, SEPARATE, false, "gpt_neo"},
+	{"gpt_neox", "layers.1", FUSED("gpt_neox.layers.1.attention.", "query_key_value.", "dense"),
+		{3, 3, 8, 8}, BY_HEAD, false, "gpt_neox"},
+	{"gpt_oss", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"gpt_oss-mxfp4", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"gptj", "layers.1", FOUR("transformer.h.1.attn.", "q_proj", "k_proj", "v_proj", "out_proj"),
+		{3, 3, 4, 4}, SEPARATE, false, NULL},
+	{"llama", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"llama-biases", "layers.2", LLAMA("2"), {6, 6, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"llama-meta", "layers.1", FOUR("layers.1.attention.", "wq", "wk", "wv", "wo"), {6, 2, 4, 4},
+		SEPARATE, false, "llama-meta"},
+	{"mistral", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"mixtral", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"mpt", "layers.1", FUSED("transformer.blocks.1.attn.", "Wqkv.", "out_proj"), {3, 3, 4, 4},
+		JOINED, false, "mpt"},
+	{"olmo", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"olmo2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"olmoe", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"opt", "layers.1", BART("model.decoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE, false,
+		"opt"},
+	{"opt-350m", "layers.1", BART("model.decoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE, false,
+		"opt"},
+	{"phi", "layers.1", FOUR("model.layers.1.self_attn.", "q_proj", "k_proj", "v_proj", "dense"),
+		{3, 1, 4, 4}, SEPARATE, false, "phi"},
+	{"phi3", "layers.2", FUSED("model.layers.2.self_attn.", "qkv_proj.", "o_proj"), {6, 2, 2, 2},
+		JOINED, false, "phi3"},
+	{"qwen2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"qwen2_moe", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"qwen3", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"qwen3_moe", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
+	{"roberta", "layers.1", BERT("roberta.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE, false,
+		LIKE_BERT},
+	{"smollm3", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"stablelm", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"stablelm-12b", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"starcoder2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
+	{"t5", "encoder.1.self", T5("encoder.block.1.layer.0.SelfAttention."), {3, 3, 5, 5}, SEPARATE,
+		false, "t5"},
+	{"t5", "decoder.2.self", T5("decoder.block.2.layer.0.SelfAttention."), {3, 3, 5, 5}, SEPARATE,
+		false, "t5"},
+	{"t5", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."), {3, 3, 5, 5}, SEPARATE,
+		false, "t5"},
+	{"t5-gated", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."), {3, 3, 5, 5},
+		SEPARATE, false, "t5"},
+	{"timm-vit", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4}, JOINED, false,
+		"timm-vit"},
+	{"timm-vit-distilled", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4}, JOINED,
+		false, "timm-vit"},
+	{"torch-transformer-encoder", "layers.1", FUSED("layers.1.self_attn.", "in_proj_", "out_proj"),
+		{3, 3, 4, 4}, JOINED, false, "torch-transformer-encoder"},
+	{"torch-transformer-encoder-plain", "layers.1", FUSED("layers.1.self_attn.", "in_proj_",
+		"out_proj"), {3, 3, 4, 4}, JOINED, false, "torch-transformer-encoder"},
+	{"vit", "layers.1", BERT("vit.encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE, false,
+		"vit"},
+	{"vit-model", "layers.1", BERT("encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE, false,
+		"vit"},
+	{"whisper", "encoder.1.self", BART("model.encoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE,
+		false, "whisper"},
+	{"whisper", "decoder.2.self", BART("model.decoder.layers.2.self_attn."), {4, 4, 3, 3}, SEPARATE,
+		false, "whisper"},
+	{"whisper", "decoder.2.cross", BART("model.decoder.layers.2.encoder_attn."), {4, 4, 3, 3},
+		SEPARATE, false, "whisper"},
+	{"whisper-openai", "encoder.1.self", OPENAI("encoder.blocks.1.attn."), {3, 3, 4, 4}, SEPARATE,
+		false, "whisper-openai"},
+	{"whisper-openai", "decoder.2.self", OPENAI("decoder.blocks.2.attn."), {4, 4, 3, 3}, SEPARATE,
+		false, "whisper-openai"},
+	{"whisper-openai", "decoder.2.cross", OPENAI("decoder.blocks.2.cross_attn."), {4, 4, 3, 3},
+		SEPARATE, false, "whisper-openai"},
+	{"xlm-roberta", "layers.1", BERT("roberta.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE,
+		false, LIKE_BERT},
+};
+enum { N_EXAMPLES = sizeof(examples) / sizeof(*examples) };
+
+/* Dicts of multi-head latent attention, which have a test of their own. */
+static const char *const latent[] = {"deepseek_v2", "deepseek_v2-lite", "deepseek_v3",
+	"deepseek_v3-fp8"};
+enum { N_LATENT = sizeof(latent) / sizeof(*latent) };
+
+/* ---- a checkpoint ---- */
+
+struct setting {
+	struct test_folder folder;
+	struct al_catalog *catalog;
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+};
+
+static struct setting at;
+
+static int begin(void **state)
+{
+	(void)state;
+	test_folder_make(&at.folder);
+	at.catalog = al_catalog_create();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	al_catalog_destroy(at.catalog);
+	test_folder_remove(&at.folder);
+	return 0;
+}
+
+/* Opens what was written to the folder; false and `err` where that fails. */
+static bool open_view(const struct al_view_options *options, struct al_error *err)
+{
+	if (!al_checkpoint_open(&at.checkpoint, at.folder.path, err))
+		return false;
+	if (al_model_view_open(&at.view, at.catalog, &at.checkpoint, options, err))
+		return true;
+	al_checkpoint_close(&at.checkpoint);
+	return false;
+}
+
+static void close_view(void)
+{
+	al_model_view_close(&at.view);
+	al_checkpoint_close(&at.checkpoint);
+}
+
+/* A config.json of a test before must not stay. */
+static void write_dict(const struct state_dict *dict, bool with_config)
+{
+	char path[256];
+
+	remove(test_path(path, &at.folder, "config.json"));
+	state_dict_write(dict, &at.folder, with_config);
+}
+
+static const struct al_attention *find_module(const char *name)
+{
+	for (size_t i = 0; i < at.view.n_modules; i++)
+		if (strcmp(at.view.modules[i].name, name) == 0)
+			return &at.view.modules[i];
+	fail_msg("no module %s", name);
+	return NULL;
+}
+
+/* ---- the comparison ---- */
+
+/* All numbers of a stored tensor; NULL where there is none of that name. */
+static double *load(const char *name, int64_t *columns)
+{
+	const struct al_tensor *tensor = al_checkpoint_find(&at.checkpoint, name);
+	struct al_error err = {0};
+
+	if (!tensor)
+		return NULL;
+	struct al_selection all = al_select_all(tensor);
+	double *numbers = calloc((size_t)tensor->n_elements + 1, sizeof(*numbers));
+	assert_non_null(numbers);
+	assert_true(al_tensor_read_double(&at.checkpoint, tensor, &all, numbers,
+		(size_t)tensor->n_elements, &err));
+	*columns = tensor->n_dims == 2 ? tensor->shape[1] : 1;
+	return numbers;
+}
+
+static int64_t heads_of(const struct example *e, int p)
+{
+	return p == AL_KEY || p == AL_VALUE ? e->heads.n_kv : e->heads.n;
+}
+
+/* Number (row, c of head i) of a projection, in the stored matrix of `columns` columns. */
+static double number_at(const struct example *e, int p, const double *stored, int64_t columns,
+	int64_t row, int64_t i, int64_t c)
+{
+	int64_t place = p == AL_OUTPUT ? i * e->heads.value_width + c
+				       : place_of(e->layout, &e->heads, p, i, c);
+	bool is_slow = e->is_in_out == (p == AL_OUTPUT);
+
+	return is_slow ? stored[place * columns + row] : stored[row * columns + place];
+}
+
+static void compare(const struct example *e, int p, const struct al_factor *factor,
+	const double *stored, int64_t columns, bool is_bias)
+{
+	struct al_matrix numbers;
+	struct al_error err = {0};
+
+	if (!al_factor_load(&at.checkpoint, factor, &numbers, &err))
+		fail_msg("%s %s: %s", e->dict, e->module, err.message);
+	assert_int_equal(factor->heads, heads_of(e, p));
+	assert_int_equal(factor->width, p >= AL_VALUE ? e->heads.value_width : e->heads.width);
+	for (int64_t column = 0; column < factor->heads * factor->width; column++)
+		for (int64_t row = 0; row < factor->rows; row++) {
+			int64_t i = column / factor->width, c = column % factor->width;
+			double expected = is_bias ? stored[place_of(e->layout, &e->heads, p, i, c)]
+						  : number_at(e, p, stored, columns, row, i, c);
+			double found = numbers.data[(size_t)row + (size_t)column * numbers.ld];
+			if (found != expected)
+				fail_msg("%s %s %s%s: row %lld of head %lld, %lld: %g, expected %g", e->dict,
+					e->module, al_projection_names[p], is_bias ? " bias" : "", (long long)row,
+					(long long)i, (long long)c, found, expected);
+		}
+	al_matrix_finish(&numbers);
+}
+
+/* One head alone gives what all of them give. */
+static void compare_alone(const struct al_factor *factor)
+{
+	struct al_matrix all, one;
+	struct al_error err = {0};
+	int64_t last = factor->heads - 1;
+
+	assert_true(al_factor_load(&at.checkpoint, factor, &all, &err));
+	assert_true(al_matrix_init(&one, all.rows, (size_t)factor->width, &err));
+	assert_true(al_factor_read(&at.checkpoint, factor, last, 1, one, &err));
+	for (size_t j = 0; j < one.cols; j++)
+		assert_memory_equal(one.data + j * one.ld,
+			all.data + (j + (size_t)(last * factor->width)) * all.ld, one.rows * sizeof(double));
+	assert_false(al_factor_read(&at.checkpoint, factor, last, 2, one, &err));
+	al_matrix_finish(&all);
+	al_matrix_finish(&one);
+}
+
+static void compare_projection(const struct example *e, const char *before,
+	const struct al_attention *attention, int p)
+{
+	char name[256];
+	int64_t columns;
+	double *stored;
+
+	snprintf(name, sizeof(name), "%s%sweight", before, e->names[p]);
+	stored = load(name, &columns);
+	assert_non_null(stored);
+	compare(e, p, &attention->factors[p], stored, columns, false);
+	compare_alone(&attention->factors[p]);
+	free(stored);
+	if (p == AL_OUTPUT)
+		return;
+	snprintf(name, sizeof(name), "%s%sbias", before, e->names[p]);
+	stored = load(name, &columns);
+	assert_int_equal(stored != NULL, attention->biases[p].n_runs > 0);
+	if (stored)
+		compare(e, p, &attention->biases[p], stored, 1, true);
+	free(stored);
+}
+
+/* The open view against the example; its names stand behind `before`. */
+static void compare_module(const struct example *e, const char *before)
+{
+	const struct al_attention *attention = find_module(e->module);
+
+	assert_int_equal(attention->n_heads, e->heads.n);
+	assert_int_equal(attention->n_kv_heads, e->heads.n_kv);
+	assert_int_equal(attention->d_head, e->heads.width);
+	assert_int_equal(attention->d_value, e->heads.value_width);
+	assert_int_equal(attention->is_cross, strstr(e->module, "cross") != NULL);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		compare_projection(e, before, attention, p);
+}
+
+static void heads_are_where_the_reference_reads_them(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_EXAMPLES; i++) {
+		struct state_dict *dict = state_dict_read(examples[i].dict);
+		struct al_error err = {0};
+		write_dict(dict, true);
+		if (!open_view(&(struct al_view_options){0}, &err))
+			fail_msg("%s: %s", examples[i].dict, err.message);
+		compare_module(&examples[i], "");
+		close_view();
+		state_dict_finish(dict);
+	}
+}
+
+/* No state dict goes without an example, so no family does (tests/unit/state_dicts.c). */
+static bool is_listed(const char *name, size_t length)
+{
+	for (size_t i = 0; i < N_EXAMPLES; i++)
+		if (strlen(examples[i].dict) == length && strncmp(examples[i].dict, name, length) == 0)
+			return true;
+	for (size_t i = 0; i < N_LATENT; i++)
+		if (strlen(latent[i]) == length && strncmp(latent[i], name, length) == 0)
+			return true;
+	return false;
+}
+
+static void every_state_dict_is_an_example(void **state)
+{
+	DIR *folder = opendir(STATE_DICTS);
+
+	(void)state;
+	assert_non_null(folder);
+	for (const struct dirent *entry; (entry = readdir(folder));) {
+		const char *ending = strstr(entry->d_name, ".txt");
+		if (ending && !is_listed(entry->d_name, (size_t)(ending - entry->d_name)))
+			fail_msg("%s has no example", entry->d_name);
+	}
+	closedir(folder);
+}
+
+/* ---- names and shapes alone ---- */
+
+static bool is_word_of(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *found = list; (found = strstr(found, word)); found += length)
+		if ((found == list || found[-1] == ' ') && (!found[length] || found[length] == ' '))
+			return true;
+	return false;
+}
+
+static void detect(const struct example *e)
+{
+	struct al_view_options options = {.n_heads = e->heads.n, .n_kv_heads = e->heads.n_kv};
+	struct al_error err = {0};
+
+	if (!open_view(&options, &err)) {
+		if (e->families)
+			fail_msg("%s: %s", e->dict, err.message);
+		return;
+	}
+	if (!is_word_of(e->families ? e->families : "", at.view.family->name))
+		fail_msg("%s is taken for %s", e->dict, at.view.family->name);
+	compare_module(e, "");
+	close_view();
+}
+
+static void families_are_found_by_names_and_shapes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_EXAMPLES; i++) {
+		struct state_dict *dict = state_dict_read(examples[i].dict);
+		write_dict(dict, false);
+		detect(&examples[i]);
+		state_dict_finish(dict);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heads_are_where_the_reference_reads_them),
+		cmocka_unit_test(every_state_dict_is_an_example),
+		cmocka_unit_test(families_are_found_by_names_and_shapes),
+	};
+
+	return cmocka_run_group_tests_name("views", tests, begin, end);
+}
