@@ -9,7 +9,8 @@
 
 /* What wrappers put before a model's names: torch.compile, DataParallel, a head around the model. */
 static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._orig_mod.",
-	"_orig_mod.module.", "model."};
+	"_orig_mod.module.", "model.", "_orig_mod.model.", "module.model.", "model._orig_mod.",
+	"model.module."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
 /* "{layer}" and the like: `variable` is replaced by `turn`, the others by 0; NULL: all by `turn`. */

@@ -45,6 +45,45 @@ static bool check_tensor(struct maker *m, const struct al_stored_tensor *wanted,
 	return true;
 }
 
+/* ---- scales ---- */
+
+/* [rows, columns] of a block: the config's, a list. */
+static bool read_block(struct maker *m, int64_t block[2], struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&m->view->settings, "block", &setting, err))
+		return false;
+	if (!setting || !setting->list || setting->n_list != 2)
+		return al_fail(err, AL_EINPUT, "its scales are stored, but the size of their blocks is not known");
+	for (int i = 0; i < 2; i++) {
+		block[i] = setting->list[i].integer;
+		if (block[i] < 1)
+			return al_fail(err, AL_EINPUT, "blocks of %lld numbers", (long long)block[i]);
+	}
+	return true;
+}
+
+/* Sets the run's scale, where the checkpoint stores one beside the tensor. */
+static bool find_scale(struct maker *m, const char *name, struct al_factor_run *run,
+	struct al_error *err)
+{
+	const struct al_tensor *tensor = run->tensor;
+	int64_t expected[2];
+
+	run->scale = al_model_view_find(m->view, al_format(&m->view->arena, "%s_scale_inv", name));
+	if (!run->scale)
+		return true;
+	if (!read_block(m, run->block, err))
+		return al_in(err, "tensor %s", tensor->name);
+	if (tensor->n_dims != 2)
+		return al_fail(err, AL_EINPUT, "tensor %s has scales, expected a matrix", tensor->name);
+	for (int i = 0; i < 2; i++)
+		expected[i] = (tensor->shape[i] + run->block[i] - 1) / run->block[i];
+	return check_tensor(m, &(struct al_stored_tensor){.name = run->scale->name, .n_dims = 2,
+		.dims = {expected[0], expected[1]}}, run->scale, err);
+}
+
 /* ---- runs ---- */
 
 static void add_run(struct al_arena *arena, struct al_factor *factor, size_t *room,
@@ -92,9 +131,12 @@ static bool collect_runs(struct maker *m, const char *name, bool is_output, stru
 						return false;
 				}
 				bool is_matrix = stored->n_dims == 2;
-				add_run(&m->view->arena, factor, &room, (struct al_factor_run){
+				struct al_factor_run run = {
 					.tensor = found, .first = at, .width = stored->parts[j].width,
-					.is_slow = is_matrix && head_axis_is_slow(stored->stored, is_output)});
+					.is_slow = is_matrix && head_axis_is_slow(stored->stored, is_output)};
+				if (!find_scale(m, stored->name, &run, err))
+					return false;
+				add_run(&m->view->arena, factor, &room, run);
 				factor->rows = !is_matrix ? 1
 					: stored->dims[(stored->stored->order == AL_ORDER_OUT_IN) != is_output ? 1 : 0];
 				factor->dtype = found->dtype;
@@ -290,6 +332,31 @@ bool make_factors(struct al_model_view *view, const struct al_model_module *modu
 
 /* ---- reading ---- */
 
+/* Each number times its block's scale: [rows][n] from column `first` of the head axis on. */
+static bool scale_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
+	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	const struct al_tensor *scale = run->scale;
+	struct al_selection all;
+	double *scales;
+
+	if (!scale)
+		return true;
+	all = al_select_all(scale);
+	scales = malloc((size_t)scale->n_elements * sizeof(*scales));
+	if (!scales)
+		return al_fail(err, AL_ESYSTEM, "no memory for %lld scales", (long long)scale->n_elements);
+	bool ok = al_tensor_read_double(checkpoint, scale, &all, scales, (size_t)scale->n_elements, err);
+	for (int64_t j = 0; ok && j < n; j++)
+		for (int64_t i = 0; i < rows; i++) {
+			int64_t row = run->is_slow ? first + j : i, column = run->is_slow ? i : first + j;
+			out.data[(size_t)i + (size_t)j * out.ld] *=
+				scales[row / run->block[0] * scale->shape[1] + column / run->block[1]];
+		}
+	free(scales);
+	return ok;
+}
+
 /* Columns [first, +n) of one run's tensor, [rows][n]. */
 static bool read_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
@@ -329,7 +396,9 @@ static bool read_runs(const struct al_checkpoint *checkpoint, const struct al_fa
 		if (from >= to)
 			continue;
 		struct al_matrix part = al_part(out, 0, (size_t)(from - first), out.rows, (size_t)(to - from));
-		if (!read_columns(checkpoint, run, rows, run->first + from - at, to - from, part, err))
+		int64_t start = run->first + from - at;
+		if (!read_columns(checkpoint, run, rows, start, to - from, part, err)
+			|| !scale_columns(checkpoint, run, rows, start, to - from, part, err))
 			return false;
 	}
 	return true;

@@ -4,7 +4,8 @@
  * columns i*width .. (W_O is taken transposed, so that W_V^(i) W_O^(i) = V_i O_i^T). Fused tensors,
  * both storage orders and grouped queries are seen through; query head i uses key/value head
  * floor(i*n_kv_heads/n_heads). Of MLA the factors are composed: W_Q^(i) is D x d_nope, the latent
- * norm's gain folded in, and the rotary part is left out. Nothing is read before it is asked for. */
+ * norm's gain folded in, and the rotary part is left out. FP8 tensors with a scale a block
+ * (NAME_scale_inv, arXiv:2412.19437 section 3.3.2) are read scaled. Nothing is read before it is asked for. */
 #ifndef ATTNLEDGER_VIEWS_VIEWS_H
 #define ATTNLEDGER_VIEWS_VIEWS_H
 
@@ -20,6 +21,8 @@ struct al_factor_run {
 	const struct al_tensor *tensor;
 	int64_t first, width;
 	bool is_slow;          /* the head axis is the first of [head axis, other], else the second */
+	const struct al_tensor *scale;   /* of an FP8 tensor: one number a block; NULL: none */
+	int64_t block[2];                /* of [block[0]][block[1]] of its numbers */
 };
 
 /* One projection: columns in the order of heads. */

@@ -245,8 +245,8 @@ static const struct al_attention *find_module(const char *name)
 
 /* ---- the comparison ---- */
 
-/* All numbers of a stored tensor; NULL where there is none of that name. */
-static double *load(const char *name, int64_t *columns)
+/* All numbers of a stored tensor as they lie; NULL where there is none of that name. */
+static double *load_stored(const char *name, int64_t *columns)
 {
 	const struct al_tensor *tensor = al_checkpoint_find(&at.checkpoint, name);
 	struct al_error err = {0};
@@ -259,6 +259,27 @@ static double *load(const char *name, int64_t *columns)
 	assert_true(al_tensor_read_double(&at.checkpoint, tensor, &all, numbers,
 		(size_t)tensor->n_elements, &err));
 	*columns = tensor->n_dims == 2 ? tensor->shape[1] : 1;
+	return numbers;
+}
+
+/* Blocks of deepseek_v3-fp8, from its config. */
+enum { BLOCK_ROWS = 4, BLOCK_COLUMNS = 5 };
+
+/* The same times the scale of each block, where there are scales. */
+static double *load(const char *name, int64_t *columns)
+{
+	double *numbers = load_stored(name, columns);
+	char scale_name[256];
+	int64_t scale_columns;
+
+	snprintf(scale_name, sizeof(scale_name), "%s_scale_inv", name);
+	double *scales = load_stored(scale_name, &scale_columns);
+	if (!scales)
+		return numbers;
+	int64_t n = al_checkpoint_find(&at.checkpoint, name)->n_elements;
+	for (int64_t i = 0; i < n; i++)
+		numbers[i] *= scales[i / *columns / BLOCK_ROWS * scale_columns + i % *columns / BLOCK_COLUMNS];
+	free(scales);
 	return numbers;
 }
 
@@ -302,7 +323,12 @@ static void compare(const struct example *e, int p, const struct al_factor *fact
 	al_matrix_finish(&numbers);
 }
 
-/* One head alone gives what all of them give. */
+static bool is_close(double a, double b)
+{
+	return a - b < 1e-12 && b - a < 1e-12;
+}
+
+/* One head alone gives what all of them give; a composed one may differ in how its product is summed. */
 static void compare_alone(const struct al_factor *factor)
 {
 	struct al_matrix all, one;
@@ -313,8 +339,9 @@ static void compare_alone(const struct al_factor *factor)
 	assert_true(al_matrix_init(&one, all.rows, (size_t)factor->width, &err));
 	assert_true(al_factor_read(&at.checkpoint, factor, last, 1, one, &err));
 	for (size_t j = 0; j < one.cols; j++)
-		assert_memory_equal(one.data + j * one.ld,
-			all.data + (j + (size_t)(last * factor->width)) * all.ld, one.rows * sizeof(double));
+		for (size_t i = 0; i < one.rows; i++)
+			assert_true(is_close(one.data[i + j * one.ld],
+				all.data[i + (j + (size_t)(last * factor->width)) * all.ld]));
 	assert_false(al_factor_read(&at.checkpoint, factor, last, 2, one, &err));
 	al_matrix_finish(&all);
 	al_matrix_finish(&one);
@@ -437,12 +464,200 @@ static void families_are_found_by_names_and_shapes(void **state)
 	}
 }
 
+/* Without ":KV" the key projection says how many there are. */
+static void shapes_say_how_many_keys_there_are(void **state)
+{
+	struct state_dict *dict = state_dict_read("llama");
+	struct al_error err = {0};
+
+	(void)state;
+	write_dict(dict, false);
+	assert_true(open_view(&(struct al_view_options){.n_heads = 6}, &err));
+	assert_int_equal(at.view.modules[0].n_kv_heads, 2);
+	assert_int_equal(at.view.n_modules, 3);
+	close_view();
+	state_dict_finish(dict);
+}
+
+/* ---- prefixes ---- */
+
+static const struct example *find_example(const char *dict)
+{
+	for (size_t i = 0; i < N_EXAMPLES; i++)
+		if (strcmp(examples[i].dict, dict) == 0)
+			return &examples[i];
+	fail_msg("no example %s", dict);
+	return NULL;
+}
+
+/* An example whose names begin with `removed`, without it. */
+static struct example without_prefix(const struct example *e, const char *removed)
+{
+	struct example bare = *e;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (strncmp(bare.names[p], removed, strlen(removed)) == 0)
+			bare.names[p] += strlen(removed);
+	return bare;
+}
+
+static void check_prefix(const char *name, const char *removed, const char *added, bool with_config)
+{
+	struct state_dict *dict = state_dict_read(name);
+	struct example e = without_prefix(find_example(name), removed);
+	struct al_view_options options = {.n_heads = e.heads.n, .n_kv_heads = e.heads.n_kv};
+	struct al_error err = {0};
+
+	state_dict_rename(dict, removed, added);
+	write_dict(dict, with_config);
+	if (!open_view(&options, &err))
+		fail_msg("%s behind \"%s\": %s", name, added, err.message);
+	compare_module(&e, added);
+	close_view();
+	state_dict_finish(dict);
+}
+
+static void prefixes_are_seen_through(void **state)
+{
+	static const char *const added[] = {"", "model.", "_orig_mod.", "module.", "module._orig_mod.",
+		"_orig_mod.module.", "_orig_mod.model.", "module.model.", "model._orig_mod."};
+	static const struct {
+		const char *dict, *own;
+	} families[] = {
+		{"bert", "bert."}, {"llama", "model."}, {"gpt2", "transformer."}, {"gpt_neox", "gpt_neox."},
+		{"timm-vit", ""}, {"vit", "vit."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		for (size_t j = 0; j < sizeof(added) / sizeof(*added); j++)
+			for (int with_config = 0; with_config < 2; with_config++) {
+				check_prefix(families[i].dict, families[i].own, added[j], with_config);
+				check_prefix(families[i].dict, "", added[j], with_config);
+			}
+}
+
+/* ---- multi-head latent attention ---- */
+
+/* 6 heads of 4 dimensions beside 2 rotated ones, values of 5; ranks 6 and 8; d_model 12. */
+enum { MLA_HEADS = 6, MLA_NOPE = 4, MLA_ROPE = 2, MLA_VALUE = 5, MLA_RANK = 8, MLA_MODEL = 12 };
+
+struct latent_part {
+	const char *down, *gain, *up;
+	int64_t rank, stride, first, width;   /* of the rows of `up` */
+};
+
+/* sum over r of down[r][row] * gain[r] * up[i*stride + first + c][r] */
+static double composed(const struct latent_part *part, const double *down, const double *gain,
+	const double *up, int64_t row, int64_t i, int64_t c)
+{
+	const double *line = up + (i * part->stride + part->first + c) * part->rank;
+	double sum = 0;
+
+	for (int64_t r = 0; r < part->rank; r++)
+		sum += down[r * MLA_MODEL + row] * gain[r] * line[r];
+	return sum;
+}
+
+static void compare_latent(const char *dict, const struct latent_part *part,
+	const struct al_factor *factor)
+{
+	int64_t columns;
+	double *down = load(part->down, &columns), *gain = load(part->gain, &columns),
+	       *up = load(part->up, &columns);
+	struct al_matrix found;
+	struct al_error err = {0};
+
+	assert_true(down && gain && up);
+	if (!al_factor_load(&at.checkpoint, factor, &found, &err))
+		fail_msg("%s: %s", dict, err.message);
+	assert_int_equal(factor->heads, MLA_HEADS);
+	assert_int_equal(factor->width, part->width);
+	assert_int_equal(found.rows, MLA_MODEL);
+	for (int64_t i = 0; i < MLA_HEADS; i++)
+		for (int64_t c = 0; c < part->width; c++)
+			for (int64_t row = 0; row < MLA_MODEL; row++) {
+				double expected = composed(part, down, gain, up, row, i, c);
+				double number = found.data[(size_t)row
+					+ (size_t)(i * part->width + c) * found.ld];
+				if (!is_close(number, expected))
+					fail_msg("%s %s: %g, expected %g", dict, part->up, number, expected);
+			}
+	compare_alone(factor);
+	al_matrix_finish(&found);
+	free(down);
+	free(gain);
+	free(up);
+}
+
+#define MLA "model.layers.1.self_attn."
+
+static void check_latent(const char *name)
+{
+	static const struct latent_part
+		query = {MLA "q_a_proj.weight", MLA "q_a_layernorm.weight", MLA "q_b_proj.weight", 6,
+			MLA_NOPE + MLA_ROPE, 0, MLA_NOPE},
+		key = {MLA "kv_a_proj_with_mqa.weight", MLA "kv_a_layernorm.weight",
+			MLA "kv_b_proj.weight", MLA_RANK, MLA_NOPE + MLA_VALUE, 0, MLA_NOPE},
+		value = {MLA "kv_a_proj_with_mqa.weight", MLA "kv_a_layernorm.weight",
+			MLA "kv_b_proj.weight", MLA_RANK, MLA_NOPE + MLA_VALUE, MLA_NOPE, MLA_VALUE};
+	const struct example output = {name, "layers.1", {[AL_OUTPUT] = MLA "o_proj."},
+		{MLA_HEADS, MLA_HEADS, MLA_NOPE, MLA_VALUE}, SEPARATE, false, NULL};
+	const struct al_attention *attention = find_module("layers.1");
+
+	assert_true(attention->is_latent);
+	if (strcmp(name, "deepseek_v2-lite") != 0)
+		compare_latent(name, &query, &attention->factors[AL_QUERY]);
+	compare_latent(name, &key, &attention->factors[AL_KEY]);
+	compare_latent(name, &value, &attention->factors[AL_VALUE]);
+	compare_projection(&output, "", attention, AL_OUTPUT);
+}
+
+/* Queries without a latent: W_Q itself, its heads 6 rows apart. */
+static void check_lite_queries(void)
+{
+	const struct al_factor *factor = &find_module("layers.1")->factors[AL_QUERY];
+	int64_t columns;
+	double *stored = load(MLA "q_proj.weight", &columns);
+	struct al_matrix found;
+	struct al_error err = {0};
+
+	assert_true(al_factor_load(&at.checkpoint, factor, &found, &err));
+	for (int64_t i = 0; i < MLA_HEADS; i++)
+		for (int64_t c = 0; c < MLA_NOPE; c++)
+			for (int64_t row = 0; row < MLA_MODEL; row++)
+				assert_true(found.data[(size_t)row + (size_t)(i * MLA_NOPE + c) * found.ld]
+					== stored[(i * (MLA_NOPE + MLA_ROPE) + c) * MLA_MODEL + row]);
+	al_matrix_finish(&found);
+	free(stored);
+}
+
+static void latent_factors_are_composed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_LATENT; i++) {
+		struct state_dict *dict = state_dict_read(latent[i]);
+		struct al_error err = {0};
+		write_dict(dict, true);
+		if (!open_view(&(struct al_view_options){0}, &err))
+			fail_msg("%s: %s", latent[i], err.message);
+		check_latent(latent[i]);
+		if (strcmp(latent[i], "deepseek_v2-lite") == 0)
+			check_lite_queries();
+		close_view();
+		state_dict_finish(dict);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heads_are_where_the_reference_reads_them),
 		cmocka_unit_test(every_state_dict_is_an_example),
 		cmocka_unit_test(families_are_found_by_names_and_shapes),
+		cmocka_unit_test(shapes_say_how_many_keys_there_are),
+		cmocka_unit_test(prefixes_are_seen_through),
+		cmocka_unit_test(latent_factors_are_composed),
 	};
 
 	return cmocka_run_group_tests_name("views", tests, begin, end);
