@@ -25,7 +25,8 @@ static void draw_references(const struct al_scene *scene, const struct al_box *f
 
 void al_scene_draw_back(const struct al_scene *scene, size_t panel)
 {
-	draw_grid(scene, &scene->frames[panel]);
+	if (!scene->plot->mark->has_cells)
+		draw_grid(scene, &scene->frames[panel]);
 	draw_references(scene, &scene->frames[panel]);
 }
 

@@ -138,6 +138,47 @@ static bool bound(struct al_dimension *d, const struct span *span, const char *a
 		axis, d->min, d->max);
 }
 
+/* ---- cells ---- */
+
+/* Half a cell beyond the first and the last. */
+static void bound_cells(struct al_dimension *d, const struct span *span)
+{
+	d->min = span->min - 0.5;
+	d->max = span->max + 0.5;
+	d->is_whole = d->is_min_fixed = d->is_max_fixed = true;
+}
+
+static void include_colors(struct span *span, const struct al_points *points)
+{
+	for (size_t i = 0; i < points->n; i++)
+		if (!isnan(points->items[i].color))
+			include(span, points->items[i].color);
+}
+
+/* As far as the data go unless it is fixed; as far below zero as above where the hues diverge. */
+static bool bound_colors(struct al_plot *plot, struct al_error *err)
+{
+	struct al_dimension *d = &plot->color;
+	struct span span = {.min = INFINITY, .max = -INFINITY};
+
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		for (size_t series = 0; series < plot->n_series; series++)
+			include_colors(&span, al_plot_points(plot, panel, series));
+	if (span.n == 0)
+		return al_fail(err, AL_EINPUT, "nothing to draw: no cell has a number for its colour");
+	d->min = d->is_min_fixed ? d->min : span.min;
+	d->max = d->is_max_fixed ? d->max : span.max;
+	if (plot->figure->is_diverging) {
+		d->max = fmax(fabs(d->min), fabs(d->max));
+		d->min = -d->max;
+	}
+	if (!(d->min < d->max)) {
+		d->min -= 0.5;
+		d->max += 0.5;
+	}
+	return true;
+}
+
 bool al_plot_bound(struct al_plot *plot, struct al_error *err)
 {
 	const struct al_figure *figure = plot->figure;
@@ -146,6 +187,11 @@ bool al_plot_bound(struct al_plot *plot, struct al_error *err)
 	gather(plot, &x, &y);
 	if (y.n == 0)
 		return al_fail(err, AL_EINPUT, "nothing to draw: no row has numbers for both axes");
+	if (plot->mark->has_cells) {
+		bound_cells(&plot->x, &x);
+		bound_cells(&plot->y, &y);
+		return bound_colors(plot, err);
+	}
 	for (size_t i = 0; i < figure->n_references; i++) {
 		y.min = fmin(y.min, figure->references[i].value);
 		y.max = fmax(y.max, figure->references[i].value);

@@ -67,6 +67,8 @@ static void draw_scene(struct al_scene *scene)
 		mark->draw(scene, panel);
 		al_scene_draw_axes(scene, panel);
 	}
+	if (mark->has_cells)
+		al_scene_draw_color_bar(scene);
 	draw_leaders(scene);
 	for (size_t i = 0; i < scene->n_keys; i++)
 		mark->draw_key(scene->canvas, i, &scene->keys[i]);

@@ -29,8 +29,10 @@ enum { AL_FIGURE_COLUMN_PT = 240, AL_FIGURE_PAGE_PT = 504, AL_FIGURE_MOST_STACKE
 
 struct al_figure {
 	const char *id, *title;     /* title: NULL for none */
-	const char *mark;           /* "line", "bar", "point" */
+	const char *mark;           /* "line", "bar", "point", "heatmap" */
 	struct al_axis x, y;
+	struct al_axis color;       /* heatmap: what cells at (x, y) hold; x and y are whole numbers */
+	bool is_diverging;          /* heatmap: two hues about zero */
 	const char *stacked[AL_FIGURE_MOST_STACKED];  /* bar: columns stacked instead of y.column */
 	size_t n_stacked;
 	const char *series;         /* column whose values make the series, or NULL */

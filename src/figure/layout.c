@@ -56,13 +56,14 @@ static void set_scales(struct al_scene *scene)
 	bool stands = plot->mark->stands_on_zero;
 	bool is_standing = stands && (plot->y.is_log || plot->y.min >= 0);
 	bool is_hanging = stands && !plot->y.is_log && plot->y.max <= 0;
-	double side = plot->mark->has_slots ? 0 : AL_INSET_PT;
+	bool has_cells = plot->mark->has_cells;
+	double side = plot->mark->has_slots || has_cells ? 0 : AL_INSET_PT;
 
 	scene->x = (struct al_scale){plot->x.is_log && !plot->categories, plot->x.min, plot->x.max,
 		side, frame->right - frame->left - side};
 	scene->y = (struct al_scale){plot->y.is_log, plot->y.min, plot->y.max,
-		frame->bottom - (is_standing ? 0 : AL_INSET_PT),
-		frame->top + (is_hanging ? 0 : AL_INSET_PT)};
+		frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
+		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT)};
 }
 
 /* ---- ticks ---- */
@@ -307,6 +308,11 @@ static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 	}
 	if (plot->n_series > 1 && !scene->has_end_labels) {
 		if (!al_scene_add_legend(scene, *top, top, err))
+			return false;
+		*top += AL_TITLE_GAP_PT;
+	}
+	if (plot->mark->has_cells) {
+		if (!al_scene_add_color_bar(scene, *top, top, err))
 			return false;
 		*top += AL_TITLE_GAP_PT;
 	}

@@ -12,6 +12,7 @@ struct al_mark {
 	bool joins;              /* points are joined in the order of x; series may end in labels */
 	bool takes_labels;       /* each point may have a label */
 	bool can_stack;
+	bool has_cells;          /* at whole numbers of x and y, coloured by a third column */
 	double key_pt;           /* the width of a series' sample in a legend */
 	void (*draw)(struct al_scene *scene, size_t panel);
 	/* What labels must keep off. */
@@ -21,7 +22,7 @@ struct al_mark {
 };
 
 /* The one list of marks. */
-#define AL_MARKS(X) X(line) X(bar) X(point)
+#define AL_MARKS(X) X(line) X(bar) X(point) X(heatmap)
 
 #define AL_DECLARE_MARK(name) extern const struct al_mark al_mark_##name;
 AL_MARKS(AL_DECLARE_MARK)

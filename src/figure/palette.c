@@ -14,6 +14,44 @@ static const struct al_color colors[AL_N_COLORS] = {
 	{0xF0 / 255., 0xE4 / 255., 0x42 / 255.}, /* yellow: faint on white, so last */
 };
 
+/* ---- ramps ---- */
+
+/* Evenly spaced on each ramp, in between linear. */
+static const struct al_color cividis[] = {
+	{0 / 255., 32 / 255., 77 / 255.}, {0 / 255., 51 / 255., 111 / 255.},
+	{57 / 255., 72 / 255., 107 / 255.}, {87 / 255., 92 / 255., 109 / 255.},
+	{112 / 255., 113 / 255., 115 / 255.}, {138 / 255., 135 / 255., 121 / 255.},
+	{166 / 255., 157 / 255., 117 / 255.}, {196 / 255., 181 / 255., 108 / 255.},
+	{255 / 255., 234 / 255., 70 / 255.},
+};
+static const struct al_color diverging[] = {
+	{0x00 / 255., 0x3C / 255., 0x66 / 255.}, {0x00 / 255., 0x72 / 255., 0xB2 / 255.},
+	{1, 1, 1},
+	{0xD5 / 255., 0x5E / 255., 0x00 / 255.}, {0x7A / 255., 0x32 / 255., 0x00 / 255.},
+};
+
+static struct al_color mix(struct al_color a, struct al_color b, double share)
+{
+	return (struct al_color){a.red + share * (b.red - a.red),
+		a.green + share * (b.green - a.green), a.blue + share * (b.blue - a.blue)};
+}
+
+static struct al_color ramp_at(const struct al_color *stops, size_t n, double share)
+{
+	double place = fmin(1, fmax(0, share)) * (double)(n - 1);
+	size_t below = place >= (double)(n - 1) ? n - 2 : (size_t)place;
+
+	return mix(stops[below], stops[below + 1], place - (double)below);
+}
+
+struct al_color al_ramp_color(double share, bool is_diverging)
+{
+	return is_diverging ? ramp_at(diverging, sizeof(diverging) / sizeof(*diverging), share)
+		: ramp_at(cividis, sizeof(cividis) / sizeof(*cividis), share);
+}
+
+/* ---- dashes and markers ---- */
+
 enum { MOST_DASHES = 6 };
 
 /* Lengths in pt, on and off in turn. */

@@ -20,6 +20,10 @@ void al_series_set_dash(struct al_canvas *canvas, size_t series);
  * below shows through. */
 double al_series_coverage(size_t series);
 
+/* The colour of a share, 0 to 1: cividis (Nuñez, Anderton & Renslow 2018), dark to light; or for a
+ * diverging range blue below the middle, vermilion above it, white there. */
+struct al_color al_ramp_color(double share, bool is_diverging);
+
 /* A marker whose bounding box is centred on (x, y). */
 void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
 	double size_pt);

@@ -9,7 +9,7 @@
 
 /* The columns that a figure names, as indices; -1: none. */
 struct columns {
-	int x, series, panel, label;
+	int x, series, panel, label, color;
 	int y[AL_FIGURE_MOST_STACKED];
 	size_t n_y;
 };
@@ -90,6 +90,8 @@ static bool find_columns(const struct al_figure *figure, const struct al_table *
 		!find_optional(table, figure->x.column, &columns->x, err))
 		return false;
 	if (!figure->x.column && !find_default_axis(table, columns, false, &columns->x, err))
+		return false;
+	if (!find_optional(table, figure->color.column, &columns->color, err))
 		return false;
 	return find_y(figure, table, columns, err);
 }
@@ -206,6 +208,8 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 		return false;
 	if (columns->label >= 0)
 		point.label = cell_text(&plot->arena, &cells[columns->label]);
+	if (columns->color >= 0)
+		point.color = number_of(&cells[columns->color]);
 	for (size_t y = 0; y < columns->n_y; y++) {
 		if (!place_series(plot, table, columns, row, y, &series, err))
 			return false;
@@ -266,6 +270,10 @@ static bool check_spec(
 	if (figure->label && !mark->takes_labels)
 		return al_fail(
 			err, AL_EINPUT, "\"label\" needs the mark point, found %s", mark->name);
+	if (mark->has_cells != (figure->color.column != NULL))
+		return al_fail(err, AL_EINPUT, "%s", mark->has_cells
+			? "a heatmap needs the column of its colours"
+			: "only a heatmap has a column of colours");
 	return true;
 }
 
@@ -333,6 +341,8 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
 	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);
 	describe(plot, &plot->y, &figure->y, &table->columns[columns.y[0]]);
+	if (mark->has_cells)
+		describe(plot, &plot->color, &figure->color, &table->columns[columns.color]);
 	if (figure->n_stacked)
 		plot->y.title = stack_title(&figure->y, &table->columns[columns.y[0]]);
 	for (size_t i = 0; i < figure->n_stacked; i++)

@@ -11,6 +11,7 @@ enum { AL_MOST_SERIES = 64, AL_MOST_PANELS = 16, AL_MOST_CATEGORIES = 256 };
 struct al_point {
 	double x;                 /* a number, or the index of a category */
 	double y;                 /* NAN where missing: a line has a gap there */
+	double color;             /* heatmap: NAN where missing */
 	size_t row;
 	const char *label;        /* NULL for none */
 };
@@ -35,7 +36,7 @@ struct al_plot {
 	struct al_arena arena;
 	const struct al_figure *figure;
 	const struct al_mark *mark;
-	struct al_dimension x, y;
+	struct al_dimension x, y, color;
 	const char **categories;  /* along x, NULL where x is a number */
 	size_t n_categories;
 	const char **series;

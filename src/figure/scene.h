@@ -41,6 +41,7 @@ struct al_scene {
 	struct al_box *keys;           /* of the legend, [n_keys], one a series */
 	size_t n_keys;
 	bool has_end_labels;           /* instead of a legend */
+	struct al_box color_bar;       /* of a heat map */
 };
 
 double al_scene_x(const struct al_scene *scene, size_t panel, double x);
@@ -66,6 +67,11 @@ void al_scene_add_slot_names(struct al_scene *scene, size_t panel);
 /* Rows of keys and names from `top` downwards; the bottom in *bottom (legend.c). */
 bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom, struct al_error *err)
 	AL_MUST_CHECK;
+
+/* The colours' range, from `top` downwards (colorbar.c). */
+bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom, struct al_error *err)
+	AL_MUST_CHECK;
+void al_scene_draw_color_bar(struct al_scene *scene);
 
 /* Names at the ends of lines (ends.c): how much room they take to the right, and whether they fit
  * beside the frame; then their places. A line that ends early is named where it ends: false where

@@ -1,0 +1,56 @@
+/* Colour bars: the range of a heat map's colours, above the frames. */
+#include "figure/measures.h"
+#include "figure/palette.h"
+#include "figure/scene.h"
+
+enum { STEPS = 64 };
+
+static const double bar_pt = 72, gap_pt = 3;
+
+static struct al_label bar_label(const struct al_scene *scene, double value)
+{
+	return al_tick_label(al_format(scene->arena, "%.3g", value));
+}
+
+/* "title  0.1 [bar] 0.9" */
+bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom, struct al_error *err)
+{
+	const struct al_dimension *color = &scene->plot->color;
+	struct al_label title = al_tick_label(color->title), low = bar_label(scene, color->min);
+	struct al_label high = bar_label(scene, color->max);
+	double height = al_line_height(scene->canvas, AL_FONT_TICK);
+
+	al_label_put(scene->canvas, &title, AL_EDGE_PT, top, 0, 0);
+	al_label_put(scene->canvas, &low, title.box.right + 2 * gap_pt, top, 0, 0);
+	scene->color_bar = (struct al_box){low.box.right + gap_pt, top + 0.1 * height,
+		low.box.right + gap_pt + bar_pt, top + 0.9 * height};
+	al_label_put(scene->canvas, &high, scene->color_bar.right + gap_pt, top, 0, 0);
+	if (high.box.right > scene->canvas->width_pt - AL_EDGE_PT)
+		return al_fail(err, AL_EINPUT, "the colours' title \"%s\" leaves no room for their bar",
+			color->title);
+	if (*title.text)
+		al_scene_add_label(scene, &title);
+	al_scene_add_label(scene, &low);
+	al_scene_add_label(scene, &high);
+	*bottom = top + height;
+	return true;
+}
+
+void al_scene_draw_color_bar(struct al_scene *scene)
+{
+	const struct al_box *bar = &scene->color_bar;
+	cairo_t *cr = scene->canvas->cr;
+	double width = (bar->right - bar->left) / STEPS;
+
+	for (int i = 0; i < STEPS; i++) {
+		double left = bar->left + i * width;
+		al_canvas_color(scene->canvas,
+			al_ramp_color((i + 0.5) / STEPS, scene->plot->figure->is_diverging));
+		cairo_rectangle(cr, left, bar->top, bar->right - left, bar->bottom - bar->top);
+		cairo_fill(cr);
+	}
+	al_canvas_color(scene->canvas, al_color_axis);
+	cairo_set_line_width(cr, 0.4);
+	cairo_rectangle(cr, bar->left, bar->top, bar->right - bar->left, bar->bottom - bar->top);
+	cairo_stroke(cr);
+}

@@ -1,0 +1,87 @@
+/* Heat maps: a coloured cell for each pair of whole numbers; a missing one is hatched. */
+#include <math.h>
+
+#include "figure/mark.h"
+#include "figure/palette.h"
+
+static const double hatch_pt = 2.4;
+
+static struct al_box cell_box(const struct al_scene *scene, size_t panel, const struct al_point *p)
+{
+	return (struct al_box){al_scene_x(scene, panel, p->x - 0.5), al_scene_y(scene, p->y + 0.5),
+		al_scene_x(scene, panel, p->x + 0.5), al_scene_y(scene, p->y - 0.5)};
+}
+
+/* Lines that rise to the right, clipped to the cell. */
+static void hatch(struct al_canvas *canvas, const struct al_box *box)
+{
+	double height = box->bottom - box->top;
+
+	cairo_save(canvas->cr);
+	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left, height);
+	cairo_clip(canvas->cr);
+	for (double x = box->left - height; x < box->right; x += hatch_pt)
+		al_canvas_line(canvas, x, box->bottom, x + height, box->top, 0.4, al_color_leader);
+	cairo_restore(canvas->cr);
+}
+
+/* A little wider than the cell: between exact neighbours viewers leave a hairline. What stands out of
+ * the frame is clipped. */
+static void fill(struct al_canvas *canvas, const struct al_box *box, struct al_color color)
+{
+	const double bleed = 0.1;
+
+	al_canvas_color(canvas, color);
+	cairo_rectangle(canvas->cr, box->left - bleed, box->top - bleed,
+		box->right - box->left + 2 * bleed, box->bottom - box->top + 2 * bleed);
+	cairo_fill(canvas->cr);
+}
+
+static void draw_cell(struct al_scene *scene, size_t panel, const struct al_point *point)
+{
+	const struct al_dimension *color = &scene->plot->color;
+	struct al_box box = cell_box(scene, panel, point);
+
+	if (isnan(point->color))
+		hatch(scene->canvas, &box);
+	else
+		fill(scene->canvas, &box, al_ramp_color((point->color - color->min) / (color->max - color->min),
+			scene->plot->figure->is_diverging));
+}
+
+static void draw(struct al_scene *scene, size_t panel)
+{
+	const struct al_box *frame = &scene->frames[panel];
+	cairo_t *cr = scene->canvas->cr;
+
+	cairo_save(cr);
+	cairo_rectangle(cr, frame->left, frame->top, frame->right - frame->left,
+		frame->bottom - frame->top);
+	cairo_clip(cr);
+	for (size_t series = 0; series < scene->plot->n_series; series++) {
+		const struct al_points *points = al_plot_points(scene->plot, panel, series);
+		for (size_t i = 0; i < points->n; i++)
+			if (!isnan(points->items[i].y))
+				draw_cell(scene, panel, &points->items[i]);
+	}
+	cairo_restore(cr);
+}
+
+static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+{
+	al_obstacles_add_box(scene, obstacles, scene->frames[panel]);
+}
+
+static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+{
+	al_series_draw_bar(canvas, series, box);
+}
+
+const struct al_mark al_mark_heatmap = {
+	.name = "heatmap",
+	.has_cells = true,
+	.key_pt = 11,
+	.draw = draw,
+	.avoid = avoid,
+	.draw_key = draw_key,
+};

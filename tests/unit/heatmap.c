@@ -1,0 +1,131 @@
+/* Heat maps: their colours, their cells, and what is refused. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "figure/palette.h"
+#include "svg.h"
+
+/* Cells of 3 x 2 from -1 to 4; (1, 1) is missing. */
+static void fill_cells(struct al_table *table)
+{
+	al_table_init(table, "cells", "");
+	al_table_add_column(table, (struct al_column){.key = "x"});
+	al_table_add_column(table, (struct al_column){.key = "y"});
+	al_table_add_column(table, (struct al_column){.key = "v"});
+	for (int i = 0; i < 6; i++) {
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_int(table, &cell[0], i % 3);
+		al_cell_set_int(table, &cell[1], i / 3);
+		if (i != 4)
+			al_cell_set_real(&cell[2], i - 1);
+	}
+}
+
+static const struct al_figure map = {.id = "map", .mark = "heatmap", .x = {.column = "x"},
+	.y = {.column = "y"}, .color = {.column = "v"}};
+
+/* Shapes filled with a colour; the box of the last one. */
+static size_t count_cells(const struct svg *svg, struct al_color color, struct svg_box *box)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < svg->n_shapes; i++) {
+		const struct svg_shape *shape = &svg->shapes[i];
+		if (!svg_color_is(shape->fill, (int)lround(color.red * 255), (int)lround(color.green * 255),
+			    (int)lround(color.blue * 255)))
+			continue;
+		*box = shape->box;
+		n++;
+	}
+	return n;
+}
+
+static void cells_have_their_colours(void **state)
+{
+	struct svg_box first = {0}, last = {0}, unused = {0};
+	struct al_table table;
+	struct al_text text;
+	struct svg svg;
+
+	(void)state;
+	fill_cells(&table);
+	al_text_init(&text);
+	assert_true(al_figure_draw(&map, &table, AL_FIGURE_SVG, &text, NULL));
+	assert_true(svg_read(&svg, text.data));
+	assert_int_equal(count_cells(&svg, al_ramp_color(0, false), &first), 1);
+	assert_int_equal(count_cells(&svg, al_ramp_color(1, false), &last), 1);
+	/* the missing cell's number would be 3, 0.8 of the range */
+	assert_int_equal(count_cells(&svg, al_ramp_color(0.8, false), &unused), 0);
+	/* (0, 0) at the bottom left, (2, 1) at the top right */
+	assert_true(first.left < last.left && first.bottom > last.bottom);
+	assert_true(fabs((first.right - first.left) - (last.right - last.left)) < 0.01);
+	svg_finish(&svg);
+	al_text_finish(&text);
+	al_table_finish(&table);
+}
+
+static double luminance(struct al_color c)
+{
+	return 0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue;
+}
+
+static void ramps_say_more_and_less(void **state)
+{
+	(void)state;
+	for (int i = 1; i <= 100; i++)
+		assert_true(luminance(al_ramp_color(i / 100., false))
+			> luminance(al_ramp_color((i - 1) / 100., false)));
+	for (int i = 1; i <= 50; i++) {
+		assert_true(luminance(al_ramp_color(i / 100., true))
+			> luminance(al_ramp_color((i - 1) / 100., true)));
+		assert_true(luminance(al_ramp_color(1 - i / 100., true))
+			> luminance(al_ramp_color(1 - (i - 1) / 100., true)));
+	}
+	assert_true(luminance(al_ramp_color(0.5, true)) == 1);
+	assert_true(al_ramp_color(0.1, true).blue > al_ramp_color(0.1, true).red);
+	assert_true(al_ramp_color(0.9, true).red > al_ramp_color(0.9, true).blue);
+	assert_true(luminance(al_ramp_color(7, false)) == luminance(al_ramp_color(1, false)));
+}
+
+static void assert_refused(const struct al_figure *figure, const struct al_table *table,
+	const char *message)
+{
+	struct al_error err;
+	struct al_text text;
+
+	al_text_init(&text);
+	assert_false(al_figure_draw(figure, table, AL_FIGURE_SVG, &text, &err));
+	assert_string_equal(err.message, message);
+	al_text_finish(&text);
+}
+
+static void refuses_what_has_no_colour(void **state)
+{
+	struct al_figure figure = map;
+	struct al_table table;
+
+	(void)state;
+	fill_cells(&table);
+	figure.color.column = NULL;
+	assert_refused(&figure, &table, "figure \"map\": a heatmap needs the column of its colours");
+	figure = map;
+	figure.mark = "point";
+	assert_refused(&figure, &table, "figure \"map\": only a heatmap has a column of colours");
+	for (size_t row = 0; row < table.n_rows; row++)
+		table.rows[row][2].kind = AL_CELL_MISSING;
+	assert_refused(&map, &table,
+		"figure \"map\": nothing to draw: no cell has a number for its colour");
+	al_table_finish(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cells_have_their_colours),
+		cmocka_unit_test(ramps_say_more_and_less),
+		cmocka_unit_test(refuses_what_has_no_colour),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
