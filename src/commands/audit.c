@@ -1,6 +1,7 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/brief.h"
 #include "commands/laid.h"
+#include "commands/portrait.h"
 #include "commands/progress.h"
 
 #include <errno.h>
@@ -250,6 +251,13 @@ static bool write_tables(struct audit_run *run, struct al_error *err)
 	return ok;
 }
 
+static bool draw_figures(const struct audit_run *run, struct al_error *err)
+{
+	const char *folder = option_value(&run->session->arguments, OPT_FIGURES, NULL);
+
+	return !folder || portrait_draw(folder, run->tables, err);
+}
+
 /* Moves a table into the answer. */
 static void take(struct session *session, struct al_table *table)
 {
@@ -292,7 +300,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 		finish_tables(&run);
 		add_notes(&run);
 	}
-	ok = ok && write_tables(&run, err);
+	ok = ok && write_tables(&run, err) && draw_figures(&run, err);
 	if (ok)
 		answer(&run);
 	end_tables(&run);
