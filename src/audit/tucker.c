@@ -1,6 +1,7 @@
 /* Tucker and CP against width: what the stack of a module's forms W_i = Q_i K_g^T costs in how many
  * parameters, beside the control, each head truncated at its own singular values. */
 #include "audit/audit.h"
+#include "audit/stacks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -151,7 +152,10 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 	struct al_error *err)
 {
 	struct measured m = {.module = module, .seed = audit->options.seed, .table = table};
+	const struct al_factors *f = &module->factors;
 
+	if (al_squared_norm(f->q) == 0 || al_squared_norm(f->k) == 0)
+		return true;
 	bool ok = measured_init(&m, err) && measure(&m, err);
 	measured_finish(&m);
 	return ok;
