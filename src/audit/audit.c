@@ -1,6 +1,8 @@
 /* An audit: loading modules, and what measurements share. */
 #include "audit/audit.h"
 
+#include "audit/rotary.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,6 +124,20 @@ static void set_factors(struct al_audit_module *module)
 	}
 }
 
+/* What the options make of the stored weights. Queries turn last: a mean over dimensions is one of
+ * dimensions as they are stored. */
+static bool change(struct al_audit_module *module, const struct al_audit_options *options,
+	struct al_error *err)
+{
+	if (options->covariance
+		&& !al_covariance_apply(options->covariance, module->attention, module->weights, err))
+		return false;
+	if (options->is_centred)
+		centre(module);
+	al_rotate_queries(module->attention, options->offset, module->weights[AL_QUERY]);
+	return true;
+}
+
 bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
 	const struct al_attention *attention, struct al_error *err)
 {
@@ -131,8 +147,7 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 		.index = (uint64_t)(attention - audit->view->modules)};
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
 		ok = load(audit, attention, (enum al_projection)p, &module->weights[p], err);
-	if (ok && audit->options.is_centred)
-		centre(module);
+	ok = ok && change(module, &audit->options, err);
 	if (ok) {
 		set_factors(module);
 		ok = al_factors_check(&module->factors, err)

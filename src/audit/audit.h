@@ -6,6 +6,7 @@
 #ifndef ATTNLEDGER_AUDIT_AUDIT_H
 #define ATTNLEDGER_AUDIT_AUDIT_H
 
+#include "audit/covariance.h"
 #include "audit/nulls.h"
 #include "base/table.h"
 #include "views/views.h"
@@ -16,6 +17,8 @@ struct al_audit_options {
 	bool is_centred;          /* the mean over a head's dimensions taken off */
 	size_t n_pairs;           /* of heads that the answer shows; 0: all */
 	bool folds_norms;         /* the preceding norm's scale goes into W_Q, W_K, W_V */
+	int64_t offset;           /* tokens from a key to its query: rotary models' query/key form */
+	const struct al_covariance *covariance; /* of the inputs, or NULL */
 };
 
 /* One module's weights, in memory, and what was computed of them. */

@@ -2,6 +2,7 @@
  * queries, keys, values and outputs live in. */
 #include "audit/audit.h"
 #include "audit/forms.h"
+#include "audit/subspaces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,141 +32,40 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	}
 }
 
-/* ---- subspaces ---- */
-
-/* Orthonormal bases of the heads of one projection, side by side, and how many columns each fills. */
-struct bases {
-	struct al_matrix u;      /* [rows][n_heads*width] */
-	size_t *ranks;           /* [n_heads] */
-	size_t width, n_heads;
-};
-
-static void bases_finish(struct bases *b)
-{
-	al_matrix_finish(&b->u);
-	free(b->ranks);
-	*b = (struct bases){0};
-}
-
-/* The left singular vectors that count, in the head's columns. */
-static bool add_basis(struct bases *b, struct al_view head, size_t index, double unit,
-	struct al_error *err)
-{
-	struct al_matrix copy = {0}, u = {0}, v = {0};
-	size_t n = head.rows < head.cols ? head.rows : head.cols, rank = 0;
-	double *values = calloc(n + 1, sizeof(*values));
-	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
-
-	ok = ok && al_matrix_init(&copy, head.rows, head.cols, err) && al_matrix_init(&u, head.rows, n, err)
-		&& al_matrix_init(&v, head.cols, n, err) && al_copy(head, copy, err)
-		&& al_svd(copy, u, values, v, err);
-	double least = ok ? values[0] * fmax((double)head.rows * 0x1p-52, 4 * unit) : 0;
-	while (ok && rank < n && values[rank] > least)
-		rank++;
-	ok = ok && al_copy(al_columns(al_view(u), 0, rank),
-		al_part(b->u, 0, index * b->width, head.rows, rank), err);
-	b->ranks[index] = rank;
-	al_matrix_finish(&copy);
-	al_matrix_finish(&u);
-	al_matrix_finish(&v);
-	free(values);
-	return ok;
-}
-
-struct basis_work {
-	const struct al_audit_module *module;
-	enum al_projection projection;
-	struct bases *bases;
-};
-
-static bool find_basis(void *context, size_t index, struct al_error *err)
-{
-	const struct basis_work *work = context;
-
-	return add_basis(work->bases, al_factors_head(&work->module->factors, work->projection, index), index,
-		work->module->factors.unit, err);
-}
-
-static bool bases_init(struct bases *b, const struct al_audit_module *module, enum al_projection p,
-	struct al_error *err)
-{
-	struct al_run run = al_factors_run(&module->factors, p);
-	struct basis_work work = {module, p, b};
-
-	*b = (struct bases){.width = run.width, .n_heads = run.n_heads,
-		.ranks = calloc(run.n_heads + 1, sizeof(size_t))};
-	bool ok = (b->ranks || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", run.n_heads))
-		&& al_matrix_init(&b->u, run.weights.rows, run.n_heads * run.width, err)
-		&& al_parallel(run.n_heads, find_basis, &work, err);
-	if (!ok)
-		bases_finish(b);
-	return ok;
-}
-
 /* ---- angles ---- */
-
-/* Between two subspaces: the mean squared cosine, and the extreme angles in degrees. */
-struct angles {
-	double kernel, smallest, largest;
-};
-
-static double degrees(double cosine)
-{
-	double c = cosine > 1 ? 1 : cosine < 0 ? 0 : cosine;
-
-	return acos(c) * (180 / 3.14159265358979323846);
-}
-
-/* From the cosines, the singular values of U_a^T U_b. */
-static bool find_angles(struct al_view cosines, struct angles *out, struct al_error *err)
-{
-	size_t n = cosines.rows < cosines.cols ? cosines.rows : cosines.cols;
-	double *values = calloc(n + 1, sizeof(*values));
-
-	if (!values)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
-	bool ok = al_singular_values(cosines, values, err);
-	*out = (struct angles){0};
-	for (size_t i = 0; ok && i < n; i++)
-		out->kernel += values[i] * values[i] / (double)n;
-	out->smallest = n ? degrees(values[0]) : 0;
-	out->largest = n ? degrees(values[n - 1]) : 0;
-	free(values);
-	return ok;
-}
 
 /* All pairs of one projection: angles[i + j*n], i < j. */
 struct angle_work {
-	const struct bases *bases;
+	const struct al_bases *bases;
 	struct al_matrix gram;
-	struct angles *angles;
+	struct al_angles *angles;
 };
 
 static bool find_pair(void *context, size_t index, struct al_error *err)
 {
 	const struct angle_work *work = context;
-	const struct bases *b = work->bases;
+	const struct al_bases *b = work->bases;
 	size_t i = index % b->n_heads, j = index / b->n_heads;
 
 	if (i >= j)
 		return true;
 	struct al_matrix block = al_part(work->gram, i * b->width, j * b->width, b->ranks[i], b->ranks[j]);
-	return find_angles(al_view(block), &work->angles[index], err);
+	return al_angles_find(al_view(block), &work->angles[index], err);
 }
 
 static bool all_angles(const struct al_audit_module *module, enum al_projection p,
-	struct angles *angles, struct al_error *err)
+	struct al_angles *angles, struct al_error *err)
 {
-	struct bases bases;
+	struct al_bases bases;
 	struct angle_work work = {.bases = &bases, .angles = angles};
 
-	if (!bases_init(&bases, module, p, err))
+	if (!al_bases_init(&bases, &module->factors, p, err))
 		return false;
 	bool ok = al_matrix_init(&work.gram, bases.u.cols, bases.u.cols, err)
 		&& al_gram(AL_TRANSPOSED, al_view(bases.u), work.gram, err)
 		&& al_parallel(bases.n_heads * bases.n_heads, find_pair, &work, err);
 	al_matrix_finish(&work.gram);
-	bases_finish(&bases);
+	al_bases_finish(&bases);
 	return ok;
 }
 
@@ -173,7 +73,7 @@ static bool all_angles(const struct al_audit_module *module, enum al_projection 
 
 struct pairs {
 	struct al_matrix inner[AL_N_FORMS];
-	struct angles *angles[AL_N_PROJECTIONS];
+	struct al_angles *angles[AL_N_PROJECTIONS];
 	size_t n[AL_N_PROJECTIONS];
 };
 
@@ -199,7 +99,7 @@ static bool pairs_init(struct pairs *pairs, const struct al_audit_module *module
 		if (!al_factors_run(f, (enum al_projection)p).weights.data)
 			continue;
 		pairs->n[p] = n;
-		pairs->angles[p] = calloc(n * n + 1, sizeof(struct angles));
+		pairs->angles[p] = calloc(n * n + 1, sizeof(struct al_angles));
 		ok = (pairs->angles[p] || al_fail(err, AL_ESYSTEM, "no memory for %zu pairs", n * n))
 			&& all_angles(module, (enum al_projection)p, pairs->angles[p], err);
 	}
@@ -222,7 +122,7 @@ static void set_cosine(struct al_cell *cell, struct al_matrix s, size_t i, size_
 static void set_angles(struct al_cell *cell, const struct pairs *pairs, enum al_projection p, size_t i,
 	size_t j)
 {
-	struct angles same = {.kernel = 1}, found;
+	struct al_angles same = {.kernel = 1}, found;
 
 	if (!pairs->angles[p])
 		return;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "audit/audit.h"
+#include "audit/rotary.h"
 #include "audit/select.h"
 #include "audit/summary.h"
 #include "base/file.h"
@@ -36,10 +37,11 @@ static bool read_options(const struct session *session, struct al_audit_options 
 	struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
-	long long nulls = 4, seed = 1, pairs = 20;
+	long long nulls = 4, seed = 1, pairs = 20, offset = 0;
 
 	if (!parse_whole(a, OPT_NULL, "null", 1000, &nulls, err)
 		|| !parse_whole(a, OPT_TOP, "top", 1 << 30, &pairs, err)
+		|| !parse_whole(a, OPT_OFFSET, "offset", 1 << 30, &offset, err)
 		|| !parse_whole(a, OPT_SEED, "seed", (1LL << 53) - 1, &seed, err))
 		return false;
 	*out = (struct al_audit_options){
@@ -48,6 +50,7 @@ static bool read_options(const struct session *session, struct al_audit_options 
 		.seed = (uint64_t)seed,
 		.is_centred = is_given(a, OPT_CENTER),
 		.folds_norms = is_given(a, OPT_FOLD_NORMS),
+		.offset = offset,
 	};
 	return true;
 }
@@ -199,12 +202,39 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 
 /* ---- the answer ---- */
 
-static bool has_rotary(const struct al_model_view *view)
+static size_t count_rotary(const struct al_model_view *view)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < view->n_modules; i++)
-		if (view->modules[i].is_rotary)
-			return true;
-	return false;
+		n += al_has_offset(&view->modules[i]);
+	return n;
+}
+
+static bool check_offset(const struct audit_run *run, const struct al_audit_options *options,
+	struct al_error *err)
+{
+	return options->offset == 0 || count_rotary(&run->laid.view) > 0
+		|| al_fail(err, AL_EINPUT, "--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
+			"same at every offset", (long long)options->offset, run->laid.checkpoint.path);
+}
+
+/* What the form W_Q W_K^T is of. */
+static void note_positions(const struct audit_run *run, struct al_table *table)
+{
+	const struct al_model_view *view = &run->laid.view;
+	size_t n = count_rotary(view);
+	const char *keys[] = {"rope_scaling", "rope_parameters"};
+
+	if (n == 0)
+		return;
+	al_table_note(table, "rotary positions: W_Q W_K^T is the form at offset %lld%s",
+		(long long)run->audit.options.offset,
+		n < view->n_modules ? "; modules without them have one form for all offsets" : "");
+	for (size_t i = 0; run->audit.options.offset && view->has_config && i < 2; i++)
+		if (al_json_get(view->config.root, keys[i]))
+			al_table_note(table, "%s of %s: frequencies are taken unscaled", keys[i],
+				view->config_path);
 }
 
 static void add_notes(struct audit_run *run)
@@ -216,8 +246,9 @@ static void add_notes(struct audit_run *run)
 	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s%s",
 		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
 		options->is_centred ? ", centred" : "", options->folds_norms ? ", norms folded in" : "");
-	if (has_rotary(&run->laid.view))
-		al_table_note(table, "rotary positions: W_Q W_K^T is the form at offset 0");
+	note_positions(run, table);
+	if (!options->covariance)
+		al_table_note(table, "weights alone: inputs may use fewer dimensions (--covariance)");
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i]);
 }
@@ -289,13 +320,18 @@ static bool run_audit(struct session *session, struct al_error *err)
 {
 	struct audit_run run = {.session = session};
 	struct al_audit_options options;
+	struct al_covariance covariance = {0};
+	const char *inputs = option_value(&session->arguments, OPT_COVARIANCE, NULL);
 
 	if (!read_options(session, &options, err) || !check_only(session, err)
 		|| !laid_open(&run.laid, session, true, err))
 		return false;
+	bool ok = check_offset(&run, &options, err)
+		&& (!inputs || al_covariance_open(&covariance, inputs, err));
+	options.covariance = inputs ? &covariance : NULL;
 	al_audit_init(&run.audit, &run.laid.view, &options);
 	begin_tables(&run);
-	bool ok = measure_all(&run, err);
+	ok = ok && measure_all(&run, err);
 	if (ok) {
 		finish_tables(&run);
 		add_notes(&run);
@@ -305,6 +341,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 		answer(&run);
 	end_tables(&run);
 	al_audit_finish(&run.audit);
+	al_covariance_finish(&covariance);
 	laid_close(&run.laid);
 	return ok;
 }
@@ -316,6 +353,7 @@ const struct command command_audit = {
 	.examples = {"audit model.safetensors --heads 12", "audit model/ --modules layers.0-3 --null 8 --tables out"},
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL) | OPTION(OPT_TOP)
 		| OPTION(OPT_SEED)
+		| OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE)
 		| OPTION(OPT_CENTER) | OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
 		| OPTION(OPT_FIGURES),
 	.least_words = 1,

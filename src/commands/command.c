@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "linalg/linalg.h"
 
 #define COMMAND_POINTER(name) &command_##name,
 
@@ -126,13 +127,16 @@ static bool choose_writer(struct session *session, struct al_error *err)
 	return al_writer_find("text", &session->writer, err);
 }
 
-static bool check_threads(const struct arguments *arguments, struct al_error *err)
+/* Without the option as many as there are cores. */
+static bool choose_threads(const struct arguments *arguments, struct al_error *err)
 {
-	const char *text = option_value(arguments, OPT_THREADS, "1");
+	const char *text = option_value(arguments, OPT_THREADS, NULL);
+	bool is_number = text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 5;
 
-	if (strspn(text, "0123456789") == strlen(text) && strlen(text) < 5 && atoi(text) >= 1)
-		return true;
-	return al_fail(err, AL_EINPUT, "--threads %s: expected a whole number of at least 1", text);
+	if (text && (!is_number || atoi(text) < 1))
+		return al_fail(err, AL_EINPUT, "--threads %s: expected a whole number of at least 1", text);
+	al_threads_set(text ? atoi(text) : 0);
+	return true;
 }
 
 static bool choose_style(struct session *session, const struct command *command, struct al_error *err)
@@ -146,7 +150,7 @@ static bool choose_style(struct session *session, const struct command *command,
 	if (!choose_word(&session->arguments, OPT_UNITS, "units", units, 3, &unit, err))
 		return false;
 	session->style.units = unit < 0 ? AL_UNITS_DEFAULT : (enum al_units)(AL_UNITS_IEC + unit);
-	return check_threads(&session->arguments, err)
+	return choose_threads(&session->arguments, err)
 		&& choose_color(&session->arguments, &session->style.color, err)
 		&& choose_writer(session, err);
 }

@@ -27,7 +27,7 @@ struct session {
 struct command {
 	const char *name, *words, *summary;   /* words: "MODEL..." */
 	const char *examples[3];              /* without "attnledger"; the first two begin the help */
-	uint64_t options;
+	option_set options;
 	size_t least_words, most_words;
 	bool takes_folder;                    /* -o names a folder */
 	bool (*run)(struct session *session, struct al_error *err);

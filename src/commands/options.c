@@ -36,7 +36,8 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_BASELINE] = {"baseline", 0, "NAME", false, "the variant that savings compare with"},
 	[OPT_SUBSTITUTE] = {"substitute", 0, "SYMBOL=FORMULA", true, "put a formula in a symbol's place"},
 	[OPT_ORDER] = {"order", 0, "SYMBOL", false, "the order of growth in a symbol"},
-	[OPT_AGAINST] = {"against", 0, "NAME", false, "the difference to this variant"},
+	[OPT_AGAINST] = {"against", 0, "NAME", false,
+		"the difference to this variant; in `audit` each head beside this checkpoint's"},
 	[OPT_OVER] = {"over", 0, "SYMBOL=FROM:TO[:STEP]", true, "what to sweep; also SYMBOL=A,B,C"},
 	[OPT_TIE] = {"tie", 0, "SYMBOL=FORMULA", true, "a symbol that follows the others"},
 	[OPT_MEASURE] = {"measure", 0, "COLUMN", true,
@@ -56,6 +57,12 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_ONLY] = {"only", 0, "A,B", false, "only these measurements"},
 	[OPT_TABLES] = {"tables", 0, "DIR", false, "write every table there, and the raw values"},
 	[OPT_FIGURES] = {"figures", 0, "DIR", false, "draw there"},
+	[OPT_ACROSS] = {"across", 0, NULL, false,
+		"pairs of heads of different modules too, with composition scores"},
+	[OPT_OFFSET] = {"offset", 0, "T", false,
+		"rotary models: W_Q W_K^T of a query T tokens behind its key (0)"},
+	[OPT_COVARIANCE] = {"covariance", 0, "FILE", false,
+		"second moment of the inputs, .npy (D x D), or a folder of MODULE.npy: weights as inputs use them"},
 	[OPT_SOURCE] = {"source", 0, "NAME", false, "print a built-in's JSON, to copy"},
 	[OPT_ACTIVE] = {"active", 0, NULL, false, "of experts, count too those that work on one token"},
 	[OPT_COUNTS] = {"counts", 0, NULL, false,
@@ -94,12 +101,12 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
 };
 
-static bool is_allowed(uint64_t allowed, int option)
+static bool is_allowed(option_set allowed, int option)
 {
 	return (allowed & OPTION(option)) != 0;
 }
 
-static bool fail_unknown_option(const char *name, uint64_t allowed, struct al_error *err)
+static bool fail_unknown_option(const char *name, option_set allowed, struct al_error *err)
 {
 	const char *names[N_OPTIONS];
 	size_t n = 0;
@@ -143,7 +150,7 @@ struct reader {
 	struct al_arena *arena;
 	int argc, next;
 	char **argv;
-	uint64_t allowed;
+	option_set allowed;
 	struct arguments *out;
 };
 
@@ -181,7 +188,7 @@ static bool take_letter(struct reader *r, const char *text, struct al_error *err
 	return take_option(r, option, text[1] ? text + 1 : NULL, err);
 }
 
-bool arguments_parse(struct al_arena *arena, int argc, char **argv, uint64_t allowed,
+bool arguments_parse(struct al_arena *arena, int argc, char **argv, option_set allowed,
 	struct arguments *out, struct al_error *err)
 {
 	struct reader r = {.arena = arena, .argc = argc, .argv = argv, .allowed = allowed, .out = out};
@@ -258,7 +265,7 @@ static void add_wrapped(struct al_text *out, const char *text, size_t column, si
 	al_text_add(out, "\n");
 }
 
-void options_help(uint64_t allowed, struct al_text *out)
+void options_help(option_set allowed, struct al_text *out)
 {
 	enum { INDENT = 26 };
 

@@ -16,12 +16,16 @@ enum option {
 	OPT_WHOLE, OPT_PART, OPT_ZERO, OPT_TP, OPT_PP, OPT_DP, OPT_CP, OPT_EP, OPT_SP, OPT_RECOMPUTE,
 	OPT_ATTENTION, OPT_INFERENCE, OPT_CACHE_DTYPE, OPT_MEMORY, OPT_SOLVE, OPT_MATCH,
 	OPT_ACTIVE, OPT_COUNTS, OPT_VALUES,
-	OPT_METHOD, OPT_RANK, OPT_TARGET_ERROR, OPT_TARGET_PARAMETERS, OPT_DROP, OPT_FOR, N_OPTIONS,
+	OPT_METHOD, OPT_RANK, OPT_TARGET_ERROR, OPT_TARGET_PARAMETERS, OPT_DROP, OPT_FOR,
+	OPT_ACROSS, OPT_OFFSET, OPT_COVARIANCE, N_OPTIONS,
 };
 
-_Static_assert(N_OPTIONS <= 64, "a set of options is a uint64_t");
+/* A set of options: one bit each, more than 64 of them. */
+__extension__ typedef unsigned __int128 option_set;
 
-#define OPTION(name) (UINT64_C(1) << (name))
+_Static_assert(N_OPTIONS <= 128, "a set of options has 128 bits");
+
+#define OPTION(name) ((option_set)1 << (name))
 
 /* What every command takes. */
 #define OPTIONS_OUTPUT \
@@ -54,7 +58,7 @@ struct arguments {
 
 /* Reads argv[0..argc) for a command that takes the options of `allowed`. An unknown option names the
  * nearest; an option that comes twice and may not is refused. */
-bool arguments_parse(struct al_arena *arena, int argc, char **argv, uint64_t allowed,
+bool arguments_parse(struct al_arena *arena, int argc, char **argv, option_set allowed,
 	struct arguments *out, struct al_error *err) AL_MUST_CHECK;
 
 bool is_given(const struct arguments *arguments, enum option option);
@@ -70,6 +74,6 @@ bool option_count(const struct arguments *arguments, enum option option, int64_t
 const char *option_name(enum option option);
 
 /* Adds the help lines of the options in `allowed`. */
-void options_help(uint64_t allowed, struct al_text *out);
+void options_help(option_set allowed, struct al_text *out);
 
 #endif

@@ -1,0 +1,130 @@
+/* Composition scores. With W_OV = V O^T and the later head's form X Y^T, X the projection that reads,
+ *
+ *     ||V (O^T X) Y^T||_F = ||R_V (O^T X) R_Y^T||_F,
+ *
+ * R being the triangular factors. */
+#include "audit/composition.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "audit/forms.h"
+
+/* ---- who reads whom ---- */
+
+/* The stack that a module's name begins with: "encoder" of "encoder.3.self". */
+static bool same_stack(const struct al_attention *a, const struct al_attention *b)
+{
+	size_t n = strcspn(a->name, ".");
+
+	return strcspn(b->name, ".") == n && strncmp(a->name, b->name, n) == 0;
+}
+
+bool al_is_earlier(const struct al_attention *a, const struct al_attention *b)
+{
+	if (!same_stack(a, b) || a->layer < b->layer)
+		return true;
+	return a->layer == b->layer && (!a->is_cross || b->is_cross);
+}
+
+bool al_can_compose(const struct al_audit_module *earlier, const struct al_audit_module *later,
+	enum al_projection projection)
+{
+	const struct al_attention *b = later->attention;
+	bool reads_memory = b->is_cross && projection != AL_QUERY;
+
+	return al_has_values(&earlier->factors) && al_has_form(&later->factors,
+			projection == AL_VALUE ? AL_FORM_OV : AL_FORM_QK)
+		&& same_stack(earlier->attention, b) != reads_memory
+		&& earlier->factors.o.rows == al_factors_run(&later->factors, projection).weights.rows;
+}
+
+/* ---- scores ---- */
+
+/* The other side of the form that a projection belongs to. */
+static enum al_projection opposite(enum al_projection p)
+{
+	return p == AL_QUERY ? AL_KEY : p == AL_KEY ? AL_QUERY : AL_OUTPUT;
+}
+
+static size_t own_head(const struct al_factors *factors, enum al_projection p, size_t head)
+{
+	return p == AL_KEY || p == AL_VALUE ? al_kv_head(factors, head) : head;
+}
+
+static struct al_view triangle(const struct al_audit_module *m, enum al_projection p, size_t head)
+{
+	return al_triangle_of(&m->triangles, p, own_head(&m->factors, p, head));
+}
+
+static double norm(struct al_view a)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			sum += a.data[i + j * a.ld] * a.data[i + j * a.ld];
+	return sqrt(sum);
+}
+
+/* ||R_x M R_y^T||_F; M NULL is the identity. */
+static bool product_norm(struct al_view x, const struct al_view *m, struct al_view y, double *out,
+	struct al_error *err)
+{
+	struct al_matrix left = {0}, all = {0};
+	bool ok = al_matrix_init(&all, x.rows, y.rows, err)
+		&& (!m || al_matrix_init(&left, x.rows, m->cols, err))
+		&& (!m || al_gemm(AL_PLAIN, AL_PLAIN, 1, x, *m, 0, left, err))
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, m ? al_view(left) : x, y, 0, all, err);
+
+	*out = ok ? norm(al_view(all)) : 0;
+	al_matrix_finish(&left);
+	al_matrix_finish(&all);
+	return ok;
+}
+
+struct work {
+	const struct al_audit_module *earlier, *later;
+	enum al_projection projection;
+	struct al_matrix between;   /* O^T X of all heads */
+	struct al_matrix scores;
+};
+
+static bool score(void *context, size_t index, struct al_error *err)
+{
+	const struct work *w = context;
+	size_t i = index % w->scores.rows, j = index / w->scores.rows;
+	size_t d_out = w->earlier->factors.d_value;
+	struct al_run run = al_factors_run(&w->later->factors, w->projection);
+	struct al_view m = al_view(al_part(w->between, i * d_out,
+		own_head(&w->later->factors, w->projection, j) * run.width, d_out, run.width));
+	struct al_view v = triangle(w->earlier, AL_VALUE, i), o = triangle(w->earlier, AL_OUTPUT, i);
+	struct al_view x = triangle(w->later, w->projection, j);
+	struct al_view y = triangle(w->later, opposite(w->projection), j);
+	double both, first, second;
+
+	if (!product_norm(v, &m, y, &both, err) || !product_norm(v, NULL, o, &first, err)
+		|| !product_norm(x, NULL, y, &second, err))
+		return false;
+	w->scores.data[i + j * w->scores.ld] = first > 0 && second > 0 ? both / first / second : 0;
+	return true;
+}
+
+bool al_composition_scores(const struct al_audit_module *earlier, const struct al_audit_module *later,
+	enum al_projection projection, struct al_matrix *scores, struct al_error *err)
+{
+	struct work w = {.earlier = earlier, .later = later, .projection = projection};
+	struct al_view written = earlier->factors.o;
+	struct al_view read = al_factors_run(&later->factors, projection).weights;
+	size_t n = earlier->factors.n_heads * later->factors.n_heads;
+	bool ok = al_matrix_init(&w.between, written.cols, read.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, written, read, 0, w.between, err)
+		&& al_matrix_init(&w.scores, earlier->factors.n_heads, later->factors.n_heads, err)
+		&& al_parallel(n, score, &w, err);
+
+	al_matrix_finish(&w.between);
+	if (!ok)
+		al_matrix_finish(&w.scores);
+	*scores = w.scores;
+	return ok;
+}

@@ -1,0 +1,158 @@
+/* Weights as the inputs use them. */
+#include "audit/covariance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "checkpoint/npy.h"
+
+/* ---- the root ---- */
+
+static bool check_symmetric(struct al_matrix g, double tolerance, struct al_error *err)
+{
+	double largest = 0;
+
+	for (size_t i = 0; i < g.rows; i++)
+		largest = fmax(largest, fabs(g.data[i + i * g.ld]));
+	for (size_t j = 0; j < g.cols; j++)
+		for (size_t i = 0; i < j; i++)
+			if (!(fabs(g.data[i + j * g.ld] - g.data[j + i * g.ld]) <= tolerance * largest))
+				return al_fail(err, AL_EINPUT, "not symmetric: [%zu, %zu] is %g, [%zu, %zu] is %g",
+					i, j, g.data[i + j * g.ld], j, i, g.data[j + i * g.ld]);
+	return true;
+}
+
+/* Columns times the fourth roots: V s^1/4, whose Gram matrix V s^1/2 V^T is the root. */
+static bool scale_vectors(struct al_matrix vectors, const double *values, double tolerance,
+	struct al_error *err)
+{
+	double least = values[vectors.cols - 1], largest = values[0];
+
+	if (least < -tolerance * fabs(largest))
+		return al_fail(err, AL_EINPUT, "not positive semidefinite: eigenvalues from %g to %g", least,
+			largest);
+	for (size_t j = 0; j < vectors.cols; j++) {
+		double scale = values[j] > 0 ? sqrt(sqrt(values[j])) : 0;
+		for (size_t i = 0; i < vectors.rows; i++)
+			vectors.data[i + j * vectors.ld] *= scale;
+	}
+	return true;
+}
+
+bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
+{
+	const double tolerance = fmin(4 * unit * (double)g.rows, 1e-2);
+	struct al_matrix vectors = {0};
+	double *values = calloc(g.rows + 1, sizeof(*values));
+	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", g.rows);
+
+	if (ok && (g.rows != g.cols || g.rows == 0))
+		ok = al_fail(err, AL_EINPUT, "%zu x %zu, expected a square matrix", g.rows, g.cols);
+	if (ok && !al_is_finite(al_view(g)))
+		ok = al_fail(err, AL_EINPUT, "holds numbers that are not finite");
+	ok = ok && check_symmetric(g, tolerance, err) && al_matrix_init(&vectors, g.rows, g.cols, err)
+		&& al_copy(al_view(g), vectors, err) && al_eigenvectors(vectors, values, err)
+		&& scale_vectors(vectors, values, tolerance, err)
+		&& al_gram(AL_PLAIN, al_view(vectors), g, err);
+	al_matrix_finish(&vectors);
+	free(values);
+	return ok;
+}
+
+/* ---- files ---- */
+
+static bool read_root(struct al_matrix *out, const char *path, struct al_error *err)
+{
+	struct al_npy npy;
+
+	if (!al_npy_read(&npy, path, err))
+		return false;
+	struct al_view all = {npy.data, npy.rows, npy.cols, npy.rows};
+	bool ok = al_is_finite(all) ? al_matrix_init(out, npy.rows, npy.cols, err)
+		: al_fail(err, AL_EINPUT, "holds numbers that are not finite");
+	ok = ok && al_copy(all, *out, err) && al_symmetric_root(*out, npy.dtype->epsilon / 2, err);
+	al_npy_finish(&npy);
+	if (!ok) {
+		al_matrix_finish(out);
+		return strncmp(err->message, path, strlen(path)) == 0 || al_in(err, "%s", path);
+	}
+	return true;
+}
+
+bool al_covariance_open(struct al_covariance *covariance, const char *path, struct al_error *err)
+{
+	struct stat about;
+
+	*covariance = (struct al_covariance){.path = path};
+	covariance->is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+	return covariance->is_folder || read_root(&covariance->root, path, err);
+}
+
+void al_covariance_finish(struct al_covariance *covariance)
+{
+	al_matrix_finish(&covariance->root);
+	*covariance = (struct al_covariance){0};
+}
+
+/* ---- weights ---- */
+
+static bool multiply(struct al_matrix root, struct al_matrix *weights, struct al_error *err)
+{
+	struct al_matrix product = {0};
+
+	if (root.rows != weights->rows)
+		return al_fail(err, AL_EINPUT, "%zu x %zu, expected %zu x %zu: the module's inputs", root.rows,
+			root.cols, weights->rows, weights->rows);
+	if (!al_matrix_init(&product, weights->rows, weights->cols, err))
+		return false;
+	if (!al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), al_view(*weights), 0, product, err)) {
+		al_matrix_finish(&product);
+		return false;
+	}
+	al_matrix_finish(weights);
+	*weights = product;
+	return true;
+}
+
+/* Projections from `first` to `last`, as far as the module has them. */
+static bool multiply_all(struct al_matrix root, struct al_matrix *weights, int first, int last,
+	struct al_error *err)
+{
+	for (int p = first; p <= last; p++)
+		if (weights[p].data && !multiply(root, &weights[p], err))
+			return false;
+	return true;
+}
+
+static bool apply_file(const struct al_covariance *covariance, const char *name, const char *ending,
+	struct al_matrix *weights, int first, int last, struct al_error *err)
+{
+	struct al_matrix root = {0};
+	struct al_text path;
+
+	al_text_init(&path);
+	al_text_addf(&path, "%s/%s%s", covariance->path, name, ending);
+	bool ok = read_root(&root, path.data, err)
+		&& (multiply_all(root, weights, first, last, err) || al_in(err, "%s", path.data));
+	al_matrix_finish(&root);
+	al_text_finish(&path);
+	return ok;
+}
+
+bool al_covariance_apply(const struct al_covariance *covariance, const struct al_attention *attention,
+	struct al_matrix weights[AL_N_PROJECTIONS], struct al_error *err)
+{
+	if (!covariance->is_folder && attention->is_cross)
+		return al_fail(err, AL_EINPUT, "%s: cross attention has two inputs, expected a folder with "
+			"%s.npy and %s.memory.npy", covariance->path, attention->name, attention->name);
+	if (!covariance->is_folder)
+		return multiply_all(covariance->root, weights, AL_QUERY, AL_VALUE, err)
+			|| al_in(err, "%s", covariance->path);
+	if (!attention->is_cross)
+		return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_VALUE, err);
+	return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_QUERY, err)
+		&& apply_file(covariance, attention->name, ".memory.npy", weights, AL_KEY, AL_VALUE, err);
+}

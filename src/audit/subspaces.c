@@ -1,0 +1,95 @@
+/* Subspaces of heads: bases by SVD, angles from the singular values of U_a^T U_b. */
+#include "audit/subspaces.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- bases ---- */
+
+void al_bases_finish(struct al_bases *b)
+{
+	al_matrix_finish(&b->u);
+	free(b->ranks);
+	*b = (struct al_bases){0};
+}
+
+/* The left singular vectors that count, in the head's columns. */
+static bool add_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
+	struct al_error *err)
+{
+	struct al_matrix copy = {0}, u = {0}, v = {0};
+	size_t n = head.rows < head.cols ? head.rows : head.cols, rank = 0;
+	double *values = calloc(n + 1, sizeof(*values));
+	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+
+	ok = ok && al_matrix_init(&copy, head.rows, head.cols, err) && al_matrix_init(&u, head.rows, n, err)
+		&& al_matrix_init(&v, head.cols, n, err) && al_copy(head, copy, err)
+		&& al_svd(copy, u, values, v, err);
+	double least = ok ? values[0] * fmax((double)head.rows * 0x1p-52, 4 * unit) : 0;
+	while (ok && rank < n && values[rank] > least)
+		rank++;
+	ok = ok && al_copy(al_columns(al_view(u), 0, rank),
+		al_part(b->u, 0, index * b->width, head.rows, rank), err);
+	b->ranks[index] = rank;
+	al_matrix_finish(&copy);
+	al_matrix_finish(&u);
+	al_matrix_finish(&v);
+	free(values);
+	return ok;
+}
+
+struct basis_work {
+	const struct al_factors *factors;
+	enum al_projection projection;
+	struct al_bases *bases;
+};
+
+static bool find_basis(void *context, size_t index, struct al_error *err)
+{
+	const struct basis_work *work = context;
+
+	return add_basis(work->bases, al_factors_head(work->factors, work->projection, index), index,
+		work->factors->unit, err);
+}
+
+bool al_bases_init(struct al_bases *b, const struct al_factors *factors, enum al_projection p,
+	struct al_error *err)
+{
+	struct al_run run = al_factors_run(factors, p);
+	struct basis_work work = {factors, p, b};
+
+	*b = (struct al_bases){.width = run.width, .n_heads = run.n_heads,
+		.ranks = calloc(run.n_heads + 1, sizeof(size_t))};
+	bool ok = (b->ranks || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", run.n_heads))
+		&& al_matrix_init(&b->u, run.weights.rows, run.n_heads * run.width, err)
+		&& al_parallel(run.n_heads, find_basis, &work, err);
+	if (!ok)
+		al_bases_finish(b);
+	return ok;
+}
+
+/* ---- angles ---- */
+
+static double degrees(double cosine)
+{
+	double c = cosine > 1 ? 1 : cosine < 0 ? 0 : cosine;
+
+	return acos(c) * (180 / 3.14159265358979323846);
+}
+
+bool al_angles_find(struct al_view cosines, struct al_angles *out, struct al_error *err)
+{
+	size_t n = cosines.rows < cosines.cols ? cosines.rows : cosines.cols;
+	double *values = calloc(n + 1, sizeof(*values));
+
+	if (!values)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+	bool ok = al_singular_values(cosines, values, err);
+	*out = (struct al_angles){0};
+	for (size_t i = 0; ok && i < n; i++)
+		out->kernel += values[i] * values[i] / (double)n;
+	out->smallest = n ? degrees(values[0]) : 0;
+	out->largest = n ? degrees(values[n - 1]) : 0;
+	free(values);
+	return ok;
+}

@@ -1,0 +1,295 @@
+/* numpy's .npy files (numpy.lib.format):
+ *
+ *     "\x93NUMPY"  major minor     version 1.0, 2.0 or 3.0
+ *     length       of the header: 2 bytes in version 1, else 4, little-endian
+ *     header       {'descr': '<f4', 'fortran_order': False, 'shape': (64, 64), } and spaces, "\n"
+ *     data         the numbers and nothing behind them
+ *
+ * The header is a Python literal; here it is those three keys, each once, in any order. */
+#include "checkpoint/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+enum { MAGIC = 6, ALIGNMENT = 64, LONGEST_HEADER = 1 << 16, SHOWN = 20 };
+
+static const char magic[MAGIC + 1] = "\x93NUMPY";
+static const size_t largest_file = (size_t)1 << 32;
+
+/* ---- the header ---- */
+
+struct header {
+	const struct al_dtype *dtype;
+	bool is_fortran, has_order, has_shape;
+	size_t shape[2];
+};
+
+/* What is left of the header's text. */
+struct cursor {
+	const char *at, *end, *path;
+};
+
+static void skip_spaces(struct cursor *c)
+{
+	while (c->at < c->end && (*c->at == ' ' || *c->at == '\n'))
+		c->at++;
+}
+
+static bool take(struct cursor *c, const char *word)
+{
+	size_t n = strlen(word);
+
+	skip_spaces(c);
+	if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0)
+		return false;
+	c->at += n;
+	return true;
+}
+
+static bool expect(struct cursor *c, const char *word, struct al_error *err)
+{
+	return take(c, word)
+		|| al_fail(err, AL_EINPUT, "%s: the header has \"%.*s\" where %s was expected", c->path,
+			(int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN), c->at, word);
+}
+
+static bool take_quoted(struct cursor *c, const char *word)
+{
+	struct cursor before = *c;
+
+	for (const char *quote = "'\""; *quote; quote++) {
+		const char mark[2] = {*quote, '\0'};
+		*c = before;
+		if (take(c, mark) && take(c, word) && c->at < c->end && *c->at == *quote) {
+			c->at++;
+			return true;
+		}
+	}
+	*c = before;
+	return false;
+}
+
+static bool read_descr(struct cursor *c, struct header *h, struct al_error *err)
+{
+	static const struct {
+		const char *descr, *dtype;
+	} known[] = {{"<f4", "F32"}, {"<f8", "F64"}, {"<f2", "F16"}};
+
+	if (h->dtype)
+		return al_fail(err, AL_EINPUT, "%s: the header has 'descr' twice", c->path);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (take_quoted(c, known[i].descr))
+			h->dtype = al_dtype_find(known[i].dtype);
+	return h->dtype || expect(c, "'<f4', '<f8' or '<f2'", err);
+}
+
+static bool read_order(struct cursor *c, struct header *h, struct al_error *err)
+{
+	if (h->has_order)
+		return al_fail(err, AL_EINPUT, "%s: the header has 'fortran_order' twice", c->path);
+	h->has_order = true;
+	h->is_fortran = take(c, "True");
+	return h->is_fortran || expect(c, "False", err);
+}
+
+static bool read_size(struct cursor *c, size_t *out, struct al_error *err)
+{
+	size_t n = 0, value = 0;
+
+	skip_spaces(c);
+	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9' && n < 12; n++)
+		value = 10 * value + (size_t)(*c->at++ - '0');
+	*out = value;
+	return n > 0 || expect(c, "a dimension", err);
+}
+
+static bool read_shape(struct cursor *c, struct header *h, struct al_error *err)
+{
+	if (h->has_shape)
+		return al_fail(err, AL_EINPUT, "%s: the header has 'shape' twice", c->path);
+	h->has_shape = true;
+	if (!expect(c, "(", err) || !read_size(c, &h->shape[0], err) || !expect(c, ",", err))
+		return false;
+	if (take(c, ")"))
+		return al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix", c->path);
+	if (!read_size(c, &h->shape[1], err))
+		return false;
+	(void)take(c, ",");
+	return take(c, ")") || al_fail(err, AL_EINPUT, "%s: found more than two dimensions, expected a "
+		"matrix", c->path);
+}
+
+static bool read_entry(struct cursor *c, struct header *h, struct al_error *err)
+{
+	if (take_quoted(c, "descr"))
+		return expect(c, ":", err) && read_descr(c, h, err);
+	if (take_quoted(c, "fortran_order"))
+		return expect(c, ":", err) && read_order(c, h, err);
+	if (take_quoted(c, "shape"))
+		return expect(c, ":", err) && read_shape(c, h, err);
+	return expect(c, "'descr', 'fortran_order' or 'shape'", err);
+}
+
+static bool read_entries(struct cursor *c, struct header *h, struct al_error *err)
+{
+	if (!expect(c, "{", err))
+		return false;
+	for (;;) {
+		if (!read_entry(c, h, err))
+			return false;
+		bool goes_on = take(c, ",");
+		if (take(c, "}"))
+			return true;
+		if (!goes_on)
+			return expect(c, "}", err);
+	}
+}
+
+static bool read_header(struct cursor *c, struct header *h, struct al_error *err)
+{
+	if (!read_entries(c, h, err))
+		return false;
+	skip_spaces(c);
+	if (c->at != c->end)
+		return expect(c, "the end", err);
+	return (h->dtype && h->has_order && h->has_shape)
+		|| al_fail(err, AL_EINPUT, "%s: the header lacks %s", c->path,
+			!h->dtype ? "'descr'" : h->has_order ? "'shape'" : "'fortran_order'");
+}
+
+/* ---- the file ---- */
+
+static size_t little_endian(const char *bytes, size_t n)
+{
+	size_t value = 0;
+
+	while (n-- > 0)
+		value = value << 8 | (unsigned char)bytes[n];
+	return value;
+}
+
+/* Where the header begins and ends. */
+static bool find_header(struct cursor *out, const char *path, const char *bytes, size_t n,
+	struct al_error *err)
+{
+	if (n < MAGIC + 4 || memcmp(bytes, magic, MAGIC) != 0)
+		return al_fail(err, AL_EINPUT, "%s: not an .npy file", path);
+	int major = bytes[MAGIC], minor = bytes[MAGIC + 1];
+	if (major < 1 || major > 3 || minor != 0)
+		return al_fail(err, AL_EINPUT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0", path, major,
+			minor);
+	size_t digits = major == 1 ? 2 : 4, begin = MAGIC + 2 + digits;
+	size_t length = n < begin ? 0 : little_endian(bytes + MAGIC + 2, digits);
+	if (n < begin || length > n - begin || length > LONGEST_HEADER)
+		return al_fail(err, AL_EINPUT, "%s: a header of %zu bytes in a file of %zu", path, length, n);
+	*out = (struct cursor){bytes + begin, bytes + begin + length, path};
+	return true;
+}
+
+/* From rows one behind the other to columns one behind the other. */
+static bool transpose(struct al_npy *npy, struct al_error *err)
+{
+	double *out = malloc((npy->rows * npy->cols + 1) * sizeof(*out));
+
+	if (!out)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu numbers", npy->rows, npy->cols);
+	for (size_t j = 0; j < npy->cols; j++)
+		for (size_t i = 0; i < npy->rows; i++)
+			out[i + j * npy->rows] = npy->data[j + i * npy->cols];
+	free(npy->data);
+	npy->data = out;
+	return true;
+}
+
+static bool read_data(struct al_npy *out, const struct header *h, const char *path, const char *data,
+	size_t n, struct al_error *err)
+{
+	size_t count, bytes;
+
+	if (__builtin_mul_overflow(h->shape[0], h->shape[1], &count)
+		|| __builtin_mul_overflow(count, h->dtype->block_bytes, &bytes) || bytes != n)
+		return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path, h->shape[0],
+			h->shape[1], h->dtype->name, n);
+	*out = (struct al_npy){.data = malloc((count + 1) * sizeof(double)), .rows = h->shape[0],
+		.cols = h->shape[1], .dtype = h->dtype};
+	if (!out->data)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", count);
+	h->dtype->to_double((const unsigned char *)data, count, out->data);
+	if (h->is_fortran || transpose(out, err))
+		return true;
+	al_npy_finish(out);
+	return false;
+}
+
+bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
+	struct al_error *err)
+{
+	struct header header = {0};
+	struct cursor cursor = {0};
+
+	*out = (struct al_npy){0};
+	if (!find_header(&cursor, path, bytes, n, err))
+		return false;
+	const char *data = cursor.end;
+	return read_header(&cursor, &header, err)
+		&& read_data(out, &header, path, data, (size_t)(bytes + n - data), err);
+}
+
+bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err)
+{
+	struct al_text text;
+
+	*out = (struct al_npy){0};
+	if (!al_file_read(&text, path, largest_file, err))
+		return false;
+	bool ok = al_npy_parse(out, path, text.data, text.length, err);
+	al_text_finish(&text);
+	return ok;
+}
+
+void al_npy_finish(struct al_npy *npy)
+{
+	free(npy->data);
+	*npy = (struct al_npy){0};
+}
+
+/* ---- writing ---- */
+
+static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fortran)
+{
+	struct al_text header;
+
+	al_text_init(&header);
+	al_text_addf(&header, "{'descr': '<f8', 'fortran_order': %s, 'shape': (%zu, %zu), }",
+		is_fortran ? "True" : "False", rows, cols);
+	size_t before = MAGIC + 4, unpadded = before + header.length + 1;
+	al_text_add_repeated(&header, ' ', (ALIGNMENT - unpadded % ALIGNMENT) % ALIGNMENT);
+	al_text_add(&header, "\n");
+	const char start[4] = {1, 0, (char)header.length, 0};   /* 54 or 118: below 128 */
+	al_text_add_bytes(out, magic, MAGIC);
+	al_text_add_bytes(out, start, sizeof(start));
+	al_text_add_bytes(out, header.data, header.length);
+	al_text_finish(&header);
+}
+
+bool al_npy_write(const char *path, const double *data, size_t rows, size_t cols, bool transposes,
+	struct al_error *err)
+{
+	const size_t count = rows * cols;
+	unsigned char *bytes = malloc(8 * count + 1);
+	struct al_text text;
+
+	if (!bytes)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", count);
+	al_dtype_find("F64")->from_double(data, count, bytes);
+	al_text_init(&text);
+	add_header(&text, transposes ? cols : rows, transposes ? rows : cols, !transposes);
+	al_text_add_bytes(&text, (const char *)bytes, 8 * count);
+	free(bytes);
+	bool ok = al_file_write(path, text.data, text.length, err);
+	al_text_finish(&text);
+	return ok;
+}

@@ -1,0 +1,33 @@
+/* numpy's .npy files: one array. npy.c tells the format. */
+#ifndef ATTNLEDGER_CHECKPOINT_NPY_H
+#define ATTNLEDGER_CHECKPOINT_NPY_H
+
+#include <stddef.h>
+
+#include "checkpoint/dtype.h"
+#include "base/error.h"
+
+struct al_npy {
+	double *data;                  /* [rows][cols], column-major whatever the file's order */
+	size_t rows, cols;
+	const struct al_dtype *dtype;  /* as stored */
+};
+
+/* Reads a matrix of F16, F32 or F64, little-endian, in C or Fortran order, of versions 1 to 3. Anything
+ * else, and a file that is longer or shorter than its header says, is an AL_EINPUT error. On failure
+ * nothing is left to finish. */
+bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of bytes in memory; `path` names them in errors. */
+bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Safe on a zeroed struct. */
+void al_npy_finish(struct al_npy *npy);
+
+/* Writes a column-major matrix as F64, version 1: as [rows][cols] in Fortran order, or where
+ * `transposes` as [cols][rows] in C order, which are the same bytes. */
+bool al_npy_write(const char *path, const double *data, size_t rows, size_t cols, bool transposes,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
