@@ -345,5 +345,7 @@ void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 		add_conversions(summary, conversion);
 	al_table_note(summary, "medians over heads or modules, in brackets the extremes");
 	al_table_note(summary, "a conversion turns all modules; its error is the worst module's");
-	al_table_note(summary, "weights alone: inputs that fill fewer directions need lower ranks than these");
+	if (!audit->options.covariance)
+		al_table_note(summary,
+			"weights alone: inputs that fill fewer directions need lower ranks than these");
 }

@@ -247,8 +247,8 @@ static void add_notes(struct audit_run *run)
 		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
 		options->is_centred ? ", centred" : "", options->folds_norms ? ", norms folded in" : "");
 	note_positions(run, table);
-	if (!options->covariance)
-		al_table_note(table, "weights alone: inputs may use fewer dimensions (--covariance)");
+	if (options->covariance)
+		al_table_note(table, "second moment of the inputs: %s", options->covariance->path);
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i]);
 }
