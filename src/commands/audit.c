@@ -237,10 +237,19 @@ static void note_positions(const struct audit_run *run, struct al_table *table)
 				view->config_path);
 }
 
+/* The summary, or of the tables that were named the first. */
+static struct al_table *first_table(struct audit_run *run)
+{
+	for (size_t i = 0; is_given(&run->session->arguments, OPT_ONLY) && al_measurements[i]; i++)
+		if (run->tables[i])
+			return run->tables[i];
+	return &run->summary;
+}
+
 static void add_notes(struct audit_run *run)
 {
 	const struct al_audit_options *options = &run->audit.options;
-	struct al_table *table = &run->summary;
+	struct al_table *table = first_table(run);
 
 	laid_note(&run->laid, table);
 	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s%s",
@@ -305,7 +314,8 @@ static void answer(struct audit_run *run)
 
 	if (is_brief)
 		al_table_note(&run->summary, "whole tables: --only NAME, --format json, --tables DIR");
-	take(session, &run->summary);
+	if (!is_named)
+		take(session, &run->summary);
 	for (size_t i = 0; al_measurements[i]; i++) {
 		if (!run->tables[i] || (is_for_files(al_measurements[i]) && !is_named))
 			continue;
