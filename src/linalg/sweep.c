@@ -7,8 +7,37 @@
 
 #include "linalg/internal.h"
 
-/* Rows of a factor that are solved at a time; sums of a product that run side by side. */
-enum { SOLVE_ROWS = 128, LANES = 16 };
+/* Sums of a product that run side by side. */
+enum { LANES = 16 };
+
+/* Rows are shared out so that two threads or twenty end together, and wide enough that packing the
+ * other operand for each share is little; by the shape alone, so that the bits are. */
+struct share {
+	size_t first, width;
+};
+
+enum { SHARES = 24, SHARE_LEAST = 64 };
+
+static size_t share_width(size_t rows)
+{
+	const size_t even = (rows + SHARES - 1) / SHARES;
+
+	return (even + SHARE_LEAST - 1) / SHARE_LEAST * SHARE_LEAST;
+}
+
+static size_t count_shares(size_t rows)
+{
+	const size_t width = share_width(rows);
+
+	return (rows + width - 1) / width;
+}
+
+static struct share share_at(size_t rows, size_t index)
+{
+	const size_t width = share_width(rows), first = index * width;
+
+	return (struct share){first, rows - first < width ? rows - first : width};
+}
 
 #define REAL double
 #define MATRIX struct al_matrix
