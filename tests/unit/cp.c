@@ -254,7 +254,7 @@ static void gives_the_same_bits_for_any_threads(void **state)
 		struct al_cp one = decompose(heads, options);
 		al_threads_set(3);
 		struct al_cp three = decompose(heads, options);
-		al_threads_set(0);
+		al_threads_set(1);
 		assert_true(one.relative_error == three.relative_error);
 		assert_memory_equal(one.query.data, three.query.data, 300 * 140 * sizeof(double));
 		assert_memory_equal(one.key.data, three.key.data, 300 * 140 * sizeof(double));
@@ -410,5 +410,7 @@ int main(void)
 		cmocka_unit_test(improves_on_truncated_heads),
 	};
 
+	/* Small matrices on a busy machine: threads would wait for each other. */
+	al_threads_set(1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void shares_dimensions(void **state)
 	(void)state;
 	fill(&w);
 	for (size_t rank = 1; rank <= N; rank++) {
-		const struct al_cp_options options = {.rank = rank, .n_sweeps = 20};
+		const struct al_cp_options options = {.rank = rank, .n_sweeps = 5};
 		const struct al_projections wide = in_double(&w), single = in_single(&w);
 		assert_true(al_decompose_cp(&wide, &options, &f, &err));
 		assert_true(fabs(error_of(&w, &f, NULL) - f.relative_error) < 1e-12);
