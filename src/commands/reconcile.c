@@ -1,6 +1,9 @@
 /* reconcile: what a family expects of a checkpoint against what is stored. */
+#include "commands/checkpoint.h"
 #include "commands/laid.h"
 #include "views/reconcile.h"
+
+#include <string.h>
 
 static void set_shape(struct al_table *table, struct al_cell *cell, const int64_t *dims, size_t n)
 {
@@ -24,7 +27,7 @@ static void add_line(struct al_table *table, const struct al_reconciled *line)
 	al_cell_set_text(table, cell++, al_difference_names[line->difference]);
 	if (!line->found)
 		return;
-	al_cell_set_int(table, cell++, line->is_parameter ? line->found->n_elements : 0);
+	al_cell_set_int(table, cell++, line->n_found_parameters);
 	al_cell_set_int(table, cell, (int64_t)line->found->bytes);
 }
 
@@ -41,11 +44,93 @@ static void add_columns(struct al_table *table)
 		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
 }
 
+/* Of one part, of what is unexpected, or of all. */
+struct sum {
+	const char *part;
+	int64_t expected_tensors, found_tensors, expected_parameters, found_parameters, bytes;
+};
+
+static bool add_to(int64_t *sum, int64_t n)
+{
+	return !__builtin_add_overflow(*sum, n, sum);
+}
+
+static bool add_line_to(struct sum *sum, const struct al_reconciled *line)
+{
+	sum->expected_tensors += line->expected != NULL;
+	sum->found_tensors += line->found != NULL;
+	return add_to(&sum->expected_parameters, line->n_expected_parameters)
+		&& add_to(&sum->found_parameters, line->n_found_parameters)
+		&& (!line->found || add_to(&sum->bytes, (int64_t)line->found->bytes));
+}
+
+static struct sum *find_sum(struct sum *sums, size_t *n, const char *part)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(sums[i].part, part) == 0)
+			return &sums[i];
+	sums[*n] = (struct sum){.part = part};
+	return &sums[(*n)++];
+}
+
+static void add_sum(struct al_table *table, const struct sum *sum)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, sum->part);
+	al_cell_set_int(table, cell++, sum->expected_tensors);
+	al_cell_set_int(table, cell++, sum->found_tensors);
+	al_cell_set_int(table, cell++, sum->expected_parameters);
+	al_cell_set_int(table, cell++, sum->found_parameters);
+	al_cell_set_int(table, cell, sum->bytes);
+}
+
+static void add_sum_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "part", .title = "Part", .is_key = true},
+		{.key = "expected_tensors", .title = "Tensors expected", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "found_tensors", .title = "Found", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "expected_parameters", .title = "Parameters expected",
+			.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "found_parameters", .title = "Found", .quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "bytes", .title = "Stored", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+/* Parts in the order in which they come, then all. */
+static bool add_sums(struct session *session, const struct al_reconciled *lines, size_t n,
+	struct al_error *err)
+{
+	struct al_table *table = session_table(session, "parts", "What is expected and what is stored");
+	struct sum *sums = al_new_array(&session->arena, struct sum, AL_N_PARTS + AL_FAMILY_APARTS + 2);
+	struct sum all = {.part = "all"};
+	size_t n_sums = 0;
+
+	add_sum_columns(table);
+	for (size_t i = 0; i < n; i++) {
+		const char *part = lines[i].part ? lines[i].part : "unexpected";
+		if (!add_line_to(find_sum(sums, &n_sums, part), &lines[i]) || !add_line_to(&all, &lines[i]))
+			return al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
+	}
+	for (size_t i = 0; i < n_sums; i++)
+		add_sum(table, &sums[i]);
+	add_sum(table, &all);
+	return true;
+}
+
 /* What agrees is said in a note, unless all is asked for. */
 static void fill(struct session *session, struct al_table *table, const struct al_reconciled *lines,
 	size_t n)
 {
-	size_t counts[AL_N_DIFFERENCES] = {0};
+	uint64_t counts[AL_N_DIFFERENCES] = {0};
 
 	add_columns(table);
 	for (size_t i = 0; i < n; i++) {
@@ -57,8 +142,9 @@ static void fill(struct session *session, struct al_table *table, const struct a
 	}
 	for (int i = 0; i < AL_N_DIFFERENCES; i++)
 		if (counts[i])
-			al_table_note(table, "%zu tensors: %s", counts[i],
-				i == AL_DIFFERENCE_NONE ? "as expected" : al_difference_names[i]);
+			al_table_note(table, "%s: %s",
+				i == AL_DIFFERENCE_NONE ? "as expected" : al_difference_names[i],
+				count_of(&table->arena, counts[i], "tensor"));
 }
 
 static bool run(struct session *session, struct al_error *err)
@@ -76,6 +162,7 @@ static bool run(struct session *session, struct al_error *err)
 				laid.view.family->name));
 		fill(session, table, lines, n);
 		laid_note(&laid, table);
+		ok = add_sums(session, lines, n, err);
 	}
 	laid_close(&laid);
 	return ok;

@@ -32,7 +32,8 @@ struct expectation {
 	const char *name, *part;
 	const int64_t *dims;
 	size_t n_dims;
-	bool is_buffer, is_tied, is_optional;
+	int64_t packed;   /* numbers in a stored element */
+	bool is_parameter, is_buffer, is_tied, is_optional;
 };
 
 static bool has_shape(const struct al_tensor *found, const struct expectation *e)
@@ -64,25 +65,47 @@ static struct al_reconciled *add_line(struct reconciling *r)
 	return &r->lines[r->n++];
 }
 
-static void expect(struct reconciling *r, const struct expectation *e)
+static bool count_numbers(const int64_t *dims, size_t n_dims, int64_t packed, int64_t *out,
+	struct al_error *err)
+{
+	*out = packed;
+	for (size_t i = 0; i < n_dims; i++)
+		if (__builtin_mul_overflow(*out, dims[i], out))
+			return al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
+	return true;
+}
+
+static bool count_parameters(struct al_reconciled *line, const struct expectation *e,
+	struct al_error *err)
+{
+	const struct al_tensor *found = line->found;
+
+	if (!e->is_parameter)
+		return true;
+	return count_numbers(e->dims, e->n_dims, e->packed, &line->n_expected_parameters, err)
+		&& (!found || count_numbers(found->shape, found->n_dims, e->packed,
+			&line->n_found_parameters, err));
+}
+
+static bool expect(struct reconciling *r, const struct expectation *e, struct al_error *err)
 {
 	struct al_arena *arena = &r->view->arena;
 	struct al_reconciled *line = add_line(r);
 	int64_t *dims = al_new_array(arena, int64_t, e->n_dims + 1);
 
 	memcpy(dims, e->dims, e->n_dims * sizeof(*dims));
-	line->name = al_format(arena, "%s%s", r->view->prefix, e->name);
 	line->part = e->part;
 	line->expected = dims;
 	line->n_expected = e->n_dims;
 	line->found = al_model_view_find(r->view, e->name);
+	line->name = line->found ? line->found->name : al_format(arena, "%s%s", r->view->prefix, e->name);
 	line->difference = judge(line->found, e);
-	line->is_parameter = !e->is_buffer && !e->is_tied;
 	if (line->found)
 		r->is_known[line->found - r->view->checkpoint->tensors] = true;
+	return count_parameters(line, e, err) || al_in(err, "%s", line->name);
 }
 
-static void expect_tensors(struct reconciling *r)
+static bool expect_tensors(struct reconciling *r, struct al_error *err)
 {
 	const struct al_model_books *books = &r->view->books;
 
@@ -91,16 +114,21 @@ static void expect_tensors(struct reconciling *r)
 		const struct al_family_tensor *family = tensor->tensor;
 		int64_t dims[AL_STORED_DIMS];
 		size_t n_dims = al_model_tensor_shape(tensor, dims);
-		expect(r, &(struct expectation){
+		const struct expectation e = {
 			.name = tensor->name,
 			.part = tensor->apart ? tensor->apart : al_part_names[family->part],
 			.dims = dims,
 			.n_dims = n_dims,
+			.packed = family->packed > 0 ? family->packed : 1,
+			.is_parameter = al_model_tensor_is_parameter(tensor),
 			.is_buffer = family->entry.kind == AL_TENSOR_BUFFER,
 			.is_tied = family->tied_to != NULL,
 			.is_optional = family->is_optional,
-		});
+		};
+		if (!expect(r, &e, err))
+			return false;
 	}
+	return true;
 }
 
 static bool expect_module(struct reconciling *r, const struct al_model_module *module,
@@ -113,14 +141,19 @@ static bool expect_module(struct reconciling *r, const struct al_model_module *m
 		return false;
 	for (size_t i = 0; i < stored.n_tensors; i++) {
 		const struct al_stored_tensor *tensor = &stored.tensors[i];
-		expect(r, &(struct expectation){
+		bool is_buffer = tensor->n_parts && tensor->parts[0].entry->kind == AL_TENSOR_BUFFER;
+		const struct expectation e = {
 			.name = tensor->name,
 			.part = module->apart ? module->apart : "attention",
 			.dims = tensor->dims,
 			.n_dims = tensor->n_dims,
-			.is_buffer = tensor->n_parts && tensor->parts[0].entry->kind == AL_TENSOR_BUFFER,
+			.packed = 1,
+			.is_parameter = !is_buffer && !module->apart,
+			.is_buffer = is_buffer,
 			.is_optional = tensor->stored->is_optional,
-		});
+		};
+		if (!expect(r, &e, err))
+			return false;
 	}
 	return true;
 }
@@ -132,7 +165,8 @@ bool al_reconcile(struct al_model_view *view, struct al_reconciled **lines, size
 	struct reconciling r = {.view = view,
 		.is_known = al_new_array(&view->arena, bool, checkpoint->n_tensors + 1)};
 
-	expect_tensors(&r);
+	if (!expect_tensors(&r, err))
+		return false;
 	for (size_t i = 0; i < view->books.n_modules; i++)
 		if (!expect_module(&r, &view->books.modules[i], err))
 			return false;
@@ -143,6 +177,7 @@ bool al_reconcile(struct al_model_view *view, struct al_reconciled **lines, size
 		line->name = checkpoint->tensors[i].name;
 		line->found = &checkpoint->tensors[i];
 		line->difference = AL_DIFFERENCE_UNEXPECTED;
+		line->n_found_parameters = line->found->n_elements;
 	}
 	*lines = r.lines;
 	*n = r.n;

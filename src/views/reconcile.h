@@ -17,13 +17,15 @@ enum al_difference {
 extern const char *const al_difference_names[AL_N_DIFFERENCES];
 
 struct al_reconciled {
-	const char *name;            /* as stored, with the prefix */
+	const char *name;            /* as stored, or behind the prefix of the attention tensors */
 	const char *part;            /* "attention"; NULL of an unexpected tensor */
 	const int64_t *expected;     /* [n_expected]; NULL: not expected */
 	size_t n_expected;
 	const struct al_tensor *found;   /* or NULL */
 	enum al_difference difference;
-	bool is_parameter;
+	int64_t n_expected_parameters, n_found_parameters;   /* 0 of buffers, scales, tied tensors and
+	                                                        what is apart; all numbers of an unexpected
+	                                                        tensor */
 };
 
 /* The family's tensors in its order, then those that it doesn't know; `lines` in the view's arena. */

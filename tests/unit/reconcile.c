@@ -1,0 +1,194 @@
+/* Reconciling: every state dict agrees with its family, and every kind of difference is told. */
+#include "unit.h"
+
+#include <dirent.h>
+
+#include "support/state_dict.h"
+#include "views/reconcile.h"
+
+static struct test_folder folder;
+static struct al_catalog *catalog;
+
+static int begin(void **state)
+{
+	(void)state;
+	test_folder_make(&folder);
+	catalog = al_catalog_create();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	al_catalog_destroy(catalog);
+	test_folder_remove(&folder);
+	return 0;
+}
+
+struct answer {
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+	struct al_reconciled *lines;
+	size_t n;
+};
+
+static void reconcile(const char *name, struct state_dict *dict, struct answer *answer)
+{
+	struct al_error err = {0};
+
+	state_dict_write(dict, &folder, true);
+	if (!al_checkpoint_open(&answer->checkpoint, folder.path, &err)
+		|| !al_model_view_lay(&answer->view, catalog, &answer->checkpoint,
+			&(struct al_view_options){0}, &err)
+		|| !al_reconcile(&answer->view, &answer->lines, &answer->n, &err))
+		fail_msg("%s: %s", name, err.message);
+}
+
+static void finish(struct answer *answer)
+{
+	al_model_view_close(&answer->view);
+	al_checkpoint_close(&answer->checkpoint);
+}
+
+/* ---- agreement ---- */
+
+static void check_agreement(const char *name)
+{
+	struct state_dict *dict = state_dict_read(name);
+	struct answer answer;
+	size_t n_found = 0;
+
+	reconcile(name, dict, &answer);
+	for (size_t i = 0; i < answer.n; i++) {
+		const struct al_reconciled *line = &answer.lines[i];
+		if (al_difference_is_fault(line->difference))
+			fail_msg("%s: %s is %s", name, line->name, al_difference_names[line->difference]);
+		n_found += line->found != NULL;
+		if (line->found && line->n_expected_parameters != line->n_found_parameters)
+			fail_msg("%s: %s: parameters differ", name, line->name);
+	}
+	assert_int_equal(n_found, dict->n);
+	finish(&answer);
+	state_dict_finish(dict);
+}
+
+static void state_dicts_agree(void **state)
+{
+	DIR *stream = opendir(STATE_DICTS);
+
+	(void)state;
+	assert_non_null(stream);
+	for (const struct dirent *entry; (entry = readdir(stream));) {
+		char name[256];
+		const char *ending = strstr(entry->d_name, ".txt");
+		if (!ending)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(ending - entry->d_name), entry->d_name);
+		check_agreement(name);
+	}
+	closedir(stream);
+}
+
+/* ---- differences ---- */
+
+static const struct al_reconciled *find_line(const struct answer *answer, const char *name)
+{
+	for (size_t i = 0; i < answer->n; i++)
+		if (strcmp(answer->lines[i].name, name) == 0)
+			return &answer->lines[i];
+	fail_msg("no line %s", name);
+	return NULL;
+}
+
+static void differences_are_told(void **state)
+{
+	struct state_dict *dict = state_dict_read("llama");
+	struct answer answer;
+	const struct al_reconciled *line;
+
+	(void)state;
+	state_dict_remove(dict, "model.layers.1.self_attn.v_proj.weight");
+	state_dict_remove(dict, "model.norm.weight");
+	state_dict_find(dict, "model.layers.2.self_attn.q_proj.weight")->shape[0] = 20;
+	state_dict_find(dict, "model.embed_tokens.weight")->n_dims = 1;
+	dict->weights[dict->n++] = (struct weight){.name = "model.layers.7.extra", .dtype = "F16",
+		.shape = {3, 2}, .n_dims = 2};
+	dict->weights[dict->n++] = (struct weight){
+		.name = "model.layers.0.self_attn.rotary_emb.inv_freq", .dtype = "F32", .shape = {2},
+		.n_dims = 1};
+	reconcile("llama", dict, &answer);
+
+	line = find_line(&answer, "model.layers.1.self_attn.v_proj.weight");
+	assert_int_equal(line->difference, AL_DIFFERENCE_MISSING);
+	assert_int_equal(line->n_expected_parameters, 8 * 12);
+	assert_int_equal(line->n_found_parameters, 0);
+	assert_string_equal(line->part, "attention");
+	assert_int_equal(find_line(&answer, "model.norm.weight")->difference, AL_DIFFERENCE_MISSING);
+	line = find_line(&answer, "model.layers.2.self_attn.q_proj.weight");
+	assert_int_equal(line->difference, AL_DIFFERENCE_SHAPE);
+	assert_int_equal(line->n_expected_parameters, 24 * 12);
+	assert_int_equal(line->n_found_parameters, 20 * 12);
+	assert_int_equal(find_line(&answer, "model.embed_tokens.weight")->difference,
+		AL_DIFFERENCE_SHAPE);
+	line = find_line(&answer, "model.layers.7.extra");
+	assert_int_equal(line->difference, AL_DIFFERENCE_UNEXPECTED);
+	assert_null(line->expected);
+	assert_int_equal(line->n_found_parameters, 6);
+	line = find_line(&answer, "model.layers.0.self_attn.rotary_emb.inv_freq");
+	assert_int_equal(line->difference, AL_DIFFERENCE_BUFFER);
+	assert_int_equal(line->n_found_parameters, 0);
+	assert_int_equal(find_line(&answer, "model.layers.1.self_attn.rotary_emb.inv_freq")->difference,
+		AL_DIFFERENCE_ABSENT);
+	finish(&answer);
+	state_dict_finish(dict);
+}
+
+/* A tied head may be stored or not; it has no parameters of its own. */
+static void tied_tensors_count_once(void **state)
+{
+	struct state_dict *dict = state_dict_read("gpt2");
+	struct answer answer;
+
+	(void)state;
+	reconcile("gpt2", dict, &answer);
+	const struct al_reconciled *line = find_line(&answer, "lm_head.weight");
+	assert_int_equal(line->difference, AL_DIFFERENCE_TIED);
+	assert_int_equal(line->n_found_parameters, 0);
+	finish(&answer);
+
+	state_dict_remove(dict, "lm_head.weight");
+	reconcile("gpt2", dict, &answer);
+	line = find_line(&answer, "transformer.lm_head.weight");
+	assert_int_equal(line->difference, AL_DIFFERENCE_ABSENT);
+	finish(&answer);
+	state_dict_finish(dict);
+}
+
+/* Scales and layers for multi-token prediction are stored, and no parameters of the model. */
+static void what_is_apart_counts_apart(void **state)
+{
+	struct state_dict *dict = state_dict_read("deepseek_v3-fp8");
+	struct answer answer;
+
+	(void)state;
+	reconcile("deepseek_v3-fp8", dict, &answer);
+	assert_int_equal(find_line(&answer,
+		"model.layers.0.self_attn.q_b_proj.weight_scale_inv")->n_found_parameters, 0);
+	const struct al_reconciled *line = find_line(&answer, "model.layers.3.self_attn.q_b_proj.weight");
+	assert_string_equal(line->part, "multi-token prediction");
+	assert_int_equal(line->n_found_parameters, 0);
+	finish(&answer);
+	state_dict_finish(dict);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(state_dicts_agree),
+		cmocka_unit_test(differences_are_told),
+		cmocka_unit_test(tied_tensors_count_once),
+		cmocka_unit_test(what_is_apart_counts_apart),
+	};
+
+	return cmocka_run_group_tests_name("reconcile", tests, begin, end);
+}
