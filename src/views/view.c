@@ -136,7 +136,17 @@ static bool has_heads(const struct al_model_module *module)
 	return false;
 }
 
-static bool make_modules(struct al_model_view *view, struct al_error *err)
+/* The key projection's columns count: a variant without groups has no n_kv_heads to contradict. */
+static bool check_kv_heads(const struct al_attention *a, int64_t given, struct al_error *err)
+{
+	if (given == 0 || a->is_latent || a->n_kv_heads == given)
+		return true;
+	return al_fail(err, AL_EINPUT, "--heads says n_kv_heads is %lld, the key projection has %lld heads "
+		"of %lld", (long long)given, (long long)a->n_kv_heads, (long long)a->d_head);
+}
+
+static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
 {
 	view->n_modules = view->n_notes = 0;
 	view->modules = al_new_array(&view->arena, struct al_attention, view->books.n_modules + 1);
@@ -147,7 +157,8 @@ static bool make_modules(struct al_model_view *view, struct al_error *err)
 			note(view, module->name, module->apart ? module->apart : module->variant->title);
 			continue;
 		}
-		if (!make_factors(view, module, attention, err))
+		if (!make_factors(view, module, attention, err)
+			|| !check_kv_heads(attention, options->n_kv_heads, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
 		attention->layer = layer_of(module);
 		attention->norm = norm_before(view, module);
@@ -190,7 +201,7 @@ static bool lay_detected(struct al_model_view *view, const struct al_view_option
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		view->family = candidates[i].family;
-		if (lay_family(view, options, NULL) && make_modules(view, NULL))
+		if (lay_family(view, options, NULL) && make_modules(view, options, NULL))
 			return true;
 		unlay(view);
 	}
@@ -231,7 +242,7 @@ bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
 {
 	if (!al_model_view_lay(view, catalog, checkpoint, options, err))
 		return false;
-	if (make_modules(view, err))
+	if (make_modules(view, options, err))
 		return true;
 	al_model_view_close(view);
 	return false;
