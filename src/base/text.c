@@ -192,6 +192,9 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean \"%s\"?)", what, name,
 			nearest);
 
+	if (n_known == 0)
+		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (none is known)", what, name);
+
 	struct al_text list;
 	al_text_init(&list);
 	for (size_t i = 0; i < n_known && list.length < 300; i++)

@@ -105,7 +105,7 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	bool ok = write_table(&table, &style, job->folder, figure->id, "csv", err)
 		&& draw_all_formats(figure, &table, job->folder, err);
 	al_table_finish(&table);
-	return ok || al_in(err, "%s: figure \"%s\"", al_scenario_name(job->scenario), figure->id);
+	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
 }
 
 static bool run_scenario(struct job *job, struct al_error *err)

@@ -541,6 +541,19 @@ static bool evaluate(struct evaluation *e, const char *key, bool *found, struct 
 	return symbol(e, key, found, out, err);
 }
 
+static bool fail_unknown_column(const struct al_scenario *s, const struct table *table, const char *key,
+	struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	for (size_t i = 0; i < table->n_columns; i++)
+		al_names_add(&names, table->columns[i].column.key);
+	add_column_keys(s, &names);
+	al_names_fail(&names, "column", key, err);
+	return al_in(err, "table \"%s\"", table->id);
+}
+
 bool cell_value(struct al_scenario *s, const struct table *table, struct row row, const char *key,
 	struct box *box, struct cell *out, struct al_error *err)
 {
@@ -549,8 +562,5 @@ bool cell_value(struct al_scenario *s, const struct table *table, struct row row
 
 	if (!evaluate(&e, key, &found, out, err))
 		return false;
-	if (!found)
-		return al_fail(err, AL_EINPUT, "table \"%s\": \"%s\" is no column, measure, metric or symbol",
-			table->id, key);
-	return true;
+	return found || fail_unknown_column(s, table, key, err);
 }

@@ -159,8 +159,14 @@ static bool read_source(const struct al_scenario *s, const struct cJSON *node, s
 		return false;
 	figure->table = find_table(s, of);
 	figure->sweep = find_sweep(s, of);
-	return figure->table || figure->sweep
-		|| al_json_fail(&s->doc, al_json_get(node, "of"), err, "no table or sweep \"%s\"", of);
+	if (figure->table || figure->sweep)
+		return true;
+
+	struct al_names names;
+	al_names_init(&names);
+	add_drawable_ids(s, &names);
+	al_names_fail(&names, "table or sweep", of, err);
+	return al_json_in(&s->doc, al_json_get(node, "of"), err);
 }
 
 static bool check_figure_id(const struct al_scenario *s, const struct cJSON *node, const char *id,

@@ -4,6 +4,7 @@
 
 #include "base/exact.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "scenario/scenario.h"
 #include "scenario/sweep.h"
 
@@ -194,6 +195,11 @@ bool find_metric(const struct al_scenario *s, const char *name, const struct dat
 const struct datum *find_datum(const struct data_set *set, const char *kase, const char *variant,
 	size_t column);
 
+/* For messages: the known symbols, what a figure may draw, the keys that need no formula. */
+void add_symbol_names(const struct al_scenario *s, struct al_names *names);
+void add_drawable_ids(const struct al_scenario *s, struct al_names *names);
+void add_column_keys(const struct al_scenario *s, struct al_names *names);
+
 /* ---- parsing, one file a part ---- */
 
 /* A "note" may stand among the names of any object. */
@@ -204,6 +210,8 @@ bool read_word(const struct al_scenario *s, const struct cJSON *owner, const cha
 	const char *const *words, size_t n, int *out, struct al_error *err);
 bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
 	struct al_settings *settings, struct al_error *err);
+/* Is it a standard symbol or a variant's own? */
+bool is_known_symbol(const struct al_scenario *s, const char *symbol);
 /* Is the member's key such a symbol? */
 bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err);
 bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al_basis *basis,

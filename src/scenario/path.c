@@ -139,6 +139,17 @@ static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep, con
 
 /* ---- data ---- */
 
+static bool fail_unknown_column(const struct data_set *set, const char *column, struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	for (size_t i = 0; i < set->n_columns; i++)
+		al_names_add(&names, set->columns[i].name);
+	al_names_fail(&names, "column", column, err);
+	return al_in(err, "data set \"%s\"", set->id);
+}
+
 static bool data_value(struct al_scenario *s, const struct data_set *set, const struct path *path,
 	struct box *box, struct cell *out, struct al_error *err)
 {
@@ -154,30 +165,29 @@ static bool data_value(struct al_scenario *s, const struct data_set *set, const 
 	while (column < set->n_columns && strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
 		column++;
 	if (column == set->n_columns)
-		return al_fail(err, AL_EINPUT, "data set \"%s\" has no column \"%s\"", set->id,
-			path->parts[path->n - 1]);
+		return fail_unknown_column(set, path->parts[path->n - 1], err);
 	return spend(s, 1 + set->n_rows / 16, err) && datum_value(box, find_datum(set, kase, variant, column), out, err);
 }
 
 /* ---- any path ---- */
 
+void add_drawable_ids(const struct al_scenario *s, struct al_names *names)
+{
+	for (size_t i = 0; i < s->n_tables; i++)
+		al_names_add(names, s->tables[i].id);
+	for (size_t i = 0; i < s->n_sweeps; i++)
+		al_names_add(names, s->sweeps[i].sweep.id);
+}
+
 static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct al_error *err)
 {
-	struct al_arena arena;
-	size_t n = 0;
+	struct al_names names;
 
-	al_arena_init(&arena);
-	const char **names =
-		al_new_array(&arena, const char *, s->n_tables + s->n_sweeps + s->n_data + 1);
-	for (size_t i = 0; i < s->n_tables; i++)
-		names[n++] = s->tables[i].id;
-	for (size_t i = 0; i < s->n_sweeps; i++)
-		names[n++] = s->sweeps[i].sweep.id;
+	al_names_init(&names);
+	add_drawable_ids(s, &names);
 	for (size_t i = 0; i < s->n_data; i++)
-		names[n++] = s->data[i].id;
-	al_fail_unknown(err, "table, sweep or data set", id, names, n);
-	al_arena_finish(&arena);
-	return false;
+		al_names_add(&names, s->data[i].id);
+	return al_names_fail(&names, "table, sweep or data set", id, err);
 }
 
 bool path_value(struct al_scenario *s, const char *text, struct box *box, struct cell *out,

@@ -43,20 +43,16 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 	struct al_error *err)
 {
 	const struct data_set *set;
-	struct al_arena arena;
-	size_t column, n = 0, room = 1;
+	struct al_names names;
+	size_t column;
 
 	if (find_metric(s, name, &set, &column))
 		return true;
-	for (size_t i = 0; i < s->n_data; i++)
-		room += s->data[i].n_columns;
-	al_arena_init(&arena);
-	const char **names = al_new_array(&arena, const char *, room);
+	al_names_init(&names);
 	for (size_t i = 0; i < s->n_data; i++)
 		for (size_t j = 0; j < s->data[i].n_columns; j++)
-			names[n++] = s->data[i].columns[j].name;
-	al_fail_unknown(err, "metric", name, names, n);
-	al_arena_finish(&arena);
+			al_names_add(&names, s->data[i].columns[j].name);
+	al_names_fail(&names, "metric", name, err);
 	return al_json_in(&s->doc, node, err);
 }
 
@@ -84,37 +80,30 @@ static bool describe_key(const struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-/* The keys that need no formula, for the message about a wrong one. */
+static const char *const own_keys[] = {"saving", "modules", "formula", "difference", "order"};
+enum { N_OWN_KEYS = sizeof(own_keys) / sizeof(*own_keys) };
+
+void add_column_keys(const struct al_scenario *s, struct al_names *names)
+{
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		al_names_add(names, al_measures[i].key);
+	for (int i = 0; i < N_OWN_KEYS; i++)
+		al_names_add(names, own_keys[i]);
+	add_symbol_names(s, names);
+}
+
 static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 	const struct table_column *column, struct al_error *err)
 {
-	static const char *const own[] = {"saving", "modules", "formula", "difference", "order"};
 	const char *key = column->column.key;
-	struct al_arena arena;
-	size_t n = 0;
+	struct al_names names;
 
 	if (column->formula || metric_of(key) || al_measure_find(key) >= 0
-		|| al_find_name(key, own, 5) >= 0)
+		|| al_find_name(key, own_keys, N_OWN_KEYS) >= 0 || is_known_symbol(s, key))
 		return true;
-	for (size_t i = 0; i < s->settings.n_symbols; i++)
-		if (strcmp(s->settings.symbols[i].name, key) == 0)
-			return true;
-	for (size_t i = 0; i < s->n_variants; i++)
-		for (size_t j = 0; j < s->variants[i]->use.variant->n_symbols; j++)
-			if (strcmp(s->variants[i]->use.variant->symbols[j].name, key) == 0)
-				return true;
-
-	al_arena_init(&arena);
-	const char **names =
-		al_new_array(&arena, const char *, AL_N_MEASURES + 5 + s->settings.n_symbols);
-	for (int i = 0; i < AL_N_MEASURES; i++)
-		names[n++] = al_measures[i].key;
-	for (int i = 0; i < 5; i++)
-		names[n++] = own[i];
-	for (size_t i = 0; i < s->settings.n_symbols; i++)
-		names[n++] = s->settings.symbols[i].name;
-	al_fail_unknown(err, "column", key, names, n);
-	al_arena_finish(&arena);
+	al_names_init(&names);
+	add_column_keys(s, &names);
+	al_names_fail(&names, "column", key, err);
 	return al_json_in(&s->doc, node, err);
 }
 

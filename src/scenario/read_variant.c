@@ -58,6 +58,22 @@ static bool find_use(struct al_scenario *s, const char *name, struct al_variant_
 	return true;
 }
 
+/* Without "use" no one knows the variant's symbols: a key that is nearly one of our own is a slip. */
+static bool check_use(const struct al_scenario *s, const struct cJSON *node, const char *const *own,
+	struct al_error *err)
+{
+	if (al_json_get(node, "use"))
+		return true;
+	al_json_each(member, node) {
+		const char *key = al_json_key(member);
+		if (al_find_name(key, own, 4) < 0 && al_nearest(key, own, 4)) {
+			al_fail_unknown(err, "key", key, own, 4);
+			return al_json_in(&s->doc, member, err);
+		}
+	}
+	return true;
+}
+
 /* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
 static bool read_use(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
 	struct al_error *err)
@@ -65,7 +81,7 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 	static const char *const own[] = {"use", "as", "title", "note"};
 	const char *name;
 
-	if (!al_json_get_text(&s->doc, node, "use", true, &name, err))
+	if (!check_use(s, node, own, err) || !al_json_get_text(&s->doc, node, "use", true, &name, err))
 		return false;
 	if (!find_use(s, name, &variant->use, err))
 		return al_json_in(&s->doc, al_json_get(node, "use"), err);

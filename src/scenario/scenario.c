@@ -19,18 +19,14 @@ static const struct variant *variant_among(struct variant *const *variants, size
 
 static bool fail_unknown_variant(const struct al_scenario *s, const char *name, struct al_error *err)
 {
-	struct al_arena arena;
+	struct al_names names;
 
-	al_arena_init(&arena);
-	const char **names = al_new_array(&arena, const char *, s->n_variants + s->n_data_variants + 1);
-	size_t n = 0;
+	al_names_init(&names);
 	for (size_t i = 0; i < s->n_variants; i++)
-		names[n++] = s->variants[i]->use.name;
+		al_names_add(&names, s->variants[i]->use.name);
 	for (size_t i = 0; i < s->n_data_variants; i++)
-		names[n++] = s->data_variants[i]->use.name;
-	al_fail_unknown(err, "variant", name, names, n);
-	al_arena_finish(&arena);
-	return false;
+		al_names_add(&names, s->data_variants[i]->use.name);
+	return al_names_fail(&names, "variant", name, err);
 }
 
 const struct variant *find_variant(const struct al_scenario *s, const char *name, struct al_error *err)
@@ -44,21 +40,23 @@ const struct variant *find_variant(const struct al_scenario *s, const char *name
 	return found;
 }
 
+static bool fail_unknown_case(const struct al_scenario *s, const char *id, struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	for (size_t i = 0; i < s->n_cases; i++)
+		al_names_add(&names, s->cases[i].id);
+	return al_names_fail(&names, "case", id, err);
+}
+
 const struct kase *find_case(const struct al_scenario *s, const char *id, struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_cases; i++)
 		if (strcmp(s->cases[i].id, id) == 0)
 			return &s->cases[i];
-	if (!err)
-		return NULL;
-
-	struct al_arena arena;
-	al_arena_init(&arena);
-	const char **names = al_new_array(&arena, const char *, s->n_cases + 1);
-	for (size_t i = 0; i < s->n_cases; i++)
-		names[i] = s->cases[i].id;
-	al_fail_unknown(err, "case", id, names, s->n_cases);
-	al_arena_finish(&arena);
+	if (err)
+		fail_unknown_case(s, id, err);
 	return NULL;
 }
 
@@ -251,15 +249,12 @@ static bool open_file(struct al_scenario **out, struct al_catalog *catalog, cons
 
 static bool fail_unknown_scenario(const char *name, struct al_error *err)
 {
-	struct al_arena arena;
+	struct al_names names;
 
-	al_arena_init(&arena);
-	const char **names = al_new_array(&arena, const char *, al_embedded_scenarios.n_files + 1);
+	al_names_init(&names);
 	for (size_t i = 0; i < al_embedded_scenarios.n_files; i++)
-		names[i] = al_embedded_scenarios.files[i].name;
-	al_fail_unknown(err, "scenario", name, names, al_embedded_scenarios.n_files);
-	al_arena_finish(&arena);
-	return false;
+		al_names_add(&names, al_embedded_scenarios.files[i].name);
+	return al_names_fail(&names, "scenario", name, err);
 }
 
 bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, const char *name,
@@ -295,6 +290,11 @@ bool al_scenario_is_schema(const char *path)
 const char *al_scenario_name(const struct al_scenario *scenario)
 {
 	return scenario->name;
+}
+
+const char *al_scenario_file(const struct al_scenario *scenario)
+{
+	return scenario->file;
 }
 
 const char *al_scenario_title(const struct al_scenario *scenario)

@@ -28,6 +28,7 @@ bool al_scenario_is_schema(const char *path);
 void al_scenario_destroy(struct al_scenario *scenario);
 
 const char *al_scenario_name(const struct al_scenario *scenario);
+const char *al_scenario_file(const struct al_scenario *scenario);   /* for messages */
 const char *al_scenario_title(const struct al_scenario *scenario);
 
 /* Tables first, then sweeps, in the file's order. `out` is the caller's to finish. */

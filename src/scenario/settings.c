@@ -30,7 +30,18 @@ bool is_note(const struct cJSON *member)
 	return strcmp(al_json_key(member), "note") == 0;
 }
 
-static bool is_known_symbol(const struct al_scenario *s, const char *symbol)
+void add_symbol_names(const struct al_scenario *s, struct al_names *names)
+{
+	for (size_t i = 0; i < s->settings.n_symbols; i++)
+		al_names_add(names, s->settings.symbols[i].name);
+	for (size_t i = 0; i < s->n_variants; i++) {
+		const struct al_variant *variant = s->variants[i]->use.variant;
+		for (size_t j = 0; j < variant->n_symbols; j++)
+			al_names_add(names, variant->symbols[j].name);
+	}
+}
+
+bool is_known_symbol(const struct al_scenario *s, const char *symbol)
 {
 	for (size_t i = 0; i < s->settings.n_symbols; i++)
 		if (strcmp(s->settings.symbols[i].name, symbol) == 0)
@@ -46,21 +57,11 @@ static bool is_known_symbol(const struct al_scenario *s, const char *symbol)
 
 static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol, struct al_error *err)
 {
-	struct al_arena arena;
-	size_t room = s->settings.n_symbols, n = 0;
+	struct al_names names;
 
-	for (size_t i = 0; i < s->n_variants; i++)
-		room += s->variants[i]->use.variant->n_symbols;
-	al_arena_init(&arena);
-	const char **names = al_new_array(&arena, const char *, room + 1);
-	for (size_t i = 0; i < s->settings.n_symbols; i++)
-		names[n++] = s->settings.symbols[i].name;
-	for (size_t i = 0; i < s->n_variants; i++)
-		for (size_t j = 0; j < s->variants[i]->use.variant->n_symbols; j++)
-			names[n++] = s->variants[i]->use.variant->symbols[j].name;
-	al_fail_unknown(err, "symbol", symbol, names, n);
-	al_arena_finish(&arena);
-	return false;
+	al_names_init(&names);
+	add_symbol_names(s, &names);
+	return al_names_fail(&names, "symbol", symbol, err);
 }
 
 bool check_symbol_name(const struct al_scenario *s, const struct cJSON *node, const char *symbol,

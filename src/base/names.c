@@ -1,0 +1,35 @@
+/* Names that are gathered for the message about an unknown one. */
+#include "base/names.h"
+
+#include "base/text.h"
+
+void al_names_init(struct al_names *names)
+{
+	*names = (struct al_names){0};
+	al_arena_init(&names->arena);
+}
+
+void al_names_add(struct al_names *names, const char *name)
+{
+	names->items =
+		al_grow(&names->arena, names->items, names->n, &names->room, sizeof(*names->items));
+	names->items[names->n++] = name;
+}
+
+bool al_names_hold(const struct al_names *names, const char *name)
+{
+	return al_find_name(name, names->items, names->n) >= 0;
+}
+
+void al_names_finish(struct al_names *names)
+{
+	al_arena_finish(&names->arena);
+	*names = (struct al_names){0};
+}
+
+bool al_names_fail(struct al_names *names, const char *what, const char *name, struct al_error *err)
+{
+	al_fail_unknown(err, what, name, names->items, names->n);
+	al_names_finish(names);
+	return false;
+}

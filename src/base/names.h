@@ -1,0 +1,22 @@
+/* Names that are gathered for the message about an unknown one. */
+#ifndef ATTNLEDGER_BASE_NAMES_H
+#define ATTNLEDGER_BASE_NAMES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+
+struct al_names {
+	struct al_arena arena;
+	const char **items;   /* the names are the caller's */
+	size_t n, room;
+};
+
+void al_names_init(struct al_names *names);
+void al_names_add(struct al_names *names, const char *name);
+bool al_names_hold(const struct al_names *names, const char *name);
+void al_names_finish(struct al_names *names);
+
+/* Fails as al_fail_unknown does and finishes the names: for `return`. */
+bool al_names_fail(struct al_names *names, const char *what, const char *name, struct al_error *err);
+
+#endif
