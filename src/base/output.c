@@ -143,6 +143,13 @@ static bool open_directly(struct al_output *output, struct al_error *err)
 	return output->fd >= 0 || fail_write(err, output->path);
 }
 
+bool al_output_is_direct(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 /* Follows symbolic links to the file that is replaced. */
 static bool open_output(struct al_output *output, struct al_error *err)
 {
@@ -151,7 +158,7 @@ static bool open_output(struct al_output *output, struct al_error *err)
 
 	if (exists && S_ISDIR(old.st_mode))
 		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name", output->path);
-	if (exists && !S_ISREG(old.st_mode))
+	if (al_output_is_direct(output->path))
 		return open_directly(output, err);
 	output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
 	if (!output->target)

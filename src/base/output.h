@@ -15,6 +15,9 @@
 
 struct al_output;
 
+/* A device or a pipe: written directly, not replaced. */
+bool al_output_is_direct(const char *path);
+
 bool al_output_open(struct al_output **out, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 bool al_output_append(struct al_output *output, const void *bytes, size_t length,

@@ -113,6 +113,9 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 		return false;
 	bool is_config = al_json_get(doc->root, "model_type") || al_json_get(doc->root, "text_config")
 		|| al_json_get(doc->root, "architectures");
+	if (!is_config && !al_json_get(doc->root, "name"))
+		return al_json_fail(doc, doc->root, err,
+			"expected the \"model_type\" of a config.json, or the \"name\" of a preset");
 	if (!(is_config ? parse_config(catalog, doc, &model, err)
 			: al_model_read(&catalog->arena, doc, &model, err)))
 		return false;
@@ -139,7 +142,7 @@ const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
 
 /* ---- lookup ---- */
 
-static bool is_path(const char *name)
+bool al_catalog_is_path(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -181,7 +184,7 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 	void **out, struct al_error *err)
 {
 	const struct kind *kind = &kinds[index];
-	bool from_path = is_path(name);
+	bool from_path = al_catalog_is_path(name);
 	struct loaded *loaded = al_new(&catalog->arena, struct loaded);
 
 	if (!(from_path ? read_path(catalog, index, name, &loaded->doc, err)

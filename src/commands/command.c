@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/output.h"
 #include "linalg/linalg.h"
 
 #define COMMAND_POINTER(name) &command_##name,
@@ -122,7 +123,9 @@ static bool choose_writer(struct session *session, struct al_error *err)
 
 	if (format)
 		return al_writer_find(format, &session->writer, err);
-	if (session->output && !session->writes_files)
+	bool has_extension = session->output && strchr(session->output, '.');
+	if (session->output && !session->writes_files
+		&& (has_extension || !al_output_is_direct(session->output)))
 		return al_writer_for_file(session->output, &session->writer, err);
 	return al_writer_find("text", &session->writer, err);
 }
@@ -256,7 +259,9 @@ static int fail_usage(const char *name)
 
 	for (int i = 0; i < N_COMMANDS; i++)
 		names[i] = commands[i]->name;
-	if (name)
+	if (name && name[0] == '-')
+		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options", name);
+	else if (name)
 		al_fail_unknown(&err, "command", name, names, N_COMMANDS);
 	else
 		al_fail(&err, AL_EINPUT, "expected a command; see attnledger --help");

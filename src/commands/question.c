@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/exact.h"
+#include "base/names.h"
 #include "catalog/books.h"
 #include "catalog/family.h"
 
@@ -105,21 +106,43 @@ bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n
 bool check_symbol_among(const struct al_settings *settings, const struct al_variant_use *uses,
 	size_t n_uses, const char *symbol, struct al_error *err)
 {
-	struct al_arena arena;
-	size_t n = 0, room = settings->n_symbols + 1;
+	struct al_names names;
 
-	for (size_t i = 0; i < n_uses; i++)
-		room += uses[i].variant->n_symbols;
-	al_arena_init(&arena);
-	const char **names = al_new_array(&arena, const char *, room);
+	al_names_init(&names);
 	for (size_t i = 0; i < settings->n_symbols; i++)
-		names[n++] = settings->symbols[i].name;
+		al_names_add(&names, settings->symbols[i].name);
 	for (size_t i = 0; i < n_uses; i++)
 		for (size_t j = 0; j < uses[i].variant->n_symbols; j++)
-			names[n++] = uses[i].variant->symbols[j].name;
-	bool ok = al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
-	al_arena_finish(&arena);
-	return ok;
+			al_names_add(&names, uses[i].variant->symbols[j].name);
+	if (!al_names_hold(&names, symbol))
+		return al_names_fail(&names, "symbol", symbol, err);
+	al_names_finish(&names);
+	return true;
+}
+
+struct symbol_check {
+	const struct al_settings *settings;
+	const struct al_variant_use *uses;
+	size_t n_uses;
+	bool ok;
+	struct al_error *err;
+};
+
+static void check_mentioned(void *context, const char *symbol)
+{
+	struct symbol_check *check = context;
+
+	check->ok = check->ok
+		&& check_symbol_among(check->settings, check->uses, check->n_uses, symbol, check->err);
+}
+
+bool check_formula_among(const struct al_settings *settings, const struct al_variant_use *uses,
+	size_t n_uses, const struct al_formula *formula, struct al_error *err)
+{
+	struct symbol_check check = {settings, uses, n_uses, true, err};
+
+	al_formula_each_symbol(formula, check_mentioned, &check);
+	return check.ok;
 }
 
 const char *question_symbol(const struct question *q, const char *name)
@@ -240,6 +263,20 @@ static bool is_variant_name(const char *word)
 		|| is_variant_file(word);
 }
 
+static bool fail_unknown_subject(const char *word, struct al_error *err)
+{
+	static const enum al_catalog_kind kinds[] = {AL_CATALOG_MODELS, AL_CATALOG_VARIANTS};
+	struct al_names names;
+
+	al_names_init(&names);
+	for (int i = 0; i < 2; i++) {
+		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
+		for (size_t j = 0; j < files->n_files; j++)
+			al_names_add(&names, files->files[j].name);
+	}
+	return al_names_fail(&names, "model or variant", word, err);
+}
+
 static bool find_subject(struct question *q, struct session *session, const char *word,
 	bool takes_variant, struct al_error *err)
 {
@@ -252,7 +289,7 @@ static bool find_subject(struct question *q, struct session *session, const char
 		return true;
 	}
 	if (!al_catalog_model(session->catalog, word, &q->model, err))
-		return false;
+		return al_catalog_is_path(word) || !takes_variant ? false : fail_unknown_subject(word, err);
 	q->title = q->model->title;
 	return !q->model->family
 		|| al_catalog_family(session->catalog, q->model->family, &q->family, err);
@@ -352,14 +389,27 @@ void question_finish(struct question *q)
 	al_settings_finish(&q->settings);
 }
 
+/* What the model's own block is changed to, but for what the basis says already. */
+static void note_own_block(const struct question *q, struct al_table *table)
+{
+	const struct al_variant_use *use = &q->uses[0];
+
+	for (size_t i = 0; i < use->n_with; i++) {
+		const struct al_binding *with = &use->with[i];
+		if (q->basis.has_biases && strcmp(with->symbol, "biases") == 0)
+			continue;
+		const char *value = al_variant_has_option(use->variant, with->symbol)
+			? with->value ? "true" : "false"
+			: al_format(&table->arena, "%lld", (long long)with->value);
+		al_table_note(table, "%s's own block: %s, %s=%s", q->name, use->variant->name, with->symbol, value);
+	}
+}
+
 void question_note(const struct question *q, struct al_table *table)
 {
 	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
-	for (size_t i = 0; q->is_own && i < q->uses[0].n_with; i++)
-		if (!q->basis.has_biases || strcmp(q->uses[0].with[i].symbol, "biases") != 0)
-			al_table_note(table, "%s's own block: %s, %s=%lld", q->name,
-				q->uses[0].variant->name, q->uses[0].with[i].symbol,
-				(long long)q->uses[0].with[i].value);
+	if (q->is_own)
+		note_own_block(q, table);
 	for (size_t i = 0; i < q->n_left_out; i++)
 		al_table_note(table, "left out: %s", q->left_out[i]);
 }

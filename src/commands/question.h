@@ -64,6 +64,10 @@ bool add_all_uses(struct session *session, struct al_variant_use **uses, size_t 
 bool check_symbol_among(const struct al_settings *settings, const struct al_variant_use *uses,
 	size_t n_uses, const char *symbol, struct al_error *err) AL_MUST_CHECK;
 
+/* The same of each symbol of a formula. */
+bool check_formula_among(const struct al_settings *settings, const struct al_variant_use *uses,
+	size_t n_uses, const struct al_formula *formula, struct al_error *err) AL_MUST_CHECK;
+
 /* Bases of --basis over `basis`; several may stand in one option, "a=b" each. */
 bool parse_basis(struct session *session, struct al_basis *basis, struct al_error *err) AL_MUST_CHECK;
 

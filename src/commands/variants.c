@@ -288,8 +288,9 @@ static bool check_symbols(struct theory *t, const struct al_variant_use *uses, s
 	const struct option_values *sets = &t->session->arguments.options[OPT_SET];
 
 	for (size_t i = 0; i < t->n_substitutions; i++)
-		if (!check_symbol_among(&t->settings, uses, n, t->substitutions[i].symbol, err))
-			return al_in(err, "--substitute");
+		if (!check_symbol_among(&t->settings, uses, n, t->substitutions[i].symbol, err)
+			|| !check_formula_among(&t->settings, uses, n, t->substitutions[i].formula, err))
+			return al_in(err, "--substitute %s", t->substitutions[i].symbol);
 	for (size_t i = 0; i < sets->n; i++)
 		if (!check_symbol_among(&t->settings, uses, n,
 			    al_strndup(&t->session->arena, sets->items[i], strcspn(sets->items[i], "=")), err))

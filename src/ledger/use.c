@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-static bool is_option(const struct al_variant *variant, const char *key)
+bool al_variant_has_option(const struct al_variant *variant, const char *key)
 {
 	for (size_t i = 0; i < variant->n_options; i++)
 		if (strcmp(variant->options[i].name, key) == 0)
@@ -45,7 +45,7 @@ bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, cons
 		if (strcmp(use->with[i].symbol, key) == 0)
 			return al_fail(err, AL_EINPUT, "variant %s (%s): \"%s\" is set twice",
 				variant->name, variant->file, key);
-	if (is_option(variant, key) && value != 0 && value != 1)
+	if (al_variant_has_option(variant, key) && value != 0 && value != 1)
 		return al_fail(err, AL_EINPUT,
 			"variant %s (%s): option \"%s\" is %lld, expected true or false", variant->name,
 			variant->file, key, (long long)value);
@@ -65,7 +65,7 @@ static bool read_value(const struct al_variant *variant, struct al_settings *scr
 	const struct al_setting *setting;
 	const char *text = change + strlen(key) + 1;
 
-	if (is_option(variant, key)) {
+	if (al_variant_has_option(variant, key)) {
 		*value = strcmp(text, "true") == 0;
 		return *value || strcmp(text, "false") == 0
 			|| al_fail(err, AL_EINPUT, "variant %s: %s is \"%s\", expected true or false",

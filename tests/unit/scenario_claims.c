@@ -136,7 +136,8 @@ static const struct refusal {
 	{"'printed': '1', 'value': 't/mha'", "t.json:2:12: claim c: expected \"t/ROW/COLUMN\""},
 	{"'printed': '1', 'value': 't/a/b/c/d/e'",
 		"t.json:2:12: claim c: path \"t/a/b/c/d/e\" has too many parts"},
-	{"'printed': '1', 'value': 'd/mha/c'", "t.json:2:12: claim c: data set \"d\": unknown column \"c\" (did you mean \"a\"?)"},
+	{"'printed': '1', 'value': 'd/mha/c'",
+		"t.json:2:12: claim c: data set \"d\": unknown column \"c\" (did you mean \"a\"?)"},
 	{"'printed': '1', 'value': 'd/a'", "t.json:2:12: claim c: expected \"d/VARIANT/COLUMN\""},
 	{"'printed': '1', 'value': 's/mha/n_heads=1'",
 		"t.json:2:12: claim c: point \"n_heads=1\", expected a value for each symbol of sweep "
