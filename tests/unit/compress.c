@@ -570,7 +570,7 @@ static void interrupted_leaves_the_old_file(void **state)
 		al_compress_add_columns(&table);
 		_exit(al_compress(&f->opened.view, &options, f->compressed, &table, &err) ? 0 : 1);
 	}
-	int status;
+	int status = 0;
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 	assert_int_equal(stat(f->compressed, &after), 0);
