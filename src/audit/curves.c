@@ -18,7 +18,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 }
 
 /* `head` -1: all heads together. */
-static bool add_curve(const struct al_audit_module *module, int64_t head, enum al_spectrum kind,
+static bool add_curve(const struct al_audit_module *module, int64_t head, const char *matrix,
 	const double *values, size_t n, struct al_table *table, struct al_error *err)
 {
 	double *share = malloc(2 * (n + 1) * sizeof(*share));
@@ -32,7 +32,7 @@ static bool add_curve(const struct al_audit_module *module, int64_t head, enum a
 		if (head >= 0)
 			al_cell_set_int(table, cell, head);
 		cell++;
-		al_cell_set_text(table, cell++, al_spectrum_names[kind]);
+		al_cell_set_text(table, cell++, matrix);
 		al_cell_set_int(table, cell++, (int64_t)i + 1);
 		al_cell_set_real(cell++, share[i]);
 		al_cell_set_real(cell, share[n + i]);
@@ -47,11 +47,29 @@ static bool add_spectra(const struct al_audit_module *module, const struct al_sp
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
 		const struct al_matrix *values = &spectra->values[kind];
 		for (size_t j = 0; j < values->cols; j++)
-			if (!add_curve(module, is_layer ? -1 : (int64_t)j, (enum al_spectrum)kind,
+			if (!add_curve(module, is_layer ? -1 : (int64_t)j, al_spectrum_names[kind],
 				    values->data + j * values->ld, values->rows, table, err))
 				return false;
 	}
 	return true;
+}
+
+/* The full-width product of one draw of independent heads, "qk_independent": the first of those that
+ * `layers` counts. */
+static bool add_null(const struct al_audit *audit, const struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
+{
+	const struct al_matrix *values;
+	struct al_spectra draw;
+
+	if (audit->options.n_nulls == 0)
+		return true;
+	if (!al_null_independent(&draw, &module->triangles, audit->options.seed, module->index, 0, err))
+		return false;
+	values = &draw.values[AL_SPECTRUM_QK];
+	bool ok = add_curve(module, -1, "qk_independent", values->data, values->rows, table, err);
+	al_spectra_finish(&draw);
+	return ok;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
@@ -62,7 +80,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 	return al_audit_head_spectra(audit, module, &heads, err)
 		&& al_audit_layer_spectra(audit, module, &layer, err)
 		&& add_spectra(module, heads, false, table, err)
-		&& add_spectra(module, layer, true, table, err);
+		&& add_spectra(module, layer, true, table, err) && add_null(audit, module, table, err);
 }
 
 const struct al_measurement al_measurement_curves = {

@@ -31,7 +31,7 @@ static bool number_at(const struct al_table *table, size_t row, const char *key,
 
 static const struct curve {
 	const char *matrix, *title;
-} curves[] = {{"q", "W_Q"}, {"k", "W_K"}, {"qk", "W_Q W_K^T"}};
+} curves[] = {{"q", "W_Q"}, {"k", "W_K"}, {"qk", "W_Q W_K^T"}, {"qk_independent", "independent heads"}};
 enum { N_CURVES = sizeof(curves) / sizeof(*curves) };
 
 /* The mean over heads or modules, component by component. */
