@@ -56,6 +56,7 @@ bool devices_init(struct al_training *t, struct session *session, const struct q
 	*t = (struct al_training){.recipe = question->recipe, .is_sequence_parallel = is_given(a, OPT_SP)};
 	if (!read_share(session, &t->share, err)
 		|| !option_count(a, OPT_TP, 1, 1, &t->tp, err) || !option_count(a, OPT_PP, 1, 1, &t->pp, err)
+		|| !option_count(a, OPT_INTERLEAVE, 1, 1, &t->interleave, err)
 		|| !option_count(a, OPT_DP, 1, 1, &t->dp, err) || !option_count(a, OPT_CP, 1, 1, &t->cp, err)
 		|| !option_count(a, OPT_EP, 1, 1, &t->ep, err) || !option_count(a, OPT_ZERO, 0, 0, &zero, err)
 		|| !read_word(session, OPT_RECOMPUTE, al_recompute_names, AL_N_RECOMPUTES, &recompute, err)
@@ -114,10 +115,12 @@ void devices_note(const struct al_training *t, struct al_table *table)
 {
 	al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s", (long long)t->batch,
 		(long long)t->seq, t->is_flash ? "flash" : "eager", al_recompute_names[t->recompute]);
-	if (t->tp * t->pp * t->dp * t->cp * t->ep > 1)
-		al_table_note(table, "one of %lld devices: tp=%lld%s, pp=%lld, dp=%lld, cp=%lld, ep=%lld, "
+	if (t->tp * t->pp * t->dp * t->cp > 1)   /* ep divides dp*cp */
+		al_table_note(table, "one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld, "
 			"ZeRO stage %d", (long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,
 			t->is_sequence_parallel ? " with sequence parallelism" : "", (long long)t->pp,
+			t->interleave == 1 ? "" : al_format(&table->arena, " with %lld blocks of layers each",
+				(long long)t->interleave),
 			(long long)t->dp, (long long)t->cp, (long long)t->ep, t->zero);
 }
 
@@ -139,11 +142,17 @@ static void copy_stage(struct al_stage *to, const struct al_stage *from)
 
 static bool check_stages(const struct al_whole *whole, const struct al_training *t, struct al_error *err)
 {
-	for (size_t i = 0; i < whole->n_modules; i++)
-		if (whole->modules[i].n_layers < t->pp)
+	for (size_t i = 0; i < whole->n_modules; i++) {
+		const char *name = whole->modules[i].module->module->name;
+		int64_t n_layers = whole->modules[i].n_layers;
+		if (n_layers < t->pp)
 			return al_fail(err, AL_EINPUT, "pp is %lld, expected at most as many stages as the %lld "
-				"layers of %s", (long long)t->pp, (long long)whole->modules[i].n_layers,
-				whole->modules[i].module->module->name);
+				"layers of %s", (long long)t->pp, (long long)n_layers, name);
+		if (n_layers / t->pp < t->interleave)
+			return al_fail(err, AL_EINPUT, "interleave is %lld, expected at most %lld, the %lld layers "
+				"of %s over %lld stages", (long long)t->interleave, (long long)(n_layers / t->pp),
+				(long long)n_layers, name, (long long)t->pp);
+	}
 	return true;
 }
 

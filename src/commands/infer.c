@@ -16,9 +16,10 @@ bool inference_init(struct al_inference *inference, struct session *session, str
 		|| !al_storage_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
-	if (training.pp * training.cp * training.ep * training.dp > 1 || training.zero > 0)
-		return al_fail(err, AL_EINPUT, "--inference knows tensor parallelism only, expected no --pp, --dp, "
-			"--cp, --ep or --zero");
+	if (training.pp > 1 || training.interleave > 1 || training.cp > 1 || training.ep > 1
+		|| training.dp > 1 || training.zero > 0)
+		return al_fail(err, AL_EINPUT, "--inference knows tensor parallelism only, expected no --pp, "
+			"--interleave, --dp, --cp, --ep or --zero");
 	inference->share = training.share;
 	inference->batch = training.batch;
 	inference->seq = training.seq;

@@ -76,6 +76,8 @@ static const struct option_info infos[N_OPTIONS] = {
 		"ZeRO: 1 shares out the optimizer, 2 gradients too, 3 weights too"},
 	[OPT_TP] = {"tp", 0, "N", false, "tensor-parallel devices"},
 	[OPT_PP] = {"pp", 0, "N", false, "pipeline stages"},
+	[OPT_INTERLEAVE] = {"interleave", 0, "M", false,
+		"M blocks of layers on each pipeline stage, taken in turn"},
 	[OPT_DP] = {"dp", 0, "N", false, "data-parallel devices"},
 	[OPT_CP] = {"cp", 0, "N", false, "context-parallel devices"},
 	[OPT_EP] = {"ep", 0, "N", false, "expert-parallel devices, among the data-parallel ones"},

@@ -50,7 +50,7 @@ static bool train(struct al_whole *whole, enum al_measure measure, const struct 
 	mpq_t out, struct al_error *err)
 {
 	struct al_training training = {.recipe = recipe, .share.parts = AL_ALL_PARTS, .batch = 1, .seq = 1,
-		.tp = 1, .pp = 1, .dp = 1, .cp = 1, .ep = 1, .is_flash = recipe->is_flash};
+		.tp = 1, .pp = 1, .interleave = 1, .dp = 1, .cp = 1, .ep = 1, .is_flash = recipe->is_flash};
 	bool needs_tokens = measure == AL_ACTIVATIONS || measure == AL_TOTAL;
 	struct al_settings *settings = whole->ask.settings;
 	struct al_stage stage;

@@ -46,14 +46,19 @@ void al_stage_total(const struct al_stage *stage, mpq_t out)
 
 bool al_training_check(const struct al_training *t, struct al_error *err)
 {
-	int64_t replicas;
+	int64_t replicas, devices;
 
-	if (__builtin_mul_overflow(t->dp, t->cp, &replicas))
-		return al_fail(err, AL_EINPUT, "dp (%lld) times cp (%lld) is too many", (long long)t->dp,
-			(long long)t->cp);
+	if (__builtin_mul_overflow(t->dp, t->cp, &replicas)
+		|| __builtin_mul_overflow(t->tp, replicas, &devices)
+		|| __builtin_mul_overflow(t->pp, devices, &devices))
+		return al_fail(err, AL_EINPUT, "tp (%lld), pp (%lld), dp (%lld) and cp (%lld) make too many "
+			"devices", (long long)t->tp, (long long)t->pp, (long long)t->dp, (long long)t->cp);
 	if (t->is_sequence_parallel && t->tp == 1)
 		return al_fail(err, AL_EINPUT, "sequence parallelism cuts what tensor parallelism leaves whole, "
 			"expected a tp above 1");
+	if (t->interleave > 1 && t->pp == 1)
+		return al_fail(err, AL_EINPUT, "interleave (%lld) deals blocks of layers to pipeline stages, "
+			"expected a pp above 1", (long long)t->interleave);
 	if (t->seq % t->cp != 0)
 		return al_fail(err, AL_EINPUT, "seq (%lld) is not a multiple of cp (%lld)",
 			(long long)t->seq, (long long)t->cp);
@@ -82,9 +87,16 @@ struct place {
 	int64_t index;
 };
 
+/* Blocks of layers are numbered through the model; each stage has every pp-th. */
+static int64_t block_of(const struct place *place, int64_t layer, int64_t n_layers)
+{
+	return layer * place->training->pp * place->training->interleave / n_layers;
+}
+
 static bool is_layer_here(const struct place *place, int64_t layer, int64_t n_layers)
 {
-	return layer < 0 || n_layers == 0 || layer * place->training->pp / n_layers == place->index;
+	return layer < 0 || n_layers == 0
+		|| block_of(place, layer, n_layers) % place->training->pp == place->index;
 }
 
 static bool is_first(const struct place *place)
@@ -165,10 +177,23 @@ static bool add_states(const struct al_training *training, const struct al_whole
 
 /* ---- activations ---- */
 
-/* 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and one. */
-static int64_t batches_in_flight(const struct place *place, const struct al_saved_line *line)
+/* Of how many micro-batches a stage keeps what a layer saves (-1: what stands before the layers).
+ *
+ * 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and one.
+ * Interleaved, each block works on pp micro-batches before the next one does; a stage begins its first
+ * backward when pp*interleave + pp - 1 - 2*index blocks have gone forward: beyond one round, the first
+ * block again, or short of it, the last one. */
+static int64_t batches_in_flight(const struct place *place, int64_t layer, int64_t n_layers)
 {
-	return line->is_last ? 1 : place->training->pp - place->index;
+	int64_t pp = place->training->pp, interleave = place->training->interleave;
+	int64_t turn = layer < 0 ? 0 : block_of(place, layer, n_layers) / pp;
+	int64_t beyond = pp - 1 - 2 * place->index;
+
+	if (interleave == 1)
+		return pp - place->index;
+	if (beyond > 0)
+		return turn == 0 ? pp + beyond : pp;
+	return turn == interleave - 1 ? pp + beyond : pp;
 }
 
 static bool is_line_here(const struct place *place, const struct al_saved_line *line)
@@ -203,7 +228,8 @@ static void add_saved(const struct place *place, const struct al_saved_line *lin
 		multiply(bytes, t->seq);
 	if (is_whole && t->is_sequence_parallel)
 		divide(bytes, t->tp);
-	multiply(bytes, batches_in_flight(place, line));
+	if (!line->is_last)
+		multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
 	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][line->part],
 		stage->bytes[AL_MEMORY_ACTIVATIONS][line->part], bytes);
 	mpq_clear(bytes);
@@ -230,7 +256,7 @@ static bool add_rule(struct al_whole *whole, const struct place *place, struct a
 		multiply(bytes, module->copies * module->uses);
 		multiply(bytes, t->batch);
 		multiply(bytes, t->seq / t->cp);
-		multiply(bytes, t->pp - place->index);
+		multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
 		mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION],
 			stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION], bytes);
 	}

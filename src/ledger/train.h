@@ -23,6 +23,7 @@ struct al_training {
 	struct al_share share;
 	int64_t batch, seq;        /* a micro-batch of so many sequences */
 	int64_t tp, pp, dp, cp, ep;
+	int64_t interleave;        /* blocks of layers on a pipeline stage; above 1 only with pp > 1 */
 	bool is_sequence_parallel; /* what tensor parallelism leaves whole is cut along the sequence */
 	int zero;                  /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
 	enum al_recompute recompute;
@@ -45,11 +46,14 @@ void al_stage_finish(struct al_stage *stage);
 void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_t out);
 void al_stage_total(const struct al_stage *stage, mpq_t out);
 
-/* Fills `stage` with what a device of pipeline stage `index` (from 0) holds; layer i of n is on stage
- * i*pp/n, the embedding on the first, the head on the last. With pp > 1 the whole must know its layers
- * (AL_BOOKS_LAYERS), and stage i keeps the activations of pp - i micro-batches (one forward and one
- * backward in turn). A tied head on another stage than its embedding is a copy there.
- *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers */
+/* Fills `stage` with what a device of pipeline stage `index` (from 0) holds. The layers are cut into
+ * pp*interleave blocks as equal as can be, dealt to the stages in turn; the embedding is on the first, the
+ * head on the last. With pp > 1 the whole must know its layers (AL_BOOKS_LAYERS), and stage i keeps the
+ * activations of pp - i micro-batches (one forward and one backward in turn), interleaved those of
+ * pp*interleave + pp - 1 - 2*i of its blocks, as they lie when the first backward begins. A tied head on
+ * another stage than its embedding is a copy there.
+ *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers, and
+ *= interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
 bool al_whole_train(struct al_whole *whole, const struct al_training *training, int64_t index,
 	struct al_stage *stage, struct al_error *err) AL_MUST_CHECK;
 

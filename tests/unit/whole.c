@@ -165,7 +165,7 @@ static const struct al_recipe *recipe(const char *name)
 static struct al_training training_of(const char *name)
 {
 	return (struct al_training){.recipe = recipe(name), .share.parts = AL_ALL_PARTS, .batch = 1, .seq = 2048,
-		.tp = 1, .pp = 1, .dp = 1, .cp = 1, .ep = 1};
+		.tp = 1, .pp = 1, .interleave = 1, .dp = 1, .cp = 1, .ep = 1};
 }
 
 static void train(struct subject *s, const struct al_training *t, int64_t index, struct al_stage *stage)
@@ -215,6 +215,33 @@ static void saves_what_korthikanti_says(void **state)
 	mpq_clear(value);
 }
 
+/* Three blocks of four layers on each of eight stages: as many blocks are kept as went forward before
+ * the first backward. */
+static void interleaved_stages_keep_more(void **state)
+{
+	const int64_t block = INT64_C(4) * 114 * 2048 * 12288;
+	struct al_training t = training_of("megatron");
+	struct al_stage stage;
+	struct subject s;
+	mpq_t value;
+	(void)state;
+
+	mpq_init(value);
+	al_stage_init(&stage);
+	t.share.only_layers = true;
+	t.pp = 8;
+	t.interleave = 3;
+	open_with(&s, "gpt3-175b", NULL, 1, AL_BOOKS_LAYERS);
+	for (int64_t i = 0; i < t.pp; i++) {
+		train(&s, &t, i, &stage);
+		al_stage_sum(&stage, AL_MEMORY_ACTIVATIONS, value);
+		assert_int_equal(mpq_cmp_si(value, (long)((8 * 3 + 8 - 1 - 2 * i) * block), 1), 0);
+	}
+	close_model(&s);
+	al_stage_finish(&stage);
+	mpq_clear(value);
+}
+
 /* All pipeline stages together hold the model once. */
 static void stages_hold_the_model(void **state)
 {
@@ -227,6 +254,7 @@ static void stages_hold_the_model(void **state)
 	mpq_inits(sum, value, NULL);
 	al_stage_init(&stage);
 	t.pp = 7;
+	t.interleave = 2;
 	open_with(&s, "deepseek-v3", NULL, 1, AL_BOOKS_LAYERS);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
@@ -541,6 +569,7 @@ int main(void)
 		cmocka_unit_test(adds_up),
 		cmocka_unit_test(swaps_attention),
 		cmocka_unit_test(saves_what_korthikanti_says),
+		cmocka_unit_test(interleaved_stages_keep_more),
 		cmocka_unit_test(stages_hold_the_model),
 		cmocka_unit_test(shares_states_out),
 		cmocka_unit_test(refuses_degrees),
