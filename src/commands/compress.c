@@ -203,10 +203,15 @@ static bool compress(struct session *session, struct laid *laid, struct al_compr
 		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path, session->output));
 
 	al_compress_add_columns(table);
+	struct al_table *heads = NULL;
+	if (options->method == AL_METHOD_COLLAB) {
+		heads = session_table(session, "expressiveness", "Shared dimensions of each head");
+		al_compress_add_head_columns(heads);
+	}
 	progress_init(&watched.progress, session);
 	options->watch = show;
 	options->context = &watched;
-	bool ok = al_compress(&laid->view, options, session->output, table, err);
+	bool ok = al_compress(&laid->view, options, session->output, table, heads, err);
 	progress_finish(&watched.progress);
 	if (!ok)
 		return false;

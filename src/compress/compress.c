@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/measures.h"
 #include "audit/select.h"
 #include "base/text.h"
 
@@ -182,6 +183,41 @@ static void fold_scale(struct al_job_module *module, struct al_pieces *pieces)
 	module->scale = theirs;
 }
 
+static double column_norm(struct al_matrix m, size_t j)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m.rows; i++)
+		sum += m.data[i + j * m.ld] * m.data[i + j * m.ld];
+	return sqrt(sum);
+}
+
+static int compare_descending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* The adaptive expressiveness of Cordonnier et al.: how many shared dimensions hold 90 % of
+ * m_ir^2 |a_r|^2 |c_r|^2 in each head. */
+static void count_dimensions(struct al_job *job, struct al_job_module *module,
+	const struct al_pieces *pieces)
+{
+	const struct al_matrix mixing = pieces->of[AL_PIECE_MIXING];
+	double *norms = al_new_array(&job->arena, double, 2 * mixing.rows), *weights = norms + mixing.rows;
+
+	module->dimensions = al_new_array(&job->arena, size_t, mixing.cols);
+	for (size_t r = 0; r < mixing.rows; r++)
+		norms[r] = column_norm(pieces->of[AL_PIECE_QUERY], r) * column_norm(pieces->of[AL_PIECE_KEY], r);
+	for (size_t i = 0; i < mixing.cols; i++) {
+		for (size_t r = 0; r < mixing.rows; r++)
+			weights[r] = fabs(mixing.data[r + i * mixing.ld]) * norms[r];
+		qsort(weights, mixing.rows, sizeof(*weights), compare_descending);
+		module->dimensions[i] = al_components(weights, mixing.rows, 0.9);
+	}
+}
+
 static void keep_books(struct al_job_module *module, const struct al_scores *scores,
 	const struct al_pieces *pieces)
 {
@@ -204,6 +240,8 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 		|| !al_pieces_make(&pieces, scores, &module->layout, &job->options->effort, err))
 		return false;
 	keep_books(module, scores, &pieces);
+	if (job->options->method == AL_METHOD_COLLAB)
+		count_dimensions(job, module, &pieces);
 	module->scale = al_score_scale(job->view, scores->attention);
 	if (job->options->for_epfml)
 		fold_scale(module, &pieces);
@@ -238,6 +276,25 @@ static size_t count_chosen(const struct al_job *job)
 	return n;
 }
 
+/* Numbers of each head beside the projections (T5's position biases, Cohere's norms) would have to lose
+ * the same heads, in every module that reads them. */
+static bool check_beside(const struct al_job *job, const struct al_attention *a, struct al_error *err)
+{
+	const struct al_model_books *books = &job->view->books;
+
+	for (size_t i = 0; i < books->n_tensors; i++) {
+		const struct al_model_tensor *t = &books->tensors[i];
+		bool has_heads = false;
+		for (size_t j = 0; j < t->n_dims; j++)
+			has_heads = has_heads || t->dims[j] == a->n_heads;
+		if (has_heads && t->tensor->part == AL_PART_ATTENTION
+			&& al_model_view_find(job->view, t->name))
+			return al_fail(err, AL_EINPUT, "tensor %s holds numbers of each head, which drop doesn't "
+				"take out", t->name);
+	}
+	return true;
+}
+
 /* All that can be refused before the work. */
 static bool check_modules(struct al_job *job, struct al_error *err)
 {
@@ -258,6 +315,7 @@ static bool check_modules(struct al_job *job, struct al_error *err)
 			continue;
 		if (!al_method_check(a, options->method, err)
 			|| (options->for_epfml && !check_epfml(a, err))
+			|| (options->method == AL_METHOD_DROP && !check_beside(job, a, err))
 			|| (options->ranks && !given_rank(job, a, index, &rank, err)))
 			return al_in(err, "%s", a->name);
 		index++;
@@ -325,6 +383,34 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 		al_cell_set_real(cell, module->control_error / module->relative_error);
 }
 
+void al_compress_add_head_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
+		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "dimensions", .title = "Shared dimensions", .digits = AL_DIGITS_ALL},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static void fill_heads(const struct al_job *job, struct al_table *table)
+{
+	for (size_t m = 0; m < job->n_modules; m++) {
+		const struct al_attention *a = job->modules[m].layout.attention;
+		for (int64_t i = 0; i < a->n_heads; i++) {
+			struct al_cell *cell = al_table_add_row(table);
+			al_cell_set_text(table, cell++, a->name);
+			al_cell_set_int(table, cell++, a->layer);
+			al_cell_set_int(table, cell++, i);
+			al_cell_set_int(table, cell, (int64_t)job->modules[m].dimensions[i]);
+		}
+	}
+	al_table_note(table, "how many of the shared dimensions r hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
+}
+
 static void fill_table(const struct al_job *job, struct al_table *table)
 {
 	bool has_estimate = false;
@@ -339,7 +425,7 @@ static void fill_table(const struct al_job *job, struct al_table *table)
 }
 
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,
-	const char *path, struct al_table *table, struct al_error *err)
+	const char *path, struct al_table *table, struct al_table *heads, struct al_error *err)
 {
 	struct al_job job = {.view = view, .options = options};
 
@@ -348,6 +434,8 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 		&& do_modules(&job, err) && al_job_write(&job, path, err);
 	if (ok)
 		fill_table(&job, table);
+	if (ok && heads && options->method == AL_METHOD_COLLAB)
+		fill_heads(&job, heads);
 	al_arena_finish(&job.arena);
 	return ok;
 }

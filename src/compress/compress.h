@@ -34,12 +34,15 @@ struct al_compress_options {
 
 /* Compresses the view's checkpoint into `path`, a safetensors file that appears whole or not at all,
  * and adds a row for each module: module, layer, method, rank, parameters, saving, relative_error,
- * sharing_gain. AL_EINPUT: a path that is a file of the input, ranks that can't be, modules that the
+ * sharing_gain. For collab `heads`, which may be NULL, gets a row for each head: module, layer, head,
+ * dimensions. AL_EINPUT: a path that is a file of the input, ranks that can't be, modules that the
  * method can't treat, numbers that are not finite. */
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,
-	const char *path, struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+	const char *path, struct al_table *table, struct al_table *heads, struct al_error *err)
+	AL_MUST_CHECK;
 
 void al_compress_add_columns(struct al_table *table);
+void al_compress_add_head_columns(struct al_table *table);
 
 /* The factor of the logits: 1/sqrt(d_head), but 1 in families that don't scale them. */
 double al_score_scale(const struct al_model_view *view, const struct al_attention *attention);

@@ -10,6 +10,7 @@ struct al_job_module {
 	int64_t parameters, original;
 	double relative_error, control_error, scale;
 	bool is_estimate;
+	size_t *dimensions;      /* collab, [n_heads]: how many shared ones a head needs for 90 % */
 };
 
 struct al_job {

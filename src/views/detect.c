@@ -368,8 +368,8 @@ static void learn_modules(struct al_model_view *view)
 
 /* ---- heads ---- */
 
-/* How long the head axis of a stored projection is that is not fused. */
-static int64_t head_axis(struct al_model_view *view, const char *tensor)
+/* The length of a stored matrix, not fused, along its input or its output; 0 where there is none. */
+static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_output)
 {
 	const struct al_family *family = view->family;
 
@@ -380,9 +380,14 @@ static int64_t head_axis(struct al_model_view *view, const char *tensor)
 				continue;
 			const struct al_tensor *found = first_turn(view, stored->name);
 			if (found && found->n_dims == 2)
-				return found->shape[stored->order == AL_ORDER_OUT_IN ? 0 : 1];
+				return found->shape[(stored->order == AL_ORDER_OUT_IN) != is_output];
 		}
 	return 0;
+}
+
+static int64_t head_axis(struct al_model_view *view, const char *tensor)
+{
+	return axis_of(view, tensor, true);
 }
 
 /* --heads counts the heads of all modules, those of a decoder with a count of its own too. */
@@ -397,20 +402,27 @@ static void learn_counts(struct al_model_view *view, const char *symbol, int64_t
 				learn_formula(view, family->modules[i].set[j].value, heads);
 }
 
+/* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads, d_shared]
+ * says how many there are and the values how wide each is. */
 static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	int64_t queries = head_axis(view, "W_Q"), keys = head_axis(view, "W_K");
+	const int64_t shared = head_axis(view, "M");
+	const int64_t n_heads = options->n_heads > 0 ? options->n_heads : axis_of(view, "M", false);
+	int64_t queries = head_axis(view, shared > 0 ? "W_V" : "W_Q");
+	int64_t keys = shared > 0 ? 0 : head_axis(view, "W_K");
 
-	if (options->n_heads < 1)
+	if (shared > 0)
+		learn(view, "d_shared", shared);
+	if (n_heads < 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: how many heads there are is not known; give --heads H[:KV] or a config.json",
 			view->checkpoint->path);
-	if (queries % options->n_heads != 0)
+	if (queries % n_heads != 0)
 		return al_fail(err, AL_EINPUT, "--heads %lld does not divide the query projection's %lld rows",
-			(long long)options->n_heads, (long long)queries);
-	learn_counts(view, "n_heads", options->n_heads);
-	int64_t width = queries / options->n_heads;
+			(long long)n_heads, (long long)queries);
+	learn_counts(view, "n_heads", n_heads);
+	int64_t width = queries / n_heads;
 	if (width > 0)
 		learn(view, "d_head", width);
 	if (options->n_kv_heads > 0)

@@ -127,13 +127,18 @@ static void note(struct al_model_view *view, const char *module, const char *why
 	view->notes[view->n_notes++] = al_format(&view->arena, "%s is left out: %s", module, why);
 }
 
-/* A variant without queries of its own (a linear mixer, a state-space layer) has no heads to view. */
+/* A variant without queries of its own (a linear mixer, a state-space layer), or whose heads share all
+ * of them (collaborative attention), has no heads to view. */
 static bool has_heads(const struct al_model_module *module)
 {
-	for (size_t i = 0; i < module->variant->tensors.n; i++)
-		if (strcmp(module->variant->tensors.items[i].name, "W_O") == 0)
-			return true;
-	return false;
+	bool has_output = false, has_mixing = false;
+
+	for (size_t i = 0; i < module->variant->tensors.n; i++) {
+		const char *name = module->variant->tensors.items[i].name;
+		has_output = has_output || strcmp(name, "W_O") == 0;
+		has_mixing = has_mixing || strcmp(name, "M") == 0;
+	}
+	return has_output && !has_mixing;
 }
 
 /* The key projection's columns count: a variant without groups has no n_kv_heads to contradict. */

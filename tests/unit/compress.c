@@ -169,7 +169,7 @@ static bool compress(struct opened *o, const struct al_compress_options *options
 	complete.effort = (struct al_effort){.n_sweeps = 60, .seed = 1};
 	al_table_init(&table, "compress", "");
 	al_compress_add_columns(&table);
-	bool ok = al_compress(&o->view, &complete, path, &table, &err);
+	bool ok = al_compress(&o->view, &complete, path, &table, NULL, &err);
 	if (ok) {
 		*out = verify(o, path);
 		out->relative_error = number(&table, 0, "relative_error");
@@ -568,7 +568,7 @@ static void interrupted_leaves_the_old_file(void **state)
 		signal(SIGINT, SIG_DFL);
 		al_table_init(&table, "compress", "");
 		al_compress_add_columns(&table);
-		_exit(al_compress(&f->opened.view, &options, f->compressed, &table, &err) ? 0 : 1);
+		_exit(al_compress(&f->opened.view, &options, f->compressed, &table, NULL, &err) ? 0 : 1);
 	}
 	int status = 0;
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);
