@@ -150,9 +150,7 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	ok = ok && change(module, &audit->options, err);
 	if (ok) {
 		set_factors(module);
-		ok = al_factors_check(&module->factors, err)
-			&& al_triangles_init(&module->triangles, &module->factors,
-				al_has_values(&module->factors), err);
+		ok = al_factors_check(&module->factors, err);
 	}
 	if (ok && al_triangles_take(&module->triangles, &module->factors, false, err))
 		return true;
