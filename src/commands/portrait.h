@@ -10,4 +10,8 @@
 bool portrait_draw(const char *folder, struct al_table *const *tables, struct al_error *err)
 	AL_MUST_CHECK;
 
+/* Of the table `tucker`: error against shared width, three modules a page. */
+bool portrait_draw_widths(const char *folder, const struct al_table *table, struct al_error *err)
+	AL_MUST_CHECK;
+
 #endif

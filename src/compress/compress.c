@@ -44,9 +44,15 @@ static bool check_dropped(const struct al_job *job, struct al_error *err)
 	for (size_t i = 0; i < job->options->n_dropped; i++) {
 		const struct al_dropped *dropped = &job->options->dropped[i];
 		const struct al_attention *found = NULL;
-		for (size_t m = 0; m < job->view->n_modules && !found; m++)
-			if (names_module(dropped, &job->view->modules[m]))
-				found = &job->view->modules[m];
+		for (size_t m = 0; m < job->view->n_modules; m++) {
+			const struct al_attention *a = &job->view->modules[m];
+			if (!names_module(dropped, a))
+				continue;
+			if (found)
+				return al_fail(err, AL_EINPUT, "layer %s is %s or %s: name the module", dropped->module,
+					found->name, a->name);
+			found = a;
+		}
 		if (!found)
 			return al_fail(err, AL_EINPUT, "no module %s, the last is %s", dropped->module,
 				job->view->modules[job->view->n_modules - 1].name);

@@ -24,13 +24,15 @@ static const char *extra_tensor(const struct al_attention *a)
 	return NULL;
 }
 
-/* Options of the variant that change its scores. */
-static const char *extra_option(const struct al_attention *a)
+/* Options of the variant that change its scores or hold numbers of each head. The norm that all heads
+ * have in common stays where heads are left out. */
+static const char *extra_option(const struct al_attention *a, enum al_method method)
 {
-	static const char *const known[] = {"qk_norm", "qk_norm_wide", "gate", "head_gate", "sinks"};
+	static const char *const known[] = {"qk_norm_wide", "gate", "head_gate", "sinks", "qk_norm"};
+	const size_t n_known = method == AL_METHOD_DROP ? 4 : 5;
 
 	for (size_t i = 0; i < a->n_with; i++)
-		if (a->with[i].value && al_find_name(a->with[i].symbol, known, 5) >= 0)
+		if (a->with[i].value && al_find_name(a->with[i].symbol, known, n_known) >= 0)
 			return a->with[i].symbol;
 	return NULL;
 }
@@ -43,7 +45,7 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 		return al_fail(err, AL_EINPUT, "its queries and keys are latent already (MLA), which %s "
 			"doesn't treat", al_method_names[method]);
 	if (!extra)
-		extra = extra_option(a);
+		extra = extra_option(a, method);
 	if (extra)
 		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't treat",
 			a->variant->name, extra, al_method_names[method]);
