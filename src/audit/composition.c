@@ -88,7 +88,18 @@ struct work {
 	enum al_projection projection;
 	struct al_matrix between;   /* O^T X of all heads */
 	struct al_matrix scores;
+	struct al_matrix norms;     /* of the earlier heads' forms, then of the later ones' */
 };
+
+/* The norms of the forms in which a projection stands, [n_heads]. */
+static bool find_norms(const struct al_audit_module *m, enum al_projection p, double *norms,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < m->factors.n_heads; i++)
+		if (!product_norm(triangle(m, p, i), NULL, triangle(m, opposite(p), i), &norms[i], err))
+			return false;
+	return true;
+}
 
 static bool score(void *context, size_t index, struct al_error *err)
 {
@@ -98,15 +109,12 @@ static bool score(void *context, size_t index, struct al_error *err)
 	struct al_run run = al_factors_run(&w->later->factors, w->projection);
 	struct al_view m = al_view(al_part(w->between, i * d_out,
 		own_head(&w->later->factors, w->projection, j) * run.width, d_out, run.width));
-	struct al_view v = triangle(w->earlier, AL_VALUE, i), o = triangle(w->earlier, AL_OUTPUT, i);
-	struct al_view x = triangle(w->later, w->projection, j);
 	struct al_view y = triangle(w->later, opposite(w->projection), j);
-	double both, first, second;
+	double both, norms = w->norms.data[i] * w->norms.data[w->scores.rows + j];
 
-	if (!product_norm(v, &m, y, &both, err) || !product_norm(v, NULL, o, &first, err)
-		|| !product_norm(x, NULL, y, &second, err))
+	if (!product_norm(triangle(w->earlier, AL_VALUE, i), &m, y, &both, err))
 		return false;
-	w->scores.data[i + j * w->scores.ld] = first > 0 && second > 0 ? both / first / second : 0;
+	w->scores.data[i + j * w->scores.ld] = norms > 0 ? both / norms : 0;
 	return true;
 }
 
@@ -116,12 +124,16 @@ bool al_composition_scores(const struct al_audit_module *earlier, const struct a
 	struct work w = {.earlier = earlier, .later = later, .projection = projection};
 	struct al_view written = earlier->factors.o;
 	struct al_view read = al_factors_run(&later->factors, projection).weights;
-	size_t n = earlier->factors.n_heads * later->factors.n_heads;
+	size_t n_earlier = earlier->factors.n_heads, n_later = later->factors.n_heads;
 	bool ok = al_matrix_init(&w.between, written.cols, read.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, written, read, 0, w.between, err)
-		&& al_matrix_init(&w.scores, earlier->factors.n_heads, later->factors.n_heads, err)
-		&& al_parallel(n, score, &w, err);
+		&& al_matrix_init(&w.scores, n_earlier, n_later, err)
+		&& al_matrix_init(&w.norms, n_earlier + n_later, 1, err)
+		&& find_norms(earlier, AL_VALUE, w.norms.data, err)
+		&& find_norms(later, projection, w.norms.data + n_earlier, err)
+		&& al_parallel(n_earlier * n_later, score, &w, err);
 
+	al_matrix_finish(&w.norms);
 	al_matrix_finish(&w.between);
 	if (!ok)
 		al_matrix_finish(&w.scores);

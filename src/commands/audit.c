@@ -1,6 +1,7 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/brief.h"
 #include "commands/laid.h"
+#include "commands/pairs.h"
 #include "commands/portrait.h"
 #include "commands/progress.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "audit/audit.h"
+#include "audit/matrices.h"
 #include "audit/rotary.h"
 #include "audit/select.h"
 #include "audit/summary.h"
@@ -75,6 +77,8 @@ static bool is_wanted(const struct session *session, const struct al_measurement
 	bool writes_files = is_given(&session->arguments, OPT_TABLES)
 		|| is_given(&session->arguments, OPT_FIGURES);
 
+	if (!list && is_given(&session->arguments, OPT_AGAINST))
+		return false;   /* the two side by side are the answer */
 	if (is_for_files(m) && !writes_files)
 		return list && al_select_module(list, m->id);
 	return list ? al_select_module(list, m->id) : !is_long(m);
@@ -102,6 +106,9 @@ struct audit_run {
 	struct al_audit audit;
 	struct al_table **tables;        /* beside al_measurements; NULL: not wanted */
 	struct al_table summary;
+	struct al_table across, against; /* without columns where they weren't asked for */
+	const struct al_attention **measured;
+	size_t n_measured;
 	const char **left_out;
 	size_t n_left_out, room;
 };
@@ -130,6 +137,8 @@ static void end_tables(struct audit_run *run)
 		if (run->tables[i])
 			al_table_finish(run->tables[i]);
 	al_table_finish(&run->summary);
+	al_table_finish(&run->across);
+	al_table_finish(&run->against);
 }
 
 /* ---- modules ---- */
@@ -156,6 +165,7 @@ static bool leave_out(struct audit_run *run, const struct al_attention *attentio
 static bool measure_module(struct audit_run *run, const struct al_attention *attention,
 	struct al_error *err)
 {
+	const char *folder = option_value(&run->session->arguments, OPT_TABLES, NULL);
 	struct al_audit_module module;
 	bool ok = true;
 
@@ -164,7 +174,10 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 	for (size_t i = 0; ok && al_measurements[i]; i++)
 		if (run->tables[i])
 			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i], err);
+	if (ok && folder)
+		ok = al_folder_make(folder, err) && al_matrices_write(&run->audit, &module, folder, err);
 	al_audit_module_finish(&module);
+	run->measured[run->n_measured++] = attention;
 	return ok || al_in(err, "%s", attention->name);
 }
 
@@ -183,6 +196,8 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 	size_t n = 0;
 	bool ok = true;
 
+	run->measured =
+		al_new_array(&run->session->arena, const struct al_attention *, view->n_modules + 1);
 	progress_init(&progress, run->session);
 	for (size_t i = 0; ok && i < view->n_modules; i++) {
 		if (!is_chosen(run, &view->modules[i]))
@@ -198,6 +213,15 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 	if (ok && run->n_left_out == n)
 		return al_fail(err, AL_EINPUT, "%s", run->left_out[0]);
 	return ok;
+}
+
+static bool measure_pairs(struct audit_run *run, struct al_error *err)
+{
+	const struct arguments *a = &run->session->arguments;
+	const struct pairs pairs = {run->session, &run->audit, run->measured, run->n_measured};
+
+	return (!is_given(a, OPT_ACROSS) || pairs_across(&pairs, &run->across, err))
+		&& (!is_given(a, OPT_AGAINST) || pairs_against(&pairs, &run->against, err));
 }
 
 /* ---- the answer ---- */
@@ -237,9 +261,17 @@ static void note_positions(const struct audit_run *run, struct al_table *table)
 				view->config_path);
 }
 
+/* Two checkpoints side by side need no summary of the first. */
+static bool is_comparison(const struct audit_run *run)
+{
+	return run->against.n_columns > 0 && !is_given(&run->session->arguments, OPT_ONLY);
+}
+
 /* The summary, or of the tables that were named the first. */
 static struct al_table *first_table(struct audit_run *run)
 {
+	if (is_comparison(run))
+		return &run->against;
 	for (size_t i = 0; is_given(&run->session->arguments, OPT_ONLY) && al_measurements[i]; i++)
 		if (run->tables[i])
 			return run->tables[i];
@@ -288,6 +320,10 @@ static bool write_tables(struct audit_run *run, struct al_error *err)
 	bool ok = al_folder_make(folder, err) && write_table(run->session, folder, &run->summary, err);
 	for (size_t i = 0; ok && al_measurements[i]; i++)
 		ok = !run->tables[i] || write_table(run->session, folder, run->tables[i], err);
+	if (ok && run->across.n_columns)
+		ok = write_table(run->session, folder, &run->across, err);
+	if (ok && run->against.n_columns)
+		ok = write_table(run->session, folder, &run->against, err);
 	return ok;
 }
 
@@ -314,8 +350,12 @@ static void answer(struct audit_run *run)
 
 	if (is_brief)
 		al_table_note(&run->summary, "whole tables: --only NAME, --format json, --tables DIR");
-	if (!is_named)
+	if (!is_named && !is_comparison(run))
 		take(session, &run->summary);
+	if (run->across.n_columns)
+		take(session, &run->across);
+	if (run->against.n_columns)
+		take(session, &run->against);
 	for (size_t i = 0; al_measurements[i]; i++) {
 		if (!run->tables[i] || (is_for_files(al_measurements[i]) && !is_named))
 			continue;
@@ -341,7 +381,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	options.covariance = inputs ? &covariance : NULL;
 	al_audit_init(&run.audit, &run.laid.view, &options);
 	begin_tables(&run);
-	ok = ok && measure_all(&run, err);
+	ok = ok && measure_all(&run, err) && measure_pairs(&run, err);
 	if (ok) {
 		finish_tables(&run);
 		add_notes(&run);
@@ -363,7 +403,7 @@ const struct command command_audit = {
 	.examples = {"audit model.safetensors --heads 12", "audit model/ --modules layers.0-3 --null 8 --tables out"},
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL) | OPTION(OPT_TOP)
 		| OPTION(OPT_SEED)
-		| OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE)
+		| OPTION(OPT_ACROSS) | OPTION(OPT_AGAINST) | OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE)
 		| OPTION(OPT_CENTER) | OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
 		| OPTION(OPT_FIGURES),
 	.least_words = 1,

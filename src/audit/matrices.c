@@ -1,0 +1,90 @@
+/* Matrices and spectra as files. */
+#include "audit/matrices.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "audit/forms.h"
+#include "base/text.h"
+#include "checkpoint/npy.h"
+
+struct target {
+	const char *folder, *module;
+};
+
+/* A module's name comes from a family's file: what isn't a plain letter becomes an underscore. */
+static void add_plain(struct al_text *path, const char *name)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	for (; *name; name++)
+		al_text_add_bytes(path, strchr(plain, *name) ? name : "_", 1);
+}
+
+static bool write(const struct target *target, const char *what, const char *kind,
+	struct al_matrix m, struct al_error *err)
+{
+	struct al_text path;
+
+	al_text_init(&path);
+	al_text_addf(&path, "%s/", target->folder);
+	add_plain(&path, target->module);
+	al_text_addf(&path, ".%s.%s.npy", what, kind);
+	bool ok = al_npy_write(path.data, m.data, m.rows, m.cols, true, err);
+	al_text_finish(&path);
+	return ok;
+}
+
+/* In place; a head without length has cosine 0 to all. */
+static void to_cosines(struct al_matrix s)
+{
+	struct al_matrix m = s;
+
+	for (size_t j = 0; j < m.cols; j++)
+		for (size_t i = 0; i < j; i++) {
+			double norms = sqrt(m.data[i + i * m.ld]) * sqrt(m.data[j + j * m.ld]);
+			double cosine = norms > 0 ? m.data[i + j * m.ld] / norms : 0;
+			m.data[i + j * m.ld] = m.data[j + i * m.ld] = cosine;
+		}
+	for (size_t i = 0; i < m.rows; i++)
+		m.data[i + i * m.ld] = m.data[i + i * m.ld] > 0 ? 1 : 0;
+}
+
+static bool write_form(const struct target *target, const struct al_factors *factors, enum al_form form,
+	struct al_error *err)
+{
+	struct al_matrix s = {0};
+	bool ok = al_form_inner(factors, factors, form, &s, err)
+		&& write(target, al_form_names[form], "gram", s, err);
+
+	if (ok)
+		to_cosines(s);
+	ok = ok && write(target, al_form_names[form], "cosine", s, err);
+	al_matrix_finish(&s);
+	return ok;
+}
+
+static bool write_spectra(const struct target *target, const char *whose,
+	const struct al_spectra *spectra, struct al_error *err)
+{
+	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
+		if (al_has_spectrum(spectra, (enum al_spectrum)kind)
+			&& !write(target, whose, al_spectrum_names[kind], spectra->values[kind], err))
+			return false;
+	return true;
+}
+
+bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module, const char *folder,
+	struct al_error *err)
+{
+	const struct target target = {folder, module->attention->name};
+	const struct al_spectra *heads, *layer;
+
+	for (int form = 0; form < AL_N_FORMS; form++)
+		if (al_has_form(&module->factors, (enum al_form)form)
+			&& !write_form(&target, &module->factors, (enum al_form)form, err))
+			return false;
+	return al_audit_head_spectra(audit, module, &heads, err)
+		&& al_audit_layer_spectra(audit, module, &layer, err)
+		&& write_spectra(&target, "heads", heads, err) && write_spectra(&target, "layer", layer, err);
+}

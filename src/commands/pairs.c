@@ -1,0 +1,96 @@
+/* Pairs: the measurements of audit that need two modules at a time. */
+#include "commands/pairs.h"
+
+#include <string.h>
+
+#include "audit/across.h"
+#include "audit/against.h"
+#include "commands/laid.h"
+#include "commands/progress.h"
+
+/* ---- different modules ---- */
+
+struct at_work {
+	struct progress progress;
+	const char *path;
+};
+
+static void show(void *context, const char *module)
+{
+	struct at_work *work = context;
+
+	progress_show(&work->progress, work->path, module);
+}
+
+bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_error *err)
+{
+	struct at_work work = {.path = pairs->audit->view->checkpoint->path};
+
+	al_table_init(table, "across", "Pairs of heads of different modules, the most similar first");
+	al_across_add_columns(table);
+	progress_init(&work.progress, pairs->session);
+	bool ok = al_across_measure(pairs->audit, pairs->modules, pairs->n_modules, show, &work, table, err);
+	progress_finish(&work.progress);
+	return ok;
+}
+
+/* ---- two checkpoints ---- */
+
+/* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
+static bool open_other(const struct session *session, struct laid *laid, struct al_error *err)
+{
+	const struct arguments *a = &session->arguments;
+	const char *words[] = {option_value(a, OPT_AGAINST, NULL), a->n_words > 1 ? a->words[1] : NULL};
+	struct session other = *session;
+
+	other.arguments.words = words;
+	return laid_open(laid, &other, true, err);
+}
+
+static const struct al_attention *find_module(const struct al_model_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (strcmp(view->modules[i].name, name) == 0)
+			return &view->modules[i];
+	return NULL;
+}
+
+static bool compare_module(const struct pairs *pairs, const struct al_audit *other,
+	const struct al_attention *a, struct al_table *table, struct al_error *err)
+{
+	const struct al_attention *b = find_module(other->view, a->name);
+	struct al_audit_module first, second;
+
+	if (!b)
+		return al_fail(err, AL_EINPUT, "no module %s", a->name);
+	if (!al_against_check(a, b, err) || !al_audit_module_init(&second, other, b, err))
+		return false;
+	bool ok = al_audit_module_init(&first, pairs->audit, a, err);
+	if (ok) {
+		ok = al_against_add_module(&first, &second, table, err);
+		al_audit_module_finish(&first);
+	}
+	al_audit_module_finish(&second);
+	return ok;
+}
+
+bool pairs_against(const struct pairs *pairs, struct al_table *table, struct al_error *err)
+{
+	struct laid laid;
+	struct al_audit other;
+	bool ok = true;
+
+	al_table_init(table, "against", "Each head and its counterpart");
+	al_against_add_columns(table);
+	if (!open_other(pairs->session, &laid, err))
+		return false;
+	al_audit_init(&other, &laid.view, &pairs->audit->options);
+	for (size_t i = 0; ok && i < pairs->n_modules; i++)
+		ok = compare_module(pairs, &other, pairs->modules[i], table, err);
+	al_table_note(table, "side by side with: %s", laid.checkpoint.path);
+	if (!ok)
+		al_in(err, "%s", laid.checkpoint.path);
+	al_audit_finish(&other);
+	laid_close(&laid);
+	return ok;
+}

@@ -1,0 +1,22 @@
+/* What `audit` says of pairs: heads of different modules, and heads of two checkpoints. */
+#ifndef ATTNLEDGER_COMMANDS_PAIRS_H
+#define ATTNLEDGER_COMMANDS_PAIRS_H
+
+#include "audit/audit.h"
+#include "commands/command.h"
+
+/* The modules that were measured. */
+struct pairs {
+	struct session *session;
+	const struct al_audit *audit;
+	const struct al_attention **modules;
+	size_t n_modules;
+};
+
+/* --across: fills a table that the caller finishes, on failure too. */
+bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+
+/* --against: likewise. */
+bool pairs_against(const struct pairs *pairs, struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+
+#endif

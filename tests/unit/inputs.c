@@ -1,0 +1,215 @@
+/* What options make of stored weights: rotary offsets and second moments of inputs. */
+#include "llama.h"
+
+#include "audit/rotary.h"
+#include "checkpoint/npy.h"
+
+/* ---- offsets ---- */
+
+/* A head's row at a position, as models compute it: x cos + rotate(x) sin. */
+static void rope(const double *x, double position, enum al_pairs pairs, size_t width, double *out)
+{
+	memcpy(out, x, WIDTH * sizeof(*out));
+	for (size_t i = 0; i < width; i++) {
+		size_t pair = pairs == AL_PAIRS_HALVES ? i % (width / 2) : i / 2;
+		bool is_second = pairs == AL_PAIRS_HALVES ? i >= width / 2 : i % 2 == 1;
+		size_t other = pairs == AL_PAIRS_HALVES ? (i + width / 2) % width : i ^ 1;
+		double angle = position / pow(THETA, 2 * (double)pair / (double)width);
+		out[i] = x[i] * cos(angle) + (is_second ? x[other] : -x[other]) * sin(angle);
+	}
+}
+
+static double rotated_dot(struct al_view q, size_t row_q, double at_q, struct al_view k, size_t row_k,
+	double at_k, enum al_pairs pairs, size_t width)
+{
+	double x[WIDTH], y[WIDTH], turned_x[WIDTH], turned_y[WIDTH], sum = 0;
+
+	for (size_t i = 0; i < WIDTH; i++) {
+		x[i] = q.data[row_q + i * q.ld];
+		y[i] = k.data[row_k + i * k.ld];
+	}
+	rope(x, at_q, pairs, width, turned_x);
+	rope(y, at_k, pairs, width, turned_y);
+	for (size_t i = 0; i < WIDTH; i++)
+		sum += turned_x[i] * turned_y[i];
+	return sum;
+}
+
+/* Queries at 12 and keys at 12 - T score as the form at offset T says. */
+static void check_offset(const struct llama *m, enum al_pairs pairs, int64_t width, int64_t offset)
+{
+	const struct al_audit_options plain = {0}, at = {.offset = offset};
+
+	m->view.modules[1].rotary_pairs = pairs;
+	m->view.modules[1].rotary_width = width;
+	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, at);
+	for (size_t i = 0; i < HEADS; i++) {
+		struct al_matrix form = dense_form(&b.factors, i, false);
+		struct al_view q = al_factors_head(&a.factors, AL_QUERY, i);
+		struct al_view k = al_factors_head(&a.factors, AL_KEY, al_kv_head(&a.factors, i));
+		for (size_t r = 0; r < D; r++)
+			for (size_t c = 0; c < D; c++)
+				assert_near(form.data[r + c * D], rotated_dot(q, r, 12, k, c,
+					12 - (double)offset, pairs, (size_t)width));
+		al_matrix_finish(&form);
+	}
+	al_audit_module_finish(&a);
+	al_audit_module_finish(&b);
+}
+
+static void offsets_equal_rotated_scores(void **state)
+{
+	struct llama m;
+
+	(void)state;
+	open_llama(&m);
+	assert_true(m.view.modules[1].is_rotary && m.view.modules[1].rotary_base == THETA);
+	assert_true(m.view.modules[1].rotary_pairs == AL_PAIRS_HALVES);
+	for (int64_t width = 2; width <= WIDTH; width += 2)
+		for (int64_t offset = 0; offset <= 10; offset += 5) {
+			check_offset(&m, AL_PAIRS_HALVES, width, offset);
+			check_offset(&m, AL_PAIRS_INTERLEAVED, width, offset);
+		}
+	close_llama(&m);
+}
+
+/* Rotations are orthogonal: spectra of W_Q stay; keys, values and offset 0 stay to the bit. */
+static void offsets_keep_lengths(void **state)
+{
+	const struct al_audit_options plain = {0}, at = {.offset = 1000003};
+	struct llama m;
+
+	(void)state;
+	open_llama(&m);
+	struct al_audit_module a = load_layer(&m, 0, plain), b = load_layer(&m, 0, at);
+	for (size_t i = 0; i < HEADS; i++) {
+		double before[WIDTH], after[WIDTH];
+		assert_true(al_singular_values(al_factors_head(&a.factors, AL_QUERY, i), before, NULL));
+		assert_true(al_singular_values(al_factors_head(&b.factors, AL_QUERY, i), after, NULL));
+		for (size_t k = 0; k < WIDTH; k++)
+			assert_near(after[k], before[k]);
+	}
+	assert_memory_equal(a.factors.k.data, b.factors.k.data, D * KV_HEADS * WIDTH * sizeof(double));
+	assert_memory_equal(a.factors.v.data, b.factors.v.data, D * KV_HEADS * WIDTH * sizeof(double));
+	assert_memory_not_equal(a.factors.q.data, b.factors.q.data, D * D * sizeof(double));
+	al_audit_module_finish(&b);
+	m.view.modules[0].is_rotary = false;
+	b = load_layer(&m, 0, at);
+	assert_memory_equal(a.factors.q.data, b.factors.q.data, D * D * sizeof(double));
+	al_audit_module_finish(&a);
+	al_audit_module_finish(&b);
+	close_llama(&m);
+}
+
+/* ---- second moments ---- */
+
+static struct al_matrix second_moment(size_t n, uint64_t seed)
+{
+	struct al_matrix x = new_matrix(n, D), s = new_matrix(D, D);
+
+	fill(x, seed);
+	assert_true(al_gram(AL_TRANSPOSED, al_view(x), s, NULL));
+	al_matrix_finish(&x);
+	return s;
+}
+
+/* W^T Sigma W, of the weights as stored, and W^T W, of the weights as changed. */
+static void check_grams(struct al_view stored, struct al_view changed, struct al_matrix sigma)
+{
+	struct al_matrix weighted = new_matrix(D, stored.cols), expected = new_matrix(stored.cols, stored.cols);
+	struct al_matrix found = new_matrix(stored.cols, stored.cols);
+
+	assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(sigma), stored, 0, weighted, NULL));
+	assert_true(al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, stored, al_view(weighted), 0, expected, NULL));
+	assert_true(al_gram(AL_TRANSPOSED, changed, found, NULL));
+	for (size_t i = 0; i < stored.cols * stored.cols; i++)
+		assert_true(fabs(found.data[i] - expected.data[i]) < 1e-9);
+	al_matrix_finish(&found);
+	al_matrix_finish(&expected);
+	al_matrix_finish(&weighted);
+}
+
+static void check_module(const struct llama *m, const char *path, struct al_matrix sigma)
+{
+	const struct al_audit_options plain = {0};
+	struct al_covariance covariance;
+	struct al_error err;
+
+	if (!al_covariance_open(&covariance, path, &err))
+		fail_msg("%s", err.message);
+	const struct al_audit_options with = {.covariance = &covariance};
+	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
+	check_grams(a.factors.q, b.factors.q, sigma);
+	check_grams(a.factors.k, b.factors.k, sigma);
+	check_grams(a.factors.v, b.factors.v, sigma);
+	assert_memory_equal(a.factors.o.data, b.factors.o.data, D * D * sizeof(double));
+	al_audit_module_finish(&a);
+	al_audit_module_finish(&b);
+	al_covariance_finish(&covariance);
+}
+
+/* A full moment, and one of rank 5: inputs of 5 dimensions. */
+static void weights_as_inputs_use_them(void **state)
+{
+	struct llama m;
+	char path[256];
+
+	(void)state;
+	open_llama(&m);
+	for (size_t rows = 5; rows <= 40; rows += 35) {
+		struct al_matrix sigma = second_moment(rows, rows);
+		test_path(path, &m.folder, "layers.1.npy");
+		assert_true(al_npy_write(path, sigma.data, D, D, false, NULL));
+		check_module(&m, path, sigma);
+		check_module(&m, m.folder.path, sigma);
+		al_matrix_finish(&sigma);
+	}
+	close_llama(&m);
+}
+
+static void roots_are_refused(void **state)
+{
+	struct al_matrix s = second_moment(40, 1), wide = new_matrix(2, 3);
+	struct al_error err;
+
+	(void)state;
+	s.data[3] += 1;
+	assert_false(al_symmetric_root(s, 0x1p-53, &err));
+	assert_non_null(strstr(err.message, "not symmetric"));
+	memset(s.data, 0, D * D * sizeof(double));
+	for (size_t i = 0; i < D; i++)
+		s.data[i * (D + 1)] = (double)i - 1;
+	assert_false(al_symmetric_root(s, 0x1p-53, &err));
+	assert_string_equal(err.message, "not positive semidefinite: eigenvalues from -1 to 14");
+	assert_false(al_symmetric_root(wide, 0x1p-53, &err));
+	assert_string_equal(err.message, "2 x 3, expected a square matrix");
+	al_matrix_finish(&wide);
+	al_matrix_finish(&s);
+}
+
+/* What rounding leaves below zero is zero. */
+static void rounding_is_not_refused(void **state)
+{
+	struct al_matrix s = new_matrix(D, D);
+
+	(void)state;
+	for (size_t i = 0; i < D; i++)
+		s.data[i * (D + 1)] = i ? 4 : -1e-16;
+	assert_true(al_symmetric_root(s, 0x1p-53, NULL));
+	for (size_t i = 0; i < D * D; i++)
+		assert_near(s.data[i], i % (D + 1) == 0 && i ? 2 : 0);
+	al_matrix_finish(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(offsets_equal_rotated_scores),
+		cmocka_unit_test(offsets_keep_lengths),
+		cmocka_unit_test(weights_as_inputs_use_them),
+		cmocka_unit_test(roots_are_refused),
+		cmocka_unit_test(rounding_is_not_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
