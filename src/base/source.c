@@ -26,6 +26,8 @@ static bool measure(struct al_source *source, struct al_error *err)
 	if (!S_ISREG(info.st_mode) || info.st_size < 0)
 		return al_fail(err, AL_EINPUT, "%s: is a device, expected a file", source->path);
 	source->bytes = (uint64_t)info.st_size;
+	source->device = info.st_dev;
+	source->inode = info.st_ino;
 	return true;
 }
 
@@ -49,7 +51,12 @@ void al_source_close(struct al_source *source)
 	source->fd = -1;
 }
 
-bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
+void al_source_park(struct al_source *source)
+{
+	al_source_close(source);
+}
+
+static bool read_open(const struct al_source *source, uint64_t offset, void *out, size_t length,
 	struct al_error *err)
 {
 	char *bytes = out;
@@ -69,4 +76,25 @@ bool al_source_read(const struct al_source *source, uint64_t offset, void *out, 
 		done += (size_t)n;
 	}
 	return true;
+}
+
+static bool read_parked(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	struct al_source again;
+
+	if (!al_source_open(&again, source->path, err))
+		return false;
+	bool ok = again.device == source->device && again.inode == source->inode
+		? read_open(&again, offset, out, length, err)
+		: al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened", source->path);
+	al_source_close(&again);
+	return ok;
+}
+
+bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	return source->fd < 0 ? read_parked(source, offset, out, length, err)
+			      : read_open(source, offset, out, length, err);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -12,14 +13,20 @@ enum { AL_BLOCK_BYTES = 512 * 1024 };
 
 struct al_source {
 	const char *path;   /* the caller's; it outlives the source */
-	int fd;
+	int fd;             /* -1: closed, or parked */
 	uint64_t bytes;     /* when it was opened */
+	dev_t device;       /* which file it was */
+	ino_t inode;
 };
 
 /* Opens a regular file. A directory, a pipe or a device gets its own message; on failure nothing is
  * left to close. */
 bool al_source_open(struct al_source *source, const char *path, struct al_error *err) AL_MUST_CHECK;
 void al_source_close(struct al_source *source);
+
+/* Gives the descriptor back: each read opens the file again, and refuses another one in its place. For
+ * more files than a process may have open. */
+void al_source_park(struct al_source *source);
 
 /* Reads exactly `length` bytes; the file position is not used, so several threads may read at once. */
 bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,

@@ -53,6 +53,9 @@ static bool read_names(const struct al_json *json, const struct cJSON *map,
 	return true;
 }
 
+/* So many shards stay open: a process may have as few as 1024 files, and callers have some too. */
+enum { OPEN_SHARDS = 256 };
+
 static bool open_shards(struct al_checkpoint *checkpoint, const struct shard_names *names,
 	struct al_error *err)
 {
@@ -67,6 +70,8 @@ static bool open_shards(struct al_checkpoint *checkpoint, const struct shard_nam
 		checkpoint->n_shards++;
 		if (!al_shard_open(checkpoint, i, err))
 			return al_in(err, "%s", checkpoint->index);
+		if (i >= OPEN_SHARDS)
+			al_source_park(&checkpoint->shards[i].source);
 	}
 	return true;
 }

@@ -1,9 +1,11 @@
 /* Checkpoints of several files: folders, indexes, and what can be wrong with them. */
 #include "unit.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "support/folder.h"
 #include "support/weights.h"
@@ -170,6 +172,53 @@ static void chooses_a_file_in_a_folder(void **state)
 	expect_refusal(test_path(path, folder, "nothing"), "can't open: No such file or directory");
 }
 
+/* More shards than a process may have open files are read all the same; one that was replaced meanwhile
+ * is not. */
+static void reads_more_shards_than_open_files(void **state)
+{
+	enum { SHARDS = 300, FILES = 280 };
+	const struct test_folder *folder = *state;
+	struct rlimit limit, usual;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+	struct al_text index;
+	double numbers[3] = {0};
+	char path[256];
+
+	al_text_init(&index);
+	for (int i = 0; i < SHARDS; i++) {
+		char file[32], name[32];
+		snprintf(file, sizeof(file), "%03d.safetensors", i);
+		snprintf(name, sizeof(name), "w%d", i);
+		put_shard(folder, file, name);
+		al_text_addf(&index, "%s\"%s\": \"%s\"", i ? ", " : "{\"weight_map\": {", name, file);
+	}
+	al_text_add(&index, "}}");
+	put(folder, "model.safetensors.index.json", index.data);
+	al_text_finish(&index);
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	limit = usual;
+	limit.rlim_cur = FILES;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	open_or_fail(&checkpoint, folder->path);
+	assert_int_equal(checkpoint.n_shards, SHARDS);
+	for (size_t i = 0; i < checkpoint.n_tensors; i++) {
+		const struct al_selection all = al_select_all(&checkpoint.tensors[i]);
+		assert_true(al_tensor_read_double(&checkpoint, &checkpoint.tensors[i], &all, numbers, 3,
+			&err));
+		assert_true(numbers[0] == 1 && numbers[2] == 3);
+	}
+	put_shard(folder, "299.safetensors", "w299");
+	const struct al_tensor *last = al_checkpoint_find(&checkpoint, "w299");
+	const struct al_selection all = al_select_all(last);
+	assert_false(al_tensor_read_double(&checkpoint, last, &all, numbers, 3, &err));
+	assert_non_null(strstr(err.message, "299.safetensors: is another file than when it was opened"));
+	al_checkpoint_close(&checkpoint);
+	remove(test_path(path, folder, "299.safetensors"));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -179,6 +228,7 @@ int main(void)
 		CASE(counts_what_the_index_does_not_name),
 		CASE(refuses_indexes_that_are_wrong),
 		CASE(chooses_a_file_in_a_folder),
+		CASE(reads_more_shards_than_open_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
