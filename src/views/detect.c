@@ -368,21 +368,47 @@ static void learn_modules(struct al_model_view *view)
 
 /* ---- heads ---- */
 
-/* The length of a stored matrix, not fused, along its input or its output; 0 where there is none. */
-static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_output)
+/* The stored matrix that is one of the variant's tensors, or where `fused` begins with it, in a
+ * module's first turn; NULL where there is none. `out_axis` is that of the heads. */
+static const struct al_tensor *find_matrix(struct al_model_view *view, const char *tensor, bool fused,
+	size_t *out_axis)
 {
 	const struct al_family *family = view->family;
 
 	for (size_t i = 0; i < family->n_modules; i++)
 		for (size_t j = 0; j < family->modules[i].n_stored; j++) {
 			const struct al_stored *stored = &family->modules[i].stored[j];
-			if (!stored->is || strcmp(stored->is, tensor) != 0)
+			const char *holds = stored->is ? stored->is : fused ? stored->parts[0].tensor : "";
+			if (strcmp(holds, tensor) != 0)
 				continue;
 			const struct al_tensor *found = first_turn(view, stored->name);
+			*out_axis = stored->order == AL_ORDER_OUT_IN ? 0 : 1;
 			if (found && found->n_dims == 2)
-				return found->shape[(stored->order == AL_ORDER_OUT_IN) != is_output];
+				return found;
 		}
-	return 0;
+	return NULL;
+}
+
+/* The length of a stored matrix, not fused, along its input or its output; 0 where there is none. */
+static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_output)
+{
+	size_t axis;
+	const struct al_tensor *found = find_matrix(view, tensor, false, &axis);
+
+	return found ? found->shape[is_output ? axis : 1 - axis] : 0;
+}
+
+/* What queries are made of is as wide as the model, where no embedding or norm is stored that says it. */
+static void learn_width(struct al_model_view *view)
+{
+	static const char *const tensors[] = {"W_Q", "W_DQ"};
+
+	for (size_t i = 0; i < sizeof(tensors) / sizeof(*tensors); i++) {
+		size_t axis;
+		const struct al_tensor *found = find_matrix(view, tensors[i], true, &axis);
+		if (found)
+			learn(view, "d_model", found->shape[1 - axis]);
+	}
 }
 
 static int64_t head_axis(struct al_model_view *view, const char *tensor)
@@ -438,7 +464,8 @@ bool learn_symbols(struct al_model_view *view, const struct al_view_options *opt
 	if (!learn_heads(view, options, err))
 		return false;
 	learn_shapes(view);
+	learn_width(view);
+	learn_modules(view);   /* attention is believed first */
 	learn_conditions(view);
-	learn_modules(view);
 	return true;
 }
