@@ -1,4 +1,5 @@
 /* count: parameters by part and in total, of a model or with other attention in it. */
+#include "commands/explain.h"
 #include "commands/question.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* memory: what a model takes by state; here attention alone, by variant and under a recipe. */
+#include "commands/explain.h"
 #include "commands/memory.h"
 
 #include <string.h>

@@ -71,23 +71,4 @@ bool check_formula_among(const struct al_settings *settings, const struct al_var
 /* Bases of --basis over `basis`; several may stand in one option, "a=b" each. */
 bool parse_basis(struct session *session, struct al_basis *basis, struct al_error *err) AL_MUST_CHECK;
 
-/* ---- --explain ---- */
-
-/* How one number comes about. */
-struct explanation {
-	const char *model, *variant;
-	const char *of, *name;                  /* "parameters", "W_Q" */
-	const char *formula, *substituted;      /* "d_model * n_heads*d_head", "768 * 12*64"; or NULL */
-	mpq_srcptr result;                      /* once */
-	int64_t times;                          /* how often it is there */
-	const char *source;
-};
-
-struct al_table *explain_table(struct session *session);
-void explain(struct al_table *table, const struct explanation *e);
-
-/* A row for each entry of a ledger, each `copies` times. */
-void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
-	const struct al_ledger *ledger, const char *of, int64_t copies);
-
 #endif

@@ -1,0 +1,55 @@
+/* --explain: how each number comes about. */
+#include "commands/explain.h"
+
+struct al_table *explain_table(struct session *session)
+{
+	static const struct al_column columns[] = {
+		{.key = "model", .title = "Model", .is_key = true},
+		{.key = "variant", .title = "Variant", .is_key = true},
+		{.key = "of", .title = "Of"},
+		{.key = "name", .title = "Entry"},
+		{.key = "formula", .title = "Formula"},
+		{.key = "substituted", .title = "Substituted"},
+		{.key = "result", .title = "Result", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "times", .title = "Times", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "source", .title = "Source"},
+	};
+	struct al_table *table = session_table(session, "explain", "How each number comes about");
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	return table;
+}
+
+static void set_text(struct al_table *table, struct al_cell *cell, const char *text)
+{
+	if (text)
+		al_cell_set_text(table, cell, text);
+}
+
+void explain(struct al_table *table, const struct explanation *e)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	set_text(table, cell++, e->model);
+	set_text(table, cell++, e->variant);
+	set_text(table, cell++, e->of);
+	set_text(table, cell++, e->name);
+	set_text(table, cell++, e->formula);
+	set_text(table, cell++, e->substituted);
+	al_cell_set_exact(table, cell++, e->result);
+	al_cell_set_int(table, cell++, e->times);
+	set_text(table, cell, e->source);
+}
+
+void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
+	const struct al_ledger *ledger, const char *of, int64_t copies)
+{
+	for (size_t i = 0; i < ledger->n; i++) {
+		const struct al_ledger_entry *entry = &ledger->entries[i];
+		explain(table, &(struct explanation){.model = model, .variant = use->name, .of = of,
+			.name = entry->entry->name, .formula = entry->formula,
+			.substituted = entry->substituted, .result = entry->elements,
+			.times = entry->times * copies, .source = use->variant->source});
+	}
+}

@@ -1,0 +1,25 @@
+/* --explain: formula, substitution, result and source of each number. */
+#ifndef ATTNLEDGER_COMMANDS_EXPLAIN_H
+#define ATTNLEDGER_COMMANDS_EXPLAIN_H
+
+#include "commands/command.h"
+#include "ledger/ledger.h"
+
+/* How one number comes about. */
+struct explanation {
+	const char *model, *variant;
+	const char *of, *name;                  /* "parameters", "W_Q" */
+	const char *formula, *substituted;      /* "d_model * n_heads*d_head", "768 * 12*64"; or NULL */
+	mpq_srcptr result;                      /* once */
+	int64_t times;                          /* how often it is there */
+	const char *source;
+};
+
+struct al_table *explain_table(struct session *session);
+void explain(struct al_table *table, const struct explanation *e);
+
+/* A row for each entry of a ledger, each `copies` times. */
+void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
+	const struct al_ledger *ledger, const char *of, int64_t copies);
+
+#endif
