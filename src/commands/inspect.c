@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "commands/checkpoint.h"
 #include "commands/laid.h"
 #include "commands/modules.h"
@@ -287,15 +288,36 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 	return ok;
 }
 
+/* Both tables make an answer for people; a script asks for the one that it reads, so that what a family
+ * says of the checkpoint doesn't change the form of its answer. */
+static bool read_only(struct session *session, bool wanted[2], struct al_error *err)
+{
+	static const char *const names[] = {"tensors", "modules"};
+	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
+	char *rest = al_strdup(&session->arena, list ? list : "tensors,modules");
+
+	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+		int i = al_find_name(name, names, 2);
+		if (i < 0)
+			return al_fail_unknown(err, "table", name, names, 2);
+		wanted[i] = true;
+	}
+	return wanted[0] || wanted[1]
+		|| al_fail(err, AL_EINPUT, "--only %s: expected tensors or modules", list);
+}
+
 static bool run(struct session *session, struct al_error *err)
 {
+	bool wanted[2] = {false, false};
 	struct inspection inspection = {.session = session,
 		.shows_values = is_given(&session->arguments, OPT_VALUES)};
 
-	if (!al_checkpoint_open(&inspection.checkpoint, session->arguments.words[0], err))
+	if (!read_only(session, wanted, err)
+		|| !al_checkpoint_open(&inspection.checkpoint, session->arguments.words[0], err))
 		return false;
 	inspection.shows_files = inspection.checkpoint.n_shards > 1;
-	bool ok = list_tensors(&inspection, err) && modules_list(session, inspection.table, err);
+	bool ok = (!wanted[0] || list_tensors(&inspection, err))
+		&& (!wanted[1] || modules_list(session, inspection.table, err));
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;
 }
@@ -304,8 +326,8 @@ const struct command command_inspect = {
 	.name = "inspect",
 	.words = "CHECKPOINT [CONFIG]",
 	.summary = "the tensors and attention modules of a checkpoint: a safetensors file or a model folder",
-	.examples = {"inspect model.safetensors --heads 12", "inspect path/to/model --values -f csv"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES),
+	.examples = {"inspect model.safetensors --heads 12", "inspect path/to/model --only tensors --values -f csv"},
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES) | OPTION(OPT_ONLY),
 	.least_words = 1,
 	.most_words = 2,
 	.run = run,

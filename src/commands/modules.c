@@ -59,7 +59,8 @@ static void list(struct session *session, const struct al_model_view *view)
 bool modules_list(struct session *session, struct al_table *table, struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
-	bool is_asked = is_given(a, OPT_HEADS) || is_given(a, OPT_LAYOUT) || a->n_words > 1;
+	bool is_asked = is_given(a, OPT_HEADS) || is_given(a, OPT_LAYOUT) || a->n_words > 1
+		|| !table || is_given(a, OPT_ONLY);
 	struct al_error reason;
 	struct laid laid;
 

@@ -54,7 +54,7 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_CENTER] = {"center", 0, NULL, false, "take the mean over a head's dimensions off"},
 	[OPT_FOLD_NORMS] = {"fold-norms", 0, NULL, false,
 		"multiply the preceding norm's scale into W_Q, W_K, W_V"},
-	[OPT_ONLY] = {"only", 0, "A,B", false, "only these measurements"},
+	[OPT_ONLY] = {"only", 0, "A,B", false, "only these tables"},
 	[OPT_TABLES] = {"tables", 0, "DIR", false, "write every table there, and the raw values"},
 	[OPT_FIGURES] = {"figures", 0, "DIR", false, "draw there"},
 	[OPT_ACROSS] = {"across", 0, NULL, false,
