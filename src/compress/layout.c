@@ -128,8 +128,10 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 
 	if (layout->method != AL_METHOD_DROP)
 		return al_rank_parameters(a, layout->method, layout->rank);
-	return a->d_head * (al_layout_heads(layout, false) * (a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY))
-		+ al_layout_heads(layout, true) * (a->factors[AL_KEY].rows + has_bias(a, AL_KEY)));
+	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);
+	const int64_t key_rows = a->factors[AL_KEY].rows + has_bias(a, AL_KEY);
+	return a->d_head * (al_layout_heads(layout, false) * rows
+		+ al_layout_heads(layout, true) * key_rows);
 }
 
 /* ---- slices ---- */

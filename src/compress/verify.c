@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "compress/side.h"
 
 /* ---- what the compressed file says of itself ---- */
 
@@ -200,134 +201,6 @@ static bool input_init(struct input *input, const struct verification *v, const 
 	return ok;
 }
 
-/* ---- scores ---- */
-
-/* One of the two: its weights, and what they make of an input. */
-struct side {
-	struct al_matrix of[AL_N_PIECES];
-	size_t n_heads, n_kv_heads;
-	bool is_shared;                     /* collab */
-	double scale;
-	struct al_matrix queries, keys;     /* [n_tokens][...] */
-	struct al_matrix contents;          /* [n_tokens][n_heads] */
-};
-
-static void forget_input(struct side *side)
-{
-	al_matrix_finish(&side->queries);
-	al_matrix_finish(&side->keys);
-	al_matrix_finish(&side->contents);
-}
-
-static void side_finish(struct side *side)
-{
-	for (int i = 0; i < AL_N_PIECES; i++)
-		al_matrix_finish(&side->of[i]);
-	forget_input(side);
-}
-
-static bool load_original(struct side *side, const struct verification *v,
-	const struct al_attention *a, struct al_error *err)
-{
-	*side = (struct side){.n_heads = (size_t)a->n_heads, .n_kv_heads = (size_t)a->n_kv_heads,
-		.scale = al_score_scale(v->view, a)};
-	for (int p = AL_QUERY; p <= AL_KEY; p++)
-		if (!al_factor_load(v->view->checkpoint, &a->factors[p], &side->of[p], err)
-			|| (a->biases[p].n_runs > 0
-				&& !al_factor_load(v->view->checkpoint, &a->biases[p],
-					&side->of[AL_PIECE_QUERY_BIAS + p], err)))
-			return false;
-	return true;
-}
-
-static bool load_compressed(struct side *side, const struct verification *v,
-	const struct al_layout *layout, double scale, struct al_error *err)
-{
-	*side = (struct side){.n_heads = (size_t)al_layout_heads(layout, false),
-		.n_kv_heads = (size_t)al_layout_heads(layout, true), .scale = scale,
-		.is_shared = layout->method == AL_METHOD_COLLAB};
-	for (int i = 0; i < AL_N_PIECES; i++)
-		if (!al_layout_read(layout, v->compressed, (enum al_piece)i, &side->of[i], err))
-			return false;
-	return true;
-}
-
-static bool check_finite(const struct side *side, const char *path, struct al_error *err)
-{
-	for (int i = 0; i < AL_N_PIECES; i++)
-		if (side->of[i].data && !al_is_finite(al_view(side->of[i])))
-			return al_fail(err, AL_EINPUT, "%s: its weights hold NaN or infinite numbers", path);
-	return true;
-}
-
-/* X W + b, through the narrow space where there is one. */
-static bool project(const struct side *side, enum al_projection p, struct al_view x,
-	struct al_matrix *out, struct al_error *err)
-{
-	const struct al_matrix w = side->of[p], down = side->of[AL_PIECE_QUERY_DOWN + p];
-	const struct al_matrix bias = side->of[AL_PIECE_QUERY_BIAS + p];
-	struct al_matrix narrow = {0};
-	bool ok = al_matrix_init(out, x.rows, w.cols, err);
-
-	if (ok && down.data)
-		ok = al_matrix_init(&narrow, x.rows, down.cols, err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, x, al_view(down), 0, narrow, err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(narrow), al_view(w), 0, *out, err);
-	else if (ok)
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, x, al_view(w), 0, *out, err);
-	for (size_t j = 0; ok && bias.data && j < out->cols; j++)
-		for (size_t i = 0; i < out->rows; i++)
-			out->data[i + j * out->ld] += bias.data[j * bias.ld];
-	al_matrix_finish(&narrow);
-	return ok;
-}
-
-static bool take_input(struct side *side, const struct input *input, struct al_error *err)
-{
-	const struct al_view y = al_view(input->y);
-
-	return project(side, AL_QUERY, al_view(input->x), &side->queries, err)
-		&& project(side, AL_KEY, y, &side->keys, err)
-		&& (!side->of[AL_PIECE_CONTENT].data
-			|| (al_matrix_init(&side->contents, y.rows, side->n_heads, err)
-				&& al_gemm(AL_PLAIN, AL_PLAIN, 1, y, al_view(side->of[AL_PIECE_CONTENT]), 0,
-					side->contents, err)));
-}
-
-static bool shared_logits(const struct side *side, size_t head, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct al_matrix mixing = side->of[AL_PIECE_MIXING], content = side->contents;
-	struct al_matrix mixed;
-
-	if (!al_matrix_init(&mixed, side->queries.rows, side->queries.cols, err))
-		return false;
-	for (size_t r = 0; r < mixed.cols; r++)
-		for (size_t i = 0; i < mixed.rows; i++)
-			mixed.data[i + r * mixed.ld] = side->queries.data[i + r * side->queries.ld]
-				* mixing.data[r + head * mixing.ld];
-	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, side->scale, al_view(mixed), al_view(side->keys), 0, out,
-		err);
-	for (size_t j = 0; ok && content.data && j < out.cols; j++)
-		for (size_t i = 0; i < out.rows; i++)
-			out.data[i + j * out.ld] += side->scale * content.data[j + head * content.ld];
-	al_matrix_finish(&mixed);
-	return ok;
-}
-
-/* out [n_tokens][n_tokens], a row for each query. */
-static bool logits(const struct side *side, size_t head, struct al_matrix out, struct al_error *err)
-{
-	if (side->is_shared)
-		return shared_logits(side, head, out, err);
-
-	const size_t width = side->queries.cols / side->n_heads;
-	const size_t kv_head = head * side->n_kv_heads / side->n_heads;
-	return al_gemm(AL_PLAIN, AL_TRANSPOSED, side->scale,
-		al_columns(al_view(side->queries), head * width, width),
-		al_columns(al_view(side->keys), kv_head * width, width), 0, out, err);
-}
-
 /* ---- differences ---- */
 
 struct difference {
@@ -370,7 +243,7 @@ static void compare(struct difference *d, struct al_matrix a, struct al_matrix b
 
 /* Heads that are left, in their order, beside themselves. */
 static bool compare_heads(const struct verification *v, const struct al_layout *layout,
-	const struct side *original, const struct side *compressed, struct difference *d,
+	const struct al_side_scores *original, const struct al_side_scores *compressed, struct difference *d,
 	struct al_error *err)
 {
 	const size_t n = v->options->n_tokens;
@@ -381,7 +254,7 @@ static bool compare_heads(const struct verification *v, const struct al_layout *
 	for (size_t head = 0; ok && head < original->n_heads; head++) {
 		if (layout->is_dropped && layout->is_dropped[head])
 			continue;
-		ok = logits(original, head, a, err) && logits(compressed, left++, b, err);
+		ok = al_side_logits(original, head, a, err) && al_side_logits(compressed, left++, b, err);
 		if (ok)
 			compare(d, a, b);
 	}
@@ -421,19 +294,20 @@ static void add_row(const struct verification *v, const struct al_attention *a, 
 }
 
 static bool verify_input(const struct verification *v, const struct al_layout *layout,
-	struct side *original, struct side *compressed, const struct al_tensor *embedding,
+	struct al_side_scores *original, struct al_side_scores *compressed, const struct al_tensor *embedding,
 	struct al_error *err)
 {
 	struct difference d = {0};
 	struct input input = {0};
 
 	bool ok = input_init(&input, v, layout->attention, embedding, err)
-		&& take_input(original, &input, err) && take_input(compressed, &input, err)
+		&& al_side_take_input(original, al_view(input.x), al_view(input.y), err)
+		&& al_side_take_input(compressed, al_view(input.x), al_view(input.y), err)
 		&& compare_heads(v, layout, original, compressed, &d, err);
 	if (ok)
 		add_row(v, layout->attention, input.name, &d);
-	forget_input(original);
-	forget_input(compressed);
+	al_side_forget_input(original);
+	al_side_forget_input(compressed);
 	input_finish(&input);
 	return ok;
 }
@@ -443,16 +317,16 @@ static bool verify_module(const struct verification *v, const struct al_layout *
 {
 	const struct al_attention *a = layout->attention;
 	const struct al_tensor *embedding = find_embedding(v, (size_t)a->factors[AL_QUERY].rows);
-	struct side original = {0}, compressed = {0};
+	struct al_side_scores original = {0}, compressed = {0};
 
-	bool ok = load_original(&original, v, a, err)
-		&& check_finite(&original, v->view->checkpoint->path, err)
-		&& load_compressed(&compressed, v, layout, scale, err)
-		&& check_finite(&compressed, v->compressed->path, err)
+	bool ok = al_side_load_original(&original, v->view, a, err)
+		&& al_side_check_finite(&original, v->view->checkpoint->path, err)
+		&& al_side_load_compressed(&compressed, v->compressed, layout, scale, err)
+		&& al_side_check_finite(&compressed, v->compressed->path, err)
 		&& verify_input(v, layout, &original, &compressed, NULL, err)
 		&& (!embedding || verify_input(v, layout, &original, &compressed, embedding, err));
-	side_finish(&original);
-	side_finish(&compressed);
+	al_side_finish(&original);
+	al_side_finish(&compressed);
 	return ok || al_in(err, "%s", a->name);
 }
 

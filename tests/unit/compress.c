@@ -531,7 +531,7 @@ static void rotary_and_grouped(void **state)
 	close_model(&llama);
 }
 
-/* A file that wasn't compressed, and one whose record was changed. */
+/* A file that wasn't compressed. */
 static void verify_refuses(void **state)
 {
 	const struct al_verify_options options = {.n_tokens = 8};
