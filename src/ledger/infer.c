@@ -126,12 +126,30 @@ static bool is_block_file(const struct al_file_type *type)
 	return strcmp(type->matrix, type->vector) != 0;
 }
 
-static bool is_in_file(const struct al_file_type *type, const struct al_whole_tensor *t)
+/* Scales are of packed numbers, a byte each, or else of FP8 matrices, in f32.
+ *= OCP Microscaling Formats v1.0, section 5.4: E8M0; arXiv:2412.19437, section 3.3.2 */
+static bool has_packed_tensors(const struct al_family *family)
+{
+	for (size_t i = 0; i < family->n_tensors; i++)
+		if (family->tensors[i].packed > 1)
+			return true;
+	return false;
+}
+
+/* What isn't packed takes the format that was asked for: FP8 matrices that are widened need no scales. */
+static bool is_scale_in_file(const struct al_whole *whole, const struct al_file_type *type)
+{
+	return !is_block_file(type)
+		&& (has_packed_tensors(whole->ask.family) || strcmp(type->matrix, "fp8") == 0);
+}
+
+static bool is_in_file(const struct al_whole *whole, const struct al_file_type *type,
+	const struct al_whole_tensor *t)
 {
 	if (t->apart || t->tied_to)
 		return false;
 	if (t->entry->kind == AL_TENSOR_SCALE)
-		return !is_block_file(type);
+		return is_scale_in_file(whole, type);
 	return t->entry->kind != AL_TENSOR_BUFFER;
 }
 
@@ -153,7 +171,8 @@ static bool tensor_bytes(const struct al_whole *whole, const struct al_file_type
 	if (!storage_of(whole, type, t, &storage, err))
 		return false;
 	if (!is_block_file(type) && t->entry->kind == AL_TENSOR_SCALE)
-		return al_storage_find("u8", &storage, err) && (al_storage_bytes(storage, elements, out), true);
+		return al_storage_find(has_packed_tensors(whole->ask.family) ? "u8" : "f32", &storage, err)
+			&& (al_storage_bytes(storage, elements, out), true);
 	if (!is_block_file(type) && t->stored && t->stored->tensor->packed > 1) {
 		mpq_set(out, elements);
 		divide(out, t->stored->tensor->packed);
@@ -178,7 +197,7 @@ bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference
 	mpq_set_ui(out, 0, 1);
 	for (size_t i = 0; ok && i < whole->n_tensors; i++) {
 		const struct al_whole_tensor *t = &whole->tensors[i];
-		if (!is_in_file(&inference->weights, t) || !is_wanted(&inference->share, t))
+		if (!is_in_file(whole, &inference->weights, t) || !is_wanted(&inference->share, t))
 			continue;
 		ok = tensor_bytes(whole, &inference->weights, t, t->device, bytes, err);
 		mpq_add(out, out, bytes);
@@ -243,7 +262,7 @@ static bool add_weights(const struct al_whole *whole, const struct al_inference 
 	mpq_set(row->allocated, row->bytes);
 	for (size_t i = 0; i < whole->n_tensors; i++) {
 		const struct al_whole_tensor *t = &whole->tensors[i];
-		if (is_in_file(&inference->weights, t) && is_wanted(&inference->share, t)
+		if (is_in_file(whole, &inference->weights, t) && is_wanted(&inference->share, t)
 			&& !add_weight(whole, inference, t, row, err))
 			return al_in(err, "%s", t->name);
 	}

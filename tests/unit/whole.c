@@ -466,6 +466,8 @@ static void weighs_files(void **state)
 		{"gpt-oss-20b", "bf16", "13761264768"},
 		{"tests/data/gemma-3-270m.json", "q8_0", "285018624"},
 		{"tests/data/gemma-3-1b.json", "q4_k_m", "799525120"},
+		{"deepseek-v3", "bf16", "1342052808704"},   /* 2*671026404352: no scales of FP8 blocks */
+		{"deepseek-v3", "fp8", "671189757280"},     /* 671026404352 + 4*40838232 */
 	};
 	mpq_t bytes;
 	(void)state;
