@@ -6,6 +6,58 @@
 #include "base/text.h"
 #include "catalog/turn.h"
 
+/* ---- keys by symbol ---- */
+
+static const struct al_config_key *find_key(const struct al_config *config, const char *symbol)
+{
+	for (size_t i = 0; i < config->family->n_config; i++)
+		if (strcmp(config->family->config[i].symbol, symbol) == 0)
+			return &config->family->config[i];
+	return NULL;
+}
+
+/* Where the config gives the symbol; NULL: nowhere, or the question gives another value. */
+static const struct cJSON *find_given(const struct al_config *config, const struct al_config_key *key)
+{
+	return al_settings_is_asked(config->settings, key->symbol) ? NULL : al_config_find(config, key);
+}
+
+/* "num_key_value_heads", as the config says or would; the symbol of what the question gives. */
+static const char *name_of(const struct al_config *config, const struct al_config_key *key)
+{
+	const struct cJSON *node = find_given(config, key);
+
+	if (node)
+		return al_json_key(node);
+	return key->n_keys == 0 || al_settings_is_asked(config->settings, key->symbol) ? key->symbol
+										       : key->keys[0];
+}
+
+/* The values that a formula is of, by the names that the config has for them: "; hidden_size = 768;
+ * num_attention_heads = 5". */
+struct naming {
+	const struct al_config *config;
+	struct al_text *out;
+	const struct cJSON *place;   /* the last of them that the config gives */
+};
+
+static void name_value(void *context, const char *symbol)
+{
+	struct naming *naming = context;
+	const struct al_config_key *key = find_key(naming->config, symbol);
+	const struct al_setting *setting;
+
+	if (!key || al_config_is_list(key) || !al_settings_get(naming->config->settings, symbol, &setting, NULL)
+		|| !setting || setting->value.kind != AL_VALUE_INTEGER)
+		return;
+	const char *piece = al_format(&naming->config->settings->arena, "; %s = %lld",
+		name_of(naming->config, key), (long long)setting->value.integer);
+	if (!strstr(naming->out->data, piece))
+		al_text_add(naming->out, piece);
+	if (find_given(naming->config, key))
+		naming->place = find_given(naming->config, key);
+}
+
 /* ---- defaults ---- */
 
 static bool default_list(const struct al_config *config, const struct al_config_key *key,
@@ -111,13 +163,64 @@ static bool set_given(const struct al_config *config, bool lists, struct al_erro
 	return true;
 }
 
+/* No model is without these. */
+static bool check_present(const struct al_config *config, struct al_error *err)
+{
+	static const char *const symbols[] = {"d_model", "n_heads", "n_layers", "vocab"};
+	const struct al_setting *setting;
+
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+		const struct al_config_key *key = find_key(config, symbols[i]);
+		if (!key || al_config_is_list(key))
+			continue;
+		if (!al_settings_get(config->settings, symbols[i], &setting, err))
+			return false;
+		const struct cJSON *node = find_given(config, key);
+		if (setting && setting->value.integer == 0)
+			return al_json_fail(config->doc, node ? node : config->object, err,
+				"\"%s\" is 0, expected a whole number of at least 1", name_of(config, key));
+	}
+	return true;
+}
+
+/* Where no width of a head is given the heads share the model's. */
+static bool check_head_width(const struct al_config *config, const char *symbol, struct al_error *err)
+{
+	const struct al_config_key *width_key = find_key(config, "d_model");
+	const struct al_config_key *key = find_key(config, symbol);
+	const struct al_setting *width, *heads;
+
+	if (!width_key || !key || al_config_is_list(key) || al_settings_gives(config->settings, "d_head"))
+		return true;
+	if (!al_settings_get(config->settings, "d_model", &width, err)
+		|| !al_settings_get(config->settings, symbol, &heads, err))
+		return false;
+	int64_t d_model = width->value.integer, n_heads = heads->value.integer;
+	if (n_heads > 0 && d_model % n_heads == 0)
+		return true;
+	const struct cJSON *node = find_given(config, key);
+	return al_json_fail(config->doc, node ? node : config->object, err,
+		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, width_key), (long long)d_model,
+		name_of(config, key), (long long)n_heads);
+}
+
+/* A formula that has no value: why, and of which keys it is. */
 static bool fail_default(const struct al_config *config, const struct al_config_key *key,
 	struct al_error *err)
 {
-	if (key->n_keys > 0)
-		return al_json_fail(config->doc, config->object, err, "\"%s\" is left out: %s",
-			key->keys[0], err->message);
-	return al_json_fail(config->doc, config->object, err, "%s: %s", key->symbol, err->message);
+	struct al_text values;
+	struct naming naming = {.config = config, .out = &values, .place = config->object};
+
+	if (!check_present(config, err)
+		|| (strcmp(key->symbol, "d_head") == 0 && !check_head_width(config, "n_heads", err)))
+		return false;
+	al_text_init(&values);
+	if (find_fallback(config, key))
+		al_formula_each_symbol(find_fallback(config, key), name_value, &naming);
+	al_json_fail(config->doc, naming.place, err, key->n_keys > 0 ? "\"%s\" is left out: %s%s" : "%s: %s%s",
+		key->n_keys > 0 ? key->keys[0] : key->symbol, err->message, values.data);
+	al_text_finish(&values);
+	return false;
 }
 
 static bool set_defaults(const struct al_config *config, bool lists, struct al_error *err)
@@ -139,22 +242,6 @@ static bool set_defaults(const struct al_config *config, bool lists, struct al_e
 
 /* ---- what contradicts itself ---- */
 
-static const struct al_config_key *find_key(const struct al_config *config, const char *symbol)
-{
-	for (size_t i = 0; i < config->family->n_config; i++)
-		if (strcmp(config->family->config[i].symbol, symbol) == 0)
-			return &config->family->config[i];
-	return NULL;
-}
-
-/* "num_key_value_heads" of the config, or the symbol where no key gives it. */
-static const char *name_of(const struct al_config *config, const struct al_config_key *key)
-{
-	const struct cJSON *node = al_config_find(config, key);
-
-	return node ? al_json_key(node) : key->symbol;
-}
-
 /* Each key/value head serves as many query heads. */
 static bool check_heads(const struct al_config *config, struct al_error *err)
 {
@@ -170,10 +257,31 @@ static bool check_heads(const struct al_config *config, struct al_error *err)
 	int64_t n_kv_heads = kv_heads->value.integer, n_heads = heads->value.integer;
 	if (n_kv_heads > 0 && n_heads % n_kv_heads == 0)
 		return true;
-	const struct cJSON *node = al_config_find(config, kv_key);
+	const struct cJSON *node = find_given(config, kv_key);
 	return al_json_fail(config->doc, node ? node : config->object, err,
 		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, key), (long long)n_heads,
 		name_of(config, kv_key), (long long)n_kv_heads);
+}
+
+/* A token works on some of the experts. */
+static bool check_experts(const struct al_config *config, struct al_error *err)
+{
+	const struct al_config_key *active_key = find_key(config, "n_active");
+	const struct al_config_key *key = find_key(config, "n_experts");
+	const struct al_setting *active, *experts;
+
+	if (!active_key || !key)
+		return true;
+	if (!al_settings_get(config->settings, "n_active", &active, err)
+		|| !al_settings_get(config->settings, "n_experts", &experts, err))
+		return false;
+	int64_t n_active = active->value.integer, n_experts = experts->value.integer;
+	if (n_experts == 0 || n_active <= n_experts)
+		return true;
+	const struct cJSON *node = find_given(config, active_key);
+	return al_json_fail(config->doc, node ? node : config->object, err,
+		"%s is %lld, expected at most %s = %lld", name_of(config, active_key), (long long)n_active,
+		name_of(config, key), (long long)n_experts);
 }
 
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
@@ -187,7 +295,9 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err)
 		&& set_given(&config, false, err) && set_defaults(&config, false, err)
 		&& set_given(&config, true, err) && set_defaults(&config, true, err)
-		&& check_heads(&config, err);
+		&& check_present(&config, err) && check_head_width(&config, "n_heads", err)
+		&& check_head_width(&config, "n_decoder_heads", err) && check_heads(&config, err)
+		&& check_experts(&config, err);
 }
 
 /* Is it the key of a path "key" or "key.b"? */

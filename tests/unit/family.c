@@ -173,7 +173,7 @@ static const struct refusal {
 	{"{\"width\": true, \"layers\": 2}",
 		"c.json:1:11: \"width\" is true or false, expected a number"},
 	{"{\"width\": 9, \"layers\": 2}",
-		"c.json:1:1: \"heads\" is left out: d_model/4 = 9/4 is not a whole number"},
+		"c.json:1:11: \"heads\" is left out: d_model/4 = 9/4 is not a whole number; width = 9"},
 	{"{" GOOD ", \"experts\": null}",
 		"c.json:1:38: \"experts\" is null, expected a whole number"},
 	{"{" GOOD ", \"tied\": 1}",
@@ -205,6 +205,10 @@ static const struct refusal {
 	{"{\"width\": 8, \"layers\": 1000000}",
 		"c.json:1:1: \"plain_layers\" is left out: n_layers is 1000000, expected at "
 		"most 65536"},
+	{"{\"width\": 8, \"layers\": 3, \"experts\": 0, \"vocab\": 0}",
+		"c.json:1:50: \"vocab\" is 0, expected a whole number of at least 1"},
+	{"{\"width\": 8, \"layers\": 3, \"active\": 5}",
+		"c.json:1:37: active is 5, expected at most experts = 4"},
 };
 
 static void refuses_configs(void **state)
@@ -458,11 +462,6 @@ static void books_are_bounded(void **state)
 	static const struct refusal cases[] = {
 		{"{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
 			"layers.{layer}.experts.{expert}.up.weight: the loops take more than 262144 turns"},
-		{"{\"width\": 8, \"layers\": 3, \"experts\": 0, \"vocab\": 0}",
-			"embed.weight: vocab = 0, expected 1 or more"},
-		{"{\"width\": 8, \"layers\": 3, \"active\": 5}",
-			"layers.{layer}.experts.{expert}.up.weight: n_active = 5 are active, expected at most "
-			"n_experts = 4"},
 	};
 	struct al_settings settings;
 	struct al_model_books books;
