@@ -100,19 +100,6 @@ static bool need_bases(struct loaded *m, enum al_projection p, struct al_error *
 	return m->bases[p].ranks || al_bases_init(&m->bases[p], &m->module.factors, p, err);
 }
 
-/* Norms of the heads' forms, [n_heads]. */
-static bool find_norms(const struct al_factors *f, enum al_form form, double *norms, struct al_error *err)
-{
-	struct al_matrix s = {0};
-
-	if (!al_form_inner(f, f, form, &s, err))
-		return false;
-	for (size_t i = 0; i < f->n_heads; i++)
-		norms[i] = sqrt(s.data[i + i * s.ld]);
-	al_matrix_finish(&s);
-	return true;
-}
-
 static bool same_rows(const struct al_factors *a, const struct al_factors *b, enum al_form form)
 {
 	if (!al_has_form(a, form) || !al_has_form(b, form))
@@ -122,16 +109,19 @@ static bool same_rows(const struct al_factors *a, const struct al_factors *b, en
 }
 
 /* Inner products to cosines, NAN where a form is zero; no data where the forms can't be compared. */
-static bool find_cosines(const struct al_factors *a, const struct al_factors *b, enum al_form form,
-	struct al_matrix *out, struct al_error *err)
+static bool find_cosines(const struct al_audit_module *first, const struct al_audit_module *second,
+	enum al_form form, struct al_matrix *out, struct al_error *err)
 {
+	const struct al_factors *a = &first->factors, *b = &second->factors;
+	enum al_projection p = form == AL_FORM_QK ? AL_QUERY : AL_VALUE;
 	struct al_matrix norms = {0};
 
 	if (!same_rows(a, b, form))
 		return true;
 	bool ok = al_form_inner(a, b, form, out, err)
 		&& al_matrix_init(&norms, a->n_heads + b->n_heads, 1, err)
-		&& find_norms(a, form, norms.data, err) && find_norms(b, form, norms.data + a->n_heads, err);
+		&& al_form_norms(first, p, norms.data, err)
+		&& al_form_norms(second, p, norms.data + a->n_heads, err);
 	for (size_t j = 0; ok && j < b->n_heads; j++)
 		for (size_t i = 0; i < a->n_heads; i++) {
 			double product = norms.data[i] * norms.data[a->n_heads + j];
@@ -160,8 +150,7 @@ static bool scores_init(struct scores *s, const struct loaded *a, const struct l
 
 	*s = (struct scores){0};
 	for (int form = 0; ok && form < AL_N_FORMS; form++)
-		ok = find_cosines(&a->module.factors, &b->module.factors, (enum al_form)form,
-			&s->cosine[form], err);
+		ok = find_cosines(&a->module, &b->module, (enum al_form)form, &s->cosine[form], err);
 	for (int p = 0; ok && p < N_READERS; p++)
 		if (al_can_compose(&a->module, &b->module, (enum al_projection)p))
 			ok = al_composition_scores(&a->module, &b->module, (enum al_projection)p,

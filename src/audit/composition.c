@@ -83,16 +83,7 @@ static bool product_norm(struct al_view x, const struct al_view *m, struct al_vi
 	return ok;
 }
 
-struct work {
-	const struct al_audit_module *earlier, *later;
-	enum al_projection projection;
-	struct al_matrix between;   /* O^T X of all heads */
-	struct al_matrix scores;
-	struct al_matrix norms;     /* of the earlier heads' forms, then of the later ones' */
-};
-
-/* The norms of the forms in which a projection stands, [n_heads]. */
-static bool find_norms(const struct al_audit_module *m, enum al_projection p, double *norms,
+bool al_form_norms(const struct al_audit_module *m, enum al_projection p, double *norms,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < m->factors.n_heads; i++)
@@ -100,6 +91,14 @@ static bool find_norms(const struct al_audit_module *m, enum al_projection p, do
 			return false;
 	return true;
 }
+
+struct work {
+	const struct al_audit_module *earlier, *later;
+	enum al_projection projection;
+	struct al_matrix between;   /* O^T X of all heads */
+	struct al_matrix scores;
+	struct al_matrix norms;     /* of the earlier heads' forms, then of the later ones' */
+};
 
 static bool score(void *context, size_t index, struct al_error *err)
 {
@@ -129,8 +128,8 @@ bool al_composition_scores(const struct al_audit_module *earlier, const struct a
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, written, read, 0, w.between, err)
 		&& al_matrix_init(&w.scores, n_earlier, n_later, err)
 		&& al_matrix_init(&w.norms, n_earlier + n_later, 1, err)
-		&& find_norms(earlier, AL_VALUE, w.norms.data, err)
-		&& find_norms(later, projection, w.norms.data + n_earlier, err)
+		&& al_form_norms(earlier, AL_VALUE, w.norms.data, err)
+		&& al_form_norms(later, projection, w.norms.data + n_earlier, err)
 		&& al_parallel(n_earlier * n_later, score, &w, err);
 
 	al_matrix_finish(&w.norms);

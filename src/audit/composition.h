@@ -19,4 +19,9 @@ bool al_is_earlier(const struct al_attention *a, const struct al_attention *b);
 bool al_composition_scores(const struct al_audit_module *earlier, const struct al_audit_module *later,
 	enum al_projection projection, struct al_matrix *scores, struct al_error *err) AL_MUST_CHECK;
 
+/* The norms of the query heads' forms in which a projection stands, [n_heads]: of W_Q W_K^T for a query or
+ * a key, of W_V W_O for the others. From the triangular factors. */
+bool al_form_norms(const struct al_audit_module *module, enum al_projection projection, double *norms,
+	struct al_error *err) AL_MUST_CHECK;
+
 #endif
