@@ -408,5 +408,6 @@ const struct command command_audit = {
 		| OPTION(OPT_FIGURES),
 	.least_words = 1,
 	.most_words = 2,
+	.uses_threads = true,
 	.run = run_audit,
 };

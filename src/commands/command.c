@@ -268,6 +268,17 @@ static int fail_usage(const char *name)
 	return report_error(NULL, &err);
 }
 
+/* OpenMP's threads spin between two products, and take half the machine from whoever shares it, unless
+ * the environment says otherwise; the runtime reads that when it is loaded. So a command of long work
+ * begins once more with the environment set. Where that can't be, it goes on as it is. */
+static void wait_quietly(const struct command *command, char **argv)
+{
+	if (!command->uses_threads || getenv("OMP_WAIT_POLICY"))
+		return;
+	setenv("OMP_WAIT_POLICY", "passive", 0);
+	execv("/proc/self/exe", argv);
+}
+
 int al_command_line(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -280,7 +291,9 @@ int al_command_line(int argc, char **argv)
 	if (strcmp(name, "--version") == 0)
 		return print_and_exit(add_version);
 	for (int i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i]->name, name) == 0)
+		if (strcmp(commands[i]->name, name) == 0) {
+			wait_quietly(commands[i], argv);
 			return run_session(commands[i], argc - 2, argv + 2);
+		}
 	return fail_usage(name);
 }

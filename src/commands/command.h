@@ -30,6 +30,7 @@ struct command {
 	option_set options;
 	size_t least_words, most_words;
 	bool takes_folder;                    /* -o names a folder */
+	bool uses_threads;                    /* for long */
 	bool (*run)(struct session *session, struct al_error *err);
 };
 

@@ -265,6 +265,7 @@ const struct command command_compress = {
 	.least_words = 1,
 	.most_words = 2,
 	.takes_folder = true,   /* -o is the checkpoint, not the answer's file */
+	.uses_threads = true,
 	.run = run_compress,
 };
 
@@ -276,5 +277,6 @@ const struct command command_verify = {
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED),
 	.least_words = 2,
 	.most_words = 3,
+	.uses_threads = true,
 	.run = run_verify,
 };
