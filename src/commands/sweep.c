@@ -52,22 +52,45 @@ static bool read_measures(struct session *session, struct al_sweep *sweep, struc
 	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
 }
 
-/* A symbol that only the model's family knows (n_experts, or a key of its config) means nothing to one
- * block: the question is about the whole model then. */
-static bool check_axis(struct question *q, struct al_sweep_axis *axis, struct al_error *err)
+/* Is it said what one number covers? */
+static bool is_basis_given(const struct session *session)
 {
-	if (!question_check_symbol(q, axis->symbol, err))
+	const struct option_values *basis = &session->arguments.options[OPT_BASIS];
+
+	for (size_t i = 0; i < basis->n; i++)
+		if (strstr(basis->items[i], "per="))
+			return true;
+	return is_given(&session->arguments, OPT_WHOLE);
+}
+
+/* A key of the model's config, a symbol that only its family knows (n_experts), and what stands beside
+ * attention mean little to one block: the question is about the whole model then. */
+static bool is_of_whole(const struct question *q, const char *key, const char *symbol)
+{
+	static const char *const beside[] = {"n_layers", "n_encoder_layers", "n_decoder_layers", "d_ff", "vocab"};
+
+	return strcmp(key, symbol) != 0 || al_find_name(symbol, beside, sizeof(beside) / sizeof(*beside)) >= 0
+		|| !check_symbol_among(&q->settings, q->uses, q->n_uses, symbol, NULL);
+}
+
+static bool check_axis(struct question *q, struct session *session, struct al_sweep_axis *axis,
+	struct al_error *err)
+{
+	const char *key = axis->symbol;
+
+	if (!question_check_symbol(q, key, err))
 		return false;
-	axis->symbol = question_symbol(q, axis->symbol);
-	if (q->is_own && q->family && !check_symbol_among(&q->settings, q->uses, q->n_uses, axis->symbol, NULL))
+	axis->symbol = question_symbol(q, key);
+	if (q->is_own && q->family && !is_basis_given(session) && is_of_whole(q, key, axis->symbol))
 		q->basis.per = AL_BASIS_WHOLE;
 	return true;
 }
 
-static bool check_symbols(struct question *q, struct al_sweep *sweep, struct al_error *err)
+static bool check_symbols(struct question *q, struct session *session, struct al_sweep *sweep,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		if (!check_axis(q, &sweep->axes[i], err))
+		if (!check_axis(q, session, &sweep->axes[i], err))
 			return false;
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		if (!question_check_symbol(q, sweep->ties[i].symbol, err))
@@ -108,7 +131,7 @@ static bool answer(struct question *q, struct session *session, struct al_sweep 
 	sweep->recipe = q->recipe;
 	if (!read_axes(session, sweep, err) || !read_measures(session, sweep, err)
 		|| !parse_substitutions(session, OPT_TIE, &sweep->ties, &sweep->n_ties, err)
-		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
+		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	session_take(session, &table);
 	return !is_given(&session->arguments, OPT_FIGURE) || draw_figure(session, sweep, &table, err);
