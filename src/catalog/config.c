@@ -88,6 +88,20 @@ static const struct al_formula *find_fallback(const struct al_config *config,
 	return key->null && al_config_find(config, key) ? key->null : key->fallback;
 }
 
+/* Where the family derives a symbol as everybody does it stays derived, and follows what is set later. */
+static bool is_standard_default(const struct al_config *config, const struct al_config_key *key,
+	const struct al_formula *fallback)
+{
+	const struct al_settings *settings = config->settings;
+
+	for (size_t i = 0; i < settings->n_symbols; i++) {
+		const struct al_symbol *symbol = &settings->symbols[i];
+		if (symbol->fallback && strcmp(symbol->name, key->symbol) == 0)
+			return strcmp(al_formula_source(symbol->fallback), al_formula_source(fallback)) == 0;
+	}
+	return false;
+}
+
 static bool set_default(const struct al_config *config, const struct al_config_key *key,
 	struct al_error *err)
 {
@@ -104,6 +118,8 @@ static bool set_default(const struct al_config *config, const struct al_config_k
 	}
 	if (al_config_is_list(key))
 		return default_list(config, key, fallback, origin, err);
+	if (is_standard_default(config, key, fallback))
+		return true;
 	if (!al_formula_whole(fallback, &scope, 0, &value, err))
 		return false;
 	al_settings_set(settings, key->symbol, value, origin);
@@ -211,8 +227,7 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	struct al_text values;
 	struct naming naming = {.config = config, .out = &values, .place = config->object};
 
-	if (!check_present(config, err)
-		|| (strcmp(key->symbol, "d_head") == 0 && !check_head_width(config, "n_heads", err)))
+	if (!check_present(config, err))
 		return false;
 	al_text_init(&values);
 	if (find_fallback(config, key))

@@ -254,8 +254,8 @@ static void refuses_configs(void **state)
 			"c:1:16: \"rotary_pct\" is 0.1234567, expected a decimal of at least 0 and at most six "
 			"places"},
 		{"vit", "{\"patch_size\": 0}",
-			"c:1:1: tokens: column 11: division by zero in \"((image - mod(image, patch))/patch)^2 + 1 "
-			"+ distilled\""},
+			"c:1:16: tokens: column 11: division by zero in \"((image - mod(image, patch))/patch)^2 + 1 "
+			"+ distilled\"; image_size = 224; patch_size = 0; distilled = 0"},
 		{"phi", "{\"num_attention_heads\": 32, \"num_key_value_heads\": 12}",
 			"c:1:52: num_attention_heads (32) is not a multiple of num_key_value_heads (12)"},
 		{"phi", "{\"num_key_value_heads\": 0}",
