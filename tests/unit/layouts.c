@@ -259,7 +259,7 @@ static void refuses_configs(void **state)
 		{"phi", "{\"num_attention_heads\": 32, \"num_key_value_heads\": 12}",
 			"c:1:52: num_attention_heads (32) is not a multiple of num_key_value_heads (12)"},
 		{"phi", "{\"num_key_value_heads\": 0}",
-			"c:1:25: n_heads (32) is not a multiple of num_key_value_heads (0)"},
+			"c:1:25: num_attention_heads (32) is not a multiple of num_key_value_heads (0)"},
 		{"falcon", "{\"num_attention_heads\": 64, \"num_kv_heads\": 3,"
 			" \"new_decoder_architecture\": true}",
 			"c:1:1: num_attention_heads (64) is not a multiple of n_kv_heads (3)"},
