@@ -508,7 +508,7 @@ static bool parse_head(struct al_reader *reader, struct al_family *family, struc
 {
 	static const char *const keys[] = {
 		"name", "title", "model_types", "source", "config", "prefixes", "modules", "tensors", "apart",
-		"dropout",
+		"dropout", "bare_norms",
 	};
 	const struct cJSON *root = reader->doc->root, *types, *prefixes;
 
@@ -519,6 +519,7 @@ static bool parse_head(struct al_reader *reader, struct al_family *family, struc
 	if (!al_read_text(reader, root, "title", false, &family->title, err)
 		|| !al_read_text(reader, root, "source", false, &family->source, err)
 		|| !al_json_get_boolean(reader->doc, root, "dropout", false, &family->has_dropout, err)
+		|| !al_json_get_whole(reader->doc, root, "bare_norms", false, &family->n_bare_norms, err)
 		|| !al_json_get_node(reader->doc, root, "model_types", AL_JSON_ARRAY, true, &types, err)
 		|| !parse_texts(reader, types, &family->model_types, &family->n_model_types, err)
 		|| !al_json_get_node(reader->doc, root, "prefixes", AL_JSON_ARRAY, false, &prefixes, err))

@@ -158,6 +158,8 @@ struct al_family {
 	size_t n_model_types;
 	struct al_config_key *config;
 	size_t n_config;
+	int64_t n_bare_norms;              /* "bare_norms": norms without parameters in each layer, as wide as the
+	                                      model; where there are some, one more behind the last layer */
 	bool has_dropout;                  /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;

@@ -262,6 +262,26 @@ static void add_norm(struct build *b, const struct al_whole_tensor *t)
 	line->is_last = t->n_layers == 0 && !line->is_first;
 }
 
+static void add_bare_norms(struct build *b, const struct al_whole_module *module)
+{
+	int64_t n = b->whole->ask.family->n_bare_norms;
+	mpq_srcptr elements = number(b, b->d_model, n * module->copies * module->uses);
+
+	if (n > 0)
+		add(b, (struct al_saved_line){.part = AL_PART_NORM, .name = "input of a norm",
+			.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
+			.device = elements, .block = -1});
+}
+
+static void add_last_bare_norm(struct build *b)
+{
+	mpq_srcptr elements = number(b, b->d_model, 1);
+
+	if (b->whole->ask.family->n_bare_norms > 0)
+		add(b, (struct al_saved_line){.part = AL_PART_NORM, .name = "input of the last norm",
+			.layer = -1, .elements = elements, .device = elements, .block = -1, .is_last = true});
+}
+
 /* The head's input and, in 4 bytes, the logits.
  *= arXiv:2205.05198, section 4.3 */
 static void add_head(struct build *b, const struct al_whole_tensor *t)
@@ -323,9 +343,12 @@ static bool fill(struct build *b, bool is_flash, struct al_error *err)
 			continue;
 		if (!add_module(b, &whole->modules[i], is_flash, err))
 			return al_in(err, "%s", whole->modules[i].module->name);
-		if (!whole->modules[i].module->module->is_cross)
-			add_layer_input(b, &whole->modules[i]);
+		if (whole->modules[i].module->module->is_cross)
+			continue;
+		add_bare_norms(b, &whole->modules[i]);
+		add_layer_input(b, &whole->modules[i]);
 	}
+	add_last_bare_norm(b);
 	for (size_t i = 0; i < whole->n_tensors; i++)
 		add_tensor(b, i);
 	return true;
