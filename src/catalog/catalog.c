@@ -142,20 +142,36 @@ const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
 
 /* ---- lookup ---- */
 
+static bool is_built_in(const char *name)
+{
+	for (int i = 0; i < AL_N_CATALOG_KINDS; i++)
+		if (al_embedded_find(kinds[i].files, name))
+			return true;
+	return false;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 bool al_catalog_is_path(const char *name)
 {
 	size_t length = strlen(name);
 
-	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0)
+		|| (!is_built_in(name) && is_folder(name));
 }
 
 static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, const char *path,
 	struct al_json *doc, struct al_error *err)
 {
-	struct stat status;
+	size_t length = strlen(path);
 
-	if (kind == AL_CATALOG_MODELS && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		path = al_format(&catalog->arena, "%s/config.json", path);
+	if (kind == AL_CATALOG_MODELS && is_folder(path))
+		path = al_format(&catalog->arena, "%s%sconfig.json", path, path[length - 1] == '/' ? "" : "/");
 	return al_json_read(doc, path, err);
 }
 

@@ -192,11 +192,12 @@ struct al_catalog;
 struct al_catalog *al_catalog_create(void);
 void al_catalog_destroy(struct al_catalog *catalog);
 
-/* A built-in by name, or a user's file by path (anything with a '/' or ending in ".json"). The
- * result belongs to the catalogue. An unknown name names the nearest. A model's path may also be
- * that of a config.json or of a folder that holds one. */
-/* Is it a file rather than a built-in's name: with '/' or ending in ".json"? */
+/* Is it a file rather than a built-in's name: with '/', ending in ".json", or a folder that no built-in
+ * is called like? */
 bool al_catalog_is_path(const char *name);
+
+/* A built-in by name, or a user's file by path. The result belongs to the catalogue. An unknown name
+ * names the nearest. A model's path may also be that of a config.json or of a folder that holds one. */
 
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;
