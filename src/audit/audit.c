@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AL_MEASUREMENTS(X) X(heads) X(layers) X(similarity) X(pca) X(conversion) X(correlation) X(curves) X(tucker)
+#define AL_MEASUREMENTS(X) X(heads) X(layers) X(similarity) X(pca) X(conversion) X(correlation) X(curves) X(tucker) \
+	X(mixing)
 #define DECLARE(name) extern const struct al_measurement al_measurement_##name;
 AL_MEASUREMENTS(DECLARE)
 #define POINTER(name) &al_measurement_##name,

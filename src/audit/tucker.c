@@ -1,7 +1,7 @@
 /* Tucker and CP against width: what the stack of a module's forms W_i = Q_i K_g^T costs in how many
  * parameters, beside the control, each head truncated at its own singular values. */
 #include "audit/audit.h"
-#include "audit/stacks.h"
+#include "audit/score_tensor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,8 +36,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 /* The module as a tensor, in the precision that its stored numbers deserve. */
 struct measured {
 	const struct al_audit_module *module;
-	struct al_heads heads;
-	struct al_narrow_heads narrow;
+	struct al_score_tensor tensor;
 	double *greedy;            /* [n_greedy + 1] */
 	size_t n_greedy, original;
 	uint64_t seed;
@@ -48,26 +47,19 @@ static bool measured_init(struct measured *m, struct al_error *err)
 {
 	const struct al_factors *f = &m->module->factors;
 
-	m->heads = (struct al_heads){.query = f->q, .key = f->k, .n_heads = f->n_heads,
-		.n_kv_heads = f->n_kv_heads};
 	m->original = f->q.rows * f->q.cols + f->k.rows * f->k.cols;
-	if (!al_heads_check(&m->heads, err))
+	if (!al_score_tensor_init(&m->tensor, f, err))
 		return false;
-	if (f->unit >= 0x1p-24) {
-		if (!al_narrow_heads_init(&m->narrow, &m->heads, err))
-			return false;
-		m->heads = m->narrow.heads;
-	}
-	m->n_greedy = al_cp_bound(&m->heads);
+	m->n_greedy = al_cp_bound(&m->tensor.heads);
 	m->greedy = calloc(m->n_greedy + 1, sizeof(*m->greedy));
 	if (!m->greedy)
 		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", m->n_greedy + 1);
-	return al_cp_greedy_errors(&m->heads, m->greedy, err);
+	return al_cp_greedy_errors(&m->tensor.heads, m->greedy, err);
 }
 
 static void measured_finish(struct measured *m)
 {
-	al_narrow_heads_finish(&m->narrow);
+	al_score_tensor_finish(&m->tensor);
 	free(m->greedy);
 }
 
@@ -102,13 +94,13 @@ static void add_row(struct measured *m, const char *method, const char *core, si
 
 static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
 {
-	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->heads);
+	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor.heads);
 	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL, .seed = m->seed,
 		.query_rank = rank < bounds.query ? rank : bounds.query,
 		.key_rank = rank < bounds.key ? rank : bounds.key};
 	struct al_tucker tucker;
 
-	if (!al_tucker(&m->heads, &options, &tucker, err))
+	if (!al_tucker(&m->tensor.heads, &options, &tucker, err))
 		return false;
 	add_row(m, "tucker", "factored", rank, al_tucker_parameters_factored(&tucker),
 		tucker.relative_error);
@@ -123,7 +115,7 @@ static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
 		.stop = 1e-5, .seed = m->seed};
 	struct al_cp cp;
 
-	if (!al_cp(&m->heads, &options, &cp, err))
+	if (!al_cp(&m->tensor.heads, &options, &cp, err))
 		return false;
 	add_row(m, "collab", NULL, rank, al_cp_parameters(&cp), cp.relative_error);
 	al_cp_finish(&cp);
@@ -132,7 +124,7 @@ static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
 
 static bool measure(struct measured *m, struct al_error *err)
 {
-	const size_t bound = al_cp_bound(&m->heads);
+	const size_t bound = al_cp_bound(&m->tensor.heads);
 	const size_t sides = m->module->factors.q.rows + m->module->factors.k.rows;
 	size_t before = 0;
 
@@ -152,9 +144,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 	struct al_error *err)
 {
 	struct measured m = {.module = module, .seed = audit->options.seed, .table = table};
-	const struct al_factors *f = &module->factors;
 
-	if (al_squared_norm(f->q) == 0 || al_squared_norm(f->k) == 0)
+	if (al_score_tensor_is_zero(&module->factors))
 		return true;
 	bool ok = measured_init(&m, err) && measure(&m, err);
 	measured_finish(&m);

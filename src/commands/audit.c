@@ -68,7 +68,7 @@ static bool is_for_files(const struct al_measurement *m)
 /* Minutes of work on a large model: only when it is asked for. */
 static bool is_long(const struct al_measurement *m)
 {
-	return strcmp(m->id, "tucker") == 0;
+	return strcmp(m->id, "tucker") == 0 || strcmp(m->id, "mixing") == 0;
 }
 
 static bool is_wanted(const struct session *session, const struct al_measurement *m)

@@ -212,9 +212,11 @@ bool portrait_draw(const char *folder, struct al_table *const *tables, struct al
 	const struct al_table *layers = find_table(tables, "layers"), *curve = find_table(tables, "curves");
 	const struct al_table *cosines = find_table(tables, "correlation");
 	const struct al_table *widths = find_table(tables, "tucker");
+	const struct al_table *mixing = find_table(tables, "mixing");
 	bool has_nulls = layers && al_table_find_column(layers, "redundancy") >= 0;
 
 	return al_folder_make(folder, err) && (!widths || portrait_draw_widths(folder, widths, err))
+		&& (!mixing || portrait_draw_mixing(folder, mixing, err))
 		&& (!curve || (draw_captured(folder, curve, true, err) && draw_captured(folder, curve, false, err)))
 		&& (!has_nulls || draw_redundancy(folder, layers, err))
 		&& (!cosines || (draw_cosines(folder, cosines, "qk", err) && draw_cosines(folder, cosines, "ov", err)));

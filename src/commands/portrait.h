@@ -14,4 +14,8 @@ bool portrait_draw(const char *folder, struct al_table *const *tables, struct al
 bool portrait_draw_widths(const char *folder, const struct al_table *table, struct al_error *err)
 	AL_MUST_CHECK;
 
+/* Of the table `mixing`: heat maps, a module a figure. */
+bool portrait_draw_mixing(const char *folder, const struct al_table *table, struct al_error *err)
+	AL_MUST_CHECK;
+
 #endif

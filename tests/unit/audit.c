@@ -400,6 +400,46 @@ static void zeros_have_no_conversions(void **state)
 	close_audit(a);
 }
 
+/* ---- the mixing matrix ---- */
+
+static void assert_near(double found, double expected)
+{
+	assert_true(fabs(found - expected) < 1e-6);
+}
+
+static double length_of_dimension(const struct al_table *table, size_t first)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < HEADS; i++)
+		sum += number(table, first + i, "weight") * number(table, first + i, "weight");
+	return sqrt(sum);
+}
+
+/* Independent heads of half the width share nothing: each has WIDTH/2 dimensions of its own. */
+static void independent_heads_mix_like_concatenation(void **state)
+{
+	static const double half[WIDTH * WIDTH] = {[0] = 1, [WIDTH + 1] = 1};
+	enum { DIMENSIONS = HEADS * WIDTH / 2 };
+
+	(void)state;
+	fill_layers();
+	for (size_t i = 0; i < HEADS; i++)
+		set_product(0, AL_QUERY, i, i, half);
+	struct answer *a = run_audit(0);
+	const struct al_table *table = table_of(a, "mixing");
+	assert_int_equal(table->n_rows, LAYERS * DIMENSIONS * HEADS);
+	for (size_t row = 0; row < DIMENSIONS * HEADS; row++) {
+		size_t dimension = row / HEADS, head = row % HEADS;
+		assert_true(number(table, row, "head") == (double)head);
+		assert_true(number(table, row, "dimension") == (double)dimension);
+		assert_near(number(table, row, "weight"), dimension / (WIDTH / 2) == head);
+	}
+	for (size_t row = 0; row < table->n_rows; row += HEADS)
+		assert_near(length_of_dimension(table, row), 1);
+	close_audit(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +450,7 @@ int main(void)
 		cmocka_unit_test(conversions_save_what_the_ledger_says),
 		cmocka_unit_test(modules_that_are_not_finite_are_left_out),
 		cmocka_unit_test(zeros_have_no_conversions),
+		cmocka_unit_test(independent_heads_mix_like_concatenation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

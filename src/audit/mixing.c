@@ -1,0 +1,105 @@
+/* The mixing matrix of collaborative attention at half of the heads' width: which shared dimensions each
+ * head takes. */
+#include "audit/audit.h"
+#include "audit/score_tensor.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "linalg/cp.h"
+
+enum { SWEEPS = 20 };
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL},
+		{.key = "dimension", .title = "Shared dimension", .digits = AL_DIGITS_ALL},
+		{.key = "weight", .title = "Weight", .digits = 3},
+	};
+
+	(void)audit;
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static void add_weight(struct al_table *table, const char *module, size_t head, size_t dimension,
+	double weight)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, module);
+	al_cell_set_int(table, cell++, (int64_t)head);
+	al_cell_set_int(table, cell++, (int64_t)dimension);
+	al_cell_set_real(cell, weight);
+}
+
+static size_t strongest_head(struct al_matrix mixing, size_t dimension)
+{
+	const double *column = mixing.data + dimension * mixing.ld;
+	size_t best = 0;
+
+	for (size_t i = 1; i < mixing.rows; i++)
+		if (fabs(column[i]) > fabs(column[best]))
+			best = i;
+	return best;
+}
+
+/* The order of dimensions is free: those in which a head is the strongest stand together. */
+static void add_mixing(struct al_table *table, const char *module, struct al_matrix mixing)
+{
+	size_t place = 0;
+
+	for (size_t head = 0; head < mixing.rows; head++)
+		for (size_t r = 0; r < mixing.cols; r++) {
+			if (strongest_head(mixing, r) != head)
+				continue;
+			for (size_t i = 0; i < mixing.rows; i++)
+				add_weight(table, module, i, place, mixing.data[i + r * mixing.ld]);
+			place++;
+		}
+}
+
+static bool mix(const struct al_heads *heads, const char *module, uint64_t seed, struct al_table *table,
+	struct al_error *err)
+{
+	const size_t width = (al_cp_bound(heads) / heads->n_heads + 1) / 2;
+	const struct al_cp_options options = {.rank = width * heads->n_heads, .start = AL_CP_AUTO,
+		.n_sweeps = SWEEPS, .stop = 1e-5, .seed = seed};
+	struct al_cp cp;
+
+	if (!al_cp(heads, &options, &cp, err))
+		return false;
+	add_mixing(table, module, cp.mixing);
+	al_cp_finish(&cp);
+	return true;
+}
+
+static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
+	struct al_error *err)
+{
+	struct al_score_tensor tensor;
+
+	if (al_score_tensor_is_zero(&module->factors))
+		return true;
+	bool ok = al_score_tensor_init(&tensor, &module->factors, err)
+		&& mix(&tensor.heads, module->attention->name, audit->options.seed, table, err);
+	al_score_tensor_finish(&tensor);
+	return ok;
+}
+
+static void finish(struct al_audit *audit, struct al_table *table)
+{
+	(void)audit;
+	al_table_note(table, "m_ir at half of the heads' width, columns of length 1, at most %d sweeps; "
+		"dimensions in the order of the head that is the strongest in them", SWEEPS);
+}
+
+const struct al_measurement al_measurement_mixing = {
+	.id = "mixing",
+	.title = "Mixing of shared dimensions",
+	.add_columns = add_columns,
+	.add_module = add_module,
+	.finish = finish,
+};
