@@ -3,18 +3,42 @@
 
 #include "linalg/cp.h"
 
-bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads, size_t d_head,
-	uint64_t seed, double *error, struct al_error *err)
+/* A layer that is collaborative but for noise leaves less than this. */
+static const double NOISE = .5;
+
+static bool decompose(const struct al_heads *heads, struct al_cp_options *options, double *error,
+	struct al_error *err)
 {
-	const struct al_heads heads = {.query = q, .key = k, .n_heads = n_heads, .n_kv_heads = n_heads};
-	struct al_cp_options options = {.rank = d_head, .n_sweeps = 20, .stop = 1e-4, .seed = seed};
 	struct al_cp cp;
 
-	if (options.rank > al_cp_bound(&heads))
-		options.rank = al_cp_bound(&heads);
-	if (!al_cp(&heads, &options, &cp, err))
+	if (options->rank > al_cp_bound(heads))
+		options->rank = al_cp_bound(heads);
+	if (!al_cp(heads, options, &cp, err))
 		return false;
 	*error = cp.relative_error;
 	al_cp_finish(&cp);
 	return true;
+}
+
+/* Fails where squares of the weights leave single precision's range. */
+static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_options *options, double *error)
+{
+	struct al_narrow_heads narrow;
+	bool ok = al_narrow_heads_init(&narrow, heads, NULL)
+		&& decompose(&narrow.heads, options, error, NULL);
+
+	al_narrow_heads_finish(&narrow);
+	return ok;
+}
+
+bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads, size_t d_head,
+	double least_error, uint64_t seed, double *error, struct al_error *err)
+{
+	const struct al_heads heads = {.query = q, .key = k, .n_heads = n_heads, .n_kv_heads = n_heads};
+	struct al_cp_options options = {.rank = d_head, .n_sweeps = 20, .stop = 1e-4, .seed = seed};
+
+	if (least_error < NOISE)
+		return decompose(&heads, &options, error, err);
+	options.start = AL_CP_GREEDY;
+	return decompose_narrowed(&heads, &options, error) || decompose(&heads, &options, error, err);
 }

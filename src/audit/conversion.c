@@ -1,8 +1,7 @@
 /* What a module would lose as another variant, in weight space, beside what it would save. */
 #include "audit/audit.h"
-#include "audit/collaborative.h"
-#include "audit/convert.h"
 #include "audit/grouping.h"
+#include "audit/losses.h"
 #include "ledger/ledger.h"
 
 #include <math.h>
@@ -16,10 +15,7 @@ struct converter {
 	struct al_audit *audit;
 	struct al_audit_module *module;
 	struct al_table *table;
-	struct al_stack keys, values;
-	bool has_values;
-	bool is_rotary;              /* keys can't be mixed freely */
-	bool is_normed;              /* nor even scaled: queries and keys pass a norm */
+	const struct al_losses *losses;
 	mpq_t parameters, cache;     /* of the module as it is */
 };
 
@@ -30,7 +26,7 @@ struct conversion {
 	const char *groups;          /* which heads share; NULL: neighbours, or none */
 	struct al_binding changes[MOST_CHANGES];
 	size_t n_changes;
-	double qk, ov;               /* relative errors; NAN: none */
+	struct al_loss loss;
 };
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
@@ -150,8 +146,8 @@ static void set_row(const struct converter *x, const struct conversion *c, mpq_s
 	al_cell_set_exact(table, cell++, parameters);
 	set_saving(cell++, parameters, x->parameters);
 	set_saving(cell++, cache, x->cache);
-	set_error(cell++, c->qk);
-	set_error(cell++, c->ov);
+	set_error(cell++, c->loss.of[AL_LOSS_QK]);
+	set_error(cell++, c->loss.of[AL_LOSS_OV]);
 	if (c->groups)
 		al_cell_set_text(table, cell, c->groups);
 }
@@ -176,163 +172,100 @@ static struct al_arena *arena_of(const struct converter *x)
 }
 
 /* A conversion that keeps the heads' number and widths. */
-static struct conversion begin(const struct converter *x, const char *variant, const char *gauge)
+static struct conversion begin(const struct converter *x, const char *variant, const char *gauge,
+	struct al_loss loss)
 {
 	const struct al_factors *f = &x->module->factors;
-	struct conversion c = {.variant = variant, .name = variant, .setting = "", .gauge = gauge, .qk = NAN,
-		.ov = NAN};
+	struct conversion c = {.variant = variant, .name = variant, .setting = "", .gauge = gauge,
+		.loss = loss};
 
 	change(&c, "n_heads", f->n_heads);
 	change(&c, "d_head", f->d_head);
-	if (x->has_values)
+	if (x->losses->has_values)
 		change(&c, "d_value", f->d_value);
 	return c;
 }
 
+/* What the best basis is called that positions allow. */
+static const char *best_gauge(const struct converter *x)
+{
+	return x->losses->is_rotary ? "aligned" : "optimal";
+}
+
 /* ---- fewer key/value heads ---- */
 
-static struct conversion begin_groups(const struct converter *x, size_t n_groups, const char *gauge)
+static bool add_grouping_row(struct converter *x, const struct al_grouping *g, const char *setting,
+	const char *gauge, struct al_loss loss, const size_t *order, struct al_error *err)
 {
-	struct conversion c = begin(x, n_groups == 1 ? "mqa" : "gqa", gauge);
-
-	if (n_groups > 1) {
-		c.name = al_format(arena_of(x), "gqa-%zu", n_groups);
-		change(&c, "n_kv_heads", n_groups);
-	}
-	return c;
-}
-
-static bool convert_raw(struct converter *x, const size_t *order, size_t n_groups, struct al_error *err)
-{
-	struct conversion c = begin_groups(x, n_groups, "raw");
-	size_t size = x->keys.n / n_groups;
-
-	c.setting = "mean";
-	return al_convert_mean(&x->keys, order, size, &c.qk, err)
-		&& (!x->has_values || al_convert_mean(&x->values, order, size, &c.ov, err))
-		&& add_row(x, &c, err);
-}
-
-/* Within what positions allow. */
-static bool share(const struct converter *x, const size_t *order, size_t size, struct conversion *c,
-	struct al_error *err)
-{
-	bool ok = x->is_rotary ? al_convert_rotary(&x->keys, x->module->attention, order, size, &c->qk, err)
-		: al_stack_share(&x->keys, order, size, &c->qk, err);
-
-	return ok && (!x->has_values || al_stack_share(&x->values, order, size, &c->ov, err));
-}
-
-static const char *print_groups(const struct converter *x, const size_t *order, size_t size)
-{
+	struct conversion c = begin(x, g->n_groups == 1 ? "mqa" : "gqa", gauge, loss);
 	struct al_text text;
 
-	al_text_init(&text);
-	al_group_print(order, x->keys.n, size, &text);
-	const char *copy = al_strdup(arena_of(x), text.data);
-	al_text_finish(&text);
-	return copy;
+	c.setting = setting;
+	if (g->n_groups > 1) {
+		c.name = al_format(arena_of(x), "gqa-%zu", g->n_groups);
+		change(&c, "n_kv_heads", g->n_groups);
+	}
+	if (order) {
+		al_text_init(&text);
+		al_group_print(order, x->losses->keys.n, g->size, &text);
+		c.groups = al_strdup(arena_of(x), text.data);
+		al_text_finish(&text);
+	}
+	return add_row(x, &c, err);
+}
+
+static double worst(const struct al_loss *loss)
+{
+	return fmax(loss->of[AL_LOSS_QK], loss->of[AL_LOSS_OV]);
 }
 
 /* Neighbours, and other groups: the best that the search finds, which may be neighbours again. */
-static bool convert_best(struct converter *x, size_t *order, size_t n_groups, struct al_error *err)
+static bool add_grouping(struct converter *x, const struct al_grouping *g, const size_t *in_order,
+	struct al_error *err)
 {
-	const char *gauge = x->is_rotary ? "aligned" : "optimal";
-	struct conversion near = begin_groups(x, n_groups, gauge), far = begin_groups(x, n_groups, gauge);
-	size_t size = x->keys.n / n_groups;
+	bool is_neighbours = worst(&g->neighbours) <= worst(&g->regrouped);
 
-	near.setting = "neighbours";
-	far.setting = "regrouped";
-	near.groups = print_groups(x, order, size);
-	if (!share(x, order, size, &near, err) || !add_row(x, &near, err))
+	if (!add_grouping_row(x, g, "mean", "raw", g->mean, NULL, err))
 		return false;
-	if (n_groups == 1)
+	if (x->losses->is_normed)
 		return true;
-	if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, size, order, err)
-		|| !share(x, order, size, &far, err))
-		return false;
-	far.groups = print_groups(x, order, size);
-	if (fmax(near.qk, near.ov) <= fmax(far.qk, far.ov)) {
-		far.groups = near.groups;
-		far.qk = near.qk;
-		far.ov = near.ov;
-	}
-	return add_row(x, &far, err);
-}
-
-static bool convert_to_groups(struct converter *x, size_t n_groups, struct al_error *err)
-{
-	size_t n = x->keys.n;
-	size_t *order = calloc(n, sizeof(*order));
-	bool ok = order || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
-
-	for (size_t i = 0; ok && i < n; i++)
-		order[i] = i;
-	ok = ok && convert_raw(x, order, n_groups, err);
-	ok = ok && (x->is_normed || convert_best(x, order, n_groups, err));
-	free(order);
-	return ok;
+	return add_grouping_row(x, g, "neighbours", best_gauge(x), g->neighbours, in_order, err)
+		&& (g->n_groups == 1
+			|| add_grouping_row(x, g, "regrouped", best_gauge(x),
+				is_neighbours ? g->neighbours : g->regrouped,
+				is_neighbours ? in_order : g->order, err));
 }
 
 static bool convert_groups(struct converter *x, struct al_error *err)
 {
-	bool ok = true;
+	size_t n = x->losses->keys.n;
+	size_t *in_order = calloc(n, sizeof(*in_order));
+	bool ok = in_order || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 
-	for (size_t n_groups = 1; ok && n_groups < x->keys.n; n_groups++)
-		if (x->keys.n % n_groups == 0)
-			ok = convert_to_groups(x, n_groups, err);
+	for (size_t i = 0; ok && i < n; i++)
+		in_order[i] = i;
+	for (size_t i = 0; ok && i < x->losses->n_groupings; i++)
+		ok = add_grouping(x, &x->losses->groupings[i], in_order, err);
+	free(in_order);
 	return ok;
 }
 
 /* ---- keys and values together ---- */
 
-static bool has_both_free(const struct converter *x)
-{
-	return x->has_values && !x->is_normed && x->keys.own.rows == x->values.own.rows;
-}
-
 static bool convert_shared_kv(struct converter *x, struct al_error *err)
 {
-	struct conversion c = begin(x, "skv", "optimal");
-	double errors[2];
+	struct conversion c = begin(x, "skv", "optimal", x->losses->shared_kv);
 
-	if (!has_both_free(x) || x->is_rotary || x->keys.n != x->module->factors.n_heads
-		|| x->keys.width != x->values.width)
-		return true;
-	if (!al_convert_shared_kv(&x->keys, &x->values, errors, err))
-		return false;
-	c.qk = errors[0];
-	c.ov = errors[1];
-	return add_row(x, &c, err);
-}
-
-/* A half, a quarter and an eighth of d_model that save something. */
-static size_t choose_ranks(const struct converter *x, size_t *ranks)
-{
-	size_t d_model = x->keys.own.rows, cached = x->keys.own.cols + x->values.own.cols, n = 0;
-
-	for (size_t part = 2; part <= 8; part *= 2)
-		if (d_model / part > 0 && d_model / part < cached && (n == 0 || d_model / part < ranks[n - 1]))
-			ranks[n++] = d_model / part;
-	return n;
+	return !al_losses_has_shared_kv(x->losses) || add_row(x, &c, err);
 }
 
 static bool convert_latent(struct converter *x, struct al_error *err)
 {
-	size_t ranks[3] = {0};
-	size_t n = has_both_free(x) ? choose_ranks(x, ranks) : 0;
-	double errors[3][2];
-
-	if (n == 0)
-		return true;
-	if (!al_convert_latent(&x->keys, &x->values, ranks, n, errors, err))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		struct conversion c = begin(x, "latent-kv", x->is_rotary ? "aligned" : "optimal");
-		c.setting = al_format(arena_of(x), "kv_rank %zu", ranks[i]);
-		c.qk = errors[i][0];
-		c.ov = errors[i][1];
-		change(&c, "kv_rank", ranks[i]);
+	for (size_t i = 0; i < x->losses->n_ranks; i++) {
+		size_t rank = x->losses->ranks[i];
+		struct conversion c = begin(x, "latent-kv", best_gauge(x), x->losses->latent[i]);
+		c.setting = al_format(arena_of(x), "kv_rank %zu", rank);
+		change(&c, "kv_rank", rank);
 		if (!add_row(x, &c, err))
 			return false;
 	}
@@ -341,72 +274,17 @@ static bool convert_latent(struct converter *x, struct al_error *err)
 
 /* ---- multiple-head embeddings ---- */
 
-static bool convert_embedding(struct converter *x, enum al_embedding kind, const char *variant,
-	struct al_error *err)
-{
-	struct conversion c = begin(x, variant, "raw");
-	double errors[2] = {NAN, NAN};
-
-	if (!al_convert_embedding(&x->module->factors, &x->keys, x->has_values ? &x->values : NULL, kind,
-		    errors, err))
-		return false;
-	c.qk = errors[0];
-	c.ov = errors[1];
-	return add_row(x, &c, err);
-}
-
-/* One value for all heads, scaled or not, with the output projections chosen again. */
-static bool share_values(const struct converter *x, double *error, struct al_error *err)
-{
-	size_t *order = calloc(x->keys.n, sizeof(*order));
-	bool ok = order || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", x->keys.n);
-
-	for (size_t i = 0; ok && i < x->keys.n; i++)
-		order[i] = i;
-	ok = ok && (!x->has_values || al_stack_share(&x->values, order, x->keys.n, error, err));
-	free(order);
-	return ok;
-}
-
-/* All heads have one form: their mean at rank d_head. What they differ by is the rest:
- * sum_i ||F_i - M||^2 = sum_i ||F_i||^2 - H ||M||^2, good to the square root of the precision. */
-static bool mean_form_error(struct converter *x, double *error, struct al_error *err)
-{
-	const struct al_spectra *layer;
-	double rest = x->keys.norm * x->keys.norm;
-
-	if (!al_audit_layer_spectra(x->audit, x->module, &layer, err))
-		return false;
-	struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
-	for (size_t i = 0; i < sum.rows && i < x->keys.width; i++)
-		rest -= sum.data[i] * sum.data[i] / (double)x->keys.n;
-	*error = sqrt(fmax(rest, 0)) / x->keys.norm;
-	return true;
-}
-
-static bool convert_embedding_best(struct converter *x, enum al_embedding kind, const char *variant,
-	struct al_error *err)
-{
-	struct conversion c = begin(x, variant, "optimal");
-	const struct al_factors *f = &x->module->factors;
-	bool ok = kind == AL_EMBEDDING_ADD ? mean_form_error(x, &c.qk, err)
-		: al_convert_collaborative(f->q, f->k, f->n_heads, f->d_head, x->audit->options.seed, &c.qk,
-			err);
-
-	return ok && share_values(x, &c.ov, err) && add_row(x, &c, err);
-}
-
 static bool convert_embeddings(struct converter *x, struct al_error *err)
 {
-	static const char *const variants[] = {"mhe-add", "mhe-mul"};
+	static const char *const variants[AL_N_EMBEDDINGS] = {"mhe-add", "mhe-mul"};
 
-	if (x->keys.n != x->module->factors.n_heads)
+	if (!al_losses_has_embeddings(x->losses))
 		return true;
-	for (int kind = AL_EMBEDDING_ADD; kind <= AL_EMBEDDING_MUL; kind++) {
-		if (!convert_embedding(x, (enum al_embedding)kind, variants[kind], err))
-			return false;
-		if (!x->is_rotary && !x->is_normed
-			&& !convert_embedding_best(x, (enum al_embedding)kind, variants[kind], err))
+	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
+		struct conversion raw = begin(x, variants[kind], "raw", x->losses->embedding[kind]);
+		struct conversion best =
+			begin(x, variants[kind], "optimal", x->losses->embedding_best[kind]);
+		if (!add_row(x, &raw, err) || (al_losses_is_free(x->losses) && !add_row(x, &best, err)))
 			return false;
 	}
 	return true;
@@ -427,7 +305,8 @@ static double beyond(struct al_matrix spectrum, size_t rank, double norm)
 
 static bool convert_narrow(struct converter *x, size_t rank, struct al_error *err)
 {
-	struct conversion c = {.variant = "mha", .name = "mha", .gauge = "optimal", .ov = NAN,
+	const struct al_stack *keys = &x->losses->keys, *values = &x->losses->values;
+	struct conversion c = {.variant = "mha", .name = "mha", .gauge = "optimal", .loss.of = {NAN, NAN},
 		.setting = al_format(arena_of(x), "heads of rank %zu", rank)};
 	const struct al_spectra *heads;
 
@@ -435,10 +314,10 @@ static bool convert_narrow(struct converter *x, size_t rank, struct al_error *er
 		return false;
 	change(&c, "n_heads", x->module->factors.n_heads);
 	change(&c, "d_head", rank);
-	c.qk = beyond(heads->values[AL_SPECTRUM_QK], rank, x->keys.norm);
-	if (x->has_values) {
-		change(&c, "d_value", rank < x->values.width ? rank : x->values.width);
-		c.ov = beyond(heads->values[AL_SPECTRUM_OV], rank, x->values.norm);
+	c.loss.of[AL_LOSS_QK] = beyond(heads->values[AL_SPECTRUM_QK], rank, keys->norm);
+	if (x->losses->has_values) {
+		change(&c, "d_value", rank < values->width ? rank : values->width);
+		c.loss.of[AL_LOSS_OV] = beyond(heads->values[AL_SPECTRUM_OV], rank, values->norm);
 	}
 	return add_row(x, &c, err);
 }
@@ -453,34 +332,35 @@ static int compare_doubles(const void *a, const void *b)
 /* Without the k heads whose value form is smallest; their scores go with them. */
 static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 {
-	struct conversion c = begin(x, "mha", "optimal");
-	size_t n = x->values.n, width = x->values.width;
+	struct conversion c = begin(x, "mha", "optimal", (struct al_loss){{NAN, NAN}});
+	const struct al_stack *values = &x->losses->values;
+	size_t n = values->n, width = values->width;
 	double *squared = calloc(n, sizeof(*squared)), sum = 0;
 
 	if (!squared)
 		return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 	for (size_t i = 0; i < n; i++)
-		squared[i] = al_squared_norm(al_columns(al_view(x->values.weighed), i * width, width));
+		squared[i] = al_squared_norm(al_columns(al_view(values->weighed), i * width, width));
 	qsort(squared, n, sizeof(*squared), compare_doubles);
 	for (size_t i = 0; i < k; i++)
 		sum += squared[i];
 	free(squared);
 	c.changes[0].value = (int64_t)(n - k);
 	c.setting = al_format(arena_of(x), "without %zu head%s", k, k == 1 ? "" : "s");
-	c.ov = sqrt(sum) / x->values.norm;
+	c.loss.of[AL_LOSS_OV] = sqrt(sum) / values->norm;
 	return add_row(x, &c, err);
 }
 
 static bool convert_widths(struct converter *x, struct al_error *err)
 {
-	size_t n = x->module->factors.n_heads, width = x->keys.width;
+	size_t n = x->module->factors.n_heads, width = x->losses->keys.width;
 
-	if (x->keys.n != n)
+	if (!al_losses_has_embeddings(x->losses))
 		return true;
-	for (size_t quarters = 3; quarters > 0 && !x->is_rotary && !x->is_normed; quarters--)
+	for (size_t quarters = 3; quarters > 0 && al_losses_is_free(x->losses); quarters--)
 		if (width * quarters / 4 > 0 && !convert_narrow(x, width * quarters / 4, err))
 			return false;
-	for (size_t k = 1, last = 0; x->has_values && k < n; k = k == 1 ? n / 4 : k + n / 4) {
+	for (size_t k = 1, last = 0; x->losses->has_values && k < n; k = k == 1 ? n / 4 : k + n / 4) {
 		if (k <= last)
 			break;
 		if (!convert_fewer(x, k, err))
@@ -492,14 +372,6 @@ static bool convert_widths(struct converter *x, struct al_error *err)
 
 /* ---- the module ---- */
 
-static bool has_norm(const struct al_attention *a)
-{
-	for (size_t i = 0; i < a->n_with; i++)
-		if (strncmp(a->with[i].symbol, "qk_norm", 7) == 0 && a->with[i].value)
-			return true;
-	return false;
-}
-
 static bool convert_all(struct converter *x, struct al_error *err)
 {
 	return measure_module(x, err) && convert_groups(x, err) && convert_shared_kv(x, err)
@@ -509,26 +381,19 @@ static bool convert_all(struct converter *x, struct al_error *err)
 static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
 	struct al_error *err)
 {
-	const struct al_factors *f = &module->factors;
-	struct converter x = {.audit = audit, .module = module, .table = table,
-		.has_values = al_has_values(f), .is_rotary = module->attention->is_rotary,
-		.is_normed = has_norm(module->attention)};
+	struct al_losses losses;
+	struct converter x = {.audit = audit, .module = module, .table = table, .losses = &losses};
 
 	if (module->attention->is_latent)
 		return true;
-	if (!al_stack_init(&x.keys, f, &module->triangles, AL_FORM_QK, err)
-		|| (x.has_values && !al_stack_init(&x.values, f, &module->triangles, AL_FORM_OV, err))) {
-		al_stack_finish(&x.keys);
+	if (!al_losses_find(&losses, audit, module, err))
 		return false;
-	}
 	mpq_init(x.parameters);
 	mpq_init(x.cache);
-	bool is_zero = x.keys.norm == 0 || (x.has_values && x.values.norm == 0);
-	bool ok = is_zero || convert_all(&x, err);
+	bool ok = losses.is_zero || convert_all(&x, err);
 	mpq_clear(x.cache);
 	mpq_clear(x.parameters);
-	al_stack_finish(&x.values);
-	al_stack_finish(&x.keys);
+	al_losses_finish(&losses);
 	return ok;
 }
 
@@ -538,7 +403,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 	for (size_t i = 0; i < audit->view->n_modules; i++) {
 		is_rotary |= audit->view->modules[i].is_rotary;
-		is_normed |= has_norm(&audit->view->modules[i]);
+		is_normed |= al_has_qk_norm(&audit->view->modules[i]);
 		is_latent |= audit->view->modules[i].is_latent;
 	}
 	al_table_note(table, "raw: in the basis as stored, which a checkpoint may change without changing a "

@@ -252,9 +252,52 @@ struct pairing {
 	double (*squared)[2];
 };
 
-static bool share_head(void *context, size_t g, struct al_error *err)
+/* The Gram matrix of a head's two sides. */
+static bool pair_gram(const struct pairing *x, size_t g, struct al_matrix out, struct al_error *err)
 {
-	const struct pairing *x = context;
+	const struct al_stack *k = x->keys, *v = x->values;
+	size_t w = k->width;
+
+	put_scaled(al_view(al_part(k->gram, g * w, g * w, w, w)), k->norm * k->norm,
+		al_part(out, 0, 0, w, w));
+	put_scaled(al_view(al_part(v->gram, g * w, g * w, w, w)), v->norm * v->norm,
+		al_part(out, w, w, w, w));
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1 / k->norm / v->norm,
+		al_columns(al_view(k->weighed), g * w, w), al_columns(al_view(v->weighed), g * w, w), 0,
+		al_part(out, 0, w, w, w), err);
+}
+
+/* A side is rows [first, first + w) of the eigenvectors: what the leading w of them leave of it. */
+static bool is_side_shown(struct al_matrix vectors, const double *values, size_t first, double *left)
+{
+	size_t w = vectors.cols / 2;
+	double total = 0;
+
+	*left = 0;
+	for (size_t r = 2 * w; r-- > 0; ) {
+		total += values[r] * al_squared_norm(al_view(al_part(vectors, first, r, w, 1)));
+		if (r == w)
+			*left = total;
+	}
+	return *left > AL_GRAM_SHOWS * total;
+}
+
+static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_shown, struct al_error *err)
+{
+	size_t w = x->keys->width;
+	struct al_matrix vectors = {0}, values = {0};
+	bool ok = al_matrix_init(&vectors, 2 * w, 2 * w, err) && al_matrix_init(&values, 2 * w, 1, err)
+		&& pair_gram(x, g, vectors, err) && al_eigenvectors(vectors, values.data, err);
+
+	*is_shown = ok && is_side_shown(vectors, values.data, 0, &x->squared[g][0])
+		&& is_side_shown(vectors, values.data, w, &x->squared[g][1]);
+	al_matrix_finish(&values);
+	al_matrix_finish(&vectors);
+	return ok;
+}
+
+static bool share_head_by_basis(const struct pairing *x, size_t g, struct al_error *err)
+{
 	const struct al_stack *k = x->keys, *v = x->values;
 	struct al_matrix both = {0}, basis = {0};
 	bool ok = put_together(al_columns(al_view(k->weighed), g * k->width, k->width), k->norm,
@@ -267,6 +310,14 @@ static bool share_head(void *context, size_t g, struct al_error *err)
 	al_matrix_finish(&basis);
 	al_matrix_finish(&both);
 	return ok;
+}
+
+static bool share_head(void *context, size_t g, struct al_error *err)
+{
+	bool is_shown;
+
+	return share_head_by_values(context, g, &is_shown, err)
+		&& (is_shown || share_head_by_basis(context, g, err));
 }
 
 bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values, double errors[2],
@@ -286,6 +337,17 @@ bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *va
 	return ok;
 }
 
+/* ||X - B B^T X||^2 for columns [first, +n) of X; B^T X is there. */
+static bool outside(struct al_view basis, struct al_view heads, struct al_view inside, size_t first,
+	size_t n, double *squared, struct al_error *err)
+{
+	struct al_view side = al_columns(heads, first, n);
+	double total = al_squared_norm(side);
+
+	*squared = total - al_squared_norm(al_columns(inside, first, n));
+	return *squared > AL_GRAM_SHOWS * total || al_outside(basis, side, squared, err);
+}
+
 /* What the first `rank` basis vectors leave of columns [first, +n): what all leave, and the rows of
  * B^T X beyond the rank; nothing large cancels. */
 static double left_behind(double outside, struct al_view inside, size_t rank, size_t first, size_t n)
@@ -301,18 +363,18 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 {
 	size_t n_keys = keys->weighed.cols, n_values = values->weighed.cols;
 	struct al_matrix both = {0}, basis = {0}, inside = {0};
-	double outside[2];
+	double left[2];
 	bool ok = put_together(al_view(keys->weighed), keys->norm, al_view(values->weighed), values->norm,
 			  &both, err)
 		&& al_leading_basis(al_view(both), ranks[0], &basis, err)
 		&& al_matrix_init(&inside, basis.cols, both.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(both), 0, inside, err)
-		&& al_outside(al_view(basis), al_columns(al_view(both), 0, n_keys), &outside[0], err)
-		&& al_outside(al_view(basis), al_columns(al_view(both), n_keys, n_values), &outside[1], err);
+		&& outside(al_view(basis), al_view(both), al_view(inside), 0, n_keys, &left[0], err)
+		&& outside(al_view(basis), al_view(both), al_view(inside), n_keys, n_values, &left[1], err);
 
 	for (size_t i = 0; ok && i < n_ranks; i++) {
-		errors[i][0] = left_behind(outside[0], al_view(inside), ranks[i], 0, n_keys);
-		errors[i][1] = left_behind(outside[1], al_view(inside), ranks[i], n_keys, n_values);
+		errors[i][0] = left_behind(left[0], al_view(inside), ranks[i], 0, n_keys);
+		errors[i][1] = left_behind(left[1], al_view(inside), ranks[i], n_keys, n_values);
 	}
 	al_matrix_finish(&inside);
 	al_matrix_finish(&basis);

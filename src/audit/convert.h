@@ -32,7 +32,7 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 
 /* ---- multiple-head embeddings (Xue & Aletras 2023); as many key/value heads as heads ---- */
 
-enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL };
+enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
 /* As stored: the mean of the heads; or of every column the best multiples of one across the heads. */
 bool al_convert_embedding(const struct al_factors *factors, const struct al_stack *keys,

@@ -11,19 +11,13 @@ static double block_squared(struct al_matrix g, size_t i, size_t j, size_t width
 }
 
 /* Adds ||L_i^T L_j||^2 / ||L||^4. */
-static bool add_overlaps(const struct al_stack *s, struct al_matrix out, struct al_error *err)
+static void add_overlaps(const struct al_stack *s, struct al_matrix out)
 {
-	struct al_matrix gram;
 	double scale = s->norm * s->norm * s->norm * s->norm;
 
-	if (!al_matrix_init(&gram, s->weighed.cols, s->weighed.cols, err))
-		return false;
-	bool ok = al_gram(AL_TRANSPOSED, al_view(s->weighed), gram, err);
-	for (size_t j = 0; ok && j < s->n; j++)
+	for (size_t j = 0; j < s->n; j++)
 		for (size_t i = 0; i < s->n; i++)
-			out.data[i + j * out.ld] += block_squared(gram, i, j, s->width) / scale;
-	al_matrix_finish(&gram);
-	return ok;
+			out.data[i + j * out.ld] += block_squared(s->gram, i, j, s->width) / scale;
 }
 
 /* ---- the search ---- */
@@ -94,15 +88,17 @@ bool al_group_heads(const struct al_stack *keys, const struct al_stack *values, 
 		order[i] = i;
 	if (!al_matrix_init(&overlaps, keys->n, keys->n, err))
 		return false;
-	bool ok = add_overlaps(keys, overlaps, err) && (!values || add_overlaps(values, overlaps, err));
-	for (size_t turns = 0; ok && turns < 4 * keys->n; turns++)
+	add_overlaps(keys, overlaps);
+	if (values)
+		add_overlaps(values, overlaps);
+	for (size_t turns = 0; turns < 4 * keys->n; turns++)
 		if (!swap_best(overlaps, order, size))
 			break;
 	al_matrix_finish(&overlaps);
 	for (size_t first = 0; first < keys->n; first += size)
 		qsort(order + first, size, sizeof(*order), compare);
 	qsort(order, keys->n / size, size * sizeof(*order), compare);
-	return ok;
+	return true;
 }
 
 void al_group_print(const size_t *order, size_t n, size_t size, struct al_text *out)

@@ -57,13 +57,15 @@ static bool fill(struct al_stack *s, const struct al_factors *f, const struct al
 	size_t group = f->n_heads / f->n_kv_heads;
 
 	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
-		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
+		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err)
+		|| !al_matrix_init(&s->gram, s->n * s->width, s->n * s->width, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
 		if (!weigh_head(t, partner, g * group, group,
 			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
 			return false;
-	if (!weigh(s, s->own, s->weighed, err))
+	if (!weigh(s, s->own, s->weighed, err)
+		|| !al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err))
 		return false;
 	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
 	return true;
@@ -85,6 +87,7 @@ void al_stack_finish(struct al_stack *stack)
 {
 	al_matrix_finish(&stack->weights);
 	al_matrix_finish(&stack->weighed);
+	al_matrix_finish(&stack->gram);
 }
 
 /* ---- errors ---- */
@@ -182,7 +185,42 @@ static void gather(const struct al_stack *s, const size_t *heads, size_t n, stru
 				out.rows * sizeof(*out.data));
 }
 
-static bool share_one(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
+static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n, struct al_matrix out)
+{
+	const size_t w = s->width;
+
+	for (size_t j = 0; j < n * w; j++)
+		for (size_t i = 0; i < n; i++)
+			memcpy(out.data + i * w + j * out.ld,
+				s->gram.data + heads[i] * w + (heads[j / w] * w + j % w) * s->gram.ld,
+				w * sizeof(*out.data));
+}
+
+/* What the leading eigenvalues leave, where the Gram matrix tells. */
+static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
+	bool *is_shown, struct al_error *err)
+{
+	struct al_matrix gram = {0}, values = {0};
+	double rest = 0, total = 0;
+	bool ok = al_matrix_init(&gram, n * s->width, n * s->width, err)
+		&& al_matrix_init(&values, gram.cols, 1, err);
+
+	if (ok)
+		gather_gram(s, heads, n, gram);
+	ok = ok && al_eigenvalues(gram, values.data, err);
+	for (size_t i = values.rows; ok && i-- > 0; ) {
+		total += values.data[i];
+		if (i == s->width)
+			rest = total;
+	}
+	*squared = rest;
+	*is_shown = rest > AL_GRAM_SHOWS * total;
+	al_matrix_finish(&values);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
 	struct al_error *err)
 {
 	struct al_matrix all = {0}, basis = {0};
@@ -207,8 +245,11 @@ struct sharing {
 static bool share_group(void *context, size_t index, struct al_error *err)
 {
 	const struct sharing *x = context;
+	const size_t *heads = x->order + index * x->size;
+	bool is_shown;
 
-	return share_one(x->stack, x->order + index * x->size, x->size, &x->squared[index], err);
+	return share_by_values(x->stack, heads, x->size, &x->squared[index], &is_shown, err)
+		&& (is_shown || share_by_basis(x->stack, heads, x->size, &x->squared[index], err));
 }
 
 bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t size,

@@ -13,6 +13,7 @@ struct al_stack {
 	struct al_view own;          /* K or V: [rows][n*width] */
 	struct al_matrix weights;    /* R_g: [width][n*width] */
 	struct al_matrix weighed;    /* L_g = K_g R_g^T: [rows][n*width] */
+	struct al_matrix gram;       /* L^T L: [n*width][n*width] */
 	size_t n, width;             /* key/value heads and their width */
 	double norm;                 /* of all forms together; relative errors need one above 0 */
 };
@@ -26,6 +27,10 @@ void al_stack_finish(struct al_stack *stack);
  * projections as they are. */
 bool al_stack_error(const struct al_stack *stack, struct al_view other, double *relative_error,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Above this part of ||L||^2 what is left behind can be had as a sum of eigenvalues or a difference of
+ * squares, good to 1e-11; below it only the residual itself tells. */
+#define AL_GRAM_SHOWS 1e-4
 
 /* The best single projection of `width` columns for the heads of each group, the other projections
  * chosen again: its columns are the first eigenvectors of sum K_g R_g^T R_g K_g^T.

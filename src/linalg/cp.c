@@ -98,6 +98,14 @@ static bool sweep(struct run *x, struct al_error *err)
 	return true;
 }
 
+static bool keep_start(struct run *x, struct al_error *err)
+{
+	if (!measure(x->heads, x->terms, &x->start_error, &x->is_estimate, err))
+		return false;
+	x->error = x->start_error;
+	return true;
+}
+
 /* What the sweeps reached, if the residual agrees that it is better than the start. */
 static bool accept(struct run *x, struct al_error *err)
 {
@@ -106,31 +114,47 @@ static bool accept(struct run *x, struct al_error *err)
 	al_sweep_store(x->sweep, &x->swept);
 	if (!measure(x->heads, &x->swept, &error, &x->is_estimate, err))
 		return false;
-	if (error < x->error) {
-		const struct al_terms better = x->swept;
-		x->swept = *x->terms;
-		*x->terms = better;
-		x->error = error;
-	}
+	if (error >= x->start_error)
+		return keep_start(x, err);
+	const struct al_terms better = x->swept;
+	x->swept = *x->terms;
+	*x->terms = better;
+	x->error = error;
 	return true;
 }
 
 /* Exact but for rounding: sweeps have nothing to add. */
 static const double EXACT = 1e-14;
 
-static bool improve(struct run *x, struct al_error *err)
+/* The products tell a start's error where they have digits to spare. */
+static const double SHOWS_WELL = 1e-4;
+
+static bool measure_start(struct run *x, struct al_error *err)
 {
-	if (!measure(x->heads, x->terms, &x->start_error, &x->is_estimate, err))
+	double explained;
+
+	if (!al_sweep_explain(x->sweep, &explained, err))
 		return false;
-	x->error = x->start_error;
-	if (x->options->n_sweeps == 0 || x->start_error < EXACT)
-		return true;
+	const double left = 1 - explained / x->norm;
+	x->start_error = x->error = sqrt(fmax(left, 0));
+	return left > SHOWS_WELL || keep_start(x, err);
+}
+
+static bool sweep_from_start(struct run *x, struct al_error *err)
+{
 	x->sweep = al_sweep_create(x->heads, x->options->rank, err);
-	bool done = x->sweep && al_terms_init(&x->swept, x->heads, x->options->rank, err)
-		&& al_sweep_load(x->sweep, x->terms, err) && sweep(x, err) && accept(x, err);
+	bool done = x->sweep && al_sweep_load(x->sweep, x->terms, err) && measure_start(x, err)
+		&& (x->start_error < EXACT
+			|| (al_terms_init(&x->swept, x->heads, x->options->rank, err) && sweep(x, err)
+				&& accept(x, err)));
 	al_terms_finish(&x->swept);
 	al_sweep_destroy(x->sweep);
 	return done;
+}
+
+static bool improve(struct run *x, struct al_error *err)
+{
+	return x->options->n_sweeps > 0 ? sweep_from_start(x, err) : keep_start(x, err);
 }
 
 static bool start(const struct al_heads *heads, const struct al_cp_options *o,

@@ -112,6 +112,11 @@ void al_sweep_store(const struct al_sweep *s, struct al_terms *terms)
 	}
 }
 
+bool al_sweep_explain(struct al_sweep *s, double *explained, struct al_error *err)
+{
+	return s->is_single ? explain_f(&s->narrow, explained, err) : explain(&s->wide, explained, err);
+}
+
 bool al_sweep_step(struct al_sweep *s, double *explained, struct al_error *err)
 {
 	return s->is_single ? step_f(&s->narrow, explained, err) : step(&s->wide, explained, err);

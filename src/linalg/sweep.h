@@ -26,9 +26,11 @@ bool al_sweep_load(struct al_sweep *sweep, const struct al_terms *terms, struct 
 	AL_MUST_CHECK;
 void al_sweep_store(const struct al_sweep *sweep, struct al_terms *terms);
 
+/* ||T||^2 - ||residual||^2 of the factors that were loaded, as it comes out of the products. */
+bool al_sweep_explain(struct al_sweep *sweep, double *explained, struct al_error *err) AL_MUST_CHECK;
+
 /* Improves query, mixing and key, each with the other two as they are; no step makes the residual
- * larger but for rounding. `explained` is ||T||^2 - ||residual||^2, as it comes out of the
- * products. */
+ * larger but for rounding. `explained` is as above. */
 bool al_sweep_step(struct al_sweep *sweep, double *explained, struct al_error *err) AL_MUST_CHECK;
 
 #endif

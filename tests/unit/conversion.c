@@ -353,7 +353,7 @@ static void exact_embeddings_lose_nothing(void **state)
 	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
 	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
 	assert_true(errors[0] > 0.05);
-	assert_true(al_convert_collaborative(m.factors.q, m.factors.k, 6, 4, 1, &best, NULL));
+	assert_true(al_convert_collaborative(m.factors.q, m.factors.k, 6, 4, 0, 1, &best, NULL));
 	assert_true(best < 1e-10);
 	close_side(&s);
 	finish_module(&m);

@@ -1,0 +1,345 @@
+/* All conversions of a module: a list of independent tasks, the long ones first. */
+#include "audit/losses.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/collaborative.h"
+#include "audit/grouping.h"
+
+/* ---- which there are ---- */
+
+bool al_has_qk_norm(const struct al_attention *a)
+{
+	for (size_t i = 0; i < a->n_with; i++)
+		if (strncmp(a->with[i].symbol, "qk_norm", 7) == 0 && a->with[i].value)
+			return true;
+	return false;
+}
+
+bool al_losses_is_free(const struct al_losses *x)
+{
+	return !x->is_rotary && !x->is_normed;
+}
+
+bool al_losses_has_shared_kv(const struct al_losses *x)
+{
+	return x->has_values && al_losses_is_free(x) && x->keys.own.rows == x->values.own.rows
+		&& x->keys.n == x->module->factors.n_heads && x->keys.width == x->values.width;
+}
+
+bool al_losses_has_embeddings(const struct al_losses *x)
+{
+	return x->keys.n == x->module->factors.n_heads;
+}
+
+/* A half, a quarter and an eighth of d_model that save something. */
+static void choose_ranks(struct al_losses *x)
+{
+	size_t d_model = x->keys.own.rows, cached = x->keys.own.cols + x->values.own.cols;
+
+	if (!x->has_values || x->is_normed || x->keys.own.rows != x->values.own.rows)
+		return;
+	for (size_t part = 2; part <= 8; part *= 2)
+		if (d_model / part > 0 && d_model / part < cached
+			&& (x->n_ranks == 0 || d_model / part < x->ranks[x->n_ranks - 1]))
+			x->ranks[x->n_ranks++] = d_model / part;
+}
+
+static size_t count_divisors(size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < n; i++)
+		count += n % i == 0;
+	return count;
+}
+
+static void set_unknown(struct al_loss *loss)
+{
+	for (int i = 0; i < AL_N_LOSSES; i++)
+		loss->of[i] = NAN;
+}
+
+static bool list_groupings(struct al_losses *x, struct al_error *err)
+{
+	size_t n = x->keys.n;
+
+	x->groupings = calloc(count_divisors(n) + 1, sizeof(*x->groupings));
+	if (!x->groupings)
+		return al_fail(err, AL_ESYSTEM, "no memory for groups of %zu heads", n);
+	for (size_t n_groups = 1; n_groups < n; n_groups++) {
+		if (n % n_groups != 0)
+			continue;
+		struct al_grouping *g = &x->groupings[x->n_groupings++];
+		*g = (struct al_grouping){.n_groups = n_groups, .size = n / n_groups,
+			.order = calloc(n, sizeof(*g->order))};
+		set_unknown(&g->mean);
+		set_unknown(&g->neighbours);
+		set_unknown(&g->regrouped);
+		if (!g->order)
+			return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
+	}
+	return true;
+}
+
+/* ---- tasks ---- */
+
+/* A task finds what is one loss, or one form of it. */
+struct task {
+	bool (*find)(struct al_losses *x, const struct task *task, struct al_error *err);
+	struct al_loss *out;
+	const size_t *order;      /* heads, `size` neighbours a group */
+	size_t size;
+	int which;                /* a form, or a kind of embedding */
+};
+
+struct tasks {
+	struct al_losses *losses;
+	struct task *all;
+	size_t n;
+};
+
+static const struct al_stack *side(const struct al_losses *x, int form)
+{
+	return form == AL_LOSS_QK ? &x->keys : &x->values;
+}
+
+static bool find_mean(struct al_losses *x, const struct task *t, struct al_error *err)
+{
+	return al_convert_mean(side(x, t->which), t->order, t->size, &t->out->of[t->which], err);
+}
+
+/* Within what positions allow. */
+static bool find_shared(struct al_losses *x, const struct task *t, struct al_error *err)
+{
+	double *error = &t->out->of[t->which];
+
+	return t->which == AL_LOSS_QK && x->is_rotary
+		? al_convert_rotary(&x->keys, x->module->attention, t->order, t->size, error, err)
+		: al_stack_share(side(x, t->which), t->order, t->size, error, err);
+}
+
+static bool find_shared_kv(struct al_losses *x, const struct task *t, struct al_error *err)
+{
+	return al_convert_shared_kv(&x->keys, &x->values, t->out->of, err);
+}
+
+static bool find_latent(struct al_losses *x, const struct task *t, struct al_error *err)
+{
+	double errors[AL_MOST_LATENT_RANKS][AL_N_LOSSES];
+
+	if (!al_convert_latent(&x->keys, &x->values, x->ranks, x->n_ranks, errors, err))
+		return false;
+	for (size_t i = 0; i < x->n_ranks; i++)
+		memcpy(t->out[i].of, errors[i], sizeof(errors[i]));
+	return true;
+}
+
+static bool find_embedding(struct al_losses *x, const struct task *t, struct al_error *err)
+{
+	return al_convert_embedding(&x->module->factors, &x->keys, x->has_values ? &x->values : NULL,
+		(enum al_embedding)t->which, t->out->of, err);
+}
+
+/* One value for all heads, scaled or not, is what multi-query attention has; the query/key forms are
+ * sums of d_head products that all heads share. */
+static bool find_multiples(struct al_losses *x, const struct task *t, struct al_error *err)
+{
+	const struct al_factors *f = &x->module->factors;
+	const double *one_key = &x->groupings[0].neighbours.of[AL_LOSS_QK];
+
+	return al_convert_collaborative(f->q, f->k, f->n_heads, f->d_head, x->n_groupings ? *one_key : 0,
+		x->audit->options.seed, &t->out->of[AL_LOSS_QK], err);
+}
+
+/* ---- the list ---- */
+
+static void add(struct tasks *tasks, struct task task)
+{
+	tasks->all[tasks->n++] = task;
+}
+
+/* For keys and for values. */
+static void add_sides(struct tasks *tasks, struct task task)
+{
+	for (task.which = AL_LOSS_QK; task.which < AL_N_LOSSES; task.which++)
+		if (task.which == AL_LOSS_QK || tasks->losses->has_values)
+			add(tasks, task);
+}
+
+static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
+{
+	if (!tasks->losses->is_normed && g->n_groups > 1) {
+		add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
+		add_sides(tasks, (struct task){find_shared, &g->regrouped, g->order, g->size, 0});
+	}
+	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
+}
+
+static void add_embeddings(struct tasks *tasks)
+{
+	struct al_losses *x = tasks->losses;
+
+	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
+		add(tasks, (struct task){find_embedding, &x->embedding[kind], NULL, 0, kind});
+}
+
+static void list_tasks(struct tasks *tasks, const size_t *in_order)
+{
+	struct al_losses *x = tasks->losses;
+
+	if (al_losses_has_embeddings(x) && al_losses_is_free(x))
+		add(tasks, (struct task){find_multiples, &x->embedding_best[AL_EMBEDDING_MUL], NULL, 0, 0});
+	if (x->n_ranks)
+		add(tasks, (struct task){find_latent, x->latent, NULL, 0, 0});
+	if (al_losses_has_shared_kv(x))
+		add(tasks, (struct task){find_shared_kv, &x->shared_kv, NULL, 0, 0});
+	for (size_t i = 0; i < x->n_groupings; i++)
+		add_grouping(tasks, &x->groupings[i], in_order);
+	if (al_losses_has_embeddings(x))
+		add_embeddings(tasks);
+}
+
+static bool do_task(void *context, size_t index, struct al_error *err)
+{
+	const struct tasks *tasks = context;
+	const struct task *task = &tasks->all[index];
+
+	return task->find(tasks->losses, task, err);
+}
+
+static bool do_tasks(struct tasks *tasks, struct al_error *err)
+{
+	bool ok = al_parallel(tasks->n, do_task, tasks, err);
+
+	tasks->n = 0;
+	return ok;
+}
+
+/* ---- what others start from ---- */
+
+static bool find_orders(struct al_losses *x, struct al_error *err)
+{
+	for (size_t i = 0; i < x->n_groupings; i++) {
+		struct al_grouping *g = &x->groupings[i];
+		if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, g->size, g->order, err))
+			return false;
+	}
+	return true;
+}
+
+/* One group of all heads: multiplied embeddings and added ones take its values. */
+static void list_first(struct tasks *tasks, const size_t *in_order)
+{
+	struct al_losses *x = tasks->losses;
+
+	if (!x->is_normed && x->n_groupings)
+		add_sides(tasks, (struct task){find_shared, &x->groupings[0].neighbours, in_order,
+			x->keys.n, 0});
+}
+
+/* All heads have one form: their mean at rank d_head. What they differ by is the rest:
+ * sum_i ||F_i - M||^2 = sum_i ||F_i||^2 - H ||M||^2, good to the square root of the precision. */
+static bool find_mean_form(struct al_losses *x, struct al_error *err)
+{
+	const struct al_spectra *layer;
+	double rest = x->keys.norm * x->keys.norm;
+
+	if (!al_audit_layer_spectra(x->audit, x->module, &layer, err))
+		return false;
+	struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
+	for (size_t i = 0; i < sum.rows && i < x->keys.width; i++)
+		rest -= sum.data[i] * sum.data[i] / (double)x->keys.n;
+	x->embedding_best[AL_EMBEDDING_ADD].of[AL_LOSS_QK] = sqrt(fmax(rest, 0)) / x->keys.norm;
+	return true;
+}
+
+static void share_values(struct al_losses *x)
+{
+	double one_value = x->n_groupings ? x->groupings[0].neighbours.of[AL_LOSS_OV] : 0;
+
+	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
+		x->embedding_best[kind].of[AL_LOSS_OV] = x->has_values ? one_value : NAN;
+}
+
+/* ---- all of it ---- */
+
+static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *err)
+{
+	struct al_losses *x = tasks->losses;
+	bool has_best = al_losses_has_embeddings(x) && al_losses_is_free(x);
+
+	list_first(tasks, in_order);
+	if (!do_tasks(tasks, err) || !find_orders(x, err) || (has_best && !find_mean_form(x, err)))
+		return false;
+	list_tasks(tasks, in_order);
+	if (!do_tasks(tasks, err))
+		return false;
+	share_values(x);
+	return true;
+}
+
+/* Two forms, up to three tasks a grouping, and five others. */
+static size_t most_tasks(const struct al_losses *x)
+{
+	return 6 * x->n_groupings + 5;
+}
+
+static bool find_all(struct al_losses *x, struct al_error *err)
+{
+	struct tasks tasks = {.losses = x, .all = calloc(most_tasks(x), sizeof(*tasks.all))};
+	size_t *in_order = calloc(x->keys.n, sizeof(*in_order));
+	bool ok = (tasks.all && in_order)
+		|| al_fail(err, AL_ESYSTEM, "no memory for conversions of %zu heads", x->keys.n);
+
+	for (size_t i = 0; ok && i < x->keys.n; i++)
+		in_order[i] = i;
+	ok = ok && find(&tasks, in_order, err);
+	free(in_order);
+	free(tasks.all);
+	return ok;
+}
+
+static bool prepare(struct al_losses *x, struct al_error *err)
+{
+	const struct al_factors *f = &x->module->factors;
+	const struct al_triangles *t = &x->module->triangles;
+
+	set_unknown(&x->shared_kv);
+	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
+		set_unknown(&x->embedding[kind]);
+		set_unknown(&x->embedding_best[kind]);
+	}
+	if (!al_stack_init(&x->keys, f, t, AL_FORM_QK, err)
+		|| (x->has_values && !al_stack_init(&x->values, f, t, AL_FORM_OV, err)))
+		return false;
+	x->is_zero = x->keys.norm == 0 || (x->has_values && x->values.norm == 0);
+	if (x->is_zero)
+		return true;
+	choose_ranks(x);
+	return list_groupings(x, err);
+}
+
+bool al_losses_find(struct al_losses *x, const struct al_audit *audit, struct al_audit_module *module,
+	struct al_error *err)
+{
+	*x = (struct al_losses){.audit = audit, .module = module,
+		.has_values = al_has_values(&module->factors), .is_rotary = module->attention->is_rotary,
+		.is_normed = al_has_qk_norm(module->attention)};
+	if (prepare(x, err) && (x->is_zero || find_all(x, err)))
+		return true;
+	al_losses_finish(x);
+	return false;
+}
+
+void al_losses_finish(struct al_losses *x)
+{
+	for (size_t i = 0; i < x->n_groupings; i++)
+		free(x->groupings[i].order);
+	free(x->groupings);
+	al_stack_finish(&x->values);
+	al_stack_finish(&x->keys);
+	*x = (struct al_losses){0};
+}

@@ -1,0 +1,57 @@
+/* What each conversion of a module would lose, all of them found side by side: relative Frobenius errors
+ * over the module's stacked query/key forms [AL_LOSS_QK] and output/value forms [AL_LOSS_OV]. */
+#ifndef ATTNLEDGER_AUDIT_LOSSES_H
+#define ATTNLEDGER_AUDIT_LOSSES_H
+
+#include "audit/audit.h"
+#include "audit/convert.h"
+
+enum { AL_LOSS_QK, AL_LOSS_OV, AL_N_LOSSES };
+enum { AL_MOST_LATENT_RANKS = 3 };
+
+/* Of one conversion; NAN where there is no such form, or nothing is known of it. */
+struct al_loss {
+	double of[AL_N_LOSSES];
+};
+
+/* Key/value heads in groups of one size, each with one key and one value. */
+struct al_grouping {
+	size_t n_groups, size;
+	struct al_loss mean;         /* as stored */
+	struct al_loss neighbours;   /* the best within what positions allow */
+	struct al_loss regrouped;    /* the same for groups that were looked for */
+	size_t *order;               /* those: heads, `size` neighbours a group */
+};
+
+struct al_losses {
+	const struct al_audit *audit;
+	struct al_audit_module *module;
+	struct al_stack keys, values;
+	bool has_values;
+	bool is_rotary;              /* keys can't be mixed freely */
+	bool is_normed;              /* nor even scaled: queries and keys pass a norm */
+	bool is_zero;                /* nothing to lose: all that follows is empty */
+
+	struct al_grouping *groupings;   /* 1, then every other number of groups that divides the heads */
+	size_t n_groupings;
+	struct al_loss shared_kv;
+	size_t ranks[AL_MOST_LATENT_RANKS], n_ranks;   /* falling */
+	struct al_loss latent[AL_MOST_LATENT_RANKS];
+	struct al_loss embedding[AL_N_EMBEDDINGS];        /* as stored */
+	struct al_loss embedding_best[AL_N_EMBEDDINGS];   /* in any basis */
+};
+
+/* Queries and keys pass a norm on their way to the scores. */
+bool al_has_qk_norm(const struct al_attention *attention);
+
+/* Which conversions there are. */
+bool al_losses_has_shared_kv(const struct al_losses *losses);
+bool al_losses_has_embeddings(const struct al_losses *losses);
+bool al_losses_is_free(const struct al_losses *losses);   /* any invertible change of keys is allowed */
+
+/* On failure nothing is left to finish. */
+bool al_losses_find(struct al_losses *losses, const struct al_audit *audit,
+	struct al_audit_module *module, struct al_error *err) AL_MUST_CHECK;
+void al_losses_finish(struct al_losses *losses);
+
+#endif
