@@ -163,6 +163,8 @@ void al_audit_module_finish(struct al_audit_module *module)
 {
 	al_spectra_finish(&module->heads);
 	al_spectra_finish(&module->layer);
+	for (int form = 0; form < AL_N_FORMS; form++)
+		al_matrix_finish(&module->inner[form]);
 	al_triangles_finish(&module->triangles);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&module->weights[p]);
@@ -190,6 +192,17 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 		module->has_layer =
 			al_layer_spectra(&module->layer, &module->factors, &module->triangles, err);
 	return module->has_layer;
+}
+
+bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
+	struct al_error *err)
+{
+	struct al_matrix *inner = &module->inner[form];
+
+	if (!inner->data && !al_form_inner(&module->factors, &module->factors, form, inner, err))
+		return false;
+	*out = al_view(*inner);
+	return true;
 }
 
 static bool same_shape(const struct al_factors *a, const struct al_factors *b)

@@ -7,6 +7,7 @@
 #define ATTNLEDGER_AUDIT_AUDIT_H
 
 #include "audit/covariance.h"
+#include "audit/forms.h"
 #include "audit/nulls.h"
 #include "base/table.h"
 #include "views/views.h"
@@ -29,6 +30,7 @@ struct al_audit_module {
 	struct al_triangles triangles;
 	struct al_spectra heads, layer;
 	bool has_heads, has_layer;
+	struct al_matrix inner[AL_N_FORMS];
 	struct al_matrix weights[AL_N_PROJECTIONS];
 };
 
@@ -58,6 +60,10 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+
+/* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */
+bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- measurements ---- */
 

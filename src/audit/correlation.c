@@ -2,7 +2,6 @@
  * off first; the Pearson matrix of a complete orthonormal set can't be the identity, since the all-ones
  * direction is shared out among its members. So both are shown. */
 #include "audit/audit.h"
-#include "audit/forms.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static void set_quotient(struct al_cell *cell, double x, double y, double z)
 		al_cell_set_real(cell, x / sqrt(y) / sqrt(z));
 }
 
-static void add_rows(const struct al_audit_module *module, enum al_form form, struct al_matrix s,
+static void add_rows(const struct al_audit_module *module, enum al_form form, struct al_view s,
 	const double *means, struct al_table *table)
 {
 	double n = al_form_entries(&module->factors, form);
@@ -46,18 +45,17 @@ static void add_rows(const struct al_audit_module *module, enum al_form form, st
 		}
 }
 
-static bool add_form(const struct al_audit_module *module, enum al_form form, struct al_table *table,
+static bool add_form(struct al_audit_module *module, enum al_form form, struct al_table *table,
 	struct al_error *err)
 {
-	struct al_matrix s = {0};
+	struct al_view s;
 	double *means = calloc(module->factors.n_heads, sizeof(*means));
 	bool ok = means || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", module->factors.n_heads);
 
 	ok = ok && al_form_means(&module->factors, form, means, err)
-		&& al_form_inner(&module->factors, &module->factors, form, &s, err);
+		&& al_audit_form_inner(module, form, &s, err);
 	if (ok)
 		add_rows(module, form, s, means, table);
-	al_matrix_finish(&s);
 	free(means);
 	return ok;
 }

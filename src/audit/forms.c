@@ -21,7 +21,7 @@ static size_t partner(const struct al_factors *factors, enum al_projection p, si
 	return p == AL_KEY || p == AL_VALUE ? al_kv_head(factors, head) : head;
 }
 
-/* A^T B for a projection of two modules. */
+/* A^T B for a projection of two modules, which may be the same. */
 static bool cross_gram(const struct al_factors *a, const struct al_factors *b, enum al_projection p,
 	struct al_matrix *out, struct al_error *err)
 {
@@ -32,7 +32,8 @@ static bool cross_gram(const struct al_factors *a, const struct al_factors *b, e
 			left.rows, right.rows);
 	if (!al_matrix_init(out, left.cols, right.cols, err))
 		return false;
-	if (al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err))
+	if (a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
+		: al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err))
 		return true;
 	al_matrix_finish(out);
 	return false;

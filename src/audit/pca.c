@@ -1,6 +1,5 @@
 /* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram matrix. */
 #include "audit/audit.h"
-#include "audit/forms.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,11 +81,13 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	struct al_error *err)
 {
 	size_t n = module->factors.n_heads;
+	struct al_view inner;
 	struct al_matrix s = {0};
 	double *work = calloc(2 * n, sizeof(*work));
 	bool ok = work || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", 2 * n);
 
-	ok = ok && al_form_inner(&module->factors, &module->factors, form, &s, err);
+	ok = ok && al_audit_form_inner(module, form, &inner, err) && al_matrix_init(&s, n, n, err)
+		&& al_copy(inner, s, err);
 	if (ok)
 		centre(s, work);
 	ok = ok && al_eigenvalues(s, work + n, err);

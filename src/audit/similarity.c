@@ -1,7 +1,6 @@
 /* Similarity of heads: cosines of their forms, and the principal angles between the subspaces that their
  * queries, keys, values and outputs live in. */
 #include "audit/audit.h"
-#include "audit/forms.h"
 #include "audit/subspaces.h"
 
 #include <math.h>
@@ -72,20 +71,18 @@ static bool all_angles(const struct al_audit_module *module, enum al_projection 
 /* ---- rows ---- */
 
 struct pairs {
-	struct al_matrix inner[AL_N_FORMS];
+	struct al_view inner[AL_N_FORMS];   /* the module's */
 	struct al_angles *angles[AL_N_PROJECTIONS];
 	size_t n[AL_N_PROJECTIONS];
 };
 
 static void pairs_finish(struct pairs *pairs)
 {
-	for (int i = 0; i < AL_N_FORMS; i++)
-		al_matrix_finish(&pairs->inner[i]);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		free(pairs->angles[p]);
 }
 
-static bool pairs_init(struct pairs *pairs, const struct al_audit_module *module, struct al_error *err)
+static bool pairs_init(struct pairs *pairs, struct al_audit_module *module, struct al_error *err)
 {
 	const struct al_factors *f = &module->factors;
 	bool ok = true;
@@ -93,7 +90,7 @@ static bool pairs_init(struct pairs *pairs, const struct al_audit_module *module
 	*pairs = (struct pairs){0};
 	for (int i = 0; ok && i < AL_N_FORMS; i++)
 		ok = !al_has_form(f, (enum al_form)i)
-			|| al_form_inner(f, f, (enum al_form)i, &pairs->inner[i], err);
+			|| al_audit_form_inner(module, (enum al_form)i, &pairs->inner[i], err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
 		size_t n = al_factors_run(f, (enum al_projection)p).n_heads;
 		if (!al_factors_run(f, (enum al_projection)p).weights.data)
@@ -106,7 +103,7 @@ static bool pairs_init(struct pairs *pairs, const struct al_audit_module *module
 	return ok;
 }
 
-static void set_cosine(struct al_cell *cell, struct al_matrix s, size_t i, size_t j)
+static void set_cosine(struct al_cell *cell, struct al_view s, size_t i, size_t j)
 {
 	double ii, jj;
 

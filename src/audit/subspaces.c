@@ -13,29 +13,81 @@ void al_bases_finish(struct al_bases *b)
 	*b = (struct al_bases){0};
 }
 
+/* How many singular values count. */
+static size_t count_directions(const double *values, size_t n, size_t rows, double unit)
+{
+	double least = n ? values[0] * fmax((double)rows * 0x1p-52, 4 * unit) : 0;
+	size_t rank = 0;
+
+	while (rank < n && values[rank] > least)
+		rank++;
+	return rank;
+}
+
+/* u = u R^-1 with R^T R = u^T u */
+static bool orthonormalise(struct al_matrix u, struct al_matrix r, struct al_error *err)
+{
+	double condition;
+
+	return al_gram(AL_TRANSPOSED, al_view(u), r, err) && al_cholesky(r, &condition, err)
+		&& al_solve(AL_RIGHT, AL_PLAIN, al_view(r), u, err);
+}
+
+/* A head whose Gram matrix is well-conditioned and whose directions all count: U = A R^-1, twice, as the
+ * first is orthonormal to 2^-52 times the condition only (Yamamoto et al. 2015, CholeskyQR2). */
+static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
+	bool *is_whole, struct al_error *err)
+{
+	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols), r, values = {0};
+	enum al_route route;
+
+	*is_whole = false;
+	if (!al_matrix_init(&r, head.cols, head.cols, err))
+		return false;
+	bool ok = al_matrix_init(&values, head.cols, 1, err)
+		&& al_triangle(head, (struct al_view){.ld = 1}, r, &route, err)
+		&& al_singular_values(al_view(r), values.data, err);
+	b->ranks[index] = ok ? count_directions(values.data, head.cols, head.rows, unit) : 0;
+	*is_whole = ok && route == AL_ROUTE_CHOLESKY && b->ranks[index] == head.cols;
+	if (*is_whole)
+		ok = al_copy(head, u, err) && al_solve(AL_RIGHT, AL_PLAIN, al_view(r), u, err)
+			&& orthonormalise(u, r, err);
+	al_matrix_finish(&values);
+	al_matrix_finish(&r);
+	return ok;
+}
+
 /* The left singular vectors that count, in the head's columns. */
-static bool add_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
+static bool add_singular_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	struct al_error *err)
 {
-	struct al_matrix copy = {0}, u = {0}, v = {0};
-	size_t n = head.rows < head.cols ? head.rows : head.cols, rank = 0;
-	double *values = calloc(n + 1, sizeof(*values));
-	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+	struct al_matrix copy = {0}, u = {0}, v = {0}, values = {0};
+	size_t n = head.rows < head.cols ? head.rows : head.cols;
+	bool ok = al_matrix_init(&copy, head.rows, head.cols, err) && al_matrix_init(&u, head.rows, n, err)
+		&& al_matrix_init(&v, head.cols, n, err) && al_matrix_init(&values, n, 1, err)
+		&& al_copy(head, copy, err) && al_svd(copy, u, values.data, v, err);
 
-	ok = ok && al_matrix_init(&copy, head.rows, head.cols, err) && al_matrix_init(&u, head.rows, n, err)
-		&& al_matrix_init(&v, head.cols, n, err) && al_copy(head, copy, err)
-		&& al_svd(copy, u, values, v, err);
-	double least = ok ? values[0] * fmax((double)head.rows * 0x1p-52, 4 * unit) : 0;
-	while (ok && rank < n && values[rank] > least)
-		rank++;
-	ok = ok && al_copy(al_columns(al_view(u), 0, rank),
-		al_part(b->u, 0, index * b->width, head.rows, rank), err);
-	b->ranks[index] = rank;
+	if (ok) {
+		size_t rank = count_directions(values.data, n, head.rows, unit);
+		ok = al_copy(al_columns(al_view(u), 0, rank),
+			al_part(b->u, 0, index * b->width, head.rows, rank), err);
+		b->ranks[index] = rank;
+	}
+	al_matrix_finish(&values);
 	al_matrix_finish(&copy);
 	al_matrix_finish(&u);
 	al_matrix_finish(&v);
-	free(values);
 	return ok;
+}
+
+static bool add_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
+	struct al_error *err)
+{
+	bool is_whole = false;
+
+	if (head.rows >= head.cols && !add_whole_basis(b, head, index, unit, &is_whole, err))
+		return false;
+	return is_whole || add_singular_basis(b, head, index, unit, err);
 }
 
 struct basis_work {
