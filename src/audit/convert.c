@@ -10,13 +10,14 @@
 static void set_mean(const struct al_stack *s, const size_t *heads, size_t size, struct al_matrix out)
 {
 	for (size_t j = 0; j < s->width; j++) {
-		for (size_t i = 0; i < out.rows; i++) {
-			double mean = 0;
-			for (size_t k = 0; k < size; k++)
-				mean += s->own.data[i + (heads[k] * s->width + j) * s->own.ld] / (double)size;
-			for (size_t k = 0; k < size; k++)
-				out.data[i + (heads[k] * s->width + j) * out.ld] = mean;
+		double *mean = out.data + (heads[0] * s->width + j) * out.ld;
+		for (size_t k = 0; k < size; k++) {
+			const double *own = s->own.data + (heads[k] * s->width + j) * s->own.ld;
+			for (size_t i = 0; i < out.rows; i++)
+				mean[i] += own[i] / (double)size;
 		}
+		for (size_t k = 1; k < size; k++)
+			memcpy(out.data + (heads[k] * s->width + j) * out.ld, mean, out.rows * sizeof(*mean));
 	}
 }
 
@@ -252,7 +253,7 @@ struct pairing {
 	double (*squared)[2];
 };
 
-/* The Gram matrix of a head's two sides. */
+/* The Gram matrix of a head's two sides, its lower triangle. */
 static bool pair_gram(const struct pairing *x, size_t g, struct al_matrix out, struct al_error *err)
 {
 	const struct al_stack *k = x->keys, *v = x->values;
@@ -263,8 +264,8 @@ static bool pair_gram(const struct pairing *x, size_t g, struct al_matrix out, s
 	put_scaled(al_view(al_part(v->gram, g * w, g * w, w, w)), v->norm * v->norm,
 		al_part(out, w, w, w, w));
 	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1 / k->norm / v->norm,
-		al_columns(al_view(k->weighed), g * w, w), al_columns(al_view(v->weighed), g * w, w), 0,
-		al_part(out, 0, w, w, w), err);
+		al_columns(al_view(v->weighed), g * w, w), al_columns(al_view(k->weighed), g * w, w), 0,
+		al_part(out, w, 0, w, w), err);
 }
 
 /* A side is rows [first, first + w) of the eigenvectors: what the leading w of them leave of it. */

@@ -3,19 +3,21 @@
 #include "audit/convert.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- what heads become ---- */
 
 static void set_mean(struct al_view heads, size_t n, size_t width, struct al_matrix out)
 {
 	for (size_t j = 0; j < width; j++) {
-		for (size_t i = 0; i < out.rows; i++) {
-			double mean = 0;
-			for (size_t h = 0; h < n; h++)
-				mean += heads.data[i + (h * width + j) * heads.ld] / (double)n;
-			for (size_t h = 0; h < n; h++)
-				out.data[i + (h * width + j) * out.ld] = mean;
+		double *mean = out.data + j * out.ld;
+		for (size_t h = 0; h < n; h++) {
+			const double *own = heads.data + (h * width + j) * heads.ld;
+			for (size_t i = 0; i < out.rows; i++)
+				mean[i] += own[i] / (double)n;
 		}
+		for (size_t h = 1; h < n; h++)
+			memcpy(out.data + (h * width + j) * out.ld, mean, out.rows * sizeof(*mean));
 	}
 }
 

@@ -111,11 +111,13 @@ static bool find_mean(struct al_losses *x, const struct task *t, struct al_error
 	return al_convert_mean(side(x, t->which), t->order, t->size, &t->out->of[t->which], err);
 }
 
-/* Within what positions allow. */
+/* Within what positions allow, unless it is known. */
 static bool find_shared(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	double *error = &t->out->of[t->which];
 
+	if (!isnan(*error))
+		return true;
 	return t->which == AL_LOSS_QK && x->is_rotary
 		? al_convert_rotary(&x->keys, x->module->attention, t->order, t->size, error, err)
 		: al_stack_share(side(x, t->which), t->order, t->size, error, err);
@@ -171,10 +173,10 @@ static void add_sides(struct tasks *tasks, struct task task)
 
 static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
 {
-	if (!tasks->losses->is_normed && g->n_groups > 1) {
+	if (!tasks->losses->is_normed)
 		add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
+	if (!tasks->losses->is_normed && g->n_groups > 1)
 		add_sides(tasks, (struct task){find_shared, &g->regrouped, g->order, g->size, 0});
-	}
 	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
 }
 
@@ -212,10 +214,7 @@ static bool do_task(void *context, size_t index, struct al_error *err)
 
 static bool do_tasks(struct tasks *tasks, struct al_error *err)
 {
-	bool ok = al_parallel(tasks->n, do_task, tasks, err);
-
-	tasks->n = 0;
-	return ok;
+	return al_parallel(tasks->n, do_task, tasks, err);
 }
 
 /* ---- what others start from ---- */
@@ -230,30 +229,44 @@ static bool find_orders(struct al_losses *x, struct al_error *err)
 	return true;
 }
 
-/* One group of all heads: multiplied embeddings and added ones take its values. */
-static void list_first(struct tasks *tasks, const size_t *in_order)
+/* One key for all heads: what the unfolding's first d_head singular values leave, where they tell. */
+static bool find_one_key(struct al_losses *x, const struct al_spectra *layer, const size_t *in_order,
+	struct al_error *err)
 {
-	struct al_losses *x = tasks->losses;
+	const struct al_matrix values = layer->values[AL_SPECTRUM_KU];
+	double *error = &x->groupings[0].neighbours.of[AL_LOSS_QK], rest = 0, total = 0;
 
-	if (!x->is_normed && x->n_groupings)
-		add_sides(tasks, (struct task){find_shared, &x->groupings[0].neighbours, in_order,
-			x->keys.n, 0});
+	for (size_t i = values.rows; i-- > 0; ) {
+		total += values.data[i] * values.data[i];
+		if (i == x->keys.width)
+			rest = total;
+	}
+	*error = sqrt(rest / total);
+	return rest > AL_GRAM_SHOWS * total || al_stack_share(&x->keys, in_order, x->keys.n, error, err);
 }
 
 /* All heads have one form: their mean at rank d_head. What they differ by is the rest:
  * sum_i ||F_i - M||^2 = sum_i ||F_i||^2 - H ||M||^2, good to the square root of the precision. */
-static bool find_mean_form(struct al_losses *x, struct al_error *err)
+static void find_mean_form(struct al_losses *x, const struct al_spectra *layer)
 {
-	const struct al_spectra *layer;
+	struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
 	double rest = x->keys.norm * x->keys.norm;
 
-	if (!al_audit_layer_spectra(x->audit, x->module, &layer, err))
-		return false;
-	struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
 	for (size_t i = 0; i < sum.rows && i < x->keys.width; i++)
 		rest -= sum.data[i] * sum.data[i] / (double)x->keys.n;
 	x->embedding_best[AL_EMBEDDING_ADD].of[AL_LOSS_QK] = sqrt(fmax(rest, 0)) / x->keys.norm;
-	return true;
+}
+
+/* What all heads have in common, which the spectra of the layer know, and what goes by it. */
+static bool find_common(struct al_losses *x, const size_t *in_order, struct al_error *err)
+{
+	const struct al_spectra *layer;
+
+	if (!al_audit_layer_spectra(x->audit, x->module, &layer, err))
+		return false;
+	if (al_losses_has_embeddings(x))
+		find_mean_form(x, layer);
+	return x->n_groupings == 0 || find_one_key(x, layer, in_order, err);
 }
 
 static void share_values(struct al_losses *x)
@@ -269,10 +282,8 @@ static void share_values(struct al_losses *x)
 static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *err)
 {
 	struct al_losses *x = tasks->losses;
-	bool has_best = al_losses_has_embeddings(x) && al_losses_is_free(x);
 
-	list_first(tasks, in_order);
-	if (!do_tasks(tasks, err) || !find_orders(x, err) || (has_best && !find_mean_form(x, err)))
+	if ((al_losses_is_free(x) && !find_common(x, in_order, err)) || !find_orders(x, err))
 		return false;
 	list_tasks(tasks, in_order);
 	if (!do_tasks(tasks, err))

@@ -24,34 +24,18 @@ static size_t count_directions(const double *values, size_t n, size_t rows, doub
 	return rank;
 }
 
-/* u = u R^-1 with R^T R = u^T u */
-static bool orthonormalise(struct al_matrix u, struct al_matrix r, struct al_error *err)
-{
-	double condition;
-
-	return al_gram(AL_TRANSPOSED, al_view(u), r, err) && al_cholesky(r, &condition, err)
-		&& al_solve(AL_RIGHT, AL_PLAIN, al_view(r), u, err);
-}
-
-/* A head whose Gram matrix is well-conditioned and whose directions all count: U = A R^-1, twice, as the
- * first is orthonormal to 2^-52 times the condition only (Yamamoto et al. 2015, CholeskyQR2). */
+/* A head whose directions all count: those of its QR factors. */
 static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	bool *is_whole, struct al_error *err)
 {
 	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols), r, values = {0};
-	enum al_route route;
 
-	*is_whole = false;
 	if (!al_matrix_init(&r, head.cols, head.cols, err))
 		return false;
-	bool ok = al_matrix_init(&values, head.cols, 1, err)
-		&& al_triangle(head, (struct al_view){.ld = 1}, r, &route, err)
+	bool ok = al_matrix_init(&values, head.cols, 1, err) && al_copy(head, u, err) && al_qr(u, r, err)
 		&& al_singular_values(al_view(r), values.data, err);
 	b->ranks[index] = ok ? count_directions(values.data, head.cols, head.rows, unit) : 0;
-	*is_whole = ok && route == AL_ROUTE_CHOLESKY && b->ranks[index] == head.cols;
-	if (*is_whole)
-		ok = al_copy(head, u, err) && al_solve(AL_RIGHT, AL_PLAIN, al_view(r), u, err)
-			&& orthonormalise(u, r, err);
+	*is_whole = ok && b->ranks[index] == head.cols;
 	al_matrix_finish(&values);
 	al_matrix_finish(&r);
 	return ok;
