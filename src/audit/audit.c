@@ -23,6 +23,7 @@ void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
 
 void al_audit_finish(struct al_audit *audit)
 {
+	al_spectra_finish(&audit->gaussian_heads);
 	al_spectra_finish(&audit->gaussian_layer);
 	*audit = (struct al_audit){0};
 }
@@ -165,6 +166,9 @@ void al_audit_module_finish(struct al_audit_module *module)
 	al_spectra_finish(&module->layer);
 	for (int form = 0; form < AL_N_FORMS; form++)
 		al_matrix_finish(&module->inner[form]);
+	for (size_t i = 0; i < module->n_draws; i++)
+		al_spectra_finish(&module->draws[i]);
+	free(module->draws);
 	al_triangles_finish(&module->triangles);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&module->weights[p]);
@@ -213,21 +217,40 @@ static bool same_shape(const struct al_factors *a, const struct al_factors *b)
 }
 
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err)
+	const struct al_spectra **heads_out, const struct al_spectra **layer_out, struct al_error *err)
 {
 	struct al_spectra heads = {0}, layer = {0};
 
-	*out = &audit->gaussian_layer;
+	*heads_out = &audit->gaussian_heads;
+	*layer_out = &audit->gaussian_layer;
 	if (audit->has_gaussian && same_shape(&audit->gaussian_shape, &module->factors))
 		return true;
 	if (!al_null_gaussian(&heads, &layer, &module->factors, al_has_values(&module->factors),
 		    audit->options.seed, 0, err))
 		return false;
-	al_spectra_finish(&heads);
+	al_spectra_finish(&audit->gaussian_heads);
 	al_spectra_finish(&audit->gaussian_layer);
+	audit->gaussian_heads = heads;
 	audit->gaussian_layer = layer;
 	audit->gaussian_shape = module->factors;
 	audit->has_gaussian = true;
+	return true;
+}
+
+bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	size_t n = (size_t)audit->options.n_nulls;
+
+	if (!module->draws)
+		module->draws = calloc(n + 1, sizeof(*module->draws));
+	if (!module->draws)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu draws", n);
+	for (; module->n_draws < n; module->n_draws++)
+		if (!al_null_independent(&module->draws[module->n_draws], &module->triangles,
+			    audit->options.seed, module->index, module->n_draws, err))
+			return false;
+	*out = module->draws;
 	return true;
 }
 

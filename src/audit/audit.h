@@ -31,6 +31,8 @@ struct al_audit_module {
 	struct al_spectra heads, layer;
 	bool has_heads, has_layer;
 	struct al_matrix inner[AL_N_FORMS];
+	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
+	size_t n_draws;
 	struct al_matrix weights[AL_N_PROJECTIONS];
 };
 
@@ -38,7 +40,7 @@ struct al_audit_module {
 struct al_audit {
 	const struct al_model_view *view;
 	struct al_audit_options options;
-	struct al_spectra gaussian_layer; /* of the last shape that was asked for */
+	struct al_spectra gaussian_heads, gaussian_layer; /* of the last shape that was asked for */
 	struct al_factors gaussian_shape;
 	bool has_gaussian;
 };
@@ -53,12 +55,16 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
 void al_audit_module_finish(struct al_audit_module *module);
 
-/* Singular values of each head, of all heads together, and of the Gaussian null of the module's shape. */
+/* Singular values of each head and of all heads together; of both in Gaussian weights of the module's
+ * shape; and of all heads together in every draw of independent heads, [n_draws]. */
 bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
+	const struct al_spectra **heads, const struct al_spectra **layer, struct al_error *err)
+	AL_MUST_CHECK;
+bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 
 /* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */

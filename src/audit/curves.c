@@ -10,6 +10,8 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
 	al_table_add_column(table,
 		(struct al_column){.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "draw", .title = "Draw", .digits = AL_DIGITS_ALL, .is_key = true});
 	al_table_add_column(table, (struct al_column){.key = "matrix", .title = "Matrix", .is_key = true});
 	al_table_add_column(table,
 		(struct al_column){.key = "component", .title = "Component", .digits = AL_DIGITS_ALL});
@@ -17,9 +19,25 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	al_table_add_column(table, (struct al_column){.key = "cumulative", .title = "Captured", .digits = 5});
 }
 
-/* `head` -1: all heads together. */
-static bool add_curve(const struct al_audit_module *module, int64_t head, const char *matrix,
-	const double *values, size_t n, struct al_table *table, struct al_error *err)
+/* Whose curve it is; -1: of all heads together, of no draw. */
+struct subject {
+	const struct al_audit_module *module;
+	int64_t head, draw;
+	const char *matrix;
+};
+
+static void set_subject(struct al_table *table, struct al_cell *cell, const struct subject *subject)
+{
+	al_cell_set_text(table, &cell[0], subject->module->attention->name);
+	if (subject->head >= 0)
+		al_cell_set_int(table, &cell[1], subject->head);
+	if (subject->draw >= 0)
+		al_cell_set_int(table, &cell[2], subject->draw);
+	al_cell_set_text(table, &cell[3], subject->matrix);
+}
+
+static bool add_curve(const struct subject *subject, const double *values, size_t n,
+	struct al_table *table, struct al_error *err)
 {
 	double *share = malloc(2 * (n + 1) * sizeof(*share));
 
@@ -28,48 +46,59 @@ static bool add_curve(const struct al_audit_module *module, int64_t head, const 
 	al_captured(values, n, share, share + n);
 	for (size_t i = 0; i < n; i++) {
 		struct al_cell *cell = al_table_add_row(table);
-		al_cell_set_text(table, cell++, module->attention->name);
-		if (head >= 0)
-			al_cell_set_int(table, cell, head);
-		cell++;
-		al_cell_set_text(table, cell++, matrix);
-		al_cell_set_int(table, cell++, (int64_t)i + 1);
-		al_cell_set_real(cell++, share[i]);
-		al_cell_set_real(cell, share[n + i]);
+		set_subject(table, cell, subject);
+		al_cell_set_int(table, &cell[4], (int64_t)i + 1);
+		al_cell_set_real(&cell[5], share[i]);
+		al_cell_set_real(&cell[6], share[n + i]);
 	}
 	free(share);
 	return true;
 }
 
-static bool add_spectra(const struct al_audit_module *module, const struct al_spectra *spectra,
-	bool is_layer, struct al_table *table, struct al_error *err)
+/* A spectrum of every head, or the one of all heads. */
+static bool add_spectrum(const struct subject *first, struct al_matrix values, struct al_table *table,
+	struct al_error *err)
 {
-	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
-		const struct al_matrix *values = &spectra->values[kind];
-		for (size_t j = 0; j < values->cols; j++)
-			if (!add_curve(module, is_layer ? -1 : (int64_t)j, al_spectrum_names[kind],
-				    values->data + j * values->ld, values->rows, table, err))
-				return false;
+	struct subject subject = *first;
+
+	for (size_t j = 0; j < values.cols; j++) {
+		subject.head = first->head < 0 ? -1 : (int64_t)j;
+		if (!add_curve(&subject, values.data + j * values.ld, values.rows, table, err))
+			return false;
 	}
 	return true;
 }
 
-/* The full-width product of one draw of independent heads, "qk_independent": the first of those that
- * `layers` counts. */
-static bool add_null(const struct al_audit *audit, const struct al_audit_module *module,
-	struct al_table *table, struct al_error *err)
+static bool add_spectra(const struct al_audit_module *module, const struct al_spectra *spectra,
+	int64_t first_head, struct al_table *table, struct al_error *err)
 {
-	const struct al_matrix *values;
-	struct al_spectra draw;
+	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
+		const struct subject subject = {module, first_head, -1, al_spectrum_names[kind]};
+		if (!add_spectrum(&subject, spectra->values[kind], table, err))
+			return false;
+	}
+	return true;
+}
+
+/* Of the product W_Q W_K^T: of each head in Gaussian weights, "qk_gaussian", and of all together in
+ * every draw of independent heads, "qk_independent". */
+static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
+	struct al_error *err)
+{
+	struct subject subject = {module, 0, -1, "qk_gaussian"};
+	const struct al_spectra *heads, *layer, *draws;
 
 	if (audit->options.n_nulls == 0)
 		return true;
-	if (!al_null_independent(&draw, &module->triangles, audit->options.seed, module->index, 0, err))
+	if (!al_audit_gaussian(audit, module, &heads, &layer, err)
+		|| !al_audit_draws(audit, module, &draws, err)
+		|| !add_spectrum(&subject, heads->values[AL_SPECTRUM_QK], table, err))
 		return false;
-	values = &draw.values[AL_SPECTRUM_QK];
-	bool ok = add_curve(module, -1, "qk_independent", values->data, values->rows, table, err);
-	al_spectra_finish(&draw);
-	return ok;
+	subject = (struct subject){module, -1, 0, "qk_independent"};
+	for (; subject.draw < audit->options.n_nulls; subject.draw++)
+		if (!add_spectrum(&subject, draws[subject.draw].values[AL_SPECTRUM_QK], table, err))
+			return false;
+	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
@@ -79,8 +108,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 
 	return al_audit_head_spectra(audit, module, &heads, err)
 		&& al_audit_layer_spectra(audit, module, &layer, err)
-		&& add_spectra(module, heads, false, table, err)
-		&& add_spectra(module, layer, true, table, err) && add_null(audit, module, table, err);
+		&& add_spectra(module, heads, 0, table, err) && add_spectra(module, layer, -1, table, err)
+		&& add_nulls(audit, module, table, err);
 }
 
 const struct al_measurement al_measurement_curves = {

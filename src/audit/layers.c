@@ -3,8 +3,6 @@
 #include "audit/audit.h"
 #include "audit/measures.h"
 
-#include <stdlib.h>
-
 static const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK, AL_SPECTRUM_QU,
 	AL_SPECTRUM_KU, AL_SPECTRUM_OV};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
@@ -83,30 +81,16 @@ static void set_nulls(struct al_table *table, struct al_cell **cell, const struc
 	al_cell_set_real((*cell)++, al_redundancy(n90, range.high));
 }
 
-static void finish_draws(struct al_spectra *draws, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		al_spectra_finish(&draws[i]);
-	free(draws);
-}
-
 static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
 	struct al_cell *cell, const struct al_spectra *spectra, struct al_error *err)
 {
-	size_t n = (size_t)audit->options.n_nulls;
-	const struct al_spectra *gaussian;
-	struct al_spectra *draws = calloc(n + 1, sizeof(*draws));
-	bool ok = draws || al_fail(err, AL_ESYSTEM, "no memory for %zu draws", n);
+	const struct al_spectra *heads, *gaussian, *draws;
 
-	ok = ok && al_audit_gaussian(audit, module, &gaussian, err);
-	for (size_t i = 0; ok && i < n; i++)
-		ok = al_null_independent(&draws[i], &module->triangles, audit->options.seed, module->index,
-			i, err);
-	if (ok)
-		set_nulls(table, &cell, spectra, gaussian, draws, n);
-	if (draws)
-		finish_draws(draws, n);
-	return ok;
+	if (!al_audit_gaussian(audit, module, &heads, &gaussian, err)
+		|| !al_audit_draws(audit, module, &draws, err))
+		return false;
+	set_nulls(table, &cell, spectra, gaussian, draws, (size_t)audit->options.n_nulls);
+	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,

@@ -29,74 +29,78 @@ static bool number_at(const struct al_table *table, size_t row, const char *key,
 
 /* ---- captured variance ---- */
 
+/* A row of the table `curves` as a point of the figure: in the panel of heads on their own or of all
+ * together, by what it is the spectrum of. */
 static const struct curve {
-	const char *matrix, *title;
-} curves[] = {{"q", "W_Q"}, {"k", "W_K"}, {"qk", "W_Q W_K^T"}, {"qk_independent", "independent heads"}};
+	const char *matrix;
+	bool is_of_heads;
+	const char *series;
+} curves[] = {
+	{"q", true, "W_Q"}, {"k", true, "W_K"}, {"qk", true, "W_Q W_Kᵀ"},
+	{"q", false, "W_Q"}, {"k", false, "W_K"}, {"qk", false, "W_Q W_Kᵀ"},
+	{"qk_gaussian", true, "W_Q W_Kᵀ of Gaussian weights"},
+	{"qk_independent", false, "W_Q W_Kᵀ of independent heads"},
+};
 enum { N_CURVES = sizeof(curves) / sizeof(*curves) };
 
-/* The mean over heads or modules, component by component. */
-struct mean {
-	double *sums;
-	size_t *counts, n;
-};
-
-static struct mean take_mean(struct al_arena *arena, const struct al_table *table, const char *matrix,
-	bool is_of_heads)
+static const struct curve *find_curve(const char *matrix, bool is_of_heads)
 {
-	struct mean mean = {al_new_array(arena, double, table->n_rows + 1),
-		al_new_array(arena, size_t, table->n_rows + 1), 0};
+	for (int i = 0; i < N_CURVES; i++)
+		if (curves[i].is_of_heads == is_of_heads && strcmp(curves[i].matrix, matrix) == 0)
+			return &curves[i];
+	return NULL;
+}
+
+/* The rows of one panel and matrix; a strand begins where components begin again. */
+static void add_curves(struct al_table *out, const struct al_table *table, const struct curve *curve,
+	int64_t *strand)
+{
 	double head, component, captured;
 
 	for (size_t row = 0; row < table->n_rows; row++) {
-		if (strcmp(text_at(table, row, "matrix"), matrix) != 0
-			|| number_at(table, row, "head", &head) != is_of_heads
+		bool is_of_heads = number_at(table, row, "head", &head);
+		if (find_curve(text_at(table, row, "matrix"), is_of_heads) != curve
 			|| !number_at(table, row, "component", &component)
 			|| !number_at(table, row, "cumulative", &captured))
 			continue;
-		size_t place = (size_t)component - 1;
-		mean.sums[place] += captured;
-		mean.counts[place]++;
-		mean.n = place + 1 > mean.n ? place + 1 : mean.n;
-	}
-	return mean;
-}
-
-static void add_mean(struct al_table *out, const struct curve *curve, const struct mean *mean)
-{
-	for (size_t i = 0; i < mean->n; i++) {
-		if (mean->counts[i] == 0)
-			continue;
+		*strand += component == 1;
 		struct al_cell *cell = al_table_add_row(out);
-		al_cell_set_text(out, cell++, curve->title);
-		al_cell_set_int(out, cell++, (int64_t)i + 1);
-		al_cell_set_real(cell, mean->sums[i] / (double)mean->counts[i]);
+		al_cell_set_text(out, cell++, is_of_heads ? "Heads separately" : "Heads concatenated");
+		al_cell_set_text(out, cell++, curve->series);
+		al_cell_set_int(out, cell++, *strand);
+		al_cell_set_int(out, cell++, (int64_t)component);
+		al_cell_set_real(cell, captured);
 	}
 }
 
-static bool draw_captured(const char *folder, const struct al_table *table, bool is_of_heads,
-	struct al_error *err)
+static bool draw_captured(const char *folder, const struct al_table *table, struct al_error *err)
 {
+	static const double ticks[] = {0, .5, .9, 1};
+	const char *bands[] = {curves[N_CURVES - 2].series, curves[N_CURVES - 1].series};
 	const struct al_figure figure = {
-		.id = is_of_heads ? "captured-heads" : "captured-together",
-		.title = is_of_heads ? "Heads separately" : "Heads concatenated",
+		.id = "captured",
 		.mark = "line",
 		.x = {.column = "component", .title = "Components"},
 		.y = {.column = "captured", .title = "Captured variance", .has_min = true, .has_max = true,
-			.max = 1},
+			.max = 1, .ticks = ticks, .n_ticks = 4},
 		.series = "matrix",
+		.strands = {.column = "strand", .bands = bands, .n_bands = 2},
+		.panel = "panel",
+		.has_own_x = true,
+		.width_pt = AL_FIGURE_PAGE_PT,
+		.height_pt = 200,
 	};
-	struct al_table means;
+	static const char *const keys[] = {"panel", "matrix", "strand", "component", "captured"};
+	struct al_table points;
+	int64_t strand = 0;
 
-	al_table_init(&means, figure.id, figure.title);
-	al_table_add_column(&means, (struct al_column){.key = "matrix"});
-	al_table_add_column(&means, (struct al_column){.key = "component"});
-	al_table_add_column(&means, (struct al_column){.key = "captured"});
-	for (int i = 0; i < N_CURVES; i++) {
-		struct mean mean = take_mean(&means.arena, table, curves[i].matrix, is_of_heads);
-		add_mean(&means, &curves[i], &mean);
-	}
-	bool ok = draw_all_formats(&figure, &means, folder, err);
-	al_table_finish(&means);
+	al_table_init(&points, figure.id, "");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		al_table_add_column(&points, (struct al_column){.key = keys[i]});
+	for (int i = 0; i < N_CURVES; i++)
+		add_curves(&points, table, &curves[i], &strand);
+	bool ok = draw_all_formats(&figure, &points, folder, err);
+	al_table_finish(&points);
 	return ok;
 }
 
@@ -217,7 +221,7 @@ bool portrait_draw(const char *folder, struct al_table *const *tables, struct al
 
 	return al_folder_make(folder, err) && (!widths || portrait_draw_widths(folder, widths, err))
 		&& (!mixing || portrait_draw_mixing(folder, mixing, err))
-		&& (!curve || (draw_captured(folder, curve, true, err) && draw_captured(folder, curve, false, err)))
+		&& (!curve || draw_captured(folder, curve, err))
 		&& (!has_nulls || draw_redundancy(folder, layers, err))
 		&& (!cosines || (draw_cosines(folder, cosines, "qk", err) && draw_cosines(folder, cosines, "ov", err)));
 }

@@ -46,7 +46,7 @@ static void draw_y_tick(const struct al_scene *scene, size_t panel, double value
 
 static void draw_ticks(const struct al_scene *scene, size_t panel)
 {
-	const struct al_ticks *x = &scene->x_ticks, *y = &scene->y_ticks;
+	const struct al_ticks *x = &scene->x_ticks[panel], *y = &scene->y_ticks;
 
 	for (size_t i = 0; i < x->n; i++)
 		draw_x_tick(scene, panel, x->items[i].value, AL_TICK_PT);

@@ -87,11 +87,11 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 	each_bar(scene, panel, avoid_bar, obstacles);
 }
 
-static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
 	struct al_box swatch = {box->left, box->top + 0.8, box->right, box->bottom - 0.8};
 
-	al_series_draw_bar(canvas, series, &swatch);
+	al_series_draw_bar(scene->canvas, series, &swatch);
 }
 
 const struct al_mark al_mark_bar = {

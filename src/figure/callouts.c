@@ -163,7 +163,7 @@ static struct queue make_queue(struct al_scene *scene, size_t panel)
 		for (size_t i = 0; i < points->n; i++) {
 			const struct al_point *point = &points->items[i];
 			if (!point->label || !*point->label || isnan(point->y) ||
-				!al_scene_holds(scene, point))
+				!al_scene_holds(scene, panel, point))
 				continue;
 			queue.items = al_grow(
 				scene->arena, queue.items, queue.n, &room, sizeof(*queue.items));

@@ -36,7 +36,8 @@ static void include_points(struct span *x, struct span *y, const struct al_point
 	for (size_t i = 0; i < points->n; i++)
 		if (!isnan(points->items[i].y)) {
 			include(x, points->items[i].x);
-			include(y, points->items[i].y);
+			include(y, points->items[i].low);
+			include(y, points->items[i].high);
 		}
 }
 
@@ -55,16 +56,22 @@ static void include_stack(struct span *y, const struct al_plot *plot, size_t pan
 	y->max = fmax(y->max, above);
 }
 
+static const struct span nothing = {
+	.min = INFINITY, .max = -INFINITY, .is_whole = true, .is_binary = true};
+
+static void gather_panel(const struct al_plot *plot, size_t panel, struct span *x, struct span *y)
+{
+	for (size_t series = 0; series < plot->n_series; series++)
+		include_points(x, y, al_plot_points(plot, panel, series));
+	for (size_t slot = 0; plot->figure->n_stacked && slot < plot->n_categories; slot++)
+		include_stack(y, plot, panel, (double)slot);
+}
+
 static void gather(const struct al_plot *plot, struct span *x, struct span *y)
 {
-	*x = *y = (struct span){
-		.min = INFINITY, .max = -INFINITY, .is_whole = true, .is_binary = true};
-	for (size_t panel = 0; panel < plot->n_panels; panel++) {
-		for (size_t series = 0; series < plot->n_series; series++)
-			include_points(x, y, al_plot_points(plot, panel, series));
-		for (size_t slot = 0; plot->figure->n_stacked && slot < plot->n_categories; slot++)
-			include_stack(y, plot, panel, (double)slot);
-	}
+	*x = *y = nothing;
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		gather_panel(plot, panel, x, y);
 }
 
 static bool check_log(const struct span *span, const char *axis, struct al_error *err)
@@ -179,7 +186,27 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 	return true;
 }
 
-bool al_plot_bound(struct al_plot *plot, struct al_error *err)
+/* A panel of its own without a number along x has the limits of all. */
+static bool bound_panels(struct al_plot *plot, const struct al_dimension *unbound,
+	struct al_error *err)
+{
+	plot->panel_x = al_new_array(&plot->arena, struct al_dimension, plot->n_panels);
+	for (size_t panel = 0; panel < plot->n_panels; panel++) {
+		struct al_dimension own = *unbound;
+		struct span x = nothing, y = nothing;
+		plot->panel_x[panel] = plot->x;
+		if (!plot->figure->has_own_x || plot->categories || plot->mark->has_cells)
+			continue;
+		gather_panel(plot, panel, &x, &y);
+		if (x.n > 0 && !bound(&own, &x, "x", false, err))
+			return false;
+		if (x.n > 0)
+			plot->panel_x[panel] = own;
+	}
+	return true;
+}
+
+static bool bound_all(struct al_plot *plot, struct al_error *err)
 {
 	const struct al_figure *figure = plot->figure;
 	struct span x, y;
@@ -203,4 +230,11 @@ bool al_plot_bound(struct al_plot *plot, struct al_error *err)
 		return false;
 	}
 	return bound(&plot->y, &y, "y", plot->mark->stands_on_zero, err);
+}
+
+bool al_plot_bound(struct al_plot *plot, struct al_error *err)
+{
+	const struct al_dimension x = plot->x;
+
+	return bound_all(plot, err) && bound_panels(plot, &x, err);
 }

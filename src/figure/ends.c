@@ -25,7 +25,7 @@ static bool find_end(const struct al_scene *scene, size_t series, struct end *ou
 	const struct al_points *points = al_plot_points(scene->plot, 0, series);
 
 	for (size_t i = points->n; i-- > 0;)
-		if (al_scene_holds(scene, &points->items[i])) {
+		if (al_scene_holds(scene, 0, &points->items[i])) {
 			*out = (struct end){series, al_scene_x(scene, 0, points->items[i].x),
 				al_scene_y(scene, points->items[i].y), 0};
 			return true;

@@ -71,7 +71,7 @@ static void draw_scene(struct al_scene *scene)
 		al_scene_draw_color_bar(scene);
 	draw_leaders(scene);
 	for (size_t i = 0; i < scene->n_keys; i++)
-		mark->draw_key(scene->canvas, i, &scene->keys[i]);
+		mark->draw_key(scene, i, &scene->keys[i]);
 	for (size_t i = 0; i < scene->n_labels; i++)
 		al_label_draw(scene->canvas, &scene->labels[i]);
 }

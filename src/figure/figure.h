@@ -18,6 +18,8 @@ struct al_axis {
 	enum al_axis_scale scale;
 	bool has_min, has_max;      /* fixed limits, in the column's base units */
 	double min, max;
+	const double *ticks;        /* what is labelled, rising, in base units; NULL: what reads best */
+	size_t n_ticks;
 };
 
 struct al_reference_line {
@@ -26,6 +28,13 @@ struct al_reference_line {
 };
 
 enum { AL_FIGURE_COLUMN_PT = 240, AL_FIGURE_PAGE_PT = 504, AL_FIGURE_MOST_STACKED = 8 };
+
+/* Lines: a series as many faint strands (heads, layers, draws) below their mean. */
+struct al_strands {
+	const char *column;         /* one value a strand, whose rows follow each other; NULL: none */
+	const char *const *bands;   /* names of series of which the area that strands cover is drawn */
+	size_t n_bands;
+};
 
 struct al_figure {
 	const char *id, *title;     /* title: NULL for none */
@@ -36,7 +45,9 @@ struct al_figure {
 	const char *stacked[AL_FIGURE_MOST_STACKED];  /* bar: columns stacked instead of y.column */
 	size_t n_stacked;
 	const char *series;         /* column whose values make the series, or NULL */
+	struct al_strands strands;
 	const char *panel;          /* column whose values make panels side by side, or NULL */
+	bool has_own_x;             /* panels: each its own limits and ticks along x */
 	const char *label;          /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
 	size_t n_references;

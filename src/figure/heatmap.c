@@ -72,9 +72,9 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 	al_obstacles_add_box(scene, obstacles, scene->frames[panel]);
 }
 
-static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
-	al_series_draw_bar(canvas, series, box);
+	al_series_draw_bar(scene->canvas, series, box);
 }
 
 const struct al_mark al_mark_heatmap = {

@@ -59,8 +59,11 @@ static void set_scales(struct al_scene *scene)
 	bool has_cells = plot->mark->has_cells;
 	double side = plot->mark->has_slots || has_cells ? 0 : AL_INSET_PT;
 
-	scene->x = (struct al_scale){plot->x.is_log && !plot->categories, plot->x.min, plot->x.max,
-		side, frame->right - frame->left - side};
+	for (size_t panel = 0; panel < plot->n_panels; panel++) {
+		const struct al_dimension *x = &plot->panel_x[panel];
+		scene->x[panel] = (struct al_scale){x->is_log && !plot->categories, x->min, x->max,
+			side, frame->right - frame->left - side};
+	}
 	scene->y = (struct al_scale){plot->y.is_log, plot->y.min, plot->y.max,
 		frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
 		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT)};
@@ -92,6 +95,17 @@ static struct al_tick_request request(const struct al_dimension *d, const struct
 		.quantity = d->quantity,
 		.length_pt = fabs(scale->end_pt - scale->start_pt),
 	};
+}
+
+/* Those that the figure asks for. */
+static bool take_ticks(const struct al_axis *axis, const struct al_dimension *d, struct al_ticks *ticks)
+{
+	*ticks = (struct al_ticks){0};
+	for (size_t i = 0; i < axis->n_ticks && ticks->n < AL_MOST_TICKS; i++)
+		if (axis->ticks[i] >= d->min && axis->ticks[i] <= d->max)
+			ticks->items[ticks->n++].value = axis->ticks[i];
+	al_ticks_label(ticks, d->quantity, d->is_log);
+	return axis->n_ticks > 0;
 }
 
 /* The axis grows to ticks that lie beyond the data. */
@@ -127,6 +141,8 @@ static void find_y_ticks(struct al_scene *scene)
 {
 	struct al_tick_request r = request(&scene->plot->y, &scene->y);
 
+	if (take_ticks(&scene->plot->figure->y, &scene->plot->y, &scene->y_ticks))
+		return;
 	r.spacing_pt = fmax(26, r.length_pt / 6);
 	r.gap_pt = 1;
 	r.extent_pt = height_of_label;
@@ -135,17 +151,21 @@ static void find_y_ticks(struct al_scene *scene)
 	reach_ticks(&scene->y, &scene->y_ticks);
 }
 
-static void find_x_ticks(struct al_scene *scene)
+static void find_x_ticks(struct al_scene *scene, size_t panel)
 {
-	struct al_tick_request r = request(&scene->plot->x, &scene->x);
+	const struct al_dimension *x = &scene->plot->panel_x[panel];
+	struct al_ticks *ticks = &scene->x_ticks[panel];
+	struct al_tick_request r = request(x, &scene->x[panel]);
 
+	if (take_ticks(&scene->plot->figure->x, x, ticks))
+		return;
 	r.spacing_pt = fmax(40, r.length_pt / 8);
 	r.gap_pt = 4;
 	r.extent_pt = width_of_label;
 	r.context = scene->canvas;
-	find_ticks(&r, &scene->x_ticks);
-	drop_outer_ticks(&scene->x, &scene->x_ticks);
-	reach_ticks(&scene->x, &scene->x_ticks);
+	find_ticks(&r, ticks);
+	drop_outer_ticks(&scene->x[panel], ticks);
+	reach_ticks(&scene->x[panel], ticks);
 }
 
 /* ---- text around the frames ---- */
@@ -158,10 +178,10 @@ static void add_x_labels(struct al_scene *scene, size_t panel)
 		al_scene_add_slot_names(scene, panel);
 		return;
 	}
-	for (size_t i = 0; i < scene->x_ticks.n; i++) {
-		struct al_label label = al_tick_label(scene->x_ticks.items[i].label);
-		al_label_put(scene->canvas, &label,
-			al_scene_x(scene, panel, scene->x_ticks.items[i].value), top, 0.5, 0);
+	for (size_t i = 0; i < scene->x_ticks[panel].n; i++) {
+		const struct al_tick *tick = &scene->x_ticks[panel].items[i];
+		struct al_label label = al_tick_label(tick->label);
+		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, tick->value), top, 0.5, 0);
 		al_scene_add_label(scene, &label);
 	}
 }
@@ -243,18 +263,27 @@ static double widest_y_label(struct al_scene *scene)
 	return widest;
 }
 
-/* How far the first or last label on x reaches out of a frame. */
-static double overhang(const struct al_scene *scene, bool at_end)
+/* How far the first or last label on x reaches out of its frame. */
+static double overhang_of(const struct al_scene *scene, size_t panel, bool at_end)
 {
-	const struct al_ticks *ticks = &scene->x_ticks;
+	const struct al_ticks *ticks = &scene->x_ticks[panel];
 	const struct al_box *frame = &scene->frames[0];
 
 	if (ticks->n == 0)
 		return 0;
 	const struct al_tick *tick = &ticks->items[at_end ? ticks->n - 1 : 0];
-	double x = al_scale_at(&scene->x, tick->value);
+	double x = al_scale_at(&scene->x[panel], tick->value);
 	double half = al_canvas_tick_width(scene->canvas, tick->label) / 2;
 	return fmax(0, at_end ? x + half - (frame->right - frame->left) : half - x);
+}
+
+static double overhang(const struct al_scene *scene, bool at_end)
+{
+	double most = 0;
+
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
+		most = fmax(most, overhang_of(scene, panel, at_end));
+	return most;
 }
 
 static double measure_left(struct al_scene *scene)
@@ -355,8 +384,8 @@ static bool try_margins(
 	find_y_ticks(scene);
 	if (scene->plot->categories)
 		al_scene_fit_slot_names(scene);
-	else
-		find_x_ticks(scene);
+	for (size_t panel = 0; panel < scene->plot->n_panels && !scene->plot->categories; panel++)
+		find_x_ticks(scene, panel);
 	if (!add_top(scene, &top, err))
 		return false;
 	*holds = grow_all(scene, m, top);
@@ -383,6 +412,8 @@ static bool wants_end_labels(const struct al_plot *plot)
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 {
 	scene->frames = al_new_array(scene->arena, struct al_box, scene->plot->n_panels);
+	scene->x = al_new_array(scene->arena, struct al_scale, scene->plot->n_panels);
+	scene->x_ticks = al_new_array(scene->arena, struct al_ticks, scene->plot->n_panels);
 	scene->has_end_labels = wants_end_labels(scene->plot);
 	if (scene->has_end_labels)
 		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene) &&

@@ -5,20 +5,24 @@
 #include "figure/mark.h"
 #include "figure/palette.h"
 
-static const double width_pt = 1.1, marker_pt = 4;
+static const double width_pt = 1.1, mean_width_pt = 1.6, strand_width_pt = 0.35, marker_pt = 4;
 
 /* A series with few points shows them all; a curve gets a marker about every so often. */
 enum { FEW_POINTS = 12, MOST_MARKERS = 7 };
 static const double marker_spacing_pt = 36;
 
 /* Points nearer than this to the one before can't be seen apart. */
-static const double least_step_pt = 0.05;
+static const double least_step_pt = 0.05, strand_step_pt = 0.4;
+
+/* Of a series; more are as dense as paint. */
+enum { MOST_STRANDS = 256 };
 
 struct pen {
 	double x, y;          /* the value before */
 	bool has_value;       /* not behind a gap */
 	double at_x, at_y;    /* where the stroke is */
 	bool is_down;
+	double least_step_pt;
 };
 
 static void stroke_to(cairo_t *cr, struct pen *pen, const struct al_segment *s)
@@ -41,8 +45,8 @@ static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, doubl
 		pen->has_value = pen->is_down = false;
 		return;
 	}
-	if (pen->has_value && !is_last && fabs(x - pen->x) < least_step_pt &&
-		fabs(y - pen->y) < least_step_pt)
+	if (pen->has_value && !is_last && fabs(x - pen->x) < pen->least_step_pt &&
+		fabs(y - pen->y) < pen->least_step_pt)
 		return;
 	if (pen->has_value && al_segment_clip(&s, frame))
 		stroke_to(cr, pen, &s);
@@ -51,22 +55,123 @@ static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, doubl
 	pen->has_value = true;
 }
 
+static void trace(const struct al_scene *scene, size_t panel, const struct al_point *points, size_t n,
+	double step_pt)
+{
+	struct pen pen = {.least_step_pt = step_pt};
+
+	for (size_t i = 0; i < n; i++)
+		move(scene->canvas->cr, &scene->frames[panel], &pen,
+			al_scene_x(scene, panel, points[i].x), al_scene_y(scene, points[i].y),
+			i + 1 == n || isnan(points[i + 1].y));
+}
+
 static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 {
 	const struct al_points *points = al_plot_points(scene->plot, panel, series);
 	cairo_t *cr = scene->canvas->cr;
-	struct pen pen = {0};
 
-	for (size_t i = 0; i < points->n; i++)
-		move(cr, &scene->frames[panel], &pen, al_scene_x(scene, panel, points->items[i].x),
-			al_scene_y(scene, points->items[i].y),
-			i + 1 == points->n || isnan(points->items[i + 1].y));
+	trace(scene, panel, points->items, points->n, least_step_pt);
 	al_canvas_color(scene->canvas, al_series_color(series));
 	al_series_set_dash(scene->canvas, series);
-	cairo_set_line_width(cr, width_pt);
+	cairo_set_line_width(cr, scene->plot->strands ? mean_width_pt : width_pt);
 	cairo_stroke(cr);
 	cairo_set_dash(cr, NULL, 0, 0);
 }
+
+/* ---- strands ---- */
+
+static size_t strand_length(const struct al_points *points, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < points->n && points->items[first + n].strand == points->items[first].strand)
+		n++;
+	return n;
+}
+
+static size_t count_strands(const struct al_points *points)
+{
+	size_t n = 0;
+
+	for (size_t first = 0; first < points->n; n++)
+		first += strand_length(points, first);
+	return n;
+}
+
+/* All of them, or every so many-th. */
+static void draw_strands(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_strands(scene->plot, panel, series);
+	cairo_t *cr = scene->canvas->cr;
+	size_t stride = (count_strands(points) + MOST_STRANDS - 1) / MOST_STRANDS, i = 0, n;
+
+	al_canvas_color(scene->canvas, al_series_tint(series));
+	cairo_set_line_width(cr, strand_width_pt);
+	for (size_t first = 0; first < points->n; first += n, i++) {
+		n = strand_length(points, first);
+		if (i % stride != 0)
+			continue;
+		trace(scene, panel, points->items + first, n, strand_step_pt);
+		cairo_stroke(cr);
+	}
+}
+
+/* The area between the lowest and the highest strand; its rim shows where they coincide. */
+static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_box *frame = &scene->frames[panel];
+	cairo_t *cr = scene->canvas->cr;
+
+	cairo_save(cr);
+	cairo_rectangle(cr, frame->left, frame->top, frame->right - frame->left,
+		frame->bottom - frame->top);
+	cairo_clip(cr);
+	for (size_t i = 0; i < points->n; i++)
+		if (!isnan(points->items[i].y))
+			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
+				al_scene_y(scene, points->items[i].high));
+	for (size_t i = points->n; i-- > 0;)
+		if (!isnan(points->items[i].y))
+			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
+				al_scene_y(scene, points->items[i].low));
+	al_series_set_glass(scene->canvas, series);
+	cairo_close_path(cr);
+	cairo_fill_preserve(cr);
+	cairo_set_line_width(cr, strand_width_pt);
+	cairo_stroke(cr);
+	cairo_restore(cr);
+}
+
+/* What a mean stands out by. */
+static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+
+	trace(scene, panel, points->items, points->n, least_step_pt);
+	al_canvas_color(scene->canvas, al_color_white);
+	cairo_set_line_width(scene->canvas->cr, 2 * mean_width_pt);
+	cairo_stroke(scene->canvas->cr);
+}
+
+/* What stands behind the means. */
+static void draw_behind(const struct al_scene *scene, size_t panel)
+{
+	size_t n = scene->plot->strands ? scene->plot->n_series : 0;
+
+	for (size_t series = n; series-- > 0;)
+		if (!al_plot_is_band(scene->plot, series))
+			draw_strands(scene, panel, series);
+	for (size_t series = 0; series < n; series++)
+		if (al_plot_is_band(scene->plot, series))
+			draw_band(scene, panel, series);
+	for (size_t series = 0; series < n; series++)
+		if (!al_plot_is_band(scene->plot, series))
+			draw_rim(scene, panel, series);
+}
+
+/* ---- markers ---- */
 
 /* The point nearest to a place along x. */
 static size_t nearest(
@@ -88,7 +193,7 @@ static size_t nearest(
 static void draw_marker(const struct al_scene *scene, size_t panel, size_t series,
 	const struct al_point *point, double size_pt)
 {
-	if (al_scene_holds(scene, point))
+	if (al_scene_holds(scene, panel, point))
 		al_series_draw_marker(scene->canvas, series, al_scene_x(scene, panel, point->x),
 			al_scene_y(scene, point->y), size_pt);
 }
@@ -177,10 +282,13 @@ static void draw(struct al_scene *scene, size_t panel)
 	size_t n = by_coverage(scene, order);
 
 	cairo_set_line_join(scene->canvas->cr, CAIRO_LINE_JOIN_ROUND);
+	draw_behind(scene, panel);
 	for (size_t i = 0; i < n; i++)
-		draw_line(scene, panel, order[i]);
+		if (!al_plot_is_band(scene->plot, order[i]))
+			draw_line(scene, panel, order[i]);
 	for (size_t series = 0; series < n; series++)
-		draw_markers(scene, panel, series);
+		if (!al_plot_is_band(scene->plot, series))
+			draw_markers(scene, panel, series);
 }
 
 static void avoid_point(struct al_scene *scene, size_t panel, const struct al_points *points,
@@ -204,12 +312,27 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 	}
 }
 
-static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+static void draw_band_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
 {
+	al_series_set_glass(canvas, series);
+	cairo_rectangle(canvas->cr, box->left, box->top + 0.8, box->right - box->left,
+		box->bottom - box->top - 1.6);
+	cairo_fill(canvas->cr);
+}
+
+static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
+{
+	struct al_canvas *canvas = scene->canvas;
 	double y = (box->top + box->bottom) / 2;
 
+	if (al_plot_is_band(scene->plot, series)) {
+		draw_band_key(canvas, series, box);
+		return;
+	}
+
 	al_series_set_dash(canvas, series);
-	al_canvas_line(canvas, box->left, y, box->right, y, width_pt, al_series_color(series));
+	al_canvas_line(canvas, box->left, y, box->right, y,
+		scene->plot->strands ? mean_width_pt : width_pt, al_series_color(series));
 	al_series_draw_marker(canvas, series, (box->left + box->right) / 2, y, marker_pt);
 }
 

@@ -18,7 +18,7 @@ struct al_mark {
 	/* What labels must keep off. */
 	void (*avoid)(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles);
 	/* The sample of a series in a legend. */
-	void (*draw_key)(struct al_canvas *canvas, size_t series, const struct al_box *box);
+	void (*draw_key)(const struct al_scene *scene, size_t series, const struct al_box *box);
 };
 
 /* The one list of marks. */

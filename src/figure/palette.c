@@ -50,6 +50,18 @@ struct al_color al_ramp_color(double share, bool is_diverging)
 		: ramp_at(cividis, sizeof(cividis) / sizeof(*cividis), share);
 }
 
+struct al_color al_series_tint(size_t series)
+{
+	return mix(al_series_color(series), al_color_white, 0.72);
+}
+
+void al_series_set_glass(struct al_canvas *canvas, size_t series)
+{
+	struct al_color color = al_series_color(series);
+
+	cairo_set_source_rgba(canvas->cr, color.red, color.green, color.blue, 0.35);
+}
+
 /* ---- dashes and markers ---- */
 
 enum { MOST_DASHES = 6 };

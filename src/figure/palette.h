@@ -10,6 +10,12 @@ enum { AL_N_COLORS = 8 };
 /* Colours repeat after AL_N_COLORS, with another marker, dash and hatch. */
 struct al_color al_series_color(size_t series);
 
+/* The same hue, faint: of many curves that lie close. */
+struct al_color al_series_tint(size_t series);
+
+/* The same hue, translucent, for what is drawn next: an area over others. */
+void al_series_set_glass(struct al_canvas *canvas, size_t series);
+
 /* The same hue, dark enough for text on white. */
 struct al_color al_series_ink(size_t series);
 

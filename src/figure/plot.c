@@ -3,13 +3,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/exact.h"
 #include "figure/mark.h"
 
 /* The columns that a figure names, as indices; -1: none. */
 struct columns {
-	int x, series, panel, label, color;
+	int x, series, panel, label, color, strand;
 	int y[AL_FIGURE_MOST_STACKED];
 	size_t n_y;
 };
@@ -87,6 +88,7 @@ static bool find_columns(const struct al_figure *figure, const struct al_table *
 	if (!find_optional(table, figure->series, &columns->series, err) ||
 		!find_optional(table, figure->panel, &columns->panel, err) ||
 		!find_optional(table, figure->label, &columns->label, err) ||
+		!find_optional(table, figure->strands.column, &columns->strand, err) ||
 		!find_optional(table, figure->x.column, &columns->x, err))
 		return false;
 	if (!figure->x.column && !find_default_axis(table, columns, false, &columns->x, err))
@@ -196,6 +198,22 @@ static void add_point(struct al_plot *plot, struct al_points *points, struct al_
 	points->items[points->n++] = point;
 }
 
+static bool is_same(const struct al_cell *a, const struct al_cell *b)
+{
+	double x, y;
+
+	if (a->kind == AL_CELL_TEXT && b->kind == AL_CELL_TEXT)
+		return strcmp(a->text, b->text) == 0;
+	return al_cell_number(a, &x) && al_cell_number(b, &y) && x == y;
+}
+
+/* Another strand than the row before? The strands of other series and panels may have the same names. */
+static size_t find_strand(struct al_plot *plot, const struct al_table *table, int column, size_t row)
+{
+	plot->n_strands += row > 0 && !is_same(&table->rows[row][column], &table->rows[row - 1][column]);
+	return plot->n_strands;
+}
+
 static bool add_row(struct al_plot *plot, const struct al_table *table,
 	const struct columns *columns, size_t row, struct al_error *err)
 {
@@ -208,12 +226,14 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 		return false;
 	if (columns->label >= 0)
 		point.label = cell_text(&plot->arena, &cells[columns->label]);
+	if (columns->strand >= 0)
+		point.strand = find_strand(plot, table, columns->strand, row);
 	if (columns->color >= 0)
 		point.color = number_of(&cells[columns->color]);
 	for (size_t y = 0; y < columns->n_y; y++) {
 		if (!place_series(plot, table, columns, row, y, &series, err))
 			return false;
-		point.y = number_of(&cells[columns->y[y]]);
+		point.y = point.low = point.high = number_of(&cells[columns->y[y]]);
 		if (!isnan(point.x))
 			add_point(plot, points_at(plot, (size_t)panel, (size_t)series), point);
 	}
@@ -224,6 +244,8 @@ static int by_x(const void *a, const void *b)
 {
 	const struct al_point *p = a, *q = b;
 
+	if (p->strand != q->strand)
+		return p->strand < q->strand ? -1 : 1;
 	if (p->x != q->x)
 		return p->x < q->x ? -1 : 1;
 	return p->row < q->row ? -1 : p->row > q->row;
@@ -267,6 +289,8 @@ static bool check_spec(
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
 	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
 		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
+	if (figure->strands.column && !mark->joins)
+		return al_fail(err, AL_EINPUT, "strands need the mark line, found %s", mark->name);
 	if (figure->label && !mark->takes_labels)
 		return al_fail(
 			err, AL_EINPUT, "\"label\" needs the mark point, found %s", mark->name);
@@ -350,5 +374,9 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!add_row(plot, table, &columns, row, err))
 			return false;
-	return sort_points(plot, err) && al_plot_bound(plot, err);
+	if (!sort_points(plot, err))
+		return false;
+	if (figure->strands.column)
+		al_plot_part_strands(plot);
+	return al_plot_bound(plot, err);
 }

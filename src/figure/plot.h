@@ -12,6 +12,8 @@ struct al_point {
 	double x;                 /* a number, or the index of a category */
 	double y;                 /* NAN where missing: a line has a gap there */
 	double color;             /* heatmap: NAN where missing */
+	double low, high;         /* what strands reach, whose mean is y */
+	size_t strand;
 	size_t row;
 	const char *label;        /* NULL for none */
 };
@@ -37,6 +39,7 @@ struct al_plot {
 	const struct al_figure *figure;
 	const struct al_mark *mark;
 	struct al_dimension x, y, color;
+	struct al_dimension *panel_x;   /* [n_panels]: x, or their own limits */
 	const char **categories;  /* along x, NULL where x is a number */
 	size_t n_categories;
 	const char **series;
@@ -44,6 +47,8 @@ struct al_plot {
 	const char **panels;      /* their titles; one panel "" without a panel column */
 	size_t n_panels;
 	struct al_points *points; /* see al_plot_points */
+	struct al_points *strands;      /* NULL: none; see al_plot_strands */
+	size_t n_strands;
 };
 
 /* al_plot_finish must follow either way. */
@@ -52,6 +57,15 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 void al_plot_finish(struct al_plot *plot);
 
 const struct al_points *al_plot_points(const struct al_plot *plot, size_t panel, size_t series);
+
+/* The points of all strands of a series, strand by strand in the order of x. */
+const struct al_points *al_plot_strands(const struct al_plot *plot, size_t panel, size_t series);
+
+/* Is it one of the series whose strands make an area? */
+bool al_plot_is_band(const struct al_plot *plot, size_t series);
+
+/* The points become strands, and the means of those the points (strands.c). */
+void al_plot_part_strands(struct al_plot *plot);
 
 /* Sets the limits of both axes (domain.c). */
 bool al_plot_bound(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;

@@ -13,7 +13,7 @@ static void each_point(struct al_scene *scene, size_t panel,
 	for (size_t series = 0; series < scene->plot->n_series; series++) {
 		const struct al_points *points = al_plot_points(scene->plot, panel, series);
 		for (size_t i = 0; i < points->n; i++)
-			if (!isnan(points->items[i].y) && al_scene_holds(scene, &points->items[i]))
+			if (!isnan(points->items[i].y) && al_scene_holds(scene, panel, &points->items[i]))
 				visit(scene, series, al_scene_x(scene, panel, points->items[i].x),
 					al_scene_y(scene, points->items[i].y), context);
 	}
@@ -44,9 +44,9 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 	each_point(scene, panel, avoid_point, obstacles);
 }
 
-static void draw_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
-	al_series_draw_marker(canvas, series, (box->left + box->right) / 2,
+	al_series_draw_marker(scene->canvas, series, (box->left + box->right) / 2,
 		(box->top + box->bottom) / 2, marker_pt);
 }
 

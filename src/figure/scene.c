@@ -17,7 +17,7 @@ double al_scale_at(const struct al_scale *scale, double value)
 
 double al_scene_x(const struct al_scene *scene, size_t panel, double x)
 {
-	return scene->frames[panel].left + al_scale_at(&scene->x, x);
+	return scene->frames[panel].left + al_scale_at(&scene->x[panel], x);
 }
 
 double al_scene_y(const struct al_scene *scene, double y)
@@ -27,13 +27,17 @@ double al_scene_y(const struct al_scene *scene, double y)
 
 double al_scene_slot_pt(const struct al_scene *scene)
 {
-	return (scene->x.end_pt - scene->x.start_pt) / (double)scene->plot->n_categories;
+	const struct al_scale *x = &scene->x[0];
+
+	return (x->end_pt - x->start_pt) / (double)scene->plot->n_categories;
 }
 
-bool al_scene_holds(const struct al_scene *scene, const struct al_point *point)
+bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_point *point)
 {
-	return point->x >= scene->x.min && point->x <= scene->x.max && point->y >= scene->y.min &&
-	       point->y <= scene->y.max;
+	const struct al_scale *x = &scene->x[panel], *y = &scene->y;
+
+	return point->x >= x->min && point->x <= x->max && point->y >= y->min &&
+	       point->y <= y->max;
 }
 
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label)

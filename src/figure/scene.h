@@ -31,9 +31,10 @@ struct al_scene {
 	struct al_arena *arena;        /* the plot's */
 	double least_height_pt;        /* of a frame */
 	struct al_box *frames;         /* [n_panels] */
-	struct al_ticks x_ticks, y_ticks;
+	struct al_ticks *x_ticks;      /* [n_panels] */
+	struct al_ticks y_ticks;
 	struct al_slot_names slot_names;   /* instead of x_ticks where x has slots */
-	struct al_scale x, y;          /* x from the left of a frame */
+	struct al_scale *x, y;         /* x [n_panels], from the left of a frame */
 	struct al_label *labels;       /* all text */
 	size_t n_labels, labels_room;
 	struct al_segment *leaders;    /* from a mark to its label */
@@ -51,7 +52,7 @@ double al_scene_y(const struct al_scene *scene, double y);
 double al_scene_slot_pt(const struct al_scene *scene);
 
 /* Is the point inside the fixed limits of the axes? */
-bool al_scene_holds(const struct al_scene *scene, const struct al_point *point);
+bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_point *point);
 
 /* Adds a label whose place is set. */
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label);

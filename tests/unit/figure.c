@@ -272,6 +272,56 @@ static void grid_lies_at_round_values(void **state)
 	close_drawing(&d);
 }
 
+static size_t count_strokes(const struct drawing *d, size_t frame, struct al_color color)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->svg.n_shapes; i++)
+		n += has_color(d->svg.shapes[i].stroke, color)
+			&& lies_within(&d->svg.shapes[i].box, &d->frames[frame]);
+	return n;
+}
+
+/* In each panel, on its own x: three faint strands, their mean, and the area of the null's two. */
+static void strands_lie_below_their_mean(void **state)
+{
+	struct drawing d;
+	struct marks marks;
+
+	(void)state;
+	open_drawing(&d, "strands");
+	assert_int_equal(d.n_frames, 2);
+	for (size_t panel = 0; panel < 2; panel++) {
+		const struct svg_box *frame = &d.frames[panel];
+		assert_int_equal(count_strokes(&d, panel, al_series_tint(0)), 3);
+		find_marks(&d, panel, 0, true, &marks);
+		assert_int_equal(marks.n, 1);
+		const struct svg_shape *mean = marks.items[0];
+		struct svg_point last = mean->points[mean->n_points - 1];
+		assert_true(last.x > frame->right - 5);
+
+		/* Its end is the mean of .2, .3 and .7; the null's area ends at .8 and 1. */
+		find_marks(&d, panel, 1, false, &marks);
+		const struct svg_box *band = NULL;
+		for (size_t i = 0; i < marks.n; i++)
+			if (marks.items[i]->box.right - marks.items[i]->box.left > 100)
+				band = &marks.items[i]->box;
+		assert_non_null(band);
+		double unit = (last.y - band->top) / (1 - .4);
+		assert_true(band->top >= frame->top && band->top < frame->top + 5);
+		struct calibration y = calibrate(false, 1, band->top, .4, last.y);
+		size_t n = 0;
+		static const double ticks[] = {0, .5, .9, 1};
+		for (size_t i = 0; i < d.svg.n_shapes; i++) {
+			const struct svg_shape *line = &d.svg.shapes[i];
+			if (has_color(line->stroke, al_color_grid) && lies_within(&line->box, frame))
+				assert_true(fabs(place(&y, ticks[n++]) - line->points[0].y) < 0.01 * unit);
+		}
+		assert_int_equal(n, 4);
+	}
+	close_drawing(&d);
+}
+
 static void scores_on_a_log_axis(void **state)
 {
 	struct drawing d;
@@ -726,6 +776,7 @@ int main(void)
 		cmocka_unit_test(no_text_meets_another),
 		cmocka_unit_test(any_size_holds),
 		cmocka_unit_test(any_table_holds),
+		cmocka_unit_test(strands_lie_below_their_mean),
 		cmocka_unit_test(same_input_gives_same_bytes),
 		cmocka_unit_test(pdf_embeds_outline_fonts),
 		cmocka_unit_test(png_has_300_dpi),

@@ -187,6 +187,29 @@ static void fill_memory(struct al_table *table)
 		}
 }
 
+/* Two panels of 8 and of 100 values of x: three strands of "own" at 0.2, 0.3 and 0.7 of x's share, and
+ * two of "null" at 0.8 and 1. */
+static void fill_strands(struct al_table *table)
+{
+	static const double shares[] = {.2, .3, .7, .8, 1};
+
+	key(table, "panel", "Panel");
+	key(table, "of", "Of");
+	key(table, "strand", "Strand");
+	key(table, "x", "x");
+	measure(table, "y", "y", "", AL_QUANTITY_PLAIN);
+	for (int64_t n = 8; n <= 100; n += 92)
+		for (int64_t strand = 0; strand < 5; strand++)
+			for (int64_t x = 1; x <= n; x++) {
+				struct al_cell *row = al_table_add_row(table);
+				al_cell_set_text(table, &row[0], n == 8 ? "short" : "long");
+				al_cell_set_text(table, &row[1], strand < 3 ? "own" : "null");
+				al_cell_set_int(table, &row[2], strand);
+				al_cell_set_int(table, &row[3], x);
+				al_cell_set_real(&row[4], shares[strand] * (double)x / (double)n);
+			}
+}
+
 /* Values around zero, one missing, a few of them large: bars hang and stand. */
 static void fill_negative(struct al_table *table)
 {
@@ -254,6 +277,9 @@ static struct al_reference_line full_rank[] = {{64, "d_head = 64"}};
 
 static struct al_reference_line budgets[] = {
 	{85899345920, "80 GiB (H100)"}, {25769803776, "24 GiB"}};
+
+static const double captured_ticks[] = {0, .5, .9, 1};
+static const char *const null_band[] = {"null"};
 
 const struct figure_case figure_cases[] = {
 	{"mhe-figure-1", fill_figure_3,
@@ -342,6 +368,17 @@ const struct figure_case figure_cases[] = {
 			.x = {.column = "n_heads", .has_max = true, .max = 64},
 			.y = {.column = "parameters", .has_max = true, .max = 3e7},
 			.series = "variant"}},
+	{"strands", fill_strands,
+		.figure = {.mark = "line",
+			.x = {.column = "x"},
+			.y = {.column = "y", .has_min = true, .has_max = true, .max = 1,
+				.ticks = captured_ticks, .n_ticks = 4},
+			.series = "of",
+			.strands = {.column = "strand", .bands = null_band, .n_bands = 1},
+			.panel = "panel",
+			.has_own_x = true,
+			.width_pt = 504,
+			.height_pt = 180}},
 	{"long", fill_long,
 		.figure = {.mark = "line", .x = {.column = "n_heads"}, .series = "variant"}},
 };
