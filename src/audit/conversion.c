@@ -60,9 +60,15 @@ static bool has_option(const struct al_variant *variant, const char *name)
 	return false;
 }
 
+/* In place of what it was. */
 static void change(struct conversion *c, const char *symbol, size_t value)
 {
-	c->changes[c->n_changes++] = (struct al_binding){symbol, (int64_t)value};
+	size_t i = 0;
+
+	while (i < c->n_changes && strcmp(c->changes[i].symbol, symbol) != 0)
+		i++;
+	c->changes[i] = (struct al_binding){symbol, (int64_t)value};
+	c->n_changes += i == c->n_changes;
 }
 
 /* The module's own options where the variant knows them (biases), behind the conversion's changes. */
@@ -186,6 +192,15 @@ static struct conversion begin(const struct converter *x, const char *variant, c
 	return c;
 }
 
+/* The same within what a module with a key for every head is: multi-head or, already, latent attention. */
+static struct conversion begin_same(const struct converter *x, struct al_loss loss)
+{
+	if (!x->losses->is_latent)
+		return begin(x, "mha", "optimal", loss);
+	return (struct conversion){.variant = "mla", .name = "mla", .setting = "", .gauge = "optimal",
+		.loss = loss};
+}
+
 /* What the best basis is called that positions allow. */
 static const char *best_gauge(const struct converter *x)
 {
@@ -263,7 +278,9 @@ static bool convert_latent(struct converter *x, struct al_error *err)
 {
 	for (size_t i = 0; i < x->losses->n_ranks; i++) {
 		size_t rank = x->losses->ranks[i];
-		struct conversion c = begin(x, "latent-kv", best_gauge(x), x->losses->latent[i]);
+		struct al_loss loss = x->losses->latent[i];
+		struct conversion c = x->losses->is_latent ? begin_same(x, loss)
+			: begin(x, "latent-kv", best_gauge(x), loss);
 		c.setting = al_format(arena_of(x), "kv_rank %zu", rank);
 		change(&c, "kv_rank", rank);
 		if (!add_row(x, &c, err))
@@ -306,14 +323,13 @@ static double beyond(struct al_matrix spectrum, size_t rank, double norm)
 static bool convert_narrow(struct converter *x, size_t rank, struct al_error *err)
 {
 	const struct al_stack *keys = &x->losses->keys, *values = &x->losses->values;
-	struct conversion c = {.variant = "mha", .name = "mha", .gauge = "optimal", .loss.of = {NAN, NAN},
-		.setting = al_format(arena_of(x), "heads of rank %zu", rank)};
+	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}});
 	const struct al_spectra *heads;
 
 	if (!al_audit_head_spectra(x->audit, x->module, &heads, err))
 		return false;
-	change(&c, "n_heads", x->module->factors.n_heads);
-	change(&c, "d_head", rank);
+	c.setting = al_format(arena_of(x), "heads of rank %zu", rank);
+	change(&c, x->losses->is_latent ? "d_nope" : "d_head", rank);
 	c.loss.of[AL_LOSS_QK] = beyond(heads->values[AL_SPECTRUM_QK], rank, keys->norm);
 	if (x->losses->has_values) {
 		change(&c, "d_value", rank < values->width ? rank : values->width);
@@ -332,7 +348,7 @@ static int compare_doubles(const void *a, const void *b)
 /* Without the k heads whose value form is smallest; their scores go with them. */
 static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 {
-	struct conversion c = begin(x, "mha", "optimal", (struct al_loss){{NAN, NAN}});
+	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}});
 	const struct al_stack *values = &x->losses->values;
 	size_t n = values->n, width = values->width;
 	double *squared = calloc(n, sizeof(*squared)), sum = 0;
@@ -345,7 +361,7 @@ static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 	for (size_t i = 0; i < k; i++)
 		sum += squared[i];
 	free(squared);
-	c.changes[0].value = (int64_t)(n - k);
+	change(&c, "n_heads", n - k);
 	c.setting = al_format(arena_of(x), "without %zu head%s", k, k == 1 ? "" : "s");
 	c.loss.of[AL_LOSS_OV] = sqrt(sum) / values->norm;
 	return add_row(x, &c, err);
@@ -355,7 +371,7 @@ static bool convert_widths(struct converter *x, struct al_error *err)
 {
 	size_t n = x->module->factors.n_heads, width = x->losses->keys.width;
 
-	if (!al_losses_has_embeddings(x->losses))
+	if (!al_losses_has_own_keys(x->losses))
 		return true;
 	for (size_t quarters = 3; quarters > 0 && al_losses_is_free(x->losses); quarters--)
 		if (width * quarters / 4 > 0 && !convert_narrow(x, width * quarters / 4, err))
@@ -384,8 +400,6 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 	struct al_losses losses;
 	struct converter x = {.audit = audit, .module = module, .table = table, .losses = &losses};
 
-	if (module->attention->is_latent)
-		return true;
 	if (!al_losses_find(&losses, audit, module, err))
 		return false;
 	mpq_init(x.parameters);
@@ -414,7 +428,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (is_normed)
 		al_table_note(table, "queries and keys pass a norm: only conversions of the basis as stored");
 	if (is_latent)
-		al_table_note(table, "modules with latent keys and values are left as they are");
+		al_table_note(table, "modules with latent keys and values (mla): of the part of a head that doesn't "
+			"turn; the norm between the two projections is taken as its gain alone");
 }
 
 const struct al_measurement al_measurement_conversion = {

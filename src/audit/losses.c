@@ -25,26 +25,35 @@ bool al_losses_is_free(const struct al_losses *x)
 
 bool al_losses_has_shared_kv(const struct al_losses *x)
 {
-	return x->has_values && al_losses_is_free(x) && x->keys.own.rows == x->values.own.rows
-		&& x->keys.n == x->module->factors.n_heads && x->keys.width == x->values.width;
+	return x->has_values && al_losses_is_free(x) && !x->is_latent
+		&& x->keys.own.rows == x->values.own.rows && al_losses_has_own_keys(x)
+		&& x->keys.width == x->values.width;
 }
 
-bool al_losses_has_embeddings(const struct al_losses *x)
+bool al_losses_has_own_keys(const struct al_losses *x)
 {
 	return x->keys.n == x->module->factors.n_heads;
 }
 
-/* A half, a quarter and an eighth of d_model that save something. */
+bool al_losses_has_embeddings(const struct al_losses *x)
+{
+	return al_losses_has_own_keys(x) && !x->is_latent;
+}
+
+/* A half, a quarter and an eighth of d_model, or of the latent vector that there is, that save
+ * something. */
 static void choose_ranks(struct al_losses *x)
 {
-	size_t d_model = x->keys.own.rows, cached = x->keys.own.cols + x->values.own.cols;
+	const struct al_factor *down = x->module->attention->factors[AL_KEY].down;
+	size_t cached = x->keys.own.cols + x->values.own.cols;
+	size_t whole = x->is_latent && down ? (size_t)down->width : x->keys.own.rows;
 
 	if (!x->has_values || x->is_normed || x->keys.own.rows != x->values.own.rows)
 		return;
 	for (size_t part = 2; part <= 8; part *= 2)
-		if (d_model / part > 0 && d_model / part < cached
-			&& (x->n_ranks == 0 || d_model / part < x->ranks[x->n_ranks - 1]))
-			x->ranks[x->n_ranks++] = d_model / part;
+		if (whole / part > 0 && whole / part < cached
+			&& (x->n_ranks == 0 || whole / part < x->ranks[x->n_ranks - 1]))
+			x->ranks[x->n_ranks++] = whole / part;
 }
 
 static size_t count_divisors(size_t n)
@@ -283,7 +292,9 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 {
 	struct al_losses *x = tasks->losses;
 
-	if ((al_losses_is_free(x) && !find_common(x, in_order, err)) || !find_orders(x, err))
+	if (x->n_groupings > 0 && !x->is_normed && !find_orders(x, err))
+		return false;
+	if (al_losses_is_free(x) && !x->is_latent && !find_common(x, in_order, err))
 		return false;
 	list_tasks(tasks, in_order);
 	if (!do_tasks(tasks, err))
@@ -326,11 +337,15 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	if (!al_stack_init(&x->keys, f, t, AL_FORM_QK, err)
 		|| (x->has_values && !al_stack_init(&x->values, f, t, AL_FORM_OV, err)))
 		return false;
+	if (!x->is_normed && !x->is_latent
+		&& (!al_stack_form_gram(&x->keys, err)
+			|| (x->has_values && !al_stack_form_gram(&x->values, err))))
+		return false;
 	x->is_zero = x->keys.norm == 0 || (x->has_values && x->values.norm == 0);
 	if (x->is_zero)
 		return true;
 	choose_ranks(x);
-	return list_groupings(x, err);
+	return x->is_latent || list_groupings(x, err);
 }
 
 bool al_losses_find(struct al_losses *x, const struct al_audit *audit, struct al_audit_module *module,
@@ -338,7 +353,8 @@ bool al_losses_find(struct al_losses *x, const struct al_audit *audit, struct al
 {
 	*x = (struct al_losses){.audit = audit, .module = module,
 		.has_values = al_has_values(&module->factors), .is_rotary = module->attention->is_rotary,
-		.is_normed = al_has_qk_norm(module->attention)};
+		.is_normed = al_has_qk_norm(module->attention),
+		.is_latent = module->attention->is_latent};
 	if (prepare(x, err) && (x->is_zero || find_all(x, err)))
 		return true;
 	al_losses_finish(x);

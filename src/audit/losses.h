@@ -30,12 +30,13 @@ struct al_losses {
 	bool has_values;
 	bool is_rotary;              /* keys can't be mixed freely */
 	bool is_normed;              /* nor even scaled: queries and keys pass a norm */
+	bool is_latent;              /* all keys and values come from one latent vector already (MLA) */
 	bool is_zero;                /* nothing to lose: all that follows is empty */
 
 	struct al_grouping *groupings;   /* 1, then every other number of groups that divides the heads */
 	size_t n_groupings;
 	struct al_loss shared_kv;
-	size_t ranks[AL_MOST_LATENT_RANKS], n_ranks;   /* falling */
+	size_t ranks[AL_MOST_LATENT_RANKS], n_ranks;   /* of a latent vector, falling */
 	struct al_loss latent[AL_MOST_LATENT_RANKS];
 	struct al_loss embedding[AL_N_EMBEDDINGS];        /* as stored */
 	struct al_loss embedding_best[AL_N_EMBEDDINGS];   /* in any basis */
@@ -47,6 +48,7 @@ bool al_has_qk_norm(const struct al_attention *attention);
 /* Which conversions there are. */
 bool al_losses_has_shared_kv(const struct al_losses *losses);
 bool al_losses_has_embeddings(const struct al_losses *losses);
+bool al_losses_has_own_keys(const struct al_losses *losses);   /* every head */
 bool al_losses_is_free(const struct al_losses *losses);   /* any invertible change of keys is allowed */
 
 /* On failure nothing is left to finish. */

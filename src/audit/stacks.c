@@ -57,15 +57,13 @@ static bool fill(struct al_stack *s, const struct al_factors *f, const struct al
 	size_t group = f->n_heads / f->n_kv_heads;
 
 	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
-		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err)
-		|| !al_matrix_init(&s->gram, s->n * s->width, s->n * s->width, err))
+		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
 		if (!weigh_head(t, partner, g * group, group,
 			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
 			return false;
-	if (!weigh(s, s->own, s->weighed, err)
-		|| !al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err))
+	if (!weigh(s, s->own, s->weighed, err))
 		return false;
 	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
 	return true;
@@ -81,6 +79,12 @@ bool al_stack_init(struct al_stack *stack, const struct al_factors *factors,
 		return true;
 	al_stack_finish(stack);
 	return false;
+}
+
+bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
+{
+	return al_matrix_init(&s->gram, s->n * s->width, s->n * s->width, err)
+		&& al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err);
 }
 
 void al_stack_finish(struct al_stack *stack)

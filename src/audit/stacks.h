@@ -13,7 +13,7 @@ struct al_stack {
 	struct al_view own;          /* K or V: [rows][n*width] */
 	struct al_matrix weights;    /* R_g: [width][n*width] */
 	struct al_matrix weighed;    /* L_g = K_g R_g^T: [rows][n*width] */
-	struct al_matrix gram;       /* L^T L: [n*width][n*width] */
+	struct al_matrix gram;       /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
 	size_t n, width;             /* key/value heads and their width */
 	double norm;                 /* of all forms together; relative errors need one above 0 */
 };
@@ -22,6 +22,9 @@ struct al_stack {
 bool al_stack_init(struct al_stack *stack, const struct al_factors *factors,
 	const struct al_triangles *triangles, enum al_form form, struct al_error *err) AL_MUST_CHECK;
 void al_stack_finish(struct al_stack *stack);
+
+/* What al_stack_share, al_group_heads and al_convert_shared_kv start from. */
+bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CHECK;
 
 /* ||the forms with `other`'s heads in the place of own's - the forms|| / ||the forms||: the other
  * projections as they are. */

@@ -22,6 +22,7 @@ static struct side open_side(const struct module *m)
 	assert_true(al_triangles_take(&s.triangles, &m->factors, false, NULL));
 	assert_true(al_stack_init(&s.keys, &m->factors, &s.triangles, AL_FORM_QK, NULL));
 	assert_true(al_stack_init(&s.values, &m->factors, &s.triangles, AL_FORM_OV, NULL));
+	assert_true(al_stack_form_gram(&s.keys, NULL) && al_stack_form_gram(&s.values, NULL));
 	return s;
 }
 
