@@ -119,8 +119,7 @@ bool al_qr_r(struct al_matrix a, struct al_matrix r, struct al_error *err)
 
 /* ---- the cheaper of the two ---- */
 
-/* Squares neither overflow nor vanish. */
-static bool is_well_scaled(struct al_view gram)
+bool al_is_well_scaled(struct al_view gram)
 {
 	double trace = 0;
 
@@ -135,42 +134,12 @@ static bool try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *
 	double condition;
 
 	*is_good = false;
-	if (!is_well_scaled(al_view(gram)))
+	if (!al_is_well_scaled(al_view(gram)))
 		return true;
 	if (!al_cholesky(gram, &condition, err))
 		return false;
 	*is_good = condition <= AL_GRAM_CONDITION;
 	return true;
-}
-
-static void mirror_up(struct al_matrix g, const double *diagonal)
-{
-	for (size_t j = 0; j < g.cols; j++) {
-		for (size_t i = 0; i < j; i++)
-			g.data[i + j * g.ld] = g.data[j + i * g.ld];
-		g.data[j + j * g.ld] = diagonal[j];
-	}
-}
-
-bool al_gram_is_good(struct al_matrix gram, bool *is_good, struct al_error *err)
-{
-	struct al_matrix diagonal;
-	double condition;
-
-	*is_good = false;
-	if (!is_well_scaled(al_view(gram)))
-		return true;
-	if (!al_matrix_init(&diagonal, gram.cols, 1, err))
-		return false;
-	for (size_t i = 0; i < gram.cols; i++)
-		diagonal.data[i] = gram.data[i + i * gram.ld];
-	al_blas_hold();
-	bool done = factor(gram, &condition, err);
-	al_blas_release();
-	mirror_up(gram, diagonal.data);
-	*is_good = done && condition <= AL_GRAM_CONDITION;
-	al_matrix_finish(&diagonal);
-	return done;
 }
 
 /* Where squares overflow, QR will say whether A itself is finite. */

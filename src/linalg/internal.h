@@ -19,12 +19,18 @@ bool al_check_shape(const char *name, size_t rows, size_t cols, size_t expected_
 bool al_check_finite(const char *what, struct al_view a, struct al_error *err) AL_MUST_CHECK;
 bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *err) AL_MUST_CHECK;
 
+bool al_check_values(const char *what, const double *values, size_t n, struct al_error *err) AL_MUST_CHECK;
+
 /* LAPACK's verdict: 0 is success. */
 bool al_check_info(const char *routine, lapack_int info, struct al_error *err) AL_MUST_CHECK;
 
-/* Can this Gram matrix be trusted: the squares are within range, its condition is at most
- * AL_GRAM_CONDITION? Its upper triangle is used as room; it is left as it was. */
-bool al_gram_is_good(struct al_matrix gram, bool *is_good, struct al_error *err) AL_MUST_CHECK;
+/* The squares in a Gram matrix neither overflow nor vanish. */
+bool al_is_well_scaled(struct al_view gram);
+
+/* Is the first of the largest components negative? Rounding must not decide between two that are
+ * equal, so a component counts as larger only where it is so by more than rounding. */
+bool al_points_down(const double *x, size_t n);
+void al_negate(double *x, size_t n);
 
 /* Between these two OpenBLAS runs on the calling thread alone. They nest, on any thread. */
 void al_blas_hold(void);

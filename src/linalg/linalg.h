@@ -182,7 +182,8 @@ bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix ve
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Singular values, [min(rows, cols)], largest first, good to 1e-11 of the largest: from the smaller
- * Gram matrix where its spectrum allows, otherwise by SVD. A is left as it is. */
+ * Gram matrix, those that its rounding hides from A in the directions that are left, and by SVD where
+ * these are many. A is left as it is. */
 bool al_singular_values(struct al_view a, double *values, struct al_error *err) AL_MUST_CHECK;
 
 /* A = U diag(values) V^T, thin: U [rows][min], V [cols][min] (not transposed). A is destroyed. The

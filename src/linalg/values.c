@@ -1,4 +1,4 @@
-/* Spectra: eigenvalues of symmetric matrices and singular values. */
+/* Eigenvalues and eigenvectors of symmetric matrices. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool check_symmetric(struct al_view g, size_t most, struct al_error *err)
 	return al_check_finite("eigenvalues", g, err);
 }
 
-static bool check_values(const char *what, const double *values, size_t n, struct al_error *err)
+bool al_check_values(const char *what, const double *values, size_t n, struct al_error *err)
 {
 	return al_check_finite(what, (struct al_view){values, n, 1, n ? n : 1}, err);
 }
@@ -44,15 +44,13 @@ static void swap_columns(struct al_matrix m, size_t a, size_t b)
 	}
 }
 
-static void negate(double *x, size_t n)
+void al_negate(double *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		x[i] = -x[i];
 }
 
-/* Is the first of the largest components negative? Rounding must not decide between two that are
- * equal, so a component counts as larger only where it is so by more than rounding. */
-static bool points_down(const double *x, size_t n)
+bool al_points_down(const double *x, size_t n)
 {
 	size_t largest = 0;
 
@@ -73,7 +71,7 @@ static bool syevd(char job, struct al_matrix g, double *values, struct al_error 
 		al_int(g.ld), values);
 	al_blas_release();
 	if (!al_check_info("dsyevd", info, err)
-		|| !check_values("eigenvalues", values, g.cols, err))
+		|| !al_check_values("eigenvalues", values, g.cols, err))
 		return false;
 	reverse(values, g.cols);
 	return true;
@@ -110,8 +108,8 @@ bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
 static void turn_up(struct al_matrix vectors)
 {
 	for (size_t j = 0; j < vectors.cols; j++)
-		if (points_down(vectors.data + j * vectors.ld, vectors.rows))
-			negate(vectors.data + j * vectors.ld, vectors.rows);
+		if (al_points_down(vectors.data + j * vectors.ld, vectors.rows))
+			al_negate(vectors.data + j * vectors.ld, vectors.rows);
 }
 
 static void largest_first(struct al_matrix vectors)
@@ -184,7 +182,7 @@ static bool top_one_by_one(struct al_matrix g, double *values, struct al_matrix 
 	}
 	al_matrix_finish(&support);
 	al_matrix_finish(&all);
-	return done && check_values("eigenvalues", values, vectors.cols, err)
+	return done && al_check_values("eigenvalues", values, vectors.cols, err)
 		&& al_check_finite("eigenvectors", al_view(vectors), err);
 }
 
@@ -203,106 +201,4 @@ bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix ve
 	if (g.cols <= TOGETHER || vectors.cols * MANY >= g.cols)
 		return top_of_all(g, values, vectors, err);
 	return top_one_by_one(g, values, vectors, err);
-}
-
-/* ---- singular values ---- */
-
-static bool gesdd(char job, struct al_matrix a, double *values, struct al_matrix u,
-	struct al_matrix vt, struct al_error *err)
-{
-	const size_t n = a.rows < a.cols ? a.rows : a.cols;
-
-	if (!al_check_finite("singular values", al_view(a), err))
-		return false;
-	al_blas_hold();
-	lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, al_int(a.rows), al_int(a.cols),
-		a.data, al_int(a.ld), values, u.data, al_int(u.ld), vt.data, al_int(vt.ld));
-	al_blas_release();
-	return al_check_info("dgesdd", info, err)
-		&& check_values("singular values", values, n, err);
-}
-
-static bool by_svd(struct al_view a, double *values, struct al_error *err)
-{
-	const struct al_matrix none = {.ld = 1};
-	struct al_matrix copy;
-
-	if (!al_matrix_init(&copy, a.rows, a.cols, err))
-		return false;
-	bool done = al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
-	al_matrix_finish(&copy);
-	return done;
-}
-
-/* The eigenvalues of the smaller Gram matrix, where all of them are far above its rounding. Where
- * squares overflow, the SVD will say whether A itself is finite. */
-static bool try_gram(struct al_view a, struct al_matrix gram, double *values, bool *is_good,
-	struct al_error *err)
-{
-	*is_good = false;
-	if (!al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, gram, NULL))
-		return true;
-	if (!al_gram_is_good(gram, is_good, err))
-		return false;
-	if (!*is_good)
-		return true;
-	if (!al_eigenvalues(gram, values, err))
-		return false;
-	for (size_t i = 0; i < gram.cols; i++)
-		values[i] = sqrt(values[i]);
-	return true;
-}
-
-bool al_singular_values(struct al_view a, double *values, struct al_error *err)
-{
-	const size_t n = a.rows < a.cols ? a.rows : a.cols;
-	struct al_matrix gram;
-	bool is_good = false;
-
-	if (!al_check("A", a, err))
-		return false;
-	if (n == 0)
-		return true;
-	if (!al_matrix_init(&gram, n, n, err))
-		return false;
-	bool done = try_gram(a, gram, values, &is_good, err);
-	al_matrix_finish(&gram);
-	return done && (is_good ? check_values("singular values", values, n, err)
-		: by_svd(a, values, err));
-}
-
-/* V from V^T, and the sign that U's columns decide. */
-static void turn_both(struct al_matrix u, struct al_matrix vt, struct al_matrix v)
-{
-	for (size_t j = 0; j < v.cols; j++) {
-		for (size_t i = 0; i < v.rows; i++)
-			v.data[i + j * v.ld] = vt.data[j + i * vt.ld];
-		if (points_down(u.data + j * u.ld, u.rows)) {
-			negate(u.data + j * u.ld, u.rows);
-			negate(v.data + j * v.ld, v.rows);
-		}
-	}
-}
-
-bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_matrix v,
-	struct al_error *err)
-{
-	const size_t n = a.rows < a.cols ? a.rows : a.cols;
-	struct al_matrix vt;
-
-	if (!al_check("A", al_view(a), err) || !al_check("U", al_view(u), err)
-		|| !al_check("V", al_view(v), err)
-		|| !al_check_shape("U", u.rows, u.cols, a.rows, n, err)
-		|| !al_check_shape("V", v.rows, v.cols, a.cols, n, err))
-		return false;
-	if (n == 0)
-		return true;
-	if (!al_matrix_init(&vt, n, a.cols, err))
-		return false;
-	bool done = gesdd('S', a, values, u, vt, err);
-	if (done)
-		turn_both(u, vt, v);
-	al_matrix_finish(&vt);
-	return done && al_check_finite("singular vectors", al_view(u), err)
-		&& al_check_finite("singular vectors", al_view(v), err);
 }

@@ -1,0 +1,215 @@
+/* Singular values and vectors.
+ *
+ * Squares of singular values are the eigenvalues of a Gram matrix, but for rounding at the size of the
+ * largest: a root of it is good as long as it is far above the root of that. The small ones are taken of
+ * A itself, restricted to the few directions that the Gram matrix leaves to them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linalg/internal.h"
+
+/* ---- by LAPACK's SVD ---- */
+
+static bool gesdd(char job, struct al_matrix a, double *values, struct al_matrix u,
+	struct al_matrix vt, struct al_error *err)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+
+	if (!al_check_finite("singular values", al_view(a), err))
+		return false;
+	al_blas_hold();
+	lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, job, al_int(a.rows), al_int(a.cols),
+		a.data, al_int(a.ld), values, u.data, al_int(u.ld), vt.data, al_int(vt.ld));
+	al_blas_release();
+	return al_check_info("dgesdd", info, err)
+		&& al_check_values("singular values", values, n, err);
+}
+
+static bool by_svd(struct al_view a, double *values, struct al_error *err)
+{
+	const struct al_matrix none = {.ld = 1};
+	struct al_matrix copy;
+
+	if (!al_matrix_init(&copy, a.rows, a.cols, err))
+		return false;
+	bool done = al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
+	al_matrix_finish(&copy);
+	return done;
+}
+
+/* ---- from the Gram matrix ---- */
+
+/* G = H T H^T, T tridiagonal: H's reflectors in the lower triangle of g, and what T is, column by column. */
+struct reduced {
+	struct al_matrix g;
+	struct al_matrix columns;
+};
+
+enum column { DIAGONAL, OFF_DIAGONAL, REFLECTORS, VALUES, ROOM, N_COLUMNS };
+
+static double *column(const struct reduced *x, enum column which)
+{
+	return x->columns.data + (size_t)which * x->columns.ld;
+}
+
+/* All eigenvalues, smallest first. */
+static bool reduce(const struct reduced *x, struct al_error *err)
+{
+	const lapack_int n = al_int(x->g.cols);
+
+	if (!al_check_info("dsytrd", LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, x->g.data,
+		al_int(x->g.ld), column(x, DIAGONAL), column(x, OFF_DIAGONAL),
+		column(x, REFLECTORS)), err))
+		return false;
+	memcpy(column(x, VALUES), column(x, DIAGONAL), x->g.cols * sizeof(double));
+	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));
+	return al_check_info("dsterf", LAPACKE_dsterf(n, column(x, VALUES), column(x, ROOM)), err);
+}
+
+/* The eigenvectors of the smallest `vectors.cols` eigenvalues. */
+static bool find_smallest(const struct reduced *x, struct al_matrix vectors, lapack_int *support,
+	struct al_error *err)
+{
+	const lapack_int n = al_int(x->g.cols), wanted = al_int(vectors.cols);
+	lapack_logical is_accurate = 1;
+	lapack_int found;
+
+	if (!al_check_info("dstemr", LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', n, column(x, DIAGONAL),
+		column(x, OFF_DIAGONAL), 0, 0, 1, wanted, &found, column(x, ROOM),
+		vectors.data, al_int(vectors.ld), wanted, support, &is_accurate), err))
+		return false;
+	if (found != wanted)
+		return al_fail(err, AL_ESYSTEM, "dstemr: found %d of %d eigenvalues", (int)found,
+			(int)wanted);
+	return al_check_info("dormtr", LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, wanted,
+		x->g.data, al_int(x->g.ld), column(x, REFLECTORS), vectors.data,
+		al_int(vectors.ld)), err);
+}
+
+/* The singular values of A restricted to the smallest n directions. */
+static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, double *values,
+	struct al_error *err)
+{
+	const bool is_wide = a.rows < a.cols;
+	struct al_matrix vectors = {0}, support = {0}, image = {0};
+	bool done = al_matrix_init(&vectors, x->g.cols, n, err) && al_matrix_init(&support, n, 2, err)
+		&& al_matrix_init(&image, is_wide ? a.cols : a.rows, n, err);
+
+	if (done) {
+		al_blas_hold();
+		done = find_smallest(x, vectors, (lapack_int *)(void *)support.data, err);
+		al_blas_release();
+	}
+	done = done && al_gemm(is_wide ? AL_TRANSPOSED : AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0,
+			image, err)
+		&& by_svd(al_view(image), values, err);
+	al_matrix_finish(&image);
+	al_matrix_finish(&support);
+	al_matrix_finish(&vectors);
+	return done;
+}
+
+/* How many eigenvalues the Gram matrix's rounding could show in. */
+static size_t count_small(const double *rising, size_t n)
+{
+	size_t small = 0;
+
+	while (small < n && !(rising[small] * AL_GRAM_CONDITION > rising[n - 1]))
+		small++;
+	return small;
+}
+
+static int falling(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Where more than a quarter is small, A's own SVD is as quick. */
+static bool from_reduced(const struct reduced *x, struct al_view a, double *values, bool *is_good,
+	struct al_error *err)
+{
+	const size_t n = x->g.cols, small = count_small(column(x, VALUES), n);
+
+	*is_good = small <= n / 4;
+	if (!*is_good)
+		return true;
+	for (size_t i = small; i < n; i++)
+		values[n - 1 - i] = sqrt(column(x, VALUES)[i]);
+	if (small > 0 && !restrict_to(x, a, small, values + n - small, err))
+		return false;
+	qsort(values, n, sizeof(*values), falling);
+	return true;
+}
+
+/* Where squares overflow, the SVD will say whether A itself is finite. */
+static bool by_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
+	struct al_error *err)
+{
+	*is_good = false;
+	if (!al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, x->g, NULL)
+		|| !al_is_well_scaled(al_view(x->g)))
+		return true;
+	al_blas_hold();
+	bool done = reduce(x, err);
+	al_blas_release();
+	return done && from_reduced(x, a, values, is_good, err);
+}
+
+bool al_singular_values(struct al_view a, double *values, struct al_error *err)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	struct reduced x = {{0}, {0}};
+	bool is_good = false;
+
+	if (!al_check("A", a, err))
+		return false;
+	if (n == 0)
+		return true;
+	bool done = al_matrix_init(&x.g, n, n, err) && al_matrix_init(&x.columns, n, N_COLUMNS, err)
+		&& by_gram(a, &x, values, &is_good, err);
+	al_matrix_finish(&x.columns);
+	al_matrix_finish(&x.g);
+	return done && (is_good ? al_check_values("singular values", values, n, err)
+		: by_svd(a, values, err));
+}
+
+/* ---- vectors ---- */
+
+/* V from V^T, and the sign that U's columns decide. */
+static void turn_both(struct al_matrix u, struct al_matrix vt, struct al_matrix v)
+{
+	for (size_t j = 0; j < v.cols; j++) {
+		for (size_t i = 0; i < v.rows; i++)
+			v.data[i + j * v.ld] = vt.data[j + i * vt.ld];
+		if (al_points_down(u.data + j * u.ld, u.rows)) {
+			al_negate(u.data + j * u.ld, u.rows);
+			al_negate(v.data + j * v.ld, v.rows);
+		}
+	}
+}
+
+bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_matrix v,
+	struct al_error *err)
+{
+	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	struct al_matrix vt;
+
+	if (!al_check("A", al_view(a), err) || !al_check("U", al_view(u), err)
+		|| !al_check("V", al_view(v), err)
+		|| !al_check_shape("U", u.rows, u.cols, a.rows, n, err)
+		|| !al_check_shape("V", v.rows, v.cols, a.cols, n, err))
+		return false;
+	if (n == 0)
+		return true;
+	if (!al_matrix_init(&vt, n, a.cols, err))
+		return false;
+	bool done = gesdd('S', a, values, u, vt, err);
+	if (done)
+		turn_both(u, vt, v);
+	al_matrix_finish(&vt);
+	return done && al_check_finite("singular vectors", al_view(u), err)
+		&& al_check_finite("singular vectors", al_view(v), err);
+}
