@@ -7,12 +7,7 @@
 
 double al_squared_norm(struct al_view a)
 {
-	double sum = 0;
-
-	for (size_t j = 0; j < a.cols; j++)
-		for (size_t i = 0; i < a.rows; i++)
-			sum += a.data[i + j * a.ld] * a.data[i + j * a.ld];
-	return sum;
+	return al_inner(a, a);
 }
 
 /* ---- weights ---- */
@@ -38,14 +33,14 @@ static bool weigh_head(const struct al_triangles *t, enum al_projection partner,
 	return ok;
 }
 
-/* out = heads R_g^T, head by head. */
-static bool weigh(const struct al_stack *s, struct al_view heads, struct al_matrix out,
-	struct al_error *err)
+/* L_g = K_g R_g^T, head by head. */
+static bool weigh(const struct al_stack *s, struct al_error *err)
 {
+	const struct al_matrix out = s->weighed;
 	bool ok = true;
 
 	for (size_t g = 0; ok && g < s->n; g++)
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(heads, g * s->width, s->width),
+		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, g * s->width, s->width),
 			al_columns(al_view(s->weights), g * s->width, s->width), 0,
 			al_part(out, 0, g * s->width, out.rows, s->width), err);
 	return ok;
@@ -63,7 +58,7 @@ static bool fill(struct al_stack *s, const struct al_factors *f, const struct al
 		if (!weigh_head(t, partner, g * group, group,
 			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
 			return false;
-	if (!weigh(s, s->own, s->weighed, err))
+	if (!weigh(s, err))
 		return false;
 	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
 	return true;
@@ -96,19 +91,34 @@ void al_stack_finish(struct al_stack *stack)
 
 /* ---- errors ---- */
 
+/* Adds ||(A - K_g) R_g^T||^2; the matrices are room. */
+static bool add_difference(const struct al_stack *s, struct al_view other, size_t g,
+	struct al_matrix difference, struct al_matrix weighed, double *sum, struct al_error *err)
+{
+	size_t at = g * s->width;
+
+	for (size_t j = 0; j < s->width; j++)
+		for (size_t i = 0; i < other.rows; i++)
+			difference.data[i + j * difference.ld] = other.data[i + (at + j) * other.ld]
+				- s->own.data[i + (at + j) * s->own.ld];
+	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
+		    al_columns(al_view(s->weights), at, s->width), 0, weighed, err))
+		return false;
+	*sum += al_squared_norm(al_view(weighed));
+	return true;
+}
+
 bool al_stack_error(const struct al_stack *s, struct al_view other, double *relative_error,
 	struct al_error *err)
 {
 	struct al_matrix difference = {0}, weighed = {0};
-	bool ok = al_matrix_init(&difference, other.rows, other.cols, err)
-		&& al_matrix_init(&weighed, other.rows, other.cols, err) && al_copy(other, difference, err);
+	double sum = 0;
+	bool ok = al_matrix_init(&difference, other.rows, s->width, err)
+		&& al_matrix_init(&weighed, other.rows, s->width, err);
 
-	for (size_t j = 0; ok && j < other.cols; j++)
-		for (size_t i = 0; i < other.rows; i++)
-			difference.data[i + j * difference.ld] -= s->own.data[i + j * s->own.ld];
-	ok = ok && weigh(s, al_view(difference), weighed, err);
-	if (ok)
-		*relative_error = sqrt(al_squared_norm(al_view(weighed))) / s->norm;
+	for (size_t g = 0; ok && g < s->n; g++)
+		ok = add_difference(s, other, g, difference, weighed, &sum, err);
+	*relative_error = sqrt(sum) / s->norm;
 	al_matrix_finish(&weighed);
 	al_matrix_finish(&difference);
 	return ok;

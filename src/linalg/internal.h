@@ -36,9 +36,6 @@ void al_negate(double *x, size_t n);
 void al_blas_hold(void);
 void al_blas_release(void);
 
-/* The sum of the products of elements; A and B have one shape. */
-double al_inner(struct al_view a, struct al_view b);
-
 static inline bool al_is_empty(size_t rows, size_t cols)
 {
 	return rows == 0 || cols == 0;

@@ -122,6 +122,9 @@ bool al_gemm(enum al_op op_a, enum al_op op_b, double alpha, struct al_view a, s
 bool al_gemm_f(enum al_op op_a, enum al_op op_b, float alpha, struct al_view_f a,
 	struct al_view_f b, float beta, struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
 
+/* The sum of the products of elements; A and B have one shape. */
+double al_inner(struct al_view a, struct al_view b);
+
 /* G = A^T A, [cols][cols] (AL_TRANSPOSED), or A A^T, [rows][rows] (AL_PLAIN): both triangles. */
 bool al_gram(enum al_op op, struct al_view a, struct al_matrix g, struct al_error *err)
 	AL_MUST_CHECK;

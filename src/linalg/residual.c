@@ -146,17 +146,190 @@ static double count_flops(const struct al_heads_shape *s, const struct al_approx
 		* (double)(s->d_head + a->left.cols);
 }
 
+/* ---- in the spaces of the approximation ----
+ *
+ * With left = U S and right = V W, both by QR, Q_i = U C + Q' and K_g = V E + K' with Q' and K' orthogonal
+ * to U and V, the residual falls into four parts that are orthogonal to each other:
+ *
+ *     T_i - T'_i = U (C E^T - S middle_i W^T) V^T + U C K'^T + Q' E^T V^T + Q' K'^T
+ *
+ * None of them is a difference of large numbers, and none is wider than the approximation. */
+
+struct spaces {
+	const struct residual *residual;
+	struct al_matrix left, right;            /* U [d_query][p], V [d_key][q] */
+	struct al_matrix left_triangle;          /* S [p][p] */
+	struct al_matrix right_triangle;         /* W [q][q], then W^T */
+};
+
+static void spaces_finish(struct spaces *s)
+{
+	al_matrix_finish(&s->right_triangle);
+	al_matrix_finish(&s->left_triangle);
+	al_matrix_finish(&s->right);
+	al_matrix_finish(&s->left);
+}
+
+static void transpose(struct al_matrix square)
+{
+	for (size_t j = 0; j < square.cols; j++)
+		for (size_t i = 0; i < j; i++) {
+			double *a = &square.data[i + j * square.ld], *b = &square.data[j + i * square.ld];
+			const double other = *a;
+			*a = *b;
+			*b = other;
+		}
+}
+
+static bool orthonormalise(struct al_view a, struct al_matrix *basis, struct al_matrix *triangle,
+	struct al_error *err)
+{
+	return al_matrix_init(basis, a.rows, a.cols, err)
+		&& al_matrix_init(triangle, a.cols, a.cols, err) && al_copy(a, *basis, err)
+		&& al_qr(*basis, *triangle, err);
+}
+
+static bool spaces_init(struct spaces *s, const struct residual *x, struct al_error *err)
+{
+	const struct al_approximation *a = x->approximation;
+
+	*s = (struct spaces){.residual = x};
+	if (!orthonormalise(a->left, &s->left, &s->left_triangle, err)
+		|| !orthonormalise(a->right, &s->right, &s->right_triangle, err))
+		return false;
+	transpose(s->right_triangle);
+	return true;
+}
+
+/* One side of a head: its part inside the space, what is left of it, and the Gram matrices of both. */
+struct side {
+	struct al_matrix rest, inside, rest_gram, inside_gram;
+};
+
+static void side_finish(struct side *side)
+{
+	al_matrix_finish(&side->inside_gram);
+	al_matrix_finish(&side->rest_gram);
+	al_matrix_finish(&side->inside);
+	al_matrix_finish(&side->rest);
+}
+
+static bool side_init(struct side *side, size_t rows, size_t rank, size_t d_head, struct al_error *err)
+{
+	*side = (struct side){{0}, {0}, {0}, {0}};
+	return al_matrix_init(&side->rest, rows, d_head, err)
+		&& al_matrix_init(&side->inside, rank, d_head, err)
+		&& al_matrix_init(&side->rest_gram, d_head, d_head, err)
+		&& al_matrix_init(&side->inside_gram, d_head, d_head, err);
+}
+
+/* `rest` holds the head. */
+static bool part_side(struct al_matrix basis, struct side *side, struct al_error *err)
+{
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(side->rest), 0, side->inside, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(basis), al_view(side->inside), 1, side->rest, err)
+		&& al_gram(AL_TRANSPOSED, al_view(side->rest), side->rest_gram, err)
+		&& al_gram(AL_TRANSPOSED, al_view(side->inside), side->inside_gram, err);
+}
+
+/* ||A B^T||^2 from the Gram matrices of A and B. */
+static double product_norm(struct al_matrix a, struct al_matrix b)
+{
+	return fmax(al_inner(al_view(a), al_view(b)), 0);
+}
+
+/* ||C E^T - S middle W^T||^2 */
+static bool measure_inside(const struct spaces *s, size_t head, const struct side *query,
+	const struct side *key, double *sum, struct al_error *err)
+{
+	const struct al_approximation *a = s->residual->approximation;
+	struct al_matrix middle = {0}, difference = {0};
+	bool done = al_matrix_init(&middle, s->left.cols, s->right.cols, err)
+		&& al_matrix_init(&difference, s->left.cols, s->right.cols, err)
+		&& a->middle(a->context, head, al_view(s->right_triangle), middle, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query->inside), al_view(key->inside), 0,
+			difference, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(s->left_triangle), al_view(middle), 1,
+			difference, err);
+
+	if (done)
+		*sum = al_inner(al_view(difference), al_view(difference));
+	al_matrix_finish(&difference);
+	al_matrix_finish(&middle);
+	return done;
+}
+
+static bool measure_head(void *context, size_t head, struct al_error *err)
+{
+	const struct spaces *s = context;
+	const struct al_heads_shape *shape = &s->residual->shape;
+	const struct al_heads *heads = s->residual->heads;
+	double *part = &s->residual->parts[head];
+	struct side query = {{0}, {0}, {0}, {0}}, key = {{0}, {0}, {0}, {0}};
+
+	bool done = side_init(&query, shape->d_query, s->left.cols, shape->d_head, err)
+		&& side_init(&key, shape->d_key, s->right.cols, shape->d_head, err)
+		&& al_heads_copy_query(heads, head, query.rest, err)
+		&& al_heads_copy_key(heads, al_kv_head_of(heads, head), key.rest, err)
+		&& part_side(s->left, &query, err) && part_side(s->right, &key, err)
+		&& measure_inside(s, head, &query, &key, part, err);
+	if (done)
+		*part += product_norm(query.inside_gram, key.rest_gram)
+			+ product_norm(query.rest_gram, key.inside_gram)
+			+ product_norm(query.rest_gram, key.rest_gram);
+	side_finish(&key);
+	side_finish(&query);
+	return done;
+}
+
+static bool measure_in_spaces(struct residual *x, double *sum, struct al_error *err)
+{
+	struct al_matrix parts;
+	struct spaces s;
+
+	if (!al_matrix_init(&parts, x->shape.n_heads, 1, err))
+		return false;
+	x->parts = parts.data;
+	bool done = spaces_init(&s, x, err) && al_parallel(x->shape.n_heads, measure_head, &s, err);
+	*sum = 0;
+	for (size_t i = 0; i < parts.rows; i++)
+		*sum += parts.data[i];
+	spaces_finish(&s);
+	al_matrix_finish(&parts);
+	return done;
+}
+
+/* The two QRs, then head by head four products with the bases and two of the spaces' widths. */
+static double count_flops_in_spaces(const struct al_heads_shape *s, const struct al_approximation *a)
+{
+	const double p = (double)a->left.cols, q = (double)a->right.cols, d = (double)s->d_head;
+	const double query = (double)s->d_query, key = (double)s->d_key;
+
+	return 4 * (query * p * p + key * q * q)
+		+ 2 * (double)s->n_heads
+			* (2 * d * (query * p + key * q) + d * d * (query + key) + p * q * (d + p));
+}
+
+static bool fits_spaces(const struct al_heads_shape *s, const struct al_approximation *a)
+{
+	return a->left.cols <= s->d_query && a->right.cols <= s->d_key
+		&& count_flops_in_spaces(s, a) < count_flops(s, a);
+}
+
 bool al_residual(const struct al_heads *heads, const struct al_approximation *approximation,
 	double most_flops, double *relative_error, bool *is_estimate, struct al_error *err)
 {
 	struct residual x = {.heads = heads, .shape = al_heads_shape(heads),
 		.approximation = approximation};
+	const bool in_spaces = fits_spaces(&x.shape, approximation);
 	double norm, sum = 0;
 
-	*is_estimate = count_flops(&x.shape, approximation) > most_flops;
+	*is_estimate = (in_spaces ? count_flops_in_spaces : count_flops)(&x.shape, approximation)
+		> most_flops;
 	x.n_blocks = (x.shape.d_key + BLOCK - 1) / BLOCK;
 	if (!al_heads_norm(heads, &norm, err)
-		|| !(*is_estimate ? measure_by_probes(&x, &sum, err) : measure(&x, &sum, err)))
+		|| !(*is_estimate ? measure_by_probes
+			: in_spaces ? measure_in_spaces : measure)(&x, &sum, err))
 		return false;
 	*relative_error = sqrt(sum / norm);
 	return al_check_finite("residual", (struct al_view){relative_error, 1, 1, 1}, err);
