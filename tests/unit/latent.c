@@ -84,7 +84,7 @@ static double left_by(struct al_matrix x, struct al_matrix v, size_t rank)
 
 static void fewer_latent_dimensions_lose_the_rest(void **state)
 {
-	struct al_matrix both, u, v, copy;
+	struct al_matrix both = {0}, u = {0}, v = {0}, copy = {0};
 	double values[MODEL];
 	struct al_losses losses;
 	struct al_error err = {0};
