@@ -1,6 +1,7 @@
 /* The options that lay a whole model over devices. */
 #include "commands/devices.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -156,27 +157,43 @@ static bool check_stages(const struct al_whole *whole, const struct al_training 
 	return true;
 }
 
-bool train_stages(struct al_whole *whole, const struct al_training *t, struct al_stage *stage,
-	int64_t *index, struct al_error *err)
+/* The first of the largest. */
+static int64_t find_largest(const struct al_stage *stages, int64_t n)
 {
-	struct al_stage next;
+	int64_t largest = 0;
 	mpq_t total, most;
-	bool ok = check_stages(whole, t, err);
 
 	mpq_inits(total, most, NULL);
 	mpq_set_si(most, -1, 1);
-	al_stage_init(&next);
-	for (int64_t i = 0; ok && i < t->pp; i++) {
-		ok = al_whole_train(whole, t, i, &next, err);
-		al_stage_total(&next, total);
-		if (mpq_cmp(total, most) > 0) {
-			mpq_set(most, total);
-			copy_stage(stage, &next);
-			*index = i;
-		}
+	for (int64_t i = 0; i < n; i++) {
+		al_stage_total(&stages[i], total);
+		if (mpq_cmp(total, most) <= 0)
+			continue;
+		mpq_set(most, total);
+		largest = i;
 	}
-	al_stage_finish(&next);
 	mpq_clears(total, most, NULL);
+	return largest;
+}
+
+bool train_stages(struct al_whole *whole, const struct al_training *t, struct al_stage *stage,
+	int64_t *index, struct al_error *err)
+{
+	if (!check_stages(whole, t, err))
+		return false;
+	struct al_stage *stages = calloc((size_t)t->pp, sizeof(*stages));
+	if (!stages)
+		return al_fail(err, AL_ESYSTEM, "no memory for %lld stages", (long long)t->pp);
+	for (int64_t i = 0; i < t->pp; i++)
+		al_stage_init(&stages[i]);
+	bool ok = al_whole_train(whole, t, stages, err);
+	if (ok) {
+		*index = find_largest(stages, t->pp);
+		copy_stage(stage, &stages[*index]);
+	}
+	for (int64_t i = 0; i < t->pp; i++)
+		al_stage_finish(&stages[i]);
+	free(stages);
 	return ok;
 }
 

@@ -237,11 +237,19 @@ static bool add_answer(struct fit *f, struct al_table *table, mpq_srcptr memory,
 	return ok;
 }
 
+/* Fewer layers than blocks of them are no pipeline. */
+static int64_t least_size(const struct fit *f, int64_t step)
+{
+	bool is_layers = !f->is_inference && strcmp(f->symbol, "n_layers") == 0;
+
+	return is_layers ? f->training.pp * f->training.interleave : step;
+}
+
 static bool solve(struct fit *f, struct al_table *table, mpq_srcptr memory, struct al_error *err)
 {
 	bool is_seq = strcmp(f->symbol, "seq") == 0;
 	const int64_t step = is_seq ? f->training.cp : 1;
-	const struct al_growth growth = {evaluate, f, step, step};
+	const struct al_growth growth = {evaluate, f, least_size(f, step), step};
 	struct al_largest largest;
 
 	f->is_open = only_tokens_change(f);

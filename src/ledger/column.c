@@ -59,7 +59,7 @@ static bool train(struct al_whole *whole, enum al_measure measure, const struct 
 		|| !read_tokens(settings, "seq", &training.seq, err)))
 		return false;
 	al_stage_init(&stage);
-	bool ok = al_whole_train(whole, &training, 0, &stage, err);
+	bool ok = al_whole_train(whole, &training, &stage, err);
 	if (measure == AL_TOTAL)
 		al_stage_total(&stage, out);
 	else

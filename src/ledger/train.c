@@ -235,67 +235,89 @@ static void add_saved(const struct place *place, const struct al_saved_line *lin
 	mpq_clear(bytes);
 }
 
+static struct place place_of(const struct al_training *training, int64_t index)
+{
+	return (struct place){training, index};
+}
+
 /* A recipe's own rule: bytes a token and attention module. */
-static bool add_rule(struct al_whole *whole, const struct place *place, struct al_stage *stage,
-	struct al_error *err)
+static void add_module(const struct al_whole_module *module, const struct place *place, int64_t per_token,
+	struct al_stage *stage)
 {
 	const struct al_training *t = place->training;
+	mpq_t bytes;
+
+	if (module->apart || !is_layer_here(place, module->layer, module->n_layers)
+		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
+		return;
+	mpq_init(bytes);
+	mpq_set_si(bytes, (long)per_token, 1);
+	multiply(bytes, module->copies * module->uses);
+	multiply(bytes, t->batch);
+	multiply(bytes, t->seq / t->cp);
+	multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
+	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION],
+		stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION], bytes);
+	mpq_clear(bytes);
+}
+
+static bool add_rule(struct al_whole *whole, const struct al_training *t, struct al_stage *stages,
+	struct al_error *err)
+{
 	struct al_scope scope = al_settings_scope(whole->ask.settings);
 	int64_t per_token;
-	mpq_t bytes;
 
 	if (!al_formula_whole(t->recipe->activations_per_token, &scope, 0, &per_token, err))
 		return al_in(err, "recipe %s", t->recipe->name);
-	mpq_init(bytes);
-	for (size_t i = 0; i < whole->n_modules; i++) {
-		const struct al_whole_module *module = &whole->modules[i];
-		if (module->apart || !is_layer_here(place, module->layer, module->n_layers)
-			|| !(t->share.parts >> AL_PART_ATTENTION & 1))
-			continue;
-		mpq_set_si(bytes, (long)per_token, 1);
-		multiply(bytes, module->copies * module->uses);
-		multiply(bytes, t->batch);
-		multiply(bytes, t->seq / t->cp);
-		multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
-		mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION],
-			stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION], bytes);
+	for (int64_t index = 0; index < t->pp; index++) {
+		const struct place place = place_of(t, index);
+		for (size_t i = 0; i < whole->n_modules; i++)
+			add_module(&whole->modules[i], &place, per_token, &stages[index]);
 	}
-	mpq_clear(bytes);
 	return true;
 }
 
-static bool add_activations(struct al_whole *whole, const struct place *place, struct al_stage *stage,
+static bool add_activations(struct al_whole *whole, const struct al_training *t, struct al_stage *stages,
 	struct al_error *err)
 {
-	const struct al_training *t = place->training;
 	struct al_saved_lines saved;
 
 	if (t->recipe->activations_per_token)
-		return add_rule(whole, place, stage, err);
+		return add_rule(whole, t, stages, err);
 	if (!al_whole_saved(whole, t->is_flash, &saved, err))
 		return false;
 	for (size_t i = 0; i < saved.n; i++) {
 		const struct al_saved_line *line = &saved.lines[i];
-		if (is_line_here(place, line) && is_kept(t, line)
-			&& is_wanted(&t->share, line->part, line->n_layers > 0))
-			add_saved(place, line, stage);
+		if (!is_kept(t, line) || !is_wanted(&t->share, line->part, line->n_layers > 0))
+			continue;
+		for (int64_t index = 0; index < t->pp; index++) {
+			const struct place place = place_of(t, index);
+			if (is_line_here(&place, line))
+				add_saved(&place, line, &stages[index]);
+		}
 	}
 	return true;
 }
 
-bool al_whole_train(struct al_whole *whole, const struct al_training *training, int64_t index,
-	struct al_stage *stage, struct al_error *err)
+static void clear_stage(struct al_stage *stage)
 {
-	const struct place place = {training, index};
-
-	if (!al_training_check(training, err))
-		return false;
 	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);
-	for (size_t i = 0; i < whole->n_tensors; i++)
-		if (is_counted(&place, &whole->tensors[i])
-			&& !add_states(training, &whole->tensors[i], stage, err))
-			return false;
-	return add_activations(whole, &place, stage, err);
+}
+
+bool al_whole_train(struct al_whole *whole, const struct al_training *t, struct al_stage *stages,
+	struct al_error *err)
+{
+	if (!al_training_check(t, err))
+		return false;
+	for (int64_t index = 0; index < t->pp; index++) {
+		const struct place place = place_of(t, index);
+		clear_stage(&stages[index]);
+		for (size_t i = 0; i < whole->n_tensors; i++)
+			if (is_counted(&place, &whole->tensors[i])
+				&& !add_states(t, &whole->tensors[i], &stages[index], err))
+				return false;
+	}
+	return add_activations(whole, t, stages, err);
 }

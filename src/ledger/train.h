@@ -46,7 +46,7 @@ void al_stage_finish(struct al_stage *stage);
 void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_t out);
 void al_stage_total(const struct al_stage *stage, mpq_t out);
 
-/* Fills `stage` with what a device of pipeline stage `index` (from 0) holds. The layers are cut into
+/* Fills stages [pp] with what a device of each pipeline stage holds. The layers are cut into
  * pp*interleave blocks as equal as can be, dealt to the stages in turn; the embedding is on the first, the
  * head on the last. With pp > 1 the whole must know its layers (AL_BOOKS_LAYERS), and stage i keeps the
  * activations of pp - i micro-batches (one forward and one backward in turn), interleaved those of
@@ -54,8 +54,8 @@ void al_stage_total(const struct al_stage *stage, mpq_t out);
  * another stage than its embedding is a copy there.
  *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers, and
  *= interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
-bool al_whole_train(struct al_whole *whole, const struct al_training *training, int64_t index,
-	struct al_stage *stage, struct al_error *err) AL_MUST_CHECK;
+bool al_whole_train(struct al_whole *whole, const struct al_training *training,
+	struct al_stage *stages, struct al_error *err) AL_MUST_CHECK;
 
 /* A measure of the model that a block's settings come from, on one device: the block's use in the place of
  * its attention, or its own. What the family derives follows the symbols that were asked or set. */
