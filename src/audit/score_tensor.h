@@ -5,7 +5,7 @@
 #include "audit/factors.h"
 #include "linalg/heads.h"
 
-/* In single precision where the stored numbers hold no more. Finish it in either case, on failure too;
+/* In single precision, scaled, where the stored numbers hold no more. Finish it in either case, on failure too;
  * it views the factors. */
 struct al_score_tensor {
 	struct al_heads heads;

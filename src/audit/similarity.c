@@ -186,7 +186,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	size_t most = audit->options.n_pairs;
 
-	qsort(table->rows, table->n_rows, sizeof(*table->rows), compare_rows);
+	if (table->n_rows > 0)
+		qsort(table->rows, table->n_rows, sizeof(*table->rows), compare_rows);
 	if (most > 0 && table->n_rows > most) {
 		al_table_note(table, "the %zu most similar of %zu pairs", most, table->n_rows);
 		table->n_rows = most;

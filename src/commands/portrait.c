@@ -147,8 +147,8 @@ static void copy_row(struct al_table *out, const struct al_table *table, size_t 
 			al_cell_set_real(cell, value);
 }
 
-/* The rows of one form from `*row` on, of so many modules as a page takes; false where there are none. */
-static bool take_page(struct al_table *out, const struct al_table *table, const char *form, size_t *row)
+/* The rows of one form from `*row` on, of so many modules as a page takes. */
+static void take_page(struct al_table *out, const struct al_table *table, const char *form, size_t *row)
 {
 	const char *module = "";
 	size_t n_modules = 0;
@@ -166,7 +166,17 @@ static bool take_page(struct al_table *out, const struct al_table *table, const 
 		module = next;
 		copy_row(out, table, *row);
 	}
-	return out->n_rows > 0;
+}
+
+/* Forms without length have no cosines. */
+static bool has_cosines(const struct al_table *page)
+{
+	double cosine;
+
+	for (size_t row = 0; row < page->n_rows; row++)
+		if (number_at(page, row, "cosine", &cosine))
+			return true;
+	return false;
 }
 
 static bool draw_page(const char *folder, const struct al_table *page, const char *form, int number,
@@ -202,8 +212,9 @@ static bool draw_cosines(const char *folder, const struct al_table *table, const
 	for (int number = 1; ok && is_there; number++) {
 		struct al_table page;
 		al_table_init(&page, "page", "");
-		is_there = take_page(&page, table, form, &row);
-		ok = !is_there || draw_page(folder, &page, form, number, err);
+		take_page(&page, table, form, &row);
+		is_there = page.n_rows > 0;
+		ok = !has_cosines(&page) || draw_page(folder, &page, form, number, err);
 		al_table_finish(&page);
 	}
 	return ok;
