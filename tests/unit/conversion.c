@@ -4,6 +4,7 @@
 #include "audit/collaborative.h"
 #include "audit/convert.h"
 #include "audit/grouping.h"
+#include "audit/score_tensor.h"
 
 static const struct shape plain = {20, 20, 20, 20, 6, 6, 4, 4};
 static const struct shape grouped = {20, 20, 20, 20, 6, 3, 4, 4};
@@ -530,6 +531,25 @@ static void heads_of_nothing_have_no_norm(void **state)
 	finish_module(&m);
 }
 
+/* Squares of what single precision holds may not be held by it. */
+static void tensors_are_scaled(void **state)
+{
+	(void)state;
+	for (int exponent = -100; exponent <= 100; exponent += 50) {
+		struct module m = new_module(&plain, 6);
+		struct al_score_tensor tensor;
+		double norm;
+		for (size_t i = 0; i < m.of[AL_QUERY].rows * m.of[AL_QUERY].cols; i++)
+			m.of[AL_QUERY].data[i] = ldexp(m.of[AL_QUERY].data[i], exponent);
+		m.factors.unit = 0x1p-24;
+		assert_true(al_score_tensor_init(&tensor, &m.factors, NULL));
+		assert_true(al_heads_norm(&tensor.heads, &norm, NULL));
+		assert_true(norm > 1 && norm < 1e6);
+		al_score_tensor_finish(&tensor);
+		finish_module(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,6 +565,7 @@ int main(void)
 		cmocka_unit_test(turned_pairs_are_one_key),
 		cmocka_unit_test(rotary_stands_between),
 		cmocka_unit_test(heads_of_nothing_have_no_norm),
+		cmocka_unit_test(tensors_are_scaled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
