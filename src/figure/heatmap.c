@@ -51,20 +51,14 @@ static void draw_cell(struct al_scene *scene, size_t panel, const struct al_poin
 
 static void draw(struct al_scene *scene, size_t panel)
 {
-	const struct al_box *frame = &scene->frames[panel];
-	cairo_t *cr = scene->canvas->cr;
-
-	cairo_save(cr);
-	cairo_rectangle(cr, frame->left, frame->top, frame->right - frame->left,
-		frame->bottom - frame->top);
-	cairo_clip(cr);
+	al_scene_clip(scene, panel);
 	for (size_t series = 0; series < scene->plot->n_series; series++) {
 		const struct al_points *points = al_plot_points(scene->plot, panel, series);
 		for (size_t i = 0; i < points->n; i++)
 			if (!isnan(points->items[i].y))
 				draw_cell(scene, panel, &points->items[i]);
 	}
-	cairo_restore(cr);
+	cairo_restore(scene->canvas->cr);
 }
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)

@@ -121,13 +121,9 @@ static void draw_strands(const struct al_scene *scene, size_t panel, size_t seri
 static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
 {
 	const struct al_points *points = al_plot_points(scene->plot, panel, series);
-	const struct al_box *frame = &scene->frames[panel];
 	cairo_t *cr = scene->canvas->cr;
 
-	cairo_save(cr);
-	cairo_rectangle(cr, frame->left, frame->top, frame->right - frame->left,
-		frame->bottom - frame->top);
-	cairo_clip(cr);
+	al_scene_clip(scene, panel);
 	for (size_t i = 0; i < points->n; i++)
 		if (!isnan(points->items[i].y))
 			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),

@@ -40,6 +40,17 @@ bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_
 	       point->y <= y->max;
 }
 
+void al_scene_clip(const struct al_scene *scene, size_t panel)
+{
+	const struct al_box *frame = &scene->frames[panel];
+	cairo_t *cr = scene->canvas->cr;
+
+	cairo_save(cr);
+	cairo_rectangle(cr, frame->left, frame->top, frame->right - frame->left,
+		frame->bottom - frame->top);
+	cairo_clip(cr);
+}
+
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label)
 {
 	scene->labels = al_grow(scene->arena, scene->labels, scene->n_labels, &scene->labels_room,

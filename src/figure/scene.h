@@ -54,6 +54,9 @@ double al_scene_slot_pt(const struct al_scene *scene);
 /* Is the point inside the fixed limits of the axes? */
 bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_point *point);
 
+/* What is drawn from here to cairo_restore stays inside a frame. */
+void al_scene_clip(const struct al_scene *scene, size_t panel);
+
 /* Adds a label whose place is set. */
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1);
