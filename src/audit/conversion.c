@@ -52,14 +52,6 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 
 /* ---- counts ---- */
 
-static bool has_option(const struct al_variant *variant, const char *name)
-{
-	for (size_t i = 0; i < variant->n_options; i++)
-		if (strcmp(variant->options[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 /* In place of what it was. */
 static void change(struct conversion *c, const char *symbol, size_t value)
 {
@@ -78,7 +70,7 @@ static bool keep_options(const struct converter *x, const struct al_variant *var
 	const struct al_attention *a = x->module->attention;
 
 	for (size_t i = 0; i < a->n_with; i++) {
-		if (!has_option(variant, a->with[i].symbol))
+		if (!al_variant_has_option(variant, a->with[i].symbol))
 			continue;
 		if (c->n_changes == MOST_CHANGES)
 			return al_fail(err, AL_EINPUT, "%s sets more than %d options", variant->name,

@@ -86,7 +86,7 @@ static void add_notes(struct al_table *table, const struct session *session, con
 	al_table_note(table, "as engines allocate: windows not rolled, latents expanded to all heads, key/value "
 		"heads on several devices where there are fewer of them");
 	al_table_note(table, "activations: the residual stream and the largest block, while a whole prompt is read; a "
-		"token: one more of each sequence");
+		"token: one more of each sequence, latents read as they are (W_UK and W_UV absorbed)");
 }
 
 static bool answer(struct session *session, struct question *q, const struct al_inference *inference,

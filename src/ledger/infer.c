@@ -292,6 +292,13 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	mpq_clear(bytes);
 }
 
+/* A step of decoding reads what is cached: latent vectors as they are, W_UK and W_UV absorbed. */
+static void set_absorbed(struct al_block *block, bool is_absorbed)
+{
+	if (al_variant_has_option(block->use->variant, "absorbed"))
+		al_block_set(block, "absorbed", is_absorbed);
+}
+
 /* Scores and contexts: products over the sequence, of which a new token makes one row. */
 static bool add_score_flops(struct al_whole_module *module,
 	const struct al_inference *inference, mpq_t flops, struct al_error *err)
@@ -300,7 +307,10 @@ static bool add_score_flops(struct al_whole_module *module,
 	mpq_t one;
 
 	al_block_set(&module->shard, "seq", inference->seq);
-	if (!al_ledger_products(&products, &module->shard, false, err))
+	set_absorbed(&module->shard, true);
+	bool ok = al_ledger_products(&products, &module->shard, false, err);
+	set_absorbed(&module->shard, false);
+	if (!ok)
 		return false;
 	mpq_init(one);
 	for (size_t i = 0; i < products.n; i++) {
