@@ -256,6 +256,94 @@ static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_terms
 	return done;
 }
 
+/* ---- heads of fewer dimensions than terms ---- */
+
+/* Rows of the cores below this part of all energy are rounding. */
+static const double ROUNDING = 1e-20, ROUNDING_SINGLE = 1e-11;
+
+/* Adds what each row of own_i other_g^T holds: energies[r] += x_r G x_r^T. */
+static bool add_energies(struct al_view own, struct al_view other, double *energies, struct al_error *err)
+{
+	struct al_matrix gram = {0}, weighted = {0};
+	bool done = al_matrix_init(&gram, other.cols, other.cols, err)
+		&& al_matrix_init(&weighted, own.rows, own.cols, err)
+		&& al_gram(AL_TRANSPOSED, other, gram, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, own, al_view(gram), 0, weighted, err);
+
+	for (size_t j = 0; done && j < own.cols; j++)
+		for (size_t r = 0; r < own.rows; r++)
+			energies[r] += weighted.data[r + j * weighted.ld] * own.data[r + j * own.ld];
+	al_matrix_finish(&weighted);
+	al_matrix_finish(&gram);
+	return done;
+}
+
+static size_t count_filled(const double *energies, size_t n, double part)
+{
+	double total = 0;
+
+	for (size_t r = 0; r < n; r++)
+		total += energies[r];
+	while (n > 1 && !(energies[n - 1] > part * total))
+		n--;
+	return n;
+}
+
+/* The rows of the cores are in the order of what they hold; those behind `rank` hold rounding alone. */
+static bool find_filled(const struct al_tucker *t, double part, size_t *rank, struct al_error *err)
+{
+	const struct al_view query = al_view(t->core_query), key = al_view(t->core_key);
+	const size_t d = query.cols / t->n_heads, n_sharing = t->n_heads / t->n_kv_heads;
+	struct al_matrix energies;
+	bool done = true;
+
+	if (!al_matrix_init(&energies, query.rows, 2, err))
+		return false;
+	for (size_t i = 0; done && i < t->n_heads; i++) {
+		const struct al_view q = al_columns(query, i * d, d);
+		const struct al_view k = al_columns(key, i / n_sharing * d, d);
+		done = add_energies(q, k, energies.data, err)
+			&& add_energies(k, q, energies.data + energies.ld, err);
+	}
+	const size_t of_query = count_filled(energies.data, query.rows, part);
+	const size_t of_key = count_filled(energies.data + energies.ld, query.rows, part);
+	*rank = of_query > of_key ? of_query : of_key;
+	al_matrix_finish(&energies);
+	return done;
+}
+
+/* The leading `rank` of the bases, views of them. */
+static struct al_tucker lead(const struct al_tucker *t, size_t rank)
+{
+	struct al_tucker out = *t;
+
+	out.query.cols = out.key.cols = rank;
+	out.core_query.rows = out.core_key.rows = rank;
+	return out;
+}
+
+static struct al_terms lead_terms(const struct al_terms *terms, size_t rank)
+{
+	struct al_terms out = *terms;
+
+	out.query.cols = out.key.cols = out.mixing.cols = rank;
+	return out;
+}
+
+/* With more terms than the heads fill, mixtures of the compressed heads can't be divided: the terms that
+ * are needed are found, the others are zero. */
+static bool start_filled(const struct al_tucker *tucker, bool is_single, uint64_t seed,
+	struct al_terms *terms, struct al_error *err)
+{
+	size_t rank;
+
+	if (!find_filled(tucker, is_single ? ROUNDING_SINGLE : ROUNDING, &rank, err))
+		return false;
+	const struct al_tucker filled = lead(tucker, rank);
+	struct al_terms first = lead_terms(terms, rank);
+	return start(&filled, seed, &first, err);
+}
+
 bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_terms *terms,
 	struct al_error *err)
 {
@@ -267,7 +355,8 @@ bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_t
 
 	if (rank > bounds.query || rank > bounds.key)
 		return fail_none(err);
-	bool done = al_tucker(heads, &options, &tucker, err) && start(&tucker, seed, terms, err);
+	bool done = al_tucker(heads, &options, &tucker, err)
+		&& start_filled(&tucker, al_heads_shape(heads).is_single, seed, terms, err);
 	al_tucker_finish(&tucker);
 	return done;
 }

@@ -189,6 +189,23 @@ static void survives_dependent_terms(void **state)
 	finish_layer(&layer);
 }
 
+/* More terms than are needed find them as well. */
+static void finds_fewer_dimensions_than_it_may(void **state)
+{
+	struct layer layer = collaborative_layer(48, 6, 8, 91);
+
+	(void)state;
+	for (size_t rank = 24; rank <= 40; rank += 4) {
+		struct al_cp cp = decompose(&layer.heads, (struct al_cp_options){.rank = rank, .n_sweeps = 5});
+		assert_true(cp.relative_error < 1e-11);
+		al_cp_finish(&cp);
+		cp = decompose(&layer.single, (struct al_cp_options){.rank = rank, .n_sweeps = 5});
+		assert_true(cp.relative_error < 1e-4);
+		al_cp_finish(&cp);
+	}
+	finish_layer(&layer);
+}
+
 static void finds_shared_dimensions(void **state)
 {
 	struct layer layer = collaborative_layer(768, 12, 64, 90);
@@ -406,6 +423,7 @@ int main(void)
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes_the_better_start),
+		cmocka_unit_test(finds_fewer_dimensions_than_it_may),
 		cmocka_unit_test(finds_shared_dimensions),
 		cmocka_unit_test(improves_on_truncated_heads),
 	};
