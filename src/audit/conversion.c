@@ -196,7 +196,7 @@ static struct conversion begin_same(const struct converter *x, struct al_loss lo
 /* What the best basis is called that positions allow. */
 static const char *best_gauge(const struct converter *x)
 {
-	return x->losses->is_rotary ? "aligned" : "optimal";
+	return al_losses_is_free(x->losses) ? "optimal" : "aligned";
 }
 
 /* ---- fewer key/value heads ---- */
@@ -234,8 +234,6 @@ static bool add_grouping(struct converter *x, const struct al_grouping *g, const
 
 	if (!add_grouping_row(x, g, "mean", "raw", g->mean, NULL, err))
 		return false;
-	if (x->losses->is_normed)
-		return true;
 	return add_grouping_row(x, g, "neighbours", best_gauge(x), g->neighbours, in_order, err)
 		&& (g->n_groups == 1
 			|| add_grouping_row(x, g, "regrouped", best_gauge(x),
@@ -368,9 +366,10 @@ static bool convert_widths(struct converter *x, struct al_error *err)
 	for (size_t quarters = 3; quarters > 0 && al_losses_is_free(x->losses); quarters--)
 		if (width * quarters / 4 > 0 && !convert_narrow(x, width * quarters / 4, err))
 			return false;
-	for (size_t k = 1, last = 0; x->losses->has_values && k < n; k = k == 1 ? n / 4 : k + n / 4) {
-		if (k <= last)
-			break;
+	for (size_t quarters = 0, last = 0; x->losses->has_values && quarters < 4; quarters++) {
+		size_t k = quarters ? n * quarters / 4 : 1;
+		if (k <= last || k >= n)
+			continue;
 		if (!convert_fewer(x, k, err))
 			return false;
 		last = k;
@@ -413,12 +412,15 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		is_latent |= audit->view->modules[i].is_latent;
 	}
 	al_table_note(table, "raw: in the basis as stored, which a checkpoint may change without changing a "
-		"score; aligned: the best basis that positions allow; optimal: whatever basis is best");
+		"score; aligned: the best basis that positions and norms allow; optimal: whatever basis is best");
+	al_table_note(table, "regrouped: heads change places as long as what groups have in common grows; mhe-mul, "
+		"optimal: what alternating least squares reach");
 	if (is_rotary)
 		al_table_note(table, "rotary positions: errors are those at offset 0; latent-kv needs a decoupled "
 			"rotary part besides, as in mla, which isn't counted");
 	if (is_normed)
-		al_table_note(table, "queries and keys pass a norm: only conversions of the basis as stored");
+		al_table_note(table, "queries and keys pass a norm: their side is shared in the basis as stored, "
+			"without the norm's gains");
 	if (is_latent)
 		al_table_note(table, "modules with latent keys and values (mla): of the part of a head that doesn't "
 			"turn; the norm between the two projections is taken as its gain alone");

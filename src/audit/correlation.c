@@ -71,9 +71,17 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 	return true;
 }
 
+static void finish(struct al_audit *audit, struct al_table *table)
+{
+	(void)audit;
+	al_table_note(table, "Pearson takes the mean over its entries off every form first: of forms that together "
+		"are a complete orthonormal basis it can't be the identity, as one combination of them is constant");
+}
+
 const struct al_measurement al_measurement_correlation = {
 	.id = "correlation",
 	.title = "Correlation of the heads' forms",
 	.add_columns = add_columns,
 	.add_module = add_module,
+	.finish = finish,
 };

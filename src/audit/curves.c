@@ -80,7 +80,7 @@ static bool add_spectra(const struct al_audit_module *module, const struct al_sp
 	return true;
 }
 
-/* Of the product W_Q W_K^T: of each head in Gaussian weights, "qk_gaussian", and of all together in
+/* Of the product W_Q W_K^T: in Gaussian weights, of each head and of all together, "qk_gaussian", and in
  * every draw of independent heads, "qk_independent". */
 static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
 	struct al_error *err)
@@ -93,6 +93,9 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, st
 	if (!al_audit_gaussian(audit, module, &heads, &layer, err)
 		|| !al_audit_draws(audit, module, &draws, err)
 		|| !add_spectrum(&subject, heads->values[AL_SPECTRUM_QK], table, err))
+		return false;
+	subject.head = -1;
+	if (!add_spectrum(&subject, layer->values[AL_SPECTRUM_QK], table, err))
 		return false;
 	subject = (struct subject){module, -1, 0, "qk_independent"};
 	for (; subject.draw < audit->options.n_nulls; subject.draw++)

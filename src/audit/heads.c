@@ -33,6 +33,8 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 				.group = al_spectrum_names[kinds[i]],
 				.digits = columns[j].digits});
 	al_table_add_column(table, (struct al_column){.key = "route", .title = "route"});
+	al_table_add_column(table, (struct al_column){.key = "rank_tolerance", .title = "ranks count above",
+		.unit = "of the largest value"});
 }
 
 static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m)
@@ -89,7 +91,9 @@ static void add_head(struct al_audit_module *module, const struct al_spectra *sp
 			dimension_of(&module->factors, kinds[i]), module->factors.unit);
 		set_measures(table, cell, &m);
 	}
-	al_cell_set_text(table, cell, route_of(module, head, kv_head));
+	al_cell_set_text(table, cell++, route_of(module, head, kv_head));
+	al_cell_set_text(table, cell, al_format(&table->arena, "%.2g",
+		al_rank_tolerance(dimension_of(&module->factors, AL_SPECTRUM_QK), module->factors.unit)));
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,

@@ -120,13 +120,15 @@ static bool find_mean(struct al_losses *x, const struct task *t, struct al_error
 	return al_convert_mean(side(x, t->which), t->order, t->size, &t->out->of[t->which], err);
 }
 
-/* Within what positions allow, unless it is known. */
+/* Within what positions and norms allow, unless it is known: keys that pass a norm stay as they are stored. */
 static bool find_shared(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	double *error = &t->out->of[t->which];
 
 	if (!isnan(*error))
 		return true;
+	if (t->which == AL_LOSS_QK && x->is_normed)
+		return find_mean(x, t, err);
 	return t->which == AL_LOSS_QK && x->is_rotary
 		? al_convert_rotary(&x->keys, x->module->attention, t->order, t->size, error, err)
 		: al_stack_share(side(x, t->which), t->order, t->size, error, err);
@@ -182,9 +184,8 @@ static void add_sides(struct tasks *tasks, struct task task)
 
 static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
 {
-	if (!tasks->losses->is_normed)
-		add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
-	if (!tasks->losses->is_normed && g->n_groups > 1)
+	add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
+	if (g->n_groups > 1)
 		add_sides(tasks, (struct task){find_shared, &g->regrouped, g->order, g->size, 0});
 	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
 }
@@ -292,7 +293,7 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 {
 	struct al_losses *x = tasks->losses;
 
-	if (x->n_groupings > 0 && !x->is_normed && !find_orders(x, err))
+	if (x->n_groupings > 0 && !find_orders(x, err))
 		return false;
 	if (al_losses_is_free(x) && !x->is_latent && !find_common(x, in_order, err))
 		return false;
@@ -337,7 +338,7 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	if (!al_stack_init(&x->keys, f, t, AL_FORM_QK, err)
 		|| (x->has_values && !al_stack_init(&x->values, f, t, AL_FORM_OV, err)))
 		return false;
-	if (!x->is_normed && !x->is_latent
+	if (!x->is_latent
 		&& (!al_stack_form_gram(&x->keys, err)
 			|| (x->has_values && !al_stack_form_gram(&x->values, err))))
 		return false;

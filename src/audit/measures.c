@@ -67,6 +67,11 @@ static double entropy(const double *values, size_t n, double total)
 	return sum;
 }
 
+double al_rank_tolerance(size_t dimension, double unit)
+{
+	return fmax((double)dimension * 0x1p-52, 4 * unit);
+}
+
 struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit)
 {
 	if (is_zero(values, n))
@@ -74,7 +79,7 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 
 	const double total = sum_squares(values, n);
 	struct al_measures m = {
-		.tolerance = values[0] * fmax((double)dimension * 0x1p-52, 4 * unit),
+		.tolerance = values[0] * al_rank_tolerance(dimension, unit),
 		.stable_rank = total,
 		.effective_rank = exp(entropy(values, n, total)),
 		.n50 = al_components(values, n, 0.5),

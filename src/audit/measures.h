@@ -13,6 +13,9 @@ struct al_measures {
 	double norm;             /* Frobenius */
 };
 
+/* Singular values above this part of the largest count for the numerical rank. */
+double al_rank_tolerance(size_t dimension, double unit);
+
 /* `values` [n], largest first, of a matrix whose longer side is `dimension`, made of numbers that
  * were stored with unit roundoff `unit`. All zeros have rank 0 and take 0 components. */
 struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit);

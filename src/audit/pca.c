@@ -4,6 +4,24 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* How many components hold so much. */
+static const struct share {
+	const char *name, *title;
+	double share;
+} shares[] = {{"n90", "90 %", .9}, {"n95", "95 %", .95}, {"n99", "99 %", .99}};
+enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
+
+static size_t count_components(const double *values, size_t n, double share)
+{
+	double running = 0;
+	size_t count = 0;
+
+	/* A share that is met but for rounding is met. */
+	while (count < n && running < share * (1 - 1e-12))
+		running += values[count++];
+	return count;
+}
+
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
@@ -15,6 +33,9 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	al_table_add_column(table, (struct al_column){.key = "cumulative", .title = "Captured", .digits = 4});
 	al_table_add_column(table, (struct al_column){.key = "effective_heads", .title = "Effective heads",
 		.digits = 2});
+	for (size_t i = 0; i < N_SHARES; i++)
+		al_table_add_column(table, (struct al_column){.key = shares[i].name, .title = shares[i].title,
+			.group = "components for", .digits = 0});
 }
 
 /* Takes the mean head off every head: rows and columns of the Gram matrix lose their means. */
@@ -35,13 +56,13 @@ static void centre(struct al_matrix s, double *means)
 }
 
 /* exp(entropy of the shares): as many equally different heads would have the same. */
-static double effective_number(const double *shares, size_t n)
+static double effective_number(const double *parts, size_t n)
 {
 	double entropy = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (shares[i] > 0)
-			entropy -= shares[i] * log(shares[i]);
+		if (parts[i] > 0)
+			entropy -= parts[i] * log(parts[i]);
 	return exp(entropy);
 }
 
@@ -73,7 +94,9 @@ static void add_rows(struct al_audit_module *module, enum al_form form, double *
 		al_cell_set_int(table, cell++, (int64_t)i + 1);
 		al_cell_set_real(cell++, values[i]);
 		al_cell_set_real(cell++, running);
-		al_cell_set_real(cell, effective);
+		al_cell_set_real(cell++, effective);
+		for (size_t j = 0; j < N_SHARES; j++)
+			al_cell_set_int(table, cell++, (int64_t)count_components(values, n, shares[j].share));
 	}
 }
 

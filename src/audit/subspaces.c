@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "audit/measures.h"
+
 /* ---- bases ---- */
 
 void al_bases_finish(struct al_bases *b)
@@ -16,7 +18,7 @@ void al_bases_finish(struct al_bases *b)
 /* How many singular values count. */
 static size_t count_directions(const double *values, size_t n, size_t rows, double unit)
 {
-	double least = n ? values[0] * fmax((double)rows * 0x1p-52, 4 * unit) : 0;
+	double least = n ? values[0] * al_rank_tolerance(rows, unit) : 0;
 	size_t rank = 0;
 
 	while (rank < n && values[rank] > least)

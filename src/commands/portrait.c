@@ -39,6 +39,7 @@ static const struct curve {
 	{"q", true, "W_Q"}, {"k", true, "W_K"}, {"qk", true, "W_Q W_Kᵀ"},
 	{"q", false, "W_Q"}, {"k", false, "W_K"}, {"qk", false, "W_Q W_Kᵀ"},
 	{"qk_gaussian", true, "W_Q W_Kᵀ of Gaussian weights"},
+	{"qk_gaussian", false, "W_Q W_Kᵀ of Gaussian weights"},
 	{"qk_independent", false, "W_Q W_Kᵀ of independent heads"},
 };
 enum { N_CURVES = sizeof(curves) / sizeof(*curves) };
@@ -76,7 +77,7 @@ static void add_curves(struct al_table *out, const struct al_table *table, const
 static bool draw_captured(const char *folder, const struct al_table *table, struct al_error *err)
 {
 	static const double ticks[] = {0, .5, .9, 1};
-	const char *bands[] = {curves[N_CURVES - 2].series, curves[N_CURVES - 1].series};
+	const char *bands[] = {curves[N_CURVES - 2].series, curves[N_CURVES - 1].series};   /* the nulls */
 	const struct al_figure figure = {
 		.id = "captured",
 		.mark = "line",
@@ -135,9 +136,20 @@ static bool draw_redundancy(const char *folder, const struct al_table *layers, s
 
 enum { MODULES_A_PAGE = 3 };
 
-static void copy_row(struct al_table *out, const struct al_table *table, size_t row)
+/* What of the table `correlation` makes a map, three modules a page. */
+static const struct map {
+	const char *form, *column, *title;
+} maps[] = {
+	{"qk", "cosine", "Cosine of heads' scores, W_Q W_K^T"},
+	{"ov", "cosine", "Cosine of heads' values, W_V W_O"},
+	{"qk", "pearson", "Pearson correlation of heads' scores, W_Q W_K^T"},
+	{"ov", "pearson", "Pearson correlation of heads' values, W_V W_O"},
+};
+enum { N_MAPS = sizeof(maps) / sizeof(*maps) };
+
+static void copy_row(struct al_table *out, const struct al_table *table, size_t row, const char *column)
 {
-	static const char *const keys[] = {"head_b", "head_a", "cosine"};
+	const char *const keys[] = {"head_b", "head_a", column};
 	struct al_cell *cell = al_table_add_row(out);
 	double value;
 
@@ -147,8 +159,8 @@ static void copy_row(struct al_table *out, const struct al_table *table, size_t 
 			al_cell_set_real(cell, value);
 }
 
-/* The rows of one form from `*row` on, of so many modules as a page takes. */
-static void take_page(struct al_table *out, const struct al_table *table, const char *form, size_t *row)
+/* The rows of a map from `*row` on, of so many modules as a page takes. */
+static void take_page(struct al_table *out, const struct al_table *table, const struct map *map, size_t *row)
 {
 	const char *module = "";
 	size_t n_modules = 0;
@@ -156,43 +168,42 @@ static void take_page(struct al_table *out, const struct al_table *table, const 
 	al_table_add_column(out, (struct al_column){.key = "module"});
 	al_table_add_column(out, (struct al_column){.key = "head_b", .title = "Head"});
 	al_table_add_column(out, (struct al_column){.key = "head_a", .title = "Head"});
-	al_table_add_column(out, (struct al_column){.key = "cosine"});
+	al_table_add_column(out, (struct al_column){.key = map->column});
 	for (; *row < table->n_rows; ++*row) {
-		if (strcmp(text_at(table, *row, "form"), form) != 0)
+		if (strcmp(text_at(table, *row, "form"), map->form) != 0)
 			continue;
 		const char *next = text_at(table, *row, "module");
 		if (strcmp(next, module) != 0 && n_modules++ == MODULES_A_PAGE)
 			break;
 		module = next;
-		copy_row(out, table, *row);
+		copy_row(out, table, *row, map->column);
 	}
 }
 
-/* Forms without length have no cosines. */
-static bool has_cosines(const struct al_table *page)
+/* Forms without length have neither cosines nor correlations. */
+static bool has_numbers(const struct al_table *page, const char *column)
 {
-	double cosine;
+	double number;
 
 	for (size_t row = 0; row < page->n_rows; row++)
-		if (number_at(page, row, "cosine", &cosine))
+		if (number_at(page, row, column, &number))
 			return true;
 	return false;
 }
 
-static bool draw_page(const char *folder, const struct al_table *page, const char *form, int number,
+static bool draw_page(const char *folder, const struct al_table *page, const struct map *map, int number,
 	struct al_error *err)
 {
-	bool is_qk = strcmp(form, "qk") == 0;
 	struct al_arena arena;
 
 	al_arena_init(&arena);
 	const struct al_figure figure = {
-		.id = al_format(&arena, "cosine-%s-%d", form, number),
+		.id = al_format(&arena, "%s-%s-%d", map->column, map->form, number),
 		.mark = "heatmap",
 		.x = {.column = "head_b"},
 		.y = {.column = "head_a"},
-		.color = {.column = "cosine", .title = is_qk ? "Cosine of heads' scores, W_Q W_K^T"
-			: "Cosine of heads' values, W_V W_O", .has_min = true, .has_max = true, .min = -1, .max = 1},
+		.color = {.column = map->column, .title = map->title, .has_min = true, .has_max = true,
+			.min = -1, .max = 1},
 		.is_diverging = true,
 		.panel = "module",
 		.width_pt = AL_FIGURE_PAGE_PT,
@@ -203,7 +214,7 @@ static bool draw_page(const char *folder, const struct al_table *page, const cha
 	return ok;
 }
 
-static bool draw_cosines(const char *folder, const struct al_table *table, const char *form,
+static bool draw_map(const char *folder, const struct al_table *table, const struct map *map,
 	struct al_error *err)
 {
 	bool ok = true, is_there = true;
@@ -212,11 +223,20 @@ static bool draw_cosines(const char *folder, const struct al_table *table, const
 	for (int number = 1; ok && is_there; number++) {
 		struct al_table page;
 		al_table_init(&page, "page", "");
-		take_page(&page, table, form, &row);
+		take_page(&page, table, map, &row);
 		is_there = page.n_rows > 0;
-		ok = !has_cosines(&page) || draw_page(folder, &page, form, number, err);
+		ok = !has_numbers(&page, map->column) || draw_page(folder, &page, map, number, err);
 		al_table_finish(&page);
 	}
+	return ok;
+}
+
+static bool draw_maps(const char *folder, const struct al_table *table, struct al_error *err)
+{
+	bool ok = true;
+
+	for (int i = 0; ok && i < N_MAPS; i++)
+		ok = draw_map(folder, table, &maps[i], err);
 	return ok;
 }
 
@@ -234,5 +254,5 @@ bool portrait_draw(const char *folder, struct al_table *const *tables, struct al
 		&& (!mixing || portrait_draw_mixing(folder, mixing, err))
 		&& (!curve || draw_captured(folder, curve, err))
 		&& (!has_nulls || draw_redundancy(folder, layers, err))
-		&& (!cosines || (draw_cosines(folder, cosines, "qk", err) && draw_cosines(folder, cosines, "ov", err)));
+		&& (!cosines || draw_maps(folder, cosines, err));
 }

@@ -6,7 +6,7 @@
 
 /* Draws what the tables (beside al_measurements, NULL where not wanted) hold into a folder, as PDF, SVG
  * and PNG: captured variance of heads alone and together, redundancy by layer, heat maps of the heads'
- * cosines. */
+ * cosines and correlations. */
 bool portrait_draw(const char *folder, struct al_table *const *tables, struct al_error *err)
 	AL_MUST_CHECK;
 
