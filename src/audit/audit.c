@@ -40,14 +40,18 @@ static size_t count_not_finite(struct al_view a)
 	return n;
 }
 
+static bool check_count(const struct al_factor *factor, size_t n, struct al_error *err)
+{
+	return n == 0
+		|| al_fail(err, AL_EINPUT, "%zu of %lld numbers of %s are NaN or infinite", n,
+			(long long)(factor->rows * factor->heads * factor->width),
+			factor->runs[0].tensor->name);
+}
+
 static bool check_finite(const struct al_factor *factor, struct al_matrix weights,
 	struct al_error *err)
 {
-	size_t n = al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights));
-
-	return n == 0
-		|| al_fail(err, AL_EINPUT, "%zu of %zu numbers of %s are NaN or infinite", n,
-			weights.rows * weights.cols, factor->runs[0].tensor->name);
+	return check_count(factor, al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights)), err);
 }
 
 /* Row i of what a norm feeds is multiplied by scale[i]. */
@@ -72,17 +76,20 @@ static bool fold_norm(const struct al_audit *audit, const struct al_attention *a
 	return ok;
 }
 
+static bool folds(const struct al_audit *audit, const struct al_attention *attention, enum al_projection p)
+{
+	return audit->options.folds_norms && (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
+}
+
 static bool load(const struct al_audit *audit, const struct al_attention *attention,
 	enum al_projection p, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_factor *factor = &attention->factors[p];
-	bool folds = audit->options.folds_norms
-		&& (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
 
 	if (factor->n_runs == 0)
 		return true;
 	return al_factor_load(audit->view->checkpoint, factor, out, err) && check_finite(factor, *out, err)
-		&& (!folds || fold_norm(audit, attention, *out, err));
+		&& (!folds(audit, attention, p) || fold_norm(audit, attention, *out, err));
 }
 
 static void centre(struct al_audit_module *module)
@@ -140,6 +147,121 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 	return true;
 }
 
+/* ---- a few heads at a time ---- */
+
+/* What a module's heads are read into at once. */
+static const double PART_BYTES = 128 * 1024 * 1024;
+
+/* Some key/value heads and the queries that share them. */
+struct part {
+	struct al_matrix weights[AL_N_PROJECTIONS];
+	size_t not_finite[AL_N_PROJECTIONS];
+};
+
+static struct al_view shape_of(const struct al_factor *factor)
+{
+	return (struct al_view){NULL, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
+		factor->rows ? (size_t)factor->rows : 1};
+}
+
+static size_t heads_a_part(const struct al_attention *a)
+{
+	double bytes = 0;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		bytes += (double)(a->factors[p].rows * a->factors[p].heads * a->factors[p].width) * sizeof(double);
+	return (size_t)fmax(1, PART_BYTES / fmax(bytes / (double)a->n_kv_heads, 1));
+}
+
+/* Heads that aren't finite are counted and left at zero: the module will be refused. */
+static bool read_part(const struct al_audit *audit, const struct al_attention *a, enum al_projection p,
+	size_t first, size_t n, struct part *part, struct al_error *err)
+{
+	const struct al_factor *factor = &a->factors[p];
+	struct al_matrix *w = &part->weights[p];
+
+	if (factor->n_runs == 0)
+		return true;
+	if (!al_matrix_init(w, (size_t)factor->rows, n * (size_t)factor->width, err)
+		|| !al_factor_read(audit->view->checkpoint, factor, (int64_t)first, (int64_t)n, *w, err))
+		return false;
+	if (!al_is_finite(al_view(*w))) {
+		part->not_finite[p] += count_not_finite(al_view(*w));
+		memset(w->data, 0, w->rows * w->cols * sizeof(*w->data));
+	}
+	if (folds(audit, a, p) && !fold_norm(audit, a, *w, err))
+		return false;
+	for (size_t i = 0; audit->options.is_centred && i < n; i++)
+		al_centre(al_part(*w, 0, i * (size_t)factor->width, w->rows, (size_t)factor->width));
+	return true;
+}
+
+static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first, size_t n,
+	struct part *part, struct al_error *err)
+{
+	size_t group = module->factors.n_heads / module->factors.n_kv_heads;
+	struct al_factors heads = module->factors;
+	bool ok = true;
+
+	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
+		size_t times = p == AL_KEY || p == AL_VALUE ? 1 : group;
+		ok = read_part(audit, module->attention, (enum al_projection)p, first * times, n * times, part,
+			err);
+	}
+	heads.n_heads = n * group;
+	heads.n_kv_heads = n;
+	heads.q = al_view(part->weights[AL_QUERY]);
+	heads.k = al_view(part->weights[AL_KEY]);
+	heads.v = al_view(part->weights[AL_VALUE]);
+	heads.o = al_view(part->weights[AL_OUTPUT]);
+	ok = ok && al_triangles_add(&module->triangles, &heads, first, false, err);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&part->weights[p]);
+	return ok;
+}
+
+static bool take_parts(struct al_audit_module *module, const struct al_audit *audit, struct al_error *err)
+{
+	const struct al_attention *a = module->attention;
+	size_t n_kv_heads = module->factors.n_kv_heads, most = heads_a_part(a);
+	struct part part = {.not_finite = {0}};
+	bool ok = true;
+
+	for (size_t first = 0; ok && first < n_kv_heads; first += most)
+		ok = add_part(module, audit, first, most < n_kv_heads - first ? most : n_kv_heads - first, &part,
+			err);
+	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
+		ok = check_count(&a->factors[p], part.not_finite[p], err);
+	return ok;
+}
+
+/* Only what is done to each head on its own can be done to a part. */
+static bool can_take_parts(const struct al_audit *audit, const struct al_attention *a)
+{
+	return audit->options.only_heads && !audit->options.covariance && audit->options.offset == 0
+		&& !a->is_latent && a->n_kv_heads > 0
+		&& (a->factors[AL_VALUE].n_runs > 0) == (a->factors[AL_OUTPUT].n_runs > 0);
+}
+
+static bool init_by_parts(struct al_audit_module *module, const struct al_audit *audit, struct al_error *err)
+{
+	const struct al_attention *a = module->attention;
+	bool has_values = a->factors[AL_VALUE].n_runs > 0;
+
+	set_factors(module);
+	module->factors.q = shape_of(&a->factors[AL_QUERY]);
+	module->factors.k = shape_of(&a->factors[AL_KEY]);
+	if (has_values) {
+		module->factors.v = shape_of(&a->factors[AL_VALUE]);
+		module->factors.o = shape_of(&a->factors[AL_OUTPUT]);
+	}
+	if (al_triangles_init(&module->triangles, &module->factors, has_values, err)
+		&& take_parts(module, audit, err))
+		return true;
+	al_audit_module_finish(module);
+	return false;
+}
+
 bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
 	const struct al_attention *attention, struct al_error *err)
 {
@@ -147,6 +269,8 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 
 	*module = (struct al_audit_module){.attention = attention,
 		.index = (uint64_t)(attention - audit->view->modules)};
+	if (can_take_parts(audit, attention))
+		return init_by_parts(module, audit, err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
 		ok = load(audit, attention, (enum al_projection)p, &module->weights[p], err);
 	ok = ok && change(module, &audit->options, err);

@@ -20,13 +20,15 @@ struct al_audit_options {
 	bool folds_norms;         /* the preceding norm's scale goes into W_Q, W_K, W_V */
 	int64_t offset;           /* tokens from a key to its query: rotary models' query/key form */
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
+	bool only_heads;          /* only head spectra will be asked for: weights are read a few heads at a
+	                             time and not kept, where nothing else is to be done with them */
 };
 
 /* One module's weights, in memory, and what was computed of them. */
 struct al_audit_module {
 	const struct al_attention *attention;
 	uint64_t index;           /* of the module: seeds its draws */
-	struct al_factors factors;
+	struct al_factors factors; /* without data where weights aren't kept */
 	struct al_triangles triangles;
 	struct al_spectra heads, layer;
 	bool has_heads, has_layer;

@@ -84,6 +84,19 @@ static bool is_wanted(const struct session *session, const struct al_measurement
 	return list ? al_select_module(list, m->id) : !is_long(m);
 }
 
+/* Nothing but the table of the heads: their weights need not be kept. */
+static bool wants_only_heads(const struct session *session)
+{
+	const struct arguments *a = &session->arguments;
+	bool is_heads = !is_given(a, OPT_TABLES) && !is_given(a, OPT_FIGURES) && !is_given(a, OPT_ACROSS)
+		&& !is_given(a, OPT_AGAINST);
+
+	for (size_t i = 0; al_measurements[i]; i++)
+		is_heads = is_heads && is_wanted(session, al_measurements[i])
+			== (strcmp(al_measurements[i]->id, "heads") == 0);
+	return is_heads;
+}
+
 static bool check_only(struct session *session, struct al_error *err)
 {
 	const char *list = option_value(&session->arguments, OPT_ONLY, NULL), *names[32];
@@ -379,6 +392,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	bool ok = check_offset(&run, &options, err)
 		&& (!inputs || al_covariance_open(&covariance, inputs, err));
 	options.covariance = inputs ? &covariance : NULL;
+	options.only_heads = wants_only_heads(session);
 	al_audit_init(&run.audit, &run.laid.view, &options);
 	begin_tables(&run);
 	ok = ok && measure_all(&run, err) && measure_pairs(&run, err);

@@ -1,4 +1,4 @@
-/* Writes a BERT of random weights, one shard a layer: write_layers FOLDER LAYERS D_MODEL */
+/* Writes a BERT of random weights, one shard a layer: write_layers FOLDER LAYERS D_MODEL [DTYPE] */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,14 +9,14 @@ static const char *const parts[] = {"self.query.weight", "self.key.weight", "sel
 	"output.dense.weight", "self.query.bias", "self.key.bias", "self.value.bias", "output.dense.bias"};
 enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
 
-static void write_layer(const struct test_folder *folder, int layer, int64_t d_model)
+static void write_layer(const struct test_folder *folder, int layer, int64_t d_model, const char *dtype)
 {
 	char names[N_PARTS][96], path[256], file[64];
 	struct weight weights[N_PARTS];
 
 	for (int i = 0; i < N_PARTS; i++) {
 		snprintf(names[i], sizeof(names[i]), "encoder.layer.%d.attention.%s", layer, parts[i]);
-		weights[i] = (struct weight){.name = names[i], .dtype = "F32", .shape = {d_model, d_model},
+		weights[i] = (struct weight){.name = names[i], .dtype = dtype, .shape = {d_model, d_model},
 			.n_dims = i < N_PARTS / 2 ? 2 : 1};
 	}
 	snprintf(file, sizeof(file), "%d.safetensors", layer);
@@ -43,14 +43,14 @@ int main(int argc, char **argv)
 {
 	struct test_folder folder;
 
-	if (argc != 4 || snprintf(folder.path, sizeof(folder.path), "%s", argv[1])
+	if (argc < 4 || argc > 5 || snprintf(folder.path, sizeof(folder.path), "%s", argv[1])
 			>= (int)sizeof(folder.path)) {
-		fprintf(stderr, "usage: write_layers FOLDER LAYERS D_MODEL\n");
+		fprintf(stderr, "usage: write_layers FOLDER LAYERS D_MODEL [DTYPE]\n");
 		return EXIT_FAILURE;
 	}
 	int n_layers = atoi(argv[2]);
 	for (int i = 0; i < n_layers; i++)
-		write_layer(&folder, i, atoi(argv[3]));
+		write_layer(&folder, i, atoi(argv[3]), argc > 4 ? argv[4] : "F32");
 	write_index(&folder, n_layers);
 	return EXIT_SUCCESS;
 }
