@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "audit/audit.h"
+#include "audit/losses.h"
 #include "audit/matrices.h"
 #include "audit/rotary.h"
 #include "audit/select.h"
@@ -291,16 +292,49 @@ static struct al_table *first_table(struct audit_run *run)
 	return &run->summary;
 }
 
+/* Which modules' norms went into their weights. */
+static void note_norms(const struct audit_run *run, struct al_table *table)
+{
+	size_t n_folded = 0, n_cross = 0;
+
+	for (size_t i = 0; i < run->n_measured; i++) {
+		n_folded += run->measured[i]->norm != NULL;
+		n_cross += run->measured[i]->norm && run->measured[i]->is_cross;
+	}
+	al_table_note(table, "norms folded into %zu of %zu modules%s%s", n_folded, run->n_measured,
+		n_folded < run->n_measured ? "; before the others the family names none (a norm that stands behind "
+			"the layer before isn't one)" : "",
+		n_cross ? "; of cross attention into the queries alone" : "");
+}
+
+/* What of queries and keys isn't in the forms. */
+static void note_forms(const struct audit_run *run, struct al_table *table)
+{
+	bool is_latent = false, is_normed = false;
+
+	for (size_t i = 0; i < run->n_measured; i++) {
+		is_latent |= run->measured[i]->is_latent;
+		is_normed |= al_has_qk_norm(run->measured[i]);
+	}
+	if (is_latent)
+		al_table_note(table, "latent attention: heads without their rotary part, whose keys they share");
+	if (is_normed)
+		al_table_note(table, "queries and keys pass norms: forms are of the projections, without the gains");
+}
+
 static void add_notes(struct audit_run *run)
 {
 	const struct al_audit_options *options = &run->audit.options;
 	struct al_table *table = first_table(run);
 
 	laid_note(&run->laid, table);
-	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s%s",
+	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s",
 		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
-		options->is_centred ? ", centred" : "", options->folds_norms ? ", norms folded in" : "");
+		options->is_centred ? ", centred" : "");
+	if (options->folds_norms)
+		note_norms(run, table);
 	note_positions(run, table);
+	note_forms(run, table);
 	if (options->covariance)
 		al_table_note(table, "second moment of the inputs: %s", options->covariance->path);
 	for (size_t i = 0; i < run->n_left_out; i++)

@@ -150,6 +150,32 @@ static bool check_kv_heads(const struct al_attention *a, int64_t given, struct a
 		"of %lld", (long long)given, (long long)a->n_kv_heads, (long long)a->d_head);
 }
 
+/* The number of turns of a family's module, those apart from the model as well. */
+static int64_t count_turns(const struct al_model_view *view, const struct al_family_module *of)
+{
+	int64_t turns = 0;
+
+	for (size_t i = 0; i < view->books.n_modules; i++) {
+		const struct al_model_module *module = &view->books.modules[i];
+		if (module->module == of && module->turn[0] + 1 > turns)
+			turns = module->turn[0] + 1;
+	}
+	return turns;
+}
+
+/* Layers that are stored though the config doesn't have them: its number of layers may be wrong. */
+static void note_further_layers(struct al_model_view *view)
+{
+	for (size_t i = 0; view->has_config && i < view->family->n_modules; i++) {
+		const struct al_family_module *module = &view->family->modules[i];
+		int64_t turns = count_turns(view, module);
+		if (turns > 0 && module->loops.n == 1 && module->n_stored > 0
+			&& al_model_view_find(view, fill_name(&view->arena, module->stored[0].name, turns)))
+			note(view, fill_name(&view->arena, module->name, turns),
+				"it is stored, but beyond the layers of the config");
+	}
+}
+
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -169,6 +195,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		attention->norm = norm_before(view, module);
 		view->n_modules++;
 	}
+	note_further_layers(view);
 	return view->n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s: no attention modules", view->checkpoint->path);
 }
