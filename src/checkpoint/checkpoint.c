@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -226,4 +227,31 @@ void al_checkpoint_close(struct al_checkpoint *checkpoint)
 		al_source_close(&checkpoint->shards[i].source);
 	al_arena_finish(&checkpoint->arena);
 	*checkpoint = (struct al_checkpoint){0};
+}
+
+/* ---- its hash ---- */
+
+static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	unsigned char *block, size_t room, uint64_t *hash, struct al_error *err)
+{
+	for (uint64_t first = 0; first < tensor->bytes; first += room) {
+		const size_t now = tensor->bytes - first < room ? (size_t)(tensor->bytes - first) : room;
+		if (!al_tensor_read_bytes(checkpoint, tensor, first, block, now, err))
+			return false;
+		*hash = al_hash(*hash, block, now);
+	}
+	return true;
+}
+
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash, struct al_error *err)
+{
+	enum { ROOM = 1 << 20 };
+	unsigned char *block = malloc(ROOM);
+	bool ok = block || al_fail(err, AL_ESYSTEM, "no memory for %d bytes", ROOM);
+
+	*hash = checkpoint->header_hash;
+	for (size_t i = 0; ok && i < checkpoint->n_tensors; i++)
+		ok = add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err);
+	free(block);
+	return ok;
 }

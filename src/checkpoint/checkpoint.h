@@ -58,6 +58,10 @@ bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, stru
 	AL_MUST_CHECK;
 void al_checkpoint_close(struct al_checkpoint *checkpoint);
 
+/* FNV-1a of the headers and of every tensor's bytes, in their order: reads the whole checkpoint. */
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash, struct al_error *err)
+	AL_MUST_CHECK;
+
 /* The tensor of that name, or NULL. */
 const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint, const char *name);
 

@@ -361,20 +361,33 @@ static bool has_rotary(const struct al_model_view *view)
 	return false;
 }
 
-static void add_notes(const struct verification *v)
+/* What the compressed checkpoint says of the one that it was made from. */
+static bool note_source(const struct verification *v, struct al_error *err)
 {
 	const char *source = metadata_of(v->compressed, "attnledger.source");
-	const char *hash = al_format(&v->table->arena, "fnv1a %016" PRIx64,
-		v->view->checkpoint->header_hash);
+	uint64_t hash;
 
+	if (!source)
+		return true;
+	if (!al_checkpoint_hash(v->view->checkpoint, &hash, err))
+		return false;
+	const char *here = al_format(&v->table->arena, "fnv1a %016" PRIx64, hash);
+	if (strcmp(source, here) != 0)
+		al_table_note(v->table, "it was made from another checkpoint: %s, here %s", source, here);
+	return true;
+}
+
+static bool add_notes(const struct verification *v, struct al_error *err)
+{
 	al_table_note(v->table, "compressed: %s, header fnv1a %016" PRIx64 ", method %s",
 		v->compressed->path, v->compressed->header_hash, al_method_names[v->method]);
-	if (source && strcmp(source, hash) != 0)
-		al_table_note(v->table, "it was made from another file: header %s, here %s", source, hash);
+	if (!note_source(v, err))
+		return false;
 	al_table_note(v->table, "%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
 		"rows at mean 0, variance 1", v->options->n_tokens, v->options->seed);
 	if (has_rotary(v->view))
 		al_table_note(v->table, "rotary positions: scores at offset 0");
+	return true;
 }
 
 bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
@@ -384,9 +397,7 @@ bool al_verify(struct al_model_view *view, const struct al_checkpoint *compresse
 		.table = table};
 
 	al_arena_init(&v.arena);
-	bool ok = read_record(&v, err) && verify_modules(&v, err);
-	if (ok)
-		add_notes(&v);
+	bool ok = read_record(&v, err) && verify_modules(&v, err) && add_notes(&v, err);
 	al_json_finish(&v.record);
 	al_arena_finish(&v.arena);
 	return ok;

@@ -248,7 +248,7 @@ static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
 }
 
 /* What the original says of itself, and what was done. */
-static struct al_metadata *make_metadata(struct al_job *job, size_t *n)
+static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, size_t *n)
 {
 	enum { OURS = 6 };
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
@@ -266,7 +266,7 @@ static struct al_metadata *make_metadata(struct al_job *job, size_t *n)
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
 		{.key = "attnledger.source",
-			.value = al_format(&job->arena, "fnv1a %016" PRIx64, checkpoint->header_hash)},
+			.value = al_format(&job->arena, "fnv1a %016" PRIx64, source)},
 		{.key = "attnledger.family", .value = job->view->family->name},
 		{.key = "attnledger.scale", .value = job->options->for_epfml
 			? "1/sqrt(R/n_heads), folded into mixing and content_bias"
@@ -349,10 +349,13 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct new_file file = {.job = job};
 	struct al_safetensors_writer *writer;
+	uint64_t source;
 	size_t n_metadata;
 
+	if (!al_checkpoint_hash(job->view->checkpoint, &source, err))
+		return false;
 	list_tensors(&file);
-	const struct al_metadata *metadata = make_metadata(job, &n_metadata);
+	const struct al_metadata *metadata = make_metadata(job, source, &n_metadata);
 	if (!al_safetensors_create(&writer, path, file.headers, file.n, metadata, n_metadata, err))
 		return false;
 	if (write_tensors(&file, writer, err))
