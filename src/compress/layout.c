@@ -61,6 +61,18 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+int64_t al_tucker_width(const struct al_attention *a, enum al_projection p, int64_t rank)
+{
+	const struct al_factor *factor = &a->factors[p];
+
+	return least(rank, least(factor->rows, factor->heads * factor->width));
+}
+
 int64_t al_method_bound(const struct al_attention *a, enum al_method method)
 {
 	const int64_t d_query = a->factors[AL_QUERY].rows, d_key = a->factors[AL_KEY].rows;
@@ -69,7 +81,7 @@ int64_t al_method_bound(const struct al_attention *a, enum al_method method)
 	case AL_METHOD_COLLAB:
 		return a->n_heads * least(a->d_head, least(d_query, d_key));
 	case AL_METHOD_TUCKER:
-		return least(least(d_query, a->n_heads * a->d_head), least(d_key, a->n_kv_heads * a->d_head));
+		return most(al_tucker_width(a, AL_QUERY, INT64_MAX), al_tucker_width(a, AL_KEY, INT64_MAX));
 	default:
 		return least(a->d_head, d_key);
 	}
@@ -103,7 +115,8 @@ int64_t al_rank_parameters(const struct al_attention *a, enum al_method method, 
 		return rank * (d_query + d_key + a->n_heads)
 			+ (has_bias(a, AL_QUERY) ? a->n_heads * d_key : 0);
 	case AL_METHOD_TUCKER:
-		return rank * (d_query + d_key + queries + keys) + (has_bias(a, AL_QUERY) ? queries : 0)
+		return al_tucker_width(a, AL_QUERY, rank) * (d_query + queries)
+			+ al_tucker_width(a, AL_KEY, rank) * (d_key + keys) + (has_bias(a, AL_QUERY) ? queries : 0)
 			+ (has_bias(a, AL_KEY) ? keys : 0);
 	default:
 		return rank * a->n_heads * (d_query + has_bias(a, AL_QUERY))
@@ -261,10 +274,10 @@ static bool lay_tucker(struct maker *m, struct al_error *err)
 {
 	static const char *const names[][2] = {{"query.down.weight", "query.up.weight"},
 		{"key.down.weight", "key.up.weight"}};
-	const int64_t rank = m->layout->rank;
 
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
 		const struct al_factor *factor = &m->layout->attention->factors[p];
+		const int64_t rank = al_tucker_width(m->layout->attention, (enum al_projection)p, m->layout->rank);
 		replace_runs(m, factor, (enum al_piece)p, 0);
 		keep_runs(m, &m->layout->attention->biases[p], (enum al_piece)(AL_PIECE_QUERY_BIAS + p));
 		if (!add_new(m, names[p][0], (enum al_piece)(AL_PIECE_QUERY_DOWN + p), factor->rows, rank, err)

@@ -65,6 +65,10 @@ bool al_method_check(const struct al_attention *attention, enum al_method method
 /* The largest rank that means anything. */
 int64_t al_method_bound(const struct al_attention *attention, enum al_method method);
 
+/* The width of Tucker's basis of queries or keys at a rank: no more than they have dimensions, which are
+ * fewer for keys that groups share. */
+int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection, int64_t rank);
+
 /* Query and key parameters, biases included: of the original, and at a rank. */
 int64_t al_layout_parameters(const struct al_layout *layout);
 int64_t al_original_parameters(const struct al_attention *attention);

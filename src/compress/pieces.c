@@ -83,7 +83,8 @@ int64_t al_layout_weights(const struct al_layout *layout)
 	case AL_METHOD_COLLAB:
 		return layout->rank * (d_query + d_key + a->n_heads);
 	case AL_METHOD_TUCKER:
-		return layout->rank * (d_query + d_key + (a->n_heads + a->n_kv_heads) * a->d_head);
+		return al_tucker_width(a, AL_QUERY, layout->rank) * (d_query + a->n_heads * a->d_head)
+			+ al_tucker_width(a, AL_KEY, layout->rank) * (d_key + a->n_kv_heads * a->d_head);
 	case AL_METHOD_TRUNCATE:
 		return layout->rank * (a->n_heads * d_query + a->n_kv_heads * d_key);
 	default:
@@ -144,7 +145,9 @@ static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
-		.query_rank = (size_t)layout->rank, .key_rank = (size_t)layout->rank, .seed = effort->seed};
+		.query_rank = (size_t)al_tucker_width(layout->attention, AL_QUERY, layout->rank),
+		.key_rank = (size_t)al_tucker_width(layout->attention, AL_KEY, layout->rank),
+		.seed = effort->seed};
 	struct al_tucker tucker;
 
 	if (!al_tucker(s->is_single ? &s->narrow.heads : &s->heads, &options, &tucker, err))
