@@ -131,17 +131,22 @@ static bool answer_several(struct question *q, struct session *session, struct a
 
 /* ---- explanations ---- */
 
-static void explain_state(struct al_table *table, const struct question *q, const char *use,
-	const char *of, const struct al_state_bytes *bytes)
+const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes)
 {
-	char *sum = al_strdup(&table->arena, "");
+	const char *sum = "";
 
 	for (size_t i = 0; i < bytes->n_parts; i++)
 		sum = bytes->parts[i].formula
-			? al_format(&table->arena, "%s%s%s", sum, i ? " + " : "",
-				al_formula_source(bytes->parts[i].formula))
-			: al_format(&table->arena, "%s%s%lld", sum, i ? " + " : "",
-				(long long)bytes->parts[i].bytes);
+			? al_format(arena, "%s%s%s", sum, i ? " + " : "", al_formula_source(bytes->parts[i].formula))
+			: al_format(arena, "%s%s%lld", sum, i ? " + " : "", (long long)bytes->parts[i].bytes);
+	return sum;
+}
+
+static void explain_state(struct al_table *table, const struct question *q, const char *use,
+	const char *of, const struct al_state_bytes *bytes)
+{
+	const char *sum = bytes_formula(&table->arena, bytes);
+
 	explain(table, &(struct explanation){.model = q->name, .variant = use, .of = of,
 		.name = "bytes a parameter", .formula = sum, .substituted = sum,
 		.result = al_exact_from_int(&table->arena, bytes->total), .times = 1,

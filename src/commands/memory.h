@@ -5,6 +5,9 @@
 #include "commands/question.h"
 #include "ledger/infer.h"
 
+/* "2 + 4": what a recipe keeps of a state, bytes a parameter. */
+const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes);
+
 /* Training; `question` NULL: several models, the session's words. */
 bool train_answer(struct session *session, struct question *question, struct al_error *err)
 	AL_MUST_CHECK;

@@ -68,6 +68,79 @@ static void add_parts(struct session *session, const struct al_stage *stage)
 	mpq_clear(sum);
 }
 
+/* ---- where the bytes come from ---- */
+
+static void add_rules(struct session *session, const struct question *q)
+{
+	struct al_table *table = session_table(session, "rules", "Bytes a parameter");
+	const struct al_recipe *r = q->recipe;
+	const struct al_state_bytes *const of[] = {&r->weights, &r->gradients, &r->optimizer};
+
+	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Bytes a parameter"});
+	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_text(table, cell++, al_memory_state_names[i]);
+		al_cell_set_text(table, cell++, bytes_formula(&table->arena, of[i]));
+		al_cell_set_text(table, cell, r->source);
+	}
+	if (r->activations_per_token) {
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_text(table, cell++, "activations");
+		al_cell_set_text(table, cell++, al_format(&table->arena, "%s a token and attention module",
+			al_formula_source(r->activations_per_token)));
+		al_cell_set_text(table, cell, r->source);
+	}
+	al_table_note(table, "times the parameters that a device holds, as `count --tensors` lists them");
+}
+
+static void add_saved_row(struct al_table *table, const struct al_saved_line *line, const struct al_recipe *r)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, al_part_names[line->part]);
+	al_cell_set_text(table, cell++, line->name);
+	al_cell_set_exact(table, cell++, line->elements);
+	al_cell_set_text(table, cell++, line->is_pair ? "pair of tokens" : "token");
+	al_cell_set_int(table, cell++, line->bytes ? line->bytes : r->activation_bytes);
+	al_cell_set_text(table, cell, line->is_input ? "full" : line->is_pair ? "none"
+		: line->n_layers > 0 ? "none, selective" : "none, selective, full");
+}
+
+/* Every tensor that is saved for backward, of the whole model on one device. */
+static bool add_saved(struct session *session, struct question *q, const struct al_training *t,
+	struct al_error *err)
+{
+	struct al_table *table = session_table(session, "saved", "What is saved for backward");
+	struct al_saved_lines saved;
+	struct al_whole whole;
+
+	if (!question_whole(q, use_of(q, 0), 1, AL_BOOKS_KINDS, &whole, err))
+		return false;
+	al_table_add_column(table, (struct al_column){.key = "part", .title = "Part", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "tensor", .title = "Tensor", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "numbers", .title = "Numbers",
+		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "per", .title = "for each"});
+	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Bytes each",
+		.digits = AL_DIGITS_ALL});
+	al_table_add_column(table, (struct al_column){.key = "kept", .title = "Kept with recompute"});
+	bool ok = al_whole_saved(&whole, t->is_flash, &saved, err);
+	for (size_t i = 0; ok && i < saved.n; i++)
+		add_saved_row(table, &saved.lines[i], q->recipe);
+	al_whole_finish(&whole);
+	return ok;
+}
+
+static bool explain_whole(struct session *session, struct question *q, const struct al_training *t,
+	const struct al_stage *stage, struct al_error *err)
+{
+	add_parts(session, stage);
+	add_rules(session, q);
+	return q->recipe->activations_per_token || add_saved(session, q, t, err);
+}
+
 static void add_notes(struct al_table *table, const struct question *q, const struct al_training *t)
 {
 	question_note(q, table);
@@ -92,7 +165,7 @@ static bool answer_one(struct session *session, struct question *q, const struct
 			al_table_note(table, "the largest stage is number %lld of %lld", (long long)index + 1,
 				(long long)training->pp);
 		if (is_given(&session->arguments, OPT_EXPLAIN))
-			add_parts(session, &stage);
+			ok = explain_whole(session, q, training, &stage, err);
 	}
 	al_stage_finish(&stage);
 	return ok;
