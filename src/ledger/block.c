@@ -250,6 +250,25 @@ static bool parse_formulas(struct al_block *block, struct al_error *err)
 	return block->basis->per != AL_BASIS_MODEL || parse_times(block, err);
 }
 
+/* Key/value heads that a use asks for must share out the query heads, where these are known. */
+static bool check_groups(struct al_block *block, struct al_error *err)
+{
+	const struct al_variant_use *use = block->use;
+	const struct al_setting *heads;
+
+	for (size_t i = 0; i < use->n_with; i++) {
+		const int64_t n_kv_heads = use->with[i].value;
+		if (strcmp(use->with[i].symbol, "n_kv_heads") != 0 || n_kv_heads < 1)
+			continue;
+		if (!al_settings_get(&block->settings, "n_heads", &heads, err))
+			return false;
+		if (heads && heads->value.integer % n_kv_heads != 0)
+			return al_fail(err, AL_EINPUT, "variant %s: n_heads (%lld) is not a multiple of n_kv_heads "
+				"(%lld)", use->name, (long long)heads->value.integer, (long long)n_kv_heads);
+	}
+	return true;
+}
+
 bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
@@ -262,7 +281,7 @@ bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	al_arena_init(&block->settings.arena);
 	al_settings_merge(&block->settings, settings);
 	apply_use(block);
-	if (parse_formulas(block, err))
+	if (check_groups(block, err) && parse_formulas(block, err))
 		return true;
 	al_block_finish(block);
 	return false;

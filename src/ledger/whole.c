@@ -389,7 +389,7 @@ const struct al_count_info al_counts[AL_N_COUNTS] = {
 	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
 	[AL_COUNT_SCALES] = {"scales", "Scales of a quantisation"},
 	[AL_COUNT_APART] = {"apart", "Beside the model"},
-	[AL_COUNT_STORED] = {"stored", "All that may be stored"},
+	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
 };
 
 static bool is_counted(const struct al_whole_tensor *t, enum al_count count)

@@ -86,7 +86,7 @@ enum al_count {
 	AL_COUNT_BUFFERS,           /* stored, not trained */
 	AL_COUNT_SCALES,            /* of a quantisation */
 	AL_COUNT_APART,             /* stored beside the model: multi-token prediction */
-	AL_COUNT_STORED,            /* what a file may hold: all of the above, each once */
+	AL_COUNT_STORED,            /* what a file holds: each tensor once, and no buffers that may be left out */
 	AL_N_COUNTS,
 };
 
