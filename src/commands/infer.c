@@ -1,6 +1,8 @@
 /* memory --inference: weights, cache and one forward of a whole model on one device. */
 #include "commands/memory.h"
 
+#include <string.h>
+
 #include "commands/devices.h"
 
 bool inference_init(struct al_inference *inference, struct session *session, struct question *q,
@@ -89,6 +91,20 @@ static void add_notes(struct al_table *table, const struct session *session, con
 		"token: one more of each sequence, latents read as they are (W_UK and W_UV absorbed)");
 }
 
+/* Files of blocks pack everything anew; others leave what the checkpoint packs. */
+static void note_packed(struct al_table *table, const struct al_inference *inference,
+	const struct al_whole *whole)
+{
+	bool has_blocks = strcmp(inference->weights.matrix, inference->weights.vector) != 0;
+
+	for (size_t i = 0; !has_blocks && i < whole->n_tensors; i++)
+		if (whole->tensors[i].stored && whole->tensors[i].stored->tensor->packed > 1) {
+			al_table_note(table, "tensors that the checkpoint packs (%lld numbers a byte, with their scales) "
+				"stay as they are", (long long)whole->tensors[i].stored->tensor->packed);
+			return;
+		}
+}
+
 static bool answer(struct session *session, struct question *q, const struct al_inference *inference,
 	struct al_whole *whole, struct al_error *err)
 {
@@ -105,6 +121,7 @@ static bool answer(struct session *session, struct question *q, const struct al_
 		add_total(table, rows);
 	al_inference_rows_finish(rows);
 	add_notes(table, session, q, inference);
+	note_packed(table, inference, whole);
 	return ok;
 }
 
