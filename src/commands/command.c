@@ -284,6 +284,9 @@ int al_command_line(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	signal(SIGPIPE, SIG_IGN);
+#ifdef SIGXFSZ
+	signal(SIGXFSZ, SIG_IGN);   /* a file that grows too large is an error of write */
+#endif
 	if (!name)
 		return fail_usage(NULL);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)

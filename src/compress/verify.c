@@ -385,6 +385,8 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		return false;
 	al_table_note(v->table, "%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
 		"rows at mean 0, variance 1", v->options->n_tokens, v->options->seed);
+	if (v->method == AL_METHOD_DROP)
+		al_table_note(v->table, "of the heads that are left; those that were dropped have nothing beside them");
 	if (has_rotary(v->view))
 		al_table_note(v->table, "rotary positions: scores at offset 0");
 	return true;
