@@ -171,16 +171,22 @@ static const char *print_head(const struct al_table *table, size_t row, const ch
 	return al_format(arena, "%s head %.0f", text_at(table, row, module), index);
 }
 
+/* By scores or by values, whichever says more; pairs of heads of nothing say nothing. */
 static void add_pairs(struct al_table *summary, const struct al_table *similarity)
 {
 	struct al_arena *arena = &summary->arena;
 
 	for (size_t row = 0; row < similarity->n_rows && row < N_PAIRS; row++) {
-		double cosine = 0;
-		(void)number_at(similarity, row, "qk_cosine", &cosine);
-		add(summary, row == 0 ? "most similar" : "", al_format(arena, "%s and %s: QK cosine %.2f",
+		double qk = 0, ov = 0;
+		bool has_qk = number_at(similarity, row, "qk_cosine", &qk);
+		bool has_ov = number_at(similarity, row, "ov_cosine", &ov);
+		bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
+		if (!has_qk && !has_ov)
+			continue;
+		add(summary, row == 0 ? "most similar" : "", al_format(arena, "%s and %s: %s cosine %.2f",
 			print_head(similarity, row, "module_a", "head_a", arena),
-			print_head(similarity, row, "module_b", "head_b", arena), cosine));
+			print_head(similarity, row, "module_b", "head_b", arena), is_ov ? "OV" : "QK",
+			is_ov ? ov : qk));
 	}
 }
 
