@@ -155,16 +155,24 @@ const char *question_symbol(const struct question *q, const char *name)
 	return name;
 }
 
+static bool has_symbol(const struct question *q, const char *symbol)
+{
+	for (size_t i = 0; q->family && i < q->family->n_config; i++)
+		if (strcmp(q->family->config[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
 /* A family's own symbols (n_experts) belong to its models. */
 bool question_check_symbol(const struct question *q, const char *symbol, struct al_error *err)
 {
 	const char *known = question_symbol(q, symbol);
 
-	if (q->family && strcmp(known, "dropout") == 0)
+	if (has_symbol(q, known) || (q->family && strcmp(known, "dropout") == 0))
 		return true;
-	for (size_t i = 0; q->family && i < q->family->n_config; i++)
-		if (strcmp(q->family->config[i].symbol, known) == 0)
-			return true;
+	if (strcmp(known, "n_layers") == 0 && has_symbol(q, "n_encoder_layers"))
+		return al_fail(err, AL_EINPUT, "the layers of %s are n_encoder_layers and n_decoder_layers, found "
+			"n_layers", q->name);
 	return check_symbol_among(&q->asked, q->uses, q->n_uses, symbol, err);
 }
 
