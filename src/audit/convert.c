@@ -7,17 +7,18 @@
 
 /* ---- the mean ---- */
 
-static void set_mean(const struct al_stack *s, const size_t *heads, size_t size, struct al_matrix out)
+void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
+	struct al_matrix out)
 {
-	for (size_t j = 0; j < s->width; j++) {
-		double *mean = out.data + (heads[0] * s->width + j) * out.ld;
+	for (size_t j = 0; j < width; j++) {
+		double *mean = out.data + (order[0] * width + j) * out.ld;
 		for (size_t k = 0; k < size; k++) {
-			const double *own = s->own.data + (heads[k] * s->width + j) * s->own.ld;
+			const double *own = heads.data + (order[k] * width + j) * heads.ld;
 			for (size_t i = 0; i < out.rows; i++)
 				mean[i] += own[i] / (double)size;
 		}
 		for (size_t k = 1; k < size; k++)
-			memcpy(out.data + (heads[k] * s->width + j) * out.ld, mean, out.rows * sizeof(*mean));
+			memcpy(out.data + (order[k] * width + j) * out.ld, mean, out.rows * sizeof(*mean));
 	}
 }
 
@@ -29,7 +30,7 @@ bool al_convert_mean(const struct al_stack *s, const size_t *order, size_t size,
 	if (!al_matrix_init(&mean, s->own.rows, s->own.cols, err))
 		return false;
 	for (size_t first = 0; first < s->n; first += size)
-		set_mean(s, order + first, size, mean);
+		al_mean_heads(s->own, s->width, order + first, size, mean);
 	bool ok = al_stack_error(s, al_view(mean), error, err);
 	al_matrix_finish(&mean);
 	return ok;

@@ -8,6 +8,10 @@
 
 /* ---- groups of heads with one key (or value): order[n], `size` neighbours a group ---- */
 
+/* out: in the place of each of those `size` heads their mean, width columns a head; out is zero there. */
+void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
+	struct al_matrix out);
+
 /* As stored: the mean of the group's heads (Ainslie et al. 2023, section 2.1). */
 bool al_convert_mean(const struct al_stack *stack, const size_t *order, size_t size, double *error,
 	struct al_error *err) AL_MUST_CHECK;

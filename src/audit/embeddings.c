@@ -3,22 +3,22 @@
 #include "audit/convert.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 /* ---- what heads become ---- */
 
-static void set_mean(struct al_view heads, size_t n, size_t width, struct al_matrix out)
+static bool set_mean(struct al_view heads, size_t n, size_t width, struct al_matrix out,
+	struct al_error *err)
 {
-	for (size_t j = 0; j < width; j++) {
-		double *mean = out.data + j * out.ld;
-		for (size_t h = 0; h < n; h++) {
-			const double *own = heads.data + (h * width + j) * heads.ld;
-			for (size_t i = 0; i < out.rows; i++)
-				mean[i] += own[i] / (double)n;
-		}
-		for (size_t h = 1; h < n; h++)
-			memcpy(out.data + (h * width + j) * out.ld, mean, out.rows * sizeof(*mean));
-	}
+	size_t *all = calloc(n, sizeof(*all));
+
+	if (!all)
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
+	for (size_t i = 0; i < n; i++)
+		all[i] = i;
+	al_mean_heads(heads, width, all, n, out);
+	free(all);
+	return true;
 }
 
 /* Column j of all heads, [rows][n], at rank one. */
@@ -47,7 +47,7 @@ static bool convert(struct al_view heads, size_t n, size_t width, enum al_embedd
 	bool ok = al_matrix_init(out, heads.rows, heads.cols, err);
 
 	if (ok && kind == AL_EMBEDDING_ADD)
-		set_mean(heads, n, width, *out);
+		ok = set_mean(heads, n, width, *out, err);
 	for (size_t j = 0; ok && kind == AL_EMBEDDING_MUL && j < width; j++)
 		ok = set_multiples(heads, n, width, j, *out, err);
 	return ok;

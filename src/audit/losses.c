@@ -222,11 +222,6 @@ static bool do_task(void *context, size_t index, struct al_error *err)
 	return task->find(tasks->losses, task, err);
 }
 
-static bool do_tasks(struct tasks *tasks, struct al_error *err)
-{
-	return al_parallel(tasks->n, do_task, tasks, err);
-}
-
 /* ---- what others start from ---- */
 
 static bool find_orders(struct al_losses *x, struct al_error *err)
@@ -298,7 +293,7 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 	if (al_losses_is_free(x) && !x->is_latent && !find_common(x, in_order, err))
 		return false;
 	list_tasks(tasks, in_order);
-	if (!do_tasks(tasks, err))
+	if (!al_parallel(tasks->n, do_task, tasks, err))
 		return false;
 	share_values(x);
 	return true;

@@ -1,4 +1,5 @@
-/* The residual of an approximation of the head tensor, formed block by block and measured. */
+/* The residual of an approximation of the head tensor, formed block by block or in the approximation's
+ * spaces, and measured. */
 #include <math.h>
 
 #include "base/random.h"

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "compress/verify.h"
 #include "support/folder.h"
+#include "support/state_dict.h"
 #include "support/weights.h"
 
 /* A small BERT whose layer is exactly collaborative: R shared dimensions, each head uses d_head of
@@ -334,6 +335,31 @@ static void full_rank_is_the_original(void **state)
 	}
 }
 
+/* Heads of 4 that share one key: their queries fill more dimensions than it has. */
+static void shared_keys_take_the_queries_rank(void **state)
+{
+	enum { QUERIES = 12, KEYS = 4 };
+	const struct al_compress_options options = {.method = AL_METHOD_TUCKER, .n_ranks = 1,
+		.ranks = &(int64_t){QUERIES}};
+	struct state_dict *dict = state_dict_read("gpt_bigcode");
+	struct fixture *f = *state;
+	struct test_folder folder;
+	struct opened model;
+	struct outcome out;
+
+	test_folder_make(&folder);
+	state_dict_write(dict, &folder, true);
+	state_dict_finish(dict);
+	open_model(&model, folder.path, 0, 0);
+	assert_int_equal(al_method_bound(&model.view.modules[0], AL_METHOD_TUCKER), QUERIES);
+	assert_int_equal(al_tucker_width(&model.view.modules[0], AL_KEY, QUERIES), KEYS);
+	MUST(compress(&model, &options, f->compressed, &out));
+	assert_true(out.relative_error < 1e-6);
+	assert_true(out.probability_max < 1e-5);
+	close_model(&model);
+	test_folder_remove(&folder);
+}
+
 static void targets_choose_ranks(void **state)
 {
 	struct fixture *f = *state;
@@ -587,6 +613,7 @@ int main(void)
 		cmocka_unit_test(parameters_of_bert_base),
 		WITH_BERT(full_rank_is_the_original),
 		WITH_BERT(targets_choose_ranks),
+		WITH_BERT(shared_keys_take_the_queries_rank),
 		WITH_BERT(dropped_heads_leave_the_others),
 		WITH_BERT(fused_projections),
 		WITH_BERT(refuses_ranks_and_heads),
