@@ -186,7 +186,7 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 	return true;
 }
 
-/* A panel of its own without a number along x has the limits of all. */
+/* The limits along x of each panel: those of all, unless panels have their own and there are numbers. */
 static bool bound_panels(struct al_plot *plot, const struct al_dimension *unbound,
 	struct al_error *err)
 {
