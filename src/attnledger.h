@@ -16,9 +16,9 @@ extern "C" {
 /* How an operation ended; the values are the exit statuses of the command line. */
 enum al_status {
 	AL_OK = 0,
-	AL_ENO = 1,      /* the answer is no: an inconsistent claim, nothing fits */
-	AL_EINPUT = 2,   /* wrong input or usage */
-	AL_ESYSTEM = 3,  /* the system or the numerics failed */
+	AL_ENO = 1, /* the answer is no: an inconsistent claim, nothing fits */
+	AL_EINPUT = 2, /* wrong input or usage */
+	AL_ESYSTEM = 3, /* the system or the numerics failed */
 };
 
 /* One line that says where, what was found and what was expected. */
@@ -60,17 +60,17 @@ bool al_count_parameters(const char *model, const char *variant, const char *con
  * key head floor(i*n_kv_heads/n_heads). */
 struct al_projections {
 	size_t n_heads, n_kv_heads, d_head;
-	size_t d_query, d_key;          /* widths of the two inputs, mostly d_model */
-	const double *query, *key;      /* [d_query][n_heads*d_head], [d_key][n_kv_heads*d_head] */
+	size_t d_query, d_key; /* widths of the two inputs, mostly d_model */
+	const double *query, *key; /* [d_query][n_heads*d_head], [d_key][n_kv_heads*d_head] */
 	const float *query_f, *key_f;
 	size_t query_ld, key_ld;
 };
 
 enum al_cp_start {
-	AL_CP_AUTO,        /* the better end of greedy and, where it exists, algebraic */
-	AL_CP_GREEDY,      /* the R largest singular triples of all heads, one-hot mixing */
-	AL_CP_ALGEBRAIC,   /* eigenvectors of S_1 S_2^-1, two mixtures of the compressed heads */
-	AL_CP_RANDOM,      /* Gaussian factors */
+	AL_CP_AUTO, /* the better end of greedy and, where it exists, algebraic */
+	AL_CP_GREEDY, /* the R largest singular triples of all heads, one-hot mixing */
+	AL_CP_ALGEBRAIC, /* eigenvectors of S_1 S_2^-1, two mixtures of the compressed heads */
+	AL_CP_RANDOM, /* Gaussian factors */
 };
 
 /* After each sweep: how many were done from this start (AL_CP_AUTO begins anew with its second) and
@@ -80,12 +80,12 @@ typedef bool al_cp_watch(void *context, size_t n_sweeps, double steering_error);
 
 /* Zeroed but for `rank` is the start alone: no sweep. */
 struct al_cp_options {
-	size_t rank;          /* R, from 1 to n_heads*min(d_head, d_query, d_key) */
+	size_t rank; /* R, from 1 to n_heads*min(d_head, d_query, d_key) */
 	enum al_cp_start start;
-	size_t n_sweeps;      /* at most */
-	double stop;          /* stop where the error changes by less than this part of itself */
+	size_t n_sweeps; /* at most */
+	double stop; /* stop where the error changes by less than this part of itself */
 	uint64_t seed;
-	al_cp_watch *watch;   /* may be NULL */
+	al_cp_watch *watch; /* may be NULL */
 	void *context;
 };
 
@@ -95,14 +95,14 @@ struct al_cp_options {
  * norm; terms come largest first. */
 struct al_cp_factors {
 	size_t d_query, d_key, n_heads, rank;
-	double *query;             /* [d_query][rank] */
-	double *key;               /* [d_key][rank] */
-	double *mixing;            /* [n_heads][rank] */
-	double relative_error;     /* ||T - T'||/||T||, from the residual itself, in double */
-	bool is_estimate;          /* of it: by 64 Gaussian vectors, where T is too large */
-	double start_error;        /* of the start that won; never below relative_error */
-	enum al_cp_start start;    /* which one won: never AL_CP_AUTO */
-	size_t n_sweeps;           /* that it took */
+	double *query; /* [d_query][rank] */
+	double *key; /* [d_key][rank] */
+	double *mixing; /* [n_heads][rank] */
+	double relative_error; /* ||T - T'||/||T||, from the residual itself, in double */
+	bool is_estimate; /* of it: by 64 Gaussian vectors, where T is too large */
+	double start_error; /* of the start that won; never below relative_error */
+	enum al_cp_start start; /* which one won: never AL_CP_AUTO */
+	size_t n_sweeps; /* that it took */
 };
 
 /* Alternating least squares, in the precision of the factors: single is twice as fast and reaches
@@ -125,14 +125,14 @@ bool al_decompose_cp(const struct al_projections *heads, const struct al_cp_opti
 void al_cp_factors_finish(struct al_cp_factors *factors);
 
 enum al_tucker_modes {
-	AL_TUCKER_PARTIAL,   /* query and key; every head keeps its own core */
-	AL_TUCKER_FULL,      /* heads too: fewer cores, mixed by `head` */
+	AL_TUCKER_PARTIAL, /* query and key; every head keeps its own core */
+	AL_TUCKER_FULL, /* heads too: fewer cores, mixed by `head` */
 };
 
 enum al_tucker_finder {
-	AL_TUCKER_AUTO,     /* random for modes above 2048 with ranks below a quarter of them */
-	AL_TUCKER_EXACT,    /* eigenvectors of the mode's Gram matrix */
-	AL_TUCKER_RANDOM,   /* a range finder in single precision: partial, by size, no sweeps */
+	AL_TUCKER_AUTO, /* random for modes above 2048 with ranks below a quarter of them */
+	AL_TUCKER_EXACT, /* eigenvectors of the mode's Gram matrix */
+	AL_TUCKER_RANDOM, /* a range finder in single precision: partial, by size, no sweeps */
 };
 
 /* Zeroed is a partial HOSVD; the ranks or the tolerance must be given. */
@@ -149,7 +149,7 @@ struct al_tucker_options {
 	size_t n_sweeps;
 	double stop;
 	enum al_tucker_finder finder;
-	uint64_t seed;   /* of the random finder */
+	uint64_t seed; /* of the random finder */
 };
 
 /* T_i ~ query core_i key^T with core_i = core_query_i core_key_g^T kept in factors: the same heads
@@ -158,13 +158,13 @@ struct al_tucker_options {
  * dimensions are the rows. */
 struct al_tucker_factors {
 	size_t d_query, d_key, n_heads, n_kv_heads, d_head;
-	size_t head_rank, query_rank, key_rank;   /* head_rank 0 where heads are kept */
-	double *query;             /* [d_query][query_rank], orthonormal columns */
-	double *key;               /* [d_key][key_rank], orthonormal columns */
-	double *head;              /* [n_heads][head_rank], orthonormal columns, or NULL */
-	double *core_query;        /* [query_rank][n_heads*d_head] */
-	double *core_key;          /* [key_rank][n_kv_heads*d_head] */
-	double relative_error;     /* as above */
+	size_t head_rank, query_rank, key_rank; /* head_rank 0 where heads are kept */
+	double *query; /* [d_query][query_rank], orthonormal columns */
+	double *key; /* [d_key][key_rank], orthonormal columns */
+	double *head; /* [n_heads][head_rank], orthonormal columns, or NULL */
+	double *core_query; /* [query_rank][n_heads*d_head] */
+	double *core_key; /* [key_rank][n_kv_heads*d_head] */
+	double relative_error; /* as above */
 	bool is_estimate;
 	size_t n_sweeps;
 };

@@ -49,11 +49,18 @@ bool al_decompose_cp(const struct al_projections *projections, const struct al_c
 	if (!al_cp(&heads, options, &cp, err))
 		return false;
 	*out = (struct al_cp_factors){
-		.d_query = projections->d_query, .d_key = projections->d_key,
-		.n_heads = projections->n_heads, .rank = options->rank,
-		.query = cp.query.data, .key = cp.key.data, .mixing = cp.mixing.data,
-		.relative_error = cp.relative_error, .is_estimate = cp.is_estimate,
-		.start_error = cp.start_error, .start = cp.start, .n_sweeps = cp.n_sweeps,
+		.d_query = projections->d_query,
+		.d_key = projections->d_key,
+		.n_heads = projections->n_heads,
+		.rank = options->rank,
+		.query = cp.query.data,
+		.key = cp.key.data,
+		.mixing = cp.mixing.data,
+		.relative_error = cp.relative_error,
+		.is_estimate = cp.is_estimate,
+		.start_error = cp.start_error,
+		.start = cp.start,
+		.n_sweeps = cp.n_sweeps,
 	};
 	return true;
 }

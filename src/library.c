@@ -11,9 +11,9 @@ struct count {
 	struct al_arena arena;
 	struct al_catalog *catalog;
 	struct al_settings settings;
-	const struct al_model *model;      /* NULL: one block alone */
-	const struct al_family *family;    /* NULL: attention only */
-	struct al_variant_use use;         /* use.variant is NULL where the model's own counts */
+	const struct al_model *model; /* NULL: one block alone */
+	const struct al_family *family; /* NULL: attention only */
+	struct al_variant_use use; /* use.variant is NULL where the model's own counts */
 	mpq_t sum;
 };
 
@@ -66,7 +66,8 @@ static bool check_symbol(const struct count *c, const char *symbol, struct al_ar
 		names[n++] = s->items[i].symbol;
 	for (size_t i = 0; i < n_own; i++)
 		names[n++] = variant->symbols[i].name;
-	return al_find_name(symbol, names, n) >= 0 || al_fail_unknown(err, "symbol", symbol, names, n);
+	return al_find_name(symbol, names, n) >= 0
+		|| al_fail_unknown(err, "symbol", symbol, names, n);
 }
 
 static bool apply(struct count *c, const char *setting, struct al_error *err)
@@ -108,8 +109,12 @@ static bool add_model(struct count *c, struct al_error *err)
 	struct al_whole whole;
 
 	al_basis_init(&basis);
-	const struct al_whole_ask ask = {.catalog = c->catalog, .family = c->family,
-		.settings = &c->settings, .basis = &basis, .use = c->use.variant ? &c->use : NULL, .tp = 1};
+	const struct al_whole_ask ask = {.catalog = c->catalog,
+		.family = c->family,
+		.settings = &c->settings,
+		.basis = &basis,
+		.use = c->use.variant ? &c->use : NULL,
+		.tp = 1};
 	if (!al_whole_init(&whole, &ask, err))
 		return false;
 	al_whole_count(&whole, AL_COUNT_PARAMETERS, c->sum);
@@ -130,8 +135,8 @@ static bool copy(struct count *c, char *out, size_t size, struct al_error *err)
 	size_t length = strlen(text);
 
 	if (length >= size)
-		return al_fail(err, AL_EINPUT, "the count takes %zu bytes, found room for %zu", length + 1,
-			size);
+		return al_fail(err, AL_EINPUT, "the count takes %zu bytes, found room for %zu",
+			length + 1, size);
 	memcpy(out, text, length + 1);
 	return true;
 }

@@ -7,11 +7,11 @@
 #include <malloc.h>
 #endif
 
-/* glibc raises the size from which a block gets pages of its own whenever such a block is freed; the
- * next module's matrices would then lie between smaller blocks, and memory would grow with every one.
- * With a fixed size the peak is that of one module (tests/bench/run-memory). It is as large as glibc
- * takes, and the heap isn't cut after every matrix: fresh pages for each would cost a third of an
- * audit's time. */
+/* glibc raises the size from which a block gets pages of its own whenever such a block is freed;
+ * the next module's matrices would then lie between smaller blocks, and memory would grow with
+ * every one. With a fixed size the peak is that of one module (tests/bench/run-memory). It is as
+ * large as glibc takes, and the heap isn't cut after every matrix: fresh pages for each would cost
+ * a third of an audit's time. */
 static void reuse_matrices(void)
 {
 #ifdef __GLIBC__

@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		fprintf(out, "\t{\"%s\", file_%d, %zu},\n", stem(files[i]), i, lengths[i]);
 	fprintf(out, "\t{0, 0, 0},\n};\n");
-	fprintf(out, "const struct al_embedded_list %s = {\"%s\", files, %d};\n", argv[1], argv[2], n);
+	fprintf(out, "const struct al_embedded_list %s = {\"%s\", files, %d};\n", argv[1], argv[2],
+		n);
 	free(lengths);
 	if (fclose(out) != 0)
 		die("write", argv[3]);

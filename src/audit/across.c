@@ -1,5 +1,6 @@
-/* Pairs of heads of different modules. The first module of a pair stays while the others pass by; cosines
- * of all pairs come from Grams, and only the pairs that stay among the best get their angles. */
+/* Pairs of heads of different modules. The first module of a pair stays while the others pass by;
+ * cosines of all pairs come from Grams, and only the pairs that stay among the best get their
+ * angles. */
 #include "audit/across.h"
 
 #include <math.h>
@@ -9,14 +10,14 @@
 #include "audit/forms.h"
 #include "audit/subspaces.h"
 
-enum { N_READERS = AL_OUTPUT };   /* query, key, value */
+enum { N_READERS = AL_OUTPUT }; /* query, key, value */
 
 /* ---- pairs ---- */
 
 struct pair {
 	const struct al_attention *a, *b;
 	size_t head_a, head_b;
-	double cosine[AL_N_FORMS], composition[N_READERS];   /* NAN: there is none */
+	double cosine[AL_N_FORMS], composition[N_READERS]; /* NAN: there is none */
 	struct al_angles angles[AL_N_PROJECTIONS];
 	bool has_angles[AL_N_PROJECTIONS], is_new;
 };
@@ -29,7 +30,8 @@ struct ranking {
 
 static double likeness(const struct pair *p)
 {
-	return fmax(fabs(p->cosine[AL_FORM_QK]), fabs(p->cosine[AL_FORM_OV]));   /* fmax passes NANs over */
+	return fmax(fabs(p->cosine[AL_FORM_QK]),
+		fabs(p->cosine[AL_FORM_OV])); /* fmax passes NANs over */
 }
 
 /* The most alike first; what is equally alike in the order of the checkpoint. */
@@ -92,7 +94,8 @@ static bool loaded_init(struct loaded *m, const struct al_audit *audit,
 	const struct al_attention *attention, struct al_error *err)
 {
 	*m = (struct loaded){0};
-	return al_audit_module_init(&m->module, audit, attention, err) || al_in(err, "%s", attention->name);
+	return al_audit_module_init(&m->module, audit, attention, err)
+		|| al_in(err, "%s", attention->name);
 }
 
 static bool need_bases(struct loaded *m, enum al_projection p, struct al_error *err)
@@ -105,10 +108,11 @@ static bool same_rows(const struct al_factors *a, const struct al_factors *b, en
 	if (!al_has_form(a, form) || !al_has_form(b, form))
 		return false;
 	return form == AL_FORM_QK ? a->q.rows == b->q.rows && a->k.rows == b->k.rows
-		: a->v.rows == b->v.rows && a->o.rows == b->o.rows;
+				  : a->v.rows == b->v.rows && a->o.rows == b->o.rows;
 }
 
-/* Inner products to cosines, NAN where a form is zero; no data where the forms can't be compared. */
+/* Inner products to cosines, NAN where a form is zero; no data where the forms can't be
+ * compared. */
 static bool find_cosines(const struct al_audit_module *first, const struct al_audit_module *second,
 	enum al_form form, struct al_matrix *out, struct al_error *err)
 {
@@ -125,7 +129,9 @@ static bool find_cosines(const struct al_audit_module *first, const struct al_au
 	for (size_t j = 0; ok && j < b->n_heads; j++)
 		for (size_t i = 0; i < a->n_heads; i++) {
 			double product = norms.data[i] * norms.data[a->n_heads + j];
-			out->data[i + j * out->ld] = product > 0 ? out->data[i + j * out->ld] / product : NAN;
+			out->data[i + j * out->ld] = product > 0
+				? out->data[i + j * out->ld] / product
+				: NAN;
 		}
 	al_matrix_finish(&norms);
 	return ok;
@@ -150,7 +156,8 @@ static bool scores_init(struct scores *s, const struct loaded *a, const struct l
 
 	*s = (struct scores){0};
 	for (int form = 0; ok && form < AL_N_FORMS; form++)
-		ok = find_cosines(&a->module, &b->module, (enum al_form)form, &s->cosine[form], err);
+		ok = find_cosines(&a->module, &b->module, (enum al_form)form, &s->cosine[form],
+			err);
 	for (int p = 0; ok && p < N_READERS; p++)
 		if (al_can_compose(&a->module, &b->module, (enum al_projection)p))
 			ok = al_composition_scores(&a->module, &b->module, (enum al_projection)p,
@@ -168,8 +175,11 @@ static bool offer_pairs(struct ranking *ranking, const struct loaded *a, const s
 {
 	for (size_t i = 0; i < a->module.factors.n_heads; i++)
 		for (size_t j = 0; j < b->module.factors.n_heads; j++) {
-			struct pair pair = {.a = a->module.attention, .b = b->module.attention, .head_a = i,
-				.head_b = j, .is_new = true};
+			struct pair pair = {.a = a->module.attention,
+				.b = b->module.attention,
+				.head_a = i,
+				.head_b = j,
+				.is_new = true};
 			for (int form = 0; form < AL_N_FORMS; form++)
 				pair.cosine[form] = entry(s->cosine[form], i, j);
 			for (int p = 0; p < N_READERS; p++)
@@ -209,7 +219,8 @@ static bool find_angles(struct pair *pair, struct loaded *a, struct loaded *b, e
 }
 
 /* Of the pairs that came and stayed. */
-static bool add_angles(struct ranking *ranking, struct loaded *a, struct loaded *b, struct al_error *err)
+static bool add_angles(struct ranking *ranking, struct loaded *a, struct loaded *b,
+	struct al_error *err)
 {
 	for (size_t k = 0; k < ranking->n; k++) {
 		struct pair *pair = &ranking->items[k];
@@ -241,27 +252,43 @@ static bool measure_two(struct ranking *ranking, struct loaded *first, struct lo
 
 void al_across_add_columns(struct al_table *table)
 {
-	al_table_add_column(table, (struct al_column){.key = "module_a", .title = "Module", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "module_b", .title = "and module", .is_key = true});
+		(struct al_column){.key = "module_a", .title = "Module", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "head_b", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "qk_cosine", .title = "QK cosine", .digits = 3});
-	al_table_add_column(table, (struct al_column){.key = "ov_cosine", .title = "OV cosine", .digits = 3});
+		(struct al_column){.key = "head_a",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "module_b", .title = "and module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "head_b",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "qk_cosine", .title = "QK cosine", .digits = 3});
+	al_table_add_column(table,
+		(struct al_column){.key = "ov_cosine", .title = "OV cosine", .digits = 3});
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		static const char *const keys[] = {"kernel", "angle_min", "angle_max"};
 		static const char *const titles[] = {"kernel", "smallest", "largest"};
 		for (int k = 0; k < 3; k++)
-			al_table_add_column(table, (struct al_column){
-				.key = al_format(&table->arena, "%s_%s", al_projection_names[p], keys[k]),
-				.title = titles[k], .unit = k ? "°" : NULL, .group = al_projection_names[p],
-				.digits = k ? 1 : 3});
+			al_table_add_column(table,
+				(struct al_column){.key = al_format(&table->arena, "%s_%s",
+							   al_projection_names[p], keys[k]),
+					.title = titles[k],
+					.unit = k ? "°" : NULL,
+					.group = al_projection_names[p],
+					.digits = k ? 1 : 3});
 	}
 	for (int p = 0; p < N_READERS; p++)
-		al_table_add_column(table, (struct al_column){
-			.key = al_format(&table->arena, "%s_composition", al_projection_names[p]),
-			.title = al_projection_names[p], .group = "composition", .digits = 3});
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(&table->arena, "%s_composition",
+						   al_projection_names[p]),
+				.title = al_projection_names[p],
+				.group = "composition",
+				.digits = 3});
 }
 
 static void set_number(struct al_cell *cell, double value)
@@ -292,8 +319,8 @@ static void add_row(struct al_table *table, const struct pair *pair)
 }
 
 static bool measure_all(struct ranking *ranking, const struct al_audit *audit,
-	const struct al_attention *const *modules, size_t n, void (*show)(void *context, const char *module),
-	void *context, struct al_error *err)
+	const struct al_attention *const *modules, size_t n,
+	void (*show)(void *context, const char *module), void *context, struct al_error *err)
 {
 	struct loaded a, b;
 	bool ok = true;
@@ -323,7 +350,8 @@ bool al_across_measure(const struct al_audit *audit, const struct al_attention *
 	for (size_t k = 0; ok && k < ranking.n; k++)
 		add_row(table, &ranking.items[k]);
 	if (ok && ranking.n < ranking.n_seen)
-		al_table_note(table, "the %zu most similar of %zu pairs", ranking.n, ranking.n_seen);
+		al_table_note(table, "the %zu most similar of %zu pairs", ranking.n,
+			ranking.n_seen);
 	free(ranking.items);
 	return ok;
 }

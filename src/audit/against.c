@@ -12,12 +12,18 @@ void al_against_add_columns(struct al_table *table)
 
 	al_audit_add_module_columns(table);
 	al_table_add_column(table,
-		(struct al_column){.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
+		(struct al_column){.key = "head",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
 	for (int form = 0; form < AL_N_FORMS; form++)
 		for (int k = 0; k < 4; k++)
-			al_table_add_column(table, (struct al_column){
-				.key = al_format(&table->arena, "%s_%s", al_form_names[form], keys[k]),
-				.title = titles[k], .group = form == AL_FORM_QK ? "QK" : "OV", .digits = 4});
+			al_table_add_column(table,
+				(struct al_column){.key = al_format(&table->arena, "%s_%s",
+							   al_form_names[form], keys[k]),
+					.title = titles[k],
+					.group = form == AL_FORM_QK ? "QK" : "OV",
+					.digits = 4});
 }
 
 static bool has_factor(const struct al_attention *a, enum al_projection p)
@@ -25,7 +31,8 @@ static bool has_factor(const struct al_attention *a, enum al_projection p)
 	return a->factors[p].n_runs > 0;
 }
 
-bool al_against_check(const struct al_attention *a, const struct al_attention *b, struct al_error *err)
+bool al_against_check(const struct al_attention *a, const struct al_attention *b,
+	struct al_error *err)
 {
 	if (a->n_heads != b->n_heads || a->n_kv_heads != b->n_kv_heads)
 		return al_fail(err, AL_EINPUT, "%s: %lld:%lld heads against %lld:%lld", a->name,
@@ -35,7 +42,8 @@ bool al_against_check(const struct al_attention *a, const struct al_attention *b
 		const struct al_factor *x = &a->factors[p], *y = &b->factors[p];
 		if (has_factor(a, (enum al_projection)p) != has_factor(b, (enum al_projection)p)
 			|| x->rows != y->rows || x->width != y->width)
-			return al_fail(err, AL_EINPUT, "%s: %s heads of %lld x %lld against %lld x %lld", a->name,
+			return al_fail(err, AL_EINPUT,
+				"%s: %s heads of %lld x %lld against %lld x %lld", a->name,
 				al_projection_names[p], (long long)x->rows, (long long)x->width,
 				(long long)y->rows, (long long)y->width);
 	}
@@ -60,8 +68,9 @@ static bool inner_init(struct inner *x, const struct al_factors *a, const struct
 	enum al_form form, struct al_error *err)
 {
 	*x = (struct inner){0};
-	return !al_has_form(a, form) || (al_form_inner(a, a, form, &x->aa, err)
-		&& al_form_inner(b, b, form, &x->bb, err) && al_form_inner(a, b, form, &x->ab, err));
+	return !al_has_form(a, form)
+		|| (al_form_inner(a, a, form, &x->aa, err) && al_form_inner(b, b, form, &x->bb, err)
+			&& al_form_inner(a, b, form, &x->ab, err));
 }
 
 static void set_form(struct al_cell *cell, const struct inner *x, size_t head)

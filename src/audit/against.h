@@ -7,11 +7,11 @@
 void al_against_add_columns(struct al_table *table);
 
 /* Do two modules have the same heads on the same spaces? */
-bool al_against_check(const struct al_attention *a, const struct al_attention *b, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_against_check(const struct al_attention *a, const struct al_attention *b,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* A row for each head of `a`: its forms, b's, their cosine, and ||A - B||/||A||. The modules passed the
- * check above. */
+/* A row for each head of `a`: its forms, b's, their cosine, and ||A - B||/||A||. The modules passed
+ * the check above. */
 bool al_against_add_module(const struct al_audit_module *a, const struct al_audit_module *b,
 	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
 

@@ -8,7 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AL_MEASUREMENTS(X) X(heads) X(layers) X(similarity) X(pca) X(conversion) X(correlation) X(curves) X(tucker) \
+#define AL_MEASUREMENTS(X) \
+	X(heads) \
+	X(layers) \
+	X(similarity) \
+	X(pca) \
+	X(conversion) \
+	X(correlation) \
+	X(curves) \
+	X(tucker) \
 	X(mixing)
 #define DECLARE(name) extern const struct al_measurement al_measurement_##name;
 AL_MEASUREMENTS(DECLARE)
@@ -51,7 +59,8 @@ static bool check_count(const struct al_factor *factor, size_t n, struct al_erro
 static bool check_finite(const struct al_factor *factor, struct al_matrix weights,
 	struct al_error *err)
 {
-	return check_count(factor, al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights)), err);
+	return check_count(factor,
+		al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights)), err);
 }
 
 /* Row i of what a norm feeds is multiplied by scale[i]. */
@@ -76,9 +85,11 @@ static bool fold_norm(const struct al_audit *audit, const struct al_attention *a
 	return ok;
 }
 
-static bool folds(const struct al_audit *audit, const struct al_attention *attention, enum al_projection p)
+static bool folds(const struct al_audit *audit, const struct al_attention *attention,
+	enum al_projection p)
 {
-	return audit->options.folds_norms && (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
+	return audit->options.folds_norms
+		&& (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
 }
 
 static bool load(const struct al_audit *audit, const struct al_attention *attention,
@@ -88,7 +99,8 @@ static bool load(const struct al_audit *audit, const struct al_attention *attent
 
 	if (factor->n_runs == 0)
 		return true;
-	return al_factor_load(audit->view->checkpoint, factor, out, err) && check_finite(factor, *out, err)
+	return al_factor_load(audit->view->checkpoint, factor, out, err)
+		&& check_finite(factor, *out, err)
 		&& (!folds(audit, attention, p) || fold_norm(audit, attention, *out, err));
 }
 
@@ -139,7 +151,8 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 	struct al_error *err)
 {
 	if (options->covariance
-		&& !al_covariance_apply(options->covariance, module->attention, module->weights, err))
+		&& !al_covariance_apply(options->covariance, module->attention, module->weights,
+			err))
 		return false;
 	if (options->is_centred)
 		centre(module);
@@ -169,13 +182,14 @@ static size_t heads_a_part(const struct al_attention *a)
 	double bytes = 0;
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		bytes += (double)(a->factors[p].rows * a->factors[p].heads * a->factors[p].width) * sizeof(double);
+		bytes += (double)(a->factors[p].rows * a->factors[p].heads * a->factors[p].width)
+			* sizeof(double);
 	return (size_t)fmax(1, PART_BYTES / fmax(bytes / (double)a->n_kv_heads, 1));
 }
 
 /* Heads that aren't finite are counted and left at zero: the module will be refused. */
-static bool read_part(const struct al_audit *audit, const struct al_attention *a, enum al_projection p,
-	size_t first, size_t n, struct part *part, struct al_error *err)
+static bool read_part(const struct al_audit *audit, const struct al_attention *a,
+	enum al_projection p, size_t first, size_t n, struct part *part, struct al_error *err)
 {
 	const struct al_factor *factor = &a->factors[p];
 	struct al_matrix *w = &part->weights[p];
@@ -183,7 +197,8 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 	if (factor->n_runs == 0)
 		return true;
 	if (!al_matrix_init(w, (size_t)factor->rows, n * (size_t)factor->width, err)
-		|| !al_factor_read(audit->view->checkpoint, factor, (int64_t)first, (int64_t)n, *w, err))
+		|| !al_factor_read(audit->view->checkpoint, factor, (int64_t)first, (int64_t)n, *w,
+			err))
 		return false;
 	if (!al_is_finite(al_view(*w))) {
 		part->not_finite[p] += count_not_finite(al_view(*w));
@@ -192,12 +207,13 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 	if (folds(audit, a, p) && !fold_norm(audit, a, *w, err))
 		return false;
 	for (size_t i = 0; audit->options.is_centred && i < n; i++)
-		al_centre(al_part(*w, 0, i * (size_t)factor->width, w->rows, (size_t)factor->width));
+		al_centre(
+			al_part(*w, 0, i * (size_t)factor->width, w->rows, (size_t)factor->width));
 	return true;
 }
 
-static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first, size_t n,
-	struct part *part, struct al_error *err)
+static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first,
+	size_t n, struct part *part, struct al_error *err)
 {
 	size_t group = module->factors.n_heads / module->factors.n_kv_heads;
 	struct al_factors heads = module->factors;
@@ -205,8 +221,8 @@ static bool add_part(struct al_audit_module *module, const struct al_audit *audi
 
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
 		size_t times = p == AL_KEY || p == AL_VALUE ? 1 : group;
-		ok = read_part(audit, module->attention, (enum al_projection)p, first * times, n * times, part,
-			err);
+		ok = read_part(audit, module->attention, (enum al_projection)p, first * times,
+			n * times, part, err);
 	}
 	heads.n_heads = n * group;
 	heads.n_kv_heads = n;
@@ -220,7 +236,8 @@ static bool add_part(struct al_audit_module *module, const struct al_audit *audi
 	return ok;
 }
 
-static bool take_parts(struct al_audit_module *module, const struct al_audit *audit, struct al_error *err)
+static bool take_parts(struct al_audit_module *module, const struct al_audit *audit,
+	struct al_error *err)
 {
 	const struct al_attention *a = module->attention;
 	size_t n_kv_heads = module->factors.n_kv_heads, most = heads_a_part(a);
@@ -228,8 +245,8 @@ static bool take_parts(struct al_audit_module *module, const struct al_audit *au
 	bool ok = true;
 
 	for (size_t first = 0; ok && first < n_kv_heads; first += most)
-		ok = add_part(module, audit, first, most < n_kv_heads - first ? most : n_kv_heads - first, &part,
-			err);
+		ok = add_part(module, audit, first,
+			most < n_kv_heads - first ? most : n_kv_heads - first, &part, err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
 		ok = check_count(&a->factors[p], part.not_finite[p], err);
 	return ok;
@@ -243,7 +260,8 @@ static bool can_take_parts(const struct al_audit *audit, const struct al_attenti
 		&& (a->factors[AL_VALUE].n_runs > 0) == (a->factors[AL_OUTPUT].n_runs > 0);
 }
 
-static bool init_by_parts(struct al_audit_module *module, const struct al_audit *audit, struct al_error *err)
+static bool init_by_parts(struct al_audit_module *module, const struct al_audit *audit,
+	struct al_error *err)
 {
 	const struct al_attention *a = module->attention;
 	bool has_values = a->factors[AL_VALUE].n_runs > 0;
@@ -317,8 +335,8 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	(void)audit;
 	*out = &module->layer;
 	if (!module->has_layer)
-		module->has_layer =
-			al_layer_spectra(&module->layer, &module->factors, &module->triangles, err);
+		module->has_layer = al_layer_spectra(&module->layer, &module->factors,
+			&module->triangles, err);
 	return module->has_layer;
 }
 
@@ -341,7 +359,8 @@ static bool same_shape(const struct al_factors *a, const struct al_factors *b)
 }
 
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
-	const struct al_spectra **heads_out, const struct al_spectra **layer_out, struct al_error *err)
+	const struct al_spectra **heads_out, const struct al_spectra **layer_out,
+	struct al_error *err)
 {
 	struct al_spectra heads = {0}, layer = {0};
 
@@ -382,7 +401,8 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 
 void al_audit_add_module_columns(struct al_table *table)
 {
-	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "module", .title = "Module", .is_key = true});
 	al_table_add_column(table,
 		(struct al_column){.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL});
 }

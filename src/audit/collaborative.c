@@ -21,7 +21,8 @@ static bool decompose(const struct al_heads *heads, struct al_cp_options *option
 }
 
 /* Fails where squares of the weights leave single precision's range. */
-static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_options *options, double *error)
+static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_options *options,
+	double *error)
 {
 	struct al_narrow_heads narrow;
 	bool ok = al_narrow_heads_init(&narrow, heads, NULL)
@@ -34,11 +35,15 @@ static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_option
 bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads, size_t d_head,
 	double least_error, uint64_t seed, double *error, struct al_error *err)
 {
-	const struct al_heads heads = {.query = q, .key = k, .n_heads = n_heads, .n_kv_heads = n_heads};
+	const struct al_heads heads = {.query = q,
+		.key = k,
+		.n_heads = n_heads,
+		.n_kv_heads = n_heads};
 	struct al_cp_options options = {.rank = d_head, .n_sweeps = 20, .stop = 1e-4, .seed = seed};
 
 	if (least_error < NOISE)
 		return decompose(&heads, &options, error, err);
 	options.start = AL_CP_GREEDY;
-	return decompose_narrowed(&heads, &options, error) || decompose(&heads, &options, error, err);
+	return decompose_narrowed(&heads, &options, error)
+		|| decompose(&heads, &options, error, err);
 }

@@ -1,4 +1,5 @@
-/* Composition scores. With W_OV = V O^T and the later head's form X Y^T, X the projection that reads,
+/* Composition scores. With W_OV = V O^T and the later head's form X Y^T, X the projection that
+ * reads,
  *
  *     ||V (O^T X) Y^T||_F = ||R_V (O^T X) R_Y^T||_F,
  *
@@ -33,10 +34,11 @@ bool al_can_compose(const struct al_audit_module *earlier, const struct al_audit
 	const struct al_attention *b = later->attention;
 	bool reads_memory = b->is_cross && projection != AL_QUERY;
 
-	return al_has_values(&earlier->factors) && al_has_form(&later->factors,
-			projection == AL_VALUE ? AL_FORM_OV : AL_FORM_QK)
+	return al_has_values(&earlier->factors)
+		&& al_has_form(&later->factors, projection == AL_VALUE ? AL_FORM_OV : AL_FORM_QK)
 		&& same_stack(earlier->attention, b) != reads_memory
-		&& earlier->factors.o.rows == al_factors_run(&later->factors, projection).weights.rows;
+		&& earlier->factors.o.rows
+		== al_factors_run(&later->factors, projection).weights.rows;
 }
 
 /* ---- scores ---- */
@@ -87,7 +89,8 @@ bool al_form_norms(const struct al_audit_module *m, enum al_projection p, double
 	struct al_error *err)
 {
 	for (size_t i = 0; i < m->factors.n_heads; i++)
-		if (!product_norm(triangle(m, p, i), NULL, triangle(m, opposite(p), i), &norms[i], err))
+		if (!product_norm(triangle(m, p, i), NULL, triangle(m, opposite(p), i), &norms[i],
+			    err))
 			return false;
 	return true;
 }
@@ -95,9 +98,9 @@ bool al_form_norms(const struct al_audit_module *m, enum al_projection p, double
 struct work {
 	const struct al_audit_module *earlier, *later;
 	enum al_projection projection;
-	struct al_matrix between;   /* O^T X of all heads */
+	struct al_matrix between; /* O^T X of all heads */
 	struct al_matrix scores;
-	struct al_matrix norms;     /* of the earlier heads' forms, then of the later ones' */
+	struct al_matrix norms; /* of the earlier heads' forms, then of the later ones' */
 };
 
 static bool score(void *context, size_t index, struct al_error *err)
@@ -117,8 +120,9 @@ static bool score(void *context, size_t index, struct al_error *err)
 	return true;
 }
 
-bool al_composition_scores(const struct al_audit_module *earlier, const struct al_audit_module *later,
-	enum al_projection projection, struct al_matrix *scores, struct al_error *err)
+bool al_composition_scores(const struct al_audit_module *earlier,
+	const struct al_audit_module *later, enum al_projection projection,
+	struct al_matrix *scores, struct al_error *err)
 {
 	struct work w = {.earlier = earlier, .later = later, .projection = projection};
 	struct al_view written = earlier->factors.o;

@@ -16,14 +16,14 @@ struct converter {
 	struct al_audit_module *module;
 	struct al_table *table;
 	const struct al_losses *losses;
-	mpq_t parameters, cache;     /* of the module as it is */
+	mpq_t parameters, cache; /* of the module as it is */
 };
 
 /* A row: the ledger's variant with what is changed in it, and what the conversion costs. */
 struct conversion {
-	const char *variant, *name;  /* of the catalogue; what the row calls it */
+	const char *variant, *name; /* of the catalogue; what the row calls it */
 	const char *setting, *gauge;
-	const char *groups;          /* which heads share; NULL: neighbours, or none */
+	const char *groups; /* which heads share; NULL: neighbours, or none */
 	struct al_binding changes[MOST_CHANGES];
 	size_t n_changes;
 	struct al_loss loss;
@@ -35,7 +35,9 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		{.key = "variant", .title = "Variant", .is_key = true},
 		{.key = "setting", .title = "Setting", .is_key = true},
 		{.key = "gauge", .title = "Gauge", .is_key = true},
-		{.key = "parameters", .title = "Parameters", .quantity = AL_QUANTITY_COUNT,
+		{.key = "parameters",
+			.title = "Parameters",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "saving", .title = "Saving", .digits = 3},
 		{.key = "cache_saving", .title = "Cache saving", .digits = 3},
@@ -45,7 +47,8 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	};
 
 	(void)audit;
-	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "module", .title = "Module", .is_key = true});
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		al_table_add_column(table, columns[i]);
 }
@@ -63,7 +66,8 @@ static void change(struct conversion *c, const char *symbol, size_t value)
 	c->n_changes += i == c->n_changes;
 }
 
-/* The module's own options where the variant knows them (biases), behind the conversion's changes. */
+/* The module's own options where the variant knows them (biases), behind the conversion's
+ * changes. */
 static bool keep_options(const struct converter *x, const struct al_variant *variant,
 	struct conversion *c, struct al_error *err)
 {
@@ -73,15 +77,15 @@ static bool keep_options(const struct converter *x, const struct al_variant *var
 		if (!al_variant_has_option(variant, a->with[i].symbol))
 			continue;
 		if (c->n_changes == MOST_CHANGES)
-			return al_fail(err, AL_EINPUT, "%s sets more than %d options", variant->name,
-				MOST_CHANGES);
+			return al_fail(err, AL_EINPUT, "%s sets more than %d options",
+				variant->name, MOST_CHANGES);
 		c->changes[c->n_changes++] = a->with[i];
 	}
 	return true;
 }
 
-static bool measure_use(const struct converter *x, const struct al_variant_use *use, mpq_t parameters,
-	mpq_t cache, struct al_error *err)
+static bool measure_use(const struct converter *x, const struct al_variant_use *use,
+	mpq_t parameters, mpq_t cache, struct al_error *err)
 {
 	struct al_basis basis;
 	struct al_block block;
@@ -98,7 +102,9 @@ static bool measure_use(const struct converter *x, const struct al_variant_use *
 static bool measure_module(struct converter *x, struct al_error *err)
 {
 	const struct al_attention *a = x->module->attention;
-	const struct al_variant_use use = {.variant = a->variant, .name = a->variant->name, .with = a->with,
+	const struct al_variant_use use = {.variant = a->variant,
+		.name = a->variant->name,
+		.with = a->with,
 		.n_with = a->n_with};
 
 	return measure_use(x, &use, x->parameters, x->cache, err);
@@ -174,7 +180,10 @@ static struct conversion begin(const struct converter *x, const char *variant, c
 	struct al_loss loss)
 {
 	const struct al_factors *f = &x->module->factors;
-	struct conversion c = {.variant = variant, .name = variant, .setting = "", .gauge = gauge,
+	struct conversion c = {.variant = variant,
+		.name = variant,
+		.setting = "",
+		.gauge = gauge,
 		.loss = loss};
 
 	change(&c, "n_heads", f->n_heads);
@@ -184,12 +193,16 @@ static struct conversion begin(const struct converter *x, const char *variant, c
 	return c;
 }
 
-/* The same within what a module with a key for every head is: multi-head or, already, latent attention. */
+/* The same within what a module with a key for every head is: multi-head or, already, latent
+ * attention. */
 static struct conversion begin_same(const struct converter *x, struct al_loss loss)
 {
 	if (!x->losses->is_latent)
 		return begin(x, "mha", "optimal", loss);
-	return (struct conversion){.variant = "mla", .name = "mla", .setting = "", .gauge = "optimal",
+	return (struct conversion){.variant = "mla",
+		.name = "mla",
+		.setting = "",
+		.gauge = "optimal",
 		.loss = loss};
 }
 
@@ -269,7 +282,8 @@ static bool convert_latent(struct converter *x, struct al_error *err)
 	for (size_t i = 0; i < x->losses->n_ranks; i++) {
 		size_t rank = x->losses->ranks[i];
 		struct al_loss loss = x->losses->latent[i];
-		struct conversion c = x->losses->is_latent ? begin_same(x, loss)
+		struct conversion c = x->losses->is_latent
+			? begin_same(x, loss)
 			: begin(x, "latent-kv", best_gauge(x), loss);
 		c.setting = al_format(arena_of(x), "kv_rank %zu", rank);
 		change(&c, "kv_rank", rank);
@@ -289,9 +303,10 @@ static bool convert_embeddings(struct converter *x, struct al_error *err)
 		return true;
 	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
 		struct conversion raw = begin(x, variants[kind], "raw", x->losses->embedding[kind]);
-		struct conversion best =
-			begin(x, variants[kind], "optimal", x->losses->embedding_best[kind]);
-		if (!add_row(x, &raw, err) || (al_losses_is_free(x->losses) && !add_row(x, &best, err)))
+		struct conversion best = begin(x, variants[kind], "optimal",
+			x->losses->embedding_best[kind]);
+		if (!add_row(x, &raw, err)
+			|| (al_losses_is_free(x->losses) && !add_row(x, &best, err)))
 			return false;
 	}
 	return true;
@@ -306,7 +321,8 @@ static double beyond(struct al_matrix spectrum, size_t rank, double norm)
 
 	for (size_t j = 0; j < spectrum.cols; j++)
 		for (size_t i = rank; i < spectrum.rows; i++)
-			sum += spectrum.data[i + j * spectrum.ld] * spectrum.data[i + j * spectrum.ld];
+			sum += spectrum.data[i + j * spectrum.ld]
+				* spectrum.data[i + j * spectrum.ld];
 	return sqrt(sum) / norm;
 }
 
@@ -346,7 +362,8 @@ static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 	if (!squared)
 		return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 	for (size_t i = 0; i < n; i++)
-		squared[i] = al_squared_norm(al_columns(al_view(values->weighed), i * width, width));
+		squared[i] = al_squared_norm(
+			al_columns(al_view(values->weighed), i * width, width));
 	qsort(squared, n, sizeof(*squared), compare_doubles);
 	for (size_t i = 0; i < k; i++)
 		sum += squared[i];
@@ -385,8 +402,8 @@ static bool convert_all(struct converter *x, struct al_error *err)
 		&& convert_latent(x, err) && convert_embeddings(x, err) && convert_widths(x, err);
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	struct al_losses losses;
 	struct converter x = {.audit = audit, .module = module, .table = table, .losses = &losses};
@@ -411,18 +428,28 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		is_normed |= al_has_qk_norm(&audit->view->modules[i]);
 		is_latent |= audit->view->modules[i].is_latent;
 	}
-	al_table_note(table, "raw: in the basis as stored, which a checkpoint may change without changing a "
-		"score; aligned: the best basis that positions and norms allow; optimal: whatever basis is best");
-	al_table_note(table, "regrouped: heads change places as long as what groups have in common grows; mhe-mul, "
+	al_table_note(table,
+		"raw: in the basis as stored, which a checkpoint may change without changing a "
+		"score; aligned: the best basis that positions and norms allow; optimal: whatever "
+		"basis is best");
+	al_table_note(table,
+		"regrouped: heads change places as long as what groups have in common grows; "
+		"mhe-mul, "
 		"optimal: what alternating least squares reach");
 	if (is_rotary)
-		al_table_note(table, "rotary positions: errors are those at offset 0; latent-kv needs a decoupled "
+		al_table_note(table,
+			"rotary positions: errors are those at offset 0; latent-kv needs a "
+			"decoupled "
 			"rotary part besides, as in mla, which isn't counted");
 	if (is_normed)
-		al_table_note(table, "queries and keys pass a norm: their side is shared in the basis as stored, "
+		al_table_note(table,
+			"queries and keys pass a norm: their side is shared in the basis as "
+			"stored, "
 			"without the norm's gains");
 	if (is_latent)
-		al_table_note(table, "modules with latent keys and values (mla): of the part of a head that doesn't "
+		al_table_note(table,
+			"modules with latent keys and values (mla): of the part of a head that "
+			"doesn't "
 			"turn; the norm between the two projections is taken as its gain alone");
 }
 

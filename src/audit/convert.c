@@ -18,7 +18,8 @@ void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size
 				mean[i] += own[i] / (double)size;
 		}
 		for (size_t k = 1; k < size; k++)
-			memcpy(out.data + (order[k] * width + j) * out.ld, mean, out.rows * sizeof(*mean));
+			memcpy(out.data + (order[k] * width + j) * out.ld, mean,
+				out.rows * sizeof(*mean));
 	}
 }
 
@@ -115,7 +116,8 @@ static void combine(const struct pair *p, const double *v, struct al_matrix c)
 static void spread(const struct pair *p, const double *v, struct al_matrix c, struct al_matrix out)
 {
 	for (size_t k = 0; k < p->size; k++) {
-		double w = weight_of(p, k), zr = w > 0 ? v[k] / w : 0, zi = w > 0 ? -v[p->size + k] / w : 0;
+		double w = weight_of(p, k), zr = w > 0 ? v[k] / w : 0,
+		       zi = w > 0 ? -v[p->size + k] / w : 0;
 		double *re = column(out, p->stack, p->heads[k], p->real);
 		double *im = column(out, p->stack, p->heads[k], p->imaginary);
 		for (size_t i = 0; i < c.rows; i++) {
@@ -130,7 +132,8 @@ static bool share_pair(const struct pair *p, struct al_matrix out, struct al_err
 	struct al_matrix gram = {0}, vector = {0}, c = {0};
 	double value;
 	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
-		&& al_matrix_init(&vector, 2 * p->size, 1, err) && al_matrix_init(&c, out.rows, 2, err);
+		&& al_matrix_init(&vector, 2 * p->size, 1, err)
+		&& al_matrix_init(&c, out.rows, 2, err);
 
 	if (ok)
 		fill_gram(p, gram);
@@ -161,8 +164,8 @@ static bool weigh_rest(const struct al_stack *s, const size_t *heads, size_t siz
 }
 
 /* out_u = P P^T K_u */
-static bool project_rest(const struct al_stack *s, struct al_view basis, const size_t *heads, size_t size,
-	size_t first, struct al_matrix out, struct al_error *err)
+static bool project_rest(const struct al_stack *s, struct al_view basis, const size_t *heads,
+	size_t size, size_t first, struct al_matrix out, struct al_error *err)
 {
 	size_t n = s->width - first;
 	struct al_matrix inside;
@@ -172,7 +175,8 @@ static bool project_rest(const struct al_stack *s, struct al_view basis, const s
 	bool ok = true;
 	for (size_t k = 0; ok && k < size; k++) {
 		size_t at = heads[k] * s->width + first;
-		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, al_columns(s->own, at, n), 0, inside, err)
+		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, al_columns(s->own, at, n), 0,
+			     inside, err)
 			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, basis, al_view(inside), 0,
 				al_part(out, 0, at, out.rows, n), err);
 	}
@@ -196,8 +200,8 @@ static bool share_rest(const struct al_stack *s, const size_t *heads, size_t siz
 	return ok;
 }
 
-static bool share_turning(const struct al_stack *s, const struct al_attention *a, const size_t *heads,
-	size_t size, struct al_matrix out, struct al_error *err)
+static bool share_turning(const struct al_stack *s, const struct al_attention *a,
+	const size_t *heads, size_t size, struct al_matrix out, struct al_error *err)
 {
 	size_t width = (size_t)a->rotary_width < s->width ? (size_t)a->rotary_width : s->width;
 	bool is_halves = a->rotary_pairs == AL_PAIRS_HALVES, ok = true;
@@ -210,8 +214,8 @@ static bool share_turning(const struct al_stack *s, const struct al_attention *a
 	return ok && share_rest(s, heads, size, width / 2 * 2, out, err);
 }
 
-bool al_convert_rotary(const struct al_stack *s, const struct al_attention *attention, const size_t *order,
-	size_t size, double *error, struct al_error *err)
+bool al_convert_rotary(const struct al_stack *s, const struct al_attention *attention,
+	const size_t *order, size_t size, double *error, struct al_error *err)
 {
 	struct al_matrix shared;
 	double mean;
@@ -239,8 +243,8 @@ static void put_scaled(struct al_view from, double norm, struct al_matrix out)
 }
 
 /* The keys' weighed columns beside the values', each of norm 1 over all heads. */
-static bool put_together(struct al_view keys, double key_norm, struct al_view values, double value_norm,
-	struct al_matrix *out, struct al_error *err)
+static bool put_together(struct al_view keys, double key_norm, struct al_view values,
+	double value_norm, struct al_matrix *out, struct al_error *err)
 {
 	if (!al_matrix_init(out, keys.rows, keys.cols + values.cols, err))
 		return false;
@@ -265,18 +269,19 @@ static bool pair_gram(const struct pairing *x, size_t g, struct al_matrix out, s
 	put_scaled(al_view(al_part(v->gram, g * w, g * w, w, w)), v->norm * v->norm,
 		al_part(out, w, w, w, w));
 	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1 / k->norm / v->norm,
-		al_columns(al_view(v->weighed), g * w, w), al_columns(al_view(k->weighed), g * w, w), 0,
-		al_part(out, w, 0, w, w), err);
+		al_columns(al_view(v->weighed), g * w, w),
+		al_columns(al_view(k->weighed), g * w, w), 0, al_part(out, w, 0, w, w), err);
 }
 
 /* A side is rows [first, first + w) of the eigenvectors: what the leading w of them leave of it. */
-static bool is_side_shown(struct al_matrix vectors, const double *values, size_t first, double *left)
+static bool is_side_shown(struct al_matrix vectors, const double *values, size_t first,
+	double *left)
 {
 	size_t w = vectors.cols / 2;
 	double total = 0;
 
 	*left = 0;
-	for (size_t r = 2 * w; r-- > 0; ) {
+	for (size_t r = 2 * w; r-- > 0;) {
 		total += values[r] * al_squared_norm(al_view(al_part(vectors, first, r, w, 1)));
 		if (r == w)
 			*left = total;
@@ -284,12 +289,14 @@ static bool is_side_shown(struct al_matrix vectors, const double *values, size_t
 	return *left > AL_GRAM_SHOWS * total;
 }
 
-static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_shown, struct al_error *err)
+static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_shown,
+	struct al_error *err)
 {
 	size_t w = x->keys->width;
 	struct al_matrix vectors = {0}, values = {0};
-	bool ok = al_matrix_init(&vectors, 2 * w, 2 * w, err) && al_matrix_init(&values, 2 * w, 1, err)
-		&& pair_gram(x, g, vectors, err) && al_eigenvectors(vectors, values.data, err);
+	bool ok = al_matrix_init(&vectors, 2 * w, 2 * w, err)
+		&& al_matrix_init(&values, 2 * w, 1, err) && pair_gram(x, g, vectors, err)
+		&& al_eigenvectors(vectors, values.data, err);
 
 	*is_shown = ok && is_side_shown(vectors, values.data, 0, &x->squared[g][0])
 		&& is_side_shown(vectors, values.data, w, &x->squared[g][1]);
@@ -303,9 +310,11 @@ static bool share_head_by_basis(const struct pairing *x, size_t g, struct al_err
 	const struct al_stack *k = x->keys, *v = x->values;
 	struct al_matrix both = {0}, basis = {0};
 	bool ok = put_together(al_columns(al_view(k->weighed), g * k->width, k->width), k->norm,
-			  al_columns(al_view(v->weighed), g * v->width, v->width), v->norm, &both, err)
+			  al_columns(al_view(v->weighed), g * v->width, v->width), v->norm, &both,
+			  err)
 		&& al_leading_basis(al_view(both), k->width, &basis, err)
-		&& al_outside(al_view(basis), al_columns(al_view(both), 0, k->width), &x->squared[g][0], err)
+		&& al_outside(al_view(basis), al_columns(al_view(both), 0, k->width),
+			&x->squared[g][0], err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), k->width, v->width),
 			&x->squared[g][1], err);
 
@@ -322,8 +331,8 @@ static bool share_head(void *context, size_t g, struct al_error *err)
 		&& (is_shown || share_head_by_basis(context, g, err));
 }
 
-bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values, double errors[2],
-	struct al_error *err)
+bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values,
+	double errors[2], struct al_error *err)
 {
 	struct pairing x = {keys, values, calloc(keys->n, sizeof(*x.squared))};
 	bool ok = x.squared || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", keys->n);
@@ -352,7 +361,8 @@ static bool outside(struct al_view basis, struct al_view heads, struct al_view i
 
 /* What the first `rank` basis vectors leave of columns [first, +n): what all leave, and the rows of
  * B^T X beyond the rank; nothing large cancels. */
-static double left_behind(double outside, struct al_view inside, size_t rank, size_t first, size_t n)
+static double left_behind(double outside, struct al_view inside, size_t rank, size_t first,
+	size_t n)
 {
 	for (size_t j = first; j < first + n; j++)
 		for (size_t i = rank; i < inside.rows; i++)
@@ -360,19 +370,21 @@ static double left_behind(double outside, struct al_view inside, size_t rank, si
 	return sqrt(outside);
 }
 
-bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values, const size_t *ranks,
-	size_t n_ranks, double (*errors)[2], struct al_error *err)
+bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
+	const size_t *ranks, size_t n_ranks, double (*errors)[2], struct al_error *err)
 {
 	size_t n_keys = keys->weighed.cols, n_values = values->weighed.cols;
 	struct al_matrix both = {0}, basis = {0}, inside = {0};
 	double left[2];
-	bool ok = put_together(al_view(keys->weighed), keys->norm, al_view(values->weighed), values->norm,
-			  &both, err)
+	bool ok = put_together(al_view(keys->weighed), keys->norm, al_view(values->weighed),
+			  values->norm, &both, err)
 		&& al_leading_basis(al_view(both), ranks[0], &basis, err)
 		&& al_matrix_init(&inside, basis.cols, both.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(both), 0, inside, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(both), 0, inside,
+			err)
 		&& outside(al_view(basis), al_view(both), al_view(inside), 0, n_keys, &left[0], err)
-		&& outside(al_view(basis), al_view(both), al_view(inside), n_keys, n_values, &left[1], err);
+		&& outside(al_view(basis), al_view(both), al_view(inside), n_keys, n_values,
+			&left[1], err);
 
 	for (size_t i = 0; ok && i < n_ranks; i++) {
 		errors[i][0] = left_behind(left[0], al_view(inside), ranks[i], 0, n_keys);

@@ -1,5 +1,5 @@
-/* What conversions cost in weight space, each from the factors of the heads: relative Frobenius errors
- * over a module's stacked forms. */
+/* What conversions cost in weight space, each from the factors of the heads: relative Frobenius
+ * errors over a module's stacked forms. */
 #ifndef ATTNLEDGER_AUDIT_CONVERT_H
 #define ATTNLEDGER_AUDIT_CONVERT_H
 
@@ -8,7 +8,8 @@
 
 /* ---- groups of heads with one key (or value): order[n], `size` neighbours a group ---- */
 
-/* out: in the place of each of those `size` heads their mean, width columns a head; out is zero there. */
+/* out: in the place of each of those `size` heads their mean, width columns a head; out is zero
+ * there. */
 void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
 	struct al_matrix out);
 
@@ -16,31 +17,33 @@ void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size
 bool al_convert_mean(const struct al_stack *stack, const size_t *order, size_t size, double *error,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Keys under rotary positions: of every pair of dimensions the one complex column that the heads' are
- * multiples of, at the least error over all offsets (there frequencies don't mix); what isn't rotated
- * is shared as al_stack_share does. The mean where that is better at offset 0. */
+/* Keys under rotary positions: of every pair of dimensions the one complex column that the heads'
+ * are multiples of, at the least error over all offsets (there frequencies don't mix); what isn't
+ * rotated is shared as al_stack_share does. The mean where that is better at offset 0. */
 bool al_convert_rotary(const struct al_stack *stack, const struct al_attention *attention,
 	const size_t *order, size_t size, double *error, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- keys and values together ---- */
 
-/* One projection for a head's key and its value: of K_g R_g^T/||QK|| beside V_g S_g^T/||OV|| the first
- * singular vectors. Both have one width. */
-bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values, double errors[2],
-	struct al_error *err) AL_MUST_CHECK;
+/* One projection for a head's key and its value: of K_g R_g^T/||QK|| beside V_g S_g^T/||OV|| the
+ * first singular vectors. Both have one width. */
+bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values,
+	double errors[2], struct al_error *err) AL_MUST_CHECK;
 
-/* The keys and values of all heads from `rank` numbers a token: the same over all heads. errors[i] is
- * of ranks[i]; ranks fall. */
-bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values, const size_t *ranks,
-	size_t n_ranks, double (*errors)[2], struct al_error *err) AL_MUST_CHECK;
+/* The keys and values of all heads from `rank` numbers a token: the same over all heads. errors[i]
+ * is of ranks[i]; ranks fall. */
+bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
+	const size_t *ranks, size_t n_ranks, double (*errors)[2],
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- multiple-head embeddings (Xue & Aletras 2023); as many key/value heads as heads ---- */
 
 enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
-/* As stored: the mean of the heads; or of every column the best multiples of one across the heads. */
+/* As stored: the mean of the heads; or of every column the best multiples of one across the
+ * heads. */
 bool al_convert_embedding(const struct al_factors *factors, const struct al_stack *keys,
-	const struct al_stack *values, enum al_embedding kind, double errors[2], struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_stack *values, enum al_embedding kind, double errors[2],
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

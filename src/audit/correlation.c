@@ -1,6 +1,6 @@
-/* Correlation of heads: cosine and Pearson matrices of their forms. Pearson takes each form's mean entry
- * off first; the Pearson matrix of a complete orthonormal set can't be the identity, since the all-ones
- * direction is shared out among its members. So both are shown. */
+/* Correlation of heads: cosine and Pearson matrices of their forms. Pearson takes each form's mean
+ * entry off first; the Pearson matrix of a complete orthonormal set can't be the identity, since
+ * the all-ones direction is shared out among its members. So both are shown. */
 #include "audit/audit.h"
 
 #include <math.h>
@@ -9,14 +9,18 @@
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
-	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "form", .title = "Form", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "form", .title = "Form", .is_key = true});
 	al_table_add_column(table,
 		(struct al_column){.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL});
 	al_table_add_column(table,
 		(struct al_column){.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "cosine", .title = "Cosine", .digits = 3});
-	al_table_add_column(table, (struct al_column){.key = "pearson", .title = "Pearson", .digits = 3});
+	al_table_add_column(table,
+		(struct al_column){.key = "cosine", .title = "Cosine", .digits = 3});
+	al_table_add_column(table,
+		(struct al_column){.key = "pearson", .title = "Pearson", .digits = 3});
 }
 
 /* x / sqrt(y z), missing where one of the two has no length. */
@@ -34,14 +38,15 @@ static void add_rows(const struct al_audit_module *module, enum al_form form, st
 	for (size_t i = 0; i < s.rows; i++)
 		for (size_t j = 0; j < s.cols; j++) {
 			struct al_cell *cell = al_table_add_row(table);
-			double ii = s.data[i + i * s.ld], jj = s.data[j + j * s.ld], ij = s.data[i + j * s.ld];
+			double ii = s.data[i + i * s.ld], jj = s.data[j + j * s.ld],
+			       ij = s.data[i + j * s.ld];
 			al_cell_set_text(table, cell++, module->attention->name);
 			al_cell_set_text(table, cell++, al_form_names[form]);
 			al_cell_set_int(table, cell++, (int64_t)i);
 			al_cell_set_int(table, cell++, (int64_t)j);
 			set_quotient(cell++, ij, ii, jj);
-			set_quotient(cell, ij - n * means[i] * means[j], ii - n * means[i] * means[i],
-				jj - n * means[j] * means[j]);
+			set_quotient(cell, ij - n * means[i] * means[j],
+				ii - n * means[i] * means[i], jj - n * means[j] * means[j]);
 		}
 }
 
@@ -50,7 +55,8 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 {
 	struct al_view s;
 	double *means = calloc(module->factors.n_heads, sizeof(*means));
-	bool ok = means || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", module->factors.n_heads);
+	bool ok = means
+		|| al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", module->factors.n_heads);
 
 	ok = ok && al_form_means(&module->factors, form, means, err)
 		&& al_audit_form_inner(module, form, &s, err);
@@ -60,8 +66,8 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	return ok;
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	(void)audit;
 	for (int form = 0; form < AL_N_FORMS; form++)
@@ -74,8 +80,11 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
-	al_table_note(table, "Pearson takes the mean over its entries off every form first: of forms that together "
-		"are a complete orthonormal basis it can't be the identity, as one combination of them is constant");
+	al_table_note(table,
+		"Pearson takes the mean over its entries off every form first: of forms that "
+		"together "
+		"are a complete orthonormal basis it can't be the identity, as one combination of "
+		"them is constant");
 }
 
 const struct al_measurement al_measurement_correlation = {

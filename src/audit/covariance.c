@@ -19,9 +19,11 @@ static bool check_symmetric(struct al_matrix g, double tolerance, struct al_erro
 		largest = fmax(largest, fabs(g.data[i + i * g.ld]));
 	for (size_t j = 0; j < g.cols; j++)
 		for (size_t i = 0; i < j; i++)
-			if (!(fabs(g.data[i + j * g.ld] - g.data[j + i * g.ld]) <= tolerance * largest))
-				return al_fail(err, AL_EINPUT, "not symmetric: [%zu, %zu] is %g, [%zu, %zu] is %g",
-					i, j, g.data[i + j * g.ld], j, i, g.data[j + i * g.ld]);
+			if (!(fabs(g.data[i + j * g.ld] - g.data[j + i * g.ld])
+				    <= tolerance * largest))
+				return al_fail(err, AL_EINPUT,
+					"not symmetric: [%zu, %zu] is %g, [%zu, %zu] is %g", i, j,
+					g.data[i + j * g.ld], j, i, g.data[j + i * g.ld]);
 	return true;
 }
 
@@ -32,8 +34,8 @@ static bool scale_vectors(struct al_matrix vectors, const double *values, double
 	double least = values[vectors.cols - 1], largest = values[0];
 
 	if (least < -tolerance * fabs(largest))
-		return al_fail(err, AL_EINPUT, "not positive semidefinite: eigenvalues from %g to %g", least,
-			largest);
+		return al_fail(err, AL_EINPUT,
+			"not positive semidefinite: eigenvalues from %g to %g", least, largest);
 	for (size_t j = 0; j < vectors.cols; j++) {
 		double scale = values[j] > 0 ? sqrt(sqrt(values[j])) : 0;
 		for (size_t i = 0; i < vectors.rows; i++)
@@ -53,7 +55,8 @@ bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 		ok = al_fail(err, AL_EINPUT, "%zu x %zu, expected a square matrix", g.rows, g.cols);
 	if (ok && !al_is_finite(al_view(g)))
 		ok = al_fail(err, AL_EINPUT, "holds numbers that are not finite");
-	ok = ok && check_symmetric(g, tolerance, err) && al_matrix_init(&vectors, g.rows, g.cols, err)
+	ok = ok && check_symmetric(g, tolerance, err)
+		&& al_matrix_init(&vectors, g.rows, g.cols, err)
 		&& al_copy(al_view(g), vectors, err) && al_eigenvectors(vectors, values, err)
 		&& scale_vectors(vectors, values, tolerance, err)
 		&& al_gram(AL_PLAIN, al_view(vectors), g, err);
@@ -72,7 +75,7 @@ static bool read_root(struct al_matrix *out, const char *path, struct al_error *
 		return false;
 	struct al_view all = {npy.data, npy.rows, npy.cols, npy.rows};
 	bool ok = al_is_finite(all) ? al_matrix_init(out, npy.rows, npy.cols, err)
-		: al_fail(err, AL_EINPUT, "holds numbers that are not finite");
+				    : al_fail(err, AL_EINPUT, "holds numbers that are not finite");
 	ok = ok && al_copy(all, *out, err) && al_symmetric_root(*out, npy.dtype->epsilon / 2, err);
 	al_npy_finish(&npy);
 	if (!ok) {
@@ -104,8 +107,8 @@ static bool multiply(struct al_matrix root, struct al_matrix *weights, struct al
 	struct al_matrix product = {0};
 
 	if (root.rows != weights->rows)
-		return al_fail(err, AL_EINPUT, "%zu x %zu, expected %zu x %zu: the module's inputs", root.rows,
-			root.cols, weights->rows, weights->rows);
+		return al_fail(err, AL_EINPUT, "%zu x %zu, expected %zu x %zu: the module's inputs",
+			root.rows, root.cols, weights->rows, weights->rows);
 	if (!al_matrix_init(&product, weights->rows, weights->cols, err))
 		return false;
 	if (!al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), al_view(*weights), 0, product, err)) {
@@ -142,17 +145,22 @@ static bool apply_file(const struct al_covariance *covariance, const char *name,
 	return ok;
 }
 
-bool al_covariance_apply(const struct al_covariance *covariance, const struct al_attention *attention,
-	struct al_matrix weights[AL_N_PROJECTIONS], struct al_error *err)
+bool al_covariance_apply(const struct al_covariance *covariance,
+	const struct al_attention *attention, struct al_matrix weights[AL_N_PROJECTIONS],
+	struct al_error *err)
 {
 	if (!covariance->is_folder && attention->is_cross)
-		return al_fail(err, AL_EINPUT, "%s: cross attention has two inputs, expected a folder with "
-			"%s.npy and %s.memory.npy", covariance->path, attention->name, attention->name);
+		return al_fail(err, AL_EINPUT,
+			"%s: cross attention has two inputs, expected a folder with "
+			"%s.npy and %s.memory.npy",
+			covariance->path, attention->name, attention->name);
 	if (!covariance->is_folder)
 		return multiply_all(covariance->root, weights, AL_QUERY, AL_VALUE, err)
 			|| al_in(err, "%s", covariance->path);
 	if (!attention->is_cross)
-		return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_VALUE, err);
+		return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_VALUE,
+			err);
 	return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_QUERY, err)
-		&& apply_file(covariance, attention->name, ".memory.npy", weights, AL_KEY, AL_VALUE, err);
+		&& apply_file(covariance, attention->name, ".memory.npy", weights, AL_KEY, AL_VALUE,
+			err);
 }

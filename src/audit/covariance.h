@@ -1,5 +1,5 @@
-/* What activations say: second moments of a module's inputs, Sigma = E[x^T x], D x D. With W_Q, W_K, W_V
- * replaced by Sigma^1/2 W every measurement weighs directions as the inputs use them. */
+/* What activations say: second moments of a module's inputs, Sigma = E[x^T x], D x D. With W_Q,
+ * W_K, W_V replaced by Sigma^1/2 W every measurement weighs directions as the inputs use them. */
 #ifndef ATTNLEDGER_AUDIT_COVARIANCE_H
 #define ATTNLEDGER_AUDIT_COVARIANCE_H
 
@@ -9,23 +9,24 @@
 struct al_covariance {
 	const char *path;
 	bool is_folder;
-	struct al_matrix root;   /* Sigma^1/2 of the one file for all modules */
+	struct al_matrix root; /* Sigma^1/2 of the one file for all modules */
 };
 
 /* `path`, which must outlive it: an .npy file for all modules, or a folder of MODULE.npy (of cross
- * attention that is what its queries read, and MODULE.memory.npy what its keys and values read). A matrix
- * that isn't symmetric or has negative eigenvalues beyond rounding is an AL_EINPUT error. On failure
- * nothing is left to finish. */
-bool al_covariance_open(struct al_covariance *covariance, const char *path, struct al_error *err)
-	AL_MUST_CHECK;
+ * attention that is what its queries read, and MODULE.memory.npy what its keys and values read). A
+ * matrix that isn't symmetric or has negative eigenvalues beyond rounding is an AL_EINPUT error. On
+ * failure nothing is left to finish. */
+bool al_covariance_open(struct al_covariance *covariance, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
 void al_covariance_finish(struct al_covariance *covariance);
 
 /* Replaces the module's W_Q, W_K and W_V. */
-bool al_covariance_apply(const struct al_covariance *covariance, const struct al_attention *attention,
-	struct al_matrix weights[AL_N_PROJECTIONS], struct al_error *err) AL_MUST_CHECK;
+bool al_covariance_apply(const struct al_covariance *covariance,
+	const struct al_attention *attention, struct al_matrix weights[AL_N_PROJECTIONS],
+	struct al_error *err) AL_MUST_CHECK;
 
-/* G = G^1/2, the symmetric root. `unit` is the roundoff of what G was stored in: asymmetry and negative
- * eigenvalues up to rows*4*unit (at most .01) of the largest are rounding. */
+/* G = G^1/2, the symmetric root. `unit` is the roundoff of what G was stored in: asymmetry and
+ * negative eigenvalues up to rows*4*unit (at most .01) of the largest are rounding. */
 bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err) AL_MUST_CHECK;
 
 #endif

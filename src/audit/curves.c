@@ -1,4 +1,5 @@
-/* Curves: the share of the squares that each component captures, head by head and all heads together. */
+/* Curves: the share of the squares that each component captures, head by head and all heads
+ * together. */
 #include "audit/audit.h"
 #include "audit/measures.h"
 
@@ -7,16 +8,28 @@
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
-	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
+		(struct al_column){.key = "module", .title = "Module", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "draw", .title = "Draw", .digits = AL_DIGITS_ALL, .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "matrix", .title = "Matrix", .is_key = true});
+		(struct al_column){.key = "head",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "component", .title = "Component", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "share", .title = "Share", .digits = 5});
-	al_table_add_column(table, (struct al_column){.key = "cumulative", .title = "Captured", .digits = 5});
+		(struct al_column){.key = "draw",
+			.title = "Draw",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "matrix", .title = "Matrix", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "component",
+			.title = "Component",
+			.digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "share", .title = "Share", .digits = 5});
+	al_table_add_column(table,
+		(struct al_column){.key = "cumulative", .title = "Captured", .digits = 5});
 }
 
 /* Whose curve it is; -1: of all heads together, of no draw. */
@@ -56,8 +69,8 @@ static bool add_curve(const struct subject *subject, const double *values, size_
 }
 
 /* A spectrum of every head, or the one of all heads. */
-static bool add_spectrum(const struct subject *first, struct al_matrix values, struct al_table *table,
-	struct al_error *err)
+static bool add_spectrum(const struct subject *first, struct al_matrix values,
+	struct al_table *table, struct al_error *err)
 {
 	struct subject subject = *first;
 
@@ -80,10 +93,10 @@ static bool add_spectra(const struct al_audit_module *module, const struct al_sp
 	return true;
 }
 
-/* Of the product W_Q W_K^T: in Gaussian weights, of each head and of all together, "qk_gaussian", and in
- * every draw of independent heads, "qk_independent". */
-static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+/* Of the product W_Q W_K^T: in Gaussian weights, of each head and of all together, "qk_gaussian",
+ * and in every draw of independent heads, "qk_independent". */
+static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	struct subject subject = {module, 0, -1, "qk_gaussian"};
 	const struct al_spectra *heads, *layer, *draws;
@@ -104,14 +117,15 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, st
 	return true;
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	const struct al_spectra *heads, *layer;
 
 	return al_audit_head_spectra(audit, module, &heads, err)
 		&& al_audit_layer_spectra(audit, module, &layer, err)
-		&& add_spectra(module, heads, 0, table, err) && add_spectra(module, layer, -1, table, err)
+		&& add_spectra(module, heads, 0, table, err)
+		&& add_spectra(module, layer, -1, table, err)
 		&& add_nulls(audit, module, table, err);
 }
 

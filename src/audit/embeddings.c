@@ -1,5 +1,6 @@
-/* Conversions to multiple-head embeddings: one projection for all heads, and a vector for each head that
- * is added to it or multiplied with it (Xue & Aletras 2023, arXiv:2310.07911, sections 3.2 and 3.3). */
+/* Conversions to multiple-head embeddings: one projection for all heads, and a vector for each head
+ * that is added to it or multiplied with it (Xue & Aletras 2023, arXiv:2310.07911, sections 3.2
+ * and 3.3). */
 #include "audit/convert.h"
 
 #include <math.h>
@@ -22,8 +23,8 @@ static bool set_mean(struct al_view heads, size_t n, size_t width, struct al_mat
 }
 
 /* Column j of all heads, [rows][n], at rank one. */
-static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j, struct al_matrix out,
-	struct al_error *err)
+static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j,
+	struct al_matrix out, struct al_error *err)
 {
 	struct al_view columns = {heads.data + j * heads.ld, heads.rows, n, width * heads.ld};
 	struct al_matrix target = {out.data + j * out.ld, out.rows, n, width * out.ld};
@@ -31,7 +32,8 @@ static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j
 	double value;
 	bool ok = al_matrix_init(&gram, n, n, err) && al_matrix_init(&e, n, 1, err)
 		&& al_matrix_init(&common, heads.rows, 1, err)
-		&& al_gram(AL_TRANSPOSED, columns, gram, err) && al_eigenvectors_top(gram, &value, e, err)
+		&& al_gram(AL_TRANSPOSED, columns, gram, err)
+		&& al_eigenvectors_top(gram, &value, e, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, columns, al_view(e), 0, common, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(common), al_view(e), 0, target, err);
 
@@ -60,7 +62,8 @@ static bool add_product(double scale, struct al_view a, struct al_view b, struct
 	struct al_view d, double *sum, struct al_error *err)
 {
 	struct al_matrix left = {0}, right = {0};
-	bool ok = al_matrix_init(&left, a.cols, b.cols, err) && al_matrix_init(&right, c.cols, d.cols, err)
+	bool ok = al_matrix_init(&left, a.cols, b.cols, err)
+		&& al_matrix_init(&right, c.cols, d.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, b, 0, left, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, c, d, 0, right, err);
 
@@ -72,7 +75,8 @@ static bool add_product(double scale, struct al_view a, struct al_view b, struct
 	return ok;
 }
 
-/* Q K^T - Q' K'^T = (Q - Q') K^T + Q' (K - K')^T, squared: every term vanishes with the differences. */
+/* Q K^T - Q' K'^T = (Q - Q') K^T + Q' (K - K')^T, squared: every term vanishes with the
+ * differences. */
 static bool add_error(struct al_view q, struct al_matrix dq, struct al_view k, struct al_matrix dk,
 	double *sum, struct al_error *err)
 {
@@ -82,10 +86,12 @@ static bool add_error(struct al_view q, struct al_matrix dq, struct al_view k, s
 		return false;
 	for (size_t j = 0; j < q.cols; j++)
 		for (size_t i = 0; i < q.rows; i++)
-			other.data[i + j * other.ld] = q.data[i + j * q.ld] - dq.data[i + j * dq.ld];
+			other.data[i + j * other.ld] = q.data[i + j * q.ld]
+				- dq.data[i + j * dq.ld];
 	bool ok = add_product(1, al_view(dq), al_view(dq), k, k, sum, err)
 		&& add_product(2, al_view(dq), al_view(other), k, al_view(dk), sum, err)
-		&& add_product(1, al_view(other), al_view(other), al_view(dk), al_view(dk), sum, err);
+		&& add_product(1, al_view(other), al_view(other), al_view(dk), al_view(dk), sum,
+			err);
 	al_matrix_finish(&other);
 	return ok;
 }
@@ -98,8 +104,8 @@ static void subtract_from(struct al_view a, struct al_matrix m)
 			m.data[i + j * m.ld] = a.data[i + j * a.ld] - m.data[i + j * m.ld];
 }
 
-static bool forms_error(const struct al_factors *f, struct al_matrix q, struct al_matrix k, double norm,
-	double *error, struct al_error *err)
+static bool forms_error(const struct al_factors *f, struct al_matrix q, struct al_matrix k,
+	double norm, double *error, struct al_error *err)
 {
 	double sum = 0;
 	bool ok = true;
@@ -108,15 +114,16 @@ static bool forms_error(const struct al_factors *f, struct al_matrix q, struct a
 	subtract_from(f->k, k);
 	for (size_t i = 0; ok && i < f->n_heads; i++) {
 		size_t at = i * f->d_head, n = f->d_head;
-		ok = add_error(al_columns(f->q, at, n), al_part(q, 0, at, q.rows, n), al_columns(f->k, at, n),
-			al_part(k, 0, at, k.rows, n), &sum, err);
+		ok = add_error(al_columns(f->q, at, n), al_part(q, 0, at, q.rows, n),
+			al_columns(f->k, at, n), al_part(k, 0, at, k.rows, n), &sum, err);
 	}
 	*error = sqrt(fmax(sum, 0)) / norm;
 	return ok;
 }
 
 bool al_convert_embedding(const struct al_factors *f, const struct al_stack *keys,
-	const struct al_stack *values, enum al_embedding kind, double errors[2], struct al_error *err)
+	const struct al_stack *values, enum al_embedding kind, double errors[2],
+	struct al_error *err)
 {
 	struct al_matrix q = {0}, k = {0}, v = {0};
 	bool ok = convert(f->q, f->n_heads, f->d_head, kind, &q, err)

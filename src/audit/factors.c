@@ -52,8 +52,8 @@ static bool check_shape(const struct al_factors *f, bool has_values, struct al_e
 {
 	if (f->n_heads == 0 || f->n_kv_heads == 0 || f->n_heads % f->n_kv_heads != 0)
 		return al_fail(err, AL_EINPUT,
-			"%zu heads on %zu key/value heads: expected a multiple",
-			f->n_heads, f->n_kv_heads);
+			"%zu heads on %zu key/value heads: expected a multiple", f->n_heads,
+			f->n_kv_heads);
 	if (f->d_head == 0 || (has_values && f->d_value == 0))
 		return al_fail(err, AL_EINPUT, "heads of width 0");
 	for (int p = 0; p < count_projections(has_values); p++)
@@ -176,7 +176,7 @@ static bool add_head(const struct addition *x, enum al_projection projection, si
 	enum al_route *route = &x->t->of[projection].routes[target];
 
 	if (x->is_centred ? centred_triangle(weights, r, route, err)
-		: al_triangle(weights, no_gram, r, route, err))
+			  : al_triangle(weights, no_gram, r, route, err))
 		return true;
 	return al_in(err, "%s head %zu", names[projection], target);
 }
@@ -204,8 +204,9 @@ static bool fits(const struct al_triangles *t, const struct al_factors *part)
 		&& part->n_heads / part->n_kv_heads == whole->n_heads / whole->n_kv_heads
 		&& part->q.rows == whole->q.rows && part->k.rows == whole->k.rows
 		&& al_has_values(part) == has_values
-		&& (!has_values || (part->d_value == whole->d_value
-			&& part->v.rows == whole->v.rows && part->o.rows == whole->o.rows));
+		&& (!has_values
+			|| (part->d_value == whole->d_value && part->v.rows == whole->v.rows
+				&& part->o.rows == whole->o.rows));
 }
 
 bool al_triangles_add(struct al_triangles *t, const struct al_factors *part, size_t first_kv_head,
@@ -220,8 +221,8 @@ bool al_triangles_add(struct al_triangles *t, const struct al_factors *part, siz
 		return al_fail(err, AL_EINPUT, "heads of another shape than the module's");
 	if (first_kv_head > n_kv_heads || part->n_kv_heads > n_kv_heads - first_kv_head)
 		return al_fail(err, AL_EINPUT,
-			"%zu key/value heads from %zu on: the module has %zu",
-			part->n_kv_heads, first_kv_head, n_kv_heads);
+			"%zu key/value heads from %zu on: the module has %zu", part->n_kv_heads,
+			first_kv_head, n_kv_heads);
 	return al_parallel(al_has_values(part) ? 2 * n : n, add_numbered, &x, err);
 }
 

@@ -11,12 +11,12 @@
 #include "views/projection.h"
 
 struct al_factors {
-	struct al_view q;   /* [d_in][n_heads*d_head] */
-	struct al_view k;   /* [d_in][n_kv_heads*d_head]; cross-attention may have another d_in */
-	struct al_view v;   /* [d_in][n_kv_heads*d_value]; data NULL: no value forms */
-	struct al_view o;   /* [d_out][n_heads*d_value]: W_O transposed; data NULL with v's */
+	struct al_view q; /* [d_in][n_heads*d_head] */
+	struct al_view k; /* [d_in][n_kv_heads*d_head]; cross-attention may have another d_in */
+	struct al_view v; /* [d_in][n_kv_heads*d_value]; data NULL: no value forms */
+	struct al_view o; /* [d_out][n_heads*d_value]: W_O transposed; data NULL with v's */
 	size_t n_heads, n_kv_heads, d_head, d_value;
-	double unit;        /* unit roundoff of the stored numbers: 2^-24 for F32, 2^-8 for BF16 */
+	double unit; /* unit roundoff of the stored numbers: 2^-24 for F32, 2^-8 for BF16 */
 };
 
 /* Heads that divide, columns that fit: AL_EINPUT otherwise. */
@@ -53,10 +53,10 @@ void al_centre(struct al_matrix a);
 /* R_i of every head of every projection: A_i = U_i R_i with orthonormal U_i. What a head is in
  * itself (its spectrum, its norm, its product with its partner) is in these d x d matrices. */
 struct al_triangles {
-	struct al_factors shape;   /* of the module: dimensions, no data */
+	struct al_factors shape; /* of the module: dimensions, no data */
 	struct {
-		struct al_matrix r;        /* [height][n_heads*width], height = min(rows, width) */
-		enum al_route *routes;     /* [n_heads]: how each was found; NULL: no such projection */
+		struct al_matrix r; /* [height][n_heads*width], height = min(rows, width) */
+		enum al_route *routes; /* [n_heads]: how each was found; NULL: no such projection */
 	} of[AL_N_PROJECTIONS];
 };
 

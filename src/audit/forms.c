@@ -12,7 +12,8 @@ struct sides {
 
 static struct sides sides_of(enum al_form form)
 {
-	return form == AL_FORM_QK ? (struct sides){AL_QUERY, AL_KEY} : (struct sides){AL_VALUE, AL_OUTPUT};
+	return form == AL_FORM_QK ? (struct sides){AL_QUERY, AL_KEY}
+				  : (struct sides){AL_VALUE, AL_OUTPUT};
 }
 
 /* The head of a projection that query head i works with. */
@@ -33,20 +34,21 @@ static bool cross_gram(const struct al_factors *a, const struct al_factors *b, e
 	if (!al_matrix_init(out, left.cols, right.cols, err))
 		return false;
 	if (a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
-		: al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err))
+		   : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err))
 		return true;
 	al_matrix_finish(out);
 	return false;
 }
 
-static double block_dot(struct al_matrix g, size_t g_row, size_t g_col, struct al_matrix h, size_t h_row,
-	size_t h_col, size_t rows, size_t cols)
+static double block_dot(struct al_matrix g, size_t g_row, size_t g_col, struct al_matrix h,
+	size_t h_row, size_t h_col, size_t rows, size_t cols)
 {
 	double sum = 0;
 
 	for (size_t j = 0; j < cols; j++)
 		for (size_t i = 0; i < rows; i++)
-			sum += g.data[g_row + i + (g_col + j) * g.ld] * h.data[h_row + i + (h_col + j) * h.ld];
+			sum += g.data[g_row + i + (g_col + j) * g.ld]
+				* h.data[h_row + i + (h_col + j) * h.ld];
 	return sum;
 }
 
@@ -105,7 +107,8 @@ bool al_form_means(const struct al_factors *factors, enum al_form form, double *
 		return al_fail(err, AL_EINPUT, "a form without entries");
 	for (size_t i = 0; i < factors->n_heads; i++) {
 		struct al_view left = al_factors_head(factors, s.left, partner(factors, s.left, i));
-		struct al_view right = al_factors_head(factors, s.right, partner(factors, s.right, i));
+		struct al_view right = al_factors_head(factors, s.right,
+			partner(factors, s.right, i));
 		double sum = 0;
 		for (size_t k = 0; k < left.cols; k++)
 			sum += column_sum(left, k) * column_sum(right, k);

@@ -1,20 +1,20 @@
-/* The heads' bilinear forms W_Q^(i) W_K^(i)T and W_V^(i) W_O^(i) compared without forming them: inner
- * products through d_head x d_head Grams. */
+/* The heads' bilinear forms W_Q^(i) W_K^(i)T and W_V^(i) W_O^(i) compared without forming them:
+ * inner products through d_head x d_head Grams. */
 #ifndef ATTNLEDGER_AUDIT_FORMS_H
 #define ATTNLEDGER_AUDIT_FORMS_H
 
 #include "audit/factors.h"
 
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
-extern const char *const al_form_names[AL_N_FORMS];   /* "qk", "ov" */
+extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */
 
 static inline bool al_has_form(const struct al_factors *factors, enum al_form form)
 {
 	return form == AL_FORM_QK || al_has_values(factors);
 }
 
-/* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads], in a matrix that the
- * caller finishes. The modules read and write spaces of the same size. */
+/* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads], in a matrix
+ * that the caller finishes. The modules read and write spaces of the same size. */
 bool al_form_inner(const struct al_factors *a, const struct al_factors *b, enum al_form form,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 

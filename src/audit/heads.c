@@ -3,7 +3,8 @@
 #include "audit/audit.h"
 #include "audit/measures.h"
 
-static const enum al_spectrum kinds[] = {AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_Q, AL_SPECTRUM_K};
+static const enum al_spectrum kinds[] = {AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_Q,
+	AL_SPECTRUM_K};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 /* One of the columns of a spectrum. */
@@ -11,8 +12,14 @@ static const struct measure {
 	const char *name, *title;
 	int digits;
 } columns[] = {
-	{"rank", "rank", 0}, {"stable_rank", "stable rank", 1}, {"effective_rank", "effective rank", 1},
-	{"n50", "50 %", 0}, {"n90", "90 %", 0}, {"n95", "95 %", 0}, {"n99", "99 %", 0}, {"norm", "norm", 3},
+	{"rank", "rank", 0},
+	{"stable_rank", "stable rank", 1},
+	{"effective_rank", "effective rank", 1},
+	{"n50", "50 %", 0},
+	{"n90", "90 %", 0},
+	{"n95", "95 %", 0},
+	{"n99", "99 %", 0},
+	{"norm", "norm", 3},
 };
 enum { N_COLUMNS = sizeof(columns) / sizeof(*columns) };
 
@@ -21,20 +28,26 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	(void)audit;
 	al_audit_add_module_columns(table);
 	al_table_add_column(table,
-		(struct al_column){.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
+		(struct al_column){.key = "head",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
 	al_table_add_column(table,
 		(struct al_column){.key = "kv_head", .title = "KV head", .digits = AL_DIGITS_ALL});
 	for (int i = 0; i < N_KINDS; i++)
 		for (int j = 0; j < N_COLUMNS; j++)
-			al_table_add_column(table, (struct al_column){
-				.key = al_format(&table->arena, "%s_%s", al_spectrum_names[kinds[i]],
-					columns[j].name),
-				.title = columns[j].title,
-				.group = al_spectrum_names[kinds[i]],
-				.digits = columns[j].digits});
+			al_table_add_column(table,
+				(struct al_column){.key = al_format(&table->arena, "%s_%s",
+							   al_spectrum_names[kinds[i]],
+							   columns[j].name),
+					.title = columns[j].title,
+					.group = al_spectrum_names[kinds[i]],
+					.digits = columns[j].digits});
 	al_table_add_column(table, (struct al_column){.key = "route", .title = "route"});
-	al_table_add_column(table, (struct al_column){.key = "rank_tolerance", .title = "ranks count above",
-		.unit = "of the largest value"});
+	al_table_add_column(table,
+		(struct al_column){.key = "rank_tolerance",
+			.title = "ranks count above",
+			.unit = "of the largest value"});
 }
 
 static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m)
@@ -92,12 +105,14 @@ static void add_head(struct al_audit_module *module, const struct al_spectra *sp
 		set_measures(table, cell, &m);
 	}
 	al_cell_set_text(table, cell++, route_of(module, head, kv_head));
-	al_cell_set_text(table, cell, al_format(&table->arena, "%.2g",
-		al_rank_tolerance(dimension_of(&module->factors, AL_SPECTRUM_QK), module->factors.unit)));
+	al_cell_set_text(table, cell,
+		al_format(&table->arena, "%.2g",
+			al_rank_tolerance(dimension_of(&module->factors, AL_SPECTRUM_QK),
+				module->factors.unit)));
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	const struct al_spectra *spectra;
 

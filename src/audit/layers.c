@@ -1,10 +1,10 @@
-/* Layers: all heads of a module together, beside what random weights of the same shape and independent
- * heads of the same spectra would show. */
+/* Layers: all heads of a module together, beside what random weights of the same shape and
+ * independent heads of the same spectra would show. */
 #include "audit/audit.h"
 #include "audit/measures.h"
 
-static const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK, AL_SPECTRUM_QU,
-	AL_SPECTRUM_KU, AL_SPECTRUM_OV};
+static const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
+	AL_SPECTRUM_QU, AL_SPECTRUM_KU, AL_SPECTRUM_OV};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static const struct share {
@@ -15,12 +15,14 @@ enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
 
 /* ---- columns ---- */
 
-static void add_column(struct al_table *table, const char *kind, const char *name, const char *title,
-	int digits)
+static void add_column(struct al_table *table, const char *kind, const char *name,
+	const char *title, int digits)
 {
-	al_table_add_column(table, (struct al_column){
-		.key = al_format(&table->arena, "%s_%s", kind, name), .title = title, .group = kind,
-		.digits = digits});
+	al_table_add_column(table,
+		(struct al_column){.key = al_format(&table->arena, "%s_%s", kind, name),
+			.title = title,
+			.group = kind,
+			.digits = digits});
 }
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
@@ -28,7 +30,8 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	al_audit_add_module_columns(table);
 	for (int i = 0; i < N_KINDS; i++)
 		for (int j = 0; j < N_SHARES; j++)
-			add_column(table, al_spectrum_names[kinds[i]], shares[j].name, shares[j].title, 0);
+			add_column(table, al_spectrum_names[kinds[i]], shares[j].name,
+				shares[j].title, 0);
 	for (int i = 0; audit->options.n_nulls > 0 && i < N_KINDS; i++) {
 		const char *kind = al_spectrum_names[kinds[i]];
 		add_column(table, kind, "gaussian_n90", "Gaussian", 0);
@@ -38,8 +41,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	}
 	if (audit->options.n_nulls > 0) {
 		al_table_add_column(table, (struct al_column){.key = "redundancy", .digits = 3});
-		al_table_add_column(table, (struct al_column){.key = "redundancy_low", .digits = 3});
-		al_table_add_column(table, (struct al_column){.key = "redundancy_high", .digits = 3});
+		al_table_add_column(table,
+			(struct al_column){.key = "redundancy_low", .digits = 3});
+		al_table_add_column(table,
+			(struct al_column){.key = "redundancy_high", .digits = 3});
 	}
 }
 
@@ -62,8 +67,9 @@ static void set_components(struct al_table *table, struct al_cell **cell,
 					(int64_t)components(spectra, kinds[i], shares[j].share));
 }
 
-static void set_nulls(struct al_table *table, struct al_cell **cell, const struct al_spectra *spectra,
-	const struct al_spectra *gaussian, const struct al_spectra *draws, size_t n)
+static void set_nulls(struct al_table *table, struct al_cell **cell,
+	const struct al_spectra *spectra, const struct al_spectra *gaussian,
+	const struct al_spectra *draws, size_t n)
 {
 	for (int i = 0; i < N_KINDS; i++, *cell += 4) {
 		if (!al_has_spectrum(spectra, kinds[i]))
@@ -81,8 +87,9 @@ static void set_nulls(struct al_table *table, struct al_cell **cell, const struc
 	al_cell_set_real((*cell)++, al_redundancy(n90, range.high));
 }
 
-static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_cell *cell, const struct al_spectra *spectra, struct al_error *err)
+static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_cell *cell, const struct al_spectra *spectra,
+	struct al_error *err)
 {
 	const struct al_spectra *heads, *gaussian, *draws;
 
@@ -93,8 +100,8 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module, st
 	return true;
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	const struct al_spectra *spectra;
 

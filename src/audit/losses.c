@@ -82,7 +82,8 @@ static bool list_groupings(struct al_losses *x, struct al_error *err)
 		if (n % n_groups != 0)
 			continue;
 		struct al_grouping *g = &x->groupings[x->n_groupings++];
-		*g = (struct al_grouping){.n_groups = n_groups, .size = n / n_groups,
+		*g = (struct al_grouping){.n_groups = n_groups,
+			.size = n / n_groups,
 			.order = calloc(n, sizeof(*g->order))};
 		set_unknown(&g->mean);
 		set_unknown(&g->neighbours);
@@ -99,9 +100,9 @@ static bool list_groupings(struct al_losses *x, struct al_error *err)
 struct task {
 	bool (*find)(struct al_losses *x, const struct task *task, struct al_error *err);
 	struct al_loss *out;
-	const size_t *order;      /* heads, `size` neighbours a group */
+	const size_t *order; /* heads, `size` neighbours a group */
 	size_t size;
-	int which;                /* a form, or a kind of embedding */
+	int which; /* a form, or a kind of embedding */
 };
 
 struct tasks {
@@ -120,7 +121,8 @@ static bool find_mean(struct al_losses *x, const struct task *t, struct al_error
 	return al_convert_mean(side(x, t->which), t->order, t->size, &t->out->of[t->which], err);
 }
 
-/* Within what positions and norms allow, unless it is known: keys that pass a norm stay as they are stored. */
+/* Within what positions and norms allow, unless it is known: keys that pass a norm stay as they are
+ * stored. */
 static bool find_shared(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	double *error = &t->out->of[t->which];
@@ -152,19 +154,20 @@ static bool find_latent(struct al_losses *x, const struct task *t, struct al_err
 
 static bool find_embedding(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	return al_convert_embedding(&x->module->factors, &x->keys, x->has_values ? &x->values : NULL,
-		(enum al_embedding)t->which, t->out->of, err);
+	return al_convert_embedding(&x->module->factors, &x->keys,
+		x->has_values ? &x->values : NULL, (enum al_embedding)t->which, t->out->of, err);
 }
 
-/* One value for all heads, scaled or not, is what multi-query attention has; the query/key forms are
- * sums of d_head products that all heads share. */
+/* One value for all heads, scaled or not, is what multi-query attention has; the query/key forms
+ * are sums of d_head products that all heads share. */
 static bool find_multiples(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	const struct al_factors *f = &x->module->factors;
 	const double *one_key = &x->groupings[0].neighbours.of[AL_LOSS_QK];
 
-	return al_convert_collaborative(f->q, f->k, f->n_heads, f->d_head, x->n_groupings ? *one_key : 0,
-		x->audit->options.seed, &t->out->of[AL_LOSS_QK], err);
+	return al_convert_collaborative(f->q, f->k, f->n_heads, f->d_head,
+		x->n_groupings ? *one_key : 0, x->audit->options.seed, &t->out->of[AL_LOSS_QK],
+		err);
 }
 
 /* ---- the list ---- */
@@ -203,7 +206,9 @@ static void list_tasks(struct tasks *tasks, const size_t *in_order)
 	struct al_losses *x = tasks->losses;
 
 	if (al_losses_has_embeddings(x) && al_losses_is_free(x))
-		add(tasks, (struct task){find_multiples, &x->embedding_best[AL_EMBEDDING_MUL], NULL, 0, 0});
+		add(tasks,
+			(struct task){find_multiples, &x->embedding_best[AL_EMBEDDING_MUL], NULL, 0,
+				0});
 	if (x->n_ranks)
 		add(tasks, (struct task){find_latent, x->latent, NULL, 0, 0});
 	if (al_losses_has_shared_kv(x))
@@ -228,26 +233,29 @@ static bool find_orders(struct al_losses *x, struct al_error *err)
 {
 	for (size_t i = 0; i < x->n_groupings; i++) {
 		struct al_grouping *g = &x->groupings[i];
-		if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, g->size, g->order, err))
+		if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, g->size, g->order,
+			    err))
 			return false;
 	}
 	return true;
 }
 
-/* One key for all heads: what the unfolding's first d_head singular values leave, where they tell. */
-static bool find_one_key(struct al_losses *x, const struct al_spectra *layer, const size_t *in_order,
-	struct al_error *err)
+/* One key for all heads: what the unfolding's first d_head singular values leave, where they
+ * tell. */
+static bool find_one_key(struct al_losses *x, const struct al_spectra *layer,
+	const size_t *in_order, struct al_error *err)
 {
 	const struct al_matrix values = layer->values[AL_SPECTRUM_KU];
 	double *error = &x->groupings[0].neighbours.of[AL_LOSS_QK], rest = 0, total = 0;
 
-	for (size_t i = values.rows; i-- > 0; ) {
+	for (size_t i = values.rows; i-- > 0;) {
 		total += values.data[i] * values.data[i];
 		if (i == x->keys.width)
 			rest = total;
 	}
 	*error = sqrt(rest / total);
-	return rest > AL_GRAM_SHOWS * total || al_stack_share(&x->keys, in_order, x->keys.n, error, err);
+	return rest > AL_GRAM_SHOWS * total
+		|| al_stack_share(&x->keys, in_order, x->keys.n, error, err);
 }
 
 /* All heads have one form: their mean at rank d_head. What they differ by is the rest:
@@ -344,11 +352,13 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	return x->is_latent || list_groupings(x, err);
 }
 
-bool al_losses_find(struct al_losses *x, const struct al_audit *audit, struct al_audit_module *module,
-	struct al_error *err)
+bool al_losses_find(struct al_losses *x, const struct al_audit *audit,
+	struct al_audit_module *module, struct al_error *err)
 {
-	*x = (struct al_losses){.audit = audit, .module = module,
-		.has_values = al_has_values(&module->factors), .is_rotary = module->attention->is_rotary,
+	*x = (struct al_losses){.audit = audit,
+		.module = module,
+		.has_values = al_has_values(&module->factors),
+		.is_rotary = module->attention->is_rotary,
 		.is_normed = al_has_qk_norm(module->attention),
 		.is_latent = module->attention->is_latent};
 	if (prepare(x, err) && (x->is_zero || find_all(x, err)))

@@ -1,5 +1,6 @@
-/* What each conversion of a module would lose, all of them found side by side: relative Frobenius errors
- * over the module's stacked query/key forms [AL_LOSS_QK] and output/value forms [AL_LOSS_OV]. */
+/* What each conversion of a module would lose, all of them found side by side: relative Frobenius
+ * errors over the module's stacked query/key forms [AL_LOSS_QK] and output/value forms
+ * [AL_LOSS_OV]. */
 #ifndef ATTNLEDGER_AUDIT_LOSSES_H
 #define ATTNLEDGER_AUDIT_LOSSES_H
 
@@ -17,10 +18,10 @@ struct al_loss {
 /* Key/value heads in groups of one size, each with one key and one value. */
 struct al_grouping {
 	size_t n_groups, size;
-	struct al_loss mean;         /* as stored */
-	struct al_loss neighbours;   /* the best within what positions allow */
-	struct al_loss regrouped;    /* the same for groups that were looked for */
-	size_t *order;               /* those: heads, `size` neighbours a group */
+	struct al_loss mean; /* as stored */
+	struct al_loss neighbours; /* the best within what positions allow */
+	struct al_loss regrouped; /* the same for groups that were looked for */
+	size_t *order; /* those: heads, `size` neighbours a group */
 };
 
 struct al_losses {
@@ -28,18 +29,19 @@ struct al_losses {
 	struct al_audit_module *module;
 	struct al_stack keys, values;
 	bool has_values;
-	bool is_rotary;              /* keys can't be mixed freely */
-	bool is_normed;              /* nor even scaled: queries and keys pass a norm */
-	bool is_latent;              /* all keys and values come from one latent vector already (MLA) */
-	bool is_zero;                /* nothing to lose: all that follows is empty */
+	bool is_rotary; /* keys can't be mixed freely */
+	bool is_normed; /* nor even scaled: queries and keys pass a norm */
+	bool is_latent; /* all keys and values come from one latent vector already (MLA) */
+	bool is_zero; /* nothing to lose: all that follows is empty */
 
-	struct al_grouping *groupings;   /* 1, then every other number of groups that divides the heads */
+	struct al_grouping
+		*groupings; /* 1, then every other number of groups that divides the heads */
 	size_t n_groupings;
 	struct al_loss shared_kv;
-	size_t ranks[AL_MOST_LATENT_RANKS], n_ranks;   /* of a latent vector, falling */
+	size_t ranks[AL_MOST_LATENT_RANKS], n_ranks; /* of a latent vector, falling */
 	struct al_loss latent[AL_MOST_LATENT_RANKS];
-	struct al_loss embedding[AL_N_EMBEDDINGS];        /* as stored */
-	struct al_loss embedding_best[AL_N_EMBEDDINGS];   /* in any basis */
+	struct al_loss embedding[AL_N_EMBEDDINGS]; /* as stored */
+	struct al_loss embedding_best[AL_N_EMBEDDINGS]; /* in any basis */
 };
 
 /* Queries and keys pass a norm on their way to the scores. */
@@ -48,8 +50,9 @@ bool al_has_qk_norm(const struct al_attention *attention);
 /* Which conversions there are. */
 bool al_losses_has_shared_kv(const struct al_losses *losses);
 bool al_losses_has_embeddings(const struct al_losses *losses);
-bool al_losses_has_own_keys(const struct al_losses *losses);   /* every head */
-bool al_losses_is_free(const struct al_losses *losses);   /* any invertible change of keys is allowed */
+bool al_losses_has_own_keys(const struct al_losses *losses); /* every head */
+bool al_losses_is_free(
+	const struct al_losses *losses); /* any invertible change of keys is allowed */
 
 /* On failure nothing is left to finish. */
 bool al_losses_find(struct al_losses *losses, const struct al_audit *audit,

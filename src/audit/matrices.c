@@ -15,7 +15,8 @@ struct target {
 /* A module's name comes from a family's file: what isn't a plain letter becomes an underscore. */
 static void add_plain(struct al_text *path, const char *name)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 	for (; *name; name++)
 		al_text_add_bytes(path, strchr(plain, *name) ? name : "_", 1);
@@ -50,8 +51,8 @@ static void to_cosines(struct al_matrix s)
 		m.data[i + i * m.ld] = m.data[i + i * m.ld] > 0 ? 1 : 0;
 }
 
-static bool write_form(const struct target *target, const struct al_factors *factors, enum al_form form,
-	struct al_error *err)
+static bool write_form(const struct target *target, const struct al_factors *factors,
+	enum al_form form, struct al_error *err)
 {
 	struct al_matrix s = {0};
 	bool ok = al_form_inner(factors, factors, form, &s, err)
@@ -69,13 +70,14 @@ static bool write_spectra(const struct target *target, const char *whose,
 {
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
 		if (al_has_spectrum(spectra, (enum al_spectrum)kind)
-			&& !write(target, whose, al_spectrum_names[kind], spectra->values[kind], err))
+			&& !write(target, whose, al_spectrum_names[kind], spectra->values[kind],
+				err))
 			return false;
 	return true;
 }
 
-bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module, const char *folder,
-	struct al_error *err)
+bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module,
+	const char *folder, struct al_error *err)
 {
 	const struct target target = {folder, module->attention->name};
 	const struct al_spectra *heads, *layer;
@@ -86,5 +88,6 @@ bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *mod
 			return false;
 	return al_audit_head_spectra(audit, module, &heads, err)
 		&& al_audit_layer_spectra(audit, module, &layer, err)
-		&& write_spectra(&target, "heads", heads, err) && write_spectra(&target, "layer", layer, err);
+		&& write_spectra(&target, "heads", heads, err)
+		&& write_spectra(&target, "layer", layer, err);
 }

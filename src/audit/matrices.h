@@ -9,7 +9,7 @@
  * and of each spectrum (q, k, qk, ...)
  *     MODULE.heads.KIND.npy    [heads][components], singular values, largest first
  *     MODULE.layer.KIND.npy    [1][components] */
-bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module, const char *folder,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module,
+	const char *folder, struct al_error *err) AL_MUST_CHECK;
 
 #endif

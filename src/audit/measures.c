@@ -15,7 +15,7 @@ static double sum_squares(const double *values, size_t n)
 {
 	double sum = 0;
 
-	for (size_t k = n; k-- > 0;)   /* smallest first */
+	for (size_t k = n; k-- > 0;) /* smallest first */
 		sum += square_at(values, k);
 	return sum;
 }

@@ -5,12 +5,12 @@
 #include <stddef.h>
 
 struct al_measures {
-	double tolerance;        /* singular values above it count: largest * max(dim*2^-52, 4 units) */
-	size_t rank;             /* how many do */
-	double stable_rank;      /* sum of the squares / the largest square */
-	double effective_rank;   /* exp(entropy of the normalised squares) */
-	size_t n50, n90, n95, n99;   /* components for that much of the squares */
-	double norm;             /* Frobenius */
+	double tolerance; /* singular values above it count: largest * max(dim*2^-52, 4 units) */
+	size_t rank; /* how many do */
+	double stable_rank; /* sum of the squares / the largest square */
+	double effective_rank; /* exp(entropy of the normalised squares) */
+	size_t n50, n90, n95, n99; /* components for that much of the squares */
+	double norm; /* Frobenius */
 };
 
 /* Singular values above this part of the largest count for the numerical rank. */

@@ -1,5 +1,5 @@
-/* The mixing matrix of collaborative attention at half of the heads' width: which shared dimensions each
- * head takes. */
+/* The mixing matrix of collaborative attention at half of the heads' width: which shared dimensions
+ * each head takes. */
 #include "audit/audit.h"
 #include "audit/score_tensor.h"
 
@@ -61,12 +61,15 @@ static void add_mixing(struct al_table *table, const char *module, struct al_mat
 		}
 }
 
-static bool mix(const struct al_heads *heads, const char *module, uint64_t seed, struct al_table *table,
-	struct al_error *err)
+static bool mix(const struct al_heads *heads, const char *module, uint64_t seed,
+	struct al_table *table, struct al_error *err)
 {
 	const size_t width = (al_cp_bound(heads) / heads->n_heads + 1) / 2;
-	const struct al_cp_options options = {.rank = width * heads->n_heads, .start = AL_CP_AUTO,
-		.n_sweeps = SWEEPS, .stop = 1e-5, .seed = seed};
+	const struct al_cp_options options = {.rank = width * heads->n_heads,
+		.start = AL_CP_AUTO,
+		.n_sweeps = SWEEPS,
+		.stop = 1e-5,
+		.seed = seed};
 	struct al_cp cp;
 
 	if (!al_cp(heads, &options, &cp, err))
@@ -76,8 +79,8 @@ static bool mix(const struct al_heads *heads, const char *module, uint64_t seed,
 	return true;
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	struct al_score_tensor tensor;
 
@@ -92,8 +95,10 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
-	al_table_note(table, "m_ir at half of the heads' width, columns of length 1, at most %d sweeps; "
-		"dimensions in the order of the head that is the strongest in them", SWEEPS);
+	al_table_note(table,
+		"m_ir at half of the heads' width, columns of length 1, at most %d sweeps; "
+		"dimensions in the order of the head that is the strongest in them",
+		SWEEPS);
 }
 
 const struct al_measurement al_measurement_mixing = {

@@ -63,7 +63,7 @@ static bool weigh(struct al_spectra *layer, const struct weights *w, const struc
 
 struct draw {
 	struct name name;
-	struct al_triangles *t;   /* Gaussian: found here; independent heads: given */
+	struct al_triangles *t; /* Gaussian: found here; independent heads: given */
 	struct weights *w;
 	bool (*head)(const struct draw *x, enum al_projection projection, size_t head,
 		struct al_matrix_f out, struct al_error *err);
@@ -182,8 +182,11 @@ static void restore(struct al_spectra *layer, const double scales[AL_N_PROJECTIO
 {
 	const double qk = scales[AL_QUERY] * scales[AL_KEY];
 	const double by[AL_N_SPECTRA] = {
-		[AL_SPECTRUM_Q] = scales[AL_QUERY], [AL_SPECTRUM_K] = scales[AL_KEY],
-		[AL_SPECTRUM_QK] = qk, [AL_SPECTRUM_QU] = qk, [AL_SPECTRUM_KU] = qk,
+		[AL_SPECTRUM_Q] = scales[AL_QUERY],
+		[AL_SPECTRUM_K] = scales[AL_KEY],
+		[AL_SPECTRUM_QK] = qk,
+		[AL_SPECTRUM_QU] = qk,
+		[AL_SPECTRUM_KU] = qk,
 		[AL_SPECTRUM_OV] = scales[AL_VALUE] * scales[AL_OUTPUT],
 	};
 

@@ -1,4 +1,5 @@
-/* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram matrix. */
+/* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram
+ * matrix. */
 #include "audit/audit.h"
 
 #include <math.h>
@@ -25,17 +26,28 @@ static size_t count_components(const double *values, size_t n, double share)
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
-	al_table_add_column(table, (struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "form", .title = "Form", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "component", .title = "Component", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "share", .title = "Share", .digits = 4});
-	al_table_add_column(table, (struct al_column){.key = "cumulative", .title = "Captured", .digits = 4});
-	al_table_add_column(table, (struct al_column){.key = "effective_heads", .title = "Effective heads",
-		.digits = 2});
+		(struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "form", .title = "Form", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "component",
+			.title = "Component",
+			.digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "share", .title = "Share", .digits = 4});
+	al_table_add_column(table,
+		(struct al_column){.key = "cumulative", .title = "Captured", .digits = 4});
+	al_table_add_column(table,
+		(struct al_column){.key = "effective_heads",
+			.title = "Effective heads",
+			.digits = 2});
 	for (size_t i = 0; i < N_SHARES; i++)
-		al_table_add_column(table, (struct al_column){.key = shares[i].name, .title = shares[i].title,
-			.group = "components for", .digits = 0});
+		al_table_add_column(table,
+			(struct al_column){.key = shares[i].name,
+				.title = shares[i].title,
+				.group = "components for",
+				.digits = 0});
 }
 
 /* Takes the mean head off every head: rows and columns of the Gram matrix lose their means. */
@@ -96,7 +108,8 @@ static void add_rows(struct al_audit_module *module, enum al_form form, double *
 		al_cell_set_real(cell++, running);
 		al_cell_set_real(cell++, effective);
 		for (size_t j = 0; j < N_SHARES; j++)
-			al_cell_set_int(table, cell++, (int64_t)count_components(values, n, shares[j].share));
+			al_cell_set_int(table, cell++,
+				(int64_t)count_components(values, n, shares[j].share));
 	}
 }
 
@@ -121,8 +134,8 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	return ok;
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	(void)audit;
 	for (int form = 0; form < AL_N_FORMS; form++)

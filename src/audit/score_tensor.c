@@ -5,8 +5,8 @@
 
 #include "audit/stacks.h"
 
-/* To elements of at most 1, by a power of two, which rounds nothing: what is asked of the tensor doesn't
- * depend on its scale, and its squares stay within single precision's range. */
+/* To elements of at most 1, by a power of two, which rounds nothing: what is asked of the tensor
+ * doesn't depend on its scale, and its squares stay within single precision's range. */
 static void scale(struct al_matrix_f m)
 {
 	float largest = 0;
@@ -21,10 +21,13 @@ static void scale(struct al_matrix_f m)
 		m.data[i] = ldexpf(m.data[i], -exponent);
 }
 
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_factors *factors, struct al_error *err)
+bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_factors *factors,
+	struct al_error *err)
 {
-	*tensor = (struct al_score_tensor){.heads = {.query = factors->q, .key = factors->k,
-		.n_heads = factors->n_heads, .n_kv_heads = factors->n_kv_heads}};
+	*tensor = (struct al_score_tensor){.heads = {.query = factors->q,
+						   .key = factors->k,
+						   .n_heads = factors->n_heads,
+						   .n_kv_heads = factors->n_kv_heads}};
 	if (!al_heads_check(&tensor->heads, err))
 		return false;
 	if (factors->unit < 0x1p-24)

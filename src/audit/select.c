@@ -21,7 +21,8 @@ static bool in_range(const char *range, size_t n_range, const char *part, size_t
 	const char *dash = memchr(range, '-', n_range);
 
 	if (!dash || !is_number(range, (size_t)(dash - range))
-		|| !is_number(dash + 1, n_range - (size_t)(dash - range) - 1) || !is_number(part, n_part))
+		|| !is_number(dash + 1, n_range - (size_t)(dash - range) - 1)
+		|| !is_number(part, n_part))
 		return false;
 	long value = strtol(part, NULL, 10);
 	return value >= strtol(range, NULL, 10) && value <= strtol(dash + 1, NULL, 10);

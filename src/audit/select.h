@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* Does the module's name match one of the patterns? A pattern is parts between dots; a part is a word, a
- * number, a range of numbers "0-5" or "*". A pattern that has fewer parts than the name matches what
- * begins so: "layers.3" is all of layer 3. */
+/* Does the module's name match one of the patterns? A pattern is parts between dots; a part is a
+ * word, a number, a range of numbers "0-5" or "*". A pattern that has fewer parts than the name
+ * matches what begins so: "layers.3" is all of layer 3. */
 bool al_select_module(const char *patterns, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Similarity of heads: cosines of their forms, and the principal angles between the subspaces that their
- * queries, keys, values and outputs live in. */
+/* Similarity of heads: cosines of their forms, and the principal angles between the subspaces that
+ * their queries, keys, values and outputs live in. */
 #include "audit/audit.h"
 #include "audit/subspaces.h"
 
@@ -9,25 +9,43 @@
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
-	al_table_add_column(table, (struct al_column){.key = "module_a", .title = "Module", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "module_b", .title = "and module", .is_key = true});
+		(struct al_column){.key = "module_a", .title = "Module", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "head_b", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "qk_cosine", .title = "QK cosine", .digits = 3});
-	al_table_add_column(table, (struct al_column){.key = "ov_cosine", .title = "OV cosine", .digits = 3});
+		(struct al_column){.key = "head_a",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "module_b", .title = "and module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "head_b",
+			.title = "Head",
+			.digits = AL_DIGITS_ALL,
+			.is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "qk_cosine", .title = "QK cosine", .digits = 3});
+	al_table_add_column(table,
+		(struct al_column){.key = "ov_cosine", .title = "OV cosine", .digits = 3});
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		const char *name = al_projection_names[p];
-		al_table_add_column(table, (struct al_column){
-			.key = al_format(&table->arena, "%s_kernel", name), .title = "kernel", .group = name,
-			.digits = 3});
-		al_table_add_column(table, (struct al_column){
-			.key = al_format(&table->arena, "%s_angle_min", name), .title = "smallest", .unit = "°",
-			.group = name, .digits = 1});
-		al_table_add_column(table, (struct al_column){
-			.key = al_format(&table->arena, "%s_angle_max", name), .title = "largest", .unit = "°",
-			.group = name, .digits = 1});
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(&table->arena, "%s_kernel", name),
+				.title = "kernel",
+				.group = name,
+				.digits = 3});
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(&table->arena, "%s_angle_min", name),
+				.title = "smallest",
+				.unit = "°",
+				.group = name,
+				.digits = 1});
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(&table->arena, "%s_angle_max", name),
+				.title = "largest",
+				.unit = "°",
+				.group = name,
+				.digits = 1});
 	}
 }
 
@@ -48,7 +66,8 @@ static bool find_pair(void *context, size_t index, struct al_error *err)
 
 	if (i >= j)
 		return true;
-	struct al_matrix block = al_part(work->gram, i * b->width, j * b->width, b->ranks[i], b->ranks[j]);
+	struct al_matrix block = al_part(work->gram, i * b->width, j * b->width, b->ranks[i],
+		b->ranks[j]);
 	return al_angles_find(al_view(block), &work->angles[index], err);
 }
 
@@ -71,7 +90,7 @@ static bool all_angles(const struct al_audit_module *module, enum al_projection 
 /* ---- rows ---- */
 
 struct pairs {
-	struct al_view inner[AL_N_FORMS];   /* the module's */
+	struct al_view inner[AL_N_FORMS]; /* the module's */
 	struct al_angles *angles[AL_N_PROJECTIONS];
 	size_t n[AL_N_PROJECTIONS];
 };
@@ -97,7 +116,8 @@ static bool pairs_init(struct pairs *pairs, struct al_audit_module *module, stru
 			continue;
 		pairs->n[p] = n;
 		pairs->angles[p] = calloc(n * n + 1, sizeof(struct al_angles));
-		ok = (pairs->angles[p] || al_fail(err, AL_ESYSTEM, "no memory for %zu pairs", n * n))
+		ok = (pairs->angles[p]
+			     || al_fail(err, AL_ESYSTEM, "no memory for %zu pairs", n * n))
 			&& all_angles(module, (enum al_projection)p, pairs->angles[p], err);
 	}
 	return ok;
@@ -116,8 +136,8 @@ static void set_cosine(struct al_cell *cell, struct al_view s, size_t i, size_t 
 }
 
 /* Heads that share a key/value head have the same subspace there. */
-static void set_angles(struct al_cell *cell, const struct pairs *pairs, enum al_projection p, size_t i,
-	size_t j)
+static void set_angles(struct al_cell *cell, const struct pairs *pairs, enum al_projection p,
+	size_t i, size_t j)
 {
 	struct al_angles same = {.kernel = 1}, found;
 
@@ -129,8 +149,8 @@ static void set_angles(struct al_cell *cell, const struct pairs *pairs, enum al_
 	al_cell_set_real(&cell[2], found.largest);
 }
 
-static void add_pair(const struct al_audit_module *module, const struct pairs *pairs, size_t i, size_t j,
-	struct al_table *table)
+static void add_pair(const struct al_audit_module *module, const struct pairs *pairs, size_t i,
+	size_t j, struct al_table *table)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
@@ -148,8 +168,8 @@ static void add_pair(const struct al_audit_module *module, const struct pairs *p
 	}
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	struct pairs pairs;
 	bool ok = pairs_init(&pairs, module, err);
@@ -177,7 +197,8 @@ static double likeness(const struct al_cell *row)
 
 static int compare_rows(const void *a, const void *b)
 {
-	double left = likeness(*(struct al_cell *const *)a), right = likeness(*(struct al_cell *const *)b);
+	double left = likeness(*(struct al_cell *const *)a),
+	       right = likeness(*(struct al_cell *const *)b);
 
 	return (left < right) - (left > right);
 }

@@ -243,8 +243,12 @@ struct layer {
 
 /* The long ones first. */
 static const enum al_spectrum order[AL_N_SPECTRA] = {
-	AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_QU,
-	AL_SPECTRUM_KU, AL_SPECTRUM_Q, AL_SPECTRUM_K,
+	AL_SPECTRUM_QK,
+	AL_SPECTRUM_OV,
+	AL_SPECTRUM_QU,
+	AL_SPECTRUM_KU,
+	AL_SPECTRUM_Q,
+	AL_SPECTRUM_K,
 };
 
 static bool layer_values(void *context, size_t index, struct al_error *err)

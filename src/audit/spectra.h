@@ -19,7 +19,7 @@ enum al_spectrum {
 	AL_N_SPECTRA,
 };
 
-extern const char *const al_spectrum_names[AL_N_SPECTRA];   /* "q", "k", "qk" ... */
+extern const char *const al_spectrum_names[AL_N_SPECTRA]; /* "q", "k", "qk" ... */
 
 /* Singular values, largest first: column i of values[kind] is head i's (in K the key/value
  * head's), or the only column the module's. A kind that there isn't has no columns. */
@@ -47,8 +47,8 @@ bool al_layer_spectra(struct al_spectra *out, const struct al_factors *factors,
 
 /* The sums of each group's heads, [rows][n_groups*width]: a sum over heads that share a factor is
  * one product. */
-bool al_sum_groups(struct al_run run, size_t n_groups, struct al_matrix out, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_sum_groups(struct al_run run, size_t n_groups, struct al_matrix out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* One factor of the Gram matrix that a group's heads add up to: R with R^T R = sum R_i^T R_i over
  * the query heads of a key/value head, [min(group*height, width)][width]. */

@@ -1,4 +1,5 @@
-/* Spectra of all heads together in float: the steps of spectra.c, values from Gram matrices alone. */
+/* Spectra of all heads together in float: the steps of spectra.c, values from Gram matrices
+ * alone. */
 #include "audit/spectra_f.h"
 
 #include <math.h>

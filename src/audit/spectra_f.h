@@ -5,7 +5,7 @@
 #include "audit/spectra.h"
 
 struct al_factors_f {
-	struct al_view_f of[AL_N_PROJECTIONS];   /* as in al_factors; no data: no such projection */
+	struct al_view_f of[AL_N_PROJECTIONS]; /* as in al_factors; no data: no such projection */
 };
 
 /* `triangles` are those of the same weights and give the shape. Values are good to about 1e-3 of

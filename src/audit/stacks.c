@@ -13,8 +13,8 @@ double al_squared_norm(struct al_view a)
 /* ---- weights ---- */
 
 /* R_g of the query heads of one key/value head: the triangle of their triangles. */
-static bool weigh_head(const struct al_triangles *t, enum al_projection partner, size_t first, size_t n,
-	struct al_matrix out, struct al_error *err)
+static bool weigh_head(const struct al_triangles *t, enum al_projection partner, size_t first,
+	size_t n, struct al_matrix out, struct al_error *err)
 {
 	struct al_view one = al_triangle_of(t, partner, first);
 	struct al_matrix all;
@@ -162,7 +162,8 @@ static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *va
 	bool ok = al_matrix_init(&gram, a.cols, a.cols, err)
 		&& al_matrix_init(&vectors, a.cols, basis.cols, err)
 		&& al_matrix_init(&r, basis.cols, basis.cols, err)
-		&& al_gram(AL_TRANSPOSED, a, gram, err) && al_eigenvectors_top(gram, values, vectors, err)
+		&& al_gram(AL_TRANSPOSED, a, gram, err)
+		&& al_eigenvectors_top(gram, values, vectors, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0, basis, err)
 		&& al_qr(basis, r, err);
 
@@ -199,20 +200,22 @@ static void gather(const struct al_stack *s, const size_t *heads, size_t n, stru
 				out.rows * sizeof(*out.data));
 }
 
-static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n, struct al_matrix out)
+static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n,
+	struct al_matrix out)
 {
 	const size_t w = s->width;
 
 	for (size_t j = 0; j < n * w; j++)
 		for (size_t i = 0; i < n; i++)
 			memcpy(out.data + i * w + j * out.ld,
-				s->gram.data + heads[i] * w + (heads[j / w] * w + j % w) * s->gram.ld,
+				s->gram.data + heads[i] * w
+					+ (heads[j / w] * w + j % w) * s->gram.ld,
 				w * sizeof(*out.data));
 }
 
 /* What the leading eigenvalues leave, where the Gram matrix tells. */
-static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
-	bool *is_shown, struct al_error *err)
+static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n,
+	double *squared, bool *is_shown, struct al_error *err)
 {
 	struct al_matrix gram = {0}, values = {0};
 	double rest = 0, total = 0;
@@ -222,7 +225,7 @@ static bool share_by_values(const struct al_stack *s, const size_t *heads, size_
 	if (ok)
 		gather_gram(s, heads, n, gram);
 	ok = ok && al_eigenvalues(gram, values.data, err);
-	for (size_t i = values.rows; ok && i-- > 0; ) {
+	for (size_t i = values.rows; ok && i-- > 0;) {
 		total += values.data[i];
 		if (i == s->width)
 			rest = total;

@@ -1,8 +1,8 @@
 /* What a conversion works on: the side of the forms that heads are to share.
  *
- * A form is Q_i K_g^T (or O_i V_g^T, transposed). Whatever replaces K_g while Q_i may be chosen again,
- * the error in the form is that in K_g R_g^T, where R_g^T R_g is the sum of Q_i^T Q_i over the query
- * heads of key/value head g: D x d_head a head, never D x D. */
+ * A form is Q_i K_g^T (or O_i V_g^T, transposed). Whatever replaces K_g while Q_i may be chosen
+ * again, the error in the form is that in K_g R_g^T, where R_g^T R_g is the sum of Q_i^T Q_i over
+ * the query heads of key/value head g: D x d_head a head, never D x D. */
 #ifndef ATTNLEDGER_AUDIT_STACKS_H
 #define ATTNLEDGER_AUDIT_STACKS_H
 
@@ -10,17 +10,18 @@
 #include "audit/forms.h"
 
 struct al_stack {
-	struct al_view own;          /* K or V: [rows][n*width] */
-	struct al_matrix weights;    /* R_g: [width][n*width] */
-	struct al_matrix weighed;    /* L_g = K_g R_g^T: [rows][n*width] */
-	struct al_matrix gram;       /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
-	size_t n, width;             /* key/value heads and their width */
-	double norm;                 /* of all forms together; relative errors need one above 0 */
+	struct al_view own; /* K or V: [rows][n*width] */
+	struct al_matrix weights; /* R_g: [width][n*width] */
+	struct al_matrix weighed; /* L_g = K_g R_g^T: [rows][n*width] */
+	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
+	size_t n, width; /* key/value heads and their width */
+	double norm; /* of all forms together; relative errors need one above 0 */
 };
 
 /* On failure nothing is left to finish. */
 bool al_stack_init(struct al_stack *stack, const struct al_factors *factors,
-	const struct al_triangles *triangles, enum al_form form, struct al_error *err) AL_MUST_CHECK;
+	const struct al_triangles *triangles, enum al_form form,
+	struct al_error *err) AL_MUST_CHECK;
 void al_stack_finish(struct al_stack *stack);
 
 /* What al_stack_share, al_group_heads and al_convert_shared_kv start from. */
@@ -31,8 +32,8 @@ bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CH
 bool al_stack_error(const struct al_stack *stack, struct al_view other, double *relative_error,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Above this part of ||L||^2 what is left behind can be had as a sum of eigenvalues or a difference of
- * squares, good to 1e-11; below it only the residual itself tells. */
+/* Above this part of ||L||^2 what is left behind can be had as a sum of eigenvalues or a difference
+ * of squares, good to 1e-11; below it only the residual itself tells. */
 #define AL_GRAM_SHOWS 1e-4
 
 /* The best single projection of `width` columns for the heads of each group, the other projections
@@ -42,13 +43,13 @@ bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t si
 	double *relative_error, struct al_error *err) AL_MUST_CHECK;
 
 /* ||A - B B^T A||^2 for heads side by side and an orthonormal basis. */
-bool al_outside(struct al_view basis, struct al_view heads, double *squared, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_outside(struct al_view basis, struct al_view heads, double *squared,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* An orthonormal basis of the `n` leading left singular vectors of A, [rows][n], that the caller
  * finishes; n is cut to min(rows, cols). */
-bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ||A||_F^2 */
 double al_squared_norm(struct al_view a);

@@ -30,12 +30,13 @@ static size_t count_directions(const double *values, size_t n, size_t rows, doub
 static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	bool *is_whole, struct al_error *err)
 {
-	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols), r, values = {0};
+	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols), r,
+			 values = {0};
 
 	if (!al_matrix_init(&r, head.cols, head.cols, err))
 		return false;
-	bool ok = al_matrix_init(&values, head.cols, 1, err) && al_copy(head, u, err) && al_qr(u, r, err)
-		&& al_singular_values(al_view(r), values.data, err);
+	bool ok = al_matrix_init(&values, head.cols, 1, err) && al_copy(head, u, err)
+		&& al_qr(u, r, err) && al_singular_values(al_view(r), values.data, err);
 	b->ranks[index] = ok ? count_directions(values.data, head.cols, head.rows, unit) : 0;
 	*is_whole = ok && b->ranks[index] == head.cols;
 	al_matrix_finish(&values);
@@ -49,9 +50,10 @@ static bool add_singular_basis(struct al_bases *b, struct al_view head, size_t i
 {
 	struct al_matrix copy = {0}, u = {0}, v = {0}, values = {0};
 	size_t n = head.rows < head.cols ? head.rows : head.cols;
-	bool ok = al_matrix_init(&copy, head.rows, head.cols, err) && al_matrix_init(&u, head.rows, n, err)
-		&& al_matrix_init(&v, head.cols, n, err) && al_matrix_init(&values, n, 1, err)
-		&& al_copy(head, copy, err) && al_svd(copy, u, values.data, v, err);
+	bool ok = al_matrix_init(&copy, head.rows, head.cols, err)
+		&& al_matrix_init(&u, head.rows, n, err) && al_matrix_init(&v, head.cols, n, err)
+		&& al_matrix_init(&values, n, 1, err) && al_copy(head, copy, err)
+		&& al_svd(copy, u, values.data, v, err);
 
 	if (ok) {
 		size_t rank = count_directions(values.data, n, head.rows, unit);
@@ -86,8 +88,8 @@ static bool find_basis(void *context, size_t index, struct al_error *err)
 {
 	const struct basis_work *work = context;
 
-	return add_basis(work->bases, al_factors_head(work->factors, work->projection, index), index,
-		work->factors->unit, err);
+	return add_basis(work->bases, al_factors_head(work->factors, work->projection, index),
+		index, work->factors->unit, err);
 }
 
 bool al_bases_init(struct al_bases *b, const struct al_factors *factors, enum al_projection p,
@@ -96,7 +98,8 @@ bool al_bases_init(struct al_bases *b, const struct al_factors *factors, enum al
 	struct al_run run = al_factors_run(factors, p);
 	struct basis_work work = {factors, p, b};
 
-	*b = (struct al_bases){.width = run.width, .n_heads = run.n_heads,
+	*b = (struct al_bases){.width = run.width,
+		.n_heads = run.n_heads,
 		.ranks = calloc(run.n_heads + 1, sizeof(size_t))};
 	bool ok = (b->ranks || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", run.n_heads))
 		&& al_matrix_init(&b->u, run.weights.rows, run.n_heads * run.width, err)

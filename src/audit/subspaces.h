@@ -1,19 +1,20 @@
-/* The subspaces that heads' queries, keys, values and outputs live in, and the principal angles between
- * them. */
+/* The subspaces that heads' queries, keys, values and outputs live in, and the principal angles
+ * between them. */
 #ifndef ATTNLEDGER_AUDIT_SUBSPACES_H
 #define ATTNLEDGER_AUDIT_SUBSPACES_H
 
 #include "audit/factors.h"
 
-/* Orthonormal bases of the heads of one projection, side by side, and how many columns each fills. */
+/* Orthonormal bases of the heads of one projection, side by side, and how many columns each
+ * fills. */
 struct al_bases {
-	struct al_matrix u;      /* [rows][n_heads*width] */
-	size_t *ranks;           /* [n_heads] */
+	struct al_matrix u; /* [rows][n_heads*width] */
+	size_t *ranks; /* [n_heads] */
 	size_t width, n_heads;
 };
 
-/* Directions of the heads below rounding (as for the numerical rank) don't count. On failure nothing is
- * left to finish. */
+/* Directions of the heads below rounding (as for the numerical rank) don't count. On failure
+ * nothing is left to finish. */
 bool al_bases_init(struct al_bases *bases, const struct al_factors *factors,
 	enum al_projection projection, struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct. */
@@ -31,6 +32,7 @@ struct al_angles {
 };
 
 /* From the cosines U_a^T U_b of two bases. */
-bool al_angles_find(struct al_view cosines, struct al_angles *out, struct al_error *err) AL_MUST_CHECK;
+bool al_angles_find(struct al_view cosines, struct al_angles *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -49,8 +49,8 @@ static int compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static struct range range_of(struct al_arena *arena, const struct al_table *table, const char *column,
-	const char *key, const char *only)
+static struct range range_of(struct al_arena *arena, const struct al_table *table,
+	const char *column, const char *key, const char *only)
 {
 	double *values = al_new_array(arena, double, table->n_rows + 1);
 	size_t n = 0;
@@ -62,7 +62,8 @@ static struct range range_of(struct al_arena *arena, const struct al_table *tabl
 	if (n == 0)
 		return (struct range){0};
 	qsort(values, n, sizeof(*values), compare_doubles);
-	return (struct range){values[0], (values[(n - 1) / 2] + values[n / 2]) / 2, values[n - 1], n};
+	return (struct range){values[0], (values[(n - 1) / 2] + values[n / 2]) / 2, values[n - 1],
+		n};
 }
 
 static void add(struct al_table *summary, const char *item, const char *value)
@@ -78,7 +79,8 @@ static const char *print_range(struct al_arena *arena, struct range r, int digit
 {
 	if (r.low == r.high)
 		return al_format(arena, "%.*f", digits, r.low);
-	return al_format(arena, "%.*f (%.*f to %.*f)", digits, r.middle, digits, r.low, digits, r.high);
+	return al_format(arena, "%.*f (%.*f to %.*f)", digits, r.middle, digits, r.low, digits,
+		r.high);
 }
 
 /* ---- what was audited ---- */
@@ -86,7 +88,7 @@ static const char *print_range(struct al_arena *arena, struct range r, int digit
 static const char *print_whole(struct al_arena *arena, int64_t low, int64_t high)
 {
 	return low == high ? al_format(arena, "%lld", (long long)low)
-		: al_format(arena, "%lld to %lld", (long long)low, (long long)high);
+			   : al_format(arena, "%lld to %lld", (long long)low, (long long)high);
 }
 
 static const struct al_attention *find_module(const struct al_model_view *view, const char *name)
@@ -100,11 +102,14 @@ static const struct al_attention *find_module(const struct al_model_view *view, 
 static void add_modules(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *layers)
 {
-	struct { int64_t low, high; } heads = {INT64_MAX, 0}, kv = {INT64_MAX, 0}, width = {INT64_MAX, 0};
+	struct {
+		int64_t low, high;
+	} heads = {INT64_MAX, 0}, kv = {INT64_MAX, 0}, width = {INT64_MAX, 0};
 	struct al_arena *arena = &summary->arena;
 
 	for (size_t row = 0; row < layers->n_rows; row++) {
-		const struct al_attention *a = find_module(audit->view, text_at(layers, row, "module"));
+		const struct al_attention *a = find_module(audit->view,
+			text_at(layers, row, "module"));
 		if (!a)
 			continue;
 		heads.low = a->n_heads < heads.low ? a->n_heads : heads.low;
@@ -114,11 +119,14 @@ static void add_modules(struct al_table *summary, const struct al_audit *audit,
 		width.low = a->d_head < width.low ? a->d_head : width.low;
 		width.high = a->d_head > width.high ? a->d_head : width.high;
 	}
-	add(summary, "modules", al_format(arena, "%zu, each of %s heads%s of width %s", layers->n_rows,
-		print_whole(arena, heads.low, heads.high),
-		kv.low == heads.low && kv.high == heads.high ? ""
-			: al_format(arena, " on %s keys", print_whole(arena, kv.low, kv.high)),
-		print_whole(arena, width.low, width.high)));
+	add(summary, "modules",
+		al_format(arena, "%zu, each of %s heads%s of width %s", layers->n_rows,
+			print_whole(arena, heads.low, heads.high),
+			kv.low == heads.low && kv.high == heads.high
+				? ""
+				: al_format(arena, " on %s keys",
+					print_whole(arena, kv.low, kv.high)),
+			print_whole(arena, width.low, width.high)));
 }
 
 /* ---- ranks ---- */
@@ -127,8 +135,9 @@ static void add_heads(struct al_table *summary, const struct al_table *heads)
 {
 	struct range n90 = range_of(&summary->arena, heads, "qk_n90", NULL, NULL);
 
-	add(summary, "a head alone", al_format(&summary->arena, "%s components hold 90 %% of its scores",
-		print_range(&summary->arena, n90, 0)));
+	add(summary, "a head alone",
+		al_format(&summary->arena, "%s components hold 90 %% of its scores",
+			print_range(&summary->arena, n90, 0)));
 }
 
 static void add_layers(struct al_table *summary, const struct al_audit *audit,
@@ -136,16 +145,19 @@ static void add_layers(struct al_table *summary, const struct al_audit *audit,
 {
 	struct al_arena *arena = &summary->arena;
 
-	add(summary, "heads together", al_format(arena, "%s components hold 90 %% of theirs",
-		print_range(arena, range_of(arena, layers, "qk_n90", NULL, NULL), 0)));
+	add(summary, "heads together",
+		al_format(arena, "%s components hold 90 %% of theirs",
+			print_range(arena, range_of(arena, layers, "qk_n90", NULL, NULL), 0)));
 	if (audit->options.n_nulls == 0)
 		return;
 	struct range independent = range_of(arena, layers, "qk_independent_n90", NULL, NULL);
 	struct range gaussian = range_of(arena, layers, "qk_gaussian_n90", NULL, NULL);
-	add(summary, "nulls", al_format(arena, "%.0f if heads were independent, %.0f for Gaussian weights",
-		independent.middle, gaussian.middle));
-	add(summary, "redundancy", al_format(arena, "%s beyond that of independent heads",
-		print_range(arena, range_of(arena, layers, "redundancy", NULL, NULL), 2)));
+	add(summary, "nulls",
+		al_format(arena, "%.0f if heads were independent, %.0f for Gaussian weights",
+			independent.middle, gaussian.middle));
+	add(summary, "redundancy",
+		al_format(arena, "%s beyond that of independent heads",
+			print_range(arena, range_of(arena, layers, "redundancy", NULL, NULL), 2)));
 }
 
 static void add_principal(struct al_table *summary, const struct al_table *pca)
@@ -154,8 +166,9 @@ static void add_principal(struct al_table *summary, const struct al_table *pca)
 	struct range qk = range_of(arena, pca, "effective_heads", "form", "qk");
 	struct range ov = range_of(arena, pca, "effective_heads", "form", "ov");
 
-	add(summary, "different heads", al_format(arena, "%s by scores%s", print_range(arena, qk, 1),
-		ov.n ? al_format(arena, ", %s by values", print_range(arena, ov, 1)) : ""));
+	add(summary, "different heads",
+		al_format(arena, "%s by scores%s", print_range(arena, qk, 1),
+			ov.n ? al_format(arena, ", %s by values", print_range(arena, ov, 1)) : ""));
 }
 
 /* ---- pairs ---- */
@@ -183,10 +196,11 @@ static void add_pairs(struct al_table *summary, const struct al_table *similarit
 		bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
 		if (!has_qk && !has_ov)
 			continue;
-		add(summary, row == 0 ? "most similar" : "", al_format(arena, "%s and %s: %s cosine %.2f",
-			print_head(similarity, row, "module_a", "head_a", arena),
-			print_head(similarity, row, "module_b", "head_b", arena), is_ov ? "OV" : "QK",
-			is_ov ? ov : qk));
+		add(summary, row == 0 ? "most similar" : "",
+			al_format(arena, "%s and %s: %s cosine %.2f",
+				print_head(similarity, row, "module_a", "head_a", arena),
+				print_head(similarity, row, "module_b", "head_b", arena),
+				is_ov ? "OV" : "QK", is_ov ? ov : qk));
 	}
 }
 
@@ -215,7 +229,8 @@ static void add_to_total(struct total *t, const struct al_table *table, size_t r
 {
 	double parameters = 0, saving = 0, cache = 0, error;
 
-	(void)(number_at(table, row, "parameters", &parameters) && number_at(table, row, "saving", &saving)
+	(void)(number_at(table, row, "parameters", &parameters)
+		&& number_at(table, row, "saving", &saving)
 		&& number_at(table, row, "cache_saving", &cache));
 	t->parameters += parameters;
 	t->before += saving < 1 ? parameters / (1 - saving) : parameters;
@@ -242,8 +257,8 @@ static void set_total(struct al_table *out, const struct al_table *table, size_t
 			al_cell_set_real(cell, t->errors[i]);
 }
 
-static void copy_columns(struct al_table *out, const struct al_table *table, const char *const *keys,
-	size_t n)
+static void copy_columns(struct al_table *out, const struct al_table *table,
+	const char *const *keys, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		al_table_add_column(out, table->columns[al_table_find_column(table, keys[i])]);
@@ -271,13 +286,14 @@ void al_summary_conversions(struct al_table *out, const struct al_table *table)
 static double worst(const struct al_table *table, size_t row)
 {
 	double qk = 0, ov = 0;
-	bool has_qk = number_at(table, row, errors[0], &qk), has_ov = number_at(table, row, errors[1], &ov);
+	bool has_qk = number_at(table, row, errors[0], &qk),
+	     has_ov = number_at(table, row, errors[1], &ov);
 
 	return has_qk || has_ov ? fmax(qk, ov) : 1;
 }
 
-/* Of those that save parameters with an error of at most `most`: the one that saves most; with `most` 0
- * the one of least error. */
+/* Of those that save parameters with an error of at most `most`: the one that saves most; with
+ * `most` 0 the one of least error. */
 static bool find_best(const struct al_table *table, double most, size_t *out)
 {
 	double best = INFINITY;
@@ -305,11 +321,13 @@ static void add_conversion(struct al_table *summary, const struct al_table *tabl
 		add(summary, item, "no conversion that saves parameters");
 		return;
 	}
-	(void)(number_at(table, row, "saving", &saving) && number_at(table, row, "cache_saving", &cache));
+	(void)(number_at(table, row, "saving", &saving)
+		&& number_at(table, row, "cache_saving", &cache));
 	const char *setting = text_at(table, row, "setting");
-	add(summary, item, al_format(arena, "%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
-		text_at(table, row, "variant"), *setting ? " " : "", setting, worst(table, row), 100 * saving,
-		100 * cache));
+	add(summary, item,
+		al_format(arena, "%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
+			text_at(table, row, "variant"), *setting ? " " : "", setting,
+			worst(table, row), 100 * saving, 100 * cache));
 }
 
 static void add_conversions(struct al_table *summary, const struct al_table *conversion)
@@ -330,12 +348,14 @@ static void add_conversions(struct al_table *summary, const struct al_table *con
 void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 	struct al_table *const *tables)
 {
-	const struct al_table *heads = find_table(tables, "heads"), *layers = find_table(tables, "layers");
+	const struct al_table *heads = find_table(tables, "heads"),
+			      *layers = find_table(tables, "layers");
 	const struct al_table *similarity = find_table(tables, "similarity");
 	const struct al_table *pca = find_table(tables, "pca");
 	const struct al_table *conversion = find_table(tables, "conversion");
 
-	al_table_add_column(summary, (struct al_column){.key = "item", .title = "What", .is_key = true});
+	al_table_add_column(summary,
+		(struct al_column){.key = "item", .title = "What", .is_key = true});
 	al_table_add_column(summary, (struct al_column){.key = "value", .title = "Found"});
 	if (layers)
 		add_modules(summary, audit, layers);
@@ -353,5 +373,6 @@ void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 	al_table_note(summary, "a conversion turns all modules; its error is the worst module's");
 	if (!audit->options.covariance)
 		al_table_note(summary,
-			"weights alone: inputs that fill fewer directions need lower ranks than these");
+			"weights alone: inputs that fill fewer directions need lower ranks than "
+			"these");
 }

@@ -19,7 +19,9 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		{.key = "method", .title = "Method", .is_key = true},
 		{.key = "core", .title = "Core"},
 		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
-		{.key = "parameters", .title = "Parameters", .quantity = AL_QUANTITY_COUNT,
+		{.key = "parameters",
+			.title = "Parameters",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
 		{.key = "relative_error", .title = "Relative error", .digits = 6},
@@ -37,7 +39,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 struct measured {
 	const struct al_audit_module *module;
 	struct al_score_tensor tensor;
-	double *greedy;            /* [n_greedy + 1] */
+	double *greedy; /* [n_greedy + 1] */
 	size_t n_greedy, original;
 	uint64_t seed;
 	struct al_table *table;
@@ -95,7 +97,8 @@ static void add_row(struct measured *m, const char *method, const char *core, si
 static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
 {
 	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor.heads);
-	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL, .seed = m->seed,
+	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
+		.seed = m->seed,
 		.query_rank = rank < bounds.query ? rank : bounds.query,
 		.key_rank = rank < bounds.key ? rank : bounds.key};
 	struct al_tucker tucker;
@@ -104,15 +107,19 @@ static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
 		return false;
 	add_row(m, "tucker", "factored", rank, al_tucker_parameters_factored(&tucker),
 		tucker.relative_error);
-	add_row(m, "tucker", "dense", rank, al_tucker_parameters_dense(&tucker), tucker.relative_error);
+	add_row(m, "tucker", "dense", rank, al_tucker_parameters_dense(&tucker),
+		tucker.relative_error);
 	al_tucker_finish(&tucker);
 	return true;
 }
 
 static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
 {
-	const struct al_cp_options options = {.rank = rank, .start = AL_CP_AUTO, .n_sweeps = SWEEPS,
-		.stop = 1e-5, .seed = m->seed};
+	const struct al_cp_options options = {.rank = rank,
+		.start = AL_CP_AUTO,
+		.n_sweeps = SWEEPS,
+		.stop = 1e-5,
+		.seed = m->seed};
 	struct al_cp cp;
 
 	if (!al_cp(&m->tensor.heads, &options, &cp, err))
@@ -140,8 +147,8 @@ static bool measure(struct measured *m, struct al_error *err)
 	return true;
 }
 
-static bool add_module(struct al_audit *audit, struct al_audit_module *module, struct al_table *table,
-	struct al_error *err)
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
 {
 	struct measured m = {.module = module, .seed = audit->options.seed, .table = table};
 
@@ -155,8 +162,10 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module, s
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
-	al_table_note(table, "saving: against W_Q and W_K without biases; collab: at most %d sweeps", SWEEPS);
-	al_table_note(table, "truncated heads: the largest singular triples of all heads, at as many "
+	al_table_note(table,
+		"saving: against W_Q and W_K without biases; collab: at most %d sweeps", SWEEPS);
+	al_table_note(table,
+		"truncated heads: the largest singular triples of all heads, at as many "
 		"parameters; sharing gain: its error over the method's");
 }
 

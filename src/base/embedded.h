@@ -5,14 +5,14 @@
 #include <stddef.h>
 
 struct al_embedded {
-	const char *name;    /* the file's name without its ending: "mhe-mul" */
-	const char *text;    /* NUL-terminated */
+	const char *name; /* the file's name without its ending: "mhe-mul" */
+	const char *text; /* NUL-terminated */
 	size_t length;
 };
 
 struct al_embedded_list {
-	const char *folder;                 /* "variants" */
-	const struct al_embedded *files;    /* sorted by name */
+	const char *folder; /* "variants" */
+	const struct al_embedded *files; /* sorted by name */
 	size_t n_files;
 };
 

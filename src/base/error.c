@@ -7,7 +7,8 @@
 
 #include "base/text.h"
 
-/* Copies `raw` into the error's message, control characters escaped, cut with "..." where too long. */
+/* Copies `raw` into the error's message, control characters escaped, cut with "..." where too
+ * long. */
 static void store(struct al_error *err, const char *raw)
 {
 	size_t room = sizeof(err->message);

@@ -14,7 +14,8 @@
 #define AL_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* Sets the error and returns false. Control characters in the message (a name from a file) come out
- * as \xNN, a message that is too long ends in "...". `err` may be NULL: then only false is returned. */
+ * as \xNN, a message that is too long ends in "...". `err` may be NULL: then only false is
+ * returned. */
 bool al_fail(struct al_error *err, enum al_status status, const char *format, ...) AL_PRINTF(3, 4);
 
 /* Puts "context: " before the message and returns false. */

@@ -139,7 +139,8 @@ static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
 		memset(padded + strlen(padded), '0', (size_t)(digits - length));
 		return strcat(padded, figures);
 	}
-	return al_format(arena, "%s%.*s.%s", sign, length - digits, figures, figures + length - digits);
+	return al_format(arena, "%s%.*s.%s", sign, length - digits, figures,
+		figures + length - digits);
 }
 
 char *al_exact_decimal(struct al_arena *arena, mpq_srcptr q, int digits)
@@ -174,7 +175,8 @@ static void drop_trailing_zeros(char *decimal)
 /* Decimals that show SIGNIFICANT_DIGITS digits of q, or one or two more. */
 static int decimals_for(mpq_srcptr q)
 {
-	long exponent = (long)mpz_sizeinbase(mpq_numref(q), 10) - (long)mpz_sizeinbase(mpq_denref(q), 10);
+	long exponent = (long)mpz_sizeinbase(mpq_numref(q), 10)
+		- (long)mpz_sizeinbase(mpq_denref(q), 10);
 	long decimals = SIGNIFICANT_DIGITS - exponent;
 
 	if (decimals < 0)

@@ -18,8 +18,8 @@ static bool read_whole(const struct al_source *source, struct al_text *out, size
 	struct al_error *err)
 {
 	if (source->bytes > limit)
-		return al_fail(err, AL_EINPUT, "%s: has %llu bytes, expected at most %zu", source->path,
-			(unsigned long long)source->bytes, limit);
+		return al_fail(err, AL_EINPUT, "%s: has %llu bytes, expected at most %zu",
+			source->path, (unsigned long long)source->bytes, limit);
 	al_text_init(out);
 	al_text_add_repeated(out, '\0', (size_t)source->bytes);
 	if (al_source_read(source, 0, out->data, out->length, err))
@@ -60,15 +60,16 @@ bool al_folder_make(const char *path, struct al_error *err)
 	struct stat info;
 
 	if (length == 0 || length >= sizeof(part))
-		return al_fail(err, AL_EINPUT, "a folder's name of %zu bytes, expected 1 to %d", length,
-			PATH_MAX - 1);
+		return al_fail(err, AL_EINPUT, "a folder's name of %zu bytes, expected 1 to %d",
+			length, PATH_MAX - 1);
 	for (size_t i = 1; i <= length; i++) {
 		if (path[i] != '/' && path[i] != '\0')
 			continue;
 		memcpy(part, path, i);
 		part[i] = '\0';
 		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			return al_fail(err, AL_ESYSTEM, "%s: can't make the folder: %s", part, strerror(errno));
+			return al_fail(err, AL_ESYSTEM, "%s: can't make the folder: %s", part,
+				strerror(errno));
 	}
 	if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
 		return al_fail(err, AL_EINPUT, "%s: is not a folder", path);

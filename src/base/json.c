@@ -105,7 +105,8 @@ static bool is_few(const struct cJSON *object)
 {
 	size_t n = 0;
 
-	for (const struct cJSON *child = object->child; child && n <= FEW_MEMBERS; child = child->next)
+	for (const struct cJSON *child = object->child; child && n <= FEW_MEMBERS;
+		child = child->next)
 		n++;
 	return n <= FEW_MEMBERS;
 }
@@ -128,7 +129,9 @@ static const struct cJSON *repeated_among_many(const struct cJSON *object)
 	if (!members)
 		abort();
 	for (const struct cJSON *child = object->child; child; child = child->next)
-		*out++ = (struct member){al_hash(AL_HASH_EMPTY, child->string, strlen(child->string)), child};
+		*out++ = (struct member){al_hash(AL_HASH_EMPTY, child->string,
+						 strlen(child->string)),
+			child};
 	qsort(members, n, sizeof(*members), compare_members);
 	for (size_t i = 1; i < n && !repeated; i++)
 		if (compare_members(&members[i - 1], &members[i]) == 0)
@@ -148,9 +151,10 @@ static bool check_keys(const struct al_json *doc, const struct cJSON *node, stru
 	if (cJSON_IsObject(node)) {
 		const struct cJSON *repeated = repeated_member(node);
 		if (repeated)
-			return al_json_fail(doc, repeated, err, "key \"%s\" appears twice", repeated->string);
+			return al_json_fail(doc, repeated, err, "key \"%s\" appears twice",
+				repeated->string);
 	}
-	al_json_each(child, node)
+	al_json_each (child, node)
 		if (child->child && !check_keys(doc, child, err))
 			return false;
 	return true;
@@ -169,7 +173,8 @@ static bool build(struct al_json *doc, struct al_error *err)
 		return fail_at(doc, s.p, err, s.wrong);
 	doc->root = cJSON_ParseWithLength(doc->text, doc->length + 1);
 	if (!doc->root)
-		return al_fail(err, AL_ESYSTEM, "%s: the JSON library refused a valid text", doc->name);
+		return al_fail(err, AL_ESYSTEM, "%s: the JSON library refused a valid text",
+			doc->name);
 	return check_keys(doc, doc->root, err);
 }
 
@@ -258,7 +263,7 @@ const struct cJSON *al_json_get(const struct cJSON *object, const char *key)
 {
 	if (!object || !cJSON_IsObject(object))
 		return NULL;
-	al_json_each(child, object)
+	al_json_each (child, object)
 		if (strcmp(child->string, key) == 0)
 			return child;
 	return NULL;
@@ -274,7 +279,8 @@ bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al
 	if (al_json_key(node))
 		return al_json_fail(doc, node, err, "\"%s\" is %s, expected %s", al_json_key(node),
 			al_json_kind_name(found), al_json_kind_name(kind));
-	return al_json_fail(doc, node, err, "found %s, expected %s", al_json_kind_name(found), al_json_kind_name(kind));
+	return al_json_fail(doc, node, err, "found %s, expected %s", al_json_kind_name(found),
+		al_json_kind_name(kind));
 }
 
 bool al_json_text(const struct al_json *doc, const struct cJSON *node, const char **out,
@@ -314,7 +320,8 @@ bool al_json_whole(const struct al_json *doc, const struct cJSON *node, int64_t 
 	if (!al_json_real(doc, node, &value, err))
 		return false;
 	if (fabs(value) >= 0x1p53)
-		return al_json_fail(doc, node, err, "the number is 2^53 or beyond, where it is not exact");
+		return al_json_fail(doc, node, err,
+			"the number is 2^53 or beyond, where it is not exact");
 	if (value != floor(value))
 		return al_json_fail(doc, node, err, "found %g, expected a whole number", value);
 	*out = (int64_t)value;
@@ -329,8 +336,8 @@ bool al_json_whole_from(const struct al_json *doc, const struct cJSON *node, int
 	if (!al_json_whole(doc, node, &value, err))
 		return false;
 	if (value < least)
-		return al_json_fail(doc, node, err, "found %lld, expected %lld or more", (long long)value,
-			(long long)least);
+		return al_json_fail(doc, node, err, "found %lld, expected %lld or more",
+			(long long)value, (long long)least);
 	*out = value;
 	return true;
 }
@@ -385,7 +392,7 @@ bool al_json_only(const struct al_json *doc, const struct cJSON *object, const c
 {
 	if (!al_json_expect(doc, object, AL_JSON_OBJECT, err))
 		return false;
-	al_json_each(member, object) {
+	al_json_each (member, object) {
 		const char *key = member->string;
 		if (al_find_name(key, known, n_known) >= 0 || strcmp(key, "$schema") == 0
 			|| strcmp(key, "note") == 0)

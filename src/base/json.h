@@ -1,9 +1,10 @@
 /* Strict JSON (RFC 8259) over cJSON.
  *
  * cJSON accepts leading zeros, raw control characters, invalid UTF-8, duplicate keys and trailing
- * garbage, and keeps no positions. So the text is scanned strictly first (UTF-8 without a byte-order
- * mark, depth 64, no NUL in a string, no lone surrogate), then cJSON builds the tree, then duplicate
- * keys are looked for. The place of an error is found on demand by walking the text beside the tree.
+ * garbage, and keeps no positions. So the text is scanned strictly first (UTF-8 without a
+ * byte-order mark, depth 64, no NUL in a string, no lone surrogate), then cJSON builds the tree,
+ * then duplicate keys are looked for. The place of an error is found on demand by walking the text
+ * beside the tree.
  *
  * Nodes are cJSON's own and belong to the document. */
 #ifndef ATTNLEDGER_BASE_JSON_H
@@ -17,7 +18,7 @@
 struct cJSON;
 
 struct al_json {
-	char *name;  /* the file's name, for messages */
+	char *name; /* the file's name, for messages */
 	char *text;
 	size_t length;
 	struct cJSON *root;
@@ -45,12 +46,13 @@ bool al_json_read(struct al_json *doc, const char *path, struct al_error *err) A
 void al_json_finish(struct al_json *doc);
 
 enum al_json_kind al_json_kind(const struct cJSON *node);
-const char *al_json_key(const struct cJSON *node);        /* of a member; NULL in an array */
-size_t al_json_size(const struct cJSON *node);            /* children of an array or object */
+const char *al_json_key(const struct cJSON *node); /* of a member; NULL in an array */
+size_t al_json_size(const struct cJSON *node); /* children of an array or object */
 const struct cJSON *al_json_first(const struct cJSON *node);
 const struct cJSON *al_json_next(const struct cJSON *node);
 const struct cJSON *al_json_at(const struct cJSON *array, size_t index);
-const struct cJSON *al_json_get(const struct cJSON *object, const char *key); /* NULL where absent */
+const struct cJSON *al_json_get(const struct cJSON *object,
+	const char *key); /* NULL where absent */
 
 #define al_json_each(child, node) \
 	for (const struct cJSON *child = al_json_first(node); child; child = al_json_next(child))
@@ -79,8 +81,8 @@ bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *o
 bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al_json_kind kind,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The same for a member. Where it is absent: `required` fails and names the key; otherwise `*out` is
- * left as it is. */
+/* The same for a member. Where it is absent: `required` fails and names the key; otherwise `*out`
+ * is left as it is. */
 bool al_json_get_text(const struct al_json *doc, const struct cJSON *object, const char *key,
 	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
 bool al_json_get_boolean(const struct al_json *doc, const struct cJSON *object, const char *key,
@@ -89,8 +91,8 @@ bool al_json_get_whole(const struct al_json *doc, const struct cJSON *object, co
 	bool required, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 /* An array or object member; `*out` is NULL where it is absent and not required. */
 bool al_json_get_node(const struct al_json *doc, const struct cJSON *object, const char *key,
-	enum al_json_kind kind, bool required, const struct cJSON **out, struct al_error *err)
-	AL_MUST_CHECK;
+	enum al_json_kind kind, bool required, const struct cJSON **out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses any key that is not among `known`, naming the nearest. "$schema" and "note" are always
  * allowed at any level of our own formats. */

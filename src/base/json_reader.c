@@ -16,7 +16,10 @@ bool al_json_reader_init(struct al_json_reader *reader, const char *name, const 
 		return al_fail(err, AL_EINPUT, "%s: the text is empty, expected JSON", name);
 	if (!al_json_scan_document(&s))
 		return al_json_fail_at(name, text, s.p, err, s.wrong);
-	*reader = (struct al_json_reader){.name = name, .text = text, .p = text, .end = text + length};
+	*reader = (struct al_json_reader){.name = name,
+		.text = text,
+		.p = text,
+		.end = text + length};
 	al_text_init(&reader->key);
 	al_text_init(&reader->value);
 	s.p = text;
@@ -108,14 +111,18 @@ static void add_code_point(struct al_text *out, unsigned code)
 	if (code < 0x80) {
 		al_text_add_bytes(out, (char[]){(char)code}, 1);
 	} else if (code < 0x800) {
-		al_text_add_bytes(out, (char[]){(char)(0xC0 | code >> 6), (char)(0x80 | (code & 0x3F))}, 2);
+		al_text_add_bytes(out,
+			(char[]){(char)(0xC0 | code >> 6), (char)(0x80 | (code & 0x3F))}, 2);
 	} else if (code < 0x10000) {
-		al_text_add_bytes(out, (char[]){(char)(0xE0 | code >> 12),
-			(char)(0x80 | (code >> 6 & 0x3F)), (char)(0x80 | (code & 0x3F))}, 3);
+		al_text_add_bytes(out,
+			(char[]){(char)(0xE0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3F)),
+				(char)(0x80 | (code & 0x3F))},
+			3);
 	} else {
-		al_text_add_bytes(out, (char[]){(char)(0xF0 | code >> 18),
-			(char)(0x80 | (code >> 12 & 0x3F)), (char)(0x80 | (code >> 6 & 0x3F)),
-			(char)(0x80 | (code & 0x3F))}, 4);
+		al_text_add_bytes(out,
+			(char[]){(char)(0xF0 | code >> 18), (char)(0x80 | (code >> 12 & 0x3F)),
+				(char)(0x80 | (code >> 6 & 0x3F)), (char)(0x80 | (code & 0x3F))},
+			4);
 	}
 }
 
@@ -169,8 +176,8 @@ bool al_json_reader_member(struct al_json_reader *reader, const char **key)
 
 /* ---- values ---- */
 
-bool al_json_reader_fail(const struct al_json_reader *reader, const char *place, struct al_error *err,
-	const char *format, ...)
+bool al_json_reader_fail(const struct al_json_reader *reader, const char *place,
+	struct al_error *err, const char *format, ...)
 {
 	char message[sizeof(err->message)];
 	va_list args;
@@ -189,8 +196,8 @@ bool al_json_reader_expect(const struct al_json_reader *reader, enum al_json_kin
 	if (al_json_reader_kind(reader) == kind)
 		return true;
 	if (what)
-		return al_json_reader_fail(reader, NULL, err, "\"%.120s\" is %s, expected %s", what, found,
-			al_json_kind_name(kind));
+		return al_json_reader_fail(reader, NULL, err, "\"%.120s\" is %s, expected %s", what,
+			found, al_json_kind_name(kind));
 	return al_json_reader_fail(reader, NULL, err, "found %s, expected %s", found,
 		al_json_kind_name(kind));
 }
@@ -217,7 +224,8 @@ static bool read_digits(const char *p, const char *end, int64_t *out)
 {
 	*out = 0;
 	for (; p < end; p++)
-		if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, *p - '0', out))
+		if (__builtin_mul_overflow(*out, 10, out)
+			|| __builtin_add_overflow(*out, *p - '0', out))
 			return false;
 	return true;
 }
@@ -233,10 +241,11 @@ bool al_json_reader_size(struct al_json_reader *reader, const char *what, int64_
 	int length = s.p - reader->p < 40 ? (int)(s.p - reader->p) : 40;
 	if (!are_digits(reader->p, s.p))
 		return al_json_reader_fail(reader, NULL, err,
-			"found %.*s, expected a whole number of at least 0 in plain digits", length, reader->p);
-	if (!read_digits(reader->p, s.p, out))
-		return al_json_reader_fail(reader, NULL, err, "found %.*s, expected less than 2^63", length,
+			"found %.*s, expected a whole number of at least 0 in plain digits", length,
 			reader->p);
+	if (!read_digits(reader->p, s.p, out))
+		return al_json_reader_fail(reader, NULL, err, "found %.*s, expected less than 2^63",
+			length, reader->p);
 	move_to(reader, &s);
 	return true;
 }

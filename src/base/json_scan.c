@@ -184,7 +184,8 @@ static bool scan_children(struct al_json_scan *s, bool is_object)
 		} while (al_json_take(s, ','));
 	}
 	s->depth--;
-	return al_json_take(s, close) || refuse(s, is_object ? "expected \",\" or \"}\"" : "expected \",\" or \"]\"");
+	return al_json_take(s, close)
+		|| refuse(s, is_object ? "expected \",\" or \"}\"" : "expected \",\" or \"]\"");
 }
 
 bool al_json_scan_value(struct al_json_scan *s)
@@ -237,8 +238,8 @@ bool al_json_fail_at(const char *name, const char *text, const char *place, stru
 
 const char *al_json_kind_name(enum al_json_kind kind)
 {
-	static const char *const names[] = {"null", "true or false", "a number", "a string", "an array",
-		"an object"};
+	static const char *const names[] = {"null", "true or false", "a number", "a string",
+		"an array", "an object"};
 
 	return names[kind];
 }

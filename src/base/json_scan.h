@@ -1,5 +1,5 @@
-/* What the two readers of JSON share, json.c (a tree) and json_reader.c (in order); nobody else needs
- * it. */
+/* What the two readers of JSON share, json.c (a tree) and json_reader.c (in order); nobody else
+ * needs it. */
 #ifndef ATTNLEDGER_BASE_JSON_SCAN_H
 #define ATTNLEDGER_BASE_JSON_SCAN_H
 
@@ -7,7 +7,7 @@
 
 struct al_json_scan {
 	const char *p, *end;
-	const char *wrong;    /* what is wrong at p */
+	const char *wrong; /* what is wrong at p */
 	int depth;
 };
 

@@ -11,8 +11,8 @@ void al_names_init(struct al_names *names)
 
 void al_names_add(struct al_names *names, const char *name)
 {
-	names->items =
-		al_grow(&names->arena, names->items, names->n, &names->room, sizeof(*names->items));
+	names->items = al_grow(&names->arena, names->items, names->n, &names->room,
+		sizeof(*names->items));
 	names->items[names->n++] = name;
 }
 

@@ -7,7 +7,7 @@
 
 struct al_names {
 	struct al_arena arena;
-	const char **items;   /* the names are the caller's */
+	const char **items; /* the names are the caller's */
 	size_t n, room;
 };
 
@@ -17,6 +17,7 @@ bool al_names_hold(const struct al_names *names, const char *name);
 void al_names_finish(struct al_names *names);
 
 /* Fails as al_fail_unknown does and finishes the names: for `return`. */
-bool al_names_fail(struct al_names *names, const char *what, const char *name, struct al_error *err);
+bool al_names_fail(struct al_names *names, const char *what, const char *name,
+	struct al_error *err);
 
 #endif

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 struct al_output {
-	char *path;        /* as given, for messages */
-	char *target;      /* what is renamed over; NULL: written directly */
+	char *path; /* as given, for messages */
+	char *target; /* what is renamed over; NULL: written directly */
 	char *temporary;
 	mode_t mode;
 	int slot, fd;
@@ -157,7 +157,8 @@ static bool open_output(struct al_output *output, struct al_error *err)
 	bool exists = stat(output->path, &old) == 0;
 
 	if (exists && S_ISDIR(old.st_mode))
-		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name", output->path);
+		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name",
+			output->path);
 	if (al_output_is_direct(output->path))
 		return open_directly(output, err);
 	output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
@@ -213,7 +214,8 @@ bool al_output_append(struct al_output *output, const void *bytes, size_t length
 
 static bool put_in_place(struct al_output *output)
 {
-	bool ok = !output->target || (fchmod(output->fd, output->mode) == 0 && fsync(output->fd) == 0);
+	bool ok = !output->target
+		|| (fchmod(output->fd, output->mode) == 0 && fsync(output->fd) == 0);
 
 	ok = close(output->fd) == 0 && ok;
 	output->fd = -1;

@@ -2,10 +2,10 @@
  *
  * The pieces go to a temporary name beside the target, which is synced and renamed at the end; an
  * existing file's mode is kept and symbolic links are followed. A device or a pipe is written
- * directly. While an output is open, SIGINT, SIGTERM and SIGHUP (unless the program handles or ignores
- * them) remove the temporary file and then end the program as they would have: that needs handlers,
- * the one thing that the library keeps outside of what its callers own. They are put back when the
- * last output is closed. Outputs are opened and closed from one thread at a time. */
+ * directly. While an output is open, SIGINT, SIGTERM and SIGHUP (unless the program handles or
+ * ignores them) remove the temporary file and then end the program as they would have: that needs
+ * handlers, the one thing that the library keeps outside of what its callers own. They are put back
+ * when the last output is closed. Outputs are opened and closed from one thread at a time. */
 #ifndef ATTNLEDGER_BASE_OUTPUT_H
 #define ATTNLEDGER_BASE_OUTPUT_H
 

@@ -19,7 +19,8 @@ void al_random_destroy(struct al_random *random);
 /* Uniform in [0, 1). */
 double al_random_uniform(struct al_random *random);
 
-/* Independent standard normal numbers. Both take the same steps: the second is the first, rounded. */
+/* Independent standard normal numbers. Both take the same steps: the second is the first,
+ * rounded. */
 void al_random_gaussian(struct al_random *random, double *out, size_t n);
 void al_random_gaussian_f(struct al_random *random, float *out, size_t n);
 

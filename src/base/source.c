@@ -63,16 +63,18 @@ static bool read_open(const struct al_source *source, uint64_t offset, void *out
 
 	for (size_t done = 0; done < length;) {
 		size_t left = length - done;
-		ssize_t n = pread(source->fd, bytes + done, left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES,
-			(off_t)(offset + done));
+		ssize_t n = pread(source->fd, bytes + done,
+			left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return fail_system(err, AL_ESYSTEM, "read", source->path);
 		if (n == 0)
 			return al_fail(err, AL_ESYSTEM,
-				"%s: ends at byte %llu, expected %llu bytes more: it shrank while it was read",
-				source->path, (unsigned long long)(offset + done), (unsigned long long)left);
+				"%s: ends at byte %llu, expected %llu bytes more: it shrank while "
+				"it was read",
+				source->path, (unsigned long long)(offset + done),
+				(unsigned long long)left);
 		done += (size_t)n;
 	}
 	return true;
@@ -87,7 +89,8 @@ static bool read_parked(const struct al_source *source, uint64_t offset, void *o
 		return false;
 	bool ok = again.device == source->device && again.inode == source->inode
 		? read_open(&again, offset, out, length, err)
-		: al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened", source->path);
+		: al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened",
+			source->path);
 	al_source_close(&again);
 	return ok;
 }

@@ -1,5 +1,5 @@
-/* How numbers are stored. Blocks as in ggml-common.h; what a row falls back to and which tensors a file
- * type treats apart as in llama.cpp's quantisation (llama-quant.cpp). */
+/* How numbers are stored. Blocks as in ggml-common.h; what a row falls back to and which tensors a
+ * file type treats apart as in llama.cpp's quantisation (llama-quant.cpp). */
 #include "base/storage.h"
 
 #include <string.h>
@@ -8,27 +8,57 @@
 #include "base/text.h"
 
 static const struct al_storage storages[] = {
-	{"f64", 1, 8, NULL}, {"f32", 1, 4, NULL}, {"f16", 1, 2, NULL}, {"bf16", 1, 2, NULL},
-	{"fp8", 1, 1, NULL}, {"int8", 1, 1, NULL}, {"u8", 1, 1, NULL}, {"bool", 1, 1, NULL},
-	{"i16", 1, 2, NULL}, {"i32", 1, 4, NULL}, {"i64", 1, 8, NULL},
-	{"q1_0", 128, 18, "q4_0"}, {"q2_0", 64, 18, "q4_0"},
-	{"q4_0", 32, 18, "f16"}, {"q4_1", 32, 20, "f16"}, {"q5_0", 32, 22, "f16"}, {"q5_1", 32, 24, "f16"},
-	{"q8_0", 32, 34, "f16"}, {"q8_1", 32, 36, "f16"},
-	{"q2_k", 256, 84, "iq4_nl"}, {"q3_k", 256, 110, "iq4_nl"}, {"q4_k", 256, 144, "q5_0"},
-	{"q5_k", 256, 176, "q5_1"}, {"q6_k", 256, 210, "q8_0"}, {"q8_k", 256, 292, "q8_0"},
-	{"iq1_s", 256, 50, "iq4_nl"}, {"iq1_m", 256, 56, "iq4_nl"}, {"iq2_xxs", 256, 66, "iq4_nl"},
-	{"iq2_xs", 256, 74, "iq4_nl"}, {"iq2_s", 256, 82, "iq4_nl"}, {"iq3_xxs", 256, 98, "iq4_nl"},
-	{"iq3_s", 256, 110, "iq4_nl"}, {"iq4_nl", 32, 18, "f16"}, {"iq4_xs", 256, 136, "iq4_nl"},
-	{"tq1_0", 256, 54, "q4_0"}, {"tq2_0", 256, 66, "q4_0"},
-	{"mxfp4", 32, 17, "f16"}, {"nvfp4", 64, 36, "f16"},
+	{"f64", 1, 8, NULL},
+	{"f32", 1, 4, NULL},
+	{"f16", 1, 2, NULL},
+	{"bf16", 1, 2, NULL},
+	{"fp8", 1, 1, NULL},
+	{"int8", 1, 1, NULL},
+	{"u8", 1, 1, NULL},
+	{"bool", 1, 1, NULL},
+	{"i16", 1, 2, NULL},
+	{"i32", 1, 4, NULL},
+	{"i64", 1, 8, NULL},
+	{"q1_0", 128, 18, "q4_0"},
+	{"q2_0", 64, 18, "q4_0"},
+	{"q4_0", 32, 18, "f16"},
+	{"q4_1", 32, 20, "f16"},
+	{"q5_0", 32, 22, "f16"},
+	{"q5_1", 32, 24, "f16"},
+	{"q8_0", 32, 34, "f16"},
+	{"q8_1", 32, 36, "f16"},
+	{"q2_k", 256, 84, "iq4_nl"},
+	{"q3_k", 256, 110, "iq4_nl"},
+	{"q4_k", 256, 144, "q5_0"},
+	{"q5_k", 256, 176, "q5_1"},
+	{"q6_k", 256, 210, "q8_0"},
+	{"q8_k", 256, 292, "q8_0"},
+	{"iq1_s", 256, 50, "iq4_nl"},
+	{"iq1_m", 256, 56, "iq4_nl"},
+	{"iq2_xxs", 256, 66, "iq4_nl"},
+	{"iq2_xs", 256, 74, "iq4_nl"},
+	{"iq2_s", 256, 82, "iq4_nl"},
+	{"iq3_xxs", 256, 98, "iq4_nl"},
+	{"iq3_s", 256, 110, "iq4_nl"},
+	{"iq4_nl", 32, 18, "f16"},
+	{"iq4_xs", 256, 136, "iq4_nl"},
+	{"tq1_0", 256, 54, "q4_0"},
+	{"tq2_0", 256, 66, "q4_0"},
+	{"mxfp4", 32, 17, "f16"},
+	{"nvfp4", 64, 36, "f16"},
 };
 enum { N_STORAGES = sizeof(storages) / sizeof(*storages) };
 
 static const struct alias {
 	const char *name, *meant;
 } aliases[] = {
-	{"fp64", "f64"}, {"fp32", "f32"}, {"fp16", "f16"}, {"f8", "fp8"}, {"f8_e4m3", "fp8"},
-	{"f8_e5m2", "fp8"}, {"i8", "int8"},
+	{"fp64", "f64"},
+	{"fp32", "f32"},
+	{"fp16", "f16"},
+	{"f8", "fp8"},
+	{"f8_e4m3", "fp8"},
+	{"f8_e5m2", "fp8"},
+	{"i8", "int8"},
 };
 enum { N_ALIASES = sizeof(aliases) / sizeof(*aliases) };
 

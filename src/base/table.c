@@ -33,8 +33,8 @@ size_t al_table_add_column(struct al_table *table, struct al_column column)
 	column.unit = al_strdup(&table->arena, column.unit ? column.unit : "");
 	column.group = copy_or_null(table, column.group);
 	column.scale = copy_or_null(table, column.scale);
-	table->columns = al_grow(&table->arena, table->columns, table->n_columns, &table->columns_room,
-		sizeof(*table->columns));
+	table->columns = al_grow(&table->arena, table->columns, table->n_columns,
+		&table->columns_room, sizeof(*table->columns));
 	table->columns[table->n_columns] = column;
 	return table->n_columns++;
 }
@@ -43,8 +43,8 @@ struct al_cell *al_table_add_row(struct al_table *table)
 {
 	struct al_cell *row = al_new_array(&table->arena, struct al_cell, table->n_columns);
 
-	table->rows =
-		al_grow(&table->arena, table->rows, table->n_rows, &table->rows_room, sizeof(*table->rows));
+	table->rows = al_grow(&table->arena, table->rows, table->n_rows, &table->rows_room,
+		sizeof(*table->rows));
 	table->rows[table->n_rows++] = row;
 	return row;
 }
@@ -83,12 +83,14 @@ void al_cell_set_latex(struct al_table *table, struct al_cell *cell, const char 
 
 void al_cell_set_exact(struct al_table *table, struct al_cell *cell, mpq_srcptr value)
 {
-	*cell = (struct al_cell){.kind = AL_CELL_EXACT, .exact = al_exact_copy(&table->arena, value)};
+	*cell = (struct al_cell){.kind = AL_CELL_EXACT,
+		.exact = al_exact_copy(&table->arena, value)};
 }
 
 void al_cell_set_int(struct al_table *table, struct al_cell *cell, int64_t value)
 {
-	*cell = (struct al_cell){.kind = AL_CELL_EXACT, .exact = al_exact_from_int(&table->arena, value)};
+	*cell = (struct al_cell){.kind = AL_CELL_EXACT,
+		.exact = al_exact_from_int(&table->arena, value)};
 }
 
 void al_cell_set_real(struct al_cell *cell, double value)

@@ -1,8 +1,8 @@
-/* Tables: the one answer. Every command ends in a table; writers print any table; a figure is a table
- * plus the columns to draw.
+/* Tables: the one answer. Every command ends in a table; writers print any table; a figure is a
+ * table plus the columns to draw.
  *
- * A table owns an arena; texts and numbers that go into a cell are copied into it. Numbers are kept in
- * base units (parameters, bytes, percent); how people read them (digits, a scale) belongs to the
+ * A table owns an arena; texts and numbers that go into a cell are copied into it. Numbers are kept
+ * in base units (parameters, bytes, percent); how people read them (digits, a scale) belongs to the
  * column and never changes JSON or CSV. */
 #ifndef ATTNLEDGER_BASE_TABLE_H
 #define ATTNLEDGER_BASE_TABLE_H
@@ -13,27 +13,28 @@
 #include "base/arena.h"
 
 enum al_quantity {
-	AL_QUANTITY_PLAIN,   /* a name, a ratio, a score: never scaled */
-	AL_QUANTITY_COUNT,   /* parameters, elements: k, M, B under --units */
-	AL_QUANTITY_BYTES,   /* kB, MB or KiB, MiB under --units */
-	AL_QUANTITY_FLOPS,   /* kFLOP, MFLOP, ... */
+	AL_QUANTITY_PLAIN, /* a name, a ratio, a score: never scaled */
+	AL_QUANTITY_COUNT, /* parameters, elements: k, M, B under --units */
+	AL_QUANTITY_BYTES, /* kB, MB or KiB, MiB under --units */
+	AL_QUANTITY_FLOPS, /* kFLOP, MFLOP, ... */
 };
 
 enum { AL_DIGITS_ALL = -1 };
 
 struct al_column {
-	const char *key;     /* API: JSON and CSV name */
-	const char *title;   /* what people read; the key where NULL */
-	const char *unit;    /* of the exact value: "", "B", "FLOP", "%", "tokens" */
-	const char *group;   /* heading over neighbouring columns, or NULL */
-	const char *scale;   /* fixed reading scale: "k", "M", "B" (10^9), "KiB", "GB" ...; NULL: --units */
+	const char *key; /* API: JSON and CSV name */
+	const char *title; /* what people read; the key where NULL */
+	const char *unit; /* of the exact value: "", "B", "FLOP", "%", "tokens" */
+	const char *group; /* heading over neighbouring columns, or NULL */
+	const char *scale; /* fixed reading scale: "k", "M", "B" (10^9), "KiB", "GB" ...; NULL:
+			      --units */
 	enum al_quantity quantity;
-	int digits;          /* decimals that people read; AL_DIGITS_ALL: as many as there are */
-	bool is_key;         /* names the row: repeated where a wide table is folded */
+	int digits; /* decimals that people read; AL_DIGITS_ALL: as many as there are */
+	bool is_key; /* names the row: repeated where a wide table is folded */
 };
 
 enum al_cell_kind {
-	AL_CELL_MISSING,     /* null, empty, a dash: never zero */
+	AL_CELL_MISSING, /* null, empty, a dash: never zero */
 	AL_CELL_TEXT,
 	AL_CELL_EXACT,
 	AL_CELL_REAL,
@@ -41,13 +42,13 @@ enum al_cell_kind {
 
 struct al_cell {
 	enum al_cell_kind kind;
-	bool is_best;        /* LaTeX sets it bold */
-	const char *text;    /* TEXT: JSON and CSV keep it */
-	const char *title;   /* TEXT: what people read instead; NULL: the text */
-	const char *latex;   /* TEXT: LaTeX for it, ready to print; NULL: the text, escaped */
-	mpq_srcptr exact;    /* EXACT */
-	mpq_srcptr spread;   /* EXACT: standard deviation printed with it, or NULL */
-	double real;         /* REAL */
+	bool is_best; /* LaTeX sets it bold */
+	const char *text; /* TEXT: JSON and CSV keep it */
+	const char *title; /* TEXT: what people read instead; NULL: the text */
+	const char *latex; /* TEXT: LaTeX for it, ready to print; NULL: the text, escaped */
+	mpq_srcptr exact; /* EXACT */
+	mpq_srcptr spread; /* EXACT: standard deviation printed with it, or NULL */
+	double real; /* REAL */
 };
 
 struct al_table {
@@ -55,7 +56,7 @@ struct al_table {
 	const char *id, *title;
 	struct al_column *columns;
 	size_t n_columns, columns_room;
-	struct al_cell **rows;          /* rows[row][column] */
+	struct al_cell **rows; /* rows[row][column] */
 	size_t n_rows, rows_room;
 	const char **notes;
 	size_t n_notes, notes_room;
@@ -64,7 +65,8 @@ struct al_table {
 void al_table_init(struct al_table *table, const char *id, const char *title);
 void al_table_finish(struct al_table *table);
 
-/* Adds a column (its texts are copied) and returns its index. All columns come before the first row. */
+/* Adds a column (its texts are copied) and returns its index. All columns come before the first
+ * row. */
 size_t al_table_add_column(struct al_table *table, struct al_column column);
 
 /* A new row of missing cells, [n_columns]. */

@@ -84,8 +84,11 @@ static bool is_combining(const unsigned char *p)
 size_t al_utf8_length(const char *text, size_t left)
 {
 	const unsigned char *p = (const unsigned char *)text;
-	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] <= 0xDF ? 2
-		: (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4 : 0;
+	size_t n = p[0] < 0x80		       ? 1
+		: p[0] >= 0xC2 && p[0] <= 0xDF ? 2
+		: (p[0] & 0xF0) == 0xE0	       ? 3
+		: p[0] >= 0xF0 && p[0] <= 0xF4 ? 4
+					       : 0;
 
 	if (n == 0 || n > left)
 		return 0;
@@ -189,8 +192,8 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 	const char *nearest = al_nearest(name, known, n_known);
 
 	if (nearest)
-		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean \"%s\"?)", what, name,
-			nearest);
+		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean \"%s\"?)", what,
+			name, nearest);
 
 	if (n_known == 0)
 		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (none is known)", what, name);

@@ -13,7 +13,7 @@ struct run {
 	struct al_catalog *catalog;
 	struct al_settings *settings;
 	const struct al_family *family;
-	int64_t apart_from[AL_FAMILY_APARTS];   /* of each of the family's `apart` */
+	int64_t apart_from[AL_FAMILY_APARTS]; /* of each of the family's `apart` */
 	enum al_books_detail detail;
 };
 
@@ -26,10 +26,10 @@ struct copies {
 struct item {
 	const struct al_loops *loops;
 	const char *name;
-	bool is_walked[AL_FAMILY_LOOPS];   /* the others only multiply */
+	bool is_walked[AL_FAMILY_LOOPS]; /* the others only multiply */
 	const struct al_family_tensor *tensor;
 	const struct al_family_module *module;
-	const struct al_variant *variant;    /* of the module */
+	const struct al_variant *variant; /* of the module */
 };
 
 /* ---- which loops matter ---- */
@@ -155,13 +155,18 @@ static bool enter_tensor(const struct run *run, const struct item *item, struct 
 	struct copies copies, struct al_error *err)
 {
 	struct al_model_books *books = run->books;
-	struct al_model_tensor tensor = {.name = item->name, .copies = copies.all,
-		.active_copies = copies.active, .layer = layer_of(run, turn), .apart = apart_of(run, turn)};
+	struct al_model_tensor tensor = {.name = item->name,
+		.copies = copies.all,
+		.active_copies = copies.active,
+		.layer = layer_of(run, turn),
+		.apart = apart_of(run, turn)};
 	struct al_scope scope = al_turn_scope(turn);
 
 	if (!evaluate_tensor(item, &scope, &tensor, err))
 		return false;
-	struct al_model_tensor *equal = run->detail == AL_BOOKS_NAMES ? NULL : find_equal_tensor(books, &tensor);
+	struct al_model_tensor *equal = run->detail == AL_BOOKS_NAMES
+		? NULL
+		: find_equal_tensor(books, &tensor);
 	if (equal) {
 		equal->copies += copies.all;
 		equal->active_copies += copies.active;
@@ -169,8 +174,8 @@ static bool enter_tensor(const struct run *run, const struct item *item, struct 
 	}
 	if (run->detail == AL_BOOKS_NAMES)
 		tensor.name = al_turn_name(turn, &books->arena, item->name);
-	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors, &books->tensors_room,
-		sizeof(*books->tensors));
+	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors,
+		&books->tensors_room, sizeof(*books->tensors));
 	books->tensors[books->n_tensors++] = tensor;
 	return true;
 }
@@ -221,14 +226,17 @@ static bool enter_module(const struct run *run, const struct item *item, struct 
 	struct copies copies, struct al_error *err)
 {
 	struct al_model_books *books = run->books;
-	struct al_model_module module = {
-		.name = item->name, .copies = copies.all, .layer = layer_of(run, turn),
+	struct al_model_module module = {.name = item->name,
+		.copies = copies.all,
+		.layer = layer_of(run, turn),
 		.apart = apart_of(run, turn)};
 	struct al_scope scope = al_turn_scope(turn);
 
 	if (!evaluate_module(run, item, &scope, &module, err))
 		return false;
-	struct al_model_module *equal = run->detail == AL_BOOKS_NAMES ? NULL : find_equal_module(books, &module);
+	struct al_model_module *equal = run->detail == AL_BOOKS_NAMES
+		? NULL
+		: find_equal_module(books, &module);
 	if (equal) {
 		equal->copies += copies.all;
 		return true;
@@ -236,8 +244,8 @@ static bool enter_module(const struct run *run, const struct item *item, struct 
 	memcpy(module.turn, turn->values, sizeof(module.turn));
 	if (run->detail == AL_BOOKS_NAMES)
 		module.name = al_turn_name(turn, &books->arena, item->name);
-	books->modules = al_grow(&books->arena, books->modules, books->n_modules, &books->modules_room,
-		sizeof(*books->modules));
+	books->modules = al_grow(&books->arena, books->modules, books->n_modules,
+		&books->modules_room, sizeof(*books->modules));
 	books->modules[books->n_modules++] = module;
 	return true;
 }
@@ -247,7 +255,8 @@ static bool enter_module(const struct run *run, const struct item *item, struct 
 static bool enter(const struct run *run, const struct item *item, struct al_turn *turn,
 	struct copies copies, struct al_error *err)
 {
-	const struct al_formula *when = item->tensor ? item->tensor->entry.when : item->module->when;
+	const struct al_formula *when = item->tensor ? item->tensor->entry.when
+						     : item->module->when;
 	struct al_scope scope = al_turn_scope(turn);
 	bool is_there;
 
@@ -256,7 +265,7 @@ static bool enter(const struct run *run, const struct item *item, struct al_turn
 	if (!is_there)
 		return true;
 	return item->tensor ? enter_tensor(run, item, turn, copies, err)
-		: enter_module(run, item, turn, copies, err);
+			    : enter_module(run, item, turn, copies, err);
 }
 
 static bool count_turns(const struct al_loop *loop, const struct al_scope *scope, int64_t *count,
@@ -269,7 +278,8 @@ static bool count_turns(const struct al_loop *loop, const struct al_scope *scope
 		return true;
 	return al_formula_whole(loop->active, scope, 0, active, err)
 		&& (*active <= *count
-			|| al_fail(err, AL_EINPUT, "%s = %lld are active, expected at most %s = %lld",
+			|| al_fail(err, AL_EINPUT,
+				"%s = %lld are active, expected at most %s = %lld",
 				al_formula_source(loop->active), (long long)*active,
 				al_formula_source(loop->count), (long long)*count));
 }
@@ -278,8 +288,8 @@ static bool multiply_copies(const struct al_loop *loop, int64_t count, int64_t a
 	struct copies *copies, struct al_error *err)
 {
 	if (__builtin_mul_overflow(copies->all, count, &copies->all))
-		return al_fail(err, AL_EINPUT, "%s = %lld is too many", al_formula_source(loop->count),
-			(long long)count);
+		return al_fail(err, AL_EINPUT, "%s = %lld is too many",
+			al_formula_source(loop->count), (long long)count);
 	copies->active *= active;
 	return true;
 }
@@ -292,7 +302,8 @@ static bool walk(const struct run *run, const struct item *item, size_t depth, s
 	int64_t count, active;
 
 	if (run->books->n_steps++ >= AL_FAMILY_STEPS)
-		return al_fail(err, AL_EINPUT, "the loops take more than %d turns", AL_FAMILY_STEPS);
+		return al_fail(err, AL_EINPUT, "the loops take more than %d turns",
+			AL_FAMILY_STEPS);
 	if (depth == item->loops->n)
 		return enter(run, item, turn, copies, err);
 	assert(depth < AL_FAMILY_LOOPS);
@@ -321,7 +332,8 @@ static bool walk_item(const struct run *run, struct item *item, struct al_error 
 	struct al_turn turn = {.settings = run->settings};
 
 	find_walked(run, item);
-	return walk(run, item, 0, &turn, (struct copies){1, 1}, err) || al_in(err, "%s", item->name);
+	return walk(run, item, 0, &turn, (struct copies){1, 1}, err)
+		|| al_in(err, "%s", item->name);
 }
 
 /* From which turns on the loops are apart. */
@@ -330,7 +342,8 @@ static bool find_apart(struct run *run, struct al_error *err)
 	struct al_scope scope = al_settings_scope(run->settings);
 
 	for (size_t i = 0; i < run->family->n_apart; i++)
-		if (!al_formula_whole(run->family->apart[i].from, &scope, 0, &run->apart_from[i], err))
+		if (!al_formula_whole(run->family->apart[i].from, &scope, 0, &run->apart_from[i],
+			    err))
 			return al_in(err, "apart %s", run->family->apart[i].name);
 	return true;
 }
@@ -339,15 +352,18 @@ static bool fill(const struct run *run, const struct al_family *family, struct a
 {
 	for (size_t i = 0; i < family->n_modules; i++) {
 		const struct al_family_module *module = &family->modules[i];
-		struct item item = {.loops = &module->loops, .name = module->name, .module = module};
+		struct item item = {.loops = &module->loops,
+			.name = module->name,
+			.module = module};
 		if (!al_catalog_variant(run->catalog, module->variant, &item.variant, err)
 			|| !walk_item(run, &item, err))
 			return false;
 	}
 	for (size_t i = 0; i < family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &family->tensors[i];
-		struct item item = {
-			.loops = &tensor->loops, .name = tensor->entry.name, .tensor = tensor};
+		struct item item = {.loops = &tensor->loops,
+			.name = tensor->entry.name,
+			.tensor = tensor};
 		if (!walk_item(run, &item, err))
 			return false;
 	}
@@ -415,7 +431,10 @@ bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalo
 	const struct al_family *family, struct al_settings *settings, enum al_books_detail detail,
 	struct al_error *err)
 {
-	struct run run = {.books = books, .catalog = catalog, .settings = settings, .family = family,
+	struct run run = {.books = books,
+		.catalog = catalog,
+		.settings = settings,
+		.family = family,
 		.detail = detail};
 
 	*books = (struct al_model_books){0};

@@ -9,14 +9,14 @@
 /* Equal tensors, or one where names are asked for. */
 struct al_model_tensor {
 	const struct al_family_tensor *tensor;
-	const char *name;                  /* with the family's {layer}, or of the one tensor */
+	const char *name; /* with the family's {layer}, or of the one tensor */
 	int64_t dims[AL_SHAPE_DIMS];
 	size_t n_dims;
-	int64_t copies, active_copies;     /* how many of these the loops make, and work on one token */
-	int64_t count, active;             /* of each copy, stacked in it */
-	int64_t layer;                     /* the outermost loop's turn, where that was asked for; or -1 */
-	const char *apart;                 /* NULL: part of the model, else what it is counted as */
-	mpq_srcptr elements;               /* numbers in all copies, those packed into one too */
+	int64_t copies, active_copies; /* how many of these the loops make, and work on one token */
+	int64_t count, active; /* of each copy, stacked in it */
+	int64_t layer; /* the outermost loop's turn, where that was asked for; or -1 */
+	const char *apart; /* NULL: part of the model, else what it is counted as */
+	mpq_srcptr elements; /* numbers in all copies, those packed into one too */
 };
 
 /* Equal attention modules, or one where names are asked for: a variant with what the family sets
@@ -28,9 +28,9 @@ struct al_model_module {
 	struct al_binding *with;
 	size_t n_with;
 	int64_t copies, layer;
-	int64_t uses;                      /* how many layers each of them works in */
-	int64_t turn[AL_FAMILY_LOOPS];     /* by name: what its loops count */
-	const char *apart;                 /* layer and this as of a tensor */
+	int64_t uses; /* how many layers each of them works in */
+	int64_t turn[AL_FAMILY_LOOPS]; /* by name: what its loops count */
+	const char *apart; /* layer and this as of a tensor */
 };
 
 struct al_model_books {
@@ -46,9 +46,10 @@ struct al_model_books {
 enum { AL_FAMILY_STEPS = 1 << 18 };
 
 enum al_books_detail {
-	AL_BOOKS_KINDS,    /* equal tensors are one entry; a loop that nothing depends on isn't walked */
-	AL_BOOKS_NAMES,    /* one entry for each tensor, with its name */
-	AL_BOOKS_LAYERS,   /* equal tensors of a layer are one entry */
+	AL_BOOKS_KINDS, /* equal tensors are one entry; a loop that nothing depends on isn't walked
+			 */
+	AL_BOOKS_NAMES, /* one entry for each tensor, with its name */
+	AL_BOOKS_LAYERS, /* equal tensors of a layer are one entry */
 };
 
 /* Evaluates a family's modules and tensors under settings. */

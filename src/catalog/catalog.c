@@ -14,8 +14,8 @@ extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
 	al_embedded_recipes, al_embedded_models;
 
 struct loaded {
-	const char *name;       /* as it was asked for */
-	struct al_json doc;     /* models point into it */
+	const char *name; /* as it was asked for */
+	struct al_json doc; /* models point into it */
 	void *item;
 	struct loaded *older;
 };
@@ -36,7 +36,8 @@ static bool parse_variant(struct al_catalog *catalog, const struct al_json *doc,
 {
 	struct al_variant *variant;
 
-	if (!al_variant_read(&catalog->arena, doc, doc->root, file, &catalog->symbols, &variant, err))
+	if (!al_variant_read(&catalog->arena, doc, doc->root, file, &catalog->symbols, &variant,
+		    err))
 		return false;
 	*item = variant;
 	return true;
@@ -67,19 +68,24 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 	return true;
 }
 
-/* The config of one part stands within that of a model of text and more; it isn't taken for the whole. */
+/* The config of one part stands within that of a model of text and more; it isn't taken for the
+ * whole. */
 static bool fail_model_type(const struct al_json *doc, struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(doc->root, "model_type");
 	const struct cJSON *text = al_json_get(doc->root, "text_config");
 	const struct cJSON *nested = text && al_json_kind(text) == AL_JSON_OBJECT
-		? al_json_get(text, "model_type") : NULL;
+		? al_json_get(text, "model_type")
+		: NULL;
 	const char *name, *part;
 
-	if (!nested || !al_json_text(doc, node, &name, NULL) || !al_json_text(doc, nested, &part, NULL))
+	if (!nested || !al_json_text(doc, node, &name, NULL)
+		|| !al_json_text(doc, nested, &part, NULL))
 		return al_json_in(doc, node, err);
-	return al_json_fail(doc, node, err, "unknown model_type \"%s\"; \"text_config\" is a \"%s\", expected "
-		"it as a config of its own", name, part);
+	return al_json_fail(doc, node, err,
+		"unknown model_type \"%s\"; \"text_config\" is a \"%s\", expected "
+		"it as a config of its own",
+		name, part);
 }
 
 /* A config.json has no name of its own, and its family goes by its model_type. */
@@ -111,11 +117,12 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 	(void)file;
 	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err))
 		return false;
-	bool is_config = al_json_get(doc->root, "model_type") || al_json_get(doc->root, "text_config")
-		|| al_json_get(doc->root, "architectures");
+	bool is_config = al_json_get(doc->root, "model_type")
+		|| al_json_get(doc->root, "text_config") || al_json_get(doc->root, "architectures");
 	if (!is_config && !al_json_get(doc->root, "name"))
 		return al_json_fail(doc, doc->root, err,
-			"expected the \"model_type\" of a config.json, or the \"name\" of a preset");
+			"expected the \"model_type\" of a config.json, or the \"name\" of a "
+			"preset");
 	if (!(is_config ? parse_config(catalog, doc, &model, err)
 			: al_model_read(&catalog->arena, doc, &model, err)))
 		return false;
@@ -171,7 +178,8 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 	size_t length = strlen(path);
 
 	if (kind == AL_CATALOG_MODELS && is_folder(path))
-		path = al_format(&catalog->arena, "%s%sconfig.json", path, path[length - 1] == '/' ? "" : "/");
+		path = al_format(&catalog->arena, "%s%sconfig.json", path,
+			path[length - 1] == '/' ? "" : "/");
 	return al_json_read(doc, path, err);
 }
 
@@ -206,7 +214,8 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 	if (!(from_path ? read_path(catalog, index, name, &loaded->doc, err)
 			: read_built_in(catalog, kind, name, &loaded->doc, err)))
 		return false;
-	bool ok = kind->parse(catalog, &loaded->doc, from_path ? name : "built-in", &loaded->item, err);
+	bool ok = kind->parse(catalog, &loaded->doc, from_path ? name : "built-in", &loaded->item,
+		err);
 	if (!ok || !kind->keeps_document)
 		al_json_finish(&loaded->doc);
 	if (!ok)
@@ -348,7 +357,8 @@ const char *al_catalog_latex(void *context, const char *symbol)
 	struct al_catalog *catalog = context;
 	int index = al_find_name(symbol, catalog->symbols.names, catalog->symbols.n);
 
-	return index >= 0 ? catalog->symbols.items[index].latex : latex_of_name(&catalog->arena, symbol);
+	return index >= 0 ? catalog->symbols.items[index].latex
+			  : latex_of_name(&catalog->arena, symbol);
 }
 
 /* ---- life ---- */

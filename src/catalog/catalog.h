@@ -14,24 +14,40 @@
 /* ---- the words of the grammar ---- */
 
 enum al_role {
-	AL_ROLE_QUERY, AL_ROLE_KEY, AL_ROLE_VALUE, AL_ROLE_OUTPUT, AL_ROLE_MIX, AL_ROLE_NORM,
-	AL_ROLE_GATE, AL_ROLE_ROUTER, AL_ROLE_POSITION, AL_ROLE_OTHER, AL_N_ROLES,
+	AL_ROLE_QUERY,
+	AL_ROLE_KEY,
+	AL_ROLE_VALUE,
+	AL_ROLE_OUTPUT,
+	AL_ROLE_MIX,
+	AL_ROLE_NORM,
+	AL_ROLE_GATE,
+	AL_ROLE_ROUTER,
+	AL_ROLE_POSITION,
+	AL_ROLE_OTHER,
+	AL_N_ROLES,
 };
 extern const char *const al_role_names[AL_N_ROLES];
 
 enum al_tensor_kind {
-	AL_TENSOR_WEIGHT, AL_TENSOR_BIAS, AL_TENSOR_NORM,
-	AL_TENSOR_BUFFER,   /* from here on: stored, not trained, not a parameter */
-	AL_TENSOR_SCALE,    /* of a quantisation */
+	AL_TENSOR_WEIGHT,
+	AL_TENSOR_BIAS,
+	AL_TENSOR_NORM,
+	AL_TENSOR_BUFFER, /* from here on: stored, not trained, not a parameter */
+	AL_TENSOR_SCALE, /* of a quantisation */
 	AL_N_TENSOR_KINDS,
 };
 extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
 
 /* What an entry is shared over, or grows with. */
 enum al_per {
-	AL_PER_MODULE, AL_PER_LAYER, AL_PER_GROUP, AL_PER_MODEL,   /* tensors */
-	AL_PER_SOURCE_TOKEN, AL_PER_SEQUENCE, AL_PER_TOKEN,        /* cache */
-	AL_PER_PAIR,                       /* activations, beside token and sequence */
+	AL_PER_MODULE,
+	AL_PER_LAYER,
+	AL_PER_GROUP,
+	AL_PER_MODEL, /* tensors */
+	AL_PER_SOURCE_TOKEN,
+	AL_PER_SEQUENCE,
+	AL_PER_TOKEN, /* cache */
+	AL_PER_PAIR, /* activations, beside token and sequence */
 	AL_N_PERS,
 };
 extern const char *const al_per_names[AL_N_PERS];
@@ -42,26 +58,26 @@ extern const char *const al_saved_names[AL_N_SAVED];
 enum { AL_SHAPE_DIMS = 8 };
 
 struct al_shape {
-	const struct al_formula **dims;    /* [1 .. AL_SHAPE_DIMS] */
+	const struct al_formula **dims; /* [1 .. AL_SHAPE_DIMS] */
 	size_t n_dims;
 };
 
 struct al_entry {
 	const char *name;
-	enum al_role role;                 /* tensors must say it */
-	enum al_tensor_kind kind;          /* tensors */
+	enum al_role role; /* tensors must say it */
+	enum al_tensor_kind kind; /* tensors */
 	enum al_per per;
-	enum al_per shared;                /* over what it is one and the same, tensors too; module for most */
-	bool is_fixed;                     /* tensors: the basis output_projection leaves it alone */
-	enum al_saved saved;               /* activations */
-	int64_t bytes;                     /* activations: a fixed size of an element; 0: the dtype's */
-	struct al_shape shape;             /* tensors, cache, activations */
-	struct al_shape left, right;       /* products: [m, k] and [k, n] */
-	const struct al_formula *count;    /* NULL: 1 */
-	const struct al_formula *active;   /* NULL: count */
-	const struct al_formula *when;     /* NULL: true */
-	const struct al_formula *tokens;   /* cache; NULL: seq */
-	const char *dtype;                 /* cache: a fixed dtype, or NULL */
+	enum al_per shared; /* over what it is one and the same, tensors too; module for most */
+	bool is_fixed; /* tensors: the basis output_projection leaves it alone */
+	enum al_saved saved; /* activations */
+	int64_t bytes; /* activations: a fixed size of an element; 0: the dtype's */
+	struct al_shape shape; /* tensors, cache, activations */
+	struct al_shape left, right; /* products: [m, k] and [k, n] */
+	const struct al_formula *count; /* NULL: 1 */
+	const struct al_formula *active; /* NULL: count */
+	const struct al_formula *when; /* NULL: true */
+	const struct al_formula *tokens; /* cache; NULL: seq */
+	const char *dtype; /* cache: a fixed dtype, or NULL */
 };
 
 struct al_entries {
@@ -73,7 +89,7 @@ struct al_entries {
 
 struct al_option {
 	const char *name;
-	bool is_on;                        /* the variant's default */
+	bool is_on; /* the variant's default */
 };
 
 struct al_named_text {
@@ -88,20 +104,21 @@ struct al_binding {
 
 /* A published number that the variant reproduces, or the reason why none exists. */
 struct al_check {
-	const char *source;                /* NULL where `derived` is set */
+	const char *source; /* NULL where `derived` is set */
 	const char *derived;
-	struct al_binding *with;           /* symbols, and options as 0 or 1 */
+	struct al_binding *with; /* symbols, and options as 0 or 1 */
 	size_t n_with;
-	struct al_named_text *basis;       /* KEY=VALUE */
+	struct al_named_text *basis; /* KEY=VALUE */
 	size_t n_basis;
-	const struct al_formula *parameters, *cache;   /* expected; NULL: not checked. A formula, so that
+	const struct al_formula *parameters,
+		*cache; /* expected; NULL: not checked. A formula, so that
 	                                      counts beyond a double can be written as text */
 };
 
 struct al_variant {
 	const char *name, *title, *source;
-	const char *file;                  /* "built-in" or the path: for messages */
-	struct al_named_text *symbols;     /* the variant's own symbols and what they mean */
+	const char *file; /* "built-in" or the path: for messages */
+	struct al_named_text *symbols; /* the variant's own symbols and what they mean */
 	size_t n_symbols;
 	struct al_option *options;
 	size_t n_options;
@@ -118,8 +135,8 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 
 enum { AL_RECIPE_PARTS = 8 };
 
-/* One term of what a state takes: bytes of each of a tensor's numbers, or a formula of the bytes of a
- * whole tensor in
+/* One term of what a state takes: bytes of each of a tensor's numbers, or a formula of the bytes of
+ * a whole tensor in
  *
  *     elements    its numbers
  *     rows, cols  its numbers over those of the last dimension, over those of the last but one
@@ -130,44 +147,47 @@ enum { AL_RECIPE_PARTS = 8 };
  * and the symbol `rank`. */
 struct al_state_term {
 	int64_t bytes;
-	const struct al_formula *formula;  /* NULL: bytes * elements */
+	const struct al_formula *formula; /* NULL: bytes * elements */
 };
 
 /* The sum of its terms: weights 2 + 4. */
 struct al_state_bytes {
 	struct al_state_term parts[AL_RECIPE_PARTS];
 	size_t n_parts;
-	int64_t total;                     /* of the plain terms, bytes a parameter */
+	int64_t total; /* of the plain terms, bytes a parameter */
 	bool has_formula;
 };
 
 struct al_recipe {
 	const char *name, *title, *source;
 	struct al_state_bytes weights, gradients, optimizer;
-	const struct al_formula *trainable;  /* numbers that are trained for a tensor; NULL: elements */
-	int64_t rank;                      /* of adapters, where nobody gives one; 0: none */
-	const struct al_formula *activations_per_token;  /* bytes per token and module; NULL: the ledger */
-	bool is_flash;                     /* ledger rule: flash attention instead of eager */
-	int64_t activation_bytes;          /* bytes of a saved element without a size of its own */
+	const struct al_formula
+		*trainable; /* numbers that are trained for a tensor; NULL: elements */
+	int64_t rank; /* of adapters, where nobody gives one; 0: none */
+	const struct al_formula
+		*activations_per_token; /* bytes per token and module; NULL: the ledger */
+	bool is_flash; /* ledger rule: flash attention instead of eager */
+	int64_t activation_bytes; /* bytes of a saved element without a size of its own */
 };
 
 /* ---- models ---- */
 
 struct al_model {
 	const char *name, *title, *source; /* of a config.json: its path, twice, and no source */
-	const char *family;                /* NULL: attention only */
-	struct al_binding *symbols;        /* without a family */
+	const char *family; /* NULL: attention only */
+	struct al_binding *symbols; /* without a family */
 	size_t n_symbols;
-	const struct al_json *doc;         /* the file, and ... */
-	const struct cJSON *config;        /* ... its "config" object; NULL without a family */
+	const struct al_json *doc; /* the file, and ... */
+	const struct cJSON *config; /* ... its "config" object; NULL without a family */
 };
 
 /* ---- symbols ---- */
 
 struct al_symbol {
 	const char *name, *latex, *title, *unit;
-	const struct al_formula *fallback; /* the only defaults: d_value, n_kv_heads, d_head; or NULL */
-	const char *fallback_origin;       /* "default d_model/n_heads" */
+	const struct al_formula
+		*fallback; /* the only defaults: d_value, n_kv_heads, d_head; or NULL */
+	const char *fallback_origin; /* "default d_model/n_heads" */
 };
 
 /* "d_model": a letter or _, then letters, digits and _, and no word of the formula language. */
@@ -180,7 +200,10 @@ struct al_family;
 /* ---- the catalogue ---- */
 
 enum al_catalog_kind {
-	AL_CATALOG_VARIANTS, AL_CATALOG_FAMILIES, AL_CATALOG_RECIPES, AL_CATALOG_MODELS,
+	AL_CATALOG_VARIANTS,
+	AL_CATALOG_FAMILIES,
+	AL_CATALOG_RECIPES,
+	AL_CATALOG_MODELS,
 	AL_N_CATALOG_KINDS,
 };
 
@@ -192,12 +215,13 @@ struct al_catalog;
 struct al_catalog *al_catalog_create(void);
 void al_catalog_destroy(struct al_catalog *catalog);
 
-/* Is it a file rather than a built-in's name: with '/', ending in ".json", or a folder that no built-in
- * is called like? */
+/* Is it a file rather than a built-in's name: with '/', ending in ".json", or a folder that no
+ * built-in is called like? */
 bool al_catalog_is_path(const char *name);
 
-/* A built-in by name, or a user's file by path. The result belongs to the catalogue. An unknown name
- * names the nearest. A model's path may also be that of a config.json or of a folder that holds one. */
+/* A built-in by name, or a user's file by path. The result belongs to the catalogue. An unknown
+ * name names the nearest. A model's path may also be that of a config.json or of a folder that
+ * holds one. */
 
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -25,8 +25,9 @@ static struct names symbol_names(struct al_arena *arena, struct al_catalog *cata
 {
 	size_t n_standard;
 	const struct al_symbol *standard = al_catalog_symbols(catalog, &n_standard);
-	struct names names = {
-		al_new_array(arena, const char *, n_standard + variant->n_symbols + variant->n_options), 0};
+	struct names names = {al_new_array(arena, const char *,
+				      n_standard + variant->n_symbols + variant->n_options),
+		0};
 
 	for (size_t i = 0; i < variant->n_options; i++)
 		names.items[names.n++] = variant->options[i].name;
@@ -49,13 +50,14 @@ static bool check_tensor(const struct al_json *doc, const struct cJSON *node,
 }
 
 static bool check_stored(const struct al_json *doc, const struct cJSON *node,
-	const struct names *tensors, const struct al_variant *variant, const struct al_stored *stored,
-	struct al_error *err)
+	const struct names *tensors, const struct al_variant *variant,
+	const struct al_stored *stored, struct al_error *err)
 {
 	const struct cJSON *part = al_json_first(al_json_get(al_json_get(node, "fused"), "of"));
 
 	if (stored->is)
-		return check_tensor(doc, al_json_get(node, "is"), tensors, variant, stored->is, err);
+		return check_tensor(doc, al_json_get(node, "is"), tensors, variant, stored->is,
+			err);
 	for (size_t i = 0; i < stored->n_parts; i++, part = al_json_next(part))
 		if (!check_tensor(doc, part, tensors, variant, stored->parts[i].tensor, err))
 			return false;
@@ -100,8 +102,8 @@ static bool check_symbols(const struct al_json *doc, const struct al_family *fam
 		const char *symbol = family->config[i].symbol;
 		if (has_option(variant, symbol) && !sets(module, symbol))
 			return al_json_fail(doc, al_json_get(config, symbol), err,
-				"\"%s\" is an option of variant %s, which module %s doesn't set", symbol,
-				variant->name, module->name);
+				"\"%s\" is an option of variant %s, which module %s doesn't set",
+				symbol, variant->name, module->name);
 	}
 	return true;
 }

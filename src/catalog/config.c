@@ -17,9 +17,11 @@ static const struct al_config_key *find_key(const struct al_config *config, cons
 }
 
 /* Where the config gives the symbol; NULL: nowhere, or the question gives another value. */
-static const struct cJSON *find_given(const struct al_config *config, const struct al_config_key *key)
+static const struct cJSON *find_given(const struct al_config *config,
+	const struct al_config_key *key)
 {
-	return al_settings_is_asked(config->settings, key->symbol) ? NULL : al_config_find(config, key);
+	return al_settings_is_asked(config->settings, key->symbol) ? NULL
+								   : al_config_find(config, key);
 }
 
 /* "num_key_value_heads", as the config says or would; the symbol of what the question gives. */
@@ -29,8 +31,9 @@ static const char *name_of(const struct al_config *config, const struct al_confi
 
 	if (node)
 		return al_json_key(node);
-	return key->n_keys == 0 || al_settings_is_asked(config->settings, key->symbol) ? key->symbol
-										       : key->keys[0];
+	return key->n_keys == 0 || al_settings_is_asked(config->settings, key->symbol)
+		? key->symbol
+		: key->keys[0];
 }
 
 /* The values that a formula is of, by the names that the config has for them: "; hidden_size = 768;
@@ -38,7 +41,7 @@ static const char *name_of(const struct al_config *config, const struct al_confi
 struct naming {
 	const struct al_config *config;
 	struct al_text *out;
-	const struct cJSON *place;   /* the last of them that the config gives */
+	const struct cJSON *place; /* the last of them that the config gives */
 };
 
 static void name_value(void *context, const char *symbol)
@@ -47,8 +50,9 @@ static void name_value(void *context, const char *symbol)
 	const struct al_config_key *key = find_key(naming->config, symbol);
 	const struct al_setting *setting;
 
-	if (!key || al_config_is_list(key) || !al_settings_get(naming->config->settings, symbol, &setting, NULL)
-		|| !setting || setting->value.kind != AL_VALUE_INTEGER)
+	if (!key || al_config_is_list(key)
+		|| !al_settings_get(naming->config->settings, symbol, &setting, NULL) || !setting
+		|| setting->value.kind != AL_VALUE_INTEGER)
 		return;
 	const char *piece = al_format(&naming->config->settings->arena, "; %s = %lld",
 		name_of(naming->config, key), (long long)setting->value.integer);
@@ -88,7 +92,8 @@ static const struct al_formula *find_fallback(const struct al_config *config,
 	return key->null && al_config_find(config, key) ? key->null : key->fallback;
 }
 
-/* Where the family derives a symbol as everybody does it stays derived, and follows what is set later. */
+/* Where the family derives a symbol as everybody does it stays derived, and follows what is set
+ * later. */
 static bool is_standard_default(const struct al_config *config, const struct al_config_key *key,
 	const struct al_formula *fallback)
 {
@@ -97,7 +102,9 @@ static bool is_standard_default(const struct al_config *config, const struct al_
 	for (size_t i = 0; i < settings->n_symbols; i++) {
 		const struct al_symbol *symbol = &settings->symbols[i];
 		if (symbol->fallback && strcmp(symbol->name, key->symbol) == 0)
-			return strcmp(al_formula_source(symbol->fallback), al_formula_source(fallback)) == 0;
+			return strcmp(al_formula_source(symbol->fallback),
+				       al_formula_source(fallback))
+				== 0;
 	}
 	return false;
 }
@@ -139,8 +146,13 @@ static bool is_derived(const struct al_config_key *key)
 static const char *expectation(const struct al_config_key *key)
 {
 	static const char *const texts[AL_N_CONFIG_TYPES] = {
-		"a whole number", "true or false", "a string", "a list", "a list of layers",
-		"a whole number or an object", "a decimal",
+		"a whole number",
+		"true or false",
+		"a string",
+		"a list",
+		"a list of layers",
+		"a whole number or an object",
+		"a decimal",
 	};
 
 	return texts[key->type];
@@ -153,8 +165,8 @@ static bool is_left_out(const struct al_config *config, const struct al_config_k
 	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
 
 	if (!node && !key->fallback && !key->word)
-		return al_json_fail(config->doc, config->object, err, "key \"%s\" is missing, expected %s",
-			key->keys[0], expectation(key));
+		return al_json_fail(config->doc, config->object, err,
+			"key \"%s\" is missing, expected %s", key->keys[0], expectation(key));
 	if (is_null && !is_derived(key) && !key->null)
 		return al_json_fail(config->doc, node, err, "\"%s\" is null, expected %s",
 			al_json_key(node), expectation(key));
@@ -173,7 +185,8 @@ static bool set_given(const struct al_config *config, bool lists, struct al_erro
 		if (al_settings_is_asked(config->settings, key->symbol))
 			continue;
 		if (!is_left_out(config, key, &left_out, err)
-			|| (!left_out && !al_config_read(config, al_config_find(config, key), key, err)))
+			|| (!left_out
+				&& !al_config_read(config, al_config_find(config, key), key, err)))
 			return false;
 	}
 	return true;
@@ -194,19 +207,22 @@ static bool check_present(const struct al_config *config, struct al_error *err)
 		const struct cJSON *node = find_given(config, key);
 		if (setting && setting->value.integer == 0)
 			return al_json_fail(config->doc, node ? node : config->object, err,
-				"\"%s\" is 0, expected a whole number of at least 1", name_of(config, key));
+				"\"%s\" is 0, expected a whole number of at least 1",
+				name_of(config, key));
 	}
 	return true;
 }
 
 /* Where no width of a head is given the heads share the model's. */
-static bool check_head_width(const struct al_config *config, const char *symbol, struct al_error *err)
+static bool check_head_width(const struct al_config *config, const char *symbol,
+	struct al_error *err)
 {
 	const struct al_config_key *width_key = find_key(config, "d_model");
 	const struct al_config_key *key = find_key(config, symbol);
 	const struct al_setting *width, *heads;
 
-	if (!width_key || !key || al_config_is_list(key) || al_settings_gives(config->settings, "d_head"))
+	if (!width_key || !key || al_config_is_list(key)
+		|| al_settings_gives(config->settings, "d_head"))
 		return true;
 	if (!al_settings_get(config->settings, "d_model", &width, err)
 		|| !al_settings_get(config->settings, symbol, &heads, err))
@@ -216,8 +232,8 @@ static bool check_head_width(const struct al_config *config, const char *symbol,
 		return true;
 	const struct cJSON *node = find_given(config, key);
 	return al_json_fail(config->doc, node ? node : config->object, err,
-		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, width_key), (long long)d_model,
-		name_of(config, key), (long long)n_heads);
+		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, width_key),
+		(long long)d_model, name_of(config, key), (long long)n_heads);
 }
 
 /* A formula that has no value: why, and of which keys it is. */
@@ -232,7 +248,8 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	al_text_init(&values);
 	if (find_fallback(config, key))
 		al_formula_each_symbol(find_fallback(config, key), name_value, &naming);
-	al_json_fail(config->doc, naming.place, err, key->n_keys > 0 ? "\"%s\" is left out: %s%s" : "%s: %s%s",
+	al_json_fail(config->doc, naming.place, err,
+		key->n_keys > 0 ? "\"%s\" is left out: %s%s" : "%s: %s%s",
 		key->n_keys > 0 ? key->keys[0] : key->symbol, err->message, values.data);
 	al_text_finish(&values);
 	return false;
@@ -274,8 +291,8 @@ static bool check_heads(const struct al_config *config, struct al_error *err)
 		return true;
 	const struct cJSON *node = find_given(config, kv_key);
 	return al_json_fail(config->doc, node ? node : config->object, err,
-		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, key), (long long)n_heads,
-		name_of(config, kv_key), (long long)n_kv_heads);
+		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, key),
+		(long long)n_heads, name_of(config, kv_key), (long long)n_kv_heads);
 }
 
 /* A token works on some of the experts. */
@@ -295,8 +312,8 @@ static bool check_experts(const struct al_config *config, struct al_error *err)
 		return true;
 	const struct cJSON *node = find_given(config, active_key);
 	return al_json_fail(config->doc, node ? node : config->object, err,
-		"%s is %lld, expected at most %s = %lld", name_of(config, active_key), (long long)n_active,
-		name_of(config, key), (long long)n_experts);
+		"%s is %lld, expected at most %s = %lld", name_of(config, active_key),
+		(long long)n_active, name_of(config, key), (long long)n_experts);
 }
 
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
@@ -307,10 +324,10 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 
 	if (!al_settings_is_asked(settings, "dropout"))
 		al_settings_set(settings, "dropout", family->has_dropout, family->name);
-	return al_json_expect(doc, object, AL_JSON_OBJECT, err)
-		&& set_given(&config, false, err) && set_defaults(&config, false, err)
-		&& set_given(&config, true, err) && set_defaults(&config, true, err)
-		&& check_present(&config, err) && check_head_width(&config, "n_heads", err)
+	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_given(&config, false, err)
+		&& set_defaults(&config, false, err) && set_given(&config, true, err)
+		&& set_defaults(&config, true, err) && check_present(&config, err)
+		&& check_head_width(&config, "n_heads", err)
 		&& check_head_width(&config, "n_decoder_heads", err) && check_heads(&config, err)
 		&& check_experts(&config, err);
 }
@@ -338,7 +355,7 @@ size_t al_family_ignored(const struct al_family *family, const struct cJSON *con
 	const char **ignored = al_new_array(arena, const char *, al_json_size(config));
 	size_t n = 0;
 
-	al_json_each(member, config)
+	al_json_each (member, config)
 		if (!uses_key(family, al_json_key(member)))
 			ignored[n++] = al_strdup(arena, al_json_key(member));
 	*keys = ignored;

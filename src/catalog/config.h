@@ -8,8 +8,8 @@ struct al_config {
 	const struct al_family *family;
 	const struct al_json *doc;
 	const struct cJSON *object;
-	const char *origin;                /* the model */
-	struct al_settings *settings;      /* what was read goes here */
+	const char *origin; /* the model */
+	struct al_settings *settings; /* what was read goes here */
 };
 
 /* A list symbol, one value a layer. */

@@ -63,7 +63,8 @@ static bool read_number(const struct al_config *config, const struct cJSON *node
 		return false;
 	if (number < 0 || number >= 0x1p53 || number != floor(number))
 		return al_json_fail(config->doc, node, err,
-			"\"%s\" is %.17g, expected a whole number of at least 0 and below 2^53", key, number);
+			"\"%s\" is %.17g, expected a whole number of at least 0 and below 2^53",
+			key, number);
 	*out = (int64_t)number;
 	return true;
 }
@@ -107,8 +108,8 @@ static bool read_item(const struct al_config *config, const struct cJSON *node,
 	return true;
 }
 
-bool al_config_length(const struct al_config *config, const struct al_config_key *key,
-	int64_t *out, struct al_error *err)
+bool al_config_length(const struct al_config *config, const struct al_config_key *key, int64_t *out,
+	struct al_error *err)
 {
 	struct al_scope scope = al_settings_scope(config->settings);
 
@@ -144,8 +145,9 @@ static bool read_list(const struct al_config *config, const struct cJSON *node,
 
 	if (!check_length(config, node, key, err))
 		return false;
-	struct al_value *values = al_new_array(&settings->arena, struct al_value, al_json_size(node));
-	al_json_each(item, node)
+	struct al_value *values = al_new_array(&settings->arena, struct al_value,
+		al_json_size(node));
+	al_json_each (item, node)
 		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
 			return false;
 	al_settings_set_list(settings, key->symbol, values, n, origin);
@@ -167,13 +169,14 @@ static bool read_indices(const struct al_config *config, const struct cJSON *nod
 	struct al_value *flags = al_new_array(&settings->arena, struct al_value, (size_t)length);
 	for (int64_t i = 0; i < length; i++)
 		al_value_init(&flags[i]);
-	al_json_each(item, node) {
+	al_json_each (item, node) {
 		if (!read_number(config, item, name, false, &index, err))
 			return false;
 		if (index < key->first || index - key->first >= length)
 			return al_json_fail(config->doc, item, err,
-				"\"%s\" names layer %lld, expected %lld to %lld", name, (long long)index,
-				(long long)key->first, (long long)(key->first + length - 1));
+				"\"%s\" names layer %lld, expected %lld to %lld", name,
+				(long long)index, (long long)key->first,
+				(long long)(key->first + length - 1));
 		al_value_set_int(&flags[index - key->first], 1);
 	}
 	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
@@ -214,8 +217,8 @@ static bool read_millionths(const struct al_config *config, const struct cJSON *
 	double rounded = round(number * 1e6);
 	if (number < 0 || rounded >= 0x1p53 || rounded / 1e6 != number)
 		return al_json_fail(config->doc, node, err,
-			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places", name,
-			number);
+			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places",
+			name, number);
 	*out = (int64_t)rounded;
 	return true;
 }

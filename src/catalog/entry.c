@@ -6,13 +6,33 @@
 #include "base/text.h"
 
 const char *const al_role_names[AL_N_ROLES] = {
-	"query", "key", "value", "output", "mix", "norm", "gate", "router", "position", "other",
+	"query",
+	"key",
+	"value",
+	"output",
+	"mix",
+	"norm",
+	"gate",
+	"router",
+	"position",
+	"other",
 };
 const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS] = {
-	"weight", "bias", "norm", "buffer", "scale",
+	"weight",
+	"bias",
+	"norm",
+	"buffer",
+	"scale",
 };
 const char *const al_per_names[AL_N_PERS] = {
-	"module", "layer", "group", "model", "source_token", "sequence", "token", "pair",
+	"module",
+	"layer",
+	"group",
+	"model",
+	"source_token",
+	"sequence",
+	"token",
+	"pair",
 };
 const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
@@ -21,34 +41,52 @@ enum { MOST_KEYS = 13, MOST_ENTRIES = 1024 };
 /* What tells the forms of an entry apart: the keys that it may have, and over what it may be
  * shared. */
 static const struct form {
-	const char *keys[MOST_KEYS];        /* up to NULL */
+	const char *keys[MOST_KEYS]; /* up to NULL */
 	enum al_per first_per, last_per, per;
 	bool needs_role;
-	bool is_product;                    /* left and right instead of a shape */
+	bool is_product; /* left and right instead of a shape */
 } forms[AL_N_FORMS] = {
-	[AL_FORM_TENSOR] = {
-		.keys = {"name", "role", "shape", "kind", "count", "active", "per", "when", "fixed"},
-		.first_per = AL_PER_MODULE, .last_per = AL_PER_MODEL, .per = AL_PER_MODULE,
-		.needs_role = true,
-	},
-	[AL_FORM_CACHE] = {
-		.keys = {"name", "role", "shape", "count", "per", "tokens", "dtype", "shared", "when"},
-		.first_per = AL_PER_SOURCE_TOKEN, .last_per = AL_PER_TOKEN, .per = AL_PER_TOKEN,
-	},
-	[AL_FORM_ACTIVATION] = {
-		.keys = {"name", "role", "shape", "count", "per", "saved", "bytes", "shared", "when"},
-		.first_per = AL_PER_SEQUENCE, .last_per = AL_PER_PAIR, .per = AL_PER_TOKEN,
-	},
-	[AL_FORM_PRODUCT] = {
-		.keys = {"name", "role", "left", "right", "count", "shared", "when"},
-		.first_per = AL_PER_MODULE, .last_per = AL_PER_MODULE, .per = AL_PER_MODULE,
-		.is_product = true,
-	},
-	[AL_FORM_FAMILY_TENSOR] = {
-		.keys = {"part", "name", "shape", "kind", "count", "active", "when", "order", "for",
-			"tied_to", "packed", "optional", "before"},
-		.first_per = AL_PER_MODEL, .last_per = AL_PER_MODEL, .per = AL_PER_MODEL,
-	},
+	[AL_FORM_TENSOR] =
+		{
+			.keys = {"name", "role", "shape", "kind", "count", "active", "per", "when",
+				"fixed"},
+			.first_per = AL_PER_MODULE,
+			.last_per = AL_PER_MODEL,
+			.per = AL_PER_MODULE,
+			.needs_role = true,
+		},
+	[AL_FORM_CACHE] =
+		{
+			.keys = {"name", "role", "shape", "count", "per", "tokens", "dtype",
+				"shared", "when"},
+			.first_per = AL_PER_SOURCE_TOKEN,
+			.last_per = AL_PER_TOKEN,
+			.per = AL_PER_TOKEN,
+		},
+	[AL_FORM_ACTIVATION] =
+		{
+			.keys = {"name", "role", "shape", "count", "per", "saved", "bytes",
+				"shared", "when"},
+			.first_per = AL_PER_SEQUENCE,
+			.last_per = AL_PER_PAIR,
+			.per = AL_PER_TOKEN,
+		},
+	[AL_FORM_PRODUCT] =
+		{
+			.keys = {"name", "role", "left", "right", "count", "shared", "when"},
+			.first_per = AL_PER_MODULE,
+			.last_per = AL_PER_MODULE,
+			.per = AL_PER_MODULE,
+			.is_product = true,
+		},
+	[AL_FORM_FAMILY_TENSOR] =
+		{
+			.keys = {"part", "name", "shape", "kind", "count", "active", "when",
+				"order", "for", "tied_to", "packed", "optional", "before"},
+			.first_per = AL_PER_MODEL,
+			.last_per = AL_PER_MODEL,
+			.per = AL_PER_MODEL,
+		},
 };
 
 static size_t count_keys(const struct form *form)
@@ -69,10 +107,10 @@ static bool parse_shape(struct al_reader *reader, const struct cJSON *entry, con
 		return false;
 	size_t n = al_json_size(list);
 	if (n < 1 || n > most)
-		return al_json_fail(reader->doc, list, err, "\"%s\" has %zu dimensions, expected 1 to %zu",
-			key, n, most);
+		return al_json_fail(reader->doc, list, err,
+			"\"%s\" has %zu dimensions, expected 1 to %zu", key, n, most);
 	out->dims = al_new_array(reader->arena, const struct al_formula *, n);
-	al_json_each(node, list)
+	al_json_each (node, list)
 		if (!al_read_formula(reader, node, &out->dims[out->n_dims++], err))
 			return false;
 	return true;
@@ -97,25 +135,29 @@ static bool parse_shapes(struct al_reader *reader, const struct form *form,
 		&& parse_side(reader, node, "right", &entry->right, err);
 }
 
-static bool parse_words(struct al_reader *reader, const struct form *form,
-	const struct cJSON *node, struct al_entry *entry, struct al_error *err)
+static bool parse_words(struct al_reader *reader, const struct form *form, const struct cJSON *node,
+	struct al_entry *entry, struct al_error *err)
 {
 	size_t role = AL_ROLE_OTHER, kind = AL_TENSOR_WEIGHT, saved = AL_SAVED_ALWAYS;
 	size_t per = (size_t)(form->per - form->first_per), shared = AL_PER_MODULE;
 
-	if (!al_read_word(reader, node, "role", form->needs_role, al_role_names, AL_N_ROLES, &role, err)
-		|| !al_read_word(reader, node, "kind", false, al_tensor_kind_names, AL_N_TENSOR_KINDS,
-			&kind, err)
-		|| !al_read_word(reader, node, "saved", false, al_saved_names, AL_N_SAVED, &saved, err)
+	if (!al_read_word(reader, node, "role", form->needs_role, al_role_names, AL_N_ROLES, &role,
+		    err)
+		|| !al_read_word(reader, node, "kind", false, al_tensor_kind_names,
+			AL_N_TENSOR_KINDS, &kind, err)
+		|| !al_read_word(reader, node, "saved", false, al_saved_names, AL_N_SAVED, &saved,
+			err)
 		|| !al_read_word(reader, node, "per", false, al_per_names + form->first_per,
 			(size_t)(form->last_per - form->first_per + 1), &per, err)
-		|| !al_read_word(reader, node, "shared", false, al_per_names, AL_PER_MODEL + 1, &shared, err))
+		|| !al_read_word(reader, node, "shared", false, al_per_names, AL_PER_MODEL + 1,
+			&shared, err))
 		return false;
 	entry->role = (enum al_role)role;
 	entry->kind = (enum al_tensor_kind)kind;
 	entry->saved = (enum al_saved)saved;
 	entry->per = (enum al_per)((size_t)form->first_per + per);
-	entry->shared = entry->per <= AL_PER_MODEL && !form->is_product ? entry->per : (enum al_per)shared;
+	entry->shared = entry->per <= AL_PER_MODEL && !form->is_product ? entry->per
+									: (enum al_per)shared;
 	return true;
 }
 
@@ -137,8 +179,7 @@ bool al_entry_parse(struct al_reader *reader, const struct cJSON *node,
 	return al_json_only(reader->doc, node, form->keys, count_keys(form), err)
 		&& al_read_text(reader, node, "name", true, &out->name, err)
 		&& parse_words(reader, form, node, out, err)
-		&& parse_shapes(reader, form, node, out, err)
-		&& parse_bytes(reader, node, out, err)
+		&& parse_shapes(reader, form, node, out, err) && parse_bytes(reader, node, out, err)
 		&& al_json_get_boolean(reader->doc, node, "fixed", false, &out->is_fixed, err)
 		&& al_read_formula_at(reader, node, "count", false, &out->count, err)
 		&& al_read_formula_at(reader, node, "active", false, &out->active, err)
@@ -168,16 +209,17 @@ bool al_entries_parse(struct al_reader *reader, const struct cJSON *object, cons
 		return false;
 	size_t n = al_json_size(list);
 	if (n > MOST_ENTRIES)
-		return al_json_fail(reader->doc, list, err, "\"%s\" has %zu entries, expected at most %d",
-			key, n, MOST_ENTRIES);
+		return al_json_fail(reader->doc, list, err,
+			"\"%s\" has %zu entries, expected at most %d", key, n, MOST_ENTRIES);
 	out->items = al_new_array(reader->arena, struct al_entry, n);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct al_entry *entry = &out->items[out->n];
 		if (!al_entry_parse(reader, node, form, entry, err))
 			return false;
 		if (find_twin(out, entry))
 			return al_json_fail(reader->doc, node, err,
-				"\"%s\" stands in \"%s\" twice, without conditions that tell them apart",
+				"\"%s\" stands in \"%s\" twice, without conditions that tell them "
+				"apart",
 				entry->name, key);
 		out->n++;
 	}

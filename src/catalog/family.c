@@ -9,11 +9,22 @@
 enum { MOST_ITEMS = 1024 };
 
 const char *const al_part_names[AL_N_PARTS] = {
-	"embedding", "attention", "feed_forward", "norm", "other", "head",
+	"embedding",
+	"attention",
+	"feed_forward",
+	"norm",
+	"other",
+	"head",
 };
 static const char *const order_names[] = {"out,in", "in,out"};
 static const char *const type_names[AL_N_CONFIG_TYPES] = {
-	"whole", "boolean", "word", "list", "indices", "size", "millionths",
+	"whole",
+	"boolean",
+	"word",
+	"list",
+	"indices",
+	"size",
+	"millionths",
 };
 static const char *const pairs_names[] = {"halves", "interleaved"};
 
@@ -25,21 +36,22 @@ static bool open_member(struct al_reader *reader, const struct cJSON *object, co
 		return false;
 	*n = al_json_size(*out);
 	return *n <= MOST_ITEMS
-		|| al_json_fail(reader->doc, *out, err, "\"%s\" has %zu items, expected at most %d", key,
-			*n, MOST_ITEMS);
+		|| al_json_fail(reader->doc, *out, err, "\"%s\" has %zu items, expected at most %d",
+			key, *n, MOST_ITEMS);
 }
 
 /* A text, or a list of texts. */
 static bool parse_texts(struct al_reader *reader, const struct cJSON *node, const char ***out,
 	size_t *n, struct al_error *err)
 {
-	const struct cJSON *first = al_json_kind(node) == AL_JSON_ARRAY ? al_json_first(node) : node;
+	const struct cJSON *first = al_json_kind(node) == AL_JSON_ARRAY ? al_json_first(node)
+									: node;
 	size_t room = al_json_kind(node) == AL_JSON_ARRAY ? al_json_size(node) : 1;
 	const char *text;
 
 	if (room < 1 || room > MOST_ITEMS)
-		return al_json_fail(reader->doc, node, err, "found %zu texts, expected 1 to %d", room,
-			MOST_ITEMS);
+		return al_json_fail(reader->doc, node, err, "found %zu texts, expected 1 to %d",
+			room, MOST_ITEMS);
 	*out = al_new_array(reader->arena, const char *, room);
 	for (*n = 0; *n < room; first = al_json_next(first)) {
 		if (!al_json_text(reader->doc, first, &text, err))
@@ -79,8 +91,8 @@ static bool parse_type(struct al_reader *reader, const struct cJSON *node,
 	if (!is_boolean)
 		return al_read_formula_at(reader, node, "default", false, &key->fallback, err);
 	return al_read_value(reader, fallback, &value, err)
-		&& al_formula_parse(reader->arena, value ? "1" : "0", AL_DIALECT_CATALOG, &key->fallback,
-			err);
+		&& al_formula_parse(reader->arena, value ? "1" : "0", AL_DIALECT_CATALOG,
+			&key->fallback, err);
 }
 
 static bool parse_length(struct al_reader *reader, const struct cJSON *node,
@@ -124,7 +136,13 @@ static bool parse_words(struct al_reader *reader, const struct cJSON *node,
 static bool parse_config(struct al_reader *reader, struct al_family *family, struct al_error *err)
 {
 	static const char *const keys[] = {
-		"key", "default", "null", "type", "length", "first", "words",
+		"key",
+		"default",
+		"null",
+		"type",
+		"length",
+		"first",
+		"words",
 	};
 	const struct cJSON *config;
 	size_t n;
@@ -132,13 +150,13 @@ static bool parse_config(struct al_reader *reader, struct al_family *family, str
 	if (!open_member(reader, reader->doc->root, "config", AL_JSON_OBJECT, &config, &n, err))
 		return false;
 	family->config = al_new_array(reader->arena, struct al_config_key, n);
-	al_json_each(member, config) {
+	al_json_each (member, config) {
 		struct al_config_key *key = &family->config[family->n_config];
 		if (!al_read_symbol(reader, member, &key->symbol, err)
-			|| !al_json_only(reader->doc, member, keys, sizeof(keys) / sizeof(*keys), err))
+			|| !al_json_only(reader->doc, member, keys, sizeof(keys) / sizeof(*keys),
+				err))
 			return false;
-		if (!parse_keys(reader, member, key, err)
-			|| !parse_type(reader, member, key, err)
+		if (!parse_keys(reader, member, key, err) || !parse_type(reader, member, key, err)
 			|| !al_read_formula_at(reader, member, "null", false, &key->null, err)
 			|| !parse_length(reader, member, key, err)
 			|| !parse_first(reader, member, key, err)
@@ -160,7 +178,8 @@ static bool parse_loop_count(struct al_reader *reader, const struct cJSON *node,
 		return al_read_formula(reader, node, &loop->count, err);
 	if (al_json_size(node) != 2)
 		return al_json_fail(reader->doc, node, err,
-			"found %zu items, expected how many there are and how many of them are active",
+			"found %zu items, expected how many there are and how many of them are "
+			"active",
 			al_json_size(node));
 	return al_read_formula(reader, al_json_at(node, 0), &loop->count, err)
 		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
@@ -175,10 +194,10 @@ static bool parse_loops(struct al_reader *reader, const struct cJSON *node, stru
 	if (!open_member(reader, node, "for", AL_JSON_OBJECT, &object, &n, err))
 		return false;
 	if (n > AL_FAMILY_LOOPS)
-		return al_json_fail(reader->doc, object, err, "found %zu loops, expected at most %d", n,
-			AL_FAMILY_LOOPS);
+		return al_json_fail(reader->doc, object, err,
+			"found %zu loops, expected at most %d", n, AL_FAMILY_LOOPS);
 	loops->items = al_new_array(reader->arena, struct al_loop, n);
-	al_json_each(member, object) {
+	al_json_each (member, object) {
 		struct al_loop *loop = &loops->items[loops->n];
 		if (!al_read_symbol(reader, member, &loop->variable, err)
 			|| !parse_loop_count(reader, member, loop, err))
@@ -208,7 +227,8 @@ static bool check_name(struct al_reader *reader, const struct cJSON *node, const
 			return al_json_fail(reader->doc, node, err, "\"%s\" lacks a \"}\"", name);
 		if (!has_variable(loops, p + 1, length))
 			return al_json_fail(reader->doc, node, err,
-				"\"%s\" has {%.*s}, which no \"for\" counts", name, (int)length, p + 1);
+				"\"%s\" has {%.*s}, which no \"for\" counts", name, (int)length,
+				p + 1);
 	}
 	return true;
 }
@@ -235,7 +255,7 @@ static bool parse_set(struct al_reader *reader, const struct cJSON *node,
 	if (!open_member(reader, node, "set", AL_JSON_OBJECT, &object, &n, err))
 		return false;
 	module->set = al_new_array(reader->arena, struct al_module_set, n);
-	al_json_each(member, object) {
+	al_json_each (member, object) {
 		struct al_module_set *set = &module->set[module->n_set++];
 		int64_t value;
 		if (!al_read_symbol(reader, member, &set->symbol, err))
@@ -261,7 +281,8 @@ static bool parse_fused_part(struct al_reader *reader, const struct cJSON *node,
 		return false;
 	if (al_json_size(node) != 2)
 		return al_json_fail(reader->doc, node, err,
-			"found %zu items, expected a tensor's name and a width", al_json_size(node));
+			"found %zu items, expected a tensor's name and a width",
+			al_json_size(node));
 	if (!al_json_text(reader->doc, al_json_at(node, 0), &tensor, err))
 		return false;
 	out->tensor = al_strdup(reader->arena, tensor);
@@ -282,7 +303,7 @@ static bool parse_fused(struct al_reader *reader, const struct cJSON *node, stru
 	if (n == 0)
 		return al_json_fail(reader->doc, node, err, "\"of\" names no tensors");
 	out->parts = al_new_array(reader->arena, struct al_fused, n);
-	al_json_each(part, list)
+	al_json_each (part, list)
 		if (!parse_fused_part(reader, part, &out->parts[out->n_parts++], err))
 			return false;
 	return true;
@@ -300,7 +321,8 @@ static bool parse_stored(struct al_reader *reader, const struct cJSON *node,
 		|| !parse_order(reader, node, &out->order, err)
 		|| !al_read_text(reader, node, "is", false, &out->is, err)
 		|| !al_read_formula_at(reader, node, "when", false, &out->when, err)
-		|| !al_json_get_boolean(reader->doc, node, "optional", false, &out->is_optional, err))
+		|| !al_json_get_boolean(reader->doc, node, "optional", false, &out->is_optional,
+			err))
 		return false;
 	if (!out->is == !fused)
 		return al_json_fail(reader->doc, node, err,
@@ -317,8 +339,9 @@ static bool parse_stored_list(struct al_reader *reader, const struct cJSON *node
 	if (!open_member(reader, node, "stored", AL_JSON_ARRAY, &list, &n, err))
 		return false;
 	module->stored = al_new_array(reader->arena, struct al_stored, n);
-	al_json_each(item, list)
-		if (!parse_stored(reader, item, &module->loops, &module->stored[module->n_stored++], err))
+	al_json_each (item, list)
+		if (!parse_stored(reader, item, &module->loops, &module->stored[module->n_stored++],
+			    err))
 			return false;
 	return true;
 }
@@ -333,7 +356,8 @@ static bool parse_rotary(struct al_reader *reader, const struct cJSON *node,
 	size_t pairs = AL_PAIRS_HALVES;
 
 	if (!rotary || al_json_kind(rotary) != AL_JSON_OBJECT)
-		return al_json_get_boolean(reader->doc, node, "rotary", false, &module->is_rotary, err);
+		return al_json_get_boolean(reader->doc, node, "rotary", false, &module->is_rotary,
+			err);
 	module->is_rotary = true;
 	if (!al_json_only(reader->doc, rotary, keys, sizeof(keys) / sizeof(*keys), err)
 		|| !al_read_formula_at(reader, rotary, "when", false, &out->when, err)
@@ -349,7 +373,16 @@ static bool parse_module(struct al_reader *reader, const struct cJSON *node,
 	struct al_family_module *module, struct al_error *err)
 {
 	static const char *const keys[] = {
-		"name", "for", "when", "variant", "set", "rotary", "cross", "uses", "stored", "before",
+		"name",
+		"for",
+		"when",
+		"variant",
+		"set",
+		"rotary",
+		"cross",
+		"uses",
+		"stored",
+		"before",
 	};
 
 	return al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
@@ -358,8 +391,7 @@ static bool parse_module(struct al_reader *reader, const struct cJSON *node,
 		&& check_name(reader, node, module->name, &module->loops, err)
 		&& al_read_formula_at(reader, node, "when", false, &module->when, err)
 		&& al_read_text(reader, node, "variant", true, &module->variant, err)
-		&& parse_set(reader, node, module, err)
-		&& parse_rotary(reader, node, module, err)
+		&& parse_set(reader, node, module, err) && parse_rotary(reader, node, module, err)
 		&& al_json_get_boolean(reader->doc, node, "cross", false, &module->is_cross, err)
 		&& al_read_formula_at(reader, node, "uses", false, &module->uses, err)
 		&& parse_stored_list(reader, node, module, err)
@@ -375,7 +407,7 @@ static bool parse_modules(struct al_reader *reader, struct al_family *family, st
 	if (!open_member(reader, reader->doc->root, "modules", AL_JSON_ARRAY, &list, &n, err))
 		return false;
 	family->modules = al_new_array(reader->arena, struct al_family_module, n);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		if (!parse_module(reader, node, &family->modules[family->n_modules++], err))
 			return false;
 		reader->n_symbols = n_symbols;
@@ -407,7 +439,8 @@ static bool parse_tensor(struct al_reader *reader, const struct cJSON *node,
 		|| !parse_order(reader, node, &tensor->order, err)
 		|| !al_read_text(reader, node, "tied_to", false, &tensor->tied_to, err)
 		|| !parse_packed(reader, node, &tensor->packed, err)
-		|| !al_json_get_boolean(reader->doc, node, "optional", false, &tensor->is_optional, err)
+		|| !al_json_get_boolean(reader->doc, node, "optional", false, &tensor->is_optional,
+			err)
 		|| !al_read_text(reader, node, "before", false, &tensor->before, err))
 		return false;
 	tensor->part = (enum al_part)part;
@@ -422,7 +455,7 @@ static bool parse_tensors(struct al_reader *reader, struct al_family *family, st
 	if (!open_member(reader, reader->doc->root, "tensors", AL_JSON_ARRAY, &list, &n, err))
 		return false;
 	family->tensors = al_new_array(reader->arena, struct al_family_tensor, n);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		if (!parse_tensor(reader, node, &family->tensors[family->n_tensors++], err))
 			return false;
 		reader->n_symbols = n_symbols;
@@ -440,17 +473,18 @@ static bool parse_apart(struct al_reader *reader, struct al_family *family, stru
 	if (!open_member(reader, reader->doc->root, "apart", AL_JSON_OBJECT, &object, &n, err))
 		return false;
 	if (n > AL_FAMILY_APARTS)
-		return al_json_fail(reader->doc, object, err, "found %zu names, expected at most %d", n,
-			AL_FAMILY_APARTS);
+		return al_json_fail(reader->doc, object, err,
+			"found %zu names, expected at most %d", n, AL_FAMILY_APARTS);
 	family->apart = al_new_array(reader->arena, struct al_apart, n);
-	al_json_each(member, object) {
+	al_json_each (member, object) {
 		struct al_apart *apart = &family->apart[family->n_apart++];
 		const struct cJSON *loop = al_json_first(member);
 		if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
 			return false;
 		if (al_json_size(member) != 1)
 			return al_json_fail(reader->doc, member, err,
-				"found %zu loops, expected one and from which turn on", al_json_size(member));
+				"found %zu loops, expected one and from which turn on",
+				al_json_size(member));
 		apart->name = al_strdup(reader->arena, al_json_key(member));
 		if (!al_read_symbol(reader, loop, &apart->variable, err)
 			|| !al_read_formula(reader, loop, &apart->from, err))
@@ -475,8 +509,8 @@ static bool check_reference(const struct al_reader *reader, const struct cJSON *
 	if (al_find_name(name, names, n) >= 0)
 		return true;
 	if (n == 0)
-		return al_json_fail(reader->doc, member, err, "unknown %s \"%s\": the family has none",
-			what, name);
+		return al_json_fail(reader->doc, member, err,
+			"unknown %s \"%s\": the family has none", what, name);
 	al_fail_unknown(err, what, name, names, n);
 	return al_json_in(reader->doc, member, err);
 }
@@ -491,13 +525,15 @@ static bool check_references(const struct al_reader *reader, const struct al_fam
 		modules[i] = family->modules[i].name;
 	for (size_t i = 0; i < family->n_tensors; i++)
 		tensors[i] = family->tensors[i].entry.name;
-	al_json_each(node, al_json_get(reader->doc->root, "modules"))
-		if (!check_reference(reader, node, "before", "module", modules, family->n_modules, err))
+	al_json_each (node, al_json_get(reader->doc->root, "modules"))
+		if (!check_reference(reader, node, "before", "module", modules, family->n_modules,
+			    err))
 			return false;
-	al_json_each(node, al_json_get(reader->doc->root, "tensors"))
-		if (!check_reference(reader, node, "before", "module", modules, family->n_modules, err)
-			|| !check_reference(reader, node, "tied_to", "tensor", tensors, family->n_tensors,
-				err))
+	al_json_each (node, al_json_get(reader->doc->root, "tensors"))
+		if (!check_reference(reader, node, "before", "module", modules, family->n_modules,
+			    err)
+			|| !check_reference(reader, node, "tied_to", "tensor", tensors,
+				family->n_tensors, err))
 			return false;
 	return true;
 }
@@ -507,8 +543,17 @@ static bool check_references(const struct al_reader *reader, const struct al_fam
 static bool parse_head(struct al_reader *reader, struct al_family *family, struct al_error *err)
 {
 	static const char *const keys[] = {
-		"name", "title", "model_types", "source", "config", "prefixes", "modules", "tensors", "apart",
-		"dropout", "bare_norms",
+		"name",
+		"title",
+		"model_types",
+		"source",
+		"config",
+		"prefixes",
+		"modules",
+		"tensors",
+		"apart",
+		"dropout",
+		"bare_norms",
 	};
 	const struct cJSON *root = reader->doc->root, *types, *prefixes;
 
@@ -518,11 +563,15 @@ static bool parse_head(struct al_reader *reader, struct al_family *family, struc
 	family->title = family->name;
 	if (!al_read_text(reader, root, "title", false, &family->title, err)
 		|| !al_read_text(reader, root, "source", false, &family->source, err)
-		|| !al_json_get_boolean(reader->doc, root, "dropout", false, &family->has_dropout, err)
-		|| !al_json_get_whole(reader->doc, root, "bare_norms", false, &family->n_bare_norms, err)
-		|| !al_json_get_node(reader->doc, root, "model_types", AL_JSON_ARRAY, true, &types, err)
+		|| !al_json_get_boolean(reader->doc, root, "dropout", false, &family->has_dropout,
+			err)
+		|| !al_json_get_whole(reader->doc, root, "bare_norms", false, &family->n_bare_norms,
+			err)
+		|| !al_json_get_node(reader->doc, root, "model_types", AL_JSON_ARRAY, true, &types,
+			err)
 		|| !parse_texts(reader, types, &family->model_types, &family->n_model_types, err)
-		|| !al_json_get_node(reader->doc, root, "prefixes", AL_JSON_ARRAY, false, &prefixes, err))
+		|| !al_json_get_node(reader->doc, root, "prefixes", AL_JSON_ARRAY, false, &prefixes,
+			err))
 		return false;
 	return !prefixes
 		|| parse_texts(reader, prefixes, &family->prefixes, &family->n_prefixes, err);
@@ -535,12 +584,9 @@ bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	struct al_reader reader;
 
 	al_reader_init(&reader, arena, doc, standard);
-	if (!parse_head(&reader, family, err)
-		|| !parse_config(&reader, family, err)
-		|| !parse_modules(&reader, family, err)
-		|| !parse_tensors(&reader, family, err)
-		|| !parse_apart(&reader, family, err)
-		|| !check_references(&reader, family, err))
+	if (!parse_head(&reader, family, err) || !parse_config(&reader, family, err)
+		|| !parse_modules(&reader, family, err) || !parse_tensors(&reader, family, err)
+		|| !parse_apart(&reader, family, err) || !check_references(&reader, family, err))
 		return false;
 	*out = family;
 	return true;

@@ -24,24 +24,30 @@
 #include "catalog/settings.h"
 
 enum al_part {
-	AL_PART_EMBEDDING, AL_PART_ATTENTION, AL_PART_FEED_FORWARD, AL_PART_NORM, AL_PART_OTHER,
-	AL_PART_HEAD, AL_N_PARTS,
+	AL_PART_EMBEDDING,
+	AL_PART_ATTENTION,
+	AL_PART_FEED_FORWARD,
+	AL_PART_NORM,
+	AL_PART_OTHER,
+	AL_PART_HEAD,
+	AL_N_PARTS,
 };
 extern const char *const al_part_names[AL_N_PARTS];
 
 /* ---- config keys ---- */
 
 enum al_config_type {
-	AL_CONFIG_WHOLE,      /* of at least 0 */
-	AL_CONFIG_BOOLEAN,    /* where the default is true or false; 1 or 0 */
-	AL_CONFIG_WORD,       /* "type": "word", for conditions: act == 'swiglu'; of a list of words
-	                         (architectures) the first */
-	AL_CONFIG_LIST,       /* "type": "list": a whole number, word or boolean for each layer */
-	AL_CONFIG_INDICES,    /* "type": "indices": numbers of layers, counted from "first" (0); read as a
-	                         list with 1 for each that is named and 0 for the others */
-	AL_CONFIG_SIZE,       /* "type": "size": a whole number, or how many members an object or list
-	                         has (id2label) */
-	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6 */
+	AL_CONFIG_WHOLE, /* of at least 0 */
+	AL_CONFIG_BOOLEAN, /* where the default is true or false; 1 or 0 */
+	AL_CONFIG_WORD, /* "type": "word", for conditions: act == 'swiglu'; of a list of words
+				 (architectures) the first */
+	AL_CONFIG_LIST, /* "type": "list": a whole number, word or boolean for each layer */
+	AL_CONFIG_INDICES, /* "type": "indices": numbers of layers, counted from "first" (0); read
+			      as a list with 1 for each that is named and 0 for the others */
+	AL_CONFIG_SIZE, /* "type": "size": a whole number, or how many members an object or list
+				 has (id2label) */
+	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6
+			       */
 	AL_N_CONFIG_TYPES,
 };
 
@@ -50,30 +56,30 @@ enum al_config_type {
  * is None; a plain number doesn't, but "null" may say what null stands for: no window is 0. */
 struct al_config_key {
 	const char *symbol;
-	const char **keys;    /* synonyms: the first that is there counts */
-	size_t n_keys;        /* 0: always the default */
+	const char **keys; /* synonyms: the first that is there counts */
+	size_t n_keys; /* 0: always the default */
 	enum al_config_type type;
-	const struct al_formula *fallback;   /* NULL: required; a list's: one value a `layer` */
-	const struct al_formula *null;       /* NULL: null is refused, or replaced by a derived default */
-	const char *word;                    /* a word's default, as it stands */
-	const struct al_formula *length;     /* a list's; n_layers where the file doesn't say */
-	int64_t first;                       /* indices: the number of the first layer */
-	const char **words;                  /* a list's: worth 0, 1 ... in it; NULL: any item as it stands */
+	const struct al_formula *fallback; /* NULL: required; a list's: one value a `layer` */
+	const struct al_formula *null; /* NULL: null is refused, or replaced by a derived default */
+	const char *word; /* a word's default, as it stands */
+	const struct al_formula *length; /* a list's; n_layers where the file doesn't say */
+	int64_t first; /* indices: the number of the first layer */
+	const char **words; /* a list's: worth 0, 1 ... in it; NULL: any item as it stands */
 	size_t n_words;
 };
 
 /* ---- what a model holds ---- */
 
 struct al_loop {
-	const char *variable;              /* counts from 0 */
+	const char *variable; /* counts from 0 */
 	const struct al_formula *count;
-	const struct al_formula *active;   /* NULL: count */
+	const struct al_formula *active; /* NULL: count */
 };
 
 enum { AL_FAMILY_LOOPS = 4 };
 
 struct al_loops {
-	struct al_loop *items;   /* [0 .. AL_FAMILY_LOOPS], the outermost first */
+	struct al_loop *items; /* [0 .. AL_FAMILY_LOOPS], the outermost first */
 	size_t n;
 };
 
@@ -89,12 +95,12 @@ struct al_fused {
 struct al_stored {
 	const char *name;
 	enum al_order order;
-	const char *is;                    /* or, where NULL: */
-	const struct al_formula *repeat;   /* how often the run of parts comes */
+	const char *is; /* or, where NULL: */
+	const struct al_formula *repeat; /* how often the run of parts comes */
 	struct al_fused *parts;
 	size_t n_parts;
-	const struct al_formula *when;     /* NULL: true */
-	bool is_optional;                  /* a checkpoint may lack it */
+	const struct al_formula *when; /* NULL: true */
+	bool is_optional; /* a checkpoint may lack it */
 };
 
 /* An option or symbol of the variant, and its value in this family. */
@@ -104,15 +110,15 @@ struct al_module_set {
 };
 
 enum al_pairs {
-	AL_PAIRS_HALVES,        /* of a rotated width w, dimension i turns with i + w/2 */
-	AL_PAIRS_INTERLEAVED,   /* 2i with 2i + 1 */
+	AL_PAIRS_HALVES, /* of a rotated width w, dimension i turns with i + w/2 */
+	AL_PAIRS_INTERLEAVED, /* 2i with 2i + 1 */
 };
 
 /* Which dimensions of a head turn with the position; only where is_rotary. */
 struct al_rotary {
-	const struct al_formula *when;     /* NULL: true */
-	const struct al_formula *width;    /* of each head, from its first dimension; NULL: d_head */
-	const struct al_formula *base;     /* NULL: 10000 */
+	const struct al_formula *when; /* NULL: true */
+	const struct al_formula *width; /* of each head, from its first dimension; NULL: d_head */
+	const struct al_formula *base; /* NULL: 10000 */
 	enum al_pairs pairs;
 };
 
@@ -125,27 +131,27 @@ struct al_family_module {
 	size_t n_set;
 	bool is_rotary, is_cross;
 	struct al_rotary rotary;
-	const struct al_formula *uses;     /* NULL: 1 */
+	const struct al_formula *uses; /* NULL: 1 */
 	struct al_stored *stored;
 	size_t n_stored;
-	const char *before;                /* the module whose input it is, or NULL */
+	const char *before; /* the module whose input it is, or NULL */
 };
 
 struct al_family_tensor {
-	struct al_entry entry;             /* name, shape, kind, count, active, when; a count stands for
-	                                      as many of that shape, stacked before the first dimension */
+	struct al_entry entry; /* name, shape, kind, count, active, when; a count stands for
+				      as many of that shape, stacked before the first dimension */
 	enum al_part part;
 	enum al_order order;
 	struct al_loops loops;
-	const char *tied_to;               /* the tensor whose numbers these are: none of its own */
-	int64_t packed;                    /* numbers in one stored element: 2 of 4 bits in a byte */
+	const char *tied_to; /* the tensor whose numbers these are: none of its own */
+	int64_t packed; /* numbers in one stored element: 2 of 4 bits in a byte */
 	bool is_optional;
-	const char *before;                /* the module whose input this norm makes, or NULL */
+	const char *before; /* the module whose input this norm makes, or NULL */
 };
 
 /* Turns of the loop `variable` from `from` on are stored with the model, not part of it. */
 struct al_apart {
-	const char *name;                  /* "multi-token prediction" */
+	const char *name; /* "multi-token prediction" */
 	const char *variable;
 	const struct al_formula *from;
 };
@@ -158,16 +164,16 @@ struct al_family {
 	size_t n_model_types;
 	struct al_config_key *config;
 	size_t n_config;
-	int64_t n_bare_norms;              /* "bare_norms": norms without parameters in each layer, as wide as the
-	                                      model; where there are some, one more behind the last layer */
-	bool has_dropout;                  /* "dropout": its training drops out; symbol `dropout` */
+	int64_t n_bare_norms; /* "bare_norms": norms without parameters in each layer, as wide as
+				 the model; where there are some, one more behind the last layer */
+	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;
 	struct al_family_module *modules;
 	size_t n_modules;
 	struct al_family_tensor *tensors;
 	size_t n_tensors;
-	struct al_apart *apart;            /* [0 .. AL_FAMILY_APARTS] */
+	struct al_apart *apart; /* [0 .. AL_FAMILY_APARTS] */
 	size_t n_apart;
 };
 

@@ -8,14 +8,15 @@ static bool parse_symbols(struct al_reader *reader, struct al_model *model, stru
 {
 	const struct cJSON *symbols;
 
-	if (!al_json_get_node(reader->doc, reader->doc->root, "symbols", AL_JSON_OBJECT, true, &symbols,
-		    err))
+	if (!al_json_get_node(reader->doc, reader->doc->root, "symbols", AL_JSON_OBJECT, true,
+		    &symbols, err))
 		return false;
 	if (al_json_size(symbols) > MOST_SYMBOLS)
-		return al_json_fail(reader->doc, symbols, err, "found %zu symbols, expected at most %d",
-			al_json_size(symbols), MOST_SYMBOLS);
+		return al_json_fail(reader->doc, symbols, err,
+			"found %zu symbols, expected at most %d", al_json_size(symbols),
+			MOST_SYMBOLS);
 	model->symbols = al_new_array(reader->arena, struct al_binding, al_json_size(symbols));
-	al_json_each(member, symbols) {
+	al_json_each (member, symbols) {
 		struct al_binding *binding = &model->symbols[model->n_symbols++];
 		if (!al_read_symbol(reader, member, &binding->symbol, err)
 			|| !al_json_whole_from(reader->doc, member, 0, &binding->value, err))
@@ -30,12 +31,14 @@ static bool parse_family(struct al_reader *reader, struct al_model *model, struc
 
 	model->doc = reader->doc;
 	return al_read_text(reader, root, "family", true, &model->family, err)
-		&& al_json_get_node(reader->doc, root, "config", AL_JSON_OBJECT, true, &model->config, err);
+		&& al_json_get_node(reader->doc, root, "config", AL_JSON_OBJECT, true,
+			&model->config, err);
 }
 
 static bool parse_preset(struct al_reader *reader, struct al_model *model, struct al_error *err)
 {
-	static const char *const keys[] = {"name", "title", "source", "symbols", "family", "config"};
+	static const char *const keys[] = {"name", "title", "source", "symbols", "family",
+		"config"};
 	const struct al_json *doc = reader->doc;
 
 	if (!al_json_only(doc, doc->root, keys, sizeof(keys) / sizeof(*keys), err)

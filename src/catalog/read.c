@@ -77,7 +77,8 @@ static bool is_name_byte(char c)
 
 bool al_symbol_is_name(const char *text)
 {
-	static const char *const reserved[] = {"and", "or", "not", "if", "min", "max", "ceil_div", "mod"};
+	static const char *const reserved[] = {"and", "or", "not", "if", "min", "max", "ceil_div",
+		"mod"};
 
 	if (!is_letter(*text))
 		return false;
@@ -123,8 +124,8 @@ static size_t column_of(const char *source, const char *symbol)
 
 	for (const char *p = source; *p; p++) {
 		in_word ^= *p == '\'';
-		if (!in_word && (p == source || !is_name_byte(p[-1])) && strncmp(p, symbol, length) == 0
-			&& !is_name_byte(p[length]))
+		if (!in_word && (p == source || !is_name_byte(p[-1]))
+			&& strncmp(p, symbol, length) == 0 && !is_name_byte(p[length]))
 			return (size_t)(p - source) + 1;
 	}
 	return 1;

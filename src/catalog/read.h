@@ -11,19 +11,19 @@
 struct al_symbols {
 	struct al_symbol *items;
 	size_t n;
-	const char **names;     /* [n] */
+	const char **names; /* [n] */
 };
 
 /* Parses the embedded symbols.json. */
-bool al_symbols_load(struct al_arena *arena, struct al_symbols *out, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_symbols_load(struct al_arena *arena, struct al_symbols *out,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct al_symbols *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 struct al_reader {
 	struct al_arena *arena;
 	const struct al_json *doc;
-	const char **symbols;   /* that a formula may use */
+	const char **symbols; /* that a formula may use */
 	size_t n_symbols, room;
 };
 
@@ -44,8 +44,8 @@ bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const 
 
 /* A member that is one of `names`: its index. */
 bool al_read_word(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const char *const *names, size_t n_names, size_t *out, struct al_error *err)
-	AL_MUST_CHECK;
+	bool required, const char *const *names, size_t n_names, size_t *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A formula: a text, or a whole number of at least 0. */
 bool al_read_formula(struct al_reader *reader, const struct cJSON *node,
@@ -60,8 +60,11 @@ bool al_read_value(struct al_reader *reader, const struct cJSON *node, int64_t *
 /* ---- entries ---- */
 
 enum al_entry_form {
-	AL_FORM_TENSOR, AL_FORM_CACHE, AL_FORM_ACTIVATION, AL_FORM_PRODUCT,
-	AL_FORM_FAMILY_TENSOR,  /* a tensor without role and per, with keys of its own (family.h) */
+	AL_FORM_TENSOR,
+	AL_FORM_CACHE,
+	AL_FORM_ACTIVATION,
+	AL_FORM_PRODUCT,
+	AL_FORM_FAMILY_TENSOR, /* a tensor without role and per, with keys of its own (family.h) */
 	AL_N_FORMS,
 };
 
@@ -70,8 +73,8 @@ bool al_entry_parse(struct al_reader *reader, const struct cJSON *node, enum al_
 
 /* The list `key` of an object; absent is empty. */
 bool al_entries_parse(struct al_reader *reader, const struct cJSON *object, const char *key,
-	enum al_entry_form form, bool required, struct al_entries *out, struct al_error *err)
-	AL_MUST_CHECK;
+	enum al_entry_form form, bool required, struct al_entries *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- whole files ---- */
 
@@ -79,11 +82,13 @@ bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const st
 	const char *file, const struct al_symbols *standard, struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_recipe **out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_symbols *standard, struct al_recipe **out,
+	struct al_error *err) AL_MUST_CHECK;
 /* The model keeps pointing into the document. */
 bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_family **out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_symbols *standard, struct al_family **out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -3,8 +3,8 @@
 
 enum { MOST_BYTES = 1024 };
 
-static bool parse_term(struct al_reader *reader, const struct cJSON *node, struct al_state_bytes *state,
-	struct al_error *err)
+static bool parse_term(struct al_reader *reader, const struct cJSON *node,
+	struct al_state_bytes *state, struct al_error *err)
 {
 	struct al_state_term *term = &state->parts[state->n_parts++];
 
@@ -16,12 +16,14 @@ static bool parse_term(struct al_reader *reader, const struct cJSON *node, struc
 		return false;
 	if (term->bytes > MOST_BYTES)
 		return al_json_fail(reader->doc, node, err,
-			"found %lld bytes a parameter, expected at most %d", (long long)term->bytes, MOST_BYTES);
+			"found %lld bytes a parameter, expected at most %d", (long long)term->bytes,
+			MOST_BYTES);
 	state->total += term->bytes;
 	return true;
 }
 
-/* [2, 4]: a 2-byte working copy and a 4-byte master copy; ["4*if(matrix, rows + cols, elements)"]. */
+/* [2, 4]: a 2-byte working copy and a 4-byte master copy; ["4*if(matrix, rows + cols,
+ * elements)"]. */
 static bool parse_state(struct al_reader *reader, const char *key, struct al_state_bytes *out,
 	struct al_error *err)
 {
@@ -30,9 +32,10 @@ static bool parse_state(struct al_reader *reader, const char *key, struct al_sta
 	if (!al_json_get_node(reader->doc, reader->doc->root, key, AL_JSON_ARRAY, true, &list, err))
 		return false;
 	if (al_json_size(list) > AL_RECIPE_PARTS)
-		return al_json_fail(reader->doc, list, err, "\"%s\" has %zu parts, expected at most %d", key,
-			al_json_size(list), AL_RECIPE_PARTS);
-	al_json_each(node, list)
+		return al_json_fail(reader->doc, list, err,
+			"\"%s\" has %zu parts, expected at most %d", key, al_json_size(list),
+			AL_RECIPE_PARTS);
+	al_json_each (node, list)
 		if (!parse_term(reader, node, out, err))
 			return false;
 	return true;
@@ -48,7 +51,8 @@ static bool parse_states(struct al_reader *reader, struct al_recipe *recipe, str
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
 		al_reader_know(reader, facts[i]);
 	if ((rank && !al_json_whole_from(reader->doc, rank, 1, &recipe->rank, err))
-		|| !al_read_formula_at(reader, reader->doc->root, "trainable", false, &recipe->trainable, err))
+		|| !al_read_formula_at(reader, reader->doc->root, "trainable", false,
+			&recipe->trainable, err))
 		return false;
 	al_reader_know(reader, "trainable");
 	bool ok = parse_state(reader, "weights", &recipe->weights, err)
@@ -79,8 +83,8 @@ static bool parse_activations(struct al_reader *reader, struct al_recipe *recipe
 	static const char *const ledger_keys[] = {"ledger", "bytes"};
 	const struct cJSON *rule;
 
-	if (!al_json_get_node(reader->doc, reader->doc->root, "activations", AL_JSON_OBJECT, true, &rule,
-		    err))
+	if (!al_json_get_node(reader->doc, reader->doc->root, "activations", AL_JSON_OBJECT, true,
+		    &rule, err))
 		return false;
 	bool has_formula = al_json_get(rule, "per_token");
 	if (has_formula == (al_json_get(rule, "ledger") != NULL))
@@ -90,15 +94,23 @@ static bool parse_activations(struct al_reader *reader, struct al_recipe *recipe
 		return al_json_only(reader->doc, rule, ledger_keys, 2, err)
 			&& parse_ledger_rule(reader, rule, recipe, err);
 	return al_json_only(reader->doc, rule, formula_keys, 1, err)
-		&& al_read_formula_at(reader, rule, "per_token", true, &recipe->activations_per_token, err);
+		&& al_read_formula_at(reader, rule, "per_token", true,
+			&recipe->activations_per_token, err);
 }
 
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_recipe **out, struct al_error *err)
 {
 	static const char *const keys[] = {
-		"name", "title", "source", "weights", "gradients", "optimizer", "activations",
-		"trainable", "rank",
+		"name",
+		"title",
+		"source",
+		"weights",
+		"gradients",
+		"optimizer",
+		"activations",
+		"trainable",
+		"rank",
 	};
 	struct al_recipe *recipe = al_new(arena, struct al_recipe);
 	struct al_reader reader;
@@ -110,8 +122,7 @@ bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
 	recipe->title = recipe->name;
 	if (!al_read_text(&reader, doc->root, "title", false, &recipe->title, err)
 		|| !al_read_text(&reader, doc->root, "source", false, &recipe->source, err)
-		|| !parse_states(&reader, recipe, err)
-		|| !parse_activations(&reader, recipe, err))
+		|| !parse_states(&reader, recipe, err) || !parse_activations(&reader, recipe, err))
 		return false;
 	*out = recipe;
 	return true;

@@ -176,14 +176,15 @@ bool al_settings_parse(struct al_settings *settings, const char *assignment, con
 	if (!equals)
 		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected SYMBOL=NUMBER", origin,
 			assignment);
-	const char *symbol = al_strndup(&settings->arena, assignment, (size_t)(equals - assignment));
+	const char *symbol = al_strndup(&settings->arena, assignment,
+		(size_t)(equals - assignment));
 	if (!al_symbol_is_name(symbol))
-		return al_fail(err, AL_EINPUT, "%s: found \"%s\" before \"=\", expected a symbol's name",
-			origin, symbol);
+		return al_fail(err, AL_EINPUT,
+			"%s: found \"%s\" before \"=\", expected a symbol's name", origin, symbol);
 	if (!parse_count(equals + 1, &value))
 		return al_fail(err, AL_EINPUT,
-			"%s: %s is \"%s\", expected a whole number of at least 0 and below 2^53", origin, symbol,
-			equals + 1);
+			"%s: %s is \"%s\", expected a whole number of at least 0 and below 2^53",
+			origin, symbol, equals + 1);
 	al_settings_set(settings, symbol, value, origin);
 	return true;
 }
@@ -204,10 +205,12 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 	if (!model->family)
 		return true;
 	return al_catalog_family(catalog, model->family, &family, err)
-		&& al_family_settings(family, model->doc, model->config, model->name, settings, err);
+		&& al_family_settings(family, model->doc, model->config, model->name, settings,
+			err);
 }
 
-bool al_settings_derive(struct al_settings *to, const struct al_settings *from, struct al_error *err)
+bool al_settings_derive(struct al_settings *to, const struct al_settings *from,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < from->n; i++)
 		if (from->items[i].is_asked || !from->model)
@@ -276,7 +279,8 @@ static bool pick(const struct al_setting *setting, const struct al_reference *re
 }
 
 static bool look_up(struct al_settings *settings, const struct pending *outer,
-	const struct al_reference *reference, bool *found, struct al_value *out, struct al_error *err)
+	const struct al_reference *reference, bool *found, struct al_value *out,
+	struct al_error *err)
 {
 	const struct al_setting *setting;
 
@@ -308,7 +312,8 @@ static bool evaluate_default(struct al_settings *settings, const struct al_symbo
 
 	for (const struct pending *p = outer; p; p = p->outer)
 		if (p->symbol == symbol)
-			return al_fail(err, AL_EINPUT, "the default of %s leads back to itself", symbol->name);
+			return al_fail(err, AL_EINPUT, "the default of %s leads back to itself",
+				symbol->name);
 	return al_formula_whole(symbol->fallback, &scope, 0, out, err)
 		|| al_in(err, "default of %s", symbol->name);
 }
@@ -350,6 +355,8 @@ static bool look_up_setting(void *context, const struct al_reference *reference,
 struct al_scope al_settings_scope(struct al_settings *settings)
 {
 	return (struct al_scope){
-		.lookup = look_up_setting, .known = list_known, .context = settings,
+		.lookup = look_up_setting,
+		.known = list_known,
+		.context = settings,
 	};
 }

@@ -6,21 +6,21 @@
 
 struct al_setting {
 	const char *symbol;
-	struct al_value value;      /* a whole number >= 0 or a word; never needs finishing */
-	struct al_value *list;      /* a list symbol (layer_types), or NULL */
+	struct al_value value; /* a whole number >= 0 or a word; never needs finishing */
+	struct al_value *list; /* a list symbol (layer_types), or NULL */
 	size_t n_list;
-	const char *origin;         /* "bert-base", "--set", "default d_model/n_heads" */
-	bool is_default;            /* derived from the others: forgotten when one of them changes */
-	bool is_asked;              /* the asker's own: a model's value doesn't replace it */
+	const char *origin; /* "bert-base", "--set", "default d_model/n_heads" */
+	bool is_default; /* derived from the others: forgotten when one of them changes */
+	bool is_asked; /* the asker's own: a model's value doesn't replace it */
 };
 
 struct al_settings {
 	struct al_arena arena;
-	const struct al_symbol *symbols;   /* the standard symbols, for defaults and nearest names */
+	const struct al_symbol *symbols; /* the standard symbols, for defaults and nearest names */
 	size_t n_symbols;
 	struct al_setting *items;
 	size_t n, room;
-	struct al_catalog *catalog;        /* both of al_settings_from_model; NULL: of no model */
+	struct al_catalog *catalog; /* both of al_settings_from_model; NULL: of no model */
 	const struct al_model *model;
 };
 
@@ -55,8 +55,8 @@ bool al_settings_from_model(struct al_settings *settings, struct al_catalog *cat
 	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
 
 /* `to` must be initialised: what was asked of `from`, and its model's values under that. */
-bool al_settings_derive(struct al_settings *to, const struct al_settings *from, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_settings_derive(struct al_settings *to, const struct al_settings *from,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where
  * the symbol is not given and has no default. An error where the default is not exact

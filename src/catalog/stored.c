@@ -31,7 +31,8 @@ static void open_scope(struct reading *r, struct al_catalog *catalog,
 			variant->name);
 	al_settings_merge(&r->settings, settings);
 	for (size_t i = 0; i < module->n_with; i++)
-		al_settings_set(&r->settings, module->with[i].symbol, module->with[i].value, module->name);
+		al_settings_set(&r->settings, module->with[i].symbol, module->with[i].value,
+			module->name);
 	r->turn = (struct al_turn){.settings = &r->settings, .n = loops->n};
 	for (size_t i = 0; i < loops->n; i++) {
 		r->turn.variables[i] = loops->items[i].variable;
@@ -138,8 +139,9 @@ static bool join_parts(struct reading *r, const struct al_stored_tensor *tensor,
 		if (!read_dims(r, entry, own, err))
 			return false;
 		if (sum_runs(tensor, entry) != output_width(entry, own))
-			return al_fail(err, AL_EINPUT, "the runs of %s are %lld wide, expected %lld",
-				entry->name, (long long)sum_runs(tensor, entry),
+			return al_fail(err, AL_EINPUT,
+				"the runs of %s are %lld wide, expected %lld", entry->name,
+				(long long)sum_runs(tensor, entry),
 				(long long)output_width(entry, own));
 		if (i == 0)
 			memcpy(dims, own, sizeof(own));
@@ -163,7 +165,8 @@ static bool read_parts(struct reading *r, struct al_stored_tensor *out, size_t *
 	for (size_t i = 0; i < stored->n_parts; i++) {
 		struct al_stored_part *part = &out->parts[i];
 		if (!find_entry(r, stored->parts[i].tensor, &part->entry, err)
-			|| !al_formula_whole(stored->parts[i].width, &r->scope, 1, &part->width, err))
+			|| !al_formula_whole(stored->parts[i].width, &r->scope, 1, &part->width,
+				err))
 			return false;
 		*n_there += part->entry != NULL;
 	}
@@ -210,7 +213,8 @@ static bool read_tensors(struct reading *r, struct al_stored_module *out, struct
 
 	out->tensors = al_new_array(r->arena, struct al_stored_tensor, module->n_stored);
 	for (size_t i = 0; i < module->n_stored; i++) {
-		if (!read_tensor(r, &module->stored[i], &out->tensors[out->n_tensors], &is_there, err))
+		if (!read_tensor(r, &module->stored[i], &out->tensors[out->n_tensors], &is_there,
+			    err))
 			return false;
 		out->n_tensors += is_there;
 	}
@@ -247,11 +251,14 @@ static bool read_rotary(struct reading *r, struct al_stored_module *out, struct 
 	out->rotary_pairs = rotary->pairs;
 	out->rotary_width = d_head;
 	out->rotary_base = ROTARY_BASE;
-	if ((rotary->width && !al_formula_whole(rotary->width, &r->scope, 0, &out->rotary_width, err))
-		|| (rotary->base && !al_formula_whole(rotary->base, &r->scope, 1, &out->rotary_base, err)))
+	if ((rotary->width
+		    && !al_formula_whole(rotary->width, &r->scope, 0, &out->rotary_width, err))
+		|| (rotary->base
+			&& !al_formula_whole(rotary->base, &r->scope, 1, &out->rotary_base, err)))
 		return false;
 	return out->rotary_width <= d_head
-		|| al_fail(err, AL_EINPUT, "%lld dimensions of a head are rotated, but d_head is %lld",
+		|| al_fail(err, AL_EINPUT,
+			"%lld dimensions of a head are rotated, but d_head is %lld",
 			(long long)out->rotary_width, (long long)d_head);
 }
 

@@ -13,19 +13,19 @@ struct al_stored_part {
 
 struct al_stored_tensor {
 	const struct al_stored *stored;
-	const char *name;                  /* without the family's prefix */
-	int64_t dims[AL_SHAPE_DIMS];       /* a matrix [out, in] or [in, out], as its order says; a
+	const char *name; /* without the family's prefix */
+	int64_t dims[AL_SHAPE_DIMS]; /* a matrix [out, in] or [in, out], as its order says; a
 	                                      bias [out] */
 	size_t n_dims;
-	struct al_stored_part *parts;      /* in their order along the output axis, which ... */
+	struct al_stored_part *parts; /* in their order along the output axis, which ... */
 	size_t n_parts;
-	int64_t repeat;                    /* ... holds them so often: head by head, group by group */
+	int64_t repeat; /* ... holds them so often: head by head, group by group */
 };
 
 struct al_stored_module {
 	struct al_stored_tensor *tensors;
 	size_t n_tensors;
-	bool is_rotary;                    /* the rest only where it is */
+	bool is_rotary; /* the rest only where it is */
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;
 };

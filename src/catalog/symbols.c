@@ -17,7 +17,8 @@ static bool parse_symbol(struct al_reader *reader, const struct cJSON *node, str
 		|| !al_read_formula_at(reader, node, "default", false, &out->fallback, err))
 		return false;
 	if (!al_symbol_is_name(out->name))
-		return al_json_fail(reader->doc, node, err, "\"%s\" is no symbol's name", out->name);
+		return al_json_fail(reader->doc, node, err, "\"%s\" is no symbol's name",
+			out->name);
 	if (out->fallback)
 		out->fallback_origin = al_format(reader->arena, "default %s",
 			al_formula_source(out->fallback));
@@ -35,7 +36,7 @@ bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct 
 	al_reader_init(&reader, arena, doc, NULL);
 	*out = (struct al_symbols){0};
 	out->items = al_new_array(arena, struct al_symbol, al_json_size(doc->root));
-	al_json_each(node, doc->root) {
+	al_json_each (node, doc->root) {
 		struct al_symbol *symbol = &out->items[out->n];
 		if (!parse_symbol(&reader, node, symbol, err))
 			return false;

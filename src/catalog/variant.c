@@ -16,8 +16,8 @@ static bool open_object(struct al_reader *reader, const struct cJSON *object, co
 		return false;
 	*n = al_json_size(*out);
 	return *n <= MOST_NAMES
-		|| al_json_fail(reader->doc, *out, err, "\"%s\" has %zu members, expected at most %d", key,
-			*n, MOST_NAMES);
+		|| al_json_fail(reader->doc, *out, err,
+			"\"%s\" has %zu members, expected at most %d", key, *n, MOST_NAMES);
 }
 
 static bool parse_symbols(struct al_reader *reader, const struct cJSON *node,
@@ -29,7 +29,7 @@ static bool parse_symbols(struct al_reader *reader, const struct cJSON *node,
 	if (!open_object(reader, node, "symbols", &symbols, &n, err))
 		return false;
 	variant->symbols = al_new_array(reader->arena, struct al_named_text, n);
-	al_json_each(member, symbols) {
+	al_json_each (member, symbols) {
 		struct al_named_text *symbol = &variant->symbols[variant->n_symbols];
 		if (!al_read_symbol(reader, member, &symbol->name, err)
 			|| !al_read_text(reader, symbols, symbol->name, true, &symbol->text, err))
@@ -49,14 +49,14 @@ static bool parse_options(struct al_reader *reader, const struct cJSON *node,
 	if (!open_object(reader, node, "options", &options, &n, err))
 		return false;
 	variant->options = al_new_array(reader->arena, struct al_option, n);
-	al_json_each(member, options) {
+	al_json_each (member, options) {
 		struct al_option *option = &variant->options[variant->n_options];
 		if (!al_read_symbol(reader, member, &option->name, err)
 			|| !al_json_boolean(reader->doc, member, &option->is_on, err))
 			return false;
 		if (al_find_name(option->name, reader->symbols, reader->n_symbols) >= 0)
-			return al_json_fail(reader->doc, member, err, "option \"%s\" is a symbol already",
-				option->name);
+			return al_json_fail(reader->doc, member, err,
+				"option \"%s\" is a symbol already", option->name);
 		al_reader_know(reader, option->name);
 		variant->n_options++;
 	}
@@ -72,10 +72,12 @@ static bool parse_with(struct al_reader *reader, const struct cJSON *node, struc
 	size_t n;
 
 	if (!open_object(reader, node, "with", &with, &n, err)
-		|| (with && !al_json_only(reader->doc, with, reader->symbols, reader->n_symbols, err)))
+		|| (with
+			&& !al_json_only(reader->doc, with, reader->symbols, reader->n_symbols,
+				err)))
 		return false;
 	check->with = al_new_array(reader->arena, struct al_binding, n);
-	al_json_each(member, with) {
+	al_json_each (member, with) {
 		struct al_binding *binding = &check->with[check->n_with++];
 		if (!al_read_symbol(reader, member, &binding->symbol, err)
 			|| !al_read_value(reader, member, &binding->value, err))
@@ -98,7 +100,7 @@ static bool basis_text(struct al_reader *reader, const struct cJSON *node, struc
 		al_text_add(out, is_true ? "true" : "false");
 		return true;
 	case AL_JSON_ARRAY:
-		al_json_each(item, node) {
+		al_json_each (item, node) {
 			if (!al_json_text(reader->doc, item, &text, err))
 				return false;
 			al_text_addf(out, "%s%s", out->length ? "," : "", text);
@@ -121,7 +123,7 @@ static bool parse_basis(struct al_reader *reader, const struct cJSON *node, stru
 	if (!open_object(reader, node, "basis", &basis, &n, err))
 		return false;
 	check->basis = al_new_array(reader->arena, struct al_named_text, n);
-	al_json_each(member, basis) {
+	al_json_each (member, basis) {
 		struct al_named_text *pair = &check->basis[check->n_basis++];
 		struct al_text value;
 		al_text_init(&value);
@@ -138,19 +140,20 @@ static bool parse_basis(struct al_reader *reader, const struct cJSON *node, stru
 static bool parse_check(struct al_reader *reader, const struct cJSON *node, struct al_check *check,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"source", "derived", "with", "basis", "parameters", "cache"};
+	static const char *const keys[] = {"source", "derived", "with", "basis", "parameters",
+		"cache"};
 
 	if (!al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
 		|| !al_read_text(reader, node, "source", false, &check->source, err)
 		|| !al_read_text(reader, node, "derived", false, &check->derived, err)
-		|| !parse_with(reader, node, check, err)
-		|| !parse_basis(reader, node, check, err)
+		|| !parse_with(reader, node, check, err) || !parse_basis(reader, node, check, err)
 		|| !al_read_formula_at(reader, node, "parameters", false, &check->parameters, err)
 		|| !al_read_formula_at(reader, node, "cache", false, &check->cache, err))
 		return false;
 	if (!check->source == !check->derived)
 		return al_json_fail(reader->doc, node, err,
-			"expected either \"source\" (a published number) or \"derived\" (why there is none)");
+			"expected either \"source\" (a published number) or \"derived\" (why there "
+			"is none)");
 	if (check->source && !check->parameters && !check->cache)
 		return al_json_fail(reader->doc, node, err,
 			"a check with a source needs \"parameters\" or \"cache\"");
@@ -165,7 +168,7 @@ static bool parse_checks(struct al_reader *reader, const struct cJSON *node,
 	if (!al_json_get_node(reader->doc, node, "checks", AL_JSON_ARRAY, false, &checks, err))
 		return false;
 	variant->checks = al_new_array(reader->arena, struct al_check, al_json_size(checks));
-	al_json_each(check, checks)
+	al_json_each (check, checks)
 		if (!parse_check(reader, check, &variant->checks[variant->n_checks++], err))
 			return false;
 	return true;
@@ -179,8 +182,16 @@ bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const st
 	struct al_error *err)
 {
 	static const char *const keys[] = {
-		"name", "title", "source", "symbols", "options", "tensors", "cache", "activations",
-		"products", "checks",
+		"name",
+		"title",
+		"source",
+		"symbols",
+		"options",
+		"tensors",
+		"cache",
+		"activations",
+		"products",
+		"checks",
 	};
 	struct al_variant *variant = al_new(arena, struct al_variant);
 	struct al_reader reader;
@@ -195,8 +206,10 @@ bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const st
 		|| !al_read_text(&reader, node, "source", false, &variant->source, err)
 		|| !parse_symbols(&reader, node, variant, err)
 		|| !parse_options(&reader, node, variant, err)
-		|| !al_entries_parse(&reader, node, "tensors", AL_FORM_TENSOR, true, &variant->tensors, err)
-		|| !al_entries_parse(&reader, node, "cache", AL_FORM_CACHE, false, &variant->cache, err)
+		|| !al_entries_parse(&reader, node, "tensors", AL_FORM_TENSOR, true,
+			&variant->tensors, err)
+		|| !al_entries_parse(&reader, node, "cache", AL_FORM_CACHE, false, &variant->cache,
+			err)
 		|| !al_entries_parse(&reader, node, "activations", AL_FORM_ACTIVATION, false,
 			&variant->activations, err)
 		|| !al_entries_parse(&reader, node, "products", AL_FORM_PRODUCT, false,

@@ -68,8 +68,10 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)
 {
 	struct al_shard *shard = &checkpoint->shards[shard_index];
-	struct al_listing listing = {.checkpoint = checkpoint, .shard = shard,
-		.shard_index = shard_index, .first = checkpoint->n_tensors};
+	struct al_listing listing = {.checkpoint = checkpoint,
+		.shard = shard,
+		.shard_index = shard_index,
+		.first = checkpoint->n_tensors};
 
 	if (!al_source_open(&shard->source, shard->source.path, err))
 		return false;
@@ -159,9 +161,10 @@ static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, st
 		return open_file(checkpoint, found.file, err);
 	if (found.n_files == 0 && found.n_indexes == 0)
 		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file", folder);
-	return al_fail(err, AL_EINPUT, "%s: holds %zu .safetensors files and %zu indexes, expected "
-		"model.safetensors, model.safetensors.index.json or a single one", folder, found.n_files,
-		found.n_indexes);
+	return al_fail(err, AL_EINPUT,
+		"%s: holds %zu .safetensors files and %zu indexes, expected "
+		"model.safetensors, model.safetensors.index.json or a single one",
+		folder, found.n_files, found.n_indexes);
 }
 
 /* ---- all ---- */
@@ -185,8 +188,8 @@ static void add_up(struct al_checkpoint *checkpoint)
 		const struct al_shard *shard = &checkpoint->shards[i];
 		checkpoint->bytes += shard->source.bytes;
 		if (checkpoint->n_shards > 1)
-			checkpoint->header_hash = al_hash(checkpoint->header_hash, &shard->header_hash,
-				sizeof(shard->header_hash));
+			checkpoint->header_hash = al_hash(checkpoint->header_hash,
+				&shard->header_hash, sizeof(shard->header_hash));
 	}
 }
 
@@ -235,7 +238,8 @@ static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_t
 	unsigned char *block, size_t room, uint64_t *hash, struct al_error *err)
 {
 	for (uint64_t first = 0; first < tensor->bytes; first += room) {
-		const size_t now = tensor->bytes - first < room ? (size_t)(tensor->bytes - first) : room;
+		const size_t now = tensor->bytes - first < room ? (size_t)(tensor->bytes - first)
+								: room;
 		if (!al_tensor_read_bytes(checkpoint, tensor, first, block, now, err))
 			return false;
 		*hash = al_hash(*hash, block, now);
@@ -243,7 +247,8 @@ static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_t
 	return true;
 }
 
-bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash, struct al_error *err)
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
+	struct al_error *err)
 {
 	enum { ROOM = 1 << 20 };
 	unsigned char *block = malloc(ROOM);

@@ -11,20 +11,20 @@
 #include "checkpoint/dtype.h"
 
 struct al_tensor {
-	const char *name;         /* a stranger's: escape control characters when you print it */
+	const char *name; /* a stranger's: escape control characters when you print it */
 	const struct al_dtype *dtype;
-	const int64_t *shape;     /* [n_dims], each at least 0; a scalar has no dimensions */
+	const int64_t *shape; /* [n_dims], each at least 0; a scalar has no dimensions */
 	size_t n_dims;
 	int64_t n_elements;
 	size_t shard;
-	uint64_t offset, bytes;   /* where it lies in the shard's file */
+	uint64_t offset, bytes; /* where it lies in the shard's file */
 };
 
 struct al_shard {
-	struct al_source source;  /* path, size, open */
-	const char *format;       /* "safetensors" */
-	uint64_t header_bytes;    /* all before the data */
-	uint64_t header_hash;     /* of its text, FNV-1a */
+	struct al_source source; /* path, size, open */
+	const char *format; /* "safetensors" */
+	uint64_t header_bytes; /* all before the data */
+	uint64_t header_hash; /* of its text, FNV-1a */
 };
 
 /* What a file says about itself. */
@@ -37,36 +37,37 @@ struct al_name;
 
 struct al_checkpoint {
 	struct al_arena arena;
-	const char *path;         /* as it was given */
-	const char *config;       /* the config.json beside the tensors, or NULL */
-	const char *index;        /* the index of a sharded folder, or NULL */
+	const char *path; /* as it was given */
+	const char *config; /* the config.json beside the tensors, or NULL */
+	const char *index; /* the index of a sharded folder, or NULL */
 	struct al_shard *shards;
 	size_t n_shards;
-	struct al_tensor *tensors;    /* by shard, as they lie in it */
+	struct al_tensor *tensors; /* by shard, as they lie in it */
 	size_t n_tensors, tensors_room;
 	struct al_metadata *metadata;
 	size_t n_metadata, metadata_room;
-	uint64_t bytes;           /* of all shards */
-	uint64_t header_hash;     /* of all headers in order; with one shard, that shard's */
-	size_t n_unlisted;        /* tensors in shards that the index doesn't name */
-	const struct al_name *names;  /* [n_tensors], sorted by hash */
+	uint64_t bytes; /* of all shards */
+	uint64_t header_hash; /* of all headers in order; with one shard, that shard's */
+	size_t n_unlisted; /* tensors in shards that the index doesn't name */
+	const struct al_name *names; /* [n_tensors], sorted by hash */
 };
 
 /* Opens a file, a folder with model.safetensors or model.safetensors.index.json (or the only file
  * that ends like one of them), or that index itself. On failure nothing is left to close. */
-bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
 void al_checkpoint_close(struct al_checkpoint *checkpoint);
 
 /* FNV-1a of the headers and of every tensor's bytes, in their order: reads the whole checkpoint. */
-bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The tensor of that name, or NULL. */
-const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint, const char *name);
+const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint,
+	const char *name);
 
-/* Elements of a tensor, counted in storage order (the last dimension runs fastest): `n_runs` runs of
- * `run` neighbours; the first begins at element `first`, each `stride` behind the one before. */
+/* Elements of a tensor, counted in storage order (the last dimension runs fastest): `n_runs` runs
+ * of `run` neighbours; the first begins at element `first`, each `stride` behind the one before. */
 struct al_selection {
 	int64_t first, run, n_runs, stride;
 };
@@ -74,18 +75,19 @@ struct al_selection {
 struct al_selection al_select_all(const struct al_tensor *tensor);
 
 /* Columns [first_column, +n_columns) of rows [first_row, +n_rows) of a tensor seen as a matrix: a
- * column is an element of its last dimension, a row any choice of the others (a vector is one row). */
+ * column is an element of its last dimension, a row any choice of the others (a vector is one
+ * row). */
 struct al_selection al_select_block(const struct al_tensor *tensor, int64_t first_row,
 	int64_t n_rows, int64_t first_column, int64_t n_columns);
 
-/* Reads the selection into out[n_runs][leading], leading >= run; what is behind a run is left alone. A
- * selection beyond the tensor and a number format without conversion are refused. */
+/* Reads the selection into out[n_runs][leading], leading >= run; what is behind a run is left
+ * alone. A selection beyond the tensor and a number format without conversion are refused. */
 bool al_tensor_read_double(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
-	const struct al_selection *selection, double *out, size_t leading, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_selection *selection, double *out, size_t leading,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_tensor_read_float(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
-	const struct al_selection *selection, float *out, size_t leading, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_selection *selection, float *out, size_t leading,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The stored bytes [first, +length) of a tensor, unconverted: to copy it. */
 bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,

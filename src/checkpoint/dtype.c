@@ -34,8 +34,8 @@ static inline float bf16_value(uint16_t stored)
 	return float_of_bits((uint32_t)stored << 16);
 }
 
-/* `yes` where the condition holds. With masks, since compilers turn only loops without branches into
- * vectors, and these conversions have to keep up with memory. */
+/* `yes` where the condition holds. With masks, since compilers turn only loops without branches
+ * into vectors, and these conversions have to keep up with memory. */
 static inline uint32_t choose(bool condition, uint32_t yes, uint32_t no)
 {
 	uint32_t mask = -(uint32_t)condition;
@@ -50,7 +50,8 @@ static inline float f16_value(uint16_t stored)
 	uint32_t magnitude = (uint32_t)(stored & 0x7FFF) << 13;
 	uint32_t normal = magnitude + (UINT32_C(112) << 23);
 	uint32_t special = magnitude | UINT32_C(0x7F800000);
-	uint32_t subnormal = bits_of_float(float_of_bits(magnitude + (UINT32_C(113) << 23)) - 0x1p-14F);
+	uint32_t subnormal = bits_of_float(
+		float_of_bits(magnitude + (UINT32_C(113) << 23)) - 0x1p-14F);
 	uint32_t finite = choose(magnitude < UINT32_C(1) << 23, subnormal, normal);
 
 	return float_of_bits(sign | choose(magnitude >= UINT32_C(31) << 23, special, finite));
@@ -81,7 +82,8 @@ static inline int boolean_value(uint8_t stored)
 
 #define SAME(x) (x)
 
-/* NAME_to_double and NAME_to_float for elements that are stored as STORED and mean VALUE(stored). */
+/* NAME_to_double and NAME_to_float for elements that are stored as STORED and mean
+ * VALUE(stored). */
 #define CONVERT_TO(name, stored_type, value, type) \
 	static void name##_to_##type(const unsigned char *bytes, size_t n, type *out) \
 	{ \
@@ -145,7 +147,7 @@ static void bf16_from_double(const double *values, size_t n, unsigned char *byte
 		uint32_t bits = bits_of_float((float)round_to(values[i], 8, -133));
 		uint16_t stored = (uint16_t)(bits >> 16);
 		if (isnan(values[i]))
-			stored |= 0x40;   /* its payload may be in the half that goes */
+			stored |= 0x40; /* its payload may be in the half that goes */
 		memcpy(bytes + 2 * i, &stored, sizeof(stored));
 	}
 }

@@ -7,17 +7,18 @@
 #include <stdint.h>
 
 struct al_dtype {
-	const char *name;        /* "BF16": safetensors' names */
-	size_t block_elements;   /* so many elements ... */
-	size_t block_bytes;      /* ... take so many bytes: 1 and 2 for BF16, 2 and 1 for F4 */
-	double epsilon;          /* from 1 to the next larger number; 0: integers, or not converted */
+	const char *name; /* "BF16": safetensors' names */
+	size_t block_elements; /* so many elements ... */
+	size_t block_bytes; /* ... take so many bytes: 1 and 2 for BF16, 2 and 1 for F4 */
+	double epsilon; /* from 1 to the next larger number; 0: integers, or not converted */
 
-	/* Any alignment. Every value that the target can hold is exact (subnormals, infinities, NaN); the
-	 * others are rounded to nearest. NULL: listed, but not converted. */
+	/* Any alignment. Every value that the target can hold is exact (subnormals, infinities,
+	 * NaN); the others are rounded to nearest. NULL: listed, but not converted. */
 	void (*to_double)(const unsigned char *bytes, size_t n, double *out);
 	void (*to_float)(const unsigned char *bytes, size_t n, float *out);
 
-	/* Rounds to nearest, ties to even; what is too large becomes infinite. NULL: not written. */
+	/* Rounds to nearest, ties to even; what is too large becomes infinite. NULL: not
+	 * written. */
 	void (*from_double)(const double *values, size_t n, unsigned char *bytes);
 };
 

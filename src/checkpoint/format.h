@@ -1,5 +1,6 @@
 /* Formats of checkpoint files: one file each with one const descriptor, and its name in the list in
- * AL_FORMATS. A format only lists what the header says; al_listing_check holds it against the file. */
+ * AL_FORMATS. A format only lists what the header says; al_listing_check holds it against the
+ * file. */
 #ifndef ATTNLEDGER_CHECKPOINT_FORMAT_H
 #define ATTNLEDGER_CHECKPOINT_FORMAT_H
 
@@ -10,12 +11,12 @@ struct al_listing {
 	struct al_checkpoint *checkpoint;
 	struct al_shard *shard;
 	size_t shard_index;
-	size_t first;            /* of this file in checkpoint->tensors */
-	uint64_t data_offset;    /* where the data begin: claimed places count from there */
+	size_t first; /* of this file in checkpoint->tensors */
+	uint64_t data_offset; /* where the data begin: claimed places count from there */
 };
 
-/* What a header says about a tensor; begin and end count from data_offset. The texts and the shape are
- * copied. */
+/* What a header says about a tensor; begin and end count from data_offset. The texts and the shape
+ * are copied. */
 struct al_claim {
 	const char *name;
 	const struct al_dtype *dtype;
@@ -25,10 +26,10 @@ struct al_claim {
 };
 
 struct al_format {
-	const char *name;        /* "safetensors" */
-	const char *ending;      /* ".safetensors" */
-	const char *magic;       /* how files begin; NULL: tried where no other format's magic fits */
-	bool is_packed;          /* the tensors fill the data without hole or overlap */
+	const char *name; /* "safetensors" */
+	const char *ending; /* ".safetensors" */
+	const char *magic; /* how files begin; NULL: tried where no other format's magic fits */
+	bool is_packed; /* the tensors fill the data without hole or overlap */
 
 	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
 	 * header_bytes and header_hash. */
@@ -42,8 +43,8 @@ struct al_format {
 AL_FORMATS(AL_DECLARE_FORMAT)
 
 /* Adds a claim; one that contradicts itself or the file is refused. */
-bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_listing_add(struct al_listing *listing, const struct al_claim *claim,
+	struct al_error *err) AL_MUST_CHECK;
 void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value);
 
 /* Checks how the tensors lie beside each other, and sorts them by place. */
@@ -51,8 +52,8 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Opens shards[shard_index], whose path is set, and lists its tensors. */
-bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Makes al_checkpoint_find work; a name that comes twice is refused. */
 bool al_checkpoint_hash_names(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;

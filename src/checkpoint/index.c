@@ -1,7 +1,7 @@
 /* The index of a sharded folder: {"metadata": {...}, "weight_map": {"TENSOR": "SHARD FILE", ...}}.
  *
- * A shard is a file beside the index, never a path. Every tensor that the index names must be in the
- * shard that it names; what a shard holds besides is counted. */
+ * A shard is a file beside the index, never a path. Every tensor that the index names must be in
+ * the shard that it names; what a shard holds besides is counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,21 +29,22 @@ struct shard_names {
 	size_t n;
 };
 
-static bool read_names(const struct al_json *json, const struct cJSON *map,
-	struct al_arena *arena, struct shard_names *names, struct al_error *err)
+static bool read_names(const struct al_json *json, const struct cJSON *map, struct al_arena *arena,
+	struct shard_names *names, struct al_error *err)
 {
 	size_t n = 0;
 
 	if (!al_json_first(map))
 		return al_json_fail(json, map, err, "\"weight_map\" names no tensors");
 	names->items = al_new_array(arena, const char *, al_json_size(map) + 1);
-	al_json_each(member, map) {
+	al_json_each (member, map) {
 		const char *name;
 		if (!al_json_text(json, member, &name, err))
 			return false;
 		const char *wrong = refuse_name(name);
 		if (wrong)
-			return al_json_fail(json, member, err, "the shard's name \"%.120s\" %s", name, wrong);
+			return al_json_fail(json, member, err, "the shard's name \"%.120s\" %s",
+				name, wrong);
 		names->items[n++] = name;
 	}
 	qsort(names->items, n, sizeof(*names->items), compare_texts);
@@ -80,15 +81,17 @@ static bool check_map(struct al_checkpoint *checkpoint, const struct al_json *js
 	const struct cJSON *map, const struct shard_names *names, struct al_error *err)
 {
 	checkpoint->n_unlisted = checkpoint->n_tensors - al_json_size(map);
-	al_json_each(member, map) {
+	al_json_each (member, map) {
 		const char *name = al_json_key(member), *shard;
 		if (!al_json_text(json, member, &shard, err))
 			return false;
 		const struct al_tensor *tensor = al_checkpoint_find(checkpoint, name);
 		if (!tensor)
-			return al_json_fail(json, member, err, "tensor \"%.120s\" is not in %s", name, shard);
+			return al_json_fail(json, member, err, "tensor \"%.120s\" is not in %s",
+				name, shard);
 		if (strcmp(names->items[tensor->shard], shard) != 0)
-			return al_json_fail(json, member, err, "tensor \"%.120s\" is in %s, not in %s", name,
+			return al_json_fail(json, member, err,
+				"tensor \"%.120s\" is in %s, not in %s", name,
 				names->items[tensor->shard], shard);
 	}
 	return true;

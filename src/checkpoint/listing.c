@@ -36,11 +36,15 @@ static bool check_size(const struct al_claim *claim, int64_t n_elements, struct 
 	uint64_t bytes;
 
 	if (!al_dtype_size(dtype, n_elements, &bytes))
-		return al_fail(err, AL_EINPUT, "%" PRId64 " elements of %s are no whole number of bytes below "
-			"2^64", n_elements, dtype->name);
+		return al_fail(err, AL_EINPUT,
+			"%" PRId64 " elements of %s are no whole number of bytes below "
+			"2^64",
+			n_elements, dtype->name);
 	if (bytes != claim->end - claim->begin)
-		return al_fail(err, AL_EINPUT, "takes %" PRIu64 " bytes, expected %" PRIu64 " for %" PRId64
-			" elements of %s", claim->end - claim->begin, bytes, n_elements, dtype->name);
+		return al_fail(err, AL_EINPUT,
+			"takes %" PRIu64 " bytes, expected %" PRIu64 " for %" PRId64
+			" elements of %s",
+			claim->end - claim->begin, bytes, n_elements, dtype->name);
 	return true;
 }
 
@@ -52,11 +56,13 @@ static bool check_claim(const struct al_listing *listing, const struct al_claim 
 	if (!count_elements(claim, n_elements))
 		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
 	if (claim->begin > claim->end)
-		return al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 ", behind its end %" PRIu64,
-			claim->begin, claim->end);
+		return al_fail(err, AL_EINPUT,
+			"begins at byte %" PRIu64 ", behind its end %" PRIu64, claim->begin,
+			claim->end);
 	if (claim->end > data_bytes)
-		return al_fail(err, AL_EINPUT, "ends at byte %" PRIu64 " of the data, which has %" PRIu64,
-			claim->end, data_bytes);
+		return al_fail(err, AL_EINPUT,
+			"ends at byte %" PRIu64 " of the data, which has %" PRIu64, claim->end,
+			data_bytes);
 	return check_size(claim, *n_elements, err);
 }
 
@@ -76,8 +82,8 @@ bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, st
 
 	if (!check_claim(listing, claim, &n_elements, err))
 		return fail_tensor(listing, claim->name, err);
-	checkpoint->tensors = al_grow(&checkpoint->arena, checkpoint->tensors, checkpoint->n_tensors,
-		&checkpoint->tensors_room, sizeof(*checkpoint->tensors));
+	checkpoint->tensors = al_grow(&checkpoint->arena, checkpoint->tensors,
+		checkpoint->n_tensors, &checkpoint->tensors_room, sizeof(*checkpoint->tensors));
 	checkpoint->tensors[checkpoint->n_tensors++] = (struct al_tensor){
 		.name = al_strdup(&checkpoint->arena, claim->name),
 		.dtype = claim->dtype,
@@ -95,8 +101,8 @@ void al_listing_add_metadata(struct al_listing *listing, const char *key, const 
 {
 	struct al_checkpoint *checkpoint = listing->checkpoint;
 
-	checkpoint->metadata = al_grow(&checkpoint->arena, checkpoint->metadata, checkpoint->n_metadata,
-		&checkpoint->metadata_room, sizeof(*checkpoint->metadata));
+	checkpoint->metadata = al_grow(&checkpoint->arena, checkpoint->metadata,
+		checkpoint->n_metadata, &checkpoint->metadata_room, sizeof(*checkpoint->metadata));
 	checkpoint->metadata[checkpoint->n_metadata++] = (struct al_metadata){
 		.key = al_strdup(&checkpoint->arena, key),
 		.value = al_strdup(&checkpoint->arena, value),
@@ -123,9 +129,10 @@ static bool check_neighbour(const struct al_listing *listing, const struct al_te
 {
 	if (tensor->offset >= expected && (tensor->offset == expected || !is_packed))
 		return true;
-	al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 " of the data, expected %" PRIu64
-		", where the tensor before it ends", tensor->offset - listing->data_offset,
-		expected - listing->data_offset);
+	al_fail(err, AL_EINPUT,
+		"begins at byte %" PRIu64 " of the data, expected %" PRIu64
+		", where the tensor before it ends",
+		tensor->offset - listing->data_offset, expected - listing->data_offset);
 	return fail_tensor(listing, tensor->name, err);
 }
 
@@ -145,9 +152,10 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 		expected = tensors[i].offset + tensors[i].bytes;
 	}
 	if (format->is_packed && expected != listing->shard->source.bytes)
-		return al_fail(err, AL_EINPUT, "%s: has %" PRIu64 " bytes, expected %" PRIu64
-			", where its last tensor ends", listing->shard->source.path,
-			listing->shard->source.bytes, expected);
+		return al_fail(err, AL_EINPUT,
+			"%s: has %" PRIu64 " bytes, expected %" PRIu64
+			", where its last tensor ends",
+			listing->shard->source.path, listing->shard->source.bytes, expected);
 	return true;
 }
 

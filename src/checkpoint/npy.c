@@ -52,8 +52,9 @@ static bool take(struct cursor *c, const char *word)
 static bool expect(struct cursor *c, const char *word, struct al_error *err)
 {
 	return take(c, word)
-		|| al_fail(err, AL_EINPUT, "%s: the header has \"%.*s\" where %s was expected", c->path,
-			(int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN), c->at, word);
+		|| al_fail(err, AL_EINPUT, "%s: the header has \"%.*s\" where %s was expected",
+			c->path, (int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN), c->at,
+			word);
 }
 
 static bool take_quoted(struct cursor *c, const char *word)
@@ -114,12 +115,16 @@ static bool read_shape(struct cursor *c, struct header *h, struct al_error *err)
 	if (!expect(c, "(", err) || !read_size(c, &h->shape[0], err) || !expect(c, ",", err))
 		return false;
 	if (take(c, ")"))
-		return al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix", c->path);
+		return al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix",
+			c->path);
 	if (!read_size(c, &h->shape[1], err))
 		return false;
 	(void)take(c, ",");
-	return take(c, ")") || al_fail(err, AL_EINPUT, "%s: found more than two dimensions, expected a "
-		"matrix", c->path);
+	return take(c, ")")
+		|| al_fail(err, AL_EINPUT,
+			"%s: found more than two dimensions, expected a "
+			"matrix",
+			c->path);
 }
 
 static bool read_entry(struct cursor *c, struct header *h, struct al_error *err)
@@ -157,7 +162,9 @@ static bool read_header(struct cursor *c, struct header *h, struct al_error *err
 		return expect(c, "the end", err);
 	return (h->dtype && h->has_order && h->has_shape)
 		|| al_fail(err, AL_EINPUT, "%s: the header lacks %s", c->path,
-			!h->dtype ? "'descr'" : h->has_order ? "'shape'" : "'fortran_order'");
+			!h->dtype	       ? "'descr'"
+				: h->has_order ? "'shape'"
+					       : "'fortran_order'");
 }
 
 /* ---- the file ---- */
@@ -179,12 +186,13 @@ static bool find_header(struct cursor *out, const char *path, const char *bytes,
 		return al_fail(err, AL_EINPUT, "%s: not an .npy file", path);
 	int major = bytes[MAGIC], minor = bytes[MAGIC + 1];
 	if (major < 1 || major > 3 || minor != 0)
-		return al_fail(err, AL_EINPUT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0", path, major,
-			minor);
+		return al_fail(err, AL_EINPUT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0",
+			path, major, minor);
 	size_t digits = major == 1 ? 2 : 4, begin = MAGIC + 2 + digits;
 	size_t length = n < begin ? 0 : little_endian(bytes + MAGIC + 2, digits);
 	if (n < begin || length > n - begin || length > LONGEST_HEADER)
-		return al_fail(err, AL_EINPUT, "%s: a header of %zu bytes in a file of %zu", path, length, n);
+		return al_fail(err, AL_EINPUT, "%s: a header of %zu bytes in a file of %zu", path,
+			length, n);
 	*out = (struct cursor){bytes + begin, bytes + begin + length, path};
 	return true;
 }
@@ -195,7 +203,8 @@ static bool transpose(struct al_npy *npy, struct al_error *err)
 	double *out = malloc((npy->rows * npy->cols + 1) * sizeof(*out));
 
 	if (!out)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu numbers", npy->rows, npy->cols);
+		return al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu numbers", npy->rows,
+			npy->cols);
 	for (size_t j = 0; j < npy->cols; j++)
 		for (size_t i = 0; i < npy->rows; i++)
 			out[i + j * npy->rows] = npy->data[j + i * npy->cols];
@@ -204,17 +213,19 @@ static bool transpose(struct al_npy *npy, struct al_error *err)
 	return true;
 }
 
-static bool read_data(struct al_npy *out, const struct header *h, const char *path, const char *data,
-	size_t n, struct al_error *err)
+static bool read_data(struct al_npy *out, const struct header *h, const char *path,
+	const char *data, size_t n, struct al_error *err)
 {
 	size_t count, bytes;
 
 	if (__builtin_mul_overflow(h->shape[0], h->shape[1], &count)
 		|| __builtin_mul_overflow(count, h->dtype->block_bytes, &bytes) || bytes != n)
-		return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path, h->shape[0],
-			h->shape[1], h->dtype->name, n);
-	*out = (struct al_npy){.data = malloc((count + 1) * sizeof(double)), .rows = h->shape[0],
-		.cols = h->shape[1], .dtype = h->dtype};
+		return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path,
+			h->shape[0], h->shape[1], h->dtype->name, n);
+	*out = (struct al_npy){.data = malloc((count + 1) * sizeof(double)),
+		.rows = h->shape[0],
+		.cols = h->shape[1],
+		.dtype = h->dtype};
 	if (!out->data)
 		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", count);
 	h->dtype->to_double((const unsigned char *)data, count, out->data);
@@ -268,7 +279,7 @@ static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fo
 	size_t before = MAGIC + 4, unpadded = before + header.length + 1;
 	al_text_add_repeated(&header, ' ', (ALIGNMENT - unpadded % ALIGNMENT) % ALIGNMENT);
 	al_text_add(&header, "\n");
-	const char start[4] = {1, 0, (char)header.length, 0};   /* 54 or 118: below 128 */
+	const char start[4] = {1, 0, (char)header.length, 0}; /* 54 or 118: below 128 */
 	al_text_add_bytes(out, magic, MAGIC);
 	al_text_add_bytes(out, start, sizeof(start));
 	al_text_add_bytes(out, header.data, header.length);

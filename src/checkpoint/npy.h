@@ -8,14 +8,14 @@
 #include "base/error.h"
 
 struct al_npy {
-	double *data;                  /* [rows][cols], column-major whatever the file's order */
+	double *data; /* [rows][cols], column-major whatever the file's order */
 	size_t rows, cols;
-	const struct al_dtype *dtype;  /* as stored */
+	const struct al_dtype *dtype; /* as stored */
 };
 
-/* Reads a matrix of F16, F32 or F64, little-endian, in C or Fortran order, of versions 1 to 3. Anything
- * else, and a file that is longer or shorter than its header says, is an AL_EINPUT error. On failure
- * nothing is left to finish. */
+/* Reads a matrix of F16, F32 or F64, little-endian, in C or Fortran order, of versions 1 to 3.
+ * Anything else, and a file that is longer or shorter than its header says, is an AL_EINPUT error.
+ * On failure nothing is left to finish. */
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of bytes in memory; `path` names them in errors. */

@@ -19,9 +19,12 @@ struct al_selection al_select_block(const struct al_tensor *tensor, int64_t firs
 	int64_t width = tensor->n_dims ? tensor->shape[tensor->n_dims - 1] : 1;
 
 	assert(first_column >= 0 && n_columns >= 0 && n_columns <= width - first_column);
-	assert(first_row >= 0 && n_rows >= 0 && (!width || first_row <= tensor->n_elements / width));
-	return (struct al_selection){.first = first_row * width + first_column, .run = n_columns,
-		.n_runs = n_rows, .stride = width};
+	assert(first_row >= 0 && n_rows >= 0
+		&& (!width || first_row <= tensor->n_elements / width));
+	return (struct al_selection){.first = first_row * width + first_column,
+		.run = n_columns,
+		.n_runs = n_rows,
+		.stride = width};
 }
 
 /* The part of a tensor that is in memory: elements [first, first + n). */
@@ -70,8 +73,8 @@ static bool read_run(struct window *window, int64_t first, int64_t n, int64_t li
 			return false;
 		int64_t here = window->first + window->n - first;
 		here = here < n ? here : n;
-		convert(dtype, window->bytes + (size_t)(first - window->first) * dtype->block_bytes, here,
-			target, at);
+		convert(dtype, window->bytes + (size_t)(first - window->first) * dtype->block_bytes,
+			here, target, at);
 		first += here;
 		n -= here;
 		at += (size_t)here;
@@ -111,10 +114,13 @@ static bool check_read(const struct al_tensor *tensor, const struct al_selection
 	struct al_error *err)
 {
 	if (!tensor->dtype->to_double)
-		return al_fail(err, AL_EINPUT, "numbers of type %s can't be read", tensor->dtype->name);
+		return al_fail(err, AL_EINPUT, "numbers of type %s can't be read",
+			tensor->dtype->name);
 	if (!is_within(tensor, selection))
-		return al_fail(err, AL_EINPUT, "%lld runs of %lld elements from element %lld are not within "
-			"its %lld", (long long)selection->n_runs, (long long)selection->run,
+		return al_fail(err, AL_EINPUT,
+			"%lld runs of %lld elements from element %lld are not within "
+			"its %lld",
+			(long long)selection->n_runs, (long long)selection->run,
 			(long long)selection->first, (long long)tensor->n_elements);
 	return true;
 }
@@ -123,7 +129,8 @@ static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al
 	const struct al_selection *selection, const struct target *target, size_t leading,
 	struct al_error *err)
 {
-	struct window window = {.source = &checkpoint->shards[tensor->shard].source, .tensor = tensor};
+	struct window window = {.source = &checkpoint->shards[tensor->shard].source,
+		.tensor = tensor};
 
 	if (!check_read(tensor, selection, err))
 		return al_in(err, "tensor \"%.120s\"", tensor->name);
@@ -140,24 +147,29 @@ static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al
 bool al_tensor_read_double(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	const struct al_selection *selection, double *out, size_t leading, struct al_error *err)
 {
-	return read_numbers(checkpoint, tensor, selection, &(struct target){.doubles = out}, leading, err);
+	return read_numbers(checkpoint, tensor, selection, &(struct target){.doubles = out},
+		leading, err);
 }
 
 bool al_tensor_read_float(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	const struct al_selection *selection, float *out, size_t leading, struct al_error *err)
 {
-	return read_numbers(checkpoint, tensor, selection, &(struct target){.floats = out}, leading, err);
+	return read_numbers(checkpoint, tensor, selection, &(struct target){.floats = out}, leading,
+		err);
 }
 
 bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	uint64_t first, void *out, size_t length, struct al_error *err)
 {
 	if (first > tensor->bytes || length > tensor->bytes - first)
-		return al_fail(err, AL_EINPUT, "tensor \"%.120s\": %zu bytes from byte %llu are not within "
-			"its %llu", tensor->name, length, (unsigned long long)first,
+		return al_fail(err, AL_EINPUT,
+			"tensor \"%.120s\": %zu bytes from byte %llu are not within "
+			"its %llu",
+			tensor->name, length, (unsigned long long)first,
 			(unsigned long long)tensor->bytes);
-	return al_source_read(&checkpoint->shards[tensor->shard].source, tensor->offset + first, out,
-		length, err) || al_in(err, "tensor \"%.120s\"", tensor->name);
+	return al_source_read(&checkpoint->shards[tensor->shard].source, tensor->offset + first,
+		       out, length, err)
+		|| al_in(err, "tensor \"%.120s\"", tensor->name);
 }
 
 char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims)

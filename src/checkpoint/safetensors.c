@@ -1,10 +1,10 @@
 /* safetensors: 8 bytes of length N (little-endian), N bytes of JSON, then the data.
  *
- * The JSON is {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...} and may
- * hold "__metadata__": {"KEY": "VALUE", ...}. Offsets count from the end of the header; the tensors
- * fill the data. Writers pad the header with spaces so that the data begin at a multiple of 8; it
- * needn't be so. The reference is the library of that name (Hugging Face); where it is lax, a tensor
- * name that comes twice is refused here. */
+ * The JSON is {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...} and
+ * may hold "__metadata__": {"KEY": "VALUE", ...}. Offsets count from the end of the header; the
+ * tensors fill the data. Writers pad the header with spaces so that the data begin at a multiple of
+ * 8; it needn't be so. The reference is the library of that name (Hugging Face); where it is lax, a
+ * tensor name that comes twice is refused here. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +18,29 @@ enum { LENGTH_BYTES = 8, HEADER_LIMIT = 100000000 };
 struct header {
 	struct al_listing *listing;
 	struct al_json_reader json;
-	struct al_text name;      /* of the tensor at hand */
-	int64_t *shape;           /* of the tensor at hand */
+	struct al_text name; /* of the tensor at hand */
+	int64_t *shape; /* of the tensor at hand */
 	size_t shape_room;
 };
 
 static bool read_length(const struct al_source *source, uint64_t *length, struct al_error *err)
 {
 	if (source->bytes < LENGTH_BYTES)
-		return al_fail(err, AL_EINPUT, "%s: has %" PRIu64 " bytes, expected at least %d (the length "
-			"of a safetensors header)", source->path, source->bytes, LENGTH_BYTES);
+		return al_fail(err, AL_EINPUT,
+			"%s: has %" PRIu64 " bytes, expected at least %d (the length "
+			"of a safetensors header)",
+			source->path, source->bytes, LENGTH_BYTES);
 	if (!al_source_read(source, 0, length, LENGTH_BYTES, err))
 		return false;
 	if (*length > HEADER_LIMIT)
-		return al_fail(err, AL_EINPUT, "%s: a header of %" PRIu64 " bytes, expected at most %d: is it "
-			"safetensors?", source->path, *length, HEADER_LIMIT);
+		return al_fail(err, AL_EINPUT,
+			"%s: a header of %" PRIu64 " bytes, expected at most %d: is it "
+			"safetensors?",
+			source->path, *length, HEADER_LIMIT);
 	if (*length > source->bytes - LENGTH_BYTES)
-		return al_fail(err, AL_EINPUT, "%s: a header of %" PRIu64 " bytes, but only %" PRIu64
-			" follow", source->path, *length, source->bytes - LENGTH_BYTES);
+		return al_fail(err, AL_EINPUT,
+			"%s: a header of %" PRIu64 " bytes, but only %" PRIu64 " follow",
+			source->path, *length, source->bytes - LENGTH_BYTES);
 	return true;
 }
 
@@ -48,7 +53,8 @@ static bool read_dtype(struct header *header, const struct al_dtype **out, struc
 	if (!al_json_reader_text(&header->json, "dtype", &name, err))
 		return false;
 	*out = al_dtype_find(name);
-	return *out || al_json_reader_fail(&header->json, place, err, "unknown dtype \"%.40s\"", name);
+	return *out
+		|| al_json_reader_fail(&header->json, place, err, "unknown dtype \"%.40s\"", name);
 }
 
 static bool read_shape(struct header *header, struct al_claim *claim, struct al_error *err)
@@ -60,7 +66,8 @@ static bool read_shape(struct header *header, struct al_claim *claim, struct al_
 		return false;
 	al_json_reader_enter(&header->json);
 	while (al_json_reader_item(&header->json)) {
-		header->shape = al_grow(arena, header->shape, n, &header->shape_room, sizeof(int64_t));
+		header->shape = al_grow(arena, header->shape, n, &header->shape_room,
+			sizeof(int64_t));
 		if (!al_json_reader_size(&header->json, NULL, &header->shape[n++], err))
 			return false;
 	}
@@ -86,8 +93,9 @@ static bool read_offsets(struct header *header, struct al_claim *claim, struct a
 	}
 	claim->begin = (uint64_t)offsets[0];
 	claim->end = (uint64_t)offsets[1];
-	return n == 2 || al_json_reader_fail(&header->json, place, err,
-		"\"data_offsets\" has %zu members, expected 2", n);
+	return n == 2
+		|| al_json_reader_fail(&header->json, place, err,
+			"\"data_offsets\" has %zu members, expected 2", n);
 }
 
 enum { KEY_DTYPE, KEY_SHAPE, KEY_OFFSETS, N_KEYS };
@@ -118,7 +126,8 @@ static bool read_keys(struct header *header, struct al_claim *claim, struct al_e
 	while (al_json_reader_member(&header->json, &name)) {
 		int key = al_find_name(name, keys, N_KEYS);
 		if (key >= 0 && is_read[key])
-			return al_json_reader_fail(&header->json, NULL, err, "key \"%s\" appears twice", name);
+			return al_json_reader_fail(&header->json, NULL, err,
+				"key \"%s\" appears twice", name);
 		if (!read_key(header, key, claim, err))
 			return false;
 		if (key >= 0)
@@ -126,8 +135,8 @@ static bool read_keys(struct header *header, struct al_claim *claim, struct al_e
 	}
 	for (int key = 0; key < N_KEYS; key++)
 		if (!is_read[key])
-			return al_json_reader_fail(&header->json, place, err, "tensor \"%.120s\" has no \"%s\"",
-				claim->name, keys[key]);
+			return al_json_reader_fail(&header->json, place, err,
+				"tensor \"%.120s\" has no \"%s\"", claim->name, keys[key]);
 	return true;
 }
 
@@ -160,8 +169,8 @@ static bool check_metadata(const struct header *header, const char *place, size_
 		qsort(metadata + first, n - first, sizeof(*metadata), compare_keys);
 	for (size_t i = first + 1; i < n; i++)
 		if (compare_keys(&metadata[i - 1], &metadata[i]) == 0)
-			return al_json_reader_fail(&header->json, place, err, "key \"%.120s\" appears twice",
-				metadata[i].key);
+			return al_json_reader_fail(&header->json, place, err,
+				"key \"%.120s\" appears twice", metadata[i].key);
 	return true;
 }
 
@@ -192,7 +201,8 @@ static bool read_members(struct header *header, struct al_error *err)
 	while (al_json_reader_member(&header->json, &name)) {
 		bool is_metadata = strcmp(name, "__metadata__") == 0;
 		if (is_metadata && has_metadata)
-			return al_json_reader_fail(&header->json, NULL, err, "key \"%s\" appears twice", name);
+			return al_json_reader_fail(&header->json, NULL, err,
+				"key \"%s\" appears twice", name);
 		if (!(is_metadata ? read_metadata(header, err) : read_tensor(header, name, err)))
 			return false;
 		has_metadata |= is_metadata;
@@ -234,5 +244,8 @@ static bool list(struct al_listing *listing, struct al_error *err)
 }
 
 const struct al_format al_format_safetensors = {
-	.name = "safetensors", .ending = ".safetensors", .is_packed = true, .list = list,
+	.name = "safetensors",
+	.ending = ".safetensors",
+	.is_packed = true,
+	.list = list,
 };

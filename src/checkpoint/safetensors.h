@@ -9,8 +9,8 @@
 
 struct al_safetensors_writer;
 
-/* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names must
- * differ; "__metadata__" is none. Of the metadata key and value count. */
+/* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names
+ * must differ; "__metadata__" is none. Of the metadata key and value count. */
 bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
 	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
 	size_t n_metadata, struct al_error *err) AL_MUST_CHECK;
@@ -21,13 +21,13 @@ bool al_safetensors_append(struct al_safetensors_writer *writer, const void *byt
 
 /* The same from numbers, rounded to the tensor's dtype. */
 bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
-	const struct al_dtype *dtype, const double *values, size_t n, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_dtype *dtype, const double *values, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* Puts the file in its place; fewer bytes than promised are refused. The writer is gone afterwards, on
- * failure too. */
-bool al_safetensors_commit(struct al_safetensors_writer *writer, struct al_error *err)
-	AL_MUST_CHECK;
+/* Puts the file in its place; fewer bytes than promised are refused. The writer is gone afterwards,
+ * on failure too. */
+bool al_safetensors_commit(struct al_safetensors_writer *writer,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Leaves the old file as it was. The writer is gone afterwards; NULL is safe. */
 void al_safetensors_abandon(struct al_safetensors_writer *writer);

@@ -13,7 +13,7 @@ enum { NUMBERS_AT_ONCE = 4096, ALIGNMENT = 8 };
 
 struct al_safetensors_writer {
 	struct al_output *output;
-	uint64_t left;   /* bytes of data that the header promises and that are still to come */
+	uint64_t left; /* bytes of data that the header promises and that are still to come */
 };
 
 /* ---- the header ---- */
@@ -36,11 +36,13 @@ static bool measure(const struct al_tensor *tensor, uint64_t *bytes, struct al_e
 
 	for (size_t i = 0; i < tensor->n_dims; i++)
 		if (tensor->shape[i] < 0 || __builtin_mul_overflow(n, tensor->shape[i], &n))
-			return al_fail(err, AL_EINPUT, "tensor \"%.120s\": its dimensions have no product",
-				tensor->name);
+			return al_fail(err, AL_EINPUT,
+				"tensor \"%.120s\": its dimensions have no product", tensor->name);
 	return al_dtype_size(tensor->dtype, n, bytes)
-		|| al_fail(err, AL_EINPUT, "tensor \"%.120s\": %" PRId64 " elements of %s are no whole "
-			"number of bytes below 2^64", tensor->name, n, tensor->dtype->name);
+		|| al_fail(err, AL_EINPUT,
+			"tensor \"%.120s\": %" PRId64 " elements of %s are no whole "
+			"number of bytes below 2^64",
+			tensor->name, n, tensor->dtype->name);
 }
 
 static bool add_tensor(struct al_text *header, const struct al_tensor *tensor, uint64_t *end,
@@ -61,7 +63,8 @@ static bool add_tensor(struct al_text *header, const struct al_tensor *tensor, u
 }
 
 static bool build_header(struct al_text *header, const struct al_tensor *tensors, size_t n_tensors,
-	const struct al_metadata *metadata, size_t n_metadata, uint64_t *data_bytes, struct al_error *err)
+	const struct al_metadata *metadata, size_t n_metadata, uint64_t *data_bytes,
+	struct al_error *err)
 {
 	al_text_add(header, "{");
 	if (n_metadata)
@@ -103,7 +106,8 @@ bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
 	if (!writer)
 		abort();
 	al_text_init(&header);
-	bool ok = build_header(&header, tensors, n_tensors, metadata, n_metadata, &writer->left, err)
+	bool ok = build_header(&header, tensors, n_tensors, metadata, n_metadata, &writer->left,
+			  err)
 		&& begin_file(writer, path, &header, err);
 	al_text_finish(&header);
 	if (!ok)
@@ -116,8 +120,8 @@ bool al_safetensors_append(struct al_safetensors_writer *writer, const void *byt
 	struct al_error *err)
 {
 	if (length > writer->left)
-		return al_fail(err, AL_EINPUT, "%zu bytes of tensors, expected %" PRIu64 " more", length,
-			writer->left);
+		return al_fail(err, AL_EINPUT, "%zu bytes of tensors, expected %" PRIu64 " more",
+			length, writer->left);
 	writer->left -= length;
 	return al_output_append(writer->output, bytes, length, err);
 }
@@ -142,7 +146,8 @@ bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
 bool al_safetensors_commit(struct al_safetensors_writer *writer, struct al_error *err)
 {
 	bool ok = writer->left == 0
-		|| al_fail(err, AL_EINPUT, "%" PRIu64 " bytes of tensors are missing", writer->left);
+		|| al_fail(err, AL_EINPUT, "%" PRIu64 " bytes of tensors are missing",
+			writer->left);
 
 	if (ok)
 		ok = al_output_commit(writer->output, err);

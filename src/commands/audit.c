@@ -19,8 +19,8 @@
 
 /* ---- options ---- */
 
-static bool parse_whole(const struct arguments *a, enum option option, const char *name, long long most,
-	long long *out, struct al_error *err)
+static bool parse_whole(const struct arguments *a, enum option option, const char *name,
+	long long most, long long *out, struct al_error *err)
 {
 	const char *text = option_value(a, option, NULL);
 	char *end;
@@ -30,8 +30,8 @@ static bool parse_whole(const struct arguments *a, enum option option, const cha
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
 	if (end == text || *end || errno || value < 0 || value > most || strchr("+- ", *text))
-		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from 0 to %lld", name, text,
-			most);
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from 0 to %lld",
+			name, text, most);
 	*out = value;
 	return true;
 }
@@ -79,7 +79,7 @@ static bool is_wanted(const struct session *session, const struct al_measurement
 		|| is_given(&session->arguments, OPT_FIGURES);
 
 	if (!list && is_given(&session->arguments, OPT_AGAINST))
-		return false;   /* the two side by side are the answer */
+		return false; /* the two side by side are the answer */
 	if (is_for_files(m) && !writes_files)
 		return list && al_select_module(list, m->id);
 	return list ? al_select_module(list, m->id) : !is_long(m);
@@ -89,12 +89,13 @@ static bool is_wanted(const struct session *session, const struct al_measurement
 static bool wants_only_heads(const struct session *session)
 {
 	const struct arguments *a = &session->arguments;
-	bool is_heads = !is_given(a, OPT_TABLES) && !is_given(a, OPT_FIGURES) && !is_given(a, OPT_ACROSS)
-		&& !is_given(a, OPT_AGAINST);
+	bool is_heads = !is_given(a, OPT_TABLES) && !is_given(a, OPT_FIGURES)
+		&& !is_given(a, OPT_ACROSS) && !is_given(a, OPT_AGAINST);
 
 	for (size_t i = 0; al_measurements[i]; i++)
-		is_heads = is_heads && is_wanted(session, al_measurements[i])
-			== (strcmp(al_measurements[i]->id, "heads") == 0);
+		is_heads = is_heads
+			&& is_wanted(session, al_measurements[i])
+				== (strcmp(al_measurements[i]->id, "heads") == 0);
 	return is_heads;
 }
 
@@ -108,7 +109,8 @@ static bool check_only(struct session *session, struct al_error *err)
 		n++;
 	}
 	char *rest = list ? al_strdup(&session->arena, list) : NULL;
-	for (char *name = rest ? strtok_r(rest, ",", &rest) : NULL; name; name = strtok_r(NULL, ",", &rest))
+	for (char *name = rest ? strtok_r(rest, ",", &rest) : NULL; name;
+		name = strtok_r(NULL, ",", &rest))
 		if (al_find_name(name, names, n) < 0)
 			return al_fail_unknown(err, "measurement", name, names, n);
 	return true;
@@ -118,7 +120,7 @@ struct audit_run {
 	struct session *session;
 	struct laid laid;
 	struct al_audit audit;
-	struct al_table **tables;        /* beside al_measurements; NULL: not wanted */
+	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
 	struct al_table summary;
 	struct al_table across, against; /* without columns where they weren't asked for */
 	const struct al_attention **measured;
@@ -165,7 +167,8 @@ static bool is_chosen(const struct audit_run *run, const struct al_attention *at
 }
 
 /* Weights that aren't finite leave a module out; anything else ends the audit. */
-static bool leave_out(struct audit_run *run, const struct al_attention *attention, struct al_error *err)
+static bool leave_out(struct audit_run *run, const struct al_attention *attention,
+	struct al_error *err)
 {
 	if (!strstr(err->message, "NaN"))
 		return al_in(err, "%s", attention->name);
@@ -187,9 +190,11 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 		return leave_out(run, attention, err);
 	for (size_t i = 0; ok && al_measurements[i]; i++)
 		if (run->tables[i])
-			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i], err);
+			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i],
+				err);
 	if (ok && folder)
-		ok = al_folder_make(folder, err) && al_matrices_write(&run->audit, &module, folder, err);
+		ok = al_folder_make(folder, err)
+			&& al_matrices_write(&run->audit, &module, folder, err);
 	al_audit_module_finish(&module);
 	run->measured[run->n_measured++] = attention;
 	return ok || al_in(err, "%s", attention->name);
@@ -210,8 +215,8 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 	size_t n = 0;
 	bool ok = true;
 
-	run->measured =
-		al_new_array(&run->session->arena, const struct al_attention *, view->n_modules + 1);
+	run->measured = al_new_array(&run->session->arena, const struct al_attention *,
+		view->n_modules + 1);
 	progress_init(&progress, run->session);
 	for (size_t i = 0; ok && i < view->n_modules; i++) {
 		if (!is_chosen(run, &view->modules[i]))
@@ -223,7 +228,8 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 	progress_finish(&progress);
 	if (ok && n == 0)
 		return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
-			option_value(&run->session->arguments, OPT_MODULES, ""), view->modules[0].name);
+			option_value(&run->session->arguments, OPT_MODULES, ""),
+			view->modules[0].name);
 	if (ok && run->n_left_out == n)
 		return al_fail(err, AL_EINPUT, "%s", run->left_out[0]);
 	return ok;
@@ -253,8 +259,10 @@ static bool check_offset(const struct audit_run *run, const struct al_audit_opti
 	struct al_error *err)
 {
 	return options->offset == 0 || count_rotary(&run->laid.view) > 0
-		|| al_fail(err, AL_EINPUT, "--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
-			"same at every offset", (long long)options->offset, run->laid.checkpoint.path);
+		|| al_fail(err, AL_EINPUT,
+			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
+			"same at every offset",
+			(long long)options->offset, run->laid.checkpoint.path);
 }
 
 /* What the form W_Q W_K^T is of. */
@@ -302,8 +310,10 @@ static void note_norms(const struct audit_run *run, struct al_table *table)
 		n_cross += run->measured[i]->norm && run->measured[i]->is_cross;
 	}
 	al_table_note(table, "norms folded into %zu of %zu modules%s%s", n_folded, run->n_measured,
-		n_folded < run->n_measured ? "; before the others the family names none (a norm that stands behind "
-			"the layer before isn't one)" : "",
+		n_folded < run->n_measured
+			? "; before the others the family names none (a norm that stands behind "
+			  "the layer before isn't one)"
+			: "",
 		n_cross ? "; of cross attention into the queries alone" : "");
 }
 
@@ -317,9 +327,12 @@ static void note_forms(const struct audit_run *run, struct al_table *table)
 		is_normed |= al_has_qk_norm(run->measured[i]);
 	}
 	if (is_latent)
-		al_table_note(table, "latent attention: heads without their rotary part, whose keys they share");
+		al_table_note(table,
+			"latent attention: heads without their rotary part, whose keys they share");
 	if (is_normed)
-		al_table_note(table, "queries and keys pass norms: forms are of the projections, without the gains");
+		al_table_note(table,
+			"queries and keys pass norms: forms are of the projections, without the "
+			"gains");
 }
 
 static void add_notes(struct audit_run *run)
@@ -352,8 +365,8 @@ static bool write_table(struct session *session, const char *folder, const struc
 		return false;
 	al_text_init(&text);
 	csv->write(&style, &table, 1, &text);
-	bool ok = al_file_write(al_format(&session->arena, "%s/%s.csv", folder, table->id), text.data,
-		text.length, err);
+	bool ok = al_file_write(al_format(&session->arena, "%s/%s.csv", folder, table->id),
+		text.data, text.length, err);
 	al_text_finish(&text);
 	return ok;
 }
@@ -364,7 +377,8 @@ static bool write_tables(struct audit_run *run, struct al_error *err)
 
 	if (!folder)
 		return true;
-	bool ok = al_folder_make(folder, err) && write_table(run->session, folder, &run->summary, err);
+	bool ok = al_folder_make(folder, err)
+		&& write_table(run->session, folder, &run->summary, err);
 	for (size_t i = 0; ok && al_measurements[i]; i++)
 		ok = !run->tables[i] || write_table(run->session, folder, run->tables[i], err);
 	if (ok && run->across.n_columns)
@@ -396,7 +410,8 @@ static void answer(struct audit_run *run)
 	bool is_brief = session->writer->is_for_people && !is_named;
 
 	if (is_brief)
-		al_table_note(&run->summary, "whole tables: --only NAME, --format json, --tables DIR");
+		al_table_note(&run->summary,
+			"whole tables: --only NAME, --format json, --tables DIR");
 	if (!is_named && !is_comparison(run))
 		take(session, &run->summary);
 	if (run->across.n_columns)
@@ -448,11 +463,12 @@ const struct command command_audit = {
 	.name = "audit",
 	.words = "CHECKPOINT [CONFIG]",
 	.summary = "how redundant the heads of a checkpoint are",
-	.examples = {"audit model.safetensors --heads 12", "audit model/ --modules layers.0-3 --null 8 --tables out"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL) | OPTION(OPT_TOP)
-		| OPTION(OPT_SEED)
-		| OPTION(OPT_ACROSS) | OPTION(OPT_AGAINST) | OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE)
-		| OPTION(OPT_CENTER) | OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
+	.examples = {"audit model.safetensors --heads 12",
+		"audit model/ --modules layers.0-3 --null 8 --tables out"},
+	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL)
+		| OPTION(OPT_TOP) | OPTION(OPT_SEED) | OPTION(OPT_ACROSS) | OPTION(OPT_AGAINST)
+		| OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE) | OPTION(OPT_CENTER)
+		| OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
 		| OPTION(OPT_FIGURES),
 	.least_words = 1,
 	.most_words = 2,

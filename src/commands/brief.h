@@ -4,7 +4,8 @@
 
 #include "commands/command.h"
 
-/* Copies the short form of one of the audit's tables into the answer; those that have none stay out. */
+/* Copies the short form of one of the audit's tables into the answer; those that have none stay
+ * out. */
 void brief_add(struct session *session, const struct al_table *table);
 
 #endif

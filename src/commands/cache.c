@@ -62,7 +62,9 @@ static bool kept_tokens(struct answer *a, struct al_block *block, const struct a
 {
 	struct al_scope scope = al_settings_scope(&block->settings);
 
-	*out = entry->per == AL_PER_TOKEN ? a->seq : entry->per == AL_PER_SOURCE_TOKEN ? a->source_seq : 1;
+	*out = entry->per == AL_PER_TOKEN	    ? a->seq
+		: entry->per == AL_PER_SOURCE_TOKEN ? a->source_seq
+						    : 1;
 	return !entry->tokens || !a->has_seq || entry->per == AL_PER_SEQUENCE
 		|| al_formula_whole(entry->tokens, &scope, 0, out, err);
 }
@@ -127,7 +129,8 @@ static void add_cross_row(struct answer *a, const char *variant, int64_t layers,
 }
 
 static bool add_kind(struct answer *a, const struct al_variant_use *use, struct al_block *block,
-	const struct al_ledger *ledger, const struct kind *kind, struct sum *total, struct al_error *err)
+	const struct al_ledger *ledger, const struct kind *kind, struct sum *total,
+	struct al_error *err)
 {
 	struct sum sum;
 	size_t n;
@@ -178,16 +181,32 @@ static void add_columns(struct answer *a)
 	struct al_table *t = a->table;
 
 	if (a->shows_variant)
-		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_column(t, (struct al_column){.key = "kind", .title = "Grows with", .is_key = true});
-	al_table_add_column(t, (struct al_column){.key = "layers", .title = "Modules",
-		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
-	al_table_add_column(t, (struct al_column){.key = "elements_per_token", .title = "Elements a token",
-		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
-	al_table_add_column(t, (struct al_column){.key = "bytes_per_token", .title = "Cache a token",
-		.unit = "B", .quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
-	al_table_add_column(t, (struct al_column){.key = "bytes", .title = "Cache", .unit = "B",
-		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+		al_table_add_column(t,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	al_table_add_column(t,
+		(struct al_column){.key = "kind", .title = "Grows with", .is_key = true});
+	al_table_add_column(t,
+		(struct al_column){.key = "layers",
+			.title = "Modules",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL});
+	al_table_add_column(t,
+		(struct al_column){.key = "elements_per_token",
+			.title = "Elements a token",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL});
+	al_table_add_column(t,
+		(struct al_column){.key = "bytes_per_token",
+			.title = "Cache a token",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL});
+	al_table_add_column(t,
+		(struct al_column){.key = "bytes",
+			.title = "Cache",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL});
 }
 
 /* A symbol's value, or the fallback where it is not given. */
@@ -228,10 +247,11 @@ static void add_notes(struct answer *a)
 	if (!a->has_seq)
 		al_table_note(a->table, "cache of whole sequences: give --seq");
 	else if (a->is_two_sided)
-		al_table_note(a->table, "batch %lld, %lld tokens, %lld source tokens", (long long)a->batch,
-			(long long)a->seq, (long long)a->source_seq);
+		al_table_note(a->table, "batch %lld, %lld tokens, %lld source tokens",
+			(long long)a->batch, (long long)a->seq, (long long)a->source_seq);
 	else
-		al_table_note(a->table, "batch %lld, %lld tokens", (long long)a->batch, (long long)a->seq);
+		al_table_note(a->table, "batch %lld, %lld tokens", (long long)a->batch,
+			(long long)a->seq);
 }
 
 static bool answer(struct answer *a, struct session *session, struct al_error *err)
@@ -241,7 +261,8 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 	a->dtype = option_value(&session->arguments, OPT_DTYPE, "bf16");
 	if (!al_dtype_bytes(a->dtype, &a->dtype_bytes, err) || !read_tokens(a, err))
 		return false;
-	a->table = session_table(session, "cache", al_format(&session->arena, "KV cache of %s", q->title));
+	a->table = session_table(session, "cache",
+		al_format(&session->arena, "KV cache of %s", q->title));
 	a->shows_variant = q->n_uses > 1;
 	add_columns(a);
 	for (size_t i = 0; i < q->n_uses; i++)
@@ -257,7 +278,8 @@ static bool run(struct session *session, struct al_error *err)
 
 	if (session->arguments.n_words > 1)
 		return kept_answer(session, NULL, err);
-	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL, err))
+	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL,
+		    err))
 		return false;
 	struct answer a = {.question = &question};
 	bool ok = is_about_whole(&question, session) ? kept_answer(session, &question, err)
@@ -270,7 +292,8 @@ const struct command command_cache = {
 	.name = "cache",
 	.words = "MODEL...|VARIANT",
 	.summary = "the KV cache by kind of layer, per token and at --seq",
-	.examples = {"cache gpt-oss-120b --seq 131072", "cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
+	.examples = {"cache gpt-oss-120b --seq 131072",
+		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
 	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_DTYPE) | OPTION(OPT_WHOLE),
 	.least_words = 1,
 	.most_words = 1000,

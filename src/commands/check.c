@@ -19,13 +19,15 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 
 	for (int i = 0; i < AL_N_VERDICTS; i++)
 		all += counts->verdicts[i];
-	al_table_note(table, "%zu claims: %zu reproduced, %zu consistent, %zu inconsistent, %zu underivable",
+	al_table_note(table,
+		"%zu claims: %zu reproduced, %zu consistent, %zu inconsistent, %zu underivable",
 		all, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
 		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
-	al_table_note(table, "%zu of the inconsistent are listed errata, %zu are not", counts->errata,
-		counts->unlisted);
+	al_table_note(table, "%zu of the inconsistent are listed errata, %zu are not",
+		counts->errata, counts->unlisted);
 	if (counts->wrong_errata)
-		al_table_note(table, "%zu listed errata are not inconsistent", counts->wrong_errata);
+		al_table_note(table, "%zu listed errata are not inconsistent",
+			counts->wrong_errata);
 }
 
 static bool run(struct session *session, struct al_error *err)
@@ -44,7 +46,8 @@ static bool run(struct session *session, struct al_error *err)
 const struct command command_check = {
 	.name = "check",
 	.words = "[SCENARIO...]",
-	.summary = "which printed numbers can be derived; exit status 1 if one contradicts unlisted",
+	.summary =
+		"which printed numbers can be derived; exit status 1 if one contradicts unlisted",
 	.examples = {"check", "check mhe-memory -f csv"},
 	.options = OPTIONS_OUTPUT,
 	.most_words = 1000,

@@ -15,7 +15,8 @@ const char *count_of(struct al_arena *arena, uint64_t count, const char *what)
 static void note_files(struct al_table *table, const struct al_checkpoint *checkpoint)
 {
 	if (checkpoint->index)
-		al_table_note(table, "index: %s, files: %zu", checkpoint->index, checkpoint->n_shards);
+		al_table_note(table, "index: %s, files: %zu", checkpoint->index,
+			checkpoint->n_shards);
 	else
 		al_table_note(table, "file: %s (%s)", checkpoint->shards[0].source.path,
 			checkpoint->shards[0].format);

@@ -5,8 +5,8 @@
 #include "base/table.h"
 #include "checkpoint/checkpoint.h"
 
-/* Notes which file was read: its path, size, and a hash of its header, so that an answer can be told
- * from that of another file with the same name. */
+/* Notes which file was read: its path, size, and a hash of its header, so that an answer can be
+ * told from that of another file with the same name. */
 void checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint);
 
 /* "1 tensor", "1,040,128 bytes": `what` is one of them. */

@@ -1,4 +1,5 @@
-/* The command line: finds the command, reads its arguments, prints its answer when all of it is there. */
+/* The command line: finds the command, reads its arguments, prints its answer when all of it is
+ * there. */
 #include "commands/command.h"
 
 #include <errno.h>
@@ -41,8 +42,8 @@ void session_take(struct session *session, const struct al_table *table)
 
 static void render(struct session *session, struct al_text *out)
 {
-	const struct al_table **tables =
-		al_new_array(&session->arena, const struct al_table *, session->n_tables + 1);
+	const struct al_table **tables = al_new_array(&session->arena, const struct al_table *,
+		session->n_tables + 1);
 
 	for (size_t i = 0; i < session->n_tables; i++)
 		tables[i] = session->tables[i];
@@ -112,8 +113,7 @@ static bool choose_color(const struct arguments *arguments, bool *out, struct al
 
 	if (!choose_word(arguments, OPT_COLOR, "colour", words, 3, &found, err))
 		return false;
-	*out = found == 1
-		|| (found == 0 && isatty(STDOUT_FILENO) && (!no_color || !*no_color));
+	*out = found == 1 || (found == 0 && isatty(STDOUT_FILENO) && (!no_color || !*no_color));
 	return true;
 }
 
@@ -137,12 +137,14 @@ static bool choose_threads(const struct arguments *arguments, struct al_error *e
 	bool is_number = text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 5;
 
 	if (text && (!is_number || atoi(text) < 1))
-		return al_fail(err, AL_EINPUT, "--threads %s: expected a whole number of at least 1", text);
+		return al_fail(err, AL_EINPUT,
+			"--threads %s: expected a whole number of at least 1", text);
 	al_threads_set(text ? atoi(text) : 0);
 	return true;
 }
 
-static bool choose_style(struct session *session, const struct command *command, struct al_error *err)
+static bool choose_style(struct session *session, const struct command *command,
+	struct al_error *err)
 {
 	static const char *const units[] = {"iec", "si", "raw"};
 	int unit = -1;
@@ -164,19 +166,21 @@ static void help_command(const struct command *command, struct al_text *out)
 {
 	al_text_addf(out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
-	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", command->name, command->words,
-		command->summary);
+	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", command->name,
+		command->words, command->summary);
 	options_help(command->options, out);
 }
 
 static void help_all(struct al_text *out)
 {
-	al_text_add(out, "attnledger keeps the books of attention.\n\n"
-			 "usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
+	al_text_add(out,
+		"attnledger keeps the books of attention.\n\n"
+		"usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
 	for (int i = 0; i < N_COMMANDS; i++)
 		al_text_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	al_text_add(out, "\nattnledger COMMAND --help begins with two examples. "
-			 "attnledger --version prints the version.\n");
+	al_text_add(out,
+		"\nattnledger COMMAND --help begins with two examples. "
+		"attnledger --version prints the version.\n");
 }
 
 /* ---- running ---- */
@@ -185,18 +189,19 @@ static bool check_words(const struct command *command, const struct arguments *a
 	struct al_error *err)
 {
 	if (arguments->n_words < command->least_words)
-		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help", command->words,
-			command->name);
+		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help",
+			command->words, command->name);
 	if (arguments->n_words > command->most_words)
 		return al_fail(err, AL_EINPUT, "found \"%s\" behind %s; see attnledger %s --help",
 			arguments->words[command->most_words], command->words, command->name);
 	return true;
 }
 
-static bool run_command(struct session *session, const struct command *command, int argc, char **argv,
-	struct al_error *err)
+static bool run_command(struct session *session, const struct command *command, int argc,
+	char **argv, struct al_error *err)
 {
-	if (!arguments_parse(&session->arena, argc, argv, command->options, &session->arguments, err))
+	if (!arguments_parse(&session->arena, argc, argv, command->options, &session->arguments,
+		    err))
 		return false;
 	if (is_given(&session->arguments, OPT_HELP)) {
 		struct al_text text;
@@ -260,7 +265,8 @@ static int fail_usage(const char *name)
 	for (int i = 0; i < N_COMMANDS; i++)
 		names[i] = commands[i]->name;
 	if (name && name[0] == '-')
-		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options", name);
+		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
+			name);
 	else if (name)
 		al_fail_unknown(&err, "command", name, names, N_COMMANDS);
 	else
@@ -268,9 +274,9 @@ static int fail_usage(const char *name)
 	return report_error(NULL, &err);
 }
 
-/* OpenMP's threads spin between two products, and take half the machine from whoever shares it, unless
- * the environment says otherwise; the runtime reads that when it is loaded. So a command of long work
- * begins once more with the environment set. Where that can't be, it goes on as it is. */
+/* OpenMP's threads spin between two products, and take half the machine from whoever shares it,
+ * unless the environment says otherwise; the runtime reads that when it is loaded. So a command of
+ * long work begins once more with the environment set. Where that can't be, it goes on as it is. */
 static void wait_quietly(const struct command *command, char **argv)
 {
 	if (!command->uses_threads || getenv("OMP_WAIT_POLICY"))
@@ -285,7 +291,7 @@ int al_command_line(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
-	signal(SIGXFSZ, SIG_IGN);   /* a file that grows too large is an error of write */
+	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of write */
 #endif
 	if (!name)
 		return fail_usage(NULL);

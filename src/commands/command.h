@@ -15,27 +15,41 @@ struct session {
 	struct arguments arguments;
 	struct al_style style;
 	const struct al_writer *writer;
-	const char *output;          /* -o: a file, for `run` a folder; NULL: stdout */
-	bool writes_files;           /* `run`: -o is a folder, not the answer's file */
+	const char *output; /* -o: a file, for `run` a folder; NULL: stdout */
+	bool writes_files; /* `run`: -o is a folder, not the answer's file */
 	struct al_table **tables;
 	size_t n_tables, tables_room;
-	const char *raw;             /* printed instead of tables, as it is */
+	const char *raw; /* printed instead of tables, as it is */
 	bool prints_nothing;
-	bool answer_is_no;           /* exit status 1 */
+	bool answer_is_no; /* exit status 1 */
 };
 
 struct command {
-	const char *name, *words, *summary;   /* words: "MODEL..." */
-	const char *examples[3];              /* without "attnledger"; the first two begin the help */
+	const char *name, *words, *summary; /* words: "MODEL..." */
+	const char *examples[3]; /* without "attnledger"; the first two begin the help */
 	option_set options;
 	size_t least_words, most_words;
-	bool takes_folder;                    /* -o names a folder */
-	bool uses_threads;                    /* for long */
+	bool takes_folder; /* -o names a folder */
+	bool uses_threads; /* for long */
 	bool (*run)(struct session *session, struct al_error *err);
 };
 
 /* The one list of commands, in the order of the help. */
-#define COMMANDS(X) X(list) X(variants) X(count) X(memory) X(cache) X(sweep) X(fit) X(run) X(check) X(inspect) X(reconcile) X(audit) X(compress) X(verify)
+#define COMMANDS(X) \
+	X(list) \
+	X(variants) \
+	X(count) \
+	X(memory) \
+	X(cache) \
+	X(sweep) \
+	X(fit) \
+	X(run) \
+	X(check) \
+	X(inspect) \
+	X(reconcile) \
+	X(audit) \
+	X(compress) \
+	X(verify)
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;
 COMMANDS(DECLARE_COMMAND)

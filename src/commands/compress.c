@@ -22,8 +22,8 @@ static bool parse_whole(const char *text, const char *option, int64_t least, int
 	*out = strtoll(text, &end, 10);
 	if (end == text || *end || errno || *out < least || *out > INT64_C(1) << 53
 		|| strchr("+- \t", *text))
-		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld", option, text,
-			(long long)least);
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
+			option, text, (long long)least);
 	return true;
 }
 
@@ -59,7 +59,8 @@ static char **split(struct al_arena *arena, const char *list, size_t *n)
 	}
 }
 
-static bool read_ranks(struct session *session, struct al_compress_options *out, struct al_error *err)
+static bool read_ranks(struct session *session, struct al_compress_options *out,
+	struct al_error *err)
 {
 	const char *text = option_value(&session->arguments, OPT_RANK, NULL);
 
@@ -75,14 +76,16 @@ static bool read_ranks(struct session *session, struct al_compress_options *out,
 }
 
 /* "3:5": head 5 of layer 3; "decoder.3.cross:5" names the module. */
-static bool read_drops(struct session *session, struct al_compress_options *out, struct al_error *err)
+static bool read_drops(struct session *session, struct al_compress_options *out,
+	struct al_error *err)
 {
 	const char *text = option_value(&session->arguments, OPT_DROP, NULL);
 
 	if (!text)
 		return true;
 	char **items = split(&session->arena, text, &out->n_dropped);
-	struct al_dropped *dropped = al_new_array(&session->arena, struct al_dropped, out->n_dropped);
+	struct al_dropped *dropped = al_new_array(&session->arena, struct al_dropped,
+		out->n_dropped);
 	for (size_t i = 0; i < out->n_dropped; i++) {
 		char *colon = strrchr(items[i], ':');
 		if (!colon || colon == items[i])
@@ -105,7 +108,8 @@ static bool read_target(const struct session *session, double *out, struct al_er
 		return true;
 	*out = strtod(text, &end);
 	return (end != text && !*end && isfinite(*out) && *out > 0 && *out < 1)
-		|| al_fail(err, AL_EINPUT, "--target-error %s: expected a number between 0 and 1", text);
+		|| al_fail(err, AL_EINPUT, "--target-error %s: expected a number between 0 and 1",
+			text);
 }
 
 static bool read_method(const struct session *session, struct al_compress_options *out,
@@ -115,7 +119,8 @@ static bool read_method(const struct session *session, struct al_compress_option
 	const char *target = option_value(&session->arguments, OPT_FOR, NULL);
 
 	if (!method)
-		return al_fail(err, AL_EINPUT, "expected --method collab, tucker, truncate or drop");
+		return al_fail(err, AL_EINPUT,
+			"expected --method collab, tucker, truncate or drop");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
@@ -137,12 +142,14 @@ static bool check_goal(const struct session *session, const struct al_compress_o
 
 	if (o->method == AL_METHOD_DROP)
 		return (n == 0 && o->n_dropped > 0)
-			|| al_fail(err, AL_EINPUT, "--method drop takes --drop LAYER:HEAD,... and no rank");
+			|| al_fail(err, AL_EINPUT,
+				"--method drop takes --drop LAYER:HEAD,... and no rank");
 	if (o->n_dropped > 0)
 		return al_fail(err, AL_EINPUT, "--drop goes with --method drop, not %s",
 			al_method_names[o->method]);
 	return n == 1
-		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --target-parameters");
+		|| al_fail(err, AL_EINPUT,
+			"expected one of --rank, --target-error and --target-parameters");
 }
 
 static bool read_options(struct session *session, struct al_compress_options *out,
@@ -169,14 +176,15 @@ static bool read_options(struct session *session, struct al_compress_options *ou
 static bool verify(struct session *session, struct al_model_view *view, const char *path,
 	uint64_t seed, struct al_error *err)
 {
-	const struct al_verify_options options = {.n_tokens = TOKENS, .seed = seed,
+	const struct al_verify_options options = {.n_tokens = TOKENS,
+		.seed = seed,
 		.modules = option_value(&session->arguments, OPT_MODULES, NULL)};
 	struct al_checkpoint compressed;
 
 	if (!al_checkpoint_open(&compressed, path, err))
 		return false;
-	struct al_table *table =
-		session_table(session, "verify", "Attention probabilities, original and compressed");
+	struct al_table *table = session_table(session, "verify",
+		"Attention probabilities, original and compressed");
 	al_verify_add_columns(table);
 	bool ok = al_verify(view, &compressed, &options, table, err);
 	al_checkpoint_close(&compressed);
@@ -195,12 +203,13 @@ static void show(void *context, const char *module)
 	progress_show(&watched->progress, watched->path, module);
 }
 
-static bool compress(struct session *session, struct laid *laid, struct al_compress_options *options,
-	struct al_error *err)
+static bool compress(struct session *session, struct laid *laid,
+	struct al_compress_options *options, struct al_error *err)
 {
 	struct watched watched = {.path = laid->checkpoint.path};
 	struct al_table *table = session_table(session, "compress",
-		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path, session->output));
+		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path,
+			session->output));
 
 	al_compress_add_columns(table);
 	struct al_table *heads = NULL;
@@ -216,8 +225,8 @@ static bool compress(struct session *session, struct laid *laid, struct al_compr
 	if (!ok)
 		return false;
 	laid_note(laid, table);
-	al_table_note(table, "seed: %llu, BLAS kernel: %s", (unsigned long long)options->effort.seed,
-		al_blas_kernel());
+	al_table_note(table, "seed: %llu, BLAS kernel: %s",
+		(unsigned long long)options->effort.seed, al_blas_kernel());
 	return verify(session, &laid->view, session->output, options->effort.seed, err);
 }
 
@@ -258,13 +267,14 @@ const struct command command_compress = {
 	.words = "CHECKPOINT [CONFIG]",
 	.summary = "a checkpoint with fewer query and key parameters, and what it cost",
 	.examples = {"compress bert/ --method collab --rank 384 -o collab.safetensors",
-		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o pruned.safetensors"},
+		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o "
+		"pruned.safetensors"},
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED)
 		| OPTION(OPT_METHOD) | OPTION(OPT_RANK) | OPTION(OPT_TARGET_ERROR)
 		| OPTION(OPT_TARGET_PARAMETERS) | OPTION(OPT_DROP) | OPTION(OPT_FOR),
 	.least_words = 1,
 	.most_words = 2,
-	.takes_folder = true,   /* -o is the checkpoint, not the answer's file */
+	.takes_folder = true, /* -o is the checkpoint, not the answer's file */
 	.uses_threads = true,
 	.run = run_compress,
 };
@@ -273,7 +283,8 @@ const struct command command_verify = {
 	.name = "verify",
 	.words = "ORIGINAL COMPRESSED [CONFIG]",
 	.summary = "attention probabilities of a checkpoint and its compressed copy",
-	.examples = {"verify bert/ collab.safetensors", "verify model.safetensors pruned.safetensors -f csv"},
+	.examples = {"verify bert/ collab.safetensors",
+		"verify model.safetensors pruned.safetensors -f csv"},
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED),
 	.least_words = 2,
 	.most_words = 3,

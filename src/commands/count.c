@@ -11,7 +11,7 @@ struct count {
 	struct session *session;
 	struct question *question;
 	struct al_table *table;
-	struct al_table *counts, *explanations;   /* NULL: not asked for */
+	struct al_table *counts, *explanations; /* NULL: not asked for */
 	bool shows_model, shows_variant, shows_tensors, shows_active;
 };
 
@@ -28,8 +28,8 @@ static struct al_cell *begin_row(struct count *c, struct al_table *table, const 
 	return cell;
 }
 
-static void set_numbers(struct count *c, struct al_cell *cell, int64_t tensors, mpq_srcptr parameters,
-	mpq_srcptr active)
+static void set_numbers(struct count *c, struct al_cell *cell, int64_t tensors,
+	mpq_srcptr parameters, mpq_srcptr active)
 {
 	al_cell_set_int(c->table, cell++, tensors);
 	al_cell_set_exact(c->table, cell++, parameters);
@@ -42,7 +42,8 @@ static const char *join_dims(struct count *c, const int64_t *dims, size_t n)
 	char *text = al_strdup(&c->session->arena, "");
 
 	for (size_t i = 0; i < n; i++)
-		text = al_format(&c->session->arena, "%s%s%lld", text, i ? " x " : "", (long long)dims[i]);
+		text = al_format(&c->session->arena, "%s%s%lld", text, i ? " x " : "",
+			(long long)dims[i]);
 	return text;
 }
 
@@ -97,7 +98,8 @@ static void add_entry(struct count *c, const struct al_variant_use *use,
 	add_to(total, tensors, sum.parameters, sum.active);
 	if (c->shows_tensors)
 		add_tensor(c, use->name, "attention", entry->entry->name,
-			join_dims(c, entry->dims, entry->n_dims), tensors, sum.parameters, sum.active);
+			join_dims(c, entry->dims, entry->n_dims), tensors, sum.parameters,
+			sum.active);
 	sum_finish(&sum);
 }
 
@@ -112,7 +114,8 @@ static void add_part(struct count *c, const char *variant, const char *part, con
 static void finish_rows(struct count *c, const char *variant, const struct sum *total)
 {
 	if (c->shows_tensors)
-		add_tensor(c, variant, "total", "", "", total->tensors, total->parameters, total->active);
+		add_tensor(c, variant, "total", "", "", total->tensors, total->parameters,
+			total->active);
 	else
 		add_part(c, variant, "total", total);
 }
@@ -131,7 +134,8 @@ static bool count_block(struct count *c, const struct al_variant_use *use, struc
 		for (size_t i = 0; i < ledger.n; i++)
 			add_entry(c, use, &ledger.entries[i], &total);
 		if (c->explanations)
-			explain_entries(c->explanations, c->question->name, use, &ledger, "attention", 1);
+			explain_entries(c->explanations, c->question->name, use, &ledger,
+				"attention", 1);
 		if (!c->shows_tensors)
 			add_part(c, use->name, al_part_names[AL_PART_ATTENTION], &total);
 		finish_rows(c, use->name, &total);
@@ -152,19 +156,27 @@ static void explain_tensor(struct count *c, const char *variant, const struct al
 	mpq_set_si(once, 1, (unsigned long)(t->copies ? t->copies : 1));
 	mpq_canonicalize(once);
 	mpq_mul(once, once, t->elements);
-	explain(c->explanations, &(struct explanation){.model = c->question->name, .variant = variant,
-		.of = al_part_names[t->part], .name = t->name, .formula = t->formula,
-		.substituted = t->substituted, .result = once, .times = t->copies, .source = t->source});
+	explain(c->explanations,
+		&(struct explanation){.model = c->question->name,
+			.variant = variant,
+			.of = al_part_names[t->part],
+			.name = t->name,
+			.formula = t->formula,
+			.substituted = t->substituted,
+			.result = once,
+			.times = t->copies,
+			.source = t->source});
 	mpq_clear(once);
 }
 
 static void add_whole_tensor(struct count *c, const char *variant, const struct al_whole_tensor *t)
 {
 	const char *name = t->module && c->question->is_own
-		? al_format(&c->session->arena, "%s: %s", t->module, t->name) : t->name;
+		? al_format(&c->session->arena, "%s: %s", t->module, t->name)
+		: t->name;
 
-	add_tensor(c, variant, al_part_names[t->part], name, join_dims(c, t->dims, t->n_dims), t->copies,
-		t->elements, t->active);
+	add_tensor(c, variant, al_part_names[t->part], name, join_dims(c, t->dims, t->n_dims),
+		t->copies, t->elements, t->active);
 }
 
 static void count_part(struct count *c, const char *variant, const struct al_whole *whole,
@@ -206,9 +218,14 @@ static void add_counts(struct count *c, const char *variant, const struct al_who
 static bool count_whole(struct count *c, const struct al_variant_use *use, struct al_error *err)
 {
 	struct question *q = c->question;
-	const struct al_whole_ask ask = {.catalog = c->session->catalog, .family = q->family,
-		.settings = &q->settings, .basis = &q->basis, .use = q->is_own ? NULL : use, .tp = 1,
-		.detail = AL_BOOKS_KINDS, .explains = c->explanations != NULL};
+	const struct al_whole_ask ask = {.catalog = c->session->catalog,
+		.family = q->family,
+		.settings = &q->settings,
+		.basis = &q->basis,
+		.use = q->is_own ? NULL : use,
+		.tp = 1,
+		.detail = AL_BOOKS_KINDS,
+		.explains = c->explanations != NULL};
 	struct al_whole whole;
 	struct sum total;
 
@@ -255,21 +272,31 @@ static void add_columns(struct count *c)
 		al_table_add_column(t, (struct al_column){.key = "name", .title = "Tensor"});
 		al_table_add_column(t, (struct al_column){.key = "shape", .title = "Shape"});
 	}
-	al_table_add_column(t, (struct al_column){.key = "tensors", .title = "Tensors",
-		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
+	al_table_add_column(t,
+		(struct al_column){.key = "tensors",
+			.title = "Tensors",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL});
 	al_table_add_column(t, measure_column(AL_PARAMETERS));
 	if (c->shows_active)
-		al_table_add_column(t, (struct al_column){.key = "active", .title = "For one token",
-			.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
+		al_table_add_column(t,
+			(struct al_column){.key = "active",
+				.title = "For one token",
+				.quantity = AL_QUANTITY_COUNT,
+				.digits = AL_DIGITS_ALL});
 }
 
 static void open_counts(struct count *c)
 {
 	c->counts = session_table(c->session, "counts", "Counts that are often confused");
 	add_key_columns(c, c->counts);
-	al_table_add_column(c->counts, (struct al_column){.key = "count", .title = "Count", .is_key = true});
-	al_table_add_column(c->counts, (struct al_column){.key = "numbers", .title = "Numbers",
-		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
+	al_table_add_column(c->counts,
+		(struct al_column){.key = "count", .title = "Count", .is_key = true});
+	al_table_add_column(c->counts,
+		(struct al_column){.key = "numbers",
+			.title = "Numbers",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL});
 }
 
 /* Rotary settings, activation functions and the like change nothing in a count. */
@@ -299,7 +326,8 @@ static void add_notes(struct count *c)
 		al_table_note(c->table, "%s: %s", q->name,
 			q->model->source ? q->model->source : q->family->source);
 	else if (q->model)
-		al_table_note(c->table, "%s: attention only, its vocabulary or other parts are not known", q->name);
+		al_table_note(c->table,
+			"%s: attention only, its vocabulary or other parts are not known", q->name);
 }
 
 static bool count_model(struct count *c, const char *word, struct al_error *err)
@@ -330,7 +358,8 @@ static bool run(struct session *session, struct al_error *err)
 	};
 
 	c.table = session_table(session, "count",
-		a->n_words == 1 ? al_format(&session->arena, "Parameters of %s", a->words[0]) : "Parameters");
+		a->n_words == 1 ? al_format(&session->arena, "Parameters of %s", a->words[0])
+				: "Parameters");
 	add_columns(&c);
 	if (is_given(a, OPT_COUNTS))
 		open_counts(&c);
@@ -346,7 +375,8 @@ const struct command command_count = {
 	.name = "count",
 	.words = "MODEL|VARIANT...",
 	.summary = "parameters by part and in total",
-	.examples = {"count gpt2", "count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
+	.examples = {"count gpt2",
+		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
 	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_EXPLAIN) | OPTION(OPT_TENSORS)
 		| OPTION(OPT_ACTIVE) | OPTION(OPT_COUNTS),
 	.least_words = 1,

@@ -35,8 +35,8 @@ static bool read_share(struct session *session, struct al_share *share, struct a
 	return true;
 }
 
-static bool read_word(struct session *session, enum option option, const char *const *words, size_t n,
-	int *out, struct al_error *err)
+static bool read_word(struct session *session, enum option option, const char *const *words,
+	size_t n, int *out, struct al_error *err)
 {
 	const char *word = option_value(&session->arguments, option, NULL);
 
@@ -54,17 +54,22 @@ bool devices_init(struct al_training *t, struct session *session, const struct q
 	int recompute = AL_RECOMPUTE_NONE, kernel = question->recipe->is_flash;
 	int64_t zero;
 
-	*t = (struct al_training){.recipe = question->recipe, .is_sequence_parallel = is_given(a, OPT_SP)};
-	if (!read_share(session, &t->share, err)
-		|| !option_count(a, OPT_TP, 1, 1, &t->tp, err) || !option_count(a, OPT_PP, 1, 1, &t->pp, err)
+	*t = (struct al_training){.recipe = question->recipe,
+		.is_sequence_parallel = is_given(a, OPT_SP)};
+	if (!read_share(session, &t->share, err) || !option_count(a, OPT_TP, 1, 1, &t->tp, err)
+		|| !option_count(a, OPT_PP, 1, 1, &t->pp, err)
 		|| !option_count(a, OPT_INTERLEAVE, 1, 1, &t->interleave, err)
-		|| !option_count(a, OPT_DP, 1, 1, &t->dp, err) || !option_count(a, OPT_CP, 1, 1, &t->cp, err)
-		|| !option_count(a, OPT_EP, 1, 1, &t->ep, err) || !option_count(a, OPT_ZERO, 0, 0, &zero, err)
-		|| !read_word(session, OPT_RECOMPUTE, al_recompute_names, AL_N_RECOMPUTES, &recompute, err)
+		|| !option_count(a, OPT_DP, 1, 1, &t->dp, err)
+		|| !option_count(a, OPT_CP, 1, 1, &t->cp, err)
+		|| !option_count(a, OPT_EP, 1, 1, &t->ep, err)
+		|| !option_count(a, OPT_ZERO, 0, 0, &zero, err)
+		|| !read_word(session, OPT_RECOMPUTE, al_recompute_names, AL_N_RECOMPUTES,
+			&recompute, err)
 		|| !read_word(session, OPT_ATTENTION, kernels, 2, &kernel, err))
 		return false;
 	if (zero > 3)
-		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3", (long long)zero);
+		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3",
+			(long long)zero);
 	t->zero = (int)zero;
 	t->recompute = (enum al_recompute)recompute;
 	t->is_flash = kernel == 1;
@@ -80,15 +85,18 @@ static bool read_number(struct question *q, const char *symbol, bool required, i
 		return false;
 	if (!setting)
 		return !required
-			|| al_fail(err, AL_EINPUT, "%s is not given, expected --%s N", symbol, symbol);
+			|| al_fail(err, AL_EINPUT, "%s is not given, expected --%s N", symbol,
+				symbol);
 	*out = setting->value.integer;
-	return *out >= 1 || al_fail(err, AL_EINPUT, "%s is %lld, expected at least 1", symbol,
-		(long long)*out);
+	return *out >= 1
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at least 1", symbol,
+			(long long)*out);
 }
 
 bool devices_tokens(struct al_training *t, struct question *q, struct al_error *err)
 {
-	return read_number(q, "batch", true, &t->batch, err) && read_number(q, "seq", true, &t->seq, err)
+	return read_number(q, "batch", true, &t->batch, err)
+		&& read_number(q, "seq", true, &t->seq, err)
 		&& read_number(q, "rank", false, &t->rank, err);
 }
 
@@ -104,32 +112,45 @@ bool devices_refuse(const struct session *session, const struct question *questi
 	for (int i = 0; i < N_OPTIONS; i++)
 		if ((OPTIONS_DEVICES & ~OPTION(OPT_DTYPE)) >> i & 1
 			&& is_given(&session->arguments, (enum option)i))
-			return al_fail(err, AL_EINPUT, question->family
-				? "--%s is about a whole model, and variants are compared as attention blocks; "
-				  "add --whole"
-				: "--%s is about a whole model, of which only attention is known",
+			return al_fail(err, AL_EINPUT,
+				question->family ? "--%s is about a whole model, and variants are "
+						   "compared as attention blocks; "
+						   "add --whole"
+						 : "--%s is about a whole model, of which only "
+						   "attention is known",
 				option_name((enum option)i));
 	return true;
 }
 
 void devices_note(const struct al_training *t, struct al_table *table)
 {
-	al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s", (long long)t->batch,
-		(long long)t->seq, t->is_flash ? "flash" : "eager", al_recompute_names[t->recompute]);
-	if (t->tp * t->pp * t->dp * t->cp > 1)   /* ep divides dp*cp */
-		al_table_note(table, "one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld, "
-			"ZeRO stage %d", (long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,
-			t->is_sequence_parallel ? " with sequence parallelism" : "", (long long)t->pp,
-			t->interleave == 1 ? "" : al_format(&table->arena, " with %lld blocks of layers each",
-				(long long)t->interleave),
+	al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s",
+		(long long)t->batch, (long long)t->seq, t->is_flash ? "flash" : "eager",
+		al_recompute_names[t->recompute]);
+	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
+		al_table_note(table,
+			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld, "
+			"ZeRO stage %d",
+			(long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,
+			t->is_sequence_parallel ? " with sequence parallelism" : "",
+			(long long)t->pp,
+			t->interleave == 1
+				? ""
+				: al_format(&table->arena, " with %lld blocks of layers each",
+					(long long)t->interleave),
 			(long long)t->dp, (long long)t->cp, (long long)t->ep, t->zero);
 }
 
 bool question_whole(struct question *q, const struct al_variant_use *use, int64_t tp,
 	enum al_books_detail detail, struct al_whole *whole, struct al_error *err)
 {
-	const struct al_whole_ask ask = {.catalog = q->catalog, .family = q->family,
-		.settings = &q->settings, .basis = &q->basis, .use = use, .tp = tp, .detail = detail};
+	const struct al_whole_ask ask = {.catalog = q->catalog,
+		.family = q->family,
+		.settings = &q->settings,
+		.basis = &q->basis,
+		.use = use,
+		.tp = tp,
+		.detail = detail};
 
 	return al_whole_init(whole, &ask, err) || al_in(err, "%s", q->name);
 }
@@ -141,17 +162,22 @@ static void copy_stage(struct al_stage *to, const struct al_stage *from)
 			mpq_set(to->bytes[state][part], from->bytes[state][part]);
 }
 
-static bool check_stages(const struct al_whole *whole, const struct al_training *t, struct al_error *err)
+static bool check_stages(const struct al_whole *whole, const struct al_training *t,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < whole->n_modules; i++) {
 		const char *name = whole->modules[i].module->module->name;
 		int64_t n_layers = whole->modules[i].n_layers;
 		if (n_layers < t->pp)
-			return al_fail(err, AL_EINPUT, "pp is %lld, expected at most as many stages as the %lld "
-				"layers of %s", (long long)t->pp, (long long)n_layers, name);
+			return al_fail(err, AL_EINPUT,
+				"pp is %lld, expected at most as many stages as the %lld "
+				"layers of %s",
+				(long long)t->pp, (long long)n_layers, name);
 		if (n_layers / t->pp < t->interleave)
-			return al_fail(err, AL_EINPUT, "interleave is %lld, expected at most %lld, the %lld layers "
-				"of %s over %lld stages", (long long)t->interleave, (long long)(n_layers / t->pp),
+			return al_fail(err, AL_EINPUT,
+				"interleave is %lld, expected at most %lld, the %lld layers "
+				"of %s over %lld stages",
+				(long long)t->interleave, (long long)(n_layers / t->pp),
 				(long long)n_layers, name, (long long)t->pp);
 	}
 	return true;
@@ -197,12 +223,13 @@ bool train_stages(struct al_whole *whole, const struct al_training *t, struct al
 	return ok;
 }
 
-bool train_largest(struct question *q, const struct al_variant_use *use, const struct al_training *t,
-	struct al_stage *stage, int64_t *index, struct al_error *err)
+bool train_largest(struct question *q, const struct al_variant_use *use,
+	const struct al_training *t, struct al_stage *stage, int64_t *index, struct al_error *err)
 {
 	struct al_whole whole;
 
-	if (!question_whole(q, use, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS, &whole, err))
+	if (!question_whole(q, use, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS, &whole,
+		    err))
 		return false;
 	bool ok = train_stages(&whole, t, stage, index, err);
 	al_whole_finish(&whole);

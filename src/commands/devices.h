@@ -10,8 +10,8 @@ bool devices_init(struct al_training *training, struct session *session,
 	const struct question *question, struct al_error *err) AL_MUST_CHECK;
 
 /* Sets batch, seq and rank from the question's settings. */
-bool devices_tokens(struct al_training *training, struct question *question, struct al_error *err)
-	AL_MUST_CHECK;
+bool devices_tokens(struct al_training *training, struct question *question,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Is the answer about the whole model: every part is known, and nothing asks about one block? */
 bool is_about_whole(const struct question *question, const struct session *session);
@@ -28,12 +28,12 @@ bool question_whole(struct question *question, const struct al_variant_use *use,
 	enum al_books_detail detail, struct al_whole *whole, struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
-bool train_stages(struct al_whole *whole, const struct al_training *training, struct al_stage *stage,
-	int64_t *index, struct al_error *err) AL_MUST_CHECK;
+bool train_stages(struct al_whole *whole, const struct al_training *training,
+	struct al_stage *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a question. */
 bool train_largest(struct question *question, const struct al_variant_use *use,
-	const struct al_training *training, struct al_stage *stage, int64_t *index, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_training *training, struct al_stage *stage, int64_t *index,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -31,12 +31,13 @@ bool draw_to_file(const struct al_figure *figure, const struct al_table *table, 
 	int format = dot ? al_find_name(dot + 1, endings, N_ENDINGS) : -1;
 
 	if (format < 0)
-		return al_fail(err, AL_EINPUT, "%s: expected a file that ends in .pdf, .svg or .png", path);
+		return al_fail(err, AL_EINPUT,
+			"%s: expected a file that ends in .pdf, .svg or .png", path);
 	return draw(figure, table, (enum al_figure_format)format, path, err);
 }
 
-bool draw_all_formats(const struct al_figure *figure, const struct al_table *table, const char *folder,
-	struct al_error *err)
+bool draw_all_formats(const struct al_figure *figure, const struct al_table *table,
+	const char *folder, struct al_error *err)
 {
 	struct al_arena arena;
 	bool ok = true;

@@ -9,7 +9,7 @@ bool draw_to_file(const struct al_figure *figure, const struct al_table *table, 
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Draws DIR/ID.pdf, .svg and .png. */
-bool draw_all_formats(const struct al_figure *figure, const struct al_table *table, const char *folder,
-	struct al_error *err) AL_MUST_CHECK;
+bool draw_all_formats(const struct al_figure *figure, const struct al_table *table,
+	const char *folder, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -10,8 +10,14 @@ struct al_table *explain_table(struct session *session)
 		{.key = "name", .title = "Entry"},
 		{.key = "formula", .title = "Formula"},
 		{.key = "substituted", .title = "Substituted"},
-		{.key = "result", .title = "Result", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "times", .title = "Times", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "result",
+			.title = "Result",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "times",
+			.title = "Times",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
 		{.key = "source", .title = "Source"},
 	};
 	struct al_table *table = session_table(session, "explain", "How each number comes about");
@@ -47,9 +53,15 @@ void explain_entries(struct al_table *table, const char *model, const struct al_
 {
 	for (size_t i = 0; i < ledger->n; i++) {
 		const struct al_ledger_entry *entry = &ledger->entries[i];
-		explain(table, &(struct explanation){.model = model, .variant = use->name, .of = of,
-			.name = entry->entry->name, .formula = entry->formula,
-			.substituted = entry->substituted, .result = entry->elements,
-			.times = entry->times * copies, .source = use->variant->source});
+		explain(table,
+			&(struct explanation){.model = model,
+				.variant = use->name,
+				.of = of,
+				.name = entry->entry->name,
+				.formula = entry->formula,
+				.substituted = entry->substituted,
+				.result = entry->elements,
+				.times = entry->times * copies,
+				.source = use->variant->source});
 	}
 }

@@ -8,10 +8,10 @@
 /* How one number comes about. */
 struct explanation {
 	const char *model, *variant;
-	const char *of, *name;                  /* "parameters", "W_Q" */
-	const char *formula, *substituted;      /* "d_model * n_heads*d_head", "768 * 12*64"; or NULL */
-	mpq_srcptr result;                      /* once */
-	int64_t times;                          /* how often it is there */
+	const char *of, *name; /* "parameters", "W_Q" */
+	const char *formula, *substituted; /* "d_model * n_heads*d_head", "768 * 12*64"; or NULL */
+	mpq_srcptr result; /* once */
+	int64_t times; /* how often it is there */
 	const char *source;
 };
 

@@ -13,14 +13,14 @@ enum { MOST_STATES = 5 };
 struct fit {
 	struct session *session;
 	struct question *question;
-	const struct al_variant_use *use;   /* NULL: the model's own attention */
+	const struct al_variant_use *use; /* NULL: the model's own attention */
 	const char *symbol;
 	bool is_inference;
 	struct al_training training;
 	struct al_inference inference;
-	struct al_whole whole;              /* where only tokens are solved for: opened once */
+	struct al_whole whole; /* where only tokens are solved for: opened once */
 	bool is_open;
-	mpq_t states[MOST_STATES];          /* as the last evaluation found them */
+	mpq_t states[MOST_STATES]; /* as the last evaluation found them */
 	int n_states;
 };
 
@@ -30,8 +30,14 @@ static const struct unit {
 	const char *name;
 	int64_t bytes;
 } units[] = {
-	{"B", 1}, {"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000},
-	{"KiB", INT64_C(1) << 10}, {"MiB", INT64_C(1) << 20}, {"GiB", INT64_C(1) << 30},
+	{"B", 1},
+	{"kB", 1000},
+	{"MB", 1000000},
+	{"GB", 1000000000},
+	{"TB", 1000000000000},
+	{"KiB", INT64_C(1) << 10},
+	{"MiB", INT64_C(1) << 20},
+	{"GiB", INT64_C(1) << 30},
 	{"TiB", INT64_C(1) << 40},
 };
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
@@ -120,7 +126,8 @@ static bool take(struct fit *f, struct al_whole *whole, struct al_error *err)
 static bool open_whole(struct fit *f, struct al_whole *whole, struct al_error *err)
 {
 	enum al_books_detail detail = f->is_inference ? al_inference_detail(&f->inference)
-		: f->training.pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS;
+		: f->training.pp > 1		      ? AL_BOOKS_LAYERS
+						      : AL_BOOKS_KINDS;
 
 	return question_whole(f->question, f->use, f->training.tp, detail, whole, err);
 }
@@ -193,19 +200,35 @@ static void add_columns(struct al_table *t, bool shows_variant)
 {
 	static const struct al_column columns[] = {
 		{.key = "symbol", .title = "Solved for", .is_key = true},
-		{.key = "value", .title = "Largest", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "bytes", .title = "Takes", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "value",
+			.title = "Largest",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "next", .title = "Next", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "next_bytes", .title = "Would take", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "bytes",
+			.title = "Takes",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "memory", .title = "Memory", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "next",
+			.title = "Next",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "next_bytes",
+			.title = "Would take",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "memory",
+			.title = "Memory",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "binds", .title = "What binds"},
 	};
 
 	if (shows_variant)
-		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+		al_table_add_column(t,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		al_table_add_column(t, columns[i]);
 }
@@ -278,7 +301,8 @@ static bool read_options(struct fit *f, struct al_error *err)
 	if (!al_settings_get(&q->settings, "batch", &given, err)
 		|| (!given && !question_set(q, "batch", 1, err)))
 		return false;
-	return devices_init(&f->training, f->session, q, err) && devices_tokens(&f->training, q, err)
+	return devices_init(&f->training, f->session, q, err)
+		&& devices_tokens(&f->training, q, err)
 		&& (!f->is_inference || inference_init(&f->inference, f->session, q, err));
 }
 
@@ -296,8 +320,11 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 	}
 	question_note(q, table);
 	if (f->is_inference)
-		al_table_note(table, "inference: weights %s, cache %s; batch, seq as given where they are not solved for",
-			option_value(&f->session->arguments, OPT_DTYPE, "bf16"), f->inference.cache->name);
+		al_table_note(table,
+			"inference: weights %s, cache %s; batch, seq as given where they are not "
+			"solved for",
+			option_value(&f->session->arguments, OPT_DTYPE, "bf16"),
+			f->inference.cache->name);
 	else
 		al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
 	return true;
@@ -305,7 +332,8 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 
 /* ---- equal sizes ---- */
 
-static bool count(struct question *q, const struct al_variant_use *use, mpq_t out, struct al_error *err)
+static bool count(struct question *q, const struct al_variant_use *use, mpq_t out,
+	struct al_error *err)
 {
 	struct al_whole whole;
 
@@ -320,7 +348,8 @@ static bool count_at(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
 	struct fit *f = context;
 
-	return (question_set(f->question, f->symbol, x, err) && count(f->question, f->use, out, err))
+	return (question_set(f->question, f->symbol, x, err)
+		       && count(f->question, f->use, out, err))
 		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
 }
 
@@ -328,15 +357,27 @@ static void add_match_columns(struct al_table *t, bool shows_variant)
 {
 	static const struct al_column columns[] = {
 		{.key = "symbol", .title = "Solved for", .is_key = true},
-		{.key = "value", .title = "Value", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "parameters", .title = "Parameters", .quantity = AL_QUANTITY_COUNT,
+		{.key = "value",
+			.title = "Value",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "target", .title = "To match", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "distance", .title = "Distance", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
+		{.key = "parameters",
+			.title = "Parameters",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "target",
+			.title = "To match",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "distance",
+			.title = "Distance",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
 	};
 
 	if (shows_variant)
-		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+		al_table_add_column(t,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		al_table_add_column(t, columns[i]);
 }
@@ -363,7 +404,8 @@ static bool add_neighbour(struct fit *f, struct al_table *table, int64_t value, 
 	return ok;
 }
 
-static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target, struct al_error *err)
+static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target,
+	struct al_error *err)
 {
 	const struct al_growth growth = {count_at, f, 1, 1};
 	struct al_largest largest;
@@ -388,7 +430,8 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 	if (!al_variant_use_parse(&f->session->arena, q->catalog, match + strlen(key), &like, err))
 		return al_in(err, "--match");
 	struct al_table *table = session_table(f->session, "fit",
-		al_format(&f->session->arena, "As many parameters as %s with %s", q->title, like.name));
+		al_format(&f->session->arena, "As many parameters as %s with %s", q->title,
+			like.name));
 	add_match_columns(table, !q->is_own);
 	mpq_init(target);
 	bool ok = count(q, &like, target, err);
@@ -407,12 +450,14 @@ static bool answer(struct fit *f, struct al_error *err)
 {
 	const char *match = option_value(&f->session->arguments, OPT_MATCH, NULL);
 	const char *size = option_value(&f->session->arguments, OPT_MEMORY, NULL);
-	const char *symbol = option_value(&f->session->arguments, OPT_SOLVE, match ? "d_ff" : "batch");
+	const char *symbol = option_value(&f->session->arguments, OPT_SOLVE,
+		match ? "d_ff" : "batch");
 	bool ok;
 	mpq_t memory;
 
 	if (!match == !size)
-		return al_fail(err, AL_EINPUT, "expected either --memory SIZE or --match parameters=VARIANT");
+		return al_fail(err, AL_EINPUT,
+			"expected either --memory SIZE or --match parameters=VARIANT");
 	if (!question_check_symbol(f->question, symbol, err))
 		return al_in(err, "--solve");
 	f->symbol = question_symbol(f->question, symbol);
@@ -429,7 +474,8 @@ static bool run(struct session *session, struct al_error *err)
 	struct question question;
 	struct fit f = {.session = session, .question = &question};
 
-	if (!question_init(&question, session, session->arguments.words[0], false, AL_BASIS_MODEL, err))
+	if (!question_init(&question, session, session->arguments.words[0], false, AL_BASIS_MODEL,
+		    err))
 		return false;
 	for (int i = 0; i < MOST_STATES; i++)
 		mpq_init(f.states[i]);
@@ -446,7 +492,8 @@ static bool run(struct session *session, struct al_error *err)
 const struct command command_fit = {
 	.name = "fit",
 	.words = "MODEL",
-	.summary = "the largest batch, context or model that fits, the next that doesn't, and what binds",
+	.summary = "the largest batch, context or model that fits, the next that doesn't, and what "
+		   "binds",
 	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
 	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)

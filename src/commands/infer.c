@@ -15,12 +15,14 @@ bool inference_init(struct al_inference *inference, struct session *session, str
 	*inference = (struct al_inference){.activation_bytes = 2};
 	if (!devices_init(&training, session, q, err) || !devices_tokens(&training, q, err)
 		|| !al_file_type_find(option_value(a, OPT_DTYPE, "bf16"), &inference->weights, err)
-		|| !al_storage_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache, err)
+		|| !al_storage_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache,
+			err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
 	if (training.pp > 1 || training.interleave > 1 || training.cp > 1 || training.ep > 1
 		|| training.dp > 1 || training.zero > 0)
-		return al_fail(err, AL_EINPUT, "--inference knows tensor parallelism only, expected no --pp, "
+		return al_fail(err, AL_EINPUT,
+			"--inference knows tensor parallelism only, expected no --pp, "
 			"--interleave, --dp, --cp, --ep or --zero");
 	inference->share = training.share;
 	inference->batch = training.batch;
@@ -34,13 +36,25 @@ static void add_columns(struct al_table *t)
 {
 	static const struct al_column columns[] = {
 		{.key = "state", .title = "State", .is_key = true},
-		{.key = "bytes", .title = "Memory", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "bytes",
+			.title = "Memory",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "allocated", .title = "As engines allocate", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "allocated",
+			.title = "As engines allocate",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "read", .title = "Read for a token", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "read",
+			.title = "Read for a token",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "flops", .title = "Computed for a token", .unit = "FLOP", .quantity = AL_QUANTITY_FLOPS,
+		{.key = "flops",
+			.title = "Computed for a token",
+			.unit = "FLOP",
+			.quantity = AL_QUANTITY_FLOPS,
 			.digits = AL_DIGITS_ALL},
 		{.key = "intensity", .title = "FLOPs a byte", .digits = 2},
 	};
@@ -78,17 +92,21 @@ static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_
 	add_row(table, "total", &rows[0]);
 }
 
-static void add_notes(struct al_table *table, const struct session *session, const struct question *q,
-	const struct al_inference *inference)
+static void add_notes(struct al_table *table, const struct session *session,
+	const struct question *q, const struct al_inference *inference)
 {
 	question_note(q, table);
 	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
 		option_value(&session->arguments, OPT_DTYPE, "bf16"), inference->cache->name,
 		(long long)inference->batch, (long long)inference->seq, (long long)inference->tp);
-	al_table_note(table, "as engines allocate: windows not rolled, latents expanded to all heads, key/value "
+	al_table_note(table,
+		"as engines allocate: windows not rolled, latents expanded to all heads, key/value "
 		"heads on several devices where there are fewer of them");
-	al_table_note(table, "activations: the residual stream and the largest block, while a whole prompt is read; a "
-		"token: one more of each sequence, latents read as they are (W_UK and W_UV absorbed)");
+	al_table_note(table,
+		"activations: the residual stream and the largest block, while a whole prompt is "
+		"read; a "
+		"token: one more of each sequence, latents read as they are (W_UK and W_UV "
+		"absorbed)");
 }
 
 /* Files of blocks pack everything anew; others leave what the checkpoint packs. */
@@ -99,14 +117,17 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 
 	for (size_t i = 0; !has_blocks && i < whole->n_tensors; i++)
 		if (whole->tensors[i].stored && whole->tensors[i].stored->tensor->packed > 1) {
-			al_table_note(table, "tensors that the checkpoint packs (%lld numbers a byte, with their scales) "
-				"stay as they are", (long long)whole->tensors[i].stored->tensor->packed);
+			al_table_note(table,
+				"tensors that the checkpoint packs (%lld numbers a byte, with "
+				"their scales) "
+				"stay as they are",
+				(long long)whole->tensors[i].stored->tensor->packed);
 			return;
 		}
 }
 
-static bool answer(struct session *session, struct question *q, const struct al_inference *inference,
-	struct al_whole *whole, struct al_error *err)
+static bool answer(struct session *session, struct question *q,
+	const struct al_inference *inference, struct al_whole *whole, struct al_error *err)
 {
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Inference memory of %s", q->title));
@@ -131,8 +152,8 @@ bool infer_answer(struct session *session, struct question *q, struct al_error *
 	struct al_whole whole;
 
 	if (q->n_uses > 1)
-		return al_fail(err, AL_EINPUT, "--inference answers for one variant at a time, found %zu",
-			q->n_uses);
+		return al_fail(err, AL_EINPUT,
+			"--inference answers for one variant at a time, found %zu", q->n_uses);
 	if (!inference_init(&inference, session, q, err)
 		|| !question_whole(q, q->is_own ? NULL : &q->uses[0], inference.tp,
 			al_inference_detail(&inference), &whole, err))

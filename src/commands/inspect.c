@@ -9,8 +9,7 @@
 #include "commands/laid.h"
 #include "commands/modules.h"
 
-enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20,
-	MOST_NAMES = 3 };
+enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };
 
 /* One answer. */
 struct inspection {
@@ -58,9 +57,11 @@ static bool read_values(const struct al_checkpoint *checkpoint, const struct al_
 		abort();
 	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
 		int64_t left = tensor->n_elements - first;
-		struct al_selection block = {.first = first, .n_runs = 1,
+		struct al_selection block = {.first = first,
+			.n_runs = 1,
 			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
-		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE, err);
+		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
+			err);
 		if (ok)
 			add_values(values, numbers, block.run);
 	}
@@ -77,8 +78,8 @@ static void add_columns(struct inspection *inspection)
 	al_table_add_column(table, (struct al_column){.key = "name", .is_key = true});
 	al_table_add_column(table, (struct al_column){.key = "dtype"});
 	al_table_add_column(table, (struct al_column){.key = "shape"});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .unit = "B",
-		.quantity = AL_QUANTITY_BYTES});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes", .unit = "B", .quantity = AL_QUANTITY_BYTES});
 	if (inspection->shows_files)
 		al_table_add_column(table, (struct al_column){.key = "file"});
 	if (!inspection->shows_values)
@@ -139,7 +140,8 @@ static bool is_said(const struct al_checkpoint *checkpoint, size_t i)
 	const struct al_metadata *m = checkpoint->metadata;
 
 	for (size_t before = 0; before < i; before++)
-		if (strcmp(m[before].key, m[i].key) == 0 && strcmp(m[before].value, m[i].value) == 0)
+		if (strcmp(m[before].key, m[i].key) == 0
+			&& strcmp(m[before].value, m[i].value) == 0)
 			return true;
 	return false;
 }
@@ -165,7 +167,8 @@ static void note_metadata(struct inspection *inspection)
 		if (is_said(checkpoint, i))
 			continue;
 		if (n_said++ == MOST_METADATA) {
-			al_table_note(inspection->table, "metadata: ... (%zu in all)", checkpoint->n_metadata);
+			al_table_note(inspection->table, "metadata: ... (%zu in all)",
+				checkpoint->n_metadata);
 			return;
 		}
 		note_one(inspection->table, &checkpoint->metadata[i]);
@@ -228,7 +231,8 @@ static void find(struct findings *findings, const struct al_tensor *tensor,
 	findings->n_nan += values->n_nan;
 	findings->n_infinite += values->n_infinite;
 	if (findings->n_tensors++ < MOST_NAMES)
-		al_text_addf(&findings->names, "%s%s", findings->n_tensors > 1 ? ", " : "", tensor->name);
+		al_text_addf(&findings->names, "%s%s", findings->n_tensors > 1 ? ", " : "",
+			tensor->name);
 }
 
 static void note_findings(struct inspection *inspection, const struct findings *findings)
@@ -238,10 +242,11 @@ static void note_findings(struct inspection *inspection, const struct findings *
 	if (findings->n_tensors == 0)
 		al_table_note(inspection->table, "values: all finite");
 	else
-		al_table_note(inspection->table, "values: %" PRId64 " NaN and %" PRId64
-			" infinite in %s: %s%s", findings->n_nan, findings->n_infinite,
-			count_of(&inspection->table->arena, findings->n_tensors, "tensor"), findings->names.data,
-			findings->n_tensors > MOST_NAMES ? ", ..." : "");
+		al_table_note(inspection->table,
+			"values: %" PRId64 " NaN and %" PRId64 " infinite in %s: %s%s",
+			findings->n_nan, findings->n_infinite,
+			count_of(&inspection->table->arena, findings->n_tensors, "tensor"),
+			findings->names.data, findings->n_tensors > MOST_NAMES ? ", ..." : "");
 	if (findings->n_unread)
 		al_table_note(inspection->table, "tensors whose numbers can't be converted: %zu",
 			findings->n_unread);
@@ -288,8 +293,8 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 	return ok;
 }
 
-/* Both tables make an answer for people; a script asks for the one that it reads, so that what a family
- * says of the checkpoint doesn't change the form of its answer. */
+/* Both tables make an answer for people; a script asks for the one that it reads, so that what a
+ * family says of the checkpoint doesn't change the form of its answer. */
 static bool read_only(struct session *session, bool wanted[2], struct al_error *err)
 {
 	static const char *const names[] = {"tensors", "modules"};
@@ -325,8 +330,10 @@ static bool run(struct session *session, struct al_error *err)
 const struct command command_inspect = {
 	.name = "inspect",
 	.words = "CHECKPOINT [CONFIG]",
-	.summary = "the tensors and attention modules of a checkpoint: a safetensors file or a model folder",
-	.examples = {"inspect model.safetensors --heads 12", "inspect path/to/model --only tensors --values -f csv"},
+	.summary = "the tensors and attention modules of a checkpoint: a safetensors file or a "
+		   "model folder",
+	.examples = {"inspect model.safetensors --heads 12",
+		"inspect path/to/model --only tensors --values -f csv"},
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES) | OPTION(OPT_ONLY),
 	.least_words = 1,
 	.most_words = 2,

@@ -82,16 +82,30 @@ static void add_columns(struct answer *a)
 {
 	static const struct al_column columns[] = {
 		{.key = "kind", .title = "Kind", .is_key = true},
-		{.key = "layers", .title = "Modules", .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "elements_per_token", .title = "Elements a token", .quantity = AL_QUANTITY_COUNT,
+		{.key = "layers",
+			.title = "Modules",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "bytes_per_token", .title = "Cache a token", .unit = "B",
-			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+		{.key = "elements_per_token",
+			.title = "Elements a token",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "bytes_per_token",
+			.title = "Cache a token",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
 		{.key = "ends_at", .title = "Ends at", .unit = "tokens", .digits = AL_DIGITS_ALL},
-		{.key = "bytes", .title = "Cache", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "bytes",
+			.title = "Cache",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "allocated", .title = "As engines allocate", .unit = "B",
-			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+		{.key = "allocated",
+			.title = "As engines allocate",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
 	};
 
 	if (a->shows_model)
@@ -161,7 +175,8 @@ static bool read_symbol(struct question *q, const char *symbol, int64_t fallback
 		return false;
 	*out = setting ? setting->value.integer : fallback;
 	return !setting || *out >= 1
-		|| al_fail(err, AL_EINPUT, "%s is %lld, expected 1 or more", symbol, (long long)*out);
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected 1 or more", symbol,
+			(long long)*out);
 }
 
 static bool add_use(struct answer *a, struct question *q, size_t i, const struct sum *tokens,
@@ -184,8 +199,10 @@ static void add_notes(struct answer *a, const struct question *q, const struct s
 	question_note(q, a->table);
 	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->storage->name);
 	if (tokens->seq)
-		al_table_note(a->table, "batch %lld, %lld tokens; as engines allocate: windows not rolled, "
-			"latents expanded to all heads", (long long)tokens->batch, (long long)tokens->seq);
+		al_table_note(a->table,
+			"batch %lld, %lld tokens; as engines allocate: windows not rolled, "
+			"latents expanded to all heads",
+			(long long)tokens->batch, (long long)tokens->seq);
 	else
 		al_table_note(a->table, "cache of whole sequences: give --seq");
 }
@@ -194,7 +211,8 @@ static bool add_model(struct answer *a, struct question *q, struct al_error *err
 {
 	struct sum tokens = {.layers = 0};
 
-	if (!read_symbol(q, "seq", 0, &tokens.seq, err) || !read_symbol(q, "batch", 1, &tokens.batch, err)
+	if (!read_symbol(q, "seq", 0, &tokens.seq, err)
+		|| !read_symbol(q, "batch", 1, &tokens.batch, err)
 		|| !read_symbol(q, "source_seq", tokens.seq, &tokens.source_seq, err))
 		return false;
 	for (size_t i = 0; i < q->n_uses; i++)
@@ -223,8 +241,10 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 bool kept_answer(struct session *session, struct question *q, struct al_error *err)
 {
 	const struct arguments *arguments = &session->arguments;
-	struct answer a = {.session = session, .shows_model = arguments->n_words > 1,
-		.shows_variant = is_given(arguments, OPT_VARIANT) || is_given(arguments, OPT_VARIANTS)};
+	struct answer a = {.session = session,
+		.shows_model = arguments->n_words > 1,
+		.shows_variant = is_given(arguments, OPT_VARIANT)
+			|| is_given(arguments, OPT_VARIANTS)};
 
 	if (!al_storage_find(option_value(arguments, OPT_DTYPE, "bf16"), &a.storage, err))
 		return false;

@@ -37,8 +37,10 @@ bool laid_open(struct laid *laid, struct session *session, bool modules, struct 
 	if ((heads && !parse_heads(heads, &options, err))
 		|| !al_checkpoint_open(&laid->checkpoint, a->words[0], err))
 		return false;
-	bool ok = modules ? al_model_view_open(&laid->view, session->catalog, &laid->checkpoint, &options, err)
-			  : al_model_view_lay(&laid->view, session->catalog, &laid->checkpoint, &options, err);
+	bool ok = modules ? al_model_view_open(&laid->view, session->catalog, &laid->checkpoint,
+			  &options, err)
+			  : al_model_view_lay(&laid->view, session->catalog, &laid->checkpoint,
+				  &options, err);
 	if (!ok)
 		al_checkpoint_close(&laid->checkpoint);
 	return ok;

@@ -13,13 +13,15 @@ struct laid {
 /* The options that `laid_open` reads. */
 #define OPTIONS_LAID (OPTION(OPT_HEADS) | OPTION(OPT_LAYOUT))
 
-/* Opens the checkpoint of the first word with the config of the second, if there is one; --heads and
+/* Opens the checkpoint of the first word with the config of the second, if there is one; --heads
+ * and
  * --layout apply. `modules`: its attention modules too. */
-bool laid_open(struct laid *laid, struct session *session, bool modules, struct al_error *err)
-	AL_MUST_CHECK;
+bool laid_open(struct laid *laid, struct session *session, bool modules,
+	struct al_error *err) AL_MUST_CHECK;
 void laid_close(struct laid *laid);
 
-/* What every answer about a checkpoint says: sizes, hash of the header, family, what was left out. */
+/* What every answer about a checkpoint says: sizes, hash of the header, family, what was left
+ * out. */
 void laid_note(const struct laid *laid, struct al_table *table);
 
 #endif

@@ -57,7 +57,8 @@ static bool list_files(struct session *session, enum kind kind, struct al_error 
 	const struct al_embedded_list *files = files_of(kind);
 	struct al_table *table = session_table(session, kind_names[kind], "");
 
-	al_table_add_column(table, (struct al_column){.key = "name", .title = "Name", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "name", .title = "Name", .is_key = true});
 	al_table_add_column(table, (struct al_column){.key = "title", .title = "Title"});
 	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
 	for (size_t i = 0; i < files->n_files; i++)
@@ -71,7 +72,8 @@ static void add_symbol(struct al_table *table, const struct al_symbol *symbol)
 	struct al_cell *row = al_table_add_row(table);
 
 	al_cell_set_text(table, &row[0], symbol->name);
-	al_cell_set_latex(table, &row[1], symbol->latex, al_format(&table->arena, "$%s$", symbol->latex));
+	al_cell_set_latex(table, &row[1], symbol->latex,
+		al_format(&table->arena, "$%s$", symbol->latex));
 	al_cell_set_text(table, &row[2], symbol->title);
 	if (symbol->unit)
 		al_cell_set_text(table, &row[3], symbol->unit);

@@ -7,7 +7,8 @@
 #include "base/exact.h"
 #include "commands/devices.h"
 
-static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS, AL_TOTAL};
+static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS,
+	AL_TOTAL};
 enum { N_STATES = sizeof(states) / sizeof(*states) };
 
 /* ---- one variant: a row a state ---- */
@@ -35,15 +36,21 @@ static bool add_states(struct question *q, const struct al_variant_use *use, str
 
 static bool answer_one(struct question *q, struct al_table *table, struct al_error *err)
 {
-	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Memory", .unit = "B",
-		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes",
+			.title = "Memory",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL});
 	return add_states(q, &q->uses[0], table, err);
 }
 
 /* ---- several variants: a row a variant ---- */
 
-static bool find_baseline(struct question *q, struct session *session, size_t *out, struct al_error *err)
+static bool find_baseline(struct question *q, struct session *session, size_t *out,
+	struct al_error *err)
 {
 	const char *name = option_value(&session->arguments, OPT_BASELINE, NULL);
 	const char **names = al_new_array(&session->arena, const char *, q->n_uses + 1);
@@ -71,7 +78,8 @@ static bool measure_all(struct question *q, const struct al_variant_use *use, mp
 }
 
 /* Percent of the baseline's total that is saved. */
-static void set_saving(struct al_table *table, struct al_cell *cell, mpq_srcptr total, mpq_srcptr base)
+static void set_saving(struct al_table *table, struct al_cell *cell, mpq_srcptr total,
+	mpq_srcptr base)
 {
 	mpq_t saving;
 
@@ -86,7 +94,8 @@ static void set_saving(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 	mpq_clear(saving);
 }
 
-static void add_variant_row(struct al_table *table, const char *name, mpq_t *values, mpq_srcptr base)
+static void add_variant_row(struct al_table *table, const char *name, mpq_t *values,
+	mpq_srcptr base)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
@@ -104,7 +113,8 @@ static bool answer_several(struct question *q, struct session *session, struct a
 	size_t baseline;
 	bool ok = find_baseline(q, session, &baseline, err);
 
-	al_table_add_column(table, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	al_table_add_column(table, measure_column(AL_PARAMETERS));
 	for (int i = 0; i < N_STATES; i++)
 		al_table_add_column(table, measure_column(states[i]));
@@ -136,9 +146,10 @@ const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *b
 	const char *sum = "";
 
 	for (size_t i = 0; i < bytes->n_parts; i++)
-		sum = bytes->parts[i].formula
-			? al_format(arena, "%s%s%s", sum, i ? " + " : "", al_formula_source(bytes->parts[i].formula))
-			: al_format(arena, "%s%s%lld", sum, i ? " + " : "", (long long)bytes->parts[i].bytes);
+		sum = bytes->parts[i].formula ? al_format(arena, "%s%s%s", sum, i ? " + " : "",
+			      al_formula_source(bytes->parts[i].formula))
+					      : al_format(arena, "%s%s%lld", sum, i ? " + " : "",
+						      (long long)bytes->parts[i].bytes);
 	return sum;
 }
 
@@ -147,10 +158,16 @@ static void explain_state(struct al_table *table, const struct question *q, cons
 {
 	const char *sum = bytes_formula(&table->arena, bytes);
 
-	explain(table, &(struct explanation){.model = q->name, .variant = use, .of = of,
-		.name = "bytes a parameter", .formula = sum, .substituted = sum,
-		.result = al_exact_from_int(&table->arena, bytes->total), .times = 1,
-		.source = q->recipe->source});
+	explain(table,
+		&(struct explanation){.model = q->name,
+			.variant = use,
+			.of = of,
+			.name = "bytes a parameter",
+			.formula = sum,
+			.substituted = sum,
+			.result = al_exact_from_int(&table->arena, bytes->total),
+			.times = 1,
+			.source = q->recipe->source});
 }
 
 /* The rule that makes activations without looking at the variant. */
@@ -166,10 +183,16 @@ static bool explain_rule(struct al_table *table, const struct question *q, struc
 		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
 		|| !al_block_modules(block, &modules, err))
 		return false;
-	explain(table, &(struct explanation){.model = q->name, .variant = use, .of = "activations",
-		.name = "bytes a token", .formula = al_formula_source(rule), .substituted = substituted,
-		.result = al_exact_from_int(&table->arena, bytes), .times = modules,
-		.source = q->recipe->source});
+	explain(table,
+		&(struct explanation){.model = q->name,
+			.variant = use,
+			.of = "activations",
+			.name = "bytes a token",
+			.formula = al_formula_source(rule),
+			.substituted = substituted,
+			.result = al_exact_from_int(&table->arena, bytes),
+			.times = modules,
+			.source = q->recipe->source});
 	return true;
 }
 
@@ -191,7 +214,8 @@ static bool explain_saved(struct al_table *table, const struct question *q, stru
 	int64_t size = entry->bytes ? entry->bytes : q->recipe->activation_bytes, batch, seq;
 	mpq_t bytes;
 
-	if (!al_block_symbol(block, "batch", 1, &batch, err) || !al_block_symbol(block, "seq", 1, &seq, err))
+	if (!al_block_symbol(block, "batch", 1, &batch, err)
+		|| !al_block_symbol(block, "seq", 1, &seq, err))
 		return false;
 	mpq_init(bytes);
 	mpq_set_si(bytes, batch, 1);
@@ -199,13 +223,19 @@ static bool explain_saved(struct al_table *table, const struct question *q, stru
 		mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), seq);
 	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), size);
 	mpq_mul(bytes, bytes, line->elements);
-	explain(table, &(struct explanation){.model = q->name, .variant = block->use->name,
-		.of = "activations", .name = entry->name,
-		.formula = al_format(&table->arena, "%s * batch%s * %lld bytes", line->formula, tokens[power],
-			(long long)size),
-		.substituted = al_format(&table->arena, "%s * %lld%s * %lld", line->substituted,
-			(long long)batch, substituted_tokens(&table->arena, power, seq), (long long)size),
-		.result = bytes, .times = line->times, .source = block->use->variant->source});
+	explain(table,
+		&(struct explanation){.model = q->name,
+			.variant = block->use->name,
+			.of = "activations",
+			.name = entry->name,
+			.formula = al_format(&table->arena, "%s * batch%s * %lld bytes",
+				line->formula, tokens[power], (long long)size),
+			.substituted = al_format(&table->arena, "%s * %lld%s * %lld",
+				line->substituted, (long long)batch,
+				substituted_tokens(&table->arena, power, seq), (long long)size),
+			.result = bytes,
+			.times = line->times,
+			.source = block->use->variant->source});
 	mpq_clear(bytes);
 	return true;
 }
@@ -224,8 +254,8 @@ static bool explain_activations(struct al_table *table, const struct question *q
 	return ok;
 }
 
-static bool explain_use(struct question *q, const struct al_variant_use *use, struct al_table *table,
-	struct al_error *err)
+static bool explain_use(struct question *q, const struct al_variant_use *use,
+	struct al_table *table, struct al_error *err)
 {
 	struct al_block block;
 	struct al_ledger ledger;
@@ -254,7 +284,8 @@ static bool answer(struct question *q, struct session *session, struct al_error 
 {
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Training memory of the attention in %s", q->title));
-	bool ok = q->n_uses == 1 ? answer_one(q, table, err) : answer_several(q, session, table, err);
+	bool ok = q->n_uses == 1 ? answer_one(q, table, err)
+				 : answer_several(q, session, table, err);
 
 	question_note(q, table);
 	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
@@ -280,7 +311,8 @@ static bool run(struct session *session, struct al_error *err)
 
 	if (session->arguments.n_words > 1)
 		return train_answer(session, NULL, err);
-	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL, err))
+	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL,
+		    err))
 		return false;
 	bool ok = answer_question(&question, session, err);
 	question_finish(&question);
@@ -291,7 +323,8 @@ const struct command command_memory = {
 	.name = "memory",
 	.words = "MODEL...|VARIANT",
 	.summary = "memory of a model in training or inference, or of attention variants in it",
-	.examples = {"memory llama-3-8b --recipe megatron --batch 1 --seq 8192 --tp 8 --sp --attention flash",
+	.examples = {"memory llama-3-8b --recipe megatron --batch 1 --seq 8192 --tp 8 --sp "
+		     "--attention flash",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
 	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)

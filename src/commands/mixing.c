@@ -1,5 +1,5 @@
-/* The figures of an audit's `mixing` table: a module's mixing matrix beside concatenation's at the same
- * width, where every dimension belongs to one head. */
+/* The figures of an audit's `mixing` table: a module's mixing matrix beside concatenation's at the
+ * same width, where every dimension belongs to one head. */
 #include "commands/portrait.h"
 
 #include <string.h>
@@ -34,7 +34,8 @@ static void add_blocks(struct al_table *page, size_t n_heads, size_t n_dimension
 {
 	for (size_t r = 0; r < n_dimensions; r++)
 		for (size_t i = 0; i < n_heads; i++)
-			add_cell(page, "concatenated heads", (double)r, (double)i, r * n_heads / n_dimensions == i);
+			add_cell(page, "concatenated heads", (double)r, (double)i,
+				r * n_heads / n_dimensions == i);
 }
 
 /* One module, from `*row` on; the table ends it with its last head and dimension. */
@@ -62,8 +63,12 @@ static bool draw_module(const char *folder, struct al_table *page, const char *m
 		.mark = "heatmap",
 		.x = {.column = "dimension", .title = "Shared dimension"},
 		.y = {.column = "head", .title = "Head"},
-		.color = {.column = "weight", .title = "Weight of a shared dimension in a head",
-			.has_min = true, .has_max = true, .min = -1, .max = 1},
+		.color = {.column = "weight",
+			.title = "Weight of a shared dimension in a head",
+			.has_min = true,
+			.has_max = true,
+			.min = -1,
+			.max = 1},
 		.is_diverging = true,
 		.panel = "panel",
 		.width_pt = AL_FIGURE_PAGE_PT,

@@ -5,8 +5,9 @@
 #include "commands/command.h"
 
 /* Adds the table of modules where a family fits; where none does, a note to `table` says why. Where
- * there is no such table, or the user names it with --only, or gives a family or heads that don't fit, that
- * is an error. */
-bool modules_list(struct session *session, struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+ * there is no such table, or the user names it with --only, or gives a family or heads that don't
+ * fit, that is an error. */
+bool modules_list(struct session *session, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

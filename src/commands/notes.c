@@ -17,7 +17,8 @@ static void note_own_block(const struct question *q, struct al_table *table)
 		const char *value = al_variant_has_option(use->variant, with->symbol)
 			? with->value ? "true" : "false"
 			: al_format(&table->arena, "%lld", (long long)with->value);
-		al_table_note(table, "%s's own block: %s, %s=%s", q->name, use->variant->name, with->symbol, value);
+		al_table_note(table, "%s's own block: %s, %s=%s", q->name, use->variant->name,
+			with->symbol, value);
 	}
 }
 

@@ -5,8 +5,8 @@
 
 struct option_info {
 	const char *name;
-	char letter;               /* '\0': none */
-	const char *placeholder;   /* NULL: a flag */
+	char letter; /* '\0': none */
+	const char *placeholder; /* NULL: a flag */
 	bool repeats;
 	const char *help;
 };
@@ -30,25 +30,31 @@ static const struct option_info infos[N_OPTIONS] = {
 		"per=module|layer|model"},
 	[OPT_RECIPE] = {"recipe", 0, "NAME", false, "a memory convention (list recipes)"},
 	[OPT_DTYPE] = {"dtype", 0, "NAME", false,
-		"of weights, or in `cache` of a cached element: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ..."},
-	[OPT_EXPLAIN] = {"explain", 0, NULL, false, "formula, substitution, result and source of each number"},
+		"of weights, or in `cache` of a cached element: f32, bf16 (default), fp8, q8_0, "
+		"q4_k, mxfp4 ..."},
+	[OPT_EXPLAIN] = {"explain", 0, NULL, false,
+		"formula, substitution, result and source of each number"},
 	[OPT_TENSORS] = {"tensors", 0, NULL, false, "a row for each tensor"},
 	[OPT_BASELINE] = {"baseline", 0, "NAME", false, "the variant that savings compare with"},
-	[OPT_SUBSTITUTE] = {"substitute", 0, "SYMBOL=FORMULA", true, "put a formula in a symbol's place"},
+	[OPT_SUBSTITUTE] = {"substitute", 0, "SYMBOL=FORMULA", true,
+		"put a formula in a symbol's place"},
 	[OPT_ORDER] = {"order", 0, "SYMBOL", false, "the order of growth in a symbol"},
 	[OPT_AGAINST] = {"against", 0, "NAME", false,
 		"the difference to this variant; in `audit` each head beside this checkpoint's"},
 	[OPT_OVER] = {"over", 0, "SYMBOL=FROM:TO[:STEP]", true, "what to sweep; also SYMBOL=A,B,C"},
 	[OPT_TIE] = {"tie", 0, "SYMBOL=FORMULA", true, "a symbol that follows the others"},
 	[OPT_MEASURE] = {"measure", 0, "COLUMN", true,
-		"parameters, weights, gradients, optimizer, activations, total, cache, cache_bytes or flops"},
+		"parameters, weights, gradients, optimizer, activations, total, cache, cache_bytes "
+		"or flops"},
 	[OPT_FIGURE] = {"figure", 0, "FILE", false, "draw it too: .pdf, .svg or .png"},
 	[OPT_LOG] = {"log", 0, NULL, false, "a logarithmic axis in the figure"},
 	[OPT_HEADS] = {"heads", 0, "H[:KV]", false,
 		"query heads and key/value heads, where no config says"},
-	[OPT_LAYOUT] = {"layout", 0, "FILE", false, "a family file that says how tensors are named"},
+	[OPT_LAYOUT] = {"layout", 0, "FILE", false,
+		"a family file that says how tensors are named"},
 	[OPT_MODULES] = {"modules", 0, "SELECTION", false, "only these: layers.0-5,encoder.*.self"},
-	[OPT_NULL] = {"null", 0, "N", false, "draws of the null of independent heads (4; 0 for none)"},
+	[OPT_NULL] = {"null", 0, "N", false,
+		"draws of the null of independent heads (4; 0 for none)"},
 	[OPT_TOP] = {"top", 0, "N", false, "pairs of heads to show (20; 0 for all)"},
 	[OPT_SEED] = {"seed", 0, "N", false, "of the random draws (1)"},
 	[OPT_CENTER] = {"center", 0, NULL, false, "take the mean over a head's dimensions off"},
@@ -62,15 +68,20 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_OFFSET] = {"offset", 0, "T", false,
 		"rotary models: W_Q W_K^T of a query T tokens behind its key (0)"},
 	[OPT_COVARIANCE] = {"covariance", 0, "FILE", false,
-		"second moment of the inputs, .npy (D x D), or a folder of MODULE.npy: weights as inputs use them"},
+		"second moment of the inputs, .npy (D x D), or a folder of MODULE.npy: weights as "
+		"inputs use them"},
 	[OPT_SOURCE] = {"source", 0, "NAME", false, "print a built-in's JSON, to copy"},
-	[OPT_ACTIVE] = {"active", 0, NULL, false, "of experts, count too those that work on one token"},
+	[OPT_ACTIVE] = {"active", 0, NULL, false,
+		"of experts, count too those that work on one token"},
 	[OPT_COUNTS] = {"counts", 0, NULL, false,
-		"the counts that are often confused: without embeddings, stored, tied, buffers, scales"},
-	[OPT_VALUES] = {"values", 0, NULL, false, "read all numbers: smallest, largest, mean, not finite"},
+		"the counts that are often confused: without embeddings, stored, tied, buffers, "
+		"scales"},
+	[OPT_VALUES] = {"values", 0, NULL, false,
+		"read all numbers: smallest, largest, mean, not finite"},
 	[OPT_WHOLE] = {"whole", 0, NULL, false, "the whole model, also where variants are named"},
 	[OPT_PART] = {"part", 0, "A,B,C", false,
-		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: nothing "
+		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
+		"nothing "
 		"outside of the layers"},
 	[OPT_ZERO] = {"zero", 0, "STAGE", false,
 		"ZeRO: 1 shares out the optimizer, 2 gradients too, 3 weights too"},
@@ -83,21 +94,30 @@ static const struct option_info infos[N_OPTIONS] = {
 	[OPT_EP] = {"ep", 0, "N", false, "expert-parallel devices, among the data-parallel ones"},
 	[OPT_SP] = {"sp", 0, NULL, false, "sequence parallelism beside tensor parallelism"},
 	[OPT_RECOMPUTE] = {"recompute", 0, "WHAT", false,
-		"none; selective (nothing of token x token is kept); full (only the layers' inputs are)"},
-	[OPT_ATTENTION] = {"attention", 0, "KERNEL", false, "eager or flash; default: the recipe's"},
-	[OPT_INFERENCE] = {"inference", 0, NULL, false, "weights, cache and one forward instead of training"},
+		"none; selective (nothing of token x token is kept); full (only the layers' inputs "
+		"are)"},
+	[OPT_ATTENTION] = {"attention", 0, "KERNEL", false,
+		"eager or flash; default: the recipe's"},
+	[OPT_INFERENCE] = {"inference", 0, NULL, false,
+		"weights, cache and one forward instead of training"},
 	[OPT_CACHE_DTYPE] = {"cache-dtype", 0, "NAME", false, "of a cached element (default bf16)"},
-	[OPT_MEMORY] = {"memory", 0, "SIZE", false, "what a device holds: 80GiB, 24GB, a number of bytes"},
-	[OPT_SOLVE] = {"solve", 0, "SYMBOL", false, "what may grow: batch (default), seq, n_layers, any symbol"},
+	[OPT_MEMORY] = {"memory", 0, "SIZE", false,
+		"what a device holds: 80GiB, 24GB, a number of bytes"},
+	[OPT_SOLVE] = {"solve", 0, "SYMBOL", false,
+		"what may grow: batch (default), seq, n_layers, any symbol"},
 	[OPT_MATCH] = {"match", 0, "parameters=VARIANT", false,
 		"the model with as many parameters as with this variant"},
 	[OPT_METHOD] = {"method", 0, "NAME", false,
-		"collab (shared projections), tucker (factored), truncate (per head) or drop (heads)"},
-	[OPT_RANK] = {"rank", 0, "N", false, "shared width, or width of each head; a list has one each module"},
-	[OPT_TARGET_ERROR] = {"target-error", 0, "E", false, "the smallest rank with at most this relative error"},
+		"collab (shared projections), tucker (factored), truncate (per head) or drop "
+		"(heads)"},
+	[OPT_RANK] = {"rank", 0, "N", false,
+		"shared width, or width of each head; a list has one each module"},
+	[OPT_TARGET_ERROR] = {"target-error", 0, "E", false,
+		"the smallest rank with at most this relative error"},
 	[OPT_TARGET_PARAMETERS] = {"target-parameters", 0, "N", false,
 		"the largest rank with at most so many query and key parameters a module"},
-	[OPT_DROP] = {"drop", 0, "LAYER:HEAD,...", false, "heads to leave out; a module's name may stand for LAYER"},
+	[OPT_DROP] = {"drop", 0, "LAYER:HEAD,...", false,
+		"heads to leave out; a module's name may stand for LAYER"},
 	[OPT_FOR] = {"for", 0, "epfml", false,
 		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"},
 	[OPT_FIGURES_ONLY] = {"no-tables", 0, NULL, false, "write the files, print no tables"},
@@ -142,8 +162,8 @@ static bool add_value(struct al_arena *arena, struct arguments *out, int option,
 
 	if (values->n > 0 && !infos[option].repeats)
 		return al_fail(err, AL_EINPUT, "option --%s is given twice", infos[option].name);
-	values->items =
-		al_grow(arena, values->items, values->n, &values->room, sizeof(*values->items));
+	values->items = al_grow(arena, values->items, values->n, &values->room,
+		sizeof(*values->items));
 	values->items[values->n++] = value;
 	return true;
 }
@@ -160,8 +180,9 @@ struct reader {
 static bool take_option(struct reader *r, int option, const char *value, struct al_error *err)
 {
 	if (!infos[option].placeholder)
-		return value ? al_fail(err, AL_EINPUT, "option --%s takes no value", infos[option].name)
-			     : add_value(r->arena, r->out, option, NULL, err);
+		return value
+			? al_fail(err, AL_EINPUT, "option --%s takes no value", infos[option].name)
+			: add_value(r->arena, r->out, option, NULL, err);
 	if (!value && r->next < r->argc)
 		value = r->argv[r->next++];
 	if (!value)
@@ -193,7 +214,11 @@ static bool take_letter(struct reader *r, const char *text, struct al_error *err
 bool arguments_parse(struct al_arena *arena, int argc, char **argv, option_set allowed,
 	struct arguments *out, struct al_error *err)
 {
-	struct reader r = {.arena = arena, .argc = argc, .argv = argv, .allowed = allowed, .out = out};
+	struct reader r = {.arena = arena,
+		.argc = argc,
+		.argv = argv,
+		.allowed = allowed,
+		.out = out};
 	bool only_words = false;
 
 	*out = (struct arguments){.words = al_new_array(arena, const char *, (size_t)argc + 1)};
@@ -203,7 +228,8 @@ bool arguments_parse(struct al_arena *arena, int argc, char **argv, option_set a
 			only_words = true;
 		else if (only_words || text[0] != '-' || text[1] == '\0')
 			out->words[out->n_words++] = text;
-		else if (text[1] == '-' ? !take_long(&r, text + 2, err) : !take_letter(&r, text + 1, err))
+		else if (text[1] == '-' ? !take_long(&r, text + 2, err)
+					: !take_letter(&r, text + 1, err))
 			return false;
 	}
 	return true;
@@ -214,7 +240,8 @@ bool is_given(const struct arguments *arguments, enum option option)
 	return arguments->options[option].n > 0;
 }
 
-const char *option_value(const struct arguments *arguments, enum option option, const char *fallback)
+const char *option_value(const struct arguments *arguments, enum option option,
+	const char *fallback)
 {
 	return is_given(arguments, option) ? arguments->options[option].items[0] : fallback;
 }
@@ -224,8 +251,8 @@ const char *option_name(enum option option)
 	return infos[option].name;
 }
 
-bool option_count(const struct arguments *arguments, enum option option, int64_t fallback, int64_t least,
-	int64_t *out, struct al_error *err)
+bool option_count(const struct arguments *arguments, enum option option, int64_t fallback,
+	int64_t least, int64_t *out, struct al_error *err)
 {
 	const char *text = option_value(arguments, option, NULL);
 	int64_t value = 0;

@@ -26,10 +26,12 @@ bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_e
 {
 	struct at_work work = {.path = pairs->audit->view->checkpoint->path};
 
-	al_table_init(table, "across", "Pairs of heads of different modules, the most similar first");
+	al_table_init(table, "across",
+		"Pairs of heads of different modules, the most similar first");
 	al_across_add_columns(table);
 	progress_init(&work.progress, pairs->session);
-	bool ok = al_across_measure(pairs->audit, pairs->modules, pairs->n_modules, show, &work, table, err);
+	bool ok = al_across_measure(pairs->audit, pairs->modules, pairs->n_modules, show, &work,
+		table, err);
 	progress_finish(&work.progress);
 	return ok;
 }
@@ -40,7 +42,8 @@ bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_e
 static bool open_other(const struct session *session, struct laid *laid, struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
-	const char *words[] = {option_value(a, OPT_AGAINST, NULL), a->n_words > 1 ? a->words[1] : NULL};
+	const char *words[] = {option_value(a, OPT_AGAINST, NULL),
+		a->n_words > 1 ? a->words[1] : NULL};
 	struct session other = *session;
 
 	other.arguments.words = words;

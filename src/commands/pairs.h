@@ -14,9 +14,11 @@ struct pairs {
 };
 
 /* --across: fills a table that the caller finishes, on failure too. */
-bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+bool pairs_across(const struct pairs *pairs, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* --against: likewise. */
-bool pairs_against(const struct pairs *pairs, struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+bool pairs_against(const struct pairs *pairs, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

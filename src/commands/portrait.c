@@ -29,15 +29,19 @@ static bool number_at(const struct al_table *table, size_t row, const char *key,
 
 /* ---- captured variance ---- */
 
-/* A row of the table `curves` as a point of the figure: in the panel of heads on their own or of all
- * together, by what it is the spectrum of. */
+/* A row of the table `curves` as a point of the figure: in the panel of heads on their own or of
+ * all together, by what it is the spectrum of. */
 static const struct curve {
 	const char *matrix;
 	bool is_of_heads;
 	const char *series;
 } curves[] = {
-	{"q", true, "W_Q"}, {"k", true, "W_K"}, {"qk", true, "W_Q W_Kᵀ"},
-	{"q", false, "W_Q"}, {"k", false, "W_K"}, {"qk", false, "W_Q W_Kᵀ"},
+	{"q", true, "W_Q"},
+	{"k", true, "W_K"},
+	{"qk", true, "W_Q W_Kᵀ"},
+	{"q", false, "W_Q"},
+	{"k", false, "W_K"},
+	{"qk", false, "W_Q W_Kᵀ"},
 	{"qk_gaussian", true, "W_Q W_Kᵀ of Gaussian weights"},
 	{"qk_gaussian", false, "W_Q W_Kᵀ of Gaussian weights"},
 	{"qk_independent", false, "W_Q W_Kᵀ of independent heads"},
@@ -53,8 +57,8 @@ static const struct curve *find_curve(const char *matrix, bool is_of_heads)
 }
 
 /* The rows of one panel and matrix; a strand begins where components begin again. */
-static void add_curves(struct al_table *out, const struct al_table *table, const struct curve *curve,
-	int64_t *strand)
+static void add_curves(struct al_table *out, const struct al_table *table,
+	const struct curve *curve, int64_t *strand)
 {
 	double head, component, captured;
 
@@ -66,7 +70,8 @@ static void add_curves(struct al_table *out, const struct al_table *table, const
 			continue;
 		*strand += component == 1;
 		struct al_cell *cell = al_table_add_row(out);
-		al_cell_set_text(out, cell++, is_of_heads ? "Heads separately" : "Heads concatenated");
+		al_cell_set_text(out, cell++,
+			is_of_heads ? "Heads separately" : "Heads concatenated");
 		al_cell_set_text(out, cell++, curve->series);
 		al_cell_set_int(out, cell++, *strand);
 		al_cell_set_int(out, cell++, (int64_t)component);
@@ -77,13 +82,19 @@ static void add_curves(struct al_table *out, const struct al_table *table, const
 static bool draw_captured(const char *folder, const struct al_table *table, struct al_error *err)
 {
 	static const double ticks[] = {0, .5, .9, 1};
-	const char *bands[] = {curves[N_CURVES - 2].series, curves[N_CURVES - 1].series};   /* the nulls */
+	const char *bands[] = {curves[N_CURVES - 2].series,
+		curves[N_CURVES - 1].series}; /* the nulls */
 	const struct al_figure figure = {
 		.id = "captured",
 		.mark = "line",
 		.x = {.column = "component", .title = "Components"},
-		.y = {.column = "captured", .title = "Captured variance", .has_min = true, .has_max = true,
-			.max = 1, .ticks = ticks, .n_ticks = 4},
+		.y = {.column = "captured",
+			.title = "Captured variance",
+			.has_min = true,
+			.has_max = true,
+			.max = 1,
+			.ticks = ticks,
+			.n_ticks = 4},
 		.series = "matrix",
 		.strands = {.column = "strand", .bands = bands, .n_bands = 2},
 		.panel = "panel",
@@ -114,7 +125,8 @@ static bool has_layer_twice(const struct al_table *table)
 
 	for (size_t i = 0; i < table->n_rows; i++)
 		for (size_t j = 0; j < i; j++)
-			if (number_at(table, i, "layer", &a) && number_at(table, j, "layer", &b) && a == b)
+			if (number_at(table, i, "layer", &a) && number_at(table, j, "layer", &b)
+				&& a == b)
 				return true;
 	return false;
 }
@@ -147,7 +159,8 @@ static const struct map {
 };
 enum { N_MAPS = sizeof(maps) / sizeof(*maps) };
 
-static void copy_row(struct al_table *out, const struct al_table *table, size_t row, const char *column)
+static void copy_row(struct al_table *out, const struct al_table *table, size_t row,
+	const char *column)
 {
 	const char *const keys[] = {"head_b", "head_a", column};
 	struct al_cell *cell = al_table_add_row(out);
@@ -160,7 +173,8 @@ static void copy_row(struct al_table *out, const struct al_table *table, size_t 
 }
 
 /* The rows of a map from `*row` on, of so many modules as a page takes. */
-static void take_page(struct al_table *out, const struct al_table *table, const struct map *map, size_t *row)
+static void take_page(struct al_table *out, const struct al_table *table, const struct map *map,
+	size_t *row)
 {
 	const char *module = "";
 	size_t n_modules = 0;
@@ -191,8 +205,8 @@ static bool has_numbers(const struct al_table *page, const char *column)
 	return false;
 }
 
-static bool draw_page(const char *folder, const struct al_table *page, const struct map *map, int number,
-	struct al_error *err)
+static bool draw_page(const char *folder, const struct al_table *page, const struct map *map,
+	int number, struct al_error *err)
 {
 	struct al_arena arena;
 
@@ -202,8 +216,12 @@ static bool draw_page(const char *folder, const struct al_table *page, const str
 		.mark = "heatmap",
 		.x = {.column = "head_b"},
 		.y = {.column = "head_a"},
-		.color = {.column = map->column, .title = map->title, .has_min = true, .has_max = true,
-			.min = -1, .max = 1},
+		.color = {.column = map->column,
+			.title = map->title,
+			.has_min = true,
+			.has_max = true,
+			.min = -1,
+			.max = 1},
 		.is_diverging = true,
 		.panel = "module",
 		.width_pt = AL_FIGURE_PAGE_PT,
@@ -244,7 +262,8 @@ static bool draw_maps(const char *folder, const struct al_table *table, struct a
 
 bool portrait_draw(const char *folder, struct al_table *const *tables, struct al_error *err)
 {
-	const struct al_table *layers = find_table(tables, "layers"), *curve = find_table(tables, "curves");
+	const struct al_table *layers = find_table(tables, "layers"),
+			      *curve = find_table(tables, "curves");
 	const struct al_table *cosines = find_table(tables, "correlation");
 	const struct al_table *widths = find_table(tables, "tucker");
 	const struct al_table *mixing = find_table(tables, "mixing");

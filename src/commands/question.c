@@ -27,7 +27,8 @@ bool parse_basis(struct session *session, struct al_basis *basis, struct al_erro
 	for (size_t i = 0; i < values->n; i++) {
 		const char *key = cut(session, values->items[i], &value);
 		if (!value)
-			return al_fail(err, AL_EINPUT, "--basis %s: expected KEY=VALUE", values->items[i]);
+			return al_fail(err, AL_EINPUT, "--basis %s: expected KEY=VALUE",
+				values->items[i]);
 		if (!al_basis_set(basis, key, value, err))
 			return al_in(err, "--basis %s", values->items[i]);
 	}
@@ -46,15 +47,17 @@ bool parse_substitutions(struct session *session, enum option option, struct al_
 		struct al_substitution *item = &(*out)[(*n)++];
 		item->symbol = cut(session, values->items[i], &text);
 		if (!text || !*item->symbol)
-			return al_fail(err, AL_EINPUT, "\"%s\": expected SYMBOL=FORMULA", values->items[i]);
-		if (!al_formula_parse(&session->arena, text, AL_DIALECT_CATALOG, &item->formula, err))
+			return al_fail(err, AL_EINPUT, "\"%s\": expected SYMBOL=FORMULA",
+				values->items[i]);
+		if (!al_formula_parse(&session->arena, text, AL_DIALECT_CATALOG, &item->formula,
+			    err))
 			return al_in(err, "%s", values->items[i]);
 	}
 	return true;
 }
 
-static bool add_use(struct session *session, const char *text, struct al_variant_use **uses, size_t *n,
-	size_t *room, struct al_error *err)
+static bool add_use(struct session *session, const char *text, struct al_variant_use **uses,
+	size_t *n, size_t *room, struct al_error *err)
 {
 	*uses = al_grow(&session->arena, *uses, *n, room, sizeof(**uses));
 	return al_variant_use_parse(&session->arena, session->catalog, text, &(*uses)[(*n)++], err);
@@ -94,8 +97,9 @@ bool parse_uses(struct session *session, struct al_variant_use **uses, size_t *n
 	const struct option_values *many = &session->arguments.options[OPT_VARIANTS];
 
 	for (size_t i = 0; i < one->n; i++)
-		if (strcmp(one->items[i], "all") == 0 ? !add_all_uses(session, uses, n, room, err)
-						      : !add_use(session, one->items[i], uses, n, room, err))
+		if (strcmp(one->items[i], "all") == 0
+				? !add_all_uses(session, uses, n, room, err)
+				: !add_use(session, one->items[i], uses, n, room, err))
 			return false;
 	for (size_t i = 0; i < many->n; i++)
 		if (!add_plain_names(session, many->items[i], uses, n, room, err))
@@ -133,7 +137,8 @@ static void check_mentioned(void *context, const char *symbol)
 	struct symbol_check *check = context;
 
 	check->ok = check->ok
-		&& check_symbol_among(check->settings, check->uses, check->n_uses, symbol, check->err);
+		&& check_symbol_among(check->settings, check->uses, check->n_uses, symbol,
+			check->err);
 }
 
 bool check_formula_among(const struct al_settings *settings, const struct al_variant_use *uses,
@@ -171,8 +176,10 @@ bool question_check_symbol(const struct question *q, const char *symbol, struct 
 	if (has_symbol(q, known) || (q->family && strcmp(known, "dropout") == 0))
 		return true;
 	if (strcmp(known, "n_layers") == 0 && has_symbol(q, "n_encoder_layers"))
-		return al_fail(err, AL_EINPUT, "the layers of %s are n_encoder_layers and n_decoder_layers, found "
-			"n_layers", q->name);
+		return al_fail(err, AL_EINPUT,
+			"the layers of %s are n_encoder_layers and n_decoder_layers, found "
+			"n_layers",
+			q->name);
 	return check_symbol_among(&q->asked, q->uses, q->n_uses, symbol, err);
 }
 
@@ -188,7 +195,8 @@ static bool ask(struct question *q, struct session *session, const char *text, c
 	if (!question_check_symbol(q, name, err))
 		return al_in(err, "%s", origin);
 	const char *symbol = question_symbol(q, name);
-	if (!al_settings_parse(&q->asked, al_format(&session->arena, "%s=%s", symbol, value), origin, err)
+	if (!al_settings_parse(&q->asked, al_format(&session->arena, "%s=%s", symbol, value),
+		    origin, err)
 		|| !al_settings_get(&q->asked, symbol, &setting, err))
 		return false;
 	al_settings_ask(&q->asked, symbol, setting->value.integer, origin);
@@ -204,7 +212,8 @@ static bool ask_all(struct question *q, struct session *session, struct al_error
 	for (size_t i = 0; i < sets->n; i++)
 		if (!ask(q, session, sets->items[i], "--set", err))
 			return false;
-	if (batch && !ask(q, session, al_format(&session->arena, "batch=%s", batch), "--batch", err))
+	if (batch
+		&& !ask(q, session, al_format(&session->arena, "batch=%s", batch), "--batch", err))
 		return false;
 	return !seq || ask(q, session, al_format(&session->arena, "seq=%s", seq), "--seq", err);
 }
@@ -234,18 +243,22 @@ static bool add_own_block(struct question *q, struct session *session, struct al
 	q->is_own = true;
 	if (!q->family)
 		return add_use(session, "mha", &q->uses, &q->n_uses, &q->uses_room, err);
-	if (!al_model_books_init(&books, session->catalog, q->family, &q->settings, AL_BOOKS_KINDS, err))
+	if (!al_model_books_init(&books, session->catalog, q->family, &q->settings, AL_BOOKS_KINDS,
+		    err))
 		return al_in(err, "%s", q->name);
 	bool ok = books.n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
 	for (size_t i = 0; ok && i < books.n_modules && i < 1; i++) {
 		const struct al_model_module *module = &books.modules[i];
-		struct al_variant_use use = {.variant = module->variant, .name = module->variant->name,
+		struct al_variant_use use = {.variant = module->variant,
+			.name = module->variant->name,
 			.is_models_own = true};
 		for (size_t j = 0; ok && j < module->n_with; j++)
 			ok = al_variant_use_set(&session->arena, &use, module->with[j].symbol,
-				module->with[j].value, q->settings.symbols, q->settings.n_symbols, err);
-		q->uses = al_grow(&session->arena, q->uses, q->n_uses, &q->uses_room, sizeof(*q->uses));
+				module->with[j].value, q->settings.symbols, q->settings.n_symbols,
+				err);
+		q->uses = al_grow(&session->arena, q->uses, q->n_uses, &q->uses_room,
+			sizeof(*q->uses));
 		q->uses[q->n_uses++] = use;
 	}
 	al_model_books_finish(&books);
@@ -297,7 +310,8 @@ static bool find_subject(struct question *q, struct session *session, const char
 		return true;
 	}
 	if (!al_catalog_model(session->catalog, word, &q->model, err))
-		return al_catalog_is_path(word) || !takes_variant ? false : fail_unknown_subject(word, err);
+		return al_catalog_is_path(word) || !takes_variant ? false
+								  : fail_unknown_subject(word, err);
 	q->title = q->model->title;
 	return !q->model->family
 		|| al_catalog_family(session->catalog, q->model->family, &q->family, err);
@@ -330,7 +344,8 @@ static bool is_asked_by_name(const struct session *session, const char *name)
 }
 
 /* Are all symbols of the variant's tensors and cache known? */
-static bool is_countable(const struct question *q, const struct al_variant_use *use, struct al_error *err)
+static bool is_countable(const struct question *q, const struct al_variant_use *use,
+	struct al_error *err)
 {
 	struct al_block block;
 	struct al_ledger ledger;
@@ -369,8 +384,8 @@ static bool leave_out(struct question *q, struct session *session, struct al_err
 	return true;
 }
 
-bool question_init(struct question *q, struct session *session, const char *word, bool takes_variant,
-	enum al_basis_per per, struct al_error *err)
+bool question_init(struct question *q, struct session *session, const char *word,
+	bool takes_variant, enum al_basis_per per, struct al_error *err)
 {
 	const char *recipe = option_value(&session->arguments, OPT_RECIPE, "smith2022");
 
@@ -401,6 +416,9 @@ struct al_column measure_column(enum al_measure measure)
 {
 	const struct al_measure_info *info = &al_measures[measure];
 
-	return (struct al_column){.key = info->key, .title = info->title, .unit = info->unit,
-		.quantity = (enum al_quantity)info->quantity, .digits = AL_DIGITS_ALL};
+	return (struct al_column){.key = info->key,
+		.title = info->title,
+		.unit = info->unit,
+		.quantity = (enum al_quantity)info->quantity,
+		.digits = AL_DIGITS_ALL};
 }

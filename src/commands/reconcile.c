@@ -33,15 +33,23 @@ static void add_line(struct al_table *table, const struct al_reconciled *line)
 
 static void add_columns(struct al_table *table)
 {
-	al_table_add_column(table, (struct al_column){.key = "name", .title = "Tensor", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "name", .title = "Tensor", .is_key = true});
 	al_table_add_column(table, (struct al_column){.key = "part", .title = "Part"});
 	al_table_add_column(table, (struct al_column){.key = "expected", .title = "Expected"});
 	al_table_add_column(table, (struct al_column){.key = "found", .title = "Found"});
 	al_table_add_column(table, (struct al_column){.key = "difference", .title = "Difference"});
-	al_table_add_column(table, (struct al_column){.key = "parameters", .title = "Parameters",
-		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Stored", .unit = "B",
-		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "parameters",
+			.title = "Parameters",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes",
+			.title = "Stored",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL});
 }
 
 /* Of one part, of what is unexpected, or of all. */
@@ -89,15 +97,26 @@ static void add_sum_columns(struct al_table *table)
 {
 	static const struct al_column columns[] = {
 		{.key = "part", .title = "Part", .is_key = true},
-		{.key = "expected_tensors", .title = "Tensors expected", .quantity = AL_QUANTITY_COUNT,
+		{.key = "expected_tensors",
+			.title = "Tensors expected",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "found_tensors", .title = "Found", .quantity = AL_QUANTITY_COUNT,
+		{.key = "found_tensors",
+			.title = "Found",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "expected_parameters", .title = "Parameters expected",
-			.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL},
-		{.key = "found_parameters", .title = "Found", .quantity = AL_QUANTITY_COUNT,
+		{.key = "expected_parameters",
+			.title = "Parameters expected",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "bytes", .title = "Stored", .unit = "B", .quantity = AL_QUANTITY_BYTES,
+		{.key = "found_parameters",
+			.title = "Found",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "bytes",
+			.title = "Stored",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 	};
 
@@ -109,15 +128,18 @@ static void add_sum_columns(struct al_table *table)
 static bool add_sums(struct session *session, const struct al_reconciled *lines, size_t n,
 	struct al_error *err)
 {
-	struct al_table *table = session_table(session, "parts", "What is expected and what is stored");
-	struct sum *sums = al_new_array(&session->arena, struct sum, AL_N_PARTS + AL_FAMILY_APARTS + 2);
+	struct al_table *table = session_table(session, "parts",
+		"What is expected and what is stored");
+	struct sum *sums = al_new_array(&session->arena, struct sum,
+		AL_N_PARTS + AL_FAMILY_APARTS + 2);
 	struct sum all = {.part = "all"};
 	size_t n_sums = 0;
 
 	add_sum_columns(table);
 	for (size_t i = 0; i < n; i++) {
 		const char *part = lines[i].part ? lines[i].part : "unexpected";
-		if (!add_line_to(find_sum(sums, &n_sums, part), &lines[i]) || !add_line_to(&all, &lines[i]))
+		if (!add_line_to(find_sum(sums, &n_sums, part), &lines[i])
+			|| !add_line_to(&all, &lines[i]))
 			return al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
 	}
 	for (size_t i = 0; i < n_sums; i++)
@@ -135,7 +157,8 @@ static void fill(struct session *session, struct al_table *table, const struct a
 	add_columns(table);
 	for (size_t i = 0; i < n; i++) {
 		counts[lines[i].difference]++;
-		if (lines[i].difference != AL_DIFFERENCE_NONE || is_given(&session->arguments, OPT_TENSORS))
+		if (lines[i].difference != AL_DIFFERENCE_NONE
+			|| is_given(&session->arguments, OPT_TENSORS))
 			add_line(table, &lines[i]);
 		if (al_difference_is_fault(lines[i].difference))
 			session->answer_is_no = true;
@@ -172,7 +195,8 @@ const struct command command_reconcile = {
 	.name = "reconcile",
 	.words = "CHECKPOINT [CONFIG]",
 	.summary = "expected tensors against stored ones; exit status 1 if they differ",
-	.examples = {"reconcile model.safetensors config.json", "reconcile model/ --tensors -f csv"},
+	.examples = {"reconcile model.safetensors config.json",
+		"reconcile model/ --tensors -f csv"},
 	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_TENSORS),
 	.least_words = 1,
 	.most_words = 2,

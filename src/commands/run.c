@@ -9,8 +9,8 @@
 
 /* ---- files ---- */
 
-static bool write_table(const struct al_table *table, const struct al_style *style, const char *folder,
-	const char *id, const char *format, struct al_error *err)
+static bool write_table(const struct al_table *table, const struct al_style *style,
+	const char *folder, const char *id, const char *format, struct al_error *err)
 {
 	const struct al_writer *writer;
 	struct al_arena arena;
@@ -21,8 +21,8 @@ static bool write_table(const struct al_table *table, const struct al_style *sty
 	al_arena_init(&arena);
 	al_text_init(&text);
 	writer->write(style, &table, 1, &text);
-	bool ok = al_file_write(al_format(&arena, "%s/%s.%s", folder, id, writer->extension), text.data,
-		text.length, err);
+	bool ok = al_file_write(al_format(&arena, "%s/%s.%s", folder, id, writer->extension),
+		text.data, text.length, err);
 	al_text_finish(&text);
 	al_arena_finish(&arena);
 	return ok;
@@ -51,7 +51,7 @@ struct job {
 struct jobs {
 	struct session *session;
 	struct progress progress;
-	const char **names;      /* of the scenarios so far */
+	const char **names; /* of the scenarios so far */
 	size_t n_names, room;
 };
 
@@ -65,7 +65,8 @@ static void print_for_people(struct job *job, struct al_table *table, bool is_sw
 
 	table->title = al_format(&table->arena, "%s/%s: %s", name, table->id, table->title);
 	if (is_sweep && table->n_rows > MOST_PRINTED_POINTS) {
-		al_table_note(table, "%zu points: %s/%s.csv", table->n_rows, job->folder, table->id);
+		al_table_note(table, "%zu points: %s/%s.csv", table->n_rows, job->folder,
+			table->id);
 		table->n_rows = 0;
 	}
 }
@@ -124,8 +125,8 @@ static bool take_name(struct jobs *jobs, const char *name, struct al_error *err)
 	struct al_arena *arena = &jobs->session->arena;
 
 	if (al_find_name(name, jobs->names, jobs->n_names) >= 0)
-		return al_fail(err, AL_EINPUT, "two scenarios are named \"%s\", and would be written to one folder",
-			name);
+		return al_fail(err, AL_EINPUT,
+			"two scenarios are named \"%s\", and would be written to one folder", name);
 	jobs->names = al_grow(arena, jobs->names, jobs->n_names, &jobs->room, sizeof(*jobs->names));
 	jobs->names[jobs->n_names++] = al_strdup(arena, name);
 	return true;
@@ -134,7 +135,9 @@ static bool take_name(struct jobs *jobs, const char *name, struct al_error *err)
 static bool run_one(void *context, struct al_scenario *scenario, struct al_error *err)
 {
 	struct jobs *jobs = context;
-	struct job job = {.session = jobs->session, .scenario = scenario, .progress = &jobs->progress};
+	struct job job = {.session = jobs->session,
+		.scenario = scenario,
+		.progress = &jobs->progress};
 	const char *folder = jobs->session->output ? jobs->session->output : "plots";
 	const char *name = al_scenario_name(scenario);
 

@@ -13,8 +13,8 @@ static bool is_left_out(const struct session *session, const char *name)
 }
 
 static bool visit_named(struct session *session, const char *name,
-	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err), void *context,
-	struct al_error *err)
+	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
+	void *context, struct al_error *err)
 {
 	struct al_scenario *scenario;
 
@@ -26,8 +26,8 @@ static bool visit_named(struct session *session, const char *name,
 }
 
 bool each_scenario(struct session *session,
-	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err), void *context,
-	struct al_error *err)
+	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
+	void *context, struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
 	const struct al_embedded_list *all = &al_embedded_scenarios;

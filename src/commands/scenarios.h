@@ -5,10 +5,10 @@
 #include "commands/command.h"
 #include "scenario/scenario.h"
 
-/* Visits each scenario of the words, all built-in ones where there are none. Among several files a JSON
- * Schema is left out with a notice: scenarios/...json names it too. */
+/* Visits each scenario of the words, all built-in ones where there are none. Among several files a
+ * JSON Schema is left out with a notice: scenarios/...json names it too. */
 bool each_scenario(struct session *session,
-	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err), void *context,
-	struct al_error *err) AL_MUST_CHECK;
+	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
+	void *context, struct al_error *err) AL_MUST_CHECK;
 
 #endif

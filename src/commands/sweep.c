@@ -12,15 +12,17 @@ static bool read_axes(struct session *session, struct al_sweep *sweep, struct al
 	if (over->n == 0)
 		return al_fail(err, AL_EINPUT, "expected --over SYMBOL=FROM:TO[:STEP]");
 	if (over->n > AL_SWEEP_MOST_AXES)
-		return al_fail(err, AL_EINPUT, "more than %d symbols to sweep over", AL_SWEEP_MOST_AXES);
+		return al_fail(err, AL_EINPUT, "more than %d symbols to sweep over",
+			AL_SWEEP_MOST_AXES);
 	for (size_t i = 0; i < over->n; i++) {
 		const char *equals = strchr(over->items[i], '=');
 		if (!equals || equals == over->items[i])
-			return al_fail(err, AL_EINPUT, "--over %s: expected SYMBOL=FROM:TO[:STEP]", over->items[i]);
-		const char *symbol =
-			al_strndup(&session->arena, over->items[i], (size_t)(equals - over->items[i]));
-		if (!al_sweep_axis_parse(&session->arena, symbol, equals + 1, &sweep->axes[sweep->n_axes++],
-			    err))
+			return al_fail(err, AL_EINPUT, "--over %s: expected SYMBOL=FROM:TO[:STEP]",
+				over->items[i]);
+		const char *symbol = al_strndup(&session->arena, over->items[i],
+			(size_t)(equals - over->items[i]));
+		if (!al_sweep_axis_parse(&session->arena, symbol, equals + 1,
+			    &sweep->axes[sweep->n_axes++], err))
 			return al_in(err, "--over");
 	}
 	return true;
@@ -63,13 +65,15 @@ static bool is_basis_given(const struct session *session)
 	return is_given(&session->arguments, OPT_WHOLE);
 }
 
-/* A key of the model's config, a symbol that only its family knows (n_experts), and what stands beside
- * attention mean little to one block: the question is about the whole model then. */
+/* A key of the model's config, a symbol that only its family knows (n_experts), and what stands
+ * beside attention mean little to one block: the question is about the whole model then. */
 static bool is_of_whole(const struct question *q, const char *key, const char *symbol)
 {
-	static const char *const beside[] = {"n_layers", "n_encoder_layers", "n_decoder_layers", "d_ff", "vocab"};
+	static const char *const beside[] = {"n_layers", "n_encoder_layers", "n_decoder_layers",
+		"d_ff", "vocab"};
 
-	return strcmp(key, symbol) != 0 || al_find_name(symbol, beside, sizeof(beside) / sizeof(*beside)) >= 0
+	return strcmp(key, symbol) != 0
+		|| al_find_name(symbol, beside, sizeof(beside) / sizeof(*beside)) >= 0
 		|| !check_symbol_among(&q->settings, q->uses, q->n_uses, symbol, NULL);
 }
 
@@ -118,8 +122,8 @@ static bool draw_figure(struct session *session, const struct al_sweep *sweep,
 static bool answer(struct question *q, struct session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
-	const struct al_variant_use **uses =
-		al_new_array(&session->arena, const struct al_variant_use *, q->n_uses);
+	const struct al_variant_use **uses = al_new_array(&session->arena,
+		const struct al_variant_use *, q->n_uses);
 	struct al_table table;
 
 	for (size_t i = 0; i < q->n_uses; i++)
@@ -134,7 +138,8 @@ static bool answer(struct question *q, struct session *session, struct al_sweep 
 		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	session_take(session, &table);
-	return !is_given(&session->arguments, OPT_FIGURE) || draw_figure(session, sweep, &table, err);
+	return !is_given(&session->arguments, OPT_FIGURE)
+		|| draw_figure(session, sweep, &table, err);
 }
 
 static bool run(struct session *session, struct al_error *err)
@@ -158,11 +163,14 @@ const struct command command_sweep = {
 	.words = "MODEL|VARIANT",
 	.summary = "a curve as a table, over one or more symbols",
 	.examples = {"sweep bert-base --over n_heads=1:128 --set d_head=64 "
-		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis output_projection=none --figure heads.pdf",
-		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe korthikanti2022 "
+		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis "
+		     "output_projection=none --figure heads.pdf",
+		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe "
+		"korthikanti2022 "
 		"--batch 1"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER) | OPTION(OPT_TIE)
-		| OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG) | OPTION(OPT_WHOLE),
+	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER)
+		| OPTION(OPT_TIE) | OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG)
+		| OPTION(OPT_WHOLE),
 	.least_words = 1,
 	.most_words = 1,
 	.run = run,

@@ -31,9 +31,14 @@ static void add_states(struct al_table *table, const struct al_stage *stage)
 {
 	mpq_t bytes;
 
-	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Memory", .unit = "B",
-		.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes",
+			.title = "Memory",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL});
 	mpq_init(bytes);
 	for (int state = 0; state <= TOTAL; state++) {
 		struct al_cell *row = al_table_add_row(table);
@@ -50,10 +55,14 @@ static void add_parts(struct session *session, const struct al_stage *stage)
 	struct al_table *table = session_table(session, "parts", "By part of the model");
 	mpq_t sum;
 
-	al_table_add_column(table, (struct al_column){.key = "part", .title = "Part", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "part", .title = "Part", .is_key = true});
 	for (int state = 0; state <= TOTAL; state++)
-		al_table_add_column(table, (struct al_column){.key = state_name(state), .unit = "B",
-			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL});
+		al_table_add_column(table,
+			(struct al_column){.key = state_name(state),
+				.unit = "B",
+				.quantity = AL_QUANTITY_BYTES,
+				.digits = AL_DIGITS_ALL});
 	mpq_init(sum);
 	for (int part = 0; part < AL_N_PARTS; part++) {
 		struct al_cell *cell = al_table_add_row(table);
@@ -76,8 +85,10 @@ static void add_rules(struct session *session, const struct question *q)
 	const struct al_recipe *r = q->recipe;
 	const struct al_state_bytes *const of[] = {&r->weights, &r->gradients, &r->optimizer};
 
-	al_table_add_column(table, (struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Bytes a parameter"});
+	al_table_add_column(table,
+		(struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes", .title = "Bytes a parameter"});
 	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		struct al_cell *cell = al_table_add_row(table);
@@ -88,14 +99,17 @@ static void add_rules(struct session *session, const struct question *q)
 	if (r->activations_per_token) {
 		struct al_cell *cell = al_table_add_row(table);
 		al_cell_set_text(table, cell++, "activations");
-		al_cell_set_text(table, cell++, al_format(&table->arena, "%s a token and attention module",
-			al_formula_source(r->activations_per_token)));
+		al_cell_set_text(table, cell++,
+			al_format(&table->arena, "%s a token and attention module",
+				al_formula_source(r->activations_per_token)));
 		al_cell_set_text(table, cell, r->source);
 	}
-	al_table_note(table, "times the parameters that a device holds, as `count --tensors` lists them");
+	al_table_note(table,
+		"times the parameters that a device holds, as `count --tensors` lists them");
 }
 
-static void add_saved_row(struct al_table *table, const struct al_saved_line *line, const struct al_recipe *r)
+static void add_saved_row(struct al_table *table, const struct al_saved_line *line,
+	const struct al_recipe *r)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
@@ -104,8 +118,11 @@ static void add_saved_row(struct al_table *table, const struct al_saved_line *li
 	al_cell_set_exact(table, cell++, line->elements);
 	al_cell_set_text(table, cell++, line->is_pair ? "pair of tokens" : "token");
 	al_cell_set_int(table, cell++, line->bytes ? line->bytes : r->activation_bytes);
-	al_cell_set_text(table, cell, line->is_input ? "full" : line->is_pair ? "none"
-		: line->n_layers > 0 ? "none, selective" : "none, selective, full");
+	al_cell_set_text(table, cell,
+		line->is_input		     ? "full"
+			: line->is_pair	     ? "none"
+			: line->n_layers > 0 ? "none, selective"
+					     : "none, selective, full");
 }
 
 /* Every tensor that is saved for backward, of the whole model on one device. */
@@ -118,14 +135,20 @@ static bool add_saved(struct session *session, struct question *q, const struct 
 
 	if (!question_whole(q, use_of(q, 0), 1, AL_BOOKS_KINDS, &whole, err))
 		return false;
-	al_table_add_column(table, (struct al_column){.key = "part", .title = "Part", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "tensor", .title = "Tensor", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "numbers", .title = "Numbers",
-		.quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "part", .title = "Part", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "tensor", .title = "Tensor", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "numbers",
+			.title = "Numbers",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL});
 	al_table_add_column(table, (struct al_column){.key = "per", .title = "for each"});
-	al_table_add_column(table, (struct al_column){.key = "bytes", .title = "Bytes each",
-		.digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "kept", .title = "Kept with recompute"});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes", .title = "Bytes each", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "kept", .title = "Kept with recompute"});
 	bool ok = al_whole_saved(&whole, t->is_flash, &saved, err);
 	for (size_t i = 0; ok && i < saved.n; i++)
 		add_saved_row(table, &saved.lines[i], q->recipe);
@@ -148,8 +171,8 @@ static void add_notes(struct al_table *table, const struct question *q, const st
 	devices_note(t, table);
 }
 
-static bool answer_one(struct session *session, struct question *q, const struct al_training *training,
-	struct al_error *err)
+static bool answer_one(struct session *session, struct question *q,
+	const struct al_training *training, struct al_error *err)
 {
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Training memory of %s", q->title));
@@ -162,8 +185,8 @@ static bool answer_one(struct session *session, struct question *q, const struct
 		add_states(table, &stage);
 		add_notes(table, q, training);
 		if (training->pp > 1)
-			al_table_note(table, "the largest stage is number %lld of %lld", (long long)index + 1,
-				(long long)training->pp);
+			al_table_note(table, "the largest stage is number %lld of %lld",
+				(long long)index + 1, (long long)training->pp);
 		if (is_given(&session->arguments, OPT_EXPLAIN))
 			ok = explain_whole(session, q, training, &stage, err);
 	}
@@ -177,7 +200,7 @@ struct wide {
 	struct session *session;
 	struct al_table *table;
 	bool shows_model, shows_variant, is_noted;
-	mpq_t base;                /* the total that savings compare with; 0: none */
+	mpq_t base; /* the total that savings compare with; 0: none */
 };
 
 static void add_columns(struct wide *w)
@@ -185,15 +208,20 @@ static void add_columns(struct wide *w)
 	struct al_table *t = w->table;
 
 	if (w->shows_model)
-		al_table_add_column(t, (struct al_column){.key = "model", .title = "Model", .is_key = true});
+		al_table_add_column(t,
+			(struct al_column){.key = "model", .title = "Model", .is_key = true});
 	if (w->shows_variant)
-		al_table_add_column(t, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+		al_table_add_column(t,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	al_table_add_column(t, measure_column(AL_PARAMETERS));
 	for (int i = 0; i <= TOTAL; i++)
 		al_table_add_column(t, measure_column((enum al_measure)(AL_WEIGHTS + i)));
 	if (w->shows_variant)
 		al_table_add_column(t,
-			(struct al_column){.key = "saving", .title = "Saving", .unit = "%", .digits = 2});
+			(struct al_column){.key = "saving",
+				.title = "Saving",
+				.unit = "%",
+				.digits = 2});
 }
 
 static bool count_parameters(struct question *q, const struct al_variant_use *use, mpq_t out,
@@ -223,8 +251,8 @@ static void set_saving(struct wide *w, struct al_cell *cell, mpq_srcptr total)
 	mpq_clear(saving);
 }
 
-static bool add_row(struct wide *w, struct question *q, size_t i, const struct al_training *training,
-	struct al_error *err)
+static bool add_row(struct wide *w, struct question *q, size_t i,
+	const struct al_training *training, struct al_error *err)
 {
 	struct al_stage stage;
 	int64_t index;
@@ -269,7 +297,8 @@ static bool find_base(struct wide *w, struct question *q, const struct al_traini
 	if (found < 0 && name)
 		return al_fail_unknown(err, "baseline", name, names, q->n_uses);
 	al_stage_init(&stage);
-	bool ok = train_largest(q, use_of(q, found < 0 ? 0 : (size_t)found), training, &stage, &index, err);
+	bool ok = train_largest(q, use_of(q, found < 0 ? 0 : (size_t)found), training, &stage,
+		&index, err);
 	al_stage_total(&stage, w->base);
 	al_stage_finish(&stage);
 	return ok;
@@ -308,12 +337,14 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 static bool answer_several(struct session *session, struct question *only, struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
-	struct wide w = {.session = session, .shows_model = a->n_words > 1,
+	struct wide w = {.session = session,
+		.shows_model = a->n_words > 1,
 		.shows_variant = is_given(a, OPT_VARIANT) || is_given(a, OPT_VARIANTS)};
 	bool ok = true;
 
-	w.table = session_table(session, "memory", only
-		? al_format(&session->arena, "Training memory of %s", only->title) : "Training memory");
+	w.table = session_table(session, "memory",
+		only ? al_format(&session->arena, "Training memory of %s", only->title)
+		     : "Training memory");
 	add_columns(&w);
 	mpq_init(w.base);
 	if (only)

@@ -9,20 +9,20 @@
 struct theory {
 	struct session *session;
 	struct al_basis basis;
-	struct al_settings settings;       /* --set */
+	struct al_settings settings; /* --set */
 	struct al_substitution *substitutions;
 	size_t n_substitutions;
-	const char *order;                 /* a symbol, or NULL */
-	struct al_variant_use against;     /* variant NULL: none */
+	const char *order; /* a symbol, or NULL */
+	struct al_variant_use against; /* variant NULL: none */
 	struct al_polynomial *reference;
-	bool is_survey;                    /* no variant was named: one without an order ends nothing */
+	bool is_survey; /* no variant was named: one without an order ends nothing */
 };
 
 /* ---- polynomials ---- */
 
 /* Settings and substitutions in one: a symbol that --set fixes is a number. */
-static bool polynomial(struct theory *t, const struct al_variant_use *use, struct al_polynomial **out,
-	struct al_error *err)
+static bool polynomial(struct theory *t, const struct al_variant_use *use,
+	struct al_polynomial **out, struct al_error *err)
 {
 	struct al_block block;
 
@@ -63,7 +63,8 @@ static bool set_order(struct theory *t, struct al_table *table, struct al_cell *
 		al_cell_set_latex(table, cell, al_format(&table->arena, "O(%s)", t->order),
 			al_format(&table->arena, "$O(%s)$", latex));
 	else
-		al_cell_set_latex(table, cell, al_format(&table->arena, "O(%s^%d)", t->order, degree),
+		al_cell_set_latex(table, cell,
+			al_format(&table->arena, "O(%s^%d)", t->order, degree),
 			al_format(&table->arena, "$O(%s^{%d})$", latex, degree));
 	return true;
 }
@@ -175,13 +176,15 @@ static bool add_theory(struct theory *t, const struct al_variant_use *uses, size
 {
 	struct al_table *table = session_table(t->session, "variants", "Attention variants");
 
-	al_table_add_column(table, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	if (t->order)
 		al_table_add_column(table, (struct al_column){.key = "order", .title = "Order"});
 	al_table_add_column(table, (struct al_column){.key = "parameters", .title = "Parameters"});
 	if (t->reference)
-		al_table_add_column(table, (struct al_column){.key = "difference",
-			.title = al_format(&table->arena, "Against %s", t->against.name)});
+		al_table_add_column(table,
+			(struct al_column){.key = "difference",
+				.title = al_format(&table->arena, "Against %s", t->against.name)});
 	al_table_add_column(table, (struct al_column){.key = "cache", .title = "Cached per token"});
 	for (size_t i = 0; i < n; i++)
 		if (!add_variant(t, table, &uses[i], err))
@@ -229,7 +232,8 @@ static void add_entries(struct al_table *table, const char *what, const struct a
 
 static void show_variant(struct session *session, const struct al_variant *variant)
 {
-	static const char *const keys[] = {"what", "name", "role", "kind", "shape", "count", "when"};
+	static const char *const keys[] = {"what", "name", "role", "kind", "shape", "count",
+		"when"};
 	struct al_table *table = session_table(session, variant->name, variant->title);
 
 	for (int i = 0; i < 7; i++)
@@ -252,8 +256,8 @@ static bool collect(struct session *session, struct al_variant_use **uses, size_
 
 	for (size_t i = 0; i < session->arguments.n_words; i++) {
 		*uses = al_grow(&session->arena, *uses, *n, &room, sizeof(**uses));
-		if (!al_variant_use_parse(&session->arena, session->catalog, session->arguments.words[i],
-			    &(*uses)[(*n)++], err))
+		if (!al_variant_use_parse(&session->arena, session->catalog,
+			    session->arguments.words[i], &(*uses)[(*n)++], err))
 			return false;
 	}
 	return parse_uses(session, uses, n, &room, err)
@@ -266,7 +270,8 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 	const struct option_values *sets = &session->arguments.options[OPT_SET];
 
 	*t = (struct theory){.session = session,
-		.is_survey = session->arguments.n_words == 0 && !is_given(&session->arguments, OPT_VARIANT)
+		.is_survey = session->arguments.n_words == 0
+			&& !is_given(&session->arguments, OPT_VARIANT)
 			&& !is_given(&session->arguments, OPT_VARIANTS)};
 	al_basis_init(&t->basis);
 	al_settings_init(&t->settings, session->catalog);
@@ -275,9 +280,11 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 		if (!al_settings_parse(&t->settings, sets->items[i], "--set", err))
 			return false;
 	return parse_basis(session, &t->basis, err)
-		&& parse_substitutions(session, OPT_SUBSTITUTE, &t->substitutions, &t->n_substitutions, err)
+		&& parse_substitutions(session, OPT_SUBSTITUTE, &t->substitutions,
+			&t->n_substitutions, err)
 		&& (!against
-			|| (al_variant_use_parse(&session->arena, session->catalog, against, &t->against, err)
+			|| (al_variant_use_parse(&session->arena, session->catalog, against,
+				    &t->against, err)
 				&& polynomial(t, &t->against, &t->reference, err)));
 }
 
@@ -289,16 +296,21 @@ static bool check_symbols(struct theory *t, const struct al_variant_use *uses, s
 
 	for (size_t i = 0; i < t->n_substitutions; i++)
 		if (!check_symbol_among(&t->settings, uses, n, t->substitutions[i].symbol, err)
-			|| !check_formula_among(&t->settings, uses, n, t->substitutions[i].formula, err))
+			|| !check_formula_among(&t->settings, uses, n, t->substitutions[i].formula,
+				err))
 			return al_in(err, "--substitute %s", t->substitutions[i].symbol);
 	for (size_t i = 0; i < sets->n; i++)
 		if (!check_symbol_among(&t->settings, uses, n,
-			    al_strndup(&t->session->arena, sets->items[i], strcspn(sets->items[i], "=")), err))
+			    al_strndup(&t->session->arena, sets->items[i],
+				    strcspn(sets->items[i], "=")),
+			    err))
 			return al_in(err, "--set");
-	return !t->order || check_symbol_among(&t->settings, uses, n, t->order, err) || al_in(err, "--order");
+	return !t->order || check_symbol_among(&t->settings, uses, n, t->order, err)
+		|| al_in(err, "--order");
 }
 
-static bool answer(struct theory *t, const struct al_variant_use *uses, size_t n, struct al_error *err)
+static bool answer(struct theory *t, const struct al_variant_use *uses, size_t n,
+	struct al_error *err)
 {
 	if (!check_symbols(t, uses, n, err) || !add_theory(t, uses, n, err))
 		return false;

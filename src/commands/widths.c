@@ -30,8 +30,8 @@ static void add_point(struct al_table *page, const struct al_table *table, size_
 	al_cell_set_real(cell, value);
 }
 
-/* CP and the control at as many parameters stand in one row; Tucker's error has nothing to do with how
- * its core is kept. */
+/* CP and the control at as many parameters stand in one row; Tucker's error has nothing to do with
+ * how its core is kept. */
 static void add_points(struct al_table *page, const struct al_table *table, size_t row)
 {
 	const char *method = text_at(table, row, "method");

@@ -13,13 +13,14 @@
 /* Errors below it are rounding: their ratios say nothing. */
 #define EXACT 1e-12
 
-/* Families without the factor: T5 keeps it in its weights' initialisation (Raffel et al. 2020), GPT-Neo
- * leaves it out. */
+/* Families without the factor: T5 keeps it in its weights' initialisation (Raffel et al. 2020),
+ * GPT-Neo leaves it out. */
 static const char *const unscaled[] = {"t5", "gpt_neo"};
 
 double al_score_scale(const struct al_model_view *view, const struct al_attention *attention)
 {
-	return al_find_name(view->family->name, unscaled, 2) >= 0 ? 1
+	return al_find_name(view->family->name, unscaled, 2) >= 0
+		? 1
 		: 1 / sqrt((double)attention->d_head);
 }
 
@@ -49,16 +50,18 @@ static bool check_dropped(const struct al_job *job, struct al_error *err)
 			if (!names_module(dropped, a))
 				continue;
 			if (found)
-				return al_fail(err, AL_EINPUT, "layer %s is %s or %s: name the module", dropped->module,
+				return al_fail(err, AL_EINPUT,
+					"layer %s is %s or %s: name the module", dropped->module,
 					found->name, a->name);
 			found = a;
 		}
 		if (!found)
-			return al_fail(err, AL_EINPUT, "no module %s, the last is %s", dropped->module,
-				job->view->modules[job->view->n_modules - 1].name);
+			return al_fail(err, AL_EINPUT, "no module %s, the last is %s",
+				dropped->module, job->view->modules[job->view->n_modules - 1].name);
 		if (dropped->head < 0 || dropped->head >= found->n_heads)
-			return al_fail(err, AL_EINPUT, "%s has no head %" PRId64 ", the last is %" PRId64,
-				found->name, dropped->head, found->n_heads - 1);
+			return al_fail(err, AL_EINPUT,
+				"%s has no head %" PRId64 ", the last is %" PRId64, found->name,
+				dropped->head, found->n_heads - 1);
 	}
 	return true;
 }
@@ -79,26 +82,28 @@ static bool *dropped_heads(struct al_job *job, const struct al_attention *a)
 }
 
 /* The largest rank within the parameters. */
-static bool rank_by_parameters(const struct al_job *job, const struct al_attention *a, int64_t *rank,
-	struct al_error *err)
+static bool rank_by_parameters(const struct al_job *job, const struct al_attention *a,
+	int64_t *rank, struct al_error *err)
 {
 	const enum al_method method = job->options->method;
 	const int64_t most = job->options->target_parameters;
 
 	if (al_rank_parameters(a, method, 1) > most)
-		return al_fail(err, AL_EINPUT, "rank 1 takes %" PRId64 " parameters already, expected at most %"
-			PRId64, al_rank_parameters(a, method, 1), most);
+		return al_fail(err, AL_EINPUT,
+			"rank 1 takes %" PRId64 " parameters already, expected at most %" PRId64,
+			al_rank_parameters(a, method, 1), most);
 	*rank = al_method_bound(a, method);
 	while (al_rank_parameters(a, method, *rank) > most)
 		--*rank;
 	return true;
 }
 
-static bool error_at(struct al_job *job, const struct al_scores *scores, int64_t rank, double *error,
-	struct al_error *err)
+static bool error_at(struct al_job *job, const struct al_scores *scores, int64_t rank,
+	double *error, struct al_error *err)
 {
 	struct al_pieces pieces;
-	struct al_layout layout = {.attention = scores->attention, .method = job->options->method,
+	struct al_layout layout = {.attention = scores->attention,
+		.method = job->options->method,
 		.rank = rank};
 
 	if (!al_pieces_make(&pieces, scores, &layout, &job->options->effort, err))
@@ -108,8 +113,8 @@ static bool error_at(struct al_job *job, const struct al_scores *scores, int64_t
 	return true;
 }
 
-/* CP is never worse than the greedy truncation at the same rank: where that one suffices is an upper
- * end. Below it by halving. */
+/* CP is never worse than the greedy truncation at the same rank: where that one suffices is an
+ * upper end. Below it by halving. */
 static bool rank_by_error(struct al_job *job, const struct al_scores *scores, int64_t *rank,
 	struct al_error *err)
 {
@@ -138,7 +143,8 @@ static bool given_rank(const struct al_job *job, const struct al_attention *a, s
 
 	*rank = job->options->ranks[job->options->n_ranks == 1 ? 0 : index];
 	return (*rank >= 1 && *rank <= bound)
-		|| al_fail(err, AL_EINPUT, "rank %" PRId64 ", expected 1 to %" PRId64, *rank, bound);
+		|| al_fail(err, AL_EINPUT, "rank %" PRId64 ", expected 1 to %" PRId64, *rank,
+			bound);
 }
 
 static bool choose_rank(struct al_job *job, const struct al_scores *scores, size_t index,
@@ -165,8 +171,10 @@ static bool check_epfml(const struct al_attention *a, struct al_error *err)
 		const char *name = a->factors[p].runs[0].tensor->name;
 		const size_t n = strlen(name), n_ending = strlen(endings[p]);
 		if (n < n_ending || strcmp(name + n - n_ending, endings[p]) != 0)
-			return al_fail(err, AL_EINPUT, "tensor %s, expected \"...%s\": epfml/collaborative-attention "
-				"takes the layers of BERT and its kin", name, endings[p]);
+			return al_fail(err, AL_EINPUT,
+				"tensor %s, expected \"...%s\": epfml/collaborative-attention "
+				"takes the layers of BERT and its kin",
+				name, endings[p]);
 	}
 	return true;
 }
@@ -211,11 +219,13 @@ static void count_dimensions(struct al_job *job, struct al_job_module *module,
 	const struct al_pieces *pieces)
 {
 	const struct al_matrix mixing = pieces->of[AL_PIECE_MIXING];
-	double *norms = al_new_array(&job->arena, double, 2 * mixing.rows), *weights = norms + mixing.rows;
+	double *norms = al_new_array(&job->arena, double, 2 * mixing.rows),
+	       *weights = norms + mixing.rows;
 
 	module->dimensions = al_new_array(&job->arena, size_t, mixing.cols);
 	for (size_t r = 0; r < mixing.rows; r++)
-		norms[r] = column_norm(pieces->of[AL_PIECE_QUERY], r) * column_norm(pieces->of[AL_PIECE_KEY], r);
+		norms[r] = column_norm(pieces->of[AL_PIECE_QUERY], r)
+			* column_norm(pieces->of[AL_PIECE_KEY], r);
 	for (size_t i = 0; i < mixing.cols; i++) {
 		for (size_t r = 0; r < mixing.rows; r++)
 			weights[r] = fabs(mixing.data[r + i * mixing.ld]) * norms[r];
@@ -241,8 +251,8 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 	int64_t rank;
 
 	if (!choose_rank(job, scores, index, &rank, err)
-		|| !al_layout_make(&module->layout, &job->arena, job->view->checkpoint, scores->attention,
-			job->options->method, rank, is_dropped, err)
+		|| !al_layout_make(&module->layout, &job->arena, job->view->checkpoint,
+			scores->attention, job->options->method, rank, is_dropped, err)
 		|| !al_pieces_make(&pieces, scores, &module->layout, &job->options->effort, err))
 		return false;
 	keep_books(module, scores, &pieces);
@@ -282,9 +292,10 @@ static size_t count_chosen(const struct al_job *job)
 	return n;
 }
 
-/* Numbers of each head beside the projections (T5's position biases, Cohere's norms) would have to lose
- * the same heads, in every module that reads them. */
-static bool check_beside(const struct al_job *job, const struct al_attention *a, struct al_error *err)
+/* Numbers of each head beside the projections (T5's position biases, Cohere's norms) would have to
+ * lose the same heads, in every module that reads them. */
+static bool check_beside(const struct al_job *job, const struct al_attention *a,
+	struct al_error *err)
 {
 	const struct al_model_books *books = &job->view->books;
 
@@ -295,8 +306,10 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 			has_heads = has_heads || t->dims[j] == a->n_heads;
 		if (has_heads && t->tensor->part == AL_PART_ATTENTION
 			&& al_model_view_find(job->view, t->name))
-			return al_fail(err, AL_EINPUT, "tensor %s holds numbers of each head, which drop doesn't "
-				"take out", t->name);
+			return al_fail(err, AL_EINPUT,
+				"tensor %s holds numbers of each head, which drop doesn't "
+				"take out",
+				t->name);
 	}
 	return true;
 }
@@ -313,8 +326,9 @@ static bool check_modules(struct al_job *job, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
 			job->view->modules[0].name);
 	if (options->ranks && options->n_ranks != 1 && options->n_ranks != n)
-		return al_fail(err, AL_EINPUT, "%zu ranks for %zu modules, expected one, or one each",
-			options->n_ranks, n);
+		return al_fail(err, AL_EINPUT,
+			"%zu ranks for %zu modules, expected one, or one each", options->n_ranks,
+			n);
 	for (size_t i = 0; i < job->view->n_modules; i++) {
 		const struct al_attention *a = &job->view->modules[i];
 		if (!is_chosen(job, a))
@@ -355,9 +369,13 @@ void al_compress_add_columns(struct al_table *table)
 		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
 		{.key = "method", .title = "Method"},
 		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
-		{.key = "original", .title = "Query and key parameters", .quantity = AL_QUANTITY_COUNT,
+		{.key = "original",
+			.title = "Query and key parameters",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "parameters", .title = "Compressed", .quantity = AL_QUANTITY_COUNT,
+		{.key = "parameters",
+			.title = "Compressed",
+			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
 		{.key = "relative_error", .title = "Relative error", .digits = 6},
@@ -414,7 +432,8 @@ static void fill_heads(const struct al_job *job, struct al_table *table)
 			al_cell_set_int(table, cell, (int64_t)job->modules[m].dimensions[i]);
 		}
 	}
-	al_table_note(table, "how many of the shared dimensions r hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
+	al_table_note(table,
+		"how many of the shared dimensions r hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
 }
 
 static void fill_table(const struct al_job *job, struct al_table *table)
@@ -425,9 +444,12 @@ static void fill_table(const struct al_job *job, struct al_table *table)
 		add_row(&job->modules[i], table);
 		has_estimate = has_estimate || job->modules[i].is_estimate;
 	}
-	al_table_note(table, "relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncated heads: the "
-		"largest singular triples of all heads, at as many parameters; sharing gain: its error over "
-		"the method's", has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+	al_table_note(table,
+		"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncated heads: the "
+		"largest singular triples of all heads, at as many parameters; sharing gain: its "
+		"error over "
+		"the method's",
+		has_estimate ? ", estimated with 64 Gaussian vectors" : "");
 }
 
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,

@@ -24,11 +24,12 @@ static const char *extra_tensor(const struct al_attention *a)
 	return NULL;
 }
 
-/* Options of the variant that change its scores or hold numbers of each head. The norm that all heads
- * have in common stays where heads are left out. */
+/* Options of the variant that change its scores or hold numbers of each head. The norm that all
+ * heads have in common stays where heads are left out. */
 static const char *extra_option(const struct al_attention *a, enum al_method method)
 {
-	static const char *const known[] = {"qk_norm_wide", "gate", "head_gate", "sinks", "qk_norm"};
+	static const char *const known[] = {"qk_norm_wide", "gate", "head_gate", "sinks",
+		"qk_norm"};
 	const size_t n_known = method == AL_METHOD_DROP ? 4 : 5;
 
 	for (size_t i = 0; i < a->n_with; i++)
@@ -42,16 +43,20 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 	const char *extra = extra_tensor(a);
 
 	if (a->is_latent)
-		return al_fail(err, AL_EINPUT, "its queries and keys are latent already (MLA), which %s "
-			"doesn't treat", al_method_names[method]);
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys are latent already (MLA), which %s "
+			"doesn't treat",
+			al_method_names[method]);
 	if (!extra)
 		extra = extra_option(a, method);
 	if (extra)
 		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't treat",
 			a->variant->name, extra, al_method_names[method]);
 	if (a->is_rotary && method != AL_METHOD_DROP)
-		return al_fail(err, AL_EINPUT, "its queries and keys turn with their positions (rotary), so "
-			"that W_Q W_K^T is the score at offset 0 alone and %s would change all others",
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys turn with their positions (rotary), so "
+			"that W_Q W_K^T is the score at offset 0 alone and %s would change all "
+			"others",
 			al_method_names[method]);
 	return true;
 }
@@ -81,7 +86,8 @@ int64_t al_method_bound(const struct al_attention *a, enum al_method method)
 	case AL_METHOD_COLLAB:
 		return a->n_heads * least(a->d_head, least(d_query, d_key));
 	case AL_METHOD_TUCKER:
-		return most(al_tucker_width(a, AL_QUERY, INT64_MAX), al_tucker_width(a, AL_KEY, INT64_MAX));
+		return most(al_tucker_width(a, AL_QUERY, INT64_MAX),
+			al_tucker_width(a, AL_KEY, INT64_MAX));
 	default:
 		return least(a->d_head, d_key);
 	}
@@ -116,8 +122,8 @@ int64_t al_rank_parameters(const struct al_attention *a, enum al_method method, 
 			+ (has_bias(a, AL_QUERY) ? a->n_heads * d_key : 0);
 	case AL_METHOD_TUCKER:
 		return al_tucker_width(a, AL_QUERY, rank) * (d_query + queries)
-			+ al_tucker_width(a, AL_KEY, rank) * (d_key + keys) + (has_bias(a, AL_QUERY) ? queries : 0)
-			+ (has_bias(a, AL_KEY) ? keys : 0);
+			+ al_tucker_width(a, AL_KEY, rank) * (d_key + keys)
+			+ (has_bias(a, AL_QUERY) ? queries : 0) + (has_bias(a, AL_KEY) ? keys : 0);
 	default:
 		return rank * a->n_heads * (d_query + has_bias(a, AL_QUERY))
 			+ rank * a->n_kv_heads * (d_key + has_bias(a, AL_KEY));
@@ -131,7 +137,8 @@ int64_t al_layout_heads(const struct al_layout *layout, bool of_keys)
 	int64_t n = 0;
 
 	for (int64_t i = 0; i < heads; i++)
-		n += !layout->is_dropped || !layout->is_dropped[of_keys ? i * a->n_heads / a->n_kv_heads : i];
+		n += !layout->is_dropped
+			|| !layout->is_dropped[of_keys ? i * a->n_heads / a->n_kv_heads : i];
 	return n;
 }
 
@@ -143,8 +150,9 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 		return al_rank_parameters(a, layout->method, layout->rank);
 	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);
 	const int64_t key_rows = a->factors[AL_KEY].rows + has_bias(a, AL_KEY);
-	return a->d_head * (al_layout_heads(layout, false) * rows
-		+ al_layout_heads(layout, true) * key_rows);
+	return a->d_head
+		* (al_layout_heads(layout, false) * rows
+			+ al_layout_heads(layout, true) * key_rows);
 }
 
 /* ---- slices ---- */
@@ -159,7 +167,8 @@ static struct al_slice *add(struct maker *m, struct al_slice slice)
 {
 	struct al_layout *out = m->layout;
 
-	out->slices = al_grow(m->arena, out->slices, out->n_slices, &out->room, sizeof(*out->slices));
+	out->slices = al_grow(m->arena, out->slices, out->n_slices, &out->room,
+		sizeof(*out->slices));
 	out->slices[out->n_slices] = slice;
 	return &out->slices[out->n_slices++];
 }
@@ -168,7 +177,8 @@ static struct al_slice *add(struct maker *m, struct al_slice slice)
 static bool is_alone(const struct al_factor *factor)
 {
 	return factor->n_runs == 1 && factor->runs[0].first == 0
-		&& factor->runs[0].width == al_axis_of(factor->runs[0].tensor, factor->runs[0].is_slow).length;
+		&& factor->runs[0].width
+		== al_axis_of(factor->runs[0].tensor, factor->runs[0].is_slow).length;
 }
 
 /* "h.0.attn." of "h.0.attn.c_attn.weight". */
@@ -192,8 +202,14 @@ static bool add_new(struct maker *m, const char *name, enum al_piece piece, int6
 
 	if (al_checkpoint_find(m->checkpoint, full))
 		return al_fail(err, AL_EINPUT, "tensor %s exists already", full);
-	add(m, (struct al_slice){.name = full, .after = query->runs[0].tensor, .is_slow = true,
-		.piece = piece, .width = width, .rows = rows, .dtype = query->dtype});
+	add(m,
+		(struct al_slice){.name = full,
+			.after = query->runs[0].tensor,
+			.is_slow = true,
+			.piece = piece,
+			.width = width,
+			.rows = rows,
+			.dtype = query->dtype});
 	return true;
 }
 
@@ -206,9 +222,16 @@ static void replace_runs(struct maker *m, const struct al_factor *factor, enum a
 	for (size_t i = 0; i < factor->n_runs; i++) {
 		const struct al_factor_run *run = &factor->runs[i];
 		const int64_t width = run->width / factor->width * per_head;
-		add(m, (struct al_slice){.source = run->tensor, .is_slow = run->is_slow, .first = run->first,
-			.length = run->width, .piece = piece, .column = at, .width = width, .rows = factor->rows,
-			.dtype = run->tensor->dtype});
+		add(m,
+			(struct al_slice){.source = run->tensor,
+				.is_slow = run->is_slow,
+				.first = run->first,
+				.length = run->width,
+				.piece = piece,
+				.column = at,
+				.width = width,
+				.rows = factor->rows,
+				.dtype = run->tensor->dtype});
 		at += width;
 	}
 }
@@ -218,10 +241,11 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 	for (size_t i = 0; i < factor->n_runs; i++) {
 		const struct al_tensor *tensor = factor->runs[i].tensor;
 		if (factor->runs[i].width % factor->width != 0)
-			return al_fail(err, AL_EINPUT, "tensor %s interleaves parts of heads", tensor->name);
+			return al_fail(err, AL_EINPUT, "tensor %s interleaves parts of heads",
+				tensor->name);
 		if (!tensor->dtype->from_double || tensor->dtype->block_elements != 1)
-			return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not written", tensor->name,
-				tensor->dtype->name);
+			return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not written",
+				tensor->name, tensor->dtype->name);
 	}
 	return true;
 }
@@ -231,16 +255,23 @@ static void keep_runs(struct maker *m, const struct al_factor *factor, enum al_p
 	int64_t at = 0;
 
 	for (size_t i = 0; i < factor->n_runs; at += factor->runs[i++].width)
-		add(m, (struct al_slice){.source = factor->runs[i].tensor, .is_slow = factor->runs[i].is_slow,
-			.first = factor->runs[i].first, .length = factor->runs[i].width, .is_kept = true,
-			.piece = piece, .column = at, .width = factor->runs[i].width, .rows = factor->rows,
-			.dtype = factor->runs[i].tensor->dtype});
+		add(m,
+			(struct al_slice){.source = factor->runs[i].tensor,
+				.is_slow = factor->runs[i].is_slow,
+				.first = factor->runs[i].first,
+				.length = factor->runs[i].width,
+				.is_kept = true,
+				.piece = piece,
+				.column = at,
+				.width = factor->runs[i].width,
+				.rows = factor->rows,
+				.dtype = factor->runs[i].tensor->dtype});
 }
 
 /* ---- the methods ---- */
 
-/* A projection that is stored alone keeps its tensor's name at another width; one that is fused with
- * others leaves them and gets a tensor of its own. */
+/* A projection that is stored alone keeps its tensor's name at another width; one that is fused
+ * with others leaves them and gets a tensor of its own. */
 static bool share(struct maker *m, enum al_projection p, const char *name, int64_t rank,
 	struct al_error *err)
 {
@@ -263,11 +294,12 @@ static bool lay_collab(struct maker *m, struct al_error *err)
 	const struct al_attention *a = m->layout->attention;
 	const int64_t rank = m->layout->rank;
 
-	return share(m, AL_QUERY, "query.weight", rank, err) && share(m, AL_KEY, "key.weight", rank, err)
+	return share(m, AL_QUERY, "query.weight", rank, err)
+		&& share(m, AL_KEY, "key.weight", rank, err)
 		&& add_new(m, "mixing", AL_PIECE_MIXING, rank, a->n_heads, err)
 		&& (!has_bias(a, AL_QUERY)
-			|| add_new(m, "content_bias.weight", AL_PIECE_CONTENT, a->factors[AL_KEY].rows,
-				a->n_heads, err));
+			|| add_new(m, "content_bias.weight", AL_PIECE_CONTENT,
+				a->factors[AL_KEY].rows, a->n_heads, err));
 }
 
 static bool lay_tucker(struct maker *m, struct al_error *err)
@@ -277,11 +309,15 @@ static bool lay_tucker(struct maker *m, struct al_error *err)
 
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
 		const struct al_factor *factor = &m->layout->attention->factors[p];
-		const int64_t rank = al_tucker_width(m->layout->attention, (enum al_projection)p, m->layout->rank);
+		const int64_t rank = al_tucker_width(m->layout->attention, (enum al_projection)p,
+			m->layout->rank);
 		replace_runs(m, factor, (enum al_piece)p, 0);
-		keep_runs(m, &m->layout->attention->biases[p], (enum al_piece)(AL_PIECE_QUERY_BIAS + p));
-		if (!add_new(m, names[p][0], (enum al_piece)(AL_PIECE_QUERY_DOWN + p), factor->rows, rank, err)
-			|| !add_new(m, names[p][1], (enum al_piece)p, rank, factor->heads * factor->width, err))
+		keep_runs(m, &m->layout->attention->biases[p],
+			(enum al_piece)(AL_PIECE_QUERY_BIAS + p));
+		if (!add_new(m, names[p][0], (enum al_piece)(AL_PIECE_QUERY_DOWN + p), factor->rows,
+			    rank, err)
+			|| !add_new(m, names[p][1], (enum al_piece)p, rank,
+				factor->heads * factor->width, err))
 			return false;
 	}
 	return true;
@@ -291,9 +327,10 @@ static bool lay_truncate(struct maker *m, struct al_error *err)
 {
 	(void)err;
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
-		replace_runs(m, &m->layout->attention->factors[p], (enum al_piece)p, m->layout->rank);
-		replace_runs(m, &m->layout->attention->biases[p], (enum al_piece)(AL_PIECE_QUERY_BIAS + p),
+		replace_runs(m, &m->layout->attention->factors[p], (enum al_piece)p,
 			m->layout->rank);
+		replace_runs(m, &m->layout->attention->biases[p],
+			(enum al_piece)(AL_PIECE_QUERY_BIAS + p), m->layout->rank);
 	}
 	return true;
 }
@@ -306,11 +343,13 @@ static bool check_groups(const struct al_layout *layout, struct al_error *err)
 
 	for (int64_t i = 0; i < a->n_heads; i++)
 		if (layout->is_dropped[i] != layout->is_dropped[i - i % group])
-			return al_fail(err, AL_EINPUT, "head %" PRId64 " shares its keys with heads %" PRId64
-				" to %" PRId64 ": drop all of them or none", i, i - i % group,
-				i - i % group + group - 1);
+			return al_fail(err, AL_EINPUT,
+				"head %" PRId64 " shares its keys with heads %" PRId64
+				" to %" PRId64 ": drop all of them or none",
+				i, i - i % group, i - i % group + group - 1);
 	return al_layout_heads(layout, false) > 0
-		|| al_fail(err, AL_EINPUT, "none of its %" PRId64 " heads would be left", a->n_heads);
+		|| al_fail(err, AL_EINPUT, "none of its %" PRId64 " heads would be left",
+			a->n_heads);
 }
 
 /* Run by run and head by head: kept, or gone. */
@@ -322,11 +361,19 @@ static void drop_heads(struct maker *m, const struct al_factor *factor, enum al_
 	for (size_t i = 0; i < factor->n_runs; i++) {
 		const struct al_factor_run *run = &factor->runs[i];
 		for (int64_t at = 0; at < run->width; at += factor->width, head++) {
-			const bool is_kept = !m->layout->is_dropped[head * a->n_heads / factor->heads];
-			add(m, (struct al_slice){.source = run->tensor, .is_slow = run->is_slow,
-				.first = run->first + at, .length = factor->width, .is_kept = is_kept,
-				.piece = piece, .column = column, .width = is_kept ? factor->width : 0,
-				.rows = factor->rows, .dtype = run->tensor->dtype});
+			const bool is_kept =
+				!m->layout->is_dropped[head * a->n_heads / factor->heads];
+			add(m,
+				(struct al_slice){.source = run->tensor,
+					.is_slow = run->is_slow,
+					.first = run->first + at,
+					.length = factor->width,
+					.is_kept = is_kept,
+					.piece = piece,
+					.column = column,
+					.width = is_kept ? factor->width : 0,
+					.rows = factor->rows,
+					.dtype = run->tensor->dtype});
 			column += is_kept ? factor->width : 0;
 		}
 	}
@@ -355,9 +402,12 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 		lay_truncate, lay_drop};
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 
-	*out = (struct al_layout){.attention = attention, .method = method, .rank = rank,
+	*out = (struct al_layout){.attention = attention,
+		.method = method,
+		.rank = rank,
 		.is_dropped = is_dropped};
-	return al_method_check(attention, method, err) && check_runs(&attention->factors[AL_QUERY], err)
+	return al_method_check(attention, method, err)
+		&& check_runs(&attention->factors[AL_QUERY], err)
 		&& check_runs(&attention->factors[AL_KEY], err) && methods[method](&m, err);
 }
 
@@ -402,9 +452,11 @@ static bool find_stored(const struct al_layout *layout, const struct al_slice *s
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is missing", compressed->path, name);
 	struct al_axis axis = al_axis_of(found, slice->is_slow);
 	if (found->n_dims > 2 || axis.length != length || axis.outer * axis.inner != slice->rows)
-		return al_fail(err, AL_EINPUT, "%s: tensor %s has %" PRId64 " x %" PRId64
-			" numbers, expected %" PRId64 " x %" PRId64, compressed->path, name, axis.length,
-			axis.outer * axis.inner, length, slice->rows);
+		return al_fail(err, AL_EINPUT,
+			"%s: tensor %s has %" PRId64 " x %" PRId64 " numbers, expected %" PRId64
+			" x %" PRId64,
+			compressed->path, name, axis.length, axis.outer * axis.inner, length,
+			slice->rows);
 	if (!found->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is of %s, which is not converted",
 			compressed->path, name, found->dtype->name);
@@ -419,10 +471,17 @@ static bool read_slice(const struct al_layout *layout, const struct al_slice *sl
 
 	if (!find_stored(layout, slice, compressed, &tensor, &at, err))
 		return false;
-	struct al_factor_run run = {.tensor = tensor, .first = at, .width = slice->width,
+	struct al_factor_run run = {.tensor = tensor,
+		.first = at,
+		.width = slice->width,
 		.is_slow = slice->is_slow};
-	struct al_factor factor = {.runs = &run, .n_runs = 1, .rows = slice->rows, .heads = 1,
-		.width = slice->width, .stride = slice->width, .dtype = tensor->dtype};
+	struct al_factor factor = {.runs = &run,
+		.n_runs = 1,
+		.rows = slice->rows,
+		.heads = 1,
+		.width = slice->width,
+		.stride = slice->width,
+		.dtype = tensor->dtype};
 	return al_factor_read(compressed, &factor, 0, 1,
 		al_part(out, 0, (size_t)slice->column, out.rows, (size_t)slice->width), err);
 }

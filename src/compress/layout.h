@@ -1,5 +1,5 @@
-/* How a module lies in the compressed file: which runs of its stored tensors stay as they are, which
- * make room for others, and which tensors are new.
+/* How a module lies in the compressed file: which runs of its stored tensors stay as they are,
+ * which make room for others, and which tensors are new.
  *
  * Writing and reading back follow one layout, so that neither can know another one than the other.
  * Every method describes a module as pieces, column-major matrices: */
@@ -9,54 +9,62 @@
 #include "views/views.h"
 
 enum al_piece {
-	/* truncate: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], behind DOWN */
-	AL_PIECE_QUERY, AL_PIECE_KEY, AL_PIECE_VALUE, AL_PIECE_OUTPUT,
-	AL_PIECE_QUERY_BIAS, AL_PIECE_KEY_BIAS, AL_PIECE_VALUE_BIAS, AL_PIECE_OUTPUT_BIAS,
-	AL_PIECE_MIXING,        /* collab: transposed, [R][n_heads] */
-	AL_PIECE_CONTENT,       /* collab: [d_key][n_heads], v_i = W_K^(i) b_Q^(i) */
-	AL_PIECE_QUERY_DOWN,    /* tucker: [D][p] */
+	/* truncate: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], behind
+	 * DOWN */
+	AL_PIECE_QUERY,
+	AL_PIECE_KEY,
+	AL_PIECE_VALUE,
+	AL_PIECE_OUTPUT,
+	AL_PIECE_QUERY_BIAS,
+	AL_PIECE_KEY_BIAS,
+	AL_PIECE_VALUE_BIAS,
+	AL_PIECE_OUTPUT_BIAS,
+	AL_PIECE_MIXING, /* collab: transposed, [R][n_heads] */
+	AL_PIECE_CONTENT, /* collab: [d_key][n_heads], v_i = W_K^(i) b_Q^(i) */
+	AL_PIECE_QUERY_DOWN, /* tucker: [D][p] */
 	AL_PIECE_KEY_DOWN,
 	AL_N_PIECES,
 };
 
 /* The methods: names, in al_method_names, are the command line's. */
 enum al_method {
-	AL_METHOD_COLLAB,       /* shared projections and a mixing matrix: CP */
-	AL_METHOD_TUCKER,       /* narrow queries and keys before the heads' own: Tucker, core factored */
-	AL_METHOD_TRUNCATE,     /* each head's own singular values */
-	AL_METHOD_DROP,         /* whole heads less */
+	AL_METHOD_COLLAB, /* shared projections and a mixing matrix: CP */
+	AL_METHOD_TUCKER, /* narrow queries and keys before the heads' own: Tucker, core factored */
+	AL_METHOD_TRUNCATE, /* each head's own singular values */
+	AL_METHOD_DROP, /* whole heads less */
 	AL_N_METHODS,
 };
 extern const char *const al_method_names[AL_N_METHODS];
 
 /* A run along a stored tensor's head axis and what becomes of it, or a new tensor. */
 struct al_slice {
-	const struct al_tensor *source;   /* NULL: a new tensor ... */
-	const char *name;                 /* ... of this name, [width][rows], after ... */
-	const struct al_tensor *after;    /* ... this one */
-	bool is_slow;                     /* the head axis is the tensor's first */
-	int64_t first, length;            /* along the source's head axis; 0, 0 of a new tensor */
-	bool is_kept;                     /* its bytes are copied */
+	const struct al_tensor *source; /* NULL: a new tensor ... */
+	const char *name; /* ... of this name, [width][rows], after ... */
+	const struct al_tensor *after; /* ... this one */
+	bool is_slow; /* the head axis is the tensor's first */
+	int64_t first, length; /* along the source's head axis; 0, 0 of a new tensor */
+	bool is_kept; /* its bytes are copied */
 	enum al_piece piece;
-	int64_t column, width;            /* columns of the piece that stand here then; 0: none */
-	int64_t rows;                     /* of the piece */
+	int64_t column, width; /* columns of the piece that stand here then; 0: none */
+	int64_t rows; /* of the piece */
 	const struct al_dtype *dtype;
 };
 
 struct al_layout {
 	const struct al_attention *attention;
 	enum al_method method;
-	int64_t rank;                     /* but for drop */
-	const bool *is_dropped;           /* [n_heads], drop alone */
+	int64_t rank; /* but for drop */
+	const bool *is_dropped; /* [n_heads], drop alone */
 	struct al_slice *slices;
 	size_t n_slices, room;
 };
 
-/* Lays a module out; what it needs is allocated in the arena. Refused: modules whose stored tensors or
- * whose scores the method can't keep, with the reason. `checkpoint` is the original one. */
+/* Lays a module out; what it needs is allocated in the arena. Refused: modules whose stored tensors
+ * or whose scores the method can't keep, with the reason. `checkpoint` is the original one. */
 bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 	const struct al_checkpoint *checkpoint, const struct al_attention *attention,
-	enum al_method method, int64_t rank, const bool *is_dropped, struct al_error *err) AL_MUST_CHECK;
+	enum al_method method, int64_t rank, const bool *is_dropped,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Can the method treat the module at all? */
 bool al_method_check(const struct al_attention *attention, enum al_method method,
@@ -65,20 +73,22 @@ bool al_method_check(const struct al_attention *attention, enum al_method method
 /* The largest rank that means anything. */
 int64_t al_method_bound(const struct al_attention *attention, enum al_method method);
 
-/* The width of Tucker's basis of queries or keys at a rank: no more than they have dimensions, which are
- * fewer for keys that groups share. */
-int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection, int64_t rank);
+/* The width of Tucker's basis of queries or keys at a rank: no more than they have dimensions,
+ * which are fewer for keys that groups share. */
+int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection,
+	int64_t rank);
 
 /* Query and key parameters, biases included: of the original, and at a rank. */
 int64_t al_layout_parameters(const struct al_layout *layout);
 int64_t al_original_parameters(const struct al_attention *attention);
-int64_t al_rank_parameters(const struct al_attention *attention, enum al_method method, int64_t rank);
+int64_t al_rank_parameters(const struct al_attention *attention, enum al_method method,
+	int64_t rank);
 
 /* The kept heads of a module, all but for drop. */
 int64_t al_layout_heads(const struct al_layout *layout, bool of_keys);
 
-/* A piece read from the compressed file, a matrix that the caller finishes; no data where the layout
- * hasn't got it. Tensors that are missing or have another shape are AL_EINPUT. */
+/* A piece read from the compressed file, a matrix that the caller finishes; no data where the
+ * layout hasn't got it. Tensors that are missing or have another shape are AL_EINPUT. */
 bool al_layout_read(const struct al_layout *layout, const struct al_checkpoint *compressed,
 	enum al_piece piece, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 

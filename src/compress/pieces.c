@@ -41,8 +41,10 @@ static bool fill(struct al_scores *s, const struct al_checkpoint *checkpoint, st
 		|| !load(checkpoint, &a->biases[AL_QUERY], &s->query_bias, err)
 		|| !load(checkpoint, &a->biases[AL_KEY], &s->key_bias, err))
 		return false;
-	s->heads = (struct al_heads){.query = al_view(s->query), .key = al_view(s->key),
-		.n_heads = (size_t)a->n_heads, .n_kv_heads = (size_t)a->n_kv_heads};
+	s->heads = (struct al_heads){.query = al_view(s->query),
+		.key = al_view(s->key),
+		.n_heads = (size_t)a->n_heads,
+		.n_kv_heads = (size_t)a->n_kv_heads};
 	s->is_single = a->factors[AL_QUERY].dtype->epsilon >= 0x1p-23
 		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
 	if (s->is_single && !al_narrow_heads_init(&s->narrow, &s->heads, err))
@@ -83,13 +85,16 @@ int64_t al_layout_weights(const struct al_layout *layout)
 	case AL_METHOD_COLLAB:
 		return layout->rank * (d_query + d_key + a->n_heads);
 	case AL_METHOD_TUCKER:
-		return al_tucker_width(a, AL_QUERY, layout->rank) * (d_query + a->n_heads * a->d_head)
-			+ al_tucker_width(a, AL_KEY, layout->rank) * (d_key + a->n_kv_heads * a->d_head);
+		return al_tucker_width(a, AL_QUERY, layout->rank)
+			* (d_query + a->n_heads * a->d_head)
+			+ al_tucker_width(a, AL_KEY, layout->rank)
+			* (d_key + a->n_kv_heads * a->d_head);
 	case AL_METHOD_TRUNCATE:
 		return layout->rank * (a->n_heads * d_query + a->n_kv_heads * d_key);
 	default:
-		return a->d_head * (al_layout_heads(layout, false) * d_query
-			+ al_layout_heads(layout, true) * d_key);
+		return a->d_head
+			* (al_layout_heads(layout, false) * d_query
+				+ al_layout_heads(layout, true) * d_key);
 	}
 }
 
@@ -119,8 +124,11 @@ static bool make_content(const struct al_scores *s, struct al_matrix *out, struc
 static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
-	const struct al_cp_options options = {.rank = (size_t)layout->rank, .start = AL_CP_AUTO,
-		.n_sweeps = effort->n_sweeps, .stop = 1e-6, .seed = effort->seed};
+	const struct al_cp_options options = {.rank = (size_t)layout->rank,
+		.start = AL_CP_AUTO,
+		.n_sweeps = effort->n_sweeps,
+		.stop = 1e-6,
+		.seed = effort->seed};
 	struct al_matrix *mixing = &out->of[AL_PIECE_MIXING];
 	struct al_cp cp;
 
@@ -165,16 +173,16 @@ static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
 
 /* ---- truncate ---- */
 
-/* One key/value head and the query heads of its group. K = U R (thin QR); of the stack [Q_i R^T] the
- * first singular vectors V are the directions of the keys that the scores need most, common to the
- * group because its heads share their keys. */
+/* One key/value head and the query heads of its group. K = U R (thin QR); of the stack [Q_i R^T]
+ * the first singular vectors V are the directions of the keys that the scores need most, common to
+ * the group because its heads share their keys. */
 struct group {
-	size_t kv_head, n, first;   /* query heads [first, +n) */
-	struct al_matrix basis;     /* U, [d_key][height] */
-	struct al_matrix forms;     /* stacked Q_i R^T, [n*d_query][height] */
+	size_t kv_head, n, first; /* query heads [first, +n) */
+	struct al_matrix basis; /* U, [d_key][height] */
+	struct al_matrix forms; /* stacked Q_i R^T, [n*d_query][height] */
 	struct al_matrix left, right;
 	double *values;
-	double scale;               /* keys times it, queries divided by it: balances their norms */
+	double scale; /* keys times it, queries divided by it: balances their norms */
 };
 
 static void group_finish(struct group *g)
@@ -194,8 +202,8 @@ static bool stack_forms(struct group *g, const struct al_scores *s, struct al_ma
 
 	for (size_t i = 0; ok && i < g->n; i++)
 		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
-			al_columns(al_view(s->query), (g->first + i) * d_head, d_head), al_view(r), 0,
-			al_part(g->forms, i * d_query, 0, d_query, r.rows), err);
+			al_columns(al_view(s->query), (g->first + i) * d_head, d_head), al_view(r),
+			0, al_part(g->forms, i * d_query, 0, d_query, r.rows), err);
 	return ok;
 }
 
@@ -208,7 +216,8 @@ static bool group_init(struct group *g, const struct al_scores *s, struct al_err
 
 	g->values = calloc(n_values + 1, sizeof(*g->values));
 	bool ok = (g->values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n_values))
-		&& al_matrix_init(&g->basis, d_key, d_head, err) && al_matrix_init(&r, height, d_head, err)
+		&& al_matrix_init(&g->basis, d_key, d_head, err)
+		&& al_matrix_init(&r, height, d_head, err)
 		&& al_matrix_init(&g->forms, tall, height, err)
 		&& al_matrix_init(&g->left, tall, n_values, err)
 		&& al_matrix_init(&g->right, height, n_values, err)
@@ -234,8 +243,8 @@ static bool project_bias(const struct group *g, const struct al_scores *s, size_
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
 			al_columns(al_view(s->key), g->kv_head * d_head, d_head),
 			al_columns(al_view(s->query_bias), head * d_head, d_head), 0, content, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1 / (g->scale * g->scale), al_view(content), keys, 0, out,
-			err);
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1 / (g->scale * g->scale), al_view(content),
+			keys, 0, out, err);
 	al_matrix_finish(&content);
 	return ok;
 }
@@ -254,24 +263,27 @@ static bool fill_group(struct al_pieces *out, const struct group *g, const struc
 	size_t rank, struct al_error *err)
 {
 	const struct al_view right = al_columns(al_view(g->right), 0, rank);
-	const struct al_matrix keys = al_part(out->of[AL_PIECE_KEY], 0, g->kv_head * rank, s->key.rows,
-		rank);
+	const struct al_matrix keys = al_part(out->of[AL_PIECE_KEY], 0, g->kv_head * rank,
+		s->key.rows, rank);
 	bool ok = al_gemm(AL_PLAIN, AL_PLAIN, g->scale, al_view(g->basis), right, 0, keys, err);
 
 	for (size_t i = 0; ok && i < g->n; i++) {
 		const size_t head = g->first + i;
 		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
-			al_view(al_part(g->forms, i * s->query.rows, 0, s->query.rows, g->forms.cols)), right, 0,
+			al_view(al_part(g->forms, i * s->query.rows, 0, s->query.rows,
+				g->forms.cols)),
+			right, 0,
 			al_part(out->of[AL_PIECE_QUERY], 0, head * rank, s->query.rows, rank), err);
 		if (ok && s->query_bias.data)
 			ok = project_bias(g, s, head, al_view(keys),
-				al_part(out->of[AL_PIECE_QUERY_BIAS], 0, head * rank, 1, rank), err);
+				al_part(out->of[AL_PIECE_QUERY_BIAS], 0, head * rank, 1, rank),
+				err);
 	}
 	return ok;
 }
 
-/* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros stand for it, so
- * that the tensor is where its readers look for it. */
+/* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros stand for it,
+ * so that the tensor is where its readers look for it. */
 static bool init_truncated(struct al_pieces *out, const struct al_scores *s, size_t rank,
 	struct al_error *err)
 {
@@ -280,7 +292,8 @@ static bool init_truncated(struct al_pieces *out, const struct al_scores *s, siz
 
 	return al_matrix_init(&of[AL_PIECE_QUERY], s->query.rows, queries, err)
 		&& al_matrix_init(&of[AL_PIECE_KEY], s->key.rows, keys, err)
-		&& (!s->query_bias.data || al_matrix_init(&of[AL_PIECE_QUERY_BIAS], 1, queries, err))
+		&& (!s->query_bias.data
+			|| al_matrix_init(&of[AL_PIECE_QUERY_BIAS], 1, queries, err))
 		&& (!s->key_bias.data || al_matrix_init(&of[AL_PIECE_KEY_BIAS], 1, keys, err));
 }
 
@@ -316,8 +329,11 @@ static bool make_drop(struct al_pieces *out, const struct al_scores *s,
 		return false;
 	for (size_t i = 0; i < s->heads.n_heads; i++) {
 		const size_t kv_head = al_kv_head_of(&s->heads, i);
-		const struct al_heads head = {.query = al_columns(s->heads.query, i * d_head, d_head),
-			.key = al_columns(s->heads.key, kv_head * d_head, d_head), .n_heads = 1, .n_kv_heads = 1};
+		const struct al_heads head = {.query = al_columns(s->heads.query, i * d_head,
+						      d_head),
+			.key = al_columns(s->heads.key, kv_head * d_head, d_head),
+			.n_heads = 1,
+			.n_kv_heads = 1};
 		if (!layout->is_dropped[i])
 			continue;
 		if (!al_heads_norm(&head, &one, err))
@@ -332,8 +348,8 @@ bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	static bool (*const methods[])(struct al_pieces *, const struct al_scores *,
-		const struct al_layout *, const struct al_effort *, struct al_error *) = {make_collab,
-		make_tucker, make_truncate, make_drop};
+		const struct al_layout *, const struct al_effort *,
+		struct al_error *) = {make_collab, make_tucker, make_truncate, make_drop};
 
 	*out = (struct al_pieces){0};
 	if (methods[layout->method](out, scores, layout, effort, err))

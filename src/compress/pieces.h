@@ -8,12 +8,12 @@
 /* A module's queries and keys in memory. */
 struct al_scores {
 	const struct al_attention *attention;
-	struct al_matrix query, key;             /* [D][heads*d_head] */
-	struct al_matrix query_bias, key_bias;   /* [1][heads*d_head]; no data where there is none */
-	struct al_heads heads;                   /* a view of them, in double */
-	struct al_narrow_heads narrow;           /* and where the stored numbers are no finer, in single */
+	struct al_matrix query, key; /* [D][heads*d_head] */
+	struct al_matrix query_bias, key_bias; /* [1][heads*d_head]; no data where there is none */
+	struct al_heads heads; /* a view of them, in double */
+	struct al_narrow_heads narrow; /* and where the stored numbers are no finer, in single */
 	bool is_single;
-	double *greedy;                          /* al_cp_greedy_errors, [n_greedy + 1] */
+	double *greedy; /* al_cp_greedy_errors, [n_greedy + 1] */
 	size_t n_greedy;
 };
 
@@ -30,9 +30,9 @@ double al_control_error(const struct al_scores *scores, int64_t parameters);
 int64_t al_layout_weights(const struct al_layout *layout);
 
 struct al_pieces {
-	struct al_matrix of[AL_N_PIECES];   /* those that the layout takes and that aren't copied */
-	double relative_error;              /* of the stack of W_Q^(i) W_K^(i)T, Frobenius */
-	bool is_estimate;                   /* of relative_error: by Gaussian vectors */
+	struct al_matrix of[AL_N_PIECES]; /* those that the layout takes and that aren't copied */
+	double relative_error; /* of the stack of W_Q^(i) W_K^(i)T, Frobenius */
+	bool is_estimate; /* of relative_error: by Gaussian vectors */
 };
 
 struct al_effort {
@@ -41,8 +41,8 @@ struct al_effort {
 };
 
 bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_layout *layout, const struct al_effort *effort,
+	struct al_error *err) AL_MUST_CHECK;
 void al_pieces_finish(struct al_pieces *pieces);
 
 #endif

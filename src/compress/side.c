@@ -20,7 +20,8 @@ void al_side_finish(struct al_side_scores *side)
 bool al_side_load_original(struct al_side_scores *side, const struct al_model_view *view,
 	const struct al_attention *a, struct al_error *err)
 {
-	*side = (struct al_side_scores){.n_heads = (size_t)a->n_heads, .n_kv_heads = (size_t)a->n_kv_heads,
+	*side = (struct al_side_scores){.n_heads = (size_t)a->n_heads,
+		.n_kv_heads = (size_t)a->n_kv_heads,
 		.scale = al_score_scale(view, a)};
 	for (int p = AL_QUERY; p <= AL_KEY; p++)
 		if (!al_factor_load(view->checkpoint, &a->factors[p], &side->of[p], err)
@@ -35,7 +36,8 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 	const struct al_layout *layout, double scale, struct al_error *err)
 {
 	*side = (struct al_side_scores){.n_heads = (size_t)al_layout_heads(layout, false),
-		.n_kv_heads = (size_t)al_layout_heads(layout, true), .scale = scale,
+		.n_kv_heads = (size_t)al_layout_heads(layout, true),
+		.scale = scale,
 		.is_shared = layout->method == AL_METHOD_COLLAB};
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (!al_layout_read(layout, compressed, (enum al_piece)i, &side->of[i], err))
@@ -47,7 +49,8 @@ bool al_side_check_finite(const struct al_side_scores *side, const char *path, s
 {
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (side->of[i].data && !al_is_finite(al_view(side->of[i])))
-			return al_fail(err, AL_EINPUT, "%s: its weights hold NaN or infinite numbers", path);
+			return al_fail(err, AL_EINPUT,
+				"%s: its weights hold NaN or infinite numbers", path);
 	return true;
 }
 
@@ -63,7 +66,8 @@ static bool project(const struct al_side_scores *side, enum al_projection p, str
 	if (ok && down.data)
 		ok = al_matrix_init(&narrow, x.rows, down.cols, err)
 			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, x, al_view(down), 0, narrow, err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(narrow), al_view(w), 0, *out, err);
+			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(narrow), al_view(w), 0, *out,
+				err);
 	else if (ok)
 		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, x, al_view(w), 0, *out, err);
 	for (size_t j = 0; ok && bias.data && j < out->cols; j++)
@@ -80,8 +84,9 @@ bool al_side_take_input(struct al_side_scores *side, struct al_view x, struct al
 		&& project(side, AL_KEY, y, &side->keys, err)
 		&& (!side->of[AL_PIECE_CONTENT].data
 			|| (al_matrix_init(&side->contents, y.rows, side->n_heads, err)
-				&& al_gemm(AL_PLAIN, AL_PLAIN, 1, y, al_view(side->of[AL_PIECE_CONTENT]), 0,
-					side->contents, err)));
+				&& al_gemm(AL_PLAIN, AL_PLAIN, 1, y,
+					al_view(side->of[AL_PIECE_CONTENT]), 0, side->contents,
+					err)));
 }
 
 static bool shared_logits(const struct al_side_scores *side, size_t head, struct al_matrix out,
@@ -96,11 +101,12 @@ static bool shared_logits(const struct al_side_scores *side, size_t head, struct
 		for (size_t i = 0; i < mixed.rows; i++)
 			mixed.data[i + r * mixed.ld] = side->queries.data[i + r * side->queries.ld]
 				* mixing.data[r + head * mixing.ld];
-	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, side->scale, al_view(mixed), al_view(side->keys), 0, out,
-		err);
+	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, side->scale, al_view(mixed), al_view(side->keys),
+		0, out, err);
 	for (size_t j = 0; ok && content.data && j < out.cols; j++)
 		for (size_t i = 0; i < out.rows; i++)
-			out.data[i + j * out.ld] += side->scale * content.data[j + head * content.ld];
+			out.data[i + j * out.ld] += side->scale
+				* content.data[j + head * content.ld];
 	al_matrix_finish(&mixed);
 	return ok;
 }

@@ -8,10 +8,10 @@
 struct al_side_scores {
 	struct al_matrix of[AL_N_PIECES];
 	size_t n_heads, n_kv_heads;
-	bool is_shared;                     /* collab */
+	bool is_shared; /* collab */
 	double scale;
-	struct al_matrix queries, keys;     /* [n_tokens][...] */
-	struct al_matrix contents;          /* [n_tokens][n_heads] */
+	struct al_matrix queries, keys; /* [n_tokens][...] */
+	struct al_matrix contents; /* [n_tokens][n_heads] */
 };
 
 /* Safe on a zeroed struct; finish it also where loading failed. */
@@ -21,8 +21,8 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 	const struct al_attention *a, struct al_error *err) AL_MUST_CHECK;
 bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *compressed,
 	const struct al_layout *layout, double scale, struct al_error *err) AL_MUST_CHECK;
-bool al_side_check_finite(const struct al_side_scores *side, const char *path, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_side_check_finite(const struct al_side_scores *side, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Rows x [n_tokens][d_query] ask, rows y [n_tokens][d_key] answer, until they are forgotten. */
 bool al_side_take_input(struct al_side_scores *side, struct al_view x, struct al_view y,

@@ -38,8 +38,10 @@ static bool read_record(struct verification *v, struct al_error *err)
 	const char *modules = metadata_of(v->compressed, "attnledger.modules");
 
 	if (!method || !modules)
-		return al_fail(err, AL_EINPUT, "%s: its metadata has no attnledger.%s: was it compressed by "
-			"attnledger?", v->compressed->path, method ? "modules" : "method");
+		return al_fail(err, AL_EINPUT,
+			"%s: its metadata has no attnledger.%s: was it compressed by "
+			"attnledger?",
+			v->compressed->path, method ? "modules" : "method");
 	int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
@@ -67,19 +69,21 @@ static bool read_dropped(struct verification *v, const struct cJSON *node,
 	if (!al_json_get_node(&v->record, node, "dropped", AL_JSON_ARRAY, true, &list, err))
 		return false;
 	*out = al_new_array(&v->arena, bool, (size_t)a->n_heads);
-	al_json_each(item, list) {
+	al_json_each (item, list) {
 		int64_t head;
 		if (!al_json_whole_from(&v->record, item, 0, &head, err))
 			return false;
 		if (head >= a->n_heads)
-			return al_json_fail(&v->record, item, err, "%s has no head %" PRId64, a->name, head);
+			return al_json_fail(&v->record, item, err, "%s has no head %" PRId64,
+				a->name, head);
 		(*out)[head] = true;
 	}
 	return true;
 }
 
 static bool read_layout(struct verification *v, const struct cJSON *node,
-	const struct al_attention **out, struct al_layout *layout, double *scale, struct al_error *err)
+	const struct al_attention **out, struct al_layout *layout, double *scale,
+	struct al_error *err)
 {
 	const char *name;
 	int64_t rank = 1;
@@ -90,26 +94,29 @@ static bool read_layout(struct verification *v, const struct cJSON *node,
 		return false;
 	*out = find_module(v, name);
 	if (!*out)
-		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"", name);
+		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
+			name);
 	const struct cJSON *factor = al_json_get(node, "scale");
 	if (!factor)
 		return al_json_fail(&v->record, node, err, "\"scale\" is missing");
-	if (!al_json_real(&v->record, factor, scale, err) || !read_dropped(v, node, *out, &is_dropped, err)
+	if (!al_json_real(&v->record, factor, scale, err)
+		|| !read_dropped(v, node, *out, &is_dropped, err)
 		|| (v->method != AL_METHOD_DROP
 			&& !al_json_get_whole(&v->record, node, "rank", true, &rank, err)))
 		return false;
 	if (rank < 1 || (v->method != AL_METHOD_DROP && rank > al_method_bound(*out, v->method)))
-		return al_json_fail(&v->record, node, err, "rank %" PRId64 ", expected 1 to %" PRId64, rank,
+		return al_json_fail(&v->record, node, err,
+			"rank %" PRId64 ", expected 1 to %" PRId64, rank,
 			al_method_bound(*out, v->method));
-	return al_layout_make(layout, &v->arena, v->view->checkpoint, *out, v->method, rank, is_dropped,
-		err);
+	return al_layout_make(layout, &v->arena, v->view->checkpoint, *out, v->method, rank,
+		is_dropped, err);
 }
 
 /* ---- inputs ---- */
 
 struct input {
 	const char *name;
-	struct al_matrix x, y;   /* [n_tokens][d_query], [n_tokens][d_key]; queries' and keys' side */
+	struct al_matrix x, y; /* [n_tokens][d_query], [n_tokens][d_key]; queries' and keys' side */
 };
 
 static void input_finish(struct input *input)
@@ -135,9 +142,10 @@ static const struct al_tensor *find_embedding(const struct verification *v, size
 	for (size_t i = 0; i < books->n_tensors; i++) {
 		const struct al_model_tensor *t = &books->tensors[i];
 		const struct al_tensor *found = t->tensor->part == AL_PART_EMBEDDING
-			? al_model_view_find(v->view, t->name) : NULL;
-		if (found && found->n_dims == 2 && found->shape[0] > 0 && (size_t)found->shape[1] == width
-			&& found->dtype->to_double)
+			? al_model_view_find(v->view, t->name)
+			: NULL;
+		if (found && found->n_dims == 2 && found->shape[0] > 0
+			&& (size_t)found->shape[1] == width && found->dtype->to_double)
 			return found;
 	}
 	return NULL;
@@ -156,8 +164,8 @@ static void normalise(double *row, size_t n)
 		row[i] = square > 0 ? (row[i] - mean) / sqrt(square) : 0;
 }
 
-static bool read_rows(const struct verification *v, const struct al_tensor *table, struct al_matrix m,
-	uint64_t stream, struct al_error *err)
+static bool read_rows(const struct verification *v, const struct al_tensor *table,
+	struct al_matrix m, uint64_t stream, struct al_error *err)
 {
 	struct al_random *random = al_random_create(v->options->seed, stream, 1, 0);
 	double *row = malloc((m.cols + 1) * sizeof(*row));
@@ -165,8 +173,10 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 
 	for (size_t i = 0; ok && i < m.rows; i++) {
 		const int64_t at = (int64_t)(al_random_uniform(random) * (double)table->shape[0]);
-		const struct al_selection selection = al_select_block(table, at, 1, 0, table->shape[1]);
-		ok = al_tensor_read_double(v->view->checkpoint, table, &selection, row, m.cols, err);
+		const struct al_selection selection = al_select_block(table, at, 1, 0,
+			table->shape[1]);
+		ok = al_tensor_read_double(v->view->checkpoint, table, &selection, row, m.cols,
+			err);
 		if (ok)
 			normalise(row, m.cols);
 		for (size_t j = 0; ok && j < m.cols; j++)
@@ -174,24 +184,28 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 	}
 	free(row);
 	al_random_destroy(random);
-	return ok && (al_is_finite(al_view(m))
-		|| al_fail(err, AL_EINPUT, "tensor %s holds NaN or infinite numbers", table->name));
+	return ok
+		&& (al_is_finite(al_view(m))
+			|| al_fail(err, AL_EINPUT, "tensor %s holds NaN or infinite numbers",
+				table->name));
 }
 
 /* Keys see what queries see, but where attention crosses from one model into another. */
-static bool input_init(struct input *input, const struct verification *v, const struct al_attention *a,
-	const struct al_tensor *embedding, struct al_error *err)
+static bool input_init(struct input *input, const struct verification *v,
+	const struct al_attention *a, const struct al_tensor *embedding, struct al_error *err)
 {
 	const size_t n = v->options->n_tokens, d_query = (size_t)a->factors[AL_QUERY].rows;
 	const size_t d_key = (size_t)a->factors[AL_KEY].rows;
-	bool ok = al_matrix_init(&input->x, n, d_query, err) && al_matrix_init(&input->y, n, d_key, err);
+	bool ok = al_matrix_init(&input->x, n, d_query, err)
+		&& al_matrix_init(&input->y, n, d_key, err);
 
 	input->name = embedding ? "embedding" : "random";
 	if (!ok)
 		return false;
 	if (embedding)
 		ok = read_rows(v, embedding, input->x, 0, err)
-			&& (!a->is_cross || d_key != d_query || read_rows(v, embedding, input->y, 1, err));
+			&& (!a->is_cross || d_key != d_query
+				|| read_rows(v, embedding, input->y, 1, err));
 	else
 		fill_random(input->x, v->options->seed, 2);
 	if (ok && (d_key != d_query || (a->is_cross && !embedding)))
@@ -228,8 +242,8 @@ static void compare(struct difference *d, struct al_matrix a, struct al_matrix b
 		for (size_t j = 0; j < a.cols; j++)
 			mean += (a.data[i + j * a.ld] - b.data[i + j * b.ld]) / (double)a.cols;
 		for (size_t j = 0; j < a.cols; j++)
-			d->logit_max =
-				fmax(d->logit_max, fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld] - mean));
+			d->logit_max = fmax(d->logit_max,
+				fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld] - mean));
 		softmax(a, i);
 		softmax(b, i);
 		for (size_t j = 0; j < a.cols; j++) {
@@ -243,8 +257,8 @@ static void compare(struct difference *d, struct al_matrix a, struct al_matrix b
 
 /* Heads that are left, in their order, beside themselves. */
 static bool compare_heads(const struct verification *v, const struct al_layout *layout,
-	const struct al_side_scores *original, const struct al_side_scores *compressed, struct difference *d,
-	struct al_error *err)
+	const struct al_side_scores *original, const struct al_side_scores *compressed,
+	struct difference *d, struct al_error *err)
 {
 	const size_t n = v->options->n_tokens;
 	struct al_matrix a = {0}, b = {0};
@@ -254,7 +268,8 @@ static bool compare_heads(const struct verification *v, const struct al_layout *
 	for (size_t head = 0; ok && head < original->n_heads; head++) {
 		if (layout->is_dropped && layout->is_dropped[head])
 			continue;
-		ok = al_side_logits(original, head, a, err) && al_side_logits(compressed, left++, b, err);
+		ok = al_side_logits(original, head, a, err)
+			&& al_side_logits(compressed, left++, b, err);
 		if (ok)
 			compare(d, a, b);
 	}
@@ -294,8 +309,8 @@ static void add_row(const struct verification *v, const struct al_attention *a, 
 }
 
 static bool verify_input(const struct verification *v, const struct al_layout *layout,
-	struct al_side_scores *original, struct al_side_scores *compressed, const struct al_tensor *embedding,
-	struct al_error *err)
+	struct al_side_scores *original, struct al_side_scores *compressed,
+	const struct al_tensor *embedding, struct al_error *err)
 {
 	struct difference d = {0};
 	struct input input = {0};
@@ -312,8 +327,8 @@ static bool verify_input(const struct verification *v, const struct al_layout *l
 	return ok;
 }
 
-static bool verify_module(const struct verification *v, const struct al_layout *layout, double scale,
-	struct al_error *err)
+static bool verify_module(const struct verification *v, const struct al_layout *layout,
+	double scale, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 	const struct al_tensor *embedding = find_embedding(v, (size_t)a->factors[AL_QUERY].rows);
@@ -335,7 +350,7 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 	const char *modules = v->options->modules;
 	size_t n = 0;
 
-	al_json_each(node, v->record.root) {
+	al_json_each (node, v->record.root) {
 		const struct al_attention *a;
 		struct al_layout layout;
 		double scale;
@@ -347,8 +362,9 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 			return false;
 		n++;
 	}
-	return n > 0 || al_fail(err, AL_EINPUT, "%s: no compressed module%s%s", v->compressed->path,
-		modules ? " " : "", modules ? modules : "");
+	return n > 0
+		|| al_fail(err, AL_EINPUT, "%s: no compressed module%s%s", v->compressed->path,
+			modules ? " " : "", modules ? modules : "");
 }
 
 /* ---- what the answer says ---- */
@@ -373,7 +389,8 @@ static bool note_source(const struct verification *v, struct al_error *err)
 		return false;
 	const char *here = al_format(&v->table->arena, "fnv1a %016" PRIx64, hash);
 	if (strcmp(source, here) != 0)
-		al_table_note(v->table, "it was made from another checkpoint: %s, here %s", source, here);
+		al_table_note(v->table, "it was made from another checkpoint: %s, here %s", source,
+			here);
 	return true;
 }
 
@@ -383,10 +400,14 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		v->compressed->path, v->compressed->header_hash, al_method_names[v->method]);
 	if (!note_source(v, err))
 		return false;
-	al_table_note(v->table, "%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
-		"rows at mean 0, variance 1", v->options->n_tokens, v->options->seed);
+	al_table_note(v->table,
+		"%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
+		"rows at mean 0, variance 1",
+		v->options->n_tokens, v->options->seed);
 	if (v->method == AL_METHOD_DROP)
-		al_table_note(v->table, "of the heads that are left; those that were dropped have nothing beside them");
+		al_table_note(v->table,
+			"of the heads that are left; those that were dropped have nothing beside "
+			"them");
 	if (has_rotary(v->view))
 		al_table_note(v->table, "rotary positions: scores at offset 0");
 	return true;
@@ -395,7 +416,9 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
 	const struct al_verify_options *options, struct al_table *table, struct al_error *err)
 {
-	struct verification v = {.view = view, .compressed = compressed, .options = options,
+	struct verification v = {.view = view,
+		.compressed = compressed,
+		.options = options,
 		.table = table};
 
 	al_arena_init(&v.arena);

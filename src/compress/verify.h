@@ -6,20 +6,20 @@
 #include "compress/compress.h"
 
 struct al_verify_options {
-	size_t n_tokens;          /* of each input */
+	size_t n_tokens; /* of each input */
 	uint64_t seed;
-	const char *modules;      /* al_select_module; NULL: all that were compressed */
+	const char *modules; /* al_select_module; NULL: all that were compressed */
 };
 
 /* Reads both files back and adds rows: module, layer, input, logit_max, probability_max,
- * probability_mean. Inputs: normal numbers, and rows of the token embedding, where one fits, at mean 0
- * and variance 1 as the norm before a layer makes them. Everything in double. Logits differ by what
- * softmax sees: a difference that all keys of a query have in common is taken off. `compressed` says
- * in its metadata what was done to it; AL_EINPUT where it says nothing, or something that doesn't fit
- * `view`, the original. */
+ * probability_mean. Inputs: normal numbers, and rows of the token embedding, where one fits, at
+ * mean 0 and variance 1 as the norm before a layer makes them. Everything in double. Logits differ
+ * by what softmax sees: a difference that all keys of a query have in common is taken off.
+ * `compressed` says in its metadata what was done to it; AL_EINPUT where it says nothing, or
+ * something that doesn't fit `view`, the original. */
 bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
-	const struct al_verify_options *options, struct al_table *table, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_verify_options *options, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;
 
 void al_verify_add_columns(struct al_table *table);
 

@@ -1,5 +1,5 @@
-/* Writing the compressed checkpoint: tensors in the order of the original, new ones behind the query
- * projection that they belong to. */
+/* Writing the compressed checkpoint: tensors in the order of the original, new ones behind the
+ * query projection that they belong to. */
 #include "compress/job.h"
 
 #include <inttypes.h>
@@ -28,13 +28,15 @@ static bool is_same_file(const char *a, const char *b)
 bool al_job_check_output(const struct al_job *job, const char *path, struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
-	bool is_input = is_same_file(checkpoint->index, path) || is_same_file(checkpoint->config, path);
+	bool is_input = is_same_file(checkpoint->index, path)
+		|| is_same_file(checkpoint->config, path);
 	struct al_output *output;
 
 	for (size_t i = 0; i < checkpoint->n_shards; i++)
 		is_input = is_input || is_same_file(checkpoint->shards[i].source.path, path);
 	if (is_input)
-		return al_fail(err, AL_EINPUT, "%s: is a file of the input, expected another one", path);
+		return al_fail(err, AL_EINPUT, "%s: is a file of the input, expected another one",
+			path);
 	if (!al_output_open(&output, path, err))
 		return false;
 	al_output_abandon(output);
@@ -67,8 +69,8 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 	bool ok = al_is_finite((struct al_view){values, n, 1, n});
 	free(values);
 	return ok
-		|| al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s", slice->dtype->name,
-			slice->source ? slice->source->name : slice->name);
+		|| al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
+			slice->dtype->name, slice->source ? slice->source->name : slice->name);
 }
 
 bool al_job_encode(struct al_job *job, struct al_job_module *module, const struct al_pieces *pieces,
@@ -81,8 +83,8 @@ bool al_job_encode(struct al_job *job, struct al_job_module *module, const struc
 		const struct al_slice *slice = &layout->slices[i];
 		if (slice->width == 0 || slice->is_kept)
 			continue;
-		struct al_view columns = al_columns(al_view(pieces->of[slice->piece]), (size_t)slice->column,
-			(size_t)slice->width);
+		struct al_view columns = al_columns(al_view(pieces->of[slice->piece]),
+			(size_t)slice->column, (size_t)slice->width);
 		if (!encode(job, slice, columns, &module->bytes[i], err))
 			return false;
 	}
@@ -97,16 +99,16 @@ struct change {
 };
 
 struct new_tensor {
-	const struct al_tensor *source;   /* NULL: new, all of it in one change */
+	const struct al_tensor *source; /* NULL: new, all of it in one change */
 	bool is_slow;
-	struct change *changes;           /* by their place along the source's head axis */
+	struct change *changes; /* by their place along the source's head axis */
 	size_t n_changes, room;
 };
 
 struct new_file {
 	struct al_job *job;
 	struct al_tensor *headers;
-	struct new_tensor *tensors;       /* beside headers */
+	struct new_tensor *tensors; /* beside headers */
 	size_t n, headers_room, tensors_room;
 };
 
@@ -127,13 +129,14 @@ static void collect(struct new_file *file, struct new_tensor *tensor)
 			if (slice->source != tensor->source || slice->is_kept)
 				continue;
 			tensor->is_slow = slice->is_slow;
-			tensor->changes = al_grow(&file->job->arena, tensor->changes, tensor->n_changes,
-				&tensor->room, sizeof(*tensor->changes));
-			tensor->changes[tensor->n_changes++] =
-				(struct change){slice, job->modules[m].bytes[i]};
+			tensor->changes = al_grow(&file->job->arena, tensor->changes,
+				tensor->n_changes, &tensor->room, sizeof(*tensor->changes));
+			tensor->changes[tensor->n_changes++] = (struct change){slice,
+				job->modules[m].bytes[i]};
 		}
 	if (tensor->n_changes > 0)
-		qsort(tensor->changes, tensor->n_changes, sizeof(*tensor->changes), compare_changes);
+		qsort(tensor->changes, tensor->n_changes, sizeof(*tensor->changes),
+			compare_changes);
 }
 
 static void add_tensor(struct new_file *file, struct al_tensor header, struct new_tensor tensor)
@@ -179,8 +182,13 @@ static void add_new(struct new_file *file, const struct al_slice *slice, const u
 	shape[1] = slice->rows;
 	tensor.changes = al_new(&file->job->arena, struct change);
 	tensor.changes[0] = (struct change){slice, bytes};
-	add_tensor(file, (struct al_tensor){.name = slice->name, .dtype = slice->dtype, .shape = shape,
-		.n_dims = 2, .n_elements = slice->width * slice->rows}, tensor);
+	add_tensor(file,
+		(struct al_tensor){.name = slice->name,
+			.dtype = slice->dtype,
+			.shape = shape,
+			.n_dims = 2,
+			.n_elements = slice->width * slice->rows},
+		tensor);
 }
 
 static void add_news(struct new_file *file, const struct al_tensor *after)
@@ -190,7 +198,8 @@ static void add_news(struct new_file *file, const struct al_tensor *after)
 	for (size_t m = 0; m < job->n_modules; m++)
 		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++)
 			if (job->modules[m].layout.slices[i].after == after)
-				add_new(file, &job->modules[m].layout.slices[i], job->modules[m].bytes[i]);
+				add_new(file, &job->modules[m].layout.slices[i],
+					job->modules[m].bytes[i]);
 }
 
 static void list_tensors(struct new_file *file)
@@ -223,12 +232,15 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 	al_text_add(out, "[");
 	for (size_t m = 0; m < job->n_modules; m++) {
 		const struct al_job_module *module = &job->modules[m];
-		al_text_addf(out, "%s{\"module\": \"%s\"", m ? ", " : "", module->layout.attention->name);
+		al_text_addf(out, "%s{\"module\": \"%s\"", m ? ", " : "",
+			module->layout.attention->name);
 		if (module->layout.method == AL_METHOD_DROP)
 			describe_dropped(out, &module->layout);
 		else
 			al_text_addf(out, ", \"rank\": %" PRId64, module->layout.rank);
-		al_text_addf(out, ", \"parameters\": %" PRId64 ", \"relative_error\": %.9g, \"scale\": %.17g}",
+		al_text_addf(out,
+			", \"parameters\": %" PRId64
+			", \"relative_error\": %.9g, \"scale\": %.17g}",
 			module->parameters, module->relative_error, module->scale);
 	}
 	al_text_add(out, "]");
@@ -252,13 +264,14 @@ static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, si
 {
 	enum { OURS = 6 };
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
-	struct al_metadata *list =
-		al_new_array(&job->arena, struct al_metadata, checkpoint->n_metadata + OURS);
+	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
+		checkpoint->n_metadata + OURS);
 	struct al_text modules;
 
 	*n = 0;
 	for (size_t i = 0; i < checkpoint->n_metadata; i++)
-		if (!is_ours(checkpoint->metadata[i].key) && !is_listed(list, *n, checkpoint->metadata[i].key))
+		if (!is_ours(checkpoint->metadata[i].key)
+			&& !is_listed(list, *n, checkpoint->metadata[i].key))
 			list[(*n)++] = checkpoint->metadata[i];
 	al_text_init(&modules);
 	describe_modules(job, &modules);
@@ -268,9 +281,10 @@ static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, si
 		{.key = "attnledger.source",
 			.value = al_format(&job->arena, "fnv1a %016" PRIx64, source)},
 		{.key = "attnledger.family", .value = job->view->family->name},
-		{.key = "attnledger.scale", .value = job->options->for_epfml
-			? "1/sqrt(R/n_heads), folded into mixing and content_bias"
-			: "as in the original, whatever the width is"},
+		{.key = "attnledger.scale",
+			.value = job->options->for_epfml
+				? "1/sqrt(R/n_heads), folded into mixing and content_bias"
+				: "as in the original, whatever the width is"},
 		{.key = "attnledger.modules", .value = al_strdup(&job->arena, modules.data)},
 	};
 	memcpy(list + *n, ours, sizeof(ours));
@@ -287,7 +301,8 @@ static bool copy_bytes(struct new_file *file, struct al_safetensors_writer *writ
 {
 	while (length > 0) {
 		const size_t now = length < BLOCK_BYTES ? (size_t)length : BLOCK_BYTES;
-		if (!al_tensor_read_bytes(file->job->view->checkpoint, source, first, block, now, err)
+		if (!al_tensor_read_bytes(file->job->view->checkpoint, source, first, block, now,
+			    err)
 			|| !al_safetensors_append(writer, block, now, err))
 			return false;
 		first += now;
@@ -307,7 +322,9 @@ static bool write_changed(struct new_file *file, struct al_safetensors_writer *w
 		const uint64_t begin = (uint64_t)(turn * axis.length) * unit;
 		int64_t at = 0;
 		for (size_t i = 0; i <= tensor->n_changes; i++) {
-			const struct al_slice *slice = i < tensor->n_changes ? tensor->changes[i].slice : NULL;
+			const struct al_slice *slice = i < tensor->n_changes
+				? tensor->changes[i].slice
+				: NULL;
 			const int64_t to = slice ? slice->first : axis.length;
 			if (!copy_bytes(file, writer, tensor->source, begin + (uint64_t)at * unit,
 				    (uint64_t)(to - at) * unit, block, err))
@@ -316,8 +333,9 @@ static bool write_changed(struct new_file *file, struct al_safetensors_writer *w
 				break;
 			const size_t bytes = (size_t)((uint64_t)slice->width * unit);
 			if (bytes > 0
-				&& !al_safetensors_append(writer, tensor->changes[i].bytes + (size_t)turn * bytes,
-					bytes, err))
+				&& !al_safetensors_append(writer,
+					tensor->changes[i].bytes + (size_t)turn * bytes, bytes,
+					err))
 				return false;
 			at = to + slice->length;
 		}
@@ -335,9 +353,12 @@ static bool write_tensors(struct new_file *file, struct al_safetensors_writer *w
 		const struct new_tensor *tensor = &file->tensors[i];
 		if (!tensor->source)
 			ok = al_safetensors_append(writer, tensor->changes[0].bytes,
-				(size_t)file->headers[i].n_elements * file->headers[i].dtype->block_bytes, err);
+				(size_t)file->headers[i].n_elements
+					* file->headers[i].dtype->block_bytes,
+				err);
 		else if (tensor->n_changes == 0)
-			ok = copy_bytes(file, writer, tensor->source, 0, tensor->source->bytes, block, err);
+			ok = copy_bytes(file, writer, tensor->source, 0, tensor->source->bytes,
+				block, err);
 		else
 			ok = write_changed(file, writer, tensor, block, err);
 	}

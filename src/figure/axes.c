@@ -74,12 +74,12 @@ static void draw_spines(const struct al_scene *scene, const struct al_box *frame
 /* What stands on both sides of zero needs to be seen to do so. */
 static void draw_zero(const struct al_scene *scene, const struct al_box *frame)
 {
-	if (!scene->plot->mark->stands_on_zero || scene->y.is_log || scene->y.min >= 0 ||
-		scene->y.max <= 0)
+	if (!scene->plot->mark->stands_on_zero || scene->y.is_log || scene->y.min >= 0
+		|| scene->y.max <= 0)
 		return;
 	double y = al_scene_y(scene, 0);
-	al_canvas_line(
-		scene->canvas, frame->left, y, frame->right, y, AL_AXIS_WIDTH_PT, al_color_axis);
+	al_canvas_line(scene->canvas, frame->left, y, frame->right, y, AL_AXIS_WIDTH_PT,
+		al_color_axis);
 }
 
 void al_scene_draw_axes(const struct al_scene *scene, size_t panel)

@@ -29,8 +29,8 @@ static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t 
 {
 	size_t n = scene->plot->figure->n_stacked ? 1 : scene->plot->n_series;
 	double width = fmin(widest_bar_pt, filled_share * al_scene_slot_pt(scene) / (double)n);
-	double left = al_scene_x(scene, panel, slot) - width * (double)n / 2 +
-		      (n > 1 ? width * (double)series : 0);
+	double left = al_scene_x(scene, panel, slot) - width * (double)n / 2
+		+ (n > 1 ? width * (double)series : 0);
 	double y0 = al_scene_y(scene, clamp(scene, from)), y1 = al_scene_y(scene, clamp(scene, to));
 	double air = n > 1 ? fmin(0.4, 0.1 * width) : 0;
 
@@ -39,8 +39,8 @@ static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t 
 
 /* Visits the bars of a panel, the first series first. */
 static void each_bar(struct al_scene *scene, size_t panel,
-	void (*visit)(
-		struct al_scene *scene, size_t series, const struct al_box *box, void *context),
+	void (*visit)(struct al_scene *scene, size_t series, const struct al_box *box,
+		void *context),
 	void *context)
 {
 	const struct al_plot *plot = scene->plot;
@@ -57,8 +57,8 @@ static void each_bar(struct al_scene *scene, size_t panel,
 			if (isnan(p->y))
 				continue;
 			*height += p->y;
-			struct al_box box = bar_box(
-				scene, panel, series, p->x, from, is_stacked ? *height : p->y);
+			struct al_box box = bar_box(scene, panel, series, p->x, from,
+				is_stacked ? *height : p->y);
 			visit(scene, series, &box, context);
 		}
 	}
@@ -75,8 +75,8 @@ static void draw(struct al_scene *scene, size_t panel)
 	each_bar(scene, panel, draw_bar, NULL);
 }
 
-static void avoid_bar(
-	struct al_scene *scene, size_t series, const struct al_box *box, void *obstacles)
+static void avoid_bar(struct al_scene *scene, size_t series, const struct al_box *box,
+	void *obstacles)
 {
 	(void)series;
 	al_obstacles_add_box(scene, obstacles, *box);

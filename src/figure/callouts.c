@@ -10,7 +10,7 @@
 #include "figure/measures.h"
 
 static const double near_pt = 4.2; /* from the middle of a marker to its label */
-static const double crowd_pt = 9;  /* points nearer than this crowd each other */
+static const double crowd_pt = 9; /* points nearer than this crowd each other */
 static const double rings_pt[] = {8, 12, 17, 23, 30, 38, 47, 57, 68, 80, 95, 115};
 
 enum {
@@ -22,7 +22,14 @@ enum {
 
 /* Directions to a label, the easiest to read first. */
 static const double places[8][2] = {
-	{1, 0}, {-1, 0}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {0, -1}, {0, 1},
+	{1, 0},
+	{-1, 0},
+	{1, -1},
+	{1, 1},
+	{-1, -1},
+	{-1, 1},
+	{0, -1},
+	{0, 1},
 };
 
 static bool meets_text(const struct al_scene *scene, const struct al_box *box)
@@ -43,15 +50,15 @@ static bool crosses_text(const struct al_scene *scene, const struct al_segment *
 
 static bool lies_in(const struct al_box *box, const struct al_box *frame)
 {
-	return box->left >= frame->left + 1 && box->right <= frame->right &&
-	       box->top >= frame->top && box->bottom <= frame->bottom - 1;
+	return box->left >= frame->left + 1 && box->right <= frame->right && box->top >= frame->top
+		&& box->bottom <= frame->bottom - 1;
 }
 
 static bool is_free(const struct al_scene *scene, size_t panel,
 	const struct al_obstacles *obstacles, const struct al_box *box)
 {
-	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box) &&
-	       !al_obstacles_hit(obstacles, box);
+	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box)
+		&& !al_obstacles_hit(obstacles, box);
 }
 
 /* ---- labels at points ---- */
@@ -65,8 +72,8 @@ bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obs
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		double dx = places[i][0], dy = places[i][1];
 		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;
-		label->box = al_box_at(
-			width, height, x + dx * reach, y + dy * reach, (1 - dx) / 2, (1 - dy) / 2);
+		label->box = al_box_at(width, height, x + dx * reach, y + dy * reach, (1 - dx) / 2,
+			(1 - dy) / 2);
 		if (is_free(scene, panel, obstacles, &label->box))
 			return true;
 	}
@@ -88,8 +95,8 @@ static struct al_segment leader_to(const struct al_box *box, double x, double y)
 /* What is given up, one after the other, where labels find no place otherwise. */
 enum effort { KEEPS_NEAR, KEEPS_OFF_CROWDS, LETS_LEADERS_CROSS, N_EFFORTS };
 
-static bool is_clear(
-	const struct al_scene *scene, const struct al_segment *leader, enum effort effort)
+static bool is_clear(const struct al_scene *scene, const struct al_segment *leader,
+	enum effort effort)
 {
 	for (size_t i = 0; i < scene->n_leaders && effort < LETS_LEADERS_CROSS; i++)
 		if (al_segments_cross(leader, &scene->leaders[i]))
@@ -120,11 +127,11 @@ static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacl
 	for (size_t i = first * N_DIRECTIONS; i < (size_t)N_RINGS * N_DIRECTIONS; i++) {
 		double angle = 2 * G_PI * (double)(i % N_DIRECTIONS) / N_DIRECTIONS;
 		double dx = cos(angle), dy = -sin(angle), ring = rings_pt[i / N_DIRECTIONS];
-		label->box = al_box_at(
-			width, height, x + dx * ring, y + dy * ring, (1 - dx) / 2, (1 - dy) / 2);
+		label->box = al_box_at(width, height, x + dx * ring, y + dy * ring, (1 - dx) / 2,
+			(1 - dy) / 2);
 		struct al_segment leader = leader_to(&label->box, x, y);
-		if (!is_free(scene, panel, obstacles, &label->box) ||
-			!is_clear(scene, &leader, effort))
+		if (!is_free(scene, panel, obstacles, &label->box)
+			|| !is_clear(scene, &leader, effort))
 			continue;
 		al_scene_add_leader(scene, leader.x0, leader.y0, leader.x1, leader.y1);
 		al_obstacles_add_segment(scene, obstacles, leader);
@@ -140,8 +147,8 @@ static bool label_point(struct al_scene *scene, size_t panel, struct al_obstacle
 	double x = al_scene_x(scene, panel, point->x), y = al_scene_y(scene, point->y);
 	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y);
 
-	if ((is_far || !al_scene_put_near(scene, panel, obstacles, &label, x, y)) &&
-		!put_on_rings(scene, panel, obstacles, &label, x, y, effort))
+	if ((is_far || !al_scene_put_near(scene, panel, obstacles, &label, x, y))
+		&& !put_on_rings(scene, panel, obstacles, &label, x, y, effort))
 		return false;
 	al_scene_add_label(scene, &label);
 	return true;
@@ -162,11 +169,11 @@ static struct queue make_queue(struct al_scene *scene, size_t panel)
 		const struct al_points *points = al_plot_points(scene->plot, panel, series);
 		for (size_t i = 0; i < points->n; i++) {
 			const struct al_point *point = &points->items[i];
-			if (!point->label || !*point->label || isnan(point->y) ||
-				!al_scene_holds(scene, panel, point))
+			if (!point->label || !*point->label || isnan(point->y)
+				|| !al_scene_holds(scene, panel, point))
 				continue;
-			queue.items = al_grow(
-				scene->arena, queue.items, queue.n, &room, sizeof(*queue.items));
+			queue.items = al_grow(scene->arena, queue.items, queue.n, &room,
+				sizeof(*queue.items));
 			queue.items[queue.n++] = point;
 		}
 	}
@@ -207,8 +214,8 @@ static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue
 }
 
 /* Whoever finds no place is first in the next attempt (Joslin & Clements 1999, "squeaky wheel"). */
-static bool label_points(
-	struct al_scene *scene, size_t panel, struct al_obstacles *obstacles, struct al_error *err)
+static bool label_points(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles,
+	struct al_error *err)
 {
 	const size_t n_labels = scene->n_labels, n_leaders = scene->n_leaders,
 		     n_segments = obstacles->n_segments;
@@ -254,8 +261,8 @@ static void try_stations(struct al_scene *scene, size_t panel, const struct al_o
 			frame->left + 3 + across * (frame->right - frame->left - 4),
 			is_below ? y + 0.6 : y - 0.6, across, is_below ? 0 : 1);
 		size_t hits = al_obstacles_count(obstacles, &label->box);
-		if (!lies_in(&label->box, frame) || meets_text(scene, &label->box) ||
-			(best->is_found && hits >= best->hits))
+		if (!lies_in(&label->box, frame) || meets_text(scene, &label->box)
+			|| (best->is_found && hits >= best->hits))
 			continue;
 		*best = (struct station){label->box, hits, true};
 	}

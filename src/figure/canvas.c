@@ -33,8 +33,8 @@ bool al_box_meets(const struct al_box *a, const struct al_box *b)
 	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
 }
 
-struct al_box al_box_at(
-	double width_pt, double height_pt, double x, double y, double across, double down)
+struct al_box al_box_at(double width_pt, double height_pt, double x, double y, double across,
+	double down)
 {
 	double left = x - across * width_pt, top = y - down * height_pt;
 
@@ -49,21 +49,21 @@ static cairo_status_t append(void *text, const unsigned char *bytes, unsigned in
 
 static cairo_surface_t *make_pdf(struct al_canvas *canvas, const struct al_figure *figure)
 {
-	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(
-		append, canvas->out, canvas->width_pt, canvas->height_pt);
+	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(append, canvas->out,
+		canvas->width_pt, canvas->height_pt);
 
 	cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_5);
 	/* Without a date of ours cairo writes the time of day. */
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, AL_PDF_DATE);
-	cairo_pdf_surface_set_metadata(
-		surface, CAIRO_PDF_METADATA_TITLE, figure->title ? figure->title : figure->id);
+	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE,
+		figure->title ? figure->title : figure->id);
 	return surface;
 }
 
 static cairo_surface_t *make_svg(struct al_canvas *canvas)
 {
-	cairo_surface_t *surface = cairo_svg_surface_create_for_stream(
-		append, canvas->out, canvas->width_pt, canvas->height_pt);
+	cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, canvas->out,
+		canvas->width_pt, canvas->height_pt);
 
 	cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
 	return surface;
@@ -85,7 +85,7 @@ static void make_surface(struct al_canvas *canvas, const struct al_figure *figur
 	else
 		canvas->surface = make_png(canvas);
 	canvas->cr = cairo_create(canvas->surface);
-	if (canvas->format != AL_FIGURE_PDF) {   /* paper is white, a web page need not be */
+	if (canvas->format != AL_FIGURE_PDF) { /* paper is white, a web page need not be */
 		al_canvas_color(canvas, al_color_white);
 		cairo_paint(canvas->cr);
 	}
@@ -161,8 +161,8 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 {
 	*canvas = (struct al_canvas){.format = format, .out = out, .height_pt = height_pt};
 	canvas->width_pt = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
-	if (!check_size(canvas->width_pt, "width", err) ||
-		!check_size(canvas->height_pt, "height", err))
+	if (!check_size(canvas->width_pt, "width", err)
+		|| !check_size(canvas->height_pt, "height", err))
 		return false;
 	make_surface(canvas, figure);
 	make_fonts(canvas);
@@ -212,15 +212,15 @@ void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, d
 }
 
 /* The layout set to the label's text, and the text's logical rectangle in pango's units. */
-static PangoLayout *shape(
-	struct al_canvas *canvas, const struct al_label *label, PangoRectangle *extent)
+static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label,
+	PangoRectangle *extent)
 {
 	PangoLayout *layout = canvas->layouts[label->font];
 
-	pango_layout_set_width(
-		layout, label->wrap_pt > 0 ? (int)(label->wrap_pt * PANGO_SCALE) : -1);
-	pango_layout_set_alignment(
-		layout, label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
+	pango_layout_set_width(layout,
+		label->wrap_pt > 0 ? (int)(label->wrap_pt * PANGO_SCALE) : -1);
+	pango_layout_set_alignment(layout,
+		label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
 	if (g_utf8_validate(label->text, -1, NULL)) {
 		pango_layout_set_text(layout, label->text, -1);
 	} else { /* pango would print a warning */
@@ -261,8 +261,8 @@ double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
 	return width;
 }
 
-void al_label_measure(
-	struct al_canvas *canvas, const struct al_label *label, double *width_pt, double *height_pt)
+void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
+	double *height_pt)
 {
 	PangoRectangle extent;
 

@@ -23,9 +23,9 @@ struct al_color {
 };
 
 enum al_font {
-	AL_FONT_TICK,      /* 7 pt: tick labels, legends, labels at marks */
-	AL_FONT_TITLE,     /* 8 pt: titles of axes and panels */
-	AL_FONT_HEADING,   /* 8 pt bold: the figure's title */
+	AL_FONT_TICK, /* 7 pt: tick labels, legends, labels at marks */
+	AL_FONT_TITLE, /* 8 pt: titles of axes and panels */
+	AL_FONT_HEADING, /* 8 pt bold: the figure's title */
 	AL_N_FONTS,
 };
 
@@ -35,9 +35,9 @@ enum al_align { AL_ALIGN_LEFT, AL_ALIGN_CENTER };
 struct al_label {
 	const char *text;
 	enum al_font font;
-	enum al_align align;       /* of the lines of a wrapped text */
-	double wrap_pt;            /* lines are broken at this width; 0: never */
-	bool is_vertical;          /* reads upwards */
+	enum al_align align; /* of the lines of a wrapped text */
+	double wrap_pt; /* lines are broken at this width; 0: never */
+	bool is_vertical; /* reads upwards */
 	struct al_color color;
 	struct al_box box;
 };
@@ -45,11 +45,11 @@ struct al_label {
 struct al_canvas {
 	enum al_figure_format format;
 	double width_pt, height_pt;
-	struct al_text *out;       /* the caller's */
+	struct al_text *out; /* the caller's */
 	cairo_surface_t *surface;
 	cairo_t *cr;
 	PangoLayout *layouts[AL_N_FONTS];
-	double advances_pt[128];   /* of ASCII in the tick font; 0: not measured yet */
+	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */
 };
 
 extern const struct al_color al_color_ink, al_color_axis, al_color_grid, al_color_leader,

@@ -13,7 +13,8 @@ static struct al_label bar_label(const struct al_scene *scene, double value)
 }
 
 /* "title  0.1 [bar] 0.9" */
-bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom, struct al_error *err)
+bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom,
+	struct al_error *err)
 {
 	const struct al_dimension *color = &scene->plot->color;
 	struct al_label title = al_tick_label(color->title), low = bar_label(scene, color->min);
@@ -26,8 +27,8 @@ bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom, 
 		low.box.right + gap_pt + bar_pt, top + 0.9 * height};
 	al_label_put(scene->canvas, &high, scene->color_bar.right + gap_pt, top, 0, 0);
 	if (high.box.right > scene->canvas->width_pt - AL_EDGE_PT)
-		return al_fail(err, AL_EINPUT, "the colours' title \"%s\" leaves no room for their bar",
-			color->title);
+		return al_fail(err, AL_EINPUT,
+			"the colours' title \"%s\" leaves no room for their bar", color->title);
 	if (*title.text)
 		al_scene_add_label(scene, &title);
 	al_scene_add_label(scene, &low);

@@ -56,8 +56,10 @@ static void include_stack(struct span *y, const struct al_plot *plot, size_t pan
 	y->max = fmax(y->max, above);
 }
 
-static const struct span nothing = {
-	.min = INFINITY, .max = -INFINITY, .is_whole = true, .is_binary = true};
+static const struct span nothing = {.min = INFINITY,
+	.max = -INFINITY,
+	.is_whole = true,
+	.is_binary = true};
 
 static void gather_panel(const struct al_plot *plot, size_t panel, struct span *x, struct span *y)
 {
@@ -98,8 +100,8 @@ static void widen(struct al_dimension *d)
 /* Zero belongs on a linear axis where the mark stands on it, or where it is near. */
 static void reach_zero(struct al_dimension *d, bool stands_on_zero)
 {
-	bool is_near =
-		d->min >= 0 ? d->min <= 0.25 * d->max : d->max <= 0 && d->max >= 0.25 * d->min;
+	bool is_near = d->min >= 0 ? d->min <= 0.25 * d->max
+				   : d->max <= 0 && d->max >= 0.25 * d->min;
 
 	if (d->is_log || !(stands_on_zero || is_near))
 		return;
@@ -172,7 +174,8 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 		for (size_t series = 0; series < plot->n_series; series++)
 			include_colors(&span, al_plot_points(plot, panel, series));
 	if (span.n == 0)
-		return al_fail(err, AL_EINPUT, "nothing to draw: no cell has a number for its colour");
+		return al_fail(err, AL_EINPUT,
+			"nothing to draw: no cell has a number for its colour");
 	d->min = d->is_min_fixed ? d->min : span.min;
 	d->max = d->is_max_fixed ? d->max : span.max;
 	if (plot->figure->is_diverging) {
@@ -186,7 +189,8 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 	return true;
 }
 
-/* The limits along x of each panel: those of all, unless panels have their own and there are numbers. */
+/* The limits along x of each panel: those of all, unless panels have their own and there are
+ * numbers. */
 static bool bound_panels(struct al_plot *plot, const struct al_dimension *unbound,
 	struct al_error *err)
 {

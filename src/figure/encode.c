@@ -65,14 +65,14 @@ static void write_rows(png_structp png, cairo_surface_t *image, png_bytep row)
 	}
 }
 
-bool al_encode_png(
-	cairo_surface_t *image, double pixels_per_pt, struct al_text *out, struct al_error *err)
+bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text *out,
+	struct al_error *err)
 {
 	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, refuse, ignore);
 	png_infop info = png ? png_create_info_struct(png) : NULL;
-	png_bytep row =
-		info ? png_malloc_warn(png, 3 * (size_t)cairo_image_surface_get_width(image))
-		     : NULL;
+	png_bytep row = info
+		? png_malloc_warn(png, 3 * (size_t)cairo_image_surface_get_width(image))
+		: NULL;
 
 	if (!row) {
 		png_destroy_write_struct(&png, &info);

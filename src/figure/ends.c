@@ -11,11 +11,11 @@
 #include "figure/palette.h"
 
 static const double near_pt = 4, far_pt = 13; /* from the frame to the names */
-static const double widest_share = 0.42;      /* of the canvas */
+static const double widest_share = 0.42; /* of the canvas */
 
 struct end {
 	size_t series;
-	double x, y;  /* where the line ends */
+	double x, y; /* where the line ends */
 	double place; /* the middle of its name */
 };
 
@@ -53,8 +53,8 @@ static size_t find_ends(const struct al_scene *scene, bool early, struct end end
 	size_t n = 0;
 
 	for (size_t series = 0; series < scene->plot->n_series; series++)
-		n += find_end(scene, series, &ends[n]) &&
-		     is_early(&scene->frames[0], &ends[n]) == early;
+		n += find_end(scene, series, &ends[n])
+			&& is_early(&scene->frames[0], &ends[n]) == early;
 	qsort(ends, n, sizeof(*ends), from_top);
 	return n;
 }
@@ -84,8 +84,8 @@ bool al_scene_end_labels_fit(struct al_scene *scene)
 	double widest, height;
 
 	measure_names(scene, &widest, &height);
-	return (double)scene->plot->n_series * height <= frame->bottom - frame->top &&
-	       widest <= widest_share * scene->canvas->width_pt;
+	return (double)scene->plot->n_series * height <= frame->bottom - frame->top
+		&& widest <= widest_share * scene->canvas->width_pt;
 }
 
 /* Blocks of names that touch, each at the mean of what its members wish. */
@@ -101,9 +101,9 @@ static void push_apart(struct end *ends, size_t n, double distance, double top, 
 
 	for (size_t i = 0; i < n; i++) {
 		blocks[n_blocks++] = (struct block){ends[i].y - (double)i * distance, 1};
-		while (n_blocks > 1 &&
-			blocks[n_blocks - 2].sum / (double)blocks[n_blocks - 2].n >
-				blocks[n_blocks - 1].sum / (double)blocks[n_blocks - 1].n) {
+		while (n_blocks > 1
+			&& blocks[n_blocks - 2].sum / (double)blocks[n_blocks - 2].n
+				> blocks[n_blocks - 1].sum / (double)blocks[n_blocks - 1].n) {
 			n_blocks--;
 			blocks[n_blocks - 1].sum += blocks[n_blocks].sum;
 			blocks[n_blocks - 1].n += blocks[n_blocks].n;
@@ -112,9 +112,8 @@ static void push_apart(struct end *ends, size_t n, double distance, double top, 
 	bottom -= (double)(n - 1) * distance;
 	for (size_t b = 0; b < n_blocks; b++)
 		for (size_t k = 0; k < blocks[b].n; k++, next++)
-			ends[next].place =
-				(double)next * distance +
-				fmin(bottom, fmax(top, blocks[b].sum / (double)blocks[b].n));
+			ends[next].place = (double)next * distance
+				+ fmin(bottom, fmax(top, blocks[b].sum / (double)blocks[b].n));
 }
 
 /* A name beside its line needs no leader; where one has a leader, all have. */
@@ -171,12 +170,10 @@ static void name_end(struct al_scene *scene, const struct end *end, double gap_p
 {
 	struct al_label label = name_of(scene, end->series);
 
-	al_label_put(
-		scene->canvas, &label, scene->frames[0].right + gap_pt, end->place, 0, 0.5);
+	al_label_put(scene->canvas, &label, scene->frames[0].right + gap_pt, end->place, 0, 0.5);
 	al_scene_add_label(scene, &label);
 	if (gap_pt == far_pt)
-		al_scene_add_leader(
-			scene, end->x + 3, end->y, label.box.left - 1.5, end->place);
+		al_scene_add_leader(scene, end->x + 3, end->y, label.box.left - 1.5, end->place);
 }
 
 bool al_scene_add_end_labels(struct al_scene *scene)

@@ -34,8 +34,8 @@ static bool check_text(const struct al_scene *scene, struct al_error *err)
 	for (size_t i = 0; i < scene->n_labels; i++) {
 		const struct al_label *label = &scene->labels[i];
 		const struct al_box *box = &label->box;
-		if (box->left < 0 || box->top < 0 || box->right > canvas->width_pt ||
-			box->bottom > canvas->height_pt)
+		if (box->left < 0 || box->top < 0 || box->right > canvas->width_pt
+			|| box->bottom > canvas->height_pt)
 			return al_fail(err, AL_EINPUT,
 				"no room for \"%s\" in %g x %g pt, expected a larger figure",
 				label->text, canvas->width_pt, canvas->height_pt);
@@ -82,16 +82,16 @@ struct page {
 	double least_frame_pt; /* height */
 };
 
-static bool draw_scene_on(
-	struct al_plot *plot, struct al_canvas *canvas, double least_frame_pt, struct al_error *err)
+static bool draw_scene_on(struct al_plot *plot, struct al_canvas *canvas, double least_frame_pt,
+	struct al_error *err)
 {
 	struct al_scene scene = {.canvas = canvas,
 		.plot = plot,
 		.arena = &plot->arena,
 		.least_height_pt = least_frame_pt};
 
-	if (!al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err) ||
-		!check_text(&scene, err))
+	if (!al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err)
+		|| !check_text(&scene, err))
 		return false;
 	draw_scene(&scene);
 	return al_canvas_end(canvas, err);
@@ -104,9 +104,8 @@ static bool draw_page(struct al_plot *plot, const struct page *page, enum al_fig
 	struct al_canvas canvas;
 
 	al_text_init(&bytes);
-	bool is_done =
-		al_canvas_begin(&canvas, plot->figure, page->height_pt, format, &bytes, err) &&
-		draw_scene_on(plot, &canvas, page->least_frame_pt, err);
+	bool is_done = al_canvas_begin(&canvas, plot->figure, page->height_pt, format, &bytes, err)
+		&& draw_scene_on(plot, &canvas, page->least_frame_pt, err);
 	al_canvas_finish(&canvas);
 	if (is_done)
 		al_text_add_bytes(out, bytes.data, bytes.length);
@@ -140,8 +139,8 @@ bool al_figure_draw(const struct al_figure *figure, const struct al_table *table
 
 	if (!find_mark(figure->mark, &mark, err))
 		return al_in(err, "figure \"%s\"", figure->id);
-	bool is_done =
-		al_plot_init(&plot, figure, mark, table, err) && draw_plot(&plot, format, out, err);
+	bool is_done = al_plot_init(&plot, figure, mark, table, err)
+		&& draw_plot(&plot, format, out, err);
 	al_plot_finish(&plot);
 	return is_done || al_in(err, "figure \"%s\"", figure->id);
 }

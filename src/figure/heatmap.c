@@ -25,8 +25,8 @@ static void hatch(struct al_canvas *canvas, const struct al_box *box)
 	cairo_restore(canvas->cr);
 }
 
-/* A little wider than the cell: between exact neighbours viewers leave a hairline. What stands out of
- * the frame is clipped. */
+/* A little wider than the cell: between exact neighbours viewers leave a hairline. What stands out
+ * of the frame is clipped. */
 static void fill(struct al_canvas *canvas, const struct al_box *box, struct al_color color)
 {
 	const double bleed = 0.1;
@@ -45,8 +45,9 @@ static void draw_cell(struct al_scene *scene, size_t panel, const struct al_poin
 	if (isnan(point->color))
 		hatch(scene->canvas, &box);
 	else
-		fill(scene->canvas, &box, al_ramp_color((point->color - color->min) / (color->max - color->min),
-			scene->plot->figure->is_diverging));
+		fill(scene->canvas, &box,
+			al_ramp_color((point->color - color->min) / (color->max - color->min),
+				scene->plot->figure->is_diverging));
 }
 
 static void draw(struct al_scene *scene, size_t panel)

@@ -38,8 +38,8 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 {
 	const struct al_box *frame = &scene->frames[0];
 
-	if (frame->right - frame->left >= least_width_pt &&
-		frame->bottom - frame->top >= scene->least_height_pt)
+	if (frame->right - frame->left >= least_width_pt
+		&& frame->bottom - frame->top >= scene->least_height_pt)
 		return true;
 	return al_fail(err, AL_EINPUT,
 		"the text leaves no room to draw in %g x %g pt%s; "
@@ -98,7 +98,8 @@ static struct al_tick_request request(const struct al_dimension *d, const struct
 }
 
 /* Those that the figure asks for. */
-static bool take_ticks(const struct al_axis *axis, const struct al_dimension *d, struct al_ticks *ticks)
+static bool take_ticks(const struct al_axis *axis, const struct al_dimension *d,
+	struct al_ticks *ticks)
 {
 	*ticks = (struct al_ticks){0};
 	for (size_t i = 0; i < axis->n_ticks && ticks->n < AL_MOST_TICKS; i++)
@@ -181,7 +182,8 @@ static void add_x_labels(struct al_scene *scene, size_t panel)
 	for (size_t i = 0; i < scene->x_ticks[panel].n; i++) {
 		const struct al_tick *tick = &scene->x_ticks[panel].items[i];
 		struct al_label label = al_tick_label(tick->label);
-		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, tick->value), top, 0.5, 0);
+		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, tick->value), top, 0.5,
+			0);
 		al_scene_add_label(scene, &label);
 	}
 }
@@ -208,8 +210,8 @@ static void add_panel_title(struct al_scene *scene, size_t panel)
 
 	if (!*label.text)
 		return;
-	al_label_put(
-		scene->canvas, &label, (frame->left + frame->right) / 2, frame->top - 1, 0.5, 1);
+	al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2, frame->top - 1, 0.5,
+		1);
 	al_scene_add_label(scene, &label);
 }
 
@@ -232,8 +234,8 @@ static struct al_label x_title(const struct al_scene *scene)
 
 static struct al_label y_title(const struct al_scene *scene)
 {
-	return axis_title(
-		scene->plot->y.title, scene->frames[0].bottom - scene->frames[0].top, true);
+	return axis_title(scene->plot->y.title, scene->frames[0].bottom - scene->frames[0].top,
+		true);
 }
 
 static void add_axis_titles(struct al_scene *scene)
@@ -258,8 +260,8 @@ static double widest_y_label(struct al_scene *scene)
 	double widest = 0;
 
 	for (size_t i = 0; i < scene->y_ticks.n; i++)
-		widest = fmax(
-			widest, al_canvas_tick_width(scene->canvas, scene->y_ticks.items[i].label));
+		widest = fmax(widest,
+			al_canvas_tick_width(scene->canvas, scene->y_ticks.items[i].label));
 	return widest;
 }
 
@@ -371,8 +373,8 @@ static bool grow_all(struct al_scene *scene, struct margins *m, double top)
 	return holds;
 }
 
-static bool try_margins(
-	struct al_scene *scene, struct margins *m, bool *holds, struct al_error *err)
+static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds,
+	struct al_error *err)
 {
 	double top;
 
@@ -405,8 +407,8 @@ static bool settle(struct al_scene *scene, struct al_error *err)
 
 static bool wants_end_labels(const struct al_plot *plot)
 {
-	return plot->mark->joins && plot->n_series > 1 && plot->n_panels == 1 &&
-	       !plot->figure->legend;
+	return plot->mark->joins && plot->n_series > 1 && plot->n_panels == 1
+		&& !plot->figure->legend;
 }
 
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
@@ -416,8 +418,8 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 	scene->x_ticks = al_new_array(scene->arena, struct al_ticks, scene->plot->n_panels);
 	scene->has_end_labels = wants_end_labels(scene->plot);
 	if (scene->has_end_labels)
-		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene) &&
-					al_scene_add_end_labels(scene);
+		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene)
+			&& al_scene_add_end_labels(scene);
 	if (!scene->has_end_labels && !settle(scene, err))
 		return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {

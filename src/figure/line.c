@@ -18,9 +18,9 @@ static const double least_step_pt = 0.05, strand_step_pt = 0.4;
 enum { MOST_STRANDS = 256 };
 
 struct pen {
-	double x, y;          /* the value before */
-	bool has_value;       /* not behind a gap */
-	double at_x, at_y;    /* where the stroke is */
+	double x, y; /* the value before */
+	bool has_value; /* not behind a gap */
+	double at_x, at_y; /* where the stroke is */
 	bool is_down;
 	double least_step_pt;
 };
@@ -45,8 +45,8 @@ static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, doubl
 		pen->has_value = pen->is_down = false;
 		return;
 	}
-	if (pen->has_value && !is_last && fabs(x - pen->x) < pen->least_step_pt &&
-		fabs(y - pen->y) < pen->least_step_pt)
+	if (pen->has_value && !is_last && fabs(x - pen->x) < pen->least_step_pt
+		&& fabs(y - pen->y) < pen->least_step_pt)
 		return;
 	if (pen->has_value && al_segment_clip(&s, frame))
 		stroke_to(cr, pen, &s);
@@ -55,8 +55,8 @@ static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, doubl
 	pen->has_value = true;
 }
 
-static void trace(const struct al_scene *scene, size_t panel, const struct al_point *points, size_t n,
-	double step_pt)
+static void trace(const struct al_scene *scene, size_t panel, const struct al_point *points,
+	size_t n, double step_pt)
 {
 	struct pen pen = {.least_step_pt = step_pt};
 
@@ -85,7 +85,8 @@ static size_t strand_length(const struct al_points *points, size_t first)
 {
 	size_t n = 1;
 
-	while (first + n < points->n && points->items[first + n].strand == points->items[first].strand)
+	while (first + n < points->n
+		&& points->items[first + n].strand == points->items[first].strand)
 		n++;
 	return n;
 }
@@ -170,8 +171,8 @@ static void draw_behind(const struct al_scene *scene, size_t panel)
 /* ---- markers ---- */
 
 /* The point nearest to a place along x. */
-static size_t nearest(
-	const struct al_scene *scene, size_t panel, const struct al_points *points, double x_pt)
+static size_t nearest(const struct al_scene *scene, size_t panel, const struct al_points *points,
+	double x_pt)
 {
 	size_t best = 0;
 	double distance = INFINITY;
@@ -195,17 +196,18 @@ static void draw_marker(const struct al_scene *scene, size_t panel, size_t serie
 }
 
 /* A marker on the same place as an earlier series' is smaller: that one shows as a rim. */
-static double marker_size(
-	const struct al_scene *scene, size_t panel, size_t series, const struct al_point *point)
+static double marker_size(const struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point)
 {
 	double size = marker_pt;
 
 	for (size_t earlier = 0; earlier < series; earlier++) {
 		const struct al_points *points = al_plot_points(scene->plot, panel, earlier);
 		for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
-			if (points->items[i].x == point->x &&
-				fabs(al_scene_y(scene, points->items[i].y) -
-					al_scene_y(scene, point->y)) < 1)
+			if (points->items[i].x == point->x
+				&& fabs(al_scene_y(scene, points->items[i].y)
+					   - al_scene_y(scene, point->y))
+					< 1)
 				size *= 0.62;
 	}
 	return size;
@@ -233,13 +235,13 @@ static void draw_sparse_markers(const struct al_scene *scene, size_t panel, size
 	double first = al_scene_x(scene, panel, points->items[0].x);
 	double width = al_scene_x(scene, panel, points->items[points->n - 1].x) - first;
 	double n = fmax(3, fmin(MOST_MARKERS, round(width / marker_spacing_pt)));
-	double shift = ((double)stagger(series, scene->plot->n_series) + 0.5) /
-		       (double)scene->plot->n_series;
+	double shift = ((double)stagger(series, scene->plot->n_series) + 0.5)
+		/ (double)scene->plot->n_series;
 
 	for (double i = 0; i < n; i++) {
 		double x = first + width * (i + shift) / n;
-		draw_marker(scene, panel, series,
-			&points->items[nearest(scene, panel, points, x)], marker_pt);
+		draw_marker(scene, panel, series, &points->items[nearest(scene, panel, points, x)],
+			marker_pt);
 	}
 }
 

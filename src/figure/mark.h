@@ -7,13 +7,13 @@
 
 struct al_mark {
 	const char *name;
-	bool has_slots;          /* x: one slot for each distinct value, not a number */
-	bool stands_on_zero;     /* the y axis begins where the mark stands */
-	bool joins;              /* points are joined in the order of x; series may end in labels */
-	bool takes_labels;       /* each point may have a label */
+	bool has_slots; /* x: one slot for each distinct value, not a number */
+	bool stands_on_zero; /* the y axis begins where the mark stands */
+	bool joins; /* points are joined in the order of x; series may end in labels */
+	bool takes_labels; /* each point may have a label */
 	bool can_stack;
-	bool has_cells;          /* at whole numbers of x and y, coloured by a third column */
-	double key_pt;           /* the width of a series' sample in a legend */
+	bool has_cells; /* at whole numbers of x and y, coloured by a third column */
+	double key_pt; /* the width of a series' sample in a legend */
 	void (*draw)(struct al_scene *scene, size_t panel);
 	/* What labels must keep off. */
 	void (*avoid)(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles);

@@ -12,8 +12,8 @@ void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles
 	obstacles->boxes[obstacles->n_boxes++] = box;
 }
 
-void al_obstacles_add_segment(
-	struct al_scene *scene, struct al_obstacles *obstacles, struct al_segment segment)
+void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_segment segment)
 {
 	obstacles->segments = al_grow(scene->arena, obstacles->segments, obstacles->n_segments,
 		&obstacles->segments_room, sizeof(*obstacles->segments));
@@ -29,8 +29,8 @@ struct al_obstacles al_scene_obstacles(struct al_scene *scene, size_t panel)
 	scene->plot->mark->avoid(scene, panel, &obstacles);
 	for (size_t i = 0; i < figure->n_references; i++) {
 		double y = al_scene_y(scene, figure->references[i].value);
-		al_obstacles_add_segment(
-			scene, &obstacles, (struct al_segment){frame->left, y, frame->right, y});
+		al_obstacles_add_segment(scene, &obstacles,
+			(struct al_segment){frame->left, y, frame->right, y});
 	}
 	return obstacles;
 }
@@ -42,10 +42,10 @@ static bool turns_left(double x0, double y0, double x1, double y1, double x, dou
 
 bool al_segments_cross(const struct al_segment *a, const struct al_segment *b)
 {
-	return turns_left(a->x0, a->y0, a->x1, a->y1, b->x0, b->y0) !=
-		       turns_left(a->x0, a->y0, a->x1, a->y1, b->x1, b->y1) &&
-	       turns_left(b->x0, b->y0, b->x1, b->y1, a->x0, a->y0) !=
-		       turns_left(b->x0, b->y0, b->x1, b->y1, a->x1, a->y1);
+	return turns_left(a->x0, a->y0, a->x1, a->y1, b->x0, b->y0)
+		!= turns_left(a->x0, a->y0, a->x1, a->y1, b->x1, b->y1)
+		&& turns_left(b->x0, b->y0, b->x1, b->y1, a->x0, a->y0)
+		!= turns_left(b->x0, b->y0, b->x1, b->y1, a->x1, a->y1);
 }
 
 /* Liang & Barsky 1984. */
@@ -53,8 +53,8 @@ bool al_segment_clip(struct al_segment *s, const struct al_box *box)
 {
 	double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
 	const double directions[] = {-dx, dx, -dy, dy};
-	const double distances[] = {
-		s->x0 - box->left, box->right - s->x0, s->y0 - box->top, box->bottom - s->y0};
+	const double distances[] = {s->x0 - box->left, box->right - s->x0, s->y0 - box->top,
+		box->bottom - s->y0};
 	double enter = 0, leave = 1;
 
 	for (int side = 0; side < 4; side++) {
@@ -67,9 +67,9 @@ bool al_segment_clip(struct al_segment *s, const struct al_box *box)
 	}
 	if (enter > leave)
 		return false;
-	*s = (struct al_segment){
-		enter > 0 ? s->x0 + enter * dx : s->x0, enter > 0 ? s->y0 + enter * dy : s->y0,
-		leave < 1 ? s->x0 + leave * dx : s->x1, leave < 1 ? s->y0 + leave * dy : s->y1};
+	*s = (struct al_segment){enter > 0 ? s->x0 + enter * dx : s->x0,
+		enter > 0 ? s->y0 + enter * dy : s->y0, leave < 1 ? s->x0 + leave * dx : s->x1,
+		leave < 1 ? s->y0 + leave * dy : s->y1};
 	return true;
 }
 

@@ -18,16 +18,22 @@ static const struct al_color colors[AL_N_COLORS] = {
 
 /* Evenly spaced on each ramp, in between linear. */
 static const struct al_color cividis[] = {
-	{0 / 255., 32 / 255., 77 / 255.}, {0 / 255., 51 / 255., 111 / 255.},
-	{57 / 255., 72 / 255., 107 / 255.}, {87 / 255., 92 / 255., 109 / 255.},
-	{112 / 255., 113 / 255., 115 / 255.}, {138 / 255., 135 / 255., 121 / 255.},
-	{166 / 255., 157 / 255., 117 / 255.}, {196 / 255., 181 / 255., 108 / 255.},
+	{0 / 255., 32 / 255., 77 / 255.},
+	{0 / 255., 51 / 255., 111 / 255.},
+	{57 / 255., 72 / 255., 107 / 255.},
+	{87 / 255., 92 / 255., 109 / 255.},
+	{112 / 255., 113 / 255., 115 / 255.},
+	{138 / 255., 135 / 255., 121 / 255.},
+	{166 / 255., 157 / 255., 117 / 255.},
+	{196 / 255., 181 / 255., 108 / 255.},
 	{255 / 255., 234 / 255., 70 / 255.},
 };
 static const struct al_color diverging[] = {
-	{0x00 / 255., 0x3C / 255., 0x66 / 255.}, {0x00 / 255., 0x72 / 255., 0xB2 / 255.},
+	{0x00 / 255., 0x3C / 255., 0x66 / 255.},
+	{0x00 / 255., 0x72 / 255., 0xB2 / 255.},
 	{1, 1, 1},
-	{0xD5 / 255., 0x5E / 255., 0x00 / 255.}, {0x7A / 255., 0x32 / 255., 0x00 / 255.},
+	{0xD5 / 255., 0x5E / 255., 0x00 / 255.},
+	{0x7A / 255., 0x32 / 255., 0x00 / 255.},
 };
 
 static struct al_color mix(struct al_color a, struct al_color b, double share)
@@ -47,7 +53,7 @@ static struct al_color ramp_at(const struct al_color *stops, size_t n, double sh
 struct al_color al_ramp_color(double share, bool is_diverging)
 {
 	return is_diverging ? ramp_at(diverging, sizeof(diverging) / sizeof(*diverging), share)
-		: ramp_at(cividis, sizeof(cividis) / sizeof(*cividis), share);
+			    : ramp_at(cividis, sizeof(cividis) / sizeof(*cividis), share);
 }
 
 struct al_color al_series_tint(size_t series)
@@ -116,8 +122,8 @@ struct al_color al_series_color(size_t series)
 
 static double luminance(struct al_color color)
 {
-	return 0.2126 * pow(color.red, 2.2) + 0.7152 * pow(color.green, 2.2) +
-	       0.0722 * pow(color.blue, 2.2);
+	return 0.2126 * pow(color.red, 2.2) + 0.7152 * pow(color.green, 2.2)
+		+ 0.0722 * pow(color.blue, 2.2);
 }
 
 /* A contrast of 4.5 to white, the least for small text in WCAG 2, is a luminance of 0.183. */
@@ -148,8 +154,8 @@ double al_series_coverage(size_t series)
 	return dash->n ? on / all : 1;
 }
 
-static void trace_marker(
-	struct al_canvas *canvas, const struct marker *marker, double x, double y, double radius)
+static void trace_marker(struct al_canvas *canvas, const struct marker *marker, double x, double y,
+	double radius)
 {
 	cairo_new_path(canvas->cr);
 	if (marker->n == 0)
@@ -161,8 +167,8 @@ static void trace_marker(
 }
 
 /* The white rim separates a marker from lines and other markers. */
-void al_series_draw_marker(
-	struct al_canvas *canvas, size_t series, double x, double y, double size_pt)
+void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
+	double size_pt)
 {
 	const struct marker *marker = &markers[second(series, N_MARKERS)];
 
@@ -253,8 +259,8 @@ void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al
 	const struct hatch *hatch = &hatches[second(series, N_HATCHES)];
 
 	al_canvas_color(canvas, al_series_color(series));
-	cairo_rectangle(
-		canvas->cr, box->left, box->top, box->right - box->left, box->bottom - box->top);
+	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left,
+		box->bottom - box->top);
 	cairo_fill(canvas->cr);
 	al_canvas_color(canvas, al_color_white);
 	if (hatch->has_dots)

@@ -15,8 +15,8 @@ struct columns {
 	size_t n_y;
 };
 
-static bool find_column(
-	const struct al_table *table, const char *key, int *out, struct al_error *err)
+static bool find_column(const struct al_table *table, const char *key, int *out,
+	struct al_error *err)
 {
 	const char *known[64];
 	size_t n_known = table->n_columns < 64 ? table->n_columns : 64;
@@ -29,8 +29,8 @@ static bool find_column(
 	return al_fail_unknown(err, "column", key, known, n_known);
 }
 
-static bool find_optional(
-	const struct al_table *table, const char *key, int *out, struct al_error *err)
+static bool find_optional(const struct al_table *table, const char *key, int *out,
+	struct al_error *err)
 {
 	*out = -1;
 	return !key || find_column(table, key, out, err);
@@ -48,8 +48,8 @@ static bool has_numbers(const struct al_table *table, int column)
 
 static bool is_taken(const struct columns *columns, int column)
 {
-	return column == columns->x || column == columns->series || column == columns->panel ||
-	       column == columns->label;
+	return column == columns->x || column == columns->series || column == columns->panel
+		|| column == columns->label;
 }
 
 /* The default axes: x is the first column that nothing else uses, y the first measure. */
@@ -57,8 +57,8 @@ static bool find_default_axis(const struct al_table *table, const struct columns
 	bool is_measure, int *out, struct al_error *err)
 {
 	for (int i = 0; i < (int)table->n_columns; i++) {
-		if (is_taken(columns, i) ||
-			(is_measure && (table->columns[i].is_key || !has_numbers(table, i))))
+		if (is_taken(columns, i)
+			|| (is_measure && (table->columns[i].is_key || !has_numbers(table, i))))
 			continue;
 		*out = i;
 		return true;
@@ -85,11 +85,11 @@ static bool find_columns(const struct al_figure *figure, const struct al_table *
 	struct columns *columns, struct al_error *err)
 {
 	columns->x = -1;
-	if (!find_optional(table, figure->series, &columns->series, err) ||
-		!find_optional(table, figure->panel, &columns->panel, err) ||
-		!find_optional(table, figure->label, &columns->label, err) ||
-		!find_optional(table, figure->strands.column, &columns->strand, err) ||
-		!find_optional(table, figure->x.column, &columns->x, err))
+	if (!find_optional(table, figure->series, &columns->series, err)
+		|| !find_optional(table, figure->panel, &columns->panel, err)
+		|| !find_optional(table, figure->label, &columns->label, err)
+		|| !find_optional(table, figure->strands.column, &columns->strand, err)
+		|| !find_optional(table, figure->x.column, &columns->x, err))
 		return false;
 	if (!figure->x.column && !find_default_axis(table, columns, false, &columns->x, err))
 		return false;
@@ -110,8 +110,8 @@ static const char *cell_text(struct al_arena *arena, const struct al_cell *cell)
 }
 
 /* A number needs to be told what it counts: "Heads = 32". */
-static const char *cell_name(
-	struct al_arena *arena, const struct al_column *column, const struct al_cell *cell)
+static const char *cell_name(struct al_arena *arena, const struct al_column *column,
+	const struct al_cell *cell)
 {
 	const char *text = cell_text(arena, cell);
 
@@ -135,8 +135,8 @@ static int intern(const char **names, size_t *n, size_t most, const char *name)
 
 static bool fail_many(struct al_error *err, const char *what, size_t most)
 {
-	return al_fail(
-		err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most, what);
+	return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most,
+		what);
 }
 
 static bool place_panel(struct al_plot *plot, const struct al_table *table, int column, size_t row,
@@ -173,8 +173,8 @@ static double number_of(const struct al_cell *cell)
 	return al_cell_number(cell, &value) && isfinite(value) ? value : NAN;
 }
 
-static bool place_x(
-	struct al_plot *plot, const struct al_cell *cell, double *out, struct al_error *err)
+static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *out,
+	struct al_error *err)
 {
 	if (!plot->categories) {
 		*out = number_of(cell);
@@ -193,8 +193,8 @@ static struct al_points *points_at(const struct al_plot *plot, size_t panel, siz
 
 static void add_point(struct al_plot *plot, struct al_points *points, struct al_point point)
 {
-	points->items = al_grow(
-		&plot->arena, points->items, points->n, &points->room, sizeof(*points->items));
+	points->items = al_grow(&plot->arena, points->items, points->n, &points->room,
+		sizeof(*points->items));
 	points->items[points->n++] = point;
 }
 
@@ -207,10 +207,13 @@ static bool is_same(const struct al_cell *a, const struct al_cell *b)
 	return al_cell_number(a, &x) && al_cell_number(b, &y) && x == y;
 }
 
-/* Another strand than the row before? The strands of other series and panels may have the same names. */
-static size_t find_strand(struct al_plot *plot, const struct al_table *table, int column, size_t row)
+/* Another strand than the row before? The strands of other series and panels may have the same
+ * names. */
+static size_t find_strand(struct al_plot *plot, const struct al_table *table, int column,
+	size_t row)
 {
-	plot->n_strands += row > 0 && !is_same(&table->rows[row][column], &table->rows[row - 1][column]);
+	plot->n_strands += row > 0
+		&& !is_same(&table->rows[row][column], &table->rows[row - 1][column]);
 	return plot->n_strands;
 }
 
@@ -221,8 +224,8 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 	struct al_point point = {.row = row};
 	int panel, series;
 
-	if (!place_panel(plot, table, columns->panel, row, &panel, err) ||
-		!place_x(plot, &cells[columns->x], &point.x, err))
+	if (!place_panel(plot, table, columns->panel, row, &panel, err)
+		|| !place_x(plot, &cells[columns->x], &point.x, err))
 		return false;
 	if (columns->label >= 0)
 		point.label = cell_text(&plot->arena, &cells[columns->label]);
@@ -278,12 +281,12 @@ static bool sort_points(struct al_plot *plot, struct al_error *err)
 	return true;
 }
 
-static bool check_spec(
-	const struct al_figure *figure, const struct al_mark *mark, struct al_error *err)
+static bool check_spec(const struct al_figure *figure, const struct al_mark *mark,
+	struct al_error *err)
 {
 	if (figure->n_stacked && !mark->can_stack)
-		return al_fail(
-			err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s", mark->name);
+		return al_fail(err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s",
+			mark->name);
 	if (figure->n_stacked && figure->series)
 		return al_fail(err, AL_EINPUT,
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
@@ -292,17 +295,17 @@ static bool check_spec(
 	if (figure->strands.column && !mark->joins)
 		return al_fail(err, AL_EINPUT, "strands need the mark line, found %s", mark->name);
 	if (figure->label && !mark->takes_labels)
-		return al_fail(
-			err, AL_EINPUT, "\"label\" needs the mark point, found %s", mark->name);
+		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s",
+			mark->name);
 	if (mark->has_cells != (figure->color.column != NULL))
-		return al_fail(err, AL_EINPUT, "%s", mark->has_cells
-			? "a heatmap needs the column of its colours"
-			: "only a heatmap has a column of colours");
+		return al_fail(err, AL_EINPUT, "%s",
+			mark->has_cells ? "a heatmap needs the column of its colours"
+					: "only a heatmap has a column of colours");
 	return true;
 }
 
-static const char *axis_title(
-	struct al_arena *arena, const struct al_axis *axis, const struct al_column *column)
+static const char *axis_title(struct al_arena *arena, const struct al_axis *axis,
+	const struct al_column *column)
 {
 	if (axis->title)
 		return axis->title;
@@ -359,8 +362,8 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 		return false;
 	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
 	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
-	plot->points =
-		al_new_array(&plot->arena, struct al_points, AL_MOST_PANELS * AL_MOST_SERIES);
+	plot->points = al_new_array(&plot->arena, struct al_points,
+		AL_MOST_PANELS * AL_MOST_SERIES);
 	if (mark->has_slots || !has_numbers(table, columns.x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
 	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);

@@ -9,13 +9,13 @@ struct al_mark;
 enum { AL_MOST_SERIES = 64, AL_MOST_PANELS = 16, AL_MOST_CATEGORIES = 256 };
 
 struct al_point {
-	double x;                 /* a number, or the index of a category */
-	double y;                 /* NAN where missing: a line has a gap there */
-	double color;             /* heatmap: NAN where missing */
-	double low, high;         /* what strands reach, whose mean is y */
+	double x; /* a number, or the index of a category */
+	double y; /* NAN where missing: a line has a gap there */
+	double color; /* heatmap: NAN where missing */
+	double low, high; /* what strands reach, whose mean is y */
 	size_t strand;
 	size_t row;
-	const char *label;        /* NULL for none */
+	const char *label; /* NULL for none */
 };
 
 /* The points of one series in one panel, in the order of x for a mark that joins them. */
@@ -28,10 +28,10 @@ struct al_dimension {
 	const char *title;
 	enum al_quantity quantity;
 	bool is_log;
-	bool is_whole;            /* all values are whole numbers: no ticks between them */
-	bool is_binary;           /* ticks in powers of two */
+	bool is_whole; /* all values are whole numbers: no ticks between them */
+	bool is_binary; /* ticks in powers of two */
 	bool is_min_fixed, is_max_fixed;
-	double min, max;          /* min < max */
+	double min, max; /* min < max */
 };
 
 struct al_plot {
@@ -39,15 +39,15 @@ struct al_plot {
 	const struct al_figure *figure;
 	const struct al_mark *mark;
 	struct al_dimension x, y, color;
-	struct al_dimension *panel_x;   /* [n_panels]: x, or their own limits */
-	const char **categories;  /* along x, NULL where x is a number */
+	struct al_dimension *panel_x; /* [n_panels]: x, or their own limits */
+	const char **categories; /* along x, NULL where x is a number */
 	size_t n_categories;
 	const char **series;
 	size_t n_series;
-	const char **panels;      /* their titles; one panel "" without a panel column */
+	const char **panels; /* their titles; one panel "" without a panel column */
 	size_t n_panels;
 	struct al_points *points; /* see al_plot_points */
-	struct al_points *strands;      /* NULL: none; see al_plot_strands */
+	struct al_points *strands; /* NULL: none; see al_plot_strands */
 	size_t n_strands;
 };
 

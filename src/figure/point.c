@@ -13,7 +13,8 @@ static void each_point(struct al_scene *scene, size_t panel,
 	for (size_t series = 0; series < scene->plot->n_series; series++) {
 		const struct al_points *points = al_plot_points(scene->plot, panel, series);
 		for (size_t i = 0; i < points->n; i++)
-			if (!isnan(points->items[i].y) && al_scene_holds(scene, panel, &points->items[i]))
+			if (!isnan(points->items[i].y)
+				&& al_scene_holds(scene, panel, &points->items[i]))
 				visit(scene, series, al_scene_x(scene, panel, points->items[i].x),
 					al_scene_y(scene, points->items[i].y), context);
 	}
@@ -35,8 +36,8 @@ static void avoid_point(struct al_scene *scene, size_t series, double x, double 
 	const double radius = 0.6 * marker_pt;
 
 	(void)series;
-	al_obstacles_add_box(
-		scene, obstacles, (struct al_box){x - radius, y - radius, x + radius, y + radius});
+	al_obstacles_add_box(scene, obstacles,
+		(struct al_box){x - radius, y - radius, x + radius, y + radius});
 }
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)

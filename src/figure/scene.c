@@ -36,8 +36,7 @@ bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_
 {
 	const struct al_scale *x = &scene->x[panel], *y = &scene->y;
 
-	return point->x >= x->min && point->x <= x->max && point->y >= y->min &&
-	       point->y <= y->max;
+	return point->x >= x->min && point->x <= x->max && point->y >= y->min && point->y <= y->max;
 }
 
 void al_scene_clip(const struct al_scene *scene, size_t panel)

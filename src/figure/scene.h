@@ -21,28 +21,28 @@ double al_scale_at(const struct al_scale *scale, double value);
 struct al_slot_names {
 	bool is_vertical;
 	double wrap_pt;
-	size_t stride;                 /* every so many-th is written */
+	size_t stride; /* every so many-th is written */
 	double height_pt;
 };
 
 struct al_scene {
 	struct al_canvas *canvas;
 	const struct al_plot *plot;
-	struct al_arena *arena;        /* the plot's */
-	double least_height_pt;        /* of a frame */
-	struct al_box *frames;         /* [n_panels] */
-	struct al_ticks *x_ticks;      /* [n_panels] */
+	struct al_arena *arena; /* the plot's */
+	double least_height_pt; /* of a frame */
+	struct al_box *frames; /* [n_panels] */
+	struct al_ticks *x_ticks; /* [n_panels] */
 	struct al_ticks y_ticks;
-	struct al_slot_names slot_names;   /* instead of x_ticks where x has slots */
-	struct al_scale *x, y;         /* x [n_panels], from the left of a frame */
-	struct al_label *labels;       /* all text */
+	struct al_slot_names slot_names; /* instead of x_ticks where x has slots */
+	struct al_scale *x, y; /* x [n_panels], from the left of a frame */
+	struct al_label *labels; /* all text */
 	size_t n_labels, labels_room;
-	struct al_segment *leaders;    /* from a mark to its label */
+	struct al_segment *leaders; /* from a mark to its label */
 	size_t n_leaders, leaders_room;
-	struct al_box *keys;           /* of the legend, [n_keys], one a series */
+	struct al_box *keys; /* of the legend, [n_keys], one a series */
 	size_t n_keys;
-	bool has_end_labels;           /* instead of a legend */
-	struct al_box color_bar;       /* of a heat map */
+	bool has_end_labels; /* instead of a legend */
+	struct al_box color_bar; /* of a heat map */
 };
 
 double al_scene_x(const struct al_scene *scene, size_t panel, double x);
@@ -69,12 +69,12 @@ void al_scene_fit_slot_names(struct al_scene *scene);
 void al_scene_add_slot_names(struct al_scene *scene, size_t panel);
 
 /* Rows of keys and names from `top` downwards; the bottom in *bottom (legend.c). */
-bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The colours' range, from `top` downwards (colorbar.c). */
-bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom,
+	struct al_error *err) AL_MUST_CHECK;
 void al_scene_draw_color_bar(struct al_scene *scene);
 
 /* Names at the ends of lines (ends.c): how much room they take to the right, and whether they fit

@@ -7,8 +7,8 @@
 static bool names_fit(struct al_scene *scene, const struct al_slot_names *names, double *height_pt)
 {
 	const struct al_plot *plot = scene->plot;
-	double room =
-		al_scene_slot_pt(scene) * (double)names->stride - (names->is_vertical ? 0.5 : 3);
+	double room = al_scene_slot_pt(scene) * (double)names->stride
+		- (names->is_vertical ? 0.5 : 3);
 
 	*height_pt = 0;
 	for (size_t i = 0; i < plot->n_categories; i += names->stride) {
@@ -34,12 +34,12 @@ void al_scene_fit_slot_names(struct al_scene *scene)
 	if (names_fit(scene, names, &names->height_pt))
 		return;
 	names->wrap_pt = al_scene_slot_pt(scene) - 3;
-	if (names->wrap_pt > 0 && names_fit(scene, names, &names->height_pt) &&
-		names->height_pt <= three_lines)
+	if (names->wrap_pt > 0 && names_fit(scene, names, &names->height_pt)
+		&& names->height_pt <= three_lines)
 		return;
 	*names = (struct al_slot_names){.stride = 1, .is_vertical = true};
-	while (!names_fit(scene, names, &names->height_pt) &&
-		names->stride < scene->plot->n_categories)
+	while (!names_fit(scene, names, &names->height_pt)
+		&& names->stride < scene->plot->n_categories)
 		names->stride++;
 }
 
@@ -53,8 +53,8 @@ void al_scene_add_slot_names(struct al_scene *scene, size_t panel)
 		label.is_vertical = names->is_vertical;
 		label.wrap_pt = names->wrap_pt;
 		label.align = AL_ALIGN_CENTER;
-		al_label_put(
-			scene->canvas, &label, al_scene_x(scene, panel, (double)i), top, 0.5, 0);
+		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, (double)i), top, 0.5,
+			0);
 		al_scene_add_label(scene, &label);
 	}
 }

@@ -1,4 +1,5 @@
-/* Strands: many faint curves of one series, and the mean and the range of what they hold at each x. */
+/* Strands: many faint curves of one series, and the mean and the range of what they hold at each
+ * x. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -69,7 +70,8 @@ static void reduce(struct al_points *points)
 
 void al_plot_part_strands(struct al_plot *plot)
 {
-	plot->strands = al_new_array(&plot->arena, struct al_points, AL_MOST_PANELS * AL_MOST_SERIES);
+	plot->strands = al_new_array(&plot->arena, struct al_points,
+		AL_MOST_PANELS * AL_MOST_SERIES);
 	for (size_t panel = 0; panel < plot->n_panels; panel++)
 		for (size_t series = 0; series < plot->n_series; series++) {
 			struct al_points *points = &plot->points[index_of(panel, series)];

@@ -11,8 +11,8 @@ struct unit {
 };
 
 static const struct unit count_units[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
-static const struct unit flops_units[] = {
-	{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+static const struct unit flops_units[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"},
+	{1e6, "M"}, {1e3, "k"}, {1, ""}};
 static const struct unit byte_units[] = {{0x1p60, " EiB"}, {0x1p50, " PiB"}, {0x1p40, " TiB"},
 	{0x1p30, " GiB"}, {0x1p20, " MiB"}, {0x1p10, " KiB"}, {1, " B"}};
 static const struct unit plain_units[] = {{1, ""}};
@@ -134,8 +134,7 @@ static bool needs_powers(const struct al_ticks *ticks, enum al_quantity quantity
 
 	if (quantity != AL_QUANTITY_PLAIN)
 		return most >= 1e4 * units_of[quantity]->size;
-	return are_short(ticks) &&
-	       (most >= 1e7 || decimals_in(ticks, plain_units) > 5);
+	return are_short(ticks) && (most >= 1e7 || decimals_in(ticks, plain_units) > 5);
 }
 
 /* From five digits on, and then in the shorter numbers beside them too. */

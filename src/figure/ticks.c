@@ -18,7 +18,7 @@ struct search {
 	int n_steps;
 	double base;
 	double wished; /* number of ticks */
-	double best;   /* score */
+	double best; /* score */
 	int n_tried;
 	struct al_ticks *out;
 };
@@ -101,11 +101,11 @@ static void consider(struct search *s, const struct choice *c, double start)
 	double unit = c->step / c->skip;
 	double low = start * unit, high = low + c->step * (c->n - 1);
 	bool has_zero = low <= 0 && high >= 0 && fmod(start, c->skip) == 0;
-	double rest = weigh(
-		simplicity(s, c, has_zero), coverage(s, low, high), density(s, c->n, low, high), 0);
+	double rest = weigh(simplicity(s, c, has_zero), coverage(s, low, high),
+		density(s, c->n, low, high), 0);
 
-	if (rest + weigh(0, 0, 0, 1) <= s->best || !is_allowed(s, c, low, high) ||
-		s->n_tried >= MOST_TRIED)
+	if (rest + weigh(0, 0, 0, 1) <= s->best || !is_allowed(s, c, low, high)
+		|| s->n_tried >= MOST_TRIED)
 		return;
 	struct al_ticks ticks = {.n = (size_t)c->n};
 	double least;
@@ -190,8 +190,8 @@ static double place(const struct al_tick_request *r, const struct al_ticks *tick
 	return r->length_pt * (value - low) / (high - low);
 }
 
-bool al_ticks_are_legible(
-	const struct al_tick_request *request, const struct al_ticks *ticks, double *least_pt)
+bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
+	double *least_pt)
 {
 	double previous_end = -INFINITY;
 

@@ -19,20 +19,20 @@ struct al_tick {
 struct al_ticks {
 	struct al_tick items[AL_MOST_TICKS];
 	size_t n;
-	double minor[AL_MOST_MINOR_TICKS];   /* log axes: without labels */
+	double minor[AL_MOST_MINOR_TICKS]; /* log axes: without labels */
 	size_t n_minor;
 };
 
 struct al_tick_request {
-	double min, max;             /* min < max; both positive on a log axis */
-	bool is_min_fixed, is_max_fixed;   /* no tick beyond it; else the axis may grow to one */
+	double min, max; /* min < max; both positive on a log axis */
+	bool is_min_fixed, is_max_fixed; /* no tick beyond it; else the axis may grow to one */
 	bool is_log;
-	bool is_binary;              /* powers of two */
-	bool is_whole;               /* no tick between whole numbers */
-	enum al_quantity quantity;   /* how labels are written */
-	double length_pt;            /* of the axis from min to max */
-	double spacing_pt;           /* wished from tick to tick */
-	double gap_pt;               /* least between two labels */
+	bool is_binary; /* powers of two */
+	bool is_whole; /* no tick between whole numbers */
+	enum al_quantity quantity; /* how labels are written */
+	double length_pt; /* of the axis from min to max */
+	double spacing_pt; /* wished from tick to tick */
+	double gap_pt; /* least between two labels */
 	/* How far a label reaches along the axis. */
 	double (*extent_pt)(void *context, const char *label);
 	void *context;

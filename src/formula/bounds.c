@@ -45,7 +45,8 @@ static bool check_size(struct pool *pool, struct size size)
 		return al_fail(pool->err, AL_EINPUT, "expands to degree %.0f, expected at most %d",
 			size.degree, AL_POLYNOMIAL_DEGREE);
 	if (size.terms > AL_POLYNOMIAL_TERMS)
-		return al_fail(pool->err, AL_EINPUT, "expands to more than %d terms", AL_POLYNOMIAL_TERMS);
+		return al_fail(pool->err, AL_EINPUT, "expands to more than %d terms",
+			AL_POLYNOMIAL_TERMS);
 	if (size.bits > AL_POLYNOMIAL_BITS)
 		return al_fail(pool->err, AL_EINPUT, "expands to coefficients of more than %d bits",
 			AL_POLYNOMIAL_BITS);
@@ -63,11 +64,12 @@ bool al_terms_check_product(struct pool *pool, const struct terms *a, const stru
 	struct size x = size_of(a), y = size_of(b);
 	double degree = x.degree + y.degree;
 
-	return check_size(pool, (struct size){
-		.degree = degree,
-		.terms = smaller(x.terms * y.terms, monomials(degree, a->n_factors)),
-		.bits = x.bits + y.bits + carry(smaller(x.terms, y.terms)),
-	});
+	return check_size(pool,
+		(struct size){
+			.degree = degree,
+			.terms = smaller(x.terms * y.terms, monomials(degree, a->n_factors)),
+			.bits = x.bits + y.bits + carry(smaller(x.terms, y.terms)),
+		});
 }
 
 bool al_terms_check_power(struct pool *pool, const struct terms *a, double exponent)
@@ -75,12 +77,13 @@ bool al_terms_check_power(struct pool *pool, const struct terms *a, double expon
 	struct size x = size_of(a);
 	double degree = x.degree * exponent;
 
-	return check_size(pool, (struct size){
-		.degree = degree,
-		.terms = smaller(binomial(x.terms + exponent - 1, exponent),
-			monomials(degree, a->n_factors)),
-		.bits = (x.bits + carry(x.terms)) * exponent,
-	});
+	return check_size(pool,
+		(struct size){
+			.degree = degree,
+			.terms = smaller(binomial(x.terms + exponent - 1, exponent),
+				monomials(degree, a->n_factors)),
+			.bits = (x.bits + carry(x.terms)) * exponent,
+		});
 }
 
 bool al_terms_check(struct pool *pool, const struct terms *a)

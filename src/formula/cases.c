@@ -26,8 +26,8 @@ bool al_cases_equal(const struct cases *a, const struct cases *b)
 {
 	if (!a->condition || !b->condition)
 		return !a->condition && !b->condition && al_terms_equal(a->terms, b->terms);
-	return strcmp(a->condition->text, b->condition->text) == 0 && al_cases_equal(a->then, b->then)
-		&& al_cases_equal(a->otherwise, b->otherwise);
+	return strcmp(a->condition->text, b->condition->text) == 0
+		&& al_cases_equal(a->then, b->then) && al_cases_equal(a->otherwise, b->otherwise);
 }
 
 /* Both branches' conditions come behind `condition`. */
@@ -40,7 +40,9 @@ static const struct cases *branch(struct pool *pool, const struct condition *con
 		return then;
 
 	struct cases *cases = al_new(&pool->arena, struct cases);
-	*cases = (struct cases){.condition = condition, .then = then, .otherwise = otherwise,
+	*cases = (struct cases){.condition = condition,
+		.then = then,
+		.otherwise = otherwise,
 		.n_leaves = then->n_leaves + otherwise->n_leaves};
 	if (cases->n_leaves <= AL_POLYNOMIAL_CASES)
 		return cases;
@@ -73,8 +75,8 @@ const struct cases *al_cases_choose(struct pool *pool, const struct cases *truth
 	if (!truth->condition)
 		return al_terms_is_int(truth->terms, 0) ? otherwise : then;
 
-	const struct condition *top =
-		first(truth->condition, first(then->condition, otherwise->condition));
+	const struct condition *top = first(truth->condition,
+		first(then->condition, otherwise->condition));
 	return branch(pool, top,
 		al_cases_choose(pool, given(truth, top, true), given(then, top, true),
 			given(otherwise, top, true)),
@@ -103,8 +105,8 @@ static const struct cases *when(struct pool *pool, struct condition condition, b
 	if (fits)
 		kept->text = al_strdup(&pool->arena, text.data);
 	else
-		al_fail(pool->err, AL_EINPUT, "a condition that stays open has more than %d characters",
-			AL_OPAQUE_TEXT);
+		al_fail(pool->err, AL_EINPUT,
+			"a condition that stays open has more than %d characters", AL_OPAQUE_TEXT);
 	al_text_finish(&text);
 	return fits ? al_cases_indicator(pool, kept, holds) : NULL;
 }
@@ -148,7 +150,8 @@ static const struct cases *undecided(struct pool *pool, enum op op, const struct
 	bool swaps = al_terms_is_constant(left)
 		|| (!al_terms_is_constant(right) && comes_behind(left, right));
 	struct condition condition = {.op = swaps ? mirrored(op) : op,
-		.left = swaps ? right : left, .right = swaps ? left : right};
+		.left = swaps ? right : left,
+		.right = swaps ? left : right};
 	bool is_zero = al_terms_is_int(condition.right, 0);
 
 	switch (condition.op) {
@@ -233,7 +236,8 @@ const struct cases *al_cases_apply(struct pool *pool, enum op op, const struct c
 	const struct condition *top = first(a->condition, b->condition);
 	if (!top)
 		return apply_to_leaves(pool, op, a->terms, b->terms);
-	/* A comparison of leaves may bring conditions that come before `top`: choose sorts them in. */
+	/* A comparison of leaves may bring conditions that come before `top`: choose sorts them
+	 * in. */
 	return al_cases_choose(pool, al_cases_indicator(pool, top, true),
 		al_cases_apply(pool, op, given(a, top, true), given(b, top, true)),
 		al_cases_apply(pool, op, given(a, top, false), given(b, top, false)));

@@ -14,8 +14,8 @@
 
 struct pool {
 	struct al_arena arena;
-	struct terms *newest;        /* every terms of the pool, for FLINT to clear */
-	struct al_error *err;        /* where the computation says why it gave up */
+	struct terms *newest; /* every terms of the pool, for FLINT to clear */
+	struct al_error *err; /* where the computation says why it gave up */
 };
 
 void al_pool_init(struct pool *pool, struct al_error *err);
@@ -25,16 +25,16 @@ void al_pool_finish(struct pool *pool);
 
 /* A symbol, or what stays whole: a rounded or inexact quotient, a remainder. */
 struct factor {
-	enum op op;                          /* OP_SYMBOL, OP_DIVIDE, OP_CEIL_DIV or OP_MOD */
-	const char *name;                    /* its text; factors are equal where this is */
-	const char *symbol;                  /* OP_SYMBOL: without its index */
-	const struct terms *left, *right;    /* operands; OP_SYMBOL: `left` is its index, or NULL */
+	enum op op; /* OP_SYMBOL, OP_DIVIDE, OP_CEIL_DIV or OP_MOD */
+	const char *name; /* its text; factors are equal where this is */
+	const char *symbol; /* OP_SYMBOL: without its index */
+	const struct terms *left, *right; /* operands; OP_SYMBOL: `left` is its index, or NULL */
 };
 
 struct terms {
-	const struct factor **factors;       /* by name, all of them used; FLINT's variables */
+	const struct factor **factors; /* by name, all of them used; FLINT's variables */
 	size_t n_factors;
-	fmpq_mpoly_ctx_t ctx;                /* falling total degree, then lexicographic */
+	fmpq_mpoly_ctx_t ctx; /* falling total degree, then lexicographic */
 	fmpq_mpoly_t value;
 	struct terms *older;
 };
@@ -69,14 +69,14 @@ const struct terms *al_terms_copy(struct pool *pool, const struct terms *terms);
 /* ---- cases ---- */
 
 struct condition {
-	enum op op;                          /* OP_EQUAL, OP_NOT_EQUAL, OP_LESS or OP_GREATER */
+	enum op op; /* OP_EQUAL, OP_NOT_EQUAL, OP_LESS or OP_GREATER */
 	const struct terms *left, *right;
-	const char *word;                    /* instead of `right`, or NULL */
-	const char *text;                    /* conditions are equal, and ordered, as this is */
+	const char *word; /* instead of `right`, or NULL */
+	const char *text; /* conditions are equal, and ordered, as this is */
 };
 
 struct cases {
-	const struct condition *condition;   /* NULL: a leaf, which has `terms` */
+	const struct condition *condition; /* NULL: a leaf, which has `terms` */
 	const struct cases *then, *otherwise;
 	const struct terms *terms;
 	size_t n_leaves;
@@ -117,6 +117,7 @@ void al_condition_text(const struct condition *condition, bool holds, struct al_
 	size_t limit);
 void al_cases_text(const struct cases *cases, struct al_text *out);
 void al_cases_latex(const struct cases *cases,
-	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out);
+	const char *(*name_of)(void *context, const char *symbol), void *context,
+	struct al_text *out);
 
 #endif

@@ -21,11 +21,12 @@ static bool fail_unknown(const struct run *run, const struct node *node)
 	size_t n = run->scope->known ? run->scope->known(run->scope->context, &names) : 0;
 
 	if (node->end - node->begin > strlen(node->text) && al_find_name(node->text, names, n) >= 0)
-		return al_formula_fail_at(run->source, node->begin, run->err, "\"%.*s\" has no value",
-			(int)(node->end - node->begin), run->source + node->begin);
+		return al_formula_fail_at(run->source, node->begin, run->err,
+			"\"%.*s\" has no value", (int)(node->end - node->begin),
+			run->source + node->begin);
 	if (n == 0)
-		return al_formula_fail_at(run->source, node->begin, run->err, "unknown symbol \"%s\"",
-			node->text);
+		return al_formula_fail_at(run->source, node->begin, run->err,
+			"unknown symbol \"%s\"", node->text);
 
 	struct al_error unknown;
 	al_fail_unknown(&unknown, "symbol", node->text, names, n);
@@ -63,8 +64,9 @@ static bool evaluate_index(const struct run *run, const struct node *node, int64
 static bool look_up(const struct run *run, const struct node *node, bool *found,
 	struct al_value *out)
 {
-	struct al_reference reference = {
-		.symbol = node->text, .row = node->row, .has_index = node->n_args > 0};
+	struct al_reference reference = {.symbol = node->text,
+		.row = node->row,
+		.has_index = node->n_args > 0};
 
 	*found = false;
 	if (reference.has_index && !evaluate_index(run, node->args[0], &reference.index))
@@ -108,8 +110,9 @@ static bool apply(const struct run *run, const struct node *node, enum op op,
 {
 	const char *wrong = al_value_apply(op, left, right, out);
 
-	return !wrong || al_formula_fail_at(run->source, node->begin, run->err, "%s in \"%s\"", wrong,
-		run->source);
+	return !wrong
+		|| al_formula_fail_at(run->source, node->begin, run->err, "%s in \"%s\"", wrong,
+			run->source);
 }
 
 static bool evaluate_negation(const struct run *run, const struct node *node, struct al_value *out)
@@ -141,7 +144,8 @@ static bool compare(const struct run *run, const struct node *node, const struct
 	bool is_ordered = node->op != OP_EQUAL && node->op != OP_NOT_EQUAL;
 
 	if (is_word != (right->kind == AL_VALUE_WORD) || (is_word && is_ordered))
-		return fail_word(run, node->args[is_word ? 0 : 1], is_word ? left->word : right->word);
+		return fail_word(run, node->args[is_word ? 0 : 1],
+			is_word ? left->word : right->word);
 	int order = is_word ? strcmp(left->word, right->word) : al_value_compare(left, right);
 	*out = al_op_accepts(node->op, order);
 	return true;
@@ -256,11 +260,13 @@ static void describe(const struct al_value *value, char *out, size_t room)
 
 	mpq_init(number);
 	al_value_get(value, number);
-	size_t n = mpz_sizeinbase(mpq_numref(number), 10) + mpz_sizeinbase(mpq_denref(number), 10) + 3;
+	size_t n = mpz_sizeinbase(mpq_numref(number), 10) + mpz_sizeinbase(mpq_denref(number), 10)
+		+ 3;
 	if (n <= room)
 		mpq_get_str(out, 10, number);
 	else
-		snprintf(out, room, "a number of %zu digits", mpz_sizeinbase(mpq_numref(number), 10));
+		snprintf(out, room, "a number of %zu digits",
+			mpz_sizeinbase(mpq_numref(number), 10));
 	mpq_clear(number);
 }
 
@@ -274,12 +280,14 @@ static bool check_whole(const struct al_formula *formula, const struct al_value 
 		return true;
 	describe(value, text, sizeof(text));
 	if (value->kind == AL_VALUE_EXACT && mpz_cmp_ui(mpq_denref(value->exact), 1) != 0)
-		return al_fail(err, AL_EINPUT, "%s = %s is not a whole number", formula->source, text);
+		return al_fail(err, AL_EINPUT, "%s = %s is not a whole number", formula->source,
+			text);
 	if (al_value_compare(value, &(struct al_value){.integer = least}) < 0)
-		return al_fail(err, AL_EINPUT, "%s = %s, expected %lld or more", formula->source, text,
-			(long long)least);
+		return al_fail(err, AL_EINPUT, "%s = %s, expected %lld or more", formula->source,
+			text, (long long)least);
 	if (al_value_compare(value, &(struct al_value){.integer = INT64_C(1) << 53}) >= 0)
-		return al_fail(err, AL_EINPUT, "%s = %s, expected less than 2^53", formula->source, text);
+		return al_fail(err, AL_EINPUT, "%s = %s, expected less than 2^53", formula->source,
+			text);
 	return true;
 }
 
@@ -304,7 +312,8 @@ static void add_value(struct al_text *out, const struct al_value *value)
 	if (value->kind == AL_VALUE_WORD) {
 		al_text_addf(out, "'%s'", value->word);
 	} else if (value->kind == AL_VALUE_INTEGER) {
-		al_text_addf(out, value->integer < 0 ? "(%lld)" : "%lld", (long long)value->integer);
+		al_text_addf(out, value->integer < 0 ? "(%lld)" : "%lld",
+			(long long)value->integer);
 	} else {
 		char *number = mpq_get_str(NULL, 10, value->exact);
 		al_text_addf(out, "(%s)", number);

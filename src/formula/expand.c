@@ -7,7 +7,7 @@ struct expansion {
 	struct pool *pool;
 	const char *source;
 	const struct al_substitution *substitutions;
-	const struct cases **substituted;    /* each expanded when it is first met */
+	const struct cases **substituted; /* each expanded when it is first met */
 	size_t n_substitutions;
 };
 
@@ -139,8 +139,9 @@ static const struct cases *expand_logic(struct expansion *e, const struct node *
 	const struct cases *right = expand_truth(e, node->args[1]);
 	if (!right)
 		return NULL;
-	return located(e, node, is_and ? al_cases_choose(e->pool, left, right, number(e->pool, 0))
-		: al_cases_choose(e->pool, left, number(e->pool, 1), right));
+	return located(e, node,
+		is_and ? al_cases_choose(e->pool, left, right, number(e->pool, 0))
+		       : al_cases_choose(e->pool, left, number(e->pool, 1), right));
 }
 
 static const struct cases *expand_if(struct expansion *e, const struct node *node)
@@ -154,7 +155,8 @@ static const struct cases *expand_if(struct expansion *e, const struct node *nod
 		return expand(e, node->args[holds ? 1 : 2]);
 	const struct cases *then = expand(e, node->args[1]);
 	const struct cases *otherwise = then ? expand(e, node->args[2]) : NULL;
-	return otherwise ? located(e, node, al_cases_choose(e->pool, truth, then, otherwise)) : NULL;
+	return otherwise ? located(e, node, al_cases_choose(e->pool, truth, then, otherwise))
+			 : NULL;
 }
 
 static const struct cases *expand_extreme(struct expansion *e, const struct node *node)
@@ -175,14 +177,14 @@ static const struct cases *expand_extreme(struct expansion *e, const struct node
 static const struct cases *expand_integer(struct expansion *e, const struct node *node)
 {
 	return node->exact ? al_cases_leaf(e->pool, al_terms_from_exact(e->pool, node->exact))
-		: number(e->pool, node->integer);
+			   : number(e->pool, node->integer);
 }
 
 static const struct cases *expand_prefix(struct expansion *e, const struct node *node)
 {
 	const struct cases *zero = number(e->pool, 0);
-	const struct cases *operand =
-		node->op == OP_NOT ? expand_truth(e, node->args[0]) : expand(e, node->args[0]);
+	const struct cases *operand = node->op == OP_NOT ? expand_truth(e, node->args[0])
+							 : expand(e, node->args[0]);
 
 	if (!operand || node->op == OP_NEGATE)
 		return al_cases_apply(e->pool, OP_SUBTRACT, zero, operand);
@@ -218,8 +220,11 @@ static const struct cases *expand(struct expansion *e, const struct node *node)
 const struct cases *al_cases_of(struct pool *pool, const struct al_formula *formula,
 	const struct al_substitution *substitutions, size_t n_substitutions)
 {
-	struct expansion e = {.pool = pool, .source = formula->source, .substitutions = substitutions,
-		.substituted = al_new_array(&pool->arena, const struct cases *, n_substitutions + 1),
+	struct expansion e = {.pool = pool,
+		.source = formula->source,
+		.substitutions = substitutions,
+		.substituted = al_new_array(&pool->arena, const struct cases *,
+			n_substitutions + 1),
 		.n_substitutions = n_substitutions};
 
 	return expand(&e, formula->root);

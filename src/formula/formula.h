@@ -4,9 +4,9 @@
  *   == != < <= > >= and or not
  *   if(c, a, b)   min(a, ...)   max(a, ...)   ceil_div(a, b)   mod(a, b)
  *
- * From loose to tight: or, and, not, comparisons, + -, * /, the sign, ^. `^` takes a whole exponent of
- * at most 64 and binds to the right; a comparison is worth 1 or 0. A formula is parsed once to an
- * immutable tree with bounds of its own, so that no input can exhaust what comes behind it.
+ * From loose to tight: or, and, not, comparisons, + -, * /, the sign, ^. `^` takes a whole exponent
+ * of at most 64 and binds to the right; a comparison is worth 1 or 0. A formula is parsed once to
+ * an immutable tree with bounds of its own, so that no input can exhaust what comes behind it.
  * Evaluation is exact over the rationals. */
 #ifndef ATTNLEDGER_FORMULA_FORMULA_H
 #define ATTNLEDGER_FORMULA_FORMULA_H
@@ -22,11 +22,11 @@ enum { AL_FORMULA_LENGTH = 512, AL_FORMULA_DEPTH = 32 };
 struct al_formula;
 
 enum al_dialect {
-	AL_DIALECT_CATALOG,  /* symbols [A-Za-z_][A-Za-z0-9_]*; an index is a formula:
+	AL_DIALECT_CATALOG, /* symbols [A-Za-z_][A-Za-z0-9_]*; an index is a formula:
 	                        layer_types[layer] */
-	AL_DIALECT_CELLS,    /* symbols may hold ':' (prr:glue); an index is a row's name, taken as it
+	AL_DIALECT_CELLS, /* symbols may hold ':' (prr:glue); an index is a row's name, taken as it
 	                        stands up to ']': glue[mhe-mul], bleu[base,mha] */
-	AL_DIALECT_PRINTED,  /* as papers print: arithmetic in one-letter symbols, a product needs no
+	AL_DIALECT_PRINTED, /* as papers print: arithmetic in one-letter symbols, a product needs no
 	                        sign: (3n^2-3n)d^2; a factor behind a quotient needs brackets */
 };
 
@@ -47,9 +47,9 @@ void al_formula_each_symbol(const struct al_formula *formula,
 /* ---- values ---- */
 
 enum al_value_kind {
-	AL_VALUE_INTEGER,    /* fits an int64_t: the fast path */
-	AL_VALUE_EXACT,      /* any rational: `exact` is initialised */
-	AL_VALUE_WORD,       /* a word, for == and != only; `word` must outlive the value */
+	AL_VALUE_INTEGER, /* fits an int64_t: the fast path */
+	AL_VALUE_EXACT, /* any rational: `exact` is initialised */
+	AL_VALUE_WORD, /* a word, for == and != only; `word` must outlive the value */
 };
 
 struct al_value {
@@ -64,16 +64,16 @@ struct al_value {
 void al_value_init(struct al_value *value);
 void al_value_finish(struct al_value *value);
 void al_value_set_int(struct al_value *value, int64_t integer);
-void al_value_set_exact(struct al_value *value, mpq_srcptr exact);   /* int64_t where it fits */
+void al_value_set_exact(struct al_value *value, mpq_srcptr exact); /* int64_t where it fits */
 void al_value_set_word(struct al_value *value, const char *word);
-void al_value_get(const struct al_value *value, mpq_t out);          /* a number's value */
+void al_value_get(const struct al_value *value, mpq_t out); /* a number's value */
 
 /* ---- evaluation ---- */
 
 struct al_reference {
 	const char *symbol;
-	const char *row;       /* cells dialect: the index text, or NULL */
-	bool has_index;        /* catalogue dialect: NAME[index] */
+	const char *row; /* cells dialect: the index text, or NULL */
+	bool has_index; /* catalogue dialect: NAME[index] */
 	int64_t index;
 };
 
@@ -87,9 +87,10 @@ struct al_scope {
 	void *context;
 };
 
-/* `out` is initialised by the caller. Division by zero, a result beyond 4096 bits: errors that quote
- * the formula and its column. A wrong symbol names itself, its column and the nearest known symbol;
- * an error of the scope passes as it is. `if`, `and` and `or` evaluate only what they need. */
+/* `out` is initialised by the caller. Division by zero, a result beyond 4096 bits: errors that
+ * quote the formula and its column. A wrong symbol names itself, its column and the nearest known
+ * symbol; an error of the scope passes as it is. `if`, `and` and `or` evaluate only what they
+ * need. */
 bool al_formula_eval(const struct al_formula *formula, const struct al_scope *scope,
 	struct al_value *out, struct al_error *err) AL_MUST_CHECK;
 

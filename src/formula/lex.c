@@ -24,29 +24,21 @@ bool al_formula_fail_at(const char *source, size_t offset, struct al_error *err,
 static const struct spelling {
 	const char *text;
 	enum token_kind kind;
-	bool is_printed;    /* what papers print: arithmetic only, some of it outside ASCII */
+	bool is_printed; /* what papers print: arithmetic only, some of it outside ASCII */
 	bool is_typed;
 } spellings[] = {
-	{"==", TOKEN_EQUAL, false, true},
-	{"!=", TOKEN_NOT_EQUAL, false, true},
-	{"<=", TOKEN_LESS_EQUAL, false, true},
-	{">=", TOKEN_GREATER_EQUAL, false, true},
-	{"<", TOKEN_LESS, false, true},
-	{">", TOKEN_GREATER, false, true},
-	{",", TOKEN_COMMA, false, true},
-	{"[", TOKEN_OPEN_INDEX, false, true},
-	{"]", TOKEN_CLOSE_INDEX, false, true},
-	{"(", TOKEN_OPEN, true, true},
-	{")", TOKEN_CLOSE, true, true},
-	{"+", TOKEN_PLUS, true, true},
-	{"-", TOKEN_MINUS, true, true},
-	{"*", TOKEN_TIMES, true, true},
-	{"/", TOKEN_OVER, true, true},
-	{"^", TOKEN_POWER, true, true},
-	{"\xE2\x88\x92", TOKEN_MINUS, true, false},    /* U+2212, the minus sign */
-	{"\xC2\xB7", TOKEN_TIMES, true, false},        /* U+00B7, the middle dot */
-	{"\xE2\x8B\x85", TOKEN_TIMES, true, false},    /* U+22C5, the dot operator */
-	{"\xC3\x97", TOKEN_TIMES, true, false},        /* U+00D7, the cross */
+	{"==", TOKEN_EQUAL, false, true}, {"!=", TOKEN_NOT_EQUAL, false, true},
+	{"<=", TOKEN_LESS_EQUAL, false, true}, {">=", TOKEN_GREATER_EQUAL, false, true},
+	{"<", TOKEN_LESS, false, true}, {">", TOKEN_GREATER, false, true},
+	{",", TOKEN_COMMA, false, true}, {"[", TOKEN_OPEN_INDEX, false, true},
+	{"]", TOKEN_CLOSE_INDEX, false, true}, {"(", TOKEN_OPEN, true, true},
+	{")", TOKEN_CLOSE, true, true}, {"+", TOKEN_PLUS, true, true},
+	{"-", TOKEN_MINUS, true, true}, {"*", TOKEN_TIMES, true, true},
+	{"/", TOKEN_OVER, true, true}, {"^", TOKEN_POWER, true, true},
+	{"\xE2\x88\x92", TOKEN_MINUS, true, false}, /* U+2212, the minus sign */
+	{"\xC2\xB7", TOKEN_TIMES, true, false}, /* U+00B7, the middle dot */
+	{"\xE2\x8B\x85", TOKEN_TIMES, true, false}, /* U+22C5, the dot operator */
+	{"\xC3\x97", TOKEN_TIMES, true, false}, /* U+00D7, the cross */
 };
 
 static const struct {
@@ -177,7 +169,8 @@ bool al_lex_row(struct lexer *lexer, size_t *begin, size_t *end, struct al_error
 	*begin = lexer->end;
 	*end = *begin + strcspn(lexer->source + *begin, "]");
 	if (*end == *begin || !lexer->source[*end])
-		return al_formula_fail_at(lexer->source, *begin, err, "expected a row's name and \"]\"");
+		return al_formula_fail_at(lexer->source, *begin, err,
+			"expected a row's name and \"]\"");
 	lexer->end = *end;
 	return al_lex_next(lexer, err);
 }
@@ -185,8 +178,8 @@ bool al_lex_row(struct lexer *lexer, size_t *begin, size_t *end, struct al_error
 bool al_lex_expected(const struct lexer *lexer, const char *expected, struct al_error *err)
 {
 	if (lexer->kind == TOKEN_END)
-		return al_formula_fail_at(lexer->source, lexer->begin, err, "the formula ends, expected %s",
-			expected);
+		return al_formula_fail_at(lexer->source, lexer->begin, err,
+			"the formula ends, expected %s", expected);
 	return al_formula_fail_at(lexer->source, lexer->begin, err, "found \"%.*s\", expected %s",
 		(int)(lexer->end - lexer->begin), lexer->source + lexer->begin, expected);
 }

@@ -299,7 +299,8 @@ static const struct node *parse_unary(struct parser *p)
 /* In print a symbol or a bracket multiplies what stands before it. */
 static bool is_at_factor(const struct parser *p)
 {
-	return p->lexer.dialect == AL_DIALECT_PRINTED && (is_at(p, TOKEN_NAME) || is_at(p, TOKEN_OPEN));
+	return p->lexer.dialect == AL_DIALECT_PRINTED
+		&& (is_at(p, TOKEN_NAME) || is_at(p, TOKEN_OPEN));
 }
 
 static const struct node *parse_product(struct parser *p)
@@ -412,13 +413,15 @@ bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect 
 {
 	size_t length = strlen(text);
 	if (length > AL_FORMULA_LENGTH)
-		return al_fail(err, AL_EINPUT, "the formula has %zu characters, expected at most %d",
-			length, AL_FORMULA_LENGTH);
+		return al_fail(err, AL_EINPUT,
+			"the formula has %zu characters, expected at most %d", length,
+			AL_FORMULA_LENGTH);
 
 	struct al_formula *formula = al_new(arena, struct al_formula);
 	formula->source = al_strdup(arena, text);
-	struct parser parser = {
-		.lexer = {.source = formula->source, .dialect = dialect}, .arena = arena, .err = err};
+	struct parser parser = {.lexer = {.source = formula->source, .dialect = dialect},
+		.arena = arena,
+		.err = err};
 	formula->root = parse_all(&parser);
 	*out = formula;
 	return formula->root != NULL;

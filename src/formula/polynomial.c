@@ -114,8 +114,9 @@ static bool degree_of_terms(const struct terms *terms, const char *symbol, int *
 	for (size_t i = 0; i < terms->n_factors; i++) {
 		const struct factor *f = terms->factors[i];
 		if (mentions(f->left, symbol) || mentions(f->right, symbol))
-			return al_fail(err, AL_EINPUT, "the degree in %s is not decided: it stands in %s",
-				symbol, f->name);
+			return al_fail(err, AL_EINPUT,
+				"the degree in %s is not decided: it stands in %s", symbol,
+				f->name);
 		if (f->op == OP_SYMBOL && strcmp(f->name, symbol) == 0)
 			*degree = (int)fmpq_mpoly_degree_si(terms->value, (slong)i, terms->ctx);
 	}
@@ -132,9 +133,10 @@ static bool degree_of_cases(const struct cases *cases, const char *symbol, int *
 	if (!degree_of_cases(cases->then, symbol, degree, err)
 		|| !degree_of_cases(cases->otherwise, symbol, &other, err))
 		return false;
-	return *degree == other || al_fail(err, AL_EINPUT,
-		"the degree in %s is not decided: it is %d or %d, as %s or not", symbol, *degree, other,
-		cases->condition->text);
+	return *degree == other
+		|| al_fail(err, AL_EINPUT,
+			"the degree in %s is not decided: it is %d or %d, as %s or not", symbol,
+			*degree, other, cases->condition->text);
 }
 
 bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *symbol, int *degree,
@@ -151,7 +153,8 @@ void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *
 }
 
 void al_polynomial_latex(const struct al_polynomial *polynomial,
-	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out)
+	const char *(*name_of)(void *context, const char *symbol), void *context,
+	struct al_text *out)
 {
 	al_cases_latex(polynomial->cases, name_of, context, out);
 }

@@ -19,7 +19,7 @@ enum {
 	AL_POLYNOMIAL_CASES = 16,
 };
 
-struct al_polynomial;   /* one or more cases; heap, immutable once handed out */
+struct al_polynomial; /* one or more cases; heap, immutable once handed out */
 
 /* A symbol and the formula that takes its place, applied once, all at the same time. */
 struct al_substitution {
@@ -50,8 +50,8 @@ bool al_polynomial_product(const struct al_polynomial *a, const struct al_polyno
 /* `polynomial` where `condition` holds, otherwise zero: a tensor with "when". */
 bool al_polynomial_when(const struct al_formula *condition,
 	const struct al_substitution *substitutions, size_t n_substitutions,
-	const struct al_polynomial *polynomial, struct al_polynomial **out, struct al_error *err)
-	AL_MUST_CHECK;
+	const struct al_polynomial *polynomial, struct al_polynomial **out,
+	struct al_error *err) AL_MUST_CHECK;
 
 bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b);
 
@@ -65,6 +65,7 @@ bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *sy
  * answers NULL: the symbol itself, escaped. */
 void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out);
 void al_polynomial_latex(const struct al_polynomial *polynomial,
-	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out);
+	const char *(*name_of)(void *context, const char *symbol), void *context,
+	struct al_text *out);
 
 #endif

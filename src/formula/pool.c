@@ -67,8 +67,8 @@ static const struct factor *copy_factor(struct pool *pool, const struct factor *
 
 const struct terms *al_terms_copy(struct pool *pool, const struct terms *from)
 {
-	const struct factor **factors =
-		al_new_array(&pool->arena, const struct factor *, from->n_factors + 1);
+	const struct factor **factors = al_new_array(&pool->arena, const struct factor *,
+		from->n_factors + 1);
 	struct terms *terms = al_terms_create(pool, factors, from->n_factors);
 
 	for (size_t i = 0; i < from->n_factors; i++)

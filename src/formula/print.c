@@ -8,7 +8,7 @@ struct printer {
 	bool is_latex;
 	const char *(*name_of)(void *context, const char *symbol);
 	void *context;
-	size_t limit;    /* stop soon after so many bytes; 0: none */
+	size_t limit; /* stop soon after so many bytes; 0: none */
 };
 
 static void print_terms(const struct printer *p, const struct terms *terms);
@@ -36,7 +36,8 @@ static void add_escaped(struct al_text *out, const char *name)
 
 static void print_symbol(const struct printer *p, const struct factor *factor, bool has_exponent)
 {
-	const char *latex = p->is_latex && p->name_of ? p->name_of(p->context, factor->symbol) : NULL;
+	const char *latex = p->is_latex && p->name_of ? p->name_of(p->context, factor->symbol)
+						      : NULL;
 
 	if (!p->is_latex)
 		al_text_add(p->out, factor->symbol);
@@ -145,15 +146,15 @@ static void print_coefficient(const struct printer *p, const fmpq_t value)
 static void print_term(const struct printer *p, const struct terms *terms, slong i,
 	const fmpq_t coefficient)
 {
-	bool is_alone = true;    /* nothing stands before the next factor */
+	bool is_alone = true; /* nothing stands before the next factor */
 
 	if (!fmpq_is_one(coefficient)) {
 		print_coefficient(p, coefficient);
 		is_alone = false;
 	}
 	for (size_t f = 0; f < terms->n_factors; f++) {
-		ulong exponent =
-			fmpq_mpoly_get_term_var_exp_ui(terms->value, i, (slong)f, terms->ctx);
+		ulong exponent = fmpq_mpoly_get_term_var_exp_ui(terms->value, i, (slong)f,
+			terms->ctx);
 		if (!exponent)
 			continue;
 		al_text_add(p->out, is_alone ? "" : p->is_latex ? " " : "*");
@@ -215,8 +216,8 @@ static void print_condition(const struct printer *p, const struct condition *con
 	enum op op = holds ? condition->op : comparisons[condition->op - OP_EQUAL].opposite;
 
 	print_terms(p, condition->left);
-	al_text_addf(p->out, " %s ", p->is_latex ? comparisons[op - OP_EQUAL].latex
-		: comparisons[op - OP_EQUAL].text);
+	al_text_addf(p->out, " %s ",
+		p->is_latex ? comparisons[op - OP_EQUAL].latex : comparisons[op - OP_EQUAL].text);
 	if (!condition->word) {
 		print_terms(p, condition->right);
 		return;
@@ -274,7 +275,8 @@ static void print_cases(const struct printer *p, const struct cases *cases, cons
 		print_leaf(p, cases, path, is_last);
 		return;
 	}
-	struct path then = {path, cases->condition, true}, otherwise = {path, cases->condition, false};
+	struct path then = {path, cases->condition, true},
+		    otherwise = {path, cases->condition, false};
 	print_cases(p, cases->then, &then, false);
 	print_cases(p, cases->otherwise, &otherwise, is_last);
 }
@@ -285,10 +287,13 @@ void al_cases_text(const struct cases *cases, struct al_text *out)
 }
 
 void al_cases_latex(const struct cases *cases,
-	const char *(*name_of)(void *context, const char *symbol), void *context, struct al_text *out)
+	const char *(*name_of)(void *context, const char *symbol), void *context,
+	struct al_text *out)
 {
-	struct printer printer = {
-		.out = out, .is_latex = true, .name_of = name_of, .context = context};
+	struct printer printer = {.out = out,
+		.is_latex = true,
+		.name_of = name_of,
+		.context = context};
 
 	al_text_add(out, cases->condition ? "\\begin{cases} " : "");
 	print_cases(&printer, cases, NULL, true);

@@ -104,12 +104,13 @@ static void unite(struct pool *pool, const struct terms **a, const struct terms 
 		return;
 
 	const struct terms *x = *a, *y = *b;
-	const struct factor **all =
-		al_new_array(&pool->arena, const struct factor *, x->n_factors + y->n_factors);
+	const struct factor **all = al_new_array(&pool->arena, const struct factor *,
+		x->n_factors + y->n_factors);
 	size_t n = 0;
 	for (size_t i = 0, j = 0; i < x->n_factors || j < y->n_factors;) {
-		int order = i == x->n_factors ? 1 : j == y->n_factors ? -1
-			: strcmp(x->factors[i]->name, y->factors[j]->name);
+		int order = i == x->n_factors ? 1
+			: j == y->n_factors   ? -1
+					      : strcmp(x->factors[i]->name, y->factors[j]->name);
 		all[n++] = order <= 0 ? x->factors[i] : y->factors[j];
 		i += order <= 0;
 		j += order >= 0;
@@ -121,8 +122,8 @@ static void unite(struct pool *pool, const struct terms **a, const struct terms 
 /* Leaves out factors that cancelled. */
 static const struct terms *trim(struct pool *pool, const struct terms *a)
 {
-	const struct factor **used =
-		al_new_array(&pool->arena, const struct factor *, a->n_factors + 1);
+	const struct factor **used = al_new_array(&pool->arena, const struct factor *,
+		a->n_factors + 1);
 	int *is_used = al_new_array(&pool->arena, int, a->n_factors + 1);
 	size_t n = 0;
 

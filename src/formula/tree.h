@@ -7,21 +7,39 @@
 enum { AL_FORMULA_EXPONENT = 64, AL_FORMULA_DIGITS = 40, AL_FORMULA_BITS = 4096 };
 
 enum op {
-	OP_INTEGER, OP_WORD, OP_SYMBOL,
-	OP_NEGATE, OP_NOT,
-	OP_ADD, OP_SUBTRACT, OP_MULTIPLY, OP_DIVIDE, OP_POWER, OP_CEIL_DIV, OP_MOD,
-	OP_EQUAL, OP_NOT_EQUAL, OP_LESS, OP_LESS_EQUAL, OP_GREATER, OP_GREATER_EQUAL,
-	OP_AND, OP_OR, OP_IF, OP_MIN, OP_MAX,
+	OP_INTEGER,
+	OP_WORD,
+	OP_SYMBOL,
+	OP_NEGATE,
+	OP_NOT,
+	OP_ADD,
+	OP_SUBTRACT,
+	OP_MULTIPLY,
+	OP_DIVIDE,
+	OP_POWER,
+	OP_CEIL_DIV,
+	OP_MOD,
+	OP_EQUAL,
+	OP_NOT_EQUAL,
+	OP_LESS,
+	OP_LESS_EQUAL,
+	OP_GREATER,
+	OP_GREATER_EQUAL,
+	OP_AND,
+	OP_OR,
+	OP_IF,
+	OP_MIN,
+	OP_MAX,
 };
 
 struct node {
 	enum op op;
-	size_t begin, end;           /* its token's bytes (a symbol's with its index), for messages */
-	int64_t integer;             /* OP_INTEGER, unless `exact` */
-	mpq_srcptr exact;            /* OP_INTEGER beyond int64_t, otherwise NULL */
-	const char *text;            /* OP_SYMBOL: its name; OP_WORD: the word */
-	const char *row;             /* OP_SYMBOL, cells dialect: the index text, or NULL */
-	const struct node **args;    /* operands from left to right; OP_SYMBOL: its index, if any */
+	size_t begin, end; /* its token's bytes (a symbol's with its index), for messages */
+	int64_t integer; /* OP_INTEGER, unless `exact` */
+	mpq_srcptr exact; /* OP_INTEGER beyond int64_t, otherwise NULL */
+	const char *text; /* OP_SYMBOL: its name; OP_WORD: the word */
+	const char *row; /* OP_SYMBOL, cells dialect: the index text, or NULL */
+	const struct node **args; /* operands from left to right; OP_SYMBOL: its index, if any */
 	size_t n_args;
 };
 

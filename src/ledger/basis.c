@@ -8,10 +8,14 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const char *const projection_names[] = {
-	[AL_OUTPUT_OWN] = "own", [AL_OUTPUT_FULL] = "full", [AL_OUTPUT_NONE] = "none",
+	[AL_OUTPUT_OWN] = "own",
+	[AL_OUTPUT_FULL] = "full",
+	[AL_OUTPUT_NONE] = "none",
 };
 static const char *const per_names[] = {
-	[AL_BASIS_MODULE] = "module", [AL_BASIS_LAYER] = "layer", [AL_BASIS_MODEL] = "model",
+	[AL_BASIS_MODULE] = "module",
+	[AL_BASIS_LAYER] = "layer",
+	[AL_BASIS_MODEL] = "model",
 	[AL_BASIS_WHOLE] = "whole",
 };
 static const char *const tensor_names[] = {"all", "matrices"};

@@ -68,8 +68,8 @@ static void apply_use(struct al_block *block)
 
 /* ---- symbols ---- */
 
-/* The catalogue knows every symbol of its formulas: one without a value is not given. A sweep asks for
- * the same ones at every point: they are looked for where they were. */
+/* The catalogue knows every symbol of its formulas: one without a value is not given. A sweep asks
+ * for the same ones at every point: they are looked for where they were. */
 static bool find_setting(struct al_block *block, const char *symbol, const struct al_setting **out,
 	struct al_error *err)
 {
@@ -170,7 +170,8 @@ const struct al_formula *al_block_times_formula(const struct al_block *block, en
 bool al_block_check_per(const struct al_block *block, struct al_error *err)
 {
 	return block->basis->per != AL_BASIS_LAYER || !is_encoder_decoder(block)
-		|| al_fail(err, AL_EINPUT, "the layers of an encoder-decoder differ, "
+		|| al_fail(err, AL_EINPUT,
+			"the layers of an encoder-decoder differ, "
 			"expected basis per=module or per=model");
 }
 
@@ -200,8 +201,7 @@ static bool count_times(struct al_block *block, enum al_per shared, int64_t *out
 	*out = 1;
 	if (!al_block_check_per(block, err))
 		return false;
-	return !times
-		|| (check_layers(block, err) && al_formula_whole(times, &scope, 1, out, err));
+	return !times || (check_layers(block, err) && al_formula_whole(times, &scope, 1, out, err));
 }
 
 bool al_block_times(struct al_block *block, enum al_per shared, int64_t *out, struct al_error *err)
@@ -235,7 +235,7 @@ static bool parse_times(struct al_block *block, struct al_error *err)
 	for (int sides = 0; sides < 2; sides++)
 		for (int shared = 0; shared < AL_PER_MODEL; shared++)
 			if (!al_formula_parse(&block->settings.arena, times_texts[sides][shared],
-					AL_DIALECT_CATALOG, &block->times[sides][shared], err))
+				    AL_DIALECT_CATALOG, &block->times[sides][shared], err))
 				return false;
 	return true;
 }
@@ -263,8 +263,10 @@ static bool check_groups(struct al_block *block, struct al_error *err)
 		if (!al_settings_get(&block->settings, "n_heads", &heads, err))
 			return false;
 		if (heads && heads->value.integer % n_kv_heads != 0)
-			return al_fail(err, AL_EINPUT, "variant %s: n_heads (%lld) is not a multiple of n_kv_heads "
-				"(%lld)", use->name, (long long)heads->value.integer, (long long)n_kv_heads);
+			return al_fail(err, AL_EINPUT,
+				"variant %s: n_heads (%lld) is not a multiple of n_kv_heads "
+				"(%lld)",
+				use->name, (long long)heads->value.integer, (long long)n_kv_heads);
 	}
 	return true;
 }
@@ -273,7 +275,8 @@ bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
 	if (use->is_all_own && basis->per != AL_BASIS_WHOLE)
-		return al_fail(err, AL_EINPUT, "variant \"own\" is all the attention of a model, expected the "
+		return al_fail(err, AL_EINPUT,
+			"variant \"own\" is all the attention of a model, expected the "
 			"basis per=whole");
 	*block = (struct al_block){.use = use, .basis = basis, .cached_bytes = 2};
 	block->settings.symbols = settings->symbols;

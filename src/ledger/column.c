@@ -40,8 +40,9 @@ static bool read_tokens(struct al_settings *settings, const char *symbol, int64_
 	if (!setting)
 		return al_fail(err, AL_EINPUT, "symbol \"%s\" is not given", symbol);
 	*out = setting->value.integer;
-	return *out >= 1 || al_fail(err, AL_EINPUT, "%s is %lld, expected at least 1", symbol,
-		(long long)*out);
+	return *out >= 1
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at least 1", symbol,
+			(long long)*out);
 }
 
 /* ---- training ---- */
@@ -49,14 +50,24 @@ static bool read_tokens(struct al_settings *settings, const char *symbol, int64_
 static bool train(struct al_whole *whole, enum al_measure measure, const struct al_recipe *recipe,
 	mpq_t out, struct al_error *err)
 {
-	struct al_training training = {.recipe = recipe, .share.parts = AL_ALL_PARTS, .batch = 1, .seq = 1,
-		.tp = 1, .pp = 1, .interleave = 1, .dp = 1, .cp = 1, .ep = 1, .is_flash = recipe->is_flash};
+	struct al_training training = {.recipe = recipe,
+		.share.parts = AL_ALL_PARTS,
+		.batch = 1,
+		.seq = 1,
+		.tp = 1,
+		.pp = 1,
+		.interleave = 1,
+		.dp = 1,
+		.cp = 1,
+		.ep = 1,
+		.is_flash = recipe->is_flash};
 	bool needs_tokens = measure == AL_ACTIVATIONS || measure == AL_TOTAL;
 	struct al_settings *settings = whole->ask.settings;
 	struct al_stage stage;
 
-	if (needs_tokens && (!read_tokens(settings, "batch", &training.batch, err)
-		|| !read_tokens(settings, "seq", &training.seq, err)))
+	if (needs_tokens
+		&& (!read_tokens(settings, "batch", &training.batch, err)
+			|| !read_tokens(settings, "seq", &training.seq, err)))
 		return false;
 	al_stage_init(&stage);
 	bool ok = al_whole_train(whole, &training, &stage, err);
@@ -79,12 +90,14 @@ static bool cache(struct al_whole *whole, bool in_bytes, mpq_t out, struct al_er
 	int64_t batch = 1, seq = 0;
 	mpq_t one;
 
-	if (in_bytes && (!read_tokens(settings, "batch", &batch, err)
-		|| !read_tokens(settings, "seq", &seq, err)))
+	if (in_bytes
+		&& (!read_tokens(settings, "batch", &batch, err)
+			|| !read_tokens(settings, "seq", &seq, err)))
 		return false;
 	if (!al_settings_get(settings, "source_seq", &source, err)
 		|| !al_storage_find("bf16", &storage, err)
-		|| !al_whole_cache(whole, storage, seq, source ? source->value.integer : seq, &lines, err))
+		|| !al_whole_cache(whole, storage, seq, source ? source->value.integer : seq,
+			&lines, err))
 		return false;
 	mpq_init(one);
 	for (size_t i = 0; i < lines.n; i++) {
@@ -104,8 +117,8 @@ static bool cache(struct al_whole *whole, bool in_bytes, mpq_t out, struct al_er
 
 /* ---- FLOPs ---- */
 
-static bool add_module_flops(const struct al_whole_module *module, struct al_block *block, mpq_t out,
-	struct al_error *err)
+static bool add_module_flops(const struct al_whole_module *module, struct al_block *block,
+	mpq_t out, struct al_error *err)
 {
 	mpq_t one;
 
@@ -129,7 +142,8 @@ static bool flops(struct al_whole *whole, mpq_t out, struct al_error *err)
 	mpq_init(one);
 	for (size_t i = 0; i < whole->n_tensors; i++) {
 		const struct al_whole_tensor *t = &whole->tensors[i];
-		bool is_product = t->stored && t->is_matrix && !t->apart && t->entry->kind == AL_TENSOR_WEIGHT
+		bool is_product = t->stored && t->is_matrix && !t->apart
+			&& t->entry->kind == AL_TENSOR_WEIGHT
 			&& (t->part == AL_PART_FEED_FORWARD || t->part == AL_PART_HEAD);
 		if (!is_product)
 			continue;
@@ -141,13 +155,14 @@ static bool flops(struct al_whole *whole, mpq_t out, struct al_error *err)
 	mpq_clear(one);
 	for (size_t i = 0; i < whole->n_modules; i++)
 		if (!whole->modules[i].apart
-			&& !add_module_flops(&whole->modules[i], &whole->modules[i].block, out, err))
+			&& !add_module_flops(&whole->modules[i], &whole->modules[i].block, out,
+				err))
 			return false;
 	return true;
 }
 
-static bool measure_whole(struct al_whole *whole, enum al_measure measure, const struct al_recipe *recipe,
-	mpq_t out, struct al_error *err)
+static bool measure_whole(struct al_whole *whole, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
 	switch (measure) {
 	case AL_PARAMETERS:
@@ -174,8 +189,8 @@ static bool measure_whole(struct al_whole *whole, enum al_measure measure, const
 	return true;
 }
 
-bool al_whole_measure(struct al_block *block, enum al_measure measure, const struct al_recipe *recipe,
-	mpq_t out, struct al_error *err)
+bool al_whole_measure(struct al_block *block, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
 	const struct al_model *model = block->settings.model;
 	struct al_settings settings = {.symbols = block->settings.symbols,
@@ -184,14 +199,18 @@ bool al_whole_measure(struct al_block *block, enum al_measure measure, const str
 	struct al_whole whole;
 
 	if (!model || !model->family)
-		return al_fail(err, AL_EINPUT, "the basis per=whole needs a model whose parts are known");
+		return al_fail(err, AL_EINPUT,
+			"the basis per=whole needs a model whose parts are known");
 	al_arena_init(&settings.arena);
 	bool ok = al_catalog_family(block->settings.catalog, model->family, &family, err)
 		&& al_settings_derive(&settings, &block->settings, err);
 	if (ok) {
-		const struct al_whole_ask ask = {.catalog = block->settings.catalog, .family = family,
-			.settings = &settings, .basis = block->basis,
-			.use = block->use->is_models_own ? NULL : block->use, .tp = 1};
+		const struct al_whole_ask ask = {.catalog = block->settings.catalog,
+			.family = family,
+			.settings = &settings,
+			.basis = block->basis,
+			.use = block->use->is_models_own ? NULL : block->use,
+			.tp = 1};
 		ok = al_whole_init(&whole, &ask, err);
 	}
 	if (ok) {

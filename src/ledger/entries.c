@@ -114,8 +114,9 @@ static bool add_lines(struct al_ledger *ledger, struct al_block *block,
 			return al_line_in(lines, &entries->items[i], err);
 		ledger->n++;
 	}
-	return lines->list == AL_LIST_CACHE ? al_block_cached_times(block, &ledger->modules, err)
-				     : al_block_times(block, AL_PER_MODULE, &ledger->modules, err);
+	return lines->list == AL_LIST_CACHE
+		? al_block_cached_times(block, &ledger->modules, err)
+		: al_block_times(block, AL_PER_MODULE, &ledger->modules, err);
 }
 
 static bool fill(struct al_ledger *ledger, struct al_block *block, struct al_lines lines,

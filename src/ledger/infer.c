@@ -6,7 +6,10 @@
 #include "ledger/block.h"
 
 const char *const al_inference_state_names[AL_N_INFER_STATES] = {
-	"weights", "cache", "states", "activations",
+	"weights",
+	"cache",
+	"states",
+	"activations",
 };
 
 void al_inference_rows_init(struct al_inference_row rows[AL_N_INFER_STATES])
@@ -114,13 +117,14 @@ static const char *format_of(const struct al_whole *whole, const struct al_file_
 		return type->vector;
 	if (t->part == AL_PART_HEAD || (t->part == AL_PART_EMBEDDING && is_tied_table(whole, t)))
 		return type->output;
-	if (type->more && (is_value || is_down(t)) && t->layer >= 0 && al_file_type_gives_more(t->layer, t->n_layers))
+	if (type->more && (is_value || is_down(t)) && t->layer >= 0
+		&& al_file_type_gives_more(t->layer, t->n_layers))
 		return type->more;
 	return t->is_expert ? type->expert : type->matrix;
 }
 
-/* Packed tensors and scales are what a checkpoint of that format holds; in a file of blocks they are in
- * the blocks. */
+/* Packed tensors and scales are what a checkpoint of that format holds; in a file of blocks they
+ * are in the blocks. */
 static bool is_block_file(const struct al_file_type *type)
 {
 	return strcmp(type->matrix, type->vector) != 0;
@@ -136,7 +140,8 @@ static bool has_packed_tensors(const struct al_family *family)
 	return false;
 }
 
-/* What isn't packed takes the format that was asked for: FP8 matrices that are widened need no scales. */
+/* What isn't packed takes the format that was asked for: FP8 matrices that are widened need no
+ * scales. */
 static bool is_scale_in_file(const struct al_whole *whole, const struct al_file_type *type)
 {
 	return !is_block_file(type)
@@ -171,7 +176,8 @@ static bool tensor_bytes(const struct al_whole *whole, const struct al_file_type
 	if (!storage_of(whole, type, t, &storage, err))
 		return false;
 	if (!is_block_file(type) && t->entry->kind == AL_TENSOR_SCALE)
-		return al_storage_find(has_packed_tensors(whole->ask.family) ? "u8" : "f32", &storage, err)
+		return al_storage_find(has_packed_tensors(whole->ask.family) ? "u8" : "f32",
+			       &storage, err)
 			&& (al_storage_bytes(storage, elements, out), true);
 	if (!is_block_file(type) && t->stored && t->stored->tensor->packed > 1) {
 		mpq_set(out, elements);
@@ -187,8 +193,8 @@ static bool is_wanted(const struct al_share *share, const struct al_whole_tensor
 	return (share->parts >> t->part & 1) && (t->is_in_layers || !share->only_layers);
 }
 
-bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference *inference, mpq_t out,
-	struct al_error *err)
+bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference *inference,
+	mpq_t out, struct al_error *err)
 {
 	bool ok = true;
 	mpq_t bytes;
@@ -208,8 +214,8 @@ bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference
 
 /* ---- one more token of each sequence ---- */
 
-/* Copies of a tensor that `batch` tokens use: an expert is read once however many of them it works on,
- * and they choose as many different ones as there are. */
+/* Copies of a tensor that `batch` tokens use: an expert is read once however many of them it works
+ * on, and they choose as many different ones as there are. */
 static void used_elements(const struct al_whole_tensor *t, int64_t batch, mpq_t out)
 {
 	mpq_set(out, t->active);
@@ -275,7 +281,9 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	struct al_inference_row *row)
 {
 	bool is_state = line->kind == AL_CACHE_STATE;
-	int64_t all = line->kind == AL_CACHE_CROSS ? inference->source_seq : is_state ? 1 : inference->seq;
+	int64_t all = line->kind == AL_CACHE_CROSS ? inference->source_seq
+		: is_state			   ? 1
+						   : inference->seq;
 	mpq_t bytes;
 
 	mpq_init(bytes);
@@ -300,8 +308,8 @@ static void set_absorbed(struct al_block *block, bool is_absorbed)
 }
 
 /* Scores and contexts: products over the sequence, of which a new token makes one row. */
-static bool add_score_flops(struct al_whole_module *module,
-	const struct al_inference *inference, mpq_t flops, struct al_error *err)
+static bool add_score_flops(struct al_whole_module *module, const struct al_inference *inference,
+	mpq_t flops, struct al_error *err)
 {
 	struct al_ledger products;
 	mpq_t one;
@@ -334,14 +342,17 @@ static bool add_cache(struct al_whole *whole, const struct al_inference *inferen
 
 	if (!(inference->share.parts >> AL_PART_ATTENTION & 1))
 		return true;
-	if (!al_whole_cache(whole, inference->cache, inference->seq, inference->source_seq, &cache, err))
+	if (!al_whole_cache(whole, inference->cache, inference->seq, inference->source_seq, &cache,
+		    err))
 		return false;
 	for (size_t i = 0; i < cache.n; i++)
 		add_cached(inference, &cache.lines[i],
-			&rows[cache.lines[i].kind == AL_CACHE_STATE ? AL_INFER_STATES : AL_INFER_CACHE]);
+			&rows[cache.lines[i].kind == AL_CACHE_STATE ? AL_INFER_STATES
+								    : AL_INFER_CACHE]);
 	for (size_t i = 0; i < whole->n_modules; i++)
-		if (!whole->modules[i].apart && !add_score_flops(&whole->modules[i], inference,
-			    rows[AL_INFER_CACHE].flops, err))
+		if (!whole->modules[i].apart
+			&& !add_score_flops(&whole->modules[i], inference,
+				rows[AL_INFER_CACHE].flops, err))
 			return false;
 	return true;
 }
@@ -368,8 +379,8 @@ static void sum_block(const struct al_saved_lines *saved, size_t first, mpq_t ou
 	mpq_clear(one);
 }
 
-/* A forward over the whole prompt holds the residual stream and the tensors of one block at a time, at
- * most those of the largest. */
+/* A forward over the whole prompt holds the residual stream and the tensors of one block at a time,
+ * at most those of the largest. */
 static bool add_activations(struct al_whole *whole, const struct al_inference *inference,
 	struct al_inference_row *row, struct al_error *err)
 {

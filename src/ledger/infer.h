@@ -10,27 +10,27 @@
 /* ---- cache ---- */
 
 enum al_cache_kind {
-	AL_CACHE_FULL,     /* every token of the sequence */
-	AL_CACHE_WINDOW,   /* the last tokens of it */
-	AL_CACHE_LATENT,   /* every token, compressed to kv_rank */
-	AL_CACHE_CROSS,    /* tokens of the source */
-	AL_CACHE_STATE,    /* the same however long the sequence is */
+	AL_CACHE_FULL, /* every token of the sequence */
+	AL_CACHE_WINDOW, /* the last tokens of it */
+	AL_CACHE_LATENT, /* every token, compressed to kv_rank */
+	AL_CACHE_CROSS, /* tokens of the source */
+	AL_CACHE_STATE, /* the same however long the sequence is */
 	AL_N_CACHE_KINDS,
 };
 extern const char *const al_cache_kind_names[AL_N_CACHE_KINDS];
 
 struct al_cache_line {
 	enum al_cache_kind kind;
-	const char *module, *name;         /* "K" */
-	int64_t layers;                    /* modules that cache it */
-	mpq_srcptr elements;               /* for one token, of a state for one sequence; of all modules */
-	mpq_srcptr device;                 /* of these on one tensor-parallel device: few heads are on several */
-	mpq_srcptr expanded;               /* what engines keep for a latent: keys and values of all heads, on
+	const char *module, *name; /* "K" */
+	int64_t layers; /* modules that cache it */
+	mpq_srcptr elements; /* for one token, of a state for one sequence; of all modules */
+	mpq_srcptr device; /* of these on one tensor-parallel device: few heads are on several */
+	mpq_srcptr expanded; /* what engines keep for a latent: keys and values of all heads, on
 	                                      one device; elsewhere `device` */
 	const struct al_storage *storage;
-	int64_t tokens;                    /* that are kept; 0 where seq isn't known */
-	int64_t limit;                     /* where it stops growing; 0: never */
-	bool is_first;                     /* of its module: counts it */
+	int64_t tokens; /* that are kept; 0 where seq isn't known */
+	int64_t limit; /* where it stops growing; 0: never */
+	bool is_first; /* of its module: counts it */
 };
 
 struct al_cache_lines {
@@ -38,8 +38,8 @@ struct al_cache_lines {
 	size_t n, room;
 };
 
-/* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines live in the
- * whole's arena. */
+/* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines live in
+ * the whole's arena. */
 bool al_whole_cache(struct al_whole *whole, const struct al_storage *storage, int64_t seq,
 	int64_t source_seq, struct al_cache_lines *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -54,15 +54,19 @@ struct al_inference {
 };
 
 enum al_inference_state {
-	AL_INFER_WEIGHTS, AL_INFER_CACHE, AL_INFER_STATES, AL_INFER_ACTIVATIONS, AL_N_INFER_STATES,
+	AL_INFER_WEIGHTS,
+	AL_INFER_CACHE,
+	AL_INFER_STATES,
+	AL_INFER_ACTIVATIONS,
+	AL_N_INFER_STATES,
 };
 extern const char *const al_inference_state_names[AL_N_INFER_STATES];
 
 /* On one device; FLOPs and bytes read are for one more token of each of `batch` sequences. */
 struct al_inference_row {
-	mpq_t bytes;       /* ideal */
-	mpq_t allocated;   /* as engines do it: windows not rolled, latents expanded, few heads on several
-	                      devices */
+	mpq_t bytes; /* ideal */
+	mpq_t allocated; /* as engines do it: windows not rolled, latents expanded, few heads on
+			    several devices */
 	mpq_t read, flops;
 };
 
@@ -76,7 +80,7 @@ bool al_whole_infer(struct al_whole *whole, const struct al_inference *inference
 	struct al_inference_row rows[AL_N_INFER_STATES], struct al_error *err) AL_MUST_CHECK;
 
 /* Bytes of all weights as the file stores them, on one of `tp` devices. */
-bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference *inference, mpq_t out,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference *inference,
+	mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -6,7 +6,11 @@
 #include "ledger/infer.h"
 
 const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
-	"full", "sliding window", "latent", "cross", "state",
+	"full",
+	"sliding window",
+	"latent",
+	"cross",
+	"state",
 };
 
 struct keep {
@@ -29,12 +33,13 @@ static bool is_latent(const struct al_variant *variant)
 
 	for (size_t i = 0; i < variant->cache.n; i++)
 		for (size_t j = 0; j < variant->cache.items[i].shape.n_dims; j++)
-			al_formula_each_symbol(variant->cache.items[i].shape.dims[j], see_rank, &found);
+			al_formula_each_symbol(variant->cache.items[i].shape.dims[j], see_rank,
+				&found);
 	return found;
 }
 
-static enum al_cache_kind kind_of(const struct al_whole_module *module, const struct al_entry *entry,
-	int64_t limit)
+static enum al_cache_kind kind_of(const struct al_whole_module *module,
+	const struct al_entry *entry, int64_t limit)
 {
 	if (entry->per == AL_PER_SEQUENCE)
 		return AL_CACHE_STATE;
@@ -84,8 +89,8 @@ static bool find_limit(struct al_whole_module *module, const struct al_entry *en
 	return true;
 }
 
-static bool find_tokens(struct keep *keep, struct al_whole_module *module, const struct al_entry *entry,
-	struct al_cache_line *line, struct al_error *err)
+static bool find_tokens(struct keep *keep, struct al_whole_module *module,
+	const struct al_entry *entry, struct al_cache_line *line, struct al_error *err)
 {
 	if (keep->seq == 0 || line->kind == AL_CACHE_STATE) {
 		line->tokens = line->kind == AL_CACHE_STATE;
@@ -152,8 +157,10 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 static bool add_entry(struct keep *keep, struct al_whole_module *module,
 	const struct al_ledger_entry *entry, mpq_srcptr shard, bool is_first, struct al_error *err)
 {
-	struct al_cache_line line = {.module = module->module->name, .name = entry->entry->name,
-		.layers = works_in(module), .is_first = is_first,
+	struct al_cache_line line = {.module = module->module->name,
+		.name = entry->entry->name,
+		.layers = works_in(module),
+		.is_first = is_first,
 		.elements = times(keep->whole, entry->elements, works_in(module)),
 		.device = times(keep->whole, shard, works_in(module))};
 	struct al_cache_lines *out = keep->out;
@@ -166,7 +173,8 @@ static bool add_entry(struct keep *keep, struct al_whole_module *module,
 		|| !find_storage(keep, entry->entry, &line.storage, err)
 		|| (line.kind == AL_CACHE_LATENT && !expand(keep, module, &line, err)))
 		return false;
-	out->lines = al_grow(&keep->whole->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
+	out->lines = al_grow(&keep->whole->arena, out->lines, out->n, &out->room,
+		sizeof(*out->lines));
 	out->lines[out->n++] = line;
 	return true;
 }
@@ -180,8 +188,8 @@ static bool add_module(struct keep *keep, struct al_whole_module *module, struct
 	bool ok = al_ledger_cache(&shard, &module->shard, false, err);
 	if (ok) {
 		for (size_t i = 0; ok && i < ledger.n; i++)
-			ok = add_entry(keep, module, &ledger.entries[i], shard.entries[i].elements, i == 0,
-				err);
+			ok = add_entry(keep, module, &ledger.entries[i], shard.entries[i].elements,
+				i == 0, err);
 		al_ledger_finish(&shard);
 	}
 	al_ledger_finish(&ledger);

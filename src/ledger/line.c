@@ -3,8 +3,10 @@
 #include "ledger/block.h"
 
 static const char *const nouns[] = {
-	[AL_LIST_TENSORS] = "tensor", [AL_LIST_CACHE] = "cache",
-	[AL_LIST_ACTIVATIONS] = "activation", [AL_LIST_PRODUCTS] = "product",
+	[AL_LIST_TENSORS] = "tensor",
+	[AL_LIST_CACHE] = "cache",
+	[AL_LIST_ACTIVATIONS] = "activation",
+	[AL_LIST_PRODUCTS] = "product",
 };
 
 const struct al_entries *al_lines_of(const struct al_block *block, enum al_list list)
@@ -89,7 +91,8 @@ struct al_line_shape al_line_shape_of(const struct al_block *block, const struct
 
 	if (lines->list == AL_LIST_TENSORS && block->basis->output_projection == AL_OUTPUT_FULL
 		&& entry->kind == AL_TENSOR_WEIGHT && is_replaceable_output(entry))
-		return (struct al_line_shape){.dims = {block->d_model, block->d_model}, .n_dims = 2};
+		return (struct al_line_shape){.dims = {block->d_model, block->d_model},
+			.n_dims = 2};
 	if (lines->list == AL_LIST_PRODUCTS)
 		join_product(entry, &shape);
 	else

@@ -41,9 +41,10 @@ bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err)
 		return false;
 	*bytes = storage->bytes;
 	return storage->elements == 1
-		|| al_fail(err, AL_EINPUT, "dtype \"%s\" stores %lld numbers in a block of %lld bytes, expected "
-			"one with whole bytes a number", name, (long long)storage->elements,
-			(long long)storage->bytes);
+		|| al_fail(err, AL_EINPUT,
+			"dtype \"%s\" stores %lld numbers in a block of %lld bytes, expected "
+			"one with whole bytes a number",
+			name, (long long)storage->elements, (long long)storage->bytes);
 }
 
 /* ---- what an element is worth ---- */
@@ -73,7 +74,8 @@ static bool multiply_by_symbol(const struct sum *sum, const char *symbol, struct
 	return true;
 }
 
-/* The decoder's own tokens and, in its cross-attentions, the source's (as many, unless they are given). */
+/* The decoder's own tokens and, in its cross-attentions, the source's (as many, unless they are
+ * given). */
 static bool multiply_by_both_sides(const struct sum *sum, struct worth *worth, struct al_error *err)
 {
 	int64_t seq, source;
@@ -203,9 +205,8 @@ static bool add_activations(struct al_block *block, const struct al_recipe *reci
 	struct al_lines lines = {.list = AL_LIST_ACTIVATIONS, .is_flash = recipe->is_flash};
 	struct sum sum = {block, lines, recipe, worth_of_saved};
 
-	return recipe->activations_per_token
-		? add_activations_per_token(&sum, total, err)
-		: add_lines(&sum, total, err);
+	return recipe->activations_per_token ? add_activations_per_token(&sum, total, err)
+					     : add_lines(&sum, total, err);
 }
 
 static bool add_parameters(struct al_block *block, int64_t bytes, mpz_t total, struct al_error *err)
@@ -220,11 +221,13 @@ static bool add_parameters(struct al_block *block, int64_t bytes, mpz_t total, s
 
 /* ---- states that a tensor's shape decides ---- */
 
-static bool add_tensor_state(struct al_block *block, const struct al_recipe *recipe, enum al_state state,
-	const struct al_ledger_entry *line, mpq_t total, struct al_error *err)
+static bool add_tensor_state(struct al_block *block, const struct al_recipe *recipe,
+	enum al_state state, const struct al_ledger_entry *line, mpq_t total, struct al_error *err)
 {
-	const struct al_state_tensor tensor = {.dims = line->dims, .n_dims = line->n_dims,
-		.is_matrix = line->n_dims > 1 && line->entry->kind == AL_TENSOR_WEIGHT, .is_hidden = true};
+	const struct al_state_tensor tensor = {.dims = line->dims,
+		.n_dims = line->n_dims,
+		.is_matrix = line->n_dims > 1 && line->entry->kind == AL_TENSOR_WEIGHT,
+		.is_hidden = true};
 	int64_t rank = 0;
 	mpq_t bytes;
 
@@ -240,8 +243,8 @@ static bool add_tensor_state(struct al_block *block, const struct al_recipe *rec
 	return ok;
 }
 
-static bool add_shaped_state(struct al_block *block, const struct al_recipe *recipe, enum al_state state,
-	mpq_t total, struct al_error *err)
+static bool add_shaped_state(struct al_block *block, const struct al_recipe *recipe,
+	enum al_state state, mpq_t total, struct al_error *err)
 {
 	const struct al_lines lines = {.list = AL_LIST_TENSORS};
 	const struct al_entries *entries = al_lines_of(block, lines.list);
@@ -305,14 +308,17 @@ const struct al_measure_info al_measures[AL_N_MEASURES] = {
 	[AL_CACHE_BYTES] = {"cache_bytes", "Cache", "B", AL_QUANTITY_BYTES, false},
 	[AL_FLOPS] = {"flops", "Forward FLOPs", "FLOP", AL_QUANTITY_FLOPS, false},
 	[AL_ACTIVE] = {"active", "Active parameters", "", AL_QUANTITY_COUNT, false},
-	[AL_EMBEDDING_PARAMETERS] = {"embedding_parameters", "Embedding", "", AL_QUANTITY_COUNT, false},
-	[AL_ATTENTION_PARAMETERS] = {"attention_parameters", "Attention", "", AL_QUANTITY_COUNT, false},
+	[AL_EMBEDDING_PARAMETERS] = {"embedding_parameters", "Embedding", "", AL_QUANTITY_COUNT,
+		false},
+	[AL_ATTENTION_PARAMETERS] = {"attention_parameters", "Attention", "", AL_QUANTITY_COUNT,
+		false},
 	[AL_FEED_FORWARD_PARAMETERS] = {"feed_forward_parameters", "Feed-forward", "",
 		AL_QUANTITY_COUNT, false},
 	[AL_NORM_PARAMETERS] = {"norm_parameters", "Norms", "", AL_QUANTITY_COUNT, false},
 	[AL_OTHER_PARAMETERS] = {"other_parameters", "Other", "", AL_QUANTITY_COUNT, false},
 	[AL_HEAD_PARAMETERS] = {"head_parameters", "Head", "", AL_QUANTITY_COUNT, false},
-	[AL_ATTENTION_SHARE] = {"attention_share", "Attention's share", "%", AL_QUANTITY_PLAIN, false},
+	[AL_ATTENTION_SHARE] = {"attention_share", "Attention's share", "%", AL_QUANTITY_PLAIN,
+		false},
 };
 
 int al_measure_find(const char *key)
@@ -353,7 +359,8 @@ static bool add_measure(struct al_block *block, enum al_measure measure,
 	default:
 		break;
 	}
-	return al_fail(err, AL_EINPUT, "\"%s\" is about a whole model, expected the basis per=whole",
+	return al_fail(err, AL_EINPUT,
+		"\"%s\" is about a whole model, expected the basis per=whole",
 		al_measures[measure].key);
 }
 
@@ -364,6 +371,7 @@ bool al_block_measure(struct al_block *block, enum al_measure measure,
 		return al_fail(err, AL_EINPUT, "\"%s\" needs a recipe", al_measures[measure].key);
 	mpq_set_ui(out, 0, 1);
 	if (block->basis->per == AL_BASIS_WHOLE)
-		return al_whole_measure(block, measure, recipe, out, err) || al_block_in(block, err);
+		return al_whole_measure(block, measure, recipe, out, err)
+			|| al_block_in(block, err);
 	return add_measure(block, measure, recipe, out, err) || al_block_in(block, err);
 }

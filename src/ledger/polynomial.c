@@ -55,8 +55,8 @@ static size_t token_length(const char *p)
 	return n ? n : 1;
 }
 
-/* `source` with the symbols of `inner` replaced. Symbols are names, so that the text says where they
- * stand; what replaces them is bracketed. */
+/* `source` with the symbols of `inner` replaced. Symbols are names, so that the text says where
+ * they stand; what replaces them is bracketed. */
 static bool replace(const struct replacements *inner, const char *source,
 	const struct al_formula **out, struct al_error *err)
 {
@@ -136,14 +136,14 @@ static bool mentions(const struct al_variant *variant, const char *symbol)
 
 	for (size_t i = 0; i < variant->tensors.n; i++)
 		for (size_t j = 0; j < variant->tensors.items[i].shape.n_dims; j++)
-			al_formula_each_symbol(variant->tensors.items[i].shape.dims[j], compare_symbol,
-				&mention);
+			al_formula_each_symbol(variant->tensors.items[i].shape.dims[j],
+				compare_symbol, &mention);
 	return mention.is_found;
 }
 
-/* d_value is d_head, n_kv_heads is n_heads: defaults that are another symbol of the variant (MLA has no
- * d_head, so its d_value stays). A quotient such as d_model/n_heads is not one: it would make fractions
- * of polynomials. */
+/* d_value is d_head, n_kv_heads is n_heads: defaults that are another symbol of the variant (MLA
+ * has no d_head, so its d_value stays). A quotient such as d_model/n_heads is not one: it would
+ * make fractions of polynomials. */
 static bool add_defaults(struct replacements *all, const struct al_block *block,
 	const struct al_substitution *asked, size_t n_asked, const struct replacements *inner,
 	struct al_error *err)

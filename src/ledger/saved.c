@@ -10,7 +10,7 @@ struct build {
 	struct al_whole *whole;
 	struct al_saved_lines *out;
 	int64_t d_model, tp;
-	int64_t uses;              /* how many layers each of the layers' blocks works in (ALBERT) */
+	int64_t uses; /* how many layers each of the layers' blocks works in (ALBERT) */
 	bool has_dropout;
 };
 
@@ -71,11 +71,17 @@ static void add_attention_line(struct build *b, const struct al_whole_module *mo
 	mpq_mul(product, copies, line->elements);
 	mpq_srcptr elements = al_exact_copy(&b->whole->arena, product);
 	mpq_mul(product, copies, shard);
-	add(b, (struct al_saved_line){.part = AL_PART_ATTENTION, .name = line->entry->name,
-		.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
-		.device = al_exact_copy(&b->whole->arena, product), .bytes = line->entry->bytes,
-		.block = module - b->whole->modules, .blocks = module->copies * module->uses,
-		.is_pair = line->entry->per == AL_PER_PAIR});
+	add(b,
+		(struct al_saved_line){.part = AL_PART_ATTENTION,
+			.name = line->entry->name,
+			.layer = module->layer,
+			.n_layers = module->n_layers,
+			.elements = elements,
+			.device = al_exact_copy(&b->whole->arena, product),
+			.bytes = line->entry->bytes,
+			.block = module - b->whole->modules,
+			.blocks = module->copies * module->uses,
+			.is_pair = line->entry->per == AL_PER_PAIR});
 	mpq_clears(copies, product, NULL);
 }
 
@@ -90,7 +96,8 @@ static bool add_module(struct build *b, struct al_whole_module *module, bool is_
 	bool ok = al_ledger_activations(&shard, &module->shard, &kernel, false, err);
 	if (ok) {
 		for (size_t i = 0; i < ledger.n; i++)
-			add_attention_line(b, module, &ledger.entries[i], shard.entries[i].elements);
+			add_attention_line(b, module, &ledger.entries[i],
+				shard.entries[i].elements);
 		al_ledger_finish(&shard);
 	}
 	al_ledger_finish(&ledger);
@@ -127,7 +134,7 @@ static bool is_d_model(const struct al_formula *dim)
 /* The two sides of a matrix: [out, in], or the other way round. */
 struct sides {
 	int64_t out, in;
-	bool reads_model, writes_model;   /* the residual stream, of width d_model */
+	bool reads_model, writes_model; /* the residual stream, of width d_model */
 };
 
 static struct sides sides_of(const struct al_whole_tensor *t)
@@ -136,11 +143,12 @@ static struct sides sides_of(const struct al_whole_tensor *t)
 	const struct al_family_tensor *family = t->stored->tensor;
 	bool in_first = family->order == AL_ORDER_IN_OUT;
 	size_t out = in_first ? t->n_dims - 1 : 0, in = in_first ? 0 : 1;
-	struct sides sides = {.out = t->dims[out], .in = t->dims[in],
+	struct sides sides = {.out = t->dims[out],
+		.in = t->dims[in],
 		.reads_model = mentions(shape->dims[in], "d_model"),
 		.writes_model = is_d_model(shape->dims[out])};
 
-	if (family->packed > 1)   /* blocks of packed numbers behind the output's rows */
+	if (family->packed > 1) /* blocks of packed numbers behind the output's rows */
 		for (size_t i = 2; i < t->n_dims; i++)
 			sides.in *= t->dims[i];
 	if (family->packed > 1)
@@ -178,7 +186,8 @@ static int64_t layers_of(const struct build *b, const struct al_whole_tensor *t)
 	int64_t copies = t->stored->copies, turns;
 
 	for (size_t i = 1; i < loops->n; i++)
-		if (al_formula_whole(loops->items[i].count, &scope, 1, &turns, NULL) && copies % turns == 0)
+		if (al_formula_whole(loops->items[i].count, &scope, 1, &turns, NULL)
+			&& copies % turns == 0)
 			copies /= turns;
 	return copies;
 }
@@ -194,9 +203,15 @@ static void add_inner(struct build *b, const char *what, const struct al_whole_t
 {
 	mpq_srcptr elements = number(b, width, active_copies(t) * uses_of(b, t));
 
-	add(b, (struct al_saved_line){.part = t->part, .name = name_of(b, what, t), .layer = t->layer,
-		.n_layers = t->n_layers, .elements = elements, .device = divide(b, elements, b->tp),
-		.block = block_of(b, t), .blocks = layers_of(b, t) * uses_of(b, t)});
+	add(b,
+		(struct al_saved_line){.part = t->part,
+			.name = name_of(b, what, t),
+			.layer = t->layer,
+			.n_layers = t->n_layers,
+			.elements = elements,
+			.device = divide(b, elements, b->tp),
+			.block = block_of(b, t),
+			.blocks = layers_of(b, t) * uses_of(b, t)});
 }
 
 static void add_width(struct build *b, const char *what, const struct al_whole_tensor *t,
@@ -204,13 +219,20 @@ static void add_width(struct build *b, const char *what, const struct al_whole_t
 {
 	mpq_srcptr elements = number(b, width, copies * uses_of(b, t));
 
-	add(b, (struct al_saved_line){.part = t->part, .name = name_of(b, what, t), .layer = t->layer,
-		.n_layers = t->n_layers, .elements = elements, .device = elements, .bytes = bytes,
-		.block = t->is_expert ? block_of(b, t) : -1, .blocks = layers_of(b, t) * uses_of(b, t)});
+	add(b,
+		(struct al_saved_line){.part = t->part,
+			.name = name_of(b, what, t),
+			.layer = t->layer,
+			.n_layers = t->n_layers,
+			.elements = elements,
+			.device = elements,
+			.bytes = bytes,
+			.block = t->is_expert ? block_of(b, t) : -1,
+			.blocks = layers_of(b, t) * uses_of(b, t)});
 }
 
-/* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one to all
- * that isn't an expert. */
+/* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one
+ * to all that isn't an expert. */
 static bool has_earlier_reader(const struct al_whole *whole, size_t i)
 {
 	const struct al_whole_tensor *t = &whole->tensors[i];
@@ -219,7 +241,8 @@ static bool has_earlier_reader(const struct al_whole *whole, size_t i)
 		const struct al_whole_tensor *other = &whole->tensors[j];
 		if (is_model_matrix(other, AL_PART_FEED_FORWARD) && other->layer == t->layer
 			&& other->is_expert == t->is_expert && is_same_stack(other->name, t->name)
-			&& sides_of(other).reads_model && (!t->is_expert || other->stored->tensor != t->stored->tensor))
+			&& sides_of(other).reads_model
+			&& (!t->is_expert || other->stored->tensor != t->stored->tensor))
 			return true;
 	}
 	return false;
@@ -268,9 +291,14 @@ static void add_bare_norms(struct build *b, const struct al_whole_module *module
 	mpq_srcptr elements = number(b, b->d_model, n * module->copies * module->uses);
 
 	if (n > 0)
-		add(b, (struct al_saved_line){.part = AL_PART_NORM, .name = "input of a norm",
-			.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
-			.device = elements, .block = -1});
+		add(b,
+			(struct al_saved_line){.part = AL_PART_NORM,
+				.name = "input of a norm",
+				.layer = module->layer,
+				.n_layers = module->n_layers,
+				.elements = elements,
+				.device = elements,
+				.block = -1});
 }
 
 static void add_last_bare_norm(struct build *b)
@@ -278,8 +306,14 @@ static void add_last_bare_norm(struct build *b)
 	mpq_srcptr elements = number(b, b->d_model, 1);
 
 	if (b->whole->ask.family->n_bare_norms > 0)
-		add(b, (struct al_saved_line){.part = AL_PART_NORM, .name = "input of the last norm",
-			.layer = -1, .elements = elements, .device = elements, .block = -1, .is_last = true});
+		add(b,
+			(struct al_saved_line){.part = AL_PART_NORM,
+				.name = "input of the last norm",
+				.layer = -1,
+				.elements = elements,
+				.device = elements,
+				.block = -1,
+				.is_last = true});
 }
 
 /* The head's input and, in 4 bytes, the logits.
@@ -291,8 +325,15 @@ static void add_head(struct build *b, const struct al_whole_tensor *t)
 
 	add_width(b, "input", t, sides.in, 1, 0);
 	b->out->lines[b->out->n - 1].is_last = true;
-	add(b, (struct al_saved_line){.part = AL_PART_HEAD, .name = "logits", .layer = -1, .block = -1,
-		.elements = logits, .device = divide(b, logits, b->tp), .bytes = 4, .is_last = true});
+	add(b,
+		(struct al_saved_line){.part = AL_PART_HEAD,
+			.name = "logits",
+			.layer = -1,
+			.block = -1,
+			.elements = logits,
+			.device = divide(b, logits, b->tp),
+			.bytes = 4,
+			.is_last = true});
 }
 
 static void add_embedding_mask(struct build *b)
@@ -300,14 +341,22 @@ static void add_embedding_mask(struct build *b)
 	mpq_srcptr elements = number(b, b->d_model, 1);
 
 	if (b->has_dropout)
-		add(b, (struct al_saved_line){.part = AL_PART_EMBEDDING, .name = "dropout mask",
-			.layer = -1, .block = -1, .elements = elements, .device = elements, .bytes = 1, .is_first = true});
+		add(b,
+			(struct al_saved_line){.part = AL_PART_EMBEDDING,
+				.name = "dropout mask",
+				.layer = -1,
+				.block = -1,
+				.elements = elements,
+				.device = elements,
+				.bytes = 1,
+				.is_first = true});
 }
 
 static bool is_logit_head(const struct al_whole_tensor *t)
 {
 	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->apart
-		&& mentions(t->entry->shape.dims[t->stored->tensor->order == AL_ORDER_IN_OUT], "vocab");
+		&& mentions(t->entry->shape.dims[t->stored->tensor->order == AL_ORDER_IN_OUT],
+			"vocab");
 }
 
 static void add_tensor(struct build *b, size_t i)
@@ -328,9 +377,15 @@ static void add_layer_input(struct build *b, const struct al_whole_module *modul
 {
 	mpq_srcptr elements = number(b, b->d_model, module->copies * module->uses);
 
-	add(b, (struct al_saved_line){.part = AL_PART_OTHER, .name = "input of the layer",
-		.layer = module->layer, .n_layers = module->n_layers, .elements = elements,
-		.device = elements, .block = -1, .is_input = true});
+	add(b,
+		(struct al_saved_line){.part = AL_PART_OTHER,
+			.name = "input of the layer",
+			.layer = module->layer,
+			.n_layers = module->n_layers,
+			.elements = elements,
+			.device = elements,
+			.block = -1,
+			.is_input = true});
 }
 
 static bool fill(struct build *b, bool is_flash, struct al_error *err)
@@ -354,7 +409,8 @@ static bool fill(struct build *b, bool is_flash, struct al_error *err)
 	return true;
 }
 
-bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out, struct al_error *err)
+bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out,
+	struct al_error *err)
 {
 	struct build b = {.whole = whole, .out = out, .tp = whole->ask.tp};
 	const struct al_setting *width, *dropout = NULL;

@@ -1,11 +1,12 @@
 /* What training saves for backward in a whole model, one line a tensor.
  *
- * Attention modules say it themselves (a variant's "activations"). For the other parts it follows from
- * their tensors, by the chain rule alone: a matrix saves its input, a norm its input, a nonlinearity
- * and a product of two branches theirs, which are what the matrices into the inner width put out.
- * Matrices that read the same input share it; each expert has a copy of the tokens it works on.
- *= Korthikanti et al. 2022, arXiv:2205.05198, section 4.1: 19*s*b*h for a feed-forward block with
- *= dropout, 4*s*b*h for two norms, and section 4.3 for what stands outside of the layers */
+ * Attention modules say it themselves (a variant's "activations"). For the other parts it follows
+ *from their tensors, by the chain rule alone: a matrix saves its input, a norm its input, a
+ *nonlinearity and a product of two branches theirs, which are what the matrices into the inner
+ *width put out. Matrices that read the same input share it; each expert has a copy of the tokens it
+ *works on. = Korthikanti et al. 2022, arXiv:2205.05198, section 4.1: 19*s*b*h for a feed-forward
+ *block with = dropout, 4*s*b*h for two norms, and section 4.3 for what stands outside of the layers
+*/
 #ifndef ATTNLEDGER_LEDGER_SAVED_H
 #define ATTNLEDGER_LEDGER_SAVED_H
 
@@ -13,18 +14,18 @@
 
 struct al_saved_line {
 	enum al_part part;
-	const char *name;          /* "softmax", "input of h.{layer}.mlp.c_fc.weight" */
-	int64_t layer;             /* as in the books; -1: of all layers, or of none */
-	int64_t n_layers;          /* how many the loop that it is in has; 0: it is in none */
-	mpq_srcptr elements;       /* numbers for one token, or a pair of tokens; of all copies */
-	mpq_srcptr device;         /* of these, on one tensor-parallel device */
-	int64_t bytes;             /* of a number; 0: as the recipe has it */
-	int64_t block;             /* lines of one attention module or feed-forward block: held at once; -1: of
+	const char *name; /* "softmax", "input of h.{layer}.mlp.c_fc.weight" */
+	int64_t layer; /* as in the books; -1: of all layers, or of none */
+	int64_t n_layers; /* how many the loop that it is in has; 0: it is in none */
+	mpq_srcptr elements; /* numbers for one token, or a pair of tokens; of all copies */
+	mpq_srcptr device; /* of these, on one tensor-parallel device */
+	int64_t bytes; /* of a number; 0: as the recipe has it */
+	int64_t block; /* lines of one attention module or feed-forward block: held at once; -1: of
 	                              none */
-	int64_t blocks;            /* how many such blocks `elements` are of */
+	int64_t blocks; /* how many such blocks `elements` are of */
 	bool is_pair;
-	bool is_input;             /* of a layer as a whole: all that full recomputation keeps */
-	bool is_first, is_last;    /* outside of the layers: before, behind them */
+	bool is_input; /* of a layer as a whole: all that full recomputation keeps */
+	bool is_first, is_last; /* outside of the layers: before, behind them */
 };
 
 struct al_saved_lines {
@@ -33,7 +34,7 @@ struct al_saved_lines {
 };
 
 /* Lines live in the whole's arena. `is_flash`: the attention kernel. */
-bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -14,13 +14,15 @@ static bool fits_at(const struct al_growth *g, int64_t steps, mpq_srcptr limit, 
 }
 
 /* The first power of two of steps that is too many. */
-static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *out, struct al_error *err)
+static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *out,
+	struct al_error *err)
 {
 	bool fits = true;
 
 	for (*out = 1; fits; *out *= 2) {
 		if (*out > INT64_C(1) << AL_SOLVE_MOST_BITS)
-			return al_fail(err, AL_EINPUT, "%lld still fits: it does not grow enough to be solved for",
+			return al_fail(err, AL_EINPUT,
+				"%lld still fits: it does not grow enough to be solved for",
 				(long long)(g->least + *out / 2 * g->step));
 		if (!fits_at(g, *out, limit, &fits, err))
 			return false;
@@ -42,7 +44,7 @@ bool al_solve_largest(const struct al_growth *g, mpq_srcptr limit, struct al_lar
 		return true;
 	if (!find_too_many(g, limit, &high, err))
 		return false;
-	while (high - low > 1) {   /* low fits, high doesn't */
+	while (high - low > 1) { /* low fits, high doesn't */
 		int64_t middle = low + (high - low) / 2;
 		if (!fits_at(g, middle, limit, &fits, err))
 			return false;

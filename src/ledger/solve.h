@@ -11,12 +11,13 @@
 struct al_growth {
 	bool (*evaluate)(void *context, int64_t x, mpq_t out, struct al_error *err);
 	void *context;
-	int64_t least, step;   /* it is asked at least, least + step, ... */
+	int64_t least, step; /* it is asked at least, least + step, ... */
 };
 
 struct al_largest {
-	bool fits;             /* at `least` at all */
-	int64_t value, next;   /* the largest x within the limit, and the one behind it; where nothing fits,
+	bool fits; /* at `least` at all */
+	int64_t value,
+		next; /* the largest x within the limit, and the one behind it; where nothing fits,
 	                          next is `least` */
 };
 

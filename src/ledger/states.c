@@ -10,8 +10,8 @@ struct facts {
 	int64_t rank;
 };
 
-/* Numbers of a tensor, and those over its last and its last but one dimension: of a stack of matrices,
- * the sum over all. A vector is one column. */
+/* Numbers of a tensor, and those over its last and its last but one dimension: of a stack of
+ * matrices, the sum over all. A vector is one column. */
 static void facts_init(struct facts *facts)
 {
 	const struct al_state_tensor *t = facts->tensor;
@@ -77,7 +77,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe, enum al_state state)
 {
 	const struct al_state_bytes *const states[AL_N_STATES] = {
-		[AL_STATE_WEIGHTS] = &recipe->weights, [AL_STATE_GRADIENTS] = &recipe->gradients,
+		[AL_STATE_WEIGHTS] = &recipe->weights,
+		[AL_STATE_GRADIENTS] = &recipe->gradients,
 		[AL_STATE_OPTIMIZER] = &recipe->optimizer,
 	};
 
@@ -107,7 +108,9 @@ bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
 	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
 {
 	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
-	struct facts facts = {.recipe = recipe, .tensor = tensor, .rank = rank ? rank : recipe->rank};
+	struct facts facts = {.recipe = recipe,
+		.tensor = tensor,
+		.rank = rank ? rank : recipe->rank};
 	bool ok = true;
 
 	facts_init(&facts);

@@ -11,14 +11,15 @@ struct al_state_tensor {
 	const int64_t *dims;
 	size_t n_dims;
 	bool is_matrix;
-	bool is_hidden;     /* in the layers */
+	bool is_hidden; /* in the layers */
 };
 
 const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe, enum al_state state);
 
-/* Bytes of one such tensor, exactly (a block of a quantisation may end in the middle of a byte); `rank` 0:
- * the recipe's. */
+/* Bytes of one such tensor, exactly (a block of a quantisation may end in the middle of a byte);
+ * `rank` 0: the recipe's. */
 bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
-	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_state_tensor *tensor, int64_t rank, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

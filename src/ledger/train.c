@@ -3,7 +3,10 @@
 
 const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "full"};
 const char *const al_memory_state_names[AL_N_MEMORY_STATES] = {
-	"weights", "gradients", "optimizer", "activations",
+	"weights",
+	"gradients",
+	"optimizer",
+	"activations",
 };
 
 /* ---- stages ---- */
@@ -51,14 +54,19 @@ bool al_training_check(const struct al_training *t, struct al_error *err)
 	if (__builtin_mul_overflow(t->dp, t->cp, &replicas)
 		|| __builtin_mul_overflow(t->tp, replicas, &devices)
 		|| __builtin_mul_overflow(t->pp, devices, &devices))
-		return al_fail(err, AL_EINPUT, "tp (%lld), pp (%lld), dp (%lld) and cp (%lld) make too many "
-			"devices", (long long)t->tp, (long long)t->pp, (long long)t->dp, (long long)t->cp);
+		return al_fail(err, AL_EINPUT,
+			"tp (%lld), pp (%lld), dp (%lld) and cp (%lld) make too many "
+			"devices",
+			(long long)t->tp, (long long)t->pp, (long long)t->dp, (long long)t->cp);
 	if (t->is_sequence_parallel && t->tp == 1)
-		return al_fail(err, AL_EINPUT, "sequence parallelism cuts what tensor parallelism leaves whole, "
+		return al_fail(err, AL_EINPUT,
+			"sequence parallelism cuts what tensor parallelism leaves whole, "
 			"expected a tp above 1");
 	if (t->interleave > 1 && t->pp == 1)
-		return al_fail(err, AL_EINPUT, "interleave (%lld) deals blocks of layers to pipeline stages, "
-			"expected a pp above 1", (long long)t->interleave);
+		return al_fail(err, AL_EINPUT,
+			"interleave (%lld) deals blocks of layers to pipeline stages, "
+			"expected a pp above 1",
+			(long long)t->interleave);
 	if (t->seq % t->cp != 0)
 		return al_fail(err, AL_EINPUT, "seq (%lld) is not a multiple of cp (%lld)",
 			(long long)t->seq, (long long)t->cp);
@@ -128,7 +136,8 @@ static bool is_tensor_here(const struct place *place, const struct al_whole_tens
 /* A head that is tied to an embedding on another stage needs a copy of it. */
 static bool is_counted(const struct place *place, const struct al_whole_tensor *t)
 {
-	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->apart && place->training->pp > 1;
+	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->apart
+		&& place->training->pp > 1;
 
 	return (t->is_parameter || is_copy) && is_tensor_here(place, t)
 		&& is_wanted(&place->training->share, t->part, t->is_in_layers);
@@ -138,11 +147,13 @@ static bool is_counted(const struct place *place, const struct al_whole_tensor *
 static int64_t degree_of(const struct al_training *t, enum al_state state, bool is_expert)
 {
 	static const int stage_of[AL_N_STATES] = {
-		[AL_STATE_OPTIMIZER] = 1, [AL_STATE_GRADIENTS] = 2, [AL_STATE_WEIGHTS] = 3,
+		[AL_STATE_OPTIMIZER] = 1,
+		[AL_STATE_GRADIENTS] = 2,
+		[AL_STATE_WEIGHTS] = 3,
 	};
 
 	if (t->zero >= stage_of[state])
-		return t->dp * t->cp;   /* an expert is on dp*cp/ep devices to begin with */
+		return t->dp * t->cp; /* an expert is on dp*cp/ep devices to begin with */
 	return is_expert ? t->ep : 1;
 }
 
@@ -150,8 +161,10 @@ static bool add_states(const struct al_training *training, const struct al_whole
 	struct al_stage *stage, struct al_error *err)
 {
 	int64_t dims[AL_SHAPE_DIMS];
-	const struct al_state_tensor tensor = {.dims = dims, .n_dims = t->n_dims,
-		.is_matrix = t->is_matrix, .is_hidden = t->is_in_layers};
+	const struct al_state_tensor tensor = {.dims = dims,
+		.n_dims = t->n_dims,
+		.is_matrix = t->is_matrix,
+		.is_hidden = t->is_in_layers};
 	bool ok = true;
 	mpq_t bytes;
 
@@ -159,12 +172,12 @@ static bool add_states(const struct al_training *training, const struct al_whole
 		return true;
 	for (size_t i = 0; i < t->n_dims; i++)
 		dims[i] = t->dims[i];
-	if (t->stored)   /* what trains is not packed */
+	if (t->stored) /* what trains is not packed */
 		dims[t->n_dims - 1] *= t->stored->tensor->packed;
 	mpq_init(bytes);
 	for (int state = 0; ok && state < AL_N_STATES; state++) {
-		ok = al_state_of_tensor(training->recipe, (enum al_state)state, &tensor, training->rank,
-			bytes, err);
+		ok = al_state_of_tensor(training->recipe, (enum al_state)state, &tensor,
+			training->rank, bytes, err);
 		multiply(bytes, t->copies);
 		mpq_mul(bytes, bytes, t->device);
 		mpq_div(bytes, bytes, t->elements);
@@ -179,10 +192,10 @@ static bool add_states(const struct al_training *training, const struct al_whole
 
 /* Of how many micro-batches a stage keeps what a layer saves (-1: what stands before the layers).
  *
- * 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and one.
- * Interleaved, each block works on pp micro-batches before the next one does; a stage begins its first
- * backward when pp*interleave + pp - 1 - 2*index blocks have gone forward: beyond one round, the first
- * block again, or short of it, the last one. */
+ * 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and
+ * one. Interleaved, each block works on pp micro-batches before the next one does; a stage begins
+ * its first backward when pp*interleave + pp - 1 - 2*index blocks have gone forward: beyond one
+ * round, the first block again, or short of it, the last one. */
 static int64_t batches_in_flight(const struct place *place, int64_t layer, int64_t n_layers)
 {
 	int64_t pp = place->training->pp, interleave = place->training->interleave;
@@ -203,7 +216,8 @@ static bool is_line_here(const struct place *place, const struct al_saved_line *
 	return line->is_first ? is_first(place) : is_last(place);
 }
 
-/* Full recomputation keeps the layers' inputs only, selective recomputation nothing of token x token. */
+/* Full recomputation keeps the layers' inputs only, selective recomputation nothing of token x
+ * token. */
 static bool is_kept(const struct al_training *t, const struct al_saved_line *line)
 {
 	if (line->is_input)
@@ -213,7 +227,8 @@ static bool is_kept(const struct al_training *t, const struct al_saved_line *lin
 	return !line->is_pair || t->recompute == AL_RECOMPUTE_NONE;
 }
 
-static void add_saved(const struct place *place, const struct al_saved_line *line, struct al_stage *stage)
+static void add_saved(const struct place *place, const struct al_saved_line *line,
+	struct al_stage *stage)
 {
 	const struct al_training *t = place->training;
 	bool is_whole = mpq_equal(line->device, line->elements);
@@ -241,8 +256,8 @@ static struct place place_of(const struct al_training *training, int64_t index)
 }
 
 /* A recipe's own rule: bytes a token and attention module. */
-static void add_module(const struct al_whole_module *module, const struct place *place, int64_t per_token,
-	struct al_stage *stage)
+static void add_module(const struct al_whole_module *module, const struct place *place,
+	int64_t per_token, struct al_stage *stage)
 {
 	const struct al_training *t = place->training;
 	mpq_t bytes;
@@ -277,8 +292,8 @@ static bool add_rule(struct al_whole *whole, const struct al_training *t, struct
 	return true;
 }
 
-static bool add_activations(struct al_whole *whole, const struct al_training *t, struct al_stage *stages,
-	struct al_error *err)
+static bool add_activations(struct al_whole *whole, const struct al_training *t,
+	struct al_stage *stages, struct al_error *err)
 {
 	struct al_saved_lines saved;
 

@@ -1,5 +1,5 @@
-/* Training memory of a whole model on one device: states by recipe, ZeRO stage and parallel degrees,
- * activations by kernel and recomputation. */
+/* Training memory of a whole model on one device: states by recipe, ZeRO stage and parallel
+ * degrees, activations by kernel and recomputation. */
 #ifndef ATTNLEDGER_LEDGER_TRAIN_H
 #define ATTNLEDGER_LEDGER_TRAIN_H
 
@@ -11,8 +11,8 @@ extern const char *const al_recompute_names[AL_N_RECOMPUTES];
 
 /* Which share of a model is asked about. */
 struct al_share {
-	unsigned parts;            /* bit per enum al_part */
-	bool only_layers;          /* nothing before or behind the layers */
+	unsigned parts; /* bit per enum al_part */
+	bool only_layers; /* nothing before or behind the layers */
 };
 
 enum { AL_ALL_PARTS = (1u << AL_N_PARTS) - 1 };
@@ -21,18 +21,23 @@ enum { AL_ALL_PARTS = (1u << AL_N_PARTS) - 1 };
 struct al_training {
 	const struct al_recipe *recipe;
 	struct al_share share;
-	int64_t batch, seq;        /* a micro-batch of so many sequences */
+	int64_t batch, seq; /* a micro-batch of so many sequences */
 	int64_t tp, pp, dp, cp, ep;
-	int64_t interleave;        /* blocks of layers on a pipeline stage; above 1 only with pp > 1 */
-	bool is_sequence_parallel; /* what tensor parallelism leaves whole is cut along the sequence */
-	int zero;                  /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
+	int64_t interleave; /* blocks of layers on a pipeline stage; above 1 only with pp > 1 */
+	bool is_sequence_parallel; /* what tensor parallelism leaves whole is cut along the sequence
+				    */
+	int zero; /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
 	enum al_recompute recompute;
 	bool is_flash;
-	int64_t rank;              /* of adapters; 0: the recipe's */
+	int64_t rank; /* of adapters; 0: the recipe's */
 };
 
 enum al_memory_state {
-	AL_MEMORY_WEIGHTS, AL_MEMORY_GRADIENTS, AL_MEMORY_OPTIMIZER, AL_MEMORY_ACTIVATIONS, AL_N_MEMORY_STATES,
+	AL_MEMORY_WEIGHTS,
+	AL_MEMORY_GRADIENTS,
+	AL_MEMORY_OPTIMIZER,
+	AL_MEMORY_ACTIVATIONS,
+	AL_N_MEMORY_STATES,
 };
 extern const char *const al_memory_state_names[AL_N_MEMORY_STATES];
 
@@ -47,20 +52,21 @@ void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_
 void al_stage_total(const struct al_stage *stage, mpq_t out);
 
 /* Fills stages [pp] with what a device of each pipeline stage holds. The layers are cut into
- * pp*interleave blocks as equal as can be, dealt to the stages in turn; the embedding is on the first, the
- * head on the last. With pp > 1 the whole must know its layers (AL_BOOKS_LAYERS), and stage i keeps the
- * activations of pp - i micro-batches (one forward and one backward in turn), interleaved those of
- * pp*interleave + pp - 1 - 2*i of its blocks, as they lie when the first backward begins. A tied head on
- * another stage than its embedding is a copy there.
- *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers, and
- *= interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
+ * pp*interleave blocks as equal as can be, dealt to the stages in turn; the embedding is on the
+ *first, the head on the last. With pp > 1 the whole must know its layers (AL_BOOKS_LAYERS), and
+ *stage i keeps the activations of pp - i micro-batches (one forward and one backward in turn),
+ *interleaved those of pp*interleave + pp - 1 - 2*i of its blocks, as they lie when the first
+ *backward begins. A tied head on another stage than its embedding is a copy there. =
+ *arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers,
+ *and = interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
 bool al_whole_train(struct al_whole *whole, const struct al_training *training,
 	struct al_stage *stages, struct al_error *err) AL_MUST_CHECK;
 
-/* A measure of the model that a block's settings come from, on one device: the block's use in the place of
- * its attention, or its own. What the family derives follows the symbols that were asked or set. */
-bool al_whole_measure(struct al_block *block, enum al_measure measure, const struct al_recipe *recipe,
-	mpq_t out, struct al_error *err) AL_MUST_CHECK;
+/* A measure of the model that a block's settings come from, on one device: the block's use in the
+ * place of its attention, or its own. What the family derives follows the symbols that were asked
+ * or set. */
+bool al_whole_measure(struct al_block *block, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
 /* Degrees that don't fit each other or the question. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;

@@ -47,8 +47,8 @@ bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, cons
 				variant->name, variant->file, key);
 	if (al_variant_has_option(variant, key) && value != 0 && value != 1)
 		return al_fail(err, AL_EINPUT,
-			"variant %s (%s): option \"%s\" is %lld, expected true or false", variant->name,
-			variant->file, key, (long long)value);
+			"variant %s (%s): option \"%s\" is %lld, expected true or false",
+			variant->name, variant->file, key, (long long)value);
 
 	struct al_binding *with = al_new_array(arena, struct al_binding, use->n_with + 1);
 	if (use->n_with)
@@ -68,8 +68,9 @@ static bool read_value(const struct al_variant *variant, struct al_settings *scr
 	if (al_variant_has_option(variant, key)) {
 		*value = strcmp(text, "true") == 0;
 		return *value || strcmp(text, "false") == 0
-			|| al_fail(err, AL_EINPUT, "variant %s: %s is \"%s\", expected true or false",
-				variant->name, key, text);
+			|| al_fail(err, AL_EINPUT,
+				"variant %s: %s is \"%s\", expected true or false", variant->name,
+				key, text);
 	}
 	const char *origin = al_format(&scratch->arena, "variant %s", variant->name);
 	if (!al_settings_parse(scratch, change, origin, err)
@@ -92,7 +93,8 @@ static bool add_change(struct al_arena *arena, struct al_variant_use *use,
 	const char *key = al_strndup(arena, change, (size_t)(equals - change));
 	if (!read_value(use->variant, scratch, change, key, &value, err))
 		return false;
-	return al_variant_use_set(arena, use, key, value, scratch->symbols, scratch->n_symbols, err);
+	return al_variant_use_set(arena, use, key, value, scratch->symbols, scratch->n_symbols,
+		err);
 }
 
 /* Each of "n_kv_heads=4,biases=true". */
@@ -119,9 +121,11 @@ bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, co
 
 	*out = (struct al_variant_use){0};
 	if (strcmp(text, AL_OWN_ATTENTION) == 0) {
-		*out = (struct al_variant_use){.name = text, .title = "own attention", .is_all_own = true,
+		*out = (struct al_variant_use){.name = text,
+			.title = "own attention",
+			.is_all_own = true,
 			.is_models_own = true};
-		return al_catalog_variant(catalog, "mha", &out->variant, err);   /* stands for any */
+		return al_catalog_variant(catalog, "mha", &out->variant, err); /* stands for any */
 	}
 	if (!al_catalog_variant(catalog, name, &out->variant, err))
 		return false;

@@ -43,8 +43,8 @@ static int64_t divide_up(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-/* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices, each
- * is on several. */
+/* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices,
+ * each is on several. */
 static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct al_error *err)
 {
 	if (strcmp(symbol, "d_head") == 0 || strcmp(symbol, "d_value") == 0)
@@ -67,8 +67,8 @@ static void set_binding(struct al_variant_use *use, const char *symbol, int64_t 
 	use->with[use->n_with++] = (struct al_binding){.symbol = symbol, .value = value};
 }
 
-/* A device's part of a block is the same variant with fewer heads. A variant that names no heads is on
- * every device. */
+/* A device's part of a block is the same variant with fewer heads. A variant that names no heads is
+ * on every device. */
 static bool share_use(struct al_whole *whole, struct al_whole_module *module, struct al_error *err)
 {
 	struct al_variant_use *use = &module->shard_use;
@@ -79,7 +79,8 @@ static bool share_use(struct al_whole *whole, struct al_whole_module *module, st
 		use->with[i] = module->use.with[i];
 	for (int i = 0; whole->ask.tp > 1 && i < N_SHARED; i++) {
 		const struct al_setting *setting;
-		if (!al_settings_get(&module->block.settings, shared_symbols[i], &setting, NULL) || !setting)
+		if (!al_settings_get(&module->block.settings, shared_symbols[i], &setting, NULL)
+			|| !setting)
 			continue;
 		int64_t value = setting->value.integer;
 		if (!share_symbol(shared_symbols[i], whole->ask.tp, &value, err))
@@ -93,7 +94,8 @@ static struct al_whole_module *find_equal(const struct al_whole *whole,
 	const struct al_model_module *module)
 {
 	for (size_t i = 0; whole->ask.use && i < whole->n_modules; i++)
-		if (whole->modules[i].layer == module->layer && whole->modules[i].apart == module->apart
+		if (whole->modules[i].layer == module->layer
+			&& whole->modules[i].apart == module->apart
 			&& whole->modules[i].uses == module->uses
 			&& whole->modules[i].module->module == module->module)
 			return &whole->modules[i];
@@ -105,11 +107,17 @@ static bool open_module(struct al_whole *whole, const struct al_model_module *mo
 {
 	const struct al_whole_ask *ask = &whole->ask;
 
-	*out = (struct al_whole_module){.module = module, .copies = module->copies, .uses = module->uses,
-		.layer = module->layer, .apart = module->apart};
+	*out = (struct al_whole_module){.module = module,
+		.copies = module->copies,
+		.uses = module->uses,
+		.layer = module->layer,
+		.apart = module->apart};
 	out->use = ask->use ? *ask->use
-		: (struct al_variant_use){.variant = module->variant, .name = module->variant->name,
-			.with = module->with, .n_with = module->n_with, .is_models_own = true};
+			    : (struct al_variant_use){.variant = module->variant,
+				    .name = module->variant->name,
+				    .with = module->with,
+				    .n_with = module->n_with,
+				    .is_models_own = true};
 	if (!count_layers(whole, &module->module->loops, &out->n_layers, err)
 		|| !al_block_init(&out->block, &out->use, ask->settings, &whole->basis, err))
 		return false;
@@ -143,13 +151,14 @@ static bool open_modules(struct al_whole *whole, struct al_error *err)
 
 static struct al_whole_tensor *add_tensor(struct al_whole *whole)
 {
-	whole->tensors = al_grow(&whole->arena, whole->tensors, whole->n_tensors, &whole->tensors_room,
-		sizeof(*whole->tensors));
+	whole->tensors = al_grow(&whole->arena, whole->tensors, whole->n_tensors,
+		&whole->tensors_room, sizeof(*whole->tensors));
 	return &whole->tensors[whole->n_tensors++];
 }
 
 /* q * numerator / denominator, in the arena. */
-static mpq_srcptr scale(struct al_whole *whole, mpq_srcptr q, int64_t numerator, int64_t denominator)
+static mpq_srcptr scale(struct al_whole *whole, mpq_srcptr q, int64_t numerator,
+	int64_t denominator)
 {
 	mpq_t out;
 
@@ -184,18 +193,29 @@ static void add_line(struct al_whole *whole, size_t i_module, const struct al_le
 
 	memcpy(dims, line->dims, line->n_dims * sizeof(*dims));
 	*add_tensor(whole) = (struct al_whole_tensor){
-		.part = AL_PART_ATTENTION, .module = module->module->name, .name = entry->name, .entry = entry,
-		.dims = dims, .n_dims = line->n_dims, .layer = module->layer, .n_layers = module->n_layers, .copies = copies * line->count,
+		.part = AL_PART_ATTENTION,
+		.module = module->module->name,
+		.name = entry->name,
+		.entry = entry,
+		.dims = dims,
+		.n_dims = line->n_dims,
+		.layer = module->layer,
+		.n_layers = module->n_layers,
+		.copies = copies * line->count,
 		.elements = scale(whole, line->elements, copies, 1),
-		.active = line->count ? scale(whole, line->elements, copies * line->active, line->count)
-				      : al_exact_from_int(&whole->arena, 0),
+		.active = line->count
+			? scale(whole, line->elements, copies * line->active, line->count)
+			: al_exact_from_int(&whole->arena, 0),
 		.device = scale(whole, shard, copies, 1),
-		.apart = module->apart, .is_parameter = !is_stored_only && !module->apart,
+		.apart = module->apart,
+		.is_parameter = !is_stored_only && !module->apart,
 		.is_matrix = line->n_dims > 1 && entry->kind == AL_TENSOR_WEIGHT,
 		.is_in_layers = is_repeated(module->module),
 		.formula = al_strdup(&whole->arena, line->formula),
-		.substituted = line->substituted ? al_strdup(&whole->arena, line->substituted) : NULL,
-		.source = module->use.variant->source, .i_module = i_module,
+		.substituted = line->substituted ? al_strdup(&whole->arena, line->substituted)
+						 : NULL,
+		.source = module->use.variant->source,
+		.i_module = i_module,
 	};
 }
 
@@ -253,8 +273,8 @@ static bool is_expert(const struct al_family_tensor *tensor)
 	return tensor->entry.active != NULL;
 }
 
-/*= Shoeybi et al. 2019, arXiv:1909.08053, section 3: feed-forward matrices by their inner width, the
- * embedding by the vocabulary; the bias behind the sum over devices is on each. */
+/*= Shoeybi et al. 2019, arXiv:1909.08053, section 3: feed-forward matrices by their inner width,
+ * the embedding by the vocabulary; the bias behind the sum over devices is on each. */
 static bool is_shared_out(const struct al_whole *whole, const struct al_model_tensor *tensor)
 {
 	const struct al_entry *entry = &tensor->tensor->entry;
@@ -286,7 +306,8 @@ static mpq_srcptr device_elements(struct al_whole *whole, const struct al_model_
 }
 
 /* "vocab * d_model" and "50257 * 768"; a shape that a loop decides has no values here. */
-static const char *join_formulas(struct al_whole *whole, const struct al_shape *shape, bool with_values)
+static const char *join_formulas(struct al_whole *whole, const struct al_shape *shape,
+	bool with_values)
 {
 	struct al_scope scope = al_settings_scope(whole->ask.settings);
 	const char *text = "";
@@ -294,7 +315,8 @@ static const char *join_formulas(struct al_whole *whole, const struct al_shape *
 	for (size_t i = 0; i < shape->n_dims; i++) {
 		const char *dim = al_formula_source(shape->dims[i]);
 		if (with_values
-			&& !al_formula_substituted(shape->dims[i], &scope, &whole->arena, &dim, NULL))
+			&& !al_formula_substituted(shape->dims[i], &scope, &whole->arena, &dim,
+				NULL))
 			return NULL;
 		text = al_format(&whole->arena, "%s%s%s", text, i ? " * " : "", dim);
 	}
@@ -321,15 +343,25 @@ static bool add_stored(struct al_whole *whole, const struct al_model_tensor *ten
 	if (!count_layers(whole, &of->loops, &n_layers, err))
 		return false;
 	*add_tensor(whole) = (struct al_whole_tensor){
-		.part = of->part, .name = tensor->name, .entry = &of->entry, .dims = tensor->dims,
-		.n_dims = tensor->n_dims, .layer = tensor->layer, .n_layers = n_layers, .copies = tensor->copies * tensor->count,
-		.elements = tensor->elements, .active = active_elements(whole, tensor),
+		.part = of->part,
+		.name = tensor->name,
+		.entry = &of->entry,
+		.dims = tensor->dims,
+		.n_dims = tensor->n_dims,
+		.layer = tensor->layer,
+		.n_layers = n_layers,
+		.copies = tensor->copies * tensor->count,
+		.elements = tensor->elements,
+		.active = active_elements(whole, tensor),
 		.device = device_elements(whole, tensor),
-		.apart = tensor->apart, .tied_to = of->tied_to,
+		.apart = tensor->apart,
+		.tied_to = of->tied_to,
 		.is_parameter = al_model_tensor_is_parameter(tensor)
 			&& (is_matrix || !whole->basis.only_matrices),
 		.is_matrix = is_matrix,
-		.is_in_layers = of->loops.n > 0, .is_expert = is_expert(of), .stored = tensor,
+		.is_in_layers = of->loops.n > 0,
+		.is_expert = is_expert(of),
+		.stored = tensor,
 		.formula = explains ? join_formulas(whole, &of->entry.shape, false) : NULL,
 		.substituted = explains ? join_formulas(whole, &of->entry.shape, true) : NULL,
 		.source = whole->ask.family->source,
@@ -356,7 +388,8 @@ bool al_whole_init(struct al_whole *whole, const struct al_whole_ask *ask, struc
 {
 	*whole = (struct al_whole){.ask = *ask, .basis = *ask->basis};
 	whole->basis.per = AL_BASIS_MODULE;
-	if (!al_model_books_init(&whole->books, ask->catalog, ask->family, ask->settings, ask->detail, err))
+	if (!al_model_books_init(&whole->books, ask->catalog, ask->family, ask->settings,
+		    ask->detail, err))
 		return false;
 	al_arena_init(&whole->arena);
 	if (fill(whole, err))

@@ -16,12 +16,12 @@
 struct algebra {
 	const struct al_tucker *tucker;
 	size_t rank, n_heads, n_kv_heads, d_head;
-	struct al_matrix first, second;   /* S_2^T, S_1^T; then triangles, and (S_1 S_2^-1)^T */
-	struct al_matrix group;           /* core_query mixed over the heads of a key head */
-	struct al_matrix vectors;         /* X */
-	struct al_matrix inverse;         /* X^-1 core_query, [R][n_heads*d_head] */
-	struct al_matrix pairs;           /* products of rows r of X^-1 core_i, core_j, [R][n*n] */
-	struct al_matrix mixing;          /* [n_heads][R] */
+	struct al_matrix first, second; /* S_2^T, S_1^T; then triangles, and (S_1 S_2^-1)^T */
+	struct al_matrix group; /* core_query mixed over the heads of a key head */
+	struct al_matrix vectors; /* X */
+	struct al_matrix inverse; /* X^-1 core_query, [R][n_heads*d_head] */
+	struct al_matrix pairs; /* products of rows r of X^-1 core_i, core_j, [R][n*n] */
+	struct al_matrix mixing; /* [n_heads][R] */
 };
 
 static void algebra_finish(struct algebra *x)
@@ -39,7 +39,10 @@ static bool algebra_init(struct algebra *x, const struct al_tucker *t, struct al
 {
 	const size_t r = t->query.cols, n = t->n_heads;
 
-	*x = (struct algebra){.tucker = t, .rank = r, .n_heads = n, .n_kv_heads = t->n_kv_heads,
+	*x = (struct algebra){.tucker = t,
+		.rank = r,
+		.n_heads = n,
+		.n_kv_heads = t->n_kv_heads,
 		.d_head = t->core_query.cols / n};
 	return al_matrix_init(&x->first, r, r, err) && al_matrix_init(&x->second, r, r, err)
 		&& al_matrix_init(&x->group, r, t->core_key.cols, err)
@@ -51,8 +54,8 @@ static bool algebra_init(struct algebra *x, const struct al_tucker *t, struct al
 
 static bool fail_none(struct al_error *err)
 {
-	return al_fail(
-		err, AL_ENO, "no algebraic start: the rank exceeds the heads' multilinear rank");
+	return al_fail(err, AL_ENO,
+		"no algebraic start: the rank exceeds the heads' multilinear rank");
 }
 
 /* ---- the eigenproblem ---- */
@@ -70,8 +73,8 @@ static bool mix(struct algebra *x, struct al_random *random, struct al_matrix ou
 		al_random_gaussian(random, &weight, 1);
 		for (size_t j = 0; j < d; j++)
 			for (size_t r = 0; r < x->rank; r++)
-				x->group.data[r + (i / n_sharing * d + j) * x->group.ld] +=
-					weight * core.data[r + (i * d + j) * core.ld];
+				x->group.data[r + (i / n_sharing * d + j) * x->group.ld] += weight
+					* core.data[r + (i * d + j) * core.ld];
 	}
 	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(x->tucker->core_key), al_view(x->group),
 		0, out, err);
@@ -92,8 +95,8 @@ static bool divide(struct algebra *x, lapack_int *pivots, struct al_error *err)
 		return fail_none(err);
 	if (!al_check_info("dgetrf", info, err)
 		|| !al_check_info("dgecon",
-			LAPACKE_dgecon(
-				LAPACK_COL_MAJOR, '1', n, x->first.data, ld, norm, &reciprocal),
+			LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', n, x->first.data, ld, norm,
+				&reciprocal),
 			err))
 		return false;
 	if (reciprocal * MOST_CONDITION < 1)
@@ -262,7 +265,8 @@ static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_terms
 static const double ROUNDING = 1e-20, ROUNDING_SINGLE = 1e-11;
 
 /* Adds what each row of own_i other_g^T holds: energies[r] += x_r G x_r^T. */
-static bool add_energies(struct al_view own, struct al_view other, double *energies, struct al_error *err)
+static bool add_energies(struct al_view own, struct al_view other, double *energies,
+	struct al_error *err)
 {
 	struct al_matrix gram = {0}, weighted = {0};
 	bool done = al_matrix_init(&gram, other.cols, other.cols, err)
@@ -272,7 +276,8 @@ static bool add_energies(struct al_view own, struct al_view other, double *energ
 
 	for (size_t j = 0; done && j < own.cols; j++)
 		for (size_t r = 0; r < own.rows; r++)
-			energies[r] += weighted.data[r + j * weighted.ld] * own.data[r + j * own.ld];
+			energies[r] += weighted.data[r + j * weighted.ld]
+				* own.data[r + j * own.ld];
 	al_matrix_finish(&weighted);
 	al_matrix_finish(&gram);
 	return done;
@@ -289,7 +294,8 @@ static size_t count_filled(const double *energies, size_t n, double part)
 	return n;
 }
 
-/* The rows of the cores are in the order of what they hold; those behind `rank` hold rounding alone. */
+/* The rows of the cores are in the order of what they hold; those behind `rank` hold rounding
+ * alone. */
 static bool find_filled(const struct al_tucker *t, double part, size_t *rank, struct al_error *err)
 {
 	const struct al_view query = al_view(t->core_query), key = al_view(t->core_key);
@@ -330,8 +336,8 @@ static struct al_terms lead_terms(const struct al_terms *terms, size_t rank)
 	return out;
 }
 
-/* With more terms than the heads fill, mixtures of the compressed heads can't be divided: the terms that
- * are needed are found, the others are zero. */
+/* With more terms than the heads fill, mixtures of the compressed heads can't be divided: the terms
+ * that are needed are found, the others are zero. */
 static bool start_filled(const struct al_tucker *tucker, bool is_single, uint64_t seed,
 	struct al_terms *terms, struct al_error *err)
 {
@@ -349,8 +355,9 @@ bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_t
 {
 	const struct al_tucker_bounds bounds = al_tucker_bounds(heads);
 	const size_t rank = terms->query.cols;
-	const struct al_tucker_options options = {
-		.query_rank = rank, .key_rank = rank, .seed = seed};
+	const struct al_tucker_options options = {.query_rank = rank,
+		.key_rank = rank,
+		.seed = seed};
 	struct al_tucker tucker = {.n_heads = 0};
 
 	if (rank > bounds.query || rank > bounds.key)

@@ -42,8 +42,8 @@ static bool apply_mixing(const void *context, size_t head, struct al_view x, str
 static bool measure(const struct al_heads *heads, const struct al_terms *t, double *error,
 	bool *is_estimate, struct al_error *err)
 {
-	const struct al_approximation a = {
-		al_view(t->query), al_view(t->key), apply_mixing, &t->mixing};
+	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
+		&t->mixing};
 
 	return al_residual(heads, &a, AL_RESIDUAL_FLOPS, error, is_estimate, err);
 }
@@ -56,11 +56,11 @@ static const double SHOWS = 1e-11, SHOWS_SINGLE = 1e-4;
 struct run {
 	const struct al_heads *heads;
 	const struct al_cp_options *options;
-	double norm;               /* ||T||^2 */
+	double norm; /* ||T||^2 */
 	bool is_single, is_estimate;
-	bool is_stopped;           /* by the watch */
+	bool is_stopped; /* by the watch */
 	struct al_sweep *sweep;
-	struct al_terms *terms;    /* the best so far */
+	struct al_terms *terms; /* the best so far */
 	struct al_terms swept;
 	double start_error, error;
 	size_t n_sweeps;
@@ -145,8 +145,8 @@ static bool sweep_from_start(struct run *x, struct al_error *err)
 	x->sweep = al_sweep_create(x->heads, x->options->rank, err);
 	bool done = x->sweep && al_sweep_load(x->sweep, x->terms, err) && measure_start(x, err)
 		&& (x->start_error < EXACT
-			|| (al_terms_init(&x->swept, x->heads, x->options->rank, err) && sweep(x, err)
-				&& accept(x, err)));
+			|| (al_terms_init(&x->swept, x->heads, x->options->rank, err)
+				&& sweep(x, err) && accept(x, err)));
 	al_terms_finish(&x->swept);
 	al_sweep_destroy(x->sweep);
 	return done;
@@ -173,8 +173,11 @@ static bool try_start(const struct al_heads *heads, const struct al_cp_options *
 	enum al_cp_start which, struct al_cp *out, bool *is_stopped, struct al_error *err)
 {
 	struct al_terms terms;
-	struct run x = {.heads = heads, .options = o, .norm = norm,
-		.is_single = al_heads_shape(heads).is_single, .terms = &terms};
+	struct run x = {.heads = heads,
+		.options = o,
+		.norm = norm,
+		.is_single = al_heads_shape(heads).is_single,
+		.terms = &terms};
 
 	bool done = al_terms_init(&terms, heads, o->rank, err)
 		&& start(heads, o, which, &terms, err) && improve(&x, err);
@@ -369,7 +372,7 @@ bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al
 		errors[i] = errors[n - i];
 		errors[n - i] = other;
 	}
-	for (size_t i = n + 1; i-- > 0; )
+	for (size_t i = n + 1; i-- > 0;)
 		errors[i] = sqrt(errors[i] / left);
 	return true;
 }

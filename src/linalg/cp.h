@@ -7,20 +7,20 @@
 #ifndef ATTNLEDGER_LINALG_CP_H
 #define ATTNLEDGER_LINALG_CP_H
 
-#include "linalg/heads.h"   /* the options are attnledger.h's */
+#include "linalg/heads.h" /* the options are attnledger.h's */
 
 /* Owns its matrices. Columns are balanced: those of `mixing` have norm 1, those of `query` and
  * `key` one norm; the largest component of a column of `mixing` and of `query` is positive. Ordered
  * by the norm of their term, largest first. */
 struct al_cp {
-	struct al_matrix query;    /* [d_query][R] */
-	struct al_matrix key;      /* [d_key][R] */
-	struct al_matrix mixing;   /* [n_heads][R] */
-	double relative_error;     /* of the residual itself, in double precision: al_residual */
-	bool is_estimate;          /* of relative_error: by Gaussian vectors */
-	double start_error;        /* of the start that won; never below relative_error */
-	enum al_cp_start start;    /* which one won: never AL_CP_AUTO */
-	size_t n_sweeps;           /* that it took */
+	struct al_matrix query; /* [d_query][R] */
+	struct al_matrix key; /* [d_key][R] */
+	struct al_matrix mixing; /* [n_heads][R] */
+	double relative_error; /* of the residual itself, in double precision: al_residual */
+	bool is_estimate; /* of relative_error: by Gaussian vectors */
+	double start_error; /* of the start that won; never below relative_error */
+	enum al_cp_start start; /* which one won: never AL_CP_AUTO */
+	size_t n_sweeps; /* that it took */
 };
 
 /* n_heads*min(d_head, d_query, d_key): there the greedy start is exact. */
@@ -39,8 +39,8 @@ void al_cp_finish(struct al_cp *cp);
 
 /* The error of truncating at `rank` singular triples over all heads, the control: relative_error of
  * the greedy start, from singular values alone. `errors` [al_cp_bound + 1], by rank from 0 on. */
-bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_cp_greedy_errors(const struct al_heads *heads, double *errors,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* R (d_query + d_key + n_heads): query, key and mixing, without a content bias. */
 size_t al_cp_parameters(const struct al_cp *cp);

@@ -30,8 +30,9 @@ static bool factor(struct al_matrix g, double *condition, struct al_error *err)
 	if (info > 0)
 		return true;
 	if (!al_check_info("dpotrf", info, err)
-		|| !al_check_info("dpocon", LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld,
-			norm, &reciprocal), err))
+		|| !al_check_info("dpocon",
+			LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm, &reciprocal),
+			err))
 		return false;
 	if (reciprocal > 0)
 		*condition = 1 / reciprocal;
@@ -78,13 +79,16 @@ static bool decompose(struct al_matrix a, struct al_matrix r, double *tau, bool 
 	const lapack_int rows = al_int(a.rows), ld = al_int(a.ld), least_side = al_int(r.rows);
 
 	if (!al_check_info("dgeqrf",
-		LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, al_int(a.cols), a.data, ld, tau), err))
+		    LAPACKE_dgeqrf(LAPACK_COL_MAJOR, rows, al_int(a.cols), a.data, ld, tau), err))
 		return false;
 	for (size_t j = 0; j < r.cols; j++)
 		memcpy(r.data + j * r.ld, a.data + j * a.ld, r.rows * sizeof(double));
 	zero_below(r);
-	return !with_u || al_check_info("dorgqr", LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows,
-		least_side, least_side, a.data, ld, tau), err);
+	return !with_u
+		|| al_check_info("dorgqr",
+			LAPACKE_dorgqr(LAPACK_COL_MAJOR, rows, least_side, least_side, a.data, ld,
+				tau),
+			err);
 }
 
 static bool check_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
@@ -246,10 +250,11 @@ static bool divide(struct al_matrix a, struct al_matrix r, bool *is_good, struct
 		&& (!*is_good || al_solve(AL_RIGHT, AL_PLAIN, al_view(r), a, err));
 }
 
-/* The first division leaves columns orthonormal to 2^-52 times the Gram matrix's condition, the second
- * to rounding: CholeskyQR2, several times as fast as Householder's for tall matrices (Yamamoto,
- * Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). */
-static bool qr_by_cholesky(struct al_matrix a, struct al_matrix r, bool *is_good, struct al_error *err)
+/* The first division leaves columns orthonormal to 2^-52 times the Gram matrix's condition, the
+ * second to rounding: CholeskyQR2, several times as fast as Householder's for tall matrices
+ * (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). */
+static bool qr_by_cholesky(struct al_matrix a, struct al_matrix r, bool *is_good,
+	struct al_error *err)
 {
 	struct al_matrix first;
 

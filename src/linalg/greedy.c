@@ -22,7 +22,7 @@ size_t al_head_values(const struct al_heads *heads)
 
 /* T_i = query core key^T, the outer two with orthonormal columns once al_qr is through. */
 struct head {
-	struct al_matrix query, key;                   /* [d_query][d_head], [d_key][d_head] */
+	struct al_matrix query, key; /* [d_query][d_head], [d_key][d_head] */
 	struct al_matrix query_triangle, key_triangle;
 	struct al_matrix core;
 };
@@ -75,8 +75,8 @@ static bool find_values(void *context, size_t i, struct al_error *err)
 		&& al_triangle(al_view(h.query), none, h.query_triangle, &route, err)
 		&& al_triangle(al_view(h.key), none, h.key_triangle, &route, err)
 		&& form_core(&h, err)
-		&& al_singular_values(
-			al_view(h.core), x->values + i * al_head_values(x->heads), err);
+		&& al_singular_values(al_view(h.core), x->values + i * al_head_values(x->heads),
+			err);
 	head_finish(&h);
 	return done;
 }
@@ -175,7 +175,7 @@ static bool write_terms(struct head *h, struct svd *s, size_t first, size_t n,
 		return false;
 	share_values(s);
 	return al_gemm(AL_PLAIN, AL_PLAIN, 1, query, al_columns(al_view(s->u), 0, n), 0,
-			al_part(terms->query, 0, first, terms->query.rows, n), err)
+		       al_part(terms->query, 0, first, terms->query.rows, n), err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, key, al_columns(al_view(s->v), 0, n), 0,
 			al_part(terms->key, 0, first, terms->key.rows, n), err);
 }

@@ -125,8 +125,10 @@ bool al_wide_heads_init(struct al_wide_heads *wide, const struct al_heads *heads
 		|| !al_matrix_init(&wide->key, heads->key_f.rows, heads->key_f.cols, err)
 		|| !widen(heads->query_f, wide->query, err) || !widen(heads->key_f, wide->key, err))
 		return false;
-	wide->heads = (struct al_heads){.query = al_view(wide->query), .key = al_view(wide->key),
-		.n_heads = heads->n_heads, .n_kv_heads = heads->n_kv_heads};
+	wide->heads = (struct al_heads){.query = al_view(wide->query),
+		.key = al_view(wide->key),
+		.n_heads = heads->n_heads,
+		.n_kv_heads = heads->n_kv_heads};
 	return true;
 }
 
@@ -148,7 +150,8 @@ bool al_narrow_heads_init(struct al_narrow_heads *narrow, const struct al_heads 
 		|| !al_narrow(heads->key, narrow->key, err))
 		return false;
 	narrow->heads = (struct al_heads){.query_f = al_view_f(narrow->query),
-		.key_f = al_view_f(narrow->key), .n_heads = heads->n_heads,
+		.key_f = al_view_f(narrow->key),
+		.n_heads = heads->n_heads,
 		.n_kv_heads = heads->n_kv_heads};
 	return true;
 }
@@ -165,7 +168,7 @@ void al_narrow_heads_finish(struct al_narrow_heads *narrow)
 struct norm {
 	const struct al_heads *heads;
 	struct al_heads_shape shape;
-	double *parts;   /* [n_kv_heads] */
+	double *parts; /* [n_kv_heads] */
 };
 
 struct norm_room {

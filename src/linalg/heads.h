@@ -14,7 +14,7 @@
 struct al_heads {
 	struct al_view query, key;
 	struct al_view_f query_f, key_f;
-	size_t n_heads, n_kv_heads;   /* the second divides the first */
+	size_t n_heads, n_kv_heads; /* the second divides the first */
 };
 
 /* The sizes that follow from the views. */
@@ -30,8 +30,8 @@ struct al_heads_shape al_heads_shape(const struct al_heads *heads);
 bool al_heads_check(const struct al_heads *heads, struct al_error *err) AL_MUST_CHECK;
 
 /* ||T||^2, the sum over heads of <Q_i^T Q_i, K_g^T K_g>. */
-bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_heads_norm(const struct al_heads *heads, double *norm_squared,
+	struct al_error *err) AL_MUST_CHECK;
 
 static inline size_t al_kv_head_of(const struct al_heads *heads, size_t head)
 {
@@ -69,8 +69,8 @@ void al_narrow_heads_finish(struct al_narrow_heads *narrow);
 
 /* An approximation T'_i = left middle_i right^T. */
 struct al_approximation {
-	struct al_view left;    /* [d_query][p] */
-	struct al_view right;   /* [d_key][q] */
+	struct al_view left; /* [d_query][p] */
+	struct al_view right; /* [d_key][q] */
 	/* out [p][n] = middle_head x, x [q][n]. Called from several threads. */
 	bool (*middle)(const void *context, size_t head, struct al_view x, struct al_matrix out,
 		struct al_error *err);
@@ -84,12 +84,13 @@ struct al_approximation {
  * sqrt(1/(2*64)), 9 %, and that only where the residual is one single direction. */
 enum { AL_RESIDUAL_PROBES = 64 };
 
-/* ||T - T'|| / ||T||, from the residual itself in double precision: its blocks of columns one by one,
- * or, where that is less work, its parts inside and outside of the spaces that left and right span.
- * Nothing large cancels, so 1e-14 can be told from 1e-9. Where both would take more than `most_flops`, Gaussian vectors x estimate it, by the mean of
+/* ||T - T'|| / ||T||, from the residual itself in double precision: its blocks of columns one by
+ * one, or, where that is less work, its parts inside and outside of the spaces that left and right
+ * span. Nothing large cancels, so 1e-14 can be told from 1e-9. Where both would take more than
+ * `most_flops`, Gaussian vectors x estimate it, by the mean of
  * ||(T_i - T'_i) x||^2. */
 bool al_residual(const struct al_heads *heads, const struct al_approximation *approximation,
-	double most_flops, double *relative_error, bool *is_estimate, struct al_error *err)
-	AL_MUST_CHECK;
+	double most_flops, double *relative_error, bool *is_estimate,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

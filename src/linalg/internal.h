@@ -19,7 +19,8 @@ bool al_check_shape(const char *name, size_t rows, size_t cols, size_t expected_
 bool al_check_finite(const char *what, struct al_view a, struct al_error *err) AL_MUST_CHECK;
 bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *err) AL_MUST_CHECK;
 
-bool al_check_values(const char *what, const double *values, size_t n, struct al_error *err) AL_MUST_CHECK;
+bool al_check_values(const char *what, const double *values, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* LAPACK's verdict: 0 is success. */
 bool al_check_info(const char *routine, lapack_int info, struct al_error *err) AL_MUST_CHECK;

@@ -43,10 +43,10 @@ struct al_matrix_f {
 /* ---- memory ---- */
 
 /* Zeroed memory with ld = rows. A size that the system can't give is an error, not an abort. */
-bool al_matrix_init(struct al_matrix *m, size_t rows, size_t cols, struct al_error *err)
-	AL_MUST_CHECK;
-bool al_matrix_init_f(struct al_matrix_f *m, size_t rows, size_t cols, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_matrix_init(struct al_matrix *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_matrix_init_f(struct al_matrix_f *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct and twice. Never on a part of another matrix. */
 void al_matrix_finish(struct al_matrix *m);
 void al_matrix_finish_f(struct al_matrix_f *m);
@@ -126,17 +126,17 @@ bool al_gemm_f(enum al_op op_a, enum al_op op_b, float alpha, struct al_view_f a
 double al_inner(struct al_view a, struct al_view b);
 
 /* G = A^T A, [cols][cols] (AL_TRANSPOSED), or A A^T, [rows][rows] (AL_PLAIN): both triangles. */
-bool al_gram(enum al_op op, struct al_view a, struct al_matrix g, struct al_error *err)
-	AL_MUST_CHECK;
-bool al_gram_f(enum al_op op, struct al_view_f a, struct al_matrix_f g, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_gram(enum al_op op, struct al_view a, struct al_matrix g,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_gram_f(enum al_op op, struct al_view_f a, struct al_matrix_f g,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- factors ---- */
 
 /* How a triangular factor was found. */
 enum al_route {
-	AL_ROUTE_CHOLESKY,  /* of the Gram matrix */
-	AL_ROUTE_QR,        /* Householder: the Gram matrix is too ill-conditioned */
+	AL_ROUTE_CHOLESKY, /* of the Gram matrix */
+	AL_ROUTE_QR, /* Householder: the Gram matrix is too ill-conditioned */
 };
 
 /* Above this estimated condition of the Gram matrix (1-norm) al_triangle takes QR: below it
@@ -185,8 +185,8 @@ bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix ve
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Singular values, [min(rows, cols)], largest first, good to 1e-11 of the largest: from the smaller
- * Gram matrix, those that its rounding hides from A in the directions that are left, and by SVD where
- * these are many. A is left as it is. */
+ * Gram matrix, those that its rounding hides from A in the directions that are left, and by SVD
+ * where these are many. A is left as it is. */
 bool al_singular_values(struct al_view a, double *values, struct al_error *err) AL_MUST_CHECK;
 
 /* A = U diag(values) V^T, thin: U [rows][min], V [cols][min] (not transposed). A is destroyed. The

@@ -21,13 +21,15 @@ static void *allocate(size_t rows, size_t cols, size_t size, struct al_error *er
 
 bool al_matrix_init(struct al_matrix *m, size_t rows, size_t cols, struct al_error *err)
 {
-	*m = (struct al_matrix){allocate(rows, cols, sizeof(double), err), rows, cols, rows ? rows : 1};
+	*m = (struct al_matrix){allocate(rows, cols, sizeof(double), err), rows, cols,
+		rows ? rows : 1};
 	return m->data != NULL;
 }
 
 bool al_matrix_init_f(struct al_matrix_f *m, size_t rows, size_t cols, struct al_error *err)
 {
-	*m = (struct al_matrix_f){allocate(rows, cols, sizeof(float), err), rows, cols, rows ? rows : 1};
+	*m = (struct al_matrix_f){allocate(rows, cols, sizeof(float), err), rows, cols,
+		rows ? rows : 1};
 	return m->data != NULL;
 }
 

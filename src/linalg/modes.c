@@ -36,7 +36,7 @@ static bool triangle_of_others(const struct weigh *x, size_t b, struct al_matrix
 		return triangle(al_columns(x->mode.other, first * d, d), r, err);
 	for (size_t i = 0; i < x->n_sharing; i++)
 		if (!triangle(al_columns(x->mode.other, (first + i) * d, d),
-			al_part(stack, i * d, 0, d, d), err))
+			    al_part(stack, i * d, 0, d, d), err))
 			return false;
 	return triangle(al_view(stack), r, err);
 }
@@ -77,7 +77,7 @@ static double sum(const double *values, size_t n)
 {
 	double s = 0;
 
-	for (size_t i = n; i-- > 0; )
+	for (size_t i = n; i-- > 0;)
 		s += values[i];
 	return s;
 }
@@ -93,8 +93,8 @@ size_t al_smallest_rank(const double *values, size_t n, double allowance)
 }
 
 struct spectrum {
-	struct al_matrix vectors;   /* all of them, [n][n] */
-	struct al_matrix values;    /* squared singular values, [n] */
+	struct al_matrix vectors; /* all of them, [n][n] */
+	struct al_matrix values; /* squared singular values, [n] */
 };
 
 static bool by_svd(struct al_view l, struct spectrum *s, struct al_error *err)
@@ -168,8 +168,8 @@ static bool leading_of_tall(struct al_view l, size_t rank, double allowance,
 bool al_leading(struct al_view l, size_t rank, double allowance, struct al_matrix *basis,
 	struct al_error *err)
 {
-	return (l.rows > l.cols ? leading_of_tall : leading_of_wide)(
-		l, rank, allowance, basis, err);
+	return (l.rows > l.cols ? leading_of_tall : leading_of_wide)(l, rank, allowance, basis,
+		err);
 }
 
 /* ---- the heads' mode ---- */

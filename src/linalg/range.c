@@ -18,13 +18,13 @@ struct finder {
 	struct al_view_f own, other;
 	size_t n_own, n_other, d_head;
 	size_t rank, width;
-	double norm;                    /* ||T||^2 */
-	struct al_matrix_f grams;       /* [d_head][n_own*d_head]: G_b side by side */
-	struct al_matrix basis;         /* [d][width], orthonormal */
-	struct al_matrix_f narrow;      /* the same */
-	struct al_matrix_f inner;       /* own^T basis, [n_own*d_head][width] */
-	struct al_matrix_f weighted;    /* blockdiag(G_b) times it */
-	struct al_matrix_f small_f;     /* inner^T weighted: the mode's Gram matrix in the basis */
+	double norm; /* ||T||^2 */
+	struct al_matrix_f grams; /* [d_head][n_own*d_head]: G_b side by side */
+	struct al_matrix basis; /* [d][width], orthonormal */
+	struct al_matrix_f narrow; /* the same */
+	struct al_matrix_f inner; /* own^T basis, [n_own*d_head][width] */
+	struct al_matrix_f weighted; /* blockdiag(G_b) times it */
+	struct al_matrix_f small_f; /* inner^T weighted: the mode's Gram matrix in the basis */
 	struct al_matrix small, values;
 };
 
@@ -110,8 +110,8 @@ static bool iterate(struct finder *f, struct al_error *err)
 	widen(f->narrow, f->basis);
 	return orthonormalise(f->basis, f->small, err)
 		&& al_narrow(al_view(f->basis), f->narrow, err)
-		&& al_gemm_f(
-			AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner, err)
+		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner,
+			err)
 		&& al_parallel(f->n_own, weigh_block, f, err);
 }
 
@@ -121,7 +121,7 @@ static bool measure(struct finder *f, double *error, struct al_error *err)
 	double left = f->norm;
 
 	if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(f->inner), al_view_f(f->weighted), 0,
-		f->small_f, err))
+		    f->small_f, err))
 		return false;
 	widen(f->small_f, f->small);
 	if (!al_eigenvectors(f->small, f->values.data, err))
@@ -197,19 +197,27 @@ static bool find_both(const struct al_heads *h, const struct al_tucker_options *
 	struct al_tucker *out, struct al_error *err)
 {
 	const size_t d = al_heads_shape(h).d_head;
-	struct finder query = {.own = h->query_f, .other = h->key_f, .n_own = h->n_heads,
-		.n_other = h->n_kv_heads, .d_head = d, .rank = o->query_rank,
+	struct finder query = {.own = h->query_f,
+		.other = h->key_f,
+		.n_own = h->n_heads,
+		.n_other = h->n_kv_heads,
+		.d_head = d,
+		.rank = o->query_rank,
 		.width = width(o->query_rank, h->query_f.rows, h->query_f.cols)};
-	struct finder key = {.own = h->key_f, .other = h->query_f, .n_own = h->n_kv_heads,
-		.n_other = h->n_heads, .d_head = d, .rank = o->key_rank,
+	struct finder key = {.own = h->key_f,
+		.other = h->query_f,
+		.n_own = h->n_kv_heads,
+		.n_other = h->n_heads,
+		.d_head = d,
+		.rank = o->key_rank,
 		.width = width(o->key_rank, h->key_f.rows, h->key_f.cols)};
 	double change;
 
 	if (!al_heads_norm(h, &query.norm, err))
 		return false;
 	key.norm = query.norm;
-	bool done = find(
-		&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change, err);
+	bool done = find(&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change,
+		err);
 	finder_finish(&query);
 	done = done && find(&key, o->seed, 1, &out->key, &out->core_key, &change, err);
 	finder_finish(&key);

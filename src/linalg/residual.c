@@ -1,5 +1,5 @@
-/* The residual of an approximation of the head tensor, formed block by block or in the approximation's
- * spaces, and measured. */
+/* The residual of an approximation of the head tensor, formed block by block or in the
+ * approximation's spaces, and measured. */
 #include <math.h>
 
 #include "base/random.h"
@@ -13,17 +13,17 @@ struct residual {
 	const struct al_heads *heads;
 	struct al_heads_shape shape;
 	const struct al_approximation *approximation;
-	struct al_view probes;      /* [d_key][AL_RESIDUAL_PROBES], or without data: all columns */
-	struct al_view right;       /* right^T probes */
-	size_t n_blocks;            /* of one head */
-	double *parts;              /* [n_heads*n_blocks] */
+	struct al_view probes; /* [d_key][AL_RESIDUAL_PROBES], or without data: all columns */
+	struct al_view right; /* right^T probes */
+	size_t n_blocks; /* of one head */
+	double *parts; /* [n_heads*n_blocks] */
 };
 
 /* What one block needs: T_i x and T'_i x, for x a block of the identity or the probes. */
 struct room {
-	struct al_matrix query, key;   /* one head, in double precision */
-	struct al_matrix inner;        /* K_g^T x */
-	struct al_matrix right;        /* right^T x */
+	struct al_matrix query, key; /* one head, in double precision */
+	struct al_matrix inner; /* K_g^T x */
+	struct al_matrix right; /* right^T x */
 	struct al_matrix middle;
 	struct al_matrix residual;
 };
@@ -149,8 +149,8 @@ static double count_flops(const struct al_heads_shape *s, const struct al_approx
 
 /* ---- in the spaces of the approximation ----
  *
- * With left = U S and right = V W, both by QR, Q_i = U C + Q' and K_g = V E + K' with Q' and K' orthogonal
- * to U and V, the residual falls into four parts that are orthogonal to each other:
+ * With left = U S and right = V W, both by QR, Q_i = U C + Q' and K_g = V E + K' with Q' and K'
+ * orthogonal to U and V, the residual falls into four parts that are orthogonal to each other:
  *
  *     T_i - T'_i = U (C E^T - S middle_i W^T) V^T + U C K'^T + Q' E^T V^T + Q' K'^T
  *
@@ -158,9 +158,9 @@ static double count_flops(const struct al_heads_shape *s, const struct al_approx
 
 struct spaces {
 	const struct residual *residual;
-	struct al_matrix left, right;            /* U [d_query][p], V [d_key][q] */
-	struct al_matrix left_triangle;          /* S [p][p] */
-	struct al_matrix right_triangle;         /* W [q][q], then W^T */
+	struct al_matrix left, right; /* U [d_query][p], V [d_key][q] */
+	struct al_matrix left_triangle; /* S [p][p] */
+	struct al_matrix right_triangle; /* W [q][q], then W^T */
 };
 
 static void spaces_finish(struct spaces *s)
@@ -175,7 +175,8 @@ static void transpose(struct al_matrix square)
 {
 	for (size_t j = 0; j < square.cols; j++)
 		for (size_t i = 0; i < j; i++) {
-			double *a = &square.data[i + j * square.ld], *b = &square.data[j + i * square.ld];
+			double *a = &square.data[i + j * square.ld],
+			       *b = &square.data[j + i * square.ld];
 			const double other = *a;
 			*a = *b;
 			*b = other;
@@ -202,7 +203,8 @@ static bool spaces_init(struct spaces *s, const struct residual *x, struct al_er
 	return true;
 }
 
-/* One side of a head: its part inside the space, what is left of it, and the Gram matrices of both. */
+/* One side of a head: its part inside the space, what is left of it, and the Gram matrices of
+ * both. */
 struct side {
 	struct al_matrix rest, inside, rest_gram, inside_gram;
 };
@@ -215,7 +217,8 @@ static void side_finish(struct side *side)
 	al_matrix_finish(&side->rest);
 }
 
-static bool side_init(struct side *side, size_t rows, size_t rank, size_t d_head, struct al_error *err)
+static bool side_init(struct side *side, size_t rows, size_t rank, size_t d_head,
+	struct al_error *err)
 {
 	*side = (struct side){{0}, {0}, {0}, {0}};
 	return al_matrix_init(&side->rest, rows, d_head, err)
@@ -227,8 +230,10 @@ static bool side_init(struct side *side, size_t rows, size_t rank, size_t d_head
 /* `rest` holds the head. */
 static bool part_side(struct al_matrix basis, struct side *side, struct al_error *err)
 {
-	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(side->rest), 0, side->inside, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(basis), al_view(side->inside), 1, side->rest, err)
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(side->rest), 0,
+		       side->inside, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(basis), al_view(side->inside), 1,
+			side->rest, err)
 		&& al_gram(AL_TRANSPOSED, al_view(side->rest), side->rest_gram, err)
 		&& al_gram(AL_TRANSPOSED, al_view(side->inside), side->inside_gram, err);
 }
@@ -248,8 +253,8 @@ static bool measure_inside(const struct spaces *s, size_t head, const struct sid
 	bool done = al_matrix_init(&middle, s->left.cols, s->right.cols, err)
 		&& al_matrix_init(&difference, s->left.cols, s->right.cols, err)
 		&& a->middle(a->context, head, al_view(s->right_triangle), middle, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query->inside), al_view(key->inside), 0,
-			difference, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query->inside), al_view(key->inside),
+			0, difference, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(s->left_triangle), al_view(middle), 1,
 			difference, err);
 
@@ -301,14 +306,15 @@ static bool measure_in_spaces(struct residual *x, double *sum, struct al_error *
 }
 
 /* The two QRs, then head by head four products with the bases and two of the spaces' widths. */
-static double count_flops_in_spaces(const struct al_heads_shape *s, const struct al_approximation *a)
+static double count_flops_in_spaces(const struct al_heads_shape *s,
+	const struct al_approximation *a)
 {
 	const double p = (double)a->left.cols, q = (double)a->right.cols, d = (double)s->d_head;
 	const double query = (double)s->d_query, key = (double)s->d_key;
 
 	return 4 * (query * p * p + key * q * q)
 		+ 2 * (double)s->n_heads
-			* (2 * d * (query * p + key * q) + d * d * (query + key) + p * q * (d + p));
+		* (2 * d * (query * p + key * q) + d * d * (query + key) + p * q * (d + p));
 }
 
 static bool fits_spaces(const struct al_heads_shape *s, const struct al_approximation *a)
@@ -320,7 +326,8 @@ static bool fits_spaces(const struct al_heads_shape *s, const struct al_approxim
 bool al_residual(const struct al_heads *heads, const struct al_approximation *approximation,
 	double most_flops, double *relative_error, bool *is_estimate, struct al_error *err)
 {
-	struct residual x = {.heads = heads, .shape = al_heads_shape(heads),
+	struct residual x = {.heads = heads,
+		.shape = al_heads_shape(heads),
 		.approximation = approximation};
 	const bool in_spaces = fits_spaces(&x.shape, approximation);
 	double norm, sum = 0;
@@ -329,8 +336,9 @@ bool al_residual(const struct al_heads *heads, const struct al_approximation *ap
 		> most_flops;
 	x.n_blocks = (x.shape.d_key + BLOCK - 1) / BLOCK;
 	if (!al_heads_norm(heads, &norm, err)
-		|| !(*is_estimate ? measure_by_probes
-			: in_spaces ? measure_in_spaces : measure)(&x, &sum, err))
+		|| !(*is_estimate	    ? measure_by_probes
+				: in_spaces ? measure_in_spaces
+					    : measure)(&x, &sum, err))
 		return false;
 	*relative_error = sqrt(sum / norm);
 	return al_check_finite("residual", (struct al_view){relative_error, 1, 1, 1}, err);

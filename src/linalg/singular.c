@@ -1,8 +1,8 @@
 /* Singular values and vectors.
  *
- * Squares of singular values are the eigenvalues of a Gram matrix, but for rounding at the size of the
- * largest: a root of it is good as long as it is far above the root of that. The small ones are taken of
- * A itself, restricted to the few directions that the Gram matrix leaves to them. */
+ * Squares of singular values are the eigenvalues of a Gram matrix, but for rounding at the size of
+ * the largest: a root of it is good as long as it is far above the root of that. The small ones are
+ * taken of A itself, restricted to the few directions that the Gram matrix leaves to them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,8 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 
 /* ---- from the Gram matrix ---- */
 
-/* G = H T H^T, T tridiagonal: H's reflectors in the lower triangle of g, and what T is, column by column. */
+/* G = H T H^T, T tridiagonal: H's reflectors in the lower triangle of g, and what T is, column by
+ * column. */
 struct reduced {
 	struct al_matrix g;
 	struct al_matrix columns;
@@ -58,9 +59,10 @@ static bool reduce(const struct reduced *x, struct al_error *err)
 {
 	const lapack_int n = al_int(x->g.cols);
 
-	if (!al_check_info("dsytrd", LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, x->g.data,
-		al_int(x->g.ld), column(x, DIAGONAL), column(x, OFF_DIAGONAL),
-		column(x, REFLECTORS)), err))
+	if (!al_check_info("dsytrd",
+		    LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, x->g.data, al_int(x->g.ld),
+			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS)),
+		    err))
 		return false;
 	memcpy(column(x, VALUES), column(x, DIAGONAL), x->g.cols * sizeof(double));
 	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));
@@ -75,16 +77,19 @@ static bool find_smallest(const struct reduced *x, struct al_matrix vectors, lap
 	lapack_logical is_accurate = 1;
 	lapack_int found;
 
-	if (!al_check_info("dstemr", LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', n, column(x, DIAGONAL),
-		column(x, OFF_DIAGONAL), 0, 0, 1, wanted, &found, column(x, ROOM),
-		vectors.data, al_int(vectors.ld), wanted, support, &is_accurate), err))
+	if (!al_check_info("dstemr",
+		    LAPACKE_dstemr(LAPACK_COL_MAJOR, 'V', 'I', n, column(x, DIAGONAL),
+			    column(x, OFF_DIAGONAL), 0, 0, 1, wanted, &found, column(x, ROOM),
+			    vectors.data, al_int(vectors.ld), wanted, support, &is_accurate),
+		    err))
 		return false;
 	if (found != wanted)
 		return al_fail(err, AL_ESYSTEM, "dstemr: found %d of %d eigenvalues", (int)found,
 			(int)wanted);
-	return al_check_info("dormtr", LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, wanted,
-		x->g.data, al_int(x->g.ld), column(x, REFLECTORS), vectors.data,
-		al_int(vectors.ld)), err);
+	return al_check_info("dormtr",
+		LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, wanted, x->g.data,
+			al_int(x->g.ld), column(x, REFLECTORS), vectors.data, al_int(vectors.ld)),
+		err);
 }
 
 /* The singular values of A restricted to the smallest n directions. */
@@ -93,7 +98,8 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 {
 	const bool is_wide = a.rows < a.cols;
 	struct al_matrix vectors = {0}, support = {0}, image = {0};
-	bool done = al_matrix_init(&vectors, x->g.cols, n, err) && al_matrix_init(&support, n, 2, err)
+	bool done = al_matrix_init(&vectors, x->g.cols, n, err)
+		&& al_matrix_init(&support, n, 2, err)
 		&& al_matrix_init(&image, is_wide ? a.cols : a.rows, n, err);
 
 	if (done) {
@@ -101,7 +107,8 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 		done = find_smallest(x, vectors, (lapack_int *)(void *)support.data, err);
 		al_blas_release();
 	}
-	done = done && al_gemm(is_wide ? AL_TRANSPOSED : AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0,
+	done = done
+		&& al_gemm(is_wide ? AL_TRANSPOSED : AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0,
 			image, err)
 		&& by_svd(al_view(image), values, err);
 	al_matrix_finish(&image);
@@ -172,8 +179,9 @@ bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 		&& by_gram(a, &x, values, &is_good, err);
 	al_matrix_finish(&x.columns);
 	al_matrix_finish(&x.g);
-	return done && (is_good ? al_check_values("singular values", values, n, err)
-		: by_svd(a, values, err));
+	return done
+		&& (is_good ? al_check_values("singular values", values, n, err)
+			    : by_svd(a, values, err));
 }
 
 /* ---- vectors ---- */

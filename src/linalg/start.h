@@ -8,11 +8,11 @@
 
 /* The singular values of every head, [n_heads][n_head_values], each head's largest first. */
 size_t al_head_values(const struct al_heads *heads);
-bool al_heads_values(const struct al_heads *heads, double *values, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_heads_values(const struct al_heads *heads, double *values,
+	struct al_error *err) AL_MUST_CHECK;
 
-bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms,
+	struct al_error *err) AL_MUST_CHECK;
 
 void al_start_random(uint64_t seed, struct al_terms *terms);
 

@@ -78,8 +78,9 @@ struct al_sweep *al_sweep_create(const struct al_heads *h, size_t rank, struct a
 	}
 	s->is_single = al_heads_shape(h).is_single;
 	if (s->is_single ? sweep_init_f(&s->narrow, h->query_f, h->key_f, h->n_heads, h->n_kv_heads,
-			rank, err)
-		: sweep_init(&s->wide, h->query, h->key, h->n_heads, h->n_kv_heads, rank, err))
+		    rank, err)
+			 : sweep_init(&s->wide, h->query, h->key, h->n_heads, h->n_kv_heads, rank,
+				 err))
 		return s;
 	al_sweep_destroy(s);
 	return NULL;
@@ -114,7 +115,8 @@ void al_sweep_store(const struct al_sweep *s, struct al_terms *terms)
 
 bool al_sweep_explain(struct al_sweep *s, double *explained, struct al_error *err)
 {
-	return s->is_single ? explain_f(&s->narrow, explained, err) : explain(&s->wide, explained, err);
+	return s->is_single ? explain_f(&s->narrow, explained, err)
+			    : explain(&s->wide, explained, err);
 }
 
 bool al_sweep_step(struct al_sweep *s, double *explained, struct al_error *err)

@@ -17,17 +17,18 @@ struct al_sweep;
 
 /* Room for sweeps in the precision of the heads, which must outlive it. NULL, and *err, where the
  * system has no memory. destroy(NULL) is safe. */
-struct al_sweep *al_sweep_create(const struct al_heads *heads, size_t rank, struct al_error *err)
-	AL_MUST_CHECK;
+struct al_sweep *al_sweep_create(const struct al_heads *heads, size_t rank,
+	struct al_error *err) AL_MUST_CHECK;
 void al_sweep_destroy(struct al_sweep *sweep);
 
 /* Copies of the factors, in and out. */
-bool al_sweep_load(struct al_sweep *sweep, const struct al_terms *terms, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_sweep_load(struct al_sweep *sweep, const struct al_terms *terms,
+	struct al_error *err) AL_MUST_CHECK;
 void al_sweep_store(const struct al_sweep *sweep, struct al_terms *terms);
 
 /* ||T||^2 - ||residual||^2 of the factors that were loaded, as it comes out of the products. */
-bool al_sweep_explain(struct al_sweep *sweep, double *explained, struct al_error *err) AL_MUST_CHECK;
+bool al_sweep_explain(struct al_sweep *sweep, double *explained,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Improves query, mixing and key, each with the other two as they are; no step makes the residual
  * larger but for rounding. `explained` is as above. */

@@ -15,8 +15,8 @@ bool al_leading(struct al_view l, size_t rank, double allowance, struct al_matri
 size_t al_smallest_rank(const double *values, size_t n, double allowance);
 
 /* S_ij = <T_i, T_j>, [n_heads][n_heads]; heads in double precision. */
-bool al_heads_gram(const struct al_heads *heads, struct al_matrix s, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_heads_gram(const struct al_heads *heads, struct al_matrix s,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* One mode of the tensor: `own` spans it, `other` weighs it. Both hold d_head columns a head. */
 struct al_mode {
@@ -36,8 +36,8 @@ static inline struct al_mode al_key_mode(const struct al_heads *h)
 
 /* L with L L^T the Gram matrix of the mode's unfolding: [own.rows][own.cols], block b is own_b
  * times the triangle of all other factors that it meets. Allocated. */
-bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The random range finder: both bases of a partial decomposition, in single precision. */
 bool al_tucker_find_ranges(const struct al_heads *heads, const struct al_tucker_options *options,

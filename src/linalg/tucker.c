@@ -46,8 +46,8 @@ static bool check_tolerance(const struct al_tucker_options *o, struct al_error *
 	if (o->head_rank || o->query_rank || o->key_rank)
 		return al_fail(err, AL_EINPUT, "ranks beside a tolerance, expected one of them");
 	if (!(o->tolerance > 0 && o->tolerance < 1))
-		return al_fail(
-			err, AL_EINPUT, "tolerance (%g): expected between 0 and 1", o->tolerance);
+		return al_fail(err, AL_EINPUT, "tolerance (%g): expected between 0 and 1",
+			o->tolerance);
 	if (o->finder == AL_TUCKER_RANDOM)
 		return al_fail(err, AL_EINPUT, "the random finder takes ranks, not a tolerance");
 	return true;
@@ -60,8 +60,8 @@ static bool check_options(const struct al_heads *heads, const struct al_tucker_o
 		return al_fail(err, AL_EINPUT,
 			"head rank (%zu) of a decomposition that keeps the heads", o->head_rank);
 	if (o->finder == AL_TUCKER_RANDOM && (o->modes == AL_TUCKER_FULL || o->n_sweeps))
-		return al_fail(
-			err, AL_EINPUT, "the random finder is for query and key, without sweeps");
+		return al_fail(err, AL_EINPUT,
+			"the random finder is for query and key, without sweeps");
 	return o->tolerance != 0 ? check_tolerance(o, err) : check_sizes(heads, o, err);
 }
 
@@ -87,8 +87,10 @@ static bool mix_heads(const struct al_tucker *t, struct al_matrix p, struct al_e
 
 static struct al_heads core_heads(const struct al_tucker *t)
 {
-	return (struct al_heads){.query = al_view(t->core_query), .key = al_view(t->core_key),
-		.n_heads = t->n_heads, .n_kv_heads = t->n_kv_heads};
+	return (struct al_heads){.query = al_view(t->core_query),
+		.key = al_view(t->core_key),
+		.n_heads = t->n_heads,
+		.n_kv_heads = t->n_kv_heads};
 }
 
 /* trace(U^T S U) = <P, S>, S the Gram matrix of the projected heads. */
@@ -158,7 +160,7 @@ static bool find_heads(const struct al_heads *heads, size_t rank, double allowan
 struct hosvd {
 	const struct al_heads *heads;
 	const struct al_tucker_options *options;
-	double allowance;   /* of one mode */
+	double allowance; /* of one mode */
 	struct al_tucker *tucker;
 };
 
@@ -285,8 +287,8 @@ static bool improve(const struct al_mode *mode, const struct al_tucker *t, struc
 
 static bool sweep(const struct al_heads *heads, struct al_tucker *t, struct al_error *err)
 {
-	const struct al_mode query = {
-		heads->query, al_view(t->core_key), t->n_heads, t->n_kv_heads};
+	const struct al_mode query = {heads->query, al_view(t->core_key), t->n_heads,
+		t->n_kv_heads};
 	const struct al_mode key = {heads->key, al_view(t->core_query), t->n_kv_heads, t->n_heads};
 
 	if (!improve(&query, t, &t->query, err) || !project(heads, t, err)
@@ -320,7 +322,7 @@ static bool hooi(const struct al_heads *heads, const struct al_tucker_options *o
 
 struct middle {
 	const struct al_tucker *tucker;
-	struct al_matrix p;   /* where heads are mixed */
+	struct al_matrix p; /* where heads are mixed */
 	size_t d_head;
 };
 
@@ -367,8 +369,8 @@ static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, s
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err);
 	if (done) {
 		spread(m, head, inner, all);
-		done = al_gemm(
-			AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out, err);
+		done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out,
+			err);
 	}
 	al_matrix_finish(&all);
 	al_matrix_finish(&inner);
@@ -389,10 +391,10 @@ static bool measure(const struct al_heads *heads, struct al_tucker *t, struct al
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_core, &middle};
 
 	bool done = (!t->head.data
-			|| (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
-				&& mix_heads(t, middle.p, err)))
-		&& al_residual(
-			heads, &a, AL_RESIDUAL_FLOPS, &t->relative_error, &t->is_estimate, err);
+			    || (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
+				    && mix_heads(t, middle.p, err)))
+		&& al_residual(heads, &a, AL_RESIDUAL_FLOPS, &t->relative_error, &t->is_estimate,
+			err);
 	al_matrix_finish(&middle.p);
 	return done;
 }

@@ -8,20 +8,20 @@
 #ifndef ATTNLEDGER_LINALG_TUCKER_H
 #define ATTNLEDGER_LINALG_TUCKER_H
 
-#include "linalg/heads.h"   /* the options are attnledger.h's */
+#include "linalg/heads.h" /* the options are attnledger.h's */
 
 /* Owns its matrices. */
 struct al_tucker {
-	struct al_matrix query;        /* [d_query][query_rank], orthonormal columns */
-	struct al_matrix key;          /* [d_key][key_rank], orthonormal columns */
-	struct al_matrix head;         /* [n_heads][head_rank], likewise; empty where partial */
-	struct al_matrix core_query;   /* [query_rank][n_heads*d_head] = query^T Q */
-	struct al_matrix core_key;     /* [key_rank][n_kv_heads*d_head] = key^T K */
+	struct al_matrix query; /* [d_query][query_rank], orthonormal columns */
+	struct al_matrix key; /* [d_key][key_rank], orthonormal columns */
+	struct al_matrix head; /* [n_heads][head_rank], likewise; empty where partial */
+	struct al_matrix core_query; /* [query_rank][n_heads*d_head] = query^T Q */
+	struct al_matrix core_key; /* [key_rank][n_kv_heads*d_head] = key^T K */
 	size_t n_heads, n_kv_heads;
-	double relative_error;         /* of the residual itself, al_residual */
-	bool is_estimate;              /* of relative_error: by Gaussian vectors */
-	double core_error;             /* sqrt(1 - ||core||^2/||T||^2): cancels below 1e-8 */
-	size_t n_sweeps;               /* HOOI sweeps that were done */
+	double relative_error; /* of the residual itself, al_residual */
+	bool is_estimate; /* of relative_error: by Gaussian vectors */
+	double core_error; /* sqrt(1 - ||core||^2/||T||^2): cancels below 1e-8 */
+	size_t n_sweeps; /* HOOI sweeps that were done */
 	/* Random finder: the last change of the error that another power iteration made, relative
 	 * to the error, the larger of both modes; 0 for the exact finder. The finder goes on, at
 	 * most AL_TUCKER_POWER_MOST times, until it is below AL_TUCKER_SETTLED. */

@@ -62,8 +62,8 @@ bool al_points_down(const double *x, size_t n)
 
 /* ---- symmetric ---- */
 
-/* From the lower triangle: its eigenvectors turn back by dormqr, the upper one's by dormql, which took
- * twice as long. */
+/* From the lower triangle: its eigenvectors turn back by dormqr, the upper one's by dormql, which
+ * took twice as long. */
 static bool syevd(char job, struct al_matrix g, double *values, struct al_error *err)
 {
 	al_blas_hold();
@@ -101,8 +101,8 @@ bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
 		values[i] = other;
 	}
 	return al_check_info("ssyevd", info, err)
-		&& al_check_finite_f("eigenvalues",
-			(struct al_view_f){values, g.cols, 1, g.cols}, err);
+		&& al_check_finite_f("eigenvalues", (struct al_view_f){values, g.cols, 1, g.cols},
+			err);
 }
 
 static void turn_up(struct al_matrix vectors)

@@ -1,6 +1,6 @@
 /* CSV (RFC 4180, lines end in \n): a header of keys, exact values, a missing cell empty. Several
- * tables are begun by "# ID" each, with a blank line between. Control characters of texts come out as
- * \xNN: a cell is one line, and safe on a terminal. */
+ * tables are begun by "# ID" each, with a blank line between. Control characters of texts come out
+ * as \xNN: a cell is one line, and safe on a terminal. */
 #include <string.h>
 
 #include "base/exact.h"
@@ -97,5 +97,7 @@ static void write_csv(const struct al_style *style, const struct al_table *const
 }
 
 const struct al_writer al_writer_csv = {
-	.name = "csv", .extension = "csv", .write = write_csv,
+	.name = "csv",
+	.extension = "csv",
+	.write = write_csv,
 };

@@ -10,9 +10,9 @@ enum { MOST_STEPS = 8, SCALED_DIGITS = 2 };
 /* A ladder of scales, each `step` times the one before. */
 static const struct ladder {
 	enum al_quantity quantity;
-	enum al_units units;           /* that choose it; AL_UNITS_DEFAULT: iec and si alike */
+	enum al_units units; /* that choose it; AL_UNITS_DEFAULT: iec and si alike */
 	unsigned long step;
-	const char *gap;               /* between a number and its scale */
+	const char *gap; /* between a number and its scale */
 	const char *names[MOST_STEPS];
 } ladders[] = {
 	{AL_QUANTITY_COUNT, AL_UNITS_DEFAULT, 1000, "", {"", "k", "M", "B", "T"}},
@@ -168,7 +168,7 @@ static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
 	while (!fits_step(scaled, ladder, digits) && has_step(ladder, step + 1))
 		scale_down(scaled, q, ladder, ++step);
 	const char *number = step == 0 ? unscaled(arena, style, column, q)
-		: al_exact_grouped(arena, decimal(arena, scaled, digits));
+				       : al_exact_grouped(arena, decimal(arena, scaled, digits));
 	mpq_clear(scaled);
 	return al_format(arena, "%s%s%s", number, ladder->gap, ladder->names[step]);
 }

@@ -57,7 +57,8 @@ static void write_columns(const struct al_table *table, const bool *has_spread, 
 		begin_item(out, indent, i);
 		add_column(out, column->key, column->title, column->unit);
 		if (has_spread[i]) {
-			const char *title = al_format(arena, "%s (standard deviation)", column->title);
+			const char *title = al_format(arena, "%s (standard deviation)",
+				column->title);
 			begin_item(out, indent, 1);
 			add_column(out, spread_key(arena, column), title, column->unit);
 		}
@@ -151,5 +152,7 @@ static void write_json(const struct al_style *style, const struct al_table *cons
 }
 
 const struct al_writer al_writer_json = {
-	.name = "json", .extension = "json", .write = write_json,
+	.name = "json",
+	.extension = "json",
+	.write = write_json,
 };

@@ -99,5 +99,8 @@ static void write_markdown(const struct al_style *style, const struct al_table *
 }
 
 const struct al_writer al_writer_markdown = {
-	.name = "markdown", .extension = "md", .is_for_people = true, .write = write_markdown,
+	.name = "markdown",
+	.extension = "md",
+	.is_for_people = true,
+	.write = write_markdown,
 };

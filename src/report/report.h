@@ -10,16 +10,16 @@
 enum al_units { AL_UNITS_DEFAULT, AL_UNITS_IEC, AL_UNITS_SI, AL_UNITS_RAW };
 
 struct al_style {
-	enum al_units units;     /* people's formats only; default: exact, with thousands commas */
-	size_t width;            /* text: fold wider tables into parts; 0: no limit */
-	bool color;              /* text: bold headings */
-	const char *command;     /* JSON: "command"; NULL leaves the key out */
+	enum al_units units; /* people's formats only; default: exact, with thousands commas */
+	size_t width; /* text: fold wider tables into parts; 0: no limit */
+	bool color; /* text: bold headings */
+	const char *command; /* JSON: "command"; NULL leaves the key out */
 };
 
 struct al_writer {
-	const char *name;        /* "latex" */
-	const char *extension;   /* "tex" */
-	bool is_for_people;      /* text, latex, markdown: --units and digits apply */
+	const char *name; /* "latex" */
+	const char *extension; /* "tex" */
+	bool is_for_people; /* text, latex, markdown: --units and digits apply */
 	/* One table is written alone, several as the format has it (JSON: "tables"; CSV: a blank
 	 * line between, each begun by "# ID"). */
 	void (*write)(const struct al_style *style, const struct al_table *const *tables,
@@ -30,10 +30,10 @@ struct al_writer {
 extern const struct al_writer *const al_writers[];
 
 /* By name ("md" and "tex" too), or by a file's extension; errors name the nearest. */
-bool al_writer_find(const char *name, const struct al_writer **out, struct al_error *err)
-	AL_MUST_CHECK;
-bool al_writer_for_file(const char *path, const struct al_writer **out, struct al_error *err)
-	AL_MUST_CHECK;
+bool al_writer_find(const char *name, const struct al_writer **out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_writer_for_file(const char *path, const struct al_writer **out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* What people read in a cell: scaled by the column or the style, digits applied, thousands commas,
  * a dash for a missing cell. The result lives in the arena. Also used for labels on figures. */
@@ -41,7 +41,8 @@ const char *al_cell_display(struct al_arena *arena, const struct al_style *style
 	const struct al_column *column, const struct al_cell *cell);
 
 /* What people read over a column: its title, and in brackets the scale or unit of its numbers
- * unless the title says it or the cells carry it: "weights (MiB)". Also used for the axes of figures. */
+ * unless the title says it or the cells carry it: "weights (MiB)". Also used for the axes of
+ * figures. */
 const char *al_column_head(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column);
 

@@ -12,16 +12,16 @@ enum { GAP = 2 };
 struct sheet {
 	const struct al_style *style;
 	const struct al_table *table;
-	const char **heads;      /* [n_columns] */
-	const char **groups;     /* [n_columns], NULL where there is none */
-	const char **cells;      /* [n_rows][n_columns] */
-	bool *is_number;         /* [n_columns] */
-	size_t *widths;          /* [n_columns] */
+	const char **heads; /* [n_columns] */
+	const char **groups; /* [n_columns], NULL where there is none */
+	const char **cells; /* [n_rows][n_columns] */
+	bool *is_number; /* [n_columns] */
+	size_t *widths; /* [n_columns] */
 };
 
 /* Columns that stand side by side. */
 struct part {
-	size_t *columns, *widths;  /* [n] */
+	size_t *columns, *widths; /* [n] */
 	size_t n;
 	bool has_groups;
 };
@@ -313,5 +313,8 @@ static void write_text(const struct al_style *style, const struct al_table *cons
 }
 
 const struct al_writer al_writer_text = {
-	.name = "text", .extension = "txt", .is_for_people = true, .write = write_text,
+	.name = "text",
+	.extension = "txt",
+	.is_for_people = true,
+	.write = write_text,
 };

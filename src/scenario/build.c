@@ -8,13 +8,15 @@
 static void add_key_columns(const struct table *table, struct al_table *out)
 {
 	if (table->shows_case)
-		al_table_add_column(out, (struct al_column){.key = "case", .title = "Case", .is_key = true});
+		al_table_add_column(out,
+			(struct al_column){.key = "case", .title = "Case", .is_key = true});
 	if (table->shows_variant)
 		al_table_add_column(out,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 }
 
-/* The variants that a column of a pivoted table shows; a column that stands once shows its first. */
+/* The variants that a column of a pivoted table shows; a column that stands once shows its
+ * first. */
 static const struct variant *const *pivot_of(const struct table *table,
 	const struct table_column *column, size_t *n)
 {
@@ -38,8 +40,10 @@ static void add_pivoted_column(const struct table *table, const struct table_col
 	for (size_t i = 0; i < n; i++) {
 		struct al_column column = wanted->column;
 		const char *title = column.title ? column.title : column.key;
-		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title) : title;
-		column.title = variants[i]->use.title ? variants[i]->use.title : variants[i]->use.name;
+		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title)
+					    : title;
+		column.title = variants[i]->use.title ? variants[i]->use.title
+						      : variants[i]->use.name;
 		column.key = al_format(&out->arena, "%s:%s", column.key, variants[i]->use.name);
 		al_table_add_column(out, column);
 	}
@@ -47,8 +51,8 @@ static void add_pivoted_column(const struct table *table, const struct table_col
 
 /* ---- cells ---- */
 
-static void set_order(struct al_scenario *s, const struct table *table, int order, struct al_table *out,
-	struct al_cell *cell)
+static void set_order(struct al_scenario *s, const struct table *table, int order,
+	struct al_table *out, struct al_cell *cell)
 {
 	const char *latex = al_catalog_latex(s->catalog, table->order);
 
@@ -58,7 +62,8 @@ static void set_order(struct al_scenario *s, const struct table *table, int orde
 		al_cell_set_latex(out, cell, al_format(&out->arena, "O(%s)", table->order),
 			al_format(&out->arena, "$O(%s)$", latex));
 	else
-		al_cell_set_latex(out, cell, al_format(&out->arena, "O(%s^%d)", table->order, order),
+		al_cell_set_latex(out, cell,
+			al_format(&out->arena, "O(%s^%d)", table->order, order),
 			al_format(&out->arena, "$O(%s^{%d})$", latex, order));
 }
 
@@ -132,7 +137,8 @@ static bool fill_pivoted(struct al_scenario *s, const struct table *table, struc
 	const struct variant *const *variants = pivot_of(table, column, &n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!fill(s, table, (struct row){row.kase, variants[i]}, column, out, (*cell)++, err))
+		if (!fill(s, table, (struct row){row.kase, variants[i]}, column, out, (*cell)++,
+			    err))
 			return false;
 	if (n == 0 && column->is_once)
 		return fill(s, table, row, column, out, (*cell)++, err);
@@ -169,7 +175,8 @@ static void mark_best(struct al_table *out, size_t column, enum direction direct
 
 	for (size_t i = 0; i < out->n_rows; i++) {
 		const struct al_cell *cell = &out->rows[i][column];
-		if (cell->kind == AL_CELL_EXACT && (!best || is_better(cell->exact, best, direction)))
+		if (cell->kind == AL_CELL_EXACT
+			&& (!best || is_better(cell->exact, best, direction)))
 			best = cell->exact;
 	}
 	for (size_t i = 0; best && i < out->n_rows; i++) {
@@ -229,8 +236,8 @@ static bool add_notes(struct al_scenario *s, const struct table *table, struct a
 {
 	struct al_basis basis = table->n_rows ? table->rows[0].kase->basis : s->basis;
 	const struct al_recipe *recipe = table->recipe ? table->recipe
-		: table->n_rows				? table->rows[0].kase->recipe
-							: s->recipe;
+		: table->n_rows			       ? table->rows[0].kase->recipe
+						       : s->recipe;
 
 	const struct needs needs = needs_of(table);
 
@@ -345,7 +352,8 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 {
 	scenario->n_look_ups = 0;
 	if (index >= scenario->n_tables)
-		return build_sweep(scenario, &scenario->sweeps[index - scenario->n_tables], out, err)
+		return build_sweep(scenario, &scenario->sweeps[index - scenario->n_tables], out,
+			       err)
 			|| al_in(err, "%s", scenario->file);
 	if (build_table(scenario, &scenario->tables[index], out, err))
 		return true;

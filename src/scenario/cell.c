@@ -1,5 +1,5 @@
-/* Cells: what stands in a table at a row and a key, computed at the point values or at a corner of the
- * box of the data that it uses. */
+/* Cells: what stands in a table at a row and a key, computed at the point values or at a corner of
+ * the box of the data that it uses. */
 #include "scenario/memo.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@ struct evaluation {
 	struct row row;
 	struct box *box;
 	int nested;
-	bool is_missing;     /* a cell that the formula needs is missing */
-	bool is_told;        /* the error says which column it is about */
+	bool is_missing; /* a cell that the formula needs is missing */
+	bool is_told; /* the error says which column it is about */
 };
 
 void cell_init(struct cell *cell)
@@ -47,7 +47,8 @@ static bool set_missing(struct cell *out)
 /* ---- data ---- */
 
 /* Where the datum stands in the box; it is taken in at the point evaluation. */
-static bool place_in_box(struct box *box, const struct datum *datum, size_t *place, struct al_error *err)
+static bool place_in_box(struct box *box, const struct datum *datum, size_t *place,
+	struct al_error *err)
 {
 	for (*place = 0; *place < box->n; ++*place)
 		if (box->used[*place] == datum)
@@ -90,8 +91,11 @@ static bool score(struct evaluation *e, const char *metric, struct row row, stru
 	if (!find_metric(e->s, metric, &set, &column))
 		return al_fail(err, AL_EINPUT, "no data for the metric \"%s\"", metric);
 	*direction = set->columns[column].direction;
-	return spend(e->s, set->n_rows / 16, err) && datum_value(e->box, find_datum(set, row.kase->id,
-		row.variant ? row.variant->use.name : NULL, column), out, err);
+	return spend(e->s, set->n_rows / 16, err)
+		&& datum_value(e->box,
+			find_datum(set, row.kase->id, row.variant ? row.variant->use.name : NULL,
+				column),
+			out, err);
 }
 
 /* ---- measures ---- */
@@ -102,8 +106,8 @@ static bool measure(struct evaluation *e, struct row row, enum al_measure which,
 	struct memo *memo;
 
 	if (!row.variant)
-		return al_fail(err, AL_EINPUT, "table \"%s\": %s of a case needs a variant", e->table->id,
-			al_measures[which].key);
+		return al_fail(err, AL_EINPUT, "table \"%s\": %s of a case needs a variant",
+			e->table->id, al_measures[which].key);
 	if (!row.variant->use.variant)
 		return set_missing(out);
 	if (!find_memo(e->s, e->table, row, &memo, err))
@@ -119,8 +123,9 @@ static bool measure(struct evaluation *e, struct row row, enum al_measure which,
 static bool need_reference(const struct evaluation *e, const struct variant *reference,
 	const char *key, const char *column, struct al_error *err)
 {
-	return reference || al_fail(err, AL_EINPUT, "table \"%s\": column \"%s\" needs the key \"%s\"",
-		e->table->id, column, key);
+	return reference
+		|| al_fail(err, AL_EINPUT, "table \"%s\": column \"%s\" needs the key \"%s\"",
+			e->table->id, column, key);
 }
 
 static struct row of_variant(const struct evaluation *e, const struct variant *variant)
@@ -151,7 +156,9 @@ static bool saving(struct evaluation *e, struct cell *out, struct al_error *err)
 		return false;
 	cell_init(&base);
 	bool ok = measure(e, of_variant(e, e->table->baseline), AL_TOTAL, &base, err);
-	if (ok && (out->kind == CELL_MISSING || base.kind == CELL_MISSING || mpq_sgn(base.number) == 0))
+	if (ok
+		&& (out->kind == CELL_MISSING || base.kind == CELL_MISSING
+			|| mpq_sgn(base.number) == 0))
 		set_missing(out);
 	else if (ok)
 		percent_saved(out->number, out->number, base.number);
@@ -163,11 +170,13 @@ static bool saving(struct evaluation *e, struct cell *out, struct al_error *err)
 
 static bool check_direction(enum direction direction, const char *metric, struct al_error *err)
 {
-	return direction != PLAIN || al_fail(err, AL_EINPUT,
-		"metric \"%s\" does not say whether higher or lower is better", metric);
+	return direction != PLAIN
+		|| al_fail(err, AL_EINPUT,
+			"metric \"%s\" does not say whether higher or lower is better", metric);
 }
 
-static bool retention(struct evaluation *e, const char *metric, struct cell *out, struct al_error *err)
+static bool retention(struct evaluation *e, const char *metric, struct cell *out,
+	struct al_error *err)
 {
 	struct cell reference;
 	enum direction direction;
@@ -178,12 +187,15 @@ static bool retention(struct evaluation *e, const char *metric, struct cell *out
 		return false;
 	cell_init(&reference);
 	bool ok = score(e, metric, of_variant(e, e->table->retention), &reference, &direction, err);
-	if (ok && (out->kind == CELL_MISSING || reference.kind == CELL_MISSING
-			  || mpq_sgn(reference.number) == 0))
+	if (ok
+		&& (out->kind == CELL_MISSING || reference.kind == CELL_MISSING
+			|| mpq_sgn(reference.number) == 0))
 		set_missing(out);
 	else if (ok)
 		out->kind = al_retention(out->number, out->number, reference.number,
-			direction == HIGHER_IS_BETTER) ? CELL_NUMBER : CELL_MISSING;
+				    direction == HIGHER_IS_BETTER)
+			? CELL_NUMBER
+			: CELL_MISSING;
 	out->spread = NULL;
 	cell_finish(&reference);
 	return ok;
@@ -202,7 +214,8 @@ static bool elasticity_parts(struct evaluation *e, const char *metric, struct ce
 		&& measure(e, base, AL_PARAMETERS, &parts[3], err);
 }
 
-static bool elasticity(struct evaluation *e, const char *metric, struct cell *out, struct al_error *err)
+static bool elasticity(struct evaluation *e, const char *metric, struct cell *out,
+	struct al_error *err)
 {
 	struct cell parts[4];
 	enum direction direction = PLAIN;
@@ -232,8 +245,9 @@ static bool row_polynomial(struct evaluation *e, struct row row, struct memo **m
 {
 	if (!find_memo(e->s, e->table, row, memo, err))
 		return false;
-	return (*memo)->formula || al_block_polynomial(&(*memo)->block, e->table->substitutions,
-		e->table->n_substitutions, &(*memo)->formula, err);
+	return (*memo)->formula
+		|| al_block_polynomial(&(*memo)->block, e->table->substitutions,
+			e->table->n_substitutions, &(*memo)->formula, err);
 }
 
 static bool difference(struct evaluation *e, struct memo *memo, struct al_error *err)
@@ -244,13 +258,15 @@ static bool difference(struct evaluation *e, struct memo *memo, struct al_error 
 		return true;
 	return need_reference(e, e->table->against, "against", "difference", err)
 		&& row_polynomial(e, of_variant(e, e->table->against), &against, err)
-		&& al_polynomial_difference(memo->formula, against->formula, &memo->difference, err);
+		&& al_polynomial_difference(memo->formula, against->formula, &memo->difference,
+			err);
 }
 
 static bool order(struct evaluation *e, struct memo *memo, struct cell *out, struct al_error *err)
 {
 	if (!e->table->order)
-		return al_fail(err, AL_EINPUT, "table \"%s\": column \"order\" needs the key \"order\"", e->table->id);
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\": column \"order\" needs the key \"order\"", e->table->id);
 	out->kind = CELL_ORDER;
 	return al_polynomial_degree(memo->formula, e->table->order, &out->order, err);
 }
@@ -352,7 +368,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 		outer->is_missing = true;
 		ok = false;
 	} else if (ok && *found && cell.kind != CELL_NUMBER)
-		ok = al_fail(err, AL_EINPUT, "\"%s\" is a formula, expected a number", reference->symbol);
+		ok = al_fail(err, AL_EINPUT, "\"%s\" is a formula, expected a number",
+			reference->symbol);
 	else if (ok && *found)
 		al_value_set_exact(value, cell.number);
 	outer->is_missing = outer->is_missing || inner.is_missing;
@@ -443,7 +460,8 @@ static bool evaluate(struct evaluation *e, const char *key, bool *found, struct 
 		return saving(e, out, err);
 	if (strcmp(key, "modules") == 0)
 		return modules(e, out, err);
-	if (strcmp(key, "formula") == 0 || strcmp(key, "difference") == 0 || strcmp(key, "order") == 0)
+	if (strcmp(key, "formula") == 0 || strcmp(key, "difference") == 0
+		|| strcmp(key, "order") == 0)
 		return theory(e, key, out, err);
 	if (which >= 0)
 		return measure(e, e->row, (enum al_measure)which, out, err);
@@ -452,8 +470,8 @@ static bool evaluate(struct evaluation *e, const char *key, bool *found, struct 
 	return symbol(e, key, found, out, err);
 }
 
-static bool fail_unknown_column(const struct al_scenario *s, const struct table *table, const char *key,
-	struct al_error *err)
+static bool fail_unknown_column(const struct al_scenario *s, const struct table *table,
+	const char *key, struct al_error *err)
 {
 	struct al_names names;
 

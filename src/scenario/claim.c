@@ -1,7 +1,7 @@
 /* Claims: a printed number against what the scenario gives, by exact interval arithmetic.
  *
- * The value is computed at the point values of the data that it uses and at all corners of their box;
- * the verdict compares that with the interval of numbers that are printed so. */
+ * The value is computed at the point values of the data that it uses and at all corners of their
+ * box; the verdict compares that with the interval of numbers that are printed so. */
 #include "scenario/verdict.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct names {
 	struct al_scenario *s;
 	const struct claim *claim;
 	struct box *box;
-	const struct al_column *column;   /* of the first path */
+	const struct al_column *column; /* of the first path */
 	bool is_missing;
 };
 
@@ -165,13 +165,15 @@ enum { C_SCENARIO, C_ID, C_WHERE, C_PRINTED, C_VALUE, C_LOW, C_HIGH, C_VERDICT, 
 
 void al_check_table_init(struct al_table *table)
 {
-	static const char *const keys[] = {"scenario", "id", "where", "printed", "value", "low", "high",
-		"verdict", "note"};
+	static const char *const keys[] = {"scenario", "id", "where", "printed", "value", "low",
+		"high", "verdict", "note"};
 
 	al_table_init(table, "check", "Claims and verdicts");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		al_table_add_column(table, (struct al_column){.key = keys[i], .digits = AL_DIGITS_ALL,
-			.is_key = i == C_ID});
+		al_table_add_column(table,
+			(struct al_column){.key = keys[i],
+				.digits = AL_DIGITS_ALL,
+				.is_key = i == C_ID});
 }
 
 static void set_value(struct al_table *table, struct al_cell *row, const struct value *value)
@@ -224,7 +226,11 @@ static bool judge_order_of_growth(struct al_scenario *s, const struct claim *cla
 	char expected[16];
 
 	(void)s;
-	snprintf(expected, sizeof(expected), order > 1 ? "O(n^%d)" : order == 1 ? "O(n)" : "O(1)", order);
+	snprintf(expected, sizeof(expected),
+		order > 1	     ? "O(n^%d)"
+			: order == 1 ? "O(n)"
+				     : "O(1)",
+		order);
 	*verdict = strcmp(claim->printed, expected) == 0 ? AL_REPRODUCED : AL_INCONSISTENT;
 	al_cell_set_text(table, &row[C_VALUE], expected);
 	return true;
@@ -237,7 +243,8 @@ static bool judge_number(const struct claim *claim, const struct value *value,
 
 	mpq_inits(printed.first, printed.last, printed.low, printed.high, NULL);
 	bool ok = parse_printed(claim->printed, &printed)
-		|| al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it", claim->printed);
+		|| al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it",
+			claim->printed);
 	if (ok) {
 		allow_rounding(claim, &printed);
 		*verdict = judge(claim, value, &printed);
@@ -281,13 +288,15 @@ static void count(const struct claim *claim, enum al_verdict verdict, struct al_
 	counts->verdicts[verdict]++;
 	if (verdict == AL_INCONSISTENT && claim->erratum) {
 		counts->errata++;
-		al_cell_set_text(table, &row[C_NOTE], al_format(&table->arena, "erratum: %s", claim->erratum));
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena, "erratum: %s", claim->erratum));
 	} else if (verdict == AL_INCONSISTENT)
 		counts->unlisted++;
 	else if (claim->erratum) {
 		counts->wrong_errata++;
 		al_cell_set_text(table, &row[C_NOTE],
-			al_format(&table->arena, "listed as an erratum, but it is %s", al_verdict_names[verdict]));
+			al_format(&table->arena, "listed as an erratum, but it is %s",
+				al_verdict_names[verdict]));
 	}
 }
 

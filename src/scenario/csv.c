@@ -18,8 +18,8 @@ bool csv_check(char *text, size_t length, char **rest, struct al_error *err)
 	return true;
 }
 
-/* Copies one cell to its own beginning, unquoted, and steps over what ended it, which is `*end`; false
- * where a quote isn't closed or something stands behind it. */
+/* Copies one cell to its own beginning, unquoted, and steps over what ended it, which is `*end`;
+ * false where a quote isn't closed or something stands behind it. */
 static bool next_cell(char **p, char *end)
 {
 	char *in = *p, *out = *p;

@@ -134,9 +134,11 @@ static bool add_column(struct al_scenario *s, struct data_set *set, const char *
 		return true;
 	if (!is_name_of_formula(name))
 		return al_fail(err, AL_EINPUT,
-			"column \"%s\" must be of letters, digits and '_', as formulas name it", name);
+			"column \"%s\" must be of letters, digits and '_', as formulas name it",
+			name);
 	if (find_metric(s, name, &other, &column))
-		return al_fail(err, AL_EINPUT, "column \"%s\" stands in \"%s\" already", name, other->id);
+		return al_fail(err, AL_EINPUT, "column \"%s\" stands in \"%s\" already", name,
+			other->id);
 	set->columns[set->n_columns++].name = name;
 	return true;
 }
@@ -144,10 +146,10 @@ static bool add_column(struct al_scenario *s, struct data_set *set, const char *
 static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, struct data_set *set,
 	struct al_error *err)
 {
-	static const char *const words[] = {[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher",
-		[LOWER_IS_BETTER] = "lower"};
+	static const char *const words[] =
+		{[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher", [LOWER_IS_BETTER] = "lower"};
 
-	al_json_each(member, metrics) {
+	al_json_each (member, metrics) {
 		size_t i = 0;
 		int found = PLAIN;
 		if (is_note(member))
@@ -155,8 +157,8 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, str
 		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
 			i++;
 		if (i == set->n_columns)
-			return al_json_fail(&s->doc, member, err, "metric \"%s\" is no column of this set",
-				al_json_key(member));
+			return al_json_fail(&s->doc, member, err,
+				"metric \"%s\" is no column of this set", al_json_key(member));
 		if (!read_word(s, metrics, al_json_key(member), words, 3, &found, err))
 			return false;
 		set->columns[i].direction = (enum direction)found;
@@ -173,7 +175,8 @@ static bool note_variant(struct al_scenario *s, const char *name, struct al_erro
 		return true;
 	if (!*name || strpbrk(name, "/,[]"))
 		return al_fail(err, AL_EINPUT,
-			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'", name);
+			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'",
+			name);
 	if (s->n_data_variants == MOST_NAMES)
 		return al_fail(err, AL_EINPUT, "more than %d variants", MOST_NAMES);
 	struct variant *variant = al_new(&s->arena, struct variant);
@@ -198,8 +201,8 @@ static bool add_field(struct al_scenario *s, const struct data_set *set, struct 
 		return note_variant(s, row->variant = field, err);
 	struct datum *datum = (*cell)++;
 	return !field || parse_datum(s, field, set->is_exact, datum)
-		|| al_fail(err, AL_EINPUT, "\"%s\" in column \"%s\" is no number as papers print it", field,
-			column);
+		|| al_fail(err, AL_EINPUT,
+			"\"%s\" in column \"%s\" is no number as papers print it", field, column);
 }
 
 /* Fields as texts (NULL: missing) under the set's header. */
@@ -245,7 +248,8 @@ static bool check_rows(struct al_scenario *s, const struct cJSON *node, const st
 		if (compare_rows(&sorted[i - 1], &sorted[i]) == 0)
 			twice = &sorted[i];
 	bool ok = !twice
-		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s", set->id,
+		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s",
+			set->id,
 			twice->kase || twice->variant ? or_empty(twice->kase) : "everything",
 			twice->kase && twice->variant ? "/" : "", or_empty(twice->variant));
 	al_arena_finish(&arena);
@@ -263,8 +267,9 @@ static bool read_inline_row(struct al_scenario *s, const struct cJSON *node, str
 	if (al_json_size(node) != n_header)
 		return al_json_fail(&s->doc, node, err, "the row has %zu cells, expected %zu",
 			al_json_size(node), n_header);
-	al_json_each(cell, node) {
-		if (al_json_kind(cell) != AL_JSON_NULL && !al_json_text(&s->doc, cell, &fields[n], err))
+	al_json_each (cell, node) {
+		if (al_json_kind(cell) != AL_JSON_NULL
+			&& !al_json_text(&s->doc, cell, &fields[n], err))
 			return false;
 		n++;
 	}
@@ -285,11 +290,12 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 	const char **header = al_new_array(&s->arena, const char *, n + 1);
 	set->columns = al_new_array(&s->arena, struct data_column, n + 1);
 	set->rows = al_new_array(&s->arena, struct data_row, al_json_size(rows) + 1);
-	al_json_each(column, columns)
+	al_json_each (column, columns)
 		if (!al_json_text(&s->doc, column, &header[i], err)
-			|| (!add_column(s, set, header[i++], err) && !al_json_in(&s->doc, column, err)))
+			|| (!add_column(s, set, header[i++], err)
+				&& !al_json_in(&s->doc, column, err)))
 			return false;
-	al_json_each(row, rows)
+	al_json_each (row, rows)
 		if (!read_inline_row(s, row, set, header, n, err))
 			return false;
 	return true;
@@ -349,8 +355,9 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
-	const char *path = name[0] == '/' || !*s->folder ? name
-							  : al_format(&s->arena, "%s/%s", s->folder, name);
+	const char *path = name[0] == '/' || !*s->folder
+		? name
+		: al_format(&s->arena, "%s/%s", s->folder, name);
 	if (!al_file_read(&text, path, CSV_LIMIT, err))
 		return al_json_in(&s->doc, node, err);
 	char *copy = al_strndup(&s->arena, text.data, text.length);
@@ -364,8 +371,8 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 static bool read_set(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "source", "metric", "columns", "rows", "file",
-		"exact"};
+	static const char *const keys[] = {"id", "title", "source", "metric", "columns", "rows",
+		"file", "exact"};
 	const struct cJSON *metrics, *file;
 	const char *source;
 
@@ -377,7 +384,8 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct dat
 		return false;
 	file = al_json_get(node, "file");
 	if (file && (al_json_get(node, "columns") || al_json_get(node, "rows")))
-		return al_json_fail(&s->doc, file, err, "a file's columns and rows stand in it alone");
+		return al_json_fail(&s->doc, file, err,
+			"a file's columns and rows stand in it alone");
 	return (file ? read_csv(s, file, set, err) : read_inline(s, node, set, err))
 		&& read_metrics(s, metrics, set, err) && check_rows(s, node, set, err);
 }
@@ -387,7 +395,7 @@ bool read_data(struct al_scenario *s, const struct cJSON *list, struct al_error 
 	if (!check_size(s, list, "data sets", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->data = al_new_array(&s->arena, struct data_set, al_json_size(list) + 1);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct data_set set = {0};
 		if (!read_set(s, node, &set, err))
 			return false;

@@ -19,8 +19,8 @@ static bool read_scale(const struct al_scenario *s, const struct cJSON *node, st
 	return true;
 }
 
-static bool read_limit(const struct al_scenario *s, const struct cJSON *node, bool *has, double *out,
-	struct al_error *err)
+static bool read_limit(const struct al_scenario *s, const struct cJSON *node, bool *has,
+	double *out, struct al_error *err)
 {
 	*has = node != NULL;
 	return !node || al_json_real(&s->doc, node, out, err);
@@ -31,10 +31,11 @@ static bool read_melted(struct al_scenario *s, const struct cJSON *list, struct 
 	struct al_error *err)
 {
 	figure->melted = al_new_array(&s->arena, const char *, al_json_size(list) + 1);
-	al_json_each(item, list)
+	al_json_each (item, list)
 		if (!al_json_text(&s->doc, item, &figure->melted[figure->n_melted++], err))
 			return false;
-	return figure->n_melted > 0 || al_json_fail(&s->doc, list, err, "the list of columns is empty");
+	return figure->n_melted > 0
+		|| al_json_fail(&s->doc, list, err, "the list of columns is empty");
 }
 
 static bool read_axis(struct al_scenario *s, const struct cJSON *owner, const char *key,
@@ -65,7 +66,7 @@ static bool read_stacked(const struct al_scenario *s, const struct cJSON *owner,
 
 	if (!al_json_get_node(&s->doc, owner, "stacked", AL_JSON_ARRAY, false, &list, err))
 		return false;
-	al_json_each(item, list) {
+	al_json_each (item, list) {
 		if (figure->n_stacked == AL_FIGURE_MOST_STACKED)
 			return al_json_fail(&s->doc, item, err, "more than %d stacked columns",
 				AL_FIGURE_MOST_STACKED);
@@ -83,11 +84,13 @@ static bool read_references(struct al_scenario *s, const struct cJSON *owner,
 
 	if (!al_json_get_node(&s->doc, owner, "references", AL_JSON_ARRAY, false, &list, err))
 		return false;
-	figure->references = al_new_array(&s->arena, struct al_reference_line, al_json_size(list) + 1);
-	al_json_each(item, list) {
+	figure->references = al_new_array(&s->arena, struct al_reference_line,
+		al_json_size(list) + 1);
+	al_json_each (item, list) {
 		struct al_reference_line *line = &figure->references[figure->n_references++];
 		if (!al_json_only(&s->doc, item, keys, 2, err)
-			|| !al_json_get_node(&s->doc, item, "value", AL_JSON_NUMBER, true, &value, err)
+			|| !al_json_get_node(&s->doc, item, "value", AL_JSON_NUMBER, true, &value,
+				err)
 			|| !al_json_real(&s->doc, value, &line->value, err)
 			|| !al_json_get_text(&s->doc, item, "label", false, &line->label, err))
 			return false;
@@ -131,7 +134,8 @@ static bool read_height(const struct al_scenario *s, const struct cJSON *owner, 
 		return true;
 	return al_json_real(&s->doc, node, out, err)
 		&& ((*out >= 72 && *out <= 2880)
-			|| al_json_fail(&s->doc, node, err, "found %g pt, expected 72 to 2880", *out));
+			|| al_json_fail(&s->doc, node, err, "found %g pt, expected 72 to 2880",
+				*out));
 }
 
 static bool read_names(struct al_scenario *s, const struct cJSON *owner, const char *key,
@@ -144,14 +148,14 @@ static bool read_names(struct al_scenario *s, const struct cJSON *owner, const c
 	if (!list)
 		return true;
 	*out = al_new_array(&s->arena, const char *, al_json_size(list) + 1);
-	al_json_each(item, list)
+	al_json_each (item, list)
 		if (!al_json_text(&s->doc, item, &(*out)[(*n)++], err))
 			return false;
 	return true;
 }
 
-static bool read_source(const struct al_scenario *s, const struct cJSON *node, struct figure *figure,
-	struct al_error *err)
+static bool read_source(const struct al_scenario *s, const struct cJSON *node,
+	struct figure *figure, struct al_error *err)
 {
 	const char *of;
 
@@ -181,8 +185,8 @@ static bool check_figure_id(const struct al_scenario *s, const struct cJSON *nod
 	return true;
 }
 
-static bool read_mark(const struct al_scenario *s, const struct cJSON *node, struct al_figure *figure,
-	struct al_error *err)
+static bool read_mark(const struct al_scenario *s, const struct cJSON *node,
+	struct al_figure *figure, struct al_error *err)
 {
 	size_t n = 0;
 	int found;
@@ -196,8 +200,9 @@ static bool read_mark(const struct al_scenario *s, const struct cJSON *node, str
 static bool read_figure(struct al_scenario *s, const struct cJSON *node, struct figure *figure,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "of", "mark", "x", "y", "stacked", "series",
-		"panel", "label", "width", "height", "references", "legend", "variants", "cases"};
+	static const char *const keys[] = {"id", "title", "of", "mark", "x", "y", "stacked",
+		"series", "panel", "label", "width", "height", "references", "legend", "variants",
+		"cases"};
 	struct al_figure *f = &figure->figure;
 
 	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
@@ -211,8 +216,8 @@ static bool read_figure(struct al_scenario *s, const struct cJSON *node, struct 
 		|| !al_json_get_text(&s->doc, node, "panel", false, &f->panel, err)
 		|| !al_json_get_text(&s->doc, node, "label", false, &f->label, err)
 		|| !al_json_get_boolean(&s->doc, node, "legend", false, &f->legend, err)
-		|| !read_width(s, node, &f->width_pt, err) || !read_height(s, node, &f->height_pt, err)
-		|| !read_references(s, node, f, err)
+		|| !read_width(s, node, &f->width_pt, err)
+		|| !read_height(s, node, &f->height_pt, err) || !read_references(s, node, f, err)
 		|| !read_names(s, node, "variants", &figure->variants, &figure->n_variants, err)
 		|| !read_names(s, node, "cases", &figure->cases, &figure->n_cases, err))
 		return false;
@@ -228,7 +233,7 @@ bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_err
 	if (!check_size(s, list, "figures", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->figures = al_new_array(&s->arena, struct figure, al_json_size(list) + 1);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct figure figure = {0};
 		if (!read_figure(s, node, &figure, err))
 			return false;
@@ -264,7 +269,8 @@ static void keep_wanted(const struct figure *figure, struct al_table *table)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < table->n_rows; i++)
-		if (is_wanted(table, table->rows[i], "variant", figure->variants, figure->n_variants)
+		if (is_wanted(table, table->rows[i], "variant", figure->variants,
+			    figure->n_variants)
 			&& is_wanted(table, table->rows[i], "case", figure->cases, figure->n_cases))
 			table->rows[kept++] = table->rows[i];
 	table->n_rows = kept;
@@ -300,7 +306,8 @@ static bool melt(const struct figure *figure, struct al_table *table, struct al_
 
 	for (size_t i = 0; i < figure->n_melted; i++)
 		if ((columns[i] = al_table_find_column(table, figure->melted[i])) < 0)
-			return al_fail(err, AL_EINPUT, "figure \"%s\": table \"%s\" has no column \"%s\"",
+			return al_fail(err, AL_EINPUT,
+				"figure \"%s\": table \"%s\" has no column \"%s\"",
 				figure->figure.id, table->id, figure->melted[i]);
 	al_table_init(&out, table->id, table->title);
 	while (n_keys < table->n_columns && table->columns[n_keys].is_key)
@@ -321,8 +328,9 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 	struct al_error *err)
 {
 	const struct figure *figure = &scenario->figures[index];
-	size_t source = figure->table ? (size_t)(figure->table - scenario->tables)
-				      : scenario->n_tables + (size_t)(figure->sweep - scenario->sweeps);
+	size_t source = figure->table
+		? (size_t)(figure->table - scenario->tables)
+		: scenario->n_tables + (size_t)(figure->sweep - scenario->sweeps);
 
 	if (!al_scenario_table(scenario, source, out, err))
 		return false;

@@ -10,20 +10,20 @@
 
 /* What a file may ask for, told in FORMAT.md. */
 enum {
-	MOST_PARTS_OF_A_KIND = 1000,     /* tables, sweeps, figures, data sets; columns of a table */
-	MOST_NAMES = 10000,              /* cases; variants, with those that only data know */
-	MOST_CELLS = 1000000,            /* of all tables */
-	MOST_BLOCKS = 20000,             /* (case, variant) pairs of all tables whose ledger is kept */
-	MOST_LOOK_UPS = 1 << 24,         /* cells looked up for one table, or for a check */
+	MOST_PARTS_OF_A_KIND = 1000, /* tables, sweeps, figures, data sets; columns of a table */
+	MOST_NAMES = 10000, /* cases; variants, with those that only data know */
+	MOST_CELLS = 1000000, /* of all tables */
+	MOST_BLOCKS = 20000, /* (case, variant) pairs of all tables whose ledger is kept */
+	MOST_LOOK_UPS = 1 << 24, /* cells looked up for one table, or for a check */
 };
 
 /* ---- data ---- */
 
 /* A printed number: the interval of half a unit of its last digit around it. */
 struct datum {
-	const char *printed;             /* NULL: missing */
-	mpq_srcptr value, low, high;     /* all equal in an exact set */
-	mpq_srcptr spread;               /* or NULL */
+	const char *printed; /* NULL: missing */
+	mpq_srcptr value, low, high; /* all equal in an exact set */
+	mpq_srcptr spread; /* or NULL */
 };
 
 enum direction { PLAIN, HIGHER_IS_BETTER, LOWER_IS_BETTER };
@@ -34,14 +34,14 @@ struct data_column {
 };
 
 struct data_row {
-	const char *kase, *variant;      /* NULL where the set has no such column */
-	const struct datum *cells;       /* [n_columns] of the set */
+	const char *kase, *variant; /* NULL where the set has no such column */
+	const struct datum *cells; /* [n_columns] of the set */
 };
 
 struct data_set {
 	const char *id, *title;
 	bool is_exact, has_case, has_variant;
-	struct data_column *columns;     /* without case and variant */
+	struct data_column *columns; /* without case and variant */
 	size_t n_columns;
 	struct data_row *rows;
 	size_t n_rows;
@@ -50,7 +50,7 @@ struct data_set {
 /* ---- cases and rows ---- */
 
 struct kase {
-	const char *id, *title;          /* "" where the scenario has no cases */
+	const char *id, *title; /* "" where the scenario has no cases */
 	bool has_model;
 	struct al_settings settings;
 	struct al_basis basis;
@@ -58,22 +58,22 @@ struct kase {
 };
 
 struct variant {
-	struct al_variant_use use;       /* use.variant is NULL where only data know it */
+	struct al_variant_use use; /* use.variant is NULL where only data know it */
 };
 
 struct row {
 	const struct kase *kase;
-	const struct variant *variant;   /* NULL in a table of cases */
+	const struct variant *variant; /* NULL in a table of cases */
 };
 
 /* ---- tables ---- */
 
 struct table_column {
 	struct al_column column;
-	const struct al_formula *formula;  /* NULL: the key says what it is */
+	const struct al_formula *formula; /* NULL: the key says what it is */
 	enum direction best;
-	bool is_once;                      /* in a pivoted table: not once a variant */
-	const struct variant **only;       /* in a pivoted table: these variants; NULL: all */
+	bool is_once; /* in a pivoted table: not once a variant */
+	const struct variant **only; /* in a pivoted table: these variants; NULL: all */
 	size_t n_only;
 };
 
@@ -81,24 +81,24 @@ enum rows_kind { ROWS_VARIANTS, ROWS_CASES, ROWS_PRODUCT };
 
 struct table {
 	const char *id, *title;
-	const struct cJSON *node;        /* for messages */
+	const struct cJSON *node; /* for messages */
 	enum rows_kind kind;
 	bool shows_case, shows_variant;
 	bool is_pivoted, marks_best;
 	struct row *rows;
 	size_t n_rows;
-	const struct variant **pivoted;  /* a pivoted table's groups of columns */
+	const struct variant **pivoted; /* a pivoted table's groups of columns */
 	size_t n_pivoted;
 	const struct cJSON *set, *basis; /* over the case's own; or NULL */
-	const char *per;                 /* or NULL */
-	const struct al_recipe *recipe;  /* NULL: the case's */
-	const struct variant *baseline, *retention, *elasticity, *against;   /* or NULL */
-	const char *order;               /* a symbol, or NULL */
+	const char *per; /* or NULL */
+	const struct al_recipe *recipe; /* NULL: the case's */
+	const struct variant *baseline, *retention, *elasticity, *against; /* or NULL */
+	const char *order; /* a symbol, or NULL */
 	struct al_substitution *substitutions;
 	size_t n_substitutions;
 	struct table_column *columns;
 	size_t n_columns;
-	struct memo *memos;              /* measures that were computed before */
+	struct memo *memos; /* measures that were computed before */
 };
 
 /* ---- sweeps, figures, claims ---- */
@@ -106,26 +106,30 @@ struct table {
 struct sweep {
 	struct al_sweep sweep;
 	const struct cJSON *node;
-	const struct kase *kase;         /* the only case, or the first */
+	const struct kase *kase; /* the only case, or the first */
 	struct al_settings settings;
 	struct al_basis basis;
-	const struct kase **cases;       /* of "cases": each in turn, named by a column; NULL: one case */
+	const struct kase **cases; /* of "cases": each in turn, named by a column; NULL: one case */
 	size_t n_cases;
 };
 
 struct figure {
 	struct al_figure figure;
-	const struct table *table;       /* one of the two */
+	const struct table *table; /* one of the two */
 	const struct sweep *sweep;
-	const char **variants, **cases;  /* only these rows; NULL: all */
+	const char **variants, **cases; /* only these rows; NULL: all */
 	size_t n_variants, n_cases;
-	const char **melted;             /* columns that become rows, the column being the series */
+	const char **melted; /* columns that become rows, the column being the series */
 	size_t n_melted;
 };
 
 enum relation { RELATION_EQUAL, RELATION_LESS, RELATION_GREATER, RELATION_IN };
 enum rounding {
-	ROUNDING_HALF, ROUNDING_TRUNCATED, ROUNDING_ABOUT, ROUNDING_MORE_THAN, ROUNDING_LESS_THAN,
+	ROUNDING_HALF,
+	ROUNDING_TRUNCATED,
+	ROUNDING_ABOUT,
+	ROUNDING_MORE_THAN,
+	ROUNDING_LESS_THAN,
 	ROUNDING_RANGE,
 };
 
@@ -134,19 +138,19 @@ struct named_path {
 };
 
 struct claim {
-	const char *id, *where, *printed, *unit;   /* where and unit may be NULL */
+	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
 	const struct cJSON *node;
-	const char *path;                          /* a value without `with` */
-	const struct al_formula *formula;          /* a value with `with` */
+	const char *path; /* a value without `with` */
+	const struct al_formula *formula; /* a value with `with` */
 	struct named_path *with;
 	size_t n_with;
 	enum relation relation;
 	enum rounding rounding;
 	bool is_approximate;
-	struct al_substitution *symbols;           /* a printed polynomial's letters */
+	struct al_substitution *symbols; /* a printed polynomial's letters */
 	size_t n_symbols;
 	const char *underivable;
-	const char *erratum;                       /* the reason, or NULL */
+	const char *erratum; /* the reason, or NULL */
 };
 
 struct al_scenario {
@@ -160,7 +164,7 @@ struct al_scenario {
 	bool has_model;
 	struct variant **variants;
 	size_t n_variants, variants_room;
-	struct variant **data_variants;            /* known from data alone */
+	struct variant **data_variants; /* known from data alone */
 	size_t n_data_variants, data_variants_room;
 	struct kase *cases;
 	size_t n_cases;
@@ -174,9 +178,9 @@ struct al_scenario {
 	size_t n_figures;
 	struct claim *claims;
 	size_t n_claims;
-	size_t n_cells, n_blocks;                  /* counted against their bounds */
+	size_t n_cells, n_blocks; /* counted against their bounds */
 	int64_t n_points;
-	size_t n_look_ups;                         /* since the table or the check began */
+	size_t n_look_ups; /* since the table or the check began */
 };
 
 /* ---- finding things by name; each error names the nearest, NULL err only asks ---- */
@@ -234,8 +238,8 @@ bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct
 	struct al_error *err);
 
 /* A list that may hold at most that many. */
-bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what, size_t most,
-	struct al_error *err);
+bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what,
+	size_t most, struct al_error *err);
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
 bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
 	const char *name, struct al_error *err);
@@ -251,8 +255,8 @@ enum { MOST_DATA = 16 };
 struct box {
 	const struct datum *used[MOST_DATA];
 	size_t n;
-	bool is_corner;      /* else the point values */
-	unsigned corner;     /* bit i: the high end of used[i] */
+	bool is_corner; /* else the point values */
+	unsigned corner; /* bit i: the high end of used[i] */
 };
 
 /* A number, a polynomial, an order in a symbol, or nothing. */
@@ -261,9 +265,9 @@ enum cell_kind { CELL_MISSING, CELL_NUMBER, CELL_POLYNOMIAL, CELL_ORDER };
 struct cell {
 	enum cell_kind kind;
 	mpq_t number;
-	const struct al_polynomial *polynomial;  /* owned by the table's memo */
-	int order;                               /* the degree in the table's order symbol */
-	mpq_srcptr spread;                       /* a plain datum's; NULL */
+	const struct al_polynomial *polynomial; /* owned by the table's memo */
+	int order; /* the degree in the table's order symbol */
+	mpq_srcptr spread; /* a plain datum's; NULL */
 };
 
 void cell_init(struct cell *cell);
@@ -274,8 +278,8 @@ bool cell_value(struct al_scenario *s, const struct table *table, struct row row
 	struct box *box, struct cell *out, struct al_error *err) AL_MUST_CHECK;
 
 /* A datum at the point or at the box's corner. */
-bool datum_value(struct box *box, const struct datum *datum, struct cell *out, struct al_error *err)
-	AL_MUST_CHECK;
+bool datum_value(struct box *box, const struct datum *datum, struct cell *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Counts look-ups against their bound: a formula of formulas can grow without end. */
 bool spend(struct al_scenario *s, size_t look_ups, struct al_error *err) AL_MUST_CHECK;

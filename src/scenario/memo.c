@@ -29,7 +29,8 @@ static void memo_finish(struct memo *memo)
 	al_settings_finish(&memo->settings);
 }
 
-/* The row's memo, moved to the front: what is asked once is asked again soon. NULL where none is. */
+/* The row's memo, moved to the front: what is asked once is asked again soon. NULL where none
+ * is. */
 static struct memo *recall(struct table *table, struct row row)
 {
 	for (struct memo **at = &table->memos; *at; at = &(*at)->next) {
@@ -43,8 +44,8 @@ static struct memo *recall(struct table *table, struct row row)
 	return NULL;
 }
 
-bool find_memo(struct al_scenario *s, const struct table *table, struct row row,
-	struct memo **out, struct al_error *err)
+bool find_memo(struct al_scenario *s, const struct table *table, struct row row, struct memo **out,
+	struct al_error *err)
 {
 	/* A memo is a cache: the table that is read stays the same for whoever looks at it. */
 	struct table *owner = &s->tables[table - s->tables];
@@ -53,7 +54,8 @@ bool find_memo(struct al_scenario *s, const struct table *table, struct row row,
 	if (*out)
 		return true;
 	if (s->n_blocks == MOST_BLOCKS)
-		return al_fail(err, AL_EINPUT, "the file asks for the ledgers of more than %d (case, variant) pairs",
+		return al_fail(err, AL_EINPUT,
+			"the file asks for the ledgers of more than %d (case, variant) pairs",
 			MOST_BLOCKS);
 	s->n_blocks++;
 	struct memo *memo = al_new(&s->arena, struct memo);

@@ -12,7 +12,7 @@
 
 enum {
 	MOST_PARTS = 5,
-	A_BLOCK = 64,        /* look-ups that making a block is worth */
+	A_BLOCK = 64, /* look-ups that making a block is worth */
 };
 
 struct path {
@@ -51,8 +51,8 @@ static bool case_row(const struct al_scenario *s, const struct table *table, con
 	return row->kase != NULL;
 }
 
-static bool table_row(const struct al_scenario *s, const struct table *table, const struct path *path,
-	struct row *row, struct al_error *err)
+static bool table_row(const struct al_scenario *s, const struct table *table,
+	const struct path *path, struct row *row, struct al_error *err)
 {
 	if (path->n == 4) {
 		row->kase = find_case(s, path->parts[1], err);
@@ -62,8 +62,8 @@ static bool table_row(const struct al_scenario *s, const struct table *table, co
 	if (table->kind == ROWS_CASES)
 		return case_row(s, table, path->parts[1], row, err);
 	if (table->kind == ROWS_PRODUCT && table->shows_case)
-		return al_fail(err, AL_EINPUT, "table \"%s\" has several cases, expected CASE/VARIANT/COLUMN",
-			table->id);
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\" has several cases, expected CASE/VARIANT/COLUMN", table->id);
 	row->kase = table->n_rows ? table->rows[0].kase : &s->cases[0];
 	row->variant = find_variant(s, path->parts[1], err);
 	return row->variant != NULL;
@@ -80,7 +80,8 @@ static bool table_value(struct al_scenario *s, const struct table *table, const 
 	for (size_t i = 0; i < table->n_columns; i++)
 		if (strcmp(table->columns[i].column.key, key) == 0)
 			*column = &table->columns[i].column;
-	return table_row(s, table, path, &row, err) && cell_value(s, table, row, key, box, out, err);
+	return table_row(s, table, path, &row, err)
+		&& cell_value(s, table, row, key, box, out, err);
 }
 
 /* ---- sweeps ---- */
@@ -102,21 +103,24 @@ static bool parse_point(struct al_arena *arena, const struct al_sweep *sweep, co
 		while (i < sweep->n_axes && strcmp(sweep->axes[i].symbol, item) != 0)
 			i++;
 		if (!equals || i == sweep->n_axes || given[i])
-			return al_fail(err, AL_EINPUT, "point \"%s\", expected a value for each symbol of sweep \"%s\"",
+			return al_fail(err, AL_EINPUT,
+				"point \"%s\", expected a value for each symbol of sweep \"%s\"",
 				text, sweep->id);
-		if (!al_sweep_axis_parse(arena, item, equals + 1, &one, err) || !one.list || one.n_list != 1)
+		if (!al_sweep_axis_parse(arena, item, equals + 1, &one, err) || !one.list
+			|| one.n_list != 1)
 			return al_fail(err, AL_EINPUT, "point \"%s\", expected SYMBOL=VALUE", text);
 		values[i] = one.list[0];
 		given[i] = true;
 		n++;
 	}
 	return n == sweep->n_axes
-		|| al_fail(err, AL_EINPUT, "point \"%s\", expected a value for each symbol of sweep \"%s\"", text,
+		|| al_fail(err, AL_EINPUT,
+			"point \"%s\", expected a value for each symbol of sweep \"%s\"", text,
 			sweep->id);
 }
 
-static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep, const struct path *path,
-	struct cell *out, struct al_error *err)
+static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep,
+	const struct path *path, struct cell *out, struct al_error *err)
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
 	enum al_measure measure = sweep->measures[0];
@@ -131,15 +135,18 @@ static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep, con
 	}
 	const struct variant *variant = find_variant(s, path->parts[1], err);
 	if (variant && !variant->use.variant)
-		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only", variant->use.name);
+		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
+			variant->use.name);
 	out->kind = CELL_NUMBER;
-	return variant && spend(s, A_BLOCK, err) && parse_point(&s->arena, sweep, path->parts[2], values, err)
+	return variant && spend(s, A_BLOCK, err)
+		&& parse_point(&s->arena, sweep, path->parts[2], values, err)
 		&& al_sweep_at(sweep, &variant->use, values, measure, out->number, err);
 }
 
 /* ---- data ---- */
 
-static bool fail_unknown_column(const struct data_set *set, const char *column, struct al_error *err)
+static bool fail_unknown_column(const struct data_set *set, const char *column,
+	struct al_error *err)
 {
 	struct al_names names;
 
@@ -160,13 +167,16 @@ static bool data_value(struct al_scenario *s, const struct data_set *set, const 
 	if (path->n != expected)
 		return al_fail(err, AL_EINPUT, "expected \"%s/%s%sCOLUMN\"", set->id,
 			set->has_case ? "CASE/" : "", set->has_variant ? "VARIANT/" : "");
-	if ((set->has_case && !find_case(s, kase, err)) || (variant && !find_variant(s, variant, err)))
+	if ((set->has_case && !find_case(s, kase, err))
+		|| (variant && !find_variant(s, variant, err)))
 		return false;
-	while (column < set->n_columns && strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
+	while (column < set->n_columns
+		&& strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
 		column++;
 	if (column == set->n_columns)
 		return fail_unknown_column(set, path->parts[path->n - 1], err);
-	return spend(s, 1 + set->n_rows / 16, err) && datum_value(box, find_datum(set, kase, variant, column), out, err);
+	return spend(s, 1 + set->n_rows / 16, err)
+		&& datum_value(box, find_datum(set, kase, variant, column), out, err);
 }
 
 /* ---- any path ---- */
@@ -203,10 +213,10 @@ bool path_value(struct al_scenario *s, const char *text, struct box *box, struct
 		const struct table *table = find_table(s, path.parts[0]);
 		const struct sweep *sweep = find_sweep(s, path.parts[0]);
 		const struct data_set *set = find_data(s, path.parts[0]);
-		ok = table ? table_value(s, table, &path, box, out, column, err)
+		ok = table	? table_value(s, table, &path, box, out, column, err)
 			: sweep ? sweep_value(s, &sweep->sweep, &path, out, err)
-			: set ? data_value(s, set, &path, box, out, err)
-			      : fail_unknown_id(s, path.parts[0], err);
+			: set	? data_value(s, set, &path, box, out, err)
+				: fail_unknown_id(s, path.parts[0], err);
 	}
 	al_arena_finish(&arena);
 	return ok;

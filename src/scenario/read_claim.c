@@ -10,7 +10,7 @@ static bool read_with(struct al_scenario *s, const struct cJSON *node, struct cl
 	struct al_error *err)
 {
 	claim->with = al_new_array(&s->arena, struct named_path, al_json_size(node) + 1);
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		if (is_note(member))
 			continue;
 		struct named_path *item = &claim->with[claim->n_with++];
@@ -47,11 +47,11 @@ static bool read_value(struct al_scenario *s, const struct cJSON *node, struct c
 static bool read_claim(struct al_scenario *s, const struct cJSON *node, struct claim *claim,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "where", "printed", "value", "with", "relation", "rounding",
-		"approximate", "unit", "symbols", "underivable"};
+	static const char *const keys[] = {"id", "where", "printed", "value", "with", "relation",
+		"rounding", "approximate", "unit", "symbols", "underivable"};
 	static const char *const relations[] = {"=", "<", ">", "in"};
-	static const char *const roundings[] = {"half", "truncated", "about", "more-than", "less-than",
-		"range"};
+	static const char *const roundings[] = {"half", "truncated", "about", "more-than",
+		"less-than", "range"};
 	int relation = RELATION_EQUAL, rounding = ROUNDING_HALF;
 
 	claim->node = node;
@@ -60,11 +60,12 @@ static bool read_claim(struct al_scenario *s, const struct cJSON *node, struct c
 		|| !al_json_get_text(&s->doc, node, "printed", true, &claim->printed, err)
 		|| !al_json_get_text(&s->doc, node, "where", false, &claim->where, err)
 		|| !al_json_get_text(&s->doc, node, "unit", false, &claim->unit, err)
-		|| !al_json_get_boolean(&s->doc, node, "approximate", false, &claim->is_approximate, err)
+		|| !al_json_get_boolean(&s->doc, node, "approximate", false, &claim->is_approximate,
+			err)
 		|| !read_word(s, node, "relation", relations, 4, &relation, err)
 		|| !read_word(s, node, "rounding", roundings, 6, &rounding, err)
-		|| !read_substitutions(s, al_json_get(node, "symbols"), &claim->symbols, &claim->n_symbols,
-			err))
+		|| !read_substitutions(s, al_json_get(node, "symbols"), &claim->symbols,
+			&claim->n_symbols, err))
 		return false;
 	claim->relation = (enum relation)relation;
 	claim->rounding = (enum rounding)rounding;
@@ -88,7 +89,8 @@ static bool sort_claims(struct al_scenario *s, struct claim **list, struct al_er
 	qsort(list, s->n_claims, sizeof(*list), compare_claims);
 	for (size_t i = 1; i < s->n_claims; i++)
 		if (strcmp(list[i - 1]->id, list[i]->id) == 0)
-			return al_json_fail(&s->doc, list[i]->node, err, "claim %s appears twice", list[i]->id);
+			return al_json_fail(&s->doc, list[i]->node, err, "claim %s appears twice",
+				list[i]->id);
 	return true;
 }
 
@@ -105,9 +107,11 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 		return false;
 	struct claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted), compare_claims);
 	if (!found)
-		return al_json_fail(&s->doc, node, err, "erratum of \"%s\", which is no claim of this file", wanted.id);
+		return al_json_fail(&s->doc, node, err,
+			"erratum of \"%s\", which is no claim of this file", wanted.id);
 	if ((*found)->erratum)
-		return al_json_fail(&s->doc, node, err, "erratum of \"%s\" appears twice", wanted.id);
+		return al_json_fail(&s->doc, node, err, "erratum of \"%s\" appears twice",
+			wanted.id);
 	(*found)->erratum = reason;
 	return true;
 }
@@ -116,13 +120,13 @@ bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct
 	struct al_error *err)
 {
 	s->claims = al_new_array(&s->arena, struct claim, al_json_size(claims) + 1);
-	al_json_each(node, claims)
+	al_json_each (node, claims)
 		if (!read_claim(s, node, &s->claims[s->n_claims++], err))
 			return false;
 	struct claim **sorted = al_new_array(&s->arena, struct claim *, s->n_claims + 1);
 	if (!sort_claims(s, sorted, err))
 		return false;
-	al_json_each(node, errata)
+	al_json_each (node, errata)
 		if (!read_erratum(s, node, sorted, err))
 			return false;
 	return true;

@@ -8,8 +8,8 @@
 static bool read_direction(const struct al_scenario *s, const struct cJSON *owner, const char *key,
 	enum direction *out, struct al_error *err)
 {
-	static const char *const words[] = {[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher",
-		[LOWER_IS_BETTER] = "lower"};
+	static const char *const words[] =
+		{[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher", [LOWER_IS_BETTER] = "lower"};
 	int found = (int)*out;
 
 	if (!read_word(s, owner, key, words, 3, &found, err))
@@ -149,7 +149,7 @@ static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
 	if (!list)
 		return true;
 	column->only = al_new_array(&s->arena, const struct variant *, al_json_size(list) + 1);
-	al_json_each(item, list) {
+	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;
 		if (!(column->only[column->n_only++] = find_variant(s, name, err)))
@@ -161,8 +161,8 @@ static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
 static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
 	struct table_column *column, struct al_error *err)
 {
-	static const char *const keys[] = {"key", "title", "unit", "digits", "group", "formula", "best",
-		"quantity", "once", "variants"};
+	static const char *const keys[] = {"key", "title", "unit", "digits", "group", "formula",
+		"best", "quantity", "once", "variants"};
 	const char *unit = NULL, *text = NULL;
 	int64_t digits;
 
@@ -174,7 +174,8 @@ static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
 		|| !al_json_get_text(&s->doc, node, "unit", false, &unit, err)
 		|| !al_json_get_text(&s->doc, node, "formula", false, &text, err)
 		|| !read_direction(s, node, "best", &column->best, err)
-		|| !read_quantity(s, node, &column->column, err) || !read_pivoting(s, node, column, err))
+		|| !read_quantity(s, node, &column->column, err)
+		|| !read_pivoting(s, node, column, err))
 		return false;
 	digits = column->column.digits;
 	if (al_json_get(node, "digits")
@@ -191,8 +192,8 @@ static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-static bool read_column(struct al_scenario *s, const struct cJSON *node, struct table_column *column,
-	struct al_error *err)
+static bool read_column(struct al_scenario *s, const struct cJSON *node,
+	struct table_column *column, struct al_error *err)
 {
 	column->column.digits = AL_DIGITS_ALL;
 	if (al_json_kind(node) == AL_JSON_OBJECT) {
@@ -206,8 +207,9 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node, struct 
 	size_t i;
 	const char *metric = metric_of(column->column.key);
 	if (metric && column->best == PLAIN && find_metric(s, metric, &set, &i))
-		column->best = strncmp(column->column.key, "score:", 6) == 0 ? set->columns[i].direction
-									     : HIGHER_IS_BETTER;
+		column->best = strncmp(column->column.key, "score:", 6) == 0
+			? set->columns[i].direction
+			: HIGHER_IS_BETTER;
 	return check_key(s, node, column, err);
 }
 
@@ -217,14 +219,14 @@ bool read_columns(struct al_scenario *s, const struct cJSON *list, struct table 
 	if (!check_size(s, list, "columns", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	table->columns = al_new_array(&s->arena, struct table_column, al_json_size(list) + 1);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct table_column *column = &table->columns[table->n_columns];
 		if (!read_column(s, node, column, err))
 			return false;
 		for (size_t i = 0; i < table->n_columns; i++)
 			if (strcmp(table->columns[i].column.key, column->column.key) == 0)
-				return al_json_fail(&s->doc, node, err, "column \"%s\" appears twice",
-					column->column.key);
+				return al_json_fail(&s->doc, node, err,
+					"column \"%s\" appears twice", column->column.key);
 		table->n_columns++;
 	}
 	return table->n_columns > 0 || al_json_fail(&s->doc, list, err, "the table has no columns");

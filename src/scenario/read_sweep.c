@@ -18,7 +18,8 @@ static bool read_range(struct al_scenario *s, const struct cJSON *node, struct a
 		return false;
 	if (axis->from < 0 || axis->to < axis->from || axis->step < 1)
 		return al_json_fail(&s->doc, node, err,
-			"found from %lld to %lld by %lld, expected 0 <= from <= to and a step of 1 or more",
+			"found from %lld to %lld by %lld, expected 0 <= from <= to and a step of 1 "
+			"or more",
 			(long long)axis->from, (long long)axis->to, (long long)axis->step);
 	return true;
 }
@@ -35,7 +36,7 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al
 		return al_json_fail(&s->doc, node, err, "the list of values is empty");
 
 	int64_t *list = al_new_array(&s->arena, int64_t, al_json_size(node));
-	al_json_each(value, node)
+	al_json_each (value, node)
 		if (!al_json_whole_from(&s->doc, value, 0, &list[axis->n_list++], err))
 			return false;
 	axis->list = list;
@@ -45,15 +46,17 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al
 static bool read_axes(struct al_scenario *s, const struct cJSON *node, struct al_sweep *sweep,
 	struct al_error *err)
 {
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		if (is_note(member))
 			continue;
 		if (sweep->n_axes == AL_SWEEP_MOST_AXES)
-			return al_json_fail(&s->doc, node, err, "more than %d symbols", AL_SWEEP_MOST_AXES);
+			return al_json_fail(&s->doc, node, err, "more than %d symbols",
+				AL_SWEEP_MOST_AXES);
 		if (!read_axis(s, member, &sweep->axes[sweep->n_axes++], err))
 			return false;
 	}
-	return sweep->n_axes > 0 || al_json_fail(&s->doc, node, err, "the sweep goes over no symbol");
+	return sweep->n_axes > 0
+		|| al_json_fail(&s->doc, node, err, "the sweep goes over no symbol");
 }
 
 static bool add_measure(struct al_scenario *s, const struct cJSON *node, struct al_sweep *sweep,
@@ -72,7 +75,8 @@ static bool add_measure(struct al_scenario *s, const struct cJSON *node, struct 
 	}
 	for (size_t i = 0; i < sweep->n_measures; i++)
 		if (sweep->measures[i] == (enum al_measure)found)
-			return al_json_fail(&s->doc, node, err, "measure \"%s\" appears twice", key);
+			return al_json_fail(&s->doc, node, err, "measure \"%s\" appears twice",
+				key);
 	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
 	return true;
 }
@@ -86,14 +90,16 @@ static bool read_measures(struct al_scenario *s, const struct cJSON *owner, stru
 		return al_json_fail(&s->doc, owner, err, "key \"measure\" is missing");
 	if (al_json_kind(node) != AL_JSON_ARRAY)
 		return add_measure(s, node, sweep, err);
-	al_json_each(item, node)
+	al_json_each (item, node)
 		if (!add_measure(s, item, sweep, err))
 			return false;
-	return sweep->n_measures > 0 || al_json_fail(&s->doc, node, err, "the list of measures is empty");
+	return sweep->n_measures > 0
+		|| al_json_fail(&s->doc, node, err, "the list of measures is empty");
 }
 
-static bool add_variant(struct al_scenario *s, const struct variant *variant, const struct cJSON *node,
-	const struct al_variant_use **list, struct al_sweep *sweep, struct al_error *err)
+static bool add_variant(struct al_scenario *s, const struct variant *variant,
+	const struct cJSON *node, const struct al_variant_use **list, struct al_sweep *sweep,
+	struct al_error *err)
 {
 	if (!variant->use.variant)
 		return al_json_fail(&s->doc, node, err, "variant \"%s\" is known from data only",
@@ -116,7 +122,7 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 	for (size_t i = 0; !node && i < s->n_variants; i++)
 		if (!add_variant(s, s->variants[i], owner, list, sweep, err))
 			return false;
-	al_json_each(item, node) {
+	al_json_each (item, node) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;
 		const struct variant *variant = find_variant(s, name, err);
@@ -125,7 +131,8 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 		if (!add_variant(s, variant, item, list, sweep, err))
 			return false;
 	}
-	return sweep->n_variants > 0 || al_json_fail(&s->doc, owner, err, "the sweep has no variants");
+	return sweep->n_variants > 0
+		|| al_json_fail(&s->doc, owner, err, "the sweep has no variants");
 }
 
 static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
@@ -139,7 +146,7 @@ static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, st
 	if (al_json_get(node, "case"))
 		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
 	sweep->cases = al_new_array(&s->arena, const struct kase *, al_json_size(list) + 1);
-	al_json_each(item, list) {
+	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &id, err))
 			return false;
 		const struct kase *kase = find_case(s, id, err);
@@ -170,8 +177,8 @@ static bool read_sweep_case(struct al_scenario *s, const struct cJSON *node, str
 	return true;
 }
 
-static bool read_sweep_recipe(struct al_scenario *s, const struct cJSON *node, struct al_sweep *sweep,
-	struct al_error *err)
+static bool read_sweep_recipe(struct al_scenario *s, const struct cJSON *node,
+	struct al_sweep *sweep, struct al_error *err)
 {
 	const char *name = NULL;
 
@@ -182,9 +189,10 @@ static bool read_sweep_recipe(struct al_scenario *s, const struct cJSON *node, s
 }
 
 /* An axis' symbol must be one that something could need. */
-static bool check_symbols(const struct al_scenario *s, const struct cJSON *over, struct al_error *err)
+static bool check_symbols(const struct al_scenario *s, const struct cJSON *over,
+	struct al_error *err)
 {
-	al_json_each(member, over)
+	al_json_each (member, over)
 		if (!is_note(member) && !check_symbol(s, member, err))
 			return false;
 	return true;
@@ -206,8 +214,8 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node, const 
 static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "over", "tie", "set", "basis",
-		"recipe", "measure"};
+	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "over",
+		"tie", "set", "basis", "recipe", "measure"};
 	struct al_sweep *spec = &sweep->sweep;
 	const struct cJSON *over;
 
@@ -223,8 +231,7 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 		&& read_substitutions(s, al_json_get(node, "tie"), &spec->ties, &spec->n_ties, err)
 		&& al_json_get_node(&s->doc, node, "over", AL_JSON_OBJECT, true, &over, err)
 		&& check_symbols(s, over, err) && check_symbols(s, al_json_get(node, "tie"), err)
-		&& read_axes(s, over, spec, err)
-		&& count_points(s, node, sweep, err);
+		&& read_axes(s, over, spec, err) && count_points(s, node, sweep, err);
 }
 
 bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
@@ -232,7 +239,7 @@ bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_erro
 	if (!check_size(s, list, "sweeps", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->sweeps = al_new_array(&s->arena, struct sweep, al_json_size(list) + 1);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct sweep *sweep = &s->sweeps[s->n_sweeps];
 		al_settings_init(&sweep->settings, s->catalog);
 		sweep->sweep.settings = &sweep->settings;

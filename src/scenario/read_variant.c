@@ -5,12 +5,12 @@
 
 #include "base/text.h"
 
-bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what, size_t most,
-	struct al_error *err)
+bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what,
+	size_t most, struct al_error *err)
 {
 	return al_json_size(list) <= most
-		|| al_json_fail(&s->doc, list, err, "found %zu %s, expected at most %zu", al_json_size(list),
-			what, most);
+		|| al_json_fail(&s->doc, list, err, "found %zu %s, expected at most %zu",
+			al_json_size(list), what, most);
 }
 
 bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
@@ -58,13 +58,14 @@ static bool find_use(struct al_scenario *s, const char *name, struct al_variant_
 	return true;
 }
 
-/* Without "use" no one knows the variant's symbols: a key that is nearly one of our own is a slip. */
+/* Without "use" no one knows the variant's symbols: a key that is nearly one of our own is a
+ * slip. */
 static bool check_use(const struct al_scenario *s, const struct cJSON *node, const char *const *own,
 	struct al_error *err)
 {
 	if (al_json_get(node, "use"))
 		return true;
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		const char *key = al_json_key(member);
 		if (al_find_name(key, own, 4) < 0 && al_nearest(key, own, 4)) {
 			al_fail_unknown(err, "key", key, own, 4);
@@ -81,11 +82,12 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 	static const char *const own[] = {"use", "as", "title", "note"};
 	const char *name;
 
-	if (!check_use(s, node, own, err) || !al_json_get_text(&s->doc, node, "use", true, &name, err))
+	if (!check_use(s, node, own, err)
+		|| !al_json_get_text(&s->doc, node, "use", true, &name, err))
 		return false;
 	if (!find_use(s, name, &variant->use, err))
 		return al_json_in(&s->doc, al_json_get(node, "use"), err);
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		int64_t value;
 		if (al_find_name(al_json_key(member), own, 4) >= 0)
 			continue;
@@ -124,14 +126,15 @@ bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_er
 {
 	if (!check_size(s, list, "variants", MOST_NAMES, err))
 		return false;
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct variant *variant = al_new(&s->arena, struct variant);
 		if (!read_variant(s, node, variant, err)
 			|| !check_name(s, node, "variant name", variant->use.name, err))
 			return false;
 		if (find_variant(s, variant->use.name, NULL))
 			return al_json_fail(&s->doc, node, err,
-				"variant \"%s\" appears twice; give one another name with \"as\"", variant->use.name);
+				"variant \"%s\" appears twice; give one another name with \"as\"",
+				variant->use.name);
 		s->variants = al_grow(&s->arena, s->variants, s->n_variants, &s->variants_room,
 			sizeof(*s->variants));
 		s->variants[s->n_variants++] = variant;

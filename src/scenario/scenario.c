@@ -9,7 +9,8 @@
 
 /* ---- finding ---- */
 
-static const struct variant *variant_among(struct variant *const *variants, size_t n, const char *name)
+static const struct variant *variant_among(struct variant *const *variants, size_t n,
+	const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(variants[i]->use.name, name) == 0)
@@ -17,7 +18,8 @@ static const struct variant *variant_among(struct variant *const *variants, size
 	return NULL;
 }
 
-static bool fail_unknown_variant(const struct al_scenario *s, const char *name, struct al_error *err)
+static bool fail_unknown_variant(const struct al_scenario *s, const char *name,
+	struct al_error *err)
 {
 	struct al_names names;
 
@@ -29,7 +31,8 @@ static bool fail_unknown_variant(const struct al_scenario *s, const char *name, 
 	return al_names_fail(&names, "variant", name, err);
 }
 
-const struct variant *find_variant(const struct al_scenario *s, const char *name, struct al_error *err)
+const struct variant *find_variant(const struct al_scenario *s, const char *name,
+	struct al_error *err)
 {
 	const struct variant *found = variant_among(s->variants, s->n_variants, name);
 
@@ -78,8 +81,8 @@ const struct sweep *find_sweep(const struct al_scenario *s, const char *id)
 
 /* ---- cases ---- */
 
-static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct al_settings *settings,
-	bool *has_model, struct al_error *err)
+static bool read_model(struct al_scenario *s, const struct cJSON *owner,
+	struct al_settings *settings, bool *has_model, struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(owner, "model");
 	const struct al_model *model;
@@ -127,8 +130,7 @@ static bool read_case(struct al_scenario *s, const struct cJSON *node, struct ka
 		|| !al_json_get_text(&s->doc, node, "title", false, &kase->title, err)
 		|| !read_model(s, node, &kase->settings, &kase->has_model, err))
 		return false;
-	return read_settings(s, al_json_get(s->doc.root, "set"),
-		       s->name, &kase->settings, err)
+	return read_settings(s, al_json_get(s->doc.root, "set"), s->name, &kase->settings, err)
 		&& read_settings(s, al_json_get(node, "set"), kase->id, &kase->settings, err)
 		&& read_basis(s, al_json_get(node, "basis"), &kase->basis, err)
 		&& read_recipe(s, node, &kase->recipe, err);
@@ -147,14 +149,15 @@ static bool read_cases(struct al_scenario *s, const struct cJSON *list, struct a
 		s->n_cases = 1;
 		return true;
 	}
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct kase *kase = &s->cases[s->n_cases++];
 		kase->id = "";
 		inherit(s, kase);
 		if (!read_case(s, node, kase, err))
 			return false;
 		if (find_case(s, kase->id, NULL) != kase)
-			return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice", kase->id);
+			return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice",
+				kase->id);
 	}
 	return true;
 }
@@ -163,8 +166,8 @@ static bool read_cases(struct al_scenario *s, const struct cJSON *list, struct a
 
 static bool read_head(struct al_scenario *s, struct al_error *err)
 {
-	static const char *const keys[] = {"title", "source", "model", "set", "basis", "recipe", "variants",
-		"cases", "data", "tables", "sweeps", "figures", "claims", "errata"};
+	static const char *const keys[] = {"title", "source", "model", "set", "basis", "recipe",
+		"variants", "cases", "data", "tables", "sweeps", "figures", "claims", "errata"};
 	const struct cJSON *root = s->doc.root, *variants, *cases;
 	const char *source;
 
@@ -191,8 +194,9 @@ static bool read_body(struct al_scenario *s, struct al_error *err)
 		&& al_json_get_node(&s->doc, root, "figures", AL_JSON_ARRAY, false, &figures, err)
 		&& al_json_get_node(&s->doc, root, "claims", AL_JSON_ARRAY, false, &claims, err)
 		&& al_json_get_node(&s->doc, root, "errata", AL_JSON_ARRAY, false, &errata, err)
-		&& read_data(s, data, err) && read_tables(s, tables, err) && read_sweeps(s, sweeps, err)
-		&& read_figures(s, figures, err) && read_claims(s, claims, errata, err);
+		&& read_data(s, data, err) && read_tables(s, tables, err)
+		&& read_sweeps(s, sweeps, err) && read_figures(s, figures, err)
+		&& read_claims(s, claims, errata, err);
 }
 
 bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, const char *name,
@@ -209,7 +213,8 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	s->folder = al_strdup(&s->arena, folder);
 	al_settings_init(&s->settings, catalog);
 	al_basis_init(&s->basis);
-	if (al_json_parse(&s->doc, file, text, length, err) && read_head(s, err) && read_body(s, err)) {
+	if (al_json_parse(&s->doc, file, text, length, err) && read_head(s, err)
+		&& read_body(s, err)) {
 		*out = s;
 		return true;
 	}
@@ -218,7 +223,8 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 }
 
 /* "a/b/mhe.json" -> "mhe" and "a/b" */
-static void split_path(struct al_arena *arena, const char *path, const char **name, const char **folder)
+static void split_path(struct al_arena *arena, const char *path, const char **name,
+	const char **folder)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;

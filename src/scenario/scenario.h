@@ -1,5 +1,5 @@
-/* Scenarios: models, variants and measured data in one JSON file, and the tables, sweeps, figures and
- * claims that are wanted of them. The format is told in scenarios/FORMAT.md. */
+/* Scenarios: models, variants and measured data in one JSON file, and the tables, sweeps, figures
+ * and claims that are wanted of them. The format is told in scenarios/FORMAT.md. */
 #ifndef ATTNLEDGER_SCENARIO_SCENARIO_H
 #define ATTNLEDGER_SCENARIO_SCENARIO_H
 
@@ -12,28 +12,29 @@ struct al_scenario;
 /* The scenarios that the binary holds. */
 extern const struct al_embedded_list al_embedded_scenarios;
 
-/* Parses a scenario's text. `name` names its output folder, `file` is for messages, `folder` is where
- * the files that it names are looked for. The catalogue must outlive it. */
+/* Parses a scenario's text. `name` names its output folder, `file` is for messages, `folder` is
+ * where the files that it names are looked for. The catalogue must outlive it. */
 bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, const char *name,
-	const char *file, const char *folder, const char *text, size_t length, struct al_error *err)
-	AL_MUST_CHECK;
+	const char *file, const char *folder, const char *text, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A file (a path with '/' or ending in ".json"), or an embedded scenario by name. */
 bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Is it a JSON Schema? Such a one stands beside the scenarios, where `scenarios/...json` names it too. */
+/* Is it a JSON Schema? Such a one stands beside the scenarios, where `scenarios/...json` names it
+ * too. */
 bool al_scenario_is_schema(const char *path);
 
 void al_scenario_destroy(struct al_scenario *scenario);
 
 const char *al_scenario_name(const struct al_scenario *scenario);
-const char *al_scenario_file(const struct al_scenario *scenario);   /* for messages */
+const char *al_scenario_file(const struct al_scenario *scenario); /* for messages */
 const char *al_scenario_title(const struct al_scenario *scenario);
 
 /* Tables first, then sweeps, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);
-size_t al_scenario_n_own_tables(const struct al_scenario *scenario);   /* without the sweeps */
+size_t al_scenario_n_own_tables(const struct al_scenario *scenario); /* without the sweeps */
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -46,15 +47,19 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 /* ---- claims ---- */
 
 enum al_verdict {
-	AL_REPRODUCED, AL_CONSISTENT, AL_INCONSISTENT, AL_UNDERIVABLE, AL_N_VERDICTS,
+	AL_REPRODUCED,
+	AL_CONSISTENT,
+	AL_INCONSISTENT,
+	AL_UNDERIVABLE,
+	AL_N_VERDICTS,
 };
 extern const char *const al_verdict_names[AL_N_VERDICTS];
 
 struct al_check_counts {
 	size_t verdicts[AL_N_VERDICTS];
-	size_t errata;        /* inconsistent and listed */
-	size_t unlisted;      /* inconsistent and not listed: the answer is no */
-	size_t wrong_errata;  /* listed, but not inconsistent: the answer is no */
+	size_t errata; /* inconsistent and listed */
+	size_t unlisted; /* inconsistent and not listed: the answer is no */
+	size_t wrong_errata; /* listed, but not inconsistent: the answer is no */
 };
 
 /* Adds the columns of a check: scenario, id, where, printed, value, low, high, verdict, note. */

@@ -1,4 +1,5 @@
-/* What the parts of a scenario file share: words, ids, symbols and their values, bases, substitutions. */
+/* What the parts of a scenario file share: words, ids, symbols and their values, bases,
+ * substitutions. */
 #include "scenario/internal.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ bool is_known_symbol(const struct al_scenario *s, const char *symbol)
 	return false;
 }
 
-static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol, struct al_error *err)
+static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol,
+	struct al_error *err)
 {
 	struct al_names names;
 
@@ -87,7 +89,7 @@ bool read_settings(const struct al_scenario *s, const struct cJSON *node, const 
 		return true;
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		const char *symbol = al_json_key(member);
 		if (is_note(member))
 			continue;
@@ -113,7 +115,7 @@ static bool basis_value(const struct al_scenario *s, const struct cJSON *node, s
 		return true;
 	}
 	if (al_json_kind(node) == AL_JSON_ARRAY) {
-		al_json_each(child, node) {
+		al_json_each (child, node) {
 			if (!al_json_text(&s->doc, child, &text, err))
 				return false;
 			al_text_addf(out, "%s%s", out->length ? "," : "", text);
@@ -133,7 +135,7 @@ bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al
 		return true;
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		if (is_note(member))
 			continue;
 		struct al_text value;
@@ -154,7 +156,8 @@ static bool read_formula(struct al_scenario *s, const struct cJSON *node, enum a
 	const char *text;
 
 	return al_json_text(&s->doc, node, &text, err)
-		&& (al_formula_parse(&s->arena, text, dialect, out, err) || al_json_in(&s->doc, node, err));
+		&& (al_formula_parse(&s->arena, text, dialect, out, err)
+			|| al_json_in(&s->doc, node, err));
 }
 
 bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
@@ -167,7 +170,7 @@ bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
 	*out = al_new_array(&s->arena, struct al_substitution, al_json_size(node) + 1);
-	al_json_each(member, node) {
+	al_json_each (member, node) {
 		if (is_note(member))
 			continue;
 		struct al_substitution *item = &(*out)[*n];
@@ -191,6 +194,7 @@ bool read_id(const struct al_scenario *s, const struct cJSON *node, const char *
 	if (!**id)
 		return al_json_fail(&s->doc, al_json_get(node, "id"), err, "the id is empty");
 	if (find_table(s, *id) || find_sweep(s, *id) || find_data(s, *id))
-		return al_json_fail(&s->doc, al_json_get(node, "id"), err, "the id \"%s\" appears twice", *id);
+		return al_json_fail(&s->doc, al_json_get(node, "id"), err,
+			"the id \"%s\" appears twice", *id);
 	return true;
 }

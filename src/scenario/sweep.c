@@ -17,7 +17,8 @@ static bool parse_value(const char **p, const char *symbol, int64_t *out, struct
 	errno = 0;
 	long long value = strtoll(*p, &end, 10);
 	if (end == *p || **p == '-' || **p == '+' || **p == ' ')
-		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected a whole number", symbol, *p);
+		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected a whole number", symbol,
+			*p);
 	if (errno || value >= 1LL << 53)
 		return al_fail(err, AL_EINPUT, "%s: the number is 2^53 or beyond", symbol);
 	*p = end;
@@ -28,8 +29,8 @@ static bool parse_value(const char **p, const char *symbol, int64_t *out, struct
 static bool check_range(const struct al_sweep_axis *axis, struct al_error *err)
 {
 	if (axis->step < 1)
-		return al_fail(err, AL_EINPUT, "%s: a step of %lld, expected 1 or more", axis->symbol,
-			(long long)axis->step);
+		return al_fail(err, AL_EINPUT, "%s: a step of %lld, expected 1 or more",
+			axis->symbol, (long long)axis->step);
 	if (axis->to < axis->from)
 		return al_fail(err, AL_EINPUT, "%s: the range %lld to %lld is empty", axis->symbol,
 			(long long)axis->from, (long long)axis->to);
@@ -42,7 +43,8 @@ static bool parse_range(const char *p, struct al_sweep_axis *out, struct al_erro
 	if (!parse_value(&p, out->symbol, &out->from, err))
 		return false;
 	if (*p++ != ':' || !parse_value(&p, out->symbol, &out->to, err))
-		return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C", out->symbol);
+		return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C",
+			out->symbol);
 	if (*p == ':' && (p++, !parse_value(&p, out->symbol, &out->step, err)))
 		return false;
 	if (*p)
@@ -62,8 +64,8 @@ static bool parse_list(struct al_arena *arena, const char *p, struct al_sweep_ax
 		if (*p == '\0')
 			break;
 		if (*p++ != ',')
-			return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C",
-				out->symbol);
+			return al_fail(err, AL_EINPUT,
+				"%s: expected FROM:TO, FROM:TO:STEP or A,B,C", out->symbol);
 	}
 	out->list = list;
 	return true;
@@ -93,10 +95,12 @@ static bool check_once(const struct al_sweep *sweep, struct al_error *err)
 		const char *symbol = sweep->axes[i].symbol;
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(sweep->axes[j].symbol, symbol) == 0)
-				return al_fail(err, AL_EINPUT, "the sweep goes over %s twice", symbol);
+				return al_fail(err, AL_EINPUT, "the sweep goes over %s twice",
+					symbol);
 		for (size_t j = 0; j < sweep->n_ties; j++)
 			if (strcmp(sweep->ties[j].symbol, symbol) == 0)
-				return al_fail(err, AL_EINPUT, "the sweep goes over %s, which is tied too", symbol);
+				return al_fail(err, AL_EINPUT,
+					"the sweep goes over %s, which is tied too", symbol);
 	}
 	return true;
 }
@@ -112,7 +116,8 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error
 			return false;
 		if (__builtin_mul_overflow(points, axis_size(&sweep->axes[i]), &points)
 			|| points > AL_SWEEP_MOST_POINTS)
-			return al_fail(err, AL_EINPUT, "the sweep has more than %d points, expected at most that",
+			return al_fail(err, AL_EINPUT,
+				"the sweep has more than %d points, expected at most that",
 				AL_SWEEP_MOST_POINTS);
 	}
 	*out = points;
@@ -125,9 +130,9 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error
 struct search {
 	const struct al_sweep *sweep;
 	const struct al_settings *settings;
-	size_t n_before;       /* ties that have a value already */
+	size_t n_before; /* ties that have a value already */
 	const char *tied;
-	const char *through;   /* what follows the tied symbol, or NULL */
+	const char *through; /* what follows the tied symbol, or NULL */
 };
 
 static bool is_given_here(const struct search *search, const char *symbol)
@@ -176,12 +181,13 @@ static bool fail_tie(const struct al_substitution *tie, const struct search *sea
 	const char *source = al_formula_source(tie->formula);
 
 	if (strcmp(search->through, search->tied) != 0)
-		return al_fail(err, AL_EINPUT, "%s = %s: %s is not given, and its default follows %s",
-			tie->symbol, source, search->through, search->tied);
+		return al_fail(err, AL_EINPUT,
+			"%s = %s: %s is not given, and its default follows %s", tie->symbol, source,
+			search->through, search->tied);
 	if (strcmp(tie->symbol, search->tied) == 0)
 		return al_fail(err, AL_EINPUT, "%s = %s follows itself", tie->symbol, source);
-	return al_fail(err, AL_EINPUT, "%s = %s: %s is tied behind it, expected before it", tie->symbol,
-		source, search->tied);
+	return al_fail(err, AL_EINPUT, "%s = %s: %s is tied behind it, expected before it",
+		tie->symbol, source, search->tied);
 }
 
 /* d_model = n_heads*d_head says nothing while d_head is d_model/n_heads, nor what follows a symbol
@@ -191,7 +197,9 @@ static bool check_ties(const struct al_sweep *sweep, const struct al_settings *s
 {
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		for (size_t j = i; j < sweep->n_ties; j++) {
-			struct search search = {.sweep = sweep, .settings = settings, .n_before = i,
+			struct search search = {.sweep = sweep,
+				.settings = settings,
+				.n_before = i,
 				.tied = sweep->ties[j].symbol};
 			al_formula_each_symbol(sweep->ties[i].formula, look_behind, &search);
 			if (search.through)
@@ -267,7 +275,8 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_variant_us
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
 		for (size_t i = 0; i < sweep->n_axes; i++)
 			values[i] = axis_value(&sweep->axes[i], indices[i]);
-		ok = add_point(sweep, variant, &block, values, number, out, err) || fail_at(sweep, values, err);
+		ok = add_point(sweep, variant, &block, values, number, out, err)
+			|| fail_at(sweep, values, err);
 	}
 	mpq_clear(number);
 	al_block_finish(&block);
@@ -286,15 +295,21 @@ static const char *symbol_title(const struct al_sweep *sweep, const char *symbol
 static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		al_table_add_column(out, (struct al_column){.key = sweep->axes[i].symbol,
-			.title = symbol_title(sweep, sweep->axes[i].symbol),
-			.digits = AL_DIGITS_ALL, .is_key = true});
-	al_table_add_column(out, (struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+		al_table_add_column(out,
+			(struct al_column){.key = sweep->axes[i].symbol,
+				.title = symbol_title(sweep, sweep->axes[i].symbol),
+				.digits = AL_DIGITS_ALL,
+				.is_key = true});
+	al_table_add_column(out,
+		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	for (size_t i = 0; i < sweep->n_measures; i++) {
 		const struct al_measure_info *info = &al_measures[sweep->measures[i]];
-		al_table_add_column(out, (struct al_column){.key = info->key, .title = info->title,
-			.unit = info->unit, .quantity = (enum al_quantity)info->quantity,
-			.digits = AL_DIGITS_ALL});
+		al_table_add_column(out,
+			(struct al_column){.key = info->key,
+				.title = info->title,
+				.unit = info->unit,
+				.quantity = (enum al_quantity)info->quantity,
+				.digits = AL_DIGITS_ALL});
 	}
 }
 
@@ -315,7 +330,8 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 	al_table_init(out, sweep->id, sweep->title);
 	add_columns(sweep, out);
 	for (size_t i = 0; i < sweep->n_variants; i++)
-		if (!run_variant(sweep, sweep->variants[i], points / (int64_t)sweep->n_variants, out, err)) {
+		if (!run_variant(sweep, sweep->variants[i], points / (int64_t)sweep->n_variants,
+			    out, err)) {
 			al_table_finish(out);
 			return false;
 		}

@@ -5,13 +5,17 @@
 #include "base/table.h"
 #include "ledger/ledger.h"
 
-enum { AL_SWEEP_MOST_AXES = 4, AL_SWEEP_MOST_POINTS = 1000000, AL_SWEEP_MOST_MEASURES = AL_N_MEASURES };
+enum {
+	AL_SWEEP_MOST_AXES = 4,
+	AL_SWEEP_MOST_POINTS = 1000000,
+	AL_SWEEP_MOST_MEASURES = AL_N_MEASURES
+};
 
 /* The values of one symbol: from, from + step, ... up to `to`; or a list. */
 struct al_sweep_axis {
 	const char *symbol;
 	int64_t from, to, step;
-	const int64_t *list;        /* instead of the range, or NULL */
+	const int64_t *list; /* instead of the range, or NULL */
 	size_t n_list;
 };
 
@@ -19,7 +23,7 @@ struct al_sweep {
 	const char *id, *title;
 	struct al_sweep_axis axes[AL_SWEEP_MOST_AXES];
 	size_t n_axes;
-	struct al_substitution *ties;   /* symbols that follow the others */
+	struct al_substitution *ties; /* symbols that follow the others */
 	size_t n_ties;
 	enum al_measure measures[AL_SWEEP_MOST_MEASURES];
 	size_t n_measures;
@@ -34,17 +38,19 @@ struct al_sweep {
 bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char *text,
 	struct al_sweep_axis *out, struct al_error *err) AL_MUST_CHECK;
 
-/* The number of points; an error where there are more than AL_SWEEP_MOST_POINTS, or where a symbol is
- * swept twice or swept and tied. */
-bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+/* The number of points; an error where there are more than AL_SWEEP_MOST_POINTS, or where a symbol
+ * is swept twice or swept and tied. */
+bool al_sweep_points(const struct al_sweep *sweep, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* A column a symbol, `variant`, a column a measure; rows run variant by variant, the last axis fastest.
- * `out` is the caller's to finish. */
-bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_error *err)
-	AL_MUST_CHECK;
+/* A column a symbol, `variant`, a column a measure; rows run variant by variant, the last axis
+ * fastest. `out` is the caller's to finish. */
+bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* One measure at one point: values[n_axes]. */
 bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *variant,
-	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err) AL_MUST_CHECK;
+	const int64_t *values, enum al_measure measure, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -22,15 +22,17 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node, struct
 	if (!al_json_get_node(&s->doc, node, "cases", AL_JSON_ARRAY, false, &list, err))
 		return false;
 	if (one && list)
-		return al_json_fail(&s->doc, node, err, "both \"case\" and \"cases\", expected one of them");
-	chosen->cases = al_new_array(&s->arena, const struct kase *, s->n_cases + al_json_size(list) + 1);
+		return al_json_fail(&s->doc, node, err,
+			"both \"case\" and \"cases\", expected one of them");
+	chosen->cases = al_new_array(&s->arena, const struct kase *,
+		s->n_cases + al_json_size(list) + 1);
 	if (one) {
 		if (!al_json_text(&s->doc, one, &id, err))
 			return false;
 		chosen->cases[chosen->n_cases++] = find_case(s, id, err);
 		return chosen->cases[0] || al_json_in(&s->doc, one, err);
 	}
-	al_json_each(item, list) {
+	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &id, err))
 			return false;
 		if (!(chosen->cases[chosen->n_cases++] = find_case(s, id, err)))
@@ -52,9 +54,9 @@ static bool choose_variants(struct al_scenario *s, const struct cJSON *node, str
 
 	if (!al_json_get_node(&s->doc, node, "variants", AL_JSON_ARRAY, false, &list, err))
 		return false;
-	chosen->variants =
-		al_new_array(&s->arena, const struct variant *, s->n_variants + al_json_size(list) + 1);
-	al_json_each(item, list) {
+	chosen->variants = al_new_array(&s->arena, const struct variant *,
+		s->n_variants + al_json_size(list) + 1);
+	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;
 		if (!(chosen->variants[chosen->n_variants++] = find_variant(s, name, err)))
@@ -78,10 +80,12 @@ static void add_data_rows(struct al_scenario *s, struct table *table, const stru
 	table->rows = al_new_array(&s->arena, struct row, set->n_rows + 1);
 	for (size_t i = 0; i < set->n_rows; i++) {
 		const struct data_row *row = &set->rows[i];
-		const struct kase *kase = row->kase ? find_case(s, row->kase, NULL) : chosen->cases[0];
+		const struct kase *kase = row->kase ? find_case(s, row->kase, NULL)
+						    : chosen->cases[0];
 		add_row(table, kase, row->variant ? find_variant(s, row->variant, NULL) : NULL);
 	}
-	table->kind = set->has_variant ? (set->has_case ? ROWS_PRODUCT : ROWS_VARIANTS) : ROWS_CASES;
+	table->kind = set->has_variant ? (set->has_case ? ROWS_PRODUCT : ROWS_VARIANTS)
+				       : ROWS_CASES;
 	table->shows_case = set->has_case;
 	table->shows_variant = set->has_variant;
 }
@@ -91,7 +95,8 @@ static bool count_cells(struct al_scenario *s, const struct cJSON *node, size_t 
 	struct al_error *err)
 {
 	if (wide && n > (MOST_CELLS - s->n_cells) / wide)
-		return al_json_fail(&s->doc, node, err, "the file's tables have more than %d cells", MOST_CELLS);
+		return al_json_fail(&s->doc, node, err, "the file's tables have more than %d cells",
+			MOST_CELLS);
 	s->n_cells += n * wide;
 	return true;
 }
@@ -115,7 +120,8 @@ static void add_product(struct al_scenario *s, struct table *table, const struct
 	bool by_variant = table->kind != ROWS_CASES && !table->is_pivoted;
 	const struct variant *only = chosen->n_variants == 1 ? chosen->variants[0] : NULL;
 
-	table->rows = al_new_array(&s->arena, struct row, chosen->n_cases * (chosen->n_variants + 1));
+	table->rows = al_new_array(&s->arena, struct row,
+		chosen->n_cases * (chosen->n_variants + 1));
 	for (size_t i = 0; i < chosen->n_cases; i++) {
 		if (!by_variant)
 			add_row(table, chosen->cases[i], table->is_pivoted ? NULL : only);
@@ -139,12 +145,14 @@ static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct ta
 	if (word && has_prefix(word, "data:", &id)) {
 		const struct data_set *set = find_data(s, id);
 		if (!set)
-			return al_json_fail(&s->doc, al_json_get(node, "rows"), err, "no data set \"%s\"", id);
+			return al_json_fail(&s->doc, al_json_get(node, "rows"), err,
+				"no data set \"%s\"", id);
 		add_data_rows(s, table, set, chosen);
 		return true;
 	}
 	table->kind = chosen->n_variants == 0 ? ROWS_CASES
-		: chosen->n_cases > 1 ? (chosen->n_variants > 1 ? ROWS_PRODUCT : ROWS_CASES) : ROWS_VARIANTS;
+		: chosen->n_cases > 1	      ? (chosen->n_variants > 1 ? ROWS_PRODUCT : ROWS_CASES)
+					      : ROWS_VARIANTS;
 	if (word) {
 		int found = al_find_name(word, kinds, 3);
 		if (found < 0) {
@@ -154,7 +162,8 @@ static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct ta
 		table->kind = (enum rows_kind)found;
 	}
 	if (table->kind == ROWS_VARIANTS && chosen->n_cases > 1)
-		return al_json_fail(&s->doc, node, err, "rows are variants, but there are %zu cases", chosen->n_cases);
+		return al_json_fail(&s->doc, node, err,
+			"rows are variants, but there are %zu cases", chosen->n_cases);
 	if (!count_cells(s, node, chosen->n_cases, chosen->n_variants + 1, err))
 		return false;
 	s->n_cells -= chosen->n_cases * (chosen->n_variants + 1);
@@ -205,7 +214,7 @@ static bool check_settings(struct al_scenario *s, const struct table *table, str
 	if (ok && table->order)
 		ok = check_symbol_name(s, al_json_get(table->node, "order"), table->order, err);
 	const struct cJSON *substitute = al_json_get(table->node, "substitute");
-	al_json_each(member, substitute)
+	al_json_each (member, substitute)
 		ok = ok && (is_note(member) || check_symbol(s, member, err));
 	return ok;
 }
@@ -224,9 +233,9 @@ static bool read_recipe_name(struct al_scenario *s, const struct cJSON *node, st
 static bool read_table(struct al_scenario *s, const struct cJSON *node, struct table *table,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "rows", "set", "basis",
-		"recipe", "per", "baseline", "retention", "elasticity", "pivot", "substitute", "order",
-		"against", "columns", "mark_best"};
+	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "rows",
+		"set", "basis", "recipe", "per", "baseline", "retention", "elasticity", "pivot",
+		"substitute", "order", "against", "columns", "mark_best"};
 	const struct cJSON *columns;
 	struct chosen chosen = {0};
 
@@ -260,7 +269,7 @@ bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_erro
 	if (!check_size(s, list, "tables", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->tables = al_new_array(&s->arena, struct table, al_json_size(list) + 1);
-	al_json_each(node, list) {
+	al_json_each (node, list) {
 		struct table table = {0};
 		if (!read_table(s, node, &table, err))
 			return false;

@@ -82,7 +82,8 @@ static enum al_verdict judge_equal(const struct claim *claim, const struct value
 {
 	if (prints_as(claim, value->point.number, printed))
 		return AL_REPRODUCED;
-	bool meet = mpq_cmp(value->low, printed->high) <= 0 && mpq_cmp(value->high, printed->low) >= 0;
+	bool meet = mpq_cmp(value->low, printed->high) <= 0
+		&& mpq_cmp(value->high, printed->low) >= 0;
 	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
 }
 
@@ -92,12 +93,14 @@ static enum al_verdict judge_range(const struct value *value, const struct print
 
 	if (mpq_cmp(point, printed->first) >= 0 && mpq_cmp(point, printed->last) <= 0)
 		return AL_REPRODUCED;
-	bool meet = mpq_cmp(value->low, printed->high) <= 0 && mpq_cmp(value->high, printed->low) >= 0;
+	bool meet = mpq_cmp(value->low, printed->high) <= 0
+		&& mpq_cmp(value->high, printed->low) >= 0;
 	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
 }
 
 /* sign 1: the value is greater than what is printed; -1: less. */
-static enum al_verdict judge_order(const struct value *value, const struct printed *printed, int sign)
+static enum al_verdict judge_order(const struct value *value, const struct printed *printed,
+	int sign)
 {
 	mpq_srcptr farthest = sign > 0 ? value->high : value->low;
 

@@ -8,17 +8,18 @@
 struct value {
 	struct cell point;
 	mpq_t low, high;
-	int64_t factor;      /* of the unit that it is printed in */
+	int64_t factor; /* of the unit that it is printed in */
 };
 
 /* The numbers that are printed so. */
 struct printed {
-	mpq_t first, last;   /* as printed; equal but for a range */
-	mpq_t low, high;     /* with what rounding allows */
+	mpq_t first, last; /* as printed; equal but for a range */
+	mpq_t low, high; /* with what rounding allows */
 	int digits;
 };
 
-/* Reads "28.32" or "0.6..17.4" into numbers that the caller initialised; false where it is neither. */
+/* Reads "28.32" or "0.6..17.4" into numbers that the caller initialised; false where it is
+ * neither. */
 bool parse_printed(const char *text, struct printed *printed);
 
 /* low and high: how far the claim's rounding lets a value be away. */

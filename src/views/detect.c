@@ -7,13 +7,15 @@
 
 #include "base/text.h"
 
-/* What wrappers put before a model's names: torch.compile, DataParallel, a head around the model. */
+/* What wrappers put before a model's names: torch.compile, DataParallel, a head around the
+ * model. */
 static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._orig_mod.",
 	"_orig_mod.module.", "model.", "_orig_mod.model.", "module.model.", "model._orig_mod.",
 	"model.module."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
-/* "{layer}" and the like: `variable` is replaced by `turn`, the others by 0; NULL: all by `turn`. */
+/* "{layer}" and the like: `variable` is replaced by `turn`, the others by 0; NULL: all by
+ * `turn`. */
 static char *fill_turn(struct al_arena *arena, const char *name, const char *variable, int64_t turn)
 {
 	struct al_text text;
@@ -58,7 +60,8 @@ static size_t count_prefixes(const struct al_family *family)
 static bool holds_bias(const struct al_stored *stored, const char *tensor)
 {
 	if (stored->is)
-		return strncmp(stored->is, "b_", 2) == 0 && (!tensor || strcmp(stored->is, tensor) == 0);
+		return strncmp(stored->is, "b_", 2) == 0
+			&& (!tensor || strcmp(stored->is, tensor) == 0);
 	for (size_t i = 0; i < stored->n_parts; i++)
 		if (strncmp(stored->parts[i].tensor, "b_", 2) == 0
 			&& (!tensor || strcmp(stored->parts[i].tensor, tensor) == 0))
@@ -81,7 +84,8 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 	for (size_t i = 0; i < module->n_stored; i++) {
 		const char *name = fill_name(&view->arena, module->stored[i].name, 0);
 		bool is_there = al_checkpoint_find(view->checkpoint,
-			al_format(&view->arena, "%s%s", prefix, name)) != NULL;
+					al_format(&view->arena, "%s%s", prefix, name))
+			!= NULL;
 		if (is_wanted(&module->stored[i])) {
 			wanted++;
 			found += is_there;
@@ -134,9 +138,9 @@ bool find_prefix(struct al_model_view *view)
 
 /* Kinds of names: numbers are "#", so that all layers' tensors are one. */
 struct kinds {
-	const char **names;   /* sorted, each once */
+	const char **names; /* sorted, each once */
 	size_t n;
-	bool *is_seen;        /* [n] */
+	bool *is_seen; /* [n] */
 };
 
 static char *kind_of(struct al_arena *arena, const char *name)
@@ -162,7 +166,8 @@ static int compare_names(const void *a, const void *b)
 static struct kinds list_kinds(struct al_model_view *view)
 {
 	const struct al_checkpoint *checkpoint = view->checkpoint;
-	struct kinds kinds = {.names = al_new_array(&view->arena, const char *, checkpoint->n_tensors + 1)};
+	struct kinds kinds = {
+		.names = al_new_array(&view->arena, const char *, checkpoint->n_tensors + 1)};
 	size_t n = 0;
 
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
@@ -182,9 +187,11 @@ static void see(struct al_model_view *view, const struct al_family *family, stru
 	const char *filled = fill_name(&view->arena, name, 0);
 
 	for (size_t i = 0; i < count_prefixes(family); i++) {
-		const char *kind = kind_of(&view->arena, al_format(&view->arena, "%s%s%s", view->wrapper,
-			own_prefix(family, i), filled));
-		const char **found = bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
+		const char *kind = kind_of(&view->arena,
+			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
+				filled));
+		const char **found = bsearch(&kind, kinds->names, kinds->n, sizeof(kind),
+			compare_names);
 		if (found)
 			kinds->is_seen[found - kinds->names] = true;
 	}
@@ -233,11 +240,13 @@ bool find_candidates(struct al_model_view *view, struct al_catalog *catalog,
 		if (!al_catalog_family(catalog, files->files[i].name, &family, err))
 			return false;
 		if (choose_prefix(view, family) == 1000)
-			(*candidates)[(*n)++] = (struct candidate){family, count_known(view, family, &kinds)};
+			(*candidates)[(*n)++] = (struct candidate){family,
+				count_known(view, family, &kinds)};
 	}
 	if (*n == 0)
 		return al_fail(err, AL_EINPUT,
-			"%s: the tensors' names fit no known family (give a config.json or --layout FILE)",
+			"%s: the tensors' names fit no known family (give a config.json or "
+			"--layout FILE)",
 			view->checkpoint->path);
 	qsort(*candidates, *n, sizeof(**candidates), compare_candidates);
 	return true;
@@ -253,7 +262,8 @@ static void learn(struct al_model_view *view, const char *symbol, int64_t value)
 		al_settings_ask(&view->settings, symbol, value, "shapes");
 }
 
-static void learn_formula(struct al_model_view *view, const struct al_formula *formula, int64_t value)
+static void learn_formula(struct al_model_view *view, const struct al_formula *formula,
+	int64_t value)
 {
 	if (formula && al_symbol_is_name(al_formula_source(formula)))
 		learn(view, al_formula_source(formula), value);
@@ -286,8 +296,8 @@ static size_t count_entries(const struct al_family *family, const char *name)
 	return n;
 }
 
-/* A condition says whether a tensor is there. A head that is stored alone isn't tied; of two entries
- * of one name nothing else can be told. */
+/* A condition says whether a tensor is there. A head that is stored alone isn't tied; of two
+ * entries of one name nothing else can be told. */
 static void learn_conditions(struct al_model_view *view)
 {
 	const struct al_family *family = view->family;
@@ -312,7 +322,8 @@ static bool has_bias(struct al_model_view *view, const struct al_family_module *
 	const char *tensor)
 {
 	for (size_t i = 0; i < module->n_stored; i++)
-		if (holds_bias(&module->stored[i], tensor) && first_turn(view, module->stored[i].name))
+		if (holds_bias(&module->stored[i], tensor)
+			&& first_turn(view, module->stored[i].name))
 			return true;
 	return false;
 }
@@ -370,15 +381,17 @@ static void learn_modules(struct al_model_view *view)
 
 /* The stored matrix that is one of the variant's tensors, or where `fused` begins with it, in a
  * module's first turn; NULL where there is none. `out_axis` is that of the heads. */
-static const struct al_tensor *find_matrix(struct al_model_view *view, const char *tensor, bool fused,
-	size_t *out_axis)
+static const struct al_tensor *find_matrix(struct al_model_view *view, const char *tensor,
+	bool fused, size_t *out_axis)
 {
 	const struct al_family *family = view->family;
 
 	for (size_t i = 0; i < family->n_modules; i++)
 		for (size_t j = 0; j < family->modules[i].n_stored; j++) {
 			const struct al_stored *stored = &family->modules[i].stored[j];
-			const char *holds = stored->is ? stored->is : fused ? stored->parts[0].tensor : "";
+			const char *holds = stored->is ? stored->is
+				: fused		       ? stored->parts[0].tensor
+						       : "";
 			if (strcmp(holds, tensor) != 0)
 				continue;
 			const struct al_tensor *found = first_turn(view, stored->name);
@@ -389,7 +402,8 @@ static const struct al_tensor *find_matrix(struct al_model_view *view, const cha
 	return NULL;
 }
 
-/* The length of a stored matrix, not fused, along its input or its output; 0 where there is none. */
+/* The length of a stored matrix, not fused, along its input or its output; 0 where there is
+ * none. */
 static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_output)
 {
 	size_t axis;
@@ -398,7 +412,8 @@ static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_o
 	return found ? found->shape[is_output ? axis : 1 - axis] : 0;
 }
 
-/* What queries are made of is as wide as the model, where no embedding or norm is stored that says it. */
+/* What queries are made of is as wide as the model, where no embedding or norm is stored that says
+ * it. */
 static void learn_width(struct al_model_view *view)
 {
 	static const char *const tensors[] = {"W_Q", "W_DQ"};
@@ -428,8 +443,8 @@ static void learn_counts(struct al_model_view *view, const char *symbol, int64_t
 				learn_formula(view, family->modules[i].set[j].value, heads);
 }
 
-/* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads, d_shared]
- * says how many there are and the values how wide each is. */
+/* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads,
+ * d_shared] says how many there are and the values how wide each is. */
 static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -442,10 +457,12 @@ static bool learn_heads(struct al_model_view *view, const struct al_view_options
 		learn(view, "d_shared", shared);
 	if (n_heads < 1)
 		return al_fail(err, AL_EINPUT,
-			"%s: how many heads there are is not known; give --heads H[:KV] or a config.json",
+			"%s: how many heads there are is not known; give --heads H[:KV] or a "
+			"config.json",
 			view->checkpoint->path);
 	if (queries % n_heads != 0)
-		return al_fail(err, AL_EINPUT, "--heads %lld does not divide the query projection's %lld rows",
+		return al_fail(err, AL_EINPUT,
+			"--heads %lld does not divide the query projection's %lld rows",
 			(long long)n_heads, (long long)queries);
 	learn_counts(view, "n_heads", n_heads);
 	int64_t width = queries / n_heads;
@@ -465,7 +482,7 @@ bool learn_symbols(struct al_model_view *view, const struct al_view_options *opt
 		return false;
 	learn_shapes(view);
 	learn_width(view);
-	learn_modules(view);   /* attention is believed first */
+	learn_modules(view); /* attention is believed first */
 	learn_conditions(view);
 	return true;
 }

@@ -34,14 +34,15 @@ static bool check_tensor(struct maker *m, const struct al_stored_tensor *wanted,
 	struct al_arena *arena = &m->view->arena;
 
 	if (!found)
-		return al_fail(err, AL_EINPUT, "tensor %s%s is missing", m->view->prefix, wanted->name);
+		return al_fail(err, AL_EINPUT, "tensor %s%s is missing", m->view->prefix,
+			wanted->name);
 	if (!same_shape(found, wanted->dims, wanted->n_dims))
 		return al_fail(err, AL_EINPUT, "tensor %s is %s, expected %s", found->name,
 			al_shape_text(arena, found->shape, found->n_dims),
 			al_shape_text(arena, wanted->dims, wanted->n_dims));
 	if (!found->dtype->to_double)
-		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted", found->name,
-			found->dtype->name);
+		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted",
+			found->name, found->dtype->name);
 	return true;
 }
 
@@ -55,11 +56,13 @@ static bool read_block(struct maker *m, int64_t block[2], struct al_error *err)
 	if (!al_settings_get(&m->view->settings, "block", &setting, err))
 		return false;
 	if (!setting || !setting->list || setting->n_list != 2)
-		return al_fail(err, AL_EINPUT, "its scales are stored, but the size of their blocks is not known");
+		return al_fail(err, AL_EINPUT,
+			"its scales are stored, but the size of their blocks is not known");
 	for (int i = 0; i < 2; i++) {
 		block[i] = setting->list[i].integer;
 		if (block[i] < 1)
-			return al_fail(err, AL_EINPUT, "blocks of %lld numbers", (long long)block[i]);
+			return al_fail(err, AL_EINPUT, "blocks of %lld numbers",
+				(long long)block[i]);
 	}
 	return true;
 }
@@ -77,11 +80,15 @@ static bool find_scale(struct maker *m, const char *name, struct al_factor_run *
 	if (!read_block(m, run->block, err))
 		return al_in(err, "tensor %s", tensor->name);
 	if (tensor->n_dims != 2)
-		return al_fail(err, AL_EINPUT, "tensor %s has scales, expected a matrix", tensor->name);
+		return al_fail(err, AL_EINPUT, "tensor %s has scales, expected a matrix",
+			tensor->name);
 	for (int i = 0; i < 2; i++)
 		expected[i] = (tensor->shape[i] + run->block[i] - 1) / run->block[i];
-	return check_tensor(m, &(struct al_stored_tensor){.name = run->scale->name, .n_dims = 2,
-		.dims = {expected[0], expected[1]}}, run->scale, err);
+	return check_tensor(m,
+		&(struct al_stored_tensor){.name = run->scale->name,
+			.n_dims = 2,
+			.dims = {expected[0], expected[1]}},
+		run->scale, err);
 }
 
 /* ---- runs ---- */
@@ -100,7 +107,8 @@ static void add_run(struct al_arena *arena, struct al_factor *factor, size_t *ro
 	factor->runs[factor->n_runs++] = run;
 }
 
-/* A matrix is stored [out, in] or [in, out]. The head axis of W_Q, W_K, W_V is `out`, of W_O `in`. */
+/* A matrix is stored [out, in] or [in, out]. The head axis of W_Q, W_K, W_V is `out`, of W_O
+ * `in`. */
 static bool head_axis_is_slow(const struct al_stored *stored, bool is_output)
 {
 	return (stored->order == AL_ORDER_OUT_IN) != is_output;
@@ -112,8 +120,8 @@ static bool is_part(const struct al_stored_part *part, const char *name)
 }
 
 /* The runs of one of the variant's tensors; none where it isn't stored. */
-static bool collect_runs(struct maker *m, const char *name, bool is_output, struct al_factor *factor,
-	struct al_error *err)
+static bool collect_runs(struct maker *m, const char *name, bool is_output,
+	struct al_factor *factor, struct al_error *err)
 {
 	size_t room = 0;
 
@@ -131,14 +139,20 @@ static bool collect_runs(struct maker *m, const char *name, bool is_output, stru
 						return false;
 				}
 				bool is_matrix = stored->n_dims == 2;
-				struct al_factor_run run = {
-					.tensor = found, .first = at, .width = stored->parts[j].width,
-					.is_slow = is_matrix && head_axis_is_slow(stored->stored, is_output)};
+				struct al_factor_run run = {.tensor = found,
+					.first = at,
+					.width = stored->parts[j].width,
+					.is_slow = is_matrix
+						&& head_axis_is_slow(stored->stored, is_output)};
 				if (!find_scale(m, stored->name, &run, err))
 					return false;
 				add_run(&m->view->arena, factor, &room, run);
-				factor->rows = !is_matrix ? 1
-					: stored->dims[(stored->stored->order == AL_ORDER_OUT_IN) != is_output ? 1 : 0];
+				factor->rows = !is_matrix
+					? 1
+					: stored->dims[(stored->stored->order == AL_ORDER_OUT_IN)
+								!= is_output
+							? 1
+							: 0];
 				factor->dtype = found->dtype;
 			}
 	}
@@ -178,9 +192,10 @@ static bool set_heads(struct al_factor *factor, int64_t heads, int64_t width, in
 	factor->width = width;
 	factor->stride = stride;
 	if (columns_of(factor) != heads * stride)
-		return al_fail(err, AL_EINPUT, "the %s projection has %lld columns, expected %lld heads of %lld",
-			al_projection_names[projection], (long long)columns_of(factor), (long long)heads,
-			(long long)stride);
+		return al_fail(err, AL_EINPUT,
+			"the %s projection has %lld columns, expected %lld heads of %lld",
+			al_projection_names[projection], (long long)columns_of(factor),
+			(long long)heads, (long long)stride);
 	return true;
 }
 
@@ -192,8 +207,10 @@ static bool symbol(struct al_block *block, const char *name, int64_t *out, struc
 
 static bool read_dimensions(struct maker *m, struct al_error *err)
 {
-	struct al_variant_use use = {.variant = m->module->variant, .name = m->module->variant->name,
-		.with = m->module->with, .n_with = m->module->n_with};
+	struct al_variant_use use = {.variant = m->module->variant,
+		.name = m->module->variant->name,
+		.with = m->module->with,
+		.n_with = m->module->n_with};
 	struct al_attention *a = m->out;
 	struct al_basis basis;
 	struct al_block block;
@@ -307,7 +324,8 @@ static bool check_complete(const struct al_attention *a, struct al_error *err)
 			return al_fail(err, AL_EINPUT, "variant %s has no %s projection of its own",
 				a->variant->name, al_projection_names[i]);
 	if (a->n_kv_heads < 1 || a->n_heads % a->n_kv_heads != 0)
-		return al_fail(err, AL_EINPUT, "n_heads (%lld) is not a multiple of n_kv_heads (%lld)",
+		return al_fail(err, AL_EINPUT,
+			"n_heads (%lld) is not a multiple of n_kv_heads (%lld)",
 			(long long)a->n_heads, (long long)a->n_kv_heads);
 	return true;
 }
@@ -318,8 +336,11 @@ bool make_factors(struct al_model_view *view, const struct al_model_module *modu
 	struct maker m = {.view = view, .module = module, .out = out};
 
 	*out = (struct al_attention){.name = module->name,
-		.variant = module->variant, .with = module->with, .n_with = module->n_with};
-	if (!al_stored_module_read(&m.stored, &view->arena, view->catalog, module, &view->settings, err))
+		.variant = module->variant,
+		.with = module->with,
+		.n_with = module->n_with};
+	if (!al_stored_module_read(&m.stored, &view->arena, view->catalog, module, &view->settings,
+		    err))
 		return false;
 	out->is_cross = module->module->is_cross;
 	out->is_rotary = m.stored.is_rotary;
@@ -345,13 +366,17 @@ static bool scale_columns(const struct al_checkpoint *checkpoint, const struct a
 	all = al_select_all(scale);
 	scales = malloc((size_t)scale->n_elements * sizeof(*scales));
 	if (!scales)
-		return al_fail(err, AL_ESYSTEM, "no memory for %lld scales", (long long)scale->n_elements);
-	bool ok = al_tensor_read_double(checkpoint, scale, &all, scales, (size_t)scale->n_elements, err);
+		return al_fail(err, AL_ESYSTEM, "no memory for %lld scales",
+			(long long)scale->n_elements);
+	bool ok = al_tensor_read_double(checkpoint, scale, &all, scales, (size_t)scale->n_elements,
+		err);
 	for (int64_t j = 0; ok && j < n; j++)
 		for (int64_t i = 0; i < rows; i++) {
-			int64_t row = run->is_slow ? first + j : i, column = run->is_slow ? i : first + j;
+			int64_t row = run->is_slow ? first + j : i,
+				column = run->is_slow ? i : first + j;
 			out.data[(size_t)i + (size_t)j * out.ld] *=
-				scales[row / run->block[0] * scale->shape[1] + column / run->block[1]];
+				scales[row / run->block[0] * scale->shape[1]
+					+ column / run->block[1]];
 		}
 	free(scales);
 	return ok;
@@ -373,8 +398,8 @@ static bool read_columns(const struct al_checkpoint *checkpoint, const struct al
 	/* The head axis runs fastest in the file: read [rows][n], then turn it over. */
 	double *block = malloc((size_t)rows * (size_t)n * sizeof(*block));
 	if (!block)
-		return al_fail(err, AL_ESYSTEM, "no memory for %lld x %lld numbers", (long long)rows,
-			(long long)n);
+		return al_fail(err, AL_ESYSTEM, "no memory for %lld x %lld numbers",
+			(long long)rows, (long long)n);
 	bool ok = al_tensor_read_double(checkpoint, tensor, &selection, block, (size_t)n, err);
 	for (int64_t i = 0; ok && i < rows; i++)
 		for (int64_t j = 0; j < n; j++)
@@ -395,7 +420,8 @@ static bool read_runs(const struct al_checkpoint *checkpoint, const struct al_fa
 		int64_t to = at + run->width < end ? at + run->width : end;
 		if (from >= to)
 			continue;
-		struct al_matrix part = al_part(out, 0, (size_t)(from - first), out.rows, (size_t)(to - from));
+		struct al_matrix part = al_part(out, 0, (size_t)(from - first), out.rows,
+			(size_t)(to - from));
 		int64_t start = run->first + from - at;
 		if (!read_columns(checkpoint, run, rows, start, to - from, part, err)
 			|| !scale_columns(checkpoint, run, rows, start, to - from, part, err))
@@ -408,11 +434,13 @@ static bool read_heads(const struct al_checkpoint *checkpoint, const struct al_f
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
 	if (factor->stride == factor->width)
-		return read_runs(checkpoint, factor, rows, first * factor->width, n * factor->width, out, err);
+		return read_runs(checkpoint, factor, rows, first * factor->width, n * factor->width,
+			out, err);
 	for (int64_t i = 0; i < n; i++) {
 		struct al_matrix head = al_part(out, 0, (size_t)(i * factor->width), out.rows,
 			(size_t)factor->width);
-		if (!read_runs(checkpoint, factor, rows, (first + i) * factor->stride, factor->width, head, err))
+		if (!read_runs(checkpoint, factor, rows, (first + i) * factor->stride,
+			    factor->width, head, err))
 			return false;
 	}
 	return true;
@@ -461,7 +489,8 @@ bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_fact
 	if (first < 0 || n < 0 || first + n > factor->heads || out.rows != (size_t)factor->rows
 		|| out.cols != (size_t)(n * factor->width))
 		return al_fail(err, AL_EINPUT, "heads %lld to %lld of %lld into a %zu x %zu matrix",
-			(long long)first, (long long)(first + n), (long long)factor->heads, out.rows, out.cols);
+			(long long)first, (long long)(first + n), (long long)factor->heads,
+			out.rows, out.cols);
 	return factor->down ? read_composed(checkpoint, factor, first, n, out, err)
 			    : read_heads(checkpoint, factor, factor->rows, first, n, out, err);
 }
@@ -469,7 +498,8 @@ bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_fact
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err)
 {
-	if (!al_matrix_init(out, (size_t)factor->rows, (size_t)(factor->heads * factor->width), err))
+	if (!al_matrix_init(out, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
+		    err))
 		return false;
 	if (al_factor_read(checkpoint, factor, 0, factor->heads, *out, err))
 		return true;

@@ -7,7 +7,7 @@
 /* A family whose attention tensors are there, by name. */
 struct candidate {
 	const struct al_family *family;
-	size_t n_known;   /* kinds of stored tensors that it knows */
+	size_t n_known; /* kinds of stored tensors that it knows */
 };
 
 /* The families that fit the checkpoint's names, the best first; there is at least one. */
@@ -18,7 +18,8 @@ bool find_candidates(struct al_model_view *view, struct al_catalog *catalog,
  * module's are there. */
 bool find_prefix(struct al_model_view *view);
 
-/* Asks the view's settings for what --heads, the names and the shapes say of the family's symbols. */
+/* Asks the view's settings for what --heads, the names and the shapes say of the family's
+ * symbols. */
 bool learn_symbols(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err);
 

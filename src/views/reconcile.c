@@ -24,7 +24,7 @@ struct reconciling {
 	struct al_model_view *view;
 	struct al_reconciled *lines;
 	size_t n, room;
-	bool *is_known;   /* [n_tensors] of the checkpoint */
+	bool *is_known; /* [n_tensors] of the checkpoint */
 };
 
 /* What may be said of an expected tensor. */
@@ -32,7 +32,7 @@ struct expectation {
 	const char *name, *part;
 	const int64_t *dims;
 	size_t n_dims;
-	int64_t packed;   /* numbers in a stored element */
+	int64_t packed; /* numbers in a stored element */
 	bool is_parameter, is_buffer, is_tied, is_optional;
 };
 
@@ -83,8 +83,9 @@ static bool count_parameters(struct al_reconciled *line, const struct expectatio
 	if (!e->is_parameter)
 		return true;
 	return count_numbers(e->dims, e->n_dims, e->packed, &line->n_expected_parameters, err)
-		&& (!found || count_numbers(found->shape, found->n_dims, e->packed,
-			&line->n_found_parameters, err));
+		&& (!found
+			|| count_numbers(found->shape, found->n_dims, e->packed,
+				&line->n_found_parameters, err));
 }
 
 static bool expect(struct reconciling *r, const struct expectation *e, struct al_error *err)
@@ -98,7 +99,8 @@ static bool expect(struct reconciling *r, const struct expectation *e, struct al
 	line->expected = dims;
 	line->n_expected = e->n_dims;
 	line->found = al_model_view_find(r->view, e->name);
-	line->name = line->found ? line->found->name : al_format(arena, "%s%s", r->view->prefix, e->name);
+	line->name = line->found ? line->found->name
+				 : al_format(arena, "%s%s", r->view->prefix, e->name);
 	line->difference = judge(line->found, e);
 	if (line->found)
 		r->is_known[line->found - r->view->checkpoint->tensors] = true;
@@ -141,7 +143,8 @@ static bool expect_module(struct reconciling *r, const struct al_model_module *m
 		return false;
 	for (size_t i = 0; i < stored.n_tensors; i++) {
 		const struct al_stored_tensor *tensor = &stored.tensors[i];
-		bool is_buffer = tensor->n_parts && tensor->parts[0].entry->kind == AL_TENSOR_BUFFER;
+		bool is_buffer = tensor->n_parts
+			&& tensor->parts[0].entry->kind == AL_TENSOR_BUFFER;
 		const struct expectation e = {
 			.name = tensor->name,
 			.part = module->apart ? module->apart : "attention",

@@ -46,9 +46,11 @@ static bool family_of_config(struct al_model_view *view, struct al_catalog *cata
 	const char *model_type = NULL;
 
 	return al_json_expect(&view->config, view->config.root, AL_JSON_OBJECT, err)
-		&& al_json_get_text(&view->config, view->config.root, "model_type", true, &model_type, err)
+		&& al_json_get_text(&view->config, view->config.root, "model_type", true,
+			&model_type, err)
 		&& (al_catalog_family_of(catalog, model_type, &view->family, err)
-			|| al_json_in(&view->config, al_json_get(view->config.root, "model_type"), err));
+			|| al_json_in(&view->config, al_json_get(view->config.root, "model_type"),
+				err));
 }
 
 /* ---- the settings ---- */
@@ -84,10 +86,9 @@ static bool check_heads(struct al_model_view *view, const char *symbol, int64_t 
 static bool choose_settings(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	bool ok = view->has_config
-		? al_family_settings(view->family, &view->config, view->config.root, view->config_path,
-			&view->settings, err)
-		: learn_settings(view, options, err);
+	bool ok = view->has_config ? al_family_settings(view->family, &view->config,
+			  view->config.root, view->config_path, &view->settings, err)
+				   : learn_settings(view, options, err);
 	return ok && check_heads(view, "n_heads", options->n_heads, err)
 		&& check_heads(view, "n_kv_heads", options->n_kv_heads, err);
 }
@@ -106,7 +107,8 @@ static bool is_bias(const char *name)
 	return n > 4 && strcmp(name + n - 4, "bias") == 0;
 }
 
-/* The scale of the norm whose output a module reads: the family's tensor that stands "before" it. */
+/* The scale of the norm whose output a module reads: the family's tensor that stands "before"
+ * it. */
 static const struct al_tensor *norm_before(struct al_model_view *view,
 	const struct al_model_module *module)
 {
@@ -127,8 +129,8 @@ static void note(struct al_model_view *view, const char *module, const char *why
 	view->notes[view->n_notes++] = al_format(&view->arena, "%s is left out: %s", module, why);
 }
 
-/* A variant without queries of its own (a linear mixer, a state-space layer), or whose heads share all
- * of them (collaborative attention), has no heads to view. */
+/* A variant without queries of its own (a linear mixer, a state-space layer), or whose heads share
+ * all of them (collaborative attention), has no heads to view. */
 static bool has_heads(const struct al_model_module *module)
 {
 	bool has_output = false, has_mixing = false;
@@ -146,8 +148,10 @@ static bool check_kv_heads(const struct al_attention *a, int64_t given, struct a
 {
 	if (given == 0 || a->is_latent || a->n_kv_heads == given)
 		return true;
-	return al_fail(err, AL_EINPUT, "--heads says n_kv_heads is %lld, the key projection has %lld heads "
-		"of %lld", (long long)given, (long long)a->n_kv_heads, (long long)a->d_head);
+	return al_fail(err, AL_EINPUT,
+		"--heads says n_kv_heads is %lld, the key projection has %lld heads "
+		"of %lld",
+		(long long)given, (long long)a->n_kv_heads, (long long)a->d_head);
 }
 
 /* The number of turns of a family's module, those apart from the model as well. */
@@ -170,7 +174,8 @@ static void note_further_layers(struct al_model_view *view)
 		const struct al_family_module *module = &view->family->modules[i];
 		int64_t turns = count_turns(view, module);
 		if (turns > 0 && module->loops.n == 1 && module->n_stored > 0
-			&& al_model_view_find(view, fill_name(&view->arena, module->stored[0].name, turns)))
+			&& al_model_view_find(view,
+				fill_name(&view->arena, module->stored[0].name, turns)))
 			note(view, fill_name(&view->arena, module->name, turns),
 				"it is stored, but beyond the layers of the config");
 	}
@@ -185,7 +190,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		const struct al_model_module *module = &view->books.modules[i];
 		struct al_attention *attention = &view->modules[view->n_modules];
 		if (module->apart || !has_heads(module)) {
-			note(view, module->name, module->apart ? module->apart : module->variant->title);
+			note(view, module->name,
+				module->apart ? module->apart : module->variant->title);
 			continue;
 		}
 		if (!make_factors(view, module, attention, err)
@@ -204,7 +210,8 @@ static bool lay_family(struct al_model_view *view, const struct al_view_options 
 	struct al_error *err)
 {
 	if (!find_prefix(view))
-		return al_fail(err, AL_EINPUT, "%s: holds none of the attention tensors of family %s",
+		return al_fail(err, AL_EINPUT,
+			"%s: holds none of the attention tensors of family %s",
 			view->checkpoint->path, view->family->name);
 	return choose_settings(view, options, err)
 		&& al_model_books_init(&view->books, view->catalog, view->family, &view->settings,
@@ -221,8 +228,8 @@ static void unlay(struct al_model_view *view)
 	view->n_modules = view->n_notes = 0;
 }
 
-/* Families may share names and differ in shapes (GPT-2 and GPTBigCode): the first whose modules fit.
- * Where none does, the best by names says what is wrong. */
+/* Families may share names and differ in shapes (GPT-2 and GPTBigCode): the first whose modules
+ * fit. Where none does, the best by names says what is wrong. */
 static bool lay_detected(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -257,9 +264,12 @@ static bool lay(struct al_model_view *view, const struct al_view_options *option
 }
 
 bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
+	struct al_checkpoint *checkpoint, const struct al_view_options *options,
+	struct al_error *err)
 {
-	*view = (struct al_model_view){.checkpoint = checkpoint, .catalog = catalog, .wrapper = "",
+	*view = (struct al_model_view){.checkpoint = checkpoint,
+		.catalog = catalog,
+		.wrapper = "",
 		.prefix = ""};
 	al_arena_init(&view->arena);
 	al_settings_init(&view->settings, catalog);
@@ -270,7 +280,8 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 }
 
 bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
+	struct al_checkpoint *checkpoint, const struct al_view_options *options,
+	struct al_error *err)
 {
 	if (!al_model_view_lay(view, catalog, checkpoint, options, err))
 		return false;

@@ -1,11 +1,13 @@
-/* Views: a family laid over a checkpoint, so that its attention modules and their heads can be read.
+/* Views: a family laid over a checkpoint, so that its attention modules and their heads can be
+ * read.
  *
  * Each projection of a module becomes a factor: a D x (n_heads*width) matrix whose head i is the
  * columns i*width .. (W_O is taken transposed, so that W_V^(i) W_O^(i) = V_i O_i^T). Fused tensors,
  * both storage orders and grouped queries are seen through; query head i uses key/value head
  * floor(i*n_kv_heads/n_heads). Of MLA the factors are composed: W_Q^(i) is D x d_nope, the latent
  * norm's gain folded in, and the rotary part is left out. FP8 tensors with a scale a block
- * (NAME_scale_inv, arXiv:2412.19437 section 3.3.2) are read scaled. Nothing is read before it is asked for. */
+ * (NAME_scale_inv, arXiv:2412.19437 section 3.3.2) are read scaled. Nothing is read before it is
+ * asked for. */
 #ifndef ATTNLEDGER_VIEWS_VIEWS_H
 #define ATTNLEDGER_VIEWS_VIEWS_H
 
@@ -20,24 +22,24 @@ extern const char *const al_projection_names[AL_N_PROJECTIONS];
 struct al_factor_run {
 	const struct al_tensor *tensor;
 	int64_t first, width;
-	bool is_slow;          /* the head axis is the first of [head axis, other], else the second */
-	const struct al_tensor *scale;   /* of an FP8 tensor: one number a block; NULL: none */
-	int64_t block[2];                /* of [block[0]][block[1]] of its numbers */
+	bool is_slow; /* the head axis is the first of [head axis, other], else the second */
+	const struct al_tensor *scale; /* of an FP8 tensor: one number a block; NULL: none */
+	int64_t block[2]; /* of [block[0]][block[1]] of its numbers */
 };
 
 /* One projection: columns in the order of heads. */
 struct al_factor {
 	struct al_factor_run *runs;
 	size_t n_runs;
-	int64_t rows, heads, width;   /* D, n_heads or n_kv_heads, d_head or d_value */
-	int64_t stride;               /* columns from head to head in the runs; width but for MLA's queries */
+	int64_t rows, heads, width; /* D, n_heads or n_kv_heads, d_head or d_value */
+	int64_t stride; /* columns from head to head in the runs; width but for MLA's queries */
 	const struct al_factor *down; /* MLA: the matrix before this one, D x rank; NULL: none */
 	const struct al_tensor *gain; /* MLA: of the norm between, [rank] */
 	const struct al_dtype *dtype; /* as stored */
 };
 
 struct al_attention {
-	const char *name;             /* "layers.7", "encoder.0.self" */
+	const char *name; /* "layers.7", "encoder.0.self" */
 	int64_t layer;
 	bool is_cross, is_latent;
 	bool is_rotary;
@@ -45,12 +47,12 @@ struct al_attention {
 	int64_t rotary_width, rotary_base;
 	int64_t n_heads, n_kv_heads, d_head, d_value;
 	struct al_factor factors[AL_N_PROJECTIONS];
-	struct al_factor biases[AL_N_PROJECTIONS];  /* one row; no runs where there is none */
+	struct al_factor biases[AL_N_PROJECTIONS]; /* one row; no runs where there is none */
 	const struct al_variant *variant;
-	struct al_binding *with;      /* what the family sets in the variant */
+	struct al_binding *with; /* what the family sets in the variant */
 	size_t n_with;
 	const struct al_tensor *norm; /* the scale of the norm whose output it reads, or NULL */
-	bool has_unit_offset;         /* ... which multiplies by 1 + scale */
+	bool has_unit_offset; /* ... which multiplies by 1 + scale */
 };
 
 struct al_model_view {
@@ -58,23 +60,23 @@ struct al_model_view {
 	struct al_catalog *catalog;
 	struct al_checkpoint *checkpoint;
 	const struct al_family *family;
-	struct al_json config;        /* as read, or {} */
-	bool has_config;              /* read from a file */
+	struct al_json config; /* as read, or {} */
+	bool has_config; /* read from a file */
 	const char *config_path;
 	struct al_settings settings;
-	struct al_model_books books;  /* by name */
-	const char *wrapper;          /* what stands before the family's own prefixes: "module." */
-	const char *prefix;           /* ... and before its attention tensors: "module.bert." */
+	struct al_model_books books; /* by name */
+	const char *wrapper; /* what stands before the family's own prefixes: "module." */
+	const char *prefix; /* ... and before its attention tensors: "module.bert." */
 	struct al_attention *modules;
 	size_t n_modules;
-	const char **notes;           /* modules that were left out, and why */
+	const char **notes; /* modules that were left out, and why */
 	size_t n_notes, notes_room;
 };
 
 struct al_view_options {
-	const char *config;           /* a config.json; NULL: the one beside the tensors */
-	const char *layout;           /* a family's file; NULL: by config or names */
-	int64_t n_heads, n_kv_heads;  /* --heads; 0: not given */
+	const char *config; /* a config.json; NULL: the one beside the tensors */
+	const char *layout; /* a family's file; NULL: by config or names */
+	int64_t n_heads, n_kv_heads; /* --heads; 0: not given */
 };
 
 /* Lays a family over the checkpoint, which must outlive the view. Without config.json the family is
@@ -82,20 +84,21 @@ struct al_view_options {
  * tensor that is missing, has another shape or number format is an error that names it. On failure
  * nothing is left to close. */
 bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
-	AL_MUST_CHECK;
+	struct al_checkpoint *checkpoint, const struct al_view_options *options,
+	struct al_error *err) AL_MUST_CHECK;
 void al_model_view_close(struct al_model_view *view);
 
 /* The same without modules: names and dimensions are known, tensors may be missing or wrong. */
 bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_checkpoint *checkpoint, const struct al_view_options *options, struct al_error *err)
-	AL_MUST_CHECK;
+	struct al_checkpoint *checkpoint, const struct al_view_options *options,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* The stored tensor of a family's name behind the view's prefix or another of the family's, or NULL. */
+/* The stored tensor of a family's name behind the view's prefix or another of the family's, or
+ * NULL. */
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 
-/* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are factors of
- * one row. */
+/* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are
+ * factors of one row. */
 bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	int64_t first, int64_t n, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
 

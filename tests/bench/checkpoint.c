@@ -54,16 +54,19 @@ static void write_checkpoint(const char *path, const struct al_tensor *tensors, 
 static void write_many(const char *path)
 {
 	static const int64_t shape[] = {1, 2};
-	static const char *const parts[] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-		"self_attn.o_proj", "mlp.up_proj"};
+	static const char *const parts[] = {"self_attn.q_proj", "self_attn.k_proj",
+		"self_attn.v_proj", "self_attn.o_proj", "mlp.up_proj"};
 	struct al_arena arena;
 
 	al_arena_init(&arena);
 	struct al_tensor *tensors = al_new_array(&arena, struct al_tensor, MANY_TENSORS);
 	for (int i = 0; i < MANY_TENSORS; i++)
-		tensors[i] = (struct al_tensor){.dtype = al_dtype_find("BF16"), .shape = shape, .n_dims = 2,
+		tensors[i] = (struct al_tensor){.dtype = al_dtype_find("BF16"),
+			.shape = shape,
+			.n_dims = 2,
 			.n_elements = 2,
-			.name = al_format(&arena, "model.layers.%d.%s.weight", i / 5, parts[i % 5])};
+			.name = al_format(&arena, "model.layers.%d.%s.weight", i / 5,
+				parts[i % 5])};
 	write_checkpoint(path, tensors, MANY_TENSORS);
 	al_arena_finish(&arena);
 }
@@ -85,8 +88,8 @@ static void bench_opening(const char *path)
 			exit(EXIT_FAILURE);
 		al_checkpoint_close(&checkpoint);
 	}
-	printf("open %d tensors: %.0f ms, %.0f ms of computing; goal 200 ms\n", MANY_TENSORS, 1e3 * best,
-		1e3 * best_computing);
+	printf("open %d tensors: %.0f ms, %.0f ms of computing; goal 200 ms\n", MANY_TENSORS,
+		1e3 * best, 1e3 * best_computing);
 }
 
 /* ---- reading ---- */
@@ -118,9 +121,11 @@ static double time_selection(const char *path, const struct al_selection *select
 	for (int run = 0; run < RUNS; run++) {
 		double start = now();
 		if (is_double)
-			must(al_tensor_read_double(&checkpoint, checkpoint.tensors, selection, out, COLUMNS, &err));
+			must(al_tensor_read_double(&checkpoint, checkpoint.tensors, selection, out,
+				COLUMNS, &err));
 		else
-			must(al_tensor_read_float(&checkpoint, checkpoint.tensors, selection, out, COLUMNS, &err));
+			must(al_tensor_read_float(&checkpoint, checkpoint.tensors, selection, out,
+				COLUMNS, &err));
 		double taken = now() - start;
 		best = taken < best ? taken : best;
 	}
@@ -131,8 +136,11 @@ static double time_selection(const char *path, const struct al_selection *select
 static void bench_reading(const char *path, const char *dtype, void *out)
 {
 	static const int64_t shape[] = {ROWS, COLUMNS};
-	struct al_tensor tensor = {.name = "weight", .dtype = al_dtype_find(dtype), .shape = shape,
-		.n_dims = 2, .n_elements = ROWS * COLUMNS};
+	struct al_tensor tensor = {.name = "weight",
+		.dtype = al_dtype_find(dtype),
+		.shape = shape,
+		.n_dims = 2,
+		.n_elements = ROWS * COLUMNS};
 	struct al_selection all = al_select_all(&tensor);
 	struct al_selection head = al_select_block(&tensor, 0, ROWS, 1024, 128);
 
@@ -140,9 +148,11 @@ static void bench_reading(const char *path, const char *dtype, void *out)
 	double bytes = (double)tensor.n_elements * (double)tensor.dtype->block_bytes;
 	double plain = time_plain(path), floats = time_selection(path, &all, false, out);
 	double doubles = time_selection(path, &all, true, out);
-	printf("%-8s read(2) %5.2f GB/s; to float %5.2f GB/s (%.2f of its time), to double %5.2f GB/s "
-		"(%.2f); 128 of %d columns %.2f ms\n", dtype, 1e-9 * bytes / plain, 1e-9 * bytes / floats,
-		floats / plain, 1e-9 * bytes / doubles, doubles / plain, COLUMNS,
+	printf("%-8s read(2) %5.2f GB/s; to float %5.2f GB/s (%.2f of its time), to double %5.2f "
+	       "GB/s "
+	       "(%.2f); 128 of %d columns %.2f ms\n",
+		dtype, 1e-9 * bytes / plain, 1e-9 * bytes / floats, floats / plain,
+		1e-9 * bytes / doubles, doubles / plain, COLUMNS,
 		1e3 * time_selection(path, &head, false, out));
 }
 

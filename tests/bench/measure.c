@@ -1,6 +1,6 @@
 /* Runs commands several times, in turn, and prints a line for each: the medians of its wall time in
  * milliseconds and its peak memory in MiB: measure RUNS COMMAND... [-- COMMAND...] */
-#define _DEFAULT_SOURCE   /* wait4 */
+#define _DEFAULT_SOURCE /* wait4 */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>

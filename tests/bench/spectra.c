@@ -65,7 +65,8 @@ static void multiply(const struct product *x, struct al_error *err)
 static void multiply_f(const struct product *x, struct al_error *err)
 {
 	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(x->a_f), al_view_f(x->b_f), 0, x->c_f,
-		err), err);
+			err),
+		err);
 }
 
 static void report_rate(const char *what, const struct product *x,
@@ -93,8 +94,9 @@ static void report_rates(void)
 	struct al_random *random = al_random_create(1, 0, 0, 0);
 
 	require(al_matrix_init(&x.a, N, N, &err) && al_matrix_init(&x.b, N, N, &err)
-		&& al_matrix_init(&x.c, N, N, &err) && al_matrix_init_f(&x.a_f, N, N, &err)
-		&& al_matrix_init_f(&x.b_f, N, N, &err) && al_matrix_init_f(&x.c_f, N, N, &err),
+			&& al_matrix_init(&x.c, N, N, &err) && al_matrix_init_f(&x.a_f, N, N, &err)
+			&& al_matrix_init_f(&x.b_f, N, N, &err)
+			&& al_matrix_init_f(&x.c_f, N, N, &err),
 		&err);
 	al_random_gaussian(random, x.a.data, N * N);
 	al_random_gaussian(random, x.b.data, N * N);
@@ -130,8 +132,15 @@ static void make(struct module *m, size_t rows, size_t n_heads, size_t width, ui
 		al_random_gaussian(random, m->of[p].data, rows * n_heads * width);
 	}
 	m->factors = (struct al_factors){
-		al_view(m->of[AL_QUERY]), al_view(m->of[AL_KEY]), al_view(m->of[AL_VALUE]),
-		al_view(m->of[AL_OUTPUT]), n_heads, n_heads, width, width, 0x1p-24,
+		al_view(m->of[AL_QUERY]),
+		al_view(m->of[AL_KEY]),
+		al_view(m->of[AL_VALUE]),
+		al_view(m->of[AL_OUTPUT]),
+		n_heads,
+		n_heads,
+		width,
+		width,
+		0x1p-24,
 	};
 	al_random_destroy(random);
 }
@@ -148,8 +157,9 @@ static void take_heads(const struct module *m)
 	struct al_spectra heads;
 	struct al_error err;
 
-	require(al_triangles_take(&t, &m->factors, false, &err) && al_head_spectra(&heads, &t,
-		&err), &err);
+	require(al_triangles_take(&t, &m->factors, false, &err)
+			&& al_head_spectra(&heads, &t, &err),
+		&err);
 	al_spectra_finish(&heads);
 	al_triangles_finish(&t);
 }
@@ -161,7 +171,8 @@ static void take_layer(const struct module *m)
 	struct al_error err;
 
 	require(al_triangles_take(&t, &m->factors, false, &err)
-		&& al_layer_spectra(&layer, &m->factors, &t, &err), &err);
+			&& al_layer_spectra(&layer, &m->factors, &t, &err),
+		&err);
 	al_spectra_finish(&layer);
 	al_triangles_finish(&t);
 }

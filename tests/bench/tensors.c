@@ -131,8 +131,12 @@ static double report_sweeps(const struct al_heads *heads, size_t rank, size_t n_
 	struct alternation x = {.a = gaussian(product, product, 7),
 		.b = gaussian(product, product, 8),
 		.c = gaussian(product, product, 9)};
-	const struct al_cp_options options = {.rank = rank, .n_sweeps = n_sweeps + 1, .seed = 1,
-		.start = AL_CP_RANDOM, .watch = alternate, .context = &x};
+	const struct al_cp_options options = {.rank = rank,
+		.n_sweeps = n_sweeps + 1,
+		.seed = 1,
+		.start = AL_CP_RANDOM,
+		.watch = alternate,
+		.context = &x};
 	struct al_cp cp;
 	struct al_error err;
 
@@ -140,8 +144,8 @@ static double report_sweeps(const struct al_heads *heads, size_t rank, size_t n_
 	const double sweep = median(x.sweeps, x.n), rate = median(x.rates, x.n);
 	report("sgemm, all threads", rate / 1e9, "GF/s", 0);
 	report("  a sweep", sweep, "s", 0);
-	report("  its share of the sgemm rate",
-		100 * al_cp_sweep_flops(heads, rank) / sweep / rate, "%", goal);
+	report("  its share of the sgemm rate", 100 * al_cp_sweep_flops(heads, rank) / sweep / rate,
+		"%", goal);
 	al_cp_finish(&cp);
 	al_matrix_finish_f(&x.c);
 	al_matrix_finish_f(&x.b);
@@ -163,8 +167,10 @@ static void report_bert(const double *numpy)
 {
 	enum { RUNS = 7 };
 	struct al_matrix_f query = projection(768, 256, 1), key = projection(768, 256, 4);
-	const struct al_heads heads = {.query_f = al_view_f(query), .key_f = al_view_f(key),
-		.n_heads = 12, .n_kv_heads = 12};
+	const struct al_heads heads = {.query_f = al_view_f(query),
+		.key_f = al_view_f(key),
+		.n_heads = 12,
+		.n_kv_heads = 12};
 	double seconds[RUNS];
 	struct al_tucker t;
 
@@ -193,8 +199,10 @@ static void report_bert(const double *numpy)
 static void report_gpt3(void)
 {
 	struct al_matrix_f query = projection(12288, 1024, 1), key = projection(12288, 1024, 4);
-	const struct al_heads heads = {.query_f = al_view_f(query), .key_f = al_view_f(key),
-		.n_heads = 96, .n_kv_heads = 96};
+	const struct al_heads heads = {.query_f = al_view_f(query),
+		.key_f = al_view_f(key),
+		.n_heads = 96,
+		.n_kv_heads = 96};
 	struct al_tucker t;
 
 	puts("GPT-3 layer, 96 heads of 128 at 12288");

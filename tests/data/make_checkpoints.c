@@ -44,14 +44,17 @@ static const char index_text[] =
 /* An encoder of two layers, 3 heads of 4 dimensions, whose numbers are normal. */
 #define SMALL_LAYER(layer) \
 	{"encoder.layer." layer ".attention.self.query.weight", "F32", {12, 12}, 2, NULL}, \
-	{"encoder.layer." layer ".attention.self.query.bias", "F32", {12}, 1, NULL}, \
-	{"encoder.layer." layer ".attention.self.key.weight", "F32", {12, 12}, 2, NULL}, \
-	{"encoder.layer." layer ".attention.self.key.bias", "F32", {12}, 1, NULL}, \
-	{"encoder.layer." layer ".attention.self.value.weight", "F32", {12, 12}, 2, NULL}, \
-	{"encoder.layer." layer ".attention.self.value.bias", "F32", {12}, 1, NULL}, \
-	{"encoder.layer." layer ".attention.output.dense.weight", "F32", {12, 12}, 2, NULL}, \
-	{"encoder.layer." layer ".attention.output.dense.bias", "F32", {12}, 1, NULL}, \
-	{"encoder.layer." layer ".intermediate.dense.weight", "F32", {16, 12}, 2, NULL}
+		{"encoder.layer." layer ".attention.self.query.bias", "F32", {12}, 1, NULL}, \
+		{"encoder.layer." layer ".attention.self.key.weight", "F32", {12, 12}, 2, NULL}, \
+		{"encoder.layer." layer ".attention.self.key.bias", "F32", {12}, 1, NULL}, \
+		{"encoder.layer." layer ".attention.self.value.weight", "F32", {12, 12}, 2, NULL}, \
+		{"encoder.layer." layer ".attention.self.value.bias", "F32", {12}, 1, NULL}, \
+		{"encoder.layer." layer ".attention.output.dense.weight", "F32", {12, 12}, 2, \
+			NULL}, \
+		{"encoder.layer." layer ".attention.output.dense.bias", "F32", {12}, 1, NULL}, \
+	{ \
+		"encoder.layer." layer ".intermediate.dense.weight", "F32", {16, 12}, 2, NULL \
+	}
 
 static const struct weight small[] = {
 	{"embeddings.word_embeddings.weight", "F32", {10, 12}, 2, NULL},

@@ -20,11 +20,13 @@ static void read_variant(struct input *in)
 	struct al_variant *variant;
 	struct al_error err = {0};
 
-	if (!al_variant_read(&in->arena, &in->doc, in->doc.root, "fuzz", &in->symbols, &variant, &err))
+	if (!al_variant_read(&in->arena, &in->doc, in->doc.root, "fuzz", &in->symbols, &variant,
+		    &err))
 		check_message(&err);
 	else
 		for (size_t i = 0; i < variant->tensors.n; i++)
-			FUZZ_CHECK(variant->tensors.items[i].name && variant->tensors.items[i].shape.n_dims > 0);
+			FUZZ_CHECK(variant->tensors.items[i].name
+				&& variant->tensors.items[i].shape.n_dims > 0);
 }
 
 static void read_recipe(struct input *in)
@@ -47,7 +49,7 @@ static void read_model(struct input *in)
 	al_settings_init(&settings, in->catalog);
 	if (!al_model_read(&in->arena, &in->doc, &model, &err))
 		check_message(&err);
-	else if (!model->family || !strchr(model->family, '.'))   /* no file by path */
+	else if (!model->family || !strchr(model->family, '.')) /* no file by path */
 		if (!al_settings_from_model(&settings, in->catalog, model, &err))
 			check_message(&err);
 	al_settings_finish(&settings);

@@ -20,7 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while (*p && csv_next_record(&p, cells, MOST_CELLS, &n, &err)) {
 			FUZZ_CHECK(p <= text + size && n > 0 && n <= MOST_CELLS);
 			for (size_t i = 0; i < n; i++)
-				FUZZ_CHECK(!cells[i] || (*cells[i] && cells[i] + strlen(cells[i]) <= text + size));
+				FUZZ_CHECK(!cells[i]
+					|| (*cells[i]
+						&& cells[i] + strlen(cells[i]) <= text + size));
 			n_records++;
 		}
 		FUZZ_CHECK(n_records <= most);

@@ -17,7 +17,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	if (reference->symbol[0] == 'w')
 		al_value_set_word(out, "full");
 	else
-		al_value_set_int(out, (int64_t)strlen(reference->symbol) * (reference->has_index ? -1 : 1));
+		al_value_set_int(out,
+			(int64_t)strlen(reference->symbol) * (reference->has_index ? -1 : 1));
 	return true;
 }
 
@@ -102,7 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!al_formula_parse(&arena, text, (enum al_dialect)dialect, &formula, &err))
 			continue;
 		evaluate(&arena, formula);
-		FUZZ_CHECK(al_formula_parse(&arena, "b*c - 1", AL_DIALECT_CATALOG, &replacement, &err));
+		FUZZ_CHECK(al_formula_parse(&arena, "b*c - 1", AL_DIALECT_CATALOG, &replacement,
+			&err));
 		expand(formula, &(struct al_substitution){"a", replacement}, 0);
 		expand(formula, &(struct al_substitution){"a", replacement}, 1);
 	}

@@ -1,5 +1,5 @@
-/* The index of a folder that holds two small shards, one.safetensors with "a" and "b", two.safetensors
- * with "c". */
+/* The index of a folder that holds two small shards, one.safetensors with "a" and "b",
+ * two.safetensors with "c". */
 #include "checkpoint/checkpoint.h"
 #include "fuzz.h"
 #include "support/folder.h"

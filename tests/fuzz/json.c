@@ -28,7 +28,7 @@ static void visit(const struct al_json *doc, const struct cJSON *node, int *n_no
 		FUZZ_CHECK(al_json_kind(node) == AL_JSON_BOOLEAN);
 	if (al_json_only(doc, node, known, 2, &err))
 		FUZZ_CHECK(al_json_kind(node) == AL_JSON_OBJECT);
-	al_json_each(child, node) {
+	al_json_each (child, node) {
 		if (al_json_kind(node) == AL_JSON_OBJECT)
 			FUZZ_CHECK(al_json_get(node, al_json_key(child)) == child);
 		visit(doc, child, n_nodes);
@@ -45,7 +45,8 @@ static void compare(struct al_json_reader *reader, const struct cJSON *node)
 	FUZZ_CHECK(al_json_reader_kind(reader) == kind);
 	if (kind == AL_JSON_TEXT) {
 		FUZZ_CHECK(al_json_reader_text(reader, NULL, &text, NULL));
-		FUZZ_CHECK(al_json_text(NULL, node, &expected, NULL) && strcmp(text, expected) == 0);
+		FUZZ_CHECK(
+			al_json_text(NULL, node, &expected, NULL) && strcmp(text, expected) == 0);
 	} else if (kind == AL_JSON_OBJECT) {
 		for (al_json_reader_enter(reader); al_json_reader_member(reader, &text);
 			child = al_json_next(child)) {
@@ -54,7 +55,8 @@ static void compare(struct al_json_reader *reader, const struct cJSON *node)
 		}
 		FUZZ_CHECK(!child);
 	} else if (kind == AL_JSON_ARRAY) {
-		for (al_json_reader_enter(reader); al_json_reader_item(reader); child = al_json_next(child)) {
+		for (al_json_reader_enter(reader); al_json_reader_item(reader);
+			child = al_json_next(child)) {
 			FUZZ_CHECK(child != NULL);
 			compare(reader, child);
 		}

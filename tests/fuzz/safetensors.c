@@ -47,7 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		visit(&checkpoint);
 		al_checkpoint_close(&checkpoint);
 	} else {
-		FUZZ_CHECK(err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
+		FUZZ_CHECK(
+			err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
 	}
 	test_folder_remove(&folder);
 	return 0;

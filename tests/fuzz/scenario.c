@@ -99,10 +99,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(text, data, size);
 	text[size] = '\0';
-	if (strstr(text, "\"/"))   /* a file of this machine */
+	if (strstr(text, "\"/")) /* a file of this machine */
 		;
 	else if (al_scenario_parse(&scenario, catalog, "fuzz", "fuzz.json", "/nonexistent", text,
-		size, &err)) {
+			 size, &err)) {
 		evaluate(scenario);
 		al_scenario_destroy(scenario);
 	} else

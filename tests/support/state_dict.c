@@ -89,5 +89,6 @@ void state_dict_write(const struct state_dict *dict, const struct test_folder *f
 
 	write_weights(test_path(path, folder, "model.safetensors"), dict->weights, dict->n);
 	if (with_config)
-		test_write(test_path(path, folder, "config.json"), dict->config, strlen(dict->config));
+		test_write(test_path(path, folder, "config.json"), dict->config,
+			strlen(dict->config));
 }

@@ -1,5 +1,5 @@
-/* State dicts of tests/data/state-dicts (what such a file holds stands in tests/unit/state_dicts.c), to
- * be written as checkpoints. */
+/* State dicts of tests/data/state-dicts (what such a file holds stands in
+ * tests/unit/state_dicts.c), to be written as checkpoints. */
 #ifndef ATTNLEDGER_TESTS_SUPPORT_STATE_DICT_H
 #define ATTNLEDGER_TESTS_SUPPORT_STATE_DICT_H
 
@@ -13,7 +13,7 @@ enum { STATE_DICT_WEIGHTS = 512 };
 
 struct state_dict {
 	struct al_arena arena;
-	const char *config;      /* the JSON of its config.json */
+	const char *config; /* the JSON of its config.json */
 	struct weight weights[STATE_DICT_WEIGHTS];
 	size_t n;
 };

@@ -49,7 +49,8 @@ void fill_normal(double *values, size_t n, uint64_t seed)
 }
 
 /* Bytes 0, 1, 2, ... for what has no numbers. */
-static void append_bytes(struct al_safetensors_writer *writer, const struct al_dtype *dtype, size_t n)
+static void append_bytes(struct al_safetensors_writer *writer, const struct al_dtype *dtype,
+	size_t n)
 {
 	for (size_t i = 0; i < n / dtype->block_elements * dtype->block_bytes; i++)
 		must(al_safetensors_append(writer, &(unsigned char){(unsigned char)i}, 1, &err));
@@ -85,8 +86,10 @@ void write_weights(const char *path, const struct weight *weights, size_t n_weig
 	if (!tensors)
 		abort();
 	for (size_t i = 0; i < n_weights; i++) {
-		tensors[i] = (struct al_tensor){.name = weights[i].name, .shape = weights[i].shape,
-			.n_dims = weights[i].n_dims, .dtype = al_dtype_find(weights[i].dtype)};
+		tensors[i] = (struct al_tensor){.name = weights[i].name,
+			.shape = weights[i].shape,
+			.n_dims = weights[i].n_dims,
+			.dtype = al_dtype_find(weights[i].dtype)};
 		if (!tensors[i].dtype)
 			abort();
 	}

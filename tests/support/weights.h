@@ -9,10 +9,10 @@ enum { WEIGHT_DIMS = 4 };
 
 struct weight {
 	const char *name;
-	const char *dtype;             /* "F32"; one that can't be written holds bytes 0, 1, 2, ... */
+	const char *dtype; /* "F32"; one that can't be written holds bytes 0, 1, 2, ... */
 	int64_t shape[WEIGHT_DIMS];
 	size_t n_dims;
-	const double *values;          /* in storage order; NULL: normal, seeded by the name */
+	const double *values; /* in storage order; NULL: normal, seeded by the name */
 };
 
 /* The product of the shape. */

@@ -68,9 +68,11 @@ struct answer {
 
 static void write_checkpoint(const struct answer *a)
 {
-	static const char config[] = "{\"model_type\": \"bert\", \"hidden_size\": 24, \"num_attention_heads\": 6, "
+	static const char config[] =
+		"{\"model_type\": \"bert\", \"hidden_size\": 24, \"num_attention_heads\": 6, "
 		"\"num_hidden_layers\": 2, \"intermediate_size\": 8, \"vocab_size\": 5}";
-	static const char *const places[] = {"self.query", "self.key", "self.value", "output.dense"};
+	static const char *const places[] = {"self.query", "self.key", "self.value",
+		"output.dense"};
 	static char names[2 * LAYERS * AL_N_PROJECTIONS][96];
 	static const double zeros[D];
 	struct weight weights[2 * LAYERS * AL_N_PROJECTIONS];
@@ -79,10 +81,12 @@ static void write_checkpoint(const struct answer *a)
 
 	for (size_t l = 0; l < LAYERS; l++) {
 		for (size_t p = 0; p < AL_N_PROJECTIONS; p++) {
-			snprintf(names[n], sizeof(names[n]), "encoder.layer.%zu.attention.%s.weight", l, places[p]);
+			snprintf(names[n], sizeof(names[n]),
+				"encoder.layer.%zu.attention.%s.weight", l, places[p]);
 			weights[n] = (struct weight){names[n], "F64", {D, D}, 2, layers[l].w[p]};
 			n++;
-			snprintf(names[n], sizeof(names[n]), "encoder.layer.%zu.attention.%s.bias", l, places[p]);
+			snprintf(names[n], sizeof(names[n]), "encoder.layer.%zu.attention.%s.bias",
+				l, places[p]);
 			weights[n] = (struct weight){names[n], "F64", {D}, 1, zeros};
 			n++;
 		}
@@ -226,7 +230,8 @@ static void ranks_are_exact(void **state)
 		size_t rank = row < HEADS ? 1 + row % WIDTH : WIDTH;
 		assert_true(number(heads, row, "q_rank") == (double)rank);
 		assert_true(number(heads, row, "qk_rank") == (double)rank);
-		assert_true(number(heads, row, "k_rank") == WIDTH && number(heads, row, "ov_rank") == WIDTH);
+		assert_true(number(heads, row, "k_rank") == WIDTH
+			&& number(heads, row, "ov_rank") == WIDTH);
 		assert_true(number(heads, row, "layer") == (double)(row / HEADS));
 	}
 	assert_true(conversion(a, "layers.0", "mha", "heads of rank 3", "optimal", NULL) > 0.01);
@@ -253,10 +258,12 @@ static void copies_are_one_head(void **state)
 	}
 	assert_int_equal(pca->n_rows, LAYERS * 2 * HEADS);
 	assert_true(conversion(a, "layers.1", "mqa", "mean", "raw", &ov) > 0.5 && ov > 0.5);
-	assert_true(conversion(a, "layers.1", "mqa", "neighbours", "optimal", &ov) < 1e-13 && ov < 1e-13);
+	assert_true(conversion(a, "layers.1", "mqa", "neighbours", "optimal", &ov) < 1e-13
+		&& ov < 1e-13);
 	assert_true(conversion(a, "layers.0", "mhe-add", "", "optimal", &ov) < 1e-7 && ov < 1e-13);
 	assert_true(conversion(a, "layers.0", "mhe-mul", "", "optimal", NULL) < 1e-7);
-	assert_true(conversion(a, "layers.0", "latent-kv", "kv_rank 12", "optimal", &ov) < 1e-13 && ov < 1e-13);
+	assert_true(conversion(a, "layers.0", "latent-kv", "kv_rank 12", "optimal", &ov) < 1e-13
+		&& ov < 1e-13);
 	assert_string_equal(found(a, "modules"), "2, each of 6 heads of width 4");
 	assert_non_null(strstr(found(a, "under 1 % error"), "mhe-"));
 	for (size_t row = 0; row < LAYERS; row++)
@@ -287,7 +294,8 @@ static void permute(const size_t *order)
 	}
 }
 
-static const char *const whole_numbers[] = {"q_n50", "k_n90", "qk_n90", "qu_n90", "ku_n99", "ov_n95"};
+static const char *const whole_numbers[] = {"q_n50", "k_n90", "qk_n90", "qu_n90", "ku_n99",
+	"ov_n95"};
 
 static void permuted_heads_permute_the_answer(void **state)
 {
@@ -306,10 +314,12 @@ static void permuted_heads_permute_the_answer(void **state)
 	permute(order);
 	a = run_audit(0);
 	for (size_t i = 0; i < HEADS; i++)
-		assert_true(fabs(number(table_of(a, "heads"), i, "qk_norm") - norms[order[i]]) < 1e-9);
+		assert_true(
+			fabs(number(table_of(a, "heads"), i, "qk_norm") - norms[order[i]]) < 1e-9);
 	for (size_t k = 0; k < 6; k++)
 		assert_true(number(table_of(a, "layers"), 0, whole_numbers[k]) == counts[k]);
-	assert_true(fabs(conversion(a, "layers.0", "mqa", "neighbours", "optimal", &ov) - mqa) < 1e-10);
+	assert_true(
+		fabs(conversion(a, "layers.0", "mqa", "neighbours", "optimal", &ov) - mqa) < 1e-10);
 	assert_true(fabs(ov - ov_mqa) < 1e-10);
 	close_audit(a);
 }
@@ -317,7 +327,10 @@ static void permuted_heads_permute_the_answer(void **state)
 /* W_Q A beside W_K A^-T, W_V A beside W_O^T A^-T: only rows that say raw change. */
 static void another_basis_changes_what_is_raw(void **state)
 {
-	struct { double qk, ov; char gauge[16]; } rows[256];
+	struct {
+		double qk, ov;
+		char gauge[16];
+	} rows[256];
 	size_t n_rows;
 
 	(void)state;
@@ -335,7 +348,9 @@ static void another_basis_changes_what_is_raw(void **state)
 	for (size_t l = 0; l < LAYERS; l++)
 		for (size_t i = 0; i < HEADS; i += 2)
 			for (int p = 0; p < AL_N_PROJECTIONS; p++)
-				set_product(l, p, i, i, p == AL_QUERY || p == AL_VALUE ? mixing : inverse_transposed);
+				set_product(l, p, i, i,
+					p == AL_QUERY || p == AL_VALUE ? mixing
+								       : inverse_transposed);
 	a = run_audit(0);
 	table = table_of(a, "conversion");
 	assert_int_equal(table->n_rows, n_rows);
@@ -347,7 +362,8 @@ static void another_basis_changes_what_is_raw(void **state)
 			assert_true(change > 1e-3);
 		else
 			assert_true(change < (is_iterated ? 0.05 : 1e-7)
-				&& fabs(number(table, row, "ov_relative_error") - rows[row].ov) < 1e-7);
+				&& fabs(number(table, row, "ov_relative_error") - rows[row].ov)
+					< 1e-7);
 	}
 	close_audit(a);
 }
@@ -383,7 +399,8 @@ static void modules_that_are_not_finite_are_left_out(void **state)
 	layers[1].w[AL_VALUE][70] = INFINITY;
 	struct answer *a = run_audit(1);
 	assert_string_equal(a->left_out.message,
-		"2 of 576 numbers of encoder.layer.1.attention.self.value.weight are NaN or infinite");
+		"2 of 576 numbers of encoder.layer.1.attention.self.value.weight are NaN or "
+		"infinite");
 	assert_int_equal(table_of(a, "layers")->n_rows, 1);
 	assert_string_equal(found(a, "modules"), "1, each of 6 heads of width 4");
 	close_audit(a);

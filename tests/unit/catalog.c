@@ -46,7 +46,8 @@ static void every_variant_loads_and_has_a_check(void **state)
 	(void)state;
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_variant *variant;
-		assert_no_error(al_catalog_variant(catalog, list->files[i].name, &variant, &err), &err);
+		assert_no_error(al_catalog_variant(catalog, list->files[i].name, &variant, &err),
+			&err);
 		assert_string_equal(variant->name, list->files[i].name);
 		assert_string_equal(variant->file, "built-in");
 		assert_text(variant->title);
@@ -63,11 +64,13 @@ static void every_family_loads_with_its_own_defaults(void **state)
 	(void)state;
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_family *family, *again;
-		assert_no_error(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
+		assert_no_error(al_catalog_family(catalog, list->files[i].name, &family, &err),
+			&err);
 		assert_string_equal(family->name, list->files[i].name);
 		assert_text(family->source);
 		for (size_t j = 0; j < family->n_model_types; j++) {
-			assert_no_error(al_catalog_family_of(catalog, family->model_types[j], &again, &err),
+			assert_no_error(al_catalog_family_of(catalog, family->model_types[j],
+						&again, &err),
 				&err);
 			assert_ptr_equal(again, family);
 		}
@@ -82,7 +85,8 @@ static void every_recipe_loads(void **state)
 	(void)state;
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_recipe *recipe;
-		assert_no_error(al_catalog_recipe(catalog, list->files[i].name, &recipe, &err), &err);
+		assert_no_error(al_catalog_recipe(catalog, list->files[i].name, &recipe, &err),
+			&err);
 		assert_string_equal(recipe->name, list->files[i].name);
 		assert_text(recipe->title);
 		assert_text(recipe->source);
@@ -159,7 +163,8 @@ static void loads_once(void **state)
 static void reads_an_entry_whole(void **state)
 {
 	static const char text[] =
-		"{\"name\": \"v\", \"options\": {\"big\": true}, \"symbols\": {\"n_experts\": \"experts\"},"
+		"{\"name\": \"v\", \"options\": {\"big\": true}, \"symbols\": {\"n_experts\": "
+		"\"experts\"},"
 		" \"tensors\": [{\"name\": \"E\", \"role\": \"gate\", \"shape\": [\"d_model\", 4],"
 		" \"kind\": \"norm\", \"count\": \"n_experts\", \"active\": 2, \"per\": \"group\","
 		" \"when\": \"big and layer > 0\", \"fixed\": true}],"
@@ -167,7 +172,8 @@ static void reads_an_entry_whole(void **state)
 		" \"tokens\": \"min(seq, window)\", \"dtype\": \"f32\"}],"
 		" \"activations\": [{\"name\": \"p\", \"shape\": [\"n_heads\"], \"per\": \"pair\","
 		" \"saved\": \"eager\", \"bytes\": 1}],"
-		" \"products\": [{\"name\": \"q\", \"left\": [\"seq\", 2], \"right\": [2, 3], \"count\": 5}]}";
+		" \"products\": [{\"name\": \"q\", \"left\": [\"seq\", 2], \"right\": [2, 3], "
+		"\"count\": 5}]}";
 	struct al_arena arena;
 	struct al_json doc;
 	struct al_variant *variant;
@@ -223,46 +229,31 @@ static void an_entry_has_defaults(void **state)
 static const struct refusal {
 	const char *text, *message;
 } variants[] = {
-	{"[]",
-		"v.json:1:1: found an array, expected an object"},
-	{"{\"tensors\": []}",
-		"v.json:1:1: key \"name\" is missing"},
-	{"{\"name\": \"v\"}",
-		"v.json:1:1: key \"tensors\" is missing"},
-	{"{\"name\": 3, \"tensors\": []}",
-		"v.json:1:10: \"name\" is a number, expected a string"},
-	{WITH("\"titel\": \"x\""),
-		"v.json:1:39: unknown key \"titel\" (did you mean \"title\"?)"},
-	{WITH("\"cache\": {}"),
-		"v.json:1:39: \"cache\" is an object, expected an array"},
-	{TENSORS("3"),
-		"v.json:1:27: found a number, expected an object"},
-	{TENSORS("{\"name\": \"W\", \"shape\": [1]}"),
-		"v.json:1:27: key \"role\" is missing"},
+	{"[]", "v.json:1:1: found an array, expected an object"},
+	{"{\"tensors\": []}", "v.json:1:1: key \"name\" is missing"},
+	{"{\"name\": \"v\"}", "v.json:1:1: key \"tensors\" is missing"},
+	{"{\"name\": 3, \"tensors\": []}", "v.json:1:10: \"name\" is a number, expected a string"},
+	{WITH("\"titel\": \"x\""), "v.json:1:39: unknown key \"titel\" (did you mean \"title\"?)"},
+	{WITH("\"cache\": {}"), "v.json:1:39: \"cache\" is an object, expected an array"},
+	{TENSORS("3"), "v.json:1:27: found a number, expected an object"},
+	{TENSORS("{\"name\": \"W\", \"shape\": [1]}"), "v.json:1:27: key \"role\" is missing"},
 	{TENSORS("{\"name\": \"W\", \"role\": \"qeury\", \"shape\": [1]}"),
 		"v.json:1:49: unknown role \"qeury\" (did you mean \"query\"?)"},
-	{TENSOR("\"shap\": [1]"),
-		"v.json:1:66: unknown key \"shap\" (did you mean \"shape\"?)"},
-	{TENSOR("\"kind\": \"weight\""),
-		"v.json:1:27: key \"shape\" is missing"},
-	{TENSOR("\"shape\": []"),
-		"v.json:1:67: \"shape\" has 0 dimensions, expected 1 to 8"},
+	{TENSOR("\"shap\": [1]"), "v.json:1:66: unknown key \"shap\" (did you mean \"shape\"?)"},
+	{TENSOR("\"kind\": \"weight\""), "v.json:1:27: key \"shape\" is missing"},
+	{TENSOR("\"shape\": []"), "v.json:1:67: \"shape\" has 0 dimensions, expected 1 to 8"},
 	{TENSOR("\"shape\": [1,1,1,1,1,1,1,1,1]"),
 		"v.json:1:67: \"shape\" has 9 dimensions, expected 1 to 8"},
-	{TENSOR("\"shape\": \"d_model\""),
-		"v.json:1:67: \"shape\" is a string, expected an array"},
+	{TENSOR("\"shape\": \"d_model\""), "v.json:1:67: \"shape\" is a string, expected an array"},
 	{TENSOR("\"shape\": [\"d_modle*2\"]"),
 		"v.json:1:68: column 1: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{TENSOR("\"shape\": [\"2*d_head + q_rnk\"]"),
 		"v.json:1:68: column 12: unknown symbol \"q_rnk\" (did you mean \"q_rank\"?)"},
 	{TENSOR("\"shape\": [\"d_model*\"]"),
 		"v.json:1:68: column 9: the formula ends, expected a number, a symbol or \"(\""},
-	{TENSOR("\"shape\": [true]"),
-		"v.json:1:68: found true or false, expected a string"},
-	{TENSOR("\"shape\": [1.5]"),
-		"v.json:1:68: found 1.5, expected a whole number"},
-	{TENSOR("\"shape\": [-1]"),
-		"v.json:1:68: found -1, expected 0 or more"},
+	{TENSOR("\"shape\": [true]"), "v.json:1:68: found true or false, expected a string"},
+	{TENSOR("\"shape\": [1.5]"), "v.json:1:68: found 1.5, expected a whole number"},
+	{TENSOR("\"shape\": [-1]"), "v.json:1:68: found -1, expected 0 or more"},
 	{TENSOR("\"shape\": [9007199254740992]"),
 		"v.json:1:68: the number is 2^53 or beyond, where it is not exact"},
 	{TENSOR("\"shape\": [1], \"kind\": \"wieght\""),
@@ -270,7 +261,7 @@ static const struct refusal {
 	{TENSOR("\"shape\": [1], \"per\": \"token\""),
 		"v.json:1:79: unknown per \"token\" (known: module, layer, group, model)"},
 	{"{\"name\": \"v\", \"options\": {\"bias\": true}, \"tensors\": [{\"name\": \"W\", "
-		"\"role\": \"key\", \"shape\": [1], \"when\": \"biases\"}]}",
+	 "\"role\": \"key\", \"shape\": [1], \"when\": \"biases\"}]}",
 		"v.json:1:105: column 1: unknown symbol \"biases\" (did you mean \"bias\"?)"},
 	{TENSOR("\"shape\": [1], \"fixed\": 1"),
 		"v.json:1:81: \"fixed\" is a number, expected true or false"},
@@ -278,8 +269,9 @@ static const struct refusal {
 		"v.json:1:82: unknown key \"tokens\" (known: name, role, shape, kind, "
 		"count, active, per, when, fixed)"},
 	{TENSORS("{\"name\": \"W\", \"role\": \"key\", \"shape\": [1]},"
-		"{\"name\": \"W\", \"role\": \"key\", \"shape\": [2]}"),
-		"v.json:1:70: \"W\" stands in \"tensors\" twice, without conditions that tell them apart"},
+		 "{\"name\": \"W\", \"role\": \"key\", \"shape\": [2]}"),
+		"v.json:1:70: \"W\" stands in \"tensors\" twice, without conditions that tell them "
+		"apart"},
 	{WITH("\"cache\": [{\"name\": \"K\", \"shape\": [1], \"per\": \"tokn\"}]"),
 		"v.json:1:75: unknown per \"tokn\" (did you mean \"token\"?)"},
 	{WITH("\"activations\": [{\"name\": \"x\", \"shape\": [1], \"bytes\": 0}]"),
@@ -298,8 +290,7 @@ static const struct refusal {
 		"v.json:1:49: found \"a-b\", expected a symbol's name (letters, digits and _)"},
 	{WITH("\"symbols\": {\"min\": \"x\"}"),
 		"v.json:1:49: found \"min\", expected a symbol's name (letters, digits and _)"},
-	{WITH("\"symbols\": {\"a\": 1}"),
-		"v.json:1:47: \"a\" is a number, expected a string"},
+	{WITH("\"symbols\": {\"a\": 1}"), "v.json:1:47: \"a\" is a number, expected a string"},
 	{WITH("\"checks\": [{}]"),
 		"v.json:1:41: expected either \"source\" (a published number) or "
 		"\"derived\" (why there is none)"},
@@ -373,14 +364,10 @@ static const struct {
 	{find_recipe, "smith2023", "unknown recipe \"smith2023\" (did you mean \"smith2022\"?)"},
 	{find_model, "bert_base", "unknown model \"bert_base\" (did you mean \"bert-base\"?)"},
 	{find_family, "bet", "unknown family \"bet\" (did you mean \"bert\"?)"},
-	{find_variant, "no/such.json",
-		"no/such.json: can't open: No such file or directory"},
-	{find_variant, "none.json",
-		"none.json: can't open: No such file or directory"},
-	{find_variant, "tests/data/",
-		"tests/data/: is a directory, expected a file"},
-	{find_model, "tests/data",
-		"tests/data/config.json: can't open: No such file or directory"},
+	{find_variant, "no/such.json", "no/such.json: can't open: No such file or directory"},
+	{find_variant, "none.json", "none.json: can't open: No such file or directory"},
+	{find_variant, "tests/data/", "tests/data/: is a directory, expected a file"},
+	{find_model, "tests/data", "tests/data/config.json: can't open: No such file or directory"},
 	{find_model, "src/catalog/variants/mha.json",
 		"src/catalog/variants/mha.json:6:14: unknown key \"options\" (known: name, "
 		"title, source, symbols, family, config)"},
@@ -423,8 +410,7 @@ static const struct {
 	find_item *find;
 	const char *text, *message;
 } files[] = {
-	{find_recipe, "{\"name\": \"r\"}",
-		":1:1: key \"weights\" is missing"},
+	{find_recipe, "{\"name\": \"r\"}", ":1:1: key \"weights\" is missing"},
 	{find_recipe, RECIPE("\"activation\": {}"),
 		":1:80: unknown key \"activation\" (did you mean \"activations\"?)"},
 	{find_recipe, RECIPE("\"activations\": {}"),
@@ -445,10 +431,8 @@ static const struct {
 		":1:26: \"weights\" has 9 parts, expected at most 8"},
 	{find_recipe, "{\"name\": \"r\", \"weights\": [2048]}",
 		":1:27: found 2048 bytes a parameter, expected at most 1024"},
-	{find_model, "[]",
-		":1:1: found an array, expected an object"},
-	{find_model, "{\"model_type\": 3}",
-		":1:16: \"model_type\" is a number, expected a string"},
+	{find_model, "[]", ":1:1: found an array, expected an object"},
+	{find_model, "{\"model_type\": 3}", ":1:16: \"model_type\" is a number, expected a string"},
 	{find_model, "{\"model_type\": \"berd\"}",
 		":1:16: unknown model_type \"berd\" (did you mean \"bert\"?)"},
 	{find_model, MODEL("\"titel\": \"x\""),
@@ -457,8 +441,7 @@ static const struct {
 		":1:1: expected either \"symbols\", or \"family\" and \"config\""},
 	{find_model, MODEL("\"symbols\": {}, \"family\": \"bert\""),
 		":1:1: expected either \"symbols\", or \"family\" and \"config\""},
-	{find_model, MODEL("\"family\": \"bert\""),
-		":1:1: key \"config\" is missing"},
+	{find_model, MODEL("\"family\": \"bert\""), ":1:1: key \"config\" is missing"},
 	{find_model, MODEL("\"symbols\": {\"d_model\": 7.5}"),
 		":1:38: found 7.5, expected a whole number"},
 	{find_model, MODEL("\"symbols\": {\"d_model\": -7}"),

@@ -66,7 +66,8 @@ static void expect_refusal(const char *path, const char *message)
 		fail_msg("found:    %s\nexpected: %s", err.message, message);
 }
 
-static const char two_shards[] = "{\"metadata\": {\"total_size\": 36}, \"weight_map\": {"
+static const char two_shards[] =
+	"{\"metadata\": {\"total_size\": 36}, \"weight_map\": {"
 	"\"b\": \"model-2.safetensors\", \"a.bias\": \"model-1.safetensors\","
 	"\"a\": \"model-1.safetensors\", \"b.bias\": \"model-2.safetensors\"}}";
 
@@ -121,7 +122,8 @@ static const struct {
 	{"{\"weight_map\": {}}", "\"weight_map\" names no tensors"},
 	{"{\"weight_map\": {\"a\": 1}}", ":1:22: \"a\" is a number, expected a string"},
 	{"{\"weight_map\": {\"a\": \"../x.safetensors\"}}",
-		":1:22: the shard's name \"../x.safetensors\" is a path, expected a file beside the index"},
+		":1:22: the shard's name \"../x.safetensors\" is a path, expected a file beside "
+		"the index"},
 	{"{\"weight_map\": {\"a\": \"..\"}}", "is a path, expected a file beside the index"},
 	{"{\"weight_map\": {\"a\": \"\"}}", "the shard's name \"\" is empty"},
 	{"{\"weight_map\": {\"a\": \"gone.safetensors\"}}",
@@ -129,7 +131,8 @@ static const struct {
 	{"{\"weight_map\": {\"a\": \"1.safetensors\", \"c\": \"1.safetensors\"}}",
 		":1:44: tensor \"c\" is not in 1.safetensors"},
 	{"{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"1.safetensors\", "
-	 "\"b.bias\": \"2.safetensors\"}}", ":1:44: tensor \"b\" is in 2.safetensors, not in 1.safetensors"},
+	 "\"b.bias\": \"2.safetensors\"}}",
+		":1:44: tensor \"b\" is in 2.safetensors, not in 1.safetensors"},
 	{"{\"weight_map\": {\"a\": \"1.safetensors\", \"a\": \"2.safetensors\"}}",
 		"key \"a\" appears twice"},
 	{"{\"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"copy.safetensors\"}}",
@@ -160,7 +163,8 @@ static void chooses_a_file_in_a_folder(void **state)
 	open_or_fail(&checkpoint, folder->path);
 	al_checkpoint_close(&checkpoint);
 	put_shard(folder, "other.safetensors", "b");
-	expect_refusal(folder->path, "holds 2 .safetensors files and 0 indexes, expected "
+	expect_refusal(folder->path,
+		"holds 2 .safetensors files and 0 indexes, expected "
 		"model.safetensors, model.safetensors.index.json or a single one");
 	put_shard(folder, "model.safetensors", "c");
 	open_or_fail(&checkpoint, folder->path);
@@ -172,8 +176,8 @@ static void chooses_a_file_in_a_folder(void **state)
 	expect_refusal(test_path(path, folder, "nothing"), "can't open: No such file or directory");
 }
 
-/* More shards than a process may have open files are read all the same; one that was replaced meanwhile
- * is not. */
+/* More shards than a process may have open files are read all the same; one that was replaced
+ * meanwhile is not. */
 static void reads_more_shards_than_open_files(void **state)
 {
 	enum { SHARDS = 300, FILES = 280 };
@@ -191,7 +195,8 @@ static void reads_more_shards_than_open_files(void **state)
 		snprintf(file, sizeof(file), "%03d.safetensors", i);
 		snprintf(name, sizeof(name), "w%d", i);
 		put_shard(folder, file, name);
-		al_text_addf(&index, "%s\"%s\": \"%s\"", i ? ", " : "{\"weight_map\": {", name, file);
+		al_text_addf(&index, "%s\"%s\": \"%s\"", i ? ", " : "{\"weight_map\": {", name,
+			file);
 	}
 	al_text_add(&index, "}}");
 	put(folder, "model.safetensors.index.json", index.data);
@@ -205,15 +210,16 @@ static void reads_more_shards_than_open_files(void **state)
 	assert_int_equal(checkpoint.n_shards, SHARDS);
 	for (size_t i = 0; i < checkpoint.n_tensors; i++) {
 		const struct al_selection all = al_select_all(&checkpoint.tensors[i]);
-		assert_true(al_tensor_read_double(&checkpoint, &checkpoint.tensors[i], &all, numbers, 3,
-			&err));
+		assert_true(al_tensor_read_double(&checkpoint, &checkpoint.tensors[i], &all,
+			numbers, 3, &err));
 		assert_true(numbers[0] == 1 && numbers[2] == 3);
 	}
 	put_shard(folder, "299.safetensors", "w299");
 	const struct al_tensor *last = al_checkpoint_find(&checkpoint, "w299");
 	const struct al_selection all = al_select_all(last);
 	assert_false(al_tensor_read_double(&checkpoint, last, &all, numbers, 3, &err));
-	assert_non_null(strstr(err.message, "299.safetensors: is another file than when it was opened"));
+	assert_non_null(
+		strstr(err.message, "299.safetensors: is another file than when it was opened"));
 	al_checkpoint_close(&checkpoint);
 	remove(test_path(path, folder, "299.safetensors"));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);

@@ -36,16 +36,19 @@ static void expect(struct al_block *block, enum al_measure measure,
 	al_value_get(&value, expected);
 	must(al_block_measure(block, measure, NULL, found, &err), &err);
 	if (!mpq_equal(found, expected))
-		fail_msg("%s, %s: found %s, %s expects %s", block->use->name, al_measures[measure].key,
-			mpq_get_str(NULL, 10, found), source, al_formula_source(printed));
+		fail_msg("%s, %s: found %s, %s expects %s", block->use->name,
+			al_measures[measure].key, mpq_get_str(NULL, 10, found), source,
+			al_formula_source(printed));
 	al_value_finish(&value);
 	mpq_clears(found, expected, NULL);
 }
 
 static void run_check(const struct al_variant *variant, const struct al_check *check)
 {
-	const struct al_variant_use use = {.variant = variant, .name = variant->name,
-		.with = check->with, .n_with = check->n_with};
+	const struct al_variant_use use = {.variant = variant,
+		.name = variant->name,
+		.with = check->with,
+		.n_with = check->n_with};
 	struct al_settings settings;
 	struct al_error err = {0};
 	struct al_basis basis;
@@ -70,7 +73,8 @@ static void reproduces_what_it_says(void **state)
 		struct al_error err = {0};
 		must(al_catalog_variant(catalog, list->files[i].name, &variant, &err), &err);
 		if (variant->n_checks == 0)
-			fail_msg("%s has no \"checks\": a published number, or \"derived\" and why", variant->name);
+			fail_msg("%s has no \"checks\": a published number, or \"derived\" and why",
+				variant->name);
 		for (size_t j = 0; j < variant->n_checks; j++)
 			if (!variant->checks[j].derived)
 				run_check(variant, &variant->checks[j]);

@@ -152,9 +152,11 @@ static struct outcome verify(struct opened *o, const char *compressed)
 	MUST(al_verify(&o->view, &checkpoint, &options, &table, &err));
 	out.n_inputs = table.n_rows;
 	for (size_t i = 0; i < table.n_rows; i++) {
-		out.probability_max = fmax(out.probability_max, number(&table, i, "probability_max"));
+		out.probability_max = fmax(out.probability_max,
+			number(&table, i, "probability_max"));
 		out.logit_max = fmax(out.logit_max, number(&table, i, "logit_max"));
-		assert_true(number(&table, i, "probability_mean") <= number(&table, i, "probability_max"));
+		assert_true(number(&table, i, "probability_mean")
+			<= number(&table, i, "probability_max"));
 	}
 	al_checkpoint_close(&checkpoint);
 	al_table_finish(&table);
@@ -238,7 +240,8 @@ static void assert_copied(const struct al_checkpoint *original, const char *path
 		size_t n, n_other;
 		if (al_find_name(name, but, n_but) >= 0)
 			continue;
-		unsigned char *a = bytes_of(original, name, &n), *b = bytes_of(&other, name, &n_other);
+		unsigned char *a = bytes_of(original, name, &n),
+			      *b = bytes_of(&other, name, &n_other);
 		assert_int_equal(n, n_other);
 		assert_memory_equal(a, b, n);
 		free(a);
@@ -247,15 +250,17 @@ static void assert_copied(const struct al_checkpoint *original, const char *path
 	al_checkpoint_close(&other);
 }
 
-static const char *const scores[] = {LAYER "attention.self.key.bias", LAYER "attention.self.key.weight",
-	LAYER "attention.self.query.bias", LAYER "attention.self.query.weight"};
+static const char *const scores[] = {LAYER "attention.self.key.bias",
+	LAYER "attention.self.key.weight", LAYER "attention.self.query.bias",
+	LAYER "attention.self.query.weight"};
 
 /* ---- tests ---- */
 
 static void collaborative_layer_is_found(void **state)
 {
 	struct fixture *f = *state;
-	const struct al_compress_options options = {.method = AL_METHOD_COLLAB, .n_ranks = 1,
+	const struct al_compress_options options = {.method = AL_METHOD_COLLAB,
+		.n_ranks = 1,
 		.ranks = &(int64_t){SHARED}};
 	struct outcome out;
 
@@ -267,13 +272,15 @@ static void collaborative_layer_is_found(void **state)
 	assert_copied(&f->opened.checkpoint, f->compressed, scores, 4);
 }
 
-/* The same numbers under the scale of the reference implementation, 1/sqrt(R/n_heads) = 0.50 instead
- * of 1/sqrt(d_head) = 0.35: a file whose metadata says so is off; one that was made for it isn't. */
+/* The same numbers under the scale of the reference implementation, 1/sqrt(R/n_heads) = 0.50
+ * instead of 1/sqrt(d_head) = 0.35: a file whose metadata says so is off; one that was made for it
+ * isn't. */
 static void wrong_scale_shows(void **state)
 {
 	static const char ours[] = "scale\\\": 0.35", theirs[] = "scale\\\": 0.50";
 	struct fixture *f = *state;
-	struct al_compress_options options = {.method = AL_METHOD_COLLAB, .n_ranks = 1,
+	struct al_compress_options options = {.method = AL_METHOD_COLLAB,
+		.n_ranks = 1,
 		.ranks = &(int64_t){SHARED}};
 	char wrong[256];
 	struct outcome out;
@@ -302,7 +309,8 @@ static void wrong_scale_shows(void **state)
 /* BERT-base: 1,181,184 query and key parameters; Cordonnier et al. 2020. */
 static void parameters_of_bert_base(void **state)
 {
-	static const int64_t counts[][2] = {{768, 1198080}, {384, 603648}, {256, 405504}, {128, 207360}};
+	static const int64_t counts[][2] = {{768, 1198080}, {384, 603648}, {256, 405504},
+		{128, 207360}};
 	struct al_attention a = {.n_heads = 12, .n_kv_heads = 12, .d_head = 64};
 
 	(void)state;
@@ -312,7 +320,8 @@ static void parameters_of_bert_base(void **state)
 	}
 	assert_int_equal(al_original_parameters(&a), 1181184);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, counts[i][0]), counts[i][1]);
+		assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, counts[i][0]),
+			counts[i][1]);
 	/* the factored core: 2p(D + D_k), biases aside */
 	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 256), 786432 + 2 * 768);
 	assert_int_equal(al_method_bound(&a, AL_METHOD_COLLAB), 768);
@@ -325,7 +334,8 @@ static void full_rank_is_the_original(void **state)
 	struct fixture *f = *state;
 
 	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method++) {
-		const struct al_compress_options options = {.method = (enum al_method)method, .n_ranks = 1,
+		const struct al_compress_options options = {.method = (enum al_method)method,
+			.n_ranks = 1,
 			.ranks = &ranks[method]};
 		struct outcome out;
 		MUST(compress(&f->opened, &options, f->compressed, &out));
@@ -339,7 +349,8 @@ static void full_rank_is_the_original(void **state)
 static void shared_keys_take_the_queries_rank(void **state)
 {
 	enum { QUERIES = 12, KEYS = 4 };
-	const struct al_compress_options options = {.method = AL_METHOD_TUCKER, .n_ranks = 1,
+	const struct al_compress_options options = {.method = AL_METHOD_TUCKER,
+		.n_ranks = 1,
 		.ranks = &(int64_t){QUERIES}};
 	struct state_dict *dict = state_dict_read("gpt_bigcode");
 	struct fixture *f = *state;
@@ -369,7 +380,8 @@ static void targets_choose_ranks(void **state)
 	MUST(compress(&f->opened, &options, f->compressed, &out));
 	assert_true(out.relative_error <= 0.4);
 	assert_true(out.parameters < 2 * WIDE * (D + 1));
-	options = (struct al_compress_options){.method = AL_METHOD_COLLAB, .target_parameters = 2000};
+	options = (struct al_compress_options){.method = AL_METHOD_COLLAB,
+		.target_parameters = 2000};
 	MUST(compress(&f->opened, &options, f->compressed, &out));
 	assert_true(out.parameters <= 2000 && out.parameters > 2000 - (2 * D + HEADS));
 	options = (struct al_compress_options){.method = AL_METHOD_COLLAB, .target_error = 0.3};
@@ -384,7 +396,8 @@ static void dropped_heads_leave_the_others(void **state)
 	const size_t head_bytes = D_HEAD * D * sizeof(float);
 	const char *name = LAYER "attention.self.value.weight";
 	struct fixture *f = *state;
-	const struct al_compress_options options = {.method = AL_METHOD_DROP, .dropped = dropped,
+	const struct al_compress_options options = {.method = AL_METHOD_DROP,
+		.dropped = dropped,
 		.n_dropped = 2};
 	struct al_checkpoint other;
 	struct outcome out;
@@ -394,7 +407,8 @@ static void dropped_heads_leave_the_others(void **state)
 	assert_true(out.probability_max == 0 && out.logit_max == 0);
 	assert_true(out.parameters == 4 * D_HEAD * 2 * (D + 1));
 	MUST(al_checkpoint_open(&other, f->compressed, &err));
-	unsigned char *a = bytes_of(&f->opened.checkpoint, name, &n), *b = bytes_of(&other, name, &n_other);
+	unsigned char *a = bytes_of(&f->opened.checkpoint, name, &n),
+		      *b = bytes_of(&other, name, &n_other);
 	assert_int_equal(n_other, 4 * head_bytes);
 	for (size_t head = 0; head < HEADS; head++)
 		if (head != 1 && head != 4) {
@@ -403,7 +417,8 @@ static void dropped_heads_leave_the_others(void **state)
 		}
 	free(a);
 	free(b);
-	const struct al_tensor *output = al_checkpoint_find(&other, LAYER "attention.output.dense.weight");
+	const struct al_tensor *output = al_checkpoint_find(&other,
+		LAYER "attention.output.dense.weight");
 	assert_non_null(output);
 	assert_int_equal(output->shape[0], D);
 	assert_int_equal(output->shape[1], 4 * D_HEAD);
@@ -415,10 +430,13 @@ static void fused_projections(void **state)
 {
 	static const struct {
 		enum al_method method;
-		int64_t rank, left;   /* columns of c_attn */
+		int64_t rank, left; /* columns of c_attn */
 	} cases[] = {
-		{AL_METHOD_COLLAB, D, D}, {AL_METHOD_TUCKER, D, D}, {AL_METHOD_TRUNCATE, 8, 3 * D},
-		{AL_METHOD_TRUNCATE, 4, 2 * D}, {AL_METHOD_DROP, 0, 3 * D - 3 * D_HEAD},
+		{AL_METHOD_COLLAB, D, D},
+		{AL_METHOD_TUCKER, D, D},
+		{AL_METHOD_TRUNCATE, 8, 3 * D},
+		{AL_METHOD_TRUNCATE, 4, 2 * D},
+		{AL_METHOD_DROP, 0, 3 * D - 3 * D_HEAD},
 	};
 	static const struct al_dropped last = {"0", HEADS - 1};
 	struct fixture *f = *state;
@@ -442,7 +460,8 @@ static void fused_projections(void **state)
 		if (cases[i].left != 2 * D)
 			assert_true(out.probability_max < 1e-4);
 		MUST(al_checkpoint_open(&other, f->compressed, &err));
-		const struct al_tensor *fused = al_checkpoint_find(&other, "h.0.attn.c_attn.weight");
+		const struct al_tensor *fused = al_checkpoint_find(&other,
+			"h.0.attn.c_attn.weight");
 		assert_non_null(fused);
 		assert_int_equal(fused->shape[1], cases[i].left);
 		al_checkpoint_close(&other);
@@ -460,7 +479,8 @@ static void assert_refused(struct opened *o, const struct al_compress_options *o
 	if (compress(o, options, path, &out))
 		fail_msg("expected \"%s\"", message);
 	if (err.status != status || !strstr(err.message, message))
-		fail_msg("status %d, \"%s\", expected \"%s\"", (int)err.status, err.message, message);
+		fail_msg("status %d, \"%s\", expected \"%s\"", (int)err.status, err.message,
+			message);
 }
 
 static void refuses_ranks_and_heads(void **state)
@@ -471,27 +491,35 @@ static void refuses_ranks_and_heads(void **state)
 		struct al_compress_options options;
 		const char *message;
 	} cases[] = {
-		{{.method = AL_METHOD_COLLAB, .ranks = &zero, .n_ranks = 1}, "rank 0, expected 1 to 48"},
-		{{.method = AL_METHOD_COLLAB, .ranks = &many, .n_ranks = 1}, "rank 49, expected 1 to 48"},
-		{{.method = AL_METHOD_TRUNCATE, .ranks = &many, .n_ranks = 1}, "rank 49, expected 1 to 8"},
-		{{.method = AL_METHOD_COLLAB, .ranks = pair, .n_ranks = 2}, "2 ranks for 1 modules"},
-		{{.method = AL_METHOD_COLLAB, .target_parameters = 10}, "rank 1 takes 390 parameters already"},
+		{{.method = AL_METHOD_COLLAB, .ranks = &zero, .n_ranks = 1},
+			"rank 0, expected 1 to 48"},
+		{{.method = AL_METHOD_COLLAB, .ranks = &many, .n_ranks = 1},
+			"rank 49, expected 1 to 48"},
+		{{.method = AL_METHOD_TRUNCATE, .ranks = &many, .n_ranks = 1},
+			"rank 49, expected 1 to 8"},
+		{{.method = AL_METHOD_COLLAB, .ranks = pair, .n_ranks = 2},
+			"2 ranks for 1 modules"},
+		{{.method = AL_METHOD_COLLAB, .target_parameters = 10},
+			"rank 1 takes 390 parameters already"},
 		{{.method = AL_METHOD_DROP, .dropped = &nowhere, .n_dropped = 1}, "no module 7"},
-		{{.method = AL_METHOD_DROP, .dropped = &none, .n_dropped = 1}, "layers.0 has no head 6"},
+		{{.method = AL_METHOD_DROP, .dropped = &none, .n_dropped = 1},
+			"layers.0 has no head 6"},
 		{{.method = AL_METHOD_COLLAB, .target_parameters = 9999, .modules = "layers.9"},
 			"no module layers.9"},
 	};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		assert_refused(&f->opened, &cases[i].options, f->compressed, AL_EINPUT, cases[i].message);
+		assert_refused(&f->opened, &cases[i].options, f->compressed, AL_EINPUT,
+			cases[i].message);
 	assert_int_equal(access(f->compressed, F_OK), -1);
 }
 
 static void refuses_outputs(void **state)
 {
 	struct fixture *f = *state;
-	const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE, .n_ranks = 1,
+	const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+		.n_ranks = 1,
 		.ranks = &(int64_t){4}};
 	struct stat before, after;
 	char path[256];
@@ -509,7 +537,8 @@ static void refuses_outputs(void **state)
 static void refuses_nan(void **state)
 {
 	struct fixture *f = *state;
-	const struct al_compress_options options = {.method = AL_METHOD_DROP, .n_dropped = 1,
+	const struct al_compress_options options = {.method = AL_METHOD_DROP,
+		.n_dropped = 1,
 		.dropped = &(struct al_dropped){"0", 1}};
 	struct opened broken;
 	char path[256];
@@ -535,9 +564,12 @@ static void rotary_and_grouped(void **state)
 		{"model.layers.0.mlp.gate_proj.weight", "BF16", {2 * D, D}, 2, NULL},
 	};
 	static const struct al_dropped group[] = {{"0", 0}, {"0", 1}, {"0", 2}}, one = {"0", 1};
-	const struct al_compress_options collab = {.method = AL_METHOD_COLLAB, .n_ranks = 1,
+	const struct al_compress_options collab = {.method = AL_METHOD_COLLAB,
+		.n_ranks = 1,
 		.ranks = &(int64_t){8}};
-	struct al_compress_options drop = {.method = AL_METHOD_DROP, .dropped = &one, .n_dropped = 1};
+	struct al_compress_options drop = {.method = AL_METHOD_DROP,
+		.dropped = &one,
+		.n_dropped = 1};
 	struct fixture *f = *state;
 	struct opened llama;
 	struct outcome out;
@@ -588,13 +620,17 @@ static void interrupted_leaves_the_old_file(void **state)
 	test_write(f->compressed, "old", 3);
 	const pid_t child = fork();
 	if (child == 0) {
-		const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE, .n_ranks = 1,
-			.ranks = &(int64_t){4}, .watch = interrupt};
+		const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+			.n_ranks = 1,
+			.ranks = &(int64_t){4},
+			.watch = interrupt};
 		struct al_table table;
 		signal(SIGINT, SIG_DFL);
 		al_table_init(&table, "compress", "");
 		al_compress_add_columns(&table);
-		_exit(al_compress(&f->opened.view, &options, f->compressed, &table, NULL, &err) ? 0 : 1);
+		_exit(al_compress(&f->opened.view, &options, f->compressed, &table, NULL, &err)
+				? 0
+				: 1);
 	}
 	int status = 0;
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);

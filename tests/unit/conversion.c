@@ -8,7 +8,7 @@
 
 static const struct shape plain = {20, 20, 20, 20, 6, 6, 4, 4};
 static const struct shape grouped = {20, 20, 20, 20, 6, 3, 4, 4};
-static const struct shape wide = {6, 6, 6, 6, 4, 4, 9, 9};   /* heads wider than the model */
+static const struct shape wide = {6, 6, 6, 6, 4, 4, 9, 9}; /* heads wider than the model */
 static const size_t neighbours[] = {0, 1, 2, 3, 4, 5};
 
 struct side {
@@ -100,7 +100,8 @@ static double lost(struct al_matrix f, struct al_matrix p)
 	return sum;
 }
 
-static double lost_in_head(const struct module *m, enum al_form form, size_t head, struct al_matrix p)
+static double lost_in_head(const struct module *m, enum al_form form, size_t head,
+	struct al_matrix p)
 {
 	struct al_matrix f = form_of(m, form, head);
 	double sum = lost(f, p);
@@ -129,7 +130,8 @@ static size_t smaller(size_t a, size_t b)
 }
 
 /* Is the head of a group of `size` key/value heads from place `first` of the order on? */
-static bool is_in(const struct module *m, const size_t *order, size_t first, size_t size, size_t head)
+static bool is_in(const struct module *m, const size_t *order, size_t first, size_t size,
+	size_t head)
 {
 	for (size_t k = first; k < first + size; k++)
 		if (order[k] == al_kv_head(&m->factors, head))
@@ -137,7 +139,8 @@ static bool is_in(const struct module *m, const size_t *order, size_t first, siz
 	return false;
 }
 
-static double dense_sharing(const struct module *m, enum al_form form, const size_t *order, size_t size)
+static double dense_sharing(const struct module *m, enum al_form form, const size_t *order,
+	size_t size)
 {
 	size_t d = rows_of(m), n = smaller(d, m->factors.d_head);
 	double sum = 0;
@@ -177,7 +180,8 @@ static double dense_error(const struct module *m, const struct module *converted
 static void sharing_equals_the_converted_layer(void **state)
 {
 	static const struct shape *const shapes[] = {&plain, &grouped, &wide};
-	static const size_t turned[] = {2, 0, 5, 1, 4, 3}, turned_3[] = {2, 0, 1}, turned_4[] = {3, 1, 0, 2};
+	static const size_t turned[] = {2, 0, 5, 1, 4, 3}, turned_3[] = {2, 0, 1},
+			    turned_4[] = {3, 1, 0, 2};
 	static const size_t *const orders[] = {turned, turned_3, turned_4};
 
 	(void)state;
@@ -319,8 +323,8 @@ static void embeddings_equal_the_converted_layer(void **state)
 			for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < 4; j++)
 				set_multiples(&c, (enum al_projection)p, j);
 		}
-		assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, (enum al_embedding)kind,
-			errors, NULL));
+		assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values,
+			(enum al_embedding)kind, errors, NULL));
 		assert_close(errors[0], dense_error(&m, &c, AL_FORM_QK));
 		assert_close(errors[1], dense_error(&m, &c, AL_FORM_OV));
 		close_side(&s);
@@ -339,7 +343,8 @@ static struct module multiplied_module(void)
 			for (size_t j = 0; j < 4; j++)
 				for (size_t e = 0; e < 20; e++)
 					head_of(&m, (enum al_projection)p, i).data[20 * j + e] =
-						head_of(&m, (enum al_projection)p, 0).data[20 * j + e]
+						head_of(&m, (enum al_projection)p, 0)
+							.data[20 * j + e]
 						* (1 + 0.3 * sin((double)(7 * i + 3 * j) + p));
 	return m;
 }
@@ -351,9 +356,11 @@ static void exact_embeddings_lose_nothing(void **state)
 	double errors[2], best;
 
 	(void)state;
-	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_MUL, errors, NULL));
+	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_MUL, errors,
+		NULL));
 	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
-	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
+	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_ADD, errors,
+		NULL));
 	assert_true(errors[0] > 0.05);
 	assert_true(al_convert_collaborative(m.factors.q, m.factors.k, 6, 4, 0, 1, &best, NULL));
 	assert_true(best < 1e-10);
@@ -425,8 +432,9 @@ static void groups_are_found(void **state)
 		for (size_t k = 1; k < 3; k++) {
 			struct al_matrix a = new_matrix(4, 4);
 			fill(a, 10 * g + k);
-			assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(head_of(&m, AL_KEY, members[g][0])),
-				al_view(a), 0, head_of(&m, AL_KEY, members[g][k]), NULL));
+			assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1,
+				al_view(head_of(&m, AL_KEY, members[g][0])), al_view(a), 0,
+				head_of(&m, AL_KEY, members[g][k]), NULL));
 			al_matrix_finish(&a);
 		}
 	}
@@ -446,7 +454,8 @@ static void groups_are_found(void **state)
 
 /* ---- rotary ---- */
 
-/* Key i = key 0, every pair of dimensions turned and scaled; from `rotary_width` on mixed freely. */
+/* Key i = key 0, every pair of dimensions turned and scaled; from `rotary_width` on mixed
+ * freely. */
 static void turn_pairs(struct module *m, const struct al_attention *a)
 {
 	size_t half = (size_t)a->rotary_width / 2, n = (size_t)a->rotary_width;
@@ -455,11 +464,14 @@ static void turn_pairs(struct module *m, const struct al_attention *a)
 		double *from = head_of(m, AL_KEY, 0).data, *to = head_of(m, AL_KEY, i).data;
 		for (size_t p = 0; p < half; p++) {
 			bool halves = a->rotary_pairs == AL_PAIRS_HALVES;
-			size_t re = 20 * (halves ? p : 2 * p), im = 20 * (halves ? p + half : 2 * p + 1);
+			size_t re = 20 * (halves ? p : 2 * p),
+			       im = 20 * (halves ? p + half : 2 * p + 1);
 			double angle = 1.3 * (double)(i + p), scale = 0.5 + 0.2 * (double)i;
 			for (size_t e = 0; e < 20; e++) {
-				to[re + e] = scale * (cos(angle) * from[re + e] - sin(angle) * from[im + e]);
-				to[im + e] = scale * (sin(angle) * from[re + e] + cos(angle) * from[im + e]);
+				to[re + e] = scale
+					* (cos(angle) * from[re + e] - sin(angle) * from[im + e]);
+				to[im + e] = scale
+					* (sin(angle) * from[re + e] + cos(angle) * from[im + e]);
 			}
 		}
 		for (size_t j = n; j < 4; j++)
@@ -485,7 +497,7 @@ static void turned_pairs_are_one_key(void **state)
 		struct side s = open_side(&m);
 		struct al_attention wrong = cases[k];
 		wrong.rotary_pairs = cases[k].rotary_pairs == AL_PAIRS_HALVES ? AL_PAIRS_INTERLEAVED
-			: AL_PAIRS_HALVES;
+									      : AL_PAIRS_HALVES;
 		assert_true(al_convert_mean(&s.keys, neighbours, 6, &raw, NULL));
 		assert_true(al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &aligned, NULL));
 		assert_true(al_convert_rotary(&s.keys, &wrong, neighbours, 6, &other, NULL));

@@ -7,11 +7,11 @@
 #include "linalg/cp.h"
 
 static const struct sizes small[] = {
-	{4, 4, 5, 16, 16},     /* n_heads*d_head above d_model */
-	{4, 4, 3, 20, 20},     /* below */
-	{6, 2, 4, 17, 13},     /* grouped, and two widths */
-	{4, 1, 5, 9, 12},      /* multi-query */
-	{3, 3, 8, 5, 6},       /* heads wider than d_model */
+	{4, 4, 5, 16, 16}, /* n_heads*d_head above d_model */
+	{4, 4, 3, 20, 20}, /* below */
+	{6, 2, 4, 17, 13}, /* grouped, and two widths */
+	{4, 1, 5, 9, 12}, /* multi-query */
+	{3, 3, 8, 5, 6}, /* heads wider than d_model */
 	{1, 1, 4, 9, 9},
 };
 
@@ -68,8 +68,10 @@ static void measures_the_residual(void **state)
 	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
 		struct layer layer = gaussian_layer(small[i], 20 + i);
 		struct al_cp cp = decompose(&layer.heads,
-			(struct al_cp_options){
-				.rank = 3, .n_sweeps = 5, .start = AL_CP_RANDOM, .seed = i});
+			(struct al_cp_options){.rank = 3,
+				.n_sweeps = 5,
+				.start = AL_CP_RANDOM,
+				.seed = i});
 		const double dense = dense_error(&layer.heads, &cp);
 		assert_true(fabs(cp.relative_error - dense) < 1e-13);
 		al_cp_finish(&cp);
@@ -106,8 +108,10 @@ static void check_sweeps(const struct al_heads *heads, size_t rank, enum al_cp_s
 
 	for (size_t n = 0; n <= 12; n++) {
 		struct al_cp cp = decompose(heads,
-			(struct al_cp_options){
-				.rank = rank, .n_sweeps = n, .start = start, .seed = 3});
+			(struct al_cp_options){.rank = rank,
+				.n_sweeps = n,
+				.start = start,
+				.seed = 3});
 		const double error = cp.relative_error * cp.relative_error;
 		if (!(error <= before * (1 + allowed)))
 			fail_msg("rank %zu, start %d, sweep %zu: %.9g after %.9g", rank, start, n,
@@ -141,8 +145,13 @@ static void watch_sweeps(const struct al_heads *heads, size_t rank, enum al_cp_s
 	double allowed)
 {
 	struct watched w = {.before = INFINITY, .allowed = allowed};
-	struct al_cp cp = decompose(heads, (struct al_cp_options){.rank = rank, .n_sweeps = 40,
-		.start = start, .seed = 3, .watch = watch, .context = &w});
+	struct al_cp cp = decompose(heads,
+		(struct al_cp_options){.rank = rank,
+			.n_sweeps = 40,
+			.start = start,
+			.seed = 3,
+			.watch = watch,
+			.context = &w});
 
 	assert_int_equal(w.n, 40);
 	al_cp_finish(&cp);
@@ -178,8 +187,9 @@ static void survives_dependent_terms(void **state)
 	renew_single(&layer);
 	for (size_t rank = 1; rank <= 12; rank++) {
 		struct al_cp cp = decompose(&layer.heads,
-			(struct al_cp_options){
-				.rank = rank, .n_sweeps = 20, .start = AL_CP_RANDOM});
+			(struct al_cp_options){.rank = rank,
+				.n_sweeps = 20,
+				.start = AL_CP_RANDOM});
 		assert_true(cp.relative_error <= cp.start_error);
 		al_cp_finish(&cp);
 		cp = decompose(&layer.single, (struct al_cp_options){.rank = rank, .n_sweeps = 20});
@@ -196,7 +206,8 @@ static void finds_fewer_dimensions_than_it_may(void **state)
 
 	(void)state;
 	for (size_t rank = 24; rank <= 40; rank += 4) {
-		struct al_cp cp = decompose(&layer.heads, (struct al_cp_options){.rank = rank, .n_sweeps = 5});
+		struct al_cp cp = decompose(&layer.heads,
+			(struct al_cp_options){.rank = rank, .n_sweeps = 5});
 		assert_true(cp.relative_error < 1e-11);
 		al_cp_finish(&cp);
 		cp = decompose(&layer.single, (struct al_cp_options){.rank = rank, .n_sweeps = 5});
@@ -209,8 +220,7 @@ static void finds_fewer_dimensions_than_it_may(void **state)
 static void finds_shared_dimensions(void **state)
 {
 	struct layer layer = collaborative_layer(768, 12, 64, 90);
-	const struct al_cp_options options = {.rank = 384, .n_sweeps = 3,
-		.start = AL_CP_ALGEBRAIC};
+	const struct al_cp_options options = {.rank = 384, .n_sweeps = 3, .start = AL_CP_ALGEBRAIC};
 
 	(void)state;
 	struct al_cp cp = decompose(&layer.heads, options);
@@ -285,8 +295,8 @@ static void gives_the_same_bits_for_any_threads(void **state)
 static void gives_one_form(void **state)
 {
 	struct layer layer = gaussian_layer(small[2], 95);
-	struct al_cp cp = decompose(
-		&layer.heads, (struct al_cp_options){.rank = 5, .n_sweeps = 10});
+	struct al_cp cp = decompose(&layer.heads,
+		(struct al_cp_options){.rank = 5, .n_sweeps = 10});
 	double before = INFINITY;
 
 	(void)state;
@@ -331,8 +341,8 @@ static void estimates_large_residuals(void **state)
 	double error;
 
 	(void)state;
-	const struct al_approximation nothing = {
-		al_view(left), al_view(right), approximate_by_nothing, NULL};
+	const struct al_approximation nothing = {al_view(left), al_view(right),
+		approximate_by_nothing, NULL};
 	assert_true(al_residual(&layer.heads, &nothing, 1e12, &error, &is_estimate, NULL));
 	assert_false(is_estimate);
 	assert_true(fabs(error - 1) < 1e-14);
@@ -357,7 +367,9 @@ static void stops_when_told(void **state)
 {
 	struct layer layer = gaussian_layer(small[0], 97);
 	size_t n_calls = 0;
-	struct al_cp_options options = {.rank = 7, .n_sweeps = 1000, .watch = stop_at_two,
+	struct al_cp_options options = {.rank = 7,
+		.n_sweeps = 1000,
+		.watch = stop_at_two,
 		.context = &n_calls};
 
 	(void)state;
@@ -392,10 +404,10 @@ static void refuses(void **state)
 	struct layer layer = gaussian_layer(small[2], 98);
 
 	(void)state;
-	check_refused(
-		&layer.heads, (struct al_cp_options){.rank = 0}, "rank (0): expected 1 to 24");
-	check_refused(
-		&layer.heads, (struct al_cp_options){.rank = 25}, "rank (25): expected 1 to 24");
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 0},
+		"rank (0): expected 1 to 24");
+	check_refused(&layer.heads, (struct al_cp_options){.rank = 25},
+		"rank (25): expected 1 to 24");
 	check_refused(&layer.heads, (struct al_cp_options){.rank = 4, .stop = NAN},
 		"stop (nan): expected 0 or more");
 	check_refused(&layer.heads, (struct al_cp_options){.rank = 9, .start = AL_CP_ALGEBRAIC},

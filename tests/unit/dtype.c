@@ -127,7 +127,8 @@ static void edges_are_exact(void **state)
 	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++) {
 		double found = read_one(edges[i].dtype, edges[i].stored);
 		if (found != edges[i].value || signbit(found) != signbit(edges[i].value))
-			fail_msg("%s: found %a, expected %a", edges[i].dtype, found, edges[i].value);
+			fail_msg("%s: found %a, expected %a", edges[i].dtype, found,
+				edges[i].value);
 	}
 }
 
@@ -168,8 +169,8 @@ static void what_is_written_reads_back(void **state)
 			if (isnan(value))
 				assert_true(isnan(read_one(names[n], again)));
 			else if (again != i)
-				fail_msg("%s 0x%llx comes back as 0x%llx", names[n], (unsigned long long)i,
-					(unsigned long long)again);
+				fail_msg("%s 0x%llx comes back as 0x%llx", names[n],
+					(unsigned long long)i, (unsigned long long)again);
 		}
 	assert_int_equal(write_one("F64", -2), 0xC000000000000000);
 	assert_int_equal(write_one("F32", 1 + 0x1p-24), 0x3F800000);
@@ -180,12 +181,12 @@ static const struct {
 	double value;
 	uint64_t stored;
 } roundings[] = {
-	{"BF16", 1 + 0x1p-8, 0x3F80},              /* a tie goes to even */
+	{"BF16", 1 + 0x1p-8, 0x3F80}, /* a tie goes to even */
 	{"BF16", 1 + 0x3p-8, 0x3F82},
-	{"BF16", 1 + 0x1p-8 + 0x1p-40, 0x3F81},    /* not rounded to float first */
-	{"BF16", 0x1.ffp127, 0x7F80},              /* beyond the largest */
+	{"BF16", 1 + 0x1p-8 + 0x1p-40, 0x3F81}, /* not rounded to float first */
+	{"BF16", 0x1.ffp127, 0x7F80}, /* beyond the largest */
 	{"BF16", 0x1.fe8p127, 0x7F7F},
-	{"BF16", -0x1p-134, 0x8000},               /* half of the smallest: a tie */
+	{"BF16", -0x1p-134, 0x8000}, /* half of the smallest: a tie */
 	{"BF16", 0x1.8p-134, 0x0001},
 	{"F16", 65519, 0x7BFF},
 	{"F16", 65520, 0x7C00},
@@ -194,7 +195,7 @@ static const struct {
 	{"F16", 1 + 0x1p-11 + 0x1p-50, 0x3C01},
 	{"F16", 0x1p-25, 0x0000},
 	{"F16", 0x1.1p-25, 0x0001},
-	{"F16", 0x1.ffep-15, 0x0400},              /* up to the smallest normal number */
+	{"F16", 0x1.ffep-15, 0x0400}, /* up to the smallest normal number */
 	{"F16", -0.0, 0x8000},
 };
 

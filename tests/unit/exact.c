@@ -36,7 +36,8 @@ static void reads_decimals_as_printed(void **state)
 
 static void refuses_what_is_no_decimal(void **state)
 {
-	static const char *const texts[] = {"", "-", ".5", "5.", "1e3", "1,23", "1 2", "3n", "1.2.3", "12,34,567"};
+	static const char *const texts[] = {"", "-", ".5", "5.", "1e3", "1,23", "1 2", "3n",
+		"1.2.3", "12,34,567"};
 	mpq_t q;
 	int digits;
 
@@ -47,7 +48,8 @@ static void refuses_what_is_no_decimal(void **state)
 	mpq_clear(q);
 }
 
-static void check_rounded(struct al_arena *arena, long n, unsigned long d, int digits, const char *expected)
+static void check_rounded(struct al_arena *arena, long n, unsigned long d, int digits,
+	const char *expected)
 {
 	mpq_t q;
 
@@ -94,7 +96,8 @@ static void prints_and_groups(void **state)
 	assert_string_equal(al_exact_grouped(&arena, "-999"), "-999");
 	mpz_ui_pow_ui(mpq_numref(q), 10, 40);
 	mpq_srcptr copy = al_exact_copy(&arena, q);
-	assert_string_equal(al_exact_text(&arena, copy), "10000000000000000000000000000000000000000");
+	assert_string_equal(al_exact_text(&arena, copy),
+		"10000000000000000000000000000000000000000");
 	mpq_clear(q);
 	al_arena_finish(&arena);
 }

@@ -71,8 +71,10 @@ static void a_config_gives_symbols(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 4, \"heads\": null, \"tied\": false}",
-		&settings, &err), &err);
+	assert_no_error(configure(TINY,
+				"{\"width\": 8, \"depth\": 4, \"heads\": null, \"tied\": false}",
+				&settings, &err),
+		&err);
 	assert_int_equal(get(&settings, "d_model")->value.integer, 8);
 	assert_string_equal(get(&settings, "d_model")->origin, "c.json: width");
 	assert_string_equal(get(&settings, "n_layers")->origin, "c.json: depth");
@@ -94,7 +96,9 @@ static void lists_hold_words_numbers_and_booleans(void **state)
 
 	(void)state;
 	assert_no_error(configure(TINY,
-		"{\"width\": 8, \"depth\": 3, \"full_layers\": [\"full\", 7, true]}", &settings, &err),
+				"{\"width\": 8, \"depth\": 3, \"full_layers\": [\"full\", 7, "
+				"true]}",
+				&settings, &err),
 		&err);
 	const struct al_setting *list = get(&settings, "is_full");
 	assert_int_equal(list->n_list, 3);
@@ -111,8 +115,11 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 3, \"experts\": 6, \"active\": null,"
-		" \"quantisation\": {\"bits\": 4}, \"plain_layers\": [3, 1]}", &settings, &err), &err);
+	assert_no_error(configure(TINY,
+				"{\"width\": 8, \"depth\": 3, \"experts\": 6, \"active\": null,"
+				" \"quantisation\": {\"bits\": 4}, \"plain_layers\": [3, 1]}",
+				&settings, &err),
+		&err);
 	assert_int_equal(get(&settings, "n_active")->value.integer, 6);
 	assert_string_equal(get(&settings, "n_active")->origin, "tiny's default n_experts");
 	assert_int_equal(get(&settings, "bits")->value.integer, 4);
@@ -126,8 +133,11 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	assert_int_equal(kind->list[2].integer, 1);
 	al_settings_finish(&settings);
 
-	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 2, \"quantisation\": null,"
-		" \"plain_layers\": null, \"kinds\": [\"sliding\", \"full\"]}", &settings, &err), &err);
+	assert_no_error(configure(TINY,
+				"{\"width\": 8, \"depth\": 2, \"quantisation\": null,"
+				" \"plain_layers\": null, \"kinds\": [\"sliding\", \"full\"]}",
+				&settings, &err),
+		&err);
 	assert_int_equal(get(&settings, "kind")->list[0].integer, 1);
 	assert_int_equal(get(&settings, "kind")->list[1].integer, 0);
 	assert_int_equal(get(&settings, "n_active")->value.integer, 2);
@@ -142,7 +152,8 @@ static void synonyms_count_in_their_order(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 4, \"layers\": 3}", &settings, &err),
+	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 4, \"layers\": 3}", &settings,
+				&err),
 		&err);
 	assert_int_equal(get(&settings, "n_layers")->value.integer, 3);
 	al_settings_finish(&settings);
@@ -153,10 +164,8 @@ static void synonyms_count_in_their_order(void **state)
 static const struct refusal {
 	const char *text, *message;
 } configs[] = {
-	{"[]",
-		"c.json:1:1: found an array, expected an object"},
-	{"{\"width\": 8}",
-		"c.json:1:1: key \"layers\" is missing, expected a whole number"},
+	{"[]", "c.json:1:1: found an array, expected an object"},
+	{"{\"width\": 8}", "c.json:1:1: key \"layers\" is missing, expected a whole number"},
 	{"{\"width\": null, \"layers\": 2}",
 		"c.json:1:11: \"width\" is null, expected a whole number"},
 	{"{\"width\": \"8\", \"layers\": 2}",
@@ -173,26 +182,23 @@ static const struct refusal {
 	{"{\"width\": true, \"layers\": 2}",
 		"c.json:1:11: \"width\" is true or false, expected a number"},
 	{"{\"width\": 9, \"layers\": 2}",
-		"c.json:1:11: \"heads\" is left out: d_model/4 = 9/4 is not a whole number; width = 9"},
+		"c.json:1:11: \"heads\" is left out: d_model/4 = 9/4 is not a whole number; width "
+		"= 9"},
 	{"{" GOOD ", \"experts\": null}",
 		"c.json:1:38: \"experts\" is null, expected a whole number"},
-	{"{" GOOD ", \"tied\": 1}",
-		"c.json:1:35: \"tied\" is a number, expected true or false"},
-	{"{" GOOD ", \"act\": 1}",
-		"c.json:1:34: \"act\" is a number, expected a string"},
+	{"{" GOOD ", \"tied\": 1}", "c.json:1:35: \"tied\" is a number, expected true or false"},
+	{"{" GOOD ", \"act\": 1}", "c.json:1:34: \"act\" is a number, expected a string"},
 	{"{" GOOD ", \"full_layers\": 3}",
 		"c.json:1:42: \"full_layers\" is a number, expected an array"},
 	{"{" GOOD ", \"full_layers\": [\"full\"]}",
 		"c.json:1:42: \"full_layers\" has 1 items, expected n_layers = 2"},
-	{"{" GOOD ", \"block\": [4]}",
-		"c.json:1:36: \"block\" has 1 items, expected 2"},
+	{"{" GOOD ", \"block\": [4]}", "c.json:1:36: \"block\" has 1 items, expected 2"},
 	{"{" GOOD ", \"full_layers\": [\"full\", -1]}",
 		"c.json:1:51: \"full_layers\" is -1, expected a whole number of at least 0 and "
 		"below 2^53"},
 	{"{" GOOD ", \"kinds\": [\"full\", \"slide\"]}",
 		"c.json:1:45: unknown kinds \"slide\" (known: full, sliding)"},
-	{"{" GOOD ", \"kinds\": [\"full\", 1]}",
-		"c.json:1:45: found a number, expected a string"},
+	{"{" GOOD ", \"kinds\": [\"full\", 1]}", "c.json:1:45: found a number, expected a string"},
 	{"{" GOOD ", \"plain_layers\": 3}",
 		"c.json:1:43: \"plain_layers\" is a number, expected an array"},
 	{"{" GOOD ", \"plain_layers\": [1, 0]}",
@@ -226,8 +232,8 @@ static void refuses_configs(void **state)
 
 static void lists_what_it_ignores(void **state)
 {
-	static const char text[] =
-		"{\"model_type\": \"tiny\", \"rope\": 1, \"depth\": 2, \"dropout\": 0.1, \"quantisation\": {}}";
+	static const char text[] = "{\"model_type\": \"tiny\", \"rope\": 1, \"depth\": 2, "
+				   "\"dropout\": 0.1, \"quantisation\": {}}";
 	struct al_arena arena;
 	struct al_json doc;
 	const char *const *keys;
@@ -247,8 +253,8 @@ static void lists_what_it_ignores(void **state)
 
 static void a_config_finds_its_family(void **state)
 {
-	static const char *const paths[] = {
-		"tests/data/tiny-gpt2", "tests/data/tiny-gpt2/", "tests/data/tiny-gpt2/config.json"};
+	static const char *const paths[] = {"tests/data/tiny-gpt2", "tests/data/tiny-gpt2/",
+		"tests/data/tiny-gpt2/config.json"};
 	struct al_error err = {0};
 
 	(void)state;
@@ -285,7 +291,8 @@ static void open_books(struct al_model_books *books, struct al_settings *setting
 
 	assert_no_error(configure(family, config, settings, &err), &err);
 	assert_no_error(al_model_books_init(books, catalog, find_family(family), settings, by_name,
-		&err), &err);
+				&err),
+		&err);
 }
 
 static int64_t part_parameters(const struct al_model_books *books, enum al_part part)
@@ -315,8 +322,10 @@ static const struct published {
 	int64_t d_model, n_layers, total;
 } published[] = {
 	{"bert", "{}", 768, 12, 109482240},
-	{"bert", "{\"hidden_size\": 1024, \"num_hidden_layers\": 24, \"num_attention_heads\": 16,"
-		" \"intermediate_size\": 4096}", 1024, 24, 335141888},
+	{"bert",
+		"{\"hidden_size\": 1024, \"num_hidden_layers\": 24, \"num_attention_heads\": 16,"
+		" \"intermediate_size\": 4096}",
+		1024, 24, 335141888},
 	{"gpt2", "{}", 768, 12, 124439808},
 	{"gpt2", "{\"n_embd\": 1024, \"n_layer\": 24, \"n_head\": 16}", 1024, 24, 354823168},
 };
@@ -329,7 +338,8 @@ static void totals_are_the_published_ones(void **state)
 		for (int by_name = 0; by_name < 2; by_name++) {
 			struct al_settings settings;
 			struct al_model_books books;
-			int64_t attention = p->n_layers * (4 * p->d_model * p->d_model + 4 * p->d_model);
+			int64_t attention = p->n_layers
+				* (4 * p->d_model * p->d_model + 4 * p->d_model);
 			open_books(&books, &settings, p->family, p->config, by_name);
 			assert_int_equal(all_parameters(&books) + attention, p->total);
 			al_model_books_finish(&books);
@@ -394,11 +404,14 @@ static void parts_leave_out_tied_tensors_and_buffers(void **state)
 
 	(void)state;
 	for (int tied = 0; tied < 2; tied++) {
-		open_books(&books, &settings, TINY, tied ? "{\"width\": 8, \"layers\": 5, \"tied\": true}"
-			: "{\"width\": 8, \"layers\": 5, \"tied\": false}", false);
+		open_books(&books, &settings, TINY,
+			tied ? "{\"width\": 8, \"layers\": 5, \"tied\": true}"
+			     : "{\"width\": 8, \"layers\": 5, \"tied\": false}",
+			false);
 		assert_int_equal(part_parameters(&books, AL_PART_EMBEDDING), 80);
 		assert_int_equal(part_parameters(&books, AL_PART_NORM), 40);
-		assert_int_equal(part_parameters(&books, AL_PART_FEED_FORWARD), 192 + 12 * 64 + 4 * 72);
+		assert_int_equal(part_parameters(&books, AL_PART_FEED_FORWARD),
+			192 + 12 * 64 + 4 * 72);
 		assert_int_equal(part_parameters(&books, AL_PART_OTHER), 0);
 		assert_int_equal(part_parameters(&books, AL_PART_ATTENTION), 0);
 		assert_int_equal(part_parameters(&books, AL_PART_HEAD), tied ? 0 : 80);
@@ -419,7 +432,7 @@ static void what_is_apart_has_books_of_its_own(void **state)
 	(void)state;
 	open_books(&books, &settings, TINY, extra_config, false);
 	const struct al_model_tensor *packed = &books.tensors[5], *apart = &books.tensors[6],
-		*scale = &books.tensors[7];
+				     *scale = &books.tensors[7];
 	assert_int_equal(packed->copies, 5);
 	assert_null(packed->apart);
 	assert_int_equal(mpz_get_si(mpq_numref(packed->elements)), 5 * 8);
@@ -461,7 +474,8 @@ static void books_are_bounded(void **state)
 {
 	static const struct refusal cases[] = {
 		{"{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
-			"layers.{layer}.experts.{expert}.up.weight: the loops take more than 262144 turns"},
+			"layers.{layer}.experts.{expert}.up.weight: the loops take more than "
+			"262144 turns"},
 	};
 	struct al_settings settings;
 	struct al_model_books books;
@@ -470,7 +484,8 @@ static void books_are_bounded(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct al_error err = {0};
 		assert_no_error(configure(TINY, cases[i].text, &settings, &err), &err);
-		assert_false(al_model_books_init(&books, catalog, find_family(TINY), &settings, true, &err));
+		assert_false(al_model_books_init(&books, catalog, find_family(TINY), &settings,
+			true, &err));
 		assert_string_equal(err.message, cases[i].message);
 		al_settings_finish(&settings);
 	}
@@ -484,14 +499,11 @@ static void books_are_bounded(void **state)
 #define TENSOR(more) FAMILY("\"tensors\": [{\"name\": \"w\", \"shape\": [1], " more "}]")
 
 static const struct refusal families[] = {
-	{"{\"name\": \"f\"}",
-		":1:1: key \"model_types\" is missing"},
-	{FAMILY("\"module\": []"),
-		":1:47: unknown key \"module\" (did you mean \"modules\"?)"},
+	{"{\"name\": \"f\"}", ":1:1: key \"model_types\" is missing"},
+	{FAMILY("\"module\": []"), ":1:47: unknown key \"module\" (did you mean \"modules\"?)"},
 	{FAMILY("\"config\": {\"d_model\": \"width\"}"),
 		":1:59: \"d_model\" is a string, expected an object"},
-	{FAMILY("\"config\": {\"d_model\": {}}"),
-		":1:59: found neither \"key\" nor \"default\""},
+	{FAMILY("\"config\": {\"d_model\": {}}"), ":1:59: found neither \"key\" nor \"default\""},
 	{FAMILY("\"config\": {\"d_model\": {\"key\": []}}"),
 		":1:67: found 0 texts, expected 1 to 1024"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*d_modle\"}}"),
@@ -504,13 +516,13 @@ static const struct refusal families[] = {
 	{FAMILY("\"config\": {\"biases\": {\"key\": \"bias\", \"default\": true}},"
 		" \"modules\": [{\"name\": \"a\", \"variant\": \"mha\"}]"),
 		":1:58: \"biases\" is an option of variant mha, which module a doesn't set"},
-	{FAMILY("\"modules\": [{\"name\": \"a\"}]"),
-		":1:49: key \"variant\" is missing"},
+	{FAMILY("\"modules\": [{\"name\": \"a\"}]"), ":1:49: key \"variant\" is missing"},
 	{FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mah\"}]"),
 		":1:74: unknown variant \"mah\" (did you mean \"mha\"?)"},
 	{FAMILY("\"modules\": [{\"name\": \"a.{layer}\", \"variant\": \"mha\"}]"),
 		":1:49: \"a.{layer}\" has {layer}, which no \"for\" counts"},
-	{FAMILY("\"modules\": [{\"name\": \"a.{layer\", \"variant\": \"mha\", \"for\": {\"layer\": 1}}]"),
+	{FAMILY("\"modules\": [{\"name\": \"a.{layer\", \"variant\": \"mha\", \"for\": {\"layer\": "
+		"1}}]"),
 		":1:49: \"a.{layer\" lacks a \"}\""},
 	{MODULE("\"set\": {\"biass\": true}"),
 		":1:98: variant mha: unknown symbol or option \"biass\" (did you mean "
@@ -519,12 +531,10 @@ static const struct refusal families[] = {
 		":1:99: column 1: unknown symbol \"yes\" (did you mean \"seq\"?)"},
 	{MODULE("\"for\": {\"layer\": \"n_layer\"}"),
 		":1:98: column 1: unknown symbol \"n_layer\" (did you mean \"n_layers\"?)"},
-	{MODULE("\"before\": \"b\""),
-		":1:91: unknown module \"b\" (did you mean \"a\"?)"},
+	{MODULE("\"before\": \"b\""), ":1:91: unknown module \"b\" (did you mean \"a\"?)"},
 	{STORED("\"is\": \"W_R\""),
 		":1:112: variant mha: unknown tensor \"W_R\" (did you mean \"W_Q\"?)"},
-	{STORED("\"order\": \"out\""),
-		":1:115: unknown order \"out\" (known: out,in, in,out)"},
+	{STORED("\"order\": \"out\""), ":1:115: unknown order \"out\" (known: out,in, in,out)"},
 	{STORED("\"order\": \"in,out\""),
 		":1:92: expected either \"is\" (one tensor) or \"fused\" (several)"},
 	{STORED("\"fused\": {\"repeat\": 1, \"of\": [[\"W_Q\"]]}"),
@@ -544,13 +554,12 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
 		":1:100: found 5 loops, expected at most 4"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": [3, 2, 1]}"),
-		":1:106: found 3 items, expected how many there are and how many of them are active"},
-	{TENSOR("\"part\": \"norm\", \"packed\": 0"),
-		":1:103: found 0, expected 1 or more"},
+		":1:106: found 3 items, expected how many there are and how many of them are "
+		"active"},
+	{TENSOR("\"part\": \"norm\", \"packed\": 0"), ":1:103: found 0, expected 1 or more"},
 	{FAMILY("\"apart\": {\"a\": {\"layer\": 1, \"expert\": 2}}"),
 		":1:52: found 2 loops, expected one and from which turn on"},
-	{FAMILY("\"apart\": {\"a\": 3}"),
-		":1:52: \"a\" is a number, expected an object"},
+	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
 		":1:79: only indices have a \"first\""},
 	{TENSOR("\"part\": \"norm\", \"when\": \"exprt > 1\", \"for\": {\"expert\": 2}"),

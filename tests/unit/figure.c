@@ -1,5 +1,5 @@
-/* Figures: what is drawn agrees with the table, stays inside the axes, and no text meets another.
- */
+/* Figures: what is drawn agrees with the table, stays inside the axes, and no text meets
+ * another. */
 #include "unit.h"
 
 #include <math.h>
@@ -47,8 +47,8 @@ static void find_frames(struct drawing *d)
 {
 	d->frames = al_new_array(&d->svg.arena, struct svg_box, d->svg.n_shapes);
 	for (size_t i = 0; i < d->svg.n_shapes; i++)
-		if (has_color(d->svg.shapes[i].stroke, al_color_axis) &&
-			d->svg.shapes[i].n_points == 3)
+		if (has_color(d->svg.shapes[i].stroke, al_color_axis)
+			&& d->svg.shapes[i].n_points == 3)
 			d->frames[d->n_frames++] = d->svg.shapes[i].box;
 }
 
@@ -75,8 +75,8 @@ static bool lies_within(const struct svg_box *inner, const struct svg_box *outer
 {
 	const double slack = 0.01;
 
-	return inner->left >= outer->left - slack && inner->right <= outer->right + slack &&
-	       inner->top >= outer->top - slack && inner->bottom <= outer->bottom + slack;
+	return inner->left >= outer->left - slack && inner->right <= outer->right + slack
+		&& inner->top >= outer->top - slack && inner->bottom <= outer->bottom + slack;
 }
 
 /* Shapes in a series' colour within a frame, in the order of drawing. */
@@ -85,16 +85,16 @@ struct marks {
 	size_t n;
 };
 
-static void find_marks(
-	const struct drawing *d, size_t frame, size_t series, bool is_stroked, struct marks *out)
+static void find_marks(const struct drawing *d, size_t frame, size_t series, bool is_stroked,
+	struct marks *out)
 {
 	struct al_color color = al_series_color(series);
 
 	out->n = 0;
 	for (size_t i = 0; i < d->svg.n_shapes; i++) {
 		const struct svg_shape *shape = &d->svg.shapes[i];
-		if (has_color(is_stroked ? shape->stroke : shape->fill, color) &&
-			svg_boxes_meet(&shape->box, &d->frames[frame]))
+		if (has_color(is_stroked ? shape->stroke : shape->fill, color)
+			&& svg_boxes_meet(&shape->box, &d->frames[frame]))
 			out->items[out->n++] = shape;
 	}
 }
@@ -162,15 +162,15 @@ static double distance_to_segment(struct svg_point p, struct svg_point a, struct
 	return hypot(p.x - a.x - along * dx, p.y - a.y - along * dy);
 }
 
-/* cairo joins segments that lie on one straight line, so a value need not be a corner of the curve.
- */
+/* cairo joins segments that lie on one straight line, so a value need not be a corner of the
+ * curve. */
 static double distance_to_curve(struct svg_point p, const struct svg_shape *curve)
 {
 	double nearest = INFINITY;
 
 	for (size_t i = 1; i < curve->n_points; i++)
-		nearest = fmin(
-			nearest, distance_to_segment(p, curve->points[i - 1], curve->points[i]));
+		nearest = fmin(nearest,
+			distance_to_segment(p, curve->points[i - 1], curve->points[i]));
 	return nearest;
 }
 
@@ -181,8 +181,8 @@ static void check_curve(const struct drawing *d, size_t series, const struct cal
 
 	for (size_t i = 0; i < N_HEADS; i++) {
 		size_t row = series * N_HEADS + i;
-		struct svg_point p = {
-			place(x, cell(d, row, "n_heads")), place(y, cell(d, row, "parameters"))};
+		struct svg_point p = {place(x, cell(d, row, "n_heads")),
+			place(y, cell(d, row, "parameters"))};
 		assert_true(distance_to_curve(p, curve) < tolerance_pt);
 	}
 	assert_true(lies_within(&curve->box, &d->frames[0]));
@@ -314,8 +314,10 @@ static void strands_lie_below_their_mean(void **state)
 		static const double ticks[] = {0, .5, .9, 1};
 		for (size_t i = 0; i < d.svg.n_shapes; i++) {
 			const struct svg_shape *line = &d.svg.shapes[i];
-			if (has_color(line->stroke, al_color_grid) && lies_within(&line->box, frame))
-				assert_true(fabs(place(&y, ticks[n++]) - line->points[0].y) < 0.01 * unit);
+			if (has_color(line->stroke, al_color_grid)
+				&& lies_within(&line->box, frame))
+				assert_true(fabs(place(&y, ticks[n++]) - line->points[0].y)
+					< 0.01 * unit);
 		}
 		assert_int_equal(n, 4);
 	}
@@ -365,8 +367,8 @@ static void check_grouped_panel(const struct drawing *d, size_t panel, double pt
 			assert_int_equal(bars.n, 3);
 			const struct svg_box *bar = &bars.items[layers]->box;
 			double value = cell(d, series * 6 + layers * 2 + panel, "parameters");
-			assert_true(fabs(bar->bottom - bar->top - value * pt_per_parameter) <
-				    tolerance_pt);
+			assert_true(fabs(bar->bottom - bar->top - value * pt_per_parameter)
+				< tolerance_pt);
 			assert_true(fabs(bar->bottom - frame->bottom) < 0.01);
 			assert_true(lies_within(bar, frame));
 			assert_true(bar->left >= previous_right);
@@ -410,11 +412,11 @@ static void stacked_bars_agree_with_the_table(void **state)
 		double height = 0;
 		for (size_t part = 0; part < 4; part++) {
 			const struct svg_box *bar = &parts[part].items[row]->box;
-			assert_true(fabs(d.frames[0].bottom - height * pt_per_byte - bar->bottom) <
-				    tolerance_pt);
+			assert_true(fabs(d.frames[0].bottom - height * pt_per_byte - bar->bottom)
+				< tolerance_pt);
 			height += cell(&d, row, d.figure_case->figure.stacked[part]);
-			assert_true(fabs(d.frames[0].bottom - height * pt_per_byte - bar->top) <
-				    tolerance_pt);
+			assert_true(fabs(d.frames[0].bottom - height * pt_per_byte - bar->top)
+				< tolerance_pt);
 			assert_true(lies_within(bar, &d.frames[0]));
 		}
 	}
@@ -452,8 +454,8 @@ static void points_agree_with_the_table(void **state)
 static bool is_mark(const struct svg_shape *shape)
 {
 	for (size_t color = 0; color < AL_N_COLORS; color++)
-		if (has_color(shape->fill, al_series_color(color)) ||
-			has_color(shape->stroke, al_series_color(color)))
+		if (has_color(shape->fill, al_series_color(color))
+			|| has_color(shape->stroke, al_series_color(color)))
 			return true;
 	return false;
 }
@@ -504,8 +506,8 @@ static void no_text_meets_another(void **state)
 }
 
 /* Whatever the size: a figure, or an error, never a muddle. Returns whether it was drawn. */
-static bool holds_at(
-	const struct figure_case *c, const struct al_table *table, double width, double height)
+static bool holds_at(const struct figure_case *c, const struct al_table *table, double width,
+	double height)
 {
 	struct al_figure figure = c->figure;
 	struct al_error err = {0};
@@ -581,13 +583,13 @@ static void fill_random(struct al_table *table, uint64_t *random)
 	size_t n_rows = next_random(random) % 40;
 
 	al_table_init(table, "random", "random");
-	al_table_add_column(
-		table, (struct al_column){.key = "name", .title = names[next_random(random) % 7]});
+	al_table_add_column(table,
+		(struct al_column){.key = "name", .title = names[next_random(random) % 7]});
 	al_table_add_column(table, (struct al_column){.key = "x", .quantity = AL_QUANTITY_PLAIN});
-	al_table_add_column(
-		table, (struct al_column){.key = "y",
-			       .unit = "tokens",
-			       .quantity = (enum al_quantity)(next_random(random) % 4)});
+	al_table_add_column(table,
+		(struct al_column){.key = "y",
+			.unit = "tokens",
+			.quantity = (enum al_quantity)(next_random(random) % 4)});
 	for (size_t row = 0; row < n_rows; row++) {
 		struct al_cell *cells = al_table_add_row(table);
 		al_cell_set_text(table, &cells[0], names[next_random(random) % 7]);
@@ -645,8 +647,8 @@ static void same_input_gives_same_bytes(void **state)
 				if (round == 0)
 					continue;
 				assert_int_equal(again.length, first[i][format].length);
-				assert_memory_equal(
-					again.data, first[i][format].data, again.length);
+				assert_memory_equal(again.data, first[i][format].data,
+					again.length);
 				al_text_finish(&again);
 				al_text_finish(&first[i][format]);
 			}

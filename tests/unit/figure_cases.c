@@ -1,6 +1,6 @@
 /* Tables and figures: MHE (Xue & Aletras 2023) Figures 1, 3, 4 and Table 13, BLEU against the key
- * width of collaborative attention (Cordonnier et al. 2020), and shapes that are hard to lay out.
- */
+ * width of collaborative attention (Cordonnier et al. 2020), and shapes that are hard to lay
+ * out. */
 #include "figure_cases.h"
 
 #include <math.h>
@@ -32,18 +32,21 @@ static int64_t sublayer(const char *variant, int64_t n)
 static size_t key(struct al_table *table, const char *name, const char *title)
 {
 	return al_table_add_column(table,
-		(struct al_column){
-			.key = name, .title = title, .is_key = true, .digits = AL_DIGITS_ALL});
+		(struct al_column){.key = name,
+			.title = title,
+			.is_key = true,
+			.digits = AL_DIGITS_ALL});
 }
 
 static size_t measure(struct al_table *table, const char *name, const char *title, const char *unit,
 	enum al_quantity quantity)
 {
-	return al_table_add_column(table, (struct al_column){.key = name,
-						  .title = title,
-						  .unit = unit,
-						  .quantity = quantity,
-						  .digits = AL_DIGITS_ALL});
+	return al_table_add_column(table,
+		(struct al_column){.key = name,
+			.title = title,
+			.unit = unit,
+			.quantity = quantity,
+			.digits = AL_DIGITS_ALL});
 }
 
 static void fill_scaling(struct al_table *table, int64_t most_heads, size_t n_variants)
@@ -180,15 +183,15 @@ static void fill_memory(struct al_table *table)
 			struct al_cell *row = al_table_add_row(table);
 			al_cell_set_int(table, &row[0], seq);
 			al_cell_set_text(table, &row[1],
-				groups == 1   ? "MQA"
-				: groups == 8 ? "GQA-8"
-					      : "MHA");
+				groups == 1	      ? "MQA"
+					: groups == 8 ? "GQA-8"
+						      : "MHA");
 			al_cell_set_int(table, &row[2], seq * 96 * 2 * 2 * 128 * groups);
 		}
 }
 
-/* Two panels of 8 and of 100 values of x: three strands of "own" at 0.2, 0.3 and 0.7 of x's share, and
- * two of "null" at 0.8 and 1. */
+/* Two panels of 8 and of 100 values of x: three strands of "own" at 0.2, 0.3 and 0.7 of x's share,
+ * and two of "null" at 0.8 and 1. */
 static void fill_strands(struct al_table *table)
 {
 	static const double shares[] = {.2, .3, .7, .8, 1};
@@ -275,8 +278,8 @@ static void fill_equal(struct al_table *table)
 
 static struct al_reference_line full_rank[] = {{64, "d_head = 64"}};
 
-static struct al_reference_line budgets[] = {
-	{85899345920, "80 GiB (H100)"}, {25769803776, "24 GiB"}};
+static struct al_reference_line budgets[] = {{85899345920, "80 GiB (H100)"},
+	{25769803776, "24 GiB"}};
 
 static const double captured_ticks[] = {0, .5, .9, 1};
 static const char *const null_band[] = {"null"};
@@ -371,8 +374,12 @@ const struct figure_case figure_cases[] = {
 	{"strands", fill_strands,
 		.figure = {.mark = "line",
 			.x = {.column = "x"},
-			.y = {.column = "y", .has_min = true, .has_max = true, .max = 1,
-				.ticks = captured_ticks, .n_ticks = 4},
+			.y = {.column = "y",
+				.has_min = true,
+				.has_max = true,
+				.max = 1,
+				.ticks = captured_ticks,
+				.n_ticks = 4},
 			.series = "of",
 			.strands = {.column = "strand", .bands = null_band, .n_bands = 1},
 			.panel = "panel",

@@ -8,7 +8,7 @@ struct figure_case {
 	const char *id;
 	void (*fill)(struct al_table *table);
 	struct al_figure figure;
-	bool is_hard;   /* may need a page larger than its width suggests */
+	bool is_hard; /* may need a page larger than its width suggests */
 };
 
 extern const struct figure_case figure_cases[];

@@ -12,8 +12,15 @@ static const struct {
 	const char *name;
 	int64_t value;
 } numbers[] = {
-	{"d_model", 768}, {"n_heads", 12}, {"d_head", 64}, {"layer", 1}, {"big", INT64_MAX},
-	{"zero", 0}, {"n", 5}, {"d", 7}, {"score:glue", 80},
+	{"d_model", 768},
+	{"n_heads", 12},
+	{"d_head", 64},
+	{"layer", 1},
+	{"big", INT64_MAX},
+	{"zero", 0},
+	{"n", 5},
+	{"d", 7},
+	{"score:glue", 80},
 };
 static const char *const names[] = {"d_model", "n_heads", "d_head", "layer", "layer_types"};
 
@@ -136,8 +143,13 @@ static const struct value_case printed_values[] = {
 	{"(3n^2-3n)d^2 - 3nd", "2835"},
 	{"3d^2 n", "735"},
 	{"2(n+1)(d-1)", "72"},
-	{"n\xC2\xB7" "d \xE2\x88\x92 1", "34"},
-	{"n\xC3\x97" "d\xE2\x8B\x85" "2", "70"},
+	{"n\xC2\xB7"
+	 "d \xE2\x88\x92 1",
+		"34"},
+	{"n\xC3\x97"
+	 "d\xE2\x8B\x85"
+	 "2",
+		"70"},
 	{"-nd", "-35"},
 	{"n/5", "1"},
 	{"n^2d", "175"},
@@ -186,13 +198,15 @@ static const struct refusal {
 	/* parsing */
 	{AL_DIALECT_CATALOG, "", "the formula is empty"},
 	{AL_DIALECT_CATALOG, " ", "the formula is empty"},
-	{AL_DIALECT_CATALOG, "1 +", "column 4: the formula ends, expected a number, a symbol or \"(\""},
+	{AL_DIALECT_CATALOG, "1 +",
+		"column 4: the formula ends, expected a number, a symbol or \"(\""},
 	{AL_DIALECT_CATALOG, "(1", "column 3: the formula ends, expected \")\""},
 	{AL_DIALECT_CATALOG, "1)", "column 2: found \")\", expected an operator"},
 	{AL_DIALECT_CATALOG, "2n", "column 2: found \"n\", expected an operator"},
 	{AL_DIALECT_CATALOG, "a b", "column 3: found \"b\", expected an operator"},
 	{AL_DIALECT_CATALOG, "+1", "column 1: found \"+\", expected a number, a symbol or \"(\""},
-	{AL_DIALECT_CATALOG, "1.5", "column 2: found a decimal point, expected a whole number (write "
+	{AL_DIALECT_CATALOG, "1.5",
+		"column 2: found a decimal point, expected a whole number (write "
 		"1/2 for 0.5)"},
 	{AL_DIALECT_CATALOG, "a = b", "column 3: unexpected character \"=\""},
 	{AL_DIALECT_CATALOG, "a \xC2\xB7 b", "column 3: unexpected character \"\xC2\xB7\""},
@@ -204,7 +218,8 @@ static const struct refusal {
 	{AL_DIALECT_CATALOG, "12345678901234567890123456789012345678901",
 		"column 1: a number of 41 digits, expected at most 40"},
 	{AL_DIALECT_CATALOG, "min", "column 4: the formula ends, expected \"(\" behind a function"},
-	{AL_DIALECT_CATALOG, "min()", "column 5: found \")\", expected a number, a symbol or \"(\""},
+	{AL_DIALECT_CATALOG, "min()",
+		"column 5: found \")\", expected a number, a symbol or \"(\""},
 	{AL_DIALECT_CATALOG, "if(1, 2)", "column 1: if has 2 arguments, expected 3"},
 	{AL_DIALECT_CATALOG, "mod(1, 2, 3)", "column 1: mod has 3 arguments, expected 2"},
 	{AL_DIALECT_CATALOG, "min(1; 2)", "column 6: unexpected character \";\""},
@@ -220,7 +235,8 @@ static const struct refusal {
 	{AL_DIALECT_CELLS, "a[mha", "column 3: expected a row's name and \"]\""},
 	{AL_DIALECT_PRINTED, "n_h", "column 2: unexpected character \"_\""},
 	{AL_DIALECT_PRINTED, "n2", "column 2: found \"2\", expected an operator"},
-	{AL_DIALECT_PRINTED, "1/2 n", "column 5: a factor behind a quotient is ambiguous, expected "
+	{AL_DIALECT_PRINTED, "1/2 n",
+		"column 5: a factor behind a quotient is ambiguous, expected "
 		"brackets"},
 	{AL_DIALECT_PRINTED, "n < d", "column 3: unexpected character \"<\""},
 	{AL_DIALECT_PRINTED, "n\xE2\x88\x92",
@@ -228,9 +244,11 @@ static const struct refusal {
 	/* evaluation */
 	{AL_DIALECT_CATALOG, "d_head*(d_modl)",
 		"column 9: unknown symbol \"d_modl\" (did you mean \"d_model\"?)"},
-	{AL_DIALECT_CATALOG, "1 + xyzzyx", "column 5: unknown symbol \"xyzzyx\" (known: d_model, "
+	{AL_DIALECT_CATALOG, "1 + xyzzyx",
+		"column 5: unknown symbol \"xyzzyx\" (known: d_model, "
 		"n_heads, d_head, layer, layer_types)"},
-	{AL_DIALECT_CATALOG, "layer_types[7] == 'full'", "column 1: \"layer_types[7]\" has no value"},
+	{AL_DIALECT_CATALOG, "layer_types[7] == 'full'",
+		"column 1: \"layer_types[7]\" has no value"},
 	{AL_DIALECT_CATALOG, "layer_types[1/2] == 'full'",
 		"column 14: the index is not a whole number"},
 	{AL_DIALECT_CATALOG, "layer_types[0] + 1",
@@ -246,7 +264,8 @@ static const struct refusal {
 	{AL_DIALECT_CATALOG, "mod(1, zero)", "column 1: division by zero in \"mod(1, zero)\""},
 	{AL_DIALECT_CATALOG, "ceil_div(1, 0)", "column 1: division by zero in \"ceil_div(1, 0)\""},
 	{AL_DIALECT_CATALOG, "big^64*big^64", "column 7: more than 4096 bits in \"big^64*big^64\""},
-	{AL_DIALECT_CATALOG, "((2^64)^63)^2", "column 12: more than 4096 bits in \"((2^64)^63)^2\""},
+	{AL_DIALECT_CATALOG, "((2^64)^63)^2",
+		"column 12: more than 4096 bits in \"((2^64)^63)^2\""},
 	{AL_DIALECT_CATALOG, "2^-1",
 		"column 2: an exponent that is not a whole number from 0 to 64 in \"2^-1\""},
 	{AL_DIALECT_CATALOG, "2^(1/2)",
@@ -306,8 +325,8 @@ static void bounds_length_and_depth(void **state)
 	assert_true(al_formula_parse(&arena, text, AL_DIALECT_CATALOG, &formula, &err));
 	static const char *const nests[] = {"(", "-", "not ", "1^", "min(", "a["};
 	for (size_t i = 0; i < N_OF(nests); i++) {
-		assert_false(al_formula_parse(&arena, repeated(text, nests[i], 64), AL_DIALECT_CATALOG,
-			&formula, &err));
+		assert_false(al_formula_parse(&arena, repeated(text, nests[i], 64),
+			AL_DIALECT_CATALOG, &formula, &err));
 		assert_non_null(strstr(err.message, "nested deeper than 32 levels"));
 	}
 	al_arena_finish(&arena);
@@ -340,7 +359,8 @@ static void asks_for_whole_numbers(void **state)
 		{"-4^35", 0, 0, "-4^35 = -1180591620717411303424, expected 0 or more"},
 		{"2^53", 1, 0, "2^53 = 9007199254740992, expected less than 2^53"},
 		{"2^64^1", 1, 0, "2^64^1 = 18446744073709551616, expected less than 2^53"},
-		{"(10^50)^10", 1, 0, "(10^50)^10 = a number of 501 digits, expected less than 2^53"},
+		{"(10^50)^10", 1, 0,
+			"(10^50)^10 = a number of 501 digits, expected less than 2^53"},
 		{"layer_types[0]", 1, 0, "column 1: found the word 'full', expected a number"},
 	};
 	struct al_arena arena;
@@ -350,8 +370,8 @@ static void asks_for_whole_numbers(void **state)
 	for (size_t i = 0; i < N_OF(cases); i++) {
 		struct al_error err = {0};
 		int64_t value;
-		bool ok = al_formula_whole(parse(&arena, cases[i].text), &scope, cases[i].least, &value,
-			&err);
+		bool ok = al_formula_whole(parse(&arena, cases[i].text), &scope, cases[i].least,
+			&value, &err);
 		assert_int_equal(ok, cases[i].message == NULL);
 		if (ok)
 			assert_int_equal(value, cases[i].value);
@@ -367,7 +387,11 @@ static void holds_where_it_is_not_zero(void **state)
 		const char *text;
 		bool holds;
 	} cases[] = {
-		{"n_heads", true}, {"zero", false}, {"1/2", true}, {"4^35", true}, {"n_heads > 12", false},
+		{"n_heads", true},
+		{"zero", false},
+		{"1/2", true},
+		{"4^35", true},
+		{"n_heads > 12", false},
 	};
 	struct al_arena arena;
 	struct al_error err;
@@ -423,7 +447,8 @@ static void substitutes_in_the_text(void **state)
 	static const char *const cases[][2] = {
 		{"d_model * n_heads*d_head", "768 * 12*64"},
 		{"(zero - n_heads)^2", "(0 - 12)^2"},
-		{"if(layer_types[layer] == 'full', d_head, nobody)", "if('window' == 'full', 64, nobody)"},
+		{"if(layer_types[layer] == 'full', d_head, nobody)",
+			"if('window' == 'full', 64, nobody)"},
 		{"7", "7"},
 	};
 	struct al_arena arena;
@@ -433,8 +458,8 @@ static void substitutes_in_the_text(void **state)
 	al_arena_init(&arena);
 	for (size_t i = 0; i < N_OF(cases); i++) {
 		const char *text;
-		assert_true(al_formula_substituted(parse(&arena, cases[i][0]), &scope, &arena, &text,
-			&err));
+		assert_true(al_formula_substituted(parse(&arena, cases[i][0]), &scope, &arena,
+			&text, &err));
 		assert_string_equal(text, cases[i][1]);
 	}
 	al_arena_finish(&arena);

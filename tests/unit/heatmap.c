@@ -22,8 +22,11 @@ static void fill_cells(struct al_table *table)
 	}
 }
 
-static const struct al_figure map = {.id = "map", .mark = "heatmap", .x = {.column = "x"},
-	.y = {.column = "y"}, .color = {.column = "v"}};
+static const struct al_figure map = {.id = "map",
+	.mark = "heatmap",
+	.x = {.column = "x"},
+	.y = {.column = "y"},
+	.color = {.column = "v"}};
 
 /* Shapes filled with a colour; the box of the last one. */
 static size_t count_cells(const struct svg *svg, struct al_color color, struct svg_box *box)
@@ -32,8 +35,8 @@ static size_t count_cells(const struct svg *svg, struct al_color color, struct s
 
 	for (size_t i = 0; i < svg->n_shapes; i++) {
 		const struct svg_shape *shape = &svg->shapes[i];
-		if (!svg_color_is(shape->fill, (int)lround(color.red * 255), (int)lround(color.green * 255),
-			    (int)lround(color.blue * 255)))
+		if (!svg_color_is(shape->fill, (int)lround(color.red * 255),
+			    (int)lround(color.green * 255), (int)lround(color.blue * 255)))
 			continue;
 		*box = shape->box;
 		n++;
@@ -108,7 +111,8 @@ static void refuses_what_has_no_colour(void **state)
 	(void)state;
 	fill_cells(&table);
 	figure.color.column = NULL;
-	assert_refused(&figure, &table, "figure \"map\": a heatmap needs the column of its colours");
+	assert_refused(&figure, &table,
+		"figure \"map\": a heatmap needs the column of its colours");
 	figure = map;
 	figure.mark = "point";
 	assert_refused(&figure, &table, "figure \"map\": only a heatmap has a column of colours");

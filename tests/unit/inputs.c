@@ -19,8 +19,8 @@ static void rope(const double *x, double position, enum al_pairs pairs, size_t w
 	}
 }
 
-static double rotated_dot(struct al_view q, size_t row_q, double at_q, struct al_view k, size_t row_k,
-	double at_k, enum al_pairs pairs, size_t width)
+static double rotated_dot(struct al_view q, size_t row_q, double at_q, struct al_view k,
+	size_t row_k, double at_k, enum al_pairs pairs, size_t width)
 {
 	double x[WIDTH], y[WIDTH], turned_x[WIDTH], turned_y[WIDTH], sum = 0;
 
@@ -49,8 +49,9 @@ static void check_offset(const struct llama *m, enum al_pairs pairs, int64_t wid
 		struct al_view k = al_factors_head(&a.factors, AL_KEY, al_kv_head(&a.factors, i));
 		for (size_t r = 0; r < D; r++)
 			for (size_t c = 0; c < D; c++)
-				assert_near(form.data[r + c * D], rotated_dot(q, r, 12, k, c,
-					12 - (double)offset, pairs, (size_t)width));
+				assert_near(form.data[r + c * D],
+					rotated_dot(q, r, 12, k, c, 12 - (double)offset, pairs,
+						(size_t)width));
 		al_matrix_finish(&form);
 	}
 	al_audit_module_finish(&a);
@@ -84,13 +85,17 @@ static void offsets_keep_lengths(void **state)
 	struct al_audit_module a = load_layer(&m, 0, plain), b = load_layer(&m, 0, at);
 	for (size_t i = 0; i < HEADS; i++) {
 		double before[WIDTH], after[WIDTH];
-		assert_true(al_singular_values(al_factors_head(&a.factors, AL_QUERY, i), before, NULL));
-		assert_true(al_singular_values(al_factors_head(&b.factors, AL_QUERY, i), after, NULL));
+		assert_true(
+			al_singular_values(al_factors_head(&a.factors, AL_QUERY, i), before, NULL));
+		assert_true(
+			al_singular_values(al_factors_head(&b.factors, AL_QUERY, i), after, NULL));
 		for (size_t k = 0; k < WIDTH; k++)
 			assert_near(after[k], before[k]);
 	}
-	assert_memory_equal(a.factors.k.data, b.factors.k.data, D * KV_HEADS * WIDTH * sizeof(double));
-	assert_memory_equal(a.factors.v.data, b.factors.v.data, D * KV_HEADS * WIDTH * sizeof(double));
+	assert_memory_equal(a.factors.k.data, b.factors.k.data,
+		D * KV_HEADS * WIDTH * sizeof(double));
+	assert_memory_equal(a.factors.v.data, b.factors.v.data,
+		D * KV_HEADS * WIDTH * sizeof(double));
 	assert_memory_not_equal(a.factors.q.data, b.factors.q.data, D * D * sizeof(double));
 	al_audit_module_finish(&b);
 	m.view.modules[0].is_rotary = false;
@@ -116,11 +121,13 @@ static struct al_matrix second_moment(size_t n, uint64_t seed)
 /* W^T Sigma W, of the weights as stored, and W^T W, of the weights as changed. */
 static void check_grams(struct al_view stored, struct al_view changed, struct al_matrix sigma)
 {
-	struct al_matrix weighted = new_matrix(D, stored.cols), expected = new_matrix(stored.cols, stored.cols);
+	struct al_matrix weighted = new_matrix(D, stored.cols),
+			 expected = new_matrix(stored.cols, stored.cols);
 	struct al_matrix found = new_matrix(stored.cols, stored.cols);
 
 	assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(sigma), stored, 0, weighted, NULL));
-	assert_true(al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, stored, al_view(weighted), 0, expected, NULL));
+	assert_true(
+		al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, stored, al_view(weighted), 0, expected, NULL));
 	assert_true(al_gram(AL_TRANSPOSED, changed, found, NULL));
 	for (size_t i = 0; i < stored.cols * stored.cols; i++)
 		assert_true(fabs(found.data[i] - expected.data[i]) < 1e-9);

@@ -33,7 +33,8 @@ static void refuses_what_the_rfc_refuses(void **state)
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		struct al_json doc;
 		struct al_error err = {0};
-		assert_false(al_json_parse(&doc, "t.json", refusals[i].text, strlen(refusals[i].text), &err));
+		assert_false(al_json_parse(&doc, "t.json", refusals[i].text,
+			strlen(refusals[i].text), &err));
 		assert_string_equal(err.message, refusals[i].message);
 		assert_int_equal(err.status, AL_EINPUT);
 	}
@@ -67,7 +68,8 @@ static void reads_whole_numbers_below_2_53(void **state)
 	assert_true(al_json_whole(&doc, al_json_at(doc.root, 0), &value, &err));
 	assert_int_equal(value, 9007199254740991);
 	assert_false(al_json_whole(&doc, al_json_at(doc.root, 1), &value, &err));
-	assert_string_equal(err.message, "t:1:20: the number is 2^53 or beyond, where it is not exact");
+	assert_string_equal(err.message,
+		"t:1:20: the number is 2^53 or beyond, where it is not exact");
 	assert_false(al_json_whole(&doc, al_json_at(doc.root, 2), &value, &err));
 	assert_string_equal(err.message, "t:1:38: found 1.5, expected a whole number");
 	assert_false(al_json_whole_from(&doc, al_json_at(doc.root, 3), 0, &value, &err));
@@ -108,8 +110,10 @@ static void escapes_control_characters_in_messages(void **state)
 
 static void reads_in_order_without_a_tree(void **state)
 {
-	static const char text[] = " {\"a\\u00e9\\ud83d\\ude00\": [], \"skipped\": {\"x\": [1, {}]},"
-		"\"t\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\", \"n\": [0, 9223372036854775807, 9223372036854775808]}";
+	static const char text[] =
+		" {\"a\\u00e9\\ud83d\\ude00\": [], \"skipped\": {\"x\": [1, {}]},"
+		"\"t\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\", \"n\": [0, 9223372036854775807, "
+		"9223372036854775808]}";
 	struct al_json_reader reader;
 	struct al_error err;
 	const char *key, *value;
@@ -132,12 +136,16 @@ static void reads_in_order_without_a_tree(void **state)
 	assert_true(al_json_reader_member(&reader, &key));
 	assert_string_equal(key, "n");
 	al_json_reader_enter(&reader);
-	assert_true(al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
+	assert_true(
+		al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
 	assert_int_equal(number, 0);
-	assert_true(al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
+	assert_true(
+		al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
 	assert_true(number == INT64_MAX);
-	assert_true(al_json_reader_item(&reader) && !al_json_reader_size(&reader, NULL, &number, &err));
-	assert_string_equal(err.message, "t:1:111: found 9223372036854775808, expected less than 2^63");
+	assert_true(
+		al_json_reader_item(&reader) && !al_json_reader_size(&reader, NULL, &number, &err));
+	assert_string_equal(err.message,
+		"t:1:111: found 9223372036854775808, expected less than 2^63");
 	al_json_reader_skip(&reader);
 	assert_false(al_json_reader_item(&reader));
 	assert_false(al_json_reader_member(&reader, &key));

@@ -1,5 +1,5 @@
-/* Conversions of multi-head latent attention: fewer latent dimensions lose what a dense decomposition of
- * the stacked forms leaves. */
+/* Conversions of multi-head latent attention: fewer latent dimensions lose what a dense
+ * decomposition of the stacked forms leaves. */
 #include "unit.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 extern const struct al_measurement al_measurement_conversion;
 
-enum { HEADS = 6, RANK = 8, MODEL = 12 };   /* of tests/data/state-dicts/deepseek_v2-lite.txt */
+enum { HEADS = 6, RANK = 8, MODEL = 12 }; /* of tests/data/state-dicts/deepseek_v2-lite.txt */
 
 struct audited {
 	struct test_folder folder;
@@ -38,7 +38,9 @@ static void open_audit(struct audited *x)
 	state_dict_write(dict, &x->folder, true);
 	state_dict_finish(dict);
 	must(al_checkpoint_open(&x->checkpoint, x->folder.path, &err), &err);
-	must(al_model_view_open(&x->view, x->catalog, &x->checkpoint, &(struct al_view_options){0}, &err), &err);
+	must(al_model_view_open(&x->view, x->catalog, &x->checkpoint, &(struct al_view_options){0},
+		     &err),
+		&err);
 	al_audit_init(&x->audit, &x->view, &options);
 	must(al_audit_module_init(&x->module, &x->audit, &x->view.modules[0], &err), &err);
 }
@@ -60,7 +62,8 @@ static void stack_forms(struct al_view a, struct al_view b, struct al_matrix out
 
 	for (size_t i = 0; i < HEADS; i++)
 		assert_true(al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(a, i * width, width),
-			al_columns(b, i * width, width), 0, al_part(out, i * MODEL, 0, MODEL, MODEL), NULL));
+			al_columns(b, i * width, width), 0,
+			al_part(out, i * MODEL, 0, MODEL, MODEL), NULL));
 	const double norm = sqrt(al_squared_norm(al_view(out)));
 	for (size_t j = 0; j < out.cols; j++)
 		for (size_t i = 0; i < out.rows; i++)
@@ -95,7 +98,8 @@ static void fewer_latent_dimensions_lose_the_rest(void **state)
 	const struct al_factors *f = &x.module.factors;
 	assert_true(al_matrix_init(&both, 2 * HEADS * MODEL, MODEL, NULL)
 		&& al_matrix_init(&copy, both.rows, both.cols, NULL)
-		&& al_matrix_init(&u, both.rows, MODEL, NULL) && al_matrix_init(&v, MODEL, MODEL, NULL));
+		&& al_matrix_init(&u, both.rows, MODEL, NULL)
+		&& al_matrix_init(&v, MODEL, MODEL, NULL));
 	const struct al_matrix qk = al_part(both, 0, 0, HEADS * MODEL, MODEL);
 	const struct al_matrix ov = al_part(both, HEADS * MODEL, 0, HEADS * MODEL, MODEL);
 	stack_forms(f->q, f->k, qk);
@@ -107,8 +111,10 @@ static void fewer_latent_dimensions_lose_the_rest(void **state)
 	assert_int_equal(losses.n_ranks, 3);
 	for (size_t i = 0; i < losses.n_ranks; i++) {
 		assert_int_equal(losses.ranks[i], (size_t)RANK >> (i + 1));
-		assert_true(fabs(losses.latent[i].of[AL_LOSS_QK] - left_by(qk, v, losses.ranks[i])) < 1e-11);
-		assert_true(fabs(losses.latent[i].of[AL_LOSS_OV] - left_by(ov, v, losses.ranks[i])) < 1e-11);
+		assert_true(fabs(losses.latent[i].of[AL_LOSS_QK] - left_by(qk, v, losses.ranks[i]))
+			< 1e-11);
+		assert_true(fabs(losses.latent[i].of[AL_LOSS_OV] - left_by(ov, v, losses.ranks[i]))
+			< 1e-11);
 	}
 	assert_int_equal(losses.n_groupings, 0);
 	assert_false(al_losses_has_shared_kv(&losses) || al_losses_has_embeddings(&losses));

@@ -48,8 +48,8 @@ static bool open_module(struct fixture *f, const char *family_name, const char *
 	must(al_json_parse(&doc, "config.json", config, strlen(config), err), err);
 	must(al_family_settings(family, &doc, doc.root, "config.json", &f->settings, err), err);
 	al_json_finish(&doc);
-	must(al_model_books_init(&f->books, catalog, family, &f->settings, AL_BOOKS_NAMES,
-		err), err);
+	must(al_model_books_init(&f->books, catalog, family, &f->settings, AL_BOOKS_NAMES, err),
+		err);
 	assert_true(index < f->books.n_modules);
 	return al_stored_module_read(&f->stored, &f->arena, catalog, &f->books.modules[index],
 		&f->settings, err);
@@ -78,22 +78,23 @@ static const struct layout {
 } layouts[] = {
 	{"bert", "{\"hidden_size\": 24, \"num_attention_heads\": 6}",
 		"encoder.layer.1.attention.self.query.weight", {24, 24}, 1, {{"W_Q", 24}}, 1},
-	{"gpt2", "{\"n_embd\": 24, \"n_head\": 6}",
-		"h.1.attn.c_attn.weight", {24, 72}, 1, {{"W_Q", 24}, {"W_K", 24}, {"W_V", 24}}, 3},
+	{"gpt2", "{\"n_embd\": 24, \"n_head\": 6}", "h.1.attn.c_attn.weight", {24, 72}, 1,
+		{{"W_Q", 24}, {"W_K", 24}, {"W_V", 24}}, 3},
 	{"gpt_neox", "{\"hidden_size\": 24, \"num_attention_heads\": 6}",
 		"layers.1.attention.query_key_value.weight", {72, 24}, 6,
 		{{"W_Q", 4}, {"W_K", 4}, {"W_V", 4}}, 3},
 	{"falcon", "{\"hidden_size\": 24, \"num_attention_heads\": 6}",
 		"h.1.self_attention.query_key_value.weight", {32, 24}, 1,
 		{{"W_Q", 24}, {"W_K", 4}, {"W_V", 4}}, 3},
-	{"falcon", "{\"hidden_size\": 24, \"num_attention_heads\": 6, \"num_kv_heads\": 2,"
+	{"falcon",
+		"{\"hidden_size\": 24, \"num_attention_heads\": 6, \"num_kv_heads\": 2,"
 		" \"new_decoder_architecture\": true}",
 		"h.1.self_attention.query_key_value.weight", {40, 24}, 2,
 		{{"W_Q", 12}, {"W_K", 4}, {"W_V", 4}}, 3},
 	{"gpt_bigcode", "{\"n_embd\": 24, \"n_head\": 6, \"multi_query\": false}",
 		"h.1.attn.c_attn.weight", {72, 24}, 6, {{"W_Q", 4}, {"W_K", 4}, {"W_V", 4}}, 3},
-	{"mpt", "{\"d_model\": 24, \"n_heads\": 6}",
-		"blocks.1.attn.Wqkv.weight", {72, 24}, 1, {{"W_Q", 24}, {"W_K", 24}, {"W_V", 24}}, 3},
+	{"mpt", "{\"d_model\": 24, \"n_heads\": 6}", "blocks.1.attn.Wqkv.weight", {72, 24}, 1,
+		{{"W_Q", 24}, {"W_K", 24}, {"W_V", 24}}, 3},
 };
 
 static void fused_tensors_are_told_apart(void **state)
@@ -124,9 +125,14 @@ static void biases_follow_the_options(void **state)
 		const char *family, *config;
 		size_t n_tensors;
 	} cases[] = {
-		{"bart", "{}", 8}, {"whisper", "{}", 7}, {"gpt_neo", "{}", 5}, {"gptj", "{}", 4},
-		{"vit", "{}", 8}, {"vit", "{\"qkv_bias\": false}", 5},
-		{"gpt_neox", "{}", 4}, {"gpt_neox", "{\"attention_bias\": false}", 2},
+		{"bart", "{}", 8},
+		{"whisper", "{}", 7},
+		{"gpt_neo", "{}", 5},
+		{"gptj", "{}", 4},
+		{"vit", "{}", 8},
+		{"vit", "{\"qkv_bias\": false}", 5},
+		{"gpt_neox", "{}", 4},
+		{"gpt_neox", "{\"attention_bias\": false}", 2},
 	};
 
 	(void)state;
@@ -151,12 +157,16 @@ static void heads_are_rotated_in_part(void **state)
 	} cases[] = {
 		{"bert", "{}", false, AL_PAIRS_HALVES, 0, 0},
 		{"gpt_neox", "{}", true, AL_PAIRS_HALVES, 24, 10000},
-		{"gpt_neox", "{\"rotary_pct\": 0.4, \"hidden_size\": 2560, \"num_attention_heads\": 32,"
-			" \"rotary_emb_base\": 500000}", true, AL_PAIRS_HALVES, 32, 500000},
+		{"gpt_neox",
+			"{\"rotary_pct\": 0.4, \"hidden_size\": 2560, \"num_attention_heads\": 32,"
+			" \"rotary_emb_base\": 500000}",
+			true, AL_PAIRS_HALVES, 32, 500000},
 		{"gptj", "{}", true, AL_PAIRS_INTERLEAVED, 64, 10000},
 		{"phi", "{}", true, AL_PAIRS_HALVES, 32, 10000},
-		{"phi", "{\"rope_parameters\": {\"rope_theta\": 5e5, \"partial_rotary_factor\": 0.25}}", true,
-			AL_PAIRS_HALVES, 16, 500000},
+		{"phi",
+			"{\"rope_parameters\": {\"rope_theta\": 5e5, \"partial_rotary_factor\": "
+			"0.25}}",
+			true, AL_PAIRS_HALVES, 16, 500000},
 		{"falcon", "{}", true, AL_PAIRS_HALVES, 64, 10000},
 		{"falcon", "{\"alibi\": true}", false, AL_PAIRS_HALVES, 0, 0},
 		{"llama", "{}", true, AL_PAIRS_HALVES, 128, 10000},
@@ -179,14 +189,16 @@ static void heads_are_rotated_in_part(void **state)
 
 /* ---- shared layers ---- */
 
-/* transformers takes group floor(layer*n_groups/n_layers): 0, 0, 0, 1, 1 of 5 layers and 2 groups. */
+/* transformers takes group floor(layer*n_groups/n_layers): 0, 0, 0, 1, 1 of 5 layers and 2
+ * groups. */
 static void groups_work_in_several_layers(void **state)
 {
 	struct al_error err = {0};
 	struct fixture f;
 
 	(void)state;
-	must(open_module(&f, "albert", "{\"num_hidden_layers\": 5, \"num_hidden_groups\": 2}", 0, &err),
+	must(open_module(&f, "albert", "{\"num_hidden_layers\": 5, \"num_hidden_groups\": 2}", 0,
+		     &err),
 		&err);
 	assert_int_equal(f.books.n_modules, 2);
 	assert_int_equal(f.books.modules[0].uses, 3);
@@ -222,8 +234,10 @@ static void labels_may_be_counted(void **state)
 		{"{\"id2label\": {\"0\": \"cat\", \"1\": \"dog\", \"2\": \"eel\"}}", 3, 0, 0},
 		{"{\"architectures\": [\"ViTModel\"]}", 2, 0, 1},
 		{"{\"model_type\": \"deit\"}", 2, 0, 0},
-		{"{\"model_type\": \"deit\", \"architectures\": [\"DeiTModel\", \"Other\"]}", 2, 1, 1},
-		{"{\"model_type\": \"deit\", \"architectures\": \"DeiTForImageClassification\"}", 2, 1, 0},
+		{"{\"model_type\": \"deit\", \"architectures\": [\"DeiTModel\", \"Other\"]}", 2, 1,
+			1},
+		{"{\"model_type\": \"deit\", \"architectures\": \"DeiTForImageClassification\"}", 2,
+			1, 0},
 	};
 
 	(void)state;
@@ -245,22 +259,30 @@ struct refusal {
 static void refuses_configs(void **state)
 {
 	static const struct refusal cases[] = {
-		{"vit", "{\"architectures\": []}", "c:1:19: \"architectures\" is empty, expected a string"},
+		{"vit", "{\"architectures\": []}",
+			"c:1:19: \"architectures\" is empty, expected a string"},
 		{"vit", "{\"architectures\": [1]}", "c:1:20: found a number, expected a string"},
-		{"vit", "{\"id2label\": \"x\"}", "c:1:14: \"id2label\" is a string, expected a number"},
+		{"vit", "{\"id2label\": \"x\"}",
+			"c:1:14: \"id2label\" is a string, expected a number"},
 		{"gpt_neox", "{\"rotary_pct\": -0.5}",
-			"c:1:16: \"rotary_pct\" is -0.5, expected a decimal of at least 0 and at most six places"},
+			"c:1:16: \"rotary_pct\" is -0.5, expected a decimal of at least 0 and at "
+			"most six places"},
 		{"gpt_neox", "{\"rotary_pct\": 0.1234567}",
-			"c:1:16: \"rotary_pct\" is 0.1234567, expected a decimal of at least 0 and at most six "
+			"c:1:16: \"rotary_pct\" is 0.1234567, expected a decimal of at least 0 and "
+			"at most six "
 			"places"},
 		{"vit", "{\"patch_size\": 0}",
-			"c:1:16: tokens: column 11: division by zero in \"((image - mod(image, patch))/patch)^2 + 1 "
+			"c:1:16: tokens: column 11: division by zero in \"((image - mod(image, "
+			"patch))/patch)^2 + 1 "
 			"+ distilled\"; image_size = 224; patch_size = 0; distilled = 0"},
 		{"phi", "{\"num_attention_heads\": 32, \"num_key_value_heads\": 12}",
-			"c:1:52: num_attention_heads (32) is not a multiple of num_key_value_heads (12)"},
+			"c:1:52: num_attention_heads (32) is not a multiple of num_key_value_heads "
+			"(12)"},
 		{"phi", "{\"num_key_value_heads\": 0}",
-			"c:1:25: num_attention_heads (32) is not a multiple of num_key_value_heads (0)"},
-		{"falcon", "{\"num_attention_heads\": 64, \"num_kv_heads\": 3,"
+			"c:1:25: num_attention_heads (32) is not a multiple of num_key_value_heads "
+			"(0)"},
+		{"falcon",
+			"{\"num_attention_heads\": 64, \"num_kv_heads\": 3,"
 			" \"new_decoder_architecture\": true}",
 			"c:1:1: num_attention_heads (64) is not a multiple of n_kv_heads (3)"},
 		{"gpt_neox", "{\"rotary_pct\": true}",
@@ -285,7 +307,8 @@ static void refuses_configs(void **state)
 
 /* ---- layouts that don't fit ---- */
 
-#define FAMILY(variant, more) "{\"name\": \"f\", \"model_types\": [\"f\"], \"config\":" \
+#define FAMILY(variant, more) \
+	"{\"name\": \"f\", \"model_types\": [\"f\"], \"config\":" \
 	" {\"d_model\": {\"default\": 12}, \"n_heads\": {\"default\": 3}," \
 	" \"d_value\": {\"default\": 5}}," \
 	" \"modules\": [{\"name\": \"m\", \"variant\": \"" variant "\", " more "}]}"
@@ -297,9 +320,11 @@ static void refuses_layouts(void **state)
 	static const struct refusal cases[] = {
 		{NULL, FUSED("1", "[\"W_Q\", 12], [\"W_K\", 12], [\"W_V\", 12]"),
 			"m: w: the runs of W_V are 12 wide, expected 15"},
-		{NULL, FUSED("2", "[\"W_Q\", 12]"), "m: w: the runs of W_Q are 24 wide, expected 12"},
+		{NULL, FUSED("2", "[\"W_Q\", 12]"),
+			"m: w: the runs of W_Q are 24 wide, expected 12"},
 		{NULL, FUSED("1", "[\"W_Q\", 12], [\"b_Q\", 12]"), "m: w: 1 of its 2 parts exist"},
-		{NULL, FUSED("1", "[\"W_Q\", 12], [\"W_O\", 12]"), "m: w: W_Q and W_O have different inputs"},
+		{NULL, FUSED("1", "[\"W_Q\", 12], [\"W_O\", 12]"),
+			"m: w: W_Q and W_O have different inputs"},
 		{NULL, FUSED("\"d_value - 5\"", "[\"W_Q\", 12]"),
 			"m: w: d_value - 5 = 0, expected 1 or more"},
 		{NULL, FAMILY("mha", "\"rotary\": {\"width\": 6}"),
@@ -317,7 +342,7 @@ static void refuses_layouts(void **state)
 		size_t length = strlen(cases[i].text);
 		assert_int_equal(ftruncate(file, 0), 0);
 		assert_int_equal(pwrite(file, cases[i].text, length, 0), length);
-		catalog = al_catalog_create();   /* a catalogue reads a path once */
+		catalog = al_catalog_create(); /* a catalogue reads a path once */
 		assert_false(open_module(&f, path, "{}", 0, &err));
 		assert_string_equal(err.message, cases[i].message);
 		close_module(&f);

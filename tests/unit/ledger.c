@@ -1,4 +1,5 @@
-/* The ledger: the numbers of the seed papers, counts worked by hand, and what must hold for any shape. */
+/* The ledger: the numbers of the seed papers, counts worked by hand, and what must hold for any
+ * shape. */
 #include "unit.h"
 
 #include "base/exact.h"
@@ -6,8 +7,8 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Settings and bases are KEY=VALUE with blanks between them; a word without `=` is a model. A variant
- * that begins with a brace is the file inline.json. */
+/* Settings and bases are KEY=VALUE with blanks between them; a word without `=` is a model. A
+ * variant that begins with a brace is the file inline.json. */
 struct question {
 	const char *variant, *set, *basis, *recipe;
 };
@@ -43,7 +44,8 @@ static bool apply_basis(struct asked *asked, const char *word, struct al_error *
 }
 
 static bool each_word(struct asked *asked, const char *words,
-	bool (*apply)(struct asked *asked, const char *word, struct al_error *err), struct al_error *err)
+	bool (*apply)(struct asked *asked, const char *word, struct al_error *err),
+	struct al_error *err)
 {
 	for (const char *p = words ? words : ""; *p;) {
 		size_t length = strcspn(p, " ");
@@ -60,7 +62,8 @@ static bool find_variant(struct asked *asked, const char *variant, struct al_err
 	struct al_json doc;
 
 	if (*variant != '{')
-		return al_variant_use_parse(&asked->arena, asked->catalog, variant, &asked->use, err);
+		return al_variant_use_parse(&asked->arena, asked->catalog, variant, &asked->use,
+			err);
 	if (!al_json_parse(&doc, "inline.json", variant, strlen(variant), err))
 		return false;
 	bool ok = al_variant_parse(&asked->arena, &doc, doc.root, "inline.json", &parsed, err);
@@ -137,7 +140,8 @@ static void check(const struct question *question, enum al_measure measure, cons
 
 /* ---- the seed papers ---- */
 
-/* Xue & Aletras 2023, Table 13, with SHA's row worked out: 20 bytes for each of 737,280 parameters. */
+/* Xue & Aletras 2023, Table 13, with SHA's row worked out: 20 bytes for each of 737,280
+ * parameters. */
 static const struct table_13 {
 	const char *variant, *weights, *optimizer, *total, *saving;
 } table_13[] = {
@@ -192,12 +196,18 @@ static const struct numbers {
 	const char *expected;
 } papers[] = {
 	/* Xue & Aletras 2023, section 5.4: GPT-3's projections without W_O. */
-	{{"mha", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS, "43486543872"},
-	{{"el-att", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS, "14495514624"},
-	{{"mqa", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS, "14797504512"},
-	{{"skv", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS, "28991029248"},
-	{{"mhe-add", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS, "456523776"},
-	{{"mhe-mul", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS, "456523776"},
+	{{"mha", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS,
+		"43486543872"},
+	{{"el-att", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS,
+		"14495514624"},
+	{{"mqa", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS,
+		"14797504512"},
+	{{"skv", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS,
+		"28991029248"},
+	{{"mhe-add", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS,
+		"456523776"},
+	{{"mhe-mul", "gpt3-175b", "output_projection=none per=model", NULL}, AL_PARAMETERS,
+		"456523776"},
 	/* The same with W_O, in bytes of training. */
 	{{"mha", "gpt3-175b batch=1 seq=2048", "output_projection=full per=model", "smith2022"},
 		AL_TOTAL, "1164473008128"},
@@ -205,7 +215,8 @@ static const struct numbers {
 		AL_TOTAL, "874562715648"},
 	{{"mhe-add", "gpt3-175b batch=1 seq=2048", "output_projection=full per=model", "smith2022"},
 		AL_TOTAL, "303872606208"},
-	/* Ampazis & Sakketou 2024, Table 3: the baseline's 6 modules, and what each variant adds to them. */
+	/* Ampazis & Sakketou 2024, Table 3: the baseline's 6 modules, and what each variant adds to
+	   them. */
 	{{"mha", "deacon-wmt16", "per=model", NULL}, AL_PARAMETERS, "1572864"},
 	{{"deacon-direct:n_pca=8", "deacon-wmt16", "per=model", NULL}, AL_PARAMETERS, "1576368"},
 	{{"deacon-direct:n_pca=3", "deacon-wmt16", "per=model", NULL}, AL_PARAMETERS, "1330338"},
@@ -213,14 +224,21 @@ static const struct numbers {
 	{{"deacon-average:n_pca=3", "deacon-wmt16", "per=model", NULL}, AL_PARAMETERS, "1187490"},
 	{{"deacon-nonlinear:n_pca=8", "deacon-wmt16", "per=model", NULL}, AL_PARAMETERS, "1575552"},
 	{{"deacon-nonlinear:n_pca=3", "deacon-wmt16", "per=model", NULL}, AL_PARAMETERS, "1328442"},
-	/* Korthikanti et al. 2022: 11*s*b*h + 5*a*s^2*b, and what the variants do not save of it. */
-	{{"mha", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS, "641728512"},
-	{{"mqa", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS, "595591168"},
-	{{"skv", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS, "616562688"},
-	{{"mhe-add", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS, "641728512"},
-	{{"mhe-mul", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS, "648019968"},
+	/* Korthikanti et al. 2022: 11*s*b*h + 5*a*s^2*b, and what the variants do not save of
+	 * it. */
+	{{"mha", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS,
+		"641728512"},
+	{{"mqa", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS,
+		"595591168"},
+	{{"skv", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS,
+		"616562688"},
+	{{"mhe-add", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS,
+		"641728512"},
+	{{"mhe-mul", "bert-base batch=32 seq=512", NULL, "korthikanti2022"}, AL_ACTIVATIONS,
+		"648019968"},
 	/* Flash attention: 11*s*b*h and a logsumexp of 4 bytes for each of 12 heads. */
-	{{"mha", "bert-base batch=32 seq=512", NULL, "korthikanti2022-flash"}, AL_ACTIVATIONS, "139198464"},
+	{{"mha", "bert-base batch=32 seq=512", NULL, "korthikanti2022-flash"}, AL_ACTIVATIONS,
+		"139198464"},
 	/* Cordonnier et al. 2020 at BERT-base; 757 is the widest that is smaller than MHA's. */
 	{{"collab:d_shared=768", "bert-base", "roles=query,key", NULL}, AL_PARAMETERS, "1198080"},
 	{{"collab:d_shared=384", "bert-base", "roles=query,key", NULL}, AL_PARAMETERS, "603648"},
@@ -229,18 +247,30 @@ static const struct numbers {
 	{{"collab:d_shared=757", "bert-base", "roles=query,key", NULL}, AL_PARAMETERS, "1181052"},
 	{{"collab:d_shared=758", "bert-base", "roles=query,key", NULL}, AL_PARAMETERS, "1182600"},
 	/* DeepSeek-V2-Lite, V2 and V3, a layer. */
-	{{"mla", "d_model=2048 n_heads=16 q_rank=0 kv_rank=512 d_nope=128 d_rope=64 d_value=128", "per=layer", NULL},
+	{{"mla", "d_model=2048 n_heads=16 q_rank=0 kv_rank=512 d_nope=128 d_rope=64 d_value=128",
+		 "per=layer", NULL},
 		AL_PARAMETERS, "13763072"},
-	{{"mla", "d_model=5120 n_heads=128 q_rank=1536 kv_rank=512 d_nope=128 d_rope=64 d_value=128", NULL, NULL},
+	{{"mla",
+		 "d_model=5120 n_heads=128 q_rank=1536 kv_rank=512 d_nope=128 d_rope=64 "
+		 "d_value=128",
+		 NULL, NULL},
 		AL_PARAMETERS, "149227520"},
-	{{"mla", "d_model=7168 n_heads=128 q_rank=1536 kv_rank=512 d_nope=128 d_rope=64 d_value=128", NULL, NULL},
+	{{"mla",
+		 "d_model=7168 n_heads=128 q_rank=1536 kv_rank=512 d_nope=128 d_rope=64 "
+		 "d_value=128",
+		 NULL, NULL},
 		AL_PARAMETERS, "187107328"},
 	/* DeepSeek-V3's 70,272 bytes a token in 61 layers. */
-	{{"mla", "d_model=7168 n_heads=128 q_rank=1536 kv_rank=512 d_nope=128 d_rope=64 d_value=128 "
-		"n_layers=61 batch=1 seq=1", "per=model", NULL}, AL_CACHE_BYTES, "70272"},
+	{{"mla",
+		 "d_model=7168 n_heads=128 q_rank=1536 kv_rank=512 d_nope=128 d_rope=64 "
+		 "d_value=128 "
+		 "n_layers=61 batch=1 seq=1",
+		 "per=model", NULL},
+		AL_CACHE_BYTES, "70272"},
 	/* Llama-3-8B: 2,048 elements a token and layer, 131,072 bytes in 32 layers. */
 	{{"gqa", "d_model=4096 n_heads=32 n_kv_heads=8 d_head=128", NULL, NULL}, AL_CACHE, "2048"},
-	{{"gqa", "d_model=4096 n_heads=32 n_kv_heads=8 d_head=128 n_layers=32 batch=2 seq=3", "per=model", NULL},
+	{{"gqa", "d_model=4096 n_heads=32 n_kv_heads=8 d_head=128 n_layers=32 batch=2 seq=3",
+		 "per=model", NULL},
 		AL_CACHE_BYTES, "786432"},
 	/* 8*b*s*d^2 + 4*b*s^2*d. */
 	{{"mha", "bert-base batch=32 seq=512", NULL, NULL}, AL_FLOPS, "103079215104"},
@@ -255,8 +285,8 @@ static void shows_the_papers_numbers(void **state)
 
 /* ---- counts worked by hand ---- */
 
-/* d_model 10, 6 heads (3 of keys), d_head 5, d_value 7: neither n_heads*d_head nor d_value is what it
- * usually is. */
+/* d_model 10, 6 heads (3 of keys), d_head 5, d_value 7: neither n_heads*d_head nor d_value is what
+ * it usually is. */
 #define ODD "d_model=10 n_heads=6 n_kv_heads=3 d_head=5 d_value=7"
 
 static const struct by_hand {
@@ -312,14 +342,16 @@ static const struct numbers bases[] = {
 	/* SHA's 7 x 10 becomes 10 x 10; so does MHA's 42 x 10. */
 	{{"sha", ODD, "output_projection=full", NULL}, AL_PARAMETERS, "270"},
 	{{"mha", ODD, "output_projection=full", NULL}, AL_PARAMETERS, "1120"},
-	{{"mla", ODD " q_rank=4 kv_rank=3 d_nope=5 d_rope=2", "output_projection=full", NULL}, AL_PARAMETERS, "581"},
+	{{"mla", ODD " q_rank=4 kv_rank=3 d_nope=5 d_rope=2", "output_projection=full", NULL},
+		AL_PARAMETERS, "581"},
 	{{"mha", ODD, "output_projection=none", NULL}, AL_PARAMETERS, "1020"},
 	/* Without W_O its bias goes too. */
 	{{"mha", ODD, "output_projection=none biases=true", NULL}, AL_PARAMETERS, "1122"},
 	/* A fixed projection stays under every basis, bias and all. */
 	{{"deacon-direct:n_pca=4", ODD, "output_projection=full", NULL}, AL_PARAMETERS, "1412"},
 	{{"deacon-direct:n_pca=4", ODD, "output_projection=none", NULL}, AL_PARAMETERS, "1412"},
-	{{"deacon-direct:n_pca=4", ODD, "output_projection=none biases=true", NULL}, AL_PARAMETERS, "1524"},
+	{{"deacon-direct:n_pca=4", ODD, "output_projection=none biases=true", NULL}, AL_PARAMETERS,
+		"1524"},
 	{{"mha", ODD, "roles=query", NULL}, AL_PARAMETERS, "300"},
 	{{"mha", ODD, "roles=output,value", NULL}, AL_PARAMETERS, "840"},
 	{{"mha", ODD, "roles=mix", NULL}, AL_PARAMETERS, "0"},
@@ -327,9 +359,11 @@ static const struct numbers bases[] = {
 	{{"mha", ODD " n_layers=5", "per=block", NULL}, AL_PARAMETERS, "1440"},
 	{{"mha", ODD " n_layers=5", "per=layer", NULL}, AL_PARAMETERS, "1440"},
 	{{"mha", ODD " n_layers=5", "per=model", NULL}, AL_PARAMETERS, "7200"},
-	{{"mha", ODD " n_encoder_layers=2 n_decoder_layers=3", "per=model", NULL}, AL_PARAMETERS, "11520"},
+	{{"mha", ODD " n_encoder_layers=2 n_decoder_layers=3", "per=model", NULL}, AL_PARAMETERS,
+		"11520"},
 	/* 72 elements in each of the 3 self-attentions of the decoder */
-	{{"mha", ODD " n_encoder_layers=2 n_decoder_layers=3 n_layers=5", "per=model", NULL}, AL_CACHE, "216"},
+	{{"mha", ODD " n_encoder_layers=2 n_decoder_layers=3 n_layers=5", "per=model", NULL},
+		AL_CACHE, "216"},
 	/* 4 layers in 2 groups: 720 of each layer, 360 of each group, which also caches 15 + 21. */
 	{{"cla", GROUPED, "per=model", NULL}, AL_PARAMETERS, "3600"},
 	{{"cla", GROUPED, "per=model", NULL}, AL_CACHE, "72"},
@@ -348,7 +382,8 @@ static const struct numbers bases[] = {
 	{{"mha:biases=true", ODD, "biases=false", NULL}, AL_PARAMETERS, "1552"},
 	{{"mha:d_model=20", ODD, NULL, NULL}, AL_PARAMETERS, "2880"},
 	/* Products of dimensions go beyond 64 bits. */
-	{{"el-att", "d_model=9007199254740991 n_heads=3 d_head=3002399751580330 n_layers=4096", "per=model", NULL},
+	{{"el-att", "d_model=9007199254740991 n_heads=3 d_head=3002399751580330 n_layers=4096",
+		 "per=model", NULL},
 		AL_PARAMETERS, "664613997892457715090974645625569280"},
 };
 
@@ -388,20 +423,27 @@ static void says_its_basis(void **state)
 #define TENSORS "\"tensors\": "
 
 /* Experts, and tensors that layers share; a buffer that is no parameter. */
-#define SHARED INLINE(TENSORS "[" \
-	"{\"name\": \"A\", \"role\": \"query\", \"shape\": [\"k\", \"3\"], \"count\": \"4\", \"active\": \"2\"}," \
-	"{\"name\": \"L\", \"role\": \"key\", \"shape\": [\"10\"], \"per\": \"layer\"}," \
-	"{\"name\": \"G\", \"role\": \"key\", \"shape\": [\"100\"], \"per\": \"group\"}," \
-	"{\"name\": \"M\", \"role\": \"key\", \"shape\": [\"1000\"], \"per\": \"model\"}," \
-	"{\"name\": \"buffer\", \"role\": \"other\", \"shape\": [\"9\"], \"kind\": \"buffer\"}," \
-	"{\"name\": \"none\", \"role\": \"other\", \"shape\": [\"k - 5\"], \"when\": \"k > 5\"}]")
+#define SHARED \
+	INLINE(TENSORS \
+		"[" \
+		"{\"name\": \"A\", \"role\": \"query\", \"shape\": [\"k\", \"3\"], \"count\": " \
+		"\"4\", \"active\": \"2\"}," \
+		"{\"name\": \"L\", \"role\": \"key\", \"shape\": [\"10\"], \"per\": \"layer\"}," \
+		"{\"name\": \"G\", \"role\": \"key\", \"shape\": [\"100\"], \"per\": \"group\"}," \
+		"{\"name\": \"M\", \"role\": \"key\", \"shape\": [\"1000\"], \"per\": \"model\"}," \
+		"{\"name\": \"buffer\", \"role\": \"other\", \"shape\": [\"9\"], \"kind\": " \
+		"\"buffer\"}," \
+		"{\"name\": \"none\", \"role\": \"other\", \"shape\": [\"k - 5\"], \"when\": \"k " \
+		"> 5\"}]")
 
 /* A window, the source's tokens, a state, and a size of its own. */
-#define CACHED INLINE(TENSORS "[], \"cache\": [" \
-	"{\"name\": \"K\", \"shape\": [\"k\"], \"tokens\": \"min(seq, 4)\"}," \
-	"{\"name\": \"V\", \"shape\": [\"k\"], \"dtype\": \"f8\"}," \
-	"{\"name\": \"source\", \"shape\": [\"7\"], \"per\": \"source_token\"}," \
-	"{\"name\": \"state\", \"shape\": [\"k\", \"k\"], \"per\": \"sequence\", \"dtype\": \"f32\"}]")
+#define CACHED \
+	INLINE(TENSORS "[], \"cache\": [" \
+		       "{\"name\": \"K\", \"shape\": [\"k\"], \"tokens\": \"min(seq, 4)\"}," \
+		       "{\"name\": \"V\", \"shape\": [\"k\"], \"dtype\": \"f8\"}," \
+		       "{\"name\": \"source\", \"shape\": [\"7\"], \"per\": \"source_token\"}," \
+		       "{\"name\": \"state\", \"shape\": [\"k\", \"k\"], \"per\": \"sequence\", " \
+		       "\"dtype\": \"f32\"}]")
 
 static const struct numbers inline_numbers[] = {
 	{{SHARED, "k=5", NULL, NULL}, AL_PARAMETERS, "1170"},
@@ -419,7 +461,8 @@ static void counts_what_is_shared_and_cached(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(inline_numbers); i++)
-		check(&inline_numbers[i].question, inline_numbers[i].measure, inline_numbers[i].expected);
+		check(&inline_numbers[i].question, inline_numbers[i].measure,
+			inline_numbers[i].expected);
 }
 
 static void lists_its_tensors(void **state)
@@ -429,7 +472,8 @@ static void lists_its_tensors(void **state)
 	struct al_error err;
 
 	(void)state;
-	open_block(&asked, &(struct question){SHARED, "k=6 n_layers=3 n_groups=2", "per=model", NULL});
+	open_block(&asked,
+		&(struct question){SHARED, "k=6 n_layers=3 n_groups=2", "per=model", NULL});
 	assert_true(al_ledger_tensors(&ledger, &asked.block, true, true, &err));
 	assert_int_equal(ledger.modules, 3);
 	assert_int_equal(ledger.n, 6);
@@ -498,11 +542,25 @@ static int64_t next_size(uint64_t *random, int64_t most)
 }
 
 static const char *const symbols[] = {
-	"d_model", "n_heads", "n_kv_heads", "d_head", "d_value", "n_layers", "batch", "seq", "s_max",
-	"n_pca", "d_shared", "q_rank", "kv_rank", "d_nope", "d_rope",
+	"d_model",
+	"n_heads",
+	"n_kv_heads",
+	"d_head",
+	"d_value",
+	"n_layers",
+	"batch",
+	"seq",
+	"s_max",
+	"n_pca",
+	"d_shared",
+	"q_rank",
+	"kv_rank",
+	"d_nope",
+	"d_rope",
 };
 
-#define ALL_GIVEN "d_model=1 n_heads=1 n_kv_heads=1 d_head=1 d_value=1 n_layers=1 batch=1 seq=1 s_max=1 " \
+#define ALL_GIVEN \
+	"d_model=1 n_heads=1 n_kv_heads=1 d_head=1 d_value=1 n_layers=1 batch=1 seq=1 s_max=1 " \
 	"n_pca=1 d_shared=1 q_rank=1 kv_rank=1 d_nope=1 d_rope=1"
 
 static void reshape(struct asked *asked, uint64_t *random)
@@ -524,7 +582,8 @@ static void assert_same(struct asked *a, struct asked *b)
 		ask_open(a, measure, left);
 		ask_open(b, measure, right);
 		if (!mpq_equal(left, right))
-			fail_msg("%s and %s differ in %s", a->use.name, b->use.name, al_measures[measure].key);
+			fail_msg("%s and %s differ in %s", a->use.name, b->use.name,
+				al_measures[measure].key);
 	}
 	mpq_clears(left, right, NULL);
 }
@@ -647,7 +706,8 @@ static void check_variant(const char *variant, const char *basis)
 /* Queries from one projection, or through a rank. */
 static bool has_two_forms(const char *variant)
 {
-	return strcmp(variant, "mla") == 0 || strcmp(variant, "tpa") == 0 || strcmp(variant, "gla") == 0;
+	return strcmp(variant, "mla") == 0 || strcmp(variant, "tpa") == 0
+		|| strcmp(variant, "gla") == 0;
 }
 
 static void check_form(const char *variant, int q_rank, const char *basis)
@@ -661,7 +721,9 @@ static void check_form(const char *variant, int q_rank, const char *basis)
 static void formulas_count_what_tensors_count(void **state)
 {
 	static const char *const some_bases[] = {
-		NULL, "output_projection=full biases=true", "output_projection=none per=model",
+		NULL,
+		"output_projection=full biases=true",
+		"output_projection=none per=model",
 		"roles=query,output per=model biases=true",
 	};
 	const struct al_embedded_list *variants = al_catalog_files(AL_CATALOG_VARIANTS);
@@ -679,20 +741,23 @@ static void formulas_count_what_tensors_count(void **state)
 		}
 }
 
-/* A block that was changed is a block that was made so: defaults follow, what the use fixes stays. */
+/* A block that was changed is a block that was made so: defaults follow, what the use fixes
+ * stays. */
 static void a_changed_block_is_a_new_one(void **state)
 {
 	struct asked changed, made;
 
 	(void)state;
-	open_block(&changed, &(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=12 batch=1 seq=8",
-		"biases=true", "smith2022"});
+	open_block(&changed,
+		&(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=12 batch=1 seq=8",
+			"biases=true", "smith2022"});
 	assert_parts_sum(&changed);
 	al_block_set(&changed.block, "n_heads", 24);
 	al_block_set(&changed.block, "n_kv_heads", 2);
 	al_block_set(&changed.block, "biases", 0);
-	open_block(&made, &(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=24 batch=1 seq=8",
-		"biases=true", "smith2022"});
+	open_block(&made,
+		&(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=24 batch=1 seq=8",
+			"biases=true", "smith2022"});
 	assert_same(&changed, &made);
 	close_block(&changed);
 	close_block(&made);
@@ -710,10 +775,13 @@ static const struct theory {
 	{"sha", NULL, "output_projection=none", PER_HEADS, "3*d_head^2*n_heads", 1},
 	{"mha", NULL, "output_projection=none", PER_HEADS, "3*d_head^2*n_heads^2", 2},
 	{"el-att", NULL, "output_projection=none", PER_HEADS, "d_head^2*n_heads^2", 2},
-	{"mqa", NULL, "output_projection=none", PER_HEADS, "d_head^2*n_heads^2 + 2*d_head^2*n_heads", 2},
+	{"mqa", NULL, "output_projection=none", PER_HEADS,
+		"d_head^2*n_heads^2 + 2*d_head^2*n_heads", 2},
 	{"skv", NULL, "output_projection=none", PER_HEADS, "2*d_head^2*n_heads^2", 2},
-	{"mhe-add", NULL, "output_projection=none", PER_HEADS, "3*d_head^2*n_heads + 3*d_head*n_heads", 1},
-	{"mhe-mul", NULL, "output_projection=none", PER_HEADS, "3*d_head^2*n_heads + 3*d_head*n_heads", 1},
+	{"mhe-add", NULL, "output_projection=none", PER_HEADS,
+		"3*d_head^2*n_heads + 3*d_head*n_heads", 1},
+	{"mhe-mul", NULL, "output_projection=none", PER_HEADS,
+		"3*d_head^2*n_heads + 3*d_head*n_heads", 1},
 	{"gqa:n_kv_heads=4", NULL, "output_projection=none", PER_HEADS,
 		"d_head^2*n_heads^2 + 8*d_head^2*n_heads", 2},
 	/* Defaults that are names apply where nothing else gives the symbol. */
@@ -726,17 +794,21 @@ static const struct theory {
 	{"mha:n_heads=5", NULL, NULL, PER_HEADS, "100*d_head^2", 0},
 	{"gqa:n_heads=5", NULL, "output_projection=none", PER_HEADS, "75*d_head^2", 0},
 	{"mha", NULL, "roles=value", "d_head=3*n_heads", "3*d_model*n_heads^2", 2},
-	{"mha", NULL, "roles=value", "d_value=d_head + 1", "d_head*d_model*n_heads + d_model*n_heads", 1},
+	{"mha", NULL, "roles=value", "d_value=d_head + 1",
+		"d_head*d_model*n_heads + d_model*n_heads", 1},
 	/* Bases. */
 	{"mha:biases=true", NULL, "roles=key", NULL, "d_head*d_model*n_heads + d_head*n_heads", 1},
 	{"sha", NULL, "output_projection=full", NULL, "3*d_head*d_model + d_model^2", 0},
 	{"mha", NULL, "per=model", NULL, "4*d_head*d_model*n_heads*n_layers", 1},
 	{"mha", "n_encoder_layers=2 n_decoder_layers=2", "per=model roles=key", NULL,
-		"2*d_head*d_model*n_decoder_layers*n_heads + d_head*d_model*n_encoder_layers*n_heads", 1},
+		"2*d_head*d_model*n_decoder_layers*n_heads + "
+		"d_head*d_model*n_encoder_layers*n_heads",
+		1},
 	{SHARED, "k=5", "roles=key per=model", NULL, "100*n_groups + 10*n_layers + 1000", 0},
 	/* A cubic term. */
-	{INLINE(TENSORS "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"n_heads^2\", \"d_model\"]}]"), NULL,
-		NULL, PER_HEADS, "d_head*n_heads^3", 3},
+	{INLINE(TENSORS
+		 "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"n_heads^2\", \"d_model\"]}]"),
+		NULL, NULL, PER_HEADS, "d_head*n_heads^3", 3},
 };
 
 static bool make_polynomial(struct asked *asked, const char *substitution,
@@ -836,14 +908,17 @@ static const struct refusal {
 	const char *message;
 } refusals[] = {
 	/* uses */
-	{{"gqq", NULL, NULL, NULL}, AL_PARAMETERS, "unknown variant \"gqq\" (did you mean \"gqa\"?)"},
+	{{"gqq", NULL, NULL, NULL}, AL_PARAMETERS,
+		"unknown variant \"gqq\" (did you mean \"gqa\"?)"},
 	{{"gqa:n_kv_head=4", NULL, NULL, NULL}, AL_PARAMETERS,
-		"variant gqa (built-in): unknown symbol or option \"n_kv_head\" (did you mean \"n_kv_heads\"?)"},
+		"variant gqa (built-in): unknown symbol or option \"n_kv_head\" (did you mean "
+		"\"n_kv_heads\"?)"},
 	{{"gqa:", NULL, NULL, NULL}, AL_PARAMETERS, "variant gqa: found \"\", expected KEY=VALUE"},
 	{{"gqa:n_kv_heads", NULL, NULL, NULL}, AL_PARAMETERS,
 		"variant gqa: found \"n_kv_heads\", expected KEY=VALUE"},
 	{{"gqa:n_kv_heads=4k", NULL, NULL, NULL}, AL_PARAMETERS,
-		"variant gqa: n_kv_heads is \"4k\", expected a whole number of at least 0 and below 2^53"},
+		"variant gqa: n_kv_heads is \"4k\", expected a whole number of at least 0 and "
+		"below 2^53"},
 	{{"gqa:biases=yes", NULL, NULL, NULL}, AL_PARAMETERS,
 		"variant gqa: biases is \"yes\", expected true or false"},
 	{{"gqa:d_head=4,d_head=4", NULL, NULL, NULL}, AL_PARAMETERS,
@@ -857,30 +932,48 @@ static const struct refusal {
 		"unknown role \"keys\" (did you mean \"key\"?)"},
 	{{"mha", NULL, "biases=ture", NULL}, AL_PARAMETERS,
 		"unknown biases \"ture\" (did you mean \"true\"?)"},
-	{{"mha", NULL, "per=modul", NULL}, AL_PARAMETERS, "unknown per \"modul\" (did you mean \"module\"?)"},
+	{{"mha", NULL, "per=modul", NULL}, AL_PARAMETERS,
+		"unknown per \"modul\" (did you mean \"module\"?)"},
 	/* symbols and shapes */
-	{{"mla", "d_model=8 n_heads=2 q_rank=0 d_nope=3 d_rope=2 d_value=3", NULL, NULL}, AL_PARAMETERS,
+	{{"mla", "d_model=8 n_heads=2 q_rank=0 d_nope=3 d_rope=2 d_value=3", NULL, NULL},
+		AL_PARAMETERS,
 		"variant mla (built-in): tensor W_DKV: symbol \"kv_rank\" is not given"},
 	{{"gqa:n_kv_heads=4", "d_model=8 d_head=2", NULL, NULL}, AL_CACHE_BYTES,
 		"variant gqa:n_kv_heads=4 (gqa, built-in): cache K: symbol \"seq\" is not given"},
 	{{"mha", "d_model=0 n_heads=1 d_head=1", NULL, NULL}, AL_PARAMETERS,
 		"variant mha (built-in): tensor W_Q: d_model = 0, expected 1 or more"},
 	{{"mha", "d_model=1 n_heads=4503599627370496 d_head=2", NULL, NULL}, AL_PARAMETERS,
-		"variant mha (built-in): tensor W_Q: n_heads*d_head = 9007199254740992, expected less than 2^53"},
-	{{INLINE(TENSORS "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"d_model/n_heads\"]}]"),
-		"d_model=7 n_heads=2", NULL, NULL}, AL_PARAMETERS,
-		"variant mine (inline.json): tensor T: d_model/n_heads = 7/2 is not a whole number"},
-	{{INLINE(TENSORS "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"3 - k\"]}]"), "k=5", NULL, NULL},
-		AL_PARAMETERS, "variant mine (inline.json): tensor T: 3 - k = -2, expected 1 or more"},
-	{{INLINE(TENSORS "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"2\"], \"count\": \"2\", "
-		"\"active\": \"k\"}]"), "k=5", NULL, NULL}, AL_PARAMETERS,
-		"variant mine (inline.json): tensor T: 5 are active, expected at most the count, 2"},
+		"variant mha (built-in): tensor W_Q: n_heads*d_head = 9007199254740992, expected "
+		"less than 2^53"},
+	{{INLINE(TENSORS
+		  "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"d_model/n_heads\"]}]"),
+		 "d_model=7 n_heads=2", NULL, NULL},
+		AL_PARAMETERS,
+		"variant mine (inline.json): tensor T: d_model/n_heads = 7/2 is not a whole "
+		"number"},
+	{{INLINE(TENSORS "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"3 - k\"]}]"), "k=5",
+		 NULL, NULL},
+		AL_PARAMETERS,
+		"variant mine (inline.json): tensor T: 3 - k = -2, expected 1 or more"},
+	{{INLINE(TENSORS
+		  "[{\"name\": \"T\", \"role\": \"mix\", \"shape\": [\"2\"], \"count\": \"2\", "
+		  "\"active\": \"k\"}]"),
+		 "k=5", NULL, NULL},
+		AL_PARAMETERS,
+		"variant mine (inline.json): tensor T: 5 are active, expected at most the count, "
+		"2"},
 	{{INLINE(TENSORS "[], \"products\": [{\"name\": \"P\", \"left\": [\"seq\", \"k\"], "
-		"\"right\": [\"d_model\", \"k\"]}]"), "k=5 d_model=6 seq=1 batch=1", NULL, NULL}, AL_FLOPS,
-		"variant mine (inline.json): product P: left ends in k = 5 and right begins with d_model = 6"},
-	{{INLINE(TENSORS "[], \"cache\": [{\"name\": \"K\", \"shape\": [\"k\"], \"dtype\": \"f33\"}]"),
-		"k=5 seq=1 batch=1", NULL, NULL}, AL_CACHE_BYTES,
-		"variant mine (inline.json): cache K: unknown dtype \"f33\" (did you mean \"f32\"?)"},
+			 "\"right\": [\"d_model\", \"k\"]}]"),
+		 "k=5 d_model=6 seq=1 batch=1", NULL, NULL},
+		AL_FLOPS,
+		"variant mine (inline.json): product P: left ends in k = 5 and right begins with "
+		"d_model = 6"},
+	{{INLINE(TENSORS
+		  "[], \"cache\": [{\"name\": \"K\", \"shape\": [\"k\"], \"dtype\": \"f33\"}]"),
+		 "k=5 seq=1 batch=1", NULL, NULL},
+		AL_CACHE_BYTES,
+		"variant mine (inline.json): cache K: unknown dtype \"f33\" (did you mean "
+		"\"f32\"?)"},
 	/* what the basis covers */
 	{{"mha", ODD, "per=model", NULL}, AL_PARAMETERS,
 		"variant mha (built-in): symbol \"n_layers\" is not given"},
@@ -889,10 +982,12 @@ static const struct refusal {
 	{{"mha", ODD " n_encoder_layers=2", "per=model", NULL}, AL_PARAMETERS,
 		"variant mha (built-in): symbol \"n_decoder_layers\" is not given"},
 	{{"mha", "transformer-base", "per=layer", NULL}, AL_PARAMETERS,
-		"variant mha (built-in): the layers of an encoder-decoder differ, expected basis per=module or "
+		"variant mha (built-in): the layers of an encoder-decoder differ, expected basis "
+		"per=module or "
 		"per=model"},
 	{{"mha", "transformer-base n_layers=24", "per=model", NULL}, AL_PARAMETERS,
-		"variant mha (built-in): n_layers is 24, expected n_encoder_layers + n_decoder_layers = 12"},
+		"variant mha (built-in): n_layers is 24, expected n_encoder_layers + "
+		"n_decoder_layers = 12"},
 	{{SHARED, "k=5 n_layers=2", "per=model", NULL}, AL_PARAMETERS,
 		"variant mine (inline.json): symbol \"n_groups\" is not given"},
 	/* recipes */
@@ -934,9 +1029,11 @@ static void refusals_leave_nothing(void **state)
 	(void)state;
 	open_block(&asked, &(struct question){SHARED, NULL, NULL, NULL});
 	assert_false(al_ledger_tensors(&ledger, &asked.block, false, false, &err));
-	assert_string_equal(err.message, "variant mine (inline.json): tensor A: symbol \"k\" is not given");
+	assert_string_equal(err.message,
+		"variant mine (inline.json): tensor A: symbol \"k\" is not given");
 	assert_false(make_polynomial(&asked, "k=d_model^17", &polynomial, &err));
-	assert_string_equal(err.message, "variant mine (inline.json): tensor A: k = d_model^17: column 8: "
+	assert_string_equal(err.message,
+		"variant mine (inline.json): tensor A: k = d_model^17: column 8: "
 		"expands to degree 17, expected at most 16");
 	assert_null(polynomial);
 	close_block(&asked);
@@ -952,7 +1049,7 @@ static void refusals_leave_nothing(void **state)
 static const struct metric {
 	const char *score, *reference, *parameters, *base_parameters;
 	bool higher_is_better;
-	const char *retention, *elasticity;   /* NULL: none */
+	const char *retention, *elasticity; /* NULL: none */
 	int digits;
 } metrics[] = {
 	/* Xue & Aletras 2023, Table 1, GLUE: SKV's PRR, SHA's. */
@@ -1025,8 +1122,10 @@ static void caches_in_any_dtype(void **state)
 	mpq_t bytes;
 
 	(void)state;
-	open_block(&asked, &(struct question){"gqa",
-		"d_model=4096 n_heads=32 n_kv_heads=8 n_layers=32 batch=1 seq=1", "per=model", NULL});
+	open_block(&asked,
+		&(struct question){"gqa",
+			"d_model=4096 n_heads=32 n_kv_heads=8 n_layers=32 batch=1 seq=1",
+			"per=model", NULL});
 	mpq_init(bytes);
 	ask_open(&asked, AL_CACHE_BYTES, bytes);
 	assert_int_equal(mpq_cmp_ui(bytes, 131072, 1), 0);

@@ -8,7 +8,7 @@
 struct asked {
 	const char *model, *variant;
 	const char *settings[4];
-	const char *expected;   /* the count, or a part of the message */
+	const char *expected; /* the count, or a part of the message */
 };
 
 static size_t n_settings(const struct asked *asked)
@@ -35,8 +35,8 @@ static void counts(void **state)
 		{"llama-3-8b", NULL, {NULL}, "8030261248"},
 		/* (11 + 5)*6 + 2*(4*(6*6 + 6) + 2*6*24 + 24 + 6 + 4*6) + 2*6 */
 		{"tests/data/tiny-gpt2", NULL, {NULL}, "1128"},
-		/* Xue & Aletras 2023, Table 3, rounded there to 18.87M and 6.52M; a preset that gives no
-		 * vocabulary is its attention */
+		/* Xue & Aletras 2023, Table 3, rounded there to 18.87M and 6.52M; a preset that
+		 * gives no vocabulary is its attention */
 		{"transformer-base", NULL, {NULL}, "18874368"},
 		{"transformer-base", "mhe-mul", {NULL}, "6515712"},
 		/* 4 * 768^2 */
@@ -78,7 +78,8 @@ static void refuses(void **state)
 		assert_false(ask(&cases[i], text, sizeof(text), &err));
 		assert_int_equal(err.status, AL_EINPUT);
 		if (!strstr(err.message, cases[i].expected))
-			fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message, cases[i].expected);
+			fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message,
+				cases[i].expected);
 		assert_string_equal(text, "kept");
 		assert_false(ask(&cases[i], text, sizeof(text), NULL));
 	}

@@ -41,15 +41,18 @@ static double at(struct al_view m, enum al_op op, size_t i, size_t j)
 }
 
 /* op(A) op(B) by hand. */
-static struct al_matrix multiply(enum al_op op_a, enum al_op op_b, struct al_matrix a, struct al_matrix b)
+static struct al_matrix multiply(enum al_op op_a, enum al_op op_b, struct al_matrix a,
+	struct al_matrix b)
 {
-	const size_t rows = op_a == AL_PLAIN ? a.rows : a.cols, inner = op_a == AL_PLAIN ? a.cols : a.rows;
+	const size_t rows = op_a == AL_PLAIN ? a.rows : a.cols,
+		     inner = op_a == AL_PLAIN ? a.cols : a.rows;
 	struct al_matrix c = new_matrix(rows, op_b == AL_PLAIN ? b.cols : b.rows);
 
 	for (size_t j = 0; j < c.cols; j++)
 		for (size_t k = 0; k < inner; k++)
 			for (size_t i = 0; i < rows; i++)
-				c.data[i + j * c.ld] += at(al_view(a), op_a, i, k) * at(al_view(b), op_b, k, j);
+				c.data[i + j * c.ld] += at(al_view(a), op_a, i, k)
+					* at(al_view(b), op_b, k, j);
 	return c;
 }
 
@@ -61,7 +64,8 @@ static double distance(struct al_view a, struct al_view b)
 	assert_int_equal(a.cols, b.cols);
 	for (size_t j = 0; j < a.cols; j++)
 		for (size_t i = 0; i < a.rows; i++)
-			largest = fmax(largest, fabs(at(a, AL_PLAIN, i, j) - at(b, AL_PLAIN, i, j)));
+			largest = fmax(largest,
+				fabs(at(a, AL_PLAIN, i, j) - at(b, AL_PLAIN, i, j)));
 	return largest;
 }
 
@@ -87,8 +91,16 @@ static void assert_orthonormal(struct al_matrix u, double tolerance)
 /* ---- products ---- */
 
 static const size_t shapes[][3] = {
-	{1, 1, 1}, {3, 5, 7}, {127, 4, 9}, {129, 33, 130}, {64, 768, 300}, {300, 2, 64}, {5, 0, 4},
-	{0, 3, 4}, {1100, 3, 2}, {2, 3, 1100},
+	{1, 1, 1},
+	{3, 5, 7},
+	{127, 4, 9},
+	{129, 33, 130},
+	{64, 768, 300},
+	{300, 2, 64},
+	{5, 0, 4},
+	{0, 3, 4},
+	{1100, 3, 2},
+	{2, 3, 1100},
 };
 
 static void check_products(const size_t n[3], enum al_op op_a, enum al_op op_b)
@@ -124,7 +136,8 @@ static void check_gram(size_t rows, size_t cols, enum al_op op)
 {
 	const size_t n = op == AL_TRANSPOSED ? cols : rows;
 	struct al_matrix a = gaussian(rows, cols, 4), g = gaussian(n, n, 5);
-	struct al_matrix expected = multiply(op, op == AL_TRANSPOSED ? AL_PLAIN : AL_TRANSPOSED, a, a);
+	struct al_matrix expected = multiply(op, op == AL_TRANSPOSED ? AL_PLAIN : AL_TRANSPOSED, a,
+		a);
 	struct al_matrix_f narrow = new_matrix_f(rows, cols), g_f = new_matrix_f(n, n);
 
 	assert_true(al_gram(op, al_view(a), g, NULL));
@@ -156,11 +169,13 @@ static void multiplies_floats(void **state)
 {
 	struct al_matrix a = gaussian(140, 30, 6), b = gaussian(150, 30, 7);
 	struct al_matrix expected = multiply(AL_PLAIN, AL_TRANSPOSED, a, b);
-	struct al_matrix_f af = new_matrix_f(140, 30), bf = new_matrix_f(150, 30), c = new_matrix_f(140, 150);
+	struct al_matrix_f af = new_matrix_f(140, 30), bf = new_matrix_f(150, 30),
+			   c = new_matrix_f(140, 150);
 
 	(void)state;
 	assert_true(al_narrow(al_view(a), af, NULL) && al_narrow(al_view(b), bf, NULL));
-	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0, c, NULL));
+	assert_true(
+		al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0, c, NULL));
 	for (size_t i = 0; i < 140 * 150; i++)
 		assert_true(fabs((double)c.data[i] - expected.data[i]) < 1e-4);
 	al_matrix_finish_f(&c);
@@ -220,7 +235,8 @@ static void finds_triangles_by_the_route_that_holds(void **state)
 
 static void decomposes(void **state)
 {
-	struct al_matrix a = gaussian(40, 12, 10), copy = gaussian(40, 12, 10), r = new_matrix(12, 12);
+	struct al_matrix a = gaussian(40, 12, 10), copy = gaussian(40, 12, 10),
+			 r = new_matrix(12, 12);
 
 	(void)state;
 	assert_true(al_qr(a, r, NULL));
@@ -294,7 +310,7 @@ static void finds_singular_values_however_small(void **state)
 	(void)state;
 	check_values(60, 8, 1.5);
 	check_values(8, 60, 1.5);
-	check_values(60, 8, 20);     /* a Gram of condition 1e18 */
+	check_values(60, 8, 20); /* a Gram of condition 1e18 */
 	check_values(30, 30, 2);
 	check_values(1, 1, 2);
 }
@@ -305,7 +321,8 @@ static void scales_out_of_the_squares_range(void **state)
 
 	(void)state;
 	for (size_t s = 0; s < 2; s++) {
-		struct al_matrix a = gaussian(9, 4, 12), values = new_matrix(4, 1), scaled = new_matrix(4, 1);
+		struct al_matrix a = gaussian(9, 4, 12), values = new_matrix(4, 1),
+				 scaled = new_matrix(4, 1);
 		assert_true(al_singular_values(al_view(a), values.data, NULL));
 		for (size_t i = 0; i < 12 * 4; i++)
 			a.data[i] *= scales[s];
@@ -321,7 +338,8 @@ static void scales_out_of_the_squares_range(void **state)
 static void check_eigenvectors(size_t n, size_t wanted)
 {
 	struct al_matrix a = gaussian(n, n, 13), g = new_matrix(n, n), copy = new_matrix(n, n);
-	struct al_matrix vectors = new_matrix(n, wanted), values = new_matrix(n, 1), all = new_matrix(n, 1);
+	struct al_matrix vectors = new_matrix(n, wanted), values = new_matrix(n, 1),
+			 all = new_matrix(n, 1);
 
 	assert_true(al_gram(AL_PLAIN, al_view(a), g, NULL) && al_copy(al_view(g), copy, NULL));
 	assert_true(al_eigenvectors_top(copy, values.data, vectors, NULL));
@@ -349,7 +367,7 @@ static void finds_eigenvectors(void **state)
 	check_eigenvectors(20, 20);
 	check_eigenvectors(20, 3);
 	check_eigenvectors(1, 1);
-	check_eigenvectors(1040, 3);   /* one by one */
+	check_eigenvectors(1040, 3); /* one by one */
 }
 
 static void decomposes_into_signed_vectors(void **state)
@@ -396,8 +414,10 @@ static struct answers answer(int n_threads)
 
 	al_threads_set(n_threads);
 	assert_true(al_narrow(al_view(a), af, NULL) && al_narrow(al_view(b), bf, NULL));
-	assert_true(al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(a), al_view(b), 0, x.product, NULL));
-	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0, x.product_f, NULL));
+	assert_true(
+		al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(a), al_view(b), 0, x.product, NULL));
+	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0,
+		x.product_f, NULL));
 	assert_true(al_gram(AL_TRANSPOSED, al_view(a), x.gram, NULL));
 	assert_true(al_singular_values(al_view(a), x.values.data, NULL));
 	al_threads_set(0);
@@ -431,7 +451,8 @@ static void gives_the_same_bits_for_any_threads(void **state)
 		assert_same(one.product, more.product);
 		assert_same(one.gram, more.gram);
 		assert_same(one.values, more.values);
-		assert_memory_equal(one.product_f.data, more.product_f.data, 700 * 600 * sizeof(float));
+		assert_memory_equal(one.product_f.data, more.product_f.data,
+			700 * 600 * sizeof(float));
 		forget(&more);
 	}
 	forget(&one);
@@ -547,9 +568,12 @@ static void draws_streams_by_name(void **state)
 
 	(void)state;
 	for (uint64_t name = 0; name < 16; name++) {
-		struct al_random *a = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1, name >> 3);
-		struct al_random *b = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1, name >> 3);
-		struct al_random *c = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1, name >> 3);
+		struct al_random *a = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1,
+			name >> 3);
+		struct al_random *b = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1,
+			name >> 3);
+		struct al_random *c = al_random_create(name & 1, name >> 1 & 1, name >> 2 & 1,
+			name >> 3);
 		const double before = first[0];
 		al_random_gaussian(a, first, 64);
 		al_random_gaussian(b, again, 64);
@@ -596,7 +620,8 @@ static void draws_haar_matrices(void **state)
 	double trace = 0, square = 0;
 	struct al_matrix u = new_matrix(3, 3), tall = new_matrix(200, 16);
 	struct al_matrix_f narrow = new_matrix_f(200, 16);
-	struct al_random *random = al_random_create(5, 0, 0, 0), *same = al_random_create(5, 0, 0, 0);
+	struct al_random *random = al_random_create(5, 0, 0, 0),
+			 *same = al_random_create(5, 0, 0, 0);
 
 	(void)state;
 	assert_true(al_haar(random, tall, NULL) && al_haar_f(same, narrow, NULL));

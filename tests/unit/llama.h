@@ -1,4 +1,5 @@
-/* A checkpoint of three rotary layers with grouped keys, whose last layer is a copy of the first. */
+/* A checkpoint of three rotary layers with grouped keys, whose last layer is a copy of the
+ * first. */
 #ifndef ATTNLEDGER_TESTS_LLAMA_H
 #define ATTNLEDGER_TESTS_LLAMA_H
 
@@ -19,7 +20,8 @@ struct llama {
 
 static inline void write_llama(const struct test_folder *folder)
 {
-	static const char config[] = "{\"model_type\": \"llama\", \"hidden_size\": 16, "
+	static const char config[] =
+		"{\"model_type\": \"llama\", \"hidden_size\": 16, "
 		"\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"num_hidden_layers\": 3, "
 		"\"intermediate_size\": 8, \"vocab_size\": 9, \"rope_theta\": 100}";
 	static const char letters[] = "qkvo";
@@ -34,7 +36,8 @@ static inline void write_llama(const struct test_folder *folder)
 			snprintf(names[4 * i + p], sizeof(names[0]),
 				"model.layers.%zu.self_attn.%c_proj.weight", i, letters[p]);
 			fill_normal(values[i][p], (size_t)D * D, 10 * (i % 2) + p);
-			weights[4 * i + p] = (struct weight){names[4 * i + p], "F64", {rows, D}, 2, values[i][p]};
+			weights[4 * i + p] = (struct weight){names[4 * i + p], "F64", {rows, D}, 2,
+				values[i][p]};
 		}
 	write_weights(test_path(path, folder, "model.safetensors"), weights, LAYERS * 4);
 	test_write(test_path(path, folder, "config.json"), config, sizeof(config) - 1);

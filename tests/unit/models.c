@@ -46,8 +46,12 @@ static bool count(const struct al_family *family, const struct al_json *doc,
 
 	al_basis_init(&basis);
 	al_settings_init(&settings, catalog);
-	const struct al_whole_ask ask = {.catalog = catalog, .family = family, .settings = &settings,
-		.basis = &basis, .tp = 1, .detail = detail};
+	const struct al_whole_ask ask = {.catalog = catalog,
+		.family = family,
+		.settings = &settings,
+		.basis = &basis,
+		.tp = 1,
+		.detail = detail};
 	bool ok = al_family_settings(family, doc, config, "config.json", &settings, err)
 		&& al_whole_init(&whole, &ask, err);
 	if (ok) {
@@ -62,8 +66,8 @@ static bool count(const struct al_family *family, const struct al_json *doc,
 /* What a hub's page adds up, a file's tensors: the parameters and whole counts beside them. */
 static bool is_stored_total(mpq_t counts[AL_N_COUNTS], int64_t total)
 {
-	static const enum al_count beside[] = {
-		AL_COUNT_TIED, AL_COUNT_BUFFERS, AL_COUNT_SCALES, AL_COUNT_APART};
+	static const enum al_count beside[] = {AL_COUNT_TIED, AL_COUNT_BUFFERS, AL_COUNT_SCALES,
+		AL_COUNT_APART};
 	bool is_total = false;
 	mpq_t sum;
 
@@ -84,7 +88,7 @@ static bool is_stored_total(mpq_t counts[AL_N_COUNTS], int64_t total)
 struct model {
 	const char *name, *model_type;
 	const struct cJSON *config;
-	int64_t total, stored, non_embedding;   /* the last two 0 where nobody published them */
+	int64_t total, stored, non_embedding; /* the last two 0 where nobody published them */
 };
 
 static void read_model(const struct al_json *doc, const struct cJSON *node, struct model *model)
@@ -92,12 +96,16 @@ static void read_model(const struct al_json *doc, const struct cJSON *node, stru
 	struct al_error err = {0};
 
 	must(al_json_get_text(doc, node, "name", true, &model->name, &err)
-		&& al_json_get_node(doc, node, "config", AL_JSON_OBJECT, true, &model->config, &err)
-		&& al_json_get_text(doc, model->config, "model_type", true, &model->model_type, &err)
-		&& al_json_get_whole(doc, node, "total_params", true, &model->total, &err)
-		&& al_json_get_whole(doc, node, "stored_params", false, &model->stored, &err)
-		&& al_json_get_whole(doc, node, "non_embedding_params", false, &model->non_embedding,
-			&err), &err);
+			&& al_json_get_node(doc, node, "config", AL_JSON_OBJECT, true,
+				&model->config, &err)
+			&& al_json_get_text(doc, model->config, "model_type", true,
+				&model->model_type, &err)
+			&& al_json_get_whole(doc, node, "total_params", true, &model->total, &err)
+			&& al_json_get_whole(doc, node, "stored_params", false, &model->stored,
+				&err)
+			&& al_json_get_whole(doc, node, "non_embedding_params", false,
+				&model->non_embedding, &err),
+		&err);
 }
 
 static bool is_count(const struct model *model, const char *what, mpq_srcptr found,
@@ -116,13 +124,14 @@ static bool is_count(const struct model *model, const char *what, mpq_srcptr fou
 static bool has_counts(const struct model *model, mpq_t counts[AL_N_COUNTS])
 {
 	if (model->stored && !is_stored_total(counts, model->stored)) {
-		print_error("%s: nothing adds up to %lld stored\n", model->name, (long long)model->stored);
+		print_error("%s: nothing adds up to %lld stored\n", model->name,
+			(long long)model->stored);
 		return false;
 	}
 	return is_count(model, "parameters", counts[AL_COUNT_PARAMETERS], model->total)
 		&& (!model->non_embedding
-			|| is_count(model, "without embedding and head", counts[AL_COUNT_NON_EMBEDDING],
-				model->non_embedding));
+			|| is_count(model, "without embedding and head",
+				counts[AL_COUNT_NON_EMBEDDING], model->non_embedding));
 }
 
 static bool check_counts(const struct al_family *family, const struct al_json *doc,
@@ -164,7 +173,7 @@ static void check_list(const char *path)
 	size_t wrong = 0;
 
 	must(al_json_read(&doc, path, &err), &err);
-	al_json_each(node, doc.root) {
+	al_json_each (node, doc.root) {
 		struct model model = {0};
 		read_model(&doc, node, &model);
 		wrong += !check_model(&doc, &model);
@@ -197,14 +206,14 @@ static void every_total_has_a_source(void **state)
 
 	(void)state;
 	must(al_json_read(&doc, own_list, &err), &err);
-	al_json_each(node, doc.root)
+	al_json_each (node, doc.root)
 		must(al_json_get_text(&doc, node, "source", true, &source, &err), &err);
 	al_json_finish(&doc);
 }
 
 static bool is_counted(const struct al_json *doc, const struct al_family *family)
 {
-	al_json_each(node, doc->root) {
+	al_json_each (node, doc->root) {
 		struct model model = {0};
 		read_model(doc, node, &model);
 		if (al_find_name(model.model_type, family->model_types, family->n_model_types) >= 0)

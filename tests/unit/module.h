@@ -49,16 +49,21 @@ static inline void look(struct module *m)
 static inline struct module new_module(const struct shape *s, uint64_t seed)
 {
 	struct module m = {
-		.of = {
-			new_matrix(s->query_rows, s->n_heads * s->d_head),
-			new_matrix(s->key_rows, s->n_kv_heads * s->d_head),
-			new_matrix(s->value_rows, s->n_kv_heads * s->d_value),
-			new_matrix(s->output_rows, s->n_heads * s->d_value),
-		},
-		.factors = {
-			.n_heads = s->n_heads, .n_kv_heads = s->n_kv_heads,
-			.d_head = s->d_head, .d_value = s->d_value, .unit = 0x1p-53,
-		},
+		.of =
+			{
+				new_matrix(s->query_rows, s->n_heads * s->d_head),
+				new_matrix(s->key_rows, s->n_kv_heads * s->d_head),
+				new_matrix(s->value_rows, s->n_kv_heads * s->d_value),
+				new_matrix(s->output_rows, s->n_heads * s->d_value),
+			},
+		.factors =
+			{
+				.n_heads = s->n_heads,
+				.n_kv_heads = s->n_kv_heads,
+				.d_head = s->d_head,
+				.d_value = s->d_value,
+				.unit = 0x1p-53,
+			},
 	};
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
@@ -99,7 +104,8 @@ static inline struct al_matrix dense_form(const struct al_factors *f, size_t hea
 	const size_t kv_head = al_kv_head(f, head);
 
 	return of_values
-		? multiply(al_factors_head(f, AL_VALUE, kv_head), al_factors_head(f, AL_OUTPUT, head))
+		? multiply(al_factors_head(f, AL_VALUE, kv_head),
+			al_factors_head(f, AL_OUTPUT, head))
 		: multiply(al_factors_head(f, AL_QUERY, head), al_factors_head(f, AL_KEY, kv_head));
 }
 

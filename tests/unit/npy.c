@@ -49,12 +49,15 @@ static void versions_and_orders(void **state)
 /* Element (i, j) is 10 i + j in either order. */
 static void orders_agree(void **state)
 {
-	static const double by_rows[6] = {0, 1, 2, 10, 11, 12}, by_columns[6] = {0, 10, 1, 11, 2, 12};
+	static const double by_rows[6] = {0, 1, 2, 10, 11, 12},
+			    by_columns[6] = {0, 10, 1, 11, 2, 12};
 
 	(void)state;
 	for (int is_fortran = 0; is_fortran < 2; is_fortran++) {
-		struct bytes b = make(1, is_fortran ? "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)}"
-			: "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}", 48);
+		struct bytes b = make(1,
+			is_fortran ? "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3)}"
+				   : "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}",
+			48);
 		struct al_npy npy;
 		al_dtype_find("F64")->from_double(is_fortran ? by_columns : by_rows, 6,
 			(unsigned char *)b.data + b.n - 48);
@@ -79,21 +82,28 @@ static void refused(void **state)
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}", 49,
 			"x.npy: 2 x 3 of F64 in 49 bytes of data"},
 		{1, "{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3)}", 48,
-			"x.npy: the header has \"'>f8', 'fortran_orde\" where '<f4', '<f8' or '<f2' was expected"},
+			"x.npy: the header has \"'>f8', 'fortran_orde\" where '<f4', '<f8' or "
+			"'<f2' was expected"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,)}", 48,
 			"x.npy: found one dimension, expected a matrix"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3)}", 48,
 			"x.npy: found more than two dimensions, expected a matrix"},
-		{1, "{'descr': '<f8', 'fortran_order': False}", 48, "x.npy: the header lacks 'shape'"},
-		{1, "{'descr': '<f8', 'shape': (2, 3)}", 48, "x.npy: the header lacks 'fortran_order'"},
-		{1, "{'shape': (2, 3), 'shape': (2, 3)}", 48, "x.npy: the header has 'shape' twice"},
+		{1, "{'descr': '<f8', 'fortran_order': False}", 48,
+			"x.npy: the header lacks 'shape'"},
+		{1, "{'descr': '<f8', 'shape': (2, 3)}", 48,
+			"x.npy: the header lacks 'fortran_order'"},
+		{1, "{'shape': (2, 3), 'shape': (2, 3)}", 48,
+			"x.npy: the header has 'shape' twice"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)} 1", 48,
 			"x.npy: the header has \"1\" where the end was expected"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 3)}", 48,
 			"x.npy: the header has \"-2, 3)}\" where a dimension was expected"},
-		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999, 999999999999)}", 48,
-			"x.npy: 999999999999 x 999999999999 of F64 in 48 bytes of data"},
-		{1, "{'descr': '<f8', 'mode': 1}", 48, "x.npy: the header has \"'mode': 1}\" where 'descr', "
+		{1,
+			"{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999, "
+			"999999999999)}",
+			48, "x.npy: 999999999999 x 999999999999 of F64 in 48 bytes of data"},
+		{1, "{'descr': '<f8', 'mode': 1}", 48,
+			"x.npy: the header has \"'mode': 1}\" where 'descr', "
 			"'fortran_order' or 'shape' was expected"},
 		{1, "", 0, "x.npy: the header has \"\" where { was expected"},
 	};
@@ -162,7 +172,8 @@ static void numpy_writes(void **state)
 			al_npy_finish(&first);
 			LEAVE_OUT("../shared/fixtures");
 		}
-		assert_true(npy.rows == 64 && npy.cols == 64 && strcmp(npy.dtype->name, "F32") == 0);
+		assert_true(
+			npy.rows == 64 && npy.cols == 64 && strcmp(npy.dtype->name, "F32") == 0);
 		if (k == 0) {
 			first = npy;
 			continue;

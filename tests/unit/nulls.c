@@ -8,7 +8,7 @@
 static const struct shape bert = {768, 768, 768, 768, 12, 12, 64, 64};
 static const struct shape small = {96, 96, 96, 96, 6, 6, 16, 16};
 static const struct shape grouped = {96, 80, 80, 96, 6, 2, 16, 12};
-static const struct shape wide = {24, 24, 24, 24, 3, 3, 40, 40};   /* heads wider than the model */
+static const struct shape wide = {24, 24, 24, 24, 3, 3, 40, 40}; /* heads wider than the model */
 
 static size_t n90(const struct al_spectra *spectra, enum al_spectrum kind)
 {
@@ -63,7 +63,8 @@ static void check_float(const struct shape *shape)
 	assert_true(al_layer_spectra_f(&layer_f, &factors, &t, NULL));
 	for (int k = 0; k < AL_N_SPECTRA; k++) {
 		assert_int_equal(layer.values[k].rows, layer_f.values[k].rows);
-		assert_int_equal(n90(&layer, (enum al_spectrum)k), n90(&layer_f, (enum al_spectrum)k));
+		assert_int_equal(n90(&layer, (enum al_spectrum)k),
+			n90(&layer_f, (enum al_spectrum)k));
 		for (size_t i = 0; i < layer.values[k].rows; i++)
 			assert_true(fabs(layer.values[k].data[i] - layer_f.values[k].data[i])
 				< 1e-3 * layer.values[k].data[0]);
@@ -86,7 +87,8 @@ static void floats_give_the_same_components(void **state)
 
 /* ---- independent heads ---- */
 
-static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t module, uint64_t number)
+static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t module,
+	uint64_t number)
 {
 	struct al_triangles t;
 	struct al_spectra layer;
@@ -120,7 +122,7 @@ static void a_draw_keeps_norms(void **state)
 
 	(void)state;
 	for (size_t e = 0; e < 96 * 16; e++)
-		head_of(&m, AL_QUERY, 1).data[e] *= 1e25;   /* no float overflows */
+		head_of(&m, AL_QUERY, 1).data[e] *= 1e25; /* no float overflows */
 	layer = draw(&m, 1, 2, 3);
 	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_Q) / squares(m.factors.q) - 1) < 1e-5);
 	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_K) / squares(m.factors.k) - 1) < 1e-5);
@@ -139,11 +141,15 @@ static void one_head_keeps_its_spectrum(void **state)
 	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
 	assert_true(al_head_spectra(&heads, &t, NULL));
 	for (size_t i = 0; i < 12; i++) {
-		const struct al_matrix q = heads.values[AL_SPECTRUM_Q], k = heads.values[AL_SPECTRUM_K];
+		const struct al_matrix q = heads.values[AL_SPECTRUM_Q],
+				       k = heads.values[AL_SPECTRUM_K];
 		const struct al_matrix qk = heads.values[AL_SPECTRUM_QK];
-		assert_true(fabs(layer.values[AL_SPECTRUM_Q].data[i] - q.data[i]) < 1e-5 * q.data[0]);
-		assert_true(fabs(layer.values[AL_SPECTRUM_K].data[i] - k.data[i]) < 1e-5 * k.data[0]);
-		assert_true(fabs(layer.values[AL_SPECTRUM_QK].data[i] - qk.data[i]) < 1e-5 * qk.data[0]);
+		assert_true(
+			fabs(layer.values[AL_SPECTRUM_Q].data[i] - q.data[i]) < 1e-5 * q.data[0]);
+		assert_true(
+			fabs(layer.values[AL_SPECTRUM_K].data[i] - k.data[i]) < 1e-5 * k.data[0]);
+		assert_true(fabs(layer.values[AL_SPECTRUM_QK].data[i] - qk.data[i])
+			< 1e-5 * qk.data[0]);
 	}
 	al_spectra_finish(&heads);
 	al_triangles_finish(&t);
@@ -214,7 +220,8 @@ static void zero_weights_have_no_redundancy(void **state)
 static bool same(const struct al_spectra *a, const struct al_spectra *b)
 {
 	for (int k = 0; k < AL_N_SPECTRA; k++)
-		if (memcmp(a->values[k].data, b->values[k].data, a->values[k].rows * sizeof(double)) != 0)
+		if (memcmp(a->values[k].data, b->values[k].data, a->values[k].rows * sizeof(double))
+			!= 0)
 			return false;
 	return true;
 }

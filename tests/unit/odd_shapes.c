@@ -36,7 +36,7 @@ struct world {
 struct odd {
 	struct al_variant_use use;
 	struct al_binding with[MOST_BINDINGS];
-	const char *working;      /* of the quantity at hand, for messages */
+	const char *working; /* of the quantity at hand, for messages */
 };
 
 static int set_up(void **state)
@@ -95,10 +95,10 @@ static void read_case(struct world *world, const struct cJSON *node, struct odd 
 	must(al_catalog_variant(world->catalog, name, &odd->use.variant, &err), &err);
 	odd->use.name = odd->use.variant->name;
 	odd->use.with = odd->with;
-	al_json_each(member, al_json_get(node, "with")) {
+	al_json_each (member, al_json_get(node, "with")) {
 		assert_true(odd->use.n_with < MOST_BINDINGS);
-		odd->with[odd->use.n_with++] =
-			(struct al_binding){al_json_key(member), value_of(&world->doc, member)};
+		odd->with[odd->use.n_with++] = (struct al_binding){al_json_key(member),
+			value_of(&world->doc, member)};
 	}
 }
 
@@ -228,7 +228,7 @@ static void agrees_with_hand_work(void **state)
 {
 	struct world *world = *state;
 
-	al_json_each(node, al_json_get(world->doc.root, "cases")) {
+	al_json_each (node, al_json_get(world->doc.root, "cases")) {
 		struct odd odd;
 		read_case(world, node, &odd);
 		for (size_t i = 0; i < N_QUANTITIES; i++) {
@@ -242,7 +242,7 @@ static void agrees_with_hand_work(void **state)
 /* Has a case of this variant the quantity? */
 static bool is_worked(struct world *world, const char *variant, const char *key)
 {
-	al_json_each(node, al_json_get(world->doc.root, "cases")) {
+	al_json_each (node, al_json_get(world->doc.root, "cases")) {
 		struct odd odd;
 		read_case(world, node, &odd);
 		if (strcmp(odd.use.name, variant) == 0 && al_json_get(node, key))
@@ -259,8 +259,8 @@ static void covers_every_built_in_variant(void **state)
 	for (size_t i = 0; i < list->n_files; i++)
 		for (size_t j = 0; j < N_QUANTITIES; j++)
 			if (!is_worked(world, list->files[i].name, quantities[j].key))
-				fail_msg("%s has no case with \"%s\" in %s", list->files[i].name, quantities[j].key,
-					path);
+				fail_msg("%s has no case with \"%s\" in %s", list->files[i].name,
+					quantities[j].key, path);
 }
 
 int main(void)

@@ -51,7 +51,8 @@ static void copies_come_first(void **state)
 	measure(&m, HEADS, &table);
 	assert_int_equal(table.n_rows, HEADS);
 	for (size_t i = 0; i < HEADS; i++) {
-		assert_true(layer_of(&table, i, "module_a") == 0 && layer_of(&table, i, "module_b") == 2);
+		assert_true(layer_of(&table, i, "module_a") == 0
+			&& layer_of(&table, i, "module_b") == 2);
 		assert_true(number(&table, i, "head_a") == number(&table, i, "head_b"));
 		assert_near(number(&table, i, "qk_cosine"), 1);
 		assert_near(number(&table, i, "ov_cosine"), 1);
@@ -66,8 +67,8 @@ static struct al_matrix product(struct al_matrix a, struct al_matrix b, bool tra
 {
 	struct al_matrix c = new_matrix(a.rows, transposes ? b.rows : b.cols);
 
-	assert_true(al_gemm(AL_PLAIN, transposes ? AL_TRANSPOSED : AL_PLAIN, 1, al_view(a), al_view(b), 0, c,
-		NULL));
+	assert_true(al_gemm(AL_PLAIN, transposes ? AL_TRANSPOSED : AL_PLAIN, 1, al_view(a),
+		al_view(b), 0, c, NULL));
 	return c;
 }
 
@@ -86,8 +87,10 @@ static void check_row(const struct llama *m, const struct al_table *table, size_
 	struct al_audit_module a = load_layer(m, layer_of(table, row, "module_a"), options);
 	struct al_audit_module b = load_layer(m, layer_of(table, row, "module_b"), options);
 	size_t i = (size_t)number(table, row, "head_a"), j = (size_t)number(table, row, "head_b");
-	struct al_matrix qk_a = dense_form(&a.factors, i, false), ov_a = dense_form(&a.factors, i, true);
-	struct al_matrix qk_b = dense_form(&b.factors, j, false), ov_b = dense_form(&b.factors, j, true);
+	struct al_matrix qk_a = dense_form(&a.factors, i, false),
+			 ov_a = dense_form(&a.factors, i, true);
+	struct al_matrix qk_b = dense_form(&b.factors, j, false),
+			 ov_b = dense_form(&b.factors, j, true);
 
 	assert_near(number(table, row, "qk_cosine"),
 		dot(qk_a, qk_b) / sqrt(dot(qk_a, qk_a) * dot(qk_b, qk_b)));
@@ -167,16 +170,20 @@ static void heads_beside_their_counterparts(void **state)
 	al_table_init(&table, "against", "");
 	al_against_add_columns(&table);
 	assert_true(al_against_check(a.attention, b.attention, NULL));
-	assert_true(al_against_add_module(&a, &a, &table, NULL) && al_against_add_module(&a, &b, &table, NULL));
+	assert_true(al_against_add_module(&a, &a, &table, NULL)
+		&& al_against_add_module(&a, &b, &table, NULL));
 	for (size_t i = 0; i < HEADS; i++) {
-		struct al_matrix x = dense_form(&a.factors, i, true), y = dense_form(&b.factors, i, true);
+		struct al_matrix x = dense_form(&a.factors, i, true),
+				 y = dense_form(&b.factors, i, true);
 		assert_near(number(&table, i, "qk_cosine"), 1);
 		assert_true(number(&table, i, "qk_difference") == 0);
-		assert_near(number(&table, HEADS + i, "ov_cosine"), dot(x, y) / sqrt(dot(x, x) * dot(y, y)));
+		assert_near(number(&table, HEADS + i, "ov_cosine"),
+			dot(x, y) / sqrt(dot(x, x) * dot(y, y)));
 		assert_near(number(&table, HEADS + i, "ov_norm_against"), sqrt(dot(y, y)));
 		for (size_t e = 0; e < D * D; e++)
 			y.data[e] -= x.data[e];
-		assert_near(number(&table, HEADS + i, "ov_difference"), sqrt(dot(y, y) / dot(x, x)));
+		assert_near(number(&table, HEADS + i, "ov_difference"),
+			sqrt(dot(y, y) / dot(x, x)));
 		al_matrix_finish(&x);
 		al_matrix_finish(&y);
 	}
@@ -216,8 +223,10 @@ static void matrices_come_back(void **state)
 	al_audit_init(&audit, &m.view, &options);
 	struct al_audit_module a = load_layer(&m, 1, options);
 	assert_true(al_matrices_write(&audit, &a, m.folder.path, NULL));
-	assert_true(al_npy_read(&cosines, test_path(path, &m.folder, "layers.1.qk.cosine.npy"), NULL));
-	assert_true(al_npy_read(&values, test_path(path, &m.folder, "layers.1.heads.ov.npy"), NULL));
+	assert_true(
+		al_npy_read(&cosines, test_path(path, &m.folder, "layers.1.qk.cosine.npy"), NULL));
+	assert_true(
+		al_npy_read(&values, test_path(path, &m.folder, "layers.1.heads.ov.npy"), NULL));
 	assert_true(cosines.rows == HEADS && cosines.cols == HEADS);
 	struct al_matrix x = dense_form(&a.factors, 1, false), y = dense_form(&a.factors, 3, false);
 	assert_near(cosines.data[1 + 3 * HEADS], dot(x, y) / sqrt(dot(x, x) * dot(y, y)));
@@ -227,7 +236,8 @@ static void matrices_come_back(void **state)
 	for (size_t i = 0; i < HEADS; i++)
 		for (size_t k = 0; k < WIDTH; k++)
 			assert_true(values.data[i + k * HEADS]
-				== heads->values[AL_SPECTRUM_OV].data[k + i * heads->values[AL_SPECTRUM_OV].ld]);
+				== heads->values[AL_SPECTRUM_OV]
+					   .data[k + i * heads->values[AL_SPECTRUM_OV].ld]);
 	al_matrix_finish(&x);
 	al_matrix_finish(&y);
 	al_npy_finish(&cosines);

@@ -66,7 +66,8 @@ static void prints_the_canonical_form(void **state)
 {
 	static const char *const cases[][2] = {
 		{"3*d_model*n_heads*d_head", "3*d_head*d_model*n_heads"},
-		{"n_heads + d_model^2*2 - d_head*d_model", "-d_head*d_model + 2*d_model^2 + n_heads"},
+		{"n_heads + d_model^2*2 - d_head*d_model",
+			"-d_head*d_model + 2*d_model^2 + n_heads"},
 		{"(a + b)^2 - (a - b)^2", "4*a*b"},
 		{"a - a", "0"},
 		{"7/2 - 3", "1/2"},
@@ -116,14 +117,18 @@ static void prints_the_canonical_form(void **state)
 		{"if(c > 0 or not c > 0, a, b)", "a"},
 		{"if(c > 0, if(c > 0, 1, 2), if(c > 0, 3, 4))", "1 if c > 0; 4 otherwise"},
 		{"if(c > 0, a, b)*if(e > 0, 2, 1)",
-			"2*a if c > 0 and e > 0; a if c > 0 and e <= 0; 2*b if c <= 0 and e > 0; b otherwise"},
-		{"if(e > 0, if(c > 0, 1, 2), 3)", "1 if c > 0 and e > 0; 3 if c > 0 and e <= 0; "
+			"2*a if c > 0 and e > 0; a if c > 0 and e <= 0; 2*b if c <= 0 and e > 0; b "
+			"otherwise"},
+		{"if(e > 0, if(c > 0, 1, 2), 3)",
+			"1 if c > 0 and e > 0; 3 if c > 0 and e <= 0; "
 			"2 if c <= 0 and e > 0; 3 otherwise"},
 		{"if(types[layer] == 'full', seq, window)",
 			"seq if types[layer] == 'full'; window otherwise"},
-		{"if('full' != types[0], window, seq)", "seq if types[0] == 'full'; window otherwise"},
+		{"if('full' != types[0], window, seq)",
+			"seq if types[0] == 'full'; window otherwise"},
 		{"t[if(c > 0, 1, 2)]", "t[1] if c > 0; t[2] otherwise"},
-		{"if(if(c > 0, s, t) == 'x', 1, 0)", "1 if c > 0 and s == 'x'; 0 if c > 0 and s != 'x'; "
+		{"if(if(c > 0, s, t) == 'x', 1, 0)",
+			"1 if c > 0 and s == 'x'; 0 if c > 0 and s != 'x'; "
 			"1 if c <= 0 and t == 'x'; 0 otherwise"},
 	};
 
@@ -151,10 +156,13 @@ static void prints_latex(void **state)
 		{"2*n_heads/d_head", "2 \\frac{n}{d_h}"},
 		{"ceil_div(n_heads, 2)", "\\left\\lceil \\frac{n}{2} \\right\\rceil"},
 		{"mod(n_heads + 1, d_head)", "\\left((n + 1) \\bmod d_h\\right)"},
-		{"if(n_heads >= 2, 1, 0)", "\\begin{cases} 0 & \\text{if } n < 2 \\\\ "
+		{"if(n_heads >= 2, 1, 0)",
+			"\\begin{cases} 0 & \\text{if } n < 2 \\\\ "
 			"1 & \\text{otherwise} \\end{cases}"},
-		{"if(n_heads > 2 and kind == 'a_b', 1, 0)", "\\begin{cases} 1 & \\text{if } kind = "
-			"\\mathrm{a\\_b} \\text{ and } n > 2 \\\\ 0 & \\text{if } kind = \\mathrm{a\\_b} "
+		{"if(n_heads > 2 and kind == 'a_b', 1, 0)",
+			"\\begin{cases} 1 & \\text{if } kind = "
+			"\\mathrm{a\\_b} \\text{ and } n > 2 \\\\ 0 & \\text{if } kind = "
+			"\\mathrm{a\\_b} "
 			"\\text{ and } n \\le 2 \\\\ 0 & \\text{otherwise} \\end{cases}"},
 	};
 
@@ -204,14 +212,16 @@ static void compares_printed_polynomials(void **state)
 		{"3d^2 n", "3*n*d^2"},
 		{"d^2n^2+2d^2n", "d^2*n*(n + 2)"},
 		{"3nd", "n*3*d"},
-		{"3n\xC2\xB7" "d \xE2\x88\x92 n", "3*d*n - n"},
+		{"3n\xC2\xB7"
+		 "d \xE2\x88\x92 n",
+			"3*d*n - n"},
 	};
 
 	for (size_t i = 0; i < N_OF(same); i++) {
 		struct al_polynomial *printed, *typed = expand(*state, same[i][1]);
 		struct al_error err;
-		assert_true(al_polynomial_of(parse_in(*state, same[i][0], AL_DIALECT_PRINTED), NULL, 0,
-			&printed, &err));
+		assert_true(al_polynomial_of(parse_in(*state, same[i][0], AL_DIALECT_PRINTED), NULL,
+			0, &printed, &err));
 		assert_true(al_polynomial_equal(printed, typed));
 		al_polynomial_destroy(printed);
 		al_polynomial_destroy(typed);
@@ -227,18 +237,20 @@ static void compares_printed_polynomials(void **state)
 
 static void substitutes_all_at_once(void **state)
 {
-	const struct al_substitution swap[] = {
-		{"a", parse(*state, "b")}, {"b", parse(*state, "a + 1")}};
+	const struct al_substitution swap[] = {{"a", parse(*state, "b")},
+		{"b", parse(*state, "a + 1")}};
 	struct al_polynomial *polynomial;
 	struct al_error err;
 
 	assert_true(al_polynomial_of(parse(*state, "a^2 + 3*b"), swap, 2, &polynomial, &err));
 	assert_string_equal(text_of(*state, polynomial), "b^2 + 3*a + 3");
-	assert_true(al_polynomial_of(parse(*state, "if(a > b, t[a], c)"), swap, 2, &polynomial, &err));
+	assert_true(
+		al_polynomial_of(parse(*state, "if(a > b, t[a], c)"), swap, 2, &polynomial, &err));
 	assert_string_equal(text_of(*state, polynomial), "t[b] if a + 1 < b; c otherwise");
 
 	const struct al_substitution zero = {"c", parse(*state, "0")};
-	assert_true(al_polynomial_of(parse(*state, "if(c > 0, 1/c, a)"), &zero, 1, &polynomial, &err));
+	assert_true(
+		al_polynomial_of(parse(*state, "if(c > 0, 1/c, a)"), &zero, 1, &polynomial, &err));
 	assert_string_equal(text_of(*state, polynomial), "a");
 
 	const struct al_substitution bad = {"c", parse(*state, "1/0")};
@@ -275,11 +287,14 @@ static void decided_tensors_need_no_case(void **state)
 	struct al_polynomial *tensor = expand(*state, "d_model*q_rank"), *present;
 	struct al_error err;
 
-	assert_true(al_polynomial_when(parse(*state, "q_rank > 0"), &none, 1, tensor, &present, &err));
+	assert_true(
+		al_polynomial_when(parse(*state, "q_rank > 0"), &none, 1, tensor, &present, &err));
 	assert_string_equal(text_of(*state, present), "0");
-	assert_true(al_polynomial_when(parse(*state, "q_rank == 0"), &none, 1, tensor, &present, &err));
+	assert_true(
+		al_polynomial_when(parse(*state, "q_rank == 0"), &none, 1, tensor, &present, &err));
 	assert_string_equal(text_of(*state, present), "d_model*q_rank");
-	assert_false(al_polynomial_when(parse(*state, "1/q_rank"), &none, 1, tensor, &present, &err));
+	assert_false(
+		al_polynomial_when(parse(*state, "1/q_rank"), &none, 1, tensor, &present, &err));
 	assert_string_equal(err.message, "column 2: division by zero");
 	assert_null(present);
 	al_polynomial_destroy(tensor);
@@ -287,7 +302,8 @@ static void decided_tensors_need_no_case(void **state)
 
 static void multiplies(void **state)
 {
-	struct al_polynomial *a = expand(*state, "if(c > 0, a + 1, 0)"), *b = expand(*state, "a - 1");
+	struct al_polynomial *a = expand(*state, "if(c > 0, a + 1, 0)"),
+			     *b = expand(*state, "a - 1");
 	struct al_polynomial *product;
 	struct al_error err;
 
@@ -315,7 +331,8 @@ static void finds_degrees(void **state)
 		{"if(c > 0, n^3, n)", "n", 0,
 			"the degree in n is not decided: it is 3 or 1, as c > 0 or not"},
 		{"n*ceil_div(m, 2)", "n", 1, NULL},
-		{"n*ceil_div(m, 2)", "m", 0, "the degree in m is not decided: it stands in ceil_div(m, 2)"},
+		{"n*ceil_div(m, 2)", "m", 0,
+			"the degree in m is not decided: it stands in ceil_div(m, 2)"},
 		{"mod(ceil_div(m, 2), k)", "m", 0,
 			"the degree in m is not decided: it stands in mod(ceil_div(m, 2), k)"},
 		{"a/n", "n", 0, "the degree in n is not decided: it stands in (a/n)"},
@@ -345,7 +362,8 @@ static void refuses_before_it_expands(void **state)
 		{"a^8*a^9", "column 4: expands to degree 17, expected at most 16"},
 		{"(a+b+c+d+e+f+g)^9", "column 16: expands to more than 4096 terms"},
 		{"(a+b+c+d+e+f)^5*(g+h+i+j+k+l)^5", "column 16: expands to more than 4096 terms"},
-		{"((2^60)^60)*((2^60)^60)", "column 12: expands to coefficients of more than 4096 bits"},
+		{"((2^60)^60)*((2^60)^60)",
+			"column 12: expands to coefficients of more than 4096 bits"},
 		{"((2^64)^64)^2", "column 8: expands to coefficients of more than 4096 bits"},
 		{"1/(a - a)", "column 2: division by zero"},
 		{"mod(a, 0)", "column 1: division by zero"},
@@ -411,12 +429,13 @@ static void grow_call(struct al_text *out, uint32_t *seed, int depth, const char
 /* A formula of this depth at most. */
 static void grow(struct al_text *out, uint32_t *seed, int depth)
 {
-	static const char *const operators[] = {"+", "-", "*", "+", "*", "/", "<", "==", "or", "and"};
+	static const char *const operators[] = {"+", "-", "*", "+", "*", "/", "<", "==", "or",
+		"and"};
 	static const struct {
 		const char *name;
 		int n;
-	} calls[] = {
-		{"if", 3}, {"min", 2}, {"max", 2}, {"ceil_div", 2}, {"mod", 2}, {"not ", 1}, {"-", 1}};
+	} calls[] = {{"if", 3}, {"min", 2}, {"max", 2}, {"ceil_div", 2}, {"mod", 2}, {"not ", 1},
+		{"-", 1}};
 	uint32_t kind = depth ? draw(seed, 20) : draw(seed, 5);
 
 	if (kind < 2) {
@@ -540,11 +559,13 @@ static void subtraction_undoes_addition(void **state)
 			struct al_text source;
 			al_text_init(&source);
 			grow(&source, &seed, 3);
-			if (al_formula_parse(&arena, source.data, AL_DIALECT_CATALOG, &formula, NULL))
+			if (al_formula_parse(&arena, source.data, AL_DIALECT_CATALOG, &formula,
+				    NULL))
 				(void)!al_polynomial_of(formula, NULL, 0, &operands[j], NULL);
 			al_text_finish(&source);
 		}
-		if (operands[0] && operands[1] && al_polynomial_sum(operands[0], operands[1], &sum, NULL)
+		if (operands[0] && operands[1]
+			&& al_polynomial_sum(operands[0], operands[1], &sum, NULL)
 			&& al_polynomial_difference(sum, operands[1], &back, NULL))
 			assert_true(al_polynomial_equal(back, operands[0]));
 		al_polynomial_destroy(operands[0]);
@@ -563,7 +584,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(derives_the_theoretical_table, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(compares_printed_polynomials, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(substitutes_all_at_once, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(sums_of_one_condition_keep_two_cases, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sums_of_one_condition_keep_two_cases, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(decided_tensors_need_no_case, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(multiplies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(finds_degrees, set_up, tear_down),

@@ -62,7 +62,8 @@ static void check_agreement(const char *name)
 	for (size_t i = 0; i < answer.n; i++) {
 		const struct al_reconciled *line = &answer.lines[i];
 		if (al_difference_is_fault(line->difference))
-			fail_msg("%s: %s is %s", name, line->name, al_difference_names[line->difference]);
+			fail_msg("%s: %s is %s", name, line->name,
+				al_difference_names[line->difference]);
 		n_found += line->found != NULL;
 		if (line->found && line->n_expected_parameters != line->n_found_parameters)
 			fail_msg("%s: %s: parameters differ", name, line->name);
@@ -111,11 +112,15 @@ static void differences_are_told(void **state)
 	state_dict_remove(dict, "model.norm.weight");
 	state_dict_find(dict, "model.layers.2.self_attn.q_proj.weight")->shape[0] = 20;
 	state_dict_find(dict, "model.embed_tokens.weight")->n_dims = 1;
-	dict->weights[dict->n++] = (struct weight){.name = "model.layers.7.extra", .dtype = "F16",
-		.shape = {3, 2}, .n_dims = 2};
-	dict->weights[dict->n++] = (struct weight){
-		.name = "model.layers.0.self_attn.rotary_emb.inv_freq", .dtype = "F32", .shape = {2},
-		.n_dims = 1};
+	dict->weights[dict->n++] = (struct weight){.name = "model.layers.7.extra",
+		.dtype = "F16",
+		.shape = {3, 2},
+		.n_dims = 2};
+	dict->weights[dict->n++] =
+		(struct weight){.name = "model.layers.0.self_attn.rotary_emb.inv_freq",
+			.dtype = "F32",
+			.shape = {2},
+			.n_dims = 1};
 	reconcile("llama", dict, &answer);
 
 	line = find_line(&answer, "model.layers.1.self_attn.v_proj.weight");
@@ -123,7 +128,8 @@ static void differences_are_told(void **state)
 	assert_int_equal(line->n_expected_parameters, 8 * 12);
 	assert_int_equal(line->n_found_parameters, 0);
 	assert_string_equal(line->part, "attention");
-	assert_int_equal(find_line(&answer, "model.norm.weight")->difference, AL_DIFFERENCE_MISSING);
+	assert_int_equal(find_line(&answer, "model.norm.weight")->difference,
+		AL_DIFFERENCE_MISSING);
 	line = find_line(&answer, "model.layers.2.self_attn.q_proj.weight");
 	assert_int_equal(line->difference, AL_DIFFERENCE_SHAPE);
 	assert_int_equal(line->n_expected_parameters, 24 * 12);
@@ -137,7 +143,8 @@ static void differences_are_told(void **state)
 	line = find_line(&answer, "model.layers.0.self_attn.rotary_emb.inv_freq");
 	assert_int_equal(line->difference, AL_DIFFERENCE_BUFFER);
 	assert_int_equal(line->n_found_parameters, 0);
-	assert_int_equal(find_line(&answer, "model.layers.1.self_attn.rotary_emb.inv_freq")->difference,
+	assert_int_equal(find_line(&answer, "model.layers.1.self_attn.rotary_emb.inv_freq")
+				 ->difference,
 		AL_DIFFERENCE_ABSENT);
 	finish(&answer);
 	state_dict_finish(dict);
@@ -172,9 +179,11 @@ static void what_is_apart_counts_apart(void **state)
 
 	(void)state;
 	reconcile("deepseek_v3-fp8", dict, &answer);
-	assert_int_equal(find_line(&answer,
-		"model.layers.0.self_attn.q_b_proj.weight_scale_inv")->n_found_parameters, 0);
-	const struct al_reconciled *line = find_line(&answer, "model.layers.3.self_attn.q_b_proj.weight");
+	assert_int_equal(find_line(&answer, "model.layers.0.self_attn.q_b_proj.weight_scale_inv")
+				 ->n_found_parameters,
+		0);
+	const struct al_reconciled *line = find_line(&answer,
+		"model.layers.3.self_attn.q_b_proj.weight");
 	assert_string_equal(line->part, "multi-token prediction");
 	assert_int_equal(line->n_found_parameters, 0);
 	finish(&answer);

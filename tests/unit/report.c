@@ -34,10 +34,19 @@ static void build(struct al_table *table)
 {
 	static const struct al_column columns[] = {
 		{.key = "variant", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "weights", .title = "Weights", .unit = "B", .scale = "MiB",
-			.group = "Memory & cache", .quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
-		{.key = "cache", .title = "Cache", .unit = "B", .group = "Memory & cache",
-			.quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL},
+		{.key = "weights",
+			.title = "Weights",
+			.unit = "B",
+			.scale = "MiB",
+			.group = "Memory & cache",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "cache",
+			.title = "Cache",
+			.unit = "B",
+			.group = "Memory & cache",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
 		{.key = "score:glue", .title = "Acc_1", .group = "GLUE", .digits = 1},
 		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
 		{.key = "note", .digits = AL_DIGITS_ALL},
@@ -97,8 +106,10 @@ static void writes_text(void **state)
 		"                      Memory & cache                   GLUE\n"
 		"         -----------------------------------------  ----------\n"
 		"variant  Weights (MiB)               Cache (bytes)       Acc_1  Saving (%)  note\n"
-		"-------  -------------  --------------------------  ----------  ----------  --------------\n"
-		"mha              13.50  36,893,488,147,419,103,233  80.5 (0.3)           -  a*b, \"c\" | <d>\n"
+		"-------  -------------  --------------------------  ----------  ----------  "
+		"--------------\n"
+		"mha              13.50  36,893,488,147,419,103,233  80.5 (0.3)           -  a*b, "
+		"\"c\" | <d>\n"
 		"mhe_mul           0.00                           -        80.0       -0.81  n^2\n"
 		"\n"
 		"basis: output_projection=none, #1 [x]\n");
@@ -145,10 +156,13 @@ static void writes_json(void **state)
 		"    {\"key\": \"note\", \"title\": \"note\", \"unit\": \"\"}\n"
 		"  ],\n"
 		"  \"rows\": [\n"
-		"    {\"variant\": \"mha\", \"weights\": 14155776, \"cache\": 36893488147419103233, "
-		"\"score:glue\": 80.5, \"score:glue_spread\": 0.3, \"saving\": null, \"note\": \"a*b, \\\"c\\\" | <d>\"},\n"
+		"    {\"variant\": \"mha\", \"weights\": 14155776, \"cache\": "
+		"36893488147419103233, "
+		"\"score:glue\": 80.5, \"score:glue_spread\": 0.3, \"saving\": null, \"note\": "
+		"\"a*b, \\\"c\\\" | <d>\"},\n"
 		"    {\"variant\": \"mhe_mul\", \"weights\": 100, \"cache\": null, "
-		"\"score:glue\": 79.96, \"score:glue_spread\": null, \"saving\": -0.805, \"note\": \"n^2\"}\n"
+		"\"score:glue\": 79.96, \"score:glue_spread\": null, \"saving\": -0.805, \"note\": "
+		"\"n^2\"}\n"
 		"  ],\n"
 		"  \"notes\": [\n"
 		"    \"basis: output_projection=none, #1 [x]\"\n"
@@ -202,7 +216,8 @@ static void writes_markdown(void **state)
 		"| variant | Memory & cache: Weights (MiB) | Memory & cache: Cache (bytes) | "
 		"GLUE: Acc_1 | Saving (%) | note |\n"
 		"|:--|--:|--:|--:|--:|:--|\n"
-		"| mha | 13.50 | 36,893,488,147,419,103,233 | 80.5 (0.3) | - | a\\*b, \"c\" \\| \\<d\\> |\n"
+		"| mha | 13.50 | 36,893,488,147,419,103,233 | 80.5 (0.3) | - | a\\*b, \"c\" \\| "
+		"\\<d\\> |\n"
 		"| mhe_mul | 0.00 | - | 80.0 | -0.81 | n^2 |\n"
 		"\n"
 		"* basis: output_projection=none, #1 \\[x\\]\n");
@@ -284,7 +299,8 @@ static void writes_several_tables(void **state)
 		"}\n");
 }
 
-/* A name from a stranger's file: whatever the format, nothing in it reaches a terminal as a command. */
+/* A name from a stranger's file: whatever the format, nothing in it reaches a terminal as a
+ * command. */
 static void no_writer_lets_control_characters_through(void **state)
 {
 	(void)state;
@@ -297,7 +313,9 @@ static void no_writer_lets_control_characters_through(void **state)
 		al_text_init(&text);
 		al_writers[i]->write(&plain_style, tables, 1, &text);
 		for (const char *p = text.data; *p; p++)
-			if (*p != '\n' && (((unsigned char)*p < 0x20) || *p == 0x7F || al_is_wide_control(p)))
+			if (*p != '\n'
+				&& (((unsigned char)*p < 0x20) || *p == 0x7F
+					|| al_is_wide_control(p)))
 				fail_msg("%s: %s", al_writers[i]->name, text.data);
 		al_text_finish(&text);
 		al_table_finish(&table);
@@ -542,8 +560,14 @@ static void lays_out_narrow_text(void **state)
 static void finds_writers(void **state)
 {
 	static const char *const found[][2] = {
-		{"text", "text"}, {"txt", "text"}, {"json", "json"}, {"csv", "csv"},
-		{"latex", "latex"}, {"tex", "latex"}, {"markdown", "markdown"}, {"md", "markdown"},
+		{"text", "text"},
+		{"txt", "text"},
+		{"json", "json"},
+		{"csv", "csv"},
+		{"latex", "latex"},
+		{"tex", "latex"},
+		{"markdown", "markdown"},
+		{"md", "markdown"},
 	};
 	const struct al_writer *writer;
 	struct al_error err;
@@ -561,10 +585,12 @@ static void finds_writers(void **state)
 	assert_int_equal(err.status, AL_EINPUT);
 	assert_string_equal(err.message, "unknown format \"latx\" (did you mean \"latex\"?)");
 	assert_false(al_writer_for_file("a/b.cvs", &writer, &err));
-	assert_string_equal(err.message, "a/b.cvs: unknown extension \"cvs\" (did you mean \"csv\"?)");
+	assert_string_equal(err.message,
+		"a/b.cvs: unknown extension \"cvs\" (did you mean \"csv\"?)");
 	assert_false(al_writer_for_file("out.d/table", &writer, &err));
 	assert_string_equal(err.message,
-		"out.d/table: no extension that names a format (expected .txt, .json, .csv, .tex or .md)");
+		"out.d/table: no extension that names a format (expected .txt, .json, .csv, .tex "
+		"or .md)");
 }
 
 int main(void)

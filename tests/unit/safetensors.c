@@ -63,12 +63,14 @@ static const struct {
 	{"{}", 0},
 	{"{}      ", 0},
 	{"  {\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1},
-	{"{\"__metadata__\":{},\"a\":{\"data_offsets\":[0,16],\"shape\":[2,2],\"dtype\":\"F32\"}}", 16},
+	{"{\"__metadata__\":{},\"a\":{\"data_offsets\":[0,16],\"shape\":[2,2],\"dtype\":\"F32\"}}",
+		16},
 	{"{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4},
 	{"{\"a\":{\"dtype\":\"F32\",\"shape\":[0,5],\"data_offsets\":[0,0]}}", 0},
 	{"{\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
 	 "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-	 "\"c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[1,1]}}", 3},
+	 "\"c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[1,1]}}",
+		3},
 	{"{\"a\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[0,2],\"more\":[\"x\"]}}", 2},
 	{"{\"a\":{\"dtype\":\"F6_E2M3\",\"shape\":[4],\"data_offsets\":[0,3]}}", 3},
 	{"{\"a\":{\"dtype\":\"C64\",\"shape\":[2],\"data_offsets\":[0,16]}}", 16},
@@ -104,7 +106,8 @@ static const struct {
 	{TENSOR("\"F32\"", "[2,2]", "[0,12]"), 12,
 		"tensor \"a\": takes 12 bytes, expected 16 for 4 elements of F32"},
 	{TENSOR("\"F32\"", "[1]", "[4,0]"), 4, "tensor \"a\": begins at byte 4, behind its end 0"},
-	{TENSOR("\"F32\"", "[1]", "[-4,0]"), 4, "1:49: found -4, expected a whole number of at least 0 in plain digits"},
+	{TENSOR("\"F32\"", "[1]", "[-4,0]"), 4,
+		"1:49: found -4, expected a whole number of at least 0 in plain digits"},
 	{TENSOR("\"F32\"", "[1]", "[0,4,8]"), 8, "\"data_offsets\" has 3 members, expected 2"},
 	{TENSOR("\"F32\"", "[1]", "[0]"), 4, "\"data_offsets\" has 1 members, expected 2"},
 	{TENSOR("\"F32\"", "[1]", "[0,9007199254740993]"), 4,
@@ -122,7 +125,8 @@ static const struct {
 	{TENSOR("\"F64\"", "[9223372036854775808]", "[0,4]"), 4,
 		"1:30: found 9223372036854775808, expected less than 2^63"},
 	{TENSOR("\"F64\"", "[2305843009,2305843009]", "[0,4]"), 4,
-		"tensor \"a\": 5316911982154174081 elements of F64 are no whole number of bytes below 2^64"},
+		"tensor \"a\": 5316911982154174081 elements of F64 are no whole number of bytes "
+		"below 2^64"},
 	{TENSOR("\"F4\"", "[3]", "[0,2]"), 2,
 		"tensor \"a\": 3 elements of F4 are no whole number of bytes below 2^64"},
 	{TENSOR("\"f32\"", "[1]", "[0,4]"), 4, "1:15: unknown dtype \"f32\""},
@@ -140,17 +144,23 @@ static const struct {
 		"key \"dtype\" appears twice"},
 	{"{\"__metadata__\":{\"k\":1}}", 0, "\"k\" is a number, expected a string"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-	 "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
-		"tensor \"a\": begins at byte 0 of the data, expected 1, where the tensor before it ends"},
+	 "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+		1,
+		"tensor \"a\": begins at byte 0 of the data, expected 1, where the tensor before "
+		"it ends"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-	 "\"\\u0061\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2,
-		"tensor \"a\" is in this file too"},
+	 "\"\\u0061\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
+		2, "tensor \"a\" is in this file too"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
-	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3,
-		"tensor \"b\": begins at byte 1 of the data, expected 2, where the tensor before it ends"},
+	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
+		3,
+		"tensor \"b\": begins at byte 1 of the data, expected 2, where the tensor before "
+		"it ends"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
-	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]}}", 5,
-		"tensor \"b\": begins at byte 3 of the data, expected 2, where the tensor before it ends"},
+	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]}}",
+		5,
+		"tensor \"b\": begins at byte 3 of the data, expected 2, where the tensor before "
+		"it ends"},
 };
 
 static void refuses_what_is_wrong(void **state)
@@ -169,10 +179,12 @@ static const struct {
 	const char *message;
 } no_safetensors[] = {
 	{"", 0, "is empty, expected safetensors"},
-	{"\x02\0\0\0\0\0\0", 7, "has 7 bytes, expected at least 8 (the length of a safetensors header)"},
+	{"\x02\0\0\0\0\0\0", 7,
+		"has 7 bytes, expected at least 8 (the length of a safetensors header)"},
 	{"\x03\0\0\0\0\0\0\0{}", 10, "a header of 3 bytes, but only 2 follow"},
 	{"\xff\xff\xff\xff\xff\xff\xff\xff{}", 10,
-		"a header of 18446744073709551615 bytes, expected at most 100000000: is it safetensors?"},
+		"a header of 18446744073709551615 bytes, expected at most 100000000: is it "
+		"safetensors?"},
 	{"GGUF\3\0\0\0\0\0\0\0", 12, "is a GGUF file, expected safetensors"},
 	{"PK\3\4\0\0\0\0\0", 9, "is a zip archive (torch, numpy), expected safetensors"},
 	{"version https://git-lfs.github.com/spec/v1\n", 43,
@@ -193,8 +205,8 @@ static void messages_escape_names(void **state)
 {
 	struct place *place = *state;
 
-	write_header(place->file, "{\"\\u001b[31m\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,1]}}",
-		1);
+	write_header(place->file,
+		"{\"\\u001b[31m\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,1]}}", 1);
 	expect_refusal(place->file, AL_EINPUT,
 		"tensor \"\\x1b[31m\": takes 1 bytes, expected 2 for 2 elements of U8");
 }
@@ -221,7 +233,8 @@ static void finds_tensors_and_metadata(void **state)
 	assert_int_equal(checkpoint.shards[0].header_bytes % 8, 0);
 	assert_int_equal(checkpoint.bytes, checkpoint.shards[0].header_bytes + 48 + 6 + 2);
 	for (size_t i = 0; i < 3; i++)
-		assert_ptr_equal(al_checkpoint_find(&checkpoint, weights[i].name), &checkpoint.tensors[i]);
+		assert_ptr_equal(al_checkpoint_find(&checkpoint, weights[i].name),
+			&checkpoint.tensors[i]);
 	assert_null(al_checkpoint_find(&checkpoint, "layers.0"));
 
 	const struct al_tensor *wq = al_checkpoint_find(&checkpoint, "layers.0.wq");
@@ -240,7 +253,10 @@ static void hashes_the_header(void **state)
 	uint64_t hashes[3];
 
 	for (int64_t i = 0; i < 3; i++) {
-		struct weight weight = {.name = "w", .dtype = "F32", .shape = {1 + i / 2}, .n_dims = 1};
+		struct weight weight = {.name = "w",
+			.dtype = "F32",
+			.shape = {1 + i / 2},
+			.n_dims = 1};
 		struct al_checkpoint checkpoint;
 		write_weights(place->file, &weight, 1);
 		open_or_fail(&checkpoint, place->file);
@@ -266,7 +282,11 @@ static void write_matrix(const char *path, const char *dtype)
 	const struct weight weights[] = {
 		/* an odd number of bytes in front: nothing is aligned */
 		{.name = "before", .dtype = "BF16", .shape = {3}, .n_dims = 1},
-		{.name = "m", .dtype = dtype, .shape = {ROWS, COLUMNS}, .n_dims = 2, .values = values},
+		{.name = "m",
+			.dtype = dtype,
+			.shape = {ROWS, COLUMNS},
+			.n_dims = 2,
+			.values = values},
 	};
 
 	for (int64_t i = 0; i < ROWS * COLUMNS; i++)
@@ -292,8 +312,8 @@ static void check_block(const struct al_checkpoint *checkpoint, const struct blo
 	static double doubles[ROWS * (COLUMNS + 5)];
 	static float floats[ROWS * (COLUMNS + 5)];
 	const struct al_tensor *tensor = al_checkpoint_find(checkpoint, "m");
-	struct al_selection block = al_select_block(tensor, b->first_row, b->n_rows, b->first_column,
-		b->n_columns);
+	struct al_selection block = al_select_block(tensor, b->first_row, b->n_rows,
+		b->first_column, b->n_columns);
 	struct al_error err;
 
 	for (size_t i = 0; i < sizeof(doubles) / sizeof(*doubles); i++)
@@ -305,10 +325,11 @@ static void check_block(const struct al_checkpoint *checkpoint, const struct blo
 		for (int64_t j = 0; j < (int64_t)b->leading; j++) {
 			size_t at = (size_t)i * b->leading + (size_t)j;
 			double expected = j < b->n_columns
-				? element(b->first_row + i, b->first_column + j) : 999;
+				? element(b->first_row + i, b->first_column + j)
+				: 999;
 			if (doubles[at] != expected || floats[at] != (float)expected)
-				fail_msg("row %d, column %d: found %g, expected %g", (int)i, (int)j, doubles[at],
-					expected);
+				fail_msg("row %d, column %d: found %g, expected %g", (int)i, (int)j,
+					doubles[at], expected);
 		}
 }
 
@@ -345,15 +366,19 @@ static void refuses_what_it_can_not_read(void **state)
 	struct place *place = *state;
 	struct al_checkpoint checkpoint;
 
-	write_header(place->file, "{\"a\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[0,2]},"
-		"\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}", 6);
+	write_header(place->file,
+		"{\"a\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[0,2]},"
+		"\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[2,6]}}",
+		6);
 	open_or_fail(&checkpoint, place->file);
 	expect_no_read(&checkpoint, "a", (struct al_selection){.run = 1, .n_runs = 1}, AL_EINPUT,
 		"tensor \"a\": numbers of type F4 can't be read");
 	expect_no_read(&checkpoint, "b", (struct al_selection){.first = 2, .run = 3, .n_runs = 1},
-		AL_EINPUT, "tensor \"b\": 1 runs of 3 elements from element 2 are not within its 4");
+		AL_EINPUT,
+		"tensor \"b\": 1 runs of 3 elements from element 2 are not within its 4");
 	expect_no_read(&checkpoint, "b",
-		(struct al_selection){.run = 1, .n_runs = 3, .stride = INT64_MAX}, AL_EINPUT, "not within");
+		(struct al_selection){.run = 1, .n_runs = 3, .stride = INT64_MAX}, AL_EINPUT,
+		"not within");
 	expect_no_read(&checkpoint, "b", (struct al_selection){.first = -1, .run = 1, .n_runs = 1},
 		AL_EINPUT, "not within");
 
@@ -369,7 +394,8 @@ static void copies_bytes(void **state)
 	struct al_checkpoint checkpoint;
 	unsigned char bytes[3];
 
-	write_header(place->file, "{\"a\":{\"dtype\":\"F4\",\"shape\":[8],\"data_offsets\":[0,4]}}", 4);
+	write_header(place->file, "{\"a\":{\"dtype\":\"F4\",\"shape\":[8],\"data_offsets\":[0,4]}}",
+		4);
 	open_or_fail(&checkpoint, place->file);
 	assert_true(al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 1, bytes, 3, NULL));
 	assert_memory_equal(bytes, "\1\2\3", 3);
@@ -382,7 +408,10 @@ static void copies_bytes(void **state)
 static void writes_all_or_nothing(void **state)
 {
 	static const int64_t shape[] = {2};
-	struct al_tensor tensor = {.name = "a", .dtype = al_dtype_find("U8"), .shape = shape, .n_dims = 1};
+	struct al_tensor tensor = {.name = "a",
+		.dtype = al_dtype_find("U8"),
+		.shape = shape,
+		.n_dims = 1};
 	struct place *place = *state;
 	struct al_safetensors_writer *writer;
 	struct al_error err;
@@ -465,7 +494,7 @@ static void reads_what_the_reference_wrote(void **state)
 	struct al_selection every = al_select_all(i16);
 	double values[6];
 	assert_true(al_tensor_read_double(&all, i16, &every, values, 6, NULL));
-	for (int i = 0; i < 6; i++)   /* the writer put bytes 0, 1, 2, ... */
+	for (int i = 0; i < 6; i++) /* the writer put bytes 0, 1, 2, ... */
 		assert_true(values[i] == 2 * i + 256 * (2 * i + 1));
 	assert_non_null(al_checkpoint_find(&all, "t.utf8-\xC3\xA9\xE4\xB8\xAD\"\\"));
 	al_checkpoint_close(&all);
@@ -477,12 +506,14 @@ static void reads_what_the_reference_wrote(void **state)
 	assert_int_equal(f32.n_tensors, bf16.n_tensors);
 	for (size_t i = 0; i < f32.n_tensors; i++) {
 		static float exact[1 << 16], cut[1 << 16];
-		const struct al_tensor *a = &f32.tensors[i], *b = al_checkpoint_find(&bf16, a->name);
+		const struct al_tensor *a = &f32.tensors[i],
+				       *b = al_checkpoint_find(&bf16, a->name);
 		every = al_select_all(a);
 		assert_true(a->n_elements <= 1 << 16);
 		assert_true(al_tensor_read_float(&f32, a, &every, exact, 1, NULL));
 		assert_true(al_tensor_read_float(&bf16, b, &every, cut, 1, NULL));
-		for (int64_t k = 0; k < a->n_elements; k++)   /* the writer cut the lower halves off */
+		for (int64_t k = 0; k < a->n_elements;
+			k++) /* the writer cut the lower halves off */
 			assert_true(cut[k] == upper_half(exact[k]));
 	}
 	al_checkpoint_close(&f32);

@@ -7,12 +7,15 @@ enum { P_VALUE = 4, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 /* a = 2.0 is 1.95..2.05, b = 4 is 3.5..4.5; the exact set has no interval. */
 #define HEAD \
 	"{" SMALL ", 'data': [" \
-	"{'id': 'd', 'columns': ['variant', 'a', 'b', 'none'], 'rows': [['mha', '2.0', '4', null], ['sha', '-1.0', '8', null]]}, " \
+	"{'id': 'd', 'columns': ['variant', 'a', 'b', 'none'], 'rows': [['mha', '2.0', '4', " \
+	"null], ['sha', '-1.0', '8', null]]}, " \
 	"{'id': 'e', 'exact': true, 'columns': ['variant', 'count'], 'rows': [['mha', '7']]}], " \
 	"'tables': [{'id': 't', 'substitute': {'d_model': 'n_heads*d_head'}, 'order': 'n_heads', " \
-	"'against': 'sha', 'columns': [{'key': 'parameters', 'unit': 'k'}, 'formula', 'difference', 'order', " \
+	"'against': 'sha', 'columns': [{'key': 'parameters', 'unit': 'k'}, 'formula', " \
+	"'difference', 'order', " \
 	"{'key': 'half', 'formula': 'a/b'}]}], " \
-	"'sweeps': [{'id': 's', 'over': {'n_heads': [1, 2], 'd_head': {'from': 1, 'to': 5, 'step': 2}}, " \
+	"'sweeps': [{'id': 's', 'over': {'n_heads': [1, 2], 'd_head': {'from': 1, 'to': 5, " \
+	"'step': 2}}, " \
 	"'measure': ['parameters', 'cache']}],\n'claims': [{'id': 'c', "
 
 #define AB "'with': {'a': 'd/mha/a', 'b': 'd/mha/b'}"
@@ -22,14 +25,16 @@ static const struct claim_case {
 	const char *claim, *verdict, *value, *low, *high;
 } verdicts[] = {
 	/* 64 parameters are 0.064 k by the column's unit */
-	{"'printed': '0.064', 'value': 't/mha/parameters'", "reproduced", "0.064", "0.064", "0.064"},
+	{"'printed': '0.064', 'value': 't/mha/parameters'", "reproduced", "0.064", "0.064",
+		"0.064"},
 	{"'printed': '0.06', 'value': 't/mha/parameters'", "reproduced", NULL, NULL, NULL},
 	{"'printed': '0.07', 'value': 't/mha/parameters'", "inconsistent", NULL, NULL, NULL},
-	{"'printed': '64', 'unit': '', 'value': 't/mha/parameters'", "reproduced", "64", "64", "64"},
-	{"'printed': '64', 'unit': 'parameters', 'value': 't/mha/parameters'", "reproduced", "64", NULL,
-		NULL},
-	{"'printed': '0.0625', 'unit': 'KiB', 'value': 't/mha/parameters'", "reproduced", "0.0625", NULL,
-		NULL},
+	{"'printed': '64', 'unit': '', 'value': 't/mha/parameters'", "reproduced", "64", "64",
+		"64"},
+	{"'printed': '64', 'unit': 'parameters', 'value': 't/mha/parameters'", "reproduced", "64",
+		NULL, NULL},
+	{"'printed': '0.0625', 'unit': 'KiB', 'value': 't/mha/parameters'", "reproduced", "0.0625",
+		NULL, NULL},
 	/* a column that the table doesn't print */
 	{"'printed': '4', 'value': 't/mha/d_model'", "reproduced", "4", "4", "4"},
 	/* data: the point and the interval that it was rounded from */
@@ -49,76 +54,99 @@ static const struct claim_case {
 	{"'printed': '0.5', 'value': 'a/b', " AB, "reproduced", "0.5", "0.433333333333333",
 		"0.585714285714286"},
 	/* a negative factor turns the corners over */
-	{"'printed': '-2', 'value': 'a*m', 'with': {'a': 'd/mha/a', 'm': 'd/sha/a'}", "reproduced", "-2",
-		"-2.1525", "-1.8525"},
+	{"'printed': '-2', 'value': 'a*m', 'with': {'a': 'd/mha/a', 'm': 'd/sha/a'}", "reproduced",
+		"-2", "-2.1525", "-1.8525"},
 	/* a datum that occurs twice is one variable */
 	{"'printed': '1', 'value': 'a/a', " AB, "reproduced", "1", "1", "1"},
 	{"'printed': '1.01', 'value': 'a/a', " AB, "inconsistent", "1", "1", "1"},
-	{"'printed': '0', 'value': 'a - c', 'with': {'a': 'd/mha/a', 'c': 'd/mha/a'}", "reproduced", "0",
-		"0", "0"},
+	{"'printed': '0', 'value': 'a - c', 'with': {'a': 'd/mha/a', 'c': 'd/mha/a'}", "reproduced",
+		"0", "0", "0"},
 	{"'printed': '0.00', 'value': 'h - a/b', 'with': {'a': 'd/mha/a', 'b': 'd/mha/b', "
-		"'h': 't/mha/half'}", "reproduced", "0", "0", "0"},
+	 "'h': 't/mha/half'}",
+		"reproduced", "0", "0", "0"},
 	/* halves are rounded away from zero: 0.5 is printed as 1, -1.5 as -2 */
-	{"'printed': '1', 'value': '1/2*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", "0.5", NULL,
-		NULL},
-	{"'printed': '-2', 'value': '-3/2*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", "-1.5", NULL,
-		NULL},
+	{"'printed': '1', 'value': '1/2*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", "0.5",
+		NULL, NULL},
+	{"'printed': '-2', 'value': '-3/2*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", "-1.5",
+		NULL, NULL},
 	/* truncated: 2/3 is printed as 0.66, -2/3 as -0.66 */
-	{"'printed': '0.66', 'rounding': 'truncated', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}",
+	{"'printed': '0.66', 'rounding': 'truncated', 'value': '2/3*c/c', 'with': {'c': "
+	 "'e/mha/count'}",
 		"reproduced", NULL, NULL, NULL},
-	{"'printed': '0.67', 'rounding': 'truncated', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}",
+	{"'printed': '0.67', 'rounding': 'truncated', 'value': '2/3*c/c', 'with': {'c': "
+	 "'e/mha/count'}",
 		"inconsistent", NULL, NULL, NULL},
-	{"'printed': '-0.66', 'rounding': 'truncated', 'value': '-2/3*c/c', 'with': {'c': 'e/mha/count'}",
+	{"'printed': '-0.66', 'rounding': 'truncated', 'value': '-2/3*c/c', 'with': {'c': "
+	 "'e/mha/count'}",
 		"reproduced", NULL, NULL, NULL},
-	{"'printed': '0.67', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", NULL, NULL,
-		NULL},
-	{"'printed': '0.66', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "inconsistent", NULL, NULL,
-		NULL},
+	{"'printed': '0.67', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", NULL,
+		NULL, NULL},
+	{"'printed': '0.66', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "inconsistent",
+		NULL, NULL, NULL},
 	/* truncated 1.9 stands for 1.9 to 2.0: what 2.0 may be rounded from reaches into it */
-	{"'printed': '1.9', 'rounding': 'truncated', 'value': 'd/mha/a'", "consistent", NULL, NULL, NULL},
-	{"'printed': '2.1', 'rounding': 'truncated', 'value': 'd/mha/a'", "inconsistent", NULL, NULL, NULL},
+	{"'printed': '1.9', 'rounding': 'truncated', 'value': 'd/mha/a'", "consistent", NULL, NULL,
+		NULL},
+	{"'printed': '2.1', 'rounding': 'truncated', 'value': 'd/mha/a'", "inconsistent", NULL,
+		NULL, NULL},
 	/* about: one unit of the last digit more, 6.5 to 9.5 */
-	{"'printed': '8', 'rounding': 'about', 'value': 'e/mha/count'", "consistent", NULL, NULL, NULL},
-	{"'printed': '9', 'rounding': 'about', 'value': 'e/mha/count'", "inconsistent", NULL, NULL, NULL},
-	{"'printed': '8', 'approximate': true, 'value': 'e/mha/count'", "consistent", NULL, NULL, NULL},
+	{"'printed': '8', 'rounding': 'about', 'value': 'e/mha/count'", "consistent", NULL, NULL,
+		NULL},
+	{"'printed': '9', 'rounding': 'about', 'value': 'e/mha/count'", "inconsistent", NULL, NULL,
+		NULL},
+	{"'printed': '8', 'approximate': true, 'value': 'e/mha/count'", "consistent", NULL, NULL,
+		NULL},
 	{"'printed': '8', 'value': 'e/mha/count'", "inconsistent", NULL, NULL, NULL},
-	{"'printed': '7', 'rounding': 'about', 'value': 'e/mha/count'", "reproduced", NULL, NULL, NULL},
+	{"'printed': '7', 'rounding': 'about', 'value': 'e/mha/count'", "reproduced", NULL, NULL,
+		NULL},
 	/* relations: the point, then the farthest end */
 	{"'printed': '3', 'relation': '<', 'value': 'd/mha/a'", "reproduced", NULL, NULL, NULL},
 	{"'printed': '2.0', 'relation': '<', 'value': 'd/mha/a'", "consistent", NULL, NULL, NULL},
-	{"'printed': '1.95', 'relation': '<', 'value': 'd/mha/a'", "inconsistent", NULL, NULL, NULL},
+	{"'printed': '1.95', 'relation': '<', 'value': 'd/mha/a'", "inconsistent", NULL, NULL,
+		NULL},
 	{"'printed': '1.9', 'relation': '>', 'value': 'd/mha/a'", "reproduced", NULL, NULL, NULL},
 	{"'printed': '2.04', 'relation': '>', 'value': 'd/mha/a'", "consistent", NULL, NULL, NULL},
-	{"'printed': '2.05', 'relation': '>', 'value': 'd/mha/a'", "inconsistent", NULL, NULL, NULL},
-	{"'printed': '6', 'rounding': 'more-than', 'value': 'e/mha/count'", "reproduced", NULL, NULL, NULL},
-	{"'printed': '7', 'rounding': 'more-than', 'value': 'e/mha/count'", "inconsistent", NULL, NULL,
+	{"'printed': '2.05', 'relation': '>', 'value': 'd/mha/a'", "inconsistent", NULL, NULL,
 		NULL},
-	{"'printed': '8', 'rounding': 'less-than', 'value': 'e/mha/count'", "reproduced", NULL, NULL, NULL},
-	{"'printed': '7', 'rounding': 'less-than', 'value': 'e/mha/count'", "inconsistent", NULL, NULL,
-		NULL},
-	{"'printed': '6.9..7.1', 'relation': 'in', 'value': 'e/mha/count'", "reproduced", NULL, NULL, NULL},
-	{"'printed': '7.1..8', 'rounding': 'range', 'value': 'e/mha/count'", "consistent", NULL, NULL,
-		NULL},
-	{"'printed': '7.1..8.0', 'relation': 'in', 'value': 'e/mha/count'", "inconsistent", NULL, NULL,
-		NULL},
+	{"'printed': '6', 'rounding': 'more-than', 'value': 'e/mha/count'", "reproduced", NULL,
+		NULL, NULL},
+	{"'printed': '7', 'rounding': 'more-than', 'value': 'e/mha/count'", "inconsistent", NULL,
+		NULL, NULL},
+	{"'printed': '8', 'rounding': 'less-than', 'value': 'e/mha/count'", "reproduced", NULL,
+		NULL, NULL},
+	{"'printed': '7', 'rounding': 'less-than', 'value': 'e/mha/count'", "inconsistent", NULL,
+		NULL, NULL},
+	{"'printed': '6.9..7.1', 'relation': 'in', 'value': 'e/mha/count'", "reproduced", NULL,
+		NULL, NULL},
+	{"'printed': '7.1..8', 'rounding': 'range', 'value': 'e/mha/count'", "consistent", NULL,
+		NULL, NULL},
+	{"'printed': '7.1..8.0', 'relation': 'in', 'value': 'e/mha/count'", "inconsistent", NULL,
+		NULL, NULL},
 	/* as papers print: thousands commas, the minus sign U+2212 */
-	{"'printed': '7,000', 'value': '1000*c', 'with': {'c': 'e/mha/count'}", "reproduced", NULL, NULL,
-		NULL},
-	{"'printed': '\xE2\x88\x92" "1.0', 'value': 'd/sha/a'", "reproduced", NULL, NULL, NULL},
+	{"'printed': '7,000', 'value': '1000*c', 'with': {'c': 'e/mha/count'}", "reproduced", NULL,
+		NULL, NULL},
+	{"'printed': '\xE2\x88\x92"
+	 "1.0', 'value': 'd/sha/a'",
+		"reproduced", NULL, NULL, NULL},
 	/* sweeps: the measure is the first unless it is named; 4*d_head*d_model*n_heads */
 	{"'printed': '32', 'value': 's/mha/n_heads=1,d_head=2'", "reproduced", "32", NULL, NULL},
 	{"'printed': '96', 'value': 's/mha/d_head=3,n_heads=2'", "reproduced", "96", NULL, NULL},
-	{"'printed': '12', 'value': 's/mha/n_heads=2,d_head=3/cache'", "reproduced", "12", NULL, NULL},
-	{"'printed': '10', 'value': 's/sha/n_heads=2,d_head=5/cache'", "reproduced", "10", NULL, NULL},
+	{"'printed': '12', 'value': 's/mha/n_heads=2,d_head=3/cache'", "reproduced", "12", NULL,
+		NULL},
+	{"'printed': '10', 'value': 's/sha/n_heads=2,d_head=5/cache'", "reproduced", "10", NULL,
+		NULL},
 	/* polynomials are compared as such, whatever their form; an order by its power */
-	{"'printed': '4n^2d^2', 'symbols': {'n': 'n_heads', 'd': 'd_head'}, 'value': 't/mha/formula'",
+	{"'printed': '4n^2d^2', 'symbols': {'n': 'n_heads', 'd': 'd_head'}, 'value': "
+	 "'t/mha/formula'",
 		"reproduced", "4*d_head^2*n_heads^2", NULL, NULL},
 	{"'printed': '(4n^2-4n)d^2', 'symbols': {'n': 'n_heads', 'd': 'd_head'}, "
-		"'value': 't/mha/difference'", "reproduced", NULL, NULL, NULL},
-	{"'printed': '4nd(nd-d)', 'symbols': {'n': 'n_heads', 'd': 'd_head'}, 'value': 't/mha/difference'",
+	 "'value': 't/mha/difference'",
+		"reproduced", NULL, NULL, NULL},
+	{"'printed': '4nd(nd-d)', 'symbols': {'n': 'n_heads', 'd': 'd_head'}, 'value': "
+	 "'t/mha/difference'",
 		"reproduced", NULL, NULL, NULL},
 	{"'printed': '(3n^2-3n)d^2', 'symbols': {'n': 'n_heads', 'd': 'd_head'}, "
-		"'value': 't/mha/difference'", "inconsistent", NULL, NULL, NULL},
+	 "'value': 't/mha/difference'",
+		"inconsistent", NULL, NULL, NULL},
 	{"'printed': 'O(n^2)', 'value': 't/mha/order'", "reproduced", NULL, NULL, NULL},
 	{"'printed': 'O(n)', 'value': 't/mha/order'", "inconsistent", NULL, NULL, NULL},
 	{"'printed': 'O(n)', 'value': 't/sha/order'", "reproduced", NULL, NULL, NULL},
@@ -128,11 +156,13 @@ static const struct refusal {
 	const char *claim, *message;
 } refusals[] = {
 	{"'printed': '1', 'value': 'u/mha/total'",
-		"t.json:2:12: claim c: unknown table, sweep or data set \"u\" (did you mean \"t\"?)"},
+		"t.json:2:12: claim c: unknown table, sweep or data set \"u\" (did you mean "
+		"\"t\"?)"},
 	{"'printed': '1', 'value': 't/mhb/total'",
 		"t.json:2:12: claim c: unknown variant \"mhb\" (did you mean \"mha\"?)"},
 	{"'printed': '1', 'value': 't/mha/totals'",
-		"t.json:2:12: claim c: table \"t\": unknown column \"totals\" (did you mean \"total\"?)"},
+		"t.json:2:12: claim c: table \"t\": unknown column \"totals\" (did you mean "
+		"\"total\"?)"},
 	{"'printed': '1', 'value': 't/mha'", "t.json:2:12: claim c: expected \"t/ROW/COLUMN\""},
 	{"'printed': '1', 'value': 't/a/b/c/d/e'",
 		"t.json:2:12: claim c: path \"t/a/b/c/d/e\" has too many parts"},
@@ -140,7 +170,8 @@ static const struct refusal {
 		"t.json:2:12: claim c: data set \"d\": unknown column \"c\" (did you mean \"a\"?)"},
 	{"'printed': '1', 'value': 'd/a'", "t.json:2:12: claim c: expected \"d/VARIANT/COLUMN\""},
 	{"'printed': '1', 'value': 's/mha/n_heads=1'",
-		"t.json:2:12: claim c: point \"n_heads=1\", expected a value for each symbol of sweep "
+		"t.json:2:12: claim c: point \"n_heads=1\", expected a value for each symbol of "
+		"sweep "
 		"\"s\""},
 	{"'printed': '1', 'value': 's/mha/n_heads=1,d_head=x'",
 		"t.json:2:12: claim c: point \"n_heads=1,d_head=x\", expected SYMBOL=VALUE"},
@@ -155,7 +186,8 @@ static const struct refusal {
 	{"'printed': '1e3', 'value': 'd/mha/a'",
 		"t.json:2:12: claim c: printed \"1e3\" is no number as papers print it"},
 	{"'printed': '(', 'value': 't/mha/formula'",
-		"t.json:2:12: claim c: column 2: the formula ends, expected a number, a symbol or \"(\""},
+		"t.json:2:12: claim c: column 2: the formula ends, expected a number, a symbol or "
+		"\"(\""},
 	{"'printed': '1'", "t.json:2:12: claim c needs either \"value\" or \"underivable\""},
 	{"'printed': '1', 'value': 'd/mha/a', 'underivable': 'r'",
 		"t.json:2:12: claim c needs either \"value\" or \"underivable\""},
@@ -163,7 +195,8 @@ static const struct refusal {
 		"t.json:2:72: unknown relation \"==\" (did you mean \"=\"?)"},
 	{"'printed': '1', 'value': 'd/mha/a', 'rounding': 'abuot'",
 		"t.json:2:72: unknown rounding \"abuot\" (did you mean \"about\"?)"},
-	{"'printed': 1, 'value': 'd/mha/a'", "t.json:2:35: \"printed\" is a number, expected a string"},
+	{"'printed': 1, 'value': 'd/mha/a'",
+		"t.json:2:35: \"printed\" is a number, expected a string"},
 	{"'printed': '1', 'valeu': 'd/mha/a'",
 		"t.json:2:49: unknown key \"valeu\" (did you mean \"value\"?)"},
 	{"'printed': '1', 'value': 'd/mha/a'}, {'id': 'c', 'printed': '1', 'underivable': 'r'",
@@ -185,7 +218,8 @@ static bool check_text(const char *scenario, struct al_table *table, struct al_c
 
 	*counts = (struct al_check_counts){0};
 	al_check_table_init(table);
-	bool ok = parse_text(&s, catalog, "", scenario, err) && al_scenario_check(s, table, counts, err);
+	bool ok = parse_text(&s, catalog, "", scenario, err)
+		&& al_scenario_check(s, table, counts, err);
 	al_scenario_destroy(s);
 	al_catalog_destroy(catalog);
 	return ok;
@@ -195,11 +229,13 @@ static const char *text_of(struct al_table *table, size_t column)
 {
 	const struct al_cell *cell = &table->rows[0][column];
 
-	return cell->kind == AL_CELL_EXACT ? al_exact_text(&table->arena, cell->exact)
-		: cell->kind == AL_CELL_TEXT ? cell->text : "";
+	return cell->kind == AL_CELL_EXACT   ? al_exact_text(&table->arena, cell->exact)
+		: cell->kind == AL_CELL_TEXT ? cell->text
+					     : "";
 }
 
-static bool is_as_expected(struct al_table *table, size_t column, const char *expected, const char *claim)
+static bool is_as_expected(struct al_table *table, size_t column, const char *expected,
+	const char *claim)
 {
 	if (!expected || strcmp(text_of(table, column), expected) == 0)
 		return true;
@@ -264,9 +300,12 @@ static const struct erratum_case {
 	const char *note;
 } errata[] = {
 	{"'printed': '8', 'value': 'e/mha/count'", 1, 0, 0, "erratum: a slip"},
-	{"'printed': '7', 'value': 'e/mha/count'", 0, 0, 1, "listed as an erratum, but it is reproduced"},
-	{"'printed': '2.05', 'value': 'd/mha/a'", 0, 0, 1, "listed as an erratum, but it is consistent"},
-	{"'printed': '1', 'value': 'd/mha/none'", 0, 0, 1, "listed as an erratum, but it is underivable"},
+	{"'printed': '7', 'value': 'e/mha/count'", 0, 0, 1,
+		"listed as an erratum, but it is reproduced"},
+	{"'printed': '2.05', 'value': 'd/mha/a'", 0, 0, 1,
+		"listed as an erratum, but it is consistent"},
+	{"'printed': '1', 'value': 'd/mha/none'", 0, 0, 1,
+		"listed as an erratum, but it is underivable"},
 };
 
 static void counts_errata(void **state)
@@ -276,7 +315,8 @@ static void counts_errata(void **state)
 		struct al_check_counts counts;
 		struct al_text scenario;
 		struct al_table table;
-		write_claim(&scenario, errata[i].claim, ", 'errata': [{'id': 'c', 'reason': 'a slip'}]");
+		write_claim(&scenario, errata[i].claim,
+			", 'errata': [{'id': 'c', 'reason': 'a slip'}]");
 		assert_true(check_text(scenario.data, &table, &counts, NULL));
 		assert_int_equal(counts.errata, errata[i].errata);
 		assert_int_equal(counts.unlisted, errata[i].unlisted);
@@ -314,7 +354,8 @@ static void refuses_errata_of_nothing(void **state)
 	write_claim(&scenario, "'printed': '8', 'value': 'e/mha/count'",
 		", 'errata': [{'id': 'x', 'reason': 'r'}]");
 	assert_false(check_text(scenario.data, &table, &counts, &err));
-	assert_string_equal(err.message, "t.json:2:77: erratum of \"x\", which is no claim of this file");
+	assert_string_equal(err.message,
+		"t.json:2:77: erratum of \"x\", which is no claim of this file");
 	al_table_finish(&table);
 	al_text_finish(&scenario);
 }

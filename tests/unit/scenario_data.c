@@ -7,7 +7,8 @@
 /* ---- CSV files ---- */
 
 #define OF_FILE \
-	"{" SMALL ",\n'data': [{'id': 'd', 'file': 'd.csv'}], 'tables': [{'id': 'a', 'rows': 'data:d', " \
+	"{" SMALL \
+	",\n'data': [{'id': 'd', 'file': 'd.csv'}], 'tables': [{'id': 'a', 'rows': 'data:d', " \
 	"'columns': ['score:acc', 'score:ppl']}]}"
 
 /* What a file beside the scenario says, shown by its own rows. */
@@ -16,12 +17,14 @@ static const struct csv_case {
 } files[] = {
 	{"cells and spreads, a missing one",
 		"variant,acc,ppl\nmha,83.4 (0.1),\nnew,80.5(0.3),\"1,234.50\"\n",
-		"variant,score:acc,score:acc_spread,score:ppl\nmha,83.4,0.1,\nnew,80.5,0.3,1234.5\n"},
+		"variant,score:acc,score:acc_spread,score:ppl\nmha,83.4,0.1,\nnew,80.5,0.3,1234."
+		"5\n"},
 	{"CR LF, no end behind the last line", "variant,acc,ppl\r\nmha,1,2\r\nsha,3,4",
 		"variant,score:acc,score:ppl\nmha,1,2\nsha,3,4\n"},
 	{"CR alone", "variant,acc,ppl\rmha,1,2\rsha,3,4\ra,5,6\rb,7,8\r",
 		"variant,score:acc,score:ppl\nmha,1,2\nsha,3,4\na,5,6\nb,7,8\n"},
-	{"empty lines", "variant,acc,ppl\n\nmha,1,2\n\n\n", "variant,score:acc,score:ppl\nmha,1,2\n"},
+	{"empty lines", "variant,acc,ppl\n\nmha,1,2\n\n\n",
+		"variant,score:acc,score:ppl\nmha,1,2\n"},
 	{"quotes", "\"variant\",acc,\"ppl\"\n\"a \"\"b\"\"\",\"1\",\"\"\n",
 		"variant,score:acc,score:ppl\n\"a \"\"b\"\"\",1,\n"},
 	{"a byte-order mark", "\xEF\xBB\xBFvariant,acc,ppl\nmha,1,2\n",
@@ -38,17 +41,22 @@ static const struct csv_case {
 	{"something behind a quote", "variant,acc,ppl\n\"mha\"x,1,2\n",
 		"FOLDER/d.csv: record 2: a quoted cell does not end as one"},
 	{"no number", "variant,acc,ppl\nmha,n/a,2\n",
-		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is no number as papers print it"},
+		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is no number as papers print "
+		"it"},
 	{"no UTF-8", "variant,acc,ppl\n\xFF,1,2\n", "FOLDER/d.csv: byte 17 is not UTF-8 text"},
 	{"a name that a path can't hold", "variant,acc,ppl\na/b,1,2\n",
-		"FOLDER/d.csv: record 2: the variant name \"a/b\" must not be empty or hold '/', ',', "
-			"'[' or ']'"},
-	{"an unnamed row", "variant,acc,ppl\n,1,2\n", "FOLDER/d.csv: record 2: the variant is missing"},
-	{"a column twice", "variant,acc,acc\nmha,1,2\n", "FOLDER/d.csv: column \"acc\" appears twice"},
+		"FOLDER/d.csv: record 2: the variant name \"a/b\" must not be empty or hold '/', "
+		"',', "
+		"'[' or ']'"},
+	{"an unnamed row", "variant,acc,ppl\n,1,2\n",
+		"FOLDER/d.csv: record 2: the variant is missing"},
+	{"a column twice", "variant,acc,acc\nmha,1,2\n",
+		"FOLDER/d.csv: column \"acc\" appears twice"},
 	{"the variant twice", "variant,variant\nmha,mha\n",
 		"FOLDER/d.csv: column \"variant\" appears twice"},
 	{"a column that no formula could name", "variant,a-b\n",
-		"FOLDER/d.csv: column \"a-b\" must be of letters, digits and '_', as formulas name it"},
+		"FOLDER/d.csv: column \"a-b\" must be of letters, digits and '_', as formulas name "
+		"it"},
 	{"a row twice", "variant,acc,ppl\nmha,1,2\nsha,1,2\nmha,3,4\n",
 		"t.json:2:10: data set \"d\" has two rows of mha"},
 };
@@ -72,7 +80,8 @@ static void hide_folder(const char *folder, struct al_text *text)
 	memcpy(at, "FOLDER", 6);
 }
 
-static bool is_read_as(const char *folder, const char *scenario, const char *what, const char *expected)
+static bool is_read_as(const char *folder, const char *scenario, const char *what,
+	const char *expected)
 {
 	struct al_text text;
 
@@ -98,8 +107,8 @@ static void reads_csv_files(void **state)
 
 static void names_a_file_that_is_not_there(void **state)
 {
-	assert_true(is_read_as(*state, "{" SMALL ",\n'data': [{'id': 'd', 'file': 'x.csv'}]}", "no file",
-		"t.json:2:30: FOLDER/x.csv: can't open: No such file or directory"));
+	assert_true(is_read_as(*state, "{" SMALL ",\n'data': [{'id': 'd', 'file': 'x.csv'}]}",
+		"no file", "t.json:2:30: FOLDER/x.csv: can't open: No such file or directory"));
 }
 
 static int make_folder(void **state)
@@ -123,12 +132,15 @@ static int remove_folder(void **state)
 
 #define SET(keys) \
 	"{" SMALL ", 'cases': [{'id': 'x'}, {'id': 'y'}],\n'data': [{'id': 'd', " keys "}], " \
-	"'tables': [{'id': 'a', 'variants': ['mha', 'sha'], 'columns': ['score:acc', 'd_model']}]}"
+	"'tables': [{'id': 'a', 'variants': ['mha', 'sha'], 'columns': ['score:acc', " \
+	"'d_model']}]}"
 
 static const struct table_case sets[] = {
-	{"without a case: for all cases", SET("'columns': ['variant', 'acc'], 'rows': [['mha', '1']]"),
+	{"without a case: for all cases",
+		SET("'columns': ['variant', 'acc'], 'rows': [['mha', '1']]"),
 		"case,variant,score:acc,d_model\nx,mha,1,4\nx,sha,,4\ny,mha,1,4\ny,sha,,4\n"},
-	{"without a variant: for all variants", SET("'columns': ['case', 'acc'], 'rows': [['y', '2']]"),
+	{"without a variant: for all variants",
+		SET("'columns': ['case', 'acc'], 'rows': [['y', '2']]"),
 		"case,variant,score:acc,d_model\nx,mha,,4\nx,sha,,4\ny,mha,2,4\ny,sha,2,4\n"},
 	{"without both: for everything", SET("'columns': ['acc'], 'rows': [['3']]"),
 		"case,variant,score:acc,d_model\nx,mha,3,4\nx,sha,3,4\ny,mha,3,4\ny,sha,3,4\n"},
@@ -141,13 +153,15 @@ static const struct table_case sets[] = {
 		"t.json:2:62: the row has 1 cells, expected 2"},
 	{"a case that isn't there", SET("'columns': ['case', 'acc'], 'rows': [['xy', '3']]"),
 		"t.json:2:59: unknown case \"xy\" (did you mean \"x\"?)"},
-	{"a metric without a column", SET("'metric': {'ac': 'higher'}, 'columns': ['acc'], 'rows': []"),
+	{"a metric without a column",
+		SET("'metric': {'ac': 'higher'}, 'columns': ['acc'], 'rows': []"),
 		"t.json:2:39: metric \"ac\" is no column of this set"},
 	{"a direction", SET("'metric': {'acc': 'heigher'}, 'columns': ['acc'], 'rows': []"),
 		"t.json:2:40: unknown acc \"heigher\" (did you mean \"higher\"?)"},
 	{"an id of big letters", "{" SMALL ",\n'data': [{'id': 'D', 'columns': [], 'rows': []}]}",
 		"t.json:2:17: id \"D\" must be of small letters, digits and '-'"},
-	{"an id twice", "{" SMALL ",\n'data': [{'id': 'd', 'columns': [], 'rows': []}, {'id': 'd', "
+	{"an id twice",
+		"{" SMALL ",\n'data': [{'id': 'd', 'columns': [], 'rows': []}, {'id': 'd', "
 		"'columns': [], 'rows': []}]}",
 		"t.json:2:57: the id \"d\" appears twice"},
 	{"a metric in two sets",
@@ -170,46 +184,56 @@ static void reads_data(void **state)
 
 static const struct table_case sweeps[] = {
 	{"a range, variant by variant",
-		SWEEP("'variants': ['mha', 'sha'], 'over': {'n_heads': {'from': 1, 'to': 4, 'step': 2}}, "
-			"'set': {'d_head': 2}, 'measure': 'parameters'"),
+		SWEEP("'variants': ['mha', 'sha'], 'over': {'n_heads': {'from': 1, 'to': 4, "
+		      "'step': 2}}, "
+		      "'set': {'d_head': 2}, 'measure': 'parameters'"),
 		"n_heads,variant,parameters\n1,mha,32\n3,mha,96\n1,sha,32\n3,sha,32\n"},
 	{"the product of lists, the last fastest",
 		SWEEP("'variants': ['mha'], 'over': {'d_model': [2, 4], 'n_heads': [1, 2]}, "
-			"'measure': ['parameters', 'cache']"),
-		"d_model,n_heads,variant,parameters,cache\n2,1,mha,16,4\n2,2,mha,16,4\n4,1,mha,64,8\n4,2,mha,64,8\n"},
+		      "'measure': ['parameters', 'cache']"),
+		"d_model,n_heads,variant,parameters,cache\n2,1,mha,16,4\n2,2,mha,16,4\n4,1,mha,64,"
+		"8\n4,2,mha,64,8\n"},
 	{"a tie follows the point",
 		SWEEP("'variants': ['mha'], 'over': {'n_heads': [1, 3]}, "
-		"'tie': {'d_model': 'n_heads*d_head'}, 'set': {'d_head': 2}, 'measure': 'parameters'"),
+		      "'tie': {'d_model': 'n_heads*d_head'}, 'set': {'d_head': 2}, 'measure': "
+		      "'parameters'"),
 		"n_heads,variant,parameters\n1,mha,16\n3,mha,144\n"},
 	{"ties in their order",
 		SWEEP("'variants': ['mha'], 'over': {'n_heads': [2]}, 'tie': {'d_head': '3', "
-		"'d_model': 'n_heads*d_head'}, 'measure': 'parameters'"),
+		      "'d_model': 'n_heads*d_head'}, 'measure': 'parameters'"),
 		"n_heads,variant,parameters\n2,mha,144\n"},
 	{"another basis and case",
 		SWEEP("'variants': ['mha'], 'over': {'n_heads': [2]}, 'basis': {'per': 'model', "
-		"'output_projection': 'none'}, 'measure': 'parameters'"),
+		      "'output_projection': 'none'}, 'measure': 'parameters'"),
 		"n_heads,variant,parameters\n2,mha,144\n"},
 	{"bytes by the recipe",
 		SWEEP("'variants': ['sha'], 'over': {'batch': [1, 10]}, 'measure': ['total', "
-		"'activations']"),
+		      "'activations']"),
 		"batch,variant,total,activations\n1,sha,664,24\n10,sha,880,240\n"},
 
-	{"10^12 points", SWEEP("'over': {'n_heads': {'from': 1, 'to': 1000000}, 'd_head': {'from': 1, "
-		"'to': 1000000}}, 'measure': 'total'"),
+	{"10^12 points",
+		SWEEP("'over': {'n_heads': {'from': 1, 'to': 1000000}, 'd_head': {'from': 1, "
+		      "'to': 1000000}}, 'measure': 'total'"),
 		"t.json:2:12: the sweep has more than 1000000 points, expected at most that"},
-	{"2^53 points", SWEEP("'over': {'n_heads': {'from': 0, 'to': 9007199254740991}}, "
-		"'measure': 'total'"),
+	{"2^53 points",
+		SWEEP("'over': {'n_heads': {'from': 0, 'to': 9007199254740991}}, "
+		      "'measure': 'total'"),
 		"t.json:2:12: the sweep has more than 1000000 points, expected at most that"},
 	{"10^6 points of each of two",
-		"{" SMALL ",\n'sweeps': [{'id': 's', 'variants': ['mha'], 'over': {'n_heads': {'from': 1, "
+		"{" SMALL
+		",\n'sweeps': [{'id': 's', 'variants': ['mha'], 'over': {'n_heads': {'from': 1, "
 		"'to': 999999}}, 'measure': 'total'}, "
-		"{'id': 't', 'variants': ['mha'], 'over': {'n_heads': [1, 2]}, 'measure': 'total'}]}",
+		"{'id': 't', 'variants': ['mha'], 'over': {'n_heads': [1, 2]}, 'measure': "
+		"'total'}]}",
 		"t.json:2:114: the file's sweeps have more than 1000000 points"},
 	{"backwards", SWEEP("'over': {'n_heads': {'from': 2, 'to': 1}}, 'measure': 'total'"),
-		"t.json:2:44: found from 2 to 1 by 1, expected 0 <= from <= to and a step of 1 or more"},
-	{"standing still", SWEEP("'over': {'n_heads': {'from': 1, 'to': 2, 'step': 0}}, "
-		"'measure': 'total'"),
-		"t.json:2:44: found from 1 to 2 by 0, expected 0 <= from <= to and a step of 1 or more"},
+		"t.json:2:44: found from 2 to 1 by 1, expected 0 <= from <= to and a step of 1 or "
+		"more"},
+	{"standing still",
+		SWEEP("'over': {'n_heads': {'from': 1, 'to': 2, 'step': 0}}, "
+		      "'measure': 'total'"),
+		"t.json:2:44: found from 1 to 2 by 0, expected 0 <= from <= to and a step of 1 or "
+		"more"},
 	{"over nothing", SWEEP("'over': {}, 'measure': 'total'"),
 		"t.json:2:32: the sweep goes over no symbol"},
 	{"an empty list", SWEEP("'over': {'n_heads': []}, 'measure': 'total'"),
@@ -218,20 +242,24 @@ static const struct table_case sweeps[] = {
 		"t.json:2:44: unknown symbol \"n_haeds\" (did you mean \"n_heads\"?)"},
 	{"an unknown measure", SWEEP("'over': {'n_heads': [1]}, 'measure': 'totals'"),
 		"t.json:2:61: unknown measure \"totals\" (did you mean \"total\"?)"},
-	{"swept and tied", SWEEP("'over': {'n_heads': [1]}, 'tie': {'n_heads': '2'}, 'measure': 'total'"),
+	{"swept and tied",
+		SWEEP("'over': {'n_heads': [1]}, 'tie': {'n_heads': '2'}, 'measure': 'total'"),
 		"t.json:2:12: the sweep goes over n_heads, which is tied too"},
 	{"a tie that isn't whole",
-		SWEEP("'variants': ['mha'], 'over': {'n_heads': [3]}, 'tie': {'d_head': '4/n_heads'}, "
-		"'measure': 'total'"),
+		SWEEP("'variants': ['mha'], 'over': {'n_heads': [3]}, 'tie': {'d_head': "
+		      "'4/n_heads'}, "
+		      "'measure': 'total'"),
 		"t.json: sweep \"s\": n_heads = 3: d_head: 4/n_heads = 4/3 is not a whole number"},
 	{"a point that isn't exact",
 		SWEEP("'variants': ['mha'], 'over': {'n_heads': [2, 3]}, 'measure': 'total'"),
-		"t.json: sweep \"s\": n_heads = 3: variant mha (built-in): tensor W_Q: default of d_head: "
-			"d_model/n_heads = 4/3 is not a whole number"},
+		"t.json: sweep \"s\": n_heads = 3: variant mha (built-in): tensor W_Q: default of "
+		"d_head: "
+		"d_model/n_heads = 4/3 is not a whole number"},
 	{"a variant that only data know",
-		"{" SMALL ", 'data': [{'id': 'd', 'columns': ['variant', 'x'], 'rows': [['new', '1']]}],\n"
+		"{" SMALL
+		", 'data': [{'id': 'd', 'columns': ['variant', 'x'], 'rows': [['new', '1']]}],\n"
 		"'sweeps': [{'id': 's', 'variants': ['new'], 'over': {'n_heads': [1]}, "
-			"'measure': 'total'}]}",
+		"'measure': 'total'}]}",
 		"t.json:2:37: variant \"new\" is known from data only"},
 };
 

@@ -1,5 +1,6 @@
-/* The scenarios that the binary holds: each of the 634 numbers of seed-claims.json is a claim of exactly
- * one of them, and a wrong formula in the catalogue is found by the claims that stand on it. */
+/* The scenarios that the binary holds: each of the 634 numbers of seed-claims.json is a claim of
+ * exactly one of them, and a wrong formula in the catalogue is found by the claims that stand on
+ * it. */
 #include "base/embedded.h"
 #include "scenario_text.h"
 
@@ -15,7 +16,8 @@ static struct al_scenario *open_scenario(struct al_catalog *catalog, const char 
 	return s;
 }
 
-static void check_scenario(struct al_scenario *s, struct al_table *table, struct al_check_counts *counts)
+static void check_scenario(struct al_scenario *s, struct al_table *table,
+	struct al_check_counts *counts)
 {
 	struct al_error err = {0};
 
@@ -67,7 +69,8 @@ static void holds_every_claim_once(void **state)
 	al_table_finish(&table);
 }
 
-/* 42 numbers of the papers contradict what they are computed from; each is explained as an erratum. */
+/* 42 numbers of the papers contradict what they are computed from; each is explained as an
+ * erratum. */
 static void reaches_the_known_verdicts(void **state)
 {
 	struct al_check_counts counts;
@@ -121,21 +124,26 @@ static const struct mistake {
 	const char *scenario, *variant, *right, *wrong, *claims;
 } mistakes[] = {
 	/* Table 13, MHE-MUL: all but activations */
-	{"mhe-memory", "mhe-mul", "\"e_V\", \"role\": \"value\", \"shape\": [\"n_heads\", \"d_value\"]",
-		"\"e_V\", \"role\": \"value\", \"shape\": [\"d_value\"]", "S0320 S0321 S0322 S0324 S0325"},
+	{"mhe-memory", "mhe-mul",
+		"\"e_V\", \"role\": \"value\", \"shape\": [\"n_heads\", \"d_value\"]",
+		"\"e_V\", \"role\": \"value\", \"shape\": [\"d_value\"]",
+		"S0320 S0321 S0322 S0324 S0325"},
 	/* Table 13 counts d_model x d_model for any declared output projection */
 	{"mhe-memory", "mhe-mul", "[\"n_heads*d_value\", \"d_model\"]",
 		"[\"n_heads*d_value\", \"2*d_model\"]", ""},
 	/* Table 13, SKV, and how much better MHE saves */
-	{"mhe-memory", "skv", "\"W_KV\", \"role\": \"key\", \"shape\": [\"d_model\", \"n_heads*d_head\"]",
+	{"mhe-memory", "skv",
+		"\"W_KV\", \"role\": \"key\", \"shape\": [\"d_model\", \"n_heads*d_head\"]",
 		"\"W_KV\", \"role\": \"key\", \"shape\": [\"d_model\", \"d_head\"]",
 		"S0308 S0309 S0310 S0312 S0313 S0326"},
 	/* a third of MHA's parameters, 0.8B at 48 layers, GPT-3 */
 	{"mhe-scaling", "mqa", "\"W_K\", \"role\": \"key\", \"shape\": [\"d_model\", \"d_head\"]",
 		"\"W_K\", \"role\": \"key\", \"shape\": [\"d_model\", \"n_heads*d_head\"]",
-			"S0263 S0268 S0278"},
-	/* parameters, the elasticity of four benchmarks, the theory; retention needs no parameters */
-	{"mhe-poster", "mhe-add", "\"e_Q\", \"role\": \"query\", \"shape\": [\"n_heads\", \"d_head\"]",
+		"S0263 S0268 S0278"},
+	/* parameters, the elasticity of four benchmarks, the theory; retention needs no
+	 * parameters */
+	{"mhe-poster", "mhe-add",
+		"\"e_Q\", \"role\": \"query\", \"shape\": [\"n_heads\", \"d_head\"]",
 		"\"e_Q\", \"role\": \"query\", \"shape\": [\"n_heads^2\", \"d_head\"]",
 		"S0013 S0147 S0160 S0173 S0186 S0252 S0253"},
 };
@@ -177,7 +185,8 @@ static void write_mistake(const struct mistake *m, struct al_text *scenario)
 }
 
 /* The ids of the claims that are inconsistent in `wrong` and weren't in `right`. */
-static void list_new(const struct al_table *right, const struct al_table *wrong, struct al_text *out)
+static void list_new(const struct al_table *right, const struct al_table *wrong,
+	struct al_text *out)
 {
 	assert_int_equal(right->n_rows, wrong->n_rows);
 	al_text_init(out);
@@ -200,7 +209,8 @@ static bool is_found(struct al_catalog *catalog, const struct mistake *m)
 	al_scenario_destroy(s);
 
 	write_mistake(m, &text);
-	if (!al_scenario_parse(&s, catalog, "wrong", "wrong.json", "", text.data, text.length, &err))
+	if (!al_scenario_parse(&s, catalog, "wrong", "wrong.json", "", text.data, text.length,
+		    &err))
 		fail_msg("%s", err.message);
 	al_check_table_init(&wrong);
 	check_scenario(s, &wrong, &counts);
@@ -210,8 +220,7 @@ static bool is_found(struct al_catalog *catalog, const struct mistake *m)
 	bool same = strcmp(found.data, m->claims) == 0;
 	if (!same)
 		print_error("%s, %s as %s\n  found    %s\n  expected %s\n", m->scenario, m->variant,
-			m->wrong,
-			found.data, m->claims);
+			m->wrong, found.data, m->claims);
 	al_text_finish(&text);
 	al_text_finish(&found);
 	al_table_finish(&right);

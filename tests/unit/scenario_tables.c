@@ -24,24 +24,29 @@ static const struct table_case rows[] = {
 		"case,variant,parameters\nx,mha,64\nx,sha,32\ny,mha,128\ny,sha,64\n"},
 	{"one of several cases: variants", OF_CASES("'case': 'y', 'columns': ['parameters']"),
 		"variant,parameters\nmha,128\nmqa,96\nsha,64\n"},
-	{"a list of one case", OF_CASES("'cases': ['y'], 'variants': ['sha'], 'columns': ['parameters']"),
+	{"a list of one case",
+		OF_CASES("'cases': ['y'], 'variants': ['sha'], 'columns': ['parameters']"),
 		"variant,parameters\nsha,64\n"},
-	{"several cases, one variant: cases", OF_CASES("'variants': ['mqa'], 'columns': ['parameters']"),
+	{"several cases, one variant: cases",
+		OF_CASES("'variants': ['mqa'], 'columns': ['parameters']"),
 		"case,parameters\nx,48\ny,96\n"},
 	{"rows that are asked for",
-		OF_CASES("'rows': 'product', 'case': 'x', 'variants': ['mqa'], 'columns': ['parameters']"),
+		OF_CASES("'rows': 'product', 'case': 'x', 'variants': ['mqa'], 'columns': "
+			 "['parameters']"),
 		"case,variant,parameters\nx,mqa,48\n"},
 	{"rows of cases without a variant", OF_CASES("'rows': 'cases', 'columns': ['d_model']"),
 		"case,d_model\nx,4\ny,8\n"},
 	{"rows of a data set, in its order",
 		OF_DATA("'rows': 'data:d', 'columns': ['score:plain', 'parameters']"),
-		"case,variant,score:plain,parameters\nx,mha,1,64\nx,sha,2,32\ny,mqa,3,96\ny,seen,4,\n"},
+		"case,variant,score:plain,parameters\nx,mha,1,64\nx,sha,2,32\ny,mqa,3,96\ny,seen,4,"
+		"\n"},
 	{"pivot: a row a case, a column a variant",
-		OF_CASES("'pivot': 'variant', 'variants': ['mha', 'sha'], 'columns': ['parameters']"),
+		OF_CASES("'pivot': 'variant', 'variants': ['mha', 'sha'], 'columns': "
+			 "['parameters']"),
 		"case,parameters:mha,parameters:sha\nx,64,32\ny,128,64\n"},
 	{"pivot: a column once, a column of some variants",
 		OF_CASES("'pivot': 'variant', 'columns': [{'key': 'd_model', 'once': true}, "
-			"{'key': 'parameters', 'variants': ['sha']}]"),
+			 "{'key': 'parameters', 'variants': ['sha']}]"),
 		"case,d_model,parameters:sha\nx,4,32\ny,8,64\n"},
 	{"pivot without cases",
 		TABLE("'pivot': 'variant', 'variants': ['mha', 'mqa'], 'columns': ['parameters']"),
@@ -50,54 +55,61 @@ static const struct table_case rows[] = {
 
 static const struct table_case columns[] = {
 	{"set and basis over the case's own",
-		TABLE("'variants': ['mha'], 'set': {'n_heads': 1}, 'basis': {'output_projection': 'none', "
-			"'per': 'model'}, 'columns': ['parameters', 'n_heads', 'd_head', 'modules']"),
+		TABLE("'variants': ['mha'], 'set': {'n_heads': 1}, 'basis': {'output_projection': "
+		      "'none', "
+		      "'per': 'model'}, 'columns': ['parameters', 'n_heads', 'd_head', 'modules']"),
 		"variant,parameters,n_heads,d_head,modules\nmha,144,1,4,3\n"},
 	{"per is short for the basis' own",
 		TABLE("'variants': ['sha'], 'per': 'model', 'columns': ['parameters', 'modules']"),
 		"variant,parameters,modules\nsha,96,3\n"},
 	/* smith2022: 6 + 6 + 8 bytes a parameter, batch*seq*d_model*2 = 24 bytes of activations */
 	{"bytes by the recipe, saving against the baseline",
-		TABLE("'variants': ['mha', 'sha'], 'baseline': 'mha', 'columns': ['weights', 'gradients', "
-			"'optimizer', 'activations', 'total', {'key': 'saving', 'digits': 2}]"),
-		"variant,weights,gradients,optimizer,activations,total,saving\nmha,384,384,512,24,1304,0\nsha,192,192,256,24,664,49.079754601227\n"},
+		TABLE("'variants': ['mha', 'sha'], 'baseline': 'mha', 'columns': ['weights', "
+		      "'gradients', "
+		      "'optimizer', 'activations', 'total', {'key': 'saving', 'digits': 2}]"),
+		"variant,weights,gradients,optimizer,activations,total,saving\nmha,384,384,512,24,"
+		"1304,0\nsha,192,192,256,24,664,49.079754601227\n"},
 	{"cache: elements a token, bytes of 3 tokens in two bytes each",
 		TABLE("'columns': ['cache', 'cache_bytes']"),
 		"variant,cache,cache_bytes\nmha,8,48\nmqa,4,24\nsha,4,24\n"},
 	{"a formula over other columns and rows",
 		TABLE("'columns': ['parameters', {'key': 'share', "
-			"'formula': '100*parameters/parameters[mha]'}, {'key': 'twice', "
-			"'formula': '2*share + share[sha]'}]"),
+		      "'formula': '100*parameters/parameters[mha]'}, {'key': 'twice', "
+		      "'formula': '2*share + share[sha]'}]"),
 		"variant,parameters,share,twice\nmha,64,100,250\nmqa,48,75,200\nsha,32,50,150\n"},
 	{"a formula over what is no column: measure, symbol",
 		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', "
-			"'formula': 'parameters - d_model*n_heads + if(n_layers == 3, min(1, 2), 0)'}]"),
+		      "'formula': 'parameters - d_model*n_heads + if(n_layers == 3, min(1, 2), "
+		      "0)'}]"),
 		"variant,q\nmha,57\n"},
 	{"a formula over another case's row, in a product",
 		OF_CASES("'variants': ['mha', 'sha'], 'columns': [{'key': 'q', "
-			"'formula': 'parameters[x,mha] + parameters[sha]'}]"),
+			 "'formula': 'parameters[x,mha] + parameters[sha]'}]"),
 		"case,variant,q\nx,mha,96\nx,sha,96\ny,mha,128\ny,sha,128\n"},
 	{"a formula over another case, in a table of cases",
 		OF_CASES("'variants': ['mha'], 'columns': [{'key': 'q', "
-			"'formula': 'parameters/parameters[x]'}]"),
+			 "'formula': 'parameters/parameters[x]'}]"),
 		"case,q\nx,1\ny,2\n"},
 	{"thirds stay exact until they are written",
-		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', 'formula': '1/3'}, {'key': 'r', "
-			"'formula': '3*q'}]"),
+		TABLE("'variants': ['mha'], 'columns': [{'key': 'q', 'formula': '1/3'}, {'key': "
+		      "'r', "
+		      "'formula': '3*q'}]"),
 		"variant,q,r\nmha,0.333333333333333,1\n"},
 	{"a unit changes what people read, not the number",
-		TABLE("'variants': ['mha'], 'columns': [{'key': 'parameters', 'unit': 'k', 'digits': 1}]"),
+		TABLE("'variants': ['mha'], 'columns': [{'key': 'parameters', 'unit': 'k', "
+		      "'digits': 1}]"),
 		"variant,parameters\nmha,64\n"},
 	{"formula, difference, order",
 		TABLE("'variants': ['mha', 'sha'], 'substitute': {'d_model': 'n_heads*d_head'}, "
-			"'order': 'n_heads', 'against': 'sha', 'columns': ['formula', 'difference', "
-			"'order']"),
+		      "'order': 'n_heads', 'against': 'sha', 'columns': ['formula', 'difference', "
+		      "'order']"),
 		"variant,formula,difference,order\nmha,4*d_head^2*n_heads^2,4*d_head^2*n_heads^2 - "
-			"4*d_head^2*n_heads,O(n_heads^2)\n"
+		"4*d_head^2*n_heads,O(n_heads^2)\n"
 		"sha,4*d_head^2*n_heads,0,O(n_heads)\n"},
 };
 
-/* PRR of accuracy: 100*60/80; of perplexity: 100*(1 - (25 - 20)/20). PEoP: (80/60 - 1)/(64/32 - 1). */
+/* PRR of accuracy: 100*60/80; of perplexity: 100*(1 - (25 - 20)/20). PEoP: (80/60 - 1)/(64/32 -
+ * 1). */
 static const struct table_case metrics[] = {
 	{"scores and their spreads", OF_DATA("'case': 'x', 'columns': ['score:acc']"),
 		"variant,score:acc,score:acc_spread\nmha,80,\nmqa,,\nsha,60,0.5\n"},
@@ -109,14 +121,16 @@ static const struct table_case metrics[] = {
 		"variant,peop:acc,peop:ppl\nmha,0.333333333333333,0.2\nmqa,,\nsha,,\n"},
 	{"a missing cell makes what needs it missing, never zero",
 		OF_DATA("'case': 'x', 'columns': [{'key': 'q', 'formula': 'acc + 1'}, {'key': 'r', "
-			"'formula': 'q[mqa]'}, {'key': 's', 'formula': 'if(n_heads == 2, 7, acc)'}]"),
+			"'formula': 'q[mqa]'}, {'key': 's', 'formula': 'if(n_heads == 2, 7, "
+			"acc)'}]"),
 		"variant,q,r,s\nmha,81,,7\nmqa,,,7\nsha,61,,7\n"},
 	{"a reference without a score",
-		OF_DATA("'case': 'y', 'retention': 'mha', 'variants': ['mqa'], 'columns': ['prr:acc']"),
+		OF_DATA("'case': 'y', 'retention': 'mha', 'variants': ['mqa'], 'columns': "
+			"['prr:acc']"),
 		"variant,prr:acc\nmqa,\n"},
 	{"a variant that only data know",
 		OF_DATA("'case': 'y', 'variants': ['seen'], 'columns': ['score:acc', 'parameters', "
-		"'modules', 'formula']"),
+			"'modules', 'formula']"),
 		"variant,score:acc,parameters,modules,formula\nseen,50,,,\n"},
 };
 
@@ -136,12 +150,14 @@ static const struct table_case refusals[] = {
 	{"no column", TABLE("'columns': []"), "t.json:2:35: the table has no columns"},
 	{"a column twice", TABLE("'columns': ['total', 'total']"),
 		"t.json:2:45: column \"total\" appears twice"},
-	{"an unknown symbol to substitute", TABLE("'substitute': {'d_modle': '1'}, 'columns': ['formula']"),
+	{"an unknown symbol to substitute",
+		TABLE("'substitute': {'d_modle': '1'}, 'columns': ['formula']"),
 		"t.json:2:50: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{"an unknown symbol of the order", TABLE("'order': 'n_haeds', 'columns': ['order']"),
 		"t.json:2:33: unknown symbol \"n_haeds\" (did you mean \"n_heads\"?)"},
 	{"an unknown basis", TABLE("'basis': {'output': 'own'}, 'columns': ['total']"),
-		"t.json:2:44: unknown basis \"output\" (known: output_projection, biases, roles, tensors, per)"},
+		"t.json:2:44: unknown basis \"output\" (known: output_projection, biases, roles, "
+		"tensors, per)"},
 	{"an unknown recipe", TABLE("'recipe': 'smith2020', 'columns': ['total']"),
 		"t.json:2:34: unknown recipe \"smith2020\" (did you mean \"smith2022\"?)"},
 	{"saving without a baseline", TABLE("'columns': ['saving']"),
@@ -150,29 +166,37 @@ static const struct table_case refusals[] = {
 		OF_DATA("'case': 'x', 'retention': 'mha', 'columns': ['prr:plain']"),
 		"t.json: metric \"plain\" does not say whether higher or lower is better"},
 	{"a column that needs itself",
-		TABLE("'columns': [{'key': 'q', 'formula': 'r'}, {'key': 'r', 'formula': 'q + 1'}]"),
+		TABLE("'columns': [{'key': 'q', 'formula': 'r'}, {'key': 'r', 'formula': 'q + "
+		      "1'}]"),
 		"t.json: table \"a\", column \"q\": column \"r\" refers to itself"},
-	{"an unknown name in a formula", TABLE("'columns': [{'key': 'q', 'formula': '1 + paramters'}]"),
-		"t.json: table \"a\", column \"q\": column 5: unknown symbol \"paramters\" (did you mean "
-			"\"parameters\"?)"},
+	{"an unknown name in a formula",
+		TABLE("'columns': [{'key': 'q', 'formula': '1 + paramters'}]"),
+		"t.json: table \"a\", column \"q\": column 5: unknown symbol \"paramters\" (did "
+		"you mean "
+		"\"parameters\"?)"},
 	{"an unknown row in a formula", TABLE("'columns': [{'key': 'q', 'formula': 'total[mhq]'}]"),
-		"t.json: table \"a\", column \"q\": unknown variant \"mhq\" (did you mean \"mha\"?)"},
+		"t.json: table \"a\", column \"q\": unknown variant \"mhq\" (did you mean "
+		"\"mha\"?)"},
 	{"a division by zero", TABLE("'columns': [{'key': 'q', 'formula': '1/(total - total)'}]"),
-		"t.json: table \"a\", column \"q\": column 2: division by zero in \"1/(total - total)\""},
+		"t.json: table \"a\", column \"q\": column 2: division by zero in \"1/(total - "
+		"total)\""},
 	{"d_model/n_heads is not exact", TABLE("'set': {'n_heads': 3}, 'columns': ['parameters']"),
 		"t.json: table \"a\": variant mha (built-in): tensor W_Q: default of d_head: "
-			"d_model/n_heads = 4/3 is not a whole number"},
+		"d_model/n_heads = 4/3 is not a whole number"},
 	{"a dimension of zero", TABLE("'set': {'d_model': 0}, 'columns': ['parameters']"),
-		"t.json: table \"a\": variant mha (built-in): tensor W_Q: d_model = 0, expected 1 or more"},
+		"t.json: table \"a\": variant mha (built-in): tensor W_Q: d_model = 0, expected 1 "
+		"or more"},
 	{"a negative dimension", TABLE("'set': {'d_model': -4}, 'columns': ['parameters']"),
 		"t.json:2:43: found -4, expected 0 or more"},
 	{"not whole", TABLE("'set': {'d_model': 4.5}, 'columns': ['parameters']"),
 		"t.json:2:43: found 4.5, expected a whole number"},
 	{"2^53", TABLE("'set': {'d_model': 9007199254740992}, 'columns': ['parameters']"),
 		"t.json:2:43: the number is 2^53 or beyond, where it is not exact"},
-	{"no model", "{'title': 't', 'variants': ['mha'], 'tables': [{'id': 'a', "
+	{"no model",
+		"{'title': 't', 'variants': ['mha'], 'tables': [{'id': 'a', "
 		"'columns': ['parameters']}]}",
-		"t.json: table \"a\": variant mha (built-in): tensor W_Q: symbol \"d_model\" is not given"},
+		"t.json: table \"a\": variant mha (built-in): tensor W_Q: symbol \"d_model\" is "
+		"not given"},
 };
 
 static void chooses_rows(void **state)
@@ -224,9 +248,8 @@ static void bounds_what_formulas_ask(void **state)
 	al_text_init(&scenario);
 	al_text_add(&scenario, "{" SMALL ", 'tables': [{'id': 'a', 'columns': [");
 	for (char c = 'a'; c < 'o'; c++)
-		al_text_addf(&scenario, "{'key': 'q%c', 'formula': 'q%c+q%c+q%c+q%c'}, ", c, c + 1, c + 1,
-			c + 1,
-			c + 1);
+		al_text_addf(&scenario, "{'key': 'q%c', 'formula': 'q%c+q%c+q%c+q%c'}, ", c, c + 1,
+			c + 1, c + 1, c + 1);
 	al_text_add(&scenario, "{'key': 'qo', 'formula': '1'}]}]}");
 	table_text(scenario.data, 0, "", "csv", &text);
 	assert_non_null(strstr(text.data, "more than 16777216 cells are looked up"));
@@ -245,8 +268,8 @@ static void bounds_the_cells(void **state)
 		al_text_addf(&scenario, "%s{'id': 'c%d'}", i ? ", " : "", i);
 	al_text_add(&scenario, "], 'tables': [{'id': 'a', 'columns': [");
 	for (int i = 0; i < 34; i++)
-		al_text_addf(&scenario, "%s{'key': 'q%c%c', 'formula': '1'}", i ? ", " : "", 'a' + i / 26,
-			'a' + i % 26);
+		al_text_addf(&scenario, "%s{'key': 'q%c%c', 'formula': '1'}", i ? ", " : "",
+			'a' + i / 26, 'a' + i % 26);
 	al_text_add(&scenario, "]}]}");
 	table_text(scenario.data, 0, "", "csv", &text);
 	assert_non_null(strstr(text.data, "the file's tables have more than 1000000 cells"));

@@ -1,7 +1,8 @@
-/* The JSON Schemas for editors hold for every scenario and variant file of this repository, and refuse
- * what the program refuses.
+/* The JSON Schemas for editors hold for every scenario and variant file of this repository, and
+ * refuse what the program refuses.
  *
- * A validator of the part of draft 7 that they use; a keyword that it doesn't know fails the test. */
+ * A validator of the part of draft 7 that they use; a keyword that it doesn't know fails the
+ * test. */
 #include "unit.h"
 
 #include <glob.h>
@@ -68,8 +69,8 @@ static bool holds_reference(const struct al_json *doc, const char *reference,
 	if (strcmp(reference, "../" VARIANT_SCHEMA) == 0)
 		return holds(&variant_schema, variant_schema.root, value);
 	assert_int_equal(strncmp(reference, prefix, strlen(prefix)), 0);
-	const struct cJSON *definition =
-		al_json_get(al_json_get(doc->root, "definitions"), reference + strlen(prefix));
+	const struct cJSON *definition = al_json_get(al_json_get(doc->root, "definitions"),
+		reference + strlen(prefix));
 	assert_non_null(definition);
 	return holds(doc, definition, value);
 }
@@ -87,8 +88,12 @@ static bool has_type(const struct al_json *doc, const struct cJSON *keyword,
 	const struct cJSON *schema, const struct cJSON *value)
 {
 	static const char *const names[] = {
-		[AL_JSON_NULL] = "null", [AL_JSON_BOOLEAN] = "boolean", [AL_JSON_NUMBER] = "number",
-		[AL_JSON_TEXT] = "string", [AL_JSON_ARRAY] = "array", [AL_JSON_OBJECT] = "object",
+		[AL_JSON_NULL] = "null",
+		[AL_JSON_BOOLEAN] = "boolean",
+		[AL_JSON_NUMBER] = "number",
+		[AL_JSON_TEXT] = "string",
+		[AL_JSON_ARRAY] = "array",
+		[AL_JSON_OBJECT] = "object",
 	};
 	int64_t whole;
 
@@ -102,7 +107,7 @@ static bool is_among(const struct al_json *doc, const struct cJSON *keyword,
 	const struct cJSON *schema, const struct cJSON *value)
 {
 	(void)doc, (void)schema;
-	al_json_each(word, keyword)
+	al_json_each (word, keyword)
 		if (is_text(value) && strcmp(text_of(word), text_of(value)) == 0)
 			return true;
 	return false;
@@ -156,7 +161,7 @@ static bool has_items(const struct al_json *doc, const struct cJSON *keyword,
 	(void)schema;
 	if (!is_array(value))
 		return true;
-	al_json_each(item, value)
+	al_json_each (item, value)
 		if (!holds(doc, keyword, item))
 			return false;
 	return true;
@@ -182,7 +187,7 @@ static bool has_different_items(const struct al_json *doc, const struct cJSON *k
 	(void)doc, (void)keyword, (void)schema;
 	if (!is_array(value))
 		return true;
-	al_json_each(a, value)
+	al_json_each (a, value)
 		for (const struct cJSON *b = al_json_next(a); b; b = al_json_next(b))
 			if (is_text(a) && is_text(b) && strcmp(text_of(a), text_of(b)) == 0)
 				return false;
@@ -193,7 +198,7 @@ static bool has_required(const struct al_json *doc, const struct cJSON *keyword,
 	const struct cJSON *schema, const struct cJSON *value)
 {
 	(void)doc, (void)schema;
-	al_json_each(key, keyword)
+	al_json_each (key, keyword)
 		if (is_object(value) && !al_json_get(value, text_of(key)))
 			return false;
 	return true;
@@ -212,7 +217,7 @@ static bool has_properties(const struct al_json *doc, const struct cJSON *keywor
 	(void)schema;
 	if (!is_object(value))
 		return true;
-	al_json_each(property, keyword) {
+	al_json_each (property, keyword) {
 		const struct cJSON *member = al_json_get(value, al_json_key(property));
 		if (member && !holds(doc, property, member))
 			return false;
@@ -227,7 +232,7 @@ static bool allows_others(const struct al_json *doc, const struct cJSON *keyword
 
 	if (!is_object(value))
 		return true;
-	al_json_each(member, value) {
+	al_json_each (member, value) {
 		if (properties && al_json_get(properties, al_json_key(member)))
 			continue;
 		if (al_json_kind(keyword) == AL_JSON_BOOLEAN || !holds(doc, keyword, member))
@@ -256,7 +261,7 @@ static bool has_names(const struct al_json *doc, const struct cJSON *keyword,
 	(void)schema;
 	if (!is_object(value))
 		return true;
-	al_json_each(member, value)
+	al_json_each (member, value)
 		if (!name_holds(doc, keyword, al_json_key(member)))
 			return false;
 	return true;
@@ -265,7 +270,7 @@ static bool has_names(const struct al_json *doc, const struct cJSON *keyword,
 static bool has_dependencies(const struct al_json *doc, const struct cJSON *keyword,
 	const struct cJSON *schema, const struct cJSON *value)
 {
-	al_json_each(dependency, keyword)
+	al_json_each (dependency, keyword)
 		if (is_object(value) && al_json_get(value, al_json_key(dependency))
 			&& !has_required(doc, dependency, schema, value))
 			return false;
@@ -277,7 +282,7 @@ static size_t count_holding(const struct al_json *doc, const struct cJSON *schem
 {
 	size_t n = 0;
 
-	al_json_each(schema, schemas)
+	al_json_each (schema, schemas)
 		n += holds(doc, schema, value);
 	return n;
 }
@@ -313,8 +318,8 @@ static bool holds_not(const struct al_json *doc, const struct cJSON *keyword,
 static bool holds_if(const struct al_json *doc, const struct cJSON *keyword,
 	const struct cJSON *schema, const struct cJSON *value)
 {
-	const struct cJSON *branch =
-		al_json_get(schema, holds(doc, keyword, value) ? "then" : "else");
+	const struct cJSON *branch = al_json_get(schema,
+		holds(doc, keyword, value) ? "then" : "else");
 
 	return !branch || holds(doc, branch, value);
 }
@@ -323,16 +328,36 @@ static const struct {
 	const char *name;
 	keyword_holds *holds;
 } keywords[] = {
-	{"$schema", annotates}, {"$id", annotates}, {"title", annotates}, {"description", annotates},
-	{"examples", annotates}, {"definitions", annotates}, {"then", annotates}, {"else", annotates},
-	{"type", has_type}, {"enum", is_among}, {"pattern", matches}, {"minLength", is_long_enough},
-	{"maxLength", is_short_enough}, {"minimum", is_at_least}, {"maximum", is_at_most},
-	{"items", has_items}, {"minItems", has_enough_items}, {"maxItems", has_few_items},
-	{"uniqueItems", has_different_items}, {"required", has_required},
-	{"minProperties", has_enough_members}, {"properties", has_properties},
-	{"additionalProperties", allows_others}, {"propertyNames", has_names},
-	{"dependencies", has_dependencies}, {"anyOf", holds_any}, {"oneOf", holds_one},
-	{"allOf", holds_all}, {"not", holds_not}, {"if", holds_if},
+	{"$schema", annotates},
+	{"$id", annotates},
+	{"title", annotates},
+	{"description", annotates},
+	{"examples", annotates},
+	{"definitions", annotates},
+	{"then", annotates},
+	{"else", annotates},
+	{"type", has_type},
+	{"enum", is_among},
+	{"pattern", matches},
+	{"minLength", is_long_enough},
+	{"maxLength", is_short_enough},
+	{"minimum", is_at_least},
+	{"maximum", is_at_most},
+	{"items", has_items},
+	{"minItems", has_enough_items},
+	{"maxItems", has_few_items},
+	{"uniqueItems", has_different_items},
+	{"required", has_required},
+	{"minProperties", has_enough_members},
+	{"properties", has_properties},
+	{"additionalProperties", allows_others},
+	{"propertyNames", has_names},
+	{"dependencies", has_dependencies},
+	{"anyOf", holds_any},
+	{"oneOf", holds_one},
+	{"allOf", holds_all},
+	{"not", holds_not},
+	{"if", holds_if},
 };
 
 static keyword_holds *find_keyword(const char *name)
@@ -351,7 +376,7 @@ static bool holds(const struct al_json *doc, const struct cJSON *schema, const s
 
 	if (reference)
 		return holds_reference(doc, text_of(reference), value);
-	al_json_each(keyword, schema)
+	al_json_each (keyword, schema)
 		if (!find_keyword(al_json_key(keyword))(doc, keyword, schema, value))
 			return false;
 	return true;
@@ -364,7 +389,8 @@ static int read_schemas(void **state)
 	(void)state;
 	return al_json_read(&scenario_schema, SCENARIO_SCHEMA, NULL)
 			&& al_json_read(&variant_schema, VARIANT_SCHEMA, NULL)
-		? 0 : -1;
+		? 0
+		: -1;
 }
 
 static int finish_schemas(void **state)
@@ -431,12 +457,14 @@ static bool text_holds(const struct al_json *schema, const char *text)
 static void accepts_what_the_program_accepts(void **state)
 {
 	static const char *const texts[] = {
-		"{'title': 't', 'variants': ['mha', {'use': 'gqa', 'n_kv_heads': 4, 'biases': true}]}",
+		"{'title': 't', 'variants': ['mha', {'use': 'gqa', 'n_kv_heads': 4, 'biases': "
+		"true}]}",
 		"{'title': 't', 'sweeps': [{'id': 's', 'over': {'seq': [1, 2]}, "
 		"'measure': ['cache']}]}",
 		"{'title': 't', 'claims': [{'id': '1', 'printed': '0..1', 'relation': 'in', "
 		"'value': 's/mha/seq=1/cache'}]}",
-		"{'title': 't', 'data': [{'id': 'd', 'file': 'd.csv', 'metric': {'f1': 'higher'}}]}",
+		"{'title': 't', 'data': [{'id': 'd', 'file': 'd.csv', 'metric': {'f1': "
+		"'higher'}}]}",
 		"{'title': 't', 'note': 'n', 'set': {'batch': 1, 'note': 'n'}}",
 	};
 
@@ -501,7 +529,8 @@ static void refuses_wrong_variants(void **state)
 		"'saved': 'eager'}]}",
 		"{'name': 'v', 'tensors': [], 'options': {'biases': 1}}",
 		"{'name': 'v', 'tensors': [], 'symbols': {'max': 'the greatest'}}",
-		"{'name': 'v', 'tensors': [], 'cache': [{'name': 'K', 'shape': [1], 'per': 'layer'}]}",
+		"{'name': 'v', 'tensors': [], 'cache': [{'name': 'K', 'shape': [1], 'per': "
+		"'layer'}]}",
 		"{'name': 'v', 'tensors': [], 'products': [{'name': 'p', 'left': [1], "
 		"'right': [1, 2]}]}",
 		"{'name': 'v', 'tensors': [], 'checks': [{'source': 's'}]}",

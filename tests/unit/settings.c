@@ -82,7 +82,8 @@ static void a_default_must_be_exact(void **state)
 	al_settings_init(&settings, catalog);
 	al_settings_set(&settings, "d_model", 768, "a");
 	assert_false(al_settings_get(&settings, "d_value", &setting, &err));
-	assert_string_equal(err.message, "default of d_value: default of d_head: n_heads is not given");
+	assert_string_equal(err.message,
+		"default of d_value: default of d_head: n_heads is not given");
 	al_settings_set(&settings, "n_heads", 7, "a");
 	assert_false(al_settings_get(&settings, "d_head", &setting, &err));
 	assert_string_equal(err.message,
@@ -146,16 +147,11 @@ static void merging_replaces_and_leaves_defaults_behind(void **state)
 static const struct refusal {
 	const char *text, *message;
 } assignments[] = {
-	{"d_model",
-		"--set: found \"d_model\", expected SYMBOL=NUMBER"},
-	{"",
-		"--set: found \"\", expected SYMBOL=NUMBER"},
-	{"=3",
-		"--set: found \"\" before \"=\", expected a symbol's name"},
-	{"2x=3",
-		"--set: found \"2x\" before \"=\", expected a symbol's name"},
-	{"d-model=3",
-		"--set: found \"d-model\" before \"=\", expected a symbol's name"},
+	{"d_model", "--set: found \"d_model\", expected SYMBOL=NUMBER"},
+	{"", "--set: found \"\", expected SYMBOL=NUMBER"},
+	{"=3", "--set: found \"\" before \"=\", expected a symbol's name"},
+	{"2x=3", "--set: found \"2x\" before \"=\", expected a symbol's name"},
+	{"d-model=3", "--set: found \"d-model\" before \"=\", expected a symbol's name"},
 	{"d_model=",
 		"--set: d_model is \"\", expected a whole number of at least 0 and below 2^53"},
 	{"d_model=-3",
@@ -169,13 +165,15 @@ static const struct refusal {
 	{"d_model=12k",
 		"--set: d_model is \"12k\", expected a whole number of at least 0 and below 2^53"},
 	{"d_model=1_000",
-		"--set: d_model is \"1_000\", expected a whole number of at least 0 and below 2^53"},
+		"--set: d_model is \"1_000\", expected a whole number of at least 0 and below "
+		"2^53"},
 	{"d_model=1e3",
 		"--set: d_model is \"1e3\", expected a whole number of at least 0 and below 2^53"},
 	{"d_model=0x10",
 		"--set: d_model is \"0x10\", expected a whole number of at least 0 and below 2^53"},
 	{"d_model=9007199254740992",
-		"--set: d_model is \"9007199254740992\", expected a whole number of at least 0 and below 2^53"},
+		"--set: d_model is \"9007199254740992\", expected a whole number of at least 0 and "
+		"below 2^53"},
 	{"d_model=99999999999999999999999999999999",
 		"--set: d_model is \"99999999999999999999999999999999\", "
 		"expected a whole number of at least 0 and below 2^53"},
@@ -228,7 +226,7 @@ static void set_layer_types(struct al_settings *settings)
 }
 
 static const struct evaluation {
-	const char *formula, *message;   /* NULL: `value` */
+	const char *formula, *message; /* NULL: `value` */
 	int64_t value;
 } evaluations[] = {
 	{"if(layer_types[layer] == 'sliding', min(seq, window), seq)", NULL, 4096},
@@ -260,7 +258,8 @@ static void formulas_see_settings_lists_and_defaults(void **state)
 		const struct al_formula *formula;
 		struct al_error err = {0};
 		int64_t result = -1;
-		assert_true(al_formula_parse(&settings.arena, e->formula, AL_DIALECT_CATALOG, &formula, &err));
+		assert_true(al_formula_parse(&settings.arena, e->formula, AL_DIALECT_CATALOG,
+			&formula, &err));
 		assert_int_equal(al_formula_whole(formula, &scope, 0, &result, &err), !e->message);
 		if (e->message)
 			assert_string_equal(err.message, e->message);

@@ -5,11 +5,11 @@
 #include "audit/spectra.h"
 
 static const struct shape shapes[] = {
-	{40, 40, 40, 40, 4, 4, 10, 10},     /* as wide as the model */
-	{48, 48, 48, 48, 4, 4, 6, 5},       /* narrower, values of their own width */
-	{30, 30, 30, 30, 6, 2, 10, 10},     /* wider, grouped queries */
-	{36, 28, 28, 36, 6, 1, 6, 6},       /* cross-attention, one key/value head */
-	{9, 7, 7, 8, 2, 2, 12, 3},          /* heads wider than the model */
+	{40, 40, 40, 40, 4, 4, 10, 10}, /* as wide as the model */
+	{48, 48, 48, 48, 4, 4, 6, 5}, /* narrower, values of their own width */
+	{30, 30, 30, 30, 6, 2, 10, 10}, /* wider, grouped queries */
+	{36, 28, 28, 36, 6, 1, 6, 6}, /* cross-attention, one key/value head */
+	{9, 7, 7, 8, 2, 2, 12, 3}, /* heads wider than the model */
 	{1, 1, 1, 1, 1, 1, 1, 1},
 };
 
@@ -50,7 +50,8 @@ static void make_copies(struct module *m)
 		const struct al_run run = al_factors_run(&m->factors, (enum al_projection)p);
 		for (size_t j = run.width; j < m->of[p].cols; j++)
 			memcpy(m->of[p].data + j * m->of[p].ld,
-				m->of[p].data + j % run.width * m->of[p].ld, m->of[p].rows * sizeof(double));
+				m->of[p].data + j % run.width * m->of[p].ld,
+				m->of[p].rows * sizeof(double));
 	}
 }
 
@@ -61,7 +62,11 @@ static void make_zero(struct module *m)
 }
 
 static void (*const changes[])(struct module *m) = {
-	leave, make_ill_conditioned, make_rank_deficient, make_copies, make_zero,
+	leave,
+	make_ill_conditioned,
+	make_rank_deficient,
+	make_copies,
+	make_zero,
 };
 
 /* ---- against dense matrices ---- */
@@ -78,8 +83,8 @@ static void assert_values(const double *values, size_t n, struct al_view a)
 	for (size_t k = 0; k < all; k++) {
 		const double found = k < n ? values[k] : 0;
 		if (!(fabs(found - expected.data[k]) <= 1e-10 * expected.data[0]))
-			fail_msg("value %zu of %zu: %.17g, expected %.17g (largest %g)", k, all, found,
-				expected.data[k], expected.data[0]);
+			fail_msg("value %zu of %zu: %.17g, expected %.17g (largest %g)", k, all,
+				found, expected.data[k], expected.data[0]);
 	}
 	al_matrix_finish(&expected);
 	al_matrix_finish(&v);
@@ -114,7 +119,8 @@ static void check_heads(const struct al_factors *f, const struct al_spectra *hea
 /* The heads' sum; the forms side by side; the forms' transposes side by side. */
 static void check_layer(const struct al_factors *f, const struct al_spectra *layer)
 {
-	struct al_matrix qk = new_matrix(f->q.rows, f->k.rows), ov = new_matrix(f->v.rows, f->o.rows);
+	struct al_matrix qk = new_matrix(f->q.rows, f->k.rows),
+			 ov = new_matrix(f->v.rows, f->o.rows);
 	struct al_matrix qu = new_matrix(f->q.rows, f->n_heads * f->k.rows);
 	struct al_matrix ku = new_matrix(f->k.rows, f->n_heads * f->q.rows);
 
@@ -233,10 +239,14 @@ static void counts_exact_ranks(void **state)
 		for (size_t i = 0; i < 4; i++) {
 			const double *qk = heads.values[AL_SPECTRUM_QK].data + 32 * i;
 			assert_int_equal(al_measure(qk, 32, 128, m.factors.unit).rank, r);
-			assert_int_equal(al_measure(heads.values[AL_SPECTRUM_Q].data + 32 * i, 32, 128,
-				m.factors.unit).rank, r);
-			assert_int_equal(al_measure(heads.values[AL_SPECTRUM_K].data + 32 * i, 32, 128,
-				m.factors.unit).rank, 32);
+			assert_int_equal(al_measure(heads.values[AL_SPECTRUM_Q].data + 32 * i, 32,
+						 128, m.factors.unit)
+						 .rank,
+				r);
+			assert_int_equal(al_measure(heads.values[AL_SPECTRUM_K].data + 32 * i, 32,
+						 128, m.factors.unit)
+						 .rank,
+				32);
 		}
 		al_spectra_finish(&layer);
 		al_spectra_finish(&heads);
@@ -247,7 +257,8 @@ static void counts_exact_ranks(void **state)
 static void centred_heads_lose_one_dimension(void **state)
 {
 	const struct shape shape = {100, 100, 100, 100, 2, 2, 16, 16};
-	const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK, AL_SPECTRUM_OV};
+	const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
+		AL_SPECTRUM_OV};
 	struct module m = new_module(&shape, 3);
 	struct al_triangles t;
 	struct al_spectra heads;
@@ -320,14 +331,18 @@ static void another_basis_changes_no_product(void **state)
 		struct al_matrix q = head_of(&m, AL_QUERY, i), copy = new_matrix(64, 8);
 		assert_true(al_copy(al_view(q), copy, NULL)
 			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(copy), al_view(r), 0, q, NULL)
-			&& al_solve(AL_RIGHT, AL_TRANSPOSED, al_view(r), head_of(&m, AL_KEY, i), NULL));
+			&& al_solve(AL_RIGHT, AL_TRANSPOSED, al_view(r), head_of(&m, AL_KEY, i),
+				NULL));
 		al_matrix_finish(&copy);
 	}
 	take(&m.factors, &heads_b, &layer_b);
 	for (size_t k = 0; k < 32; k++)
-		assert_true(fabs(heads.values[AL_SPECTRUM_QK].data[k] - heads_b.values[AL_SPECTRUM_QK].data[k])
+		assert_true(fabs(heads.values[AL_SPECTRUM_QK].data[k]
+				    - heads_b.values[AL_SPECTRUM_QK].data[k])
 			< 1e-11 * heads.values[AL_SPECTRUM_QK].data[0]);
-	assert_true(fabs(heads.values[AL_SPECTRUM_Q].data[0] - heads_b.values[AL_SPECTRUM_Q].data[0]) > 0.1);
+	assert_true(
+		fabs(heads.values[AL_SPECTRUM_Q].data[0] - heads_b.values[AL_SPECTRUM_Q].data[0])
+		> 0.1);
 	for (int kind = AL_SPECTRUM_QK; kind <= AL_SPECTRUM_KU; kind++)
 		for (size_t k = 0; k < layer.values[kind].rows; k++)
 			assert_true(fabs(layer.values[kind].data[k] - layer_b.values[kind].data[k])
@@ -386,7 +401,8 @@ static void gives_the_same_bits_for_any_threads(void **state)
 				layer.values[k].rows * sizeof(double));
 			if (al_has_spectrum(&heads, (enum al_spectrum)k))
 				assert_memory_equal(heads.values[k].data, heads_n.values[k].data,
-					heads.values[k].rows * heads.values[k].cols * sizeof(double));
+					heads.values[k].rows * heads.values[k].cols
+						* sizeof(double));
 		}
 		al_spectra_finish(&layer_n);
 		al_spectra_finish(&heads_n);
@@ -401,7 +417,8 @@ static void gives_the_same_bits_for_any_threads(void **state)
 
 static void measures(void **state)
 {
-	const double equal[] = {3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, zeros[4] = {0}, one[] = {1e300, 1e-300};
+	const double equal[] = {3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, zeros[4] = {0},
+		     one[] = {1e300, 1e-300};
 	const double falling[] = {8, 4, 2, 1e-20};
 	struct al_measures m = al_measure(equal, 10, 20, 0x1p-24);
 
@@ -501,14 +518,16 @@ static void names_the_head_that_is_not_finite(void **state)
 	head_of(&m, AL_OUTPUT, 3).data[7] = NAN;
 	head_of(&m, AL_KEY, 1).data[7] = INFINITY;
 	assert_false(al_triangles_take(&t, &m.factors, false, &err));
-	assert_string_equal(err.message, "key head 1: copy: 20 x 5 with elements that are not finite");
+	assert_string_equal(err.message,
+		"key head 1: copy: 20 x 5 with elements that are not finite");
 	assert_int_equal(err.status, AL_ESYSTEM);
 	finish_module(&m);
 }
 
 static void refuses_parts_of_another_module(void **state)
 {
-	const struct shape shape = {20, 20, 20, 20, 4, 2, 5, 5}, other = {20, 20, 20, 20, 4, 4, 5, 5};
+	const struct shape shape = {20, 20, 20, 20, 4, 2, 5, 5},
+			   other = {20, 20, 20, 20, 4, 4, 5, 5};
 	struct module m = new_module(&shape, 11), n = new_module(&other, 11);
 	struct al_triangles t;
 	struct al_error err;

@@ -93,7 +93,8 @@ static void read_dict(struct dict *dict)
 	while (fgets(line, sizeof(line), file)) {
 		char *copy = al_strndup(&dict->arena, line, strcspn(line, "\n"));
 		if (strncmp(copy, "config ", 7) == 0)
-			must(al_json_parse(&dict->config, dict->file, copy + 7, strlen(copy + 7), &err),
+			must(al_json_parse(&dict->config, dict->file, copy + 7, strlen(copy + 7),
+				     &err),
 				dict->file, &err);
 		else if (*copy != '#')
 			read_line(dict, copy);
@@ -109,8 +110,8 @@ static void add_module(struct dict *dict, const struct al_model_module *module,
 	struct al_stored_module stored;
 	struct al_error err = {0};
 
-	must(al_stored_module_read(&stored, &dict->arena, catalog, module, settings, &err), dict->file,
-		&err);
+	must(al_stored_module_read(&stored, &dict->arena, catalog, module, settings, &err),
+		dict->file, &err);
 	for (size_t i = 0; i < stored.n_tensors; i++) {
 		const struct al_stored_tensor *tensor = &stored.tensors[i];
 		add(&dict->expected, tensor->name, tensor->dims, tensor->n_dims,
@@ -125,11 +126,14 @@ static void list_family(struct dict *dict)
 	struct al_error err = {0};
 	const char *model_type;
 
-	must(al_json_get_text(&dict->config, dict->config.root, "model_type", true, &model_type, &err)
-		&& al_catalog_family_of(catalog, model_type, &dict->family, &err), dict->file, &err);
+	must(al_json_get_text(&dict->config, dict->config.root, "model_type", true, &model_type,
+		     &err)
+			&& al_catalog_family_of(catalog, model_type, &dict->family, &err),
+		dict->file, &err);
 	al_settings_init(&settings, catalog);
-	must(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file, &settings,
-		&err), dict->file, &err);
+	must(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file,
+		     &settings, &err),
+		dict->file, &err);
 	must(al_model_books_init(&books, catalog, dict->family, &settings, AL_BOOKS_NAMES, &err),
 		dict->file, &err);
 	for (size_t i = 0; i < books.n_modules; i++)
@@ -163,7 +167,8 @@ static struct tensor *find_expected(struct dict *dict, const char *name)
 	for (size_t i = 0; i < family->n_prefixes; i++) {
 		size_t length = strlen(family->prefixes[i]);
 		struct tensor *found = strncmp(name, family->prefixes[i], length) == 0
-			? find(&dict->expected, name + length) : NULL;
+			? find(&dict->expected, name + length)
+			: NULL;
 		if (found)
 			return found;
 	}
@@ -172,7 +177,8 @@ static struct tensor *find_expected(struct dict *dict, const char *name)
 
 static bool has_shape(const struct tensor *a, const struct tensor *b)
 {
-	return a->n_dims == b->n_dims && memcmp(a->dims, b->dims, a->n_dims * sizeof(*a->dims)) == 0;
+	return a->n_dims == b->n_dims
+		&& memcmp(a->dims, b->dims, a->n_dims * sizeof(*a->dims)) == 0;
 }
 
 static const char *shape_text(struct dict *dict, const struct tensor *tensor)
@@ -237,7 +243,8 @@ static void check_coverage(const struct al_family **seen, size_t n_seen)
 		const struct al_family *family;
 		struct al_error err = {0};
 		bool is_seen = false;
-		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in", &err);
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in",
+			&err);
 		for (size_t j = 0; j < n_seen; j++)
 			is_seen |= seen[j] == family;
 		if (!is_seen)
@@ -269,8 +276,8 @@ static void families_list_what_modules_make(void **state)
 /* "decoder.{layer}.cross" */
 static bool is_module_name(const struct al_family_module *module)
 {
-	static const char *const names[] = {
-		"layers.{layer}", "groups.{group}.{inner}", "encoder.{layer}.self", "decoder.{layer}.self"};
+	static const char *const names[] = {"layers.{layer}", "groups.{group}.{inner}",
+		"encoder.{layer}.self", "decoder.{layer}.self"};
 
 	if (module->is_cross)
 		return strcmp(module->name, "decoder.{layer}.cross") == 0;
@@ -285,10 +292,12 @@ static void modules_are_called_alike(void **state)
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_family *family;
 		struct al_error err = {0};
-		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in", &err);
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in",
+			&err);
 		for (size_t j = 0; j < family->n_modules; j++)
 			if (!is_module_name(&family->modules[j]))
-				fail_msg("%s has a module %s", family->name, family->modules[j].name);
+				fail_msg("%s has a module %s", family->name,
+					family->modules[j].name);
 	}
 }
 

@@ -30,7 +30,11 @@ static void must(bool ok, const struct al_error *err)
 enum item { PARAMETERS, BUFFERS, APART, COPIES, SCALES, N_ITEMS };
 
 static const char *const item_names[N_ITEMS] = {
-	"parameters", "buffers", "apart", "copies", "scales",
+	"parameters",
+	"buffers",
+	"apart",
+	"copies",
+	"scales",
 };
 
 /* Numbers; the last is what the hub's page adds up to. */
@@ -38,9 +42,9 @@ static const struct stored {
 	const char *preset, *family, *config;
 	int64_t items[N_ITEMS], total;
 } cases[] = {
-	/* the model, the corrections of its routers (58 layers of 256), the layer that predicts further
-	 * tokens with a correction of its own, its copies of embedding and head, scales of blocks of
-	 * 128 x 128; 684,489,845,504 without the scales */
+	/* the model, the corrections of its routers (58 layers of 256), the layer that predicts
+	 * further tokens with a correction of its own, its copies of embedding and head, scales of
+	 * blocks of 128 x 128; 684,489,845,504 without the scales */
 	{.preset = "deepseek-v3",
 		.items = {671026404352, 58 * 256, 11610068224, 2 * 129280 * 7168, 41540496},
 		.total = 684531386000},
@@ -48,13 +52,18 @@ static const struct stored {
 	{.preset = "gpt-oss-20b", .items = {20914757184, 0, 0, 0, 597196800}, .total = 21511953984},
 	/* Qwen3-0.6B: the tied head is stored all the same */
 	{.family = "qwen3",
-		.config = "{\"vocab_size\": 151936, \"hidden_size\": 1024, \"intermediate_size\": 3072,"
-			" \"num_hidden_layers\": 28, \"num_attention_heads\": 16, \"num_key_value_heads\": 8,"
-			" \"head_dim\": 128, \"tie_word_embeddings\": true}",
-		.items = {596049920, 0, 0, 151936 * 1024, 0}, .total = 751632384},
+		.config = "{\"vocab_size\": 151936, \"hidden_size\": 1024, \"intermediate_size\": "
+			  "3072,"
+			  " \"num_hidden_layers\": 28, \"num_attention_heads\": 16, "
+			  "\"num_key_value_heads\": 8,"
+			  " \"head_dim\": 128, \"tie_word_embeddings\": true}",
+		.items = {596049920, 0, 0, 151936 * 1024, 0},
+		.total = 751632384},
 	/* Llama-2-7b: rotary frequencies of each layer */
-	{.family = "llama", .config = "{\"vocab_size\": 32000}",
-		.items = {6738415616, 32 * 64, 0, 0, 0}, .total = 6738417664},
+	{.family = "llama",
+		.config = "{\"vocab_size\": 32000}",
+		.items = {6738415616, 32 * 64, 0, 0, 0},
+		.total = 6738417664},
 };
 
 static int64_t whole(mpq_srcptr number)
@@ -77,8 +86,10 @@ static enum item item_of(const struct al_model_tensor *tensor)
 static void add_module(const struct al_model_module *module, const struct al_settings *settings,
 	int64_t items[N_ITEMS])
 {
-	const struct al_variant_use use = {.variant = module->variant, .name = module->variant->name,
-		.with = module->with, .n_with = module->n_with};
+	const struct al_variant_use use = {.variant = module->variant,
+		.name = module->variant->name,
+		.with = module->with,
+		.n_with = module->n_with};
 	struct al_basis basis;
 	struct al_block block;
 	struct al_error err = {0};
@@ -113,13 +124,17 @@ static const struct al_family *configure(const struct stored *stored, struct al_
 	al_settings_init(settings, catalog);
 	if (stored->preset) {
 		must(al_catalog_model(catalog, stored->preset, &model, &err)
-			&& al_catalog_family(catalog, model->family, &family, &err)
-			&& al_settings_from_model(settings, catalog, model, &err), &err);
+				&& al_catalog_family(catalog, model->family, &family, &err)
+				&& al_settings_from_model(settings, catalog, model, &err),
+			&err);
 		return family;
 	}
-	must(al_json_parse(&doc, "config.json", stored->config, strlen(stored->config), &err), &err);
+	must(al_json_parse(&doc, "config.json", stored->config, strlen(stored->config), &err),
+		&err);
 	must(al_catalog_family(catalog, stored->family, &family, &err)
-		&& al_family_settings(family, &doc, doc.root, "config.json", settings, &err), &err);
+			&& al_family_settings(family, &doc, doc.root, "config.json", settings,
+				&err),
+		&err);
 	al_json_finish(&doc);
 	return family;
 }
@@ -139,8 +154,9 @@ static void totals_of_checkpoints(void **state)
 		for (int j = 0; j < N_ITEMS; j++) {
 			total += items[j];
 			if (items[j] != stored->items[j])
-				fail_msg("%s: %s: found %lld, published %lld", family->name, item_names[j],
-					(long long)items[j], (long long)stored->items[j]);
+				fail_msg("%s: %s: found %lld, published %lld", family->name,
+					item_names[j], (long long)items[j],
+					(long long)stored->items[j]);
 		}
 		assert_int_equal(total, stored->total);
 		al_model_books_finish(&books);

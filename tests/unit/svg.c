@@ -60,8 +60,8 @@ static const char *attribute(const struct reader *r, const char *name)
 	size_t length = strlen(name);
 
 	for (const char *p = r->tag; p + length + 3 < r->end; p++)
-		if (p[0] == ' ' && strncmp(p + 1, name, length) == 0 &&
-			strncmp(p + 1 + length, "=\"", 2) == 0) {
+		if (p[0] == ' ' && strncmp(p + 1, name, length) == 0
+			&& strncmp(p + 1 + length, "=\"", 2) == 0) {
 			const char *value = p + length + 3;
 			return al_strndup(&r->svg->arena, value, strcspn(value, "\""));
 		}
@@ -90,8 +90,8 @@ static struct matrix transform(const struct reader *r)
 	return (struct matrix){values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
-/* The value behind "key:" in a style; a key may be the end of another ("width" of "stroke-width").
- */
+/* The value behind "key:" in a style; a key may be the end of another ("width" of
+ * "stroke-width"). */
 static const char *style_value(const char *style, const char *key)
 {
 	for (const char *p = style; p && (p = strstr(p, key)); p++)
@@ -144,8 +144,8 @@ static struct svg_point read_point(const char **p)
 
 static void add_point(struct reader *r, struct path *path, struct svg_point point)
 {
-	path->points =
-		al_grow(&r->svg->arena, path->points, path->n, &path->room, sizeof(*path->points));
+	path->points = al_grow(&r->svg->arena, path->points, path->n, &path->room,
+		sizeof(*path->points));
 	path->points[path->n++] = point;
 	include(&path->box, point);
 }
@@ -165,8 +165,9 @@ static void add_curve(struct reader *r, struct path *path, const struct matrix *
 
 	for (int i = 1; i < CURVE_SAMPLES; i++) {
 		double t = (double)i / CURVE_SAMPLES;
-		include(&path->box, (struct svg_point){bezier(a.x, b.x, c.x, d.x, t),
-					    bezier(a.y, b.y, c.y, d.y, t)});
+		include(&path->box,
+			(struct svg_point){bezier(a.x, b.x, c.x, d.x, t),
+				bezier(a.y, b.y, c.y, d.y, t)});
 	}
 	add_point(r, path, d);
 }
@@ -269,8 +270,8 @@ static bool begin_group(struct reader *r)
 		return true;
 	r->svg->texts = al_grow(&r->svg->arena, r->svg->texts, r->svg->n_texts, &r->svg->texts_room,
 		sizeof(*r->svg->texts));
-	r->svg->texts[r->svg->n_texts++] =
-		(struct svg_text){.color = color(style, "fill"), .box = nothing};
+	r->svg->texts[r->svg->n_texts++] = (struct svg_text){.color = color(style, "fill"),
+		.box = nothing};
 	return true;
 }
 

@@ -16,23 +16,23 @@ struct svg_box {
 };
 
 struct svg_color {
-	int red, green, blue;   /* 0 to 255; -1: not painted */
+	int red, green, blue; /* 0 to 255; -1: not painted */
 };
 
 struct svg_shape {
 	struct svg_color fill, stroke;
 	double stroke_width;
 	bool is_dashed;
-	struct svg_point *points;   /* ends of the path's segments */
+	struct svg_point *points; /* ends of the path's segments */
 	size_t n_points;
-	struct svg_box box;         /* of the path, curves included, without the stroke's width */
+	struct svg_box box; /* of the path, curves included, without the stroke's width */
 };
 
 /* A run of glyphs that was drawn at once. */
 struct svg_text {
 	struct svg_color color;
 	size_t n_glyphs;
-	struct svg_box box;         /* of the ink */
+	struct svg_box box; /* of the ink */
 };
 
 struct svg {

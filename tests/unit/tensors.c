@@ -45,8 +45,10 @@ static struct layer layer_of(struct al_matrix query, struct al_matrix key, size_
 		.key = al_view(key),
 		.n_heads = n_heads,
 		.n_kv_heads = n_kv_heads};
-	l.single = (struct al_heads){.query_f = al_view_f(l.query_f), .key_f = al_view_f(l.key_f),
-		.n_heads = n_heads, .n_kv_heads = n_kv_heads};
+	l.single = (struct al_heads){.query_f = al_view_f(l.query_f),
+		.key_f = al_view_f(l.key_f),
+		.n_heads = n_heads,
+		.n_kv_heads = n_kv_heads};
 	renew_single(&l);
 	return l;
 }
@@ -116,8 +118,8 @@ static void gather(struct al_matrix shared, struct al_matrix weights, size_t hea
 }
 
 /* Every head in a basis of its own, so that nothing shows the shared dimensions. */
-static void turn(
-	struct al_matrix gathered, struct al_matrix rotation, struct al_matrix all, size_t head)
+static void turn(struct al_matrix gathered, struct al_matrix rotation, struct al_matrix all,
+	size_t head)
 {
 	const size_t d = gathered.cols;
 

@@ -66,8 +66,8 @@ static void join(const struct al_ticks *ticks, char *out, size_t size)
 
 	out[0] = '\0';
 	for (size_t i = 0; i < ticks->n; i++)
-		used += (size_t)snprintf(
-			out + used, size - used, "%s%s", i ? " " : "", ticks->items[i].label);
+		used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " " : "",
+			ticks->items[i].label);
 }
 
 static void finds_the_ticks(void **state)
@@ -135,8 +135,8 @@ static void labels_tell_ticks_apart(void **state)
 				for (size_t i = 1; i < ticks.n; i++) {
 					assert_true(
 						ticks.items[i].value > ticks.items[i - 1].value);
-					assert_string_not_equal(
-						ticks.items[i].label, ticks.items[i - 1].label);
+					assert_string_not_equal(ticks.items[i].label,
+						ticks.items[i - 1].label);
 				}
 			}
 }

@@ -6,11 +6,11 @@
 #include "linalg/tucker.h"
 
 static const struct sizes small[] = {
-	{4, 4, 5, 16, 16},     /* n_heads*d_head above d_model */
-	{4, 4, 3, 20, 20},     /* below */
-	{6, 2, 4, 17, 13},     /* grouped, and two widths */
-	{4, 1, 5, 9, 12},      /* multi-query */
-	{3, 3, 8, 5, 6},       /* heads wider than d_model */
+	{4, 4, 5, 16, 16}, /* n_heads*d_head above d_model */
+	{4, 4, 3, 20, 20}, /* below */
+	{6, 2, 4, 17, 13}, /* grouped, and two widths */
+	{4, 1, 5, 9, 12}, /* multi-query */
+	{3, 3, 8, 5, 6}, /* heads wider than d_model */
 	{1, 1, 4, 9, 9},
 };
 
@@ -28,8 +28,8 @@ static struct al_tucker decompose(const struct al_heads *heads, struct al_tucker
 /* ---- the dense HOSVD ---- */
 
 struct dense {
-	size_t n[3];      /* n_heads, d_query, d_key */
-	double *t;        /* [n0][n1][n2], the first running fastest */
+	size_t n[3]; /* n_heads, d_query, d_key */
+	double *t; /* [n0][n1][n2], the first running fastest */
 };
 
 /* The unfolding along a mode, one column for each combination of the other two. */
@@ -42,8 +42,8 @@ static struct al_matrix unfold(const struct dense *d, size_t mode)
 		for (size_t j = 0; j < n[1]; j++) {
 			for (size_t i = 0; i < n[0]; i++) {
 				const size_t row = (size_t[]){i, j, k}[mode];
-				const size_t column = (size_t[]){
-					j + n[1] * k, i + n[0] * k, i + n[0] * j}[mode];
+				const size_t column = (size_t[]){j + n[1] * k, i + n[0] * k,
+					i + n[0] * j}[mode];
 				u.data[row + column * u.ld] = d->t[i + n[0] * (j + n[1] * k)];
 			}
 		}
@@ -80,8 +80,8 @@ static void project(struct dense *d, size_t mode, struct al_matrix basis)
 		for (size_t j = 0; j < n[1]; j++) {
 			for (size_t i = 0; i < n[0]; i++) {
 				const size_t row = (size_t[]){i, j, k}[mode];
-				const size_t column = (size_t[]){
-					j + n[1] * k, i + n[0] * k, i + n[0] * j}[mode];
+				const size_t column = (size_t[]){j + n[1] * k, i + n[0] * k,
+					i + n[0] * j}[mode];
 				d->t[i + n[0] * (j + n[1] * k)] = u.data[row + column * u.ld];
 			}
 		}
@@ -150,8 +150,8 @@ static void check_orthonormal(struct al_matrix u)
 static void check_against_dense(const struct al_heads *heads, struct al_tucker_options options)
 {
 	struct al_tucker t = decompose(heads, options);
-	const double dense = dense_hosvd(
-		heads, options.head_rank, options.query_rank, options.key_rank);
+	const double dense = dense_hosvd(heads, options.head_rank, options.query_rank,
+		options.key_rank);
 
 	if (!(fabs(t.relative_error - dense) < 1e-10))
 		fail_msg("ranks %zu, %zu, %zu: error %.15g, dense %.15g", options.head_rank,
@@ -195,8 +195,11 @@ static void reproduces_at_full_rank(void **state)
 			(struct al_tucker_options){.query_rank = b.query, .key_rank = b.key});
 		assert_true(t.relative_error < 1e-12);
 		al_tucker_finish(&t);
-		t = decompose(&layer.heads, (struct al_tucker_options){.modes = AL_TUCKER_FULL,
-			.head_rank = b.head, .query_rank = b.query, .key_rank = b.key});
+		t = decompose(&layer.heads,
+			(struct al_tucker_options){.modes = AL_TUCKER_FULL,
+				.head_rank = b.head,
+				.query_rank = b.query,
+				.key_rank = b.key});
 		assert_true(t.relative_error < 1e-12);
 		al_tucker_finish(&t);
 		finish_layer(&layer);
@@ -230,8 +233,8 @@ static void keeps_within_a_tolerance(void **state)
 		for (size_t k = 0; k < 12; k++) {
 			const double tolerance = tolerances[k / 2];
 			struct al_tucker t = decompose(&layer.heads,
-				(struct al_tucker_options){
-					.modes = k % 2 ? AL_TUCKER_FULL : AL_TUCKER_PARTIAL,
+				(struct al_tucker_options){.modes = k % 2 ? AL_TUCKER_FULL
+									  : AL_TUCKER_PARTIAL,
 					.tolerance = tolerance});
 			assert_true(t.relative_error <= tolerance);
 			al_tucker_finish(&t);
@@ -246,7 +249,8 @@ static void sweeps_never_lose(void **state)
 	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
 		struct layer layer = gaussian_layer(small[i], 80 + i);
 		for (size_t k = 0; k < 2; k++) {
-			struct al_tucker_options options = {.query_rank = 3, .key_rank = 3,
+			struct al_tucker_options options = {.query_rank = 3,
+				.key_rank = 3,
 				.modes = k ? AL_TUCKER_FULL : AL_TUCKER_PARTIAL,
 				.head_rank = k ? (small[i].n_heads + 1) / 2 : 0};
 			double before = INFINITY, first = 0, last = 0;
@@ -336,8 +340,8 @@ static void gives_the_same_bits_for_any_threads(void **state)
 		al_threads_set(1);
 		assert_true(one.relative_error == three.relative_error);
 		assert_memory_equal(one.query.data, three.query.data, 300 * 32 * sizeof(double));
-		assert_memory_equal(
-			one.core_key.data, three.core_key.data, 30 * 768 * sizeof(double));
+		assert_memory_equal(one.core_key.data, three.core_key.data,
+			30 * 768 * sizeof(double));
 		al_tucker_finish(&three);
 		al_tucker_finish(&one);
 	}

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-/* Leaves a test out where a file isn't here. (cmocka's skip() prints "not ok # SKIP", which readers of TAP
- * take for a failure.) */
+/* Leaves a test out where a file isn't here. (cmocka's skip() prints "not ok # SKIP", which readers
+ * of TAP take for a failure.) */
 #define LEAVE_OUT(file) \
 	do { \
 		print_message("# %s is not here: left out\n", file); \

@@ -25,45 +25,55 @@ static int end(void **state)
 
 /* A Llama of 3 layers, 6 heads of 4, 2 key/value heads, d_model 12, and what is changed in it. */
 struct refusal {
-	const char *removed;                  /* a tensor, or NULL */
-	const char *changed;                  /* a tensor whose shape and dtype become these, or NULL */
+	const char *removed; /* a tensor, or NULL */
+	const char *changed; /* a tensor whose shape and dtype become these, or NULL */
 	struct weight to;
-	const char *config;                   /* instead of the dict's; "": none */
+	const char *config; /* instead of the dict's; "": none */
 	struct al_view_options options;
-	const char *message;                  /* part of it */
+	const char *message; /* part of it */
 };
 
 #define Q "model.layers.1.self_attn.q_proj.weight"
 #define K "model.layers.1.self_attn.k_proj.weight"
-#define CONFIG(rest) "{\"model_type\": \"llama\", \"vocab_size\": 17, \"hidden_size\": 12, " \
+#define CONFIG(rest) \
+	"{\"model_type\": \"llama\", \"vocab_size\": 17, \"hidden_size\": 12, " \
 	"\"num_hidden_layers\": 3, \"intermediate_size\": 20, " rest "}"
 
 static const struct refusal refusals[] = {
 	{.removed = K, .message = "layers.1: tensor " K " is missing"},
-	{.changed = Q, .to = {.dtype = "F32", .shape = {20, 12}, .n_dims = 2},
+	{.changed = Q,
+		.to = {.dtype = "F32", .shape = {20, 12}, .n_dims = 2},
 		.message = "layers.1: tensor " Q " is 20 x 12, expected 24 x 12"},
-	{.changed = Q, .to = {.dtype = "F32", .shape = {288}, .n_dims = 1},
+	{.changed = Q,
+		.to = {.dtype = "F32", .shape = {288}, .n_dims = 1},
 		.message = "tensor " Q " is 288, expected 24 x 12"},
-	{.changed = Q, .to = {.dtype = "F32", .shape = {0, 12}, .n_dims = 2},
+	{.changed = Q,
+		.to = {.dtype = "F32", .shape = {0, 12}, .n_dims = 2},
 		.message = "tensor " Q " is 0 x 12, expected 24 x 12"},
-	{.changed = K, .to = {.dtype = "F4", .shape = {8, 12}, .n_dims = 2},
+	{.changed = K,
+		.to = {.dtype = "F4", .shape = {8, 12}, .n_dims = 2},
 		.message = "tensor " K " is of F4, which is not converted"},
-	{.config = CONFIG("\"num_attention_heads\": 5"), .message = "hidden_size (12) is not a multiple of num_attention_heads (5)"},
+	{.config = CONFIG("\"num_attention_heads\": 5"),
+		.message = "hidden_size (12) is not a multiple of num_attention_heads (5)"},
 	{.config = CONFIG("\"num_attention_heads\": 6, \"num_key_value_heads\": 4"),
 		.message = "num_attention_heads (6) is not a multiple of num_key_value_heads (4)"},
 	{.config = CONFIG("\"num_attention_heads\": 6, \"num_key_value_heads\": 2"),
-		.message = "tensor model.layers.0.self_attn.q_proj.weight is 24 x 12, expected 12 x 12"},
+		.message = "tensor model.layers.0.self_attn.q_proj.weight is 24 x 12, expected 12 "
+			   "x 12"},
 	{.config = CONFIG("\"num_attention_heads\": \"6\""), .message = "num_attention_heads"},
 	{.config = "[]", .message = "config.json:1:1: found an array, expected an object"},
 	{.config = "{\"hidden_size\": 12}", .message = "key \"model_type\" is missing"},
 	{.config = "{\"model_type\": \"llamb\"}", .message = "(did you mean \"llama\"?)"},
-	{.config = "{\"model_type\": \"gpt2\"}", .message = "holds none of the attention tensors of "
-		"family gpt2"},
+	{.config = "{\"model_type\": \"gpt2\"}",
+		.message = "holds none of the attention tensors of "
+			   "family gpt2"},
 	{.config = "{", .message = "config.json:"},
 	{.config = "", .message = "give --heads H[:KV] or a config.json"},
-	{.config = "", .options = {.n_heads = 5},
+	{.config = "",
+		.options = {.n_heads = 5},
 		.message = "--heads 5 does not divide the query projection's 24 rows"},
-	{.config = "", .options = {.n_heads = 6, .n_kv_heads = 3},
+	{.config = "",
+		.options = {.n_heads = 6, .n_kv_heads = 3},
 		.message = "is 8 x 12, expected 12 x 12"},
 	{.options = {.n_heads = 12}, .message = "--heads says n_heads is 12, "},
 	{.options = {.n_heads = 6, .n_kv_heads = 3}, .message = "--heads says n_kv_heads is 3, "},
@@ -143,21 +153,28 @@ static void other_names_fit_no_family(void **state)
 /* ---- a layout of the user's own ---- */
 
 #define LAYOUT(shape, tensor) \
-	"{\"name\": \"own\", \"title\": \"Own\", \"source\": \"a test\", \"model_types\": [\"own\"],\n" \
-	" \"config\": {\"d_model\": {\"key\": \"d\"}, \"n_layers\": {\"key\": \"n\"}, \"n_heads\": {\"key\": \"h\"}},\n" \
+	"{\"name\": \"own\", \"title\": \"Own\", \"source\": \"a test\", \"model_types\": " \
+	"[\"own\"],\n" \
+	" \"config\": {\"d_model\": {\"key\": \"d\"}, \"n_layers\": {\"key\": \"n\"}, " \
+	"\"n_heads\": {\"key\": \"h\"}},\n" \
 	" \"prefixes\": [\"\"],\n" \
-	" \"modules\": [{\"name\": \"layers.{layer}\", \"for\": {\"layer\": \"n_layers\"}, \"variant\": \"mha\",\n" \
+	" \"modules\": [{\"name\": \"layers.{layer}\", \"for\": {\"layer\": \"n_layers\"}, " \
+	"\"variant\": \"mha\",\n" \
 	"  \"set\": {\"biases\": false}, \"rotary\": false, \"stored\": [\n" \
 	"  {\"name\": \"a.{layer}.q\", \"is\": \"" tensor "\"},\n" \
 	"  {\"name\": \"a.{layer}.kv\", \"order\": \"in,out\", \"fused\": {\"repeat\": \"1\",\n" \
 	"   \"of\": [[\"W_K\", \"n_heads*d_head\"], [\"W_V\", \"n_heads*d_head\"]]}},\n" \
 	"  {\"name\": \"a.{layer}.o\", \"is\": \"W_O\"}]}],\n" \
-	" \"tensors\": [{\"part\": \"norm\", \"name\": \"n\", \"shape\": [\"" shape "\"], \"kind\": \"norm\"}]}\n"
+	" \"tensors\": [{\"part\": \"norm\", \"name\": \"n\", \"shape\": [\"" shape \
+	"\"], \"kind\": \"norm\"}]}\n"
 
 static const struct weight own[] = {
-	{"a.0.q", "F32", {6, 6}, 2, NULL}, {"a.0.kv", "F32", {6, 12}, 2, NULL},
-	{"a.0.o", "F32", {6, 6}, 2, NULL}, {"a.1.q", "F32", {6, 6}, 2, NULL},
-	{"a.1.kv", "F32", {6, 12}, 2, NULL}, {"a.1.o", "F32", {6, 6}, 2, NULL},
+	{"a.0.q", "F32", {6, 6}, 2, NULL},
+	{"a.0.kv", "F32", {6, 12}, 2, NULL},
+	{"a.0.o", "F32", {6, 6}, 2, NULL},
+	{"a.1.q", "F32", {6, 6}, 2, NULL},
+	{"a.1.kv", "F32", {6, 12}, 2, NULL},
+	{"a.1.o", "F32", {6, 6}, 2, NULL},
 	{"n", "F32", {6}, 1, NULL},
 };
 
@@ -168,7 +185,8 @@ static bool open_own(const char *name, const char *layout, struct al_model_view 
 	char path[256], other[256];
 
 	remove(test_path(other, &folder, "config.json"));
-	write_weights(test_path(other, &folder, "model.safetensors"), own, sizeof(own) / sizeof(*own));
+	write_weights(test_path(other, &folder, "model.safetensors"), own,
+		sizeof(own) / sizeof(*own));
 	test_path(path, &folder, name);
 	test_write(path, layout, strlen(layout));
 	assert_true(al_checkpoint_open(checkpoint, folder.path, err));
@@ -197,7 +215,8 @@ static void own_layouts_are_laid(void **state)
 	assert_true(al_factor_load(&checkpoint, &view.modules[1].factors[AL_VALUE], &keys, &err));
 	for (size_t row = 0; row < 6; row++)
 		for (size_t column = 0; column < 6; column++)
-			assert_true(keys.data[row + column * keys.ld] == numbers[row * 12 + 6 + column]);
+			assert_true(keys.data[row + column * keys.ld]
+				== numbers[row * 12 + 6 + column]);
 	al_matrix_finish(&keys);
 	al_model_view_close(&view);
 	al_checkpoint_close(&checkpoint);

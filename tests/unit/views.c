@@ -9,12 +9,13 @@
 
 /* ---- where a head's numbers lie ---- */
 
-/* The place along the output axis of component c of head i of projection p (0: query ... 2: value). */
+/* The place along the output axis of component c of head i of projection p (0: query ... 2:
+ * value). */
 enum layout {
-	SEPARATE,      /* a tensor each */
-	JOINED,        /* all queries, all keys, all values */
-	BY_HEAD,       /* query, key, value of head 0, of head 1 ... */
-	BY_GROUP,      /* a group's queries, its key, its value; the next group */
+	SEPARATE, /* a tensor each */
+	JOINED, /* all queries, all keys, all values */
+	BY_HEAD, /* query, key, value of head 0, of head 1 ... */
+	BY_GROUP, /* a group's queries, its key, its value; the next group */
 };
 
 struct heads {
@@ -44,34 +45,46 @@ struct example {
 	const char *names[AL_N_PROJECTIONS];
 	struct heads heads;
 	enum layout layout;
-	bool is_in_out;        /* Conv1D */
-	const char *families;  /* any of these may be found by names alone; NULL: none is */
+	bool is_in_out; /* Conv1D */
+	const char *families; /* any of these may be found by names alone; NULL: none is */
 };
 
-#define FOUR(before, q, k, v, o) {before q ".", before k ".", before v ".", before o "."}
-#define FUSED(before, qkv, o) {before qkv, before qkv, before qkv, before o "."}
-#define LLAMA(layer) FOUR("model.layers." layer ".self_attn.", "q_proj", "k_proj", "v_proj", "o_proj")
+#define FOUR(before, q, k, v, o) \
+	{ \
+		before q ".", before k ".", before v ".", before o "." \
+	}
+#define FUSED(before, qkv, o) \
+	{ \
+		before qkv, before qkv, before qkv, before o "." \
+	}
+#define LLAMA(layer) \
+	FOUR("model.layers." layer ".self_attn.", "q_proj", "k_proj", "v_proj", "o_proj")
 #define BART(before) FOUR(before, "q_proj", "k_proj", "v_proj", "out_proj")
 #define T5(before) FOUR(before, "q", "k", "v", "o")
-#define BERT(before, layer) {before "attention." layer "query.", before "attention." layer "key.", \
-	before "attention." layer "value.", before "attention.output.dense."}
+#define BERT(before, layer) \
+	{ \
+		before "attention." layer "query.", before "attention." layer "key.", \
+			before "attention." layer "value.", before "attention.output.dense." \
+	}
 #define OPENAI(before) FOUR(before, "query", "key", "value", "out")
 
 /* What Llama's names may be taken for: all read the same heads. */
-#define LIKE_LLAMA "llama mistral mixtral gemma gemma2 gemma3_text cohere olmo olmo2 olmoe qwen2 " \
+#define LIKE_LLAMA \
+	"llama mistral mixtral gemma gemma2 gemma3_text cohere olmo olmo2 olmoe qwen2 " \
 	"qwen2_moe qwen3 qwen3_moe smollm3 stablelm deepseek starcoder2 gpt_oss"
 #define LIKE_BERT "bert roberta"
 
 static const struct example examples[] = {
-	{"albert", "groups.1.1", {"encoder.albert_layer_groups.1.albert_layers.1.attention.query.",
-		"encoder.albert_layer_groups.1.albert_layers.1.attention.key.",
-		"encoder.albert_layer_groups.1.albert_layers.1.attention.value.",
-		"encoder.albert_layer_groups.1.albert_layers.1.attention.dense."},
+	{"albert", "groups.1.1",
+		{"encoder.albert_layer_groups.1.albert_layers.1.attention.query.",
+			"encoder.albert_layer_groups.1.albert_layers.1.attention.key.",
+			"encoder.albert_layer_groups.1.albert_layers.1.attention.value.",
+			"encoder.albert_layer_groups.1.albert_layers.1.attention.dense."},
 		{3, 3, 4, 4}, SEPARATE, false, "albert"},
-	{"bart", "encoder.1.self", BART("model.encoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE,
-		false, "bart"},
-	{"bart", "decoder.2.self", BART("model.decoder.layers.2.self_attn."), {4, 4, 3, 3}, SEPARATE,
-		false, "bart"},
+	{"bart", "encoder.1.self", BART("model.encoder.layers.1.self_attn."), {3, 3, 4, 4},
+		SEPARATE, false, "bart"},
+	{"bart", "decoder.2.self", BART("model.decoder.layers.2.self_attn."), {4, 4, 3, 3},
+		SEPARATE, false, "bart"},
 	{"bart", "decoder.2.cross", BART("model.decoder.layers.2.encoder_attn."), {4, 4, 3, 3},
 		SEPARATE, false, "bart"},
 	{"bert", "layers.1", BERT("bert.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE, false,
@@ -81,39 +94,47 @@ static const struct example examples[] = {
 	{"cohere", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"cohere-qk-norm", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"deepseek", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
-	{"deit", "layers.1", BERT("deit.encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE, false,
-		"vit"},
-	{"distilbert", "layers.1", FOUR("distilbert.transformer.layer.1.attention.", "q_lin", "k_lin",
-		"v_lin", "out_lin"), {3, 3, 4, 4}, SEPARATE, false, "distilbert"},
-	{"falcon-11b", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
-		{6, 2, 4, 4}, BY_GROUP, false, "falcon"},
-	{"falcon-40b", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
-		{6, 2, 4, 4}, BY_GROUP, false, "falcon"},
-	{"falcon-7b", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
-		{3, 1, 4, 4}, BY_GROUP, false, "falcon"},
-	{"falcon-rw", "layers.1", FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"),
-		{3, 3, 4, 4}, BY_HEAD, false, "bloom falcon"},
+	{"deit", "layers.1", BERT("deit.encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE,
+		false, "vit"},
+	{"distilbert", "layers.1",
+		FOUR("distilbert.transformer.layer.1.attention.", "q_lin", "k_lin", "v_lin",
+			"out_lin"),
+		{3, 3, 4, 4}, SEPARATE, false, "distilbert"},
+	{"falcon-11b", "layers.1",
+		FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"), {6, 2, 4, 4},
+		BY_GROUP, false, "falcon"},
+	{"falcon-40b", "layers.1",
+		FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"), {6, 2, 4, 4},
+		BY_GROUP, false, "falcon"},
+	{"falcon-7b", "layers.1",
+		FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"), {3, 1, 4, 4},
+		BY_GROUP, false, "falcon"},
+	{"falcon-rw", "layers.1",
+		FUSED("transformer.h.1.self_attention.", "query_key_value.", "dense"), {3, 3, 4, 4},
+		BY_HEAD, false, "bloom falcon"},
 	{"gemma", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"gemma2", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"gemma3_text", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
-	{"gpt2", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"), {3, 3, 4, 4}, JOINED,
-		true, "gpt2"},
-	{"gpt_bigcode", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"), {3, 1, 4, 4},
-		BY_GROUP, false, "gpt_bigcode"},
+	{"gpt2", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"), {3, 3, 4, 4},
+		JOINED, true, "gpt2"},
+	{"gpt_bigcode", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"),
+		{3, 1, 4, 4}, BY_GROUP, false, "gpt_bigcode"},
 	{"gpt_bigcode-mha", "layers.1", FUSED("transformer.h.1.attn.", "c_attn.", "c_proj"),
 		{3, 3, 4, 4}, BY_HEAD, false, "gpt_bigcode"},
-	{"gpt_neo", "layers.1", FOUR("transformer.h.1.attn.attention.", "q_proj", "k_proj", "v_proj",
-		"out_proj"), {3, 3, 4, 4}, SEPARATE, false, "gpt_neo"},
+	{"gpt_neo", "layers.1",
+		FOUR("transformer.h.1.attn.attention.", "q_proj", "k_proj", "v_proj", "out_proj"),
+		{3, 3, 4, 4}, SEPARATE, false, "gpt_neo"},
 	{"gpt_neox", "layers.1", FUSED("gpt_neox.layers.1.attention.", "query_key_value.", "dense"),
 		{3, 3, 8, 8}, BY_HEAD, false, "gpt_neox"},
 	{"gpt_oss", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"gpt_oss-mxfp4", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
-	{"gptj", "layers.1", FOUR("transformer.h.1.attn.", "q_proj", "k_proj", "v_proj", "out_proj"),
+	{"gptj", "layers.1",
+		FOUR("transformer.h.1.attn.", "q_proj", "k_proj", "v_proj", "out_proj"),
 		{3, 3, 4, 4}, SEPARATE, false, NULL},
 	{"llama", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"llama-biases", "layers.2", LLAMA("2"), {6, 6, 2, 2}, SEPARATE, false, LIKE_LLAMA},
-	{"llama-meta", "layers.1", FOUR("layers.1.attention.", "wq", "wk", "wv", "wo"), {6, 2, 4, 4},
-		SEPARATE, false, "llama-meta"},
+	{"llama-meta", "layers.1", FOUR("layers.1.attention.", "wq", "wk", "wv", "wo"),
+		{6, 2, 4, 4}, SEPARATE, false, "llama-meta"},
 	{"mistral", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"mixtral", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"mpt", "layers.1", FUSED("transformer.blocks.1.attn.", "Wqkv.", "out_proj"), {3, 3, 4, 4},
@@ -121,58 +142,61 @@ static const struct example examples[] = {
 	{"olmo", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"olmo2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"olmoe", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
-	{"opt", "layers.1", BART("model.decoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE, false,
-		"opt"},
-	{"opt-350m", "layers.1", BART("model.decoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE, false,
-		"opt"},
-	{"phi", "layers.1", FOUR("model.layers.1.self_attn.", "q_proj", "k_proj", "v_proj", "dense"),
+	{"opt", "layers.1", BART("model.decoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE,
+		false, "opt"},
+	{"opt-350m", "layers.1", BART("model.decoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE,
+		false, "opt"},
+	{"phi", "layers.1",
+		FOUR("model.layers.1.self_attn.", "q_proj", "k_proj", "v_proj", "dense"),
 		{3, 1, 4, 4}, SEPARATE, false, "phi"},
-	{"phi3", "layers.2", FUSED("model.layers.2.self_attn.", "qkv_proj.", "o_proj"), {6, 2, 2, 2},
-		JOINED, false, "phi3"},
+	{"phi3", "layers.2", FUSED("model.layers.2.self_attn.", "qkv_proj.", "o_proj"),
+		{6, 2, 2, 2}, JOINED, false, "phi3"},
 	{"qwen2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"qwen2_moe", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"qwen3", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"qwen3_moe", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
-	{"roberta", "layers.1", BERT("roberta.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE, false,
-		LIKE_BERT},
+	{"roberta", "layers.1", BERT("roberta.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE,
+		false, LIKE_BERT},
 	{"smollm3", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"stablelm", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"stablelm-12b", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"starcoder2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
-	{"t5", "encoder.1.self", T5("encoder.block.1.layer.0.SelfAttention."), {3, 3, 5, 5}, SEPARATE,
-		false, "t5"},
-	{"t5", "decoder.2.self", T5("decoder.block.2.layer.0.SelfAttention."), {3, 3, 5, 5}, SEPARATE,
-		false, "t5"},
-	{"t5", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."), {3, 3, 5, 5}, SEPARATE,
-		false, "t5"},
-	{"t5-gated", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."), {3, 3, 5, 5},
+	{"t5", "encoder.1.self", T5("encoder.block.1.layer.0.SelfAttention."), {3, 3, 5, 5},
 		SEPARATE, false, "t5"},
-	{"timm-vit", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4}, JOINED, false,
-		"timm-vit"},
-	{"timm-vit-distilled", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4}, JOINED,
+	{"t5", "decoder.2.self", T5("decoder.block.2.layer.0.SelfAttention."), {3, 3, 5, 5},
+		SEPARATE, false, "t5"},
+	{"t5", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."), {3, 3, 5, 5},
+		SEPARATE, false, "t5"},
+	{"t5-gated", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."),
+		{3, 3, 5, 5}, SEPARATE, false, "t5"},
+	{"timm-vit", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4}, JOINED,
 		false, "timm-vit"},
-	{"torch-transformer-encoder", "layers.1", FUSED("layers.1.self_attn.", "in_proj_", "out_proj"),
-		{3, 3, 4, 4}, JOINED, false, "torch-transformer-encoder"},
-	{"torch-transformer-encoder-plain", "layers.1", FUSED("layers.1.self_attn.", "in_proj_",
-		"out_proj"), {3, 3, 4, 4}, JOINED, false, "torch-transformer-encoder"},
-	{"vit", "layers.1", BERT("vit.encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE, false,
-		"vit"},
-	{"vit-model", "layers.1", BERT("encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE, false,
-		"vit"},
-	{"whisper", "encoder.1.self", BART("model.encoder.layers.1.self_attn."), {3, 3, 4, 4}, SEPARATE,
-		false, "whisper"},
-	{"whisper", "decoder.2.self", BART("model.decoder.layers.2.self_attn."), {4, 4, 3, 3}, SEPARATE,
-		false, "whisper"},
+	{"timm-vit-distilled", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4},
+		JOINED, false, "timm-vit"},
+	{"torch-transformer-encoder", "layers.1",
+		FUSED("layers.1.self_attn.", "in_proj_", "out_proj"), {3, 3, 4, 4}, JOINED, false,
+		"torch-transformer-encoder"},
+	{"torch-transformer-encoder-plain", "layers.1",
+		FUSED("layers.1.self_attn.", "in_proj_", "out_proj"), {3, 3, 4, 4}, JOINED, false,
+		"torch-transformer-encoder"},
+	{"vit", "layers.1", BERT("vit.encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE,
+		false, "vit"},
+	{"vit-model", "layers.1", BERT("encoder.layer.1.", "attention."), {3, 3, 4, 4}, SEPARATE,
+		false, "vit"},
+	{"whisper", "encoder.1.self", BART("model.encoder.layers.1.self_attn."), {3, 3, 4, 4},
+		SEPARATE, false, "whisper"},
+	{"whisper", "decoder.2.self", BART("model.decoder.layers.2.self_attn."), {4, 4, 3, 3},
+		SEPARATE, false, "whisper"},
 	{"whisper", "decoder.2.cross", BART("model.decoder.layers.2.encoder_attn."), {4, 4, 3, 3},
 		SEPARATE, false, "whisper"},
-	{"whisper-openai", "encoder.1.self", OPENAI("encoder.blocks.1.attn."), {3, 3, 4, 4}, SEPARATE,
-		false, "whisper-openai"},
-	{"whisper-openai", "decoder.2.self", OPENAI("decoder.blocks.2.attn."), {4, 4, 3, 3}, SEPARATE,
-		false, "whisper-openai"},
+	{"whisper-openai", "encoder.1.self", OPENAI("encoder.blocks.1.attn."), {3, 3, 4, 4},
+		SEPARATE, false, "whisper-openai"},
+	{"whisper-openai", "decoder.2.self", OPENAI("decoder.blocks.2.attn."), {4, 4, 3, 3},
+		SEPARATE, false, "whisper-openai"},
 	{"whisper-openai", "decoder.2.cross", OPENAI("decoder.blocks.2.cross_attn."), {4, 4, 3, 3},
 		SEPARATE, false, "whisper-openai"},
-	{"xlm-roberta", "layers.1", BERT("roberta.encoder.layer.1.", "self."), {3, 3, 4, 4}, SEPARATE,
-		false, LIKE_BERT},
+	{"xlm-roberta", "layers.1", BERT("roberta.encoder.layer.1.", "self."), {3, 3, 4, 4},
+		SEPARATE, false, LIKE_BERT},
 };
 enum { N_EXAMPLES = sizeof(examples) / sizeof(*examples) };
 
@@ -278,7 +302,8 @@ static double *load(const char *name, int64_t *columns)
 		return numbers;
 	int64_t n = al_checkpoint_find(&at.checkpoint, name)->n_elements;
 	for (int64_t i = 0; i < n; i++)
-		numbers[i] *= scales[i / *columns / BLOCK_ROWS * scale_columns + i % *columns / BLOCK_COLUMNS];
+		numbers[i] *= scales[i / *columns / BLOCK_ROWS * scale_columns
+			+ i % *columns / BLOCK_COLUMNS];
 	free(scales);
 	return numbers;
 }
@@ -316,9 +341,10 @@ static void compare(const struct example *e, int p, const struct al_factor *fact
 						  : number_at(e, p, stored, columns, row, i, c);
 			double found = numbers.data[(size_t)row + (size_t)column * numbers.ld];
 			if (found != expected)
-				fail_msg("%s %s %s%s: row %lld of head %lld, %lld: %g, expected %g", e->dict,
-					e->module, al_projection_names[p], is_bias ? " bias" : "", (long long)row,
-					(long long)i, (long long)c, found, expected);
+				fail_msg("%s %s %s%s: row %lld of head %lld, %lld: %g, expected %g",
+					e->dict, e->module, al_projection_names[p],
+					is_bias ? " bias" : "", (long long)row, (long long)i,
+					(long long)c, found, expected);
 		}
 	al_matrix_finish(&numbers);
 }
@@ -328,7 +354,8 @@ static bool is_close(double a, double b)
 	return a - b < 1e-12 && b - a < 1e-12;
 }
 
-/* One head alone gives what all of them give; a composed one may differ in how its product is summed. */
+/* One head alone gives what all of them give; a composed one may differ in how its product is
+ * summed. */
 static void compare_alone(const struct al_factor *factor)
 {
 	struct al_matrix all, one;
@@ -408,7 +435,8 @@ enum { N_SHARED = sizeof(shared) / sizeof(*shared) };
 static bool is_listed(const char *name, size_t length)
 {
 	for (size_t i = 0; i < N_EXAMPLES; i++)
-		if (strlen(examples[i].dict) == length && strncmp(examples[i].dict, name, length) == 0)
+		if (strlen(examples[i].dict) == length
+			&& strncmp(examples[i].dict, name, length) == 0)
 			return true;
 	for (size_t i = 0; i < N_SHARED; i++)
 		if (strlen(shared[i]) == length && strncmp(shared[i], name, length) == 0)
@@ -445,8 +473,8 @@ static bool is_word_of(const char *list, const char *word)
 	return false;
 }
 
-/* Any family will do whose heads are the same; one whose config has keys without defaults may say that
- * nothing gives them. */
+/* Any family will do whose heads are the same; one whose config has keys without defaults may say
+ * that nothing gives them. */
 static void detect_heads(const struct example *e)
 {
 	struct al_view_options options = {.n_heads = e->heads.n, .n_kv_heads = e->heads.n_kv};
@@ -510,12 +538,14 @@ static void attention_alone_says_how_wide_it_is(void **state)
 	for (size_t i = 0; i < N_EXAMPLES; i++) {
 		const struct example *e = &examples[i];
 		struct state_dict *dict = state_dict_read(e->dict);
-		if (!e->families || strncmp(e->dict, "bart", 4) == 0 || strncmp(e->dict, "whisper", 7) == 0) {
+		if (!e->families || strncmp(e->dict, "bart", 4) == 0
+			|| strncmp(e->dict, "whisper", 7) == 0) {
 			state_dict_finish(dict);
 			continue;
 		}
 		for (size_t j = dict->n; j-- > 0;)
-			if (!strstr(dict->weights[j].name, "att") && !strstr(dict->weights[j].name, "Att"))
+			if (!strstr(dict->weights[j].name, "att")
+				&& !strstr(dict->weights[j].name, "Att"))
 				state_dict_remove(dict, dict->weights[j].name);
 		write_dict(dict, false);
 		detect_heads(e);
@@ -563,20 +593,26 @@ static void check_prefix(const char *name, const char *removed, const char *adde
 
 static void prefixes_are_seen_through(void **state)
 {
-	static const char *const added[] = {"", "model.", "_orig_mod.", "module.", "module._orig_mod.",
-		"_orig_mod.module.", "_orig_mod.model.", "module.model.", "model._orig_mod."};
+	static const char *const added[] = {"", "model.", "_orig_mod.", "module.",
+		"module._orig_mod.", "_orig_mod.module.", "_orig_mod.model.", "module.model.",
+		"model._orig_mod."};
 	static const struct {
 		const char *dict, *own;
 	} families[] = {
-		{"bert", "bert."}, {"llama", "model."}, {"gpt2", "transformer."}, {"gpt_neox", "gpt_neox."},
-		{"timm-vit", ""}, {"vit", "vit."},
+		{"bert", "bert."},
+		{"llama", "model."},
+		{"gpt2", "transformer."},
+		{"gpt_neox", "gpt_neox."},
+		{"timm-vit", ""},
+		{"vit", "vit."},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
 		for (size_t j = 0; j < sizeof(added) / sizeof(*added); j++)
 			for (int with_config = 0; with_config < 2; with_config++) {
-				check_prefix(families[i].dict, families[i].own, added[j], with_config);
+				check_prefix(families[i].dict, families[i].own, added[j],
+					with_config);
 				check_prefix(families[i].dict, "", added[j], with_config);
 			}
 }
@@ -588,7 +624,7 @@ enum { MLA_HEADS = 6, MLA_NOPE = 4, MLA_ROPE = 2, MLA_VALUE = 5, MLA_RANK = 8, M
 
 struct latent_part {
 	const char *down, *gain, *up;
-	int64_t rank, stride, first, width;   /* of the rows of `up` */
+	int64_t rank, stride, first, width; /* of the rows of `up` */
 };
 
 /* sum over r of down[r][row] * gain[r] * up[i*stride + first + c][r] */
@@ -625,7 +661,8 @@ static void compare_latent(const char *dict, const struct latent_part *part,
 				double number = found.data[(size_t)row
 					+ (size_t)(i * part->width + c) * found.ld];
 				if (!is_close(number, expected))
-					fail_msg("%s %s: %g, expected %g", dict, part->up, number, expected);
+					fail_msg("%s %s: %g, expected %g", dict, part->up, number,
+						expected);
 			}
 	compare_alone(factor);
 	al_matrix_finish(&found);
@@ -638,13 +675,16 @@ static void compare_latent(const char *dict, const struct latent_part *part,
 
 static void check_latent(const char *name)
 {
-	static const struct latent_part
-		query = {MLA "q_a_proj.weight", MLA "q_a_layernorm.weight", MLA "q_b_proj.weight", 6,
-			MLA_NOPE + MLA_ROPE, 0, MLA_NOPE},
-		key = {MLA "kv_a_proj_with_mqa.weight", MLA "kv_a_layernorm.weight",
-			MLA "kv_b_proj.weight", MLA_RANK, MLA_NOPE + MLA_VALUE, 0, MLA_NOPE},
-		value = {MLA "kv_a_proj_with_mqa.weight", MLA "kv_a_layernorm.weight",
-			MLA "kv_b_proj.weight", MLA_RANK, MLA_NOPE + MLA_VALUE, MLA_NOPE, MLA_VALUE};
+	static const struct latent_part query = {MLA "q_a_proj.weight", MLA "q_a_layernorm.weight",
+						MLA "q_b_proj.weight", 6, MLA_NOPE + MLA_ROPE, 0,
+						MLA_NOPE},
+					key = {MLA "kv_a_proj_with_mqa.weight",
+						MLA "kv_a_layernorm.weight", MLA "kv_b_proj.weight",
+						MLA_RANK, MLA_NOPE + MLA_VALUE, 0, MLA_NOPE},
+					value = {MLA "kv_a_proj_with_mqa.weight",
+						MLA "kv_a_layernorm.weight", MLA "kv_b_proj.weight",
+						MLA_RANK, MLA_NOPE + MLA_VALUE, MLA_NOPE,
+						MLA_VALUE};
 	const struct example output = {name, "layers.1", {[AL_OUTPUT] = MLA "o_proj."},
 		{MLA_HEADS, MLA_HEADS, MLA_NOPE, MLA_VALUE}, SEPARATE, false, NULL};
 	const struct al_attention *attention = find_module("layers.1");
@@ -670,8 +710,10 @@ static void check_lite_queries(void)
 	for (int64_t i = 0; i < MLA_HEADS; i++)
 		for (int64_t c = 0; c < MLA_NOPE; c++)
 			for (int64_t row = 0; row < MLA_MODEL; row++)
-				assert_true(found.data[(size_t)row + (size_t)(i * MLA_NOPE + c) * found.ld]
-					== stored[(i * (MLA_NOPE + MLA_ROPE) + c) * MLA_MODEL + row]);
+				assert_true(found.data[(size_t)row
+						    + (size_t)(i * MLA_NOPE + c) * found.ld]
+					== stored[(i * (MLA_NOPE + MLA_ROPE) + c) * MLA_MODEL
+						+ row]);
 	al_matrix_finish(&found);
 	free(stored);
 }

@@ -52,9 +52,16 @@ static void open_with(struct subject *s, const char *model, const char *variant,
 	assert_no_error(al_settings_from_model(&s->settings, catalog, found, &err), &err);
 	assert_no_error(al_catalog_family(catalog, found->family, &family, &err), &err);
 	if (variant)
-		assert_no_error(al_variant_use_parse(&s->settings.arena, catalog, variant, &s->use, &err), &err);
-	const struct al_whole_ask ask = {.catalog = catalog, .family = family, .settings = &s->settings,
-		.basis = &s->basis, .use = variant ? &s->use : NULL, .tp = tp, .detail = detail};
+		assert_no_error(al_variant_use_parse(&s->settings.arena, catalog, variant, &s->use,
+					&err),
+			&err);
+	const struct al_whole_ask ask = {.catalog = catalog,
+		.family = family,
+		.settings = &s->settings,
+		.basis = &s->basis,
+		.use = variant ? &s->use : NULL,
+		.tp = tp,
+		.detail = detail};
 	assert_no_error(al_whole_init(&s->whole, &ask, &err), &err);
 }
 
@@ -92,7 +99,7 @@ static void tells_counts_apart(void **state)
 		{"deepseek-v3", AL_COUNT_SCALES, "41540496"},
 		{"deepseek-v3", AL_COUNT_BUFFERS, "14848"},
 		{"gpt-oss-120b", AL_COUNT_PARAMETERS, "116829156672"},
-		{"gpt-oss-120b", AL_COUNT_ACTIVE_WITHOUT_EMBEDDING, "5132849472"},   /* "5.13B" */
+		{"gpt-oss-120b", AL_COUNT_ACTIVE_WITHOUT_EMBEDDING, "5132849472"}, /* "5.13B" */
 		{"gpt2", AL_COUNT_PARAMETERS, "124439808"},
 		{"gpt2", AL_COUNT_TIED, "38597376"},
 		{"gpt2", AL_COUNT_NON_EMBEDDING, "85056000"},
@@ -111,7 +118,8 @@ static void tells_counts_apart(void **state)
 	mpq_clear(value);
 }
 
-/* What a model holds doesn't depend on how closely one looks, and devices hold all of it together. */
+/* What a model holds doesn't depend on how closely one looks, and devices hold all of it
+ * together. */
 static void adds_up(void **state)
 {
 	static const char *const models[] = {"gpt2", "llama-3-8b", "gpt-oss-20b", "deepseek-v3"};
@@ -127,7 +135,8 @@ static void adds_up(void **state)
 		open_with(&s, models[i], NULL, 1, AL_BOOKS_LAYERS);
 		al_whole_count(&s.whole, AL_COUNT_STORED, layers);
 		for (size_t j = 0; j < s.whole.n_tensors; j++)
-			assert_true(mpq_equal(s.whole.tensors[j].device, s.whole.tensors[j].elements));
+			assert_true(
+				mpq_equal(s.whole.tensors[j].device, s.whole.tensors[j].elements));
 		close_model(&s);
 		assert_true(mpq_equal(kinds, layers));
 	}
@@ -147,7 +156,7 @@ static void swaps_attention(void **state)
 	close_model(&s);
 	open_with(&s, "llama-3-8b", "gqa:n_kv_heads=1", 1, AL_BOOKS_KINDS);
 	al_whole_count(&s.whole, AL_COUNT_PARAMETERS, value);
-	assert_exact(value, "7795380224");   /* less 32 * 2 * 4096 * 7*128 */
+	assert_exact(value, "7795380224"); /* less 32 * 2 * 4096 * 7*128 */
 	close_model(&s);
 	mpq_clear(value);
 }
@@ -164,11 +173,20 @@ static const struct al_recipe *recipe(const char *name)
 
 static struct al_training training_of(const char *name)
 {
-	return (struct al_training){.recipe = recipe(name), .share.parts = AL_ALL_PARTS, .batch = 1, .seq = 2048,
-		.tp = 1, .pp = 1, .interleave = 1, .dp = 1, .cp = 1, .ep = 1};
+	return (struct al_training){.recipe = recipe(name),
+		.share.parts = AL_ALL_PARTS,
+		.batch = 1,
+		.seq = 2048,
+		.tp = 1,
+		.pp = 1,
+		.interleave = 1,
+		.dp = 1,
+		.cp = 1,
+		.ep = 1};
 }
 
-static void train(struct subject *s, const struct al_training *t, int64_t index, struct al_stage *stage)
+static void train(struct subject *s, const struct al_training *t, int64_t index,
+	struct al_stage *stage)
 {
 	enum { MOST_STAGES = 64 };
 	static struct al_stage stages[MOST_STAGES];
@@ -226,8 +244,8 @@ static void saves_what_korthikanti_says(void **state)
 	mpq_clear(value);
 }
 
-/* Three blocks of four layers on each of eight stages: as many blocks are kept as went forward before
- * the first backward. */
+/* Three blocks of four layers on each of eight stages: as many blocks are kept as went forward
+ * before the first backward. */
 static void interleaved_stages_keep_more(void **state)
 {
 	const int64_t block = INT64_C(4) * 114 * 2048 * 12288;
@@ -272,7 +290,7 @@ static void stages_hold_the_model(void **state)
 		al_stage_sum(&stage, AL_MEMORY_WEIGHTS, value);
 		mpq_add(sum, sum, value);
 	}
-	assert_exact(sum, "1342052808704");   /* 2 * 671,026,404,352 */
+	assert_exact(sum, "1342052808704"); /* 2 * 671,026,404,352 */
 	close_model(&s);
 	al_stage_finish(&stage);
 	mpq_clears(sum, value, NULL);
@@ -297,7 +315,7 @@ static void shares_states_out(void **state)
 		al_stage_sum(&stage, (enum al_memory_state)state_of, b);
 		mpq_add(a, a, b);
 	}
-	assert_exact(a, "248879616");   /* 16 bytes over 8 devices */
+	assert_exact(a, "248879616"); /* 16 bytes over 8 devices */
 	close_model(&s);
 	al_stage_finish(&stage);
 	mpq_clears(a, b, NULL);
@@ -332,13 +350,13 @@ static void weighs_one_tensor(void **state)
 		bool is_matrix;
 		const char *expected;
 	} cases[] = {
-		{"adafactor", AL_STATE_OPTIMIZER, true, "5200"},      /* 4*(1000 + 300) */
+		{"adafactor", AL_STATE_OPTIMIZER, true, "5200"}, /* 4*(1000 + 300) */
 		{"adafactor", AL_STATE_OPTIMIZER, false, "1200"},
-		{"adam8bit", AL_STATE_OPTIMIZER, true, "1809375"},    /* 4 + 2.03125 bytes */
-		{"adam8bit", AL_STATE_OPTIMIZER, false, "3600"},      /* too small: 4 + 8 */
+		{"adam8bit", AL_STATE_OPTIMIZER, true, "1809375"}, /* 4 + 2.03125 bytes */
+		{"adam8bit", AL_STATE_OPTIMIZER, false, "3600"}, /* too small: 4 + 8 */
 		{"muon", AL_STATE_OPTIMIZER, true, "2400000"},
 		{"muon", AL_STATE_OPTIMIZER, false, "3600"},
-		{"lora", AL_STATE_GRADIENTS, true, "41600"},          /* 2*16*1300 */
+		{"lora", AL_STATE_GRADIENTS, true, "41600"}, /* 2*16*1300 */
 		{"lora", AL_STATE_GRADIENTS, false, "0"},
 		{"lora", AL_STATE_WEIGHTS, true, "641600"},
 		{"fp8", AL_STATE_WEIGHTS, true, "300000"},
@@ -353,9 +371,12 @@ static void weighs_one_tensor(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		bool is_matrix = cases[i].is_matrix;
 		const struct al_state_tensor tensor = {.dims = is_matrix ? matrix : vector,
-			.n_dims = is_matrix ? 2 : 1, .is_matrix = is_matrix, .is_hidden = true};
-		assert_no_error(al_state_of_tensor(recipe(cases[i].recipe), cases[i].state, &tensor, 0, bytes,
-			&err), &err);
+			.n_dims = is_matrix ? 2 : 1,
+			.is_matrix = is_matrix,
+			.is_hidden = true};
+		assert_no_error(al_state_of_tensor(recipe(cases[i].recipe), cases[i].state, &tensor,
+					0, bytes, &err),
+			&err);
 		assert_exact(bytes, cases[i].expected);
 	}
 	mpq_clear(bytes);
@@ -390,8 +411,8 @@ static void sum_cache(const char *model, int64_t seq, mpq_t elements, mpq_t byte
 }
 
 /* Keys and values both, and only those of the key/value heads: a known calculator shows half and
- * twice and four times as much. MLA keeps 512 + 64 numbers, not 24.89 times as many, nor without the
- * rotary ones. A window ends the layers that have one, neither all nor none. */
+ * twice and four times as much. MLA keeps 512 + 64 numbers, not 24.89 times as many, nor without
+ * the rotary ones. A window ends the layers that have one, neither all nor none. */
 static void caches_what_is_kept(void **state)
 {
 	static const struct {
@@ -399,15 +420,16 @@ static void caches_what_is_kept(void **state)
 		int64_t seq;
 		const char *per_token, *bytes;
 	} cases[] = {
-		{"gpt3-175b", 2048, "4718592", "9663676416"},                        /* 9.00 GiB */
-		{"llama-3-8b", 8192, "131072", "1073741824"},                        /* 1.00 GiB */
-		{"tests/data/llama-2-70b.json", 4096, "327680", "1342177280"},       /* 1.25 GiB */
+		{"gpt3-175b", 2048, "4718592", "9663676416"}, /* 9.00 GiB */
+		{"llama-3-8b", 8192, "131072", "1073741824"}, /* 1.00 GiB */
+		{"tests/data/llama-2-70b.json", 4096, "327680", "1342177280"}, /* 1.25 GiB */
 		{"tests/data/llama-2-7b.json", 4096, "524288", "2147483648"},
 		{"tests/data/deepseek-v2-lite.json", 1000, "31104", "31104000"},
 		{"deepseek-v3", 1000, "70272", "70272000"},
 		{"gpt-oss-120b", 128, "73728", "9437184"},
 		{"gpt-oss-120b", 131072, "73728", "4836556800"},
-		{"gpt-oss-20b", 131072, "49152", "3224371200"},   /* 12 of 24 layers end at 128 tokens */
+		{"gpt-oss-20b", 131072, "49152",
+			"3224371200"}, /* 12 of 24 layers end at 128 tokens */
 	};
 	mpq_t elements, bytes;
 	(void)state;
@@ -427,7 +449,8 @@ static void counts_what_others_get_wrong(void **state)
 	static const struct {
 		const char *model, *expected;
 	} cases[] = {
-		{"bert-base", "109482240"}, {"llama-3-8b", "8030261248"},
+		{"bert-base", "109482240"},
+		{"llama-3-8b", "8030261248"},
 		{"tests/data/deepseek-v2-lite.json", "15706484224"},
 	};
 	mpq_t value;
@@ -444,7 +467,8 @@ static void counts_what_others_get_wrong(void **state)
 	mpq_clear(value);
 }
 
-/* A well-known estimator leaves 5*a*s^2*b out without sequence parallelism: 816 MiB a layer of GPT-3. */
+/* A well-known estimator leaves 5*a*s^2*b out without sequence parallelism: 816 MiB a layer of
+ * GPT-3. */
 static void a_gpt3_layer_saves_2736_mib(void **state)
 {
 	struct al_training t = training_of("megatron");
@@ -472,13 +496,13 @@ static void weighs_files(void **state)
 	static const struct {
 		const char *model, *dtype, *expected;
 	} cases[] = {
-		{"gpt-oss-120b", "mxfp4", "63374323968"},
-		{"gpt-oss-120b", "bf16", "65248815744"},
+		{"gpt-oss-120b", "mxfp4", "63374323968"}, {"gpt-oss-120b", "bf16", "65248815744"},
 		{"gpt-oss-20b", "bf16", "13761264768"},
 		{"tests/data/gemma-3-270m.json", "q8_0", "285018624"},
 		{"tests/data/gemma-3-1b.json", "q4_k_m", "799525120"},
-		{"deepseek-v3", "bf16", "1342052808704"},   /* 2*671026404352: no scales of FP8 blocks */
-		{"deepseek-v3", "fp8", "671189757280"},     /* 671026404352 + 4*40838232 */
+		{"deepseek-v3", "bf16",
+			"1342052808704"}, /* 2*671026404352: no scales of FP8 blocks */
+		{"deepseek-v3", "fp8", "671189757280"}, /* 671026404352 + 4*40838232 */
 	};
 	mpq_t bytes;
 	(void)state;
@@ -503,16 +527,24 @@ static void falls_back_by_row(void **state)
 		int64_t row;
 		const char *expected;
 	} cases[] = {
-		{"q4_k", 256, "q4_k"}, {"q4_k", 1152, "q5_0"}, {"q6_k", 1152, "q8_0"}, {"q5_k", 96, "q5_1"},
-		{"iq2_xs", 320, "iq4_nl"}, {"q8_0", 33, "f16"}, {"q4_k", 33, "f16"}, {"bf16", 33, "bf16"},
-		{"Q4_K", 512, "q4_k"}, {"fp16", 1, "f16"},
+		{"q4_k", 256, "q4_k"},
+		{"q4_k", 1152, "q5_0"},
+		{"q6_k", 1152, "q8_0"},
+		{"q5_k", 96, "q5_1"},
+		{"iq2_xs", 320, "iq4_nl"},
+		{"q8_0", 33, "f16"},
+		{"q4_k", 33, "f16"},
+		{"bf16", 33, "bf16"},
+		{"Q4_K", 512, "q4_k"},
+		{"fp16", 1, "f16"},
 	};
 	const struct al_storage *storage;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_no_error(al_storage_find(cases[i].asked, &storage, &err), &err);
-		assert_string_equal(al_storage_of_row(storage, cases[i].row)->name, cases[i].expected);
+		assert_string_equal(al_storage_of_row(storage, cases[i].row)->name,
+			cases[i].expected);
 	}
 	assert_false(al_storage_find("q4_q", &storage, &err));
 	assert_non_null(strstr(err.message, "did you mean"));
