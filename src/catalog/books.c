@@ -34,48 +34,45 @@ struct item {
 
 /* ---- which loops matter ---- */
 
-struct mention {
-	const char *variable;
-	bool is_there;
-};
-
-static void see(void *context, const char *symbol)
+static bool is_apart_by(const struct al_family *family, const char *variable)
 {
-	struct mention *mention = context;
-
-	mention->is_there |= strcmp(symbol, mention->variable) == 0;
+	for (size_t i = 0; i < family->n_apart; i++)
+		if (strcmp(family->apart[i].variable, variable) == 0)
+			return true;
+	return false;
 }
 
-static void look(struct mention *mention, const struct al_formula *formula)
+static bool loops_mention(const struct al_loops *loops, const char *variable)
 {
-	if (formula)
-		al_formula_each_symbol(formula, see, mention);
+	for (size_t i = 0; i < loops->n; i++)
+		if (al_formula_mentions(loops->items[i].count, variable)
+			|| al_formula_mentions(loops->items[i].active, variable))
+			return true;
+	return false;
+}
+
+static bool entry_mentions(const struct al_entry *entry, const char *variable)
+{
+	return al_shape_mentions(&entry->shape, variable)
+		|| al_formula_mentions(entry->count, variable)
+		|| al_formula_mentions(entry->active, variable)
+		|| al_formula_mentions(entry->when, variable);
+}
+
+static bool module_mentions(const struct al_family_module *module, const char *variable)
+{
+	for (size_t i = 0; i < module->n_set; i++)
+		if (al_formula_mentions(module->set[i].value, variable))
+			return true;
+	return al_formula_mentions(module->when, variable)
+		|| al_formula_mentions(module->uses, variable);
 }
 
 static bool mentions(const struct run *run, const struct item *item, const char *variable)
 {
-	struct mention mention = {.variable = variable};
-
-	for (size_t i = 0; i < run->family->n_apart; i++)
-		see(&mention, run->family->apart[i].variable);
-	for (size_t i = 0; i < item->loops->n; i++) {
-		look(&mention, item->loops->items[i].count);
-		look(&mention, item->loops->items[i].active);
-	}
-	if (item->tensor) {
-		const struct al_entry *entry = &item->tensor->entry;
-		for (size_t i = 0; i < entry->shape.n_dims; i++)
-			look(&mention, entry->shape.dims[i]);
-		look(&mention, entry->count);
-		look(&mention, entry->active);
-		look(&mention, entry->when);
-	} else {
-		for (size_t i = 0; i < item->module->n_set; i++)
-			look(&mention, item->module->set[i].value);
-		look(&mention, item->module->when);
-		look(&mention, item->module->uses);
-	}
-	return mention.is_there;
+	return is_apart_by(run->family, variable) || loops_mention(item->loops, variable)
+		|| (item->tensor ? entry_mentions(&item->tensor->entry, variable)
+				 : module_mentions(item->module, variable));
 }
 
 static void find_walked(const struct run *run, struct item *item)

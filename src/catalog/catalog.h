@@ -62,6 +62,9 @@ struct al_shape {
 	size_t n_dims;
 };
 
+/* Does the symbol stand in one of the dimensions? */
+bool al_shape_mentions(const struct al_shape *shape, const char *symbol);
+
 struct al_entry {
 	const char *name;
 	enum al_role role; /* tensors must say it */

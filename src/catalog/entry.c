@@ -38,6 +38,14 @@ const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
 enum { MOST_KEYS = 13, MOST_ENTRIES = 1024 };
 
+bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
+{
+	for (size_t i = 0; i < shape->n_dims; i++)
+		if (al_formula_mentions(shape->dims[i], symbol))
+			return true;
+	return false;
+}
+
 /* What tells the forms of an entry apart: the keys that it may have, and over what it may be
  * shared. */
 static const struct form {

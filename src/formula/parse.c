@@ -458,3 +458,18 @@ void al_formula_each_symbol(const struct al_formula *formula,
 {
 	visit_symbols(formula->root, visit, context);
 }
+
+static bool node_mentions(const struct node *node, const char *symbol)
+{
+	if (node->op == OP_SYMBOL && strcmp(node->text, symbol) == 0)
+		return true;
+	for (size_t i = 0; i < node->n_args; i++)
+		if (node_mentions(node->args[i], symbol))
+			return true;
+	return false;
+}
+
+bool al_formula_mentions(const struct al_formula *formula, const char *symbol)
+{
+	return formula && node_mentions(formula->root, symbol);
+}

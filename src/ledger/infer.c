@@ -38,34 +38,6 @@ static void divide(mpq_t q, int64_t divisor)
 
 /* ---- weights ---- */
 
-struct seeing {
-	const char *symbol;
-	bool found;
-};
-
-static void see(void *context, const char *symbol)
-{
-	struct seeing *seeing = context;
-
-	seeing->found |= strcmp(symbol, seeing->symbol) == 0;
-}
-
-static bool mentions(const struct al_formula *formula, const char *symbol)
-{
-	struct seeing seeing = {.symbol = symbol};
-
-	al_formula_each_symbol(formula, see, &seeing);
-	return seeing.found;
-}
-
-static bool is_of_vocabulary(const struct al_whole_tensor *t)
-{
-	for (size_t i = 0; i < t->entry->shape.n_dims; i++)
-		if (mentions(t->entry->shape.dims[i], "vocab"))
-			return true;
-	return false;
-}
-
 static bool is_tied_table(const struct al_whole *whole, const struct al_whole_tensor *table)
 {
 	for (size_t i = 0; i < whole->n_tensors; i++) {
@@ -105,7 +77,8 @@ static bool is_down(const struct al_whole_tensor *t)
 	bool in_first = t->stored->tensor->order == AL_ORDER_IN_OUT;
 	const struct al_formula *out = shape->dims[in_first ? shape->n_dims - 1 : 0];
 	const struct al_formula *in = shape->dims[in_first ? 0 : 1];
-	return strcmp(al_formula_source(out), "d_model") == 0 && !mentions(in, "d_model");
+	return strcmp(al_formula_source(out), "d_model") == 0
+		&& !al_formula_mentions(in, "d_model");
 }
 
 static const char *format_of(const struct al_whole *whole, const struct al_file_type *type,
@@ -113,7 +86,8 @@ static const char *format_of(const struct al_whole *whole, const struct al_file_
 {
 	bool is_value = !t->stored && t->entry->role == AL_ROLE_VALUE;
 
-	if (!t->is_matrix || is_router(t) || (t->part == AL_PART_EMBEDDING && !is_of_vocabulary(t)))
+	if (!t->is_matrix || is_router(t)
+		|| (t->part == AL_PART_EMBEDDING && !al_shape_mentions(&t->entry->shape, "vocab")))
 		return type->vector;
 	if (t->part == AL_PART_HEAD || (t->part == AL_PART_EMBEDDING && is_tied_table(whole, t)))
 		return type->output;
@@ -323,7 +297,8 @@ static bool add_score_flops(struct al_whole_module *module, const struct al_infe
 	mpq_init(one);
 	for (size_t i = 0; i < products.n; i++) {
 		const struct al_entry *entry = products.entries[i].entry;
-		if (!mentions(entry->left.dims[1], "seq") && !mentions(entry->right.dims[1], "seq"))
+		if (!al_formula_mentions(entry->left.dims[1], "seq")
+			&& !al_formula_mentions(entry->right.dims[1], "seq"))
 			continue;
 		mpq_set(one, products.entries[i].elements);
 		multiply(one, 2 * inference->batch * module->copies * module->uses);

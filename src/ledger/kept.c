@@ -22,20 +22,12 @@ struct keep {
 
 /* ---- kinds ---- */
 
-static void see_rank(void *context, const char *symbol)
-{
-	*(bool *)context |= strcmp(symbol, "kv_rank") == 0;
-}
-
 static bool is_latent(const struct al_variant *variant)
 {
-	bool found = false;
-
 	for (size_t i = 0; i < variant->cache.n; i++)
-		for (size_t j = 0; j < variant->cache.items[i].shape.n_dims; j++)
-			al_formula_each_symbol(variant->cache.items[i].shape.dims[j], see_rank,
-				&found);
-	return found;
+		if (al_shape_mentions(&variant->cache.items[i].shape, "kv_rank"))
+			return true;
+	return false;
 }
 
 static enum al_cache_kind kind_of(const struct al_whole_module *module,

@@ -117,28 +117,13 @@ static bool is_asked_for(const struct al_substitution *asked, size_t n_asked, co
 	return false;
 }
 
-struct mention {
-	const char *symbol;
-	bool is_found;
-};
-
-static void compare_symbol(void *context, const char *symbol)
-{
-	struct mention *mention = context;
-
-	mention->is_found = mention->is_found || strcmp(symbol, mention->symbol) == 0;
-}
-
 /* Does a tensor's shape name the symbol? */
-static bool mentions(const struct al_variant *variant, const char *symbol)
+static bool tensors_mention(const struct al_variant *variant, const char *symbol)
 {
-	struct mention mention = {.symbol = symbol};
-
 	for (size_t i = 0; i < variant->tensors.n; i++)
-		for (size_t j = 0; j < variant->tensors.items[i].shape.n_dims; j++)
-			al_formula_each_symbol(variant->tensors.items[i].shape.dims[j],
-				compare_symbol, &mention);
-	return mention.is_found;
+		if (al_shape_mentions(&variant->tensors.items[i].shape, symbol))
+			return true;
+	return false;
 }
 
 /* d_value is d_head, n_kv_heads is n_heads: defaults that are another symbol of the variant (MLA
@@ -152,7 +137,8 @@ static bool add_defaults(struct replacements *all, const struct al_block *block,
 		const struct al_symbol *symbol = &block->settings.symbols[i];
 		const struct al_formula *formula;
 		if (!symbol->fallback || !al_symbol_is_name(al_formula_source(symbol->fallback))
-			|| !mentions(block->use->variant, al_formula_source(symbol->fallback))
+			|| !tensors_mention(block->use->variant,
+				al_formula_source(symbol->fallback))
 			|| al_block_gives(block, symbol->name)
 			|| is_asked_for(asked, n_asked, symbol->name))
 			continue;

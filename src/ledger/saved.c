@@ -106,26 +106,6 @@ static bool add_module(struct build *b, struct al_whole_module *module, bool is_
 
 /* ---- feed-forward ---- */
 
-struct seeing {
-	const char *symbol;
-	bool found;
-};
-
-static void see(void *context, const char *symbol)
-{
-	struct seeing *seeing = context;
-
-	seeing->found |= strcmp(symbol, seeing->symbol) == 0;
-}
-
-static bool mentions(const struct al_formula *formula, const char *symbol)
-{
-	struct seeing seeing = {.symbol = symbol};
-
-	al_formula_each_symbol(formula, see, &seeing);
-	return seeing.found;
-}
-
 static bool is_d_model(const struct al_formula *dim)
 {
 	return strcmp(al_formula_source(dim), "d_model") == 0;
@@ -145,7 +125,7 @@ static struct sides sides_of(const struct al_whole_tensor *t)
 	size_t out = in_first ? t->n_dims - 1 : 0, in = in_first ? 0 : 1;
 	struct sides sides = {.out = t->dims[out],
 		.in = t->dims[in],
-		.reads_model = mentions(shape->dims[in], "d_model"),
+		.reads_model = al_formula_mentions(shape->dims[in], "d_model"),
 		.writes_model = is_d_model(shape->dims[out])};
 
 	if (family->packed > 1) /* blocks of packed numbers behind the output's rows */
@@ -355,7 +335,8 @@ static void add_embedding_mask(struct build *b)
 static bool is_logit_head(const struct al_whole_tensor *t)
 {
 	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->apart
-		&& mentions(t->entry->shape.dims[t->stored->tensor->order == AL_ORDER_IN_OUT],
+		&& al_formula_mentions(t->entry->shape
+					       .dims[t->stored->tensor->order == AL_ORDER_IN_OUT],
 			"vocab");
 }
 

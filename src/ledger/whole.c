@@ -238,20 +238,6 @@ static bool add_module_tensors(struct al_whole *whole, size_t i_module, struct a
 
 /* ---- tensors of the other parts ---- */
 
-static void see_vocab(void *context, const char *symbol)
-{
-	*(bool *)context |= strcmp(symbol, "vocab") == 0;
-}
-
-static bool is_of_vocabulary(const struct al_entry *entry)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < entry->shape.n_dims; i++)
-		al_formula_each_symbol(entry->shape.dims[i], see_vocab, &found);
-	return found;
-}
-
 static bool ends_in(const char *name, const char *end)
 {
 	size_t n = strlen(name), m = strlen(end);
@@ -280,7 +266,7 @@ static bool is_shared_out(const struct al_whole *whole, const struct al_model_te
 	const struct al_entry *entry = &tensor->tensor->entry;
 	const struct al_setting *width;
 
-	if (is_of_vocabulary(entry))
+	if (al_shape_mentions(&entry->shape, "vocab"))
 		return true;
 	if (tensor->tensor->part != AL_PART_FEED_FORWARD)
 		return false;
@@ -298,7 +284,7 @@ static mpq_srcptr device_elements(struct al_whole *whole, const struct al_model_
 
 	if (tp == 1 || !is_shared_out(whole, tensor))
 		return tensor->elements;
-	if (is_of_vocabulary(&tensor->tensor->entry)
+	if (al_shape_mentions(&tensor->tensor->entry.shape, "vocab")
 		&& al_settings_get(whole->ask.settings, "vocab", &vocab, NULL) && vocab)
 		return scale(whole, tensor->elements, divide_up(vocab->value.integer, tp),
 			vocab->value.integer);

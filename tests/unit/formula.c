@@ -442,6 +442,23 @@ static void visits_each_reference(void **state)
 	al_arena_finish(&arena);
 }
 
+static void says_which_symbols_are_mentioned(void **state)
+{
+	struct al_arena arena;
+
+	(void)state;
+	al_arena_init(&arena);
+	const struct al_formula *formula = parse(&arena,
+		"b*a^2 + if(c > 0, layer_types[layer] == 'w', 1)");
+	assert_true(al_formula_mentions(formula, "a"));
+	assert_true(al_formula_mentions(formula, "layer_types"));
+	assert_true(al_formula_mentions(formula, "layer")); /* in an index too */
+	assert_false(al_formula_mentions(formula, "w")); /* a word is no symbol */
+	assert_false(al_formula_mentions(formula, "layer_type"));
+	assert_false(al_formula_mentions(NULL, "a"));
+	al_arena_finish(&arena);
+}
+
 static void substitutes_in_the_text(void **state)
 {
 	static const char *const cases[][2] = {
@@ -498,6 +515,7 @@ int main(void)
 		cmocka_unit_test(holds_where_it_is_not_zero),
 		cmocka_unit_test(recognises_plain_integers),
 		cmocka_unit_test(visits_each_reference),
+		cmocka_unit_test(says_which_symbols_are_mentioned),
 		cmocka_unit_test(substitutes_in_the_text),
 		cmocka_unit_test(values_change_their_kind),
 	};
