@@ -234,17 +234,15 @@ static struct needs needs_of(const struct table *table)
 static bool add_notes(struct al_scenario *s, const struct table *table, struct al_table *out,
 	struct al_error *err)
 {
-	struct al_basis basis = table->n_rows ? table->rows[0].kase->basis : s->basis;
-	const struct al_recipe *recipe = table->recipe ? table->recipe
-		: table->n_rows			       ? table->rows[0].kase->recipe
-						       : s->recipe;
-
+	const struct kase *kase = table->n_rows ? table->rows[0].kase : &s->base;
 	const struct needs needs = needs_of(table);
+	struct al_basis basis = kase->basis;
+	const struct al_recipe *recipe = table->changes.recipe ? table->changes.recipe
+							       : kase->recipe;
 
 	if (!needs.basis)
 		return true;
-	if (!read_basis(s, table->basis, &basis, err)
-		|| (table->per && !al_basis_set(&basis, "per", table->per, err)))
+	if (!change_basis(&basis, &table->changes, err))
 		return false;
 	al_table_note(out, "basis: %s", al_basis_text(&basis, &out->arena));
 	if (needs.recipe && recipe)
@@ -269,26 +267,31 @@ static bool build_table(struct al_scenario *s, const struct table *table, struct
 	return add_notes(s, table, out, err);
 }
 
-/* ---- sweeps over several cases ---- */
+/* ---- sweeps ---- */
+
+bool sweep_under(struct al_scenario *s, const struct sweep *sweep, const struct kase *kase,
+	struct conditions *conditions, struct al_sweep *out, struct al_error *err)
+{
+	if (!conditions_init(conditions, s->catalog, kase, &sweep->changes, err))
+		return false;
+	*out = sweep->sweep;
+	out->settings = &conditions->settings;
+	out->basis = &conditions->basis;
+	out->recipe = conditions->recipe;
+	return true;
+}
 
 static bool run_case(struct al_scenario *s, const struct sweep *sweep, const struct kase *kase,
 	struct al_table *out, struct al_error *err)
 {
-	struct al_settings settings;
-	struct al_basis basis = kase->basis;
-	struct al_sweep one = sweep->sweep;
+	struct conditions conditions;
+	struct al_sweep one;
 
-	al_settings_init(&settings, s->catalog);
-	al_settings_merge(&settings, &kase->settings);
-	one.settings = &settings;
-	one.basis = &basis;
-	if (!al_json_get(sweep->node, "recipe"))
-		one.recipe = kase->recipe;
-	bool ok = read_settings(s, al_json_get(sweep->node, "set"), one.id, &settings, err)
-		&& read_basis(s, al_json_get(sweep->node, "basis"), &basis, err)
-		&& al_sweep_run(&one, out, err);
-	al_settings_finish(&settings);
-	return ok || al_in(err, "case %s", kase->id);
+	if (!sweep_under(s, sweep, kase, &conditions, &one, err))
+		return false;
+	bool ok = al_sweep_run(&one, out, err);
+	conditions_finish(&conditions);
+	return ok;
 }
 
 static void copy_cell(struct al_table *out, struct al_cell *to, const struct al_cell *from)
@@ -318,14 +321,14 @@ static void append(struct al_table *out, const struct kase *kase, const struct a
 static bool build_sweep(struct al_scenario *s, const struct sweep *sweep, struct al_table *out,
 	struct al_error *err)
 {
-	if (sweep->n_cases == 0)
-		return al_sweep_run(&sweep->sweep, out, err);
+	if (!sweep->shows_case)
+		return run_case(s, sweep, sweep->cases[0], out, err);
 	al_table_init(out, sweep->sweep.id, sweep->sweep.title);
 	for (size_t i = 0; i < sweep->n_cases; i++) {
 		struct al_table rows;
 		if (!run_case(s, sweep, sweep->cases[i], &rows, err)) {
 			al_table_finish(out);
-			return false;
+			return al_in(err, "case %s", sweep->cases[i]->id);
 		}
 		append(out, sweep->cases[i], &rows);
 		for (size_t j = 0; i == 0 && j < rows.n_notes; j++)
@@ -367,11 +370,9 @@ void al_scenario_destroy(struct al_scenario *scenario)
 		return;
 	for (size_t i = 0; i < scenario->n_tables; i++)
 		memos_finish(&scenario->tables[i]);
-	for (size_t i = 0; i < scenario->n_sweeps; i++)
-		al_settings_finish(&scenario->sweeps[i].settings);
 	for (size_t i = 0; i < scenario->n_cases; i++)
 		al_settings_finish(&scenario->cases[i].settings);
-	al_settings_finish(&scenario->settings);
+	al_settings_finish(&scenario->base.settings);
 	al_json_finish(&scenario->doc);
 	struct al_arena arena = scenario->arena;
 	al_arena_finish(&arena);

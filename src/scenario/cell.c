@@ -113,7 +113,8 @@ static bool measure(struct evaluation *e, struct row row, enum al_measure which,
 	if (!find_memo(e->s, e->table, row, &memo, err))
 		return false;
 	if (!memo->measures[which]) {
-		if (!al_block_measure(&memo->block, which, memo->recipe, out->number, err))
+		if (!al_block_measure(&memo->block, which, memo->conditions.recipe, out->number,
+			    err))
 			return al_in(err, "table \"%s\"", e->table->id);
 		memo->measures[which] = al_exact_copy(&e->s->arena, out->number);
 	}
@@ -300,7 +301,8 @@ static bool symbol(struct evaluation *e, const char *name, bool *found, struct c
 
 	if (!find_memo(e->s, e->table, e->row, &memo, err))
 		return false;
-	struct al_settings *settings = memo->has_block ? &memo->block.settings : &memo->settings;
+	struct al_settings *settings = memo->has_block ? &memo->block.settings
+						       : &memo->conditions.settings;
 	if (!al_settings_get(settings, name, &setting, err))
 		return false;
 	*found = setting && setting->value.kind == AL_VALUE_INTEGER;
@@ -383,7 +385,7 @@ static size_t known_names(void *context, const char *const **out)
 {
 	const struct evaluation *e = context;
 	struct al_scenario *s = e->s;
-	size_t n = 0, room = e->table->n_columns + AL_N_MEASURES + s->settings.n_symbols;
+	size_t n = 0, room = e->table->n_columns + AL_N_MEASURES + s->n_symbols;
 
 	for (size_t i = 0; i < s->n_data; i++)
 		room += s->data[i].n_columns;
@@ -395,8 +397,8 @@ static size_t known_names(void *context, const char *const **out)
 	for (size_t i = 0; i < s->n_data; i++)
 		for (size_t j = 0; j < s->data[i].n_columns; j++)
 			names[n++] = s->data[i].columns[j].name;
-	for (size_t i = 0; i < s->settings.n_symbols; i++)
-		names[n++] = s->settings.symbols[i].name;
+	for (size_t i = 0; i < s->n_symbols; i++)
+		names[n++] = s->symbols[i].name;
 	*out = names;
 	return n;
 }

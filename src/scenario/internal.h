@@ -5,6 +5,7 @@
 #include "base/exact.h"
 #include "base/json.h"
 #include "base/names.h"
+#include "scenario/conditions.h"
 #include "scenario/scenario.h"
 #include "scenario/sweep.h"
 
@@ -49,14 +50,6 @@ struct data_set {
 
 /* ---- cases and rows ---- */
 
-struct kase {
-	const char *id, *title; /* "" where the scenario has no cases */
-	bool has_model;
-	struct al_settings settings;
-	struct al_basis basis;
-	const struct al_recipe *recipe;
-};
-
 struct variant {
 	struct al_variant_use use; /* use.variant is NULL where only data know it */
 };
@@ -81,7 +74,6 @@ enum rows_kind { ROWS_VARIANTS, ROWS_CASES, ROWS_PRODUCT };
 
 struct table {
 	const char *id, *title;
-	const struct cJSON *node; /* for messages */
 	enum rows_kind kind;
 	bool shows_case, shows_variant;
 	bool is_pivoted, marks_best;
@@ -89,9 +81,7 @@ struct table {
 	size_t n_rows;
 	const struct variant **pivoted; /* a pivoted table's groups of columns */
 	size_t n_pivoted;
-	const struct cJSON *set, *basis; /* over the case's own; or NULL */
-	const char *per; /* or NULL */
-	const struct al_recipe *recipe; /* NULL: the case's */
+	struct changes changes;
 	const struct variant *baseline, *retention, *elasticity, *against; /* or NULL */
 	const char *order; /* a symbol, or NULL */
 	struct al_substitution *substitutions;
@@ -105,12 +95,10 @@ struct table {
 
 struct sweep {
 	struct al_sweep sweep;
-	const struct cJSON *node;
-	const struct kase *kase; /* the only case, or the first */
-	struct al_settings settings;
-	struct al_basis basis;
-	const struct kase **cases; /* of "cases": each in turn, named by a column; NULL: one case */
+	const struct kase **cases; /* each in turn */
 	size_t n_cases;
+	bool shows_case; /* named by a column */
+	struct changes changes;
 };
 
 struct figure {
@@ -158,10 +146,10 @@ struct al_scenario {
 	struct al_json doc;
 	struct al_catalog *catalog;
 	const char *name, *file, *folder, *title;
-	struct al_settings settings;
-	struct al_basis basis;
-	const struct al_recipe *recipe;
-	bool has_model;
+	const struct al_symbol *symbols; /* the standard ones */
+	size_t n_symbols;
+	struct kase base; /* what all cases begin with */
+	struct changes changes; /* in every case's model too */
 	struct variant **variants;
 	size_t n_variants, variants_room;
 	struct variant **data_variants; /* known from data alone */
@@ -212,14 +200,13 @@ bool is_note(const struct cJSON *member);
 /* A member that is one of `n` words: its index. `*out` stays where the member is absent. */
 bool read_word(const struct al_scenario *s, const struct cJSON *owner, const char *key,
 	const char *const *words, size_t n, int *out, struct al_error *err);
-bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
-	struct al_settings *settings, struct al_error *err);
+/* The owner's "set", "basis", "per" and "recipe"; the origin is said with a symbol's value. */
+bool read_changes(struct al_scenario *s, const struct cJSON *owner, const char *origin,
+	struct changes *changes, struct al_error *err);
 /* Is it a standard symbol or a variant's own? */
 bool is_known_symbol(const struct al_scenario *s, const char *symbol);
 /* Is the member's key such a symbol? */
 bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err);
-bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al_basis *basis,
-	struct al_error *err);
 /* An object of SYMBOL: FORMULA. */
 bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
 	struct al_substitution **out, size_t *n, struct al_error *err);
@@ -280,6 +267,10 @@ bool cell_value(struct al_scenario *s, const struct table *table, struct row row
 /* A datum at the point or at the box's corner. */
 bool datum_value(struct box *box, const struct datum *datum, struct cell *out,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The sweep as it runs for one case, under conditions that the caller finishes. */
+bool sweep_under(struct al_scenario *s, const struct sweep *sweep, const struct kase *kase,
+	struct conditions *conditions, struct al_sweep *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Counts look-ups against their bound: a formula of formulas can grow without end. */
 bool spend(struct al_scenario *s, size_t look_ups, struct al_error *err) AL_MUST_CHECK;

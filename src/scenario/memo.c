@@ -1,22 +1,20 @@
 /* Memos: what a table's rows are worth, kept for the cells, claims and corners that ask again. */
 #include "scenario/memo.h"
 
+/* The conditions, and the ledger of a variant that has one. */
 static bool memo_fill(struct al_scenario *s, const struct table *table, struct memo *memo,
 	struct al_error *err)
 {
-	const struct kase *kase = memo->row.kase;
+	const struct row *row = &memo->row;
 
-	al_settings_merge(&memo->settings, &kase->settings);
-	memo->basis = kase->basis;
-	memo->recipe = table->recipe ? table->recipe : kase->recipe;
-	if (!read_settings(s, table->set, table->id, &memo->settings, err)
-		|| !read_basis(s, table->basis, &memo->basis, err)
-		|| (table->per && !al_basis_set(&memo->basis, "per", table->per, err)))
+	memo->has_conditions = conditions_init(&memo->conditions, s->catalog, row->kase,
+		&table->changes, err);
+	if (!memo->has_conditions)
 		return false;
-	if (!memo->row.variant || !memo->row.variant->use.variant)
+	if (!row->variant || !row->variant->use.variant)
 		return true;
-	memo->has_block = al_block_init(&memo->block, &memo->row.variant->use, &memo->settings,
-		&memo->basis, err);
+	memo->has_block = al_block_init(&memo->block, &row->variant->use,
+		&memo->conditions.settings, &memo->conditions.basis, err);
 	return memo->has_block;
 }
 
@@ -24,9 +22,10 @@ static void memo_finish(struct memo *memo)
 {
 	if (memo->has_block)
 		al_block_finish(&memo->block);
+	if (memo->has_conditions)
+		conditions_finish(&memo->conditions);
 	al_polynomial_destroy(memo->formula);
 	al_polynomial_destroy(memo->difference);
-	al_settings_finish(&memo->settings);
 }
 
 /* The row's memo, moved to the front: what is asked once is asked again soon. NULL where none
@@ -60,7 +59,6 @@ bool find_memo(struct al_scenario *s, const struct table *table, struct row row,
 	s->n_blocks++;
 	struct memo *memo = al_new(&s->arena, struct memo);
 	memo->row = row;
-	al_settings_init(&memo->settings, s->catalog);
 	if (!memo_fill(s, table, memo, err)) {
 		memo_finish(memo);
 		return false;

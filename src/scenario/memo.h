@@ -8,11 +8,9 @@
 struct memo {
 	struct memo *next;
 	struct row row;
-	struct al_settings settings;
-	struct al_basis basis;
-	const struct al_recipe *recipe;
+	bool has_conditions, has_block;
+	struct conditions conditions;
 	struct al_block block;
-	bool has_block;
 	mpq_srcptr measures[AL_N_MEASURES];
 	struct al_polynomial *formula, *difference;
 };

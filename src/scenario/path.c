@@ -119,28 +119,48 @@ static bool parse_point(struct al_arena *arena, const struct al_sweep *sweep, co
 			sweep->id);
 }
 
-static bool sweep_value(struct al_scenario *s, const struct al_sweep *sweep,
-	const struct path *path, struct cell *out, struct al_error *err)
+static bool read_measure(const struct path *path, enum al_measure *out, struct al_error *err)
+{
+	int found = path->n == 4 ? al_measure_find(path->parts[3]) : (int)*out;
+
+	if (found < 0)
+		return al_fail(err, AL_EINPUT, "no measure \"%s\"", path->parts[3]);
+	*out = (enum al_measure)found;
+	return true;
+}
+
+static bool point_value(struct al_scenario *s, const struct sweep *sweep,
+	const struct variant *variant, const char *point, enum al_measure measure, mpq_t out,
+	struct al_error *err)
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
-	enum al_measure measure = sweep->measures[0];
+	struct conditions conditions;
+	struct al_sweep one;
+
+	if (!spend(s, A_BLOCK, err) || !parse_point(&s->arena, &sweep->sweep, point, values, err)
+		|| !sweep_under(s, sweep, sweep->cases[0], &conditions, &one, err))
+		return false;
+	bool ok = al_sweep_at(&one, &variant->use, values, measure, out, err);
+	conditions_finish(&conditions);
+	return ok;
+}
+
+static bool sweep_value(struct al_scenario *s, const struct sweep *sweep, const struct path *path,
+	struct cell *out, struct al_error *err)
+{
+	enum al_measure measure = sweep->sweep.measures[0];
 
 	if (path->n < 3 || path->n > 4)
-		return al_fail(err, AL_EINPUT, "expected \"%s/VARIANT/SYMBOL=VALUE\"", sweep->id);
-	if (path->n == 4) {
-		int found = al_measure_find(path->parts[3]);
-		if (found < 0)
-			return al_fail(err, AL_EINPUT, "no measure \"%s\"", path->parts[3]);
-		measure = (enum al_measure)found;
-	}
+		return al_fail(err, AL_EINPUT, "expected \"%s/VARIANT/SYMBOL=VALUE\"",
+			sweep->sweep.id);
+	if (!read_measure(path, &measure, err))
+		return false;
 	const struct variant *variant = find_variant(s, path->parts[1], err);
 	if (variant && !variant->use.variant)
 		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
 			variant->use.name);
 	out->kind = CELL_NUMBER;
-	return variant && spend(s, A_BLOCK, err)
-		&& parse_point(&s->arena, sweep, path->parts[2], values, err)
-		&& al_sweep_at(sweep, &variant->use, values, measure, out->number, err);
+	return variant && point_value(s, sweep, variant, path->parts[2], measure, out->number, err);
 }
 
 /* ---- data ---- */
@@ -214,7 +234,7 @@ bool path_value(struct al_scenario *s, const char *text, struct box *box, struct
 		const struct sweep *sweep = find_sweep(s, path.parts[0]);
 		const struct data_set *set = find_data(s, path.parts[0]);
 		ok = table	? table_value(s, table, &path, box, out, column, err)
-			: sweep ? sweep_value(s, &sweep->sweep, &path, out, err)
+			: sweep ? sweep_value(s, sweep, &path, out, err)
 			: set	? data_value(s, set, &path, box, out, err)
 				: fail_unknown_id(s, path.parts[0], err);
 	}

@@ -135,57 +135,37 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 		|| al_json_fail(&s->doc, owner, err, "the sweep has no variants");
 }
 
+static bool add_case(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
+	struct al_error *err)
+{
+	const char *id;
+
+	if (!al_json_text(&s->doc, node, &id, err))
+		return false;
+	sweep->cases[sweep->n_cases] = find_case(s, id, err);
+	return sweep->cases[sweep->n_cases++] || al_json_in(&s->doc, node, err);
+}
+
+/* "case", "cases", or the first that there is. */
 static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
 	struct al_error *err)
 {
-	const struct cJSON *list;
-	const char *id;
+	const struct cJSON *list, *one = al_json_get(node, "case");
 
-	if (!al_json_get_node(&s->doc, node, "cases", AL_JSON_ARRAY, false, &list, err) || !list)
-		return !list;
-	if (al_json_get(node, "case"))
+	if (!al_json_get_node(&s->doc, node, "cases", AL_JSON_ARRAY, false, &list, err))
+		return false;
+	if (list && one)
 		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
+	sweep->shows_case = list != NULL;
 	sweep->cases = al_new_array(&s->arena, const struct kase *, al_json_size(list) + 1);
-	al_json_each (item, list) {
-		if (!al_json_text(&s->doc, item, &id, err))
+	if (one)
+		return add_case(s, one, sweep, err);
+	if (!list)
+		sweep->cases[sweep->n_cases++] = &s->cases[0];
+	al_json_each (item, list)
+		if (!add_case(s, item, sweep, err))
 			return false;
-		const struct kase *kase = find_case(s, id, err);
-		if (!kase)
-			return al_json_in(&s->doc, item, err);
-		sweep->cases[sweep->n_cases++] = kase;
-	}
-	sweep->kase = sweep->cases[0];
 	return sweep->n_cases > 0 || al_json_fail(&s->doc, list, err, "the list of cases is empty");
-}
-
-static bool read_sweep_case(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
-	struct al_error *err)
-{
-	const char *id = NULL;
-
-	sweep->node = node;
-	if (!read_sweep_cases(s, node, sweep, err)
-		|| !al_json_get_text(&s->doc, node, "case", false, &id, err))
-		return false;
-	if (!sweep->kase)
-		sweep->kase = id ? find_case(s, id, err) : &s->cases[0];
-	if (!sweep->kase)
-		return al_json_in(&s->doc, al_json_get(node, "case"), err);
-	al_settings_merge(&sweep->settings, &sweep->kase->settings);
-	sweep->basis = sweep->kase->basis;
-	sweep->sweep.recipe = sweep->kase->recipe;
-	return true;
-}
-
-static bool read_sweep_recipe(struct al_scenario *s, const struct cJSON *node,
-	struct al_sweep *sweep, struct al_error *err)
-{
-	const char *name = NULL;
-
-	if (!al_json_get_text(&s->doc, node, "recipe", false, &name, err))
-		return false;
-	return !name || al_catalog_recipe(s->catalog, name, &sweep->recipe, err)
-		|| al_json_in(&s->doc, al_json_get(node, "recipe"), err);
 }
 
 /* An axis' symbol must be one that something could need. */
@@ -205,7 +185,7 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node, const 
 
 	if (!al_sweep_points(&sweep->sweep, &points, err))
 		return al_json_in(&s->doc, node, err);
-	s->n_points += points * (sweep->n_cases > 0 ? (int64_t)sweep->n_cases : 1);
+	s->n_points += points * (int64_t)sweep->n_cases;
 	return s->n_points <= AL_SWEEP_MOST_POINTS
 		|| al_json_fail(&s->doc, node, err, "the file's sweeps have more than %d points",
 			AL_SWEEP_MOST_POINTS);
@@ -224,9 +204,8 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 		return false;
 	spec->title = s->title;
 	return al_json_get_text(&s->doc, node, "title", false, &spec->title, err)
-		&& read_sweep_case(s, node, sweep, err) && read_sweep_recipe(s, node, spec, err)
-		&& read_settings(s, al_json_get(node, "set"), spec->id, &sweep->settings, err)
-		&& read_basis(s, al_json_get(node, "basis"), &sweep->basis, err)
+		&& read_sweep_cases(s, node, sweep, err)
+		&& read_changes(s, node, spec->id, &sweep->changes, err)
 		&& read_sweep_variants(s, node, spec, err) && read_measures(s, node, spec, err)
 		&& read_substitutions(s, al_json_get(node, "tie"), &spec->ties, &spec->n_ties, err)
 		&& al_json_get_node(&s->doc, node, "over", AL_JSON_OBJECT, true, &over, err)
@@ -241,13 +220,9 @@ bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_erro
 	s->sweeps = al_new_array(&s->arena, struct sweep, al_json_size(list) + 1);
 	al_json_each (node, list) {
 		struct sweep *sweep = &s->sweeps[s->n_sweeps];
-		al_settings_init(&sweep->settings, s->catalog);
-		sweep->sweep.settings = &sweep->settings;
-		sweep->sweep.basis = &sweep->basis;
-		bool ok = read_sweep(s, node, sweep, err);
-		s->n_sweeps++;
-		if (!ok)
+		if (!read_sweep(s, node, sweep, err))
 			return false;
+		s->n_sweeps++;
 	}
 	return true;
 }

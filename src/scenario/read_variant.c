@@ -94,7 +94,7 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 		if (!binding_value(s, member, &value, err))
 			return false;
 		if (!al_variant_use_set(&s->arena, &variant->use, al_json_key(member), value,
-			    s->settings.symbols, s->settings.n_symbols, err))
+			    s->symbols, s->n_symbols, err))
 			return al_json_in(&s->doc, member, err);
 	}
 	return al_json_get_text(&s->doc, node, "as", false, &variant->use.name, err)

@@ -82,58 +82,57 @@ const struct sweep *find_sweep(const struct al_scenario *s, const char *id)
 /* ---- cases ---- */
 
 static bool read_model(struct al_scenario *s, const struct cJSON *owner,
-	struct al_settings *settings, bool *has_model, struct al_error *err)
+	struct al_settings *settings, struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(owner, "model");
 	const struct al_model *model;
 	const char *name;
 
-	if (!node)
-		return true;
-	*has_model = true;
-	return al_json_text(&s->doc, node, &name, err)
-		&& ((al_catalog_model(s->catalog, name, &model, err)
-			    && al_settings_from_model(settings, s->catalog, model, err))
-			|| al_json_in(&s->doc, node, err));
-}
-
-static bool read_recipe(struct al_scenario *s, const struct cJSON *owner,
-	const struct al_recipe **recipe, struct al_error *err)
-{
-	const struct cJSON *node = al_json_get(owner, "recipe");
-	const char *name;
-
 	return !node
 		|| (al_json_text(&s->doc, node, &name, err)
-			&& (al_catalog_recipe(s->catalog, name, recipe, err)
+			&& ((al_catalog_model(s->catalog, name, &model, err)
+				    && al_settings_from_model(settings, s->catalog, model, err))
 				|| al_json_in(&s->doc, node, err)));
+}
+
+static bool change_case(struct kase *kase, const struct changes *changes, struct al_error *err)
+{
+	change_settings(&kase->settings, changes);
+	if (changes->recipe)
+		kase->recipe = changes->recipe;
+	return change_basis(&kase->basis, changes, err);
+}
+
+static bool read_base(struct al_scenario *s, struct al_error *err)
+{
+	return read_model(s, s->doc.root, &s->base.settings, err)
+		&& read_changes(s, s->doc.root, s->name, &s->changes, err)
+		&& change_case(&s->base, &s->changes, err);
 }
 
 /* The scenario's own, where a case says nothing. */
 static void inherit(const struct al_scenario *s, struct kase *kase)
 {
-	kase->basis = s->basis;
-	kase->recipe = s->recipe;
-	kase->has_model = s->has_model;
+	kase->basis = s->base.basis;
+	kase->recipe = s->base.recipe;
 	al_settings_init(&kase->settings, s->catalog);
-	al_settings_merge(&kase->settings, &s->settings);
+	al_settings_merge(&kase->settings, &s->base.settings);
 }
 
 static bool read_case(struct al_scenario *s, const struct cJSON *node, struct kase *kase,
 	struct al_error *err)
 {
 	static const char *const keys[] = {"id", "title", "model", "set", "basis", "recipe"};
+	struct changes changes;
 
 	if (!al_json_only(&s->doc, node, keys, 6, err)
 		|| !al_json_get_text(&s->doc, node, "id", true, &kase->id, err)
 		|| !check_name(s, node, "case id", kase->id, err)
 		|| !al_json_get_text(&s->doc, node, "title", false, &kase->title, err)
-		|| !read_model(s, node, &kase->settings, &kase->has_model, err))
+		|| !read_model(s, node, &kase->settings, err))
 		return false;
-	return read_settings(s, al_json_get(s->doc.root, "set"), s->name, &kase->settings, err)
-		&& read_settings(s, al_json_get(node, "set"), kase->id, &kase->settings, err)
-		&& read_basis(s, al_json_get(node, "basis"), &kase->basis, err)
-		&& read_recipe(s, node, &kase->recipe, err);
+	change_settings(&kase->settings, &s->changes);
+	return read_changes(s, node, kase->id, &changes, err) && change_case(kase, &changes, err);
 }
 
 static bool read_cases(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
@@ -175,11 +174,7 @@ static bool read_head(struct al_scenario *s, struct al_error *err)
 		&& al_json_get_text(&s->doc, root, "title", true, &s->title, err)
 		&& al_json_get_text(&s->doc, root, "source", false, &source, err)
 		&& al_json_get_node(&s->doc, root, "variants", AL_JSON_ARRAY, false, &variants, err)
-		&& read_variants(s, variants, err)
-		&& read_model(s, root, &s->settings, &s->has_model, err)
-		&& read_settings(s, al_json_get(root, "set"), s->name, &s->settings, err)
-		&& read_basis(s, al_json_get(root, "basis"), &s->basis, err)
-		&& read_recipe(s, root, &s->recipe, err)
+		&& read_variants(s, variants, err) && read_base(s, err)
 		&& al_json_get_node(&s->doc, root, "cases", AL_JSON_ARRAY, false, &cases, err)
 		&& read_cases(s, cases, err);
 }
@@ -211,8 +206,9 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	s->name = al_strdup(&s->arena, name);
 	s->file = al_strdup(&s->arena, file);
 	s->folder = al_strdup(&s->arena, folder);
-	al_settings_init(&s->settings, catalog);
-	al_basis_init(&s->basis);
+	s->symbols = al_catalog_symbols(catalog, &s->n_symbols);
+	al_settings_init(&s->base.settings, catalog);
+	al_basis_init(&s->base.basis);
 	if (al_json_parse(&s->doc, file, text, length, err) && read_head(s, err)
 		&& read_body(s, err)) {
 		*out = s;

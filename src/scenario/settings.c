@@ -1,4 +1,4 @@
-/* What the parts of a scenario file share: words, ids, symbols and their values, bases,
+/* What the parts of a scenario file share: words, ids, symbols, changes of a case's conditions,
  * substitutions. */
 #include "scenario/internal.h"
 
@@ -24,7 +24,7 @@ bool read_word(const struct al_scenario *s, const struct cJSON *owner, const cha
 	return al_json_in(&s->doc, al_json_get(owner, key), err);
 }
 
-/* ---- settings and bases ---- */
+/* ---- symbols ---- */
 
 bool is_note(const struct cJSON *member)
 {
@@ -33,8 +33,8 @@ bool is_note(const struct cJSON *member)
 
 void add_symbol_names(const struct al_scenario *s, struct al_names *names)
 {
-	for (size_t i = 0; i < s->settings.n_symbols; i++)
-		al_names_add(names, s->settings.symbols[i].name);
+	for (size_t i = 0; i < s->n_symbols; i++)
+		al_names_add(names, s->symbols[i].name);
 	for (size_t i = 0; i < s->n_variants; i++) {
 		const struct al_variant *variant = s->variants[i]->use.variant;
 		for (size_t j = 0; j < variant->n_symbols; j++)
@@ -44,8 +44,8 @@ void add_symbol_names(const struct al_scenario *s, struct al_names *names)
 
 bool is_known_symbol(const struct al_scenario *s, const char *symbol)
 {
-	for (size_t i = 0; i < s->settings.n_symbols; i++)
-		if (strcmp(s->settings.symbols[i].name, symbol) == 0)
+	for (size_t i = 0; i < s->n_symbols; i++)
+		if (strcmp(s->symbols[i].name, symbol) == 0)
 			return true;
 	for (size_t i = 0; i < s->n_variants; i++) {
 		const struct al_variant *variant = s->variants[i]->use.variant;
@@ -80,75 +80,107 @@ bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struc
 	return check_symbol_name(s, member, al_json_key(member), err);
 }
 
-bool read_settings(const struct al_scenario *s, const struct cJSON *node, const char *origin,
-	struct al_settings *settings, struct al_error *err)
-{
-	int64_t value;
+/* ---- changes of a case's conditions ---- */
 
+static bool read_set(struct al_scenario *s, const struct cJSON *node, struct changes *changes,
+	struct al_error *err)
+{
 	if (!node)
 		return true;
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
+	changes->symbols = al_new_array(&s->arena, struct change_of_symbol, al_json_size(node) + 1);
 	al_json_each (member, node) {
-		const char *symbol = al_json_key(member);
+		struct change_of_symbol *change = &changes->symbols[changes->n_symbols];
 		if (is_note(member))
 			continue;
+		change->symbol = al_json_key(member);
 		if (!check_symbol(s, member, err)
-			|| !al_json_whole_from(&s->doc, member, 0, &value, err))
+			|| !al_json_whole_from(&s->doc, member, 0, &change->value, err))
 			return false;
-		al_settings_ask(settings, symbol, value, origin);
+		changes->n_symbols++;
 	}
 	return true;
 }
 
 /* The value of a basis key as the command line writes it: "full", "true", "query,key". */
-static bool basis_value(const struct al_scenario *s, const struct cJSON *node, struct al_text *out,
+static bool basis_value(struct al_scenario *s, const struct cJSON *node, const char **out,
 	struct al_error *err)
 {
-	const char *text;
+	const char *item, *joined = NULL;
+	bool is_true;
 
-	if (al_json_kind(node) == AL_JSON_BOOLEAN) {
-		bool is_true;
+	switch (al_json_kind(node)) {
+	case AL_JSON_BOOLEAN:
 		if (!al_json_boolean(&s->doc, node, &is_true, err))
 			return false;
-		al_text_add(out, is_true ? "true" : "false");
+		*out = is_true ? "true" : "false";
 		return true;
-	}
-	if (al_json_kind(node) == AL_JSON_ARRAY) {
+	case AL_JSON_ARRAY:
 		al_json_each (child, node) {
-			if (!al_json_text(&s->doc, child, &text, err))
+			if (!al_json_text(&s->doc, child, &item, err))
 				return false;
-			al_text_addf(out, "%s%s", out->length ? "," : "", text);
+			joined = joined ? al_format(&s->arena, "%s,%s", joined, item) : item;
 		}
+		*out = joined ? joined : "";
 		return true;
+	default:
+		return al_json_text(&s->doc, node, out, err);
 	}
-	if (!al_json_text(&s->doc, node, &text, err))
-		return false;
-	al_text_add(out, text);
-	return true;
 }
 
-bool read_basis(const struct al_scenario *s, const struct cJSON *node, struct al_basis *basis,
+/* Tried on a basis of its own, so that applying it to a case's cannot fail. */
+static bool add_basis(struct al_scenario *s, const struct cJSON *node, const char *key,
+	const char *value, struct changes *changes, struct al_error *err)
+{
+	struct al_basis tried;
+
+	al_basis_init(&tried);
+	changes->bases[changes->n_bases++] = (struct change_of_basis){key, value};
+	return al_basis_set(&tried, key, value, err) || al_json_in(&s->doc, node, err);
+}
+
+/* `per` beside the basis is short for the one within it, and stronger. */
+static bool read_basis(struct al_scenario *s, const struct cJSON *owner, struct changes *changes,
 	struct al_error *err)
 {
-	if (!node)
-		return true;
-	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+	const struct cJSON *node = al_json_get(owner, "basis"), *per = al_json_get(owner, "per");
+	const char *value;
+
+	if (node && !al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	al_json_each (member, node) {
-		if (is_note(member))
-			continue;
-		struct al_text value;
-		al_text_init(&value);
-		bool ok = basis_value(s, member, &value, err);
-		if (ok && !al_basis_set(basis, al_json_key(member), value.data, err))
-			ok = al_json_in(&s->doc, member, err);
-		al_text_finish(&value);
-		if (!ok)
+	changes->bases = al_new_array(&s->arena, struct change_of_basis, al_json_size(node) + 2);
+	al_json_each (member, node)
+		if (!is_note(member)
+			&& (!basis_value(s, member, &value, err)
+				|| !add_basis(s, member, al_json_key(member), value, changes, err)))
 			return false;
-	}
-	return true;
+	return !per
+		|| (al_json_text(&s->doc, per, &value, err)
+			&& add_basis(s, per, "per", value, changes, err));
 }
+
+static bool read_recipe(struct al_scenario *s, const struct cJSON *node,
+	const struct al_recipe **recipe, struct al_error *err)
+{
+	const char *name;
+
+	return !node
+		|| (al_json_text(&s->doc, node, &name, err)
+			&& (al_catalog_recipe(s->catalog, name, recipe, err)
+				|| al_json_in(&s->doc, node, err)));
+}
+
+bool read_changes(struct al_scenario *s, const struct cJSON *owner, const char *origin,
+	struct changes *changes, struct al_error *err)
+{
+	*changes = (struct changes){.origin = origin};
+	return read_set(s, al_json_get(owner, "set"), changes, err)
+		&& read_basis(s, owner, changes, err)
+		&& read_recipe(s, al_json_get(owner, "recipe"), &changes->recipe, err);
+}
+
+/* ---- substitutions ---- */
 
 static bool read_formula(struct al_scenario *s, const struct cJSON *node, enum al_dialect dialect,
 	const struct al_formula **out, struct al_error *err)

@@ -199,35 +199,18 @@ static bool read_pivot(const struct al_scenario *s, const struct cJSON *node, st
 	return true;
 }
 
-/* Checked once here, so that evaluating a cell can't fail on them. */
-static bool check_settings(struct al_scenario *s, const struct table *table, struct al_error *err)
+/* The symbols that the polynomials of the table are told in. */
+static bool check_symbols(const struct al_scenario *s, const struct cJSON *node,
+	const struct table *table, struct al_error *err)
 {
-	struct al_basis basis = s->basis;
-	struct al_settings settings;
+	const struct cJSON *substitute = al_json_get(node, "substitute");
 
-	al_settings_init(&settings, s->catalog);
-	bool ok = read_settings(s, table->set, table->id, &settings, err)
-		&& read_basis(s, table->basis, &basis, err);
-	if (ok && table->per && !al_basis_set(&basis, "per", table->per, err))
-		ok = al_json_in(&s->doc, al_json_get(table->node, "per"), err);
-	al_settings_finish(&settings);
-	if (ok && table->order)
-		ok = check_symbol_name(s, al_json_get(table->node, "order"), table->order, err);
-	const struct cJSON *substitute = al_json_get(table->node, "substitute");
-	al_json_each (member, substitute)
-		ok = ok && (is_note(member) || check_symbol(s, member, err));
-	return ok;
-}
-
-static bool read_recipe_name(struct al_scenario *s, const struct cJSON *node, struct table *table,
-	struct al_error *err)
-{
-	const char *name = NULL;
-
-	if (!al_json_get_text(&s->doc, node, "recipe", false, &name, err))
+	if (table->order && !check_symbol_name(s, al_json_get(node, "order"), table->order, err))
 		return false;
-	return !name || al_catalog_recipe(s->catalog, name, &table->recipe, err)
-		|| al_json_in(&s->doc, al_json_get(node, "recipe"), err);
+	al_json_each (member, substitute)
+		if (!is_note(member) && !check_symbol(s, member, err))
+			return false;
+	return true;
 }
 
 static bool read_table(struct al_scenario *s, const struct cJSON *node, struct table *table,
@@ -239,18 +222,15 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 	const struct cJSON *columns;
 	struct chosen chosen = {0};
 
-	table->node = node;
 	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
 		|| !read_id(s, node, &table->id, err))
 		return false;
 	table->title = s->title;
-	table->set = al_json_get(node, "set");
-	table->basis = al_json_get(node, "basis");
 	return al_json_get_text(&s->doc, node, "title", false, &table->title, err)
-		&& al_json_get_text(&s->doc, node, "per", false, &table->per, err)
 		&& al_json_get_text(&s->doc, node, "order", false, &table->order, err)
 		&& al_json_get_boolean(&s->doc, node, "mark_best", false, &table->marks_best, err)
-		&& read_recipe_name(s, node, table, err) && read_pivot(s, node, table, err)
+		&& read_changes(s, node, table->id, &table->changes, err)
+		&& read_pivot(s, node, table, err)
 		&& read_reference(s, node, "baseline", &table->baseline, err)
 		&& read_reference(s, node, "retention", &table->retention, err)
 		&& read_reference(s, node, "elasticity", &table->elasticity, err)
@@ -258,7 +238,7 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 		&& read_substitutions(s, al_json_get(node, "substitute"), &table->substitutions,
 			&table->n_substitutions, err)
 		&& choose_cases(s, node, &chosen, err) && choose_variants(s, node, &chosen, err)
-		&& read_rows(s, node, table, &chosen, err) && check_settings(s, table, err)
+		&& read_rows(s, node, table, &chosen, err) && check_symbols(s, node, table, err)
 		&& al_json_get_node(&s->doc, node, "columns", AL_JSON_ARRAY, true, &columns, err)
 		&& read_columns(s, columns, table, err)
 		&& count_cells(s, node, table->n_rows, width_of(table), err);

@@ -1,0 +1,35 @@
+/* Conditions: a case's settings, basis and recipe, with what a table or a sweep changes in them. */
+#include "scenario/conditions.h"
+
+void change_settings(struct al_settings *settings, const struct changes *changes)
+{
+	for (size_t i = 0; i < changes->n_symbols; i++)
+		al_settings_ask(settings, changes->symbols[i].symbol, changes->symbols[i].value,
+			changes->origin);
+}
+
+bool change_basis(struct al_basis *basis, const struct changes *changes, struct al_error *err)
+{
+	for (size_t i = 0; i < changes->n_bases; i++)
+		if (!al_basis_set(basis, changes->bases[i].key, changes->bases[i].value, err))
+			return false;
+	return true;
+}
+
+bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
+	const struct kase *kase, const struct changes *changes, struct al_error *err)
+{
+	conditions->basis = kase->basis;
+	conditions->recipe = changes->recipe ? changes->recipe : kase->recipe;
+	if (!change_basis(&conditions->basis, changes, err))
+		return false;
+	al_settings_init(&conditions->settings, catalog);
+	al_settings_merge(&conditions->settings, &kase->settings);
+	change_settings(&conditions->settings, changes);
+	return true;
+}
+
+void conditions_finish(struct conditions *conditions)
+{
+	al_settings_finish(&conditions->settings);
+}

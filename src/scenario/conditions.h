@@ -1,0 +1,48 @@
+/* Conditions: what the numbers of a row hold under. A case gives them, and what asks of the case (a
+ * table, a sweep) may change them. Whatever a scenario asks of the ledger, it asks under these. */
+#ifndef ATTNLEDGER_SCENARIO_CONDITIONS_H
+#define ATTNLEDGER_SCENARIO_CONDITIONS_H
+
+#include "ledger/ledger.h"
+
+/* A case: a model, or settings alone. */
+struct kase {
+	const char *id, *title; /* "" where the scenario has no cases */
+	struct al_settings settings;
+	struct al_basis basis;
+	const struct al_recipe *recipe; /* or NULL */
+};
+
+/* What a table or a sweep asks otherwise than its case: checked, so that it can be applied to any
+ * case. */
+struct changes {
+	const char *origin; /* who asks: said with a symbol's value */
+	struct change_of_symbol {
+		const char *symbol;
+		int64_t value;
+	} * symbols;
+	size_t n_symbols;
+	struct change_of_basis {
+		const char *key, *value; /* as al_basis_set takes them */
+	} * bases;
+	size_t n_bases;
+	const struct al_recipe *recipe; /* NULL: the case's */
+};
+
+struct conditions {
+	struct al_settings settings;
+	struct al_basis basis;
+	const struct al_recipe *recipe; /* or NULL */
+};
+
+/* The case's, changed. What is made of the conditions must not outlive them. */
+bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
+	const struct kase *kase, const struct changes *changes, struct al_error *err) AL_MUST_CHECK;
+void conditions_finish(struct conditions *conditions);
+
+/* The symbols and the bases alone. */
+void change_settings(struct al_settings *settings, const struct changes *changes);
+bool change_basis(struct al_basis *basis, const struct changes *changes,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
