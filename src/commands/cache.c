@@ -19,7 +19,7 @@ static const struct kind {
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 struct answer {
-	struct question *question;
+	struct al_question *question;
 	const char *dtype;
 	int64_t dtype_bytes;
 	struct al_table *table;
@@ -155,7 +155,7 @@ static bool add_kind(struct answer *a, const struct al_variant_use *use, struct 
 
 static bool add_variant(struct answer *a, const struct al_variant_use *use, struct al_error *err)
 {
-	struct question *q = a->question;
+	struct al_question *q = a->question;
 	struct al_block block;
 	struct al_ledger ledger;
 	struct sum total;
@@ -256,17 +256,17 @@ static void add_notes(struct answer *a)
 
 static bool answer(struct answer *a, struct session *session, struct al_error *err)
 {
-	struct question *q = a->question;
+	struct al_question *q = a->question;
 
 	a->dtype = option_value(&session->arguments, OPT_DTYPE, "bf16");
 	if (!al_dtype_bytes(a->dtype, &a->dtype_bytes, err) || !read_tokens(a, err))
 		return false;
 	a->table = session_table(session, "cache",
 		al_format(&session->arena, "KV cache of %s", q->title));
-	a->shows_variant = q->n_uses > 1;
+	a->shows_variant = q->uses.n > 1;
 	add_columns(a);
-	for (size_t i = 0; i < q->n_uses; i++)
-		if (!add_variant(a, &q->uses[i], err))
+	for (size_t i = 0; i < q->uses.n; i++)
+		if (!add_variant(a, &q->uses.items[i], err))
 			return false;
 	add_notes(a);
 	return true;
@@ -274,7 +274,7 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct question question;
+	struct al_question question;
 
 	if (session->arguments.n_words > 1)
 		return kept_answer(session, NULL, err);
@@ -284,7 +284,7 @@ static bool run(struct session *session, struct al_error *err)
 	struct answer a = {.question = &question};
 	bool ok = is_about_whole(&question, session) ? kept_answer(session, &question, err)
 						     : answer(&a, session, err);
-	question_finish(&question);
+	al_question_finish(&question);
 	return ok;
 }
 

@@ -9,7 +9,7 @@
 /* One answer: a model with its own attention or with one variant in its place. */
 struct count {
 	struct session *session;
-	struct question *question;
+	struct al_question *question;
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
 	bool shows_model, shows_variant, shows_tensors, shows_active;
@@ -217,7 +217,7 @@ static void add_counts(struct count *c, const char *variant, const struct al_who
 
 static bool count_whole(struct count *c, const struct al_variant_use *use, struct al_error *err)
 {
-	struct question *q = c->question;
+	struct al_question *q = c->question;
 	const struct al_whole_ask ask = {.catalog = c->session->catalog,
 		.family = q->family,
 		.settings = &q->settings,
@@ -302,7 +302,7 @@ static void open_counts(struct count *c)
 /* Rotary settings, activation functions and the like change nothing in a count. */
 static void note_ignored(struct count *c)
 {
-	const struct question *q = c->question;
+	const struct al_question *q = c->question;
 	const char *const *keys;
 	const char *list = "";
 	size_t n = al_family_ignored(q->family, q->model->config, &c->session->arena, &keys);
@@ -316,7 +316,7 @@ static void note_ignored(struct count *c)
 /* What the answer stands on. */
 static void add_notes(struct count *c)
 {
-	const struct question *q = c->question;
+	const struct al_question *q = c->question;
 
 	if (q->family && c->explanations)
 		note_ignored(c);
@@ -332,17 +332,17 @@ static void add_notes(struct count *c)
 
 static bool count_model(struct count *c, const char *word, struct al_error *err)
 {
-	struct question question;
+	struct al_question question;
 
 	if (!question_init(&question, c->session, word, true, AL_BASIS_MODEL, err))
 		return false;
 	bool ok = true;
 	c->question = &question;
-	for (size_t i = 0; ok && i < question.n_uses; i++)
-		ok = count_variant(c, &question.uses[i], err);
+	for (size_t i = 0; ok && i < question.uses.n; i++)
+		ok = count_variant(c, &question.uses.items[i], err);
 	if (ok)
 		add_notes(c);
-	question_finish(&question);
+	al_question_finish(&question);
 	return ok;
 }
 

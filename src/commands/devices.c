@@ -46,8 +46,8 @@ static bool read_word(struct session *session, enum option option, const char *c
 	return *out >= 0 || al_fail_unknown(err, option_name(option), word, words, n);
 }
 
-bool devices_init(struct al_training *t, struct session *session, const struct question *question,
-	struct al_error *err)
+bool devices_init(struct al_training *t, struct session *session,
+	const struct al_question *question, struct al_error *err)
 {
 	static const char *const kernels[] = {"eager", "flash"};
 	const struct arguments *a = &session->arguments;
@@ -76,7 +76,7 @@ bool devices_init(struct al_training *t, struct session *session, const struct q
 	return true;
 }
 
-static bool read_number(struct question *q, const char *symbol, bool required, int64_t *out,
+static bool read_number(struct al_question *q, const char *symbol, bool required, int64_t *out,
 	struct al_error *err)
 {
 	const struct al_setting *setting;
@@ -93,20 +93,20 @@ static bool read_number(struct question *q, const char *symbol, bool required, i
 			(long long)*out);
 }
 
-bool devices_tokens(struct al_training *t, struct question *q, struct al_error *err)
+bool devices_tokens(struct al_training *t, struct al_question *q, struct al_error *err)
 {
 	return read_number(q, "batch", true, &t->batch, err)
 		&& read_number(q, "seq", true, &t->seq, err)
 		&& read_number(q, "rank", false, &t->rank, err);
 }
 
-bool is_about_whole(const struct question *question, const struct session *session)
+bool is_about_whole(const struct al_question *question, const struct session *session)
 {
 	return question->family && question->basis.per == AL_BASIS_MODEL
 		&& (question->is_own || is_given(&session->arguments, OPT_WHOLE));
 }
 
-bool devices_refuse(const struct session *session, const struct question *question,
+bool devices_refuse(const struct session *session, const struct al_question *question,
 	struct al_error *err)
 {
 	for (int i = 0; i < N_OPTIONS; i++)
@@ -141,7 +141,7 @@ void devices_note(const struct al_training *t, struct al_table *table)
 			(long long)t->dp, (long long)t->cp, (long long)t->ep, t->zero);
 }
 
-bool question_whole(struct question *q, const struct al_variant_use *use, int64_t tp,
+bool question_whole(struct al_question *q, const struct al_variant_use *use, int64_t tp,
 	enum al_books_detail detail, struct al_whole *whole, struct al_error *err)
 {
 	const struct al_whole_ask ask = {.catalog = q->catalog,
@@ -223,7 +223,7 @@ bool train_stages(struct al_whole *whole, const struct al_training *t, struct al
 	return ok;
 }
 
-bool train_largest(struct question *q, const struct al_variant_use *use,
+bool train_largest(struct al_question *q, const struct al_variant_use *use,
 	const struct al_training *t, struct al_stage *stage, int64_t *index, struct al_error *err)
 {
 	struct al_whole whole;

@@ -7,24 +7,24 @@
 
 /* Reads --zero, --tp ... --attention and --part; batch and seq are left to devices_tokens. */
 bool devices_init(struct al_training *training, struct session *session,
-	const struct question *question, struct al_error *err) AL_MUST_CHECK;
+	const struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
 /* Sets batch, seq and rank from the question's settings. */
-bool devices_tokens(struct al_training *training, struct question *question,
+bool devices_tokens(struct al_training *training, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Is the answer about the whole model: every part is known, and nothing asks about one block? */
-bool is_about_whole(const struct question *question, const struct session *session);
+bool is_about_whole(const struct al_question *question, const struct session *session);
 
 /* Refuses options that only a whole model has. */
-bool devices_refuse(const struct session *session, const struct question *question,
+bool devices_refuse(const struct session *session, const struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "zero=1, tp=8, ...": what isn't as on one device. */
 void devices_note(const struct al_training *training, struct al_table *table);
 
 /* Opens the whole model of a question; `use` NULL: with its own attention. */
-bool question_whole(struct question *question, const struct al_variant_use *use, int64_t tp,
+bool question_whole(struct al_question *question, const struct al_variant_use *use, int64_t tp,
 	enum al_books_detail detail, struct al_whole *whole, struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
@@ -32,7 +32,7 @@ bool train_stages(struct al_whole *whole, const struct al_training *training,
 	struct al_stage *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a question. */
-bool train_largest(struct question *question, const struct al_variant_use *use,
+bool train_largest(struct al_question *question, const struct al_variant_use *use,
 	const struct al_training *training, struct al_stage *stage, int64_t *index,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -12,7 +12,7 @@ enum { MOST_STATES = 5 };
 /* One search: a model with one of its variants, over one symbol. */
 struct fit {
 	struct session *session;
-	struct question *question;
+	struct al_question *question;
 	const struct al_variant_use *use; /* NULL: the model's own attention */
 	const char *symbol;
 	bool is_inference;
@@ -140,7 +140,7 @@ static bool measure(struct fit *f, int64_t x, struct al_error *err)
 		set_tokens(f, x);
 		return take(f, &f->whole, err);
 	}
-	if (!question_set(f->question, f->symbol, x, err) || !open_whole(f, &whole, err))
+	if (!al_question_set(f->question, f->symbol, x, err) || !open_whole(f, &whole, err))
 		return al_in(err, "%s = %lld", f->symbol, (long long)x);
 	bool ok = take(f, &whole, err);
 	al_whole_finish(&whole);
@@ -291,15 +291,15 @@ static bool solve(struct fit *f, struct al_table *table, mpq_srcptr memory, stru
 /* What is solved for need not be given: it starts at 1. */
 static bool read_options(struct fit *f, struct al_error *err)
 {
-	struct question *q = f->question;
+	struct al_question *q = f->question;
 	const struct al_setting *given;
 
 	f->is_inference = is_given(&f->session->arguments, OPT_INFERENCE);
 	f->n_states = f->is_inference ? AL_N_INFER_STATES : AL_N_MEMORY_STATES;
-	if (only_tokens_change(f) && !question_set(q, f->symbol, 1, err))
+	if (only_tokens_change(f) && !al_question_set(q, f->symbol, 1, err))
 		return false;
 	if (!al_settings_get(&q->settings, "batch", &given, err)
-		|| (!given && !question_set(q, "batch", 1, err)))
+		|| (!given && !al_question_set(q, "batch", 1, err)))
 		return false;
 	return devices_init(&f->training, f->session, q, err)
 		&& devices_tokens(&f->training, q, err)
@@ -308,13 +308,13 @@ static bool read_options(struct fit *f, struct al_error *err)
 
 static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 {
-	struct question *q = f->question;
+	struct al_question *q = f->question;
 	struct al_table *table = session_table(f->session, "fit",
 		al_format(&f->session->arena, "What fits of %s", q->title));
 
 	add_columns(table, !q->is_own);
-	for (size_t i = 0; i < q->n_uses; i++) {
-		f->use = q->is_own ? NULL : &q->uses[i];
+	for (size_t i = 0; i < q->uses.n; i++) {
+		f->use = q->is_own ? NULL : &q->uses.items[i];
 		if (!read_options(f, err) || !solve(f, table, memory, err))
 			return false;
 	}
@@ -332,7 +332,7 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 
 /* ---- equal sizes ---- */
 
-static bool count(struct question *q, const struct al_variant_use *use, mpq_t out,
+static bool count(struct al_question *q, const struct al_variant_use *use, mpq_t out,
 	struct al_error *err)
 {
 	struct al_whole whole;
@@ -348,7 +348,7 @@ static bool count_at(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
 	struct fit *f = context;
 
-	return (question_set(f->question, f->symbol, x, err)
+	return (al_question_set(f->question, f->symbol, x, err)
 		       && count(f->question, f->use, out, err))
 		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
 }
@@ -421,7 +421,7 @@ static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target,
 static bool fit_parameters(struct fit *f, const char *match, struct al_error *err)
 {
 	static const char key[] = "parameters=";
-	struct question *q = f->question;
+	struct al_question *q = f->question;
 	struct al_variant_use like;
 	mpq_t target;
 
@@ -435,8 +435,8 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 	add_match_columns(table, !q->is_own);
 	mpq_init(target);
 	bool ok = count(q, &like, target, err);
-	for (size_t i = 0; ok && i < q->n_uses; i++) {
-		f->use = q->is_own ? NULL : &q->uses[i];
+	for (size_t i = 0; ok && i < q->uses.n; i++) {
+		f->use = q->is_own ? NULL : &q->uses.items[i];
 		ok = match_use(f, table, target, err);
 	}
 	question_note(q, table);
@@ -458,9 +458,9 @@ static bool answer(struct fit *f, struct al_error *err)
 	if (!match == !size)
 		return al_fail(err, AL_EINPUT,
 			"expected either --memory SIZE or --match parameters=VARIANT");
-	if (!question_check_symbol(f->question, symbol, err))
+	if (!al_question_check_symbol(f->question, symbol, err))
 		return al_in(err, "--solve");
-	f->symbol = question_symbol(f->question, symbol);
+	f->symbol = al_question_symbol(f->question, symbol);
 	if (match)
 		return fit_parameters(f, match, err);
 	mpq_init(memory);
@@ -471,7 +471,7 @@ static bool answer(struct fit *f, struct al_error *err)
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct question question;
+	struct al_question question;
 	struct fit f = {.session = session, .question = &question};
 
 	if (!question_init(&question, session, session->arguments.words[0], false, AL_BASIS_MODEL,
@@ -485,7 +485,7 @@ static bool run(struct session *session, struct al_error *err)
 			question.name);
 	for (int i = 0; i < MOST_STATES; i++)
 		mpq_clear(f.states[i]);
-	question_finish(&question);
+	al_question_finish(&question);
 	return ok;
 }
 

@@ -5,7 +5,7 @@
 
 #include "commands/devices.h"
 
-bool inference_init(struct al_inference *inference, struct session *session, struct question *q,
+bool inference_init(struct al_inference *inference, struct session *session, struct al_question *q,
 	struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
@@ -93,7 +93,7 @@ static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_
 }
 
 static void add_notes(struct al_table *table, const struct session *session,
-	const struct question *q, const struct al_inference *inference)
+	const struct al_question *q, const struct al_inference *inference)
 {
 	question_note(q, table);
 	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
@@ -126,7 +126,7 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 		}
 }
 
-static bool answer(struct session *session, struct question *q,
+static bool answer(struct session *session, struct al_question *q,
 	const struct al_inference *inference, struct al_whole *whole, struct al_error *err)
 {
 	struct al_table *table = session_table(session, "memory",
@@ -146,16 +146,16 @@ static bool answer(struct session *session, struct question *q,
 	return ok;
 }
 
-bool infer_answer(struct session *session, struct question *q, struct al_error *err)
+bool infer_answer(struct session *session, struct al_question *q, struct al_error *err)
 {
 	struct al_inference inference;
 	struct al_whole whole;
 
-	if (q->n_uses > 1)
+	if (q->uses.n > 1)
 		return al_fail(err, AL_EINPUT,
-			"--inference answers for one variant at a time, found %zu", q->n_uses);
+			"--inference answers for one variant at a time, found %zu", q->uses.n);
 	if (!inference_init(&inference, session, q, err)
-		|| !question_whole(q, q->is_own ? NULL : &q->uses[0], inference.tp,
+		|| !question_whole(q, q->is_own ? NULL : &q->uses.items[0], inference.tp,
 			al_inference_detail(&inference), &whole, err))
 		return false;
 	bool ok = answer(session, q, &inference, &whole, err);

@@ -118,7 +118,7 @@ static void add_columns(struct answer *a)
 		al_table_add_column(a->table, columns[i]);
 }
 
-static void add_row(struct answer *a, const struct question *q, const struct al_variant_use *use,
+static void add_row(struct answer *a, const struct al_question *q, const struct al_variant_use *use,
 	const char *kind, const struct sum *sum)
 {
 	struct al_cell *cell = al_table_add_row(a->table);
@@ -140,8 +140,9 @@ static void add_row(struct answer *a, const struct question *q, const struct al_
 	}
 }
 
-static void add_kinds(struct answer *a, const struct question *q, const struct al_variant_use *use,
-	const struct al_cache_lines *cache, const struct sum *tokens)
+static void add_kinds(struct answer *a, const struct al_question *q,
+	const struct al_variant_use *use, const struct al_cache_lines *cache,
+	const struct sum *tokens)
 {
 	struct sum total;
 
@@ -166,7 +167,7 @@ static void add_kinds(struct answer *a, const struct question *q, const struct a
 
 /* ---- questions ---- */
 
-static bool read_symbol(struct question *q, const char *symbol, int64_t fallback, int64_t *out,
+static bool read_symbol(struct al_question *q, const char *symbol, int64_t fallback, int64_t *out,
 	struct al_error *err)
 {
 	const struct al_setting *setting;
@@ -179,22 +180,23 @@ static bool read_symbol(struct question *q, const char *symbol, int64_t fallback
 			(long long)*out);
 }
 
-static bool add_use(struct answer *a, struct question *q, size_t i, const struct sum *tokens,
+static bool add_use(struct answer *a, struct al_question *q, size_t i, const struct sum *tokens,
 	struct al_error *err)
 {
 	struct al_cache_lines cache;
 	struct al_whole whole;
 
-	if (!question_whole(q, q->is_own ? NULL : &q->uses[i], 1, AL_BOOKS_KINDS, &whole, err))
+	if (!question_whole(q, q->is_own ? NULL : &q->uses.items[i], 1, AL_BOOKS_KINDS, &whole,
+		    err))
 		return false;
 	bool ok = al_whole_cache(&whole, a->storage, tokens->seq, tokens->source_seq, &cache, err);
 	if (ok)
-		add_kinds(a, q, &q->uses[i], &cache, tokens);
+		add_kinds(a, q, &q->uses.items[i], &cache, tokens);
 	al_whole_finish(&whole);
 	return ok;
 }
 
-static void add_notes(struct answer *a, const struct question *q, const struct sum *tokens)
+static void add_notes(struct answer *a, const struct al_question *q, const struct sum *tokens)
 {
 	question_note(q, a->table);
 	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->storage->name);
@@ -207,7 +209,7 @@ static void add_notes(struct answer *a, const struct question *q, const struct s
 		al_table_note(a->table, "cache of whole sequences: give --seq");
 }
 
-static bool add_model(struct answer *a, struct question *q, struct al_error *err)
+static bool add_model(struct answer *a, struct al_question *q, struct al_error *err)
 {
 	struct sum tokens = {.layers = 0};
 
@@ -215,7 +217,7 @@ static bool add_model(struct answer *a, struct question *q, struct al_error *err
 		|| !read_symbol(q, "batch", 1, &tokens.batch, err)
 		|| !read_symbol(q, "source_seq", tokens.seq, &tokens.source_seq, err))
 		return false;
-	for (size_t i = 0; i < q->n_uses; i++)
+	for (size_t i = 0; i < q->uses.n; i++)
 		if (!add_use(a, q, i, &tokens, err))
 			return false;
 	if (!a->is_noted)
@@ -226,7 +228,7 @@ static bool add_model(struct answer *a, struct question *q, struct al_error *err
 
 static bool add_word(struct answer *a, const char *word, struct al_error *err)
 {
-	struct question q;
+	struct al_question q;
 
 	if (!question_init(&q, a->session, word, false, AL_BASIS_MODEL, err))
 		return false;
@@ -234,11 +236,11 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
 			q.is_own ? ", expected one whose parts are known" : "; add --whole");
 	ok = ok && add_model(a, &q, err);
-	question_finish(&q);
+	al_question_finish(&q);
 	return ok;
 }
 
-bool kept_answer(struct session *session, struct question *q, struct al_error *err)
+bool kept_answer(struct session *session, struct al_question *q, struct al_error *err)
 {
 	const struct arguments *arguments = &session->arguments;
 	struct answer a = {.session = session,

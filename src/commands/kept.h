@@ -5,7 +5,7 @@
 #include "commands/question.h"
 
 /* `question` NULL: several models, the session's words. */
-bool kept_answer(struct session *session, struct question *question,
+bool kept_answer(struct session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

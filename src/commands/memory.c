@@ -13,8 +13,8 @@ enum { N_STATES = sizeof(states) / sizeof(*states) };
 
 /* ---- one variant: a row a state ---- */
 
-static bool add_states(struct question *q, const struct al_variant_use *use, struct al_table *table,
-	struct al_error *err)
+static bool add_states(struct al_question *q, const struct al_variant_use *use,
+	struct al_table *table, struct al_error *err)
 {
 	struct al_block block;
 	bool ok = true;
@@ -34,7 +34,7 @@ static bool add_states(struct question *q, const struct al_variant_use *use, str
 	return ok;
 }
 
-static bool answer_one(struct question *q, struct al_table *table, struct al_error *err)
+static bool answer_one(struct al_question *q, struct al_table *table, struct al_error *err)
 {
 	al_table_add_column(table,
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
@@ -44,25 +44,25 @@ static bool answer_one(struct question *q, struct al_table *table, struct al_err
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL});
-	return add_states(q, &q->uses[0], table, err);
+	return add_states(q, &q->uses.items[0], table, err);
 }
 
 /* ---- several variants: a row a variant ---- */
 
-static bool find_baseline(struct question *q, struct session *session, size_t *out,
+static bool find_baseline(struct al_question *q, struct session *session, size_t *out,
 	struct al_error *err)
 {
 	const char *name = option_value(&session->arguments, OPT_BASELINE, NULL);
-	const char **names = al_new_array(&session->arena, const char *, q->n_uses + 1);
+	const char **names = al_new_array(&session->arena, const char *, q->uses.n + 1);
 
-	for (size_t i = 0; i < q->n_uses; i++)
-		names[i] = q->uses[i].name;
-	int found = al_find_name(name ? name : "mha", names, q->n_uses);
+	for (size_t i = 0; i < q->uses.n; i++)
+		names[i] = q->uses.items[i].name;
+	int found = al_find_name(name ? name : "mha", names, q->uses.n);
 	*out = found < 0 ? 0 : (size_t)found;
-	return found >= 0 || !name || al_fail_unknown(err, "baseline", name, names, q->n_uses);
+	return found >= 0 || !name || al_fail_unknown(err, "baseline", name, names, q->uses.n);
 }
 
-static bool measure_all(struct question *q, const struct al_variant_use *use, mpq_t *values,
+static bool measure_all(struct al_question *q, const struct al_variant_use *use, mpq_t *values,
 	struct al_error *err)
 {
 	struct al_block block;
@@ -106,7 +106,7 @@ static void add_variant_row(struct al_table *table, const char *name, mpq_t *val
 	set_saving(table, cell, values[N_STATES - 1], base);
 }
 
-static bool answer_several(struct question *q, struct session *session, struct al_table *table,
+static bool answer_several(struct al_question *q, struct session *session, struct al_table *table,
 	struct al_error *err)
 {
 	mpq_t values[N_STATES + 1], base;
@@ -123,16 +123,16 @@ static bool answer_several(struct question *q, struct session *session, struct a
 	for (int i = 0; i <= N_STATES; i++)
 		mpq_init(values[i]);
 	mpq_init(base);
-	ok = ok && measure_all(q, &q->uses[baseline], values, err);
+	ok = ok && measure_all(q, &q->uses.items[baseline], values, err);
 	if (ok)
 		mpq_set(base, values[N_STATES - 1]);
-	for (size_t i = 0; ok && i < q->n_uses; i++) {
-		ok = measure_all(q, &q->uses[i], values, err);
+	for (size_t i = 0; ok && i < q->uses.n; i++) {
+		ok = measure_all(q, &q->uses.items[i], values, err);
 		if (ok)
-			add_variant_row(table, q->uses[i].name, values, base);
+			add_variant_row(table, q->uses.items[i].name, values, base);
 	}
 	if (ok)
-		al_table_note(table, "saving: against %s", q->uses[baseline].name);
+		al_table_note(table, "saving: against %s", q->uses.items[baseline].name);
 	for (int i = 0; i <= N_STATES; i++)
 		mpq_clear(values[i]);
 	mpq_clear(base);
@@ -153,7 +153,7 @@ const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *b
 	return sum;
 }
 
-static void explain_state(struct al_table *table, const struct question *q, const char *use,
+static void explain_state(struct al_table *table, const struct al_question *q, const char *use,
 	const char *of, const struct al_state_bytes *bytes)
 {
 	const char *sum = bytes_formula(&table->arena, bytes);
@@ -171,8 +171,8 @@ static void explain_state(struct al_table *table, const struct question *q, cons
 }
 
 /* The rule that makes activations without looking at the variant. */
-static bool explain_rule(struct al_table *table, const struct question *q, struct al_block *block,
-	const char *use, struct al_error *err)
+static bool explain_rule(struct al_table *table, const struct al_question *q,
+	struct al_block *block, const char *use, struct al_error *err)
 {
 	const struct al_formula *rule = q->recipe->activations_per_token;
 	struct al_scope scope = al_settings_scope(&block->settings);
@@ -205,8 +205,8 @@ static const char *substituted_tokens(struct al_arena *arena, int power, int64_t
 }
 
 /* A saved tensor's bytes: elements, times tokens or pairs of tokens, times its size. */
-static bool explain_saved(struct al_table *table, const struct question *q, struct al_block *block,
-	const struct al_ledger_entry *line, struct al_error *err)
+static bool explain_saved(struct al_table *table, const struct al_question *q,
+	struct al_block *block, const struct al_ledger_entry *line, struct al_error *err)
 {
 	const struct al_entry *entry = line->entry;
 	static const char *const tokens[] = {"", "*seq", "*seq^2"};
@@ -240,7 +240,7 @@ static bool explain_saved(struct al_table *table, const struct question *q, stru
 	return true;
 }
 
-static bool explain_activations(struct al_table *table, const struct question *q,
+static bool explain_activations(struct al_table *table, const struct al_question *q,
 	struct al_block *block, struct al_error *err)
 {
 	struct al_ledger ledger;
@@ -254,7 +254,7 @@ static bool explain_activations(struct al_table *table, const struct question *q
 	return ok;
 }
 
-static bool explain_use(struct question *q, const struct al_variant_use *use,
+static bool explain_use(struct al_question *q, const struct al_variant_use *use,
 	struct al_table *table, struct al_error *err)
 {
 	struct al_block block;
@@ -280,11 +280,11 @@ static bool explain_use(struct question *q, const struct al_variant_use *use,
 
 /* ---- the command ---- */
 
-static bool answer(struct question *q, struct session *session, struct al_error *err)
+static bool answer(struct al_question *q, struct session *session, struct al_error *err)
 {
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Training memory of the attention in %s", q->title));
-	bool ok = q->n_uses == 1 ? answer_one(q, table, err)
+	bool ok = q->uses.n == 1 ? answer_one(q, table, err)
 				 : answer_several(q, session, table, err);
 
 	question_note(q, table);
@@ -292,12 +292,12 @@ static bool answer(struct question *q, struct session *session, struct al_error 
 	if (!ok || !is_given(&session->arguments, OPT_EXPLAIN))
 		return ok;
 	struct al_table *explanations = explain_table(session);
-	for (size_t i = 0; ok && i < q->n_uses; i++)
-		ok = explain_use(q, &q->uses[i], explanations, err);
+	for (size_t i = 0; ok && i < q->uses.n; i++)
+		ok = explain_use(q, &q->uses.items[i], explanations, err);
 	return ok;
 }
 
-static bool answer_question(struct question *q, struct session *session, struct al_error *err)
+static bool answer_question(struct al_question *q, struct session *session, struct al_error *err)
 {
 	if (is_about_whole(q, session))
 		return is_given(&session->arguments, OPT_INFERENCE) ? infer_answer(session, q, err)
@@ -307,7 +307,7 @@ static bool answer_question(struct question *q, struct session *session, struct 
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct question question;
+	struct al_question question;
 
 	if (session->arguments.n_words > 1)
 		return train_answer(session, NULL, err);
@@ -315,7 +315,7 @@ static bool run(struct session *session, struct al_error *err)
 		    err))
 		return false;
 	bool ok = answer_question(&question, session, err);
-	question_finish(&question);
+	al_question_finish(&question);
 	return ok;
 }
 

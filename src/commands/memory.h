@@ -9,15 +9,15 @@
 const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes);
 
 /* Training; `question` NULL: several models, the session's words. */
-bool train_answer(struct session *session, struct question *question,
+bool train_answer(struct session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The options of inference. */
 bool inference_init(struct al_inference *inference, struct session *session,
-	struct question *question, struct al_error *err) AL_MUST_CHECK;
+	struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
 /* Inference of one model. */
-bool infer_answer(struct session *session, struct question *question,
+bool infer_answer(struct session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/names.h"
 
 /* What the model's own block is changed to, but for what the basis says already. */
-static void note_own_block(const struct question *q, struct al_table *table)
+static void note_own_block(const struct al_question *q, struct al_table *table)
 {
-	const struct al_variant_use *use = &q->uses[0];
+	const struct al_variant_use *use = &q->uses.items[0];
 
 	for (size_t i = 0; i < use->n_with; i++) {
 		const struct al_binding *with = &use->with[i];
@@ -40,15 +40,15 @@ static void note_block_defaults(const struct al_block *block, struct al_names *t
 }
 
 /* Where a variant alone is asked for; a model's sizes are its own. */
-static void note_defaults(const struct question *q, struct al_table *table)
+static void note_defaults(const struct al_question *q, struct al_table *table)
 {
 	struct al_names told;
 
 	al_names_init(&told);
-	for (size_t i = 0; i < q->n_uses; i++) {
+	for (size_t i = 0; i < q->uses.n; i++) {
 		struct al_block block;
 		struct al_ledger ledger;
-		if (!al_block_init(&block, &q->uses[i], &q->settings, &q->basis, NULL))
+		if (!al_block_init(&block, &q->uses.items[i], &q->settings, &q->basis, NULL))
 			continue;
 		if (al_ledger_tensors(&ledger, &block, true, false, NULL))
 			al_ledger_finish(&ledger);
@@ -58,7 +58,7 @@ static void note_defaults(const struct question *q, struct al_table *table)
 	al_names_finish(&told);
 }
 
-void question_note(const struct question *q, struct al_table *table)
+void question_note(const struct al_question *q, struct al_table *table)
 {
 	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
 	if (!q->model)

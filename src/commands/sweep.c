@@ -67,37 +67,37 @@ static bool is_basis_given(const struct session *session)
 
 /* A key of the model's config, a symbol that only its family knows (n_experts), and what stands
  * beside attention mean little to one block: the question is about the whole model then. */
-static bool is_of_whole(const struct question *q, const char *key, const char *symbol)
+static bool is_of_whole(const struct al_question *q, const char *key, const char *symbol)
 {
 	static const char *const beside[] = {"n_layers", "n_encoder_layers", "n_decoder_layers",
 		"d_ff", "vocab"};
 
 	return strcmp(key, symbol) != 0
 		|| al_find_name(symbol, beside, sizeof(beside) / sizeof(*beside)) >= 0
-		|| !check_symbol_among(&q->settings, q->uses, q->n_uses, symbol, NULL);
+		|| !al_symbol_check(&q->settings, &q->uses, symbol, NULL);
 }
 
-static bool check_axis(struct question *q, struct session *session, struct al_sweep_axis *axis,
+static bool check_axis(struct al_question *q, struct session *session, struct al_sweep_axis *axis,
 	struct al_error *err)
 {
 	const char *key = axis->symbol;
 
-	if (!question_check_symbol(q, key, err))
+	if (!al_question_check_symbol(q, key, err))
 		return false;
-	axis->symbol = question_symbol(q, key);
+	axis->symbol = al_question_symbol(q, key);
 	if (q->is_own && q->family && !is_basis_given(session) && is_of_whole(q, key, axis->symbol))
 		q->basis.per = AL_BASIS_WHOLE;
 	return true;
 }
 
-static bool check_symbols(struct question *q, struct session *session, struct al_sweep *sweep,
+static bool check_symbols(struct al_question *q, struct session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		if (!check_axis(q, session, &sweep->axes[i], err))
 			return false;
 	for (size_t i = 0; i < sweep->n_ties; i++)
-		if (!question_check_symbol(q, sweep->ties[i].symbol, err))
+		if (!al_question_check_symbol(q, sweep->ties[i].symbol, err))
 			return false;
 	return true;
 }
@@ -119,22 +119,23 @@ static bool draw_figure(struct session *session, const struct al_sweep *sweep,
 	return draw_to_file(&figure, table, option_value(&session->arguments, OPT_FIGURE, ""), err);
 }
 
-static bool answer(struct question *q, struct session *session, struct al_sweep *sweep,
+static bool answer(struct al_question *q, struct session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
 	const struct al_variant_use **uses = al_new_array(&session->arena,
-		const struct al_variant_use *, q->n_uses);
+		const struct al_variant_use *, q->uses.n);
 	struct al_table table;
 
-	for (size_t i = 0; i < q->n_uses; i++)
-		uses[i] = &q->uses[i];
+	for (size_t i = 0; i < q->uses.n; i++)
+		uses[i] = &q->uses.items[i];
 	sweep->variants = uses;
-	sweep->n_variants = q->n_uses;
+	sweep->n_variants = q->uses.n;
 	sweep->settings = &q->settings;
 	sweep->basis = &q->basis;
 	sweep->recipe = q->recipe;
 	if (!read_axes(session, sweep, err) || !read_measures(session, sweep, err)
-		|| !parse_substitutions(session, OPT_TIE, &sweep->ties, &sweep->n_ties, err)
+		|| !al_substitutions_parse(&session->arena, option_texts(session, OPT_TIE),
+			&sweep->ties, &sweep->n_ties, err)
 		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	session_take(session, &table);
@@ -144,7 +145,7 @@ static bool answer(struct question *q, struct session *session, struct al_sweep 
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct question question;
+	struct al_question question;
 
 	bool is_whole = is_given(&session->arguments, OPT_WHOLE);
 
@@ -154,7 +155,7 @@ static bool run(struct session *session, struct al_error *err)
 	struct al_sweep sweep = {.id = "sweep",
 		.title = al_format(&session->arena, "Sweep of %s", question.title)};
 	bool ok = answer(&question, session, &sweep, err);
-	question_finish(&question);
+	al_question_finish(&question);
 	return ok;
 }
 

@@ -20,9 +20,9 @@ static void state_bytes(const struct al_stage *stage, int state, mpq_t out)
 		al_stage_sum(stage, (enum al_memory_state)state, out);
 }
 
-static const struct al_variant_use *use_of(const struct question *q, size_t i)
+static const struct al_variant_use *use_of(const struct al_question *q, size_t i)
 {
-	return q->is_own ? NULL : &q->uses[i];
+	return q->is_own ? NULL : &q->uses.items[i];
 }
 
 /* ---- one model: a row a state ---- */
@@ -79,7 +79,7 @@ static void add_parts(struct session *session, const struct al_stage *stage)
 
 /* ---- where the bytes come from ---- */
 
-static void add_rules(struct session *session, const struct question *q)
+static void add_rules(struct session *session, const struct al_question *q)
 {
 	struct al_table *table = session_table(session, "rules", "Bytes a parameter");
 	const struct al_recipe *r = q->recipe;
@@ -126,7 +126,7 @@ static void add_saved_row(struct al_table *table, const struct al_saved_line *li
 }
 
 /* Every tensor that is saved for backward, of the whole model on one device. */
-static bool add_saved(struct session *session, struct question *q, const struct al_training *t,
+static bool add_saved(struct session *session, struct al_question *q, const struct al_training *t,
 	struct al_error *err)
 {
 	struct al_table *table = session_table(session, "saved", "What is saved for backward");
@@ -156,22 +156,23 @@ static bool add_saved(struct session *session, struct question *q, const struct 
 	return ok;
 }
 
-static bool explain_whole(struct session *session, struct question *q, const struct al_training *t,
-	const struct al_stage *stage, struct al_error *err)
+static bool explain_whole(struct session *session, struct al_question *q,
+	const struct al_training *t, const struct al_stage *stage, struct al_error *err)
 {
 	add_parts(session, stage);
 	add_rules(session, q);
 	return q->recipe->activations_per_token || add_saved(session, q, t, err);
 }
 
-static void add_notes(struct al_table *table, const struct question *q, const struct al_training *t)
+static void add_notes(struct al_table *table, const struct al_question *q,
+	const struct al_training *t)
 {
 	question_note(q, table);
 	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
 	devices_note(t, table);
 }
 
-static bool answer_one(struct session *session, struct question *q,
+static bool answer_one(struct session *session, struct al_question *q,
 	const struct al_training *training, struct al_error *err)
 {
 	struct al_table *table = session_table(session, "memory",
@@ -224,7 +225,7 @@ static void add_columns(struct wide *w)
 				.digits = 2});
 }
 
-static bool count_parameters(struct question *q, const struct al_variant_use *use, mpq_t out,
+static bool count_parameters(struct al_question *q, const struct al_variant_use *use, mpq_t out,
 	struct al_error *err)
 {
 	struct al_whole whole;
@@ -251,7 +252,7 @@ static void set_saving(struct wide *w, struct al_cell *cell, mpq_srcptr total)
 	mpq_clear(saving);
 }
 
-static bool add_row(struct wide *w, struct question *q, size_t i,
+static bool add_row(struct wide *w, struct al_question *q, size_t i,
 	const struct al_training *training, struct al_error *err)
 {
 	struct al_stage stage;
@@ -267,8 +268,9 @@ static bool add_row(struct wide *w, struct question *q, size_t i,
 		if (w->shows_model)
 			al_cell_set_titled(w->table, cell++, q->name, q->title);
 		if (w->shows_variant)
-			al_cell_set_titled(w->table, cell++, q->uses[i].name,
-				q->uses[i].title ? q->uses[i].title : q->uses[i].name);
+			al_cell_set_titled(w->table, cell++, q->uses.items[i].name,
+				q->uses.items[i].title ? q->uses.items[i].title
+						       : q->uses.items[i].name);
 		al_cell_set_exact(w->table, cell++, value);
 		for (int state = 0; state <= TOTAL; state++) {
 			state_bytes(&stage, state, value);
@@ -283,19 +285,19 @@ static bool add_row(struct wide *w, struct question *q, size_t i,
 }
 
 /* The total that savings compare with: --baseline, mha, or the first. */
-static bool find_base(struct wide *w, struct question *q, const struct al_training *training,
+static bool find_base(struct wide *w, struct al_question *q, const struct al_training *training,
 	struct al_error *err)
 {
 	const char *name = option_value(&w->session->arguments, OPT_BASELINE, NULL);
-	const char **names = al_new_array(&w->session->arena, const char *, q->n_uses + 1);
+	const char **names = al_new_array(&w->session->arena, const char *, q->uses.n + 1);
 	struct al_stage stage;
 	int64_t index;
 
-	for (size_t i = 0; i < q->n_uses; i++)
-		names[i] = q->uses[i].name;
-	int found = al_find_name(name ? name : "mha", names, q->n_uses);
+	for (size_t i = 0; i < q->uses.n; i++)
+		names[i] = q->uses.items[i].name;
+	int found = al_find_name(name ? name : "mha", names, q->uses.n);
 	if (found < 0 && name)
-		return al_fail_unknown(err, "baseline", name, names, q->n_uses);
+		return al_fail_unknown(err, "baseline", name, names, q->uses.n);
 	al_stage_init(&stage);
 	bool ok = train_largest(q, use_of(q, found < 0 ? 0 : (size_t)found), training, &stage,
 		&index, err);
@@ -304,14 +306,14 @@ static bool find_base(struct wide *w, struct question *q, const struct al_traini
 	return ok;
 }
 
-static bool add_model(struct wide *w, struct question *q, struct al_error *err)
+static bool add_model(struct wide *w, struct al_question *q, struct al_error *err)
 {
 	struct al_training training;
 
 	if (!devices_init(&training, w->session, q, err) || !devices_tokens(&training, q, err)
 		|| (w->shows_variant && !find_base(w, q, &training, err)))
 		return false;
-	for (size_t i = 0; i < q->n_uses; i++)
+	for (size_t i = 0; i < q->uses.n; i++)
 		if (!add_row(w, q, i, &training, err))
 			return false;
 	if (!w->is_noted)
@@ -322,7 +324,7 @@ static bool add_model(struct wide *w, struct question *q, struct al_error *err)
 
 static bool add_word(struct wide *w, const char *word, struct al_error *err)
 {
-	struct question q;
+	struct al_question q;
 
 	if (!question_init(&q, w->session, word, false, AL_BASIS_MODEL, err))
 		return false;
@@ -330,11 +332,11 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
 			q.is_own ? ", expected one whose parts are known" : "; add --whole");
 	ok = ok && add_model(w, &q, err);
-	question_finish(&q);
+	al_question_finish(&q);
 	return ok;
 }
 
-static bool answer_several(struct session *session, struct question *only, struct al_error *err)
+static bool answer_several(struct session *session, struct al_question *only, struct al_error *err)
 {
 	const struct arguments *a = &session->arguments;
 	struct wide w = {.session = session,
@@ -355,7 +357,7 @@ static bool answer_several(struct session *session, struct question *only, struc
 	return ok;
 }
 
-bool train_answer(struct session *session, struct question *q, struct al_error *err)
+bool train_answer(struct session *session, struct al_question *q, struct al_error *err)
 {
 	struct al_training training;
 

@@ -171,8 +171,7 @@ static bool add_variant(struct theory *t, struct al_table *table, const struct a
 	return ok || al_in(err, "variant %s", use->name);
 }
 
-static bool add_theory(struct theory *t, const struct al_variant_use *uses, size_t n,
-	struct al_error *err)
+static bool add_theory(struct theory *t, const struct al_variant_uses *uses, struct al_error *err)
 {
 	struct al_table *table = session_table(t->session, "variants", "Attention variants");
 
@@ -186,8 +185,8 @@ static bool add_theory(struct theory *t, const struct al_variant_use *uses, size
 			(struct al_column){.key = "difference",
 				.title = al_format(&table->arena, "Against %s", t->against.name)});
 	al_table_add_column(table, (struct al_column){.key = "cache", .title = "Cached per token"});
-	for (size_t i = 0; i < n; i++)
-		if (!add_variant(t, table, &uses[i], err))
+	for (size_t i = 0; i < uses->n; i++)
+		if (!add_variant(t, table, &uses->items[i], err))
 			return false;
 	al_table_note(table, "basis: %s", al_basis_text(&t->basis, &table->arena));
 	for (size_t i = 0; i < t->n_substitutions; i++)
@@ -249,19 +248,17 @@ static void show_variant(struct session *session, const struct al_variant *varia
 
 /* ---- the command ---- */
 
-static bool collect(struct session *session, struct al_variant_use **uses, size_t *n,
-	struct al_error *err)
+static bool collect(struct session *session, struct al_variant_uses *uses, struct al_error *err)
 {
-	size_t room = 0;
+	const struct al_asked asked = question_options(session);
 
-	for (size_t i = 0; i < session->arguments.n_words; i++) {
-		*uses = al_grow(&session->arena, *uses, *n, &room, sizeof(**uses));
-		if (!al_variant_use_parse(&session->arena, session->catalog,
-			    session->arguments.words[i], &(*uses)[(*n)++], err))
+	for (size_t i = 0; i < session->arguments.n_words; i++)
+		if (!al_variant_uses_add(uses, &session->arena, session->catalog,
+			    session->arguments.words[i], err))
 			return false;
-	}
-	return parse_uses(session, uses, n, &room, err)
-		&& (*n > 0 || add_all_uses(session, uses, n, &room, err));
+	return al_variant_uses_parse(uses, &session->arena, session->catalog, &asked, err)
+		&& (uses->n > 0
+			|| al_variant_uses_add_all(uses, &session->arena, session->catalog, err));
 }
 
 static bool theory_init(struct theory *t, struct session *session, struct al_error *err)
@@ -279,9 +276,9 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 	for (size_t i = 0; i < sets->n; i++)
 		if (!al_settings_parse(&t->settings, sets->items[i], "--set", err))
 			return false;
-	return parse_basis(session, &t->basis, err)
-		&& parse_substitutions(session, OPT_SUBSTITUTE, &t->substitutions,
-			&t->n_substitutions, err)
+	return al_basis_parse(&t->basis, &session->arena, option_texts(session, OPT_BASIS), err)
+		&& al_substitutions_parse(&session->arena, option_texts(session, OPT_SUBSTITUTE),
+			&t->substitutions, &t->n_substitutions, err)
 		&& (!against
 			|| (al_variant_use_parse(&session->arena, session->catalog, against,
 				    &t->against, err)
@@ -289,46 +286,44 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 }
 
 /* Each symbol of the options is one that a variant could hold. */
-static bool check_symbols(struct theory *t, const struct al_variant_use *uses, size_t n,
+static bool check_symbols(struct theory *t, const struct al_variant_uses *uses,
 	struct al_error *err)
 {
 	const struct option_values *sets = &t->session->arguments.options[OPT_SET];
 
 	for (size_t i = 0; i < t->n_substitutions; i++)
-		if (!check_symbol_among(&t->settings, uses, n, t->substitutions[i].symbol, err)
-			|| !check_formula_among(&t->settings, uses, n, t->substitutions[i].formula,
-				err))
+		if (!al_symbol_check(&t->settings, uses, t->substitutions[i].symbol, err)
+			|| !al_symbols_check(&t->settings, uses, t->substitutions[i].formula, err))
 			return al_in(err, "--substitute %s", t->substitutions[i].symbol);
 	for (size_t i = 0; i < sets->n; i++)
-		if (!check_symbol_among(&t->settings, uses, n,
+		if (!al_symbol_check(&t->settings, uses,
 			    al_strndup(&t->session->arena, sets->items[i],
 				    strcspn(sets->items[i], "=")),
 			    err))
 			return al_in(err, "--set");
-	return !t->order || check_symbol_among(&t->settings, uses, n, t->order, err)
+	return !t->order || al_symbol_check(&t->settings, uses, t->order, err)
 		|| al_in(err, "--order");
 }
 
-static bool answer(struct theory *t, const struct al_variant_use *uses, size_t n,
-	struct al_error *err)
+static bool answer(struct theory *t, const struct al_variant_uses *uses, struct al_error *err)
 {
-	if (!check_symbols(t, uses, n, err) || !add_theory(t, uses, n, err))
+	if (!check_symbols(t, uses, err) || !add_theory(t, uses, err))
 		return false;
 	bool is_about_growth = t->order || t->reference || t->n_substitutions > 0;
-	for (size_t i = 0; !is_about_growth && i < n && t->session->arguments.n_words > 0; i++)
-		show_variant(t->session, uses[i].variant);
+	for (size_t i = 0; !is_about_growth && i < uses->n && t->session->arguments.n_words > 0;
+		i++)
+		show_variant(t->session, uses->items[i].variant);
 	return true;
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct al_variant_use *uses = NULL;
+	struct al_variant_uses uses = {.n = 0};
 	struct theory theory;
-	size_t n = 0;
 
-	if (!collect(session, &uses, &n, err))
+	if (!collect(session, &uses, err))
 		return false;
-	bool ok = theory_init(&theory, session, err) && answer(&theory, uses, n, err);
+	bool ok = theory_init(&theory, session, err) && answer(&theory, &uses, err);
 	al_polynomial_destroy(theory.reference);
 	al_settings_finish(&theory.settings);
 	return ok;

@@ -1,0 +1,186 @@
+/* A question: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
+#include "question/question.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "question/texts.h"
+
+/* ---- symbols ---- */
+
+const char *al_question_symbol(const struct al_question *q, const char *name)
+{
+	for (size_t i = 0; q->family && i < q->family->n_config; i++) {
+		const struct al_config_key *key = &q->family->config[i];
+		if (al_find_name(name, key->keys, key->n_keys) >= 0)
+			return key->symbol;
+	}
+	return name;
+}
+
+static bool has_symbol(const struct al_question *q, const char *symbol)
+{
+	for (size_t i = 0; q->family && i < q->family->n_config; i++)
+		if (strcmp(q->family->config[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
+/* A family's own symbols (n_experts) belong to its models. */
+bool al_question_check_symbol(const struct al_question *q, const char *symbol, struct al_error *err)
+{
+	const char *known = al_question_symbol(q, symbol);
+
+	if (has_symbol(q, known) || (q->family && strcmp(known, "dropout") == 0))
+		return true;
+	if (strcmp(known, "n_layers") == 0 && has_symbol(q, "n_encoder_layers"))
+		return al_fail(err, AL_EINPUT,
+			"the layers of %s are n_encoder_layers and n_decoder_layers, found "
+			"n_layers",
+			q->name);
+	return al_symbol_check(&q->asked, &q->uses, symbol, err);
+}
+
+/* ---- settings ---- */
+
+/* "KEY=VALUE" */
+static bool ask(struct al_question *q, const char *text, const char *origin, struct al_error *err)
+{
+	const struct al_setting *setting;
+	const char *value, *name = al_text_cut(q->arena, text, &value);
+
+	if (!value)
+		return al_settings_parse(&q->asked, text, origin, err);
+	if (!al_question_check_symbol(q, name, err))
+		return al_in(err, "%s", origin);
+	const char *symbol = al_question_symbol(q, name);
+	if (!al_settings_parse(&q->asked, al_format(q->arena, "%s=%s", symbol, value), origin, err)
+		|| !al_settings_get(&q->asked, symbol, &setting, err))
+		return false;
+	al_settings_ask(&q->asked, symbol, setting->value.integer, origin);
+	return true;
+}
+
+static bool ask_all(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	for (size_t i = 0; i < asked->sets.n; i++)
+		if (!ask(q, asked->sets.items[i], "--set", err))
+			return false;
+	if (asked->batch && !ask(q, al_format(q->arena, "batch=%s", asked->batch), "--batch", err))
+		return false;
+	return !asked->seq || ask(q, al_format(q->arena, "seq=%s", asked->seq), "--seq", err);
+}
+
+/* The model's settings under what is asked. */
+static bool settle(struct al_question *q, struct al_error *err)
+{
+	al_settings_finish(&q->settings);
+	al_settings_init(&q->settings, q->catalog);
+	al_settings_merge(&q->settings, &q->asked);
+	return !q->model || al_settings_from_model(&q->settings, q->catalog, q->model, err);
+}
+
+bool al_question_set(struct al_question *q, const char *symbol, int64_t value, struct al_error *err)
+{
+	al_settings_ask(&q->asked, al_question_symbol(q, symbol), value, "set");
+	return settle(q, err);
+}
+
+/* ---- which of "all" can be counted ---- */
+
+static bool holds_name(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; (p = strstr(p, name)); p += n)
+		if ((p == list || p[-1] == ',') && (!p[n] || p[n] == ','))
+			return true;
+	return false;
+}
+
+static bool is_asked_by_name(const struct al_asked *asked, const char *name)
+{
+	for (size_t i = 0; i < asked->variants.n; i++)
+		if (strcmp(asked->variants.items[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < asked->variant_lists.n; i++)
+		if (holds_name(asked->variant_lists.items[i], name))
+			return true;
+	return strcmp(asked->subject, name) == 0;
+}
+
+/* Are all symbols of the variant's tensors and cache known? */
+static bool is_countable(const struct al_question *q, const struct al_variant_use *use,
+	struct al_error *err)
+{
+	struct al_block block;
+	struct al_ledger ledger;
+
+	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+		return false;
+	bool ok = al_ledger_tensors(&ledger, &block, true, false, err);
+	if (ok)
+		al_ledger_finish(&ledger);
+	ok = ok && al_ledger_cache(&ledger, &block, false, err);
+	if (ok)
+		al_ledger_finish(&ledger);
+	al_block_finish(&block);
+	return ok;
+}
+
+/* "all" are those whose symbols are known: few models say what a low-rank variant would need. */
+static bool leave_out(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	size_t kept = 0;
+
+	if (asked->keeps_all || !is_asked_by_name(asked, "all"))
+		return true;
+	q->left_out = al_new_array(q->arena, const char *, q->uses.n + 1);
+	for (size_t i = 0; i < q->uses.n; i++) {
+		const struct al_variant_use *use = &q->uses.items[i];
+		if (!al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), use->name)
+			|| is_asked_by_name(asked, use->name) || is_countable(q, use, err))
+			q->uses.items[kept++] = *use;
+		else
+			q->left_out[q->n_left_out++] = al_strdup(q->arena, err->message);
+	}
+	if (kept == 0 && q->uses.n > 0)
+		return false;
+	q->uses.n = kept;
+	return true;
+}
+
+/* ---- making one ---- */
+
+static bool fill(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	const char *recipe = asked->recipe ? asked->recipe : "smith2022";
+
+	if (!al_question_find_subject(q, asked, err))
+		return false;
+	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
+	return al_variant_uses_parse(&q->uses, q->arena, q->catalog, asked, err)
+		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
+		&& al_catalog_recipe(q->catalog, recipe, &q->recipe, err) && ask_all(q, asked, err)
+		&& settle(q, err) && leave_out(q, asked, err)
+		&& (q->uses.n > 0 || al_question_add_own_block(q, err));
+}
+
+bool al_question_init(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog,
+	const struct al_asked *asked, struct al_error *err)
+{
+	*q = (struct al_question){.arena = arena, .catalog = catalog};
+	al_settings_init(&q->asked, catalog);
+	al_settings_init(&q->settings, catalog);
+	al_basis_init(&q->basis);
+	if (fill(q, asked, err))
+		return true;
+	al_question_finish(q);
+	return false;
+}
+
+void al_question_finish(struct al_question *q)
+{
+	al_settings_finish(&q->asked);
+	al_settings_finish(&q->settings);
+}

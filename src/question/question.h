@@ -1,0 +1,104 @@
+/* A question: what is asked (a model, or one attention block alone), under which settings, basis and
+ * recipe, and of which configured variants. Commands, scenarios and the public library ask through
+ * it. A checkpoint as the subject of a question is its config.json. */
+#ifndef ATTNLEDGER_QUESTION_QUESTION_H
+#define ATTNLEDGER_QUESTION_QUESTION_H
+
+#include "catalog/family.h"
+#include "ledger/ledger.h"
+
+/* Texts as a person wrote them. */
+struct al_texts {
+	const char *const *items;
+	size_t n;
+};
+
+/* What is asked, in a person's words. */
+struct al_asked {
+	const char *subject; /* a preset, a config.json, a folder that holds one; or a variant: */
+	bool takes_variant;
+	enum al_basis_per per; /* what the basis covers where nobody says it and a model is named; a
+				  variant alone is one module */
+	struct al_texts
+		sets; /* "SYMBOL=NUMBER", or "KEY=NUMBER" with a key of the model's config */
+	const char *batch, *seq, *recipe; /* NULL: not said */
+	struct al_texts variants; /* "gqa:n_kv_heads=4", or "all" */
+	struct al_texts variant_lists; /* "mha,gqa" */
+	struct al_texts bases; /* "output_projection=full" */
+	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
+};
+
+/* Configured variants, in the order in which they were asked for. */
+struct al_variant_uses {
+	struct al_variant_use *items;
+	size_t n, room;
+};
+
+struct al_question {
+	struct al_arena *arena; /* the asker's: texts and variants live there */
+	struct al_catalog *catalog;
+	const char *name, *title; /* of the subject */
+	const struct al_model *model; /* NULL: a variant was named, all symbols are asked */
+	const struct al_family *family; /* NULL: only the model's attention is known */
+	struct al_settings asked; /* what the asker sets */
+	struct al_settings settings; /* with the model's: asked values go before its own, and what
+				      its config derives follows them */
+	struct al_basis basis;
+	const struct al_recipe *recipe;
+	struct al_variant_uses uses;
+	bool is_own; /* the variant is the model's own block: none was asked for */
+	const char **left_out; /* of "all": why each is left out */
+	size_t n_left_out;
+};
+
+/* `arena` and `catalog` must outlive the question. On failure there is nothing to finish. */
+bool al_question_init(struct al_question *question, struct al_arena *arena,
+	struct al_catalog *catalog, const struct al_asked *asked,
+	struct al_error *err) AL_MUST_CHECK;
+void al_question_finish(struct al_question *question);
+
+/* Replaces the settings: one more asked value. `symbol` is a symbol or a key of the model's
+ * config. */
+bool al_question_set(struct al_question *question, const char *symbol, int64_t value,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A key of the model's config as the symbol that it gives; any other name as it is. */
+const char *al_question_symbol(const struct al_question *question, const char *name);
+
+/* Fails where neither the standard symbols nor the question's variants know the symbol: setting it
+ * would change nothing. */
+bool al_question_check_symbol(const struct al_question *question, const char *symbol,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- the parts of a question, for who asks without a subject ---- */
+
+/* The variants of `asked`. */
+bool al_variant_uses_parse(struct al_variant_uses *uses, struct al_arena *arena,
+	struct al_catalog *catalog, const struct al_asked *asked,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* One more: "gqa:n_kv_heads=4". */
+bool al_variant_uses_add(struct al_variant_uses *uses, struct al_arena *arena,
+	struct al_catalog *catalog, const char *text, struct al_error *err) AL_MUST_CHECK;
+
+/* All built-in variants. */
+bool al_variant_uses_add_all(struct al_variant_uses *uses, struct al_arena *arena,
+	struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
+
+/* Each "KEY=VALUE" over `basis`. */
+bool al_basis_parse(struct al_basis *basis, struct al_arena *arena, struct al_texts texts,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Each "SYMBOL=FORMULA". */
+bool al_substitutions_parse(struct al_arena *arena, struct al_texts texts,
+	struct al_substitution **out, size_t *n, struct al_error *err) AL_MUST_CHECK;
+
+/* A symbol that neither the standard list nor one of the variants knows is a typing error. */
+bool al_symbol_check(const struct al_settings *settings, const struct al_variant_uses *uses,
+	const char *symbol, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of each symbol of a formula. */
+bool al_symbols_check(const struct al_settings *settings, const struct al_variant_uses *uses,
+	const struct al_formula *formula, struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,100 @@
+/* The subject of a question: a model, or one attention block alone. */
+#include "question/texts.h"
+
+#include <string.h>
+
+#include "base/names.h"
+#include "catalog/books.h"
+
+/* ---- the attention block that the model itself has ---- */
+
+static bool add_module(struct al_question *q, const struct al_model_module *module,
+	struct al_error *err)
+{
+	struct al_variant_uses *uses = &q->uses;
+	struct al_variant_use use = {.variant = module->variant,
+		.name = module->variant->name,
+		.is_models_own = true};
+
+	for (size_t i = 0; i < module->n_with; i++)
+		if (!al_variant_use_set(q->arena, &use, module->with[i].symbol,
+			    module->with[i].value, q->settings.symbols, q->settings.n_symbols, err))
+			return false;
+	uses->items = al_grow(q->arena, uses->items, uses->n, &uses->room, sizeof(*uses->items));
+	uses->items[uses->n++] = use;
+	return true;
+}
+
+bool al_question_add_own_block(struct al_question *q, struct al_error *err)
+{
+	struct al_model_books books;
+
+	q->is_own = true;
+	if (!q->family)
+		return al_variant_uses_add(&q->uses, q->arena, q->catalog, "mha", err);
+	if (!al_model_books_init(&books, q->catalog, q->family, &q->settings, AL_BOOKS_KINDS, err))
+		return al_in(err, "%s", q->name);
+	bool ok = books.n_modules > 0
+		? add_module(q, &books.modules[0], err)
+		: al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
+	al_model_books_finish(&books);
+	return ok;
+}
+
+/* ---- who is asked about ---- */
+
+/* A file that lists tensors is a variant, any other JSON file a model's config. */
+static bool is_variant_file(const char *path)
+{
+	struct al_json doc;
+	size_t n = strlen(path);
+
+	if (n < 6 || strcmp(path + n - 5, ".json") != 0 || !al_json_read(&doc, path, NULL))
+		return false;
+	bool has_tensors = al_json_get(doc.root, "tensors") != NULL;
+	al_json_finish(&doc);
+	return has_tensors;
+}
+
+static bool is_variant_name(const char *word)
+{
+	return al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), word) || strchr(word, ':')
+		|| is_variant_file(word);
+}
+
+static bool fail_unknown_subject(const char *word, struct al_error *err)
+{
+	static const enum al_catalog_kind kinds[] = {AL_CATALOG_MODELS, AL_CATALOG_VARIANTS};
+	struct al_names names;
+
+	al_names_init(&names);
+	for (int i = 0; i < 2; i++) {
+		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
+		for (size_t j = 0; j < files->n_files; j++)
+			al_names_add(&names, files->files[j].name);
+	}
+	return al_names_fail(&names, "model or variant", word, err);
+}
+
+bool al_question_find_subject(struct al_question *q, const struct al_asked *asked,
+	struct al_error *err)
+{
+	const char *word = asked->subject;
+	bool may_be_variant = asked->takes_variant;
+
+	q->name = q->title = word;
+	if (may_be_variant && !al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), word)
+		&& is_variant_name(word)) {
+		if (!al_variant_uses_add(&q->uses, q->arena, q->catalog, word, err))
+			return false;
+		q->title = q->uses.items[0].variant->title;
+		return true;
+	}
+	if (!al_catalog_model(q->catalog, word, &q->model, err))
+		return al_catalog_is_path(word) || !may_be_variant
+			? false
+			: fail_unknown_subject(word, err);
+	q->title = q->model->title;
+	return !q->model->family
+		|| al_catalog_family(q->catalog, q->model->family, &q->family, err);
+}
