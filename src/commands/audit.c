@@ -435,8 +435,11 @@ static bool run_audit(struct session *session, struct al_error *err)
 	struct al_covariance covariance = {0};
 	const char *inputs = option_value(&session->arguments, OPT_COVARIANCE, NULL);
 
+	const struct layout_options layout = layout_options_of(&session->arguments);
+
 	if (!read_options(session, &options, err) || !check_only(session, err)
-		|| !laid_open(&run.laid, session, true, err))
+		|| !laid_open(&run.laid, session, &layout, session_word(session, 0),
+			session_word(session, 1), true, err))
 		return false;
 	bool ok = check_offset(&run, &options, err)
 		&& (!inputs || al_covariance_open(&covariance, inputs, err));
@@ -465,7 +468,7 @@ const struct command command_audit = {
 	.summary = "how redundant the heads of a checkpoint are",
 	.examples = {"audit model.safetensors --heads 12",
 		"audit model/ --modules layers.0-3 --null 8 --tables out"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL)
+	.old_options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL)
 		| OPTION(OPT_TOP) | OPTION(OPT_SEED) | OPTION(OPT_ACROSS) | OPTION(OPT_AGAINST)
 		| OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE) | OPTION(OPT_CENTER)
 		| OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)

@@ -294,7 +294,7 @@ const struct command command_cache = {
 	.summary = "the KV cache by kind of layer, per token and at --seq",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_DTYPE) | OPTION(OPT_WHOLE),
+	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_DTYPE) | OPTION(OPT_WHOLE),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

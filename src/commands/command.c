@@ -19,7 +19,43 @@
 static const struct command *const commands[] = {COMMANDS(COMMAND_POINTER)};
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 
+/* ---- options of every command ---- */
+
+static const char *const unit_words[] = {"iec", "si", "raw"};
+static const char *const color_words[] = {"auto", "always", "never"};
+
+const struct option_row format_rows[] = {
+	OPTION_FLAG(struct output_options, wants_help, "help", "print this help", .letter = 'h'),
+	OPTION_TEXT(struct output_options, format, "format", "NAME",
+		"text, json, csv, latex or markdown", .letter = 'f'),
+	OPTION_END,
+};
+
+const struct option_row output_rows[] = {
+	OPTION_TEXT(struct output_options, file, "output", "FILE",
+		"write the answer to FILE; the format is taken from its extension", .letter = 'o'),
+	OPTION_END,
+};
+
+const struct option_row display_rows[] = {
+	OPTION_CHOICE(struct output_options, units, "units", "NAME",
+		"what people read: iec (KiB), si (k, M) or raw", .words = unit_words, .n_words = 3,
+		.fallback = -1),
+	OPTION_CHOICE(struct output_options, color, "color", "WHEN", "auto, always or never",
+		.words = color_words, .n_words = 3, .noun = "colour"),
+	OPTION_FLAG(struct output_options, is_quiet, "quiet", "no progress, no notices",
+		.letter = 'q'),
+	OPTION_COUNT(struct output_options, threads, "threads", "N",
+		"at most N threads; the answer is the same", .least = 1),
+	OPTION_END,
+};
+
 /* ---- the answer ---- */
+
+const char *session_word(const struct session *session, size_t index)
+{
+	return index < session->arguments.n_words ? session->arguments.words[index] : NULL;
+}
 
 struct al_table *session_table(struct session *session, const char *id, const char *title)
 {
@@ -76,9 +112,9 @@ static bool deliver(struct session *session, struct al_error *err)
 		return true;
 	al_text_init(&text);
 	render(session, &text);
-	bool to_file = session->output && !session->writes_files;
-	bool ok = to_file ? al_file_write(session->output, text.data, text.length, err)
-			  : print(&text, err);
+	bool ok = session->output->file
+		? al_file_write(session->output->file, text.data, text.length, err)
+		: print(&text, err);
 	al_text_finish(&text);
 	return ok;
 }
@@ -94,70 +130,51 @@ static size_t terminal_width(void)
 	return size.ws_col;
 }
 
-static bool choose_word(const struct arguments *arguments, enum option option, const char *what,
-	const char *const *words, size_t n, int *out, struct al_error *err)
+static bool use_color(const struct output_options *output)
 {
-	const char *word = option_value(arguments, option, NULL);
-
-	if (!word)
-		return true;
-	*out = al_find_name(word, words, n);
-	return *out >= 0 || al_fail_unknown(err, what, word, words, n);
-}
-
-static bool choose_color(const struct arguments *arguments, bool *out, struct al_error *err)
-{
-	static const char *const words[] = {"auto", "always", "never"};
 	const char *no_color = getenv("NO_COLOR");
-	int found = 0;
 
-	if (!choose_word(arguments, OPT_COLOR, "colour", words, 3, &found, err))
-		return false;
-	*out = found == 1 || (found == 0 && isatty(STDOUT_FILENO) && (!no_color || !*no_color));
-	return true;
+	return output->color == 1
+		|| (output->color == 0 && isatty(STDOUT_FILENO) && (!no_color || !*no_color));
 }
 
-static bool choose_writer(struct session *session, struct al_error *err)
+/* By --format, else by the file's extension; a pipe or a device without one gets text. */
+static bool choose_writer(const struct output_options *output, const struct al_writer **out,
+	struct al_error *err)
 {
-	const char *format = option_value(&session->arguments, OPT_FORMAT, NULL);
+	const char *file = output->file;
 
-	if (format)
-		return al_writer_find(format, &session->writer, err);
-	bool has_extension = session->output && strchr(session->output, '.');
-	if (session->output && !session->writes_files
-		&& (has_extension || !al_output_is_direct(session->output)))
-		return al_writer_for_file(session->output, &session->writer, err);
-	return al_writer_find("text", &session->writer, err);
+	if (output->format)
+		return al_writer_find(output->format, out, err);
+	if (file && (strchr(file, '.') || !al_output_is_direct(file)))
+		return al_writer_for_file(file, out, err);
+	return al_writer_find("text", out, err);
 }
 
-/* Without the option as many as there are cores. */
-static bool choose_threads(const struct arguments *arguments, struct al_error *err)
+static bool choose_threads(const struct output_options *output, struct al_error *err)
 {
-	const char *text = option_value(arguments, OPT_THREADS, NULL);
-	bool is_number = text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 5;
+	enum { MOST = 9999 };
 
-	if (text && (!is_number || atoi(text) < 1))
-		return al_fail(err, AL_EINPUT,
-			"--threads %s: expected a whole number of at least 1", text);
-	al_threads_set(text ? atoi(text) : 0);
+	if (output->threads > MOST)
+		return al_fail(err, AL_EINPUT, "--threads %lld: expected at most %d",
+			(long long)output->threads, MOST);
+	al_threads_set((int)output->threads);
 	return true;
 }
 
 static bool choose_style(struct session *session, const struct command *command,
 	struct al_error *err)
 {
-	static const char *const units[] = {"iec", "si", "raw"};
-	int unit = -1;
+	const struct output_options *output = session->output;
 
-	session->output = option_value(&session->arguments, OPT_OUTPUT, NULL);
-	session->writes_files = command->takes_folder;
-	session->style = (struct al_style){.width = terminal_width(), .command = command->name};
-	if (!choose_word(&session->arguments, OPT_UNITS, "units", units, 3, &unit, err))
-		return false;
-	session->style.units = unit < 0 ? AL_UNITS_DEFAULT : (enum al_units)(AL_UNITS_IEC + unit);
-	return choose_threads(&session->arguments, err)
-		&& choose_color(&session->arguments, &session->style.color, err)
-		&& choose_writer(session, err);
+	session->style = (struct al_style){
+		.width = terminal_width(),
+		.command = command->name,
+		.units = output->units < 0 ? AL_UNITS_DEFAULT
+					   : (enum al_units)(AL_UNITS_IEC + output->units),
+		.color = use_color(output),
+	};
+	return choose_threads(output, err) && choose_writer(output, &session->writer, err);
 }
 
 /* ---- help ---- */
@@ -168,7 +185,10 @@ static void help_command(const struct command *command, struct al_text *out)
 		command->examples[1]);
 	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", command->name,
 		command->words, command->summary);
-	options_help(command->options, out);
+	if (command->options)
+		options_help(command->options, out);
+	else
+		arguments_help(command->old_options, out);
 }
 
 static void help_all(struct al_text *out)
@@ -197,20 +217,74 @@ static bool check_words(const struct command *command, const struct arguments *a
 	return true;
 }
 
+static bool print_help(const struct command *command, struct al_error *err)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	help_command(command, &text);
+	bool ok = print(&text, err);
+	al_text_finish(&text);
+	return ok;
+}
+
+static bool read_old_options(struct session *session, const struct command *command, int argc,
+	char **argv, struct al_error *err)
+{
+	struct output_options *output = al_new(&session->arena, struct output_options);
+	struct arguments *a = &session->arguments;
+	static const enum option shared[] = {OPT_FORMAT, OPT_OUTPUT, OPT_UNITS, OPT_COLOR,
+		OPT_QUIET, OPT_THREADS};
+	static const struct option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
+	char **line = al_new_array(&session->arena, char *, 16);
+	int n = 0;
+
+	if (!arguments_parse(&session->arena, argc, argv, command->old_options, a, err))
+		return false;
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+		if (!is_given(a, shared[i]))
+			continue;
+		line[n++] = al_format(&session->arena, "--%s", option_name(shared[i]));
+		if (shared[i] != OPT_QUIET)
+			line[n++] = al_strdup(&session->arena, option_value(a, shared[i], ""));
+	}
+	if (!command_line_split(&session->line, &session->arena, n, line, groups, err)
+		|| (!is_given(a, OPT_HELP)
+			&& !command_line_read(&session->line, &session->arena, groups, output,
+				err)))
+		return false;
+	output->wants_help = is_given(a, OPT_HELP);
+	session->line.words = a->words;
+	session->line.n_words = a->n_words;
+	session->options = session->output = output;
+	return true;
+}
+
+/* Who asks for help gets it, whatever stands beside it. */
+static bool read_options(struct session *session, const struct command *command, int argc,
+	char **argv, struct al_error *err)
+{
+	struct command_line *line = &session->line;
+	struct output_options *options = al_alloc(&session->arena, 1, command->options_size);
+
+	if (!command_line_split(line, &session->arena, argc, argv, command->options, err))
+		return false;
+	session->options = session->output = options;
+	session->arguments.words = line->words;
+	session->arguments.n_words = line->n_words;
+	options->wants_help = command_line_has(line, &format_rows[0]);
+	return options->wants_help
+		|| command_line_read(line, &session->arena, command->options, options, err);
+}
+
 static bool run_command(struct session *session, const struct command *command, int argc,
 	char **argv, struct al_error *err)
 {
-	if (!arguments_parse(&session->arena, argc, argv, command->options, &session->arguments,
-		    err))
+	if (command->options ? !read_options(session, command, argc, argv, err)
+			     : !read_old_options(session, command, argc, argv, err))
 		return false;
-	if (is_given(&session->arguments, OPT_HELP)) {
-		struct al_text text;
-		al_text_init(&text);
-		help_command(command, &text);
-		bool ok = print(&text, err);
-		al_text_finish(&text);
-		return ok;
-	}
+	if (session->output->wants_help)
+		return print_help(command, err);
 	return choose_style(session, command, err) && check_words(command, &session->arguments, err)
 		&& command->run(session, err) && deliver(session, err);
 }

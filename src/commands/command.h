@@ -4,8 +4,26 @@
 
 #include "base/table.h"
 #include "catalog/catalog.h"
+#include "commands/arguments.h"
 #include "commands/options.h"
 #include "report/report.h"
+
+/* What every command takes; its struct of options begins with these. */
+struct output_options {
+	bool wants_help, is_quiet;
+	const char *format, *file; /* file: where the answer goes; NULL: stdout */
+	int units, color; /* places in the words of their rows; units -1: not given */
+	int64_t threads; /* 0: as many as there are cores */
+};
+
+/* --help and --format, --output FILE, and how the answer looks. A command whose --output isn't the
+ * answer's file takes the first and the last alone, and has a row of its own between them. */
+extern const struct option_row format_rows[], output_rows[], display_rows[];
+#define OUTPUT_GROUPS \
+	{format_rows, 0}, {output_rows, 0}, \
+	{ \
+		display_rows, 0 \
+	}
 
 /* What a command works with, and the answer that it builds: tables, printed when all of them are
  * done. */
@@ -13,10 +31,11 @@ struct session {
 	struct al_arena arena;
 	struct al_catalog *catalog;
 	struct arguments arguments;
+	struct command_line line;
+	const void *options; /* the command's own struct */
+	const struct output_options *output; /* what that begins with */
 	struct al_style style;
 	const struct al_writer *writer;
-	const char *output; /* -o: a file, for `run` a folder; NULL: stdout */
-	bool writes_files; /* `run`: -o is a folder, not the answer's file */
 	struct al_table **tables;
 	size_t n_tables, tables_room;
 	const char *raw; /* printed instead of tables, as it is */
@@ -27,9 +46,10 @@ struct session {
 struct command {
 	const char *name, *words, *summary; /* words: "MODEL..." */
 	const char *examples[3]; /* without "attnledger"; the first two begin the help */
-	option_set options;
+	option_set old_options;
+	const struct option_group *options; /* ended by rows NULL */
+	size_t options_size; /* of the command's own struct */
 	size_t least_words, most_words;
-	bool takes_folder; /* -o names a folder */
 	bool uses_threads; /* for long */
 	bool (*run)(struct session *session, struct al_error *err);
 };
@@ -53,6 +73,9 @@ struct command {
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;
 COMMANDS(DECLARE_COMMAND)
+
+/* The word of this number, from 0; NULL: there are fewer. */
+const char *session_word(const struct session *session, size_t index);
 
 /* A new table of the answer; it belongs to the session. */
 struct al_table *session_table(struct session *session, const char *id, const char *title);

@@ -13,6 +13,45 @@ enum { TOKENS = 64, SWEEPS = 100 };
 
 /* ---- options ---- */
 
+struct compress_options {
+	struct output_options output;
+	struct layout_options layout;
+	const char *modules, *file, *method, *ranks, *target_error, *drops, *for_whom;
+	int64_t seed, target_parameters; /* 0: no such target */
+};
+
+static const struct option_row file_rows[] = {
+	OPTION_TEXT(struct compress_options, file, "output", "FILE",
+		"the safetensors file to write", .letter = 'o'),
+	OPTION_END,
+};
+
+static const struct option_row compress_rows[] = {
+	OPTION_TEXT(struct compress_options, modules, "modules", "SELECTION",
+		"only these: layers.0-5,encoder.*.self"),
+	OPTION_COUNT(struct compress_options, seed, "seed", "N",
+		"seed of the random draws (default 1)", .fallback = 1),
+	OPTION_TEXT(struct compress_options, method, "method", "NAME",
+		"collab (shared projections), tucker (factored), truncate (per head) or drop "
+		"(heads)"),
+	OPTION_TEXT(struct compress_options, ranks, "rank", "N",
+		"shared width, or width of each head, or a comma list, one rank per module"),
+	OPTION_TEXT(struct compress_options, target_error, "target-error", "E",
+		"the smallest rank with at most this relative error"),
+	OPTION_COUNT(struct compress_options, target_parameters, "target-parameters", "N",
+		"the largest rank with at most so many query and key parameters a module",
+		.least = 1),
+	OPTION_TEXT(struct compress_options, drops, "drop", "LAYER:HEAD,...",
+		"heads to leave out; a module's name may stand for LAYER"),
+	OPTION_TEXT(struct compress_options, for_whom, "for", "epfml",
+		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"),
+	OPTION_END,
+};
+
+static const struct option_group compress_groups[] = {{format_rows, 0}, {file_rows, 0},
+	{display_rows, 0}, {layout_rows, offsetof(struct compress_options, layout)},
+	{compress_rows, 0}, {NULL, 0}};
+
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
 {
@@ -25,14 +64,6 @@ static bool parse_whole(const char *text, const char *option, int64_t least, int
 		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
 			option, text, (long long)least);
 	return true;
-}
-
-static bool read_whole(const struct session *session, enum option option, const char *name,
-	int64_t least, int64_t *out, struct al_error *err)
-{
-	const char *text = option_value(&session->arguments, option, NULL);
-
-	return !text || parse_whole(text, name, least, out, err);
 }
 
 static size_t count_items(const char *list)
@@ -59,15 +90,13 @@ static char **split(struct al_arena *arena, const char *list, size_t *n)
 	}
 }
 
-static bool read_ranks(struct session *session, struct al_compress_options *out,
+static bool read_ranks(struct al_arena *arena, const char *text, struct al_compress_options *out,
 	struct al_error *err)
 {
-	const char *text = option_value(&session->arguments, OPT_RANK, NULL);
-
 	if (!text)
 		return true;
-	char **items = split(&session->arena, text, &out->n_ranks);
-	int64_t *ranks = al_new_array(&session->arena, int64_t, out->n_ranks);
+	char **items = split(arena, text, &out->n_ranks);
+	int64_t *ranks = al_new_array(arena, int64_t, out->n_ranks);
 	for (size_t i = 0; i < out->n_ranks; i++)
 		if (!parse_whole(items[i], "rank", 1, &ranks[i], err))
 			return false;
@@ -76,16 +105,13 @@ static bool read_ranks(struct session *session, struct al_compress_options *out,
 }
 
 /* "3:5": head 5 of layer 3; "decoder.3.cross:5" names the module. */
-static bool read_drops(struct session *session, struct al_compress_options *out,
+static bool read_drops(struct al_arena *arena, const char *text, struct al_compress_options *out,
 	struct al_error *err)
 {
-	const char *text = option_value(&session->arguments, OPT_DROP, NULL);
-
 	if (!text)
 		return true;
-	char **items = split(&session->arena, text, &out->n_dropped);
-	struct al_dropped *dropped = al_new_array(&session->arena, struct al_dropped,
-		out->n_dropped);
+	char **items = split(arena, text, &out->n_dropped);
+	struct al_dropped *dropped = al_new_array(arena, struct al_dropped, out->n_dropped);
 	for (size_t i = 0; i < out->n_dropped; i++) {
 		char *colon = strrchr(items[i], ':');
 		if (!colon || colon == items[i])
@@ -99,9 +125,8 @@ static bool read_drops(struct session *session, struct al_compress_options *out,
 	return true;
 }
 
-static bool read_target(const struct session *session, double *out, struct al_error *err)
+static bool read_target(const char *text, double *out, struct al_error *err)
 {
-	const char *text = option_value(&session->arguments, OPT_TARGET_ERROR, NULL);
 	char *end;
 
 	if (!text)
@@ -112,12 +137,9 @@ static bool read_target(const struct session *session, double *out, struct al_er
 			text);
 }
 
-static bool read_method(const struct session *session, struct al_compress_options *out,
+static bool read_method(const char *method, const char *target, struct al_compress_options *out,
 	struct al_error *err)
 {
-	const char *method = option_value(&session->arguments, OPT_METHOD, NULL);
-	const char *target = option_value(&session->arguments, OPT_FOR, NULL);
-
 	if (!method)
 		return al_fail(err, AL_EINPUT,
 			"expected --method collab, tucker, truncate or drop");
@@ -133,12 +155,9 @@ static bool read_method(const struct session *session, struct al_compress_option
 }
 
 /* One way to say how much is left, and the one that the method takes. */
-static bool check_goal(const struct session *session, const struct al_compress_options *o,
-	struct al_error *err)
+static bool check_goal(const struct al_compress_options *o, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
-	const int n = is_given(a, OPT_RANK) + is_given(a, OPT_TARGET_ERROR)
-		+ is_given(a, OPT_TARGET_PARAMETERS);
+	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->target_parameters > 0);
 
 	if (o->method == AL_METHOD_DROP)
 		return (n == 0 && o->n_dropped > 0)
@@ -155,30 +174,29 @@ static bool check_goal(const struct session *session, const struct al_compress_o
 static bool read_options(struct session *session, struct al_compress_options *out,
 	struct al_error *err)
 {
-	int64_t seed = 1;
+	const struct compress_options *o = session->options;
 
 	*out = (struct al_compress_options){
-		.modules = option_value(&session->arguments, OPT_MODULES, NULL)};
-	if (!read_method(session, out, err) || !read_ranks(session, out, err)
-		|| !read_drops(session, out, err) || !read_target(session, &out->target_error, err)
-		|| !read_whole(session, OPT_TARGET_PARAMETERS, "target-parameters", 1,
-			&out->target_parameters, err)
-		|| !read_whole(session, OPT_SEED, "seed", 0, &seed, err)
-		|| !check_goal(session, out, err))
+		.modules = o->modules,
+		.target_parameters = o->target_parameters,
+		.effort = {.n_sweeps = SWEEPS, .seed = (uint64_t)o->seed},
+	};
+	if (!read_method(o->method, o->for_whom, out, err)
+		|| !read_ranks(&session->arena, o->ranks, out, err)
+		|| !read_drops(&session->arena, o->drops, out, err)
+		|| !read_target(o->target_error, &out->target_error, err) || !check_goal(out, err))
 		return false;
-	out->effort = (struct al_effort){.n_sweeps = SWEEPS, .seed = (uint64_t)seed};
-	return session->output
-		|| al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+	return o->file || al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
 }
 
 /* ---- the answer ---- */
 
 static bool verify(struct session *session, struct al_model_view *view, const char *path,
-	uint64_t seed, struct al_error *err)
+	const char *modules, uint64_t seed, struct al_error *err)
 {
 	const struct al_verify_options options = {.n_tokens = TOKENS,
 		.seed = seed,
-		.modules = option_value(&session->arguments, OPT_MODULES, NULL)};
+		.modules = modules};
 	struct al_checkpoint compressed;
 
 	if (!al_checkpoint_open(&compressed, path, err))
@@ -206,10 +224,10 @@ static void show(void *context, const char *module)
 static bool compress(struct session *session, struct laid *laid,
 	struct al_compress_options *options, struct al_error *err)
 {
+	const char *file = ((const struct compress_options *)session->options)->file;
 	struct watched watched = {.path = laid->checkpoint.path};
 	struct al_table *table = session_table(session, "compress",
-		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path,
-			session->output));
+		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path, file));
 
 	al_compress_add_columns(table);
 	struct al_table *heads = NULL;
@@ -220,42 +238,59 @@ static bool compress(struct session *session, struct laid *laid,
 	progress_init(&watched.progress, session);
 	options->watch = show;
 	options->context = &watched;
-	bool ok = al_compress(&laid->view, options, session->output, table, heads, err);
+	bool ok = al_compress(&laid->view, options, file, table, heads, err);
 	progress_finish(&watched.progress);
 	if (!ok)
 		return false;
 	laid_note(laid, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
-	return verify(session, &laid->view, session->output, options->effort.seed, err);
+	return verify(session, &laid->view, file, options->modules, options->effort.seed, err);
 }
 
 static bool run_compress(struct session *session, struct al_error *err)
 {
+	const struct compress_options *o = session->options;
 	struct al_compress_options options;
 	struct laid laid;
 
-	if (!read_options(session, &options, err) || !laid_open(&laid, session, true, err))
+	if (!read_options(session, &options, err)
+		|| !laid_open(&laid, session, &o->layout, session_word(session, 0),
+			session_word(session, 1), true, err))
 		return false;
 	bool ok = compress(session, &laid, &options, err);
 	laid_close(&laid);
 	return ok;
 }
 
-/* The second word is the compressed file, not a config. */
+struct verify_options {
+	struct output_options output;
+	struct layout_options layout;
+	const char *modules;
+	int64_t seed;
+};
+
+static const struct option_row verify_rows[] = {
+	OPTION_TEXT(struct verify_options, modules, "modules", "SELECTION",
+		"only these: layers.0-5,encoder.*.self"),
+	OPTION_COUNT(struct verify_options, seed, "seed", "N",
+		"seed of the random draws (default 1)", .fallback = 1),
+	OPTION_END,
+};
+
+static const struct option_group verify_groups[] = {OUTPUT_GROUPS,
+	{layout_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
+
 static bool run_verify(struct session *session, struct al_error *err)
 {
-	const char *compressed = session->arguments.words[1];
-	int64_t seed = 1;
+	const struct verify_options *o = session->options;
 	struct laid laid;
 
-	if (!read_whole(session, OPT_SEED, "seed", 0, &seed, err))
+	if (!laid_open(&laid, session, &o->layout, session_word(session, 0),
+		    session_word(session, 2), true, err))
 		return false;
-	session->arguments.words[1] = session->arguments.words[2];
-	session->arguments.n_words--;
-	if (!laid_open(&laid, session, true, err))
-		return false;
-	bool ok = verify(session, &laid.view, compressed, (uint64_t)seed, err);
+	bool ok = verify(session, &laid.view, session_word(session, 1), o->modules,
+		(uint64_t)o->seed, err);
 	if (ok)
 		laid_note(&laid, session->tables[0]);
 	laid_close(&laid);
@@ -269,12 +304,10 @@ const struct command command_compress = {
 	.examples = {"compress bert/ --method collab --rank 384 -o collab.safetensors",
 		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o "
 		"pruned.safetensors"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED)
-		| OPTION(OPT_METHOD) | OPTION(OPT_RANK) | OPTION(OPT_TARGET_ERROR)
-		| OPTION(OPT_TARGET_PARAMETERS) | OPTION(OPT_DROP) | OPTION(OPT_FOR),
+	.options = compress_groups,
+	.options_size = sizeof(struct compress_options),
 	.least_words = 1,
 	.most_words = 2,
-	.takes_folder = true, /* -o is the checkpoint, not the answer's file */
 	.uses_threads = true,
 	.run = run_compress,
 };
@@ -285,7 +318,8 @@ const struct command command_verify = {
 	.summary = "attention probabilities of a checkpoint and its compressed copy",
 	.examples = {"verify bert/ collab.safetensors",
 		"verify model.safetensors pruned.safetensors -f csv"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_SEED),
+	.options = verify_groups,
+	.options_size = sizeof(struct verify_options),
 	.least_words = 2,
 	.most_words = 3,
 	.uses_threads = true,

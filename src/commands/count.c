@@ -377,7 +377,7 @@ const struct command command_count = {
 	.summary = "parameters by part and in total",
 	.examples = {"count gpt2",
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_EXPLAIN) | OPTION(OPT_TENSORS)
+	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_EXPLAIN) | OPTION(OPT_TENSORS)
 		| OPTION(OPT_ACTIVE) | OPTION(OPT_COUNTS),
 	.least_words = 1,
 	.most_words = 1000,

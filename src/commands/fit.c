@@ -496,7 +496,7 @@ const struct command command_fit = {
 		   "binds",
 	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
+	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
 		| OPTION(OPT_MEMORY) | OPTION(OPT_SOLVE) | OPTION(OPT_MATCH),
 	.least_words = 1,
 	.most_words = 1,

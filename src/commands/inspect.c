@@ -334,7 +334,7 @@ const struct command command_inspect = {
 		   "model folder",
 	.examples = {"inspect model.safetensors --heads 12",
 		"inspect path/to/model --only tensors --values -f csv"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES) | OPTION(OPT_ONLY),
+	.old_options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES) | OPTION(OPT_ONLY),
 	.least_words = 1,
 	.most_words = 2,
 	.run = run,

@@ -25,17 +25,27 @@ static bool parse_heads(const char *text, struct al_view_options *options, struc
 		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
 }
 
-bool laid_open(struct laid *laid, struct session *session, bool modules, struct al_error *err)
-{
-	const struct arguments *a = &session->arguments;
-	const char *heads = option_value(a, OPT_HEADS, NULL);
-	struct al_view_options options = {
-		.config = a->n_words > 1 ? a->words[1] : NULL,
-		.layout = option_value(a, OPT_LAYOUT, NULL),
-	};
+const struct option_row layout_rows[] = {
+	OPTION_TEXT(struct layout_options, heads, "heads", "H[:KV]",
+		"query heads and key/value heads, where no config says"),
+	OPTION_TEXT(struct layout_options, layout, "layout", "FILE",
+		"a family file that says how tensors are named"),
+	OPTION_END,
+};
 
-	if ((heads && !parse_heads(heads, &options, err))
-		|| !al_checkpoint_open(&laid->checkpoint, a->words[0], err))
+struct layout_options layout_options_of(const struct arguments *arguments)
+{
+	return (struct layout_options){option_value(arguments, OPT_HEADS, NULL),
+		option_value(arguments, OPT_LAYOUT, NULL)};
+}
+
+bool laid_open(struct laid *laid, struct session *session, const struct layout_options *o,
+	const char *path, const char *config, bool modules, struct al_error *err)
+{
+	struct al_view_options options = {.config = config, .layout = o->layout};
+
+	if ((o->heads && !parse_heads(o->heads, &options, err))
+		|| !al_checkpoint_open(&laid->checkpoint, path, err))
 		return false;
 	bool ok = modules ? al_model_view_open(&laid->view, session->catalog, &laid->checkpoint,
 			  &options, err)

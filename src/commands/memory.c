@@ -327,7 +327,7 @@ const struct command command_memory = {
 		     "--attention flash",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
+	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
 		| OPTION(OPT_BASELINE) | OPTION(OPT_EXPLAIN),
 	.least_words = 1,
 	.most_words = 1000,

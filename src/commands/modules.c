@@ -61,10 +61,12 @@ bool modules_list(struct session *session, struct al_table *table, struct al_err
 	const struct arguments *a = &session->arguments;
 	bool is_asked = is_given(a, OPT_HEADS) || is_given(a, OPT_LAYOUT) || a->n_words > 1
 		|| !table || is_given(a, OPT_ONLY);
+	const struct layout_options layout = layout_options_of(a);
 	struct al_error reason;
 	struct laid laid;
 
-	if (laid_open(&laid, session, true, is_asked ? err : &reason)) {
+	if (laid_open(&laid, session, &layout, session_word(session, 0), session_word(session, 1),
+		    true, is_asked ? err : &reason)) {
 		list(session, &laid.view);
 		laid_close(&laid);
 		return true;

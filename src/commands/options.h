@@ -1,139 +1,129 @@
-/* Options: one table row each, from which parsing and help are derived. */
+/* Options: one row each, in the file of the command that takes it. Reading, the help and the
+ * messages about unknown names are all derived from the rows. Rows that several commands share are
+ * arrays, which a command includes by name (a group). Nothing here knows any command.
+ *
+ *     struct example_options {
+ *             struct output_options output;
+ *             bool shows_tensors;
+ *             int64_t seed;
+ *     };
+ *
+ *     static const struct option_row rows[] = {
+ *             OPTION_FLAG(struct example_options, shows_tensors, "tensors", "a row each tensor"),
+ *             OPTION_COUNT(struct example_options, seed, "seed", "N", "seed of the random draws",
+ *                     .fallback = 1),
+ *             OPTION_END,
+ *     };
+ */
 #ifndef ATTNLEDGER_COMMANDS_OPTIONS_H
 #define ATTNLEDGER_COMMANDS_OPTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
 #include "base/text.h"
 
-enum option {
-	OPT_HELP,
-	OPT_FORMAT,
-	OPT_OUTPUT,
-	OPT_UNITS,
-	OPT_COLOR,
-	OPT_QUIET,
-	OPT_THREADS,
-	OPT_SET,
-	OPT_BATCH,
-	OPT_SEQ,
-	OPT_VARIANT,
-	OPT_VARIANTS,
-	OPT_BASIS,
-	OPT_RECIPE,
-	OPT_DTYPE,
-	OPT_EXPLAIN,
-	OPT_TENSORS,
-	OPT_BASELINE,
-	OPT_SUBSTITUTE,
-	OPT_ORDER,
-	OPT_AGAINST,
-	OPT_OVER,
-	OPT_TIE,
-	OPT_MEASURE,
-	OPT_FIGURE,
-	OPT_LOG,
-	OPT_SOURCE,
-	OPT_HEADS,
-	OPT_LAYOUT,
-	OPT_MODULES,
-	OPT_NULL,
-	OPT_TOP,
-	OPT_SEED,
-	OPT_CENTER,
-	OPT_FOLD_NORMS,
-	OPT_ONLY,
-	OPT_TABLES,
-	OPT_FIGURES,
-	OPT_FIGURES_ONLY,
-	OPT_WHOLE,
-	OPT_PART,
-	OPT_ZERO,
-	OPT_TP,
-	OPT_PP,
-	OPT_INTERLEAVE,
-	OPT_DP,
-	OPT_CP,
-	OPT_EP,
-	OPT_SP,
-	OPT_RECOMPUTE,
-	OPT_ATTENTION,
-	OPT_INFERENCE,
-	OPT_CACHE_DTYPE,
-	OPT_MEMORY,
-	OPT_SOLVE,
-	OPT_MATCH,
-	OPT_ACTIVE,
-	OPT_COUNTS,
-	OPT_VALUES,
-	OPT_METHOD,
-	OPT_RANK,
-	OPT_TARGET_ERROR,
-	OPT_TARGET_PARAMETERS,
-	OPT_DROP,
-	OPT_FOR,
-	OPT_ACROSS,
-	OPT_OFFSET,
-	OPT_COVARIANCE,
-	N_OPTIONS,
+/* How a value is read; beside it the type of the field that takes it. */
+enum option_kind {
+	OPTION_IS_FLAG, /* bool */
+	OPTION_IS_TEXT, /* const char *: NULL or `text` where it isn't given */
+	OPTION_IS_LIST, /* struct option_list: may be given several times */
+	OPTION_IS_COUNT, /* int64_t: a whole number from `least` to `most` */
+	OPTION_IS_CHOICE, /* int: the place of the word in `words` */
 };
 
-/* A set of options: one bit each, more than 64 of them. */
-__extension__ typedef unsigned __int128 option_set;
-
-_Static_assert(N_OPTIONS <= 128, "a set of options has 128 bits");
-
-#define OPTION(name) ((option_set)1 << (name))
-
-/* What every command takes. */
-#define OPTIONS_OUTPUT \
-	(OPTION(OPT_HELP) | OPTION(OPT_FORMAT) | OPTION(OPT_OUTPUT) | OPTION(OPT_UNITS) \
-		| OPTION(OPT_COLOR) | OPTION(OPT_QUIET) | OPTION(OPT_THREADS))
-
-/* What a question about a model takes. */
-#define OPTIONS_QUESTION \
-	(OPTION(OPT_SET) | OPTION(OPT_BATCH) | OPTION(OPT_SEQ) | OPTION(OPT_VARIANT) \
-		| OPTION(OPT_VARIANTS) | OPTION(OPT_BASIS))
-
-/* How a whole model is laid over devices. */
-#define OPTIONS_DEVICES \
-	(OPTION(OPT_WHOLE) | OPTION(OPT_PART) | OPTION(OPT_ZERO) | OPTION(OPT_TP) | OPTION(OPT_PP) \
-		| OPTION(OPT_INTERLEAVE) | OPTION(OPT_DP) | OPTION(OPT_CP) | OPTION(OPT_EP) \
-		| OPTION(OPT_SP) | OPTION(OPT_RECOMPUTE) | OPTION(OPT_ATTENTION) \
-		| OPTION(OPT_INFERENCE) | OPTION(OPT_CACHE_DTYPE) | OPTION(OPT_DTYPE))
-
-/* The values of an option, in the order in which they were given; a flag's are NULL. */
-struct option_values {
-	const char **items;
+struct option_list {
+	const char **items; /* in the order in which they were given */
 	size_t n, room;
 };
 
-struct arguments {
-	struct option_values options[N_OPTIONS];
-	const char **words; /* not options */
+struct option_row {
+	enum option_kind kind;
+	char letter; /* '\0': none */
+	const char *name, *argument, *help; /* argument: "FILE", as the help calls the value */
+	size_t field; /* the field's place in the struct of its group */
+	int64_t fallback; /* of a count or a choice that isn't given */
+	const char *text; /* of a text that isn't given */
+	int64_t least, most; /* of a count; most 0: as many as a double holds exactly */
+	const char *const *words; /* of a choice */
 	size_t n_words;
+	const char *noun; /* of a choice: what an unknown word isn't; NULL: the name */
 };
 
-/* Reads argv[0..argc) for a command that takes the options of `allowed`. An unknown option names
- * the nearest; an option that comes twice and may not is refused. */
-bool arguments_parse(struct al_arena *arena, int argc, char **argv, option_set allowed,
-	struct arguments *out, struct al_error *err) AL_MUST_CHECK;
+/* The place of a field whose type is checked: comparing pointers to different types doesn't
+ * compile. */
+#define OPTION_FIELD(struct_type, field_name, field_type) \
+	(offsetof(struct_type, field_name) \
+		+ 0 * sizeof((field_type *)0 == &((struct_type *)0)->field_name))
 
-bool is_given(const struct arguments *arguments, enum option option);
+/* The last argument is the help; what follows it sets further members. */
+#define OPTION_FLAG(type, at, long_name, ...) \
+	{ \
+		.kind = OPTION_IS_FLAG, .field = OPTION_FIELD(type, at, bool), .name = long_name, \
+		.help = __VA_ARGS__ \
+	}
+#define OPTION_TEXT(type, at, long_name, word, ...) \
+	{ \
+		.kind = OPTION_IS_TEXT, .field = OPTION_FIELD(type, at, const char *), \
+		.name = long_name, .argument = word, .help = __VA_ARGS__ \
+	}
+#define OPTION_LIST(type, at, long_name, word, ...) \
+	{ \
+		.kind = OPTION_IS_LIST, .field = OPTION_FIELD(type, at, struct option_list), \
+		.name = long_name, .argument = word, .help = __VA_ARGS__ \
+	}
+#define OPTION_COUNT(type, at, long_name, word, ...) \
+	{ \
+		.kind = OPTION_IS_COUNT, .field = OPTION_FIELD(type, at, int64_t), \
+		.name = long_name, .argument = word, .help = __VA_ARGS__ \
+	}
+#define OPTION_CHOICE(type, at, long_name, word, ...) \
+	{ \
+		.kind = OPTION_IS_CHOICE, .field = OPTION_FIELD(type, at, int), .name = long_name, \
+		.argument = word, .help = __VA_ARGS__ \
+	}
+#define OPTION_END \
+	{ \
+		.name = NULL \
+	}
 
-/* The value of an option that comes at most once; `fallback` where it doesn't. */
-const char *option_value(const struct arguments *arguments, enum option option,
-	const char *fallback);
+/* Rows and where their struct lies in that of the command. A list of groups ends with rows NULL. */
+struct option_group {
+	const struct option_row *rows;
+	size_t at;
+};
 
-/* The value of such an option as a whole number of at least `least`. */
-bool option_count(const struct arguments *arguments, enum option option, int64_t fallback,
-	int64_t least, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+/* An option as it stands on the command line. */
+struct given_option {
+	const struct option_row *row;
+	size_t at; /* of its group */
+	const char *value; /* NULL: a flag */
+};
 
-/* "--seq" */
-const char *option_name(enum option option);
+struct command_line {
+	const char **words; /* that aren't options */
+	size_t n_words;
+	struct given_option *given; /* in their order */
+	size_t n_given, room;
+};
 
-/* Adds the help lines of the options in `allowed`. */
-void options_help(option_set allowed, struct al_text *out);
+/* Takes argv[0..argc) apart, values unread. An unknown option names the nearest; one that comes
+ * twice and may not is refused. */
+bool command_line_split(struct command_line *line, struct al_arena *arena, int argc, char **argv,
+	const struct option_group *groups, struct al_error *err) AL_MUST_CHECK;
+
+/* Fills the command's struct: what is given and, for the rest, the fallbacks. */
+bool command_line_read(const struct command_line *line, struct al_arena *arena,
+	const struct option_group *groups, void *options, struct al_error *err) AL_MUST_CHECK;
+
+/* Is the option given? */
+bool command_line_has(const struct command_line *line, const struct option_row *row);
+
+/* The name of the first of these rows that is given; NULL: none is. */
+const char *command_line_first_of(const struct command_line *line, const struct option_row *rows);
+
+/* Adds the help lines of the options. */
+void options_help(const struct option_group *groups, struct al_text *out);
 
 #endif

@@ -39,15 +39,13 @@ bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_e
 /* ---- two checkpoints ---- */
 
 /* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
-static bool open_other(const struct session *session, struct laid *laid, struct al_error *err)
+static bool open_other(struct session *session, struct laid *laid, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
-	const char *words[] = {option_value(a, OPT_AGAINST, NULL),
-		a->n_words > 1 ? a->words[1] : NULL};
-	struct session other = *session;
+	const struct layout_options layout = layout_options_of(&session->arguments);
 
-	other.arguments.words = words;
-	return laid_open(laid, &other, true, err);
+	return laid_open(laid, session, &layout,
+		option_value(&session->arguments, OPT_AGAINST, NULL), session_word(session, 1),
+		true, err);
 }
 
 static const struct al_attention *find_module(const struct al_model_view *view, const char *name)

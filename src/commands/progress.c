@@ -6,7 +6,7 @@
 
 void progress_init(struct progress *progress, const struct session *session)
 {
-	progress->is_wanted = isatty(STDERR_FILENO) && !is_given(&session->arguments, OPT_QUIET);
+	progress->is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet;
 	progress->is_shown = false;
 	clock_gettime(CLOCK_MONOTONIC, &progress->begin);
 }

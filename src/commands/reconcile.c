@@ -176,7 +176,10 @@ static bool run(struct session *session, struct al_error *err)
 	struct laid laid;
 	size_t n;
 
-	if (!laid_open(&laid, session, false, err))
+	const struct layout_options layout = layout_options_of(&session->arguments);
+
+	if (!laid_open(&laid, session, &layout, session_word(session, 0), session_word(session, 1),
+		    false, err))
 		return false;
 	bool ok = al_reconcile(&laid.view, &lines, &n, err);
 	if (ok) {
@@ -197,7 +200,7 @@ const struct command command_reconcile = {
 	.summary = "expected tensors against stored ones; exit status 1 if they differ",
 	.examples = {"reconcile model.safetensors config.json",
 		"reconcile model/ --tensors -f csv"},
-	.options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_TENSORS),
+	.old_options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_TENSORS),
 	.least_words = 1,
 	.most_words = 2,
 	.run = run,

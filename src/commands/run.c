@@ -7,6 +7,29 @@
 
 #include "base/file.h"
 
+/* ---- options ---- */
+
+struct run_options {
+	struct output_options output;
+	const char *folder;
+	bool prints_nothing;
+};
+
+static const struct option_row folder_rows[] = {
+	OPTION_TEXT(struct run_options, folder, "output", "DIR",
+		"write files below this folder (default: plots)", .letter = 'o', .text = "plots"),
+	OPTION_END,
+};
+
+static const struct option_row rows[] = {
+	OPTION_FLAG(struct run_options, prints_nothing, "no-tables",
+		"write the files, print no tables"),
+	OPTION_END,
+};
+
+static const struct option_group options[] = {{format_rows, 0}, {folder_rows, 0}, {display_rows, 0},
+	{rows, 0}, {NULL, 0}};
+
 /* ---- files ---- */
 
 static bool write_table(const struct al_table *table, const struct al_style *style,
@@ -50,6 +73,7 @@ struct job {
 
 struct jobs {
 	struct session *session;
+	const char *folder; /* of all scenarios */
 	struct progress progress;
 	const char **names; /* of the scenarios so far */
 	size_t n_names, room;
@@ -138,20 +162,20 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 	struct job job = {.session = jobs->session,
 		.scenario = scenario,
 		.progress = &jobs->progress};
-	const char *folder = jobs->session->output ? jobs->session->output : "plots";
 	const char *name = al_scenario_name(scenario);
 
-	job.folder = al_format(&jobs->session->arena, "%s/%s", folder, name);
+	job.folder = al_format(&jobs->session->arena, "%s/%s", jobs->folder, name);
 	return take_name(jobs, name, err) && run_scenario(&job, err);
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct jobs jobs = {.session = session};
+	const struct run_options *o = session->options;
+	struct jobs jobs = {.session = session, .folder = o->folder};
 
-	if (session->output && !*session->output)
+	if (!*o->folder)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
-	session->prints_nothing = is_given(&session->arguments, OPT_FIGURES_ONLY);
+	session->prints_nothing = o->prints_nothing;
 	progress_init(&jobs.progress, session);
 	bool ok = each_scenario(session, run_one, &jobs, err);
 	progress_finish(&jobs.progress);
@@ -163,8 +187,8 @@ const struct command command_run = {
 	.words = "[SCENARIO...]",
 	.summary = "a scenario's tables and figures; all built-in ones without an argument",
 	.examples = {"run", "run scenarios/example-variants.json -o out"},
-	.options = OPTIONS_OUTPUT | OPTION(OPT_FIGURES_ONLY),
+	.options = options,
+	.options_size = sizeof(struct run_options),
 	.most_words = 1000,
-	.takes_folder = true,
 	.run = run,
 };

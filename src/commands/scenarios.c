@@ -7,7 +7,7 @@ static bool is_left_out(const struct session *session, const char *name)
 {
 	if (session->arguments.n_words < 2 || !al_scenario_is_schema(name))
 		return false;
-	if (!is_given(&session->arguments, OPT_QUIET))
+	if (!session->output->is_quiet)
 		fprintf(stderr, "attnledger: %s: a JSON Schema, not a scenario: left out\n", name);
 	return true;
 }

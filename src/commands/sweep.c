@@ -169,7 +169,7 @@ const struct command command_sweep = {
 		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe "
 		"korthikanti2022 "
 		"--batch 1"},
-	.options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER)
+	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER)
 		| OPTION(OPT_TIE) | OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG)
 		| OPTION(OPT_WHOLE),
 	.least_words = 1,

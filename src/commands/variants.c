@@ -336,8 +336,9 @@ const struct command command_variants = {
 	.examples = {"variants gqa",
 		"variants --substitute d_model=n_heads*d_head --order n_heads --against sha "
 		"--basis output_projection=none"},
-	.options = OPTIONS_OUTPUT | OPTION(OPT_SUBSTITUTE) | OPTION(OPT_ORDER) | OPTION(OPT_AGAINST)
-		| OPTION(OPT_BASIS) | OPTION(OPT_VARIANT) | OPTION(OPT_VARIANTS) | OPTION(OPT_SET),
+	.old_options = OPTIONS_OUTPUT | OPTION(OPT_SUBSTITUTE) | OPTION(OPT_ORDER)
+		| OPTION(OPT_AGAINST) | OPTION(OPT_BASIS) | OPTION(OPT_VARIANT)
+		| OPTION(OPT_VARIANTS) | OPTION(OPT_SET),
 	.most_words = 1000,
 	.run = run,
 };
