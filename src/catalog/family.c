@@ -27,6 +27,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"millionths",
 };
 static const char *const pairs_names[] = {"halves", "interleaved"};
+static const char *const stack_names[AL_N_STACKS] = {"encoder", "decoder"};
 
 /* A list or object member and its size, which is bounded. */
 static bool open_member(struct al_reader *reader, const struct cJSON *object, const char *key,
@@ -244,6 +245,17 @@ static bool parse_order(struct al_reader *reader, const struct cJSON *node, enum
 	return true;
 }
 
+static bool parse_stack(struct al_reader *reader, const struct cJSON *node,
+	enum al_layer_stack *out, struct al_error *err)
+{
+	size_t stack = AL_STACK_ONLY;
+
+	if (!al_read_word(reader, node, "stack", false, stack_names, AL_N_STACKS, &stack, err))
+		return false;
+	*out = (enum al_layer_stack)stack;
+	return true;
+}
+
 /* ---- modules ---- */
 
 static bool parse_set(struct al_reader *reader, const struct cJSON *node,
@@ -374,6 +386,7 @@ static bool parse_module(struct al_reader *reader, const struct cJSON *node,
 {
 	static const char *const keys[] = {
 		"name",
+		"stack",
 		"for",
 		"when",
 		"variant",
@@ -387,6 +400,7 @@ static bool parse_module(struct al_reader *reader, const struct cJSON *node,
 
 	return al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
 		&& al_read_text(reader, node, "name", true, &module->name, err)
+		&& parse_stack(reader, node, &module->stack, err)
 		&& parse_loops(reader, node, &module->loops, err)
 		&& check_name(reader, node, module->name, &module->loops, err)
 		&& al_read_formula_at(reader, node, "when", false, &module->when, err)
@@ -586,7 +600,8 @@ bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	al_reader_init(&reader, arena, doc, standard);
 	if (!parse_head(&reader, family, err) || !parse_config(&reader, family, err)
 		|| !parse_modules(&reader, family, err) || !parse_tensors(&reader, family, err)
-		|| !parse_apart(&reader, family, err) || !check_references(&reader, family, err))
+		|| !parse_apart(&reader, family, err) || !check_references(&reader, family, err)
+		|| !al_family_check_facts(family, doc, err))
 		return false;
 	*out = family;
 	return true;

@@ -11,9 +11,11 @@
  * which turn of a loop on; it has books of its own, and no share in the model's parameters.
  *
  * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
- * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. With
- * "cross": true keys and values come from the other stack, so that the norm "before" it makes its
- * queries' input only. "uses" is how many layers one module works in where layers share it
+ * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
+ * fact is read from a name: a model of two stacks says of each module which "stack" it is in,
+ * "encoder" or "decoder". An encoder sees its tokens once and caches nothing. With "cross": true
+ * keys and values come from the other stack, so that the norm "before" it makes its queries' input
+ * only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
  * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved",
  * "base": "rope_theta"}. */
@@ -122,8 +124,16 @@ struct al_rotary {
 	enum al_pairs pairs;
 };
 
+enum al_layer_stack {
+	AL_STACK_ENCODER,
+	AL_STACK_DECODER,
+	AL_STACK_ONLY, /* the model has one */
+	AL_N_STACKS = AL_STACK_ONLY,
+};
+
 struct al_family_module {
 	const char *name;
+	enum al_layer_stack stack;
 	struct al_loops loops;
 	const struct al_formula *when;
 	const char *variant;
@@ -176,6 +186,10 @@ struct al_family {
 	struct al_apart *apart; /* [0 .. AL_FAMILY_APARTS] */
 	size_t n_apart;
 };
+
+/* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand. */
+bool al_family_check_facts(const struct al_family *family, const struct al_json *doc,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* What a family says of variants: they exist, and have the tensors, options and symbols that it
  * names. `doc` is the family's file, for messages. */

@@ -43,14 +43,9 @@ static enum al_cache_kind kind_of(const struct al_whole_module *module,
 }
 
 /* An encoder sees its tokens once and keeps nothing. */
-static bool is_encoder(const struct al_whole *whole, const struct al_whole_module *module)
+static bool is_encoder(const struct al_whole_module *module)
 {
-	const struct al_family *family = whole->ask.family;
-	bool has_cross = false;
-
-	for (size_t i = 0; i < family->n_modules; i++)
-		has_cross |= family->modules[i].is_cross;
-	return has_cross && strstr(module->module->module->name, "encoder") != NULL;
+	return module->module->module->stack == AL_STACK_ENCODER;
 }
 
 /* ---- tokens ---- */
@@ -196,7 +191,7 @@ bool al_whole_cache(struct al_whole *whole, const struct al_storage *storage, in
 	*out = (struct al_cache_lines){0};
 	for (size_t i = 0; i < whole->n_modules; i++) {
 		struct al_whole_module *module = &whole->modules[i];
-		if (!module->apart && !is_encoder(whole, module) && !add_module(&keep, module, err))
+		if (!module->apart && !is_encoder(module) && !add_module(&keep, module, err))
 			return al_in(err, "%s", module->module->module->name);
 	}
 	return true;

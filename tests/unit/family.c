@@ -531,6 +531,14 @@ static const struct refusal families[] = {
 		":1:99: column 1: unknown symbol \"yes\" (did you mean \"seq\"?)"},
 	{MODULE("\"for\": {\"layer\": \"n_layer\"}"),
 		":1:98: column 1: unknown symbol \"n_layer\" (did you mean \"n_layers\"?)"},
+	{MODULE("\"cross\": true"),
+		":1:49: module a of a model with two stacks lacks \"stack\" (\"encoder\" or "
+		"\"decoder\")"},
+	{FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mha\", \"stack\": \"encoder\"}, "
+		"{\"name\": \"b\", \"variant\": \"mha\"}]"),
+		":1:102: module b of a model with two stacks lacks \"stack\" (\"encoder\" or "
+		"\"decoder\")"},
+	{MODULE("\"stack\": \"enc\""), ":1:90: unknown stack \"enc\" (known: encoder, decoder)"},
 	{MODULE("\"before\": \"b\""), ":1:91: unknown module \"b\" (did you mean \"a\"?)"},
 	{STORED("\"is\": \"W_R\""),
 		":1:112: variant mha: unknown tensor \"W_R\" (did you mean \"W_Q\"?)"},

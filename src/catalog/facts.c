@@ -1,0 +1,32 @@
+/* Families: the facts that a model's numbers hang on. What a file doesn't say isn't guessed from
+ * names; it is asked for. */
+#include "catalog/family.h"
+
+/* Does the family speak of two stacks? */
+static bool has_stacks(const struct al_family *family)
+{
+	for (size_t i = 0; i < family->n_modules; i++)
+		if (family->modules[i].is_cross || family->modules[i].stack != AL_STACK_ONLY)
+			return true;
+	return false;
+}
+
+static bool check_modules(const struct al_family *family, const struct al_json *doc,
+	struct al_error *err)
+{
+	const struct cJSON *node = al_json_first(al_json_get(doc->root, "modules"));
+
+	for (size_t i = 0; i < family->n_modules; i++, node = al_json_next(node))
+		if (has_stacks(family) && family->modules[i].stack == AL_STACK_ONLY)
+			return al_json_fail(doc, node, err,
+				"module %s of a model with two stacks lacks \"stack\" "
+				"(\"encoder\" or \"decoder\")",
+				family->modules[i].name);
+	return true;
+}
+
+bool al_family_check_facts(const struct al_family *family, const struct al_json *doc,
+	struct al_error *err)
+{
+	return check_modules(family, doc, err);
+}

@@ -1,0 +1,371 @@
+/* Names are names: a family whose modules and tensors are all called otherwise, one consistent new
+ * name for each, has the same counts and caches. What a number hangs on is said by a key of
+ * the file. */
+#include "unit.h"
+
+#include "base/exact.h"
+#include "base/text.h"
+#include "ledger/infer.h"
+#include "support/folder.h"
+
+static const char list_path[] = "tests/data/models.json";
+
+static struct al_catalog *catalog;
+static struct test_folder folder;
+
+static int set_up(void **state)
+{
+	(void)state;
+	catalog = al_catalog_create();
+	test_folder_make(&folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	test_folder_remove(&folder);
+	al_catalog_destroy(catalog);
+	return 0;
+}
+
+static void must(bool ok, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s", err->message);
+}
+
+/* ---- a file with other names ---- */
+
+/* The old names; the new one of names[i] is "n" and i, with the old one's loop variables. */
+struct names {
+	struct al_arena arena;
+	const char **items;
+	size_t n, room;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+	if (al_find_name(name, names->items, names->n) >= 0)
+		return;
+	names->items = al_grow(&names->arena, names->items, names->n, &names->room,
+		sizeof(*names->items));
+	names->items[names->n++] = al_strdup(&names->arena, name);
+}
+
+static void collect_names(struct names *names, const struct al_json *doc, const struct cJSON *list)
+{
+	struct al_error err = {0};
+
+	al_json_each (node, list) {
+		const char *name;
+		must(al_json_get_text(doc, node, "name", true, &name, &err), &err);
+		add_name(names, name);
+		collect_names(names, doc, al_json_get(node, "stored"));
+	}
+}
+
+static void add_new_name(struct al_text *out, const char *name, size_t index)
+{
+	al_text_addf(out, "\"n%zu", index);
+	for (const char *p = name; (p = strchr(p, '{')); p++) {
+		al_text_add(out, ".");
+		al_text_add_bytes(out, p, strcspn(p, "}") + 1);
+	}
+	al_text_add(out, "\"");
+}
+
+static void add_renamed_text(struct al_text *out, const struct names *names,
+	const struct al_json *doc, const struct cJSON *node)
+{
+	struct al_error err = {0};
+	const char *text;
+
+	must(al_json_text(doc, node, &text, &err), &err);
+	int index = al_find_name(text, names->items, names->n);
+	if (index >= 0)
+		add_new_name(out, text, (size_t)index);
+	else
+		al_json_quote(out, text);
+}
+
+static void add_renamed(struct al_text *out, const struct names *names, const struct al_json *doc,
+	const struct cJSON *node)
+{
+	const bool is_object = al_json_kind(node) == AL_JSON_OBJECT;
+	struct al_error err = {0};
+	const char *comma = "";
+	int64_t number;
+	bool truth;
+
+	switch (al_json_kind(node)) {
+	case AL_JSON_TEXT:
+		add_renamed_text(out, names, doc, node);
+		return;
+	case AL_JSON_NUMBER:
+		must(al_json_whole(doc, node, &number, &err), &err);
+		al_text_addf(out, "%lld", (long long)number);
+		return;
+	case AL_JSON_BOOLEAN:
+		must(al_json_boolean(doc, node, &truth, &err), &err);
+		al_text_add(out, truth ? "true" : "false");
+		return;
+	default:
+		break;
+	}
+	al_text_add(out, is_object ? "{" : "[");
+	al_json_each (child, node) {
+		al_text_add(out, comma);
+		if (is_object) {
+			al_json_quote(out, al_json_key(child));
+			al_text_add(out, ":");
+		}
+		add_renamed(out, names, doc, child);
+		comma = ",";
+	}
+	al_text_add(out, is_object ? "}" : "]");
+}
+
+/* Writes a catalogue file whose entries in `lists` (up to NULL) are called otherwise. */
+static void write_renamed(const char *path, const char *name, const char *text,
+	const char *const *lists)
+{
+	struct al_error err = {0};
+	struct names names = {0};
+	struct al_json doc;
+	struct al_text out;
+
+	al_arena_init(&names.arena);
+	al_text_init(&out);
+	must(al_json_parse(&doc, name, text, strlen(text), &err), &err);
+	for (; *lists; lists++)
+		collect_names(&names, &doc, al_json_get(doc.root, *lists));
+	add_renamed(&out, &names, &doc, doc.root);
+	test_write(path, out.data, out.length);
+	al_json_finish(&doc);
+	al_text_finish(&out);
+	al_arena_finish(&names.arena);
+}
+
+/* ---- all numbers of a model ---- */
+
+struct subject {
+	const struct al_family *family;
+	const struct al_json *doc;
+	const struct cJSON *config;
+	const char *name;
+};
+
+static void open_model(const struct subject *s, int64_t tp, enum al_books_detail detail,
+	struct al_settings *settings, struct al_basis *basis, struct al_whole *whole)
+{
+	struct al_error err = {0};
+
+	al_basis_init(basis);
+	al_settings_init(settings, catalog);
+	must(al_family_settings(s->family, s->doc, s->config, s->name, settings, &err), &err);
+	al_settings_ask(settings, "batch", 2, "test");
+	al_settings_ask(settings, "seq", 512, "test");
+	const struct al_whole_ask ask = {.catalog = catalog,
+		.family = s->family,
+		.settings = settings,
+		.basis = basis,
+		.tp = tp,
+		.detail = detail};
+	must(al_whole_init(whole, &ask, &err), &err);
+}
+
+static void add_number(struct al_text *out, mpq_srcptr number)
+{
+	char *text = mpq_get_str(NULL, 10, number);
+
+	al_text_addf(out, " %s", text);
+	free(text);
+}
+
+static void add_counts(struct al_text *out, struct al_whole *whole)
+{
+	mpq_t number;
+
+	mpq_init(number);
+	al_text_add(out, "counts");
+	for (int i = 0; i < AL_N_COUNTS; i++) {
+		al_whole_count(whole, (enum al_count)i, number);
+		add_number(out, number);
+	}
+	al_text_add(out, "\n");
+	mpq_clear(number);
+}
+
+static void add_cache(struct al_text *out, struct al_whole *whole)
+{
+	struct al_error err = {0};
+	const struct al_storage *storage;
+	struct al_cache_lines cache;
+
+	must(al_storage_find("bf16", &storage, &err)
+			&& al_whole_cache(whole, storage, 512, 256, &cache, &err),
+		&err);
+	for (size_t i = 0; i < cache.n; i++) {
+		const struct al_cache_line *line = &cache.lines[i];
+		al_text_addf(out, "cache %s %lld %lld %lld", al_cache_kind_names[line->kind],
+			(long long)line->layers, (long long)line->tokens, (long long)line->limit);
+		add_number(out, line->elements);
+		add_number(out, line->device);
+		add_number(out, line->expanded);
+		al_text_add(out, "\n");
+	}
+}
+
+static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
+	enum al_books_detail detail)
+{
+	struct al_settings settings;
+	struct al_basis basis;
+	struct al_whole whole;
+
+	open_model(s, tp, detail, &settings, &basis, &whole);
+	al_text_addf(out, "-- %s, tp %lld, detail %d\n", s->name, (long long)tp, (int)detail);
+	add_counts(out, &whole);
+	add_cache(out, &whole);
+	al_whole_finish(&whole);
+	al_settings_finish(&settings);
+}
+
+/* Which of the degrees a model's heads can be dealt out to. */
+static bool is_shared_by(const struct subject *s, int64_t tp)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+	struct al_basis basis;
+	struct al_whole whole;
+
+	al_basis_init(&basis);
+	al_settings_init(&settings, catalog);
+	must(al_family_settings(s->family, s->doc, s->config, s->name, &settings, &err), &err);
+	const struct al_whole_ask ask = {.catalog = catalog,
+		.family = s->family,
+		.settings = &settings,
+		.basis = &basis,
+		.tp = tp};
+	bool ok = al_whole_init(&whole, &ask, &err);
+	if (ok)
+		al_whole_finish(&whole);
+	al_settings_finish(&settings);
+	return ok;
+}
+
+static char *all_numbers(const struct subject *s)
+{
+	struct al_text out;
+
+	al_text_init(&out);
+	for (int64_t tp = 1; tp <= 2; tp++)
+		if (is_shared_by(s, tp)) {
+			add_whole(&out, s, tp, AL_BOOKS_KINDS);
+			add_whole(&out, s, tp, AL_BOOKS_LAYERS);
+		}
+	return out.data;
+}
+
+/* ---- families ---- */
+
+static const char *const family_lists[] = {"modules", "tensors", NULL};
+
+static const struct al_family *load_renamed(const char *name)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+	const struct al_embedded *file = al_embedded_find(list, name);
+	const struct al_family *family;
+	struct al_error err = {0};
+	char path[256], json[64];
+
+	assert_non_null(file);
+	snprintf(json, sizeof(json), "%s.json", name);
+	write_renamed(test_path(path, &folder, json), name, file->text, family_lists);
+	must(al_catalog_family(catalog, path, &family, &err), &err);
+	return family;
+}
+
+static void check_family(const char *name, const struct al_json *models)
+{
+	const struct al_family *family, *renamed;
+	struct al_error err = {0};
+
+	must(al_catalog_family(catalog, name, &family, &err), &err);
+	renamed = load_renamed(name);
+	al_json_each (node, models->root) {
+		struct subject s = {.family = family, .doc = models};
+		const char *type;
+		must(al_json_get_node(models, node, "config", AL_JSON_OBJECT, true, &s.config, &err)
+				&& al_json_get_text(models, node, "name", true, &s.name, &err)
+				&& al_json_get_text(models, s.config, "model_type", true, &type,
+					&err),
+			&err);
+		if (al_find_name(type, family->model_types, family->n_model_types) < 0)
+			continue;
+		char *own = all_numbers(&s);
+		s.family = renamed;
+		char *others = all_numbers(&s);
+		assert_string_equal(others, own);
+		free(own);
+		free(others);
+	}
+}
+
+static void names_of_families_decide_nothing(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct al_error err = {0};
+	struct al_json models;
+
+	(void)state;
+	must(al_json_read(&models, list_path, &err), &err);
+	for (size_t i = 0; i < list->n_files; i++)
+		check_family(list->files[i].name, &models);
+	al_json_finish(&models);
+}
+
+/* BART keeps nothing in its encoder, whatever the encoder's modules are called. */
+static void an_encoder_by_any_name_caches_nothing(void **state)
+{
+	static const char config[] = "{\"model_type\": \"bart\"}";
+	struct al_error err = {0};
+	struct al_cache_lines cache;
+	struct al_settings settings;
+	struct al_basis basis;
+	struct al_whole whole;
+	struct al_json doc;
+	mpq_t bytes;
+
+	(void)state;
+	must(al_json_parse(&doc, "config.json", config, strlen(config), &err), &err);
+	const struct subject s = {.family = load_renamed("bart"),
+		.doc = &doc,
+		.config = doc.root,
+		.name = "config.json"};
+	open_model(&s, 1, AL_BOOKS_KINDS, &settings, &basis, &whole);
+	const struct al_storage *storage;
+	must(al_storage_find("bf16", &storage, &err)
+			&& al_whole_cache(&whole, storage, 1024, 1024, &cache, &err),
+		&err);
+	mpq_init(bytes);
+	for (size_t i = 0; i < cache.n; i++)
+		mpq_add(bytes, bytes, cache.lines[i].elements);
+	mpz_mul_ui(mpq_numref(bytes), mpq_numref(bytes), 2 * 1024);
+	assert_int_equal(mpq_cmp_ui(bytes, 100663296, 1), 0);
+	mpq_clear(bytes);
+	al_whole_finish(&whole);
+	al_settings_finish(&settings);
+	al_json_finish(&doc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_encoder_by_any_name_caches_nothing),
+		cmocka_unit_test(names_of_families_decide_nothing),
+	};
+
+	return cmocka_run_group_tests_name("renaming", tests, set_up, tear_down);
+}
