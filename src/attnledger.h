@@ -1,7 +1,9 @@
 /* attnledger: exact books of attention. The public library.
  *
  * Functions that can fail return bool and fill `struct al_error`; the library never prints and
- * never exits. Strings are UTF-8. */
+ * never exits, but for one case: where the system has no memory left it aborts, as GMP and FLINT
+ * below it do; only matrices, whose size the caller's data decide, are refused with AL_ESYSTEM.
+ * Strings are UTF-8. */
 #ifndef ATTNLEDGER_H
 #define ATTNLEDGER_H
 

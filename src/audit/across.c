@@ -9,6 +9,7 @@
 #include "audit/composition.h"
 #include "audit/forms.h"
 #include "audit/subspaces.h"
+#include "base/memory.h"
 
 enum { N_READERS = AL_OUTPUT }; /* query, key, value */
 
@@ -60,19 +61,14 @@ static void cut(struct ranking *ranking)
 		ranking->n = ranking->most;
 }
 
-static bool add_pair(struct ranking *ranking, const struct pair *pair, struct al_error *err)
+static void add_pair(struct ranking *ranking, const struct pair *pair)
 {
 	ranking->n_seen++;
 	if (ranking->n == ranking->room) {
-		size_t room = 2 * ranking->room + 64;
-		struct pair *items = realloc(ranking->items, room * sizeof(*items));
-		if (!items)
-			return al_fail(err, AL_ESYSTEM, "no memory for %zu pairs of heads", room);
-		ranking->items = items;
-		ranking->room = room;
+		ranking->room = 2 * ranking->room + 64;
+		ranking->items = al_realloc(ranking->items, ranking->room, sizeof(*ranking->items));
 	}
 	ranking->items[ranking->n++] = *pair;
-	return true;
 }
 
 /* ---- two modules ---- */
@@ -170,8 +166,8 @@ static double entry(struct al_matrix m, size_t i, size_t j)
 	return m.data ? m.data[i + j * m.ld] : NAN;
 }
 
-static bool offer_pairs(struct ranking *ranking, const struct loaded *a, const struct loaded *b,
-	const struct scores *s, struct al_error *err)
+static void offer_pairs(struct ranking *ranking, const struct loaded *a, const struct loaded *b,
+	const struct scores *s)
 {
 	for (size_t i = 0; i < a->module.factors.n_heads; i++)
 		for (size_t j = 0; j < b->module.factors.n_heads; j++) {
@@ -184,10 +180,8 @@ static bool offer_pairs(struct ranking *ranking, const struct loaded *a, const s
 				pair.cosine[form] = entry(s->cosine[form], i, j);
 			for (int p = 0; p < N_READERS; p++)
 				pair.composition[p] = entry(s->composition[p], i, j);
-			if (!add_pair(ranking, &pair, err))
-				return false;
+			add_pair(ranking, &pair);
 		}
-	return true;
 }
 
 /* ---- angles ---- */
@@ -241,10 +235,12 @@ static bool measure_two(struct ranking *ranking, struct loaded *first, struct lo
 
 	if (!same_rows(&a->module.factors, &b->module.factors, AL_FORM_QK))
 		return true;
-	bool ok = scores_init(&scores, a, b, err) && offer_pairs(ranking, a, b, &scores, err);
-	scores_finish(&scores);
-	if (ok)
+	bool ok = scores_init(&scores, a, b, err);
+	if (ok) {
+		offer_pairs(ranking, a, b, &scores);
 		cut(ranking);
+	}
+	scores_finish(&scores);
 	return ok && add_angles(ranking, a, b, err);
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #define AL_MEASUREMENTS(X) \
 	X(heads) \
 	X(layers) \
@@ -73,9 +75,7 @@ static bool fold_norm(const struct al_audit *audit, const struct al_attention *a
 	if (!attention->norm || attention->norm->n_elements != (int64_t)weights.rows)
 		return true;
 	all = al_select_all(attention->norm);
-	scale = malloc(weights.rows * sizeof(*scale));
-	if (!scale)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", weights.rows);
+	scale = al_alloc(weights.rows, sizeof(*scale));
 	bool ok = al_tensor_read_double(audit->view->checkpoint, attention->norm, &all, scale,
 		weights.rows, err);
 	for (size_t j = 0; ok && j < weights.cols; j++)
@@ -386,9 +386,7 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 	size_t n = (size_t)audit->options.n_nulls;
 
 	if (!module->draws)
-		module->draws = calloc(n + 1, sizeof(*module->draws));
-	if (!module->draws)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu draws", n);
+		module->draws = al_calloc(n, sizeof(*module->draws));
 	for (; module->n_draws < n; module->n_draws++)
 		if (!al_null_independent(&module->draws[module->n_draws], &module->triangles,
 			    audit->options.seed, module->index, module->n_draws, err))

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { MOST_CHANGES = 16 };
 
 /* One module on its way through the conversions. */
@@ -257,10 +259,10 @@ static bool add_grouping(struct converter *x, const struct al_grouping *g, const
 static bool convert_groups(struct converter *x, struct al_error *err)
 {
 	size_t n = x->losses->keys.n;
-	size_t *in_order = calloc(n, sizeof(*in_order));
-	bool ok = in_order || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
+	size_t *in_order = al_calloc(n, sizeof(*in_order));
+	bool ok = true;
 
-	for (size_t i = 0; ok && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		in_order[i] = i;
 	for (size_t i = 0; ok && i < x->losses->n_groupings; i++)
 		ok = add_grouping(x, &x->losses->groupings[i], in_order, err);
@@ -357,10 +359,8 @@ static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}});
 	const struct al_stack *values = &x->losses->values;
 	size_t n = values->n, width = values->width;
-	double *squared = calloc(n, sizeof(*squared)), sum = 0;
+	double *squared = al_calloc(n, sizeof(*squared)), sum = 0;
 
-	if (!squared)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 	for (size_t i = 0; i < n; i++)
 		squared[i] = al_squared_norm(
 			al_columns(al_view(values->weighed), i * width, width));

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* ---- the mean ---- */
 
 void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
@@ -334,11 +336,10 @@ static bool share_head(void *context, size_t g, struct al_error *err)
 bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values,
 	double errors[2], struct al_error *err)
 {
-	struct pairing x = {keys, values, calloc(keys->n, sizeof(*x.squared))};
-	bool ok = x.squared || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", keys->n);
+	struct pairing x = {keys, values, al_calloc(keys->n, sizeof(*x.squared))};
+	bool ok = al_parallel(keys->n, share_head, &x, err);
 
 	errors[0] = errors[1] = 0;
-	ok = ok && al_parallel(keys->n, share_head, &x, err);
 	for (size_t g = 0; ok && g < keys->n; g++)
 		for (int i = 0; i < 2; i++)
 			errors[i] += x.squared[g][i];

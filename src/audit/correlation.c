@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
@@ -54,12 +56,10 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	struct al_error *err)
 {
 	struct al_view s;
-	double *means = calloc(module->factors.n_heads, sizeof(*means));
-	bool ok = means
-		|| al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", module->factors.n_heads);
-
-	ok = ok && al_form_means(&module->factors, form, means, err)
+	double *means = al_calloc(module->factors.n_heads, sizeof(*means));
+	bool ok = al_form_means(&module->factors, form, means, err)
 		&& al_audit_form_inner(module, form, &s, err);
+
 	if (ok)
 		add_rows(module, form, s, means, table);
 	free(means);

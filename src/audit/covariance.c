@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "checkpoint/npy.h"
 
@@ -48,10 +49,10 @@ bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 {
 	const double tolerance = fmin(4 * unit * (double)g.rows, 1e-2);
 	struct al_matrix vectors = {0};
-	double *values = calloc(g.rows + 1, sizeof(*values));
-	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", g.rows);
+	double *values = al_calloc(g.rows, sizeof(*values));
+	bool ok = true;
 
-	if (ok && (g.rows != g.cols || g.rows == 0))
+	if (g.rows != g.cols || g.rows == 0)
 		ok = al_fail(err, AL_EINPUT, "%zu x %zu, expected a square matrix", g.rows, g.cols);
 	if (ok && !al_is_finite(al_view(g)))
 		ok = al_fail(err, AL_EINPUT, "holds numbers that are not finite");

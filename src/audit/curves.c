@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
@@ -49,13 +51,11 @@ static void set_subject(struct al_table *table, struct al_cell *cell, const stru
 	al_cell_set_text(table, &cell[3], subject->matrix);
 }
 
-static bool add_curve(const struct subject *subject, const double *values, size_t n,
-	struct al_table *table, struct al_error *err)
+static void add_curve(const struct subject *subject, const double *values, size_t n,
+	struct al_table *table)
 {
-	double *share = malloc(2 * (n + 1) * sizeof(*share));
+	double *share = al_alloc(2 * n, sizeof(*share));
 
-	if (!share)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", 2 * n);
 	al_captured(values, n, share, share + n);
 	for (size_t i = 0; i < n; i++) {
 		struct al_cell *cell = al_table_add_row(table);
@@ -65,32 +65,27 @@ static bool add_curve(const struct subject *subject, const double *values, size_
 		al_cell_set_real(&cell[6], share[n + i]);
 	}
 	free(share);
-	return true;
 }
 
 /* A spectrum of every head, or the one of all heads. */
-static bool add_spectrum(const struct subject *first, struct al_matrix values,
-	struct al_table *table, struct al_error *err)
+static void add_spectrum(const struct subject *first, struct al_matrix values,
+	struct al_table *table)
 {
 	struct subject subject = *first;
 
 	for (size_t j = 0; j < values.cols; j++) {
 		subject.head = first->head < 0 ? -1 : (int64_t)j;
-		if (!add_curve(&subject, values.data + j * values.ld, values.rows, table, err))
-			return false;
+		add_curve(&subject, values.data + j * values.ld, values.rows, table);
 	}
-	return true;
 }
 
-static bool add_spectra(const struct al_audit_module *module, const struct al_spectra *spectra,
-	int64_t first_head, struct al_table *table, struct al_error *err)
+static void add_spectra(const struct al_audit_module *module, const struct al_spectra *spectra,
+	int64_t first_head, struct al_table *table)
 {
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
 		const struct subject subject = {module, first_head, -1, al_spectrum_names[kind]};
-		if (!add_spectrum(&subject, spectra->values[kind], table, err))
-			return false;
+		add_spectrum(&subject, spectra->values[kind], table);
 	}
-	return true;
 }
 
 /* Of the product W_Q W_K^T: in Gaussian weights, of each head and of all together, "qk_gaussian",
@@ -104,16 +99,14 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 	if (audit->options.n_nulls == 0)
 		return true;
 	if (!al_audit_gaussian(audit, module, &heads, &layer, err)
-		|| !al_audit_draws(audit, module, &draws, err)
-		|| !add_spectrum(&subject, heads->values[AL_SPECTRUM_QK], table, err))
+		|| !al_audit_draws(audit, module, &draws, err))
 		return false;
+	add_spectrum(&subject, heads->values[AL_SPECTRUM_QK], table);
 	subject.head = -1;
-	if (!add_spectrum(&subject, layer->values[AL_SPECTRUM_QK], table, err))
-		return false;
+	add_spectrum(&subject, layer->values[AL_SPECTRUM_QK], table);
 	subject = (struct subject){module, -1, 0, "qk_independent"};
 	for (; subject.draw < audit->options.n_nulls; subject.draw++)
-		if (!add_spectrum(&subject, draws[subject.draw].values[AL_SPECTRUM_QK], table, err))
-			return false;
+		add_spectrum(&subject, draws[subject.draw].values[AL_SPECTRUM_QK], table);
 	return true;
 }
 
@@ -122,11 +115,12 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *heads, *layer;
 
-	return al_audit_head_spectra(audit, module, &heads, err)
-		&& al_audit_layer_spectra(audit, module, &layer, err)
-		&& add_spectra(module, heads, 0, table, err)
-		&& add_spectra(module, layer, -1, table, err)
-		&& add_nulls(audit, module, table, err);
+	if (!al_audit_head_spectra(audit, module, &heads, err)
+		|| !al_audit_layer_spectra(audit, module, &layer, err))
+		return false;
+	add_spectra(module, heads, 0, table);
+	add_spectra(module, layer, -1, table);
+	return add_nulls(audit, module, table, err);
 }
 
 const struct al_measurement al_measurement_curves = {

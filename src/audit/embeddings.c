@@ -6,20 +6,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 /* ---- what heads become ---- */
 
-static bool set_mean(struct al_view heads, size_t n, size_t width, struct al_matrix out,
-	struct al_error *err)
+static void set_mean(struct al_view heads, size_t n, size_t width, struct al_matrix out)
 {
-	size_t *all = calloc(n, sizeof(*all));
+	size_t *all = al_calloc(n, sizeof(*all));
 
-	if (!all)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 	for (size_t i = 0; i < n; i++)
 		all[i] = i;
 	al_mean_heads(heads, width, all, n, out);
 	free(all);
-	return true;
 }
 
 /* Column j of all heads, [rows][n], at rank one. */
@@ -49,7 +47,7 @@ static bool convert(struct al_view heads, size_t n, size_t width, enum al_embedd
 	bool ok = al_matrix_init(out, heads.rows, heads.cols, err);
 
 	if (ok && kind == AL_EMBEDDING_ADD)
-		ok = set_mean(heads, n, width, *out, err);
+		set_mean(heads, n, width, *out);
 	for (size_t j = 0; ok && kind == AL_EMBEDDING_MUL && j < width; j++)
 		ok = set_multiples(heads, n, width, j, *out, err);
 	return ok;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 struct al_run al_factors_run(const struct al_factors *f, enum al_projection projection)
 {
 	switch (projection) {
@@ -79,9 +81,8 @@ static bool init_projection(struct al_triangles *t, enum al_projection projectio
 
 	if (!al_matrix_init(&t->of[projection].r, height, run.weights.cols, err))
 		return false;
-	t->of[projection].routes = calloc(run.n_heads, sizeof(enum al_route));
-	return t->of[projection].routes
-		|| al_fail(err, AL_ESYSTEM, "no memory for %zu heads", run.n_heads);
+	t->of[projection].routes = al_calloc(run.n_heads, sizeof(enum al_route));
+	return true;
 }
 
 bool al_triangles_init(struct al_triangles *t, const struct al_factors *shape, bool has_values,

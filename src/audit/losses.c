@@ -7,6 +7,7 @@
 
 #include "audit/collaborative.h"
 #include "audit/grouping.h"
+#include "base/memory.h"
 
 /* ---- which there are ---- */
 
@@ -71,27 +72,22 @@ static void set_unknown(struct al_loss *loss)
 		loss->of[i] = NAN;
 }
 
-static bool list_groupings(struct al_losses *x, struct al_error *err)
+static void list_groupings(struct al_losses *x)
 {
 	size_t n = x->keys.n;
 
-	x->groupings = calloc(count_divisors(n) + 1, sizeof(*x->groupings));
-	if (!x->groupings)
-		return al_fail(err, AL_ESYSTEM, "no memory for groups of %zu heads", n);
+	x->groupings = al_calloc(count_divisors(n), sizeof(*x->groupings));
 	for (size_t n_groups = 1; n_groups < n; n_groups++) {
 		if (n % n_groups != 0)
 			continue;
 		struct al_grouping *g = &x->groupings[x->n_groupings++];
 		*g = (struct al_grouping){.n_groups = n_groups,
 			.size = n / n_groups,
-			.order = calloc(n, sizeof(*g->order))};
+			.order = al_calloc(n, sizeof(*g->order))};
 		set_unknown(&g->mean);
 		set_unknown(&g->neighbours);
 		set_unknown(&g->regrouped);
-		if (!g->order)
-			return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 	}
-	return true;
 }
 
 /* ---- tasks ---- */
@@ -315,14 +311,12 @@ static size_t most_tasks(const struct al_losses *x)
 
 static bool find_all(struct al_losses *x, struct al_error *err)
 {
-	struct tasks tasks = {.losses = x, .all = calloc(most_tasks(x), sizeof(*tasks.all))};
-	size_t *in_order = calloc(x->keys.n, sizeof(*in_order));
-	bool ok = (tasks.all && in_order)
-		|| al_fail(err, AL_ESYSTEM, "no memory for conversions of %zu heads", x->keys.n);
+	struct tasks tasks = {.losses = x, .all = al_calloc(most_tasks(x), sizeof(*tasks.all))};
+	size_t *in_order = al_calloc(x->keys.n, sizeof(*in_order));
 
-	for (size_t i = 0; ok && i < x->keys.n; i++)
+	for (size_t i = 0; i < x->keys.n; i++)
 		in_order[i] = i;
-	ok = ok && find(&tasks, in_order, err);
+	bool ok = find(&tasks, in_order, err);
 	free(in_order);
 	free(tasks.all);
 	return ok;
@@ -349,7 +343,9 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	if (x->is_zero)
 		return true;
 	choose_ranks(x);
-	return x->is_latent || list_groupings(x, err);
+	if (!x->is_latent)
+		list_groupings(x);
+	return true;
 }
 
 bool al_losses_find(struct al_losses *x, const struct al_audit *audit,

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 /* How many components hold so much. */
 static const struct share {
 	const char *name, *title;
@@ -119,11 +121,10 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	size_t n = module->factors.n_heads;
 	struct al_view inner;
 	struct al_matrix s = {0};
-	double *work = calloc(2 * n, sizeof(*work));
-	bool ok = work || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", 2 * n);
-
-	ok = ok && al_audit_form_inner(module, form, &inner, err) && al_matrix_init(&s, n, n, err)
+	double *work = al_calloc(2 * n, sizeof(*work));
+	bool ok = al_audit_form_inner(module, form, &inner, err) && al_matrix_init(&s, n, n, err)
 		&& al_copy(inner, s, err);
+
 	if (ok)
 		centre(s, work);
 	ok = ok && al_eigenvalues(s, work + n, err);

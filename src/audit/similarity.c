@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
@@ -115,10 +117,8 @@ static bool pairs_init(struct pairs *pairs, struct al_audit_module *module, stru
 		if (!al_factors_run(f, (enum al_projection)p).weights.data)
 			continue;
 		pairs->n[p] = n;
-		pairs->angles[p] = calloc(n * n + 1, sizeof(struct al_angles));
-		ok = (pairs->angles[p]
-			     || al_fail(err, AL_ESYSTEM, "no memory for %zu pairs", n * n))
-			&& all_angles(module, (enum al_projection)p, pairs->angles[p], err);
+		pairs->angles[p] = al_calloc(n * n, sizeof(struct al_angles));
+		ok = all_angles(module, (enum al_projection)p, pairs->angles[p], err);
 	}
 	return ok;
 }

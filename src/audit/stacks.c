@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 double al_squared_norm(struct al_view a)
 {
 	return al_inner(a, a);
@@ -180,9 +182,8 @@ bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struc
 	n = n < most ? n : most;
 	if (!al_matrix_init(basis, a.rows, n, err))
 		return false;
-	double *values = calloc(n + 1, sizeof(*values));
-	bool ok = values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
-	ok = ok && (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis, values, err);
+	double *values = al_calloc(n, sizeof(*values));
+	bool ok = (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis, values, err);
 	free(values);
 	if (!ok)
 		al_matrix_finish(basis);
@@ -273,11 +274,10 @@ bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t si
 	double *relative_error, struct al_error *err)
 {
 	size_t n = stack->n / size;
-	struct sharing x = {stack, order, size, calloc(n, sizeof(*x.squared))};
-	bool ok = x.squared || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+	struct sharing x = {stack, order, size, al_calloc(n, sizeof(*x.squared))};
+	bool ok = al_parallel(n, share_group, &x, err);
 	double sum = 0;
 
-	ok = ok && al_parallel(n, share_group, &x, err);
 	for (size_t i = 0; ok && i < n; i++)
 		sum += x.squared[i];
 	free(x.squared);

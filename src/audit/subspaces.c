@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "audit/measures.h"
+#include "base/memory.h"
 
 /* ---- bases ---- */
 
@@ -100,9 +101,8 @@ bool al_bases_init(struct al_bases *b, const struct al_factors *factors, enum al
 
 	*b = (struct al_bases){.width = run.width,
 		.n_heads = run.n_heads,
-		.ranks = calloc(run.n_heads + 1, sizeof(size_t))};
-	bool ok = (b->ranks || al_fail(err, AL_ESYSTEM, "no memory for %zu heads", run.n_heads))
-		&& al_matrix_init(&b->u, run.weights.rows, run.n_heads * run.width, err)
+		.ranks = al_calloc(run.n_heads, sizeof(size_t))};
+	bool ok = al_matrix_init(&b->u, run.weights.rows, run.n_heads * run.width, err)
 		&& al_parallel(run.n_heads, find_basis, &work, err);
 	if (!ok)
 		al_bases_finish(b);
@@ -121,10 +121,7 @@ static double degrees(double cosine)
 bool al_angles_find(struct al_view cosines, struct al_angles *out, struct al_error *err)
 {
 	size_t n = cosines.rows < cosines.cols ? cosines.rows : cosines.cols;
-	double *values = calloc(n + 1, sizeof(*values));
-
-	if (!values)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+	double *values = al_calloc(n, sizeof(*values));
 	bool ok = al_singular_values(cosines, values, err);
 	*out = (struct al_angles){0};
 	for (size_t i = 0; ok && i < n; i++)

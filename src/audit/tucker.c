@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 
@@ -53,9 +54,7 @@ static bool measured_init(struct measured *m, struct al_error *err)
 	if (!al_score_tensor_init(&m->tensor, f, err))
 		return false;
 	m->n_greedy = al_cp_bound(&m->tensor.heads);
-	m->greedy = calloc(m->n_greedy + 1, sizeof(*m->greedy));
-	if (!m->greedy)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", m->n_greedy + 1);
+	m->greedy = al_calloc(m->n_greedy + 1, sizeof(*m->greedy));
 	return al_cp_greedy_errors(&m->tensor.heads, m->greedy, err);
 }
 

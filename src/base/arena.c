@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Each block is twice as large as the one before: many small arenas stay small. */
 enum { FIRST_BLOCK_BYTES = 1024, LARGEST_BLOCK_BYTES = 65536 };
 
@@ -39,23 +41,21 @@ static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
 	size_t usual = arena->newest ? 2 * arena->newest->size : FIRST_BLOCK_BYTES;
 	usual = usual < LARGEST_BLOCK_BYTES ? usual : LARGEST_BLOCK_BYTES;
 	size_t size = bytes > usual ? bytes : usual;
-	struct al_arena_block *block = calloc(1, sizeof(*block) + size);
+	struct al_arena_block *block = al_calloc(1, sizeof(*block) + size);
 
-	if (!block)
-		abort();
 	block->size = size;
 	block->older = arena->newest;
 	arena->newest = block;
 	return block;
 }
 
-void *al_alloc(struct al_arena *arena, size_t count, size_t size)
+void *al_arena_alloc(struct al_arena *arena, size_t count, size_t size)
 {
 	size_t bytes;
 	const size_t align = alignof(max_align_t);
 
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
-		abort();
+		al_memory_exhausted(SIZE_MAX);
 	bytes = (bytes + align - 1) / align * align;
 
 	struct al_arena_block *block = arena->newest;
@@ -72,7 +72,7 @@ void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacit
 		return items;
 
 	size_t room = *capacity ? 2 * *capacity : 8;
-	void *grown = al_alloc(arena, room, size);
+	void *grown = al_arena_alloc(arena, room, size);
 	if (count)
 		memcpy(grown, items, count * size);
 	*capacity = room;
@@ -81,7 +81,7 @@ void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacit
 
 char *al_strndup(struct al_arena *arena, const char *text, size_t length)
 {
-	char *copy = al_alloc(arena, length + 1, 1);
+	char *copy = al_arena_alloc(arena, length + 1, 1);
 
 	memcpy(copy, text, length);
 	return copy;
@@ -101,9 +101,9 @@ char *al_format(struct al_arena *arena, const char *format, ...)
 	int length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
 	if (length < 0)
-		abort();
+		al_memory_exhausted(SIZE_MAX);
 
-	char *text = al_alloc(arena, (size_t)length + 1, 1);
+	char *text = al_arena_alloc(arena, (size_t)length + 1, 1);
 	vsnprintf(text, (size_t)length + 1, format, again);
 	va_end(again);
 	return text;

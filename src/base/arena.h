@@ -1,9 +1,8 @@
 /* Arenas: memory that dies together.
  *
  * A scenario, a ledger, a table own one arena each; what is reached from them dies with them.
- * Memory is zeroed. A small allocation never fails: like GMP, FLINT and GLib below us, the arena
- * aborts when the system has no memory left. What is sized by a stranger's file is bounded before
- * it is asked for. */
+ * Memory is zeroed and never NULL (base/memory.h). What is sized by a stranger's file is bounded
+ * before it is asked for. */
 #ifndef ATTNLEDGER_BASE_ARENA_H
 #define ATTNLEDGER_BASE_ARENA_H
 
@@ -21,10 +20,10 @@ void al_arena_init(struct al_arena *arena);
 void al_arena_finish(struct al_arena *arena);
 
 /* Zeroed memory for `count` objects of `size` bytes, aligned for any type. */
-void *al_alloc(struct al_arena *arena, size_t count, size_t size);
+void *al_arena_alloc(struct al_arena *arena, size_t count, size_t size);
 
-#define al_new(arena, type) ((type *)al_alloc((arena), 1, sizeof(type)))
-#define al_new_array(arena, type, count) ((type *)al_alloc((arena), (count), sizeof(type)))
+#define al_new(arena, type) ((type *)al_arena_alloc((arena), 1, sizeof(type)))
+#define al_new_array(arena, type, count) ((type *)al_arena_alloc((arena), (count), sizeof(type)))
 
 /* Room for one more item: returns `items`, or a copy of its `count` items with twice the room.
  * `*capacity` is kept up to date; start with NULL and 0. */

@@ -124,7 +124,7 @@ void al_exact_round(mpq_t out, mpq_srcptr q, int digits)
 static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
 {
 	size_t room = mpz_sizeinbase(scaled, 10) + 2;
-	char *raw = al_alloc(arena, room, 1);
+	char *raw = al_arena_alloc(arena, room, 1);
 	mpz_get_str(raw, 10, scaled);
 
 	const char *sign = raw[0] == '-' ? "-" : "";
@@ -133,7 +133,7 @@ static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
 	if (digits == 0)
 		return raw;
 	if (length <= digits) {
-		char *padded = al_alloc(arena, (size_t)digits + 4, 1);
+		char *padded = al_arena_alloc(arena, (size_t)digits + 4, 1);
 		strcpy(padded, sign);
 		strcat(padded, "0.");
 		memset(padded + strlen(padded), '0', (size_t)(digits - length));
@@ -211,7 +211,7 @@ char *al_exact_grouped(struct al_arena *arena, const char *decimal)
 {
 	const char *figures = decimal + (decimal[0] == '-');
 	size_t whole = strspn(figures, "0123456789");
-	char *grouped = al_alloc(arena, strlen(decimal) + whole / 3 + 1, 1);
+	char *grouped = al_arena_alloc(arena, strlen(decimal) + whole / 3 + 1, 1);
 	char *out = grouped;
 
 	if (figures != decimal)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json_scan.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 /* ---- places ---- */
@@ -123,11 +124,9 @@ static const struct cJSON *repeated_among_few(const struct cJSON *object)
 static const struct cJSON *repeated_among_many(const struct cJSON *object)
 {
 	size_t n = al_json_size(object);
-	struct member *members = calloc(n, sizeof(*members)), *out = members;
+	struct member *members = al_calloc(n, sizeof(*members)), *out = members;
 	const struct cJSON *repeated = NULL;
 
-	if (!members)
-		abort();
 	for (const struct cJSON *child = object->child; child; child = child->next)
 		*out++ = (struct member){al_hash(AL_HASH_EMPTY, child->string,
 						 strlen(child->string)),
@@ -181,9 +180,9 @@ static bool build(struct al_json *doc, struct al_error *err)
 bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
 	struct al_error *err)
 {
-	*doc = (struct al_json){.name = strdup(name), .text = malloc(length + 1), .length = length};
-	if (!doc->name || !doc->text)
-		abort();
+	*doc = (struct al_json){.name = al_text_copy(name),
+		.text = al_alloc(length + 1, 1),
+		.length = length};
 	memcpy(doc->text, text, length);
 	doc->text[length] = '\0';
 	if (build(doc, err))

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 struct al_output {
 	char *path; /* as given, for messages */
 	char *target; /* what is renamed over; NULL: written directly */
@@ -35,13 +37,18 @@ static const char *volatile pending[MOST_OUTPUTS];
 static struct sigaction before[N_ENDING];
 static int n_pending;
 
-/* SA_RESETHAND has put the default action back: the raised signal ends the program when this
- * returns. */
-static void remove_pending(int number)
+void al_output_remove_temporaries(void)
 {
 	for (int i = 0; i < MOST_OUTPUTS; i++)
 		if (pending[i])
 			unlink(pending[i]);
+}
+
+/* SA_RESETHAND has put the default action back: the raised signal ends the program when this
+ * returns. */
+static void end_by_signal(int number)
+{
+	al_output_remove_temporaries();
 	raise(number);
 }
 
@@ -67,7 +74,7 @@ static bool is_default(const struct sigaction *action)
 
 static void install_handlers(void)
 {
-	struct sigaction action = {.sa_handler = remove_pending, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
 
 	sigemptyset(&action.sa_mask);
 	for (int i = 0; i < N_ENDING; i++) {
@@ -124,9 +131,7 @@ static bool open_beside(struct al_output *output, struct al_error *err)
 	size_t length = strlen(output->target);
 	sigset_t old;
 
-	output->temporary = malloc(length + sizeof(ending));
-	if (!output->temporary)
-		abort();
+	output->temporary = al_alloc(length + sizeof(ending), 1);
 	memcpy(output->temporary, output->target, length);
 	memcpy(output->temporary + length, ending, sizeof(ending));
 	block_signals(&old);
@@ -161,7 +166,7 @@ static bool open_output(struct al_output *output, struct al_error *err)
 			output->path);
 	if (al_output_is_direct(output->path))
 		return open_directly(output, err);
-	output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
+	output->target = exists ? realpath(output->path, NULL) : al_text_copy(output->path);
 	if (!output->target)
 		return fail_write(err, output->path);
 	output->mode = target_mode(exists ? &old : NULL);
@@ -178,10 +183,9 @@ static void destroy(struct al_output *output)
 
 bool al_output_open(struct al_output **out, const char *path, struct al_error *err)
 {
-	struct al_output *output = calloc(1, sizeof(*output));
+	struct al_output *output = al_calloc(1, sizeof(*output));
 
-	if (!output || !(output->path = strdup(path)))
-		abort();
+	output->path = al_text_copy(path);
 	output->fd = output->slot = -1;
 	*out = output;
 	if (open_output(output, err))

@@ -26,6 +26,10 @@ bool al_output_append(struct al_output *output, const void *bytes, size_t length
 /* Puts the file in its place. The output is gone afterwards, on failure too. */
 bool al_output_commit(struct al_output *output, struct al_error *err) AL_MUST_CHECK;
 
+/* Removes the temporary files of all open outputs, for a program that ends in the middle: for a
+ * signal's handler too. */
+void al_output_remove_temporaries(void);
+
 /* Leaves the old file as it was. The output is gone afterwards; NULL is safe. */
 void al_output_abandon(struct al_output *output);
 

@@ -5,6 +5,8 @@
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
+
 struct al_random {
 	gsl_rng *rng;
 };
@@ -76,10 +78,8 @@ static const gsl_rng_type xoshiro_type = {
 struct al_random *al_random_create(uint64_t seed, uint64_t module, uint64_t head, uint64_t draw)
 {
 	const uint64_t names[] = {seed, module, head, draw};
-	struct al_random *random = malloc(sizeof(*random));
+	struct al_random *random = al_alloc(1, sizeof(*random));
 
-	if (!random)
-		abort();
 	random->rng = gsl_rng_alloc(&xoshiro_type);
 
 	struct xoshiro *x = gsl_rng_state(random->rng);

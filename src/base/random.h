@@ -12,7 +12,6 @@
 
 struct al_random;
 
-/* Aborts like the arena where the system has no memory left. */
 struct al_random *al_random_create(uint64_t seed, uint64_t module, uint64_t head, uint64_t draw);
 void al_random_destroy(struct al_random *random);
 

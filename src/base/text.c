@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { NAME_MAX_COMPARED = 63 };
 
 void al_text_init(struct al_text *text)
 {
 	text->capacity = 256;
 	text->length = 0;
-	text->data = malloc(text->capacity);
-	if (!text->data)
-		abort();
+	text->data = al_alloc(text->capacity, 1);
 	text->data[0] = '\0';
 }
 
@@ -32,9 +32,7 @@ static void reserve(struct al_text *text, size_t more)
 		return;
 	while (text->capacity < needed)
 		text->capacity *= 2;
-	text->data = realloc(text->data, text->capacity);
-	if (!text->data)
-		abort();
+	text->data = al_realloc(text->data, text->capacity, 1);
 }
 
 void al_text_add_bytes(struct al_text *text, const char *bytes, size_t length)
@@ -67,7 +65,7 @@ void al_text_addf(struct al_text *text, const char *format, ...)
 	int length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
 	if (length < 0)
-		abort();
+		al_memory_exhausted(SIZE_MAX);
 
 	reserve(text, (size_t)length);
 	vsnprintf(text->data + text->length, (size_t)length + 1, format, again);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "catalog/family.h"
 #include "catalog/read.h"
@@ -365,11 +366,9 @@ const char *al_catalog_latex(void *context, const char *symbol)
 
 struct al_catalog *al_catalog_create(void)
 {
-	struct al_catalog *catalog = calloc(1, sizeof(*catalog));
+	struct al_catalog *catalog = al_calloc(1, sizeof(*catalog));
 	struct al_error err = {0};
 
-	if (!catalog)
-		abort();
 	al_arena_init(&catalog->arena);
 	bool ok = al_symbols_load(&catalog->arena, &catalog->symbols, &err);
 	assert(ok && "symbols.json, which we embed ourselves, is valid");

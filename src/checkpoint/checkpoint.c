@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "checkpoint/format.h"
 
 #define FORMAT_POINTER(name) &al_format_##name,
@@ -251,8 +252,8 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
 	struct al_error *err)
 {
 	enum { ROOM = 1 << 20 };
-	unsigned char *block = malloc(ROOM);
-	bool ok = block || al_fail(err, AL_ESYSTEM, "no memory for %d bytes", ROOM);
+	unsigned char *block = al_alloc(ROOM, 1);
+	bool ok = true;
 
 	*hash = checkpoint->header_hash;
 	for (size_t i = 0; ok && i < checkpoint->n_tensors; i++)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 enum { MAGIC = 6, ALIGNMENT = 64, LONGEST_HEADER = 1 << 16, SHOWN = 20 };
@@ -200,11 +201,10 @@ static bool find_header(struct cursor *out, const char *path, const char *bytes,
 /* From rows one behind the other to columns one behind the other. */
 static bool transpose(struct al_npy *npy, struct al_error *err)
 {
-	double *out = malloc((npy->rows * npy->cols + 1) * sizeof(*out));
+	double *out = al_try_calloc(npy->rows * npy->cols, sizeof(*out), err);
 
 	if (!out)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu numbers", npy->rows,
-			npy->cols);
+		return al_in(err, "%zu x %zu numbers", npy->rows, npy->cols);
 	for (size_t j = 0; j < npy->cols; j++)
 		for (size_t i = 0; i < npy->rows; i++)
 			out[i + j * npy->rows] = npy->data[j + i * npy->cols];
@@ -222,12 +222,12 @@ static bool read_data(struct al_npy *out, const struct header *h, const char *pa
 		|| __builtin_mul_overflow(count, h->dtype->block_bytes, &bytes) || bytes != n)
 		return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path,
 			h->shape[0], h->shape[1], h->dtype->name, n);
-	*out = (struct al_npy){.data = malloc((count + 1) * sizeof(double)),
+	*out = (struct al_npy){.data = al_try_calloc(count, sizeof(double), err),
 		.rows = h->shape[0],
 		.cols = h->shape[1],
 		.dtype = h->dtype};
 	if (!out->data)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", count);
+		return al_in(err, "%s", path);
 	h->dtype->to_double((const unsigned char *)data, count, out->data);
 	if (h->is_fortran || transpose(out, err))
 		return true;
@@ -290,11 +290,9 @@ bool al_npy_write(const char *path, const double *data, size_t rows, size_t cols
 	struct al_error *err)
 {
 	const size_t count = rows * cols;
-	unsigned char *bytes = malloc(8 * count + 1);
+	unsigned char *bytes = al_alloc(count, 8);
 	struct al_text text;
 
-	if (!bytes)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", count);
 	al_dtype_find("F64")->from_double(data, count, bytes);
 	al_text_init(&text);
 	add_header(&text, transposes ? cols : rows, transposes ? rows : cols, !transposes);

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 
@@ -136,9 +137,7 @@ static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al
 		return al_in(err, "tensor \"%.120s\"", tensor->name);
 	assert(selection->n_runs < 2 || leading >= (size_t)selection->run);
 	window.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes;
-	window.bytes = malloc(tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes + 1 : AL_BLOCK_BYTES);
-	if (!window.bytes)
-		abort();
+	window.bytes = al_alloc(tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES, 1);
 	bool ok = read_runs(&window, selection, target, leading, err);
 	free(window.bytes);
 	return ok || al_in(err, "tensor \"%.120s\"", tensor->name);

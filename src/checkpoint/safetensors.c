@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/json_reader.h"
+#include "base/memory.h"
 #include "checkpoint/format.h"
 
 enum { LENGTH_BYTES = 8, HEADER_LIMIT = 100000000 };
@@ -234,9 +235,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 
 	if (!read_length(source, &length, err))
 		return false;
-	char *text = malloc((size_t)length + 1);
-	if (!text)
-		abort();
+	char *text = al_alloc((size_t)length + 1, 1);
 	bool ok = al_source_read(source, LENGTH_BYTES, text, (size_t)length, err)
 		&& read_text(&header, text, (size_t)length, err);
 	free(text);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/text.h"
 
@@ -100,11 +101,9 @@ bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
 	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
 	size_t n_metadata, struct al_error *err)
 {
-	struct al_safetensors_writer *writer = calloc(1, sizeof(*writer));
+	struct al_safetensors_writer *writer = al_calloc(1, sizeof(*writer));
 	struct al_text header;
 
-	if (!writer)
-		abort();
 	al_text_init(&header);
 	bool ok = build_header(&header, tensors, n_tensors, metadata, n_metadata, &writer->left,
 			  err)

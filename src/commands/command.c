@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "linalg/linalg.h"
 
@@ -265,7 +266,7 @@ static bool read_options(struct session *session, const struct command *command,
 	char **argv, struct al_error *err)
 {
 	struct command_line *line = &session->line;
-	struct output_options *options = al_alloc(&session->arena, 1, command->options_size);
+	struct output_options *options = al_arena_alloc(&session->arena, 1, command->options_size);
 
 	if (!command_line_split(line, &session->arena, argc, argv, command->options, err))
 		return false;
@@ -363,6 +364,7 @@ int al_command_line(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	al_memory_guard(end_exhausted);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of write */

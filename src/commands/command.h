@@ -83,6 +83,10 @@ struct al_table *session_table(struct session *session, const char *id, const ch
 /* Takes a table over into the answer. */
 void session_take(struct session *session, const struct al_table *table);
 
+/* The system has no memory left: says so in one line, removes the temporary files of open outputs,
+ * and ends the program with AL_ESYSTEM. */
+void end_exhausted(size_t bytes);
+
 /* Runs the command line; the result is the exit status. */
 int al_command_line(int argc, char **argv);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 static bool add_part(struct al_share *share, const char *name, struct al_error *err)
@@ -207,9 +208,7 @@ bool train_stages(struct al_whole *whole, const struct al_training *t, struct al
 {
 	if (!check_stages(whole, t, err))
 		return false;
-	struct al_stage *stages = calloc((size_t)t->pp, sizeof(*stages));
-	if (!stages)
-		return al_fail(err, AL_ESYSTEM, "no memory for %lld stages", (long long)t->pp);
+	struct al_stage *stages = al_calloc((size_t)t->pp, sizeof(*stages));
 	for (int64_t i = 0; i < t->pp; i++)
 		al_stage_init(&stages[i]);
 	bool ok = al_whole_train(whole, t, stages, err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "commands/checkpoint.h"
 #include "commands/laid.h"
@@ -50,11 +51,9 @@ static void add_values(struct values *values, const double *numbers, int64_t n)
 static bool read_values(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	struct values *values, struct al_error *err)
 {
-	double *numbers = calloc(NUMBERS_AT_ONCE, sizeof(*numbers));
+	double *numbers = al_alloc(NUMBERS_AT_ONCE, sizeof(*numbers));
 	bool ok = true;
 
-	if (!numbers)
-		abort();
 	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
 		int64_t left = tensor->n_elements - first;
 		struct al_selection block = {.first = first,

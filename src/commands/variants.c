@@ -103,8 +103,8 @@ static void join_shape(struct al_text *out, const struct al_shape *shape)
 /* The product of a shape's dimensions as LaTeX; false where one is no polynomial. */
 static bool add_latex(struct theory *t, const struct al_shape *shape, struct al_text *out)
 {
-	struct al_polynomial *product, *factor, *next;
-	bool ok = al_polynomial_from_int(1, &product);
+	struct al_polynomial *product = al_polynomial_from_int(1), *factor, *next;
+	bool ok = true;
 
 	for (size_t i = 0; ok && i < shape->n_dims; i++) {
 		ok = al_polynomial_of(shape->dims[i], NULL, 0, &factor, NULL);

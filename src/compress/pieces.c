@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 
@@ -26,9 +27,7 @@ static bool find_greedy(struct al_scores *s, struct al_error *err)
 	const struct al_heads *heads = s->is_single ? &s->narrow.heads : &s->heads;
 
 	s->n_greedy = al_cp_bound(heads);
-	s->greedy = calloc(s->n_greedy + 1, sizeof(*s->greedy));
-	if (!s->greedy)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", s->n_greedy + 1);
+	s->greedy = al_calloc(s->n_greedy + 1, sizeof(*s->greedy));
 	return al_cp_greedy_errors(heads, s->greedy, err);
 }
 
@@ -214,9 +213,8 @@ static bool group_init(struct group *g, const struct al_scores *s, struct al_err
 	const size_t n_values = tall < height ? tall : height;
 	struct al_matrix r = {0};
 
-	g->values = calloc(n_values + 1, sizeof(*g->values));
-	bool ok = (g->values || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n_values))
-		&& al_matrix_init(&g->basis, d_key, d_head, err)
+	g->values = al_calloc(n_values, sizeof(*g->values));
+	bool ok = al_matrix_init(&g->basis, d_key, d_head, err)
 		&& al_matrix_init(&r, height, d_head, err)
 		&& al_matrix_init(&g->forms, tall, height, err)
 		&& al_matrix_init(&g->left, tall, n_values, err)

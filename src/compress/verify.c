@@ -8,6 +8,7 @@
 
 #include "audit/select.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "compress/side.h"
@@ -168,8 +169,8 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 	struct al_matrix m, uint64_t stream, struct al_error *err)
 {
 	struct al_random *random = al_random_create(v->options->seed, stream, 1, 0);
-	double *row = malloc((m.cols + 1) * sizeof(*row));
-	bool ok = row || al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", m.cols);
+	double *row = al_alloc(m.cols, sizeof(*row));
+	bool ok = true;
 
 	for (size_t i = 0; ok && i < m.rows; i++) {
 		const int64_t at = (int64_t)(al_random_uniform(random) * (double)table->shape[0]);

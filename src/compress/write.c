@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "checkpoint/safetensors.h"
@@ -58,12 +59,12 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 	unsigned char **out, struct al_error *err)
 {
 	const size_t n = columns.rows * columns.cols;
-	double *values = malloc((n + !n) * sizeof(*values));
+	double *values = al_try_calloc(n, sizeof(*values), err);
 
 	if (!values)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", n);
+		return al_in(err, "%zu numbers", n);
 	arrange(slice, columns, values);
-	*out = al_alloc(&job->arena, n, slice->dtype->block_bytes);
+	*out = al_arena_alloc(&job->arena, n, slice->dtype->block_bytes);
 	slice->dtype->from_double(values, n, *out);
 	slice->dtype->to_double(*out, n, values);
 	bool ok = al_is_finite((struct al_view){values, n, 1, n});
@@ -346,8 +347,8 @@ static bool write_changed(struct new_file *file, struct al_safetensors_writer *w
 static bool write_tensors(struct new_file *file, struct al_safetensors_writer *writer,
 	struct al_error *err)
 {
-	unsigned char *block = malloc(BLOCK_BYTES);
-	bool ok = block || al_fail(err, AL_ESYSTEM, "no memory for %d bytes", BLOCK_BYTES);
+	unsigned char *block = al_alloc(BLOCK_BYTES, 1);
+	bool ok = true;
 
 	for (size_t i = 0; ok && i < file->n; i++) {
 		const struct new_tensor *tensor = &file->tensors[i];

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "formula/cases.h"
 
 struct al_polynomial {
@@ -14,9 +15,7 @@ static bool hand_out(struct pool *work, const struct cases *result, struct al_po
 {
 	*out = NULL;
 	if (result) {
-		*out = calloc(1, sizeof(**out));
-		if (!*out)
-			abort();
+		*out = al_calloc(1, sizeof(**out));
 		al_pool_init(&(*out)->pool, NULL);
 		(*out)->cases = al_cases_copy(&(*out)->pool, result);
 	}
@@ -32,12 +31,14 @@ void al_polynomial_destroy(struct al_polynomial *polynomial)
 	free(polynomial);
 }
 
-bool al_polynomial_from_int(int64_t value, struct al_polynomial **out)
+struct al_polynomial *al_polynomial_from_int(int64_t value)
 {
 	struct pool work;
+	struct al_polynomial *out;
 
 	al_pool_init(&work, NULL);
-	return hand_out(&work, al_cases_leaf(&work, al_terms_from_int(&work, value)), out);
+	hand_out(&work, al_cases_leaf(&work, al_terms_from_int(&work, value)), &out);
+	return out;
 }
 
 bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,

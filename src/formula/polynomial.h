@@ -30,7 +30,7 @@ struct al_substitution {
 /* destroy(NULL) is safe. */
 void al_polynomial_destroy(struct al_polynomial *polynomial);
 
-bool al_polynomial_from_int(int64_t value, struct al_polynomial **out);
+struct al_polynomial *al_polynomial_from_int(int64_t value) AL_MUST_CHECK;
 
 /* A function that fails leaves NULL in *out. Errors of a formula begin with its column. */
 

@@ -220,8 +220,7 @@ static bool line_polynomial(const struct al_block *block, const struct al_lines 
 {
 	struct al_polynomial *next;
 
-	if (!al_polynomial_from_int(1, out))
-		return al_fail(err, AL_ESYSTEM, "out of memory");
+	*out = al_polynomial_from_int(1);
 	bool ok = multiply_line(out, block, lines, entry, all, err);
 	if (ok && entry->when) {
 		ok = al_polynomial_when(entry->when, all->items, all->n, *out, &next, err);
@@ -266,8 +265,7 @@ bool al_block_polynomial(struct al_block *block, const struct al_substitution *s
 {
 	struct al_arena arena;
 
-	if (!al_polynomial_from_int(0, out))
-		return al_fail(err, AL_ESYSTEM, "out of memory");
+	*out = al_polynomial_from_int(0);
 	al_arena_init(&arena);
 	struct replacements all = {.arena = &arena};
 	bool ok = al_block_check_per(block, err)

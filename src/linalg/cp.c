@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "linalg/internal.h"
 #include "linalg/start.h"
@@ -277,13 +278,12 @@ static bool finish_terms(const struct al_heads *heads, struct al_cp *cp, struct 
 {
 	const size_t n = cp->query.cols;
 	struct al_terms sorted = {{0}, {0}, {0}}, old = {cp->query, cp->key, cp->mixing};
-	struct order *order = malloc(n * sizeof(*order));
 
-	if (!order || !al_terms_init(&sorted, heads, n, err)) {
-		free(order);
+	if (!al_terms_init(&sorted, heads, n, err)) {
 		al_terms_finish(&sorted);
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu terms", n);
+		return false;
 	}
+	struct order *order = al_alloc(n, sizeof(*order));
 	for (size_t r = 0; r < n; r++)
 		order[r] = (struct order){balance(cp, r), r};
 	qsort(order, n, sizeof(*order), compare);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "linalg/internal.h"
 #include "linalg/start.h"
 
@@ -108,21 +109,18 @@ static int compare(const void *a, const void *b)
 }
 
 /* How many triples each head keeps of the `rank` largest; they are its first. */
-static bool choose(const double *values, size_t n_heads, size_t n_values, size_t rank,
-	size_t *n_kept, struct al_error *err)
+static void choose(const double *values, size_t n_heads, size_t n_values, size_t rank,
+	size_t *n_kept)
 {
 	const size_t n = n_heads * n_values;
-	struct triple *triples = malloc((n ? n : 1) * sizeof(*triples));
+	struct triple *triples = al_alloc(n, sizeof(*triples));
 
-	if (!triples)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu singular values", n);
 	for (size_t i = 0; i < n; i++)
 		triples[i] = (struct triple){values[i], i / n_values, i % n_values};
 	qsort(triples, n, sizeof(*triples), compare);
 	for (size_t i = 0; i < rank && i < n; i++)
 		n_kept[triples[i].head]++;
 	free(triples);
-	return true;
 }
 
 /* ---- their vectors ---- */
@@ -205,16 +203,15 @@ static bool fill_head(void *context, size_t i, struct al_error *err)
 bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms, struct al_error *err)
 {
 	const size_t n = heads->n_heads, n_values = al_head_values(heads);
-	size_t *n_kept = calloc(n, sizeof(*n_kept));
+	size_t *n_kept = al_calloc(n, sizeof(*n_kept));
 	struct fill fill = {heads, terms, n_kept};
 	struct al_matrix values = {0};
 
-	if (!n_kept)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu heads", n);
 	bool done = al_matrix_init(&values, n_values, n, err)
-		&& al_heads_values(heads, values.data, err)
-		&& choose(values.data, n, n_values, terms->query.cols, n_kept, err)
-		&& al_parallel(n, fill_head, &fill, err);
+		&& al_heads_values(heads, values.data, err);
+	if (done)
+		choose(values.data, n, n_values, terms->query.cols, n_kept);
+	done = done && al_parallel(n, fill_head, &fill, err);
 	al_matrix_finish(&values);
 	free(n_kept);
 	return done;

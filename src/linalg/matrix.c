@@ -3,19 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* ---- memory ---- */
 
 static void *allocate(size_t rows, size_t cols, size_t size, struct al_error *err)
 {
-	size_t n, bytes;
-	void *data = NULL;
+	size_t n;
 
-	if (!__builtin_mul_overflow(rows, cols, &n) && !__builtin_mul_overflow(n, size, &bytes))
-		data = calloc(n ? n : 1, size);
+	if (__builtin_mul_overflow(rows, cols, &n))
+		n = SIZE_MAX;
+	void *data = al_try_calloc(n, size, err);
 	if (!data)
-		al_fail(err, AL_ESYSTEM, "no memory for a matrix of %zu x %zu", rows, cols);
+		al_in(err, "a matrix of %zu x %zu", rows, cols);
 	return data;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* Sums of a product that run side by side. */
@@ -70,12 +71,8 @@ struct al_sweep {
 
 struct al_sweep *al_sweep_create(const struct al_heads *h, size_t rank, struct al_error *err)
 {
-	struct al_sweep *s = calloc(1, sizeof(*s));
+	struct al_sweep *s = al_calloc(1, sizeof(*s));
 
-	if (!s) {
-		al_fail(err, AL_ESYSTEM, "no memory");
-		return NULL;
-	}
 	s->is_single = al_heads_shape(h).is_single;
 	if (s->is_single ? sweep_init_f(&s->narrow, h->query_f, h->key_f, h->n_heads, h->n_kv_heads,
 		    rank, err)

@@ -9,7 +9,7 @@
 
 const char *al_printable(struct al_arena *arena, const char *text)
 {
-	char *printable = al_alloc(arena, 4 * strlen(text) + 1, 1);
+	char *printable = al_arena_alloc(arena, 4 * strlen(text) + 1, 1);
 	char *end = printable;
 
 	while (*text)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ledger/ledger.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
@@ -364,10 +365,9 @@ static bool scale_columns(const struct al_checkpoint *checkpoint, const struct a
 	if (!scale)
 		return true;
 	all = al_select_all(scale);
-	scales = malloc((size_t)scale->n_elements * sizeof(*scales));
+	scales = al_try_calloc((size_t)scale->n_elements, sizeof(*scales), err);
 	if (!scales)
-		return al_fail(err, AL_ESYSTEM, "no memory for %lld scales",
-			(long long)scale->n_elements);
+		return al_in(err, "tensor %s", scale->name);
 	bool ok = al_tensor_read_double(checkpoint, scale, &all, scales, (size_t)scale->n_elements,
 		err);
 	for (int64_t j = 0; ok && j < n; j++)
@@ -396,10 +396,9 @@ static bool read_columns(const struct al_checkpoint *checkpoint, const struct al
 	selection = al_select_block(tensor, 0, rows, first, n);
 
 	/* The head axis runs fastest in the file: read [rows][n], then turn it over. */
-	double *block = malloc((size_t)rows * (size_t)n * sizeof(*block));
+	double *block = al_try_calloc((size_t)rows * (size_t)n, sizeof(*block), err);
 	if (!block)
-		return al_fail(err, AL_ESYSTEM, "no memory for %lld x %lld numbers",
-			(long long)rows, (long long)n);
+		return al_in(err, "%lld x %lld numbers", (long long)rows, (long long)n);
 	bool ok = al_tensor_read_double(checkpoint, tensor, &selection, block, (size_t)n, err);
 	for (int64_t i = 0; ok && i < rows; i++)
 		for (int64_t j = 0; j < n; j++)
@@ -455,9 +454,7 @@ static bool fold_gain(const struct al_checkpoint *checkpoint, const struct al_te
 	if (!gain)
 		return true;
 	all = al_select_all(gain);
-	values = malloc(up.rows * sizeof(*values));
-	if (!values)
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu numbers", up.rows);
+	values = al_alloc(up.rows, sizeof(*values));
 	bool ok = al_tensor_read_double(checkpoint, gain, &all, values, up.rows, err);
 	for (size_t j = 0; ok && j < up.cols; j++)
 		for (size_t i = 0; i < up.rows; i++)

@@ -1,0 +1,103 @@
+/* Memory from the heap, which is there or ends everything. */
+#include "base/memory.h"
+
+#include <cjson/cJSON.h>
+#include <gmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static al_memory_handler *when_exhausted;
+
+_Noreturn void al_memory_exhausted(size_t bytes)
+{
+	if (when_exhausted)
+		when_exhausted(bytes);
+	abort();
+}
+
+/* At least one byte: NULL then means that there is no memory. */
+static size_t product(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX)
+		al_memory_exhausted(SIZE_MAX);
+	return bytes ? bytes : 1;
+}
+
+void *al_alloc(size_t count, size_t size)
+{
+	const size_t bytes = product(count, size);
+	void *memory = malloc(bytes);
+
+	if (!memory)
+		al_memory_exhausted(bytes);
+	return memory;
+}
+
+void *al_calloc(size_t count, size_t size)
+{
+	const size_t bytes = product(count, size);
+	void *memory = calloc(1, bytes);
+
+	if (!memory)
+		al_memory_exhausted(bytes);
+	return memory;
+}
+
+void *al_realloc(void *memory, size_t count, size_t size)
+{
+	const size_t bytes = product(count, size);
+	void *larger = realloc(memory, bytes);
+
+	if (!larger)
+		al_memory_exhausted(bytes);
+	return larger;
+}
+
+char *al_text_copy(const char *text)
+{
+	const size_t bytes = strlen(text) + 1;
+
+	return memcpy(al_alloc(bytes, 1), text, bytes);
+}
+
+void *al_try_calloc(size_t count, size_t size, struct al_error *err)
+{
+	void *memory = calloc(count ? count : 1, size);
+
+	if (!memory && size > 1)
+		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
+	else if (!memory)
+		al_fail(err, AL_ESYSTEM, "no memory for %zu bytes", count);
+	return memory;
+}
+
+/* ---- what others ask for ---- */
+
+static void *alloc_bytes(size_t bytes)
+{
+	return al_alloc(bytes, 1);
+}
+
+static void *realloc_bytes(void *memory, size_t old_bytes, size_t bytes)
+{
+	(void)old_bytes;
+	return al_realloc(memory, bytes, 1);
+}
+
+static void free_bytes(void *memory, size_t bytes)
+{
+	(void)bytes;
+	free(memory);
+}
+
+void al_memory_guard(al_memory_handler *handler)
+{
+	cJSON_Hooks hooks = {.malloc_fn = alloc_bytes, .free_fn = free};
+
+	when_exhausted = handler;
+	mp_set_memory_functions(alloc_bytes, realloc_bytes, free_bytes);
+	cJSON_InitHooks(&hooks);
+}

@@ -1,0 +1,33 @@
+/* What the program does where the system has no memory left. */
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/output.h"
+#include "commands/command.h"
+
+/* On the stack, and past stdio: what is half printed stays unprinted. */
+static void say(size_t bytes)
+{
+	char line[80];
+	int length = bytes == SIZE_MAX
+		? snprintf(line, sizeof(line), "attnledger: out of memory\n")
+		: snprintf(line, sizeof(line), "attnledger: out of memory: no %zu bytes left\n",
+			bytes);
+	ssize_t written = write(STDERR_FILENO, line, (size_t)length);
+
+	(void)written;
+}
+
+/* Of several threads that get here, the first speaks and ends the others. */
+void end_exhausted(size_t bytes)
+{
+	static atomic_flag is_ending = ATOMIC_FLAG_INIT;
+
+	while (atomic_flag_test_and_set(&is_ending))
+		pause();
+	al_output_remove_temporaries();
+	say(bytes);
+	_exit(AL_ESYSTEM);
+}
