@@ -15,27 +15,6 @@ static const struct al_table *find_table(struct al_table *const *tables, const c
 	return NULL;
 }
 
-static const struct al_cell *cell_at(const struct al_table *table, size_t row, const char *key)
-{
-	int column = al_table_find_column(table, key);
-
-	return column < 0 ? NULL : &table->rows[row][column];
-}
-
-static bool number_at(const struct al_table *table, size_t row, const char *key, double *out)
-{
-	const struct al_cell *cell = cell_at(table, row, key);
-
-	return cell && al_cell_number(cell, out);
-}
-
-static const char *text_at(const struct al_table *table, size_t row, const char *key)
-{
-	const struct al_cell *cell = cell_at(table, row, key);
-
-	return cell && cell->kind == AL_CELL_TEXT ? cell->text : "";
-}
-
 /* Of a column's numbers, over the rows where `key` reads `only`. */
 struct range {
 	double low, middle, high;
@@ -56,8 +35,8 @@ static struct range range_of(struct al_arena *arena, const struct al_table *tabl
 	size_t n = 0;
 
 	for (size_t row = 0; row < table->n_rows; row++)
-		if ((!key || strcmp(text_at(table, row, key), only) == 0)
-			&& number_at(table, row, column, &values[n]))
+		if ((!key || strcmp(al_table_text(table, row, key), only) == 0)
+			&& al_table_number(table, row, column, &values[n]))
 			n++;
 	if (n == 0)
 		return (struct range){0};
@@ -109,7 +88,7 @@ static void add_modules(struct al_table *summary, const struct al_audit *audit,
 
 	for (size_t row = 0; row < layers->n_rows; row++) {
 		const struct al_attention *a = find_module(audit->view,
-			text_at(layers, row, "module"));
+			al_table_text(layers, row, "module"));
 		if (!a)
 			continue;
 		heads.low = a->n_heads < heads.low ? a->n_heads : heads.low;
@@ -180,8 +159,8 @@ static const char *print_head(const struct al_table *table, size_t row, const ch
 {
 	double index = 0;
 
-	(void)number_at(table, row, head, &index);
-	return al_format(arena, "%s head %.0f", text_at(table, row, module), index);
+	(void)al_table_number(table, row, head, &index);
+	return al_format(arena, "%s head %.0f", al_table_text(table, row, module), index);
 }
 
 /* By scores or by values, whichever says more; pairs of heads of nothing say nothing. */
@@ -191,8 +170,8 @@ static void add_pairs(struct al_table *summary, const struct al_table *similarit
 
 	for (size_t row = 0; row < similarity->n_rows && row < N_PAIRS; row++) {
 		double qk = 0, ov = 0;
-		bool has_qk = number_at(similarity, row, "qk_cosine", &qk);
-		bool has_ov = number_at(similarity, row, "ov_cosine", &ov);
+		bool has_qk = al_table_number(similarity, row, "qk_cosine", &qk);
+		bool has_ov = al_table_number(similarity, row, "ov_cosine", &ov);
 		bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
 		if (!has_qk && !has_ov)
 			continue;
@@ -214,7 +193,7 @@ enum { N_NAMES = 3, N_ERRORS = 2 };
 static bool is_same(const struct al_table *a, size_t row, const struct al_table *b, size_t other)
 {
 	for (int i = 0; i < N_NAMES; i++)
-		if (strcmp(text_at(a, row, named[i]), text_at(b, other, named[i])) != 0)
+		if (strcmp(al_table_text(a, row, named[i]), al_table_text(b, other, named[i])) != 0)
 			return false;
 	return true;
 }
@@ -229,15 +208,15 @@ static void add_to_total(struct total *t, const struct al_table *table, size_t r
 {
 	double parameters = 0, saving = 0, cache = 0, error;
 
-	(void)(number_at(table, row, "parameters", &parameters)
-		&& number_at(table, row, "saving", &saving)
-		&& number_at(table, row, "cache_saving", &cache));
+	(void)(al_table_number(table, row, "parameters", &parameters)
+		&& al_table_number(table, row, "saving", &saving)
+		&& al_table_number(table, row, "cache_saving", &cache));
 	t->parameters += parameters;
 	t->before += saving < 1 ? parameters / (1 - saving) : parameters;
 	t->cache_saving += cache;
 	t->n_modules++;
 	for (int i = 0; i < N_ERRORS; i++) {
-		if (!number_at(table, row, errors[i], &error))
+		if (!al_table_number(table, row, errors[i], &error))
 			continue;
 		t->errors[i] = t->n_errors[i]++ && t->errors[i] > error ? t->errors[i] : error;
 	}
@@ -249,7 +228,7 @@ static void set_total(struct al_table *out, const struct al_table *table, size_t
 	struct al_cell *cell = al_table_add_row(out);
 
 	for (int i = 0; i < N_NAMES; i++)
-		al_cell_set_text(out, cell++, text_at(table, row, named[i]));
+		al_cell_set_text(out, cell++, al_table_text(table, row, named[i]));
 	al_cell_set_real(cell++, t->before > 0 ? 1 - t->parameters / t->before : 0);
 	al_cell_set_real(cell++, t->cache_saving / (double)t->n_modules);
 	for (int i = 0; i < N_ERRORS; i++, cell++)
@@ -286,8 +265,8 @@ void al_summary_conversions(struct al_table *out, const struct al_table *table)
 static double worst(const struct al_table *table, size_t row)
 {
 	double qk = 0, ov = 0;
-	bool has_qk = number_at(table, row, errors[0], &qk),
-	     has_ov = number_at(table, row, errors[1], &ov);
+	bool has_qk = al_table_number(table, row, errors[0], &qk),
+	     has_ov = al_table_number(table, row, errors[1], &ov);
 
 	return has_qk || has_ov ? fmax(qk, ov) : 1;
 }
@@ -300,7 +279,7 @@ static bool find_best(const struct al_table *table, double most, size_t *out)
 
 	for (size_t row = 0; row < table->n_rows; row++) {
 		double saving = 0, error = worst(table, row);
-		(void)number_at(table, row, "saving", &saving);
+		(void)al_table_number(table, row, "saving", &saving);
 		double cost = most > 0 ? -saving : error;
 		if (saving > 0 && (most == 0 || error <= most) && cost < best) {
 			best = cost;
@@ -321,12 +300,12 @@ static void add_conversion(struct al_table *summary, const struct al_table *tabl
 		add(summary, item, "no conversion that saves parameters");
 		return;
 	}
-	(void)(number_at(table, row, "saving", &saving)
-		&& number_at(table, row, "cache_saving", &cache));
-	const char *setting = text_at(table, row, "setting");
+	(void)(al_table_number(table, row, "saving", &saving)
+		&& al_table_number(table, row, "cache_saving", &cache));
+	const char *setting = al_table_text(table, row, "setting");
 	add(summary, item,
 		al_format(arena, "%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
-			text_at(table, row, "variant"), *setting ? " " : "", setting,
+			al_table_text(table, row, "variant"), *setting ? " " : "", setting,
 			worst(table, row), 100 * saving, 100 * cache));
 }
 

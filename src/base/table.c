@@ -98,6 +98,23 @@ void al_cell_set_real(struct al_cell *cell, double value)
 	*cell = (struct al_cell){.kind = AL_CELL_REAL, .real = value};
 }
 
+void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_cell *from)
+{
+	switch (from->kind) {
+	case AL_CELL_TEXT:
+		al_cell_set_titled(table, to, from->text, from->title);
+		break;
+	case AL_CELL_EXACT:
+		al_cell_set_exact(table, to, from->exact);
+		break;
+	case AL_CELL_REAL:
+		al_cell_set_real(to, from->real);
+		break;
+	case AL_CELL_MISSING:
+		break;
+	}
+}
+
 int al_table_find_column(const struct al_table *table, const char *key)
 {
 	for (size_t i = 0; i < table->n_columns; i++)
@@ -115,4 +132,25 @@ bool al_cell_number(const struct al_cell *cell, double *out)
 	else
 		return false;
 	return true;
+}
+
+static const struct al_cell *cell_at(const struct al_table *table, size_t row, const char *key)
+{
+	int column = al_table_find_column(table, key);
+
+	return column < 0 ? NULL : &table->rows[row][column];
+}
+
+bool al_table_number(const struct al_table *table, size_t row, const char *key, double *out)
+{
+	const struct al_cell *cell = cell_at(table, row, key);
+
+	return cell && al_cell_number(cell, out);
+}
+
+const char *al_table_text(const struct al_table *table, size_t row, const char *key)
+{
+	const struct al_cell *cell = cell_at(table, row, key);
+
+	return cell && cell->kind == AL_CELL_TEXT ? cell->text : "";
 }

@@ -83,10 +83,18 @@ void al_cell_set_exact(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 void al_cell_set_int(struct al_table *table, struct al_cell *cell, int64_t value);
 void al_cell_set_real(struct al_cell *cell, double value);
 
+/* The same number or text; a missing cell stays as it is. */
+void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_cell *from);
+
 /* The index of the column with this key, or -1. */
 int al_table_find_column(const struct al_table *table, const char *key);
 
 /* A cell's number as a double; false where it is missing or a text. */
 bool al_cell_number(const struct al_cell *cell, double *out);
+
+/* The cell of a row under a key: its number, false where it is missing, a text, or the table has no
+ * such column; its text, "" in these cases. */
+bool al_table_number(const struct al_table *table, size_t row, const char *key, double *out);
+const char *al_table_text(const struct al_table *table, size_t row, const char *key);
 
 #endif

@@ -15,18 +15,6 @@ static const struct al_table *find_table(struct al_table *const *tables, const c
 	return NULL;
 }
 
-static const char *text_at(const struct al_table *table, size_t row, const char *key)
-{
-	const struct al_cell *cell = &table->rows[row][al_table_find_column(table, key)];
-
-	return cell->kind == AL_CELL_TEXT ? cell->text : "";
-}
-
-static bool number_at(const struct al_table *table, size_t row, const char *key, double *out)
-{
-	return al_cell_number(&table->rows[row][al_table_find_column(table, key)], out);
-}
-
 /* ---- captured variance ---- */
 
 /* A row of the table `curves` as a point of the figure: in the panel of heads on their own or of
@@ -63,10 +51,10 @@ static void add_curves(struct al_table *out, const struct al_table *table,
 	double head, component, captured;
 
 	for (size_t row = 0; row < table->n_rows; row++) {
-		bool is_of_heads = number_at(table, row, "head", &head);
-		if (find_curve(text_at(table, row, "matrix"), is_of_heads) != curve
-			|| !number_at(table, row, "component", &component)
-			|| !number_at(table, row, "cumulative", &captured))
+		bool is_of_heads = al_table_number(table, row, "head", &head);
+		if (find_curve(al_table_text(table, row, "matrix"), is_of_heads) != curve
+			|| !al_table_number(table, row, "component", &component)
+			|| !al_table_number(table, row, "cumulative", &captured))
 			continue;
 		*strand += component == 1;
 		struct al_cell *cell = al_table_add_row(out);
@@ -125,8 +113,8 @@ static bool has_layer_twice(const struct al_table *table)
 
 	for (size_t i = 0; i < table->n_rows; i++)
 		for (size_t j = 0; j < i; j++)
-			if (number_at(table, i, "layer", &a) && number_at(table, j, "layer", &b)
-				&& a == b)
+			if (al_table_number(table, i, "layer", &a)
+				&& al_table_number(table, j, "layer", &b) && a == b)
 				return true;
 	return false;
 }
@@ -166,9 +154,9 @@ static void copy_row(struct al_table *out, const struct al_table *table, size_t 
 	struct al_cell *cell = al_table_add_row(out);
 	double value;
 
-	al_cell_set_text(out, cell++, text_at(table, row, "module"));
+	al_cell_set_text(out, cell++, al_table_text(table, row, "module"));
 	for (size_t i = 0; i < 3; i++, cell++)
-		if (number_at(table, row, keys[i], &value))
+		if (al_table_number(table, row, keys[i], &value))
 			al_cell_set_real(cell, value);
 }
 
@@ -184,9 +172,9 @@ static void take_page(struct al_table *out, const struct al_table *table, const 
 	al_table_add_column(out, (struct al_column){.key = "head_a", .title = "Head"});
 	al_table_add_column(out, (struct al_column){.key = map->column});
 	for (; *row < table->n_rows; ++*row) {
-		if (strcmp(text_at(table, *row, "form"), map->form) != 0)
+		if (strcmp(al_table_text(table, *row, "form"), map->form) != 0)
 			continue;
-		const char *next = text_at(table, *row, "module");
+		const char *next = al_table_text(table, *row, "module");
 		if (strcmp(next, module) != 0 && n_modules++ == MODULES_A_PAGE)
 			break;
 		module = next;
@@ -200,7 +188,7 @@ static bool has_numbers(const struct al_table *page, const char *column)
 	double number;
 
 	for (size_t row = 0; row < page->n_rows; row++)
-		if (number_at(page, row, column, &number))
+		if (al_table_number(page, row, column, &number))
 			return true;
 	return false;
 }

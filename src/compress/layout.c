@@ -178,7 +178,7 @@ static bool is_alone(const struct al_factor *factor)
 {
 	return factor->n_runs == 1 && factor->runs[0].first == 0
 		&& factor->runs[0].width
-		== al_axis_of(factor->runs[0].tensor, factor->runs[0].is_slow).length;
+		== al_head_axis_of(factor->runs[0].tensor, factor->runs[0].is_slow).length;
 }
 
 /* "h.0.attn." of "h.0.attn.c_attn.weight". */
@@ -413,12 +413,12 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 
 /* ---- reading back ---- */
 
-struct al_axis al_axis_of(const struct al_tensor *tensor, bool is_slow)
+struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow)
 {
 	if (tensor->n_dims < 2)
-		return (struct al_axis){1, tensor->n_elements, 1};
-	return is_slow ? (struct al_axis){1, tensor->shape[0], tensor->shape[1]}
-		       : (struct al_axis){tensor->shape[0], tensor->shape[1], 1};
+		return (struct al_head_axis){1, tensor->n_elements, 1};
+	return is_slow ? (struct al_head_axis){1, tensor->shape[0], tensor->shape[1]}
+		       : (struct al_head_axis){tensor->shape[0], tensor->shape[1], 1};
 }
 
 /* Where a slice lies in the new tensor, and how long that one's head axis is. */
@@ -426,7 +426,8 @@ static int64_t place(const struct al_layout *layout, const struct al_slice *slic
 {
 	int64_t at = slice->first;
 
-	*length = slice->source ? al_axis_of(slice->source, slice->is_slow).length : slice->width;
+	*length = slice->source ? al_head_axis_of(slice->source, slice->is_slow).length
+				: slice->width;
 	for (size_t i = 0; slice->source && i < layout->n_slices; i++) {
 		const struct al_slice *other = &layout->slices[i];
 		if (other->source != slice->source)
@@ -450,7 +451,7 @@ static bool find_stored(const struct al_layout *layout, const struct al_slice *s
 	*out = found;
 	if (!found)
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is missing", compressed->path, name);
-	struct al_axis axis = al_axis_of(found, slice->is_slow);
+	struct al_head_axis axis = al_head_axis_of(found, slice->is_slow);
 	if (found->n_dims > 2 || axis.length != length || axis.outer * axis.inner != slice->rows)
 		return al_fail(err, AL_EINPUT,
 			"%s: tensor %s has %" PRId64 " x %" PRId64 " numbers, expected %" PRId64

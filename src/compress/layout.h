@@ -93,10 +93,10 @@ bool al_layout_read(const struct al_layout *layout, const struct al_checkpoint *
 	enum al_piece piece, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* A stored tensor seen along the axis of its heads: [outer][axis][inner]. */
-struct al_axis {
+struct al_head_axis {
 	int64_t outer, length, inner;
 };
 
-struct al_axis al_axis_of(const struct al_tensor *tensor, bool is_slow);
+struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow);
 
 #endif

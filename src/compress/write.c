@@ -316,7 +316,7 @@ static bool copy_bytes(struct new_file *file, struct al_safetensors_writer *writ
 static bool write_changed(struct new_file *file, struct al_safetensors_writer *writer,
 	const struct new_tensor *tensor, unsigned char *block, struct al_error *err)
 {
-	const struct al_axis axis = al_axis_of(tensor->source, tensor->is_slow);
+	const struct al_head_axis axis = al_head_axis_of(tensor->source, tensor->is_slow);
 	const uint64_t unit = (uint64_t)axis.inner * tensor->source->dtype->block_bytes;
 
 	for (int64_t turn = 0; turn < axis.outer; turn++) {

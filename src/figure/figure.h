@@ -7,55 +7,9 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "figure/spec.h"
 
 enum al_figure_format { AL_FIGURE_PDF, AL_FIGURE_SVG, AL_FIGURE_PNG };
-
-enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
-
-struct al_axis {
-	const char *column; /* the table's column; NULL: the default axis */
-	const char *title; /* NULL: the column's title and unit */
-	enum al_axis_scale scale;
-	bool has_min, has_max; /* fixed limits, in the column's base units */
-	double min, max;
-	const double *ticks; /* what is labelled, rising, in base units; NULL: what reads best */
-	size_t n_ticks;
-};
-
-struct al_reference_line {
-	double value; /* on the y axis, base units */
-	const char *label;
-};
-
-enum { AL_FIGURE_COLUMN_PT = 240, AL_FIGURE_PAGE_PT = 504, AL_FIGURE_MOST_STACKED = 8 };
-
-/* Lines: a series as many faint strands (heads, layers, draws) below their mean. */
-struct al_strands {
-	const char *column; /* one value a strand, whose rows follow each other; NULL: none */
-	const char *const
-		*bands; /* names of series of which the area that strands cover is drawn */
-	size_t n_bands;
-};
-
-struct al_figure {
-	const char *id, *title; /* title: NULL for none */
-	const char *mark; /* "line", "bar", "point", "heatmap" */
-	struct al_axis x, y;
-	struct al_axis color; /* heatmap: what cells at (x, y) hold; x and y are whole numbers */
-	bool is_diverging; /* heatmap: two hues about zero */
-	const char *stacked[AL_FIGURE_MOST_STACKED]; /* bar: columns stacked instead of y.column */
-	size_t n_stacked;
-	const char *series; /* column whose values make the series, or NULL */
-	struct al_strands strands;
-	const char *panel; /* column whose values make panels side by side, or NULL */
-	bool has_own_x; /* panels: each its own limits and ticks along x */
-	const char *label; /* point: column that labels each point, or NULL */
-	struct al_reference_line *references;
-	size_t n_references;
-	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width or more, as
-	                               the text needs */
-	bool legend; /* lines: a legend instead of direct labels at the line ends */
-};
 
 /* The names of the marks, NULL-terminated. */
 extern const char *const al_figure_marks[];
