@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "audit/forms.h"
+#include "audit/measurement.h"
 
 void al_against_add_columns(struct al_table *table)
 {

@@ -10,21 +10,6 @@
 
 #include "base/memory.h"
 
-#define AL_MEASUREMENTS(X) \
-	X(heads) \
-	X(layers) \
-	X(similarity) \
-	X(pca) \
-	X(conversion) \
-	X(correlation) \
-	X(curves) \
-	X(tucker) \
-	X(mixing)
-#define DECLARE(name) extern const struct al_measurement al_measurement_##name;
-AL_MEASUREMENTS(DECLARE)
-#define POINTER(name) &al_measurement_##name,
-const struct al_measurement *const al_measurements[] = {AL_MEASUREMENTS(POINTER) NULL};
-
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
 	const struct al_audit_options *options)
 {
@@ -255,8 +240,10 @@ static bool take_parts(struct al_audit_module *module, const struct al_audit *au
 /* Only what is done to each head on its own can be done to a part. */
 static bool can_take_parts(const struct al_audit *audit, const struct al_attention *a)
 {
-	return audit->options.only_heads && !audit->options.covariance && audit->options.offset == 0
-		&& !a->is_latent && a->n_kv_heads > 0
+	const struct al_audit_options *options = &audit->options;
+
+	return options->needs && !options->needs->weights && !options->covariance
+		&& options->offset == 0 && !a->is_latent && a->n_kv_heads > 0
 		&& (a->factors[AL_VALUE].n_runs > 0) == (a->factors[AL_OUTPUT].n_runs > 0);
 }
 
@@ -319,25 +306,47 @@ void al_audit_module_finish(struct al_audit_module *module)
 
 /* ---- what measurements share ---- */
 
-bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err)
+/* Moves what was found to what there is. */
+static void take_spectra(struct al_spectra *found, unsigned kinds, struct al_spectra *all,
+	unsigned *all_kinds)
 {
-	(void)audit;
+	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
+		if (kinds & AL_SPECTRUM_BIT(kind))
+			all->values[kind] = found->values[kind];
+	*all_kinds |= kinds;
+}
+
+bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	unsigned kinds, const struct al_spectra **out, struct al_error *err)
+{
+	const struct al_needs *needs = audit->options.needs;
+	const unsigned missing = ((needs ? needs->head_spectra : 0) | kinds) & ~module->head_kinds;
+	struct al_spectra found;
+
 	*out = &module->heads;
-	if (!module->has_heads)
-		module->has_heads = al_head_spectra(&module->heads, &module->triangles, err);
-	return module->has_heads;
+	if (missing == 0)
+		return true;
+	if (!al_head_spectra(&found, &module->triangles, missing, err))
+		return false;
+	take_spectra(&found, missing, &module->heads, &module->head_kinds);
+	return true;
 }
 
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err)
+	unsigned kinds, const struct al_spectra **out, struct al_error *err)
 {
-	(void)audit;
+	const struct al_needs *needs = audit->options.needs;
+	const unsigned missing = ((needs ? needs->layer_spectra : 0) | kinds)
+		& ~module->layer_kinds;
+	struct al_spectra found;
+
 	*out = &module->layer;
-	if (!module->has_layer)
-		module->has_layer = al_layer_spectra(&module->layer, &module->factors,
-			&module->triangles, err);
-	return module->has_layer;
+	if (missing == 0)
+		return true;
+	if (!al_layer_spectra(&found, &module->factors, &module->triangles, missing, err))
+		return false;
+	take_spectra(&found, missing, &module->layer, &module->layer_kinds);
+	return true;
 }
 
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
@@ -393,21 +402,4 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 			return false;
 	*out = module->draws;
 	return true;
-}
-
-/* ---- tables ---- */
-
-void al_audit_add_module_columns(struct al_table *table)
-{
-	al_table_add_column(table,
-		(struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL});
-}
-
-void al_audit_set_module(struct al_table *table, struct al_cell **cell,
-	const struct al_audit_module *module)
-{
-	al_cell_set_text(table, (*cell)++, module->attention->name);
-	al_cell_set_int(table, (*cell)++, module->attention->layer);
 }

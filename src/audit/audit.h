@@ -1,8 +1,7 @@
 /* An audit: measurements of attention modules, one after the other, each a table.
  *
  * One module is in memory at a time. What several measurements need of it (triangular factors,
- * spectra) is computed once, when it is first asked for. A measurement is one file with one
- * descriptor, and its name in the list below. */
+ * spectra) is computed once, when it is first asked for. */
 #ifndef ATTNLEDGER_AUDIT_AUDIT_H
 #define ATTNLEDGER_AUDIT_AUDIT_H
 
@@ -12,6 +11,13 @@
 #include "base/table.h"
 #include "views/views.h"
 
+/* What is going to be asked for of a module besides its triangular factors. */
+struct al_needs {
+	bool weights; /* in memory, all heads; else they are read a few heads at a time and not
+			 kept, where nothing else is to be done with them */
+	unsigned head_spectra, layer_spectra; /* AL_SPECTRUM_BIT of each kind */
+};
+
 struct al_audit_options {
 	int64_t n_nulls; /* draws of the null of independent heads; 0: none */
 	uint64_t seed;
@@ -20,8 +26,7 @@ struct al_audit_options {
 	bool folds_norms; /* the preceding norm's scale goes into W_Q, W_K, W_V */
 	int64_t offset; /* tokens from a key to its query: rotary models' query/key form */
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
-	bool only_heads; /* only head spectra will be asked for: weights are read a few heads at
-			       a time and not kept, where nothing else is to be done with them */
+	const struct al_needs *needs; /* NULL: anything may be asked for */
 };
 
 /* One module's weights, in memory, and what was computed of them. */
@@ -31,7 +36,7 @@ struct al_audit_module {
 	struct al_factors factors; /* without data where weights aren't kept */
 	struct al_triangles triangles;
 	struct al_spectra heads, layer;
-	bool has_heads, has_layer;
+	unsigned head_kinds, layer_kinds; /* of the spectra that were found */
 	struct al_matrix inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
 	size_t n_draws;
@@ -58,12 +63,15 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
 void al_audit_module_finish(struct al_audit_module *module);
 
-/* Singular values of each head and of all heads together; of both in Gaussian weights of the
- * module's shape; and of all heads together in every draw of independent heads, [n_draws]. */
+/* Singular values of each head and of all heads together, these kinds at least: all that the audit
+ * needs are found at the first call. */
 bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+
+/* Singular values of each head and of all heads together in Gaussian weights of the module's shape;
+ * and of all heads together in every draw of independent heads, [n_draws]. */
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
 	const struct al_spectra **heads, const struct al_spectra **layer,
 	struct al_error *err) AL_MUST_CHECK;
@@ -73,25 +81,5 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 /* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-/* ---- measurements ---- */
-
-struct al_measurement {
-	const char *id, *title;
-	void (*add_columns)(struct al_table *table, const struct al_audit *audit);
-	/* Adds the module's rows. */
-	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
-		struct al_table *table, struct al_error *err);
-	/* After the last module: sorts, cuts. NULL: nothing to do. */
-	void (*finish)(struct al_audit *audit, struct al_table *table);
-};
-
-/* All of them, NULL-terminated, in the order of the answer. */
-extern const struct al_measurement *const al_measurements[];
-
-/* The first columns of every measurement: module, layer. */
-void al_audit_add_module_columns(struct al_table *table);
-void al_audit_set_module(struct al_table *table, struct al_cell **cell,
-	const struct al_audit_module *module);
 
 #endif

@@ -1,7 +1,8 @@
 /* What a module would lose as another variant, in weight space, beside what it would save. */
-#include "audit/audit.h"
+#include "audit/conversion_totals.h"
 #include "audit/grouping.h"
 #include "audit/losses.h"
+#include "audit/measurement.h"
 #include "ledger/ledger.h"
 
 #include <math.h>
@@ -11,6 +12,8 @@
 #include "base/memory.h"
 
 enum { MOST_CHANGES = 16 };
+
+enum { HEAD_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_OV) };
 
 /* One module on its way through the conversions. */
 struct converter {
@@ -334,7 +337,7 @@ static bool convert_narrow(struct converter *x, size_t rank, struct al_error *er
 	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}});
 	const struct al_spectra *heads;
 
-	if (!al_audit_head_spectra(x->audit, x->module, &heads, err))
+	if (!al_audit_head_spectra(x->audit, x->module, HEAD_SPECTRA, &heads, err))
 		return false;
 	c.setting = al_format(arena_of(x), "heads of rank %zu", rank);
 	change(&c, x->losses->is_latent ? "d_nope" : "d_head", rank);
@@ -456,7 +459,11 @@ static void finish(struct al_audit *audit, struct al_table *table)
 const struct al_measurement al_measurement_conversion = {
 	.id = "conversion",
 	.title = "Conversions to other variants",
+	.needs = {.weights = true, .head_spectra = HEAD_SPECTRA, .layer_spectra = AL_LOSS_SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,
+	.short_form = {.title = "Conversions of all modules, the largest error of any",
+		.fill = al_conversion_total},
+	.summary = {{AL_SUMMARY_CONVERSIONS, al_conversion_summarise}},
 };

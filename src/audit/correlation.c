@@ -1,7 +1,7 @@
 /* Correlation of heads: cosine and Pearson matrices of their forms. Pearson takes each form's mean
  * entry off first; the Pearson matrix of a complete orthonormal set can't be the identity, since
  * the all-ones direction is shared out among its members. So both are shown. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,9 +87,43 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"them is constant");
 }
 
+/* A map of the heads of each module. */
+#define MAP(form, column_name, color_title) \
+	{ \
+		.figure = \
+			{ \
+				.id = column_name "-" form, \
+				.mark = "heatmap", \
+				.x = {.column = "head_b", .title = "Head"}, \
+				.y = {.column = "head_a", .title = "Head"}, \
+				.color = {.column = column_name, \
+					.title = color_title, \
+					.has_min = true, \
+					.has_max = true, \
+					.min = -1, \
+					.max = 1}, \
+				.is_diverging = true, \
+				.panel = "module", \
+				.width_pt = AL_FIGURE_PAGE_PT, \
+				.height_pt = 200, \
+			}, \
+		.only = {"form", form}, .modules_a_figure = 3, \
+	}
+
+static const struct al_drawing drawings[] = {
+	MAP("qk", "cosine", "Cosine of heads' scores, W_Q W_K^T"),
+	MAP("ov", "cosine", "Cosine of heads' values, W_V W_O"),
+	MAP("qk", "pearson", "Pearson correlation of heads' scores, W_Q W_K^T"),
+	MAP("ov", "pearson", "Pearson correlation of heads' values, W_V W_O"),
+};
+
 const struct al_measurement al_measurement_correlation = {
 	.id = "correlation",
 	.title = "Correlation of the heads' forms",
+	.measured = AL_MEASURED_FOR_FILES,
+	.needs = {.weights = true},
+	.drawings = drawings,
+	.n_drawings = sizeof(drawings) / sizeof(*drawings),
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

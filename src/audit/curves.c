@@ -1,9 +1,10 @@
 /* Curves: the share of the squares that each component captures, head by head and all heads
  * together. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 #include "audit/measures.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -115,17 +116,106 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *heads, *layer;
 
-	if (!al_audit_head_spectra(audit, module, &heads, err)
-		|| !al_audit_layer_spectra(audit, module, &layer, err))
+	if (!al_audit_head_spectra(audit, module, AL_ALL_SPECTRA, &heads, err)
+		|| !al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &layer, err))
 		return false;
 	add_spectra(module, heads, 0, table);
 	add_spectra(module, layer, -1, table);
 	return add_nulls(audit, module, table, err);
 }
 
+/* ---- the figure: heads on their own beside all of them together ---- */
+
+/* A row as a point: in which panel, and by what it is the spectrum of. */
+static const struct curve {
+	const char *matrix;
+	bool is_of_heads;
+	const char *series;
+} drawn[] = {
+	{"q", true, "W_Q"},
+	{"k", true, "W_K"},
+	{"qk", true, "W_Q W_Kᵀ"},
+	{"q", false, "W_Q"},
+	{"k", false, "W_K"},
+	{"qk", false, "W_Q W_Kᵀ"},
+	{"qk_gaussian", true, "W_Q W_Kᵀ of Gaussian weights"},
+	{"qk_gaussian", false, "W_Q W_Kᵀ of Gaussian weights"},
+	{"qk_independent", false, "W_Q W_Kᵀ of independent heads"},
+};
+enum { N_DRAWN = sizeof(drawn) / sizeof(*drawn) };
+
+static const char *const nulls[] = {"W_Q W_Kᵀ of Gaussian weights",
+	"W_Q W_Kᵀ of independent heads"};
+
+static void take_curve(struct al_table *points, const struct al_table *rows,
+	const struct curve *curve, int64_t *strand)
+{
+	double head, component, captured;
+
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		bool is_of_heads = al_table_number(rows, row, "head", &head);
+		if (is_of_heads != curve->is_of_heads
+			|| strcmp(al_table_text(rows, row, "matrix"), curve->matrix) != 0
+			|| !al_table_number(rows, row, "component", &component)
+			|| !al_table_number(rows, row, "cumulative", &captured))
+			continue;
+		*strand += component == 1;
+		struct al_cell *cell = al_table_add_row(points);
+		al_cell_set_text(points, cell++,
+			is_of_heads ? "Heads separately" : "Heads concatenated");
+		al_cell_set_text(points, cell++, curve->series);
+		al_cell_set_int(points, cell++, *strand);
+		al_cell_set_int(points, cell++, (int64_t)component);
+		al_cell_set_real(cell, captured);
+	}
+}
+
+/* A strand begins where components begin again. */
+static void take_points(struct al_table *points, const struct al_table *rows)
+{
+	static const char *const keys[] = {"panel", "matrix", "strand", "component", "captured"};
+	int64_t strand = 0;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		al_table_add_column(points, (struct al_column){.key = keys[i]});
+	for (int i = 0; i < N_DRAWN; i++)
+		take_curve(points, rows, &drawn[i], &strand);
+}
+
+static const double ticks[] = {0, .5, .9, 1};
+
+static const struct al_drawing drawing = {
+	.figure =
+		{
+			.id = "captured",
+			.mark = "line",
+			.x = {.column = "component", .title = "Components"},
+			.y = {.column = "captured",
+				.title = "Captured variance",
+				.has_min = true,
+				.has_max = true,
+				.max = 1,
+				.ticks = ticks,
+				.n_ticks = sizeof(ticks) / sizeof(*ticks)},
+			.series = "matrix",
+			.strands = {.column = "strand",
+				.bands = nulls,
+				.n_bands = sizeof(nulls) / sizeof(*nulls)},
+			.panel = "panel",
+			.has_own_x = true,
+			.width_pt = AL_FIGURE_PAGE_PT,
+			.height_pt = 200,
+		},
+	.take_points = take_points,
+};
+
 const struct al_measurement al_measurement_curves = {
 	.id = "curves",
 	.title = "Captured variance",
+	.measured = AL_MEASURED_FOR_FILES,
+	.needs = {.weights = true, .head_spectra = AL_ALL_SPECTRA, .layer_spectra = AL_ALL_SPECTRA},
+	.drawings = &drawing,
+	.n_drawings = 1,
 	.add_columns = add_columns,
 	.add_module = add_module,
 };

@@ -1,11 +1,16 @@
 /* Heads: rank and spectrum of every head on its own: W_Q^(i) W_K^(i)T, W_V^(i) W_O^(i), W_Q^(i) and
  * W_K^(i). */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 #include "audit/measures.h"
+#include "audit/summary.h"
 
 static const enum al_spectrum kinds[] = {AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_Q,
 	AL_SPECTRUM_K};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
+enum {
+	SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_OV)
+		| AL_SPECTRUM_BIT(AL_SPECTRUM_Q) | AL_SPECTRUM_BIT(AL_SPECTRUM_K)
+};
 
 /* One of the columns of a spectrum. */
 static const struct measure {
@@ -116,16 +121,29 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *spectra;
 
-	if (!al_audit_head_spectra(audit, module, &spectra, err))
+	if (!al_audit_head_spectra(audit, module, SPECTRA, &spectra, err))
 		return false;
 	for (size_t i = 0; i < module->factors.n_heads; i++)
 		add_head(module, spectra, i, table);
 	return true;
 }
 
+static void summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *heads)
+{
+	struct al_range n90 = al_range_of(&summary->arena, heads, "qk_n90", NULL, NULL);
+
+	(void)audit;
+	al_summary_add(summary, "a head alone",
+		al_format(&summary->arena, "%s components hold 90 %% of its scores",
+			al_range_text(&summary->arena, n90, 0)));
+}
+
 const struct al_measurement al_measurement_heads = {
 	.id = "heads",
 	.title = "Heads on their own",
+	.needs = {.head_spectra = SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,
+	.summary = {{AL_SUMMARY_HEAD_ALONE, summarise}},
 };

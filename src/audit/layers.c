@@ -1,7 +1,10 @@
 /* Layers: all heads of a module together, beside what random weights of the same shape and
  * independent heads of the same spectra would show. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 #include "audit/measures.h"
+#include "audit/summary.h"
+
+#include <string.h>
 
 static const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
 	AL_SPECTRUM_QU, AL_SPECTRUM_KU, AL_SPECTRUM_OV};
@@ -105,7 +108,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *spectra;
 
-	if (!al_audit_layer_spectra(audit, module, &spectra, err))
+	if (!al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &spectra, err))
 		return false;
 	struct al_cell *cell = al_table_add_row(table);
 	al_audit_set_module(table, &cell, module);
@@ -113,9 +116,128 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return audit->options.n_nulls == 0 || add_nulls(audit, module, table, cell, spectra, err);
 }
 
+/* ---- the summary ---- */
+
+static const char *print_whole(struct al_arena *arena, int64_t low, int64_t high)
+{
+	return low == high ? al_format(arena, "%lld", (long long)low)
+			   : al_format(arena, "%lld to %lld", (long long)low, (long long)high);
+}
+
+static const struct al_attention *find_module(const struct al_model_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (strcmp(view->modules[i].name, name) == 0)
+			return &view->modules[i];
+	return NULL;
+}
+
+static void add_modules(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *layers)
+{
+	struct {
+		int64_t low, high;
+	} heads = {INT64_MAX, 0}, kv = {INT64_MAX, 0}, width = {INT64_MAX, 0};
+	struct al_arena *arena = &summary->arena;
+
+	for (size_t row = 0; row < layers->n_rows; row++) {
+		const struct al_attention *a = find_module(audit->view,
+			al_table_text(layers, row, "module"));
+		if (!a)
+			continue;
+		heads.low = a->n_heads < heads.low ? a->n_heads : heads.low;
+		heads.high = a->n_heads > heads.high ? a->n_heads : heads.high;
+		kv.low = a->n_kv_heads < kv.low ? a->n_kv_heads : kv.low;
+		kv.high = a->n_kv_heads > kv.high ? a->n_kv_heads : kv.high;
+		width.low = a->d_head < width.low ? a->d_head : width.low;
+		width.high = a->d_head > width.high ? a->d_head : width.high;
+	}
+	al_summary_add(summary, "modules",
+		al_format(arena, "%zu, each of %s heads%s of width %s", layers->n_rows,
+			print_whole(arena, heads.low, heads.high),
+			kv.low == heads.low && kv.high == heads.high
+				? ""
+				: al_format(arena, " on %s keys",
+					print_whole(arena, kv.low, kv.high)),
+			print_whole(arena, width.low, width.high)));
+}
+
+static void summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *layers)
+{
+	struct al_arena *arena = &summary->arena;
+
+	al_summary_add(summary, "heads together",
+		al_format(arena, "%s components hold 90 %% of theirs",
+			al_range_text(arena, al_range_of(arena, layers, "qk_n90", NULL, NULL), 0)));
+	if (audit->options.n_nulls == 0)
+		return;
+	struct al_range independent = al_range_of(arena, layers, "qk_independent_n90", NULL, NULL);
+	struct al_range gaussian = al_range_of(arena, layers, "qk_gaussian_n90", NULL, NULL);
+	al_summary_add(summary, "nulls",
+		al_format(arena, "%.0f if heads were independent, %.0f for Gaussian weights",
+			independent.middle, gaussian.middle));
+	al_summary_add(summary, "redundancy",
+		al_format(arena, "%s beyond that of independent heads",
+			al_range_text(arena, al_range_of(arena, layers, "redundancy", NULL, NULL),
+				2)));
+}
+
+/* ---- redundancy, layer by layer ---- */
+
+/* Self and cross attention have the same layers. */
+static bool has_layer_twice(const struct al_table *table)
+{
+	double a, b;
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		for (size_t j = 0; j < i; j++)
+			if (al_table_number(table, i, "layer", &a)
+				&& al_table_number(table, j, "layer", &b) && a == b)
+				return true;
+	return false;
+}
+
+/* By layer, or by module where that wouldn't tell them apart. */
+static void take_redundancy(struct al_table *points, const struct al_table *layers)
+{
+	const int of = al_table_find_column(layers, has_layer_twice(layers) ? "module" : "layer");
+	const int redundancy = al_table_find_column(layers, "redundancy");
+	struct al_column place = layers->columns[of];
+
+	if (redundancy < 0)
+		return;
+	place.key = "place";
+	al_table_add_column(points, place);
+	al_table_add_column(points, layers->columns[redundancy]);
+	for (size_t row = 0; row < layers->n_rows; row++) {
+		struct al_cell *cell = al_table_add_row(points);
+		al_cell_copy(points, &cell[0], &layers->rows[row][of]);
+		al_cell_copy(points, &cell[1], &layers->rows[row][redundancy]);
+	}
+}
+
+static const struct al_drawing drawing = {
+	.figure =
+		{
+			.id = "redundancy",
+			.title = "Redundancy beyond independent heads",
+			.mark = "bar",
+			.x = {.column = "place"},
+			.y = {.column = "redundancy", .title = "Redundancy"},
+		},
+	.take_points = take_redundancy,
+};
+
 const struct al_measurement al_measurement_layers = {
 	.id = "layers",
 	.title = "Heads together, beside the nulls (components for a share of the squares)",
+	.needs = {.weights = true, .layer_spectra = AL_ALL_SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,
+	.short_form = {.columns = {"module", "q_n90", "k_n90", "ov_n90", "qk_n90",
+			       "qk_gaussian_n90", "qk_independent_n90", "redundancy"}},
+	.summary = {{AL_SUMMARY_MODULES, add_modules}, {AL_SUMMARY_HEADS_TOGETHER, summarise}},
+	.drawings = &drawing,
+	.n_drawings = 1,
 };

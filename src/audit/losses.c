@@ -271,7 +271,7 @@ static bool find_common(struct al_losses *x, const size_t *in_order, struct al_e
 {
 	const struct al_spectra *layer;
 
-	if (!al_audit_layer_spectra(x->audit, x->module, &layer, err))
+	if (!al_audit_layer_spectra(x->audit, x->module, AL_LOSS_SPECTRA, &layer, err))
 		return false;
 	if (al_losses_has_embeddings(x))
 		find_mean_form(x, layer);

@@ -10,6 +10,9 @@
 enum { AL_LOSS_QK, AL_LOSS_OV, AL_N_LOSSES };
 enum { AL_MOST_LATENT_RANKS = 3 };
 
+/* Of all heads together: what conversions ask for. */
+enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_KU) };
+
 /* Of one conversion; NAN where there is no such form, or nothing is known of it. */
 struct al_loss {
 	double of[AL_N_LOSSES];

@@ -51,11 +51,13 @@ static void to_cosines(struct al_matrix s)
 		m.data[i + i * m.ld] = m.data[i + i * m.ld] > 0 ? 1 : 0;
 }
 
-static bool write_form(const struct target *target, const struct al_factors *factors,
+static bool write_form(const struct target *target, struct al_audit_module *module,
 	enum al_form form, struct al_error *err)
 {
+	struct al_view inner;
 	struct al_matrix s = {0};
-	bool ok = al_form_inner(factors, factors, form, &s, err)
+	bool ok = al_audit_form_inner(module, form, &inner, err)
+		&& al_matrix_init(&s, inner.rows, inner.cols, err) && al_copy(inner, s, err)
 		&& write(target, al_form_names[form], "gram", s, err);
 
 	if (ok)
@@ -76,6 +78,12 @@ static bool write_spectra(const struct target *target, const char *whose,
 	return true;
 }
 
+const struct al_needs al_matrices_needs = {
+	.weights = true,
+	.head_spectra = AL_ALL_SPECTRA,
+	.layer_spectra = AL_ALL_SPECTRA,
+};
+
 bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module,
 	const char *folder, struct al_error *err)
 {
@@ -84,10 +92,10 @@ bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *mod
 
 	for (int form = 0; form < AL_N_FORMS; form++)
 		if (al_has_form(&module->factors, (enum al_form)form)
-			&& !write_form(&target, &module->factors, (enum al_form)form, err))
+			&& !write_form(&target, module, (enum al_form)form, err))
 			return false;
-	return al_audit_head_spectra(audit, module, &heads, err)
-		&& al_audit_layer_spectra(audit, module, &layer, err)
+	return al_audit_head_spectra(audit, module, AL_ALL_SPECTRA, &heads, err)
+		&& al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &layer, err)
 		&& write_spectra(&target, "heads", heads, err)
 		&& write_spectra(&target, "layer", layer, err);
 }

@@ -4,6 +4,8 @@
 
 #include "audit/audit.h"
 
+extern const struct al_needs al_matrices_needs;
+
 /* Writes into the folder, of each form (qk, ov) that the module has,
  *     MODULE.FORM.gram.npy, MODULE.FORM.cosine.npy     [n_heads][n_heads]
  * and of each spectrum (q, k, qk, ...)

@@ -1,6 +1,6 @@
 /* The mixing matrix of collaborative attention at half of the heads' width: which shared dimensions
  * each head takes. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 #include "audit/score_tensor.h"
 
 #include <math.h>
@@ -101,9 +101,75 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		SWEEPS);
 }
 
+/* ---- the figure: a module's mixing beside concatenation's at the same width ---- */
+
+static void add_point(struct al_table *points, const char *panel, double dimension, double head,
+	double weight)
+{
+	struct al_cell *cell = al_table_add_row(points);
+
+	al_cell_set_text(points, cell++, panel);
+	al_cell_set_real(cell++, dimension);
+	al_cell_set_real(cell++, head);
+	al_cell_set_real(cell, weight);
+}
+
+/* Concatenated heads: every dimension belongs to one. */
+static void add_blocks(struct al_table *points, size_t n_heads, size_t n_dimensions)
+{
+	for (size_t r = 0; r < n_dimensions; r++)
+		for (size_t i = 0; i < n_heads; i++)
+			add_point(points, "concatenated heads", (double)r, (double)i,
+				r * n_heads / n_dimensions == i);
+}
+
+/* A module's rows end with its last head and dimension. */
+static void take_points(struct al_table *points, const struct al_table *rows)
+{
+	static const char *const keys[] = {"panel", "dimension", "head", "weight"};
+	double dimension = 0, head = 0, weight = 0;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		al_table_add_column(points, (struct al_column){.key = keys[i]});
+	for (size_t row = 0; row < rows->n_rows; row++)
+		if (al_table_number(rows, row, "dimension", &dimension)
+			&& al_table_number(rows, row, "head", &head)
+			&& al_table_number(rows, row, "weight", &weight))
+			add_point(points, "collaborative heads", dimension, head, weight);
+	add_blocks(points, (size_t)head + 1, (size_t)dimension + 1);
+}
+
+static const struct al_drawing drawing = {
+	.figure =
+		{
+			.id = "mixing",
+			.title = "Mixing",
+			.mark = "heatmap",
+			.x = {.column = "dimension", .title = "Shared dimension"},
+			.y = {.column = "head", .title = "Head"},
+			.color = {.column = "weight",
+				.title = "Weight of a shared dimension in a head",
+				.has_min = true,
+				.has_max = true,
+				.min = -1,
+				.max = 1},
+			.is_diverging = true,
+			.panel = "panel",
+			.width_pt = AL_FIGURE_PAGE_PT,
+			.height_pt = 200,
+		},
+	.modules_a_figure = 1,
+	.is_titled_by_module = true,
+	.take_points = take_points,
+};
+
 const struct al_measurement al_measurement_mixing = {
 	.id = "mixing",
 	.title = "Mixing of shared dimensions",
+	.measured = AL_MEASURED_WHEN_NAMED,
+	.needs = {.weights = true},
+	.drawings = &drawing,
+	.n_drawings = 1,
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

@@ -126,7 +126,7 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	if (!al_triangles_init(&t, shape, has_values, err))
 		return false;
 	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
-		&& al_head_spectra(heads, &t, err) && weigh(layer, &w, &t, err);
+		&& al_head_spectra(heads, &t, AL_ALL_SPECTRA, err) && weigh(layer, &w, &t, err);
 	if (!done)
 		al_spectra_finish(heads);
 	finish_weights(&w);

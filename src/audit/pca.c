@@ -1,6 +1,7 @@
 /* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram
  * matrix. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
+#include "audit/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,9 +147,25 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return true;
 }
 
+static void summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *pca)
+{
+	struct al_arena *arena = &summary->arena;
+	struct al_range qk = al_range_of(arena, pca, "effective_heads", "form", "qk");
+	struct al_range ov = al_range_of(arena, pca, "effective_heads", "form", "ov");
+
+	(void)audit;
+	al_summary_add(summary, "different heads",
+		al_format(arena, "%s by scores%s", al_range_text(arena, qk, 1),
+			ov.n ? al_format(arena, ", %s by values", al_range_text(arena, ov, 1))
+			     : ""));
+}
+
 const struct al_measurement al_measurement_pca = {
 	.id = "pca",
 	.title = "Principal components across heads",
+	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
+	.summary = {{AL_SUMMARY_DIFFERENT_HEADS, summarise}},
 };

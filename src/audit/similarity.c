@@ -1,7 +1,8 @@
 /* Similarity of heads: cosines of their forms, and the principal angles between the subspaces that
  * their queries, keys, values and outputs live in. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 #include "audit/subspaces.h"
+#include "audit/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -215,10 +216,50 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	}
 }
 
+/* ---- the summary ---- */
+
+enum { N_PAIRS = 3 };
+
+static const char *print_head(const struct al_table *table, size_t row, const char *module,
+	const char *head, struct al_arena *arena)
+{
+	double index = 0;
+
+	(void)al_table_number(table, row, head, &index);
+	return al_format(arena, "%s head %.0f", al_table_text(table, row, module), index);
+}
+
+/* By scores or by values, whichever says more; pairs of heads of nothing say nothing. */
+static void summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *similarity)
+{
+	struct al_arena *arena = &summary->arena;
+
+	(void)audit;
+	for (size_t row = 0; row < similarity->n_rows && row < N_PAIRS; row++) {
+		double qk = 0, ov = 0;
+		bool has_qk = al_table_number(similarity, row, "qk_cosine", &qk);
+		bool has_ov = al_table_number(similarity, row, "ov_cosine", &ov);
+		bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
+		if (!has_qk && !has_ov)
+			continue;
+		al_summary_add(summary, row == 0 ? "most similar" : "",
+			al_format(arena, "%s and %s: %s cosine %.2f",
+				print_head(similarity, row, "module_a", "head_a", arena),
+				print_head(similarity, row, "module_b", "head_b", arena),
+				is_ov ? "OV" : "QK", is_ov ? ov : qk));
+	}
+}
+
 const struct al_measurement al_measurement_similarity = {
 	.id = "similarity",
 	.title = "Pairs of heads, the most similar first",
+	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,
+	.short_form = {.columns = {"module_a", "head_a", "module_b", "head_b", "qk_cosine",
+			       "ov_cosine"},
+		.most_rows = 10},
+	.summary = {{AL_SUMMARY_PAIRS, summarise}},
 };

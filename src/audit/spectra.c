@@ -40,11 +40,23 @@ struct heads {
 	struct al_spectra *out;
 };
 
+/* Where a head's values go; NULL: they aren't asked for, or there are none. */
 static double *column(const struct heads *x, enum al_spectrum kind, size_t head)
 {
 	const struct al_matrix m = x->out->values[kind];
 
-	return m.data + head * m.ld;
+	return m.cols ? m.data + head * m.ld : NULL;
+}
+
+static bool find_values(struct al_view a, double *values, struct al_error *err)
+{
+	return !values || al_singular_values(a, values, err);
+}
+
+static bool find_product_values(struct al_view a, struct al_view b, double *values,
+	struct al_error *err)
+{
+	return !values || product_values(a, b, values, err);
 }
 
 static bool head_values(void *context, size_t head, struct al_error *err)
@@ -55,39 +67,47 @@ static bool head_values(void *context, size_t head, struct al_error *err)
 	const bool is_first = head == 0 || al_kv_head(shape, head - 1) != kv_head;
 	const struct al_view q = al_triangle_of(x->t, AL_QUERY, head);
 	const struct al_view k = al_triangle_of(x->t, AL_KEY, kv_head);
+	const struct al_view v = al_triangle_of(x->t, AL_VALUE, kv_head);
+	const struct al_view o = al_triangle_of(x->t, AL_OUTPUT, head);
 
-	if (!al_singular_values(q, column(x, AL_SPECTRUM_Q, head), err)
-		|| (is_first && !al_singular_values(k, column(x, AL_SPECTRUM_K, kv_head), err))
-		|| !product_values(q, k, column(x, AL_SPECTRUM_QK, head), err))
-		return al_in(err, "head %zu", head);
-	if (!al_has_spectrum(x->out, AL_SPECTRUM_OV)
-		|| product_values(al_triangle_of(x->t, AL_VALUE, kv_head),
-			al_triangle_of(x->t, AL_OUTPUT, head), column(x, AL_SPECTRUM_OV, head),
-			err))
-		return true;
-	return al_in(err, "head %zu", head);
+	return (find_values(q, column(x, AL_SPECTRUM_Q, head), err)
+		       && (!is_first || find_values(k, column(x, AL_SPECTRUM_K, kv_head), err))
+		       && find_product_values(q, k, column(x, AL_SPECTRUM_QK, head), err)
+		       && find_product_values(v, o, column(x, AL_SPECTRUM_OV, head), err))
+		|| al_in(err, "head %zu", head);
 }
 
-static bool init_heads(struct al_spectra *out, const struct al_triangles *t, struct al_error *err)
+static bool init_heads(struct al_spectra *out, const struct al_triangles *t, unsigned kinds,
+	struct al_error *err)
 {
-	const size_t n_heads = t->shape.n_heads;
 	const size_t q = t->of[AL_QUERY].r.rows, k = t->of[AL_KEY].r.rows;
 	const size_t ov = least(t->of[AL_VALUE].r.rows, t->of[AL_OUTPUT].r.rows);
+	const bool has_values = t->of[AL_VALUE].routes != NULL;
+	const struct {
+		enum al_spectrum kind;
+		size_t height, n_heads;
+	} all[] = {
+		{AL_SPECTRUM_Q, q, t->shape.n_heads},
+		{AL_SPECTRUM_K, k, t->shape.n_kv_heads},
+		{AL_SPECTRUM_QK, least(q, k), t->shape.n_heads},
+		{AL_SPECTRUM_OV, ov, has_values ? t->shape.n_heads : 0},
+	};
 
-	return al_matrix_init(&out->values[AL_SPECTRUM_Q], q, n_heads, err)
-		&& al_matrix_init(&out->values[AL_SPECTRUM_K], k, t->shape.n_kv_heads, err)
-		&& al_matrix_init(&out->values[AL_SPECTRUM_QK], least(q, k), n_heads, err)
-		&& (!t->of[AL_VALUE].routes
-			|| al_matrix_init(&out->values[AL_SPECTRUM_OV], ov, n_heads, err));
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if ((kinds & AL_SPECTRUM_BIT(all[i].kind)) && all[i].n_heads
+			&& !al_matrix_init(&out->values[all[i].kind], all[i].height, all[i].n_heads,
+				err))
+			return false;
+	return true;
 }
 
-bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles,
+bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles, unsigned kinds,
 	struct al_error *err)
 {
 	struct heads x = {triangles, out};
 
 	*out = (struct al_spectra){0};
-	if (init_heads(out, triangles, err)
+	if (init_heads(out, triangles, kinds, err)
 		&& al_parallel(triangles->shape.n_heads, head_values, &x, err))
 		return true;
 	al_spectra_finish(out);
@@ -238,6 +258,7 @@ static bool take_key_unfolding(struct al_matrix *values, const struct al_factors
 struct layer {
 	const struct al_factors *f;
 	const struct al_triangles *t;
+	unsigned kinds;
 	struct al_spectra *out;
 };
 
@@ -258,6 +279,8 @@ static bool layer_values(void *context, size_t index, struct al_error *err)
 	const enum al_spectrum kind = order[index];
 	struct al_matrix *values = &x->out->values[kind];
 
+	if (!(x->kinds & AL_SPECTRUM_BIT(kind)))
+		return true;
 	switch (kind) {
 	case AL_SPECTRUM_Q:
 		return take_values(values, f->q, err);
@@ -276,9 +299,9 @@ static bool layer_values(void *context, size_t index, struct al_error *err)
 }
 
 bool al_layer_spectra(struct al_spectra *out, const struct al_factors *factors,
-	const struct al_triangles *triangles, struct al_error *err)
+	const struct al_triangles *triangles, unsigned kinds, struct al_error *err)
 {
-	struct layer x = {factors, triangles, out};
+	struct layer x = {factors, triangles, kinds, out};
 
 	*out = (struct al_spectra){0};
 	if (al_factors_check(factors, err) && al_parallel(AL_N_SPECTRA, layer_values, &x, err))

@@ -19,6 +19,9 @@ enum al_spectrum {
 	AL_N_SPECTRA,
 };
 
+#define AL_SPECTRUM_BIT(kind) (1u << (kind))
+enum { AL_ALL_SPECTRA = (1 << AL_N_SPECTRA) - 1 };
+
 extern const char *const al_spectrum_names[AL_N_SPECTRA]; /* "q", "k", "qk" ... */
 
 /* Singular values, largest first: column i of values[kind] is head i's (in K the key/value
@@ -35,15 +38,15 @@ static inline bool al_has_spectrum(const struct al_spectra *spectra, enum al_spe
 	return spectra->values[kind].cols > 0;
 }
 
-/* Every head on its own, from its triangles: Q, K, QK and, where there are values, OV. On failure
- * nothing is left to finish. */
-bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles,
+/* Every head on its own, from its triangles: of `kinds` (AL_SPECTRUM_BIT) Q, K, QK and, where there
+ * are values, OV. On failure nothing is left to finish. */
+bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles, unsigned kinds,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* All heads together; `triangles` are the same module's, not centred ones. To centre, take the
+/* All heads together, these kinds; `triangles` are the same module's, not centred ones. To centre, take the
  * mean off the projections (al_centre) before both. On failure nothing is left to finish. */
 bool al_layer_spectra(struct al_spectra *out, const struct al_factors *factors,
-	const struct al_triangles *triangles, struct al_error *err) AL_MUST_CHECK;
+	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
 
 /* The sums of each group's heads, [rows][n_groups*width]: a sum over heads that share a factor is
  * one product. */

@@ -2,15 +2,28 @@
 #ifndef ATTNLEDGER_AUDIT_SUMMARY_H
 #define ATTNLEDGER_AUDIT_SUMMARY_H
 
-#include "audit/audit.h"
+#include "audit/measurement.h"
 
-/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements; a
- * line is left out where the table that it is read off is NULL. */
+/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements; what
+ * would be read off a table that is NULL is left out. */
 void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 	struct al_table *const *tables);
 
-/* One row a conversion, over all modules: what it saves of all of them together, the largest error
- * of any. Columns are conversion's without module, parameters and groups. */
-void al_summary_conversions(struct al_table *out, const struct al_table *conversion);
+/* ---- for what measurements say in it ---- */
+
+void al_summary_add(struct al_table *summary, const char *item, const char *value);
+
+/* Of a column's numbers: the middle is their median. */
+struct al_range {
+	double low, middle, high;
+	size_t n;
+};
+
+/* Over the rows whose column `key` reads `only`; all rows where `key` is NULL. */
+struct al_range al_range_of(struct al_arena *arena, const struct al_table *table,
+	const char *column, const char *key, const char *only);
+
+/* "25 (5 to 27)", the median and how far it goes; one number where all are the same. */
+const char *al_range_text(struct al_arena *arena, struct al_range range, int digits);
 
 #endif

@@ -1,10 +1,11 @@
 /* Tucker and CP against width: what the stack of a module's forms W_i = Q_i K_g^T costs in how many
  * parameters, beside the control, each head truncated at its own singular values. */
-#include "audit/audit.h"
+#include "audit/measurement.h"
 #include "audit/score_tensor.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "linalg/cp.h"
@@ -168,9 +169,70 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"parameters; sharing gain: its error over the method's");
 }
 
+/* ---- the figure: error against width, module by module ---- */
+
+static void add_point(struct al_table *points, const struct al_table *rows, size_t row,
+	const char *series, const char *error)
+{
+	double rank, value;
+	struct al_cell *cell;
+
+	if (!al_table_number(rows, row, "rank", &rank)
+		|| !al_table_number(rows, row, error, &value))
+		return;
+	cell = al_table_add_row(points);
+	al_cell_set_text(points, cell++, al_table_text(rows, row, "module"));
+	al_cell_set_text(points, cell++, series);
+	al_cell_set_real(cell++, rank);
+	al_cell_set_real(cell, value);
+}
+
+/* CP and the control at as many parameters stand in one row; Tucker's error has nothing to do with
+ * how its core is kept. */
+static void add_points(struct al_table *points, const struct al_table *rows, size_t row)
+{
+	if (strcmp(al_table_text(rows, row, "method"), "collab") == 0) {
+		add_point(points, rows, row, "CP", "relative_error");
+		add_point(points, rows, row, "truncated heads", "control_error");
+	} else if (strcmp(al_table_text(rows, row, "core"), "factored") == 0) {
+		add_point(points, rows, row, "Tucker", "relative_error");
+	}
+}
+
+static void take_points(struct al_table *points, const struct al_table *rows)
+{
+	static const char *const keys[] = {"module", "method", "rank", "error"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		al_table_add_column(points, (struct al_column){.key = keys[i]});
+	for (size_t row = 0; row < rows->n_rows; row++)
+		add_points(points, rows, row);
+}
+
+static const struct al_drawing drawing = {
+	.figure =
+		{
+			.id = "width",
+			.mark = "line",
+			.x = {.column = "rank", .title = "Shared width"},
+			.y = {.column = "error", .title = "Relative error", .has_min = true},
+			.series = "method",
+			.panel = "module",
+			.width_pt = AL_FIGURE_PAGE_PT,
+			.height_pt = 200,
+			.legend = true,
+		},
+	.modules_a_figure = 3,
+	.take_points = take_points,
+};
+
 const struct al_measurement al_measurement_tucker = {
 	.id = "tucker",
 	.title = "Error against shared width: Tucker, CP and truncated heads",
+	.measured = AL_MEASURED_WHEN_NAMED,
+	.needs = {.weights = true},
+	.drawings = &drawing,
+	.n_drawings = 1,
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

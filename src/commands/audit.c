@@ -1,15 +1,13 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
-#include "commands/brief.h"
+#include "commands/audit_figures.h"
 #include "commands/laid.h"
 #include "commands/pairs.h"
-#include "commands/portrait.h"
 #include "commands/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/audit.h"
 #include "audit/losses.h"
 #include "audit/matrices.h"
 #include "audit/rotary.h"
@@ -60,18 +58,6 @@ static bool read_options(const struct session *session, struct al_audit_options 
 
 /* ---- what is measured ---- */
 
-/* Raw values are long: they go into files only. */
-static bool is_for_files(const struct al_measurement *m)
-{
-	return strcmp(m->id, "curves") == 0 || strcmp(m->id, "correlation") == 0;
-}
-
-/* Minutes of work on a large model: only when it is asked for. */
-static bool is_long(const struct al_measurement *m)
-{
-	return strcmp(m->id, "tucker") == 0 || strcmp(m->id, "mixing") == 0;
-}
-
 static bool is_wanted(const struct session *session, const struct al_measurement *m)
 {
 	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
@@ -80,39 +66,44 @@ static bool is_wanted(const struct session *session, const struct al_measurement
 
 	if (!list && is_given(&session->arguments, OPT_AGAINST))
 		return false; /* the two side by side are the answer */
-	if (is_for_files(m) && !writes_files)
-		return list && al_select_module(list, m->id);
-	return list ? al_select_module(list, m->id) : !is_long(m);
+	if (list)
+		return al_select_module(list, m->id);
+	return m->measured == AL_MEASURED_ALWAYS
+		|| (m->measured == AL_MEASURED_FOR_FILES && writes_files);
 }
 
-/* Nothing but the table of the heads: their weights need not be kept. */
-static bool wants_only_heads(const struct session *session)
+static void add_needs(struct al_needs *needs, const struct al_needs *more)
+{
+	needs->weights |= more->weights;
+	needs->head_spectra |= more->head_spectra;
+	needs->layer_spectra |= more->layer_spectra;
+}
+
+static struct al_needs find_needs(const struct session *session)
 {
 	const struct arguments *a = &session->arguments;
-	bool is_heads = !is_given(a, OPT_TABLES) && !is_given(a, OPT_FIGURES)
-		&& !is_given(a, OPT_ACROSS) && !is_given(a, OPT_AGAINST);
+	struct al_needs needs = {.weights = is_given(a, OPT_ACROSS) || is_given(a, OPT_AGAINST)};
 
-	for (size_t i = 0; al_measurements[i]; i++)
-		is_heads = is_heads
-			&& is_wanted(session, al_measurements[i])
-				== (strcmp(al_measurements[i]->id, "heads") == 0);
-	return is_heads;
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (is_wanted(session, al_measurements[i]))
+			add_needs(&needs, &al_measurements[i]->needs);
+	if (is_given(a, OPT_TABLES))
+		add_needs(&needs, &al_matrices_needs);
+	return needs;
 }
 
 static bool check_only(struct session *session, struct al_error *err)
 {
-	const char *list = option_value(&session->arguments, OPT_ONLY, NULL), *names[32];
-	size_t n = 0;
+	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
+	const char *names[AL_N_MEASUREMENTS];
 
-	while (al_measurements[n]) {
-		names[n] = al_measurements[n]->id;
-		n++;
-	}
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		names[i] = al_measurements[i]->id;
 	char *rest = list ? al_strdup(&session->arena, list) : NULL;
 	for (char *name = rest ? strtok_r(rest, ",", &rest) : NULL; name;
 		name = strtok_r(NULL, ",", &rest))
-		if (al_find_name(name, names, n) < 0)
-			return al_fail_unknown(err, "measurement", name, names, n);
+		if (al_find_name(name, names, AL_N_MEASUREMENTS) < 0)
+			return al_fail_unknown(err, "measurement", name, names, AL_N_MEASUREMENTS);
 	return true;
 }
 
@@ -131,12 +122,8 @@ struct audit_run {
 
 static void begin_tables(struct audit_run *run)
 {
-	size_t n = 0;
-
-	while (al_measurements[n])
-		n++;
-	run->tables = al_new_array(&run->session->arena, struct al_table *, n);
-	for (size_t i = 0; i < n; i++) {
+	run->tables = al_new_array(&run->session->arena, struct al_table *, AL_N_MEASUREMENTS);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
 		const struct al_measurement *m = al_measurements[i];
 		if (!is_wanted(run->session, m))
 			continue;
@@ -149,7 +136,7 @@ static void begin_tables(struct audit_run *run)
 
 static void end_tables(struct audit_run *run)
 {
-	for (size_t i = 0; al_measurements[i]; i++)
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (run->tables[i])
 			al_table_finish(run->tables[i]);
 	al_table_finish(&run->summary);
@@ -188,7 +175,7 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 
 	if (!al_audit_module_init(&module, &run->audit, attention, err))
 		return leave_out(run, attention, err);
-	for (size_t i = 0; ok && al_measurements[i]; i++)
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
 		if (run->tables[i])
 			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i],
 				err);
@@ -202,7 +189,7 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 
 static void finish_tables(struct audit_run *run)
 {
-	for (size_t i = 0; al_measurements[i]; i++)
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (run->tables[i] && al_measurements[i]->finish)
 			al_measurements[i]->finish(&run->audit, run->tables[i]);
 	al_summary_fill(&run->summary, &run->audit, run->tables);
@@ -294,7 +281,8 @@ static struct al_table *first_table(struct audit_run *run)
 {
 	if (is_comparison(run))
 		return &run->against;
-	for (size_t i = 0; is_given(&run->session->arguments, OPT_ONLY) && al_measurements[i]; i++)
+	for (size_t i = 0; is_given(&run->session->arguments, OPT_ONLY) && i < AL_N_MEASUREMENTS;
+		i++)
 		if (run->tables[i])
 			return run->tables[i];
 	return &run->summary;
@@ -379,7 +367,7 @@ static bool write_tables(struct audit_run *run, struct al_error *err)
 		return true;
 	bool ok = al_folder_make(folder, err)
 		&& write_table(run->session, folder, &run->summary, err);
-	for (size_t i = 0; ok && al_measurements[i]; i++)
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
 		ok = !run->tables[i] || write_table(run->session, folder, run->tables[i], err);
 	if (ok && run->across.n_columns)
 		ok = write_table(run->session, folder, &run->across, err);
@@ -392,7 +380,7 @@ static bool draw_figures(const struct audit_run *run, struct al_error *err)
 {
 	const char *folder = option_value(&run->session->arguments, OPT_FIGURES, NULL);
 
-	return !folder || portrait_draw(folder, run->tables, err);
+	return !folder || audit_figures_draw(folder, run->tables, err);
 }
 
 /* Moves a table into the answer. */
@@ -402,14 +390,23 @@ static void take(struct session *session, struct al_table *table)
 	*table = (struct al_table){0};
 }
 
+static void take_short(struct session *session, const struct al_measurement *m,
+	const struct al_table *table)
+{
+	const char *title = m->short_form.title ? m->short_form.title : table->title;
+
+	if (al_measurement_has_short_form(m))
+		al_measurement_shorten(m, table, session_table(session, m->id, title));
+}
+
 /* People get the summary and short tables; who names tables, and programs, get them whole. */
 static void answer(struct audit_run *run)
 {
 	struct session *session = run->session;
 	bool is_named = is_given(&session->arguments, OPT_ONLY);
-	bool is_brief = session->writer->is_for_people && !is_named;
+	bool is_short = session->writer->is_for_people && !is_named;
 
-	if (is_brief)
+	if (is_short)
 		al_table_note(&run->summary,
 			"whole tables: --only NAME, --format json, --tables DIR");
 	if (!is_named && !is_comparison(run))
@@ -418,11 +415,12 @@ static void answer(struct audit_run *run)
 		take(session, &run->across);
 	if (run->against.n_columns)
 		take(session, &run->against);
-	for (size_t i = 0; al_measurements[i]; i++) {
-		if (!run->tables[i] || (is_for_files(al_measurements[i]) && !is_named))
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		if (!run->tables[i] || (m->measured == AL_MEASURED_FOR_FILES && !is_named))
 			continue;
-		if (is_brief)
-			brief_add(session, run->tables[i]);
+		if (is_short)
+			take_short(session, m, run->tables[i]);
 		else
 			take(session, run->tables[i]);
 	}
@@ -433,6 +431,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	struct audit_run run = {.session = session};
 	struct al_audit_options options;
 	struct al_covariance covariance = {0};
+	const struct al_needs needs = find_needs(session);
 	const char *inputs = option_value(&session->arguments, OPT_COVARIANCE, NULL);
 
 	const struct layout_options layout = layout_options_of(&session->arguments);
@@ -444,7 +443,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	bool ok = check_offset(&run, &options, err)
 		&& (!inputs || al_covariance_open(&covariance, inputs, err));
 	options.covariance = inputs ? &covariance : NULL;
-	options.only_heads = wants_only_heads(session);
+	options.needs = &needs;
 	al_audit_init(&run.audit, &run.laid.view, &options);
 	begin_tables(&run);
 	ok = ok && measure_all(&run, err) && measure_pairs(&run, err);

@@ -158,7 +158,7 @@ static void take_heads(const struct module *m)
 	struct al_error err;
 
 	require(al_triangles_take(&t, &m->factors, false, &err)
-			&& al_head_spectra(&heads, &t, &err),
+			&& al_head_spectra(&heads, &t, AL_ALL_SPECTRA, &err),
 		&err);
 	al_spectra_finish(&heads);
 	al_triangles_finish(&t);
@@ -171,7 +171,7 @@ static void take_layer(const struct module *m)
 	struct al_error err;
 
 	require(al_triangles_take(&t, &m->factors, false, &err)
-			&& al_layer_spectra(&layer, &m->factors, &t, &err),
+			&& al_layer_spectra(&layer, &m->factors, &t, AL_ALL_SPECTRA, &err),
 		&err);
 	al_spectra_finish(&layer);
 	al_triangles_finish(&t);
@@ -256,7 +256,7 @@ static void report_gpt3(void)
 	require(al_triangles_init(&t, &shape, true, &err), &err);
 	for (size_t i = 0; i < HEADS; i++)
 		require(al_triangles_add(&t, &head.factors, i, false, &err), &err);
-	require(al_head_spectra(&heads, &t, &err), &err);
+	require(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, &err), &err);
 	report("GPT-3 layer, 96 heads of 128 at 12288", now_s() - begin, "s", 10);
 	getrusage(RUSAGE_SELF, &usage);
 	report("  peak memory of this process", (double)usage.ru_maxrss / (1 << 20), "GiB", 3);

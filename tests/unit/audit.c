@@ -104,7 +104,7 @@ static void measure(struct answer *a, const struct al_attention *attention)
 		a->left_out = err;
 		return;
 	}
-	for (size_t i = 0; al_measurements[i]; i++)
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (!al_measurements[i]->add_module(&a->audit, &module, a->tables[i], &err))
 			fail_msg("%s", err.message);
 	al_audit_module_finish(&module);
@@ -125,14 +125,14 @@ static struct answer *run_audit(int64_t n_nulls)
 		|| !al_model_view_open(&a->view, a->catalog, &a->checkpoint, &view, &err))
 		fail_msg("%s", err.message);
 	al_audit_init(&a->audit, &a->view, &options);
-	for (size_t i = 0; al_measurements[i]; i++) {
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
 		a->tables[i] = &a->all[i];
 		al_table_init(a->tables[i], al_measurements[i]->id, al_measurements[i]->title);
 		al_measurements[i]->add_columns(a->tables[i], &a->audit);
 	}
 	for (size_t i = 0; i < a->view.n_modules; i++)
 		measure(a, &a->view.modules[i]);
-	for (size_t i = 0; al_measurements[i]; i++)
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (al_measurements[i]->finish)
 			al_measurements[i]->finish(&a->audit, a->tables[i]);
 	al_table_init(&a->summary, "summary", "");
@@ -142,7 +142,7 @@ static struct answer *run_audit(int64_t n_nulls)
 
 static void close_audit(struct answer *a)
 {
-	for (size_t i = 0; al_measurements[i]; i++)
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		al_table_finish(a->tables[i]);
 	al_table_finish(&a->summary);
 	al_audit_finish(&a->audit);
@@ -156,7 +156,7 @@ static void close_audit(struct answer *a)
 
 static const struct al_table *table_of(const struct answer *a, const char *id)
 {
-	for (size_t i = 0; al_measurements[i]; i++)
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (strcmp(al_measurements[i]->id, id) == 0)
 			return a->tables[i];
 	fail_msg("no table %s", id);

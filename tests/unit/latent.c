@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "audit/losses.h"
+#include "audit/measurement.h"
 #include "support/state_dict.h"
 
 extern const struct al_measurement al_measurement_conversion;

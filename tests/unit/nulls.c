@@ -54,7 +54,7 @@ static void check_float(const struct shape *shape)
 	struct al_spectra layer, layer_f;
 
 	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
-	assert_true(al_layer_spectra(&layer, &m.factors, &t, NULL));
+	assert_true(al_layer_spectra(&layer, &m.factors, &t, AL_ALL_SPECTRA, NULL));
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		assert_true(al_matrix_init_f(&narrow[p], m.of[p].rows, m.of[p].cols, NULL));
 		assert_true(al_narrow(al_view(m.of[p]), narrow[p], NULL));
@@ -139,7 +139,7 @@ static void one_head_keeps_its_spectrum(void **state)
 
 	(void)state;
 	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
-	assert_true(al_head_spectra(&heads, &t, NULL));
+	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < 12; i++) {
 		const struct al_matrix q = heads.values[AL_SPECTRUM_Q],
 				       k = heads.values[AL_SPECTRUM_K];
@@ -164,7 +164,7 @@ static double redundancy(struct module *m, enum al_spectrum kind)
 	struct al_spectra layer, draws[DRAWS];
 
 	assert_true(al_triangles_take(&t, &m->factors, false, NULL));
-	assert_true(al_layer_spectra(&layer, &m->factors, &t, NULL));
+	assert_true(al_layer_spectra(&layer, &m->factors, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < DRAWS; i++)
 		assert_true(al_null_independent(&draws[i], &t, 7, 0, i, NULL));
 	const struct al_null_range null = al_null_components(draws, DRAWS, kind, 0.9);

@@ -231,7 +231,7 @@ static void matrices_come_back(void **state)
 	struct al_matrix x = dense_form(&a.factors, 1, false), y = dense_form(&a.factors, 3, false);
 	assert_near(cosines.data[1 + 3 * HEADS], dot(x, y) / sqrt(dot(x, x) * dot(y, y)));
 	assert_true(cosines.data[2 + 2 * HEADS] == 1);
-	assert_true(al_audit_head_spectra(&audit, &a, &heads, NULL));
+	assert_true(al_audit_head_spectra(&audit, &a, AL_ALL_SPECTRA, &heads, NULL));
 	assert_true(values.rows == HEADS && values.cols == WIDTH);
 	for (size_t i = 0; i < HEADS; i++)
 		for (size_t k = 0; k < WIDTH; k++)

@@ -156,8 +156,8 @@ static void take(const struct al_factors *f, struct al_spectra *heads, struct al
 	struct al_triangles t;
 
 	assert_true(al_triangles_take(&t, f, false, NULL));
-	assert_true(al_head_spectra(heads, &t, NULL));
-	assert_true(al_layer_spectra(layer, f, &t, NULL));
+	assert_true(al_head_spectra(heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(layer, f, &t, AL_ALL_SPECTRA, NULL));
 	al_triangles_finish(&t);
 }
 
@@ -265,7 +265,7 @@ static void centred_heads_lose_one_dimension(void **state)
 
 	(void)state;
 	assert_true(al_triangles_take(&t, &m.factors, true, NULL));
-	assert_true(al_head_spectra(&heads, &t, NULL));
+	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < 2; i++) {
 		for (size_t k = 0; k < 4; k++) {
 			const double *values = heads.values[kinds[k]].data + 16 * i;
@@ -473,7 +473,7 @@ static void assert_refused(struct al_factors f, const char *message)
 	assert_false(al_triangles_take(&t, &f, false, &err));
 	assert_string_equal(err.message, message);
 	assert_int_equal(err.status, AL_EINPUT);
-	assert_false(al_layer_spectra(&layer, &f, &t, NULL));
+	assert_false(al_layer_spectra(&layer, &f, &t, AL_ALL_SPECTRA, NULL));
 }
 
 static void refuses_what_does_not_fit(void **state)

@@ -1,0 +1,150 @@
+/* Conversions of all modules put together, and what the summary says of them. */
+#include "audit/conversion_totals.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "audit/summary.h"
+
+static const char *const summed[] = {"saving", "cache_saving"};
+static const char *const named[] = {"variant", "setting", "gauge"};
+static const char *const errors[] = {"qk_relative_error", "ov_relative_error"};
+enum { N_NAMES = 3, N_ERRORS = 2 };
+
+static bool is_same(const struct al_table *a, size_t row, const struct al_table *b, size_t other)
+{
+	for (int i = 0; i < N_NAMES; i++)
+		if (strcmp(al_table_text(a, row, named[i]), al_table_text(b, other, named[i])) != 0)
+			return false;
+	return true;
+}
+
+/* The modules' rows of one conversion, put together. */
+struct total {
+	double parameters, before, cache_saving, errors[N_ERRORS];
+	size_t n_modules, n_errors[N_ERRORS];
+};
+
+static void add_to_total(struct total *t, const struct al_table *table, size_t row)
+{
+	double parameters = 0, saving = 0, cache = 0, error;
+
+	(void)(al_table_number(table, row, "parameters", &parameters)
+		&& al_table_number(table, row, "saving", &saving)
+		&& al_table_number(table, row, "cache_saving", &cache));
+	t->parameters += parameters;
+	t->before += saving < 1 ? parameters / (1 - saving) : parameters;
+	t->cache_saving += cache;
+	t->n_modules++;
+	for (int i = 0; i < N_ERRORS; i++) {
+		if (!al_table_number(table, row, errors[i], &error))
+			continue;
+		t->errors[i] = t->n_errors[i]++ && t->errors[i] > error ? t->errors[i] : error;
+	}
+}
+
+static void set_total(struct al_table *out, const struct al_table *table, size_t row,
+	const struct total *t)
+{
+	struct al_cell *cell = al_table_add_row(out);
+
+	for (int i = 0; i < N_NAMES; i++)
+		al_cell_set_text(out, cell++, al_table_text(table, row, named[i]));
+	al_cell_set_real(cell++, t->before > 0 ? 1 - t->parameters / t->before : 0);
+	al_cell_set_real(cell++, t->cache_saving / (double)t->n_modules);
+	for (int i = 0; i < N_ERRORS; i++, cell++)
+		if (t->n_errors[i])
+			al_cell_set_real(cell, t->errors[i]);
+}
+
+static void copy_columns(struct al_table *out, const struct al_table *table,
+	const char *const *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		al_table_add_column(out, table->columns[al_table_find_column(table, keys[i])]);
+}
+
+void al_conversion_total(struct al_table *out, const struct al_table *table)
+{
+	copy_columns(out, table, named, N_NAMES);
+	copy_columns(out, table, summed, sizeof(summed) / sizeof(*summed));
+	copy_columns(out, table, errors, N_ERRORS);
+	for (size_t row = 0; row < table->n_rows; row++) {
+		struct total total = {0};
+		bool is_first = true;
+		for (size_t other = 0; other < row && is_first; other++)
+			is_first = !is_same(table, row, table, other);
+		for (size_t other = row; is_first && other < table->n_rows; other++)
+			if (is_same(table, row, table, other))
+				add_to_total(&total, table, other);
+		if (is_first)
+			set_total(out, table, row, &total);
+	}
+}
+
+/* ---- the summary ---- */
+
+/* The larger of the two errors; 1 where there is none. */
+static double worst(const struct al_table *table, size_t row)
+{
+	double qk = 0, ov = 0;
+	bool has_qk = al_table_number(table, row, errors[0], &qk),
+	     has_ov = al_table_number(table, row, errors[1], &ov);
+
+	return has_qk || has_ov ? fmax(qk, ov) : 1;
+}
+
+/* Of those that save parameters with an error of at most `most`: the one that saves most; with
+ * `most` 0 the one of least error. */
+static bool find_best(const struct al_table *table, double most, size_t *out)
+{
+	double best = INFINITY;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		double saving = 0, error = worst(table, row);
+		(void)al_table_number(table, row, "saving", &saving);
+		double cost = most > 0 ? -saving : error;
+		if (saving > 0 && (most == 0 || error <= most) && cost < best) {
+			best = cost;
+			*out = row;
+		}
+	}
+	return best < INFINITY;
+}
+
+static void add_conversion(struct al_table *summary, const struct al_table *table, const char *item,
+	double most)
+{
+	struct al_arena *arena = &summary->arena;
+	double saving = 0, cache = 0;
+	size_t row = 0;
+
+	if (!find_best(table, most, &row)) {
+		al_summary_add(summary, item, "no conversion that saves parameters");
+		return;
+	}
+	(void)(al_table_number(table, row, "saving", &saving)
+		&& al_table_number(table, row, "cache_saving", &cache));
+	const char *setting = al_table_text(table, row, "setting");
+	al_summary_add(summary, item,
+		al_format(arena, "%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
+			al_table_text(table, row, "variant"), *setting ? " " : "", setting,
+			worst(table, row), 100 * saving, 100 * cache));
+}
+
+void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *conversion)
+{
+	struct al_table all;
+
+	(void)audit;
+	if (conversion->n_rows == 0)
+		return;
+	al_table_init(&all, "all", "");
+	al_conversion_total(&all, conversion);
+	add_conversion(summary, &all, "under 1 % error", 0.01);
+	add_conversion(summary, &all, "under 5 %", 0.05);
+	add_conversion(summary, &all, "under 10 %", 0.1);
+	add_conversion(summary, &all, "least error", 0);
+	al_table_finish(&all);
+}

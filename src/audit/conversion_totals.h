@@ -1,0 +1,15 @@
+/* The table `conversion` read as a whole: each conversion of all modules together. */
+#ifndef ATTNLEDGER_AUDIT_CONVERSION_TOTALS_H
+#define ATTNLEDGER_AUDIT_CONVERSION_TOTALS_H
+
+#include "audit/audit.h"
+
+/* One row a conversion, over all modules: what it saves of all of them together, the largest error
+ * of any. Columns are conversion's without module, parameters and groups. */
+void al_conversion_total(struct al_table *out, const struct al_table *conversion);
+
+/* The conversions that save most at an error, as lines of the summary. */
+void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *conversion);
+
+#endif

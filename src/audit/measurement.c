@@ -1,0 +1,65 @@
+/* The list of measurements, and what their tables have in common. */
+#include "audit/measurement.h"
+
+#define DECLARE(name) extern const struct al_measurement al_measurement_##name;
+AL_MEASUREMENTS(DECLARE)
+
+#define POINTER(name) &al_measurement_##name,
+const struct al_measurement *const al_measurements[] = {AL_MEASUREMENTS(POINTER)};
+
+/* ---- the short form ---- */
+
+bool al_measurement_has_short_form(const struct al_measurement *m)
+{
+	return m->short_form.fill || m->short_form.columns[0];
+}
+
+static void copy_columns(struct al_table *to, const struct al_table *from, const char *const *keys)
+{
+	for (; *keys; keys++) {
+		int column = al_table_find_column(from, *keys);
+		if (column >= 0)
+			al_table_add_column(to, from->columns[column]);
+	}
+}
+
+static void copy_row(struct al_table *to, const struct al_table *from, size_t row)
+{
+	struct al_cell *cells = al_table_add_row(to);
+
+	for (size_t i = 0; i < to->n_columns; i++)
+		al_cell_copy(to, &cells[i],
+			&from->rows[row][al_table_find_column(from, to->columns[i].key)]);
+}
+
+void al_measurement_shorten(const struct al_measurement *m, const struct al_table *table,
+	struct al_table *out)
+{
+	const struct al_short_form *form = &m->short_form;
+
+	if (form->fill) {
+		form->fill(out, table);
+		return;
+	}
+	copy_columns(out, table, form->columns);
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (form->most_rows == 0 || row < form->most_rows)
+			copy_row(out, table, row);
+}
+
+/* ---- columns ---- */
+
+void al_audit_add_module_columns(struct al_table *table)
+{
+	al_table_add_column(table,
+		(struct al_column){.key = "module", .title = "Module", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL});
+}
+
+void al_audit_set_module(struct al_table *table, struct al_cell **cell,
+	const struct al_audit_module *module)
+{
+	al_cell_set_text(table, (*cell)++, module->attention->name);
+	al_cell_set_int(table, (*cell)++, module->attention->layer);
+}

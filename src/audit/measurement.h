@@ -1,0 +1,103 @@
+/* Measurements: what an audit can find out of attention modules, each a table.
+ *
+ * A measurement is one file with one descriptor, and its name in the list below. Whoever runs an
+ * audit knows no measurement by name: the descriptor says what it takes, when it is taken, what of
+ * its table people read first, what it tells the summary and how it is drawn. */
+#ifndef ATTNLEDGER_AUDIT_MEASUREMENT_H
+#define ATTNLEDGER_AUDIT_MEASUREMENT_H
+
+#include "audit/audit.h"
+#include "figure/spec.h"
+
+/* When a measurement is taken that nobody named. */
+enum al_measured {
+	AL_MEASURED_ALWAYS,
+	AL_MEASURED_FOR_FILES, /* raw values, too long to be read: where tables or figures are
+				  written, and then into files only */
+	AL_MEASURED_WHEN_NAMED, /* minutes of work on a large model */
+};
+
+/* The summary goes from what was audited to what could be saved. */
+enum al_summary_place {
+	AL_SUMMARY_MODULES,
+	AL_SUMMARY_HEAD_ALONE,
+	AL_SUMMARY_HEADS_TOGETHER,
+	AL_SUMMARY_DIFFERENT_HEADS,
+	AL_SUMMARY_PAIRS,
+	AL_SUMMARY_CONVERSIONS,
+	AL_N_SUMMARY_PLACES,
+};
+
+/* Lines of the summary, read off the finished table. */
+struct al_summary_part {
+	enum al_summary_place place;
+	void (*add)(struct al_table *summary, const struct al_audit *audit,
+		const struct al_table *table); /* NULL: no part */
+};
+
+/* What people read of a table where they named none. */
+struct al_short_form {
+	const char *title; /* NULL: the table's */
+	const char *columns[9]; /* NULL-terminated; those that the table has */
+	size_t most_rows; /* 0: all */
+	/* In place of these columns: fills an empty table. */
+	void (*fill)(struct al_table *out, const struct al_table *table);
+};
+
+/* Figures of a table. Where the points are none, or have no numbers, nothing is drawn. */
+struct al_drawing {
+	struct al_figure figure;
+	const char *only[2]; /* rows whose column [0] reads [1]; NULL: all rows */
+	size_t modules_a_figure; /* figures ID-1, ID-2 ... of so many modules each; 0: one of all */
+	bool is_titled_by_module; /* "TITLE in MODULE"; of one module a figure */
+	/* Makes columns and points of a figure's rows; NULL: the rows are the points. */
+	void (*take_points)(struct al_table *points, const struct al_table *rows);
+};
+
+enum { AL_MOST_SUMMARY_PARTS = 2 };
+
+struct al_measurement {
+	const char *id, *title;
+	enum al_measured measured;
+	struct al_needs needs;
+	void (*add_columns)(struct al_table *table, const struct al_audit *audit);
+	/* Adds the module's rows. */
+	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
+		struct al_table *table, struct al_error *err);
+	/* After the last module: sorts, cuts. NULL: nothing to do. */
+	void (*finish)(struct al_audit *audit, struct al_table *table);
+	struct al_short_form short_form; /* without columns and `fill`: people get it when named */
+	struct al_summary_part summary[AL_MOST_SUMMARY_PARTS];
+	const struct al_drawing *drawings;
+	size_t n_drawings;
+};
+
+/* The one list, in the order of the answer. */
+#define AL_MEASUREMENTS(X) \
+	X(heads) \
+	X(layers) \
+	X(similarity) \
+	X(pca) \
+	X(conversion) \
+	X(correlation) \
+	X(curves) \
+	X(tucker) \
+	X(mixing)
+
+#define AL_COUNT_MEASUREMENT(name) +1
+enum { AL_N_MEASUREMENTS = AL_MEASUREMENTS(AL_COUNT_MEASUREMENT) };
+
+extern const struct al_measurement *const al_measurements[AL_N_MEASUREMENTS];
+
+bool al_measurement_has_short_form(const struct al_measurement *measurement);
+
+/* Fills an empty table; there is a short form. */
+void al_measurement_shorten(const struct al_measurement *measurement, const struct al_table *table,
+	struct al_table *out);
+
+/* The first columns of most measurements: module, layer. */
+void al_audit_add_module_columns(struct al_table *table);
+void al_audit_set_module(struct al_table *table, struct al_cell **cell,
+	const struct al_audit_module *module);
+
+#endif

@@ -1,0 +1,110 @@
+/* The figures of an audit, as measurements describe them. */
+#include "commands/audit_figures.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "commands/draw.h"
+
+/* ---- which rows ---- */
+
+static bool is_drawn(const struct al_drawing *drawing, const struct al_table *table, size_t row)
+{
+	return !drawing->only[0]
+		|| strcmp(al_table_text(table, row, drawing->only[0]), drawing->only[1]) == 0;
+}
+
+/* The table with the rows of one figure, from `*row` on: so many modules as a figure takes. */
+static struct al_table take_rows(const struct al_drawing *drawing, const struct al_table *table,
+	size_t *row, struct al_arena *arena)
+{
+	struct al_table taken = *table;
+	const char *module = "";
+	size_t n_modules = 0;
+
+	taken.rows = al_new_array(arena, struct al_cell *, table->n_rows + 1);
+	taken.n_rows = 0;
+	for (; *row < table->n_rows; ++*row) {
+		if (!is_drawn(drawing, table, *row))
+			continue;
+		const char *next = al_table_text(table, *row, "module");
+		if (strcmp(next, module) != 0 && drawing->modules_a_figure
+			&& n_modules++ == drawing->modules_a_figure)
+			break;
+		module = next;
+		taken.rows[taken.n_rows++] = table->rows[*row];
+	}
+	return taken;
+}
+
+/* ---- one figure ---- */
+
+static bool has_points(const struct al_figure *figure, const struct al_table *points)
+{
+	const char *column = figure->color.column ? figure->color.column : figure->y.column;
+	double number;
+
+	for (size_t row = 0; row < points->n_rows; row++)
+		if (al_table_number(points, row, column, &number))
+			return true;
+	return false;
+}
+
+static struct al_figure name_figure(const struct al_drawing *drawing, const struct al_table *rows,
+	int number, struct al_arena *arena)
+{
+	struct al_figure figure = drawing->figure;
+
+	if (drawing->modules_a_figure)
+		figure.id = al_format(arena, "%s-%d", figure.id, number);
+	if (drawing->is_titled_by_module)
+		figure.title = al_format(arena, "%s in %s", figure.title,
+			al_table_text(rows, 0, "module"));
+	return figure;
+}
+
+static bool draw_rows(const char *folder, const struct al_drawing *drawing,
+	const struct al_figure *figure, const struct al_table *rows, struct al_error *err)
+{
+	struct al_table points;
+	bool ok = true;
+
+	al_table_init(&points, figure->id, "");
+	if (drawing->take_points) {
+		drawing->take_points(&points, rows);
+		rows = &points;
+	}
+	if (has_points(figure, rows))
+		ok = draw_all_formats(figure, rows, folder, err);
+	al_table_finish(&points);
+	return ok;
+}
+
+/* ---- all ---- */
+
+static bool draw_all(const char *folder, const struct al_drawing *drawing,
+	const struct al_table *table, struct al_error *err)
+{
+	struct al_arena arena;
+	bool ok = true;
+	size_t row = 0;
+
+	al_arena_init(&arena);
+	for (int number = 1; ok && row < table->n_rows; number++) {
+		const struct al_table rows = take_rows(drawing, table, &row, &arena);
+		const struct al_figure figure = name_figure(drawing, &rows, number, &arena);
+		ok = rows.n_rows == 0 || draw_rows(folder, drawing, &figure, &rows, err);
+	}
+	al_arena_finish(&arena);
+	return ok;
+}
+
+bool audit_figures_draw(const char *folder, struct al_table *const *tables, struct al_error *err)
+{
+	bool ok = al_folder_make(folder, err);
+
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
+		for (size_t k = 0; ok && tables[i] && k < al_measurements[i]->n_drawings; k++)
+			ok = draw_all(folder, &al_measurements[i]->drawings[k], tables[i], err);
+	return ok;
+}

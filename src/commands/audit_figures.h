@@ -1,0 +1,12 @@
+/* The figures of an audit. */
+#ifndef ATTNLEDGER_COMMANDS_AUDIT_FIGURES_H
+#define ATTNLEDGER_COMMANDS_AUDIT_FIGURES_H
+
+#include "audit/measurement.h"
+
+/* Draws what the tables (beside al_measurements, NULL where not wanted) hold into a folder, as PDF,
+ * SVG and PNG: each measurement says which figures its table makes. */
+bool audit_figures_draw(const char *folder, struct al_table *const *tables,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
