@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "ledger/whole.h"
 
@@ -84,20 +84,19 @@ static bool add_block(struct count *c, const struct al_variant_use *use, enum al
 {
 	struct al_basis basis;
 	struct al_block block;
-	mpq_t parameters, times;
+	mpq_t parameters;
 
 	al_basis_init(&basis);
 	basis.per = per;
 	if (!al_block_init(&block, use, &c->settings, &basis, err))
 		return false;
-	mpq_inits(parameters, times, NULL);
+	mpq_init(parameters);
 	bool ok = al_block_measure(&block, AL_PARAMETERS, NULL, parameters, err);
 	if (ok) {
-		mpq_set_si(times, copies, 1);
-		mpq_mul(parameters, parameters, times);
+		al_exact_multiply(parameters, copies);
 		mpq_add(c->sum, c->sum, parameters);
 	}
-	mpq_clears(parameters, times, NULL);
+	mpq_clear(parameters);
 	al_block_finish(&block);
 	return ok;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json_scan.h"
+#include "base/number.h"
 
 bool al_json_reader_init(struct al_json_reader *reader, const char *name, const char *text,
 	size_t length, struct al_error *err)
@@ -212,24 +213,6 @@ bool al_json_reader_text(struct al_json_reader *reader, const char *what, const 
 	return true;
 }
 
-static bool are_digits(const char *p, const char *end)
-{
-	while (p < end && *p >= '0' && *p <= '9')
-		p++;
-	return p == end;
-}
-
-/* False beyond 2^63-1. */
-static bool read_digits(const char *p, const char *end, int64_t *out)
-{
-	*out = 0;
-	for (; p < end; p++)
-		if (__builtin_mul_overflow(*out, 10, out)
-			|| __builtin_add_overflow(*out, *p - '0', out))
-			return false;
-	return true;
-}
-
 bool al_json_reader_size(struct al_json_reader *reader, const char *what, int64_t *out,
 	struct al_error *err)
 {
@@ -239,11 +222,11 @@ bool al_json_reader_size(struct al_json_reader *reader, const char *what, int64_
 		return false;
 	(void)al_json_scan_value(&s);
 	int length = s.p - reader->p < 40 ? (int)(s.p - reader->p) : 40;
-	if (!are_digits(reader->p, s.p))
+	if (al_read_digits(reader->p, out) != (size_t)(s.p - reader->p))
 		return al_json_reader_fail(reader, NULL, err,
 			"found %.*s, expected a whole number of at least 0 in plain digits", length,
 			reader->p);
-	if (!read_digits(reader->p, s.p, out))
+	if (*out < 0)
 		return al_json_reader_fail(reader, NULL, err, "found %.*s, expected less than 2^63",
 			length, reader->p);
 	move_to(reader, &s);

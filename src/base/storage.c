@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "base/text.h"
 
 static const struct al_storage storages[] = {
@@ -109,13 +110,9 @@ const struct al_storage *al_storage_of_row(const struct al_storage *storage, int
 
 void al_storage_bytes(const struct al_storage *storage, mpq_srcptr elements, mpq_t out)
 {
-	mpq_t per_element;
-
-	mpq_init(per_element);
-	mpq_set_si(per_element, (long)storage->bytes, (unsigned long)storage->elements);
-	mpq_canonicalize(per_element);
-	mpq_mul(out, elements, per_element);
-	mpq_clear(per_element);
+	mpq_set(out, elements);
+	al_exact_multiply(out, storage->bytes);
+	al_exact_divide(out, storage->elements);
 }
 
 bool al_file_type_find(const char *name, struct al_file_type *out, struct al_error *err)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 
 void al_table_init(struct al_table *table, const char *id, const char *title)
 {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "catalog/turn.h"
 
@@ -369,16 +369,6 @@ static bool fill(const struct run *run, const struct al_family *family, struct a
 
 /* ---- sums ---- */
 
-static void multiply(mpq_t product, int64_t factor)
-{
-	mpq_t q;
-
-	mpq_init(q);
-	mpz_set_si(mpq_numref(q), (long)factor);
-	mpq_mul(product, product, q);
-	mpq_clear(q);
-}
-
 static void sum_elements(struct al_model_books *books)
 {
 	mpq_t product;
@@ -386,12 +376,12 @@ static void sum_elements(struct al_model_books *books)
 	mpq_init(product);
 	for (size_t i = 0; i < books->n_tensors; i++) {
 		struct al_model_tensor *tensor = &books->tensors[i];
-		mpq_set_ui(product, 1, 1);
+		al_exact_set(product, 1);
 		for (size_t j = 0; j < tensor->n_dims; j++)
-			multiply(product, tensor->dims[j]);
-		multiply(product, tensor->tensor->packed);
-		multiply(product, tensor->count);
-		multiply(product, tensor->copies);
+			al_exact_multiply(product, tensor->dims[j]);
+		al_exact_multiply(product, tensor->tensor->packed);
+		al_exact_multiply(product, tensor->count);
+		al_exact_multiply(product, tensor->copies);
 		tensor->elements = al_exact_copy(&books->arena, product);
 	}
 	mpq_clear(product);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "catalog/family.h"
 
@@ -149,24 +150,6 @@ void al_settings_merge(struct al_settings *to, const struct al_settings *from)
 
 /* ---- KEY=VALUE ---- */
 
-/* Digits only: a sign, a point, a unit or a separator is not a count. */
-static bool parse_count(const char *text, int64_t *out)
-{
-	int64_t value = 0;
-
-	if (!*text)
-		return false;
-	for (const char *p = text; *p; p++) {
-		if (*p < '0' || *p > '9')
-			return false;
-		value = 10 * value + (*p - '0');
-		if (value >= INT64_C(1) << 53)
-			return false;
-	}
-	*out = value;
-	return true;
-}
-
 bool al_settings_parse(struct al_settings *settings, const char *assignment, const char *origin,
 	struct al_error *err)
 {
@@ -181,7 +164,10 @@ bool al_settings_parse(struct al_settings *settings, const char *assignment, con
 	if (!al_symbol_is_name(symbol))
 		return al_fail(err, AL_EINPUT,
 			"%s: found \"%s\" before \"=\", expected a symbol's name", origin, symbol);
-	if (!parse_count(equals + 1, &value))
+	size_t n_digits = al_read_digits(equals + 1, &value);
+	bool is_count = n_digits > 0 && !equals[1 + n_digits] && value >= 0
+		&& value < INT64_C(1) << 53;
+	if (!is_count)
 		return al_fail(err, AL_EINPUT,
 			"%s: %s is \"%s\", expected a whole number of at least 0 and below 2^53",
 			origin, symbol, equals + 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "checkpoint/format.h"
 
 /* Names may be long: the place in the message must not push out what is wrong. */
@@ -13,22 +14,6 @@ static bool fail_tensor(const struct al_listing *listing, const char *name, stru
 }
 
 /* ---- one tensor ---- */
-
-/* The product without zeros must be a number too: a reader that multiplies in another order would
- * overflow. */
-static bool count_elements(const struct al_claim *claim, int64_t *out)
-{
-	int64_t product = 1;
-	bool is_empty = false;
-
-	for (size_t i = 0; i < claim->n_dims; i++) {
-		is_empty |= claim->shape[i] == 0;
-		if (claim->shape[i] && __builtin_mul_overflow(product, claim->shape[i], &product))
-			return false;
-	}
-	*out = is_empty ? 0 : product;
-	return true;
-}
 
 static bool check_size(const struct al_claim *claim, int64_t n_elements, struct al_error *err)
 {
@@ -53,7 +38,7 @@ static bool check_claim(const struct al_listing *listing, const struct al_claim 
 {
 	uint64_t data_bytes = listing->shard->source.bytes - listing->data_offset;
 
-	if (!count_elements(claim, n_elements))
+	if (!al_multiply_dims(1, claim->shape, claim->n_dims, n_elements))
 		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
 	if (claim->begin > claim->end)
 		return al_fail(err, AL_EINPUT,

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/output.h"
 #include "base/text.h"
 
@@ -33,12 +34,11 @@ static void add_metadata(struct al_text *header, const struct al_metadata *metad
 
 static bool measure(const struct al_tensor *tensor, uint64_t *bytes, struct al_error *err)
 {
-	int64_t n = 1;
+	int64_t n;
 
-	for (size_t i = 0; i < tensor->n_dims; i++)
-		if (tensor->shape[i] < 0 || __builtin_mul_overflow(n, tensor->shape[i], &n))
-			return al_fail(err, AL_EINPUT,
-				"tensor \"%.120s\": its dimensions have no product", tensor->name);
+	if (!al_multiply_dims(1, tensor->shape, tensor->n_dims, &n))
+		return al_fail(err, AL_EINPUT, "tensor \"%.120s\": its dimensions have no product",
+			tensor->name);
 	return al_dtype_size(tensor->dtype, n, bytes)
 		|| al_fail(err, AL_EINPUT,
 			"tensor \"%.120s\": %" PRId64 " elements of %s are no whole "

@@ -4,8 +4,6 @@
 #include "commands/pairs.h"
 #include "commands/progress.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "audit/losses.h"
@@ -14,6 +12,7 @@
 #include "audit/select.h"
 #include "audit/summary.h"
 #include "base/file.h"
+#include "base/number.h"
 
 /* ---- options ---- */
 
@@ -21,13 +20,12 @@ static bool parse_whole(const struct arguments *a, enum option option, const cha
 	long long most, long long *out, struct al_error *err)
 {
 	const char *text = option_value(a, option, NULL);
-	char *end;
+	int64_t value;
 
 	if (!text)
 		return true;
-	errno = 0;
-	long long value = strtoll(text, &end, 10);
-	if (end == text || *end || errno || value < 0 || value > most || strchr("+- ", *text))
+	size_t n = al_read_digits(text, &value);
+	if (n == 0 || text[n] || value < 0 || value > most)
 		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from 0 to %lld",
 			name, text, most);
 	*out = value;

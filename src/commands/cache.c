@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "commands/devices.h"
 #include "commands/kept.h"
 
@@ -69,12 +69,6 @@ static bool kept_tokens(struct answer *a, struct al_block *block, const struct a
 		|| al_formula_whole(entry->tokens, &scope, 0, out, err);
 }
 
-static void multiply(mpq_t q, int64_t factor)
-{
-	mpz_mul_si(mpq_numref(q), mpq_numref(q), factor);
-	mpq_canonicalize(q);
-}
-
 /* Elements and bytes of one entry over all modules. */
 static bool add_entry(struct answer *a, struct al_block *block, const struct al_ledger_entry *entry,
 	struct sum *sum, struct al_error *err)
@@ -87,14 +81,14 @@ static bool add_entry(struct answer *a, struct al_block *block, const struct al_
 		return false;
 	mpq_init(q);
 	mpq_set(q, entry->elements);
-	multiply(q, entry->times);
+	al_exact_multiply(q, entry->times);
 	if (entry->entry->per != AL_PER_SEQUENCE)
 		mpq_add(sum->elements, sum->elements, q);
-	multiply(q, bytes);
+	al_exact_multiply(q, bytes);
 	if (entry->entry->per != AL_PER_SEQUENCE)
 		mpq_add(sum->bytes_per_token, sum->bytes_per_token, q);
-	multiply(q, tokens);
-	multiply(q, a->batch);
+	al_exact_multiply(q, tokens);
+	al_exact_multiply(q, a->batch);
 	mpq_add(sum->bytes, sum->bytes, q);
 	mpq_clear(q);
 	return true;
@@ -118,12 +112,8 @@ static bool sum_kind(struct answer *a, struct al_block *block, const struct al_l
 static void add_cross_row(struct answer *a, const char *variant, int64_t layers, struct sum *sum)
 {
 	if (a->has_seq) {
-		mpq_t ratio;
-		mpq_init(ratio);
-		mpq_set_si(ratio, a->source_seq, (unsigned long)a->seq);
-		mpq_canonicalize(ratio);
-		mpq_mul(sum->bytes, sum->bytes, ratio);
-		mpq_clear(ratio);
+		al_exact_multiply(sum->bytes, a->source_seq);
+		al_exact_divide(sum->bytes, a->seq);
 	}
 	add_row(a, variant, "source token", layers, sum);
 }

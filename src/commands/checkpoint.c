@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 
 const char *count_of(struct al_arena *arena, uint64_t count, const char *what)
 {

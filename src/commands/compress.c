@@ -2,11 +2,11 @@
 #include "commands/laid.h"
 #include "commands/progress.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "compress/verify.h"
 
 enum { TOKENS = 64, SWEEPS = 100 };
@@ -55,12 +55,9 @@ static const struct option_group compress_groups[] = {{format_rows, 0}, {file_ro
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
 {
-	char *end;
+	size_t n = al_read_digits(text, out);
 
-	errno = 0;
-	*out = strtoll(text, &end, 10);
-	if (end == text || *end || errno || *out < least || *out > INT64_C(1) << 53
-		|| strchr("+- \t", *text))
+	if (n == 0 || text[n] || *out < least || *out > INT64_C(1) << 53)
 		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
 			option, text, (long long)least);
 	return true;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "ledger/whole.h"
 
 /* One answer: a model with its own attention or with one variant in its place. */
@@ -90,11 +91,11 @@ static void add_entry(struct count *c, const struct al_variant_use *use,
 	struct sum sum;
 
 	sum_init(&sum);
-	mpq_set_si(sum.parameters, entry->times, 1);
-	mpq_mul(sum.parameters, sum.parameters, entry->elements);
-	mpq_set_si(sum.active, entry->active, (unsigned long)(entry->count ? entry->count : 1));
-	mpq_canonicalize(sum.active);
-	mpq_mul(sum.active, sum.active, sum.parameters);
+	mpq_set(sum.parameters, entry->elements);
+	al_exact_multiply(sum.parameters, entry->times);
+	mpq_set(sum.active, sum.parameters);
+	al_exact_multiply(sum.active, entry->active);
+	al_exact_divide(sum.active, entry->count ? entry->count : 1);
 	add_to(total, tensors, sum.parameters, sum.active);
 	if (c->shows_tensors)
 		add_tensor(c, use->name, "attention", entry->entry->name,
@@ -153,9 +154,8 @@ static void explain_tensor(struct count *c, const char *variant, const struct al
 	mpq_t once;
 
 	mpq_init(once);
-	mpq_set_si(once, 1, (unsigned long)(t->copies ? t->copies : 1));
-	mpq_canonicalize(once);
-	mpq_mul(once, once, t->elements);
+	mpq_set(once, t->elements);
+	al_exact_divide(once, t->copies ? t->copies : 1);
 	explain(c->explanations,
 		&(struct explanation){.model = c->question->name,
 			.variant = variant,

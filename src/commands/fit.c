@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "ledger/solve.h"
 
 enum { MOST_STATES = 5 };
@@ -49,7 +49,6 @@ static bool parse_size(struct session *session, const char *text, mpq_t out, str
 	size_t n = strspn(text, "0123456789.");
 	const char *unit = text + n + strspn(text + n, " ");
 	int digits, found = 0;
-	mpq_t scale;
 
 	for (int i = 0; i < N_UNITS; i++)
 		names[i] = units[i].name;
@@ -59,10 +58,7 @@ static bool parse_size(struct session *session, const char *text, mpq_t out, str
 		al_fail_unknown(err, "unit", unit, names, N_UNITS);
 		return al_in(err, "--memory %s", text);
 	}
-	mpq_init(scale);
-	mpq_set_si(scale, (long)units[found].bytes, 1);
-	mpq_mul(out, out, scale);
-	mpq_clear(scale);
+	al_exact_multiply(out, units[found].bytes);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* cache of whole models: what decoding keeps, by kind of layer. */
 #include "commands/kept.h"
 
+#include "base/number.h"
 #include "commands/devices.h"
 #include "ledger/infer.h"
 
@@ -32,12 +33,6 @@ static void sum_finish(struct sum *sum)
 	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
 }
 
-static void multiply(mpq_t q, int64_t factor)
-{
-	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
-	mpq_canonicalize(q);
-}
-
 /* ---- sums ---- */
 
 static void add_line(struct sum *sum, const struct al_cache_line *line)
@@ -52,12 +47,12 @@ static void add_line(struct sum *sum, const struct al_cache_line *line)
 		mpq_add(sum->elements, sum->elements, line->elements);
 		mpq_add(sum->bytes_per_token, sum->bytes_per_token, bytes);
 	}
-	multiply(bytes, line->tokens);
-	multiply(bytes, sum->batch);
+	al_exact_multiply(bytes, line->tokens);
+	al_exact_multiply(bytes, sum->batch);
 	mpq_add(sum->bytes, sum->bytes, bytes);
 	al_storage_bytes(line->storage, line->expanded, bytes);
-	multiply(bytes, all);
-	multiply(bytes, sum->batch);
+	al_exact_multiply(bytes, all);
+	al_exact_multiply(bytes, sum->batch);
 	mpq_add(sum->allocated, sum->allocated, bytes);
 	mpq_clear(bytes);
 	sum->layers += line->is_first ? line->layers : 0;

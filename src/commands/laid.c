@@ -1,25 +1,19 @@
 /* A checkpoint with a family laid over it, as the commands on checkpoints open it. */
 #include "commands/laid.h"
 
+#include "base/number.h"
 #include "commands/checkpoint.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* "12" or "32:8" */
 static bool parse_heads(const char *text, struct al_view_options *options, struct al_error *err)
 {
-	char *end;
+	const char *end = text + al_read_digits(text, &options->n_heads);
+	bool ok = options->n_heads > 0 && options->n_heads < 1 << 20;
 
-	errno = 0;
-	options->n_heads = strtoll(text, &end, 10);
-	bool ok = end != text && errno == 0 && options->n_heads > 0 && options->n_heads < 1 << 20;
 	if (ok && *end == ':') {
-		const char *second = end + 1;
-		options->n_kv_heads = strtoll(second, &end, 10);
-		ok = end != second && errno == 0 && options->n_kv_heads > 0
-			&& options->n_heads % options->n_kv_heads == 0;
+		end++;
+		end += al_read_digits(end, &options->n_kv_heads);
+		ok = options->n_kv_heads > 0 && options->n_heads % options->n_kv_heads == 0;
 	}
 	return (ok && *end == '\0')
 		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "commands/devices.h"
 
 static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS,
@@ -83,14 +83,9 @@ static void set_saving(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 {
 	mpq_t saving;
 
-	if (mpq_sgn(base) == 0)
-		return;
 	mpq_init(saving);
-	mpq_sub(saving, base, total);
-	mpq_div(saving, saving, base);
-	mpz_mul_ui(mpq_numref(saving), mpq_numref(saving), 100);
-	mpq_canonicalize(saving);
-	al_cell_set_exact(table, cell, saving);
+	if (al_exact_saving(saving, total, base))
+		al_cell_set_exact(table, cell, saving);
 	mpq_clear(saving);
 }
 
@@ -218,11 +213,11 @@ static bool explain_saved(struct al_table *table, const struct al_question *q,
 		|| !al_block_symbol(block, "seq", 1, &seq, err))
 		return false;
 	mpq_init(bytes);
-	mpq_set_si(bytes, batch, 1);
+	mpq_set(bytes, line->elements);
+	al_exact_multiply(bytes, batch);
 	for (int i = 0; i < power; i++)
-		mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), seq);
-	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), size);
-	mpq_mul(bytes, bytes, line->elements);
+		al_exact_multiply(bytes, seq);
+	al_exact_multiply(bytes, size);
 	explain(table,
 		&(struct explanation){.model = q->name,
 			.variant = block->use->name,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "commands/devices.h"
 
 enum { TOTAL = AL_N_MEMORY_STATES };
@@ -241,14 +242,9 @@ static void set_saving(struct wide *w, struct al_cell *cell, mpq_srcptr total)
 {
 	mpq_t saving;
 
-	if (mpq_sgn(w->base) == 0)
-		return;
 	mpq_init(saving);
-	mpq_sub(saving, w->base, total);
-	mpq_div(saving, saving, w->base);
-	mpz_mul_ui(mpq_numref(saving), mpq_numref(saving), 100);
-	mpq_canonicalize(saving);
-	al_cell_set_exact(w->table, cell, saving);
+	if (al_exact_saving(saving, total, w->base))
+		al_cell_set_exact(w->table, cell, saving);
 	mpq_clear(saving);
 }
 

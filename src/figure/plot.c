@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "figure/mark.h"
 
 /* The columns that a figure names, as indices; -1: none. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "formula/lex.h"
 
 enum { MOST_ARGS = 32 };

@@ -1,13 +1,8 @@
 /* The ledger's columns of a whole model. */
+#include "base/number.h"
 #include "ledger/block.h"
 #include "ledger/infer.h"
 #include "ledger/train.h"
-
-static void multiply(mpq_t q, int64_t factor)
-{
-	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
-	mpq_canonicalize(q);
-}
 
 static void sum_part(const struct al_whole *whole, enum al_part part, mpq_t out)
 {
@@ -24,7 +19,7 @@ static void share_of_attention(const struct al_whole *whole, mpq_t out)
 	mpq_init(all);
 	al_whole_count(whole, AL_COUNT_PARAMETERS, all);
 	sum_part(whole, AL_PART_ATTENTION, out);
-	multiply(out, 100);
+	al_exact_multiply(out, 100);
 	if (mpq_sgn(all) != 0)
 		mpq_div(out, out, all);
 	mpq_clear(all);
@@ -105,8 +100,8 @@ static bool cache(struct al_whole *whole, bool in_bytes, mpq_t out, struct al_er
 		mpq_set(one, line->elements);
 		if (in_bytes) {
 			al_storage_bytes(line->storage, line->elements, one);
-			multiply(one, line->tokens);
-			multiply(one, batch);
+			al_exact_multiply(one, line->tokens);
+			al_exact_multiply(one, batch);
 		} else if (line->kind == AL_CACHE_CROSS || line->kind == AL_CACHE_STATE)
 			continue;
 		mpq_add(out, out, one);
@@ -124,7 +119,7 @@ static bool add_module_flops(const struct al_whole_module *module, struct al_blo
 
 	mpq_init(one);
 	bool ok = al_block_measure(block, AL_FLOPS, NULL, one, err);
-	multiply(one, module->copies * module->uses);
+	al_exact_multiply(one, module->copies * module->uses);
 	mpq_add(out, out, one);
 	mpq_clear(one);
 	return ok;
@@ -148,8 +143,8 @@ static bool flops(struct al_whole *whole, mpq_t out, struct al_error *err)
 		if (!is_product)
 			continue;
 		mpq_set(one, t->active);
-		multiply(one, 2 * batch);
-		multiply(one, seq);
+		al_exact_multiply(one, 2 * batch);
+		al_exact_multiply(one, seq);
 		mpq_add(out, out, one);
 	}
 	mpq_clear(one);

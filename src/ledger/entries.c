@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/text.h"
 
 /* ---- texts ---- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "ledger/block.h"
 
 const char *const al_inference_state_names[AL_N_INFER_STATES] = {
@@ -22,18 +23,6 @@ void al_inference_rows_finish(struct al_inference_row rows[AL_N_INFER_STATES])
 {
 	for (int i = 0; i < AL_N_INFER_STATES; i++)
 		mpq_clears(rows[i].bytes, rows[i].allocated, rows[i].read, rows[i].flops, NULL);
-}
-
-static void multiply(mpq_t q, int64_t factor)
-{
-	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
-	mpq_canonicalize(q);
-}
-
-static void divide(mpq_t q, int64_t divisor)
-{
-	mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)divisor);
-	mpq_canonicalize(q);
 }
 
 /* ---- weights ---- */
@@ -155,7 +144,7 @@ static bool tensor_bytes(const struct al_whole *whole, const struct al_file_type
 			&& (al_storage_bytes(storage, elements, out), true);
 	if (!is_block_file(type) && t->stored && t->stored->tensor->packed > 1) {
 		mpq_set(out, elements);
-		divide(out, t->stored->tensor->packed);
+		al_exact_divide(out, t->stored->tensor->packed);
 		return true;
 	}
 	al_storage_bytes(storage, elements, out);
@@ -194,9 +183,8 @@ static void used_elements(const struct al_whole_tensor *t, int64_t batch, mpq_t 
 {
 	mpq_set(out, t->active);
 	if (t->is_expert)
-		multiply(out, batch);
-	if (mpq_cmp(out, t->elements) > 0)
-		mpq_set(out, t->elements);
+		al_exact_multiply(out, batch);
+	al_exact_keep_least(out, t->elements);
 	if (mpq_sgn(t->elements) != 0) {
 		mpq_mul(out, out, t->device);
 		mpq_div(out, out, t->elements);
@@ -217,8 +205,8 @@ static bool add_weight(const struct al_whole *whole, const struct al_inference *
 	mpq_inits(elements, bytes, NULL);
 	used_elements(t, inference->batch, elements);
 	if (is_looked_up(whole, t)) {
-		multiply(elements, inference->batch);
-		divide(elements, t->dims[0]);
+		al_exact_multiply(elements, inference->batch);
+		al_exact_divide(elements, t->dims[0]);
 	}
 	bool ok = tensor_bytes(whole, &inference->weights, t, elements, bytes, err);
 	mpq_add(row->read, row->read, bytes);
@@ -227,7 +215,7 @@ static bool add_weight(const struct al_whole *whole, const struct al_inference *
 		mpq_mul(bytes, bytes, t->device);
 		if (mpq_sgn(t->elements) != 0)
 			mpq_div(bytes, bytes, t->elements);
-		multiply(bytes, 2 * inference->batch);
+		al_exact_multiply(bytes, 2 * inference->batch);
 		mpq_add(row->flops, row->flops, bytes);
 	}
 	mpq_clears(elements, bytes, NULL);
@@ -262,14 +250,14 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 
 	mpq_init(bytes);
 	al_storage_bytes(line->storage, line->elements, bytes);
-	multiply(bytes, line->tokens);
-	multiply(bytes, inference->batch);
-	divide(bytes, inference->tp);
+	al_exact_multiply(bytes, line->tokens);
+	al_exact_multiply(bytes, inference->batch);
+	al_exact_divide(bytes, inference->tp);
 	mpq_add(row->bytes, row->bytes, bytes);
 	mpq_add(row->read, row->read, bytes);
 	al_storage_bytes(line->storage, line->expanded, bytes);
-	multiply(bytes, all);
-	multiply(bytes, inference->batch);
+	al_exact_multiply(bytes, all);
+	al_exact_multiply(bytes, inference->batch);
 	mpq_add(row->allocated, row->allocated, bytes);
 	mpq_clear(bytes);
 }
@@ -301,8 +289,8 @@ static bool add_score_flops(struct al_whole_module *module, const struct al_infe
 			&& !al_formula_mentions(entry->right.dims[1], "seq"))
 			continue;
 		mpq_set(one, products.entries[i].elements);
-		multiply(one, 2 * inference->batch * module->copies * module->uses);
-		divide(one, inference->seq);
+		al_exact_multiply(one, 2 * inference->batch * module->copies * module->uses);
+		al_exact_divide(one, inference->seq);
 		mpq_add(flops, flops, one);
 	}
 	mpq_clear(one);
@@ -348,7 +336,7 @@ static void sum_block(const struct al_saved_lines *saved, size_t first, mpq_t ou
 		if (line->block != of->block || is_mask || line->is_pair || line->blocks == 0)
 			continue;
 		mpq_set(one, line->device);
-		divide(one, line->blocks);
+		al_exact_divide(one, line->blocks);
 		mpq_add(out, out, one);
 	}
 	mpq_clear(one);
@@ -371,14 +359,13 @@ static bool add_activations(struct al_whole *whole, const struct al_inference *i
 		if (saved.lines[i].block < 0)
 			continue;
 		sum_block(&saved, i, sum);
-		if (mpq_cmp(sum, row->bytes) > 0)
-			mpq_set(row->bytes, sum);
+		al_exact_keep_most(row->bytes, sum);
 	}
-	mpq_set_si(sum, width ? (long)width->value.integer : 0, 1);
+	al_exact_set(sum, width ? width->value.integer : 0);
 	mpq_add(row->bytes, row->bytes, sum);
-	multiply(row->bytes, inference->batch);
-	multiply(row->bytes, inference->seq);
-	multiply(row->bytes, inference->activation_bytes);
+	al_exact_multiply(row->bytes, inference->batch);
+	al_exact_multiply(row->bytes, inference->seq);
+	al_exact_multiply(row->bytes, inference->activation_bytes);
 	mpq_set(row->allocated, row->bytes);
 	mpq_clear(sum);
 	return true;

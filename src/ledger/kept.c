@@ -1,7 +1,7 @@
 /* What decoding caches, by kind of layer. */
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "ledger/block.h"
 #include "ledger/infer.h"
 
@@ -93,18 +93,6 @@ static bool find_tokens(struct keep *keep, struct al_whole_module *module,
 
 /* ---- numbers ---- */
 
-static mpq_srcptr times(struct al_whole *whole, mpq_srcptr elements, int64_t copies)
-{
-	mpq_t product;
-
-	mpq_init(product);
-	mpq_set_si(product, (long)copies, 1);
-	mpq_mul(product, product, elements);
-	mpq_srcptr copy = al_exact_copy(&whole->arena, product);
-	mpq_clear(product);
-	return copy;
-}
-
 static int64_t works_in(const struct al_whole_module *module)
 {
 	return module->copies * module->uses;
@@ -128,7 +116,7 @@ static bool expand(struct keep *keep, struct al_whole_module *module, struct al_
 		if (strcmp(saved.entries[i].entry->name, "K") == 0
 			|| strcmp(saved.entries[i].entry->name, "V") == 0)
 			mpq_add(sum, sum, saved.entries[i].elements);
-	line->expanded = times(keep->whole, sum, works_in(module));
+	line->expanded = al_exact_scaled(&keep->whole->arena, sum, works_in(module), 1);
 	mpq_clear(sum);
 	al_ledger_finish(&saved);
 	return true;
@@ -144,12 +132,14 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 static bool add_entry(struct keep *keep, struct al_whole_module *module,
 	const struct al_ledger_entry *entry, mpq_srcptr shard, bool is_first, struct al_error *err)
 {
+	struct al_arena *arena = &keep->whole->arena;
+	const int64_t n = works_in(module);
 	struct al_cache_line line = {.module = module->module->name,
 		.name = entry->entry->name,
-		.layers = works_in(module),
+		.layers = n,
 		.is_first = is_first,
-		.elements = times(keep->whole, entry->elements, works_in(module)),
-		.device = times(keep->whole, shard, works_in(module))};
+		.elements = al_exact_scaled(arena, entry->elements, n, 1),
+		.device = al_exact_scaled(arena, shard, n, 1)};
 	struct al_cache_lines *out = keep->out;
 
 	line.expanded = line.device;
@@ -160,8 +150,7 @@ static bool add_entry(struct keep *keep, struct al_whole_module *module,
 		|| !find_storage(keep, entry->entry, &line.storage, err)
 		|| (line.kind == AL_CACHE_LATENT && !expand(keep, module, &line, err)))
 		return false;
-	out->lines = al_grow(&keep->whole->arena, out->lines, out->n, &out->room,
-		sizeof(*out->lines));
+	out->lines = al_grow(arena, out->lines, out->n, &out->room, sizeof(*out->lines));
 	out->lines[out->n++] = line;
 	return true;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/storage.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -235,9 +236,8 @@ static bool add_tensor_state(struct al_block *block, const struct al_recipe *rec
 		return false;
 	mpq_init(bytes);
 	bool ok = al_state_of_tensor(recipe, state, &tensor, rank, bytes, err);
-	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), line->count);
-	mpz_mul_si(mpq_numref(bytes), mpq_numref(bytes), line->times);
-	mpq_canonicalize(bytes);
+	al_exact_multiply(bytes, line->count);
+	al_exact_multiply(bytes, line->times);
 	mpq_add(total, total, bytes);
 	mpq_clear(bytes);
 	return ok;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/text.h"
 
 struct build {
@@ -28,24 +28,10 @@ static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 	mpq_t product;
 
 	mpq_init(product);
-	mpz_set_si(mpq_numref(product), (long)x);
-	mpz_mul_si(mpq_numref(product), mpq_numref(product), (long)y);
+	al_exact_set(product, x);
+	al_exact_multiply(product, y);
 	mpq_srcptr copy = al_exact_copy(&b->whole->arena, product);
 	mpq_clear(product);
-	return copy;
-}
-
-static mpq_srcptr divide(struct build *b, mpq_srcptr q, int64_t by)
-{
-	mpq_t divisor;
-
-	if (by == 1)
-		return q;
-	mpq_init(divisor);
-	mpq_set_si(divisor, 1, (unsigned long)by);
-	mpq_mul(divisor, divisor, q);
-	mpq_srcptr copy = al_exact_copy(&b->whole->arena, divisor);
-	mpq_clear(divisor);
 	return copy;
 }
 
@@ -189,7 +175,7 @@ static void add_inner(struct build *b, const char *what, const struct al_whole_t
 			.layer = t->layer,
 			.n_layers = t->n_layers,
 			.elements = elements,
-			.device = divide(b, elements, b->tp),
+			.device = al_exact_scaled(&b->whole->arena, elements, 1, b->tp),
 			.block = block_of(b, t),
 			.blocks = layers_of(b, t) * uses_of(b, t)});
 }
@@ -311,7 +297,7 @@ static void add_head(struct build *b, const struct al_whole_tensor *t)
 			.layer = -1,
 			.block = -1,
 			.elements = logits,
-			.device = divide(b, logits, b->tp),
+			.device = al_exact_scaled(&b->whole->arena, logits, 1, b->tp),
 			.bytes = 4,
 			.is_last = true});
 }

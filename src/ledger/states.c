@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 struct facts {
 	const struct al_recipe *recipe;
 	const struct al_state_tensor *tensor;
@@ -17,17 +19,16 @@ static void facts_init(struct facts *facts)
 	const struct al_state_tensor *t = facts->tensor;
 
 	mpq_inits(facts->elements, facts->rows, facts->cols, NULL);
-	mpq_set_ui(facts->elements, 1, 1);
+	al_exact_set(facts->elements, 1);
 	for (size_t i = 0; i < t->n_dims; i++)
-		mpz_mul_si(mpq_numref(facts->elements), mpq_numref(facts->elements), t->dims[i]);
+		al_exact_multiply(facts->elements, t->dims[i]);
 	mpq_set(facts->rows, facts->elements);
 	mpq_set_ui(facts->cols, 1, 1);
 	if (t->n_dims < 2)
 		return;
-	mpz_divexact_ui(mpq_numref(facts->rows), mpq_numref(facts->elements),
-		(unsigned long)t->dims[t->n_dims - 1]);
-	mpz_divexact_ui(mpq_numref(facts->cols), mpq_numref(facts->elements),
-		(unsigned long)t->dims[t->n_dims - 2]);
+	al_exact_divide(facts->rows, t->dims[t->n_dims - 1]);
+	mpq_set(facts->cols, facts->elements);
+	al_exact_divide(facts->cols, t->dims[t->n_dims - 2]);
 }
 
 static void facts_finish(struct facts *facts)
@@ -115,7 +116,7 @@ bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
 
 	facts_init(&facts);
 	mpq_set(out, facts.elements);
-	mpz_mul_si(mpq_numref(out), mpq_numref(out), bytes->total);
+	al_exact_multiply(out, bytes->total);
 	for (size_t i = 0; ok && i < bytes->n_parts; i++)
 		if (bytes->parts[i].formula)
 			ok = add_formula(&facts, bytes->parts[i].formula, out, err);

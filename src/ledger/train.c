@@ -1,6 +1,8 @@
 /* Training memory of a whole model on one device. */
 #include "ledger/train.h"
 
+#include "base/number.h"
+
 const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "full"};
 const char *const al_memory_state_names[AL_N_MEMORY_STATES] = {
 	"weights",
@@ -74,18 +76,6 @@ bool al_training_check(const struct al_training *t, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "dp*cp (%lld) is not a multiple of ep (%lld)",
 			(long long)replicas, (long long)t->ep);
 	return true;
-}
-
-static void multiply(mpq_t q, int64_t factor)
-{
-	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
-	mpq_canonicalize(q);
-}
-
-static void divide(mpq_t q, int64_t divisor)
-{
-	mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)divisor);
-	mpq_canonicalize(q);
 }
 
 /* ---- which stage ---- */
@@ -178,10 +168,10 @@ static bool add_states(const struct al_training *training, const struct al_whole
 	for (int state = 0; ok && state < AL_N_STATES; state++) {
 		ok = al_state_of_tensor(training->recipe, (enum al_state)state, &tensor,
 			training->rank, bytes, err);
-		multiply(bytes, t->copies);
+		al_exact_multiply(bytes, t->copies);
 		mpq_mul(bytes, bytes, t->device);
 		mpq_div(bytes, bytes, t->elements);
-		divide(bytes, degree_of(training, (enum al_state)state, t->is_expert));
+		al_exact_divide(bytes, degree_of(training, (enum al_state)state, t->is_expert));
 		mpq_add(stage->bytes[state][t->part], stage->bytes[state][t->part], bytes);
 	}
 	mpq_clear(bytes);
@@ -236,15 +226,15 @@ static void add_saved(const struct place *place, const struct al_saved_line *lin
 
 	mpq_init(bytes);
 	mpq_set(bytes, line->device);
-	multiply(bytes, line->bytes ? line->bytes : t->recipe->activation_bytes);
-	multiply(bytes, t->batch);
-	multiply(bytes, t->seq / t->cp);
+	al_exact_multiply(bytes, line->bytes ? line->bytes : t->recipe->activation_bytes);
+	al_exact_multiply(bytes, t->batch);
+	al_exact_multiply(bytes, t->seq / t->cp);
 	if (line->is_pair)
-		multiply(bytes, t->seq);
+		al_exact_multiply(bytes, t->seq);
 	if (is_whole && t->is_sequence_parallel)
-		divide(bytes, t->tp);
+		al_exact_divide(bytes, t->tp);
 	if (!line->is_last)
-		multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
+		al_exact_multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
 	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][line->part],
 		stage->bytes[AL_MEMORY_ACTIVATIONS][line->part], bytes);
 	mpq_clear(bytes);
@@ -266,11 +256,11 @@ static void add_module(const struct al_whole_module *module, const struct place 
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
 	mpq_init(bytes);
-	mpq_set_si(bytes, (long)per_token, 1);
-	multiply(bytes, module->copies * module->uses);
-	multiply(bytes, t->batch);
-	multiply(bytes, t->seq / t->cp);
-	multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
+	al_exact_set(bytes, per_token);
+	al_exact_multiply(bytes, module->copies * module->uses);
+	al_exact_multiply(bytes, t->batch);
+	al_exact_multiply(bytes, t->seq / t->cp);
+	al_exact_multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
 	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION],
 		stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION], bytes);
 	mpq_clear(bytes);

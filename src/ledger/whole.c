@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/text.h"
 
 /* ---- layers ---- */
@@ -38,11 +38,6 @@ static bool count_layers(const struct al_whole *whole, const struct al_loops *lo
 static const char *const shared_symbols[] = {"d_head", "d_value", "n_heads", "n_kv_heads"};
 enum { N_SHARED = sizeof(shared_symbols) / sizeof(*shared_symbols) };
 
-static int64_t divide_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 /* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices,
  * each is on several. */
 static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct al_error *err)
@@ -53,7 +48,7 @@ static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct 
 	if (!is_few && *value % tp != 0)
 		return al_fail(err, AL_EINPUT, "%s (%lld) is not a multiple of tp (%lld)", symbol,
 			(long long)*value, (long long)tp);
-	*value = divide_up(*value, tp);
+	*value = al_divide_up(*value, tp);
 	return true;
 }
 
@@ -156,21 +151,6 @@ static struct al_whole_tensor *add_tensor(struct al_whole *whole)
 	return &whole->tensors[whole->n_tensors++];
 }
 
-/* q * numerator / denominator, in the arena. */
-static mpq_srcptr scale(struct al_whole *whole, mpq_srcptr q, int64_t numerator,
-	int64_t denominator)
-{
-	mpq_t out;
-
-	mpq_init(out);
-	mpq_set_si(out, (long)numerator, (unsigned long)denominator);
-	mpq_canonicalize(out);
-	mpq_mul(out, out, q);
-	mpq_srcptr copy = al_exact_copy(&whole->arena, out);
-	mpq_clear(out);
-	return copy;
-}
-
 /* What is shared over the model stands in it once, however many modules use it. */
 static int64_t copies_of(const struct al_whole_module *module, const struct al_entry *entry)
 {
@@ -202,11 +182,11 @@ static void add_line(struct al_whole *whole, size_t i_module, const struct al_le
 		.layer = module->layer,
 		.n_layers = module->n_layers,
 		.copies = copies * line->count,
-		.elements = scale(whole, line->elements, copies, 1),
-		.active = line->count
-			? scale(whole, line->elements, copies * line->active, line->count)
-			: al_exact_from_int(&whole->arena, 0),
-		.device = scale(whole, shard, copies, 1),
+		.elements = al_exact_scaled(&whole->arena, line->elements, copies, 1),
+		.active = line->count ? al_exact_scaled(&whole->arena, line->elements,
+				  copies * line->active, line->count)
+				      : al_exact_from_int(&whole->arena, 0),
+		.device = al_exact_scaled(&whole->arena, shard, copies, 1),
 		.apart = module->apart,
 		.is_parameter = !is_stored_only && !module->apart,
 		.is_matrix = line->n_dims > 1 && entry->kind == AL_TENSOR_WEIGHT,
@@ -286,9 +266,9 @@ static mpq_srcptr device_elements(struct al_whole *whole, const struct al_model_
 		return tensor->elements;
 	if (al_shape_mentions(&tensor->tensor->entry.shape, "vocab")
 		&& al_settings_get(whole->ask.settings, "vocab", &vocab, NULL) && vocab)
-		return scale(whole, tensor->elements, divide_up(vocab->value.integer, tp),
-			vocab->value.integer);
-	return scale(whole, tensor->elements, 1, tp);
+		return al_exact_scaled(&whole->arena, tensor->elements,
+			al_divide_up(vocab->value.integer, tp), vocab->value.integer);
+	return al_exact_scaled(&whole->arena, tensor->elements, 1, tp);
 }
 
 /* "vocab * d_model" and "50257 * 768"; a shape that a loop decides has no values here. */
@@ -313,8 +293,9 @@ static mpq_srcptr active_elements(struct al_whole *whole, const struct al_model_
 {
 	if (tensor->copies == 0 || tensor->count == 0)
 		return tensor->elements;
-	mpq_srcptr per_turn = scale(whole, tensor->elements, tensor->active_copies, tensor->copies);
-	return scale(whole, per_turn, tensor->active, tensor->count);
+	mpq_srcptr per_turn = al_exact_scaled(&whole->arena, tensor->elements,
+		tensor->active_copies, tensor->copies);
+	return al_exact_scaled(&whole->arena, per_turn, tensor->active, tensor->count);
 }
 
 static bool add_stored(struct al_whole *whole, const struct al_model_tensor *tensor,

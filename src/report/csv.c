@@ -3,7 +3,7 @@
  * as \xNN: a cell is one line, and safe on a terminal. */
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "report/writer.h"
 
 /* A leading # would look like the line that begins a table. */

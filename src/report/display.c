@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "report/writer.h"
 
 enum { MOST_STEPS = 8, SCALED_DIGITS = 2 };

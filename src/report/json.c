@@ -2,7 +2,7 @@
  * Integers are exact at any size; a missing cell and a real that is not finite are null. */
 #include <math.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/json.h"
 #include "report/writer.h"
 

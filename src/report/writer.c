@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 
 const char *al_printable(struct al_arena *arena, const char *text)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 
 enum { MOST_NESTED = 16 };
@@ -134,19 +135,6 @@ static struct row of_variant(const struct evaluation *e, const struct variant *v
 	return (struct row){e->row.kase, variant};
 }
 
-/* 100*(1 - value/base) */
-static void percent_saved(mpq_t out, mpq_srcptr value, mpq_srcptr base)
-{
-	mpq_t hundred;
-
-	mpq_init(hundred);
-	mpq_set_ui(hundred, 100, 1);
-	mpq_div(out, value, base);
-	mpq_mul(out, out, hundred);
-	mpq_sub(out, hundred, out);
-	mpq_clear(hundred);
-}
-
 /* The percentage of `total` that the row saves against the baseline. */
 static bool saving(struct evaluation *e, struct cell *out, struct al_error *err)
 {
@@ -157,12 +145,9 @@ static bool saving(struct evaluation *e, struct cell *out, struct al_error *err)
 		return false;
 	cell_init(&base);
 	bool ok = measure(e, of_variant(e, e->table->baseline), AL_TOTAL, &base, err);
-	if (ok
-		&& (out->kind == CELL_MISSING || base.kind == CELL_MISSING
-			|| mpq_sgn(base.number) == 0))
+	bool is_known = out->kind != CELL_MISSING && base.kind != CELL_MISSING;
+	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
 		set_missing(out);
-	else if (ok)
-		percent_saved(out->number, out->number, base.number);
 	cell_finish(&base);
 	return ok;
 }
@@ -307,7 +292,7 @@ static bool symbol(struct evaluation *e, const char *name, bool *found, struct c
 		return false;
 	*found = setting && setting->value.kind == AL_VALUE_INTEGER;
 	if (*found) {
-		mpq_set_si(out->number, setting->value.integer, 1);
+		al_exact_set(out->number, setting->value.integer);
 		out->kind = CELL_NUMBER;
 	}
 	return true;
@@ -324,7 +309,7 @@ static bool modules(struct evaluation *e, struct cell *out, struct al_error *err
 		return set_missing(out);
 	if (!al_block_modules(&memo->block, &n, err))
 		return false;
-	mpq_set_si(out->number, n, 1);
+	al_exact_set(out->number, n);
 	out->kind = CELL_NUMBER;
 	return true;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 
 const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent", "inconsistent",
@@ -117,23 +118,13 @@ static bool visit_corners(struct names *names, struct value *value, struct al_er
 	for (unsigned i = 0; ok && i < 1u << names->box->n; i++) {
 		names->box->corner = i;
 		ok = evaluate(names, &corner, err);
-		if (ok && corner.kind == CELL_NUMBER && mpq_cmp(corner.number, value->low) < 0)
-			mpq_set(value->low, corner.number);
-		if (ok && corner.kind == CELL_NUMBER && mpq_cmp(corner.number, value->high) > 0)
-			mpq_set(value->high, corner.number);
+		if (!ok || corner.kind != CELL_NUMBER)
+			continue;
+		al_exact_keep_least(value->low, corner.number);
+		al_exact_keep_most(value->high, corner.number);
 	}
 	cell_finish(&corner);
 	return ok;
-}
-
-static void divide(mpq_t q, int64_t factor)
-{
-	mpq_t divisor;
-
-	mpq_init(divisor);
-	mpq_set_si(divisor, factor, 1);
-	mpq_div(q, q, divisor);
-	mpq_clear(divisor);
 }
 
 static bool compute(struct al_scenario *s, const struct claim *claim, struct value *value,
@@ -153,9 +144,9 @@ static bool compute(struct al_scenario *s, const struct claim *claim, struct val
 
 	const char *unit = claim->unit ? claim->unit : names.column ? names.column->scale : NULL;
 	value->factor = unit_factor(unit);
-	divide(value->point.number, value->factor);
-	divide(value->low, value->factor);
-	divide(value->high, value->factor);
+	al_exact_divide(value->point.number, value->factor);
+	al_exact_divide(value->low, value->factor);
+	al_exact_divide(value->high, value->factor);
 	return true;
 }
 

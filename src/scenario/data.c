@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "scenario/csv.h"
 
@@ -52,13 +53,8 @@ static void set_interval(struct al_arena *arena, struct datum *datum, mpq_srcptr
 	mpq_t half, end;
 
 	mpq_inits(half, end, NULL);
-	if (!is_exact) {
-		mpq_set_ui(half, 1, 2);
-		mpz_ui_pow_ui(mpq_denref(half), 10, (unsigned long)digits);
-		mpz_mul_ui(mpq_denref(half), mpq_denref(half), 2);
-		mpz_set_ui(mpq_numref(half), 1);
-		mpq_canonicalize(half);
-	}
+	if (!is_exact)
+		al_exact_unit(half, digits, 2);
 	datum->value = al_exact_copy(arena, value);
 	mpq_sub(end, value, half);
 	datum->low = al_exact_copy(arena, end);

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_SCENARIO_INTERNAL_H
 #define ATTNLEDGER_SCENARIO_INTERNAL_H
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "scenario/conditions.h"

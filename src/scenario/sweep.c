@@ -1,27 +1,24 @@
 /* Sweeps: ledger columns over the product of some symbols' values. */
 #include "scenario/sweep.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 
 /* ---- axes ---- */
 
 /* A whole number of at least 0 and below 2^53. */
 static bool parse_value(const char **p, const char *symbol, int64_t *out, struct al_error *err)
 {
-	char *end;
+	int64_t value;
+	size_t n_digits = al_read_digits(*p, &value);
 
-	errno = 0;
-	long long value = strtoll(*p, &end, 10);
-	if (end == *p || **p == '-' || **p == '+' || **p == ' ')
+	if (n_digits == 0)
 		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected a whole number", symbol,
 			*p);
-	if (errno || value >= 1LL << 53)
+	if (value < 0 || value >= INT64_C(1) << 53)
 		return al_fail(err, AL_EINPUT, "%s: the number is 2^53 or beyond", symbol);
-	*p = end;
+	*p += n_digits;
 	*out = value;
 	return true;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 /* ---- the printed number ---- */
 
 bool parse_printed(const char *text, struct printed *printed)
@@ -27,22 +29,13 @@ bool parse_printed(const char *text, struct printed *printed)
 	return ok;
 }
 
-/* numerator/denominator units of the last printed digit */
-static void set_units(mpq_t out, int digits, unsigned long numerator, unsigned long denominator)
-{
-	mpz_set_ui(mpq_numref(out), numerator);
-	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)digits);
-	mpz_mul_ui(mpq_denref(out), mpq_denref(out), denominator);
-	mpq_canonicalize(out);
-}
-
 void allow_rounding(const struct claim *claim, struct printed *printed)
 {
 	mpq_t below, above, unit;
 
 	mpq_inits(below, above, unit, NULL);
-	set_units(unit, printed->digits, 1, 1);
-	set_units(below, printed->digits, 1, 2);
+	al_exact_unit(unit, printed->digits, 1);
+	al_exact_unit(below, printed->digits, 2);
 	mpq_set(above, below);
 	if (claim->rounding == ROUNDING_TRUNCATED) {
 		mpq_set_ui(mpq_sgn(printed->first) < 0 ? above : below, 0, 1);
@@ -65,13 +58,10 @@ static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct 
 	mpq_t shown;
 
 	mpq_init(shown);
-	al_exact_round(shown, point, printed->digits);
-	if (claim->rounding == ROUNDING_TRUNCATED) {
-		mpz_ui_pow_ui(mpq_denref(shown), 10, (unsigned long)printed->digits);
-		mpz_mul(mpq_numref(shown), mpq_numref(point), mpq_denref(shown));
-		mpz_tdiv_q(mpq_numref(shown), mpq_numref(shown), mpq_denref(point));
-		mpq_canonicalize(shown);
-	}
+	if (claim->rounding == ROUNDING_TRUNCATED)
+		al_exact_truncate(shown, point, printed->digits);
+	else
+		al_exact_round(shown, point, printed->digits);
 	bool same = mpq_equal(shown, printed->first);
 	mpq_clear(shown);
 	return same;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "ledger/ledger.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
@@ -84,7 +85,7 @@ static bool find_scale(struct maker *m, const char *name, struct al_factor_run *
 		return al_fail(err, AL_EINPUT, "tensor %s has scales, expected a matrix",
 			tensor->name);
 	for (int i = 0; i < 2; i++)
-		expected[i] = (tensor->shape[i] + run->block[i] - 1) / run->block[i];
+		expected[i] = al_divide_up(tensor->shape[i], run->block[i]);
 	return check_tensor(m,
 		&(struct al_stored_tensor){.name = run->scale->name,
 			.n_dims = 2,

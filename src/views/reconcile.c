@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 const char *const al_difference_names[AL_N_DIFFERENCES] = {
 	[AL_DIFFERENCE_NONE] = "none",
 	[AL_DIFFERENCE_MISSING] = "missing",
@@ -68,11 +70,8 @@ static struct al_reconciled *add_line(struct reconciling *r)
 static bool count_numbers(const int64_t *dims, size_t n_dims, int64_t packed, int64_t *out,
 	struct al_error *err)
 {
-	*out = packed;
-	for (size_t i = 0; i < n_dims; i++)
-		if (__builtin_mul_overflow(*out, dims[i], out))
-			return al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
-	return true;
+	return al_multiply_dims(packed, dims, n_dims, out)
+		|| al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
 }
 
 static bool count_parameters(struct al_reconciled *line, const struct expectation *e,

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "catalog/books.h"
 
 static struct al_catalog *catalog;

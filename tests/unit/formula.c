@@ -1,7 +1,7 @@
 /* Formulas: what is accepted, what is refused and how the message reads, and exact values. */
 #include "unit.h"
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "formula/formula.h"
 
 #define N_OF(table) (sizeof(table) / sizeof(*(table)))

@@ -2,7 +2,7 @@
  * shape. */
 #include "unit.h"
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "ledger/ledger.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

@@ -3,7 +3,7 @@
  * the file. */
 #include "unit.h"
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "ledger/infer.h"
 #include "support/folder.h"

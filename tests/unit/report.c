@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "base/json.h"
 #include "report/report.h"
 

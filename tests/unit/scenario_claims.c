@@ -1,5 +1,5 @@
 /* Claims: each verdict, each relation and rounding, boxes of data, polynomials, errata. */
-#include "base/exact.h"
+#include "base/number.h"
 #include "scenario_text.h"
 
 enum { P_VALUE = 4, P_LOW, P_HIGH, P_VERDICT, P_NOTE };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/exact.h"
+#include "base/number.h"
 #include "ledger/infer.h"
 #include "ledger/solve.h"
 #include "ledger/train.h"

@@ -1,10 +1,98 @@
-/* Exact numbers: rationals in an arena, decimals in and out. */
-#include "base/exact.h"
+/* Exact numbers: counts, rationals in place and in an arena, decimals in and out. */
+#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { SIGNIFICANT_DIGITS = 15 };
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* ---- counts ---- */
+
+size_t al_read_digits(const char *text, int64_t *out)
+{
+	size_t n = 0;
+	bool fits = true;
+
+	for (*out = 0; is_digit(text[n]); n++)
+		fits = fits && !__builtin_mul_overflow(*out, 10, out)
+			&& !__builtin_add_overflow(*out, text[n] - '0', out);
+	if (!fits)
+		*out = -1;
+	return n;
+}
+
+int64_t al_divide_up(int64_t a, int64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims, int64_t *out)
+{
+	bool is_empty = false;
+
+	for (size_t i = 0; i < n_dims; i++) {
+		is_empty |= dims[i] == 0;
+		if (dims[i] < 0 || (dims[i] && __builtin_mul_overflow(factor, dims[i], &factor)))
+			return false;
+	}
+	*out = is_empty ? 0 : factor;
+	return true;
+}
+
+/* ---- in place ---- */
+
+void al_exact_set(mpq_t q, int64_t value)
+{
+	mpq_set_si(q, (long)value, 1);
+}
+
+/* A whole number, as most are here, has no divisor to share. */
+static void reduce(mpq_t q)
+{
+	if (!al_exact_is_integer(q))
+		mpq_canonicalize(q);
+}
+
+void al_exact_multiply(mpq_t q, int64_t factor)
+{
+	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
+	reduce(q);
+}
+
+void al_exact_divide(mpq_t q, int64_t divisor)
+{
+	mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)divisor);
+	reduce(q);
+}
+
+void al_exact_keep_least(mpq_t least, mpq_srcptr q)
+{
+	if (mpq_cmp(q, least) < 0)
+		mpq_set(least, q);
+}
+
+void al_exact_keep_most(mpq_t most, mpq_srcptr q)
+{
+	if (mpq_cmp(q, most) > 0)
+		mpq_set(most, q);
+}
+
+bool al_exact_saving(mpq_t percent, mpq_srcptr value, mpq_srcptr base)
+{
+	if (mpq_sgn(base) == 0)
+		return false;
+	mpq_sub(percent, base, value);
+	mpq_div(percent, percent, base);
+	al_exact_multiply(percent, 100);
+	return true;
+}
+
+/* ---- in an arena ---- */
 
 /* A read-only copy of an integer whose limbs live in the arena. */
 static void copy_integer(struct al_arena *arena, mpz_ptr out, mpz_srcptr z)
@@ -31,11 +119,29 @@ mpq_srcptr al_exact_from_int(struct al_arena *arena, int64_t value)
 	mpq_t q;
 
 	mpq_init(q);
-	mpq_set_si(q, value, 1);
+	al_exact_set(q, value);
 	mpq_srcptr copy = al_exact_copy(arena, q);
 	mpq_clear(q);
 	return copy;
 }
+
+mpq_srcptr al_exact_scaled(struct al_arena *arena, mpq_srcptr q, int64_t numerator,
+	int64_t denominator)
+{
+	mpq_t scaled;
+
+	if (numerator == denominator)
+		return al_exact_copy(arena, q);
+	mpq_init(scaled);
+	mpq_set(scaled, q);
+	al_exact_multiply(scaled, numerator);
+	al_exact_divide(scaled, denominator);
+	mpq_srcptr copy = al_exact_copy(arena, scaled);
+	mpq_clear(scaled);
+	return copy;
+}
+
+/* ---- decimals in ---- */
 
 /* Skips a sign; true where it is a minus. */
 static bool skip_sign(const char **p)
@@ -47,11 +153,6 @@ static bool skip_sign(const char **p)
 	else if (strncmp(*p, "\u2212", strlen("\u2212")) == 0)
 		return *p += strlen("\u2212"), true;
 	return false;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static bool is_thousands_comma(const char *p)
@@ -90,6 +191,8 @@ bool al_exact_parse(const char *text, mpq_t out, int *digits)
 	return true;
 }
 
+/* ---- rounding ---- */
+
 /* |q| * 10^digits to the nearest integer, halves up, with the sign of q. */
 static void scaled_integer(mpz_t out, mpq_srcptr q, int digits)
 {
@@ -119,6 +222,28 @@ void al_exact_round(mpq_t out, mpq_srcptr q, int digits)
 	mpq_canonicalize(out);
 	mpz_clear(scaled);
 }
+
+void al_exact_truncate(mpq_t out, mpq_srcptr q, int digits)
+{
+	mpz_t scale, scaled;
+
+	mpz_inits(scale, scaled, NULL);
+	mpz_ui_pow_ui(scale, 10, (unsigned long)digits);
+	mpz_mul(scaled, mpq_numref(q), scale);
+	mpz_tdiv_q(mpq_numref(out), scaled, mpq_denref(q));
+	mpz_set(mpq_denref(out), scale);
+	mpq_canonicalize(out);
+	mpz_clears(scale, scaled, NULL);
+}
+
+void al_exact_unit(mpq_t out, int digits, unsigned long parts)
+{
+	mpz_set_ui(mpq_numref(out), 1);
+	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)digits);
+	mpz_mul_ui(mpq_denref(out), mpq_denref(out), parts);
+}
+
+/* ---- decimals out ---- */
 
 /* "-1234" with 2 digits -> "-12.34". */
 static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
