@@ -25,8 +25,29 @@ static bool check_modules(const struct al_family *family, const struct al_json *
 	return true;
 }
 
+/* A norm's input is saved once, for its scale, not for its bias. */
+static bool check_norm(const struct al_family_tensor *tensor, const struct al_json *doc,
+	const struct cJSON *node, struct al_error *err)
+{
+	return tensor->part != AL_PART_NORM || tensor->entry.kind != AL_TENSOR_WEIGHT
+		|| al_json_fail(doc, node, err,
+			"tensor %s of a norm lacks \"kind\" (\"norm\" for its scale, \"bias\")",
+			tensor->entry.name);
+}
+
+static bool check_tensors(const struct al_family *family, const struct al_json *doc,
+	struct al_error *err)
+{
+	const struct cJSON *node = al_json_first(al_json_get(doc->root, "tensors"));
+
+	for (size_t i = 0; i < family->n_tensors; i++, node = al_json_next(node))
+		if (!check_norm(&family->tensors[i], doc, node, err))
+			return false;
+	return true;
+}
+
 bool al_family_check_facts(const struct al_family *family, const struct al_json *doc,
 	struct al_error *err)
 {
-	return check_modules(family, doc, err);
+	return check_modules(family, doc, err) && check_tensors(family, doc, err);
 }

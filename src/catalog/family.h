@@ -10,6 +10,8 @@
  * predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} says from
  * which turn of a loop on; it has books of its own, and no share in the model's parameters.
  *
+ * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias.
+ *
  * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module which "stack" it is in,

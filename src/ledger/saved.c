@@ -234,16 +234,9 @@ static void add_feed_forward(struct build *b, size_t i)
 
 /* ---- norms, embedding, head ---- */
 
-static bool ends_in_bias(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n >= 4 && strcmp(name + n - 4, "bias") == 0;
-}
-
 static void add_norm(struct build *b, const struct al_whole_tensor *t)
 {
-	if (ends_in_bias(t->name) || t->apart || t->entry->kind >= AL_TENSOR_BUFFER)
+	if (t->entry->kind != AL_TENSOR_NORM || t->apart)
 		return;
 	add_width(b, "input", t, t->dims[t->n_dims - 1], t->copies, 0);
 	struct al_saved_line *line = &b->out->lines[b->out->n - 1];

@@ -218,18 +218,6 @@ static bool add_module_tensors(struct al_whole *whole, size_t i_module, struct a
 
 /* ---- tensors of the other parts ---- */
 
-static bool ends_in(const char *name, const char *end)
-{
-	size_t n = strlen(name), m = strlen(end);
-
-	return n >= m && strcmp(name + n - m, end) == 0;
-}
-
-static bool is_bias(const struct al_entry *entry)
-{
-	return entry->kind == AL_TENSOR_BIAS || ends_in(entry->name, "bias");
-}
-
 /* Of experts a loop, or the tensor itself, says how many are active. */
 static bool is_expert(const struct al_family_tensor *tensor)
 {
@@ -250,7 +238,7 @@ static bool is_shared_out(const struct al_whole *whole, const struct al_model_te
 		return true;
 	if (tensor->tensor->part != AL_PART_FEED_FORWARD)
 		return false;
-	if (!is_bias(entry))
+	if (entry->kind != AL_TENSOR_BIAS)
 		return tensor->n_dims > 1;
 	return al_settings_get(whole->ask.settings, "d_model", &width, NULL) && width
 		&& tensor->dims[tensor->n_dims - 1] != width->value.integer;
@@ -302,8 +290,7 @@ static bool add_stored(struct al_whole *whole, const struct al_model_tensor *ten
 	struct al_error *err)
 {
 	const struct al_family_tensor *of = tensor->tensor;
-	bool is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT
-		&& !is_bias(&of->entry);
+	bool is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT;
 	bool explains = whole->ask.explains;
 	int64_t n_layers;
 

@@ -100,13 +100,6 @@ static int64_t layer_of(const struct al_model_module *module)
 	return module->module->loops.n > 0 ? module->turn[0] : 0;
 }
 
-static bool is_bias(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 4 && strcmp(name + n - 4, "bias") == 0;
-}
-
 /* The scale of the norm whose output a module reads: the family's tensor that stands "before"
  * it. */
 static const struct al_tensor *norm_before(struct al_model_view *view,
@@ -115,7 +108,7 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 	for (size_t i = 0; i < view->family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &view->family->tensors[i];
 		if (tensor->before && strcmp(tensor->before, module->module->name) == 0
-			&& !is_bias(tensor->entry.name))
+			&& tensor->entry.kind != AL_TENSOR_BIAS)
 			return al_model_view_find(view,
 				fill_name(&view->arena, tensor->entry.name, layer_of(module)));
 	}

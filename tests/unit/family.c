@@ -564,6 +564,8 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": [3, 2, 1]}"),
 		":1:106: found 3 items, expected how many there are and how many of them are "
 		"active"},
+	{TENSOR("\"part\": \"norm\""),
+		":1:49: tensor w of a norm lacks \"kind\" (\"norm\" for its scale, \"bias\")"},
 	{TENSOR("\"part\": \"norm\", \"packed\": 0"), ":1:103: found 0, expected 1 or more"},
 	{FAMILY("\"apart\": {\"a\": {\"layer\": 1, \"expert\": 2}}"),
 		":1:52: found 2 loops, expected one and from which turn on"},
