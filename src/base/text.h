@@ -12,6 +12,12 @@ struct al_text {
 	size_t length, capacity;
 };
 
+/* Texts that somebody else owns. */
+struct al_texts {
+	const char *const *items;
+	size_t n;
+};
+
 void al_text_init(struct al_text *text);
 void al_text_finish(struct al_text *text);
 void al_text_add(struct al_text *text, const char *piece);

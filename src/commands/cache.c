@@ -268,8 +268,8 @@ static bool run(struct session *session, struct al_error *err)
 
 	if (session->arguments.n_words > 1)
 		return kept_answer(session, NULL, err);
-	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL,
-		    err))
+	if (!question_init(&question, session, NULL, session->arguments.words[0], true,
+		    AL_BASIS_MODEL, err))
 		return false;
 	struct answer a = {.question = &question};
 	bool ok = is_about_whole(&question, session) ? kept_answer(session, &question, err)

@@ -43,7 +43,7 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-static const struct option_group options[] = {OUTPUT_GROUPS, {NULL, 0}};
+static const struct option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
 
 const struct command command_check = {
 	.name = "check",
@@ -51,7 +51,7 @@ const struct command command_check = {
 	.summary =
 		"which printed numbers can be derived; exit status 1 if one contradicts unlisted",
 	.examples = {"check", "check mhe-memory -f csv"},
-	.options = options,
+	.options = groups,
 	.options_size = sizeof(struct output_options),
 	.most_words = 1000,
 	.run = run,

@@ -7,13 +7,36 @@
 #include "base/number.h"
 #include "ledger/whole.h"
 
+struct count_options {
+	struct output_options output;
+	struct al_asked asked;
+	bool explains, shows_tensors, shows_active, shows_counts;
+};
+
+static const struct option_row rows[] = {
+	OPTION_FLAG(struct count_options, explains, "explain",
+		"formula, substitution, result and source of each number"),
+	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
+	OPTION_FLAG(struct count_options, shows_active, "active",
+		"add a column with the parameters that one token uses (mixture of experts)"),
+	OPTION_FLAG(struct count_options, shows_counts, "counts",
+		"the counts that are often confused: without embeddings, stored, tied, buffers, "
+		"scales"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS,
+	{setting_rows, offsetof(struct count_options, asked)},
+	{variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
+
 /* One answer: a model with its own attention or with one variant in its place. */
 struct count {
 	struct session *session;
+	const struct count_options *options;
 	struct al_question *question;
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
-	bool shows_model, shows_variant, shows_tensors, shows_active;
+	bool shows_model, shows_variant;
 };
 
 /* ---- rows ---- */
@@ -34,7 +57,7 @@ static void set_numbers(struct count *c, struct al_cell *cell, int64_t tensors,
 {
 	al_cell_set_int(c->table, cell++, tensors);
 	al_cell_set_exact(c->table, cell++, parameters);
-	if (c->shows_active)
+	if (c->options->shows_active)
 		al_cell_set_exact(c->table, cell, active);
 }
 
@@ -97,7 +120,7 @@ static void add_entry(struct count *c, const struct al_variant_use *use,
 	al_exact_multiply(sum.active, entry->active);
 	al_exact_divide(sum.active, entry->count ? entry->count : 1);
 	add_to(total, tensors, sum.parameters, sum.active);
-	if (c->shows_tensors)
+	if (c->options->shows_tensors)
 		add_tensor(c, use->name, "attention", entry->entry->name,
 			join_dims(c, entry->dims, entry->n_dims), tensors, sum.parameters,
 			sum.active);
@@ -114,7 +137,7 @@ static void add_part(struct count *c, const char *variant, const char *part, con
 
 static void finish_rows(struct count *c, const char *variant, const struct sum *total)
 {
-	if (c->shows_tensors)
+	if (c->options->shows_tensors)
 		add_tensor(c, variant, "total", "", "", total->tensors, total->parameters,
 			total->active);
 	else
@@ -137,7 +160,7 @@ static bool count_block(struct count *c, const struct al_variant_use *use, struc
 		if (c->explanations)
 			explain_entries(c->explanations, c->question->name, use, &ledger,
 				"attention", 1);
-		if (!c->shows_tensors)
+		if (!c->options->shows_tensors)
 			add_part(c, use->name, al_part_names[AL_PART_ATTENTION], &total);
 		finish_rows(c, use->name, &total);
 		sum_finish(&total);
@@ -190,12 +213,12 @@ static void count_part(struct count *c, const char *variant, const struct al_who
 		if (tensor->part != part || !tensor->is_parameter)
 			continue;
 		add_to(&sum, tensor->copies, tensor->elements, tensor->active);
-		if (c->shows_tensors)
+		if (c->options->shows_tensors)
 			add_whole_tensor(c, variant, tensor);
 		if (c->explanations)
 			explain_tensor(c, variant, tensor);
 	}
-	if (!c->shows_tensors && (sum.tensors > 0 || part == AL_PART_ATTENTION))
+	if (!c->options->shows_tensors && (sum.tensors > 0 || part == AL_PART_ATTENTION))
 		add_part(c, variant, al_part_names[part], &sum);
 	add_to(total, sum.tensors, sum.parameters, sum.active);
 	sum_finish(&sum);
@@ -268,7 +291,7 @@ static void add_columns(struct count *c)
 
 	add_key_columns(c, t);
 	al_table_add_column(t, (struct al_column){.key = "part", .title = "Part", .is_key = true});
-	if (c->shows_tensors) {
+	if (c->options->shows_tensors) {
 		al_table_add_column(t, (struct al_column){.key = "name", .title = "Tensor"});
 		al_table_add_column(t, (struct al_column){.key = "shape", .title = "Shape"});
 	}
@@ -278,7 +301,7 @@ static void add_columns(struct count *c)
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL});
 	al_table_add_column(t, measure_column(AL_PARAMETERS));
-	if (c->shows_active)
+	if (c->options->shows_active)
 		al_table_add_column(t,
 			(struct al_column){.key = "active",
 				.title = "For one token",
@@ -334,7 +357,8 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 {
 	struct al_question question;
 
-	if (!question_init(&question, c->session, word, true, AL_BASIS_MODEL, err))
+	if (!question_init(&question, c->session, &c->options->asked, word, true, AL_BASIS_MODEL,
+		    err))
 		return false;
 	bool ok = true;
 	c->question = &question;
@@ -348,25 +372,25 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 
 static bool run(struct session *session, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
+	const struct count_options *o = session->options;
+	const struct command_line *line = &session->line;
 	struct count c = {
 		.session = session,
-		.shows_model = a->n_words > 1,
-		.shows_variant = is_given(a, OPT_VARIANT) || is_given(a, OPT_VARIANTS),
-		.shows_tensors = is_given(a, OPT_TENSORS),
-		.shows_active = is_given(a, OPT_ACTIVE),
+		.options = o,
+		.shows_model = line->n_words > 1,
+		.shows_variant = names_variants(&o->asked),
 	};
 
 	c.table = session_table(session, "count",
-		a->n_words == 1 ? al_format(&session->arena, "Parameters of %s", a->words[0])
-				: "Parameters");
+		line->n_words == 1 ? al_format(&session->arena, "Parameters of %s", line->words[0])
+				   : "Parameters");
 	add_columns(&c);
-	if (is_given(a, OPT_COUNTS))
+	if (o->shows_counts)
 		open_counts(&c);
-	if (is_given(a, OPT_EXPLAIN))
+	if (o->explains)
 		c.explanations = explain_table(session);
-	for (size_t i = 0; i < a->n_words; i++)
-		if (!count_model(&c, a->words[i], err))
+	for (size_t i = 0; i < line->n_words; i++)
+		if (!count_model(&c, line->words[i], err))
 			return false;
 	return true;
 }
@@ -377,8 +401,8 @@ const struct command command_count = {
 	.summary = "parameters by part and in total",
 	.examples = {"count gpt2",
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_EXPLAIN) | OPTION(OPT_TENSORS)
-		| OPTION(OPT_ACTIVE) | OPTION(OPT_COUNTS),
+	.options = groups,
+	.options_size = sizeof(struct count_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

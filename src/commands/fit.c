@@ -470,8 +470,8 @@ static bool run(struct session *session, struct al_error *err)
 	struct al_question question;
 	struct fit f = {.session = session, .question = &question};
 
-	if (!question_init(&question, session, session->arguments.words[0], false, AL_BASIS_MODEL,
-		    err))
+	if (!question_init(&question, session, NULL, session->arguments.words[0], false,
+		    AL_BASIS_MODEL, err))
 		return false;
 	for (int i = 0; i < MOST_STATES; i++)
 		mpq_init(f.states[i]);

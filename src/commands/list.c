@@ -6,6 +6,19 @@
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
 
+struct list_options {
+	struct output_options output;
+	const char *source;
+};
+
+static const struct option_row rows[] = {
+	OPTION_TEXT(struct list_options, source, "source", "NAME",
+		"print a built-in's JSON, to copy"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
+
 enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCENARIOS, SYMBOLS, N_KINDS };
 
 static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
@@ -115,8 +128,8 @@ static bool print_source(struct session *session, enum kind kind, const char *na
 
 static bool run(struct session *session, struct al_error *err)
 {
-	const char *word = session->arguments.words[0];
-	const char *source = option_value(&session->arguments, OPT_SOURCE, NULL);
+	const char *word = session->line.words[0];
+	const char *source = ((const struct list_options *)session->options)->source;
 	int kind = al_find_name(word, kind_names, N_KINDS);
 
 	if (kind < 0)
@@ -131,7 +144,8 @@ const struct command command_list = {
 	.words = "models|families|variants|recipes|scenarios|symbols",
 	.summary = "what is built in",
 	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
-	.old_options = OPTIONS_OUTPUT | OPTION(OPT_SOURCE),
+	.options = groups,
+	.options_size = sizeof(struct list_options),
 	.least_words = 1,
 	.most_words = 1,
 	.run = run,

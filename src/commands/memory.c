@@ -306,8 +306,8 @@ static bool run(struct session *session, struct al_error *err)
 
 	if (session->arguments.n_words > 1)
 		return train_answer(session, NULL, err);
-	if (!question_init(&question, session, session->arguments.words[0], true, AL_BASIS_MODEL,
-		    err))
+	if (!question_init(&question, session, NULL, session->arguments.words[0], true,
+		    AL_BASIS_MODEL, err))
 		return false;
 	bool ok = answer_question(&question, session, err);
 	al_question_finish(&question);

@@ -176,14 +176,21 @@ static bool read_choice(const struct option_row *row, const char *word, int *out
 			row->n_words);
 }
 
-static void append(struct al_arena *arena, struct option_list *list, const char *value)
+/* All values of one option. */
+static void gather(const struct command_line *line, const struct option_row *row,
+	struct al_arena *arena, struct al_texts *out)
 {
-	list->items = al_grow(arena, list->items, list->n, &list->room, sizeof(*list->items));
-	list->items[list->n++] = value;
+	const char **items = al_new_array(arena, const char *, line->n_given);
+
+	out->n = 0;
+	for (size_t i = 0; i < line->n_given; i++)
+		if (line->given[i].row == row)
+			items[out->n++] = line->given[i].value;
+	out->items = items;
 }
 
-static bool set_value(const struct given_option *option, struct al_arena *arena, void *field,
-	struct al_error *err)
+static bool set_value(const struct command_line *line, const struct given_option *option,
+	struct al_arena *arena, void *field, struct al_error *err)
 {
 	const struct option_row *row = option->row;
 
@@ -195,7 +202,8 @@ static bool set_value(const struct given_option *option, struct al_arena *arena,
 		*(const char **)field = option->value;
 		return true;
 	case OPTION_IS_LIST:
-		append(arena, field, option->value);
+		if (((const struct al_texts *)field)->n == 0)
+			gather(line, row, arena, field);
 		return true;
 	case OPTION_IS_COUNT:
 		return read_count(row, option->value, field, err);
@@ -215,7 +223,7 @@ static void set_fallback(const struct option_row *row, void *field)
 		*(const char **)field = row->text;
 		break;
 	case OPTION_IS_LIST:
-		*(struct option_list *)field = (struct option_list){0};
+		*(struct al_texts *)field = (struct al_texts){0};
 		break;
 	case OPTION_IS_COUNT:
 		*(int64_t *)field = row->fallback;
@@ -236,7 +244,7 @@ bool command_line_read(const struct command_line *line, struct al_arena *arena,
 			set_fallback(row, base + group->at + row->field);
 	for (size_t i = 0; i < line->n_given; i++) {
 		const struct given_option *option = &line->given[i];
-		if (!set_value(option, arena, base + option->at + option->row->field, err))
+		if (!set_value(line, option, arena, base + option->at + option->row->field, err))
 			return false;
 	}
 	return true;

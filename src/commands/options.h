@@ -28,14 +28,9 @@
 enum option_kind {
 	OPTION_IS_FLAG, /* bool */
 	OPTION_IS_TEXT, /* const char *: NULL or `text` where it isn't given */
-	OPTION_IS_LIST, /* struct option_list: may be given several times */
+	OPTION_IS_LIST, /* struct al_texts: may be given several times, and keeps that order */
 	OPTION_IS_COUNT, /* int64_t: a whole number from `least` to `most` */
 	OPTION_IS_CHOICE, /* int: the place of the word in `words` */
-};
-
-struct option_list {
-	const char **items; /* in the order in which they were given */
-	size_t n, room;
 };
 
 struct option_row {
@@ -70,7 +65,7 @@ struct option_row {
 	}
 #define OPTION_LIST(type, at, long_name, word, ...) \
 	{ \
-		.kind = OPTION_IS_LIST, .field = OPTION_FIELD(type, at, struct option_list), \
+		.kind = OPTION_IS_LIST, .field = OPTION_FIELD(type, at, struct al_texts), \
 		.name = long_name, .argument = word, .help = __VA_ARGS__ \
 	}
 #define OPTION_COUNT(type, at, long_name, word, ...) \

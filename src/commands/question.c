@@ -1,6 +1,35 @@
 /* Questions as the options of the command line ask them. */
 #include "commands/question.h"
 
+const struct option_row setting_rows[] = {
+	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
+	OPTION_TEXT(struct al_asked, batch, "batch", "N", "sequences at a time (--set batch=N)"),
+	OPTION_TEXT(struct al_asked, seq, "seq", "N", "tokens of a sequence (--set seq=N)"),
+	OPTION_END,
+};
+
+const struct option_row variant_rows[] = {
+	OPTION_LIST(struct al_asked, variants, "variant", "NAME|FILE[:KEY=VALUE,...]",
+		"an attention variant, changed if you like; \"all\" for the built-in ones"),
+	OPTION_LIST(struct al_asked, variant_lists, "variants", "A,B,C",
+		"several variants by plain names"),
+	OPTION_LIST(struct al_asked, bases, "basis", "KEY=VALUE",
+		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
+		"per=module|layer|model"),
+	OPTION_END,
+};
+
+const struct option_row recipe_rows[] = {
+	OPTION_TEXT(struct al_asked, recipe, "recipe", "NAME",
+		"a memory convention (list recipes)"),
+	OPTION_END,
+};
+
+bool names_variants(const struct al_asked *asked)
+{
+	return asked->variants.n > 0 || asked->variant_lists.n > 0;
+}
+
 struct al_texts option_texts(const struct session *session, enum option option)
 {
 	const struct option_values *values = &session->arguments.options[option];
@@ -22,10 +51,11 @@ struct al_asked question_options(const struct session *session)
 		.keeps_all = is_given(arguments, OPT_OVER)};
 }
 
-bool question_init(struct al_question *question, struct session *session, const char *word,
-	bool takes_variant, enum al_basis_per per, struct al_error *err)
+bool question_init(struct al_question *question, struct session *session,
+	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
+	struct al_error *err)
 {
-	struct al_asked asked = question_options(session);
+	struct al_asked asked = options ? *options : question_options(session);
 
 	asked.subject = word;
 	asked.takes_variant = takes_variant;

@@ -5,16 +5,24 @@
 #include "commands/command.h"
 #include "question/question.h"
 
+/* Options that fill a struct al_asked: --set, --batch and --seq; --variant, --variants and --basis;
+ * --recipe. */
+extern const struct option_row setting_rows[], variant_rows[], recipe_rows[];
+
+/* Is a variant named? Else the answer is about the model's own attention. */
+bool names_variants(const struct al_asked *asked);
+
 /* The values of an option. */
 struct al_texts option_texts(const struct session *session, enum option option);
 
 /* The shared options, without a subject. */
 struct al_asked question_options(const struct session *session);
 
-/* Reads the shared options. `word` names a preset, or a variant with `takes_variant`. `per` is what
+/* Asks about a subject what the options say. `word` names a preset, or a variant with `takes_variant`. `per` is what
  * the basis covers where nobody says it and a model is named; a variant alone is one module. */
-bool question_init(struct al_question *question, struct session *session, const char *word,
-	bool takes_variant, enum al_basis_per per, struct al_error *err) AL_MUST_CHECK;
+bool question_init(struct al_question *question, struct session *session,
+	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Adds the notes that every answer carries: basis, defaults that were used. */
 void question_note(const struct al_question *question, struct al_table *table);

@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group options[] = {{format_rows, 0}, {folder_rows, 0}, {display_rows, 0},
+static const struct option_group groups[] = {{format_rows, 0}, {folder_rows, 0}, {display_rows, 0},
 	{rows, 0}, {NULL, 0}};
 
 /* ---- files ---- */
@@ -187,7 +187,7 @@ const struct command command_run = {
 	.words = "[SCENARIO...]",
 	.summary = "a scenario's tables and figures; all built-in ones without an argument",
 	.examples = {"run", "run scenarios/example-variants.json -o out"},
-	.options = options,
+	.options = groups,
 	.options_size = sizeof(struct run_options),
 	.most_words = 1000,
 	.run = run,

@@ -149,7 +149,7 @@ static bool run(struct session *session, struct al_error *err)
 
 	bool is_whole = is_given(&session->arguments, OPT_WHOLE);
 
-	if (!question_init(&question, session, session->arguments.words[0], true,
+	if (!question_init(&question, session, NULL, session->arguments.words[0], true,
 		    is_whole ? AL_BASIS_WHOLE : AL_BASIS_MODULE, err))
 		return false;
 	struct al_sweep sweep = {.id = "sweep",

@@ -322,7 +322,7 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 {
 	struct al_question q;
 
-	if (!question_init(&q, w->session, word, false, AL_BASIS_MODEL, err))
+	if (!question_init(&q, w->session, NULL, word, false, AL_BASIS_MODEL, err))
 		return false;
 	bool ok = is_about_whole(&q, w->session)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,

@@ -7,12 +7,6 @@
 #include "catalog/family.h"
 #include "ledger/ledger.h"
 
-/* Texts as a person wrote them. */
-struct al_texts {
-	const char *const *items;
-	size_t n;
-};
-
 /* What is asked, in a person's words. */
 struct al_asked {
 	const char *subject; /* a preset, a config.json, a folder that holds one; or a variant: */
