@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/source.h"
-#include "checkpoint/dtype.h"
+#include "base/format.h"
 
 struct al_tensor {
 	const char *name; /* a stranger's: escape control characters when you print it */

@@ -84,7 +84,7 @@ static bool read_descr(struct cursor *c, struct header *h, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "%s: the header has 'descr' twice", c->path);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (take_quoted(c, known[i].descr))
-			h->dtype = al_dtype_find(known[i].dtype);
+			h->dtype = al_dtype_stored(known[i].dtype);
 	return h->dtype || expect(c, "'<f4', '<f8' or '<f2'", err);
 }
 
@@ -221,7 +221,7 @@ static bool read_data(struct al_npy *out, const struct header *h, const char *pa
 	if (__builtin_mul_overflow(h->shape[0], h->shape[1], &count)
 		|| __builtin_mul_overflow(count, h->dtype->block_bytes, &bytes) || bytes != n)
 		return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path,
-			h->shape[0], h->shape[1], h->dtype->name, n);
+			h->shape[0], h->shape[1], h->dtype->stored, n);
 	*out = (struct al_npy){.data = al_try_calloc(count, sizeof(double), err),
 		.rows = h->shape[0],
 		.cols = h->shape[1],
@@ -293,7 +293,7 @@ bool al_npy_write(const char *path, const double *data, size_t rows, size_t cols
 	unsigned char *bytes = al_alloc(count, 8);
 	struct al_text text;
 
-	al_dtype_find("F64")->from_double(data, count, bytes);
+	al_dtype_stored("F64")->from_double(data, count, bytes);
 	al_text_init(&text);
 	add_header(&text, transposes ? cols : rows, transposes ? rows : cols, !transposes);
 	al_text_add_bytes(&text, (const char *)bytes, 8 * count);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "checkpoint/dtype.h"
+#include "base/format.h"
 #include "base/error.h"
 
 struct al_npy {

@@ -116,7 +116,7 @@ static bool check_read(const struct al_tensor *tensor, const struct al_selection
 {
 	if (!tensor->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "numbers of type %s can't be read",
-			tensor->dtype->name);
+			tensor->dtype->stored);
 	if (!is_within(tensor, selection))
 		return al_fail(err, AL_EINPUT,
 			"%lld runs of %lld elements from element %lld are not within "

@@ -53,7 +53,7 @@ static bool read_dtype(struct header *header, const struct al_dtype **out, struc
 
 	if (!al_json_reader_text(&header->json, "dtype", &name, err))
 		return false;
-	*out = al_dtype_find(name);
+	*out = al_dtype_stored(name);
 	return *out
 		|| al_json_reader_fail(&header->json, place, err, "unknown dtype \"%.40s\"", name);
 }

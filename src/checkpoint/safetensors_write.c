@@ -43,7 +43,7 @@ static bool measure(const struct al_tensor *tensor, uint64_t *bytes, struct al_e
 		|| al_fail(err, AL_EINPUT,
 			"tensor \"%.120s\": %" PRId64 " elements of %s are no whole "
 			"number of bytes below 2^64",
-			tensor->name, n, tensor->dtype->name);
+			tensor->name, n, tensor->dtype->stored);
 }
 
 static bool add_tensor(struct al_text *header, const struct al_tensor *tensor, uint64_t *end,
@@ -56,7 +56,7 @@ static bool add_tensor(struct al_text *header, const struct al_tensor *tensor, u
 	if (__builtin_add_overflow(begin, bytes, end))
 		return al_fail(err, AL_EINPUT, "the tensors have 2^64 bytes or more");
 	al_json_quote(header, tensor->name);
-	al_text_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", tensor->dtype->name);
+	al_text_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", tensor->dtype->stored);
 	for (size_t i = 0; i < tensor->n_dims; i++)
 		al_text_addf(header, "%s%" PRId64, i ? "," : "", tensor->shape[i]);
 	al_text_addf(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, *end);
@@ -131,7 +131,8 @@ bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
 	unsigned char bytes[8 * NUMBERS_AT_ONCE];
 
 	if (!dtype->from_double)
-		return al_fail(err, AL_EINPUT, "numbers of type %s can't be written", dtype->name);
+		return al_fail(err, AL_EINPUT, "numbers of type %s can't be written",
+			dtype->stored);
 	for (size_t done = 0; done < n;) {
 		size_t now = n - done < NUMBERS_AT_ONCE ? n - done : NUMBERS_AT_ONCE;
 		dtype->from_double(values + done, now, bytes);

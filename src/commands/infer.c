@@ -15,8 +15,7 @@ bool inference_init(struct al_inference *inference, struct session *session, str
 	*inference = (struct al_inference){.activation_bytes = 2};
 	if (!devices_init(&training, session, q, err) || !devices_tokens(&training, q, err)
 		|| !al_file_type_find(option_value(a, OPT_DTYPE, "bf16"), &inference->weights, err)
-		|| !al_storage_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache,
-			err)
+		|| !al_dtype_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
 	if (training.pp > 1 || training.interleave > 1 || training.cp > 1 || training.ep > 1

@@ -117,7 +117,7 @@ static bool add_row(struct inspection *inspection, const struct al_tensor *tenso
 	struct al_cell *cell = al_table_add_row(table);
 
 	al_cell_set_text(table, cell++, tensor->name);
-	al_cell_set_text(table, cell++, tensor->dtype->name);
+	al_cell_set_text(table, cell++, tensor->dtype->stored);
 	al_cell_set_text(table, cell++,
 		al_shape_text(&inspection->session->arena, tensor->shape, tensor->n_dims));
 	al_cell_set_int(table, cell++, (int64_t)tensor->bytes);
@@ -210,7 +210,7 @@ static void note_totals(struct inspection *inspection)
 	for (size_t d = 0; al_dtype_at(d); d++) {
 		total = add_up(&inspection->checkpoint, al_dtype_at(d));
 		if (total.tensors)
-			note_total(inspection->table, al_dtype_at(d)->name, &total);
+			note_total(inspection->table, al_dtype_at(d)->stored, &total);
 	}
 }
 

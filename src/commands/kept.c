@@ -8,7 +8,7 @@
 struct answer {
 	struct session *session;
 	struct al_table *table;
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 	bool shows_model, shows_variant, is_noted;
 };
 
@@ -42,7 +42,7 @@ static void add_line(struct sum *sum, const struct al_cache_line *line)
 	mpq_t bytes;
 
 	mpq_init(bytes);
-	al_storage_bytes(line->storage, line->elements, bytes);
+	al_dtype_exact_bytes(line->storage, line->elements, bytes);
 	if (!is_state) {
 		mpq_add(sum->elements, sum->elements, line->elements);
 		mpq_add(sum->bytes_per_token, sum->bytes_per_token, bytes);
@@ -50,7 +50,7 @@ static void add_line(struct sum *sum, const struct al_cache_line *line)
 	al_exact_multiply(bytes, line->tokens);
 	al_exact_multiply(bytes, sum->batch);
 	mpq_add(sum->bytes, sum->bytes, bytes);
-	al_storage_bytes(line->storage, line->expanded, bytes);
+	al_dtype_exact_bytes(line->storage, line->expanded, bytes);
 	al_exact_multiply(bytes, all);
 	al_exact_multiply(bytes, sum->batch);
 	mpq_add(sum->allocated, sum->allocated, bytes);
@@ -243,7 +243,7 @@ bool kept_answer(struct session *session, struct al_question *q, struct al_error
 		.shows_variant = is_given(arguments, OPT_VARIANT)
 			|| is_given(arguments, OPT_VARIANTS)};
 
-	if (!al_storage_find(option_value(arguments, OPT_DTYPE, "bf16"), &a.storage, err))
+	if (!al_dtype_find(option_value(arguments, OPT_DTYPE, "bf16"), &a.storage, err))
 		return false;
 	a.table = session_table(session, "cache",
 		q ? al_format(&session->arena, "KV cache of %s", q->title) : "KV cache");

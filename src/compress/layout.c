@@ -245,7 +245,7 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 				tensor->name);
 		if (!tensor->dtype->from_double || tensor->dtype->block_elements != 1)
 			return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not written",
-				tensor->name, tensor->dtype->name);
+				tensor->name, tensor->dtype->stored);
 	}
 	return true;
 }
@@ -460,7 +460,7 @@ static bool find_stored(const struct al_layout *layout, const struct al_slice *s
 			slice->rows);
 	if (!found->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is of %s, which is not converted",
-			compressed->path, name, found->dtype->name);
+			compressed->path, name, found->dtype->stored);
 	return true;
 }
 

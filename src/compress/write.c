@@ -71,7 +71,7 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 	free(values);
 	return ok
 		|| al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
-			slice->dtype->name, slice->source ? slice->source->name : slice->name);
+			slice->dtype->stored, slice->source ? slice->source->name : slice->name);
 }
 
 bool al_job_encode(struct al_job *job, struct al_job_module *module, const struct al_pieces *pieces,

@@ -80,7 +80,7 @@ static bool cache(struct al_whole *whole, bool in_bytes, mpq_t out, struct al_er
 {
 	struct al_settings *settings = whole->ask.settings;
 	const struct al_setting *source;
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 	struct al_cache_lines lines;
 	int64_t batch = 1, seq = 0;
 	mpq_t one;
@@ -90,7 +90,7 @@ static bool cache(struct al_whole *whole, bool in_bytes, mpq_t out, struct al_er
 			|| !read_tokens(settings, "seq", &seq, err)))
 		return false;
 	if (!al_settings_get(settings, "source_seq", &source, err)
-		|| !al_storage_find("bf16", &storage, err)
+		|| !al_dtype_find("bf16", &storage, err)
 		|| !al_whole_cache(whole, storage, seq, source ? source->value.integer : seq,
 			&lines, err))
 		return false;
@@ -99,7 +99,7 @@ static bool cache(struct al_whole *whole, bool in_bytes, mpq_t out, struct al_er
 		const struct al_cache_line *line = &lines.lines[i];
 		mpq_set(one, line->elements);
 		if (in_bytes) {
-			al_storage_bytes(line->storage, line->elements, one);
+			al_dtype_exact_bytes(line->storage, line->elements, one);
 			al_exact_multiply(one, line->tokens);
 			al_exact_multiply(one, batch);
 		} else if (line->kind == AL_CACHE_CROSS || line->kind == AL_CACHE_STATE)

@@ -122,32 +122,32 @@ static bool is_in_file(const struct al_whole *whole, const struct al_file_type *
 }
 
 static bool storage_of(const struct al_whole *whole, const struct al_file_type *type,
-	const struct al_whole_tensor *t, const struct al_storage **out, struct al_error *err)
+	const struct al_whole_tensor *t, const struct al_dtype **out, struct al_error *err)
 {
-	if (!al_storage_find(format_of(whole, type, t), out, err))
+	if (!al_dtype_find(format_of(whole, type, t), out, err))
 		return false;
 	if (t->is_matrix)
-		*out = al_storage_of_row(*out, row_of(t));
+		*out = al_dtype_of_row(*out, row_of(t));
 	return true;
 }
 
 static bool tensor_bytes(const struct al_whole *whole, const struct al_file_type *type,
 	const struct al_whole_tensor *t, mpq_srcptr elements, mpq_t out, struct al_error *err)
 {
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 
 	if (!storage_of(whole, type, t, &storage, err))
 		return false;
 	if (!is_block_file(type) && t->entry->kind == AL_TENSOR_SCALE)
-		return al_storage_find(has_packed_tensors(whole->ask.family) ? "u8" : "f32",
-			       &storage, err)
-			&& (al_storage_bytes(storage, elements, out), true);
+		return al_dtype_find(has_packed_tensors(whole->ask.family) ? "u8" : "f32", &storage,
+			       err)
+			&& (al_dtype_exact_bytes(storage, elements, out), true);
 	if (!is_block_file(type) && t->stored && t->stored->tensor->packed > 1) {
 		mpq_set(out, elements);
 		al_exact_divide(out, t->stored->tensor->packed);
 		return true;
 	}
-	al_storage_bytes(storage, elements, out);
+	al_dtype_exact_bytes(storage, elements, out);
 	return true;
 }
 
@@ -249,13 +249,13 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	mpq_t bytes;
 
 	mpq_init(bytes);
-	al_storage_bytes(line->storage, line->elements, bytes);
+	al_dtype_exact_bytes(line->storage, line->elements, bytes);
 	al_exact_multiply(bytes, line->tokens);
 	al_exact_multiply(bytes, inference->batch);
 	al_exact_divide(bytes, inference->tp);
 	mpq_add(row->bytes, row->bytes, bytes);
 	mpq_add(row->read, row->read, bytes);
-	al_storage_bytes(line->storage, line->expanded, bytes);
+	al_dtype_exact_bytes(line->storage, line->expanded, bytes);
 	al_exact_multiply(bytes, all);
 	al_exact_multiply(bytes, inference->batch);
 	mpq_add(row->allocated, row->allocated, bytes);

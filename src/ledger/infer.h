@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_LEDGER_INFER_H
 #define ATTNLEDGER_LEDGER_INFER_H
 
-#include "base/storage.h"
+#include "base/file_type.h"
 #include "ledger/saved.h"
 #include "ledger/train.h"
 
@@ -27,7 +27,7 @@ struct al_cache_line {
 	mpq_srcptr device; /* of these on one tensor-parallel device: few heads are on several */
 	mpq_srcptr expanded; /* what engines keep for a latent: keys and values of all heads, on
 	                                      one device; elsewhere `device` */
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 	int64_t tokens; /* that are kept; 0 where seq isn't known */
 	int64_t limit; /* where it stops growing; 0: never */
 	bool is_first; /* of its module: counts it */
@@ -40,14 +40,14 @@ struct al_cache_lines {
 
 /* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines live in
  * the whole's arena. */
-bool al_whole_cache(struct al_whole *whole, const struct al_storage *storage, int64_t seq,
+bool al_whole_cache(struct al_whole *whole, const struct al_dtype *storage, int64_t seq,
 	int64_t source_seq, struct al_cache_lines *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- inference ---- */
 
 struct al_inference {
 	struct al_file_type weights;
-	const struct al_storage *cache;
+	const struct al_dtype *cache;
 	struct al_share share;
 	int64_t batch, seq, source_seq, tp;
 	int64_t activation_bytes;

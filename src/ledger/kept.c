@@ -15,7 +15,7 @@ const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
 
 struct keep {
 	struct al_whole *whole;
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 	int64_t seq, source_seq;
 	struct al_cache_lines *out;
 };
@@ -123,10 +123,10 @@ static bool expand(struct keep *keep, struct al_whole_module *module, struct al_
 }
 
 static bool find_storage(const struct keep *keep, const struct al_entry *entry,
-	const struct al_storage **out, struct al_error *err)
+	const struct al_dtype **out, struct al_error *err)
 {
 	*out = keep->storage;
-	return !entry->dtype || al_storage_find(entry->dtype, out, err);
+	return !entry->dtype || al_dtype_find(entry->dtype, out, err);
 }
 
 static bool add_entry(struct keep *keep, struct al_whole_module *module,
@@ -172,7 +172,7 @@ static bool add_module(struct keep *keep, struct al_whole_module *module, struct
 	return ok;
 }
 
-bool al_whole_cache(struct al_whole *whole, const struct al_storage *storage, int64_t seq,
+bool al_whole_cache(struct al_whole *whole, const struct al_dtype *storage, int64_t seq,
 	int64_t source_seq, struct al_cache_lines *out, struct al_error *err)
 {
 	struct keep keep = {whole, storage, seq, source_seq, out};

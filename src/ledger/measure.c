@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/storage.h"
+#include "base/format.h"
 #include "base/table.h"
 #include "base/text.h"
 
@@ -36,16 +36,16 @@ struct sum {
 
 bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err)
 {
-	const struct al_storage *storage;
+	const struct al_dtype *dtype;
 
-	if (!al_storage_find(name, &storage, err))
+	if (!al_dtype_find(name, &dtype, err))
 		return false;
-	*bytes = storage->bytes;
-	return storage->elements == 1
+	*bytes = (int64_t)dtype->block_bytes;
+	return dtype->block_elements == 1
 		|| al_fail(err, AL_EINPUT,
-			"dtype \"%s\" stores %lld numbers in a block of %lld bytes, expected "
+			"dtype \"%s\" stores %zu numbers in a block of %zu bytes, expected "
 			"one with whole bytes a number",
-			name, (long long)storage->elements, (long long)storage->bytes);
+			name, dtype->block_elements, dtype->block_bytes);
 }
 
 /* ---- what an element is worth ---- */

@@ -44,7 +44,7 @@ static bool check_tensor(struct maker *m, const struct al_stored_tensor *wanted,
 			al_shape_text(arena, wanted->dims, wanted->n_dims));
 	if (!found->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted",
-			found->name, found->dtype->name);
+			found->name, found->dtype->stored);
 	return true;
 }
 

@@ -61,7 +61,7 @@ static void write_many(const char *path)
 	al_arena_init(&arena);
 	struct al_tensor *tensors = al_new_array(&arena, struct al_tensor, MANY_TENSORS);
 	for (int i = 0; i < MANY_TENSORS; i++)
-		tensors[i] = (struct al_tensor){.dtype = al_dtype_find("BF16"),
+		tensors[i] = (struct al_tensor){.dtype = al_dtype_stored("BF16"),
 			.shape = shape,
 			.n_dims = 2,
 			.n_elements = 2,
@@ -137,7 +137,7 @@ static void bench_reading(const char *path, const char *dtype, void *out)
 {
 	static const int64_t shape[] = {ROWS, COLUMNS};
 	struct al_tensor tensor = {.name = "weight",
-		.dtype = al_dtype_find(dtype),
+		.dtype = al_dtype_stored(dtype),
 		.shape = shape,
 		.n_dims = 2,
 		.n_elements = ROWS * COLUMNS};
@@ -168,7 +168,7 @@ int main(void)
 	close(fd);
 	bench_opening(path);
 	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
-		if (al_dtype_find(dtypes[i])->from_double)
+		if (al_dtype_stored(dtypes[i])->from_double)
 			bench_reading(path, dtypes[i], out);
 	unlink(path);
 	free(out);

@@ -89,7 +89,7 @@ void write_weights(const char *path, const struct weight *weights, size_t n_weig
 		tensors[i] = (struct al_tensor){.name = weights[i].name,
 			.shape = weights[i].shape,
 			.n_dims = weights[i].n_dims,
-			.dtype = al_dtype_find(weights[i].dtype)};
+			.dtype = al_dtype_stored(weights[i].dtype)};
 		if (!tensors[i].dtype)
 			abort();
 	}

@@ -59,7 +59,7 @@ static void orders_agree(void **state)
 				   : "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}",
 			48);
 		struct al_npy npy;
-		al_dtype_find("F64")->from_double(is_fortran ? by_columns : by_rows, 6,
+		al_dtype_stored("F64")->from_double(is_fortran ? by_columns : by_rows, 6,
 			(unsigned char *)b.data + b.n - 48);
 		assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, NULL));
 		assert_memory_equal(npy.data, by_columns, sizeof(by_columns));
@@ -173,7 +173,7 @@ static void numpy_writes(void **state)
 			LEAVE_OUT("../shared/fixtures");
 		}
 		assert_true(
-			npy.rows == 64 && npy.cols == 64 && strcmp(npy.dtype->name, "F32") == 0);
+			npy.rows == 64 && npy.cols == 64 && strcmp(npy.dtype->stored, "F32") == 0);
 		if (k == 0) {
 			first = npy;
 			continue;

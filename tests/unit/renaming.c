@@ -200,10 +200,10 @@ static void add_counts(struct al_text *out, struct al_whole *whole)
 static void add_cache(struct al_text *out, struct al_whole *whole)
 {
 	struct al_error err = {0};
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 	struct al_cache_lines cache;
 
-	must(al_storage_find("bf16", &storage, &err)
+	must(al_dtype_find("bf16", &storage, &err)
 			&& al_whole_cache(whole, storage, 512, 256, &cache, &err),
 		&err);
 	for (size_t i = 0; i < cache.n; i++) {
@@ -345,8 +345,8 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 		.config = doc.root,
 		.name = "config.json"};
 	open_model(&s, 1, AL_BOOKS_KINDS, &settings, &basis, &whole);
-	const struct al_storage *storage;
-	must(al_storage_find("bf16", &storage, &err)
+	const struct al_dtype *storage;
+	must(al_dtype_find("bf16", &storage, &err)
 			&& al_whole_cache(&whole, storage, 1024, 1024, &cache, &err),
 		&err);
 	mpq_init(bytes);

@@ -409,7 +409,7 @@ static void writes_all_or_nothing(void **state)
 {
 	static const int64_t shape[] = {2};
 	struct al_tensor tensor = {.name = "a",
-		.dtype = al_dtype_find("U8"),
+		.dtype = al_dtype_stored("U8"),
 		.shape = shape,
 		.n_dims = 1};
 	struct place *place = *state;
@@ -429,7 +429,7 @@ static void writes_all_or_nothing(void **state)
 	al_safetensors_abandon(NULL);
 	assert_int_equal(access(place->file, F_OK), -1);
 
-	tensor.dtype = al_dtype_find("F4");
+	tensor.dtype = al_dtype_stored("F4");
 	tensor.shape = (const int64_t[]){3};
 	assert_false(al_safetensors_create(&writer, place->file, &tensor, 1, NULL, 0, &err));
 	assert_null(writer);

@@ -386,7 +386,7 @@ static void weighs_one_tensor(void **state)
 
 static void sum_cache(const char *model, int64_t seq, mpq_t elements, mpq_t bytes)
 {
-	const struct al_storage *bf16;
+	const struct al_dtype *bf16;
 	struct al_cache_lines cache;
 	struct subject s;
 	mpq_t one;
@@ -395,7 +395,7 @@ static void sum_cache(const char *model, int64_t seq, mpq_t elements, mpq_t byte
 	mpq_set_ui(elements, 0, 1);
 	mpq_set_ui(bytes, 0, 1);
 	open_model(&s, model);
-	assert_no_error(al_storage_find("bf16", &bf16, &err), &err);
+	assert_no_error(al_dtype_find("bf16", &bf16, &err), &err);
 	assert_no_error(al_whole_cache(&s.whole, bf16, seq, seq, &cache, &err), &err);
 	for (size_t i = 0; i < cache.n; i++) {
 		mpq_add(elements, elements, cache.lines[i].elements);
@@ -538,15 +538,15 @@ static void falls_back_by_row(void **state)
 		{"Q4_K", 512, "q4_k"},
 		{"fp16", 1, "f16"},
 	};
-	const struct al_storage *storage;
+	const struct al_dtype *storage;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_no_error(al_storage_find(cases[i].asked, &storage, &err), &err);
-		assert_string_equal(al_storage_of_row(storage, cases[i].row)->name,
+		assert_no_error(al_dtype_find(cases[i].asked, &storage, &err), &err);
+		assert_string_equal(al_dtype_of_row(storage, cases[i].row)->name,
 			cases[i].expected);
 	}
-	assert_false(al_storage_find("q4_q", &storage, &err));
+	assert_false(al_dtype_find("q4_q", &storage, &err));
 	assert_non_null(strstr(err.message, "did you mean"));
 }
 

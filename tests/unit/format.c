@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "checkpoint/dtype.h"
+#include "base/file_type.h"
 
 static double read_one(const char *name, uint64_t stored)
 {
@@ -13,8 +13,8 @@ static double read_one(const char *name, uint64_t stored)
 
 	/* an odd address */
 	memcpy(bytes + 1, &stored, 8);
-	al_dtype_find(name)->to_double(bytes + 1, 1, &as_double);
-	al_dtype_find(name)->to_float(bytes + 1, 1, &as_float);
+	al_dtype_stored(name)->to_double(bytes + 1, 1, &as_double);
+	al_dtype_stored(name)->to_float(bytes + 1, 1, &as_float);
 	if (isnan(as_double))
 		assert_true(isnan(as_float));
 	else
@@ -26,7 +26,7 @@ static uint64_t write_one(const char *name, double value)
 {
 	uint64_t stored = 0;
 
-	al_dtype_find(name)->from_double(&value, 1, (unsigned char *)&stored);
+	al_dtype_stored(name)->from_double(&value, 1, (unsigned char *)&stored);
 	return stored;
 }
 
@@ -143,14 +143,16 @@ static void many_are_like_one(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)(i * 151 + 11);
-	for (size_t d = 0; al_dtype_at(d) && al_dtype_at(d)->to_double; d++) {
+	for (size_t d = 0; al_dtype_at(d); d++) {
 		const struct al_dtype *dtype = al_dtype_at(d);
+		if (!dtype->to_double)
+			continue;
 		dtype->to_double(bytes + 1, N, doubles);
 		dtype->to_float(bytes + 1, N, floats);
 		for (size_t i = 0; i < N; i++) {
 			uint64_t stored = 0;
 			memcpy(&stored, bytes + 1 + i * dtype->block_bytes, dtype->block_bytes);
-			double one = read_one(dtype->name, stored);
+			double one = read_one(dtype->stored, stored);
 			assert_true(isnan(one) ? isnan(doubles[i]) : one == doubles[i]);
 			assert_true(isnan(one) ? isnan(floats[i]) : (float)one == floats[i]);
 		}
@@ -216,13 +218,48 @@ static void sizes_are_whole_and_bounded(void **state)
 	uint64_t bytes;
 
 	(void)state;
-	assert_true(al_dtype_size(al_dtype_find("F4"), 6, &bytes) && bytes == 3);
-	assert_false(al_dtype_size(al_dtype_find("F4"), 3, &bytes));
-	assert_true(al_dtype_size(al_dtype_find("F6_E2M3"), 8, &bytes) && bytes == 6);
-	assert_false(al_dtype_size(al_dtype_find("F6_E3M2"), 6, &bytes));
-	assert_false(al_dtype_size(al_dtype_find("C64"), INT64_MAX, &bytes));
-	assert_null(al_dtype_find("f32"));
-	assert_null(al_dtype_find("F4")->to_double);
+	assert_true(al_dtype_size(al_dtype_stored("F4"), 6, &bytes) && bytes == 3);
+	assert_false(al_dtype_size(al_dtype_stored("F4"), 3, &bytes));
+	assert_true(al_dtype_size(al_dtype_stored("F6_E2M3"), 8, &bytes) && bytes == 6);
+	assert_false(al_dtype_size(al_dtype_stored("F6_E3M2"), 6, &bytes));
+	assert_false(al_dtype_size(al_dtype_stored("C64"), INT64_MAX, &bytes));
+	assert_null(al_dtype_stored("f32"));
+	assert_null(al_dtype_stored("F4")->to_double);
+}
+
+/* One word, one row; whatever a row falls back to is one too, and in the end has no blocks. */
+static void names_and_fallbacks_are_sound(void **state)
+{
+	(void)state;
+	for (size_t i = 0; al_dtype_at(i); i++) {
+		const struct al_dtype *dtype = al_dtype_at(i), *found;
+		struct al_error err;
+		assert_true(dtype->name || dtype->stored);
+		if (dtype->stored)
+			assert_ptr_equal(al_dtype_stored(dtype->stored), dtype);
+		if (!dtype->name)
+			continue;
+		assert_true(al_dtype_find(dtype->name, &found, &err) && found == dtype);
+		for (int j = 0; j < AL_DTYPE_ALIASES && dtype->aliases[j]; j++)
+			assert_ptr_equal(al_dtype_named(dtype->aliases[j]), dtype);
+		assert_int_equal(al_dtype_of_row(dtype, 1)->block_elements, 1);
+	}
+}
+
+static void an_unknown_name_is_refused(void **state)
+{
+	const struct al_dtype *dtype;
+	struct al_file_type type;
+	struct al_error err;
+
+	(void)state;
+	assert_false(al_dtype_find("fp17", &dtype, &err));
+	assert_string_equal(err.message, "unknown dtype \"fp17\" (did you mean \"fp16\"?)");
+	assert_false(al_dtype_find("q4_k_m", &dtype, &err)); /* a file's type, not a number's */
+	assert_string_equal(err.message, "unknown dtype \"q4_k_m\" (did you mean \"q4_k\"?)");
+	assert_false(al_file_type_find("q4_k_n", &type, &err));
+	assert_string_equal(err.message, "unknown dtype \"q4_k_n\" (did you mean \"q4_k_m\"?)");
+	assert_false(al_dtype_find("U64", &dtype, &err)); /* checkpoints have it, options don't */
 }
 
 int main(void)
@@ -236,6 +273,8 @@ int main(void)
 		cmocka_unit_test(what_is_written_reads_back),
 		cmocka_unit_test(rounds_to_nearest_even),
 		cmocka_unit_test(sizes_are_whole_and_bounded),
+		cmocka_unit_test(names_and_fallbacks_are_sound),
+		cmocka_unit_test(an_unknown_name_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

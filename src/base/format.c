@@ -1,12 +1,16 @@
-/* Number formats of stored tensors: one row each.
+/* Number formats: one row each.
  *
  * F16 and BF16 are IEEE 754 binary16 and the upper half of binary32. F8_E5M2 is the upper half of
  * binary16; F8_E4M3 has no infinities, and only S.1111.111 is NaN (Micikevicius et al. 2022,
- * arXiv:2209.05433). */
-#include "checkpoint/dtype.h"
+ * arXiv:2209.05433). Blocks as in ggml-common.h; what a row falls back to as in llama.cpp's
+ * quantisation (llama-quant.cpp). */
+#include "base/format.h"
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/number.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored numbers are copied as they are");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 binary32 and binary64");
@@ -176,44 +180,128 @@ static void f16_from_double(const double *values, size_t n, unsigned char *bytes
 
 /* ---- the list ---- */
 
+/* What stands with a format that one number at a time is stored in, and with a block format. */
+#define BYTES(n) .block_elements = 1, .block_bytes = (n)
+#define BLOCK(n, bytes) .block_elements = (n), .block_bytes = (bytes)
+
 #define CONVERTED(name) .to_double = name##_to_double, .to_float = name##_to_float
 #define WRITTEN(name) CONVERTED(name), .from_double = name##_from_double
 
 static const struct al_dtype dtypes[] = {
-	{"F64", 1, 8, 0x1p-52, WRITTEN(f64)},
-	{"F32", 1, 4, 0x1p-23, WRITTEN(f32)},
-	{"F16", 1, 2, 0x1p-10, WRITTEN(f16)},
-	{"BF16", 1, 2, 0x1p-7, WRITTEN(bf16)},
-	{"F8_E5M2", 1, 1, 0x1p-2, CONVERTED(f8_e5m2)},
-	{"F8_E4M3", 1, 1, 0x1p-3, CONVERTED(f8_e4m3)},
-	{"I64", 1, 8, 0, CONVERTED(i64)},
-	{"I32", 1, 4, 0, CONVERTED(i32)},
-	{"I16", 1, 2, 0, CONVERTED(i16)},
-	{"I8", 1, 1, 0, CONVERTED(i8)},
-	{"U64", 1, 8, 0, CONVERTED(u64)},
-	{"U32", 1, 4, 0, CONVERTED(u32)},
-	{"U16", 1, 2, 0, CONVERTED(u16)},
-	{"U8", 1, 1, 0, CONVERTED(u8)},
-	{"BOOL", 1, 1, 0, CONVERTED(boolean)},
-	{.name = "F8_E8M0", .block_elements = 1, .block_bytes = 1},
-	{.name = "F6_E2M3", .block_elements = 4, .block_bytes = 3},
-	{.name = "F6_E3M2", .block_elements = 4, .block_bytes = 3},
-	{.name = "F4", .block_elements = 2, .block_bytes = 1},
-	{.name = "C64", .block_elements = 1, .block_bytes = 8},
+	{"f64", {"fp64"}, "F64", BYTES(8), .epsilon = 0x1p-52, WRITTEN(f64)},
+	{"f32", {"fp32"}, "F32", BYTES(4), .epsilon = 0x1p-23, WRITTEN(f32)},
+	{"f16", {"fp16"}, "F16", BYTES(2), .epsilon = 0x1p-10, WRITTEN(f16)},
+	{"bf16", {NULL}, "BF16", BYTES(2), .epsilon = 0x1p-7, WRITTEN(bf16)},
+	/* Who asks for bytes doesn't care which of the two it is; who reads numbers does. */
+	{"fp8", {"f8", "f8_e4m3", "f8_e5m2"}, NULL, BYTES(1)},
+	{.stored = "F8_E5M2", BYTES(1), .epsilon = 0x1p-2, CONVERTED(f8_e5m2)},
+	{.stored = "F8_E4M3", BYTES(1), .epsilon = 0x1p-3, CONVERTED(f8_e4m3)},
+	{"i64", {NULL}, "I64", BYTES(8), CONVERTED(i64)},
+	{"i32", {NULL}, "I32", BYTES(4), CONVERTED(i32)},
+	{"i16", {NULL}, "I16", BYTES(2), CONVERTED(i16)},
+	{"int8", {"i8"}, "I8", BYTES(1), CONVERTED(i8)},
+	{.stored = "U64", BYTES(8), CONVERTED(u64)},
+	{.stored = "U32", BYTES(4), CONVERTED(u32)},
+	{.stored = "U16", BYTES(2), CONVERTED(u16)},
+	{"u8", {NULL}, "U8", BYTES(1), CONVERTED(u8)},
+	{"bool", {NULL}, "BOOL", BYTES(1), CONVERTED(boolean)},
+	{.stored = "F8_E8M0", BYTES(1)},
+	{.stored = "F6_E2M3", BLOCK(4, 3)},
+	{.stored = "F6_E3M2", BLOCK(4, 3)},
+	{.stored = "F4", BLOCK(2, 1)},
+	{.stored = "C64", BYTES(8)},
+	{"q1_0", BLOCK(128, 18), .fallback = "q4_0"},
+	{"q2_0", BLOCK(64, 18), .fallback = "q4_0"},
+	{"q4_0", BLOCK(32, 18), .fallback = "f16"},
+	{"q4_1", BLOCK(32, 20), .fallback = "f16"},
+	{"q5_0", BLOCK(32, 22), .fallback = "f16"},
+	{"q5_1", BLOCK(32, 24), .fallback = "f16"},
+	{"q8_0", BLOCK(32, 34), .fallback = "f16"},
+	{"q8_1", BLOCK(32, 36), .fallback = "f16"},
+	{"q2_k", BLOCK(256, 84), .fallback = "iq4_nl"},
+	{"q3_k", BLOCK(256, 110), .fallback = "iq4_nl"},
+	{"q4_k", BLOCK(256, 144), .fallback = "q5_0"},
+	{"q5_k", BLOCK(256, 176), .fallback = "q5_1"},
+	{"q6_k", BLOCK(256, 210), .fallback = "q8_0"},
+	{"q8_k", BLOCK(256, 292), .fallback = "q8_0"},
+	{"iq1_s", BLOCK(256, 50), .fallback = "iq4_nl"},
+	{"iq1_m", BLOCK(256, 56), .fallback = "iq4_nl"},
+	{"iq2_xxs", BLOCK(256, 66), .fallback = "iq4_nl"},
+	{"iq2_xs", BLOCK(256, 74), .fallback = "iq4_nl"},
+	{"iq2_s", BLOCK(256, 82), .fallback = "iq4_nl"},
+	{"iq3_xxs", BLOCK(256, 98), .fallback = "iq4_nl"},
+	{"iq3_s", BLOCK(256, 110), .fallback = "iq4_nl"},
+	{"iq4_nl", BLOCK(32, 18), .fallback = "f16"},
+	{"iq4_xs", BLOCK(256, 136), .fallback = "iq4_nl"},
+	{"tq1_0", BLOCK(256, 54), .fallback = "q4_0"},
+	{"tq2_0", BLOCK(256, 66), .fallback = "q4_0"},
+	{"mxfp4", BLOCK(32, 17), .fallback = "f16"},
+	{"nvfp4", BLOCK(64, 36), .fallback = "f16"},
 };
 enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
+
+/* ---- names ---- */
+
+static bool is_called(const struct al_dtype *dtype, const char *name)
+{
+	if (!dtype->name)
+		return false;
+	for (int i = 0; i < AL_DTYPE_ALIASES && dtype->aliases[i]; i++)
+		if (strcasecmp(dtype->aliases[i], name) == 0)
+			return true;
+	return strcasecmp(dtype->name, name) == 0;
+}
+
+const struct al_dtype *al_dtype_named(const char *name)
+{
+	for (size_t i = 0; i < N_DTYPES; i++)
+		if (is_called(&dtypes[i], name))
+			return &dtypes[i];
+	return NULL;
+}
+
+void al_dtype_add_names(struct al_names *names)
+{
+	for (size_t i = 0; i < N_DTYPES; i++)
+		if (dtypes[i].name)
+			al_names_add(names, dtypes[i].name);
+	for (size_t i = 0; i < N_DTYPES; i++)
+		for (int j = 0; j < AL_DTYPE_ALIASES && dtypes[i].aliases[j]; j++)
+			al_names_add(names, dtypes[i].aliases[j]);
+}
+
+bool al_dtype_find(const char *name, const struct al_dtype **out, struct al_error *err)
+{
+	struct al_names names;
+
+	*out = al_dtype_named(name);
+	if (*out)
+		return true;
+	al_names_init(&names);
+	al_dtype_add_names(&names);
+	return al_names_fail(&names, "dtype", name, err);
+}
+
+const struct al_dtype *al_dtype_stored(const char *stored)
+{
+	for (size_t i = 0; i < N_DTYPES; i++)
+		if (dtypes[i].stored && strcmp(dtypes[i].stored, stored) == 0)
+			return &dtypes[i];
+	return NULL;
+}
 
 const struct al_dtype *al_dtype_at(size_t i)
 {
 	return i < N_DTYPES ? &dtypes[i] : NULL;
 }
 
-const struct al_dtype *al_dtype_find(const char *name)
+/* ---- sizes ---- */
+
+const struct al_dtype *al_dtype_of_row(const struct al_dtype *dtype, int64_t row)
 {
-	for (size_t i = 0; i < N_DTYPES; i++)
-		if (strcmp(dtypes[i].name, name) == 0)
-			return &dtypes[i];
-	return NULL;
+	while (dtype->fallback && row % (int64_t)dtype->block_elements != 0)
+		dtype = al_dtype_named(dtype->fallback);
+	return dtype;
 }
 
 bool al_dtype_size(const struct al_dtype *dtype, int64_t n_elements, uint64_t *bytes)
@@ -222,4 +310,11 @@ bool al_dtype_size(const struct al_dtype *dtype, int64_t n_elements, uint64_t *b
 
 	return n % dtype->block_elements == 0
 		&& !__builtin_mul_overflow(n / dtype->block_elements, dtype->block_bytes, bytes);
+}
+
+void al_dtype_exact_bytes(const struct al_dtype *dtype, mpq_srcptr elements, mpq_t out)
+{
+	mpq_set(out, elements);
+	al_exact_multiply(out, (int64_t)dtype->block_bytes);
+	al_exact_divide(out, (int64_t)dtype->block_elements);
 }
