@@ -18,6 +18,19 @@ static const struct kind {
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
+static const struct option_row rows[] = {
+	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
+		"number format of the KV cache: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
+		.text = "bf16"),
+	OPTION_FLAG(struct cache_options, is_whole, "whole",
+		"the whole model, also where variants are named"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS,
+	{setting_rows, offsetof(struct cache_options, asked)},
+	{variant_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
+
 struct answer {
 	struct al_question *question;
 	const char *dtype;
@@ -248,7 +261,7 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 {
 	struct al_question *q = a->question;
 
-	a->dtype = option_value(&session->arguments, OPT_DTYPE, "bf16");
+	a->dtype = ((const struct cache_options *)session->options)->dtype;
 	if (!al_dtype_bytes(a->dtype, &a->dtype_bytes, err) || !read_tokens(a, err))
 		return false;
 	a->table = session_table(session, "cache",
@@ -264,16 +277,17 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 
 static bool run(struct session *session, struct al_error *err)
 {
+	const struct cache_options *o = session->options;
 	struct al_question question;
 
-	if (session->arguments.n_words > 1)
+	if (session->line.n_words > 1)
 		return kept_answer(session, NULL, err);
-	if (!question_init(&question, session, NULL, session->arguments.words[0], true,
+	if (!question_init(&question, session, &o->asked, session->line.words[0], true,
 		    AL_BASIS_MODEL, err))
 		return false;
 	struct answer a = {.question = &question};
-	bool ok = is_about_whole(&question, session) ? kept_answer(session, &question, err)
-						     : answer(&a, session, err);
+	bool ok = is_about_whole(&question, o->is_whole) ? kept_answer(session, &question, err)
+							 : answer(&a, session, err);
 	al_question_finish(&question);
 	return ok;
 }
@@ -284,7 +298,8 @@ const struct command command_cache = {
 	.summary = "the KV cache by kind of layer, per token and at --seq",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_DTYPE) | OPTION(OPT_WHOLE),
+	.options = groups,
+	.options_size = sizeof(struct cache_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

@@ -7,6 +7,56 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+enum kernel { KERNEL_EAGER, KERNEL_FLASH, N_KERNELS };
+
+static const char *const kernel_names[N_KERNELS] = {"eager", "flash"};
+
+const struct option_row weight_rows[] = {
+	OPTION_TEXT(struct device_options, dtype, "dtype", "NAME",
+		"number format of the weights: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
+		.text = "bf16"),
+	OPTION_END,
+};
+
+const struct option_row device_rows[] = {
+	OPTION_FLAG(struct device_options, is_whole, "whole",
+		"the whole model, also where variants are named"),
+	OPTION_TEXT(struct device_options, parts, "part", "A,B,C",
+		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
+		"only what is inside the layers",
+		.text = ""),
+	OPTION_COUNT(struct device_options, zero, "zero", "STAGE",
+		"ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights"),
+	OPTION_COUNT(struct device_options, tp, "tp", "N", "tensor-parallel devices", .fallback = 1,
+		.least = 1),
+	OPTION_COUNT(struct device_options, pp, "pp", "N", "pipeline stages", .fallback = 1,
+		.least = 1),
+	OPTION_COUNT(struct device_options, interleave, "interleave", "M",
+		"M blocks of layers on each pipeline stage, taken in turn", .fallback = 1,
+		.least = 1),
+	OPTION_COUNT(struct device_options, dp, "dp", "N", "data-parallel devices", .fallback = 1,
+		.least = 1),
+	OPTION_COUNT(struct device_options, cp, "cp", "N", "context-parallel devices",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct device_options, ep, "ep", "N",
+		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
+	OPTION_FLAG(struct device_options, is_sequence_parallel, "sp",
+		"sequence parallelism beside tensor parallelism"),
+	OPTION_CHOICE(struct device_options, recompute, "recompute", "WHAT",
+		"none; selective (nothing of token x token is kept); full (only the layers' inputs "
+		"are)",
+		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
+		.fallback = AL_RECOMPUTE_NONE),
+	OPTION_CHOICE(struct device_options, kernel, "attention", "KERNEL",
+		"eager or flash; default: the recipe's", .words = kernel_names,
+		.n_words = N_KERNELS, .fallback = -1),
+	OPTION_FLAG(struct device_options, is_inference, "inference",
+		"weights, cache and one forward instead of training"),
+	OPTION_TEXT(struct device_options, cache_dtype, "cache-dtype", "NAME",
+		"of a cached element (default bf16)", .text = "bf16"),
+	OPTION_END,
+};
+
 static bool add_part(struct al_share *share, const char *name, struct al_error *err)
 {
 	const char *names[AL_N_PARTS + 1];
@@ -24,9 +74,10 @@ static bool add_part(struct al_share *share, const char *name, struct al_error *
 	return true;
 }
 
-static bool read_share(struct session *session, struct al_share *share, struct al_error *err)
+static bool read_share(struct al_arena *arena, const char *parts, struct al_share *share,
+	struct al_error *err)
 {
-	char *rest = al_strdup(&session->arena, option_value(&session->arguments, OPT_PART, ""));
+	char *rest = al_strdup(arena, parts);
 
 	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
 		if (!add_part(share, name, err))
@@ -36,45 +87,26 @@ static bool read_share(struct session *session, struct al_share *share, struct a
 	return true;
 }
 
-static bool read_word(struct session *session, enum option option, const char *const *words,
-	size_t n, int *out, struct al_error *err)
-{
-	const char *word = option_value(&session->arguments, option, NULL);
-
-	if (!word)
-		return true;
-	*out = al_find_name(word, words, n);
-	return *out >= 0 || al_fail_unknown(err, option_name(option), word, words, n);
-}
-
-bool devices_init(struct al_training *t, struct session *session,
+bool devices_init(struct al_training *t, const struct device_options *o,
 	const struct al_question *question, struct al_error *err)
 {
-	static const char *const kernels[] = {"eager", "flash"};
-	const struct arguments *a = &session->arguments;
-	int recompute = AL_RECOMPUTE_NONE, kernel = question->recipe->is_flash;
-	int64_t zero;
-
-	*t = (struct al_training){.recipe = question->recipe,
-		.is_sequence_parallel = is_given(a, OPT_SP)};
-	if (!read_share(session, &t->share, err) || !option_count(a, OPT_TP, 1, 1, &t->tp, err)
-		|| !option_count(a, OPT_PP, 1, 1, &t->pp, err)
-		|| !option_count(a, OPT_INTERLEAVE, 1, 1, &t->interleave, err)
-		|| !option_count(a, OPT_DP, 1, 1, &t->dp, err)
-		|| !option_count(a, OPT_CP, 1, 1, &t->cp, err)
-		|| !option_count(a, OPT_EP, 1, 1, &t->ep, err)
-		|| !option_count(a, OPT_ZERO, 0, 0, &zero, err)
-		|| !read_word(session, OPT_RECOMPUTE, al_recompute_names, AL_N_RECOMPUTES,
-			&recompute, err)
-		|| !read_word(session, OPT_ATTENTION, kernels, 2, &kernel, err))
-		return false;
-	if (zero > 3)
+	*t = (struct al_training){
+		.recipe = question->recipe,
+		.tp = o->tp,
+		.pp = o->pp,
+		.interleave = o->interleave,
+		.dp = o->dp,
+		.cp = o->cp,
+		.ep = o->ep,
+		.zero = (int)o->zero,
+		.is_sequence_parallel = o->is_sequence_parallel,
+		.recompute = (enum al_recompute)o->recompute,
+		.is_flash = o->kernel < 0 ? question->recipe->is_flash : o->kernel == KERNEL_FLASH,
+	};
+	if (o->zero > 3)
 		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3",
-			(long long)zero);
-	t->zero = (int)zero;
-	t->recompute = (enum al_recompute)recompute;
-	t->is_flash = kernel == 1;
-	return true;
+			(long long)o->zero);
+	return read_share(question->arena, o->parts, &t->share, err);
 }
 
 static bool read_number(struct al_question *q, const char *symbol, bool required, int64_t *out,
@@ -101,26 +133,25 @@ bool devices_tokens(struct al_training *t, struct al_question *q, struct al_erro
 		&& read_number(q, "rank", false, &t->rank, err);
 }
 
-bool is_about_whole(const struct al_question *question, const struct session *session)
+bool is_about_whole(const struct al_question *question, bool is_whole)
 {
 	return question->family && question->basis.per == AL_BASIS_MODEL
-		&& (question->is_own || is_given(&session->arguments, OPT_WHOLE));
+		&& (question->is_own || is_whole);
 }
 
-bool devices_refuse(const struct session *session, const struct al_question *question,
+bool devices_refuse(const struct command_line *line, const struct al_question *question,
 	struct al_error *err)
 {
-	for (int i = 0; i < N_OPTIONS; i++)
-		if ((OPTIONS_DEVICES & ~OPTION(OPT_DTYPE)) >> i & 1
-			&& is_given(&session->arguments, (enum option)i))
-			return al_fail(err, AL_EINPUT,
-				question->family ? "--%s is about a whole model, and variants are "
-						   "compared as attention blocks; "
-						   "add --whole"
-						 : "--%s is about a whole model, of which only "
-						   "attention is known",
-				option_name((enum option)i));
-	return true;
+	const char *given = command_line_first_of(line, device_rows);
+
+	return !given
+		|| al_fail(err, AL_EINPUT,
+			question->family ? "--%s is about a whole model, and variants are "
+					   "compared as attention blocks; "
+					   "add --whole"
+					 : "--%s is about a whole model, of which only "
+					   "attention is known",
+			given);
 }
 
 void devices_note(const struct al_training *t, struct al_table *table)

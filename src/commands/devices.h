@@ -5,19 +5,30 @@
 #include "commands/question.h"
 #include "ledger/train.h"
 
-/* Reads --zero, --tp ... --attention and --part; batch and seq are left to devices_tokens. */
-bool devices_init(struct al_training *training, struct session *session,
+struct device_options {
+	bool is_whole, is_sequence_parallel, is_inference;
+	const char *parts, *dtype, *cache_dtype;
+	int64_t zero, tp, pp, interleave, dp, cp, ep;
+	int recompute, kernel; /* kernel -1: the recipe's */
+};
+
+/* --dtype; all others. */
+extern const struct option_row weight_rows[], device_rows[];
+
+/* Lays out the training that the options describe; batch and seq are left to devices_tokens. */
+bool devices_init(struct al_training *training, const struct device_options *options,
 	const struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
 /* Sets batch, seq and rank from the question's settings. */
 bool devices_tokens(struct al_training *training, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Is the answer about the whole model: every part is known, and nothing asks about one block? */
-bool is_about_whole(const struct al_question *question, const struct session *session);
+/* Is the answer about the whole model: every part is known, and nothing asks about one block?
+ * `is_whole`: --whole is given. */
+bool is_about_whole(const struct al_question *question, bool is_whole);
 
 /* Refuses options that only a whole model has. */
-bool devices_refuse(const struct session *session, const struct al_question *question,
+bool devices_refuse(const struct command_line *line, const struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "zero=1, tp=8, ...": what isn't as on one device. */

@@ -1,5 +1,4 @@
 /* fit: the largest batch, context or model that a device holds, and models of equal size. */
-#include "commands/devices.h"
 #include "commands/memory.h"
 
 #include <string.h>
@@ -7,11 +6,36 @@
 #include "base/number.h"
 #include "ledger/solve.h"
 
+struct fit_options {
+	struct output_options output;
+	struct al_asked asked;
+	struct device_options devices;
+	const char *memory, *solve, *match;
+};
+
+static const struct option_row fit_rows[] = {
+	OPTION_TEXT(struct fit_options, memory, "memory", "SIZE",
+		"what a device holds: 80GiB, 24GB, a number of bytes"),
+	OPTION_TEXT(struct fit_options, solve, "solve", "SYMBOL",
+		"what may grow: batch (default), seq, n_layers, any symbol"),
+	OPTION_TEXT(struct fit_options, match, "match", "parameters=VARIANT",
+		"the model with as many parameters as with this variant"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS,
+	{setting_rows, offsetof(struct fit_options, asked)},
+	{variant_rows, offsetof(struct fit_options, asked)},
+	{recipe_rows, offsetof(struct fit_options, asked)},
+	{weight_rows, offsetof(struct fit_options, devices)},
+	{device_rows, offsetof(struct fit_options, devices)}, {fit_rows, 0}, {NULL, 0}};
+
 enum { MOST_STATES = 5 };
 
 /* One search: a model with one of its variants, over one symbol. */
 struct fit {
 	struct session *session;
+	const struct fit_options *options;
 	struct al_question *question;
 	const struct al_variant_use *use; /* NULL: the model's own attention */
 	const char *symbol;
@@ -290,16 +314,17 @@ static bool read_options(struct fit *f, struct al_error *err)
 	struct al_question *q = f->question;
 	const struct al_setting *given;
 
-	f->is_inference = is_given(&f->session->arguments, OPT_INFERENCE);
+	f->is_inference = f->options->devices.is_inference;
 	f->n_states = f->is_inference ? AL_N_INFER_STATES : AL_N_MEMORY_STATES;
 	if (only_tokens_change(f) && !al_question_set(q, f->symbol, 1, err))
 		return false;
 	if (!al_settings_get(&q->settings, "batch", &given, err)
 		|| (!given && !al_question_set(q, "batch", 1, err)))
 		return false;
-	return devices_init(&f->training, f->session, q, err)
+	return devices_init(&f->training, &f->options->devices, q, err)
 		&& devices_tokens(&f->training, q, err)
-		&& (!f->is_inference || inference_init(&f->inference, f->session, q, err));
+		&& (!f->is_inference
+			|| inference_init(&f->inference, &f->options->devices, q, err));
 }
 
 static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
@@ -319,8 +344,7 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 		al_table_note(table,
 			"inference: weights %s, cache %s; batch, seq as given where they are not "
 			"solved for",
-			option_value(&f->session->arguments, OPT_DTYPE, "bf16"),
-			f->inference.cache->name);
+			f->options->devices.dtype, f->inference.cache->name);
 	else
 		al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
 	return true;
@@ -444,10 +468,8 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 
 static bool answer(struct fit *f, struct al_error *err)
 {
-	const char *match = option_value(&f->session->arguments, OPT_MATCH, NULL);
-	const char *size = option_value(&f->session->arguments, OPT_MEMORY, NULL);
-	const char *symbol = option_value(&f->session->arguments, OPT_SOLVE,
-		match ? "d_ff" : "batch");
+	const char *match = f->options->match, *size = f->options->memory;
+	const char *symbol = f->options->solve ? f->options->solve : match ? "d_ff" : "batch";
 	bool ok;
 	mpq_t memory;
 
@@ -467,10 +489,11 @@ static bool answer(struct fit *f, struct al_error *err)
 
 static bool run(struct session *session, struct al_error *err)
 {
+	const struct fit_options *o = session->options;
 	struct al_question question;
-	struct fit f = {.session = session, .question = &question};
+	struct fit f = {.session = session, .options = o, .question = &question};
 
-	if (!question_init(&question, session, NULL, session->arguments.words[0], false,
+	if (!question_init(&question, session, &o->asked, session->line.words[0], false,
 		    AL_BASIS_MODEL, err))
 		return false;
 	for (int i = 0; i < MOST_STATES; i++)
@@ -492,8 +515,8 @@ const struct command command_fit = {
 		   "binds",
 	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
-		| OPTION(OPT_MEMORY) | OPTION(OPT_SOLVE) | OPTION(OPT_MATCH),
+	.options = groups,
+	.options_size = sizeof(struct fit_options),
 	.least_words = 1,
 	.most_words = 1,
 	.run = run,

@@ -3,19 +3,16 @@
 
 #include <string.h>
 
-#include "commands/devices.h"
-
-bool inference_init(struct al_inference *inference, struct session *session, struct al_question *q,
-	struct al_error *err)
+bool inference_init(struct al_inference *inference, const struct device_options *o,
+	struct al_question *q, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
 	struct al_training training;
 	const struct al_setting *source;
 
 	*inference = (struct al_inference){.activation_bytes = 2};
-	if (!devices_init(&training, session, q, err) || !devices_tokens(&training, q, err)
-		|| !al_file_type_find(option_value(a, OPT_DTYPE, "bf16"), &inference->weights, err)
-		|| !al_dtype_find(option_value(a, OPT_CACHE_DTYPE, "bf16"), &inference->cache, err)
+	if (!devices_init(&training, o, q, err) || !devices_tokens(&training, q, err)
+		|| !al_file_type_find(o->dtype, &inference->weights, err)
+		|| !al_dtype_find(o->cache_dtype, &inference->cache, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
 	if (training.pp > 1 || training.interleave > 1 || training.cp > 1 || training.ep > 1
@@ -91,13 +88,13 @@ static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_
 	add_row(table, "total", &rows[0]);
 }
 
-static void add_notes(struct al_table *table, const struct session *session,
-	const struct al_question *q, const struct al_inference *inference)
+static void add_notes(struct al_table *table, const char *dtype, const struct al_question *q,
+	const struct al_inference *inference)
 {
 	question_note(q, table);
-	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
-		option_value(&session->arguments, OPT_DTYPE, "bf16"), inference->cache->name,
-		(long long)inference->batch, (long long)inference->seq, (long long)inference->tp);
+	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld", dtype,
+		inference->cache->name, (long long)inference->batch, (long long)inference->seq,
+		(long long)inference->tp);
 	al_table_note(table,
 		"as engines allocate: windows not rolled, latents expanded to all heads, key/value "
 		"heads on several devices where there are fewer of them");
@@ -130,6 +127,7 @@ static bool answer(struct session *session, struct al_question *q,
 {
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Inference memory of %s", q->title));
+	const struct memory_options *o = session->options;
 	struct al_inference_row rows[AL_N_INFER_STATES];
 
 	add_columns(table);
@@ -140,20 +138,21 @@ static bool answer(struct session *session, struct al_question *q,
 	if (ok)
 		add_total(table, rows);
 	al_inference_rows_finish(rows);
-	add_notes(table, session, q, inference);
+	add_notes(table, o->devices.dtype, q, inference);
 	note_packed(table, inference, whole);
 	return ok;
 }
 
 bool infer_answer(struct session *session, struct al_question *q, struct al_error *err)
 {
+	const struct memory_options *o = session->options;
 	struct al_inference inference;
 	struct al_whole whole;
 
 	if (q->uses.n > 1)
 		return al_fail(err, AL_EINPUT,
 			"--inference answers for one variant at a time, found %zu", q->uses.n);
-	if (!inference_init(&inference, session, q, err)
+	if (!inference_init(&inference, &o->devices, q, err)
 		|| !question_whole(q, q->is_own ? NULL : &q->uses.items[0], inference.tp,
 			al_inference_detail(&inference), &whole, err))
 		return false;

@@ -7,6 +7,7 @@
 
 struct answer {
 	struct session *session;
+	const struct cache_options *options;
 	struct al_table *table;
 	const struct al_dtype *storage;
 	bool shows_model, shows_variant, is_noted;
@@ -225,9 +226,9 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 {
 	struct al_question q;
 
-	if (!question_init(&q, a->session, NULL, word, false, AL_BASIS_MODEL, err))
+	if (!question_init(&q, a->session, &a->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
-	bool ok = is_about_whole(&q, a->session)
+	bool ok = is_about_whole(&q, a->options->is_whole)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
 			q.is_own ? ", expected one whose parts are known" : "; add --whole");
 	ok = ok && add_model(a, &q, err);
@@ -237,21 +238,22 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 
 bool kept_answer(struct session *session, struct al_question *q, struct al_error *err)
 {
-	const struct arguments *arguments = &session->arguments;
+	const struct cache_options *o = session->options;
+	const struct command_line *line = &session->line;
 	struct answer a = {.session = session,
-		.shows_model = arguments->n_words > 1,
-		.shows_variant = is_given(arguments, OPT_VARIANT)
-			|| is_given(arguments, OPT_VARIANTS)};
+		.options = o,
+		.shows_model = line->n_words > 1,
+		.shows_variant = names_variants(&o->asked)};
 
-	if (!al_dtype_find(option_value(arguments, OPT_DTYPE, "bf16"), &a.storage, err))
+	if (!al_dtype_find(o->dtype, &a.storage, err))
 		return false;
 	a.table = session_table(session, "cache",
 		q ? al_format(&session->arena, "KV cache of %s", q->title) : "KV cache");
 	add_columns(&a);
 	if (q)
 		return add_model(&a, q, err);
-	for (size_t i = 0; i < arguments->n_words; i++)
-		if (!add_word(&a, arguments->words[i], err))
+	for (size_t i = 0; i < line->n_words; i++)
+		if (!add_word(&a, line->words[i], err))
 			return false;
 	return true;
 }

@@ -5,7 +5,21 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/devices.h"
+
+static const struct option_row rows[] = {
+	OPTION_FLAG(struct memory_options, explains, "explain",
+		"formula, substitution, result and source of each number"),
+	OPTION_TEXT(struct memory_options, baseline, "baseline", "NAME",
+		"the variant that savings compare with"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS,
+	{setting_rows, offsetof(struct memory_options, asked)},
+	{variant_rows, offsetof(struct memory_options, asked)},
+	{recipe_rows, offsetof(struct memory_options, asked)},
+	{weight_rows, offsetof(struct memory_options, devices)}, {rows, 0},
+	{device_rows, offsetof(struct memory_options, devices)}, {NULL, 0}};
 
 static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS,
 	AL_TOTAL};
@@ -52,7 +66,7 @@ static bool answer_one(struct al_question *q, struct al_table *table, struct al_
 static bool find_baseline(struct al_question *q, struct session *session, size_t *out,
 	struct al_error *err)
 {
-	const char *name = option_value(&session->arguments, OPT_BASELINE, NULL);
+	const char *name = ((const struct memory_options *)session->options)->baseline;
 	const char **names = al_new_array(&session->arena, const char *, q->uses.n + 1);
 
 	for (size_t i = 0; i < q->uses.n; i++)
@@ -277,6 +291,7 @@ static bool explain_use(struct al_question *q, const struct al_variant_use *use,
 
 static bool answer(struct al_question *q, struct session *session, struct al_error *err)
 {
+	const struct memory_options *o = session->options;
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Training memory of the attention in %s", q->title));
 	bool ok = q->uses.n == 1 ? answer_one(q, table, err)
@@ -284,7 +299,7 @@ static bool answer(struct al_question *q, struct session *session, struct al_err
 
 	question_note(q, table);
 	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
-	if (!ok || !is_given(&session->arguments, OPT_EXPLAIN))
+	if (!ok || !o->explains)
 		return ok;
 	struct al_table *explanations = explain_table(session);
 	for (size_t i = 0; ok && i < q->uses.n; i++)
@@ -294,19 +309,22 @@ static bool answer(struct al_question *q, struct session *session, struct al_err
 
 static bool answer_question(struct al_question *q, struct session *session, struct al_error *err)
 {
-	if (is_about_whole(q, session))
-		return is_given(&session->arguments, OPT_INFERENCE) ? infer_answer(session, q, err)
-								    : train_answer(session, q, err);
-	return devices_refuse(session, q, err) && answer(q, session, err);
+	const struct memory_options *o = session->options;
+
+	if (is_about_whole(q, o->devices.is_whole))
+		return o->devices.is_inference ? infer_answer(session, q, err)
+					       : train_answer(session, q, err);
+	return devices_refuse(&session->line, q, err) && answer(q, session, err);
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
+	const struct memory_options *o = session->options;
 	struct al_question question;
 
-	if (session->arguments.n_words > 1)
+	if (session->line.n_words > 1)
 		return train_answer(session, NULL, err);
-	if (!question_init(&question, session, NULL, session->arguments.words[0], true,
+	if (!question_init(&question, session, &o->asked, session->line.words[0], true,
 		    AL_BASIS_MODEL, err))
 		return false;
 	bool ok = answer_question(&question, session, err);
@@ -322,8 +340,8 @@ const struct command command_memory = {
 		     "--attention flash",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTIONS_DEVICES | OPTION(OPT_RECIPE)
-		| OPTION(OPT_BASELINE) | OPTION(OPT_EXPLAIN),
+	.options = groups,
+	.options_size = sizeof(struct memory_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

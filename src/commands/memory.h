@@ -2,8 +2,16 @@
 #ifndef ATTNLEDGER_COMMANDS_MEMORY_H
 #define ATTNLEDGER_COMMANDS_MEMORY_H
 
-#include "commands/question.h"
+#include "commands/devices.h"
 #include "ledger/infer.h"
+
+struct memory_options {
+	struct output_options output;
+	struct al_asked asked;
+	struct device_options devices;
+	bool explains;
+	const char *baseline;
+};
 
 /* "2 + 4": what a recipe keeps of a state, bytes a parameter. */
 const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes);
@@ -13,7 +21,7 @@ bool train_answer(struct session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The options of inference. */
-bool inference_init(struct al_inference *inference, struct session *session,
+bool inference_init(struct al_inference *inference, const struct device_options *options,
 	struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
 /* Inference of one model. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/devices.h"
 
 enum { TOTAL = AL_N_MEMORY_STATES };
 
@@ -176,6 +175,7 @@ static void add_notes(struct al_table *table, const struct al_question *q,
 static bool answer_one(struct session *session, struct al_question *q,
 	const struct al_training *training, struct al_error *err)
 {
+	const struct memory_options *o = session->options;
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Training memory of %s", q->title));
 	struct al_stage stage;
@@ -189,7 +189,7 @@ static bool answer_one(struct session *session, struct al_question *q,
 		if (training->pp > 1)
 			al_table_note(table, "the largest stage is number %lld of %lld",
 				(long long)index + 1, (long long)training->pp);
-		if (is_given(&session->arguments, OPT_EXPLAIN))
+		if (o->explains)
 			ok = explain_whole(session, q, training, &stage, err);
 	}
 	al_stage_finish(&stage);
@@ -200,6 +200,7 @@ static bool answer_one(struct session *session, struct al_question *q,
 
 struct wide {
 	struct session *session;
+	const struct memory_options *options;
 	struct al_table *table;
 	bool shows_model, shows_variant, is_noted;
 	mpq_t base; /* the total that savings compare with; 0: none */
@@ -284,7 +285,7 @@ static bool add_row(struct wide *w, struct al_question *q, size_t i,
 static bool find_base(struct wide *w, struct al_question *q, const struct al_training *training,
 	struct al_error *err)
 {
-	const char *name = option_value(&w->session->arguments, OPT_BASELINE, NULL);
+	const char *name = w->options->baseline;
 	const char **names = al_new_array(&w->session->arena, const char *, q->uses.n + 1);
 	struct al_stage stage;
 	int64_t index;
@@ -306,7 +307,8 @@ static bool add_model(struct wide *w, struct al_question *q, struct al_error *er
 {
 	struct al_training training;
 
-	if (!devices_init(&training, w->session, q, err) || !devices_tokens(&training, q, err)
+	if (!devices_init(&training, &w->options->devices, q, err)
+		|| !devices_tokens(&training, q, err)
 		|| (w->shows_variant && !find_base(w, q, &training, err)))
 		return false;
 	for (size_t i = 0; i < q->uses.n; i++)
@@ -322,9 +324,9 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 {
 	struct al_question q;
 
-	if (!question_init(&q, w->session, NULL, word, false, AL_BASIS_MODEL, err))
+	if (!question_init(&q, w->session, &w->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
-	bool ok = is_about_whole(&q, w->session)
+	bool ok = is_about_whole(&q, w->options->devices.is_whole)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
 			q.is_own ? ", expected one whose parts are known" : "; add --whole");
 	ok = ok && add_model(w, &q, err);
@@ -334,10 +336,12 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 
 static bool answer_several(struct session *session, struct al_question *only, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
+	const struct memory_options *o = session->options;
+	const struct command_line *a = &session->line;
 	struct wide w = {.session = session,
+		.options = o,
 		.shows_model = a->n_words > 1,
-		.shows_variant = is_given(a, OPT_VARIANT) || is_given(a, OPT_VARIANTS)};
+		.shows_variant = names_variants(&o->asked)};
 	bool ok = true;
 
 	w.table = session_table(session, "memory",
@@ -355,10 +359,11 @@ static bool answer_several(struct session *session, struct al_question *only, st
 
 bool train_answer(struct session *session, struct al_question *q, struct al_error *err)
 {
+	const struct memory_options *o = session->options;
 	struct al_training training;
 
 	if (!q || !q->is_own)
 		return answer_several(session, q, err);
-	return devices_init(&training, session, q, err) && devices_tokens(&training, q, err)
+	return devices_init(&training, &o->devices, q, err) && devices_tokens(&training, q, err)
 		&& answer_one(session, q, &training, err);
 }
