@@ -62,6 +62,34 @@ static const struct weight small[] = {
 	SMALL_LAYER("1"),
 };
 
+/* A layer in each format whose queries have, beside 1, a direction on either side of what four times
+ * the format's unit roundoff leaves to see: 9/8 of it in head 0, 7/8 in head 1. */
+#define ALMOST(threshold) \
+	{ \
+		1, 0, 0, 0, 0, 1.125 * (threshold), 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.875 * (threshold) \
+	}
+static const double one[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, none[4];
+static const double almost_f32[] = ALMOST(4 * 0x1p-24), almost_f16[] = ALMOST(4 * 0x1p-11);
+static const double almost_bf16[] = ALMOST(4 * 0x1p-8);
+
+#define ALMOST_LAYER(layer, dtype, query) \
+	{"encoder.layer." layer ".attention.self.query.weight", dtype, {4, 4}, 2, query}, \
+		{"encoder.layer." layer ".attention.self.query.bias", dtype, {4}, 1, none}, \
+		{"encoder.layer." layer ".attention.self.key.weight", dtype, {4, 4}, 2, one}, \
+		{"encoder.layer." layer ".attention.self.key.bias", dtype, {4}, 1, none}, \
+		{"encoder.layer." layer ".attention.self.value.weight", dtype, {4, 4}, 2, one}, \
+		{"encoder.layer." layer ".attention.self.value.bias", dtype, {4}, 1, none}, \
+		{"encoder.layer." layer ".attention.output.dense.weight", dtype, {4, 4}, 2, one}, \
+	{ \
+		"encoder.layer." layer ".attention.output.dense.bias", dtype, {4}, 1, none \
+	}
+
+static const struct weight rounded[] = {
+	ALMOST_LAYER("0", "F32", almost_f32),
+	ALMOST_LAYER("1", "F16", almost_f16),
+	ALMOST_LAYER("2", "BF16", almost_bf16),
+};
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 int main(int argc, char **argv)
@@ -76,6 +104,8 @@ int main(int argc, char **argv)
 	write_weights(path, odd, COUNT(odd));
 	snprintf(path, sizeof(path), "%s/small-bert.safetensors", argv[1]);
 	write_weights(path, small, COUNT(small));
+	snprintf(path, sizeof(path), "%s/rounded.safetensors", argv[1]);
+	write_weights(path, rounded, COUNT(rounded));
 	snprintf(path, sizeof(path), "%s/sharded/model-00001-of-00002.safetensors", argv[1]);
 	write_weights(path, first, COUNT(first));
 	snprintf(path, sizeof(path), "%s/sharded/model-00002-of-00002.safetensors", argv[1]);

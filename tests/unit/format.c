@@ -213,6 +213,24 @@ static void rounds_to_nearest_even(void **state)
 	}
 }
 
+/* The number behind 1 is stored as the next whole number. */
+static void epsilon_is_the_step_behind_one(void **state)
+{
+	static const struct {
+		const char *dtype;
+		uint64_t one;
+	} ones[] = {{"F64", UINT64_C(0x3FF) << 52}, {"F32", 0x7F << 23}, {"F16", 0xF << 10},
+		{"BF16", 0x7F << 7}, {"F8_E5M2", 0xF << 2}, {"F8_E4M3", 0x7 << 3}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ones) / sizeof(*ones); i++) {
+		assert_true(read_one(ones[i].dtype, ones[i].one) == 1);
+		assert_true(read_one(ones[i].dtype, ones[i].one + 1) - 1
+			== al_dtype_stored(ones[i].dtype)->epsilon);
+	}
+	assert_true(al_dtype_stored("I32")->epsilon == 0);
+}
+
 static void sizes_are_whole_and_bounded(void **state)
 {
 	uint64_t bytes;
@@ -272,6 +290,7 @@ int main(void)
 		cmocka_unit_test(many_are_like_one),
 		cmocka_unit_test(what_is_written_reads_back),
 		cmocka_unit_test(rounds_to_nearest_even),
+		cmocka_unit_test(epsilon_is_the_step_behind_one),
 		cmocka_unit_test(sizes_are_whole_and_bounded),
 		cmocka_unit_test(names_and_fallbacks_are_sound),
 		cmocka_unit_test(an_unknown_name_is_refused),

@@ -35,12 +35,39 @@ static const struct claim_case {
 		NULL, NULL},
 	{"'printed': '0.0625', 'unit': 'KiB', 'value': 't/mha/parameters'", "reproduced", "0.0625",
 		NULL, NULL},
+	/* 64 in every unit */
+	{"'printed': '0.000000000064', 'unit': 'TB', 'value': 't/mha/parameters'", "reproduced",
+		"0.000000000064", NULL, NULL},
+	{"'printed': '0.000000064', 'unit': 'GB', 'value': 't/mha/parameters'", "reproduced",
+		"0.000000064", NULL, NULL},
+	{"'printed': '0.000064', 'unit': 'MB', 'value': 't/mha/parameters'", "reproduced",
+		"0.000064", NULL, NULL},
+	{"'printed': '0.064', 'unit': 'kB', 'value': 't/mha/parameters'", "reproduced", "0.064",
+		NULL, NULL},
+	{"'printed': '0.000000064', 'unit': 'B', 'value': 't/mha/parameters'", "reproduced",
+		"0.000000064", NULL, NULL},
+	{"'printed': '0.000064', 'unit': 'M', 'value': 't/mha/parameters'", "reproduced",
+		"0.000064", NULL, NULL},
+	{"'printed': '1.00', 'unit': 'MiB', 'value': '16384*p', 'with': {'p': "
+	 "'t/mha/parameters'}",
+		"reproduced", "1", NULL, NULL},
+	{"'printed': '1.00', 'unit': 'GiB', 'value': '16777216*p', 'with': {'p': "
+	 "'t/mha/parameters'}",
+		"reproduced", "1", NULL, NULL},
+	{"'printed': '1.00', 'unit': 'TiB', 'value': '17179869184*p', 'with': {'p': "
+	 "'t/mha/parameters'}",
+		"reproduced", "1", NULL, NULL},
 	/* a column that the table doesn't print */
 	{"'printed': '4', 'value': 't/mha/d_model'", "reproduced", "4", "4", "4"},
 	/* data: the point and the interval that it was rounded from */
 	{"'printed': '2', 'value': 'd/mha/a'", "reproduced", "2", "1.95", "2.05"},
 	{"'printed': '2.05', 'value': 'd/mha/a'", "consistent", "2", "1.95", "2.05"},
 	{"'printed': '2.06', 'value': 'd/mha/a'", "inconsistent", "2", "1.95", "2.05"},
+	/* intervals that share an end meet: 1.9 stands for 1.85 to 1.95, 2.1 for 2.05 to 2.15 */
+	{"'printed': '1.9', 'value': 'd/mha/a'", "consistent", "2", "1.95", "2.05"},
+	{"'printed': '2.1', 'value': 'd/mha/a'", "consistent", "2", "1.95", "2.05"},
+	{"'printed': '1.8', 'value': 'd/mha/a'", "inconsistent", "2", "1.95", "2.05"},
+	{"'printed': '2.2', 'value': 'd/mha/a'", "inconsistent", "2", "1.95", "2.05"},
 	{"'printed': '7', 'value': 'e/mha/count'", "reproduced", "7", "7", "7"},
 	{"'printed': '7.4', 'value': 'e/mha/count'", "inconsistent", "7", "7", "7"},
 	{"'printed': '1', 'value': 'd/mha/none'", "underivable", NULL, NULL, NULL},
@@ -121,6 +148,22 @@ static const struct claim_case {
 		NULL, NULL},
 	{"'printed': '7.1..8.0', 'relation': 'in', 'value': 'e/mha/count'", "inconsistent", NULL,
 		NULL, NULL},
+	/* a range holds its ends; beyond them, what its ends may have been rounded from */
+	{"'printed': '7..8', 'relation': 'in', 'value': 'e/mha/count'", "reproduced", NULL, NULL,
+		NULL},
+	{"'printed': '6..7', 'relation': 'in', 'value': 'e/mha/count'", "reproduced", NULL, NULL,
+		NULL},
+	{"'printed': '2.1..3.0', 'relation': 'in', 'value': 'd/mha/a'", "consistent", NULL, NULL,
+		NULL},
+	{"'printed': '1.0..1.9', 'relation': 'in', 'value': 'd/mha/a'", "consistent", NULL, NULL,
+		NULL},
+	{"'printed': '2.2..3.0', 'relation': 'in', 'value': 'd/mha/a'", "inconsistent", NULL, NULL,
+		NULL},
+	{"'printed': '1.0..1.8', 'relation': 'in', 'value': 'd/mha/a'", "inconsistent", NULL, NULL,
+		NULL},
+	/* the coarser end says how they were rounded: 4 to 6.5 reaches 7 */
+	{"'printed': '4..6.5', 'relation': 'in', 'value': 'e/mha/count'", "consistent", NULL, NULL,
+		NULL},
 	/* as papers print: thousands commas, the minus sign U+2212 */
 	{"'printed': '7,000', 'value': '1000*c', 'with': {'c': 'e/mha/count'}", "reproduced", NULL,
 		NULL, NULL},
