@@ -30,32 +30,11 @@ bool names_variants(const struct al_asked *asked)
 	return asked->variants.n > 0 || asked->variant_lists.n > 0;
 }
 
-struct al_texts option_texts(const struct session *session, enum option option)
-{
-	const struct option_values *values = &session->arguments.options[option];
-
-	return (struct al_texts){values->items, values->n};
-}
-
-struct al_asked question_options(const struct session *session)
-{
-	const struct arguments *arguments = &session->arguments;
-
-	return (struct al_asked){.sets = option_texts(session, OPT_SET),
-		.batch = option_value(arguments, OPT_BATCH, NULL),
-		.seq = option_value(arguments, OPT_SEQ, NULL),
-		.recipe = option_value(arguments, OPT_RECIPE, NULL),
-		.variants = option_texts(session, OPT_VARIANT),
-		.variant_lists = option_texts(session, OPT_VARIANTS),
-		.bases = option_texts(session, OPT_BASIS),
-		.keeps_all = is_given(arguments, OPT_OVER)};
-}
-
 bool question_init(struct al_question *question, struct session *session,
 	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
 	struct al_error *err)
 {
-	struct al_asked asked = options ? *options : question_options(session);
+	struct al_asked asked = *options;
 
 	asked.subject = word;
 	asked.takes_variant = takes_variant;

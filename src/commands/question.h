@@ -12,12 +12,6 @@ extern const struct option_row setting_rows[], variant_rows[], recipe_rows[];
 /* Is a variant named? Else the answer is about the model's own attention. */
 bool names_variants(const struct al_asked *asked);
 
-/* The values of an option. */
-struct al_texts option_texts(const struct session *session, enum option option);
-
-/* The shared options, without a subject. */
-struct al_asked question_options(const struct session *session);
-
 /* Asks about a subject what the options say. `word` names a preset, or a variant with `takes_variant`. `per` is what
  * the basis covers where nobody says it and a model is named; a variant alone is one module. */
 bool question_init(struct al_question *question, struct session *session,

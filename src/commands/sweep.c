@@ -5,9 +5,38 @@
 
 #include <string.h>
 
+struct sweep_options {
+	struct output_options output;
+	struct al_asked asked;
+	struct al_texts over, ties, measures;
+	const char *figure;
+	bool is_log, is_whole;
+};
+
+static const struct option_row rows[] = {
+	OPTION_LIST(struct sweep_options, over, "over", "SYMBOL=FROM:TO[:STEP]",
+		"what to sweep; also SYMBOL=A,B,C"),
+	OPTION_LIST(struct sweep_options, ties, "tie", "SYMBOL=FORMULA",
+		"compute SYMBOL from the swept symbols at every point"),
+	OPTION_LIST(struct sweep_options, measures, "measure", "COLUMN",
+		"parameters, weights, gradients, optimizer, activations, total, cache, cache_bytes "
+		"or flops"),
+	OPTION_TEXT(struct sweep_options, figure, "figure", "FILE",
+		"draw it too: .pdf, .svg or .png"),
+	OPTION_FLAG(struct sweep_options, is_log, "log", "a logarithmic axis in the figure"),
+	OPTION_FLAG(struct sweep_options, is_whole, "whole",
+		"the whole model, also where variants are named"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS,
+	{setting_rows, offsetof(struct sweep_options, asked)},
+	{variant_rows, offsetof(struct sweep_options, asked)},
+	{recipe_rows, offsetof(struct sweep_options, asked)}, {rows, 0}, {NULL, 0}};
+
 static bool read_axes(struct session *session, struct al_sweep *sweep, struct al_error *err)
 {
-	const struct option_values *over = &session->arguments.options[OPT_OVER];
+	const struct al_texts *over = &((const struct sweep_options *)session->options)->over;
 
 	if (over->n == 0)
 		return al_fail(err, AL_EINPUT, "expected --over SYMBOL=FROM:TO[:STEP]");
@@ -44,10 +73,9 @@ static bool add_measure(struct al_sweep *sweep, const char *key, struct al_error
 	return true;
 }
 
-static bool read_measures(struct session *session, struct al_sweep *sweep, struct al_error *err)
+static bool read_measures(struct al_sweep *sweep, const struct al_texts *measures,
+	struct al_error *err)
 {
-	const struct option_values *measures = &session->arguments.options[OPT_MEASURE];
-
 	for (size_t i = 0; i < measures->n; i++)
 		if (!add_measure(sweep, measures->items[i], err))
 			return false;
@@ -55,14 +83,12 @@ static bool read_measures(struct session *session, struct al_sweep *sweep, struc
 }
 
 /* Is it said what one number covers? */
-static bool is_basis_given(const struct session *session)
+static bool is_basis_given(const struct sweep_options *o)
 {
-	const struct option_values *basis = &session->arguments.options[OPT_BASIS];
-
-	for (size_t i = 0; i < basis->n; i++)
-		if (strstr(basis->items[i], "per="))
+	for (size_t i = 0; i < o->asked.bases.n; i++)
+		if (strstr(o->asked.bases.items[i], "per="))
 			return true;
-	return is_given(&session->arguments, OPT_WHOLE);
+	return o->is_whole;
 }
 
 /* A key of the model's config, a symbol that only its family knows (n_experts), and what stands
@@ -85,7 +111,8 @@ static bool check_axis(struct al_question *q, struct session *session, struct al
 	if (!al_question_check_symbol(q, key, err))
 		return false;
 	axis->symbol = al_question_symbol(q, key);
-	if (q->is_own && q->family && !is_basis_given(session) && is_of_whole(q, key, axis->symbol))
+	if (q->is_own && q->family && !is_basis_given(session->options)
+		&& is_of_whole(q, key, axis->symbol))
 		q->basis.per = AL_BASIS_WHOLE;
 	return true;
 }
@@ -102,7 +129,7 @@ static bool check_symbols(struct al_question *q, struct session *session, struct
 	return true;
 }
 
-static bool draw_figure(struct session *session, const struct al_sweep *sweep,
+static bool draw_figure(const struct sweep_options *o, const struct al_sweep *sweep,
 	const struct al_table *table, struct al_error *err)
 {
 	struct al_figure figure = {
@@ -110,18 +137,19 @@ static bool draw_figure(struct session *session, const struct al_sweep *sweep,
 		.mark = "line",
 		.x.column = sweep->axes[0].symbol,
 		.y.column = al_measures[sweep->measures[0]].key,
-		.y.scale = is_given(&session->arguments, OPT_LOG) ? AL_AXIS_LOG : AL_AXIS_LINEAR,
+		.y.scale = o->is_log ? AL_AXIS_LOG : AL_AXIS_LINEAR,
 		.series = "variant",
 		.panel = sweep->n_axes > 1 ? sweep->axes[1].symbol : NULL,
 		.width_pt = sweep->n_axes > 1 ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT,
 	};
 
-	return draw_to_file(&figure, table, option_value(&session->arguments, OPT_FIGURE, ""), err);
+	return draw_to_file(&figure, table, o->figure, err);
 }
 
 static bool answer(struct al_question *q, struct session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
+	const struct sweep_options *o = session->options;
 	const struct al_variant_use **uses = al_new_array(&session->arena,
 		const struct al_variant_use *, q->uses.n);
 	struct al_table table;
@@ -133,24 +161,24 @@ static bool answer(struct al_question *q, struct session *session, struct al_swe
 	sweep->settings = &q->settings;
 	sweep->basis = &q->basis;
 	sweep->recipe = q->recipe;
-	if (!read_axes(session, sweep, err) || !read_measures(session, sweep, err)
-		|| !al_substitutions_parse(&session->arena, option_texts(session, OPT_TIE),
-			&sweep->ties, &sweep->n_ties, err)
+	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)
+		|| !al_substitutions_parse(&session->arena, o->ties, &sweep->ties, &sweep->n_ties,
+			err)
 		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	session_take(session, &table);
-	return !is_given(&session->arguments, OPT_FIGURE)
-		|| draw_figure(session, sweep, &table, err);
+	return !o->figure || draw_figure(o, sweep, &table, err);
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
+	const struct sweep_options *o = session->options;
+	struct al_asked asked = o->asked;
 	struct al_question question;
 
-	bool is_whole = is_given(&session->arguments, OPT_WHOLE);
-
-	if (!question_init(&question, session, NULL, session->arguments.words[0], true,
-		    is_whole ? AL_BASIS_WHOLE : AL_BASIS_MODULE, err))
+	asked.keeps_all = o->over.n > 0;
+	if (!question_init(&question, session, &asked, session->line.words[0], true,
+		    o->is_whole ? AL_BASIS_WHOLE : AL_BASIS_MODULE, err))
 		return false;
 	struct al_sweep sweep = {.id = "sweep",
 		.title = al_format(&session->arena, "Sweep of %s", question.title)};
@@ -169,9 +197,8 @@ const struct command command_sweep = {
 		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe "
 		"korthikanti2022 "
 		"--batch 1"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_QUESTION | OPTION(OPT_RECIPE) | OPTION(OPT_OVER)
-		| OPTION(OPT_TIE) | OPTION(OPT_MEASURE) | OPTION(OPT_FIGURE) | OPTION(OPT_LOG)
-		| OPTION(OPT_WHOLE),
+	.options = groups,
+	.options_size = sizeof(struct sweep_options),
 	.least_words = 1,
 	.most_words = 1,
 	.run = run,

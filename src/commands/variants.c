@@ -5,6 +5,32 @@
 
 #include "commands/question.h"
 
+struct variants_options {
+	struct output_options output;
+	struct al_asked asked; /* variants, bases and settings of it */
+	struct al_texts substitutions;
+	const char *order, *against;
+};
+
+static const struct option_row set_rows[] = {
+	OPTION_LIST(struct variants_options, asked.sets, "set", "KEY=VALUE",
+		"give a symbol a value"),
+	OPTION_END,
+};
+
+static const struct option_row rows[] = {
+	OPTION_LIST(struct variants_options, substitutions, "substitute", "SYMBOL=FORMULA",
+		"put a formula in a symbol's place"),
+	OPTION_TEXT(struct variants_options, order, "order", "SYMBOL",
+		"the order of growth in a symbol"),
+	OPTION_TEXT(struct variants_options, against, "against", "NAME",
+		"also print the difference in parameters to NAME"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS, {set_rows, 0},
+	{variant_rows, offsetof(struct variants_options, asked)}, {rows, 0}, {NULL, 0}};
+
 /* What the options ask of every variant. */
 struct theory {
 	struct session *session;
@@ -250,37 +276,35 @@ static void show_variant(struct session *session, const struct al_variant *varia
 
 static bool collect(struct session *session, struct al_variant_uses *uses, struct al_error *err)
 {
-	const struct al_asked asked = question_options(session);
+	const struct variants_options *o = session->options;
 
-	for (size_t i = 0; i < session->arguments.n_words; i++)
+	for (size_t i = 0; i < session->line.n_words; i++)
 		if (!al_variant_uses_add(uses, &session->arena, session->catalog,
-			    session->arguments.words[i], err))
+			    session->line.words[i], err))
 			return false;
-	return al_variant_uses_parse(uses, &session->arena, session->catalog, &asked, err)
+	return al_variant_uses_parse(uses, &session->arena, session->catalog, &o->asked, err)
 		&& (uses->n > 0
 			|| al_variant_uses_add_all(uses, &session->arena, session->catalog, err));
 }
 
 static bool theory_init(struct theory *t, struct session *session, struct al_error *err)
 {
-	const char *against = option_value(&session->arguments, OPT_AGAINST, NULL);
-	const struct option_values *sets = &session->arguments.options[OPT_SET];
+	const struct variants_options *o = session->options;
+	const struct al_texts *sets = &o->asked.sets;
 
 	*t = (struct theory){.session = session,
-		.is_survey = session->arguments.n_words == 0
-			&& !is_given(&session->arguments, OPT_VARIANT)
-			&& !is_given(&session->arguments, OPT_VARIANTS)};
+		.is_survey = session->line.n_words == 0 && !names_variants(&o->asked),
+		.order = o->order};
 	al_basis_init(&t->basis);
 	al_settings_init(&t->settings, session->catalog);
-	t->order = option_value(&session->arguments, OPT_ORDER, NULL);
 	for (size_t i = 0; i < sets->n; i++)
 		if (!al_settings_parse(&t->settings, sets->items[i], "--set", err))
 			return false;
-	return al_basis_parse(&t->basis, &session->arena, option_texts(session, OPT_BASIS), err)
-		&& al_substitutions_parse(&session->arena, option_texts(session, OPT_SUBSTITUTE),
-			&t->substitutions, &t->n_substitutions, err)
-		&& (!against
-			|| (al_variant_use_parse(&session->arena, session->catalog, against,
+	return al_basis_parse(&t->basis, &session->arena, o->asked.bases, err)
+		&& al_substitutions_parse(&session->arena, o->substitutions, &t->substitutions,
+			&t->n_substitutions, err)
+		&& (!o->against
+			|| (al_variant_use_parse(&session->arena, session->catalog, o->against,
 				    &t->against, err)
 				&& polynomial(t, &t->against, &t->reference, err)));
 }
@@ -289,7 +313,8 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 static bool check_symbols(struct theory *t, const struct al_variant_uses *uses,
 	struct al_error *err)
 {
-	const struct option_values *sets = &t->session->arguments.options[OPT_SET];
+	const struct variants_options *o = t->session->options;
+	const struct al_texts *sets = &o->asked.sets;
 
 	for (size_t i = 0; i < t->n_substitutions; i++)
 		if (!al_symbol_check(&t->settings, uses, t->substitutions[i].symbol, err)
@@ -310,8 +335,7 @@ static bool answer(struct theory *t, const struct al_variant_uses *uses, struct 
 	if (!check_symbols(t, uses, err) || !add_theory(t, uses, err))
 		return false;
 	bool is_about_growth = t->order || t->reference || t->n_substitutions > 0;
-	for (size_t i = 0; !is_about_growth && i < uses->n && t->session->arguments.n_words > 0;
-		i++)
+	for (size_t i = 0; !is_about_growth && i < uses->n && t->session->line.n_words > 0; i++)
 		show_variant(t->session, uses->items[i].variant);
 	return true;
 }
@@ -336,9 +360,8 @@ const struct command command_variants = {
 	.examples = {"variants gqa",
 		"variants --substitute d_model=n_heads*d_head --order n_heads --against sha "
 		"--basis output_projection=none"},
-	.old_options = OPTIONS_OUTPUT | OPTION(OPT_SUBSTITUTE) | OPTION(OPT_ORDER)
-		| OPTION(OPT_AGAINST) | OPTION(OPT_BASIS) | OPTION(OPT_VARIANT)
-		| OPTION(OPT_VARIANTS) | OPTION(OPT_SET),
+	.options = groups,
+	.options_size = sizeof(struct variants_options),
 	.most_words = 1000,
 	.run = run,
 };
