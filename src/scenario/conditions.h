@@ -13,6 +13,10 @@ struct kase {
 	const struct al_recipe *recipe; /* or NULL */
 };
 
+struct variant {
+	struct al_variant_use use; /* use.variant is NULL where only data know it */
+};
+
 /* What a table or a sweep asks otherwise than its case: checked, so that it can be applied to any
  * case. */
 struct changes {

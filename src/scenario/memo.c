@@ -1,13 +1,20 @@
-/* Memos: what a table's rows are worth, kept for the cells, claims and corners that ask again. */
+/* The evaluator: what a table's rows are worth, kept for the cells, claims and corners that ask
+ * again. */
 #include "scenario/memo.h"
 
+/* What a file may ask for, told in FORMAT.md. */
+enum {
+	MOST_BLOCKS = 20000, /* (case, variant) pairs of all tables whose ledger is kept */
+	MOST_LOOK_UPS = 1 << 24, /* cells looked up for one table, or for a check */
+};
+
 /* The conditions, and the ledger of a variant that has one. */
-static bool memo_fill(struct al_scenario *s, const struct table *table, struct memo *memo,
+static bool memo_fill(struct al_catalog *catalog, const struct table *table, struct memo *memo,
 	struct al_error *err)
 {
 	const struct row *row = &memo->row;
 
-	memo->has_conditions = conditions_init(&memo->conditions, s->catalog, row->kase,
+	memo->has_conditions = conditions_init(&memo->conditions, catalog, row->kase,
 		&table->changes, err);
 	if (!memo->has_conditions)
 		return false;
@@ -30,47 +37,70 @@ static void memo_finish(struct memo *memo)
 
 /* The row's memo, moved to the front: what is asked once is asked again soon. NULL where none
  * is. */
-static struct memo *recall(struct table *table, struct row row)
+static struct memo *recall(struct memo **memos, struct row row)
 {
-	for (struct memo **at = &table->memos; *at; at = &(*at)->next) {
+	for (struct memo **at = memos; *at; at = &(*at)->next) {
 		struct memo *memo = *at;
 		if (memo->row.kase != row.kase || memo->row.variant != row.variant)
 			continue;
 		*at = memo->next;
-		memo->next = table->memos;
-		return table->memos = memo;
+		memo->next = *memos;
+		return *memos = memo;
 	}
 	return NULL;
 }
 
-bool find_memo(struct al_scenario *s, const struct table *table, struct row row, struct memo **out,
-	struct al_error *err)
+bool find_memo(struct evaluator *evaluator, const struct table *table, struct row row,
+	struct memo **out, struct al_error *err)
 {
-	/* A memo is a cache: the table that is read stays the same for whoever looks at it. */
-	struct table *owner = &s->tables[table - s->tables];
+	const struct al_scenario *s = evaluator->scenario;
+	struct memo **memos = &evaluator->memos[table - s->tables];
 
-	*out = recall(owner, row);
+	*out = recall(memos, row);
 	if (*out)
 		return true;
-	if (s->n_blocks == MOST_BLOCKS)
+	if (evaluator->n_blocks == MOST_BLOCKS)
 		return al_fail(err, AL_EINPUT,
 			"the file asks for the ledgers of more than %d (case, variant) pairs",
 			MOST_BLOCKS);
-	s->n_blocks++;
-	struct memo *memo = al_new(&s->arena, struct memo);
+	evaluator->n_blocks++;
+	struct memo *memo = al_new(&evaluator->arena, struct memo);
 	memo->row = row;
-	if (!memo_fill(s, table, memo, err)) {
+	if (!memo_fill(s->catalog, table, memo, err)) {
 		memo_finish(memo);
 		return false;
 	}
-	memo->next = owner->memos;
-	owner->memos = *out = memo;
+	memo->next = *memos;
+	*memos = *out = memo;
 	return true;
 }
 
-void memos_finish(struct table *table)
+bool spend(struct evaluator *evaluator, size_t look_ups, struct al_error *err)
 {
-	for (struct memo *m = table->memos; m; m = m->next)
-		memo_finish(m);
-	table->memos = NULL;
+	evaluator->n_look_ups += look_ups;
+	return evaluator->n_look_ups <= MOST_LOOK_UPS
+		|| al_fail(err, AL_EINPUT, "more than %d cells are looked up", MOST_LOOK_UPS);
+}
+
+struct evaluator *evaluator_create(const struct al_scenario *scenario)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	struct evaluator *evaluator = al_new(&arena, struct evaluator);
+	evaluator->arena = arena;
+	evaluator->scenario = scenario;
+	evaluator->memos = al_new_array(&evaluator->arena, struct memo *, scenario->n_tables + 1);
+	return evaluator;
+}
+
+void evaluator_destroy(struct evaluator *evaluator)
+{
+	if (!evaluator)
+		return;
+	for (size_t i = 0; i < evaluator->scenario->n_tables; i++)
+		for (struct memo *m = evaluator->memos[i]; m; m = m->next)
+			memo_finish(m);
+	struct al_arena arena = evaluator->arena;
+	al_arena_finish(&arena);
 }

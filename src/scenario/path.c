@@ -3,12 +3,11 @@
  *   TABLE/ROW/COLUMN         ROW: VARIANT, CASE or CASE/VARIANT
  *   SWEEP/VARIANT/SYMBOL=VALUE[,SYMBOL=VALUE][/MEASURE]
  *   DATA/[CASE/][VARIANT/]COLUMN */
-#include "scenario/internal.h"
+#include "scenario/path.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "scenario/evaluate.h"
 
 enum {
 	MOST_PARTS = 5,
@@ -69,10 +68,11 @@ static bool table_row(const struct al_scenario *s, const struct table *table,
 	return row->variant != NULL;
 }
 
-static bool table_value(struct al_scenario *s, const struct table *table, const struct path *path,
-	struct box *box, struct cell *out, const struct al_column **column, struct al_error *err)
+static bool table_value(struct evaluator *evaluator, const struct table *table,
+	const struct path *path, struct box *box, struct cell *out, const struct al_column **column,
+	struct al_error *err)
 {
-	struct row row;
+	struct place place = {.evaluator = evaluator, .table = table, .box = box};
 
 	if (path->n < 3 || path->n > 4)
 		return al_fail(err, AL_EINPUT, "expected \"%s/ROW/COLUMN\"", table->id);
@@ -80,8 +80,8 @@ static bool table_value(struct al_scenario *s, const struct table *table, const 
 	for (size_t i = 0; i < table->n_columns; i++)
 		if (strcmp(table->columns[i].column.key, key) == 0)
 			*column = &table->columns[i].column;
-	return table_row(s, table, path, &row, err)
-		&& cell_value(s, table, row, key, box, out, err);
+	return table_row(evaluator->scenario, table, path, &place.row, err)
+		&& cell_value(&place, key, out, err);
 }
 
 /* ---- sweeps ---- */
@@ -129,7 +129,7 @@ static bool read_measure(const struct path *path, enum al_measure *out, struct a
 	return true;
 }
 
-static bool point_value(struct al_scenario *s, const struct sweep *sweep,
+static bool point_value(struct evaluator *evaluator, const struct sweep *sweep,
 	const struct variant *variant, const char *point, enum al_measure measure, mpq_t out,
 	struct al_error *err)
 {
@@ -137,16 +137,18 @@ static bool point_value(struct al_scenario *s, const struct sweep *sweep,
 	struct conditions conditions;
 	struct al_sweep one;
 
-	if (!spend(s, A_BLOCK, err) || !parse_point(&s->arena, &sweep->sweep, point, values, err)
-		|| !sweep_under(s, sweep, sweep->cases[0], &conditions, &one, err))
+	if (!spend(evaluator, A_BLOCK, err)
+		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)
+		|| !sweep_under(sweep, evaluator->scenario->catalog, sweep->cases[0], &conditions,
+			&one, err))
 		return false;
 	bool ok = al_sweep_at(&one, &variant->use, values, measure, out, err);
 	conditions_finish(&conditions);
 	return ok;
 }
 
-static bool sweep_value(struct al_scenario *s, const struct sweep *sweep, const struct path *path,
-	struct cell *out, struct al_error *err)
+static bool sweep_value(struct evaluator *evaluator, const struct sweep *sweep,
+	const struct path *path, struct cell *out, struct al_error *err)
 {
 	enum al_measure measure = sweep->sweep.measures[0];
 
@@ -155,12 +157,14 @@ static bool sweep_value(struct al_scenario *s, const struct sweep *sweep, const 
 			sweep->sweep.id);
 	if (!read_measure(path, &measure, err))
 		return false;
-	const struct variant *variant = find_variant(s, path->parts[1], err);
+	const struct variant *variant = find_variant(evaluator->scenario, path->parts[1], err);
 	if (variant && !variant->use.variant)
 		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
 			variant->use.name);
 	out->kind = CELL_NUMBER;
-	return variant && point_value(s, sweep, variant, path->parts[2], measure, out->number, err);
+	return variant
+		&& point_value(evaluator, sweep, variant, path->parts[2], measure, out->number,
+			err);
 }
 
 /* ---- data ---- */
@@ -177,11 +181,12 @@ static bool fail_unknown_column(const struct data_set *set, const char *column,
 	return al_in(err, "data set \"%s\"", set->id);
 }
 
-static bool data_value(struct al_scenario *s, const struct data_set *set, const struct path *path,
-	struct box *box, struct cell *out, struct al_error *err)
+static bool data_value(struct evaluator *evaluator, const struct data_set *set,
+	const struct path *path, struct box *box, struct cell *out, struct al_error *err)
 {
 	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
 	const char *kase = set->has_case ? path->parts[1] : "";
+	const struct al_scenario *s = evaluator->scenario;
 	const char *variant = set->has_variant ? path->parts[1 + set->has_case] : NULL;
 
 	if (path->n != expected)
@@ -195,19 +200,11 @@ static bool data_value(struct al_scenario *s, const struct data_set *set, const 
 		column++;
 	if (column == set->n_columns)
 		return fail_unknown_column(set, path->parts[path->n - 1], err);
-	return spend(s, 1 + set->n_rows / 16, err)
-		&& datum_value(box, find_datum(set, kase, variant, column), out, err);
+	return spend(evaluator, 1 + set->n_rows / 16, err)
+		&& cell_set_datum(out, box, find_datum(set, kase, variant, column), err);
 }
 
 /* ---- any path ---- */
-
-void add_drawable_ids(const struct al_scenario *s, struct al_names *names)
-{
-	for (size_t i = 0; i < s->n_tables; i++)
-		al_names_add(names, s->tables[i].id);
-	for (size_t i = 0; i < s->n_sweeps; i++)
-		al_names_add(names, s->sweeps[i].sweep.id);
-}
 
 static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct al_error *err)
 {
@@ -220,9 +217,10 @@ static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct 
 	return al_names_fail(&names, "table, sweep or data set", id, err);
 }
 
-bool path_value(struct al_scenario *s, const char *text, struct box *box, struct cell *out,
+bool path_value(struct evaluator *evaluator, const char *text, struct box *box, struct cell *out,
 	const struct al_column **column, struct al_error *err)
 {
+	const struct al_scenario *s = evaluator->scenario;
 	struct al_arena arena;
 	struct path path;
 	bool ok = false;
@@ -233,9 +231,9 @@ bool path_value(struct al_scenario *s, const char *text, struct box *box, struct
 		const struct table *table = find_table(s, path.parts[0]);
 		const struct sweep *sweep = find_sweep(s, path.parts[0]);
 		const struct data_set *set = find_data(s, path.parts[0]);
-		ok = table	? table_value(s, table, &path, box, out, column, err)
-			: sweep ? sweep_value(s, sweep, &path, out, err)
-			: set	? data_value(s, set, &path, box, out, err)
+		ok = table	? table_value(evaluator, table, &path, box, out, column, err)
+			: sweep ? sweep_value(evaluator, sweep, &path, out, err)
+			: set	? data_value(evaluator, set, &path, box, out, err)
 				: fail_unknown_id(s, path.parts[0], err);
 	}
 	al_arena_finish(&arena);

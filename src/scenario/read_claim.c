@@ -1,5 +1,5 @@
 /* Reading a scenario's claims and errata. */
-#include "scenario/internal.h"
+#include "scenario/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* Reading a table's columns: what a key says by itself, and what an object adds. */
-#include "scenario/internal.h"
+#include "scenario/read.h"
 
 #include <string.h>
 
-#include "base/text.h"
+#include "scenario/column.h"
+#include "scenario/units.h"
 
 static bool read_direction(const struct al_scenario *s, const struct cJSON *owner, const char *key,
 	enum direction *out, struct al_error *err)
@@ -28,17 +29,6 @@ bool has_prefix(const char *key, const char *prefix, const char **rest)
 	return true;
 }
 
-/* The metric that a column's key asks for, or NULL. */
-static const char *metric_of(const char *key)
-{
-	const char *name;
-
-	if (has_prefix(key, "score:", &name) || has_prefix(key, "prr:", &name)
-		|| has_prefix(key, "peop:", &name))
-		return name;
-	return NULL;
-}
-
 static bool check_metric(const struct al_scenario *s, const struct cJSON *node, const char *name,
 	struct al_error *err)
 {
@@ -56,54 +46,32 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 	return al_json_in(&s->doc, node, err);
 }
 
-/* What a key says by itself: title, unit and kind of quantity. */
-static bool describe_key(const struct al_scenario *s, const struct cJSON *node,
+/* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
+static bool describe_key(struct al_scenario *s, const struct cJSON *node,
 	struct table_column *column, struct al_error *err)
 {
 	struct al_column *c = &column->column;
-	const char *metric = metric_of(c->key);
-	int measure = al_measure_find(c->key);
+	struct column_kind *kind = al_new(&s->arena, struct column_kind);
 
-	if (metric) {
-		c->unit = strncmp(c->key, "prr:", 4) == 0 ? "%" : "";
-		return check_metric(s, node, metric, err);
-	}
-	if (measure >= 0) {
-		c->title = al_measures[measure].title;
-		c->unit = al_measures[measure].unit;
-		c->quantity = (enum al_quantity)al_measures[measure].quantity;
-	} else if (strcmp(c->key, "saving") == 0) {
-		c->title = "Saving";
-		c->unit = "%";
-		c->digits = 2;
-	}
-	return true;
-}
-
-static const char *const own_keys[] = {"saving", "modules", "formula", "difference", "order"};
-enum { N_OWN_KEYS = sizeof(own_keys) / sizeof(*own_keys) };
-
-void add_column_keys(const struct al_scenario *s, struct al_names *names)
-{
-	for (int i = 0; i < AL_N_MEASURES; i++)
-		al_names_add(names, al_measures[i].key);
-	for (int i = 0; i < N_OWN_KEYS; i++)
-		al_names_add(names, own_keys[i]);
-	add_symbol_names(s, names);
+	*kind = column_kind_of(s, c->key);
+	c->title = kind->title;
+	c->unit = kind->unit;
+	c->quantity = kind->quantity;
+	c->digits = kind->digits;
+	column->kind = kind;
+	return !column_metric(kind) || check_metric(s, node, column_metric(kind), err);
 }
 
 static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 	const struct table_column *column, struct al_error *err)
 {
-	const char *key = column->column.key;
 	struct al_names names;
 
-	if (column->formula || metric_of(key) || al_measure_find(key) >= 0
-		|| al_find_name(key, own_keys, N_OWN_KEYS) >= 0 || is_known_symbol(s, key))
+	if (column->formula || column_is_known(s, column->kind))
 		return true;
 	al_names_init(&names);
 	add_column_keys(s, &names);
-	al_names_fail(&names, "column", key, err);
+	al_names_fail(&names, "column", column->column.key, err);
 	return al_json_in(&s->doc, node, err);
 }
 
@@ -192,10 +160,20 @@ static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
+/* Which cell of a metric's column is the best: as the kind says, else as the data do. */
+static enum direction best_of(const struct al_scenario *s, const struct column_kind *kind)
+{
+	const struct data_set *set;
+	size_t i;
+
+	if (kind->best != PLAIN || !column_metric(kind) || !find_metric(s, kind->name, &set, &i))
+		return kind->best;
+	return set->columns[i].direction;
+}
+
 static bool read_column(struct al_scenario *s, const struct cJSON *node,
 	struct table_column *column, struct al_error *err)
 {
-	column->column.digits = AL_DIGITS_ALL;
 	if (al_json_kind(node) == AL_JSON_OBJECT) {
 		if (!read_column_object(s, node, column, err))
 			return false;
@@ -203,13 +181,8 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node,
 		|| !describe_key(s, node, column, err))
 		return false;
 
-	const struct data_set *set;
-	size_t i;
-	const char *metric = metric_of(column->column.key);
-	if (metric && column->best == PLAIN && find_metric(s, metric, &set, &i))
-		column->best = strncmp(column->column.key, "score:", 6) == 0
-			? set->columns[i].direction
-			: HIGHER_IS_BETTER;
+	if (column->best == PLAIN)
+		column->best = best_of(s, column->kind);
 	return check_key(s, node, column, err);
 }
 

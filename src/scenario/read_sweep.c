@@ -1,5 +1,5 @@
 /* Reading a scenario's sweeps. */
-#include "scenario/internal.h"
+#include "scenario/read.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Reading a scenario's variants: names, files, changed ones, and whole ones that stand inline. */
-#include "scenario/internal.h"
+#include "scenario/read.h"
 
 #include <string.h>
 

@@ -1,165 +1,13 @@
-/* Scenarios: reading the file, and finding its parts by name. */
-#include "scenario/internal.h"
+/* Scenarios: reading the file, and what is asked of it. */
+#include "scenario/scenario.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
-
-/* ---- finding ---- */
-
-static const struct variant *variant_among(struct variant *const *variants, size_t n,
-	const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(variants[i]->use.name, name) == 0)
-			return variants[i];
-	return NULL;
-}
-
-static bool fail_unknown_variant(const struct al_scenario *s, const char *name,
-	struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	for (size_t i = 0; i < s->n_variants; i++)
-		al_names_add(&names, s->variants[i]->use.name);
-	for (size_t i = 0; i < s->n_data_variants; i++)
-		al_names_add(&names, s->data_variants[i]->use.name);
-	return al_names_fail(&names, "variant", name, err);
-}
-
-const struct variant *find_variant(const struct al_scenario *s, const char *name,
-	struct al_error *err)
-{
-	const struct variant *found = variant_among(s->variants, s->n_variants, name);
-
-	if (!found)
-		found = variant_among(s->data_variants, s->n_data_variants, name);
-	if (!found && err)
-		fail_unknown_variant(s, name, err);
-	return found;
-}
-
-static bool fail_unknown_case(const struct al_scenario *s, const char *id, struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	for (size_t i = 0; i < s->n_cases; i++)
-		al_names_add(&names, s->cases[i].id);
-	return al_names_fail(&names, "case", id, err);
-}
-
-const struct kase *find_case(const struct al_scenario *s, const char *id, struct al_error *err)
-{
-	for (size_t i = 0; i < s->n_cases; i++)
-		if (strcmp(s->cases[i].id, id) == 0)
-			return &s->cases[i];
-	if (err)
-		fail_unknown_case(s, id, err);
-	return NULL;
-}
-
-const struct table *find_table(const struct al_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_tables; i++)
-		if (strcmp(s->tables[i].id, id) == 0)
-			return &s->tables[i];
-	return NULL;
-}
-
-const struct sweep *find_sweep(const struct al_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_sweeps; i++)
-		if (strcmp(s->sweeps[i].sweep.id, id) == 0)
-			return &s->sweeps[i];
-	return NULL;
-}
-
-/* ---- cases ---- */
-
-static bool read_model(struct al_scenario *s, const struct cJSON *owner,
-	struct al_settings *settings, struct al_error *err)
-{
-	const struct cJSON *node = al_json_get(owner, "model");
-	const struct al_model *model;
-	const char *name;
-
-	return !node
-		|| (al_json_text(&s->doc, node, &name, err)
-			&& ((al_catalog_model(s->catalog, name, &model, err)
-				    && al_settings_from_model(settings, s->catalog, model, err))
-				|| al_json_in(&s->doc, node, err)));
-}
-
-static bool change_case(struct kase *kase, const struct changes *changes, struct al_error *err)
-{
-	change_settings(&kase->settings, changes);
-	if (changes->recipe)
-		kase->recipe = changes->recipe;
-	return change_basis(&kase->basis, changes, err);
-}
-
-static bool read_base(struct al_scenario *s, struct al_error *err)
-{
-	return read_model(s, s->doc.root, &s->base.settings, err)
-		&& read_changes(s, s->doc.root, s->name, &s->changes, err)
-		&& change_case(&s->base, &s->changes, err);
-}
-
-/* The scenario's own, where a case says nothing. */
-static void inherit(const struct al_scenario *s, struct kase *kase)
-{
-	kase->basis = s->base.basis;
-	kase->recipe = s->base.recipe;
-	al_settings_init(&kase->settings, s->catalog);
-	al_settings_merge(&kase->settings, &s->base.settings);
-}
-
-static bool read_case(struct al_scenario *s, const struct cJSON *node, struct kase *kase,
-	struct al_error *err)
-{
-	static const char *const keys[] = {"id", "title", "model", "set", "basis", "recipe"};
-	struct changes changes;
-
-	if (!al_json_only(&s->doc, node, keys, 6, err)
-		|| !al_json_get_text(&s->doc, node, "id", true, &kase->id, err)
-		|| !check_name(s, node, "case id", kase->id, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &kase->title, err)
-		|| !read_model(s, node, &kase->settings, err))
-		return false;
-	change_settings(&kase->settings, &s->changes);
-	return read_changes(s, node, kase->id, &changes, err) && change_case(kase, &changes, err);
-}
-
-static bool read_cases(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
-{
-	size_t n = al_json_size(list);
-
-	if (!check_size(s, list, "cases", MOST_NAMES, err))
-		return false;
-	s->cases = al_new_array(&s->arena, struct kase, n + 1);
-	if (n == 0) {
-		inherit(s, &s->cases[0]);
-		s->cases[0].id = "";
-		s->n_cases = 1;
-		return true;
-	}
-	al_json_each (node, list) {
-		struct kase *kase = &s->cases[s->n_cases++];
-		kase->id = "";
-		inherit(s, kase);
-		if (!read_case(s, node, kase, err))
-			return false;
-		if (find_case(s, kase->id, NULL) != kase)
-			return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice",
-				kase->id);
-	}
-	return true;
-}
+#include "scenario/build.h"
+#include "scenario/read.h"
 
 /* ---- the file ---- */
 
@@ -211,12 +59,28 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	al_basis_init(&s->base.basis);
 	if (al_json_parse(&s->doc, file, text, length, err) && read_head(s, err)
 		&& read_body(s, err)) {
+		s->evaluator = evaluator_create(s);
 		*out = s;
 		return true;
 	}
 	al_scenario_destroy(s);
 	return false;
 }
+
+void al_scenario_destroy(struct al_scenario *scenario)
+{
+	if (!scenario)
+		return;
+	evaluator_destroy(scenario->evaluator);
+	for (size_t i = 0; i < scenario->n_cases; i++)
+		al_settings_finish(&scenario->cases[i].settings);
+	al_settings_finish(&scenario->base.settings);
+	al_json_finish(&scenario->doc);
+	struct al_arena arena = scenario->arena;
+	al_arena_finish(&arena);
+}
+
+/* ---- opening ---- */
 
 /* "a/b/mhe.json" -> "mhe" and "a/b" */
 static void split_path(struct al_arena *arena, const char *path, const char **name,
@@ -302,4 +166,47 @@ const char *al_scenario_file(const struct al_scenario *scenario)
 const char *al_scenario_title(const struct al_scenario *scenario)
 {
 	return scenario->title;
+}
+
+/* ---- tables and sweeps, in order; figures ---- */
+
+size_t al_scenario_n_tables(const struct al_scenario *scenario)
+{
+	return scenario->n_tables + scenario->n_sweeps;
+}
+
+size_t al_scenario_n_own_tables(const struct al_scenario *scenario)
+{
+	return scenario->n_tables;
+}
+
+bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
+	struct al_error *err)
+{
+	scenario->evaluator->n_look_ups = 0;
+	if (index < scenario->n_tables)
+		return build_table(scenario->evaluator, &scenario->tables[index], out, err);
+	return build_sweep(scenario, &scenario->sweeps[index - scenario->n_tables], out, err)
+		|| al_in(err, "%s", scenario->file);
+}
+
+size_t al_scenario_n_figures(const struct al_scenario *scenario)
+{
+	return scenario->n_figures;
+}
+
+const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, size_t index)
+{
+	return &scenario->figures[index].figure;
+}
+
+bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct al_table *out,
+	struct al_error *err)
+{
+	const struct figure *figure = &scenario->figures[index];
+	size_t source = figure->table
+		? (size_t)(figure->table - scenario->tables)
+		: scenario->n_tables + (size_t)(figure->sweep - scenario->sweeps);
+
+	return al_scenario_table(scenario, source, out, err) && build_figure(figure, out, err);
 }

@@ -1,5 +1,17 @@
 /* Scenarios: models, variants and measured data in one JSON file, and the tables, sweeps, figures
- * and claims that are wanted of them. The format is told in scenarios/FORMAT.md. */
+ * and claims that are wanted of them. The format is told in scenarios/FORMAT.md.
+ *
+ * The files in their order; each uses only what stands above it:
+ *
+ *   conditions, data, tables, sweeps, figures, claims    what a file can state, plain
+ *   contents      all that one file states; finding its parts by name
+ *   memo, cell    the evaluator, which only reads the contents; the value of one cell
+ *   measures, metrics, theory    what a column computes
+ *   column        the one list of columns
+ *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
+ *   build_table, build_sweep, build_figure; verdict, check    the answers
+ *   settings, csv, read_*    the file's text, read into contents
+ *   scenario      opening, and what is asked from outside */
 #ifndef ATTNLEDGER_SCENARIO_SCENARIO_H
 #define ATTNLEDGER_SCENARIO_SCENARIO_H
 

@@ -1,6 +1,6 @@
 /* What the parts of a scenario file share: words, ids, symbols, changes of a case's conditions,
  * substitutions. */
-#include "scenario/internal.h"
+#include "scenario/read.h"
 
 #include <string.h>
 
@@ -29,31 +29,6 @@ bool read_word(const struct al_scenario *s, const struct cJSON *owner, const cha
 bool is_note(const struct cJSON *member)
 {
 	return strcmp(al_json_key(member), "note") == 0;
-}
-
-void add_symbol_names(const struct al_scenario *s, struct al_names *names)
-{
-	for (size_t i = 0; i < s->n_symbols; i++)
-		al_names_add(names, s->symbols[i].name);
-	for (size_t i = 0; i < s->n_variants; i++) {
-		const struct al_variant *variant = s->variants[i]->use.variant;
-		for (size_t j = 0; j < variant->n_symbols; j++)
-			al_names_add(names, variant->symbols[j].name);
-	}
-}
-
-bool is_known_symbol(const struct al_scenario *s, const char *symbol)
-{
-	for (size_t i = 0; i < s->n_symbols; i++)
-		if (strcmp(s->symbols[i].name, symbol) == 0)
-			return true;
-	for (size_t i = 0; i < s->n_variants; i++) {
-		const struct al_variant *variant = s->variants[i]->use.variant;
-		for (size_t j = 0; j < variant->n_symbols; j++)
-			if (strcmp(variant->symbols[j].name, symbol) == 0)
-				return true;
-	}
-	return false;
 }
 
 static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol,

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_SCENARIO_VERDICT_H
 #define ATTNLEDGER_SCENARIO_VERDICT_H
 
-#include "scenario/internal.h"
+#include "scenario/cell.h"
 
 /* The value of a claim: its point, and its ends over the box of its data. */
 struct value {

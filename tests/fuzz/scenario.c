@@ -1,7 +1,7 @@
 /* Scenarios: read, every table written in every format, every figure's rows, every claim. */
 #include "fuzz.h"
 #include "report/report.h"
-#include "scenario/internal.h"
+#include "scenario/contents.h"
 
 /* What the format allows would take minutes under the sanitizers. */
 enum { MOST_POINTS = 200, MOST_TABLE_CELLS = 2000, MOST_FUZZED_CLAIMS = 20 };

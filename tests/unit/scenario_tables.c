@@ -239,6 +239,39 @@ static void marks_the_best(void **state)
 	al_text_finish(&text);
 }
 
+/* Each number stands beside the conventions that it depends on, and no others. */
+static void notes_conventions(void **state)
+{
+	static const struct {
+		const char *columns;
+		bool basis, recipe;
+	} cases[] = {
+		{"'n_heads'", false, false},
+		{"'score:acc'", false, false},
+		{"'parameters'", true, false},
+		{"'total'", true, true},
+		{"'saving'", true, true},
+		{"{'key': 'share', 'formula': '100-saving'}", true, true},
+		{"{'key': 'half', 'formula': 'parameters/2'}", true, false},
+		{"'peop:acc'", true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_text scenario, text;
+		al_text_init(&scenario);
+		al_text_addf(&scenario,
+			OF_DATA("'case': 'x', 'variants': ['mha', 'sha'], 'baseline': 'mha', "
+				"'elasticity': 'sha', 'columns': [%s]"),
+			cases[i].columns);
+		table_text(scenario.data, 0, "", "markdown", &text);
+		assert_int_equal(strstr(text.data, "basis: ") != NULL, cases[i].basis);
+		assert_int_equal(strstr(text.data, "recipe: smith2022") != NULL, cases[i].recipe);
+		al_text_finish(&text);
+		al_text_finish(&scenario);
+	}
+}
+
 /* Formulas of formulas: a small file must not ask for 4^40 look-ups. */
 static void bounds_what_formulas_ask(void **state)
 {
@@ -285,6 +318,7 @@ int main(void)
 		cmocka_unit_test(computes_metrics),
 		cmocka_unit_test(refuses_what_it_cannot_answer),
 		cmocka_unit_test(marks_the_best),
+		cmocka_unit_test(notes_conventions),
 		cmocka_unit_test(bounds_what_formulas_ask),
 		cmocka_unit_test(bounds_the_cells),
 	};

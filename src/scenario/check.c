@@ -2,37 +2,25 @@
  *
  * The value is computed at the point values of the data that it uses and at all corners of their
  * box; the verdict compares that with the interval of numbers that are printed so. */
-#include "scenario/verdict.h"
+#include "scenario/memo.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
+#include "scenario/path.h"
+#include "scenario/units.h"
+#include "scenario/verdict.h"
 
 const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent", "inconsistent",
 	"underivable"};
-
-int64_t unit_factor(const char *unit)
-{
-	static const struct {
-		const char *unit;
-		int64_t factor;
-	} units[] = {{"k", 1000}, {"M", 1000000}, {"B", 1000000000}, {"kB", 1000}, {"MB", 1000000},
-		{"GB", 1000000000}, {"TB", 1000000000000}, {"KiB", 1024}, {"MiB", 1048576},
-		{"GiB", 1073741824}, {"TiB", 1099511627776}};
-
-	for (size_t i = 0; unit && i < sizeof(units) / sizeof(*units); i++)
-		if (strcmp(units[i].unit, unit) == 0)
-			return units[i].factor;
-	return 1;
-}
 
 /* ---- the value ---- */
 
 /* The context of a claim's formula. */
 struct names {
-	struct al_scenario *s;
+	struct evaluator *evaluator;
 	const struct claim *claim;
 	struct box *box;
 	const struct al_column *column; /* of the first path */
@@ -59,7 +47,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	if (!path)
 		return true;
 	cell_init(&cell);
-	bool ok = path_value(names->s, path, names->box, &cell, &column, err);
+	bool ok = path_value(names->evaluator, path, names->box, &cell, &column, err);
 	if (ok && cell.kind == CELL_MISSING) {
 		names->is_missing = true;
 		ok = al_fail(err, AL_EINPUT, "%s is missing", path);
@@ -74,7 +62,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 static size_t known_names(void *context, const char *const **out)
 {
 	const struct names *names = context;
-	const char **list = al_new_array(&names->s->arena, const char *, names->claim->n_with + 1);
+	const char **list = al_new_array(&names->evaluator->arena, const char *,
+		names->claim->n_with + 1);
 
 	for (size_t i = 0; i < names->claim->n_with; i++)
 		list[i] = names->claim->with[i].name;
@@ -104,7 +93,8 @@ static bool evaluate(struct names *names, struct cell *out, struct al_error *err
 {
 	if (names->claim->formula)
 		return evaluate_formula(names, out, err);
-	return path_value(names->s, names->claim->path, names->box, out, &names->column, err);
+	return path_value(names->evaluator, names->claim->path, names->box, out, &names->column,
+		err);
 }
 
 /* Widens low..high by the values at all corners. */
@@ -127,11 +117,11 @@ static bool visit_corners(struct names *names, struct value *value, struct al_er
 	return ok;
 }
 
-static bool compute(struct al_scenario *s, const struct claim *claim, struct value *value,
+static bool compute(struct evaluator *evaluator, const struct claim *claim, struct value *value,
 	struct al_error *err)
 {
 	struct box box = {0};
-	struct names names = {.s = s, .claim = claim, .box = &box};
+	struct names names = {.evaluator = evaluator, .claim = claim, .box = &box};
 
 	if (!evaluate(&names, &value->point, err))
 		return false;
@@ -191,7 +181,7 @@ static void explain(struct al_table *table, struct al_cell *row, const struct cl
 }
 
 /* Compares a printed polynomial. */
-static bool judge_polynomial(struct al_scenario *s, const struct claim *claim,
+static bool judge_polynomial(struct evaluator *evaluator, const struct claim *claim,
 	const struct al_polynomial *found, enum al_verdict *verdict, struct al_table *table,
 	struct al_cell *row, struct al_error *err)
 {
@@ -199,7 +189,7 @@ static bool judge_polynomial(struct al_scenario *s, const struct claim *claim,
 	struct al_polynomial *printed = NULL;
 	struct al_text text;
 
-	if (!al_formula_parse(&s->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
+	if (!al_formula_parse(&evaluator->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
 		|| !al_polynomial_of(formula, claim->symbols, claim->n_symbols, &printed, err))
 		return false;
 	*verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
@@ -211,12 +201,11 @@ static bool judge_polynomial(struct al_scenario *s, const struct claim *claim,
 	return true;
 }
 
-static bool judge_order_of_growth(struct al_scenario *s, const struct claim *claim, int order,
-	enum al_verdict *verdict, struct al_table *table, struct al_cell *row)
+static bool judge_order_of_growth(const struct claim *claim, int order, enum al_verdict *verdict,
+	struct al_table *table, struct al_cell *row)
 {
 	char expected[16];
 
-	(void)s;
 	snprintf(expected, sizeof(expected),
 		order > 1	     ? "O(n^%d)"
 			: order == 1 ? "O(n)"
@@ -246,8 +235,8 @@ static bool judge_number(const struct claim *claim, const struct value *value,
 	return ok;
 }
 
-static bool judge_claim(struct al_scenario *s, const struct claim *claim, enum al_verdict *verdict,
-	struct al_table *table, struct al_cell *row, struct al_error *err)
+static bool judge_claim(struct evaluator *evaluator, const struct claim *claim,
+	enum al_verdict *verdict, struct al_table *table, struct al_cell *row, struct al_error *err)
 {
 	struct value value;
 	bool ok;
@@ -259,13 +248,14 @@ static bool judge_claim(struct al_scenario *s, const struct claim *claim, enum a
 	}
 	cell_init(&value.point);
 	mpq_inits(value.low, value.high, NULL);
-	ok = compute(s, claim, &value, err);
+	ok = compute(evaluator, claim, &value, err);
 	if (ok && value.point.kind == CELL_MISSING)
 		al_cell_set_text(table, &row[C_NOTE], "a cell that the value needs is missing");
 	else if (ok && value.point.kind == CELL_POLYNOMIAL)
-		ok = judge_polynomial(s, claim, value.point.polynomial, verdict, table, row, err);
+		ok = judge_polynomial(evaluator, claim, value.point.polynomial, verdict, table, row,
+			err);
 	else if (ok && value.point.kind == CELL_ORDER)
-		ok = judge_order_of_growth(s, claim, value.point.order, verdict, table, row);
+		ok = judge_order_of_growth(claim, value.point.order, verdict, table, row);
 	else if (ok)
 		ok = judge_number(claim, &value, verdict, table, row, err);
 	mpq_clears(value.low, value.high, NULL);
@@ -302,7 +292,7 @@ static bool check_claim(struct al_scenario *s, const struct claim *claim, struct
 	if (claim->where)
 		al_cell_set_text(table, &row[C_WHERE], claim->where);
 	al_cell_set_text(table, &row[C_PRINTED], claim->printed);
-	if (!judge_claim(s, claim, &verdict, table, row, err)) {
+	if (!judge_claim(s->evaluator, claim, &verdict, table, row, err)) {
 		al_in(err, "claim %s", claim->id);
 		return al_json_in(&s->doc, claim->node, err);
 	}
@@ -314,7 +304,7 @@ static bool check_claim(struct al_scenario *s, const struct claim *claim, struct
 bool al_scenario_check(struct al_scenario *scenario, struct al_table *table,
 	struct al_check_counts *counts, struct al_error *err)
 {
-	scenario->n_look_ups = 0;
+	scenario->evaluator->n_look_ups = 0;
 	for (size_t i = 0; i < scenario->n_claims; i++)
 		if (!check_claim(scenario, &scenario->claims[i], table, counts, err))
 			return false;

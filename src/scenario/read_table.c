@@ -1,5 +1,5 @@
-/* Tables: reading what is wanted, and building it cell by cell. */
-#include "scenario/internal.h"
+/* Reading what tables are wanted. */
+#include "scenario/read.h"
 
 #include <string.h>
 

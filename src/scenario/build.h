@@ -1,0 +1,18 @@
+/* Building what a scenario wants: its tables, sweeps, and the rows of its figures. Each fills a
+ * table that the caller finishes; on failure there is nothing to finish. */
+#ifndef ATTNLEDGER_SCENARIO_BUILD_H
+#define ATTNLEDGER_SCENARIO_BUILD_H
+
+#include "scenario/memo.h"
+
+bool build_table(struct evaluator *evaluator, const struct table *table, struct al_table *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+bool build_sweep(const struct al_scenario *scenario, const struct sweep *sweep,
+	struct al_table *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Of the figure's table or sweep, which is built already, what the figure draws. */
+bool build_figure(const struct figure *figure, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

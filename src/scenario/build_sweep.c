@@ -1,0 +1,59 @@
+/* Building a sweep of a scenario: one curve after the other, case by case. */
+#include "scenario/build.h"
+
+static bool run_case(const struct al_scenario *s, const struct sweep *sweep,
+	const struct kase *kase, struct al_table *out, struct al_error *err)
+{
+	struct conditions conditions;
+	struct al_sweep one;
+
+	if (!sweep_under(sweep, s->catalog, kase, &conditions, &one, err))
+		return false;
+	bool ok = al_sweep_run(&one, out, err);
+	conditions_finish(&conditions);
+	return ok;
+}
+
+static void copy_cell(struct al_table *out, struct al_cell *to, const struct al_cell *from)
+{
+	if (from->kind == AL_CELL_TEXT)
+		al_cell_set_titled(out, to, from->text, from->title);
+	else if (from->kind == AL_CELL_EXACT)
+		al_cell_set_exact(out, to, from->exact);
+}
+
+static void append(struct al_table *out, const struct kase *kase, const struct al_table *rows)
+{
+	if (out->n_columns == 0) {
+		al_table_add_column(out,
+			(struct al_column){.key = "case", .title = "Case", .is_key = true});
+		for (size_t i = 0; i < rows->n_columns; i++)
+			al_table_add_column(out, rows->columns[i]);
+	}
+	for (size_t i = 0; i < rows->n_rows; i++) {
+		struct al_cell *cell = al_table_add_row(out);
+		al_cell_set_titled(out, cell, kase->id, kase->title);
+		for (size_t j = 0; j < rows->n_columns; j++)
+			copy_cell(out, &cell[j + 1], &rows->rows[i][j]);
+	}
+}
+
+bool build_sweep(const struct al_scenario *s, const struct sweep *sweep, struct al_table *out,
+	struct al_error *err)
+{
+	if (!sweep->shows_case)
+		return run_case(s, sweep, sweep->cases[0], out, err);
+	al_table_init(out, sweep->sweep.id, sweep->sweep.title);
+	for (size_t i = 0; i < sweep->n_cases; i++) {
+		struct al_table rows;
+		if (!run_case(s, sweep, sweep->cases[i], &rows, err)) {
+			al_table_finish(out);
+			return al_in(err, "case %s", sweep->cases[i]->id);
+		}
+		append(out, sweep->cases[i], &rows);
+		for (size_t j = 0; i == 0 && j < rows.n_notes; j++)
+			al_table_note(out, "%s", rows.notes[j]);
+		al_table_finish(&rows);
+	}
+	return true;
+}

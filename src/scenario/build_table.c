@@ -1,0 +1,290 @@
+/* Building a table of a scenario: its columns, its rows, its notes. */
+#include "scenario/build.h"
+
+#include "base/number.h"
+#include "base/text.h"
+#include "scenario/column.h"
+#include "scenario/evaluate.h"
+
+static void add_key_columns(const struct table *table, struct al_table *out)
+{
+	if (table->shows_case)
+		al_table_add_column(out,
+			(struct al_column){.key = "case", .title = "Case", .is_key = true});
+	if (table->shows_variant)
+		al_table_add_column(out,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+}
+
+/* The variants that a column of a pivoted table shows; a column that stands once shows its
+ * first. */
+static const struct variant *const *pivot_of(const struct table *table,
+	const struct table_column *column, size_t *n)
+{
+	*n = column->only ? column->n_only : table->n_pivoted;
+	if (column->is_once && *n > 1)
+		*n = 1;
+	return column->only ? column->only : table->pivoted;
+}
+
+/* A column once a variant: "parameters:mha", the column's title over the variants' names. */
+static void add_pivoted_column(const struct table *table, const struct table_column *wanted,
+	struct al_table *out)
+{
+	size_t n;
+	const struct variant *const *variants = pivot_of(table, wanted, &n);
+
+	if (wanted->is_once) {
+		al_table_add_column(out, wanted->column);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct al_column column = wanted->column;
+		const char *title = column.title ? column.title : column.key;
+		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title)
+					    : title;
+		column.title = variants[i]->use.title ? variants[i]->use.title
+						      : variants[i]->use.name;
+		column.key = al_format(&out->arena, "%s:%s", column.key, variants[i]->use.name);
+		al_table_add_column(out, column);
+	}
+}
+
+/* ---- cells ---- */
+
+static void set_order(const struct al_scenario *s, const struct table *table, int order,
+	struct al_table *out, struct al_cell *cell)
+{
+	const char *latex = al_catalog_latex(s->catalog, table->order);
+
+	if (order == 0)
+		al_cell_set_latex(out, cell, "O(1)", "$O(1)$");
+	else if (order == 1)
+		al_cell_set_latex(out, cell, al_format(&out->arena, "O(%s)", table->order),
+			al_format(&out->arena, "$O(%s)$", latex));
+	else
+		al_cell_set_latex(out, cell,
+			al_format(&out->arena, "O(%s^%d)", table->order, order),
+			al_format(&out->arena, "$O(%s^{%d})$", latex, order));
+}
+
+static void set_polynomial(const struct al_scenario *s, const struct al_polynomial *polynomial,
+	struct al_table *out, struct al_cell *cell)
+{
+	struct al_text text, latex;
+
+	al_text_init(&text);
+	al_text_init(&latex);
+	al_polynomial_text(polynomial, &text);
+	al_text_add(&latex, "$");
+	al_polynomial_latex(polynomial, al_catalog_latex, s->catalog, &latex);
+	al_text_add(&latex, "$");
+	al_cell_set_latex(out, cell, text.data, latex.data);
+	al_text_finish(&text);
+	al_text_finish(&latex);
+}
+
+static void set_cell(const struct al_scenario *s, const struct table *table,
+	const struct cell *value, struct al_table *out, struct al_cell *cell)
+{
+	switch (value->kind) {
+	case CELL_UNKNOWN:
+	case CELL_MISSING:
+		break;
+	case CELL_NUMBER:
+		al_cell_set_exact(out, cell, value->number);
+		if (value->spread)
+			cell->spread = al_exact_copy(&out->arena, value->spread);
+		break;
+	case CELL_POLYNOMIAL:
+		set_polynomial(s, value->polynomial, out, cell);
+		break;
+	case CELL_ORDER:
+		set_order(s, table, value->order, out, cell);
+		break;
+	}
+}
+
+static bool fill(const struct place *place, const struct table_column *column, struct al_table *out,
+	struct al_cell *cell, struct al_error *err)
+{
+	const struct al_scenario *s = place->evaluator->scenario;
+	struct cell value;
+
+	cell_init(&value);
+	bool ok = cell_value(place, column->column.key, &value, err);
+	if (ok)
+		set_cell(s, place->table, &value, out, cell);
+	cell_finish(&value);
+	return ok || al_in(err, "%s", s->file);
+}
+
+static void name_row(const struct place *place, struct al_table *out, struct al_cell **cell)
+{
+	const struct row *row = &place->row;
+
+	if (place->table->shows_case) {
+		al_cell_set_titled(out, *cell, row->kase->id, row->kase->title);
+		++*cell;
+	}
+	if (place->table->shows_variant && row->variant)
+		al_cell_set_titled(out, *cell, row->variant->use.name, row->variant->use.title);
+	*cell += place->table->shows_variant;
+}
+
+static bool fill_pivoted(const struct place *place, const struct table_column *column,
+	struct al_table *out, struct al_cell **cell, struct al_error *err)
+{
+	size_t n;
+	const struct variant *const *variants = pivot_of(place->table, column, &n);
+	struct place group = *place;
+
+	for (size_t i = 0; i < n; i++) {
+		group.row.variant = variants[i];
+		if (!fill(&group, column, out, (*cell)++, err))
+			return false;
+	}
+	return n > 0 || !column->is_once || fill(place, column, out, (*cell)++, err);
+}
+
+static bool build_row(const struct place *place, struct al_table *out, struct al_error *err)
+{
+	const struct table *table = place->table;
+	struct al_cell *cell = al_table_add_row(out);
+
+	name_row(place, out, &cell);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+		if (table->is_pivoted ? !fill_pivoted(place, column, out, &cell, err)
+				      : !fill(place, column, out, cell++, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the best of a column ---- */
+
+static bool is_better(mpq_srcptr a, mpq_srcptr b, enum direction direction)
+{
+	int order = mpq_cmp(a, b);
+
+	return direction == HIGHER_IS_BETTER ? order > 0 : order < 0;
+}
+
+static void mark_best(struct al_table *out, size_t column, enum direction direction)
+{
+	mpq_srcptr best = NULL;
+
+	for (size_t i = 0; i < out->n_rows; i++) {
+		const struct al_cell *cell = &out->rows[i][column];
+		if (cell->kind == AL_CELL_EXACT
+			&& (!best || is_better(cell->exact, best, direction)))
+			best = cell->exact;
+	}
+	for (size_t i = 0; best && i < out->n_rows; i++) {
+		struct al_cell *cell = &out->rows[i][column];
+		cell->is_best = cell->kind == AL_CELL_EXACT && mpq_equal(cell->exact, best);
+	}
+}
+
+static void mark_all(const struct table *table, struct al_table *out)
+{
+	size_t first = out->n_columns - table->n_columns;
+
+	for (size_t i = 0; table->marks_best && !table->is_pivoted && i < table->n_columns; i++)
+		if (table->columns[i].best != PLAIN)
+			mark_best(out, first + i, table->columns[i].best);
+}
+
+/* ---- notes ---- */
+
+/* Which conventions a table's numbers depend on. */
+struct needs {
+	const struct al_scenario *scenario;
+	bool basis, recipe;
+};
+
+static void need_of_kind(struct needs *needs, const struct column_kind *kind)
+{
+	needs->basis = needs->basis || kind->needs_basis;
+	needs->recipe = needs->recipe || kind->needs_recipe;
+}
+
+static void need_of_name(void *context, const char *name)
+{
+	struct needs *needs = context;
+	struct column_kind kind = column_kind_of(needs->scenario, name);
+
+	need_of_kind(needs, &kind);
+}
+
+static struct needs needs_of(const struct al_scenario *s, const struct table *table)
+{
+	struct needs needs = {.scenario = s};
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+		if (column->formula)
+			al_formula_each_symbol(column->formula, need_of_name, &needs);
+		else
+			need_of_kind(&needs, column->kind);
+	}
+	return needs;
+}
+
+/* The conventions behind the numbers, where the table has any that depend on them. */
+static bool add_notes(const struct al_scenario *s, const struct table *table, struct al_table *out,
+	struct al_error *err)
+{
+	const struct kase *kase = table->n_rows ? table->rows[0].kase : &s->base;
+	const struct needs needs = needs_of(s, table);
+	struct al_basis basis = kase->basis;
+	const struct al_recipe *recipe = table->changes.recipe ? table->changes.recipe
+							       : kase->recipe;
+
+	if (!needs.basis)
+		return true;
+	if (!change_basis(&basis, &table->changes, err))
+		return false;
+	al_table_note(out, "basis: %s", al_basis_text(&basis, &out->arena));
+	if (needs.recipe && recipe)
+		al_table_note(out, "recipe: %s (%s)", recipe->name, recipe->source);
+	return true;
+}
+
+static void add_columns(const struct table *table, struct al_table *out)
+{
+	add_key_columns(table, out);
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (table->is_pivoted)
+			add_pivoted_column(table, &table->columns[i], out);
+		else
+			al_table_add_column(out, table->columns[i].column);
+}
+
+static bool build_rows(struct evaluator *evaluator, const struct table *table, struct al_table *out,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < table->n_rows; i++) {
+		const struct place place = {.evaluator = evaluator,
+			.table = table,
+			.row = table->rows[i]};
+		if (!build_row(&place, out, err))
+			return false;
+	}
+	return true;
+}
+
+bool build_table(struct evaluator *evaluator, const struct table *table, struct al_table *out,
+	struct al_error *err)
+{
+	al_table_init(out, table->id, table->title);
+	add_columns(table, out);
+	if (!build_rows(evaluator, table, out, err)
+		|| !add_notes(evaluator->scenario, table, out, err)) {
+		al_table_finish(out);
+		return false;
+	}
+	mark_all(table, out);
+	return true;
+}

@@ -1,0 +1,54 @@
+/* A cell's value, and where it is asked for: a row of a table, at the point values of the data
+ * behind it or at a corner of their box. */
+#ifndef ATTNLEDGER_SCENARIO_CELL_H
+#define ATTNLEDGER_SCENARIO_CELL_H
+
+#include "scenario/memo.h"
+
+enum { MOST_DATA = 16 };
+
+/* The data that a value uses, and where in their box it is evaluated. */
+struct box {
+	const struct datum *used[MOST_DATA];
+	size_t n;
+	bool is_corner; /* else the point values */
+	unsigned corner; /* bit i: the high end of used[i] */
+};
+
+/* A number, a polynomial, an order in a symbol, or nothing. */
+enum cell_kind {
+	CELL_MISSING,
+	CELL_NUMBER,
+	CELL_POLYNOMIAL,
+	CELL_ORDER,
+	CELL_UNKNOWN, /* no such column */
+};
+
+struct cell {
+	enum cell_kind kind;
+	mpq_t number;
+	const struct al_polynomial *polynomial; /* owned by the row's memo */
+	int order; /* the degree in the table's order symbol */
+	mpq_srcptr spread; /* a plain datum's; NULL */
+};
+
+struct place {
+	struct evaluator *evaluator;
+	const struct table *table;
+	struct row row;
+	struct box *box; /* NULL: the point values */
+};
+
+void cell_init(struct cell *cell);
+void cell_finish(struct cell *cell);
+
+/* Setters; each returns true. */
+bool cell_set_missing(struct cell *cell);
+bool cell_set_number(struct cell *cell, mpq_srcptr number);
+bool cell_set_int(struct cell *cell, int64_t number);
+
+/* A datum at the point or at the box's corner; missing where it is NULL. */
+bool cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,106 @@
+/* Columns: the one list of what a key can ask of a row. */
+#include "scenario/column.h"
+
+#include <string.h>
+
+static const struct column_kind kinds[] = {
+	{.key = "saving",
+		.title = "Saving",
+		.unit = "%",
+		.digits = 2,
+		.needs_basis = true,
+		.needs_recipe = true,
+		.evaluate = column_saving},
+	{.key = "modules", .digits = AL_DIGITS_ALL, .evaluate = column_modules},
+	{.key = "formula",
+		.digits = AL_DIGITS_ALL,
+		.needs_basis = true,
+		.evaluate = column_formula},
+	{.key = "difference",
+		.digits = AL_DIGITS_ALL,
+		.needs_basis = true,
+		.evaluate = column_difference},
+	{.key = "order", .digits = AL_DIGITS_ALL, .evaluate = column_order},
+	{.key = "score:", .digits = AL_DIGITS_ALL, .evaluate = column_score},
+	{.key = "prr:",
+		.unit = "%",
+		.digits = AL_DIGITS_ALL,
+		.best = HIGHER_IS_BETTER,
+		.evaluate = column_retention},
+	{.key = "peop:",
+		.digits = AL_DIGITS_ALL,
+		.best = HIGHER_IS_BETTER,
+		.needs_basis = true,
+		.evaluate = column_elasticity},
+};
+enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static bool names_metric(const char *key)
+{
+	return key[strlen(key) - 1] == ':';
+}
+
+/* The ledger's measures are its own list. */
+static struct column_kind kind_of_measure(enum al_measure which)
+{
+	const struct al_measure_info *info = &al_measures[which];
+
+	return (struct column_kind){.key = info->key,
+		.title = info->title,
+		.unit = info->unit,
+		.quantity = (enum al_quantity)info->quantity,
+		.digits = AL_DIGITS_ALL,
+		.needs_basis = true,
+		.needs_recipe = info->needs_recipe,
+		.evaluate = column_measure,
+		.name = info->key,
+		.measure = which};
+}
+
+/* A metric's bare name, as formulas use it, or a symbol. */
+static struct column_kind kind_of_name(const struct al_scenario *s, const char *name)
+{
+	const struct data_set *set;
+	size_t column;
+	bool is_metric = find_metric(s, name, &set, &column);
+
+	return (struct column_kind){.key = name,
+		.digits = AL_DIGITS_ALL,
+		.evaluate = is_metric ? column_score : column_symbol,
+		.name = name};
+}
+
+struct column_kind column_kind_of(const struct al_scenario *s, const char *key)
+{
+	for (size_t i = 0; i < N_KINDS; i++) {
+		size_t n = strlen(kinds[i].key);
+		if (strncmp(key, kinds[i].key, names_metric(kinds[i].key) ? n : n + 1) != 0)
+			continue;
+		struct column_kind kind = kinds[i];
+		kind.name = names_metric(kind.key) ? key + n : key;
+		return kind;
+	}
+	int which = al_measure_find(key);
+	return which < 0 ? kind_of_name(s, key) : kind_of_measure((enum al_measure)which);
+}
+
+const char *column_metric(const struct column_kind *kind)
+{
+	return kind->name != kind->key && names_metric(kind->key) ? kind->name : NULL;
+}
+
+bool column_is_known(const struct al_scenario *s, const struct column_kind *kind)
+{
+	return (kind->evaluate != column_symbol && kind->evaluate != column_score)
+		|| column_metric(kind) || is_known_symbol(s, kind->name);
+}
+
+void add_column_keys(const struct al_scenario *s, struct al_names *names)
+{
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		al_names_add(names, al_measures[i].key);
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (!names_metric(kinds[i].key))
+			al_names_add(names, kinds[i].key);
+	add_symbol_names(s, names);
+}

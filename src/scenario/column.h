@@ -1,0 +1,59 @@
+/* Columns: the one list of what a key can ask of a row. A newcomer's column is a row of this list
+ * and a function that computes it. */
+#ifndef ATTNLEDGER_SCENARIO_COLUMN_H
+#define ATTNLEDGER_SCENARIO_COLUMN_H
+
+#include "scenario/cell.h"
+
+struct column_kind;
+
+/* The value at a place; errors don't say which column they are about. */
+typedef bool column_function(const struct column_kind *kind, const struct place *place,
+	struct cell *out, struct al_error *err);
+
+struct column_kind {
+	const char *key; /* all of it, or its beginning with ':', behind which a metric is named */
+	const char *title, *unit; /* what people read; NULL: the key, and "" */
+	enum al_quantity quantity;
+	int digits;
+	enum direction best; /* which cell is the best; PLAIN: as the data say */
+	bool needs_basis, needs_recipe; /* conventions that the number depends on */
+	column_function *evaluate;
+	const char *name; /* the metric behind the ':', otherwise the key as it was asked for */
+	enum al_measure measure; /* of a ledger's measure */
+};
+
+/* The kind of any key; what is neither in the list nor a measure nor a metric can only be a
+ * symbol's name. The key must outlive the kind. */
+struct column_kind column_kind_of(const struct al_scenario *s, const char *key);
+
+/* The metric that the key names behind ':', or NULL. */
+const char *column_metric(const struct column_kind *kind);
+
+/* Can it stand in a table without a formula? A metric's bare name can't. */
+bool column_is_known(const struct al_scenario *s, const struct column_kind *kind);
+
+/* All keys that need no formula, for messages. */
+void add_column_keys(const struct al_scenario *s, struct al_names *names);
+
+/* ---- what the list's rows compute, one file a subject ---- */
+
+/* measures.c: what the row's ledger says */
+column_function column_measure, column_saving, column_modules, column_symbol;
+bool measure_of(const struct place *place, struct row row, enum al_measure which, struct cell *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* metrics.c: measured scores, retention and elasticity */
+column_function column_score, column_retention, column_elasticity;
+
+/* theory.c: parameters as a polynomial */
+column_function column_formula, column_difference, column_order;
+
+/* The row of another variant in the same case. */
+struct row row_of_variant(const struct place *place, const struct variant *variant);
+
+/* Fails where the table doesn't name the variant that a column compares with. */
+bool need_reference(const struct place *place, const struct variant *reference, const char *key,
+	const char *column, struct al_error *err) AL_MUST_CHECK;
+
+#endif

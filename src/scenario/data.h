@@ -1,0 +1,41 @@
+/* Measured numbers, as a scenario states them. */
+#ifndef ATTNLEDGER_SCENARIO_DATA_H
+#define ATTNLEDGER_SCENARIO_DATA_H
+
+#include <gmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A printed number: the interval of half a unit of its last digit around it. */
+struct datum {
+	const char *printed; /* NULL: missing */
+	mpq_srcptr value, low, high; /* all equal in an exact set */
+	mpq_srcptr spread; /* or NULL */
+};
+
+enum direction { PLAIN, HIGHER_IS_BETTER, LOWER_IS_BETTER };
+
+struct data_column {
+	const char *name;
+	enum direction direction;
+};
+
+struct data_row {
+	const char *kase, *variant; /* NULL where the set has no such column */
+	const struct datum *cells; /* [n_columns] of the set */
+};
+
+struct data_set {
+	const char *id, *title;
+	bool is_exact, has_case, has_variant;
+	struct data_column *columns; /* without case and variant */
+	size_t n_columns;
+	struct data_row *rows;
+	size_t n_rows;
+};
+
+/* The datum of a row; NULL where the set has no such row. */
+const struct datum *find_datum(const struct data_set *set, const char *kase, const char *variant,
+	size_t column);
+
+#endif

@@ -1,0 +1,179 @@
+/* Evaluating any cell: a key of the list of columns, or a formula over other cells. */
+#include "scenario/evaluate.h"
+
+#include <string.h>
+
+#include "scenario/column.h"
+
+enum { MOST_NESTED = 16 };
+
+/* One cell's evaluation: also the context of its formula's scope. */
+struct evaluation {
+	struct place place;
+	int nested;
+	bool is_missing; /* a cell that the formula needs is missing */
+	bool is_told; /* the error says which column it is about */
+};
+
+static bool evaluate(struct evaluation *e, const char *key, struct cell *out, struct al_error *err);
+
+/* The row that NAME[ROW] asks, seen from this one. */
+static bool other_row(const struct evaluation *e, const char *text, struct row *row,
+	struct al_error *err)
+{
+	const struct al_scenario *s = e->place.evaluator->scenario;
+	const char *comma = strchr(text, ',');
+
+	*row = e->place.row;
+	if (!comma && e->place.table->kind == ROWS_CASES)
+		return (row->kase = find_case(s, text, err)) != NULL;
+	if (!comma)
+		return (row->variant = find_variant(s, text, err)) != NULL;
+
+	struct al_arena arena;
+	al_arena_init(&arena);
+	row->kase = find_case(s, al_strndup(&arena, text, (size_t)(comma - text)), err);
+	row->variant = row->kase ? find_variant(s, comma + 1, err) : NULL;
+	al_arena_finish(&arena);
+	return row->kase && row->variant;
+}
+
+/* What a formula gets of a cell. */
+static bool take(struct evaluation *e, const struct cell *cell, const char *key,
+	struct al_value *value, struct al_error *err)
+{
+	switch (cell->kind) {
+	case CELL_UNKNOWN:
+		return true;
+	case CELL_MISSING:
+		e->is_missing = true;
+		return false;
+	case CELL_NUMBER:
+		al_value_set_exact(value, cell->number);
+		return true;
+	default:
+		return al_fail(err, AL_EINPUT, "\"%s\" is a formula, expected a number", key);
+	}
+}
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *value, struct al_error *err)
+{
+	struct evaluation *outer = context;
+	struct evaluation inner = *outer;
+	struct cell cell;
+
+	inner.nested++;
+	if (inner.nested > MOST_NESTED)
+		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
+	if (reference->row && !other_row(outer, reference->row, &inner.place.row, err))
+		return false;
+	cell_init(&cell);
+	bool ok = evaluate(&inner, reference->symbol, &cell, err)
+		&& take(&inner, &cell, reference->symbol, value, err);
+	*found = cell.kind != CELL_UNKNOWN;
+	outer->is_missing = outer->is_missing || inner.is_missing;
+	outer->is_told = inner.is_told;
+	cell_finish(&cell);
+	return ok;
+}
+
+/* What a formula may name, for the message about a wrong name. */
+static size_t known_names(void *context, const char *const **out)
+{
+	const struct evaluation *e = context;
+	const struct al_scenario *s = e->place.evaluator->scenario;
+	const struct table *table = e->place.table;
+	size_t n = 0, room = table->n_columns + AL_N_MEASURES + s->n_symbols;
+
+	for (size_t i = 0; i < s->n_data; i++)
+		room += s->data[i].n_columns;
+	const char **names = al_new_array(&e->place.evaluator->arena, const char *, room);
+	for (size_t i = 0; i < table->n_columns; i++)
+		names[n++] = table->columns[i].column.key;
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		names[n++] = al_measures[i].key;
+	for (size_t i = 0; i < s->n_data; i++)
+		for (size_t j = 0; j < s->data[i].n_columns; j++)
+			names[n++] = s->data[i].columns[j].name;
+	for (size_t i = 0; i < s->n_symbols; i++)
+		names[n++] = s->symbols[i].name;
+	*out = names;
+	return n;
+}
+
+static bool formula(struct evaluation *e, const struct al_formula *text, struct cell *out,
+	struct al_error *err)
+{
+	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = e};
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = al_formula_eval(text, &scope, &value, err);
+	if (ok && value.kind == AL_VALUE_WORD)
+		ok = al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
+	if (ok) {
+		al_value_get(&value, out->number);
+		out->kind = CELL_NUMBER;
+	} else if (e->is_missing)
+		ok = cell_set_missing(out);
+	al_value_finish(&value);
+	return ok;
+}
+
+/* ---- any key ---- */
+
+static const struct table_column *find_column(const struct table *table, const char *key)
+{
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (strcmp(table->columns[i].column.key, key) == 0)
+			return &table->columns[i];
+	return NULL;
+}
+
+static bool formula_column(struct evaluation *e, const struct table_column *column,
+	struct cell *out, struct al_error *err)
+{
+	if (formula(e, column->formula, out, err))
+		return true;
+	if (!e->is_told)
+		al_in(err, "table \"%s\", column \"%s\"", e->place.table->id, column->column.key);
+	e->is_told = true;
+	return false;
+}
+
+static bool evaluate(struct evaluation *e, const char *key, struct cell *out, struct al_error *err)
+{
+	const struct table_column *column = find_column(e->place.table, key);
+
+	if (!spend(e->place.evaluator, 1, err))
+		return false;
+	if (column && column->formula)
+		return formula_column(e, column, out, err);
+	if (column)
+		return column->kind->evaluate(column->kind, &e->place, out, err);
+	struct column_kind kind = column_kind_of(e->place.evaluator->scenario, key);
+	return kind.evaluate(&kind, &e->place, out, err);
+}
+
+static bool fail_unknown_column(const struct al_scenario *s, const struct table *table,
+	const char *key, struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	for (size_t i = 0; i < table->n_columns; i++)
+		al_names_add(&names, table->columns[i].column.key);
+	add_column_keys(s, &names);
+	al_names_fail(&names, "column", key, err);
+	return al_in(err, "table \"%s\"", table->id);
+}
+
+bool cell_value(const struct place *place, const char *key, struct cell *out, struct al_error *err)
+{
+	struct evaluation e = {.place = *place};
+
+	return evaluate(&e, key, out, err)
+		&& (out->kind != CELL_UNKNOWN
+			|| fail_unknown_column(place->evaluator->scenario, place->table, key, err));
+}

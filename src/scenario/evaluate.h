@@ -1,0 +1,11 @@
+/* Evaluating any cell: a key of the list, or a formula over other cells. */
+#ifndef ATTNLEDGER_SCENARIO_EVALUATE_H
+#define ATTNLEDGER_SCENARIO_EVALUATE_H
+
+#include "scenario/cell.h"
+
+/* A cell of any table by its key, whether it is printed or not. */
+bool cell_value(const struct place *place, const char *key, struct cell *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,19 @@
+/* The figures that a scenario wants: which rows of a table or a sweep are drawn. */
+#ifndef ATTNLEDGER_SCENARIO_FIGURES_H
+#define ATTNLEDGER_SCENARIO_FIGURES_H
+
+#include "figure/figure.h"
+#include "scenario/sweeps.h"
+#include "scenario/tables.h"
+
+struct figure {
+	struct al_figure figure;
+	const struct table *table; /* one of the two */
+	const struct sweep *sweep;
+	const char **variants, **cases; /* only these rows; NULL: all */
+	size_t n_variants, n_cases;
+	const char **melted; /* columns that become rows, the column being the series */
+	size_t n_melted;
+};
+
+#endif

@@ -1,0 +1,104 @@
+/* Columns that the row's ledger says: its measures, what is saved of them, its symbols. */
+#include "scenario/column.h"
+
+#include "base/number.h"
+
+struct row row_of_variant(const struct place *place, const struct variant *variant)
+{
+	return (struct row){place->row.kase, variant};
+}
+
+bool need_reference(const struct place *place, const struct variant *reference, const char *key,
+	const char *column, struct al_error *err)
+{
+	return reference
+		|| al_fail(err, AL_EINPUT, "table \"%s\": column \"%s\" needs the key \"%s\"",
+			place->table->id, column, key);
+}
+
+static bool compute(struct evaluator *evaluator, struct memo *memo, enum al_measure which,
+	struct al_error *err)
+{
+	mpq_t number;
+
+	mpq_init(number);
+	bool ok = al_block_measure(&memo->block, which, memo->conditions.recipe, number, err);
+	if (ok)
+		memo->measures[which] = al_exact_copy(&evaluator->arena, number);
+	mpq_clear(number);
+	return ok;
+}
+
+bool measure_of(const struct place *place, struct row row, enum al_measure which, struct cell *out,
+	struct al_error *err)
+{
+	struct memo *memo;
+
+	if (!row.variant)
+		return al_fail(err, AL_EINPUT, "table \"%s\": %s of a case needs a variant",
+			place->table->id, al_measures[which].key);
+	if (!row.variant->use.variant)
+		return cell_set_missing(out);
+	if (!find_memo(place->evaluator, place->table, row, &memo, err))
+		return false;
+	if (!memo->measures[which] && !compute(place->evaluator, memo, which, err))
+		return al_in(err, "table \"%s\"", place->table->id);
+	return cell_set_number(out, memo->measures[which]);
+}
+
+bool column_measure(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	return measure_of(place, place->row, kind->measure, out, err);
+}
+
+/* The percentage of `total` that the row saves against the baseline. */
+bool column_saving(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	const struct variant *baseline = place->table->baseline;
+	struct cell base;
+
+	if (!need_reference(place, baseline, "baseline", kind->key, err)
+		|| !measure_of(place, place->row, AL_TOTAL, out, err))
+		return false;
+	cell_init(&base);
+	bool ok = measure_of(place, row_of_variant(place, baseline), AL_TOTAL, &base, err);
+	bool is_known = out->kind != CELL_MISSING && base.kind != CELL_MISSING;
+	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
+		cell_set_missing(out);
+	cell_finish(&base);
+	return ok;
+}
+
+bool column_modules(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	struct memo *memo;
+	int64_t n;
+
+	(void)kind;
+	if (!find_memo(place->evaluator, place->table, place->row, &memo, err))
+		return false;
+	if (!memo->has_block)
+		return cell_set_missing(out);
+	return al_block_modules(&memo->block, &n, err) && cell_set_int(out, n);
+}
+
+bool column_symbol(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+	struct memo *memo;
+
+	if (!find_memo(place->evaluator, place->table, place->row, &memo, err))
+		return false;
+	struct al_settings *settings = memo->has_block ? &memo->block.settings
+						       : &memo->conditions.settings;
+	if (!al_settings_get(settings, kind->name, &setting, err))
+		return false;
+	if (setting && setting->value.kind == AL_VALUE_INTEGER)
+		return cell_set_int(out, setting->value.integer);
+	out->kind = CELL_UNKNOWN;
+	return true;
+}

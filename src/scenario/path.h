@@ -1,0 +1,12 @@
+/* Paths: what a claim's value names. */
+#ifndef ATTNLEDGER_SCENARIO_PATH_H
+#define ATTNLEDGER_SCENARIO_PATH_H
+
+#include "scenario/cell.h"
+
+/* The value at the point or at the box's corner. The column (its unit) is NULL where it is not
+ * printed. */
+bool path_value(struct evaluator *evaluator, const char *path, struct box *box, struct cell *out,
+	const struct al_column **column, struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,368 @@
+/* Reading measured numbers as printed, inline or from a CSV file, keyed by case and variant. */
+#include "scenario/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "scenario/csv.h"
+
+enum { CSV_LIMIT = 16 << 20, MOST_COLUMNS = 256 };
+
+/* ---- a cell ---- */
+
+/* The interval of half a unit of the last printed digit. */
+static void set_interval(struct al_arena *arena, struct datum *datum, mpq_srcptr value, int digits,
+	bool is_exact)
+{
+	mpq_t half, end;
+
+	mpq_inits(half, end, NULL);
+	if (!is_exact)
+		al_exact_unit(half, digits, 2);
+	datum->value = al_exact_copy(arena, value);
+	mpq_sub(end, value, half);
+	datum->low = al_exact_copy(arena, end);
+	mpq_add(end, value, half);
+	datum->high = al_exact_copy(arena, end);
+	mpq_clears(half, end, NULL);
+}
+
+/* "80.5 (0.3)" or "80.5(0.3)": cuts the spread off; NULL where there is none. */
+static char *cut_spread(char *printed)
+{
+	char *open = strchr(printed, '(');
+
+	if (!open || open == printed)
+		return NULL;
+	char *close = strchr(open, ')');
+	if (!close || close[1])
+		return NULL;
+	*close = '\0';
+	char *end = open;
+	while (end > printed && end[-1] == ' ')
+		end--;
+	*end = '\0';
+	return open + 1;
+}
+
+static bool parse_datum(struct al_scenario *s, const char *text, bool is_exact, struct datum *datum)
+{
+	char *printed = al_strdup(&s->arena, text);
+	char *spread = cut_spread(printed);
+	int digits, spread_digits;
+	mpq_t value, deviation;
+
+	mpq_inits(value, deviation, NULL);
+	bool ok = al_exact_parse(printed, value, &digits)
+		&& (!spread || al_exact_parse(spread, deviation, &spread_digits));
+	if (ok) {
+		datum->printed = printed;
+		set_interval(&s->arena, datum, value, digits, is_exact);
+		datum->spread = spread ? al_exact_copy(&s->arena, deviation) : NULL;
+	}
+	mpq_clears(value, deviation, NULL);
+	return ok;
+}
+
+/* ---- columns ---- */
+
+static bool is_name_of_formula(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!(*p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+			    || (p > name && *p >= '0' && *p <= '9')))
+			return false;
+	return *name;
+}
+
+/* A column's name, and whether it is one of the two that name a row. */
+static bool add_column(struct al_scenario *s, struct data_set *set, const char *name,
+	struct al_error *err)
+{
+	const struct data_set *other;
+	bool is_case = strcmp(name, "case") == 0, is_variant = strcmp(name, "variant") == 0;
+	bool is_twice = (is_case && set->has_case) || (is_variant && set->has_variant);
+	size_t column;
+
+	for (size_t i = 0; i < set->n_columns; i++)
+		is_twice = is_twice || strcmp(set->columns[i].name, name) == 0;
+	if (is_twice)
+		return al_fail(err, AL_EINPUT, "column \"%s\" appears twice", name);
+	set->has_case = set->has_case || is_case;
+	set->has_variant = set->has_variant || is_variant;
+	if (is_case || is_variant)
+		return true;
+	if (!is_name_of_formula(name))
+		return al_fail(err, AL_EINPUT,
+			"column \"%s\" must be of letters, digits and '_', as formulas name it",
+			name);
+	if (find_metric(s, name, &other, &column))
+		return al_fail(err, AL_EINPUT, "column \"%s\" stands in \"%s\" already", name,
+			other->id);
+	set->columns[set->n_columns++].name = name;
+	return true;
+}
+
+static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, struct data_set *set,
+	struct al_error *err)
+{
+	static const char *const words[] =
+		{[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher", [LOWER_IS_BETTER] = "lower"};
+
+	al_json_each (member, metrics) {
+		size_t i = 0;
+		int found = PLAIN;
+		if (is_note(member))
+			continue;
+		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
+			i++;
+		if (i == set->n_columns)
+			return al_json_fail(&s->doc, member, err,
+				"metric \"%s\" is no column of this set", al_json_key(member));
+		if (!read_word(s, metrics, al_json_key(member), words, 3, &found, err))
+			return false;
+		set->columns[i].direction = (enum direction)found;
+	}
+	return true;
+}
+
+/* ---- rows ---- */
+
+/* A variant that stands only in data gets its name here. */
+static bool note_variant(struct al_scenario *s, const char *name, struct al_error *err)
+{
+	if (find_variant(s, name, NULL))
+		return true;
+	if (!*name || strpbrk(name, "/,[]"))
+		return al_fail(err, AL_EINPUT,
+			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'",
+			name);
+	if (s->n_data_variants == MOST_NAMES)
+		return al_fail(err, AL_EINPUT, "more than %d variants", MOST_NAMES);
+	struct variant *variant = al_new(&s->arena, struct variant);
+	variant->use.name = name;
+	s->data_variants = al_grow(&s->arena, s->data_variants, s->n_data_variants,
+		&s->data_variants_room, sizeof(*s->data_variants));
+	s->data_variants[s->n_data_variants++] = variant;
+	return true;
+}
+
+/* One field under its column's name: what names the row, or the next of its cells. */
+static bool add_field(struct al_scenario *s, const struct data_set *set, struct data_row *row,
+	struct datum **cell, const char *column, const char *field, struct al_error *err)
+{
+	bool is_case = strcmp(column, "case") == 0, is_variant = strcmp(column, "variant") == 0;
+
+	if ((is_case || is_variant) && !field)
+		return al_fail(err, AL_EINPUT, "the %s is missing", column);
+	if (is_case)
+		return find_case(s, row->kase = field, err) != NULL;
+	if (is_variant)
+		return note_variant(s, row->variant = field, err);
+	struct datum *datum = (*cell)++;
+	return !field || parse_datum(s, field, set->is_exact, datum)
+		|| al_fail(err, AL_EINPUT,
+			"\"%s\" in column \"%s\" is no number as papers print it", field, column);
+}
+
+/* Fields as texts (NULL: missing) under the set's header. */
+static bool add_row(struct al_scenario *s, struct data_set *set, const char *const *header,
+	const char *const *fields, size_t n_fields, struct al_error *err)
+{
+	struct data_row *row = &set->rows[set->n_rows++];
+	struct datum *cells = al_new_array(&s->arena, struct datum, set->n_columns + 1);
+
+	row->cells = cells;
+	for (size_t i = 0; i < n_fields; i++)
+		if (!add_field(s, set, row, &cells, header[i], fields[i], err))
+			return false;
+	return true;
+}
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct data_row *left = a, *right = b;
+	int order = strcmp(or_empty(left->kase), or_empty(right->kase));
+
+	return order ? order : strcmp(or_empty(left->variant), or_empty(right->variant));
+}
+
+/* Of two rows of one case and variant only one could ever be asked for. */
+static bool check_rows(struct al_scenario *s, const struct cJSON *node, const struct data_set *set,
+	struct al_error *err)
+{
+	struct al_arena arena;
+	const struct data_row *twice = NULL;
+
+	al_arena_init(&arena);
+	struct data_row *sorted = al_new_array(&arena, struct data_row, set->n_rows + 1);
+	for (size_t i = 0; i < set->n_rows; i++)
+		sorted[i] = set->rows[i];
+	qsort(sorted, set->n_rows, sizeof(*sorted), compare_rows);
+	for (size_t i = 1; i < set->n_rows && !twice; i++)
+		if (compare_rows(&sorted[i - 1], &sorted[i]) == 0)
+			twice = &sorted[i];
+	bool ok = !twice
+		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s",
+			set->id,
+			twice->kase || twice->variant ? or_empty(twice->kase) : "everything",
+			twice->kase && twice->variant ? "/" : "", or_empty(twice->variant));
+	al_arena_finish(&arena);
+	return ok;
+}
+
+static bool read_inline_row(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+	const char *const *header, size_t n_header, struct al_error *err)
+{
+	const char **fields = al_new_array(&s->arena, const char *, n_header);
+	size_t n = 0;
+
+	if (!al_json_expect(&s->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (al_json_size(node) != n_header)
+		return al_json_fail(&s->doc, node, err, "the row has %zu cells, expected %zu",
+			al_json_size(node), n_header);
+	al_json_each (cell, node) {
+		if (al_json_kind(cell) != AL_JSON_NULL
+			&& !al_json_text(&s->doc, cell, &fields[n], err))
+			return false;
+		n++;
+	}
+	return add_row(s, set, header, fields, n_header, err) || al_json_in(&s->doc, node, err);
+}
+
+static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+	struct al_error *err)
+{
+	const struct cJSON *columns, *rows;
+
+	if (!al_json_get_node(&s->doc, node, "columns", AL_JSON_ARRAY, true, &columns, err)
+		|| !al_json_get_node(&s->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
+		return false;
+	size_t n = al_json_size(columns), i = 0;
+	if (!check_size(s, columns, "columns", MOST_COLUMNS, err))
+		return false;
+	const char **header = al_new_array(&s->arena, const char *, n + 1);
+	set->columns = al_new_array(&s->arena, struct data_column, n + 1);
+	set->rows = al_new_array(&s->arena, struct data_row, al_json_size(rows) + 1);
+	al_json_each (column, columns)
+		if (!al_json_text(&s->doc, column, &header[i], err)
+			|| (!add_column(s, set, header[i++], err)
+				&& !al_json_in(&s->doc, column, err)))
+			return false;
+	al_json_each (row, rows)
+		if (!read_inline_row(s, row, set, header, n, err))
+			return false;
+	return true;
+}
+
+/* ---- a CSV file ---- */
+
+static bool read_header(struct al_scenario *s, struct data_set *set, char **text,
+	const char **header, size_t *n, struct al_error *err)
+{
+	if (!csv_next_record(text, header, MOST_COLUMNS, n, err))
+		return false;
+	set->columns = al_new_array(&s->arena, struct data_column, MOST_COLUMNS);
+	set->rows = al_new_array(&s->arena, struct data_row, csv_count_line_ends(*text) + 1);
+	for (size_t i = 0; i < *n; i++)
+		if (!add_column(s, set, header[i] = or_empty(header[i]), err))
+			return false;
+	return true;
+}
+
+/* One record under the header; an empty line is none. */
+static bool read_record(struct al_scenario *s, struct data_set *set, char **text,
+	const char *const *header, size_t n_header, struct al_error *err)
+{
+	const char *fields[MOST_COLUMNS];
+	size_t n;
+
+	if (!csv_next_record(text, fields, MOST_COLUMNS, &n, err))
+		return false;
+	if (n == 1 && !fields[0])
+		return true;
+	if (n != n_header)
+		return al_fail(err, AL_EINPUT, "found %zu cells, expected %zu", n, n_header);
+	return add_row(s, set, header, fields, n, err);
+}
+
+static bool read_csv_text(struct al_scenario *s, struct data_set *set, const char *path, char *text,
+	struct al_error *err)
+{
+	const char **header = al_new_array(&s->arena, const char *, MOST_COLUMNS);
+	size_t n_header;
+
+	if (!read_header(s, set, &text, header, &n_header, err))
+		return al_in(err, "%s", path);
+	for (size_t record = 2; *text; record++)
+		if (!read_record(s, set, &text, header, n_header, err))
+			return al_in(err, "%s: record %zu", path, record);
+	return true;
+}
+
+static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+	struct al_error *err)
+{
+	const char *name;
+	struct al_text text;
+	char *rest;
+
+	if (!al_json_text(&s->doc, node, &name, err))
+		return false;
+	const char *path = name[0] == '/' || !*s->folder
+		? name
+		: al_format(&s->arena, "%s/%s", s->folder, name);
+	if (!al_file_read(&text, path, CSV_LIMIT, err))
+		return al_json_in(&s->doc, node, err);
+	char *copy = al_strndup(&s->arena, text.data, text.length);
+	bool ok = csv_check(copy, text.length, &rest, err) || al_in(err, "%s", path);
+	al_text_finish(&text);
+	return ok && read_csv_text(s, set, path, rest, err);
+}
+
+/* ---- sets ---- */
+
+static bool read_set(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+	struct al_error *err)
+{
+	static const char *const keys[] = {"id", "title", "source", "metric", "columns", "rows",
+		"file", "exact"};
+	const struct cJSON *metrics, *file;
+	const char *source;
+
+	if (!al_json_only(&s->doc, node, keys, 8, err) || !read_id(s, node, &set->id, err)
+		|| !al_json_get_text(&s->doc, node, "title", false, &set->title, err)
+		|| !al_json_get_text(&s->doc, node, "source", false, &source, err)
+		|| !al_json_get_boolean(&s->doc, node, "exact", false, &set->is_exact, err)
+		|| !al_json_get_node(&s->doc, node, "metric", AL_JSON_OBJECT, false, &metrics, err))
+		return false;
+	file = al_json_get(node, "file");
+	if (file && (al_json_get(node, "columns") || al_json_get(node, "rows")))
+		return al_json_fail(&s->doc, file, err,
+			"a file's columns and rows stand in it alone");
+	return (file ? read_csv(s, file, set, err) : read_inline(s, node, set, err))
+		&& read_metrics(s, metrics, set, err) && check_rows(s, node, set, err);
+}
+
+bool read_data(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+{
+	if (!check_size(s, list, "data sets", MOST_PARTS_OF_A_KIND, err))
+		return false;
+	s->data = al_new_array(&s->arena, struct data_set, al_json_size(list) + 1);
+	al_json_each (node, list) {
+		struct data_set set = {0};
+		if (!read_set(s, node, &set, err))
+			return false;
+		s->data[s->n_data++] = set;
+	}
+	return true;
+}

@@ -1,0 +1,85 @@
+/* Columns of theory: the parameters as a polynomial, its difference to another variant's, its
+ * order in a symbol. */
+#include "scenario/column.h"
+
+static bool polynomial_of(const struct place *place, struct row row, struct memo **memo,
+	struct al_error *err)
+{
+	const struct table *table = place->table;
+
+	return find_memo(place->evaluator, table, row, memo, err)
+		&& ((*memo)->formula
+			|| al_block_polynomial(&(*memo)->block, table->substitutions,
+				table->n_substitutions, &(*memo)->formula, err));
+}
+
+/* The memo of the row's polynomial; NULL where only data know the variant. */
+static bool polynomial_of_row(const struct place *place, struct memo **memo, struct al_error *err)
+{
+	const struct variant *variant = place->row.variant;
+
+	*memo = NULL;
+	return !variant || !variant->use.variant || polynomial_of(place, place->row, memo, err)
+		|| al_in(err, "table \"%s\"", place->table->id);
+}
+
+bool column_formula(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	struct memo *memo;
+
+	(void)kind;
+	if (!polynomial_of_row(place, &memo, err))
+		return false;
+	if (!memo)
+		return cell_set_missing(out);
+	out->kind = CELL_POLYNOMIAL;
+	out->polynomial = memo->formula;
+	return true;
+}
+
+static bool subtract(const struct place *place, struct memo *memo, struct al_error *err)
+{
+	const struct variant *whose = place->table->against;
+	struct memo *against;
+
+	return need_reference(place, whose, "against", "difference", err)
+		&& polynomial_of(place, row_of_variant(place, whose), &against, err)
+		&& al_polynomial_difference(memo->formula, against->formula, &memo->difference,
+			err);
+}
+
+bool column_difference(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	struct memo *memo;
+
+	(void)kind;
+	if (!polynomial_of_row(place, &memo, err))
+		return false;
+	if (!memo)
+		return cell_set_missing(out);
+	if (!memo->difference && !subtract(place, memo, err))
+		return false;
+	out->kind = CELL_POLYNOMIAL;
+	out->polynomial = memo->difference;
+	return true;
+}
+
+bool column_order(const struct column_kind *kind, const struct place *place, struct cell *out,
+	struct al_error *err)
+{
+	const char *symbol = place->table->order;
+	struct memo *memo;
+
+	(void)kind;
+	if (!polynomial_of_row(place, &memo, err))
+		return false;
+	if (!memo)
+		return cell_set_missing(out);
+	if (!symbol)
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\": column \"order\" needs the key \"order\"", place->table->id);
+	out->kind = CELL_ORDER;
+	return al_polynomial_degree(memo->formula, symbol, &out->order, err);
+}

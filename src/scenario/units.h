@@ -1,0 +1,10 @@
+/* Units of what people read. */
+#ifndef ATTNLEDGER_SCENARIO_UNITS_H
+#define ATTNLEDGER_SCENARIO_UNITS_H
+
+#include <stdint.h>
+
+/* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
+int64_t unit_factor(const char *unit);
+
+#endif
