@@ -25,7 +25,9 @@ static struct al_heads view(const struct al_projections *p)
 	const size_t query_ld = p->query_ld ? p->query_ld : p->d_query;
 	const size_t key_ld = p->key_ld ? p->key_ld : p->d_key;
 	const size_t query_cols = p->n_heads * p->d_head, key_cols = p->n_kv_heads * p->d_head;
-	struct al_heads heads = {.n_heads = p->n_heads, .n_kv_heads = p->n_kv_heads};
+	struct al_heads heads = {.n_heads = p->n_heads,
+		.n_kv_heads = p->n_kv_heads,
+		.d_head = p->d_head};
 
 	if (p->query) {
 		heads.query = (struct al_view){p->query, p->d_query, query_cols, query_ld};

@@ -96,15 +96,16 @@ static bool loaded_init(struct loaded *m, const struct al_audit *audit,
 
 static bool need_bases(struct loaded *m, enum al_projection p, struct al_error *err)
 {
-	return m->bases[p].ranks || al_bases_init(&m->bases[p], &m->module.factors, p, err);
+	return m->bases[p].ranks || al_bases_init(&m->bases[p], &m->module.heads, p, err);
 }
 
-static bool same_rows(const struct al_factors *a, const struct al_factors *b, enum al_form form)
+static bool same_rows(const struct al_heads *a, const struct al_heads *b, enum al_form form)
 {
 	if (!al_has_form(a, form) || !al_has_form(b, form))
 		return false;
-	return form == AL_FORM_QK ? a->q.rows == b->q.rows && a->k.rows == b->k.rows
-				  : a->v.rows == b->v.rows && a->o.rows == b->o.rows;
+	return form == AL_FORM_QK
+		? a->query.rows == b->query.rows && a->key.rows == b->key.rows
+		: a->value.rows == b->value.rows && a->output.rows == b->output.rows;
 }
 
 /* Inner products to cosines, NAN where a form is zero; no data where the forms can't be
@@ -112,7 +113,7 @@ static bool same_rows(const struct al_factors *a, const struct al_factors *b, en
 static bool find_cosines(const struct al_audit_module *first, const struct al_audit_module *second,
 	enum al_form form, struct al_matrix *out, struct al_error *err)
 {
-	const struct al_factors *a = &first->factors, *b = &second->factors;
+	const struct al_heads *a = &first->heads, *b = &second->heads;
 	enum al_projection p = form == AL_FORM_QK ? AL_QUERY : AL_VALUE;
 	struct al_matrix norms = {0};
 
@@ -169,8 +170,8 @@ static double entry(struct al_matrix m, size_t i, size_t j)
 static void offer_pairs(struct ranking *ranking, const struct loaded *a, const struct loaded *b,
 	const struct scores *s)
 {
-	for (size_t i = 0; i < a->module.factors.n_heads; i++)
-		for (size_t j = 0; j < b->module.factors.n_heads; j++) {
+	for (size_t i = 0; i < a->module.heads.n_heads; i++)
+		for (size_t j = 0; j < b->module.heads.n_heads; j++) {
 			struct pair pair = {.a = a->module.attention,
 				.b = b->module.attention,
 				.head_a = i,
@@ -186,7 +187,7 @@ static void offer_pairs(struct ranking *ranking, const struct loaded *a, const s
 
 /* ---- angles ---- */
 
-static size_t own_head(const struct al_factors *f, enum al_projection p, size_t head)
+static size_t own_head(const struct al_heads *f, enum al_projection p, size_t head)
 {
 	return p == AL_KEY || p == AL_VALUE ? al_kv_head(f, head) : head;
 }
@@ -194,8 +195,8 @@ static size_t own_head(const struct al_factors *f, enum al_projection p, size_t 
 static bool find_angles(struct pair *pair, struct loaded *a, struct loaded *b, enum al_projection p,
 	struct al_error *err)
 {
-	const struct al_factors *fa = &a->module.factors, *fb = &b->module.factors;
-	struct al_view wa = al_factors_run(fa, p).weights, wb = al_factors_run(fb, p).weights;
+	const struct al_heads *fa = &a->module.heads, *fb = &b->module.heads;
+	struct al_view wa = al_heads_run(fa, p).weights, wb = al_heads_run(fb, p).weights;
 	struct al_matrix cosines = {0};
 
 	if (!wa.data || !wb.data || wa.rows != wb.rows)
@@ -233,7 +234,7 @@ static bool measure_two(struct ranking *ranking, struct loaded *first, struct lo
 	struct loaded *a = in_order ? first : second, *b = in_order ? second : first;
 	struct scores scores;
 
-	if (!same_rows(&a->module.factors, &b->module.factors, AL_FORM_QK))
+	if (!same_rows(&a->module.heads, &b->module.heads, AL_FORM_QK))
 		return true;
 	bool ok = scores_init(&scores, a, b, err);
 	if (ok) {

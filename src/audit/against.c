@@ -65,7 +65,7 @@ static void inner_finish(struct inner *x)
 	al_matrix_finish(&x->ab);
 }
 
-static bool inner_init(struct inner *x, const struct al_factors *a, const struct al_factors *b,
+static bool inner_init(struct inner *x, const struct al_heads *a, const struct al_heads *b,
 	enum al_form form, struct al_error *err)
 {
 	*x = (struct inner){0};
@@ -94,10 +94,10 @@ bool al_against_add_module(const struct al_audit_module *a, const struct al_audi
 	struct al_table *table, struct al_error *err)
 {
 	struct inner qk, ov = {0};
-	bool ok = inner_init(&qk, &a->factors, &b->factors, AL_FORM_QK, err)
-		&& inner_init(&ov, &a->factors, &b->factors, AL_FORM_OV, err);
+	bool ok = inner_init(&qk, &a->heads, &b->heads, AL_FORM_QK, err)
+		&& inner_init(&ov, &a->heads, &b->heads, AL_FORM_OV, err);
 
-	for (size_t i = 0; ok && i < a->factors.n_heads; i++) {
+	for (size_t i = 0; ok && i < a->heads.n_heads; i++) {
 		struct al_cell *cell = al_table_add_row(table);
 		al_audit_set_module(table, &cell, a);
 		al_cell_set_int(table, cell++, (int64_t)i);

@@ -115,9 +115,9 @@ static void set_factors(struct al_audit_module *module)
 	const struct al_attention *a = module->attention;
 	struct al_matrix *w = module->weights;
 
-	module->factors = (struct al_factors){
-		.q = al_view(w[AL_QUERY]),
-		.k = al_view(w[AL_KEY]),
+	module->heads = (struct al_heads){
+		.query = al_view(w[AL_QUERY]),
+		.key = al_view(w[AL_KEY]),
 		.n_heads = (size_t)a->n_heads,
 		.n_kv_heads = (size_t)a->n_kv_heads,
 		.d_head = (size_t)a->d_head,
@@ -125,8 +125,8 @@ static void set_factors(struct al_audit_module *module)
 		.unit = unit_of(a),
 	};
 	if (w[AL_VALUE].data && w[AL_OUTPUT].data) {
-		module->factors.v = al_view(w[AL_VALUE]);
-		module->factors.o = al_view(w[AL_OUTPUT]);
+		module->heads.value = al_view(w[AL_VALUE]);
+		module->heads.output = al_view(w[AL_OUTPUT]);
 	}
 }
 
@@ -200,8 +200,8 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first,
 	size_t n, struct part *part, struct al_error *err)
 {
-	size_t group = module->factors.n_heads / module->factors.n_kv_heads;
-	struct al_factors heads = module->factors;
+	size_t group = module->heads.n_heads / module->heads.n_kv_heads;
+	struct al_heads heads = module->heads;
 	bool ok = true;
 
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
@@ -211,10 +211,10 @@ static bool add_part(struct al_audit_module *module, const struct al_audit *audi
 	}
 	heads.n_heads = n * group;
 	heads.n_kv_heads = n;
-	heads.q = al_view(part->weights[AL_QUERY]);
-	heads.k = al_view(part->weights[AL_KEY]);
-	heads.v = al_view(part->weights[AL_VALUE]);
-	heads.o = al_view(part->weights[AL_OUTPUT]);
+	heads.query = al_view(part->weights[AL_QUERY]);
+	heads.key = al_view(part->weights[AL_KEY]);
+	heads.value = al_view(part->weights[AL_VALUE]);
+	heads.output = al_view(part->weights[AL_OUTPUT]);
 	ok = ok && al_triangles_add(&module->triangles, &heads, first, false, err);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&part->weights[p]);
@@ -225,7 +225,7 @@ static bool take_parts(struct al_audit_module *module, const struct al_audit *au
 	struct al_error *err)
 {
 	const struct al_attention *a = module->attention;
-	size_t n_kv_heads = module->factors.n_kv_heads, most = heads_a_part(a);
+	size_t n_kv_heads = module->heads.n_kv_heads, most = heads_a_part(a);
 	struct part part = {.not_finite = {0}};
 	bool ok = true;
 
@@ -254,13 +254,13 @@ static bool init_by_parts(struct al_audit_module *module, const struct al_audit 
 	bool has_values = a->factors[AL_VALUE].n_runs > 0;
 
 	set_factors(module);
-	module->factors.q = shape_of(&a->factors[AL_QUERY]);
-	module->factors.k = shape_of(&a->factors[AL_KEY]);
+	module->heads.query = shape_of(&a->factors[AL_QUERY]);
+	module->heads.key = shape_of(&a->factors[AL_KEY]);
 	if (has_values) {
-		module->factors.v = shape_of(&a->factors[AL_VALUE]);
-		module->factors.o = shape_of(&a->factors[AL_OUTPUT]);
+		module->heads.value = shape_of(&a->factors[AL_VALUE]);
+		module->heads.output = shape_of(&a->factors[AL_OUTPUT]);
 	}
-	if (al_triangles_init(&module->triangles, &module->factors, has_values, err)
+	if (al_triangles_init(&module->triangles, &module->heads, has_values, err)
 		&& take_parts(module, audit, err))
 		return true;
 	al_audit_module_finish(module);
@@ -281,9 +281,9 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	ok = ok && change(module, &audit->options, err);
 	if (ok) {
 		set_factors(module);
-		ok = al_factors_check(&module->factors, err);
+		ok = al_heads_check_projections(&module->heads, err);
 	}
-	if (ok && al_triangles_take(&module->triangles, &module->factors, false, err))
+	if (ok && al_triangles_take(&module->triangles, &module->heads, false, err))
 		return true;
 	al_audit_module_finish(module);
 	return false;
@@ -291,8 +291,8 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 
 void al_audit_module_finish(struct al_audit_module *module)
 {
-	al_spectra_finish(&module->heads);
-	al_spectra_finish(&module->layer);
+	al_spectra_finish(&module->head_spectra);
+	al_spectra_finish(&module->layer_spectra);
 	for (int form = 0; form < AL_N_FORMS; form++)
 		al_matrix_finish(&module->inner[form]);
 	for (size_t i = 0; i < module->n_draws; i++)
@@ -323,12 +323,12 @@ bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module 
 	const unsigned missing = ((needs ? needs->head_spectra : 0) | kinds) & ~module->head_kinds;
 	struct al_spectra found;
 
-	*out = &module->heads;
+	*out = &module->head_spectra;
 	if (missing == 0)
 		return true;
 	if (!al_head_spectra(&found, &module->triangles, missing, err))
 		return false;
-	take_spectra(&found, missing, &module->heads, &module->head_kinds);
+	take_spectra(&found, missing, &module->head_spectra, &module->head_kinds);
 	return true;
 }
 
@@ -340,12 +340,12 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 		& ~module->layer_kinds;
 	struct al_spectra found;
 
-	*out = &module->layer;
+	*out = &module->layer_spectra;
 	if (missing == 0)
 		return true;
-	if (!al_layer_spectra(&found, &module->factors, &module->triangles, missing, err))
+	if (!al_layer_spectra(&found, &module->heads, &module->triangles, missing, err))
 		return false;
-	take_spectra(&found, missing, &module->layer, &module->layer_kinds);
+	take_spectra(&found, missing, &module->layer_spectra, &module->layer_kinds);
 	return true;
 }
 
@@ -354,17 +354,18 @@ bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, stru
 {
 	struct al_matrix *inner = &module->inner[form];
 
-	if (!inner->data && !al_form_inner(&module->factors, &module->factors, form, inner, err))
+	if (!inner->data && !al_form_inner(&module->heads, &module->heads, form, inner, err))
 		return false;
 	*out = al_view(*inner);
 	return true;
 }
 
-static bool same_shape(const struct al_factors *a, const struct al_factors *b)
+static bool same_shape(const struct al_heads *a, const struct al_heads *b)
 {
 	return a->n_heads == b->n_heads && a->n_kv_heads == b->n_kv_heads && a->d_head == b->d_head
-		&& a->d_value == b->d_value && a->q.rows == b->q.rows && a->k.rows == b->k.rows
-		&& a->v.rows == b->v.rows && a->o.rows == b->o.rows;
+		&& a->d_value == b->d_value && a->query.rows == b->query.rows
+		&& a->key.rows == b->key.rows && a->value.rows == b->value.rows
+		&& a->output.rows == b->output.rows;
 }
 
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
@@ -375,16 +376,16 @@ bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *mod
 
 	*heads_out = &audit->gaussian_heads;
 	*layer_out = &audit->gaussian_layer;
-	if (audit->has_gaussian && same_shape(&audit->gaussian_shape, &module->factors))
+	if (audit->has_gaussian && same_shape(&audit->gaussian_shape, &module->heads))
 		return true;
-	if (!al_null_gaussian(&heads, &layer, &module->factors, al_has_values(&module->factors),
+	if (!al_null_gaussian(&heads, &layer, &module->heads, al_has_values(&module->heads),
 		    audit->options.seed, 0, err))
 		return false;
 	al_spectra_finish(&audit->gaussian_heads);
 	al_spectra_finish(&audit->gaussian_layer);
 	audit->gaussian_heads = heads;
 	audit->gaussian_layer = layer;
-	audit->gaussian_shape = module->factors;
+	audit->gaussian_shape = module->heads;
 	audit->has_gaussian = true;
 	return true;
 }

@@ -33,9 +33,9 @@ struct al_audit_options {
 struct al_audit_module {
 	const struct al_attention *attention;
 	uint64_t index; /* of the module: seeds its draws */
-	struct al_factors factors; /* without data where weights aren't kept */
+	struct al_heads heads; /* without data where weights aren't kept */
 	struct al_triangles triangles;
-	struct al_spectra heads, layer;
+	struct al_spectra head_spectra, layer_spectra;
 	unsigned head_kinds, layer_kinds; /* of the spectra that were found */
 	struct al_matrix inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
@@ -48,7 +48,7 @@ struct al_audit {
 	const struct al_model_view *view;
 	struct al_audit_options options;
 	struct al_spectra gaussian_heads, gaussian_layer; /* of the last shape that was asked for */
-	struct al_factors gaussian_shape;
+	struct al_heads gaussian_shape;
 	bool has_gaussian;
 };
 

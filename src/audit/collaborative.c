@@ -1,5 +1,5 @@
 /* Multiplied embeddings in the best basis: a canonical polyadic decomposition at width d_head. */
-#include "audit/collaborative.h"
+#include "audit/convert.h"
 
 #include "linalg/cp.h"
 
@@ -38,7 +38,8 @@ bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads
 	const struct al_heads heads = {.query = q,
 		.key = k,
 		.n_heads = n_heads,
-		.n_kv_heads = n_heads};
+		.n_kv_heads = n_heads,
+		.d_head = d_head};
 	struct al_cp_options options = {.rank = d_head, .n_sweeps = 20, .stop = 1e-4, .seed = seed};
 
 	if (least_error < NOISE)

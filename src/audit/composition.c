@@ -34,11 +34,11 @@ bool al_can_compose(const struct al_audit_module *earlier, const struct al_audit
 	const struct al_attention *b = later->attention;
 	bool reads_memory = b->is_cross && projection != AL_QUERY;
 
-	return al_has_values(&earlier->factors)
-		&& al_has_form(&later->factors, projection == AL_VALUE ? AL_FORM_OV : AL_FORM_QK)
+	return al_has_values(&earlier->heads)
+		&& al_has_form(&later->heads, projection == AL_VALUE ? AL_FORM_OV : AL_FORM_QK)
 		&& same_stack(earlier->attention, b) != reads_memory
-		&& earlier->factors.o.rows
-		== al_factors_run(&later->factors, projection).weights.rows;
+		&& earlier->heads.output.rows
+		== al_heads_run(&later->heads, projection).weights.rows;
 }
 
 /* ---- scores ---- */
@@ -49,14 +49,14 @@ static enum al_projection opposite(enum al_projection p)
 	return p == AL_QUERY ? AL_KEY : p == AL_KEY ? AL_QUERY : AL_OUTPUT;
 }
 
-static size_t own_head(const struct al_factors *factors, enum al_projection p, size_t head)
+static size_t own_head(const struct al_heads *factors, enum al_projection p, size_t head)
 {
 	return p == AL_KEY || p == AL_VALUE ? al_kv_head(factors, head) : head;
 }
 
 static struct al_view triangle(const struct al_audit_module *m, enum al_projection p, size_t head)
 {
-	return al_triangle_of(&m->triangles, p, own_head(&m->factors, p, head));
+	return al_triangle_of(&m->triangles, p, own_head(&m->heads, p, head));
 }
 
 static double norm(struct al_view a)
@@ -88,7 +88,7 @@ static bool product_norm(struct al_view x, const struct al_view *m, struct al_vi
 bool al_form_norms(const struct al_audit_module *m, enum al_projection p, double *norms,
 	struct al_error *err)
 {
-	for (size_t i = 0; i < m->factors.n_heads; i++)
+	for (size_t i = 0; i < m->heads.n_heads; i++)
 		if (!product_norm(triangle(m, p, i), NULL, triangle(m, opposite(p), i), &norms[i],
 			    err))
 			return false;
@@ -107,10 +107,10 @@ static bool score(void *context, size_t index, struct al_error *err)
 {
 	const struct work *w = context;
 	size_t i = index % w->scores.rows, j = index / w->scores.rows;
-	size_t d_out = w->earlier->factors.d_value;
-	struct al_run run = al_factors_run(&w->later->factors, w->projection);
+	size_t d_out = w->earlier->heads.d_value;
+	struct al_run run = al_heads_run(&w->later->heads, w->projection);
 	struct al_view m = al_view(al_part(w->between, i * d_out,
-		own_head(&w->later->factors, w->projection, j) * run.width, d_out, run.width));
+		own_head(&w->later->heads, w->projection, j) * run.width, d_out, run.width));
 	struct al_view y = triangle(w->later, opposite(w->projection), j);
 	double both, norms = w->norms.data[i] * w->norms.data[w->scores.rows + j];
 
@@ -125,9 +125,9 @@ bool al_composition_scores(const struct al_audit_module *earlier,
 	struct al_matrix *scores, struct al_error *err)
 {
 	struct work w = {.earlier = earlier, .later = later, .projection = projection};
-	struct al_view written = earlier->factors.o;
-	struct al_view read = al_factors_run(&later->factors, projection).weights;
-	size_t n_earlier = earlier->factors.n_heads, n_later = later->factors.n_heads;
+	struct al_view written = earlier->heads.output;
+	struct al_view read = al_heads_run(&later->heads, projection).weights;
+	size_t n_earlier = earlier->heads.n_heads, n_later = later->heads.n_heads;
 	bool ok = al_matrix_init(&w.between, written.cols, read.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, written, read, 0, w.between, err)
 		&& al_matrix_init(&w.scores, n_earlier, n_later, err)

@@ -184,7 +184,7 @@ static struct al_arena *arena_of(const struct converter *x)
 static struct conversion begin(const struct converter *x, const char *variant, const char *gauge,
 	struct al_loss loss)
 {
-	const struct al_factors *f = &x->module->factors;
+	const struct al_heads *f = &x->module->heads;
 	struct conversion c = {.variant = variant,
 		.name = variant,
 		.setting = "",
@@ -379,7 +379,7 @@ static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 
 static bool convert_widths(struct converter *x, struct al_error *err)
 {
-	size_t n = x->module->factors.n_heads, width = x->losses->keys.width;
+	size_t n = x->module->heads.n_heads, width = x->losses->keys.width;
 
 	if (!al_losses_has_own_keys(x->losses))
 		return true;

@@ -42,8 +42,16 @@ enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
 /* As stored: the mean of the heads; or of every column the best multiples of one across the
  * heads. */
-bool al_convert_embedding(const struct al_factors *factors, const struct al_stack *keys,
+bool al_convert_embedding(const struct al_heads *factors, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Of the score forms as A diag(m_i) C^T, multiplied embeddings in whatever basis suits them:
+ * with d_head columns, as alternating least squares find it: the relative error over all heads. Q
+ * and K hold the heads side by side, as many of the one as of the other. `least_error` is what no
+ * such form can be below (one key projection for all heads): far from 0 the layer isn't
+ * collaborative, its algebraic start is left out, and sweeps are in single precision. */
+bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads, size_t d_head,
+	double least_error, uint64_t seed, double *error, struct al_error *err) AL_MUST_CHECK;
 
 #endif

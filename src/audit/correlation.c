@@ -35,7 +35,7 @@ static void set_quotient(struct al_cell *cell, double x, double y, double z)
 static void add_rows(const struct al_audit_module *module, enum al_form form, struct al_view s,
 	const double *means, struct al_table *table)
 {
-	double n = al_form_entries(&module->factors, form);
+	double n = al_form_entries(&module->heads, form);
 
 	for (size_t i = 0; i < s.rows; i++)
 		for (size_t j = 0; j < s.cols; j++) {
@@ -56,8 +56,8 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	struct al_error *err)
 {
 	struct al_view s;
-	double *means = al_calloc(module->factors.n_heads, sizeof(*means));
-	bool ok = al_form_means(&module->factors, form, means, err)
+	double *means = al_calloc(module->heads.n_heads, sizeof(*means));
+	bool ok = al_form_means(&module->heads, form, means, err)
 		&& al_audit_form_inner(module, form, &s, err);
 
 	if (ok)
@@ -71,7 +71,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	(void)audit;
 	for (int form = 0; form < AL_N_FORMS; form++)
-		if (al_has_form(&module->factors, (enum al_form)form)
+		if (al_has_form(&module->heads, (enum al_form)form)
 			&& !add_form(module, (enum al_form)form, table, err))
 			return false;
 	return true;

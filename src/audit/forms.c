@@ -17,16 +17,16 @@ static struct sides sides_of(enum al_form form)
 }
 
 /* The head of a projection that query head i works with. */
-static size_t partner(const struct al_factors *factors, enum al_projection p, size_t head)
+static size_t partner(const struct al_heads *factors, enum al_projection p, size_t head)
 {
 	return p == AL_KEY || p == AL_VALUE ? al_kv_head(factors, head) : head;
 }
 
 /* A^T B for a projection of two modules, which may be the same. */
-static bool cross_gram(const struct al_factors *a, const struct al_factors *b, enum al_projection p,
+static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum al_projection p,
 	struct al_matrix *out, struct al_error *err)
 {
-	struct al_view left = al_factors_run(a, p).weights, right = al_factors_run(b, p).weights;
+	struct al_view left = al_heads_run(a, p).weights, right = al_heads_run(b, p).weights;
 
 	if (left.rows != right.rows)
 		return al_fail(err, AL_EINPUT, "projections of %zu and %zu rows can't be compared",
@@ -53,10 +53,10 @@ static double block_dot(struct al_matrix g, size_t g_row, size_t g_col, struct a
 }
 
 /* <L_i R_i^T, L_j R_j^T> = sum of (L_i^T L_j) o (R_i^T R_j), block by block. */
-static void fill(const struct al_factors *a, const struct al_factors *b, struct sides s,
+static void fill(const struct al_heads *a, const struct al_heads *b, struct sides s,
 	struct al_matrix left, struct al_matrix right, struct al_matrix out)
 {
-	size_t wa = al_factors_run(a, s.left).width, wb = al_factors_run(b, s.left).width;
+	size_t wa = al_heads_run(a, s.left).width, wb = al_heads_run(b, s.left).width;
 
 	for (size_t j = 0; j < b->n_heads; j++)
 		for (size_t i = 0; i < a->n_heads; i++)
@@ -65,7 +65,7 @@ static void fill(const struct al_factors *a, const struct al_factors *b, struct 
 				partner(b, s.right, j) * wb, wa, wb);
 }
 
-bool al_form_inner(const struct al_factors *a, const struct al_factors *b, enum al_form form,
+bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_form form,
 	struct al_matrix *out, struct al_error *err)
 {
 	struct sides s = sides_of(form);
@@ -80,12 +80,12 @@ bool al_form_inner(const struct al_factors *a, const struct al_factors *b, enum 
 	return ok;
 }
 
-double al_form_entries(const struct al_factors *factors, enum al_form form)
+double al_form_entries(const struct al_heads *factors, enum al_form form)
 {
 	struct sides s = sides_of(form);
 
-	return (double)al_factors_run(factors, s.left).weights.rows
-		* (double)al_factors_run(factors, s.right).weights.rows;
+	return (double)al_heads_run(factors, s.left).weights.rows
+		* (double)al_heads_run(factors, s.right).weights.rows;
 }
 
 static double column_sum(struct al_view a, size_t column)
@@ -97,7 +97,7 @@ static double column_sum(struct al_view a, size_t column)
 	return sum;
 }
 
-bool al_form_means(const struct al_factors *factors, enum al_form form, double *means,
+bool al_form_means(const struct al_heads *factors, enum al_form form, double *means,
 	struct al_error *err)
 {
 	struct sides s = sides_of(form);
@@ -106,9 +106,8 @@ bool al_form_means(const struct al_factors *factors, enum al_form form, double *
 	if (entries == 0)
 		return al_fail(err, AL_EINPUT, "a form without entries");
 	for (size_t i = 0; i < factors->n_heads; i++) {
-		struct al_view left = al_factors_head(factors, s.left, partner(factors, s.left, i));
-		struct al_view right = al_factors_head(factors, s.right,
-			partner(factors, s.right, i));
+		struct al_view left = al_head_of(factors, s.left, partner(factors, s.left, i));
+		struct al_view right = al_head_of(factors, s.right, partner(factors, s.right, i));
 		double sum = 0;
 		for (size_t k = 0; k < left.cols; k++)
 			sum += column_sum(left, k) * column_sum(right, k);

@@ -3,26 +3,26 @@
 #ifndef ATTNLEDGER_AUDIT_FORMS_H
 #define ATTNLEDGER_AUDIT_FORMS_H
 
-#include "audit/factors.h"
+#include "audit/triangles.h"
 
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
 extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */
 
-static inline bool al_has_form(const struct al_factors *factors, enum al_form form)
+static inline bool al_has_form(const struct al_heads *factors, enum al_form form)
 {
 	return form == AL_FORM_QK || al_has_values(factors);
 }
 
 /* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads], in a matrix
  * that the caller finishes. The modules read and write spaces of the same size. */
-bool al_form_inner(const struct al_factors *a, const struct al_factors *b, enum al_form form,
+bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_form form,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The mean entry of each head's form, [n_heads]. */
-bool al_form_means(const struct al_factors *factors, enum al_form form, double *means,
+bool al_form_means(const struct al_heads *factors, enum al_form form, double *means,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Entries of a form: rows x columns. */
-double al_form_entries(const struct al_factors *factors, enum al_form form);
+double al_form_entries(const struct al_heads *factors, enum al_form form);
 
 #endif

@@ -68,16 +68,16 @@ static void set_measures(struct al_table *table, struct al_cell *cell, const str
 }
 
 /* The longer side of the matrix behind a spectrum. */
-static size_t dimension_of(const struct al_factors *f, enum al_spectrum kind)
+static size_t dimension_of(const struct al_heads *f, enum al_spectrum kind)
 {
-	size_t rows = kind == AL_SPECTRUM_Q ? f->q.rows : f->k.rows;
+	size_t rows = kind == AL_SPECTRUM_Q ? f->query.rows : f->key.rows;
 	size_t other = rows;
 
 	if (kind == AL_SPECTRUM_OV) {
-		rows = f->v.rows;
-		other = f->o.rows;
+		rows = f->value.rows;
+		other = f->output.rows;
 	} else if (kind == AL_SPECTRUM_QK)
-		other = f->q.rows;
+		other = f->query.rows;
 	return rows > other ? rows : other;
 }
 
@@ -95,7 +95,7 @@ static void add_head(struct al_audit_module *module, const struct al_spectra *sp
 	struct al_table *table)
 {
 	struct al_cell *cell = al_table_add_row(table);
-	size_t kv_head = al_kv_head(&module->factors, head);
+	size_t kv_head = al_kv_head(&module->heads, head);
 
 	al_audit_set_module(table, &cell, module);
 	al_cell_set_int(table, cell++, (int64_t)head);
@@ -106,14 +106,14 @@ static void add_head(struct al_audit_module *module, const struct al_spectra *sp
 		if (!al_has_spectrum(spectra, kinds[i]))
 			continue;
 		struct al_measures m = al_measure(values->data + column * values->ld, values->rows,
-			dimension_of(&module->factors, kinds[i]), module->factors.unit);
+			dimension_of(&module->heads, kinds[i]), module->heads.unit);
 		set_measures(table, cell, &m);
 	}
 	al_cell_set_text(table, cell++, route_of(module, head, kv_head));
 	al_cell_set_text(table, cell,
 		al_format(&table->arena, "%.2g",
-			al_rank_tolerance(dimension_of(&module->factors, AL_SPECTRUM_QK),
-				module->factors.unit)));
+			al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK),
+				module->heads.unit)));
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
@@ -123,7 +123,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 	if (!al_audit_head_spectra(audit, module, SPECTRA, &spectra, err))
 		return false;
-	for (size_t i = 0; i < module->factors.n_heads; i++)
+	for (size_t i = 0; i < module->heads.n_heads; i++)
 		add_head(module, spectra, i, table);
 	return true;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/collaborative.h"
 #include "audit/grouping.h"
 #include "base/memory.h"
 
@@ -33,7 +32,7 @@ bool al_losses_has_shared_kv(const struct al_losses *x)
 
 bool al_losses_has_own_keys(const struct al_losses *x)
 {
-	return x->keys.n == x->module->factors.n_heads;
+	return x->keys.n == x->module->heads.n_heads;
 }
 
 bool al_losses_has_embeddings(const struct al_losses *x)
@@ -150,18 +149,18 @@ static bool find_latent(struct al_losses *x, const struct task *t, struct al_err
 
 static bool find_embedding(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	return al_convert_embedding(&x->module->factors, &x->keys,
-		x->has_values ? &x->values : NULL, (enum al_embedding)t->which, t->out->of, err);
+	return al_convert_embedding(&x->module->heads, &x->keys, x->has_values ? &x->values : NULL,
+		(enum al_embedding)t->which, t->out->of, err);
 }
 
 /* One value for all heads, scaled or not, is what multi-query attention has; the query/key forms
  * are sums of d_head products that all heads share. */
 static bool find_multiples(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	const struct al_factors *f = &x->module->factors;
+	const struct al_heads *f = &x->module->heads;
 	const double *one_key = &x->groupings[0].neighbours.of[AL_LOSS_QK];
 
-	return al_convert_collaborative(f->q, f->k, f->n_heads, f->d_head,
+	return al_convert_collaborative(f->query, f->key, f->n_heads, f->d_head,
 		x->n_groupings ? *one_key : 0, x->audit->options.seed, &t->out->of[AL_LOSS_QK],
 		err);
 }
@@ -324,7 +323,7 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 
 static bool prepare(struct al_losses *x, struct al_error *err)
 {
-	const struct al_factors *f = &x->module->factors;
+	const struct al_heads *f = &x->module->heads;
 	const struct al_triangles *t = &x->module->triangles;
 
 	set_unknown(&x->shared_kv);
@@ -353,7 +352,7 @@ bool al_losses_find(struct al_losses *x, const struct al_audit *audit,
 {
 	*x = (struct al_losses){.audit = audit,
 		.module = module,
-		.has_values = al_has_values(&module->factors),
+		.has_values = al_has_values(&module->heads),
 		.is_rotary = module->attention->is_rotary,
 		.is_normed = al_has_qk_norm(module->attention),
 		.is_latent = module->attention->is_latent};

@@ -91,7 +91,7 @@ bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *mod
 	const struct al_spectra *heads, *layer;
 
 	for (int form = 0; form < AL_N_FORMS; form++)
-		if (al_has_form(&module->factors, (enum al_form)form)
+		if (al_has_form(&module->heads, (enum al_form)form)
 			&& !write_form(&target, module, (enum al_form)form, err))
 			return false;
 	return al_audit_head_spectra(audit, module, AL_ALL_SPECTRA, &heads, err)

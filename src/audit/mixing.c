@@ -84,9 +84,9 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	struct al_score_tensor tensor;
 
-	if (al_score_tensor_is_zero(&module->factors))
+	if (al_score_tensor_is_zero(&module->heads))
 		return true;
-	bool ok = al_score_tensor_init(&tensor, &module->factors, err)
+	bool ok = al_score_tensor_init(&tensor, &module->heads, err)
 		&& mix(&tensor.heads, module->attention->name, audit->options.seed, table, err);
 	al_score_tensor_finish(&tensor);
 	return ok;

@@ -35,7 +35,7 @@ static bool init_weights(struct weights *w, const struct al_triangles *t, struct
 {
 	*w = (struct weights){0};
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_factors_run(&t->shape, (enum al_projection)p);
+		const struct al_run run = al_heads_run(&t->shape, (enum al_projection)p);
 		const size_t rows = run.weights.rows, cols = run.weights.cols;
 		if (has_projection(t, p) && !al_matrix_init_f(&w->of[p], rows, cols, err))
 			return false;
@@ -75,7 +75,7 @@ static bool draw_numbered(void *context, size_t index, struct al_error *err)
 	const struct draw *x = context;
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_factors_run(&x->t->shape, (enum al_projection)p);
+		const struct al_run run = al_heads_run(&x->t->shape, (enum al_projection)p);
 		const struct al_matrix_f all = x->w->of[p];
 		if (index < run.n_heads)
 			return x->head(x, (enum al_projection)p, index,
@@ -115,7 +115,7 @@ static bool gaussian_head(const struct draw *x, enum al_projection projection, s
 }
 
 bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
-	const struct al_factors *shape, bool has_values, uint64_t seed, uint64_t draw,
+	const struct al_heads *shape, bool has_values, uint64_t seed, uint64_t draw,
 	struct al_error *err)
 {
 	struct al_triangles t;

@@ -19,7 +19,7 @@
 /* Gaussian weights of a shape (data isn't read): each of its heads, and all together. It depends on
  * the shape alone, so modules of one shape share it. On failure nothing is left to finish. */
 bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
-	const struct al_factors *shape, bool has_values, uint64_t seed, uint64_t draw,
+	const struct al_heads *shape, bool has_values, uint64_t seed, uint64_t draw,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Independent heads with the triangular factors of a module. */

@@ -119,7 +119,7 @@ static void add_rows(struct al_audit_module *module, enum al_form form, double *
 static bool add_form(struct al_audit_module *module, enum al_form form, struct al_table *table,
 	struct al_error *err)
 {
-	size_t n = module->factors.n_heads;
+	size_t n = module->heads.n_heads;
 	struct al_view inner;
 	struct al_matrix s = {0};
 	double *work = al_calloc(2 * n, sizeof(*work));
@@ -141,7 +141,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	(void)audit;
 	for (int form = 0; form < AL_N_FORMS; form++)
-		if (al_has_form(&module->factors, (enum al_form)form)
+		if (al_has_form(&module->heads, (enum al_form)form)
 			&& !add_form(module, (enum al_form)form, table, err))
 			return false;
 	return true;

@@ -21,13 +21,14 @@ static void scale(struct al_matrix_f m)
 		m.data[i] = ldexpf(m.data[i], -exponent);
 }
 
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_factors *factors,
+bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *factors,
 	struct al_error *err)
 {
-	*tensor = (struct al_score_tensor){.heads = {.query = factors->q,
-						   .key = factors->k,
+	*tensor = (struct al_score_tensor){.heads = {.query = factors->query,
+						   .key = factors->key,
 						   .n_heads = factors->n_heads,
-						   .n_kv_heads = factors->n_kv_heads}};
+						   .n_kv_heads = factors->n_kv_heads,
+						   .d_head = factors->d_head}};
 	if (!al_heads_check(&tensor->heads, err))
 		return false;
 	if (factors->unit < 0x1p-24)
@@ -46,7 +47,7 @@ void al_score_tensor_finish(struct al_score_tensor *tensor)
 	*tensor = (struct al_score_tensor){0};
 }
 
-bool al_score_tensor_is_zero(const struct al_factors *factors)
+bool al_score_tensor_is_zero(const struct al_heads *factors)
 {
-	return al_squared_norm(factors->q) == 0 || al_squared_norm(factors->k) == 0;
+	return al_squared_norm(factors->query) == 0 || al_squared_norm(factors->key) == 0;
 }

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_AUDIT_SCORE_TENSOR_H
 #define ATTNLEDGER_AUDIT_SCORE_TENSOR_H
 
-#include "audit/factors.h"
+#include "audit/triangles.h"
 #include "linalg/heads.h"
 
 /* In single precision, scaled, where the stored numbers hold no more. Finish it in either case, on
@@ -12,11 +12,11 @@ struct al_score_tensor {
 	struct al_narrow_heads narrow;
 };
 
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_factors *factors,
+bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *factors,
 	struct al_error *err) AL_MUST_CHECK;
 void al_score_tensor_finish(struct al_score_tensor *tensor);
 
 /* Without queries or without keys: every score is zero, there is nothing to decompose. */
-bool al_score_tensor_is_zero(const struct al_factors *factors);
+bool al_score_tensor_is_zero(const struct al_heads *factors);
 
 #endif

@@ -80,7 +80,7 @@ static bool all_angles(const struct al_audit_module *module, enum al_projection 
 	struct al_bases bases;
 	struct angle_work work = {.bases = &bases, .angles = angles};
 
-	if (!al_bases_init(&bases, &module->factors, p, err))
+	if (!al_bases_init(&bases, &module->heads, p, err))
 		return false;
 	bool ok = al_matrix_init(&work.gram, bases.u.cols, bases.u.cols, err)
 		&& al_gram(AL_TRANSPOSED, al_view(bases.u), work.gram, err)
@@ -106,7 +106,7 @@ static void pairs_finish(struct pairs *pairs)
 
 static bool pairs_init(struct pairs *pairs, struct al_audit_module *module, struct al_error *err)
 {
-	const struct al_factors *f = &module->factors;
+	const struct al_heads *f = &module->heads;
 	bool ok = true;
 
 	*pairs = (struct pairs){0};
@@ -114,8 +114,8 @@ static bool pairs_init(struct pairs *pairs, struct al_audit_module *module, stru
 		ok = !al_has_form(f, (enum al_form)i)
 			|| al_audit_form_inner(module, (enum al_form)i, &pairs->inner[i], err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
-		size_t n = al_factors_run(f, (enum al_projection)p).n_heads;
-		if (!al_factors_run(f, (enum al_projection)p).weights.data)
+		size_t n = al_heads_run(f, (enum al_projection)p).n_heads;
+		if (!al_heads_run(f, (enum al_projection)p).weights.data)
 			continue;
 		pairs->n[p] = n;
 		pairs->angles[p] = al_calloc(n * n, sizeof(struct al_angles));
@@ -164,8 +164,8 @@ static void add_pair(const struct al_audit_module *module, const struct pairs *p
 	for (int p = 0; p < AL_N_PROJECTIONS; p++, cell += 3) {
 		bool is_shared = p == AL_KEY || p == AL_VALUE;
 		set_angles(cell, pairs, (enum al_projection)p,
-			is_shared ? al_kv_head(&module->factors, i) : i,
-			is_shared ? al_kv_head(&module->factors, j) : j);
+			is_shared ? al_kv_head(&module->heads, i) : i,
+			is_shared ? al_kv_head(&module->heads, j) : j);
 	}
 }
 
@@ -176,7 +176,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	bool ok = pairs_init(&pairs, module, err);
 
 	(void)audit;
-	for (size_t j = 0; ok && j < module->factors.n_heads; j++)
+	for (size_t j = 0; ok && j < module->heads.n_heads; j++)
 		for (size_t i = 0; i < j; i++)
 			add_pair(module, &pairs, i, j, table);
 	pairs_finish(&pairs);

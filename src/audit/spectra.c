@@ -62,7 +62,7 @@ static bool find_product_values(struct al_view a, struct al_view b, double *valu
 static bool head_values(void *context, size_t head, struct al_error *err)
 {
 	const struct heads *x = context;
-	const struct al_factors *shape = &x->t->shape;
+	const struct al_heads *shape = &x->t->shape;
 	const size_t kv_head = al_kv_head(shape, head);
 	const bool is_first = head == 0 || al_kv_head(shape, head - 1) != kv_head;
 	const struct al_view q = al_triangle_of(x->t, AL_QUERY, head);
@@ -142,7 +142,7 @@ bool al_sum_groups(struct al_run run, size_t n_groups, struct al_matrix out, str
 bool al_stack_group(const struct al_triangles *t, enum al_projection projection, size_t kv_head,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_run run = al_factors_run(&t->shape, projection);
+	const struct al_run run = al_heads_run(&t->shape, projection);
 	const size_t group = run.n_heads / t->shape.n_kv_heads, height = t->of[projection].r.rows;
 	struct al_matrix stack;
 
@@ -206,17 +206,17 @@ static bool take_sum(struct al_matrix *values, struct al_run own, struct al_view
 }
 
 /* [Q_1 R_K1^T .. Q_H R_KH^T] */
-static bool take_query_unfolding(struct al_matrix *values, const struct al_factors *f,
+static bool take_query_unfolding(struct al_matrix *values, const struct al_heads *f,
 	const struct al_triangles *t, struct al_error *err)
 {
 	const size_t height = t->of[AL_KEY].r.rows;
 	struct al_matrix all;
 
-	if (!al_matrix_init(&all, f->q.rows, f->n_heads * height, err))
+	if (!al_matrix_init(&all, f->query.rows, f->n_heads * height, err))
 		return false;
 	bool done = true;
 	for (size_t head = 0; head < f->n_heads && done; head++)
-		done = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_factors_head(f, AL_QUERY, head),
+		done = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_head_of(f, AL_QUERY, head),
 			al_triangle_of(t, AL_KEY, al_kv_head(f, head)), 0,
 			al_part(all, 0, head * height, all.rows, height), err);
 	done = done && take_values(values, al_view(all), err);
@@ -224,28 +224,28 @@ static bool take_query_unfolding(struct al_matrix *values, const struct al_facto
 	return done;
 }
 
-static bool unfold_group(const struct al_factors *f, const struct al_triangles *t, size_t kv_head,
+static bool unfold_group(const struct al_heads *f, const struct al_triangles *t, size_t kv_head,
 	struct al_matrix out, struct al_error *err)
 {
 	struct al_matrix r;
 
 	if (!al_stack_group(t, AL_QUERY, kv_head, &r, err))
 		return false;
-	bool done = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_factors_head(f, AL_KEY, kv_head),
-		al_view(r), 0, out, err);
+	bool done = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_head_of(f, AL_KEY, kv_head), al_view(r),
+		0, out, err);
 	al_matrix_finish(&r);
 	return done;
 }
 
 /* [K_1 R_1^T .. K_G R_G^T], R_g of all the queries that share K_g. */
-static bool take_key_unfolding(struct al_matrix *values, const struct al_factors *f,
+static bool take_key_unfolding(struct al_matrix *values, const struct al_heads *f,
 	const struct al_triangles *t, struct al_error *err)
 {
 	const size_t group = f->n_heads / f->n_kv_heads;
 	const size_t height = least(group * t->of[AL_QUERY].r.rows, f->d_head);
 	struct al_matrix all;
 
-	if (!al_matrix_init(&all, f->k.rows, f->n_kv_heads * height, err))
+	if (!al_matrix_init(&all, f->key.rows, f->n_kv_heads * height, err))
 		return false;
 	bool done = true;
 	for (size_t g = 0; g < f->n_kv_heads && done; g++)
@@ -256,7 +256,7 @@ static bool take_key_unfolding(struct al_matrix *values, const struct al_factors
 }
 
 struct layer {
-	const struct al_factors *f;
+	const struct al_heads *f;
 	const struct al_triangles *t;
 	unsigned kinds;
 	struct al_spectra *out;
@@ -275,7 +275,7 @@ static const enum al_spectrum order[AL_N_SPECTRA] = {
 static bool layer_values(void *context, size_t index, struct al_error *err)
 {
 	const struct layer *x = context;
-	const struct al_factors *f = x->f;
+	const struct al_heads *f = x->f;
 	const enum al_spectrum kind = order[index];
 	struct al_matrix *values = &x->out->values[kind];
 
@@ -283,28 +283,30 @@ static bool layer_values(void *context, size_t index, struct al_error *err)
 		return true;
 	switch (kind) {
 	case AL_SPECTRUM_Q:
-		return take_values(values, f->q, err);
+		return take_values(values, f->query, err);
 	case AL_SPECTRUM_K:
-		return take_values(values, f->k, err);
+		return take_values(values, f->key, err);
 	case AL_SPECTRUM_QU:
 		return take_query_unfolding(values, f, x->t, err);
 	case AL_SPECTRUM_KU:
 		return take_key_unfolding(values, f, x->t, err);
 	case AL_SPECTRUM_QK:
-		return take_sum(values, al_factors_run(f, AL_QUERY), f->k, f->n_kv_heads, err);
+		return take_sum(values, al_heads_run(f, AL_QUERY), f->key, f->n_kv_heads, err);
 	default:
 		return !al_has_values(f)
-			|| take_sum(values, al_factors_run(f, AL_OUTPUT), f->v, f->n_kv_heads, err);
+			|| take_sum(values, al_heads_run(f, AL_OUTPUT), f->value, f->n_kv_heads,
+				err);
 	}
 }
 
-bool al_layer_spectra(struct al_spectra *out, const struct al_factors *factors,
+bool al_layer_spectra(struct al_spectra *out, const struct al_heads *factors,
 	const struct al_triangles *triangles, unsigned kinds, struct al_error *err)
 {
 	struct layer x = {factors, triangles, kinds, out};
 
 	*out = (struct al_spectra){0};
-	if (al_factors_check(factors, err) && al_parallel(AL_N_SPECTRA, layer_values, &x, err))
+	if (al_heads_check_projections(factors, err)
+		&& al_parallel(AL_N_SPECTRA, layer_values, &x, err))
 		return true;
 	al_spectra_finish(out);
 	return false;

@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_AUDIT_SPECTRA_H
 #define ATTNLEDGER_AUDIT_SPECTRA_H
 
-#include "audit/factors.h"
+#include "audit/triangles.h"
 
 /* Of a head: Q_i, K_g, Q_i K_g^T and V_g O_i^T. Of all heads together: the concatenated W_Q and
  * W_K; the full-width products, which are the heads' sums; and the unfoldings that Tucker and CP
@@ -45,7 +45,7 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 
 /* All heads together, these kinds; `triangles` are the same module's, not centred ones. To centre, take the
  * mean off the projections (al_centre) before both. On failure nothing is left to finish. */
-bool al_layer_spectra(struct al_spectra *out, const struct al_factors *factors,
+bool al_layer_spectra(struct al_spectra *out, const struct al_heads *factors,
 	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
 
 /* The sums of each group's heads, [rows][n_groups*width]: a sum over heads that share a factor is

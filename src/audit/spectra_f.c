@@ -95,7 +95,7 @@ static bool take_sum(struct al_matrix *values, const struct layer_f *x, enum al_
 		return take_product(values, heads, common, err);
 	if (!al_matrix_init_f(&sums, heads.rows, common.cols, err))
 		return false;
-	sum_groups(heads, al_factors_run(&x->t->shape, own).width, group, sums);
+	sum_groups(heads, al_heads_run(&x->t->shape, own).width, group, sums);
 	bool done = take_product(values, al_view_f(sums), common, err);
 	al_matrix_finish_f(&sums);
 	return done;
@@ -117,7 +117,7 @@ static bool unfold_head(struct al_view_f head, struct al_view triangle, struct a
 static bool take_query_unfolding(struct al_matrix *values, const struct layer_f *x,
 	struct al_error *err)
 {
-	const struct al_factors *shape = &x->t->shape;
+	const struct al_heads *shape = &x->t->shape;
 	const struct al_view_f q = x->f->of[AL_QUERY];
 	const size_t height = x->t->of[AL_KEY].r.rows, width = shape->d_head;
 	struct al_matrix_f all;
@@ -151,7 +151,7 @@ static bool unfold_group(const struct layer_f *x, size_t kv_head, struct al_matr
 static bool take_key_unfolding(struct al_matrix *values, const struct layer_f *x,
 	struct al_error *err)
 {
-	const struct al_factors *shape = &x->t->shape;
+	const struct al_heads *shape = &x->t->shape;
 	const size_t group = shape->n_heads / shape->n_kv_heads;
 	const size_t height = least(group * x->t->of[AL_QUERY].r.rows, shape->d_head);
 	struct al_matrix_f all;

@@ -48,7 +48,7 @@ static bool weigh(const struct al_stack *s, struct al_error *err)
 	return ok;
 }
 
-static bool fill(struct al_stack *s, const struct al_factors *f, const struct al_triangles *t,
+static bool fill(struct al_stack *s, const struct al_heads *f, const struct al_triangles *t,
 	enum al_projection partner, struct al_error *err)
 {
 	size_t group = f->n_heads / f->n_kv_heads;
@@ -66,10 +66,10 @@ static bool fill(struct al_stack *s, const struct al_factors *f, const struct al
 	return true;
 }
 
-bool al_stack_init(struct al_stack *stack, const struct al_factors *factors,
+bool al_stack_init(struct al_stack *stack, const struct al_heads *factors,
 	const struct al_triangles *triangles, enum al_form form, struct al_error *err)
 {
-	struct al_run run = al_factors_run(factors, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
+	struct al_run run = al_heads_run(factors, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
 
 	*stack = (struct al_stack){.own = run.weights, .n = run.n_heads, .width = run.width};
 	if (fill(stack, factors, triangles, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, err))

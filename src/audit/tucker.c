@@ -49,9 +49,9 @@ struct measured {
 
 static bool measured_init(struct measured *m, struct al_error *err)
 {
-	const struct al_factors *f = &m->module->factors;
+	const struct al_heads *f = &m->module->heads;
 
-	m->original = f->q.rows * f->q.cols + f->k.rows * f->k.cols;
+	m->original = f->query.rows * f->query.cols + f->key.rows * f->key.cols;
 	if (!al_score_tensor_init(&m->tensor, f, err))
 		return false;
 	m->n_greedy = al_cp_bound(&m->tensor.heads);
@@ -68,8 +68,8 @@ static void measured_finish(struct measured *m)
 /* Of as many singular triples as so many parameters hold. */
 static double control_error(const struct measured *m, size_t parameters)
 {
-	const struct al_factors *f = &m->module->factors;
-	const size_t rank = parameters / (f->q.rows + f->k.rows);
+	const struct al_heads *f = &m->module->heads;
+	const size_t rank = parameters / (f->query.rows + f->key.rows);
 
 	return m->greedy[rank < m->n_greedy ? rank : m->n_greedy];
 }
@@ -132,7 +132,7 @@ static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
 static bool measure(struct measured *m, struct al_error *err)
 {
 	const size_t bound = al_cp_bound(&m->tensor.heads);
-	const size_t sides = m->module->factors.q.rows + m->module->factors.k.rows;
+	const size_t sides = m->module->heads.query.rows + m->module->heads.key.rows;
 	size_t before = 0;
 
 	for (size_t i = 0; i < N_WIDTHS; i++) {
@@ -152,7 +152,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	struct measured m = {.module = module, .seed = audit->options.seed, .table = table};
 
-	if (al_score_tensor_is_zero(&module->factors))
+	if (al_score_tensor_is_zero(&module->heads))
 		return true;
 	bool ok = measured_init(&m, err) && measure(&m, err);
 	measured_finish(&m);

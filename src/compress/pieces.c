@@ -43,7 +43,8 @@ static bool fill(struct al_scores *s, const struct al_checkpoint *checkpoint, st
 	s->heads = (struct al_heads){.query = al_view(s->query),
 		.key = al_view(s->key),
 		.n_heads = (size_t)a->n_heads,
-		.n_kv_heads = (size_t)a->n_kv_heads};
+		.n_kv_heads = (size_t)a->n_kv_heads,
+		.d_head = (size_t)a->d_head};
 	s->is_single = a->factors[AL_QUERY].dtype->epsilon >= 0x1p-23
 		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
 	if (s->is_single && !al_narrow_heads_init(&s->narrow, &s->heads, err))
@@ -114,7 +115,7 @@ static bool make_content(const struct al_scores *s, struct al_matrix *out, struc
 
 	for (size_t i = 0; ok && i < s->heads.n_heads; i++)
 		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
-			al_columns(al_view(s->key), al_kv_head_of(&s->heads, i) * d_head, d_head),
+			al_columns(al_view(s->key), al_kv_head(&s->heads, i) * d_head, d_head),
 			al_columns(al_view(s->query_bias), i * d_head, d_head), 0,
 			al_part(*out, 0, i, s->key.rows, 1), err);
 	return ok;
@@ -326,12 +327,13 @@ static bool make_drop(struct al_pieces *out, const struct al_scores *s,
 	if (!al_heads_norm(&s->heads, &norm, err))
 		return false;
 	for (size_t i = 0; i < s->heads.n_heads; i++) {
-		const size_t kv_head = al_kv_head_of(&s->heads, i);
+		const size_t kv_head = al_kv_head(&s->heads, i);
 		const struct al_heads head = {.query = al_columns(s->heads.query, i * d_head,
 						      d_head),
 			.key = al_columns(s->heads.key, kv_head * d_head, d_head),
 			.n_heads = 1,
-			.n_kv_heads = 1};
+			.n_kv_heads = 1,
+			.d_head = d_head};
 		if (!layout->is_dropped[i])
 			continue;
 		if (!al_heads_norm(&head, &one, err))

@@ -39,8 +39,8 @@ static bool head_init(struct head *h, const struct al_heads *heads, size_t i, st
 		&& al_matrix_init(&h->query_triangle, rows, d, err)
 		&& al_matrix_init(&h->key_triangle, cols, d, err)
 		&& al_matrix_init(&h->core, rows, cols, err)
-		&& al_heads_copy_query(heads, i, h->query, err)
-		&& al_heads_copy_key(heads, al_kv_head_of(heads, i), h->key, err);
+		&& al_head_copy(heads, AL_QUERY, i, h->query, err)
+		&& al_head_copy(heads, AL_KEY, al_kv_head(heads, i), h->key, err);
 }
 
 static void head_finish(struct head *h)

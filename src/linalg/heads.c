@@ -1,17 +1,52 @@
-/* The head tensor's factors: shapes, checks, and copies in the other precision. */
+/* A module's heads: shapes, checks, and copies in the other precision. */
 #include "linalg/heads.h"
 
 #include "linalg/internal.h"
 
+struct al_run al_heads_run(const struct al_heads *h, enum al_projection projection)
+{
+	switch (projection) {
+	case AL_QUERY:
+		return (struct al_run){h->query, h->d_head, h->n_heads};
+	case AL_KEY:
+		return (struct al_run){h->key, h->d_head, h->n_kv_heads};
+	case AL_VALUE:
+		return (struct al_run){h->value, h->d_value, h->n_kv_heads};
+	default:
+		return (struct al_run){h->output, h->d_value, h->n_heads};
+	}
+}
+
+struct al_view al_head_of(const struct al_heads *heads, enum al_projection projection, size_t head)
+{
+	const struct al_run run = al_heads_run(heads, projection);
+
+	return al_columns(run.weights, head * run.width, run.width);
+}
+
+struct al_view_f al_heads_run_f(const struct al_heads *h, enum al_projection projection)
+{
+	const struct al_view_f all[] = {h->query_f, h->key_f, h->value_f, h->output_f};
+
+	return all[projection];
+}
+
+struct al_view_f al_head_of_f(const struct al_heads *heads, enum al_projection projection,
+	size_t head)
+{
+	const size_t width = al_heads_run(heads, projection).width;
+
+	return al_columns_f(al_heads_run_f(heads, projection), head * width, width);
+}
+
 struct al_heads_shape al_heads_shape(const struct al_heads *heads)
 {
 	const bool is_single = heads->query_f.data != NULL;
-	const size_t width = is_single ? heads->query_f.cols : heads->query.cols;
 
 	return (struct al_heads_shape){
 		.d_query = is_single ? heads->query_f.rows : heads->query.rows,
 		.d_key = is_single ? heads->key_f.rows : heads->key.rows,
-		.d_head = heads->n_heads ? width / heads->n_heads : 0,
+		.d_head = heads->d_head,
 		.n_heads = heads->n_heads,
 		.n_kv_heads = heads->n_kv_heads,
 		.is_single = is_single,
@@ -19,15 +54,6 @@ struct al_heads_shape al_heads_shape(const struct al_heads *heads)
 }
 
 /* ---- checks ---- */
-
-static bool check_cols(const char *name, size_t cols, size_t n_heads, size_t d_head,
-	struct al_error *err)
-{
-	if (d_head && cols / n_heads == d_head && cols % n_heads == 0)
-		return true;
-	return al_fail(err, AL_EINPUT, "%s: %zu columns, expected %zu heads of width %zu", name,
-		cols, n_heads, d_head ? d_head : 1);
-}
 
 static bool check_counts(const struct al_heads *heads, struct al_error *err)
 {
@@ -40,6 +66,43 @@ static bool check_counts(const struct al_heads *heads, struct al_error *err)
 			"n_heads (%zu) is not a multiple of n_kv_heads (%zu)", heads->n_heads,
 			heads->n_kv_heads);
 	return true;
+}
+
+static bool check_columns(const struct al_heads *heads, enum al_projection projection,
+	struct al_error *err)
+{
+	static const char *const names[] = {"query", "key", "value", "output"};
+	const struct al_run run = al_heads_run(heads, projection);
+	const struct al_view_f single = al_heads_run_f(heads, projection);
+	const bool is_single = heads->query_f.data != NULL;
+	const size_t rows = is_single ? single.rows : run.weights.rows;
+	const size_t cols = is_single ? single.cols : run.weights.cols;
+	size_t expected;
+
+	if (run.width == 0 || __builtin_mul_overflow(run.n_heads, run.width, &expected)
+		|| cols != expected)
+		return al_fail(err, AL_EINPUT, "%s: %zu columns, expected %zu heads of width %zu",
+			names[projection], cols, run.n_heads, run.width ? run.width : 1);
+	if (rows == 0)
+		return al_fail(err, AL_EINPUT, "%s: no rows", names[projection]);
+	return true;
+}
+
+bool al_heads_check_shape(const struct al_heads *heads, bool has_values, struct al_error *err)
+{
+	if (!check_counts(heads, err))
+		return false;
+	for (int p = 0; p < (has_values ? AL_N_PROJECTIONS : AL_VALUE); p++)
+		if (!check_columns(heads, (enum al_projection)p, err))
+			return false;
+	return true;
+}
+
+bool al_heads_check_projections(const struct al_heads *heads, struct al_error *err)
+{
+	if ((heads->value.data == NULL) != (heads->output.data == NULL))
+		return al_fail(err, AL_EINPUT, "W_V and W_O: one without the other");
+	return al_heads_check_shape(heads, al_has_values(heads), err);
 }
 
 static bool fail_infinite(const char *name, struct al_error *err)
@@ -59,25 +122,12 @@ static bool check_data(const struct al_heads *heads, bool is_single, struct al_e
 		&& (al_is_finite(heads->key) || fail_infinite("key", err));
 }
 
-static bool check_rows(const struct al_heads_shape *s, struct al_error *err)
-{
-	if (s->d_query && s->d_key)
-		return true;
-	return al_fail(err, AL_EINPUT, "query has %zu rows and key %zu, expected at least one",
-		s->d_query, s->d_key);
-}
-
 bool al_heads_check(const struct al_heads *heads, struct al_error *err)
 {
-	const struct al_heads_shape s = al_heads_shape(heads);
 	double norm;
 
-	if (!check_counts(heads, err) || !check_data(heads, s.is_single, err)
-		|| !check_rows(&s, err)
-		|| !check_cols("query", s.is_single ? heads->query_f.cols : heads->query.cols,
-			s.n_heads, s.d_head, err)
-		|| !check_cols("key", s.is_single ? heads->key_f.cols : heads->key.cols,
-			s.n_kv_heads, s.d_head, err)
+	if (!al_heads_check_shape(heads, false, err)
+		|| !check_data(heads, al_heads_shape(heads).is_single, err)
 		|| !al_heads_norm(heads, &norm, err))
 		return false;
 	return norm > 0 || al_fail(err, AL_EINPUT, "every head is zero");
@@ -95,24 +145,12 @@ static bool widen(struct al_view_f from, struct al_matrix to, struct al_error *e
 	return true;
 }
 
-bool al_heads_copy_query(const struct al_heads *heads, size_t head, struct al_matrix out,
-	struct al_error *err)
+bool al_head_copy(const struct al_heads *heads, enum al_projection projection, size_t head,
+	struct al_matrix out, struct al_error *err)
 {
-	const struct al_heads_shape s = al_heads_shape(heads);
-
-	if (s.is_single)
-		return widen(al_columns_f(heads->query_f, head * s.d_head, s.d_head), out, err);
-	return al_copy(al_columns(heads->query, head * s.d_head, s.d_head), out, err);
-}
-
-bool al_heads_copy_key(const struct al_heads *heads, size_t kv_head, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct al_heads_shape s = al_heads_shape(heads);
-
-	if (s.is_single)
-		return widen(al_columns_f(heads->key_f, kv_head * s.d_head, s.d_head), out, err);
-	return al_copy(al_columns(heads->key, kv_head * s.d_head, s.d_head), out, err);
+	if (al_heads_shape(heads).is_single)
+		return widen(al_head_of_f(heads, projection, head), out, err);
+	return al_copy(al_head_of(heads, projection, head), out, err);
 }
 
 bool al_wide_heads_init(struct al_wide_heads *wide, const struct al_heads *heads,
@@ -125,10 +163,10 @@ bool al_wide_heads_init(struct al_wide_heads *wide, const struct al_heads *heads
 		|| !al_matrix_init(&wide->key, heads->key_f.rows, heads->key_f.cols, err)
 		|| !widen(heads->query_f, wide->query, err) || !widen(heads->key_f, wide->key, err))
 		return false;
-	wide->heads = (struct al_heads){.query = al_view(wide->query),
-		.key = al_view(wide->key),
-		.n_heads = heads->n_heads,
-		.n_kv_heads = heads->n_kv_heads};
+	wide->heads = *heads;
+	wide->heads.query = al_view(wide->query);
+	wide->heads.key = al_view(wide->key);
+	wide->heads.query_f = wide->heads.key_f = (struct al_view_f){0};
 	return true;
 }
 
@@ -149,10 +187,10 @@ bool al_narrow_heads_init(struct al_narrow_heads *narrow, const struct al_heads 
 		|| !al_narrow(heads->query, narrow->query, err)
 		|| !al_narrow(heads->key, narrow->key, err))
 		return false;
-	narrow->heads = (struct al_heads){.query_f = al_view_f(narrow->query),
-		.key_f = al_view_f(narrow->key),
-		.n_heads = heads->n_heads,
-		.n_kv_heads = heads->n_kv_heads};
+	narrow->heads = *heads;
+	narrow->heads.query = narrow->heads.key = (struct al_view){0};
+	narrow->heads.query_f = al_view_f(narrow->query);
+	narrow->heads.key_f = al_view_f(narrow->key);
 	return true;
 }
 
@@ -198,11 +236,11 @@ static bool sum_group(const struct norm *x, struct norm_room *room, size_t kv_he
 {
 	const size_t n_sharing = x->shape.n_heads / x->shape.n_kv_heads;
 
-	if (!al_heads_copy_key(x->heads, kv_head, room->key, err)
+	if (!al_head_copy(x->heads, AL_KEY, kv_head, room->key, err)
 		|| !al_gram(AL_TRANSPOSED, al_view(room->key), room->key_gram, err))
 		return false;
 	for (size_t i = 0; i < n_sharing; i++) {
-		if (!al_heads_copy_query(x->heads, kv_head * n_sharing + i, room->query, err)
+		if (!al_head_copy(x->heads, AL_QUERY, kv_head * n_sharing + i, room->query, err)
 			|| !al_gram(AL_TRANSPOSED, al_view(room->query), room->query_gram, err))
 			return false;
 		x->parts[kv_head] += al_inner(al_view(room->query_gram), al_view(room->key_gram));

@@ -1,21 +1,65 @@
-/* The head tensor T[n_heads][d_query][d_key], known by its factors alone.
+/* The heads of one attention module: its projections, heads side by side.
  *
- * T_i = Q_i K_g^T with g = floor(i*n_kv_heads/n_heads). No T_i, much less T, is ever formed: what
- * would take 58 GB for a layer of GPT-3 lies in two factors of 600 MB. */
+ * Query head i is columns i*d_head and on of the query projection and works with key/value head
+ * floor(i*n_kv_heads/n_heads); its score form is T_i = Q_i K_g^T, its value form V_g O_i^T. The
+ * T_i are the head tensor T[n_heads][d_query][d_key] that Tucker and CP decompose. No T_i, much less
+ * T, is ever formed: what would take 58 GB for a layer of GPT-3 lies in two factors of 600 MB. */
 #ifndef ATTNLEDGER_LINALG_HEADS_H
 #define ATTNLEDGER_LINALG_HEADS_H
 
 #include "linalg/linalg.h"
+#include "linalg/projection.h"
 
-/* Two projections, in double or in single precision: `query` and `key`, or `query_f` and `key_f`,
- * and the others without data. The memory is the caller's.
- * query [d_query][n_heads*d_head]: head i is the columns i*d_head and on.
- * key [d_key][n_kv_heads*d_head]. The widths differ where attention crosses two models. */
+/* In double or in single precision; the others, and projections that there aren't, are without data:
+ * what only asks for scores has neither values nor outputs. The memory is the caller's. */
 struct al_heads {
-	struct al_view query, key;
-	struct al_view_f query_f, key_f;
+	struct al_view query; /* [d_query][n_heads*d_head] */
+	struct al_view
+		key; /* [d_key][n_kv_heads*d_head]; attention across two models has two widths */
+	struct al_view value; /* [d_in][n_kv_heads*d_value] */
+	struct al_view output; /* [d_out][n_heads*d_value]: W_O transposed */
+	struct al_view_f query_f, key_f, value_f, output_f;
 	size_t n_heads, n_kv_heads; /* the second divides the first */
+	size_t d_head, d_value;
+	double unit; /* unit roundoff of the stored numbers: 2^-24 for F32, 2^-8 for BF16 */
 };
+
+/* A number of heads that the number of key/value heads divides, columns that fit, rows; where
+ * `has_values` of values and outputs too. AL_EINPUT otherwise. Data isn't looked at. */
+bool al_heads_check_shape(const struct al_heads *heads, bool has_values,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same of the projections that are there: values and outputs, or neither. */
+bool al_heads_check_projections(const struct al_heads *heads, struct al_error *err) AL_MUST_CHECK;
+
+static inline bool al_has_values(const struct al_heads *heads)
+{
+	return heads->value.data != NULL;
+}
+
+/* The key/value head of a query head. */
+static inline size_t al_kv_head(const struct al_heads *heads, size_t head)
+{
+	return head * heads->n_kv_heads / heads->n_heads;
+}
+
+/* A projection in double precision, the width of its heads and how many it has. */
+struct al_run {
+	struct al_view weights;
+	size_t width, n_heads;
+};
+
+struct al_run al_heads_run(const struct al_heads *heads, enum al_projection projection);
+
+/* Head `head` of a projection. */
+struct al_view al_head_of(const struct al_heads *heads, enum al_projection projection, size_t head);
+
+/* The same in single precision. */
+struct al_view_f al_heads_run_f(const struct al_heads *heads, enum al_projection projection);
+struct al_view_f al_head_of_f(const struct al_heads *heads, enum al_projection projection,
+	size_t head);
+
+/* ---- scores alone: what decompositions take ---- */
 
 /* The sizes that follow from the views. */
 struct al_heads_shape {
@@ -33,16 +77,9 @@ bool al_heads_check(const struct al_heads *heads, struct al_error *err) AL_MUST_
 bool al_heads_norm(const struct al_heads *heads, double *norm_squared,
 	struct al_error *err) AL_MUST_CHECK;
 
-static inline size_t al_kv_head_of(const struct al_heads *heads, size_t head)
-{
-	return head * heads->n_kv_heads / heads->n_heads;
-}
-
-/* Copies in double precision: the d_head columns of one head, [d_query] or [d_key] tall. */
-bool al_heads_copy_query(const struct al_heads *heads, size_t head, struct al_matrix out,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_heads_copy_key(const struct al_heads *heads, size_t kv_head, struct al_matrix out,
-	struct al_error *err) AL_MUST_CHECK;
+/* A copy in double precision: the columns of one head of the queries or of the keys. */
+bool al_head_copy(const struct al_heads *heads, enum al_projection projection, size_t head,
+	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
 
 /* Heads in double precision: the same views where they are, a copy where they aren't. Finish it in
  * either case, on failure too. */

@@ -185,7 +185,7 @@ static bool fill_row(const struct heads_gram *x, size_t i, struct al_matrix quer
 	struct al_matrix key, struct al_error *err)
 {
 	const struct al_heads *h = x->heads;
-	const size_t d = x->d_head, kv_head = al_kv_head_of(h, i);
+	const size_t d = x->d_head, kv_head = al_kv_head(h, i);
 
 	if (!al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(h->query, i * d, d), h->query, 0, query,
 		    err)
@@ -194,7 +194,7 @@ static bool fill_row(const struct heads_gram *x, size_t i, struct al_matrix quer
 		return false;
 	for (size_t j = 0; j < h->n_heads; j++)
 		x->s.data[i + j * x->s.ld] = al_inner(al_columns(al_view(query), j * d, d),
-			al_columns(al_view(key), al_kv_head_of(h, j) * d, d));
+			al_columns(al_view(key), al_kv_head(h, j) * d, d));
 	return true;
 }
 

@@ -76,8 +76,8 @@ static bool form_residual(const struct residual *x, size_t head, size_t block, s
 {
 	const struct al_approximation *a = x->approximation;
 
-	return al_heads_copy_query(x->heads, head, room->query, err)
-		&& al_heads_copy_key(x->heads, al_kv_head_of(x->heads, head), room->key, err)
+	return al_head_copy(x->heads, AL_QUERY, head, room->query, err)
+		&& al_head_copy(x->heads, AL_KEY, al_kv_head(x->heads, head), room->key, err)
 		&& project(x, block, room, err)
 		&& a->middle(a->context, head, al_view(room->right), room->middle, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(room->query), al_view(room->inner), 0,
@@ -275,8 +275,8 @@ static bool measure_head(void *context, size_t head, struct al_error *err)
 
 	bool done = side_init(&query, shape->d_query, s->left.cols, shape->d_head, err)
 		&& side_init(&key, shape->d_key, s->right.cols, shape->d_head, err)
-		&& al_heads_copy_query(heads, head, query.rest, err)
-		&& al_heads_copy_key(heads, al_kv_head_of(heads, head), key.rest, err)
+		&& al_head_copy(heads, AL_QUERY, head, query.rest, err)
+		&& al_head_copy(heads, AL_KEY, al_kv_head(heads, head), key.rest, err)
 		&& part_side(s->left, &query, err) && part_side(s->right, &key, err)
 		&& measure_inside(s, head, &query, &key, part, err);
 	if (done)

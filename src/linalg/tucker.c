@@ -90,7 +90,8 @@ static struct al_heads core_heads(const struct al_tucker *t)
 	return (struct al_heads){.query = al_view(t->core_query),
 		.key = al_view(t->core_key),
 		.n_heads = t->n_heads,
-		.n_kv_heads = t->n_kv_heads};
+		.n_kv_heads = t->n_kv_heads,
+		.d_head = t->core_query.cols / t->n_heads};
 }
 
 /* trace(U^T S U) = <P, S>, S the Gram matrix of the projected heads. */

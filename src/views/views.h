@@ -14,7 +14,7 @@
 #include "catalog/stored.h"
 #include "checkpoint/checkpoint.h"
 #include "linalg/linalg.h"
-#include "views/projection.h"
+#include "linalg/projection.h"
 
 extern const char *const al_projection_names[AL_N_PROJECTIONS];
 

@@ -119,7 +119,7 @@ static void report_rates(void)
 
 struct module {
 	struct al_matrix of[AL_N_PROJECTIONS];
-	struct al_factors factors;
+	struct al_heads factors;
 };
 
 static void make(struct module *m, size_t rows, size_t n_heads, size_t width, uint64_t seed)
@@ -131,16 +131,16 @@ static void make(struct module *m, size_t rows, size_t n_heads, size_t width, ui
 		require(al_matrix_init(&m->of[p], rows, n_heads * width, &err), &err);
 		al_random_gaussian(random, m->of[p].data, rows * n_heads * width);
 	}
-	m->factors = (struct al_factors){
-		al_view(m->of[AL_QUERY]),
-		al_view(m->of[AL_KEY]),
-		al_view(m->of[AL_VALUE]),
-		al_view(m->of[AL_OUTPUT]),
-		n_heads,
-		n_heads,
-		width,
-		width,
-		0x1p-24,
+	m->factors = (struct al_heads){
+		.query = al_view(m->of[AL_QUERY]),
+		.key = al_view(m->of[AL_KEY]),
+		.value = al_view(m->of[AL_VALUE]),
+		.output = al_view(m->of[AL_OUTPUT]),
+		.n_heads = n_heads,
+		.n_kv_heads = n_heads,
+		.d_head = width,
+		.d_value = width,
+		.unit = 0x1p-24,
 	};
 	al_random_destroy(random);
 }
@@ -248,9 +248,10 @@ static void report_gpt3(void)
 	struct rusage usage;
 
 	make(&head, MODEL, 1, WIDTH, 3);
-	struct al_factors shape = head.factors;
+	struct al_heads shape = head.factors;
 	shape.n_heads = shape.n_kv_heads = HEADS;
-	shape.q.cols = shape.k.cols = shape.v.cols = shape.o.cols = (size_t)HEADS * WIDTH;
+	shape.query.cols = shape.key.cols = shape.value.cols = shape.output.cols = (size_t)HEADS
+		* WIDTH;
 
 	const double begin = now_s();
 	require(al_triangles_init(&t, &shape, true, &err), &err);

@@ -170,7 +170,8 @@ static void report_bert(const double *numpy)
 	const struct al_heads heads = {.query_f = al_view_f(query),
 		.key_f = al_view_f(key),
 		.n_heads = 12,
-		.n_kv_heads = 12};
+		.n_kv_heads = 12,
+		.d_head = 64};
 	double seconds[RUNS];
 	struct al_tucker t;
 
@@ -202,7 +203,8 @@ static void report_gpt3(void)
 	const struct al_heads heads = {.query_f = al_view_f(query),
 		.key_f = al_view_f(key),
 		.n_heads = 96,
-		.n_kv_heads = 96};
+		.n_kv_heads = 96,
+		.d_head = 128};
 	struct al_tucker t;
 
 	puts("GPT-3 layer, 96 heads of 128 at 12288");

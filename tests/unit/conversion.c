@@ -1,7 +1,6 @@
 /* Conversions: the error of each equals that of the layer that was converted, computed densely. */
 #include "module.h"
 
-#include "audit/collaborative.h"
 #include "audit/convert.h"
 #include "audit/grouping.h"
 #include "audit/score_tensor.h"
@@ -45,12 +44,12 @@ static void assert_close(double found, double expected)
 /* Head i's form with the shared side in its columns: Q K^T, or O V^T. */
 static struct al_matrix form_of(const struct module *m, enum al_form form, size_t head)
 {
-	const struct al_factors *f = &m->factors;
+	const struct al_heads *f = &m->factors;
 	size_t kv = al_kv_head(f, head);
 
 	return form == AL_FORM_QK
-		? multiply(al_factors_head(f, AL_QUERY, head), al_factors_head(f, AL_KEY, kv))
-		: multiply(al_factors_head(f, AL_OUTPUT, head), al_factors_head(f, AL_VALUE, kv));
+		? multiply(al_head_of(f, AL_QUERY, head), al_head_of(f, AL_KEY, kv))
+		: multiply(al_head_of(f, AL_OUTPUT, head), al_head_of(f, AL_VALUE, kv));
 }
 
 static double squared(struct al_matrix a)
@@ -362,7 +361,8 @@ static void exact_embeddings_lose_nothing(void **state)
 	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_ADD, errors,
 		NULL));
 	assert_true(errors[0] > 0.05);
-	assert_true(al_convert_collaborative(m.factors.q, m.factors.k, 6, 4, 0, 1, &best, NULL));
+	assert_true(
+		al_convert_collaborative(m.factors.query, m.factors.key, 6, 4, 0, 1, &best, NULL));
 	assert_true(best < 1e-10);
 	close_side(&s);
 	finish_module(&m);

@@ -44,9 +44,9 @@ static void check_offset(const struct llama *m, enum al_pairs pairs, int64_t wid
 	m->view.modules[1].rotary_width = width;
 	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, at);
 	for (size_t i = 0; i < HEADS; i++) {
-		struct al_matrix form = dense_form(&b.factors, i, false);
-		struct al_view q = al_factors_head(&a.factors, AL_QUERY, i);
-		struct al_view k = al_factors_head(&a.factors, AL_KEY, al_kv_head(&a.factors, i));
+		struct al_matrix form = dense_form(&b.heads, i, false);
+		struct al_view q = al_head_of(&a.heads, AL_QUERY, i);
+		struct al_view k = al_head_of(&a.heads, AL_KEY, al_kv_head(&a.heads, i));
 		for (size_t r = 0; r < D; r++)
 			for (size_t c = 0; c < D; c++)
 				assert_near(form.data[r + c * D],
@@ -85,22 +85,20 @@ static void offsets_keep_lengths(void **state)
 	struct al_audit_module a = load_layer(&m, 0, plain), b = load_layer(&m, 0, at);
 	for (size_t i = 0; i < HEADS; i++) {
 		double before[WIDTH], after[WIDTH];
-		assert_true(
-			al_singular_values(al_factors_head(&a.factors, AL_QUERY, i), before, NULL));
-		assert_true(
-			al_singular_values(al_factors_head(&b.factors, AL_QUERY, i), after, NULL));
+		assert_true(al_singular_values(al_head_of(&a.heads, AL_QUERY, i), before, NULL));
+		assert_true(al_singular_values(al_head_of(&b.heads, AL_QUERY, i), after, NULL));
 		for (size_t k = 0; k < WIDTH; k++)
 			assert_near(after[k], before[k]);
 	}
-	assert_memory_equal(a.factors.k.data, b.factors.k.data,
+	assert_memory_equal(a.heads.key.data, b.heads.key.data,
 		D * KV_HEADS * WIDTH * sizeof(double));
-	assert_memory_equal(a.factors.v.data, b.factors.v.data,
+	assert_memory_equal(a.heads.value.data, b.heads.value.data,
 		D * KV_HEADS * WIDTH * sizeof(double));
-	assert_memory_not_equal(a.factors.q.data, b.factors.q.data, D * D * sizeof(double));
+	assert_memory_not_equal(a.heads.query.data, b.heads.query.data, D * D * sizeof(double));
 	al_audit_module_finish(&b);
 	m.view.modules[0].is_rotary = false;
 	b = load_layer(&m, 0, at);
-	assert_memory_equal(a.factors.q.data, b.factors.q.data, D * D * sizeof(double));
+	assert_memory_equal(a.heads.query.data, b.heads.query.data, D * D * sizeof(double));
 	al_audit_module_finish(&a);
 	al_audit_module_finish(&b);
 	close_llama(&m);
@@ -146,10 +144,10 @@ static void check_module(const struct llama *m, const char *path, struct al_matr
 		fail_msg("%s", err.message);
 	const struct al_audit_options with = {.covariance = &covariance};
 	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
-	check_grams(a.factors.q, b.factors.q, sigma);
-	check_grams(a.factors.k, b.factors.k, sigma);
-	check_grams(a.factors.v, b.factors.v, sigma);
-	assert_memory_equal(a.factors.o.data, b.factors.o.data, D * D * sizeof(double));
+	check_grams(a.heads.query, b.heads.query, sigma);
+	check_grams(a.heads.key, b.heads.key, sigma);
+	check_grams(a.heads.value, b.heads.value, sigma);
+	assert_memory_equal(a.heads.output.data, b.heads.output.data, D * D * sizeof(double));
 	al_audit_module_finish(&a);
 	al_audit_module_finish(&b);
 	al_covariance_finish(&covariance);

@@ -6,12 +6,12 @@
 
 #include <math.h>
 
-#include "audit/factors.h"
+#include "audit/triangles.h"
 #include "base/random.h"
 
 struct module {
 	struct al_matrix of[AL_N_PROJECTIONS];
-	struct al_factors factors;
+	struct al_heads factors;
 };
 
 static inline struct al_matrix new_matrix(size_t rows, size_t cols)
@@ -39,10 +39,10 @@ struct shape {
 /* The views again, after the matrices have changed places. */
 static inline void look(struct module *m)
 {
-	m->factors.q = al_view(m->of[AL_QUERY]);
-	m->factors.k = al_view(m->of[AL_KEY]);
-	m->factors.v = al_view(m->of[AL_VALUE]);
-	m->factors.o = al_view(m->of[AL_OUTPUT]);
+	m->factors.query = al_view(m->of[AL_QUERY]);
+	m->factors.key = al_view(m->of[AL_KEY]);
+	m->factors.value = al_view(m->of[AL_VALUE]);
+	m->factors.output = al_view(m->of[AL_OUTPUT]);
 }
 
 /* Gaussian weights. */
@@ -81,7 +81,7 @@ static inline void finish_module(struct module *m)
 /* A head as a matrix to write to. */
 static inline struct al_matrix head_of(struct module *m, enum al_projection p, size_t head)
 {
-	const size_t width = al_factors_run(&m->factors, p).width;
+	const size_t width = al_heads_run(&m->factors, p).width;
 
 	return al_part(m->of[p], 0, head * width, m->of[p].rows, width);
 }
@@ -99,14 +99,13 @@ static inline struct al_matrix multiply(struct al_view a, struct al_view b)
 }
 
 /* Head i's dense form: Q_i K_g^T, or V_g O_i^T. */
-static inline struct al_matrix dense_form(const struct al_factors *f, size_t head, bool of_values)
+static inline struct al_matrix dense_form(const struct al_heads *f, size_t head, bool of_values)
 {
 	const size_t kv_head = al_kv_head(f, head);
 
 	return of_values
-		? multiply(al_factors_head(f, AL_VALUE, kv_head),
-			al_factors_head(f, AL_OUTPUT, head))
-		: multiply(al_factors_head(f, AL_QUERY, head), al_factors_head(f, AL_KEY, kv_head));
+		? multiply(al_head_of(f, AL_VALUE, kv_head), al_head_of(f, AL_OUTPUT, head))
+		: multiply(al_head_of(f, AL_QUERY, head), al_head_of(f, AL_KEY, kv_head));
 }
 
 #endif

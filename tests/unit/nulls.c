@@ -124,8 +124,10 @@ static void a_draw_keeps_norms(void **state)
 	for (size_t e = 0; e < 96 * 16; e++)
 		head_of(&m, AL_QUERY, 1).data[e] *= 1e25; /* no float overflows */
 	layer = draw(&m, 1, 2, 3);
-	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_Q) / squares(m.factors.q) - 1) < 1e-5);
-	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_K) / squares(m.factors.k) - 1) < 1e-5);
+	assert_true(
+		fabs(sum_of_squares(&layer, AL_SPECTRUM_Q) / squares(m.factors.query) - 1) < 1e-5);
+	assert_true(
+		fabs(sum_of_squares(&layer, AL_SPECTRUM_K) / squares(m.factors.key) - 1) < 1e-5);
 	al_spectra_finish(&layer);
 	finish_module(&m);
 }
@@ -257,7 +259,7 @@ static void refuses_what_does_not_fit(void **state)
 	(void)state;
 	m.factors.n_kv_heads = 4;
 	assert_false(al_null_gaussian(&heads, &layer, &m.factors, true, 0, 0, &err));
-	assert_string_equal(err.message, "6 heads on 4 key/value heads: expected a multiple");
+	assert_string_equal(err.message, "n_heads (6) is not a multiple of n_kv_heads (4)");
 	al_spectra_finish(&heads);
 	al_spectra_finish(&layer);
 	finish_module(&m);

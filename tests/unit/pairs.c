@@ -87,10 +87,10 @@ static void check_row(const struct llama *m, const struct al_table *table, size_
 	struct al_audit_module a = load_layer(m, layer_of(table, row, "module_a"), options);
 	struct al_audit_module b = load_layer(m, layer_of(table, row, "module_b"), options);
 	size_t i = (size_t)number(table, row, "head_a"), j = (size_t)number(table, row, "head_b");
-	struct al_matrix qk_a = dense_form(&a.factors, i, false),
-			 ov_a = dense_form(&a.factors, i, true);
-	struct al_matrix qk_b = dense_form(&b.factors, j, false),
-			 ov_b = dense_form(&b.factors, j, true);
+	struct al_matrix qk_a = dense_form(&a.heads, i, false),
+			 ov_a = dense_form(&a.heads, i, true);
+	struct al_matrix qk_b = dense_form(&b.heads, j, false),
+			 ov_b = dense_form(&b.heads, j, true);
 
 	assert_near(number(table, row, "qk_cosine"),
 		dot(qk_a, qk_b) / sqrt(dot(qk_a, qk_a) * dot(qk_b, qk_b)));
@@ -173,8 +173,8 @@ static void heads_beside_their_counterparts(void **state)
 	assert_true(al_against_add_module(&a, &a, &table, NULL)
 		&& al_against_add_module(&a, &b, &table, NULL));
 	for (size_t i = 0; i < HEADS; i++) {
-		struct al_matrix x = dense_form(&a.factors, i, true),
-				 y = dense_form(&b.factors, i, true);
+		struct al_matrix x = dense_form(&a.heads, i, true),
+				 y = dense_form(&b.heads, i, true);
 		assert_near(number(&table, i, "qk_cosine"), 1);
 		assert_true(number(&table, i, "qk_difference") == 0);
 		assert_near(number(&table, HEADS + i, "ov_cosine"),
@@ -228,7 +228,7 @@ static void matrices_come_back(void **state)
 	assert_true(
 		al_npy_read(&values, test_path(path, &m.folder, "layers.1.heads.ov.npy"), NULL));
 	assert_true(cosines.rows == HEADS && cosines.cols == HEADS);
-	struct al_matrix x = dense_form(&a.factors, 1, false), y = dense_form(&a.factors, 3, false);
+	struct al_matrix x = dense_form(&a.heads, 1, false), y = dense_form(&a.heads, 3, false);
 	assert_near(cosines.data[1 + 3 * HEADS], dot(x, y) / sqrt(dot(x, x) * dot(y, y)));
 	assert_true(cosines.data[2 + 2 * HEADS] == 1);
 	assert_true(al_audit_head_spectra(&audit, &a, AL_ALL_SPECTRA, &heads, NULL));

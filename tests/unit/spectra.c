@@ -35,7 +35,7 @@ static void make_ill_conditioned(struct module *m)
 static void make_rank_deficient(struct module *m)
 {
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_factors_run(&m->factors, (enum al_projection)p);
+		const struct al_run run = al_heads_run(&m->factors, (enum al_projection)p);
 		for (size_t j = 0; j < m->of[p].cols; j++)
 			if (j % run.width % 2)
 				memcpy(m->of[p].data + j * m->of[p].ld,
@@ -47,7 +47,7 @@ static void make_rank_deficient(struct module *m)
 static void make_copies(struct module *m)
 {
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_factors_run(&m->factors, (enum al_projection)p);
+		const struct al_run run = al_heads_run(&m->factors, (enum al_projection)p);
 		for (size_t j = run.width; j < m->of[p].cols; j++)
 			memcpy(m->of[p].data + j * m->of[p].ld,
 				m->of[p].data + j % run.width * m->of[p].ld,
@@ -101,28 +101,28 @@ static void assert_column(const struct al_spectra *spectra, enum al_spectrum kin
 	assert_values(values.data + head * values.ld, values.rows, a);
 }
 
-static void check_heads(const struct al_factors *f, const struct al_spectra *heads)
+static void check_heads(const struct al_heads *f, const struct al_spectra *heads)
 {
 	for (size_t i = 0; i < f->n_heads; i++) {
 		struct al_matrix qk = dense_form(f, i, false), ov = dense_form(f, i, true);
-		assert_column(heads, AL_SPECTRUM_Q, i, al_factors_head(f, AL_QUERY, i));
+		assert_column(heads, AL_SPECTRUM_Q, i, al_head_of(f, AL_QUERY, i));
 		assert_column(heads, AL_SPECTRUM_QK, i, al_view(qk));
 		assert_column(heads, AL_SPECTRUM_OV, i, al_view(ov));
 		al_matrix_finish(&ov);
 		al_matrix_finish(&qk);
 	}
 	for (size_t g = 0; g < f->n_kv_heads; g++)
-		assert_column(heads, AL_SPECTRUM_K, g, al_factors_head(f, AL_KEY, g));
+		assert_column(heads, AL_SPECTRUM_K, g, al_head_of(f, AL_KEY, g));
 	assert_false(al_has_spectrum(heads, AL_SPECTRUM_QU));
 }
 
 /* The heads' sum; the forms side by side; the forms' transposes side by side. */
-static void check_layer(const struct al_factors *f, const struct al_spectra *layer)
+static void check_layer(const struct al_heads *f, const struct al_spectra *layer)
 {
-	struct al_matrix qk = new_matrix(f->q.rows, f->k.rows),
-			 ov = new_matrix(f->v.rows, f->o.rows);
-	struct al_matrix qu = new_matrix(f->q.rows, f->n_heads * f->k.rows);
-	struct al_matrix ku = new_matrix(f->k.rows, f->n_heads * f->q.rows);
+	struct al_matrix qk = new_matrix(f->query.rows, f->key.rows),
+			 ov = new_matrix(f->value.rows, f->output.rows);
+	struct al_matrix qu = new_matrix(f->query.rows, f->n_heads * f->key.rows);
+	struct al_matrix ku = new_matrix(f->key.rows, f->n_heads * f->query.rows);
 
 	for (size_t i = 0; i < f->n_heads; i++) {
 		struct al_matrix w = dense_form(f, i, false), x = dense_form(f, i, true);
@@ -139,8 +139,8 @@ static void check_layer(const struct al_factors *f, const struct al_spectra *lay
 		al_matrix_finish(&x);
 		al_matrix_finish(&w);
 	}
-	assert_column(layer, AL_SPECTRUM_Q, 0, f->q);
-	assert_column(layer, AL_SPECTRUM_K, 0, f->k);
+	assert_column(layer, AL_SPECTRUM_Q, 0, f->query);
+	assert_column(layer, AL_SPECTRUM_K, 0, f->key);
 	assert_column(layer, AL_SPECTRUM_QK, 0, al_view(qk));
 	assert_column(layer, AL_SPECTRUM_QU, 0, al_view(qu));
 	assert_column(layer, AL_SPECTRUM_KU, 0, al_view(ku));
@@ -151,7 +151,7 @@ static void check_layer(const struct al_factors *f, const struct al_spectra *lay
 	al_matrix_finish(&qk);
 }
 
-static void take(const struct al_factors *f, struct al_spectra *heads, struct al_spectra *layer)
+static void take(const struct al_heads *f, struct al_spectra *heads, struct al_spectra *layer)
 {
 	struct al_triangles t;
 
@@ -185,7 +185,7 @@ static void works_without_values(void **state)
 	struct al_spectra heads, layer;
 
 	(void)state;
-	m.factors.v = m.factors.o = (struct al_view){0};
+	m.factors.value = m.factors.output = (struct al_view){0};
 	take(&m.factors, &heads, &layer);
 	assert_true(al_has_spectrum(&heads, AL_SPECTRUM_QK));
 	assert_false(al_has_spectrum(&heads, AL_SPECTRUM_OV));
@@ -367,13 +367,13 @@ static void parts_make_the_whole(void **state)
 	assert_true(al_triangles_take(&whole, &m.factors, false, NULL));
 	assert_true(al_triangles_init(&parts, &m.factors, true, NULL));
 	for (size_t first = 0; first < 4; first += 2) {
-		struct al_factors part = m.factors;
+		struct al_heads part = m.factors;
 		part.n_heads = 6;
 		part.n_kv_heads = 2;
-		part.q = al_columns(part.q, first * 3 * 8, 6 * 8);
-		part.k = al_columns(part.k, first * 8, 2 * 8);
-		part.v = al_columns(part.v, first * 6, 2 * 6);
-		part.o = al_columns(part.o, first * 3 * 6, 6 * 6);
+		part.query = al_columns(part.query, first * 3 * 8, 6 * 8);
+		part.key = al_columns(part.key, first * 8, 2 * 8);
+		part.value = al_columns(part.value, first * 6, 2 * 6);
+		part.output = al_columns(part.output, first * 3 * 6, 6 * 6);
 		assert_true(al_triangles_add(&parts, &part, first, false, NULL));
 	}
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
@@ -464,7 +464,7 @@ static void captures(void **state)
 
 /* ---- refusals ---- */
 
-static void assert_refused(struct al_factors f, const char *message)
+static void assert_refused(struct al_heads f, const char *message)
 {
 	struct al_triangles t;
 	struct al_spectra layer;
@@ -480,29 +480,29 @@ static void refuses_what_does_not_fit(void **state)
 {
 	const struct shape shape = {20, 20, 20, 20, 4, 2, 5, 5};
 	struct module m = new_module(&shape, 9);
-	struct al_factors f = m.factors;
+	struct al_heads f = m.factors;
 
 	(void)state;
 	f.n_kv_heads = 3;
-	assert_refused(f, "4 heads on 3 key/value heads: expected a multiple");
+	assert_refused(f, "n_heads (4) is not a multiple of n_kv_heads (3)");
 	f.n_kv_heads = 0;
-	assert_refused(f, "4 heads on 0 key/value heads: expected a multiple");
+	assert_refused(f, "4 heads with 0 key heads, expected at least one");
 	f = m.factors;
 	f.d_head = 4;
-	assert_refused(f, "W_Q has 20 columns, expected 4 heads of 4");
+	assert_refused(f, "query: 20 columns, expected 4 heads of width 4");
 	f.d_head = 0;
-	assert_refused(f, "heads of width 0");
+	assert_refused(f, "query: 20 columns, expected 4 heads of width 1");
 	f = m.factors;
-	f.k.cols = 15;
-	assert_refused(f, "W_K has 15 columns, expected 2 heads of 5");
+	f.key.cols = 15;
+	assert_refused(f, "key: 15 columns, expected 2 heads of width 5");
 	f = m.factors;
-	f.o = (struct al_view){0};
+	f.output = (struct al_view){0};
 	assert_refused(f, "W_V and W_O: one without the other");
 	f = m.factors;
-	f.q.rows = 0;
-	assert_refused(f, "W_Q has no rows");
+	f.query.rows = 0;
+	assert_refused(f, "query: no rows");
 	f = m.factors;
-	f.k.ld = 19;
+	f.key.ld = 19;
 	assert_refused(f, "key head 0: A: leading dimension 19 is below the 20 rows");
 	finish_module(&m);
 }

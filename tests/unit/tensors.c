@@ -44,11 +44,13 @@ static struct layer layer_of(struct al_matrix query, struct al_matrix key, size_
 	l.heads = (struct al_heads){.query = al_view(query),
 		.key = al_view(key),
 		.n_heads = n_heads,
-		.n_kv_heads = n_kv_heads};
+		.n_kv_heads = n_kv_heads,
+		.d_head = query.cols / n_heads};
 	l.single = (struct al_heads){.query_f = al_view_f(l.query_f),
 		.key_f = al_view_f(l.key_f),
 		.n_heads = n_heads,
-		.n_kv_heads = n_kv_heads};
+		.n_kv_heads = n_kv_heads,
+		.d_head = query.cols / n_heads};
 	renew_single(&l);
 	return l;
 }
@@ -156,7 +158,7 @@ struct layer collaborative_layer(size_t d_model, size_t n_heads, size_t d_head, 
 
 static double element(const struct al_heads *h, size_t head, size_t i, size_t j)
 {
-	const size_t d = h->query.cols / h->n_heads, kv_head = al_kv_head_of(h, head);
+	const size_t d = h->query.cols / h->n_heads, kv_head = al_kv_head(h, head);
 	double sum = 0;
 
 	for (size_t k = 0; k < d; k++)

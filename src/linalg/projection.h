@@ -1,6 +1,6 @@
 /* The four projections of an attention module. */
-#ifndef ATTNLEDGER_VIEWS_PROJECTION_H
-#define ATTNLEDGER_VIEWS_PROJECTION_H
+#ifndef ATTNLEDGER_LINALG_PROJECTION_H
+#define ATTNLEDGER_LINALG_PROJECTION_H
 
 enum al_projection {
 	AL_QUERY,

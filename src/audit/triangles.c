@@ -1,74 +1,13 @@
-/* A module's factors: checks, heads, and the triangular factor of each head. */
-#include "audit/factors.h"
+/* Triangular factors, head by head. */
+#include "audit/triangles.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
 
-struct al_run al_factors_run(const struct al_factors *f, enum al_projection projection)
-{
-	switch (projection) {
-	case AL_QUERY:
-		return (struct al_run){f->q, f->d_head, f->n_heads};
-	case AL_KEY:
-		return (struct al_run){f->k, f->d_head, f->n_kv_heads};
-	case AL_VALUE:
-		return (struct al_run){f->v, f->d_value, f->n_kv_heads};
-	default:
-		return (struct al_run){f->o, f->d_value, f->n_heads};
-	}
-}
-
-struct al_view al_factors_head(const struct al_factors *factors, enum al_projection projection,
-	size_t head)
-{
-	const struct al_run run = al_factors_run(factors, projection);
-
-	return al_columns(run.weights, head * run.width, run.width);
-}
-
-/* ---- checks ---- */
-
 static int count_projections(bool has_values)
 {
 	return has_values ? AL_N_PROJECTIONS : AL_VALUE;
-}
-
-static bool check_columns(const struct al_factors *factors, enum al_projection projection,
-	struct al_error *err)
-{
-	static const char *const names[] = {"W_Q", "W_K", "W_V", "W_O"};
-	const struct al_run run = al_factors_run(factors, projection);
-	size_t expected;
-
-	if (__builtin_mul_overflow(run.n_heads, run.width, &expected)
-		|| run.weights.cols != expected)
-		return al_fail(err, AL_EINPUT, "%s has %zu columns, expected %zu heads of %zu",
-			names[projection], run.weights.cols, run.n_heads, run.width);
-	if (run.weights.rows == 0)
-		return al_fail(err, AL_EINPUT, "%s has no rows", names[projection]);
-	return true;
-}
-
-static bool check_shape(const struct al_factors *f, bool has_values, struct al_error *err)
-{
-	if (f->n_heads == 0 || f->n_kv_heads == 0 || f->n_heads % f->n_kv_heads != 0)
-		return al_fail(err, AL_EINPUT,
-			"%zu heads on %zu key/value heads: expected a multiple", f->n_heads,
-			f->n_kv_heads);
-	if (f->d_head == 0 || (has_values && f->d_value == 0))
-		return al_fail(err, AL_EINPUT, "heads of width 0");
-	for (int p = 0; p < count_projections(has_values); p++)
-		if (!check_columns(f, (enum al_projection)p, err))
-			return false;
-	return true;
-}
-
-bool al_factors_check(const struct al_factors *f, struct al_error *err)
-{
-	if ((f->v.data == NULL) != (f->o.data == NULL))
-		return al_fail(err, AL_EINPUT, "W_V and W_O: one without the other");
-	return check_shape(f, al_has_values(f), err);
 }
 
 /* ---- room ---- */
@@ -76,7 +15,7 @@ bool al_factors_check(const struct al_factors *f, struct al_error *err)
 static bool init_projection(struct al_triangles *t, enum al_projection projection,
 	struct al_error *err)
 {
-	const struct al_run run = al_factors_run(&t->shape, projection);
+	const struct al_run run = al_heads_run(&t->shape, projection);
 	const size_t height = run.weights.rows < run.width ? run.weights.rows : run.width;
 
 	if (!al_matrix_init(&t->of[projection].r, height, run.weights.cols, err))
@@ -85,12 +24,12 @@ static bool init_projection(struct al_triangles *t, enum al_projection projectio
 	return true;
 }
 
-bool al_triangles_init(struct al_triangles *t, const struct al_factors *shape, bool has_values,
+bool al_triangles_init(struct al_triangles *t, const struct al_heads *shape, bool has_values,
 	struct al_error *err)
 {
 	*t = (struct al_triangles){.shape = *shape};
-	t->shape.q.data = t->shape.k.data = t->shape.v.data = t->shape.o.data = NULL;
-	if (!check_shape(shape, has_values, err))
+	t->shape.query.data = t->shape.key.data = t->shape.value.data = t->shape.output.data = NULL;
+	if (!al_heads_check_shape(shape, has_values, err))
 		return false;
 	for (int p = 0; p < count_projections(has_values); p++) {
 		if (!init_projection(t, (enum al_projection)p, err)) {
@@ -113,12 +52,12 @@ void al_triangles_finish(struct al_triangles *t)
 struct al_view al_triangle_of(const struct al_triangles *t, enum al_projection projection,
 	size_t head)
 {
-	const size_t width = al_factors_run(&t->shape, projection).width;
+	const size_t width = al_heads_run(&t->shape, projection).width;
 
 	return al_columns(al_view(t->of[projection].r), head * width, width);
 }
 
-/* ---- factors ---- */
+/* ---- heads ---- */
 
 void al_centre(struct al_matrix a)
 {
@@ -151,7 +90,7 @@ static bool centred_triangle(struct al_view head, struct al_matrix r, enum al_ro
 
 struct addition {
 	struct al_triangles *t;
-	const struct al_factors *part;
+	const struct al_heads *part;
 	size_t first_kv_head;
 	bool is_centred;
 };
@@ -169,7 +108,7 @@ static bool add_head(const struct addition *x, enum al_projection projection, si
 	struct al_error *err)
 {
 	static const char *const names[] = {"query", "key", "value", "output"};
-	const struct al_view weights = al_factors_head(x->part, projection, head);
+	const struct al_view weights = al_head_of(x->part, projection, head);
 	const struct al_view no_gram = {.ld = 1};
 	const size_t target = target_head(x, projection, head);
 	const struct al_matrix all = x->t->of[projection].r;
@@ -188,7 +127,7 @@ static bool add_numbered(void *context, size_t index, struct al_error *err)
 	const struct addition *x = context;
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const size_t n = al_factors_run(x->part, (enum al_projection)p).n_heads;
+		const size_t n = al_heads_run(x->part, (enum al_projection)p).n_heads;
 		if (index < n)
 			return add_head(x, (enum al_projection)p, index, err);
 		index -= n;
@@ -196,27 +135,27 @@ static bool add_numbered(void *context, size_t index, struct al_error *err)
 	return true;
 }
 
-static bool fits(const struct al_triangles *t, const struct al_factors *part)
+static bool fits(const struct al_triangles *t, const struct al_heads *part)
 {
-	const struct al_factors *whole = &t->shape;
+	const struct al_heads *whole = &t->shape;
 	const bool has_values = t->of[AL_VALUE].routes != NULL;
 
 	return part->d_head == whole->d_head
 		&& part->n_heads / part->n_kv_heads == whole->n_heads / whole->n_kv_heads
-		&& part->q.rows == whole->q.rows && part->k.rows == whole->k.rows
+		&& part->query.rows == whole->query.rows && part->key.rows == whole->key.rows
 		&& al_has_values(part) == has_values
 		&& (!has_values
-			|| (part->d_value == whole->d_value && part->v.rows == whole->v.rows
-				&& part->o.rows == whole->o.rows));
+			|| (part->d_value == whole->d_value && part->value.rows == whole->value.rows
+				&& part->output.rows == whole->output.rows));
 }
 
-bool al_triangles_add(struct al_triangles *t, const struct al_factors *part, size_t first_kv_head,
+bool al_triangles_add(struct al_triangles *t, const struct al_heads *part, size_t first_kv_head,
 	bool is_centred, struct al_error *err)
 {
 	struct addition x = {t, part, first_kv_head, is_centred};
 	const size_t n = part->n_heads + part->n_kv_heads, n_kv_heads = t->shape.n_kv_heads;
 
-	if (!al_factors_check(part, err))
+	if (!al_heads_check_projections(part, err))
 		return false;
 	if (!fits(t, part))
 		return al_fail(err, AL_EINPUT, "heads of another shape than the module's");
@@ -227,11 +166,11 @@ bool al_triangles_add(struct al_triangles *t, const struct al_factors *part, siz
 	return al_parallel(al_has_values(part) ? 2 * n : n, add_numbered, &x, err);
 }
 
-bool al_triangles_take(struct al_triangles *t, const struct al_factors *factors, bool is_centred,
+bool al_triangles_take(struct al_triangles *t, const struct al_heads *factors, bool is_centred,
 	struct al_error *err)
 {
 	*t = (struct al_triangles){0};
-	if (!al_factors_check(factors, err)
+	if (!al_heads_check_projections(factors, err)
 		|| !al_triangles_init(t, factors, al_has_values(factors), err))
 		return false;
 	if (al_triangles_add(t, factors, 0, is_centred, err))
