@@ -12,7 +12,7 @@ static struct size size_of(const struct terms *a)
 	double below = (double)fmpz_bits(fmpq_denref(a->value->content));
 
 	return (struct size){
-		.degree = (double)fmpq_mpoly_total_degree_si(a->value, a->ctx),
+		.degree = (double)fmpz_mpoly_total_degree_si(a->value->zpoly, a->ctx->zctx),
 		.terms = (double)fmpq_mpoly_length(a->value, a->ctx),
 		.bits = (double)(bits < 0 ? -bits : bits) + (above > below ? above : below),
 	};

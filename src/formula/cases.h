@@ -7,6 +7,9 @@
 #ifndef ATTNLEDGER_FORMULA_CASES_H
 #define ATTNLEDGER_FORMULA_CASES_H
 
+/* before FLINT, which declares what takes GMP's numbers only then */
+#include <gmp.h>
+
 #include <flint/fmpq_mpoly.h>
 
 #include "formula/polynomial.h"

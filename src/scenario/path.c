@@ -222,7 +222,7 @@ bool path_value(struct evaluator *evaluator, const char *text, struct box *box, 
 {
 	const struct al_scenario *s = evaluator->scenario;
 	struct al_arena arena;
-	struct path path;
+	struct path path = {.n = 0};
 	bool ok = false;
 
 	*column = NULL;

@@ -3,6 +3,8 @@
 #include "unit.h"
 
 #include <math.h>
+#define ZLIB_CONST
+#include <zlib.h>
 
 #include "figure/palette.h"
 #include "figure_cases.h"
@@ -666,14 +668,44 @@ static bool holds_bytes(const struct al_text *text, const char *wanted)
 	return false;
 }
 
+static void inflate_stream(struct al_text *out, const char *from, size_t length)
+{
+	z_stream z = {.next_in = (const unsigned char *)from, .avail_in = (unsigned)length};
+	unsigned char piece[4096];
+	int status = inflateInit(&z);
+
+	while (status == Z_OK) {
+		z.next_out = piece;
+		z.avail_out = sizeof(piece);
+		status = inflate(&z, Z_NO_FLUSH);
+		al_text_add_bytes(out, (const char *)piece, sizeof(piece) - z.avail_out);
+	}
+	inflateEnd(&z);
+}
+
+/* The PDF and what its compressed streams hold: newer cairos keep objects in them. */
+static void read_pdf(struct al_text *out, const struct al_text *pdf)
+{
+	static const char begin[] = "stream\n";
+
+	al_text_init(out);
+	al_text_add_bytes(out, pdf->data, pdf->length);
+	for (size_t i = 0; i + strlen(begin) <= pdf->length; i++)
+		if (memcmp(pdf->data + i, begin, strlen(begin)) == 0)
+			inflate_stream(out, pdf->data + i + strlen(begin),
+				pdf->length - i - strlen(begin));
+}
+
 static void pdf_embeds_outline_fonts(void **state)
 {
 	struct al_table table;
-	struct al_text pdf;
+	struct al_text file, pdf;
 
 	(void)state;
-	draw(figure_case_open("mhe-figure-3-legend", &table), &table, AL_FIGURE_PDF, &pdf);
-	assert_memory_equal(pdf.data, "%PDF-1.5", 8);
+	draw(figure_case_open("mhe-figure-3-legend", &table), &table, AL_FIGURE_PDF, &file);
+	assert_memory_equal(file.data, "%PDF-1.", 7);
+	read_pdf(&pdf, &file);
+	al_text_finish(&file);
 	assert_true(holds_bytes(&pdf, "/FontFile2"));
 	assert_true(holds_bytes(&pdf, "+DejaVuSans"));
 	assert_false(holds_bytes(&pdf, "/Type3"));

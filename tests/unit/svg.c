@@ -1,6 +1,8 @@
-/* Reads cairo's SVG tag by tag. */
+/* Reads cairo's SVG tag by tag. Up to 1.16 a glyph is a <symbol> and paint stands in style="...";
+ * from 1.18 on a glyph is a <g id="glyph-..."> and paint stands in attributes of its own. */
 #include "svg.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,8 @@ struct reader {
 	const char *tag, *end; /* the tag being read: behind '<', at '>' */
 	struct matrix matrices[MOST_DEPTH];
 	size_t depth;
-	const char *symbol; /* the symbol being defined, or NULL */
+	const char *symbol; /* the glyph being defined, or NULL */
+	size_t symbol_depth; /* of its group */
 	struct glyph *glyphs;
 	size_t n_glyphs, glyphs_room;
 };
@@ -60,7 +63,7 @@ static const char *attribute(const struct reader *r, const char *name)
 	size_t length = strlen(name);
 
 	for (const char *p = r->tag; p + length + 3 < r->end; p++)
-		if (p[0] == ' ' && strncmp(p + 1, name, length) == 0
+		if (isspace((unsigned char)p[0]) && strncmp(p + 1, name, length) == 0
 			&& strncmp(p + 1 + length, "=\"", 2) == 0) {
 			const char *value = p + length + 3;
 			return al_strndup(&r->svg->arena, value, strcspn(value, "\""));
@@ -100,6 +103,14 @@ static const char *style_value(const char *style, const char *key)
 	return NULL;
 }
 
+/* A property of the tag: an attribute of its own, or in its style. */
+static const char *property(const struct reader *r, const char *key)
+{
+	const char *own = attribute(r, key);
+
+	return own ? own : style_value(attribute(r, "style"), key);
+}
+
 static int level(const char **p)
 {
 	char *end;
@@ -109,9 +120,9 @@ static int level(const char **p)
 	return (int)lround(percent * 255 / 100);
 }
 
-static struct svg_color color(const char *style, const char *key)
+static struct svg_color color(const struct reader *r, const char *key)
 {
-	const char *value = style_value(style, key);
+	const char *value = property(r, key);
 	struct svg_color none = {-1, -1, -1}, found;
 
 	if (!value || strncmp(value, "rgb(", 4) != 0)
@@ -175,7 +186,7 @@ static void add_curve(struct reader *r, struct path *path, const struct matrix *
 static bool read_path(struct reader *r, const char *d, const struct matrix *m, struct path *path)
 {
 	*path = (struct path){.box = nothing};
-	while (d && *(d += strspn(d, " "))) {
+	while (d && *(d += strspn(d, " \t\r\n"))) {
 		char command = *d++;
 		if ((command == 'M' || command == 'L'))
 			add_point(r, path, apply(m, read_point(&d)));
@@ -200,7 +211,6 @@ static void drop_repeated_end(struct path *path)
 
 static bool read_shape(struct reader *r)
 {
-	const char *style = attribute(r, "style");
 	struct matrix own = transform(r);
 	struct matrix m = multiply(&r->matrices[r->depth], &own);
 	struct path path;
@@ -213,17 +223,17 @@ static bool read_shape(struct reader *r)
 		r->glyphs[r->n_glyphs++] = (struct glyph){r->symbol, path.box, path.n == 0};
 		return true;
 	}
-	if (path.n == 0 || !style)
+	if (path.n == 0 || (!property(r, "fill") && !property(r, "stroke")))
 		return true;
-	const char *width = style_value(style, "stroke-width");
+	const char *width = property(r, "stroke-width");
 	drop_repeated_end(&path);
 	r->svg->shapes = al_grow(&r->svg->arena, r->svg->shapes, r->svg->n_shapes,
 		&r->svg->shapes_room, sizeof(*r->svg->shapes));
 	r->svg->shapes[r->svg->n_shapes++] = (struct svg_shape){
-		.fill = color(style, "fill"),
-		.stroke = color(style, "stroke"),
+		.fill = color(r, "fill"),
+		.stroke = color(r, "stroke"),
 		.stroke_width = width ? strtod(width, NULL) : 0,
-		.is_dashed = style_value(style, "stroke-dasharray") != NULL,
+		.is_dashed = property(r, "stroke-dasharray") != NULL,
 		.points = path.points,
 		.n_points = path.n,
 		.box = path.box,
@@ -259,27 +269,39 @@ static bool read_use(struct reader *r)
 
 static bool begin_group(struct reader *r)
 {
-	const char *style = attribute(r, "style");
+	const char *id = attribute(r, "id");
 	struct matrix own = transform(r);
 
 	if (r->depth + 1 == MOST_DEPTH)
 		return false;
 	r->matrices[r->depth + 1] = multiply(&r->matrices[r->depth], &own);
 	r->depth++;
-	if (!style || !style_value(style, "fill"))
+	if (id && strncmp(id, "glyph", 5) == 0) {
+		r->symbol = id;
+		r->symbol_depth = r->depth;
+	}
+	if (!property(r, "fill"))
 		return true;
 	r->svg->texts = al_grow(&r->svg->arena, r->svg->texts, r->svg->n_texts, &r->svg->texts_room,
 		sizeof(*r->svg->texts));
-	r->svg->texts[r->svg->n_texts++] = (struct svg_text){.color = color(style, "fill"),
+	r->svg->texts[r->svg->n_texts++] = (struct svg_text){.color = color(r, "fill"),
 		.box = nothing};
 	return true;
+}
+
+static bool end_group(struct reader *r)
+{
+	if (r->symbol && r->symbol_depth == r->depth)
+		r->symbol = NULL;
+	return r->depth-- > 0;
 }
 
 static bool is_tag(const struct reader *r, const char *name)
 {
 	size_t length = strlen(name);
 
-	return strncmp(r->tag, name, length) == 0 && strchr(" />", r->tag[length]);
+	return strncmp(r->tag, name, length) == 0
+		&& (isspace((unsigned char)r->tag[length]) || strchr("/>", r->tag[length]));
 }
 
 static bool read_tag(struct reader *r)
@@ -289,12 +311,13 @@ static bool read_tag(struct reader *r)
 		r->svg->height = number(r, "height");
 	} else if (is_tag(r, "symbol")) {
 		r->symbol = attribute(r, "id");
+		r->symbol_depth = SIZE_MAX;
 	} else if (is_tag(r, "/symbol")) {
 		r->symbol = NULL;
 	} else if (is_tag(r, "g")) {
 		return begin_group(r);
 	} else if (is_tag(r, "/g")) {
-		return r->depth-- > 0;
+		return end_group(r);
 	} else if (is_tag(r, "use")) {
 		return read_use(r);
 	} else if (is_tag(r, "path")) {
