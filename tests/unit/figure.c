@@ -709,7 +709,9 @@ static void pdf_embeds_outline_fonts(void **state)
 	assert_true(holds_bytes(&pdf, "/FontFile2"));
 	assert_true(holds_bytes(&pdf, "+DejaVuSans"));
 	assert_false(holds_bytes(&pdf, "/Type3"));
-	assert_true(holds_bytes(&pdf, "/CreationDate (D:200001010000Z)"));
+	/* cairo 1.18 leaves "D:" out and writes seconds */
+	assert_true(holds_bytes(&pdf, "/CreationDate ("));
+	assert_true(holds_bytes(&pdf, "200001010000"));
 	al_text_finish(&pdf);
 	al_table_finish(&table);
 }

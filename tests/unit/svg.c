@@ -209,6 +209,13 @@ static void drop_repeated_end(struct path *path)
 	}
 }
 
+static void add_glyph(struct reader *r, struct svg_box box, bool is_blank)
+{
+	r->glyphs = al_grow(&r->svg->arena, r->glyphs, r->n_glyphs, &r->glyphs_room,
+		sizeof(*r->glyphs));
+	r->glyphs[r->n_glyphs++] = (struct glyph){r->symbol, box, is_blank};
+}
+
 static bool read_shape(struct reader *r)
 {
 	struct matrix own = transform(r);
@@ -218,9 +225,7 @@ static bool read_shape(struct reader *r)
 	if (!read_path(r, attribute(r, "d"), &m, &path))
 		return false;
 	if (r->symbol) {
-		r->glyphs = al_grow(&r->svg->arena, r->glyphs, r->n_glyphs, &r->glyphs_room,
-			sizeof(*r->glyphs));
-		r->glyphs[r->n_glyphs++] = (struct glyph){r->symbol, path.box, path.n == 0};
+		add_glyph(r, path.box, path.n == 0);
 		return true;
 	}
 	if (path.n == 0 || (!property(r, "fill") && !property(r, "stroke")))
@@ -291,8 +296,10 @@ static bool begin_group(struct reader *r)
 
 static bool end_group(struct reader *r)
 {
-	if (r->symbol && r->symbol_depth == r->depth)
+	if (r->symbol && r->symbol_depth == r->depth) {
+		add_glyph(r, nothing, true); /* found only where the group has no path */
 		r->symbol = NULL;
+	}
 	return r->depth-- > 0;
 }
 
