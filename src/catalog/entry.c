@@ -36,7 +36,7 @@ const char *const al_per_names[AL_N_PERS] = {
 };
 const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
-enum { MOST_KEYS = 13, MOST_ENTRIES = 1024 };
+enum { MOST_KEYS = 15, MOST_ENTRIES = 1024 };
 
 bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
 {
@@ -53,6 +53,7 @@ static const struct form {
 	enum al_per first_per, last_per, per;
 	bool needs_role;
 	bool is_product; /* left and right instead of a shape */
+	bool is_of_family; /* its role is one of a feed-forward, which the family's reader knows */
 } forms[AL_N_FORMS] = {
 	[AL_FORM_TENSOR] =
 		{
@@ -89,11 +90,13 @@ static const struct form {
 		},
 	[AL_FORM_FAMILY_TENSOR] =
 		{
-			.keys = {"part", "name", "shape", "kind", "count", "active", "when",
-				"order", "for", "tied_to", "packed", "optional", "before"},
+			.keys = {"part", "role", "stack", "name", "shape", "kind", "count",
+				"active", "when", "order", "for", "tied_to", "packed", "optional",
+				"before"},
 			.first_per = AL_PER_MODEL,
 			.last_per = AL_PER_MODEL,
 			.per = AL_PER_MODEL,
+			.is_of_family = true,
 		},
 };
 
@@ -149,8 +152,9 @@ static bool parse_words(struct al_reader *reader, const struct form *form, const
 	size_t role = AL_ROLE_OTHER, kind = AL_TENSOR_WEIGHT, saved = AL_SAVED_ALWAYS;
 	size_t per = (size_t)(form->per - form->first_per), shared = AL_PER_MODULE;
 
-	if (!al_read_word(reader, node, "role", form->needs_role, al_role_names, AL_N_ROLES, &role,
-		    err)
+	if ((!form->is_of_family
+		    && !al_read_word(reader, node, "role", form->needs_role, al_role_names,
+			    AL_N_ROLES, &role, err))
 		|| !al_read_word(reader, node, "kind", false, al_tensor_kind_names,
 			AL_N_TENSOR_KINDS, &kind, err)
 		|| !al_read_word(reader, node, "saved", false, al_saved_names, AL_N_SAVED, &saved,

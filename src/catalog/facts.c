@@ -35,13 +35,46 @@ static bool check_norm(const struct al_family_tensor *tensor, const struct al_js
 			tensor->entry.name);
 }
 
+/* What training saves and what a file stores more finely hang on it. */
+static bool needs_role(const struct al_family_tensor *tensor)
+{
+	const struct al_entry *entry = &tensor->entry;
+
+	return tensor->part == AL_PART_FEED_FORWARD
+		&& (entry->kind == AL_TENSOR_BIAS
+			|| (entry->kind == AL_TENSOR_WEIGHT && entry->shape.n_dims > 1));
+}
+
+static bool check_feed_forward(const struct al_family *family,
+	const struct al_family_tensor *tensor, const struct al_json *doc, const struct cJSON *node,
+	struct al_error *err)
+{
+	if (tensor->role != AL_FEED_NONE && tensor->part != AL_PART_FEED_FORWARD)
+		return al_json_fail(doc, al_json_get(node, "role"), err,
+			"only a feed-forward tensor has a \"role\"");
+	if (!needs_role(tensor))
+		return true;
+	if (tensor->role == AL_FEED_NONE)
+		return al_json_fail(doc, node, err,
+			"feed-forward tensor %s lacks \"role\" (\"up\", \"gate\", \"down\" or "
+			"\"router\")",
+			tensor->entry.name);
+	if (has_stacks(family) && tensor->stack == AL_STACK_ONLY)
+		return al_json_fail(doc, node, err,
+			"feed-forward tensor %s of a model with two stacks lacks \"stack\" "
+			"(\"encoder\" or \"decoder\")",
+			tensor->entry.name);
+	return true;
+}
+
 static bool check_tensors(const struct al_family *family, const struct al_json *doc,
 	struct al_error *err)
 {
 	const struct cJSON *node = al_json_first(al_json_get(doc->root, "tensors"));
 
 	for (size_t i = 0; i < family->n_tensors; i++, node = al_json_next(node))
-		if (!check_norm(&family->tensors[i], doc, node, err))
+		if (!check_norm(&family->tensors[i], doc, node, err)
+			|| !check_feed_forward(family, &family->tensors[i], doc, node, err))
 			return false;
 	return true;
 }

@@ -27,6 +27,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"millionths",
 };
 static const char *const pairs_names[] = {"halves", "interleaved"};
+static const char *const role_names[AL_N_FEED_FORWARD_ROLES] = {"up", "gate", "down", "router"};
 static const char *const stack_names[AL_N_STACKS] = {"encoder", "decoder"};
 
 /* A list or object member and its size, which is bounded. */
@@ -431,6 +432,18 @@ static bool parse_modules(struct al_reader *reader, struct al_family *family, st
 
 /* ---- tensors ---- */
 
+static bool parse_role(struct al_reader *reader, const struct cJSON *node,
+	enum al_feed_forward_role *out, struct al_error *err)
+{
+	size_t role = AL_FEED_NONE;
+
+	if (!al_read_word(reader, node, "role", false, role_names, AL_N_FEED_FORWARD_ROLES, &role,
+		    err))
+		return false;
+	*out = (enum al_feed_forward_role)role;
+	return true;
+}
+
 static bool parse_packed(struct al_reader *reader, const struct cJSON *node, int64_t *out,
 	struct al_error *err)
 {
@@ -450,6 +463,8 @@ static bool parse_tensor(struct al_reader *reader, const struct cJSON *node,
 		|| !al_entry_parse(reader, node, AL_FORM_FAMILY_TENSOR, &tensor->entry, err)
 		|| !check_name(reader, node, tensor->entry.name, &tensor->loops, err)
 		|| !al_read_word(reader, node, "part", true, al_part_names, AL_N_PARTS, &part, err)
+		|| !parse_role(reader, node, &tensor->role, err)
+		|| !parse_stack(reader, node, &tensor->stack, err)
 		|| !parse_order(reader, node, &tensor->order, err)
 		|| !al_read_text(reader, node, "tied_to", false, &tensor->tied_to, err)
 		|| !parse_packed(reader, node, &tensor->packed, err)

@@ -12,10 +12,13 @@
  *
  * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias.
  *
+ * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model (of
+ * a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
+ *
  * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
- * fact is read from a name: a model of two stacks says of each module which "stack" it is in,
- * "encoder" or "decoder". An encoder sees its tokens once and caches nothing. With "cross": true
+ * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
+ * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing. With "cross": true
  * keys and values come from the other stack, so that the norm "before" it makes its queries' input
  * only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
@@ -149,10 +152,21 @@ struct al_family_module {
 	const char *before; /* the module whose input it is, or NULL */
 };
 
+enum al_feed_forward_role {
+	AL_FEED_UP,
+	AL_FEED_GATE,
+	AL_FEED_DOWN,
+	AL_FEED_ROUTER,
+	AL_FEED_NONE,
+	AL_N_FEED_FORWARD_ROLES = AL_FEED_NONE,
+};
+
 struct al_family_tensor {
 	struct al_entry entry; /* name, shape, kind, count, active, when; a count stands for
 				      as many of that shape, stacked before the first dimension */
 	enum al_part part;
+	enum al_feed_forward_role role; /* of part feed_forward */
+	enum al_layer_stack stack; /* of part feed_forward */
 	enum al_order order;
 	struct al_loops loops;
 	const char *tied_to; /* the tensor whose numbers these are: none of its own */

@@ -37,11 +37,9 @@ static bool is_tied_table(const struct al_whole *whole, const struct al_whole_te
 	return false;
 }
 
-/* A router tells experts apart: the numbers of its rows are the experts. */
-static bool is_router(const struct al_whole_tensor *t)
+static bool has_role(const struct al_whole_tensor *t, enum al_feed_forward_role role)
 {
-	return t->stored && t->part == AL_PART_FEED_FORWARD && !t->is_expert
-		&& strcmp(al_formula_source(t->entry->shape.dims[0]), "n_experts") == 0;
+	return t->stored && t->stored->tensor->role == role;
 }
 
 /* Numbers that a row has, as they lie together: what a matrix reads. Variants write [in, out]. */
@@ -56,31 +54,17 @@ static int64_t row_of(const struct al_whole_tensor *t)
 	return row * t->stored->tensor->packed;
 }
 
-/* Does it read what is as wide as d_model's feed-forward, and write d_model? */
-static bool is_down(const struct al_whole_tensor *t)
-{
-	const struct al_shape *shape = &t->entry->shape;
-
-	if (!t->stored || t->part != AL_PART_FEED_FORWARD || shape->n_dims < 2)
-		return false;
-	bool in_first = t->stored->tensor->order == AL_ORDER_IN_OUT;
-	const struct al_formula *out = shape->dims[in_first ? shape->n_dims - 1 : 0];
-	const struct al_formula *in = shape->dims[in_first ? 0 : 1];
-	return strcmp(al_formula_source(out), "d_model") == 0
-		&& !al_formula_mentions(in, "d_model");
-}
-
 static const char *format_of(const struct al_whole *whole, const struct al_file_type *type,
 	const struct al_whole_tensor *t)
 {
 	bool is_value = !t->stored && t->entry->role == AL_ROLE_VALUE;
 
-	if (!t->is_matrix || is_router(t)
+	if (!t->is_matrix || has_role(t, AL_FEED_ROUTER)
 		|| (t->part == AL_PART_EMBEDDING && !al_shape_mentions(&t->entry->shape, "vocab")))
 		return type->vector;
 	if (t->part == AL_PART_HEAD || (t->part == AL_PART_EMBEDDING && is_tied_table(whole, t)))
 		return type->output;
-	if (type->more && (is_value || is_down(t)) && t->layer >= 0
+	if (type->more && (is_value || has_role(t, AL_FEED_DOWN)) && t->layer >= 0
 		&& al_file_type_gives_more(t->layer, t->n_layers))
 		return type->more;
 	return t->is_expert ? type->expert : type->matrix;

@@ -35,16 +35,6 @@ static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 	return copy;
 }
 
-/* ---- layers ---- */
-
-/* Tensors with the same name up to the layer's number are of one stack of layers. */
-static bool is_same_stack(const char *a, const char *b)
-{
-	size_t n = strcspn(a, "{");
-
-	return n == strcspn(b, "{") && memcmp(a, b, n) == 0;
-}
-
 /* ---- attention ---- */
 
 static void add_attention_line(struct build *b, const struct al_whole_module *module,
@@ -92,27 +82,17 @@ static bool add_module(struct build *b, struct al_whole_module *module, bool is_
 
 /* ---- feed-forward ---- */
 
-static bool is_d_model(const struct al_formula *dim)
-{
-	return strcmp(al_formula_source(dim), "d_model") == 0;
-}
-
 /* The two sides of a matrix: [out, in], or the other way round. */
 struct sides {
 	int64_t out, in;
-	bool reads_model, writes_model; /* the residual stream, of width d_model */
 };
 
 static struct sides sides_of(const struct al_whole_tensor *t)
 {
-	const struct al_shape *shape = &t->entry->shape;
 	const struct al_family_tensor *family = t->stored->tensor;
 	bool in_first = family->order == AL_ORDER_IN_OUT;
 	size_t out = in_first ? t->n_dims - 1 : 0, in = in_first ? 0 : 1;
-	struct sides sides = {.out = t->dims[out],
-		.in = t->dims[in],
-		.reads_model = al_formula_mentions(shape->dims[in], "d_model"),
-		.writes_model = is_d_model(shape->dims[out])};
+	struct sides sides = {.out = t->dims[out], .in = t->dims[in]};
 
 	if (family->packed > 1) /* blocks of packed numbers behind the output's rows */
 		for (size_t i = 2; i < t->n_dims; i++)
@@ -126,6 +106,12 @@ static bool is_model_matrix(const struct al_whole_tensor *t, enum al_part part)
 {
 	return t->stored && t->part == part && t->is_matrix && !t->apart
 		&& t->entry->kind == AL_TENSOR_WEIGHT;
+}
+
+/* Does it read the residual stream? */
+static bool reads_model(const struct al_whole_tensor *t)
+{
+	return t->stored->tensor->role != AL_FEED_DOWN;
 }
 
 /* Numbers that a token meets: of the active copies. */
@@ -206,8 +192,9 @@ static bool has_earlier_reader(const struct al_whole *whole, size_t i)
 	for (size_t j = 0; j < i; j++) {
 		const struct al_whole_tensor *other = &whole->tensors[j];
 		if (is_model_matrix(other, AL_PART_FEED_FORWARD) && other->layer == t->layer
-			&& other->is_expert == t->is_expert && is_same_stack(other->name, t->name)
-			&& sides_of(other).reads_model
+			&& other->is_expert == t->is_expert
+			&& other->stored->tensor->stack == t->stored->tensor->stack
+			&& reads_model(other)
 			&& (!t->is_expert || other->stored->tensor != t->stored->tensor))
 			return true;
 	}
@@ -219,7 +206,7 @@ static void add_feed_forward(struct build *b, size_t i)
 	const struct al_whole_tensor *t = &b->whole->tensors[i];
 	struct sides sides = sides_of(t);
 
-	if (!sides.reads_model || (sides.writes_model && has_earlier_reader(b->whole, i))) {
+	if (!reads_model(t)) {
 		add_inner(b, "input", t, sides.in);
 		return;
 	}

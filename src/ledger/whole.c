@@ -229,19 +229,15 @@ static bool is_expert(const struct al_family_tensor *tensor)
 
 /*= Shoeybi et al. 2019, arXiv:1909.08053, section 3: feed-forward matrices by their inner width,
  * the embedding by the vocabulary; the bias behind the sum over devices is on each. */
-static bool is_shared_out(const struct al_whole *whole, const struct al_model_tensor *tensor)
+static bool is_shared_out(const struct al_model_tensor *tensor)
 {
-	const struct al_entry *entry = &tensor->tensor->entry;
-	const struct al_setting *width;
+	const struct al_family_tensor *of = tensor->tensor;
 
-	if (al_shape_mentions(&entry->shape, "vocab"))
+	if (al_shape_mentions(&of->entry.shape, "vocab"))
 		return true;
-	if (tensor->tensor->part != AL_PART_FEED_FORWARD)
+	if (of->part != AL_PART_FEED_FORWARD)
 		return false;
-	if (entry->kind != AL_TENSOR_BIAS)
-		return tensor->n_dims > 1;
-	return al_settings_get(whole->ask.settings, "d_model", &width, NULL) && width
-		&& tensor->dims[tensor->n_dims - 1] != width->value.integer;
+	return of->entry.kind == AL_TENSOR_BIAS ? of->role != AL_FEED_DOWN : tensor->n_dims > 1;
 }
 
 /* Rows of the vocabulary are dealt out, the last device's may be fewer. */
@@ -250,7 +246,7 @@ static mpq_srcptr device_elements(struct al_whole *whole, const struct al_model_
 	int64_t tp = whole->ask.tp;
 	const struct al_setting *vocab;
 
-	if (tp == 1 || !is_shared_out(whole, tensor))
+	if (tp == 1 || !is_shared_out(tensor))
 		return tensor->elements;
 	if (al_shape_mentions(&tensor->tensor->entry.shape, "vocab")
 		&& al_settings_get(whole->ask.settings, "vocab", &vocab, NULL) && vocab)

@@ -552,9 +552,22 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"ffn\""),
 		":1:85: unknown part \"ffn\" (known: embedding, attention, feed_forward, norm, "
 		"other, head)"},
-	{TENSOR("\"role\": \"query\""),
-		":1:85: unknown key \"role\" (known: part, name, shape, kind, count, active, "
-		"when, order, for, tied_to, packed, optional, before)"},
+	{TENSOR("\"roll\": \"up\""), ":1:85: unknown key \"roll\" (did you mean \"role\"?)"},
+	{TENSOR("\"part\": \"feed_forward\", \"role\": \"query\""),
+		":1:109: unknown role \"query\" (known: up, gate, down, router)"},
+	{TENSOR("\"part\": \"head\", \"role\": \"up\""),
+		":1:101: only a feed-forward tensor has a \"role\""},
+	{FAMILY("\"tensors\": [{\"name\": \"w\", \"shape\": [1, 1], \"part\": \"feed_forward\"}]"),
+		":1:49: feed-forward tensor w lacks \"role\" (\"up\", \"gate\", \"down\" or "
+		"\"router\")"},
+	{TENSOR("\"part\": \"feed_forward\", \"kind\": \"bias\""),
+		":1:49: feed-forward tensor w lacks \"role\" (\"up\", \"gate\", \"down\" or "
+		"\"router\")"},
+	{FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mha\", \"stack\": \"encoder\"}], "
+		"\"tensors\": [{\"name\": \"w\", \"shape\": [1], \"part\": \"feed_forward\", "
+		"\"kind\": \"bias\", \"role\": \"up\"}]"),
+		":1:115: feed-forward tensor w of a model with two stacks lacks \"stack\" "
+		"(\"encoder\" or \"decoder\")"},
 	{TENSOR("\"part\": \"head\", \"tied_to\": \"embed\""),
 		":1:104: unknown tensor \"embed\" (known: w)"},
 	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
