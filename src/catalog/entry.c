@@ -36,7 +36,7 @@ const char *const al_per_names[AL_N_PERS] = {
 };
 const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
-enum { MOST_KEYS = 15, MOST_ENTRIES = 1024 };
+enum { MOST_KEYS = 16, MOST_ENTRIES = 1024 };
 
 bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
 {
@@ -90,7 +90,7 @@ static const struct form {
 		},
 	[AL_FORM_FAMILY_TENSOR] =
 		{
-			.keys = {"part", "role", "stack", "name", "shape", "kind", "count",
+			.keys = {"part", "role", "stack", "stage", "name", "shape", "kind", "count",
 				"active", "when", "order", "for", "tied_to", "packed", "optional",
 				"before"},
 			.first_per = AL_PER_MODEL,

@@ -29,10 +29,19 @@ static bool check_modules(const struct al_family *family, const struct al_json *
 static bool check_norm(const struct al_family_tensor *tensor, const struct al_json *doc,
 	const struct cJSON *node, struct al_error *err)
 {
-	return tensor->part != AL_PART_NORM || tensor->entry.kind != AL_TENSOR_WEIGHT
-		|| al_json_fail(doc, node, err,
+	bool is_outside = tensor->part == AL_PART_NORM && tensor->loops.n == 0;
+
+	if (tensor->part == AL_PART_NORM && tensor->entry.kind == AL_TENSOR_WEIGHT)
+		return al_json_fail(doc, node, err,
 			"tensor %s of a norm lacks \"kind\" (\"norm\" for its scale, \"bias\")",
 			tensor->entry.name);
+	if (is_outside && tensor->stage == AL_STAGE_NOT_SAID)
+		return al_json_fail(doc, node, err,
+			"norm %s outside of the layers lacks \"stage\" (\"first\" or \"last\")",
+			tensor->entry.name);
+	return is_outside || tensor->stage == AL_STAGE_NOT_SAID
+		|| al_json_fail(doc, al_json_get(node, "stage"), err,
+			"only a norm outside of the layers has a \"stage\"");
 }
 
 /* What training saves and what a file stores more finely hang on it. */

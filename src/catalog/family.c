@@ -28,6 +28,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 };
 static const char *const pairs_names[] = {"halves", "interleaved"};
 static const char *const role_names[AL_N_FEED_FORWARD_ROLES] = {"up", "gate", "down", "router"};
+static const char *const stage_names[AL_N_STAGES] = {"first", "last"};
 static const char *const stack_names[AL_N_STACKS] = {"encoder", "decoder"};
 
 /* A list or object member and its size, which is bounded. */
@@ -444,6 +445,17 @@ static bool parse_role(struct al_reader *reader, const struct cJSON *node,
 	return true;
 }
 
+static bool parse_stage(struct al_reader *reader, const struct cJSON *node,
+	enum al_pipeline_stage *out, struct al_error *err)
+{
+	size_t stage = AL_STAGE_NOT_SAID;
+
+	if (!al_read_word(reader, node, "stage", false, stage_names, AL_N_STAGES, &stage, err))
+		return false;
+	*out = (enum al_pipeline_stage)stage;
+	return true;
+}
+
 static bool parse_packed(struct al_reader *reader, const struct cJSON *node, int64_t *out,
 	struct al_error *err)
 {
@@ -464,6 +476,7 @@ static bool parse_tensor(struct al_reader *reader, const struct cJSON *node,
 		|| !check_name(reader, node, tensor->entry.name, &tensor->loops, err)
 		|| !al_read_word(reader, node, "part", true, al_part_names, AL_N_PARTS, &part, err)
 		|| !parse_role(reader, node, &tensor->role, err)
+		|| !parse_stage(reader, node, &tensor->stage, err)
 		|| !parse_stack(reader, node, &tensor->stack, err)
 		|| !parse_order(reader, node, &tensor->order, err)
 		|| !al_read_text(reader, node, "tied_to", false, &tensor->tied_to, err)

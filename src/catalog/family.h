@@ -11,6 +11,8 @@
  * which turn of a loop on; it has books of its own, and no share in the model's parameters.
  *
  * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias.
+ * A norm outside of the layers says on which "stage" of a pipeline its input is saved: "first" (behind
+ * the embedding) or "last".
  *
  * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model (of
  * a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
@@ -161,12 +163,20 @@ enum al_feed_forward_role {
 	AL_N_FEED_FORWARD_ROLES = AL_FEED_NONE,
 };
 
+enum al_pipeline_stage {
+	AL_STAGE_FIRST,
+	AL_STAGE_LAST,
+	AL_STAGE_NOT_SAID,
+	AL_N_STAGES = AL_STAGE_NOT_SAID
+};
+
 struct al_family_tensor {
 	struct al_entry entry; /* name, shape, kind, count, active, when; a count stands for
 				      as many of that shape, stacked before the first dimension */
 	enum al_part part;
 	enum al_feed_forward_role role; /* of part feed_forward */
 	enum al_layer_stack stack; /* of part feed_forward */
+	enum al_pipeline_stage stage; /* of a norm outside of the layers */
 	enum al_order order;
 	struct al_loops loops;
 	const char *tied_to; /* the tensor whose numbers these are: none of its own */

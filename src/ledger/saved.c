@@ -1,7 +1,6 @@
 /* What training saves for backward in a whole model. */
 #include "ledger/saved.h"
 
-#include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
@@ -227,8 +226,8 @@ static void add_norm(struct build *b, const struct al_whole_tensor *t)
 		return;
 	add_width(b, "input", t, t->dims[t->n_dims - 1], t->copies, 0);
 	struct al_saved_line *line = &b->out->lines[b->out->n - 1];
-	line->is_first = t->n_layers == 0 && strstr(t->name, "embed");
-	line->is_last = t->n_layers == 0 && !line->is_first;
+	line->is_first = t->stored->tensor->stage == AL_STAGE_FIRST;
+	line->is_last = t->stored->tensor->stage == AL_STAGE_LAST;
 }
 
 static void add_bare_norms(struct build *b, const struct al_whole_module *module)

@@ -1,11 +1,11 @@
 /* Names are names: a family whose modules and tensors are all called otherwise, one consistent new
- * name for each, has the same counts and caches. What a number hangs on is said by a key of
+ * name for each, has the same counts, memory and caches. What a number hangs on is said by a key of
  * the file. */
 #include "unit.h"
 
-#include "base/number.h"
 #include "base/text.h"
 #include "ledger/infer.h"
+#include "ledger/train.h"
 #include "support/folder.h"
 
 static const char list_path[] = "tests/data/models.json";
@@ -217,6 +217,69 @@ static void add_cache(struct al_text *out, struct al_whole *whole)
 	}
 }
 
+static void add_inference(struct al_text *out, struct al_whole *whole, const char *file_type)
+{
+	struct al_inference_row rows[AL_N_INFER_STATES];
+	struct al_inference inference = {.share = {.parts = AL_ALL_PARTS},
+		.batch = 2,
+		.seq = 512,
+		.source_seq = 256,
+		.tp = whole->ask.tp,
+		.activation_bytes = 2};
+	struct al_error err = {0};
+
+	al_inference_rows_init(rows);
+	must(al_file_type_find(file_type, &inference.weights, &err)
+			&& al_dtype_find("bf16", &inference.cache, &err)
+			&& al_whole_infer(whole, &inference, rows, &err),
+		&err);
+	for (int i = 0; i < AL_N_INFER_STATES; i++) {
+		al_text_addf(out, "%s %s", file_type, al_inference_state_names[i]);
+		add_number(out, rows[i].bytes);
+		add_number(out, rows[i].allocated);
+		add_number(out, rows[i].read);
+		add_number(out, rows[i].flops);
+		al_text_add(out, "\n");
+	}
+	al_inference_rows_finish(rows);
+}
+
+enum { MOST_STAGES = 2 };
+
+static void add_training(struct al_text *out, struct al_whole *whole, int64_t pp, int zero,
+	enum al_recompute recompute)
+{
+	struct al_stage stages[MOST_STAGES];
+	struct al_training training = {.share = {.parts = AL_ALL_PARTS},
+		.batch = 2,
+		.seq = 512,
+		.tp = whole->ask.tp,
+		.pp = pp,
+		.dp = zero ? 4 : 1,
+		.cp = 1,
+		.ep = 1,
+		.interleave = 1,
+		.zero = zero,
+		.recompute = recompute};
+	struct al_error err = {0};
+
+	for (int i = 0; i < MOST_STAGES; i++)
+		al_stage_init(&stages[i]);
+	must(al_catalog_recipe(catalog, "megatron", &training.recipe, &err)
+			&& al_whole_train(whole, &training, stages, &err),
+		&err);
+	for (int64_t i = 0; i < pp; i++) {
+		al_text_addf(out, "stage %lld of %lld, zero %d, recompute %d", (long long)i,
+			(long long)pp, zero, (int)recompute);
+		for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+			for (int part = 0; part < AL_N_PARTS; part++)
+				add_number(out, stages[i].bytes[state][part]);
+		al_text_add(out, "\n");
+	}
+	for (int i = 0; i < MOST_STAGES; i++)
+		al_stage_finish(&stages[i]);
+}
+
 static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
 	enum al_books_detail detail)
 {
@@ -228,6 +291,13 @@ static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
 	al_text_addf(out, "-- %s, tp %lld, detail %d\n", s->name, (long long)tp, (int)detail);
 	add_counts(out, &whole);
 	add_cache(out, &whole);
+	add_inference(out, &whole, "bf16");
+	if (detail == AL_BOOKS_LAYERS)
+		add_inference(out, &whole, "q4_k_m");
+	add_training(out, &whole, 1, 0, AL_RECOMPUTE_NONE);
+	add_training(out, &whole, 1, 3, AL_RECOMPUTE_SELECTIVE);
+	if (detail == AL_BOOKS_LAYERS)
+		add_training(out, &whole, 2, 1, AL_RECOMPUTE_FULL);
 	al_whole_finish(&whole);
 	al_settings_finish(&settings);
 }
