@@ -16,58 +16,67 @@
 
 /* ---- options ---- */
 
-static bool parse_whole(const struct arguments *a, enum option option, const char *name,
-	long long most, long long *out, struct al_error *err)
-{
-	const char *text = option_value(a, option, NULL);
-	int64_t value;
+#define MEASUREMENT_NAME(name) #name,
 
-	if (!text)
-		return true;
-	size_t n = al_read_digits(text, &value);
-	if (n == 0 || text[n] || value < 0 || value > most)
-		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from 0 to %lld",
-			name, text, most);
-	*out = value;
-	return true;
-}
+static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME)};
 
-static bool read_options(const struct session *session, struct al_audit_options *out,
-	struct al_error *err)
-{
-	const struct arguments *a = &session->arguments;
-	long long nulls = 4, seed = 1, pairs = 20, offset = 0;
+struct audit_options {
+	struct output_options output;
+	struct layout_options layout;
+	const char *against, *tables, *figures, *covariance;
+	int64_t n_nulls, n_pairs, seed, offset;
+	bool is_centred, folds_norms, is_across;
+	uint64_t only; /* a bit for each of al_measurements */
+};
 
-	if (!parse_whole(a, OPT_NULL, "null", 1000, &nulls, err)
-		|| !parse_whole(a, OPT_TOP, "top", 1 << 30, &pairs, err)
-		|| !parse_whole(a, OPT_OFFSET, "offset", 1 << 30, &offset, err)
-		|| !parse_whole(a, OPT_SEED, "seed", (1LL << 53) - 1, &seed, err))
-		return false;
-	*out = (struct al_audit_options){
-		.n_nulls = nulls,
-		.n_pairs = (size_t)pairs,
-		.seed = (uint64_t)seed,
-		.is_centred = is_given(a, OPT_CENTER),
-		.folds_norms = is_given(a, OPT_FOLD_NORMS),
-		.offset = offset,
-	};
-	return true;
-}
+static const struct option_row against_rows[] = {
+	OPTION_TEXT(struct audit_options, against, "against", "CHECKPOINT",
+		"compare head by head with this checkpoint"),
+	OPTION_END,
+};
+
+static const struct option_row rows[] = {
+	OPTION_COUNT(struct audit_options, n_nulls, "null", "N",
+		"draws of the null of independent heads (4; 0 for none)", .fallback = 4,
+		.most = 1000),
+	OPTION_COUNT(struct audit_options, n_pairs, "top", "N",
+		"pairs of heads to show (20; 0 for all)", .fallback = 20, .most = 1 << 30),
+	SEED_ROW(struct audit_options, seed, (INT64_C(1) << 53) - 1),
+	OPTION_FLAG(struct audit_options, is_centred, "center",
+		"subtract from each row its mean over the head's dimensions before measuring"),
+	OPTION_FLAG(struct audit_options, folds_norms, "fold-norms",
+		"multiply the preceding norm's scale into W_Q, W_K, W_V"),
+	OPTION_SET(struct audit_options, only, "only", "A,B", "only these tables",
+		.words = measurement_names, .n_words = AL_N_MEASUREMENTS, .noun = "measurement"),
+	OPTION_TEXT(struct audit_options, tables, "tables", "DIR",
+		"write every table as CSV, and singular values as .npy, into DIR"),
+	OPTION_TEXT(struct audit_options, figures, "figures", "DIR", "draw figures into DIR"),
+	OPTION_FLAG(struct audit_options, is_across, "across",
+		"pairs of heads of different modules too, with composition scores"),
+	OPTION_COUNT(struct audit_options, offset, "offset", "T",
+		"rotary models: W_Q W_K^T of a query T tokens behind its key (0)", .most = 1 << 30),
+	OPTION_TEXT(struct audit_options, covariance, "covariance", "FILE",
+		"second moment of the inputs, .npy (D x D), or a folder of MODULE.npy: weights as "
+		"inputs use them"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
+	{layout_rows, offsetof(struct audit_options, layout)},
+	{module_rows, offsetof(struct audit_options, layout)}, {rows, 0}, {NULL, 0}};
 
 /* ---- what is measured ---- */
 
-static bool is_wanted(const struct session *session, const struct al_measurement *m)
+static bool is_wanted(const struct audit_options *o, size_t i)
 {
-	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
-	bool writes_files = is_given(&session->arguments, OPT_TABLES)
-		|| is_given(&session->arguments, OPT_FIGURES);
+	enum al_measured measured = al_measurements[i]->measured;
 
-	if (!list && is_given(&session->arguments, OPT_AGAINST))
+	if (o->only)
+		return o->only >> i & 1;
+	if (o->against)
 		return false; /* the two side by side are the answer */
-	if (list)
-		return al_select_module(list, m->id);
-	return m->measured == AL_MEASURED_ALWAYS
-		|| (m->measured == AL_MEASURED_FOR_FILES && writes_files);
+	return measured == AL_MEASURED_ALWAYS
+		|| (measured == AL_MEASURED_FOR_FILES && (o->tables || o->figures));
 }
 
 static void add_needs(struct al_needs *needs, const struct al_needs *more)
@@ -77,36 +86,21 @@ static void add_needs(struct al_needs *needs, const struct al_needs *more)
 	needs->layer_spectra |= more->layer_spectra;
 }
 
-static struct al_needs find_needs(const struct session *session)
+static struct al_needs find_needs(const struct audit_options *o)
 {
-	const struct arguments *a = &session->arguments;
-	struct al_needs needs = {.weights = is_given(a, OPT_ACROSS) || is_given(a, OPT_AGAINST)};
+	struct al_needs needs = {.weights = o->is_across || o->against};
 
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (is_wanted(session, al_measurements[i]))
+		if (is_wanted(o, i))
 			add_needs(&needs, &al_measurements[i]->needs);
-	if (is_given(a, OPT_TABLES))
+	if (o->tables)
 		add_needs(&needs, &al_matrices_needs);
 	return needs;
 }
 
-static bool check_only(struct session *session, struct al_error *err)
-{
-	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
-	const char *names[AL_N_MEASUREMENTS];
-
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		names[i] = al_measurements[i]->id;
-	char *rest = list ? al_strdup(&session->arena, list) : NULL;
-	for (char *name = rest ? strtok_r(rest, ",", &rest) : NULL; name;
-		name = strtok_r(NULL, ",", &rest))
-		if (al_find_name(name, names, AL_N_MEASUREMENTS) < 0)
-			return al_fail_unknown(err, "measurement", name, names, AL_N_MEASUREMENTS);
-	return true;
-}
-
 struct audit_run {
 	struct session *session;
+	const struct audit_options *options;
 	struct laid laid;
 	struct al_audit audit;
 	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
@@ -123,7 +117,7 @@ static void begin_tables(struct audit_run *run)
 	run->tables = al_new_array(&run->session->arena, struct al_table *, AL_N_MEASUREMENTS);
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
 		const struct al_measurement *m = al_measurements[i];
-		if (!is_wanted(run->session, m))
+		if (!is_wanted(run->options, i))
 			continue;
 		run->tables[i] = al_new(&run->session->arena, struct al_table);
 		al_table_init(run->tables[i], m->id, m->title);
@@ -146,7 +140,7 @@ static void end_tables(struct audit_run *run)
 
 static bool is_chosen(const struct audit_run *run, const struct al_attention *attention)
 {
-	const char *patterns = option_value(&run->session->arguments, OPT_MODULES, NULL);
+	const char *patterns = run->options->layout.modules;
 
 	return !patterns || al_select_module(patterns, attention->name);
 }
@@ -167,7 +161,7 @@ static bool leave_out(struct audit_run *run, const struct al_attention *attentio
 static bool measure_module(struct audit_run *run, const struct al_attention *attention,
 	struct al_error *err)
 {
-	const char *folder = option_value(&run->session->arguments, OPT_TABLES, NULL);
+	const char *folder = run->options->tables;
 	struct al_audit_module module;
 	bool ok = true;
 
@@ -213,8 +207,7 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 	progress_finish(&progress);
 	if (ok && n == 0)
 		return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
-			option_value(&run->session->arguments, OPT_MODULES, ""),
-			view->modules[0].name);
+			run->options->layout.modules, view->modules[0].name);
 	if (ok && run->n_left_out == n)
 		return al_fail(err, AL_EINPUT, "%s", run->left_out[0]);
 	return ok;
@@ -222,11 +215,12 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 
 static bool measure_pairs(struct audit_run *run, struct al_error *err)
 {
-	const struct arguments *a = &run->session->arguments;
-	const struct pairs pairs = {run->session, &run->audit, run->measured, run->n_measured};
+	const struct audit_options *o = run->options;
+	const struct pairs pairs = {run->session, &o->layout, &run->audit, run->measured,
+		run->n_measured};
 
-	return (!is_given(a, OPT_ACROSS) || pairs_across(&pairs, &run->across, err))
-		&& (!is_given(a, OPT_AGAINST) || pairs_against(&pairs, &run->against, err));
+	return (!o->is_across || pairs_across(&pairs, &run->across, err))
+		&& (!o->against || pairs_against(&pairs, o->against, &run->against, err));
 }
 
 /* ---- the answer ---- */
@@ -271,7 +265,7 @@ static void note_positions(const struct audit_run *run, struct al_table *table)
 /* Two checkpoints side by side need no summary of the first. */
 static bool is_comparison(const struct audit_run *run)
 {
-	return run->against.n_columns > 0 && !is_given(&run->session->arguments, OPT_ONLY);
+	return run->against.n_columns > 0 && !run->options->only;
 }
 
 /* The summary, or of the tables that were named the first. */
@@ -279,8 +273,7 @@ static struct al_table *first_table(struct audit_run *run)
 {
 	if (is_comparison(run))
 		return &run->against;
-	for (size_t i = 0; is_given(&run->session->arguments, OPT_ONLY) && i < AL_N_MEASUREMENTS;
-		i++)
+	for (size_t i = 0; run->options->only && i < AL_N_MEASUREMENTS; i++)
 		if (run->tables[i])
 			return run->tables[i];
 	return &run->summary;
@@ -359,7 +352,7 @@ static bool write_table(struct session *session, const char *folder, const struc
 
 static bool write_tables(struct audit_run *run, struct al_error *err)
 {
-	const char *folder = option_value(&run->session->arguments, OPT_TABLES, NULL);
+	const char *folder = run->options->tables;
 
 	if (!folder)
 		return true;
@@ -376,7 +369,7 @@ static bool write_tables(struct audit_run *run, struct al_error *err)
 
 static bool draw_figures(const struct audit_run *run, struct al_error *err)
 {
-	const char *folder = option_value(&run->session->arguments, OPT_FIGURES, NULL);
+	const char *folder = run->options->figures;
 
 	return !folder || audit_figures_draw(folder, run->tables, err);
 }
@@ -401,7 +394,7 @@ static void take_short(struct session *session, const struct al_measurement *m,
 static void answer(struct audit_run *run)
 {
 	struct session *session = run->session;
-	bool is_named = is_given(&session->arguments, OPT_ONLY);
+	bool is_named = run->options->only;
 	bool is_short = session->writer->is_for_people && !is_named;
 
 	if (is_short)
@@ -426,22 +419,26 @@ static void answer(struct audit_run *run)
 
 static bool run_audit(struct session *session, struct al_error *err)
 {
-	struct audit_run run = {.session = session};
-	struct al_audit_options options;
+	const struct audit_options *o = session->options;
+	const struct al_needs needs = find_needs(o);
+	struct audit_run run = {.session = session, .options = o};
 	struct al_covariance covariance = {0};
-	const struct al_needs needs = find_needs(session);
-	const char *inputs = option_value(&session->arguments, OPT_COVARIANCE, NULL);
+	const struct al_audit_options options = {
+		.n_nulls = o->n_nulls,
+		.n_pairs = (size_t)o->n_pairs,
+		.seed = (uint64_t)o->seed,
+		.is_centred = o->is_centred,
+		.folds_norms = o->folds_norms,
+		.offset = o->offset,
+		.covariance = o->covariance ? &covariance : NULL,
+		.needs = &needs,
+	};
 
-	const struct layout_options layout = layout_options_of(&session->arguments);
-
-	if (!read_options(session, &options, err) || !check_only(session, err)
-		|| !laid_open(&run.laid, session, &layout, session_word(session, 0),
-			session_word(session, 1), true, err))
+	if (!laid_open(&run.laid, session, &o->layout, session_word(session, 0),
+		    session_word(session, 1), true, err))
 		return false;
 	bool ok = check_offset(&run, &options, err)
-		&& (!inputs || al_covariance_open(&covariance, inputs, err));
-	options.covariance = inputs ? &covariance : NULL;
-	options.needs = &needs;
+		&& (!o->covariance || al_covariance_open(&covariance, o->covariance, err));
 	al_audit_init(&run.audit, &run.laid.view, &options);
 	begin_tables(&run);
 	ok = ok && measure_all(&run, err) && measure_pairs(&run, err);
@@ -465,11 +462,8 @@ const struct command command_audit = {
 	.summary = "how redundant the heads of a checkpoint are",
 	.examples = {"audit model.safetensors --heads 12",
 		"audit model/ --modules layers.0-3 --null 8 --tables out"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_MODULES) | OPTION(OPT_NULL)
-		| OPTION(OPT_TOP) | OPTION(OPT_SEED) | OPTION(OPT_ACROSS) | OPTION(OPT_AGAINST)
-		| OPTION(OPT_OFFSET) | OPTION(OPT_COVARIANCE) | OPTION(OPT_CENTER)
-		| OPTION(OPT_FOLD_NORMS) | OPTION(OPT_ONLY) | OPTION(OPT_TABLES)
-		| OPTION(OPT_FIGURES),
+	.options = groups,
+	.options_size = sizeof(struct audit_options),
 	.least_words = 1,
 	.most_words = 2,
 	.uses_threads = true,

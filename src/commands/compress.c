@@ -16,7 +16,7 @@ enum { TOKENS = 64, SWEEPS = 100 };
 struct compress_options {
 	struct output_options output;
 	struct layout_options layout;
-	const char *modules, *file, *method, *ranks, *target_error, *drops, *for_whom;
+	const char *file, *method, *ranks, *target_error, *drops, *for_whom;
 	int64_t seed, target_parameters; /* 0: no such target */
 };
 
@@ -27,10 +27,7 @@ static const struct option_row file_rows[] = {
 };
 
 static const struct option_row compress_rows[] = {
-	OPTION_TEXT(struct compress_options, modules, "modules", "SELECTION",
-		"only these: layers.0-5,encoder.*.self"),
-	OPTION_COUNT(struct compress_options, seed, "seed", "N",
-		"seed of the random draws (default 1)", .fallback = 1),
+	SEED_ROW(struct compress_options, seed, 0),
 	OPTION_TEXT(struct compress_options, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), truncate (per head) or drop "
 		"(heads)"),
@@ -50,7 +47,7 @@ static const struct option_row compress_rows[] = {
 
 static const struct option_group compress_groups[] = {{format_rows, 0}, {file_rows, 0},
 	{display_rows, 0}, {layout_rows, offsetof(struct compress_options, layout)},
-	{compress_rows, 0}, {NULL, 0}};
+	{module_rows, offsetof(struct compress_options, layout)}, {compress_rows, 0}, {NULL, 0}};
 
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
@@ -174,7 +171,7 @@ static bool read_options(struct session *session, struct al_compress_options *ou
 	const struct compress_options *o = session->options;
 
 	*out = (struct al_compress_options){
-		.modules = o->modules,
+		.modules = o->layout.modules,
 		.target_parameters = o->target_parameters,
 		.effort = {.n_sweeps = SWEEPS, .seed = (uint64_t)o->seed},
 	};
@@ -263,20 +260,17 @@ static bool run_compress(struct session *session, struct al_error *err)
 struct verify_options {
 	struct output_options output;
 	struct layout_options layout;
-	const char *modules;
 	int64_t seed;
 };
 
 static const struct option_row verify_rows[] = {
-	OPTION_TEXT(struct verify_options, modules, "modules", "SELECTION",
-		"only these: layers.0-5,encoder.*.self"),
-	OPTION_COUNT(struct verify_options, seed, "seed", "N",
-		"seed of the random draws (default 1)", .fallback = 1),
+	SEED_ROW(struct verify_options, seed, 0),
 	OPTION_END,
 };
 
 static const struct option_group verify_groups[] = {OUTPUT_GROUPS,
-	{layout_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
+	{layout_rows, offsetof(struct verify_options, layout)},
+	{module_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
 
 static bool run_verify(struct session *session, struct al_error *err)
 {
@@ -286,7 +280,7 @@ static bool run_verify(struct session *session, struct al_error *err)
 	if (!laid_open(&laid, session, &o->layout, session_word(session, 0),
 		    session_word(session, 2), true, err))
 		return false;
-	bool ok = verify(session, &laid.view, session_word(session, 1), o->modules,
+	bool ok = verify(session, &laid.view, session_word(session, 1), o->layout.modules,
 		(uint64_t)o->seed, err);
 	if (ok)
 		laid_note(&laid, session->tables[0]);

@@ -12,6 +12,30 @@
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };
 
+enum table { TABLE_TENSORS, TABLE_MODULES, N_TABLES };
+
+static const char *const table_names[N_TABLES] = {"tensors", "modules"};
+
+struct inspect_options {
+	struct output_options output;
+	struct layout_options layout;
+	bool shows_values;
+	/* Both tables make an answer for people; a script asks for the one that it reads, so that
+	 * what a family says of the checkpoint doesn't change the form of its answer. */
+	uint64_t only;
+};
+
+static const struct option_row rows[] = {
+	OPTION_SET(struct inspect_options, only, "only", "A,B", "only these tables",
+		.words = table_names, .n_words = N_TABLES, .noun = "table"),
+	OPTION_FLAG(struct inspect_options, shows_values, "values",
+		"read all numbers: smallest, largest, mean, not finite"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS,
+	{layout_rows, offsetof(struct inspect_options, layout)}, {rows, 0}, {NULL, 0}};
+
 /* One answer. */
 struct inspection {
 	struct session *session;
@@ -292,36 +316,23 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 	return ok;
 }
 
-/* Both tables make an answer for people; a script asks for the one that it reads, so that what a
- * family says of the checkpoint doesn't change the form of its answer. */
-static bool read_only(struct session *session, bool wanted[2], struct al_error *err)
+static bool is_wanted(const struct inspect_options *o, enum table table)
 {
-	static const char *const names[] = {"tensors", "modules"};
-	const char *list = option_value(&session->arguments, OPT_ONLY, NULL);
-	char *rest = al_strdup(&session->arena, list ? list : "tensors,modules");
-
-	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-		int i = al_find_name(name, names, 2);
-		if (i < 0)
-			return al_fail_unknown(err, "table", name, names, 2);
-		wanted[i] = true;
-	}
-	return wanted[0] || wanted[1]
-		|| al_fail(err, AL_EINPUT, "--only %s: expected tensors or modules", list);
+	return !o->only || (o->only >> table & 1);
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
-	bool wanted[2] = {false, false};
-	struct inspection inspection = {.session = session,
-		.shows_values = is_given(&session->arguments, OPT_VALUES)};
+	const struct inspect_options *o = session->options;
+	struct inspection inspection = {.session = session, .shows_values = o->shows_values};
 
-	if (!read_only(session, wanted, err)
-		|| !al_checkpoint_open(&inspection.checkpoint, session->arguments.words[0], err))
+	if (!al_checkpoint_open(&inspection.checkpoint, session_word(session, 0), err))
 		return false;
 	inspection.shows_files = inspection.checkpoint.n_shards > 1;
-	bool ok = (!wanted[0] || list_tensors(&inspection, err))
-		&& (!wanted[1] || modules_list(session, inspection.table, err));
+	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
+		&& (!is_wanted(o, TABLE_MODULES)
+			|| modules_list(session, &o->layout, o->only ? NULL : inspection.table,
+				err));
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;
 }
@@ -333,7 +344,8 @@ const struct command command_inspect = {
 		   "model folder",
 	.examples = {"inspect model.safetensors --heads 12",
 		"inspect path/to/model --only tensors --values -f csv"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_VALUES) | OPTION(OPT_ONLY),
+	.options = groups,
+	.options_size = sizeof(struct inspect_options),
 	.least_words = 1,
 	.most_words = 2,
 	.run = run,

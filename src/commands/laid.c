@@ -27,11 +27,11 @@ const struct option_row layout_rows[] = {
 	OPTION_END,
 };
 
-struct layout_options layout_options_of(const struct arguments *arguments)
-{
-	return (struct layout_options){option_value(arguments, OPT_HEADS, NULL),
-		option_value(arguments, OPT_LAYOUT, NULL)};
-}
+const struct option_row module_rows[] = {
+	OPTION_TEXT(struct layout_options, modules, "modules", "SELECTION",
+		"only these: layers.0-5,encoder.*.self"),
+	OPTION_END,
+};
 
 bool laid_open(struct laid *laid, struct session *session, const struct layout_options *o,
 	const char *path, const char *config, bool modules, struct al_error *err)

@@ -10,15 +10,18 @@ struct laid {
 	struct al_model_view view;
 };
 
-/* --heads and --layout: what a checkpoint without a config doesn't say. */
 struct layout_options {
-	const char *heads, *layout;
+	const char *heads, *layout; /* what a checkpoint without a config doesn't say */
+	const char *modules; /* NULL: all */
 };
 
-extern const struct option_row layout_rows[];
+/* --heads and --layout; --modules. */
+extern const struct option_row layout_rows[], module_rows[];
 
-#define OPTIONS_LAID (OPTION(OPT_HEADS) | OPTION(OPT_LAYOUT))
-struct layout_options layout_options_of(const struct arguments *arguments);
+/* `largest` 0: as large as a number may be. */
+#define SEED_ROW(type, at, largest) \
+	OPTION_COUNT(type, at, "seed", "N", "seed of the random draws (default 1)", .fallback = 1, \
+		.most = largest)
 
 /* Opens a checkpoint with a family over it; `config` NULL: its own, or none. `modules`: its
  * attention modules too. */

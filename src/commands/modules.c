@@ -1,8 +1,6 @@
 /* Attention modules and the layout of their heads. */
 #include "commands/modules.h"
 
-#include "commands/laid.h"
-
 static void add_columns(struct al_table *table)
 {
 	static const struct al_column columns[] = {
@@ -56,17 +54,16 @@ static void list(struct session *session, const struct al_model_view *view)
 		al_table_note(table, "%s", view->notes[i]);
 }
 
-bool modules_list(struct session *session, struct al_table *table, struct al_error *err)
+bool modules_list(struct session *session, const struct layout_options *layout,
+	struct al_table *table, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
-	bool is_asked = is_given(a, OPT_HEADS) || is_given(a, OPT_LAYOUT) || a->n_words > 1
-		|| !table || is_given(a, OPT_ONLY);
-	const struct layout_options layout = layout_options_of(a);
+	const char *config = session_word(session, 1);
+	bool is_asked = layout->heads || layout->layout || config || !table;
 	struct al_error reason;
 	struct laid laid;
 
-	if (laid_open(&laid, session, &layout, session_word(session, 0), session_word(session, 1),
-		    true, is_asked ? err : &reason)) {
+	if (laid_open(&laid, session, layout, session_word(session, 0), config, true,
+		    is_asked ? err : &reason)) {
 		list(session, &laid.view);
 		laid_close(&laid);
 		return true;

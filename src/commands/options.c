@@ -176,6 +176,50 @@ static bool read_choice(const struct option_row *row, const char *word, int *out
 			row->n_words);
 }
 
+static bool add_to_set(const struct option_row *row, const char *word, uint64_t *out,
+	struct al_error *err)
+{
+	int found;
+
+	if (!read_choice(row, word, &found, err))
+		return false;
+	*out |= UINT64_C(1) << found;
+	return true;
+}
+
+/* "a, b, c"; with `last` " or " "a, b or c". */
+static void join(struct al_text *out, const struct option_row *row, const char *last)
+{
+	for (size_t i = 0; i < row->n_words; i++)
+		al_text_addf(out, "%s%s",
+			i == 0			       ? ""
+				: i + 1 < row->n_words ? ", "
+						       : last,
+			row->words[i]);
+}
+
+static bool fail_empty(const struct option_row *row, const char *text, struct al_error *err)
+{
+	struct al_text words;
+
+	al_text_init(&words);
+	join(&words, row, " or ");
+	al_fail(err, AL_EINPUT, "--%s %s: expected %s", row->name, text, words.data);
+	al_text_finish(&words);
+	return false;
+}
+
+static bool read_set(const struct option_row *row, struct al_arena *arena, const char *text,
+	uint64_t *out, struct al_error *err)
+{
+	char *rest = al_strdup(arena, text);
+
+	for (char *word = strtok_r(rest, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		if (!add_to_set(row, word, out, err))
+			return false;
+	return *out || fail_empty(row, text, err);
+}
+
 /* All values of one option. */
 static void gather(const struct command_line *line, const struct option_row *row,
 	struct al_arena *arena, struct al_texts *out)
@@ -209,6 +253,8 @@ static bool set_value(const struct command_line *line, const struct given_option
 		return read_count(row, option->value, field, err);
 	case OPTION_IS_CHOICE:
 		return read_choice(row, option->value, field, err);
+	case OPTION_IS_SET:
+		return read_set(row, arena, option->value, field, err);
 	}
 	return true;
 }
@@ -230,6 +276,9 @@ static void set_fallback(const struct option_row *row, void *field)
 		break;
 	case OPTION_IS_CHOICE:
 		*(int *)field = (int)row->fallback;
+		break;
+	case OPTION_IS_SET:
+		*(uint64_t *)field = 0;
 		break;
 	}
 }
@@ -276,6 +325,20 @@ static void add_wrapped(struct al_text *out, const char *text)
 	al_text_add(out, "\n");
 }
 
+static void add_help(struct al_text *out, const struct option_row *row)
+{
+	struct al_text help;
+
+	al_text_init(&help);
+	al_text_add(&help, row->help);
+	if (row->kind == OPTION_IS_SET) {
+		al_text_add(&help, ": ");
+		join(&help, row, ", ");
+	}
+	add_wrapped(out, help.data);
+	al_text_finish(&help);
+}
+
 static void add_row(struct al_text *out, const struct option_row *row)
 {
 	size_t before = out->length;
@@ -292,7 +355,7 @@ static void add_row(struct al_text *out, const struct option_row *row)
 		column = 0;
 	}
 	al_text_add_repeated(out, ' ', HELP_COLUMN - column);
-	add_wrapped(out, row->help);
+	add_help(out, row);
 }
 
 void options_help(const struct option_group *groups, struct al_text *out)

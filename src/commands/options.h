@@ -31,6 +31,7 @@ enum option_kind {
 	OPTION_IS_LIST, /* struct al_texts: may be given several times, and keeps that order */
 	OPTION_IS_COUNT, /* int64_t: a whole number from `least` to `most` */
 	OPTION_IS_CHOICE, /* int: the place of the word in `words` */
+	OPTION_IS_SET, /* uint64_t: of "A,B" a bit for the place of each in `words`; 0: not given */
 };
 
 struct option_row {
@@ -41,9 +42,9 @@ struct option_row {
 	int64_t fallback; /* of a count or a choice that isn't given */
 	const char *text; /* of a text that isn't given */
 	int64_t least, most; /* of a count; most 0: as many as a double holds exactly */
-	const char *const *words; /* of a choice */
+	const char *const *words; /* of a choice or a set; the help lists those of a set */
 	size_t n_words;
-	const char *noun; /* of a choice: what an unknown word isn't; NULL: the name */
+	const char *noun; /* what an unknown word isn't; NULL: the name */
 };
 
 /* The place of a field whose type is checked: comparing pointers to different types doesn't
@@ -77,6 +78,11 @@ struct option_row {
 	{ \
 		.kind = OPTION_IS_CHOICE, .field = OPTION_FIELD(type, at, int), .name = long_name, \
 		.argument = word, .help = __VA_ARGS__ \
+	}
+#define OPTION_SET(type, at, long_name, word, ...) \
+	{ \
+		.kind = OPTION_IS_SET, .field = OPTION_FIELD(type, at, uint64_t), \
+		.name = long_name, .argument = word, .help = __VA_ARGS__ \
 	}
 #define OPTION_END \
 	{ \

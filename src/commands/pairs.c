@@ -5,7 +5,6 @@
 
 #include "audit/across.h"
 #include "audit/against.h"
-#include "commands/laid.h"
 #include "commands/progress.h"
 
 /* ---- different modules ---- */
@@ -38,16 +37,6 @@ bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_e
 
 /* ---- two checkpoints ---- */
 
-/* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
-static bool open_other(struct session *session, struct laid *laid, struct al_error *err)
-{
-	const struct layout_options layout = layout_options_of(&session->arguments);
-
-	return laid_open(laid, session, &layout,
-		option_value(&session->arguments, OPT_AGAINST, NULL), session_word(session, 1),
-		true, err);
-}
-
 static const struct al_attention *find_module(const struct al_model_view *view, const char *name)
 {
 	for (size_t i = 0; i < view->n_modules; i++)
@@ -75,15 +64,18 @@ static bool compare_module(const struct pairs *pairs, const struct al_audit *oth
 	return ok;
 }
 
-bool pairs_against(const struct pairs *pairs, struct al_table *table, struct al_error *err)
+/* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
+bool pairs_against(const struct pairs *pairs, const char *path, struct al_table *table,
+	struct al_error *err)
 {
+	struct session *session = pairs->session;
 	struct laid laid;
 	struct al_audit other;
 	bool ok = true;
 
 	al_table_init(table, "against", "Each head and its counterpart");
 	al_against_add_columns(table);
-	if (!open_other(pairs->session, &laid, err))
+	if (!laid_open(&laid, session, pairs->layout, path, session_word(session, 1), true, err))
 		return false;
 	al_audit_init(&other, &laid.view, &pairs->audit->options);
 	for (size_t i = 0; ok && i < pairs->n_modules; i++)

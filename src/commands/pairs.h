@@ -3,11 +3,12 @@
 #define ATTNLEDGER_COMMANDS_PAIRS_H
 
 #include "audit/audit.h"
-#include "commands/command.h"
+#include "commands/laid.h"
 
 /* The modules that were measured. */
 struct pairs {
 	struct session *session;
+	const struct layout_options *layout;
 	const struct al_audit *audit;
 	const struct al_attention **modules;
 	size_t n_modules;
@@ -18,7 +19,7 @@ bool pairs_across(const struct pairs *pairs, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* --against: likewise. */
-bool pairs_against(const struct pairs *pairs, struct al_table *table,
+bool pairs_against(const struct pairs *pairs, const char *path, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

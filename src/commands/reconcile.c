@@ -5,6 +5,20 @@
 
 #include <string.h>
 
+struct reconcile_options {
+	struct output_options output;
+	struct layout_options layout;
+	bool shows_all;
+};
+
+static const struct option_row rows[] = {
+	OPTION_FLAG(struct reconcile_options, shows_all, "tensors", "a row for each tensor"),
+	OPTION_END,
+};
+
+static const struct option_group groups[] = {OUTPUT_GROUPS, {rows, 0},
+	{layout_rows, offsetof(struct reconcile_options, layout)}, {NULL, 0}};
+
 static void set_shape(struct al_table *table, struct al_cell *cell, const int64_t *dims, size_t n)
 {
 	al_cell_set_text(table, cell, al_shape_text(&table->arena, dims, n));
@@ -152,13 +166,13 @@ static bool add_sums(struct session *session, const struct al_reconciled *lines,
 static void fill(struct session *session, struct al_table *table, const struct al_reconciled *lines,
 	size_t n)
 {
+	const struct reconcile_options *o = session->options;
 	uint64_t counts[AL_N_DIFFERENCES] = {0};
 
 	add_columns(table);
 	for (size_t i = 0; i < n; i++) {
 		counts[lines[i].difference]++;
-		if (lines[i].difference != AL_DIFFERENCE_NONE
-			|| is_given(&session->arguments, OPT_TENSORS))
+		if (lines[i].difference != AL_DIFFERENCE_NONE || o->shows_all)
 			add_line(table, &lines[i]);
 		if (al_difference_is_fault(lines[i].difference))
 			session->answer_is_no = true;
@@ -176,10 +190,10 @@ static bool run(struct session *session, struct al_error *err)
 	struct laid laid;
 	size_t n;
 
-	const struct layout_options layout = layout_options_of(&session->arguments);
+	const struct reconcile_options *o = session->options;
 
-	if (!laid_open(&laid, session, &layout, session_word(session, 0), session_word(session, 1),
-		    false, err))
+	if (!laid_open(&laid, session, &o->layout, session_word(session, 0),
+		    session_word(session, 1), false, err))
 		return false;
 	bool ok = al_reconcile(&laid.view, &lines, &n, err);
 	if (ok) {
@@ -200,7 +214,8 @@ const struct command command_reconcile = {
 	.summary = "expected tensors against stored ones; exit status 1 if they differ",
 	.examples = {"reconcile model.safetensors config.json",
 		"reconcile model/ --tensors -f csv"},
-	.old_options = OPTIONS_OUTPUT | OPTIONS_LAID | OPTION(OPT_TENSORS),
+	.options = groups,
+	.options_size = sizeof(struct reconcile_options),
 	.least_words = 1,
 	.most_words = 2,
 	.run = run,
