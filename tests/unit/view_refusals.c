@@ -165,8 +165,8 @@ static void other_names_fit_no_family(void **state)
 	"  {\"name\": \"a.{layer}.kv\", \"order\": \"in,out\", \"fused\": {\"repeat\": \"1\",\n" \
 	"   \"of\": [[\"W_K\", \"n_heads*d_head\"], [\"W_V\", \"n_heads*d_head\"]]}},\n" \
 	"  {\"name\": \"a.{layer}.o\", \"is\": \"W_O\"}]}],\n" \
-	" \"tensors\": [{\"part\": \"norm\", \"name\": \"n\", \"shape\": [\"" shape \
-	"\"], \"kind\": \"norm\"}]}\n"
+	" \"tensors\": [{\"part\": \"norm\", \"stage\": \"last\", \"name\": \"n\", \"shape\": " \
+	"[\"" shape "\"], \"kind\": \"norm\"}]}\n"
 
 static const struct weight own[] = {
 	{"a.0.q", "F32", {6, 6}, 2, NULL},
