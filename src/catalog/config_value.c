@@ -91,7 +91,7 @@ static bool read_item(const struct al_config *config, const struct cJSON *node,
 	struct al_error *err)
 {
 	const char *word;
-	int64_t number;
+	int64_t number = 0;
 
 	al_value_init(out);
 	if (key->words)
@@ -160,7 +160,7 @@ static bool read_indices(const struct al_config *config, const struct cJSON *nod
 {
 	struct al_settings *settings = config->settings;
 	const char *name = al_json_key(node);
-	int64_t length, index;
+	int64_t length, index = 0;
 
 	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
 		return false;
@@ -241,7 +241,7 @@ bool al_config_read(const struct al_config *config, const struct cJSON *node,
 	struct al_settings *settings = config->settings;
 	const char *name = al_json_key(node), *word;
 	const char *origin = al_format(&settings->arena, "%s: %s", config->origin, name);
-	int64_t number;
+	int64_t number = 0;
 	bool is_true;
 
 	switch (key->type) {
