@@ -2,59 +2,58 @@
  * config.json as it comes with a checkpoint. */
 #include "catalog/read.h"
 
-enum { MOST_SYMBOLS = 256 };
-
-static bool parse_symbols(struct al_reader *reader, struct al_model *model, struct al_error *err)
+static bool read_symbol(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
-	const struct cJSON *symbols;
+	struct al_reader *reader = context;
+	struct al_binding *binding = out;
 
-	if (!al_json_get_node(reader->doc, reader->doc->root, "symbols", AL_JSON_OBJECT, true,
-		    &symbols, err))
-		return false;
-	if (al_json_size(symbols) > MOST_SYMBOLS)
-		return al_json_fail(reader->doc, symbols, err,
-			"found %zu symbols, expected at most %d", al_json_size(symbols),
-			MOST_SYMBOLS);
-	model->symbols = al_new_array(reader->arena, struct al_binding, al_json_size(symbols));
-	al_json_each (member, symbols) {
-		struct al_binding *binding = &model->symbols[model->n_symbols++];
-		if (!al_read_symbol(reader, member, &binding->symbol, err)
-			|| !al_json_whole_from(reader->doc, member, 0, &binding->value, err))
-			return false;
-	}
+	return al_read_symbol(reader, member, &binding->symbol, err)
+		&& al_json_whole_from(reader->doc, member, 0, &binding->value, err);
+}
+
+static bool read_config(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_model *model = out;
+
+	model->doc = reader->doc;
+	model->config = node;
+	return al_json_expect(reader->doc, node, AL_JSON_OBJECT, err);
+}
+
+static bool check_preset(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_model *model = record;
+	bool has_symbols = al_json_get(node, "symbols");
+
+	if (has_symbols == (model->family || model->config))
+		return al_json_fail(reader->doc, node, err,
+			"expected either \"symbols\", or \"family\" and \"config\"");
+	if (!has_symbols && !(model->family && model->config))
+		return al_json_fail(reader->doc, node, err, "key \"%s\" is missing",
+			model->family ? "config" : "family");
+	if (!model->title)
+		model->title = model->name;
 	return true;
 }
 
-static bool parse_family(struct al_reader *reader, struct al_model *model, struct al_error *err)
-{
-	const struct cJSON *root = reader->doc->root;
+#define AT(member) offsetof(struct al_model, member)
 
-	model->doc = reader->doc;
-	return al_read_text(reader, root, "family", true, &model->family, err)
-		&& al_json_get_node(reader->doc, root, "config", AL_JSON_OBJECT, true,
-			&model->config, err);
-}
-
-static bool parse_preset(struct al_reader *reader, struct al_model *model, struct al_error *err)
-{
-	static const char *const keys[] = {"name", "title", "source", "symbols", "family",
-		"config"};
-	const struct al_json *doc = reader->doc;
-
-	if (!al_json_only(doc, doc->root, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(reader, doc->root, "name", true, &model->name, err))
-		return false;
-	model->title = model->name;
-	if (!al_read_text(reader, doc->root, "title", false, &model->title, err)
-		|| !al_read_text(reader, doc->root, "source", false, &model->source, err))
-		return false;
-	bool has_symbols = al_json_get(doc->root, "symbols");
-	bool has_config = al_json_get(doc->root, "family") || al_json_get(doc->root, "config");
-	if (has_symbols == has_config)
-		return al_json_fail(doc, doc->root, err,
-			"expected either \"symbols\", or \"family\" and \"config\"");
-	return has_symbols ? parse_symbols(reader, model, err) : parse_family(reader, model, err);
-}
+static const struct al_field model_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title))},
+	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("symbols", MEMBERS, AT(symbols)), .n_offset = AT(n_symbols), .read = read_symbol,
+		.item_size = sizeof(struct al_binding), .most = 256, .noun = "symbols"},
+	{AL_KEY("family", TEXT, AT(family))},
+	{AL_KEY("config", BY, 0), .read = read_config},
+};
+static const struct al_record model_record = {
+	.fields = AL_FIELDS(model_fields),
+	.check = check_preset,
+};
 
 bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
 	struct al_error *err)
@@ -63,7 +62,7 @@ bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_
 	struct al_reader reader;
 
 	al_reader_init(&reader, arena, doc, NULL);
-	if (!parse_preset(&reader, model, err))
+	if (!al_read_record(&reader, &model_record, doc->root, model, err))
 		return false;
 	*out = model;
 	return true;

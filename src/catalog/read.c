@@ -20,6 +20,19 @@ void al_reader_know(struct al_reader *reader, const char *symbol)
 	reader->symbols[reader->n_symbols++] = symbol;
 }
 
+struct al_record_source al_reader_source(struct al_reader *reader)
+{
+	return (struct al_record_source){reader->arena, reader->doc, reader};
+}
+
+bool al_read_record(struct al_reader *reader, const struct al_record *record,
+	const struct cJSON *object, void *out, struct al_error *err)
+{
+	const struct al_record_source source = al_reader_source(reader);
+
+	return al_record_read(&source, record, object, out, err);
+}
+
 bool al_read_text(struct al_reader *reader, const struct cJSON *object, const char *key,
 	bool required, const char **out, struct al_error *err)
 {
@@ -143,9 +156,10 @@ static bool check_symbols(struct al_reader *reader, const struct al_formula *for
 	return al_in(err, "column %zu", column_of(al_formula_source(formula), search.unknown));
 }
 
-bool al_read_formula(struct al_reader *reader, const struct cJSON *node,
-	const struct al_formula **out, struct al_error *err)
+bool al_read_formula(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
+	struct al_reader *reader = context;
+	const struct al_formula *formula;
 	const char *text;
 	int64_t number;
 
@@ -155,9 +169,10 @@ bool al_read_formula(struct al_reader *reader, const struct cJSON *node,
 		text = al_format(reader->arena, "%lld", (long long)number);
 	} else if (!al_json_text(reader->doc, node, &text, err))
 		return false;
-	if (!al_formula_parse(reader->arena, text, AL_DIALECT_CATALOG, out, err)
-		|| !check_symbols(reader, *out, err))
+	if (!al_formula_parse(reader->arena, text, AL_DIALECT_CATALOG, &formula, err)
+		|| !check_symbols(reader, formula, err))
 		return al_json_in(reader->doc, node, err);
+	*(const struct al_formula **)out = formula;
 	return true;
 }
 

@@ -5,6 +5,9 @@
 #ifndef ATTNLEDGER_CATALOG_READ_H
 #define ATTNLEDGER_CATALOG_READ_H
 
+#include <stddef.h>
+
+#include "base/record.h"
 #include "catalog/catalog.h"
 
 /* The standard symbols. */
@@ -34,6 +37,12 @@ void al_reader_init(struct al_reader *reader, struct al_arena *arena, const stru
 /* From here on formulas may use this symbol too; it must outlive the reader. */
 void al_reader_know(struct al_reader *reader, const char *symbol);
 
+/* Reads an object; functions of its rows get the reader as their context. */
+bool al_read_record(struct al_reader *reader, const struct al_record *record,
+	const struct cJSON *object, void *out, struct al_error *err) AL_MUST_CHECK;
+
+struct al_record_source al_reader_source(struct al_reader *reader);
+
 /* The text of a member, copied; `*out` stays as it is where the member is absent. */
 bool al_read_text(struct al_reader *reader, const struct cJSON *object, const char *key,
 	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
@@ -47,9 +56,10 @@ bool al_read_word(struct al_reader *reader, const struct cJSON *object, const ch
 	bool required, const char *const *names, size_t n_names, size_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A formula: a text, or a whole number of at least 0. */
-bool al_read_formula(struct al_reader *reader, const struct cJSON *node,
-	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
+/* A formula: a text, or a whole number of at least 0. As a record's rows call it: of an al_reader,
+ * into a const struct al_formula *. */
+bool al_read_formula(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_read_formula_at(struct al_reader *reader, const struct cJSON *object, const char *key,
 	bool required, const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
 

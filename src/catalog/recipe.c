@@ -3,7 +3,14 @@
 
 enum { MOST_BYTES = 1024 };
 
-static bool parse_term(struct al_reader *reader, const struct cJSON *node,
+/* What formulas of bytes may speak of beside the standard symbols: these facts of a tensor, and
+ * "trainable" behind them. */
+static const char *const facts[] = {"elements", "rows", "cols", "matrix", "hidden", "rank"};
+enum { N_FACTS = sizeof(facts) / sizeof(*facts) };
+
+/* ---- states ---- */
+
+static bool read_term(struct al_reader *reader, const struct cJSON *node,
 	struct al_state_bytes *state, struct al_error *err)
 {
 	struct al_state_term *term = &state->parts[state->n_parts++];
@@ -24,106 +31,118 @@ static bool parse_term(struct al_reader *reader, const struct cJSON *node,
 
 /* [2, 4]: a 2-byte working copy and a 4-byte master copy; ["4*if(matrix, rows + cols,
  * elements)"]. */
-static bool parse_state(struct al_reader *reader, const char *key, struct al_state_bytes *out,
-	struct al_error *err)
+static bool read_state(void *context, const struct cJSON *list, void *out, struct al_error *err)
 {
-	const struct cJSON *list;
+	struct al_reader *reader = context;
 
-	if (!al_json_get_node(reader->doc, reader->doc->root, key, AL_JSON_ARRAY, true, &list, err))
+	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
 		return false;
 	if (al_json_size(list) > AL_RECIPE_PARTS)
 		return al_json_fail(reader->doc, list, err,
-			"\"%s\" has %zu parts, expected at most %d", key, al_json_size(list),
-			AL_RECIPE_PARTS);
+			"\"%s\" has %zu parts, expected at most %d", al_json_key(list),
+			al_json_size(list), AL_RECIPE_PARTS);
 	al_json_each (node, list)
-		if (!parse_term(reader, node, out, err))
+		if (!read_term(reader, node, out, err))
 			return false;
 	return true;
 }
 
-/* What terms may speak of. `trainable` may not be a formula of itself. */
-static bool parse_states(struct al_reader *reader, struct al_recipe *recipe, struct al_error *err)
+/* `trainable` may not be a formula of itself. */
+static bool read_trainable(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	static const char *const facts[] = {"elements", "rows", "cols", "matrix", "hidden", "rank"};
-	size_t n_symbols = reader->n_symbols;
-	const struct cJSON *rank = al_json_get(reader->doc->root, "rank");
+	struct al_reader *reader = context;
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
-		al_reader_know(reader, facts[i]);
-	if ((rank && !al_json_whole_from(reader->doc, rank, 1, &recipe->rank, err))
-		|| !al_read_formula_at(reader, reader->doc->root, "trainable", false,
-			&recipe->trainable, err))
-		return false;
-	al_reader_know(reader, "trainable");
-	bool ok = parse_state(reader, "weights", &recipe->weights, err)
-		&& parse_state(reader, "gradients", &recipe->gradients, err)
-		&& parse_state(reader, "optimizer", &recipe->optimizer, err);
-	reader->n_symbols = n_symbols;
+	reader->n_symbols--;
+	bool ok = al_read_formula(reader, node, out, err);
+	reader->n_symbols++;
 	return ok;
 }
 
-static bool parse_ledger_rule(struct al_reader *reader, const struct cJSON *rule,
-	struct al_recipe *recipe, struct al_error *err)
-{
-	static const char *const kernels[] = {"eager", "flash"};
-	const struct cJSON *bytes = al_json_get(rule, "bytes");
-	size_t kernel = 0;
+/* ---- activations ---- */
 
-	if (!al_read_word(reader, rule, "ledger", true, kernels, 2, &kernel, err))
-		return false;
-	recipe->is_flash = kernel == 1;
-	recipe->activation_bytes = 2;
-	return !bytes || al_json_whole_from(reader->doc, bytes, 1, &recipe->activation_bytes, err);
-}
+struct ledger_rule {
+	enum { KERNEL_EAGER, KERNEL_FLASH } kernel;
+	int64_t bytes;
+};
 
-static bool parse_activations(struct al_reader *reader, struct al_recipe *recipe,
+static const char *const kernel_names[] = {"eager", "flash"};
+
+static const struct al_field ledger_fields[] = {
+	{AL_KEY("ledger", WORD, offsetof(struct ledger_rule, kernel)), .is_required = true,
+		.words = kernel_names, .n_words = 2},
+	{AL_KEY("bytes", WHOLE, offsetof(struct ledger_rule, bytes)), .least = 1, .fallback = 2},
+};
+static const struct al_record ledger_record = {.fields = AL_FIELDS(ledger_fields)};
+
+static const struct al_field formula_fields[] = {
+	{AL_KEY("per_token", BY, offsetof(struct al_recipe, activations_per_token)),
+		.is_required = true, .read = al_read_formula},
+};
+static const struct al_record formula_record = {.fields = AL_FIELDS(formula_fields)};
+
+static bool read_rule(struct al_reader *reader, const struct cJSON *rule, struct al_recipe *recipe,
 	struct al_error *err)
 {
-	static const char *const formula_keys[] = {"per_token"};
-	static const char *const ledger_keys[] = {"ledger", "bytes"};
-	const struct cJSON *rule;
-
-	if (!al_json_get_node(reader->doc, reader->doc->root, "activations", AL_JSON_OBJECT, true,
-		    &rule, err))
-		return false;
+	struct ledger_rule ledger = {0};
 	bool has_formula = al_json_get(rule, "per_token");
+
 	if (has_formula == (al_json_get(rule, "ledger") != NULL))
 		return al_json_fail(reader->doc, rule, err,
 			"expected either \"per_token\" (a formula) or \"ledger\" (eager or flash)");
-	if (!has_formula)
-		return al_json_only(reader->doc, rule, ledger_keys, 2, err)
-			&& parse_ledger_rule(reader, rule, recipe, err);
-	return al_json_only(reader->doc, rule, formula_keys, 1, err)
-		&& al_read_formula_at(reader, rule, "per_token", true,
-			&recipe->activations_per_token, err);
+	if (has_formula)
+		return al_read_record(reader, &formula_record, rule, recipe, err);
+	if (!al_read_record(reader, &ledger_record, rule, &ledger, err))
+		return false;
+	recipe->is_flash = ledger.kernel == KERNEL_FLASH;
+	recipe->activation_bytes = ledger.bytes;
+	return true;
 }
+
+/* A rule for activations is about a module, not about one of its tensors. */
+static bool read_activations(void *context, const struct cJSON *rule, void *recipe,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+
+	if (!al_json_expect(reader->doc, rule, AL_JSON_OBJECT, err))
+		return false;
+	reader->n_symbols -= N_FACTS + 1;
+	bool ok = read_rule(reader, rule, recipe, err);
+	reader->n_symbols += N_FACTS + 1;
+	return ok;
+}
+
+/* ---- recipes ---- */
+
+#define AT(member) offsetof(struct al_recipe, member)
+
+static const struct al_field recipe_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title))},
+	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("weights", BY, AT(weights)), .is_required = true, .read = read_state},
+	{AL_KEY("gradients", BY, AT(gradients)), .is_required = true, .read = read_state},
+	{AL_KEY("optimizer", BY, AT(optimizer)), .is_required = true, .read = read_state},
+	{AL_KEY("activations", BY, 0), .is_required = true, .read = read_activations},
+	{AL_KEY("trainable", BY, AT(trainable)), .read = read_trainable},
+	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
+};
+static const struct al_record recipe_record = {.fields = AL_FIELDS(recipe_fields)};
 
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_recipe **out, struct al_error *err)
 {
-	static const char *const keys[] = {
-		"name",
-		"title",
-		"source",
-		"weights",
-		"gradients",
-		"optimizer",
-		"activations",
-		"trainable",
-		"rank",
-	};
 	struct al_recipe *recipe = al_new(arena, struct al_recipe);
 	struct al_reader reader;
 
 	al_reader_init(&reader, arena, doc, standard);
-	if (!al_json_only(doc, doc->root, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(&reader, doc->root, "name", true, &recipe->name, err))
+	for (size_t i = 0; i < N_FACTS; i++)
+		al_reader_know(&reader, facts[i]);
+	al_reader_know(&reader, "trainable");
+	if (!al_read_record(&reader, &recipe_record, doc->root, recipe, err))
 		return false;
-	recipe->title = recipe->name;
-	if (!al_read_text(&reader, doc->root, "title", false, &recipe->title, err)
-		|| !al_read_text(&reader, doc->root, "source", false, &recipe->source, err)
-		|| !parse_states(&reader, recipe, err) || !parse_activations(&reader, recipe, err))
-		return false;
+	if (!recipe->title)
+		recipe->title = recipe->name;
 	*out = recipe;
 	return true;
 }

@@ -3,46 +3,57 @@
 
 extern const struct al_embedded_list al_embedded_symbols;
 
-static bool parse_symbol(struct al_reader *reader, const struct cJSON *node, struct al_symbol *out,
+/* A default may use the symbols before it, so that no chain of defaults can come back to itself. */
+static bool finish_symbol(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"name", "latex", "title", "unit", "default"};
+	struct al_reader *reader = context;
+	struct al_symbol *symbol = record;
 
-	out->unit = "";
-	if (!al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(reader, node, "name", true, &out->name, err)
-		|| !al_read_text(reader, node, "latex", true, &out->latex, err)
-		|| !al_read_text(reader, node, "title", true, &out->title, err)
-		|| !al_read_text(reader, node, "unit", false, &out->unit, err)
-		|| !al_read_formula_at(reader, node, "default", false, &out->fallback, err))
-		return false;
-	if (!al_symbol_is_name(out->name))
+	if (!al_symbol_is_name(symbol->name))
 		return al_json_fail(reader->doc, node, err, "\"%s\" is no symbol's name",
-			out->name);
-	if (out->fallback)
-		out->fallback_origin = al_format(reader->arena, "default %s",
-			al_formula_source(out->fallback));
+			symbol->name);
+	if (!symbol->unit)
+		symbol->unit = "";
+	if (symbol->fallback)
+		symbol->fallback_origin = al_format(reader->arena, "default %s",
+			al_formula_source(symbol->fallback));
+	al_reader_know(reader, symbol->name);
 	return true;
 }
 
-/* A default may use the symbols before it, so that no chain of defaults can come back to itself. */
+#define AT(member) offsetof(struct al_symbol, member)
+
+static const struct al_field symbol_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("latex", TEXT, AT(latex)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
+	{AL_KEY("unit", TEXT, AT(unit))},
+	{AL_KEY("default", BY, AT(fallback)), .read = al_read_formula},
+};
+
+static const struct al_record symbol_record = {
+	.fields = AL_FIELDS(symbol_fields),
+	.size = sizeof(struct al_symbol),
+	.check = finish_symbol,
+};
+
 bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct al_symbols *out,
 	struct al_error *err)
 {
+	static const struct al_field symbols = {
+		.type = AL_FIELD_LIST,
+		.record = &symbol_record,
+		.offset = offsetof(struct al_symbols, items),
+		.n_offset = offsetof(struct al_symbols, n),
+	};
 	struct al_reader reader;
 
-	if (!al_json_expect(doc, doc->root, AL_JSON_ARRAY, err))
-		return false;
 	al_reader_init(&reader, arena, doc, NULL);
 	*out = (struct al_symbols){0};
-	out->items = al_new_array(arena, struct al_symbol, al_json_size(doc->root));
-	al_json_each (node, doc->root) {
-		struct al_symbol *symbol = &out->items[out->n];
-		if (!parse_symbol(&reader, node, symbol, err))
-			return false;
-		al_reader_know(&reader, symbol->name);
-		out->n++;
-	}
+	const struct al_record_source source = al_reader_source(&reader);
+	if (!al_record_read_items(&source, &symbols, doc->root, out, err))
+		return false;
 	out->names = reader.symbols;
 	return true;
 }

@@ -1,0 +1,151 @@
+/* Records: JSON objects read by a table. */
+#include "base/record.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/text.h"
+
+_Static_assert(sizeof(enum al_field_type) == sizeof(unsigned), "an enum is stored as unsigned");
+
+/* ---- values ---- */
+
+static void set_number(const struct al_field *field, int64_t value, void *out)
+{
+	if (field->type == AL_FIELD_BOOLEAN)
+		*(bool *)out = value != 0;
+	else if (field->type == AL_FIELD_WORD)
+		*(unsigned *)out = (unsigned)value;
+	else if (field->type == AL_FIELD_WHOLE)
+		*(int64_t *)out = value;
+}
+
+static bool read_word(const struct al_json *doc, const struct al_field *field,
+	const struct cJSON *node, void *out, struct al_error *err)
+{
+	const char *text;
+
+	if (!al_json_text(doc, node, &text, err))
+		return false;
+	int index = al_find_name(text, field->words, field->n_words);
+	if (index < 0) {
+		al_fail_unknown(err, field->key, text, field->words, field->n_words);
+		return al_json_in(doc, node, err);
+	}
+	set_number(field, field->least + index, out);
+	return true;
+}
+
+static bool read_text(const struct al_record_source *source, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	const char *text;
+
+	if (!al_json_text(source->doc, node, &text, err))
+		return false;
+	*(const char **)out = al_strdup(source->arena, text);
+	return true;
+}
+
+/* ---- items ---- */
+
+static bool read_item(const struct al_record_source *source, const struct al_field *field,
+	const struct cJSON *node, void *out, struct al_error *err)
+{
+	return field->record ? al_record_read(source, field->record, node, out, err)
+			     : field->read(source->context, node, out, err);
+}
+
+bool al_record_read_items(const struct al_record_source *source, const struct al_field *field,
+	const struct cJSON *list, void *out, struct al_error *err)
+{
+	const size_t size = field->record ? field->record->size : field->item_size;
+	const size_t n = al_json_size(list);
+	size_t *n_read = (void *)((char *)out + field->n_offset);
+
+	if (!al_json_expect(source->doc, list,
+		    field->type == AL_FIELD_LIST ? AL_JSON_ARRAY : AL_JSON_OBJECT, err))
+		return false;
+	if (field->most && n > field->most)
+		return al_json_fail(source->doc, list, err,
+			"\"%s\" has %zu %s, expected at most %zu", field->key, n,
+			field->noun ? field->noun : "items", field->most);
+	char *items = al_arena_alloc(source->arena, n, size);
+	memcpy((char *)out + field->offset, &items, sizeof(items));
+	al_json_each (node, list) {
+		if (!read_item(source, field, node, items + *n_read * size, err))
+			return false;
+		++*n_read;
+	}
+	return true;
+}
+
+/* ---- records ---- */
+
+static bool read_absent(const struct al_record_source *source, const struct al_field *field,
+	const struct cJSON *object, void *out, struct al_error *err)
+{
+	if (field->is_required)
+		return al_json_fail(source->doc, object, err, "key \"%s\" is missing", field->key);
+	if (field->reads_absent)
+		return field->read(source->context, NULL, out, err);
+	set_number(field, field->fallback, out);
+	return true;
+}
+
+static bool read_field(const struct al_record_source *source, const struct al_field *field,
+	const struct cJSON *node, void *record, struct al_error *err)
+{
+	void *out = (char *)record + field->offset;
+	int64_t number = 0;
+	bool is_true = false;
+
+	switch (field->type) {
+	case AL_FIELD_TEXT:
+		return read_text(source, node, out, err);
+	case AL_FIELD_WORD:
+		return read_word(source->doc, field, node, out, err);
+	case AL_FIELD_BY:
+		return field->read(source->context, node, out, err);
+	case AL_FIELD_LIST:
+	case AL_FIELD_MEMBERS:
+		return al_record_read_items(source, field, node, record, err);
+	case AL_FIELD_BOOLEAN:
+		if (!al_json_boolean(source->doc, node, &is_true, err))
+			return false;
+		number = is_true;
+		break;
+	case AL_FIELD_WHOLE:
+		if (!al_json_whole_from(source->doc, node, field->least, &number, err))
+			return false;
+		break;
+	}
+	set_number(field, number, out);
+	return true;
+}
+
+static bool check_keys(const struct al_record_source *source, const struct al_record *record,
+	const struct cJSON *object, struct al_error *err)
+{
+	const char *keys[AL_RECORD_FIELDS];
+
+	assert(record->n_fields <= AL_RECORD_FIELDS);
+	for (size_t i = 0; i < record->n_fields; i++)
+		keys[i] = record->fields[i].key;
+	return al_json_only(source->doc, object, keys, record->n_fields, err);
+}
+
+bool al_record_read(const struct al_record_source *source, const struct al_record *record,
+	const struct cJSON *object, void *out, struct al_error *err)
+{
+	if (!check_keys(source, record, object, err))
+		return false;
+	for (size_t i = 0; i < record->n_fields; i++) {
+		const struct al_field *field = &record->fields[i];
+		const struct cJSON *node = al_json_get(object, field->key);
+		if (node ? !read_field(source, field, node, out, err)
+			 : !read_absent(source, field, object, (char *)out + field->offset, err))
+			return false;
+	}
+	return !record->check || record->check(source->context, object, out, err);
+}

@@ -1,0 +1,83 @@
+/* Records: JSON objects of our own formats, read by a table of one row a key.
+ *
+ * The table is all that a format says of an object: which keys it may have, which it must have, of
+ * what type each is and where it goes. A key that no row names is refused, naming the nearest
+ * ("$schema" and "note" are allowed everywhere); then the rows are read in their order, so that a
+ * row may lean on what the rows above it have read. An error says name:line:column. */
+#ifndef ATTNLEDGER_BASE_RECORD_H
+#define ATTNLEDGER_BASE_RECORD_H
+
+#include "base/arena.h"
+#include "base/json.h"
+
+/* Where records are read from and what they live in; `context` is passed to the functions of rows
+ * as it is. */
+struct al_record_source {
+	struct al_arena *arena;
+	const struct al_json *doc;
+	void *context;
+};
+
+enum al_field_type {
+	AL_FIELD_TEXT, /* const char *, copied */
+	AL_FIELD_BOOLEAN, /* bool */
+	AL_FIELD_WORD, /* an enum: the index of one of `words`, plus `least` */
+	AL_FIELD_WHOLE, /* int64_t: a whole number of at least `least` */
+	AL_FIELD_BY, /* what `read` makes of the value */
+	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are */
+	AL_FIELD_MEMBERS, /* the same of an object, the keys of which are anything */
+};
+
+struct al_record;
+
+struct al_field {
+	const char *key;
+	enum al_field_type type;
+	size_t offset; /* in the record, of what is set */
+	bool is_required;
+	bool reads_absent; /* BY: `read` is called, with NULL, where the key is absent too */
+	int64_t fallback; /* BOOLEAN, WORD, WHOLE: the value where the key is absent */
+	int64_t least;
+
+	const char *const *words;
+	size_t n_words;
+
+	/* BY: of the value, into what begins at `offset`. LIST and MEMBERS: of each item, where it
+	 * isn't a `record` itself. */
+	bool (*read)(void *context, const struct cJSON *node, void *out, struct al_error *err);
+
+	const struct al_record *record;
+	size_t item_size; /* of what `read` makes of an item */
+	size_t n_offset; /* in the record: a size_t, the number of items */
+	size_t most; /* items; 0: any number */
+	const char *noun; /* for the message about too many: "entries"; NULL: "items" */
+};
+
+struct al_record {
+	const struct al_field *fields;
+	size_t n_fields; /* at most AL_RECORD_FIELDS */
+	size_t size; /* of the struct */
+
+	/* What no row can say, when all are read: of two keys, one and only one. May be NULL. */
+	bool (*check)(void *context, const struct cJSON *object, void *record,
+		struct al_error *err);
+};
+
+enum { AL_RECORD_FIELDS = 32 };
+
+/* How a row begins: {AL_KEY("rank", WHOLE, offsetof(struct al_recipe, rank)), .least = 1}. */
+#define AL_KEY(name, kind, at) .key = (name), .type = AL_FIELD_##kind, .offset = (at)
+
+/* A table and its length: `.fields = AL_FIELDS(table)`. */
+#define AL_FIELDS(table) (table), .n_fields = sizeof(table) / sizeof(*(table))
+
+/* `out` is zeroed by the caller. Absent text stays NULL and an absent list has no items. */
+bool al_record_read(const struct al_record_source *source, const struct al_record *record,
+	const struct cJSON *object, void *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Reads a whole list, or the members of an object, by a row of type LIST or MEMBERS, the offsets of
+ * which are those in `out`. */
+bool al_record_read_items(const struct al_record_source *source, const struct al_field *field,
+	const struct cJSON *list, void *out, struct al_error *err) AL_MUST_CHECK;
+
+#endif
