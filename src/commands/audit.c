@@ -457,9 +457,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 }
 
 const struct command command_audit = {
-	.name = "audit",
 	.words = "CHECKPOINT [CONFIG]",
-	.summary = "how redundant the heads of a checkpoint are",
 	.examples = {"audit model.safetensors --heads 12",
 		"audit model/ --modules layers.0-3 --null 8 --tables out"},
 	.options = groups,

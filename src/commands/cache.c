@@ -22,8 +22,7 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
 		"number format of the KV cache: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
 		.text = "bf16"),
-	OPTION_FLAG(struct cache_options, is_whole, "whole",
-		"the whole model, also where variants are named"),
+	WHOLE_ROW(struct cache_options, is_whole),
 	OPTION_END,
 };
 
@@ -293,9 +292,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_cache = {
-	.name = "cache",
 	.words = "MODEL...|VARIANT",
-	.summary = "the KV cache by kind of layer, per token and at --seq",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
 	.options = groups,

@@ -46,10 +46,7 @@ static bool run(struct session *session, struct al_error *err)
 static const struct option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
 
 const struct command command_check = {
-	.name = "check",
 	.words = "[SCENARIO...]",
-	.summary =
-		"which printed numbers can be derived; exit status 1 if one contradicts unlisted",
 	.examples = {"check", "check mhe-memory -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct output_options),

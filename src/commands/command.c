@@ -15,9 +15,16 @@
 #include "base/output.h"
 #include "linalg/linalg.h"
 
-#define COMMAND_POINTER(name) &command_##name,
+struct entry {
+	const char *name;
+	enum program program;
+	const char *summary;
+	const struct command *command;
+};
 
-static const struct command *const commands[] = {COMMANDS(COMMAND_POINTER)};
+#define ENTRY(name, program, summary) {#name, PROGRAM_##program, summary, &command_##name},
+
+static const struct entry commands[] = {COMMANDS(ENTRY)};
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 
 /* ---- options of every command ---- */
@@ -55,7 +62,7 @@ const struct option_row display_rows[] = {
 
 const char *session_word(const struct session *session, size_t index)
 {
-	return index < session->arguments.n_words ? session->arguments.words[index] : NULL;
+	return index < session->line.n_words ? session->line.words[index] : NULL;
 }
 
 struct al_table *session_table(struct session *session, const char *id, const char *title)
@@ -163,14 +170,13 @@ static bool choose_threads(const struct output_options *output, struct al_error 
 	return true;
 }
 
-static bool choose_style(struct session *session, const struct command *command,
-	struct al_error *err)
+static bool choose_style(struct session *session, const char *command, struct al_error *err)
 {
 	const struct output_options *output = session->output;
 
 	session->style = (struct al_style){
 		.width = terminal_width(),
-		.command = command->name,
+		.command = command,
 		.units = output->units < 0 ? AL_UNITS_DEFAULT
 					   : (enum al_units)(AL_UNITS_IEC + output->units),
 		.color = use_color(output),
@@ -180,16 +186,15 @@ static bool choose_style(struct session *session, const struct command *command,
 
 /* ---- help ---- */
 
-static void help_command(const struct command *command, struct al_text *out)
+static void help_command(const struct entry *entry, struct al_text *out)
 {
+	const struct command *command = entry->command;
+
 	al_text_addf(out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
-	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", command->name,
-		command->words, command->summary);
-	if (command->options)
-		options_help(command->options, out);
-	else
-		arguments_help(command->old_options, out);
+	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", entry->name,
+		command->words, entry->summary);
+	options_help(command->options, out);
 }
 
 static void help_all(struct al_text *out)
@@ -198,7 +203,7 @@ static void help_all(struct al_text *out)
 		"attnledger keeps the books of attention.\n\n"
 		"usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
 	for (int i = 0; i < N_COMMANDS; i++)
-		al_text_addf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+		al_text_addf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	al_text_add(out,
 		"\nattnledger COMMAND --help begins with two examples. "
 		"attnledger --version prints the version.\n");
@@ -206,59 +211,29 @@ static void help_all(struct al_text *out)
 
 /* ---- running ---- */
 
-static bool check_words(const struct command *command, const struct arguments *arguments,
+static bool check_words(const struct entry *entry, const struct command_line *line,
 	struct al_error *err)
 {
-	if (arguments->n_words < command->least_words)
+	const struct command *command = entry->command;
+
+	if (line->n_words < command->least_words)
 		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help",
-			command->words, command->name);
-	if (arguments->n_words > command->most_words)
+			command->words, entry->name);
+	if (line->n_words > command->most_words)
 		return al_fail(err, AL_EINPUT, "found \"%s\" behind %s; see attnledger %s --help",
-			arguments->words[command->most_words], command->words, command->name);
+			line->words[command->most_words], command->words, entry->name);
 	return true;
 }
 
-static bool print_help(const struct command *command, struct al_error *err)
+static bool print_help(const struct entry *entry, struct al_error *err)
 {
 	struct al_text text;
 
 	al_text_init(&text);
-	help_command(command, &text);
+	help_command(entry, &text);
 	bool ok = print(&text, err);
 	al_text_finish(&text);
 	return ok;
-}
-
-static bool read_old_options(struct session *session, const struct command *command, int argc,
-	char **argv, struct al_error *err)
-{
-	struct output_options *output = al_new(&session->arena, struct output_options);
-	struct arguments *a = &session->arguments;
-	static const enum option shared[] = {OPT_FORMAT, OPT_OUTPUT, OPT_UNITS, OPT_COLOR,
-		OPT_QUIET, OPT_THREADS};
-	static const struct option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
-	char **line = al_new_array(&session->arena, char *, 16);
-	int n = 0;
-
-	if (!arguments_parse(&session->arena, argc, argv, command->old_options, a, err))
-		return false;
-	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
-		if (!is_given(a, shared[i]))
-			continue;
-		line[n++] = al_format(&session->arena, "--%s", option_name(shared[i]));
-		if (shared[i] != OPT_QUIET)
-			line[n++] = al_strdup(&session->arena, option_value(a, shared[i], ""));
-	}
-	if (!command_line_split(&session->line, &session->arena, n, line, groups, err)
-		|| (!is_given(a, OPT_HELP)
-			&& !command_line_read(&session->line, &session->arena, groups, output,
-				err)))
-		return false;
-	output->wants_help = is_given(a, OPT_HELP);
-	session->line.words = a->words;
-	session->line.n_words = a->n_words;
-	session->options = session->output = output;
-	return true;
 }
 
 /* Who asks for help gets it, whatever stands beside it. */
@@ -271,23 +246,20 @@ static bool read_options(struct session *session, const struct command *command,
 	if (!command_line_split(line, &session->arena, argc, argv, command->options, err))
 		return false;
 	session->options = session->output = options;
-	session->arguments.words = line->words;
-	session->arguments.n_words = line->n_words;
 	options->wants_help = command_line_has(line, &format_rows[0]);
 	return options->wants_help
 		|| command_line_read(line, &session->arena, command->options, options, err);
 }
 
-static bool run_command(struct session *session, const struct command *command, int argc,
-	char **argv, struct al_error *err)
+static bool run_command(struct session *session, const struct entry *entry, int argc, char **argv,
+	struct al_error *err)
 {
-	if (command->options ? !read_options(session, command, argc, argv, err)
-			     : !read_old_options(session, command, argc, argv, err))
+	if (!read_options(session, entry->command, argc, argv, err))
 		return false;
 	if (session->output->wants_help)
-		return print_help(command, err);
-	return choose_style(session, command, err) && check_words(command, &session->arguments, err)
-		&& command->run(session, err) && deliver(session, err);
+		return print_help(entry, err);
+	return choose_style(session, entry->name, err) && check_words(entry, &session->line, err)
+		&& entry->command->run(session, err) && deliver(session, err);
 }
 
 static int report_error(const char *command, const struct al_error *err)
@@ -298,20 +270,20 @@ static int report_error(const char *command, const struct al_error *err)
 	return (int)err->status;
 }
 
-static int run_session(const struct command *command, int argc, char **argv)
+static int run_session(const struct entry *entry, int argc, char **argv)
 {
 	struct session session = {0};
 	struct al_error err = {.status = AL_ESYSTEM};
 
 	al_arena_init(&session.arena);
 	session.catalog = al_catalog_create();
-	bool ok = run_command(&session, command, argc, argv, &err);
+	bool ok = run_command(&session, entry, argc, argv, &err);
 	for (size_t i = 0; i < session.n_tables; i++)
 		al_table_finish(session.tables[i]);
 	al_catalog_destroy(session.catalog);
 	al_arena_finish(&session.arena);
 	if (!ok)
-		return report_error(command->name, &err);
+		return report_error(entry->name, &err);
 	return session.answer_is_no ? AL_ENO : AL_OK;
 }
 
@@ -338,7 +310,7 @@ static int fail_usage(const char *name)
 	struct al_error err;
 
 	for (int i = 0; i < N_COMMANDS; i++)
-		names[i] = commands[i]->name;
+		names[i] = commands[i].name;
 	if (name && name[0] == '-')
 		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
 			name);
@@ -376,9 +348,9 @@ int al_command_line(int argc, char **argv)
 	if (strcmp(name, "--version") == 0)
 		return print_and_exit(add_version);
 	for (int i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i]->name, name) == 0) {
-			wait_quietly(commands[i], argv);
-			return run_session(commands[i], argc - 2, argv + 2);
+		if (strcmp(commands[i].name, name) == 0) {
+			wait_quietly(commands[i].command, argv);
+			return run_session(&commands[i], argc - 2, argv + 2);
 		}
 	return fail_usage(name);
 }

@@ -4,7 +4,6 @@
 
 #include "base/table.h"
 #include "catalog/catalog.h"
-#include "commands/arguments.h"
 #include "commands/options.h"
 #include "report/report.h"
 
@@ -30,7 +29,6 @@ extern const struct option_row format_rows[], output_rows[], display_rows[];
 struct session {
 	struct al_arena arena;
 	struct al_catalog *catalog;
-	struct arguments arguments;
 	struct command_line line;
 	const void *options; /* the command's own struct */
 	const struct output_options *output; /* what that begins with */
@@ -44,9 +42,8 @@ struct session {
 };
 
 struct command {
-	const char *name, *words, *summary; /* words: "MODEL..." */
+	const char *words; /* "MODEL..." */
 	const char *examples[3]; /* without "attnledger"; the first two begin the help */
-	option_set old_options;
 	const struct option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
 	size_t least_words, most_words;
@@ -54,24 +51,35 @@ struct command {
 	bool (*run)(struct session *session, struct al_error *err);
 };
 
-/* The one list of commands, in the order of the help. */
-#define COMMANDS(X) \
-	X(list) \
-	X(variants) \
-	X(count) \
-	X(memory) \
-	X(cache) \
-	X(sweep) \
-	X(fit) \
-	X(run) \
-	X(check) \
-	X(inspect) \
-	X(reconcile) \
-	X(audit) \
-	X(compress) \
-	X(verify)
+/* What a command needs to be linked with: exact counting alone, or also polynomials, linear algebra
+ * and drawing. */
+enum program { PROGRAM_LIGHT, PROGRAM_FULL };
 
-#define DECLARE_COMMAND(name) extern const struct command command_##name;
+/* The one list of commands, in the order of the help: name, program and what it answers. */
+#define COMMANDS(X) \
+	X(list, LIGHT, "what is built in") \
+	X(variants, FULL, \
+		"tensors, formulas, order of growth, difference to another variant, cache") \
+	X(count, LIGHT, "parameters by part and in total") \
+	X(memory, LIGHT, \
+		"memory of a model in training or inference, or of attention variants in it") \
+	X(cache, LIGHT, "the KV cache by kind of layer, per token and at --seq") \
+	X(sweep, FULL, "a curve as a table, over one or more symbols") \
+	X(fit, LIGHT, \
+		"the largest batch, context or model that fits, the next that doesn't, and what " \
+		"binds") \
+	X(run, FULL, "a scenario's tables and figures; all built-in ones without an argument") \
+	X(check, FULL, \
+		"which printed numbers can be derived; exit status 1 if one contradicts unlisted") \
+	X(inspect, FULL, \
+		"the tensors and attention modules of a checkpoint: a safetensors file or a " \
+		"model folder") \
+	X(reconcile, FULL, "expected tensors against stored ones; exit status 1 if they differ") \
+	X(audit, FULL, "how redundant the heads of a checkpoint are") \
+	X(compress, FULL, "a checkpoint with fewer query and key parameters, and what it cost") \
+	X(verify, FULL, "attention probabilities of a checkpoint and its compressed copy")
+
+#define DECLARE_COMMAND(name, program, summary) extern const struct command command_##name;
 COMMANDS(DECLARE_COMMAND)
 
 /* The word of this number, from 0; NULL: there are fewer. */

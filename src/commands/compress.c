@@ -289,9 +289,7 @@ static bool run_verify(struct session *session, struct al_error *err)
 }
 
 const struct command command_compress = {
-	.name = "compress",
 	.words = "CHECKPOINT [CONFIG]",
-	.summary = "a checkpoint with fewer query and key parameters, and what it cost",
 	.examples = {"compress bert/ --method collab --rank 384 -o collab.safetensors",
 		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o "
 		"pruned.safetensors"},
@@ -304,9 +302,7 @@ const struct command command_compress = {
 };
 
 const struct command command_verify = {
-	.name = "verify",
 	.words = "ORIGINAL COMPRESSED [CONFIG]",
-	.summary = "attention probabilities of a checkpoint and its compressed copy",
 	.examples = {"verify bert/ collab.safetensors",
 		"verify model.safetensors pruned.safetensors -f csv"},
 	.options = verify_groups,

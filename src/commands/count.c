@@ -14,8 +14,7 @@ struct count_options {
 };
 
 static const struct option_row rows[] = {
-	OPTION_FLAG(struct count_options, explains, "explain",
-		"formula, substitution, result and source of each number"),
+	EXPLAIN_ROW(struct count_options, explains),
 	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
 	OPTION_FLAG(struct count_options, shows_active, "active",
 		"add a column with the parameters that one token uses (mixture of experts)"),
@@ -396,9 +395,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_count = {
-	.name = "count",
 	.words = "MODEL|VARIANT...",
-	.summary = "parameters by part and in total",
 	.examples = {"count gpt2",
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
 	.options = groups,

@@ -19,8 +19,7 @@ const struct option_row weight_rows[] = {
 };
 
 const struct option_row device_rows[] = {
-	OPTION_FLAG(struct device_options, is_whole, "whole",
-		"the whole model, also where variants are named"),
+	WHOLE_ROW(struct device_options, is_whole),
 	OPTION_TEXT(struct device_options, parts, "part", "A,B,C",
 		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
 		"only what is inside the layers",

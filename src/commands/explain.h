@@ -5,6 +5,9 @@
 #include "commands/command.h"
 #include "ledger/ledger.h"
 
+#define EXPLAIN_ROW(type, at) \
+	OPTION_FLAG(type, at, "explain", "formula, substitution, result and source of each number")
+
 /* How one number comes about. */
 struct explanation {
 	const char *model, *variant;

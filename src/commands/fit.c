@@ -509,10 +509,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_fit = {
-	.name = "fit",
 	.words = "MODEL",
-	.summary = "the largest batch, context or model that fits, the next that doesn't, and what "
-		   "binds",
 	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
 	.options = groups,

@@ -338,10 +338,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_inspect = {
-	.name = "inspect",
 	.words = "CHECKPOINT [CONFIG]",
-	.summary = "the tensors and attention modules of a checkpoint: a safetensors file or a "
-		   "model folder",
 	.examples = {"inspect model.safetensors --heads 12",
 		"inspect path/to/model --only tensors --values -f csv"},
 	.options = groups,

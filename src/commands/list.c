@@ -140,9 +140,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_list = {
-	.name = "list",
 	.words = "models|families|variants|recipes|scenarios|symbols",
-	.summary = "what is built in",
 	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
 	.options = groups,
 	.options_size = sizeof(struct list_options),

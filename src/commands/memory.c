@@ -7,8 +7,7 @@
 #include "base/number.h"
 
 static const struct option_row rows[] = {
-	OPTION_FLAG(struct memory_options, explains, "explain",
-		"formula, substitution, result and source of each number"),
+	EXPLAIN_ROW(struct memory_options, explains),
 	OPTION_TEXT(struct memory_options, baseline, "baseline", "NAME",
 		"the variant that savings compare with"),
 	OPTION_END,
@@ -333,9 +332,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_memory = {
-	.name = "memory",
 	.words = "MODEL...|VARIANT",
-	.summary = "memory of a model in training or inference, or of attention variants in it",
 	.examples = {"memory llama-3-8b --recipe megatron --batch 1 --seq 8192 --tp 8 --sp "
 		     "--attention flash",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 /* What a double holds exactly: JSON carries it unharmed. */
 #define MOST (INT64_C(1) << 53)
 
@@ -155,16 +157,10 @@ static bool fail_count(const struct option_row *row, const char *text, struct al
 static bool read_count(const struct option_row *row, const char *text, int64_t *out,
 	struct al_error *err)
 {
-	const int64_t most = row->most ? row->most : MOST;
-	const char *p = text;
-	int64_t value = 0;
+	size_t n = al_read_digits(text, out);
 
-	for (; *p >= '0' && *p <= '9' && value <= most; p++)
-		value = 10 * value + (*p - '0');
-	if (!*text || *p || value < row->least || value > most)
-		return fail_count(row, text, err);
-	*out = value;
-	return true;
+	return (n > 0 && !text[n] && *out >= row->least && *out <= (row->most ? row->most : MOST))
+		|| fail_count(row, text, err);
 }
 
 static bool read_choice(const struct option_row *row, const char *word, int *out,

@@ -9,6 +9,9 @@
  * --recipe. */
 extern const struct option_row setting_rows[], variant_rows[], recipe_rows[];
 
+#define WHOLE_ROW(type, at) \
+	OPTION_FLAG(type, at, "whole", "the whole model, also where variants are named")
+
 /* Is a variant named? Else the answer is about the model's own attention. */
 bool names_variants(const struct al_asked *asked);
 

@@ -209,9 +209,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_reconcile = {
-	.name = "reconcile",
 	.words = "CHECKPOINT [CONFIG]",
-	.summary = "expected tensors against stored ones; exit status 1 if they differ",
 	.examples = {"reconcile model.safetensors config.json",
 		"reconcile model/ --tensors -f csv"},
 	.options = groups,

@@ -183,9 +183,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_run = {
-	.name = "run",
 	.words = "[SCENARIO...]",
-	.summary = "a scenario's tables and figures; all built-in ones without an argument",
 	.examples = {"run", "run scenarios/example-variants.json -o out"},
 	.options = groups,
 	.options_size = sizeof(struct run_options),

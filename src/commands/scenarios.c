@@ -5,7 +5,7 @@
 
 static bool is_left_out(const struct session *session, const char *name)
 {
-	if (session->arguments.n_words < 2 || !al_scenario_is_schema(name))
+	if (session->line.n_words < 2 || !al_scenario_is_schema(name))
 		return false;
 	if (!session->output->is_quiet)
 		fprintf(stderr, "attnledger: %s: a JSON Schema, not a scenario: left out\n", name);
@@ -29,7 +29,7 @@ bool each_scenario(struct session *session,
 	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
 	void *context, struct al_error *err)
 {
-	const struct arguments *a = &session->arguments;
+	const struct command_line *a = &session->line;
 	const struct al_embedded_list *all = &al_embedded_scenarios;
 
 	for (size_t i = 0; i < a->n_words; i++)

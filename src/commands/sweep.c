@@ -24,8 +24,7 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(struct sweep_options, figure, "figure", "FILE",
 		"draw it too: .pdf, .svg or .png"),
 	OPTION_FLAG(struct sweep_options, is_log, "log", "a logarithmic axis in the figure"),
-	OPTION_FLAG(struct sweep_options, is_whole, "whole",
-		"the whole model, also where variants are named"),
+	WHOLE_ROW(struct sweep_options, is_whole),
 	OPTION_END,
 };
 
@@ -188,9 +187,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_sweep = {
-	.name = "sweep",
 	.words = "MODEL|VARIANT",
-	.summary = "a curve as a table, over one or more symbols",
 	.examples = {"sweep bert-base --over n_heads=1:128 --set d_head=64 "
 		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis "
 		     "output_projection=none --figure heads.pdf",

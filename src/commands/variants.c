@@ -354,9 +354,7 @@ static bool run(struct session *session, struct al_error *err)
 }
 
 const struct command command_variants = {
-	.name = "variants",
 	.words = "[NAME|FILE...]",
-	.summary = "tensors, formulas, order of growth, difference to another variant, cache",
 	.examples = {"variants gqa",
 		"variants --substitute d_model=n_heads*d_head --order n_heads --against sha "
 		"--basis output_projection=none"},
