@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "audit/measures.h"
-#include "audit/spectra_f.h"
 #include "base/random.h"
 
 /* The Gaussian null belongs to no module. */
@@ -52,11 +51,13 @@ static void finish_weights(struct weights *w)
 static bool weigh(struct al_spectra *layer, const struct weights *w, const struct al_triangles *t,
 	struct al_error *err)
 {
-	struct al_factors_f factors;
+	struct al_heads heads = t->shape;
 
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		factors.of[p] = al_view_f(w->of[p]);
-	return al_layer_spectra_f(layer, &factors, t, err);
+	heads.query_f = al_view_f(w->of[AL_QUERY]);
+	heads.key_f = al_view_f(w->of[AL_KEY]);
+	heads.value_f = al_view_f(w->of[AL_VALUE]);
+	heads.output_f = al_view_f(w->of[AL_OUTPUT]);
+	return al_layer_spectra(layer, &heads, t, AL_ALL_SPECTRA, err);
 }
 
 /* ---- draws head by head ---- */

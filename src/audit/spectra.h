@@ -43,19 +43,11 @@ static inline bool al_has_spectrum(const struct al_spectra *spectra, enum al_spe
 bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles, unsigned kinds,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* All heads together, these kinds; `triangles` are the same module's, not centred ones. To centre, take the
- * mean off the projections (al_centre) before both. On failure nothing is left to finish. */
-bool al_layer_spectra(struct al_spectra *out, const struct al_heads *factors,
+/* All heads together, these kinds; `triangles` are the same module's, not centred ones. To centre,
+ * take the mean off the projections (al_centre) before both. Heads in single precision take half the
+ * time and memory; their values are good to about 1e-3 of the largest. On failure nothing is left to
+ * finish. */
+bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
-
-/* The sums of each group's heads, [rows][n_groups*width]: a sum over heads that share a factor is
- * one product. */
-bool al_sum_groups(struct al_run run, size_t n_groups, struct al_matrix out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* One factor of the Gram matrix that a group's heads add up to: R with R^T R = sum R_i^T R_i over
- * the query heads of a key/value head, [min(group*height, width)][width]. */
-bool al_stack_group(const struct al_triangles *triangles, enum al_projection projection,
-	size_t kv_head, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -201,43 +201,11 @@ static bool fail_singular(size_t i, struct al_error *err)
 		i);
 }
 
-bool al_solve(enum al_side side, enum al_op op, struct al_view r, struct al_matrix b,
-	struct al_error *err)
-{
-	if (!al_check("R", r, err) || !al_check("B", al_view(b), err)
-		|| !check_solve(side, (size_t[]){r.rows, r.cols}, (size_t[]){b.rows, b.cols}, err))
-		return false;
-	for (size_t i = 0; i < r.cols; i++)
-		if (r.data[i + i * r.ld] == 0)
-			return fail_singular(i, err);
-	if (al_is_empty(b.rows, b.cols))
-		return true;
-	al_blas_hold();
-	cblas_dtrsm(CblasColMajor, side == AL_LEFT ? CblasLeft : CblasRight, CblasUpper,
-		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data,
-		al_int(r.ld), b.data, al_int(b.ld));
-	al_blas_release();
-	return al_check_finite("triangular system", al_view(b), err);
-}
+#include "linalg/in_double.h"
+#include "linalg/solve.inc"
 
-bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_matrix_f b,
-	struct al_error *err)
-{
-	if (!al_check_f("R", r, err) || !al_check_f("B", al_view_f(b), err)
-		|| !check_solve(side, (size_t[]){r.rows, r.cols}, (size_t[]){b.rows, b.cols}, err))
-		return false;
-	for (size_t i = 0; i < r.cols; i++)
-		if (r.data[i + i * r.ld] == 0)
-			return fail_singular(i, err);
-	if (al_is_empty(b.rows, b.cols))
-		return true;
-	al_blas_hold();
-	cblas_strsm(CblasColMajor, side == AL_LEFT ? CblasLeft : CblasRight, CblasUpper,
-		al_cblas_op(op), CblasNonUnit, al_int(b.rows), al_int(b.cols), 1, r.data,
-		al_int(r.ld), b.data, al_int(b.ld));
-	al_blas_release();
-	return al_check_finite_f("triangular system", al_view_f(b), err);
-}
+#include "linalg/in_single.h"
+#include "linalg/solve.inc"
 
 /* ---- orthonormal columns ---- */
 

@@ -24,7 +24,12 @@ struct al_view al_head_of(const struct al_heads *heads, enum al_projection proje
 	return al_columns(run.weights, head * run.width, run.width);
 }
 
-struct al_view_f al_heads_run_f(const struct al_heads *h, enum al_projection projection)
+struct al_view al_projection_of(const struct al_heads *heads, enum al_projection projection)
+{
+	return al_heads_run(heads, projection).weights;
+}
+
+struct al_view_f al_projection_of_f(const struct al_heads *h, enum al_projection projection)
 {
 	const struct al_view_f all[] = {h->query_f, h->key_f, h->value_f, h->output_f};
 
@@ -36,7 +41,7 @@ struct al_view_f al_head_of_f(const struct al_heads *heads, enum al_projection p
 {
 	const size_t width = al_heads_run(heads, projection).width;
 
-	return al_columns_f(al_heads_run_f(heads, projection), head * width, width);
+	return al_columns_f(al_projection_of_f(heads, projection), head * width, width);
 }
 
 struct al_heads_shape al_heads_shape(const struct al_heads *heads)
@@ -73,7 +78,7 @@ static bool check_columns(const struct al_heads *heads, enum al_projection proje
 {
 	static const char *const names[] = {"query", "key", "value", "output"};
 	const struct al_run run = al_heads_run(heads, projection);
-	const struct al_view_f single = al_heads_run_f(heads, projection);
+	const struct al_view_f single = al_projection_of_f(heads, projection);
 	const bool is_single = heads->query_f.data != NULL;
 	const size_t rows = is_single ? single.rows : run.weights.rows;
 	const size_t cols = is_single ? single.cols : run.weights.cols;
@@ -100,7 +105,9 @@ bool al_heads_check_shape(const struct al_heads *heads, bool has_values, struct 
 
 bool al_heads_check_projections(const struct al_heads *heads, struct al_error *err)
 {
-	if ((heads->value.data == NULL) != (heads->output.data == NULL))
+	const bool has_outputs = heads->output.data || heads->output_f.data;
+
+	if (al_has_values(heads) != has_outputs)
 		return al_fail(err, AL_EINPUT, "W_V and W_O: one without the other");
 	return al_heads_check_shape(heads, al_has_values(heads), err);
 }
@@ -135,21 +142,11 @@ bool al_heads_check(const struct al_heads *heads, struct al_error *err)
 
 /* ---- copies ---- */
 
-static bool widen(struct al_view_f from, struct al_matrix to, struct al_error *err)
-{
-	if (!al_check_shape("copy", to.rows, to.cols, from.rows, from.cols, err))
-		return false;
-	for (size_t j = 0; j < from.cols; j++)
-		for (size_t i = 0; i < from.rows; i++)
-			to.data[i + j * to.ld] = (double)from.data[i + j * from.ld];
-	return true;
-}
-
 bool al_head_copy(const struct al_heads *heads, enum al_projection projection, size_t head,
 	struct al_matrix out, struct al_error *err)
 {
 	if (al_heads_shape(heads).is_single)
-		return widen(al_head_of_f(heads, projection, head), out, err);
+		return al_widen(al_head_of_f(heads, projection, head), out, err);
 	return al_copy(al_head_of(heads, projection, head), out, err);
 }
 
@@ -161,7 +158,8 @@ bool al_wide_heads_init(struct al_wide_heads *wide, const struct al_heads *heads
 		return true;
 	if (!al_matrix_init(&wide->query, heads->query_f.rows, heads->query_f.cols, err)
 		|| !al_matrix_init(&wide->key, heads->key_f.rows, heads->key_f.cols, err)
-		|| !widen(heads->query_f, wide->query, err) || !widen(heads->key_f, wide->key, err))
+		|| !al_widen(heads->query_f, wide->query, err)
+		|| !al_widen(heads->key_f, wide->key, err))
 		return false;
 	wide->heads = *heads;
 	wide->heads.query = al_view(wide->query);

@@ -34,7 +34,7 @@ bool al_heads_check_projections(const struct al_heads *heads, struct al_error *e
 
 static inline bool al_has_values(const struct al_heads *heads)
 {
-	return heads->value.data != NULL;
+	return heads->value.data || heads->value_f.data;
 }
 
 /* The key/value head of a query head. */
@@ -54,8 +54,9 @@ struct al_run al_heads_run(const struct al_heads *heads, enum al_projection proj
 /* Head `head` of a projection. */
 struct al_view al_head_of(const struct al_heads *heads, enum al_projection projection, size_t head);
 
-/* The same in single precision. */
-struct al_view_f al_heads_run_f(const struct al_heads *heads, enum al_projection projection);
+/* A projection, and one head of it in single precision. */
+struct al_view al_projection_of(const struct al_heads *heads, enum al_projection projection);
+struct al_view_f al_projection_of_f(const struct al_heads *heads, enum al_projection projection);
 struct al_view_f al_head_of_f(const struct al_heads *heads, enum al_projection projection,
 	size_t head);
 

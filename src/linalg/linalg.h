@@ -89,9 +89,11 @@ static inline struct al_matrix_f al_part_f(struct al_matrix_f m, size_t row, siz
 	return (struct al_matrix_f){first, rows, cols, m.ld};
 }
 
-/* Same shape, element by element; the second narrows to float (out of range is an error). */
+/* Same shape, element by element; the second narrows to float (out of range is an error), the third
+ * widens. */
 bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err) AL_MUST_CHECK;
 bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err) AL_MUST_CHECK;
+bool al_widen(struct al_view_f from, struct al_matrix to, struct al_error *err) AL_MUST_CHECK;
 
 bool al_is_finite(struct al_view a);
 bool al_is_finite_f(struct al_view_f a);

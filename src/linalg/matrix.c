@@ -20,32 +20,6 @@ static void *allocate(size_t rows, size_t cols, size_t size, struct al_error *er
 	return data;
 }
 
-bool al_matrix_init(struct al_matrix *m, size_t rows, size_t cols, struct al_error *err)
-{
-	*m = (struct al_matrix){allocate(rows, cols, sizeof(double), err), rows, cols,
-		rows ? rows : 1};
-	return m->data != NULL;
-}
-
-bool al_matrix_init_f(struct al_matrix_f *m, size_t rows, size_t cols, struct al_error *err)
-{
-	*m = (struct al_matrix_f){allocate(rows, cols, sizeof(float), err), rows, cols,
-		rows ? rows : 1};
-	return m->data != NULL;
-}
-
-void al_matrix_finish(struct al_matrix *m)
-{
-	free(m->data);
-	*m = (struct al_matrix){0};
-}
-
-void al_matrix_finish_f(struct al_matrix_f *m)
-{
-	free(m->data);
-	*m = (struct al_matrix_f){0};
-}
-
 /* ---- checks ---- */
 
 static bool check(const char *name, const void *data, size_t rows, size_t cols, size_t ld,
@@ -67,16 +41,6 @@ static bool check(const char *name, const void *data, size_t rows, size_t cols, 
 		return al_fail(err, AL_EINPUT, "%s: %zu x %zu doesn't fit into memory", name, ld,
 			cols);
 	return true;
-}
-
-bool al_check(const char *name, struct al_view a, struct al_error *err)
-{
-	return check(name, a.data, a.rows, a.cols, a.ld, err);
-}
-
-bool al_check_f(const char *name, struct al_view_f a, struct al_error *err)
-{
-	return check(name, a.data, a.rows, a.cols, a.ld, err);
 }
 
 bool al_check_shape(const char *name, size_t rows, size_t cols, size_t expected_rows,
@@ -102,63 +66,33 @@ bool al_check_info(const char *routine, lapack_int info, struct al_error *err)
 
 /* ---- elements ---- */
 
-/* A number isn't finite where its exponent is all ones: adding one to the exponent then reaches the
- * sign. Integers, so that the compiler takes several numbers at a time. */
-static bool column_is_finite(const double *x, size_t n)
-{
-	uint64_t any = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t bits;
-		memcpy(&bits, &x[i], sizeof(bits));
-		any |= (bits & UINT64_C(0x7ff0000000000000)) + UINT64_C(0x0010000000000000);
-	}
-	return any >> 63 == 0;
-}
-
-static bool column_is_finite_f(const float *x, size_t n)
-{
-	uint32_t any = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t bits;
-		memcpy(&bits, &x[i], sizeof(bits));
-		any |= (bits & UINT32_C(0x7f800000)) + UINT32_C(0x00800000);
-	}
-	return any >> 31 == 0;
-}
-
-bool al_is_finite(struct al_view a)
-{
-	for (size_t j = 0; j < a.cols; j++)
-		if (!column_is_finite(a.data + j * a.ld, a.rows))
-			return false;
-	return true;
-}
-
-bool al_is_finite_f(struct al_view_f a)
-{
-	for (size_t j = 0; j < a.cols; j++)
-		if (!column_is_finite_f(a.data + j * a.ld, a.rows))
-			return false;
-	return true;
-}
-
 static bool fail_infinite(const char *what, size_t rows, size_t cols, struct al_error *err)
 {
 	return al_fail(err, AL_ESYSTEM, "%s: %zu x %zu with elements that are not finite", what,
 		rows, cols);
 }
 
-bool al_check_finite(const char *what, struct al_view a, struct al_error *err)
-{
-	return al_is_finite(a) || fail_infinite(what, a.rows, a.cols, err);
-}
+/* A number isn't finite where its exponent is all ones: adding one to the exponent then reaches the
+ * sign. Integers, so that the compiler takes several numbers at a time. */
+#define BITS uint64_t
+#define EXPONENT UINT64_C(0x7ff0000000000000)
+#define EXPONENT_ONE UINT64_C(0x0010000000000000)
+#define SIGN_AT 63
+#include "linalg/in_double.h"
+#include "linalg/matrix.inc"
+#undef BITS
+#undef EXPONENT
+#undef EXPONENT_ONE
+#undef SIGN_AT
 
-bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *err)
-{
-	return al_is_finite_f(a) || fail_infinite(what, a.rows, a.cols, err);
-}
+#define BITS uint32_t
+#define EXPONENT UINT32_C(0x7f800000)
+#define EXPONENT_ONE UINT32_C(0x00800000)
+#define SIGN_AT 31
+#include "linalg/in_single.h"
+#include "linalg/matrix.inc"
+
+/* ---- copies ---- */
 
 bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err)
 {
@@ -179,4 +113,15 @@ bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err)
 		for (size_t i = 0; i < from.rows; i++)
 			to.data[i + j * to.ld] = (float)from.data[i + j * from.ld];
 	return al_check_finite_f("narrowed copy", al_view_f(to), err);
+}
+
+bool al_widen(struct al_view_f from, struct al_matrix to, struct al_error *err)
+{
+	if (!al_check_f("source", from, err) || !al_check("copy", al_view(to), err)
+		|| !al_check_shape("copy", to.rows, to.cols, from.rows, from.cols, err))
+		return false;
+	for (size_t j = 0; j < from.cols; j++)
+		for (size_t i = 0; i < from.rows; i++)
+			to.data[i + j * to.ld] = (double)from.data[i + j * from.ld];
+	return true;
 }

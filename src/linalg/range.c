@@ -96,19 +96,11 @@ static bool orthonormalise(struct al_matrix y, struct al_matrix r, struct al_err
 	return true;
 }
 
-static void widen(struct al_matrix_f from, struct al_matrix to)
-{
-	for (size_t j = 0; j < to.cols; j++)
-		for (size_t i = 0; i < to.rows; i++)
-			to.data[i + j * to.ld] = (double)from.data[i + j * from.ld];
-}
-
 static bool iterate(struct finder *f, struct al_error *err)
 {
-	if (!al_gemm_f(AL_PLAIN, AL_PLAIN, 1, f->own, al_view_f(f->weighted), 0, f->narrow, err))
-		return false;
-	widen(f->narrow, f->basis);
-	return orthonormalise(f->basis, f->small, err)
+	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, f->own, al_view_f(f->weighted), 0, f->narrow, err)
+		&& al_widen(al_view_f(f->narrow), f->basis, err)
+		&& orthonormalise(f->basis, f->small, err)
 		&& al_narrow(al_view(f->basis), f->narrow, err)
 		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner,
 			err)
@@ -121,10 +113,9 @@ static bool measure(struct finder *f, double *error, struct al_error *err)
 	double left = f->norm;
 
 	if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(f->inner), al_view_f(f->weighted), 0,
-		    f->small_f, err))
-		return false;
-	widen(f->small_f, f->small);
-	if (!al_eigenvectors(f->small, f->values.data, err))
+		    f->small_f, err)
+		|| !al_widen(al_view_f(f->small_f), f->small, err)
+		|| !al_eigenvectors(f->small, f->values.data, err))
 		return false;
 	for (size_t i = 0; i < f->rank; i++)
 		left -= f->values.data[i];
@@ -164,9 +155,8 @@ static bool project(struct finder *f, struct al_matrix basis, struct al_matrix c
 	bool done = al_matrix_init_f(&narrow, basis.rows, basis.cols, err)
 		&& al_matrix_init_f(&core_f, core.rows, core.cols, err)
 		&& al_narrow(al_view(basis), narrow, err)
-		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(narrow), f->own, 0, core_f, err);
-	if (done)
-		widen(core_f, core);
+		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(narrow), f->own, 0, core_f, err)
+		&& al_widen(al_view_f(core_f), core, err);
 	al_matrix_finish_f(&core_f);
 	al_matrix_finish_f(&narrow);
 	return done;

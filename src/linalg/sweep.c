@@ -40,26 +40,13 @@ static struct share share_at(size_t rows, size_t index)
 	return (struct share){first, rows - first < width ? rows - first : width};
 }
 
-#define REAL double
-#define MATRIX struct al_matrix
-#define VIEW struct al_view
-#define OF(name) name
-#define LOAD al_copy
 #define PROXIMAL 1e-14
+#include "linalg/in_double.h"
 #include "linalg/sweep.inc"
-#undef REAL
-#undef MATRIX
-#undef VIEW
-#undef OF
-#undef LOAD
 #undef PROXIMAL
 
-#define REAL float
-#define MATRIX struct al_matrix_f
-#define VIEW struct al_view_f
-#define OF(name) name##_f
-#define LOAD al_narrow
 #define PROXIMAL 1e-6
+#include "linalg/in_single.h"
 #include "linalg/sweep.inc"
 
 /* One of the two. */

@@ -26,15 +26,6 @@ bool al_check_values(const char *what, const double *values, size_t n, struct al
 	return al_check_finite(what, (struct al_view){values, n, 1, n ? n : 1}, err);
 }
 
-static void reverse(double *values, size_t n)
-{
-	for (size_t i = 0; i < n / 2; i++) {
-		double other = values[n - 1 - i];
-		values[n - 1 - i] = values[i];
-		values[i] = other;
-	}
-}
-
 static void swap_columns(struct al_matrix m, size_t a, size_t b)
 {
 	for (size_t i = 0; i < m.rows; i++) {
@@ -62,48 +53,11 @@ bool al_points_down(const double *x, size_t n)
 
 /* ---- symmetric ---- */
 
-/* From the lower triangle: its eigenvectors turn back by dormqr, the upper one's by dormql, which
- * took twice as long. */
-static bool syevd(char job, struct al_matrix g, double *values, struct al_error *err)
-{
-	al_blas_hold();
-	lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, job, 'L', al_int(g.cols), g.data,
-		al_int(g.ld), values);
-	al_blas_release();
-	if (!al_check_info("dsyevd", info, err)
-		|| !al_check_values("eigenvalues", values, g.cols, err))
-		return false;
-	reverse(values, g.cols);
-	return true;
-}
+#include "linalg/in_double.h"
+#include "linalg/values.inc"
 
-bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err)
-{
-	return check_symmetric(al_view(g), SIZE_MAX, err)
-		&& (g.cols == 0 || syevd('N', g, values, err));
-}
-
-bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
-{
-	if (!al_check_f("G", al_view_f(g), err)
-		|| !al_check_shape("G", g.rows, g.cols, g.cols, g.cols, err)
-		|| !al_check_finite_f("eigenvalues", al_view_f(g), err))
-		return false;
-	if (g.cols == 0)
-		return true;
-	al_blas_hold();
-	lapack_int info = LAPACKE_ssyevd(LAPACK_COL_MAJOR, 'N', 'L', al_int(g.cols), g.data,
-		al_int(g.ld), values);
-	al_blas_release();
-	for (size_t i = 0; i < g.cols / 2; i++) {
-		float other = values[g.cols - 1 - i];
-		values[g.cols - 1 - i] = values[i];
-		values[i] = other;
-	}
-	return al_check_info("ssyevd", info, err)
-		&& al_check_finite_f("eigenvalues", (struct al_view_f){values, g.cols, 1, g.cols},
-			err);
-}
+#include "linalg/in_single.h"
+#include "linalg/values.inc"
 
 static void turn_up(struct al_matrix vectors)
 {

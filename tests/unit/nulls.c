@@ -3,7 +3,7 @@
 
 #include "audit/measures.h"
 #include "audit/nulls.h"
-#include "audit/spectra_f.h"
+#include "audit/spectra.h"
 
 static const struct shape bert = {768, 768, 768, 768, 12, 12, 64, 64};
 static const struct shape small = {96, 96, 96, 96, 6, 6, 16, 16};
@@ -49,7 +49,7 @@ static void check_float(const struct shape *shape)
 {
 	struct module m = new_module(shape, 2);
 	struct al_matrix_f narrow[AL_N_PROJECTIONS];
-	struct al_factors_f factors;
+	struct al_heads single = m.factors;
 	struct al_triangles t;
 	struct al_spectra layer, layer_f;
 
@@ -58,9 +58,13 @@ static void check_float(const struct shape *shape)
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		assert_true(al_matrix_init_f(&narrow[p], m.of[p].rows, m.of[p].cols, NULL));
 		assert_true(al_narrow(al_view(m.of[p]), narrow[p], NULL));
-		factors.of[p] = al_view_f(narrow[p]);
 	}
-	assert_true(al_layer_spectra_f(&layer_f, &factors, &t, NULL));
+	single.query = single.key = single.value = single.output = (struct al_view){0};
+	single.query_f = al_view_f(narrow[AL_QUERY]);
+	single.key_f = al_view_f(narrow[AL_KEY]);
+	single.value_f = al_view_f(narrow[AL_VALUE]);
+	single.output_f = al_view_f(narrow[AL_OUTPUT]);
+	assert_true(al_layer_spectra(&layer_f, &single, &t, AL_ALL_SPECTRA, NULL));
 	for (int k = 0; k < AL_N_SPECTRA; k++) {
 		assert_int_equal(layer.values[k].rows, layer_f.values[k].rows);
 		assert_int_equal(n90(&layer, (enum al_spectrum)k),
