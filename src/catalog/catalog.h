@@ -81,6 +81,9 @@ struct al_entry {
 	const struct al_formula *when; /* NULL: true */
 	const struct al_formula *tokens; /* cache; NULL: seq */
 	const char *dtype; /* cache: a fixed dtype, or NULL */
+	const struct al_formula
+		*expanded; /* cache: of a latent, the elements that an engine keeps in its
+					      place which rebuilds all heads; NULL: no latent */
 };
 
 struct al_entries {

@@ -67,7 +67,7 @@ static const struct form {
 	[AL_FORM_CACHE] =
 		{
 			.keys = {"name", "role", "shape", "count", "per", "tokens", "dtype",
-				"shared", "when"},
+				"expanded", "shared", "when"},
 			.first_per = AL_PER_SOURCE_TOKEN,
 			.last_per = AL_PER_TOKEN,
 			.per = AL_PER_TOKEN,
@@ -197,7 +197,8 @@ bool al_entry_parse(struct al_reader *reader, const struct cJSON *node,
 		&& al_read_formula_at(reader, node, "active", false, &out->active, err)
 		&& al_read_formula_at(reader, node, "when", false, &out->when, err)
 		&& al_read_formula_at(reader, node, "tokens", false, &out->tokens, err)
-		&& al_read_text(reader, node, "dtype", false, &out->dtype, err);
+		&& al_read_text(reader, node, "dtype", false, &out->dtype, err)
+		&& al_read_formula_at(reader, node, "expanded", false, &out->expanded, err);
 }
 
 /* Two entries may share a name only where conditions tell them apart. */

@@ -12,7 +12,7 @@
 enum al_cache_kind {
 	AL_CACHE_FULL, /* every token of the sequence */
 	AL_CACHE_WINDOW, /* the last tokens of it */
-	AL_CACHE_LATENT, /* every token, compressed to kv_rank */
+	AL_CACHE_LATENT, /* every token, compressed */
 	AL_CACHE_CROSS, /* tokens of the source */
 	AL_CACHE_STATE, /* the same however long the sequence is */
 	AL_N_CACHE_KINDS,

@@ -1,6 +1,4 @@
 /* What decoding caches, by kind of layer. */
-#include <string.h>
-
 #include "base/number.h"
 #include "ledger/block.h"
 #include "ledger/infer.h"
@@ -22,14 +20,6 @@ struct keep {
 
 /* ---- kinds ---- */
 
-static bool is_latent(const struct al_variant *variant)
-{
-	for (size_t i = 0; i < variant->cache.n; i++)
-		if (al_shape_mentions(&variant->cache.items[i].shape, "kv_rank"))
-			return true;
-	return false;
-}
-
 static enum al_cache_kind kind_of(const struct al_whole_module *module,
 	const struct al_entry *entry, int64_t limit)
 {
@@ -39,7 +29,7 @@ static enum al_cache_kind kind_of(const struct al_whole_module *module,
 		return AL_CACHE_CROSS;
 	if (limit > 0)
 		return AL_CACHE_WINDOW;
-	return is_latent(module->use.variant) ? AL_CACHE_LATENT : AL_CACHE_FULL;
+	return entry->expanded ? AL_CACHE_LATENT : AL_CACHE_FULL;
 }
 
 /* An encoder sees its tokens once and keeps nothing. */
@@ -98,27 +88,19 @@ static int64_t works_in(const struct al_whole_module *module)
 	return module->copies * module->uses;
 }
 
-/* Keys and values of all heads, which an engine keeps that doesn't absorb the up-projections. */
-static bool expand(struct keep *keep, struct al_whole_module *module, struct al_cache_line *line,
-	struct al_error *err)
+/* What an engine keeps that doesn't absorb the up-projections. */
+static bool expand(struct keep *keep, struct al_whole_module *module, const struct al_entry *entry,
+	struct al_cache_line *line, struct al_error *err)
 {
-	static const struct al_recipe flash = {.is_flash = true};
-	struct al_ledger saved;
-	mpq_t sum;
+	struct al_scope scope = al_block_scope(&module->shard);
+	int64_t elements;
 
-	line->expanded = al_exact_from_int(&keep->whole->arena, 0);
-	if (!line->is_first)
+	if (line->kind != AL_CACHE_LATENT)
 		return true;
-	if (!al_ledger_activations(&saved, &module->shard, &flash, false, err))
-		return false;
-	mpq_init(sum);
-	for (size_t i = 0; i < saved.n; i++)
-		if (strcmp(saved.entries[i].entry->name, "K") == 0
-			|| strcmp(saved.entries[i].entry->name, "V") == 0)
-			mpq_add(sum, sum, saved.entries[i].elements);
-	line->expanded = al_exact_scaled(&keep->whole->arena, sum, works_in(module), 1);
-	mpq_clear(sum);
-	al_ledger_finish(&saved);
+	if (!al_formula_whole(entry->expanded, &scope, 0, &elements, err))
+		return al_in(err, "%s expanded", entry->name);
+	line->expanded = al_exact_scaled(&keep->whole->arena,
+		al_exact_from_int(&keep->whole->arena, elements), works_in(module), 1);
 	return true;
 }
 
@@ -148,7 +130,7 @@ static bool add_entry(struct keep *keep, struct al_whole_module *module,
 	line.kind = kind_of(module, entry->entry, line.limit);
 	if (!find_tokens(keep, module, entry->entry, &line, err)
 		|| !find_storage(keep, entry->entry, &line.storage, err)
-		|| (line.kind == AL_CACHE_LATENT && !expand(keep, module, &line, err)))
+		|| !expand(keep, module, entry->entry, &line, err))
 		return false;
 	out->lines = al_grow(arena, out->lines, out->n, &out->room, sizeof(*out->lines));
 	out->lines[out->n++] = line;

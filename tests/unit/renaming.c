@@ -1,6 +1,6 @@
 /* Names are names: a family whose modules and tensors are all called otherwise, one consistent new
- * name for each, has the same counts, memory and caches. What a number hangs on is said by a key of
- * the file. */
+ * name for each, has the same counts, memory and caches, and so has a variant whose tensors, cache,
+ * activations and products are. What a number hangs on is said by a key of the file. */
 #include "unit.h"
 
 #include "base/text.h"
@@ -9,6 +9,7 @@
 #include "support/folder.h"
 
 static const char list_path[] = "tests/data/models.json";
+static const char shapes_path[] = "tests/data/odd-shapes.json";
 
 static struct al_catalog *catalog;
 static struct test_folder folder;
@@ -75,14 +76,20 @@ static void add_new_name(struct al_text *out, const char *name, size_t index)
 	al_text_add(out, "\"");
 }
 
+/* The keys whose values are names of the file's own. */
+static const char *const naming_keys[] = {"name", "tied_to", "before"};
+
 static void add_renamed_text(struct al_text *out, const struct names *names,
 	const struct al_json *doc, const struct cJSON *node)
 {
+	const char *key = al_json_key(node);
 	struct al_error err = {0};
 	const char *text;
+	int index = -1;
 
 	must(al_json_text(doc, node, &text, &err), &err);
-	int index = al_find_name(text, names->items, names->n);
+	if (key && al_find_name(key, naming_keys, sizeof(naming_keys) / sizeof(*naming_keys)) >= 0)
+		index = al_find_name(text, names->items, names->n);
 	if (index >= 0)
 		add_new_name(out, text, (size_t)index);
 	else
@@ -338,6 +345,104 @@ static char *all_numbers(const struct subject *s)
 	return out.data;
 }
 
+/* ---- all numbers of a variant ---- */
+
+static void must_open(struct al_block *block, const struct al_variant_use *use,
+	const struct al_basis *basis)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	al_settings_init(&settings, catalog);
+	al_settings_set(&settings, "batch", 2, "test");
+	al_settings_set(&settings, "seq", 512, "test");
+	al_settings_set(&settings, "source_seq", 256, "test");
+	must(al_block_init(block, use, &settings, basis, &err), &err);
+	al_settings_finish(&settings);
+}
+
+/* Where a basis leaves a measure no meaning, both say so. */
+static void add_measures(struct al_text *out, const struct al_variant_use *use, const char *key,
+	const char *value)
+{
+	static const char *const recipes[] = {"korthikanti2022", "korthikanti2022-flash"};
+	const struct al_recipe *recipe;
+	struct al_error err = {0};
+	struct al_basis basis;
+	struct al_block block;
+	mpq_t number;
+
+	mpq_init(number);
+	al_basis_init(&basis);
+	if (key)
+		must(al_basis_set(&basis, key, value, &err), &err);
+	al_text_addf(out, "%s=%s", key ? key : "basis", key ? value : "own");
+	must_open(&block, use, &basis);
+	for (size_t r = 0; r < sizeof(recipes) / sizeof(*recipes); r++) {
+		must(al_catalog_recipe(catalog, recipes[r], &recipe, &err), &err);
+		for (int i = 0; i < AL_N_BLOCK_MEASURES; i++)
+			if (al_block_measure(&block, (enum al_measure)i, recipe, number, NULL))
+				add_number(out, number);
+			else
+				al_text_add(out, " none");
+	}
+	al_text_add(out, "\n");
+	al_block_finish(&block);
+	mpq_clear(number);
+}
+
+/* The variant in the place of a model's own attention. */
+static void add_model_with(struct al_text *out, const struct al_variant_use *use)
+{
+	static const char config[] = "{\"model_type\": \"llama\"}";
+	struct al_settings settings;
+	struct al_error err = {0};
+	const struct al_family *family;
+	struct al_whole whole;
+	struct al_basis basis;
+	struct al_json doc;
+
+	al_basis_init(&basis);
+	al_settings_init(&settings, catalog);
+	must(al_json_parse(&doc, "config.json", config, strlen(config), &err)
+			&& al_catalog_family(catalog, "llama", &family, &err)
+			&& al_family_settings(family, &doc, doc.root, "config.json", &settings,
+				&err),
+		&err);
+	al_settings_ask(&settings, "batch", 2, "test");
+	al_settings_ask(&settings, "seq", 512, "test");
+	const struct al_whole_ask ask = {.catalog = catalog,
+		.family = family,
+		.settings = &settings,
+		.basis = &basis,
+		.use = use,
+		.tp = 1,
+		.detail = AL_BOOKS_LAYERS};
+	must(al_whole_init(&whole, &ask, &err), &err);
+	add_counts(out, &whole);
+	add_cache(out, &whole);
+	add_inference(out, &whole, "q4_k_m");
+	add_training(out, &whole, 2, 1, AL_RECOMPUTE_SELECTIVE);
+	al_whole_finish(&whole);
+	al_settings_finish(&settings);
+	al_json_finish(&doc);
+}
+
+static char *numbers_of_variant(const struct al_variant_use *use)
+{
+	struct al_text out;
+
+	al_text_init(&out);
+	al_text_addf(&out, "-- %s\n", use->name);
+	add_measures(&out, use, NULL, NULL);
+	add_measures(&out, use, "output_projection", "full");
+	add_measures(&out, use, "output_projection", "none");
+	add_measures(&out, use, "biases", "true");
+	add_measures(&out, use, "roles", "query,key");
+	add_model_with(&out, use);
+	return out.data;
+}
+
 /* ---- families ---- */
 
 static const char *const family_lists[] = {"modules", "tensors", NULL};
@@ -430,9 +535,81 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 	al_json_finish(&doc);
 }
 
+/* ---- variants ---- */
+
+static const struct al_variant *load_renamed_variant(const char *name)
+{
+	static const char *const lists[] = {"tensors", "cache", "activations", "products", NULL};
+	const struct al_embedded *file = al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS),
+		name);
+	const struct al_variant *variant;
+	struct al_error err = {0};
+	char path[256], json[64];
+
+	assert_non_null(file);
+	snprintf(json, sizeof(json), "variant-%s.json", name);
+	write_renamed(test_path(path, &folder, json), name, file->text, lists);
+	must(al_catalog_variant(catalog, path, &variant, &err), &err);
+	return variant;
+}
+
+enum { MOST_BINDINGS = 16 };
+
+/* Numbers and options. */
+static size_t read_bindings(const struct al_json *doc, const struct cJSON *with,
+	struct al_binding bindings[MOST_BINDINGS])
+{
+	struct al_error err = {0};
+	size_t n = 0;
+	bool is_on;
+
+	al_json_each (member, with) {
+		struct al_binding *binding = &bindings[n++];
+		assert_in_range(n, 1, MOST_BINDINGS);
+		binding->symbol = al_json_key(member);
+		if (al_json_kind(member) == AL_JSON_BOOLEAN) {
+			must(al_json_boolean(doc, member, &is_on, &err), &err);
+			binding->value = is_on;
+		} else
+			must(al_json_whole(doc, member, &binding->value, &err), &err);
+	}
+	return n;
+}
+
+static void check_variant(const struct al_json *shapes, const struct cJSON *node)
+{
+	struct al_binding with[MOST_BINDINGS];
+	struct al_variant_use use = {.with = with};
+	struct al_error err = {0};
+
+	must(al_json_get_text(shapes, node, "variant", true, &use.name, &err)
+			&& al_catalog_variant(catalog, use.name, &use.variant, &err),
+		&err);
+	use.n_with = read_bindings(shapes, al_json_get(node, "with"), with);
+	char *own = numbers_of_variant(&use);
+	use.variant = load_renamed_variant(use.name);
+	char *others = numbers_of_variant(&use);
+	assert_string_equal(others, own);
+	free(own);
+	free(others);
+}
+
+static void names_of_variants_decide_nothing(void **state)
+{
+	struct al_error err = {0};
+	struct al_json shapes;
+
+	(void)state;
+	must(al_json_read(&shapes, shapes_path, &err), &err);
+	al_json_each (node, al_json_get(shapes.root, "cases"))
+		check_variant(&shapes, node);
+	al_json_finish(&shapes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_variants_decide_nothing),
 		cmocka_unit_test(an_encoder_by_any_name_caches_nothing),
 		cmocka_unit_test(names_of_families_decide_nothing),
 	};
