@@ -106,6 +106,9 @@ void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_ce
 		break;
 	case AL_CELL_EXACT:
 		al_cell_set_exact(table, to, from->exact);
+		to->spread = from->spread ? al_exact_copy(&table->arena, from->spread) : NULL;
+		to->digits = from->digits;
+		to->spread_digits = from->spread_digits;
 		break;
 	case AL_CELL_REAL:
 		al_cell_set_real(to, from->real);

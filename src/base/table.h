@@ -48,6 +48,8 @@ struct al_cell {
 	const char *latex; /* TEXT: LaTeX for it, ready to print; NULL: the text, escaped */
 	mpq_srcptr exact; /* EXACT */
 	mpq_srcptr spread; /* EXACT: standard deviation printed with it, or NULL */
+	int digits, spread_digits; /* EXACT: decimals that it was printed with; people read as many
+				      where the column doesn't say; 0: as many as there are */
 	double real; /* REAL */
 };
 
@@ -83,7 +85,7 @@ void al_cell_set_exact(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 void al_cell_set_int(struct al_table *table, struct al_cell *cell, int64_t value);
 void al_cell_set_real(struct al_cell *cell, double value);
 
-/* The same number or text; a missing cell stays as it is. */
+/* The same number (with its spread and its digits) or text; a missing cell stays as it is. */
 void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_cell *from);
 
 /* The index of the column with this key, or -1. */

@@ -187,14 +187,26 @@ static const char *display_number(struct al_arena *arena, const struct al_style 
 	return unscaled(arena, style, column, q);
 }
 
+/* The column for a number that was printed with so many decimals: 84.0 is not 84. */
+static struct al_column with_digits(const struct al_column *column, int digits)
+{
+	struct al_column own = *column;
+
+	if (own.digits == AL_DIGITS_ALL && digits > 0 && !has_fixed_scale(column))
+		own.digits = digits;
+	return own;
+}
+
 static const char *display_exact(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column, const struct al_cell *cell)
 {
-	const char *number = display_number(arena, style, column, cell->exact);
+	const struct al_column own = with_digits(column, cell->digits);
+	const char *number = display_number(arena, style, &own, cell->exact);
 
 	if (!cell->spread)
 		return number;
-	const char *spread = display_number(arena, style, column, cell->spread);
+	const struct al_column of_spread = with_digits(column, cell->spread_digits);
+	const char *spread = display_number(arena, style, &of_spread, cell->spread);
 	return al_format(arena, "%s (%s)", number, spread);
 }
 

@@ -23,24 +23,15 @@ static void keep_wanted(const struct figure *figure, struct al_table *table)
 	table->n_rows = kept;
 }
 
-static void copy_cell(struct al_table *to, struct al_cell *out, const struct al_cell *cell)
-{
-	*out = *cell;
-	if (cell->kind == AL_CELL_TEXT)
-		al_cell_set_titled(to, out, cell->text, cell->title);
-	else if (cell->kind == AL_CELL_EXACT)
-		al_cell_set_exact(to, out, cell->exact);
-}
-
 static void melt_row(const struct al_table *wide, const struct al_cell *row, const int *columns,
 	const struct figure *figure, size_t n_keys, struct al_table *out)
 {
 	for (size_t i = 0; i < figure->n_melted; i++) {
 		struct al_cell *cell = al_table_add_row(out);
 		for (size_t k = 0; k < n_keys; k++)
-			copy_cell(out, cell++, &row[k]);
+			al_cell_copy(out, cell++, &row[k]);
 		al_cell_set_text(out, cell++, wide->columns[columns[i]].title);
-		copy_cell(out, cell, &row[columns[i]]);
+		al_cell_copy(out, cell, &row[columns[i]]);
 	}
 }
 

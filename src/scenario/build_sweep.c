@@ -14,14 +14,6 @@ static bool run_case(const struct al_scenario *s, const struct sweep *sweep,
 	return ok;
 }
 
-static void copy_cell(struct al_table *out, struct al_cell *to, const struct al_cell *from)
-{
-	if (from->kind == AL_CELL_TEXT)
-		al_cell_set_titled(out, to, from->text, from->title);
-	else if (from->kind == AL_CELL_EXACT)
-		al_cell_set_exact(out, to, from->exact);
-}
-
 static void append(struct al_table *out, const struct kase *kase, const struct al_table *rows)
 {
 	if (out->n_columns == 0) {
@@ -34,7 +26,7 @@ static void append(struct al_table *out, const struct kase *kase, const struct a
 		struct al_cell *cell = al_table_add_row(out);
 		al_cell_set_titled(out, cell, kase->id, kase->title);
 		for (size_t j = 0; j < rows->n_columns; j++)
-			copy_cell(out, &cell[j + 1], &rows->rows[i][j]);
+			al_cell_copy(out, &cell[j + 1], &rows->rows[i][j]);
 	}
 }
 

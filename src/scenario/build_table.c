@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "scenario/best.h"
 #include "scenario/column.h"
 #include "scenario/evaluate.h"
 
@@ -16,23 +17,12 @@ static void add_key_columns(const struct table *table, struct al_table *out)
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 }
 
-/* The variants that a column of a pivoted table shows; a column that stands once shows its
- * first. */
-static const struct variant *const *pivot_of(const struct table *table,
-	const struct table_column *column, size_t *n)
-{
-	*n = column->only ? column->n_only : table->n_pivoted;
-	if (column->is_once && *n > 1)
-		*n = 1;
-	return column->only ? column->only : table->pivoted;
-}
-
 /* A column once a variant: "parameters:mha", the column's title over the variants' names. */
 static void add_pivoted_column(const struct table *table, const struct table_column *wanted,
 	struct al_table *out)
 {
 	size_t n;
-	const struct variant *const *variants = pivot_of(table, wanted, &n);
+	const struct variant *const *variants = column_pivot(table, wanted, &n);
 
 	if (wanted->is_once) {
 		al_table_add_column(out, wanted->column);
@@ -84,6 +74,15 @@ static void set_polynomial(const struct al_scenario *s, const struct al_polynomi
 	al_text_finish(&latex);
 }
 
+/* A datum is printed as its source prints it: with its last digit and its spread. */
+static void keep_print(const struct datum *datum, struct al_table *out, struct al_cell *cell)
+{
+	cell->digits = datum->digits;
+	cell->spread_digits = datum->spread_digits;
+	if (datum->spread)
+		cell->spread = al_exact_copy(&out->arena, datum->spread);
+}
+
 static void set_cell(const struct al_scenario *s, const struct table *table,
 	const struct cell *value, struct al_table *out, struct al_cell *cell)
 {
@@ -93,8 +92,8 @@ static void set_cell(const struct al_scenario *s, const struct table *table,
 		break;
 	case CELL_NUMBER:
 		al_cell_set_exact(out, cell, value->number);
-		if (value->spread)
-			cell->spread = al_exact_copy(&out->arena, value->spread);
+		if (value->datum)
+			keep_print(value->datum, out, cell);
 		break;
 	case CELL_POLYNOMIAL:
 		set_polynomial(s, value->polynomial, out, cell);
@@ -136,7 +135,7 @@ static bool fill_pivoted(const struct place *place, const struct table_column *c
 	struct al_table *out, struct al_cell **cell, struct al_error *err)
 {
 	size_t n;
-	const struct variant *const *variants = pivot_of(place->table, column, &n);
+	const struct variant *const *variants = column_pivot(place->table, column, &n);
 	struct place group = *place;
 
 	for (size_t i = 0; i < n; i++) {
@@ -160,40 +159,6 @@ static bool build_row(const struct place *place, struct al_table *out, struct al
 			return false;
 	}
 	return true;
-}
-
-/* ---- the best of a column ---- */
-
-static bool is_better(mpq_srcptr a, mpq_srcptr b, enum direction direction)
-{
-	int order = mpq_cmp(a, b);
-
-	return direction == HIGHER_IS_BETTER ? order > 0 : order < 0;
-}
-
-static void mark_best(struct al_table *out, size_t column, enum direction direction)
-{
-	mpq_srcptr best = NULL;
-
-	for (size_t i = 0; i < out->n_rows; i++) {
-		const struct al_cell *cell = &out->rows[i][column];
-		if (cell->kind == AL_CELL_EXACT
-			&& (!best || is_better(cell->exact, best, direction)))
-			best = cell->exact;
-	}
-	for (size_t i = 0; best && i < out->n_rows; i++) {
-		struct al_cell *cell = &out->rows[i][column];
-		cell->is_best = cell->kind == AL_CELL_EXACT && mpq_equal(cell->exact, best);
-	}
-}
-
-static void mark_all(const struct table *table, struct al_table *out)
-{
-	size_t first = out->n_columns - table->n_columns;
-
-	for (size_t i = 0; table->marks_best && !table->is_pivoted && i < table->n_columns; i++)
-		if (table->columns[i].best != PLAIN)
-			mark_best(out, first + i, table->columns[i].best);
 }
 
 /* ---- notes ---- */
@@ -285,6 +250,6 @@ bool build_table(struct evaluator *evaluator, const struct table *table, struct 
 		al_table_finish(out);
 		return false;
 	}
-	mark_all(table, out);
+	mark_best(table, out);
 	return true;
 }

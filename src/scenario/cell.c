@@ -54,7 +54,7 @@ bool cell_set_datum(struct cell *cell, struct box *box, const struct datum *datu
 
 	if (!datum || !datum->printed)
 		return cell_set_missing(cell);
-	cell->spread = datum->spread;
+	cell->datum = datum;
 	if (!box || mpq_equal(datum->low, datum->high))
 		return cell_set_number(cell, datum->value);
 	if (!place_in_box(box, datum, &place, err))

@@ -29,7 +29,7 @@ struct cell {
 	mpq_t number;
 	const struct al_polynomial *polynomial; /* owned by the row's memo */
 	int order; /* the degree in the table's order symbol */
-	mpq_srcptr spread; /* a plain datum's; NULL */
+	const struct datum *datum; /* that it is, without arithmetic; or NULL */
 };
 
 struct place {

@@ -11,6 +11,7 @@ struct datum {
 	const char *printed; /* NULL: missing */
 	mpq_srcptr value, low, high; /* all equal in an exact set */
 	mpq_srcptr spread; /* or NULL */
+	int digits, spread_digits; /* decimals as printed */
 };
 
 enum direction { PLAIN, HIGHER_IS_BETTER, LOWER_IS_BETTER };

@@ -56,7 +56,7 @@ bool column_retention(const struct column_kind *kind, const struct place *place,
 				    direction == HIGHER_IS_BETTER)
 			? CELL_NUMBER
 			: CELL_MISSING;
-	out->spread = NULL;
+	out->datum = NULL;
 	cell_finish(&reference);
 	return ok;
 }

@@ -46,6 +46,10 @@ bool read_id(const struct al_scenario *s, const struct cJSON *node, const char *
 	struct al_error *err);
 /* "data:glue" has the prefix "data:", `*rest` is what follows. */
 bool has_prefix(const char *key, const char *prefix, const char **rest);
+/* A member that lists variants of the scenario. `*out` is NULL where it is absent. */
+bool read_variant_names(struct al_scenario *s, const struct cJSON *owner, const char *key,
+	const struct variant ***out, size_t *n, struct al_error *err);
+
 /* A list that may hold at most that many. */
 bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what,
 	size_t most, struct al_error *err);

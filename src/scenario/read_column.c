@@ -108,22 +108,8 @@ static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner
 static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
 	struct table_column *column, struct al_error *err)
 {
-	const struct cJSON *list;
-	const char *name;
-
-	if (!al_json_get_boolean(&s->doc, node, "once", false, &column->is_once, err)
-		|| !al_json_get_node(&s->doc, node, "variants", AL_JSON_ARRAY, false, &list, err))
-		return false;
-	if (!list)
-		return true;
-	column->only = al_new_array(&s->arena, const struct variant *, al_json_size(list) + 1);
-	al_json_each (item, list) {
-		if (!al_json_text(&s->doc, item, &name, err))
-			return false;
-		if (!(column->only[column->n_only++] = find_variant(s, name, err)))
-			return al_json_in(&s->doc, item, err);
-	}
-	return true;
+	return al_json_get_boolean(&s->doc, node, "once", false, &column->is_once, err)
+		&& read_variant_names(s, node, "variants", &column->only, &column->n_only, err);
 }
 
 static bool read_column_object(struct al_scenario *s, const struct cJSON *node,

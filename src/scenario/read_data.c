@@ -61,6 +61,8 @@ static bool parse_datum(struct al_scenario *s, const char *text, bool is_exact, 
 	if (ok) {
 		datum->printed = printed;
 		set_interval(&s->arena, datum, value, digits, is_exact);
+		datum->digits = digits;
+		datum->spread_digits = spread ? spread_digits : 0;
 		datum->spread = spread ? al_exact_copy(&s->arena, deviation) : NULL;
 	}
 	mpq_clears(value, deviation, NULL);

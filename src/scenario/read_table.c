@@ -5,6 +5,26 @@
 
 #include "base/text.h"
 
+bool read_variant_names(struct al_scenario *s, const struct cJSON *owner, const char *key,
+	const struct variant ***out, size_t *n, struct al_error *err)
+{
+	const struct cJSON *list;
+	const char *name;
+
+	if (!al_json_get_node(&s->doc, owner, key, AL_JSON_ARRAY, false, &list, err))
+		return false;
+	if (!list)
+		return true;
+	*out = al_new_array(&s->arena, const struct variant *, al_json_size(list) + 1);
+	al_json_each (item, list) {
+		if (!al_json_text(&s->doc, item, &name, err))
+			return false;
+		if (!((*out)[(*n)++] = find_variant(s, name, err)))
+			return al_json_in(&s->doc, item, err);
+	}
+	return true;
+}
+
 /* ---- rows ---- */
 
 struct chosen {
@@ -49,22 +69,13 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node, struct
 static bool choose_variants(struct al_scenario *s, const struct cJSON *node, struct chosen *chosen,
 	struct al_error *err)
 {
-	const struct cJSON *list;
-	const char *name;
-
-	if (!al_json_get_node(&s->doc, node, "variants", AL_JSON_ARRAY, false, &list, err))
+	if (!read_variant_names(s, node, "variants", &chosen->variants, &chosen->n_variants, err))
 		return false;
-	chosen->variants = al_new_array(&s->arena, const struct variant *,
-		s->n_variants + al_json_size(list) + 1);
-	al_json_each (item, list) {
-		if (!al_json_text(&s->doc, item, &name, err))
-			return false;
-		if (!(chosen->variants[chosen->n_variants++] = find_variant(s, name, err)))
-			return al_json_in(&s->doc, item, err);
-	}
-	if (!list)
-		for (size_t i = 0; i < s->n_variants; i++)
-			chosen->variants[chosen->n_variants++] = s->variants[i];
+	if (chosen->variants)
+		return true;
+	chosen->variants = al_new_array(&s->arena, const struct variant *, s->n_variants + 1);
+	for (size_t i = 0; i < s->n_variants; i++)
+		chosen->variants[chosen->n_variants++] = s->variants[i];
 	return true;
 }
 
@@ -218,7 +229,7 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 {
 	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "rows",
 		"set", "basis", "recipe", "per", "baseline", "retention", "elasticity", "pivot",
-		"substitute", "order", "against", "columns", "mark_best"};
+		"substitute", "order", "against", "columns", "mark_best", "best_among"};
 	const struct cJSON *columns;
 	struct chosen chosen = {0};
 
@@ -231,6 +242,8 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 		&& al_json_get_boolean(&s->doc, node, "mark_best", false, &table->marks_best, err)
 		&& read_changes(s, node, table->id, &table->changes, err)
 		&& read_pivot(s, node, table, err)
+		&& read_variant_names(s, node, "best_among", &table->best_among,
+			&table->n_best_among, err)
 		&& read_reference(s, node, "baseline", &table->baseline, err)
 		&& read_reference(s, node, "retention", &table->retention, err)
 		&& read_reference(s, node, "elasticity", &table->elasticity, err)

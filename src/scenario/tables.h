@@ -31,6 +31,8 @@ struct table {
 	enum rows_kind kind;
 	bool shows_case, shows_variant;
 	bool is_pivoted, marks_best;
+	const struct variant **best_among; /* only these compete; NULL: all */
+	size_t n_best_among;
 	struct row *rows;
 	size_t n_rows;
 	const struct variant **pivoted; /* a pivoted table's groups of columns */
@@ -43,5 +45,10 @@ struct table {
 	struct table_column *columns;
 	size_t n_columns;
 };
+
+/* The variants that a column of a pivoted table shows; a column that stands once shows its
+ * first. */
+const struct variant *const *column_pivot(const struct table *table,
+	const struct table_column *column, size_t *n);
 
 #endif

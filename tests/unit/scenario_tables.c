@@ -233,10 +233,78 @@ static void marks_the_best(void **state)
 			   "'columns': ['score:acc', 'score:ppl', 'score:plain', "
 			   "{'key': 'parameters', 'best': 'lower'}]"),
 		0, "", "latex", &text);
-	assert_non_null(strstr(text.data, "mha & \\textbf{80} & \\textbf{20} & 1 & 64 \\\\"));
+	assert_non_null(strstr(text.data, "mha & \\textbf{80.0} & \\textbf{20} & 1 & 64 \\\\"));
 	assert_non_null(strstr(text.data, "& 25 & 2 & \\textbf{32} \\\\"));
 	assert_null(strstr(text.data, "\\textbf{60"));
 	al_text_finish(&text);
+}
+
+#define TWO_CASES(rest) \
+	"{" SMALL ", 'cases': [{'id': 'x'}, {'id': 'y'}], 'data': [{'id': 'd', " \
+	"'metric': {'acc': 'higher'}, 'columns': ['case', 'variant', 'acc'], 'rows': [" \
+	"['x', 'mha', '90.0'], ['x', 'mqa', '80.04'], ['x', 'sha', '80.00'], " \
+	"['y', 'mha', '10.0'], ['y', 'mqa', '30.0'], ['y', 'sha', '20.0']]}], 'tables': [{" \
+	"'id': 'a', 'mark_best': true, " rest "}]}"
+
+/* The best of each case, not of the column; what reads the same is equally good; a reference that
+ * is no competitor is never marked. */
+static void marks_the_best_of_each_case(void **state)
+{
+	static const struct {
+		const char *what, *scenario, *bold[5];
+	} cases[] = {
+		{"each case", TWO_CASES("'columns': ['score:acc']"), {"90.0", "30.0"}},
+		{"without the reference",
+			TWO_CASES("'best_among': ['mqa', 'sha'], 'columns': ['score:acc']"),
+			{"80.04", "30.0"}},
+		{"a tie as it reads",
+			TWO_CASES("'best_among': ['mqa', 'sha'], 'columns': [{'key': 'score:acc', "
+				  "'digits': 1}]"),
+			{"80.0", "80.0", "30.0"}},
+		{"a tie in millions",
+			TWO_CASES("'case': 'x', 'columns': [{'key': 'parameters', 'unit': 'M', "
+				  "'best': 'lower', 'digits': 2}]"),
+			{"0.00", "0.00", "0.00"}},
+		{"a pivoted table",
+			TWO_CASES("'pivot': 'variant', 'best_among': ['mqa', 'sha'], 'columns': "
+				  "['score:acc']"),
+			{"80.04", "30.0"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_text text;
+		size_t n = 0;
+		table_text(cases[i].scenario, 0, "", "latex", &text);
+		for (const char *p = text.data; (p = strstr(p, "\\textbf{")); n++) {
+			const char *expected = n < 5 && cases[i].bold[n] ? cases[i].bold[n] : "";
+			p += strlen("\\textbf{");
+			if (!*expected || strncmp(p, expected, strlen(expected)) != 0)
+				fail_msg("%s: bold %zu in\n%s", cases[i].what, n, text.data);
+		}
+		assert_null(n < 5 ? cases[i].bold[n] : NULL);
+		al_text_finish(&text);
+	}
+}
+
+/* A datum is read as its source prints it. */
+static void keeps_the_last_digit(void **state)
+{
+	static const char *const formats[] = {"text", "latex", "markdown"};
+	struct al_text text;
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(formats); i++) {
+		table_text("{" SMALL ", 'data': [{'id': 'd', 'columns': ['variant', 'acc'], "
+			   "'rows': [['mha', '84.0 (0.30)'], ['mqa', '0.123450'], "
+			   "['sha', '7']]}], 'tables': [{'id': 'a', 'columns': ['score:acc', "
+			   "{'key': 'q', 'formula': 'acc + 0'}]}]}",
+			0, "", formats[i], &text);
+		assert_non_null(strstr(text.data, "84.0 (0.30)"));
+		assert_non_null(strstr(text.data, "0.123450"));
+		assert_null(strstr(text.data, "7.0"));
+		al_text_finish(&text);
+	}
 }
 
 /* Each number stands beside the conventions that it depends on, and no others. */
@@ -318,6 +386,8 @@ int main(void)
 		cmocka_unit_test(computes_metrics),
 		cmocka_unit_test(refuses_what_it_cannot_answer),
 		cmocka_unit_test(marks_the_best),
+		cmocka_unit_test(marks_the_best_of_each_case),
+		cmocka_unit_test(keeps_the_last_digit),
 		cmocka_unit_test(notes_conventions),
 		cmocka_unit_test(bounds_what_formulas_ask),
 		cmocka_unit_test(bounds_the_cells),

@@ -1,0 +1,145 @@
+/* Marking the best cells of a table: within each case, among the variants that compete. */
+#include "scenario/best.h"
+
+#include <stdlib.h>
+
+#include "base/number.h"
+#include "scenario/units.h"
+
+/* Cells that compete with each other, [n]; each stands below `column`. */
+struct contest {
+	struct al_cell **cells;
+	size_t n;
+	const struct al_column *column;
+	enum direction direction;
+};
+
+/* The number that is read: of 99.42 and 99.38 with one decimal neither is the better. */
+static void read_number(mpq_t out, const struct contest *contest, const struct al_cell *cell)
+{
+	mpq_set(out, cell->exact);
+	al_exact_divide(out, unit_factor(contest->column->scale));
+	if (contest->column->digits != AL_DIGITS_ALL)
+		al_exact_round(out, out, contest->column->digits);
+}
+
+/* -1, 0 or 1: is a worse than b, as good, or better? */
+static int compare(const struct contest *contest, const struct al_cell *a, const struct al_cell *b)
+{
+	mpq_t left, right;
+
+	mpq_inits(left, right, NULL);
+	read_number(left, contest, a);
+	read_number(right, contest, b);
+	int order = mpq_cmp(left, right);
+	mpq_clears(left, right, NULL);
+	order = order > 0 ? 1 : order < 0 ? -1 : 0;
+	return contest->direction == HIGHER_IS_BETTER ? order : -order;
+}
+
+static void add(struct contest *contest, struct al_cell *cell)
+{
+	if (cell->kind == AL_CELL_EXACT)
+		contest->cells[contest->n++] = cell;
+}
+
+static void judge(struct contest *contest)
+{
+	const struct al_cell *best = contest->n ? contest->cells[0] : NULL;
+
+	for (size_t i = 1; i < contest->n; i++)
+		if (compare(contest, contest->cells[i], best) > 0)
+			best = contest->cells[i];
+	for (size_t i = 0; i < contest->n; i++)
+		contest->cells[i]->is_best = compare(contest, contest->cells[i], best) == 0;
+	contest->n = 0;
+}
+
+static bool competes(const struct table *table, const struct variant *variant)
+{
+	if (!table->best_among)
+		return true;
+	for (size_t i = 0; i < table->n_best_among; i++)
+		if (table->best_among[i] == variant)
+			return true;
+	return false;
+}
+
+static int by_case(const void *a, const void *b)
+{
+	const struct row *const *left = a, *const *right = b;
+
+	if ((*left)->kase != (*right)->kase)
+		return (*left)->kase < (*right)->kase ? -1 : 1;
+	return *left < *right ? -1 : *left > *right;
+}
+
+/* The rows, case by case where variants compete within a case. */
+static const struct row **sort_rows(const struct table *table, struct al_arena *arena)
+{
+	const struct row **rows = al_new_array(arena, const struct row *, table->n_rows + 1);
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		rows[i] = &table->rows[i];
+	if (table->shows_variant && table->n_rows > 0)
+		qsort(rows, table->n_rows, sizeof(*rows), by_case);
+	return rows;
+}
+
+/* One below the other: a contest a case, or one where rows have no variants. */
+static void judge_column(const struct table *table, const struct row *const *rows,
+	struct al_table *out, size_t column, struct contest *contest)
+{
+	contest->column = &out->columns[column];
+	for (size_t i = 0; i < table->n_rows; i++) {
+		if (i > 0 && table->shows_variant && rows[i]->kase != rows[i - 1]->kase)
+			judge(contest);
+		if (competes(table, rows[i]->variant))
+			add(contest, &out->rows[rows[i] - table->rows][column]);
+	}
+	judge(contest);
+}
+
+/* Side by side, from column `first` on: a contest a row. */
+static void judge_group(const struct table *table, const struct table_column *wanted,
+	struct al_table *out, size_t first, struct contest *contest)
+{
+	size_t n;
+	const struct variant *const *variants = column_pivot(table, wanted, &n);
+
+	contest->column = &out->columns[first];
+	for (size_t row = 0; row < out->n_rows; row++) {
+		for (size_t i = 0; i < n; i++)
+			if (competes(table, variants[i]))
+				add(contest, &out->rows[row][first + i]);
+		judge(contest);
+	}
+}
+
+static size_t width_of(const struct table *table, const struct table_column *column)
+{
+	size_t n;
+
+	column_pivot(table, column, &n);
+	return table->is_pivoted && !column->is_once ? n : 1;
+}
+
+void mark_best(const struct table *table, struct al_table *out)
+{
+	size_t at = (size_t)table->shows_case + (size_t)table->shows_variant;
+	struct contest contest = {0};
+
+	if (!table->marks_best)
+		return;
+	contest.cells = al_new_array(&out->arena, struct al_cell *, out->n_rows + out->n_columns);
+	const struct row **rows = sort_rows(table, &out->arena);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct table_column *column = &table->columns[i];
+		contest.direction = column->best;
+		if (column->best != PLAIN && !table->is_pivoted)
+			judge_column(table, rows, out, at, &contest);
+		else if (column->best != PLAIN && !column->is_once)
+			judge_group(table, column, out, at, &contest);
+		at += width_of(table, column);
+	}
+}

@@ -1,0 +1,12 @@
+/* Marking the best cells of a table. */
+#ifndef ATTNLEDGER_SCENARIO_BEST_H
+#define ATTNLEDGER_SCENARIO_BEST_H
+
+#include "scenario/tables.h"
+
+/* Where the table asks for it: of each column that has a better and a worse, the best of the
+ * variants that compete within a case; without variants, of all rows. Cells that read the same are
+ * equally good. */
+void mark_best(const struct table *table, struct al_table *out);
+
+#endif

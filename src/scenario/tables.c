@@ -1,0 +1,11 @@
+/* The tables that a scenario wants: their columns. */
+#include "scenario/tables.h"
+
+const struct variant *const *column_pivot(const struct table *table,
+	const struct table_column *column, size_t *n)
+{
+	*n = column->only ? column->n_only : table->n_pivoted;
+	if (column->is_once && *n > 1)
+		*n = 1;
+	return column->only ? column->only : table->pivoted;
+}
