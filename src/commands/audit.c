@@ -1,6 +1,6 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/audit_figures.h"
-#include "commands/laid.h"
+#include "commands/checkpoint.h"
 #include "commands/pairs.h"
 #include "commands/progress.h"
 
@@ -101,7 +101,7 @@ static struct al_needs find_needs(const struct audit_options *o)
 struct audit_run {
 	struct session *session;
 	const struct audit_options *options;
-	struct laid laid;
+	struct opened opened;
 	struct al_audit audit;
 	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
 	struct al_table summary;
@@ -189,7 +189,7 @@ static void finish_tables(struct audit_run *run)
 
 static bool measure_all(struct audit_run *run, struct al_error *err)
 {
-	const struct al_model_view *view = &run->laid.view;
+	const struct al_model_view *view = &run->opened.view;
 	struct progress progress;
 	size_t n = 0;
 	bool ok = true;
@@ -200,7 +200,7 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 	for (size_t i = 0; ok && i < view->n_modules; i++) {
 		if (!is_chosen(run, &view->modules[i]))
 			continue;
-		progress_show(&progress, run->laid.checkpoint.path, view->modules[i].name);
+		progress_show(&progress, run->opened.checkpoint.path, view->modules[i].name);
 		ok = measure_module(run, &view->modules[i], err);
 		n++;
 	}
@@ -237,17 +237,17 @@ static size_t count_rotary(const struct al_model_view *view)
 static bool check_offset(const struct audit_run *run, const struct al_audit_options *options,
 	struct al_error *err)
 {
-	return options->offset == 0 || count_rotary(&run->laid.view) > 0
+	return options->offset == 0 || count_rotary(&run->opened.view) > 0
 		|| al_fail(err, AL_EINPUT,
 			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
 			"same at every offset",
-			(long long)options->offset, run->laid.checkpoint.path);
+			(long long)options->offset, run->opened.checkpoint.path);
 }
 
 /* What the form W_Q W_K^T is of. */
 static void note_positions(const struct audit_run *run, struct al_table *table)
 {
-	const struct al_model_view *view = &run->laid.view;
+	const struct al_model_view *view = &run->opened.view;
 	size_t n = count_rotary(view);
 	const char *keys[] = {"rope_scaling", "rope_parameters"};
 
@@ -319,7 +319,7 @@ static void add_notes(struct audit_run *run)
 	const struct al_audit_options *options = &run->audit.options;
 	struct al_table *table = first_table(run);
 
-	laid_note(&run->laid, table);
+	opened_note(&run->opened, table);
 	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s",
 		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
 		options->is_centred ? ", centred" : "");
@@ -434,12 +434,12 @@ static bool run_audit(struct session *session, struct al_error *err)
 		.needs = &needs,
 	};
 
-	if (!laid_open(&run.laid, session, &o->layout, session_word(session, 0),
+	if (!opened_init(&run.opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 1), true, err))
 		return false;
 	bool ok = check_offset(&run, &options, err)
 		&& (!o->covariance || al_covariance_open(&covariance, o->covariance, err));
-	al_audit_init(&run.audit, &run.laid.view, &options);
+	al_audit_init(&run.audit, &run.opened.view, &options);
 	begin_tables(&run);
 	ok = ok && measure_all(&run, err) && measure_pairs(&run, err);
 	if (ok) {
@@ -452,7 +452,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	end_tables(&run);
 	al_audit_finish(&run.audit);
 	al_covariance_finish(&covariance);
-	laid_close(&run.laid);
+	opened_finish(&run.opened);
 	return ok;
 }
 

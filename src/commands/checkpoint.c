@@ -1,9 +1,11 @@
-/* What the commands that read a checkpoint share. */
+/* What the commands on checkpoints share. */
 #include "commands/checkpoint.h"
 
 #include <inttypes.h>
 
 #include "base/number.h"
+
+/* ---- the file alone ---- */
 
 const char *count_of(struct al_arena *arena, uint64_t count, const char *what)
 {
@@ -34,4 +36,67 @@ void checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpo
 	al_table_note(table, "size: %s", count_of(&table->arena, checkpoint->bytes, "byte"));
 	al_table_note(table, "header: %s, fnv1a %016" PRIx64,
 		count_of(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
+}
+
+/* ---- with its family ---- */
+
+/* "12" or "32:8" */
+static bool parse_heads(const char *text, struct al_view_options *options, struct al_error *err)
+{
+	const char *end = text + al_read_digits(text, &options->n_heads);
+	bool ok = options->n_heads > 0 && options->n_heads < 1 << 20;
+
+	if (ok && *end == ':') {
+		end++;
+		end += al_read_digits(end, &options->n_kv_heads);
+		ok = options->n_kv_heads > 0 && options->n_heads % options->n_kv_heads == 0;
+	}
+	return (ok && *end == '\0')
+		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
+}
+
+const struct option_row layout_rows[] = {
+	OPTION_TEXT(struct layout_options, heads, "heads", "H[:KV]",
+		"query heads and key/value heads, where no config says"),
+	OPTION_TEXT(struct layout_options, layout, "layout", "FILE",
+		"a family file that says how tensors are named"),
+	OPTION_END,
+};
+
+const struct option_row module_rows[] = {
+	OPTION_TEXT(struct layout_options, modules, "modules", "SELECTION",
+		"only these: layers.0-5,encoder.*.self"),
+	OPTION_END,
+};
+
+bool opened_init(struct opened *opened, struct session *session, const struct layout_options *o,
+	const char *path, const char *config, bool modules, struct al_error *err)
+{
+	struct al_view_options options = {.config = config, .layout = o->layout};
+
+	if ((o->heads && !parse_heads(o->heads, &options, err))
+		|| !al_checkpoint_open(&opened->checkpoint, path, err))
+		return false;
+	bool ok = modules ? al_model_view_open(&opened->view, session->catalog, &opened->checkpoint,
+			  &options, err)
+			  : al_model_view_lay(&opened->view, session->catalog, &opened->checkpoint,
+				  &options, err);
+	if (!ok)
+		al_checkpoint_close(&opened->checkpoint);
+	return ok;
+}
+
+void opened_finish(struct opened *opened)
+{
+	al_model_view_close(&opened->view);
+	al_checkpoint_close(&opened->checkpoint);
+}
+
+void opened_note(const struct opened *opened, struct al_table *table)
+{
+	checkpoint_note(table, &opened->checkpoint);
+	al_table_note(table, "family: %s, by %s", opened->view.family->name,
+		opened->view.has_config ? opened->view.config_path : "names and shapes");
+	for (size_t i = 0; i < opened->view.n_notes; i++)
+		al_table_note(table, "%s", opened->view.notes[i]);
 }

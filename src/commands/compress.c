@@ -1,5 +1,5 @@
 /* compress: a smaller checkpoint and what it cost; verify: both side by side. */
-#include "commands/laid.h"
+#include "commands/checkpoint.h"
 #include "commands/progress.h"
 
 #include <math.h>
@@ -215,13 +215,14 @@ static void show(void *context, const char *module)
 	progress_show(&watched->progress, watched->path, module);
 }
 
-static bool compress(struct session *session, struct laid *laid,
+static bool compress(struct session *session, struct opened *opened,
 	struct al_compress_options *options, struct al_error *err)
 {
 	const char *file = ((const struct compress_options *)session->options)->file;
-	struct watched watched = {.path = laid->checkpoint.path};
+	struct watched watched = {.path = opened->checkpoint.path};
 	struct al_table *table = session_table(session, "compress",
-		al_format(&session->arena, "%s, compressed into %s", laid->checkpoint.path, file));
+		al_format(&session->arena, "%s, compressed into %s", opened->checkpoint.path,
+			file));
 
 	al_compress_add_columns(table);
 	struct al_table *heads = NULL;
@@ -232,28 +233,28 @@ static bool compress(struct session *session, struct laid *laid,
 	progress_init(&watched.progress, session);
 	options->watch = show;
 	options->context = &watched;
-	bool ok = al_compress(&laid->view, options, file, table, heads, err);
+	bool ok = al_compress(&opened->view, options, file, table, heads, err);
 	progress_finish(&watched.progress);
 	if (!ok)
 		return false;
-	laid_note(laid, table);
+	opened_note(opened, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
-	return verify(session, &laid->view, file, options->modules, options->effort.seed, err);
+	return verify(session, &opened->view, file, options->modules, options->effort.seed, err);
 }
 
 static bool run_compress(struct session *session, struct al_error *err)
 {
 	const struct compress_options *o = session->options;
 	struct al_compress_options options;
-	struct laid laid;
+	struct opened opened;
 
 	if (!read_options(session, &options, err)
-		|| !laid_open(&laid, session, &o->layout, session_word(session, 0),
+		|| !opened_init(&opened, session, &o->layout, session_word(session, 0),
 			session_word(session, 1), true, err))
 		return false;
-	bool ok = compress(session, &laid, &options, err);
-	laid_close(&laid);
+	bool ok = compress(session, &opened, &options, err);
+	opened_finish(&opened);
 	return ok;
 }
 
@@ -275,16 +276,16 @@ static const struct option_group verify_groups[] = {OUTPUT_GROUPS,
 static bool run_verify(struct session *session, struct al_error *err)
 {
 	const struct verify_options *o = session->options;
-	struct laid laid;
+	struct opened opened;
 
-	if (!laid_open(&laid, session, &o->layout, session_word(session, 0),
+	if (!opened_init(&opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 2), true, err))
 		return false;
-	bool ok = verify(session, &laid.view, session_word(session, 1), o->layout.modules,
+	bool ok = verify(session, &opened.view, session_word(session, 1), o->layout.modules,
 		(uint64_t)o->seed, err);
 	if (ok)
-		laid_note(&laid, session->tables[0]);
-	laid_close(&laid);
+		opened_note(&opened, session->tables[0]);
+	opened_finish(&opened);
 	return ok;
 }
 

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "commands/checkpoint.h"
-#include "commands/laid.h"
 #include "commands/modules.h"
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };

@@ -60,12 +60,12 @@ bool modules_list(struct session *session, const struct layout_options *layout,
 	const char *config = session_word(session, 1);
 	bool is_asked = layout->heads || layout->layout || config || !table;
 	struct al_error reason;
-	struct laid laid;
+	struct opened opened;
 
-	if (laid_open(&laid, session, layout, session_word(session, 0), config, true,
+	if (opened_init(&opened, session, layout, session_word(session, 0), config, true,
 		    is_asked ? err : &reason)) {
-		list(session, &laid.view);
-		laid_close(&laid);
+		list(session, &opened.view);
+		opened_finish(&opened);
 		return true;
 	}
 	if (!is_asked)

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMMANDS_MODULES_H
 #define ATTNLEDGER_COMMANDS_MODULES_H
 
-#include "commands/laid.h"
+#include "commands/checkpoint.h"
 
 /* Adds the table of modules where a family fits; where none does, a note to `table` says why. Where
  * there is no such table, or the user names it with --only, or gives a family or heads that don't

@@ -69,21 +69,22 @@ bool pairs_against(const struct pairs *pairs, const char *path, struct al_table 
 	struct al_error *err)
 {
 	struct session *session = pairs->session;
-	struct laid laid;
+	struct opened opened;
 	struct al_audit other;
 	bool ok = true;
 
 	al_table_init(table, "against", "Each head and its counterpart");
 	al_against_add_columns(table);
-	if (!laid_open(&laid, session, pairs->layout, path, session_word(session, 1), true, err))
+	if (!opened_init(&opened, session, pairs->layout, path, session_word(session, 1), true,
+		    err))
 		return false;
-	al_audit_init(&other, &laid.view, &pairs->audit->options);
+	al_audit_init(&other, &opened.view, &pairs->audit->options);
 	for (size_t i = 0; ok && i < pairs->n_modules; i++)
 		ok = compare_module(pairs, &other, pairs->modules[i], table, err);
-	al_table_note(table, "side by side with: %s", laid.checkpoint.path);
+	al_table_note(table, "side by side with: %s", opened.checkpoint.path);
 	if (!ok)
-		al_in(err, "%s", laid.checkpoint.path);
+		al_in(err, "%s", opened.checkpoint.path);
 	al_audit_finish(&other);
-	laid_close(&laid);
+	opened_finish(&opened);
 	return ok;
 }

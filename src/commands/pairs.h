@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMMANDS_PAIRS_H
 
 #include "audit/audit.h"
-#include "commands/laid.h"
+#include "commands/checkpoint.h"
 
 /* The modules that were measured. */
 struct pairs {

@@ -1,6 +1,5 @@
 /* reconcile: what a family expects of a checkpoint against what is stored. */
 #include "commands/checkpoint.h"
-#include "commands/laid.h"
 #include "views/reconcile.h"
 
 #include <string.h>
@@ -187,24 +186,24 @@ static void fill(struct session *session, struct al_table *table, const struct a
 static bool run(struct session *session, struct al_error *err)
 {
 	struct al_reconciled *lines;
-	struct laid laid;
+	struct opened opened;
 	size_t n;
 
 	const struct reconcile_options *o = session->options;
 
-	if (!laid_open(&laid, session, &o->layout, session_word(session, 0),
+	if (!opened_init(&opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 1), false, err))
 		return false;
-	bool ok = al_reconcile(&laid.view, &lines, &n, err);
+	bool ok = al_reconcile(&opened.view, &lines, &n, err);
 	if (ok) {
 		struct al_table *table = session_table(session, "reconcile",
-			al_format(&session->arena, "%s against family %s", laid.checkpoint.path,
-				laid.view.family->name));
+			al_format(&session->arena, "%s against family %s", opened.checkpoint.path,
+				opened.view.family->name));
 		fill(session, table, lines, n);
-		laid_note(&laid, table);
+		opened_note(&opened, table);
 		ok = add_sums(session, lines, n, err);
 	}
-	laid_close(&laid);
+	opened_finish(&opened);
 	return ok;
 }
 
