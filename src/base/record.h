@@ -68,6 +68,9 @@ enum { AL_RECORD_FIELDS = 32 };
 /* How a row begins: {AL_KEY("rank", WHOLE, offsetof(struct al_recipe, rank)), .least = 1}. */
 #define AL_KEY(name, kind, at) .key = (name), .type = AL_FIELD_##kind, .offset = (at)
 
+/* Words and how many: `AL_WORDS(names)`. */
+#define AL_WORDS(names) .words = (names), .n_words = sizeof(names) / sizeof(*(names))
+
 /* A table and its length: `.fields = AL_FIELDS(table)`. */
 #define AL_FIELDS(table) (table), .n_fields = sizeof(table) / sizeof(*(table))
 

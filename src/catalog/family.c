@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "catalog/read.h"
 
-enum { MOST_ITEMS = 1024 };
-
 const char *const al_part_names[AL_N_PARTS] = {
 	"embedding",
 	"attention",
@@ -31,150 +29,145 @@ static const char *const role_names[AL_N_FEED_FORWARD_ROLES] = {"up", "gate", "d
 static const char *const stage_names[AL_N_STAGES] = {"first", "last"};
 static const char *const stack_names[AL_N_STACKS] = {"encoder", "decoder"};
 
-/* A list or object member and its size, which is bounded. */
-static bool open_member(struct al_reader *reader, const struct cJSON *object, const char *key,
-	enum al_json_kind kind, const struct cJSON **out, size_t *n, struct al_error *err)
+enum { MOST_ITEMS = 1024 };
+
+/* A member that is read together with another one. */
+static bool read_with_other(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
 {
-	if (!al_json_get_node(reader->doc, object, key, kind, false, out, err))
-		return false;
-	*n = al_json_size(*out);
-	return *n <= MOST_ITEMS
-		|| al_json_fail(reader->doc, *out, err, "\"%s\" has %zu items, expected at most %d",
-			key, *n, MOST_ITEMS);
+	(void)context;
+	(void)node;
+	(void)out;
+	(void)err;
+	return true;
 }
 
 /* A text, or a list of texts. */
-static bool parse_texts(struct al_reader *reader, const struct cJSON *node, const char ***out,
+static bool read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out,
 	size_t *n, struct al_error *err)
 {
 	const struct cJSON *first = al_json_kind(node) == AL_JSON_ARRAY ? al_json_first(node)
 									: node;
 	size_t room = al_json_kind(node) == AL_JSON_ARRAY ? al_json_size(node) : 1;
-	const char *text;
 
 	if (room < 1 || room > MOST_ITEMS)
 		return al_json_fail(reader->doc, node, err, "found %zu texts, expected 1 to %d",
 			room, MOST_ITEMS);
 	*out = al_new_array(reader->arena, const char *, room);
-	for (*n = 0; *n < room; first = al_json_next(first)) {
-		if (!al_json_text(reader->doc, first, &text, err))
+	for (*n = 0; *n < room; first = al_json_next(first))
+		if (!al_read_text(reader, first, &(*out)[(*n)++], err))
 			return false;
-		(*out)[(*n)++] = al_strdup(reader->arena, text);
-	}
 	return true;
+}
+
+/* A formula, or true or false as 1 or 0. */
+static bool read_value(struct al_reader *reader, const struct cJSON *node,
+	const struct al_formula **out, struct al_error *err)
+{
+	int64_t value;
+
+	if (al_json_kind(node) != AL_JSON_BOOLEAN)
+		return al_read_formula(reader, node, out, err);
+	return al_read_value(reader, node, &value, err)
+		&& al_formula_parse(reader->arena, value ? "1" : "0", AL_DIALECT_CATALOG, out, err);
 }
 
 /* ---- config ---- */
 
+static bool read_keys(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_config_key *key = out;
+
+	return read_texts(reader, node, &key->keys, &key->n_keys, err);
+}
+
+static bool read_words(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_config_key *key = out;
+
+	return read_texts(reader, node, &key->words, &key->n_words, err);
+}
+
+/* A default's type may say of which type the key is; the key's type says what a default is. */
+static bool read_default(struct al_reader *reader, const struct cJSON *object,
+	struct al_config_key *key, struct al_error *err)
+{
+	const struct cJSON *fallback = al_json_get(object, "default");
+
+	if (!fallback)
+		return true;
+	if (al_json_kind(fallback) == AL_JSON_BOOLEAN && !al_json_get(object, "type"))
+		key->type = AL_CONFIG_BOOLEAN;
+	return key->type == AL_CONFIG_WORD ? al_read_text(reader, fallback, &key->word, err)
+					   : read_value(reader, fallback, &key->fallback, err);
+}
+
+/* A member that only some types of key have. */
+static bool check_only(const struct al_reader *reader, const struct cJSON *member, bool is_fitting,
+	const char *only, struct al_error *err)
+{
+	return !member || is_fitting || al_json_fail(reader->doc, member, err, "only %s", only);
+}
+
 /* What has no key is always worth its default. */
-static bool parse_keys(struct al_reader *reader, const struct cJSON *node,
-	struct al_config_key *key, struct al_error *err)
+static bool finish_key(void *context, const struct cJSON *object, void *record,
+	struct al_error *err)
 {
-	const struct cJSON *keys = al_json_get(node, "key");
+	struct al_reader *reader = context;
+	struct al_config_key *key = record;
 
-	if (keys)
-		return parse_texts(reader, keys, &key->keys, &key->n_keys, err);
-	return al_json_get(node, "default")
-		|| al_json_fail(reader->doc, node, err, "found neither \"key\" nor \"default\"");
-}
-
-static bool parse_type(struct al_reader *reader, const struct cJSON *node,
-	struct al_config_key *key, struct al_error *err)
-{
-	const struct cJSON *fallback = al_json_get(node, "default");
-	bool is_boolean = fallback && al_json_kind(fallback) == AL_JSON_BOOLEAN;
-	size_t type = is_boolean ? AL_CONFIG_BOOLEAN : AL_CONFIG_WHOLE;
-	int64_t value;
-
-	if (!al_read_word(reader, node, "type", false, type_names, AL_N_CONFIG_TYPES, &type, err))
+	if (key->n_keys == 0 && !al_json_get(object, "default"))
+		return al_json_fail(reader->doc, object, err,
+			"found neither \"key\" nor \"default\"");
+	if (!read_default(reader, object, key, err))
 		return false;
-	key->type = (enum al_config_type)type;
-	if (type == AL_CONFIG_WORD)
-		return al_read_text(reader, node, "default", false, &key->word, err);
-	if (!is_boolean)
-		return al_read_formula_at(reader, node, "default", false, &key->fallback, err);
-	return al_read_value(reader, fallback, &value, err)
-		&& al_formula_parse(reader->arena, value ? "1" : "0", AL_DIALECT_CATALOG,
-			&key->fallback, err);
+	bool is_list = key->type == AL_CONFIG_LIST, is_indices = key->type == AL_CONFIG_INDICES;
+	if (!check_only(reader, al_json_get(object, "length"), is_list || is_indices,
+		    "a list has a \"length\"", err)
+		|| !check_only(reader, al_json_get(object, "first"), is_indices,
+			"indices have a \"first\"", err)
+		|| !check_only(reader, al_json_get(object, "words"), is_list,
+			"a list has \"words\"", err))
+		return false;
+	return key->length || !(is_list || is_indices)
+		|| al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length,
+			err);
 }
 
-static bool parse_length(struct al_reader *reader, const struct cJSON *node,
-	struct al_config_key *key, struct al_error *err)
-{
-	const struct cJSON *length = al_json_get(node, "length");
-
-	if (key->type != AL_CONFIG_LIST && key->type != AL_CONFIG_INDICES)
-		return !length
-			|| al_json_fail(reader->doc, length, err, "only a list has a \"length\"");
-	if (length)
-		return al_read_formula(reader, length, &key->length, err);
-	return al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length, err);
-}
-
-static bool parse_first(struct al_reader *reader, const struct cJSON *node,
-	struct al_config_key *key, struct al_error *err)
-{
-	const struct cJSON *first = al_json_get(node, "first");
-
-	if (!first)
-		return true;
-	if (key->type != AL_CONFIG_INDICES)
-		return al_json_fail(reader->doc, first, err, "only indices have a \"first\"");
-	return al_json_whole_from(reader->doc, first, 0, &key->first, err);
-}
-
-static bool parse_words(struct al_reader *reader, const struct cJSON *node,
-	struct al_config_key *key, struct al_error *err)
-{
-	const struct cJSON *words = al_json_get(node, "words");
-
-	if (!words)
-		return true;
-	if (key->type != AL_CONFIG_LIST)
-		return al_json_fail(reader->doc, words, err, "only a list has \"words\"");
-	return parse_texts(reader, words, &key->words, &key->n_words, err);
-}
+#define AT(member) offsetof(struct al_config_key, member)
+static const struct al_field config_fields[] = {
+	{AL_KEY("key", BY, 0), .read = read_keys},
+	{AL_KEY("default", BY, 0), .read = read_with_other},
+	{AL_KEY("null", BY, AT(null)), .read = al_read_formula},
+	{AL_KEY("type", WORD, AT(type)), AL_WORDS(type_names), .fallback = AL_CONFIG_WHOLE},
+	{AL_KEY("length", BY, AT(length)), .read = al_read_formula},
+	{AL_KEY("first", WHOLE, AT(first))},
+	{AL_KEY("words", BY, 0), .read = read_words},
+};
+#undef AT
+static const struct al_record config_record = {
+	.fields = AL_FIELDS(config_fields),
+	.check = finish_key,
+};
 
 /* A default may use the symbols before it: no chain of defaults comes back to itself. */
-static bool parse_config(struct al_reader *reader, struct al_family *family, struct al_error *err)
+static bool read_config_key(void *context, const struct cJSON *member, void *out,
+	struct al_error *err)
 {
-	static const char *const keys[] = {
-		"key",
-		"default",
-		"null",
-		"type",
-		"length",
-		"first",
-		"words",
-	};
-	const struct cJSON *config;
-	size_t n;
+	struct al_reader *reader = context;
+	struct al_config_key *key = out;
 
-	if (!open_member(reader, reader->doc->root, "config", AL_JSON_OBJECT, &config, &n, err))
+	if (!al_read_symbol(reader, member, &key->symbol, err)
+		|| !al_read_record(reader, &config_record, member, key, err))
 		return false;
-	family->config = al_new_array(reader->arena, struct al_config_key, n);
-	al_json_each (member, config) {
-		struct al_config_key *key = &family->config[family->n_config];
-		if (!al_read_symbol(reader, member, &key->symbol, err)
-			|| !al_json_only(reader->doc, member, keys, sizeof(keys) / sizeof(*keys),
-				err))
-			return false;
-		if (!parse_keys(reader, member, key, err) || !parse_type(reader, member, key, err)
-			|| !al_read_formula_at(reader, member, "null", false, &key->null, err)
-			|| !parse_length(reader, member, key, err)
-			|| !parse_first(reader, member, key, err)
-			|| !parse_words(reader, member, key, err))
-			return false;
-		al_reader_know(reader, key->symbol);
-		family->n_config++;
-	}
+	al_reader_know(reader, key->symbol);
 	return true;
 }
 
 /* ---- loops and names ---- */
 
 /* "n_layers", or ["n_experts", "n_active"] */
-static bool parse_loop_count(struct al_reader *reader, const struct cJSON *node,
+static bool read_loop_count(struct al_reader *reader, const struct cJSON *node,
 	struct al_loop *loop, struct al_error *err)
 {
 	if (al_json_kind(node) != AL_JSON_ARRAY)
@@ -188,26 +181,31 @@ static bool parse_loop_count(struct al_reader *reader, const struct cJSON *node,
 		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
 }
 
-static bool parse_loops(struct al_reader *reader, const struct cJSON *node, struct al_loops *loops,
+static bool read_loop(struct al_reader *reader, const struct cJSON *member, struct al_loop *loop,
 	struct al_error *err)
 {
-	const struct cJSON *object;
-	size_t n;
+	if (!al_read_symbol(reader, member, &loop->variable, err)
+		|| !read_loop_count(reader, member, loop, err))
+		return false;
+	al_reader_know(reader, loop->variable);
+	return true;
+}
 
-	if (!open_member(reader, node, "for", AL_JSON_OBJECT, &object, &n, err))
+static bool read_loops(void *context, const struct cJSON *object, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_loops *loops = out;
+	size_t n = al_json_size(object);
+
+	if (!al_json_expect(reader->doc, object, AL_JSON_OBJECT, err))
 		return false;
 	if (n > AL_FAMILY_LOOPS)
 		return al_json_fail(reader->doc, object, err,
 			"found %zu loops, expected at most %d", n, AL_FAMILY_LOOPS);
 	loops->items = al_new_array(reader->arena, struct al_loop, n);
-	al_json_each (member, object) {
-		struct al_loop *loop = &loops->items[loops->n];
-		if (!al_read_symbol(reader, member, &loop->variable, err)
-			|| !parse_loop_count(reader, member, loop, err))
+	al_json_each (member, object)
+		if (!read_loop(reader, member, &loops->items[loops->n++], err))
 			return false;
-		al_reader_know(reader, loop->variable);
-		loops->n++;
-	}
 	return true;
 }
 
@@ -236,60 +234,31 @@ static bool check_name(struct al_reader *reader, const struct cJSON *node, const
 	return true;
 }
 
-static bool parse_order(struct al_reader *reader, const struct cJSON *node, enum al_order *out,
-	struct al_error *err)
-{
-	size_t order = AL_ORDER_OUT_IN;
-
-	if (!al_read_word(reader, node, "order", false, order_names, 2, &order, err))
-		return false;
-	*out = (enum al_order)order;
-	return true;
-}
-
-static bool parse_stack(struct al_reader *reader, const struct cJSON *node,
-	enum al_layer_stack *out, struct al_error *err)
-{
-	size_t stack = AL_STACK_ONLY;
-
-	if (!al_read_word(reader, node, "stack", false, stack_names, AL_N_STACKS, &stack, err))
-		return false;
-	*out = (enum al_layer_stack)stack;
-	return true;
-}
+#define ORDER(at) \
+	{ \
+		AL_KEY("order", WORD, at), AL_WORDS(order_names), .fallback = AL_ORDER_OUT_IN \
+	}
+#define STACK(at) \
+	{ \
+		AL_KEY("stack", WORD, at), AL_WORDS(stack_names), .fallback = AL_STACK_ONLY \
+	}
 
 /* ---- modules ---- */
 
-static bool parse_set(struct al_reader *reader, const struct cJSON *node,
-	struct al_family_module *module, struct al_error *err)
+static bool read_set(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
-	const struct cJSON *object;
-	size_t n;
+	struct al_module_set *set = out;
 
-	if (!open_member(reader, node, "set", AL_JSON_OBJECT, &object, &n, err))
-		return false;
-	module->set = al_new_array(reader->arena, struct al_module_set, n);
-	al_json_each (member, object) {
-		struct al_module_set *set = &module->set[module->n_set++];
-		int64_t value;
-		if (!al_read_symbol(reader, member, &set->symbol, err))
-			return false;
-		if (al_json_kind(member) != AL_JSON_BOOLEAN) {
-			if (!al_read_formula(reader, member, &set->value, err))
-				return false;
-		} else if (!al_read_value(reader, member, &value, err)
-			|| !al_formula_parse(reader->arena, value ? "1" : "0", AL_DIALECT_CATALOG,
-				&set->value, err))
-			return false;
-	}
-	return true;
+	return al_read_symbol(context, member, &set->symbol, err)
+		&& read_value(context, member, &set->value, err);
 }
 
 /* ["W_Q", "n_heads*d_head"] */
-static bool parse_fused_part(struct al_reader *reader, const struct cJSON *node,
-	struct al_fused *out, struct al_error *err)
+static bool read_fused_part(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
 {
-	const char *tensor;
+	struct al_reader *reader = context;
+	struct al_fused *out = record;
 
 	if (!al_json_expect(reader->doc, node, AL_JSON_ARRAY, err))
 		return false;
@@ -297,241 +266,191 @@ static bool parse_fused_part(struct al_reader *reader, const struct cJSON *node,
 		return al_json_fail(reader->doc, node, err,
 			"found %zu items, expected a tensor's name and a width",
 			al_json_size(node));
-	if (!al_json_text(reader->doc, al_json_at(node, 0), &tensor, err))
-		return false;
-	out->tensor = al_strdup(reader->arena, tensor);
-	return al_read_formula(reader, al_json_at(node, 1), &out->width, err);
+	return al_read_text(reader, al_json_at(node, 0), &out->tensor, err)
+		&& al_read_formula(reader, al_json_at(node, 1), &out->width, err);
 }
 
-static bool parse_fused(struct al_reader *reader, const struct cJSON *node, struct al_stored *out,
+static bool check_fused(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_stored *stored = record;
+
+	return stored->n_parts > 0
+		|| al_json_fail(reader->doc, node, err, "\"of\" names no tensors");
+}
+
+#define AT(member) offsetof(struct al_stored, member)
+static const struct al_field fused_fields[] = {
+	{AL_KEY("repeat", BY, AT(repeat)), .is_required = true, .read = al_read_formula},
+	{AL_KEY("of", LIST, AT(parts)), .n_offset = AT(n_parts), .read = read_fused_part,
+		.item_size = sizeof(struct al_fused), .most = MOST_ITEMS},
+};
+static const struct al_record fused_record = {
+	.fields = AL_FIELDS(fused_fields),
+	.check = check_fused,
+};
+
+static bool read_fused(void *reader, const struct cJSON *node, void *stored, struct al_error *err)
+{
+	return al_read_record(reader, &fused_record, node, stored, err);
+}
+
+static bool finish_stored(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"repeat", "of"};
-	const struct cJSON *list;
-	size_t n;
+	struct al_reader *reader = context;
+	const struct al_stored *stored = record;
 
-	if (!al_json_only(reader->doc, node, keys, 2, err)
-		|| !al_read_formula_at(reader, node, "repeat", true, &out->repeat, err)
-		|| !open_member(reader, node, "of", AL_JSON_ARRAY, &list, &n, err))
-		return false;
-	if (n == 0)
-		return al_json_fail(reader->doc, node, err, "\"of\" names no tensors");
-	out->parts = al_new_array(reader->arena, struct al_fused, n);
-	al_json_each (part, list)
-		if (!parse_fused_part(reader, part, &out->parts[out->n_parts++], err))
-			return false;
-	return true;
-}
-
-static bool parse_stored(struct al_reader *reader, const struct cJSON *node,
-	const struct al_loops *loops, struct al_stored *out, struct al_error *err)
-{
-	static const char *const keys[] = {"name", "order", "is", "fused", "when", "optional"};
-	const struct cJSON *fused = al_json_get(node, "fused");
-
-	if (!al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(reader, node, "name", true, &out->name, err)
-		|| !check_name(reader, node, out->name, loops, err)
-		|| !parse_order(reader, node, &out->order, err)
-		|| !al_read_text(reader, node, "is", false, &out->is, err)
-		|| !al_read_formula_at(reader, node, "when", false, &out->when, err)
-		|| !al_json_get_boolean(reader->doc, node, "optional", false, &out->is_optional,
-			err))
-		return false;
-	if (!out->is == !fused)
+	if (!stored->is == !al_json_get(node, "fused"))
 		return al_json_fail(reader->doc, node, err,
 			"expected either \"is\" (one tensor) or \"fused\" (several)");
-	return !fused || parse_fused(reader, fused, out, err);
+	return check_name(reader, node, stored->name, reader->loops, err);
 }
 
-static bool parse_stored_list(struct al_reader *reader, const struct cJSON *node,
-	struct al_family_module *module, struct al_error *err)
-{
-	const struct cJSON *list;
-	size_t n;
+static const struct al_field stored_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	ORDER(AT(order)),
+	{AL_KEY("is", TEXT, AT(is))},
+	{AL_KEY("fused", BY, 0), .read = read_fused},
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
+};
+#undef AT
+static const struct al_record stored_record = {
+	.fields = AL_FIELDS(stored_fields),
+	.size = sizeof(struct al_stored),
+	.check = finish_stored,
+};
 
-	if (!open_member(reader, node, "stored", AL_JSON_ARRAY, &list, &n, err))
-		return false;
-	module->stored = al_new_array(reader->arena, struct al_stored, n);
-	al_json_each (item, list)
-		if (!parse_stored(reader, item, &module->loops, &module->stored[module->n_stored++],
-			    err))
-			return false;
-	return true;
-}
+#define AT(member) offsetof(struct al_rotary, member)
+static const struct al_field rotary_fields[] = {
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("width", BY, AT(width)), .read = al_read_formula},
+	{AL_KEY("pairs", WORD, AT(pairs)), AL_WORDS(pairs_names), .fallback = AL_PAIRS_HALVES},
+	{AL_KEY("base", BY, AT(base)), .read = al_read_formula},
+};
+#undef AT
+static const struct al_record rotary_record = {.fields = AL_FIELDS(rotary_fields)};
 
 /* true, false, or {"width": "rotary_dim", "pairs": "interleaved"} */
-static bool parse_rotary(struct al_reader *reader, const struct cJSON *node,
-	struct al_family_module *module, struct al_error *err)
+static bool read_rotary(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	static const char *const keys[] = {"when", "width", "pairs", "base"};
-	const struct cJSON *rotary = al_json_get(node, "rotary");
-	struct al_rotary *out = &module->rotary;
-	size_t pairs = AL_PAIRS_HALVES;
+	struct al_reader *reader = context;
+	struct al_family_module *module = out;
 
-	if (!rotary || al_json_kind(rotary) != AL_JSON_OBJECT)
-		return al_json_get_boolean(reader->doc, node, "rotary", false, &module->is_rotary,
-			err);
+	if (al_json_kind(node) != AL_JSON_OBJECT)
+		return al_json_boolean(reader->doc, node, &module->is_rotary, err);
 	module->is_rotary = true;
-	if (!al_json_only(reader->doc, rotary, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_formula_at(reader, rotary, "when", false, &out->when, err)
-		|| !al_read_formula_at(reader, rotary, "width", false, &out->width, err)
-		|| !al_read_formula_at(reader, rotary, "base", false, &out->base, err)
-		|| !al_read_word(reader, rotary, "pairs", false, pairs_names, 2, &pairs, err))
-		return false;
-	out->pairs = (enum al_pairs)pairs;
-	return true;
+	return al_read_record(reader, &rotary_record, node, &module->rotary, err);
 }
 
-static bool parse_module(struct al_reader *reader, const struct cJSON *node,
-	struct al_family_module *module, struct al_error *err)
-{
-	static const char *const keys[] = {
-		"name",
-		"stack",
-		"for",
-		"when",
-		"variant",
-		"set",
-		"rotary",
-		"cross",
-		"uses",
-		"stored",
-		"before",
-	};
-
-	return al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		&& al_read_text(reader, node, "name", true, &module->name, err)
-		&& parse_stack(reader, node, &module->stack, err)
-		&& parse_loops(reader, node, &module->loops, err)
-		&& check_name(reader, node, module->name, &module->loops, err)
-		&& al_read_formula_at(reader, node, "when", false, &module->when, err)
-		&& al_read_text(reader, node, "variant", true, &module->variant, err)
-		&& parse_set(reader, node, module, err) && parse_rotary(reader, node, module, err)
-		&& al_json_get_boolean(reader->doc, node, "cross", false, &module->is_cross, err)
-		&& al_read_formula_at(reader, node, "uses", false, &module->uses, err)
-		&& parse_stored_list(reader, node, module, err)
-		&& al_read_text(reader, node, "before", false, &module->before, err);
-}
+#define AT(member) offsetof(struct al_family_module, member)
+static const struct al_field module_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	STACK(AT(stack)),
+	{AL_KEY("for", BY, AT(loops)), .read = read_loops},
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("variant", TEXT, AT(variant)), .is_required = true},
+	{AL_KEY("set", MEMBERS, AT(set)), .n_offset = AT(n_set), .read = read_set,
+		.item_size = sizeof(struct al_module_set), .most = MOST_ITEMS},
+	{AL_KEY("rotary", BY, 0), .read = read_rotary},
+	{AL_KEY("cross", BOOLEAN, AT(is_cross))},
+	{AL_KEY("uses", BY, AT(uses)), .read = al_read_formula},
+	{AL_KEY("stored", LIST, AT(stored)), .n_offset = AT(n_stored), .record = &stored_record,
+		.most = MOST_ITEMS},
+	{AL_KEY("before", TEXT, AT(before))},
+};
+#undef AT
+static const struct al_record module_record = {.fields = AL_FIELDS(module_fields)};
 
 /* A loop's variable is known within its item only. */
-static bool parse_modules(struct al_reader *reader, struct al_family *family, struct al_error *err)
+static bool read_module(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	size_t n, n_symbols = reader->n_symbols;
-	const struct cJSON *list;
+	struct al_reader *reader = context;
+	struct al_family_module *module = out;
+	size_t n_symbols = reader->n_symbols;
 
-	if (!open_member(reader, reader->doc->root, "modules", AL_JSON_ARRAY, &list, &n, err))
-		return false;
-	family->modules = al_new_array(reader->arena, struct al_family_module, n);
-	al_json_each (node, list) {
-		if (!parse_module(reader, node, &family->modules[family->n_modules++], err))
-			return false;
-		reader->n_symbols = n_symbols;
-	}
-	return true;
+	reader->loops = &module->loops;
+	bool ok = al_read_record(reader, &module_record, node, module, err)
+		&& check_name(reader, node, module->name, &module->loops, err);
+	reader->n_symbols = n_symbols;
+	return ok;
 }
 
 /* ---- tensors ---- */
 
-static bool parse_role(struct al_reader *reader, const struct cJSON *node,
-	enum al_feed_forward_role *out, struct al_error *err)
+#define AT(member) offsetof(struct al_family_tensor, member)
+static const struct al_field tensor_fields[] = {
+	{AL_KEY("part", WORD, AT(part)), AL_WORDS(al_part_names), .is_required = true},
+	{AL_KEY("role", WORD, AT(role)), AL_WORDS(role_names), .fallback = AL_FEED_NONE},
+	STACK(AT(stack)),
+	{AL_KEY("stage", WORD, AT(stage)), AL_WORDS(stage_names), .fallback = AL_STAGE_NOT_SAID},
+	{AL_KEY("name", TEXT, AT(entry.name)), .is_required = true},
+	{AL_KEY("shape", BY, AT(entry.shape)), .is_required = true, .read = al_read_shape},
+	{AL_KEY("kind", WORD, AT(entry.kind)), AL_WORDS(al_tensor_kind_names)},
+	{AL_KEY("count", BY, AT(entry.count)), .read = al_read_formula},
+	{AL_KEY("active", BY, AT(entry.active)), .read = al_read_formula},
+	{AL_KEY("when", BY, AT(entry.when)), .read = al_read_formula},
+	ORDER(AT(order)),
+	{AL_KEY("for", BY, AT(loops)), .read = read_with_other},
+	{AL_KEY("tied_to", TEXT, AT(tied_to))},
+	{AL_KEY("packed", WHOLE, AT(packed)), .least = 1, .fallback = 1},
+	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
+	{AL_KEY("before", TEXT, AT(before))},
+};
+#undef AT
+static const struct al_record tensor_record = {.fields = AL_FIELDS(tensor_fields)};
+
+/* The shape and conditions, which stand anywhere, may use the variables of "for". */
+static bool read_tensor(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	size_t role = AL_FEED_NONE;
+	struct al_reader *reader = context;
+	struct al_family_tensor *tensor = out;
+	const struct cJSON *loops = al_json_get(node, "for");
+	size_t n_symbols = reader->n_symbols;
 
-	if (!al_read_word(reader, node, "role", false, role_names, AL_N_FEED_FORWARD_ROLES, &role,
-		    err))
-		return false;
-	*out = (enum al_feed_forward_role)role;
-	return true;
-}
-
-static bool parse_stage(struct al_reader *reader, const struct cJSON *node,
-	enum al_pipeline_stage *out, struct al_error *err)
-{
-	size_t stage = AL_STAGE_NOT_SAID;
-
-	if (!al_read_word(reader, node, "stage", false, stage_names, AL_N_STAGES, &stage, err))
-		return false;
-	*out = (enum al_pipeline_stage)stage;
-	return true;
-}
-
-static bool parse_packed(struct al_reader *reader, const struct cJSON *node, int64_t *out,
-	struct al_error *err)
-{
-	const struct cJSON *packed = al_json_get(node, "packed");
-
-	*out = 1;
-	return !packed || al_json_whole_from(reader->doc, packed, 1, out, err);
-}
-
-static bool parse_tensor(struct al_reader *reader, const struct cJSON *node,
-	struct al_family_tensor *tensor, struct al_error *err)
-{
-	size_t part = 0;
-
-	if (!al_json_expect(reader->doc, node, AL_JSON_OBJECT, err)
-		|| !parse_loops(reader, node, &tensor->loops, err)
-		|| !al_entry_parse(reader, node, AL_FORM_FAMILY_TENSOR, &tensor->entry, err)
-		|| !check_name(reader, node, tensor->entry.name, &tensor->loops, err)
-		|| !al_read_word(reader, node, "part", true, al_part_names, AL_N_PARTS, &part, err)
-		|| !parse_role(reader, node, &tensor->role, err)
-		|| !parse_stage(reader, node, &tensor->stage, err)
-		|| !parse_stack(reader, node, &tensor->stack, err)
-		|| !parse_order(reader, node, &tensor->order, err)
-		|| !al_read_text(reader, node, "tied_to", false, &tensor->tied_to, err)
-		|| !parse_packed(reader, node, &tensor->packed, err)
-		|| !al_json_get_boolean(reader->doc, node, "optional", false, &tensor->is_optional,
-			err)
-		|| !al_read_text(reader, node, "before", false, &tensor->before, err))
-		return false;
-	tensor->part = (enum al_part)part;
-	return true;
-}
-
-static bool parse_tensors(struct al_reader *reader, struct al_family *family, struct al_error *err)
-{
-	size_t n, n_symbols = reader->n_symbols;
-	const struct cJSON *list;
-
-	if (!open_member(reader, reader->doc->root, "tensors", AL_JSON_ARRAY, &list, &n, err))
-		return false;
-	family->tensors = al_new_array(reader->arena, struct al_family_tensor, n);
-	al_json_each (node, list) {
-		if (!parse_tensor(reader, node, &family->tensors[family->n_tensors++], err))
-			return false;
-		reader->n_symbols = n_symbols;
-	}
-	return true;
+	tensor->entry.role = AL_ROLE_OTHER;
+	tensor->entry.per = tensor->entry.shared = AL_PER_MODEL;
+	bool ok = (!loops || read_loops(reader, loops, &tensor->loops, err))
+		&& al_read_record(reader, &tensor_record, node, tensor, err)
+		&& check_name(reader, node, tensor->entry.name, &tensor->loops, err);
+	reader->n_symbols = n_symbols;
+	return ok;
 }
 
 /* ---- what is counted apart ---- */
 
-static bool parse_apart(struct al_reader *reader, struct al_family *family, struct al_error *err)
+static bool read_apart_item(struct al_reader *reader, const struct cJSON *member,
+	struct al_apart *apart, struct al_error *err)
 {
-	const struct cJSON *object;
-	size_t n;
+	const struct cJSON *loop = al_json_first(member);
 
-	if (!open_member(reader, reader->doc->root, "apart", AL_JSON_OBJECT, &object, &n, err))
+	if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
+		return false;
+	if (al_json_size(member) != 1)
+		return al_json_fail(reader->doc, member, err,
+			"found %zu loops, expected one and from which turn on",
+			al_json_size(member));
+	apart->name = al_strdup(reader->arena, al_json_key(member));
+	return al_read_symbol(reader, loop, &apart->variable, err)
+		&& al_read_formula(reader, loop, &apart->from, err);
+}
+
+static bool read_apart(void *context, const struct cJSON *object, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family *family = out;
+	size_t n = al_json_size(object);
+
+	if (!al_json_expect(reader->doc, object, AL_JSON_OBJECT, err))
 		return false;
 	if (n > AL_FAMILY_APARTS)
 		return al_json_fail(reader->doc, object, err,
 			"found %zu names, expected at most %d", n, AL_FAMILY_APARTS);
 	family->apart = al_new_array(reader->arena, struct al_apart, n);
-	al_json_each (member, object) {
-		struct al_apart *apart = &family->apart[family->n_apart++];
-		const struct cJSON *loop = al_json_first(member);
-		if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
+	al_json_each (member, object)
+		if (!read_apart_item(reader, member, &family->apart[family->n_apart++], err))
 			return false;
-		if (al_json_size(member) != 1)
-			return al_json_fail(reader->doc, member, err,
-				"found %zu loops, expected one and from which turn on",
-				al_json_size(member));
-		apart->name = al_strdup(reader->arena, al_json_key(member));
-		if (!al_read_symbol(reader, loop, &apart->variable, err)
-			|| !al_read_formula(reader, loop, &apart->from, err))
-			return false;
-	}
 	return true;
 }
 
@@ -582,42 +501,60 @@ static bool check_references(const struct al_reader *reader, const struct al_fam
 
 /* ---- families ---- */
 
-static bool parse_head(struct al_reader *reader, struct al_family *family, struct al_error *err)
+static bool read_model_types(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
 {
-	static const char *const keys[] = {
-		"name",
-		"title",
-		"model_types",
-		"source",
-		"config",
-		"prefixes",
-		"modules",
-		"tensors",
-		"apart",
-		"dropout",
-		"bare_norms",
-	};
-	const struct cJSON *root = reader->doc->root, *types, *prefixes;
+	struct al_reader *reader = context;
+	struct al_family *family = out;
 
-	if (!al_json_only(reader->doc, root, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(reader, root, "name", true, &family->name, err))
-		return false;
-	family->title = family->name;
-	if (!al_read_text(reader, root, "title", false, &family->title, err)
-		|| !al_read_text(reader, root, "source", false, &family->source, err)
-		|| !al_json_get_boolean(reader->doc, root, "dropout", false, &family->has_dropout,
-			err)
-		|| !al_json_get_whole(reader->doc, root, "bare_norms", false, &family->n_bare_norms,
-			err)
-		|| !al_json_get_node(reader->doc, root, "model_types", AL_JSON_ARRAY, true, &types,
-			err)
-		|| !parse_texts(reader, types, &family->model_types, &family->n_model_types, err)
-		|| !al_json_get_node(reader->doc, root, "prefixes", AL_JSON_ARRAY, false, &prefixes,
-			err))
-		return false;
-	return !prefixes
-		|| parse_texts(reader, prefixes, &family->prefixes, &family->n_prefixes, err);
+	return al_json_expect(reader->doc, node, AL_JSON_ARRAY, err)
+		&& read_texts(reader, node, &family->model_types, &family->n_model_types, err);
 }
+
+static bool read_prefixes(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family *family = out;
+
+	return al_json_expect(reader->doc, node, AL_JSON_ARRAY, err)
+		&& read_texts(reader, node, &family->prefixes, &family->n_prefixes, err);
+}
+
+static bool finish_family(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family *family = record;
+
+	(void)node;
+	if (!family->title)
+		family->title = family->name;
+	return check_references(reader, family, err)
+		&& al_family_check_facts(family, reader->doc, err);
+}
+
+#define AT(member) offsetof(struct al_family, member)
+static const struct al_field family_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title))},
+	{AL_KEY("model_types", BY, 0), .is_required = true, .read = read_model_types},
+	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("config", MEMBERS, AT(config)), .n_offset = AT(n_config), .read = read_config_key,
+		.item_size = sizeof(struct al_config_key), .most = MOST_ITEMS},
+	{AL_KEY("prefixes", BY, 0), .read = read_prefixes},
+	{AL_KEY("modules", LIST, AT(modules)), .n_offset = AT(n_modules), .read = read_module,
+		.item_size = sizeof(struct al_family_module), .most = MOST_ITEMS},
+	{AL_KEY("tensors", LIST, AT(tensors)), .n_offset = AT(n_tensors), .read = read_tensor,
+		.item_size = sizeof(struct al_family_tensor), .most = MOST_ITEMS},
+	{AL_KEY("apart", BY, 0), .read = read_apart},
+	{AL_KEY("dropout", BOOLEAN, AT(has_dropout))},
+	{AL_KEY("bare_norms", WHOLE, AT(n_bare_norms))},
+};
+#undef AT
+static const struct al_record family_record = {
+	.fields = AL_FIELDS(family_fields),
+	.check = finish_family,
+};
 
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_family **out, struct al_error *err)
@@ -626,10 +563,7 @@ bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	struct al_reader reader;
 
 	al_reader_init(&reader, arena, doc, standard);
-	if (!parse_head(&reader, family, err) || !parse_config(&reader, family, err)
-		|| !parse_modules(&reader, family, err) || !parse_tensors(&reader, family, err)
-		|| !parse_apart(&reader, family, err) || !check_references(&reader, family, err)
-		|| !al_family_check_facts(family, doc, err))
+	if (!al_read_record(&reader, &family_record, doc->root, family, err))
 		return false;
 	*out = family;
 	return true;

@@ -33,33 +33,14 @@ bool al_read_record(struct al_reader *reader, const struct al_record *record,
 	return al_record_read(&source, record, object, out, err);
 }
 
-bool al_read_text(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const char **out, struct al_error *err)
+bool al_read_text(struct al_reader *reader, const struct cJSON *node, const char **out,
+	struct al_error *err)
 {
-	const char *text = NULL;
+	const char *text;
 
-	if (!al_json_get_text(reader->doc, object, key, required, &text, err))
+	if (!al_json_text(reader->doc, node, &text, err))
 		return false;
-	if (text)
-		*out = al_strdup(reader->arena, text);
-	return true;
-}
-
-bool al_read_word(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const char *const *names, size_t n_names, size_t *out, struct al_error *err)
-{
-	const char *text = NULL;
-
-	if (!al_json_get_text(reader->doc, object, key, required, &text, err))
-		return false;
-	if (!text)
-		return true;
-	int index = al_find_name(text, names, n_names);
-	if (index < 0) {
-		al_fail_unknown(err, key, text, names, n_names);
-		return al_json_in(reader->doc, al_json_get(object, key), err);
-	}
-	*out = (size_t)index;
+	*out = al_strdup(reader->arena, text);
 	return true;
 }
 
@@ -174,15 +155,4 @@ bool al_read_formula(void *context, const struct cJSON *node, void *out, struct 
 		return al_json_in(reader->doc, node, err);
 	*(const struct al_formula **)out = formula;
 	return true;
-}
-
-bool al_read_formula_at(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const struct al_formula **out, struct al_error *err)
-{
-	const struct cJSON *node = al_json_get(object, key);
-
-	if (!node)
-		return !required
-			|| al_json_fail(reader->doc, object, err, "key \"%s\" is missing", key);
-	return al_read_formula(reader, node, out, err);
 }

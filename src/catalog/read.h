@@ -23,11 +23,14 @@ bool al_symbols_load(struct al_arena *arena, struct al_symbols *out,
 bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct al_symbols *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+struct al_loops;
+
 struct al_reader {
 	struct al_arena *arena;
 	const struct al_json *doc;
 	const char **symbols; /* that a formula may use */
 	size_t n_symbols, room;
+	const struct al_loops *loops; /* of the family's module that is being read */
 };
 
 /* `standard` may be NULL: then no symbol is known. */
@@ -43,25 +46,18 @@ bool al_read_record(struct al_reader *reader, const struct al_record *record,
 
 struct al_record_source al_reader_source(struct al_reader *reader);
 
-/* The text of a member, copied; `*out` stays as it is where the member is absent. */
-bool al_read_text(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
-
-/* The same for the key of a member itself, which must be the name of a symbol. */
-bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+/* A text, copied. */
+bool al_read_text(struct al_reader *reader, const struct cJSON *node, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A member that is one of `names`: its index. */
-bool al_read_word(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const char *const *names, size_t n_names, size_t *out,
+/* The key of a member, which must be the name of a symbol, copied. */
+bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A formula: a text, or a whole number of at least 0. As a record's rows call it: of an al_reader,
  * into a const struct al_formula *. */
 bool al_read_formula(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_read_formula_at(struct al_reader *reader, const struct cJSON *object, const char *key,
-	bool required, const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
 
 /* A symbol's value: a whole number of at least 0, or true and false as 1 and 0. */
 bool al_read_value(struct al_reader *reader, const struct cJSON *node, int64_t *out,
@@ -74,17 +70,17 @@ enum al_entry_form {
 	AL_FORM_CACHE,
 	AL_FORM_ACTIVATION,
 	AL_FORM_PRODUCT,
-	AL_FORM_FAMILY_TENSOR, /* a tensor without role and per, with keys of its own (family.h) */
 	AL_N_FORMS,
 };
+extern const struct al_record al_entry_records[AL_N_FORMS];
 
-bool al_entry_parse(struct al_reader *reader, const struct cJSON *node, enum al_entry_form form,
-	struct al_entry *out, struct al_error *err) AL_MUST_CHECK;
-
-/* The list `key` of an object; absent is empty. */
-bool al_entries_parse(struct al_reader *reader, const struct cJSON *object, const char *key,
-	enum al_entry_form form, bool required, struct al_entries *out,
+/* As a record's rows call it: a list of 1 to AL_SHAPE_DIMS formulas, into a struct al_shape. */
+bool al_read_shape(void *reader, const struct cJSON *list, void *out,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Refuses two entries of a list that could exist under the same name. */
+bool al_entries_check(struct al_reader *reader, const struct cJSON *list,
+	const struct al_entries *entries, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- whole files ---- */
 

@@ -69,7 +69,7 @@ static const char *const kernel_names[] = {"eager", "flash"};
 
 static const struct al_field ledger_fields[] = {
 	{AL_KEY("ledger", WORD, offsetof(struct ledger_rule, kernel)), .is_required = true,
-		.words = kernel_names, .n_words = 2},
+		AL_WORDS(kernel_names)},
 	{AL_KEY("bytes", WHOLE, offsetof(struct ledger_rule, bytes)), .least = 1, .fallback = 2},
 };
 static const struct al_record ledger_record = {.fields = AL_FIELDS(ledger_fields)};

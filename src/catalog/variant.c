@@ -6,84 +6,59 @@
 
 #include "base/text.h"
 
-enum { MOST_NAMES = 256 };
+enum { MOST_NAMES = 256, MOST_ENTRIES = 1024 };
 
-/* The members of an optional object, counted; too many are refused. */
-static bool open_object(struct al_reader *reader, const struct cJSON *object, const char *key,
-	const struct cJSON **out, size_t *n, struct al_error *err)
-{
-	if (!al_json_get_node(reader->doc, object, key, AL_JSON_OBJECT, false, out, err))
-		return false;
-	*n = al_json_size(*out);
-	return *n <= MOST_NAMES
-		|| al_json_fail(reader->doc, *out, err,
-			"\"%s\" has %zu members, expected at most %d", key, *n, MOST_NAMES);
-}
-
-static bool parse_symbols(struct al_reader *reader, const struct cJSON *node,
-	struct al_variant *variant, struct al_error *err)
-{
-	const struct cJSON *symbols;
-	size_t n;
-
-	if (!open_object(reader, node, "symbols", &symbols, &n, err))
-		return false;
-	variant->symbols = al_new_array(reader->arena, struct al_named_text, n);
-	al_json_each (member, symbols) {
-		struct al_named_text *symbol = &variant->symbols[variant->n_symbols];
-		if (!al_read_symbol(reader, member, &symbol->name, err)
-			|| !al_read_text(reader, symbols, symbol->name, true, &symbol->text, err))
-			return false;
-		al_reader_know(reader, symbol->name);
-		variant->n_symbols++;
+/* An object with names of its own. */
+#define NAMES(name, at, n_at, type, reads) \
+	{ \
+		AL_KEY(name, MEMBERS, at), .n_offset = (n_at), .read = (reads), \
+					   .item_size = sizeof(type), .most = MOST_NAMES, \
+					   .noun = "members" \
 	}
+
+/* ---- symbols and options ---- */
+
+static bool read_symbol(void *context, const struct cJSON *member, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_named_text *symbol = out;
+
+	if (!al_read_symbol(reader, member, &symbol->name, err)
+		|| !al_read_text(reader, member, &symbol->text, err))
+		return false;
+	al_reader_know(reader, symbol->name);
 	return true;
 }
 
-static bool parse_options(struct al_reader *reader, const struct cJSON *node,
-	struct al_variant *variant, struct al_error *err)
+static bool read_option(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
-	const struct cJSON *options;
-	size_t n;
+	struct al_reader *reader = context;
+	struct al_option *option = out;
 
-	if (!open_object(reader, node, "options", &options, &n, err))
+	if (!al_read_symbol(reader, member, &option->name, err)
+		|| !al_json_boolean(reader->doc, member, &option->is_on, err))
 		return false;
-	variant->options = al_new_array(reader->arena, struct al_option, n);
-	al_json_each (member, options) {
-		struct al_option *option = &variant->options[variant->n_options];
-		if (!al_read_symbol(reader, member, &option->name, err)
-			|| !al_json_boolean(reader->doc, member, &option->is_on, err))
-			return false;
-		if (al_find_name(option->name, reader->symbols, reader->n_symbols) >= 0)
-			return al_json_fail(reader->doc, member, err,
-				"option \"%s\" is a symbol already", option->name);
-		al_reader_know(reader, option->name);
-		variant->n_options++;
-	}
+	if (al_find_name(option->name, reader->symbols, reader->n_symbols) >= 0)
+		return al_json_fail(reader->doc, member, err, "option \"%s\" is a symbol already",
+			option->name);
+	al_reader_know(reader, option->name);
 	return true;
 }
 
 /* ---- checks ---- */
 
-static bool parse_with(struct al_reader *reader, const struct cJSON *node, struct al_check *check,
-	struct al_error *err)
+static bool read_with(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
-	const struct cJSON *with;
-	size_t n;
+	struct al_reader *reader = context;
+	struct al_binding *binding = out;
+	const char *key = al_json_key(member);
 
-	if (!open_object(reader, node, "with", &with, &n, err)
-		|| (with
-			&& !al_json_only(reader->doc, with, reader->symbols, reader->n_symbols,
-				err)))
-		return false;
-	check->with = al_new_array(reader->arena, struct al_binding, n);
-	al_json_each (member, with) {
-		struct al_binding *binding = &check->with[check->n_with++];
-		if (!al_read_symbol(reader, member, &binding->symbol, err)
-			|| !al_read_value(reader, member, &binding->value, err))
-			return false;
+	if (al_find_name(key, reader->symbols, reader->n_symbols) < 0) {
+		al_fail_unknown(err, "key", key, reader->symbols, reader->n_symbols);
+		return al_json_in(reader->doc, member, err);
 	}
-	return true;
+	return al_read_symbol(reader, member, &binding->symbol, err)
+		&& al_read_value(reader, member, &binding->value, err);
 }
 
 /* A basis' value as KEY=VALUE has it: a word, true or false, or names with commas. */
@@ -114,42 +89,26 @@ static bool basis_text(struct al_reader *reader, const struct cJSON *node, struc
 	}
 }
 
-static bool parse_basis(struct al_reader *reader, const struct cJSON *node, struct al_check *check,
-	struct al_error *err)
+static bool read_basis(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
-	const struct cJSON *basis;
-	size_t n;
+	struct al_reader *reader = context;
+	struct al_named_text *pair = out;
+	struct al_text value;
 
-	if (!open_object(reader, node, "basis", &basis, &n, err))
-		return false;
-	check->basis = al_new_array(reader->arena, struct al_named_text, n);
-	al_json_each (member, basis) {
-		struct al_named_text *pair = &check->basis[check->n_basis++];
-		struct al_text value;
-		al_text_init(&value);
-		bool ok = basis_text(reader, member, &value, err);
-		pair->name = al_strdup(reader->arena, al_json_key(member));
-		pair->text = al_strdup(reader->arena, value.data);
-		al_text_finish(&value);
-		if (!ok)
-			return false;
-	}
-	return true;
+	al_text_init(&value);
+	bool ok = basis_text(reader, member, &value, err);
+	pair->name = al_strdup(reader->arena, al_json_key(member));
+	pair->text = al_strdup(reader->arena, value.data);
+	al_text_finish(&value);
+	return ok;
 }
 
-static bool parse_check(struct al_reader *reader, const struct cJSON *node, struct al_check *check,
+static bool finish_check(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"source", "derived", "with", "basis", "parameters",
-		"cache"};
+	struct al_reader *reader = context;
+	const struct al_check *check = record;
 
-	if (!al_json_only(reader->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(reader, node, "source", false, &check->source, err)
-		|| !al_read_text(reader, node, "derived", false, &check->derived, err)
-		|| !parse_with(reader, node, check, err) || !parse_basis(reader, node, check, err)
-		|| !al_read_formula_at(reader, node, "parameters", false, &check->parameters, err)
-		|| !al_read_formula_at(reader, node, "cache", false, &check->cache, err))
-		return false;
 	if (!check->source == !check->derived)
 		return al_json_fail(reader->doc, node, err,
 			"expected either \"source\" (a published number) or \"derived\" (why there "
@@ -160,61 +119,73 @@ static bool parse_check(struct al_reader *reader, const struct cJSON *node, stru
 	return true;
 }
 
-static bool parse_checks(struct al_reader *reader, const struct cJSON *node,
-	struct al_variant *variant, struct al_error *err)
-{
-	const struct cJSON *checks;
-
-	if (!al_json_get_node(reader->doc, node, "checks", AL_JSON_ARRAY, false, &checks, err))
-		return false;
-	variant->checks = al_new_array(reader->arena, struct al_check, al_json_size(checks));
-	al_json_each (check, checks)
-		if (!parse_check(reader, check, &variant->checks[variant->n_checks++], err))
-			return false;
-	return true;
-}
+#define AT(member) offsetof(struct al_check, member)
+static const struct al_field check_fields[] = {
+	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("derived", TEXT, AT(derived))},
+	NAMES("with", AT(with), AT(n_with), struct al_binding, read_with),
+	NAMES("basis", AT(basis), AT(n_basis), struct al_named_text, read_basis),
+	{AL_KEY("parameters", BY, AT(parameters)), .read = al_read_formula},
+	{AL_KEY("cache", BY, AT(cache)), .read = al_read_formula},
+};
+#undef AT
+static const struct al_record check_record = {
+	.fields = AL_FIELDS(check_fields),
+	.size = sizeof(struct al_check),
+	.check = finish_check,
+};
 
 /* ---- variants ---- */
 
+static bool finish_variant(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	struct al_variant *variant = record;
+
+	if (!variant->title)
+		variant->title = variant->name;
+	return al_entries_check(context, al_json_get(node, "tensors"), &variant->tensors, err)
+		&& al_entries_check(context, al_json_get(node, "cache"), &variant->cache, err)
+		&& al_entries_check(context, al_json_get(node, "activations"),
+			&variant->activations, err)
+		&& al_entries_check(context, al_json_get(node, "products"), &variant->products,
+			err);
+}
+
+#define AT(member) offsetof(struct al_variant, member)
+#define ENTRIES(name, member, form) \
+	AL_KEY(name, LIST, AT(member.items)), \
+		.n_offset = AT(member.n), .record = &al_entry_records[form], .most = MOST_ENTRIES, \
+		.noun = "entries"
+
 /* Symbols and options come first: the formulas behind them are checked against both. */
+static const struct al_field variant_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title))},
+	{AL_KEY("source", TEXT, AT(source))},
+	NAMES("symbols", AT(symbols), AT(n_symbols), struct al_named_text, read_symbol),
+	NAMES("options", AT(options), AT(n_options), struct al_option, read_option),
+	{ENTRIES("tensors", tensors, AL_FORM_TENSOR), .is_required = true},
+	{ENTRIES("cache", cache, AL_FORM_CACHE)},
+	{ENTRIES("activations", activations, AL_FORM_ACTIVATION)},
+	{ENTRIES("products", products, AL_FORM_PRODUCT)},
+	{AL_KEY("checks", LIST, AT(checks)), .n_offset = AT(n_checks), .record = &check_record},
+};
+static const struct al_record variant_record = {
+	.fields = AL_FIELDS(variant_fields),
+	.check = finish_variant,
+};
+
 bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
 	const char *file, const struct al_symbols *standard, struct al_variant **out,
 	struct al_error *err)
 {
-	static const char *const keys[] = {
-		"name",
-		"title",
-		"source",
-		"symbols",
-		"options",
-		"tensors",
-		"cache",
-		"activations",
-		"products",
-		"checks",
-	};
 	struct al_variant *variant = al_new(arena, struct al_variant);
 	struct al_reader reader;
 
 	al_reader_init(&reader, arena, doc, standard);
 	variant->file = al_strdup(arena, file);
-	if (!al_json_only(doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_read_text(&reader, node, "name", true, &variant->name, err))
-		return false;
-	variant->title = variant->name;
-	if (!al_read_text(&reader, node, "title", false, &variant->title, err)
-		|| !al_read_text(&reader, node, "source", false, &variant->source, err)
-		|| !parse_symbols(&reader, node, variant, err)
-		|| !parse_options(&reader, node, variant, err)
-		|| !al_entries_parse(&reader, node, "tensors", AL_FORM_TENSOR, true,
-			&variant->tensors, err)
-		|| !al_entries_parse(&reader, node, "cache", AL_FORM_CACHE, false, &variant->cache,
-			err)
-		|| !al_entries_parse(&reader, node, "activations", AL_FORM_ACTIVATION, false,
-			&variant->activations, err)
-		|| !al_entries_parse(&reader, node, "products", AL_FORM_PRODUCT, false,
-			&variant->products, err)
-		|| !parse_checks(&reader, node, variant, err))
+	if (!al_read_record(&reader, &variant_record, node, variant, err))
 		return false;
 	*out = variant;
 	return true;
