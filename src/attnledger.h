@@ -15,12 +15,14 @@
 extern "C" {
 #endif
 
-/* How an operation ended; the values are the exit statuses of the command line. */
+/* How an operation ended; the values are the exit statuses of the command line, but for kinds of
+ * wrong input that a caller may want to tell apart: its exit status is 2 for all of them. */
 enum al_status {
 	AL_OK = 0,
 	AL_ENO = 1, /* the answer is no: an inconsistent claim, nothing fits */
 	AL_EINPUT = 2, /* wrong input or usage */
 	AL_ESYSTEM = 3, /* the system or the numerics failed */
+	AL_ENOTFINITE = 4, /* wrong input: weights that are NaN or infinite */
 };
 
 /* One line that says where, what was found and what was expected. */

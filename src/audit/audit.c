@@ -38,7 +38,7 @@ static size_t count_not_finite(struct al_view a)
 static bool check_count(const struct al_factor *factor, size_t n, struct al_error *err)
 {
 	return n == 0
-		|| al_fail(err, AL_EINPUT, "%zu of %lld numbers of %s are NaN or infinite", n,
+		|| al_fail(err, AL_ENOTFINITE, "%zu of %lld numbers of %s are NaN or infinite", n,
 			(long long)(factor->rows * factor->heads * factor->width),
 			factor->runs[0].tensor->name);
 }

@@ -149,7 +149,7 @@ static bool is_chosen(const struct audit_run *run, const struct al_attention *at
 static bool leave_out(struct audit_run *run, const struct al_attention *attention,
 	struct al_error *err)
 {
-	if (!strstr(err->message, "NaN"))
+	if (err->status != AL_ENOTFINITE)
 		return al_in(err, "%s", attention->name);
 	run->left_out = al_grow(&run->session->arena, run->left_out, run->n_left_out, &run->room,
 		sizeof(*run->left_out));

@@ -267,7 +267,7 @@ static int report_error(const char *command, const struct al_error *err)
 	if (err->message[0])
 		fprintf(stderr, "attnledger%s%s: %s\n", command ? " " : "", command ? command : "",
 			err->message);
-	return (int)err->status;
+	return err->status == AL_ENOTFINITE ? AL_EINPUT : (int)err->status;
 }
 
 static int run_session(const struct entry *entry, int argc, char **argv)
