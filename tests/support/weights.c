@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory.h"
 #include "checkpoint/safetensors.h"
 #include "support/folder.h"
 
@@ -69,9 +70,7 @@ static void append(struct al_safetensors_writer *writer, const struct weight *we
 		must(al_safetensors_append_doubles(writer, dtype, weight->values, n, &err));
 		return;
 	}
-	double *values = calloc(n + 1, sizeof(*values));
-	if (!values)
-		abort();
+	double *values = al_alloc(n, sizeof(*values));
 	fill_normal(values, n, al_hash(AL_HASH_EMPTY, weight->name, strlen(weight->name)));
 	must(al_safetensors_append_doubles(writer, dtype, values, n, &err));
 	free(values);
@@ -80,11 +79,9 @@ static void append(struct al_safetensors_writer *writer, const struct weight *we
 void write_weights(const char *path, const struct weight *weights, size_t n_weights)
 {
 	const struct al_metadata metadata = {.key = "format", .value = "pt"};
-	struct al_tensor *tensors = calloc(n_weights + 1, sizeof(*tensors));
+	struct al_tensor *tensors = al_calloc(n_weights, sizeof(*tensors));
 	struct al_safetensors_writer *writer;
 
-	if (!tensors)
-		abort();
 	for (size_t i = 0; i < n_weights; i++) {
 		tensors[i] = (struct al_tensor){.name = weights[i].name,
 			.shape = weights[i].shape,
@@ -103,10 +100,8 @@ void write_weights(const char *path, const struct weight *weights, size_t n_weig
 void write_header(const char *path, const char *header, size_t data_bytes)
 {
 	uint64_t length = strlen(header);
-	unsigned char *bytes = malloc(8 + length + data_bytes);
+	unsigned char *bytes = al_alloc(8 + length + data_bytes, 1);
 
-	if (!bytes)
-		abort();
 	memcpy(bytes, &length, 8);
 	memcpy(bytes + 8, header, length);
 	for (size_t i = 0; i < data_bytes; i++)

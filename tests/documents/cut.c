@@ -1,0 +1,78 @@
+/* Every valid document of every parser is cut at every byte: what is left is refused in one line,
+ * or is a valid shorter document; nothing behind it is read (AddressSanitizer sees that). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "documents/documents.h"
+
+/* The longer documents are cut here and there, and at each of their last bytes. */
+enum { LONG_BYTES = 6000, STRIDE = 61, LAST_BYTES = 100 };
+
+static size_t n_cuts;
+
+static void check_cut(const struct parser *parser, const char *name, const char *text,
+	size_t length)
+{
+	struct al_error err = {0};
+	char *cut = malloc(length ? length : 1);
+
+	assert_non_null(cut);
+	memcpy(cut, text, length);
+	if (!parser->parse(cut, length, &err)
+		&& (err.status != AL_EINPUT || !*err.message || strchr(err.message, '\n')))
+		fail_msg("%s cut to %zu bytes: status %d, \"%s\"", name, length, err.status,
+			err.message);
+	free(cut);
+	n_cuts++;
+}
+
+static void check_document(const struct parser *parser, const char *name, const char *text,
+	size_t length)
+{
+	struct al_error err;
+
+	if (!parser->parse(text, length, &err))
+		fail_msg("%s: %s: %s", parser->name, name, err.message);
+	for (size_t n = 0; n < length; n++)
+		if (length < LONG_BYTES || n % STRIDE == 0 || length - n <= LAST_BYTES)
+			check_cut(parser, name, text, n);
+}
+
+static void a_cut_document_is_refused_or_valid(void **state)
+{
+	(void)state;
+	for (const struct parser *p = parsers; p->name; p++) {
+		n_cuts = 0;
+		visit_documents(p, check_document);
+		assert_true(n_cuts > 0);
+		print_message("%s: %zu cuts\n", p->name, n_cuts);
+	}
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	documents_begin();
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	documents_end();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_cut_document_is_refused_or_valid)};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

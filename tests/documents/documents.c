@@ -1,0 +1,404 @@
+/* Valid documents of every parser, and the parsers. Those of JSON are tried on the strict text
+ * first: what a cut leaves of an object is none, and most cuts end there. */
+#include "documents/documents.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json_reader.h"
+#include "base/memory.h"
+#include "catalog/books.h"
+#include "catalog/read.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/npy.h"
+#include "scenario/csv.h"
+#include "scenario/scenario.h"
+#include "support/folder.h"
+#include "support/weights.h"
+#include "documents/record.h"
+
+static struct test_folder folder;
+
+void must_read(bool ok, const struct al_error *err)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "%s\n", err->message);
+	abort();
+}
+
+/* ---- JSON ---- */
+
+static bool parse_json(const char *text, size_t length, struct al_error *err)
+{
+	struct al_json doc;
+
+	if (!al_json_parse(&doc, "json", text, length, err))
+		return false;
+	al_json_finish(&doc);
+	return true;
+}
+
+/* Every token of a document that is valid. */
+static void read_value(struct al_json_reader *reader)
+{
+	const char *key;
+
+	if (al_json_reader_kind(reader) == AL_JSON_OBJECT)
+		for (al_json_reader_enter(reader); al_json_reader_member(reader, &key);)
+			read_value(reader);
+	else if (al_json_reader_kind(reader) == AL_JSON_ARRAY)
+		for (al_json_reader_enter(reader); al_json_reader_item(reader);)
+			read_value(reader);
+	else
+		al_json_reader_skip(reader);
+}
+
+static bool parse_in_order(const char *text, size_t length, struct al_error *err)
+{
+	struct al_json_reader reader;
+
+	if (!al_json_reader_init(&reader, "json", text, length, err))
+		return false;
+	read_value(&reader);
+	al_json_reader_finish(&reader);
+	return true;
+}
+
+/* ---- the catalogue ---- */
+
+/* What a catalogue file is read with; made once. */
+static struct {
+	struct al_arena arena;
+	struct al_symbols symbols;
+	struct al_catalog *catalog;
+} known;
+
+struct catalog_file {
+	struct al_arena arena;
+	struct al_json doc;
+};
+
+static bool file_init(struct catalog_file *f, const char *text, size_t length, struct al_error *err)
+{
+	if (!al_json_parse(&f->doc, "file.json", text, length, err))
+		return false;
+	al_arena_init(&f->arena);
+	return true;
+}
+
+static bool file_finish(struct catalog_file *f, bool ok)
+{
+	al_arena_finish(&f->arena);
+	al_json_finish(&f->doc);
+	return ok;
+}
+
+static bool parse_symbols(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+	struct al_symbols symbols;
+
+	return file_init(&f, text, length, err)
+		&& file_finish(&f, al_symbols_parse(&f.arena, &f.doc, &symbols, err));
+}
+
+static bool parse_variant(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+	struct al_variant *variant;
+
+	return file_init(&f, text, length, err)
+		&& file_finish(&f,
+			al_variant_read(&f.arena, &f.doc, f.doc.root, "file.json", &known.symbols,
+				&variant, err));
+}
+
+static bool parse_recipe(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+	struct al_recipe *recipe;
+
+	return file_init(&f, text, length, err)
+		&& file_finish(&f, al_recipe_read(&f.arena, &f.doc, &known.symbols, &recipe, err));
+}
+
+static bool parse_family(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+	struct al_family *family;
+
+	return file_init(&f, text, length, err)
+		&& file_finish(&f,
+			al_family_read(&f.arena, &f.doc, &known.symbols, &family, err)
+				&& al_family_check(family, &f.doc, known.catalog, err));
+}
+
+static bool read_model(struct catalog_file *f, struct al_settings *settings, struct al_error *err)
+{
+	struct al_model *model;
+
+	return al_model_read(&f->arena, &f->doc, &model, err)
+		&& al_settings_from_model(settings, known.catalog, model, err);
+}
+
+static bool parse_model(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+	struct al_settings settings;
+
+	if (!file_init(&f, text, length, err))
+		return false;
+	al_settings_init(&settings, known.catalog);
+	bool ok = read_model(&f, &settings, err);
+	al_settings_finish(&settings);
+	return file_finish(&f, ok);
+}
+
+/* A config.json is read from a file, by the family that it names. */
+static bool parse_config(const char *text, size_t length, struct al_error *err)
+{
+	struct al_catalog *catalog;
+	const struct al_model *model;
+	char path[256];
+
+	if (!parse_json(text, length, err))
+		return false;
+	test_write(test_path(path, &folder, "config.json"), text, length);
+	catalog = al_catalog_create();
+	bool ok = al_catalog_model(catalog, path, &model, err);
+	al_catalog_destroy(catalog);
+	return ok;
+}
+
+static bool parse_scenario(const char *text, size_t length, struct al_error *err)
+{
+	struct al_scenario *scenario;
+
+	if (!parse_json(text, length, err)
+		|| !al_scenario_parse(&scenario, known.catalog, "scenario", "scenario.json",
+			"scenarios", text, length, err))
+		return false;
+	al_scenario_destroy(scenario);
+	return true;
+}
+
+/* ---- what is no JSON ---- */
+
+/* These two take a text that ends in NUL. */
+static char *terminated(const char *text, size_t length)
+{
+	char *copy = al_alloc(length + 1, 1);
+
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	return copy;
+}
+
+static bool parse_csv(const char *text, size_t length, struct al_error *err)
+{
+	const char *cells[8];
+	char *copy = terminated(text, length), *p;
+	size_t n;
+	bool ok = csv_check(copy, length, &p, err);
+
+	while (ok && *p)
+		ok = csv_next_record(&p, cells, 8, &n, err);
+	free(copy);
+	return ok;
+}
+
+static bool parse_formula(const char *text, size_t length, struct al_error *err)
+{
+	char *copy = terminated(text, length);
+	const struct al_formula *formula;
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	bool ok = al_formula_parse(&arena, copy, AL_DIALECT_CATALOG, &formula, err);
+	al_arena_finish(&arena);
+	free(copy);
+	return ok;
+}
+
+static bool parse_npy(const char *text, size_t length, struct al_error *err)
+{
+	struct al_npy npy;
+
+	if (!al_npy_parse(&npy, "file.npy", text, length, err))
+		return false;
+	al_npy_finish(&npy);
+	return true;
+}
+
+static void fill_npy(struct al_text *out)
+{
+	const double numbers[] = {1, 2, 3, 4, 5, 6};
+	struct al_error err;
+	char path[256];
+
+	must_read(al_npy_write(test_path(path, &folder, "file.npy"), numbers, 2, 3, false, &err),
+		&err);
+	al_text_finish(out);
+	must_read(al_file_read(out, path, 4096, &err), &err);
+}
+
+/* ---- checkpoints ---- */
+
+static bool open_checkpoint(const char *path, struct al_error *err)
+{
+	struct al_checkpoint checkpoint;
+
+	if (!al_checkpoint_open(&checkpoint, path, err))
+		return false;
+	al_checkpoint_close(&checkpoint);
+	return true;
+}
+
+static bool parse_safetensors(const char *text, size_t length, struct al_error *err)
+{
+	char path[256];
+
+	test_write(test_path(path, &folder, "file.safetensors"), text, length);
+	return open_checkpoint(path, err);
+}
+
+/* The header alone: the file says its length, and ends with it. */
+static bool parse_header(const char *text, size_t length, struct al_error *err)
+{
+	char path[256], *copy = terminated(text, length);
+
+	write_header(test_path(path, &folder, "header.safetensors"), copy, 24);
+	free(copy);
+	return open_checkpoint(path, err);
+}
+
+/* Beside the two shards of tests/data/sharded. */
+static bool parse_index(const char *text, size_t length, struct al_error *err)
+{
+	char path[256];
+
+	test_write(test_path(path, &folder, "model.safetensors.index.json"), text, length);
+	return open_checkpoint(path, err);
+}
+
+/* ---- the table ---- */
+
+const struct parser parsers[] = {
+	{.name = "json",
+		.parse = parse_json,
+		.texts = {"[1, -2.5e+3, \"\\u00e9\\ud834\\udd1e\\n\", true, false, null, {}, []]",
+			"{\"a\": {\"b\": [[], {\"c\": "
+			"\"\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e\"}]}} "}},
+	{.name = "json in order",
+		.parse = parse_in_order,
+		.texts = {"{\"a\": [1, \"\\\"\\\\\", {\"b\": true}], \"\\u0041b\": null}"}},
+	{.name = "symbols", .parse = parse_symbols, .files = "src/catalog/symbols.json"},
+	{.name = "variant", .parse = parse_variant, .files = "src/catalog/variants/*.json"},
+	{.name = "recipe", .parse = parse_recipe, .files = "src/catalog/recipes/*.json"},
+	{.name = "family", .parse = parse_family, .files = "src/catalog/families/*.json"},
+	{.name = "model", .parse = parse_model, .files = "src/catalog/models/*.json"},
+	{.name = "config", .parse = parse_config, .files = "tests/data/*-*b*.json"},
+	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[e-w]*.json"},
+	{.name = "CSV",
+		.parse = parse_csv,
+		.texts = {"\xef\xbb\xbf"
+			  "case,variant,\"bl\"\"eu\"\r\nbase,\"m,ha\",24.8\r\nbase,,"
+			  "\"\xc3\xa9\"\r\n",
+			"a,b\n\"1\n2\",3\n\n"}},
+	{.name = "formula",
+		.parse = parse_formula,
+		.texts = {"if(q_rank > 0, q_rank*d_model, 0) + ceil_div(n_heads, 2)^2",
+			"min(seq, window)*layer_types[layer] - max(1, -2)/3",
+			"not (a == 1 and b <= 2 or mod(c, 4) < 3)", "2*(a + b*(c - d))"}},
+	{.name = "npy",
+		.parse = parse_npy,
+		.files = "tests/fuzz/corpus/npy/f[248]*",
+		.fill = fill_npy},
+	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},
+	{.name = "safetensors header",
+		.parse = parse_header,
+		.texts = {"{\"__metadata__\": {\"format\": \"pt\", \"k\": \"\\u00e9\"}, \"a\": "
+			  "{\"dtype\": \"F32\", \"shape\": [2, 2], \"data_offsets\": [0, 16]}, "
+			  "\"b\": {\"dtype\": \"F64\", \"shape\": [], \"data_offsets\": [16, "
+			  "24]}}"}},
+	{.name = "index",
+		.parse = parse_index,
+		.files = "tests/data/sharded/model.safetensors.index.json"},
+	{.name = "record of a compression", .parse = parse_record, .fill = fill_record},
+	{.name = NULL},
+};
+
+static void visit_files(const struct parser *parser,
+	void (*visit)(const struct parser *, const char *, const char *, size_t))
+{
+	struct al_error err;
+	glob_t found;
+
+	if (glob(parser->files, 0, NULL, &found) != 0) {
+		fprintf(stderr, "%s: no such file\n", parser->files);
+		abort();
+	}
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct al_text text;
+		must_read(al_file_read(&text, found.gl_pathv[i], 1 << 20, &err), &err);
+		visit(parser, found.gl_pathv[i], text.data, text.length);
+		al_text_finish(&text);
+	}
+	globfree(&found);
+}
+
+void visit_documents(const struct parser *parser,
+	void (*visit)(const struct parser *, const char *, const char *, size_t))
+{
+	if (parser->files)
+		visit_files(parser, visit);
+	for (size_t i = 0; parser->texts[i]; i++)
+		visit(parser, parser->name, parser->texts[i], strlen(parser->texts[i]));
+	if (parser->fill) {
+		struct al_text text;
+		al_text_init(&text);
+		parser->fill(&text);
+		visit(parser, parser->name, text.data, text.length);
+		al_text_finish(&text);
+	}
+}
+
+/* ---- what they work with ---- */
+
+static void copy_file(const char *from, const char *name)
+{
+	struct al_error err;
+	struct al_text text;
+	char path[256];
+
+	must_read(al_file_read(&text, from, 1 << 20, &err), &err);
+	test_write(test_path(path, &folder, name), text.data, text.length);
+	al_text_finish(&text);
+}
+
+void documents_begin(void)
+{
+	struct al_error err;
+
+	al_arena_init(&known.arena);
+	known.catalog = al_catalog_create();
+	must_read(al_symbols_load(&known.arena, &known.symbols, &err), &err);
+	test_folder_make(&folder);
+	copy_file("tests/data/sharded/model-00001-of-00002.safetensors",
+		"model-00001-of-00002.safetensors");
+	copy_file("tests/data/sharded/model-00002-of-00002.safetensors",
+		"model-00002-of-00002.safetensors");
+	record_begin(&folder);
+}
+
+void documents_end(void)
+{
+	record_end();
+	al_catalog_destroy(known.catalog);
+	al_arena_finish(&known.arena);
+	test_folder_remove(&folder);
+}

@@ -1,0 +1,19 @@
+/* What a compressed checkpoint says of its compression: one of the documents. */
+#ifndef ATTNLEDGER_TESTS_RECORD_H
+#define ATTNLEDGER_TESTS_RECORD_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "support/folder.h"
+
+/* Compresses a small checkpoint into the folder, and opens both. */
+void record_begin(const struct test_folder *folder);
+void record_end(void);
+
+bool parse_record(const char *text, size_t length, struct al_error *err);
+void fill_record(struct al_text *out);
+
+/* What must work for a test to begin. */
+void must_read(bool ok, const struct al_error *err);
+
+#endif
