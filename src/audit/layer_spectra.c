@@ -1,7 +1,7 @@
 /* Spectra of all heads of a module together.
  *
- * The unfolding [W_1 .. W_H] has the Gram matrix sum_i Q_i (R_K^T R_K) Q_i^T, so its singular values
- * are those of [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d), R_K the keys' triangular factors. */
+ * The unfolding [W_1 .. W_H] has the Gram matrix sum_i Q_i (R_K^T R_K) Q_i^T, so its singular
+ * values are those of [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d), R_K the keys' triangular factors. */
 #include <math.h>
 
 #include "audit/spectra.h"

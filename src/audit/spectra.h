@@ -44,9 +44,9 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 	struct al_error *err) AL_MUST_CHECK;
 
 /* All heads together, these kinds; `triangles` are the same module's, not centred ones. To centre,
- * take the mean off the projections (al_centre) before both. Heads in single precision take half the
- * time and memory; their values are good to about 1e-3 of the largest. On failure nothing is left to
- * finish. */
+ * take the mean off the projections (al_centre) before both. Heads in single precision take half
+ * the time and memory; their values are good to about 1e-3 of the largest. On failure nothing is
+ * left to finish. */
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
 

@@ -4,8 +4,8 @@
 
 #include "audit/measurement.h"
 
-/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements; what
- * would be read off a table that is NULL is left out. */
+/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements;
+ * what would be read off a table that is NULL is left out. */
 void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 	struct al_table *const *tables);
 

@@ -1,5 +1,5 @@
-/* Number formats, from fp64 down to the block formats of GGUF: one table for everything that counts,
- * reads or writes stored numbers. Bytes are little-endian. */
+/* Number formats, from fp64 down to the block formats of GGUF: one table for everything that
+ * counts, reads or writes stored numbers. Bytes are little-endian. */
 #ifndef ATTNLEDGER_BASE_FORMAT_H
 #define ATTNLEDGER_BASE_FORMAT_H
 

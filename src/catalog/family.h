@@ -11,8 +11,8 @@
  * which turn of a loop on; it has books of its own, and no share in the model's parameters.
  *
  * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias.
- * A norm outside of the layers says on which "stage" of a pipeline its input is saved: "first" (behind
- * the embedding) or "last".
+ * A norm outside of the layers says on which "stage" of a pipeline its input is saved: "first"
+ * (behind the embedding) or "last".
  *
  * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model (of
  * a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
@@ -20,9 +20,9 @@
  * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
- * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing. With "cross": true
- * keys and values come from the other stack, so that the norm "before" it makes its queries' input
- * only. "uses" is how many layers one module works in where layers share it
+ * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing.
+ * With "cross": true keys and values come from the other stack, so that the norm "before" it makes
+ * its queries' input only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
  * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved",
  * "base": "rope_theta"}. */

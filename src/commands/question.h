@@ -15,8 +15,9 @@ extern const struct option_row setting_rows[], variant_rows[], recipe_rows[];
 /* Is a variant named? Else the answer is about the model's own attention. */
 bool names_variants(const struct al_asked *asked);
 
-/* Asks about a subject what the options say. `word` names a preset, or a variant with `takes_variant`. `per` is what
- * the basis covers where nobody says it and a model is named; a variant alone is one module. */
+/* Asks about a subject what the options say. `word` names a preset, or a variant with
+ * `takes_variant`. `per` is what the basis covers where nobody says it and a model is named; a
+ * variant alone is one module. */
 bool question_init(struct al_question *question, struct session *session,
 	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
 	struct al_error *err) AL_MUST_CHECK;

@@ -44,7 +44,7 @@ bool al_formula_is_integer(const struct al_formula *formula, int64_t *value);
 void al_formula_each_symbol(const struct al_formula *formula,
 	void (*visit)(void *context, const char *symbol), void *context);
 
-/* Does the symbol stand anywhere in the formula? NULL, a formula that was left out, names nothing. */
+/* Does the symbol stand anywhere in the formula? NULL, a formula that was left out, names none. */
 bool al_formula_mentions(const struct al_formula *formula, const char *symbol);
 
 /* ---- values ---- */

@@ -2,16 +2,17 @@
  *
  * Query head i is columns i*d_head and on of the query projection and works with key/value head
  * floor(i*n_kv_heads/n_heads); its score form is T_i = Q_i K_g^T, its value form V_g O_i^T. The
- * T_i are the head tensor T[n_heads][d_query][d_key] that Tucker and CP decompose. No T_i, much less
- * T, is ever formed: what would take 58 GB for a layer of GPT-3 lies in two factors of 600 MB. */
+ * T_i are the head tensor T[n_heads][d_query][d_key] that Tucker and CP decompose. No T_i, much
+ * less T, is ever formed: what would take 58 GB for a layer of GPT-3 lies in two factors of 600
+ * MB. */
 #ifndef ATTNLEDGER_LINALG_HEADS_H
 #define ATTNLEDGER_LINALG_HEADS_H
 
 #include "linalg/linalg.h"
 #include "linalg/projection.h"
 
-/* In double or in single precision; the others, and projections that there aren't, are without data:
- * what only asks for scores has neither values nor outputs. The memory is the caller's. */
+/* In double or in single precision; the others, and projections that there aren't, are without
+ * data: what only asks for scores has neither values nor outputs. The memory is the caller's. */
 struct al_heads {
 	struct al_view query; /* [d_query][n_heads*d_head] */
 	struct al_view

@@ -1,6 +1,6 @@
-/* A question: what is asked (a model, or one attention block alone), under which settings, basis and
- * recipe, and of which configured variants. Commands, scenarios and the public library ask through
- * it. A checkpoint as the subject of a question is its config.json. */
+/* A question: what is asked (a model, or one attention block alone), under which settings, basis
+ * and recipe, and of which configured variants. Commands, scenarios and the public library ask
+ * through it. A checkpoint as the subject of a question is its config.json. */
 #ifndef ATTNLEDGER_QUESTION_QUESTION_H
 #define ATTNLEDGER_QUESTION_QUESTION_H
 

@@ -62,8 +62,8 @@ static const struct weight small[] = {
 	SMALL_LAYER("1"),
 };
 
-/* A layer in each format whose queries have, beside 1, a direction on either side of what four times
- * the format's unit roundoff leaves to see: 9/8 of it in head 0, 7/8 in head 1. */
+/* A layer in each format whose queries have, beside 1, a direction on either side of what four
+ * times the format's unit roundoff leaves to see: 9/8 of it in head 0, 7/8 in head 1. */
 #define ALMOST(threshold) \
 	{ \
 		1, 0, 0, 0, 0, 1.125 * (threshold), 0, 0, 0, 0, 1, 0, 0, 0, 0, 0.875 * (threshold) \

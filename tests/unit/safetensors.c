@@ -443,7 +443,7 @@ static bool expect_verdict(const char *name, bool is_ok)
 	struct al_error err;
 	char path[512];
 
-	snprintf(path, sizeof(path), "../shared/fixtures/safetensors-bad/%s", name);
+	snprintf(path, sizeof(path), "%s/safetensors-bad/%s", fixtures(), name);
 	bool opened = al_checkpoint_open(&checkpoint, path, &err);
 	if (opened)
 		al_checkpoint_close(&checkpoint);
@@ -454,13 +454,13 @@ static bool expect_verdict(const char *name, bool is_ok)
 
 static void agrees_with_the_reference(void **state)
 {
-	FILE *verdicts = fopen("../shared/fixtures/safetensors-bad/VERDICTS.tsv", "r");
-	char line[4096], name[256], verdict[8];
+	char line[4096], name[256], verdict[8], path[512];
 	int n = 0, n_wrong = 0;
 
 	(void)state;
-	if (!verdicts)
-		LEAVE_OUT("../shared/fixtures");
+	snprintf(path, sizeof(path), "%s/safetensors-bad/VERDICTS.tsv", fixtures());
+	FILE *verdicts = fopen(path, "r");
+	assert_non_null(verdicts);
 	while (fgets(line, sizeof(line), verdicts))
 		if (sscanf(line, "%255s %7s", name, verdict) == 2 && ++n)
 			n_wrong += !expect_verdict(name, strcmp(verdict, "OK") == 0);
@@ -481,14 +481,12 @@ static float upper_half(float value)
 
 static void reads_what_the_reference_wrote(void **state)
 {
-	static const char folder[] = "../shared/fixtures/safetensors/";
+	const char *folder = fixtures();
 	struct al_checkpoint all, f32, bf16;
 	char path[512];
 
 	(void)state;
-	snprintf(path, sizeof(path), "%sall-dtypes.ref.safetensors", folder);
-	if (access(path, R_OK) != 0)
-		LEAVE_OUT("../shared/fixtures");
+	snprintf(path, sizeof(path), "%s/safetensors/all-dtypes.ref.safetensors", folder);
 	open_or_fail(&all, path);
 	const struct al_tensor *i16 = al_checkpoint_find(&all, "t.I16");
 	struct al_selection every = al_select_all(i16);
@@ -499,9 +497,9 @@ static void reads_what_the_reference_wrote(void **state)
 	assert_non_null(al_checkpoint_find(&all, "t.utf8-\xC3\xA9\xE4\xB8\xAD\"\\"));
 	al_checkpoint_close(&all);
 
-	snprintf(path, sizeof(path), "%sstories260K.ref.safetensors", folder);
+	snprintf(path, sizeof(path), "%s/safetensors/stories260K.ref.safetensors", folder);
 	open_or_fail(&f32, path);
-	snprintf(path, sizeof(path), "%sstories260K.bf16.ref.safetensors", folder);
+	snprintf(path, sizeof(path), "%s/safetensors/stories260K.bf16.ref.safetensors", folder);
 	open_or_fail(&bf16, path);
 	assert_int_equal(f32.n_tensors, bf16.n_tensors);
 	for (size_t i = 0; i < f32.n_tensors; i++) {
@@ -535,8 +533,8 @@ int main(void)
 		CASE(refuses_what_it_can_not_read),
 		CASE(copies_bytes),
 		CASE(writes_all_or_nothing),
-		cmocka_unit_test(agrees_with_the_reference),
-		cmocka_unit_test(reads_what_the_reference_wrote),
+		UNIT_TEST_OF_FIXTURES(agrees_with_the_reference),
+		UNIT_TEST_OF_FIXTURES(reads_what_the_reference_wrote),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,12 +17,28 @@
 #define assert_uint_in_range assert_in_range
 #endif
 
-/* Leaves a test out where a file isn't here. (cmocka's skip() prints "not ok # SKIP", which readers
- * of TAP take for a failure.) */
-#define LEAVE_OUT(file) \
-	do { \
-		print_message("# %s is not here: left out\n", file); \
-		return; \
-	} while (0)
+/* The folder of fixtures, files that others wrote, or NULL. */
+static inline const char *fixtures(void)
+{
+	const char *folder = getenv("ATTNLEDGER_FIXTURES");
+
+	return folder && *folder ? folder : NULL;
+}
+
+static inline void leave_out(void **state)
+{
+	(void)state;
+}
+
+/* A row of the table of tests: skipped where `condition` is false, with the reason in its name, as
+ * TAP has it. (cmocka's skip() prints "not ok # SKIP", which readers of TAP take for a failure.) */
+#define UNIT_TEST_WHERE(condition, test, reason) \
+	{ \
+		(condition) ? #test : #test " # SKIP " reason, (condition) ? (test) : leave_out, \
+			NULL, NULL, NULL \
+	}
+
+#define UNIT_TEST_OF_FIXTURES(test) \
+	UNIT_TEST_WHERE(fixtures(), test, "ATTNLEDGER_FIXTURES names no folder")
 
 #endif

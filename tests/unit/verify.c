@@ -7,8 +7,8 @@
 
 /* A layer of two heads of two dimensions whose scores are known. A row of the embedding is 1, -1,
  * 1, -1 or its opposite, which a norm leaves as it is; head h sees its dimensions 2h and 2h + 1,
- * where its form W_Q W_K^T is diag(first[h], second[h]). The keys' bias gives all keys of a query the
- * same, which no probability shows. */
+ * where its form W_Q W_K^T is diag(first[h], second[h]). The keys' bias gives all keys of a query
+ * the same, which no probability shows. */
 enum { WIDTH = 4, TOKENS = 2 };
 
 static const double first[] = {1.5, 0.75}, second[] = {0.5, 0.25};
