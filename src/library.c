@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "ledger/whole.h"
+#include "ledger/ledger.h"
 
 struct count {
 	struct al_arena arena;
@@ -44,7 +44,7 @@ static bool find_subject(struct count *c, const char *model, const char *variant
 	if (!model)
 		return true;
 	if (!al_catalog_model(c->catalog, model, &c->model, err)
-		|| !al_settings_from_model(&c->settings, c->catalog, c->model, err))
+		|| !al_model_settings(c->model, c->catalog, &c->settings, err))
 		return false;
 	if (c->model->family)
 		return al_catalog_family(c->catalog, c->model->family, &c->family, err);
@@ -78,54 +78,23 @@ static bool apply(struct count *c, const char *setting, struct al_error *err)
 		&& al_settings_parse(&c->settings, setting, "settings", err);
 }
 
-/* Adds `copies` times what the basis covers of a block. */
-static bool add_block(struct count *c, const struct al_variant_use *use, enum al_basis_per per,
-	int64_t copies, struct al_error *err)
+static bool count(struct count *c, struct al_error *err)
 {
 	struct al_basis basis;
-	struct al_block block;
-	mpq_t parameters;
+	struct al_ledger ledger;
 
 	al_basis_init(&basis);
-	basis.per = per;
-	if (!al_block_init(&block, use, &c->settings, &basis, err))
-		return false;
-	mpq_init(parameters);
-	bool ok = al_block_measure(&block, AL_PARAMETERS, NULL, parameters, err);
-	if (ok) {
-		al_exact_multiply(parameters, copies);
-		mpq_add(c->sum, c->sum, parameters);
-	}
-	mpq_clear(parameters);
-	al_block_finish(&block);
-	return ok;
-}
-
-/* All parts of a model whose family is known. */
-static bool add_model(struct count *c, struct al_error *err)
-{
-	struct al_basis basis;
-	struct al_whole whole;
-
-	al_basis_init(&basis);
-	const struct al_whole_ask ask = {.catalog = c->catalog,
+	basis.per = c->model && !c->family ? AL_BASIS_MODEL : AL_BASIS_MODULE;
+	const struct al_ledger_ask ask = {.catalog = c->catalog,
 		.family = c->family,
 		.settings = &c->settings,
 		.basis = &basis,
-		.use = c->use.variant ? &c->use : NULL,
-		.tp = 1};
-	if (!al_whole_init(&whole, &ask, err))
+		.use = c->use.variant ? &c->use : NULL};
+	if (!al_ledger_open(&ledger, &ask, err))
 		return false;
-	al_whole_count(&whole, AL_COUNT_PARAMETERS, c->sum);
-	al_whole_finish(&whole);
-	return true;
-}
-
-static bool count(struct count *c, struct al_error *err)
-{
-	if (c->family)
-		return add_model(c, err);
-	return add_block(c, &c->use, c->model ? AL_BASIS_MODEL : AL_BASIS_MODULE, 1, err);
+	bool ok = al_ledger_measure(&ledger, AL_PARAMETERS, NULL, c->sum, err);
+	al_ledger_close(&ledger);
+	return ok;
 }
 
 static bool copy(struct count *c, char *out, size_t size, struct al_error *err)

@@ -93,14 +93,14 @@ static bool measure_use(const struct converter *x, const struct al_variant_use *
 	mpq_t parameters, mpq_t cache, struct al_error *err)
 {
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 
 	al_basis_init(&basis);
-	if (!al_block_init(&block, use, &x->audit->view->settings, &basis, err))
+	if (!al_ledger_open_module(&ledger, use, &x->audit->view->settings, &basis, err))
 		return false;
-	bool ok = al_block_measure(&block, AL_PARAMETERS, NULL, parameters, err)
-		&& al_block_measure(&block, AL_CACHE, NULL, cache, err);
-	al_block_finish(&block);
+	bool ok = al_ledger_measure(&ledger, AL_PARAMETERS, NULL, parameters, err)
+		&& al_ledger_measure(&ledger, AL_CACHE, NULL, cache, err);
+	al_ledger_close(&ledger);
 	return ok;
 }
 

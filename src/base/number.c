@@ -58,6 +58,14 @@ static void reduce(mpq_t q)
 		mpq_canonicalize(q);
 }
 
+void al_exact_add(mpq_t sum, mpq_srcptr term)
+{
+	if (al_exact_is_integer(sum) && al_exact_is_integer(term))
+		mpz_add(mpq_numref(sum), mpq_numref(sum), mpq_numref(term));
+	else
+		mpq_add(sum, sum, term);
+}
+
 void al_exact_multiply(mpq_t q, int64_t factor)
 {
 	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);

@@ -27,6 +27,7 @@ bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims,
 /* ---- arithmetic in place, of a canonical `q` ---- */
 
 void al_exact_set(mpq_t q, int64_t value);
+void al_exact_add(mpq_t sum, mpq_srcptr term);
 void al_exact_multiply(mpq_t q, int64_t factor);
 void al_exact_divide(mpq_t q, int64_t divisor); /* divisor > 0 */
 void al_exact_keep_least(mpq_t least, mpq_srcptr q); /* least = min(least, q) */

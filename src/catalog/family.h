@@ -231,6 +231,11 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	const struct cJSON *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* What a model gives: a preset's symbols; with a family, those that its config gives. What was asked
+ * of the settings stays, and what the family derives follows it. */
+bool al_model_settings(const struct al_model *model, struct al_catalog *catalog,
+	struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
+
 /* The config's keys that the family doesn't use, in their order. */
 size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
 	struct al_arena *arena, const char *const **keys);

@@ -1,5 +1,6 @@
 /* Models: a preset with the symbols of its attention, a preset with a family's config, or a
  * config.json as it comes with a checkpoint. */
+#include "catalog/family.h"
 #include "catalog/read.h"
 
 static bool read_symbol(void *context, const struct cJSON *member, void *out, struct al_error *err)
@@ -66,4 +67,22 @@ bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_
 		return false;
 	*out = model;
 	return true;
+}
+
+/* ---- settings ---- */
+
+bool al_model_settings(const struct al_model *model, struct al_catalog *catalog,
+	struct al_settings *settings, struct al_error *err)
+{
+	const struct al_family *family;
+
+	for (size_t i = 0; i < model->n_symbols; i++)
+		if (!al_settings_is_asked(settings, model->symbols[i].symbol))
+			al_settings_set(settings, model->symbols[i].symbol, model->symbols[i].value,
+				model->name);
+	if (!model->family)
+		return true;
+	return al_catalog_family(catalog, model->family, &family, err)
+		&& al_family_settings(family, model->doc, model->config, model->name, settings,
+			err);
 }

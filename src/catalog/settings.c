@@ -5,7 +5,6 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "catalog/family.h"
 
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog)
 {
@@ -142,10 +141,13 @@ void al_settings_merge(struct al_settings *to, const struct al_settings *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		copy_item(to, &from->items[i]);
-	if (from->model) {
-		to->catalog = from->catalog;
-		to->model = from->model;
-	}
+}
+
+void al_settings_merge_asked(struct al_settings *to, const struct al_settings *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (from->items[i].is_asked)
+			copy_item(to, &from->items[i]);
 }
 
 /* ---- KEY=VALUE ---- */
@@ -173,35 +175,6 @@ bool al_settings_parse(struct al_settings *settings, const char *assignment, con
 			origin, symbol, equals + 1);
 	al_settings_set(settings, symbol, value, origin);
 	return true;
-}
-
-/* ---- models ---- */
-
-bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
-	const struct al_model *model, struct al_error *err)
-{
-	const struct al_family *family;
-
-	settings->catalog = catalog;
-	settings->model = model;
-	for (size_t i = 0; i < model->n_symbols; i++)
-		if (!al_settings_is_asked(settings, model->symbols[i].symbol))
-			al_settings_set(settings, model->symbols[i].symbol, model->symbols[i].value,
-				model->name);
-	if (!model->family)
-		return true;
-	return al_catalog_family(catalog, model->family, &family, err)
-		&& al_family_settings(family, model->doc, model->config, model->name, settings,
-			err);
-}
-
-bool al_settings_derive(struct al_settings *to, const struct al_settings *from,
-	struct al_error *err)
-{
-	for (size_t i = 0; i < from->n; i++)
-		if (from->items[i].is_asked || !from->model)
-			copy_item(to, &from->items[i]);
-	return !from->model || al_settings_from_model(to, from->catalog, from->model, err);
 }
 
 /* ---- get ---- */

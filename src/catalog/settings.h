@@ -20,8 +20,6 @@ struct al_settings {
 	size_t n_symbols;
 	struct al_setting *items;
 	size_t n, room;
-	struct al_catalog *catalog; /* both of al_settings_from_model; NULL: of no model */
-	const struct al_model *model;
 };
 
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
@@ -30,6 +28,9 @@ void al_settings_finish(struct al_settings *settings);
 /* `to` must be initialised; its items are replaced or added to. Defaults stay behind: `to`
  * derives its own. */
 void al_settings_merge(struct al_settings *to, const struct al_settings *from);
+
+/* The same of what was asked. */
+void al_settings_merge_asked(struct al_settings *to, const struct al_settings *from);
 
 /* Replaces or adds. */
 void al_settings_set(struct al_settings *settings, const char *symbol, int64_t value,
@@ -48,15 +49,6 @@ bool al_settings_parse(struct al_settings *settings, const char *assignment, con
 void al_settings_ask(struct al_settings *settings, const char *symbol, int64_t value,
 	const char *origin);
 bool al_settings_is_asked(const struct al_settings *settings, const char *symbol);
-
-/* A preset's symbols; with a family, those that its config gives. What was asked stays, and what
- * the family derives follows it. */
-bool al_settings_from_model(struct al_settings *settings, struct al_catalog *catalog,
-	const struct al_model *model, struct al_error *err) AL_MUST_CHECK;
-
-/* `to` must be initialised: what was asked of `from`, and its model's values under that. */
-bool al_settings_derive(struct al_settings *to, const struct al_settings *from,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* The setting, or the standard default evaluated (and kept, with its origin); NULL in *out where
  * the symbol is not given and has no default. An error where the default is not exact

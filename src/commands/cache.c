@@ -69,10 +69,10 @@ static void add_row(struct answer *a, const char *variant, const char *kind, int
 }
 
 /* The tokens that an entry keeps: of the sequence, of the source, or once. */
-static bool kept_tokens(struct answer *a, struct al_block *block, const struct al_entry *entry,
+static bool kept_tokens(struct answer *a, struct al_ledger *ledger, const struct al_entry *entry,
 	int64_t *out, struct al_error *err)
 {
-	struct al_scope scope = al_settings_scope(&block->settings);
+	struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
 
 	*out = entry->per == AL_PER_TOKEN	    ? a->seq
 		: entry->per == AL_PER_SOURCE_TOKEN ? a->source_seq
@@ -82,38 +82,41 @@ static bool kept_tokens(struct answer *a, struct al_block *block, const struct a
 }
 
 /* Elements and bytes of one entry over all modules. */
-static bool add_entry(struct answer *a, struct al_block *block, const struct al_ledger_entry *entry,
+static bool add_entry(struct answer *a, struct al_ledger *ledger, const struct al_ledger_entry *e,
 	struct sum *sum, struct al_error *err)
 {
 	int64_t bytes = a->dtype_bytes, tokens;
 	mpq_t q;
 
-	if (!kept_tokens(a, block, entry->entry, &tokens, err)
-		|| (entry->entry->dtype && !al_dtype_bytes(entry->entry->dtype, &bytes, err)))
+	if (!kept_tokens(a, ledger, e->entry, &tokens, err)
+		|| (e->entry->dtype && !al_dtype_bytes(e->entry->dtype, &bytes, err)))
 		return false;
 	mpq_init(q);
-	mpq_set(q, entry->elements);
-	al_exact_multiply(q, entry->times);
-	if (entry->entry->per != AL_PER_SEQUENCE)
-		mpq_add(sum->elements, sum->elements, q);
+	mpq_set(q, e->elements);
+	if (e->entry->per != AL_PER_SEQUENCE)
+		al_exact_add(sum->elements, q);
 	al_exact_multiply(q, bytes);
-	if (entry->entry->per != AL_PER_SEQUENCE)
-		mpq_add(sum->bytes_per_token, sum->bytes_per_token, q);
+	if (e->entry->per != AL_PER_SEQUENCE)
+		al_exact_add(sum->bytes_per_token, q);
 	al_exact_multiply(q, tokens);
 	al_exact_multiply(q, a->batch);
-	mpq_add(sum->bytes, sum->bytes, q);
+	al_exact_add(sum->bytes, q);
 	mpq_clear(q);
 	return true;
 }
 
-static bool sum_kind(struct answer *a, struct al_block *block, const struct al_ledger *ledger,
-	enum al_per per, struct sum *sum, size_t *n, struct al_error *err)
+static bool sum_kind(struct answer *a, struct al_ledger *ledger, enum al_per per, struct sum *sum,
+	size_t *n, struct al_error *err)
 {
+	const struct al_ledger_list *cached;
+
 	*n = 0;
-	for (size_t i = 0; i < ledger->n; i++) {
-		if (ledger->entries[i].entry->per != per)
+	if (!al_ledger_list(ledger, AL_LIST_CACHE, &cached, err))
+		return false;
+	for (size_t i = 0; i < cached->n; i++) {
+		if (cached->items[i].entry->per != per)
 			continue;
-		if (!add_entry(a, block, &ledger->entries[i], sum, err))
+		if (!add_entry(a, ledger, &cached->items[i], sum, err))
 			return false;
 		++*n;
 	}
@@ -130,26 +133,25 @@ static void add_cross_row(struct answer *a, const char *variant, int64_t layers,
 	add_row(a, variant, "source token", layers, sum);
 }
 
-static bool add_kind(struct answer *a, const struct al_variant_use *use, struct al_block *block,
-	const struct al_ledger *ledger, const struct kind *kind, struct sum *total,
-	struct al_error *err)
+static bool add_kind(struct answer *a, const struct al_variant_use *use, struct al_ledger *ledger,
+	const struct kind *kind, int64_t modules, struct sum *total, struct al_error *err)
 {
 	struct sum sum;
 	size_t n;
 
 	sum_init(&sum);
-	bool ok = sum_kind(a, block, ledger, kind->per, &sum, &n, err);
+	bool ok = sum_kind(a, ledger, kind->per, &sum, &n, err);
 	if (ok && n > 0) {
-		add_row(a, use->name, kind->name, ledger->modules, &sum);
-		mpq_add(total->bytes, total->bytes, sum.bytes);
+		add_row(a, use->name, kind->name, modules, &sum);
+		al_exact_add(total->bytes, sum.bytes);
 	}
 	if (ok && kind->per == AL_PER_TOKEN) {
-		mpq_add(total->elements, total->elements, sum.elements);
-		mpq_add(total->bytes_per_token, total->bytes_per_token, sum.bytes_per_token);
+		al_exact_add(total->elements, sum.elements);
+		al_exact_add(total->bytes_per_token, sum.bytes_per_token);
 	}
 	if (ok && n > 0 && a->is_two_sided && kind->per == AL_PER_TOKEN) {
-		add_cross_row(a, use->name, ledger->modules, &sum);
-		mpq_add(total->bytes, total->bytes, sum.bytes);
+		add_cross_row(a, use->name, modules, &sum);
+		al_exact_add(total->bytes, sum.bytes);
 	}
 	sum_finish(&sum);
 	return ok;
@@ -158,23 +160,20 @@ static bool add_kind(struct answer *a, const struct al_variant_use *use, struct 
 static bool add_variant(struct answer *a, const struct al_variant_use *use, struct al_error *err)
 {
 	struct al_question *q = a->question;
-	struct al_block block;
 	struct al_ledger ledger;
 	struct sum total;
+	int64_t modules;
 
-	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
 		return false;
-	bool ok = al_ledger_cache(&ledger, &block, false, err);
-	if (ok) {
-		sum_init(&total);
-		for (int i = 0; ok && i < N_KINDS; i++)
-			ok = add_kind(a, use, &block, &ledger, &kinds[i], &total, err);
-		if (ok)
-			add_row(a, use->name, "total", ledger.modules, &total);
-		sum_finish(&total);
-		al_ledger_finish(&ledger);
-	}
-	al_block_finish(&block);
+	sum_init(&total);
+	bool ok = al_ledger_modules(&ledger, true, &modules, err);
+	for (int i = 0; ok && i < N_KINDS; i++)
+		ok = add_kind(a, use, &ledger, &kinds[i], modules, &total, err);
+	if (ok)
+		add_row(a, use->name, "total", modules, &total);
+	sum_finish(&total);
+	al_ledger_close(&ledger);
 	return ok;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "ledger/whole.h"
 
 struct count_options {
 	struct output_options output;
@@ -81,7 +80,7 @@ static void add_tensor(struct count *c, const char *variant, const char *part, c
 	set_numbers(c, cell, copies, parameters, active);
 }
 
-/* ---- a block alone, or attention of a model whose other parts aren't known ---- */
+/* ---- sums ---- */
 
 struct sum {
 	int64_t tensors;
@@ -102,28 +101,8 @@ static void sum_finish(struct sum *sum)
 static void add_to(struct sum *sum, int64_t tensors, mpq_srcptr parameters, mpq_srcptr active)
 {
 	sum->tensors += tensors;
-	mpq_add(sum->parameters, sum->parameters, parameters);
-	mpq_add(sum->active, sum->active, active);
-}
-
-static void add_entry(struct count *c, const struct al_variant_use *use,
-	const struct al_ledger_entry *entry, struct sum *total)
-{
-	int64_t tensors = entry->count * entry->times;
-	struct sum sum;
-
-	sum_init(&sum);
-	mpq_set(sum.parameters, entry->elements);
-	al_exact_multiply(sum.parameters, entry->times);
-	mpq_set(sum.active, sum.parameters);
-	al_exact_multiply(sum.active, entry->active);
-	al_exact_divide(sum.active, entry->count ? entry->count : 1);
-	add_to(total, tensors, sum.parameters, sum.active);
-	if (c->options->shows_tensors)
-		add_tensor(c, use->name, "attention", entry->entry->name,
-			join_dims(c, entry->dims, entry->n_dims), tensors, sum.parameters,
-			sum.active);
-	sum_finish(&sum);
+	al_exact_add(sum->parameters, parameters);
+	al_exact_add(sum->active, active);
 }
 
 static void add_part(struct count *c, const char *variant, const char *part, const struct sum *sum)
@@ -143,79 +122,35 @@ static void finish_rows(struct count *c, const char *variant, const struct sum *
 		add_part(c, variant, "total", total);
 }
 
-static bool count_block(struct count *c, const struct al_variant_use *use, struct al_error *err)
+/* ---- a ledger: of a whole model, of its attention, or of a block alone ---- */
+
+static void add_entry(struct count *c, const char *variant, const struct al_ledger_entry *t)
 {
-	struct al_block block;
-	struct al_ledger ledger;
-	struct sum total;
-
-	if (!al_block_init(&block, use, &c->question->settings, &c->question->basis, err))
-		return false;
-	bool ok = al_ledger_tensors(&ledger, &block, false, c->explanations, err);
-	if (ok) {
-		sum_init(&total);
-		for (size_t i = 0; i < ledger.n; i++)
-			add_entry(c, use, &ledger.entries[i], &total);
-		if (c->explanations)
-			explain_entries(c->explanations, c->question->name, use, &ledger,
-				"attention", 1);
-		if (!c->options->shows_tensors)
-			add_part(c, use->name, al_part_names[AL_PART_ATTENTION], &total);
-		finish_rows(c, use->name, &total);
-		sum_finish(&total);
-		al_ledger_finish(&ledger);
-	}
-	al_block_finish(&block);
-	return ok;
-}
-
-/* ---- a whole model ---- */
-
-static void explain_tensor(struct count *c, const char *variant, const struct al_whole_tensor *t)
-{
-	mpq_t once;
-
-	mpq_init(once);
-	mpq_set(once, t->elements);
-	al_exact_divide(once, t->copies ? t->copies : 1);
-	explain(c->explanations,
-		&(struct explanation){.model = c->question->name,
-			.variant = variant,
-			.of = al_part_names[t->part],
-			.name = t->name,
-			.formula = t->formula,
-			.substituted = t->substituted,
-			.result = once,
-			.times = t->copies,
-			.source = t->source});
-	mpq_clear(once);
-}
-
-static void add_whole_tensor(struct count *c, const char *variant, const struct al_whole_tensor *t)
-{
-	const char *name = t->module && c->question->is_own
-		? al_format(&c->session->arena, "%s: %s", t->module, t->name)
+	const char *module = t->module ? t->module->name : NULL;
+	const char *name = module && c->question->is_own
+		? al_format(&c->session->arena, "%s: %s", module, t->name)
 		: t->name;
 
 	add_tensor(c, variant, al_part_names[t->part], name, join_dims(c, t->dims, t->n_dims),
-		t->copies, t->elements, t->active);
+		t->times * t->count, t->elements, t->active);
 }
 
-static void count_part(struct count *c, const char *variant, const struct al_whole *whole,
-	enum al_part part, struct sum *total)
+static void count_part(struct count *c, const char *variant, const struct al_ledger *ledger,
+	const struct al_ledger_list *tensors, enum al_part part, struct sum *total)
 {
 	struct sum sum;
 
 	sum_init(&sum);
-	for (size_t i = 0; i < whole->n_tensors; i++) {
-		const struct al_whole_tensor *tensor = &whole->tensors[i];
-		if (tensor->part != part || !tensor->is_parameter)
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
+		if (t->part != part || !t->is_parameter)
 			continue;
-		add_to(&sum, tensor->copies, tensor->elements, tensor->active);
+		add_to(&sum, t->times * t->count, t->elements, t->active);
 		if (c->options->shows_tensors)
-			add_whole_tensor(c, variant, tensor);
+			add_entry(c, variant, t);
 		if (c->explanations)
-			explain_tensor(c, variant, tensor);
+			explain_entry(c->explanations, c->question->name, variant, t,
+				al_part_names[part], ledger->is_whole);
 	}
 	if (!c->options->shows_tensors && (sum.tensors > 0 || part == AL_PART_ATTENTION))
 		add_part(c, variant, al_part_names[part], &sum);
@@ -223,53 +158,52 @@ static void count_part(struct count *c, const char *variant, const struct al_who
 	sum_finish(&sum);
 }
 
-static void add_counts(struct count *c, const char *variant, const struct al_whole *whole)
+static bool add_counts(struct count *c, const char *variant, struct al_ledger *ledger,
+	struct al_error *err)
 {
+	bool ok = true;
 	mpq_t value;
 
 	mpq_init(value);
-	for (int i = 0; i < AL_N_COUNTS; i++) {
+	for (int i = 0; ok && i < AL_N_COUNTS; i++) {
 		struct al_cell *cell = begin_row(c, c->counts, variant);
-		al_whole_count(whole, (enum al_count)i, value);
+		ok = al_ledger_count(ledger, (enum al_count)i, value, err);
 		al_cell_set_titled(c->counts, cell++, al_counts[i].key, al_counts[i].title);
 		al_cell_set_exact(c->counts, cell, value);
 	}
 	mpq_clear(value);
+	return ok;
 }
 
-static bool count_whole(struct count *c, const struct al_variant_use *use, struct al_error *err)
+static bool count_ledger(struct count *c, const char *variant, struct al_ledger *ledger,
+	struct al_error *err)
 {
-	struct al_question *q = c->question;
-	const struct al_whole_ask ask = {.catalog = c->session->catalog,
-		.family = q->family,
-		.settings = &q->settings,
-		.basis = &q->basis,
-		.use = q->is_own ? NULL : use,
-		.tp = 1,
-		.detail = AL_BOOKS_KINDS,
-		.explains = c->explanations != NULL};
-	struct al_whole whole;
+	const struct al_ledger_list *tensors;
 	struct sum total;
 
-	if (!al_whole_init(&whole, &ask, err))
-		return al_in(err, "%s", q->name);
+	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
 	sum_init(&total);
 	for (int part = 0; part < AL_N_PARTS; part++)
-		count_part(c, use->name, &whole, (enum al_part)part, &total);
-	finish_rows(c, use->name, &total);
-	if (c->counts)
-		add_counts(c, use->name, &whole);
+		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
+	finish_rows(c, variant, &total);
 	sum_finish(&total);
-	al_whole_finish(&whole);
-	return true;
+	return !c->counts || !ledger->is_whole || add_counts(c, variant, ledger, err);
 }
 
 /* A basis of one module or layer asks about that much attention, not about a model. */
 static bool count_variant(struct count *c, const struct al_variant_use *use, struct al_error *err)
 {
-	if (c->question->family && c->question->basis.per == AL_BASIS_MODEL)
-		return count_whole(c, use, err);
-	return count_block(c, use, err);
+	struct al_ledger_ask ask = al_question_ask(c->question, use,
+		c->question->basis.per == AL_BASIS_MODEL);
+	struct al_ledger ledger;
+
+	ask.explains = c->explanations != NULL;
+	if (!al_ledger_open(&ledger, &ask, err))
+		return false;
+	bool ok = count_ledger(c, use->name, &ledger, err);
+	al_ledger_close(&ledger);
+	return ok;
 }
 
 /* ---- the table ---- */

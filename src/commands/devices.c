@@ -173,32 +173,35 @@ void devices_note(const struct al_training *t, struct al_table *table)
 }
 
 bool question_whole(struct al_question *q, const struct al_variant_use *use, int64_t tp,
-	enum al_books_detail detail, struct al_whole *whole, struct al_error *err)
+	enum al_books_detail detail, struct al_ledger *ledger, struct al_error *err)
 {
-	const struct al_whole_ask ask = {.catalog = q->catalog,
-		.family = q->family,
-		.settings = &q->settings,
-		.basis = &q->basis,
-		.use = use,
-		.tp = tp,
-		.detail = detail};
+	struct al_ledger_ask ask = al_question_ask(q, use, true);
 
-	return al_whole_init(whole, &ask, err) || al_in(err, "%s", q->name);
+	ask.use = use;
+	ask.tp = tp;
+	ask.detail = detail;
+	const struct al_ledger_list *tensors;
+	if (!al_ledger_open(ledger, &ask, err))
+		return false;
+	if (al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+		return true;
+	al_ledger_close(ledger);
+	return false;
 }
 
 static void copy_stage(struct al_stage *to, const struct al_stage *from)
 {
-	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set(to->bytes[state][part], from->bytes[state][part]);
 }
 
-static bool check_stages(const struct al_whole *whole, const struct al_training *t,
+static bool check_stages(const struct al_ledger *ledger, const struct al_training *t,
 	struct al_error *err)
 {
-	for (size_t i = 0; i < whole->n_modules; i++) {
-		const char *name = whole->modules[i].module->module->name;
-		int64_t n_layers = whole->modules[i].n_layers;
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		const char *name = ledger->modules[i].name;
+		int64_t n_layers = ledger->modules[i].n_layers;
 		if (n_layers < t->pp)
 			return al_fail(err, AL_EINPUT,
 				"pp is %lld, expected at most as many stages as the %lld "
@@ -233,15 +236,15 @@ static int64_t find_largest(const struct al_stage *stages, int64_t n)
 	return largest;
 }
 
-bool train_stages(struct al_whole *whole, const struct al_training *t, struct al_stage *stage,
+bool train_stages(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stage,
 	int64_t *index, struct al_error *err)
 {
-	if (!check_stages(whole, t, err))
+	if (!al_ledger_update(ledger, err) || !check_stages(ledger, t, err))
 		return false;
 	struct al_stage *stages = al_calloc((size_t)t->pp, sizeof(*stages));
 	for (int64_t i = 0; i < t->pp; i++)
 		al_stage_init(&stages[i]);
-	bool ok = al_whole_train(whole, t, stages, err);
+	bool ok = al_ledger_train(ledger, t, stages, err);
 	if (ok) {
 		*index = find_largest(stages, t->pp);
 		copy_stage(stage, &stages[*index]);
@@ -255,12 +258,12 @@ bool train_stages(struct al_whole *whole, const struct al_training *t, struct al
 bool train_largest(struct al_question *q, const struct al_variant_use *use,
 	const struct al_training *t, struct al_stage *stage, int64_t *index, struct al_error *err)
 {
-	struct al_whole whole;
+	struct al_ledger ledger;
 
-	if (!question_whole(q, use, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS, &whole,
+	if (!question_whole(q, use, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS, &ledger,
 		    err))
 		return false;
-	bool ok = train_stages(&whole, t, stage, index, err);
-	al_whole_finish(&whole);
+	bool ok = train_stages(&ledger, t, stage, index, err);
+	al_ledger_close(&ledger);
 	return ok;
 }

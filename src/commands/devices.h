@@ -36,10 +36,10 @@ void devices_note(const struct al_training *training, struct al_table *table);
 
 /* Opens the whole model of a question; `use` NULL: with its own attention. */
 bool question_whole(struct al_question *question, const struct al_variant_use *use, int64_t tp,
-	enum al_books_detail detail, struct al_whole *whole, struct al_error *err) AL_MUST_CHECK;
+	enum al_books_detail detail, struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
-bool train_stages(struct al_whole *whole, const struct al_training *training,
+bool train_stages(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a question. */

@@ -1,6 +1,8 @@
 /* --explain: how each number comes about. */
 #include "commands/explain.h"
 
+#include "base/number.h"
+
 struct al_table *explain_table(struct session *session)
 {
 	static const struct al_column columns[] = {
@@ -48,20 +50,24 @@ void explain(struct al_table *table, const struct explanation *e)
 	set_text(table, cell, e->source);
 }
 
-void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
-	const struct al_ledger *ledger, const char *of, int64_t copies)
+void explain_entry(struct al_table *table, const char *model, const char *variant,
+	const struct al_ledger_entry *e, const char *of, bool each)
 {
-	for (size_t i = 0; i < ledger->n; i++) {
-		const struct al_ledger_entry *entry = &ledger->entries[i];
-		explain(table,
-			&(struct explanation){.model = model,
-				.variant = use->name,
-				.of = of,
-				.name = entry->entry->name,
-				.formula = entry->formula,
-				.substituted = entry->substituted,
-				.result = entry->elements,
-				.times = entry->times * copies,
-				.source = use->variant->source});
-	}
+	int64_t times = each ? e->times * e->count : e->times;
+	mpq_t once;
+
+	mpq_init(once);
+	mpq_set(once, e->elements);
+	al_exact_divide(once, times ? times : 1);
+	explain(table,
+		&(struct explanation){.model = model,
+			.variant = variant,
+			.of = of,
+			.name = e->name,
+			.formula = e->formula,
+			.substituted = e->substituted,
+			.result = once,
+			.times = times,
+			.source = e->source});
+	mpq_clear(once);
 }

@@ -21,8 +21,8 @@ struct explanation {
 struct al_table *explain_table(struct session *session);
 void explain(struct al_table *table, const struct explanation *e);
 
-/* A row for each entry of a ledger, each `copies` times. */
-void explain_entries(struct al_table *table, const char *model, const struct al_variant_use *use,
-	const struct al_ledger *ledger, const char *of, int64_t copies);
+/* A row for an entry; `each`: of each that is stacked in it. */
+void explain_entry(struct al_table *table, const char *model, const char *variant,
+	const struct al_ledger_entry *entry, const char *of, bool each);
 
 #endif

@@ -42,8 +42,7 @@ struct fit {
 	bool is_inference;
 	struct al_training training;
 	struct al_inference inference;
-	struct al_whole whole; /* where only tokens are solved for: opened once */
-	bool is_open;
+	struct al_ledger ledger;
 	mpq_t states[MOST_STATES]; /* as the last evaluation found them */
 	int n_states;
 };
@@ -101,70 +100,51 @@ static void set_tokens(struct fit *f, int64_t x)
 		f->training.batch = f->inference.batch = x;
 	else
 		f->training.seq = f->inference.seq = f->inference.source_seq = x;
-	for (size_t i = 0; i < f->whole.n_modules; i++) {
-		al_block_set(&f->whole.modules[i].block, f->symbol, x);
-		al_block_set(&f->whole.modules[i].shard, f->symbol, x);
-	}
 }
 
-static void keep_states(struct fit *f, const struct al_stage *stage)
-{
-	for (int i = 0; i < AL_N_MEMORY_STATES; i++)
-		al_stage_sum(stage, (enum al_memory_state)i, f->states[i]);
-}
-
-static bool take_training(struct fit *f, struct al_whole *whole, struct al_error *err)
+static bool take_training(struct fit *f, struct al_error *err)
 {
 	struct al_stage stage;
 	int64_t index;
 
 	al_stage_init(&stage);
-	bool ok = train_stages(whole, &f->training, &stage, &index, err);
-	if (ok)
-		keep_states(f, &stage);
+	bool ok = train_stages(&f->ledger, &f->training, &stage, &index, err);
+	for (int i = 0; ok && i < AL_N_TRAINING_STATES; i++)
+		al_stage_sum(&stage, (enum al_memory_state)i, f->states[i]);
 	al_stage_finish(&stage);
 	return ok;
 }
 
-static bool take_inference(struct fit *f, struct al_whole *whole, struct al_error *err)
+static bool take_inference(struct fit *f, struct al_error *err)
 {
-	struct al_inference_row rows[AL_N_INFER_STATES];
+	struct al_inference_row rows[AL_N_STATES];
 
 	al_inference_rows_init(rows);
-	bool ok = al_whole_infer(whole, &f->inference, rows, err);
-	for (int i = 0; ok && i < AL_N_INFER_STATES; i++)
-		mpq_set(f->states[i], rows[i].bytes);
+	bool ok = al_ledger_infer(&f->ledger, &f->inference, rows, err);
+	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++)
+		mpq_set(f->states[i], rows[al_inference_states[i]].bytes);
 	al_inference_rows_finish(rows);
 	return ok;
 }
 
-static bool take(struct fit *f, struct al_whole *whole, struct al_error *err)
-{
-	return f->is_inference ? take_inference(f, whole, err) : take_training(f, whole, err);
-}
-
-static bool open_whole(struct fit *f, struct al_whole *whole, struct al_error *err)
+static bool open_ledger(struct fit *f, struct al_error *err)
 {
 	enum al_books_detail detail = f->is_inference ? al_inference_detail(&f->inference)
 		: f->training.pp > 1		      ? AL_BOOKS_LAYERS
 						      : AL_BOOKS_KINDS;
 
-	return question_whole(f->question, f->use, f->training.tp, detail, whole, err);
+	return question_whole(f->question, f->use, f->training.tp, detail, &f->ledger, err);
 }
 
 static bool measure(struct fit *f, int64_t x, struct al_error *err)
 {
-	struct al_whole whole;
-
-	if (f->is_open) {
+	al_ledger_set(&f->ledger, f->symbol, x);
+	if (only_tokens_change(f)) {
 		set_tokens(f, x);
-		return take(f, &f->whole, err);
+		return f->is_inference ? take_inference(f, err) : take_training(f, err);
 	}
-	if (!al_question_set(f->question, f->symbol, x, err) || !open_whole(f, &whole, err))
-		return al_in(err, "%s = %lld", f->symbol, (long long)x);
-	bool ok = take(f, &whole, err);
-	al_whole_finish(&whole);
-	return ok || al_in(err, "%s = %lld", f->symbol, (long long)x);
+	return (f->is_inference ? take_inference(f, err) : take_training(f, err))
+		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
 }
 
 static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
@@ -175,13 +155,13 @@ static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
 		return false;
 	mpq_set_ui(out, 0, 1);
 	for (int i = 0; i < f->n_states; i++)
-		mpq_add(out, out, f->states[i]);
+		al_exact_add(out, f->states[i]);
 	return true;
 }
 
 static const char *state_name(const struct fit *f, int state)
 {
-	return f->is_inference ? al_inference_state_names[state] : al_memory_state_names[state];
+	return al_memory_state_names[f->is_inference ? (int)al_inference_states[state] : state];
 }
 
 /* ---- the answer ---- */
@@ -295,14 +275,11 @@ static bool solve(struct fit *f, struct al_table *table, mpq_srcptr memory, stru
 	const struct al_growth growth = {evaluate, f, least_size(f, step), step};
 	struct al_largest largest;
 
-	f->is_open = only_tokens_change(f);
-	if (f->is_open && !open_whole(f, &f->whole, err))
+	if (!open_ledger(f, err))
 		return false;
 	bool ok = al_solve_largest(&growth, memory, &largest, err)
 		&& add_answer(f, table, memory, &largest, err);
-	if (f->is_open)
-		al_whole_finish(&f->whole);
-	f->is_open = false;
+	al_ledger_close(&f->ledger);
 	return ok || al_in(err, "%s", f->symbol);
 }
 
@@ -315,7 +292,7 @@ static bool read_options(struct fit *f, struct al_error *err)
 	const struct al_setting *given;
 
 	f->is_inference = f->options->devices.is_inference;
-	f->n_states = f->is_inference ? AL_N_INFER_STATES : AL_N_MEMORY_STATES;
+	f->n_states = f->is_inference ? AL_N_INFERENCE_STATES : AL_N_TRAINING_STATES;
 	if (only_tokens_change(f) && !al_question_set(q, f->symbol, 1, err))
 		return false;
 	if (!al_settings_get(&q->settings, "batch", &given, err)
@@ -352,24 +329,12 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 
 /* ---- equal sizes ---- */
 
-static bool count(struct al_question *q, const struct al_variant_use *use, mpq_t out,
-	struct al_error *err)
-{
-	struct al_whole whole;
-
-	if (!question_whole(q, use, 1, AL_BOOKS_KINDS, &whole, err))
-		return false;
-	al_whole_count(&whole, AL_COUNT_PARAMETERS, out);
-	al_whole_finish(&whole);
-	return true;
-}
-
 static bool count_at(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
 	struct fit *f = context;
 
-	return (al_question_set(f->question, f->symbol, x, err)
-		       && count(f->question, f->use, out, err))
+	al_ledger_set(&f->ledger, f->symbol, x);
+	return al_ledger_count(&f->ledger, AL_COUNT_PARAMETERS, out, err)
 		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
 }
 
@@ -430,12 +395,27 @@ static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target,
 	const struct al_growth growth = {count_at, f, 1, 1};
 	struct al_largest largest;
 
-	if (!al_solve_largest(&growth, target, &largest, err))
-		return al_in(err, "%s", f->symbol);
-	if (!largest.fits)
+	if (!question_whole(f->question, f->use, 1, AL_BOOKS_KINDS, &f->ledger, err))
+		return false;
+	bool ok = al_solve_largest(&growth, target, &largest, err) || al_in(err, "%s", f->symbol);
+	if (ok && !largest.fits)
 		f->session->answer_is_no = true;
-	return (!largest.fits || add_neighbour(f, table, largest.value, target, err))
+	ok = ok && (!largest.fits || add_neighbour(f, table, largest.value, target, err))
 		&& add_neighbour(f, table, largest.next, target, err);
+	al_ledger_close(&f->ledger);
+	return ok;
+}
+
+static bool count_like(struct al_question *q, const struct al_variant_use *like, mpq_t out,
+	struct al_error *err)
+{
+	struct al_ledger ledger;
+
+	if (!question_whole(q, like, 1, AL_BOOKS_KINDS, &ledger, err))
+		return false;
+	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
+	al_ledger_close(&ledger);
+	return ok;
 }
 
 static bool fit_parameters(struct fit *f, const char *match, struct al_error *err)
@@ -454,7 +434,7 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 			like.name));
 	add_match_columns(table, !q->is_own);
 	mpq_init(target);
-	bool ok = count(q, &like, target, err);
+	bool ok = count_like(q, &like, target, err);
 	for (size_t i = 0; ok && i < q->uses.n; i++) {
 		f->use = q->is_own ? NULL : &q->uses.items[i];
 		ok = match_use(f, table, target, err);

@@ -1,6 +1,8 @@
 /* memory --inference: weights, cache and one forward of a whole model on one device. */
 #include "commands/memory.h"
 
+#include "base/number.h"
+
 #include <string.h>
 
 bool inference_init(struct al_inference *inference, const struct device_options *o,
@@ -77,13 +79,13 @@ static void add_row(struct al_table *table, const char *state, const struct al_i
 	mpq_clear(intensity);
 }
 
-static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_INFER_STATES])
+static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_STATES])
 {
-	for (int i = 1; i < AL_N_INFER_STATES; i++) {
-		mpq_add(rows[0].bytes, rows[0].bytes, rows[i].bytes);
-		mpq_add(rows[0].allocated, rows[0].allocated, rows[i].allocated);
-		mpq_add(rows[0].read, rows[0].read, rows[i].read);
-		mpq_add(rows[0].flops, rows[0].flops, rows[i].flops);
+	for (int i = 1; i < AL_N_STATES; i++) {
+		al_exact_add(rows[0].bytes, rows[i].bytes);
+		al_exact_add(rows[0].allocated, rows[i].allocated);
+		al_exact_add(rows[0].read, rows[i].read);
+		al_exact_add(rows[0].flops, rows[i].flops);
 	}
 	add_row(table, "total", &rows[0]);
 }
@@ -107,39 +109,41 @@ static void add_notes(struct al_table *table, const char *dtype, const struct al
 
 /* Files of blocks pack everything anew; others leave what the checkpoint packs. */
 static void note_packed(struct al_table *table, const struct al_inference *inference,
-	const struct al_whole *whole)
+	struct al_ledger *ledger)
 {
 	bool has_blocks = strcmp(inference->weights.matrix, inference->weights.vector) != 0;
 
-	for (size_t i = 0; !has_blocks && i < whole->n_tensors; i++)
-		if (whole->tensors[i].stored && whole->tensors[i].stored->tensor->packed > 1) {
+	for (size_t i = 0; !has_blocks && i < ledger->books.n_tensors; i++)
+		if (ledger->books.tensors[i].tensor->packed > 1) {
 			al_table_note(table,
 				"tensors that the checkpoint packs (%lld numbers a byte, with "
 				"their scales) "
 				"stay as they are",
-				(long long)whole->tensors[i].stored->tensor->packed);
+				(long long)ledger->books.tensors[i].tensor->packed);
 			return;
 		}
 }
 
 static bool answer(struct session *session, struct al_question *q,
-	const struct al_inference *inference, struct al_whole *whole, struct al_error *err)
+	const struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
 {
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Inference memory of %s", q->title));
 	const struct memory_options *o = session->options;
-	struct al_inference_row rows[AL_N_INFER_STATES];
+	struct al_inference_row rows[AL_N_STATES];
 
 	add_columns(table);
 	al_inference_rows_init(rows);
-	bool ok = al_whole_infer(whole, inference, rows, err);
-	for (int i = 0; ok && i < AL_N_INFER_STATES; i++)
-		add_row(table, al_inference_state_names[i], &rows[i]);
+	bool ok = al_ledger_infer(ledger, inference, rows, err);
+	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++) {
+		const enum al_memory_state state = al_inference_states[i];
+		add_row(table, al_memory_state_names[state], &rows[state]);
+	}
 	if (ok)
 		add_total(table, rows);
 	al_inference_rows_finish(rows);
 	add_notes(table, o->devices.dtype, q, inference);
-	note_packed(table, inference, whole);
+	note_packed(table, inference, ledger);
 	return ok;
 }
 
@@ -147,16 +151,16 @@ bool infer_answer(struct session *session, struct al_question *q, struct al_erro
 {
 	const struct memory_options *o = session->options;
 	struct al_inference inference;
-	struct al_whole whole;
+	struct al_ledger ledger;
 
 	if (q->uses.n > 1)
 		return al_fail(err, AL_EINPUT,
 			"--inference answers for one variant at a time, found %zu", q->uses.n);
 	if (!inference_init(&inference, &o->devices, q, err)
 		|| !question_whole(q, q->is_own ? NULL : &q->uses.items[0], inference.tp,
-			al_inference_detail(&inference), &whole, err))
+			al_inference_detail(&inference), &ledger, err))
 		return false;
-	bool ok = answer(session, q, &inference, &whole, err);
-	al_whole_finish(&whole);
+	bool ok = answer(session, q, &inference, &ledger, err);
+	al_ledger_close(&ledger);
 	return ok;
 }

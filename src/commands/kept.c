@@ -43,9 +43,9 @@ static void add_line(struct sum *sum, const struct al_cache_line *line)
 	mpq_t bytes;
 
 	mpq_init(bytes);
-	al_dtype_exact_bytes(line->storage, line->elements, bytes);
+	al_dtype_exact_bytes(line->storage, line->entry->elements, bytes);
 	if (!is_state) {
-		mpq_add(sum->elements, sum->elements, line->elements);
+		mpq_add(sum->elements, sum->elements, line->entry->elements);
 		mpq_add(sum->bytes_per_token, sum->bytes_per_token, bytes);
 	}
 	al_exact_multiply(bytes, line->tokens);
@@ -56,7 +56,7 @@ static void add_line(struct sum *sum, const struct al_cache_line *line)
 	al_exact_multiply(bytes, sum->batch);
 	mpq_add(sum->allocated, sum->allocated, bytes);
 	mpq_clear(bytes);
-	sum->layers += line->is_first ? line->layers : 0;
+	sum->layers += line->is_first ? line->entry->times : 0;
 	sum->ends_at = line->limit > sum->ends_at ? line->limit : sum->ends_at;
 }
 
@@ -180,15 +180,16 @@ static bool add_use(struct answer *a, struct al_question *q, size_t i, const str
 	struct al_error *err)
 {
 	struct al_cache_lines cache;
-	struct al_whole whole;
+	struct al_ledger ledger;
 
-	if (!question_whole(q, q->is_own ? NULL : &q->uses.items[i], 1, AL_BOOKS_KINDS, &whole,
+	if (!question_whole(q, q->is_own ? NULL : &q->uses.items[i], 1, AL_BOOKS_KINDS, &ledger,
 		    err))
 		return false;
-	bool ok = al_whole_cache(&whole, a->storage, tokens->seq, tokens->source_seq, &cache, err);
+	bool ok = al_ledger_cache(&ledger, a->storage, tokens->seq, tokens->source_seq, &cache,
+		err);
 	if (ok)
 		add_kinds(a, q, &q->uses.items[i], &cache, tokens);
-	al_whole_finish(&whole);
+	al_ledger_close(&ledger);
 	return ok;
 }
 

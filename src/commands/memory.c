@@ -29,21 +29,21 @@ enum { N_STATES = sizeof(states) / sizeof(*states) };
 static bool add_states(struct al_question *q, const struct al_variant_use *use,
 	struct al_table *table, struct al_error *err)
 {
-	struct al_block block;
+	struct al_ledger ledger;
 	bool ok = true;
 	mpq_t bytes;
 
-	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
 		return false;
 	mpq_init(bytes);
 	for (int i = 0; ok && i < N_STATES; i++) {
-		ok = al_block_measure(&block, states[i], q->recipe, bytes, err);
+		ok = al_ledger_measure(&ledger, states[i], q->recipe, bytes, err);
 		struct al_cell *row = al_table_add_row(table);
 		al_cell_set_text(table, &row[0], al_measures[states[i]].key);
 		al_cell_set_exact(table, &row[1], bytes);
 	}
 	mpq_clear(bytes);
-	al_block_finish(&block);
+	al_ledger_close(&ledger);
 	return ok;
 }
 
@@ -78,15 +78,15 @@ static bool find_baseline(struct al_question *q, struct session *session, size_t
 static bool measure_all(struct al_question *q, const struct al_variant_use *use, mpq_t *values,
 	struct al_error *err)
 {
-	struct al_block block;
+	struct al_ledger ledger;
 	bool ok = true;
 
-	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
 		return false;
 	for (int i = 0; ok && i < N_STATES; i++)
-		ok = al_block_measure(&block, states[i], q->recipe, values[i], err);
-	ok = ok && al_block_measure(&block, AL_PARAMETERS, NULL, values[N_STATES], err);
-	al_block_finish(&block);
+		ok = al_ledger_measure(&ledger, states[i], q->recipe, values[i], err);
+	ok = ok && al_ledger_measure(&ledger, AL_PARAMETERS, NULL, values[N_STATES], err);
+	al_ledger_close(&ledger);
 	return ok;
 }
 
@@ -180,16 +180,16 @@ static void explain_state(struct al_table *table, const struct al_question *q, c
 
 /* The rule that makes activations without looking at the variant. */
 static bool explain_rule(struct al_table *table, const struct al_question *q,
-	struct al_block *block, const char *use, struct al_error *err)
+	struct al_ledger *ledger, const char *use, struct al_error *err)
 {
 	const struct al_formula *rule = q->recipe->activations_per_token;
-	struct al_scope scope = al_settings_scope(&block->settings);
+	struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
 	const char *substituted;
 	int64_t bytes, modules;
 
 	if (!al_formula_whole(rule, &scope, 0, &bytes, err)
 		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
-		|| !al_block_modules(block, &modules, err))
+		|| !al_ledger_modules(ledger, false, &modules, err))
 		return false;
 	explain(table,
 		&(struct explanation){.model = q->name,
@@ -214,7 +214,7 @@ static const char *substituted_tokens(struct al_arena *arena, int power, int64_t
 
 /* A saved tensor's bytes: elements, times tokens or pairs of tokens, times its size. */
 static bool explain_saved(struct al_table *table, const struct al_question *q,
-	struct al_block *block, const struct al_ledger_entry *line, struct al_error *err)
+	struct al_ledger *ledger, const struct al_ledger_entry *line, struct al_error *err)
 {
 	const struct al_entry *entry = line->entry;
 	static const char *const tokens[] = {"", "*seq", "*seq^2"};
@@ -222,18 +222,19 @@ static bool explain_saved(struct al_table *table, const struct al_question *q,
 	int64_t size = entry->bytes ? entry->bytes : q->recipe->activation_bytes, batch, seq;
 	mpq_t bytes;
 
-	if (!al_block_symbol(block, "batch", 1, &batch, err)
-		|| !al_block_symbol(block, "seq", 1, &seq, err))
+	if (!al_ledger_symbol(ledger, "batch", 1, &batch, err)
+		|| !al_ledger_symbol(ledger, "seq", 1, &seq, err))
 		return false;
 	mpq_init(bytes);
 	mpq_set(bytes, line->elements);
+	al_exact_divide(bytes, line->times);
 	al_exact_multiply(bytes, batch);
 	for (int i = 0; i < power; i++)
 		al_exact_multiply(bytes, seq);
 	al_exact_multiply(bytes, size);
 	explain(table,
 		&(struct explanation){.model = q->name,
-			.variant = block->use->name,
+			.variant = line->module->use.name,
 			.of = "activations",
 			.name = entry->name,
 			.formula = al_format(&table->arena, "%s * batch%s * %lld bytes",
@@ -243,46 +244,52 @@ static bool explain_saved(struct al_table *table, const struct al_question *q,
 				substituted_tokens(&table->arena, power, seq), (long long)size),
 			.result = bytes,
 			.times = line->times,
-			.source = block->use->variant->source});
+			.source = line->source});
 	mpq_clear(bytes);
 	return true;
 }
 
 static bool explain_activations(struct al_table *table, const struct al_question *q,
-	struct al_block *block, struct al_error *err)
+	struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_ledger ledger;
-	bool ok = true;
+	const struct al_ledger_list *saved;
 
-	if (!al_ledger_activations(&ledger, block, q->recipe, true, err))
+	if (!al_ledger_list(ledger, q->recipe->is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &saved,
+		    err))
 		return false;
-	for (size_t i = 0; ok && i < ledger.n; i++)
-		ok = explain_saved(table, q, block, &ledger.entries[i], err);
-	al_ledger_finish(&ledger);
-	return ok;
+	for (size_t i = 0; i < saved->n; i++)
+		if (!explain_saved(table, q, ledger, &saved->items[i], err))
+			return false;
+	return true;
+}
+
+static bool explain_ledger(struct al_table *table, const struct al_question *q, const char *use,
+	struct al_ledger *ledger, struct al_error *err)
+{
+	const struct al_ledger_list *tensors;
+
+	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++)
+		explain_entry(table, q->name, use, &tensors->items[i], "parameters", false);
+	explain_state(table, q, use, "weights", &q->recipe->weights);
+	explain_state(table, q, use, "gradients", &q->recipe->gradients);
+	explain_state(table, q, use, "optimizer", &q->recipe->optimizer);
+	return q->recipe->activations_per_token ? explain_rule(table, q, ledger, use, err)
+						: explain_activations(table, q, ledger, err);
 }
 
 static bool explain_use(struct al_question *q, const struct al_variant_use *use,
 	struct al_table *table, struct al_error *err)
 {
-	struct al_block block;
+	struct al_ledger_ask ask = al_question_ask(q, use, false);
 	struct al_ledger ledger;
 
-	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+	ask.explains = true;
+	if (!al_ledger_open(&ledger, &ask, err))
 		return false;
-	bool ok = al_ledger_tensors(&ledger, &block, false, true, err);
-	if (ok) {
-		explain_entries(table, q->name, use, &ledger, "parameters", 1);
-		al_ledger_finish(&ledger);
-	}
-	explain_state(table, q, use->name, "weights", &q->recipe->weights);
-	explain_state(table, q, use->name, "gradients", &q->recipe->gradients);
-	explain_state(table, q, use->name, "optimizer", &q->recipe->optimizer);
-	if (ok && q->recipe->activations_per_token)
-		ok = explain_rule(table, q, &block, use->name, err);
-	else if (ok)
-		ok = explain_activations(table, q, &block, err);
-	al_block_finish(&block);
+	bool ok = explain_ledger(table, q, use->name, &ledger, err);
+	al_ledger_close(&ledger);
 	return ok;
 }
 

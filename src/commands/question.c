@@ -77,11 +77,11 @@ static void note_own_block(const struct al_question *q, struct al_table *table)
 }
 
 /* The defaults that a block's tensors took: "d_head = 64 (default d_model/n_heads)". */
-static void note_block_defaults(const struct al_block *block, struct al_names *told,
+static void note_defaults_of(const struct al_settings *settings, struct al_names *told,
 	struct al_table *table)
 {
-	for (size_t i = 0; i < block->settings.n; i++) {
-		const struct al_setting *setting = &block->settings.items[i];
+	for (size_t i = 0; i < settings->n; i++) {
+		const struct al_setting *setting = &settings->items[i];
 		if (!setting->is_default || setting->value.kind != AL_VALUE_INTEGER)
 			continue;
 		const char *note = al_format(&table->arena, "%s = %lld (%s)", setting->symbol,
@@ -100,14 +100,14 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 
 	al_names_init(&told);
 	for (size_t i = 0; i < q->uses.n; i++) {
-		struct al_block block;
+		const struct al_ledger_list *tensors;
 		struct al_ledger ledger;
-		if (!al_block_init(&block, &q->uses.items[i], &q->settings, &q->basis, NULL))
+		if (!al_ledger_open_module(&ledger, &q->uses.items[i], &q->settings, &q->basis,
+			    NULL))
 			continue;
-		if (al_ledger_tensors(&ledger, &block, true, false, NULL))
-			al_ledger_finish(&ledger);
-		note_block_defaults(&block, &told, table);
-		al_block_finish(&block);
+		(void)!al_ledger_list(&ledger, AL_LIST_STORED, &tensors, NULL);
+		note_defaults_of(al_ledger_settings(&ledger), &told, table);
+		al_ledger_close(&ledger);
 	}
 	al_names_finish(&told);
 }

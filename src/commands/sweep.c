@@ -157,8 +157,7 @@ static bool answer(struct al_question *q, struct session *session, struct al_swe
 		uses[i] = &q->uses.items[i];
 	sweep->variants = uses;
 	sweep->n_variants = q->uses.n;
-	sweep->settings = &q->settings;
-	sweep->basis = &q->basis;
+	sweep->ask = al_question_ask(q, NULL, false);
 	sweep->recipe = q->recipe;
 	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)
 		|| !al_substitutions_parse(&session->arena, o->ties, &sweep->ties, &sweep->n_ties,

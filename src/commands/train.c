@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-enum { TOTAL = AL_N_MEMORY_STATES };
+enum { TOTAL = AL_N_TRAINING_STATES };
 
 static const char *state_name(int state)
 {
@@ -116,13 +116,13 @@ static void add_saved_row(struct al_table *table, const struct al_saved_line *li
 	al_cell_set_text(table, cell++, al_part_names[line->part]);
 	al_cell_set_text(table, cell++, line->name);
 	al_cell_set_exact(table, cell++, line->elements);
-	al_cell_set_text(table, cell++, line->is_pair ? "pair of tokens" : "token");
+	al_cell_set_text(table, cell++, line->per == AL_PER_PAIR ? "pair of tokens" : "token");
 	al_cell_set_int(table, cell++, line->bytes ? line->bytes : r->activation_bytes);
 	al_cell_set_text(table, cell,
-		line->is_input		     ? "full"
-			: line->is_pair	     ? "none"
-			: line->n_layers > 0 ? "none, selective"
-					     : "none, selective, full");
+		line->is_input			   ? "full"
+			: line->per == AL_PER_PAIR ? "none"
+			: line->n_layers > 0	   ? "none, selective"
+						   : "none, selective, full");
 }
 
 /* Every tensor that is saved for backward, of the whole model on one device. */
@@ -131,9 +131,9 @@ static bool add_saved(struct session *session, struct al_question *q, const stru
 {
 	struct al_table *table = session_table(session, "saved", "What is saved for backward");
 	struct al_saved_lines saved;
-	struct al_whole whole;
+	struct al_ledger ledger;
 
-	if (!question_whole(q, use_of(q, 0), 1, AL_BOOKS_KINDS, &whole, err))
+	if (!question_whole(q, use_of(q, 0), 1, AL_BOOKS_KINDS, &ledger, err))
 		return false;
 	al_table_add_column(table,
 		(struct al_column){.key = "part", .title = "Part", .is_key = true});
@@ -149,10 +149,10 @@ static bool add_saved(struct session *session, struct al_question *q, const stru
 		(struct al_column){.key = "bytes", .title = "Bytes each", .digits = AL_DIGITS_ALL});
 	al_table_add_column(table,
 		(struct al_column){.key = "kept", .title = "Kept with recompute"});
-	bool ok = al_whole_saved(&whole, t->is_flash, &saved, err);
+	bool ok = al_ledger_saved(&ledger, t->is_flash, &saved, err);
 	for (size_t i = 0; ok && i < saved.n; i++)
 		add_saved_row(table, &saved.lines[i], q->recipe);
-	al_whole_finish(&whole);
+	al_ledger_close(&ledger);
 	return ok;
 }
 
@@ -230,13 +230,13 @@ static void add_columns(struct wide *w)
 static bool count_parameters(struct al_question *q, const struct al_variant_use *use, mpq_t out,
 	struct al_error *err)
 {
-	struct al_whole whole;
+	struct al_ledger ledger;
 
-	if (!question_whole(q, use, 1, AL_BOOKS_KINDS, &whole, err))
+	if (!question_whole(q, use, 1, AL_BOOKS_KINDS, &ledger, err))
 		return false;
-	al_whole_count(&whole, AL_COUNT_PARAMETERS, out);
-	al_whole_finish(&whole);
-	return true;
+	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
+	al_ledger_close(&ledger);
+	return ok;
 }
 
 static void set_saving(struct wide *w, struct al_cell *cell, mpq_srcptr total)

@@ -50,12 +50,12 @@ struct theory {
 static bool polynomial(struct theory *t, const struct al_variant_use *use,
 	struct al_polynomial **out, struct al_error *err)
 {
-	struct al_block block;
+	struct al_ledger ledger;
 
-	if (!al_block_init(&block, use, &t->settings, &t->basis, err))
+	if (!al_ledger_open_module(&ledger, use, &t->settings, &t->basis, err))
 		return false;
-	bool ok = al_block_polynomial(&block, t->substitutions, t->n_substitutions, out, err);
-	al_block_finish(&block);
+	bool ok = al_ledger_polynomial(&ledger, t->substitutions, t->n_substitutions, out, err);
+	al_ledger_close(&ledger);
 	return ok || al_in(err, "variant %s (%s)", use->name, use->variant->file);
 }
 

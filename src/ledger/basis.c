@@ -1,5 +1,5 @@
 /* Bases: conventions on which papers differ, chosen by the asker and printed with the answer. */
-#include "ledger/ledger.h"
+#include "ledger/basis.h"
 
 #include <string.h>
 

@@ -126,12 +126,6 @@ bool al_block_read(struct al_block *block, const char *symbol, int64_t least, in
 	return true;
 }
 
-bool al_block_symbol(struct al_block *block, const char *symbol, int64_t least, int64_t *out,
-	struct al_error *err)
-{
-	return al_block_read(block, symbol, least, out, err) || al_block_in(block, err);
-}
-
 /* ---- how many the basis covers ---- */
 
 /* What a model holds of a thing that is shared over a module, a layer, a group of layers.
@@ -223,11 +217,6 @@ bool al_block_cached_times(struct al_block *block, int64_t *out, struct al_error
 	return al_block_read(block, "n_decoder_layers", 1, out, err);
 }
 
-bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err)
-{
-	return al_block_times(block, AL_PER_MODULE, out, err) || al_block_in(block, err);
-}
-
 /* ---- making one ---- */
 
 static bool parse_times(struct al_block *block, struct al_error *err)
@@ -278,7 +267,7 @@ bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 		return al_fail(err, AL_EINPUT,
 			"variant \"own\" is all the attention of a model, expected the "
 			"basis per=whole");
-	*block = (struct al_block){.use = use, .basis = basis, .cached_bytes = 2};
+	*block = (struct al_block){.use = use, .basis = basis};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&block->settings.arena);

@@ -1,9 +1,39 @@
-/* Inside the ledger: what a block's parts ask of it. Errors do not name the variant yet
- * (al_block_in does). */
+/* Inside the ledger: the symbols of one attention module, a configured variant under settings and a
+ * basis. Errors do not name the variant yet (al_block_in does). */
 #ifndef ATTNLEDGER_LEDGER_BLOCK_H
 #define ATTNLEDGER_LEDGER_BLOCK_H
 
-#include "ledger/ledger.h"
+#include "catalog/settings.h"
+#include "ledger/basis.h"
+#include "ledger/use.h"
+
+enum { AL_MOST_DIMS = AL_SHAPE_DIMS, AL_BLOCK_PLACES = 64 };
+
+struct al_block {
+	const struct al_variant_use *use;
+	const struct al_basis *basis;
+	struct al_settings settings; /* the question's with the use's changes and options */
+	struct al_block_place {
+		const char *symbol; /* as a formula holds it */
+		size_t index; /* where its setting was */
+	} places[AL_BLOCK_PLACES];
+	int64_t covered[AL_PER_MODEL + 1]; /* what al_block_times found; 0: not asked yet */
+	const struct al_formula *d_model; /* under the basis `full` */
+	const struct al_formula
+		*times[2][AL_PER_MODEL]; /* per=model: of one stack; with a decoder's */
+};
+
+/* Copies `settings` and applies the variant's options. An option is worth, from weak to strong: the
+ * variant's default, the settings, the basis' `biases`, the use (a model's own: before the basis).
+ * `use` and `basis` must outlive the block. */
+bool al_block_init(struct al_block *block, const struct al_variant_use *use,
+	const struct al_settings *settings, const struct al_basis *basis,
+	struct al_error *err) AL_MUST_CHECK;
+void al_block_finish(struct al_block *block);
+
+/* Changes one symbol of the question's settings, as if the block had been made with it: defaults
+ * that depend on it follow, what the use fixes stays. Costs no parsing and no memory. */
+void al_block_set(struct al_block *block, const char *symbol, int64_t value);
 
 /* Puts "variant gqa-4 (gqa, built-in): " before an error; returns false. */
 bool al_block_in(const struct al_block *block, struct al_error *err);
@@ -38,45 +68,5 @@ bool al_block_is_two_sided(const struct al_block *block);
  * self-attentions, as many as its cross-attentions, which cache the source's tokens. */
 bool al_block_cached_times(struct al_block *block, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-/* ---- one line of a block ---- */
-
-enum al_list { AL_LIST_TENSORS, AL_LIST_CACHE, AL_LIST_ACTIVATIONS, AL_LIST_PRODUCTS };
-
-/* Which lines are wanted. */
-struct al_lines {
-	enum al_list list;
-	bool with_buffers; /* tensors */
-	bool is_flash; /* activations: of a flash kernel, not an eager one */
-};
-
-const struct al_entries *al_lines_of(const struct al_block *block, enum al_list list);
-
-/* The formulas of a line: the tensor's own shape and count, or one d_model x d_model under the
- * basis `full`; of a product m, k, n. */
-struct al_line_shape {
-	const struct al_formula *dims[AL_MOST_DIMS];
-	size_t n_dims;
-	const struct al_formula *count, *active; /* NULL: 1, and as many as count */
-};
-
-struct al_line_shape al_line_shape_of(const struct al_block *block, const struct al_lines *lines,
-	const struct al_entry *entry);
-
-/* "tensor W_Q: " before an error; returns false. */
-bool al_line_in(const struct al_lines *lines, const struct al_entry *entry, struct al_error *err);
-
-/* Do the basis, the kernel and the kind leave the line in? `when` is not asked. */
-bool al_line_is_wanted(const struct al_block *block, const struct al_lines *lines,
-	const struct al_entry *entry);
-
-/* Evaluates one line: all of `out` but its number of elements and its texts. *counts is false where
- * it is not wanted or its `when` does not hold. Errors name the entry. */
-bool al_line_evaluate(struct al_block *block, const struct al_lines *lines,
-	const struct al_entry *entry, bool *counts, struct al_ledger_entry *out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* out = product of dims and count. */
-void al_line_elements(mpz_t out, const struct al_ledger_entry *line);
 
 #endif

@@ -1,10 +1,181 @@
-/* Ledgers: the lines of a block that count, with what a reader needs to follow them. */
-#include "ledger/block.h"
+/* The lines of a module under its settings and the basis. */
+#include "ledger/entries.h"
 
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
+
+static const char *const nouns[AL_N_LISTS] = {
+	[AL_LIST_TENSORS] = "tensor",
+	[AL_LIST_STORED] = "tensor",
+	[AL_LIST_CACHE] = "cache",
+	[AL_LIST_EAGER] = "activation",
+	[AL_LIST_FLASH] = "activation",
+	[AL_LIST_PRODUCTS] = "product",
+	[AL_LIST_ABSORBED] = "product",
+};
+
+const struct al_entries *al_lines_of(const struct al_variant *variant, enum al_list list)
+{
+	switch (list) {
+	case AL_LIST_TENSORS:
+	case AL_LIST_STORED:
+		return &variant->tensors;
+	case AL_LIST_CACHE:
+		return &variant->cache;
+	case AL_LIST_EAGER:
+	case AL_LIST_FLASH:
+		return &variant->activations;
+	default:
+		return &variant->products;
+	}
+}
+
+bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error *err)
+{
+	return al_in(err, "%s %s", nouns[list], entry->name);
+}
+
+/* ---- what counts ---- */
+
+static bool is_replaceable_output(const struct al_entry *entry)
+{
+	return entry->role == AL_ROLE_OUTPUT && !entry->is_fixed;
+}
+
+static bool is_tensor(enum al_list list)
+{
+	return list == AL_LIST_TENSORS || list == AL_LIST_STORED;
+}
+
+static bool is_tensor_wanted(const struct al_basis *basis, const struct al_entry *entry)
+{
+	if (basis->only_matrices && (entry->shape.n_dims < 2 || entry->kind != AL_TENSOR_WEIGHT))
+		return false;
+	if (basis->output_projection == AL_OUTPUT_NONE && is_replaceable_output(entry))
+		return false;
+	return basis->roles >> entry->role & 1;
+}
+
+bool al_line_is_wanted(const struct al_block *block, enum al_list list,
+	const struct al_entry *entry)
+{
+	if (list == AL_LIST_TENSORS && entry->kind >= AL_TENSOR_BUFFER)
+		return false;
+	if (is_tensor(list))
+		return is_tensor_wanted(block->basis, entry);
+	if (list == AL_LIST_EAGER)
+		return entry->saved != AL_SAVED_FLASH;
+	return list != AL_LIST_FLASH || entry->saved != AL_SAVED_EAGER;
+}
+
+/* ---- shapes ---- */
+
+/* [m, k] x [k, n] */
+static void join_product(const struct al_entry *entry, struct al_line_shape *out)
+{
+	out->dims[0] = entry->left.dims[0];
+	out->dims[1] = entry->left.dims[1];
+	out->dims[2] = entry->right.dims[1];
+	out->n_dims = 3;
+}
+
+struct al_line_shape al_line_shape_of(const struct al_block *block, enum al_list list,
+	const struct al_entry *entry)
+{
+	struct al_line_shape shape = {.count = entry->count, .active = entry->active};
+
+	if (is_tensor(list) && block->basis->output_projection == AL_OUTPUT_FULL
+		&& entry->kind == AL_TENSOR_WEIGHT && is_replaceable_output(entry))
+		return (struct al_line_shape){.dims = {block->d_model, block->d_model},
+			.n_dims = 2};
+	if (list >= AL_LIST_PRODUCTS) {
+		join_product(entry, &shape);
+		return shape;
+	}
+	for (size_t i = 0; i < entry->shape.n_dims; i++)
+		shape.dims[i] = entry->shape.dims[i];
+	shape.n_dims = entry->shape.n_dims;
+	return shape;
+}
+
+/* ---- evaluation ---- */
+
+static bool check_inner(const struct al_entry *entry, const struct al_scope *scope, int64_t inner,
+	struct al_error *err)
+{
+	int64_t right;
+
+	if (!al_formula_whole(entry->right.dims[0], scope, 1, &right, err))
+		return false;
+	return right == inner
+		|| al_fail(err, AL_EINPUT, "left ends in %s = %lld and right begins with %s = %lld",
+			al_formula_source(entry->left.dims[1]), (long long)inner,
+			al_formula_source(entry->right.dims[0]), (long long)right);
+}
+
+static bool evaluate_counts(const struct al_line_shape *shape, const struct al_scope *scope,
+	struct al_ledger_entry *out, struct al_error *err)
+{
+	out->count = 1;
+	if (shape->count && !al_formula_whole(shape->count, scope, 0, &out->count, err))
+		return false;
+	out->active_count = out->count;
+	if (!shape->active)
+		return true;
+	if (!al_formula_whole(shape->active, scope, 0, &out->active_count, err))
+		return false;
+	return out->active_count <= out->count
+		|| al_fail(err, AL_EINPUT, "%lld are active, expected at most the count, %lld",
+			(long long)out->active_count, (long long)out->count);
+}
+
+/* Dimensions and counts. */
+static bool evaluate_shape(struct al_block *block, enum al_list list, const struct al_entry *entry,
+	struct al_ledger_entry *out, struct al_error *err)
+{
+	const struct al_line_shape shape = al_line_shape_of(block, list, entry);
+	struct al_scope scope = al_block_scope(block);
+
+	out->n_dims = shape.n_dims;
+	for (size_t i = 0; i < shape.n_dims; i++)
+		if (!al_formula_whole(shape.dims[i], &scope, 1, &out->dims[i], err))
+			return false;
+	if (list >= AL_LIST_PRODUCTS && !check_inner(entry, &scope, out->dims[1], err))
+		return false;
+	return evaluate_counts(&shape, &scope, out, err);
+}
+
+static bool find_times(const struct al_ledger_module *module, enum al_list list,
+	const struct al_entry *entry, int64_t *out, struct al_error *err)
+{
+	if (module->of && is_tensor(list))
+		/* what is shared over the model stands in it once, however many modules use it */
+		return *out = entry->per == AL_PER_MODEL ? 1 : module->copies, true;
+	if (module->of)
+		return *out = module->copies * module->uses, true;
+	if (list == AL_LIST_CACHE && entry->shared == AL_PER_MODULE)
+		return al_block_cached_times(module->block, out, err);
+	return al_block_times(module->block, entry->shared, out, err);
+}
+
+/* ---- numbers ---- */
+
+static void product(mpz_t out, const struct al_ledger_entry *e, int64_t count)
+{
+	mpz_set_si(out, e->times);
+	mpz_mul_si(out, out, count);
+	for (size_t i = 0; i < e->n_dims; i++)
+		mpz_mul_si(out, out, e->dims[i]);
+}
+
+void al_entry_multiply(struct al_ledger_entry *e)
+{
+	product(mpq_numref(e->elements), e, e->count);
+	product(mpq_numref(e->active), e, e->active_count);
+	mpq_set(e->device, e->elements);
+}
 
 /* ---- texts ---- */
 
@@ -42,125 +213,140 @@ static size_t factors_of(const struct al_line_shape *shape,
 	return n;
 }
 
-static bool add_factors(struct al_text *text, struct al_block *block,
-	const struct al_line_shape *shape, bool substituted, struct al_arena *arena,
-	struct al_error *err)
-{
-	struct al_scope scope = al_block_scope(block);
-	const struct al_formula *factors[AL_MOST_DIMS + 1];
-	size_t n = factors_of(shape, factors);
-
-	for (size_t i = 0; i < n; i++) {
-		const char *factor = al_formula_source(factors[i]);
-		if (substituted && !al_formula_substituted(factors[i], &scope, arena, &factor, err))
-			return false;
-		add_factor(text, factor, n == 1);
-	}
-	return true;
-}
-
 /* "d_model * n_heads*d_head", or with values "768 * 12*64"; "1" for a tensor without dimensions. */
 static bool write_product(struct al_ledger *ledger, struct al_block *block,
 	const struct al_line_shape *shape, bool substituted, const char **out, struct al_error *err)
 {
+	struct al_scope scope = al_block_scope(block);
+	const struct al_formula *factors[AL_MOST_DIMS + 1];
+	size_t n = factors_of(shape, factors);
 	struct al_text text;
+	bool ok = true;
 
 	al_text_init(&text);
-	bool ok = add_factors(&text, block, shape, substituted, &ledger->arena, err);
+	for (size_t i = 0; ok && i < n; i++) {
+		const char *factor = al_formula_source(factors[i]);
+		if (substituted)
+			ok = al_formula_substituted(factors[i], &scope, &ledger->arena, &factor,
+				err);
+		add_factor(&text, factor, n == 1);
+	}
 	*out = al_strdup(&ledger->arena, text.length ? text.data : "1");
 	al_text_finish(&text);
 	return ok;
 }
 
-static bool write_texts(struct al_ledger *ledger, struct al_block *block,
-	const struct al_lines *lines, bool explain, struct al_ledger_entry *line,
-	struct al_error *err)
+static bool write_texts(struct al_ledger *ledger, struct al_block *block, enum al_list list,
+	struct al_ledger_entry *e, struct al_error *err)
 {
-	struct al_line_shape shape = al_line_shape_of(block, lines, line->entry);
+	const struct al_line_shape shape = al_line_shape_of(block, list, e->entry);
 
-	return write_product(ledger, block, &shape, false, &line->formula, err)
-		&& (!explain
-			|| write_product(ledger, block, &shape, true, &line->substituted, err));
+	return write_product(ledger, block, &shape, false, &e->formula, err)
+		&& write_product(ledger, block, &shape, true, &e->substituted, err);
 }
 
-/* ---- ledgers ---- */
+/* ---- lists ---- */
 
-static mpq_srcptr count_elements(struct al_ledger *ledger, const struct al_ledger_entry *line)
+struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_list list)
 {
-	mpq_t elements;
+	struct al_ledger_list *l = &ledger->lists[list];
 
-	mpq_init(elements);
-	al_line_elements(mpq_numref(elements), line);
-	mpq_srcptr copy = al_exact_copy(&ledger->arena, elements);
-	mpq_clear(elements);
-	return copy;
-}
-
-static bool add_lines(struct al_ledger *ledger, struct al_block *block,
-	const struct al_lines *lines, bool explain, struct al_error *err)
-{
-	const struct al_entries *entries = al_lines_of(block, lines->list);
-
-	ledger->entries = al_new_array(&ledger->arena, struct al_ledger_entry, entries->n);
-	for (size_t i = 0; i < entries->n; i++) {
-		struct al_ledger_entry *line = &ledger->entries[ledger->n];
-		bool counts;
-		if (!al_line_evaluate(block, lines, &entries->items[i], &counts, line, err))
-			return false;
-		if (!counts)
-			continue;
-		line->elements = count_elements(ledger, line);
-		if (!write_texts(ledger, block, lines, explain, line, err))
-			return al_line_in(lines, &entries->items[i], err);
-		ledger->n++;
+	if (l->n == l->n_made) {
+		l->items = al_grow(&ledger->arena, l->items, l->n_made, &l->room,
+			sizeof(*l->items));
+		struct al_ledger_entry *e = &l->items[l->n_made++];
+		mpq_inits(e->elements, e->active, e->device, NULL);
 	}
-	return lines->list == AL_LIST_CACHE
-		? al_block_cached_times(block, &ledger->modules, err)
-		: al_block_times(block, AL_PER_MODULE, &ledger->modules, err);
+	struct al_ledger_entry *e = &l->items[l->n++];
+	struct al_ledger_entry fresh = {.layer = -1};
+	memcpy(&fresh.elements, &e->elements, sizeof(e->elements));
+	memcpy(&fresh.active, &e->active, sizeof(e->active));
+	memcpy(&fresh.device, &e->device, sizeof(e->device));
+	*e = fresh;
+	return e;
 }
 
-static bool fill(struct al_ledger *ledger, struct al_block *block, struct al_lines lines,
-	bool explain, struct al_error *err)
+/* What one tensor-parallel device has of it. */
+static bool set_device(struct al_ledger_module *module, enum al_list list,
+	struct al_ledger_entry *e, struct al_error *err)
 {
-	*ledger = (struct al_ledger){0};
-	al_arena_init(&ledger->arena);
-	if (add_lines(ledger, block, &lines, explain, err))
+	struct al_ledger_entry shard = {.times = e->times};
+
+	if (module->device == module->block)
 		return true;
-	al_ledger_finish(ledger);
-	return al_block_in(block, err);
+	if (!evaluate_shape(module->device, list, e->entry, &shard, err))
+		return al_line_in(list, e->entry, err);
+	product(mpq_numref(e->device), &shard, shard.count);
+	return true;
 }
 
-bool al_ledger_tensors(struct al_ledger *ledger, struct al_block *block, bool with_buffers,
-	bool explain, struct al_error *err)
+static void set_facts(const struct al_ledger_module *module, enum al_list list,
+	struct al_ledger_entry *e)
 {
-	struct al_lines lines = {.list = AL_LIST_TENSORS, .with_buffers = with_buffers};
+	const struct al_entry *entry = e->entry;
 
-	return fill(ledger, block, lines, explain, err);
+	e->part = AL_PART_ATTENTION;
+	e->module = module;
+	e->name = entry->name;
+	e->layer = module->layer;
+	e->n_layers = module->n_layers;
+	e->apart = module->apart;
+	e->is_parameter = is_tensor(list) && entry->kind < AL_TENSOR_BUFFER && !module->apart;
+	e->is_matrix = e->n_dims > 1 && entry->kind == AL_TENSOR_WEIGHT;
+	e->is_in_layers = !module->of || module->of->module->loops.n > 0;
+	e->source = module->use.variant->source;
 }
 
-bool al_ledger_cache(struct al_ledger *ledger, struct al_block *block, bool explain,
+static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
+	const struct al_entry *entry, struct al_error *err)
+{
+	struct al_scope scope = al_block_scope(module->block);
+	struct al_ledger_entry values = {.entry = entry};
+	bool counts = al_line_is_wanted(module->block, list, entry);
+
+	if (counts && entry->when && !al_formula_holds(entry->when, &scope, &counts, err))
+		return al_line_in(list, entry, err);
+	if (!counts)
+		return true;
+	if (!evaluate_shape(module->block, list, entry, &values, err))
+		return al_line_in(list, entry, err);
+	if (!find_times(module, list, entry, &values.times, err))
+		return false;
+	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
+	e->entry = entry;
+	memcpy(e->dims, values.dims, sizeof(values.dims));
+	e->n_dims = values.n_dims;
+	e->count = values.count;
+	e->active_count = values.active_count;
+	e->times = values.times;
+	set_facts(module, list, e);
+	al_entry_multiply(e);
+	if (ledger->ask.explains && !write_texts(ledger, module->block, list, e, err))
+		return al_line_in(list, entry, err);
+	return set_device(module, list, e, err);
+}
+
+/* A step of decoding reads latent vectors as they are. */
+static void set_absorbed(struct al_ledger_module *module, int64_t is_absorbed)
+{
+	if (!al_variant_has_option(module->use.variant, "absorbed"))
+		return;
+	al_block_set(module->block, "absorbed", is_absorbed);
+	if (module->device != module->block)
+		al_block_set(module->device, "absorbed", is_absorbed);
+}
+
+bool al_module_lines(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err)
 {
-	return fill(ledger, block, (struct al_lines){.list = AL_LIST_CACHE}, explain, err);
-}
+	const struct al_entries *entries = al_lines_of(module->use.variant, list);
+	bool ok = true;
 
-bool al_ledger_activations(struct al_ledger *ledger, struct al_block *block,
-	const struct al_recipe *recipe, bool explain, struct al_error *err)
-{
-	struct al_lines lines = {.list = AL_LIST_ACTIVATIONS, .is_flash = recipe->is_flash};
-
-	return fill(ledger, block, lines, explain, err);
-}
-
-bool al_ledger_products(struct al_ledger *ledger, struct al_block *block, bool explain,
-	struct al_error *err)
-{
-	return fill(ledger, block, (struct al_lines){.list = AL_LIST_PRODUCTS}, explain, err);
-}
-
-void al_ledger_finish(struct al_ledger *ledger)
-{
-	al_arena_finish(&ledger->arena);
-	ledger->entries = NULL;
-	ledger->n = 0;
+	if (list == AL_LIST_ABSORBED)
+		set_absorbed(module, true);
+	for (size_t i = 0; ok && i < entries->n; i++)
+		ok = add_line(ledger, module, list, &entries->items[i], err);
+	if (list == AL_LIST_ABSORBED)
+		set_absorbed(module, false);
+	return ok;
 }

@@ -21,12 +21,10 @@ extern const char *const al_cache_kind_names[AL_N_CACHE_KINDS];
 
 struct al_cache_line {
 	enum al_cache_kind kind;
-	const char *module, *name; /* "K" */
-	int64_t layers; /* modules that cache it */
-	mpq_srcptr elements; /* for one token, of a state for one sequence; of all modules */
-	mpq_srcptr device; /* of these on one tensor-parallel device: few heads are on several */
+	const struct al_ledger_entry *entry; /* for one token, of a state for one sequence; of all
+						modules, `times` of them */
 	mpq_srcptr expanded; /* what engines keep for a latent: keys and values of all heads, on
-	                                      one device; elsewhere `device` */
+				one device; elsewhere the entry's `device` */
 	const struct al_dtype *storage;
 	int64_t tokens; /* that are kept; 0 where seq isn't known */
 	int64_t limit; /* where it stops growing; 0: never */
@@ -39,8 +37,8 @@ struct al_cache_lines {
 };
 
 /* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines live in
- * the whole's arena. */
-bool al_whole_cache(struct al_whole *whole, const struct al_dtype *storage, int64_t seq,
+ * the ledger's arena. */
+bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
 	int64_t source_seq, struct al_cache_lines *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- inference ---- */
@@ -53,14 +51,9 @@ struct al_inference {
 	int64_t activation_bytes;
 };
 
-enum al_inference_state {
-	AL_INFER_WEIGHTS,
-	AL_INFER_CACHE,
-	AL_INFER_STATES,
-	AL_INFER_ACTIVATIONS,
-	AL_N_INFER_STATES,
-};
-extern const char *const al_inference_state_names[AL_N_INFER_STATES];
+/* Which states inference has, in the order of the answer. */
+enum { AL_N_INFERENCE_STATES = 4 };
+extern const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES];
 
 /* On one device; FLOPs and bytes read are for one more token of each of `batch` sequences. */
 struct al_inference_row {
@@ -70,17 +63,17 @@ struct al_inference_row {
 	mpq_t read, flops;
 };
 
-void al_inference_rows_init(struct al_inference_row rows[AL_N_INFER_STATES]);
-void al_inference_rows_finish(struct al_inference_row rows[AL_N_INFER_STATES]);
+void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES]);
+void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES]);
 
-/* How much the whole must know: its layers, where the file type gives some of them more. */
+/* How much the ledger must know: its layers, where the file type gives some of them more. */
 enum al_books_detail al_inference_detail(const struct al_inference *inference);
 
-bool al_whole_infer(struct al_whole *whole, const struct al_inference *inference,
-	struct al_inference_row rows[AL_N_INFER_STATES], struct al_error *err) AL_MUST_CHECK;
+bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
 
 /* Bytes of all weights as the file stores them, on one of `tp` devices. */
-bool al_whole_file_bytes(const struct al_whole *whole, const struct al_inference *inference,
-	mpq_t out, struct al_error *err) AL_MUST_CHECK;
+bool al_ledger_file_bytes(struct al_ledger *ledger, const struct al_inference *inference, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,167 +1,176 @@
-/* The ledger: the one currency. What an attention block holds, entry by entry, with exact shapes.
+/* The ledger: the one currency. What a model or one attention block holds, entry by entry, with exact
+ * shapes; every count is a sum over entries, so that parameters, memory, cache and what fits cannot
+ * disagree.
  *
- * A block is a variant under settings and bases. Its tensors, cache, saved activations and products
- * are evaluated to entries; every count is a sum over entries. */
+ * A ledger has modules, each a configured variant under its settings, and of a family the tensors of
+ * the other parts. A block alone is a model with one module. Its entries hold formulas: a list of
+ * them is evaluated when it is first asked for, and again when a symbol was set. */
 #ifndef ATTNLEDGER_LEDGER_LEDGER_H
 #define ATTNLEDGER_LEDGER_LEDGER_H
 
-#include "catalog/catalog.h"
-#include "catalog/settings.h"
+#include "catalog/books.h"
 #include "formula/polynomial.h"
+#include "ledger/basis.h"
+#include "ledger/block.h"
+#include "ledger/use.h"
 
-/* ---- bases: conventions on which papers differ ---- */
+/* ---- what is asked about ---- */
 
-/* Which output projection counts as a parameter. A tensor that is `fixed` stays as the variant
- * declares it under every basis, `none` included: its shape is the variant's own point. */
-enum al_output_projection {
-	AL_OUTPUT_OWN, /* as the variant declares */
-	AL_OUTPUT_FULL, /* a weight of role output is one d_model x d_model */
-	AL_OUTPUT_NONE, /* no tensor of role output, weight or bias */
-};
-
-/* What a number covers. */
-enum al_basis_per {
-	AL_BASIS_MODULE, /* one attention block; "block" is a synonym */
-	AL_BASIS_LAYER, /* the same where all layers are alike; refused for an encoder-decoder */
-	AL_BASIS_MODEL,
-	AL_BASIS_WHOLE, /* the model with all its parts, which its family must tell; of measures
-			   only */
-};
-
-/* Output projection and roles are about tensors; cache, activations and products are not
- * touched. */
-struct al_basis {
-	enum al_output_projection output_projection;
-	enum al_basis_per per;
-	unsigned roles; /* bit per enum al_role; all by default */
-	bool has_biases, biases; /* has_biases false: each variant's own default */
-	bool only_matrices; /* no vectors: neither biases nor norms */
-};
-
-void al_basis_init(struct al_basis *basis);
-
-/* "output_projection", "full"; "roles", "query,key" (or "all"). An unknown key or value names the
- * nearest. */
-bool al_basis_set(struct al_basis *basis, const char *key, const char *value,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* "output_projection=full, biases=variant's own, roles=all, per=module": printed with every
- * answer. */
-const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena);
-
-/* ---- a block ---- */
-
-/* A variant with what was changed in it: {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4}. */
-struct al_variant_use {
-	const struct al_variant *variant;
-	const char *name; /* as: "gqa-4" */
-	const char *title; /* what people read; NULL: the name */
-	struct al_binding *with; /* symbols, and options as 0 or 1 */
-	size_t n_with;
-	bool is_all_own; /* "own": all attention of a model; `variant` stands for any */
-	bool is_models_own; /* nobody asked for it: the basis' `biases` are stronger */
-};
-
-#define AL_OWN_ATTENTION "own"
-
-bool al_variant_has_option(const struct al_variant *variant, const char *key);
-
-/* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown
- * key names the nearest; a key that comes twice is refused. */
-bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
-	int64_t value, const struct al_symbol *symbols, size_t n_symbols,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...", or "own": a model's own
- * attention, under the basis per=whole. Its name is the variant's with the changes:
- * "gqa:n_kv_heads=4,biases=true". */
-bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
-	struct al_variant_use *out, struct al_error *err) AL_MUST_CHECK;
-
-enum { AL_BLOCK_PLACES = 64 };
-
-struct al_block {
-	const struct al_variant_use *use;
+struct al_ledger_ask {
+	struct al_catalog *catalog;
+	const struct al_model *model; /* whose settings these are; NULL: nobody's */
+	const struct al_family *family; /* of a whole model; NULL: one module, unless the basis is
+					   per=whole: then the model's */
+	const struct al_settings *settings;
 	const struct al_basis *basis;
-	struct al_settings
-		settings; /* the question's settings with the use's changes and options; to
-	                                   be read; al_block_set changes it */
-	int64_t cached_bytes; /* of a cached element without a dtype: 2; may be changed */
-	/* private */
-	struct al_block_place {
-		const char *symbol; /* as a formula holds it */
-		size_t index; /* where its setting was */
-	} places[AL_BLOCK_PLACES];
-	int64_t covered[AL_PER_MODEL + 1]; /* what al_block_times found; 0: not asked yet */
-	const struct al_formula *d_model; /* under the basis `full` */
-	const struct al_formula
-		*times[2][AL_PER_MODEL]; /* per=model: of one stack; with a decoder's */
+	const struct al_variant_use *use; /* the module; of a whole model in the place of every
+					     attention module, NULL: the model's own */
+	const char *name; /* of a whole model, before errors of its parts; or NULL */
+	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
+	enum al_books_detail detail;
+	bool explains; /* fill `substituted` */
 };
-
-/* Copies `settings` and applies the variant's options. An option is worth, from weak to strong: the
- * variant's default, the settings, the basis' `biases`, the use (a model's own: before the basis).
- * `use` and `basis` must outlive the block. Errors name the variant and its file. */
-bool al_block_init(struct al_block *block, const struct al_variant_use *use,
-	const struct al_settings *settings, const struct al_basis *basis,
-	struct al_error *err) AL_MUST_CHECK;
-void al_block_finish(struct al_block *block);
-
-/* Changes one symbol of the question's settings, as if the block had been made with it: defaults
- * that depend on it follow, what the use fixes stays. For sweeps: costs no parsing and no
- * memory. */
-void al_block_set(struct al_block *block, const char *symbol, int64_t value);
-
-/* The value of a symbol in this block, at least `least`. */
-bool al_block_symbol(struct al_block *block, const char *symbol, int64_t least, int64_t *out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* Attention modules that the basis' `per` covers: 1, or n_layers, or n_encoder_layers +
- * 2*n_decoder_layers. An n_layers beside them must be n_encoder_layers + n_decoder_layers. */
-bool al_block_modules(struct al_block *block, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- entries ---- */
 
-enum { AL_MOST_DIMS = AL_SHAPE_DIMS };
+enum al_list {
+	AL_LIST_TENSORS, /* of a module alone without buffers */
+	AL_LIST_STORED, /* with buffers */
+	AL_LIST_CACHE,
+	AL_LIST_EAGER, /* saved for backward by an eager attention kernel */
+	AL_LIST_FLASH, /* and by a flash kernel */
+	AL_LIST_PRODUCTS,
+	AL_LIST_ABSORBED, /* products of a decoding step: W_UK and W_UV absorbed */
+	AL_N_LISTS,
+};
 
+/* Equal entries: `times` of them in what is asked about, all with these dimensions. */
 struct al_ledger_entry {
-	const struct al_entry *entry;
-	int64_t dims
-		[AL_MOST_DIMS]; /* of the tensor, cached or saved element, as the basis has it; of
-	                                   a product [m, k] x [k, n]: m, k, n */
+	const struct al_entry *entry; /* as the catalogue has it */
+	enum al_part part;
+	const struct al_ledger_module *module; /* NULL: of no attention module */
+	const struct al_model_tensor *stored; /* as the family has it; NULL: of a module */
+	const char *name; /* "W_Q", "wte.weight" */
+	int64_t dims[AL_MOST_DIMS]; /* as the basis has it; of a product [m, k] x [k, n]: m, k, n */
 	size_t n_dims;
-	int64_t count, active;
-	int64_t times; /* how many the basis covers: the modules, fewer where a tensor is
-	                                   shared (per layer, group or model) */
-	mpq_srcptr elements; /* product of dims and count, once; of a product: multiply-adds */
-	const char *formula; /* "d_model * n_heads*d_head" */
-	const char *substituted; /* "768 * 12*64"; NULL unless asked for */
+	int64_t count, active_count; /* stacked in one; and of them at work on one token */
+	int64_t times; /* the modules that the basis covers, fewer where it is shared */
+	int64_t layer; /* where layers were asked for; -1: of no layer, or of all */
+	int64_t n_layers; /* of the stack of layers that it is in; 0: in none */
+	mpq_t elements; /* product of dims, count and times; of a product: multiply-adds */
+	mpq_t active; /* of them, those that work on one token */
+	mpq_t device; /* of `elements`, on one tensor-parallel device */
+	const char *apart, *tied_to; /* as in the books */
+	bool is_parameter; /* trained, the model's own, counted once */
+	bool is_matrix; /* two dimensions or more, and not a bias */
+	bool is_in_layers; /* repeated with the layers */
+	bool is_expert; /* one of several of which a token uses some */
+	const char *formula,
+		*substituted; /* of one: "d_model * n_heads*d_head", "768 * 12*64"; NULL
+					      unless asked for */
+	const char *source;
+};
+
+struct al_ledger_list {
+	struct al_ledger_entry *items;
+	size_t n;
+	size_t n_made, room; /* private */
+	bool is_current; /* private */
+};
+
+/* Equal attention modules. */
+struct al_ledger_module {
+	const char *name; /* "h.{layer}.attn"; NULL: alone */
+	const struct al_model_module *of; /* as the family has it; NULL: alone */
+	struct al_variant_use use, device_use;
+	struct al_block *block; /* its symbols */
+	struct al_block *device; /* as one tensor-parallel device has them; may be `block` */
+	int64_t copies, layer, n_layers; /* as of an entry */
+	int64_t uses; /* how many layers each copy works in */
+	const char *apart;
+	bool is_cross, is_encoder;
 };
 
 struct al_ledger {
-	struct al_arena arena;
-	struct al_ledger_entry *entries;
-	size_t n;
-	int64_t modules; /* al_block_modules */
+	struct al_arena arena; /* of what is evaluated */
+	struct al_ledger_ask ask;
+	struct al_basis basis;
+	struct al_block block; /* of the module alone, or of what stands in the place of all */
+	int64_t cached_bytes; /* of a cached element without a dtype, of a module alone: 2; may be
+				 changed */
+	bool has_block, is_whole, is_open;
+	const struct al_family *family; /* of a whole model */
+	struct al_settings settings; /* of a whole model */
+	struct al_model_books books;
+	struct al_ledger_module *modules;
+	size_t n_modules;
+	struct al_ledger_list lists[AL_N_LISTS];
 };
 
-/* Each fills a ledger that needs no initialising; on failure there is nothing to finish. The whole
- * is the sum of elements * times. */
-
-/* The tensors that the basis counts (no buffers unless `with_buffers`). `explain` fills
- * `substituted`. */
-bool al_ledger_tensors(struct al_ledger *ledger, struct al_block *block, bool with_buffers,
-	bool explain, struct al_error *err) AL_MUST_CHECK;
-bool al_ledger_cache(struct al_ledger *ledger, struct al_block *block, bool explain,
+/* What the ask points to must outlive the ledger, but for the settings, which are copied. Errors
+ * name the variant and its file, of a whole model the module or tensor. On failure there is nothing
+ * to close.
+ *
+ * With tp > 1 a device holds n_heads/tp heads and ceil(n_kv_heads/tp) key/value heads (replicated
+ * where there are too few), its share of every feed-forward matrix and of what the vocabulary
+ * indexes; norms, routers' biases and whatever else doesn't depend on these is on every device. */
+bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask,
 	struct al_error *err) AL_MUST_CHECK;
-/* Those that the recipe's attention kernel (eager or flash) saves. */
-bool al_ledger_activations(struct al_ledger *ledger, struct al_block *block,
-	const struct al_recipe *recipe, bool explain, struct al_error *err) AL_MUST_CHECK;
-bool al_ledger_products(struct al_ledger *ledger, struct al_block *block, bool explain,
+/* A module alone. */
+bool al_ledger_open_module(struct al_ledger *ledger, const struct al_variant_use *use,
+	const struct al_settings *settings, const struct al_basis *basis,
 	struct al_error *err) AL_MUST_CHECK;
-void al_ledger_finish(struct al_ledger *ledger);
+void al_ledger_close(struct al_ledger *ledger);
 
-/* Bytes of one number of a dtype ("bf16"). An unknown name names the nearest. */
-bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err) AL_MUST_CHECK;
+/* Sets a symbol as the asker: what a config or a default derives follows it, what a configured
+ * variant fixes stays. */
+void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value);
+
+/* Brings modules and, of a whole model, the family's tensors up to what was set. */
+bool al_ledger_update(struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
+
+/* The entries of a list; valid until the next al_ledger_set. */
+bool al_ledger_list(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The symbols of the module alone, of a whole model the question's. */
+struct al_settings *al_ledger_settings(struct al_ledger *ledger);
+
+/* The value of a symbol, at least `least`. */
+bool al_ledger_symbol(struct al_ledger *ledger, const char *symbol, int64_t least, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Attention modules that the basis' `per` covers: 1, or n_layers, or n_encoder_layers +
+ * 2*n_decoder_layers. An n_layers beside them must be n_encoder_layers + n_decoder_layers. Of the
+ * cache those that cache what a token adds: in an encoder-decoder as many as n_decoder_layers. */
+bool al_ledger_modules(struct al_ledger *ledger, bool of_cache, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- counts that are often confused ---- */
+
+enum al_count {
+	AL_COUNT_PARAMETERS, /* trained numbers, each once */
+	AL_COUNT_ACTIVE, /* of them, those that work on one token */
+	AL_COUNT_ACTIVE_WITHOUT_EMBEDDING, /* a token looks one row of an embedding up */
+	AL_COUNT_WITHOUT_EMBEDDING, /* parameters outside of the part embedding */
+	AL_COUNT_NON_EMBEDDING, /* neither embedding nor head, as in scaling laws (Kaplan et al.
+				   2020) */
+	AL_COUNT_TIED, /* numbers of tied tensors, where a file stores them again */
+	AL_COUNT_BUFFERS, /* stored, not trained */
+	AL_COUNT_SCALES, /* of a quantisation */
+	AL_COUNT_APART, /* stored beside the model: multi-token prediction */
+	AL_COUNT_STORED, /* what a file holds: each tensor once, and no buffers that may be left out
+			  */
+	AL_N_COUNTS,
+};
+
+struct al_count_info {
+	const char *key, *title;
+};
+extern const struct al_count_info al_counts[AL_N_COUNTS];
+
+bool al_ledger_count(struct al_ledger *ledger, enum al_count count, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- measures: the ledger's columns ---- */
 
@@ -174,8 +183,8 @@ enum al_measure {
 	AL_TOTAL, /* bytes, by the recipe */
 	AL_CACHE, /* elements that one more token adds to the cache; not source tokens, not
 				constant states */
-	AL_CACHE_BYTES, /* bytes of `batch` whole sequences of `seq` tokens, at the block's
-			   cached_bytes an element unless the entry has a dtype */
+	AL_CACHE_BYTES, /* bytes of `batch` whole sequences of `seq` tokens, in bf16 unless the entry
+			   has a dtype */
 	AL_FLOPS, /* forward, `batch` sequences of `seq` tokens */
 	/* of whole models only: */
 	AL_ACTIVE, /* parameters that work on one token */
@@ -200,17 +209,19 @@ extern const struct al_measure_info al_measures[AL_N_MEASURES];
 /* The index of a measure's key, or -1. */
 int al_measure_find(const char *key);
 
-/* One number: of the block, for all that the basis covers. `recipe` may be NULL where the measure
- * needs none. */
-bool al_block_measure(struct al_block *block, enum al_measure measure,
+/* One number, for all that the basis covers. `recipe` may be NULL where the measure needs none. */
+bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
-/* The sum of the tensors that the basis counts as one polynomial, after substitution; symbols that
- * the use fixes (n_kv_heads = 4) and options are numbers, other settings stay symbols. A standard
- * default that is another symbol's name (d_value is d_head, n_kv_heads is n_heads) is applied where
- * nothing else gives the symbol. */
-bool al_block_polynomial(struct al_block *block, const struct al_substitution *substitutions,
+/* The sum of the module's tensors that the basis counts as one polynomial, after substitution;
+ * symbols that the use fixes (n_kv_heads = 4) and options are numbers, other settings stay symbols.
+ * A standard default that is another symbol's name (d_value is d_head, n_kv_heads is n_heads) is
+ * applied where nothing else gives the symbol. */
+bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+
+/* Bytes of one number of a dtype ("bf16"). An unknown name names the nearest. */
+bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- metrics (Xue & Aletras 2023, section 4.6) ---- */
 

@@ -1,7 +1,5 @@
-/* Measures: sums over a block's lines. Each line counts its elements, times how many the basis
- * covers, times what the measure makes of one element. */
-#include "ledger/block.h"
-#include "ledger/states.h"
+/* Measures: sums over the entries of a ledger. */
+#include "ledger/infer.h"
 #include "ledger/train.h"
 
 #include <string.h>
@@ -9,28 +7,7 @@
 #include "base/number.h"
 #include "base/format.h"
 #include "base/table.h"
-#include "base/text.h"
-
-/* What one element of a line is worth, as a product; none: the line adds nothing. */
-enum { MOST_FACTORS = 4 };
-
-struct worth {
-	int64_t factors[MOST_FACTORS];
-	size_t n;
-};
-
-static void multiply_by(struct worth *worth, int64_t factor)
-{
-	worth->factors[worth->n++] = factor;
-}
-
-struct sum {
-	struct al_block *block;
-	struct al_lines lines;
-	const struct al_recipe *recipe;
-	bool (*worth_of)(const struct sum *sum, const struct al_entry *entry, struct worth *worth,
-		struct al_error *err);
-};
+#include "ledger/entries.h"
 
 /* ---- dtypes ---- */
 
@@ -48,250 +25,318 @@ bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err)
 			name, dtype->block_elements, dtype->block_bytes);
 }
 
-/* ---- what an element is worth ---- */
+/* ---- sums over a module's lines: elements, times what the measure makes of one ---- */
 
-static bool worth_one(const struct sum *sum, const struct al_entry *entry, struct worth *worth,
-	struct al_error *err)
-{
-	(void)sum, (void)entry, (void)err;
-	multiply_by(worth, 1);
-	return true;
-}
+struct sum {
+	struct al_ledger *ledger;
+	enum al_list list;
+	const struct al_recipe *recipe;
+	/* Multiplies `term`, or makes it 0: the line adds nothing. */
+	bool (*worth_of)(const struct sum *sum, const struct al_entry *entry, mpq_t term,
+		struct al_error *err);
+};
 
-static bool worth_of_cached(const struct sum *sum, const struct al_entry *entry,
-	struct worth *worth, struct al_error *err)
-{
-	return entry->per != AL_PER_TOKEN || worth_one(sum, entry, worth, err);
-}
-
-static bool multiply_by_symbol(const struct sum *sum, const char *symbol, struct worth *worth,
+static bool multiply_by_symbol(const struct sum *sum, const char *symbol, mpq_t term,
 	struct al_error *err)
 {
 	int64_t value;
 
-	if (!al_block_read(sum->block, symbol, 1, &value, err))
+	if (!al_block_read(&sum->ledger->block, symbol, 1, &value, err))
 		return false;
-	multiply_by(worth, value);
+	al_exact_multiply(term, value);
+	return true;
+}
+
+static bool worth_of_cached(const struct sum *sum, const struct al_entry *entry, mpq_t term,
+	struct al_error *err)
+{
+	(void)sum, (void)err;
+	if (entry->per != AL_PER_TOKEN)
+		mpq_set_ui(term, 0, 1);
 	return true;
 }
 
 /* The decoder's own tokens and, in its cross-attentions, the source's (as many, unless they are
  * given). */
-static bool multiply_by_both_sides(const struct sum *sum, struct worth *worth, struct al_error *err)
+static bool multiply_by_both_sides(struct al_block *block, mpq_t term, struct al_error *err)
 {
 	int64_t seq, source;
 
-	if (!al_block_read(sum->block, "seq", 1, &seq, err))
+	if (!al_block_read(block, "seq", 1, &seq, err))
 		return false;
 	source = seq;
-	if (al_block_gives(sum->block, "source_seq")
-		&& !al_block_read(sum->block, "source_seq", 1, &source, err))
+	if (al_block_gives(block, "source_seq")
+		&& !al_block_read(block, "source_seq", 1, &source, err))
 		return false;
-	multiply_by(worth, seq + source);
+	al_exact_multiply(term, seq + source);
 	return true;
 }
 
 static bool multiply_by_cached_tokens(const struct sum *sum, const struct al_entry *entry,
-	struct worth *worth, struct al_error *err)
+	mpq_t term, struct al_error *err)
 {
-	struct al_scope scope = al_block_scope(sum->block);
-	const char *default_tokens = entry->per == AL_PER_SOURCE_TOKEN ? "source_seq" : "seq";
+	struct al_block *block = &sum->ledger->block;
+	struct al_scope scope = al_block_scope(block);
 	int64_t tokens;
 
 	if (entry->per == AL_PER_SEQUENCE)
 		return true;
-	if (entry->per == AL_PER_TOKEN && al_block_is_two_sided(sum->block))
-		return multiply_by_both_sides(sum, worth, err);
+	if (entry->per == AL_PER_TOKEN && al_block_is_two_sided(block))
+		return multiply_by_both_sides(block, term, err);
 	if (!entry->tokens)
-		return multiply_by_symbol(sum, default_tokens, worth, err);
+		return multiply_by_symbol(sum,
+			entry->per == AL_PER_SOURCE_TOKEN ? "source_seq" : "seq", term, err);
 	if (!al_formula_whole(entry->tokens, &scope, 0, &tokens, err))
 		return false;
-	multiply_by(worth, tokens);
+	al_exact_multiply(term, tokens);
 	return true;
 }
 
-static bool worth_of_cached_bytes(const struct sum *sum, const struct al_entry *entry,
-	struct worth *worth, struct al_error *err)
+static bool worth_of_cached_bytes(const struct sum *sum, const struct al_entry *entry, mpq_t term,
+	struct al_error *err)
 {
-	int64_t bytes = sum->block->cached_bytes;
+	int64_t bytes = sum->ledger->cached_bytes;
 
 	if (entry->dtype && !al_dtype_bytes(entry->dtype, &bytes, err))
 		return false;
-	multiply_by(worth, bytes);
-	return multiply_by_cached_tokens(sum, entry, worth, err)
-		&& multiply_by_symbol(sum, "batch", worth, err);
+	al_exact_multiply(term, bytes);
+	return multiply_by_cached_tokens(sum, entry, term, err)
+		&& multiply_by_symbol(sum, "batch", term, err);
 }
 
-static bool worth_of_saved(const struct sum *sum, const struct al_entry *entry, struct worth *worth,
+static bool worth_of_saved(const struct sum *sum, const struct al_entry *entry, mpq_t term,
 	struct al_error *err)
 {
-	multiply_by(worth, entry->bytes ? entry->bytes : sum->recipe->activation_bytes);
-	return multiply_by_symbol(sum, "batch", worth, err)
-		&& (entry->per == AL_PER_SEQUENCE || multiply_by_symbol(sum, "seq", worth, err))
-		&& (entry->per != AL_PER_PAIR || multiply_by_symbol(sum, "seq", worth, err));
+	al_exact_multiply(term, entry->bytes ? entry->bytes : sum->recipe->activation_bytes);
+	return multiply_by_symbol(sum, "batch", term, err)
+		&& (entry->per == AL_PER_SEQUENCE || multiply_by_symbol(sum, "seq", term, err))
+		&& (entry->per != AL_PER_PAIR || multiply_by_symbol(sum, "seq", term, err));
 }
 
 /* A multiply-add is two operations. */
-static bool worth_of_product(const struct sum *sum, const struct al_entry *entry,
-	struct worth *worth, struct al_error *err)
-{
-	(void)entry;
-	multiply_by(worth, 2);
-	return multiply_by_symbol(sum, "batch", worth, err);
-}
-
-/* ---- sums ---- */
-
-static bool add_line(const struct sum *sum, const struct al_entry *entry, mpz_t total, mpz_t term,
+static bool worth_of_product(const struct sum *sum, const struct al_entry *entry, mpq_t term,
 	struct al_error *err)
 {
-	struct al_ledger_entry line;
-	struct worth worth = {.n = 0};
-	bool counts;
-
-	if (!al_line_evaluate(sum->block, &sum->lines, entry, &counts, &line, err))
-		return false;
-	if (!counts)
-		return true;
-	if (!sum->worth_of(sum, entry, &worth, err))
-		return al_line_in(&sum->lines, entry, err);
-	if (worth.n == 0)
-		return true;
-	al_line_elements(term, &line);
-	mpz_mul_si(term, term, line.times);
-	for (size_t i = 0; i < worth.n; i++)
-		mpz_mul_si(term, term, worth.factors[i]);
-	mpz_add(total, total, term);
-	return true;
+	(void)entry;
+	al_exact_multiply(term, 2);
+	return multiply_by_symbol(sum, "batch", term, err);
 }
 
-static bool add_lines(const struct sum *sum, mpz_t total, struct al_error *err)
+static bool add_lines(const struct sum *sum, mpq_t total, struct al_error *err)
 {
-	const struct al_entries *entries = al_lines_of(sum->block, sum->lines.list);
+	const struct al_ledger_list *lines;
 	bool ok = true;
-	mpz_t term;
+	mpq_t term;
 
-	mpz_init(term);
-	for (size_t i = 0; ok && i < entries->n; i++)
-		ok = add_line(sum, &entries->items[i], total, term, err);
-	mpz_clear(term);
+	if (!al_ledger_lines(sum->ledger, sum->list, &lines, err))
+		return false;
+	mpq_init(term);
+	for (size_t i = 0; ok && i < lines->n; i++) {
+		const struct al_ledger_entry *e = &lines->items[i];
+		if (e->apart)
+			continue;
+		mpq_set(term, e->elements);
+		ok = sum->worth_of(sum, e->entry, term, err)
+			|| al_line_in(sum->list, e->entry, err);
+		al_exact_add(total, term);
+	}
+	mpq_clear(term);
+	return ok;
+}
+
+/* ---- training ---- */
+
+static bool read_rank(struct al_ledger *ledger, int64_t *out, struct al_error *err)
+{
+	*out = 0;
+	return !al_block_gives(&ledger->block, "rank")
+		|| al_block_read(&ledger->block, "rank", 1, out, err);
+}
+
+static bool add_state(struct al_ledger *ledger, const struct al_recipe *recipe,
+	enum al_memory_state state, mpq_t total, struct al_error *err)
+{
+	const struct al_ledger_list *tensors;
+	int64_t rank;
+	bool ok = true;
+	mpq_t bytes;
+
+	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err)
+		|| !read_rank(ledger, &rank, err))
+		return false;
+	mpq_init(bytes);
+	for (size_t i = 0; ok && i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
+		if (!t->is_parameter)
+			continue;
+		ok = al_entry_state(recipe, state, t, rank, bytes, err);
+		al_exact_add(total, bytes);
+	}
+	mpq_clear(bytes);
 	return ok;
 }
 
 /* A recipe's own rule: bytes per token and module. */
-static bool add_activations_per_token(const struct sum *sum, mpz_t total, struct al_error *err)
+static bool add_activations_per_token(const struct sum *sum, mpq_t total, struct al_error *err)
 {
-	struct al_scope scope = al_block_scope(sum->block);
-	int64_t bytes, batch, seq, modules;
-	mpz_t term;
+	struct al_block *block = &sum->ledger->block;
+	struct al_scope scope = al_block_scope(block);
+	int64_t bytes, modules;
 
 	if (!al_formula_whole(sum->recipe->activations_per_token, &scope, 0, &bytes, err))
 		return al_in(err, "recipe %s", sum->recipe->name);
-	if (!al_block_read(sum->block, "batch", 1, &batch, err)
-		|| !al_block_read(sum->block, "seq", 1, &seq, err)
-		|| !al_block_times(sum->block, AL_PER_MODULE, &modules, err))
+	mpq_set_si(total, (long)bytes, 1);
+	if (!multiply_by_symbol(sum, "batch", total, err)
+		|| !multiply_by_symbol(sum, "seq", total, err)
+		|| !al_block_times(block, AL_PER_MODULE, &modules, err))
 		return false;
-	mpz_init_set_si(term, bytes);
-	mpz_mul_si(term, term, batch);
-	mpz_mul_si(term, term, seq);
-	mpz_mul_si(term, term, modules);
-	mpz_add(total, total, term);
-	mpz_clear(term);
+	al_exact_multiply(total, modules);
 	return true;
 }
 
-static bool add_activations(struct al_block *block, const struct al_recipe *recipe, mpz_t total,
+/* `total` is 0. */
+static bool add_activations(struct al_ledger *ledger, const struct al_recipe *recipe, mpq_t total,
 	struct al_error *err)
 {
-	struct al_lines lines = {.list = AL_LIST_ACTIVATIONS, .is_flash = recipe->is_flash};
-	struct sum sum = {block, lines, recipe, worth_of_saved};
+	const struct sum sum = {ledger, recipe->is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, recipe,
+		worth_of_saved};
 
 	return recipe->activations_per_token ? add_activations_per_token(&sum, total, err)
 					     : add_lines(&sum, total, err);
 }
 
-static bool add_parameters(struct al_block *block, int64_t bytes, mpz_t total, struct al_error *err)
-{
-	struct sum sum = {block, {.list = AL_LIST_TENSORS}, NULL, worth_one};
-
-	if (!add_lines(&sum, total, err))
-		return false;
-	mpz_mul_si(total, total, bytes);
-	return true;
-}
-
-/* ---- states that a tensor's shape decides ---- */
-
-static bool add_tensor_state(struct al_block *block, const struct al_recipe *recipe,
-	enum al_state state, const struct al_ledger_entry *line, mpq_t total, struct al_error *err)
-{
-	const struct al_state_tensor tensor = {.dims = line->dims,
-		.n_dims = line->n_dims,
-		.is_matrix = line->n_dims > 1 && line->entry->kind == AL_TENSOR_WEIGHT,
-		.is_hidden = true};
-	int64_t rank = 0;
-	mpq_t bytes;
-
-	if (al_block_gives(block, "rank") && !al_block_read(block, "rank", 1, &rank, err))
-		return false;
-	mpq_init(bytes);
-	bool ok = al_state_of_tensor(recipe, state, &tensor, rank, bytes, err);
-	al_exact_multiply(bytes, line->count);
-	al_exact_multiply(bytes, line->times);
-	mpq_add(total, total, bytes);
-	mpq_clear(bytes);
-	return ok;
-}
-
-static bool add_shaped_state(struct al_block *block, const struct al_recipe *recipe,
-	enum al_state state, mpq_t total, struct al_error *err)
-{
-	const struct al_lines lines = {.list = AL_LIST_TENSORS};
-	const struct al_entries *entries = al_lines_of(block, lines.list);
-
-	for (size_t i = 0; i < entries->n; i++) {
-		struct al_ledger_entry line;
-		bool counts;
-		if (!al_line_evaluate(block, &lines, &entries->items[i], &counts, &line, err)
-			|| (counts && !add_tensor_state(block, recipe, state, &line, total, err)))
-			return false;
-	}
-	return true;
-}
-
-static bool add_state(struct al_block *block, const struct al_recipe *recipe, enum al_state state,
-	mpq_t total, struct al_error *err)
-{
-	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
-	bool ok;
-	mpq_t sum;
-
-	mpq_init(sum);
-	if (bytes->has_formula)
-		ok = add_shaped_state(block, recipe, state, sum, err);
-	else
-		ok = add_parameters(block, bytes->total, mpq_numref(sum), err);
-	mpq_add(total, total, sum);
-	mpq_clear(sum);
-	return ok;
-}
-
-static bool add_total(struct al_block *block, const struct al_recipe *recipe, mpq_t total,
+static bool add_total(struct al_ledger *ledger, const struct al_recipe *recipe, mpq_t total,
 	struct al_error *err)
 {
-	mpz_t activations;
-	mpq_t sum;
+	mpq_t activations;
 
-	for (int state = 0; state < AL_N_STATES; state++)
-		if (!add_state(block, recipe, (enum al_state)state, total, err))
+	for (int state = AL_STATE_WEIGHTS; state <= AL_STATE_OPTIMIZER; state++)
+		if (!add_state(ledger, recipe, (enum al_memory_state)state, total, err))
 			return false;
-	mpz_init(activations);
-	bool ok = add_activations(block, recipe, activations, err);
-	mpq_init(sum);
-	mpq_set_z(sum, activations);
-	mpq_add(total, total, sum);
-	mpq_clear(sum);
-	mpz_clear(activations);
+	mpq_init(activations);
+	bool ok = add_activations(ledger, recipe, activations, err);
+	al_exact_add(total, activations);
+	mpq_clear(activations);
+	return ok;
+}
+
+/* A whole model, on one device. */
+static bool train(struct al_ledger *ledger, enum al_measure measure, const struct al_recipe *recipe,
+	mpq_t out, struct al_error *err)
+{
+	struct al_training training = {.recipe = recipe,
+		.share.parts = AL_ALL_PARTS,
+		.batch = 1,
+		.seq = 1,
+		.tp = 1,
+		.pp = 1,
+		.interleave = 1,
+		.dp = 1,
+		.cp = 1,
+		.ep = 1,
+		.is_flash = recipe->is_flash};
+	struct al_stage stage;
+
+	if (!al_block_read(&ledger->block, "batch", 1, &training.batch, err)
+		|| !al_block_read(&ledger->block, "seq", 1, &training.seq, err)
+		|| !read_rank(ledger, &training.rank, err))
+		return false;
+	al_stage_init(&stage);
+	bool ok = al_ledger_train(ledger, &training, &stage, err);
+	if (measure == AL_TOTAL)
+		al_stage_total(&stage, out);
+	else
+		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, out);
+	al_stage_finish(&stage);
+	return ok;
+}
+
+/* ---- cache of a whole model ---- */
+
+static bool cache(struct al_ledger *ledger, bool in_bytes, mpq_t out, struct al_error *err)
+{
+	struct al_block *block = &ledger->block;
+	const struct al_setting *source;
+	const struct al_dtype *storage;
+	struct al_cache_lines lines;
+	int64_t batch = 1, seq = 0;
+	mpq_t one;
+
+	if (in_bytes
+		&& (!al_block_read(block, "batch", 1, &batch, err)
+			|| !al_block_read(block, "seq", 1, &seq, err)))
+		return false;
+	if (!al_settings_get(&block->settings, "source_seq", &source, err)
+		|| !al_dtype_find("bf16", &storage, err)
+		|| !al_ledger_cache(ledger, storage, seq, source ? source->value.integer : seq,
+			&lines, err))
+		return false;
+	mpq_init(one);
+	for (size_t i = 0; i < lines.n; i++) {
+		const struct al_cache_line *line = &lines.lines[i];
+		mpq_set(one, line->entry->elements);
+		if (in_bytes) {
+			al_dtype_exact_bytes(line->storage, line->entry->elements, one);
+			al_exact_multiply(one, line->tokens);
+			al_exact_multiply(one, batch);
+		} else if (line->kind == AL_CACHE_CROSS || line->kind == AL_CACHE_STATE)
+			continue;
+		al_exact_add(out, one);
+	}
+	mpq_clear(one);
+	return true;
+}
+
+/* ---- parts and FLOPs of a whole model ---- */
+
+static bool is_dense_product(const struct al_ledger_entry *t)
+{
+	return t->stored && t->is_matrix && !t->apart && t->entry->kind == AL_TENSOR_WEIGHT
+		&& (t->part == AL_PART_FEED_FORWARD || t->part == AL_PART_HEAD);
+}
+
+/* Attention's products, and two operations for each number of the matrices that work on a token. */
+static bool flops(struct al_ledger *ledger, mpq_t out, struct al_error *err)
+{
+	const struct sum products = {ledger, AL_LIST_PRODUCTS, NULL, worth_of_product};
+	const struct al_ledger_list *tensors;
+	int64_t batch, seq;
+
+	if (!al_block_read(&ledger->block, "batch", 1, &batch, err)
+		|| !al_block_read(&ledger->block, "seq", 1, &seq, err)
+		|| !al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++)
+		if (is_dense_product(&tensors->items[i]))
+			al_exact_add(out, tensors->items[i].active);
+	al_exact_multiply(out, 2 * batch);
+	al_exact_multiply(out, seq);
+	return add_lines(&products, out, err);
+}
+
+static bool sum_part(struct al_ledger *ledger, enum al_part part, mpq_t out, struct al_error *err)
+{
+	const struct al_ledger_list *tensors;
+
+	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++)
+		if (tensors->items[i].is_parameter && tensors->items[i].part == part)
+			al_exact_add(out, tensors->items[i].elements);
+	return true;
+}
+
+static bool share_of_attention(struct al_ledger *ledger, mpq_t out, struct al_error *err)
+{
+	mpq_t all;
+
+	mpq_init(all);
+	bool ok = al_ledger_count(ledger, AL_COUNT_PARAMETERS, all, err)
+		&& sum_part(ledger, AL_PART_ATTENTION, out, err);
+	al_exact_multiply(out, 100);
+	if (mpq_sgn(all) != 0)
+		mpq_div(out, out, all);
+	mpq_clear(all);
 	return ok;
 }
 
@@ -329,49 +374,75 @@ int al_measure_find(const char *key)
 	return -1;
 }
 
-/* `total` is 0. */
-static bool add_measure(struct al_block *block, enum al_measure measure,
-	const struct al_recipe *recipe, mpq_t total, struct al_error *err)
+static bool measure_whole(struct al_ledger *ledger, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
-	struct sum cache = {block, {.list = AL_LIST_CACHE}, recipe, worth_of_cached};
-	struct sum cache_bytes = {block, {.list = AL_LIST_CACHE}, recipe, worth_of_cached_bytes};
-	struct sum flops = {block, {.list = AL_LIST_PRODUCTS}, recipe, worth_of_product};
-
 	switch (measure) {
-	case AL_PARAMETERS:
-		return add_parameters(block, 1, mpq_numref(total), err);
-	case AL_WEIGHTS:
-		return add_state(block, recipe, AL_STATE_WEIGHTS, total, err);
-	case AL_GRADIENTS:
-		return add_state(block, recipe, AL_STATE_GRADIENTS, total, err);
-	case AL_OPTIMIZER:
-		return add_state(block, recipe, AL_STATE_OPTIMIZER, total, err);
+	case AL_ACTIVE:
+		return al_ledger_count(ledger, AL_COUNT_ACTIVE, out, err);
+	case AL_ATTENTION_SHARE:
+		return share_of_attention(ledger, out, err);
 	case AL_ACTIVATIONS:
-		return add_activations(block, recipe, mpq_numref(total), err);
 	case AL_TOTAL:
-		return add_total(block, recipe, total, err);
+		return train(ledger, measure, recipe, out, err);
 	case AL_CACHE:
-		return add_lines(&cache, mpq_numref(total), err);
+		return cache(ledger, false, out, err);
 	case AL_CACHE_BYTES:
-		return add_lines(&cache_bytes, mpq_numref(total), err);
+		return cache(ledger, true, out, err);
 	case AL_FLOPS:
-		return add_lines(&flops, mpq_numref(total), err);
+		return flops(ledger, out, err);
 	default:
-		break;
+		return sum_part(ledger, (enum al_part)(measure - AL_EMBEDDING_PARAMETERS), out,
+			err);
 	}
-	return al_fail(err, AL_EINPUT,
-		"\"%s\" is about a whole model, expected the basis per=whole",
-		al_measures[measure].key);
 }
 
-bool al_block_measure(struct al_block *block, enum al_measure measure,
+static bool measure_alone(struct al_ledger *ledger, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
+{
+	const struct sum cached = {ledger, AL_LIST_CACHE, recipe, worth_of_cached};
+	const struct sum cached_bytes = {ledger, AL_LIST_CACHE, recipe, worth_of_cached_bytes};
+	const struct sum products = {ledger, AL_LIST_PRODUCTS, recipe, worth_of_product};
+
+	switch (measure) {
+	case AL_ACTIVATIONS:
+		return add_activations(ledger, recipe, out, err);
+	case AL_TOTAL:
+		return add_total(ledger, recipe, out, err);
+	case AL_CACHE:
+		return add_lines(&cached, out, err);
+	case AL_CACHE_BYTES:
+		return add_lines(&cached_bytes, out, err);
+	case AL_FLOPS:
+		return add_lines(&products, out, err);
+	default:
+		return al_fail(err, AL_EINPUT,
+			"\"%s\" is about a whole model, expected the basis per=whole",
+			al_measures[measure].key);
+	}
+}
+
+/* `out` is 0. */
+static bool measure_any(struct al_ledger *ledger, enum al_measure measure,
+	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
+{
+	if (!al_ledger_update(ledger, err))
+		return false;
+	if (measure == AL_PARAMETERS)
+		return al_ledger_count(ledger, AL_COUNT_PARAMETERS, out, err);
+	if (measure >= AL_WEIGHTS && measure <= AL_OPTIMIZER)
+		return add_state(ledger, recipe,
+			(enum al_memory_state)(measure - AL_WEIGHTS + AL_STATE_WEIGHTS), out, err);
+	return ledger->is_whole ? measure_whole(ledger, measure, recipe, out, err)
+				: measure_alone(ledger, measure, recipe, out, err);
+}
+
+bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
 	if (al_measures[measure].needs_recipe && !recipe)
 		return al_fail(err, AL_EINPUT, "\"%s\" needs a recipe", al_measures[measure].key);
 	mpq_set_ui(out, 0, 1);
-	if (block->basis->per == AL_BASIS_WHOLE)
-		return al_whole_measure(block, measure, recipe, out, err)
-			|| al_block_in(block, err);
-	return add_measure(block, measure, recipe, out, err) || al_block_in(block, err);
+	return measure_any(ledger, measure, recipe, out, err)
+		|| (ledger->has_block && al_block_in(&ledger->block, err));
 }

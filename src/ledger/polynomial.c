@@ -1,5 +1,5 @@
 /* A block's parameters as one polynomial: what the poster's table of theory is derived from. */
-#include "ledger/block.h"
+#include "ledger/entries.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -201,10 +201,9 @@ static bool multiply(struct al_polynomial **product, const struct al_formula *fo
 }
 
 static bool multiply_line(struct al_polynomial **product, const struct al_block *block,
-	const struct al_lines *lines, const struct al_entry *entry, const struct replacements *all,
-	struct al_error *err)
+	const struct al_entry *entry, const struct replacements *all, struct al_error *err)
 {
-	struct al_line_shape shape = al_line_shape_of(block, lines, entry);
+	struct al_line_shape shape = al_line_shape_of(block, AL_LIST_TENSORS, entry);
 	const struct al_formula *times = al_block_times_formula(block, entry->per);
 
 	for (size_t i = 0; i < shape.n_dims; i++)
@@ -214,14 +213,13 @@ static bool multiply_line(struct al_polynomial **product, const struct al_block 
 		&& (!times || multiply(product, times, all, err));
 }
 
-static bool line_polynomial(const struct al_block *block, const struct al_lines *lines,
-	const struct al_entry *entry, const struct replacements *all, struct al_polynomial **out,
-	struct al_error *err)
+static bool line_polynomial(const struct al_block *block, const struct al_entry *entry,
+	const struct replacements *all, struct al_polynomial **out, struct al_error *err)
 {
 	struct al_polynomial *next;
 
 	*out = al_polynomial_from_int(1);
-	bool ok = multiply_line(out, block, lines, entry, all, err);
+	bool ok = multiply_line(out, block, entry, all, err);
 	if (ok && entry->when) {
 		ok = al_polynomial_when(entry->when, all->items, all->n, *out, &next, err);
 		if (ok)
@@ -233,12 +231,11 @@ static bool line_polynomial(const struct al_block *block, const struct al_lines 
 }
 
 static bool add_line(struct al_polynomial **sum, const struct al_block *block,
-	const struct al_lines *lines, const struct al_entry *entry, const struct replacements *all,
-	struct al_error *err)
+	const struct al_entry *entry, const struct replacements *all, struct al_error *err)
 {
 	struct al_polynomial *term, *next;
 
-	if (!line_polynomial(block, lines, entry, all, &term, err))
+	if (!line_polynomial(block, entry, all, &term, err))
 		return false;
 	bool ok = al_polynomial_sum(*sum, term, &next, err);
 	al_polynomial_destroy(term);
@@ -250,19 +247,19 @@ static bool add_line(struct al_polynomial **sum, const struct al_block *block,
 static bool sum_tensors(struct al_polynomial **sum, struct al_block *block,
 	const struct replacements *all, struct al_error *err)
 {
-	const struct al_lines lines = {.list = AL_LIST_TENSORS};
-	const struct al_entries *entries = al_lines_of(block, lines.list);
+	const struct al_entries *entries = &block->use->variant->tensors;
 
 	for (size_t i = 0; i < entries->n; i++)
-		if (al_line_is_wanted(block, &lines, &entries->items[i])
-			&& !add_line(sum, block, &lines, &entries->items[i], all, err))
-			return al_line_in(&lines, &entries->items[i], err);
+		if (al_line_is_wanted(block, AL_LIST_TENSORS, &entries->items[i])
+			&& !add_line(sum, block, &entries->items[i], all, err))
+			return al_line_in(AL_LIST_TENSORS, &entries->items[i], err);
 	return true;
 }
 
-bool al_block_polynomial(struct al_block *block, const struct al_substitution *substitutions,
+bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
 {
+	struct al_block *block = &ledger->block;
 	struct al_arena arena;
 
 	*out = al_polynomial_from_int(0);

@@ -1,12 +1,12 @@
 /* What training saves for backward in a whole model. */
 #include "ledger/saved.h"
 
-
 #include "base/number.h"
 #include "base/text.h"
+#include "ledger/entries.h"
 
 struct build {
-	struct al_whole *whole;
+	struct al_ledger *ledger;
 	struct al_saved_lines *out;
 	int64_t d_model, tp;
 	int64_t uses; /* how many layers each of the layers' blocks works in (ALBERT) */
@@ -17,7 +17,8 @@ static struct al_saved_line *add(struct build *b, struct al_saved_line line)
 {
 	struct al_saved_lines *out = b->out;
 
-	out->lines = al_grow(&b->whole->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
+	out->lines = al_grow(&b->ledger->arena, out->lines, out->n, &out->room,
+		sizeof(*out->lines));
 	out->lines[out->n] = line;
 	return &out->lines[out->n++];
 }
@@ -27,56 +28,30 @@ static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 	mpq_t product;
 
 	mpq_init(product);
-	al_exact_set(product, x);
-	al_exact_multiply(product, y);
-	mpq_srcptr copy = al_exact_copy(&b->whole->arena, product);
+	mpz_set_si(mpq_numref(product), (long)x);
+	mpz_mul_si(mpq_numref(product), mpq_numref(product), (long)y);
+	mpq_srcptr copy = al_exact_copy(&b->ledger->arena, product);
 	mpq_clear(product);
 	return copy;
 }
 
 /* ---- attention ---- */
 
-static void add_attention_line(struct build *b, const struct al_whole_module *module,
-	const struct al_ledger_entry *line, mpq_srcptr shard)
+static void add_attention_line(struct build *b, const struct al_ledger_entry *e)
 {
-	mpq_t copies, product;
+	const struct al_ledger_module *module = e->module;
 
-	mpq_inits(copies, product, NULL);
-	mpq_set_si(copies, (long)(module->copies * module->uses), 1);
-	mpq_mul(product, copies, line->elements);
-	mpq_srcptr elements = al_exact_copy(&b->whole->arena, product);
-	mpq_mul(product, copies, shard);
 	add(b,
 		(struct al_saved_line){.part = AL_PART_ATTENTION,
-			.name = line->entry->name,
-			.layer = module->layer,
-			.n_layers = module->n_layers,
-			.elements = elements,
-			.device = al_exact_copy(&b->whole->arena, product),
-			.bytes = line->entry->bytes,
-			.block = module - b->whole->modules,
-			.blocks = module->copies * module->uses,
-			.is_pair = line->entry->per == AL_PER_PAIR});
-	mpq_clears(copies, product, NULL);
-}
-
-static bool add_module(struct build *b, struct al_whole_module *module, bool is_flash,
-	struct al_error *err)
-{
-	const struct al_recipe kernel = {.is_flash = is_flash};
-	struct al_ledger ledger, shard;
-
-	if (!al_ledger_activations(&ledger, &module->block, &kernel, false, err))
-		return false;
-	bool ok = al_ledger_activations(&shard, &module->shard, &kernel, false, err);
-	if (ok) {
-		for (size_t i = 0; i < ledger.n; i++)
-			add_attention_line(b, module, &ledger.entries[i],
-				shard.entries[i].elements);
-		al_ledger_finish(&shard);
-	}
-	al_ledger_finish(&ledger);
-	return ok;
+			.name = e->name,
+			.layer = e->layer,
+			.n_layers = e->n_layers,
+			.elements = e->elements,
+			.device = e->device,
+			.bytes = e->entry->bytes,
+			.per = e->entry->per,
+			.block = module - b->ledger->modules,
+			.blocks = e->times});
 }
 
 /* ---- feed-forward ---- */
@@ -86,7 +61,7 @@ struct sides {
 	int64_t out, in;
 };
 
-static struct sides sides_of(const struct al_whole_tensor *t)
+static struct sides sides_of(const struct al_ledger_entry *t)
 {
 	const struct al_family_tensor *family = t->stored->tensor;
 	bool in_first = family->order == AL_ORDER_IN_OUT;
@@ -101,38 +76,38 @@ static struct sides sides_of(const struct al_whole_tensor *t)
 	return sides;
 }
 
-static bool is_model_matrix(const struct al_whole_tensor *t, enum al_part part)
+static bool is_model_matrix(const struct al_ledger_entry *t, enum al_part part)
 {
 	return t->stored && t->part == part && t->is_matrix && !t->apart
 		&& t->entry->kind == AL_TENSOR_WEIGHT;
 }
 
 /* Does it read the residual stream? */
-static bool reads_model(const struct al_whole_tensor *t)
+static bool reads_model(const struct al_ledger_entry *t)
 {
 	return t->stored->tensor->role != AL_FEED_DOWN;
 }
 
 /* Numbers that a token meets: of the active copies. */
-static int64_t active_copies(const struct al_whole_tensor *t)
+static int64_t active_copies(const struct al_ledger_entry *t)
 {
 	return t->stored->active_copies * t->stored->active;
 }
 
-static const char *name_of(struct build *b, const char *what, const struct al_whole_tensor *t)
+static const char *name_of(struct build *b, const char *what, const struct al_ledger_entry *t)
 {
-	return al_format(&b->whole->arena, "%s of %s", what, t->name);
+	return al_format(&b->ledger->arena, "%s of %s", what, t->name);
 }
 
-static int64_t uses_of(const struct build *b, const struct al_whole_tensor *t)
+static int64_t uses_of(const struct build *b, const struct al_ledger_entry *t)
 {
 	return t->n_layers > 0 ? b->uses : 1;
 }
 
 /* In how many layers the tensor is: the turns of its loops without those over experts. */
-static int64_t layers_of(const struct build *b, const struct al_whole_tensor *t)
+static int64_t layers_of(const struct build *b, const struct al_ledger_entry *t)
 {
-	struct al_scope scope = al_settings_scope(b->whole->ask.settings);
+	struct al_scope scope = al_settings_scope(&b->ledger->settings);
 	const struct al_loops *loops = &t->stored->tensor->loops;
 	int64_t copies = t->stored->copies, turns;
 
@@ -144,34 +119,36 @@ static int64_t layers_of(const struct build *b, const struct al_whole_tensor *t)
 }
 
 /* Feed-forward tensors that are in as many layers are of one kind of block. */
-static int64_t block_of(const struct build *b, const struct al_whole_tensor *t)
+static int64_t block_of(const struct build *b, const struct al_ledger_entry *t)
 {
-	return (int64_t)b->whole->n_modules + (t->layer < 0 ? layers_of(b, t) : t->layer);
+	return (int64_t)b->ledger->n_modules + (t->layer < 0 ? layers_of(b, t) : t->layer);
 }
 
-static void add_inner(struct build *b, const char *what, const struct al_whole_tensor *t,
+static void add_inner(struct build *b, const char *what, const struct al_ledger_entry *t,
 	int64_t width)
 {
 	mpq_srcptr elements = number(b, width, active_copies(t) * uses_of(b, t));
 
 	add(b,
 		(struct al_saved_line){.part = t->part,
+			.per = AL_PER_TOKEN,
 			.name = name_of(b, what, t),
 			.layer = t->layer,
 			.n_layers = t->n_layers,
 			.elements = elements,
-			.device = al_exact_scaled(&b->whole->arena, elements, 1, b->tp),
+			.device = al_exact_scaled(&b->ledger->arena, elements, 1, b->tp),
 			.block = block_of(b, t),
 			.blocks = layers_of(b, t) * uses_of(b, t)});
 }
 
-static void add_width(struct build *b, const char *what, const struct al_whole_tensor *t,
+static void add_width(struct build *b, const char *what, const struct al_ledger_entry *t,
 	int64_t width, int64_t copies, int64_t bytes)
 {
 	mpq_srcptr elements = number(b, width, copies * uses_of(b, t));
 
 	add(b,
 		(struct al_saved_line){.part = t->part,
+			.per = AL_PER_TOKEN,
 			.name = name_of(b, what, t),
 			.layer = t->layer,
 			.n_layers = t->n_layers,
@@ -184,12 +161,12 @@ static void add_width(struct build *b, const char *what, const struct al_whole_t
 
 /* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one
  * to all that isn't an expert. */
-static bool has_earlier_reader(const struct al_whole *whole, size_t i)
+static bool has_earlier_reader(const struct al_ledger *ledger, size_t i)
 {
-	const struct al_whole_tensor *t = &whole->tensors[i];
+	const struct al_ledger_entry *t = &al_ledger_tensors(ledger)->items[i];
 
 	for (size_t j = 0; j < i; j++) {
-		const struct al_whole_tensor *other = &whole->tensors[j];
+		const struct al_ledger_entry *other = &al_ledger_tensors(ledger)->items[j];
 		if (is_model_matrix(other, AL_PART_FEED_FORWARD) && other->layer == t->layer
 			&& other->is_expert == t->is_expert
 			&& other->stored->tensor->stack == t->stored->tensor->stack
@@ -202,7 +179,7 @@ static bool has_earlier_reader(const struct al_whole *whole, size_t i)
 
 static void add_feed_forward(struct build *b, size_t i)
 {
-	const struct al_whole_tensor *t = &b->whole->tensors[i];
+	const struct al_ledger_entry *t = &al_ledger_tensors(b->ledger)->items[i];
 	struct sides sides = sides_of(t);
 
 	if (!reads_model(t)) {
@@ -210,7 +187,7 @@ static void add_feed_forward(struct build *b, size_t i)
 		return;
 	}
 	add_inner(b, "output", t, sides.out);
-	if (has_earlier_reader(b->whole, i))
+	if (has_earlier_reader(b->ledger, i))
 		return;
 	int64_t layers = t->layer < 0 && t->n_layers > 0 ? t->n_layers : 1;
 	add_width(b, "input", t, sides.in, t->is_expert ? active_copies(t) : layers, 0);
@@ -220,24 +197,25 @@ static void add_feed_forward(struct build *b, size_t i)
 
 /* ---- norms, embedding, head ---- */
 
-static void add_norm(struct build *b, const struct al_whole_tensor *t)
+static void add_norm(struct build *b, const struct al_ledger_entry *t)
 {
 	if (t->entry->kind != AL_TENSOR_NORM || t->apart)
 		return;
-	add_width(b, "input", t, t->dims[t->n_dims - 1], t->copies, 0);
+	add_width(b, "input", t, t->dims[t->n_dims - 1], t->times * t->count, 0);
 	struct al_saved_line *line = &b->out->lines[b->out->n - 1];
 	line->is_first = t->stored->tensor->stage == AL_STAGE_FIRST;
 	line->is_last = t->stored->tensor->stage == AL_STAGE_LAST;
 }
 
-static void add_bare_norms(struct build *b, const struct al_whole_module *module)
+static void add_bare_norms(struct build *b, const struct al_ledger_module *module)
 {
-	int64_t n = b->whole->ask.family->n_bare_norms;
+	int64_t n = b->ledger->family->n_bare_norms;
 	mpq_srcptr elements = number(b, b->d_model, n * module->copies * module->uses);
 
 	if (n > 0)
 		add(b,
 			(struct al_saved_line){.part = AL_PART_NORM,
+				.per = AL_PER_TOKEN,
 				.name = "input of a norm",
 				.layer = module->layer,
 				.n_layers = module->n_layers,
@@ -250,9 +228,10 @@ static void add_last_bare_norm(struct build *b)
 {
 	mpq_srcptr elements = number(b, b->d_model, 1);
 
-	if (b->whole->ask.family->n_bare_norms > 0)
+	if (b->ledger->family->n_bare_norms > 0)
 		add(b,
 			(struct al_saved_line){.part = AL_PART_NORM,
+				.per = AL_PER_TOKEN,
 				.name = "input of the last norm",
 				.layer = -1,
 				.elements = elements,
@@ -263,7 +242,7 @@ static void add_last_bare_norm(struct build *b)
 
 /* The head's input and, in 4 bytes, the logits.
  *= arXiv:2205.05198, section 4.3 */
-static void add_head(struct build *b, const struct al_whole_tensor *t)
+static void add_head(struct build *b, const struct al_ledger_entry *t)
 {
 	struct sides sides = sides_of(t);
 	mpq_srcptr logits = number(b, sides.out, 1);
@@ -272,11 +251,12 @@ static void add_head(struct build *b, const struct al_whole_tensor *t)
 	b->out->lines[b->out->n - 1].is_last = true;
 	add(b,
 		(struct al_saved_line){.part = AL_PART_HEAD,
+			.per = AL_PER_TOKEN,
 			.name = "logits",
 			.layer = -1,
 			.block = -1,
 			.elements = logits,
-			.device = al_exact_scaled(&b->whole->arena, logits, 1, b->tp),
+			.device = al_exact_scaled(&b->ledger->arena, logits, 1, b->tp),
 			.bytes = 4,
 			.is_last = true});
 }
@@ -288,6 +268,7 @@ static void add_embedding_mask(struct build *b)
 	if (b->has_dropout)
 		add(b,
 			(struct al_saved_line){.part = AL_PART_EMBEDDING,
+				.per = AL_PER_TOKEN,
 				.name = "dropout mask",
 				.layer = -1,
 				.block = -1,
@@ -297,7 +278,7 @@ static void add_embedding_mask(struct build *b)
 				.is_first = true});
 }
 
-static bool is_logit_head(const struct al_whole_tensor *t)
+static bool is_logit_head(const struct al_ledger_entry *t)
 {
 	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->apart
 		&& al_formula_mentions(t->entry->shape
@@ -307,7 +288,7 @@ static bool is_logit_head(const struct al_whole_tensor *t)
 
 static void add_tensor(struct build *b, size_t i)
 {
-	const struct al_whole_tensor *t = &b->whole->tensors[i];
+	const struct al_ledger_entry *t = &al_ledger_tensors(b->ledger)->items[i];
 
 	if (is_model_matrix(t, AL_PART_FEED_FORWARD))
 		add_feed_forward(b, i);
@@ -319,12 +300,13 @@ static void add_tensor(struct build *b, size_t i)
 
 /* ---- what full recomputation keeps ---- */
 
-static void add_layer_input(struct build *b, const struct al_whole_module *module)
+static void add_layer_input(struct build *b, const struct al_ledger_module *module)
 {
 	mpq_srcptr elements = number(b, b->d_model, module->copies * module->uses);
 
 	add(b,
 		(struct al_saved_line){.part = AL_PART_OTHER,
+			.per = AL_PER_TOKEN,
 			.name = "input of the layer",
 			.layer = module->layer,
 			.n_layers = module->n_layers,
@@ -334,41 +316,53 @@ static void add_layer_input(struct build *b, const struct al_whole_module *modul
 			.is_input = true});
 }
 
+static void add_module(struct build *b, const struct al_ledger_module *module,
+	const struct al_ledger_list *lines)
+{
+	for (size_t i = 0; i < lines->n; i++)
+		if (lines->items[i].module == module)
+			add_attention_line(b, &lines->items[i]);
+	if (module->is_cross)
+		return;
+	add_bare_norms(b, module);
+	add_layer_input(b, module);
+}
+
 static bool fill(struct build *b, bool is_flash, struct al_error *err)
 {
-	struct al_whole *whole = b->whole;
+	struct al_ledger *ledger = b->ledger;
+	const struct al_ledger_list *tensors, *lines;
 
+	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err)
+		|| !al_ledger_lines(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err))
+		return false;
 	add_embedding_mask(b);
-	for (size_t i = 0; i < whole->n_modules; i++) {
-		if (whole->modules[i].apart)
-			continue;
-		if (!add_module(b, &whole->modules[i], is_flash, err))
-			return al_in(err, "%s", whole->modules[i].module->name);
-		if (whole->modules[i].module->module->is_cross)
-			continue;
-		add_bare_norms(b, &whole->modules[i]);
-		add_layer_input(b, &whole->modules[i]);
-	}
+	for (size_t i = 0; i < ledger->n_modules; i++)
+		if (!ledger->modules[i].apart)
+			add_module(b, &ledger->modules[i], lines);
 	add_last_bare_norm(b);
-	for (size_t i = 0; i < whole->n_tensors; i++)
+	for (size_t i = 0; i < tensors->n; i++)
 		add_tensor(b, i);
 	return true;
 }
 
-bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out,
+bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,
 	struct al_error *err)
 {
-	struct build b = {.whole = whole, .out = out, .tp = whole->ask.tp};
+	struct build b = {.ledger = ledger,
+		.out = out,
+		.tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
 	const struct al_setting *width, *dropout = NULL;
 
 	*out = (struct al_saved_lines){0};
-	if (!al_settings_get(whole->ask.settings, "d_model", &width, err))
+	if (!al_ledger_update(ledger, err)
+		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
 		return false;
 	b.d_model = width ? width->value.integer : 0;
-	if (whole->n_modules > 0
-		&& !al_settings_get(&whole->modules[0].block.settings, "dropout", &dropout, err))
+	if (ledger->n_modules > 0
+		&& !al_settings_get(&ledger->modules[0].block->settings, "dropout", &dropout, err))
 		return false;
 	b.has_dropout = dropout && dropout->value.integer;
-	b.uses = whole->n_modules > 0 ? whole->modules[0].uses : 1;
+	b.uses = ledger->n_modules > 0 ? ledger->modules[0].uses : 1;
 	return fill(&b, is_flash, err);
 }

@@ -10,7 +10,7 @@
 #ifndef ATTNLEDGER_LEDGER_SAVED_H
 #define ATTNLEDGER_LEDGER_SAVED_H
 
-#include "ledger/whole.h"
+#include "ledger/ledger.h"
 
 struct al_saved_line {
 	enum al_part part;
@@ -23,7 +23,7 @@ struct al_saved_line {
 	int64_t block; /* lines of one attention module or feed-forward block: held at once; -1: of
 	                              none */
 	int64_t blocks; /* how many such blocks `elements` are of */
-	bool is_pair;
+	enum al_per per; /* token, pair of tokens, or sequence */
 	bool is_input; /* of a layer as a whole: all that full recomputation keeps */
 	bool is_first, is_last; /* outside of the layers: before, behind them */
 };
@@ -33,8 +33,8 @@ struct al_saved_lines {
 	size_t n, room;
 };
 
-/* Lines live in the whole's arena. `is_flash`: the attention kernel. */
-bool al_whole_saved(struct al_whole *whole, bool is_flash, struct al_saved_lines *out,
+/* Lines live in the ledger's arena. `is_flash`: the attention kernel. */
+bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -4,6 +4,16 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "ledger/entries.h"
+
+const char *const al_memory_state_names[AL_N_STATES] = {
+	"weights",
+	"gradients",
+	"optimizer",
+	"activations",
+	"cache",
+	"states",
+};
 
 struct facts {
 	const struct al_recipe *recipe;
@@ -75,9 +85,10 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return true;
 }
 
-const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe, enum al_state state)
+const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe,
+	enum al_memory_state state)
 {
-	const struct al_state_bytes *const states[AL_N_STATES] = {
+	const struct al_state_bytes *const states[AL_STATE_ACTIVATIONS] = {
 		[AL_STATE_WEIGHTS] = &recipe->weights,
 		[AL_STATE_GRADIENTS] = &recipe->gradients,
 		[AL_STATE_OPTIMIZER] = &recipe->optimizer,
@@ -105,7 +116,7 @@ static bool add_formula(struct facts *facts, const struct al_formula *formula, m
 	return ok;
 }
 
-bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
+bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
 {
 	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
@@ -122,4 +133,32 @@ bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
 			ok = add_formula(&facts, bytes->parts[i].formula, out, err);
 	facts_finish(&facts);
 	return ok || al_in(err, "recipe %s", recipe->name);
+}
+
+bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
+	const struct al_ledger_entry *e, int64_t rank, mpq_t out, struct al_error *err)
+{
+	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
+	int64_t dims[AL_SHAPE_DIMS];
+	const struct al_state_tensor tensor = {.dims = dims,
+		.n_dims = e->n_dims,
+		.is_matrix = e->is_matrix,
+		.is_hidden = e->is_in_layers};
+
+	mpq_set(out, e->device);
+	if (mpq_sgn(e->elements) == 0)
+		return true;
+	if (!bytes->has_formula) {
+		al_exact_multiply(out, bytes->total);
+		return true;
+	}
+	memcpy(dims, e->dims, sizeof(dims));
+	if (e->stored) /* what trains is not packed */
+		dims[e->n_dims - 1] *= e->stored->tensor->packed;
+	if (!al_state_of_tensor(recipe, state, &tensor, rank, out, err))
+		return al_in(err, "%s", e->name);
+	al_exact_multiply(out, e->times * e->count);
+	mpq_mul(out, out, e->device);
+	mpq_div(out, out, e->elements);
+	return true;
 }

@@ -1,10 +1,22 @@
-/* What a recipe makes of one tensor: bytes of its weights, gradients and optimizer states. */
+/* The states of memory, and what a recipe makes of one tensor: bytes of its weights, gradients and
+ * optimizer states. */
 #ifndef ATTNLEDGER_LEDGER_STATES_H
 #define ATTNLEDGER_LEDGER_STATES_H
 
-#include "catalog/catalog.h"
+#include "ledger/ledger.h"
 
-enum al_state { AL_STATE_WEIGHTS, AL_STATE_GRADIENTS, AL_STATE_OPTIMIZER, AL_N_STATES };
+/* What takes memory: in training the first four, in inference weights and the last three. */
+enum al_memory_state {
+	AL_STATE_WEIGHTS,
+	AL_STATE_GRADIENTS,
+	AL_STATE_OPTIMIZER,
+	AL_STATE_ACTIVATIONS,
+	AL_STATE_CACHE, /* grows with the tokens */
+	AL_STATE_STATES, /* cached, the same however long the sequence is */
+	AL_N_STATES,
+	AL_N_TRAINING_STATES = AL_STATE_CACHE,
+};
+extern const char *const al_memory_state_names[AL_N_STATES];
 
 /* A tensor as a recipe sees it. */
 struct al_state_tensor {
@@ -14,12 +26,18 @@ struct al_state_tensor {
 	bool is_hidden; /* in the layers */
 };
 
-const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe, enum al_state state);
+const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe,
+	enum al_memory_state state);
 
 /* Bytes of one such tensor, exactly (a block of a quantisation may end in the middle of a byte);
  * `rank` 0: the recipe's. */
-bool al_state_of_tensor(const struct al_recipe *recipe, enum al_state state,
+bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_state_tensor *tensor, int64_t rank, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same of all copies of an entry, on one tensor-parallel device. */
+bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
+	const struct al_ledger_entry *entry, int64_t rank, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

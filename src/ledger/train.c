@@ -2,27 +2,22 @@
 #include "ledger/train.h"
 
 #include "base/number.h"
+#include "ledger/entries.h"
 
 const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "full"};
-const char *const al_memory_state_names[AL_N_MEMORY_STATES] = {
-	"weights",
-	"gradients",
-	"optimizer",
-	"activations",
-};
 
 /* ---- stages ---- */
 
 void al_stage_init(struct al_stage *stage)
 {
-	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_init(stage->bytes[state][part]);
 }
 
 void al_stage_finish(struct al_stage *stage)
 {
-	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_clear(stage->bytes[state][part]);
 }
@@ -31,7 +26,7 @@ void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_
 {
 	mpq_set_ui(out, 0, 1);
 	for (int part = 0; part < AL_N_PARTS; part++)
-		mpq_add(out, out, stage->bytes[state][part]);
+		al_exact_add(out, stage->bytes[state][part]);
 }
 
 void al_stage_total(const struct al_stage *stage, mpq_t out)
@@ -40,9 +35,9 @@ void al_stage_total(const struct al_stage *stage, mpq_t out)
 
 	mpq_init(sum);
 	mpq_set_ui(out, 0, 1);
-	for (int state = 0; state < AL_N_MEMORY_STATES; state++) {
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++) {
 		al_stage_sum(stage, (enum al_memory_state)state, sum);
-		mpq_add(out, out, sum);
+		al_exact_add(out, sum);
 	}
 	mpq_clear(sum);
 }
@@ -114,7 +109,7 @@ static bool is_wanted(const struct al_share *share, enum al_part part, bool is_i
 
 /* ---- weights, gradients, optimizer ---- */
 
-static bool is_tensor_here(const struct place *place, const struct al_whole_tensor *t)
+static bool is_tensor_here(const struct place *place, const struct al_ledger_entry *t)
 {
 	if (t->is_in_layers)
 		return is_layer_here(place, t->layer, t->n_layers);
@@ -124,7 +119,7 @@ static bool is_tensor_here(const struct place *place, const struct al_whole_tens
 }
 
 /* A head that is tied to an embedding on another stage needs a copy of it. */
-static bool is_counted(const struct place *place, const struct al_whole_tensor *t)
+static bool is_counted(const struct place *place, const struct al_ledger_entry *t)
 {
 	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->apart
 		&& place->training->pp > 1;
@@ -134,9 +129,9 @@ static bool is_counted(const struct place *place, const struct al_whole_tensor *
 }
 
 /* Over how many devices a state of a tensor is shared out. */
-static int64_t degree_of(const struct al_training *t, enum al_state state, bool is_expert)
+static int64_t degree_of(const struct al_training *t, enum al_memory_state state, bool is_expert)
 {
-	static const int stage_of[AL_N_STATES] = {
+	static const int stage_of[] = {
 		[AL_STATE_OPTIMIZER] = 1,
 		[AL_STATE_GRADIENTS] = 2,
 		[AL_STATE_WEIGHTS] = 3,
@@ -147,35 +142,21 @@ static int64_t degree_of(const struct al_training *t, enum al_state state, bool 
 	return is_expert ? t->ep : 1;
 }
 
-static bool add_states(const struct al_training *training, const struct al_whole_tensor *t,
+static bool add_states(const struct al_training *training, const struct al_ledger_entry *t,
 	struct al_stage *stage, struct al_error *err)
 {
-	int64_t dims[AL_SHAPE_DIMS];
-	const struct al_state_tensor tensor = {.dims = dims,
-		.n_dims = t->n_dims,
-		.is_matrix = t->is_matrix,
-		.is_hidden = t->is_in_layers};
 	bool ok = true;
 	mpq_t bytes;
 
-	if (mpq_sgn(t->elements) == 0)
-		return true;
-	for (size_t i = 0; i < t->n_dims; i++)
-		dims[i] = t->dims[i];
-	if (t->stored) /* what trains is not packed */
-		dims[t->n_dims - 1] *= t->stored->tensor->packed;
 	mpq_init(bytes);
-	for (int state = 0; ok && state < AL_N_STATES; state++) {
-		ok = al_state_of_tensor(training->recipe, (enum al_state)state, &tensor,
-			training->rank, bytes, err);
-		al_exact_multiply(bytes, t->copies);
-		mpq_mul(bytes, bytes, t->device);
-		mpq_div(bytes, bytes, t->elements);
-		al_exact_divide(bytes, degree_of(training, (enum al_state)state, t->is_expert));
-		mpq_add(stage->bytes[state][t->part], stage->bytes[state][t->part], bytes);
+	for (int i = AL_STATE_WEIGHTS; ok && i <= AL_STATE_OPTIMIZER; i++) {
+		const enum al_memory_state state = (enum al_memory_state)i;
+		ok = al_entry_state(training->recipe, state, t, training->rank, bytes, err);
+		al_exact_divide(bytes, degree_of(training, state, t->is_expert));
+		al_exact_add(stage->bytes[state][t->part], bytes);
 	}
 	mpq_clear(bytes);
-	return ok || al_in(err, "%s", t->name);
+	return ok;
 }
 
 /* ---- activations ---- */
@@ -214,7 +195,7 @@ static bool is_kept(const struct al_training *t, const struct al_saved_line *lin
 		return t->recompute == AL_RECOMPUTE_FULL;
 	if (line->n_layers > 0 && t->recompute == AL_RECOMPUTE_FULL)
 		return false;
-	return !line->is_pair || t->recompute == AL_RECOMPUTE_NONE;
+	return line->per != AL_PER_PAIR || t->recompute == AL_RECOMPUTE_NONE;
 }
 
 static void add_saved(const struct place *place, const struct al_saved_line *line,
@@ -228,15 +209,15 @@ static void add_saved(const struct place *place, const struct al_saved_line *lin
 	mpq_set(bytes, line->device);
 	al_exact_multiply(bytes, line->bytes ? line->bytes : t->recipe->activation_bytes);
 	al_exact_multiply(bytes, t->batch);
-	al_exact_multiply(bytes, t->seq / t->cp);
-	if (line->is_pair)
+	if (line->per != AL_PER_SEQUENCE)
+		al_exact_multiply(bytes, t->seq / t->cp);
+	if (line->per == AL_PER_PAIR)
 		al_exact_multiply(bytes, t->seq);
 	if (is_whole && t->is_sequence_parallel)
 		al_exact_divide(bytes, t->tp);
 	if (!line->is_last)
 		al_exact_multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
-	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][line->part],
-		stage->bytes[AL_MEMORY_ACTIVATIONS][line->part], bytes);
+	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][line->part], bytes);
 	mpq_clear(bytes);
 }
 
@@ -246,7 +227,7 @@ static struct place place_of(const struct al_training *training, int64_t index)
 }
 
 /* A recipe's own rule: bytes a token and attention module. */
-static void add_module(const struct al_whole_module *module, const struct place *place,
+static void add_module(const struct al_ledger_module *module, const struct place *place,
 	int64_t per_token, struct al_stage *stage)
 {
 	const struct al_training *t = place->training;
@@ -256,40 +237,39 @@ static void add_module(const struct al_whole_module *module, const struct place 
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
 	mpq_init(bytes);
-	al_exact_set(bytes, per_token);
+	mpq_set_si(bytes, (long)per_token, 1);
 	al_exact_multiply(bytes, module->copies * module->uses);
 	al_exact_multiply(bytes, t->batch);
 	al_exact_multiply(bytes, t->seq / t->cp);
 	al_exact_multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
-	mpq_add(stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION],
-		stage->bytes[AL_MEMORY_ACTIVATIONS][AL_PART_ATTENTION], bytes);
+	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][AL_PART_ATTENTION], bytes);
 	mpq_clear(bytes);
 }
 
-static bool add_rule(struct al_whole *whole, const struct al_training *t, struct al_stage *stages,
+static bool add_rule(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stages,
 	struct al_error *err)
 {
-	struct al_scope scope = al_settings_scope(whole->ask.settings);
+	struct al_scope scope = al_settings_scope(&ledger->settings);
 	int64_t per_token;
 
 	if (!al_formula_whole(t->recipe->activations_per_token, &scope, 0, &per_token, err))
 		return al_in(err, "recipe %s", t->recipe->name);
 	for (int64_t index = 0; index < t->pp; index++) {
 		const struct place place = place_of(t, index);
-		for (size_t i = 0; i < whole->n_modules; i++)
-			add_module(&whole->modules[i], &place, per_token, &stages[index]);
+		for (size_t i = 0; i < ledger->n_modules; i++)
+			add_module(&ledger->modules[i], &place, per_token, &stages[index]);
 	}
 	return true;
 }
 
-static bool add_activations(struct al_whole *whole, const struct al_training *t,
+static bool add_activations(struct al_ledger *ledger, const struct al_training *t,
 	struct al_stage *stages, struct al_error *err)
 {
 	struct al_saved_lines saved;
 
 	if (t->recipe->activations_per_token)
-		return add_rule(whole, t, stages, err);
-	if (!al_whole_saved(whole, t->is_flash, &saved, err))
+		return add_rule(ledger, t, stages, err);
+	if (!al_ledger_saved(ledger, t->is_flash, &saved, err))
 		return false;
 	for (size_t i = 0; i < saved.n; i++) {
 		const struct al_saved_line *line = &saved.lines[i];
@@ -306,23 +286,25 @@ static bool add_activations(struct al_whole *whole, const struct al_training *t,
 
 static void clear_stage(struct al_stage *stage)
 {
-	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);
 }
 
-bool al_whole_train(struct al_whole *whole, const struct al_training *t, struct al_stage *stages,
+bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stages,
 	struct al_error *err)
 {
-	if (!al_training_check(t, err))
+	const struct al_ledger_list *tensors;
+
+	if (!al_training_check(t, err) || !al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	for (int64_t index = 0; index < t->pp; index++) {
 		const struct place place = place_of(t, index);
 		clear_stage(&stages[index]);
-		for (size_t i = 0; i < whole->n_tensors; i++)
-			if (is_counted(&place, &whole->tensors[i])
-				&& !add_states(t, &whole->tensors[i], &stages[index], err))
+		for (size_t i = 0; i < tensors->n; i++)
+			if (is_counted(&place, &tensors->items[i])
+				&& !add_states(t, &tensors->items[i], &stages[index], err))
 				return false;
 	}
-	return add_activations(whole, t, stages, err);
+	return add_activations(ledger, t, stages, err);
 }

@@ -32,18 +32,9 @@ struct al_training {
 	int64_t rank; /* of adapters; 0: the recipe's */
 };
 
-enum al_memory_state {
-	AL_MEMORY_WEIGHTS,
-	AL_MEMORY_GRADIENTS,
-	AL_MEMORY_OPTIMIZER,
-	AL_MEMORY_ACTIVATIONS,
-	AL_N_MEMORY_STATES,
-};
-extern const char *const al_memory_state_names[AL_N_MEMORY_STATES];
-
 /* Bytes on one device of a pipeline stage, by state and part. */
 struct al_stage {
-	mpq_t bytes[AL_N_MEMORY_STATES][AL_N_PARTS];
+	mpq_t bytes[AL_N_TRAINING_STATES][AL_N_PARTS];
 };
 
 void al_stage_init(struct al_stage *stage);
@@ -59,14 +50,8 @@ void al_stage_total(const struct al_stage *stage, mpq_t out);
  *backward begins. A tied head on another stage than its embedding is a copy there. =
  *arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers,
  *and = interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
-bool al_whole_train(struct al_whole *whole, const struct al_training *training,
+bool al_ledger_train(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage *stages, struct al_error *err) AL_MUST_CHECK;
-
-/* A measure of the model that a block's settings come from, on one device: the block's use in the
- * place of its attention, or its own. What the family derives follows the symbols that were asked
- * or set. */
-bool al_whole_measure(struct al_block *block, enum al_measure measure,
-	const struct al_recipe *recipe, mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
 /* Degrees that don't fit each other or the question. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;

@@ -1,5 +1,5 @@
 /* A variant as it is used: "gqa:n_kv_heads=4,biases=true". */
-#include "ledger/ledger.h"
+#include "ledger/use.h"
 
 #include <string.h>
 

@@ -77,7 +77,7 @@ static bool settle(struct al_question *q, struct al_error *err)
 	al_settings_finish(&q->settings);
 	al_settings_init(&q->settings, q->catalog);
 	al_settings_merge(&q->settings, &q->asked);
-	return !q->model || al_settings_from_model(&q->settings, q->catalog, q->model, err);
+	return !q->model || al_model_settings(q->model, q->catalog, &q->settings, err);
 }
 
 bool al_question_set(struct al_question *q, const char *symbol, int64_t value, struct al_error *err)
@@ -113,18 +113,14 @@ static bool is_asked_by_name(const struct al_asked *asked, const char *name)
 static bool is_countable(const struct al_question *q, const struct al_variant_use *use,
 	struct al_error *err)
 {
-	struct al_block block;
+	const struct al_ledger_list *list;
 	struct al_ledger ledger;
 
-	if (!al_block_init(&block, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
 		return false;
-	bool ok = al_ledger_tensors(&ledger, &block, true, false, err);
-	if (ok)
-		al_ledger_finish(&ledger);
-	ok = ok && al_ledger_cache(&ledger, &block, false, err);
-	if (ok)
-		al_ledger_finish(&ledger);
-	al_block_finish(&block);
+	bool ok = al_ledger_list(&ledger, AL_LIST_STORED, &list, err)
+		&& al_ledger_list(&ledger, AL_LIST_CACHE, &list, err);
+	al_ledger_close(&ledger);
 	return ok;
 }
 
@@ -183,4 +179,16 @@ void al_question_finish(struct al_question *q)
 {
 	al_settings_finish(&q->asked);
 	al_settings_finish(&q->settings);
+}
+
+struct al_ledger_ask al_question_ask(const struct al_question *q, const struct al_variant_use *use,
+	bool is_whole)
+{
+	return (struct al_ledger_ask){.catalog = q->catalog,
+		.model = q->model,
+		.family = is_whole ? q->family : NULL,
+		.name = q->name,
+		.settings = &q->settings,
+		.basis = &q->basis,
+		.use = is_whole && q->is_own ? NULL : use};
 }

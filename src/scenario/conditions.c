@@ -19,6 +19,8 @@ bool change_basis(struct al_basis *basis, const struct changes *changes, struct 
 bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
 	const struct kase *kase, const struct changes *changes, struct al_error *err)
 {
+	conditions->catalog = catalog;
+	conditions->model = kase->model;
 	conditions->basis = kase->basis;
 	conditions->recipe = changes->recipe ? changes->recipe : kase->recipe;
 	if (!change_basis(&conditions->basis, changes, err))
@@ -27,6 +29,16 @@ bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
 	al_settings_merge(&conditions->settings, &kase->settings);
 	change_settings(&conditions->settings, changes);
 	return true;
+}
+
+struct al_ledger_ask conditions_ask(const struct conditions *conditions,
+	const struct al_variant_use *use)
+{
+	return (struct al_ledger_ask){.catalog = conditions->catalog,
+		.model = conditions->model,
+		.settings = &conditions->settings,
+		.basis = &conditions->basis,
+		.use = use};
 }
 
 void conditions_finish(struct conditions *conditions)

@@ -8,6 +8,7 @@
 /* A case: a model, or settings alone. */
 struct kase {
 	const char *id, *title; /* "" where the scenario has no cases */
+	const struct al_model *model; /* or NULL */
 	struct al_settings settings;
 	struct al_basis basis;
 	const struct al_recipe *recipe; /* or NULL */
@@ -34,6 +35,8 @@ struct changes {
 };
 
 struct conditions {
+	struct al_catalog *catalog;
+	const struct al_model *model; /* or NULL */
 	struct al_settings settings;
 	struct al_basis basis;
 	const struct al_recipe *recipe; /* or NULL */
@@ -43,6 +46,10 @@ struct conditions {
 bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
 	const struct kase *kase, const struct changes *changes, struct al_error *err) AL_MUST_CHECK;
 void conditions_finish(struct conditions *conditions);
+
+/* What is asked of the ledger about a variant. */
+struct al_ledger_ask conditions_ask(const struct conditions *conditions,
+	const struct al_variant_use *use);
 
 /* The symbols and the bases alone. */
 void change_settings(struct al_settings *settings, const struct changes *changes);

@@ -22,7 +22,7 @@ static bool compute(struct evaluator *evaluator, struct memo *memo, enum al_meas
 	mpq_t number;
 
 	mpq_init(number);
-	bool ok = al_block_measure(&memo->block, which, memo->conditions.recipe, number, err);
+	bool ok = al_ledger_measure(&memo->ledger, which, memo->conditions.recipe, number, err);
 	if (ok)
 		memo->measures[which] = al_exact_copy(&evaluator->arena, number);
 	mpq_clear(number);
@@ -80,9 +80,9 @@ bool column_modules(const struct column_kind *kind, const struct place *place, s
 	(void)kind;
 	if (!find_memo(place->evaluator, place->table, place->row, &memo, err))
 		return false;
-	if (!memo->has_block)
+	if (!memo->has_ledger)
 		return cell_set_missing(out);
-	return al_block_modules(&memo->block, &n, err) && cell_set_int(out, n);
+	return al_ledger_modules(&memo->ledger, false, &n, err) && cell_set_int(out, n);
 }
 
 bool column_symbol(const struct column_kind *kind, const struct place *place, struct cell *out,
@@ -93,8 +93,8 @@ bool column_symbol(const struct column_kind *kind, const struct place *place, st
 
 	if (!find_memo(place->evaluator, place->table, place->row, &memo, err))
 		return false;
-	struct al_settings *settings = memo->has_block ? &memo->block.settings
-						       : &memo->conditions.settings;
+	struct al_settings *settings = memo->has_ledger ? al_ledger_settings(&memo->ledger)
+							: &memo->conditions.settings;
 	if (!al_settings_get(settings, kind->name, &setting, err))
 		return false;
 	if (setting && setting->value.kind == AL_VALUE_INTEGER)

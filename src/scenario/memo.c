@@ -20,15 +20,15 @@ static bool memo_fill(struct al_catalog *catalog, const struct table *table, str
 		return false;
 	if (!row->variant || !row->variant->use.variant)
 		return true;
-	memo->has_block = al_block_init(&memo->block, &row->variant->use,
-		&memo->conditions.settings, &memo->conditions.basis, err);
-	return memo->has_block;
+	const struct al_ledger_ask ask = conditions_ask(&memo->conditions, &row->variant->use);
+	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
+	return memo->has_ledger;
 }
 
 static void memo_finish(struct memo *memo)
 {
-	if (memo->has_block)
-		al_block_finish(&memo->block);
+	if (memo->has_ledger)
+		al_ledger_close(&memo->ledger);
 	if (memo->has_conditions)
 		conditions_finish(&memo->conditions);
 	al_polynomial_destroy(memo->formula);

@@ -9,9 +9,9 @@
 struct memo {
 	struct memo *next;
 	struct row row;
-	bool has_conditions, has_block;
+	bool has_conditions, has_ledger;
 	struct conditions conditions;
-	struct al_block block;
+	struct al_ledger ledger;
 	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet */
 	struct al_polynomial *formula, *difference;
 };

@@ -1,17 +1,17 @@
 /* Reading a scenario's cases, and what all of them begin with. */
 #include "scenario/read.h"
 
-static bool read_model(struct al_scenario *s, const struct cJSON *owner,
-	struct al_settings *settings, struct al_error *err)
+static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct kase *kase,
+	struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(owner, "model");
-	const struct al_model *model;
 	const char *name;
 
 	return !node
 		|| (al_json_text(&s->doc, node, &name, err)
-			&& ((al_catalog_model(s->catalog, name, &model, err)
-				    && al_settings_from_model(settings, s->catalog, model, err))
+			&& ((al_catalog_model(s->catalog, name, &kase->model, err)
+				    && al_model_settings(kase->model, s->catalog, &kase->settings,
+					    err))
 				|| al_json_in(&s->doc, node, err)));
 }
 
@@ -25,7 +25,7 @@ static bool change_case(struct kase *kase, const struct changes *changes, struct
 
 bool read_base(struct al_scenario *s, struct al_error *err)
 {
-	return read_model(s, s->doc.root, &s->base.settings, err)
+	return read_model(s, s->doc.root, &s->base, err)
 		&& read_changes(s, s->doc.root, s->name, &s->changes, err)
 		&& change_case(&s->base, &s->changes, err);
 }
@@ -33,6 +33,7 @@ bool read_base(struct al_scenario *s, struct al_error *err)
 /* The scenario's own, where a case says nothing. */
 static void inherit(const struct al_scenario *s, struct kase *kase)
 {
+	kase->model = s->base.model;
 	kase->basis = s->base.basis;
 	kase->recipe = s->base.recipe;
 	al_settings_init(&kase->settings, s->catalog);
@@ -49,7 +50,7 @@ static bool read_case(struct al_scenario *s, const struct cJSON *node, struct ka
 		|| !al_json_get_text(&s->doc, node, "id", true, &kase->id, err)
 		|| !check_name(s, node, "case id", kase->id, err)
 		|| !al_json_get_text(&s->doc, node, "title", false, &kase->title, err)
-		|| !read_model(s, node, &kase->settings, err))
+		|| !read_model(s, node, kase, err))
 		return false;
 	change_settings(&kase->settings, &s->changes);
 	return read_changes(s, node, kase->id, &changes, err) && change_case(kase, &changes, err);

@@ -207,18 +207,27 @@ static bool check_ties(const struct al_sweep *sweep, const struct al_settings *s
 
 /* ---- points ---- */
 
+static bool open_ledger(const struct al_sweep *sweep, const struct al_variant_use *variant,
+	struct al_ledger *out, struct al_error *err)
+{
+	struct al_ledger_ask ask = sweep->ask;
+
+	ask.use = variant;
+	return al_ledger_open(out, &ask, err);
+}
+
 /* The symbols of a point, then those that follow them. */
-static bool go_to(const struct al_sweep *sweep, struct al_block *block, const int64_t *values,
+static bool go_to(const struct al_sweep *sweep, struct al_ledger *ledger, const int64_t *values,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		al_block_set(block, sweep->axes[i].symbol, values[i]);
+		al_ledger_set(ledger, sweep->axes[i].symbol, values[i]);
 	for (size_t i = 0; i < sweep->n_ties; i++) {
-		struct al_scope scope = al_settings_scope(&block->settings);
+		struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
 		int64_t value;
 		if (!al_formula_whole(sweep->ties[i].formula, &scope, 0, &value, err))
 			return al_in(err, "%s", sweep->ties[i].symbol);
-		al_block_set(block, sweep->ties[i].symbol, value);
+		al_ledger_set(ledger, sweep->ties[i].symbol, value);
 	}
 	return true;
 }
@@ -233,18 +242,18 @@ static void next_point(const struct al_sweep *sweep, int64_t *indices)
 }
 
 static bool add_point(const struct al_sweep *sweep, const struct al_variant_use *variant,
-	struct al_block *block, const int64_t *values, mpq_t number, struct al_table *out,
+	struct al_ledger *ledger, const int64_t *values, mpq_t number, struct al_table *out,
 	struct al_error *err)
 {
 	struct al_cell *cell = al_table_add_row(out);
 
-	if (!go_to(sweep, block, values, err))
+	if (!go_to(sweep, ledger, values, err))
 		return false;
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		al_cell_set_int(out, cell++, values[i]);
 	al_cell_set_titled(out, cell++, variant->name, variant->title);
 	for (size_t i = 0; i < sweep->n_measures; i++) {
-		if (!al_block_measure(block, sweep->measures[i], sweep->recipe, number, err))
+		if (!al_ledger_measure(ledger, sweep->measures[i], sweep->recipe, number, err))
 			return false;
 		al_cell_set_exact(out, cell++, number);
 	}
@@ -262,30 +271,31 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_variant_us
 	int64_t n_points, struct al_table *out, struct al_error *err)
 {
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
-	struct al_block block;
+	struct al_ledger ledger;
 	mpq_t number;
 
-	if (!al_block_init(&block, variant, sweep->settings, sweep->basis, err))
+	if (!open_ledger(sweep, variant, &ledger, err))
 		return al_in(err, "sweep \"%s\"", sweep->id);
-	bool ok = check_ties(sweep, &block.settings, err) || al_in(err, "sweep \"%s\"", sweep->id);
+	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
+		|| al_in(err, "sweep \"%s\"", sweep->id);
 	mpq_init(number);
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
 		for (size_t i = 0; i < sweep->n_axes; i++)
 			values[i] = axis_value(&sweep->axes[i], indices[i]);
-		ok = add_point(sweep, variant, &block, values, number, out, err)
+		ok = add_point(sweep, variant, &ledger, values, number, out, err)
 			|| fail_at(sweep, values, err);
 	}
 	mpq_clear(number);
-	al_block_finish(&block);
+	al_ledger_close(&ledger);
 	return ok;
 }
 
 /* What people read for a symbol; the symbol itself where it is a variant's own. */
 static const char *symbol_title(const struct al_sweep *sweep, const char *symbol)
 {
-	for (size_t i = 0; i < sweep->settings->n_symbols; i++)
-		if (strcmp(sweep->settings->symbols[i].name, symbol) == 0)
-			return sweep->settings->symbols[i].title;
+	for (size_t i = 0; i < sweep->ask.settings->n_symbols; i++)
+		if (strcmp(sweep->ask.settings->symbols[i].name, symbol) == 0)
+			return sweep->ask.settings->symbols[i].title;
 	return NULL;
 }
 
@@ -312,7 +322,7 @@ static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 
 static void add_notes(const struct al_sweep *sweep, struct al_table *out)
 {
-	al_table_note(out, "basis: %s", al_basis_text(sweep->basis, &out->arena));
+	al_table_note(out, "basis: %s", al_basis_text(sweep->ask.basis, &out->arena));
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		al_table_note(out, "%s = %s", sweep->ties[i].symbol,
 			al_formula_source(sweep->ties[i].formula));
@@ -339,12 +349,13 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *variant,
 	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err)
 {
-	struct al_block block;
+	struct al_ledger ledger;
 
-	if (!al_block_init(&block, variant, sweep->settings, sweep->basis, err))
+	if (!open_ledger(sweep, variant, &ledger, err))
 		return al_in(err, "sweep \"%s\"", sweep->id);
-	bool ok = check_ties(sweep, &block.settings, err) && go_to(sweep, &block, values, err)
-		&& al_block_measure(&block, measure, sweep->recipe, out, err);
-	al_block_finish(&block);
+	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
+		&& go_to(sweep, &ledger, values, err)
+		&& al_ledger_measure(&ledger, measure, sweep->recipe, out, err);
+	al_ledger_close(&ledger);
 	return ok || fail_at(sweep, values, err);
 }

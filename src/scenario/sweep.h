@@ -29,8 +29,7 @@ struct al_sweep {
 	size_t n_measures;
 	const struct al_variant_use *const *variants;
 	size_t n_variants;
-	const struct al_settings *settings;
-	const struct al_basis *basis;
+	struct al_ledger_ask ask; /* but for the variant */
 	const struct al_recipe *recipe; /* may be NULL where no measure needs one */
 };
 

@@ -7,8 +7,7 @@ bool sweep_under(const struct sweep *sweep, struct al_catalog *catalog, const st
 	if (!conditions_init(conditions, catalog, kase, &sweep->changes, err))
 		return false;
 	*out = sweep->sweep;
-	out->settings = &conditions->settings;
-	out->basis = &conditions->basis;
+	out->ask = conditions_ask(conditions, NULL);
 	out->recipe = conditions->recipe;
 	return true;
 }

@@ -9,7 +9,7 @@ static bool polynomial_of(const struct place *place, struct row row, struct memo
 
 	return find_memo(place->evaluator, table, row, memo, err)
 		&& ((*memo)->formula
-			|| al_block_polynomial(&(*memo)->block, table->substitutions,
+			|| al_ledger_polynomial(&(*memo)->ledger, table->substitutions,
 				table->n_substitutions, &(*memo)->formula, err));
 }
 

@@ -201,10 +201,10 @@ static bool set_heads(struct al_factor *factor, int64_t heads, int64_t width, in
 	return true;
 }
 
-/* A symbol of the module's block. */
-static bool symbol(struct al_block *block, const char *name, int64_t *out, struct al_error *err)
+/* A symbol of the module. */
+static bool symbol(struct al_ledger *ledger, const char *name, int64_t *out, struct al_error *err)
 {
-	return al_block_symbol(block, name, 1, out, err);
+	return al_ledger_symbol(ledger, name, 1, out, err);
 }
 
 static bool read_dimensions(struct maker *m, struct al_error *err)
@@ -215,18 +215,18 @@ static bool read_dimensions(struct maker *m, struct al_error *err)
 		.n_with = m->module->n_with};
 	struct al_attention *a = m->out;
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 
 	al_basis_init(&basis);
-	if (!al_block_init(&block, &use, &m->view->settings, &basis, err))
+	if (!al_ledger_open_module(&ledger, &use, &m->view->settings, &basis, err))
 		return false;
-	bool ok = symbol(&block, "n_heads", &a->n_heads, err)
-		&& symbol(&block, "d_value", &a->d_value, err)
-		&& symbol(&block, a->is_latent ? "d_nope" : "d_head", &a->d_head, err)
-		&& (a->is_latent || symbol(&block, "n_kv_heads", &a->n_kv_heads, err));
+	bool ok = symbol(&ledger, "n_heads", &a->n_heads, err)
+		&& symbol(&ledger, "d_value", &a->d_value, err)
+		&& symbol(&ledger, a->is_latent ? "d_nope" : "d_head", &a->d_head, err)
+		&& (a->is_latent || symbol(&ledger, "n_kv_heads", &a->n_kv_heads, err));
 	if (a->is_latent)
 		a->n_kv_heads = a->n_heads;
-	al_block_finish(&block);
+	al_ledger_close(&ledger);
 	return ok;
 }
 

@@ -50,7 +50,7 @@ static void read_model(struct input *in)
 	if (!al_model_read(&in->arena, &in->doc, &model, &err))
 		check_message(&err);
 	else if (!model->family || !strchr(model->family, '.')) /* no file by path */
-		if (!al_settings_from_model(&settings, in->catalog, model, &err))
+		if (!al_model_settings(model, in->catalog, &settings, &err))
 			check_message(&err);
 	al_settings_finish(&settings);
 }

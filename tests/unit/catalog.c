@@ -108,7 +108,7 @@ static void every_model_gives_its_symbols(void **state)
 		assert_text(model->title);
 		assert_text(model->source);
 		al_settings_init(&settings, catalog);
-		assert_no_error(al_settings_from_model(&settings, catalog, model, &err), &err);
+		assert_no_error(al_model_settings(model, catalog, &settings, &err), &err);
 		assert_no_error(al_settings_get(&settings, "d_head", &setting, &err), &err);
 		assert_non_null(setting);
 		assert_true(setting->value.integer > 0);

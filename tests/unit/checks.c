@@ -20,10 +20,10 @@ static void read_basis(const struct al_check *check, struct al_basis *basis)
 		must(al_basis_set(basis, check->basis[i].name, check->basis[i].text, &err), &err);
 }
 
-static void expect(struct al_block *block, enum al_measure measure,
+static void expect(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_formula *printed, const char *source)
 {
-	struct al_scope scope = al_settings_scope(&block->settings);
+	struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
 	struct al_error err = {0};
 	struct al_value value;
 	mpq_t found, expected;
@@ -34,9 +34,9 @@ static void expect(struct al_block *block, enum al_measure measure,
 	al_value_init(&value);
 	must(al_formula_eval(printed, &scope, &value, &err), &err);
 	al_value_get(&value, expected);
-	must(al_block_measure(block, measure, NULL, found, &err), &err);
+	must(al_ledger_measure(ledger, measure, NULL, found, &err), &err);
 	if (!mpq_equal(found, expected))
-		fail_msg("%s, %s: found %s, %s expects %s", block->use->name,
+		fail_msg("%s, %s: found %s, %s expects %s", ledger->ask.use->name,
 			al_measures[measure].key, mpq_get_str(NULL, 10, found), source,
 			al_formula_source(printed));
 	al_value_finish(&value);
@@ -52,14 +52,14 @@ static void run_check(const struct al_variant *variant, const struct al_check *c
 	struct al_settings settings;
 	struct al_error err = {0};
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 
 	read_basis(check, &basis);
 	al_settings_init(&settings, catalog);
-	must(al_block_init(&block, &use, &settings, &basis, &err), &err);
-	expect(&block, AL_PARAMETERS, check->parameters, check->source);
-	expect(&block, AL_CACHE, check->cache, check->source);
-	al_block_finish(&block);
+	must(al_ledger_open_module(&ledger, &use, &settings, &basis, &err), &err);
+	expect(&ledger, AL_PARAMETERS, check->parameters, check->source);
+	expect(&ledger, AL_CACHE, check->cache, check->source);
+	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 }
 

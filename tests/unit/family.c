@@ -264,7 +264,7 @@ static void a_config_finds_its_family(void **state)
 		assert_no_error(al_catalog_model(catalog, paths[i], &model, &err), &err);
 		assert_string_equal(model->family, "gpt2");
 		al_settings_init(&settings, catalog);
-		assert_no_error(al_settings_from_model(&settings, catalog, model, &err), &err);
+		assert_no_error(al_model_settings(model, catalog, &settings, &err), &err);
 		assert_int_equal(get(&settings, "d_ff")->value.integer, 24);
 		assert_int_equal(get(&settings, "positions")->value.integer, 5);
 		al_settings_finish(&settings);

@@ -19,9 +19,9 @@ struct asked {
 	struct al_variant_use use;
 	struct al_settings settings;
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 	const struct al_recipe *recipe;
-	bool has_block;
+	bool has_ledger;
 };
 
 static bool apply_setting(struct asked *asked, const char *word, struct al_error *err)
@@ -31,7 +31,7 @@ static bool apply_setting(struct asked *asked, const char *word, struct al_error
 	if (strchr(word, '='))
 		return al_settings_parse(&asked->settings, word, "test", err);
 	return al_catalog_model(asked->catalog, word, &model, err)
-		&& al_settings_from_model(&asked->settings, asked->catalog, model, err);
+		&& al_model_settings(model, asked->catalog, &asked->settings, err);
 }
 
 static bool apply_basis(struct asked *asked, const char *word, struct al_error *err)
@@ -75,8 +75,8 @@ static bool find_variant(struct asked *asked, const char *variant, struct al_err
 
 static void close_block(struct asked *asked)
 {
-	if (asked->has_block)
-		al_block_finish(&asked->block);
+	if (asked->has_ledger)
+		al_ledger_close(&asked->ledger);
 	al_settings_finish(&asked->settings);
 	al_catalog_destroy(asked->catalog);
 	al_arena_finish(&asked->arena);
@@ -91,11 +91,12 @@ static bool try_open(struct asked *asked, const struct question *question, struc
 	if (question->recipe
 		&& !al_catalog_recipe(asked->catalog, question->recipe, &asked->recipe, err))
 		return false;
-	asked->has_block = each_word(asked, question->set, apply_setting, err)
+	asked->has_ledger = each_word(asked, question->set, apply_setting, err)
 		&& each_word(asked, question->basis, apply_basis, err)
 		&& find_variant(asked, question->variant, err)
-		&& al_block_init(&asked->block, &asked->use, &asked->settings, &asked->basis, err);
-	return asked->has_block;
+		&& al_ledger_open_module(&asked->ledger, &asked->use, &asked->settings,
+			&asked->basis, err);
+	return asked->has_ledger;
 }
 
 static void open_block(struct asked *asked, const struct question *question)
@@ -110,7 +111,7 @@ static void ask_open(struct asked *asked, enum al_measure measure, mpq_t out)
 {
 	struct al_error err = {0};
 
-	if (!al_block_measure(&asked->block, measure, asked->recipe, out, &err))
+	if (!al_ledger_measure(&asked->ledger, measure, asked->recipe, out, &err))
 		fail_msg("%s: %s", al_measures[measure].key, err.message);
 }
 
@@ -467,38 +468,41 @@ static void counts_what_is_shared_and_cached(void **state)
 
 static void lists_its_tensors(void **state)
 {
+	const struct al_ledger_list *list;
 	struct asked asked;
-	struct al_ledger ledger;
 	struct al_error err;
+	int64_t modules;
 
 	(void)state;
 	open_block(&asked,
 		&(struct question){SHARED, "k=6 n_layers=3 n_groups=2", "per=model", NULL});
-	assert_true(al_ledger_tensors(&ledger, &asked.block, true, true, &err));
-	assert_int_equal(ledger.modules, 3);
-	assert_int_equal(ledger.n, 6);
-	const struct al_ledger_entry *experts = &ledger.entries[0];
-	assert_string_equal(experts->entry->name, "A");
+	asked.ledger.ask.explains = true;
+	assert_true(al_ledger_list(&asked.ledger, AL_LIST_STORED, &list, &err));
+	assert_true(al_ledger_modules(&asked.ledger, false, &modules, &err));
+	assert_int_equal(modules, 3);
+	assert_int_equal(list->n, 6);
+	const struct al_ledger_entry *experts = &list->items[0];
+	assert_string_equal(experts->name, "A");
 	assert_int_equal(experts->n_dims, 2);
 	assert_int_equal(experts->dims[0], 6);
 	assert_int_equal(experts->dims[1], 3);
 	assert_int_equal(experts->count, 4);
-	assert_int_equal(experts->active, 2);
+	assert_int_equal(experts->active_count, 2);
 	assert_int_equal(experts->times, 3);
-	assert_int_equal(mpq_cmp_ui(experts->elements, 72, 1), 0);
+	assert_int_equal(mpq_cmp_ui(experts->elements, 3 * 72, 1), 0);
+	assert_int_equal(mpq_cmp_ui(experts->active, 3 * 36, 1), 0);
 	assert_string_equal(experts->formula, "4 * k * 3");
 	assert_string_equal(experts->substituted, "4 * 6 * 3");
-	assert_int_equal(ledger.entries[2].times, 2);
-	assert_int_equal(ledger.entries[3].times, 1);
-	assert_string_equal(ledger.entries[4].entry->name, "buffer");
-	assert_string_equal(ledger.entries[5].formula, "k - 5");
-	assert_string_equal(ledger.entries[5].substituted, "6 - 5");
-	al_ledger_finish(&ledger);
+	assert_int_equal(list->items[2].times, 2);
+	assert_int_equal(list->items[3].times, 1);
+	assert_string_equal(list->items[4].name, "buffer");
+	assert_string_equal(list->items[5].formula, "k - 5");
+	assert_string_equal(list->items[5].substituted, "6 - 5");
 
-	assert_true(al_ledger_tensors(&ledger, &asked.block, false, false, &err));
-	assert_int_equal(ledger.n, 5);
-	assert_null(ledger.entries[0].substituted);
-	al_ledger_finish(&ledger);
+	asked.ledger.ask.explains = false;
+	assert_true(al_ledger_list(&asked.ledger, AL_LIST_TENSORS, &list, &err));
+	assert_int_equal(list->n, 5);
+	assert_null(list->items[0].substituted);
 	close_block(&asked);
 }
 
@@ -521,13 +525,13 @@ static void explains_a_number(void **state)
 	for (size_t i = 0; i < COUNT(formula_texts); i++) {
 		const struct formula_text *row = &formula_texts[i];
 		struct asked asked;
-		struct al_ledger ledger;
+		const struct al_ledger_list *list;
 		struct al_error err;
 		open_block(&asked, &(struct question){row->variant, "bert-base", row->basis, NULL});
-		assert_true(al_ledger_tensors(&ledger, &asked.block, false, true, &err));
-		assert_string_equal(ledger.entries[row->entry].formula, row->formula);
-		assert_string_equal(ledger.entries[row->entry].substituted, row->substituted);
-		al_ledger_finish(&ledger);
+		asked.ledger.ask.explains = true;
+		assert_true(al_ledger_list(&asked.ledger, AL_LIST_TENSORS, &list, &err));
+		assert_string_equal(list->items[row->entry].formula, row->formula);
+		assert_string_equal(list->items[row->entry].substituted, row->substituted);
 		close_block(&asked);
 	}
 }
@@ -568,9 +572,9 @@ static void reshape(struct asked *asked, uint64_t *random)
 	const struct al_variant *variant = asked->use.variant;
 
 	for (size_t i = 0; i < COUNT(symbols); i++)
-		al_block_set(&asked->block, symbols[i], next_size(random, 1000));
+		al_ledger_set(&asked->ledger, symbols[i], next_size(random, 1000));
 	for (size_t i = 0; i < variant->n_symbols; i++)
-		al_block_set(&asked->block, variant->symbols[i].name, next_size(random, 1000));
+		al_ledger_set(&asked->ledger, variant->symbols[i].name, next_size(random, 1000));
 }
 
 static void assert_same(struct asked *a, struct asked *b)
@@ -603,10 +607,10 @@ static void gqa_lies_between_mha_and_mqa(void **state)
 		reshape(&gqa, &a);
 		reshape(&mha, &b);
 		reshape(&mqa, &c);
-		assert_true(al_block_symbol(&gqa.block, "n_heads", 1, &n_heads, NULL));
-		al_block_set(&gqa.block, "n_kv_heads", n_heads);
+		assert_true(al_ledger_symbol(&gqa.ledger, "n_heads", 1, &n_heads, NULL));
+		al_ledger_set(&gqa.ledger, "n_kv_heads", n_heads);
 		assert_same(&gqa, &mha);
-		al_block_set(&gqa.block, "n_kv_heads", 1);
+		al_ledger_set(&gqa.ledger, "n_kv_heads", 1);
 		assert_same(&gqa, &mqa);
 	}
 	close_block(&gqa);
@@ -614,32 +618,18 @@ static void gqa_lies_between_mha_and_mqa(void **state)
 	close_block(&mqa);
 }
 
-static void add_entries(const struct al_ledger *ledger, mpq_t sum)
-{
-	mpq_t term;
-
-	mpq_init(term);
-	mpq_set_ui(sum, 0, 1);
-	for (size_t i = 0; i < ledger->n; i++) {
-		mpq_set_si(term, ledger->entries[i].times, 1);
-		mpq_mul(term, term, ledger->entries[i].elements);
-		mpq_add(sum, sum, term);
-	}
-	mpq_clear(term);
-}
-
 static void assert_parts_sum(struct asked *asked)
 {
-	struct al_ledger ledger;
+	const struct al_ledger_list *list;
 	struct al_error err;
 	mpq_t sum, part, whole;
 
 	mpq_inits(sum, part, whole, NULL);
-	assert_true(al_ledger_tensors(&ledger, &asked->block, false, false, &err));
-	add_entries(&ledger, sum);
+	assert_true(al_ledger_list(&asked->ledger, AL_LIST_TENSORS, &list, &err));
+	for (size_t i = 0; i < list->n; i++)
+		mpq_add(sum, sum, list->items[i].elements);
 	ask_open(asked, AL_PARAMETERS, whole);
 	assert_true(mpq_equal(sum, whole));
-	al_ledger_finish(&ledger);
 
 	mpq_set_ui(sum, 0, 1);
 	for (enum al_measure measure = AL_WEIGHTS; measure < AL_TOTAL; measure++) {
@@ -655,7 +645,7 @@ static void assert_parts_sum(struct asked *asked)
 static void assert_polynomial_is(struct asked *asked, const char *text)
 {
 	const struct al_formula *formula;
-	struct al_scope scope = al_settings_scope(&asked->block.settings);
+	struct al_scope scope = al_settings_scope(al_ledger_settings(&asked->ledger));
 	struct al_value value;
 	struct al_error err = {0};
 	mpq_t evaluated, counted;
@@ -678,7 +668,7 @@ static void write_polynomial(struct asked *asked, struct al_text *text)
 	struct al_polynomial *polynomial;
 	struct al_error err = {0};
 
-	if (!al_block_polynomial(&asked->block, NULL, 0, &polynomial, &err))
+	if (!al_ledger_polynomial(&asked->ledger, NULL, 0, &polynomial, &err))
 		fail_msg("%s", err.message);
 	al_polynomial_text(polynomial, text);
 	al_polynomial_destroy(polynomial);
@@ -752,9 +742,9 @@ static void a_changed_block_is_a_new_one(void **state)
 		&(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=12 batch=1 seq=8",
 			"biases=true", "smith2022"});
 	assert_parts_sum(&changed);
-	al_block_set(&changed.block, "n_heads", 24);
-	al_block_set(&changed.block, "n_kv_heads", 2);
-	al_block_set(&changed.block, "biases", 0);
+	al_ledger_set(&changed.ledger, "n_heads", 24);
+	al_ledger_set(&changed.ledger, "n_kv_heads", 2);
+	al_ledger_set(&changed.ledger, "biases", 0);
 	open_block(&made,
 		&(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=24 batch=1 seq=8",
 			"biases=true", "smith2022"});
@@ -817,11 +807,11 @@ static bool make_polynomial(struct asked *asked, const char *substitution,
 	struct al_substitution one = {0};
 
 	if (!substitution)
-		return al_block_polynomial(&asked->block, NULL, 0, out, err);
+		return al_ledger_polynomial(&asked->ledger, NULL, 0, out, err);
 	const char *equals = strchr(substitution, '=');
 	one.symbol = al_strndup(&asked->arena, substitution, (size_t)(equals - substitution));
 	return al_formula_parse(&asked->arena, equals + 1, AL_DIALECT_CATALOG, &one.formula, err)
-		&& al_block_polynomial(&asked->block, &one, 1, out, err);
+		&& al_ledger_polynomial(&asked->ledger, &one, 1, out, err);
 }
 
 static void derives_theory_from_tensors(void **state)
@@ -1009,7 +999,8 @@ static void refuses_in_one_line(void **state)
 		struct al_error err = {0};
 		struct asked asked;
 		if (try_open(&asked, &row->question, &err)
-			&& al_block_measure(&asked.block, row->measure, asked.recipe, value, &err))
+			&& al_ledger_measure(&asked.ledger, row->measure, asked.recipe, value,
+				&err))
 			fail_msg("not refused: %s", row->message);
 		assert_string_equal(err.message, row->message);
 		assert_int_equal(err.status, AL_EINPUT);
@@ -1021,14 +1012,14 @@ static void refuses_in_one_line(void **state)
 /* What fails leaves nothing behind: no ledger, no polynomial. */
 static void refusals_leave_nothing(void **state)
 {
+	const struct al_ledger_list *list;
 	struct asked asked;
-	struct al_ledger ledger;
 	struct al_polynomial *polynomial;
 	struct al_error err;
 
 	(void)state;
 	open_block(&asked, &(struct question){SHARED, NULL, NULL, NULL});
-	assert_false(al_ledger_tensors(&ledger, &asked.block, false, false, &err));
+	assert_false(al_ledger_list(&asked.ledger, AL_LIST_TENSORS, &list, &err));
 	assert_string_equal(err.message,
 		"variant mine (inline.json): tensor A: symbol \"k\" is not given");
 	assert_false(make_polynomial(&asked, "k=d_model^17", &polynomial, &err));
@@ -1129,10 +1120,10 @@ static void caches_in_any_dtype(void **state)
 	mpq_init(bytes);
 	ask_open(&asked, AL_CACHE_BYTES, bytes);
 	assert_int_equal(mpq_cmp_ui(bytes, 131072, 1), 0);
-	assert_true(al_dtype_bytes("f8_e4m3", &asked.block.cached_bytes, &err));
+	assert_true(al_dtype_bytes("f8_e4m3", &asked.ledger.cached_bytes, &err));
 	ask_open(&asked, AL_CACHE_BYTES, bytes);
 	assert_int_equal(mpq_cmp_ui(bytes, 65536, 1), 0);
-	assert_false(al_dtype_bytes("bf61", &asked.block.cached_bytes, &err));
+	assert_false(al_dtype_bytes("bf61", &asked.ledger.cached_bytes, &err));
 	assert_string_equal(err.message, "unknown dtype \"bf61\" (did you mean \"bf16\"?)");
 	mpq_clear(bytes);
 	close_block(&asked);

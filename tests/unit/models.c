@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "ledger/whole.h"
+#include "ledger/ledger.h"
 
 static const char own_list[] = "tests/data/models.json";
 static char reference_list[4096];
@@ -43,22 +43,22 @@ static bool count(const struct al_family *family, const struct al_json *doc,
 {
 	struct al_settings settings;
 	struct al_basis basis;
-	struct al_whole whole;
+	struct al_ledger ledger;
 
 	al_basis_init(&basis);
 	al_settings_init(&settings, catalog);
-	const struct al_whole_ask ask = {.catalog = catalog,
+	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = family,
 		.settings = &settings,
 		.basis = &basis,
 		.tp = 1,
 		.detail = detail};
 	bool ok = al_family_settings(family, doc, config, "config.json", &settings, err)
-		&& al_whole_init(&whole, &ask, err);
+		&& al_ledger_open(&ledger, &ask, err);
 	if (ok) {
-		for (int i = 0; i < AL_N_COUNTS; i++)
-			al_whole_count(&whole, (enum al_count)i, out[i]);
-		al_whole_finish(&whole);
+		for (int i = 0; ok && i < AL_N_COUNTS; i++)
+			ok = al_ledger_count(&ledger, (enum al_count)i, out[i], err);
+		al_ledger_close(&ledger);
 	}
 	al_settings_finish(&settings);
 	return ok;

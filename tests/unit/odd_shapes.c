@@ -103,7 +103,7 @@ static void read_case(struct world *world, const struct cJSON *node, struct odd 
 }
 
 static void open_block(struct world *world, const struct odd *odd,
-	enum al_output_projection projection, struct al_basis *basis, struct al_block *block)
+	enum al_output_projection projection, struct al_basis *basis, struct al_ledger *ledger)
 {
 	struct al_settings settings;
 	struct al_error err = {0};
@@ -111,7 +111,7 @@ static void open_block(struct world *world, const struct odd *odd,
 	al_basis_init(basis);
 	basis->output_projection = projection;
 	al_settings_init(&settings, world->catalog);
-	must(al_block_init(block, &odd->use, &settings, basis, &err), &err);
+	must(al_ledger_open_module(ledger, &odd->use, &settings, basis, &err), &err);
 	al_settings_finish(&settings);
 }
 
@@ -123,13 +123,13 @@ static void measure(struct world *world, const struct odd *odd, const struct qua
 	const struct al_recipe *recipe = NULL;
 	struct al_error err = {0};
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 
 	if (quantity->recipe)
 		must(al_catalog_recipe(world->catalog, quantity->recipe, &recipe, &err), &err);
-	open_block(world, odd, quantity->projection, &basis, &block);
-	must(al_block_measure(&block, quantity->measure, recipe, out, &err), &err);
-	al_block_finish(&block);
+	open_block(world, odd, quantity->projection, &basis, &ledger);
+	must(al_ledger_measure(&ledger, quantity->measure, recipe, out, &err), &err);
+	al_ledger_close(&ledger);
 }
 
 /* The tensors of the ledger, one by one. */
@@ -138,16 +138,15 @@ static void enumerate(struct world *world, const struct odd *odd,
 {
 	struct al_error err = {0};
 	struct al_basis basis;
-	struct al_block block;
+	const struct al_ledger_list *list;
 	struct al_ledger ledger;
 
-	open_block(world, odd, projection, &basis, &block);
-	must(al_ledger_tensors(&ledger, &block, false, false, &err), &err);
+	open_block(world, odd, projection, &basis, &ledger);
+	must(al_ledger_list(&ledger, AL_LIST_TENSORS, &list, &err), &err);
 	mpq_set_ui(out, 0, 1);
-	for (size_t i = 0; i < ledger.n; i++)
-		mpq_add(out, out, ledger.entries[i].elements);
-	al_ledger_finish(&ledger);
-	al_block_finish(&block);
+	for (size_t i = 0; i < list->n; i++)
+		mpq_add(out, out, list->items[i].elements);
+	al_ledger_close(&ledger);
 }
 
 /* The polynomial of the tensors' formulas, all symbols being numbers. */
@@ -157,18 +156,18 @@ static void evaluate_polynomial(struct world *world, const struct odd *odd,
 	struct al_polynomial *polynomial;
 	struct al_error err = {0};
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 	struct al_text text;
 
-	open_block(world, odd, projection, &basis, &block);
-	must(al_block_polynomial(&block, NULL, 0, &polynomial, &err), &err);
+	open_block(world, odd, projection, &basis, &ledger);
+	must(al_ledger_polynomial(&ledger, NULL, 0, &polynomial, &err), &err);
 	al_text_init(&text);
 	al_polynomial_text(polynomial, &text);
 	if (mpq_set_str(out, text.data, 10) != 0)
 		fail_msg("%s: found \"%s\", expected a number", odd->use.name, text.data);
 	al_text_finish(&text);
 	al_polynomial_destroy(polynomial);
-	al_block_finish(&block);
+	al_ledger_close(&ledger);
 }
 
 static void expect(const struct odd *odd, const char *key, const char *way, mpq_srcptr found,

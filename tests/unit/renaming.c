@@ -164,7 +164,7 @@ struct subject {
 };
 
 static void open_model(const struct subject *s, int64_t tp, enum al_books_detail detail,
-	struct al_settings *settings, struct al_basis *basis, struct al_whole *whole)
+	struct al_settings *settings, struct al_basis *basis, struct al_ledger *ledger)
 {
 	struct al_error err = {0};
 
@@ -173,13 +173,13 @@ static void open_model(const struct subject *s, int64_t tp, enum al_books_detail
 	must(al_family_settings(s->family, s->doc, s->config, s->name, settings, &err), &err);
 	al_settings_ask(settings, "batch", 2, "test");
 	al_settings_ask(settings, "seq", 512, "test");
-	const struct al_whole_ask ask = {.catalog = catalog,
+	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = s->family,
 		.settings = settings,
 		.basis = basis,
 		.tp = tp,
 		.detail = detail};
-	must(al_whole_init(whole, &ask, &err), &err);
+	must(al_ledger_open(ledger, &ask, &err), &err);
 }
 
 static void add_number(struct al_text *out, mpq_srcptr number)
@@ -190,58 +190,60 @@ static void add_number(struct al_text *out, mpq_srcptr number)
 	free(text);
 }
 
-static void add_counts(struct al_text *out, struct al_whole *whole)
+static void add_counts(struct al_text *out, struct al_ledger *ledger)
 {
+	struct al_error err = {0};
 	mpq_t number;
 
 	mpq_init(number);
 	al_text_add(out, "counts");
 	for (int i = 0; i < AL_N_COUNTS; i++) {
-		al_whole_count(whole, (enum al_count)i, number);
+		must(al_ledger_count(ledger, (enum al_count)i, number, &err), &err);
 		add_number(out, number);
 	}
 	al_text_add(out, "\n");
 	mpq_clear(number);
 }
 
-static void add_cache(struct al_text *out, struct al_whole *whole)
+static void add_cache(struct al_text *out, struct al_ledger *ledger)
 {
 	struct al_error err = {0};
 	const struct al_dtype *storage;
 	struct al_cache_lines cache;
 
 	must(al_dtype_find("bf16", &storage, &err)
-			&& al_whole_cache(whole, storage, 512, 256, &cache, &err),
+			&& al_ledger_cache(ledger, storage, 512, 256, &cache, &err),
 		&err);
 	for (size_t i = 0; i < cache.n; i++) {
 		const struct al_cache_line *line = &cache.lines[i];
 		al_text_addf(out, "cache %s %lld %lld %lld", al_cache_kind_names[line->kind],
-			(long long)line->layers, (long long)line->tokens, (long long)line->limit);
-		add_number(out, line->elements);
-		add_number(out, line->device);
+			(long long)line->entry->times, (long long)line->tokens,
+			(long long)line->limit);
+		add_number(out, line->entry->elements);
+		add_number(out, line->entry->device);
 		add_number(out, line->expanded);
 		al_text_add(out, "\n");
 	}
 }
 
-static void add_inference(struct al_text *out, struct al_whole *whole, const char *file_type)
+static void add_inference(struct al_text *out, struct al_ledger *ledger, const char *file_type)
 {
-	struct al_inference_row rows[AL_N_INFER_STATES];
+	struct al_inference_row rows[AL_N_STATES];
 	struct al_inference inference = {.share = {.parts = AL_ALL_PARTS},
 		.batch = 2,
 		.seq = 512,
 		.source_seq = 256,
-		.tp = whole->ask.tp,
+		.tp = ledger->ask.tp,
 		.activation_bytes = 2};
 	struct al_error err = {0};
 
 	al_inference_rows_init(rows);
 	must(al_file_type_find(file_type, &inference.weights, &err)
 			&& al_dtype_find("bf16", &inference.cache, &err)
-			&& al_whole_infer(whole, &inference, rows, &err),
+			&& al_ledger_infer(ledger, &inference, rows, &err),
 		&err);
-	for (int i = 0; i < AL_N_INFER_STATES; i++) {
-		al_text_addf(out, "%s %s", file_type, al_inference_state_names[i]);
+	for (int i = 0; i < AL_N_STATES; i++) {
+		al_text_addf(out, "%s %s", file_type, al_memory_state_names[i]);
 		add_number(out, rows[i].bytes);
 		add_number(out, rows[i].allocated);
 		add_number(out, rows[i].read);
@@ -253,14 +255,14 @@ static void add_inference(struct al_text *out, struct al_whole *whole, const cha
 
 enum { MOST_STAGES = 2 };
 
-static void add_training(struct al_text *out, struct al_whole *whole, int64_t pp, int zero,
+static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t pp, int zero,
 	enum al_recompute recompute)
 {
 	struct al_stage stages[MOST_STAGES];
 	struct al_training training = {.share = {.parts = AL_ALL_PARTS},
 		.batch = 2,
 		.seq = 512,
-		.tp = whole->ask.tp,
+		.tp = ledger->ask.tp,
 		.pp = pp,
 		.dp = zero ? 4 : 1,
 		.cp = 1,
@@ -273,12 +275,12 @@ static void add_training(struct al_text *out, struct al_whole *whole, int64_t pp
 	for (int i = 0; i < MOST_STAGES; i++)
 		al_stage_init(&stages[i]);
 	must(al_catalog_recipe(catalog, "megatron", &training.recipe, &err)
-			&& al_whole_train(whole, &training, stages, &err),
+			&& al_ledger_train(ledger, &training, stages, &err),
 		&err);
 	for (int64_t i = 0; i < pp; i++) {
 		al_text_addf(out, "stage %lld of %lld, zero %d, recompute %d", (long long)i,
 			(long long)pp, zero, (int)recompute);
-		for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+		for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 			for (int part = 0; part < AL_N_PARTS; part++)
 				add_number(out, stages[i].bytes[state][part]);
 		al_text_add(out, "\n");
@@ -292,20 +294,20 @@ static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
 {
 	struct al_settings settings;
 	struct al_basis basis;
-	struct al_whole whole;
+	struct al_ledger ledger;
 
-	open_model(s, tp, detail, &settings, &basis, &whole);
+	open_model(s, tp, detail, &settings, &basis, &ledger);
 	al_text_addf(out, "-- %s, tp %lld, detail %d\n", s->name, (long long)tp, (int)detail);
-	add_counts(out, &whole);
-	add_cache(out, &whole);
-	add_inference(out, &whole, "bf16");
+	add_counts(out, &ledger);
+	add_cache(out, &ledger);
+	add_inference(out, &ledger, "bf16");
 	if (detail == AL_BOOKS_LAYERS)
-		add_inference(out, &whole, "q4_k_m");
-	add_training(out, &whole, 1, 0, AL_RECOMPUTE_NONE);
-	add_training(out, &whole, 1, 3, AL_RECOMPUTE_SELECTIVE);
+		add_inference(out, &ledger, "q4_k_m");
+	add_training(out, &ledger, 1, 0, AL_RECOMPUTE_NONE);
+	add_training(out, &ledger, 1, 3, AL_RECOMPUTE_SELECTIVE);
 	if (detail == AL_BOOKS_LAYERS)
-		add_training(out, &whole, 2, 1, AL_RECOMPUTE_FULL);
-	al_whole_finish(&whole);
+		add_training(out, &ledger, 2, 1, AL_RECOMPUTE_FULL);
+	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 }
 
@@ -315,19 +317,19 @@ static bool is_shared_by(const struct subject *s, int64_t tp)
 	struct al_settings settings;
 	struct al_error err = {0};
 	struct al_basis basis;
-	struct al_whole whole;
+	struct al_ledger ledger;
 
 	al_basis_init(&basis);
 	al_settings_init(&settings, catalog);
 	must(al_family_settings(s->family, s->doc, s->config, s->name, &settings, &err), &err);
-	const struct al_whole_ask ask = {.catalog = catalog,
+	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = s->family,
 		.settings = &settings,
 		.basis = &basis,
 		.tp = tp};
-	bool ok = al_whole_init(&whole, &ask, &err);
-	if (ok)
-		al_whole_finish(&whole);
+	must(al_ledger_open(&ledger, &ask, &err), &err);
+	bool ok = al_ledger_update(&ledger, &err);
+	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 	return ok;
 }
@@ -347,7 +349,7 @@ static char *all_numbers(const struct subject *s)
 
 /* ---- all numbers of a variant ---- */
 
-static void must_open(struct al_block *block, const struct al_variant_use *use,
+static void must_open(struct al_ledger *ledger, const struct al_variant_use *use,
 	const struct al_basis *basis)
 {
 	struct al_settings settings;
@@ -357,7 +359,7 @@ static void must_open(struct al_block *block, const struct al_variant_use *use,
 	al_settings_set(&settings, "batch", 2, "test");
 	al_settings_set(&settings, "seq", 512, "test");
 	al_settings_set(&settings, "source_seq", 256, "test");
-	must(al_block_init(block, use, &settings, basis, &err), &err);
+	must(al_ledger_open_module(ledger, use, &settings, basis, &err), &err);
 	al_settings_finish(&settings);
 }
 
@@ -369,7 +371,7 @@ static void add_measures(struct al_text *out, const struct al_variant_use *use, 
 	const struct al_recipe *recipe;
 	struct al_error err = {0};
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 	mpq_t number;
 
 	mpq_init(number);
@@ -377,17 +379,17 @@ static void add_measures(struct al_text *out, const struct al_variant_use *use, 
 	if (key)
 		must(al_basis_set(&basis, key, value, &err), &err);
 	al_text_addf(out, "%s=%s", key ? key : "basis", key ? value : "own");
-	must_open(&block, use, &basis);
+	must_open(&ledger, use, &basis);
 	for (size_t r = 0; r < sizeof(recipes) / sizeof(*recipes); r++) {
 		must(al_catalog_recipe(catalog, recipes[r], &recipe, &err), &err);
 		for (int i = 0; i < AL_N_BLOCK_MEASURES; i++)
-			if (al_block_measure(&block, (enum al_measure)i, recipe, number, NULL))
+			if (al_ledger_measure(&ledger, (enum al_measure)i, recipe, number, NULL))
 				add_number(out, number);
 			else
 				al_text_add(out, " none");
 	}
 	al_text_add(out, "\n");
-	al_block_finish(&block);
+	al_ledger_close(&ledger);
 	mpq_clear(number);
 }
 
@@ -398,7 +400,7 @@ static void add_model_with(struct al_text *out, const struct al_variant_use *use
 	struct al_settings settings;
 	struct al_error err = {0};
 	const struct al_family *family;
-	struct al_whole whole;
+	struct al_ledger ledger;
 	struct al_basis basis;
 	struct al_json doc;
 
@@ -411,19 +413,19 @@ static void add_model_with(struct al_text *out, const struct al_variant_use *use
 		&err);
 	al_settings_ask(&settings, "batch", 2, "test");
 	al_settings_ask(&settings, "seq", 512, "test");
-	const struct al_whole_ask ask = {.catalog = catalog,
+	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = family,
 		.settings = &settings,
 		.basis = &basis,
 		.use = use,
 		.tp = 1,
 		.detail = AL_BOOKS_LAYERS};
-	must(al_whole_init(&whole, &ask, &err), &err);
-	add_counts(out, &whole);
-	add_cache(out, &whole);
-	add_inference(out, &whole, "q4_k_m");
-	add_training(out, &whole, 2, 1, AL_RECOMPUTE_SELECTIVE);
-	al_whole_finish(&whole);
+	must(al_ledger_open(&ledger, &ask, &err), &err);
+	add_counts(out, &ledger);
+	add_cache(out, &ledger);
+	add_inference(out, &ledger, "q4_k_m");
+	add_training(out, &ledger, 2, 1, AL_RECOMPUTE_SELECTIVE);
+	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 	al_json_finish(&doc);
 }
@@ -509,7 +511,7 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 	struct al_cache_lines cache;
 	struct al_settings settings;
 	struct al_basis basis;
-	struct al_whole whole;
+	struct al_ledger ledger;
 	struct al_json doc;
 	mpq_t bytes;
 
@@ -519,18 +521,18 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 		.doc = &doc,
 		.config = doc.root,
 		.name = "config.json"};
-	open_model(&s, 1, AL_BOOKS_KINDS, &settings, &basis, &whole);
+	open_model(&s, 1, AL_BOOKS_KINDS, &settings, &basis, &ledger);
 	const struct al_dtype *storage;
 	must(al_dtype_find("bf16", &storage, &err)
-			&& al_whole_cache(&whole, storage, 1024, 1024, &cache, &err),
+			&& al_ledger_cache(&ledger, storage, 1024, 1024, &cache, &err),
 		&err);
 	mpq_init(bytes);
 	for (size_t i = 0; i < cache.n; i++)
-		mpq_add(bytes, bytes, cache.lines[i].elements);
+		mpq_add(bytes, bytes, cache.lines[i].entry->elements);
 	mpz_mul_ui(mpq_numref(bytes), mpq_numref(bytes), 2 * 1024);
 	assert_int_equal(mpq_cmp_ui(bytes, 100663296, 1), 0);
 	mpq_clear(bytes);
-	al_whole_finish(&whole);
+	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 	al_json_finish(&doc);
 }

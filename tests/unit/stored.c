@@ -91,16 +91,16 @@ static void add_module(const struct al_model_module *module, const struct al_set
 		.with = module->with,
 		.n_with = module->n_with};
 	struct al_basis basis;
-	struct al_block block;
+	struct al_ledger ledger;
 	struct al_error err = {0};
 	mpq_t parameters;
 
 	mpq_init(parameters);
 	al_basis_init(&basis);
-	must(al_block_init(&block, &use, settings, &basis, &err), &err);
-	must(al_block_measure(&block, AL_PARAMETERS, NULL, parameters, &err), &err);
+	must(al_ledger_open_module(&ledger, &use, settings, &basis, &err), &err);
+	must(al_ledger_measure(&ledger, AL_PARAMETERS, NULL, parameters, &err), &err);
 	items[module->apart ? APART : PARAMETERS] += module->copies * whole(parameters);
-	al_block_finish(&block);
+	al_ledger_close(&ledger);
 	mpq_clear(parameters);
 }
 
@@ -125,7 +125,7 @@ static const struct al_family *configure(const struct stored *stored, struct al_
 	if (stored->preset) {
 		must(al_catalog_model(catalog, stored->preset, &model, &err)
 				&& al_catalog_family(catalog, model->family, &family, &err)
-				&& al_settings_from_model(settings, catalog, model, &err),
+				&& al_model_settings(model, catalog, settings, &err),
 			&err);
 		return family;
 	}

@@ -36,7 +36,7 @@ static int tear_down(void **state)
 struct subject {
 	struct al_settings settings;
 	struct al_basis basis;
-	struct al_whole whole;
+	struct al_ledger ledger;
 	struct al_variant_use use;
 };
 
@@ -49,20 +49,22 @@ static void open_with(struct subject *s, const char *model, const char *variant,
 	al_settings_init(&s->settings, catalog);
 	al_basis_init(&s->basis);
 	assert_no_error(al_catalog_model(catalog, model, &found, &err), &err);
-	assert_no_error(al_settings_from_model(&s->settings, catalog, found, &err), &err);
+	assert_no_error(al_model_settings(found, catalog, &s->settings, &err), &err);
 	assert_no_error(al_catalog_family(catalog, found->family, &family, &err), &err);
 	if (variant)
 		assert_no_error(al_variant_use_parse(&s->settings.arena, catalog, variant, &s->use,
 					&err),
 			&err);
-	const struct al_whole_ask ask = {.catalog = catalog,
+	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = family,
 		.settings = &s->settings,
 		.basis = &s->basis,
 		.use = variant ? &s->use : NULL,
 		.tp = tp,
 		.detail = detail};
-	assert_no_error(al_whole_init(&s->whole, &ask, &err), &err);
+	assert_no_error(al_ledger_open(&s->ledger, &ask, &err)
+			&& al_ledger_update(&s->ledger, &err),
+		&err);
 }
 
 static void open_model(struct subject *s, const char *model)
@@ -72,8 +74,13 @@ static void open_model(struct subject *s, const char *model)
 
 static void close_model(struct subject *s)
 {
-	al_whole_finish(&s->whole);
+	al_ledger_close(&s->ledger);
 	al_settings_finish(&s->settings);
+}
+
+static void count(struct subject *s, enum al_count which, mpq_t out)
+{
+	assert_no_error(al_ledger_count(&s->ledger, which, out, &err), &err);
 }
 
 static void assert_exact(mpq_srcptr value, const char *expected)
@@ -111,7 +118,7 @@ static void tells_counts_apart(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct subject s;
 		open_model(&s, cases[i].model);
-		al_whole_count(&s.whole, cases[i].count, value);
+		count(&s, cases[i].count, value);
 		assert_exact(value, cases[i].expected);
 		close_model(&s);
 	}
@@ -123,6 +130,7 @@ static void tells_counts_apart(void **state)
 static void adds_up(void **state)
 {
 	static const char *const models[] = {"gpt2", "llama-3-8b", "gpt-oss-20b", "deepseek-v3"};
+	const struct al_ledger_list *tensors;
 	mpq_t kinds, layers;
 	(void)state;
 
@@ -130,13 +138,14 @@ static void adds_up(void **state)
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++) {
 		struct subject s;
 		open_with(&s, models[i], NULL, 1, AL_BOOKS_KINDS);
-		al_whole_count(&s.whole, AL_COUNT_STORED, kinds);
+		count(&s, AL_COUNT_STORED, kinds);
 		close_model(&s);
 		open_with(&s, models[i], NULL, 1, AL_BOOKS_LAYERS);
-		al_whole_count(&s.whole, AL_COUNT_STORED, layers);
-		for (size_t j = 0; j < s.whole.n_tensors; j++)
+		count(&s, AL_COUNT_STORED, layers);
+		assert_no_error(al_ledger_list(&s.ledger, AL_LIST_TENSORS, &tensors, &err), &err);
+		for (size_t j = 0; j < tensors->n; j++)
 			assert_true(
-				mpq_equal(s.whole.tensors[j].device, s.whole.tensors[j].elements));
+				mpq_equal(tensors->items[j].device, tensors->items[j].elements));
 		close_model(&s);
 		assert_true(mpq_equal(kinds, layers));
 	}
@@ -151,11 +160,11 @@ static void swaps_attention(void **state)
 
 	mpq_init(value);
 	open_with(&s, "llama-3-8b", "gqa", 1, AL_BOOKS_KINDS);
-	al_whole_count(&s.whole, AL_COUNT_PARAMETERS, value);
+	count(&s, AL_COUNT_PARAMETERS, value);
 	assert_exact(value, "8030261248");
 	close_model(&s);
 	open_with(&s, "llama-3-8b", "gqa:n_kv_heads=1", 1, AL_BOOKS_KINDS);
-	al_whole_count(&s.whole, AL_COUNT_PARAMETERS, value);
+	count(&s, AL_COUNT_PARAMETERS, value);
 	assert_exact(value, "7795380224"); /* less 32 * 2 * 4096 * 7*128 */
 	close_model(&s);
 	mpq_clear(value);
@@ -194,8 +203,8 @@ static void train(struct subject *s, const struct al_training *t, int64_t index,
 	assert_true(t->pp <= MOST_STAGES);
 	for (int64_t i = 0; i < t->pp; i++)
 		al_stage_init(&stages[i]);
-	assert_no_error(al_whole_train(&s->whole, t, stages, &err), &err);
-	for (int state = 0; state < AL_N_MEMORY_STATES; state++)
+	assert_no_error(al_ledger_train(&s->ledger, t, stages, &err), &err);
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set(stage->bytes[state][part], stages[index].bytes[state][part]);
 	for (int64_t i = 0; i < t->pp; i++)
@@ -236,7 +245,7 @@ static void saves_what_korthikanti_says(void **state)
 		t.recompute = cases[i].recompute;
 		open_with(&s, "gpt3-175b", NULL, t.tp, AL_BOOKS_KINDS);
 		train(&s, &t, 0, &stage);
-		al_stage_sum(&stage, AL_MEMORY_ACTIVATIONS, value);
+		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
 		assert_int_equal(mpq_cmp_si(value, (long)cases[i].expected, 1), 0);
 		close_model(&s);
 	}
@@ -263,7 +272,7 @@ static void interleaved_stages_keep_more(void **state)
 	open_with(&s, "gpt3-175b", NULL, 1, AL_BOOKS_LAYERS);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
-		al_stage_sum(&stage, AL_MEMORY_ACTIVATIONS, value);
+		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
 		assert_int_equal(mpq_cmp_si(value, (long)((8 * 3 + 8 - 1 - 2 * i) * block), 1), 0);
 	}
 	close_model(&s);
@@ -287,7 +296,7 @@ static void stages_hold_the_model(void **state)
 	open_with(&s, "deepseek-v3", NULL, 1, AL_BOOKS_LAYERS);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
-		al_stage_sum(&stage, AL_MEMORY_WEIGHTS, value);
+		al_stage_sum(&stage, AL_STATE_WEIGHTS, value);
 		mpq_add(sum, sum, value);
 	}
 	assert_exact(sum, "1342052808704"); /* 2 * 671,026,404,352 */
@@ -311,7 +320,7 @@ static void shares_states_out(void **state)
 	t.zero = 3;
 	train(&s, &t, 0, &stage);
 	mpq_set_ui(a, 0, 1);
-	for (int state_of = 0; state_of < AL_MEMORY_ACTIVATIONS; state_of++) {
+	for (int state_of = 0; state_of < AL_STATE_ACTIVATIONS; state_of++) {
 		al_stage_sum(&stage, (enum al_memory_state)state_of, b);
 		mpq_add(a, a, b);
 	}
@@ -346,7 +355,7 @@ static void weighs_one_tensor(void **state)
 	static const int64_t matrix[] = {1000, 300}, vector[] = {300};
 	static const struct {
 		const char *recipe;
-		enum al_state state;
+		enum al_memory_state state;
 		bool is_matrix;
 		const char *expected;
 	} cases[] = {
@@ -396,11 +405,11 @@ static void sum_cache(const char *model, int64_t seq, mpq_t elements, mpq_t byte
 	mpq_set_ui(bytes, 0, 1);
 	open_model(&s, model);
 	assert_no_error(al_dtype_find("bf16", &bf16, &err), &err);
-	assert_no_error(al_whole_cache(&s.whole, bf16, seq, seq, &cache, &err), &err);
+	assert_no_error(al_ledger_cache(&s.ledger, bf16, seq, seq, &cache, &err), &err);
 	for (size_t i = 0; i < cache.n; i++) {
-		mpq_add(elements, elements, cache.lines[i].elements);
+		mpq_add(elements, elements, cache.lines[i].entry->elements);
 		mpq_set_si(one, (long)cache.lines[i].tokens, 1);
-		mpq_mul(one, one, cache.lines[i].elements);
+		mpq_mul(one, one, cache.lines[i].entry->elements);
 		mpq_add(bytes, bytes, one);
 	}
 	mpq_set_ui(one, 2, 1);
@@ -460,7 +469,7 @@ static void counts_what_others_get_wrong(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct subject s;
 		open_model(&s, cases[i].model);
-		al_whole_count(&s.whole, AL_COUNT_PARAMETERS, value);
+		count(&s, AL_COUNT_PARAMETERS, value);
 		assert_exact(value, cases[i].expected);
 		close_model(&s);
 	}
@@ -482,7 +491,7 @@ static void a_gpt3_layer_saves_2736_mib(void **state)
 	open_model(&s, "gpt3-175b");
 	t.share.only_layers = true;
 	train(&s, &t, 0, &stage);
-	al_stage_sum(&stage, AL_MEMORY_ACTIVATIONS, value);
+	al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
 	assert_int_equal(mpq_cmp_si(value, 96L * 2736 * 1024 * 1024, 1), 0);
 	close_model(&s);
 	al_stage_finish(&stage);
@@ -513,7 +522,7 @@ static void weighs_files(void **state)
 		struct subject s;
 		assert_no_error(al_file_type_find(cases[i].dtype, &inference.weights, &err), &err);
 		open_with(&s, cases[i].model, NULL, 1, al_inference_detail(&inference));
-		assert_no_error(al_whole_file_bytes(&s.whole, &inference, bytes, &err), &err);
+		assert_no_error(al_ledger_file_bytes(&s.ledger, &inference, bytes, &err), &err);
 		assert_exact(bytes, cases[i].expected);
 		close_model(&s);
 	}

@@ -1,0 +1,141 @@
+/* What decoding caches, by kind of layer. */
+#include "base/number.h"
+#include "ledger/entries.h"
+#include "ledger/infer.h"
+
+const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
+	"full",
+	"sliding window",
+	"latent",
+	"cross",
+	"state",
+};
+
+struct keep {
+	struct al_ledger *ledger;
+	const struct al_dtype *storage;
+	int64_t seq, source_seq;
+	struct al_cache_lines *out;
+};
+
+/* ---- kinds ---- */
+
+static enum al_cache_kind kind_of(const struct al_ledger_entry *e, int64_t limit)
+{
+	if (e->entry->per == AL_PER_SEQUENCE)
+		return AL_CACHE_STATE;
+	if (e->entry->per == AL_PER_SOURCE_TOKEN || e->module->is_cross)
+		return AL_CACHE_CROSS;
+	if (limit > 0)
+		return AL_CACHE_WINDOW;
+	return e->entry->expanded ? AL_CACHE_LATENT : AL_CACHE_FULL;
+}
+
+/* ---- tokens ---- */
+
+static bool evaluate(const struct al_ledger_entry *e, int64_t seq, int64_t *out,
+	struct al_error *err)
+{
+	struct al_scope scope = al_block_scope(e->module->block);
+
+	al_block_set(e->module->block, "seq", seq);
+	return al_formula_whole(e->entry->tokens, &scope, 0, out, err);
+}
+
+/* The number that `tokens` doesn't pass, however long the sequence; 0: none. */
+static bool find_limit(const struct al_ledger_entry *e, int64_t *out, struct al_error *err)
+{
+	const int64_t far = INT64_C(1) << 40;
+	int64_t a, b;
+
+	*out = 0;
+	if (!e->entry->tokens || e->entry->per == AL_PER_SEQUENCE)
+		return true;
+	if (!evaluate(e, far, &a, err) || !evaluate(e, 2 * far, &b, err))
+		return false;
+	*out = a == b ? a : 0;
+	return true;
+}
+
+static bool find_tokens(const struct keep *keep, struct al_cache_line *line, struct al_error *err)
+{
+	if (keep->seq == 0 || line->kind == AL_CACHE_STATE) {
+		line->tokens = line->kind == AL_CACHE_STATE;
+		return true;
+	}
+	line->tokens = line->kind == AL_CACHE_CROSS ? keep->source_seq : keep->seq;
+	return line->kind == AL_CACHE_CROSS || !line->entry->entry->tokens
+		|| evaluate(line->entry, keep->seq, &line->tokens, err);
+}
+
+/* ---- numbers ---- */
+
+/* What an engine keeps that doesn't absorb the up-projections. */
+static bool expand(const struct keep *keep, struct al_cache_line *line, struct al_error *err)
+{
+	const struct al_ledger_entry *e = line->entry;
+	struct al_scope scope = al_block_scope(e->module->device);
+	struct al_arena *arena = &keep->ledger->arena;
+	int64_t elements;
+
+	if (line->kind != AL_CACHE_LATENT)
+		return true;
+	if (!al_formula_whole(e->entry->expanded, &scope, 0, &elements, err))
+		return al_in(err, "%s expanded", e->name);
+	line->expanded = al_exact_scaled(arena, al_exact_from_int(arena, elements), e->times, 1);
+	return true;
+}
+
+static bool find_storage(const struct keep *keep, const struct al_entry *entry,
+	const struct al_dtype **out, struct al_error *err)
+{
+	*out = keep->storage;
+	return !entry->dtype || al_dtype_find(entry->dtype, out, err);
+}
+
+static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool is_first,
+	struct al_error *err)
+{
+	struct al_cache_line line = {.entry = e, .is_first = is_first, .expanded = e->device};
+	struct al_cache_lines *out = keep->out;
+
+	if (!find_limit(e, &line.limit, err))
+		return false;
+	line.kind = kind_of(e, line.limit);
+	if (!find_tokens(keep, &line, err) || !find_storage(keep, e->entry, &line.storage, err)
+		|| !expand(keep, &line, err))
+		return false;
+	out->lines = al_grow(&keep->ledger->arena, out->lines, out->n, &out->room,
+		sizeof(*out->lines));
+	out->lines[out->n++] = line;
+	return true;
+}
+
+/* An encoder sees its tokens once and keeps nothing. */
+static bool is_cached(const struct al_ledger_entry *e)
+{
+	return !e->apart && !e->module->is_encoder;
+}
+
+bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
+	int64_t source_seq, struct al_cache_lines *out, struct al_error *err)
+{
+	struct keep keep = {.ledger = ledger,
+		.storage = storage,
+		.seq = seq,
+		.source_seq = source_seq,
+		.out = out};
+	const struct al_ledger_module *module = NULL;
+	const struct al_ledger_list *lines;
+
+	*out = (struct al_cache_lines){0};
+	if (!al_ledger_lines(ledger, AL_LIST_CACHE, &lines, err))
+		return false;
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct al_ledger_entry *e = &lines->items[i];
+		if (is_cached(e) && !add_entry(&keep, e, e->module != module, err))
+			return al_in(err, "%s", e->module->name);
+		module = e->module;
+	}
+	return true;
+}

@@ -1,0 +1,47 @@
+/* Inside the ledger: the lines of a module - tensors, what it caches, saves, computes - as entries. */
+#ifndef ATTNLEDGER_LEDGER_ENTRIES_H
+#define ATTNLEDGER_LEDGER_ENTRIES_H
+
+#include "ledger/ledger.h"
+
+/* The formulas of a line: the tensor's own shape and count, or one d_model x d_model under the
+ * basis `full`; of a product m, k, n. */
+struct al_line_shape {
+	const struct al_formula *dims[AL_MOST_DIMS];
+	size_t n_dims;
+	const struct al_formula *count, *active; /* NULL: 1, and as many as count */
+};
+
+const struct al_entries *al_lines_of(const struct al_variant *variant, enum al_list list);
+
+struct al_line_shape al_line_shape_of(const struct al_block *block, enum al_list list,
+	const struct al_entry *entry);
+
+/* "tensor W_Q: " before an error; returns false. */
+bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error *err);
+
+/* Do the basis, the kernel and the kind leave the line in? `when` is not asked. */
+bool al_line_is_wanted(const struct al_block *block, enum al_list list,
+	const struct al_entry *entry);
+
+/* Adds what a module has of a list. Errors name the line. */
+bool al_module_lines(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A new entry of a list, zeroed but for its numbers, which are initialised. */
+struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_list list);
+
+/* The list; errors of a module alone don't name the variant yet. */
+bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The list of tensors, where it is known to be current. */
+const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger);
+
+/* Of a whole model's modules: how many tokens products are of. */
+void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq);
+
+/* Sets `elements`, `active` and `device` from dimensions, counts and times. */
+void al_entry_multiply(struct al_ledger_entry *entry);
+
+#endif

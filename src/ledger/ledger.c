@@ -1,0 +1,565 @@
+/* A ledger: attention modules through their variants, the rest as the family has it. */
+#include "ledger/ledger.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "ledger/entries.h"
+
+/* ---- layers ---- */
+
+/* How many turns the outermost loop takes within the model. */
+static bool count_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_family *family = ledger->family;
+	struct al_scope scope = al_settings_scope(&ledger->settings);
+	int64_t from;
+
+	*out = 0;
+	if (loops->n == 0)
+		return true;
+	if (!al_formula_whole(loops->items[0].count, &scope, 0, out, err))
+		return false;
+	for (size_t i = 0; i < family->n_apart; i++) {
+		if (strcmp(family->apart[i].variable, loops->items[0].variable) != 0)
+			continue;
+		if (!al_formula_whole(family->apart[i].from, &scope, 0, &from, err))
+			return false;
+		*out = from < *out ? from : *out;
+	}
+	return true;
+}
+
+/* ---- what one tensor-parallel device has of a module ---- */
+
+/* The question's own symbols that a device has fewer of. */
+static const char *const shared_symbols[] = {"d_head", "d_value", "n_heads", "n_kv_heads"};
+enum { N_SHARED = sizeof(shared_symbols) / sizeof(*shared_symbols) };
+
+/* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices,
+ * each is on several. */
+static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct al_error *err)
+{
+	if (strcmp(symbol, "d_head") == 0 || strcmp(symbol, "d_value") == 0)
+		return true;
+	bool is_few = strcmp(symbol, "n_kv_heads") == 0 && *value < tp;
+	if (!is_few && *value % tp != 0)
+		return al_fail(err, AL_EINPUT, "%s (%lld) is not a multiple of tp (%lld)", symbol,
+			(long long)*value, (long long)tp);
+	*value = al_divide_up(*value, tp);
+	return true;
+}
+
+static void set_binding(struct al_variant_use *use, const char *symbol, int64_t value)
+{
+	for (size_t i = 0; i < use->n_with; i++)
+		if (strcmp(use->with[i].symbol, symbol) == 0) {
+			use->with[i].value = value;
+			return;
+		}
+	use->with[use->n_with++] = (struct al_binding){.symbol = symbol, .value = value};
+}
+
+/* A device's part of a module is the same variant with fewer heads. A variant that names no heads
+ * is on every device. */
+static bool share_use(struct al_ledger *ledger, struct al_ledger_module *module,
+	struct al_error *err)
+{
+	struct al_variant_use *use = &module->device_use;
+
+	*use = module->use;
+	use->with = al_new_array(&ledger->books.arena, struct al_binding, use->n_with + N_SHARED);
+	for (size_t i = 0; i < use->n_with; i++)
+		use->with[i] = module->use.with[i];
+	for (int i = 0; i < N_SHARED; i++) {
+		const struct al_setting *setting;
+		if (!al_settings_get(&module->block->settings, shared_symbols[i], &setting, NULL)
+			|| !setting)
+			continue;
+		int64_t value = setting->value.integer;
+		if (!share_symbol(shared_symbols[i], ledger->ask.tp, &value, err))
+			return false;
+		set_binding(use, shared_symbols[i], value);
+	}
+	return true;
+}
+
+static bool open_device(struct al_ledger *ledger, struct al_ledger_module *module,
+	struct al_error *err)
+{
+	struct al_block *device;
+
+	module->device = module->block;
+	if (ledger->ask.tp <= 1)
+		return true;
+	device = al_new(&ledger->books.arena, struct al_block);
+	if (!share_use(ledger, module, err)
+		|| !al_block_init(device, &module->device_use, &ledger->settings, &ledger->basis,
+			err))
+		return false;
+	module->device = device;
+	return true;
+}
+
+/* ---- modules ---- */
+
+static const struct al_variant_use *use_of(const struct al_ledger *ledger)
+{
+	const struct al_variant_use *use = ledger->ask.use;
+
+	return use && !use->is_models_own ? use : NULL;
+}
+
+/* A variant in the place of all makes modules equal that weren't. */
+static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
+	const struct al_model_module *of)
+{
+	for (size_t i = 0; use_of(ledger) && i < ledger->n_modules; i++) {
+		struct al_ledger_module *module = &ledger->modules[i];
+		if (module->layer == of->layer && module->apart == of->apart
+			&& module->uses == of->uses && module->of->module == of->module)
+			return module;
+	}
+	return NULL;
+}
+
+static bool open_module(struct al_ledger *ledger, const struct al_model_module *of,
+	struct al_error *err)
+{
+	struct al_ledger_module *out = &ledger->modules[ledger->n_modules];
+
+	*out = (struct al_ledger_module){.name = of->module->name,
+		.of = of,
+		.copies = of->copies,
+		.uses = of->uses,
+		.layer = of->layer,
+		.apart = of->apart,
+		.is_cross = of->module->is_cross,
+		.is_encoder = of->module->stack == AL_STACK_ENCODER};
+	out->use = use_of(ledger) ? *use_of(ledger)
+				  : (struct al_variant_use){.variant = of->variant,
+					  .name = of->variant->name,
+					  .with = of->with,
+					  .n_with = of->n_with,
+					  .is_models_own = true};
+	struct al_block *block = al_new(&ledger->books.arena, struct al_block);
+	if (!count_layers(ledger, &of->module->loops, &out->n_layers, err)
+		|| !al_block_init(block, &out->use, &ledger->settings, &ledger->basis, err))
+		return false;
+	out->block = block;
+	ledger->n_modules++;
+	return open_device(ledger, out, err);
+}
+
+static bool open_modules(struct al_ledger *ledger, struct al_error *err)
+{
+	const struct al_model_books *books = &ledger->books;
+
+	ledger->modules = al_new_array(&ledger->books.arena, struct al_ledger_module,
+		books->n_modules);
+	for (size_t i = 0; i < books->n_modules; i++) {
+		struct al_ledger_module *equal = find_equal(ledger, &books->modules[i]);
+		if (equal)
+			equal->copies += books->modules[i].copies;
+		else if (!open_module(ledger, &books->modules[i], err))
+			return al_in(err, "%s", books->modules[i].name);
+	}
+	return true;
+}
+
+/* A module alone. */
+static void open_alone(struct al_ledger *ledger)
+{
+	struct al_ledger_module *module = al_new(&ledger->arena, struct al_ledger_module);
+
+	*module = (struct al_ledger_module){.use = *ledger->ask.use,
+		.block = &ledger->block,
+		.device = &ledger->block,
+		.copies = 1,
+		.uses = 1,
+		.layer = -1};
+	ledger->modules = module;
+	ledger->n_modules = 1;
+}
+
+/* ---- tensors of the other parts ---- */
+
+static bool is_of_vocabulary(const struct al_entry *entry)
+{
+	return al_shape_mentions(&entry->shape, "vocab");
+}
+
+/* Of experts a loop, or the tensor itself, says how many are active. */
+static bool is_expert(const struct al_family_tensor *tensor)
+{
+	for (size_t i = 0; i < tensor->loops.n; i++)
+		if (tensor->loops.items[i].active)
+			return true;
+	return tensor->entry.active != NULL;
+}
+
+/*= Shoeybi et al. 2019, arXiv:1909.08053, section 3: feed-forward matrices by their inner width,
+ * the embedding by the vocabulary; the bias behind the sum over devices is on each. */
+static bool is_shared_out(const struct al_family_tensor *of)
+{
+	if (is_of_vocabulary(&of->entry))
+		return true;
+	if (of->part != AL_PART_FEED_FORWARD)
+		return false;
+	return of->entry.kind == AL_TENSOR_BIAS ? of->role != AL_FEED_DOWN
+						: of->entry.shape.n_dims > 1;
+}
+
+/* Rows of the vocabulary are dealt out, the last device's may be fewer. */
+static void share_out(struct al_ledger *ledger, struct al_ledger_entry *e)
+{
+	int64_t tp = ledger->ask.tp;
+	const struct al_setting *vocab;
+
+	if (tp <= 1 || !is_shared_out(e->stored->tensor))
+		return;
+	if (is_of_vocabulary(e->entry) && al_settings_get(&ledger->settings, "vocab", &vocab, NULL)
+		&& vocab) {
+		al_exact_multiply(e->device, al_divide_up(vocab->value.integer, tp));
+		al_exact_divide(e->device, vocab->value.integer);
+	} else
+		al_exact_divide(e->device, tp);
+}
+
+/* "vocab * d_model" and "50257 * 768"; a shape that a loop decides has no values here. */
+static const char *join_formulas(struct al_ledger *ledger, const struct al_shape *shape,
+	bool with_values)
+{
+	struct al_scope scope = al_settings_scope(&ledger->settings);
+	const char *text = "";
+
+	for (size_t i = 0; i < shape->n_dims; i++) {
+		const char *dim = al_formula_source(shape->dims[i]);
+		if (with_values
+			&& !al_formula_substituted(shape->dims[i], &scope, &ledger->arena, &dim,
+				NULL))
+			return NULL;
+		text = al_format(&ledger->arena, "%s%s%s", text, i ? " * " : "", dim);
+	}
+	return text;
+}
+
+static void set_numbers(struct al_ledger *ledger, struct al_ledger_entry *e)
+{
+	const struct al_model_tensor *tensor = e->stored;
+
+	mpq_set(e->elements, tensor->elements);
+	mpq_set(e->active, tensor->elements);
+	if (tensor->copies != 0 && tensor->count != 0) {
+		al_exact_multiply(e->active, tensor->active_copies);
+		al_exact_divide(e->active, tensor->copies);
+		al_exact_multiply(e->active, tensor->active);
+		al_exact_divide(e->active, tensor->count);
+	}
+	mpq_set(e->device, e->elements);
+	share_out(ledger, e);
+}
+
+static bool add_stored(struct al_ledger *ledger, enum al_list list,
+	const struct al_model_tensor *tensor, struct al_error *err)
+{
+	const struct al_family_tensor *of = tensor->tensor;
+	int64_t n_layers;
+
+	if (!count_layers(ledger, &of->loops, &n_layers, err))
+		return false;
+	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
+	e->entry = &of->entry;
+	e->part = of->part;
+	e->stored = tensor;
+	e->name = tensor->name;
+	memcpy(e->dims, tensor->dims, sizeof(tensor->dims));
+	e->n_dims = tensor->n_dims;
+	e->count = tensor->count;
+	e->active_count = tensor->active;
+	e->times = tensor->copies;
+	e->layer = tensor->layer;
+	e->n_layers = n_layers;
+	e->apart = tensor->apart;
+	e->tied_to = of->tied_to;
+	e->is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT;
+	e->is_parameter = al_model_tensor_is_parameter(tensor)
+		&& (e->is_matrix || !ledger->basis.only_matrices);
+	e->is_in_layers = of->loops.n > 0;
+	e->is_expert = is_expert(of);
+	e->source = ledger->family->source;
+	set_numbers(ledger, e);
+	if (ledger->ask.explains) {
+		e->formula = join_formulas(ledger, &of->entry.shape, false);
+		e->substituted = join_formulas(ledger, &of->entry.shape, true);
+	}
+	return true;
+}
+
+/* ---- lists ---- */
+
+static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_error *err)
+{
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		struct al_ledger_module *module = &ledger->modules[i];
+		if (al_module_lines(ledger, module, list, err))
+			continue;
+		return module->of
+			&& (al_block_in(module->block, err), al_in(err, "%s", module->name));
+	}
+	for (size_t i = 0; list <= AL_LIST_STORED && i < ledger->books.n_tensors; i++)
+		if (!add_stored(ledger, list, &ledger->books.tensors[i], err))
+			return al_in(err, "%s", ledger->books.tensors[i].name);
+	return true;
+}
+
+static bool in_model(const struct al_ledger *ledger, struct al_error *err)
+{
+	return ledger->ask.name && al_in(err, "%s", ledger->ask.name);
+}
+
+bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
+	struct al_error *err)
+{
+	if (!al_ledger_update(ledger, err))
+		return false;
+	if (ledger->is_whole && list == AL_LIST_TENSORS)
+		list = AL_LIST_STORED;
+	struct al_ledger_list *l = &ledger->lists[list];
+	if (!l->is_current) {
+		l->n = 0;
+		if (!fill_list(ledger, list, err))
+			return list == AL_LIST_STORED && in_model(ledger, err);
+		l->is_current = true;
+	}
+	*out = l;
+	return true;
+}
+
+bool al_ledger_list(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
+	struct al_error *err)
+{
+	return al_ledger_lines(ledger, list, out, err)
+		|| (!ledger->is_whole && al_block_in(&ledger->block, err));
+}
+
+const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger)
+{
+	return &ledger->lists[ledger->is_whole ? AL_LIST_STORED : AL_LIST_TENSORS];
+}
+
+void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq)
+{
+	ledger->lists[AL_LIST_PRODUCTS].is_current = false;
+	ledger->lists[AL_LIST_ABSORBED].is_current = false;
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		al_block_set(ledger->modules[i].block, "seq", seq);
+		if (ledger->modules[i].device != ledger->modules[i].block)
+			al_block_set(ledger->modules[i].device, "seq", seq);
+	}
+}
+
+/* ---- opening, setting ---- */
+
+static void close_modules(struct al_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		struct al_ledger_module *module = &ledger->modules[i];
+		if (module->device != module->block)
+			al_block_finish(module->device);
+		if (module->of)
+			al_block_finish(module->block);
+	}
+	ledger->n_modules = 0;
+	al_model_books_finish(&ledger->books);
+}
+
+/* What was asked of the settings, and the model's values under that. */
+static bool settle(struct al_ledger *ledger, struct al_error *err)
+{
+	const struct al_ledger_ask *ask = &ledger->ask;
+	struct al_settings derived = {.symbols = ledger->settings.symbols,
+		.n_symbols = ledger->settings.n_symbols};
+
+	if (!ask->model || !ask->model->family)
+		return true;
+	al_arena_init(&derived.arena);
+	al_settings_merge_asked(&derived, &ledger->settings);
+	if (!al_model_settings(ask->model, ask->catalog, &derived, err)) {
+		al_settings_finish(&derived);
+		return false;
+	}
+	al_settings_finish(&ledger->settings);
+	ledger->settings = derived;
+	return true;
+}
+
+static bool find_family(struct al_ledger *ledger, struct al_error *err)
+{
+	const struct al_ledger_ask *ask = &ledger->ask;
+
+	ledger->family = ask->family;
+	if (ledger->family)
+		return true;
+	if (!ask->model || !ask->model->family)
+		return al_fail(err, AL_EINPUT,
+			"the basis per=whole needs a model whose parts are known");
+	return al_catalog_family(ask->catalog, ask->model->family, &ledger->family, err);
+}
+
+static void forget_lists(struct al_ledger *ledger)
+{
+	for (int i = 0; i < AL_N_LISTS; i++)
+		ledger->lists[i].is_current = false;
+}
+
+bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
+{
+	if (!ledger->is_whole || ledger->is_open)
+		return true;
+	close_modules(ledger);
+	if (!find_family(ledger, err) || !settle(ledger, err))
+		return false;
+	ledger->is_open = al_model_books_init(&ledger->books, ledger->ask.catalog, ledger->family,
+				  &ledger->settings, ledger->ask.detail, err)
+		&& open_modules(ledger, err);
+	return ledger->is_open || in_model(ledger, err);
+}
+
+void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value)
+{
+	forget_lists(ledger);
+	ledger->is_open = false;
+	if (ledger->has_block)
+		al_block_set(&ledger->block, symbol, value);
+	if (ledger->is_whole)
+		al_settings_ask(&ledger->settings, symbol, value, "set");
+}
+
+struct al_settings *al_ledger_settings(struct al_ledger *ledger)
+{
+	return ledger->has_block ? &ledger->block.settings : &ledger->settings;
+}
+
+bool al_ledger_symbol(struct al_ledger *ledger, const char *symbol, int64_t least, int64_t *out,
+	struct al_error *err)
+{
+	return al_block_read(&ledger->block, symbol, least, out, err)
+		|| al_block_in(&ledger->block, err);
+}
+
+bool al_ledger_modules(struct al_ledger *ledger, bool of_cache, int64_t *out, struct al_error *err)
+{
+	return (of_cache ? al_block_cached_times(&ledger->block, out, err)
+			 : al_block_times(&ledger->block, AL_PER_MODULE, out, err))
+		|| al_block_in(&ledger->block, err);
+}
+
+bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, struct al_error *err)
+{
+	const struct al_settings *settings = ask->settings;
+
+	*ledger = (struct al_ledger){.ask = *ask,
+		.basis = *ask->basis,
+		.cached_bytes = 2,
+		.is_whole = ask->family || ask->basis->per == AL_BASIS_WHOLE,
+		.has_block = !ask->family};
+	if (ledger->has_block
+		&& !al_block_init(&ledger->block, ask->use, settings, ask->basis, err))
+		return false;
+	al_arena_init(&ledger->arena);
+	ledger->settings.symbols = settings->symbols;
+	ledger->settings.n_symbols = settings->n_symbols;
+	al_arena_init(&ledger->settings.arena);
+	if (!ledger->is_whole) {
+		open_alone(ledger);
+		return true;
+	}
+	ledger->basis.per = AL_BASIS_MODULE;
+	al_settings_merge(&ledger->settings, settings);
+	return true;
+}
+
+bool al_ledger_open_module(struct al_ledger *ledger, const struct al_variant_use *use,
+	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
+{
+	const struct al_ledger_ask ask = {.settings = settings, .basis = basis, .use = use};
+
+	return al_ledger_open(ledger, &ask, err);
+}
+
+void al_ledger_close(struct al_ledger *ledger)
+{
+	close_modules(ledger);
+	for (int list = 0; list < AL_N_LISTS; list++)
+		for (size_t i = 0; i < ledger->lists[list].n_made; i++) {
+			struct al_ledger_entry *e = &ledger->lists[list].items[i];
+			mpq_clears(e->elements, e->active, e->device, NULL);
+		}
+	if (ledger->has_block)
+		al_block_finish(&ledger->block);
+	al_settings_finish(&ledger->settings);
+	al_arena_finish(&ledger->arena);
+	*ledger = (struct al_ledger){0};
+}
+
+/* ---- counts ---- */
+
+const struct al_count_info al_counts[AL_N_COUNTS] = {
+	[AL_COUNT_PARAMETERS] = {"parameters", "Parameters"},
+	[AL_COUNT_ACTIVE] = {"active", "Active for one token"},
+	[AL_COUNT_ACTIVE_WITHOUT_EMBEDDING] = {"active_without_embedding",
+		"Active for one token, without embeddings"},
+	[AL_COUNT_WITHOUT_EMBEDDING] = {"without_embedding", "Without embeddings"},
+	[AL_COUNT_NON_EMBEDDING] = {"without_embedding_and_head", "Without embeddings and head"},
+	[AL_COUNT_TIED] = {"tied", "Tied tensors, where stored again"},
+	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
+	[AL_COUNT_SCALES] = {"scales", "Scales of a quantisation"},
+	[AL_COUNT_APART] = {"apart", "Beside the model"},
+	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
+};
+
+static bool is_counted(const struct al_ledger_entry *t, enum al_count count)
+{
+	switch (count) {
+	case AL_COUNT_PARAMETERS:
+	case AL_COUNT_ACTIVE:
+		return t->is_parameter;
+	case AL_COUNT_ACTIVE_WITHOUT_EMBEDDING:
+	case AL_COUNT_WITHOUT_EMBEDDING:
+		return t->is_parameter && t->part != AL_PART_EMBEDDING;
+	case AL_COUNT_NON_EMBEDDING:
+		return t->is_parameter && t->part != AL_PART_EMBEDDING && t->part != AL_PART_HEAD;
+	case AL_COUNT_TIED:
+		return t->tied_to && !t->apart;
+	case AL_COUNT_BUFFERS:
+		return t->entry->kind == AL_TENSOR_BUFFER && !t->apart;
+	case AL_COUNT_SCALES:
+		return t->entry->kind == AL_TENSOR_SCALE;
+	case AL_COUNT_APART:
+		return t->apart && t->entry->kind != AL_TENSOR_SCALE;
+	case AL_COUNT_STORED:
+		return (!t->tied_to || t->apart) && !(t->stored && t->stored->tensor->is_optional);
+	case AL_N_COUNTS:
+		break;
+	}
+	return false;
+}
+
+bool al_ledger_count(struct al_ledger *ledger, enum al_count count, mpq_t out, struct al_error *err)
+{
+	bool is_active = count == AL_COUNT_ACTIVE || count == AL_COUNT_ACTIVE_WITHOUT_EMBEDDING;
+	const struct al_ledger_list *tensors;
+
+	mpq_set_ui(out, 0, 1);
+	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
+		if (is_counted(t, count))
+			al_exact_add(out, is_active ? t->active : t->elements);
+	}
+	return true;
+}

@@ -1,0 +1,34 @@
+/* Configured variants: "gqa:n_kv_heads=4,biases=true". */
+#ifndef ATTNLEDGER_LEDGER_USE_H
+#define ATTNLEDGER_LEDGER_USE_H
+
+#include "catalog/settings.h"
+
+/* A variant with what was changed in it: {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4}. */
+struct al_variant_use {
+	const struct al_variant *variant;
+	const char *name; /* as: "gqa-4" */
+	const char *title; /* what people read; NULL: the name */
+	struct al_binding *with; /* symbols, and options as 0 or 1 */
+	size_t n_with;
+	bool is_all_own; /* "own": all attention of a model; `variant` stands for any */
+	bool is_models_own; /* nobody asked for it: the basis' `biases` are stronger */
+};
+
+#define AL_OWN_ATTENTION "own"
+
+bool al_variant_has_option(const struct al_variant *variant, const char *key);
+
+/* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown
+ * key names the nearest; a key that comes twice is refused. */
+bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
+	int64_t value, const struct al_symbol *symbols, size_t n_symbols,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...", or "own": a model's own
+ * attention, under the basis per=whole. Its name is the variant's with the changes:
+ * "gqa:n_kv_heads=4,biases=true". */
+bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
+	struct al_variant_use *out, struct al_error *err) AL_MUST_CHECK;
+
+#endif
