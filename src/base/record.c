@@ -105,6 +105,8 @@ static bool read_field(const struct al_record_source *source, const struct al_fi
 		return read_text(source, node, out, err);
 	case AL_FIELD_WORD:
 		return read_word(source->doc, field, node, out, err);
+	case AL_FIELD_REAL:
+		return al_json_real(source->doc, node, out, err);
 	case AL_FIELD_BY:
 		return field->read(source->context, node, out, err);
 	case AL_FIELD_LIST:

@@ -23,6 +23,7 @@ enum al_field_type {
 	AL_FIELD_BOOLEAN, /* bool */
 	AL_FIELD_WORD, /* an enum: the index of one of `words`, plus `least` */
 	AL_FIELD_WHOLE, /* int64_t: a whole number of at least `least` */
+	AL_FIELD_REAL, /* double */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are */
 	AL_FIELD_MEMBERS, /* the same of an object, the keys of which are anything */

@@ -2,6 +2,7 @@
 #ifndef ATTNLEDGER_SCENARIO_READ_H
 #define ATTNLEDGER_SCENARIO_READ_H
 
+#include "base/record.h"
 #include "scenario/contents.h"
 
 /* What a file may ask for, told in FORMAT.md. */
@@ -27,6 +28,10 @@ bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct
 	struct al_error *err);
 
 /* ---- what the parts share ---- */
+
+/* Reads an object; functions of its rows get the scenario as their context. */
+bool read_object(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
+	void *out, struct al_error *err);
 
 /* A "note" may stand among the names of any object. */
 bool is_note(const struct cJSON *member);

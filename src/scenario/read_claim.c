@@ -1,14 +1,19 @@
 /* Reading a scenario's claims and errata. */
 #include "scenario/read.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
-static bool read_with(struct al_scenario *s, const struct cJSON *node, struct claim *claim,
-	struct al_error *err)
+static bool read_with(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
+	struct al_scenario *s = context;
+	struct claim *claim = out;
+
+	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+		return false;
 	claim->with = al_new_array(&s->arena, struct named_path, al_json_size(node) + 1);
 	al_json_each (member, node) {
 		if (is_note(member))
@@ -21,56 +26,51 @@ static bool read_with(struct al_scenario *s, const struct cJSON *node, struct cl
 	return true;
 }
 
-static bool read_value(struct al_scenario *s, const struct cJSON *node, struct claim *claim,
+static bool read_symbols(void *scenario, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct claim *claim = out;
+
+	return read_substitutions(scenario, node, &claim->symbols, &claim->n_symbols, err);
+}
+
+/* A value is a path, or with names for several paths a formula. */
+static bool finish_claim(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	const struct cJSON *with;
-	const char *value = NULL;
+	struct al_scenario *s = context;
+	struct claim *claim = record;
 
-	if (!al_json_get_node(&s->doc, node, "with", AL_JSON_OBJECT, false, &with, err)
-		|| !al_json_get_text(&s->doc, node, "value", false, &value, err)
-		|| !al_json_get_text(&s->doc, node, "underivable", false, &claim->underivable, err))
-		return false;
-	if (!value == !claim->underivable)
+	if (!claim->path == !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
 			"claim %s needs either \"value\" or \"underivable\"", claim->id);
-	if (!value)
-		return true;
-	claim->path = value;
-	if (!with)
-		return true;
-	return read_with(s, with, claim, err)
-		&& (al_formula_parse(&s->arena, value, AL_DIALECT_CELLS, &claim->formula, err)
-			|| al_json_in(&s->doc, al_json_get(node, "value"), err));
+	return !claim->path || !claim->with
+		|| al_formula_parse(&s->arena, claim->path, AL_DIALECT_CELLS, &claim->formula, err)
+		|| al_json_in(&s->doc, al_json_get(node, "value"), err);
 }
 
-static bool read_claim(struct al_scenario *s, const struct cJSON *node, struct claim *claim,
-	struct al_error *err)
-{
-	static const char *const keys[] = {"id", "where", "printed", "value", "with", "relation",
-		"rounding", "approximate", "unit", "symbols", "underivable"};
-	static const char *const relations[] = {"=", "<", ">", "in"};
-	static const char *const roundings[] = {"half", "truncated", "about", "more-than",
-		"less-than", "range"};
-	int relation = RELATION_EQUAL, rounding = ROUNDING_HALF;
+static const char *const relations[] = {"=", "<", ">", "in"};
+static const char *const roundings[] = {"half", "truncated", "about", "more-than", "less-than",
+	"range"};
 
-	claim->node = node;
-	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_json_get_text(&s->doc, node, "id", true, &claim->id, err)
-		|| !al_json_get_text(&s->doc, node, "printed", true, &claim->printed, err)
-		|| !al_json_get_text(&s->doc, node, "where", false, &claim->where, err)
-		|| !al_json_get_text(&s->doc, node, "unit", false, &claim->unit, err)
-		|| !al_json_get_boolean(&s->doc, node, "approximate", false, &claim->is_approximate,
-			err)
-		|| !read_word(s, node, "relation", relations, 4, &relation, err)
-		|| !read_word(s, node, "rounding", roundings, 6, &rounding, err)
-		|| !read_substitutions(s, al_json_get(node, "symbols"), &claim->symbols,
-			&claim->n_symbols, err))
-		return false;
-	claim->relation = (enum relation)relation;
-	claim->rounding = (enum rounding)rounding;
-	return read_value(s, node, claim, err);
-}
+#define AT(member) offsetof(struct claim, member)
+static const struct al_field claim_fields[] = {
+	{AL_KEY("id", TEXT, AT(id)), .is_required = true},
+	{AL_KEY("where", TEXT, AT(where))},
+	{AL_KEY("printed", TEXT, AT(printed)), .is_required = true},
+	{AL_KEY("value", TEXT, AT(path))},
+	{AL_KEY("with", BY, 0), .read = read_with},
+	{AL_KEY("relation", WORD, AT(relation)), AL_WORDS(relations)},
+	{AL_KEY("rounding", WORD, AT(rounding)), AL_WORDS(roundings)},
+	{AL_KEY("approximate", BOOLEAN, AT(is_approximate))},
+	{AL_KEY("unit", TEXT, AT(unit))},
+	{AL_KEY("symbols", BY, 0), .read = read_symbols},
+	{AL_KEY("underivable", TEXT, AT(underivable))},
+};
+#undef AT
+static const struct al_record claim_record = {
+	.fields = AL_FIELDS(claim_fields),
+	.check = finish_claim,
+};
 
 /* ---- errata ---- */
 
@@ -94,17 +94,24 @@ static bool sort_claims(struct al_scenario *s, struct claim **list, struct al_er
 	return true;
 }
 
+struct erratum {
+	const char *id, *reason;
+};
+
+static const struct al_field erratum_fields[] = {
+	{AL_KEY("id", TEXT, offsetof(struct erratum, id)), .is_required = true},
+	{AL_KEY("reason", TEXT, offsetof(struct erratum, reason)), .is_required = true},
+};
+static const struct al_record erratum_record = {.fields = AL_FIELDS(erratum_fields)};
+
 static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct claim **sorted,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "reason"};
-	struct claim wanted = {0}, *key = &wanted;
-	const char *reason;
+	struct erratum erratum = {0};
 
-	if (!al_json_only(&s->doc, node, keys, 2, err)
-		|| !al_json_get_text(&s->doc, node, "id", true, &wanted.id, err)
-		|| !al_json_get_text(&s->doc, node, "reason", true, &reason, err))
+	if (!read_object(s, &erratum_record, node, &erratum, err))
 		return false;
+	struct claim wanted = {.id = erratum.id}, *key = &wanted;
 	struct claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted), compare_claims);
 	if (!found)
 		return al_json_fail(&s->doc, node, err,
@@ -112,7 +119,7 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 	if ((*found)->erratum)
 		return al_json_fail(&s->doc, node, err, "erratum of \"%s\" appears twice",
 			wanted.id);
-	(*found)->erratum = reason;
+	(*found)->erratum = erratum.reason;
 	return true;
 }
 
@@ -120,9 +127,12 @@ bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct
 	struct al_error *err)
 {
 	s->claims = al_new_array(&s->arena, struct claim, al_json_size(claims) + 1);
-	al_json_each (node, claims)
-		if (!read_claim(s, node, &s->claims[s->n_claims++], err))
+	al_json_each (node, claims) {
+		struct claim *claim = &s->claims[s->n_claims++];
+		claim->node = node;
+		if (!read_object(s, &claim_record, node, claim, err))
 			return false;
+	}
 	struct claim **sorted = al_new_array(&s->arena, struct claim *, s->n_claims + 1);
 	if (!sort_claims(s, sorted, err))
 		return false;

@@ -1,68 +1,149 @@
 /* Reading a scenario's figures. */
 #include "scenario/read.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
 
-static bool read_scale(const struct al_scenario *s, const struct cJSON *node, struct al_axis *axis,
+/* A text of a list, as it stands. */
+static bool read_item(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+
+	return al_json_text(&s->doc, node, out, err);
+}
+
+/* ---- axes ---- */
+
+struct axis {
+	struct al_axis axis;
+	const char **columns; /* several side by side, the column being the series */
+	size_t n_columns;
+};
+
+static bool read_min(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	struct al_axis *axis = out;
+
+	axis->has_min = true;
+	return al_json_real(&s->doc, node, &axis->min, err);
+}
+
+static bool read_max(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	struct al_axis *axis = out;
+
+	axis->has_max = true;
+	return al_json_real(&s->doc, node, &axis->max, err);
+}
+
+static bool check_columns(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] = "log"};
-	int found = (int)axis->scale;
+	const struct al_scenario *s = context;
+	const struct cJSON *columns = al_json_get(node, "columns");
+	const struct axis *axis = record;
 
-	if (!read_word(s, node, "scale", scales, 2, &found, err))
+	return !columns || axis->n_columns > 0
+		|| al_json_fail(&s->doc, columns, err, "the list of columns is empty");
+}
+
+static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] = "log"};
+
+#define AT(member) offsetof(struct axis, member)
+static const struct al_field axis_fields[] = {
+	{AL_KEY("column", TEXT, AT(axis.column))},
+	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns), .read = read_item,
+		.item_size = sizeof(const char *)},
+	{AL_KEY("title", TEXT, AT(axis.title))},
+	{AL_KEY("scale", WORD, AT(axis.scale)), AL_WORDS(scales), .fallback = AL_AXIS_LINEAR},
+	{AL_KEY("min", BY, AT(axis)), .read = read_min},
+	{AL_KEY("max", BY, AT(axis)), .read = read_max},
+};
+#undef AT
+static const struct al_record axis_record = {
+	.fields = AL_FIELDS(axis_fields),
+	.check = check_columns,
+};
+
+static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct figure *figure,
+	struct al_axis *out, struct al_error *err)
+{
+	struct axis axis = {.axis = *out};
+
+	if (al_json_kind(node) == AL_JSON_TEXT)
+		return al_json_text(&s->doc, node, &out->column, err);
+	if (!read_object(s, &axis_record, node, &axis, err))
 		return false;
-	axis->scale = (enum al_axis_scale)found;
+	*out = axis.axis;
+	if (axis.n_columns > 0) {
+		figure->melted = axis.columns;
+		figure->n_melted = axis.n_columns;
+	}
 	return true;
 }
 
-static bool read_limit(const struct al_scenario *s, const struct cJSON *node, bool *has,
-	double *out, struct al_error *err)
+static bool read_x(void *s, const struct cJSON *node, void *out, struct al_error *err)
 {
-	*has = node != NULL;
-	return !node || al_json_real(&s->doc, node, out, err);
+	struct figure *figure = out;
+
+	return read_axis(s, node, figure, &figure->figure.x, err);
 }
 
-/* {"columns": [...]}: several columns side by side, the column being the series. */
-static bool read_melted(struct al_scenario *s, const struct cJSON *list, struct figure *figure,
-	struct al_error *err)
+static bool read_y(void *s, const struct cJSON *node, void *out, struct al_error *err)
 {
-	figure->melted = al_new_array(&s->arena, const char *, al_json_size(list) + 1);
-	al_json_each (item, list)
-		if (!al_json_text(&s->doc, item, &figure->melted[figure->n_melted++], err))
-			return false;
-	return figure->n_melted > 0
-		|| al_json_fail(&s->doc, list, err, "the list of columns is empty");
+	struct figure *figure = out;
+
+	return read_axis(s, node, figure, &figure->figure.y, err);
 }
 
-static bool read_axis(struct al_scenario *s, const struct cJSON *owner, const char *key,
-	struct figure *figure, struct al_axis *axis, struct al_error *err)
-{
-	static const char *const keys[] = {"column", "columns", "title", "scale", "min", "max"};
-	const struct cJSON *node = al_json_get(owner, key), *columns;
+/* ---- what is drawn ---- */
 
-	if (!node)
-		return true;
-	if (al_json_kind(node) == AL_JSON_TEXT)
-		return al_json_text(&s->doc, node, &axis->column, err);
-	if (!al_json_only(&s->doc, node, keys, 6, err)
-		|| !al_json_get_text(&s->doc, node, "column", false, &axis->column, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &axis->title, err)
-		|| !read_scale(s, node, axis, err)
-		|| !read_limit(s, al_json_get(node, "min"), &axis->has_min, &axis->min, err)
-		|| !read_limit(s, al_json_get(node, "max"), &axis->has_max, &axis->max, err)
-		|| !al_json_get_node(&s->doc, node, "columns", AL_JSON_ARRAY, false, &columns, err))
+static bool read_source(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	struct figure *figure = out;
+	const char *of;
+
+	if (!al_json_text(&s->doc, node, &of, err))
 		return false;
-	return !columns || read_melted(s, columns, figure, err);
+	figure->table = find_table(s, of);
+	figure->sweep = find_sweep(s, of);
+	if (figure->table || figure->sweep)
+		return true;
+
+	struct al_names names;
+	al_names_init(&names);
+	add_drawable_ids(s, &names);
+	al_names_fail(&names, "table or sweep", of, err);
+	return al_json_in(&s->doc, node, err);
 }
 
-static bool read_stacked(const struct al_scenario *s, const struct cJSON *owner,
-	struct al_figure *figure, struct al_error *err)
+static bool read_mark(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	const struct cJSON *list;
+	const struct al_scenario *s = context;
+	const char **mark = out;
+	size_t n = 0;
 
-	if (!al_json_get_node(&s->doc, owner, "stacked", AL_JSON_ARRAY, false, &list, err))
+	while (al_figure_marks[n])
+		n++;
+	if (!al_json_text(&s->doc, node, mark, err))
+		return false;
+	if (al_find_name(*mark, al_figure_marks, n) >= 0)
+		return true;
+	al_fail_unknown(err, "mark", *mark, al_figure_marks, n);
+	return al_json_in(&s->doc, node, err);
+}
+
+static bool read_stacked(void *context, const struct cJSON *list, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	struct al_figure *figure = out;
+
+	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err))
 		return false;
 	al_json_each (item, list) {
 		if (figure->n_stacked == AL_FIGURE_MOST_STACKED)
@@ -74,102 +155,51 @@ static bool read_stacked(const struct al_scenario *s, const struct cJSON *owner,
 	return true;
 }
 
-static bool read_references(struct al_scenario *s, const struct cJSON *owner,
-	struct al_figure *figure, struct al_error *err)
-{
-	static const char *const keys[] = {"value", "label"};
-	const struct cJSON *list, *value;
+#define AT(member) offsetof(struct al_reference_line, member)
+static const struct al_field reference_fields[] = {
+	{AL_KEY("value", REAL, AT(value)), .is_required = true},
+	{AL_KEY("label", TEXT, AT(label))},
+};
+#undef AT
+static const struct al_record reference_record = {
+	.fields = AL_FIELDS(reference_fields),
+	.size = sizeof(struct al_reference_line),
+};
 
-	if (!al_json_get_node(&s->doc, owner, "references", AL_JSON_ARRAY, false, &list, err))
-		return false;
-	figure->references = al_new_array(&s->arena, struct al_reference_line,
-		al_json_size(list) + 1);
-	al_json_each (item, list) {
-		struct al_reference_line *line = &figure->references[figure->n_references++];
-		if (!al_json_only(&s->doc, item, keys, 2, err)
-			|| !al_json_get_node(&s->doc, item, "value", AL_JSON_NUMBER, true, &value,
-				err)
-			|| !al_json_real(&s->doc, value, &line->value, err)
-			|| !al_json_get_text(&s->doc, item, "label", false, &line->label, err))
-			return false;
-	}
-	return true;
+/* ---- size ---- */
+
+static bool read_points(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	double *points = out;
+
+	return al_json_real(&s->doc, node, points, err)
+		&& ((*points >= 72 && *points <= 2880)
+			|| al_json_fail(&s->doc, node, err, "found %g pt, expected 72 to 2880",
+				*points));
 }
 
 /* "column", "page" or points. */
-static bool read_width(const struct al_scenario *s, const struct cJSON *owner, double *out,
-	struct al_error *err)
+static bool read_width(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	static const char *const names[] = {"column", "page"};
-	const struct cJSON *node = al_json_get(owner, "width");
+	const struct al_scenario *s = context;
 	const char *word;
 
-	if (!node)
-		return true;
-	if (al_json_kind(node) == AL_JSON_NUMBER) {
-		if (!al_json_real(&s->doc, node, out, err))
-			return false;
-	} else {
-		if (!al_json_text(&s->doc, node, &word, err))
-			return false;
-		int found = al_find_name(word, names, 2);
-		if (found < 0) {
-			al_fail_unknown(err, "width", word, names, 2);
-			return al_json_in(&s->doc, node, err);
-		}
-		*out = found ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT;
-	}
-	return (*out >= 72 && *out <= 2880)
-		|| al_json_fail(&s->doc, node, err, "found %g pt, expected 72 to 2880", *out);
-}
-
-static bool read_height(const struct al_scenario *s, const struct cJSON *owner, double *out,
-	struct al_error *err)
-{
-	const struct cJSON *node = al_json_get(owner, "height");
-
-	if (!node)
-		return true;
-	return al_json_real(&s->doc, node, out, err)
-		&& ((*out >= 72 && *out <= 2880)
-			|| al_json_fail(&s->doc, node, err, "found %g pt, expected 72 to 2880",
-				*out));
-}
-
-static bool read_names(struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const char ***out, size_t *n, struct al_error *err)
-{
-	const struct cJSON *list;
-
-	if (!al_json_get_node(&s->doc, owner, key, AL_JSON_ARRAY, false, &list, err))
+	if (al_json_kind(node) == AL_JSON_NUMBER)
+		return read_points(context, node, out, err);
+	if (!al_json_text(&s->doc, node, &word, err))
 		return false;
-	if (!list)
-		return true;
-	*out = al_new_array(&s->arena, const char *, al_json_size(list) + 1);
-	al_json_each (item, list)
-		if (!al_json_text(&s->doc, item, &(*out)[(*n)++], err))
-			return false;
+	int found = al_find_name(word, names, 2);
+	if (found < 0) {
+		al_fail_unknown(err, "width", word, names, 2);
+		return al_json_in(&s->doc, node, err);
+	}
+	*(double *)out = found ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT;
 	return true;
 }
 
-static bool read_source(const struct al_scenario *s, const struct cJSON *node,
-	struct figure *figure, struct al_error *err)
-{
-	const char *of;
-
-	if (!al_json_get_text(&s->doc, node, "of", true, &of, err))
-		return false;
-	figure->table = find_table(s, of);
-	figure->sweep = find_sweep(s, of);
-	if (figure->table || figure->sweep)
-		return true;
-
-	struct al_names names;
-	al_names_init(&names);
-	add_drawable_ids(s, &names);
-	al_names_fail(&names, "table or sweep", of, err);
-	return al_json_in(&s->doc, al_json_get(node, "of"), err);
-}
+/* ---- figures ---- */
 
 static bool check_figure_id(const struct al_scenario *s, const struct cJSON *node, const char *id,
 	struct al_error *err)
@@ -183,48 +213,45 @@ static bool check_figure_id(const struct al_scenario *s, const struct cJSON *nod
 	return true;
 }
 
-static bool read_mark(const struct al_scenario *s, const struct cJSON *node,
-	struct al_figure *figure, struct al_error *err)
-{
-	size_t n = 0;
-	int found;
-
-	while (al_figure_marks[n])
-		n++;
-	return al_json_get_text(&s->doc, node, "mark", true, &figure->mark, err)
-		&& read_word(s, node, "mark", al_figure_marks, n, &found, err);
-}
-
-static bool read_figure(struct al_scenario *s, const struct cJSON *node, struct figure *figure,
+static bool finish_figure(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "of", "mark", "x", "y", "stacked",
-		"series", "panel", "label", "width", "height", "references", "legend", "variants",
-		"cases"};
-	struct al_figure *f = &figure->figure;
+	struct figure *figure = record;
 
-	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_json_get_text(&s->doc, node, "id", true, &f->id, err)
-		|| !check_figure_id(s, node, f->id, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &f->title, err)
-		|| !read_source(s, node, figure, err) || !read_mark(s, node, f, err)
-		|| !read_axis(s, node, "x", figure, &f->x, err)
-		|| !read_axis(s, node, "y", figure, &f->y, err) || !read_stacked(s, node, f, err)
-		|| !al_json_get_text(&s->doc, node, "series", false, &f->series, err)
-		|| !al_json_get_text(&s->doc, node, "panel", false, &f->panel, err)
-		|| !al_json_get_text(&s->doc, node, "label", false, &f->label, err)
-		|| !al_json_get_boolean(&s->doc, node, "legend", false, &f->legend, err)
-		|| !read_width(s, node, &f->width_pt, err)
-		|| !read_height(s, node, &f->height_pt, err) || !read_references(s, node, f, err)
-		|| !read_names(s, node, "variants", &figure->variants, &figure->n_variants, err)
-		|| !read_names(s, node, "cases", &figure->cases, &figure->n_cases, err))
-		return false;
 	if (figure->n_melted > 0) {
-		f->y.column = "value";
-		f->series = "column";
+		figure->figure.y.column = "value";
+		figure->figure.series = "column";
 	}
-	return true;
+	return check_figure_id(context, node, figure->figure.id, err);
 }
+
+#define AT(member) offsetof(struct figure, member)
+static const struct al_field figure_fields[] = {
+	{AL_KEY("id", TEXT, AT(figure.id)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(figure.title))},
+	{AL_KEY("of", BY, 0), .is_required = true, .read = read_source},
+	{AL_KEY("mark", BY, AT(figure.mark)), .is_required = true, .read = read_mark},
+	{AL_KEY("x", BY, 0), .read = read_x},
+	{AL_KEY("y", BY, 0), .read = read_y},
+	{AL_KEY("stacked", BY, AT(figure)), .read = read_stacked},
+	{AL_KEY("series", TEXT, AT(figure.series))},
+	{AL_KEY("panel", TEXT, AT(figure.panel))},
+	{AL_KEY("label", TEXT, AT(figure.label))},
+	{AL_KEY("width", BY, AT(figure.width_pt)), .read = read_width},
+	{AL_KEY("height", BY, AT(figure.height_pt)), .read = read_points},
+	{AL_KEY("references", LIST, AT(figure.references)), .n_offset = AT(figure.n_references),
+		.record = &reference_record},
+	{AL_KEY("legend", BOOLEAN, AT(figure.legend))},
+	{AL_KEY("variants", LIST, AT(variants)), .n_offset = AT(n_variants), .read = read_item,
+		.item_size = sizeof(const char *)},
+	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases), .read = read_item,
+		.item_size = sizeof(const char *)},
+};
+#undef AT
+static const struct al_record figure_record = {
+	.fields = AL_FIELDS(figure_fields),
+	.check = finish_figure,
+};
 
 bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
@@ -233,7 +260,7 @@ bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_err
 	s->figures = al_new_array(&s->arena, struct figure, al_json_size(list) + 1);
 	al_json_each (node, list) {
 		struct figure figure = {0};
-		if (!read_figure(s, node, &figure, err))
+		if (!read_object(s, &figure_record, node, &figure, err))
 			return false;
 		s->figures[s->n_figures++] = figure;
 	}

@@ -8,6 +8,14 @@
 
 /* ---- words ---- */
 
+bool read_object(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
+	void *out, struct al_error *err)
+{
+	const struct al_record_source source = {&s->arena, &s->doc, s};
+
+	return al_record_read(&source, record, node, out, err);
+}
+
 bool read_word(const struct al_scenario *s, const struct cJSON *owner, const char *key,
 	const char *const *words, size_t n, int *out, struct al_error *err)
 {
