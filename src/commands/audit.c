@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-#include "audit/losses.h"
 #include "audit/matrices.h"
-#include "audit/rotary.h"
+#include "audit/notes.h"
 #include "audit/select.h"
 #include "audit/summary.h"
 #include "base/file.h"
@@ -225,43 +224,6 @@ static bool measure_pairs(struct audit_run *run, struct al_error *err)
 
 /* ---- the answer ---- */
 
-static size_t count_rotary(const struct al_model_view *view)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < view->n_modules; i++)
-		n += al_has_offset(&view->modules[i]);
-	return n;
-}
-
-static bool check_offset(const struct audit_run *run, const struct al_audit_options *options,
-	struct al_error *err)
-{
-	return options->offset == 0 || count_rotary(&run->opened.view) > 0
-		|| al_fail(err, AL_EINPUT,
-			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
-			"same at every offset",
-			(long long)options->offset, run->opened.checkpoint.path);
-}
-
-/* What the form W_Q W_K^T is of. */
-static void note_positions(const struct audit_run *run, struct al_table *table)
-{
-	const struct al_model_view *view = &run->opened.view;
-	size_t n = count_rotary(view);
-	const char *keys[] = {"rope_scaling", "rope_parameters"};
-
-	if (n == 0)
-		return;
-	al_table_note(table, "rotary positions: W_Q W_K^T is the form at offset %lld%s",
-		(long long)run->audit.options.offset,
-		n < view->n_modules ? "; modules without them have one form for all offsets" : "");
-	for (size_t i = 0; run->audit.options.offset && view->has_config && i < 2; i++)
-		if (al_json_get(view->config.root, keys[i]))
-			al_table_note(table, "%s of %s: frequencies are taken unscaled", keys[i],
-				view->config_path);
-}
-
 /* Two checkpoints side by side need no summary of the first. */
 static bool is_comparison(const struct audit_run *run)
 {
@@ -279,56 +241,12 @@ static struct al_table *first_table(struct audit_run *run)
 	return &run->summary;
 }
 
-/* Which modules' norms went into their weights. */
-static void note_norms(const struct audit_run *run, struct al_table *table)
-{
-	size_t n_folded = 0, n_cross = 0;
-
-	for (size_t i = 0; i < run->n_measured; i++) {
-		n_folded += run->measured[i]->norm != NULL;
-		n_cross += run->measured[i]->norm && run->measured[i]->is_cross;
-	}
-	al_table_note(table, "norms folded into %zu of %zu modules%s%s", n_folded, run->n_measured,
-		n_folded < run->n_measured
-			? "; before the others the family names none (a norm that stands behind "
-			  "the layer before isn't one)"
-			: "",
-		n_cross ? "; of cross attention into the queries alone" : "");
-}
-
-/* What of queries and keys isn't in the forms. */
-static void note_forms(const struct audit_run *run, struct al_table *table)
-{
-	bool is_latent = false, is_normed = false;
-
-	for (size_t i = 0; i < run->n_measured; i++) {
-		is_latent |= run->measured[i]->is_latent;
-		is_normed |= al_has_qk_norm(run->measured[i]);
-	}
-	if (is_latent)
-		al_table_note(table,
-			"latent attention: heads without their rotary part, whose keys they share");
-	if (is_normed)
-		al_table_note(table,
-			"queries and keys pass norms: forms are of the projections, without the "
-			"gains");
-}
-
 static void add_notes(struct audit_run *run)
 {
-	const struct al_audit_options *options = &run->audit.options;
 	struct al_table *table = first_table(run);
 
 	opened_note(&run->opened, table);
-	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s",
-		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
-		options->is_centred ? ", centred" : "");
-	if (options->folds_norms)
-		note_norms(run, table);
-	note_positions(run, table);
-	note_forms(run, table);
-	if (options->covariance)
-		al_table_note(table, "second moment of the inputs: %s", options->covariance->path);
+	al_audit_note(&run->audit, run->measured, run->n_measured, table);
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i]);
 }
@@ -437,7 +355,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	if (!opened_init(&run.opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 1), true, err))
 		return false;
-	bool ok = check_offset(&run, &options, err)
+	bool ok = al_audit_check_offset(&run.opened.view, options.offset, err)
 		&& (!o->covariance || al_covariance_open(&covariance, o->covariance, err));
 	al_audit_init(&run.audit, &run.opened.view, &options);
 	begin_tables(&run);

@@ -1,0 +1,287 @@
+/* One module's weights as the options change them: read whole, or a few heads at a time. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "audit/rotary.h"
+#include "base/memory.h"
+
+static size_t count_not_finite(struct al_view a)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			n += isfinite(a.data[i + j * a.ld]) ? 0 : 1;
+	return n;
+}
+
+static bool check_count(const struct al_factor *factor, size_t n, struct al_error *err)
+{
+	return n == 0
+		|| al_fail(err, AL_ENOTFINITE, "%zu of %lld numbers of %s are NaN or infinite", n,
+			(long long)(factor->rows * factor->heads * factor->width),
+			factor->runs[0].tensor->name);
+}
+
+static bool check_finite(const struct al_factor *factor, struct al_matrix weights,
+	struct al_error *err)
+{
+	return check_count(factor,
+		al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights)), err);
+}
+
+/* Row i of what a norm feeds is multiplied by scale[i]. */
+static bool fold_norm(const struct al_audit *audit, const struct al_attention *attention,
+	struct al_matrix weights, struct al_error *err)
+{
+	struct al_selection all;
+	double *scale;
+
+	if (!attention->norm || attention->norm->n_elements != (int64_t)weights.rows)
+		return true;
+	all = al_select_all(attention->norm);
+	scale = al_alloc(weights.rows, sizeof(*scale));
+	bool ok = al_tensor_read_double(audit->view->checkpoint, attention->norm, &all, scale,
+		weights.rows, err);
+	for (size_t j = 0; ok && j < weights.cols; j++)
+		for (size_t i = 0; i < weights.rows; i++)
+			weights.data[i + j * weights.ld] *= scale[i] + attention->has_unit_offset;
+	free(scale);
+	return ok;
+}
+
+static bool folds(const struct al_audit *audit, const struct al_attention *attention,
+	enum al_projection p)
+{
+	return audit->options.folds_norms
+		&& (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
+}
+
+static bool load(const struct al_audit *audit, const struct al_attention *attention,
+	enum al_projection p, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_factor *factor = &attention->factors[p];
+
+	if (factor->n_runs == 0)
+		return true;
+	return al_factor_load(audit->view->checkpoint, factor, out, err)
+		&& check_finite(factor, *out, err)
+		&& (!folds(audit, attention, p) || fold_norm(audit, attention, *out, err));
+}
+
+static void centre(struct al_audit_module *module)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_factor *factor = &module->attention->factors[p];
+		for (int64_t i = 0; i < factor->heads; i++)
+			al_centre(al_part(module->weights[p], 0, (size_t)(i * factor->width),
+				module->weights[p].rows, (size_t)factor->width));
+	}
+}
+
+/* Unit roundoff of the coarsest of the stored formats. */
+static double unit_of(const struct al_attention *attention)
+{
+	double unit = 0x1p-53;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (attention->factors[p].dtype && attention->factors[p].dtype->epsilon / 2 > unit)
+			unit = attention->factors[p].dtype->epsilon / 2;
+	return unit;
+}
+
+static void set_factors(struct al_audit_module *module)
+{
+	const struct al_attention *a = module->attention;
+	struct al_matrix *w = module->weights;
+
+	module->heads = (struct al_heads){
+		.query = al_view(w[AL_QUERY]),
+		.key = al_view(w[AL_KEY]),
+		.n_heads = (size_t)a->n_heads,
+		.n_kv_heads = (size_t)a->n_kv_heads,
+		.d_head = (size_t)a->d_head,
+		.d_value = (size_t)a->d_value,
+		.unit = unit_of(a),
+	};
+	if (w[AL_VALUE].data && w[AL_OUTPUT].data) {
+		module->heads.value = al_view(w[AL_VALUE]);
+		module->heads.output = al_view(w[AL_OUTPUT]);
+	}
+}
+
+/* What the options make of the stored weights. Queries turn last: a mean over dimensions is one of
+ * dimensions as they are stored. */
+static bool change(struct al_audit_module *module, const struct al_audit_options *options,
+	struct al_error *err)
+{
+	if (options->covariance
+		&& !al_covariance_apply(options->covariance, module->attention, module->weights,
+			err))
+		return false;
+	if (options->is_centred)
+		centre(module);
+	al_rotate_queries(module->attention, options->offset, module->weights[AL_QUERY]);
+	return true;
+}
+
+/* ---- a few heads at a time ---- */
+
+/* What a module's heads are read into at once. */
+static const double PART_BYTES = 128 * 1024 * 1024;
+
+/* Some key/value heads and the queries that share them. */
+struct part {
+	struct al_matrix weights[AL_N_PROJECTIONS];
+	size_t not_finite[AL_N_PROJECTIONS];
+};
+
+static struct al_view shape_of(const struct al_factor *factor)
+{
+	return (struct al_view){NULL, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
+		factor->rows ? (size_t)factor->rows : 1};
+}
+
+static size_t heads_a_part(const struct al_attention *a)
+{
+	double bytes = 0;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		bytes += (double)(a->factors[p].rows * a->factors[p].heads * a->factors[p].width)
+			* sizeof(double);
+	return (size_t)fmax(1, PART_BYTES / fmax(bytes / (double)a->n_kv_heads, 1));
+}
+
+/* Heads that aren't finite are counted and left at zero: the module will be refused. */
+static bool read_part(const struct al_audit *audit, const struct al_attention *a,
+	enum al_projection p, size_t first, size_t n, struct part *part, struct al_error *err)
+{
+	const struct al_factor *factor = &a->factors[p];
+	struct al_matrix *w = &part->weights[p];
+
+	if (factor->n_runs == 0)
+		return true;
+	if (!al_matrix_init(w, (size_t)factor->rows, n * (size_t)factor->width, err)
+		|| !al_factor_read(audit->view->checkpoint, factor, (int64_t)first, (int64_t)n, *w,
+			err))
+		return false;
+	if (!al_is_finite(al_view(*w))) {
+		part->not_finite[p] += count_not_finite(al_view(*w));
+		memset(w->data, 0, w->rows * w->cols * sizeof(*w->data));
+	}
+	if (folds(audit, a, p) && !fold_norm(audit, a, *w, err))
+		return false;
+	for (size_t i = 0; audit->options.is_centred && i < n; i++)
+		al_centre(
+			al_part(*w, 0, i * (size_t)factor->width, w->rows, (size_t)factor->width));
+	return true;
+}
+
+static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first,
+	size_t n, struct part *part, struct al_error *err)
+{
+	size_t group = module->heads.n_heads / module->heads.n_kv_heads;
+	struct al_heads heads = module->heads;
+	bool ok = true;
+
+	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
+		size_t times = p == AL_KEY || p == AL_VALUE ? 1 : group;
+		ok = read_part(audit, module->attention, (enum al_projection)p, first * times,
+			n * times, part, err);
+	}
+	heads.n_heads = n * group;
+	heads.n_kv_heads = n;
+	heads.query = al_view(part->weights[AL_QUERY]);
+	heads.key = al_view(part->weights[AL_KEY]);
+	heads.value = al_view(part->weights[AL_VALUE]);
+	heads.output = al_view(part->weights[AL_OUTPUT]);
+	ok = ok && al_triangles_add(&module->triangles, &heads, first, false, err);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&part->weights[p]);
+	return ok;
+}
+
+static bool take_parts(struct al_audit_module *module, const struct al_audit *audit,
+	struct al_error *err)
+{
+	const struct al_attention *a = module->attention;
+	size_t n_kv_heads = module->heads.n_kv_heads, most = heads_a_part(a);
+	struct part part = {.not_finite = {0}};
+	bool ok = true;
+
+	for (size_t first = 0; ok && first < n_kv_heads; first += most)
+		ok = add_part(module, audit, first,
+			most < n_kv_heads - first ? most : n_kv_heads - first, &part, err);
+	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
+		ok = check_count(&a->factors[p], part.not_finite[p], err);
+	return ok;
+}
+
+/* Only what is done to each head on its own can be done to a part. */
+static bool can_take_parts(const struct al_audit *audit, const struct al_attention *a)
+{
+	const struct al_audit_options *options = &audit->options;
+
+	return options->needs && !options->needs->weights && !options->covariance
+		&& options->offset == 0 && !a->is_latent && a->n_kv_heads > 0
+		&& (a->factors[AL_VALUE].n_runs > 0) == (a->factors[AL_OUTPUT].n_runs > 0);
+}
+
+static bool init_by_parts(struct al_audit_module *module, const struct al_audit *audit,
+	struct al_error *err)
+{
+	const struct al_attention *a = module->attention;
+	bool has_values = a->factors[AL_VALUE].n_runs > 0;
+
+	set_factors(module);
+	module->heads.query = shape_of(&a->factors[AL_QUERY]);
+	module->heads.key = shape_of(&a->factors[AL_KEY]);
+	if (has_values) {
+		module->heads.value = shape_of(&a->factors[AL_VALUE]);
+		module->heads.output = shape_of(&a->factors[AL_OUTPUT]);
+	}
+	if (al_triangles_init(&module->triangles, &module->heads, has_values, err)
+		&& take_parts(module, audit, err))
+		return true;
+	al_audit_module_finish(module);
+	return false;
+}
+
+bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
+	const struct al_attention *attention, struct al_error *err)
+{
+	bool ok = true;
+
+	*module = (struct al_audit_module){.attention = attention,
+		.index = (uint64_t)(attention - audit->view->modules)};
+	if (can_take_parts(audit, attention))
+		return init_by_parts(module, audit, err);
+	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
+		ok = load(audit, attention, (enum al_projection)p, &module->weights[p], err);
+	ok = ok && change(module, &audit->options, err);
+	if (ok) {
+		set_factors(module);
+		ok = al_heads_check_projections(&module->heads, err);
+	}
+	if (ok && al_triangles_take(&module->triangles, &module->heads, false, err))
+		return true;
+	al_audit_module_finish(module);
+	return false;
+}
+
+void al_audit_module_finish(struct al_audit_module *module)
+{
+	al_spectra_finish(&module->head_spectra);
+	al_spectra_finish(&module->layer_spectra);
+	for (int form = 0; form < AL_N_FORMS; form++)
+		al_matrix_finish(&module->inner[form]);
+	for (size_t i = 0; i < module->n_draws; i++)
+		al_spectra_finish(&module->draws[i]);
+	free(module->draws);
+	al_triangles_finish(&module->triangles);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&module->weights[p]);
+	*module = (struct al_audit_module){0};
+}

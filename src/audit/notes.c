@@ -1,0 +1,92 @@
+/* What the tables of an audit are of. */
+#include "audit/notes.h"
+
+#include "audit/losses.h"
+#include "audit/rotary.h"
+
+static size_t count_rotary(const struct al_model_view *view)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		n += al_has_offset(&view->modules[i]);
+	return n;
+}
+
+bool al_audit_check_offset(const struct al_model_view *view, int64_t offset, struct al_error *err)
+{
+	return offset == 0 || count_rotary(view) > 0
+		|| al_fail(err, AL_EINPUT,
+			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
+			"same at every offset",
+			(long long)offset, view->checkpoint->path);
+}
+
+/* What the form W_Q W_K^T is of. */
+static void note_positions(const struct al_audit *audit, struct al_table *table)
+{
+	const struct al_model_view *view = audit->view;
+	size_t n = count_rotary(view);
+	const char *keys[] = {"rope_scaling", "rope_parameters"};
+
+	if (n == 0)
+		return;
+	al_table_note(table, "rotary positions: W_Q W_K^T is the form at offset %lld%s",
+		(long long)audit->options.offset,
+		n < view->n_modules ? "; modules without them have one form for all offsets" : "");
+	for (size_t i = 0; audit->options.offset && view->has_config && i < 2; i++)
+		if (al_json_get(view->config.root, keys[i]))
+			al_table_note(table, "%s of %s: frequencies are taken unscaled", keys[i],
+				view->config_path);
+}
+
+/* Which modules' norms went into their weights. */
+static void note_norms(const struct al_attention *const *measured, size_t n, struct al_table *table)
+{
+	size_t n_folded = 0, n_cross = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		n_folded += measured[i]->norm != NULL;
+		n_cross += measured[i]->norm && measured[i]->is_cross;
+	}
+	al_table_note(table, "norms folded into %zu of %zu modules%s%s", n_folded, n,
+		n_folded < n
+			? "; before the others the family names none (a norm that stands behind "
+			  "the layer before isn't one)"
+			: "",
+		n_cross ? "; of cross attention into the queries alone" : "");
+}
+
+/* What of queries and keys isn't in the forms. */
+static void note_forms(const struct al_attention *const *measured, size_t n, struct al_table *table)
+{
+	bool is_latent = false, is_normed = false;
+
+	for (size_t i = 0; i < n; i++) {
+		is_latent |= measured[i]->is_latent;
+		is_normed |= al_has_qk_norm(measured[i]);
+	}
+	if (is_latent)
+		al_table_note(table,
+			"latent attention: heads without their rotary part, whose keys they share");
+	if (is_normed)
+		al_table_note(table,
+			"queries and keys pass norms: forms are of the projections, without the "
+			"gains");
+}
+
+void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
+	size_t n, struct al_table *table)
+{
+	const struct al_audit_options *options = &audit->options;
+
+	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s",
+		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
+		options->is_centred ? ", centred" : "");
+	if (options->folds_norms)
+		note_norms(measured, n, table);
+	note_positions(audit, table);
+	note_forms(measured, n, table);
+	if (options->covariance)
+		al_table_note(table, "second moment of the inputs: %s", options->covariance->path);
+}

@@ -1,0 +1,15 @@
+/* What the tables of an audit are of: draws, positions, norms, inputs. */
+#ifndef ATTNLEDGER_AUDIT_NOTES_H
+#define ATTNLEDGER_AUDIT_NOTES_H
+
+#include "audit/audit.h"
+
+/* An offset means something where some module has rotary positions: AL_EINPUT otherwise. */
+bool al_audit_check_offset(const struct al_model_view *view, int64_t offset,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Notes what was done to the weights of the modules that were measured, [n]. */
+void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
+	size_t n, struct al_table *table);
+
+#endif

@@ -1,0 +1,155 @@
+/* The methods: which modules each can treat, up to which rank, in how many parameters. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "compress/layout.h"
+
+const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate", "drop"};
+
+/* ---- what can be done ---- */
+
+/* Projections and their biases: a variant with more (norms of queries and keys, gates, sinks) makes
+ * its scores of more than W_Q W_K^T, or keeps numbers for each head. */
+static const char *extra_tensor(const struct al_attention *a)
+{
+	static const char *const plain[] = {"W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"};
+
+	for (size_t i = 0; i < a->variant->tensors.n; i++) {
+		const struct al_entry *entry = &a->variant->tensors.items[i];
+		if (al_find_name(entry->name, plain, 8) < 0 && !entry->when)
+			return entry->name;
+	}
+	return NULL;
+}
+
+/* Options of the variant that change its scores or hold numbers of each head. The norm that all
+ * heads have in common stays where heads are left out. */
+static const char *extra_option(const struct al_attention *a, enum al_method method)
+{
+	static const char *const known[] = {"qk_norm_wide", "gate", "head_gate", "sinks",
+		"qk_norm"};
+	const size_t n_known = method == AL_METHOD_DROP ? 4 : 5;
+
+	for (size_t i = 0; i < a->n_with; i++)
+		if (a->with[i].value && al_find_name(a->with[i].symbol, known, n_known) >= 0)
+			return a->with[i].symbol;
+	return NULL;
+}
+
+bool al_method_check(const struct al_attention *a, enum al_method method, struct al_error *err)
+{
+	const char *extra = extra_tensor(a);
+
+	if (a->is_latent)
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys are latent already (MLA), which %s "
+			"doesn't treat",
+			al_method_names[method]);
+	if (!extra)
+		extra = extra_option(a, method);
+	if (extra)
+		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't treat",
+			a->variant->name, extra, al_method_names[method]);
+	if (a->is_rotary && method != AL_METHOD_DROP)
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys turn with their positions (rotary), so "
+			"that W_Q W_K^T is the score at offset 0 alone and %s would change all "
+			"others",
+			al_method_names[method]);
+	return true;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+int64_t al_tucker_width(const struct al_attention *a, enum al_projection p, int64_t rank)
+{
+	const struct al_factor *factor = &a->factors[p];
+
+	return least(rank, least(factor->rows, factor->heads * factor->width));
+}
+
+int64_t al_method_bound(const struct al_attention *a, enum al_method method)
+{
+	const int64_t d_query = a->factors[AL_QUERY].rows, d_key = a->factors[AL_KEY].rows;
+
+	switch (method) {
+	case AL_METHOD_COLLAB:
+		return a->n_heads * least(a->d_head, least(d_query, d_key));
+	case AL_METHOD_TUCKER:
+		return most(al_tucker_width(a, AL_QUERY, INT64_MAX),
+			al_tucker_width(a, AL_KEY, INT64_MAX));
+	default:
+		return least(a->d_head, d_key);
+	}
+}
+
+/* ---- parameters ---- */
+
+int64_t al_original_parameters(const struct al_attention *a)
+{
+	int64_t n = 0;
+
+	for (int p = AL_QUERY; p <= AL_KEY; p++) {
+		const int64_t columns = a->factors[p].heads * a->factors[p].width;
+		n += columns * (a->factors[p].rows + (a->biases[p].n_runs > 0));
+	}
+	return n;
+}
+
+static bool has_bias(const struct al_attention *a, enum al_projection p)
+{
+	return a->biases[p].n_runs > 0;
+}
+
+int64_t al_rank_parameters(const struct al_attention *a, enum al_method method, int64_t rank)
+{
+	const int64_t d_query = a->factors[AL_QUERY].rows, d_key = a->factors[AL_KEY].rows;
+	const int64_t queries = a->n_heads * a->d_head, keys = a->n_kv_heads * a->d_head;
+
+	switch (method) {
+	case AL_METHOD_COLLAB:
+		return rank * (d_query + d_key + a->n_heads)
+			+ (has_bias(a, AL_QUERY) ? a->n_heads * d_key : 0);
+	case AL_METHOD_TUCKER:
+		return al_tucker_width(a, AL_QUERY, rank) * (d_query + queries)
+			+ al_tucker_width(a, AL_KEY, rank) * (d_key + keys)
+			+ (has_bias(a, AL_QUERY) ? queries : 0) + (has_bias(a, AL_KEY) ? keys : 0);
+	default:
+		return rank * a->n_heads * (d_query + has_bias(a, AL_QUERY))
+			+ rank * a->n_kv_heads * (d_key + has_bias(a, AL_KEY));
+	}
+}
+
+int64_t al_layout_heads(const struct al_layout *layout, bool of_keys)
+{
+	const struct al_attention *a = layout->attention;
+	const int64_t heads = of_keys ? a->n_kv_heads : a->n_heads;
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < heads; i++)
+		n += !layout->is_dropped
+			|| !layout->is_dropped[of_keys ? i * a->n_heads / a->n_kv_heads : i];
+	return n;
+}
+
+int64_t al_layout_parameters(const struct al_layout *layout)
+{
+	const struct al_attention *a = layout->attention;
+
+	if (layout->method != AL_METHOD_DROP)
+		return al_rank_parameters(a, layout->method, layout->rank);
+	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);
+	const int64_t key_rows = a->factors[AL_KEY].rows + has_bias(a, AL_KEY);
+	return a->d_head
+		* (al_layout_heads(layout, false) * rows
+			+ al_layout_heads(layout, true) * key_rows);
+}
