@@ -7,23 +7,14 @@
 #include "audit/composition.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "audit/forms.h"
 
 /* ---- who reads whom ---- */
 
-/* The stack that a module's name begins with: "encoder" of "encoder.3.self". */
-static bool same_stack(const struct al_attention *a, const struct al_attention *b)
-{
-	size_t n = strcspn(a->name, ".");
-
-	return strcspn(b->name, ".") == n && strncmp(a->name, b->name, n) == 0;
-}
-
 bool al_is_earlier(const struct al_attention *a, const struct al_attention *b)
 {
-	if (!same_stack(a, b) || a->layer < b->layer)
+	if (a->stack != b->stack || a->layer < b->layer)
 		return true;
 	return a->layer == b->layer && (!a->is_cross || b->is_cross);
 }
@@ -36,7 +27,7 @@ bool al_can_compose(const struct al_audit_module *earlier, const struct al_audit
 
 	return al_has_values(&earlier->heads)
 		&& al_has_form(&later->heads, projection == AL_VALUE ? AL_FORM_OV : AL_FORM_QK)
-		&& same_stack(earlier->attention, b) != reads_memory
+		&& (earlier->attention->stack == b->stack) != reads_memory
 		&& earlier->heads.output.rows
 		== al_heads_run(&later->heads, projection).weights.rows;
 }

@@ -7,13 +7,25 @@
 
 #include "audit/grouping.h"
 #include "base/memory.h"
+#include "ledger/ledger.h"
 
 /* ---- which there are ---- */
+
+/* Does the option switch a norm of the variant, that of queries or keys? */
+static bool switches_norm(const struct al_variant *variant, const char *option)
+{
+	for (size_t i = 0; i < variant->tensors.n; i++)
+		if (variant->tensors.items[i].role == AL_ROLE_NORM
+			&& al_formula_mentions(variant->tensors.items[i].when, option))
+			return true;
+	return false;
+}
 
 bool al_has_qk_norm(const struct al_attention *a)
 {
 	for (size_t i = 0; i < a->n_with; i++)
-		if (strncmp(a->with[i].symbol, "qk_norm", 7) == 0 && a->with[i].value)
+		if (a->with[i].value && al_variant_has_option(a->variant, a->with[i].symbol)
+			&& switches_norm(a->variant, a->with[i].symbol))
 			return true;
 	return false;
 }

@@ -56,29 +56,48 @@ static size_t count_prefixes(const struct al_family *family)
 	return family->n_prefixes ? family->n_prefixes : 1;
 }
 
-/* NULL: any bias. */
-static bool holds_bias(const struct al_stored *stored, const char *tensor)
+static const struct al_variant *variant_of(struct al_model_view *view,
+	const struct al_family_module *module)
+{
+	const struct al_variant *variant;
+
+	return al_catalog_variant(view->catalog, module->variant, &variant, NULL) ? variant : NULL;
+}
+
+/* Is one of the variant's tensors a bias, which the option switches? NULL: any option. */
+static bool is_bias(const struct al_variant *variant, const char *tensor, const char *option)
+{
+	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
+		const struct al_entry *entry = &variant->tensors.items[i];
+		if (entry->kind == AL_TENSOR_BIAS && strcmp(entry->name, tensor) == 0
+			&& (!option || al_formula_mentions(entry->when, option)))
+			return true;
+	}
+	return false;
+}
+
+static bool holds_bias(const struct al_variant *variant, const struct al_stored *stored,
+	const char *option)
 {
 	if (stored->is)
-		return strncmp(stored->is, "b_", 2) == 0
-			&& (!tensor || strcmp(stored->is, tensor) == 0);
+		return is_bias(variant, stored->is, option);
 	for (size_t i = 0; i < stored->n_parts; i++)
-		if (strncmp(stored->parts[i].tensor, "b_", 2) == 0
-			&& (!tensor || strcmp(stored->parts[i].tensor, tensor) == 0))
+		if (is_bias(variant, stored->parts[i].tensor, option))
 			return true;
 	return false;
 }
 
 /* Biases are a matter of options, and so is what has a condition: a module may lack them. */
-static bool is_wanted(const struct al_stored *stored)
+static bool is_wanted(const struct al_variant *variant, const struct al_stored *stored)
 {
-	return !stored->is_optional && !stored->when && !holds_bias(stored, NULL);
+	return !stored->is_optional && !stored->when && !holds_bias(variant, stored, NULL);
 }
 
 /* How much of a module is there, in thousandths; of conditional tensors any will do. */
 static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
 	const char *prefix)
 {
+	const struct al_variant *variant = variant_of(view, module);
 	int64_t wanted = 0, found = 0, others = 0;
 
 	for (size_t i = 0; i < module->n_stored; i++) {
@@ -86,7 +105,7 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 		bool is_there = al_checkpoint_find(view->checkpoint,
 					al_format(&view->arena, "%s%s", prefix, name))
 			!= NULL;
-		if (is_wanted(&module->stored[i])) {
+		if (is_wanted(variant, &module->stored[i])) {
 			wanted++;
 			found += is_there;
 		} else
@@ -312,29 +331,36 @@ static void learn_conditions(struct al_model_view *view)
 	}
 }
 
-/* What a variant's options about biases say is there; NULL: any. */
-static const struct {
-	const char *option, *tensor;
-} bias_options[] = {{"biases", NULL}, {"query_bias", "b_Q"}, {"key_bias", "b_K"},
-	{"value_bias", "b_V"}, {"output_bias", "b_O"}};
+static bool switches_biases(const struct al_variant *variant, const char *option)
+{
+	for (size_t i = 0; variant && i < variant->tensors.n; i++)
+		if (variant->tensors.items[i].kind == AL_TENSOR_BIAS
+			&& al_formula_mentions(variant->tensors.items[i].when, option))
+			return true;
+	return false;
+}
 
 static bool has_bias(struct al_model_view *view, const struct al_family_module *module,
-	const char *tensor)
+	const struct al_variant *variant, const char *option)
 {
 	for (size_t i = 0; i < module->n_stored; i++)
-		if (holds_bias(&module->stored[i], tensor)
+		if (holds_bias(variant, &module->stored[i], option)
 			&& first_turn(view, module->stored[i].name))
 			return true;
 	return false;
 }
 
+/* An option of the variant that switches biases is on where one of them is there. */
 static void learn_biases(struct al_model_view *view, const struct al_family_module *module)
 {
-	for (size_t i = 0; i < module->n_set; i++)
-		for (size_t j = 0; j < sizeof(bias_options) / sizeof(*bias_options); j++)
-			if (strcmp(module->set[i].symbol, bias_options[j].option) == 0)
-				learn_formula(view, module->set[i].value,
-					has_bias(view, module, bias_options[j].tensor));
+	const struct al_variant *variant = variant_of(view, module);
+
+	for (size_t i = 0; i < module->n_set; i++) {
+		const struct al_module_set *set = &module->set[i];
+		if (switches_biases(variant, set->symbol))
+			learn_formula(view, set->value,
+				has_bias(view, module, variant, set->symbol));
+	}
 }
 
 /* How often a name's loop goes round: the first turn that isn't there. */

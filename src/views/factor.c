@@ -344,6 +344,7 @@ bool make_factors(struct al_model_view *view, const struct al_model_module *modu
 	if (!al_stored_module_read(&m.stored, &view->arena, view->catalog, module, &view->settings,
 		    err))
 		return false;
+	out->stack = module->module->stack;
 	out->is_cross = module->module->is_cross;
 	out->is_rotary = m.stored.is_rotary;
 	out->rotary_pairs = m.stored.rotary_pairs;

@@ -41,6 +41,7 @@ struct al_factor {
 struct al_attention {
 	const char *name; /* "layers.7", "encoder.0.self" */
 	int64_t layer;
+	enum al_layer_stack stack;
 	bool is_cross, is_latent;
 	bool is_rotary;
 	enum al_pairs rotary_pairs;
