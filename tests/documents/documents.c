@@ -142,7 +142,7 @@ static bool read_model(struct catalog_file *f, struct al_settings *settings, str
 	struct al_model *model;
 
 	return al_model_read(&f->arena, &f->doc, &model, err)
-		&& al_settings_from_model(settings, known.catalog, model, err);
+		&& al_model_settings(model, known.catalog, settings, err);
 }
 
 static bool parse_model(const char *text, size_t length, struct al_error *err)
