@@ -26,6 +26,18 @@ bool learn_symbols(struct al_model_view *view, const struct al_view_options *opt
 /* "{layer}" and the like, all replaced by `turn`. */
 char *fill_name(struct al_arena *arena, const char *name, int64_t turn);
 
+/* Only `variable` by `turn`, the others by 0; NULL: all. */
+char *fill_loop(struct al_arena *arena, const char *name, const char *variable, int64_t turn);
+
+/* The catalogue's variant of a family's module, or NULL. */
+const struct al_variant *module_variant(struct al_model_view *view,
+	const struct al_family_module *module);
+
+/* Is one of the variant's tensors in the stored one a bias that the option switches? NULL: any
+ * option. */
+bool stores_bias(const struct al_variant *variant, const struct al_stored *stored,
+	const char *option);
+
 /* Factors of a module from its stored tensors. */
 bool make_factors(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err);

@@ -1,0 +1,156 @@
+/* Reading the heads of a factor: runs of stored columns, scales, and MLA's composed matrices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "views/views.h"
+
+/* Each number times its block's scale: [rows][n] from column `first` of the head axis on. */
+static bool scale_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
+	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	const struct al_tensor *scale = run->scale;
+	struct al_selection all;
+	double *scales;
+
+	if (!scale)
+		return true;
+	all = al_select_all(scale);
+	scales = al_try_calloc((size_t)scale->n_elements, sizeof(*scales), err);
+	if (!scales)
+		return al_in(err, "tensor %s", scale->name);
+	bool ok = al_tensor_read_double(checkpoint, scale, &all, scales, (size_t)scale->n_elements,
+		err);
+	for (int64_t j = 0; ok && j < n; j++)
+		for (int64_t i = 0; i < rows; i++) {
+			int64_t row = run->is_slow ? first + j : i,
+				column = run->is_slow ? i : first + j;
+			out.data[(size_t)i + (size_t)j * out.ld] *=
+				scales[row / run->block[0] * scale->shape[1]
+					+ column / run->block[1]];
+		}
+	free(scales);
+	return ok;
+}
+
+/* Columns [first, +n) of one run's tensor, [rows][n]. */
+static bool read_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
+	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	const struct al_tensor *tensor = run->tensor;
+	struct al_selection selection;
+
+	if (tensor->n_dims == 2 && run->is_slow) {
+		selection = al_select_block(tensor, first, n, 0, rows);
+		return al_tensor_read_double(checkpoint, tensor, &selection, out.data, out.ld, err);
+	}
+	selection = al_select_block(tensor, 0, rows, first, n);
+
+	/* The head axis runs fastest in the file: read [rows][n], then turn it over. */
+	double *block = al_try_calloc((size_t)rows * (size_t)n, sizeof(*block), err);
+	if (!block)
+		return al_in(err, "%lld x %lld numbers", (long long)rows, (long long)n);
+	bool ok = al_tensor_read_double(checkpoint, tensor, &selection, block, (size_t)n, err);
+	for (int64_t i = 0; ok && i < rows; i++)
+		for (int64_t j = 0; j < n; j++)
+			out.data[(size_t)i + (size_t)j * out.ld] = block[i * n + j];
+	free(block);
+	return ok;
+}
+
+/* Columns [first, +n) of the runs laid side by side. */
+static bool read_runs(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	int64_t at = 0, end = first + n;
+
+	for (size_t i = 0; i < factor->n_runs; at += factor->runs[i++].width) {
+		const struct al_factor_run *run = &factor->runs[i];
+		int64_t from = at > first ? at : first;
+		int64_t to = at + run->width < end ? at + run->width : end;
+		if (from >= to)
+			continue;
+		struct al_matrix part = al_part(out, 0, (size_t)(from - first), out.rows,
+			(size_t)(to - from));
+		int64_t start = run->first + from - at;
+		if (!read_columns(checkpoint, run, rows, start, to - from, part, err)
+			|| !scale_columns(checkpoint, run, rows, start, to - from, part, err))
+			return false;
+	}
+	return true;
+}
+
+static bool read_heads(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	if (factor->stride == factor->width)
+		return read_runs(checkpoint, factor, rows, first * factor->width, n * factor->width,
+			out, err);
+	for (int64_t i = 0; i < n; i++) {
+		struct al_matrix head = al_part(out, 0, (size_t)(i * factor->width), out.rows,
+			(size_t)factor->width);
+		if (!read_runs(checkpoint, factor, rows, (first + i) * factor->stride,
+			    factor->width, head, err))
+			return false;
+	}
+	return true;
+}
+
+static bool fold_gain(const struct al_checkpoint *checkpoint, const struct al_tensor *gain,
+	struct al_matrix up, struct al_error *err)
+{
+	struct al_selection all;
+	double *values;
+
+	if (!gain)
+		return true;
+	all = al_select_all(gain);
+	values = al_alloc(up.rows, sizeof(*values));
+	bool ok = al_tensor_read_double(checkpoint, gain, &all, values, up.rows, err);
+	for (size_t j = 0; ok && j < up.cols; j++)
+		for (size_t i = 0; i < up.rows; i++)
+			up.data[i + j * up.ld] *= values[i];
+	free(values);
+	return ok;
+}
+
+/* down * diag(gain) * up */
+static bool read_composed(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	struct al_matrix up = {0}, down = {0};
+	int64_t rank = factor->down->width;
+	bool ok = al_matrix_init(&up, (size_t)rank, out.cols, err)
+		&& read_heads(checkpoint, factor, rank, first, n, up, err)
+		&& fold_gain(checkpoint, factor->gain, up, err)
+		&& al_factor_load(checkpoint, factor->down, &down, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(down), al_view(up), 0, out, err);
+
+	al_matrix_finish(&up);
+	al_matrix_finish(&down);
+	return ok;
+}
+
+bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	if (first < 0 || n < 0 || first + n > factor->heads || out.rows != (size_t)factor->rows
+		|| out.cols != (size_t)(n * factor->width))
+		return al_fail(err, AL_EINPUT, "heads %lld to %lld of %lld into a %zu x %zu matrix",
+			(long long)first, (long long)(first + n), (long long)factor->heads,
+			out.rows, out.cols);
+	return factor->down ? read_composed(checkpoint, factor, first, n, out, err)
+			    : read_heads(checkpoint, factor, factor->rows, first, n, out, err);
+}
+
+bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	struct al_matrix *out, struct al_error *err)
+{
+	if (!al_matrix_init(out, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
+		    err))
+		return false;
+	if (al_factor_read(checkpoint, factor, 0, factor->heads, *out, err))
+		return true;
+	al_matrix_finish(out);
+	return false;
+}

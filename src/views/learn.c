@@ -1,0 +1,244 @@
+/* Dimensions from names and shapes: what a config.json would say. */
+#include "views/internal.h"
+
+#include <string.h>
+
+/* What the names and shapes of the stored tensors say of the family's symbols: the first to say
+ * something is believed. */
+static void learn(struct al_model_view *view, const char *symbol, int64_t value)
+{
+	if (!al_settings_is_asked(&view->settings, symbol))
+		al_settings_ask(&view->settings, symbol, value, "shapes");
+}
+
+static void learn_formula(struct al_model_view *view, const struct al_formula *formula,
+	int64_t value)
+{
+	if (formula && al_symbol_is_name(al_formula_source(formula)))
+		learn(view, al_formula_source(formula), value);
+}
+
+static const struct al_tensor *first_turn(struct al_model_view *view, const char *name)
+{
+	return al_model_view_find(view, fill_name(&view->arena, name, 0));
+}
+
+static void learn_shapes(struct al_model_view *view)
+{
+	for (size_t i = 0; i < view->family->n_tensors; i++) {
+		const struct al_entry *entry = &view->family->tensors[i].entry;
+		const struct al_tensor *found = first_turn(view, entry->name);
+		size_t stacked = entry->count ? 1 : 0;
+		if (!found || found->n_dims != entry->shape.n_dims + stacked)
+			continue;
+		for (size_t j = 0; j < entry->shape.n_dims; j++)
+			learn_formula(view, entry->shape.dims[j], found->shape[j + stacked]);
+	}
+}
+
+static size_t count_entries(const struct al_family *family, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < family->n_tensors; i++)
+		n += strcmp(family->tensors[i].entry.name, name) == 0;
+	return n;
+}
+
+/* A condition says whether a tensor is there. A head that is stored alone isn't tied; of two
+ * entries of one name nothing else can be told. */
+static void learn_conditions(struct al_model_view *view)
+{
+	const struct al_family *family = view->family;
+
+	for (size_t i = 0; i < family->n_tensors; i++) {
+		const struct al_family_tensor *tensor = &family->tensors[i];
+		bool is_there = first_turn(view, tensor->entry.name) != NULL;
+		if (tensor->tied_to)
+			learn_formula(view, tensor->entry.when, !is_there);
+		else if (!tensor->is_optional && count_entries(family, tensor->entry.name) == 1)
+			learn_formula(view, tensor->entry.when, is_there);
+	}
+}
+
+static bool switches_biases(const struct al_variant *variant, const char *option)
+{
+	for (size_t i = 0; variant && i < variant->tensors.n; i++)
+		if (variant->tensors.items[i].kind == AL_TENSOR_BIAS
+			&& al_formula_mentions(variant->tensors.items[i].when, option))
+			return true;
+	return false;
+}
+
+static bool has_bias(struct al_model_view *view, const struct al_family_module *module,
+	const struct al_variant *variant, const char *option)
+{
+	for (size_t i = 0; i < module->n_stored; i++)
+		if (stores_bias(variant, &module->stored[i], option)
+			&& first_turn(view, module->stored[i].name))
+			return true;
+	return false;
+}
+
+/* An option of the variant that switches biases is on where one of them is there. */
+static void learn_biases(struct al_model_view *view, const struct al_family_module *module)
+{
+	const struct al_variant *variant = module_variant(view, module);
+
+	for (size_t i = 0; i < module->n_set; i++) {
+		const struct al_module_set *set = &module->set[i];
+		if (switches_biases(variant, set->symbol))
+			learn_formula(view, set->value,
+				has_bias(view, module, variant, set->symbol));
+	}
+}
+
+/* How often a name's loop goes round: the first turn that isn't there. */
+static int64_t count_turns(struct al_model_view *view, const char *name, const char *variable)
+{
+	int64_t n = 0;
+
+	while (n < AL_FAMILY_STEPS
+		&& al_model_view_find(view, fill_loop(&view->arena, name, variable, n)))
+		n++;
+	return n;
+}
+
+static void learn_loops(struct al_model_view *view, const struct al_loops *loops, const char *name)
+{
+	for (size_t i = 0; i < loops->n; i++) {
+		const char *source = al_formula_source(loops->items[i].count);
+		if (!al_symbol_is_name(source) || al_settings_is_asked(&view->settings, source))
+			continue;
+		int64_t turns = count_turns(view, name, loops->items[i].variable);
+		if (turns > 0)
+			learn(view, source, turns);
+	}
+}
+
+static void learn_modules(struct al_model_view *view)
+{
+	const struct al_family *family = view->family;
+
+	for (size_t i = 0; i < family->n_modules; i++) {
+		const struct al_family_module *module = &family->modules[i];
+		learn_biases(view, module);
+		for (size_t j = 0; j < module->n_stored; j++) {
+			const struct al_stored *stored = &module->stored[j];
+			learn_formula(view, stored->when, first_turn(view, stored->name) != NULL);
+			learn_loops(view, &module->loops, stored->name);
+		}
+	}
+	for (size_t i = 0; i < family->n_tensors; i++)
+		learn_loops(view, &family->tensors[i].loops, family->tensors[i].entry.name);
+}
+
+/* ---- heads ---- */
+
+/* The stored matrix that is one of the variant's tensors, or where `fused` begins with it, in a
+ * module's first turn; NULL where there is none. `out_axis` is that of the heads. */
+static const struct al_tensor *find_matrix(struct al_model_view *view, const char *tensor,
+	bool fused, size_t *out_axis)
+{
+	const struct al_family *family = view->family;
+
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_stored; j++) {
+			const struct al_stored *stored = &family->modules[i].stored[j];
+			const char *holds = stored->is ? stored->is
+				: fused		       ? stored->parts[0].tensor
+						       : "";
+			if (strcmp(holds, tensor) != 0)
+				continue;
+			const struct al_tensor *found = first_turn(view, stored->name);
+			*out_axis = stored->order == AL_ORDER_OUT_IN ? 0 : 1;
+			if (found && found->n_dims == 2)
+				return found;
+		}
+	return NULL;
+}
+
+/* The length of a stored matrix, not fused, along its input or its output; 0 where there is
+ * none. */
+static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_output)
+{
+	size_t axis;
+	const struct al_tensor *found = find_matrix(view, tensor, false, &axis);
+
+	return found ? found->shape[is_output ? axis : 1 - axis] : 0;
+}
+
+/* What queries are made of is as wide as the model, where no embedding or norm is stored that says
+ * it. */
+static void learn_width(struct al_model_view *view)
+{
+	static const char *const tensors[] = {"W_Q", "W_DQ"};
+
+	for (size_t i = 0; i < sizeof(tensors) / sizeof(*tensors); i++) {
+		size_t axis;
+		const struct al_tensor *found = find_matrix(view, tensors[i], true, &axis);
+		if (found)
+			learn(view, "d_model", found->shape[1 - axis]);
+	}
+}
+
+static int64_t head_axis(struct al_model_view *view, const char *tensor)
+{
+	return axis_of(view, tensor, true);
+}
+
+/* --heads counts the heads of all modules, those of a decoder with a count of its own too. */
+static void learn_counts(struct al_model_view *view, const char *symbol, int64_t heads)
+{
+	const struct al_family *family = view->family;
+
+	learn(view, symbol, heads);
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_set; j++)
+			if (strcmp(family->modules[i].set[j].symbol, symbol) == 0)
+				learn_formula(view, family->modules[i].set[j].value, heads);
+}
+
+/* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads,
+ * d_shared] says how many there are and the values how wide each is. */
+static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	const int64_t shared = head_axis(view, "M");
+	const int64_t n_heads = options->n_heads > 0 ? options->n_heads : axis_of(view, "M", false);
+	int64_t queries = head_axis(view, shared > 0 ? "W_V" : "W_Q");
+	int64_t keys = shared > 0 ? 0 : head_axis(view, "W_K");
+
+	if (shared > 0)
+		learn(view, "d_shared", shared);
+	if (n_heads < 1)
+		return al_fail(err, AL_EINPUT,
+			"%s: how many heads there are is not known; give --heads H[:KV] or a "
+			"config.json",
+			view->checkpoint->path);
+	if (queries % n_heads != 0)
+		return al_fail(err, AL_EINPUT,
+			"--heads %lld does not divide the query projection's %lld rows",
+			(long long)n_heads, (long long)queries);
+	learn_counts(view, "n_heads", n_heads);
+	int64_t width = queries / n_heads;
+	if (width > 0)
+		learn(view, "d_head", width);
+	if (options->n_kv_heads > 0)
+		learn_counts(view, "n_kv_heads", options->n_kv_heads);
+	else if (width > 0 && keys > 0 && keys % width == 0)
+		learn_counts(view, "n_kv_heads", keys / width);
+	return true;
+}
+
+bool learn_symbols(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	if (!learn_heads(view, options, err))
+		return false;
+	learn_shapes(view);
+	learn_width(view);
+	learn_modules(view); /* attention is believed first */
+	learn_conditions(view);
+	return true;
+}
