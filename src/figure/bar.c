@@ -67,7 +67,7 @@ static void each_bar(struct al_scene *scene, size_t panel,
 static void draw_bar(struct al_scene *scene, size_t series, const struct al_box *box, void *context)
 {
 	(void)context;
-	al_series_draw_bar(scene->canvas, series, box);
+	al_series_draw_bar(scene->canvas, scene->plot->looks[series], box);
 }
 
 static void draw(struct al_scene *scene, size_t panel)
@@ -91,7 +91,7 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 {
 	struct al_box swatch = {box->left, box->top + 0.8, box->right, box->bottom - 0.8};
 
-	al_series_draw_bar(scene->canvas, series, &swatch);
+	al_series_draw_bar(scene->canvas, scene->plot->looks[series], &swatch);
 }
 
 const struct al_mark al_mark_bar = {

@@ -63,7 +63,7 @@ static struct al_label name_of(const struct al_scene *scene, size_t series)
 {
 	return (struct al_label){.text = scene->plot->series[series],
 		.font = AL_FONT_TICK,
-		.color = al_series_ink(series)};
+		.color = al_series_ink(scene->plot->looks[series])};
 }
 
 static void measure_names(struct al_scene *scene, double *widest, double *height)

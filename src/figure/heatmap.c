@@ -69,7 +69,7 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
-	al_series_draw_bar(scene->canvas, series, box);
+	al_series_draw_bar(scene->canvas, scene->plot->looks[series], box);
 }
 
 const struct al_mark al_mark_heatmap = {

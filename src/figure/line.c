@@ -72,8 +72,8 @@ static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 	cairo_t *cr = scene->canvas->cr;
 
 	trace(scene, panel, points->items, points->n, least_step_pt);
-	al_canvas_color(scene->canvas, al_series_color(series));
-	al_series_set_dash(scene->canvas, series);
+	al_canvas_color(scene->canvas, al_series_color(scene->plot->looks[series]));
+	al_series_set_dash(scene->canvas, scene->plot->looks[series]);
 	cairo_set_line_width(cr, scene->plot->strands ? mean_width_pt : width_pt);
 	cairo_stroke(cr);
 	cairo_set_dash(cr, NULL, 0, 0);
@@ -107,7 +107,7 @@ static void draw_strands(const struct al_scene *scene, size_t panel, size_t seri
 	cairo_t *cr = scene->canvas->cr;
 	size_t stride = (count_strands(points) + MOST_STRANDS - 1) / MOST_STRANDS, i = 0, n;
 
-	al_canvas_color(scene->canvas, al_series_tint(series));
+	al_canvas_color(scene->canvas, al_series_tint(scene->plot->looks[series]));
 	cairo_set_line_width(cr, strand_width_pt);
 	for (size_t first = 0; first < points->n; first += n, i++) {
 		n = strand_length(points, first);
@@ -133,7 +133,7 @@ static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
 		if (!isnan(points->items[i].y))
 			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
 				al_scene_y(scene, points->items[i].low));
-	al_series_set_glass(scene->canvas, series);
+	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
 	cairo_close_path(cr);
 	cairo_fill_preserve(cr);
 	cairo_set_line_width(cr, strand_width_pt);
@@ -191,8 +191,8 @@ static void draw_marker(const struct al_scene *scene, size_t panel, size_t serie
 	const struct al_point *point, double size_pt)
 {
 	if (al_scene_holds(scene, panel, point))
-		al_series_draw_marker(scene->canvas, series, al_scene_x(scene, panel, point->x),
-			al_scene_y(scene, point->y), size_pt);
+		al_series_draw_marker(scene->canvas, scene->plot->looks[series],
+			al_scene_x(scene, panel, point->x), al_scene_y(scene, point->y), size_pt);
 }
 
 /* A marker on the same place as an earlier series' is smaller: that one shows as a rim. */
@@ -258,6 +258,11 @@ static void draw_markers(const struct al_scene *scene, size_t panel, size_t seri
 			marker_size(scene, panel, series, &points->items[i]));
 }
 
+static double coverage(const struct al_scene *scene, size_t series)
+{
+	return al_series_coverage(scene->plot->looks[series]);
+}
+
 /* Solid lines first: the gaps of a dashed one show what lies below. */
 static size_t by_coverage(const struct al_scene *scene, size_t order[AL_MOST_SERIES])
 {
@@ -265,7 +270,7 @@ static size_t by_coverage(const struct al_scene *scene, size_t order[AL_MOST_SER
 
 	for (size_t series = 0; series < n; series++) {
 		size_t at = series;
-		while (at > 0 && al_series_coverage(order[at - 1]) < al_series_coverage(series)) {
+		while (at > 0 && coverage(scene, order[at - 1]) < coverage(scene, series)) {
 			order[at] = order[at - 1];
 			at--;
 		}
@@ -310,9 +315,11 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 	}
 }
 
-static void draw_band_key(struct al_canvas *canvas, size_t series, const struct al_box *box)
+static void draw_band_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
-	al_series_set_glass(canvas, series);
+	struct al_canvas *canvas = scene->canvas;
+
+	al_series_set_glass(canvas, scene->plot->looks[series]);
 	cairo_rectangle(canvas->cr, box->left, box->top + 0.8, box->right - box->left,
 		box->bottom - box->top - 1.6);
 	cairo_fill(canvas->cr);
@@ -324,14 +331,16 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 	double y = (box->top + box->bottom) / 2;
 
 	if (al_plot_is_band(scene->plot, series)) {
-		draw_band_key(canvas, series, box);
+		draw_band_key(scene, series, box);
 		return;
 	}
 
-	al_series_set_dash(canvas, series);
+	al_series_set_dash(canvas, scene->plot->looks[series]);
 	al_canvas_line(canvas, box->left, y, box->right, y,
-		scene->plot->strands ? mean_width_pt : width_pt, al_series_color(series));
-	al_series_draw_marker(canvas, series, (box->left + box->right) / 2, y, marker_pt);
+		scene->plot->strands ? mean_width_pt : width_pt,
+		al_series_color(scene->plot->looks[series]));
+	al_series_draw_marker(canvas, scene->plot->looks[series], (box->left + box->right) / 2, y,
+		marker_pt);
 }
 
 const struct al_mark al_mark_line = {

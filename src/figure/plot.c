@@ -341,6 +341,18 @@ static void describe(struct al_plot *plot, struct al_dimension *dimension,
 	dimension->max = axis->max;
 }
 
+/* A name among the figure's looks has its place there, any other one a place behind them. */
+static void choose_looks(struct al_plot *plot)
+{
+	const struct al_figure *figure = plot->figure;
+	size_t n_others = 0;
+
+	for (size_t i = 0; i < plot->n_series; i++) {
+		int known = al_find_name(plot->series[i], figure->looks, figure->n_looks);
+		plot->looks[i] = known >= 0 ? (size_t)known : figure->n_looks + n_others++;
+	}
+}
+
 void al_plot_finish(struct al_plot *plot)
 {
 	al_arena_finish(&plot->arena);
@@ -379,6 +391,7 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 			return false;
 	if (!sort_points(plot, err))
 		return false;
+	choose_looks(plot);
 	if (figure->strands.column)
 		al_plot_part_strands(plot);
 	return al_plot_bound(plot, err);

@@ -44,6 +44,7 @@ struct al_plot {
 	size_t n_categories;
 	const char **series;
 	size_t n_series;
+	size_t looks[AL_MOST_SERIES]; /* each series' place in the palette */
 	const char **panels; /* their titles; one panel "" without a panel column */
 	size_t n_panels;
 	struct al_points *points; /* see al_plot_points */

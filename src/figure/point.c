@@ -23,7 +23,7 @@ static void each_point(struct al_scene *scene, size_t panel,
 static void draw_point(struct al_scene *scene, size_t series, double x, double y, void *context)
 {
 	(void)context;
-	al_series_draw_marker(scene->canvas, series, x, y, marker_pt);
+	al_series_draw_marker(scene->canvas, scene->plot->looks[series], x, y, marker_pt);
 }
 
 static void draw(struct al_scene *scene, size_t panel)
@@ -47,8 +47,8 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
-	al_series_draw_marker(scene->canvas, series, (box->left + box->right) / 2,
-		(box->top + box->bottom) / 2, marker_pt);
+	al_series_draw_marker(scene->canvas, scene->plot->looks[series],
+		(box->left + box->right) / 2, (box->top + box->bottom) / 2, marker_pt);
 }
 
 const struct al_mark al_mark_point = {

@@ -42,6 +42,10 @@ struct al_figure {
 	const char *stacked[AL_FIGURE_MOST_STACKED]; /* bar: columns stacked instead of y.column */
 	size_t n_stacked;
 	const char *series; /* column whose values make the series, or NULL */
+	const char *const *looks; /* names of series, as people read them, that have the palette's
+				     colours and marks in this order in whatever figure they are
+				     drawn; NULL: all as they come */
+	size_t n_looks;
 	struct al_strands strands;
 	const char *panel; /* column whose values make panels side by side, or NULL */
 	bool has_own_x; /* panels: each its own limits and ticks along x */

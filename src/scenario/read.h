@@ -23,6 +23,8 @@ bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_erro
 bool read_columns(struct al_scenario *s, const struct cJSON *list, struct table *table,
 	struct al_error *err);
 bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+/* When all figures are read: which variant has which colour. */
+void choose_looks(struct al_scenario *s);
 bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
 	struct al_error *err);

@@ -78,6 +78,9 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct fi
 		return al_json_text(&s->doc, node, &out->column, err);
 	if (!read_object(s, &axis_record, node, &axis, err))
 		return false;
+	if (axis.n_columns > 0 && out != &figure->figure.y)
+		return al_json_fail(&s->doc, al_json_get(node, "columns"), err,
+			"only \"y\" takes several columns");
 	*out = axis.axis;
 	if (axis.n_columns > 0) {
 		figure->melted = axis.columns;
@@ -98,6 +101,13 @@ static bool read_y(void *s, const struct cJSON *node, void *out, struct al_error
 	struct figure *figure = out;
 
 	return read_axis(s, node, figure, &figure->figure.y, err);
+}
+
+static bool read_color(void *s, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct figure *figure = out;
+
+	return read_axis(s, node, figure, &figure->figure.color, err);
 }
 
 /* ---- what is drawn ---- */
@@ -233,6 +243,8 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("mark", BY, AT(figure.mark)), .is_required = true, .read = read_mark},
 	{AL_KEY("x", BY, 0), .read = read_x},
 	{AL_KEY("y", BY, 0), .read = read_y},
+	{AL_KEY("color", BY, 0), .read = read_color},
+	{AL_KEY("diverging", BOOLEAN, AT(figure.is_diverging))},
 	{AL_KEY("stacked", BY, AT(figure)), .read = read_stacked},
 	{AL_KEY("series", TEXT, AT(figure.series))},
 	{AL_KEY("panel", TEXT, AT(figure.panel))},
@@ -264,5 +276,6 @@ bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_err
 			return false;
 		s->figures[s->n_figures++] = figure;
 	}
+	choose_looks(s);
 	return true;
 }

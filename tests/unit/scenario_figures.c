@@ -1,0 +1,128 @@
+/* Figures of a scenario: what they draw, and that a variant looks the same in all of them. */
+#include "scenario_text.h"
+
+#include <math.h>
+
+#include "figure/palette.h"
+#include "svg.h"
+
+/* MHA and MQA, one and two layers, at two and four heads. */
+#define FIGURES(rest) \
+	"{" SMALL \
+	", 'sweeps': [{'id': 's', 'over': {'n_heads': [2, 4], 'n_layers': [1, 2]}, 'variants': " \
+	"['mha', 'mqa'], 'basis': {'per': 'model'}, 'set': {'d_model': 8}, 'measure': " \
+	"'parameters'}], 'figures': [" rest "]}"
+
+/* The figure of that index as SVG, or the message of the error in `out`. */
+static bool draw(const char *scenario, size_t index, struct al_text *out)
+{
+	struct al_catalog *catalog = al_catalog_create();
+	struct al_scenario *s = NULL;
+	struct al_table table = {0};
+	struct al_error err = {0};
+
+	al_text_init(out);
+	bool ok = parse_text(&s, catalog, "", scenario, &err)
+		&& al_scenario_figure_table(s, index, &table, &err);
+	if (ok) {
+		ok = al_figure_draw(al_scenario_figure(s, index), &table, AL_FIGURE_SVG, out, &err);
+		al_table_finish(&table);
+	}
+	if (!ok) {
+		al_text_finish(out);
+		al_text_init(out);
+		al_text_add(out, err.message);
+	}
+	al_scenario_destroy(s);
+	al_catalog_destroy(catalog);
+	return ok;
+}
+
+static size_t count_filled(const char *image, struct al_color color)
+{
+	struct svg svg;
+	size_t n = 0;
+
+	assert_true(svg_read(&svg, image));
+	for (size_t i = 0; i < svg.n_shapes; i++)
+		n += svg_color_is(svg.shapes[i].fill, (int)lround(color.red * 255),
+			(int)lround(color.green * 255), (int)lround(color.blue * 255));
+	svg_finish(&svg);
+	return n;
+}
+
+static void draws_heat_maps(void **state)
+{
+	struct al_text image;
+
+	(void)state;
+	if (!draw(FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
+			  "'n_layers', 'color': 'parameters', 'variants': ['mqa']}"),
+		    0, &image))
+		fail_msg("%s", image.data);
+	/* one layer of four heads is the least, two of two the most */
+	assert_int_equal(count_filled(image.data, al_ramp_color(0, false)), 1);
+	assert_int_equal(count_filled(image.data, al_ramp_color(1, false)), 1);
+	al_text_finish(&image);
+}
+
+/* The second figure shows MQA alone: in its own colour, not in the first. */
+static void keeps_colours(void **state)
+{
+	static const char text[] = FIGURES(
+		"{'id': 'f', 'of': 's', 'mark': 'bar', 'x': 'n_heads', 'y': 'parameters', "
+		"'series': 'variant', 'panel': 'n_layers'}, "
+		"{'id': 'g', 'of': 's', 'mark': 'bar', 'x': 'n_heads', 'y': 'parameters', "
+		"'series': 'variant', 'panel': 'n_layers', 'variants': ['mqa']}");
+	struct al_text both, one;
+
+	(void)state;
+	assert_true(draw(text, 0, &both));
+	assert_true(draw(text, 1, &one));
+	assert_true(count_filled(both.data, al_series_color(0)) >= 4);
+	assert_true(count_filled(both.data, al_series_color(1)) >= 4);
+	assert_int_equal(count_filled(one.data, al_series_color(0)), 0);
+	assert_true(count_filled(one.data, al_series_color(1)) >= 4);
+	al_text_finish(&both);
+	al_text_finish(&one);
+}
+
+static void refuses_what_cannot_be_drawn(void **state)
+{
+	static const struct {
+		const char *scenario, *expected;
+	} cases[] = {
+		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
+			 "'n_layers'}"),
+			"a heatmap needs the column of its colours"},
+		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'x': 'n_heads', 'y': "
+			 "'parameters', 'color': 'n_layers'}"),
+			"only a heatmap has a column of colours"},
+		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'y': 'parameters', 'x': "
+			 "{'columns': ['n_heads']}}"),
+			"only \"y\" takes several columns"},
+		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
+			 "'n_layers', 'color': 'paramters'}"),
+			"paramters"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_text text;
+		assert_false(draw(cases[i].scenario, 0, &text));
+		if (!strstr(text.data, cases[i].expected))
+			fail_msg("found \"%s\", expected \"%s\"", text.data, cases[i].expected);
+		al_text_finish(&text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(draws_heat_maps),
+		cmocka_unit_test(keeps_colours),
+		cmocka_unit_test(refuses_what_cannot_be_drawn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
