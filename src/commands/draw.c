@@ -36,16 +36,24 @@ bool draw_to_file(const struct al_figure *figure, const struct al_table *table, 
 	return draw(figure, table, (enum al_figure_format)format, path, err);
 }
 
+bool draw_into(struct files *files, const struct al_figure *figure, const struct al_table *table,
+	const char *folder, struct al_error *err)
+{
+	for (int i = 0; i < N_ENDINGS; i++) {
+		struct al_text *bytes = files_add(files, folder, figure->id, endings[i]);
+		if (!al_figure_draw(figure, table, (enum al_figure_format)i, bytes, err))
+			return false;
+	}
+	return true;
+}
+
 bool draw_all_formats(const struct al_figure *figure, const struct al_table *table,
 	const char *folder, struct al_error *err)
 {
-	struct al_arena arena;
-	bool ok = true;
+	struct files files;
 
-	al_arena_init(&arena);
-	for (int i = 0; ok && i < N_ENDINGS; i++)
-		ok = draw(figure, table, (enum al_figure_format)i,
-			al_format(&arena, "%s/%s.%s", folder, figure->id, endings[i]), err);
-	al_arena_finish(&arena);
+	files_init(&files);
+	bool ok = draw_into(&files, figure, table, folder, err) && files_write(&files, err);
+	files_finish(&files);
 	return ok;
 }

@@ -2,13 +2,18 @@
 #ifndef ATTNLEDGER_COMMANDS_DRAW_H
 #define ATTNLEDGER_COMMANDS_DRAW_H
 
+#include "commands/files.h"
 #include "figure/figure.h"
 
 /* Draws to a file; its ending says the format (.pdf, .svg or .png). */
 bool draw_to_file(const struct al_figure *figure, const struct al_table *table, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Draws DIR/ID.pdf, .svg and .png. */
+/* Adds FOLDER/ID.pdf, .svg and .png to the files. */
+bool draw_into(struct files *files, const struct al_figure *figure, const struct al_table *table,
+	const char *folder, struct al_error *err) AL_MUST_CHECK;
+
+/* Draws FOLDER/ID.pdf, .svg and .png. */
 bool draw_all_formats(const struct al_figure *figure, const struct al_table *table,
 	const char *folder, struct al_error *err) AL_MUST_CHECK;
 

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "base/file.h"
-
 /* ---- options ---- */
 
 struct run_options {
@@ -32,32 +30,26 @@ static const struct option_group groups[] = {{format_rows, 0}, {folder_rows, 0},
 
 /* ---- files ---- */
 
-static bool write_table(const struct al_table *table, const struct al_style *style,
-	const char *folder, const char *id, const char *format, struct al_error *err)
+static bool add_table(struct files *files, const struct al_table *table,
+	const struct al_style *style, const char *folder, const char *id, const char *format,
+	struct al_error *err)
 {
 	const struct al_writer *writer;
-	struct al_arena arena;
-	struct al_text text;
 
 	if (!al_writer_find(format, &writer, err))
 		return false;
-	al_arena_init(&arena);
-	al_text_init(&text);
-	writer->write(style, &table, 1, &text);
-	bool ok = al_file_write(al_format(&arena, "%s/%s.%s", folder, id, writer->extension),
-		text.data, text.length, err);
-	al_text_finish(&text);
-	al_arena_finish(&arena);
-	return ok;
+	writer->write(style, &table, 1, files_add(files, folder, id, writer->extension));
+	return true;
 }
 
-static bool write_formats(const struct al_table *table, const char *folder, struct al_error *err)
+static bool add_formats(struct files *files, const struct al_table *table, const char *folder,
+	struct al_error *err)
 {
 	static const char *const formats[] = {"csv", "latex", "markdown", "json"};
 	struct al_style style = {.command = "run"};
 
 	for (int i = 0; i < 4; i++)
-		if (!write_table(table, &style, folder, table->id, formats[i], err))
+		if (!add_table(files, table, &style, folder, table->id, formats[i], err))
 			return false;
 	return true;
 }
@@ -68,11 +60,13 @@ struct job {
 	struct session *session;
 	struct al_scenario *scenario;
 	const char *folder;
+	struct files *files;
 	struct progress *progress;
 };
 
 struct jobs {
 	struct session *session;
+	struct files files; /* all at once, at the end: a failed run leaves none */
 	const char *folder; /* of all scenarios */
 	struct progress progress;
 	const char **names; /* of the scenarios so far */
@@ -102,7 +96,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
 	progress_show(job->progress, al_scenario_name(job->scenario), table.id);
-	bool ok = write_formats(&table, job->folder, err);
+	bool ok = add_formats(job->files, &table, job->folder, err);
 	if (strcmp(job->session->writer->name, "text") == 0)
 		print_for_people(job, &table, index >= al_scenario_n_own_tables(job->scenario));
 	session_take(job->session, &table);
@@ -127,15 +121,15 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	progress_show(job->progress, al_scenario_name(job->scenario), figure->id);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
-	bool ok = write_table(&table, &style, job->folder, figure->id, "csv", err)
-		&& draw_all_formats(figure, &table, job->folder, err);
+	bool ok = add_table(job->files, &table, &style, job->folder, figure->id, "csv", err)
+		&& draw_into(job->files, figure, &table, job->folder, err);
 	al_table_finish(&table);
 	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
 }
 
 static bool run_scenario(struct job *job, struct al_error *err)
 {
-	if (!al_folder_make(job->folder, err) || !run_tables(job, err))
+	if (!run_tables(job, err))
 		return false;
 	for (size_t i = 0; i < al_scenario_n_figures(job->scenario); i++)
 		if (!run_figure(job, i, err))
@@ -161,6 +155,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 	struct jobs *jobs = context;
 	struct job job = {.session = jobs->session,
 		.scenario = scenario,
+		.files = &jobs->files,
 		.progress = &jobs->progress};
 	const char *name = al_scenario_name(scenario);
 
@@ -177,7 +172,9 @@ static bool run(struct session *session, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
 	session->prints_nothing = o->prints_nothing;
 	progress_init(&jobs.progress, session);
-	bool ok = each_scenario(session, run_one, &jobs, err);
+	files_init(&jobs.files);
+	bool ok = each_scenario(session, run_one, &jobs, err) && files_write(&jobs.files, err);
+	files_finish(&jobs.files);
 	progress_finish(&jobs.progress);
 	return ok;
 }

@@ -1,0 +1,53 @@
+/* Files that are written together. */
+#include "commands/files.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+
+void files_init(struct files *files)
+{
+	*files = (struct files){0};
+	al_arena_init(&files->arena);
+}
+
+void files_finish(struct files *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		al_text_finish(&files->items[i].content);
+	al_arena_finish(&files->arena);
+}
+
+struct al_text *files_add(struct files *files, const char *folder, const char *name,
+	const char *ending)
+{
+	files->items = al_grow(&files->arena, files->items, files->n, &files->room,
+		sizeof(*files->items));
+	struct file *file = &files->items[files->n++];
+	file->folder = al_strdup(&files->arena, folder);
+	file->path = al_format(&files->arena, "%s/%s.%s", folder, name, ending);
+	al_text_init(&file->content);
+	return &file->content;
+}
+
+static bool write_file(const struct file *file, struct al_error *err)
+{
+	return al_folder_make(file->folder, err)
+		&& al_file_write(file->path, file->content.data, file->content.length, err);
+}
+
+bool files_write(struct files *files, struct al_error *err)
+{
+	bool *is_new = al_new_array(&files->arena, bool, files->n + 1);
+
+	for (size_t i = 0; i < files->n; i++) {
+		is_new[i] = access(files->items[i].path, F_OK) != 0;
+		if (write_file(&files->items[i], err))
+			continue;
+		while (i-- > 0)
+			if (is_new[i])
+				unlink(files->items[i].path);
+		return false;
+	}
+	return true;
+}
