@@ -50,12 +50,16 @@ static bool take(struct cursor *c, const char *word)
 	return true;
 }
 
+static bool fail_expected(struct cursor *c, const char *what, struct al_error *err)
+{
+	skip_spaces(c);
+	return al_fail(err, AL_EINPUT, "%s: the header has \"%.*s\" where %s was expected", c->path,
+		(int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN), c->at, what);
+}
+
 static bool expect(struct cursor *c, const char *word, struct al_error *err)
 {
-	return take(c, word)
-		|| al_fail(err, AL_EINPUT, "%s: the header has \"%.*s\" where %s was expected",
-			c->path, (int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN), c->at,
-			word);
+	return take(c, word) || fail_expected(c, word, err);
 }
 
 static bool take_quoted(struct cursor *c, const char *word)
@@ -85,7 +89,7 @@ static bool read_descr(struct cursor *c, struct header *h, struct al_error *err)
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (take_quoted(c, known[i].descr))
 			h->dtype = al_dtype_stored(known[i].dtype);
-	return h->dtype || expect(c, "'<f4', '<f8' or '<f2'", err);
+	return h->dtype || fail_expected(c, "'<f4', '<f8' or '<f2'", err);
 }
 
 static bool read_order(struct cursor *c, struct header *h, struct al_error *err)
@@ -105,7 +109,7 @@ static bool read_size(struct cursor *c, size_t *out, struct al_error *err)
 	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9' && n < 12; n++)
 		value = 10 * value + (size_t)(*c->at++ - '0');
 	*out = value;
-	return n > 0 || expect(c, "a dimension", err);
+	return n > 0 || fail_expected(c, "a dimension", err);
 }
 
 static bool read_shape(struct cursor *c, struct header *h, struct al_error *err)
@@ -136,7 +140,7 @@ static bool read_entry(struct cursor *c, struct header *h, struct al_error *err)
 		return expect(c, ":", err) && read_order(c, h, err);
 	if (take_quoted(c, "shape"))
 		return expect(c, ":", err) && read_shape(c, h, err);
-	return expect(c, "'descr', 'fortran_order' or 'shape'", err);
+	return fail_expected(c, "'descr', 'fortran_order' or 'shape'", err);
 }
 
 static bool read_entries(struct cursor *c, struct header *h, struct al_error *err)
@@ -150,7 +154,7 @@ static bool read_entries(struct cursor *c, struct header *h, struct al_error *er
 		if (take(c, "}"))
 			return true;
 		if (!goes_on)
-			return expect(c, "}", err);
+			return fail_expected(c, "}", err);
 	}
 }
 
@@ -160,7 +164,7 @@ static bool read_header(struct cursor *c, struct header *h, struct al_error *err
 		return false;
 	skip_spaces(c);
 	if (c->at != c->end)
-		return expect(c, "the end", err);
+		return fail_expected(c, "the end", err);
 	return (h->dtype && h->has_order && h->has_shape)
 		|| al_fail(err, AL_EINPUT, "%s: the header lacks %s", c->path,
 			!h->dtype	       ? "'descr'"

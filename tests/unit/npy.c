@@ -96,6 +96,12 @@ static void refused(void **state)
 			"x.npy: the header has 'shape' twice"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)} 1", 48,
 			"x.npy: the header has \"1\" where the end was expected"},
+		/* words of a message are no part of the format */
+		{1, "{'shape':(1,1)}the end", 8,
+			"x.npy: the header has \"the end\" where the end was expected"},
+		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (a dimension, 3)}", 0,
+			"x.npy: the header has \"a dimension, 3)}\" where a dimension was "
+			"expected"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 3)}", 48,
 			"x.npy: the header has \"-2, 3)}\" where a dimension was expected"},
 		{1,
