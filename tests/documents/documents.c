@@ -22,14 +22,6 @@
 
 static struct test_folder folder;
 
-void must_read(bool ok, const struct al_error *err)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "%s\n", err->message);
-	abort();
-}
-
 /* ---- JSON ---- */
 
 static bool parse_json(const char *text, size_t length, struct al_error *err)
@@ -285,6 +277,28 @@ static bool parse_index(const char *text, size_t length, struct al_error *err)
 	return open_checkpoint(path, err);
 }
 
+/* ---- a compression's record, of two forms ---- */
+
+static bool parse_truncated(const char *text, size_t length, struct al_error *err)
+{
+	return parse_record(AL_METHOD_TRUNCATE, text, length, err);
+}
+
+static void fill_truncated(struct al_text *out)
+{
+	fill_record(AL_METHOD_TRUNCATE, out);
+}
+
+static bool parse_dropped(const char *text, size_t length, struct al_error *err)
+{
+	return parse_record(AL_METHOD_DROP, text, length, err);
+}
+
+static void fill_dropped(struct al_text *out)
+{
+	fill_record(AL_METHOD_DROP, out);
+}
+
 /* ---- the table ---- */
 
 const struct parser parsers[] = {
@@ -328,7 +342,8 @@ const struct parser parsers[] = {
 	{.name = "index",
 		.parse = parse_index,
 		.files = "tests/data/sharded/model.safetensors.index.json"},
-	{.name = "record of a compression", .parse = parse_record, .fill = fill_record},
+	{.name = "record of ranks", .parse = parse_truncated, .fill = fill_truncated},
+	{.name = "record of dropped heads", .parse = parse_dropped, .fill = fill_dropped},
 	{.name = NULL},
 };
 

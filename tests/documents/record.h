@@ -4,14 +4,15 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compress/compress.h"
 #include "support/folder.h"
 
-/* Compresses a small checkpoint into the folder, and opens both. */
+/* Compresses tests/data/small-bert.safetensors into the folder by each method, and opens all. */
 void record_begin(const struct test_folder *folder);
 void record_end(void);
 
-bool parse_record(const char *text, size_t length, struct al_error *err);
-void fill_record(struct al_text *out);
+bool parse_record(enum al_method method, const char *text, size_t length, struct al_error *err);
+void fill_record(enum al_method method, struct al_text *out);
 
 /* What must work for a test to begin. */
 void must_read(bool ok, const struct al_error *err);
