@@ -231,8 +231,8 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	const struct cJSON *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What a model gives: a preset's symbols; with a family, those that its config gives. What was asked
- * of the settings stays, and what the family derives follows it. */
+/* What a model gives: a preset's symbols; with a family, those that its config gives. What was
+ * asked of the settings stays, and what the family derives follows it. */
 bool al_model_settings(const struct al_model *model, struct al_catalog *catalog,
 	struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
 

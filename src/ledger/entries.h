@@ -1,4 +1,5 @@
-/* Inside the ledger: the lines of a module - tensors, what it caches, saves, computes - as entries. */
+/* Inside the ledger: the lines of a module - tensors, what it caches, saves, computes - as
+ * entries. */
 #ifndef ATTNLEDGER_LEDGER_ENTRIES_H
 #define ATTNLEDGER_LEDGER_ENTRIES_H
 

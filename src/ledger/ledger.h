@@ -1,10 +1,10 @@
-/* The ledger: the one currency. What a model or one attention block holds, entry by entry, with exact
- * shapes; every count is a sum over entries, so that parameters, memory, cache and what fits cannot
- * disagree.
+/* The ledger: the one currency. What a model or one attention block holds, entry by entry, with
+ * exact shapes; every count is a sum over entries, so that parameters, memory, cache and what fits
+ * cannot disagree.
  *
- * A ledger has modules, each a configured variant under its settings, and of a family the tensors of
- * the other parts. A block alone is a model with one module. Its entries hold formulas: a list of
- * them is evaluated when it is first asked for, and again when a symbol was set. */
+ * A ledger has modules, each a configured variant under its settings, and of a family the tensors
+ * of the other parts. A block alone is a model with one module. Its entries hold formulas: a list
+ * of them is evaluated when it is first asked for, and again when a symbol was set. */
 #ifndef ATTNLEDGER_LEDGER_LEDGER_H
 #define ATTNLEDGER_LEDGER_LEDGER_H
 
@@ -183,8 +183,8 @@ enum al_measure {
 	AL_TOTAL, /* bytes, by the recipe */
 	AL_CACHE, /* elements that one more token adds to the cache; not source tokens, not
 				constant states */
-	AL_CACHE_BYTES, /* bytes of `batch` whole sequences of `seq` tokens, in bf16 unless the entry
-			   has a dtype */
+	AL_CACHE_BYTES, /* bytes of `batch` whole sequences of `seq` tokens, in bf16 where the
+				entry has no dtype */
 	AL_FLOPS, /* forward, `batch` sequences of `seq` tokens */
 	/* of whole models only: */
 	AL_ACTIVE, /* parameters that work on one token */

@@ -64,8 +64,8 @@ const char *al_question_symbol(const struct al_question *question, const char *n
 bool al_question_check_symbol(const struct al_question *question, const char *symbol,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What is asked of the ledger about a configured variant: alone, or in the place of all attention of
- * the whole model (the model's own stays). */
+/* What is asked of the ledger about a configured variant: alone, or in the place of all attention
+ * of the whole model (the model's own stays). */
 struct al_ledger_ask al_question_ask(const struct al_question *question,
 	const struct al_variant_use *use, bool is_whole);
 
