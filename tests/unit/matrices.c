@@ -1,0 +1,271 @@
+/* Matrices that the system can't give. Their size is a stranger's, so that this is an error like
+ * any other (status 3, one line), wherever a command asks for one.
+ *
+ * The linker puts __wrap_al_try_calloc in the place of the function that all of them ask. Of every
+ * place that asks, told by the calls that led there, the first request fails once, in a process of
+ * its own. */
+#include "unit.h"
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "commands/command.h"
+#include "support/state_dict.h"
+
+/* ---- requests ---- */
+
+enum { DEPTH = 7, MOST_PLACES = 4096 };
+
+/* Shared with the processes that try. */
+static struct requests {
+	atomic_long n;
+	long n_places;
+	uint64_t places[MOST_PLACES]; /* hashes of the calls */
+	long first[MOST_PLACES]; /* the number of its first request */
+} * requests;
+
+static long fails_at; /* 0: none, requests are noted */
+
+void *__real_al_try_calloc(size_t count, size_t size, struct al_error *err);
+void *__wrap_al_try_calloc(size_t count, size_t size, struct al_error *err);
+
+static void note_place(long request)
+{
+	void *calls[DEPTH];
+	const int n = backtrace(calls, DEPTH);
+	const uint64_t place = al_hash(AL_HASH_EMPTY, calls, (size_t)n * sizeof(*calls));
+
+	for (long i = 0; i < requests->n_places; i++)
+		if (requests->places[i] == place)
+			return;
+	if (requests->n_places == MOST_PLACES)
+		abort();
+	requests->places[requests->n_places] = place;
+	requests->first[requests->n_places++] = request;
+}
+
+void *__wrap_al_try_calloc(size_t count, size_t size, struct al_error *err)
+{
+	const long request = atomic_fetch_add(&requests->n, 1) + 1;
+
+	if (fails_at == 0)
+		note_place(request);
+	else if (request == fails_at) {
+		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
+		return NULL;
+	}
+	return __real_al_try_calloc(count, size, err);
+}
+
+/* ---- one command ---- */
+
+static struct test_folder folder; /* what commands read and write: "@" in their lines */
+
+enum { MOST_WORDS = 24 };
+
+static int split(const char *line, char room[2048], char *argv[MOST_WORDS])
+{
+	static char name[] = "attnledger";
+	size_t used = 0;
+	int argc = 0;
+
+	for (const char *p = line; *p; p++)
+		used += (size_t)snprintf(room + used, 2048 - used, *p == '@' ? "%s" : "%.1s",
+			*p == '@' ? folder.path : p);
+	argv[argc++] = name;
+	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
+		assert_true(argc < MOST_WORDS - 1);
+		argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	return argc;
+}
+
+static int out_file, err_file;
+
+/* Its exit status. */
+static int run(const char *line, long n)
+{
+	char room[2048], *argv[MOST_WORDS];
+	const int argc = split(line, room, argv);
+	int status = 0;
+
+	assert_true(ftruncate(out_file, 0) == 0 && ftruncate(err_file, 0) == 0);
+	atomic_store(&requests->n, 0);
+	fflush(NULL);
+	const pid_t child = fork();
+	if (child == 0) {
+		dup2(out_file, STDOUT_FILENO);
+		dup2(err_file, STDERR_FILENO);
+		fails_at = n;
+		exit(al_command_line(argc, argv));
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void read_back(int file, char text[4096])
+{
+	const ssize_t n = pread(file, text, 4095, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+}
+
+/* Nothing is printed but one line that says how much was wanted. */
+static bool is_refusal(int status, const char *printed, const char *said)
+{
+	const char *end = strchr(said, '\n');
+
+	return status == AL_ESYSTEM && !*printed && end && !end[1]
+		&& strstr(said, "no memory for ");
+}
+
+/* Tries the places that no line before it has come to. */
+static size_t check(const char *line)
+{
+	char printed[4096], said[4096];
+	size_t n_wrong = 0;
+	const long first = requests->n_places;
+
+	const int status = run(line, 0);
+	read_back(err_file, said);
+	if (status != AL_OK || atomic_load(&requests->n) == 0)
+		fail_msg("%s: status %d, %ld requests: %s", line, status, atomic_load(&requests->n),
+			said);
+	for (long i = first; i < requests->n_places; i++) {
+		const long request = requests->first[i];
+		const int failed = run(line, request);
+		read_back(out_file, printed);
+		read_back(err_file, said);
+		if (is_refusal(failed, printed, said))
+			continue;
+		print_error("%s: request %ld: status %d, \"%s\", \"%s\"\n", line, request, failed,
+			printed, said);
+		n_wrong++;
+	}
+	return n_wrong;
+}
+
+/* ---- checkpoints ---- */
+
+static void write_checkpoint(const char *name)
+{
+	struct state_dict *dict = state_dict_read(name);
+	struct test_folder into;
+
+	assert_true(snprintf(into.path, sizeof(into.path), "%s/%s", folder.path, name)
+		< (int)sizeof(into.path));
+	assert_int_equal(mkdir(into.path, 0777), 0);
+	state_dict_write(dict, &into, true);
+	state_dict_finish(dict);
+}
+
+/* Squares on the diagonal, as .npy. */
+static void write_covariance(size_t n)
+{
+	static const char header[] =
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (12, 12), }";
+	unsigned char bytes[128 + 12 * 12 * sizeof(double)] = "\x93NUMPY\x01\x00\x76\x00";
+	double value = 1;
+	char path[256];
+
+	memset(bytes + 10, ' ', 117);
+	memcpy(bytes + 10, header, sizeof(header) - 1);
+	bytes[127] = '\n';
+	for (size_t i = 0; i < n; i++, value += 1)
+		memcpy(bytes + 128 + (i * n + i) * sizeof(value), &value, sizeof(value));
+	test_write(test_path(path, &folder, "covariance.npy"), bytes, sizeof(bytes));
+}
+
+#define BERT "tests/data/small-bert.safetensors --heads 3 --threads 1 "
+
+static const char *const lines[] = {
+	"audit " BERT "--null 1 --across",
+	"audit " BERT "--null 0 --center --covariance @/covariance.npy --only heads,layers",
+	"audit " BERT "--null 0 --against tests/data/small-bert.safetensors",
+	"audit @/t5 --null 1 --threads 1 --fold-norms --only heads,layers,conversion",
+	"audit @/gpt_bigcode --null 1 --threads 1",
+	"audit @/llama --null 1 --threads 1 --offset 3",
+	"audit @/deepseek_v2 --null 0 --threads 1",
+	"audit tests/data/rounded.safetensors --heads 2 --null 1 --threads 1",
+	"compress " BERT "--method collab --rank 5 -o @/collab.safetensors",
+	"compress " BERT "--method collab --target-error 0.2 -o @/collab.safetensors",
+	"compress " BERT "--method tucker --rank 5 -o @/tucker.safetensors",
+	"compress " BERT "--method truncate --rank 2 -o @/truncate.safetensors",
+	"compress " BERT "--method drop --drop 0:1 -o @/drop.safetensors",
+	"compress @/gpt_bigcode --method collab --rank 3 --threads 1 -o @/collab.safetensors",
+	"compress @/gpt_bigcode --method truncate --rank 2 --threads 1 -o @/truncate.safetensors",
+	"compress @/t5 --method tucker --rank 3 --threads 1 -o @/tucker.safetensors",
+};
+
+static void every_place_may_fail(void **state)
+{
+	size_t n_wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		n_wrong += check(lines[i]);
+	assert_int_equal(n_wrong, 0);
+}
+
+/* ---- both ---- */
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+	(void)info;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static int open_file(void)
+{
+	char path[256];
+	const int file = open(test_path(path, &folder, "output"), O_RDWR | O_CREAT | O_APPEND,
+		0600);
+
+	assert_true(file >= 0 && unlink(path) == 0);
+	return file;
+}
+
+static int set_up(void **state)
+{
+	static const char *const names[] = {"t5", "gpt_bigcode", "llama", "deepseek_v2"};
+
+	(void)state;
+	setenv("OMP_WAIT_POLICY", "passive", 1); /* else a command starts itself once more */
+	test_folder_make(&folder);
+	const int memory = open_file();
+	assert_int_equal(ftruncate(memory, sizeof(*requests)), 0);
+	requests = mmap(NULL, sizeof(*requests), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	assert_true(requests != MAP_FAILED);
+	out_file = open_file();
+	err_file = open_file();
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		write_checkpoint(names[i]);
+	write_covariance(12);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return nftw(folder.path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_place_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
