@@ -75,12 +75,27 @@ static bool mentions(const struct run *run, const struct item *item, const char 
 				 : module_mentions(item->module, variable));
 }
 
+static bool is_walked(const struct run *run, const struct item *item, size_t loop)
+{
+	return run->detail == AL_BOOKS_NAMES || (run->detail == AL_BOOKS_LAYERS && loop == 0)
+		|| mentions(run, item, item->loops->items[loop].variable);
+}
+
 static void find_walked(const struct run *run, struct item *item)
 {
 	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = run->detail == AL_BOOKS_NAMES
-			|| (run->detail == AL_BOOKS_LAYERS && i == 0)
-			|| mentions(run, item, item->loops->items[i].variable);
+		item->is_walked[i] = is_walked(run, item, i);
+}
+
+bool al_books_walk(const struct al_family *family, const struct al_family_tensor *tensor,
+	const struct al_family_module *module, enum al_books_detail detail, size_t loop)
+{
+	const struct run run = {.family = family, .detail = detail};
+	const struct item item = {.loops = tensor ? &tensor->loops : &module->loops,
+		.tensor = tensor,
+		.module = module};
+
+	return is_walked(&run, &item, loop);
 }
 
 /* What the turn is counted as; NULL: part of the model. */
@@ -169,6 +184,7 @@ static bool enter_tensor(const struct run *run, const struct item *item, struct 
 		equal->active_copies += copies.active;
 		return true;
 	}
+	memcpy(tensor.turn, turn->values, sizeof(tensor.turn));
 	if (run->detail == AL_BOOKS_NAMES)
 		tensor.name = al_turn_name(turn, &books->arena, item->name);
 	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors,

@@ -15,6 +15,7 @@ struct al_model_tensor {
 	int64_t copies, active_copies; /* how many of these the loops make, and work on one token */
 	int64_t count, active; /* of each copy, stacked in it */
 	int64_t layer; /* the outermost loop's turn, where that was asked for; or -1 */
+	int64_t turn[AL_FAMILY_LOOPS]; /* what its loops count, in the first of them */
 	const char *apart; /* NULL: part of the model, else what it is counted as */
 	mpq_srcptr elements; /* numbers in all copies, those packed into one too */
 };
@@ -29,7 +30,7 @@ struct al_model_module {
 	size_t n_with;
 	int64_t copies, layer;
 	int64_t uses; /* how many layers each of them works in */
-	int64_t turn[AL_FAMILY_LOOPS]; /* by name: what its loops count */
+	int64_t turn[AL_FAMILY_LOOPS]; /* as of a tensor */
 	const char *apart; /* layer and this as of a tensor */
 };
 
@@ -57,6 +58,11 @@ bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalo
 	const struct al_family *family, struct al_settings *settings, enum al_books_detail detail,
 	struct al_error *err) AL_MUST_CHECK;
 void al_model_books_finish(struct al_model_books *books);
+
+/* Does anything of the tensor or module depend on its loop number `loop`, so that its turns are taken
+ * one by one? */
+bool al_books_walk(const struct al_family *family, const struct al_family_tensor *tensor,
+	const struct al_family_module *module, enum al_books_detail detail, size_t loop);
 
 enum { AL_STORED_DIMS = AL_SHAPE_DIMS + 1 };
 

@@ -82,6 +82,7 @@ static bool default_list(const struct al_config *config, const struct al_config_
 		al_value_set_int(&values[*layer], value);
 	}
 	al_settings_set_list(settings, key->symbol, values, (size_t)length, origin);
+	al_settings_derived(settings, key->symbol, fallback, key->length);
 	return true;
 }
 
@@ -130,6 +131,7 @@ static bool set_default(const struct al_config *config, const struct al_config_k
 	if (!al_formula_whole(fallback, &scope, 0, &value, err))
 		return false;
 	al_settings_set(settings, key->symbol, value, origin);
+	al_settings_derived(settings, key->symbol, fallback, NULL);
 	return true;
 }
 
@@ -315,6 +317,17 @@ static bool check_experts(const struct al_config *config, struct al_error *err)
 		"%s is %lld, expected at most %s = %lld", name_of(config, active_key),
 		(long long)n_active, name_of(config, key), (long long)n_experts);
 }
+
+const char *const al_config_conditions[AL_N_CONFIG_CONDITIONS] = {
+	"d_model > 0",
+	"n_heads > 0",
+	"n_layers > 0",
+	"vocab > 0",
+	"mod(d_model, n_heads) == 0",
+	"mod(d_model, n_decoder_heads) == 0",
+	"mod(n_heads, n_kv_heads) == 0",
+	"n_experts == 0 or n_active <= n_experts",
+};
 
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
 	const struct cJSON *object, const char *origin, struct al_settings *settings,

@@ -151,6 +151,7 @@ static bool read_list(const struct al_config *config, const struct cJSON *node,
 		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
 			return false;
 	al_settings_set_list(settings, key->symbol, values, n, origin);
+	al_settings_derived(settings, key->symbol, NULL, key->length);
 	return true;
 }
 
@@ -180,6 +181,7 @@ static bool read_indices(const struct al_config *config, const struct cJSON *nod
 		al_value_set_int(&flags[index - key->first], 1);
 	}
 	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
+	al_settings_derived(settings, key->symbol, NULL, key->length);
 	return true;
 }
 

@@ -36,7 +36,7 @@ bool al_settings_gives(const struct al_settings *settings, const char *symbol)
 
 /* ---- set ---- */
 
-static void forget_defaults(struct al_settings *settings)
+void al_settings_forget_defaults(struct al_settings *settings)
 {
 	size_t kept = 0;
 
@@ -64,7 +64,7 @@ static struct al_setting *replace(struct al_settings *settings, const char *symb
 {
 	struct al_arena *arena = &settings->arena;
 
-	forget_defaults(settings);
+	al_settings_forget_defaults(settings);
 	struct al_setting *item = find(settings, symbol);
 	if (!item)
 		return add(settings, al_strdup(arena, symbol), al_strdup(arena, origin));
@@ -72,8 +72,18 @@ static struct al_setting *replace(struct al_settings *settings, const char *symb
 		item->origin = al_strdup(arena, origin);
 	item->list = NULL;
 	item->n_list = 0;
+	item->formula = item->length = NULL;
 	al_value_init(&item->value);
 	return item;
+}
+
+void al_settings_derived(struct al_settings *settings, const char *symbol,
+	const struct al_formula *formula, const struct al_formula *length)
+{
+	struct al_setting *item = find(settings, symbol);
+
+	item->formula = formula;
+	item->length = length;
 }
 
 void al_settings_set(struct al_settings *settings, const char *symbol, int64_t value,
@@ -133,6 +143,8 @@ static void copy_item(struct al_settings *to, const struct al_setting *item)
 		al_settings_set_word(to, item->symbol, item->value.word, item->origin);
 	else
 		al_settings_set(to, item->symbol, item->value.integer, item->origin);
+	if (item->formula || item->length)
+		al_settings_derived(to, item->symbol, item->formula, item->length);
 	if (item->is_asked)
 		find(to, item->symbol)->is_asked = true;
 }

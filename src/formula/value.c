@@ -65,6 +65,8 @@ void al_value_copy(struct al_value *to, const struct al_value *from)
 
 static bool fast_power(int64_t base, int64_t exponent, int64_t *out)
 {
+	if (exponent < 0 || exponent > AL_FORMULA_EXPONENT)
+		return false;
 	*out = 1;
 	for (int64_t i = 0; i < exponent; i++)
 		if (__builtin_mul_overflow(*out, base, out))
@@ -90,7 +92,7 @@ static bool fast_divide(enum op op, int64_t a, int64_t b, int64_t *out)
 	return true;
 }
 
-static bool fast(enum op op, int64_t a, int64_t b, int64_t *out)
+bool al_integer_apply(enum op op, int64_t a, int64_t b, int64_t *out)
 {
 	switch (op) {
 	case OP_ADD:
@@ -188,7 +190,7 @@ const char *al_value_apply(enum op op, const struct al_value *a, const struct al
 
 	int64_t result;
 	if (a->kind == AL_VALUE_INTEGER && b->kind == AL_VALUE_INTEGER
-		&& fast(op, a->integer, b->integer, &result)) {
+		&& al_integer_apply(op, a->integer, b->integer, &result)) {
 		al_value_set_int(out, result);
 		return NULL;
 	}

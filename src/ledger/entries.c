@@ -162,9 +162,17 @@ static bool find_times(const struct al_ledger_module *module, enum al_list list,
 
 /* ---- numbers ---- */
 
-static void product(mpz_t out, const struct al_ledger_entry *e, int64_t count)
+/* The dimensions, times `factor` and `count`. */
+static void product(mpz_t out, const struct al_ledger_entry *e, int64_t factor, int64_t count)
 {
-	mpz_set_si(out, e->times);
+	int64_t number;
+
+	if (!__builtin_mul_overflow(factor, count, &number)
+		&& al_multiply_dims(number, e->dims, e->n_dims, &number)) {
+		mpz_set_si(out, number);
+		return;
+	}
+	mpz_set_si(out, factor);
 	mpz_mul_si(out, out, count);
 	for (size_t i = 0; i < e->n_dims; i++)
 		mpz_mul_si(out, out, e->dims[i]);
@@ -172,8 +180,20 @@ static void product(mpz_t out, const struct al_ledger_entry *e, int64_t count)
 
 void al_entry_multiply(struct al_ledger_entry *e)
 {
-	product(mpq_numref(e->elements), e, e->count);
-	product(mpq_numref(e->active), e, e->active_count);
+	product(mpq_numref(e->elements), e, e->times, e->count);
+	product(mpq_numref(e->active), e, e->times, e->active_count);
+	mpq_set(e->device, e->elements);
+}
+
+void al_entry_multiply_stored(struct al_ledger_entry *e)
+{
+	const struct al_model_tensor *t = e->stored;
+	const int64_t packed = t->tensor->packed;
+	const bool is_there = t->copies != 0 && t->count != 0;
+
+	product(mpq_numref(e->elements), e, e->times * packed, e->count);
+	product(mpq_numref(e->active), e, (is_there ? t->active_copies : t->copies) * packed,
+		is_there ? t->active : t->count);
 	mpq_set(e->device, e->elements);
 }
 
@@ -276,7 +296,7 @@ static bool set_device(struct al_ledger_module *module, enum al_list list,
 		return true;
 	if (!evaluate_shape(module->device, list, e->entry, &shard, err))
 		return al_line_in(list, e->entry, err);
-	product(mpq_numref(e->device), &shard, shard.count);
+	product(mpq_numref(e->device), &shard, shard.times, shard.count);
 	return true;
 }
 

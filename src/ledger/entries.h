@@ -45,4 +45,7 @@ void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq);
 /* Sets `elements`, `active` and `device` from dimensions, counts and times. */
 void al_entry_multiply(struct al_ledger_entry *entry);
 
+/* The same of an entry of the family: copies at work are counted by its loops. */
+void al_entry_multiply_stored(struct al_ledger_entry *entry);
+
 #endif

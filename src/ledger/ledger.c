@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "ledger/entries.h"
+#include "ledger/plan.h"
 
 /* ---- layers ---- */
 
@@ -246,22 +247,6 @@ static const char *join_formulas(struct al_ledger *ledger, const struct al_shape
 	return text;
 }
 
-static void set_numbers(struct al_ledger *ledger, struct al_ledger_entry *e)
-{
-	const struct al_model_tensor *tensor = e->stored;
-
-	mpq_set(e->elements, tensor->elements);
-	mpq_set(e->active, tensor->elements);
-	if (tensor->copies != 0 && tensor->count != 0) {
-		al_exact_multiply(e->active, tensor->active_copies);
-		al_exact_divide(e->active, tensor->copies);
-		al_exact_multiply(e->active, tensor->active);
-		al_exact_divide(e->active, tensor->count);
-	}
-	mpq_set(e->device, e->elements);
-	share_out(ledger, e);
-}
-
 static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	const struct al_model_tensor *tensor, struct al_error *err)
 {
@@ -290,7 +275,8 @@ static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	e->is_in_layers = of->loops.n > 0;
 	e->is_expert = is_expert(of);
 	e->source = ledger->family->source;
-	set_numbers(ledger, e);
+	al_entry_multiply_stored(e);
+	share_out(ledger, e);
 	if (ledger->ask.explains) {
 		e->formula = join_formulas(ledger, &of->entry.shape, false);
 		e->substituted = join_formulas(ledger, &of->entry.shape, true);
@@ -328,10 +314,14 @@ bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct a
 	if (ledger->is_whole && list == AL_LIST_TENSORS)
 		list = AL_LIST_STORED;
 	struct al_ledger_list *l = &ledger->lists[list];
+	if (!l->is_current && ledger->plan)
+		l->is_current = al_plan_update_list(ledger->plan, list);
 	if (!l->is_current) {
 		l->n = 0;
 		if (!fill_list(ledger, list, err))
 			return list == AL_LIST_STORED && in_model(ledger, err);
+		if (ledger->plan)
+			al_plan_bind_list(ledger->plan, list);
 		l->is_current = true;
 	}
 	*out = l;
@@ -365,6 +355,8 @@ void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq)
 
 static void close_modules(struct al_ledger *ledger)
 {
+	al_plan_destroy(ledger->plan);
+	ledger->plan = NULL;
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
 		if (module->device != module->block)
@@ -415,10 +407,10 @@ static void forget_lists(struct al_ledger *ledger)
 		ledger->lists[i].is_current = false;
 }
 
-bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
+static bool open_anew(struct al_ledger *ledger, struct al_error *err)
 {
-	if (!ledger->is_whole || ledger->is_open)
-		return true;
+	ledger->is_open = false;
+	forget_lists(ledger);
 	close_modules(ledger);
 	if (!find_family(ledger, err) || !settle(ledger, err))
 		return false;
@@ -428,14 +420,32 @@ bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 	return ledger->is_open || in_model(ledger, err);
 }
 
+bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
+{
+	if (!ledger->is_whole || (ledger->is_open && !ledger->is_set))
+		return true;
+	const bool is_followed = ledger->is_set;
+	ledger->is_set = false;
+	if (ledger->is_open && ledger->plan && al_plan_update(ledger->plan))
+		return true;
+	if (!open_anew(ledger, err))
+		return false;
+	if (is_followed)
+		ledger->plan = al_plan_create(ledger);
+	return true;
+}
+
 void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value)
 {
 	forget_lists(ledger);
-	ledger->is_open = false;
+	ledger->is_set = true;
 	if (ledger->has_block)
 		al_block_set(&ledger->block, symbol, value);
-	if (ledger->is_whole)
-		al_settings_ask(&ledger->settings, symbol, value, "set");
+	if (!ledger->is_whole)
+		return;
+	al_settings_ask(&ledger->settings, symbol, value, "set");
+	if (!ledger->plan || !al_plan_set(ledger->plan, symbol, value))
+		ledger->is_open = false;
 }
 
 struct al_settings *al_ledger_settings(struct al_ledger *ledger)

@@ -99,6 +99,8 @@ struct al_ledger {
 	int64_t cached_bytes; /* of a cached element without a dtype, of a module alone: 2; may be
 				 changed */
 	bool has_block, is_whole, is_open;
+	bool is_set; /* private: a symbol was set since the last update */
+	struct al_plan *plan; /* private: how a whole model follows what is set; or NULL */
 	const struct al_family *family; /* of a whole model */
 	struct al_settings settings; /* of a whole model */
 	struct al_model_books books;
