@@ -34,13 +34,19 @@ bool cell_set_int(struct cell *cell, int64_t number)
 	return true;
 }
 
-/* Where the datum stands in the box; it is taken in at the point evaluation. */
-static bool place_in_box(struct box *box, const struct datum *datum, size_t *place,
-	struct al_error *err)
+static size_t find_used(const struct box *box, const struct datum *datum)
 {
-	for (*place = 0; *place < box->n; ++*place)
-		if (box->used[*place] == datum)
-			return true;
+	size_t i = 0;
+
+	while (i < box->n && box->used[i] != datum)
+		i++;
+	return i;
+}
+
+static bool use(struct box *box, const struct datum *datum, struct al_error *err)
+{
+	if (find_used(box, datum) < box->n)
+		return true;
 	if (box->n == MOST_DATA)
 		return al_fail(err, AL_EINPUT, "the value uses more than %d data", MOST_DATA);
 	box->used[box->n++] = datum;
@@ -50,16 +56,76 @@ static bool place_in_box(struct box *box, const struct datum *datum, size_t *pla
 bool cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
 	struct al_error *err)
 {
-	size_t place;
-
 	if (!datum || !datum->printed)
 		return cell_set_missing(cell);
 	cell->datum = datum;
 	if (!box || mpq_equal(datum->low, datum->high))
 		return cell_set_number(cell, datum->value);
-	if (!place_in_box(box, datum, &place, err))
-		return false;
-	if (!box->is_corner)
-		return cell_set_number(cell, datum->value);
-	return cell_set_number(cell, (box->corner >> place) & 1 ? datum->high : datum->low);
+	if (!box->at)
+		return use(box, datum, err) && cell_set_number(cell, datum->value);
+	size_t i = find_used(box, datum);
+	return cell_set_number(cell, i < box->n ? box->at[i] : datum->value);
+}
+
+/* ---- regions ---- */
+
+/* The region's range of each datum that is used; all of it where the region's box has it not. */
+static void ranges_of(const struct box *used, const struct region *region, mpq_srcptr *low,
+	mpq_srcptr *high)
+{
+	for (size_t i = 0; i < used->n; i++) {
+		size_t j = find_used(region->box, used->used[i]);
+		bool is_known = j < region->box->n;
+		low[i] = is_known ? region->low[j] : used->used[i]->low;
+		high[i] = is_known ? region->high[j] : used->used[i]->high;
+	}
+}
+
+static bool holds_zero(const mpq_srcptr *low, const mpq_srcptr *high, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (mpq_sgn(low[i]) <= 0 && mpq_sgn(high[i]) >= 0)
+			return true;
+	return false;
+}
+
+static bool include_corners(point_function *value, void *context, struct box *box,
+	const mpq_srcptr *low, const mpq_srcptr *high, struct cell *cell, struct al_interval *out,
+	struct al_error *err)
+{
+	mpq_srcptr at[MOST_DATA];
+
+	box->at = at;
+	for (unsigned corner = 0; corner < 1u << box->n; corner++) {
+		for (size_t i = 0; i < box->n; i++)
+			at[i] = corner >> i & 1 ? high[i] : low[i];
+		if (!value(context, box, cell, err))
+			return false;
+		if (cell->kind != CELL_NUMBER) {
+			al_interval_set_any(out);
+			return true;
+		}
+		if (corner == 0)
+			al_interval_set(out, cell->number, cell->number);
+		al_interval_include(out, cell->number);
+	}
+	return true;
+}
+
+bool enclose_by_corners(point_function *value, void *context, const struct region *region,
+	struct al_interval *out, struct al_error *err)
+{
+	mpq_srcptr low[MOST_DATA], high[MOST_DATA];
+	struct box used = {0};
+	struct cell cell;
+
+	cell_init(&cell);
+	bool ok = value(context, &used, &cell, err);
+	ranges_of(&used, region, low, high);
+	if (ok && (cell.kind != CELL_NUMBER || (!cell.datum && holds_zero(low, high, used.n))))
+		al_interval_set_any(out);
+	else if (ok)
+		ok = include_corners(value, context, &used, low, high, &cell, out, err);
+	cell_finish(&cell);
+	return ok;
 }

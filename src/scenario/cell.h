@@ -1,8 +1,9 @@
 /* A cell's value, and where it is asked for: a row of a table, at the point values of the data
- * behind it or at a corner of their box. */
+ * behind it or elsewhere in their box. */
 #ifndef ATTNLEDGER_SCENARIO_CELL_H
 #define ATTNLEDGER_SCENARIO_CELL_H
 
+#include "formula/interval.h"
 #include "scenario/memo.h"
 
 enum { MOST_DATA = 16 };
@@ -11,8 +12,13 @@ enum { MOST_DATA = 16 };
 struct box {
 	const struct datum *used[MOST_DATA];
 	size_t n;
-	bool is_corner; /* else the point values */
-	unsigned corner; /* bit i: the high end of used[i] */
+	const mpq_srcptr *at; /* [n]; NULL: the point values, and what is used is taken in */
+};
+
+/* A part of a box: from low[i] to high[i] along used[i]. */
+struct region {
+	const struct box *box;
+	mpq_srcptr low[MOST_DATA], high[MOST_DATA];
 };
 
 /* A number, a polynomial, an order in a symbol, or nothing. */
@@ -47,8 +53,15 @@ bool cell_set_missing(struct cell *cell);
 bool cell_set_number(struct cell *cell, mpq_srcptr number);
 bool cell_set_int(struct cell *cell, int64_t number);
 
-/* A datum at the point or at the box's corner; missing where it is NULL. */
+/* A datum at the point or elsewhere in the box; missing where it is NULL. */
 bool cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* What a value can be within a region, of a value that in each datum alone rises or falls all the
+ * way: what it is at the corners. A value that is no plain datum may have a pole where a datum is
+ * zero. */
+typedef bool point_function(void *context, struct box *box, struct cell *out, struct al_error *err);
+bool enclose_by_corners(point_function *value, void *context, const struct region *region,
+	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,144 +1,18 @@
-/* Claims: a printed number against what the scenario gives, by exact interval arithmetic.
+/* Claims: a printed number against what the scenario gives.
  *
- * The value is computed at the point values of the data that it uses and at all corners of their
- * box; the verdict compares that with the interval of numbers that are printed so. */
-#include "scenario/memo.h"
+ * The value is computed at the point values of the data that it uses; where that isn't what is
+ * printed, their box is searched for one that would be printed so. */
+#include "scenario/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "scenario/path.h"
 #include "scenario/units.h"
-#include "scenario/verdict.h"
 
 const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent", "inconsistent",
 	"underivable"};
-
-/* ---- the value ---- */
-
-/* The context of a claim's formula. */
-struct names {
-	struct evaluator *evaluator;
-	const struct claim *claim;
-	struct box *box;
-	const struct al_column *column; /* of the first path */
-	bool is_missing;
-};
-
-static const char *path_of(const struct claim *claim, const char *name)
-{
-	for (size_t i = 0; i < claim->n_with; i++)
-		if (strcmp(claim->with[i].name, name) == 0)
-			return claim->with[i].path;
-	return NULL;
-}
-
-static bool look_up(void *context, const struct al_reference *reference, bool *found,
-	struct al_value *value, struct al_error *err)
-{
-	struct names *names = context;
-	const char *path = path_of(names->claim, reference->symbol);
-	const struct al_column *column;
-	struct cell cell;
-
-	*found = path != NULL;
-	if (!path)
-		return true;
-	cell_init(&cell);
-	bool ok = path_value(names->evaluator, path, names->box, &cell, &column, err);
-	if (ok && cell.kind == CELL_MISSING) {
-		names->is_missing = true;
-		ok = al_fail(err, AL_EINPUT, "%s is missing", path);
-	} else if (ok && cell.kind != CELL_NUMBER)
-		ok = al_fail(err, AL_EINPUT, "%s is no number", path);
-	else if (ok)
-		al_value_set_exact(value, cell.number);
-	cell_finish(&cell);
-	return ok;
-}
-
-static size_t known_names(void *context, const char *const **out)
-{
-	const struct names *names = context;
-	const char **list = al_new_array(&names->evaluator->arena, const char *,
-		names->claim->n_with + 1);
-
-	for (size_t i = 0; i < names->claim->n_with; i++)
-		list[i] = names->claim->with[i].name;
-	*out = list;
-	return names->claim->n_with;
-}
-
-static bool evaluate_formula(struct names *names, struct cell *out, struct al_error *err)
-{
-	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = names};
-	struct al_value value;
-
-	al_value_init(&value);
-	bool ok = al_formula_eval(names->claim->formula, &scope, &value, err);
-	if (ok) {
-		al_value_get(&value, out->number);
-		out->kind = CELL_NUMBER;
-	} else if (names->is_missing) {
-		out->kind = CELL_MISSING;
-		ok = true;
-	}
-	al_value_finish(&value);
-	return ok;
-}
-
-static bool evaluate(struct names *names, struct cell *out, struct al_error *err)
-{
-	if (names->claim->formula)
-		return evaluate_formula(names, out, err);
-	return path_value(names->evaluator, names->claim->path, names->box, out, &names->column,
-		err);
-}
-
-/* Widens low..high by the values at all corners. */
-static bool visit_corners(struct names *names, struct value *value, struct al_error *err)
-{
-	struct cell corner;
-	bool ok = true;
-
-	cell_init(&corner);
-	names->box->is_corner = true;
-	for (unsigned i = 0; ok && i < 1u << names->box->n; i++) {
-		names->box->corner = i;
-		ok = evaluate(names, &corner, err);
-		if (!ok || corner.kind != CELL_NUMBER)
-			continue;
-		al_exact_keep_least(value->low, corner.number);
-		al_exact_keep_most(value->high, corner.number);
-	}
-	cell_finish(&corner);
-	return ok;
-}
-
-static bool compute(struct evaluator *evaluator, const struct claim *claim, struct value *value,
-	struct al_error *err)
-{
-	struct box box = {0};
-	struct names names = {.evaluator = evaluator, .claim = claim, .box = &box};
-
-	if (!evaluate(&names, &value->point, err))
-		return false;
-	if (value->point.kind != CELL_NUMBER)
-		return true;
-	mpq_set(value->low, value->point.number);
-	mpq_set(value->high, value->point.number);
-	if (box.n > 0 && !visit_corners(&names, value, err))
-		return false;
-
-	const char *unit = claim->unit ? claim->unit : names.column ? names.column->scale : NULL;
-	value->factor = unit_factor(unit);
-	al_exact_divide(value->point.number, value->factor);
-	al_exact_divide(value->low, value->factor);
-	al_exact_divide(value->high, value->factor);
-	return true;
-}
 
 /* ---- a row of the answer ---- */
 
@@ -157,19 +31,11 @@ void al_check_table_init(struct al_table *table)
 				.is_key = i == C_ID});
 }
 
-static void set_value(struct al_table *table, struct al_cell *row, const struct value *value)
-{
-	al_cell_set_exact(table, &row[C_VALUE], value->point.number);
-	al_cell_set_exact(table, &row[C_LOW], value->low);
-	al_cell_set_exact(table, &row[C_HIGH], value->high);
-}
-
-/* What a reader asks of a claim that the point does not reproduce. */
+/* What a reader asks of a claim that the value, in the printed unit, does not reproduce. */
 static void explain(struct al_table *table, struct al_cell *row, const struct claim *claim,
-	const struct value *value, const struct printed *printed, enum al_verdict verdict)
+	mpq_srcptr value, int digits, enum al_verdict verdict)
 {
-	int digits = printed->digits + 2;
-	const char *point = al_exact_decimal(&table->arena, value->point.number, digits);
+	const char *point = al_exact_decimal(&table->arena, value, digits + 2);
 
 	if (verdict == AL_CONSISTENT)
 		al_cell_set_text(table, &row[C_NOTE],
@@ -178,6 +44,12 @@ static void explain(struct al_table *table, struct al_cell *row, const struct cl
 	else if (verdict == AL_INCONSISTENT)
 		al_cell_set_text(table, &row[C_NOTE],
 			al_format(&table->arena, "found %s, printed %s", point, claim->printed));
+	else if (verdict == AL_UNDERIVABLE)
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena,
+				"not decided: %s, and what the inputs may be rounded from is too "
+				"wide to search",
+				point));
 }
 
 /* Compares a printed polynomial. */
@@ -201,7 +73,7 @@ static bool judge_polynomial(struct evaluator *evaluator, const struct claim *cl
 	return true;
 }
 
-static bool judge_order_of_growth(const struct claim *claim, int order, enum al_verdict *verdict,
+static void judge_order_of_growth(const struct claim *claim, int order, enum al_verdict *verdict,
 	struct al_table *table, struct al_cell *row)
 {
 	char expected[16];
@@ -213,53 +85,105 @@ static bool judge_order_of_growth(const struct claim *claim, int order, enum al_
 		order);
 	*verdict = strcmp(claim->printed, expected) == 0 ? AL_REPRODUCED : AL_INCONSISTENT;
 	al_cell_set_text(table, &row[C_VALUE], expected);
-	return true;
 }
 
-static bool judge_number(const struct claim *claim, const struct value *value,
-	enum al_verdict *verdict, struct al_table *table, struct al_cell *row, struct al_error *err)
+static void set_scaled(struct al_table *table, struct al_cell *cell, mpq_srcptr value,
+	int64_t factor)
 {
+	mpq_t scaled;
+
+	mpq_init(scaled);
+	mpq_set(scaled, value);
+	al_exact_divide(scaled, factor);
+	al_cell_set_exact(table, cell, scaled);
+	mpq_clear(scaled);
+}
+
+/* All corners are met, so that the answer says from where to where the value goes; the rest of the
+ * box only where the value itself doesn't settle it. */
+static bool judge_value(struct derivation *d, mpq_srcptr point, const struct printed *printed,
+	int64_t factor, enum al_verdict *verdict, struct al_table *table, struct al_cell *row,
+	struct al_error *err)
+{
+	static const enum al_verdict verdicts[] = {[REACHED] = AL_CONSISTENT,
+		[MISSED] = AL_INCONSISTENT,
+		[UNDECIDED] = AL_UNDERIVABLE};
+	struct target target;
+	struct search search;
+	enum reach reach;
+
+	target_init(&target, d->claim, printed, factor);
+	search_init(&search, d, &target, point);
+	set_scaled(table, &row[C_VALUE], point, factor);
+	bool ok = search_corners(&search, err);
+	*verdict = AL_REPRODUCED;
+	if (ok && !is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
+		ok = search_box(&search, &reach, err);
+		*verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
+		explain(table, row, d->claim, row[C_VALUE].exact, printed->digits, *verdict);
+	}
+	set_scaled(table, &row[C_LOW], search.low, factor);
+	set_scaled(table, &row[C_HIGH], search.high, factor);
+	search_finish(&search);
+	target_finish(&target);
+	return ok;
+}
+
+static bool judge_number(struct derivation *d, mpq_srcptr point, enum al_verdict *verdict,
+	struct al_table *table, struct al_cell *row, struct al_error *err)
+{
+	const struct claim *claim = d->claim;
+	const char *unit = claim->unit ? claim->unit : d->column ? d->column->scale : NULL;
 	struct printed printed;
 
-	mpq_inits(printed.first, printed.last, printed.low, printed.high, NULL);
-	bool ok = parse_printed(claim->printed, &printed)
+	printed_init(&printed);
+	bool ok = printed_parse(&printed, claim->printed)
 		|| al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it",
 			claim->printed);
 	if (ok) {
 		allow_rounding(claim, &printed);
-		*verdict = judge(claim, value, &printed);
-		set_value(table, row, value);
-		explain(table, row, claim, value, &printed, *verdict);
+		ok = judge_value(d, point, &printed,
+			unit_factor(printed.unit ? printed.unit : unit), verdict, table, row, err);
 	}
-	mpq_clears(printed.first, printed.last, printed.low, printed.high, NULL);
+	printed_finish(&printed);
 	return ok;
+}
+
+static bool judge_derived(struct derivation *d, const struct cell *point, enum al_verdict *verdict,
+	struct al_table *table, struct al_cell *row, struct al_error *err)
+{
+	switch (point->kind) {
+	case CELL_NUMBER:
+		return judge_number(d, point->number, verdict, table, row, err);
+	case CELL_POLYNOMIAL:
+		return judge_polynomial(d->evaluator, d->claim, point->polynomial, verdict, table,
+			row, err);
+	case CELL_ORDER:
+		judge_order_of_growth(d->claim, point->order, verdict, table, row);
+		return true;
+	case CELL_MISSING:
+	case CELL_UNKNOWN:
+		break;
+	}
+	al_cell_set_text(table, &row[C_NOTE], "a cell that the value needs is missing");
+	return true;
 }
 
 static bool judge_claim(struct evaluator *evaluator, const struct claim *claim,
 	enum al_verdict *verdict, struct al_table *table, struct al_cell *row, struct al_error *err)
 {
-	struct value value;
-	bool ok;
+	struct derivation d = {.evaluator = evaluator, .claim = claim};
+	struct cell point;
 
 	*verdict = AL_UNDERIVABLE;
 	if (claim->underivable) {
 		al_cell_set_text(table, &row[C_NOTE], claim->underivable);
 		return true;
 	}
-	cell_init(&value.point);
-	mpq_inits(value.low, value.high, NULL);
-	ok = compute(evaluator, claim, &value, err);
-	if (ok && value.point.kind == CELL_MISSING)
-		al_cell_set_text(table, &row[C_NOTE], "a cell that the value needs is missing");
-	else if (ok && value.point.kind == CELL_POLYNOMIAL)
-		ok = judge_polynomial(evaluator, claim, value.point.polynomial, verdict, table, row,
-			err);
-	else if (ok && value.point.kind == CELL_ORDER)
-		ok = judge_order_of_growth(claim, value.point.order, verdict, table, row);
-	else if (ok)
-		ok = judge_number(claim, &value, verdict, table, row, err);
-	mpq_clears(value.low, value.high, NULL);
-	cell_finish(&value.point);
+	cell_init(&point);
+	bool ok = derive_point(&d, &point, err)
+		&& judge_derived(&d, &point, verdict, table, row, err);
+	cell_finish(&point);
 	return ok;
 }
 

@@ -18,14 +18,14 @@ struct evaluation {
 static bool evaluate(struct evaluation *e, const char *key, struct cell *out, struct al_error *err);
 
 /* The row that NAME[ROW] asks, seen from this one. */
-static bool other_row(const struct evaluation *e, const char *text, struct row *row,
+static bool other_row(const struct place *place, const char *text, struct row *row,
 	struct al_error *err)
 {
-	const struct al_scenario *s = e->place.evaluator->scenario;
+	const struct al_scenario *s = place->evaluator->scenario;
 	const char *comma = strchr(text, ',');
 
-	*row = e->place.row;
-	if (!comma && e->place.table->kind == ROWS_CASES)
+	*row = place->row;
+	if (!comma && place->table->kind == ROWS_CASES)
 		return (row->kase = find_case(s, text, err)) != NULL;
 	if (!comma)
 		return (row->variant = find_variant(s, text, err)) != NULL;
@@ -66,7 +66,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	inner.nested++;
 	if (inner.nested > MOST_NESTED)
 		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
-	if (reference->row && !other_row(outer, reference->row, &inner.place.row, err))
+	if (reference->row && !other_row(&outer->place, reference->row, &inner.place.row, err))
 		return false;
 	cell_init(&cell);
 	bool ok = evaluate(&inner, reference->symbol, &cell, err)
@@ -176,4 +176,67 @@ bool cell_value(const struct place *place, const char *key, struct cell *out, st
 	return evaluate(&e, key, out, err)
 		&& (out->kind != CELL_UNKNOWN
 			|| fail_unknown_column(place->evaluator->scenario, place->table, key, err));
+}
+
+/* ---- regions ---- */
+
+struct enclosure {
+	struct place place;
+	const struct region *region;
+	int nested;
+};
+
+static bool enclose(struct enclosure *e, const char *key, struct al_interval *out,
+	struct al_error *err);
+
+static bool look_up_range(void *context, const struct al_reference *reference,
+	struct al_interval *out, struct al_error *err)
+{
+	struct enclosure *outer = context;
+	struct enclosure inner = *outer;
+
+	inner.nested++;
+	if (inner.nested > MOST_NESTED)
+		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
+	return (!reference->row || other_row(&outer->place, reference->row, &inner.place.row, err))
+		&& enclose(&inner, reference->symbol, out, err);
+}
+
+/* A column of the list, at a point. */
+struct listed {
+	const struct column_kind *kind;
+	const struct place *place;
+};
+
+static bool listed_value(void *context, struct box *box, struct cell *out, struct al_error *err)
+{
+	const struct listed *listed = context;
+	struct place place = *listed->place;
+
+	place.box = box;
+	out->datum = NULL;
+	return listed->kind->evaluate(listed->kind, &place, out, err);
+}
+
+static bool enclose(struct enclosure *e, const char *key, struct al_interval *out,
+	struct al_error *err)
+{
+	const struct table_column *column = find_column(e->place.table, key);
+	struct al_interval_scope scope = {.lookup = look_up_range, .context = e};
+
+	if (!spend(e->place.evaluator, 1, err))
+		return false;
+	if (column && column->formula)
+		return al_formula_enclose(column->formula, &scope, out, err);
+	struct column_kind kind = column_kind_of(e->place.evaluator->scenario, key);
+	struct listed listed = {.kind = &kind, .place = &e->place};
+	return enclose_by_corners(listed_value, &listed, e->region, out, err);
+}
+
+bool cell_enclose(const struct place *place, const char *key, const struct region *region,
+	struct al_interval *out, struct al_error *err)
+{
+	struct enclosure e = {.place = *place, .region = region};
+
+	return enclose(&e, key, out, err);
 }

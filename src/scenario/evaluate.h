@@ -8,4 +8,8 @@
 bool cell_value(const struct place *place, const char *key, struct cell *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* What the cell can be within a region; more than that, perhaps. */
+bool cell_enclose(const struct place *place, const char *key, const struct region *region,
+	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
+
 #endif

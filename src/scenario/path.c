@@ -68,20 +68,29 @@ static bool table_row(const struct al_scenario *s, const struct table *table,
 	return row->variant != NULL;
 }
 
+static bool find_place(struct evaluator *evaluator, const struct table *table,
+	const struct path *path, struct place *place, struct al_error *err)
+{
+	*place = (struct place){.evaluator = evaluator, .table = table};
+	if (path->n < 3 || path->n > 4)
+		return al_fail(err, AL_EINPUT, "expected \"%s/ROW/COLUMN\"", table->id);
+	return table_row(evaluator->scenario, table, path, &place->row, err);
+}
+
 static bool table_value(struct evaluator *evaluator, const struct table *table,
 	const struct path *path, struct box *box, struct cell *out, const struct al_column **column,
 	struct al_error *err)
 {
-	struct place place = {.evaluator = evaluator, .table = table, .box = box};
-
-	if (path->n < 3 || path->n > 4)
-		return al_fail(err, AL_EINPUT, "expected \"%s/ROW/COLUMN\"", table->id);
 	const char *key = path->parts[path->n - 1];
+	struct place place;
+
+	if (!find_place(evaluator, table, path, &place, err))
+		return false;
+	place.box = box;
 	for (size_t i = 0; i < table->n_columns; i++)
 		if (strcmp(table->columns[i].column.key, key) == 0)
 			*column = &table->columns[i].column;
-	return table_row(evaluator->scenario, table, path, &place.row, err)
-		&& cell_value(&place, key, out, err);
+	return cell_value(&place, key, out, err);
 }
 
 /* ---- sweeps ---- */
@@ -236,6 +245,42 @@ bool path_value(struct evaluator *evaluator, const char *text, struct box *box, 
 			: set	? data_value(evaluator, set, &path, box, out, err)
 				: fail_unknown_id(s, path.parts[0], err);
 	}
+	al_arena_finish(&arena);
+	return ok;
+}
+
+/* ---- regions ---- */
+
+/* A path, at a point. */
+struct asked {
+	struct evaluator *evaluator;
+	const char *path;
+};
+
+static bool asked_value(void *context, struct box *box, struct cell *out, struct al_error *err)
+{
+	const struct asked *asked = context;
+	const struct al_column *column;
+
+	out->datum = NULL;
+	return path_value(asked->evaluator, asked->path, box, out, &column, err);
+}
+
+bool path_enclose(struct evaluator *evaluator, const char *text, const struct region *region,
+	struct al_interval *out, struct al_error *err)
+{
+	struct asked asked = {.evaluator = evaluator, .path = text};
+	struct al_arena arena;
+	struct place place;
+	struct path path;
+
+	al_arena_init(&arena);
+	bool ok = split(&arena, text, &path, err);
+	const struct table *table = ok ? find_table(evaluator->scenario, path.parts[0]) : NULL;
+	if (ok)
+		ok = table ? find_place(evaluator, table, &path, &place, err)
+				&& cell_enclose(&place, path.parts[path.n - 1], region, out, err)
+			   : enclose_by_corners(asked_value, &asked, region, out, err);
 	al_arena_finish(&arena);
 	return ok;
 }

@@ -141,3 +141,23 @@ bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_er
 	}
 	return true;
 }
+
+bool read_variant_names(struct al_scenario *s, const struct cJSON *owner, const char *key,
+	const struct variant ***out, size_t *n, struct al_error *err)
+{
+	const struct cJSON *list;
+	const char *name;
+
+	if (!al_json_get_node(&s->doc, owner, key, AL_JSON_ARRAY, false, &list, err))
+		return false;
+	if (!list)
+		return true;
+	*out = al_new_array(&s->arena, const struct variant *, al_json_size(list) + 1);
+	al_json_each (item, list) {
+		if (!al_json_text(&s->doc, item, &name, err))
+			return false;
+		if (!((*out)[(*n)++] = find_variant(s, name, err)))
+			return al_json_in(&s->doc, item, err);
+	}
+	return true;
+}

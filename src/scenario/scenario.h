@@ -9,8 +9,9 @@
  *   measures, metrics, theory    what a column computes
  *   column        the one list of columns
  *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
- *   build_table, build_sweep, build_figure; verdict, check    the answers
- *   settings, csv, read_*    the file's text, read into contents
+ *   best, build_table, build_sweep, build_figure    tables as they are printed and drawn
+ *   derive, search, printed, verdict, check    what a claim is worth, and what it may be
+ *   settings, csv, looks, read_*    the file's text, read into contents
  *   scenario      opening, and what is asked from outside */
 #ifndef ATTNLEDGER_SCENARIO_SCENARIO_H
 #define ATTNLEDGER_SCENARIO_SCENARIO_H

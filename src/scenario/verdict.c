@@ -1,38 +1,38 @@
 /* Verdicts: the numbers that would be printed so, and how a value compares with them. */
 #include "scenario/verdict.h"
 
-#include <string.h>
-
 #include "base/number.h"
 
 /* ---- the printed number ---- */
 
-bool parse_printed(const char *text, struct printed *printed)
+/* "About" a fraction p/q is what has it as a convergent: within 1/(2q^2) of it (Legendre). */
+static void allow_fraction(bool is_about, struct printed *printed)
 {
-	struct al_arena arena;
-	const char *dots = strstr(text, "..");
-	int digits;
+	mpq_t width;
 
-	if (!dots) {
-		if (!al_exact_parse(text, printed->first, &printed->digits))
-			return false;
-		mpq_set(printed->last, printed->first);
-		return true;
-	}
-	al_arena_init(&arena);
-	bool ok = al_exact_parse(al_strndup(&arena, text, (size_t)(dots - text)), printed->first,
-			  &printed->digits)
-		&& al_exact_parse(dots + 2, printed->last, &digits);
-	if (ok && digits < printed->digits)
-		printed->digits = digits;
-	al_arena_finish(&arena);
-	return ok;
+	mpq_set(printed->low, printed->first);
+	mpq_set(printed->high, printed->last);
+	if (!is_about)
+		return;
+	mpq_init(width);
+	mpz_set_ui(mpq_numref(width), 1);
+	mpz_mul(mpq_denref(width), mpq_denref(printed->first), mpq_denref(printed->first));
+	mpz_mul_ui(mpq_denref(width), mpq_denref(width), 2);
+	mpq_sub(printed->low, printed->first, width);
+	mpq_add(printed->high, printed->last, width);
+	mpq_clear(width);
 }
 
 void allow_rounding(const struct claim *claim, struct printed *printed)
 {
+	bool is_about = claim->is_approximate || claim->rounding == ROUNDING_ABOUT
+		|| printed->is_about;
 	mpq_t below, above, unit;
 
+	if (printed->is_fraction) {
+		allow_fraction(is_about, printed);
+		return;
+	}
 	mpq_inits(below, above, unit, NULL);
 	al_exact_unit(unit, printed->digits, 1);
 	al_exact_unit(below, printed->digits, 2);
@@ -41,7 +41,7 @@ void allow_rounding(const struct claim *claim, struct printed *printed)
 		mpq_set_ui(mpq_sgn(printed->first) < 0 ? above : below, 0, 1);
 		mpq_set(mpq_sgn(printed->first) < 0 ? below : above, unit);
 	}
-	if (claim->is_approximate || claim->rounding == ROUNDING_ABOUT) {
+	if (is_about) {
 		mpq_add(below, below, unit);
 		mpq_add(above, above, unit);
 	}
@@ -50,13 +50,15 @@ void allow_rounding(const struct claim *claim, struct printed *printed)
 	mpq_clears(below, above, unit, NULL);
 }
 
-/* ---- verdicts ---- */
+/* ---- what it asks of a value ---- */
 
 /* Would the point be printed so? */
 static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct printed *printed)
 {
 	mpq_t shown;
 
+	if (printed->is_fraction)
+		return mpq_equal(point, printed->first);
 	mpq_init(shown);
 	if (claim->rounding == ROUNDING_TRUNCATED)
 		al_exact_truncate(shown, point, printed->digits);
@@ -67,46 +69,67 @@ static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct 
 	return same;
 }
 
-static enum al_verdict judge_equal(const struct claim *claim, const struct value *value,
-	const struct printed *printed)
-{
-	if (prints_as(claim, value->point.number, printed))
-		return AL_REPRODUCED;
-	bool meet = mpq_cmp(value->low, printed->high) <= 0
-		&& mpq_cmp(value->high, printed->low) >= 0;
-	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
-}
+enum question { EQUAL, WITHIN, GREATER, LESS };
 
-static enum al_verdict judge_range(const struct value *value, const struct printed *printed)
-{
-	mpq_srcptr point = value->point.number;
-
-	if (mpq_cmp(point, printed->first) >= 0 && mpq_cmp(point, printed->last) <= 0)
-		return AL_REPRODUCED;
-	bool meet = mpq_cmp(value->low, printed->high) <= 0
-		&& mpq_cmp(value->high, printed->low) >= 0;
-	return meet ? AL_CONSISTENT : AL_INCONSISTENT;
-}
-
-/* sign 1: the value is greater than what is printed; -1: less. */
-static enum al_verdict judge_order(const struct value *value, const struct printed *printed,
-	int sign)
-{
-	mpq_srcptr farthest = sign > 0 ? value->high : value->low;
-
-	if (sign * mpq_cmp(value->point.number, printed->first) > 0)
-		return AL_REPRODUCED;
-	return sign * mpq_cmp(farthest, printed->first) > 0 ? AL_CONSISTENT : AL_INCONSISTENT;
-}
-
-enum al_verdict judge(const struct claim *claim, const struct value *value,
-	const struct printed *printed)
+static enum question question_of(const struct claim *claim)
 {
 	if (claim->relation == RELATION_IN || claim->rounding == ROUNDING_RANGE)
-		return judge_range(value, printed);
+		return WITHIN;
 	if (claim->relation == RELATION_GREATER || claim->rounding == ROUNDING_MORE_THAN)
-		return judge_order(value, printed, 1);
+		return GREATER;
 	if (claim->relation == RELATION_LESS || claim->rounding == ROUNDING_LESS_THAN)
-		return judge_order(value, printed, -1);
-	return judge_equal(claim, value, printed);
+		return LESS;
+	return EQUAL;
+}
+
+/* In units of the printed number's scale. */
+static bool prints_scaled(const struct claim *claim, mpq_srcptr value,
+	const struct printed *printed)
+{
+	switch (question_of(claim)) {
+	case WITHIN:
+		return mpq_cmp(value, printed->first) >= 0 && mpq_cmp(value, printed->last) <= 0;
+	case GREATER:
+		return mpq_cmp(value, printed->first) > 0;
+	case LESS:
+		return mpq_cmp(value, printed->first) < 0;
+	case EQUAL:
+		break;
+	}
+	return prints_as(claim, value, printed);
+}
+
+bool is_reproduced(const struct claim *claim, mpq_srcptr value, const struct printed *printed)
+{
+	mpq_t scaled;
+
+	mpq_init(scaled);
+	mpq_set(scaled, value);
+	al_exact_divide(scaled, printed->scale);
+	bool is = prints_scaled(claim, scaled, printed);
+	mpq_clear(scaled);
+	return is;
+}
+
+void target_init(struct target *target, const struct claim *claim, const struct printed *printed,
+	int64_t factor)
+{
+	enum question question = question_of(claim);
+	bool is_order = question == GREATER || question == LESS;
+
+	*target = (struct target){.has_low = question != LESS,
+		.has_high = question != GREATER,
+		.is_open = is_order};
+	mpq_inits(target->low, target->high, NULL);
+	mpq_set(target->low, is_order ? printed->first : printed->low);
+	mpq_set(target->high, is_order ? printed->first : printed->high);
+	al_exact_multiply(target->low, printed->scale);
+	al_exact_multiply(target->high, printed->scale);
+	al_exact_multiply(target->low, factor);
+	al_exact_multiply(target->high, factor);
+}
+
+void target_finish(struct target *target)
+{
+	mpq_clears(target->low, target->high, NULL);
 }

@@ -2,30 +2,18 @@
 #ifndef ATTNLEDGER_SCENARIO_VERDICT_H
 #define ATTNLEDGER_SCENARIO_VERDICT_H
 
-#include "scenario/cell.h"
-
-/* The value of a claim: its point, and its ends over the box of its data. */
-struct value {
-	struct cell point;
-	mpq_t low, high;
-	int64_t factor; /* of the unit that it is printed in */
-};
-
-/* The numbers that are printed so. */
-struct printed {
-	mpq_t first, last; /* as printed; equal but for a range */
-	mpq_t low, high; /* with what rounding allows */
-	int digits;
-};
-
-/* Reads "28.32" or "0.6..17.4" into numbers that the caller initialised; false where it is
- * neither. */
-bool parse_printed(const char *text, struct printed *printed);
+#include "scenario/printed.h"
+#include "scenario/search.h"
 
 /* low and high: how far the claim's rounding lets a value be away. */
 void allow_rounding(const struct claim *claim, struct printed *printed);
 
-enum al_verdict judge(const struct claim *claim, const struct value *value,
-	const struct printed *printed);
+/* Would the value, in the printed unit, be printed so? */
+bool is_reproduced(const struct claim *claim, mpq_srcptr value, const struct printed *printed);
+
+/* The numbers that the claim may stand for, times a unit's factor. */
+void target_init(struct target *target, const struct claim *claim, const struct printed *printed,
+	int64_t factor);
+void target_finish(struct target *target);
 
 #endif

@@ -7,8 +7,9 @@ enum { P_VALUE = 4, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 /* a = 2.0 is 1.95..2.05, b = 4 is 3.5..4.5; the exact set has no interval. */
 #define HEAD \
 	"{" SMALL ", 'data': [" \
-	"{'id': 'd', 'columns': ['variant', 'a', 'b', 'none'], 'rows': [['mha', '2.0', '4', " \
-	"null], ['sha', '-1.0', '8', null]]}, " \
+	"{'id': 'd', 'columns': ['variant', 'a', 'b', 'none', 'x', 'p', 'q'], 'rows': [['mha', " \
+	"'2.0', '4', null, '0.5', '81.2', '81.3'], ['sha', '-1.0', '8', null, null, null, null]]}" \
+	", " \
 	"{'id': 'e', 'exact': true, 'columns': ['variant', 'count'], 'rows': [['mha', '7']]}], " \
 	"'tables': [{'id': 't', 'substitute': {'d_model': 'n_heads*d_head'}, 'order': 'n_heads', " \
 	"'against': 'sha', 'columns': [{'key': 'parameters', 'unit': 'k'}, 'formula', " \
@@ -18,6 +19,7 @@ enum { P_VALUE = 4, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 	"'step': 2}}, " \
 	"'measure': ['parameters', 'cache']}],\n'claims': [{'id': 'c', "
 
+#define PQ "'with': {'p': 'd/mha/p', 'q': 'd/mha/q'}"
 #define AB "'with': {'a': 'd/mha/a', 'b': 'd/mha/b'}"
 
 /* A claim, its verdict, and its value, low and high where they matter. */
@@ -74,6 +76,61 @@ static const struct claim_case {
 	{"'printed': '1', 'value': 'a + none', 'with': {'a': 'd/mha/a', 'none': 'd/mha/none'}",
 		"underivable", NULL, NULL, NULL},
 	{"'printed': '1', 'underivable': 'not told'", "underivable", NULL, NULL, NULL},
+	/* x is 0.45 to 0.55: 0.52 lies inside, where the corners give 0.0009 and 0.0049 */
+	{"'printed': '0.0000', 'value': '(x-13/25)^2', 'with': {'x': 'd/mha/x'}", "consistent",
+		"0.0004", "0.000025", NULL},
+	{"'printed': '0.0060', 'value': '(x-13/25)^2', 'with': {'x': 'd/mha/x'}", "inconsistent",
+		NULL, NULL, NULL},
+	{"'printed': '-0.0001', 'value': '(x-13/25)*(x-13/25)', 'with': {'x': 'd/mha/x'}",
+		"inconsistent", NULL, NULL, NULL},
+	/* a pole inside: nothing between -20/3 and 20 */
+	{"'printed': '3', 'value': '1/(p-q+1/20)', " PQ, "inconsistent", "-20", NULL, NULL},
+	{"'printed': '0', 'value': '1/(p-q+1/20)', " PQ, "inconsistent", NULL, NULL, NULL},
+	{"'printed': '20', 'value': '1/(p-q+1/20)', " PQ, "consistent", NULL, NULL, NULL},
+	{"'printed': '-7', 'value': '1/(p-q+1/20)', " PQ, "consistent", NULL, NULL, NULL},
+	/* only beside the pole, where no search ends */
+	{"'printed': '1000', 'value': '1/(p-q+1/20)', " PQ, "underivable", NULL, NULL, NULL},
+	/* 0.25 is the most, but no search shows that it isn't exceeded */
+	{"'printed': '0.25', 'relation': '>', 'value': 'x*(1-x)', 'with': {'x': 'd/mha/x'}",
+		"underivable", "0.25", NULL, NULL},
+	{"'printed': '0.26', 'value': 'x*(1-x)', 'with': {'x': 'd/mha/x'}", "inconsistent", NULL,
+		NULL, NULL},
+	/* conditions that are open within the box */
+	{"'printed': '7', 'value': 'if(x > 13/25, 7, 3)', 'with': {'x': 'd/mha/x'}", "consistent",
+		"3", "3", "7"},
+	{"'printed': '5', 'value': 'if(x > 13/25, 7, 3)', 'with': {'x': 'd/mha/x'}", "underivable",
+		NULL, NULL, NULL},
+	{"'printed': '0.45', 'value': 'min(x, 1/2)', 'with': {'x': 'd/mha/x'}", "consistent", NULL,
+		NULL, NULL},
+	/* as sources print */
+	{"'printed': '7/2', 'value': 'c/2', 'with': {'c': 'e/mha/count'}", "reproduced", NULL, NULL,
+		NULL},
+	{"'printed': '10/3', 'value': 'c/2', 'with': {'c': 'e/mha/count'}", "inconsistent", NULL,
+		NULL, NULL},
+	{"'printed': '~7/2', 'value': '34/10*c/c', 'with': {'c': 'e/mha/count'}", "consistent",
+		NULL, NULL, NULL},
+	{"'printed': '~7/2', 'value': '33/10*c/c', 'with': {'c': 'e/mha/count'}", "inconsistent",
+		NULL, NULL, NULL},
+	{"'printed': '7%', 'value': 'e/mha/count'", "reproduced", "7", NULL, NULL},
+	{"'printed': '~8', 'value': 'e/mha/count'", "consistent", "7", NULL, NULL},
+	{"'printed': '~9', 'value': 'e/mha/count'", "inconsistent", "7", NULL, NULL},
+	{"'printed': '7.0M', 'value': '1000000*c', 'with': {'c': 'e/mha/count'}", "reproduced", "7",
+		NULL, NULL},
+	{"'printed': '7.0 GiB', 'value': '1073741824*c', 'with': {'c': 'e/mha/count'}",
+		"reproduced", "7", NULL, NULL},
+	{"'printed': '7x', 'value': 'e/mha/count'", "reproduced", "7", NULL, NULL},
+	{"'printed': '7.0 \u00b1 0.3', 'value': 'e/mha/count'", "reproduced", "7", NULL, NULL},
+	{"'printed': '7.1 (0.3)', 'value': 'e/mha/count'", "inconsistent", "7", NULL, NULL},
+	{"'printed': '7e6', 'value': '1000000*c', 'with': {'c': 'e/mha/count'}", "reproduced",
+		"7000000", NULL, NULL},
+	{"'printed': '7e6', 'value': '1040000*c', 'with': {'c': 'e/mha/count'}", "reproduced",
+		"7280000", NULL, NULL},
+	{"'printed': '7e6', 'value': '1200000*c', 'with': {'c': 'e/mha/count'}", "inconsistent",
+		"8400000", NULL, NULL},
+	{"'printed': '7.0e-3', 'value': 'c/1000', 'with': {'c': 'e/mha/count'}", "reproduced",
+		"0.007", NULL, NULL},
+	{"'printed': '6..8x', 'relation': 'in', 'value': 'e/mha/count'", "reproduced", NULL, NULL,
+		NULL},
 	/* corners of the box: 1.95*3.5 to 2.05*4.5, 1.95/4.5 to 2.05/3.5 */
 	{"'printed': '8', 'value': 'a*b', " AB, "reproduced", "8", "6.825", "9.225"},
 	{"'printed': '9', 'value': 'a*b', " AB, "consistent", "8", "6.825", "9.225"},
@@ -226,8 +283,8 @@ static const struct refusal {
 		"t.json:2:12: claim c: column 2: division by zero in \"a/(b - b)\""},
 	{"'printed': 'x', 'value': 'd/mha/a'",
 		"t.json:2:12: claim c: printed \"x\" is no number as papers print it"},
-	{"'printed': '1e3', 'value': 'd/mha/a'",
-		"t.json:2:12: claim c: printed \"1e3\" is no number as papers print it"},
+	{"'printed': '1e', 'value': 'd/mha/a'",
+		"t.json:2:12: claim c: printed \"1e\" is no number as papers print it"},
 	{"'printed': '(', 'value': 't/mha/formula'",
 		"t.json:2:12: claim c: column 2: the formula ends, expected a number, a symbol or "
 		"\"(\""},

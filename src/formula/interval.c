@@ -1,0 +1,443 @@
+/* Interval arithmetic over a formula's tree. */
+#include "formula/interval.h"
+
+#include "formula/tree.h"
+
+void al_interval_init(struct al_interval *interval)
+{
+	*interval = (struct al_interval){.kind = AL_INTERVAL_BETWEEN};
+	mpq_inits(interval->low, interval->high, NULL);
+}
+
+void al_interval_finish(struct al_interval *interval)
+{
+	mpq_clears(interval->low, interval->high, NULL);
+}
+
+void al_interval_set(struct al_interval *interval, mpq_srcptr low, mpq_srcptr high)
+{
+	interval->kind = AL_INTERVAL_BETWEEN;
+	mpq_set(interval->low, low);
+	mpq_set(interval->high, high);
+}
+
+void al_interval_set_any(struct al_interval *interval)
+{
+	interval->kind = AL_INTERVAL_ANY;
+}
+
+void al_interval_include(struct al_interval *interval, mpq_srcptr q)
+{
+	if (mpq_cmp(q, interval->low) < 0)
+		mpq_set(interval->low, q);
+	if (mpq_cmp(q, interval->high) > 0)
+		mpq_set(interval->high, q);
+}
+
+static bool is_between(const struct al_interval *a)
+{
+	return a->kind == AL_INTERVAL_BETWEEN;
+}
+
+/* Ends that grow beyond what a formula may are given up. */
+static bool is_long(mpq_srcptr q)
+{
+	return mpz_sizeinbase(mpq_numref(q), 2) > AL_FORMULA_BITS
+		|| mpz_sizeinbase(mpq_denref(q), 2) > AL_FORMULA_BITS;
+}
+
+static void tidy(struct al_interval *a)
+{
+	bool meets = a->kind == AL_INTERVAL_OUTSIDE
+		&& ((a->has_low && a->has_high && mpq_cmp(a->low, a->high) >= 0)
+			|| (!a->has_low && !a->has_high));
+
+	if (meets || (a->kind != AL_INTERVAL_ANY && (is_long(a->low) || is_long(a->high))))
+		al_interval_set_any(a);
+}
+
+/* ---- arithmetic; `out` may be an operand ---- */
+
+static void negate(struct al_interval *a)
+{
+	bool had_low = a->has_low;
+
+	mpq_swap(a->low, a->high);
+	mpq_neg(a->low, a->low);
+	mpq_neg(a->high, a->high);
+	a->has_low = a->has_high;
+	a->has_high = had_low;
+}
+
+/* a += b */
+static void add(struct al_interval *a, struct al_interval *b)
+{
+	if (a->kind == AL_INTERVAL_ANY || b->kind == AL_INTERVAL_ANY
+		|| (!is_between(a) && !is_between(b))) {
+		al_interval_set_any(a);
+		return;
+	}
+	struct al_interval *outside = is_between(a) ? b : a, *other = is_between(a) ? a : b;
+	if (!is_between(outside))
+		mpq_swap(other->low, other->high);
+	a->kind = outside->kind;
+	a->has_low = outside->has_low;
+	a->has_high = outside->has_high;
+	mpq_add(a->low, a->low, b->low);
+	mpq_add(a->high, a->high, b->high);
+}
+
+static void multiply_between(struct al_interval *a, const struct al_interval *b)
+{
+	mpq_t products[4];
+
+	for (int i = 0; i < 4; i++) {
+		mpq_init(products[i]);
+		mpq_mul(products[i], i & 1 ? a->high : a->low, i & 2 ? b->high : b->low);
+	}
+	al_interval_set(a, products[0], products[0]);
+	for (int i = 1; i < 4; i++)
+		al_interval_include(a, products[i]);
+	for (int i = 0; i < 4; i++)
+		mpq_clear(products[i]);
+}
+
+/* `outside` times numbers from low > 0 to high. */
+static void stretch(struct al_interval *outside, mpq_srcptr low, mpq_srcptr high)
+{
+	mpq_mul(outside->low, outside->low, mpq_sgn(outside->low) <= 0 ? low : high);
+	mpq_mul(outside->high, outside->high, mpq_sgn(outside->high) >= 0 ? low : high);
+}
+
+/* a *= b */
+static void multiply(struct al_interval *a, struct al_interval *b)
+{
+	if (is_between(a) && is_between(b)) {
+		multiply_between(a, b);
+		return;
+	}
+	struct al_interval *outside = is_between(a) ? b : a, *other = is_between(a) ? a : b;
+	if (!is_between(other) || outside->kind != AL_INTERVAL_OUTSIDE
+		|| mpq_sgn(other->low) * mpq_sgn(other->high) <= 0) {
+		al_interval_set_any(a);
+		return;
+	}
+	if (mpq_sgn(other->high) < 0) {
+		negate(other);
+		negate(outside);
+	}
+	stretch(outside, other->low, other->high);
+	if (outside != a) {
+		a->kind = outside->kind;
+		a->has_low = outside->has_low;
+		a->has_high = outside->has_high;
+		mpq_set(a->low, outside->low);
+		mpq_set(a->high, outside->high);
+	}
+}
+
+static void invert_ends(struct al_interval *a)
+{
+	if (mpq_sgn(a->low) != 0)
+		mpq_inv(a->low, a->low);
+	if (mpq_sgn(a->high) != 0)
+		mpq_inv(a->high, a->high);
+}
+
+/* a = 1/a: between ends of one sign it turns over, around zero it becomes what is outside. */
+static void invert(struct al_interval *a)
+{
+	int low = mpq_sgn(a->low), high = mpq_sgn(a->high);
+
+	if (is_between(a) && low * high > 0) {
+		invert_ends(a);
+		mpq_swap(a->low, a->high);
+	} else if (is_between(a) && (low != 0 || high != 0)) {
+		a->kind = AL_INTERVAL_OUTSIDE;
+		a->has_low = low < 0;
+		a->has_high = high > 0;
+		invert_ends(a);
+	} else if (a->kind == AL_INTERVAL_OUTSIDE && a->has_low && a->has_high && low < 0
+		&& high > 0) {
+		a->kind = AL_INTERVAL_BETWEEN;
+		invert_ends(a);
+	} else
+		al_interval_set_any(a);
+}
+
+static void power_of(mpq_t q, unsigned long n)
+{
+	mpz_pow_ui(mpq_numref(q), mpq_numref(q), n);
+	mpz_pow_ui(mpq_denref(q), mpq_denref(q), n);
+}
+
+/* a = a^n, n >= 0 */
+static void raise(struct al_interval *a, unsigned long n)
+{
+	bool holds_zero = mpq_sgn(a->low) < 0 && mpq_sgn(a->high) > 0;
+
+	power_of(a->low, n);
+	power_of(a->high, n);
+	if (mpq_cmp(a->low, a->high) > 0)
+		mpq_swap(a->low, a->high);
+	if (holds_zero && n % 2 == 0 && n > 0)
+		mpq_set_ui(a->low, 0, 1);
+}
+
+static void power(struct al_interval *a, const struct al_interval *exponent)
+{
+	const mpq_t *n = &exponent->low;
+
+	if (!is_between(a) || !is_between(exponent) || !mpq_equal(exponent->low, exponent->high)
+		|| mpz_cmp_ui(mpq_denref(*n), 1) != 0
+		|| mpz_cmpabs_ui(mpq_numref(*n), AL_FORMULA_EXPONENT) > 0) {
+		al_interval_set_any(a);
+		return;
+	}
+	raise(a, mpz_get_ui(mpq_numref(*n)));
+	if (mpq_sgn(*n) < 0)
+		invert(a);
+}
+
+/* Whole quotients: exact where both are points. */
+static void whole(enum op op, struct al_interval *a, const struct al_interval *b)
+{
+	struct al_value left, right;
+	bool is_point = is_between(a) && is_between(b) && mpq_equal(a->low, a->high)
+		&& mpq_equal(b->low, b->high);
+
+	al_value_init(&left);
+	al_value_init(&right);
+	if (is_point) {
+		al_value_set_exact(&left, a->low);
+		al_value_set_exact(&right, b->low);
+		is_point = al_value_apply(op, &left, &right, &left) == NULL;
+	}
+	if (is_point) {
+		al_value_get(&left, a->low);
+		mpq_set(a->high, a->low);
+	} else
+		al_interval_set_any(a);
+	al_value_finish(&left);
+	al_value_finish(&right);
+}
+
+static void extreme(enum op op, struct al_interval *a, const struct al_interval *b)
+{
+	int sign = op == OP_MIN ? -1 : 1;
+
+	if (!is_between(a) || !is_between(b)) {
+		al_interval_set_any(a);
+		return;
+	}
+	if (sign * mpq_cmp(b->low, a->low) > 0)
+		mpq_set(a->low, b->low);
+	if (sign * mpq_cmp(b->high, a->high) > 0)
+		mpq_set(a->high, b->high);
+}
+
+static void apply(enum op op, struct al_interval *a, struct al_interval *b)
+{
+	switch (op) {
+	case OP_SUBTRACT:
+		negate(b);
+		add(a, b);
+		break;
+	case OP_ADD:
+		add(a, b);
+		break;
+	case OP_DIVIDE:
+		invert(b);
+		multiply(a, b);
+		break;
+	case OP_MULTIPLY:
+		multiply(a, b);
+		break;
+	case OP_POWER:
+		power(a, b);
+		break;
+	case OP_MIN:
+	case OP_MAX:
+		extreme(op, a, b);
+		break;
+	default:
+		whole(op, a, b);
+	}
+	tidy(a);
+}
+
+/* ---- conditions ---- */
+
+struct truth {
+	bool may_hold, may_fail;
+};
+
+/* Which orders of a and b, at least one point of each, can there be? */
+static struct truth compare(enum op op, const struct al_interval *a, const struct al_interval *b)
+{
+	struct truth truth = {true, true};
+
+	if (!is_between(a) || !is_between(b))
+		return truth;
+	bool orders[3] = {mpq_cmp(a->low, b->high) < 0,
+		mpq_cmp(a->low, b->high) <= 0 && mpq_cmp(b->low, a->high) <= 0,
+		mpq_cmp(a->high, b->low) > 0};
+	truth = (struct truth){false, false};
+	for (int i = 0; i < 3; i++) {
+		truth.may_hold = truth.may_hold || (orders[i] && al_op_accepts(op, i - 1));
+		truth.may_fail = truth.may_fail || (orders[i] && !al_op_accepts(op, i - 1));
+	}
+	return truth;
+}
+
+static struct truth truth_of(const struct al_interval *a)
+{
+	struct al_interval zero;
+
+	al_interval_init(&zero);
+	struct truth truth = compare(OP_NOT_EQUAL, a, &zero);
+	al_interval_finish(&zero);
+	return truth;
+}
+
+static void set_truth(struct al_interval *out, struct truth truth)
+{
+	out->kind = AL_INTERVAL_BETWEEN;
+	mpq_set_ui(out->low, truth.may_fail ? 0 : 1, 1);
+	mpq_set_ui(out->high, truth.may_hold ? 1 : 0, 1);
+}
+
+/* ---- the tree ---- */
+
+struct run {
+	const struct al_interval_scope *scope;
+	struct al_error *err;
+};
+
+static bool enclose(const struct run *run, const struct node *node, struct al_interval *out);
+
+static bool enclose_symbol(const struct run *run, const struct node *node, struct al_interval *out)
+{
+	const struct al_reference reference = {.symbol = node->text, .row = node->row};
+
+	if (node->n_args > 0) {
+		al_interval_set_any(out);
+		return true;
+	}
+	return run->scope->lookup(run->scope->context, &reference, out, run->err);
+}
+
+static void enclose_number(const struct node *node, struct al_interval *out)
+{
+	out->kind = AL_INTERVAL_BETWEEN;
+	if (node->exact)
+		mpq_set(out->low, node->exact);
+	else
+		mpq_set_si(out->low, node->integer, 1);
+	mpq_set(out->high, out->low);
+}
+
+static bool enclose_truth(const struct run *run, const struct node *node, struct truth *truth)
+{
+	struct al_interval value;
+
+	al_interval_init(&value);
+	bool ok = enclose(run, node, &value);
+	*truth = truth_of(&value);
+	al_interval_finish(&value);
+	return ok;
+}
+
+static bool enclose_logic(const struct run *run, const struct node *node, struct al_interval *out)
+{
+	struct truth a, b = {false, false};
+
+	if (!enclose_truth(run, node->args[0], &a)
+		|| (node->op != OP_NOT && !enclose_truth(run, node->args[1], &b)))
+		return false;
+	struct truth truth = {a.may_fail, a.may_hold};
+	if (node->op == OP_AND)
+		truth = (struct truth){a.may_hold && b.may_hold, a.may_fail || b.may_fail};
+	else if (node->op == OP_OR)
+		truth = (struct truth){a.may_hold || b.may_hold, a.may_fail && b.may_fail};
+	set_truth(out, truth);
+	return true;
+}
+
+/* Both branches where the condition is open. */
+static bool enclose_if(const struct run *run, const struct node *node, struct al_interval *out)
+{
+	struct al_interval other;
+	struct truth truth;
+
+	if (!enclose_truth(run, node->args[0], &truth)
+		|| !enclose(run, node->args[truth.may_hold ? 1 : 2], out))
+		return false;
+	if (!truth.may_hold || !truth.may_fail)
+		return true;
+	al_interval_init(&other);
+	bool ok = enclose(run, node->args[2], &other);
+	if (is_between(out) && is_between(&other)) {
+		al_interval_include(out, other.low);
+		al_interval_include(out, other.high);
+	} else
+		al_interval_set_any(out);
+	al_interval_finish(&other);
+	return ok;
+}
+
+static bool enclose_operands(const struct run *run, const struct node *node,
+	struct al_interval *out)
+{
+	bool compares = node->op >= OP_EQUAL && node->op <= OP_GREATER_EQUAL;
+	struct al_interval next;
+
+	if (!enclose(run, node->args[0], out))
+		return false;
+	al_interval_init(&next);
+	bool ok = true;
+	for (size_t i = 1; ok && i < node->n_args; i++) {
+		ok = enclose(run, node->args[i], &next);
+		if (compares)
+			set_truth(out, compare(node->op, out, &next));
+		else
+			apply(node->op, out, &next);
+	}
+	al_interval_finish(&next);
+	return ok;
+}
+
+static bool enclose(const struct run *run, const struct node *node, struct al_interval *out)
+{
+	switch (node->op) {
+	case OP_INTEGER:
+		enclose_number(node, out);
+		return true;
+	case OP_WORD:
+		al_interval_set_any(out);
+		return true;
+	case OP_SYMBOL:
+		return enclose_symbol(run, node, out);
+	case OP_NOT:
+	case OP_AND:
+	case OP_OR:
+		return enclose_logic(run, node, out);
+	case OP_IF:
+		return enclose_if(run, node, out);
+	case OP_NEGATE:
+		if (!enclose(run, node->args[0], out))
+			return false;
+		negate(out);
+		return true;
+	default:
+		return enclose_operands(run, node, out);
+	}
+}
+
+bool al_formula_enclose(const struct al_formula *formula, const struct al_interval_scope *scope,
+	struct al_interval *out, struct al_error *err)
+{
+	struct run run = {.scope = scope, .err = err};
+
+	return enclose(&run, formula->root, out);
+}

@@ -1,0 +1,281 @@
+/* Searching the box of a claim's data: corners, a way between two of them, then regions that are
+ * halved until each either gives a wanted number or can't.
+ *
+ * A number is reached only where data were found that give it; it is missed only where interval
+ * arithmetic shows that no data give it. */
+#include "scenario/search.h"
+
+#include "base/number.h"
+
+enum {
+	MOST_REGIONS = 4096,
+	MOST_STEPS = 64, /* between two corners */
+	MOST_HALVINGS = 24, /* along one datum */
+};
+
+void search_init(struct search *search, struct derivation *derivation, const struct target *target,
+	mpq_srcptr point)
+{
+	*search = (struct search){.derivation = derivation,
+		.target = target,
+		.below = -1,
+		.above = -1};
+	mpq_inits(search->low, search->high, NULL);
+	mpq_set(search->low, point);
+	mpq_set(search->high, point);
+}
+
+void search_finish(struct search *search)
+{
+	mpq_clears(search->low, search->high, NULL);
+}
+
+/* ---- points ---- */
+
+/* -1: the number lies below what is wanted, 0: it is wanted, 1: it lies above. */
+static int compare(const struct target *target, mpq_srcptr q)
+{
+	int low = target->has_low ? mpq_cmp(q, target->low) : 1;
+	int high = target->has_high ? mpq_cmp(q, target->high) : -1;
+
+	if (low < 0 || (low == 0 && target->is_open))
+		return -1;
+	return high > 0 || (high == 0 && target->is_open);
+}
+
+/* The value at a point. Where it has none (a division by zero) *side is -2. */
+static bool look_at(struct search *search, const mpq_srcptr *at, int *side, struct al_error *err)
+{
+	struct derivation *d = search->derivation;
+	struct al_error unseen = {0};
+	struct cell cell;
+
+	cell_init(&cell);
+	d->box.at = at;
+	bool has_value = derive_point(d, &cell, &unseen) && cell.kind == CELL_NUMBER;
+	d->box.at = NULL;
+	*side = -2;
+	if (has_value) {
+		*side = compare(search->target, cell.number);
+		al_exact_keep_least(search->low, cell.number);
+		al_exact_keep_most(search->high, cell.number);
+	}
+	search->is_reached = search->is_reached || *side == 0;
+	cell_finish(&cell);
+	return spend(d->evaluator, 0, err);
+}
+
+static mpq_srcptr end_of(const struct datum *datum, bool is_high)
+{
+	return is_high ? datum->high : datum->low;
+}
+
+bool search_corners(struct search *search, struct al_error *err)
+{
+	const struct box *box = &search->derivation->box;
+	mpq_srcptr at[MOST_DATA];
+	int side;
+
+	for (int corner = 0; corner < 1 << box->n; corner++) {
+		for (size_t i = 0; i < box->n; i++)
+			at[i] = end_of(box->used[i], corner >> i & 1);
+		if (!look_at(search, at, &side, err))
+			return false;
+		if (side == -1)
+			search->below = corner;
+		else if (side == 1)
+			search->above = corner;
+	}
+	return true;
+}
+
+/* Room for a point of one's own. */
+struct point {
+	mpq_t numbers[MOST_DATA];
+	mpq_srcptr at[MOST_DATA];
+};
+
+static void point_init(struct point *point, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		mpq_init(point->numbers[i]);
+		point->at[i] = point->numbers[i];
+	}
+}
+
+static void point_finish(struct point *point, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mpq_clear(point->numbers[i]);
+}
+
+/* out = from + share * (to - from) */
+static void between(mpq_t out, mpq_srcptr from, mpq_srcptr to, mpq_srcptr share)
+{
+	mpq_sub(out, to, from);
+	mpq_mul(out, out, share);
+	mpq_add(out, out, from);
+}
+
+/* Halves the way from a corner below to one above. */
+static bool walk(struct search *search, struct point *point, struct al_error *err)
+{
+	const struct box *box = &search->derivation->box;
+	mpq_t from, to, middle;
+	bool ok = true;
+	int side = 0;
+
+	mpq_inits(from, to, middle, NULL);
+	mpq_set_ui(to, 1, 1);
+	for (int step = 0; ok && !search->is_reached && step < MOST_STEPS && side != -2; step++) {
+		mpq_add(middle, from, to);
+		al_exact_divide(middle, 2);
+		for (size_t i = 0; i < box->n; i++)
+			between(point->numbers[i], end_of(box->used[i], search->below >> i & 1),
+				end_of(box->used[i], search->above >> i & 1), middle);
+		ok = look_at(search, point->at, &side, err);
+		mpq_set(side < 0 ? from : to, middle);
+	}
+	mpq_clears(from, to, middle, NULL);
+	return ok;
+}
+
+/* ---- regions ---- */
+
+/* Along each datum the `index`-th of 2^level equal parts. */
+struct part {
+	struct {
+		unsigned index, level;
+	} along[MOST_DATA];
+};
+
+struct regions {
+	struct part *parts; /* those from `next` on are still to be looked at */
+	size_t n, next;
+	bool is_left; /* one was too small to be halved again */
+	struct point low, high, middle;
+};
+
+static void part_end(mpq_t out, const struct datum *datum, unsigned index, unsigned level)
+{
+	mpq_t share;
+
+	mpq_init(share);
+	mpq_set_ui(share, index, 1u << level);
+	mpq_canonicalize(share);
+	between(out, datum->low, datum->high, share);
+	mpq_clear(share);
+}
+
+static void set_region(struct regions *regions, const struct part *part, struct region *region)
+{
+	const struct box *box = region->box;
+
+	for (size_t i = 0; i < box->n; i++) {
+		unsigned index = part->along[i].index, level = part->along[i].level;
+		part_end(regions->low.numbers[i], box->used[i], index, level);
+		part_end(regions->high.numbers[i], box->used[i], index + 1, level);
+		part_end(regions->middle.numbers[i], box->used[i], 2 * index + 1, level + 1);
+		region->low[i] = regions->low.at[i];
+		region->high[i] = regions->high.at[i];
+	}
+}
+
+/* No number of the interval is wanted. */
+static bool misses(const struct target *target, const struct al_interval *interval)
+{
+	switch (interval->kind) {
+	case AL_INTERVAL_BETWEEN:
+		return compare(target, interval->high) < 0 || compare(target, interval->low) > 0;
+	case AL_INTERVAL_OUTSIDE:
+		return (!interval->has_low
+			       || (target->has_low && mpq_cmp(interval->low, target->low) < 0))
+			&& (!interval->has_high
+				|| (target->has_high && mpq_cmp(interval->high, target->high) > 0));
+	case AL_INTERVAL_ANY:
+		break;
+	}
+	return false;
+}
+
+/* The two halves along the datum that was halved least. */
+static void halve(struct regions *regions, const struct part *part, size_t n_data)
+{
+	struct part half = *part;
+	size_t along = 0;
+
+	for (size_t i = 1; i < n_data; i++)
+		if (part->along[i].level < part->along[along].level)
+			along = i;
+	if (part->along[along].level == MOST_HALVINGS) {
+		regions->is_left = true;
+		return;
+	}
+	half.along[along].level++;
+	half.along[along].index *= 2;
+	regions->parts[regions->n++] = half;
+	half.along[along].index++;
+	regions->parts[regions->n++] = half;
+}
+
+static bool look_into(struct search *search, struct regions *regions, struct al_error *err)
+{
+	struct derivation *d = search->derivation;
+	struct region region = {.box = &d->box};
+	const struct part part = regions->parts[regions->next++];
+	struct al_interval interval;
+	struct al_error unseen = {0};
+	int side;
+
+	set_region(regions, &part, &region);
+	al_interval_init(&interval);
+	if (!derive_range(d, &region, &interval, &unseen))
+		al_interval_set_any(&interval);
+	bool is_missed = misses(search->target, &interval);
+	al_interval_finish(&interval);
+	if (is_missed)
+		return spend(d->evaluator, 0, err);
+	halve(regions, &part, d->box.n);
+	return look_at(search, regions->middle.at, &side, err);
+}
+
+static bool search_regions(struct search *search, enum reach *reach, struct al_error *err)
+{
+	size_t n_data = search->derivation->box.n;
+	struct regions regions = {.n = 1};
+	struct al_arena arena;
+	bool ok = true;
+
+	al_arena_init(&arena);
+	regions.parts = al_new_array(&arena, struct part, 2 * MOST_REGIONS + 1);
+	point_init(&regions.low, n_data);
+	point_init(&regions.high, n_data);
+	point_init(&regions.middle, n_data);
+	while (ok && !search->is_reached && regions.next < regions.n && regions.next < MOST_REGIONS)
+		ok = look_into(search, &regions, err);
+	*reach = search->is_reached				? REACHED
+		: regions.next == regions.n && !regions.is_left ? MISSED
+								: UNDECIDED;
+	point_finish(&regions.low, n_data);
+	point_finish(&regions.high, n_data);
+	point_finish(&regions.middle, n_data);
+	al_arena_finish(&arena);
+	return ok;
+}
+
+bool search_box(struct search *search, enum reach *reach, struct al_error *err)
+{
+	size_t n_data = search->derivation->box.n;
+	struct point point;
+
+	if (n_data == 0) {
+		*reach = compare(search->target, search->low) == 0 ? REACHED : MISSED;
+		return true;
+	}
+	point_init(&point, n_data);
+	bool ok = search->is_reached || search->below < 0 || search->above < 0
+		|| walk(search, &point, err);
+	point_finish(&point, n_data);
+	*reach = REACHED;
+	return ok && (search->is_reached || search_regions(search, reach, err));
+}
