@@ -516,6 +516,108 @@ static void refuses_wrong_shapes(void **state)
 	al_matrix_finish(&a);
 }
 
+/* One argument at a time that doesn't fit the others. */
+static void refuses_each_argument(void **state)
+{
+	struct al_matrix a = gaussian(3, 2, 1), wide = gaussian(2, 3, 2),
+			 square = gaussian(3, 3, 3);
+	struct al_matrix small = gaussian(2, 2, 4), out = new_matrix(3, 3);
+	struct al_matrix_f a_f = new_matrix_f(3, 2), square_f = new_matrix_f(3, 3);
+	const struct al_view none = {.ld = 1}, thin = {a.data, 3, 2, 2};
+	const struct al_matrix thin_out = {out.data, 3, 3, 2};
+	const struct al_matrix_f thin_f = {a_f.data, 3, 2, 2};
+	enum al_route route;
+	double values[3];
+
+	(void)state;
+	/* copies */
+	assert_false(al_copy(al_view(a), small, NULL));
+	assert_false(al_copy(thin, out, NULL));
+	assert_false(al_copy(al_view(square), thin_out, NULL));
+	assert_false(al_narrow(al_view(square), a_f, NULL));
+	assert_false(al_narrow(thin, a_f, NULL));
+	assert_false(al_narrow(al_view(a), thin_f, NULL));
+	assert_false(al_widen(al_view_f(a_f), square, NULL));
+	assert_false(al_widen(al_view_f(thin_f), a, NULL));
+	assert_false(al_widen(al_view_f(square_f), thin_out, NULL));
+	/* products */
+	assert_false(al_gemm(AL_PLAIN, AL_PLAIN, 1, thin, al_view(wide), 0, out, NULL));
+	assert_false(al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(a), thin, 0, out, NULL));
+	assert_false(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(a), al_view(wide), 0, thin_out, NULL));
+	assert_false(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(a), al_view(wide), 0, small, NULL));
+	assert_false(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(a), al_view(wide), 0, a, NULL));
+	assert_false(al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(a), al_view(wide), 0, out, NULL));
+	assert_false(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(thin_f), al_view_f(a_f), 0,
+		square_f, NULL));
+	assert_false(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(a_f), al_view_f(thin_f), 0,
+		square_f, NULL));
+	assert_false(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(a_f), al_view_f(a_f), 0, a_f,
+		NULL));
+	assert_false(al_gram(AL_TRANSPOSED, thin, small, NULL));
+	assert_false(al_gram(AL_TRANSPOSED, al_view(a), out, NULL));
+	assert_false(al_gram_f(AL_TRANSPOSED, al_view_f(thin_f), square_f, NULL));
+	assert_false(al_gram_f(AL_TRANSPOSED, al_view_f(a_f), square_f, NULL));
+	/* factors */
+	assert_false(al_cholesky(a, values, NULL));
+	assert_false(al_cholesky(thin_out, values, NULL));
+	assert_false(al_qr(a, out, NULL));
+	assert_false(al_qr(a, thin_out, NULL));
+	assert_false(al_qr_r(a, out, NULL));
+	assert_false(al_triangle(thin, none, small, &route, NULL));
+	assert_false(al_triangle(al_view(a), none, thin_out, &route, NULL));
+	assert_false(al_triangle(al_view(a), none, out, &route, NULL));
+	assert_false(al_triangle(al_view(a), al_view(square), small, &route, NULL));
+	assert_false(al_solve(AL_LEFT, AL_PLAIN, al_view(a), out, NULL));
+	assert_false(al_solve(AL_LEFT, AL_PLAIN, al_view(small), out, NULL));
+	assert_false(al_solve(AL_RIGHT, AL_PLAIN, al_view(small), out, NULL));
+	assert_false(al_solve_f(AL_LEFT, AL_PLAIN, al_view_f(square_f), thin_f, NULL));
+	/* spectra */
+	assert_false(al_eigenvalues(thin_out, values, NULL));
+	assert_false(al_eigenvectors(a, values, NULL));
+	assert_false(al_eigenvectors_top(a, values, small, NULL));
+	assert_false(al_eigenvectors_top(square, values, small, NULL));
+	assert_false(al_eigenvectors_top(small, values, wide, NULL));
+	assert_false(al_eigenvectors_top(square, values, thin_out, NULL));
+	assert_false(al_singular_values(thin, values, NULL));
+	assert_false(al_svd((struct al_matrix){a.data, 3, 2, 2}, a, values, small, NULL));
+	assert_false(al_svd(a, thin_out, values, small, NULL));
+	assert_false(al_svd(a, out, values, small, NULL));
+	assert_false(al_svd(a, wide, values, small, NULL));
+	assert_false(al_svd(a, al_part(out, 0, 0, 3, 2), values, out, NULL));
+	/* random matrices */
+	assert_false(al_haar(NULL, thin_out, NULL));
+	assert_false(al_haar_f(NULL, thin_f, NULL));
+	al_matrix_finish_f(&square_f);
+	al_matrix_finish_f(&a_f);
+	al_matrix_finish(&out);
+	al_matrix_finish(&small);
+	al_matrix_finish(&square);
+	al_matrix_finish(&wide);
+	al_matrix_finish(&a);
+}
+
+/* Nothing is a matrix too: no columns have no factors and no values. */
+static void takes_empty_matrices(void **state)
+{
+	struct al_matrix none = new_matrix(3, 0), empty = new_matrix(0, 0),
+			 square = gaussian(3, 3, 1);
+	double condition;
+
+	(void)state;
+	assert_true(al_cholesky(empty, &condition, NULL));
+	assert_true(al_qr(none, empty, NULL));
+	assert_true(al_eigenvalues(empty, NULL, NULL));
+	assert_true(al_eigenvectors(empty, NULL, NULL));
+	assert_true(al_eigenvectors_top(square, NULL, none, NULL));
+	assert_true(al_singular_values(al_view(none), NULL, NULL));
+	assert_true(al_svd(none, none, NULL, empty, NULL));
+	assert_true(al_inner(al_view(none), al_view(none)) == 0);
+	assert_true(al_is_finite(al_view(none)));
+	al_matrix_finish(&square);
+	al_matrix_finish(&empty);
+	al_matrix_finish(&none);
+}
+
 static void check_refused(double bad)
 {
 	struct al_matrix a = gaussian(6, 6, 16), b = gaussian(6, 6, 17), c = new_matrix(6, 6);
@@ -660,6 +762,8 @@ int main(void)
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(reports_the_first_failure),
 		cmocka_unit_test(refuses_wrong_shapes),
+		cmocka_unit_test(refuses_each_argument),
+		cmocka_unit_test(takes_empty_matrices),
 		cmocka_unit_test(refuses_what_is_not_finite),
 		cmocka_unit_test(draws_streams_by_name),
 		cmocka_unit_test(draws_normal_numbers_and_permutations),

@@ -1,5 +1,6 @@
 /* Matrices that the system can't give. Their size is a stranger's, so that this is an error like
- * any other (status 3, one line), wherever a command asks for one.
+ * any other (status 3, one line), wherever a command or a
+ * decomposition asks for one.
  *
  * The linker puts __wrap_al_try_calloc in the place of the function that all of them ask. Of every
  * place that asks, told by the calls that led there, the first request fails once, in a process of
@@ -18,7 +19,10 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "commands/command.h"
+#include "linalg/cp.h"
+#include "linalg/tucker.h"
 #include "support/state_dict.h"
+#include "tensors.h"
 
 /* ---- requests ---- */
 
@@ -65,7 +69,13 @@ void *__wrap_al_try_calloc(size_t count, size_t size, struct al_error *err)
 	return __real_al_try_calloc(count, size, err);
 }
 
-/* ---- one command ---- */
+/* ---- one try ---- */
+
+/* What is tried: a command's line, or a decomposition. */
+struct subject {
+	const char *name;
+	bool (*decompose)(struct al_error *err);
+};
 
 static struct test_folder folder; /* what commands read and write: "@" in their lines */
 
@@ -91,11 +101,28 @@ static int split(const char *line, char room[2048], char *argv[MOST_WORDS])
 
 static int out_file, err_file;
 
-/* Its exit status. */
-static int run(const char *line, long n)
+static int run_command(const char *line)
 {
 	char room[2048], *argv[MOST_WORDS];
 	const int argc = split(line, room, argv);
+
+	return al_command_line(argc, argv);
+}
+
+static int run_decomposition(const struct subject *subject)
+{
+	struct al_error err = {0};
+
+	al_threads_set(1);
+	if (subject->decompose(&err))
+		return AL_OK;
+	fprintf(stderr, "%s\n", err.message);
+	return (int)err.status;
+}
+
+/* Its exit status where the n-th request fails. */
+static int run(const struct subject *subject, long n)
+{
 	int status = 0;
 
 	assert_true(ftruncate(out_file, 0) == 0 && ftruncate(err_file, 0) == 0);
@@ -106,7 +133,7 @@ static int run(const char *line, long n)
 		dup2(out_file, STDOUT_FILENO);
 		dup2(err_file, STDERR_FILENO);
 		fails_at = n;
-		exit(al_command_line(argc, argv));
+		exit(subject->decompose ? run_decomposition(subject) : run_command(subject->name));
 	}
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -128,27 +155,27 @@ static bool is_refusal(int status, const char *printed, const char *said)
 		&& strstr(said, "no memory for ");
 }
 
-/* Tries the places that no line before it has come to. */
-static size_t check(const char *line)
+/* Tries the places that no subject before it has come to. */
+static size_t check(const struct subject *subject)
 {
 	char printed[4096], said[4096];
 	size_t n_wrong = 0;
 	const long first = requests->n_places;
 
-	const int status = run(line, 0);
+	const int status = run(subject, 0);
 	read_back(err_file, said);
 	if (status != AL_OK || atomic_load(&requests->n) == 0)
-		fail_msg("%s: status %d, %ld requests: %s", line, status, atomic_load(&requests->n),
-			said);
+		fail_msg("%s: status %d, %ld requests: %s", subject->name, status,
+			atomic_load(&requests->n), said);
 	for (long i = first; i < requests->n_places; i++) {
 		const long request = requests->first[i];
-		const int failed = run(line, request);
+		const int failed = run(subject, request);
 		read_back(out_file, printed);
 		read_back(err_file, said);
 		if (is_refusal(failed, printed, said))
 			continue;
-		print_error("%s: request %ld: status %d, \"%s\", \"%s\"\n", line, request, failed,
-			printed, said);
+		print_error("%s: request %ld: status %d, \"%s\", \"%s\"\n", subject->name, request,
+			failed, printed, said);
 		n_wrong++;
 	}
 	return n_wrong;
@@ -206,13 +233,95 @@ static const char *const lines[] = {
 	"compress @/t5 --method tucker --rank 3 --threads 1 -o @/tucker.safetensors",
 };
 
-static void every_place_may_fail(void **state)
+static void every_place_of_commands_may_fail(void **state)
 {
 	size_t n_wrong = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		n_wrong += check(lines[i]);
+		n_wrong += check(&(struct subject){.name = lines[i]});
+	assert_int_equal(n_wrong, 0);
+}
+
+/* ---- decompositions that no command asks for ---- */
+
+/* Made before anything fails. */
+static struct layer grouped, collaborative;
+
+static bool tucker(const struct al_heads *heads, struct al_tucker_options options,
+	struct al_error *err)
+{
+	struct al_tucker found;
+
+	if (!al_tucker(heads, &options, &found, err))
+		return false;
+	al_tucker_finish(&found);
+	return true;
+}
+
+static bool cp(const struct al_heads *heads, struct al_cp_options options, struct al_error *err)
+{
+	struct al_cp found;
+
+	if (!al_cp(heads, &options, &found, err))
+		return false;
+	al_cp_finish(&found);
+	return true;
+}
+
+static bool tucker_of_all_modes(struct al_error *err)
+{
+	return tucker(&grouped.heads,
+		(struct al_tucker_options){.modes = AL_TUCKER_FULL,
+			.head_rank = 3,
+			.query_rank = 5,
+			.key_rank = 4,
+			.n_sweeps = 3},
+		err);
+}
+
+static bool tucker_by_tolerance(struct al_error *err)
+{
+	return tucker(&grouped.heads,
+		(struct al_tucker_options){.modes = AL_TUCKER_FULL, .tolerance = 0.3}, err);
+}
+
+static bool tucker_by_random_ranges(struct al_error *err)
+{
+	const struct al_tucker_options options = {.query_rank = 4,
+		.key_rank = 4,
+		.finder = AL_TUCKER_RANDOM,
+		.seed = 1};
+
+	return tucker(&grouped.heads, options, err) && tucker(&grouped.single, options, err);
+}
+
+static bool cp_from_each_start(struct al_error *err)
+{
+	for (int start = AL_CP_AUTO; start <= AL_CP_ALGEBRAIC; start++) {
+		const struct al_cp_options options = {.rank = 8,
+			.start = (enum al_cp_start)start,
+			.n_sweeps = 3};
+		if (!cp(&collaborative.heads, options, err)
+			|| !cp(&collaborative.single, options, err))
+			return false;
+	}
+	return true;
+}
+
+static void every_place_of_decompositions_may_fail(void **state)
+{
+	static const struct subject subjects[] = {
+		{"Tucker of all modes", tucker_of_all_modes},
+		{"Tucker by tolerance", tucker_by_tolerance},
+		{"Tucker by random ranges", tucker_by_random_ranges},
+		{"CP from each start", cp_from_each_start},
+	};
+	size_t n_wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(subjects) / sizeof(*subjects); i++)
+		n_wrong += check(&subjects[i]);
 	assert_int_equal(n_wrong, 0);
 }
 
@@ -252,19 +361,24 @@ static int set_up(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		write_checkpoint(names[i]);
 	write_covariance(12);
+	grouped = gaussian_layer((struct sizes){6, 2, 4, 17, 13}, 1);
+	collaborative = collaborative_layer(24, 4, 4, 1);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
+	finish_layer(&collaborative);
+	finish_layer(&grouped);
 	return nftw(folder.path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_place_may_fail),
+		cmocka_unit_test(every_place_of_commands_may_fail),
+		cmocka_unit_test(every_place_of_decompositions_may_fail),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
