@@ -231,6 +231,16 @@ static void shared_keys_take_the_queries_rank(void **state)
 	MUST(compress(&model, &options, f->compressed, &out));
 	assert_true(out.relative_error < 1e-6);
 	assert_true(out.probability_max < 1e-5);
+	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method += 2) {
+		const int64_t bound = al_method_bound(&model.view.modules[0],
+			(enum al_method)method);
+		const struct al_compress_options full = {.method = (enum al_method)method,
+			.n_ranks = 1,
+			.ranks = &bound};
+		MUST(compress(&model, &full, f->compressed, &out));
+		assert_true(out.relative_error < 1e-6);
+		assert_true(out.probability_max < 1e-5);
+	}
 	close_model(&model);
 	test_folder_remove(&folder);
 }

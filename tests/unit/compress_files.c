@@ -251,6 +251,78 @@ static void scale_is_the_original_models(void **state)
 	}
 }
 
+/* ---- numbers ---- */
+
+static int64_t count_elements(const struct al_checkpoint *checkpoint)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		n += checkpoint->tensors[i].n_elements;
+	return n;
+}
+
+/* What the answer says is saved is what the file has less, with one key for all heads too. */
+static void files_hold_what_the_answer_says(void **state)
+{
+	static const char *const models[] = {"bert", "gpt_bigcode"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+		for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method++) {
+			const struct al_compress_options options = {.method = (enum al_method)
+									    method,
+				.ranks = &(int64_t){3},
+				.n_ranks = 1,
+				.effort = {.n_sweeps = 20, .seed = 1}};
+			struct al_checkpoint after;
+			struct folder_model model;
+			struct al_table table;
+			double saved = 0;
+			open_state_dict(&model, models[i]);
+			al_table_init(&table, "compress", "");
+			al_compress_add_columns(&table);
+			MUST(al_compress(&model.opened.view, &options, f->compressed, &table, NULL,
+				&err));
+			for (size_t row = 0; row < table.n_rows; row++)
+				saved += number(&table, row, "original")
+					- number(&table, row, "parameters");
+			MUST(al_checkpoint_open(&after, f->compressed, &err));
+			assert_true((double)(count_elements(&model.opened.checkpoint)
+					    - count_elements(&after))
+				== saved);
+			al_checkpoint_close(&after);
+			al_table_finish(&table);
+			close_state_dict(&model);
+		}
+}
+
+/* W_K b_Q of keys as large as F16 allows is larger. */
+static void numbers_that_the_format_cannot_hold(void **state)
+{
+	const struct al_compress_options options = {.method = AL_METHOD_COLLAB,
+		.ranks = &(int64_t){8},
+		.n_ranks = 1};
+	struct fixture *f = *state;
+	struct opened large;
+	char path[256];
+
+	for (size_t i = 0; i < WIDE; i++)
+		for (size_t x = 0; x < D; x++) {
+			f->model.query[i][x] *= 1e-4;
+			f->model.key[i][x] = 3e4;
+		}
+	write_bert(test_path(path, &f->folder, "large.safetensors"), "F16", &f->model.query[0][0],
+		&f->model.key[0][0]);
+	open_model(&large, path, HEADS, 0);
+	assert_false(try_compress(&large, &options, f->compressed));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	assert_non_null(strstr(err.message,
+		"F16 can't hold the new numbers of tensor " LAYER
+		"attention.self.content_bias.weight"));
+	close_model(&large);
+}
+
 /* ---- epfml/collaborative-attention ---- */
 
 static double *numbers_of(const struct al_checkpoint *checkpoint, const char *name, int64_t rows,
@@ -345,6 +417,8 @@ int main(void)
 		WITH_BERT(drop_beside_numbers_of_heads),
 		WITH_BERT(compressed_again),
 		WITH_BERT(scale_is_the_original_models),
+		WITH_BERT(files_hold_what_the_answer_says),
+		WITH_BERT(numbers_that_the_format_cannot_hold),
 		WITH_BERT(reference_implementation_reads_its_layer),
 	};
 

@@ -1,4 +1,4 @@
-/* What verify says of two checkpoints, beside softmax worked out here. */
+/* What compress and verify say of two heads whose scores are known. */
 #include "small_bert.h"
 
 #include <math.h>
@@ -96,10 +96,109 @@ static void probabilities_by_hand(void **state)
 	close_model(&two);
 }
 
+/* ---- errors ---- */
+
+/* The singular values of the two forms, largest first. */
+static const double values[] = {1.5, 0.75, 0.5, 0.25};
+
+/* The relative error of forms that keep the `n` largest. */
+static double error_of_keeping(size_t n)
+{
+	double left = 0, all = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		all += values[i] * values[i];
+		left += i < n ? 0 : values[i] * values[i];
+	}
+	return sqrt(left / all);
+}
+
+/* The forms are diagonal, so that the best of each method keeps whole singular values. The control
+ * keeps as many of them as it has pairs of columns for the method's weights. */
+static void errors_by_hand(void **state)
+{
+	static const int64_t one = 1, two = 2, three = 3;
+	static const struct al_dropped first_head = {"0", 0};
+	static const struct {
+		struct al_compress_options options;
+		double parameters; /* weights and biases; all are 40 */
+		size_t kept, control; /* of the singular values */
+	} cases[] = {
+		{{.method = AL_METHOD_TRUNCATE, .ranks = &one, .n_ranks = 1}, 16 + 4, 2, 2},
+		{{.method = AL_METHOD_TUCKER, .ranks = &one, .n_ranks = 1}, 16 + 8, 1, 2},
+		{{.method = AL_METHOD_TUCKER, .ranks = &two, .n_ranks = 1}, 32 + 8, 2, 4},
+		{{.method = AL_METHOD_COLLAB, .ranks = &two, .n_ranks = 1}, 20 + 8, 2, 2},
+		{{.method = AL_METHOD_COLLAB, .ranks = &three, .n_ranks = 1}, 30 + 8, 3, 3},
+	};
+	const struct al_compress_options drop = {.method = AL_METHOD_DROP,
+		.dropped = &first_head,
+		.n_dropped = 1};
+	struct fixture *f = *state;
+	struct al_table table;
+	struct opened two_heads;
+	char path[256];
+
+	write_two_heads(test_path(path, &f->folder, "two.safetensors"));
+	open_model(&two_heads, path, 2, 0);
+	al_table_init(&table, "compress", "");
+	al_compress_add_columns(&table);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct al_compress_options options = cases[i].options;
+		const double error = error_of_keeping(cases[i].kept);
+		const double control = error_of_keeping(cases[i].control);
+		options.effort = (struct al_effort){.n_sweeps = 20, .seed = 1};
+		MUST(al_compress(&two_heads.view, &options, f->compressed, &table, NULL, &err));
+		assert_near(number(&table, i, "original"), 40);
+		assert_near(number(&table, i, "parameters"), cases[i].parameters);
+		assert_near(number(&table, i, "saving"), 100 - 100 * cases[i].parameters / 40);
+		assert_near(number(&table, i, "relative_error"), error);
+		assert_near(number(&table, i, "control_error"), control);
+		assert_near(number(&table, i, "sharing_gain"), control / error);
+	}
+	/* without head 0 two values are left out; its 16 weights would hold two as well */
+	MUST(al_compress(&two_heads.view, &drop, f->compressed, &table, NULL, &err));
+	const size_t last = table.n_rows - 1;
+	assert_near(number(&table, last, "parameters"), 20);
+	assert_near(number(&table, last, "relative_error"), sqrt((1.5 * 1.5 + 0.5 * 0.5) / 3.125));
+	assert_near(number(&table, last, "control_error"), error_of_keeping(2));
+	al_table_finish(&table);
+	close_model(&two_heads);
+}
+
+/* Of four shared dimensions each head uses its own two; the larger holds 90 % of the squares. */
+static void dimensions_by_hand(void **state)
+{
+	const struct al_compress_options options = {.method = AL_METHOD_COLLAB,
+		.ranks = &(int64_t){4},
+		.n_ranks = 1};
+	struct fixture *f = *state;
+	struct al_table table, heads;
+	struct opened two_heads;
+	char path[256];
+
+	write_two_heads(test_path(path, &f->folder, "two.safetensors"));
+	open_model(&two_heads, path, 2, 0);
+	al_table_init(&table, "compress", "");
+	al_compress_add_columns(&table);
+	al_table_init(&heads, "heads", "");
+	al_compress_add_head_columns(&heads);
+	MUST(al_compress(&two_heads.view, &options, f->compressed, &table, &heads, &err));
+	assert_int_equal(heads.n_rows, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(number(&heads, i, "head") == (double)i);
+		assert_true(number(&heads, i, "dimensions") == 1);
+	}
+	al_table_finish(&heads);
+	al_table_finish(&table);
+	close_model(&two_heads);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_BERT(probabilities_by_hand),
+		WITH_BERT(errors_by_hand),
+		WITH_BERT(dimensions_by_hand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
