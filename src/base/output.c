@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/touched.h"
 
 struct al_output {
 	char *path; /* as given, for messages */
@@ -166,6 +167,8 @@ static bool open_output(struct al_output *output, struct al_error *err)
 			output->path);
 	if (al_output_is_direct(output->path))
 		return open_directly(output, err);
+	if (!al_touched_check(output->path, err))
+		return false;
 	output->target = exists ? realpath(output->path, NULL) : al_text_copy(output->path);
 	if (!output->target)
 		return fail_write(err, output->path);
@@ -218,12 +221,16 @@ bool al_output_append(struct al_output *output, const void *bytes, size_t length
 
 static bool put_in_place(struct al_output *output)
 {
+	struct stat info;
 	bool ok = !output->target
 		|| (fchmod(output->fd, output->mode) == 0 && fsync(output->fd) == 0);
-
+	bool is_known = fstat(output->fd, &info) == 0;
 	ok = close(output->fd) == 0 && ok;
 	output->fd = -1;
-	return ok && (!output->target || rename(output->temporary, output->target) == 0);
+	ok = ok && (!output->target || rename(output->temporary, output->target) == 0);
+	if (ok && output->target && is_known)
+		al_touched_add(info.st_dev, info.st_ino, AL_TOUCH_WRITTEN);
+	return ok;
 }
 
 /* Closes what is open; the temporary file goes unless it was renamed. */

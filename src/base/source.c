@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/touched.h"
+
 static bool fail_system(struct al_error *err, enum al_status status, const char *what,
 	const char *path)
 {
@@ -31,7 +33,7 @@ static bool measure(struct al_source *source, struct al_error *err)
 	return true;
 }
 
-bool al_source_open(struct al_source *source, const char *path, struct al_error *err)
+static bool open_source(struct al_source *source, const char *path, struct al_error *err)
 {
 	/* O_NONBLOCK: a pipe that nobody writes to must not hang before it is refused. */
 	*source = (struct al_source){.path = path,
@@ -42,6 +44,14 @@ bool al_source_open(struct al_source *source, const char *path, struct al_error 
 		return true;
 	al_source_close(source);
 	return false;
+}
+
+bool al_source_open(struct al_source *source, const char *path, struct al_error *err)
+{
+	if (!open_source(source, path, err))
+		return false;
+	al_touched_add(source->device, source->inode, AL_TOUCH_READ);
+	return true;
 }
 
 void al_source_close(struct al_source *source)
@@ -85,7 +95,7 @@ static bool read_parked(const struct al_source *source, uint64_t offset, void *o
 {
 	struct al_source again;
 
-	if (!al_source_open(&again, source->path, err))
+	if (!open_source(&again, source->path, err))
 		return false;
 	bool ok = again.device == source->device && again.inode == source->inode
 		? read_open(&again, offset, out, length, err)

@@ -256,16 +256,11 @@ static bool write_table(struct session *session, const char *folder, const struc
 {
 	struct al_style style = {0};
 	const struct al_writer *csv;
-	struct al_text text;
 
 	if (!al_writer_find("csv", &csv, err))
 		return false;
-	al_text_init(&text);
-	csv->write(&style, &table, 1, &text);
-	bool ok = al_file_write(al_format(&session->arena, "%s/%s.csv", folder, table->id),
-		text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
+	csv->write(&style, &table, 1, files_add(&session->files, folder, table->id, "csv"));
+	return true;
 }
 
 static bool write_tables(struct audit_run *run, struct al_error *err)
@@ -289,7 +284,7 @@ static bool draw_figures(const struct audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->figures;
 
-	return !folder || audit_figures_draw(folder, run->tables, err);
+	return !folder || audit_figures_draw(&run->session->files, folder, run->tables, err);
 }
 
 /* Moves a table into the answer. */

@@ -63,7 +63,7 @@ static struct al_figure name_figure(const struct al_drawing *drawing, const stru
 	return figure;
 }
 
-static bool draw_rows(const char *folder, const struct al_drawing *drawing,
+static bool draw_rows(struct files *files, const char *folder, const struct al_drawing *drawing,
 	const struct al_figure *figure, const struct al_table *rows, struct al_error *err)
 {
 	struct al_table points;
@@ -75,14 +75,14 @@ static bool draw_rows(const char *folder, const struct al_drawing *drawing,
 		rows = &points;
 	}
 	if (has_points(figure, rows))
-		ok = draw_all_formats(figure, rows, folder, err);
+		ok = draw_into(files, figure, rows, folder, err);
 	al_table_finish(&points);
 	return ok;
 }
 
 /* ---- all ---- */
 
-static bool draw_all(const char *folder, const struct al_drawing *drawing,
+static bool draw_all(struct files *files, const char *folder, const struct al_drawing *drawing,
 	const struct al_table *table, struct al_error *err)
 {
 	struct al_arena arena;
@@ -93,18 +93,20 @@ static bool draw_all(const char *folder, const struct al_drawing *drawing,
 	for (int number = 1; ok && row < table->n_rows; number++) {
 		const struct al_table rows = take_rows(drawing, table, &row, &arena);
 		const struct al_figure figure = name_figure(drawing, &rows, number, &arena);
-		ok = rows.n_rows == 0 || draw_rows(folder, drawing, &figure, &rows, err);
+		ok = rows.n_rows == 0 || draw_rows(files, folder, drawing, &figure, &rows, err);
 	}
 	al_arena_finish(&arena);
 	return ok;
 }
 
-bool audit_figures_draw(const char *folder, struct al_table *const *tables, struct al_error *err)
+bool audit_figures_draw(struct files *files, const char *folder, struct al_table *const *tables,
+	struct al_error *err)
 {
 	bool ok = al_folder_make(folder, err);
 
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
 		for (size_t k = 0; ok && tables[i] && k < al_measurements[i]->n_drawings; k++)
-			ok = draw_all(folder, &al_measurements[i]->drawings[k], tables[i], err);
+			ok = draw_all(files, folder, &al_measurements[i]->drawings[k], tables[i],
+				err);
 	return ok;
 }

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/output.h"
+#include "base/touched.h"
 #include "linalg/linalg.h"
 
 struct entry {
@@ -114,15 +115,16 @@ static bool print(const struct al_text *text, struct al_error *err)
 
 static bool deliver(struct session *session, struct al_error *err)
 {
+	const char *file = session->output->file;
 	struct al_text text;
 
-	if (session->prints_nothing)
-		return true;
+	if (file && !session->prints_nothing)
+		render(session, files_add_path(&session->files, file));
+	if (session->prints_nothing || file)
+		return files_write(&session->files, err);
 	al_text_init(&text);
 	render(session, &text);
-	bool ok = session->output->file
-		? al_file_write(session->output->file, text.data, text.length, err)
-		: print(&text, err);
+	bool ok = files_write(&session->files, err) && print(&text, err);
 	al_text_finish(&text);
 	return ok;
 }
@@ -275,13 +277,17 @@ static int run_session(const struct entry *entry, int argc, char **argv)
 	struct session session = {0};
 	struct al_error err = {.status = AL_ESYSTEM};
 
+	al_touched_begin();
 	al_arena_init(&session.arena);
+	files_init(&session.files);
 	session.catalog = al_catalog_create();
 	bool ok = run_command(&session, entry, argc, argv, &err);
 	for (size_t i = 0; i < session.n_tables; i++)
 		al_table_finish(session.tables[i]);
 	al_catalog_destroy(session.catalog);
+	files_finish(&session.files);
 	al_arena_finish(&session.arena);
+	al_touched_end();
 	if (!ok)
 		return report_error(entry->name, &err);
 	return session.answer_is_no ? AL_ENO : AL_OK;

@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "catalog/catalog.h"
+#include "commands/files.h"
 #include "commands/options.h"
 #include "report/report.h"
 
@@ -37,6 +38,7 @@ struct session {
 	struct al_table **tables;
 	size_t n_tables, tables_room;
 	const char *raw; /* printed instead of tables, as it is */
+	struct files files; /* beside the answer; all are written when the answer is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */
 };

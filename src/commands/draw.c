@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/file.h"
+#include "base/text.h"
 
 static const char *const endings[] = {
 	[AL_FIGURE_PDF] = "pdf",
@@ -12,20 +12,8 @@ static const char *const endings[] = {
 };
 enum { N_ENDINGS = sizeof(endings) / sizeof(*endings) };
 
-static bool draw(const struct al_figure *figure, const struct al_table *table,
-	enum al_figure_format format, const char *path, struct al_error *err)
-{
-	struct al_text bytes;
-
-	al_text_init(&bytes);
-	bool ok = al_figure_draw(figure, table, format, &bytes, err)
-		&& al_file_write(path, bytes.data, bytes.length, err);
-	al_text_finish(&bytes);
-	return ok;
-}
-
-bool draw_to_file(const struct al_figure *figure, const struct al_table *table, const char *path,
-	struct al_error *err)
+bool draw_to_file(struct files *files, const struct al_figure *figure, const struct al_table *table,
+	const char *path, struct al_error *err)
 {
 	const char *dot = strrchr(path, '.');
 	int format = dot ? al_find_name(dot + 1, endings, N_ENDINGS) : -1;
@@ -33,7 +21,8 @@ bool draw_to_file(const struct al_figure *figure, const struct al_table *table, 
 	if (format < 0)
 		return al_fail(err, AL_EINPUT,
 			"%s: expected a file that ends in .pdf, .svg or .png", path);
-	return draw(figure, table, (enum al_figure_format)format, path, err);
+	return al_figure_draw(figure, table, (enum al_figure_format)format,
+		files_add_path(files, path), err);
 }
 
 bool draw_into(struct files *files, const struct al_figure *figure, const struct al_table *table,
@@ -45,15 +34,4 @@ bool draw_into(struct files *files, const struct al_figure *figure, const struct
 			return false;
 	}
 	return true;
-}
-
-bool draw_all_formats(const struct al_figure *figure, const struct al_table *table,
-	const char *folder, struct al_error *err)
-{
-	struct files files;
-
-	files_init(&files);
-	bool ok = draw_into(&files, figure, table, folder, err) && files_write(&files, err);
-	files_finish(&files);
-	return ok;
 }

@@ -5,16 +5,12 @@
 #include "commands/files.h"
 #include "figure/figure.h"
 
-/* Draws to a file; its ending says the format (.pdf, .svg or .png). */
-bool draw_to_file(const struct al_figure *figure, const struct al_table *table, const char *path,
-	struct al_error *err) AL_MUST_CHECK;
+/* Adds the figure as a file; its ending says the format (.pdf, .svg or .png). */
+bool draw_to_file(struct files *files, const struct al_figure *figure, const struct al_table *table,
+	const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds FOLDER/ID.pdf, .svg and .png to the files. */
 bool draw_into(struct files *files, const struct al_figure *figure, const struct al_table *table,
-	const char *folder, struct al_error *err) AL_MUST_CHECK;
-
-/* Draws FOLDER/ID.pdf, .svg and .png. */
-bool draw_all_formats(const struct al_figure *figure, const struct al_table *table,
 	const char *folder, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -8,7 +8,7 @@
 struct files {
 	struct al_arena arena;
 	struct file {
-		const char *folder, *path;
+		const char *folder, *path; /* folder: to be made; or NULL */
 		struct al_text content;
 	} * items;
 	size_t n, room;
@@ -17,11 +17,15 @@ struct files {
 void files_init(struct files *files);
 void files_finish(struct files *files);
 
-/* A new file FOLDER/NAME.ENDING, empty: its content, valid until the next is added. */
+/* A new file, empty: its content, valid until the next is added. */
+struct al_text *files_add_path(struct files *files, const char *path);
+
+/* The same, FOLDER/NAME.ENDING; the folder is made. */
 struct al_text *files_add(struct files *files, const char *folder, const char *name,
 	const char *ending);
 
-/* Makes the folders and writes all. Where that fails, no file stays that wasn't there before. */
+/* Makes the folders and writes all; none where two are one file, or one is a file of the input.
+ * Where that fails, no file stays that wasn't there before. */
 bool files_write(struct files *files, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -66,7 +66,6 @@ struct job {
 
 struct jobs {
 	struct session *session;
-	struct files files; /* all at once, at the end: a failed run leaves none */
 	const char *folder; /* of all scenarios */
 	struct progress progress;
 	const char **names; /* of the scenarios so far */
@@ -111,7 +110,8 @@ static bool run_tables(struct job *job, struct al_error *err)
 	return true;
 }
 
-/* The figure in all formats, and its data beside it. */
+/* The figure in all formats, and its data beside it: ID.csv is a table's, perhaps of the same
+ * id. */
 static bool run_figure(struct job *job, size_t index, struct al_error *err)
 {
 	const struct al_figure *figure = al_scenario_figure(job->scenario, index);
@@ -121,7 +121,8 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	progress_show(job->progress, al_scenario_name(job->scenario), figure->id);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
-	bool ok = add_table(job->files, &table, &style, job->folder, figure->id, "csv", err)
+	const char *data = al_format(&table.arena, "%s-figure", figure->id);
+	bool ok = add_table(job->files, &table, &style, job->folder, data, "csv", err)
 		&& draw_into(job->files, figure, &table, job->folder, err);
 	al_table_finish(&table);
 	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
@@ -155,7 +156,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 	struct jobs *jobs = context;
 	struct job job = {.session = jobs->session,
 		.scenario = scenario,
-		.files = &jobs->files,
+		.files = &jobs->session->files,
 		.progress = &jobs->progress};
 	const char *name = al_scenario_name(scenario);
 
@@ -172,9 +173,7 @@ static bool run(struct session *session, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
 	session->prints_nothing = o->prints_nothing;
 	progress_init(&jobs.progress, session);
-	files_init(&jobs.files);
-	bool ok = each_scenario(session, run_one, &jobs, err) && files_write(&jobs.files, err);
-	files_finish(&jobs.files);
+	bool ok = each_scenario(session, run_one, &jobs, err);
 	progress_finish(&jobs.progress);
 	return ok;
 }

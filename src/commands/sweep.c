@@ -128,9 +128,10 @@ static bool check_symbols(struct al_question *q, struct session *session, struct
 	return true;
 }
 
-static bool draw_figure(const struct sweep_options *o, const struct al_sweep *sweep,
+static bool draw_figure(struct session *session, const struct al_sweep *sweep,
 	const struct al_table *table, struct al_error *err)
 {
+	const struct sweep_options *o = session->options;
 	struct al_figure figure = {
 		.id = "sweep",
 		.mark = "line",
@@ -142,7 +143,7 @@ static bool draw_figure(const struct sweep_options *o, const struct al_sweep *sw
 		.width_pt = sweep->n_axes > 1 ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT,
 	};
 
-	return draw_to_file(&figure, table, o->figure, err);
+	return draw_to_file(&session->files, &figure, table, o->figure, err);
 }
 
 static bool answer(struct al_question *q, struct session *session, struct al_sweep *sweep,
@@ -165,7 +166,7 @@ static bool answer(struct al_question *q, struct session *session, struct al_swe
 		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	session_take(session, &table);
-	return !o->figure || draw_figure(o, sweep, &table, err);
+	return !o->figure || draw_figure(session, sweep, &table, err);
 }
 
 static bool run(struct session *session, struct al_error *err)

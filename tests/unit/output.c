@@ -12,6 +12,7 @@
 #include "base/output.h"
 #include "base/source.h"
 #include "base/text.h"
+#include "base/touched.h"
 #include "support/folder.h"
 
 struct place {
@@ -113,6 +114,36 @@ static void pieces_come_out_in_order(void **state)
 	assert_true(al_output_append(output, "two", 3, NULL));
 	assert_true(al_output_commit(output, NULL));
 	expect(place->file, "one two");
+}
+
+static void what_was_read_or_written_is_not_written_over(void **state)
+{
+	const struct place *place = *state;
+	const char *const paths[] = {"/nowhere/one", place->file, "/nowhere/one"};
+	char link_path[256], other[256];
+	struct al_error err;
+
+	put(place->file, "old");
+	put(test_path(other, &place->folder, "other"), "old");
+	assert_int_equal(symlink("answer", test_path(link_path, &place->folder, "link")), 0);
+	al_touched_begin();
+	expect(place->file, "old");
+	assert_false(al_file_write(link_path, "new", 3, &err));
+	assert_int_equal(err.status, AL_EINPUT);
+	assert_non_null(strstr(err.message, "link: is a file of the input, expected another one"));
+	assert_true(al_file_write(other, "one", 3, &err));
+	assert_false(al_file_write(other, "two", 3, &err));
+	assert_non_null(strstr(err.message, "other: would be written twice, expected two names"));
+	assert_false(al_touched_check_all(paths, 3, &err));
+	assert_true(al_touched_check_all(paths, 1, &err));
+	assert_false(al_touched_check_all((const char *[]){paths[0], paths[2]}, 2, &err));
+	assert_string_equal(err.message,
+		"/nowhere/one: would be written twice, expected two names");
+	assert_true(al_file_write("/dev/null", "x", 1, &err)
+		&& al_file_write("/dev/null", "x", 1, &err));
+	al_touched_end();
+	put(place->file, "new");
+	expect(other, "one");
 }
 
 static void refuses_what_is_no_place_for_a_file(void **state)
@@ -253,6 +284,7 @@ int main(void)
 		CASE(keeps_the_mode_and_follows_links),
 		CASE(an_abandoned_output_leaves_the_old_file),
 		CASE(pieces_come_out_in_order),
+		CASE(what_was_read_or_written_is_not_written_over),
 		CASE(refuses_what_is_no_place_for_a_file),
 		CASE(a_signal_removes_the_temporary_file),
 		CASE(an_ignored_signal_stays_ignored),
