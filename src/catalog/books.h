@@ -59,8 +59,8 @@ bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalo
 	struct al_error *err) AL_MUST_CHECK;
 void al_model_books_finish(struct al_model_books *books);
 
-/* Does anything of the tensor or module depend on its loop number `loop`, so that its turns are taken
- * one by one? */
+/* Does anything of the tensor or module depend on its loop number `loop`, so that its turns are
+ * taken one by one? */
 bool al_books_walk(const struct al_family *family, const struct al_family_tensor *tensor,
 	const struct al_family_module *module, enum al_books_detail detail, size_t loop);
 

@@ -236,8 +236,8 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 bool al_model_settings(const struct al_model *model, struct al_catalog *catalog,
 	struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
 
-/* What al_family_settings refuses otherwise, where the symbols have values. Whoever changes settings
- * that stood asks it again where one of these no longer holds: it refuses less. */
+/* What al_family_settings refuses otherwise, where the symbols have values. Whoever changes
+ * settings that stood asks it again where one of these no longer holds: it refuses less. */
 enum { AL_N_CONFIG_CONDITIONS = 8 };
 extern const char *const al_config_conditions[AL_N_CONFIG_CONDITIONS];
 

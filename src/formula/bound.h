@@ -1,7 +1,7 @@
-/* A formula bound to places: each symbol is known by where its value stands, so that it is evaluated
- * again and again without names, parsing or memory. For sweeps: it knows 64-bit whole numbers and
- * words only, and says so where they don't suffice; al_formula_eval is exact and says what is
- * wrong. */
+/* A formula bound to places: each symbol is known by where its value stands, so that it is
+ * evaluated again and again without names, parsing or memory. For sweeps: it knows 64-bit whole
+ * numbers and words only, and says so where they don't suffice; al_formula_eval is exact and says
+ * what is wrong. */
 #ifndef ATTNLEDGER_FORMULA_BOUND_H
 #define ATTNLEDGER_FORMULA_BOUND_H
 
@@ -18,8 +18,8 @@ struct al_place {
 
 struct al_bound;
 
-/* Binds a formula: `find` gives the index of a symbol's place. What is bound lives in the arena; the
- * formula must outlive it. */
+/* Binds a formula: `find` gives the index of a symbol's place. What is bound lives in the arena;
+ * the formula must outlive it. */
 const struct al_bound *al_formula_bind(struct al_arena *arena, const struct al_formula *formula,
 	size_t (*find)(void *context, const char *symbol), void *context);
 

@@ -1,5 +1,5 @@
-/* Inside the ledger: how a whole model is evaluated again after a symbol was set, without parsing or
- * memory. Every formula is bound to places, one a symbol of the question or of a module; a place
+/* Inside the ledger: how a whole model is evaluated again after a symbol was set, without parsing
+ * or memory. Every formula is bound to places, one a symbol of the question or of a module; a place
  * knows when it changed, and what mentions it is evaluated again.
  *
  * Layers are in groups of equal ones: a group is evaluated once, in its first layer. Groups hang on
@@ -13,7 +13,8 @@
 
 struct al_plan;
 
-/* The plan of a whole model that is open; NULL: it can't be planned (more than one device, names). */
+/* The plan of a whole model that is open; NULL: it can't be planned (more than one device,
+ * names). */
 struct al_plan *al_plan_create(struct al_ledger *ledger);
 void al_plan_destroy(struct al_plan *plan);
 

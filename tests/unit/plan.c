@@ -1,5 +1,5 @@
-/* A ledger that follows what is set is a ledger that was opened so: over all presets and all families
- * with their defaults, and many settings. */
+/* A ledger that follows what is set is a ledger that was opened so: over all presets and all
+ * families with their defaults, and many settings. */
 #include "unit.h"
 
 #include <stdlib.h>
