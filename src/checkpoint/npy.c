@@ -233,7 +233,8 @@ static bool read_data(struct al_npy *out, const struct header *h, const char *pa
 	if (!out->data)
 		return al_in(err, "%s", path);
 	h->dtype->to_double((const unsigned char *)data, count, out->data);
-	if (h->is_fortran || transpose(out, err))
+	/* without numbers there may still be columns, more than anybody counts */
+	if (h->is_fortran || count == 0 || transpose(out, err))
 		return true;
 	al_npy_finish(out);
 	return false;
