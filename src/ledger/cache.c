@@ -94,7 +94,7 @@ static bool expand(const struct keep *keep, struct al_cache_line *line, struct a
 {
 	const struct al_ledger_entry *e = line->entry;
 	struct al_scope scope = al_block_scope(e->module->device);
-	struct al_arena *arena = &keep->ledger->arena;
+	struct al_arena *arena = &keep->ledger->cached;
 	int64_t elements;
 
 	if (line->kind != AL_CACHE_LATENT)
@@ -124,7 +124,7 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 	if (!find_tokens(keep, &line, err) || !find_storage(keep, e->entry, &line.storage, err)
 		|| !expand(keep, &line, err))
 		return false;
-	out->lines = al_grow(&keep->ledger->arena, out->lines, out->n, &out->room,
+	out->lines = al_grow(&keep->ledger->cached, out->lines, out->n, &out->room,
 		sizeof(*out->lines));
 	out->lines[out->n++] = line;
 	return true;
@@ -148,6 +148,8 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 	const struct al_ledger_list *lines;
 
 	*out = (struct al_cache_lines){0};
+	al_arena_finish(&ledger->cached);
+	al_arena_init(&ledger->cached);
 	if (!al_ledger_lines(ledger, AL_LIST_CACHE, &lines, err))
 		return false;
 	for (size_t i = 0; i < lines->n; i++) {

@@ -36,6 +36,9 @@ struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_lis
 bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Forgets what is remembered of saved lines; NULL: nothing. */
+void al_saved_destroy(struct al_saved_memory *saved);
+
 /* The list of tensors, where it is known to be current. */
 const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger);
 

@@ -36,8 +36,8 @@ struct al_cache_lines {
 	size_t n, room;
 };
 
-/* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines live in
- * the ledger's arena. */
+/* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines
+ * are good until they are asked for again. */
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
 	int64_t source_seq, struct al_cache_lines *out, struct al_error *err) AL_MUST_CHECK;
 

@@ -320,6 +320,7 @@ bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct a
 		l->n = 0;
 		if (!fill_list(ledger, list, err))
 			return list == AL_LIST_STORED && in_model(ledger, err);
+		l->version++;
 		if (ledger->plan)
 			al_plan_bind_list(ledger->plan, list);
 		l->is_current = true;
@@ -480,6 +481,7 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 		&& !al_block_init(&ledger->block, ask->use, settings, ask->basis, err))
 		return false;
 	al_arena_init(&ledger->arena);
+	al_arena_init(&ledger->cached);
 	ledger->settings.symbols = settings->symbols;
 	ledger->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&ledger->settings.arena);
@@ -511,6 +513,8 @@ void al_ledger_close(struct al_ledger *ledger)
 	if (ledger->has_block)
 		al_block_finish(&ledger->block);
 	al_settings_finish(&ledger->settings);
+	al_saved_destroy(ledger->saved);
+	al_arena_finish(&ledger->cached);
 	al_arena_finish(&ledger->arena);
 	*ledger = (struct al_ledger){0};
 }

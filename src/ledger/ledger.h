@@ -75,6 +75,7 @@ struct al_ledger_list {
 	struct al_ledger_entry *items;
 	size_t n;
 	size_t n_made, room; /* private */
+	uint64_t version; /* private: grows where an entry changes */
 	bool is_current; /* private */
 };
 
@@ -100,6 +101,8 @@ struct al_ledger {
 				 changed */
 	bool has_block, is_whole, is_open;
 	bool is_set; /* private: a symbol was set since the last update */
+	struct al_arena cached; /* of the last al_ledger_cache */
+	struct al_saved_memory *saved; /* private: of the last al_ledger_saved; or NULL */
 	struct al_plan *plan; /* private: how a whole model follows what is set; or NULL */
 	const struct al_family *family; /* of a whole model */
 	struct al_settings settings; /* of a whole model */

@@ -10,7 +10,7 @@
 #include "formula/bound.h"
 #include "ledger/entries.h"
 
-enum { NO_MODULE = -1 };
+enum { NO_MODULE = -1, MOST_LAYERS = 4096 };
 
 /* Indices of the places that something mentions. */
 struct inputs {
@@ -60,7 +60,7 @@ struct item {
 	bool is_module;
 	struct inputs grouping, all;
 	size_t first, n; /* in the books */
-	int64_t n_layers;
+	int64_t n_layers, n_steps; /* turns that its loops take */
 	uint64_t changed;
 };
 
@@ -566,44 +566,6 @@ static void plan_links(struct al_plan *plan)
 		link_settings(plan, &ledger->modules[m].block->settings, (int)m);
 }
 
-/* ---- making one ---- */
-
-struct al_plan *al_plan_create(struct al_ledger *ledger)
-{
-	struct al_plan *plan;
-
-	if (ledger->ask.tp > 1 || ledger->ask.detail == AL_BOOKS_NAMES || ledger->ask.explains)
-		return NULL;
-	plan = al_calloc(1, sizeof(*plan));
-	*plan = (struct al_plan){.ledger = ledger, .clock = 1};
-	al_arena_init(&plan->arena);
-	for (int i = 0; i <= AL_FAMILY_LOOPS; i++) {
-		const size_t place = add_place(plan, "", NO_MODULE);
-		plan->places[place] = (struct al_place){.number = 1, .is_known = true};
-	}
-	plan_settings(plan);
-	check_order(plan);
-	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
-		require(plan, NO_MODULE, al_config_conditions[i]);
-	plan_apart(plan);
-	plan_items(plan);
-	plan->is_impossible |= !find_layers(plan);
-	plan_modules(plan);
-	plan_links(plan);
-	if (!plan->is_impossible)
-		return plan;
-	al_plan_destroy(plan);
-	return NULL;
-}
-
-void al_plan_destroy(struct al_plan *plan)
-{
-	if (!plan)
-		return;
-	al_arena_finish(&plan->arena);
-	free(plan);
-}
-
 /* ---- settings ---- */
 
 /* As `whole`; what the family leaves out is 1. */
@@ -624,19 +586,33 @@ static bool holds(const struct al_plan *plan, const struct condition *c)
 	return (c->is_truth ? value != 0 : value) == c->expected;
 }
 
+/* Room for a value a layer; more than a config's lists may have is left to the family. */
+static bool make_room(struct al_plan *plan, struct derived *d, int64_t length)
+{
+	struct al_place *place = &plan->places[d->place];
+
+	if (length > MOST_LAYERS)
+		return false;
+	if ((size_t)length > d->room || !d->list) {
+		d->room = 2 * (size_t)length + 1;
+		struct al_value *list = al_new_array(&plan->arena, struct al_value, d->room);
+		memcpy(list, place->list,
+			(place->n_list < d->room ? place->n_list : d->room) * sizeof(*list));
+		place->list = d->list = list;
+	}
+	if (place->n_list != (size_t)length)
+		plan->owners[d->place].changed = plan->clock;
+	place->n_list = (size_t)length;
+	return true;
+}
+
 /* One value a layer. */
 static bool update_list(struct al_plan *plan, struct derived *d)
 {
-	struct al_place *place = &plan->places[d->place];
 	int64_t length, *layer = &plan->places[0].number, value;
 
-	if (!whole(plan, d->length, 0, &length) || (size_t)length != place->n_list)
+	if (!whole(plan, d->length, 0, &length) || !make_room(plan, d, length))
 		return false;
-	if (!d->list) {
-		d->list = al_new_array(&plan->arena, struct al_value, place->n_list);
-		memcpy(d->list, place->list, place->n_list * sizeof(*d->list));
-		place->list = d->list;
-	}
 	for (*layer = 0; *layer < length; ++*layer) {
 		if (!whole(plan, d->formula.bound, 0, &value))
 			return false;
@@ -695,8 +671,10 @@ static void write_settings(struct al_plan *plan)
 			if (plan->owners[place].changed < plan->clock)
 				continue;
 			s->value.integer = plan->places[place].number;
-			if (s->list)
-				s->list = list_of(plan, place);
+			if (!s->list)
+				continue;
+			s->list = list_of(plan, place);
+			s->n_list = plan->places[place].n_list;
 		}
 	}
 }
@@ -875,6 +853,8 @@ static bool take_turns(struct walk *w, size_t depth, struct copies copies)
 	const struct item *item = w->item;
 	int64_t count, active;
 
+	if (w->item->n_steps++ > AL_FAMILY_STEPS)
+		return false;
 	if (depth == item->loops->n)
 		return enter(w, copies);
 	assert(depth < AL_FAMILY_LOOPS);
@@ -906,6 +886,7 @@ static bool regroup(struct al_plan *plan, struct item *item)
 {
 	struct walk w = {.plan = plan, .item = item};
 
+	item->n_steps = 0;
 	return take_turns(&w, 0, (struct copies){1, 1}) && w.found == item->n;
 }
 
@@ -935,6 +916,16 @@ static bool update_item(struct al_plan *plan, struct item *item)
 	item->changed = plan->clock;
 	return (is_regrouped ? regroup(plan, item) && count_layers(plan, item)
 			     : update_groups(plan, item));
+}
+
+/* Do the loops together take no more turns than the catalogue allows? */
+static bool are_few_steps(const struct al_plan *plan)
+{
+	int64_t steps = 0;
+
+	for (size_t i = 0; i < plan->n_items; i++)
+		steps += plan->items[i].n_steps;
+	return steps <= AL_FAMILY_STEPS;
 }
 
 static bool update_items(struct al_plan *plan, bool modules)
@@ -988,7 +979,7 @@ bool al_plan_update(struct al_plan *plan)
 		if (!whole(plan, plan->apart[i], 0, &plan->apart_from[i]))
 			return false;
 	if (!update_items(plan, true) || !update_modules(plan) || !update_settings(plan, true)
-		|| !update_items(plan, false))
+		|| !update_items(plan, false) || !are_few_steps(plan))
 		return false;
 	write_settings(plan);
 	return true;
@@ -1114,14 +1105,57 @@ bool al_plan_update_list(struct al_plan *plan, enum al_list list)
 			? &plan->items[ledger->family->n_modules
 				+ (size_t)(e->stored->tensor - ledger->family->tensors)]
 			: NULL;
-		if (item && item->changed > lines->updated)
+		if (item ? item->changed <= lines->updated
+			 : !changed_since(plan, &lines->items[i].inputs, lines->updated))
+			continue;
+		l->version++;
+		if (item)
 			update_stored(item, e);
-		else if (!item && changed_since(plan, &lines->items[i].inputs, lines->updated)
-			&& !update_line(plan, list, &lines->items[i], e))
+		else if (!update_line(plan, list, &lines->items[i], e))
 			return false;
 	}
 	lines->updated = plan->clock;
 	return true;
+}
+
+/* ---- making one ---- */
+
+struct al_plan *al_plan_create(struct al_ledger *ledger)
+{
+	struct al_plan *plan;
+
+	if (ledger->ask.tp > 1 || ledger->ask.detail == AL_BOOKS_NAMES || ledger->ask.explains)
+		return NULL;
+	plan = al_calloc(1, sizeof(*plan));
+	*plan = (struct al_plan){.ledger = ledger, .clock = 1};
+	al_arena_init(&plan->arena);
+	for (int i = 0; i <= AL_FAMILY_LOOPS; i++) {
+		const size_t place = add_place(plan, "", NO_MODULE);
+		plan->places[place] = (struct al_place){.number = 1, .is_known = true};
+	}
+	plan_settings(plan);
+	check_order(plan);
+	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
+		require(plan, NO_MODULE, al_config_conditions[i]);
+	plan_apart(plan);
+	plan_items(plan);
+	plan->is_impossible |= !find_layers(plan);
+	plan_modules(plan);
+	plan_links(plan);
+	for (size_t i = 0; i < plan->n_items && !plan->is_impossible; i++)
+		plan->is_impossible = !regroup(plan, &plan->items[i]);
+	if (!plan->is_impossible)
+		return plan;
+	al_plan_destroy(plan);
+	return NULL;
+}
+
+void al_plan_destroy(struct al_plan *plan)
+{
+	if (!plan)
+		return;
+	al_arena_finish(&plan->arena);
+	free(plan);
 }
 
 bool al_plan_set(struct al_plan *plan, const char *symbol, int64_t value)

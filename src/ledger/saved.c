@@ -1,12 +1,29 @@
 /* What training saves for backward in a whole model. */
 #include "ledger/saved.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "ledger/entries.h"
 
+/* The lines of one kernel, as long as nothing that they are made of changes. */
+struct remembered {
+	struct al_arena arena;
+	struct al_saved_lines lines;
+	uint64_t tensors, saved; /* versions */
+	int64_t d_model;
+	bool has_dropout, is_made;
+};
+
+struct al_saved_memory {
+	struct remembered of[2]; /* of an eager and of a flash kernel */
+};
+
 struct build {
 	struct al_ledger *ledger;
+	struct al_arena *arena;
 	struct al_saved_lines *out;
 	int64_t d_model, tp;
 	int64_t uses; /* how many layers each of the layers' blocks works in (ALBERT) */
@@ -17,8 +34,7 @@ static struct al_saved_line *add(struct build *b, struct al_saved_line line)
 {
 	struct al_saved_lines *out = b->out;
 
-	out->lines = al_grow(&b->ledger->arena, out->lines, out->n, &out->room,
-		sizeof(*out->lines));
+	out->lines = al_grow(b->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
 	out->lines[out->n] = line;
 	return &out->lines[out->n++];
 }
@@ -30,7 +46,7 @@ static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 	mpq_init(product);
 	mpz_set_si(mpq_numref(product), (long)x);
 	mpz_mul_si(mpq_numref(product), mpq_numref(product), (long)y);
-	mpq_srcptr copy = al_exact_copy(&b->ledger->arena, product);
+	mpq_srcptr copy = al_exact_copy(b->arena, product);
 	mpq_clear(product);
 	return copy;
 }
@@ -96,7 +112,7 @@ static int64_t active_copies(const struct al_ledger_entry *t)
 
 static const char *name_of(struct build *b, const char *what, const struct al_ledger_entry *t)
 {
-	return al_format(&b->ledger->arena, "%s of %s", what, t->name);
+	return al_format(b->arena, "%s of %s", what, t->name);
 }
 
 static int64_t uses_of(const struct build *b, const struct al_ledger_entry *t)
@@ -136,7 +152,7 @@ static void add_inner(struct build *b, const char *what, const struct al_ledger_
 			.layer = t->layer,
 			.n_layers = t->n_layers,
 			.elements = elements,
-			.device = al_exact_scaled(&b->ledger->arena, elements, 1, b->tp),
+			.device = al_exact_scaled(b->arena, elements, 1, b->tp),
 			.block = block_of(b, t),
 			.blocks = layers_of(b, t) * uses_of(b, t)});
 }
@@ -256,7 +272,7 @@ static void add_head(struct build *b, const struct al_ledger_entry *t)
 			.layer = -1,
 			.block = -1,
 			.elements = logits,
-			.device = al_exact_scaled(&b->ledger->arena, logits, 1, b->tp),
+			.device = al_exact_scaled(b->arena, logits, 1, b->tp),
 			.bytes = 4,
 			.is_last = true});
 }
@@ -328,14 +344,11 @@ static void add_module(struct build *b, const struct al_ledger_module *module,
 	add_layer_input(b, module);
 }
 
-static bool fill(struct build *b, bool is_flash, struct al_error *err)
+static void fill(struct build *b, const struct al_ledger_list *tensors,
+	const struct al_ledger_list *lines)
 {
 	struct al_ledger *ledger = b->ledger;
-	const struct al_ledger_list *tensors, *lines;
 
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err)
-		|| !al_ledger_lines(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err))
-		return false;
 	add_embedding_mask(b);
 	for (size_t i = 0; i < ledger->n_modules; i++)
 		if (!ledger->modules[i].apart)
@@ -343,26 +356,69 @@ static bool fill(struct build *b, bool is_flash, struct al_error *err)
 	add_last_bare_norm(b);
 	for (size_t i = 0; i < tensors->n; i++)
 		add_tensor(b, i);
+}
+
+static bool read_settings(struct build *b, struct al_error *err)
+{
+	struct al_ledger *ledger = b->ledger;
+	const struct al_setting *width, *dropout = NULL;
+
+	if (!al_settings_get(&ledger->settings, "d_model", &width, err))
+		return false;
+	b->d_model = width ? width->value.integer : 0;
+	b->uses = 1;
+	if (ledger->n_modules == 0)
+		return true;
+	b->uses = ledger->modules[0].uses;
+	if (!al_settings_get(&ledger->modules[0].block->settings, "dropout", &dropout, err))
+		return false;
+	b->has_dropout = dropout && dropout->value.integer;
 	return true;
+}
+
+static bool is_as_before(const struct remembered *r, const struct build *b,
+	const struct al_ledger_list *tensors, const struct al_ledger_list *lines)
+{
+	return r->is_made && r->tensors == tensors->version && r->saved == lines->version
+		&& r->d_model == b->d_model && r->has_dropout == b->has_dropout;
+}
+
+static void remember(struct remembered *r, struct build *b, const struct al_ledger_list *tensors,
+	const struct al_ledger_list *lines)
+{
+	al_arena_finish(&r->arena);
+	*r = (struct remembered){.tensors = tensors->version,
+		.saved = lines->version,
+		.d_model = b->d_model,
+		.has_dropout = b->has_dropout,
+		.is_made = true};
+	b->arena = &r->arena;
+	b->out = &r->lines;
+	fill(b, tensors, lines);
 }
 
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,
 	struct al_error *err)
 {
-	struct build b = {.ledger = ledger,
-		.out = out,
-		.tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
-	const struct al_setting *width, *dropout = NULL;
+	struct build b = {.ledger = ledger, .tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
+	const struct al_ledger_list *tensors, *lines;
 
-	*out = (struct al_saved_lines){0};
-	if (!al_ledger_update(ledger, err)
-		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
+	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err)
+		|| !al_ledger_lines(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err)
+		|| !read_settings(&b, err))
 		return false;
-	b.d_model = width ? width->value.integer : 0;
-	if (ledger->n_modules > 0
-		&& !al_settings_get(&ledger->modules[0].block->settings, "dropout", &dropout, err))
-		return false;
-	b.has_dropout = dropout && dropout->value.integer;
-	b.uses = ledger->n_modules > 0 ? ledger->modules[0].uses : 1;
-	return fill(&b, is_flash, err);
+	if (!ledger->saved)
+		ledger->saved = al_calloc(1, sizeof(*ledger->saved));
+	struct remembered *r = &ledger->saved->of[is_flash];
+	if (!is_as_before(r, &b, tensors, lines))
+		remember(r, &b, tensors, lines);
+	*out = r->lines;
+	return true;
+}
+
+void al_saved_destroy(struct al_saved_memory *saved)
+{
+	for (int i = 0; saved && i < 2; i++)
+		al_arena_finish(&saved->of[i].arena);
+	free(saved);
 }

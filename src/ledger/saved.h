@@ -33,7 +33,7 @@ struct al_saved_lines {
 	size_t n, room;
 };
 
-/* Lines live in the ledger's arena. `is_flash`: the attention kernel. */
+/* Lines are good until a symbol is set. `is_flash`: the attention kernel. */
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,
 	struct al_error *err) AL_MUST_CHECK;
 
