@@ -6,13 +6,13 @@
 #include "formula/tree.h"
 
 struct al_bound {
-	enum op op;
-	int64_t integer; /* OP_INTEGER */
-	const char *word; /* OP_WORD */
-	size_t place; /* OP_SYMBOL */
+	enum al_operator op;
+	int64_t integer; /* AL_OP_INTEGER */
+	const char *word; /* AL_OP_WORD */
+	size_t place; /* AL_OP_SYMBOL */
 	const struct al_bound **args;
 	size_t n_args;
-	bool is_beyond; /* OP_INTEGER: it doesn't fit */
+	bool is_beyond; /* AL_OP_INTEGER: it doesn't fit */
 };
 
 struct binding {
@@ -21,7 +21,7 @@ struct binding {
 	void *context;
 };
 
-static const struct al_bound *bind(const struct binding *binding, const struct node *node)
+static const struct al_bound *bind(const struct binding *binding, const struct al_node *node)
 {
 	struct al_bound *bound = al_new(binding->arena, struct al_bound);
 
@@ -29,9 +29,9 @@ static const struct al_bound *bind(const struct binding *binding, const struct n
 		.integer = node->integer,
 		.is_beyond = node->exact != NULL,
 		.n_args = node->n_args};
-	if (node->op == OP_WORD)
+	if (node->op == AL_OP_WORD)
 		bound->word = node->text;
-	if (node->op == OP_SYMBOL)
+	if (node->op == AL_OP_SYMBOL)
 		bound->place = binding->find(binding->context, node->text);
 	bound->args = al_new_array(binding->arena, const struct al_bound *, node->n_args);
 	for (size_t i = 0; i < node->n_args; i++)
@@ -99,7 +99,7 @@ static bool compare(const struct al_bound *b, const struct al_place *places, int
 	int order = left.word ? strcmp(left.word, right.word)
 			      : (left.number > right.number) - (left.number < right.number);
 	*out = al_op_accepts(b->op, order);
-	return !left.word || b->op == OP_EQUAL || b->op == OP_NOT_EQUAL;
+	return !left.word || b->op == AL_OP_EQUAL || b->op == AL_OP_NOT_EQUAL;
 }
 
 /* The second operand only where the first does not decide. */
@@ -107,8 +107,8 @@ static bool logic(const struct al_bound *b, const struct al_place *places, int64
 {
 	if (!number(b->args[0], places, out))
 		return false;
-	*out = b->op == OP_NOT ? *out == 0 : *out != 0;
-	if (b->op == OP_NOT || (*out != 0) != (b->op == OP_AND))
+	*out = b->op == AL_OP_NOT ? *out == 0 : *out != 0;
+	if (b->op == AL_OP_NOT || (*out != 0) != (b->op == AL_OP_AND))
 		return true;
 	if (!number(b->args[1], places, out))
 		return false;
@@ -125,7 +125,7 @@ static bool extreme(const struct al_bound *b, const struct al_place *places, int
 	for (size_t i = 1; i < b->n_args; i++) {
 		if (!number(b->args[i], places, &other))
 			return false;
-		if (b->op == OP_MIN ? other < *out : other > *out)
+		if (b->op == AL_OP_MIN ? other < *out : other > *out)
 			*out = other;
 	}
 	return true;
@@ -148,32 +148,32 @@ static bool evaluate(const struct al_bound *b, const struct al_place *places, st
 {
 	out->word = NULL;
 	switch (b->op) {
-	case OP_INTEGER:
+	case AL_OP_INTEGER:
 		out->number = b->integer;
 		return !b->is_beyond;
-	case OP_WORD:
+	case AL_OP_WORD:
 		out->word = b->word;
 		return true;
-	case OP_SYMBOL:
+	case AL_OP_SYMBOL:
 		return symbol(b, places, out);
-	case OP_NEGATE:
+	case AL_OP_NEGATE:
 		return negate(b, places, &out->number);
-	case OP_EQUAL:
-	case OP_NOT_EQUAL:
-	case OP_LESS:
-	case OP_LESS_EQUAL:
-	case OP_GREATER:
-	case OP_GREATER_EQUAL:
+	case AL_OP_EQUAL:
+	case AL_OP_NOT_EQUAL:
+	case AL_OP_LESS:
+	case AL_OP_LESS_EQUAL:
+	case AL_OP_GREATER:
+	case AL_OP_GREATER_EQUAL:
 		return compare(b, places, &out->number);
-	case OP_NOT:
-	case OP_AND:
-	case OP_OR:
+	case AL_OP_NOT:
+	case AL_OP_AND:
+	case AL_OP_OR:
 		return logic(b, places, &out->number);
-	case OP_IF:
+	case AL_OP_IF:
 		return number(b->args[0], places, &out->number)
 			&& evaluate(b->args[out->number ? 1 : 2], places, out);
-	case OP_MIN:
-	case OP_MAX:
+	case AL_OP_MIN:
+	case AL_OP_MAX:
 		return extreme(b, places, &out->number);
 	default:
 		return binary(b, places, &out->number);

@@ -5,7 +5,7 @@ struct size {
 	double degree, terms, bits;
 };
 
-static struct size size_of(const struct terms *a)
+static struct size size_of(const struct al_terms *a)
 {
 	slong bits = fmpz_mpoly_max_bits(a->value->zpoly);
 	double above = (double)fmpz_bits(fmpq_numref(a->value->content));
@@ -39,7 +39,7 @@ static double monomials(double degree, size_t n_factors)
 	return binomial(degree + (double)n_factors, smaller(degree, (double)n_factors));
 }
 
-static bool check_size(struct pool *pool, struct size size)
+static bool check_size(struct al_pool *pool, struct size size)
 {
 	if (size.degree > AL_POLYNOMIAL_DEGREE)
 		return al_fail(pool->err, AL_EINPUT, "expands to degree %.0f, expected at most %d",
@@ -59,7 +59,8 @@ static double carry(double terms)
 	return terms > 1 ? (double)FLINT_BIT_COUNT((ulong)smaller(terms, 1e12)) : 0;
 }
 
-bool al_terms_check_product(struct pool *pool, const struct terms *a, const struct terms *b)
+bool al_terms_check_product(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *b)
 {
 	struct size x = size_of(a), y = size_of(b);
 	double degree = x.degree + y.degree;
@@ -72,7 +73,7 @@ bool al_terms_check_product(struct pool *pool, const struct terms *a, const stru
 		});
 }
 
-bool al_terms_check_power(struct pool *pool, const struct terms *a, double exponent)
+bool al_terms_check_power(struct al_pool *pool, const struct al_terms *a, double exponent)
 {
 	struct size x = size_of(a);
 	double degree = x.degree * exponent;
@@ -86,7 +87,7 @@ bool al_terms_check_power(struct pool *pool, const struct terms *a, double expon
 		});
 }
 
-bool al_terms_check(struct pool *pool, const struct terms *a)
+bool al_terms_check(struct al_pool *pool, const struct al_terms *a)
 {
 	return check_size(pool, size_of(a));
 }

@@ -7,22 +7,22 @@
 
 #include "formula/cases.h"
 
-const struct cases *al_cases_leaf(struct pool *pool, const struct terms *terms)
+const struct al_cases *al_cases_leaf(struct al_pool *pool, const struct al_terms *terms)
 {
 	if (!terms)
 		return NULL;
-	struct cases *leaf = al_new(&pool->arena, struct cases);
+	struct al_cases *leaf = al_new(&pool->arena, struct al_cases);
 	leaf->terms = terms;
 	leaf->n_leaves = 1;
 	return leaf;
 }
 
-static const struct cases *leaf_of_int(struct pool *pool, int64_t value)
+static const struct al_cases *leaf_of_int(struct al_pool *pool, int64_t value)
 {
 	return al_cases_leaf(pool, al_terms_from_int(pool, value));
 }
 
-bool al_cases_equal(const struct cases *a, const struct cases *b)
+bool al_cases_equal(const struct al_cases *a, const struct al_cases *b)
 {
 	if (!a->condition || !b->condition)
 		return !a->condition && !b->condition && al_terms_equal(a->terms, b->terms);
@@ -31,16 +31,16 @@ bool al_cases_equal(const struct cases *a, const struct cases *b)
 }
 
 /* Both branches' conditions come behind `condition`. */
-static const struct cases *branch(struct pool *pool, const struct condition *condition,
-	const struct cases *then, const struct cases *otherwise)
+static const struct al_cases *branch(struct al_pool *pool, const struct al_condition *condition,
+	const struct al_cases *then, const struct al_cases *otherwise)
 {
 	if (!then || !otherwise)
 		return NULL;
 	if (al_cases_equal(then, otherwise))
 		return then;
 
-	struct cases *cases = al_new(&pool->arena, struct cases);
-	*cases = (struct cases){.condition = condition,
+	struct al_cases *cases = al_new(&pool->arena, struct al_cases);
+	*cases = (struct al_cases){.condition = condition,
 		.then = then,
 		.otherwise = otherwise,
 		.n_leaves = then->n_leaves + otherwise->n_leaves};
@@ -51,7 +51,7 @@ static const struct cases *branch(struct pool *pool, const struct condition *con
 }
 
 /* The condition that comes first; either may be NULL. */
-static const struct condition *first(const struct condition *a, const struct condition *b)
+static const struct al_condition *first(const struct al_condition *a, const struct al_condition *b)
 {
 	if (!a || !b)
 		return a ? a : b;
@@ -59,23 +59,23 @@ static const struct condition *first(const struct condition *a, const struct con
 }
 
 /* What is left once `condition`, which nothing in `cases` precedes, is known. */
-static const struct cases *given(const struct cases *cases, const struct condition *condition,
-	bool holds)
+static const struct al_cases *given(const struct al_cases *cases,
+	const struct al_condition *condition, bool holds)
 {
 	if (!cases->condition || strcmp(cases->condition->text, condition->text) != 0)
 		return cases;
 	return holds ? cases->then : cases->otherwise;
 }
 
-const struct cases *al_cases_choose(struct pool *pool, const struct cases *truth,
-	const struct cases *then, const struct cases *otherwise)
+const struct al_cases *al_cases_choose(struct al_pool *pool, const struct al_cases *truth,
+	const struct al_cases *then, const struct al_cases *otherwise)
 {
 	if (!truth || !then || !otherwise)
 		return NULL;
 	if (!truth->condition)
 		return al_terms_is_int(truth->terms, 0) ? otherwise : then;
 
-	const struct condition *top = first(truth->condition,
+	const struct al_condition *top = first(truth->condition,
 		first(then->condition, otherwise->condition));
 	return branch(pool, top,
 		al_cases_choose(pool, given(truth, top, true), given(then, top, true),
@@ -86,16 +86,16 @@ const struct cases *al_cases_choose(struct pool *pool, const struct cases *truth
 
 /* ---- conditions ---- */
 
-const struct cases *al_cases_indicator(struct pool *pool, const struct condition *condition,
-	bool holds)
+const struct al_cases *al_cases_indicator(struct al_pool *pool,
+	const struct al_condition *condition, bool holds)
 {
 	return branch(pool, condition, leaf_of_int(pool, holds), leaf_of_int(pool, !holds));
 }
 
 /* The indicator of a condition that is new and has no text yet. */
-static const struct cases *when(struct pool *pool, struct condition condition, bool holds)
+static const struct al_cases *when(struct al_pool *pool, struct al_condition condition, bool holds)
 {
-	struct condition *kept = al_new(&pool->arena, struct condition);
+	struct al_condition *kept = al_new(&pool->arena, struct al_condition);
 	struct al_text text;
 
 	*kept = condition;
@@ -111,24 +111,24 @@ static const struct cases *when(struct pool *pool, struct condition condition, b
 	return fits ? al_cases_indicator(pool, kept, holds) : NULL;
 }
 
-static enum op mirrored(enum op op)
+static enum al_operator mirrored(enum al_operator op)
 {
 	switch (op) {
-	case OP_LESS:
-		return OP_GREATER;
-	case OP_LESS_EQUAL:
-		return OP_GREATER_EQUAL;
-	case OP_GREATER:
-		return OP_LESS;
-	case OP_GREATER_EQUAL:
-		return OP_LESS_EQUAL;
+	case AL_OP_LESS:
+		return AL_OP_GREATER;
+	case AL_OP_LESS_EQUAL:
+		return AL_OP_GREATER_EQUAL;
+	case AL_OP_GREATER:
+		return AL_OP_LESS;
+	case AL_OP_GREATER_EQUAL:
+		return AL_OP_LESS_EQUAL;
 	default:
 		return op;
 	}
 }
 
 /* The text of the first comes behind that of the second. */
-static bool comes_behind(const struct terms *a, const struct terms *b)
+static bool comes_behind(const struct al_terms *a, const struct al_terms *b)
 {
 	struct al_text x, y;
 
@@ -144,38 +144,38 @@ static bool comes_behind(const struct terms *a, const struct terms *b)
 
 /* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than
  * != except beside zero, constants on the right. */
-static const struct cases *undecided(struct pool *pool, enum op op, const struct terms *left,
-	const struct terms *right)
+static const struct al_cases *undecided(struct al_pool *pool, enum al_operator op,
+	const struct al_terms *left, const struct al_terms *right)
 {
 	bool swaps = al_terms_is_constant(left)
 		|| (!al_terms_is_constant(right) && comes_behind(left, right));
-	struct condition condition = {.op = swaps ? mirrored(op) : op,
+	struct al_condition condition = {.op = swaps ? mirrored(op) : op,
 		.left = swaps ? right : left,
 		.right = swaps ? left : right};
 	bool is_zero = al_terms_is_int(condition.right, 0);
 
 	switch (condition.op) {
-	case OP_LESS_EQUAL:
-		condition.op = OP_GREATER;
+	case AL_OP_LESS_EQUAL:
+		condition.op = AL_OP_GREATER;
 		return when(pool, condition, false);
-	case OP_GREATER_EQUAL:
-		condition.op = OP_LESS;
+	case AL_OP_GREATER_EQUAL:
+		condition.op = AL_OP_LESS;
 		return when(pool, condition, false);
-	case OP_EQUAL:
-		condition.op = is_zero ? OP_NOT_EQUAL : OP_EQUAL;
+	case AL_OP_EQUAL:
+		condition.op = is_zero ? AL_OP_NOT_EQUAL : AL_OP_EQUAL;
 		return when(pool, condition, !is_zero);
-	case OP_NOT_EQUAL:
-		condition.op = is_zero ? OP_NOT_EQUAL : OP_EQUAL;
+	case AL_OP_NOT_EQUAL:
+		condition.op = is_zero ? AL_OP_NOT_EQUAL : AL_OP_EQUAL;
 		return when(pool, condition, is_zero);
 	default:
 		return when(pool, condition, true);
 	}
 }
 
-static const struct cases *compare(struct pool *pool, enum op op, const struct terms *left,
-	const struct terms *right)
+static const struct al_cases *compare(struct al_pool *pool, enum al_operator op,
+	const struct al_terms *left, const struct al_terms *right)
 {
-	const struct terms *difference = al_terms_apply(pool, OP_SUBTRACT, left, right);
+	const struct al_terms *difference = al_terms_apply(pool, AL_OP_SUBTRACT, left, right);
 
 	if (!difference)
 		return NULL;
@@ -190,15 +190,15 @@ static const struct cases *compare(struct pool *pool, enum op op, const struct t
 	return leaf_of_int(pool, al_op_accepts(op, sign));
 }
 
-const struct cases *al_cases_truth(struct pool *pool, const struct cases *cases)
+const struct al_cases *al_cases_truth(struct al_pool *pool, const struct al_cases *cases)
 {
-	const struct cases *zero = leaf_of_int(pool, 0);
+	const struct al_cases *zero = leaf_of_int(pool, 0);
 
-	return al_cases_apply(pool, OP_NOT_EQUAL, cases, zero);
+	return al_cases_apply(pool, AL_OP_NOT_EQUAL, cases, zero);
 }
 
 /* Is the symbol that each leaf must be this word? */
-const struct cases *al_cases_is_word(struct pool *pool, const struct cases *symbols,
+const struct al_cases *al_cases_is_word(struct al_pool *pool, const struct al_cases *symbols,
 	const char *word)
 {
 	if (!symbols)
@@ -208,32 +208,33 @@ const struct cases *al_cases_is_word(struct pool *pool, const struct cases *symb
 			al_cases_is_word(pool, symbols->then, word),
 			al_cases_is_word(pool, symbols->otherwise, word));
 
-	const struct terms *terms = symbols->terms;
-	if (terms->n_factors != 1 || terms->factors[0]->op != OP_SYMBOL
+	const struct al_terms *terms = symbols->terms;
+	if (terms->n_factors != 1 || terms->factors[0]->op != AL_OP_SYMBOL
 		|| !fmpq_mpoly_is_gen(terms->value, 0, terms->ctx)) {
 		al_fail(pool->err, AL_EINPUT, "found the word '%s', expected a number", word);
 		return NULL;
 	}
-	return when(pool, (struct condition){.op = OP_EQUAL, .left = terms, .word = word}, true);
+	return when(pool, (struct al_condition){.op = AL_OP_EQUAL, .left = terms, .word = word},
+		true);
 }
 
 /* ---- arithmetic, leaf by leaf ---- */
 
-static const struct cases *apply_to_leaves(struct pool *pool, enum op op, const struct terms *a,
-	const struct terms *b)
+static const struct al_cases *apply_to_leaves(struct al_pool *pool, enum al_operator op,
+	const struct al_terms *a, const struct al_terms *b)
 {
-	if (op >= OP_EQUAL && op <= OP_GREATER_EQUAL)
+	if (op >= AL_OP_EQUAL && op <= AL_OP_GREATER_EQUAL)
 		return compare(pool, op, a, b);
 	return al_cases_leaf(pool, al_terms_apply(pool, op, a, b));
 }
 
-const struct cases *al_cases_apply(struct pool *pool, enum op op, const struct cases *a,
-	const struct cases *b)
+const struct al_cases *al_cases_apply(struct al_pool *pool, enum al_operator op,
+	const struct al_cases *a, const struct al_cases *b)
 {
 	if (!a || !b)
 		return NULL;
 
-	const struct condition *top = first(a->condition, b->condition);
+	const struct al_condition *top = first(a->condition, b->condition);
 	if (!top)
 		return apply_to_leaves(pool, op, a->terms, b->terms);
 	/* A comparison of leaves may bring conditions that come before `top`: choose sorts them
@@ -245,9 +246,10 @@ const struct cases *al_cases_apply(struct pool *pool, enum op op, const struct c
 
 /* ---- copies ---- */
 
-static const struct condition *copy_condition(struct pool *pool, const struct condition *from)
+static const struct al_condition *copy_condition(struct al_pool *pool,
+	const struct al_condition *from)
 {
-	struct condition *to = al_new(&pool->arena, struct condition);
+	struct al_condition *to = al_new(&pool->arena, struct al_condition);
 
 	*to = *from;
 	to->text = al_strdup(&pool->arena, from->text);
@@ -259,9 +261,9 @@ static const struct condition *copy_condition(struct pool *pool, const struct co
 	return to;
 }
 
-const struct cases *al_cases_copy(struct pool *pool, const struct cases *from)
+const struct al_cases *al_cases_copy(struct al_pool *pool, const struct al_cases *from)
 {
-	struct cases *to = al_new(&pool->arena, struct cases);
+	struct al_cases *to = al_new(&pool->arena, struct al_cases);
 
 	*to = *from;
 	if (!from->condition) {

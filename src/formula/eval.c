@@ -11,11 +11,11 @@ struct run {
 	struct al_error *err;
 };
 
-static bool evaluate(const struct run *run, const struct node *node, struct al_value *out);
+static bool evaluate(const struct run *run, const struct al_node *node, struct al_value *out);
 
 /* ---- symbols ---- */
 
-static bool fail_unknown(const struct run *run, const struct node *node)
+static bool fail_unknown(const struct run *run, const struct al_node *node)
 {
 	const char *const *names = NULL;
 	size_t n = run->scope->known ? run->scope->known(run->scope->context, &names) : 0;
@@ -33,20 +33,20 @@ static bool fail_unknown(const struct run *run, const struct node *node)
 	return al_formula_fail_at(run->source, node->begin, run->err, "%s", unknown.message);
 }
 
-static bool fail_word(const struct run *run, const struct node *node, const char *word)
+static bool fail_word(const struct run *run, const struct al_node *node, const char *word)
 {
 	return al_formula_fail_at(run->source, node->begin, run->err,
 		"found the word '%s', expected a number", word);
 }
 
-static bool evaluate_number(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_number(const struct run *run, const struct al_node *node, struct al_value *out)
 {
 	if (!evaluate(run, node, out))
 		return false;
 	return out->kind != AL_VALUE_WORD || fail_word(run, node, out->word);
 }
 
-static bool evaluate_index(const struct run *run, const struct node *node, int64_t *index)
+static bool evaluate_index(const struct run *run, const struct al_node *node, int64_t *index)
 {
 	struct al_value value;
 
@@ -61,7 +61,7 @@ static bool evaluate_index(const struct run *run, const struct node *node, int64
 }
 
 /* Leaves *found false where nobody knows the symbol. */
-static bool look_up(const struct run *run, const struct node *node, bool *found,
+static bool look_up(const struct run *run, const struct al_node *node, bool *found,
 	struct al_value *out)
 {
 	struct al_reference reference = {.symbol = node->text,
@@ -74,7 +74,7 @@ static bool look_up(const struct run *run, const struct node *node, bool *found,
 	return run->scope->lookup(run->scope->context, &reference, found, out, run->err);
 }
 
-static bool evaluate_symbol(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_symbol(const struct run *run, const struct al_node *node, struct al_value *out)
 {
 	bool found;
 
@@ -83,9 +83,9 @@ static bool evaluate_symbol(const struct run *run, const struct node *node, stru
 
 /* ---- operators ---- */
 
-static bool evaluate_literal(const struct node *node, struct al_value *out)
+static bool evaluate_literal(const struct al_node *node, struct al_value *out)
 {
-	if (node->op == OP_WORD)
+	if (node->op == AL_OP_WORD)
 		al_value_set_word(out, node->text);
 	else if (node->exact)
 		al_value_set_exact(out, node->exact);
@@ -94,7 +94,7 @@ static bool evaluate_literal(const struct node *node, struct al_value *out)
 	return true;
 }
 
-static bool evaluate_truth(const struct run *run, const struct node *node, bool *out)
+static bool evaluate_truth(const struct run *run, const struct al_node *node, bool *out)
 {
 	struct al_value value;
 
@@ -105,7 +105,7 @@ static bool evaluate_truth(const struct run *run, const struct node *node, bool 
 	return ok;
 }
 
-static bool apply(const struct run *run, const struct node *node, enum op op,
+static bool apply(const struct run *run, const struct al_node *node, enum al_operator op,
 	const struct al_value *left, const struct al_value *right, struct al_value *out)
 {
 	const char *wrong = al_value_apply(op, left, right, out);
@@ -115,16 +115,17 @@ static bool apply(const struct run *run, const struct node *node, enum op op,
 			run->source);
 }
 
-static bool evaluate_negation(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_negation(const struct run *run, const struct al_node *node,
+	struct al_value *out)
 {
 	struct al_value zero;
 
 	al_value_init(&zero);
 	return evaluate_number(run, node->args[0], out)
-		&& apply(run, node, OP_SUBTRACT, &zero, out, out);
+		&& apply(run, node, AL_OP_SUBTRACT, &zero, out, out);
 }
 
-static bool evaluate_arithmetic(const struct run *run, const struct node *node,
+static bool evaluate_arithmetic(const struct run *run, const struct al_node *node,
 	struct al_value *out)
 {
 	struct al_value right;
@@ -137,11 +138,11 @@ static bool evaluate_arithmetic(const struct run *run, const struct node *node,
 	return ok;
 }
 
-static bool compare(const struct run *run, const struct node *node, const struct al_value *left,
+static bool compare(const struct run *run, const struct al_node *node, const struct al_value *left,
 	const struct al_value *right, bool *out)
 {
 	bool is_word = left->kind == AL_VALUE_WORD;
-	bool is_ordered = node->op != OP_EQUAL && node->op != OP_NOT_EQUAL;
+	bool is_ordered = node->op != AL_OP_EQUAL && node->op != AL_OP_NOT_EQUAL;
 
 	if (is_word != (right->kind == AL_VALUE_WORD) || (is_word && is_ordered))
 		return fail_word(run, node->args[is_word ? 0 : 1],
@@ -151,7 +152,7 @@ static bool compare(const struct run *run, const struct node *node, const struct
 	return true;
 }
 
-static bool evaluate_comparison(const struct run *run, const struct node *node,
+static bool evaluate_comparison(const struct run *run, const struct al_node *node,
 	struct al_value *out)
 {
 	struct al_value right;
@@ -166,21 +167,21 @@ static bool evaluate_comparison(const struct run *run, const struct node *node,
 }
 
 /* not, and, or: the second operand only where the first does not decide. */
-static bool evaluate_logic(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_logic(const struct run *run, const struct al_node *node, struct al_value *out)
 {
 	bool holds;
 
 	if (!evaluate_truth(run, node->args[0], &holds))
 		return false;
-	if (node->op == OP_NOT)
+	if (node->op == AL_OP_NOT)
 		holds = !holds;
-	else if (holds == (node->op == OP_AND) && !evaluate_truth(run, node->args[1], &holds))
+	else if (holds == (node->op == AL_OP_AND) && !evaluate_truth(run, node->args[1], &holds))
 		return false;
 	al_value_set_int(out, holds);
 	return true;
 }
 
-static bool evaluate_if(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_if(const struct run *run, const struct al_node *node, struct al_value *out)
 {
 	bool holds;
 
@@ -188,9 +189,10 @@ static bool evaluate_if(const struct run *run, const struct node *node, struct a
 		&& evaluate(run, node->args[holds ? 1 : 2], out);
 }
 
-static bool evaluate_extreme(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate_extreme(const struct run *run, const struct al_node *node,
+	struct al_value *out)
 {
-	enum op keeps = node->op == OP_MIN ? OP_LESS : OP_GREATER;
+	enum al_operator keeps = node->op == AL_OP_MIN ? AL_OP_LESS : AL_OP_GREATER;
 	struct al_value other;
 
 	al_value_init(&other);
@@ -204,31 +206,31 @@ static bool evaluate_extreme(const struct run *run, const struct node *node, str
 	return ok;
 }
 
-static bool evaluate(const struct run *run, const struct node *node, struct al_value *out)
+static bool evaluate(const struct run *run, const struct al_node *node, struct al_value *out)
 {
 	switch (node->op) {
-	case OP_INTEGER:
-	case OP_WORD:
+	case AL_OP_INTEGER:
+	case AL_OP_WORD:
 		return evaluate_literal(node, out);
-	case OP_SYMBOL:
+	case AL_OP_SYMBOL:
 		return evaluate_symbol(run, node, out);
-	case OP_NEGATE:
+	case AL_OP_NEGATE:
 		return evaluate_negation(run, node, out);
-	case OP_EQUAL:
-	case OP_NOT_EQUAL:
-	case OP_LESS:
-	case OP_LESS_EQUAL:
-	case OP_GREATER:
-	case OP_GREATER_EQUAL:
+	case AL_OP_EQUAL:
+	case AL_OP_NOT_EQUAL:
+	case AL_OP_LESS:
+	case AL_OP_LESS_EQUAL:
+	case AL_OP_GREATER:
+	case AL_OP_GREATER_EQUAL:
 		return evaluate_comparison(run, node, out);
-	case OP_NOT:
-	case OP_AND:
-	case OP_OR:
+	case AL_OP_NOT:
+	case AL_OP_AND:
+	case AL_OP_OR:
 		return evaluate_logic(run, node, out);
-	case OP_IF:
+	case AL_OP_IF:
 		return evaluate_if(run, node, out);
-	case OP_MIN:
-	case OP_MAX:
+	case AL_OP_MIN:
+	case AL_OP_MAX:
 		return evaluate_extreme(run, node, out);
 	default:
 		return evaluate_arithmetic(run, node, out);
@@ -325,10 +327,10 @@ static void add_value(struct al_text *out, const struct al_value *value)
 
 /* Adds the source from `*done` on up to the symbol, then its value; leaves an unknown symbol as it
  * is. Operands come in the order of the text. */
-static bool substitute(const struct run *run, const struct node *node, size_t *done,
+static bool substitute(const struct run *run, const struct al_node *node, size_t *done,
 	struct al_text *out)
 {
-	if (node->op != OP_SYMBOL) {
+	if (node->op != AL_OP_SYMBOL) {
 		for (size_t i = 0; i < node->n_args; i++)
 			if (!substitute(run, node->args[i], done, out))
 				return false;

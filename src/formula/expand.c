@@ -4,18 +4,18 @@
 #include "formula/cases.h"
 
 struct expansion {
-	struct pool *pool;
+	struct al_pool *pool;
 	const char *source;
 	const struct al_substitution *substitutions;
-	const struct cases **substituted; /* each expanded when it is first met */
+	const struct al_cases **substituted; /* each expanded when it is first met */
 	size_t n_substitutions;
 };
 
-static const struct cases *expand(struct expansion *e, const struct node *node);
+static const struct al_cases *expand(struct expansion *e, const struct al_node *node);
 
 /* Puts the column before an error of this very operation, not of its operands. */
-static const struct cases *located(const struct expansion *e, const struct node *node,
-	const struct cases *result)
+static const struct al_cases *located(const struct expansion *e, const struct al_node *node,
+	const struct al_cases *result)
 {
 	if (!result && e->pool->err) {
 		struct al_error inner = *e->pool->err;
@@ -24,13 +24,13 @@ static const struct cases *located(const struct expansion *e, const struct node 
 	return result;
 }
 
-static const struct cases *number(struct pool *pool, int64_t value)
+static const struct al_cases *number(struct al_pool *pool, int64_t value)
 {
 	return al_cases_leaf(pool, al_terms_from_int(pool, value));
 }
 
 /* A node that was made true or false: its value where nothing is left to decide. */
-static bool is_decided(const struct cases *truth, bool *holds)
+static bool is_decided(const struct al_cases *truth, bool *holds)
 {
 	*holds = !truth->condition && !al_terms_is_int(truth->terms, 0);
 	return !truth->condition;
@@ -38,31 +38,32 @@ static bool is_decided(const struct cases *truth, bool *holds)
 
 /* ---- symbols ---- */
 
-static const struct cases *symbol_with(struct expansion *e, const struct node *node,
-	const char *name, const struct terms *index)
+static const struct al_cases *symbol_with(struct expansion *e, const struct al_node *node,
+	const char *name, const struct al_terms *index)
 {
-	const struct factor *factor = al_factor_create(e->pool, OP_SYMBOL, name, index, NULL);
+	const struct al_polynomial_factor *factor = al_factor_create(e->pool, AL_OP_SYMBOL, name,
+		index, NULL);
 
 	return located(e, node,
 		factor ? al_cases_leaf(e->pool, al_terms_from_factor(e->pool, factor)) : NULL);
 }
 
 /* NAME[index]: one symbol for each case of the index. */
-static const struct cases *index_by(struct expansion *e, const struct node *node,
-	const struct cases *index)
+static const struct al_cases *index_by(struct expansion *e, const struct al_node *node,
+	const struct al_cases *index)
 {
 	if (!index)
 		return NULL;
 	if (!index->condition)
 		return symbol_with(e, node, node->text, index->terms);
 
-	const struct cases *then = index_by(e, node, index->then);
-	const struct cases *otherwise = index_by(e, node, index->otherwise);
+	const struct al_cases *then = index_by(e, node, index->then);
+	const struct al_cases *otherwise = index_by(e, node, index->otherwise);
 	return al_cases_choose(e->pool, al_cases_indicator(e->pool, index->condition, true), then,
 		otherwise);
 }
 
-static const struct cases *substitution(struct expansion *e, size_t i)
+static const struct al_cases *substitution(struct expansion *e, size_t i)
 {
 	const struct al_substitution *s = &e->substitutions[i];
 
@@ -74,7 +75,7 @@ static const struct cases *substitution(struct expansion *e, size_t i)
 	return e->substituted[i];
 }
 
-static const struct cases *expand_symbol(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_symbol(struct expansion *e, const struct al_node *node)
 {
 	if (node->row)
 		return symbol_with(e, node,
@@ -89,54 +90,54 @@ static const struct cases *expand_symbol(struct expansion *e, const struct node 
 
 /* ---- operators ---- */
 
-static const struct cases *expand_truth(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_truth(struct expansion *e, const struct al_node *node)
 {
-	const struct cases *cases = expand(e, node);
+	const struct al_cases *cases = expand(e, node);
 
 	return cases ? located(e, node, al_cases_truth(e->pool, cases)) : NULL;
 }
 
-static const struct cases *expand_pair(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_pair(struct expansion *e, const struct al_node *node)
 {
-	const struct cases *left = expand(e, node->args[0]);
-	const struct cases *right = left ? expand(e, node->args[1]) : NULL;
+	const struct al_cases *left = expand(e, node->args[0]);
+	const struct al_cases *right = left ? expand(e, node->args[1]) : NULL;
 
 	return right ? located(e, node, al_cases_apply(e->pool, node->op, left, right)) : NULL;
 }
 
-static const struct cases *expand_comparison(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_comparison(struct expansion *e, const struct al_node *node)
 {
-	const struct node *left = node->args[0], *right = node->args[1];
-	const struct cases *truth;
+	const struct al_node *left = node->args[0], *right = node->args[1];
+	const struct al_cases *truth;
 
-	if (left->op != OP_WORD && right->op != OP_WORD)
+	if (left->op != AL_OP_WORD && right->op != AL_OP_WORD)
 		return expand_pair(e, node);
-	if (left->op == OP_WORD && right->op == OP_WORD) {
+	if (left->op == AL_OP_WORD && right->op == AL_OP_WORD) {
 		truth = number(e->pool, strcmp(left->text, right->text) == 0);
 	} else {
-		const struct node *symbol = left->op == OP_WORD ? right : left;
-		const struct node *word = left->op == OP_WORD ? left : right;
-		const struct cases *symbols = expand(e, symbol);
+		const struct al_node *symbol = left->op == AL_OP_WORD ? right : left;
+		const struct al_node *word = left->op == AL_OP_WORD ? left : right;
+		const struct al_cases *symbols = expand(e, symbol);
 		if (!symbols)
 			return NULL;
 		truth = located(e, word, al_cases_is_word(e->pool, symbols, word->text));
 	}
-	if (node->op == OP_EQUAL)
+	if (node->op == AL_OP_EQUAL)
 		return truth;
 	return al_cases_choose(e->pool, truth, number(e->pool, 0), number(e->pool, 1));
 }
 
 /* The second operand is left alone where the first decides, as in evaluation. */
-static const struct cases *expand_logic(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_logic(struct expansion *e, const struct al_node *node)
 {
-	const struct cases *left = expand_truth(e, node->args[0]);
-	bool holds, is_and = node->op == OP_AND;
+	const struct al_cases *left = expand_truth(e, node->args[0]);
+	bool holds, is_and = node->op == AL_OP_AND;
 
 	if (!left)
 		return NULL;
 	if (is_decided(left, &holds) && holds != is_and)
 		return left;
-	const struct cases *right = expand_truth(e, node->args[1]);
+	const struct al_cases *right = expand_truth(e, node->args[1]);
 	if (!right)
 		return NULL;
 	return located(e, node,
@@ -144,86 +145,86 @@ static const struct cases *expand_logic(struct expansion *e, const struct node *
 		       : al_cases_choose(e->pool, left, number(e->pool, 1), right));
 }
 
-static const struct cases *expand_if(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_if(struct expansion *e, const struct al_node *node)
 {
-	const struct cases *truth = expand_truth(e, node->args[0]);
+	const struct al_cases *truth = expand_truth(e, node->args[0]);
 	bool holds;
 
 	if (!truth)
 		return NULL;
 	if (is_decided(truth, &holds))
 		return expand(e, node->args[holds ? 1 : 2]);
-	const struct cases *then = expand(e, node->args[1]);
-	const struct cases *otherwise = then ? expand(e, node->args[2]) : NULL;
+	const struct al_cases *then = expand(e, node->args[1]);
+	const struct al_cases *otherwise = then ? expand(e, node->args[2]) : NULL;
 	return otherwise ? located(e, node, al_cases_choose(e->pool, truth, then, otherwise))
 			 : NULL;
 }
 
-static const struct cases *expand_extreme(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_extreme(struct expansion *e, const struct al_node *node)
 {
-	enum op keeps = node->op == OP_MIN ? OP_LESS_EQUAL : OP_GREATER_EQUAL;
-	const struct cases *best = expand(e, node->args[0]);
+	enum al_operator keeps = node->op == AL_OP_MIN ? AL_OP_LESS_EQUAL : AL_OP_GREATER_EQUAL;
+	const struct al_cases *best = expand(e, node->args[0]);
 
 	for (size_t i = 1; best && i < node->n_args; i++) {
-		const struct cases *other = expand(e, node->args[i]);
+		const struct al_cases *other = expand(e, node->args[i]);
 		if (!other)
 			return NULL;
-		const struct cases *is_best = al_cases_apply(e->pool, keeps, best, other);
+		const struct al_cases *is_best = al_cases_apply(e->pool, keeps, best, other);
 		best = located(e, node, al_cases_choose(e->pool, is_best, best, other));
 	}
 	return best;
 }
 
-static const struct cases *expand_integer(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_integer(struct expansion *e, const struct al_node *node)
 {
 	return node->exact ? al_cases_leaf(e->pool, al_terms_from_exact(e->pool, node->exact))
 			   : number(e->pool, node->integer);
 }
 
-static const struct cases *expand_prefix(struct expansion *e, const struct node *node)
+static const struct al_cases *expand_prefix(struct expansion *e, const struct al_node *node)
 {
-	const struct cases *zero = number(e->pool, 0);
-	const struct cases *operand = node->op == OP_NOT ? expand_truth(e, node->args[0])
-							 : expand(e, node->args[0]);
+	const struct al_cases *zero = number(e->pool, 0);
+	const struct al_cases *operand = node->op == AL_OP_NOT ? expand_truth(e, node->args[0])
+							       : expand(e, node->args[0]);
 
-	if (!operand || node->op == OP_NEGATE)
-		return al_cases_apply(e->pool, OP_SUBTRACT, zero, operand);
+	if (!operand || node->op == AL_OP_NEGATE)
+		return al_cases_apply(e->pool, AL_OP_SUBTRACT, zero, operand);
 	return al_cases_choose(e->pool, operand, zero, number(e->pool, 1));
 }
 
-static const struct cases *expand(struct expansion *e, const struct node *node)
+static const struct al_cases *expand(struct expansion *e, const struct al_node *node)
 {
 	switch (node->op) {
-	case OP_INTEGER:
+	case AL_OP_INTEGER:
 		return expand_integer(e, node);
-	case OP_SYMBOL:
+	case AL_OP_SYMBOL:
 		return expand_symbol(e, node);
-	case OP_NEGATE:
-	case OP_NOT:
+	case AL_OP_NEGATE:
+	case AL_OP_NOT:
 		return expand_prefix(e, node);
-	case OP_EQUAL:
-	case OP_NOT_EQUAL:
+	case AL_OP_EQUAL:
+	case AL_OP_NOT_EQUAL:
 		return expand_comparison(e, node);
-	case OP_AND:
-	case OP_OR:
+	case AL_OP_AND:
+	case AL_OP_OR:
 		return expand_logic(e, node);
-	case OP_IF:
+	case AL_OP_IF:
 		return expand_if(e, node);
-	case OP_MIN:
-	case OP_MAX:
+	case AL_OP_MIN:
+	case AL_OP_MAX:
 		return expand_extreme(e, node);
 	default:
 		return expand_pair(e, node);
 	}
 }
 
-const struct cases *al_cases_of(struct pool *pool, const struct al_formula *formula,
+const struct al_cases *al_cases_of(struct al_pool *pool, const struct al_formula *formula,
 	const struct al_substitution *substitutions, size_t n_substitutions)
 {
 	struct expansion e = {.pool = pool,
 		.source = formula->source,
 		.substitutions = substitutions,
-		.substituted = al_new_array(&pool->arena, const struct cases *,
+		.substituted = al_new_array(&pool->arena, const struct al_cases *,
 			n_substitutions + 1),
 		.n_substitutions = n_substitutions};
 

@@ -23,31 +23,31 @@ bool al_formula_fail_at(const char *source, size_t offset, struct al_error *err,
 /* Longer spellings before their beginnings. */
 static const struct spelling {
 	const char *text;
-	enum token_kind kind;
+	enum al_token kind;
 	bool is_printed; /* what papers print: arithmetic only, some of it outside ASCII */
 	bool is_typed;
 } spellings[] = {
-	{"==", TOKEN_EQUAL, false, true}, {"!=", TOKEN_NOT_EQUAL, false, true},
-	{"<=", TOKEN_LESS_EQUAL, false, true}, {">=", TOKEN_GREATER_EQUAL, false, true},
-	{"<", TOKEN_LESS, false, true}, {">", TOKEN_GREATER, false, true},
-	{",", TOKEN_COMMA, false, true}, {"[", TOKEN_OPEN_INDEX, false, true},
-	{"]", TOKEN_CLOSE_INDEX, false, true}, {"(", TOKEN_OPEN, true, true},
-	{")", TOKEN_CLOSE, true, true}, {"+", TOKEN_PLUS, true, true},
-	{"-", TOKEN_MINUS, true, true}, {"*", TOKEN_TIMES, true, true},
-	{"/", TOKEN_OVER, true, true}, {"^", TOKEN_POWER, true, true},
-	{"\xE2\x88\x92", TOKEN_MINUS, true, false}, /* U+2212, the minus sign */
-	{"\xC2\xB7", TOKEN_TIMES, true, false}, /* U+00B7, the middle dot */
-	{"\xE2\x8B\x85", TOKEN_TIMES, true, false}, /* U+22C5, the dot operator */
-	{"\xC3\x97", TOKEN_TIMES, true, false}, /* U+00D7, the cross */
+	{"==", AL_TOKEN_EQUAL, false, true}, {"!=", AL_TOKEN_NOT_EQUAL, false, true},
+	{"<=", AL_TOKEN_LESS_EQUAL, false, true}, {">=", AL_TOKEN_GREATER_EQUAL, false, true},
+	{"<", AL_TOKEN_LESS, false, true}, {">", AL_TOKEN_GREATER, false, true},
+	{",", AL_TOKEN_COMMA, false, true}, {"[", AL_TOKEN_OPEN_INDEX, false, true},
+	{"]", AL_TOKEN_CLOSE_INDEX, false, true}, {"(", AL_TOKEN_OPEN, true, true},
+	{")", AL_TOKEN_CLOSE, true, true}, {"+", AL_TOKEN_PLUS, true, true},
+	{"-", AL_TOKEN_MINUS, true, true}, {"*", AL_TOKEN_TIMES, true, true},
+	{"/", AL_TOKEN_OVER, true, true}, {"^", AL_TOKEN_POWER, true, true},
+	{"\xE2\x88\x92", AL_TOKEN_MINUS, true, false}, /* U+2212, the minus sign */
+	{"\xC2\xB7", AL_TOKEN_TIMES, true, false}, /* U+00B7, the middle dot */
+	{"\xE2\x8B\x85", AL_TOKEN_TIMES, true, false}, /* U+22C5, the dot operator */
+	{"\xC3\x97", AL_TOKEN_TIMES, true, false}, /* U+00D7, the cross */
 };
 
 static const struct {
 	const char *text;
-	enum token_kind kind;
+	enum al_token kind;
 } keywords[] = {
-	{"and", TOKEN_AND},
-	{"or", TOKEN_OR},
-	{"not", TOKEN_NOT},
+	{"and", AL_TOKEN_AND},
+	{"or", AL_TOKEN_OR},
+	{"not", AL_TOKEN_NOT},
 };
 
 static bool is_digit(char c)
@@ -60,12 +60,12 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool begins_name(const struct lexer *lexer, char c)
+static bool begins_name(const struct al_lexer *lexer, char c)
 {
 	return is_letter(c) || (c == '_' && lexer->dialect != AL_DIALECT_PRINTED);
 }
 
-static bool continues_name(const struct lexer *lexer, char c)
+static bool continues_name(const struct al_lexer *lexer, char c)
 {
 	if (lexer->dialect == AL_DIALECT_PRINTED)
 		return false;
@@ -73,11 +73,11 @@ static bool continues_name(const struct lexer *lexer, char c)
 		|| (c == ':' && lexer->dialect == AL_DIALECT_CELLS);
 }
 
-static void lex_name(struct lexer *lexer)
+static void lex_name(struct al_lexer *lexer)
 {
 	const char *name = lexer->source + lexer->begin;
 
-	lexer->kind = TOKEN_NAME;
+	lexer->kind = AL_TOKEN_NAME;
 	do
 		lexer->end++;
 	while (continues_name(lexer, lexer->source[lexer->end]));
@@ -87,9 +87,9 @@ static void lex_name(struct lexer *lexer)
 			lexer->kind = keywords[i].kind;
 }
 
-static bool lex_integer(struct lexer *lexer, struct al_error *err)
+static bool lex_integer(struct al_lexer *lexer, struct al_error *err)
 {
-	lexer->kind = TOKEN_INTEGER;
+	lexer->kind = AL_TOKEN_INTEGER;
 	while (is_digit(lexer->source[lexer->end]))
 		lexer->end++;
 
@@ -103,11 +103,11 @@ static bool lex_integer(struct lexer *lexer, struct al_error *err)
 	return true;
 }
 
-static bool lex_word(struct lexer *lexer, struct al_error *err)
+static bool lex_word(struct al_lexer *lexer, struct al_error *err)
 {
 	size_t length = strcspn(lexer->source + lexer->begin + 1, "'");
 
-	lexer->kind = TOKEN_WORD;
+	lexer->kind = AL_TOKEN_WORD;
 	lexer->end = lexer->begin + length + 2;
 	if (!lexer->source[lexer->end - 1])
 		return al_formula_fail_at(lexer->source, lexer->begin, err,
@@ -115,7 +115,7 @@ static bool lex_word(struct lexer *lexer, struct al_error *err)
 	return true;
 }
 
-static bool lex_operator(struct lexer *lexer)
+static bool lex_operator(struct al_lexer *lexer)
 {
 	bool is_printed = lexer->dialect == AL_DIALECT_PRINTED;
 
@@ -133,7 +133,7 @@ static bool lex_operator(struct lexer *lexer)
 }
 
 /* A character that no formula has: one whole code point. */
-static bool refuse_character(struct lexer *lexer, struct al_error *err)
+static bool refuse_character(struct al_lexer *lexer, struct al_error *err)
 {
 	do
 		lexer->end++;
@@ -142,7 +142,7 @@ static bool refuse_character(struct lexer *lexer, struct al_error *err)
 		(int)(lexer->end - lexer->begin), lexer->source + lexer->begin);
 }
 
-bool al_lex_next(struct lexer *lexer, struct al_error *err)
+bool al_lex_next(struct al_lexer *lexer, struct al_error *err)
 {
 	while (lexer->source[lexer->end] && strchr(" \t\r\n", lexer->source[lexer->end]))
 		lexer->end++;
@@ -150,7 +150,7 @@ bool al_lex_next(struct lexer *lexer, struct al_error *err)
 
 	char c = lexer->source[lexer->begin];
 	if (!c) {
-		lexer->kind = TOKEN_END;
+		lexer->kind = AL_TOKEN_END;
 		return true;
 	}
 	if (begins_name(lexer, c)) {
@@ -164,7 +164,7 @@ bool al_lex_next(struct lexer *lexer, struct al_error *err)
 	return lex_operator(lexer) || refuse_character(lexer, err);
 }
 
-bool al_lex_row(struct lexer *lexer, size_t *begin, size_t *end, struct al_error *err)
+bool al_lex_row(struct al_lexer *lexer, size_t *begin, size_t *end, struct al_error *err)
 {
 	*begin = lexer->end;
 	*end = *begin + strcspn(lexer->source + *begin, "]");
@@ -175,9 +175,9 @@ bool al_lex_row(struct lexer *lexer, size_t *begin, size_t *end, struct al_error
 	return al_lex_next(lexer, err);
 }
 
-bool al_lex_expected(const struct lexer *lexer, const char *expected, struct al_error *err)
+bool al_lex_expected(const struct al_lexer *lexer, const char *expected, struct al_error *err)
 {
-	if (lexer->kind == TOKEN_END)
+	if (lexer->kind == AL_TOKEN_END)
 		return al_formula_fail_at(lexer->source, lexer->begin, err,
 			"the formula ends, expected %s", expected);
 	return al_formula_fail_at(lexer->source, lexer->begin, err, "found \"%.*s\", expected %s",

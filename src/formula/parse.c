@@ -10,33 +10,33 @@
 enum { MOST_ARGS = 32 };
 
 struct parser {
-	struct lexer lexer;
+	struct al_lexer lexer;
 	struct al_arena *arena;
 	struct al_error *err;
 	int depth;
 };
 
 /* A parsing function returns the tree, or NULL once the error is set. */
-static const struct node *parse_or(struct parser *p);
-static const struct node *parse_unary(struct parser *p);
+static const struct al_node *parse_or(struct parser *p);
+static const struct al_node *parse_unary(struct parser *p);
 
 static bool next(struct parser *p)
 {
 	return al_lex_next(&p->lexer, p->err);
 }
 
-static bool is_at(const struct parser *p, enum token_kind kind)
+static bool is_at(const struct parser *p, enum al_token kind)
 {
 	return p->lexer.kind == kind;
 }
 
-static const struct node *expected(const struct parser *p, const char *what)
+static const struct al_node *expected(const struct parser *p, const char *what)
 {
 	al_lex_expected(&p->lexer, what, p->err);
 	return NULL;
 }
 
-static const struct node *fail_at(const struct parser *p, size_t offset, const char *message)
+static const struct al_node *fail_at(const struct parser *p, size_t offset, const char *message)
 {
 	al_formula_fail_at(p->lexer.source, offset, p->err, "%s", message);
 	return NULL;
@@ -63,21 +63,21 @@ static struct place here(const struct parser *p)
 	return (struct place){p->lexer.begin, p->lexer.end};
 }
 
-static bool check_words(const struct parser *p, enum op op, const struct node *const *args,
-	size_t n)
+static bool check_words(const struct parser *p, enum al_operator op,
+	const struct al_node *const *args, size_t n)
 {
-	if (op == OP_EQUAL || op == OP_NOT_EQUAL)
+	if (op == AL_OP_EQUAL || op == AL_OP_NOT_EQUAL)
 		return true;
 	for (size_t i = 0; i < n; i++)
-		if (args[i]->op == OP_WORD)
+		if (args[i]->op == AL_OP_WORD)
 			return al_formula_fail_at(p->lexer.source, args[i]->begin, p->err,
 				"a word can only be compared with == or !=");
 	return true;
 }
 
-static struct node *make_leaf(struct parser *p, enum op op, struct place place)
+static struct al_node *make_leaf(struct parser *p, enum al_operator op, struct place place)
 {
-	struct node *node = al_new(p->arena, struct node);
+	struct al_node *node = al_new(p->arena, struct al_node);
 
 	node->op = op;
 	node->begin = place.begin;
@@ -85,22 +85,23 @@ static struct node *make_leaf(struct parser *p, enum op op, struct place place)
 	return node;
 }
 
-static const struct node *make(struct parser *p, enum op op, struct place place,
-	const struct node *const *args, size_t n)
+static const struct al_node *make(struct parser *p, enum al_operator op, struct place place,
+	const struct al_node *const *args, size_t n)
 {
 	if (!check_words(p, op, args, n))
 		return NULL;
-	struct node *node = make_leaf(p, op, place);
-	node->args = al_new_array(p->arena, const struct node *, n);
+	struct al_node *node = make_leaf(p, op, place);
+	node->args = al_new_array(p->arena, const struct al_node *, n);
 	memcpy(node->args, args, n * sizeof(*args));
 	node->n_args = n;
 	return node;
 }
 
-static const struct node *make_pair(struct parser *p, enum op op, struct place place,
-	const struct node *left, const struct node *right)
+static const struct al_node *make_pair(struct parser *p, enum al_operator op, struct place place,
+	const struct al_node *left, const struct al_node *right)
 {
-	return left && right ? make(p, op, place, (const struct node *[]){left, right}, 2) : NULL;
+	return left && right ? make(p, op, place, (const struct al_node *[]){left, right}, 2)
+			     : NULL;
 }
 
 static char *token_text(struct parser *p, size_t begin, size_t end)
@@ -110,9 +111,9 @@ static char *token_text(struct parser *p, size_t begin, size_t end)
 
 /* ---- operands ---- */
 
-static const struct node *parse_integer(struct parser *p)
+static const struct al_node *parse_integer(struct parser *p)
 {
-	struct node *node = make_leaf(p, OP_INTEGER, here(p));
+	struct al_node *node = make_leaf(p, AL_OP_INTEGER, here(p));
 	const char *digits = token_text(p, node->begin, node->end);
 	mpq_t value;
 
@@ -126,22 +127,22 @@ static const struct node *parse_integer(struct parser *p)
 	return next(p) ? node : NULL;
 }
 
-static const struct node *parse_word(struct parser *p)
+static const struct al_node *parse_word(struct parser *p)
 {
-	struct node *node = make_leaf(p, OP_WORD, here(p));
+	struct al_node *node = make_leaf(p, AL_OP_WORD, here(p));
 
 	node->text = token_text(p, node->begin + 1, node->end - 1);
 	return next(p) ? node : NULL;
 }
 
-static const struct node *parse_brackets(struct parser *p)
+static const struct al_node *parse_brackets(struct parser *p)
 {
 	if (!descend(p) || !next(p))
 		return NULL;
-	const struct node *inner = parse_or(p);
+	const struct al_node *inner = parse_or(p);
 	if (!inner)
 		return NULL;
-	if (!is_at(p, TOKEN_CLOSE))
+	if (!is_at(p, AL_TOKEN_CLOSE))
 		return expected(p, "\")\"");
 	p->depth--;
 	return next(p) ? inner : NULL;
@@ -149,14 +150,14 @@ static const struct node *parse_brackets(struct parser *p)
 
 static const struct function {
 	const char *name;
-	enum op op;
+	enum al_operator op;
 	size_t least, most;
 } functions[] = {
-	{"if", OP_IF, 3, 3},
-	{"min", OP_MIN, 1, MOST_ARGS},
-	{"max", OP_MAX, 1, MOST_ARGS},
-	{"ceil_div", OP_CEIL_DIV, 2, 2},
-	{"mod", OP_MOD, 2, 2},
+	{"if", AL_OP_IF, 3, 3},
+	{"min", AL_OP_MIN, 1, MOST_ARGS},
+	{"max", AL_OP_MAX, 1, MOST_ARGS},
+	{"ceil_div", AL_OP_CEIL_DIV, 2, 2},
+	{"mod", AL_OP_MOD, 2, 2},
 };
 
 static const struct function *function_named(const char *name)
@@ -167,7 +168,7 @@ static const struct function *function_named(const char *name)
 	return NULL;
 }
 
-static const struct node *wrong_count(const struct parser *p, const struct function *f,
+static const struct al_node *wrong_count(const struct parser *p, const struct function *f,
 	struct place place, size_t n)
 {
 	if (f->least == f->most)
@@ -180,12 +181,13 @@ static const struct node *wrong_count(const struct parser *p, const struct funct
 }
 
 /* At the "(" behind the function's name. */
-static const struct node *parse_call(struct parser *p, const struct function *f, struct place place)
+static const struct al_node *parse_call(struct parser *p, const struct function *f,
+	struct place place)
 {
-	const struct node *args[MOST_ARGS];
+	const struct al_node *args[MOST_ARGS];
 	size_t n = 0;
 
-	if (!is_at(p, TOKEN_OPEN))
+	if (!is_at(p, AL_TOKEN_OPEN))
 		return expected(p, "\"(\" behind a function");
 	if (!descend(p))
 		return NULL;
@@ -194,8 +196,8 @@ static const struct node *parse_call(struct parser *p, const struct function *f,
 			return wrong_count(p, f, place, n + 1);
 		if (!next(p) || !(args[n++] = parse_or(p)))
 			return NULL;
-	} while (is_at(p, TOKEN_COMMA));
-	if (!is_at(p, TOKEN_CLOSE))
+	} while (is_at(p, AL_TOKEN_COMMA));
+	if (!is_at(p, AL_TOKEN_CLOSE))
 		return expected(p, "\",\" or \")\"");
 	if (n < f->least || n > f->most)
 		return wrong_count(p, f, place, n);
@@ -204,7 +206,7 @@ static const struct node *parse_call(struct parser *p, const struct function *f,
 }
 
 /* At the "[" behind a symbol. */
-static bool parse_index(struct parser *p, struct node *symbol)
+static bool parse_index(struct parser *p, struct al_node *symbol)
 {
 	if (p->lexer.dialect == AL_DIALECT_CELLS) {
 		size_t begin, end;
@@ -212,20 +214,20 @@ static bool parse_index(struct parser *p, struct node *symbol)
 			return false;
 		symbol->row = token_text(p, begin, end);
 	} else {
-		symbol->args = al_new_array(p->arena, const struct node *, 1);
+		symbol->args = al_new_array(p->arena, const struct al_node *, 1);
 		symbol->n_args = 1;
 		if (!descend(p) || !next(p) || !(symbol->args[0] = parse_or(p))
-			|| !check_words(p, OP_SYMBOL, symbol->args, 1))
+			|| !check_words(p, AL_OP_SYMBOL, symbol->args, 1))
 			return false;
 		p->depth--;
 	}
-	if (!is_at(p, TOKEN_CLOSE_INDEX))
+	if (!is_at(p, AL_TOKEN_CLOSE_INDEX))
 		return al_lex_expected(&p->lexer, "\"]\"", p->err);
 	symbol->end = p->lexer.end;
 	return next(p);
 }
 
-static const struct node *parse_name(struct parser *p)
+static const struct al_node *parse_name(struct parser *p)
 {
 	struct place place = here(p);
 	const char *name = token_text(p, place.begin, place.end);
@@ -235,21 +237,21 @@ static const struct node *parse_name(struct parser *p)
 		return NULL;
 	if (f)
 		return parse_call(p, f, place);
-	struct node *symbol = make_leaf(p, OP_SYMBOL, place);
+	struct al_node *symbol = make_leaf(p, AL_OP_SYMBOL, place);
 	symbol->text = name;
-	return is_at(p, TOKEN_OPEN_INDEX) && !parse_index(p, symbol) ? NULL : symbol;
+	return is_at(p, AL_TOKEN_OPEN_INDEX) && !parse_index(p, symbol) ? NULL : symbol;
 }
 
-static const struct node *parse_operand(struct parser *p)
+static const struct al_node *parse_operand(struct parser *p)
 {
 	switch (p->lexer.kind) {
-	case TOKEN_INTEGER:
+	case AL_TOKEN_INTEGER:
 		return parse_integer(p);
-	case TOKEN_WORD:
+	case AL_TOKEN_WORD:
 		return parse_word(p);
-	case TOKEN_NAME:
+	case AL_TOKEN_NAME:
 		return parse_name(p);
-	case TOKEN_OPEN:
+	case AL_TOKEN_OPEN:
 		return parse_brackets(p);
 	default:
 		return expected(p, "a number, a symbol or \"(\"");
@@ -258,79 +260,80 @@ static const struct node *parse_operand(struct parser *p)
 
 /* ---- operators ---- */
 
-static const struct node *parse_power(struct parser *p)
+static const struct al_node *parse_power(struct parser *p)
 {
-	const struct node *base = parse_operand(p);
+	const struct al_node *base = parse_operand(p);
 	struct place place = here(p);
 
-	if (!base || !is_at(p, TOKEN_POWER))
+	if (!base || !is_at(p, AL_TOKEN_POWER))
 		return base;
 	if (!descend(p) || !next(p))
 		return NULL;
-	const struct node *exponent = parse_unary(p);
-	if (exponent && exponent->op == OP_INTEGER
+	const struct al_node *exponent = parse_unary(p);
+	if (exponent && exponent->op == AL_OP_INTEGER
 		&& (exponent->exact || exponent->integer > AL_FORMULA_EXPONENT)) {
 		al_formula_fail_at(p->lexer.source, exponent->begin, p->err,
 			"the exponent is beyond %d", AL_FORMULA_EXPONENT);
 		return NULL;
 	}
 	p->depth--;
-	return make_pair(p, OP_POWER, place, base, exponent);
+	return make_pair(p, AL_OP_POWER, place, base, exponent);
 }
 
 /* An operator before its only operand. */
-static const struct node *parse_prefix(struct parser *p, enum op op,
-	const struct node *(*parse)(struct parser *p))
+static const struct al_node *parse_prefix(struct parser *p, enum al_operator op,
+	const struct al_node *(*parse)(struct parser *p))
 {
 	struct place place = here(p);
 
 	if (!descend(p) || !next(p))
 		return NULL;
-	const struct node *operand = parse(p);
+	const struct al_node *operand = parse(p);
 	p->depth--;
 	return operand ? make(p, op, place, &operand, 1) : NULL;
 }
 
-static const struct node *parse_unary(struct parser *p)
+static const struct al_node *parse_unary(struct parser *p)
 {
-	return is_at(p, TOKEN_MINUS) ? parse_prefix(p, OP_NEGATE, parse_unary) : parse_power(p);
+	return is_at(p, AL_TOKEN_MINUS) ? parse_prefix(p, AL_OP_NEGATE, parse_unary)
+					: parse_power(p);
 }
 
 /* In print a symbol or a bracket multiplies what stands before it. */
 static bool is_at_factor(const struct parser *p)
 {
 	return p->lexer.dialect == AL_DIALECT_PRINTED
-		&& (is_at(p, TOKEN_NAME) || is_at(p, TOKEN_OPEN));
+		&& (is_at(p, AL_TOKEN_NAME) || is_at(p, AL_TOKEN_OPEN));
 }
 
-static const struct node *parse_product(struct parser *p)
+static const struct al_node *parse_product(struct parser *p)
 {
-	const struct node *left = parse_unary(p);
+	const struct al_node *left = parse_unary(p);
 	bool is_quotient = false;
 
 	while (left) {
 		struct place place = here(p);
-		bool is_factor = is_at_factor(p), is_over = is_at(p, TOKEN_OVER);
-		if (!is_factor && !is_over && !is_at(p, TOKEN_TIMES))
+		bool is_factor = is_at_factor(p), is_over = is_at(p, AL_TOKEN_OVER);
+		if (!is_factor && !is_over && !is_at(p, AL_TOKEN_TIMES))
 			break;
 		if (is_factor && is_quotient)
 			return fail_at(p, place.begin,
 				"a factor behind a quotient is ambiguous, expected brackets");
 		if (!is_factor && !next(p))
 			return NULL;
-		left = make_pair(p, is_over ? OP_DIVIDE : OP_MULTIPLY, place, left,
+		left = make_pair(p, is_over ? AL_OP_DIVIDE : AL_OP_MULTIPLY, place, left,
 			is_factor ? parse_power(p) : parse_unary(p));
 		is_quotient = is_over;
 	}
 	return left;
 }
 
-static const struct node *parse_sum(struct parser *p)
+static const struct al_node *parse_sum(struct parser *p)
 {
-	const struct node *left = parse_product(p);
+	const struct al_node *left = parse_product(p);
 
-	while (left && (is_at(p, TOKEN_PLUS) || is_at(p, TOKEN_MINUS))) {
-		enum op op = is_at(p, TOKEN_PLUS) ? OP_ADD : OP_SUBTRACT;
+	while (left && (is_at(p, AL_TOKEN_PLUS) || is_at(p, AL_TOKEN_MINUS))) {
+		enum al_operator op = is_at(p, AL_TOKEN_PLUS) ? AL_OP_ADD : AL_OP_SUBTRACT;
 		struct place place = here(p);
 		if (!next(p))
 			return NULL;
@@ -339,19 +342,19 @@ static const struct node *parse_sum(struct parser *p)
 	return left;
 }
 
-static bool comparison_at(const struct parser *p, enum op *op)
+static bool comparison_at(const struct parser *p, enum al_operator *op)
 {
-	if (p->lexer.kind < TOKEN_EQUAL || p->lexer.kind > TOKEN_GREATER_EQUAL)
+	if (p->lexer.kind < AL_TOKEN_EQUAL || p->lexer.kind > AL_TOKEN_GREATER_EQUAL)
 		return false;
-	*op = (enum op)(OP_EQUAL + (p->lexer.kind - TOKEN_EQUAL));
+	*op = (enum al_operator)(AL_OP_EQUAL + (p->lexer.kind - AL_TOKEN_EQUAL));
 	return true;
 }
 
-static const struct node *parse_comparison(struct parser *p)
+static const struct al_node *parse_comparison(struct parser *p)
 {
-	const struct node *left = parse_sum(p);
+	const struct al_node *left = parse_sum(p);
 	struct place place = here(p);
-	enum op op;
+	enum al_operator op;
 
 	if (!left || !comparison_at(p, &op))
 		return left;
@@ -363,49 +366,49 @@ static const struct node *parse_comparison(struct parser *p)
 	return left;
 }
 
-static const struct node *parse_not(struct parser *p)
+static const struct al_node *parse_not(struct parser *p)
 {
-	return is_at(p, TOKEN_NOT) ? parse_prefix(p, OP_NOT, parse_not) : parse_comparison(p);
+	return is_at(p, AL_TOKEN_NOT) ? parse_prefix(p, AL_OP_NOT, parse_not) : parse_comparison(p);
 }
 
-static const struct node *parse_and(struct parser *p)
+static const struct al_node *parse_and(struct parser *p)
 {
-	const struct node *left = parse_not(p);
+	const struct al_node *left = parse_not(p);
 
-	while (left && is_at(p, TOKEN_AND)) {
+	while (left && is_at(p, AL_TOKEN_AND)) {
 		struct place place = here(p);
 		if (!next(p))
 			return NULL;
-		left = make_pair(p, OP_AND, place, left, parse_not(p));
+		left = make_pair(p, AL_OP_AND, place, left, parse_not(p));
 	}
 	return left;
 }
 
-static const struct node *parse_or(struct parser *p)
+static const struct al_node *parse_or(struct parser *p)
 {
-	const struct node *left = parse_and(p);
+	const struct al_node *left = parse_and(p);
 
-	while (left && is_at(p, TOKEN_OR)) {
+	while (left && is_at(p, AL_TOKEN_OR)) {
 		struct place place = here(p);
 		if (!next(p))
 			return NULL;
-		left = make_pair(p, OP_OR, place, left, parse_and(p));
+		left = make_pair(p, AL_OP_OR, place, left, parse_and(p));
 	}
 	return left;
 }
 
-static const struct node *parse_all(struct parser *p)
+static const struct al_node *parse_all(struct parser *p)
 {
 	if (!next(p))
 		return NULL;
-	if (is_at(p, TOKEN_END)) {
+	if (is_at(p, AL_TOKEN_END)) {
 		al_fail(p->err, AL_EINPUT, "the formula is empty");
 		return NULL;
 	}
-	const struct node *root = parse_or(p);
-	if (root && !is_at(p, TOKEN_END))
+	const struct al_node *root = parse_or(p);
+	if (root && !is_at(p, AL_TOKEN_END))
 		return expected(p, "an operator");
-	return root && check_words(p, OP_IF, &root, 1) ? root : NULL;
+	return root && check_words(p, AL_OP_IF, &root, 1) ? root : NULL;
 }
 
 bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect dialect,
@@ -434,20 +437,20 @@ const char *al_formula_source(const struct al_formula *formula)
 
 bool al_formula_is_integer(const struct al_formula *formula, int64_t *value)
 {
-	const struct node *root = formula->root;
-	bool is_negative = root->op == OP_NEGATE;
-	const struct node *literal = is_negative ? root->args[0] : root;
+	const struct al_node *root = formula->root;
+	bool is_negative = root->op == AL_OP_NEGATE;
+	const struct al_node *literal = is_negative ? root->args[0] : root;
 
-	if (literal->op != OP_INTEGER || literal->exact)
+	if (literal->op != AL_OP_INTEGER || literal->exact)
 		return false;
 	*value = is_negative ? -literal->integer : literal->integer;
 	return true;
 }
 
-static void visit_symbols(const struct node *node, void (*visit)(void *context, const char *symbol),
-	void *context)
+static void visit_symbols(const struct al_node *node,
+	void (*visit)(void *context, const char *symbol), void *context)
 {
-	if (node->op == OP_SYMBOL)
+	if (node->op == AL_OP_SYMBOL)
 		visit(context, node->text);
 	for (size_t i = 0; i < node->n_args; i++)
 		visit_symbols(node->args[i], visit, context);
@@ -459,9 +462,9 @@ void al_formula_each_symbol(const struct al_formula *formula,
 	visit_symbols(formula->root, visit, context);
 }
 
-static bool node_mentions(const struct node *node, const char *symbol)
+static bool node_mentions(const struct al_node *node, const char *symbol)
 {
-	if (node->op == OP_SYMBOL && strcmp(node->text, symbol) == 0)
+	if (node->op == AL_OP_SYMBOL && strcmp(node->text, symbol) == 0)
 		return true;
 	for (size_t i = 0; i < node->n_args; i++)
 		if (node_mentions(node->args[i], symbol))

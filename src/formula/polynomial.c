@@ -6,12 +6,13 @@
 #include "formula/cases.h"
 
 struct al_polynomial {
-	struct pool pool;
-	const struct cases *cases;
+	struct al_pool pool;
+	const struct al_cases *cases;
 };
 
 /* Copies the result out of the computation's pool and ends that pool; false without a result. */
-static bool hand_out(struct pool *work, const struct cases *result, struct al_polynomial **out)
+static bool hand_out(struct al_pool *work, const struct al_cases *result,
+	struct al_polynomial **out)
 {
 	*out = NULL;
 	if (result) {
@@ -33,7 +34,7 @@ void al_polynomial_destroy(struct al_polynomial *polynomial)
 
 struct al_polynomial *al_polynomial_from_int(int64_t value)
 {
-	struct pool work;
+	struct al_pool work;
 	struct al_polynomial *out;
 
 	al_pool_init(&work, NULL);
@@ -44,16 +45,16 @@ struct al_polynomial *al_polynomial_from_int(int64_t value)
 bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
 {
-	struct pool work;
+	struct al_pool work;
 
 	al_pool_init(&work, err);
 	return hand_out(&work, al_cases_of(&work, formula, substitutions, n_substitutions), out);
 }
 
-static bool combine(enum op op, const struct al_polynomial *a, const struct al_polynomial *b,
-	struct al_polynomial **out, struct al_error *err)
+static bool combine(enum al_operator op, const struct al_polynomial *a,
+	const struct al_polynomial *b, struct al_polynomial **out, struct al_error *err)
 {
-	struct pool work;
+	struct al_pool work;
 
 	al_pool_init(&work, err);
 	return hand_out(&work, al_cases_apply(&work, op, a->cases, b->cases), out);
@@ -62,31 +63,32 @@ static bool combine(enum op op, const struct al_polynomial *a, const struct al_p
 bool al_polynomial_sum(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err)
 {
-	return combine(OP_ADD, a, b, out, err);
+	return combine(AL_OP_ADD, a, b, out, err);
 }
 
 bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err)
 {
-	return combine(OP_SUBTRACT, a, b, out, err);
+	return combine(AL_OP_SUBTRACT, a, b, out, err);
 }
 
 bool al_polynomial_product(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err)
 {
-	return combine(OP_MULTIPLY, a, b, out, err);
+	return combine(AL_OP_MULTIPLY, a, b, out, err);
 }
 
 bool al_polynomial_when(const struct al_formula *condition,
 	const struct al_substitution *substitutions, size_t n_substitutions,
 	const struct al_polynomial *polynomial, struct al_polynomial **out, struct al_error *err)
 {
-	struct pool work;
+	struct al_pool work;
 
 	al_pool_init(&work, err);
-	const struct cases *value = al_cases_of(&work, condition, substitutions, n_substitutions);
-	const struct cases *truth = al_cases_truth(&work, value);
-	const struct cases *zero = al_cases_leaf(&work, al_terms_from_int(&work, 0));
+	const struct al_cases *value = al_cases_of(&work, condition, substitutions,
+		n_substitutions);
+	const struct al_cases *truth = al_cases_truth(&work, value);
+	const struct al_cases *zero = al_cases_leaf(&work, al_terms_from_int(&work, 0));
 	return hand_out(&work, al_cases_choose(&work, truth, polynomial->cases, zero), out);
 }
 
@@ -97,34 +99,34 @@ bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomi
 
 /* ---- degrees ---- */
 
-static bool mentions(const struct terms *terms, const char *symbol)
+static bool mentions(const struct al_terms *terms, const char *symbol)
 {
 	for (size_t i = 0; terms && i < terms->n_factors; i++) {
-		const struct factor *f = terms->factors[i];
-		if ((f->op == OP_SYMBOL && strcmp(f->symbol, symbol) == 0)
+		const struct al_polynomial_factor *f = terms->factors[i];
+		if ((f->op == AL_OP_SYMBOL && strcmp(f->symbol, symbol) == 0)
 			|| mentions(f->left, symbol) || mentions(f->right, symbol))
 			return true;
 	}
 	return false;
 }
 
-static bool degree_of_terms(const struct terms *terms, const char *symbol, int *degree,
+static bool degree_of_terms(const struct al_terms *terms, const char *symbol, int *degree,
 	struct al_error *err)
 {
 	*degree = 0;
 	for (size_t i = 0; i < terms->n_factors; i++) {
-		const struct factor *f = terms->factors[i];
+		const struct al_polynomial_factor *f = terms->factors[i];
 		if (mentions(f->left, symbol) || mentions(f->right, symbol))
 			return al_fail(err, AL_EINPUT,
 				"the degree in %s is not decided: it stands in %s", symbol,
 				f->name);
-		if (f->op == OP_SYMBOL && strcmp(f->name, symbol) == 0)
+		if (f->op == AL_OP_SYMBOL && strcmp(f->name, symbol) == 0)
 			*degree = (int)fmpq_mpoly_degree_si(terms->value, (slong)i, terms->ctx);
 	}
 	return true;
 }
 
-static bool degree_of_cases(const struct cases *cases, const char *symbol, int *degree,
+static bool degree_of_cases(const struct al_cases *cases, const char *symbol, int *degree,
 	struct al_error *err)
 {
 	int other;

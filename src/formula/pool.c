@@ -1,16 +1,16 @@
 /* Pools: the arena and the FLINT objects of one computation, and what is made in them. */
 #include "formula/cases.h"
 
-void al_pool_init(struct pool *pool, struct al_error *err)
+void al_pool_init(struct al_pool *pool, struct al_error *err)
 {
 	al_arena_init(&pool->arena);
 	pool->newest = NULL;
 	pool->err = err;
 }
 
-void al_pool_finish(struct pool *pool)
+void al_pool_finish(struct al_pool *pool)
 {
-	for (struct terms *terms = pool->newest; terms; terms = terms->older) {
+	for (struct al_terms *terms = pool->newest; terms; terms = terms->older) {
 		fmpq_mpoly_clear(terms->value, terms->ctx);
 		fmpq_mpoly_ctx_clear(terms->ctx);
 	}
@@ -18,9 +18,10 @@ void al_pool_finish(struct pool *pool)
 	al_arena_finish(&pool->arena);
 }
 
-struct terms *al_terms_create(struct pool *pool, const struct factor **factors, size_t n_factors)
+struct al_terms *al_terms_create(struct al_pool *pool, const struct al_polynomial_factor **factors,
+	size_t n_factors)
 {
-	struct terms *terms = al_new(&pool->arena, struct terms);
+	struct al_terms *terms = al_new(&pool->arena, struct al_terms);
 
 	terms->factors = factors;
 	terms->n_factors = n_factors;
@@ -31,13 +32,16 @@ struct terms *al_terms_create(struct pool *pool, const struct factor **factors, 
 	return terms;
 }
 
-const struct factor *al_factor_create(struct pool *pool, enum op op, const char *symbol,
-	const struct terms *left, const struct terms *right)
+const struct al_polynomial_factor *al_factor_create(struct al_pool *pool, enum al_operator op,
+	const char *symbol, const struct al_terms *left, const struct al_terms *right)
 {
-	struct factor *factor = al_new(&pool->arena, struct factor);
+	struct al_polynomial_factor *factor = al_new(&pool->arena, struct al_polynomial_factor);
 	struct al_text name;
 
-	*factor = (struct factor){.op = op, .symbol = symbol, .left = left, .right = right};
+	*factor = (struct al_polynomial_factor){.op = op,
+		.symbol = symbol,
+		.left = left,
+		.right = right};
 	al_text_init(&name);
 	al_factor_text(factor, &name, AL_OPAQUE_TEXT);
 	bool fits = name.length <= AL_OPAQUE_TEXT;
@@ -50,9 +54,10 @@ const struct factor *al_factor_create(struct pool *pool, enum op op, const char 
 	return fits ? factor : NULL;
 }
 
-static const struct factor *copy_factor(struct pool *pool, const struct factor *from)
+static const struct al_polynomial_factor *copy_factor(struct al_pool *pool,
+	const struct al_polynomial_factor *from)
 {
-	struct factor *to = al_new(&pool->arena, struct factor);
+	struct al_polynomial_factor *to = al_new(&pool->arena, struct al_polynomial_factor);
 
 	*to = *from;
 	to->name = al_strdup(&pool->arena, from->name);
@@ -65,11 +70,11 @@ static const struct factor *copy_factor(struct pool *pool, const struct factor *
 	return to;
 }
 
-const struct terms *al_terms_copy(struct pool *pool, const struct terms *from)
+const struct al_terms *al_terms_copy(struct al_pool *pool, const struct al_terms *from)
 {
-	const struct factor **factors = al_new_array(&pool->arena, const struct factor *,
-		from->n_factors + 1);
-	struct terms *terms = al_terms_create(pool, factors, from->n_factors);
+	const struct al_polynomial_factor **factors = al_new_array(&pool->arena,
+		const struct al_polynomial_factor *, from->n_factors + 1);
+	struct al_terms *terms = al_terms_create(pool, factors, from->n_factors);
 
 	for (size_t i = 0; i < from->n_factors; i++)
 		factors[i] = copy_factor(pool, from->factors[i]);

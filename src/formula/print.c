@@ -11,7 +11,7 @@ struct printer {
 	size_t limit; /* stop soon after so many bytes; 0: none */
 };
 
-static void print_terms(const struct printer *p, const struct terms *terms);
+static void print_terms(const struct printer *p, const struct al_terms *terms);
 
 static bool is_full(const struct printer *p)
 {
@@ -34,7 +34,8 @@ static void add_escaped(struct al_text *out, const char *name)
 	}
 }
 
-static void print_symbol(const struct printer *p, const struct factor *factor, bool has_exponent)
+static void print_symbol(const struct printer *p, const struct al_polynomial_factor *factor,
+	bool has_exponent)
 {
 	const char *latex = p->is_latex && p->name_of ? p->name_of(p->context, factor->symbol)
 						      : NULL;
@@ -55,7 +56,7 @@ static void print_symbol(const struct printer *p, const struct factor *factor, b
 }
 
 /* One operand of a quotient, in brackets unless it binds as tightly. */
-static void print_operand(const struct printer *p, const struct terms *terms, bool is_divisor)
+static void print_operand(const struct printer *p, const struct al_terms *terms, bool is_divisor)
 {
 	bool is_single = fmpq_mpoly_length(terms->value, terms->ctx) == 1
 		&& (!is_divisor || terms->n_factors == 0
@@ -66,15 +67,15 @@ static void print_operand(const struct printer *p, const struct terms *terms, bo
 	al_text_add(p->out, is_single ? "" : ")");
 }
 
-static void print_opaque_text(const struct printer *p, const struct factor *factor)
+static void print_opaque_text(const struct printer *p, const struct al_polynomial_factor *factor)
 {
-	if (factor->op == OP_DIVIDE) {
+	if (factor->op == AL_OP_DIVIDE) {
 		al_text_add(p->out, "(");
 		print_operand(p, factor->left, false);
 		al_text_add(p->out, "/");
 		print_operand(p, factor->right, true);
 	} else {
-		al_text_add(p->out, factor->op == OP_MOD ? "mod(" : "ceil_div(");
+		al_text_add(p->out, factor->op == AL_OP_MOD ? "mod(" : "ceil_div(");
 		print_terms(p, factor->left);
 		al_text_add(p->out, ", ");
 		print_terms(p, factor->right);
@@ -82,7 +83,7 @@ static void print_opaque_text(const struct printer *p, const struct factor *fact
 	al_text_add(p->out, ")");
 }
 
-static void print_fraction(const struct printer *p, const struct factor *factor)
+static void print_fraction(const struct printer *p, const struct al_polynomial_factor *factor)
 {
 	al_text_add(p->out, "\\frac{");
 	print_terms(p, factor->left);
@@ -91,14 +92,14 @@ static void print_fraction(const struct printer *p, const struct factor *factor)
 	al_text_add(p->out, "}");
 }
 
-static void print_opaque_latex(const struct printer *p, const struct factor *factor,
+static void print_opaque_latex(const struct printer *p, const struct al_polynomial_factor *factor,
 	bool has_exponent)
 {
-	if (factor->op == OP_CEIL_DIV) {
+	if (factor->op == AL_OP_CEIL_DIV) {
 		al_text_add(p->out, "\\left\\lceil ");
 		print_fraction(p, factor);
 		al_text_add(p->out, " \\right\\rceil");
-	} else if (factor->op == OP_MOD) {
+	} else if (factor->op == AL_OP_MOD) {
 		al_text_add(p->out, "\\left(");
 		print_operand(p, factor->left, true);
 		al_text_add(p->out, " \\bmod ");
@@ -111,12 +112,12 @@ static void print_opaque_latex(const struct printer *p, const struct factor *fac
 	}
 }
 
-static void print_factor(const struct printer *p, const struct factor *factor,
+static void print_factor(const struct printer *p, const struct al_polynomial_factor *factor,
 	unsigned long exponent)
 {
 	if (!p->is_latex && factor->name)
 		al_text_add(p->out, factor->name);
-	else if (factor->op == OP_SYMBOL)
+	else if (factor->op == AL_OP_SYMBOL)
 		print_symbol(p, factor, exponent > 1);
 	else if (p->is_latex)
 		print_opaque_latex(p, factor, exponent > 1);
@@ -143,7 +144,7 @@ static void print_coefficient(const struct printer *p, const fmpq_t value)
 	flint_free(below);
 }
 
-static void print_term(const struct printer *p, const struct terms *terms, slong i,
+static void print_term(const struct printer *p, const struct al_terms *terms, slong i,
 	const fmpq_t coefficient)
 {
 	bool is_alone = true; /* nothing stands before the next factor */
@@ -165,7 +166,7 @@ static void print_term(const struct printer *p, const struct terms *terms, slong
 		al_text_add(p->out, "1");
 }
 
-static void print_terms(const struct printer *p, const struct terms *terms)
+static void print_terms(const struct printer *p, const struct al_terms *terms)
 {
 	slong n = fmpq_mpoly_length(terms->value, terms->ctx);
 	fmpq_t coefficient;
@@ -186,12 +187,12 @@ static void print_terms(const struct printer *p, const struct terms *terms)
 	fmpq_clear(coefficient);
 }
 
-void al_terms_text(const struct terms *terms, struct al_text *out, size_t limit)
+void al_terms_text(const struct al_terms *terms, struct al_text *out, size_t limit)
 {
 	print_terms(&(struct printer){.out = out, .limit = limit}, terms);
 }
 
-void al_factor_text(const struct factor *factor, struct al_text *out, size_t limit)
+void al_factor_text(const struct al_polynomial_factor *factor, struct al_text *out, size_t limit)
 {
 	print_factor(&(struct printer){.out = out, .limit = limit}, factor, 1);
 }
@@ -199,25 +200,29 @@ void al_factor_text(const struct factor *factor, struct al_text *out, size_t lim
 /* ---- conditions and cases ---- */
 
 static const struct {
-	enum op op, opposite;
+	enum al_operator op, opposite;
 	const char *text, *latex;
 } comparisons[] = {
-	{OP_EQUAL, OP_NOT_EQUAL, "==", "="},
-	{OP_NOT_EQUAL, OP_EQUAL, "!=", "\\ne"},
-	{OP_LESS, OP_GREATER_EQUAL, "<", "<"},
-	{OP_LESS_EQUAL, OP_GREATER, "<=", "\\le"},
-	{OP_GREATER, OP_LESS_EQUAL, ">", ">"},
-	{OP_GREATER_EQUAL, OP_LESS, ">=", "\\ge"},
+	{AL_OP_EQUAL, AL_OP_NOT_EQUAL, "==", "="},
+	{AL_OP_NOT_EQUAL, AL_OP_EQUAL, "!=", "\\ne"},
+	{AL_OP_LESS, AL_OP_GREATER_EQUAL, "<", "<"},
+	{AL_OP_LESS_EQUAL, AL_OP_GREATER, "<=", "\\le"},
+	{AL_OP_GREATER, AL_OP_LESS_EQUAL, ">", ">"},
+	{AL_OP_GREATER_EQUAL, AL_OP_LESS, ">=", "\\ge"},
 };
-_Static_assert(OP_GREATER_EQUAL - OP_EQUAL == 5, "one row a comparison, in the order of enum op");
+_Static_assert(AL_OP_GREATER_EQUAL - AL_OP_EQUAL == 5,
+	"one row a comparison, in the order of enum al_operator");
 
-static void print_condition(const struct printer *p, const struct condition *condition, bool holds)
+static void print_condition(const struct printer *p, const struct al_condition *condition,
+	bool holds)
 {
-	enum op op = holds ? condition->op : comparisons[condition->op - OP_EQUAL].opposite;
+	enum al_operator op = holds ? condition->op
+				    : comparisons[condition->op - AL_OP_EQUAL].opposite;
 
 	print_terms(p, condition->left);
 	al_text_addf(p->out, " %s ",
-		p->is_latex ? comparisons[op - OP_EQUAL].latex : comparisons[op - OP_EQUAL].text);
+		p->is_latex ? comparisons[op - AL_OP_EQUAL].latex
+			    : comparisons[op - AL_OP_EQUAL].text);
 	if (!condition->word) {
 		print_terms(p, condition->right);
 		return;
@@ -230,7 +235,7 @@ static void print_condition(const struct printer *p, const struct condition *con
 	al_text_add(p->out, p->is_latex ? "}" : "'");
 }
 
-void al_condition_text(const struct condition *condition, bool holds, struct al_text *out,
+void al_condition_text(const struct al_condition *condition, bool holds, struct al_text *out,
 	size_t limit)
 {
 	print_condition(&(struct printer){.out = out, .limit = limit}, condition, holds);
@@ -239,7 +244,7 @@ void al_condition_text(const struct condition *condition, bool holds, struct al_
 /* The conditions on the way to a leaf. */
 struct path {
 	const struct path *before;
-	const struct condition *condition;
+	const struct al_condition *condition;
 	bool holds;
 };
 
@@ -252,8 +257,8 @@ static void print_path(const struct printer *p, const struct path *path)
 	print_condition(p, path->condition, path->holds);
 }
 
-static void print_leaf(const struct printer *p, const struct cases *leaf, const struct path *path,
-	bool is_last)
+static void print_leaf(const struct printer *p, const struct al_cases *leaf,
+	const struct path *path, bool is_last)
 {
 	print_terms(p, leaf->terms);
 	if (!path)
@@ -268,8 +273,8 @@ static void print_leaf(const struct printer *p, const struct cases *leaf, const 
 	al_text_add(p->out, p->is_latex ? " \\\\ " : "; ");
 }
 
-static void print_cases(const struct printer *p, const struct cases *cases, const struct path *path,
-	bool is_last)
+static void print_cases(const struct printer *p, const struct al_cases *cases,
+	const struct path *path, bool is_last)
 {
 	if (!cases->condition) {
 		print_leaf(p, cases, path, is_last);
@@ -281,12 +286,12 @@ static void print_cases(const struct printer *p, const struct cases *cases, cons
 	print_cases(p, cases->otherwise, &otherwise, is_last);
 }
 
-void al_cases_text(const struct cases *cases, struct al_text *out)
+void al_cases_text(const struct al_cases *cases, struct al_text *out)
 {
 	print_cases(&(struct printer){.out = out}, cases, NULL, true);
 }
 
-void al_cases_latex(const struct cases *cases,
+void al_cases_latex(const struct al_cases *cases,
 	const char *(*name_of)(void *context, const char *symbol), void *context,
 	struct al_text *out)
 {

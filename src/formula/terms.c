@@ -3,17 +3,17 @@
 
 #include "formula/cases.h"
 
-const struct terms *al_terms_from_int(struct pool *pool, int64_t value)
+const struct al_terms *al_terms_from_int(struct al_pool *pool, int64_t value)
 {
-	struct terms *terms = al_terms_create(pool, NULL, 0);
+	struct al_terms *terms = al_terms_create(pool, NULL, 0);
 
 	fmpq_mpoly_set_si(terms->value, value, terms->ctx);
 	return terms;
 }
 
-const struct terms *al_terms_from_exact(struct pool *pool, mpq_srcptr value)
+const struct al_terms *al_terms_from_exact(struct al_pool *pool, mpq_srcptr value)
 {
-	struct terms *terms = al_terms_create(pool, NULL, 0);
+	struct al_terms *terms = al_terms_create(pool, NULL, 0);
 	fmpq_t constant;
 
 	fmpq_init(constant);
@@ -23,10 +23,12 @@ const struct terms *al_terms_from_exact(struct pool *pool, mpq_srcptr value)
 	return terms;
 }
 
-const struct terms *al_terms_from_factor(struct pool *pool, const struct factor *factor)
+const struct al_terms *al_terms_from_factor(struct al_pool *pool,
+	const struct al_polynomial_factor *factor)
 {
-	const struct factor **factors = al_new_array(&pool->arena, const struct factor *, 1);
-	struct terms *terms = al_terms_create(pool, factors, 1);
+	const struct al_polynomial_factor **factors = al_new_array(&pool->arena,
+		const struct al_polynomial_factor *, 1);
+	struct al_terms *terms = al_terms_create(pool, factors, 1);
 
 	factors[0] = factor;
 	fmpq_mpoly_gen(terms->value, 0, terms->ctx);
@@ -35,12 +37,12 @@ const struct terms *al_terms_from_factor(struct pool *pool, const struct factor 
 
 /* ---- constants ---- */
 
-bool al_terms_is_constant(const struct terms *terms)
+bool al_terms_is_constant(const struct al_terms *terms)
 {
 	return fmpq_mpoly_is_fmpq(terms->value, terms->ctx);
 }
 
-void al_terms_get_constant(const struct terms *terms, mpq_t out)
+void al_terms_get_constant(const struct al_terms *terms, mpq_t out)
 {
 	fmpq_t constant;
 
@@ -50,14 +52,14 @@ void al_terms_get_constant(const struct terms *terms, mpq_t out)
 	fmpq_clear(constant);
 }
 
-bool al_terms_is_int(const struct terms *terms, int64_t value)
+bool al_terms_is_int(const struct al_terms *terms, int64_t value)
 {
 	return fmpq_mpoly_equal_si(terms->value, value, terms->ctx);
 }
 
 /* ---- sets of factors ---- */
 
-static bool same_factors(const struct terms *a, const struct terms *b)
+static bool same_factors(const struct al_terms *a, const struct al_terms *b)
 {
 	if (a->n_factors != b->n_factors)
 		return false;
@@ -67,14 +69,14 @@ static bool same_factors(const struct terms *a, const struct terms *b)
 	return true;
 }
 
-bool al_terms_equal(const struct terms *a, const struct terms *b)
+bool al_terms_equal(const struct al_terms *a, const struct al_terms *b)
 {
 	return same_factors(a, b) && fmpq_mpoly_equal(a->value, b->value, a->ctx);
 }
 
 /* Where a's factors stand among `factors`; -1 where they don't. Both are sorted by name. */
-static slong *positions(struct pool *pool, const struct terms *a,
-	const struct factor *const *factors, size_t n)
+static slong *positions(struct al_pool *pool, const struct al_terms *a,
+	const struct al_polynomial_factor *const *factors, size_t n)
 {
 	slong *at = al_new_array(&pool->arena, slong, a->n_factors + 1);
 
@@ -87,10 +89,10 @@ static slong *positions(struct pool *pool, const struct terms *a,
 }
 
 /* `a` in other factors, which hold all that it uses. */
-static const struct terms *rewrite(struct pool *pool, const struct terms *a,
-	const struct factor **factors, size_t n)
+static const struct al_terms *rewrite(struct al_pool *pool, const struct al_terms *a,
+	const struct al_polynomial_factor **factors, size_t n)
 {
-	struct terms *terms = al_terms_create(pool, factors, n);
+	struct al_terms *terms = al_terms_create(pool, factors, n);
 	slong *at = positions(pool, a, factors, n);
 
 	fmpq_mpoly_compose_fmpq_mpoly_gen(terms->value, a->value, at, a->ctx, terms->ctx);
@@ -98,14 +100,14 @@ static const struct terms *rewrite(struct pool *pool, const struct terms *a,
 }
 
 /* Rewrites both in the union of their factors. */
-static void unite(struct pool *pool, const struct terms **a, const struct terms **b)
+static void unite(struct al_pool *pool, const struct al_terms **a, const struct al_terms **b)
 {
 	if (same_factors(*a, *b))
 		return;
 
-	const struct terms *x = *a, *y = *b;
-	const struct factor **all = al_new_array(&pool->arena, const struct factor *,
-		x->n_factors + y->n_factors);
+	const struct al_terms *x = *a, *y = *b;
+	const struct al_polynomial_factor **all = al_new_array(&pool->arena,
+		const struct al_polynomial_factor *, x->n_factors + y->n_factors);
 	size_t n = 0;
 	for (size_t i = 0, j = 0; i < x->n_factors || j < y->n_factors;) {
 		int order = i == x->n_factors ? 1
@@ -120,10 +122,10 @@ static void unite(struct pool *pool, const struct terms **a, const struct terms 
 }
 
 /* Leaves out factors that cancelled. */
-static const struct terms *trim(struct pool *pool, const struct terms *a)
+static const struct al_terms *trim(struct al_pool *pool, const struct al_terms *a)
 {
-	const struct factor **used = al_new_array(&pool->arena, const struct factor *,
-		a->n_factors + 1);
+	const struct al_polynomial_factor **used = al_new_array(&pool->arena,
+		const struct al_polynomial_factor *, a->n_factors + 1);
 	int *is_used = al_new_array(&pool->arena, int, a->n_factors + 1);
 	size_t n = 0;
 
@@ -136,35 +138,36 @@ static const struct terms *trim(struct pool *pool, const struct terms *a)
 
 /* ---- arithmetic ---- */
 
-static bool fail(struct pool *pool, const char *message)
+static bool fail(struct al_pool *pool, const char *message)
 {
 	return al_fail(pool->err, AL_EINPUT, "%s", message);
 }
 
-static const struct terms *add(struct pool *pool, enum op op, const struct terms *a,
-	const struct terms *b)
+static const struct al_terms *add(struct al_pool *pool, enum al_operator op,
+	const struct al_terms *a, const struct al_terms *b)
 {
 	unite(pool, &a, &b);
-	struct terms *out = al_terms_create(pool, a->factors, a->n_factors);
-	if (op == OP_ADD)
+	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
+	if (op == AL_OP_ADD)
 		fmpq_mpoly_add(out->value, a->value, b->value, out->ctx);
 	else
 		fmpq_mpoly_sub(out->value, a->value, b->value, out->ctx);
 	return al_terms_check(pool, out) ? trim(pool, out) : NULL;
 }
 
-static const struct terms *multiply(struct pool *pool, const struct terms *a, const struct terms *b)
+static const struct al_terms *multiply(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *b)
 {
 	unite(pool, &a, &b);
 	if (!al_terms_check_product(pool, a, b))
 		return NULL;
-	struct terms *out = al_terms_create(pool, a->factors, a->n_factors);
+	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 	fmpq_mpoly_mul(out->value, a->value, b->value, out->ctx);
 	return trim(pool, out);
 }
 
-static const struct terms *raise_to(struct pool *pool, const struct terms *a,
-	const struct terms *exponent)
+static const struct al_terms *raise_to(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *exponent)
 {
 	ulong e = 0;
 
@@ -176,18 +179,18 @@ static const struct terms *raise_to(struct pool *pool, const struct terms *a,
 	}
 	if (!al_terms_check_power(pool, a, (double)e))
 		return NULL;
-	struct terms *out = al_terms_create(pool, a->factors, a->n_factors);
+	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 	fmpq_mpoly_pow_ui(out->value, a->value, e, out->ctx);
 	return trim(pool, out);
 }
 
 /* Divides both by the largest monomial that divides them. */
-static void reduce(struct pool *pool, const struct terms **a, const struct terms **b)
+static void reduce(struct al_pool *pool, const struct al_terms **a, const struct al_terms **b)
 {
-	struct terms *common = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-	struct terms *other = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-	struct terms *x = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-	struct terms *y = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
+	struct al_terms *common = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
+	struct al_terms *other = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
+	struct al_terms *x = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
+	struct al_terms *y = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
 
 	fmpq_mpoly_term_content(common->value, (*a)->value, common->ctx);
 	fmpq_mpoly_term_content(other->value, (*b)->value, common->ctx);
@@ -200,9 +203,10 @@ static void reduce(struct pool *pool, const struct terms **a, const struct terms
 
 /* The same with coefficients that are whole, coprime, the first one positive; `*content` takes what
  * it was multiplied with. */
-static const struct terms *primitive(struct pool *pool, const struct terms *a, fmpq_t content)
+static const struct al_terms *primitive(struct al_pool *pool, const struct al_terms *a,
+	fmpq_t content)
 {
-	struct terms *out = al_terms_create(pool, a->factors, a->n_factors);
+	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 
 	fmpq_set(content, a->value->content);
 	fmpz_mpoly_set(out->value->zpoly, a->value->zpoly, out->ctx->zctx);
@@ -211,8 +215,8 @@ static const struct terms *primitive(struct pool *pool, const struct terms *a, f
 }
 
 /* A quotient that does not divide: a rational number times one opaque factor. */
-static const struct terms *keep_quotient(struct pool *pool, const struct terms *a,
-	const struct terms *b)
+static const struct al_terms *keep_quotient(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *b)
 {
 	fmpq_t above, below;
 
@@ -222,10 +226,11 @@ static const struct terms *keep_quotient(struct pool *pool, const struct terms *
 	a = primitive(pool, a, above);
 	b = primitive(pool, b, below);
 	fmpq_div(above, above, below);
-	const struct factor *factor = al_factor_create(pool, OP_DIVIDE, NULL, a, b);
-	struct terms *out = NULL;
+	const struct al_polynomial_factor *factor = al_factor_create(pool, AL_OP_DIVIDE, NULL, a,
+		b);
+	struct al_terms *out = NULL;
 	if (factor) {
-		const struct terms *one = al_terms_from_factor(pool, factor);
+		const struct al_terms *one = al_terms_from_factor(pool, factor);
 		out = al_terms_create(pool, one->factors, 1);
 		fmpq_mpoly_scalar_mul_fmpq(out->value, one->value, above, out->ctx);
 	}
@@ -234,21 +239,22 @@ static const struct terms *keep_quotient(struct pool *pool, const struct terms *
 	return out;
 }
 
-static const struct terms *divide(struct pool *pool, const struct terms *a, const struct terms *b)
+static const struct al_terms *divide(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *b)
 {
 	unite(pool, &a, &b);
-	struct terms *out = al_terms_create(pool, a->factors, a->n_factors);
+	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 	if (!fmpq_mpoly_divides(out->value, a->value, b->value, out->ctx))
 		return keep_quotient(pool, a, b);
 	return al_terms_check(pool, out) ? trim(pool, out) : NULL;
 }
 
 /* ceil_div and mod: a number where both operands are. */
-static const struct terms *divide_whole(struct pool *pool, enum op op, const struct terms *a,
-	const struct terms *b)
+static const struct al_terms *divide_whole(struct al_pool *pool, enum al_operator op,
+	const struct al_terms *a, const struct al_terms *b)
 {
 	if (!al_terms_is_constant(a) || !al_terms_is_constant(b)) {
-		const struct factor *factor = al_factor_create(pool, op, NULL, a, b);
+		const struct al_polynomial_factor *factor = al_factor_create(pool, op, NULL, a, b);
 		return factor ? al_terms_from_factor(pool, factor) : NULL;
 	}
 
@@ -264,7 +270,7 @@ static const struct terms *divide_whole(struct pool *pool, enum op op, const str
 	const char *wrong = al_value_apply(op, &left, &right, &left);
 	if (!wrong)
 		al_value_get(&left, value);
-	const struct terms *out = wrong ? NULL : al_terms_from_exact(pool, value);
+	const struct al_terms *out = wrong ? NULL : al_terms_from_exact(pool, value);
 	if (wrong)
 		fail(pool, wrong);
 	mpq_clear(value);
@@ -273,24 +279,24 @@ static const struct terms *divide_whole(struct pool *pool, enum op op, const str
 	return out;
 }
 
-const struct terms *al_terms_apply(struct pool *pool, enum op op, const struct terms *a,
-	const struct terms *b)
+const struct al_terms *al_terms_apply(struct al_pool *pool, enum al_operator op,
+	const struct al_terms *a, const struct al_terms *b)
 {
-	bool divides = op == OP_DIVIDE || op == OP_CEIL_DIV || op == OP_MOD;
+	bool divides = op == AL_OP_DIVIDE || op == AL_OP_CEIL_DIV || op == AL_OP_MOD;
 
 	if (divides && al_terms_is_int(b, 0)) {
 		fail(pool, "division by zero");
 		return NULL;
 	}
 	switch (op) {
-	case OP_ADD:
-	case OP_SUBTRACT:
+	case AL_OP_ADD:
+	case AL_OP_SUBTRACT:
 		return add(pool, op, a, b);
-	case OP_MULTIPLY:
+	case AL_OP_MULTIPLY:
 		return multiply(pool, a, b);
-	case OP_POWER:
+	case AL_OP_POWER:
 		return raise_to(pool, a, b);
-	case OP_DIVIDE:
+	case AL_OP_DIVIDE:
 		return divide(pool, a, b);
 	default:
 		return divide_whole(pool, op, a, b);

@@ -74,34 +74,34 @@ static bool fast_power(int64_t base, int64_t exponent, int64_t *out)
 	return true;
 }
 
-static bool fast_divide(enum op op, int64_t a, int64_t b, int64_t *out)
+static bool fast_divide(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 {
 	if (b == 0 || b == -1)
 		return false;
 
 	int64_t quotient = a / b, rest = a % b;
 	bool is_negative = (rest < 0) != (b < 0);
-	if (op == OP_DIVIDE) {
+	if (op == AL_OP_DIVIDE) {
 		*out = quotient;
 		return rest == 0;
 	}
-	if (op == OP_CEIL_DIV)
+	if (op == AL_OP_CEIL_DIV)
 		*out = quotient + (rest != 0 && !is_negative);
 	else
 		*out = rest != 0 && is_negative ? rest + b : rest;
 	return true;
 }
 
-bool al_integer_apply(enum op op, int64_t a, int64_t b, int64_t *out)
+bool al_integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 {
 	switch (op) {
-	case OP_ADD:
+	case AL_OP_ADD:
 		return !__builtin_add_overflow(a, b, out);
-	case OP_SUBTRACT:
+	case AL_OP_SUBTRACT:
 		return !__builtin_sub_overflow(a, b, out);
-	case OP_MULTIPLY:
+	case AL_OP_MULTIPLY:
 		return !__builtin_mul_overflow(a, b, out);
-	case OP_POWER:
+	case AL_OP_POWER:
 		return fast_power(a, b, out);
 	default:
 		return fast_divide(op, a, b, out);
@@ -127,13 +127,13 @@ static void raise_to(mpq_t out, mpq_srcptr base, unsigned long exponent)
 }
 
 /* a/b rounded up, or what rounding a/b down leaves. */
-static void divide_whole(enum op op, mpq_t out, mpq_srcptr a, mpq_srcptr b)
+static void divide_whole(enum al_operator op, mpq_t out, mpq_srcptr a, mpq_srcptr b)
 {
 	mpz_t whole;
 
 	mpz_init(whole);
 	mpq_div(out, a, b);
-	if (op == OP_CEIL_DIV) {
+	if (op == AL_OP_CEIL_DIV) {
 		mpz_cdiv_q(whole, mpq_numref(out), mpq_denref(out));
 		mpq_set_z(out, whole);
 	} else {
@@ -145,22 +145,22 @@ static void divide_whole(enum op op, mpq_t out, mpq_srcptr a, mpq_srcptr b)
 	mpz_clear(whole);
 }
 
-static const char *exact(enum op op, mpq_t out, mpq_srcptr a, mpq_srcptr b)
+static const char *exact(enum al_operator op, mpq_t out, mpq_srcptr a, mpq_srcptr b)
 {
 	switch (op) {
-	case OP_ADD:
+	case AL_OP_ADD:
 		mpq_add(out, a, b);
 		break;
-	case OP_SUBTRACT:
+	case AL_OP_SUBTRACT:
 		mpq_sub(out, a, b);
 		break;
-	case OP_MULTIPLY:
+	case AL_OP_MULTIPLY:
 		mpq_mul(out, a, b);
 		break;
-	case OP_POWER:
+	case AL_OP_POWER:
 		raise_to(out, a, mpz_get_ui(mpq_numref(b)));
 		break;
-	case OP_DIVIDE:
+	case AL_OP_DIVIDE:
 		mpq_div(out, a, b);
 		break;
 	default:
@@ -180,12 +180,12 @@ static bool is_exponent(const struct al_value *value)
 		&& value->integer <= AL_FORMULA_EXPONENT;
 }
 
-const char *al_value_apply(enum op op, const struct al_value *a, const struct al_value *b,
+const char *al_value_apply(enum al_operator op, const struct al_value *a, const struct al_value *b,
 	struct al_value *out)
 {
-	if (op == OP_POWER && !is_exponent(b))
+	if (op == AL_OP_POWER && !is_exponent(b))
 		return "an exponent that is not a whole number from 0 to 64";
-	if ((op == OP_DIVIDE || op == OP_CEIL_DIV || op == OP_MOD) && is_zero(b))
+	if ((op == AL_OP_DIVIDE || op == AL_OP_CEIL_DIV || op == AL_OP_MOD) && is_zero(b))
 		return "division by zero";
 
 	int64_t result;
@@ -220,18 +220,18 @@ int al_value_compare(const struct al_value *a, const struct al_value *b)
 	return order;
 }
 
-bool al_op_accepts(enum op comparison, int order)
+bool al_op_accepts(enum al_operator comparison, int order)
 {
 	switch (comparison) {
-	case OP_EQUAL:
+	case AL_OP_EQUAL:
 		return order == 0;
-	case OP_NOT_EQUAL:
+	case AL_OP_NOT_EQUAL:
 		return order != 0;
-	case OP_LESS:
+	case AL_OP_LESS:
 		return order < 0;
-	case OP_LESS_EQUAL:
+	case AL_OP_LESS_EQUAL:
 		return order <= 0;
-	case OP_GREATER:
+	case AL_OP_GREATER:
 		return order > 0;
 	default:
 		return order >= 0;
