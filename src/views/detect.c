@@ -13,7 +13,8 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 	"model.module."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
-char *fill_loop(struct al_arena *arena, const char *name, const char *variable, int64_t turn)
+char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
+	int64_t turn)
 {
 	struct al_text text;
 
@@ -36,9 +37,9 @@ char *fill_loop(struct al_arena *arena, const char *name, const char *variable, 
 	return copy;
 }
 
-char *fill_name(struct al_arena *arena, const char *name, int64_t turn)
+char *al_name_fill(struct al_arena *arena, const char *name, int64_t turn)
 {
-	return fill_loop(arena, name, NULL, turn);
+	return al_name_fill_loop(arena, name, NULL, turn);
 }
 
 /* ---- prefixes ---- */
@@ -53,7 +54,7 @@ static size_t count_prefixes(const struct al_family *family)
 	return family->n_prefixes ? family->n_prefixes : 1;
 }
 
-const struct al_variant *module_variant(struct al_model_view *view,
+const struct al_variant *al_module_variant(struct al_model_view *view,
 	const struct al_family_module *module)
 {
 	const struct al_variant *variant;
@@ -73,7 +74,7 @@ static bool is_bias(const struct al_variant *variant, const char *tensor, const 
 	return false;
 }
 
-bool stores_bias(const struct al_variant *variant, const struct al_stored *stored,
+bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored *stored,
 	const char *option)
 {
 	if (stored->is)
@@ -87,18 +88,18 @@ bool stores_bias(const struct al_variant *variant, const struct al_stored *store
 /* Biases are a matter of options, and so is what has a condition: a module may lack them. */
 static bool is_wanted(const struct al_variant *variant, const struct al_stored *stored)
 {
-	return !stored->is_optional && !stored->when && !stores_bias(variant, stored, NULL);
+	return !stored->is_optional && !stored->when && !al_stored_has_bias(variant, stored, NULL);
 }
 
 /* How much of a module is there, in thousandths; of conditional tensors any will do. */
 static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
 	const char *prefix)
 {
-	const struct al_variant *variant = module_variant(view, module);
+	const struct al_variant *variant = al_module_variant(view, module);
 	int64_t wanted = 0, found = 0, others = 0;
 
 	for (size_t i = 0; i < module->n_stored; i++) {
-		const char *name = fill_name(&view->arena, module->stored[i].name, 0);
+		const char *name = al_name_fill(&view->arena, module->stored[i].name, 0);
 		bool is_there = al_checkpoint_find(view->checkpoint,
 					al_format(&view->arena, "%s%s", prefix, name))
 			!= NULL;
@@ -145,7 +146,7 @@ static int64_t choose_prefix(struct al_model_view *view, const struct al_family 
 	return best;
 }
 
-bool find_prefix(struct al_model_view *view)
+bool al_prefix_find(struct al_model_view *view)
 {
 	return choose_prefix(view, view->family) > 0;
 }
@@ -200,7 +201,7 @@ static struct kinds list_kinds(struct al_model_view *view)
 static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
 	const char *name)
 {
-	const char *filled = fill_name(&view->arena, name, 0);
+	const char *filled = al_name_fill(&view->arena, name, 0);
 
 	for (size_t i = 0; i < count_prefixes(family); i++) {
 		const char *kind = kind_of(&view->arena,
@@ -234,7 +235,7 @@ static size_t count_known(struct al_model_view *view, const struct al_family *fa
  * the one whose name comes first. */
 static int compare_candidates(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct al_family_candidate *x = a, *y = b;
 
 	if (x->n_known != y->n_known)
 		return x->n_known > y->n_known ? -1 : 1;
@@ -243,20 +244,20 @@ static int compare_candidates(const void *a, const void *b)
 	return strcmp(x->family->name, y->family->name);
 }
 
-bool find_candidates(struct al_model_view *view, struct al_catalog *catalog,
-	struct candidate **candidates, size_t *n, struct al_error *err)
+bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_family_candidate **candidates, size_t *n, struct al_error *err)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
 	struct kinds kinds = list_kinds(view);
 
-	*candidates = al_new_array(&view->arena, struct candidate, files->n_files + 1);
+	*candidates = al_new_array(&view->arena, struct al_family_candidate, files->n_files + 1);
 	*n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
 		const struct al_family *family;
 		if (!al_catalog_family(catalog, files->files[i].name, &family, err))
 			return false;
 		if (choose_prefix(view, family) == 1000)
-			(*candidates)[(*n)++] = (struct candidate){family,
+			(*candidates)[(*n)++] = (struct al_family_candidate){family,
 				count_known(view, family, &kinds)};
 	}
 	if (*n == 0)

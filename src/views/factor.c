@@ -332,7 +332,7 @@ static bool check_complete(const struct al_attention *a, struct al_error *err)
 	return true;
 }
 
-bool make_factors(struct al_model_view *view, const struct al_model_module *module,
+bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err)
 {
 	struct maker m = {.view = view, .module = module, .out = out};

@@ -5,41 +5,42 @@
 #include "views/views.h"
 
 /* A family whose attention tensors are there, by name. */
-struct candidate {
+struct al_family_candidate {
 	const struct al_family *family;
 	size_t n_known; /* kinds of stored tensors that it knows */
 };
 
 /* The families that fit the checkpoint's names, the best first; there is at least one. */
-bool find_candidates(struct al_model_view *view, struct al_catalog *catalog,
-	struct candidate **candidates, size_t *n, struct al_error *err);
+bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_family_candidate **candidates, size_t *n, struct al_error *err);
 
 /* Sets the view's wrapper and prefix under which its family's tensors are stored; false where no
  * module's are there. */
-bool find_prefix(struct al_model_view *view);
+bool al_prefix_find(struct al_model_view *view);
 
 /* Asks the view's settings for what --heads, the names and the shapes say of the family's
  * symbols. */
-bool learn_symbols(struct al_model_view *view, const struct al_view_options *options,
+bool al_symbols_learn(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err);
 
 /* "{layer}" and the like, all replaced by `turn`. */
-char *fill_name(struct al_arena *arena, const char *name, int64_t turn);
+char *al_name_fill(struct al_arena *arena, const char *name, int64_t turn);
 
 /* Only `variable` by `turn`, the others by 0; NULL: all. */
-char *fill_loop(struct al_arena *arena, const char *name, const char *variable, int64_t turn);
+char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
+	int64_t turn);
 
 /* The catalogue's variant of a family's module, or NULL. */
-const struct al_variant *module_variant(struct al_model_view *view,
+const struct al_variant *al_module_variant(struct al_model_view *view,
 	const struct al_family_module *module);
 
 /* Is one of the variant's tensors in the stored one a bias that the option switches? NULL: any
  * option. */
-bool stores_bias(const struct al_variant *variant, const struct al_stored *stored,
+bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored *stored,
 	const char *option);
 
 /* Factors of a module from its stored tensors. */
-bool make_factors(struct al_model_view *view, const struct al_model_module *module,
+bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err);
 
 #endif

@@ -20,7 +20,7 @@ static void learn_formula(struct al_model_view *view, const struct al_formula *f
 
 static const struct al_tensor *first_turn(struct al_model_view *view, const char *name)
 {
-	return al_model_view_find(view, fill_name(&view->arena, name, 0));
+	return al_model_view_find(view, al_name_fill(&view->arena, name, 0));
 }
 
 static void learn_shapes(struct al_model_view *view)
@@ -74,7 +74,7 @@ static bool has_bias(struct al_model_view *view, const struct al_family_module *
 	const struct al_variant *variant, const char *option)
 {
 	for (size_t i = 0; i < module->n_stored; i++)
-		if (stores_bias(variant, &module->stored[i], option)
+		if (al_stored_has_bias(variant, &module->stored[i], option)
 			&& first_turn(view, module->stored[i].name))
 			return true;
 	return false;
@@ -83,7 +83,7 @@ static bool has_bias(struct al_model_view *view, const struct al_family_module *
 /* An option of the variant that switches biases is on where one of them is there. */
 static void learn_biases(struct al_model_view *view, const struct al_family_module *module)
 {
-	const struct al_variant *variant = module_variant(view, module);
+	const struct al_variant *variant = al_module_variant(view, module);
 
 	for (size_t i = 0; i < module->n_set; i++) {
 		const struct al_module_set *set = &module->set[i];
@@ -99,7 +99,7 @@ static int64_t count_turns(struct al_model_view *view, const char *name, const c
 	int64_t n = 0;
 
 	while (n < AL_FAMILY_STEPS
-		&& al_model_view_find(view, fill_loop(&view->arena, name, variable, n)))
+		&& al_model_view_find(view, al_name_fill_loop(&view->arena, name, variable, n)))
 		n++;
 	return n;
 }
@@ -231,7 +231,7 @@ static bool learn_heads(struct al_model_view *view, const struct al_view_options
 	return true;
 }
 
-bool learn_symbols(struct al_model_view *view, const struct al_view_options *options,
+bool al_symbols_learn(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
 	if (!learn_heads(view, options, err))

@@ -59,7 +59,7 @@ static bool family_of_config(struct al_model_view *view, struct al_catalog *cata
 static bool learn_settings(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	if (!learn_symbols(view, options, err))
+	if (!al_symbols_learn(view, options, err))
 		return false;
 	return (view->config.root || al_json_parse(&view->config, "shapes", "{}", 2, err))
 		&& al_family_settings(view->family, &view->config, view->config.root, "shapes",
@@ -110,7 +110,7 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 		if (tensor->before && strcmp(tensor->before, module->module->name) == 0
 			&& tensor->entry.kind != AL_TENSOR_BIAS)
 			return al_model_view_find(view,
-				fill_name(&view->arena, tensor->entry.name, layer_of(module)));
+				al_name_fill(&view->arena, tensor->entry.name, layer_of(module)));
 	}
 	return NULL;
 }
@@ -168,8 +168,8 @@ static void note_further_layers(struct al_model_view *view)
 		int64_t turns = count_turns(view, module);
 		if (turns > 0 && module->loops.n == 1 && module->n_stored > 0
 			&& al_model_view_find(view,
-				fill_name(&view->arena, module->stored[0].name, turns)))
-			note(view, fill_name(&view->arena, module->name, turns),
+				al_name_fill(&view->arena, module->stored[0].name, turns)))
+			note(view, al_name_fill(&view->arena, module->name, turns),
 				"it is stored, but beyond the layers of the config");
 	}
 }
@@ -187,7 +187,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 				module->apart ? module->apart : module->variant->title);
 			continue;
 		}
-		if (!make_factors(view, module, attention, err)
+		if (!al_factors_make(view, module, attention, err)
 			|| !check_kv_heads(attention, options->n_kv_heads, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
 		attention->layer = layer_of(module);
@@ -202,7 +202,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 static bool lay_family(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	if (!find_prefix(view))
+	if (!al_prefix_find(view))
 		return al_fail(err, AL_EINPUT,
 			"%s: holds none of the attention tensors of family %s",
 			view->checkpoint->path, view->family->name);
@@ -226,10 +226,10 @@ static void unlay(struct al_model_view *view)
 static bool lay_detected(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	struct candidate *candidates;
+	struct al_family_candidate *candidates;
 	size_t n;
 
-	if (!find_candidates(view, view->catalog, &candidates, &n, err))
+	if (!al_candidates_find(view, view->catalog, &candidates, &n, err))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		view->family = candidates[i].family;
