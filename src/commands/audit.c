@@ -21,7 +21,7 @@ static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME
 
 struct audit_options {
 	struct output_options output;
-	struct layout_options layout;
+	struct al_layout_options layout;
 	const char *against, *tables, *figures, *covariance;
 	int64_t n_nulls, n_pairs, seed, offset;
 	bool is_centred, folds_norms, is_across;
@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 		.most = 1000),
 	OPTION_COUNT(struct audit_options, n_pairs, "top", "N",
 		"pairs of heads to show (20; 0 for all)", .fallback = 20, .most = 1 << 30),
-	SEED_ROW(struct audit_options, seed, (INT64_C(1) << 53) - 1),
+	AL_SEED_ROW(struct audit_options, seed, (INT64_C(1) << 53) - 1),
 	OPTION_FLAG(struct audit_options, is_centred, "center",
 		"subtract from each row its mean over the head's dimensions before measuring"),
 	OPTION_FLAG(struct audit_options, folds_norms, "fold-norms",
@@ -61,8 +61,8 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
-	{layout_rows, offsetof(struct audit_options, layout)},
-	{module_rows, offsetof(struct audit_options, layout)}, {rows, 0}, {NULL, 0}};
+	{al_layout_rows, offsetof(struct audit_options, layout)},
+	{al_module_rows, offsetof(struct audit_options, layout)}, {rows, 0}, {NULL, 0}};
 
 /* ---- what is measured ---- */
 
@@ -100,7 +100,7 @@ static struct al_needs find_needs(const struct audit_options *o)
 struct audit_run {
 	struct session *session;
 	const struct audit_options *options;
-	struct opened opened;
+	struct al_opened_checkpoint opened;
 	struct al_audit audit;
 	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
 	struct al_table summary;
@@ -215,11 +215,11 @@ static bool measure_all(struct audit_run *run, struct al_error *err)
 static bool measure_pairs(struct audit_run *run, struct al_error *err)
 {
 	const struct audit_options *o = run->options;
-	const struct pairs pairs = {run->session, &o->layout, &run->audit, run->measured,
-		run->n_measured};
+	const struct al_measured_modules pairs = {run->session, &o->layout, &run->audit,
+		run->measured, run->n_measured};
 
-	return (!o->is_across || pairs_across(&pairs, &run->across, err))
-		&& (!o->against || pairs_against(&pairs, o->against, &run->against, err));
+	return (!o->is_across || al_pairs_across(&pairs, &run->across, err))
+		&& (!o->against || al_pairs_against(&pairs, o->against, &run->against, err));
 }
 
 /* ---- the answer ---- */
@@ -245,7 +245,7 @@ static void add_notes(struct audit_run *run)
 {
 	struct al_table *table = first_table(run);
 
-	opened_note(&run->opened, table);
+	al_opened_checkpoint_note(&run->opened, table);
 	al_audit_note(&run->audit, run->measured, run->n_measured, table);
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i]);
@@ -284,7 +284,7 @@ static bool draw_figures(const struct audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->figures;
 
-	return !folder || audit_figures_draw(&run->session->files, folder, run->tables, err);
+	return !folder || al_audit_figures_draw(&run->session->files, folder, run->tables, err);
 }
 
 /* Moves a table into the answer. */
@@ -347,7 +347,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 		.needs = &needs,
 	};
 
-	if (!opened_init(&run.opened, session, &o->layout, session_word(session, 0),
+	if (!al_opened_checkpoint_init(&run.opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 1), true, err))
 		return false;
 	bool ok = al_audit_check_offset(&run.opened.view, options.offset, err)
@@ -365,7 +365,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	end_tables(&run);
 	al_audit_finish(&run.audit);
 	al_covariance_finish(&covariance);
-	opened_finish(&run.opened);
+	al_opened_checkpoint_finish(&run.opened);
 	return ok;
 }
 

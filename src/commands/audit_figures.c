@@ -99,7 +99,7 @@ static bool draw_all(struct files *files, const char *folder, const struct al_dr
 	return ok;
 }
 
-bool audit_figures_draw(struct files *files, const char *folder, struct al_table *const *tables,
+bool al_audit_figures_draw(struct files *files, const char *folder, struct al_table *const *tables,
 	struct al_error *err)
 {
 	bool ok = al_folder_make(folder, err);

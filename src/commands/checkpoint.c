@@ -7,7 +7,7 @@
 
 /* ---- the file alone ---- */
 
-const char *count_of(struct al_arena *arena, uint64_t count, const char *what)
+const char *al_count_text(struct al_arena *arena, uint64_t count, const char *what)
 {
 	const char *number = al_exact_grouped(arena, al_format(arena, "%" PRIu64, count));
 
@@ -26,16 +26,16 @@ static void note_files(struct al_table *table, const struct al_checkpoint *check
 		al_table_note(table, "config: %s", checkpoint->config);
 }
 
-void checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint)
+void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint)
 {
 	uint64_t header_bytes = 0;
 
 	for (size_t i = 0; i < checkpoint->n_shards; i++)
 		header_bytes += checkpoint->shards[i].header_bytes;
 	note_files(table, checkpoint);
-	al_table_note(table, "size: %s", count_of(&table->arena, checkpoint->bytes, "byte"));
+	al_table_note(table, "size: %s", al_count_text(&table->arena, checkpoint->bytes, "byte"));
 	al_table_note(table, "header: %s, fnv1a %016" PRIx64,
-		count_of(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
+		al_count_text(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
 }
 
 /* ---- with its family ---- */
@@ -55,22 +55,23 @@ static bool parse_heads(const char *text, struct al_view_options *options, struc
 		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
 }
 
-const struct option_row layout_rows[] = {
-	OPTION_TEXT(struct layout_options, heads, "heads", "H[:KV]",
+const struct option_row al_layout_rows[] = {
+	OPTION_TEXT(struct al_layout_options, heads, "heads", "H[:KV]",
 		"query heads and key/value heads, where no config says"),
-	OPTION_TEXT(struct layout_options, layout, "layout", "FILE",
+	OPTION_TEXT(struct al_layout_options, layout, "layout", "FILE",
 		"a family file that says how tensors are named"),
 	OPTION_END,
 };
 
-const struct option_row module_rows[] = {
-	OPTION_TEXT(struct layout_options, modules, "modules", "SELECTION",
+const struct option_row al_module_rows[] = {
+	OPTION_TEXT(struct al_layout_options, modules, "modules", "SELECTION",
 		"only these: layers.0-5,encoder.*.self"),
 	OPTION_END,
 };
 
-bool opened_init(struct opened *opened, struct session *session, const struct layout_options *o,
-	const char *path, const char *config, bool modules, struct al_error *err)
+bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct session *session,
+	const struct al_layout_options *o, const char *path, const char *config, bool modules,
+	struct al_error *err)
 {
 	struct al_view_options options = {.config = config, .layout = o->layout};
 
@@ -86,15 +87,15 @@ bool opened_init(struct opened *opened, struct session *session, const struct la
 	return ok;
 }
 
-void opened_finish(struct opened *opened)
+void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened)
 {
 	al_model_view_close(&opened->view);
 	al_checkpoint_close(&opened->checkpoint);
 }
 
-void opened_note(const struct opened *opened, struct al_table *table)
+void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
 {
-	checkpoint_note(table, &opened->checkpoint);
+	al_checkpoint_note(table, &opened->checkpoint);
 	al_table_note(table, "family: %s, by %s", opened->view.family->name,
 		opened->view.has_config ? opened->view.config_path : "names and shapes");
 	for (size_t i = 0; i < opened->view.n_notes; i++)

@@ -5,42 +5,42 @@
 #include "commands/command.h"
 #include "views/views.h"
 
-struct opened {
+struct al_opened_checkpoint {
 	struct al_checkpoint checkpoint;
 	struct al_model_view view;
 };
 
-struct layout_options {
+struct al_layout_options {
 	const char *heads, *layout; /* what a checkpoint without a config doesn't say */
 	const char *modules; /* NULL: all */
 };
 
 /* --heads and --layout; --modules. */
-extern const struct option_row layout_rows[], module_rows[];
+extern const struct option_row al_layout_rows[], al_module_rows[];
 
 /* `largest` 0: as large as a number may be. */
-#define SEED_ROW(type, at, largest) \
+#define AL_SEED_ROW(type, at, largest) \
 	OPTION_COUNT(type, at, "seed", "N", "seed of the random draws (default 1)", .fallback = 1, \
 		.most = largest)
 
 /* Opens a checkpoint with a family over it; `config` NULL: its own, or none. `modules`: its
  * attention modules too. */
-bool opened_init(struct opened *opened, struct session *session,
-	const struct layout_options *options, const char *path, const char *config, bool modules,
+bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct session *session,
+	const struct al_layout_options *options, const char *path, const char *config, bool modules,
 	struct al_error *err) AL_MUST_CHECK;
-void opened_finish(struct opened *opened);
+void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened);
 
 /* What every answer about a checkpoint says: sizes, hash of the header, family, what was left
  * out. */
-void opened_note(const struct opened *opened, struct al_table *table);
+void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table);
 
 /* ---- the file alone ---- */
 
 /* Notes which file was read: its path, size, and a hash of its header, so that an answer can be
  * told from that of another file with the same name. */
-void checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint);
+void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint);
 
 /* "1 tensor", "1,040,128 bytes": `what` is one of them. */
-const char *count_of(struct al_arena *arena, uint64_t count, const char *what);
+const char *al_count_text(struct al_arena *arena, uint64_t count, const char *what);
 
 #endif

@@ -15,7 +15,7 @@ enum { TOKENS = 64, SWEEPS = 100 };
 
 struct compress_options {
 	struct output_options output;
-	struct layout_options layout;
+	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom;
 	int64_t seed, target_parameters; /* 0: no such target */
 };
@@ -27,7 +27,7 @@ static const struct option_row file_rows[] = {
 };
 
 static const struct option_row compress_rows[] = {
-	SEED_ROW(struct compress_options, seed, 0),
+	AL_SEED_ROW(struct compress_options, seed, 0),
 	OPTION_TEXT(struct compress_options, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), truncate (per head) or drop "
 		"(heads)"),
@@ -46,8 +46,8 @@ static const struct option_row compress_rows[] = {
 };
 
 static const struct option_group compress_groups[] = {{format_rows, 0}, {file_rows, 0},
-	{display_rows, 0}, {layout_rows, offsetof(struct compress_options, layout)},
-	{module_rows, offsetof(struct compress_options, layout)}, {compress_rows, 0}, {NULL, 0}};
+	{display_rows, 0}, {al_layout_rows, offsetof(struct compress_options, layout)},
+	{al_module_rows, offsetof(struct compress_options, layout)}, {compress_rows, 0}, {NULL, 0}};
 
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
@@ -215,7 +215,7 @@ static void show(void *context, const char *module)
 	progress_show(&watched->progress, watched->path, module);
 }
 
-static bool compress(struct session *session, struct opened *opened,
+static bool compress(struct session *session, struct al_opened_checkpoint *opened,
 	struct al_compress_options *options, struct al_error *err)
 {
 	const char *file = ((const struct compress_options *)session->options)->file;
@@ -237,7 +237,7 @@ static bool compress(struct session *session, struct opened *opened,
 	progress_finish(&watched.progress);
 	if (!ok)
 		return false;
-	opened_note(opened, table);
+	al_opened_checkpoint_note(opened, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
 	return verify(session, &opened->view, file, options->modules, options->effort.seed, err);
@@ -247,45 +247,45 @@ static bool run_compress(struct session *session, struct al_error *err)
 {
 	const struct compress_options *o = session->options;
 	struct al_compress_options options;
-	struct opened opened;
+	struct al_opened_checkpoint opened;
 
 	if (!read_options(session, &options, err)
-		|| !opened_init(&opened, session, &o->layout, session_word(session, 0),
-			session_word(session, 1), true, err))
+		|| !al_opened_checkpoint_init(&opened, session, &o->layout,
+			session_word(session, 0), session_word(session, 1), true, err))
 		return false;
 	bool ok = compress(session, &opened, &options, err);
-	opened_finish(&opened);
+	al_opened_checkpoint_finish(&opened);
 	return ok;
 }
 
 struct verify_options {
 	struct output_options output;
-	struct layout_options layout;
+	struct al_layout_options layout;
 	int64_t seed;
 };
 
 static const struct option_row verify_rows[] = {
-	SEED_ROW(struct verify_options, seed, 0),
+	AL_SEED_ROW(struct verify_options, seed, 0),
 	OPTION_END,
 };
 
 static const struct option_group verify_groups[] = {OUTPUT_GROUPS,
-	{layout_rows, offsetof(struct verify_options, layout)},
-	{module_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
+	{al_layout_rows, offsetof(struct verify_options, layout)},
+	{al_module_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
 
 static bool run_verify(struct session *session, struct al_error *err)
 {
 	const struct verify_options *o = session->options;
-	struct opened opened;
+	struct al_opened_checkpoint opened;
 
-	if (!opened_init(&opened, session, &o->layout, session_word(session, 0),
+	if (!al_opened_checkpoint_init(&opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 2), true, err))
 		return false;
 	bool ok = verify(session, &opened.view, session_word(session, 1), o->layout.modules,
 		(uint64_t)o->seed, err);
 	if (ok)
-		opened_note(&opened, session->tables[0]);
-	opened_finish(&opened);
+		al_opened_checkpoint_note(&opened, session->tables[0]);
+	al_opened_checkpoint_finish(&opened);
 	return ok;
 }
 

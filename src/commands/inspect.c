@@ -17,7 +17,7 @@ static const char *const table_names[N_TABLES] = {"tensors", "modules"};
 
 struct inspect_options {
 	struct output_options output;
-	struct layout_options layout;
+	struct al_layout_options layout;
 	bool shows_values;
 	/* Both tables make an answer for people; a script asks for the one that it reads, so that
 	 * what a family says of the checkpoint doesn't change the form of its answer. */
@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_group groups[] = {OUTPUT_GROUPS,
-	{layout_rows, offsetof(struct inspect_options, layout)}, {rows, 0}, {NULL, 0}};
+	{al_layout_rows, offsetof(struct inspect_options, layout)}, {rows, 0}, {NULL, 0}};
 
 /* One answer. */
 struct inspection {
@@ -221,8 +221,9 @@ static void note_total(struct al_table *table, const char *what, const struct to
 {
 	struct al_arena *arena = &table->arena;
 
-	al_table_note(table, "%s: %s, %s, %s", what, count_of(arena, total->tensors, "tensor"),
-		count_of(arena, total->elements, "element"), count_of(arena, total->bytes, "byte"));
+	al_table_note(table, "%s: %s, %s, %s", what, al_count_text(arena, total->tensors, "tensor"),
+		al_count_text(arena, total->elements, "element"),
+		al_count_text(arena, total->bytes, "byte"));
 }
 
 static void note_totals(struct inspection *inspection)
@@ -267,7 +268,7 @@ static void note_findings(struct inspection *inspection, const struct findings *
 		al_table_note(inspection->table,
 			"values: %" PRId64 " NaN and %" PRId64 " infinite in %s: %s%s",
 			findings->n_nan, findings->n_infinite,
-			count_of(&inspection->table->arena, findings->n_tensors, "tensor"),
+			al_count_text(&inspection->table->arena, findings->n_tensors, "tensor"),
 			findings->names.data, findings->n_tensors > MOST_NAMES ? ", ..." : "");
 	if (findings->n_unread)
 		al_table_note(inspection->table, "tensors whose numbers can't be converted: %zu",
@@ -291,7 +292,7 @@ static bool add_rows(struct inspection *inspection, struct findings *findings, s
 
 static void add_notes(struct inspection *inspection, const struct findings *findings)
 {
-	checkpoint_note(inspection->table, &inspection->checkpoint);
+	al_checkpoint_note(inspection->table, &inspection->checkpoint);
 	note_metadata(inspection);
 	note_totals(inspection);
 	if (inspection->checkpoint.n_unlisted)
@@ -330,7 +331,7 @@ static bool run(struct session *session, struct al_error *err)
 	inspection.shows_files = inspection.checkpoint.n_shards > 1;
 	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
 		&& (!is_wanted(o, TABLE_MODULES)
-			|| modules_list(session, &o->layout, o->only ? NULL : inspection.table,
+			|| al_modules_list(session, &o->layout, o->only ? NULL : inspection.table,
 				err));
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;

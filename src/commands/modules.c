@@ -54,18 +54,18 @@ static void list(struct session *session, const struct al_model_view *view)
 		al_table_note(table, "%s", view->notes[i]);
 }
 
-bool modules_list(struct session *session, const struct layout_options *layout,
+bool al_modules_list(struct session *session, const struct al_layout_options *layout,
 	struct al_table *table, struct al_error *err)
 {
 	const char *config = session_word(session, 1);
 	bool is_asked = layout->heads || layout->layout || config || !table;
 	struct al_error reason;
-	struct opened opened;
+	struct al_opened_checkpoint opened;
 
-	if (opened_init(&opened, session, layout, session_word(session, 0), config, true,
-		    is_asked ? err : &reason)) {
+	if (al_opened_checkpoint_init(&opened, session, layout, session_word(session, 0), config,
+		    true, is_asked ? err : &reason)) {
 		list(session, &opened.view);
-		opened_finish(&opened);
+		al_opened_checkpoint_finish(&opened);
 		return true;
 	}
 	if (!is_asked)

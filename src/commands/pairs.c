@@ -21,7 +21,8 @@ static void show(void *context, const char *module)
 	progress_show(&work->progress, work->path, module);
 }
 
-bool pairs_across(const struct pairs *pairs, struct al_table *table, struct al_error *err)
+bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *table,
+	struct al_error *err)
 {
 	struct at_work work = {.path = pairs->audit->view->checkpoint->path};
 
@@ -45,7 +46,7 @@ static const struct al_attention *find_module(const struct al_model_view *view, 
 	return NULL;
 }
 
-static bool compare_module(const struct pairs *pairs, const struct al_audit *other,
+static bool compare_module(const struct al_measured_modules *pairs, const struct al_audit *other,
 	const struct al_attention *a, struct al_table *table, struct al_error *err)
 {
 	const struct al_attention *b = find_module(other->view, a->name);
@@ -65,18 +66,18 @@ static bool compare_module(const struct pairs *pairs, const struct al_audit *oth
 }
 
 /* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
-bool pairs_against(const struct pairs *pairs, const char *path, struct al_table *table,
-	struct al_error *err)
+bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
+	struct al_table *table, struct al_error *err)
 {
 	struct session *session = pairs->session;
-	struct opened opened;
+	struct al_opened_checkpoint opened;
 	struct al_audit other;
 	bool ok = true;
 
 	al_table_init(table, "against", "Each head and its counterpart");
 	al_against_add_columns(table);
-	if (!opened_init(&opened, session, pairs->layout, path, session_word(session, 1), true,
-		    err))
+	if (!al_opened_checkpoint_init(&opened, session, pairs->layout, path,
+		    session_word(session, 1), true, err))
 		return false;
 	al_audit_init(&other, &opened.view, &pairs->audit->options);
 	for (size_t i = 0; ok && i < pairs->n_modules; i++)
@@ -85,6 +86,6 @@ bool pairs_against(const struct pairs *pairs, const char *path, struct al_table 
 	if (!ok)
 		al_in(err, "%s", opened.checkpoint.path);
 	al_audit_finish(&other);
-	opened_finish(&opened);
+	al_opened_checkpoint_finish(&opened);
 	return ok;
 }

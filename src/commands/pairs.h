@@ -6,20 +6,20 @@
 #include "commands/checkpoint.h"
 
 /* The modules that were measured. */
-struct pairs {
+struct al_measured_modules {
 	struct session *session;
-	const struct layout_options *layout;
+	const struct al_layout_options *layout;
 	const struct al_audit *audit;
 	const struct al_attention **modules;
 	size_t n_modules;
 };
 
 /* --across: fills a table that the caller finishes, on failure too. */
-bool pairs_across(const struct pairs *pairs, struct al_table *table,
+bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* --against: likewise. */
-bool pairs_against(const struct pairs *pairs, const char *path, struct al_table *table,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
+	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -6,7 +6,7 @@
 
 struct reconcile_options {
 	struct output_options output;
-	struct layout_options layout;
+	struct al_layout_options layout;
 	bool shows_all;
 };
 
@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_group groups[] = {OUTPUT_GROUPS, {rows, 0},
-	{layout_rows, offsetof(struct reconcile_options, layout)}, {NULL, 0}};
+	{al_layout_rows, offsetof(struct reconcile_options, layout)}, {NULL, 0}};
 
 static void set_shape(struct al_table *table, struct al_cell *cell, const int64_t *dims, size_t n)
 {
@@ -180,18 +180,18 @@ static void fill(struct session *session, struct al_table *table, const struct a
 		if (counts[i])
 			al_table_note(table, "%s: %s",
 				i == AL_DIFFERENCE_NONE ? "as expected" : al_difference_names[i],
-				count_of(&table->arena, counts[i], "tensor"));
+				al_count_text(&table->arena, counts[i], "tensor"));
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
 	struct al_reconciled *lines;
-	struct opened opened;
+	struct al_opened_checkpoint opened;
 	size_t n;
 
 	const struct reconcile_options *o = session->options;
 
-	if (!opened_init(&opened, session, &o->layout, session_word(session, 0),
+	if (!al_opened_checkpoint_init(&opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 1), false, err))
 		return false;
 	bool ok = al_reconcile(&opened.view, &lines, &n, err);
@@ -200,10 +200,10 @@ static bool run(struct session *session, struct al_error *err)
 			al_format(&session->arena, "%s against family %s", opened.checkpoint.path,
 				opened.view.family->name));
 		fill(session, table, lines, n);
-		opened_note(&opened, table);
+		al_opened_checkpoint_note(&opened, table);
 		ok = add_sums(session, lines, n, err);
 	}
-	opened_finish(&opened);
+	al_opened_checkpoint_finish(&opened);
 	return ok;
 }
 
