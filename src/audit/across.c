@@ -187,9 +187,9 @@ static void offer_pairs(struct ranking *ranking, const struct loaded *a, const s
 
 /* ---- angles ---- */
 
-static size_t own_head(const struct al_heads *f, enum al_projection p, size_t head)
+static size_t own_head(const struct al_heads *heads, enum al_projection p, size_t head)
 {
-	return p == AL_KEY || p == AL_VALUE ? al_kv_head(f, head) : head;
+	return p == AL_KEY || p == AL_VALUE ? al_kv_head(heads, head) : head;
 }
 
 static bool find_angles(struct pair *pair, struct loaded *a, struct loaded *b, enum al_projection p,

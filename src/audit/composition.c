@@ -40,9 +40,9 @@ static enum al_projection opposite(enum al_projection p)
 	return p == AL_QUERY ? AL_KEY : p == AL_KEY ? AL_QUERY : AL_OUTPUT;
 }
 
-static size_t own_head(const struct al_heads *factors, enum al_projection p, size_t head)
+static size_t own_head(const struct al_heads *heads, enum al_projection p, size_t head)
 {
-	return p == AL_KEY || p == AL_VALUE ? al_kv_head(factors, head) : head;
+	return p == AL_KEY || p == AL_VALUE ? al_kv_head(heads, head) : head;
 }
 
 static struct al_view triangle(const struct al_audit_module *m, enum al_projection p, size_t head)

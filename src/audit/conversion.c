@@ -184,17 +184,17 @@ static struct al_arena *arena_of(const struct converter *x)
 static struct conversion begin(const struct converter *x, const char *variant, const char *gauge,
 	struct al_loss loss)
 {
-	const struct al_heads *f = &x->module->heads;
+	const struct al_heads *heads = &x->module->heads;
 	struct conversion c = {.variant = variant,
 		.name = variant,
 		.setting = "",
 		.gauge = gauge,
 		.loss = loss};
 
-	change(&c, "n_heads", f->n_heads);
-	change(&c, "d_head", f->d_head);
+	change(&c, "n_heads", heads->n_heads);
+	change(&c, "d_head", heads->d_head);
 	if (x->losses->has_values)
-		change(&c, "d_value", f->d_value);
+		change(&c, "d_value", heads->d_value);
 	return c;
 }
 

@@ -42,7 +42,7 @@ enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
 /* As stored: the mean of the heads; or of every column the best multiples of one across the
  * heads. */
-bool al_convert_embedding(const struct al_heads *factors, const struct al_stack *keys,
+bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -102,34 +102,34 @@ static void subtract_from(struct al_view a, struct al_matrix m)
 			m.data[i + j * m.ld] = a.data[i + j * a.ld] - m.data[i + j * m.ld];
 }
 
-static bool forms_error(const struct al_heads *f, struct al_matrix q, struct al_matrix k,
+static bool forms_error(const struct al_heads *heads, struct al_matrix q, struct al_matrix k,
 	double norm, double *error, struct al_error *err)
 {
 	double sum = 0;
 	bool ok = true;
 
-	subtract_from(f->query, q);
-	subtract_from(f->key, k);
-	for (size_t i = 0; ok && i < f->n_heads; i++) {
-		size_t at = i * f->d_head, n = f->d_head;
-		ok = add_error(al_columns(f->query, at, n), al_part(q, 0, at, q.rows, n),
-			al_columns(f->key, at, n), al_part(k, 0, at, k.rows, n), &sum, err);
+	subtract_from(heads->query, q);
+	subtract_from(heads->key, k);
+	for (size_t i = 0; ok && i < heads->n_heads; i++) {
+		size_t at = i * heads->d_head, n = heads->d_head;
+		ok = add_error(al_columns(heads->query, at, n), al_part(q, 0, at, q.rows, n),
+			al_columns(heads->key, at, n), al_part(k, 0, at, k.rows, n), &sum, err);
 	}
 	*error = sqrt(fmax(sum, 0)) / norm;
 	return ok;
 }
 
-bool al_convert_embedding(const struct al_heads *f, const struct al_stack *keys,
+bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err)
 {
 	struct al_matrix q = {0}, k = {0}, v = {0};
-	bool ok = convert(f->query, f->n_heads, f->d_head, kind, &q, err)
-		&& convert(f->key, f->n_heads, f->d_head, kind, &k, err)
-		&& forms_error(f, q, k, keys->norm, &errors[0], err);
+	bool ok = convert(heads->query, heads->n_heads, heads->d_head, kind, &q, err)
+		&& convert(heads->key, heads->n_heads, heads->d_head, kind, &k, err)
+		&& forms_error(heads, q, k, keys->norm, &errors[0], err);
 
 	if (ok && values)
-		ok = convert(f->value, f->n_heads, f->d_value, kind, &v, err)
+		ok = convert(heads->value, heads->n_heads, heads->d_value, kind, &v, err)
 			&& al_stack_error(values, al_view(v), &errors[1], err);
 	al_matrix_finish(&v);
 	al_matrix_finish(&k);

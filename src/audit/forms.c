@@ -17,9 +17,9 @@ static struct sides sides_of(enum al_form form)
 }
 
 /* The head of a projection that query head i works with. */
-static size_t partner(const struct al_heads *factors, enum al_projection p, size_t head)
+static size_t partner(const struct al_heads *heads, enum al_projection p, size_t head)
 {
-	return p == AL_KEY || p == AL_VALUE ? al_kv_head(factors, head) : head;
+	return p == AL_KEY || p == AL_VALUE ? al_kv_head(heads, head) : head;
 }
 
 /* A^T B for a projection of two modules, which may be the same. */
@@ -80,12 +80,12 @@ bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_f
 	return ok;
 }
 
-double al_form_entries(const struct al_heads *factors, enum al_form form)
+double al_form_entries(const struct al_heads *heads, enum al_form form)
 {
 	struct sides s = sides_of(form);
 
-	return (double)al_heads_run(factors, s.left).weights.rows
-		* (double)al_heads_run(factors, s.right).weights.rows;
+	return (double)al_heads_run(heads, s.left).weights.rows
+		* (double)al_heads_run(heads, s.right).weights.rows;
 }
 
 static double column_sum(struct al_view a, size_t column)
@@ -97,17 +97,17 @@ static double column_sum(struct al_view a, size_t column)
 	return sum;
 }
 
-bool al_form_means(const struct al_heads *factors, enum al_form form, double *means,
+bool al_form_means(const struct al_heads *heads, enum al_form form, double *means,
 	struct al_error *err)
 {
 	struct sides s = sides_of(form);
-	double entries = al_form_entries(factors, form);
+	double entries = al_form_entries(heads, form);
 
 	if (entries == 0)
 		return al_fail(err, AL_EINPUT, "a form without entries");
-	for (size_t i = 0; i < factors->n_heads; i++) {
-		struct al_view left = al_head_of(factors, s.left, partner(factors, s.left, i));
-		struct al_view right = al_head_of(factors, s.right, partner(factors, s.right, i));
+	for (size_t i = 0; i < heads->n_heads; i++) {
+		struct al_view left = al_head_of(heads, s.left, partner(heads, s.left, i));
+		struct al_view right = al_head_of(heads, s.right, partner(heads, s.right, i));
 		double sum = 0;
 		for (size_t k = 0; k < left.cols; k++)
 			sum += column_sum(left, k) * column_sum(right, k);

@@ -8,9 +8,9 @@
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
 extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */
 
-static inline bool al_has_form(const struct al_heads *factors, enum al_form form)
+static inline bool al_has_form(const struct al_heads *heads, enum al_form form)
 {
-	return form == AL_FORM_QK || al_has_values(factors);
+	return form == AL_FORM_QK || al_has_values(heads);
 }
 
 /* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads], in a matrix
@@ -19,10 +19,10 @@ bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_f
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The mean entry of each head's form, [n_heads]. */
-bool al_form_means(const struct al_heads *factors, enum al_form form, double *means,
+bool al_form_means(const struct al_heads *heads, enum al_form form, double *means,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Entries of a form: rows x columns. */
-double al_form_entries(const struct al_heads *factors, enum al_form form);
+double al_form_entries(const struct al_heads *heads, enum al_form form);
 
 #endif

@@ -68,16 +68,16 @@ static void set_measures(struct al_table *table, struct al_cell *cell, const str
 }
 
 /* The longer side of the matrix behind a spectrum. */
-static size_t dimension_of(const struct al_heads *f, enum al_spectrum kind)
+static size_t dimension_of(const struct al_heads *heads, enum al_spectrum kind)
 {
-	size_t rows = kind == AL_SPECTRUM_Q ? f->query.rows : f->key.rows;
+	size_t rows = kind == AL_SPECTRUM_Q ? heads->query.rows : heads->key.rows;
 	size_t other = rows;
 
 	if (kind == AL_SPECTRUM_OV) {
-		rows = f->value.rows;
-		other = f->output.rows;
+		rows = heads->value.rows;
+		other = heads->output.rows;
 	} else if (kind == AL_SPECTRUM_QK)
-		other = f->query.rows;
+		other = heads->query.rows;
 	return rows > other ? rows : other;
 }
 

@@ -169,10 +169,10 @@ static bool find_embedding(struct al_losses *x, const struct task *t, struct al_
  * are sums of d_head products that all heads share. */
 static bool find_multiples(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	const struct al_heads *f = &x->module->heads;
+	const struct al_heads *heads = &x->module->heads;
 	const double *one_key = &x->groupings[0].neighbours.of[AL_LOSS_QK];
 
-	return al_convert_collaborative(f->query, f->key, f->n_heads, f->d_head,
+	return al_convert_collaborative(heads->query, heads->key, heads->n_heads, heads->d_head,
 		x->n_groupings ? *one_key : 0, x->audit->options.seed, &t->out->of[AL_LOSS_QK],
 		err);
 }
@@ -335,7 +335,7 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 
 static bool prepare(struct al_losses *x, struct al_error *err)
 {
-	const struct al_heads *f = &x->module->heads;
+	const struct al_heads *heads = &x->module->heads;
 	const struct al_triangles *t = &x->module->triangles;
 
 	set_unknown(&x->shared_kv);
@@ -343,8 +343,8 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 		set_unknown(&x->embedding[kind]);
 		set_unknown(&x->embedding_best[kind]);
 	}
-	if (!al_stack_init(&x->keys, f, t, AL_FORM_QK, err)
-		|| (x->has_values && !al_stack_init(&x->values, f, t, AL_FORM_OV, err)))
+	if (!al_stack_init(&x->keys, heads, t, AL_FORM_QK, err)
+		|| (x->has_values && !al_stack_init(&x->values, heads, t, AL_FORM_OV, err)))
 		return false;
 	if (!x->is_latent
 		&& (!al_stack_form_gram(&x->keys, err)

@@ -21,17 +21,17 @@ static void scale(struct al_matrix_f m)
 		m.data[i] = ldexpf(m.data[i], -exponent);
 }
 
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *factors,
+bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *heads,
 	struct al_error *err)
 {
-	*tensor = (struct al_score_tensor){.heads = {.query = factors->query,
-						   .key = factors->key,
-						   .n_heads = factors->n_heads,
-						   .n_kv_heads = factors->n_kv_heads,
-						   .d_head = factors->d_head}};
+	*tensor = (struct al_score_tensor){.heads = {.query = heads->query,
+						   .key = heads->key,
+						   .n_heads = heads->n_heads,
+						   .n_kv_heads = heads->n_kv_heads,
+						   .d_head = heads->d_head}};
 	if (!al_heads_check(&tensor->heads, err))
 		return false;
-	if (factors->unit < 0x1p-24)
+	if (heads->unit < 0x1p-24)
 		return true;
 	if (!al_narrow_heads_init(&tensor->narrow, &tensor->heads, err))
 		return false;
@@ -47,7 +47,7 @@ void al_score_tensor_finish(struct al_score_tensor *tensor)
 	*tensor = (struct al_score_tensor){0};
 }
 
-bool al_score_tensor_is_zero(const struct al_heads *factors)
+bool al_score_tensor_is_zero(const struct al_heads *heads)
 {
-	return al_squared_norm(factors->query) == 0 || al_squared_norm(factors->key) == 0;
+	return al_squared_norm(heads->query) == 0 || al_squared_norm(heads->key) == 0;
 }

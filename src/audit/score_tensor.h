@@ -12,11 +12,11 @@ struct al_score_tensor {
 	struct al_narrow_heads narrow;
 };
 
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *factors,
+bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *heads,
 	struct al_error *err) AL_MUST_CHECK;
 void al_score_tensor_finish(struct al_score_tensor *tensor);
 
 /* Without queries or without keys: every score is zero, there is nothing to decompose. */
-bool al_score_tensor_is_zero(const struct al_heads *factors);
+bool al_score_tensor_is_zero(const struct al_heads *heads);
 
 #endif

@@ -106,16 +106,16 @@ static void pairs_finish(struct pairs *pairs)
 
 static bool pairs_init(struct pairs *pairs, struct al_audit_module *module, struct al_error *err)
 {
-	const struct al_heads *f = &module->heads;
+	const struct al_heads *heads = &module->heads;
 	bool ok = true;
 
 	*pairs = (struct pairs){0};
 	for (int i = 0; ok && i < AL_N_FORMS; i++)
-		ok = !al_has_form(f, (enum al_form)i)
+		ok = !al_has_form(heads, (enum al_form)i)
 			|| al_audit_form_inner(module, (enum al_form)i, &pairs->inner[i], err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
-		size_t n = al_heads_run(f, (enum al_projection)p).n_heads;
-		if (!al_heads_run(f, (enum al_projection)p).weights.data)
+		size_t n = al_heads_run(heads, (enum al_projection)p).n_heads;
+		if (!al_heads_run(heads, (enum al_projection)p).weights.data)
 			continue;
 		pairs->n[p] = n;
 		pairs->angles[p] = al_calloc(n * n, sizeof(struct al_angles));

@@ -48,10 +48,10 @@ static bool weigh(const struct al_stack *s, struct al_error *err)
 	return ok;
 }
 
-static bool fill(struct al_stack *s, const struct al_heads *f, const struct al_triangles *t,
+static bool fill(struct al_stack *s, const struct al_heads *heads, const struct al_triangles *t,
 	enum al_projection partner, struct al_error *err)
 {
-	size_t group = f->n_heads / f->n_kv_heads;
+	size_t group = heads->n_heads / heads->n_kv_heads;
 
 	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
 		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
@@ -66,13 +66,13 @@ static bool fill(struct al_stack *s, const struct al_heads *f, const struct al_t
 	return true;
 }
 
-bool al_stack_init(struct al_stack *stack, const struct al_heads *factors,
+bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	const struct al_triangles *triangles, enum al_form form, struct al_error *err)
 {
-	struct al_run run = al_heads_run(factors, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
+	struct al_run run = al_heads_run(heads, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
 
 	*stack = (struct al_stack){.own = run.weights, .n = run.n_heads, .width = run.width};
-	if (fill(stack, factors, triangles, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, err))
+	if (fill(stack, heads, triangles, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, err))
 		return true;
 	al_stack_finish(stack);
 	return false;

@@ -19,7 +19,7 @@ struct al_stack {
 };
 
 /* On failure nothing is left to finish. */
-bool al_stack_init(struct al_stack *stack, const struct al_heads *factors,
+bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	const struct al_triangles *triangles, enum al_form form,
 	struct al_error *err) AL_MUST_CHECK;
 void al_stack_finish(struct al_stack *stack);

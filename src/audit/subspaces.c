@@ -80,7 +80,7 @@ static bool add_basis(struct al_bases *b, struct al_view head, size_t index, dou
 }
 
 struct basis_work {
-	const struct al_heads *factors;
+	const struct al_heads *heads;
 	enum al_projection projection;
 	struct al_bases *bases;
 };
@@ -89,15 +89,15 @@ static bool find_basis(void *context, size_t index, struct al_error *err)
 {
 	const struct basis_work *work = context;
 
-	return add_basis(work->bases, al_head_of(work->factors, work->projection, index), index,
-		work->factors->unit, err);
+	return add_basis(work->bases, al_head_of(work->heads, work->projection, index), index,
+		work->heads->unit, err);
 }
 
-bool al_bases_init(struct al_bases *b, const struct al_heads *factors, enum al_projection p,
+bool al_bases_init(struct al_bases *b, const struct al_heads *heads, enum al_projection p,
 	struct al_error *err)
 {
-	struct al_run run = al_heads_run(factors, p);
-	struct basis_work work = {factors, p, b};
+	struct al_run run = al_heads_run(heads, p);
+	struct basis_work work = {heads, p, b};
 
 	*b = (struct al_bases){.width = run.width,
 		.n_heads = run.n_heads,

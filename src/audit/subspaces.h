@@ -15,7 +15,7 @@ struct al_bases {
 
 /* Directions of the heads below rounding (as for the numerical rank) don't count. On failure
  * nothing is left to finish. */
-bool al_bases_init(struct al_bases *bases, const struct al_heads *factors,
+bool al_bases_init(struct al_bases *bases, const struct al_heads *heads,
 	enum al_projection projection, struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct. */
 void al_bases_finish(struct al_bases *bases);

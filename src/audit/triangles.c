@@ -166,14 +166,14 @@ bool al_triangles_add(struct al_triangles *t, const struct al_heads *part, size_
 	return al_parallel(al_has_values(part) ? 2 * n : n, add_numbered, &x, err);
 }
 
-bool al_triangles_take(struct al_triangles *t, const struct al_heads *factors, bool is_centred,
+bool al_triangles_take(struct al_triangles *t, const struct al_heads *heads, bool is_centred,
 	struct al_error *err)
 {
 	*t = (struct al_triangles){0};
-	if (!al_heads_check_projections(factors, err)
-		|| !al_triangles_init(t, factors, al_has_values(factors), err))
+	if (!al_heads_check_projections(heads, err)
+		|| !al_triangles_init(t, heads, al_has_values(heads), err))
 		return false;
-	if (al_triangles_add(t, factors, 0, is_centred, err))
+	if (al_triangles_add(t, heads, 0, is_centred, err))
 		return true;
 	al_triangles_finish(t);
 	return false;

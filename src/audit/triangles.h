@@ -31,7 +31,7 @@ bool al_triangles_add(struct al_triangles *triangles, const struct al_heads *par
 	size_t first_kv_head, bool is_centred, struct al_error *err) AL_MUST_CHECK;
 
 /* Both at once, for a module that is in memory. */
-bool al_triangles_take(struct al_triangles *triangles, const struct al_heads *factors,
+bool al_triangles_take(struct al_triangles *triangles, const struct al_heads *heads,
 	bool is_centred, struct al_error *err) AL_MUST_CHECK;
 
 /* R of one head, [height][width]. */

@@ -49,10 +49,10 @@ struct measured {
 
 static bool measured_init(struct measured *m, struct al_error *err)
 {
-	const struct al_heads *f = &m->module->heads;
+	const struct al_heads *heads = &m->module->heads;
 
-	m->original = f->query.rows * f->query.cols + f->key.rows * f->key.cols;
-	if (!al_score_tensor_init(&m->tensor, f, err))
+	m->original = heads->query.rows * heads->query.cols + heads->key.rows * heads->key.cols;
+	if (!al_score_tensor_init(&m->tensor, heads, err))
 		return false;
 	m->n_greedy = al_cp_bound(&m->tensor.heads);
 	m->greedy = al_calloc(m->n_greedy + 1, sizeof(*m->greedy));
@@ -68,8 +68,8 @@ static void measured_finish(struct measured *m)
 /* Of as many singular triples as so many parameters hold. */
 static double control_error(const struct measured *m, size_t parameters)
 {
-	const struct al_heads *f = &m->module->heads;
-	const size_t rank = parameters / (f->query.rows + f->key.rows);
+	const struct al_heads *heads = &m->module->heads;
+	const size_t rank = parameters / (heads->query.rows + heads->key.rows);
 
 	return m->greedy[rank < m->n_greedy ? rank : m->n_greedy];
 }

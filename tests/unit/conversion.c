@@ -19,9 +19,9 @@ static struct side open_side(const struct module *m)
 {
 	struct side s;
 
-	assert_true(al_triangles_take(&s.triangles, &m->factors, false, NULL));
-	assert_true(al_stack_init(&s.keys, &m->factors, &s.triangles, AL_FORM_QK, NULL));
-	assert_true(al_stack_init(&s.values, &m->factors, &s.triangles, AL_FORM_OV, NULL));
+	assert_true(al_triangles_take(&s.triangles, &m->heads, false, NULL));
+	assert_true(al_stack_init(&s.keys, &m->heads, &s.triangles, AL_FORM_QK, NULL));
+	assert_true(al_stack_init(&s.values, &m->heads, &s.triangles, AL_FORM_OV, NULL));
 	assert_true(al_stack_form_gram(&s.keys, NULL) && al_stack_form_gram(&s.values, NULL));
 	return s;
 }
@@ -44,12 +44,12 @@ static void assert_close(double found, double expected)
 /* Head i's form with the shared side in its columns: Q K^T, or O V^T. */
 static struct al_matrix form_of(const struct module *m, enum al_form form, size_t head)
 {
-	const struct al_heads *f = &m->factors;
-	size_t kv = al_kv_head(f, head);
+	const struct al_heads *heads = &m->heads;
+	size_t kv = al_kv_head(heads, head);
 
 	return form == AL_FORM_QK
-		? multiply(al_head_of(f, AL_QUERY, head), al_head_of(f, AL_KEY, kv))
-		: multiply(al_head_of(f, AL_OUTPUT, head), al_head_of(f, AL_VALUE, kv));
+		? multiply(al_head_of(heads, AL_QUERY, head), al_head_of(heads, AL_KEY, kv))
+		: multiply(al_head_of(heads, AL_OUTPUT, head), al_head_of(heads, AL_VALUE, kv));
 }
 
 static double squared(struct al_matrix a)
@@ -61,7 +61,7 @@ static double total(const struct module *m, enum al_form form)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < m->factors.n_heads; i++) {
+	for (size_t i = 0; i < m->heads.n_heads; i++) {
 		struct al_matrix f = form_of(m, form, i);
 		sum += squared(f);
 		al_matrix_finish(&f);
@@ -133,7 +133,7 @@ static bool is_in(const struct module *m, const size_t *order, size_t first, siz
 	size_t head)
 {
 	for (size_t k = first; k < first + size; k++)
-		if (order[k] == al_kv_head(&m->factors, head))
+		if (order[k] == al_kv_head(&m->heads, head))
 			return true;
 	return false;
 }
@@ -141,16 +141,16 @@ static bool is_in(const struct module *m, const size_t *order, size_t first, siz
 static double dense_sharing(const struct module *m, enum al_form form, const size_t *order,
 	size_t size)
 {
-	size_t d = rows_of(m), n = smaller(d, m->factors.d_head);
+	size_t d = rows_of(m), n = smaller(d, m->heads.d_head);
 	double sum = 0;
 
-	for (size_t first = 0; first < m->factors.n_kv_heads; first += size) {
+	for (size_t first = 0; first < m->heads.n_kv_heads; first += size) {
 		struct al_matrix gram = new_matrix(d, d);
-		for (size_t i = 0; i < m->factors.n_heads; i++)
+		for (size_t i = 0; i < m->heads.n_heads; i++)
 			if (is_in(m, order, first, size, i))
 				add_head(m, form, i, 1, gram);
 		struct al_matrix p = leading(gram, n);
-		for (size_t i = 0; i < m->factors.n_heads; i++)
+		for (size_t i = 0; i < m->heads.n_heads; i++)
 			if (is_in(m, order, first, size, i))
 				sum += lost_in_head(m, form, i, p);
 		al_matrix_finish(&gram);
@@ -163,7 +163,7 @@ static double dense_error(const struct module *m, const struct module *converted
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < m->factors.n_heads; i++) {
+	for (size_t i = 0; i < m->heads.n_heads; i++) {
 		struct al_matrix f = form_of(m, form, i), g = form_of(converted, form, i);
 		for (size_t e = 0; e < f.rows * f.cols; e++)
 			f.data[e] -= g.data[e];
@@ -322,7 +322,7 @@ static void embeddings_equal_the_converted_layer(void **state)
 			for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < 4; j++)
 				set_multiples(&c, (enum al_projection)p, j);
 		}
-		assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values,
+		assert_true(al_convert_embedding(&m.heads, &s.keys, &s.values,
 			(enum al_embedding)kind, errors, NULL));
 		assert_close(errors[0], dense_error(&m, &c, AL_FORM_QK));
 		assert_close(errors[1], dense_error(&m, &c, AL_FORM_OV));
@@ -355,14 +355,13 @@ static void exact_embeddings_lose_nothing(void **state)
 	double errors[2], best;
 
 	(void)state;
-	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_MUL, errors,
-		NULL));
-	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
-	assert_true(al_convert_embedding(&m.factors, &s.keys, &s.values, AL_EMBEDDING_ADD, errors,
-		NULL));
-	assert_true(errors[0] > 0.05);
 	assert_true(
-		al_convert_collaborative(m.factors.query, m.factors.key, 6, 4, 0, 1, &best, NULL));
+		al_convert_embedding(&m.heads, &s.keys, &s.values, AL_EMBEDDING_MUL, errors, NULL));
+	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
+	assert_true(
+		al_convert_embedding(&m.heads, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
+	assert_true(errors[0] > 0.05);
+	assert_true(al_convert_collaborative(m.heads.query, m.heads.key, 6, 4, 0, 1, &best, NULL));
 	assert_true(best < 1e-10);
 	close_side(&s);
 	finish_module(&m);
@@ -535,8 +534,8 @@ static void heads_of_nothing_have_no_norm(void **state)
 
 	(void)state;
 	memset(m.of[AL_KEY].data, 0, 20 * 24 * sizeof(double));
-	assert_true(al_triangles_take(&triangles, &m.factors, false, NULL));
-	assert_true(al_stack_init(&stack, &m.factors, &triangles, AL_FORM_QK, NULL));
+	assert_true(al_triangles_take(&triangles, &m.heads, false, NULL));
+	assert_true(al_stack_init(&stack, &m.heads, &triangles, AL_FORM_QK, NULL));
 	assert_true(stack.norm == 0);
 	al_stack_finish(&stack);
 	al_triangles_finish(&triangles);
@@ -553,8 +552,8 @@ static void tensors_are_scaled(void **state)
 		double norm;
 		for (size_t i = 0; i < m.of[AL_QUERY].rows * m.of[AL_QUERY].cols; i++)
 			m.of[AL_QUERY].data[i] = ldexp(m.of[AL_QUERY].data[i], exponent);
-		m.factors.unit = 0x1p-24;
-		assert_true(al_score_tensor_init(&tensor, &m.factors, NULL));
+		m.heads.unit = 0x1p-24;
+		assert_true(al_score_tensor_init(&tensor, &m.heads, NULL));
 		assert_true(al_heads_norm(&tensor.heads, &norm, NULL));
 		assert_true(norm > 1 && norm < 1e6);
 		al_score_tensor_finish(&tensor);

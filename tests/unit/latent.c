@@ -96,15 +96,15 @@ static void fewer_latent_dimensions_lose_the_rest(void **state)
 
 	(void)state;
 	open_audit(&x);
-	const struct al_heads *f = &x.module.heads;
+	const struct al_heads *heads = &x.module.heads;
 	assert_true(al_matrix_init(&both, 2 * HEADS * MODEL, MODEL, NULL)
 		&& al_matrix_init(&copy, both.rows, both.cols, NULL)
 		&& al_matrix_init(&u, both.rows, MODEL, NULL)
 		&& al_matrix_init(&v, MODEL, MODEL, NULL));
 	const struct al_matrix qk = al_part(both, 0, 0, HEADS * MODEL, MODEL);
 	const struct al_matrix ov = al_part(both, HEADS * MODEL, 0, HEADS * MODEL, MODEL);
-	stack_forms(f->query, f->key, qk);
-	stack_forms(f->output, f->value, ov);
+	stack_forms(heads->query, heads->key, qk);
+	stack_forms(heads->output, heads->value, ov);
 	assert_true(al_copy(al_view(both), copy, NULL) && al_svd(copy, u, values, v, NULL));
 	assert_true(values[RANK] < 1e-12 && values[RANK - 1] > 1e-3);
 

@@ -11,7 +11,7 @@
 
 struct module {
 	struct al_matrix of[AL_N_PROJECTIONS];
-	struct al_heads factors;
+	struct al_heads heads;
 };
 
 static inline struct al_matrix new_matrix(size_t rows, size_t cols)
@@ -39,10 +39,10 @@ struct shape {
 /* The views again, after the matrices have changed places. */
 static inline void look(struct module *m)
 {
-	m->factors.query = al_view(m->of[AL_QUERY]);
-	m->factors.key = al_view(m->of[AL_KEY]);
-	m->factors.value = al_view(m->of[AL_VALUE]);
-	m->factors.output = al_view(m->of[AL_OUTPUT]);
+	m->heads.query = al_view(m->of[AL_QUERY]);
+	m->heads.key = al_view(m->of[AL_KEY]);
+	m->heads.value = al_view(m->of[AL_VALUE]);
+	m->heads.output = al_view(m->of[AL_OUTPUT]);
 }
 
 /* Gaussian weights. */
@@ -56,7 +56,7 @@ static inline struct module new_module(const struct shape *s, uint64_t seed)
 				new_matrix(s->value_rows, s->n_kv_heads * s->d_value),
 				new_matrix(s->output_rows, s->n_heads * s->d_value),
 			},
-		.factors =
+		.heads =
 			{
 				.n_heads = s->n_heads,
 				.n_kv_heads = s->n_kv_heads,
@@ -81,7 +81,7 @@ static inline void finish_module(struct module *m)
 /* A head as a matrix to write to. */
 static inline struct al_matrix head_of(struct module *m, enum al_projection p, size_t head)
 {
-	const size_t width = al_heads_run(&m->factors, p).width;
+	const size_t width = al_heads_run(&m->heads, p).width;
 
 	return al_part(m->of[p], 0, head * width, m->of[p].rows, width);
 }

@@ -30,7 +30,7 @@ static void gaussian_weights_give_the_known_counts(void **state)
 	struct al_spectra heads, layer;
 
 	(void)state;
-	assert_true(al_null_gaussian(&heads, &layer, &m.factors, true, 0, 0, NULL));
+	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, 0, 0, NULL));
 	assert_near(n90(&heads, AL_SPECTRUM_Q), 54, 2);
 	assert_near(n90(&heads, AL_SPECTRUM_K), 54, 2);
 	assert_near(n90(&heads, AL_SPECTRUM_QK), 52, 2);
@@ -49,12 +49,12 @@ static void check_float(const struct shape *shape)
 {
 	struct module m = new_module(shape, 2);
 	struct al_matrix_f narrow[AL_N_PROJECTIONS];
-	struct al_heads single = m.factors;
+	struct al_heads single = m.heads;
 	struct al_triangles t;
 	struct al_spectra layer, layer_f;
 
-	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
-	assert_true(al_layer_spectra(&layer, &m.factors, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_layer_spectra(&layer, &m.heads, &t, AL_ALL_SPECTRA, NULL));
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		assert_true(al_matrix_init_f(&narrow[p], m.of[p].rows, m.of[p].cols, NULL));
 		assert_true(al_narrow(al_view(m.of[p]), narrow[p], NULL));
@@ -97,7 +97,7 @@ static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t mo
 	struct al_triangles t;
 	struct al_spectra layer;
 
-	assert_true(al_triangles_take(&t, &m->factors, false, NULL));
+	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
 	assert_true(al_null_independent(&layer, &t, seed, module, number, NULL));
 	al_triangles_finish(&t);
 	return layer;
@@ -129,9 +129,8 @@ static void a_draw_keeps_norms(void **state)
 		head_of(&m, AL_QUERY, 1).data[e] *= 1e25; /* no float overflows */
 	layer = draw(&m, 1, 2, 3);
 	assert_true(
-		fabs(sum_of_squares(&layer, AL_SPECTRUM_Q) / squares(m.factors.query) - 1) < 1e-5);
-	assert_true(
-		fabs(sum_of_squares(&layer, AL_SPECTRUM_K) / squares(m.factors.key) - 1) < 1e-5);
+		fabs(sum_of_squares(&layer, AL_SPECTRUM_Q) / squares(m.heads.query) - 1) < 1e-5);
+	assert_true(fabs(sum_of_squares(&layer, AL_SPECTRUM_K) / squares(m.heads.key) - 1) < 1e-5);
 	al_spectra_finish(&layer);
 	finish_module(&m);
 }
@@ -144,7 +143,7 @@ static void one_head_keeps_its_spectrum(void **state)
 	struct al_spectra heads, layer = draw(&m, 1, 2, 3);
 
 	(void)state;
-	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
 	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < 12; i++) {
 		const struct al_matrix q = heads.values[AL_SPECTRUM_Q],
@@ -169,8 +168,8 @@ static double redundancy(struct module *m, enum al_spectrum kind)
 	struct al_triangles t;
 	struct al_spectra layer, draws[DRAWS];
 
-	assert_true(al_triangles_take(&t, &m->factors, false, NULL));
-	assert_true(al_layer_spectra(&layer, &m->factors, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
+	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < DRAWS; i++)
 		assert_true(al_null_independent(&draws[i], &t, 7, 0, i, NULL));
 	const struct al_null_range null = al_null_components(draws, DRAWS, kind, 0.9);
@@ -261,8 +260,8 @@ static void refuses_what_does_not_fit(void **state)
 	struct al_error err;
 
 	(void)state;
-	m.factors.n_kv_heads = 4;
-	assert_false(al_null_gaussian(&heads, &layer, &m.factors, true, 0, 0, &err));
+	m.heads.n_kv_heads = 4;
+	assert_false(al_null_gaussian(&heads, &layer, &m.heads, true, 0, 0, &err));
 	assert_string_equal(err.message, "n_heads (6) is not a multiple of n_kv_heads (4)");
 	al_spectra_finish(&heads);
 	al_spectra_finish(&layer);

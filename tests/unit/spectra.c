@@ -35,7 +35,7 @@ static void make_ill_conditioned(struct module *m)
 static void make_rank_deficient(struct module *m)
 {
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_heads_run(&m->factors, (enum al_projection)p);
+		const struct al_run run = al_heads_run(&m->heads, (enum al_projection)p);
 		for (size_t j = 0; j < m->of[p].cols; j++)
 			if (j % run.width % 2)
 				memcpy(m->of[p].data + j * m->of[p].ld,
@@ -47,7 +47,7 @@ static void make_rank_deficient(struct module *m)
 static void make_copies(struct module *m)
 {
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_heads_run(&m->factors, (enum al_projection)p);
+		const struct al_run run = al_heads_run(&m->heads, (enum al_projection)p);
 		for (size_t j = run.width; j < m->of[p].cols; j++)
 			memcpy(m->of[p].data + j * m->of[p].ld,
 				m->of[p].data + j % run.width * m->of[p].ld,
@@ -101,31 +101,31 @@ static void assert_column(const struct al_spectra *spectra, enum al_spectrum kin
 	assert_values(values.data + head * values.ld, values.rows, a);
 }
 
-static void check_heads(const struct al_heads *f, const struct al_spectra *heads)
+static void check_heads(const struct al_heads *heads, const struct al_spectra *spectra)
 {
-	for (size_t i = 0; i < f->n_heads; i++) {
-		struct al_matrix qk = dense_form(f, i, false), ov = dense_form(f, i, true);
-		assert_column(heads, AL_SPECTRUM_Q, i, al_head_of(f, AL_QUERY, i));
-		assert_column(heads, AL_SPECTRUM_QK, i, al_view(qk));
-		assert_column(heads, AL_SPECTRUM_OV, i, al_view(ov));
+	for (size_t i = 0; i < heads->n_heads; i++) {
+		struct al_matrix qk = dense_form(heads, i, false), ov = dense_form(heads, i, true);
+		assert_column(spectra, AL_SPECTRUM_Q, i, al_head_of(heads, AL_QUERY, i));
+		assert_column(spectra, AL_SPECTRUM_QK, i, al_view(qk));
+		assert_column(spectra, AL_SPECTRUM_OV, i, al_view(ov));
 		al_matrix_finish(&ov);
 		al_matrix_finish(&qk);
 	}
-	for (size_t g = 0; g < f->n_kv_heads; g++)
-		assert_column(heads, AL_SPECTRUM_K, g, al_head_of(f, AL_KEY, g));
-	assert_false(al_has_spectrum(heads, AL_SPECTRUM_QU));
+	for (size_t g = 0; g < heads->n_kv_heads; g++)
+		assert_column(spectra, AL_SPECTRUM_K, g, al_head_of(heads, AL_KEY, g));
+	assert_false(al_has_spectrum(spectra, AL_SPECTRUM_QU));
 }
 
 /* The heads' sum; the forms side by side; the forms' transposes side by side. */
-static void check_layer(const struct al_heads *f, const struct al_spectra *layer)
+static void check_layer(const struct al_heads *heads, const struct al_spectra *layer)
 {
-	struct al_matrix qk = new_matrix(f->query.rows, f->key.rows),
-			 ov = new_matrix(f->value.rows, f->output.rows);
-	struct al_matrix qu = new_matrix(f->query.rows, f->n_heads * f->key.rows);
-	struct al_matrix ku = new_matrix(f->key.rows, f->n_heads * f->query.rows);
+	struct al_matrix qk = new_matrix(heads->query.rows, heads->key.rows),
+			 ov = new_matrix(heads->value.rows, heads->output.rows);
+	struct al_matrix qu = new_matrix(heads->query.rows, heads->n_heads * heads->key.rows);
+	struct al_matrix ku = new_matrix(heads->key.rows, heads->n_heads * heads->query.rows);
 
-	for (size_t i = 0; i < f->n_heads; i++) {
-		struct al_matrix w = dense_form(f, i, false), x = dense_form(f, i, true);
+	for (size_t i = 0; i < heads->n_heads; i++) {
+		struct al_matrix w = dense_form(heads, i, false), x = dense_form(heads, i, true);
 		for (size_t c = 0; c < w.cols; c++) {
 			for (size_t r = 0; r < w.rows; r++) {
 				const double element = w.data[r + c * w.ld];
@@ -139,8 +139,8 @@ static void check_layer(const struct al_heads *f, const struct al_spectra *layer
 		al_matrix_finish(&x);
 		al_matrix_finish(&w);
 	}
-	assert_column(layer, AL_SPECTRUM_Q, 0, f->query);
-	assert_column(layer, AL_SPECTRUM_K, 0, f->key);
+	assert_column(layer, AL_SPECTRUM_Q, 0, heads->query);
+	assert_column(layer, AL_SPECTRUM_K, 0, heads->key);
 	assert_column(layer, AL_SPECTRUM_QK, 0, al_view(qk));
 	assert_column(layer, AL_SPECTRUM_QU, 0, al_view(qu));
 	assert_column(layer, AL_SPECTRUM_KU, 0, al_view(ku));
@@ -151,13 +151,13 @@ static void check_layer(const struct al_heads *f, const struct al_spectra *layer
 	al_matrix_finish(&qk);
 }
 
-static void take(const struct al_heads *f, struct al_spectra *heads, struct al_spectra *layer)
+static void take(const struct al_heads *heads, struct al_spectra *spectra, struct al_spectra *layer)
 {
 	struct al_triangles t;
 
-	assert_true(al_triangles_take(&t, f, false, NULL));
-	assert_true(al_head_spectra(heads, &t, AL_ALL_SPECTRA, NULL));
-	assert_true(al_layer_spectra(layer, f, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_triangles_take(&t, heads, false, NULL));
+	assert_true(al_head_spectra(spectra, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(layer, heads, &t, AL_ALL_SPECTRA, NULL));
 	al_triangles_finish(&t);
 }
 
@@ -169,9 +169,9 @@ static void equal_those_of_dense_matrices(void **state)
 			struct module m = new_module(&shapes[s], s);
 			struct al_spectra heads, layer;
 			changes[c](&m);
-			take(&m.factors, &heads, &layer);
-			check_heads(&m.factors, &heads);
-			check_layer(&m.factors, &layer);
+			take(&m.heads, &heads, &layer);
+			check_heads(&m.heads, &heads);
+			check_layer(&m.heads, &layer);
 			al_spectra_finish(&layer);
 			al_spectra_finish(&heads);
 			finish_module(&m);
@@ -185,8 +185,8 @@ static void works_without_values(void **state)
 	struct al_spectra heads, layer;
 
 	(void)state;
-	m.factors.value = m.factors.output = (struct al_view){0};
-	take(&m.factors, &heads, &layer);
+	m.heads.value = m.heads.output = (struct al_view){0};
+	take(&m.heads, &heads, &layer);
 	assert_true(al_has_spectrum(&heads, AL_SPECTRUM_QK));
 	assert_false(al_has_spectrum(&heads, AL_SPECTRUM_OV));
 	assert_false(al_has_spectrum(&layer, AL_SPECTRUM_OV));
@@ -205,7 +205,7 @@ static void says_which_route_it_took(void **state)
 
 	(void)state;
 	memcpy(q1.data, q1.data + q1.ld, q1.rows * sizeof(double));
-	assert_true(al_triangles_take(&t, &m.factors, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
 	assert_int_equal(t.of[AL_QUERY].routes[0], AL_ROUTE_CHOLESKY);
 	assert_int_equal(t.of[AL_QUERY].routes[1], AL_ROUTE_QR);
 	assert_int_equal(t.of[AL_KEY].routes[1], AL_ROUTE_CHOLESKY);
@@ -222,7 +222,7 @@ static void counts_exact_ranks(void **state)
 	for (size_t r = 1; r <= 32; r += 5) {
 		struct module m = new_module(&shape, r);
 		struct al_spectra heads, layer;
-		m.factors.unit = 0x1p-24;
+		m.heads.unit = 0x1p-24;
 		for (size_t i = 0; i < 4; i++) {
 			struct al_matrix left = new_matrix(128, r), right = new_matrix(32, r);
 			struct al_matrix q = head_of(&m, AL_QUERY, i);
@@ -235,16 +235,16 @@ static void counts_exact_ranks(void **state)
 			al_matrix_finish(&right);
 			al_matrix_finish(&left);
 		}
-		take(&m.factors, &heads, &layer);
+		take(&m.heads, &heads, &layer);
 		for (size_t i = 0; i < 4; i++) {
 			const double *qk = heads.values[AL_SPECTRUM_QK].data + 32 * i;
-			assert_int_equal(al_measure(qk, 32, 128, m.factors.unit).rank, r);
+			assert_int_equal(al_measure(qk, 32, 128, m.heads.unit).rank, r);
 			assert_int_equal(al_measure(heads.values[AL_SPECTRUM_Q].data + 32 * i, 32,
-						 128, m.factors.unit)
+						 128, m.heads.unit)
 						 .rank,
 				r);
 			assert_int_equal(al_measure(heads.values[AL_SPECTRUM_K].data + 32 * i, 32,
-						 128, m.factors.unit)
+						 128, m.heads.unit)
 						 .rank,
 				32);
 		}
@@ -264,7 +264,7 @@ static void centred_heads_lose_one_dimension(void **state)
 	struct al_spectra heads;
 
 	(void)state;
-	assert_true(al_triangles_take(&t, &m.factors, true, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, true, NULL));
 	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < 2; i++) {
 		for (size_t k = 0; k < 4; k++) {
@@ -274,7 +274,7 @@ static void centred_heads_lose_one_dimension(void **state)
 		}
 		al_centre(head_of(&m, AL_QUERY, i));
 		al_centre(head_of(&m, AL_KEY, i));
-		struct al_matrix dense = dense_form(&m.factors, i, false);
+		struct al_matrix dense = dense_form(&m.heads, i, false);
 		assert_column(&heads, AL_SPECTRUM_QK, i, al_view(dense));
 		al_matrix_finish(&dense);
 	}
@@ -296,8 +296,8 @@ static void permuted_heads_permute_the_answer(void **state)
 		for (size_t i = 0; i < 4; i++)
 			assert_true(al_copy(al_view(head_of(&m, (enum al_projection)k, order[i])),
 				head_of(&p, (enum al_projection)k, i), NULL));
-	take(&m.factors, &heads, &layer);
-	take(&p.factors, &heads_p, &layer_p);
+	take(&m.heads, &heads, &layer);
+	take(&p.heads, &heads_p, &layer_p);
 	for (size_t i = 0; i < 4; i++)
 		assert_memory_equal(heads_p.values[AL_SPECTRUM_QK].data + 8 * i,
 			heads.values[AL_SPECTRUM_QK].data + 8 * order[i], 8 * sizeof(double));
@@ -322,7 +322,7 @@ static void another_basis_changes_no_product(void **state)
 	struct al_matrix a = new_matrix(8, 8), r = new_matrix(8, 8);
 
 	(void)state;
-	take(&m.factors, &heads, &layer);
+	take(&m.heads, &heads, &layer);
 	for (size_t i = 0; i < 4; i++) {
 		fill(a, 60 + i);
 		assert_true(al_qr_r(a, r, NULL));
@@ -335,7 +335,7 @@ static void another_basis_changes_no_product(void **state)
 				NULL));
 		al_matrix_finish(&copy);
 	}
-	take(&m.factors, &heads_b, &layer_b);
+	take(&m.heads, &heads_b, &layer_b);
 	for (size_t k = 0; k < 32; k++)
 		assert_true(fabs(heads.values[AL_SPECTRUM_QK].data[k]
 				    - heads_b.values[AL_SPECTRUM_QK].data[k])
@@ -364,10 +364,10 @@ static void parts_make_the_whole(void **state)
 	struct al_triangles whole, parts;
 
 	(void)state;
-	assert_true(al_triangles_take(&whole, &m.factors, false, NULL));
-	assert_true(al_triangles_init(&parts, &m.factors, true, NULL));
+	assert_true(al_triangles_take(&whole, &m.heads, false, NULL));
+	assert_true(al_triangles_init(&parts, &m.heads, true, NULL));
 	for (size_t first = 0; first < 4; first += 2) {
-		struct al_heads part = m.factors;
+		struct al_heads part = m.heads;
 		part.n_heads = 6;
 		part.n_kv_heads = 2;
 		part.query = al_columns(part.query, first * 3 * 8, 6 * 8);
@@ -392,10 +392,10 @@ static void gives_the_same_bits_for_any_threads(void **state)
 
 	(void)state;
 	al_threads_set(1);
-	take(&m.factors, &heads, &layer);
+	take(&m.heads, &heads, &layer);
 	for (int n = 2; n <= 3; n++) {
 		al_threads_set(n);
-		take(&m.factors, &heads_n, &layer_n);
+		take(&m.heads, &heads_n, &layer_n);
 		for (int k = 0; k < AL_N_SPECTRA; k++) {
 			assert_memory_equal(layer.values[k].data, layer_n.values[k].data,
 				layer.values[k].rows * sizeof(double));
@@ -464,46 +464,46 @@ static void captures(void **state)
 
 /* ---- refusals ---- */
 
-static void assert_refused(struct al_heads f, const char *message)
+static void assert_refused(struct al_heads heads, const char *message)
 {
 	struct al_triangles t;
 	struct al_spectra layer;
 	struct al_error err;
 
-	assert_false(al_triangles_take(&t, &f, false, &err));
+	assert_false(al_triangles_take(&t, &heads, false, &err));
 	assert_string_equal(err.message, message);
 	assert_int_equal(err.status, AL_EINPUT);
-	assert_false(al_layer_spectra(&layer, &f, &t, AL_ALL_SPECTRA, NULL));
+	assert_false(al_layer_spectra(&layer, &heads, &t, AL_ALL_SPECTRA, NULL));
 }
 
 static void refuses_what_does_not_fit(void **state)
 {
 	const struct shape shape = {20, 20, 20, 20, 4, 2, 5, 5};
 	struct module m = new_module(&shape, 9);
-	struct al_heads f = m.factors;
+	struct al_heads heads = m.heads;
 
 	(void)state;
-	f.n_kv_heads = 3;
-	assert_refused(f, "n_heads (4) is not a multiple of n_kv_heads (3)");
-	f.n_kv_heads = 0;
-	assert_refused(f, "4 heads with 0 key heads, expected at least one");
-	f = m.factors;
-	f.d_head = 4;
-	assert_refused(f, "query: 20 columns, expected 4 heads of width 4");
-	f.d_head = 0;
-	assert_refused(f, "query: 20 columns, expected 4 heads of width 1");
-	f = m.factors;
-	f.key.cols = 15;
-	assert_refused(f, "key: 15 columns, expected 2 heads of width 5");
-	f = m.factors;
-	f.output = (struct al_view){0};
-	assert_refused(f, "W_V and W_O: one without the other");
-	f = m.factors;
-	f.query.rows = 0;
-	assert_refused(f, "query: no rows");
-	f = m.factors;
-	f.key.ld = 19;
-	assert_refused(f, "key head 0: A: leading dimension 19 is below the 20 rows");
+	heads.n_kv_heads = 3;
+	assert_refused(heads, "n_heads (4) is not a multiple of n_kv_heads (3)");
+	heads.n_kv_heads = 0;
+	assert_refused(heads, "4 heads with 0 key heads, expected at least one");
+	heads = m.heads;
+	heads.d_head = 4;
+	assert_refused(heads, "query: 20 columns, expected 4 heads of width 4");
+	heads.d_head = 0;
+	assert_refused(heads, "query: 20 columns, expected 4 heads of width 1");
+	heads = m.heads;
+	heads.key.cols = 15;
+	assert_refused(heads, "key: 15 columns, expected 2 heads of width 5");
+	heads = m.heads;
+	heads.output = (struct al_view){0};
+	assert_refused(heads, "W_V and W_O: one without the other");
+	heads = m.heads;
+	heads.query.rows = 0;
+	assert_refused(heads, "query: no rows");
+	heads = m.heads;
+	heads.key.ld = 19;
+	assert_refused(heads, "key head 0: A: leading dimension 19 is below the 20 rows");
 	finish_module(&m);
 }
 
@@ -517,7 +517,7 @@ static void names_the_head_that_is_not_finite(void **state)
 	(void)state;
 	head_of(&m, AL_OUTPUT, 3).data[7] = NAN;
 	head_of(&m, AL_KEY, 1).data[7] = INFINITY;
-	assert_false(al_triangles_take(&t, &m.factors, false, &err));
+	assert_false(al_triangles_take(&t, &m.heads, false, &err));
 	assert_string_equal(err.message,
 		"key head 1: copy: 20 x 5 with elements that are not finite");
 	assert_int_equal(err.status, AL_ESYSTEM);
@@ -533,10 +533,10 @@ static void refuses_parts_of_another_module(void **state)
 	struct al_error err;
 
 	(void)state;
-	assert_true(al_triangles_init(&t, &m.factors, true, NULL));
-	assert_false(al_triangles_add(&t, &n.factors, 0, false, &err));
+	assert_true(al_triangles_init(&t, &m.heads, true, NULL));
+	assert_false(al_triangles_add(&t, &n.heads, 0, false, &err));
 	assert_string_equal(err.message, "heads of another shape than the module's");
-	assert_false(al_triangles_add(&t, &m.factors, 1, false, &err));
+	assert_false(al_triangles_add(&t, &m.heads, 1, false, &err));
 	assert_string_equal(err.message, "2 key/value heads from 1 on: the module has 2");
 	al_triangles_finish(&t);
 	finish_module(&n);
