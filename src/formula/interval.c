@@ -200,7 +200,7 @@ static void power(struct al_interval *a, const struct al_interval *exponent)
 }
 
 /* Whole quotients: exact where both are points. */
-static void whole(enum op op, struct al_interval *a, const struct al_interval *b)
+static void whole(enum al_operator op, struct al_interval *a, const struct al_interval *b)
 {
 	struct al_value left, right;
 	bool is_point = is_between(a) && is_between(b) && mpq_equal(a->low, a->high)
@@ -222,9 +222,9 @@ static void whole(enum op op, struct al_interval *a, const struct al_interval *b
 	al_value_finish(&right);
 }
 
-static void extreme(enum op op, struct al_interval *a, const struct al_interval *b)
+static void extreme(enum al_operator op, struct al_interval *a, const struct al_interval *b)
 {
-	int sign = op == OP_MIN ? -1 : 1;
+	int sign = op == AL_OP_MIN ? -1 : 1;
 
 	if (!is_between(a) || !is_between(b)) {
 		al_interval_set_any(a);
@@ -236,28 +236,28 @@ static void extreme(enum op op, struct al_interval *a, const struct al_interval 
 		mpq_set(a->high, b->high);
 }
 
-static void apply(enum op op, struct al_interval *a, struct al_interval *b)
+static void apply(enum al_operator op, struct al_interval *a, struct al_interval *b)
 {
 	switch (op) {
-	case OP_SUBTRACT:
+	case AL_OP_SUBTRACT:
 		negate(b);
 		add(a, b);
 		break;
-	case OP_ADD:
+	case AL_OP_ADD:
 		add(a, b);
 		break;
-	case OP_DIVIDE:
+	case AL_OP_DIVIDE:
 		invert(b);
 		multiply(a, b);
 		break;
-	case OP_MULTIPLY:
+	case AL_OP_MULTIPLY:
 		multiply(a, b);
 		break;
-	case OP_POWER:
+	case AL_OP_POWER:
 		power(a, b);
 		break;
-	case OP_MIN:
-	case OP_MAX:
+	case AL_OP_MIN:
+	case AL_OP_MAX:
 		extreme(op, a, b);
 		break;
 	default:
@@ -273,7 +273,8 @@ struct truth {
 };
 
 /* Which orders of a and b, at least one point of each, can there be? */
-static struct truth compare(enum op op, const struct al_interval *a, const struct al_interval *b)
+static struct truth compare(enum al_operator op, const struct al_interval *a,
+	const struct al_interval *b)
 {
 	struct truth truth = {true, true};
 
@@ -295,7 +296,7 @@ static struct truth truth_of(const struct al_interval *a)
 	struct al_interval zero;
 
 	al_interval_init(&zero);
-	struct truth truth = compare(OP_NOT_EQUAL, a, &zero);
+	struct truth truth = compare(AL_OP_NOT_EQUAL, a, &zero);
 	al_interval_finish(&zero);
 	return truth;
 }
@@ -314,9 +315,10 @@ struct run {
 	struct al_error *err;
 };
 
-static bool enclose(const struct run *run, const struct node *node, struct al_interval *out);
+static bool enclose(const struct run *run, const struct al_node *node, struct al_interval *out);
 
-static bool enclose_symbol(const struct run *run, const struct node *node, struct al_interval *out)
+static bool enclose_symbol(const struct run *run, const struct al_node *node,
+	struct al_interval *out)
 {
 	const struct al_reference reference = {.symbol = node->text, .row = node->row};
 
@@ -327,7 +329,7 @@ static bool enclose_symbol(const struct run *run, const struct node *node, struc
 	return run->scope->lookup(run->scope->context, &reference, out, run->err);
 }
 
-static void enclose_number(const struct node *node, struct al_interval *out)
+static void enclose_number(const struct al_node *node, struct al_interval *out)
 {
 	out->kind = AL_INTERVAL_BETWEEN;
 	if (node->exact)
@@ -337,7 +339,7 @@ static void enclose_number(const struct node *node, struct al_interval *out)
 	mpq_set(out->high, out->low);
 }
 
-static bool enclose_truth(const struct run *run, const struct node *node, struct truth *truth)
+static bool enclose_truth(const struct run *run, const struct al_node *node, struct truth *truth)
 {
 	struct al_interval value;
 
@@ -348,24 +350,25 @@ static bool enclose_truth(const struct run *run, const struct node *node, struct
 	return ok;
 }
 
-static bool enclose_logic(const struct run *run, const struct node *node, struct al_interval *out)
+static bool enclose_logic(const struct run *run, const struct al_node *node,
+	struct al_interval *out)
 {
 	struct truth a, b = {false, false};
 
 	if (!enclose_truth(run, node->args[0], &a)
-		|| (node->op != OP_NOT && !enclose_truth(run, node->args[1], &b)))
+		|| (node->op != AL_OP_NOT && !enclose_truth(run, node->args[1], &b)))
 		return false;
 	struct truth truth = {a.may_fail, a.may_hold};
-	if (node->op == OP_AND)
+	if (node->op == AL_OP_AND)
 		truth = (struct truth){a.may_hold && b.may_hold, a.may_fail || b.may_fail};
-	else if (node->op == OP_OR)
+	else if (node->op == AL_OP_OR)
 		truth = (struct truth){a.may_hold || b.may_hold, a.may_fail && b.may_fail};
 	set_truth(out, truth);
 	return true;
 }
 
 /* Both branches where the condition is open. */
-static bool enclose_if(const struct run *run, const struct node *node, struct al_interval *out)
+static bool enclose_if(const struct run *run, const struct al_node *node, struct al_interval *out)
 {
 	struct al_interval other;
 	struct truth truth;
@@ -386,10 +389,10 @@ static bool enclose_if(const struct run *run, const struct node *node, struct al
 	return ok;
 }
 
-static bool enclose_operands(const struct run *run, const struct node *node,
+static bool enclose_operands(const struct run *run, const struct al_node *node,
 	struct al_interval *out)
 {
-	bool compares = node->op >= OP_EQUAL && node->op <= OP_GREATER_EQUAL;
+	bool compares = node->op >= AL_OP_EQUAL && node->op <= AL_OP_GREATER_EQUAL;
 	struct al_interval next;
 
 	if (!enclose(run, node->args[0], out))
@@ -407,24 +410,24 @@ static bool enclose_operands(const struct run *run, const struct node *node,
 	return ok;
 }
 
-static bool enclose(const struct run *run, const struct node *node, struct al_interval *out)
+static bool enclose(const struct run *run, const struct al_node *node, struct al_interval *out)
 {
 	switch (node->op) {
-	case OP_INTEGER:
+	case AL_OP_INTEGER:
 		enclose_number(node, out);
 		return true;
-	case OP_WORD:
+	case AL_OP_WORD:
 		al_interval_set_any(out);
 		return true;
-	case OP_SYMBOL:
+	case AL_OP_SYMBOL:
 		return enclose_symbol(run, node, out);
-	case OP_NOT:
-	case OP_AND:
-	case OP_OR:
+	case AL_OP_NOT:
+	case AL_OP_AND:
+	case AL_OP_OR:
 		return enclose_logic(run, node, out);
-	case OP_IF:
+	case AL_OP_IF:
 		return enclose_if(run, node, out);
-	case OP_NEGATE:
+	case AL_OP_NEGATE:
 		if (!enclose(run, node->args[0], out))
 			return false;
 		negate(out);
