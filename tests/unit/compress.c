@@ -191,6 +191,31 @@ static void parameters_of_bert_base(void **state)
 	assert_int_equal(al_method_bound(&a, AL_METHOD_COLLAB), 768);
 }
 
+/* Without biases the weights are all parameters, whoever shares keys with whom. */
+static void weights_are_parameters_without_biases(void **state)
+{
+	static const bool is_dropped[12] = {false, false, false, true, true, true};
+	struct al_attention a = {.n_heads = 12, .n_kv_heads = 4, .d_head = 64};
+
+	(void)state;
+	a.factors[AL_QUERY] = (struct al_factor){.rows = 768, .heads = 12, .width = 64};
+	a.factors[AL_KEY] = (struct al_factor){.rows = 512, .heads = 4, .width = 64};
+	for (int method = 0; method < AL_N_METHODS; method++) {
+		const struct al_layout layout = {.attention = &a,
+			.method = (enum al_method)method,
+			.rank = 40,
+			.is_dropped = method == AL_METHOD_DROP ? is_dropped : NULL};
+		assert_int_equal(al_layout_weights(&layout), al_layout_parameters(&layout));
+	}
+	assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, 40), 40 * (768 + 512 + 12));
+	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 40),
+		40 * (768 + 12 * 64 + 512 + 4 * 64));
+	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TRUNCATE, 40), 40 * (12 * 768 + 4 * 512));
+	/* keys have 256 dimensions, however wide the queries' basis is */
+	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 300),
+		300 * (768 + 12 * 64) + 256 * (512 + 4 * 64));
+}
+
 /* At full rank every method is the model itself. */
 static void full_rank_is_the_original(void **state)
 {
@@ -519,6 +544,7 @@ int main(void)
 		WITH_BERT(collaborative_layer_is_found),
 		WITH_BERT(wrong_scale_shows),
 		cmocka_unit_test(parameters_of_bert_base),
+		cmocka_unit_test(weights_are_parameters_without_biases),
 		WITH_BERT(full_rank_is_the_original),
 		WITH_BERT(targets_choose_ranks),
 		WITH_BERT(shared_keys_take_the_queries_rank),
