@@ -64,7 +64,7 @@ static bool ask(struct al_question *q, const char *text, const char *origin, str
 static bool ask_all(struct al_question *q, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->sets.n; i++)
-		if (!ask(q, asked->sets.items[i], "--set", err))
+		if (!ask(q, asked->sets.items[i], asked->origin ? asked->origin : "--set", err))
 			return false;
 	if (asked->batch && !ask(q, al_format(q->arena, "batch=%s", asked->batch), "--batch", err))
 		return false;
@@ -106,7 +106,7 @@ static bool is_asked_by_name(const struct al_asked *asked, const char *name)
 	for (size_t i = 0; i < asked->variant_lists.n; i++)
 		if (holds_name(asked->variant_lists.items[i], name))
 			return true;
-	return strcmp(asked->subject, name) == 0;
+	return asked->subject && strcmp(asked->subject, name) == 0;
 }
 
 /* Are all symbols of the variant's tensors and cache known? */

@@ -9,12 +9,14 @@
 
 /* What is asked, in a person's words. */
 struct al_asked {
-	const char *subject; /* a preset, a config.json, a folder that holds one; or a variant: */
+	/* A preset, a config.json, a folder that holds one; or a variant. NULL: none, the variants
+	 * alone. */
+	const char *subject;
 	bool takes_variant;
 	enum al_basis_per per; /* what the basis covers where nobody says it and a model is named; a
 				  variant alone is one module */
-	struct al_texts
-		sets; /* "SYMBOL=NUMBER", or "KEY=NUMBER" with a key of the model's config */
+	const char *origin; /* of `sets`, in messages; NULL: "--set" */
+	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
 	const char *batch, *seq, *recipe; /* NULL: not said */
 	struct al_texts variants; /* "gqa:n_kv_heads=4", or "all" */
 	struct al_texts variant_lists; /* "mha,gqa" */

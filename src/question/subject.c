@@ -83,6 +83,8 @@ bool al_question_find_subject(struct al_question *q, const struct al_asked *aske
 	bool may_be_variant = asked->takes_variant;
 
 	q->name = q->title = word;
+	if (!word)
+		return true;
 	if (may_be_variant && !al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), word)
 		&& is_variant_name(word)) {
 		if (!al_variant_uses_add(&q->uses, q->arena, q->catalog, word, err))
