@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,15 +127,24 @@ static mode_t target_mode(const struct stat *old)
 	return 0666 & ~mask;
 }
 
+/* A name in the folder of `path`. */
+static char *beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	size_t folder = slash ? (size_t)(slash - path) + 1 : 0, length = strlen(name) + 1;
+	char *joined = al_alloc(folder + length, 1);
+
+	memcpy(joined, path, folder);
+	memcpy(joined + folder, name, length);
+	return joined;
+}
+
+/* The temporary name has nothing of the target's, which may be as long as a name can be. */
 static bool open_beside(struct al_output *output, struct al_error *err)
 {
-	static const char ending[] = ".XXXXXX";
-	size_t length = strlen(output->target);
 	sigset_t old;
 
-	output->temporary = al_alloc(length + sizeof(ending), 1);
-	memcpy(output->temporary, output->target, length);
-	memcpy(output->temporary + length, ending, sizeof(ending));
+	output->temporary = beside(output->target, ".attnledger-XXXXXX");
 	block_signals(&old);
 	output->fd = mkstemp(output->temporary);
 	if (output->fd >= 0)
@@ -156,7 +166,27 @@ bool al_output_is_direct(const char *path)
 	return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-/* Follows symbolic links to the file that is replaced. */
+/* The file that a symbolic link names, there or not, through as many links as a system follows;
+ * NULL, and errno: they go in a circle. */
+static char *follow_links(const char *path)
+{
+	enum { MOST_LINKS = 40 };
+	char *target = al_text_copy(path), link[PATH_MAX];
+
+	for (int i = 0; i < MOST_LINKS; i++) {
+		ssize_t n = readlink(target, link, sizeof(link) - 1);
+		if (n < 0)
+			return target;
+		link[n] = '\0';
+		char *next = link[0] == '/' ? al_text_copy(link) : beside(target, link);
+		free(target);
+		target = next;
+	}
+	free(target);
+	errno = ELOOP;
+	return NULL;
+}
+
 static bool open_output(struct al_output *output, struct al_error *err)
 {
 	struct stat old;
@@ -169,7 +199,7 @@ static bool open_output(struct al_output *output, struct al_error *err)
 		return open_directly(output, err);
 	if (!al_touched_check(output->path, err))
 		return false;
-	output->target = exists ? realpath(output->path, NULL) : al_text_copy(output->path);
+	output->target = follow_links(output->path);
 	if (!output->target)
 		return fail_write(err, output->path);
 	output->mode = target_mode(exists ? &old : NULL);

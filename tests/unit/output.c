@@ -45,7 +45,7 @@ static int count_files(const struct place *place)
 
 	assert_non_null(stream);
 	for (struct dirent *entry; (entry = readdir(stream));)
-		n += entry->d_name[0] != '.';
+		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 	closedir(stream);
 	return n;
 }
@@ -87,6 +87,49 @@ static void keeps_the_mode_and_follows_links(void **state)
 	assert_int_equal(info.st_mode & 07777, 0640);
 	assert_int_equal(unlink(link_path), 0);
 	assert_int_equal(count_files(place), 1);
+}
+
+/* The file that isn't there yet is made where the links lead, and the links stay. */
+static void follows_links_to_what_is_not_there(void **state)
+{
+	const struct place *place = *state;
+	char first[256], second[256];
+	struct stat info;
+
+	test_path(first, &place->folder, "first");
+	test_path(second, &place->folder, "second");
+	assert_int_equal(symlink("second", first), 0);
+	assert_int_equal(symlink(place->file, second), 0);
+	put(first, "new");
+	expect(place->file, "new");
+	assert_true(lstat(first, &info) == 0 && S_ISLNK(info.st_mode));
+	assert_true(lstat(second, &info) == 0 && S_ISLNK(info.st_mode));
+	assert_int_equal(count_files(place), 3);
+}
+
+static void links_in_a_circle_are_an_error(void **state)
+{
+	const struct place *place = *state;
+	struct al_error err;
+
+	assert_int_equal(symlink("answer", place->file), 0);
+	assert_false(al_file_write(place->file, "new", 3, &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	assert_non_null(strstr(err.message, "answer: can't write: "));
+	assert_int_equal(count_files(place), 1);
+}
+
+static void a_name_may_be_as_long_as_a_name_can_be(void **state)
+{
+	const struct place *place = *state;
+	char name[256], path[512];
+
+	memset(name, 'n', 255);
+	name[255] = '\0';
+	snprintf(path, sizeof(path), "%s/%s", place->folder.path, name);
+	put(path, "new");
+	expect(path, "new");
+	assert_int_equal(unlink(path), 0);
 }
 
 static void an_abandoned_output_leaves_the_old_file(void **state)
@@ -282,6 +325,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(keeps_the_mode_and_follows_links),
+		CASE(follows_links_to_what_is_not_there),
+		CASE(links_in_a_circle_are_an_error),
+		CASE(a_name_may_be_as_long_as_a_name_can_be),
 		CASE(an_abandoned_output_leaves_the_old_file),
 		CASE(pieces_come_out_in_order),
 		CASE(what_was_read_or_written_is_not_written_over),
