@@ -55,6 +55,20 @@ extern const char *const al_per_names[AL_N_PERS];
 enum al_saved { AL_SAVED_ALWAYS, AL_SAVED_EAGER, AL_SAVED_FLASH, AL_N_SAVED };
 extern const char *const al_saved_names[AL_N_SAVED];
 
+/* What a tensor is of each head, for who looks at heads: W_Q^(i) is the columns of head i, as those
+ * of keys and values are, W_O^(i) its rows. Where there is a mixing matrix, [n_heads, ...], all
+ * heads share queries and keys and have none of their own. */
+enum al_head_factor {
+	AL_FACTOR_NONE,
+	AL_FACTOR_QUERY,
+	AL_FACTOR_KEY,
+	AL_FACTOR_VALUE,
+	AL_FACTOR_OUTPUT,
+	AL_FACTOR_MIXING,
+	AL_N_FACTORS,
+};
+extern const char *const al_factor_names[AL_N_FACTORS]; /* "" of none */
+
 enum { AL_SHAPE_DIMS = 8 };
 
 struct al_shape {
@@ -72,6 +86,13 @@ struct al_entry {
 	enum al_per per;
 	enum al_per shared; /* over what it is one and the same, tensors too; module for most */
 	bool is_fixed; /* tensors: the basis output_projection leaves it alone */
+	enum al_head_factor factor; /* tensors: weights, and the biases added to what they give */
+	const char *down; /* of a factor: the tensor that comes before it, whose output is its
+			     input: W_DKV of W_UK; NULL: none */
+	const char *gain; /* ... and the norm between the two; NULL: none */
+	const struct al_formula *head_width; /* of a factor: the first columns of each head that it
+						is; NULL: all of them */
+	bool is_common; /* tensors: no factor, and all heads use it as it is */
 	enum al_saved saved; /* activations */
 	int64_t bytes; /* activations: a fixed size of an element; 0: the dtype's */
 	struct al_shape shape; /* tensors, cache, activations */
@@ -132,6 +153,9 @@ struct al_variant {
 	struct al_check *checks;
 	size_t n_checks;
 };
+
+/* Has it a tensor that is this factor of heads? */
+bool al_variant_has_factor(const struct al_variant *variant, enum al_head_factor factor);
 
 /* Parses one variant object (also one that stands inside a scenario). It lives in the arena. */
 bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,

@@ -123,6 +123,13 @@ static const struct al_field tensor_fields[] = {
 	PER(AL_PER_MODULE, AL_PER_MODEL, AL_PER_MODULE),
 	FORMULA("when", when),
 	{AL_KEY("fixed", BOOLEAN, AT(is_fixed))},
+	{AL_KEY("factor", WORD, AT(factor)), .words = al_factor_names + AL_FACTOR_QUERY,
+		.n_words = AL_N_FACTORS - AL_FACTOR_QUERY, .least = AL_FACTOR_QUERY,
+		.fallback = AL_FACTOR_NONE},
+	{AL_KEY("down", TEXT, AT(down))},
+	{AL_KEY("gain", TEXT, AT(gain))},
+	FORMULA("head_width", head_width),
+	{AL_KEY("common", BOOLEAN, AT(is_common))},
 };
 static const struct al_field cache_fields[] = {
 	NAME,

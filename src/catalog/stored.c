@@ -77,6 +77,13 @@ static bool read_dims(struct reading *r, const struct al_entry *entry, int64_t *
 	return true;
 }
 
+static bool read_head_width(struct reading *r, struct al_stored_part *part, struct al_error *err)
+{
+	const struct al_formula *width = part->entry ? part->entry->head_width : NULL;
+
+	return !width || al_formula_whole(width, &r->scope, 1, &part->head_width, err);
+}
+
 /* [in, out], or [out] of a bias: the output axis is the last. */
 static int64_t output_width(const struct al_entry *entry, const int64_t *dims)
 {
@@ -110,9 +117,9 @@ static bool read_one(struct reading *r, struct al_stored_tensor *out, bool *is_t
 	out->repeat = 1;
 	out->n_parts = 1;
 	out->parts = al_new(r->arena, struct al_stored_part);
-	*out->parts = (struct al_stored_part){entry, output_width(entry, dims)};
+	*out->parts = (struct al_stored_part){entry, output_width(entry, dims), 0};
 	set_shape(out, entry->shape.n_dims, dims);
-	return true;
+	return read_head_width(r, out->parts, err);
 }
 
 /* How wide all runs of one tensor are together. */
@@ -166,7 +173,8 @@ static bool read_parts(struct reading *r, struct al_stored_tensor *out, size_t *
 		struct al_stored_part *part = &out->parts[i];
 		if (!find_entry(r, stored->parts[i].tensor, &part->entry, err)
 			|| !al_formula_whole(stored->parts[i].width, &r->scope, 1, &part->width,
-				err))
+				err)
+			|| !read_head_width(r, part, err))
 			return false;
 		*n_there += part->entry != NULL;
 	}

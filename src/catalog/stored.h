@@ -9,6 +9,7 @@
 struct al_stored_part {
 	const struct al_entry *entry;
 	int64_t width;
+	int64_t head_width; /* of each head, where the entry says it; else 0 */
 };
 
 struct al_stored_tensor {

@@ -145,6 +145,7 @@ static bool finish_variant(void *context, const struct cJSON *node, void *record
 	if (!variant->title)
 		variant->title = variant->name;
 	return al_entries_check(context, al_json_get(node, "tensors"), &variant->tensors, err)
+		&& al_factors_check(context, al_json_get(node, "tensors"), &variant->tensors, err)
 		&& al_entries_check(context, al_json_get(node, "cache"), &variant->cache, err)
 		&& al_entries_check(context, al_json_get(node, "activations"),
 			&variant->activations, err)

@@ -9,39 +9,56 @@ const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate
 
 /* ---- what can be done ---- */
 
-/* Projections and their biases: a variant with more (norms of queries and keys, gates, sinks) makes
- * its scores of more than W_Q W_K^T, or keeps numbers for each head. */
-static const char *extra_tensor(const struct al_attention *a)
+/* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks) makes
+ * its scores of more than W_Q W_K^T, or keeps numbers for each head. What all heads use as it is
+ * stays where heads are left out. */
+static bool is_extra(const struct al_entry *tensor, enum al_method method)
 {
-	static const char *const plain[] = {"W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"};
+	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && method == AL_METHOD_DROP);
+}
 
+static const char *extra_tensor(const struct al_attention *a, enum al_method method)
+{
 	for (size_t i = 0; i < a->variant->tensors.n; i++) {
 		const struct al_entry *entry = &a->variant->tensors.items[i];
-		if (al_find_name(entry->name, plain, 8) < 0 && !entry->when)
+		if (is_extra(entry, method) && !entry->when)
 			return entry->name;
 	}
 	return NULL;
 }
 
-/* Options of the variant that change its scores or hold numbers of each head. The norm that all
- * heads have in common stays where heads are left out. */
+static bool switches_extra(const struct al_variant *variant, const char *option,
+	enum al_method method)
+{
+	for (size_t i = 0; i < variant->tensors.n; i++)
+		if (is_extra(&variant->tensors.items[i], method)
+			&& al_formula_mentions(variant->tensors.items[i].when, option))
+			return true;
+	return false;
+}
+
+/* What the family sets in the variant that adds such a tensor. */
 static const char *extra_option(const struct al_attention *a, enum al_method method)
 {
-	static const char *const known[] = {"qk_norm_wide", "gate", "head_gate", "sinks",
-		"qk_norm"};
-	const size_t n_known = method == AL_METHOD_DROP ? 4 : 5;
-
 	for (size_t i = 0; i < a->n_with; i++)
-		if (a->with[i].value && al_find_name(a->with[i].symbol, known, n_known) >= 0)
+		if (a->with[i].value && switches_extra(a->variant, a->with[i].symbol, method))
 			return a->with[i].symbol;
 	return NULL;
 }
 
+static bool is_composed(const struct al_attention *a)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (a->factors[p].down)
+			return true;
+	return false;
+}
+
 bool al_method_check(const struct al_attention *a, enum al_method method, struct al_error *err)
 {
-	const char *extra = extra_tensor(a);
+	const char *extra = extra_tensor(a, method);
 
-	if (a->is_latent)
+	if (is_composed(a))
 		return al_fail(err, AL_EINPUT,
 			"its queries and keys are latent already (MLA), which %s "
 			"doesn't treat",

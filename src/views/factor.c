@@ -17,6 +17,7 @@ struct maker {
 	struct al_model_view *view;
 	const struct al_model_module *module;
 	struct al_stored_module stored;
+	const struct al_stored_part *weights[AL_N_PROJECTIONS]; /* what each factor is; or NULL */
 	struct al_attention *out;
 };
 
@@ -116,13 +117,8 @@ static bool head_axis_is_slow(const struct al_stored *stored, bool is_output)
 	return (stored->order == AL_ORDER_OUT_IN) != is_output;
 }
 
-static bool is_part(const struct al_stored_part *part, const char *name)
-{
-	return strcmp(part->entry->name, name) == 0;
-}
-
-/* The runs of one of the variant's tensors; none where it isn't stored. */
-static bool collect_runs(struct maker *m, const char *name, bool is_output,
+/* The runs of one of the variant's tensors. */
+static bool collect_runs(struct maker *m, const struct al_entry *entry, bool is_output,
 	struct al_factor *factor, struct al_error *err)
 {
 	size_t room = 0;
@@ -133,7 +129,7 @@ static bool collect_runs(struct maker *m, const char *name, bool is_output,
 		int64_t at = 0;
 		for (int64_t turn = 0; turn < stored->repeat; turn++)
 			for (size_t j = 0; j < stored->n_parts; at += stored->parts[j++].width) {
-				if (!is_part(&stored->parts[j], name))
+				if (stored->parts[j].entry != entry)
 					continue;
 				if (!found) {
 					found = al_model_view_find(m->view, stored->name);
@@ -162,16 +158,13 @@ static bool collect_runs(struct maker *m, const char *name, bool is_output,
 }
 
 /* W_O isn't fused along its head axis: the run is the whole of it. */
-static bool collect_output(struct maker *m, struct al_factor *factor, struct al_error *err)
+static void take_whole(struct al_factor *factor)
 {
-	if (!collect_runs(m, "W_O", true, factor, err))
-		return false;
 	for (size_t i = 0; i < factor->n_runs; i++) {
 		const struct al_tensor *tensor = factor->runs[i].tensor;
 		factor->runs[i].first = 0;
 		factor->runs[i].width = tensor->shape[factor->runs[i].is_slow ? 0 : 1];
 	}
-	return true;
 }
 
 static int64_t columns_of(const struct al_factor *factor)
@@ -181,6 +174,46 @@ static int64_t columns_of(const struct al_factor *factor)
 	for (size_t i = 0; i < factor->n_runs; i++)
 		columns += factor->runs[i].width;
 	return columns;
+}
+
+/* ---- what the variant says ---- */
+
+_Static_assert((int)AL_FACTOR_QUERY + (int)AL_OUTPUT == (int)AL_FACTOR_OUTPUT,
+	"projections have the order of factors");
+
+static bool is_factor(const struct al_entry *entry, enum al_projection p, enum al_tensor_kind kind)
+{
+	return entry->kind == kind && (int)entry->factor == (int)AL_FACTOR_QUERY + (int)p;
+}
+
+/* The stored part that is a projection's weight or bias; NULL where none is. */
+static bool find_factor(const struct maker *m, enum al_projection p, enum al_tensor_kind kind,
+	const struct al_stored_part **out, struct al_error *err)
+{
+	*out = NULL;
+	for (size_t i = 0; i < m->stored.n_tensors; i++)
+		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++) {
+			const struct al_stored_part *part = &m->stored.tensors[i].parts[j];
+			if (!is_factor(part->entry, p, kind))
+				continue;
+			if (*out && (*out)->entry != part->entry)
+				return al_fail(err, AL_EINPUT,
+					"%s and %s of variant %s are both its %s factor",
+					(*out)->entry->name, part->entry->name,
+					m->module->variant->name, al_projection_names[p]);
+			*out = part;
+		}
+	return true;
+}
+
+/* What a factor's "down" or "gain" names, among what is stored here; NULL: it isn't. */
+static const struct al_entry *find_named(const struct maker *m, const char *name)
+{
+	for (size_t i = 0; i < m->stored.n_tensors; i++)
+		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++)
+			if (strcmp(m->stored.tensors[i].parts[j].entry->name, name) == 0)
+				return m->stored.tensors[i].parts[j].entry;
+	return NULL;
 }
 
 /* ---- heads ---- */
@@ -207,6 +240,24 @@ static bool symbol(struct al_ledger *ledger, const char *name, int64_t *out, str
 	return al_ledger_symbol(ledger, name, 1, out, err);
 }
 
+/* The width of a head that the variant says of a projection; 0: it doesn't. */
+static int64_t own_width(const struct maker *m, enum al_projection p)
+{
+	return m->weights[p] ? m->weights[p]->head_width : 0;
+}
+
+/* d_head is what the variant says, else the symbol. */
+static bool read_width(struct maker *m, struct al_ledger *ledger, struct al_error *err)
+{
+	const int64_t queries = own_width(m, AL_QUERY), keys = own_width(m, AL_KEY);
+
+	if (queries && keys && queries != keys)
+		return al_fail(err, AL_EINPUT, "a head's queries are %lld wide, its keys %lld",
+			(long long)queries, (long long)keys);
+	m->out->d_head = queries ? queries : keys;
+	return m->out->d_head > 0 || symbol(ledger, "d_head", &m->out->d_head, err);
+}
+
 static bool read_dimensions(struct maker *m, struct al_error *err)
 {
 	struct al_variant_use use = {.variant = m->module->variant,
@@ -221,8 +272,7 @@ static bool read_dimensions(struct maker *m, struct al_error *err)
 	if (!al_ledger_open_module(&ledger, &use, &m->view->settings, &basis, err))
 		return false;
 	bool ok = symbol(&ledger, "n_heads", &a->n_heads, err)
-		&& symbol(&ledger, "d_value", &a->d_value, err)
-		&& symbol(&ledger, a->is_latent ? "d_nope" : "d_head", &a->d_head, err)
+		&& symbol(&ledger, "d_value", &a->d_value, err) && read_width(m, &ledger, err)
 		&& (a->is_latent || symbol(&ledger, "n_kv_heads", &a->n_kv_heads, err));
 	if (a->is_latent)
 		a->n_kv_heads = a->n_heads;
@@ -240,89 +290,116 @@ static void follow_columns(struct al_attention *a)
 		a->n_kv_heads = heads;
 }
 
-/* ---- plain attention ---- */
-
-static bool make_plain(struct maker *m, struct al_error *err)
+/* Where a factor is a part of each head only, the heads are `stride` columns apart. */
+static bool set_projection(struct maker *m, enum al_projection p, struct al_error *err)
 {
-	static const char *const weights[] = {"W_Q", "W_K", "W_V"};
-	static const char *const biases[] = {"b_Q", "b_K", "b_V"};
 	struct al_attention *a = m->out;
+	struct al_factor *factor = &a->factors[p];
+	const int64_t heads = p == AL_KEY || p == AL_VALUE ? a->n_kv_heads : a->n_heads;
+	const int64_t width = p == AL_VALUE || p == AL_OUTPUT ? a->d_value : a->d_head;
+	const int64_t stride = own_width(m, p) > 0 ? columns_of(factor) / heads : width;
 
-	for (int i = 0; i < AL_OUTPUT; i++)
-		if (!collect_runs(m, weights[i], false, &a->factors[i], err)
-			|| !collect_runs(m, biases[i], false, &a->biases[i], err))
-			return false;
-	if (!collect_output(m, &a->factors[AL_OUTPUT], err) || !read_dimensions(m, err))
-		return false;
-	follow_columns(a);
-	for (int i = 0; i < AL_N_PROJECTIONS; i++) {
-		enum al_projection p = (enum al_projection)i;
-		bool is_kv = p == AL_KEY || p == AL_VALUE;
-		int64_t heads = is_kv ? a->n_kv_heads : a->n_heads;
-		int64_t width = p == AL_VALUE || p == AL_OUTPUT ? a->d_value : a->d_head;
-		if (!set_heads(&a->factors[i], heads, width, width, p, err)
-			|| !set_heads(&a->biases[i], heads, width, width, p, err))
-			return false;
-	}
-	return true;
+	if (stride < width)
+		return al_fail(err, AL_EINPUT,
+			"the %s projection has %lld columns, expected %lld heads of %lld",
+			al_projection_names[p], (long long)columns_of(factor), (long long)heads,
+			(long long)width);
+	return set_heads(factor, heads, width, stride, p, err)
+		&& set_heads(&a->biases[p], heads, width, width, p, err);
 }
 
-/* ---- MLA: arXiv:2405.04434 eq. 9 to 19 ---- */
+/* ---- composed factors: MLA, arXiv:2405.04434 eq. 9 to 19 ---- */
 
-static bool make_down(struct maker *m, const char *name, const char *gain, struct al_factor *factor,
+static bool make_gain(struct maker *m, const struct al_entry *weight, struct al_factor *factor,
 	struct al_error *err)
 {
-	struct al_factor *down = al_new(&m->view->arena, struct al_factor), norm = {0};
+	const struct al_entry *gain = weight->gain ? find_named(m, weight->gain) : NULL;
+	struct al_factor norm = {0};
 
-	if (!collect_runs(m, name, false, down, err) || !collect_runs(m, gain, false, &norm, err))
-		return false;
-	if (down->n_runs == 0)
+	if (!gain)
 		return true;
-	if (!set_heads(down, 1, columns_of(down), columns_of(down), AL_QUERY, err))
+	if (!collect_runs(m, gain, false, &norm, err))
 		return false;
-	factor->down = down;
-	factor->gain = norm.n_runs ? norm.runs[0].tensor : NULL;
-	factor->rows = down->rows;
-	return true;
+	factor->gain = norm.runs[0].tensor;
+	return columns_of(&norm) == columns_of(factor->down)
+		|| al_fail(err, AL_EINPUT, "%s is %lld wide, expected %lld as %s gives", gain->name,
+			(long long)columns_of(&norm), (long long)columns_of(factor->down),
+			weight->down);
 }
 
-static bool make_latent(struct maker *m, struct al_error *err)
+static bool make_down(struct maker *m, const struct al_entry *weight, struct al_factor *factor,
+	struct al_error *err)
 {
-	struct al_attention *a = m->out;
-	struct al_factor *f = a->factors;
+	const struct al_entry *entry = weight->down ? find_named(m, weight->down) : NULL;
+	struct al_factor *down = al_new(&m->view->arena, struct al_factor);
 
-	a->is_latent = true;
-	if (!collect_runs(m, "W_UQ", false, &f[AL_QUERY], err)
-		|| (f[AL_QUERY].n_runs == 0 && !collect_runs(m, "W_Q", false, &f[AL_QUERY], err))
-		|| !collect_runs(m, "W_UK", false, &f[AL_KEY], err)
-		|| !collect_runs(m, "W_UV", false, &f[AL_VALUE], err)
-		|| !collect_output(m, &f[AL_OUTPUT], err) || !read_dimensions(m, err)
-		|| !make_down(m, "W_DQ", "g_Q", &f[AL_QUERY], err)
-		|| !make_down(m, "W_DKV", "g_KV", &f[AL_KEY], err)
-		|| !make_down(m, "W_DKV", "g_KV", &f[AL_VALUE], err))
+	if (!weight->down)
+		return true;
+	if (!entry)
+		return al_fail(err, AL_EINPUT, "%s, which comes before %s, isn't stored",
+			weight->down, weight->name);
+	if (!collect_runs(m, entry, false, down, err)
+		|| !set_heads(down, 1, columns_of(down), columns_of(down), AL_QUERY, err))
 		return false;
-	int64_t stride = a->n_heads ? columns_of(&f[AL_QUERY]) / a->n_heads : 0;
-	return set_heads(&f[AL_QUERY], a->n_heads, a->d_head, stride, AL_QUERY, err)
-		&& set_heads(&f[AL_KEY], a->n_heads, a->d_head, a->d_head, AL_KEY, err)
-		&& set_heads(&f[AL_VALUE], a->n_heads, a->d_value, a->d_value, AL_VALUE, err)
-		&& set_heads(&f[AL_OUTPUT], a->n_heads, a->d_value, a->d_value, AL_OUTPUT, err);
+	if (down->width != factor->rows)
+		return al_fail(err, AL_EINPUT, "%s gives %lld columns, %s takes %lld", entry->name,
+			(long long)down->width, weight->name, (long long)factor->rows);
+	factor->down = down;
+	factor->rows = down->rows;
+	return make_gain(m, weight, factor, err);
+}
+
+/* Keys and values come from one latent vector. */
+static bool is_latent(const struct maker *m)
+{
+	const struct al_stored_part *key = m->weights[AL_KEY], *value = m->weights[AL_VALUE];
+
+	return key && value && key->entry->down && value->entry->down
+		&& strcmp(key->entry->down, value->entry->down) == 0;
 }
 
 /* ---- a module ---- */
 
-static bool is_stored(const struct maker *m, const char *name)
+static bool collect_projection(struct maker *m, enum al_projection p, struct al_error *err)
 {
-	for (size_t i = 0; i < m->stored.n_tensors; i++)
-		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++)
-			if (is_part(&m->stored.tensors[i].parts[j], name))
-				return true;
-	return false;
+	const struct al_stored_part *bias;
+
+	if (!find_factor(m, p, AL_TENSOR_WEIGHT, &m->weights[p], err)
+		|| !find_factor(m, p, AL_TENSOR_BIAS, &bias, err))
+		return false;
+	if (m->weights[p]
+		&& !collect_runs(m, m->weights[p]->entry, p == AL_OUTPUT, &m->out->factors[p], err))
+		return false;
+	if (p == AL_OUTPUT)
+		take_whole(&m->out->factors[p]);
+	else if (bias)
+		return collect_runs(m, bias->entry, false, &m->out->biases[p], err);
+	return true;
+}
+
+static bool make_projections(struct maker *m, struct al_error *err)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (!collect_projection(m, (enum al_projection)p, err))
+			return false;
+	m->out->is_latent = is_latent(m);
+	if (!read_dimensions(m, err))
+		return false;
+	if (own_width(m, AL_KEY) == 0)
+		follow_columns(m->out);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (!set_projection(m, (enum al_projection)p, err)
+			|| (m->weights[p]
+				&& !make_down(m, m->weights[p]->entry, &m->out->factors[p], err)))
+			return false;
+	return true;
 }
 
 static bool check_complete(const struct al_attention *a, struct al_error *err)
 {
-	for (int i = 0; i < AL_OUTPUT; i++)
-		if (a->factors[i].n_runs == 0)
+	for (int i = 0; i < AL_N_PROJECTIONS; i++)
+		if (a->factors[i].n_runs == 0
+			&& (i < AL_OUTPUT || !al_variant_has_factor(a->variant, AL_FACTOR_OUTPUT)))
 			return al_fail(err, AL_EINPUT, "variant %s has no %s projection of its own",
 				a->variant->name, al_projection_names[i]);
 	if (a->n_kv_heads < 1 || a->n_heads % a->n_kv_heads != 0)
@@ -350,6 +427,5 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	out->rotary_pairs = m.stored.rotary_pairs;
 	out->rotary_width = m.stored.rotary_width;
 	out->rotary_base = m.stored.rotary_base;
-	return (is_stored(&m, "W_UK") ? make_latent(&m, err) : make_plain(&m, err))
-		&& check_complete(out, err);
+	return make_projections(&m, err) && check_complete(out, err);
 }

@@ -135,35 +135,65 @@ static void learn_modules(struct al_model_view *view)
 
 /* ---- heads ---- */
 
-/* The stored matrix that is one of the variant's tensors, or where `fused` begins with it, in a
- * module's first turn; NULL where there is none. `out_axis` is that of the heads. */
-static const struct al_tensor *find_matrix(struct al_model_view *view, const char *tensor,
-	bool fused, size_t *out_axis)
+/* Is it a variant's weight that is this factor of heads, straight from the module's input? */
+static bool is_straight(const struct al_variant *variant, const char *tensor,
+	enum al_head_factor factor)
+{
+	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
+		const struct al_entry *entry = &variant->tensors.items[i];
+		if (entry->factor == factor && entry->kind == AL_TENSOR_WEIGHT && !entry->down
+			&& strcmp(entry->name, tensor) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it what a factor's input comes from: W_DQ of MLA? */
+static bool is_down(const struct al_variant *variant, const char *tensor,
+	enum al_head_factor factor)
+{
+	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
+		const struct al_entry *entry = &variant->tensors.items[i];
+		if (entry->factor == factor && entry->down && strcmp(entry->down, tensor) == 0)
+			return true;
+	}
+	return false;
+}
+
+typedef bool is_it(const struct al_variant *variant, const char *tensor,
+	enum al_head_factor factor);
+
+/* The stored matrix that is a variant's factor, or where `fused` begins with it, in a module's
+ * first turn; NULL where there is none. `out_axis` is that of the heads. */
+static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is,
+	enum al_head_factor factor, bool fused, size_t *out_axis)
 {
 	const struct al_family *family = view->family;
 
-	for (size_t i = 0; i < family->n_modules; i++)
+	for (size_t i = 0; i < family->n_modules; i++) {
+		const struct al_variant *variant = module_variant(view, &family->modules[i]);
 		for (size_t j = 0; j < family->modules[i].n_stored; j++) {
 			const struct al_stored *stored = &family->modules[i].stored[j];
 			const char *holds = stored->is ? stored->is
 				: fused		       ? stored->parts[0].tensor
-						       : "";
-			if (strcmp(holds, tensor) != 0)
+						       : NULL;
+			if (!holds || !is(variant, holds, factor))
 				continue;
 			const struct al_tensor *found = first_turn(view, stored->name);
 			*out_axis = stored->order == AL_ORDER_OUT_IN ? 0 : 1;
 			if (found && found->n_dims == 2)
 				return found;
 		}
+	}
 	return NULL;
 }
 
 /* The length of a stored matrix, not fused, along its input or its output; 0 where there is
  * none. */
-static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_output)
+static int64_t axis_of(struct al_model_view *view, enum al_head_factor factor, bool is_output)
 {
 	size_t axis;
-	const struct al_tensor *found = find_matrix(view, tensor, false, &axis);
+	const struct al_tensor *found = find_matrix(view, is_straight, factor, false, &axis);
 
 	return found ? found->shape[is_output ? axis : 1 - axis] : 0;
 }
@@ -172,19 +202,20 @@ static int64_t axis_of(struct al_model_view *view, const char *tensor, bool is_o
  * it. */
 static void learn_width(struct al_model_view *view)
 {
-	static const char *const tensors[] = {"W_Q", "W_DQ"};
+	static is_it *const inputs[] = {is_straight, is_down};
 
-	for (size_t i = 0; i < sizeof(tensors) / sizeof(*tensors); i++) {
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
 		size_t axis;
-		const struct al_tensor *found = find_matrix(view, tensors[i], true, &axis);
+		const struct al_tensor *found = find_matrix(view, inputs[i], AL_FACTOR_QUERY, true,
+			&axis);
 		if (found)
 			learn(view, "d_model", found->shape[1 - axis]);
 	}
 }
 
-static int64_t head_axis(struct al_model_view *view, const char *tensor)
+static int64_t head_axis(struct al_model_view *view, enum al_head_factor factor)
 {
-	return axis_of(view, tensor, true);
+	return axis_of(view, factor, true);
 }
 
 /* --heads counts the heads of all modules, those of a decoder with a count of its own too. */
@@ -199,18 +230,32 @@ static void learn_counts(struct al_model_view *view, const char *symbol, int64_t
 				learn_formula(view, family->modules[i].set[j].value, heads);
 }
 
+/* The symbol of the mixing matrix' second dimension. */
+static void learn_shared(struct al_model_view *view, int64_t shared)
+{
+	for (size_t i = 0; i < view->family->n_modules; i++) {
+		const struct al_variant *variant = module_variant(view, &view->family->modules[i]);
+		for (size_t j = 0; variant && j < variant->tensors.n; j++) {
+			const struct al_entry *entry = &variant->tensors.items[j];
+			if (entry->factor == AL_FACTOR_MIXING && entry->shape.n_dims == 2)
+				learn_formula(view, entry->shape.dims[1], shared);
+		}
+	}
+}
+
 /* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads,
  * d_shared] says how many there are and the values how wide each is. */
 static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	const int64_t shared = head_axis(view, "M");
-	const int64_t n_heads = options->n_heads > 0 ? options->n_heads : axis_of(view, "M", false);
-	int64_t queries = head_axis(view, shared > 0 ? "W_V" : "W_Q");
-	int64_t keys = shared > 0 ? 0 : head_axis(view, "W_K");
+	const int64_t shared = head_axis(view, AL_FACTOR_MIXING);
+	const int64_t n_heads = options->n_heads > 0 ? options->n_heads
+						     : axis_of(view, AL_FACTOR_MIXING, false);
+	int64_t queries = head_axis(view, shared > 0 ? AL_FACTOR_VALUE : AL_FACTOR_QUERY);
+	int64_t keys = shared > 0 ? 0 : head_axis(view, AL_FACTOR_KEY);
 
 	if (shared > 0)
-		learn(view, "d_shared", shared);
+		learn_shared(view, shared);
 	if (n_heads < 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: how many heads there are is not known; give --heads H[:KV] or a "

@@ -122,18 +122,21 @@ static void note(struct al_model_view *view, const char *module, const char *why
 	view->notes[view->n_notes++] = al_format(&view->arena, "%s is left out: %s", module, why);
 }
 
-/* A variant without queries of its own (a linear mixer, a state-space layer), or whose heads share
- * all of them (collaborative attention), has no heads to view. */
-static bool has_heads(const struct al_model_module *module)
+/* Why a module's heads can't be viewed; NULL: they can. Where heads share their queries
+ * (collaborative attention), none has any of its own. */
+static const char *why_left_out(struct al_model_view *view, const struct al_model_module *module)
 {
-	bool has_output = false, has_mixing = false;
+	const struct al_variant *variant = module->variant;
 
-	for (size_t i = 0; i < module->variant->tensors.n; i++) {
-		const char *name = module->variant->tensors.items[i].name;
-		has_output = has_output || strcmp(name, "W_O") == 0;
-		has_mixing = has_mixing || strcmp(name, "M") == 0;
-	}
-	return has_output && !has_mixing;
+	if (module->apart)
+		return module->apart;
+	if (al_variant_has_factor(variant, AL_FACTOR_MIXING))
+		return variant->title;
+	for (int factor = AL_FACTOR_QUERY; factor <= AL_FACTOR_OUTPUT; factor++)
+		if (al_variant_has_factor(variant, (enum al_head_factor)factor))
+			return NULL;
+	return al_format(&view->arena, "attention modules of variant %s say no factors",
+		variant->name);
 }
 
 /* The key projection's columns count: a variant without groups has no n_kv_heads to contradict. */
@@ -177,14 +180,16 @@ static void note_further_layers(struct al_model_view *view)
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
+	const char *why = NULL;
+
 	view->n_modules = view->n_notes = 0;
 	view->modules = al_new_array(&view->arena, struct al_attention, view->books.n_modules + 1);
 	for (size_t i = 0; i < view->books.n_modules; i++) {
 		const struct al_model_module *module = &view->books.modules[i];
 		struct al_attention *attention = &view->modules[view->n_modules];
-		if (module->apart || !has_heads(module)) {
-			note(view, module->name,
-				module->apart ? module->apart : module->variant->title);
+		why = why_left_out(view, module);
+		if (why) {
+			note(view, module->name, why);
 			continue;
 		}
 		if (!al_factors_make(view, module, attention, err)
@@ -196,7 +201,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 	}
 	note_further_layers(view);
 	return view->n_modules > 0
-		|| al_fail(err, AL_EINPUT, "%s: no attention modules", view->checkpoint->path);
+		|| al_fail(err, AL_EINPUT, "%s: no attention modules%s%s", view->checkpoint->path,
+			why ? ": " : "", why ? why : "");
 }
 
 static bool lay_family(struct al_model_view *view, const struct al_view_options *options,

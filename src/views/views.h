@@ -4,8 +4,9 @@
  * Each projection of a module becomes a factor: a D x (n_heads*width) matrix whose head i is the
  * columns i*width .. (W_O is taken transposed, so that W_V^(i) W_O^(i) = V_i O_i^T). Fused tensors,
  * both storage orders and grouped queries are seen through; query head i uses key/value head
- * floor(i*n_kv_heads/n_heads). Of MLA the factors are composed: W_Q^(i) is D x d_nope, the latent
- * norm's gain folded in, and the rotary part is left out. FP8 tensors with a scale a block
+ * floor(i*n_kv_heads/n_heads). Which tensor is what of each head is said by the variant: "factor"
+ * and, of composed ones, what comes before: of MLA W_Q^(i) is D x d_nope, the latent norm's gain
+ * folded in, and the rotary part is left out. FP8 tensors with a scale a block
  * (NAME_scale_inv, arXiv:2412.19437 section 3.3.2) are read scaled. Nothing is read before it is
  * asked for. */
 #ifndef ATTNLEDGER_VIEWS_VIEWS_H

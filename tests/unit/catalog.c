@@ -267,7 +267,26 @@ static const struct refusal {
 		"v.json:1:81: \"fixed\" is a number, expected true or false"},
 	{TENSOR("\"shape\": [1], \"tokens\": \"seq\""),
 		"v.json:1:82: unknown key \"tokens\" (known: name, role, shape, kind, "
-		"count, active, per, when, fixed)"},
+		"count, active, per, when, fixed, factor, down, gain, head_width, common)"},
+	{TENSOR("\"shape\": [1], \"factor\": \"qeury\""),
+		"v.json:1:82: unknown factor \"qeury\" (did you mean \"query\"?)"},
+	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"kind\": \"norm\""),
+		"v.json:1:82: a norm is no factor of heads, expected a weight or a bias"},
+	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"common\": true"),
+		"v.json:1:99: a factor is cut into heads and can't be common to all"},
+	{TENSOR("\"shape\": [1], \"down\": \"W\""),
+		"v.json:1:80: \"down\" needs \"factor\" beside it"},
+	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"gain\": \"W\""),
+		"v.json:1:97: \"gain\" needs \"down\" beside it"},
+	{TENSOR("\"shape\": [1], \"head_width\": 2"),
+		"v.json:1:86: \"head_width\" needs \"factor\" beside it"},
+	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"down\": \"V\""),
+		"v.json:1:97: unknown tensor \"V\" (did you mean \"W\"?)"},
+	{TENSORS("{\"name\": \"A\", \"role\": \"key\", \"shape\": [1], \"factor\": \"key\"},"
+		 "{\"name\": \"B\", \"role\": \"key\", \"shape\": [1], \"factor\": \"key\", "
+		 "\"when\": 1}"),
+		"v.json:1:140: A and B are both the factor \"key\", without conditions that tell "
+		"them apart"},
 	{TENSORS("{\"name\": \"W\", \"role\": \"key\", \"shape\": [1]},"
 		 "{\"name\": \"W\", \"role\": \"key\", \"shape\": [2]}"),
 		"v.json:1:70: \"W\" stands in \"tensors\" twice, without conditions that tell them "
