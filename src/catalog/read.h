@@ -82,8 +82,8 @@ bool al_read_shape(void *reader, const struct cJSON *list, void *out,
 bool al_entries_check(struct al_reader *reader, const struct cJSON *list,
 	const struct al_entries *entries, struct al_error *err) AL_MUST_CHECK;
 
-/* What the tensors of a variant say of heads: references name tensors, and no two tensors can be the
- * same factor at once. */
+/* What the tensors of a variant say of heads: references name tensors, and no two tensors can be
+ * the same factor at once. */
 bool al_factors_check(struct al_reader *reader, const struct cJSON *list,
 	const struct al_entries *tensors, struct al_error *err) AL_MUST_CHECK;
 

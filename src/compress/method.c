@@ -9,9 +9,9 @@ const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate
 
 /* ---- what can be done ---- */
 
-/* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks) makes
- * its scores of more than W_Q W_K^T, or keeps numbers for each head. What all heads use as it is
- * stays where heads are left out. */
+/* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks)
+ * makes its scores of more than W_Q W_K^T, or keeps numbers for each head. What all heads use as it
+ * is stays where heads are left out. */
 static bool is_extra(const struct al_entry *tensor, enum al_method method)
 {
 	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && method == AL_METHOD_DROP);

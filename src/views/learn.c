@@ -171,7 +171,7 @@ static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is
 	const struct al_family *family = view->family;
 
 	for (size_t i = 0; i < family->n_modules; i++) {
-		const struct al_variant *variant = module_variant(view, &family->modules[i]);
+		const struct al_variant *variant = al_module_variant(view, &family->modules[i]);
 		for (size_t j = 0; j < family->modules[i].n_stored; j++) {
 			const struct al_stored *stored = &family->modules[i].stored[j];
 			const char *holds = stored->is ? stored->is
@@ -234,7 +234,8 @@ static void learn_counts(struct al_model_view *view, const char *symbol, int64_t
 static void learn_shared(struct al_model_view *view, int64_t shared)
 {
 	for (size_t i = 0; i < view->family->n_modules; i++) {
-		const struct al_variant *variant = module_variant(view, &view->family->modules[i]);
+		const struct al_variant *variant = al_module_variant(view,
+			&view->family->modules[i]);
 		for (size_t j = 0; variant && j < variant->tensors.n; j++) {
 			const struct al_entry *entry = &variant->tensors.items[j];
 			if (entry->factor == AL_FACTOR_MIXING && entry->shape.n_dims == 2)
