@@ -25,6 +25,11 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
 	al_table_note(table, "%zu of the inconsistent are listed errata, %zu are not",
 		counts->errata, counts->unlisted);
+	if (counts->equalities)
+		al_table_note(table,
+			"%zu of %zu numbers that hold would hold too with their last digit one "
+			"more",
+			counts->indifferent, counts->equalities);
 	if (counts->wrong_errata)
 		al_table_note(table, "%zu listed errata are not inconsistent",
 			counts->wrong_errata);

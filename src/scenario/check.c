@@ -31,6 +31,18 @@ void al_check_table_init(struct al_table *table)
 				.is_key = i == C_ID});
 }
 
+/* Parts of a box that are looked at for a verdict; to see how much a claim shows. */
+enum { MOST_REGIONS = 4096, ONE_REGION = 1 };
+
+/* What is found of a claim, and the row of the answer that tells it. */
+struct judgement {
+	struct al_table *table;
+	struct al_cell *row;
+	enum al_verdict verdict;
+	bool is_equality; /* a number that holds: reproduced or consistent */
+	bool is_indifferent; /* it would hold too with the last digit one more */
+};
+
 /* What a reader asks of a claim that the value, in the printed unit, does not reproduce. */
 static void explain(struct al_table *table, struct al_cell *row, const struct claim *claim,
 	mpq_srcptr value, int digits, enum al_verdict verdict)
@@ -54,8 +66,7 @@ static void explain(struct al_table *table, struct al_cell *row, const struct cl
 
 /* Compares a printed polynomial. */
 static bool judge_polynomial(struct evaluator *evaluator, const struct claim *claim,
-	const struct al_polynomial *found, enum al_verdict *verdict, struct al_table *table,
-	struct al_cell *row, struct al_error *err)
+	const struct al_polynomial *found, struct judgement *judgement, struct al_error *err)
 {
 	const struct al_formula *formula;
 	struct al_polynomial *printed = NULL;
@@ -64,17 +75,16 @@ static bool judge_polynomial(struct evaluator *evaluator, const struct claim *cl
 	if (!al_formula_parse(&evaluator->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
 		|| !al_polynomial_of(formula, claim->symbols, claim->n_symbols, &printed, err))
 		return false;
-	*verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
+	judgement->verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
 	al_text_init(&text);
 	al_polynomial_text(found, &text);
-	al_cell_set_text(table, &row[C_VALUE], text.data);
+	al_cell_set_text(judgement->table, &judgement->row[C_VALUE], text.data);
 	al_text_finish(&text);
 	al_polynomial_destroy(printed);
 	return true;
 }
 
-static void judge_order_of_growth(const struct claim *claim, int order, enum al_verdict *verdict,
-	struct al_table *table, struct al_cell *row)
+static void judge_order_of_growth(const struct claim *claim, int order, struct judgement *judgement)
 {
 	char expected[16];
 
@@ -83,8 +93,9 @@ static void judge_order_of_growth(const struct claim *claim, int order, enum al_
 			: order == 1 ? "O(n)"
 				     : "O(1)",
 		order);
-	*verdict = strcmp(claim->printed, expected) == 0 ? AL_REPRODUCED : AL_INCONSISTENT;
-	al_cell_set_text(table, &row[C_VALUE], expected);
+	judgement->verdict = strcmp(claim->printed, expected) == 0 ? AL_REPRODUCED
+								   : AL_INCONSISTENT;
+	al_cell_set_text(judgement->table, &judgement->row[C_VALUE], expected);
 }
 
 static void set_scaled(struct al_table *table, struct al_cell *cell, mpq_srcptr value,
@@ -99,38 +110,69 @@ static void set_scaled(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 	mpq_clear(scaled);
 }
 
-/* All corners are met, so that the answer says from where to where the value goes; the rest of the
- * box only where the value itself doesn't settle it. */
-static bool judge_value(struct derivation *d, mpq_srcptr point, const struct printed *printed,
-	int64_t factor, enum al_verdict *verdict, struct al_table *table, struct al_cell *row,
+static bool reach_of(struct search *search, const struct claim *claim,
+	const struct printed *printed, int64_t factor, size_t most_regions, enum reach *reach,
 	struct al_error *err)
 {
-	static const enum al_verdict verdicts[] = {[REACHED] = AL_CONSISTENT,
-		[MISSED] = AL_INCONSISTENT,
-		[UNDECIDED] = AL_UNDERIVABLE};
 	struct target target;
-	struct search search;
-	enum reach reach;
 
-	target_init(&target, d->claim, printed, factor);
-	search_init(&search, d, &target, point);
-	set_scaled(table, &row[C_VALUE], point, factor);
-	bool ok = search_corners(&search, err);
-	*verdict = AL_REPRODUCED;
-	if (ok && !is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
-		ok = search_box(&search, &reach, err);
-		*verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
-		explain(table, row, d->claim, row[C_VALUE].exact, printed->digits, *verdict);
-	}
-	set_scaled(table, &row[C_LOW], search.low, factor);
-	set_scaled(table, &row[C_HIGH], search.high, factor);
-	search_finish(&search);
+	target_init(&target, claim, printed, factor);
+	bool ok = search_box(search, &target, most_regions, reach, err);
 	target_finish(&target);
 	return ok;
 }
 
-static bool judge_number(struct derivation *d, mpq_srcptr point, enum al_verdict *verdict,
-	struct al_table *table, struct al_cell *row, struct al_error *err)
+/* Would the claim hold too if the last digit were one more? Then it shows little. */
+static bool try_next_digit(struct search *search, const struct claim *claim,
+	const struct printed *printed, int64_t factor, bool *holds, struct al_error *err)
+{
+	struct printed next;
+	enum reach reach;
+
+	printed_init(&next);
+	printed_shift(&next, printed, 1);
+	bool ok = reach_of(search, claim, &next, factor, ONE_REGION, &reach, err);
+	*holds = ok && reach == REACHED;
+	printed_finish(&next);
+	return ok;
+}
+
+/* All corners are met, so that the answer says from where to where the value goes; the rest of the
+ * box only where the value itself doesn't settle it. */
+static bool judge_value(struct derivation *d, mpq_srcptr point, const struct printed *printed,
+	int64_t factor, struct judgement *judgement, struct al_error *err)
+{
+	static const enum al_verdict verdicts[] = {[REACHED] = AL_CONSISTENT,
+		[MISSED] = AL_INCONSISTENT,
+		[UNDECIDED] = AL_UNDERIVABLE};
+	struct al_table *table = judgement->table;
+	struct al_cell *row = judgement->row;
+	struct search search;
+	enum reach reach;
+
+	search_init(&search, d, point);
+	set_scaled(table, &row[C_VALUE], point, factor);
+	bool ok = search_corners(&search, err);
+	judgement->verdict = AL_REPRODUCED;
+	if (ok && !is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
+		ok = reach_of(&search, d->claim, printed, factor, MOST_REGIONS, &reach, err);
+		judgement->verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
+		explain(table, row, d->claim, row[C_VALUE].exact, printed->digits,
+			judgement->verdict);
+	}
+	set_scaled(table, &row[C_LOW], search.low, factor);
+	set_scaled(table, &row[C_HIGH], search.high, factor);
+	judgement->is_equality = is_equality(d->claim)
+		&& (judgement->verdict == AL_REPRODUCED || judgement->verdict == AL_CONSISTENT);
+	if (ok && judgement->is_equality)
+		ok = try_next_digit(&search, d->claim, printed, factor, &judgement->is_indifferent,
+			err);
+	search_finish(&search);
+	return ok;
+}
+
+static bool judge_number(struct derivation *d, mpq_srcptr point, struct judgement *judgement,
+	struct al_error *err)
 {
 	const struct claim *claim = d->claim;
 	const char *unit = claim->unit ? claim->unit : d->column ? d->column->scale : NULL;
@@ -143,63 +185,67 @@ static bool judge_number(struct derivation *d, mpq_srcptr point, enum al_verdict
 	if (ok) {
 		allow_rounding(claim, &printed);
 		ok = judge_value(d, point, &printed,
-			unit_factor(printed.unit ? printed.unit : unit), verdict, table, row, err);
+			unit_factor(printed.unit ? printed.unit : unit), judgement, err);
 	}
 	printed_finish(&printed);
 	return ok;
 }
 
-static bool judge_derived(struct derivation *d, const struct cell *point, enum al_verdict *verdict,
-	struct al_table *table, struct al_cell *row, struct al_error *err)
+static bool judge_derived(struct derivation *d, const struct cell *point,
+	struct judgement *judgement, struct al_error *err)
 {
 	switch (point->kind) {
 	case CELL_NUMBER:
-		return judge_number(d, point->number, verdict, table, row, err);
+		return judge_number(d, point->number, judgement, err);
 	case CELL_POLYNOMIAL:
-		return judge_polynomial(d->evaluator, d->claim, point->polynomial, verdict, table,
-			row, err);
+		return judge_polynomial(d->evaluator, d->claim, point->polynomial, judgement, err);
 	case CELL_ORDER:
-		judge_order_of_growth(d->claim, point->order, verdict, table, row);
+		judge_order_of_growth(d->claim, point->order, judgement);
 		return true;
 	case CELL_MISSING:
 	case CELL_UNKNOWN:
 		break;
 	}
-	al_cell_set_text(table, &row[C_NOTE], "a cell that the value needs is missing");
+	al_cell_set_text(judgement->table, &judgement->row[C_NOTE],
+		"a cell that the value needs is missing");
 	return true;
 }
 
 static bool judge_claim(struct evaluator *evaluator, const struct claim *claim,
-	enum al_verdict *verdict, struct al_table *table, struct al_cell *row, struct al_error *err)
+	struct judgement *judgement, struct al_error *err)
 {
 	struct derivation d = {.evaluator = evaluator, .claim = claim};
 	struct cell point;
 
-	*verdict = AL_UNDERIVABLE;
 	if (claim->underivable) {
-		al_cell_set_text(table, &row[C_NOTE], claim->underivable);
+		al_cell_set_text(judgement->table, &judgement->row[C_NOTE], claim->underivable);
 		return true;
 	}
 	cell_init(&point);
-	bool ok = derive_point(&d, &point, err)
-		&& judge_derived(&d, &point, verdict, table, row, err);
+	bool ok = derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err);
 	cell_finish(&point);
 	return ok;
 }
 
-static void count(const struct claim *claim, enum al_verdict verdict, struct al_table *table,
-	struct al_cell *row, struct al_check_counts *counts)
+static void count(const struct claim *claim, const struct judgement *judgement,
+	struct al_check_counts *counts)
 {
+	enum al_verdict verdict = judgement->verdict;
+	struct al_table *table = judgement->table;
+	struct al_cell *note = &judgement->row[C_NOTE];
+
 	counts->verdicts[verdict]++;
+	counts->equalities += judgement->is_equality;
+	counts->indifferent += judgement->is_indifferent;
 	if (verdict == AL_INCONSISTENT && claim->erratum) {
 		counts->errata++;
-		al_cell_set_text(table, &row[C_NOTE],
+		al_cell_set_text(table, note,
 			al_format(&table->arena, "erratum: %s", claim->erratum));
 	} else if (verdict == AL_INCONSISTENT)
 		counts->unlisted++;
 	else if (claim->erratum) {
 		counts->wrong_errata++;
-		al_cell_set_text(table, &row[C_NOTE],
+		al_cell_set_text(table, note,
 			al_format(&table->arena, "listed as an erratum, but it is %s",
 				al_verdict_names[verdict]));
 	}
@@ -209,19 +255,19 @@ static bool check_claim(struct al_scenario *s, const struct claim *claim, struct
 	struct al_check_counts *counts, struct al_error *err)
 {
 	struct al_cell *row = al_table_add_row(table);
-	enum al_verdict verdict;
+	struct judgement judgement = {.table = table, .row = row, .verdict = AL_UNDERIVABLE};
 
 	al_cell_set_text(table, &row[C_SCENARIO], s->name);
 	al_cell_set_text(table, &row[C_ID], claim->id);
 	if (claim->where)
 		al_cell_set_text(table, &row[C_WHERE], claim->where);
 	al_cell_set_text(table, &row[C_PRINTED], claim->printed);
-	if (!judge_claim(s->evaluator, claim, &verdict, table, row, err)) {
+	if (!judge_claim(s->evaluator, claim, &judgement, err)) {
 		al_in(err, "claim %s", claim->id);
 		return al_json_in(&s->doc, claim->node, err);
 	}
-	al_cell_set_text(table, &row[C_VERDICT], al_verdict_names[verdict]);
-	count(claim, verdict, table, row, counts);
+	al_cell_set_text(table, &row[C_VERDICT], al_verdict_names[judgement.verdict]);
+	count(claim, &judgement, counts);
 	return true;
 }
 

@@ -187,6 +187,29 @@ static bool parse(struct printed *printed, char *text)
 	return true;
 }
 
+void printed_shift(struct printed *to, const struct printed *from, int steps)
+{
+	mpq_t unit;
+
+	to->digits = from->digits;
+	to->scale = from->scale;
+	to->unit = from->unit;
+	to->is_fraction = from->is_fraction;
+	to->is_about = from->is_about;
+	mpq_init(unit);
+	al_exact_unit(unit, from->digits, 1);
+	if (from->is_fraction) {
+		mpz_set_ui(mpq_numref(unit), 1);
+		mpz_set(mpq_denref(unit), mpq_denref(from->first));
+	}
+	al_exact_multiply(unit, steps);
+	mpq_add(to->first, from->first, unit);
+	mpq_add(to->last, from->last, unit);
+	mpq_add(to->low, from->low, unit);
+	mpq_add(to->high, from->high, unit);
+	mpq_clear(unit);
+}
+
 bool printed_parse(struct printed *printed, const char *text)
 {
 	struct al_arena arena;

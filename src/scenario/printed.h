@@ -23,4 +23,8 @@ void printed_finish(struct printed *printed);
 /* All but low and high; false where the text is no such number. */
 bool printed_parse(struct printed *printed, const char *text);
 
+/* `to`, which is initialised, is the number whose last digit (of 2/3: the numerator) is so many
+ * more. */
+void printed_shift(struct printed *to, const struct printed *from, int steps);
+
 #endif

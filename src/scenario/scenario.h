@@ -70,6 +70,8 @@ extern const char *const al_verdict_names[AL_N_VERDICTS];
 
 struct al_check_counts {
 	size_t verdicts[AL_N_VERDICTS];
+	size_t equalities; /* printed numbers that are reproduced or consistent */
+	size_t indifferent; /* of these: would hold too with the last digit one more */
 	size_t errata; /* inconsistent and listed */
 	size_t unlisted; /* inconsistent and not listed: the answer is no */
 	size_t wrong_errata; /* listed, but not inconsistent: the answer is no */

@@ -8,26 +8,27 @@
 #include "base/number.h"
 
 enum {
-	MOST_REGIONS = 4096,
 	MOST_STEPS = 64, /* between two corners */
 	MOST_HALVINGS = 24, /* along one datum */
 };
 
-void search_init(struct search *search, struct derivation *derivation, const struct target *target,
-	mpq_srcptr point)
+void search_init(struct search *search, struct derivation *derivation, mpq_srcptr point)
 {
-	*search = (struct search){.derivation = derivation,
-		.target = target,
-		.below = -1,
-		.above = -1};
-	mpq_inits(search->low, search->high, NULL);
+	const struct box *box = &derivation->box;
+
+	*search = (struct search){.derivation = derivation};
+	mpq_inits(search->low, search->high, search->least.value, search->greatest.value, NULL);
 	mpq_set(search->low, point);
 	mpq_set(search->high, point);
+	mpq_set(search->least.value, point);
+	mpq_set(search->greatest.value, point);
+	for (size_t i = 0; i < box->n; i++)
+		search->least.at[i] = search->greatest.at[i] = box->used[i]->value;
 }
 
 void search_finish(struct search *search)
 {
-	mpq_clears(search->low, search->high, NULL);
+	mpq_clears(search->low, search->high, search->least.value, search->greatest.value, NULL);
 }
 
 /* ---- points ---- */
@@ -43,50 +44,63 @@ static int compare(const struct target *target, mpq_srcptr q)
 	return high > 0 || (high == 0 && target->is_open);
 }
 
-/* The value at a point. Where it has none (a division by zero) *side is -2. */
-static bool look_at(struct search *search, const mpq_srcptr *at, int *side, struct al_error *err)
+/* The value at a point; false in *has_value where it has none (a division by zero). */
+static bool look_at(struct search *search, const mpq_srcptr *at, struct cell *cell, bool *has_value,
+	struct al_error *err)
 {
 	struct derivation *d = search->derivation;
 	struct al_error unseen = {0};
-	struct cell cell;
 
-	cell_init(&cell);
 	d->box.at = at;
-	bool has_value = derive_point(d, &cell, &unseen) && cell.kind == CELL_NUMBER;
+	*has_value = derive_point(d, cell, &unseen) && cell->kind == CELL_NUMBER;
 	d->box.at = NULL;
-	*side = -2;
-	if (has_value) {
-		*side = compare(search->target, cell.number);
-		al_exact_keep_least(search->low, cell.number);
-		al_exact_keep_most(search->high, cell.number);
+	if (*has_value) {
+		al_exact_keep_least(search->low, cell->number);
+		al_exact_keep_most(search->high, cell->number);
 	}
-	search->is_reached = search->is_reached || *side == 0;
-	cell_finish(&cell);
 	return spend(d->evaluator, 0, err);
 }
 
-static mpq_srcptr end_of(const struct datum *datum, bool is_high)
+/* Which side of what is wanted the value lies on; -2 where it has none. */
+static bool try_at(struct search *search, const mpq_srcptr *at, int *side, struct al_error *err)
 {
-	return is_high ? datum->high : datum->low;
+	struct cell cell;
+	bool has_value;
+
+	cell_init(&cell);
+	bool ok = look_at(search, at, &cell, &has_value, err);
+	*side = has_value ? compare(search->target, cell.number) : -2;
+	search->is_reached = search->is_reached || *side == 0;
+	cell_finish(&cell);
+	return ok;
+}
+
+static void move_to(struct extreme *extreme, mpq_srcptr value, const mpq_srcptr *at, size_t n)
+{
+	mpq_set(extreme->value, value);
+	for (size_t i = 0; i < n; i++)
+		extreme->at[i] = at[i];
 }
 
 bool search_corners(struct search *search, struct al_error *err)
 {
 	const struct box *box = &search->derivation->box;
 	mpq_srcptr at[MOST_DATA];
-	int side;
+	struct cell cell;
+	bool ok = true, has_value;
 
-	for (int corner = 0; corner < 1 << box->n; corner++) {
+	cell_init(&cell);
+	for (int corner = 0; ok && box->n > 0 && corner < 1 << box->n; corner++) {
 		for (size_t i = 0; i < box->n; i++)
-			at[i] = end_of(box->used[i], corner >> i & 1);
-		if (!look_at(search, at, &side, err))
-			return false;
-		if (side == -1)
-			search->below = corner;
-		else if (side == 1)
-			search->above = corner;
+			at[i] = corner >> i & 1 ? box->used[i]->high : box->used[i]->low;
+		ok = look_at(search, at, &cell, &has_value, err);
+		if (has_value && mpq_cmp(cell.number, search->least.value) < 0)
+			move_to(&search->least, cell.number, at, box->n);
+		if (has_value && mpq_cmp(cell.number, search->greatest.value) > 0)
+			move_to(&search->greatest, cell.number, at, box->n);
 	}
-	return true;
+	cell_finish(&cell);
+	return ok;
 }
 
 /* Room for a point of one's own. */
@@ -117,10 +131,10 @@ static void between(mpq_t out, mpq_srcptr from, mpq_srcptr to, mpq_srcptr share)
 	mpq_add(out, out, from);
 }
 
-/* Halves the way from a corner below to one above. */
+/* Halves the way from the least value to the greatest. */
 static bool walk(struct search *search, struct point *point, struct al_error *err)
 {
-	const struct box *box = &search->derivation->box;
+	size_t n_data = search->derivation->box.n;
 	mpq_t from, to, middle;
 	bool ok = true;
 	int side = 0;
@@ -130,10 +144,10 @@ static bool walk(struct search *search, struct point *point, struct al_error *er
 	for (int step = 0; ok && !search->is_reached && step < MOST_STEPS && side != -2; step++) {
 		mpq_add(middle, from, to);
 		al_exact_divide(middle, 2);
-		for (size_t i = 0; i < box->n; i++)
-			between(point->numbers[i], end_of(box->used[i], search->below >> i & 1),
-				end_of(box->used[i], search->above >> i & 1), middle);
-		ok = look_at(search, point->at, &side, err);
+		for (size_t i = 0; i < n_data; i++)
+			between(point->numbers[i], search->least.at[i], search->greatest.at[i],
+				middle);
+		ok = try_at(search, point->at, &side, err);
 		mpq_set(side < 0 ? from : to, middle);
 	}
 	mpq_clears(from, to, middle, NULL);
@@ -151,7 +165,8 @@ struct part {
 
 struct regions {
 	struct part *parts; /* those from `next` on are still to be looked at */
-	size_t n, next;
+	size_t n, room, next;
+	struct al_arena arena;
 	bool is_left; /* one was too small to be halved again */
 	struct point low, high, middle;
 };
@@ -198,6 +213,13 @@ static bool misses(const struct target *target, const struct al_interval *interv
 	return false;
 }
 
+static void add_part(struct regions *regions, const struct part *part)
+{
+	regions->parts = al_grow(&regions->arena, regions->parts, regions->n, &regions->room,
+		sizeof(*regions->parts));
+	regions->parts[regions->n++] = *part;
+}
+
 /* The two halves along the datum that was halved least. */
 static void halve(struct regions *regions, const struct part *part, size_t n_data)
 {
@@ -213,9 +235,9 @@ static void halve(struct regions *regions, const struct part *part, size_t n_dat
 	}
 	half.along[along].level++;
 	half.along[along].index *= 2;
-	regions->parts[regions->n++] = half;
+	add_part(regions, &half);
 	half.along[along].index++;
-	regions->parts[regions->n++] = half;
+	add_part(regions, &half);
 }
 
 static bool look_into(struct search *search, struct regions *regions, struct al_error *err)
@@ -236,22 +258,23 @@ static bool look_into(struct search *search, struct regions *regions, struct al_
 	if (is_missed)
 		return spend(d->evaluator, 0, err);
 	halve(regions, &part, d->box.n);
-	return look_at(search, regions->middle.at, &side, err);
+	return try_at(search, regions->middle.at, &side, err);
 }
 
-static bool search_regions(struct search *search, enum reach *reach, struct al_error *err)
+static bool search_regions(struct search *search, size_t most, enum reach *reach,
+	struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
-	struct regions regions = {.n = 1};
-	struct al_arena arena;
+	const struct part whole = {0};
+	struct regions regions = {0};
 	bool ok = true;
 
-	al_arena_init(&arena);
-	regions.parts = al_new_array(&arena, struct part, 2 * MOST_REGIONS + 1);
+	al_arena_init(&regions.arena);
+	add_part(&regions, &whole);
 	point_init(&regions.low, n_data);
 	point_init(&regions.high, n_data);
 	point_init(&regions.middle, n_data);
-	while (ok && !search->is_reached && regions.next < regions.n && regions.next < MOST_REGIONS)
+	while (ok && !search->is_reached && regions.next < regions.n && regions.next < most)
 		ok = look_into(search, &regions, err);
 	*reach = search->is_reached				? REACHED
 		: regions.next == regions.n && !regions.is_left ? MISSED
@@ -259,23 +282,26 @@ static bool search_regions(struct search *search, enum reach *reach, struct al_e
 	point_finish(&regions.low, n_data);
 	point_finish(&regions.high, n_data);
 	point_finish(&regions.middle, n_data);
-	al_arena_finish(&arena);
+	al_arena_finish(&regions.arena);
 	return ok;
 }
 
-bool search_box(struct search *search, enum reach *reach, struct al_error *err)
+bool search_box(struct search *search, const struct target *target, size_t most, enum reach *reach,
+	struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
+	int least = compare(target, search->least.value);
+	int greatest = compare(target, search->greatest.value);
 	struct point point;
 
-	if (n_data == 0) {
-		*reach = compare(search->target, search->low) == 0 ? REACHED : MISSED;
+	search->target = target;
+	search->is_reached = least == 0 || greatest == 0;
+	*reach = search->is_reached ? REACHED : MISSED;
+	if (n_data == 0 || search->is_reached)
 		return true;
-	}
 	point_init(&point, n_data);
-	bool ok = search->is_reached || search->below < 0 || search->above < 0
-		|| walk(search, &point, err);
+	bool ok = least != -1 || greatest != 1 || walk(search, &point, err);
 	point_finish(&point, n_data);
 	*reach = REACHED;
-	return ok && (search->is_reached || search_regions(search, reach, err));
+	return ok && (search->is_reached || search_regions(search, most, reach, err));
 }

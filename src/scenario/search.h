@@ -20,22 +20,26 @@ enum reach {
 /* What was seen of the value: all of it lies in the box. */
 struct search {
 	struct derivation *derivation; /* its box is filled */
-	const struct target *target;
 	mpq_t low, high; /* from the least to the greatest value that was met */
+	/* The least and the greatest of the point and the corners, and where they are. */
+	struct extreme {
+		mpq_t value;
+		mpq_srcptr at[MOST_DATA];
+	} least, greatest;
+	const struct target *target; /* that is being searched for */
 	bool is_reached;
-	/* Corners, by bits, below and above what is wanted; -1: none was met. */
-	int below, above;
 };
 
 /* `point` is the value at the data's point values. */
-void search_init(struct search *search, struct derivation *derivation, const struct target *target,
-	mpq_srcptr point);
+void search_init(struct search *search, struct derivation *derivation, mpq_srcptr point);
 void search_finish(struct search *search);
 
 /* Looks at all corners of the box. */
 bool search_corners(struct search *search, struct al_error *err) AL_MUST_CHECK;
 
-/* Looks at as much of the box as it takes, or as may be looked at; the corners come first. */
-bool search_box(struct search *search, enum reach *reach, struct al_error *err) AL_MUST_CHECK;
+/* When the corners were looked at: looks at as many parts of the box as it takes, and at most so
+ * many. */
+bool search_box(struct search *search, const struct target *target, size_t most, enum reach *reach,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -82,6 +82,11 @@ static enum question question_of(const struct claim *claim)
 	return EQUAL;
 }
 
+bool is_equality(const struct claim *claim)
+{
+	return question_of(claim) == EQUAL;
+}
+
 /* In units of the printed number's scale. */
 static bool prints_scaled(const struct claim *claim, mpq_srcptr value,
 	const struct printed *printed)

@@ -8,6 +8,9 @@
 /* low and high: how far the claim's rounding lets a value be away. */
 void allow_rounding(const struct claim *claim, struct printed *printed);
 
+/* Is a number printed as it is, not a range that holds it or an end that it is beyond? */
+bool is_equality(const struct claim *claim);
+
 /* Would the value, in the printed unit, be printed so? */
 bool is_reproduced(const struct claim *claim, mpq_srcptr value, const struct printed *printed);
 

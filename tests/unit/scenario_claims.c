@@ -504,11 +504,51 @@ static void visits_the_corners_of_sixteen_data(void **state)
 	al_text_finish(&scenario);
 }
 
+/* 2.0 of 1.95 to 2.05 would be printed as nothing else but 2.1 too (2.05 is the end of both); the
+ * exact 7 as 7 alone; a range and a polynomial aren't counted. */
+static void counts_what_would_hold_otherwise(void **state)
+{
+	static const struct {
+		const char *claim;
+		size_t equalities, indifferent;
+	} cases[] = {
+		{"'printed': '2.0', 'value': 'd/mha/a'", 1, 1},
+		{"'printed': '2.00', 'value': 'd/mha/a'", 1, 1},
+		{"'printed': '2', 'value': 'd/mha/a'", 1, 0},
+		{"'printed': '7', 'value': 'e/mha/count'", 1, 0},
+		{"'printed': '8', 'rounding': 'about', 'value': 'e/mha/count'", 1, 0},
+		{"'printed': '6', 'rounding': 'about', 'value': 'e/mha/count'", 1, 1},
+		{"'printed': '7/2', 'value': 'c/2', 'with': {'c': 'e/mha/count'}", 1, 0},
+		{"'printed': '8', 'value': 'e/mha/count'", 0, 0},
+		{"'printed': '6..8', 'relation': 'in', 'value': 'e/mha/count'", 0, 0},
+		{"'printed': '6', 'relation': '>', 'value': 'e/mha/count'", 0, 0},
+		{"'printed': 'O(n^2)', 'value': 't/mha/order'", 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_check_counts counts = {0};
+		struct al_error err = {0};
+		struct al_text scenario;
+		struct al_table table;
+		write_claim(&scenario, cases[i].claim, "");
+		if (!check_text(scenario.data, &table, &counts, &err))
+			fail_msg("%s: %s", cases[i].claim, err.message);
+		if (counts.equalities != cases[i].equalities
+			|| counts.indifferent != cases[i].indifferent)
+			fail_msg("%s: %zu of %zu", cases[i].claim, counts.indifferent,
+				counts.equalities);
+		al_table_finish(&table);
+		al_text_finish(&scenario);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reaches_each_verdict),
 		cmocka_unit_test(refuses_what_is_no_claim),
+		cmocka_unit_test(counts_what_would_hold_otherwise),
 		cmocka_unit_test(counts_errata),
 		cmocka_unit_test(counts_what_is_not_listed),
 		cmocka_unit_test(refuses_errata_of_nothing),
