@@ -1,28 +1,15 @@
-/* attnledger: keeps the books of attention. */
+/* attnledger: counts and audits attention. This program answers what needs exact numbers alone, and
+ * leaves the rest to the full one. */
 #include "commands/command.h"
 
-#include <stdlib.h>
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
-/* glibc raises the size from which a block gets pages of its own whenever such a block is freed;
- * the next module's matrices would then lie between smaller blocks, and memory would grow with
- * every one. With a fixed size the peak is that of one module (tests/bench/run-memory). It is as
- * large as glibc takes, and the heap isn't cut after every matrix: fresh pages for each would cost
- * a third of an audit's time. */
-static void reuse_matrices(void)
-{
-#ifdef __GLIBC__
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-	mallopt(M_TOP_PAD, 4 << 20);
-#endif
-}
+#define HAS_LIGHT(name) &command_##name
+#define HAS_FULL(name) NULL
+#define COMMAND(name, program, summary) HAS_##program(name),
 
 int main(int argc, char **argv)
 {
-	reuse_matrices();
-	return al_command_line(argc, argv);
+	static const struct command *const commands[] = {COMMANDS(COMMAND)};
+	static const struct program light = {.commands = commands};
+
+	return al_command_line(argc, argv, &light);
 }

@@ -3,6 +3,7 @@
 
 #include "audit/losses.h"
 #include "audit/rotary.h"
+#include "linalg/kernel.h"
 
 static size_t count_rotary(const struct al_model_view *view)
 {

@@ -1,6 +1,7 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/audit_figures.h"
 #include "commands/checkpoint.h"
+#include "commands/kernel.h"
 #include "commands/pairs.h"
 #include "commands/progress.h"
 
@@ -11,7 +12,6 @@
 #include "audit/select.h"
 #include "audit/summary.h"
 #include "base/file.h"
-#include "base/number.h"
 
 /* ---- options ---- */
 
@@ -247,6 +247,7 @@ static void add_notes(struct audit_run *run)
 
 	al_opened_checkpoint_note(&run->opened, table);
 	al_audit_note(&run->audit, run->measured, run->n_measured, table);
+	kernel_note(table);
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i]);
 }
@@ -377,6 +378,6 @@ const struct command command_audit = {
 	.options_size = sizeof(struct audit_options),
 	.least_words = 1,
 	.most_words = 2,
-	.uses_threads = true,
+	.computes = true,
 	.run = run_audit,
 };

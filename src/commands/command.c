@@ -14,16 +14,12 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/touched.h"
-#include "linalg/linalg.h"
 
 struct entry {
-	const char *name;
-	enum program program;
-	const char *summary;
-	const struct command *command;
+	const char *name, *summary;
 };
 
-#define ENTRY(name, program, summary) {#name, PROGRAM_##program, summary, &command_##name},
+#define ENTRY(name, program, summary) {#name, summary},
 
 static const struct entry commands[] = {COMMANDS(ENTRY)};
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
@@ -161,18 +157,20 @@ static bool choose_writer(const struct output_options *output, const struct al_w
 	return al_writer_find("text", out, err);
 }
 
-static bool choose_threads(const struct output_options *output, struct al_error *err)
+static bool choose_threads(const struct program *program, const struct output_options *output,
+	struct al_error *err)
 {
 	enum { MOST = 9999 };
 
 	if (output->threads > MOST)
 		return al_fail(err, AL_EINPUT, "--threads %lld: expected at most %d",
 			(long long)output->threads, MOST);
-	al_threads_set((int)output->threads);
+	if (program->set_threads)
+		program->set_threads((int)output->threads);
 	return true;
 }
 
-static bool choose_style(struct session *session, const char *command, struct al_error *err)
+static void choose_style(struct session *session, const char *command)
 {
 	const struct output_options *output = session->output;
 
@@ -183,15 +181,13 @@ static bool choose_style(struct session *session, const char *command, struct al
 					   : (enum al_units)(AL_UNITS_IEC + output->units),
 		.color = use_color(output),
 	};
-	return choose_threads(output, err) && choose_writer(output, &session->writer, err);
 }
 
 /* ---- help ---- */
 
-static void help_command(const struct entry *entry, struct al_text *out)
+static void help_command(const struct entry *entry, const struct command *command,
+	struct al_text *out)
 {
-	const struct command *command = entry->command;
-
 	al_text_addf(out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
 	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", entry->name,
@@ -213,35 +209,38 @@ static void help_all(struct al_text *out)
 
 /* ---- running ---- */
 
-static bool check_words(const struct entry *entry, const struct command_line *line,
-	struct al_error *err)
+static bool check_words(const char *name, const struct command *command,
+	const struct command_line *line, struct al_error *err)
 {
-	const struct command *command = entry->command;
-
 	if (line->n_words < command->least_words)
 		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help",
-			command->words, entry->name);
+			command->words, name);
 	if (line->n_words > command->most_words)
 		return al_fail(err, AL_EINPUT, "found \"%s\" behind %s; see attnledger %s --help",
-			line->words[command->most_words], command->words, entry->name);
+			line->words[command->most_words], command->words, name);
 	return true;
 }
 
-static bool print_help(const struct entry *entry, struct al_error *err)
+static bool print_help(const struct entry *entry, const struct command *command,
+	struct al_error *err)
 {
 	struct al_text text;
 
 	al_text_init(&text);
-	help_command(entry, &text);
+	help_command(entry, command, &text);
 	bool ok = print(&text, err);
 	al_text_finish(&text);
 	return ok;
 }
 
 /* Who asks for help gets it, whatever stands beside it. */
-static bool read_options(struct session *session, const struct command *command, int argc,
-	char **argv, struct al_error *err)
+static bool read_options(struct session *session, const struct command *command, char **argv,
+	struct al_error *err)
 {
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
 	struct command_line *line = &session->line;
 	struct output_options *options = al_arena_alloc(&session->arena, 1, command->options_size);
 
@@ -253,15 +252,22 @@ static bool read_options(struct session *session, const struct command *command,
 		|| command_line_read(line, &session->arena, command->options, options, err);
 }
 
-static bool run_command(struct session *session, const struct entry *entry, int argc, char **argv,
-	struct al_error *err)
+static bool run_command(struct session *session, const struct program *program, size_t index,
+	char **argv, struct al_error *err)
 {
-	if (!read_options(session, entry->command, argc, argv, err))
+	const struct command *command = program->commands[index];
+	const struct entry *entry = &commands[index];
+
+	if (!read_options(session, command, argv + 2, err))
 		return false;
 	if (session->output->wants_help)
-		return print_help(entry, err);
-	return choose_style(session, entry->name, err) && check_words(entry, &session->line, err)
-		&& entry->command->run(session, err) && deliver(session, err);
+		return print_help(entry, command, err);
+	choose_style(session, entry->name);
+	return choose_threads(program, session->output, err)
+		&& choose_writer(session->output, &session->writer, err)
+		&& check_words(entry->name, command, &session->line, err)
+		&& (!command->computes || !program->prepare || program->prepare(argv, err))
+		&& command->run(session, err) && deliver(session, err);
 }
 
 static int report_error(const char *command, const struct al_error *err)
@@ -272,7 +278,7 @@ static int report_error(const char *command, const struct al_error *err)
 	return err->status == AL_ENOTFINITE ? AL_EINPUT : (int)err->status;
 }
 
-static int run_session(const struct entry *entry, int argc, char **argv)
+static int run_session(const struct program *program, size_t index, char **argv)
 {
 	struct session session = {0};
 	struct al_error err = {.status = AL_ESYSTEM};
@@ -281,7 +287,7 @@ static int run_session(const struct entry *entry, int argc, char **argv)
 	al_arena_init(&session.arena);
 	files_init(&session.files);
 	session.catalog = al_catalog_create();
-	bool ok = run_command(&session, entry, argc, argv, &err);
+	bool ok = run_command(&session, program, index, argv, &err);
 	for (size_t i = 0; i < session.n_tables; i++)
 		al_table_finish(session.tables[i]);
 	al_catalog_destroy(session.catalog);
@@ -289,7 +295,7 @@ static int run_session(const struct entry *entry, int argc, char **argv)
 	al_arena_finish(&session.arena);
 	al_touched_end();
 	if (!ok)
-		return report_error(entry->name, &err);
+		return report_error(commands[index].name, &err);
 	return session.answer_is_no ? AL_ENO : AL_OK;
 }
 
@@ -327,18 +333,7 @@ static int fail_usage(const char *name)
 	return report_error(NULL, &err);
 }
 
-/* OpenMP's threads spin between two products, and take half the machine from whoever shares it,
- * unless the environment says otherwise; the runtime reads that when it is loaded. So a command of
- * long work begins once more with the environment set. Where that can't be, it goes on as it is. */
-static void wait_quietly(const struct command *command, char **argv)
-{
-	if (!command->uses_threads || getenv("OMP_WAIT_POLICY"))
-		return;
-	setenv("OMP_WAIT_POLICY", "passive", 0);
-	execv("/proc/self/exe", argv);
-}
-
-int al_command_line(int argc, char **argv)
+int al_command_line(int argc, char **argv, const struct program *program)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
@@ -353,10 +348,9 @@ int al_command_line(int argc, char **argv)
 		return print_and_exit(help_all);
 	if (strcmp(name, "--version") == 0)
 		return print_and_exit(add_version);
-	for (int i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0) {
-			wait_quietly(commands[i].command, argv);
-			return run_session(&commands[i], argc - 2, argv + 2);
-		}
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return program->commands[i] ? run_session(program, i, argv)
+						    : hand_over(name, argv);
 	return fail_usage(name);
 }

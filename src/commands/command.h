@@ -49,15 +49,15 @@ struct command {
 	const struct option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
 	size_t least_words, most_words;
-	bool uses_threads; /* for long */
+	bool computes; /* with linear algebra, for long */
 	bool (*run)(struct session *session, struct al_error *err);
 };
 
-/* What a command needs to be linked with: exact counting alone, or also polynomials, linear algebra
- * and drawing. */
-enum program { PROGRAM_LIGHT, PROGRAM_FULL };
-
-/* The one list of commands, in the order of the help: name, program and what it answers. */
+/* Two programs answer: `attnledger` counts exactly and starts in a few milliseconds; what needs
+ * polynomials, linear algebra or drawing it leaves to `attnledger-full`, whose libraries take
+ * longer to load than most answers to count. The full one knows all commands.
+ *
+ * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), what. */
 #define COMMANDS(X) \
 	X(list, LIGHT, "what is built in") \
 	X(variants, FULL, \
@@ -97,7 +97,21 @@ void session_take(struct session *session, const struct al_table *table);
  * and ends the program with AL_ESYSTEM. */
 void end_exhausted(size_t bytes);
 
+/* What a program has of all this. */
+struct program {
+	const struct command *const *commands; /* beside COMMANDS; NULL: the full program's */
+	void (*set_threads)(int n_threads); /* 0: as many as there are cores; NULL: it has none */
+	/* Before a command that computes; may begin the program once more. NULL: nothing to do. */
+	bool (*prepare)(char **argv, struct al_error *err);
+};
+
+extern const struct program full_program;
+
 /* Runs the command line; the result is the exit status. */
-int al_command_line(int argc, char **argv);
+int al_command_line(int argc, char **argv, const struct program *program);
+
+/* Goes on as the full program, with the same arguments. Returns only where that can't be, the exit
+ * status. */
+int hand_over(const char *command, char **argv);
 
 #endif

@@ -1,5 +1,6 @@
 /* compress: a smaller checkpoint and what it cost; verify: both side by side. */
 #include "commands/checkpoint.h"
+#include "commands/kernel.h"
 #include "commands/progress.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 
 #include "base/number.h"
 #include "compress/verify.h"
+#include "linalg/kernel.h"
 
 enum { TOKENS = 64, SWEEPS = 100 };
 
@@ -240,6 +242,7 @@ static bool compress(struct session *session, struct al_opened_checkpoint *opene
 	al_opened_checkpoint_note(opened, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
+	kernel_note(table);
 	return verify(session, &opened->view, file, options->modules, options->effort.seed, err);
 }
 
@@ -298,7 +301,7 @@ const struct command command_compress = {
 	.options_size = sizeof(struct compress_options),
 	.least_words = 1,
 	.most_words = 2,
-	.uses_threads = true,
+	.computes = true,
 	.run = run_compress,
 };
 
@@ -310,6 +313,6 @@ const struct command command_verify = {
 	.options_size = sizeof(struct verify_options),
 	.least_words = 2,
 	.most_words = 3,
-	.uses_threads = true,
+	.computes = true,
 	.run = run_verify,
 };

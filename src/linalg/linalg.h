@@ -108,9 +108,6 @@ void al_threads_set(int n_threads);
 bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_error *err),
 	void *context, struct al_error *err) AL_MUST_CHECK;
 
-/* The kernel that OpenBLAS chose for this processor: "Zen", "SkylakeX". */
-const char *al_blas_kernel(void);
-
 /* ---- products ---- */
 
 enum al_op {

@@ -32,11 +32,6 @@ void al_blas_release(void)
 	pthread_mutex_unlock(&blas.mutex);
 }
 
-const char *al_blas_kernel(void)
-{
-	return openblas_get_corename();
-}
-
 void al_threads_set(int n_threads)
 {
 	omp_set_num_threads(n_threads > 0 ? n_threads : omp_get_num_procs());

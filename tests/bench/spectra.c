@@ -10,6 +10,7 @@
 
 #include "audit/nulls.h"
 #include "base/random.h"
+#include "linalg/kernel.h"
 
 enum { RUNS = 7, LAYERS = 12 };
 

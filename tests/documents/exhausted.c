@@ -270,9 +270,13 @@ static const char *const lines[] = {
 
 enum { MOST_WORDS = 16 };
 
+/* Without what begins a program once more: that would be this test. */
 static int run_command_line(const struct subject *subject)
 {
-	return al_command_line(subject->argc, subject->argv);
+	const struct program program = {.commands = full_program.commands,
+		.set_threads = full_program.set_threads};
+
+	return al_command_line(subject->argc, subject->argv, &program);
 }
 
 /* Cuts the line into words; `room` holds them. */

@@ -1,0 +1,57 @@
+/* The light program goes on as the full one. */
+#include "commands/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char name[] = "attnledger-full";
+
+/* Folders in which the full program may stand, told from that of this one: the same in a build, and
+ * where both are installed (a tree may be moved as a whole) or as it was configured. */
+static const char *const folders[] = {"", AL_LIBEXEC "/"};
+enum { N_FOLDERS = sizeof(folders) / sizeof(*folders) };
+
+/* The folder of this program, with the last slash; empty where the system doesn't tell. */
+static void find_own_folder(char *out, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", out, size - 1);
+
+	out[length < 0 ? 0 : length] = '\0';
+	char *slash = strrchr(out, '/');
+	out[slash ? slash + 1 - out : 0] = '\0';
+}
+
+/* What libraries read when they are loaded, so that it must stand in the environment before. BLAS
+ * keeps to one thread, since this program cuts the work itself; OpenMP's threads don't spin between
+ * two products, which would take half the machine from whoever shares it. */
+static void set_environment(void)
+{
+	setenv("OPENBLAS_NUM_THREADS", "1", 0);
+	setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+
+static char *join(const char *own, const char *folder, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s%s", folder[0] == '/' ? "" : own, folder, name);
+	return out;
+}
+
+int hand_over(const char *command, char **argv)
+{
+	char own[4096], path[N_FOLDERS][2 * sizeof(own)];
+	int reason = ENOENT;
+
+	find_own_folder(own, sizeof(own));
+	set_environment();
+	for (int i = 0; i < N_FOLDERS; i++) {
+		execv(join(own, folders[i], path[i], sizeof(path[i])), argv);
+		if (errno != ENOENT)
+			reason = errno;
+	}
+	fprintf(stderr, "attnledger %s: can't start %s: %s; expected %s or %s\n", command, name,
+		strerror(reason), path[0], path[1]);
+	return AL_ESYSTEM;
+}

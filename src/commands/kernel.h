@@ -1,0 +1,16 @@
+/* The BLAS kernel of a command that computes: chosen, tested and named. */
+#ifndef ATTNLEDGER_COMMANDS_KERNEL_H
+#define ATTNLEDGER_COMMANDS_KERNEL_H
+
+#include "base/error.h"
+#include "base/table.h"
+
+/* Begins the program once more where OpenBLAS took a kernel older than the processor, or one that
+ * computes wrong. Where the user named the kernel (OPENBLAS_CORETYPE), it is only tested. `argv`:
+ * of the whole program. */
+bool kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
+
+/* Notes why this kernel runs, where OpenBLAS alone didn't choose it. */
+void kernel_note(struct al_table *table);
+
+#endif

@@ -1,0 +1,5 @@
+/* Does nothing: what starting a process costs. */
+int main(void)
+{
+	return 0;
+}
