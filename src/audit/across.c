@@ -269,7 +269,7 @@ void al_across_add_columns(struct al_table *table)
 		(struct al_column){.key = "ov_cosine", .title = "OV cosine", .digits = 3});
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		static const char *const keys[] = {"kernel", "angle_min", "angle_max"};
-		static const char *const titles[] = {"kernel", "smallest", "largest"};
+		static const char *const titles[] = {"mean squared cosine", "smallest", "largest"};
 		for (int k = 0; k < 3; k++)
 			al_table_add_column(table,
 				(struct al_column){.key = al_format(&table->arena, "%s_%s",

@@ -39,7 +39,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	static const struct al_column columns[] = {
 		{.key = "variant", .title = "Variant", .is_key = true},
 		{.key = "setting", .title = "Setting", .is_key = true},
-		{.key = "gauge", .title = "Gauge", .is_key = true},
+		{.key = "gauge", .title = "Basis", .is_key = true},
 		{.key = "parameters",
 			.title = "Parameters",
 			.quantity = AL_QUANTITY_COUNT,
@@ -136,6 +136,18 @@ static void set_saving(struct al_cell *cell, mpq_srcptr part, mpq_srcptr whole)
 		al_cell_set_real(cell, 1 - mpq_get_d(part) / mpq_get_d(whole));
 }
 
+/* What people read for a gauge, which is the basis that a side is shared in. */
+static const char *gauge_title(const char *gauge)
+{
+	static const char *const titles[][2] = {{"raw", "as stored"}, {"aligned", "position-safe"},
+		{"optimal", "best"}};
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
+		if (strcmp(titles[i][0], gauge) == 0)
+			return titles[i][1];
+	return NULL;
+}
+
 static void set_error(struct al_cell *cell, double error)
 {
 	if (!isnan(error))
@@ -151,7 +163,7 @@ static void set_row(const struct converter *x, const struct conversion *c, mpq_s
 	al_cell_set_text(table, cell++, x->module->attention->name);
 	al_cell_set_text(table, cell++, c->name);
 	al_cell_set_text(table, cell++, c->setting);
-	al_cell_set_text(table, cell++, c->gauge);
+	al_cell_set_titled(table, cell++, c->gauge, gauge_title(c->gauge));
 	al_cell_set_exact(table, cell++, parameters);
 	set_saving(cell++, parameters, x->parameters);
 	set_saving(cell++, cache, x->cache);
@@ -432,28 +444,26 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		is_latent |= audit->view->modules[i].is_latent;
 	}
 	al_table_note(table,
-		"raw: in the basis as stored, which a checkpoint may change without changing a "
-		"score; aligned: the best basis that positions and norms allow; optimal: whatever "
-		"basis is best");
+		"raw: the basis as stored, which a checkpoint may change without changing a score; "
+		"aligned: the best basis that positions and norms allow (position-safe); optimal: "
+		"the best of all bases");
 	al_table_note(table,
-		"regrouped: heads change places as long as what groups have in common grows; "
-		"mhe-mul, "
-		"optimal: what alternating least squares reach");
+		"regrouped: the best grouping found, by greedy swaps between groups while the "
+		"shared subspace energy grows; mhe-mul, optimal: what alternating least squares "
+		"reach");
 	if (is_rotary)
 		al_table_note(table,
-			"rotary positions: errors are those at offset 0; latent-kv needs a "
-			"decoupled "
-			"rotary part besides, as in mla, which isn't counted");
+			"rotary positions: errors are those at offset 0; latent-kv also needs a "
+			"decoupled rotary part, as in mla, which isn't counted");
 	if (is_normed)
 		al_table_note(table,
 			"queries and keys pass a norm: their side is shared in the basis as "
-			"stored, "
-			"without the norm's gains");
+			"stored, without the norm's gains");
 	if (is_latent)
 		al_table_note(table,
-			"modules with latent keys and values (mla): of the part of a head that "
-			"doesn't "
-			"turn; the norm between the two projections is taken as its gain alone");
+			"modules with latent keys and values (mla): errors are of the part of a "
+			"head that positions don't rotate; of the norm between the two "
+			"projections only the gain is counted");
 }
 
 const struct al_measurement al_measurement_conversion = {

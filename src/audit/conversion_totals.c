@@ -49,7 +49,7 @@ static void set_total(struct al_table *out, const struct al_table *table, size_t
 	struct al_cell *cell = al_table_add_row(out);
 
 	for (int i = 0; i < N_NAMES; i++)
-		al_cell_set_text(out, cell++, al_table_text(table, row, named[i]));
+		al_cell_copy(out, cell++, &table->rows[row][al_table_find_column(table, named[i])]);
 	al_cell_set_real(cell++, t->before > 0 ? 1 - t->parameters / t->before : 0);
 	al_cell_set_real(cell++, t->cache_saving / (double)t->n_modules);
 	for (int i = 0; i < N_ERRORS; i++, cell++)

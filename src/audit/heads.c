@@ -133,10 +133,11 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 {
 	struct al_range n90 = al_range_of(&summary->arena, heads, "qk_n90", NULL, NULL);
 
-	(void)audit;
 	al_summary_add(summary, "a head alone",
-		al_format(&summary->arena, "%s components hold 90 %% of its scores",
-			al_range_text(&summary->arena, n90, 0)));
+		al_format(&summary->arena, "rank %s%s holds 90 %% of its scores",
+			al_range_text(&summary->arena, n90, 0),
+			al_summary_of(&summary->arena, audit->view,
+				offsetof(struct al_attention, d_head))));
 }
 
 const struct al_measurement al_measurement_heads = {

@@ -168,17 +168,17 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 	struct al_arena *arena = &summary->arena;
 
 	al_summary_add(summary, "heads together",
-		al_format(arena, "%s components hold 90 %% of theirs",
+		al_format(arena, "rank %s holds 90 %% of their scores",
 			al_range_text(arena, al_range_of(arena, layers, "qk_n90", NULL, NULL), 0)));
 	if (audit->options.n_nulls == 0)
 		return;
 	struct al_range independent = al_range_of(arena, layers, "qk_independent_n90", NULL, NULL);
 	struct al_range gaussian = al_range_of(arena, layers, "qk_gaussian_n90", NULL, NULL);
-	al_summary_add(summary, "nulls",
-		al_format(arena, "%.0f if heads were independent, %.0f for Gaussian weights",
+	al_summary_add(summary, "what chance gives",
+		al_format(arena, "rank %.0f if heads were independent, %.0f for Gaussian weights",
 			independent.middle, gaussian.middle));
 	al_summary_add(summary, "redundancy",
-		al_format(arena, "%s beyond that of independent heads",
+		al_format(arena, "%s shared, beyond chance",
 			al_range_text(arena, al_range_of(arena, layers, "redundancy", NULL, NULL),
 				2)));
 }
@@ -231,7 +231,7 @@ static const struct al_drawing drawing = {
 
 const struct al_measurement al_measurement_layers = {
 	.id = "layers",
-	.title = "Heads together, beside the nulls (components for a share of the squares)",
+	.title = "Heads together, beside what chance gives (components for a share of the squares)",
 	.needs = {.weights = true, .layer_spectra = AL_ALL_SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,

@@ -51,10 +51,9 @@ static void note_norms(const struct al_attention *const *measured, size_t n, str
 		n_cross += measured[i]->norm && measured[i]->is_cross;
 	}
 	al_table_note(table, "norms folded into %zu of %zu modules%s%s", n_folded, n,
-		n_folded < n
-			? "; before the others the family names none (a norm that stands behind "
-			  "the layer before isn't one)"
-			: "",
+		n_folded < n ? "; for the others the family names none (a norm at the end of the "
+			       "layer before does not count)"
+			     : "",
 		n_cross ? "; of cross attention into the queries alone" : "");
 }
 
@@ -69,11 +68,12 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 	}
 	if (is_latent)
 		al_table_note(table,
-			"latent attention: heads without their rotary part, whose keys they share");
+			"latent attention: forms leave out each head's rotary part, whose key all "
+			"heads share");
 	if (is_normed)
 		al_table_note(table,
-			"queries and keys pass norms: forms are of the projections, without the "
-			"gains");
+			"queries and keys pass norms: forms are those of the projections, without "
+			"the norms' gains");
 }
 
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,

@@ -154,9 +154,9 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 	struct al_range qk = al_range_of(arena, pca, "effective_heads", "form", "qk");
 	struct al_range ov = al_range_of(arena, pca, "effective_heads", "form", "ov");
 
-	(void)audit;
 	al_summary_add(summary, "different heads",
-		al_format(arena, "%s by scores%s", al_range_text(arena, qk, 1),
+		al_format(arena, "acts like %s%s heads by scores%s", al_range_text(arena, qk, 1),
+			al_summary_of(arena, audit->view, offsetof(struct al_attention, n_heads)),
 			ov.n ? al_format(arena, ", %s by values", al_range_text(arena, ov, 1))
 			     : ""));
 }

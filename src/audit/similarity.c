@@ -34,7 +34,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		const char *name = al_projection_names[p];
 		al_table_add_column(table,
 			(struct al_column){.key = al_format(&table->arena, "%s_kernel", name),
-				.title = "kernel",
+				.title = "mean squared cosine",
 				.group = name,
 				.digits = 3});
 		al_table_add_column(table,

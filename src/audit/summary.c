@@ -44,6 +44,22 @@ const char *al_range_text(struct al_arena *arena, struct al_range r, int digits)
 		r.high);
 }
 
+static int64_t field_of(const struct al_attention *module, size_t field)
+{
+	int64_t value;
+
+	memcpy(&value, (const char *)module + field, sizeof(value));
+	return value;
+}
+
+const char *al_summary_of(struct al_arena *arena, const struct al_model_view *view, size_t field)
+{
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (field_of(&view->modules[i], field) != field_of(view->modules, field))
+			return "";
+	return al_format(arena, " of %lld", (long long)field_of(view->modules, field));
+}
+
 static void add_parts(struct al_table *summary, const struct al_audit *audit,
 	const struct al_measurement *measurement, const struct al_table *table, int place)
 {
@@ -65,9 +81,10 @@ void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 			if (tables[i])
 				add_parts(summary, audit, al_measurements[i], tables[i], place);
 	al_table_note(summary, "medians over heads or modules, in brackets the extremes");
-	al_table_note(summary, "a conversion turns all modules; its error is the worst module's");
+	al_table_note(summary,
+		"a conversion changes all modules; its error is that of the worst module");
 	if (!audit->options.covariance)
 		al_table_note(summary,
-			"weights alone: inputs that fill fewer directions need lower ranks than "
-			"these");
+			"from weights alone: where inputs fill fewer directions, lower ranks "
+			"suffice");
 }

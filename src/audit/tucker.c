@@ -27,8 +27,8 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 			.digits = AL_DIGITS_ALL},
 		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
 		{.key = "relative_error", .title = "Relative error", .digits = 6},
-		{.key = "control_error", .title = "Truncated heads", .digits = 6},
-		{.key = "sharing_gain", .title = "Sharing gain", .digits = 3},
+		{.key = "control_error", .title = "Error of truncating", .digits = 6},
+		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3},
 	};
 
 	(void)audit;
@@ -165,8 +165,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	al_table_note(table,
 		"saving: against W_Q and W_K without biases; collab: at most %d sweeps", SWEEPS);
 	al_table_note(table,
-		"truncated heads: the largest singular triples of all heads, at as many "
-		"parameters; sharing gain: its error over the method's");
+		"truncating: the largest singular triples of all heads, at as many "
+		"parameters; gain: the error of truncating over the method's error");
 }
 
 /* ---- the figure: error against width, module by module ---- */

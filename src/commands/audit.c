@@ -36,10 +36,11 @@ static const struct option_row against_rows[] = {
 
 static const struct option_row rows[] = {
 	OPTION_COUNT(struct audit_options, n_nulls, "null", "N",
-		"draws of the null of independent heads (4; 0 for none)", .fallback = 4,
-		.most = 1000),
+		"random draws of independent heads, which show what chance gives (default 4; 0 for "
+		"none)",
+		.fallback = 4, .most = 1000),
 	OPTION_COUNT(struct audit_options, n_pairs, "top", "N",
-		"pairs of heads to show (20; 0 for all)", .fallback = 20, .most = 1 << 30),
+		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
 	AL_SEED_ROW(struct audit_options, seed, (INT64_C(1) << 53) - 1),
 	OPTION_FLAG(struct audit_options, is_centred, "center",
 		"subtract from each row its mean over the head's dimensions before measuring"),
@@ -51,12 +52,14 @@ static const struct option_row rows[] = {
 		"write every table as CSV, and singular values as .npy, into DIR"),
 	OPTION_TEXT(struct audit_options, figures, "figures", "DIR", "draw figures into DIR"),
 	OPTION_FLAG(struct audit_options, is_across, "across",
-		"pairs of heads of different modules too, with composition scores"),
+		"also compare heads of different modules, with composition scores"),
 	OPTION_COUNT(struct audit_options, offset, "offset", "T",
-		"rotary models: W_Q W_K^T of a query T tokens behind its key (0)", .most = 1 << 30),
+		"rotary models: W_Q W_K^T of a query T tokens after its key (default 0)",
+		.most = 1 << 30),
 	OPTION_TEXT(struct audit_options, covariance, "covariance", "FILE",
-		"second moment of the inputs, .npy (D x D), or a folder of MODULE.npy: weights as "
-		"inputs use them"),
+		"measure weights as inputs use them: the inputs' second moment, an .npy file (D x "
+		"D) "
+		"or a folder of MODULE.npy"),
 	OPTION_END,
 };
 

@@ -34,7 +34,7 @@ void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *chec
 		header_bytes += checkpoint->shards[i].header_bytes;
 	note_files(table, checkpoint);
 	al_table_note(table, "size: %s", al_count_text(&table->arena, checkpoint->bytes, "byte"));
-	al_table_note(table, "header: %s, fnv1a %016" PRIx64,
+	al_table_note(table, "header: %s, fingerprint (fnv1a) %016" PRIx64,
 		al_count_text(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
 }
 
@@ -57,7 +57,7 @@ static bool parse_heads(const char *text, struct al_view_options *options, struc
 
 const struct option_row al_layout_rows[] = {
 	OPTION_TEXT(struct al_layout_options, heads, "heads", "H[:KV]",
-		"query heads and key/value heads, where no config says"),
+		"number of query heads and of key/value heads, where no config says it"),
 	OPTION_TEXT(struct al_layout_options, layout, "layout", "FILE",
 		"a family file that says how tensors are named"),
 	OPTION_END,
@@ -65,7 +65,7 @@ const struct option_row al_layout_rows[] = {
 
 const struct option_row al_module_rows[] = {
 	OPTION_TEXT(struct al_layout_options, modules, "modules", "SELECTION",
-		"only these: layers.0-5,encoder.*.self"),
+		"only these modules: layers.0-5,encoder.*.self"),
 	OPTION_END,
 };
 
@@ -93,11 +93,17 @@ void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened)
 	al_checkpoint_close(&opened->checkpoint);
 }
 
+const char *al_recognition_text(struct al_table *table, const struct al_model_view *view)
+{
+	return view->has_config ? al_format(&table->arena, "named by %s", view->config_path)
+				: "recognised from tensor names and shapes";
+}
+
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
 {
 	al_checkpoint_note(table, &opened->checkpoint);
-	al_table_note(table, "family: %s, by %s", opened->view.family->name,
-		opened->view.has_config ? opened->view.config_path : "names and shapes");
+	al_table_note(table, "family: %s, %s", opened->view.family->name,
+		al_recognition_text(table, &opened->view));
 	for (size_t i = 0; i < opened->view.n_notes; i++)
 		al_table_note(table, "%s", opened->view.notes[i]);
 }

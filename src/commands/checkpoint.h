@@ -34,6 +34,9 @@ void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened);
  * out. */
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table);
 
+/* What a note says of how the family was found: "named by config.json". */
+const char *al_recognition_text(struct al_table *table, const struct al_model_view *view);
+
 /* ---- the file alone ---- */
 
 /* Notes which file was read: its path, size, and a hash of its header, so that an answer can be

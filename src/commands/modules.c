@@ -48,8 +48,8 @@ static void list(struct session *session, const struct al_model_view *view)
 	add_columns(table);
 	for (size_t i = 0; i < view->n_modules; i++)
 		add_module(table, &view->modules[i]);
-	al_table_note(table, "family: %s, by %s", view->family->name,
-		view->has_config ? view->config_path : "names and shapes");
+	al_table_note(table, "family: %s, %s", view->family->name,
+		al_recognition_text(table, view));
 	for (size_t i = 0; i < view->n_notes; i++)
 		al_table_note(table, "%s", view->notes[i]);
 }
@@ -69,6 +69,6 @@ bool al_modules_list(struct session *session, const struct al_layout_options *la
 		return true;
 	}
 	if (!is_asked)
-		al_table_note(table, "attention modules: none read, %s", reason.message);
+		al_table_note(table, "attention modules could not be read: %s", reason.message);
 	return !is_asked;
 }

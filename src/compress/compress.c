@@ -10,7 +10,7 @@
 #include "audit/select.h"
 #include "base/text.h"
 
-/* Errors below it are rounding: their ratios say nothing. */
+/* Errors below this are rounding: their ratios say nothing. */
 #define EXACT 1e-12
 
 /* Families without the factor: T5 keeps it in its weights' initialisation (Raffel et al. 2020),
@@ -186,7 +186,8 @@ static void scale_by(struct al_matrix m, double factor)
 			m.data[i + j * m.ld] *= factor;
 }
 
-/* logits * sqrt(n_heads/R) there are logits * 1/sqrt(d_head) here */
+/* epfml scales scores by sqrt(n_heads/R), the original by 1/sqrt(d_head): the ratio of the two is
+ * folded into the mixing matrix. */
 static void fold_scale(struct al_job_module *module, struct al_pieces *pieces)
 {
 	const struct al_attention *a = module->layout.attention;
@@ -307,8 +308,8 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 		if (has_heads && t->tensor->part == AL_PART_ATTENTION
 			&& al_model_view_find(job->view, t->name))
 			return al_fail(err, AL_EINPUT,
-				"tensor %s holds numbers of each head, which drop doesn't "
-				"take out",
+				"drop cannot remove heads: tensor %s has per-head values that it "
+				"would leave behind",
 				t->name);
 	}
 	return true;
@@ -379,8 +380,8 @@ void al_compress_add_columns(struct al_table *table)
 			.digits = AL_DIGITS_ALL},
 		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
 		{.key = "relative_error", .title = "Relative error", .digits = 6},
-		{.key = "control_error", .title = "Truncated heads", .digits = 6},
-		{.key = "sharing_gain", .title = "Sharing gain", .digits = 3},
+		{.key = "control_error", .title = "Error of truncating", .digits = 6},
+		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3},
 	};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
@@ -433,7 +434,7 @@ static void fill_heads(const struct al_job *job, struct al_table *table)
 		}
 	}
 	al_table_note(table,
-		"how many of the shared dimensions r hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
+		"the number of shared dimensions r that hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
 }
 
 static void fill_table(const struct al_job *job, struct al_table *table)
@@ -445,10 +446,9 @@ static void fill_table(const struct al_job *job, struct al_table *table)
 		has_estimate = has_estimate || job->modules[i].is_estimate;
 	}
 	al_table_note(table,
-		"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncated heads: the "
-		"largest singular triples of all heads, at as many parameters; sharing gain: its "
-		"error over "
-		"the method's",
+		"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncating: the largest "
+		"singular triples of all heads, at as many parameters; gain: the error of "
+		"truncating over the method's error",
 		has_estimate ? ", estimated with 64 Gaussian vectors" : "");
 }
 

@@ -289,7 +289,7 @@ void al_verify_add_columns(struct al_table *table)
 		{.key = "input", .title = "Input", .is_key = true},
 		{.key = "logit_max", .title = "Largest logit difference", .digits = 8},
 		{.key = "probability_max", .title = "Largest probability difference", .digits = 8},
-		{.key = "probability_mean", .title = "Mean", .digits = 8},
+		{.key = "probability_mean", .title = "Mean probability difference", .digits = 8},
 	};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
@@ -390,14 +390,16 @@ static bool note_source(const struct verification *v, struct al_error *err)
 		return false;
 	const char *here = al_format(&v->table->arena, "fnv1a %016" PRIx64, hash);
 	if (strcmp(source, here) != 0)
-		al_table_note(v->table, "it was made from another checkpoint: %s, here %s", source,
+		al_table_note(v->table,
+			"warning: the compressed file names source %s, but ORIGINAL is %s", source,
 			here);
 	return true;
 }
 
 static bool add_notes(const struct verification *v, struct al_error *err)
 {
-	al_table_note(v->table, "compressed: %s, header fnv1a %016" PRIx64 ", method %s",
+	al_table_note(v->table,
+		"compressed: %s, header fingerprint (fnv1a) %016" PRIx64 ", method %s",
 		v->compressed->path, v->compressed->header_hash, al_method_names[v->method]);
 	if (!note_source(v, err))
 		return false;
@@ -406,9 +408,7 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		"rows at mean 0, variance 1",
 		v->options->n_tokens, v->options->seed);
 	if (v->method == AL_METHOD_DROP)
-		al_table_note(v->table,
-			"of the heads that are left; those that were dropped have nothing beside "
-			"them");
+		al_table_note(v->table, "remaining heads only: a dropped head has no counterpart");
 	if (has_rotary(v->view))
 		al_table_note(v->table, "rotary positions: scores at offset 0");
 	return true;

@@ -148,9 +148,9 @@ static void drop_beside_numbers_of_heads(void **state)
 		{"t5", {{"encoder.0.self", 1}}, 1,
 			"tensor "
 			"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight "
-			"holds numbers of each head, which drop doesn't take out"},
+			"has per-head values that it would leave behind"},
 		{"cohere-qk-norm", {{"0", 0}, {"0", 1}, {"0", 2}}, 3,
-			"tensor layers.0.self_attn.q_norm.weight holds numbers of each head"},
+			"tensor layers.0.self_attn.q_norm.weight has per-head values"},
 	};
 	struct fixture *f = *state;
 
