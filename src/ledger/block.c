@@ -240,7 +240,7 @@ static bool parse_formulas(struct al_block *block, struct al_error *err)
 }
 
 /* Key/value heads that a use asks for must share out the query heads, where these are known. */
-static bool check_groups(struct al_block *block, struct al_error *err)
+bool al_block_check(struct al_block *block, struct al_error *err)
 {
 	const struct al_variant_use *use = block->use;
 	const struct al_setting *heads;
@@ -253,9 +253,8 @@ static bool check_groups(struct al_block *block, struct al_error *err)
 			return false;
 		if (heads && heads->value.integer % n_kv_heads != 0)
 			return al_fail(err, AL_EINPUT,
-				"variant %s: n_heads (%lld) is not a multiple of n_kv_heads "
-				"(%lld)",
-				use->name, (long long)heads->value.integer, (long long)n_kv_heads);
+				"n_heads (%lld) is not a multiple of n_kv_heads (%lld)",
+				(long long)heads->value.integer, (long long)n_kv_heads);
 	}
 	return true;
 }
@@ -273,7 +272,9 @@ bool al_block_init(struct al_block *block, const struct al_variant_use *use,
 	al_arena_init(&block->settings.arena);
 	al_settings_merge(&block->settings, settings);
 	apply_use(block);
-	if (check_groups(block, err) && parse_formulas(block, err))
+	if (!al_block_check(block, err))
+		al_in(err, "variant %s", use->name);
+	else if (parse_formulas(block, err))
 		return true;
 	al_block_finish(block);
 	return false;

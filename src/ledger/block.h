@@ -35,6 +35,9 @@ void al_block_finish(struct al_block *block);
  * that depend on it follow, what the use fixes stays. Costs no parsing and no memory. */
 void al_block_set(struct al_block *block, const char *symbol, int64_t value);
 
+/* Refuses a number of query heads that the key/value heads asked for do not share out. */
+bool al_block_check(struct al_block *block, struct al_error *err) AL_MUST_CHECK;
+
 /* Puts "variant gqa-4 (gqa, built-in): " before an error; returns false. */
 bool al_block_in(const struct al_block *block, struct al_error *err);
 

@@ -421,9 +421,20 @@ static bool open_anew(struct al_ledger *ledger, struct al_error *err)
 	return ledger->is_open || in_model(ledger, err);
 }
 
+/* A module alone was checked when it was made. */
+static bool check_alone(struct al_ledger *ledger, struct al_error *err)
+{
+	if (ledger->is_set && !al_block_check(&ledger->block, err))
+		return false;
+	ledger->is_set = false;
+	return true;
+}
+
 bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 {
-	if (!ledger->is_whole || (ledger->is_open && !ledger->is_set))
+	if (!ledger->is_whole)
+		return check_alone(ledger, err);
+	if (ledger->is_open && !ledger->is_set)
 		return true;
 	const bool is_followed = ledger->is_set;
 	ledger->is_set = false;

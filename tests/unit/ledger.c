@@ -753,6 +753,34 @@ static void a_changed_block_is_a_new_one(void **state)
 	close_block(&made);
 }
 
+/* Heads that can't be shared out are refused where they are set, as where a block is made. */
+static void refuses_groups_that_are_set(void **state)
+{
+	struct al_error err = {0};
+	struct asked asked;
+	mpq_t out;
+
+	(void)state;
+	open_block(&asked,
+		&(struct question){"gqa:n_kv_heads=4", "d_model=480 n_heads=12 batch=1 seq=8", NULL,
+			"smith2022"});
+	mpq_init(out);
+	for (enum al_measure measure = 0; measure < AL_N_BLOCK_MEASURES; measure++) {
+		al_ledger_set(&asked.ledger, "n_heads", 10);
+		for (int again = 0; again < 2; again++) {
+			assert_false(
+				al_ledger_measure(&asked.ledger, measure, asked.recipe, out, &err));
+			assert_string_equal(err.message,
+				"variant gqa:n_kv_heads=4 (gqa, built-in): n_heads (10) is not a "
+				"multiple of n_kv_heads (4)");
+		}
+		al_ledger_set(&asked.ledger, "n_heads", 16);
+		ask_open(&asked, measure, out);
+	}
+	mpq_clear(out);
+	close_block(&asked);
+}
+
 /* ---- polynomials ---- */
 
 #define PER_HEADS "d_model=n_heads*d_head"
@@ -1152,6 +1180,7 @@ int main(void)
 		cmocka_unit_test(gqa_lies_between_mha_and_mqa),
 		cmocka_unit_test(formulas_count_what_tensors_count),
 		cmocka_unit_test(a_changed_block_is_a_new_one),
+		cmocka_unit_test(refuses_groups_that_are_set),
 		cmocka_unit_test(derives_theory_from_tensors),
 		cmocka_unit_test(derives_what_mhe_saves),
 		cmocka_unit_test(names_a_use),
