@@ -304,7 +304,10 @@ static bool finish_stored(void *context, const struct cJSON *node, void *record,
 	if (!stored->is == !al_json_get(node, "fused"))
 		return al_json_fail(reader->doc, node, err,
 			"expected either \"is\" (one tensor) or \"fused\" (several)");
-	return check_name(reader, node, stored->name, reader->loops, err);
+	return check_name(reader, node, stored->name, reader->loops, err)
+		&& (!stored->scale
+			|| check_name(reader, al_json_get(node, "scale"), stored->scale,
+				reader->loops, err));
 }
 
 static const struct al_field stored_fields[] = {
@@ -314,6 +317,7 @@ static const struct al_field stored_fields[] = {
 	{AL_KEY("fused", BY, 0), .read = read_fused},
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
+	{AL_KEY("scale", TEXT, AT(scale))},
 };
 #undef AT
 static const struct al_record stored_record = {

@@ -17,6 +17,10 @@
  * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model (of
  * a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
  *
+ * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8), of
+ * as many rows and columns as the config's list "block" says; it isn't there where nothing is
+ * quantised.
+ *
  * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
@@ -110,6 +114,8 @@ struct al_stored {
 	size_t n_parts;
 	const struct al_formula *when; /* NULL: true */
 	bool is_optional; /* a checkpoint may lack it */
+	const char *scale; /* the tensor with a scale for each block of its numbers, which a
+			      checkpoint may hold; NULL: none */
 };
 
 /* An option or symbol of the variant, and its value in this family. */

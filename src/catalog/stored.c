@@ -210,6 +210,8 @@ static bool read_tensor(struct reading *r, const struct al_stored *stored,
 	if (!*is_there)
 		return true;
 	out->name = al_turn_name(&r->turn, r->arena, stored->name);
+	if (stored->scale)
+		out->scale = al_turn_name(&r->turn, r->arena, stored->scale);
 	return (stored->is ? read_one(r, out, is_there, err) : read_fused(r, out, is_there, err))
 		|| al_in(err, "%s", out->name);
 }

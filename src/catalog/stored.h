@@ -15,6 +15,7 @@ struct al_stored_part {
 struct al_stored_tensor {
 	const struct al_stored *stored;
 	const char *name; /* without the family's prefix */
+	const char *scale; /* the same of the tensor with its scales; NULL: the family names none */
 	int64_t dims[AL_SHAPE_DIMS]; /* a matrix [out, in] or [in, out], as its order says; a
 	                                      bias [out] */
 	size_t n_dims;

@@ -51,6 +51,9 @@ static bool check_tensor(struct maker *m, const struct al_stored_tensor *wanted,
 
 /* ---- scales ---- */
 
+/* Of F8_E4M3, the finer of the two. */
+#define FP8_EPSILON 0x1p-3
+
 /* [rows, columns] of a block: the config's, a list. */
 static bool read_block(struct maker *m, int64_t block[2], struct al_error *err)
 {
@@ -70,14 +73,35 @@ static bool read_block(struct maker *m, int64_t block[2], struct al_error *err)
 	return true;
 }
 
-/* Sets the run's scale, where the checkpoint stores one beside the tensor. */
-static bool find_scale(struct maker *m, const char *name, struct al_factor_run *run,
-	struct al_error *err)
+/* FP8 numbers mean little without the scales that stand beside them: what begins with the tensor's
+ * own name. */
+static const struct al_tensor *find_beside(const struct maker *m, const struct al_tensor *tensor)
 {
+	const struct al_checkpoint *checkpoint = m->view->checkpoint;
+	const size_t length = strlen(tensor->name);
+
+	if (tensor->dtype->epsilon < FP8_EPSILON)
+		return NULL;
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if (strncmp(checkpoint->tensors[i].name, tensor->name, length) == 0
+			&& checkpoint->tensors[i].name[length])
+			return &checkpoint->tensors[i];
+	return NULL;
+}
+
+/* Sets the run's scale, where the family names one and the checkpoint stores it. */
+static bool find_scale(struct maker *m, const struct al_stored_tensor *stored,
+	struct al_factor_run *run, struct al_error *err)
+{
+	const struct al_tensor *beside = stored->scale ? NULL : find_beside(m, run->tensor);
 	const struct al_tensor *tensor = run->tensor;
 	int64_t expected[2];
 
-	run->scale = al_model_view_find(m->view, al_format(&m->view->arena, "%s_scale_inv", name));
+	if (beside)
+		return al_fail(err, AL_EINPUT,
+			"%s stands beside tensor %s; that it is its scale isn't said by family %s",
+			beside->name, run->tensor->name, m->view->family->name);
+	run->scale = stored->scale ? al_model_view_find(m->view, stored->scale) : NULL;
 	if (!run->scale)
 		return true;
 	if (!read_block(m, run->block, err))
@@ -142,7 +166,7 @@ static bool collect_runs(struct maker *m, const struct al_entry *entry, bool is_
 					.width = stored->parts[j].width,
 					.is_slow = is_matrix
 						&& head_axis_is_slow(stored->stored, is_output)};
-				if (!find_scale(m, stored->name, &run, err))
+				if (!find_scale(m, stored, &run, err))
 					return false;
 				add_run(&m->view->arena, factor, &room, run);
 				factor->rows = !is_matrix

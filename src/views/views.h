@@ -7,8 +7,8 @@
  * floor(i*n_kv_heads/n_heads). Which tensor is what of each head is said by the variant: "factor"
  * and, of composed ones, what comes before: of MLA W_Q^(i) is D x d_nope, the latent norm's gain
  * folded in, and the rotary part is left out. FP8 tensors with a scale a block
- * (NAME_scale_inv, arXiv:2412.19437 section 3.3.2) are read scaled. Nothing is read before it is
- * asked for. */
+ * (arXiv:2412.19437 section 3.3.2), which the family names, are read scaled. Nothing is read before
+ * it is asked for. */
 #ifndef ATTNLEDGER_VIEWS_VIEWS_H
 #define ATTNLEDGER_VIEWS_VIEWS_H
 

@@ -77,7 +77,7 @@ static void add_new_name(struct al_text *out, const char *name, size_t index)
 }
 
 /* The keys whose values are names of the file's own. */
-static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "gain"};
+static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "gain", "scale"};
 
 static void add_renamed_text(struct al_text *out, const struct names *names,
 	const struct al_json *doc, const struct cJSON *node)

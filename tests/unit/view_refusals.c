@@ -135,6 +135,30 @@ static void refusals_say_what_was_found(void **state)
 		check_refusal(&refusals[i]);
 }
 
+/* Llama's family names no scales: FP8 numbers are not read without those that stand beside them. */
+static void scales_that_nobody_names_are_not_ignored(void **state)
+{
+	struct state_dict *dict = state_dict_read("llama");
+	struct al_error err = {0};
+	char path[256];
+
+	(void)state;
+	state_dict_find(dict, Q)->dtype = "F8_E4M3";
+	dict->weights[dict->n++] =
+		(struct weight){.name = Q "_scale", .dtype = "F32", .shape = {1, 1}, .n_dims = 2};
+	remove(test_path(path, &folder, "config.json"));
+	state_dict_write(dict, &folder, true);
+	assert_false(open_view(&(struct al_view_options){0}, &err));
+	assert_non_null(strstr(err.message,
+		Q "_scale stands beside tensor " Q
+		  "; that it is its scale isn't said by family llama"));
+	state_dict_remove(dict, Q "_scale");
+	remove(test_path(path, &folder, "model.safetensors"));
+	state_dict_write(dict, &folder, true);
+	assert_true(open_view(&(struct al_view_options){0}, &err));
+	state_dict_finish(dict);
+}
+
 static void other_names_fit_no_family(void **state)
 {
 	struct state_dict *dict = state_dict_read("llama");
@@ -241,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals_say_what_was_found),
+		cmocka_unit_test(scales_that_nobody_names_are_not_ignored),
 		cmocka_unit_test(other_names_fit_no_family),
 		cmocka_unit_test(own_layouts_are_laid),
 		cmocka_unit_test(own_layouts_are_refused_where_they_are_wrong),
