@@ -316,7 +316,7 @@ const struct parser parsers[] = {
 	{.name = "family", .parse = parse_family, .files = "src/catalog/families/*.json"},
 	{.name = "model", .parse = parse_model, .files = "src/catalog/models/*.json"},
 	{.name = "config", .parse = parse_config, .files = "tests/data/*-*b*.json"},
-	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[e-w]*.json"},
+	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},
 	{.name = "CSV",
 		.parse = parse_csv,
 		.texts = {"\xef\xbb\xbf"
