@@ -11,7 +11,7 @@
 #include "base/table.h"
 #include "views/views.h"
 
-/* What is going to be asked for of a module besides its triangular factors. */
+/* What the measurements will ask of a module besides its triangular factors. */
 struct al_needs {
 	bool weights; /* in memory, all heads; else they are read a few heads at a time and not
 			 kept, where nothing else is to be done with them */
@@ -21,10 +21,10 @@ struct al_needs {
 struct al_audit_options {
 	int64_t n_nulls; /* draws of the null of independent heads; 0: none */
 	uint64_t seed;
-	bool is_centred; /* the mean over a head's dimensions taken off */
-	size_t n_pairs; /* of heads that the answer shows; 0: all */
+	bool is_centred; /* subtract the mean over a head's dimensions */
+	size_t n_pairs; /* how many pairs of heads the answer shows; 0: all */
 	bool folds_norms; /* the preceding norm's scale goes into W_Q, W_K, W_V */
-	int64_t offset; /* tokens from a key to its query: rotary models' query/key form */
+	int64_t offset; /* tokens from a key to its query; rotary models only */
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
 	const struct al_needs *needs; /* NULL: anything may be asked for */
 };
@@ -36,7 +36,7 @@ struct al_audit_module {
 	struct al_heads heads; /* without data where weights aren't kept */
 	struct al_triangles triangles;
 	struct al_spectra head_spectra, layer_spectra;
-	unsigned head_kinds, layer_kinds; /* of the spectra that were found */
+	unsigned head_kinds, layer_kinds; /* AL_SPECTRUM_BIT of the spectra that were found */
 	struct al_matrix inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
 	size_t n_draws;
@@ -47,7 +47,7 @@ struct al_audit_module {
 struct al_audit {
 	const struct al_model_view *view;
 	struct al_audit_options options;
-	struct al_spectra gaussian_heads, gaussian_layer; /* of the last shape that was asked for */
+	struct al_spectra gaussian_heads, gaussian_layer; /* for gaussian_shape */
 	struct al_heads gaussian_shape;
 	bool has_gaussian;
 };

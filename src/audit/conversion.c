@@ -71,7 +71,7 @@ static void change(struct conversion *c, const char *symbol, size_t value)
 	c->n_changes += i == c->n_changes;
 }
 
-/* The module's own options where the variant knows them (biases), behind the conversion's
+/* The module's own options where the variant knows them (biases), after the conversion's
  * changes. */
 static bool keep_options(const struct converter *x, const struct al_variant *variant,
 	struct conversion *c, struct al_error *err)

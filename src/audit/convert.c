@@ -41,7 +41,8 @@ bool al_convert_mean(const struct al_stack *s, const size_t *order, size_t size,
 
 /* ---- rotary keys ---- */
 
-/* Two dimensions that turn together in the heads of one group; columns as complex numbers. */
+/* Two dimensions that positions rotate together in the heads of one group; columns as complex
+ * numbers. */
 struct pair {
 	const struct al_stack *stack;
 	const size_t *heads;
@@ -186,7 +187,7 @@ static bool project_rest(const struct al_stack *s, struct al_view basis, const s
 	return ok;
 }
 
-/* The dimensions that don't turn. */
+/* The dimensions that positions don't rotate. */
 static bool share_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
 	struct al_matrix out, struct al_error *err)
 {
@@ -202,7 +203,7 @@ static bool share_rest(const struct al_stack *s, const size_t *heads, size_t siz
 	return ok;
 }
 
-static bool share_turning(const struct al_stack *s, const struct al_attention *a,
+static bool share_rotated(const struct al_stack *s, const struct al_attention *a,
 	const size_t *heads, size_t size, struct al_matrix out, struct al_error *err)
 {
 	size_t width = (size_t)a->rotary_width < s->width ? (size_t)a->rotary_width : s->width;
@@ -226,7 +227,7 @@ bool al_convert_rotary(const struct al_stack *s, const struct al_attention *atte
 		return false;
 	bool ok = al_convert_mean(s, order, size, &mean, err);
 	for (size_t first = 0; ok && first < s->n; first += size)
-		ok = share_turning(s, attention, order + first, size, shared, err);
+		ok = share_rotated(s, attention, order + first, size, shared, err);
 	ok = ok && al_stack_error(s, al_view(shared), error, err);
 	al_matrix_finish(&shared);
 	if (ok && mean < *error)

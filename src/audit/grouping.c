@@ -91,7 +91,7 @@ bool al_group_heads(const struct al_stack *keys, const struct al_stack *values, 
 	add_overlaps(keys, overlaps);
 	if (values)
 		add_overlaps(values, overlaps);
-	for (size_t turns = 0; turns < 4 * keys->n; turns++)
+	for (size_t swaps = 0; swaps < 4 * keys->n; swaps++)
 		if (!swap_best(overlaps, order, size))
 			break;
 	al_matrix_finish(&overlaps);

@@ -112,8 +112,8 @@ static void set_factors(struct al_audit_module *module)
 	}
 }
 
-/* What the options make of the stored weights. Queries turn last: a mean over dimensions is one of
- * dimensions as they are stored. */
+/* What the options make of the stored weights. Queries are rotated last: a mean over dimensions is
+ * one of dimensions as they are stored. */
 static bool change(struct al_audit_module *module, const struct al_audit_options *options,
 	struct al_error *err)
 {

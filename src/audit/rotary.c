@@ -2,14 +2,14 @@
  *
  *     x W_Q R(m)^T R(n) W_K^T y^T = x (W_Q R(m-n)^T) W_K^T y^T,
  *
- * R(t) turning pair i of a head's first `rotary_width` dimensions by t * base^(-2i/width). Halves
+ * R(t) rotating pair i of a head's first `rotary_width` dimensions by t * base^(-2i/width). Halves
  * pair dimension i with i + width/2, interleaved ones 2i with 2i + 1. */
 #include "audit/rotary.h"
 
 #include <math.h>
 
-/* [a b] R^T: the row's two numbers, turned. */
-static void turn(double *a, double *b, size_t n, double angle)
+/* [a b] R^T: the row's two numbers, rotated. */
+static void rotate(double *a, double *b, size_t n, double angle)
 {
 	const double c = cos(angle), s = sin(angle);
 
@@ -30,7 +30,7 @@ static void rotate_head(const struct al_attention *attention, double offset, str
 		       second = is_interleaved ? 2 * i + 1 : i + n_pairs;
 		double angle = offset
 			* pow((double)attention->rotary_base, -(double)i / (double)n_pairs);
-		turn(head.data + first * head.ld, head.data + second * head.ld, head.rows, angle);
+		rotate(head.data + first * head.ld, head.data + second * head.ld, head.rows, angle);
 	}
 }
 

@@ -11,7 +11,7 @@ static inline bool al_has_offset(const struct al_attention *attention)
 	return attention->is_rotary && !attention->is_latent && attention->rotary_width > 0;
 }
 
-/* W_Q of a query that stands `offset` tokens behind its key: each head's queries are turned by
+/* W_Q of a query that is `offset` tokens after its key: each head's queries are rotated by
  * R(offset), so that their product with W_K is the form at that offset. Nothing happens where there
  * is none. */
 void al_rotate_queries(const struct al_attention *attention, int64_t offset,

@@ -1,4 +1,4 @@
-/* Arenas: a chain of blocks, each with its memory behind its header. */
+/* Arenas: a chain of blocks, each with its memory after its header. */
 #include "base/arena.h"
 
 #include <stdalign.h>

@@ -47,7 +47,7 @@ static inline uint32_t choose(bool condition, uint32_t yes, uint32_t no)
 	return (yes & mask) | (no & ~mask);
 }
 
-/* A subnormal's fraction is put behind the leading one of 2^-14, which is then taken off. */
+/* A subnormal's fraction is put after the leading one of 2^-14, which is then taken off. */
 static inline float f16_value(uint16_t stored)
 {
 	uint32_t sign = (uint32_t)(stored & 0x8000) << 16;

@@ -46,7 +46,7 @@ void al_dtype_add_names(struct al_names *names);
 /* By the name that safetensors has for it, in its case; or NULL. */
 const struct al_dtype *al_dtype_stored(const char *stored);
 
-/* The i-th of all, NULL behind the last. */
+/* The i-th of all, NULL after the last. */
 const struct al_dtype *al_dtype_at(size_t i);
 
 /* The format that a row of so many numbers gets: the asked one, or what it falls back to. */

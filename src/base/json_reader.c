@@ -127,7 +127,7 @@ static void add_code_point(struct al_text *out, unsigned code)
 	}
 }
 
-/* Adds what the escape at `p` means; returns what is behind it. */
+/* Adds what the escape at `p` means; returns what is after it. */
 static const char *add_escape(struct al_text *out, const char *p)
 {
 	static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";

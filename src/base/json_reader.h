@@ -30,14 +30,14 @@ enum al_json_kind al_json_reader_kind(const struct al_json_reader *reader);
 bool al_json_reader_expect(const struct al_json_reader *reader, enum al_json_kind kind,
 	const char *what, struct al_error *err) AL_MUST_CHECK;
 
-/* Steps into the next value, an object or an array. Its members or items follow; behind the last
+/* Steps into the next value, an object or an array. Its members or items follow; after the last
  * one the reader has left it, and the answer is false. The value of each must be read or skipped. A
  * key is good until the next. */
 void al_json_reader_enter(struct al_json_reader *reader);
 bool al_json_reader_member(struct al_json_reader *reader, const char **key);
 bool al_json_reader_item(struct al_json_reader *reader);
 
-/* Moves behind the next value. */
+/* Moves after the next value. */
 void al_json_reader_skip(struct al_json_reader *reader);
 
 /* Reads it: a text, good until the next one; or a whole number from 0 to 2^63-1, written as an

@@ -74,14 +74,14 @@ static int hex_value(char c)
 	return -1;
 }
 
-/* Four hexadecimal digits behind "\u". */
+/* Four hexadecimal digits after "\u". */
 static bool scan_unit(struct al_json_scan *s, unsigned *unit)
 {
 	*unit = 0;
 	for (int i = 0; i < 4; i++, s->p++) {
 		int value = s->p < s->end ? hex_value(*s->p) : -1;
 		if (value < 0)
-			return refuse(s, "expected four hexadecimal digits behind \\u");
+			return refuse(s, "expected four hexadecimal digits after \\u");
 		*unit = *unit * 16 + (unsigned)value;
 	}
 	return true;
@@ -160,7 +160,7 @@ static bool scan_member(struct al_json_scan *s, bool is_object)
 			return false;
 		al_json_skip_space(s);
 		if (!al_json_take(s, ':'))
-			return refuse(s, "expected \":\" behind a key");
+			return refuse(s, "expected \":\" after a key");
 		al_json_skip_space(s);
 	}
 	if (!al_json_scan_value(s))
@@ -220,7 +220,7 @@ bool al_json_scan_document(struct al_json_scan *s)
 	if (!al_json_scan_value(s))
 		return false;
 	al_json_skip_space(s);
-	return s->p == s->end || refuse(s, "unexpected text behind the value");
+	return s->p == s->end || refuse(s, "unexpected text after the value");
 }
 
 bool al_json_fail_at(const char *name, const char *text, const char *place, struct al_error *err,

@@ -11,13 +11,13 @@ struct al_json_scan {
 	int depth;
 };
 
-/* Each moves p behind what it names, or says what is wrong there. */
+/* Each moves p after what it names, or says what is wrong there. */
 bool al_json_scan_document(struct al_json_scan *scan);
 bool al_json_scan_value(struct al_json_scan *scan);
 bool al_json_scan_string(struct al_json_scan *scan);
 void al_json_skip_space(struct al_json_scan *scan);
 
-/* Moves behind `c` where it stands there. */
+/* Moves after `c` where it stands there. */
 bool al_json_take(struct al_json_scan *scan, char c);
 
 /* Fails with "name:line:column: message". */

@@ -13,7 +13,7 @@
 /* ---- counts ---- */
 
 /* How many digits the text begins with, and their number, from 0 on; -1 where it is 2^63 or more.
- * No sign and no space is taken; behind the digits something else must follow, be it the NUL. */
+ * No sign and no space is taken; after the digits something else must follow, be it the NUL. */
 size_t al_read_digits(const char *text, int64_t *out);
 
 /* a/b, rounded up, of a >= 0 and b > 0. */
@@ -51,13 +51,13 @@ mpq_srcptr al_exact_scaled(struct al_arena *arena, mpq_srcptr q, int64_t numerat
 
 /* Reads a decimal as papers print it: an optional sign (- or the minus sign U+2212), digits with
  * optional thousands commas, an optional fraction: "-0.81", "5,370,112", "18.87". `*digits` is the
- * number of decimals. An exponent, spaces or anything behind the number are refused (false). */
+ * number of decimals. An exponent, spaces or anything after the number are refused (false). */
 bool al_exact_parse(const char *text, mpq_t out, int *digits) AL_MUST_CHECK;
 
 /* Rounds to `digits` decimals, halves away from zero: 98.95 -> 99.0, -0.005 -> -0.01. */
 void al_exact_round(mpq_t out, mpq_srcptr q, int digits);
 
-/* Cuts off what stands behind `digits` decimals: 98.99 -> 98.9. */
+/* Cuts off what stands after `digits` decimals: 98.99 -> 98.9. */
 void al_exact_truncate(mpq_t out, mpq_srcptr q, int digits);
 
 /* One unit of the last of `digits` decimals, over `parts`: half of 0.01 is 0.005. */

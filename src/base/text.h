@@ -34,7 +34,7 @@ size_t al_text_columns(const char *utf8);
 
 /* Writes the next byte of a stranger's text as it may be printed: itself, or \xNN for a control
  * character (those of two bytes too: U+009B begins commands on some terminals). `*text` moves
- * behind what was read; `out` takes up to 4 bytes, without NUL; returns how many. */
+ * after what was read; `out` takes up to 4 bytes, without NUL; returns how many. */
 size_t al_escape_control(const char **text, char out[4]);
 
 /* Is there a control character of two bytes, U+0080 to U+009F? */

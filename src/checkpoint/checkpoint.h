@@ -67,7 +67,7 @@ const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoin
 	const char *name);
 
 /* Elements of a tensor, counted in storage order (the last dimension runs fastest): `n_runs` runs
- * of `run` neighbours; the first begins at element `first`, each `stride` behind the one before. */
+ * of `run` neighbours; the first begins at element `first`, each `stride` after the one before. */
 struct al_selection {
 	int64_t first, run, n_runs, stride;
 };
@@ -80,7 +80,7 @@ struct al_selection al_select_all(const struct al_tensor *tensor);
 struct al_selection al_select_block(const struct al_tensor *tensor, int64_t first_row,
 	int64_t n_rows, int64_t first_column, int64_t n_columns);
 
-/* Reads the selection into out[n_runs][leading], leading >= run; what is behind a run is left
+/* Reads the selection into out[n_runs][leading], leading >= run; what is after a run is left
  * alone. A selection beyond the tensor and a number format without conversion are refused. */
 bool al_tensor_read_double(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	const struct al_selection *selection, double *out, size_t leading,

@@ -41,9 +41,8 @@ static bool check_claim(const struct al_listing *listing, const struct al_claim 
 	if (!al_multiply_dims(1, claim->shape, claim->n_dims, n_elements))
 		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
 	if (claim->begin > claim->end)
-		return al_fail(err, AL_EINPUT,
-			"begins at byte %" PRIu64 ", behind its end %" PRIu64, claim->begin,
-			claim->end);
+		return al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 ", after its end %" PRIu64,
+			claim->begin, claim->end);
 	if (claim->end > data_bytes)
 		return al_fail(err, AL_EINPUT,
 			"ends at byte %" PRIu64 " of the data, which has %" PRIu64, claim->end,

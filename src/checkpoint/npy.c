@@ -3,7 +3,7 @@
  *     "\x93NUMPY"  major minor     version 1.0, 2.0 or 3.0
  *     length       of the header: 2 bytes in version 1, else 4, little-endian
  *     header       {'descr': '<f4', 'fortran_order': False, 'shape': (64, 64), } and spaces, "\n"
- *     data         the numbers and nothing behind them
+ *     data         the numbers and nothing after them
  *
  * The header is a Python literal; here it is those three keys, each once, in any order. */
 #include "checkpoint/npy.h"
@@ -202,7 +202,7 @@ static bool find_header(struct cursor *out, const char *path, const char *bytes,
 	return true;
 }
 
-/* From rows one behind the other to columns one behind the other. */
+/* From rows one after the other to columns one after the other. */
 static bool transpose(struct al_npy *npy, struct al_error *err)
 {
 	double *out = al_try_calloc(npy->rows * npy->cols, sizeof(*out), err);

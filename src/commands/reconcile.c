@@ -23,25 +23,25 @@ static void set_shape(struct al_table *table, struct al_cell *cell, const int64_
 	al_cell_set_text(table, cell, al_shape_text(&table->arena, dims, n));
 }
 
-static void add_line(struct al_table *table, const struct al_reconciled *line)
+static void add_entry(struct al_table *table, const struct al_reconciled *entry)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
-	al_cell_set_text(table, cell++, line->name);
-	if (line->part)
-		al_cell_set_text(table, cell, line->part);
+	al_cell_set_text(table, cell++, entry->name);
+	if (entry->part)
+		al_cell_set_text(table, cell, entry->part);
 	cell++;
-	if (line->expected)
-		set_shape(table, cell, line->expected, line->n_expected);
+	if (entry->expected)
+		set_shape(table, cell, entry->expected, entry->n_expected);
 	cell++;
-	if (line->found)
-		set_shape(table, cell, line->found->shape, line->found->n_dims);
+	if (entry->found)
+		set_shape(table, cell, entry->found->shape, entry->found->n_dims);
 	cell++;
-	al_cell_set_text(table, cell++, al_difference_names[line->difference]);
-	if (!line->found)
+	al_cell_set_text(table, cell++, al_difference_names[entry->difference]);
+	if (!entry->found)
 		return;
-	al_cell_set_int(table, cell++, line->n_found_parameters);
-	al_cell_set_int(table, cell, (int64_t)line->found->bytes);
+	al_cell_set_int(table, cell++, entry->n_found_parameters);
+	al_cell_set_int(table, cell, (int64_t)entry->found->bytes);
 }
 
 static void add_columns(struct al_table *table)
@@ -76,13 +76,13 @@ static bool add_to(int64_t *sum, int64_t n)
 	return !__builtin_add_overflow(*sum, n, sum);
 }
 
-static bool add_line_to(struct sum *sum, const struct al_reconciled *line)
+static bool add_entry_to(struct sum *sum, const struct al_reconciled *entry)
 {
-	sum->expected_tensors += line->expected != NULL;
-	sum->found_tensors += line->found != NULL;
-	return add_to(&sum->expected_parameters, line->n_expected_parameters)
-		&& add_to(&sum->found_parameters, line->n_found_parameters)
-		&& (!line->found || add_to(&sum->bytes, (int64_t)line->found->bytes));
+	sum->expected_tensors += entry->expected != NULL;
+	sum->found_tensors += entry->found != NULL;
+	return add_to(&sum->expected_parameters, entry->n_expected_parameters)
+		&& add_to(&sum->found_parameters, entry->n_found_parameters)
+		&& (!entry->found || add_to(&sum->bytes, (int64_t)entry->found->bytes));
 }
 
 static struct sum *find_sum(struct sum *sums, size_t *n, const char *part)
@@ -138,7 +138,7 @@ static void add_sum_columns(struct al_table *table)
 }
 
 /* Parts in the order in which they come, then all. */
-static bool add_sums(struct session *session, const struct al_reconciled *lines, size_t n,
+static bool add_sums(struct session *session, const struct al_reconciled *entries, size_t n,
 	struct al_error *err)
 {
 	struct al_table *table = session_table(session, "parts",
@@ -150,9 +150,9 @@ static bool add_sums(struct session *session, const struct al_reconciled *lines,
 
 	add_sum_columns(table);
 	for (size_t i = 0; i < n; i++) {
-		const char *part = lines[i].part ? lines[i].part : "unexpected";
-		if (!add_line_to(find_sum(sums, &n_sums, part), &lines[i])
-			|| !add_line_to(&all, &lines[i]))
+		const char *part = entries[i].part ? entries[i].part : "unexpected";
+		if (!add_entry_to(find_sum(sums, &n_sums, part), &entries[i])
+			|| !add_entry_to(&all, &entries[i]))
 			return al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
 	}
 	for (size_t i = 0; i < n_sums; i++)
@@ -162,18 +162,18 @@ static bool add_sums(struct session *session, const struct al_reconciled *lines,
 }
 
 /* What agrees is said in a note, unless all is asked for. */
-static void fill(struct session *session, struct al_table *table, const struct al_reconciled *lines,
-	size_t n)
+static void fill(struct session *session, struct al_table *table,
+	const struct al_reconciled *entries, size_t n)
 {
 	const struct reconcile_options *o = session->options;
 	uint64_t counts[AL_N_DIFFERENCES] = {0};
 
 	add_columns(table);
 	for (size_t i = 0; i < n; i++) {
-		counts[lines[i].difference]++;
-		if (lines[i].difference != AL_DIFFERENCE_NONE || o->shows_all)
-			add_line(table, &lines[i]);
-		if (al_difference_is_fault(lines[i].difference))
+		counts[entries[i].difference]++;
+		if (entries[i].difference != AL_DIFFERENCE_NONE || o->shows_all)
+			add_entry(table, &entries[i]);
+		if (al_difference_is_fault(entries[i].difference))
 			session->answer_is_no = true;
 	}
 	for (int i = 0; i < AL_N_DIFFERENCES; i++)
@@ -185,7 +185,7 @@ static void fill(struct session *session, struct al_table *table, const struct a
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct al_reconciled *lines;
+	struct al_reconciled *entries;
 	struct al_opened_checkpoint opened;
 	size_t n;
 
@@ -194,14 +194,14 @@ static bool run(struct session *session, struct al_error *err)
 	if (!al_opened_checkpoint_init(&opened, session, &o->layout, session_word(session, 0),
 		    session_word(session, 1), false, err))
 		return false;
-	bool ok = al_reconcile(&opened.view, &lines, &n, err);
+	bool ok = al_reconcile(&opened.view, &entries, &n, err);
 	if (ok) {
 		struct al_table *table = session_table(session, "reconcile",
 			al_format(&session->arena, "%s against family %s", opened.checkpoint.path,
 				opened.view.family->name));
-		fill(session, table, lines, n);
+		fill(session, table, entries, n);
 		al_opened_checkpoint_note(&opened, table);
-		ok = add_sums(session, lines, n, err);
+		ok = add_sums(session, entries, n, err);
 	}
 	al_opened_checkpoint_finish(&opened);
 	return ok;

@@ -9,7 +9,7 @@
 #include "views/views.h"
 
 enum al_piece {
-	/* truncate: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], behind
+	/* truncate: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], after
 	 * DOWN */
 	AL_PIECE_QUERY,
 	AL_PIECE_KEY,

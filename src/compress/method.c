@@ -70,7 +70,7 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 			a->variant->name, extra, al_method_names[method]);
 	if (a->is_rotary && method != AL_METHOD_DROP)
 		return al_fail(err, AL_EINPUT,
-			"its queries and keys turn with their positions (rotary), so "
+			"its queries and keys are rotated by their positions (rotary), so "
 			"that W_Q W_K^T is the score at offset 0 alone and %s would change all "
 			"others",
 			al_method_names[method]);

@@ -1,4 +1,4 @@
-/* Writing the compressed checkpoint: tensors in the order of the original, new ones behind the
+/* Writing the compressed checkpoint: tensors in the order of the original, new ones after the
  * query projection that they belong to. */
 #include "compress/job.h"
 
@@ -312,15 +312,16 @@ static bool copy_bytes(struct new_file *file, struct al_safetensors_writer *writ
 	return true;
 }
 
-/* Turn by turn of what runs slower than the head axis: what stays, and what was put in between. */
+/* For each index of the axes outside of the head axis: the bytes that stay, and the new bytes
+ * between them. */
 static bool write_changed(struct new_file *file, struct al_safetensors_writer *writer,
 	const struct new_tensor *tensor, unsigned char *block, struct al_error *err)
 {
 	const struct al_head_axis axis = al_head_axis_of(tensor->source, tensor->is_slow);
 	const uint64_t unit = (uint64_t)axis.inner * tensor->source->dtype->block_bytes;
 
-	for (int64_t turn = 0; turn < axis.outer; turn++) {
-		const uint64_t begin = (uint64_t)(turn * axis.length) * unit;
+	for (int64_t outer = 0; outer < axis.outer; outer++) {
+		const uint64_t begin = (uint64_t)(outer * axis.length) * unit;
 		int64_t at = 0;
 		for (size_t i = 0; i <= tensor->n_changes; i++) {
 			const struct al_slice *slice = i < tensor->n_changes
@@ -335,7 +336,7 @@ static bool write_changed(struct new_file *file, struct al_safetensors_writer *w
 			const size_t bytes = (size_t)((uint64_t)slice->width * unit);
 			if (bytes > 0
 				&& !al_safetensors_append(writer,
-					tensor->changes[i].bytes + (size_t)turn * bytes, bytes,
+					tensor->changes[i].bytes + (size_t)outer * bytes, bytes,
 					err))
 				return false;
 			at = to + slice->length;

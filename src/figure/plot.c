@@ -341,7 +341,7 @@ static void describe(struct al_plot *plot, struct al_dimension *dimension,
 	dimension->max = axis->max;
 }
 
-/* A name among the figure's looks has its place there, any other one a place behind them. */
+/* A name among the figure's looks has its place there, any other one a place after them. */
 static void choose_looks(struct al_plot *plot)
 {
 	const struct al_figure *figure = plot->figure;

@@ -30,7 +30,7 @@ bool al_cases_equal(const struct al_cases *a, const struct al_cases *b)
 		&& al_cases_equal(a->then, b->then) && al_cases_equal(a->otherwise, b->otherwise);
 }
 
-/* Both branches' conditions come behind `condition`. */
+/* Both branches' conditions come after `condition`. */
 static const struct al_cases *branch(struct al_pool *pool, const struct al_condition *condition,
 	const struct al_cases *then, const struct al_cases *otherwise)
 {
@@ -127,7 +127,7 @@ static enum al_operator mirrored(enum al_operator op)
 	}
 }
 
-/* The text of the first comes behind that of the second. */
+/* The text of the first comes after that of the second. */
 static bool comes_behind(const struct al_terms *a, const struct al_terms *b)
 {
 	struct al_text x, y;

@@ -6,7 +6,7 @@
  *
  * From loose to tight: or, and, not, comparisons, + -, * /, the sign, ^. `^` takes a whole exponent
  * of at most 64 and binds to the right; a comparison is worth 1 or 0. A formula is parsed once to
- * an immutable tree with bounds of its own, so that no input can exhaust what comes behind it.
+ * an immutable tree with bounds of its own, so that no input can exhaust what comes after it.
  * Evaluation is exact over the rationals. */
 #ifndef ATTNLEDGER_FORMULA_FORMULA_H
 #define ATTNLEDGER_FORMULA_FORMULA_H
@@ -27,7 +27,7 @@ enum al_dialect {
 	AL_DIALECT_CELLS, /* symbols may hold ':' (prr:glue); an index is a row's name, taken as it
 	                        stands up to ']': glue[mhe-mul], bleu[base,mha] */
 	AL_DIALECT_PRINTED, /* as papers print: arithmetic in one-letter symbols, a product needs no
-	                        sign: (3n^2-3n)d^2; a factor behind a quotient needs brackets */
+	                        sign: (3n^2-3n)d^2; a factor after a quotient needs brackets */
 };
 
 /* An error says "column C: what was found, what was expected". */

@@ -7,7 +7,7 @@
 
 enum al_interval_kind {
 	AL_INTERVAL_BETWEEN, /* low <= y <= high */
-	AL_INTERVAL_OUTSIDE, /* behind a pole: y <= low or high <= y, where there is such an end */
+	AL_INTERVAL_OUTSIDE, /* after a pole: y <= low or high <= y, where there is such an end */
 	AL_INTERVAL_ANY, /* nothing is known */
 };
 

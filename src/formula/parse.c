@@ -180,7 +180,7 @@ static const struct al_node *wrong_count(const struct parser *p, const struct fu
 	return NULL;
 }
 
-/* At the "(" behind the function's name. */
+/* At the "(" after the function's name. */
 static const struct al_node *parse_call(struct parser *p, const struct function *f,
 	struct place place)
 {
@@ -188,7 +188,7 @@ static const struct al_node *parse_call(struct parser *p, const struct function 
 	size_t n = 0;
 
 	if (!is_at(p, AL_TOKEN_OPEN))
-		return expected(p, "\"(\" behind a function");
+		return expected(p, "\"(\" after a function");
 	if (!descend(p))
 		return NULL;
 	do {
@@ -205,7 +205,7 @@ static const struct al_node *parse_call(struct parser *p, const struct function 
 	return next(p) ? make(p, f->op, place, args, n) : NULL;
 }
 
-/* At the "[" behind a symbol. */
+/* At the "[" after a symbol. */
 static bool parse_index(struct parser *p, struct al_node *symbol)
 {
 	if (p->lexer.dialect == AL_DIALECT_CELLS) {
@@ -318,7 +318,7 @@ static const struct al_node *parse_product(struct parser *p)
 			break;
 		if (is_factor && is_quotient)
 			return fail_at(p, place.begin,
-				"a factor behind a quotient is ambiguous, expected brackets");
+				"a factor after a quotient is ambiguous, expected brackets");
 		if (!is_factor && !next(p))
 			return NULL;
 		left = make_pair(p, is_over ? AL_OP_DIVIDE : AL_OP_MULTIPLY, place, left,

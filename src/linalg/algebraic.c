@@ -294,7 +294,7 @@ static size_t count_filled(const double *energies, size_t n, double part)
 	return n;
 }
 
-/* The rows of the cores are in the order of what they hold; those behind `rank` hold rounding
+/* The rows of the cores are in the order of what they hold; those after `rank` hold rounding
  * alone. */
 static bool find_filled(const struct al_tucker *t, double part, size_t *rank, struct al_error *err)
 {

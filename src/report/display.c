@@ -154,7 +154,7 @@ static bool fits_step(mpq_srcptr q, const struct ladder *ladder, int digits)
 	return fits;
 }
 
-/* The scale is behind the number: 999,999 is 1.00M, never 1000.00k. */
+/* The scale is after the number: 999,999 is 1.00M, never 1000.00k. */
 static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
 	const struct al_style *style, const struct al_column *column, mpq_srcptr q)
 {

@@ -3,7 +3,7 @@
 
 #include "report/writer.h"
 
-/* What LaTeX reads otherwise than it looks. A bracket or a star behind \\ would be its argument;
+/* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
  * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
 static const struct replacement {
 	const char *text, *latex;
@@ -123,7 +123,7 @@ static void add_cell(struct al_text *out, const struct al_style *style,
 	al_arena_finish(&arena);
 }
 
-/* The first column behind those under the same heading as `column`. */
+/* The first column after those under the same heading as `column`. */
 static size_t group_end(const struct al_table *table, size_t column)
 {
 	size_t end = column + 1;

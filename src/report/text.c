@@ -94,7 +94,7 @@ static struct sheet read_table(struct al_arena *arena, const struct al_style *st
 	return sheet;
 }
 
-/* The first place behind those under the same heading as `place`. */
+/* The first place after those under the same heading as `place`. */
 static size_t group_end(const struct sheet *sheet, const struct part *part, size_t place)
 {
 	const struct al_column *columns = sheet->table->columns;

@@ -20,7 +20,7 @@ const char *al_cell_number_text(struct al_arena *arena, const struct al_cell *ce
 /* Columns of numbers stand at the right: one that holds a number, or nothing at all. */
 bool al_column_is_number(const struct al_table *table, size_t column);
 
-/* Does any cell carry a spread? JSON and CSV then have a column KEY_spread behind it. */
+/* Does any cell carry a spread? JSON and CSV then have a column KEY_spread after it. */
 bool al_column_has_spread(const struct al_table *table, size_t column);
 
 /* Are two columns under the same group heading? */

@@ -1,4 +1,4 @@
-/* Detecting: which family's names a checkpoint has, and behind which prefixes. */
+/* Detecting: which family's names a checkpoint has, and after which prefixes. */
 #include "views/internal.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
-	int64_t turn)
+	int64_t index)
 {
 	struct al_text text;
 
@@ -29,7 +29,7 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 		bool is_it = !variable
 			|| (strlen(variable) == length && strncmp(open + 1, variable, length) == 0);
 		al_text_add_bytes(&text, name, (size_t)(open - name));
-		al_text_addf(&text, "%lld", (long long)(is_it ? turn : 0));
+		al_text_addf(&text, "%lld", (long long)(is_it ? index : 0));
 		name = close + 1;
 	}
 	char *copy = al_strdup(arena, text.data);
@@ -37,9 +37,9 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 	return copy;
 }
 
-char *al_name_fill(struct al_arena *arena, const char *name, int64_t turn)
+char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 {
-	return al_name_fill_loop(arena, name, NULL, turn);
+	return al_name_fill_loop(arena, name, NULL, index);
 }
 
 /* ---- prefixes ---- */

@@ -151,7 +151,7 @@ static bool collect_runs(struct maker *m, const struct al_entry *entry, bool is_
 		const struct al_stored_tensor *stored = &m->stored.tensors[i];
 		const struct al_tensor *found = NULL;
 		int64_t at = 0;
-		for (int64_t turn = 0; turn < stored->repeat; turn++)
+		for (int64_t repeat = 0; repeat < stored->repeat; repeat++)
 			for (size_t j = 0; j < stored->n_parts; at += stored->parts[j++].width) {
 				if (stored->parts[j].entry != entry)
 					continue;

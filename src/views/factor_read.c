@@ -46,7 +46,7 @@ static bool read_columns(const struct al_checkpoint *checkpoint, const struct al
 	}
 	selection = al_select_block(tensor, 0, rows, first, n);
 
-	/* The head axis runs fastest in the file: read [rows][n], then turn it over. */
+	/* The head axis runs fastest in the file: read [rows][n], then transpose it. */
 	double *block = al_try_calloc((size_t)rows * (size_t)n, sizeof(*block), err);
 	if (!block)
 		return al_in(err, "%lld x %lld numbers", (long long)rows, (long long)n);

@@ -23,19 +23,19 @@ bool al_prefix_find(struct al_model_view *view);
 bool al_symbols_learn(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err);
 
-/* "{layer}" and the like, all replaced by `turn`. */
-char *al_name_fill(struct al_arena *arena, const char *name, int64_t turn);
+/* The name with every loop variable ("{layer}" and the like) replaced by `index`. */
+char *al_name_fill(struct al_arena *arena, const char *name, int64_t index);
 
-/* Only `variable` by `turn`, the others by 0; NULL: all. */
+/* Replaces only `variable` by `index`, the other loop variables by 0; NULL: all by `index`. */
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
-	int64_t turn);
+	int64_t index);
 
 /* The catalogue's variant of a family's module, or NULL. */
 const struct al_variant *al_module_variant(struct al_model_view *view,
 	const struct al_family_module *module);
 
-/* Is one of the variant's tensors in the stored one a bias that the option switches? NULL: any
- * option. */
+/* Does the stored tensor hold a bias of the variant that the option switches on? NULL: any option
+ * will do. */
 bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored *stored,
 	const char *option);
 

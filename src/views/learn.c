@@ -18,7 +18,7 @@ static void learn_formula(struct al_model_view *view, const struct al_formula *f
 		learn(view, al_formula_source(formula), value);
 }
 
-static const struct al_tensor *first_turn(struct al_model_view *view, const char *name)
+static const struct al_tensor *first_of_loop(struct al_model_view *view, const char *name)
 {
 	return al_model_view_find(view, al_name_fill(&view->arena, name, 0));
 }
@@ -27,7 +27,7 @@ static void learn_shapes(struct al_model_view *view)
 {
 	for (size_t i = 0; i < view->family->n_tensors; i++) {
 		const struct al_entry *entry = &view->family->tensors[i].entry;
-		const struct al_tensor *found = first_turn(view, entry->name);
+		const struct al_tensor *found = first_of_loop(view, entry->name);
 		size_t stacked = entry->count ? 1 : 0;
 		if (!found || found->n_dims != entry->shape.n_dims + stacked)
 			continue;
@@ -53,7 +53,7 @@ static void learn_conditions(struct al_model_view *view)
 
 	for (size_t i = 0; i < family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &family->tensors[i];
-		bool is_there = first_turn(view, tensor->entry.name) != NULL;
+		bool is_there = first_of_loop(view, tensor->entry.name) != NULL;
 		if (tensor->tied_to)
 			learn_formula(view, tensor->entry.when, !is_there);
 		else if (!tensor->is_optional && count_entries(family, tensor->entry.name) == 1)
@@ -75,7 +75,7 @@ static bool has_bias(struct al_model_view *view, const struct al_family_module *
 {
 	for (size_t i = 0; i < module->n_stored; i++)
 		if (al_stored_has_bias(variant, &module->stored[i], option)
-			&& first_turn(view, module->stored[i].name))
+			&& first_of_loop(view, module->stored[i].name))
 			return true;
 	return false;
 }
@@ -93,8 +93,8 @@ static void learn_biases(struct al_model_view *view, const struct al_family_modu
 	}
 }
 
-/* How often a name's loop goes round: the first turn that isn't there. */
-static int64_t count_turns(struct al_model_view *view, const char *name, const char *variable)
+/* How many iterations a name's loop has: up to the first whose tensor isn't stored. */
+static int64_t count_iterations(struct al_model_view *view, const char *name, const char *variable)
 {
 	int64_t n = 0;
 
@@ -110,9 +110,9 @@ static void learn_loops(struct al_model_view *view, const struct al_loops *loops
 		const char *source = al_formula_source(loops->items[i].count);
 		if (!al_symbol_is_name(source) || al_settings_is_asked(&view->settings, source))
 			continue;
-		int64_t turns = count_turns(view, name, loops->items[i].variable);
-		if (turns > 0)
-			learn(view, source, turns);
+		int64_t iterations = count_iterations(view, name, loops->items[i].variable);
+		if (iterations > 0)
+			learn(view, source, iterations);
 	}
 }
 
@@ -125,7 +125,8 @@ static void learn_modules(struct al_model_view *view)
 		learn_biases(view, module);
 		for (size_t j = 0; j < module->n_stored; j++) {
 			const struct al_stored *stored = &module->stored[j];
-			learn_formula(view, stored->when, first_turn(view, stored->name) != NULL);
+			learn_formula(view, stored->when,
+				first_of_loop(view, stored->name) != NULL);
 			learn_loops(view, &module->loops, stored->name);
 		}
 	}
@@ -164,7 +165,7 @@ typedef bool is_it(const struct al_variant *variant, const char *tensor,
 	enum al_head_factor factor);
 
 /* The stored matrix that is a variant's factor, or where `fused` begins with it, in a module's
- * first turn; NULL where there is none. `out_axis` is that of the heads. */
+ * first iteration; NULL where there is none. `out_axis` is that of the heads. */
 static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is,
 	enum al_head_factor factor, bool fused, size_t *out_axis)
 {
@@ -179,7 +180,7 @@ static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is
 						       : NULL;
 			if (!holds || !is(variant, holds, factor))
 				continue;
-			const struct al_tensor *found = first_turn(view, stored->name);
+			const struct al_tensor *found = first_of_loop(view, stored->name);
 			*out_axis = stored->order == AL_ORDER_OUT_IN ? 0 : 1;
 			if (found && found->n_dims == 2)
 				return found;

@@ -24,7 +24,7 @@ bool al_difference_is_fault(enum al_difference difference)
 
 struct reconciling {
 	struct al_model_view *view;
-	struct al_reconciled *lines;
+	struct al_reconciled *entries;
 	size_t n, room;
 	bool *is_known; /* [n_tensors] of the checkpoint */
 };
@@ -60,11 +60,11 @@ static enum al_difference judge(const struct al_tensor *found, const struct expe
 	return e->is_buffer ? AL_DIFFERENCE_BUFFER : AL_DIFFERENCE_NONE;
 }
 
-static struct al_reconciled *add_line(struct reconciling *r)
+static struct al_reconciled *add_entry(struct reconciling *r)
 {
-	r->lines = al_grow(&r->view->arena, r->lines, r->n, &r->room, sizeof(*r->lines));
-	r->lines[r->n] = (struct al_reconciled){0};
-	return &r->lines[r->n++];
+	r->entries = al_grow(&r->view->arena, r->entries, r->n, &r->room, sizeof(*r->entries));
+	r->entries[r->n] = (struct al_reconciled){0};
+	return &r->entries[r->n++];
 }
 
 static bool count_numbers(const int64_t *dims, size_t n_dims, int64_t packed, int64_t *out,
@@ -74,36 +74,36 @@ static bool count_numbers(const int64_t *dims, size_t n_dims, int64_t packed, in
 		|| al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
 }
 
-static bool count_parameters(struct al_reconciled *line, const struct expectation *e,
+static bool count_parameters(struct al_reconciled *entry, const struct expectation *e,
 	struct al_error *err)
 {
-	const struct al_tensor *found = line->found;
+	const struct al_tensor *found = entry->found;
 
 	if (!e->is_parameter)
 		return true;
-	return count_numbers(e->dims, e->n_dims, e->packed, &line->n_expected_parameters, err)
+	return count_numbers(e->dims, e->n_dims, e->packed, &entry->n_expected_parameters, err)
 		&& (!found
 			|| count_numbers(found->shape, found->n_dims, e->packed,
-				&line->n_found_parameters, err));
+				&entry->n_found_parameters, err));
 }
 
 static bool expect(struct reconciling *r, const struct expectation *e, struct al_error *err)
 {
 	struct al_arena *arena = &r->view->arena;
-	struct al_reconciled *line = add_line(r);
+	struct al_reconciled *entry = add_entry(r);
 	int64_t *dims = al_new_array(arena, int64_t, e->n_dims + 1);
 
 	memcpy(dims, e->dims, e->n_dims * sizeof(*dims));
-	line->part = e->part;
-	line->expected = dims;
-	line->n_expected = e->n_dims;
-	line->found = al_model_view_find(r->view, e->name);
-	line->name = line->found ? line->found->name
-				 : al_format(arena, "%s%s", r->view->prefix, e->name);
-	line->difference = judge(line->found, e);
-	if (line->found)
-		r->is_known[line->found - r->view->checkpoint->tensors] = true;
-	return count_parameters(line, e, err) || al_in(err, "%s", line->name);
+	entry->part = e->part;
+	entry->expected = dims;
+	entry->n_expected = e->n_dims;
+	entry->found = al_model_view_find(r->view, e->name);
+	entry->name = entry->found ? entry->found->name
+				   : al_format(arena, "%s%s", r->view->prefix, e->name);
+	entry->difference = judge(entry->found, e);
+	if (entry->found)
+		r->is_known[entry->found - r->view->checkpoint->tensors] = true;
+	return count_parameters(entry, e, err) || al_in(err, "%s", entry->name);
 }
 
 static bool expect_tensors(struct reconciling *r, struct al_error *err)
@@ -160,7 +160,7 @@ static bool expect_module(struct reconciling *r, const struct al_model_module *m
 	return true;
 }
 
-bool al_reconcile(struct al_model_view *view, struct al_reconciled **lines, size_t *n,
+bool al_reconcile(struct al_model_view *view, struct al_reconciled **entries, size_t *n,
 	struct al_error *err)
 {
 	struct al_checkpoint *checkpoint = view->checkpoint;
@@ -175,13 +175,13 @@ bool al_reconcile(struct al_model_view *view, struct al_reconciled **lines, size
 	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
 		if (r.is_known[i])
 			continue;
-		struct al_reconciled *line = add_line(&r);
-		line->name = checkpoint->tensors[i].name;
-		line->found = &checkpoint->tensors[i];
-		line->difference = AL_DIFFERENCE_UNEXPECTED;
-		line->n_found_parameters = line->found->n_elements;
+		struct al_reconciled *entry = add_entry(&r);
+		entry->name = checkpoint->tensors[i].name;
+		entry->found = &checkpoint->tensors[i];
+		entry->difference = AL_DIFFERENCE_UNEXPECTED;
+		entry->n_found_parameters = entry->found->n_elements;
 	}
-	*lines = r.lines;
+	*entries = r.entries;
 	*n = r.n;
 	return true;
 }

@@ -17,20 +17,20 @@ enum al_difference {
 extern const char *const al_difference_names[AL_N_DIFFERENCES];
 
 struct al_reconciled {
-	const char *name; /* as stored, or behind the prefix of the attention tensors */
+	const char *name; /* as stored, or after the prefix of the attention tensors */
 	const char *part; /* "attention"; NULL of an unexpected tensor */
 	const int64_t *expected; /* [n_expected]; NULL: not expected */
 	size_t n_expected;
 	const struct al_tensor *found; /* or NULL */
 	enum al_difference difference;
-	int64_t n_expected_parameters, n_found_parameters; /* 0 of buffers, scales, tied tensors and
-								what is apart; all numbers of an
-							      unexpected tensor */
+	/* 0 of buffers, scales, tied tensors and what isn't part of the model; all numbers of an
+	 * unexpected tensor */
+	int64_t n_expected_parameters, n_found_parameters;
 };
 
-/* The family's tensors in its order, then those that it doesn't know; `lines` in the view's
+/* The family's tensors in its order, then those that it doesn't know; `entries` in the view's
  * arena. */
-bool al_reconcile(struct al_model_view *view, struct al_reconciled **lines, size_t *n,
+bool al_reconcile(struct al_model_view *view, struct al_reconciled **entries, size_t *n,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Is it a fault: missing, another shape, unexpected? */

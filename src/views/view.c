@@ -150,17 +150,18 @@ static bool check_kv_heads(const struct al_attention *a, int64_t given, struct a
 		(long long)given, (long long)a->n_kv_heads, (long long)a->d_head);
 }
 
-/* The number of turns of a family's module, those apart from the model as well. */
-static int64_t count_turns(const struct al_model_view *view, const struct al_family_module *of)
+/* How many iterations the loop of a family's module has, counting modules that aren't part of the
+ * model as well. */
+static int64_t count_iterations(const struct al_model_view *view, const struct al_family_module *of)
 {
-	int64_t turns = 0;
+	int64_t iterations = 0;
 
 	for (size_t i = 0; i < view->books.n_modules; i++) {
 		const struct al_model_module *module = &view->books.modules[i];
-		if (module->module == of && module->turn[0] + 1 > turns)
-			turns = module->turn[0] + 1;
+		if (module->module == of && module->turn[0] + 1 > iterations)
+			iterations = module->turn[0] + 1;
 	}
-	return turns;
+	return iterations;
 }
 
 /* Layers that are stored though the config doesn't have them: its number of layers may be wrong. */
@@ -168,11 +169,11 @@ static void note_further_layers(struct al_model_view *view)
 {
 	for (size_t i = 0; view->has_config && i < view->family->n_modules; i++) {
 		const struct al_family_module *module = &view->family->modules[i];
-		int64_t turns = count_turns(view, module);
-		if (turns > 0 && module->loops.n == 1 && module->n_stored > 0
+		int64_t iterations = count_iterations(view, module);
+		if (iterations > 0 && module->loops.n == 1 && module->n_stored > 0
 			&& al_model_view_find(view,
-				al_name_fill(&view->arena, module->stored[0].name, turns)))
-			note(view, al_name_fill(&view->arena, module->name, turns),
+				al_name_fill(&view->arena, module->stored[0].name, iterations)))
+			note(view, al_name_fill(&view->arena, module->name, iterations),
 				"it is stored, but beyond the layers of the config");
 	}
 }

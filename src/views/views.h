@@ -95,7 +95,7 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_checkpoint *checkpoint, const struct al_view_options *options,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The stored tensor of a family's name behind the view's prefix or another of the family's, or
+/* The stored tensor of a family's name after the view's prefix or another of the family's, or
  * NULL. */
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 

@@ -217,7 +217,7 @@ static const struct refusal {
 	{AL_DIALECT_CATALOG, "2^99999999999999999999", "column 3: the exponent is beyond 64"},
 	{AL_DIALECT_CATALOG, "12345678901234567890123456789012345678901",
 		"column 1: a number of 41 digits, expected at most 40"},
-	{AL_DIALECT_CATALOG, "min", "column 4: the formula ends, expected \"(\" behind a function"},
+	{AL_DIALECT_CATALOG, "min", "column 4: the formula ends, expected \"(\" after a function"},
 	{AL_DIALECT_CATALOG, "min()",
 		"column 5: found \")\", expected a number, a symbol or \"(\""},
 	{AL_DIALECT_CATALOG, "if(1, 2)", "column 1: if has 2 arguments, expected 3"},
@@ -236,7 +236,7 @@ static const struct refusal {
 	{AL_DIALECT_PRINTED, "n_h", "column 2: unexpected character \"_\""},
 	{AL_DIALECT_PRINTED, "n2", "column 2: found \"2\", expected an operator"},
 	{AL_DIALECT_PRINTED, "1/2 n",
-		"column 5: a factor behind a quotient is ambiguous, expected "
+		"column 5: a factor after a quotient is ambiguous, expected "
 		"brackets"},
 	{AL_DIALECT_PRINTED, "n < d", "column 3: unexpected character \"<\""},
 	{AL_DIALECT_PRINTED, "n\xE2\x88\x92",

@@ -28,7 +28,7 @@ static int end(void **state)
 struct answer {
 	struct al_checkpoint checkpoint;
 	struct al_model_view view;
-	struct al_reconciled *lines;
+	struct al_reconciled *entries;
 	size_t n;
 };
 
@@ -40,7 +40,7 @@ static void reconcile(const char *name, struct state_dict *dict, struct answer *
 	if (!al_checkpoint_open(&answer->checkpoint, folder.path, &err)
 		|| !al_model_view_lay(&answer->view, catalog, &answer->checkpoint,
 			&(struct al_view_options){0}, &err)
-		|| !al_reconcile(&answer->view, &answer->lines, &answer->n, &err))
+		|| !al_reconcile(&answer->view, &answer->entries, &answer->n, &err))
 		fail_msg("%s: %s", name, err.message);
 }
 
@@ -60,13 +60,13 @@ static void check_agreement(const char *name)
 
 	reconcile(name, dict, &answer);
 	for (size_t i = 0; i < answer.n; i++) {
-		const struct al_reconciled *line = &answer.lines[i];
-		if (al_difference_is_fault(line->difference))
-			fail_msg("%s: %s is %s", name, line->name,
-				al_difference_names[line->difference]);
-		n_found += line->found != NULL;
-		if (line->found && line->n_expected_parameters != line->n_found_parameters)
-			fail_msg("%s: %s: parameters differ", name, line->name);
+		const struct al_reconciled *entry = &answer.entries[i];
+		if (al_difference_is_fault(entry->difference))
+			fail_msg("%s: %s is %s", name, entry->name,
+				al_difference_names[entry->difference]);
+		n_found += entry->found != NULL;
+		if (entry->found && entry->n_expected_parameters != entry->n_found_parameters)
+			fail_msg("%s: %s: parameters differ", name, entry->name);
 	}
 	assert_int_equal(n_found, dict->n);
 	finish(&answer);
@@ -92,12 +92,12 @@ static void state_dicts_agree(void **state)
 
 /* ---- differences ---- */
 
-static const struct al_reconciled *find_line(const struct answer *answer, const char *name)
+static const struct al_reconciled *find_entry(const struct answer *answer, const char *name)
 {
 	for (size_t i = 0; i < answer->n; i++)
-		if (strcmp(answer->lines[i].name, name) == 0)
-			return &answer->lines[i];
-	fail_msg("no line %s", name);
+		if (strcmp(answer->entries[i].name, name) == 0)
+			return &answer->entries[i];
+	fail_msg("no entry %s", name);
 	return NULL;
 }
 
@@ -105,7 +105,7 @@ static void differences_are_told(void **state)
 {
 	struct state_dict *dict = state_dict_read("llama");
 	struct answer answer;
-	const struct al_reconciled *line;
+	const struct al_reconciled *entry;
 
 	(void)state;
 	state_dict_remove(dict, "model.layers.1.self_attn.v_proj.weight");
@@ -123,27 +123,27 @@ static void differences_are_told(void **state)
 			.n_dims = 1};
 	reconcile("llama", dict, &answer);
 
-	line = find_line(&answer, "model.layers.1.self_attn.v_proj.weight");
-	assert_int_equal(line->difference, AL_DIFFERENCE_MISSING);
-	assert_int_equal(line->n_expected_parameters, 8 * 12);
-	assert_int_equal(line->n_found_parameters, 0);
-	assert_string_equal(line->part, "attention");
-	assert_int_equal(find_line(&answer, "model.norm.weight")->difference,
+	entry = find_entry(&answer, "model.layers.1.self_attn.v_proj.weight");
+	assert_int_equal(entry->difference, AL_DIFFERENCE_MISSING);
+	assert_int_equal(entry->n_expected_parameters, 8 * 12);
+	assert_int_equal(entry->n_found_parameters, 0);
+	assert_string_equal(entry->part, "attention");
+	assert_int_equal(find_entry(&answer, "model.norm.weight")->difference,
 		AL_DIFFERENCE_MISSING);
-	line = find_line(&answer, "model.layers.2.self_attn.q_proj.weight");
-	assert_int_equal(line->difference, AL_DIFFERENCE_SHAPE);
-	assert_int_equal(line->n_expected_parameters, 24 * 12);
-	assert_int_equal(line->n_found_parameters, 20 * 12);
-	assert_int_equal(find_line(&answer, "model.embed_tokens.weight")->difference,
+	entry = find_entry(&answer, "model.layers.2.self_attn.q_proj.weight");
+	assert_int_equal(entry->difference, AL_DIFFERENCE_SHAPE);
+	assert_int_equal(entry->n_expected_parameters, 24 * 12);
+	assert_int_equal(entry->n_found_parameters, 20 * 12);
+	assert_int_equal(find_entry(&answer, "model.embed_tokens.weight")->difference,
 		AL_DIFFERENCE_SHAPE);
-	line = find_line(&answer, "model.layers.7.extra");
-	assert_int_equal(line->difference, AL_DIFFERENCE_UNEXPECTED);
-	assert_null(line->expected);
-	assert_int_equal(line->n_found_parameters, 6);
-	line = find_line(&answer, "model.layers.0.self_attn.rotary_emb.inv_freq");
-	assert_int_equal(line->difference, AL_DIFFERENCE_BUFFER);
-	assert_int_equal(line->n_found_parameters, 0);
-	assert_int_equal(find_line(&answer, "model.layers.1.self_attn.rotary_emb.inv_freq")
+	entry = find_entry(&answer, "model.layers.7.extra");
+	assert_int_equal(entry->difference, AL_DIFFERENCE_UNEXPECTED);
+	assert_null(entry->expected);
+	assert_int_equal(entry->n_found_parameters, 6);
+	entry = find_entry(&answer, "model.layers.0.self_attn.rotary_emb.inv_freq");
+	assert_int_equal(entry->difference, AL_DIFFERENCE_BUFFER);
+	assert_int_equal(entry->n_found_parameters, 0);
+	assert_int_equal(find_entry(&answer, "model.layers.1.self_attn.rotary_emb.inv_freq")
 				 ->difference,
 		AL_DIFFERENCE_ABSENT);
 	finish(&answer);
@@ -158,15 +158,15 @@ static void tied_tensors_count_once(void **state)
 
 	(void)state;
 	reconcile("gpt2", dict, &answer);
-	const struct al_reconciled *line = find_line(&answer, "lm_head.weight");
-	assert_int_equal(line->difference, AL_DIFFERENCE_TIED);
-	assert_int_equal(line->n_found_parameters, 0);
+	const struct al_reconciled *entry = find_entry(&answer, "lm_head.weight");
+	assert_int_equal(entry->difference, AL_DIFFERENCE_TIED);
+	assert_int_equal(entry->n_found_parameters, 0);
 	finish(&answer);
 
 	state_dict_remove(dict, "lm_head.weight");
 	reconcile("gpt2", dict, &answer);
-	line = find_line(&answer, "transformer.lm_head.weight");
-	assert_int_equal(line->difference, AL_DIFFERENCE_ABSENT);
+	entry = find_entry(&answer, "transformer.lm_head.weight");
+	assert_int_equal(entry->difference, AL_DIFFERENCE_ABSENT);
 	finish(&answer);
 	state_dict_finish(dict);
 }
@@ -179,13 +179,13 @@ static void what_is_apart_counts_apart(void **state)
 
 	(void)state;
 	reconcile("deepseek_v3-fp8", dict, &answer);
-	assert_int_equal(find_line(&answer, "model.layers.0.self_attn.q_b_proj.weight_scale_inv")
+	assert_int_equal(find_entry(&answer, "model.layers.0.self_attn.q_b_proj.weight_scale_inv")
 				 ->n_found_parameters,
 		0);
-	const struct al_reconciled *line = find_line(&answer,
+	const struct al_reconciled *entry = find_entry(&answer,
 		"model.layers.3.self_attn.q_b_proj.weight");
-	assert_string_equal(line->part, "multi-token prediction");
-	assert_int_equal(line->n_found_parameters, 0);
+	assert_string_equal(entry->part, "multi-token prediction");
+	assert_int_equal(entry->n_found_parameters, 0);
 	finish(&answer);
 	state_dict_finish(dict);
 }
