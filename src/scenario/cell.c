@@ -89,13 +89,11 @@ static bool holds_zero(const mpq_srcptr *low, const mpq_srcptr *high, size_t n)
 	return false;
 }
 
-static bool include_corners(point_function *value, void *context, struct box *box,
+/* `at` is the box's own. */
+static bool include_corners(point_function *value, void *context, struct box *box, mpq_srcptr *at,
 	const mpq_srcptr *low, const mpq_srcptr *high, struct cell *cell, struct al_interval *out,
 	struct al_error *err)
 {
-	mpq_srcptr at[MOST_DATA];
-
-	box->at = at;
 	for (unsigned corner = 0; corner < 1u << box->n; corner++) {
 		for (size_t i = 0; i < box->n; i++)
 			at[i] = corner >> i & 1 ? high[i] : low[i];
@@ -115,17 +113,19 @@ static bool include_corners(point_function *value, void *context, struct box *bo
 bool enclose_by_corners(point_function *value, void *context, const struct region *region,
 	struct al_interval *out, struct al_error *err)
 {
-	mpq_srcptr low[MOST_DATA], high[MOST_DATA];
+	mpq_srcptr low[MOST_DATA], high[MOST_DATA], at[MOST_DATA];
 	struct box used = {0};
 	struct cell cell;
 
 	cell_init(&cell);
 	bool ok = value(context, &used, &cell, err);
 	ranges_of(&used, region, low, high);
-	if (ok && (cell.kind != CELL_NUMBER || (!cell.datum && holds_zero(low, high, used.n))))
+	if (ok && (cell.kind != CELL_NUMBER || (!cell.datum && holds_zero(low, high, used.n)))) {
 		al_interval_set_any(out);
-	else if (ok)
-		ok = include_corners(value, context, &used, low, high, &cell, out, err);
+	} else if (ok) {
+		used.at = at;
+		ok = include_corners(value, context, &used, at, low, high, &cell, out, err);
+	}
 	cell_finish(&cell);
 	return ok;
 }

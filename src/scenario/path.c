@@ -272,7 +272,7 @@ bool path_enclose(struct evaluator *evaluator, const char *text, const struct re
 	struct asked asked = {.evaluator = evaluator, .path = text};
 	struct al_arena arena;
 	struct place place;
-	struct path path;
+	struct path path = {.n = 0};
 
 	al_arena_init(&arena);
 	bool ok = split(&arena, text, &path, err);

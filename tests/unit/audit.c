@@ -338,7 +338,7 @@ static void another_basis_changes_what_is_raw(void **state)
 	struct answer *a = run_audit(0);
 	const struct al_table *table = table_of(a, "conversion");
 	n_rows = table->n_rows;
-	assert_uint_in_range(n_rows, 20, 256);
+	assert_between(n_rows, 20, 256);
 	for (size_t row = 0; row < n_rows; row++) {
 		rows[row].qk = number(table, row, "qk_relative_error");
 		rows[row].ov = number(table, row, "ov_relative_error");

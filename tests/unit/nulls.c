@@ -19,7 +19,7 @@ static size_t n90(const struct al_spectra *spectra, enum al_spectrum kind)
 
 static void assert_near(size_t found, size_t expected, size_t within)
 {
-	assert_uint_in_range(found, expected - within, expected + within);
+	assert_between(found, expected - within, expected + within);
 }
 
 /* Components for 90 % at d_model 768, d_head 64: 54 of a head's W_Q, 52 of its product, 391 of the

@@ -567,7 +567,7 @@ static size_t read_bindings(const struct al_json *doc, const struct cJSON *with,
 
 	al_json_each (member, with) {
 		struct al_binding *binding = &bindings[n++];
-		assert_in_range(n, 1, MOST_BINDINGS);
+		assert_between(n, 1, MOST_BINDINGS);
 		binding->symbol = al_json_key(member);
 		if (al_json_kind(member) == AL_JSON_BOOLEAN) {
 			must(al_json_boolean(doc, member, &is_on, &err), &err);

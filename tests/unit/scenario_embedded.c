@@ -63,7 +63,7 @@ static void holds_every_claim_once(void **state)
 		int number = atoi(id + 1);
 		snprintf(expected, sizeof(expected), "S%04d", number);
 		assert_string_equal(id, expected);
-		assert_uint_in_range(number, 1, N_CLAIMS);
+		assert_between(number, 1, N_CLAIMS);
 		assert_int_equal(n_seen[number]++, 0);
 	}
 	al_table_finish(&table);
