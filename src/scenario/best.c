@@ -18,7 +18,7 @@ struct contest {
 static void read_number(mpq_t out, const struct contest *contest, const struct al_cell *cell)
 {
 	mpq_set(out, cell->exact);
-	al_exact_divide(out, unit_factor(contest->column->scale));
+	al_exact_divide(out, al_unit_factor(contest->column->scale));
 	if (contest->column->digits != AL_DIGITS_ALL)
 		al_exact_round(out, out, contest->column->digits);
 }
@@ -69,8 +69,8 @@ static int by_case(const void *a, const void *b)
 {
 	const struct row *const *left = a, *const *right = b;
 
-	if ((*left)->kase != (*right)->kase)
-		return (*left)->kase < (*right)->kase ? -1 : 1;
+	if ((*left)->case_ != (*right)->case_)
+		return (*left)->case_ < (*right)->case_ ? -1 : 1;
 	return *left < *right ? -1 : *left > *right;
 }
 
@@ -92,7 +92,7 @@ static void judge_column(const struct table *table, const struct row *const *row
 {
 	contest->column = &out->columns[column];
 	for (size_t i = 0; i < table->n_rows; i++) {
-		if (i > 0 && table->shows_variant && rows[i]->kase != rows[i - 1]->kase)
+		if (i > 0 && table->shows_variant && rows[i]->case_ != rows[i - 1]->case_)
 			judge(contest);
 		if (competes(table, rows[i]->variant))
 			add(contest, &out->rows[rows[i] - table->rows][column]);
@@ -105,7 +105,7 @@ static void judge_group(const struct table *table, const struct table_column *wa
 	struct al_table *out, size_t first, struct contest *contest)
 {
 	size_t n;
-	const struct variant *const *variants = column_pivot(table, wanted, &n);
+	const struct variant *const *variants = al_column_pivot(table, wanted, &n);
 
 	contest->column = &out->columns[first];
 	for (size_t row = 0; row < out->n_rows; row++) {
@@ -120,11 +120,11 @@ static size_t width_of(const struct table *table, const struct table_column *col
 {
 	size_t n;
 
-	column_pivot(table, column, &n);
+	al_column_pivot(table, column, &n);
 	return table->is_pivoted && !column->is_once ? n : 1;
 }
 
-void mark_best(const struct table *table, struct al_table *out)
+void al_table_mark_best(const struct table *table, struct al_table *out)
 {
 	size_t at = (size_t)table->shows_case + (size_t)table->shows_variant;
 	struct contest contest = {0};

@@ -62,7 +62,7 @@ static bool melt(const struct figure *figure, struct al_table *table, struct al_
 	return true;
 }
 
-bool build_figure(const struct figure *figure, struct al_table *table, struct al_error *err)
+bool al_figure_build(const struct figure *figure, struct al_table *table, struct al_error *err)
 {
 	keep_wanted(figure, table);
 	if (figure->n_melted == 0 || melt(figure, table, err))

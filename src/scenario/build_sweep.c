@@ -2,19 +2,19 @@
 #include "scenario/build.h"
 
 static bool run_case(const struct al_scenario *s, const struct sweep *sweep,
-	const struct kase *kase, struct al_table *out, struct al_error *err)
+	const struct case_ *case_, struct al_table *out, struct al_error *err)
 {
 	struct conditions conditions;
 	struct al_sweep one;
 
-	if (!sweep_under(sweep, s->catalog, kase, &conditions, &one, err))
+	if (!al_sweep_under(sweep, s->catalog, case_, &conditions, &one, err))
 		return false;
 	bool ok = al_sweep_run(&one, out, err);
-	conditions_finish(&conditions);
+	al_conditions_finish(&conditions);
 	return ok;
 }
 
-static void append(struct al_table *out, const struct kase *kase, const struct al_table *rows)
+static void append(struct al_table *out, const struct case_ *case_, const struct al_table *rows)
 {
 	if (out->n_columns == 0) {
 		al_table_add_column(out,
@@ -24,13 +24,13 @@ static void append(struct al_table *out, const struct kase *kase, const struct a
 	}
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		struct al_cell *cell = al_table_add_row(out);
-		al_cell_set_titled(out, cell, kase->id, kase->title);
+		al_cell_set_titled(out, cell, case_->id, case_->title);
 		for (size_t j = 0; j < rows->n_columns; j++)
 			al_cell_copy(out, &cell[j + 1], &rows->rows[i][j]);
 	}
 }
 
-bool build_sweep(const struct al_scenario *s, const struct sweep *sweep, struct al_table *out,
+bool al_sweep_build(const struct al_scenario *s, const struct sweep *sweep, struct al_table *out,
 	struct al_error *err)
 {
 	if (!sweep->shows_case)

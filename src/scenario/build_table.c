@@ -22,7 +22,7 @@ static void add_pivoted_column(const struct table *table, const struct table_col
 	struct al_table *out)
 {
 	size_t n;
-	const struct variant *const *variants = column_pivot(table, wanted, &n);
+	const struct variant *const *variants = al_column_pivot(table, wanted, &n);
 
 	if (wanted->is_once) {
 		al_table_add_column(out, wanted->column);
@@ -110,11 +110,11 @@ static bool fill(const struct place *place, const struct table_column *column, s
 	const struct al_scenario *s = place->evaluator->scenario;
 	struct cell value;
 
-	cell_init(&value);
-	bool ok = cell_value(place, column->column.key, &value, err);
+	al_scenario_cell_init(&value);
+	bool ok = al_cell_value(place, column->column.key, &value, err);
 	if (ok)
 		set_cell(s, place->table, &value, out, cell);
-	cell_finish(&value);
+	al_scenario_cell_finish(&value);
 	return ok || al_in(err, "%s", s->file);
 }
 
@@ -123,7 +123,7 @@ static void name_row(const struct place *place, struct al_table *out, struct al_
 	const struct row *row = &place->row;
 
 	if (place->table->shows_case) {
-		al_cell_set_titled(out, *cell, row->kase->id, row->kase->title);
+		al_cell_set_titled(out, *cell, row->case_->id, row->case_->title);
 		++*cell;
 	}
 	if (place->table->shows_variant && row->variant)
@@ -135,7 +135,7 @@ static bool fill_pivoted(const struct place *place, const struct table_column *c
 	struct al_table *out, struct al_cell **cell, struct al_error *err)
 {
 	size_t n;
-	const struct variant *const *variants = column_pivot(place->table, column, &n);
+	const struct variant *const *variants = al_column_pivot(place->table, column, &n);
 	struct place group = *place;
 
 	for (size_t i = 0; i < n; i++) {
@@ -178,7 +178,7 @@ static void need_of_kind(struct needs *needs, const struct column_kind *kind)
 static void need_of_name(void *context, const char *name)
 {
 	struct needs *needs = context;
-	struct column_kind kind = column_kind_of(needs->scenario, name);
+	struct column_kind kind = al_column_kind_of(needs->scenario, name);
 
 	need_of_kind(needs, &kind);
 }
@@ -201,15 +201,15 @@ static struct needs needs_of(const struct al_scenario *s, const struct table *ta
 static bool add_notes(const struct al_scenario *s, const struct table *table, struct al_table *out,
 	struct al_error *err)
 {
-	const struct kase *kase = table->n_rows ? table->rows[0].kase : &s->base;
+	const struct case_ *case_ = table->n_rows ? table->rows[0].case_ : &s->base;
 	const struct needs needs = needs_of(s, table);
-	struct al_basis basis = kase->basis;
+	struct al_basis basis = case_->basis;
 	const struct al_recipe *recipe = table->changes.recipe ? table->changes.recipe
-							       : kase->recipe;
+							       : case_->recipe;
 
 	if (!needs.basis)
 		return true;
-	if (!change_basis(&basis, &table->changes, err))
+	if (!al_basis_change(&basis, &table->changes, err))
 		return false;
 	al_table_note(out, "basis: %s", al_basis_text(&basis, &out->arena));
 	if (needs.recipe && recipe)
@@ -240,7 +240,7 @@ static bool build_rows(struct evaluator *evaluator, const struct table *table, s
 	return true;
 }
 
-bool build_table(struct evaluator *evaluator, const struct table *table, struct al_table *out,
+bool al_table_build(struct evaluator *evaluator, const struct table *table, struct al_table *out,
 	struct al_error *err)
 {
 	al_table_init(out, table->id, table->title);
@@ -250,6 +250,6 @@ bool build_table(struct evaluator *evaluator, const struct table *table, struct 
 		al_table_finish(out);
 		return false;
 	}
-	mark_best(table, out);
+	al_table_mark_best(table, out);
 	return true;
 }

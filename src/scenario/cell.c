@@ -3,31 +3,31 @@
 
 #include "base/number.h"
 
-void cell_init(struct cell *cell)
+void al_scenario_cell_init(struct cell *cell)
 {
 	*cell = (struct cell){.kind = CELL_MISSING};
 	mpq_init(cell->number);
 }
 
-void cell_finish(struct cell *cell)
+void al_scenario_cell_finish(struct cell *cell)
 {
 	mpq_clear(cell->number);
 }
 
-bool cell_set_missing(struct cell *cell)
+bool al_scenario_cell_set_missing(struct cell *cell)
 {
 	cell->kind = CELL_MISSING;
 	return true;
 }
 
-bool cell_set_number(struct cell *cell, mpq_srcptr number)
+bool al_scenario_cell_set_number(struct cell *cell, mpq_srcptr number)
 {
 	mpq_set(cell->number, number);
 	cell->kind = CELL_NUMBER;
 	return true;
 }
 
-bool cell_set_int(struct cell *cell, int64_t number)
+bool al_scenario_cell_set_int(struct cell *cell, int64_t number)
 {
 	al_exact_set(cell->number, number);
 	cell->kind = CELL_NUMBER;
@@ -53,18 +53,18 @@ static bool use(struct box *box, const struct datum *datum, struct al_error *err
 	return true;
 }
 
-bool cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
+bool al_scenario_cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
 	struct al_error *err)
 {
 	if (!datum || !datum->printed)
-		return cell_set_missing(cell);
+		return al_scenario_cell_set_missing(cell);
 	cell->datum = datum;
 	if (!box || mpq_equal(datum->low, datum->high))
-		return cell_set_number(cell, datum->value);
+		return al_scenario_cell_set_number(cell, datum->value);
 	if (!box->at)
-		return use(box, datum, err) && cell_set_number(cell, datum->value);
+		return use(box, datum, err) && al_scenario_cell_set_number(cell, datum->value);
 	size_t i = find_used(box, datum);
-	return cell_set_number(cell, i < box->n ? box->at[i] : datum->value);
+	return al_scenario_cell_set_number(cell, i < box->n ? box->at[i] : datum->value);
 }
 
 /* ---- regions ---- */
@@ -110,14 +110,14 @@ static bool include_corners(point_function *value, void *context, struct box *bo
 	return true;
 }
 
-bool enclose_by_corners(point_function *value, void *context, const struct region *region,
+bool al_enclose_by_corners(point_function *value, void *context, const struct region *region,
 	struct al_interval *out, struct al_error *err)
 {
 	mpq_srcptr low[MOST_DATA], high[MOST_DATA], at[MOST_DATA];
 	struct box used = {0};
 	struct cell cell;
 
-	cell_init(&cell);
+	al_scenario_cell_init(&cell);
 	bool ok = value(context, &used, &cell, err);
 	ranges_of(&used, region, low, high);
 	if (ok && (cell.kind != CELL_NUMBER || (!cell.datum && holds_zero(low, high, used.n)))) {
@@ -126,6 +126,6 @@ bool enclose_by_corners(point_function *value, void *context, const struct regio
 		used.at = at;
 		ok = include_corners(value, context, &used, at, low, high, &cell, out, err);
 	}
-	cell_finish(&cell);
+	al_scenario_cell_finish(&cell);
 	return ok;
 }

@@ -45,23 +45,23 @@ struct place {
 	struct box *box; /* NULL: the point values */
 };
 
-void cell_init(struct cell *cell);
-void cell_finish(struct cell *cell);
+void al_scenario_cell_init(struct cell *cell);
+void al_scenario_cell_finish(struct cell *cell);
 
 /* Setters; each returns true. */
-bool cell_set_missing(struct cell *cell);
-bool cell_set_number(struct cell *cell, mpq_srcptr number);
-bool cell_set_int(struct cell *cell, int64_t number);
+bool al_scenario_cell_set_missing(struct cell *cell);
+bool al_scenario_cell_set_number(struct cell *cell, mpq_srcptr number);
+bool al_scenario_cell_set_int(struct cell *cell, int64_t number);
 
 /* A datum at the point or elsewhere in the box; missing where it is NULL. */
-bool cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
+bool al_scenario_cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What a value can be within a region, of a value that in each datum alone rises or falls all the
  * way: what it is at the corners. A value that is no plain datum may have a pole where a datum is
  * zero. */
 typedef bool point_function(void *context, struct box *box, struct cell *out, struct al_error *err);
-bool enclose_by_corners(point_function *value, void *context, const struct region *region,
+bool al_enclose_by_corners(point_function *value, void *context, const struct region *region,
 	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

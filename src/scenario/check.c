@@ -116,9 +116,9 @@ static bool reach_of(struct search *search, const struct claim *claim,
 {
 	struct target target;
 
-	target_init(&target, claim, printed, factor);
-	bool ok = search_box(search, &target, most_regions, reach, err);
-	target_finish(&target);
+	al_target_init(&target, claim, printed, factor);
+	bool ok = al_search_box(search, &target, most_regions, reach, err);
+	al_target_finish(&target);
 	return ok;
 }
 
@@ -129,11 +129,11 @@ static bool try_next_digit(struct search *search, const struct claim *claim,
 	struct printed next;
 	enum reach reach;
 
-	printed_init(&next);
-	printed_shift(&next, printed, 1);
+	al_printed_init(&next);
+	al_printed_shift(&next, printed, 1);
 	bool ok = reach_of(search, claim, &next, factor, ONE_REGION, &reach, err);
 	*holds = ok && reach == REACHED;
-	printed_finish(&next);
+	al_printed_finish(&next);
 	return ok;
 }
 
@@ -150,11 +150,11 @@ static bool judge_value(struct derivation *d, mpq_srcptr point, const struct pri
 	struct search search;
 	enum reach reach;
 
-	search_init(&search, d, point);
+	al_search_init(&search, d, point);
 	set_scaled(table, &row[C_VALUE], point, factor);
-	bool ok = search_corners(&search, err);
+	bool ok = al_search_corners(&search, err);
 	judgement->verdict = AL_REPRODUCED;
-	if (ok && !is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
+	if (ok && !al_claim_is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
 		ok = reach_of(&search, d->claim, printed, factor, MOST_REGIONS, &reach, err);
 		judgement->verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
 		explain(table, row, d->claim, row[C_VALUE].exact, printed->digits,
@@ -162,12 +162,12 @@ static bool judge_value(struct derivation *d, mpq_srcptr point, const struct pri
 	}
 	set_scaled(table, &row[C_LOW], search.low, factor);
 	set_scaled(table, &row[C_HIGH], search.high, factor);
-	judgement->is_equality = is_equality(d->claim)
+	judgement->is_equality = al_claim_is_equality(d->claim)
 		&& (judgement->verdict == AL_REPRODUCED || judgement->verdict == AL_CONSISTENT);
 	if (ok && judgement->is_equality)
 		ok = try_next_digit(&search, d->claim, printed, factor, &judgement->is_indifferent,
 			err);
-	search_finish(&search);
+	al_search_finish(&search);
 	return ok;
 }
 
@@ -178,16 +178,16 @@ static bool judge_number(struct derivation *d, mpq_srcptr point, struct judgemen
 	const char *unit = claim->unit ? claim->unit : d->column ? d->column->scale : NULL;
 	struct printed printed;
 
-	printed_init(&printed);
-	bool ok = printed_parse(&printed, claim->printed)
+	al_printed_init(&printed);
+	bool ok = al_printed_parse(&printed, claim->printed)
 		|| al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it",
 			claim->printed);
 	if (ok) {
-		allow_rounding(claim, &printed);
+		al_claim_allow_rounding(claim, &printed);
 		ok = judge_value(d, point, &printed,
-			unit_factor(printed.unit ? printed.unit : unit), judgement, err);
+			al_unit_factor(printed.unit ? printed.unit : unit), judgement, err);
 	}
-	printed_finish(&printed);
+	al_printed_finish(&printed);
 	return ok;
 }
 
@@ -221,9 +221,9 @@ static bool judge_claim(struct evaluator *evaluator, const struct claim *claim,
 		al_cell_set_text(judgement->table, &judgement->row[C_NOTE], claim->underivable);
 		return true;
 	}
-	cell_init(&point);
-	bool ok = derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err);
-	cell_finish(&point);
+	al_scenario_cell_init(&point);
+	bool ok = al_derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err);
+	al_scenario_cell_finish(&point);
 	return ok;
 }
 

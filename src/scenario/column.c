@@ -10,28 +10,28 @@ static const struct column_kind kinds[] = {
 		.digits = 2,
 		.needs_basis = true,
 		.needs_recipe = true,
-		.evaluate = column_saving},
-	{.key = "modules", .digits = AL_DIGITS_ALL, .evaluate = column_modules},
+		.evaluate = al_column_saving},
+	{.key = "modules", .digits = AL_DIGITS_ALL, .evaluate = al_column_modules},
 	{.key = "formula",
 		.digits = AL_DIGITS_ALL,
 		.needs_basis = true,
-		.evaluate = column_formula},
+		.evaluate = al_column_formula},
 	{.key = "difference",
 		.digits = AL_DIGITS_ALL,
 		.needs_basis = true,
-		.evaluate = column_difference},
-	{.key = "order", .digits = AL_DIGITS_ALL, .evaluate = column_order},
-	{.key = "score:", .digits = AL_DIGITS_ALL, .evaluate = column_score},
+		.evaluate = al_column_difference},
+	{.key = "order", .digits = AL_DIGITS_ALL, .evaluate = al_column_order},
+	{.key = "score:", .digits = AL_DIGITS_ALL, .evaluate = al_column_score},
 	{.key = "prr:",
 		.unit = "%",
 		.digits = AL_DIGITS_ALL,
 		.best = HIGHER_IS_BETTER,
-		.evaluate = column_retention},
+		.evaluate = al_column_retention},
 	{.key = "peop:",
 		.digits = AL_DIGITS_ALL,
 		.best = HIGHER_IS_BETTER,
 		.needs_basis = true,
-		.evaluate = column_elasticity},
+		.evaluate = al_column_elasticity},
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
@@ -52,7 +52,7 @@ static struct column_kind kind_of_measure(enum al_measure which)
 		.digits = AL_DIGITS_ALL,
 		.needs_basis = true,
 		.needs_recipe = info->needs_recipe,
-		.evaluate = column_measure,
+		.evaluate = al_column_measure,
 		.name = info->key,
 		.measure = which};
 }
@@ -62,15 +62,15 @@ static struct column_kind kind_of_name(const struct al_scenario *s, const char *
 {
 	const struct data_set *set;
 	size_t column;
-	bool is_metric = find_metric(s, name, &set, &column);
+	bool is_metric = al_metric_find(s, name, &set, &column);
 
 	return (struct column_kind){.key = name,
 		.digits = AL_DIGITS_ALL,
-		.evaluate = is_metric ? column_score : column_symbol,
+		.evaluate = is_metric ? al_column_score : al_column_symbol,
 		.name = name};
 }
 
-struct column_kind column_kind_of(const struct al_scenario *s, const char *key)
+struct column_kind al_column_kind_of(const struct al_scenario *s, const char *key)
 {
 	for (size_t i = 0; i < N_KINDS; i++) {
 		size_t n = strlen(kinds[i].key);
@@ -84,23 +84,23 @@ struct column_kind column_kind_of(const struct al_scenario *s, const char *key)
 	return which < 0 ? kind_of_name(s, key) : kind_of_measure((enum al_measure)which);
 }
 
-const char *column_metric(const struct column_kind *kind)
+const char *al_column_metric(const struct column_kind *kind)
 {
 	return kind->name != kind->key && names_metric(kind->key) ? kind->name : NULL;
 }
 
-bool column_is_known(const struct al_scenario *s, const struct column_kind *kind)
+bool al_column_is_known(const struct al_scenario *s, const struct column_kind *kind)
 {
-	return (kind->evaluate != column_symbol && kind->evaluate != column_score)
-		|| column_metric(kind) || is_known_symbol(s, kind->name);
+	return (kind->evaluate != al_column_symbol && kind->evaluate != al_column_score)
+		|| al_column_metric(kind) || al_symbol_is_known(s, kind->name);
 }
 
-void add_column_keys(const struct al_scenario *s, struct al_names *names)
+void al_column_add_keys(const struct al_scenario *s, struct al_names *names)
 {
 	for (int i = 0; i < AL_N_MEASURES; i++)
 		al_names_add(names, al_measures[i].key);
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (!names_metric(kinds[i].key))
 			al_names_add(names, kinds[i].key);
-	add_symbol_names(s, names);
+	al_symbol_add_names(s, names);
 }

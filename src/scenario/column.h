@@ -25,35 +25,35 @@ struct column_kind {
 
 /* The kind of any key; what is neither in the list nor a measure nor a metric can only be a
  * symbol's name. The key must outlive the kind. */
-struct column_kind column_kind_of(const struct al_scenario *s, const char *key);
+struct column_kind al_column_kind_of(const struct al_scenario *s, const char *key);
 
 /* The metric that the key names behind ':', or NULL. */
-const char *column_metric(const struct column_kind *kind);
+const char *al_column_metric(const struct column_kind *kind);
 
 /* Can it stand in a table without a formula? A metric's bare name can't. */
-bool column_is_known(const struct al_scenario *s, const struct column_kind *kind);
+bool al_column_is_known(const struct al_scenario *s, const struct column_kind *kind);
 
 /* All keys that need no formula, for messages. */
-void add_column_keys(const struct al_scenario *s, struct al_names *names);
+void al_column_add_keys(const struct al_scenario *s, struct al_names *names);
 
 /* ---- what the list's rows compute, one file a subject ---- */
 
 /* measures.c: what the row's ledger says */
-column_function column_measure, column_saving, column_modules, column_symbol;
-bool measure_of(const struct place *place, struct row row, enum al_measure which, struct cell *out,
-	struct al_error *err) AL_MUST_CHECK;
+column_function al_column_measure, al_column_saving, al_column_modules, al_column_symbol;
+bool al_place_measure(const struct place *place, struct row row, enum al_measure which,
+	struct cell *out, struct al_error *err) AL_MUST_CHECK;
 
 /* metrics.c: measured scores, retention and elasticity */
-column_function column_score, column_retention, column_elasticity;
+column_function al_column_score, al_column_retention, al_column_elasticity;
 
 /* theory.c: parameters as a polynomial */
-column_function column_formula, column_difference, column_order;
+column_function al_column_formula, al_column_difference, al_column_order;
 
 /* The row of another variant in the same case. */
-struct row row_of_variant(const struct place *place, const struct variant *variant);
+struct row al_place_row_of_variant(const struct place *place, const struct variant *variant);
 
 /* Fails where the table doesn't name the variant that a column compares with. */
-bool need_reference(const struct place *place, const struct variant *reference, const char *key,
-	const char *column, struct al_error *err) AL_MUST_CHECK;
+bool al_place_need_reference(const struct place *place, const struct variant *reference,
+	const char *key, const char *column, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,14 +1,14 @@
 /* Conditions: a case's settings, basis and recipe, with what a table or a sweep changes in them. */
 #include "scenario/conditions.h"
 
-void change_settings(struct al_settings *settings, const struct changes *changes)
+void al_settings_change(struct al_settings *settings, const struct changes *changes)
 {
 	for (size_t i = 0; i < changes->n_symbols; i++)
 		al_settings_ask(settings, changes->symbols[i].symbol, changes->symbols[i].value,
 			changes->origin);
 }
 
-bool change_basis(struct al_basis *basis, const struct changes *changes, struct al_error *err)
+bool al_basis_change(struct al_basis *basis, const struct changes *changes, struct al_error *err)
 {
 	for (size_t i = 0; i < changes->n_bases; i++)
 		if (!al_basis_set(basis, changes->bases[i].key, changes->bases[i].value, err))
@@ -16,22 +16,22 @@ bool change_basis(struct al_basis *basis, const struct changes *changes, struct 
 	return true;
 }
 
-bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
-	const struct kase *kase, const struct changes *changes, struct al_error *err)
+bool al_conditions_init(struct conditions *conditions, struct al_catalog *catalog,
+	const struct case_ *case_, const struct changes *changes, struct al_error *err)
 {
 	conditions->catalog = catalog;
-	conditions->model = kase->model;
-	conditions->basis = kase->basis;
-	conditions->recipe = changes->recipe ? changes->recipe : kase->recipe;
-	if (!change_basis(&conditions->basis, changes, err))
+	conditions->model = case_->model;
+	conditions->basis = case_->basis;
+	conditions->recipe = changes->recipe ? changes->recipe : case_->recipe;
+	if (!al_basis_change(&conditions->basis, changes, err))
 		return false;
 	al_settings_init(&conditions->settings, catalog);
-	al_settings_merge(&conditions->settings, &kase->settings);
-	change_settings(&conditions->settings, changes);
+	al_settings_merge(&conditions->settings, &case_->settings);
+	al_settings_change(&conditions->settings, changes);
 	return true;
 }
 
-struct al_ledger_ask conditions_ask(const struct conditions *conditions,
+struct al_ledger_ask al_conditions_ask(const struct conditions *conditions,
 	const struct al_variant_use *use)
 {
 	return (struct al_ledger_ask){.catalog = conditions->catalog,
@@ -41,7 +41,7 @@ struct al_ledger_ask conditions_ask(const struct conditions *conditions,
 		.use = use};
 }
 
-void conditions_finish(struct conditions *conditions)
+void al_conditions_finish(struct conditions *conditions)
 {
 	al_settings_finish(&conditions->settings);
 }

@@ -6,7 +6,7 @@
 #include "ledger/ledger.h"
 
 /* A case: a model, or settings alone. */
-struct kase {
+struct case_ {
 	const char *id, *title; /* "" where the scenario has no cases */
 	const struct al_model *model; /* or NULL */
 	struct al_settings settings;
@@ -43,17 +43,18 @@ struct conditions {
 };
 
 /* The case's, changed. What is made of the conditions must not outlive them. */
-bool conditions_init(struct conditions *conditions, struct al_catalog *catalog,
-	const struct kase *kase, const struct changes *changes, struct al_error *err) AL_MUST_CHECK;
-void conditions_finish(struct conditions *conditions);
+bool al_conditions_init(struct conditions *conditions, struct al_catalog *catalog,
+	const struct case_ *case_, const struct changes *changes,
+	struct al_error *err) AL_MUST_CHECK;
+void al_conditions_finish(struct conditions *conditions);
 
 /* What is asked of the ledger about a variant. */
-struct al_ledger_ask conditions_ask(const struct conditions *conditions,
+struct al_ledger_ask al_conditions_ask(const struct conditions *conditions,
 	const struct al_variant_use *use);
 
 /* The symbols and the bases alone. */
-void change_settings(struct al_settings *settings, const struct changes *changes);
-bool change_basis(struct al_basis *basis, const struct changes *changes,
+void al_settings_change(struct al_settings *settings, const struct changes *changes);
+bool al_basis_change(struct al_basis *basis, const struct changes *changes,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

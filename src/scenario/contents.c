@@ -25,7 +25,7 @@ static bool fail_unknown_variant(const struct al_scenario *s, const char *name,
 	return al_names_fail(&names, "variant", name, err);
 }
 
-const struct variant *find_variant(const struct al_scenario *s, const char *name,
+const struct variant *al_variant_find(const struct al_scenario *s, const char *name,
 	struct al_error *err)
 {
 	const struct variant *found = variant_among(s->variants, s->n_variants, name);
@@ -47,7 +47,7 @@ static bool fail_unknown_case(const struct al_scenario *s, const char *id, struc
 	return al_names_fail(&names, "case", id, err);
 }
 
-const struct kase *find_case(const struct al_scenario *s, const char *id, struct al_error *err)
+const struct case_ *al_case_find(const struct al_scenario *s, const char *id, struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_cases; i++)
 		if (strcmp(s->cases[i].id, id) == 0)
@@ -57,7 +57,7 @@ const struct kase *find_case(const struct al_scenario *s, const char *id, struct
 	return NULL;
 }
 
-const struct table *find_table(const struct al_scenario *s, const char *id)
+const struct table *al_table_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_tables; i++)
 		if (strcmp(s->tables[i].id, id) == 0)
@@ -65,7 +65,7 @@ const struct table *find_table(const struct al_scenario *s, const char *id)
 	return NULL;
 }
 
-const struct sweep *find_sweep(const struct al_scenario *s, const char *id)
+const struct sweep *al_sweep_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_sweeps; i++)
 		if (strcmp(s->sweeps[i].sweep.id, id) == 0)
@@ -73,7 +73,7 @@ const struct sweep *find_sweep(const struct al_scenario *s, const char *id)
 	return NULL;
 }
 
-const struct data_set *find_data(const struct al_scenario *s, const char *id)
+const struct data_set *al_data_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_data; i++)
 		if (strcmp(s->data[i].id, id) == 0)
@@ -81,7 +81,7 @@ const struct data_set *find_data(const struct al_scenario *s, const char *id)
 	return NULL;
 }
 
-bool find_metric(const struct al_scenario *s, const char *name, const struct data_set **set,
+bool al_metric_find(const struct al_scenario *s, const char *name, const struct data_set **set,
 	size_t *column)
 {
 	for (size_t i = 0; i < s->n_data; i++)
@@ -94,7 +94,7 @@ bool find_metric(const struct al_scenario *s, const char *name, const struct dat
 	return false;
 }
 
-bool is_known_symbol(const struct al_scenario *s, const char *symbol)
+bool al_symbol_is_known(const struct al_scenario *s, const char *symbol)
 {
 	for (size_t i = 0; i < s->n_symbols; i++)
 		if (strcmp(s->symbols[i].name, symbol) == 0)
@@ -108,7 +108,7 @@ bool is_known_symbol(const struct al_scenario *s, const char *symbol)
 	return false;
 }
 
-void add_symbol_names(const struct al_scenario *s, struct al_names *names)
+void al_symbol_add_names(const struct al_scenario *s, struct al_names *names)
 {
 	for (size_t i = 0; i < s->n_symbols; i++)
 		al_names_add(names, s->symbols[i].name);
@@ -119,7 +119,7 @@ void add_symbol_names(const struct al_scenario *s, struct al_names *names)
 	}
 }
 
-void add_drawable_ids(const struct al_scenario *s, struct al_names *names)
+void al_drawable_add_ids(const struct al_scenario *s, struct al_names *names)
 {
 	for (size_t i = 0; i < s->n_tables; i++)
 		al_names_add(names, s->tables[i].id);

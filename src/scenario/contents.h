@@ -16,13 +16,13 @@ struct al_scenario {
 	const char *name, *file, *folder, *title;
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;
-	struct kase base; /* what all cases begin with */
+	struct case_ base; /* what all cases begin with */
 	struct changes changes; /* in every case's model too */
 	struct variant **variants;
 	size_t n_variants, variants_room;
 	struct variant **data_variants; /* known from data alone */
 	size_t n_data_variants, data_variants_room;
-	struct kase *cases;
+	struct case_ *cases;
 	size_t n_cases;
 	struct data_set *data;
 	size_t n_data;
@@ -41,21 +41,21 @@ struct al_scenario {
 
 /* ---- finding things by name; each error names the nearest, NULL err only asks ---- */
 
-const struct kase *find_case(const struct al_scenario *s, const char *id, struct al_error *err);
+const struct case_ *al_case_find(const struct al_scenario *s, const char *id, struct al_error *err);
 /* Also a variant that only data know. */
-const struct variant *find_variant(const struct al_scenario *s, const char *name,
+const struct variant *al_variant_find(const struct al_scenario *s, const char *name,
 	struct al_error *err);
-const struct table *find_table(const struct al_scenario *s, const char *id);
-const struct sweep *find_sweep(const struct al_scenario *s, const char *id);
-const struct data_set *find_data(const struct al_scenario *s, const char *id);
+const struct table *al_table_find(const struct al_scenario *s, const char *id);
+const struct sweep *al_sweep_find(const struct al_scenario *s, const char *id);
+const struct data_set *al_data_find(const struct al_scenario *s, const char *id);
 /* The set and column of a metric. */
-bool find_metric(const struct al_scenario *s, const char *name, const struct data_set **set,
+bool al_metric_find(const struct al_scenario *s, const char *name, const struct data_set **set,
 	size_t *column);
 /* Is it a standard symbol or a variant's own? */
-bool is_known_symbol(const struct al_scenario *s, const char *symbol);
+bool al_symbol_is_known(const struct al_scenario *s, const char *symbol);
 
 /* For messages: the known symbols, what a figure may draw. */
-void add_symbol_names(const struct al_scenario *s, struct al_names *names);
-void add_drawable_ids(const struct al_scenario *s, struct al_names *names);
+void al_symbol_add_names(const struct al_scenario *s, struct al_names *names);
+void al_drawable_add_ids(const struct al_scenario *s, struct al_names *names);
 
 #endif

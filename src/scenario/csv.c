@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-bool csv_check(char *text, size_t length, char **rest, struct al_error *err)
+bool al_csv_check(char *text, size_t length, char **rest, struct al_error *err)
 {
 	if (length == 0)
 		return al_fail(err, AL_EINPUT, "the file is empty, expected a header");
@@ -40,7 +40,7 @@ static bool next_cell(char **p, char *end)
 	return true;
 }
 
-bool csv_next_record(char **p, const char **cells, size_t most, size_t *n, struct al_error *err)
+bool al_csv_next_record(char **p, const char **cells, size_t most, size_t *n, struct al_error *err)
 {
 	char end = ',';
 
@@ -55,7 +55,7 @@ bool csv_next_record(char **p, const char **cells, size_t most, size_t *n, struc
 	return true;
 }
 
-size_t csv_count_line_ends(const char *text)
+size_t al_csv_count_line_ends(const char *text)
 {
 	size_t n = 0;
 

@@ -22,7 +22,7 @@ struct data_column {
 };
 
 struct data_row {
-	const char *kase, *variant; /* NULL where the set has no such column */
+	const char *case_, *variant; /* NULL where the set has no such column */
 	const struct datum *cells; /* [n_columns] of the set */
 };
 
@@ -36,7 +36,7 @@ struct data_set {
 };
 
 /* The datum of a row; NULL where the set has no such row. */
-const struct datum *find_datum(const struct data_set *set, const char *kase, const char *variant,
-	size_t column);
+const struct datum *al_datum_find(const struct data_set *set, const char *case_,
+	const char *variant, size_t column);
 
 #endif

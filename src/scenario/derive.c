@@ -22,8 +22,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	*found = path != NULL;
 	if (!path)
 		return true;
-	cell_init(&cell);
-	bool ok = path_value(d->evaluator, path, &d->box, &cell, &column, err);
+	al_scenario_cell_init(&cell);
+	bool ok = al_path_value(d->evaluator, path, &d->box, &cell, &column, err);
 	if (ok && cell.kind == CELL_MISSING) {
 		d->is_missing = true;
 		ok = al_fail(err, AL_EINPUT, "%s is missing", path);
@@ -31,7 +31,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 		ok = al_fail(err, AL_EINPUT, "%s is no number", path);
 	else if (ok)
 		al_value_set_exact(value, cell.number);
-	cell_finish(&cell);
+	al_scenario_cell_finish(&cell);
 	return ok;
 }
 
@@ -64,11 +64,11 @@ static bool evaluate_formula(struct derivation *d, struct cell *out, struct al_e
 	return ok;
 }
 
-bool derive_point(struct derivation *d, struct cell *out, struct al_error *err)
+bool al_derive_point(struct derivation *d, struct cell *out, struct al_error *err)
 {
 	if (d->claim->formula)
 		return evaluate_formula(d, out, err);
-	return path_value(d->evaluator, d->claim->path, &d->box, out, &d->column, err);
+	return al_path_value(d->evaluator, d->claim->path, &d->box, out, &d->column, err);
 }
 
 struct range_of_names {
@@ -83,18 +83,18 @@ static bool look_up_range(void *context, const struct al_reference *reference,
 	const char *path = path_of(names->d->claim, reference->symbol);
 
 	if (path)
-		return path_enclose(names->d->evaluator, path, names->region, out, err);
+		return al_path_enclose(names->d->evaluator, path, names->region, out, err);
 	al_interval_set_any(out);
 	return true;
 }
 
-bool derive_range(struct derivation *d, const struct region *region, struct al_interval *out,
+bool al_derive_range(struct derivation *d, const struct region *region, struct al_interval *out,
 	struct al_error *err)
 {
 	struct range_of_names names = {.d = d, .region = region};
 	struct al_interval_scope scope = {.lookup = look_up_range, .context = &names};
 
 	if (!d->claim->formula)
-		return path_enclose(d->evaluator, d->claim->path, region, out, err);
+		return al_path_enclose(d->evaluator, d->claim->path, region, out, err);
 	return al_formula_enclose(d->claim->formula, &scope, out, err);
 }

@@ -13,9 +13,9 @@ struct derivation {
 	bool is_missing;
 };
 
-bool derive_point(struct derivation *d, struct cell *out, struct al_error *err) AL_MUST_CHECK;
+bool al_derive_point(struct derivation *d, struct cell *out, struct al_error *err) AL_MUST_CHECK;
 
-bool derive_range(struct derivation *d, const struct region *region, struct al_interval *out,
+bool al_derive_range(struct derivation *d, const struct region *region, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

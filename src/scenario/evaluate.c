@@ -26,16 +26,16 @@ static bool other_row(const struct place *place, const char *text, struct row *r
 
 	*row = place->row;
 	if (!comma && place->table->kind == ROWS_CASES)
-		return (row->kase = find_case(s, text, err)) != NULL;
+		return (row->case_ = al_case_find(s, text, err)) != NULL;
 	if (!comma)
-		return (row->variant = find_variant(s, text, err)) != NULL;
+		return (row->variant = al_variant_find(s, text, err)) != NULL;
 
 	struct al_arena arena;
 	al_arena_init(&arena);
-	row->kase = find_case(s, al_strndup(&arena, text, (size_t)(comma - text)), err);
-	row->variant = row->kase ? find_variant(s, comma + 1, err) : NULL;
+	row->case_ = al_case_find(s, al_strndup(&arena, text, (size_t)(comma - text)), err);
+	row->variant = row->case_ ? al_variant_find(s, comma + 1, err) : NULL;
 	al_arena_finish(&arena);
-	return row->kase && row->variant;
+	return row->case_ && row->variant;
 }
 
 /* What a formula gets of a cell. */
@@ -68,13 +68,13 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
 	if (reference->row && !other_row(&outer->place, reference->row, &inner.place.row, err))
 		return false;
-	cell_init(&cell);
+	al_scenario_cell_init(&cell);
 	bool ok = evaluate(&inner, reference->symbol, &cell, err)
 		&& take(&inner, &cell, reference->symbol, value, err);
 	*found = cell.kind != CELL_UNKNOWN;
 	outer->is_missing = outer->is_missing || inner.is_missing;
 	outer->is_told = inner.is_told;
-	cell_finish(&cell);
+	al_scenario_cell_finish(&cell);
 	return ok;
 }
 
@@ -116,7 +116,7 @@ static bool formula(struct evaluation *e, const struct al_formula *text, struct 
 		al_value_get(&value, out->number);
 		out->kind = CELL_NUMBER;
 	} else if (e->is_missing)
-		ok = cell_set_missing(out);
+		ok = al_scenario_cell_set_missing(out);
 	al_value_finish(&value);
 	return ok;
 }
@@ -146,13 +146,13 @@ static bool evaluate(struct evaluation *e, const char *key, struct cell *out, st
 {
 	const struct table_column *column = find_column(e->place.table, key);
 
-	if (!spend(e->place.evaluator, 1, err))
+	if (!al_evaluator_spend(e->place.evaluator, 1, err))
 		return false;
 	if (column && column->formula)
 		return formula_column(e, column, out, err);
 	if (column)
 		return column->kind->evaluate(column->kind, &e->place, out, err);
-	struct column_kind kind = column_kind_of(e->place.evaluator->scenario, key);
+	struct column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
 	return kind.evaluate(&kind, &e->place, out, err);
 }
 
@@ -164,12 +164,13 @@ static bool fail_unknown_column(const struct al_scenario *s, const struct table 
 	al_names_init(&names);
 	for (size_t i = 0; i < table->n_columns; i++)
 		al_names_add(&names, table->columns[i].column.key);
-	add_column_keys(s, &names);
+	al_column_add_keys(s, &names);
 	al_names_fail(&names, "column", key, err);
 	return al_in(err, "table \"%s\"", table->id);
 }
 
-bool cell_value(const struct place *place, const char *key, struct cell *out, struct al_error *err)
+bool al_cell_value(const struct place *place, const char *key, struct cell *out,
+	struct al_error *err)
 {
 	struct evaluation e = {.place = *place};
 
@@ -224,16 +225,16 @@ static bool enclose(struct enclosure *e, const char *key, struct al_interval *ou
 	const struct table_column *column = find_column(e->place.table, key);
 	struct al_interval_scope scope = {.lookup = look_up_range, .context = e};
 
-	if (!spend(e->place.evaluator, 1, err))
+	if (!al_evaluator_spend(e->place.evaluator, 1, err))
 		return false;
 	if (column && column->formula)
 		return al_formula_enclose(column->formula, &scope, out, err);
-	struct column_kind kind = column_kind_of(e->place.evaluator->scenario, key);
+	struct column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
 	struct listed listed = {.kind = &kind, .place = &e->place};
-	return enclose_by_corners(listed_value, &listed, e->region, out, err);
+	return al_enclose_by_corners(listed_value, &listed, e->region, out, err);
 }
 
-bool cell_enclose(const struct place *place, const char *key, const struct region *region,
+bool al_cell_enclose(const struct place *place, const char *key, const struct region *region,
 	struct al_interval *out, struct al_error *err)
 {
 	struct enclosure e = {.place = *place, .region = region};

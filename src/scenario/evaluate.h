@@ -5,11 +5,11 @@
 #include "scenario/cell.h"
 
 /* A cell of any table by its key, whether it is printed or not. */
-bool cell_value(const struct place *place, const char *key, struct cell *out,
+bool al_cell_value(const struct place *place, const char *key, struct cell *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What the cell can be within a region; more than that, perhaps. */
-bool cell_enclose(const struct place *place, const char *key, const struct region *region,
+bool al_cell_enclose(const struct place *place, const char *key, const struct region *region,
 	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -39,7 +39,7 @@ static bool has_variants_as_series(const struct figure *figure)
 	return figure->figure.series && strcmp(figure->figure.series, "variant") == 0;
 }
 
-void choose_looks(struct al_scenario *s)
+void al_looks_choose(struct al_scenario *s)
 {
 	struct looks looks = {.names = al_new_array(&s->arena, const char *, MOST_LOOKS)};
 

@@ -3,13 +3,13 @@
 
 #include "base/number.h"
 
-struct row row_of_variant(const struct place *place, const struct variant *variant)
+struct row al_place_row_of_variant(const struct place *place, const struct variant *variant)
 {
-	return (struct row){place->row.kase, variant};
+	return (struct row){place->row.case_, variant};
 }
 
-bool need_reference(const struct place *place, const struct variant *reference, const char *key,
-	const char *column, struct al_error *err)
+bool al_place_need_reference(const struct place *place, const struct variant *reference,
+	const char *key, const char *column, struct al_error *err)
 {
 	return reference
 		|| al_fail(err, AL_EINPUT, "table \"%s\": column \"%s\" needs the key \"%s\"",
@@ -29,8 +29,8 @@ static bool compute(struct evaluator *evaluator, struct memo *memo, enum al_meas
 	return ok;
 }
 
-bool measure_of(const struct place *place, struct row row, enum al_measure which, struct cell *out,
-	struct al_error *err)
+bool al_place_measure(const struct place *place, struct row row, enum al_measure which,
+	struct cell *out, struct al_error *err)
 {
 	struct memo *memo;
 
@@ -38,67 +38,68 @@ bool measure_of(const struct place *place, struct row row, enum al_measure which
 		return al_fail(err, AL_EINPUT, "table \"%s\": %s of a case needs a variant",
 			place->table->id, al_measures[which].key);
 	if (!row.variant->use.variant)
-		return cell_set_missing(out);
-	if (!find_memo(place->evaluator, place->table, row, &memo, err))
+		return al_scenario_cell_set_missing(out);
+	if (!al_memo_find(place->evaluator, place->table, row, &memo, err))
 		return false;
 	if (!memo->measures[which] && !compute(place->evaluator, memo, which, err))
 		return al_in(err, "table \"%s\"", place->table->id);
-	return cell_set_number(out, memo->measures[which]);
+	return al_scenario_cell_set_number(out, memo->measures[which]);
 }
 
-bool column_measure(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_measure(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
-	return measure_of(place, place->row, kind->measure, out, err);
+	return al_place_measure(place, place->row, kind->measure, out, err);
 }
 
 /* The percentage of `total` that the row saves against the baseline. */
-bool column_saving(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_saving(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
 	const struct variant *baseline = place->table->baseline;
 	struct cell base;
 
-	if (!need_reference(place, baseline, "baseline", kind->key, err)
-		|| !measure_of(place, place->row, AL_TOTAL, out, err))
+	if (!al_place_need_reference(place, baseline, "baseline", kind->key, err)
+		|| !al_place_measure(place, place->row, AL_TOTAL, out, err))
 		return false;
-	cell_init(&base);
-	bool ok = measure_of(place, row_of_variant(place, baseline), AL_TOTAL, &base, err);
+	al_scenario_cell_init(&base);
+	bool ok = al_place_measure(place, al_place_row_of_variant(place, baseline), AL_TOTAL, &base,
+		err);
 	bool is_known = out->kind != CELL_MISSING && base.kind != CELL_MISSING;
 	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
-		cell_set_missing(out);
-	cell_finish(&base);
+		al_scenario_cell_set_missing(out);
+	al_scenario_cell_finish(&base);
 	return ok;
 }
 
-bool column_modules(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_modules(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
 	struct memo *memo;
 	int64_t n;
 
 	(void)kind;
-	if (!find_memo(place->evaluator, place->table, place->row, &memo, err))
+	if (!al_memo_find(place->evaluator, place->table, place->row, &memo, err))
 		return false;
 	if (!memo->has_ledger)
-		return cell_set_missing(out);
-	return al_ledger_modules(&memo->ledger, false, &n, err) && cell_set_int(out, n);
+		return al_scenario_cell_set_missing(out);
+	return al_ledger_modules(&memo->ledger, false, &n, err) && al_scenario_cell_set_int(out, n);
 }
 
-bool column_symbol(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_symbol(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
 	const struct al_setting *setting;
 	struct memo *memo;
 
-	if (!find_memo(place->evaluator, place->table, place->row, &memo, err))
+	if (!al_memo_find(place->evaluator, place->table, place->row, &memo, err))
 		return false;
 	struct al_settings *settings = memo->has_ledger ? al_ledger_settings(&memo->ledger)
 							: &memo->conditions.settings;
 	if (!al_settings_get(settings, kind->name, &setting, err))
 		return false;
 	if (setting && setting->value.kind == AL_VALUE_INTEGER)
-		return cell_set_int(out, setting->value.integer);
+		return al_scenario_cell_set_int(out, setting->value.integer);
 	out->kind = CELL_UNKNOWN;
 	return true;
 }

@@ -14,13 +14,13 @@ static bool memo_fill(struct al_catalog *catalog, const struct table *table, str
 {
 	const struct row *row = &memo->row;
 
-	memo->has_conditions = conditions_init(&memo->conditions, catalog, row->kase,
+	memo->has_conditions = al_conditions_init(&memo->conditions, catalog, row->case_,
 		&table->changes, err);
 	if (!memo->has_conditions)
 		return false;
 	if (!row->variant || !row->variant->use.variant)
 		return true;
-	const struct al_ledger_ask ask = conditions_ask(&memo->conditions, &row->variant->use);
+	const struct al_ledger_ask ask = al_conditions_ask(&memo->conditions, &row->variant->use);
 	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
 	return memo->has_ledger;
 }
@@ -30,7 +30,7 @@ static void memo_finish(struct memo *memo)
 	if (memo->has_ledger)
 		al_ledger_close(&memo->ledger);
 	if (memo->has_conditions)
-		conditions_finish(&memo->conditions);
+		al_conditions_finish(&memo->conditions);
 	al_polynomial_destroy(memo->formula);
 	al_polynomial_destroy(memo->difference);
 }
@@ -41,7 +41,7 @@ static struct memo *recall(struct memo **memos, struct row row)
 {
 	for (struct memo **at = memos; *at; at = &(*at)->next) {
 		struct memo *memo = *at;
-		if (memo->row.kase != row.kase || memo->row.variant != row.variant)
+		if (memo->row.case_ != row.case_ || memo->row.variant != row.variant)
 			continue;
 		*at = memo->next;
 		memo->next = *memos;
@@ -50,7 +50,7 @@ static struct memo *recall(struct memo **memos, struct row row)
 	return NULL;
 }
 
-bool find_memo(struct evaluator *evaluator, const struct table *table, struct row row,
+bool al_memo_find(struct evaluator *evaluator, const struct table *table, struct row row,
 	struct memo **out, struct al_error *err)
 {
 	const struct al_scenario *s = evaluator->scenario;
@@ -75,14 +75,14 @@ bool find_memo(struct evaluator *evaluator, const struct table *table, struct ro
 	return true;
 }
 
-bool spend(struct evaluator *evaluator, size_t look_ups, struct al_error *err)
+bool al_evaluator_spend(struct evaluator *evaluator, size_t look_ups, struct al_error *err)
 {
 	evaluator->n_look_ups += look_ups;
 	return evaluator->n_look_ups <= MOST_LOOK_UPS
 		|| al_fail(err, AL_EINPUT, "more than %d cells are looked up", MOST_LOOK_UPS);
 }
 
-struct evaluator *evaluator_create(const struct al_scenario *scenario)
+struct evaluator *al_evaluator_create(const struct al_scenario *scenario)
 {
 	struct al_arena arena;
 
@@ -94,7 +94,7 @@ struct evaluator *evaluator_create(const struct al_scenario *scenario)
 	return evaluator;
 }
 
-void evaluator_destroy(struct evaluator *evaluator)
+void al_evaluator_destroy(struct evaluator *evaluator)
 {
 	if (!evaluator)
 		return;

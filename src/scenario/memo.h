@@ -25,14 +25,15 @@ struct evaluator {
 };
 
 /* The contents are all read and outlive the evaluator. */
-struct evaluator *evaluator_create(const struct al_scenario *scenario);
-void evaluator_destroy(struct evaluator *evaluator);
+struct evaluator *al_evaluator_create(const struct al_scenario *scenario);
+void al_evaluator_destroy(struct evaluator *evaluator);
 
 /* The memo of a row, made where there is none yet. */
-bool find_memo(struct evaluator *evaluator, const struct table *table, struct row row,
+bool al_memo_find(struct evaluator *evaluator, const struct table *table, struct row row,
 	struct memo **out, struct al_error *err) AL_MUST_CHECK;
 
 /* Counts look-ups against their bound: a formula of formulas can grow without end. */
-bool spend(struct evaluator *evaluator, size_t look_ups, struct al_error *err) AL_MUST_CHECK;
+bool al_evaluator_spend(struct evaluator *evaluator, size_t look_ups,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

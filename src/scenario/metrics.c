@@ -8,17 +8,17 @@ static bool score_of(const struct place *place, const char *metric, struct row r
 	const struct data_set *set;
 	size_t column;
 
-	if (!find_metric(place->evaluator->scenario, metric, &set, &column))
+	if (!al_metric_find(place->evaluator->scenario, metric, &set, &column))
 		return al_fail(err, AL_EINPUT, "no data for the metric \"%s\"", metric);
 	*direction = set->columns[column].direction;
-	return spend(place->evaluator, set->n_rows / 16, err)
-		&& cell_set_datum(out, place->box,
-			find_datum(set, row.kase->id, row.variant ? row.variant->use.name : NULL,
-				column),
+	return al_evaluator_spend(place->evaluator, set->n_rows / 16, err)
+		&& al_scenario_cell_set_datum(out, place->box,
+			al_datum_find(set, row.case_->id,
+				row.variant ? row.variant->use.name : NULL, column),
 			err);
 }
 
-bool column_score(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_score(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
 	enum direction direction;
@@ -33,31 +33,31 @@ static bool check_direction(enum direction direction, const char *metric, struct
 			"metric \"%s\" does not say whether higher or lower is better", metric);
 }
 
-bool column_retention(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_retention(const struct column_kind *kind, const struct place *place,
+	struct cell *out, struct al_error *err)
 {
 	const struct variant *whose = place->table->retention;
 	struct cell reference;
 	enum direction direction;
 
-	if (!need_reference(place, whose, "retention", "prr", err)
+	if (!al_place_need_reference(place, whose, "retention", "prr", err)
 		|| !score_of(place, kind->name, place->row, out, &direction, err)
 		|| !check_direction(direction, kind->name, err))
 		return false;
-	cell_init(&reference);
-	bool ok = score_of(place, kind->name, row_of_variant(place, whose), &reference, &direction,
-		err);
+	al_scenario_cell_init(&reference);
+	bool ok = score_of(place, kind->name, al_place_row_of_variant(place, whose), &reference,
+		&direction, err);
 	if (ok
 		&& (out->kind == CELL_MISSING || reference.kind == CELL_MISSING
 			|| mpq_sgn(reference.number) == 0))
-		cell_set_missing(out);
+		al_scenario_cell_set_missing(out);
 	else if (ok)
 		out->kind = al_retention(out->number, out->number, reference.number,
 				    direction == HIGHER_IS_BETTER)
 			? CELL_NUMBER
 			: CELL_MISSING;
 	out->datum = NULL;
-	cell_finish(&reference);
+	al_scenario_cell_finish(&reference);
 	return ok;
 }
 
@@ -65,35 +65,35 @@ bool column_retention(const struct column_kind *kind, const struct place *place,
 static bool elasticity_parts(const struct place *place, const char *metric, struct cell parts[4],
 	enum direction *direction, struct al_error *err)
 {
-	struct row base = row_of_variant(place, place->table->elasticity);
+	struct row base = al_place_row_of_variant(place, place->table->elasticity);
 
 	return score_of(place, metric, place->row, &parts[0], direction, err)
 		&& score_of(place, metric, base, &parts[1], direction, err)
 		&& check_direction(*direction, metric, err)
-		&& measure_of(place, place->row, AL_PARAMETERS, &parts[2], err)
-		&& measure_of(place, base, AL_PARAMETERS, &parts[3], err);
+		&& al_place_measure(place, place->row, AL_PARAMETERS, &parts[2], err)
+		&& al_place_measure(place, base, AL_PARAMETERS, &parts[3], err);
 }
 
-bool column_elasticity(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_elasticity(const struct column_kind *kind, const struct place *place,
+	struct cell *out, struct al_error *err)
 {
 	struct cell parts[4];
 	enum direction direction = PLAIN;
 	bool is_missing = false;
 
-	if (!need_reference(place, place->table->elasticity, "elasticity", "peop", err))
+	if (!al_place_need_reference(place, place->table->elasticity, "elasticity", "peop", err))
 		return false;
 	for (int i = 0; i < 4; i++)
-		cell_init(&parts[i]);
+		al_scenario_cell_init(&parts[i]);
 	bool ok = elasticity_parts(place, kind->name, parts, &direction, err);
 	for (int i = 0; i < 4; i++)
 		is_missing = is_missing || parts[i].kind == CELL_MISSING;
-	cell_set_missing(out);
+	al_scenario_cell_set_missing(out);
 	if (ok && !is_missing && mpq_sgn(parts[1].number) != 0 && mpq_sgn(parts[3].number) != 0
 		&& al_elasticity(out->number, parts[0].number, parts[1].number, parts[2].number,
 			parts[3].number, direction == HIGHER_IS_BETTER))
 		out->kind = CELL_NUMBER;
 	for (int i = 0; i < 4; i++)
-		cell_finish(&parts[i]);
+		al_scenario_cell_finish(&parts[i]);
 	return ok;
 }

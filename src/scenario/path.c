@@ -43,28 +43,28 @@ static bool case_row(const struct al_scenario *s, const struct table *table, con
 	struct row *row, struct al_error *err)
 {
 	row->variant = NULL;
-	row->kase = find_case(s, id, err);
-	for (size_t i = 0; row->kase && i < table->n_rows; i++)
-		if (table->rows[i].kase == row->kase)
+	row->case_ = al_case_find(s, id, err);
+	for (size_t i = 0; row->case_ && i < table->n_rows; i++)
+		if (table->rows[i].case_ == row->case_)
 			row->variant = table->rows[i].variant;
-	return row->kase != NULL;
+	return row->case_ != NULL;
 }
 
 static bool table_row(const struct al_scenario *s, const struct table *table,
 	const struct path *path, struct row *row, struct al_error *err)
 {
 	if (path->n == 4) {
-		row->kase = find_case(s, path->parts[1], err);
-		row->variant = row->kase ? find_variant(s, path->parts[2], err) : NULL;
-		return row->kase && row->variant;
+		row->case_ = al_case_find(s, path->parts[1], err);
+		row->variant = row->case_ ? al_variant_find(s, path->parts[2], err) : NULL;
+		return row->case_ && row->variant;
 	}
 	if (table->kind == ROWS_CASES)
 		return case_row(s, table, path->parts[1], row, err);
 	if (table->kind == ROWS_PRODUCT && table->shows_case)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\" has several cases, expected CASE/VARIANT/COLUMN", table->id);
-	row->kase = table->n_rows ? table->rows[0].kase : &s->cases[0];
-	row->variant = find_variant(s, path->parts[1], err);
+	row->case_ = table->n_rows ? table->rows[0].case_ : &s->cases[0];
+	row->variant = al_variant_find(s, path->parts[1], err);
 	return row->variant != NULL;
 }
 
@@ -90,7 +90,7 @@ static bool table_value(struct evaluator *evaluator, const struct table *table,
 	for (size_t i = 0; i < table->n_columns; i++)
 		if (strcmp(table->columns[i].column.key, key) == 0)
 			*column = &table->columns[i].column;
-	return cell_value(&place, key, out, err);
+	return al_cell_value(&place, key, out, err);
 }
 
 /* ---- sweeps ---- */
@@ -146,13 +146,13 @@ static bool point_value(struct evaluator *evaluator, const struct sweep *sweep,
 	struct conditions conditions;
 	struct al_sweep one;
 
-	if (!spend(evaluator, A_BLOCK, err)
+	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
 		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)
-		|| !sweep_under(sweep, evaluator->scenario->catalog, sweep->cases[0], &conditions,
-			&one, err))
+		|| !al_sweep_under(sweep, evaluator->scenario->catalog, sweep->cases[0],
+			&conditions, &one, err))
 		return false;
 	bool ok = al_sweep_at(&one, &variant->use, values, measure, out, err);
-	conditions_finish(&conditions);
+	al_conditions_finish(&conditions);
 	return ok;
 }
 
@@ -166,7 +166,7 @@ static bool sweep_value(struct evaluator *evaluator, const struct sweep *sweep,
 			sweep->sweep.id);
 	if (!read_measure(path, &measure, err))
 		return false;
-	const struct variant *variant = find_variant(evaluator->scenario, path->parts[1], err);
+	const struct variant *variant = al_variant_find(evaluator->scenario, path->parts[1], err);
 	if (variant && !variant->use.variant)
 		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
 			variant->use.name);
@@ -194,23 +194,24 @@ static bool data_value(struct evaluator *evaluator, const struct data_set *set,
 	const struct path *path, struct box *box, struct cell *out, struct al_error *err)
 {
 	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
-	const char *kase = set->has_case ? path->parts[1] : "";
+	const char *case_ = set->has_case ? path->parts[1] : "";
 	const struct al_scenario *s = evaluator->scenario;
 	const char *variant = set->has_variant ? path->parts[1 + set->has_case] : NULL;
 
 	if (path->n != expected)
 		return al_fail(err, AL_EINPUT, "expected \"%s/%s%sCOLUMN\"", set->id,
 			set->has_case ? "CASE/" : "", set->has_variant ? "VARIANT/" : "");
-	if ((set->has_case && !find_case(s, kase, err))
-		|| (variant && !find_variant(s, variant, err)))
+	if ((set->has_case && !al_case_find(s, case_, err))
+		|| (variant && !al_variant_find(s, variant, err)))
 		return false;
 	while (column < set->n_columns
 		&& strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
 		column++;
 	if (column == set->n_columns)
 		return fail_unknown_column(set, path->parts[path->n - 1], err);
-	return spend(evaluator, 1 + set->n_rows / 16, err)
-		&& cell_set_datum(out, box, find_datum(set, kase, variant, column), err);
+	return al_evaluator_spend(evaluator, 1 + set->n_rows / 16, err)
+		&& al_scenario_cell_set_datum(out, box, al_datum_find(set, case_, variant, column),
+			err);
 }
 
 /* ---- any path ---- */
@@ -220,13 +221,13 @@ static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct 
 	struct al_names names;
 
 	al_names_init(&names);
-	add_drawable_ids(s, &names);
+	al_drawable_add_ids(s, &names);
 	for (size_t i = 0; i < s->n_data; i++)
 		al_names_add(&names, s->data[i].id);
 	return al_names_fail(&names, "table, sweep or data set", id, err);
 }
 
-bool path_value(struct evaluator *evaluator, const char *text, struct box *box, struct cell *out,
+bool al_path_value(struct evaluator *evaluator, const char *text, struct box *box, struct cell *out,
 	const struct al_column **column, struct al_error *err)
 {
 	const struct al_scenario *s = evaluator->scenario;
@@ -237,9 +238,9 @@ bool path_value(struct evaluator *evaluator, const char *text, struct box *box, 
 	*column = NULL;
 	al_arena_init(&arena);
 	if (split(&arena, text, &path, err)) {
-		const struct table *table = find_table(s, path.parts[0]);
-		const struct sweep *sweep = find_sweep(s, path.parts[0]);
-		const struct data_set *set = find_data(s, path.parts[0]);
+		const struct table *table = al_table_find(s, path.parts[0]);
+		const struct sweep *sweep = al_sweep_find(s, path.parts[0]);
+		const struct data_set *set = al_data_find(s, path.parts[0]);
 		ok = table	? table_value(evaluator, table, &path, box, out, column, err)
 			: sweep ? sweep_value(evaluator, sweep, &path, out, err)
 			: set	? data_value(evaluator, set, &path, box, out, err)
@@ -263,10 +264,10 @@ static bool asked_value(void *context, struct box *box, struct cell *out, struct
 	const struct al_column *column;
 
 	out->datum = NULL;
-	return path_value(asked->evaluator, asked->path, box, out, &column, err);
+	return al_path_value(asked->evaluator, asked->path, box, out, &column, err);
 }
 
-bool path_enclose(struct evaluator *evaluator, const char *text, const struct region *region,
+bool al_path_enclose(struct evaluator *evaluator, const char *text, const struct region *region,
 	struct al_interval *out, struct al_error *err)
 {
 	struct asked asked = {.evaluator = evaluator, .path = text};
@@ -276,11 +277,11 @@ bool path_enclose(struct evaluator *evaluator, const char *text, const struct re
 
 	al_arena_init(&arena);
 	bool ok = split(&arena, text, &path, err);
-	const struct table *table = ok ? find_table(evaluator->scenario, path.parts[0]) : NULL;
+	const struct table *table = ok ? al_table_find(evaluator->scenario, path.parts[0]) : NULL;
 	if (ok)
 		ok = table ? find_place(evaluator, table, &path, &place, err)
-				&& cell_enclose(&place, path.parts[path.n - 1], region, out, err)
-			   : enclose_by_corners(asked_value, &asked, region, out, err);
+				&& al_cell_enclose(&place, path.parts[path.n - 1], region, out, err)
+			   : al_enclose_by_corners(asked_value, &asked, region, out, err);
 	al_arena_finish(&arena);
 	return ok;
 }

@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "scenario/units.h"
 
-void printed_init(struct printed *printed)
+void al_printed_init(struct printed *printed)
 {
 	*printed = (struct printed){.scale = 1};
 	mpq_inits(printed->first, printed->last, printed->low, printed->high, NULL);
 }
 
-void printed_finish(struct printed *printed)
+void al_printed_finish(struct printed *printed)
 {
 	mpq_clears(printed->first, printed->last, printed->low, printed->high, NULL);
 }
@@ -187,7 +187,7 @@ static bool parse(struct printed *printed, char *text)
 	return true;
 }
 
-void printed_shift(struct printed *to, const struct printed *from, int steps)
+void al_printed_shift(struct printed *to, const struct printed *from, int steps)
 {
 	mpq_t unit;
 
@@ -210,7 +210,7 @@ void printed_shift(struct printed *to, const struct printed *from, int steps)
 	mpq_clear(unit);
 }
 
-bool printed_parse(struct printed *printed, const char *text)
+bool al_printed_parse(struct printed *printed, const char *text)
 {
 	struct al_arena arena;
 

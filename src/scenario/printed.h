@@ -17,14 +17,14 @@ struct printed {
 	bool is_about; /* ~55 */
 };
 
-void printed_init(struct printed *printed);
-void printed_finish(struct printed *printed);
+void al_printed_init(struct printed *printed);
+void al_printed_finish(struct printed *printed);
 
 /* All but low and high; false where the text is no such number. */
-bool printed_parse(struct printed *printed, const char *text);
+bool al_printed_parse(struct printed *printed, const char *text);
 
 /* `to`, which is initialised, is the number whose last digit (of 2/3: the numerator) is so many
  * more. */
-void printed_shift(struct printed *to, const struct printed *from, int steps);
+void al_printed_shift(struct printed *to, const struct printed *from, int steps);
 
 #endif

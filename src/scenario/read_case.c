@@ -1,7 +1,7 @@
 /* Reading a scenario's cases, and what all of them begin with. */
 #include "scenario/read.h"
 
-static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct kase *kase,
+static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct case_ *case_,
 	struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(owner, "model");
@@ -9,60 +9,61 @@ static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct 
 
 	return !node
 		|| (al_json_text(&s->doc, node, &name, err)
-			&& ((al_catalog_model(s->catalog, name, &kase->model, err)
-				    && al_model_settings(kase->model, s->catalog, &kase->settings,
+			&& ((al_catalog_model(s->catalog, name, &case_->model, err)
+				    && al_model_settings(case_->model, s->catalog, &case_->settings,
 					    err))
 				|| al_json_in(&s->doc, node, err)));
 }
 
-static bool change_case(struct kase *kase, const struct changes *changes, struct al_error *err)
+static bool change_case(struct case_ *case_, const struct changes *changes, struct al_error *err)
 {
-	change_settings(&kase->settings, changes);
+	al_settings_change(&case_->settings, changes);
 	if (changes->recipe)
-		kase->recipe = changes->recipe;
-	return change_basis(&kase->basis, changes, err);
+		case_->recipe = changes->recipe;
+	return al_basis_change(&case_->basis, changes, err);
 }
 
-bool read_base(struct al_scenario *s, struct al_error *err)
+bool al_base_read(struct al_scenario *s, struct al_error *err)
 {
 	return read_model(s, s->doc.root, &s->base, err)
-		&& read_changes(s, s->doc.root, s->name, &s->changes, err)
+		&& al_changes_read(s, s->doc.root, s->name, &s->changes, err)
 		&& change_case(&s->base, &s->changes, err);
 }
 
 /* The scenario's own, where a case says nothing. */
-static void inherit(const struct al_scenario *s, struct kase *kase)
+static void inherit(const struct al_scenario *s, struct case_ *case_)
 {
-	kase->model = s->base.model;
-	kase->basis = s->base.basis;
-	kase->recipe = s->base.recipe;
-	al_settings_init(&kase->settings, s->catalog);
-	al_settings_merge(&kase->settings, &s->base.settings);
+	case_->model = s->base.model;
+	case_->basis = s->base.basis;
+	case_->recipe = s->base.recipe;
+	al_settings_init(&case_->settings, s->catalog);
+	al_settings_merge(&case_->settings, &s->base.settings);
 }
 
-static bool read_case(struct al_scenario *s, const struct cJSON *node, struct kase *kase,
+static bool read_case(struct al_scenario *s, const struct cJSON *node, struct case_ *case_,
 	struct al_error *err)
 {
 	static const char *const keys[] = {"id", "title", "model", "set", "basis", "recipe"};
 	struct changes changes;
 
 	if (!al_json_only(&s->doc, node, keys, 6, err)
-		|| !al_json_get_text(&s->doc, node, "id", true, &kase->id, err)
-		|| !check_name(s, node, "case id", kase->id, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &kase->title, err)
-		|| !read_model(s, node, kase, err))
+		|| !al_json_get_text(&s->doc, node, "id", true, &case_->id, err)
+		|| !al_name_check(s, node, "case id", case_->id, err)
+		|| !al_json_get_text(&s->doc, node, "title", false, &case_->title, err)
+		|| !read_model(s, node, case_, err))
 		return false;
-	change_settings(&kase->settings, &s->changes);
-	return read_changes(s, node, kase->id, &changes, err) && change_case(kase, &changes, err);
+	al_settings_change(&case_->settings, &s->changes);
+	return al_changes_read(s, node, case_->id, &changes, err)
+		&& change_case(case_, &changes, err);
 }
 
-bool read_cases(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_cases_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
 	size_t n = al_json_size(list);
 
-	if (!check_size(s, list, "cases", MOST_NAMES, err))
+	if (!al_size_check(s, list, "cases", MOST_NAMES, err))
 		return false;
-	s->cases = al_new_array(&s->arena, struct kase, n + 1);
+	s->cases = al_new_array(&s->arena, struct case_, n + 1);
 	if (n == 0) {
 		inherit(s, &s->cases[0]);
 		s->cases[0].id = "";
@@ -70,14 +71,14 @@ bool read_cases(struct al_scenario *s, const struct cJSON *list, struct al_error
 		return true;
 	}
 	al_json_each (node, list) {
-		struct kase *kase = &s->cases[s->n_cases++];
-		kase->id = "";
-		inherit(s, kase);
-		if (!read_case(s, node, kase, err))
+		struct case_ *case_ = &s->cases[s->n_cases++];
+		case_->id = "";
+		inherit(s, case_);
+		if (!read_case(s, node, case_, err))
 			return false;
-		if (find_case(s, kase->id, NULL) != kase)
+		if (al_case_find(s, case_->id, NULL) != case_)
 			return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice",
-				kase->id);
+				case_->id);
 	}
 	return true;
 }

@@ -16,7 +16,7 @@ static bool read_with(void *context, const struct cJSON *node, void *out, struct
 		return false;
 	claim->with = al_new_array(&s->arena, struct named_path, al_json_size(node) + 1);
 	al_json_each (member, node) {
-		if (is_note(member))
+		if (al_member_is_note(member))
 			continue;
 		struct named_path *item = &claim->with[claim->n_with++];
 		item->name = al_json_key(member);
@@ -30,7 +30,7 @@ static bool read_symbols(void *scenario, const struct cJSON *node, void *out, st
 {
 	struct claim *claim = out;
 
-	return read_substitutions(scenario, node, &claim->symbols, &claim->n_symbols, err);
+	return al_substitutions_read(scenario, node, &claim->symbols, &claim->n_symbols, err);
 }
 
 /* A value is a path, or with names for several paths a formula. */
@@ -109,7 +109,7 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 {
 	struct erratum erratum = {0};
 
-	if (!read_object(s, &erratum_record, node, &erratum, err))
+	if (!al_object_read(s, &erratum_record, node, &erratum, err))
 		return false;
 	struct claim wanted = {.id = erratum.id}, *key = &wanted;
 	struct claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted), compare_claims);
@@ -123,14 +123,14 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 	return true;
 }
 
-bool read_claims(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
+bool al_claims_read(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
 	struct al_error *err)
 {
 	s->claims = al_new_array(&s->arena, struct claim, al_json_size(claims) + 1);
 	al_json_each (node, claims) {
 		struct claim *claim = &s->claims[s->n_claims++];
 		claim->node = node;
-		if (!read_object(s, &claim_record, node, claim, err))
+		if (!al_object_read(s, &claim_record, node, claim, err))
 			return false;
 	}
 	struct claim **sorted = al_new_array(&s->arena, struct claim *, s->n_claims + 1);

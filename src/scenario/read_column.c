@@ -13,13 +13,13 @@ static bool read_direction(const struct al_scenario *s, const struct cJSON *owne
 		{[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher", [LOWER_IS_BETTER] = "lower"};
 	int found = (int)*out;
 
-	if (!read_word(s, owner, key, words, 3, &found, err))
+	if (!al_word_read(s, owner, key, words, 3, &found, err))
 		return false;
 	*out = (enum direction)found;
 	return true;
 }
 
-bool has_prefix(const char *key, const char *prefix, const char **rest)
+bool al_key_has_prefix(const char *key, const char *prefix, const char **rest)
 {
 	size_t n = strlen(prefix);
 
@@ -36,7 +36,7 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 	struct al_names names;
 	size_t column;
 
-	if (find_metric(s, name, &set, &column))
+	if (al_metric_find(s, name, &set, &column))
 		return true;
 	al_names_init(&names);
 	for (size_t i = 0; i < s->n_data; i++)
@@ -53,13 +53,13 @@ static bool describe_key(struct al_scenario *s, const struct cJSON *node,
 	struct al_column *c = &column->column;
 	struct column_kind *kind = al_new(&s->arena, struct column_kind);
 
-	*kind = column_kind_of(s, c->key);
+	*kind = al_column_kind_of(s, c->key);
 	c->title = kind->title;
 	c->unit = kind->unit;
 	c->quantity = kind->quantity;
 	c->digits = kind->digits;
 	column->kind = kind;
-	return !column_metric(kind) || check_metric(s, node, column_metric(kind), err);
+	return !al_column_metric(kind) || check_metric(s, node, al_column_metric(kind), err);
 }
 
 static bool check_key(const struct al_scenario *s, const struct cJSON *node,
@@ -67,10 +67,10 @@ static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 {
 	struct al_names names;
 
-	if (column->formula || column_is_known(s, column->kind))
+	if (column->formula || al_column_is_known(s, column->kind))
 		return true;
 	al_names_init(&names);
-	add_column_keys(s, &names);
+	al_column_add_keys(s, &names);
 	al_names_fail(&names, "column", column->column.key, err);
 	return al_json_in(&s->doc, node, err);
 }
@@ -78,7 +78,7 @@ static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 /* "M" and the like scale what people read; any other text is a unit of its own. */
 static void set_unit(struct al_column *column, const char *unit)
 {
-	if (unit_factor(unit) == 1) {
+	if (al_unit_factor(unit) == 1) {
 		column->unit = unit;
 		return;
 	}
@@ -98,7 +98,7 @@ static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner
 	};
 	int found = (int)column->quantity;
 
-	if (!read_word(s, owner, "quantity", words, 4, &found, err))
+	if (!al_word_read(s, owner, "quantity", words, 4, &found, err))
 		return false;
 	column->quantity = (enum al_quantity)found;
 	return true;
@@ -109,7 +109,7 @@ static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
 	struct table_column *column, struct al_error *err)
 {
 	return al_json_get_boolean(&s->doc, node, "once", false, &column->is_once, err)
-		&& read_variant_names(s, node, "variants", &column->only, &column->n_only, err);
+		&& al_variant_names_read(s, node, "variants", &column->only, &column->n_only, err);
 }
 
 static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
@@ -152,7 +152,8 @@ static enum direction best_of(const struct al_scenario *s, const struct column_k
 	const struct data_set *set;
 	size_t i;
 
-	if (kind->best != PLAIN || !column_metric(kind) || !find_metric(s, kind->name, &set, &i))
+	if (kind->best != PLAIN || !al_column_metric(kind)
+		|| !al_metric_find(s, kind->name, &set, &i))
 		return kind->best;
 	return set->columns[i].direction;
 }
@@ -172,10 +173,10 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node,
 	return check_key(s, node, column, err);
 }
 
-bool read_columns(struct al_scenario *s, const struct cJSON *list, struct table *table,
+bool al_columns_read(struct al_scenario *s, const struct cJSON *list, struct table *table,
 	struct al_error *err)
 {
-	if (!check_size(s, list, "columns", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "columns", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	table->columns = al_new_array(&s->arena, struct table_column, al_json_size(list) + 1);
 	al_json_each (node, list) {

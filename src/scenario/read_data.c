@@ -101,7 +101,7 @@ static bool add_column(struct al_scenario *s, struct data_set *set, const char *
 		return al_fail(err, AL_EINPUT,
 			"column \"%s\" must be of letters, digits and '_', as formulas name it",
 			name);
-	if (find_metric(s, name, &other, &column))
+	if (al_metric_find(s, name, &other, &column))
 		return al_fail(err, AL_EINPUT, "column \"%s\" stands in \"%s\" already", name,
 			other->id);
 	set->columns[set->n_columns++].name = name;
@@ -117,14 +117,14 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, str
 	al_json_each (member, metrics) {
 		size_t i = 0;
 		int found = PLAIN;
-		if (is_note(member))
+		if (al_member_is_note(member))
 			continue;
 		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
 			i++;
 		if (i == set->n_columns)
 			return al_json_fail(&s->doc, member, err,
 				"metric \"%s\" is no column of this set", al_json_key(member));
-		if (!read_word(s, metrics, al_json_key(member), words, 3, &found, err))
+		if (!al_word_read(s, metrics, al_json_key(member), words, 3, &found, err))
 			return false;
 		set->columns[i].direction = (enum direction)found;
 	}
@@ -136,7 +136,7 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, str
 /* A variant that stands only in data gets its name here. */
 static bool note_variant(struct al_scenario *s, const char *name, struct al_error *err)
 {
-	if (find_variant(s, name, NULL))
+	if (al_variant_find(s, name, NULL))
 		return true;
 	if (!*name || strpbrk(name, "/,[]"))
 		return al_fail(err, AL_EINPUT,
@@ -161,7 +161,7 @@ static bool add_field(struct al_scenario *s, const struct data_set *set, struct 
 	if ((is_case || is_variant) && !field)
 		return al_fail(err, AL_EINPUT, "the %s is missing", column);
 	if (is_case)
-		return find_case(s, row->kase = field, err) != NULL;
+		return al_case_find(s, row->case_ = field, err) != NULL;
 	if (is_variant)
 		return note_variant(s, row->variant = field, err);
 	struct datum *datum = (*cell)++;
@@ -192,7 +192,7 @@ static const char *or_empty(const char *text)
 static int compare_rows(const void *a, const void *b)
 {
 	const struct data_row *left = a, *right = b;
-	int order = strcmp(or_empty(left->kase), or_empty(right->kase));
+	int order = strcmp(or_empty(left->case_), or_empty(right->case_));
 
 	return order ? order : strcmp(or_empty(left->variant), or_empty(right->variant));
 }
@@ -215,8 +215,8 @@ static bool check_rows(struct al_scenario *s, const struct cJSON *node, const st
 	bool ok = !twice
 		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s",
 			set->id,
-			twice->kase || twice->variant ? or_empty(twice->kase) : "everything",
-			twice->kase && twice->variant ? "/" : "", or_empty(twice->variant));
+			twice->case_ || twice->variant ? or_empty(twice->case_) : "everything",
+			twice->case_ && twice->variant ? "/" : "", or_empty(twice->variant));
 	al_arena_finish(&arena);
 	return ok;
 }
@@ -250,7 +250,7 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 		|| !al_json_get_node(&s->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
 		return false;
 	size_t n = al_json_size(columns), i = 0;
-	if (!check_size(s, columns, "columns", MOST_COLUMNS, err))
+	if (!al_size_check(s, columns, "columns", MOST_COLUMNS, err))
 		return false;
 	const char **header = al_new_array(&s->arena, const char *, n + 1);
 	set->columns = al_new_array(&s->arena, struct data_column, n + 1);
@@ -271,10 +271,10 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 static bool read_header(struct al_scenario *s, struct data_set *set, char **text,
 	const char **header, size_t *n, struct al_error *err)
 {
-	if (!csv_next_record(text, header, MOST_COLUMNS, n, err))
+	if (!al_csv_next_record(text, header, MOST_COLUMNS, n, err))
 		return false;
 	set->columns = al_new_array(&s->arena, struct data_column, MOST_COLUMNS);
-	set->rows = al_new_array(&s->arena, struct data_row, csv_count_line_ends(*text) + 1);
+	set->rows = al_new_array(&s->arena, struct data_row, al_csv_count_line_ends(*text) + 1);
 	for (size_t i = 0; i < *n; i++)
 		if (!add_column(s, set, header[i] = or_empty(header[i]), err))
 			return false;
@@ -288,7 +288,7 @@ static bool read_record(struct al_scenario *s, struct data_set *set, char **text
 	const char *fields[MOST_COLUMNS];
 	size_t n;
 
-	if (!csv_next_record(text, fields, MOST_COLUMNS, &n, err))
+	if (!al_csv_next_record(text, fields, MOST_COLUMNS, &n, err))
 		return false;
 	if (n == 1 && !fields[0])
 		return true;
@@ -326,7 +326,7 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 	if (!al_file_read(&text, path, CSV_LIMIT, err))
 		return al_json_in(&s->doc, node, err);
 	char *copy = al_strndup(&s->arena, text.data, text.length);
-	bool ok = csv_check(copy, text.length, &rest, err) || al_in(err, "%s", path);
+	bool ok = al_csv_check(copy, text.length, &rest, err) || al_in(err, "%s", path);
 	al_text_finish(&text);
 	return ok && read_csv_text(s, set, path, rest, err);
 }
@@ -341,7 +341,7 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct dat
 	const struct cJSON *metrics, *file;
 	const char *source;
 
-	if (!al_json_only(&s->doc, node, keys, 8, err) || !read_id(s, node, &set->id, err)
+	if (!al_json_only(&s->doc, node, keys, 8, err) || !al_id_read(s, node, &set->id, err)
 		|| !al_json_get_text(&s->doc, node, "title", false, &set->title, err)
 		|| !al_json_get_text(&s->doc, node, "source", false, &source, err)
 		|| !al_json_get_boolean(&s->doc, node, "exact", false, &set->is_exact, err)
@@ -355,9 +355,9 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct dat
 		&& read_metrics(s, metrics, set, err) && check_rows(s, node, set, err);
 }
 
-bool read_data(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_data_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!check_size(s, list, "data sets", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "data sets", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->data = al_new_array(&s->arena, struct data_set, al_json_size(list) + 1);
 	al_json_each (node, list) {

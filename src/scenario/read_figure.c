@@ -76,7 +76,7 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct fi
 
 	if (al_json_kind(node) == AL_JSON_TEXT)
 		return al_json_text(&s->doc, node, &out->column, err);
-	if (!read_object(s, &axis_record, node, &axis, err))
+	if (!al_object_read(s, &axis_record, node, &axis, err))
 		return false;
 	if (axis.n_columns > 0 && out != &figure->figure.y)
 		return al_json_fail(&s->doc, al_json_get(node, "columns"), err,
@@ -120,14 +120,14 @@ static bool read_source(void *context, const struct cJSON *node, void *out, stru
 
 	if (!al_json_text(&s->doc, node, &of, err))
 		return false;
-	figure->table = find_table(s, of);
-	figure->sweep = find_sweep(s, of);
+	figure->table = al_table_find(s, of);
+	figure->sweep = al_sweep_find(s, of);
 	if (figure->table || figure->sweep)
 		return true;
 
 	struct al_names names;
 	al_names_init(&names);
-	add_drawable_ids(s, &names);
+	al_drawable_add_ids(s, &names);
 	al_names_fail(&names, "table or sweep", of, err);
 	return al_json_in(&s->doc, node, err);
 }
@@ -265,17 +265,17 @@ static const struct al_record figure_record = {
 	.check = finish_figure,
 };
 
-bool read_figures(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_figures_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!check_size(s, list, "figures", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "figures", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->figures = al_new_array(&s->arena, struct figure, al_json_size(list) + 1);
 	al_json_each (node, list) {
 		struct figure figure = {0};
-		if (!read_object(s, &figure_record, node, &figure, err))
+		if (!al_object_read(s, &figure_record, node, &figure, err))
 			return false;
 		s->figures[s->n_figures++] = figure;
 	}
-	choose_looks(s);
+	al_looks_choose(s);
 	return true;
 }

@@ -47,7 +47,7 @@ static bool read_axes(struct al_scenario *s, const struct cJSON *node, struct al
 	struct al_error *err)
 {
 	al_json_each (member, node) {
-		if (is_note(member))
+		if (al_member_is_note(member))
 			continue;
 		if (sweep->n_axes == AL_SWEEP_MOST_AXES)
 			return al_json_fail(&s->doc, node, err, "more than %d symbols",
@@ -125,7 +125,7 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 	al_json_each (item, node) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;
-		const struct variant *variant = find_variant(s, name, err);
+		const struct variant *variant = al_variant_find(s, name, err);
 		if (!variant)
 			return al_json_in(&s->doc, item, err);
 		if (!add_variant(s, variant, item, list, sweep, err))
@@ -142,7 +142,7 @@ static bool add_case(struct al_scenario *s, const struct cJSON *node, struct swe
 
 	if (!al_json_text(&s->doc, node, &id, err))
 		return false;
-	sweep->cases[sweep->n_cases] = find_case(s, id, err);
+	sweep->cases[sweep->n_cases] = al_case_find(s, id, err);
 	return sweep->cases[sweep->n_cases++] || al_json_in(&s->doc, node, err);
 }
 
@@ -157,7 +157,7 @@ static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, st
 	if (list && one)
 		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
 	sweep->shows_case = list != NULL;
-	sweep->cases = al_new_array(&s->arena, const struct kase *, al_json_size(list) + 1);
+	sweep->cases = al_new_array(&s->arena, const struct case_ *, al_json_size(list) + 1);
 	if (one)
 		return add_case(s, one, sweep, err);
 	if (!list)
@@ -173,7 +173,7 @@ static bool check_symbols(const struct al_scenario *s, const struct cJSON *over,
 	struct al_error *err)
 {
 	al_json_each (member, over)
-		if (!is_note(member) && !check_symbol(s, member, err))
+		if (!al_member_is_note(member) && !al_member_symbol_check(s, member, err))
 			return false;
 	return true;
 }
@@ -200,22 +200,23 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 	const struct cJSON *over;
 
 	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !read_id(s, node, &spec->id, err))
+		|| !al_id_read(s, node, &spec->id, err))
 		return false;
 	spec->title = s->title;
 	return al_json_get_text(&s->doc, node, "title", false, &spec->title, err)
 		&& read_sweep_cases(s, node, sweep, err)
-		&& read_changes(s, node, spec->id, &sweep->changes, err)
+		&& al_changes_read(s, node, spec->id, &sweep->changes, err)
 		&& read_sweep_variants(s, node, spec, err) && read_measures(s, node, spec, err)
-		&& read_substitutions(s, al_json_get(node, "tie"), &spec->ties, &spec->n_ties, err)
+		&& al_substitutions_read(s, al_json_get(node, "tie"), &spec->ties, &spec->n_ties,
+			err)
 		&& al_json_get_node(&s->doc, node, "over", AL_JSON_OBJECT, true, &over, err)
 		&& check_symbols(s, over, err) && check_symbols(s, al_json_get(node, "tie"), err)
 		&& read_axes(s, over, spec, err) && count_points(s, node, sweep, err);
 }
 
-bool read_sweeps(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_sweeps_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!check_size(s, list, "sweeps", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "sweeps", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->sweeps = al_new_array(&s->arena, struct sweep, al_json_size(list) + 1);
 	al_json_each (node, list) {

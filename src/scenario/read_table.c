@@ -8,7 +8,7 @@
 /* ---- rows ---- */
 
 struct chosen {
-	const struct kase **cases;
+	const struct case_ **cases;
 	const struct variant **variants;
 	size_t n_cases, n_variants;
 };
@@ -24,18 +24,18 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node, struct
 	if (one && list)
 		return al_json_fail(&s->doc, node, err,
 			"both \"case\" and \"cases\", expected one of them");
-	chosen->cases = al_new_array(&s->arena, const struct kase *,
+	chosen->cases = al_new_array(&s->arena, const struct case_ *,
 		s->n_cases + al_json_size(list) + 1);
 	if (one) {
 		if (!al_json_text(&s->doc, one, &id, err))
 			return false;
-		chosen->cases[chosen->n_cases++] = find_case(s, id, err);
+		chosen->cases[chosen->n_cases++] = al_case_find(s, id, err);
 		return chosen->cases[0] || al_json_in(&s->doc, one, err);
 	}
 	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &id, err))
 			return false;
-		if (!(chosen->cases[chosen->n_cases++] = find_case(s, id, err)))
+		if (!(chosen->cases[chosen->n_cases++] = al_case_find(s, id, err)))
 			return al_json_in(&s->doc, item, err);
 	}
 	if (list && chosen->n_cases == 0)
@@ -49,7 +49,8 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node, struct
 static bool choose_variants(struct al_scenario *s, const struct cJSON *node, struct chosen *chosen,
 	struct al_error *err)
 {
-	if (!read_variant_names(s, node, "variants", &chosen->variants, &chosen->n_variants, err))
+	if (!al_variant_names_read(s, node, "variants", &chosen->variants, &chosen->n_variants,
+		    err))
 		return false;
 	if (chosen->variants)
 		return true;
@@ -59,9 +60,9 @@ static bool choose_variants(struct al_scenario *s, const struct cJSON *node, str
 	return true;
 }
 
-static void add_row(struct table *table, const struct kase *kase, const struct variant *variant)
+static void add_row(struct table *table, const struct case_ *case_, const struct variant *variant)
 {
-	table->rows[table->n_rows++] = (struct row){kase, variant};
+	table->rows[table->n_rows++] = (struct row){case_, variant};
 }
 
 /* The rows of a data set, as far as the table's cases and variants go. */
@@ -71,9 +72,9 @@ static void add_data_rows(struct al_scenario *s, struct table *table, const stru
 	table->rows = al_new_array(&s->arena, struct row, set->n_rows + 1);
 	for (size_t i = 0; i < set->n_rows; i++) {
 		const struct data_row *row = &set->rows[i];
-		const struct kase *kase = row->kase ? find_case(s, row->kase, NULL)
-						    : chosen->cases[0];
-		add_row(table, kase, row->variant ? find_variant(s, row->variant, NULL) : NULL);
+		const struct case_ *case_ = row->case_ ? al_case_find(s, row->case_, NULL)
+						       : chosen->cases[0];
+		add_row(table, case_, row->variant ? al_variant_find(s, row->variant, NULL) : NULL);
 	}
 	table->kind = set->has_variant ? (set->has_case ? ROWS_PRODUCT : ROWS_VARIANTS)
 				       : ROWS_CASES;
@@ -133,8 +134,8 @@ static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct ta
 
 	if (!al_json_get_text(&s->doc, node, "rows", false, &word, err))
 		return false;
-	if (word && has_prefix(word, "data:", &id)) {
-		const struct data_set *set = find_data(s, id);
+	if (word && al_key_has_prefix(word, "data:", &id)) {
+		const struct data_set *set = al_data_find(s, id);
 		if (!set)
 			return al_json_fail(&s->doc, al_json_get(node, "rows"), err,
 				"no data set \"%s\"", id);
@@ -171,7 +172,7 @@ static bool read_reference(const struct al_scenario *s, const struct cJSON *node
 
 	if (!al_json_get_text(&s->doc, node, key, false, &name, err))
 		return false;
-	if (name && !(*out = find_variant(s, name, err)))
+	if (name && !(*out = al_variant_find(s, name, err)))
 		return al_json_in(&s->doc, al_json_get(node, key), err);
 	return true;
 }
@@ -196,10 +197,10 @@ static bool check_symbols(const struct al_scenario *s, const struct cJSON *node,
 {
 	const struct cJSON *substitute = al_json_get(node, "substitute");
 
-	if (table->order && !check_symbol_name(s, al_json_get(node, "order"), table->order, err))
+	if (table->order && !al_symbol_name_check(s, al_json_get(node, "order"), table->order, err))
 		return false;
 	al_json_each (member, substitute)
-		if (!is_note(member) && !check_symbol(s, member, err))
+		if (!al_member_is_note(member) && !al_member_symbol_check(s, member, err))
 			return false;
 	return true;
 }
@@ -214,32 +215,32 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 	struct chosen chosen = {0};
 
 	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !read_id(s, node, &table->id, err))
+		|| !al_id_read(s, node, &table->id, err))
 		return false;
 	table->title = s->title;
 	return al_json_get_text(&s->doc, node, "title", false, &table->title, err)
 		&& al_json_get_text(&s->doc, node, "order", false, &table->order, err)
 		&& al_json_get_boolean(&s->doc, node, "mark_best", false, &table->marks_best, err)
-		&& read_changes(s, node, table->id, &table->changes, err)
+		&& al_changes_read(s, node, table->id, &table->changes, err)
 		&& read_pivot(s, node, table, err)
-		&& read_variant_names(s, node, "best_among", &table->best_among,
+		&& al_variant_names_read(s, node, "best_among", &table->best_among,
 			&table->n_best_among, err)
 		&& read_reference(s, node, "baseline", &table->baseline, err)
 		&& read_reference(s, node, "retention", &table->retention, err)
 		&& read_reference(s, node, "elasticity", &table->elasticity, err)
 		&& read_reference(s, node, "against", &table->against, err)
-		&& read_substitutions(s, al_json_get(node, "substitute"), &table->substitutions,
+		&& al_substitutions_read(s, al_json_get(node, "substitute"), &table->substitutions,
 			&table->n_substitutions, err)
 		&& choose_cases(s, node, &chosen, err) && choose_variants(s, node, &chosen, err)
 		&& read_rows(s, node, table, &chosen, err) && check_symbols(s, node, table, err)
 		&& al_json_get_node(&s->doc, node, "columns", AL_JSON_ARRAY, true, &columns, err)
-		&& read_columns(s, columns, table, err)
+		&& al_columns_read(s, columns, table, err)
 		&& count_cells(s, node, table->n_rows, width_of(table), err);
 }
 
-bool read_tables(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_tables_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!check_size(s, list, "tables", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "tables", MOST_PARTS_OF_A_KIND, err))
 		return false;
 	s->tables = al_new_array(&s->arena, struct table, al_json_size(list) + 1);
 	al_json_each (node, list) {

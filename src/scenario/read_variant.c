@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-bool check_size(const struct al_scenario *s, const struct cJSON *list, const char *what,
+bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,
 	size_t most, struct al_error *err)
 {
 	return al_json_size(list) <= most
@@ -13,7 +13,7 @@ bool check_size(const struct al_scenario *s, const struct cJSON *list, const cha
 			al_json_size(list), what, most);
 }
 
-bool check_name(const struct al_scenario *s, const struct cJSON *node, const char *what,
+bool al_name_check(const struct al_scenario *s, const struct cJSON *node, const char *what,
 	const char *name, struct al_error *err)
 {
 	if (!*name || strpbrk(name, "/,[]"))
@@ -122,16 +122,16 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct
 	return find_use(s, name, &variant->use, err) || al_json_in(&s->doc, node, err);
 }
 
-bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_variants_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!check_size(s, list, "variants", MOST_NAMES, err))
+	if (!al_size_check(s, list, "variants", MOST_NAMES, err))
 		return false;
 	al_json_each (node, list) {
 		struct variant *variant = al_new(&s->arena, struct variant);
 		if (!read_variant(s, node, variant, err)
-			|| !check_name(s, node, "variant name", variant->use.name, err))
+			|| !al_name_check(s, node, "variant name", variant->use.name, err))
 			return false;
-		if (find_variant(s, variant->use.name, NULL))
+		if (al_variant_find(s, variant->use.name, NULL))
 			return al_json_fail(&s->doc, node, err,
 				"variant \"%s\" appears twice; give one another name with \"as\"",
 				variant->use.name);
@@ -142,7 +142,7 @@ bool read_variants(struct al_scenario *s, const struct cJSON *list, struct al_er
 	return true;
 }
 
-bool read_variant_names(struct al_scenario *s, const struct cJSON *owner, const char *key,
+bool al_variant_names_read(struct al_scenario *s, const struct cJSON *owner, const char *key,
 	const struct variant ***out, size_t *n, struct al_error *err)
 {
 	const struct cJSON *list;
@@ -156,7 +156,7 @@ bool read_variant_names(struct al_scenario *s, const struct cJSON *owner, const 
 	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;
-		if (!((*out)[(*n)++] = find_variant(s, name, err)))
+		if (!((*out)[(*n)++] = al_variant_find(s, name, err)))
 			return al_json_in(&s->doc, item, err);
 	}
 	return true;

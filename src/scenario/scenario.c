@@ -22,9 +22,9 @@ static bool read_head(struct al_scenario *s, struct al_error *err)
 		&& al_json_get_text(&s->doc, root, "title", true, &s->title, err)
 		&& al_json_get_text(&s->doc, root, "source", false, &source, err)
 		&& al_json_get_node(&s->doc, root, "variants", AL_JSON_ARRAY, false, &variants, err)
-		&& read_variants(s, variants, err) && read_base(s, err)
+		&& al_variants_read(s, variants, err) && al_base_read(s, err)
 		&& al_json_get_node(&s->doc, root, "cases", AL_JSON_ARRAY, false, &cases, err)
-		&& read_cases(s, cases, err);
+		&& al_cases_read(s, cases, err);
 }
 
 static bool read_body(struct al_scenario *s, struct al_error *err)
@@ -37,9 +37,9 @@ static bool read_body(struct al_scenario *s, struct al_error *err)
 		&& al_json_get_node(&s->doc, root, "figures", AL_JSON_ARRAY, false, &figures, err)
 		&& al_json_get_node(&s->doc, root, "claims", AL_JSON_ARRAY, false, &claims, err)
 		&& al_json_get_node(&s->doc, root, "errata", AL_JSON_ARRAY, false, &errata, err)
-		&& read_data(s, data, err) && read_tables(s, tables, err)
-		&& read_sweeps(s, sweeps, err) && read_figures(s, figures, err)
-		&& read_claims(s, claims, errata, err);
+		&& al_data_read(s, data, err) && al_tables_read(s, tables, err)
+		&& al_sweeps_read(s, sweeps, err) && al_figures_read(s, figures, err)
+		&& al_claims_read(s, claims, errata, err);
 }
 
 bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, const char *name,
@@ -59,7 +59,7 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	al_basis_init(&s->base.basis);
 	if (al_json_parse(&s->doc, file, text, length, err) && read_head(s, err)
 		&& read_body(s, err)) {
-		s->evaluator = evaluator_create(s);
+		s->evaluator = al_evaluator_create(s);
 		*out = s;
 		return true;
 	}
@@ -71,7 +71,7 @@ void al_scenario_destroy(struct al_scenario *scenario)
 {
 	if (!scenario)
 		return;
-	evaluator_destroy(scenario->evaluator);
+	al_evaluator_destroy(scenario->evaluator);
 	for (size_t i = 0; i < scenario->n_cases; i++)
 		al_settings_finish(&scenario->cases[i].settings);
 	al_settings_finish(&scenario->base.settings);
@@ -185,8 +185,8 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 {
 	scenario->evaluator->n_look_ups = 0;
 	if (index < scenario->n_tables)
-		return build_table(scenario->evaluator, &scenario->tables[index], out, err);
-	return build_sweep(scenario, &scenario->sweeps[index - scenario->n_tables], out, err)
+		return al_table_build(scenario->evaluator, &scenario->tables[index], out, err);
+	return al_sweep_build(scenario, &scenario->sweeps[index - scenario->n_tables], out, err)
 		|| al_in(err, "%s", scenario->file);
 }
 
@@ -208,5 +208,5 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 		? (size_t)(figure->table - scenario->tables)
 		: scenario->n_tables + (size_t)(figure->sweep - scenario->sweeps);
 
-	return al_scenario_table(scenario, source, out, err) && build_figure(figure, out, err);
+	return al_scenario_table(scenario, source, out, err) && al_figure_build(figure, out, err);
 }

@@ -9,7 +9,7 @@
  *   measures, metrics, theory    what a column computes
  *   column        the one list of columns
  *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
- *   best, build_table, build_sweep, build_figure    tables as they are printed and drawn
+ *   best, al_table_build, al_sweep_build, al_figure_build    tables as they are printed and drawn
  *   derive, search, printed, verdict, check    what a claim is worth, and what it may be
  *   settings, csv, looks, read_*    the file's text, read into contents
  *   scenario      opening, and what is asked from outside */

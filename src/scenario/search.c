@@ -12,7 +12,7 @@ enum {
 	MOST_HALVINGS = 24, /* along one datum */
 };
 
-void search_init(struct search *search, struct derivation *derivation, mpq_srcptr point)
+void al_search_init(struct search *search, struct derivation *derivation, mpq_srcptr point)
 {
 	const struct box *box = &derivation->box;
 
@@ -26,7 +26,7 @@ void search_init(struct search *search, struct derivation *derivation, mpq_srcpt
 		search->least.at[i] = search->greatest.at[i] = box->used[i]->value;
 }
 
-void search_finish(struct search *search)
+void al_search_finish(struct search *search)
 {
 	mpq_clears(search->low, search->high, search->least.value, search->greatest.value, NULL);
 }
@@ -52,13 +52,13 @@ static bool look_at(struct search *search, const mpq_srcptr *at, struct cell *ce
 	struct al_error unseen = {0};
 
 	d->box.at = at;
-	*has_value = derive_point(d, cell, &unseen) && cell->kind == CELL_NUMBER;
+	*has_value = al_derive_point(d, cell, &unseen) && cell->kind == CELL_NUMBER;
 	d->box.at = NULL;
 	if (*has_value) {
 		al_exact_keep_least(search->low, cell->number);
 		al_exact_keep_most(search->high, cell->number);
 	}
-	return spend(d->evaluator, 0, err);
+	return al_evaluator_spend(d->evaluator, 0, err);
 }
 
 /* Which side of what is wanted the value lies on; -2 where it has none. */
@@ -67,11 +67,11 @@ static bool try_at(struct search *search, const mpq_srcptr *at, int *side, struc
 	struct cell cell;
 	bool has_value;
 
-	cell_init(&cell);
+	al_scenario_cell_init(&cell);
 	bool ok = look_at(search, at, &cell, &has_value, err);
 	*side = has_value ? compare(search->target, cell.number) : -2;
 	search->is_reached = search->is_reached || *side == 0;
-	cell_finish(&cell);
+	al_scenario_cell_finish(&cell);
 	return ok;
 }
 
@@ -82,14 +82,14 @@ static void move_to(struct extreme *extreme, mpq_srcptr value, const mpq_srcptr 
 		extreme->at[i] = at[i];
 }
 
-bool search_corners(struct search *search, struct al_error *err)
+bool al_search_corners(struct search *search, struct al_error *err)
 {
 	const struct box *box = &search->derivation->box;
 	mpq_srcptr at[MOST_DATA];
 	struct cell cell;
 	bool ok = true, has_value;
 
-	cell_init(&cell);
+	al_scenario_cell_init(&cell);
 	for (int corner = 0; ok && box->n > 0 && corner < 1 << box->n; corner++) {
 		for (size_t i = 0; i < box->n; i++)
 			at[i] = corner >> i & 1 ? box->used[i]->high : box->used[i]->low;
@@ -99,7 +99,7 @@ bool search_corners(struct search *search, struct al_error *err)
 		if (has_value && mpq_cmp(cell.number, search->greatest.value) > 0)
 			move_to(&search->greatest, cell.number, at, box->n);
 	}
-	cell_finish(&cell);
+	al_scenario_cell_finish(&cell);
 	return ok;
 }
 
@@ -251,12 +251,12 @@ static bool look_into(struct search *search, struct regions *regions, struct al_
 
 	set_region(regions, &part, &region);
 	al_interval_init(&interval);
-	if (!derive_range(d, &region, &interval, &unseen))
+	if (!al_derive_range(d, &region, &interval, &unseen))
 		al_interval_set_any(&interval);
 	bool is_missed = misses(search->target, &interval);
 	al_interval_finish(&interval);
 	if (is_missed)
-		return spend(d->evaluator, 0, err);
+		return al_evaluator_spend(d->evaluator, 0, err);
 	halve(regions, &part, d->box.n);
 	return try_at(search, regions->middle.at, &side, err);
 }
@@ -286,8 +286,8 @@ static bool search_regions(struct search *search, size_t most, enum reach *reach
 	return ok;
 }
 
-bool search_box(struct search *search, const struct target *target, size_t most, enum reach *reach,
-	struct al_error *err)
+bool al_search_box(struct search *search, const struct target *target, size_t most,
+	enum reach *reach, struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
 	int least = compare(target, search->least.value);

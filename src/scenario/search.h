@@ -31,15 +31,15 @@ struct search {
 };
 
 /* `point` is the value at the data's point values. */
-void search_init(struct search *search, struct derivation *derivation, mpq_srcptr point);
-void search_finish(struct search *search);
+void al_search_init(struct search *search, struct derivation *derivation, mpq_srcptr point);
+void al_search_finish(struct search *search);
 
 /* Looks at all corners of the box. */
-bool search_corners(struct search *search, struct al_error *err) AL_MUST_CHECK;
+bool al_search_corners(struct search *search, struct al_error *err) AL_MUST_CHECK;
 
 /* When the corners were looked at: looks at as many parts of the box as it takes, and at most so
  * many. */
-bool search_box(struct search *search, const struct target *target, size_t most, enum reach *reach,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_search_box(struct search *search, const struct target *target, size_t most,
+	enum reach *reach, struct al_error *err) AL_MUST_CHECK;
 
 #endif

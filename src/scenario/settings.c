@@ -8,7 +8,7 @@
 
 /* ---- words ---- */
 
-bool read_object(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
+bool al_object_read(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
 	void *out, struct al_error *err)
 {
 	const struct al_record_source source = {&s->arena, &s->doc, s};
@@ -16,7 +16,7 @@ bool read_object(struct al_scenario *s, const struct al_record *record, const st
 	return al_record_read(&source, record, node, out, err);
 }
 
-bool read_word(const struct al_scenario *s, const struct cJSON *owner, const char *key,
+bool al_word_read(const struct al_scenario *s, const struct cJSON *owner, const char *key,
 	const char *const *words, size_t n, int *out, struct al_error *err)
 {
 	const char *word = NULL;
@@ -34,7 +34,7 @@ bool read_word(const struct al_scenario *s, const struct cJSON *owner, const cha
 
 /* ---- symbols ---- */
 
-bool is_note(const struct cJSON *member)
+bool al_member_is_note(const struct cJSON *member)
 {
 	return strcmp(al_json_key(member), "note") == 0;
 }
@@ -45,22 +45,23 @@ static bool fail_unknown_symbol(const struct al_scenario *s, const char *symbol,
 	struct al_names names;
 
 	al_names_init(&names);
-	add_symbol_names(s, &names);
+	al_symbol_add_names(s, &names);
 	return al_names_fail(&names, "symbol", symbol, err);
 }
 
-bool check_symbol_name(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
+bool al_symbol_name_check(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
 	struct al_error *err)
 {
-	if (is_known_symbol(s, symbol))
+	if (al_symbol_is_known(s, symbol))
 		return true;
 	fail_unknown_symbol(s, symbol, err);
 	return al_json_in(&s->doc, node, err);
 }
 
-bool check_symbol(const struct al_scenario *s, const struct cJSON *member, struct al_error *err)
+bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *member,
+	struct al_error *err)
 {
-	return check_symbol_name(s, member, al_json_key(member), err);
+	return al_symbol_name_check(s, member, al_json_key(member), err);
 }
 
 /* ---- changes of a case's conditions ---- */
@@ -75,10 +76,10 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct cha
 	changes->symbols = al_new_array(&s->arena, struct change_of_symbol, al_json_size(node) + 1);
 	al_json_each (member, node) {
 		struct change_of_symbol *change = &changes->symbols[changes->n_symbols];
-		if (is_note(member))
+		if (al_member_is_note(member))
 			continue;
 		change->symbol = al_json_key(member);
-		if (!check_symbol(s, member, err)
+		if (!al_member_symbol_check(s, member, err)
 			|| !al_json_whole_from(&s->doc, member, 0, &change->value, err))
 			return false;
 		changes->n_symbols++;
@@ -134,7 +135,7 @@ static bool read_basis(struct al_scenario *s, const struct cJSON *owner, struct 
 		return false;
 	changes->bases = al_new_array(&s->arena, struct change_of_basis, al_json_size(node) + 2);
 	al_json_each (member, node)
-		if (!is_note(member)
+		if (!al_member_is_note(member)
 			&& (!basis_value(s, member, &value, err)
 				|| !add_basis(s, member, al_json_key(member), value, changes, err)))
 			return false;
@@ -154,7 +155,7 @@ static bool read_recipe(struct al_scenario *s, const struct cJSON *node,
 				|| al_json_in(&s->doc, node, err)));
 }
 
-bool read_changes(struct al_scenario *s, const struct cJSON *owner, const char *origin,
+bool al_changes_read(struct al_scenario *s, const struct cJSON *owner, const char *origin,
 	struct changes *changes, struct al_error *err)
 {
 	*changes = (struct changes){.origin = origin};
@@ -175,7 +176,7 @@ static bool read_formula(struct al_scenario *s, const struct cJSON *node, enum a
 			|| al_json_in(&s->doc, node, err));
 }
 
-bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
+bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node,
 	struct al_substitution **out, size_t *n, struct al_error *err)
 {
 	*n = 0;
@@ -186,7 +187,7 @@ bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
 		return false;
 	*out = al_new_array(&s->arena, struct al_substitution, al_json_size(node) + 1);
 	al_json_each (member, node) {
-		if (is_note(member))
+		if (al_member_is_note(member))
 			continue;
 		struct al_substitution *item = &(*out)[*n];
 		item->symbol = al_json_key(member);
@@ -197,7 +198,7 @@ bool read_substitutions(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-bool read_id(const struct al_scenario *s, const struct cJSON *node, const char **id,
+bool al_id_read(const struct al_scenario *s, const struct cJSON *node, const char **id,
 	struct al_error *err)
 {
 	if (!al_json_get_text(&s->doc, node, "id", true, id, err))
@@ -208,7 +209,7 @@ bool read_id(const struct al_scenario *s, const struct cJSON *node, const char *
 				"id \"%s\" must be of small letters, digits and '-'", *id);
 	if (!**id)
 		return al_json_fail(&s->doc, al_json_get(node, "id"), err, "the id is empty");
-	if (find_table(s, *id) || find_sweep(s, *id) || find_data(s, *id))
+	if (al_table_find(s, *id) || al_sweep_find(s, *id) || al_data_find(s, *id))
 		return al_json_fail(&s->doc, al_json_get(node, "id"), err,
 			"the id \"%s\" appears twice", *id);
 	return true;

@@ -7,14 +7,15 @@
 
 struct sweep {
 	struct al_sweep sweep; /* without its settings, basis and recipe: they are the case's */
-	const struct kase **cases; /* each in turn */
+	const struct case_ **cases; /* each in turn */
 	size_t n_cases;
 	bool shows_case; /* named by a column */
 	struct changes changes;
 };
 
 /* The sweep as it runs for one case, under conditions that the caller finishes. */
-bool sweep_under(const struct sweep *sweep, struct al_catalog *catalog, const struct kase *kase,
-	struct conditions *conditions, struct al_sweep *out, struct al_error *err) AL_MUST_CHECK;
+bool al_sweep_under(const struct sweep *sweep, struct al_catalog *catalog,
+	const struct case_ *case_, struct conditions *conditions, struct al_sweep *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

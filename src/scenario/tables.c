@@ -1,7 +1,7 @@
 /* The tables that a scenario wants: their columns. */
 #include "scenario/tables.h"
 
-const struct variant *const *column_pivot(const struct table *table,
+const struct variant *const *al_column_pivot(const struct table *table,
 	const struct table_column *column, size_t *n)
 {
 	*n = column->only ? column->n_only : table->n_pivoted;

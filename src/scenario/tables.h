@@ -10,7 +10,7 @@ struct column_kind;
 
 /* A row of a table: a case under a variant. */
 struct row {
-	const struct kase *kase;
+	const struct case_ *case_;
 	const struct variant *variant; /* NULL in a table of cases */
 };
 
@@ -48,7 +48,7 @@ struct table {
 
 /* The variants that a column of a pivoted table shows; a column that stands once shows its
  * first. */
-const struct variant *const *column_pivot(const struct table *table,
+const struct variant *const *al_column_pivot(const struct table *table,
 	const struct table_column *column, size_t *n);
 
 #endif

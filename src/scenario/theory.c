@@ -7,7 +7,7 @@ static bool polynomial_of(const struct place *place, struct row row, struct memo
 {
 	const struct table *table = place->table;
 
-	return find_memo(place->evaluator, table, row, memo, err)
+	return al_memo_find(place->evaluator, table, row, memo, err)
 		&& ((*memo)->formula
 			|| al_ledger_polynomial(&(*memo)->ledger, table->substitutions,
 				table->n_substitutions, &(*memo)->formula, err));
@@ -23,7 +23,7 @@ static bool polynomial_of_row(const struct place *place, struct memo **memo, str
 		|| al_in(err, "table \"%s\"", place->table->id);
 }
 
-bool column_formula(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_formula(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
 	struct memo *memo;
@@ -32,7 +32,7 @@ bool column_formula(const struct column_kind *kind, const struct place *place, s
 	if (!polynomial_of_row(place, &memo, err))
 		return false;
 	if (!memo)
-		return cell_set_missing(out);
+		return al_scenario_cell_set_missing(out);
 	out->kind = CELL_POLYNOMIAL;
 	out->polynomial = memo->formula;
 	return true;
@@ -43,14 +43,14 @@ static bool subtract(const struct place *place, struct memo *memo, struct al_err
 	const struct variant *whose = place->table->against;
 	struct memo *against;
 
-	return need_reference(place, whose, "against", "difference", err)
-		&& polynomial_of(place, row_of_variant(place, whose), &against, err)
+	return al_place_need_reference(place, whose, "against", "difference", err)
+		&& polynomial_of(place, al_place_row_of_variant(place, whose), &against, err)
 		&& al_polynomial_difference(memo->formula, against->formula, &memo->difference,
 			err);
 }
 
-bool column_difference(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_difference(const struct column_kind *kind, const struct place *place,
+	struct cell *out, struct al_error *err)
 {
 	struct memo *memo;
 
@@ -58,7 +58,7 @@ bool column_difference(const struct column_kind *kind, const struct place *place
 	if (!polynomial_of_row(place, &memo, err))
 		return false;
 	if (!memo)
-		return cell_set_missing(out);
+		return al_scenario_cell_set_missing(out);
 	if (!memo->difference && !subtract(place, memo, err))
 		return false;
 	out->kind = CELL_POLYNOMIAL;
@@ -66,7 +66,7 @@ bool column_difference(const struct column_kind *kind, const struct place *place
 	return true;
 }
 
-bool column_order(const struct column_kind *kind, const struct place *place, struct cell *out,
+bool al_column_order(const struct column_kind *kind, const struct place *place, struct cell *out,
 	struct al_error *err)
 {
 	const char *symbol = place->table->order;
@@ -76,7 +76,7 @@ bool column_order(const struct column_kind *kind, const struct place *place, str
 	if (!polynomial_of_row(place, &memo, err))
 		return false;
 	if (!memo)
-		return cell_set_missing(out);
+		return al_scenario_cell_set_missing(out);
 	if (!symbol)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\": column \"order\" needs the key \"order\"", place->table->id);

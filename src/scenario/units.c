@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-int64_t unit_factor(const char *unit)
+int64_t al_unit_factor(const char *unit)
 {
 	static const struct {
 		const char *unit;

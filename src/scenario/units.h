@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 /* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
-int64_t unit_factor(const char *unit);
+int64_t al_unit_factor(const char *unit);
 
 #endif

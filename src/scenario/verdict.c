@@ -23,7 +23,7 @@ static void allow_fraction(bool is_about, struct printed *printed)
 	mpq_clear(width);
 }
 
-void allow_rounding(const struct claim *claim, struct printed *printed)
+void al_claim_allow_rounding(const struct claim *claim, struct printed *printed)
 {
 	bool is_about = claim->is_approximate || claim->rounding == ROUNDING_ABOUT
 		|| printed->is_about;
@@ -82,7 +82,7 @@ static enum question question_of(const struct claim *claim)
 	return EQUAL;
 }
 
-bool is_equality(const struct claim *claim)
+bool al_claim_is_equality(const struct claim *claim)
 {
 	return question_of(claim) == EQUAL;
 }
@@ -104,7 +104,8 @@ static bool prints_scaled(const struct claim *claim, mpq_srcptr value,
 	return prints_as(claim, value, printed);
 }
 
-bool is_reproduced(const struct claim *claim, mpq_srcptr value, const struct printed *printed)
+bool al_claim_is_reproduced(const struct claim *claim, mpq_srcptr value,
+	const struct printed *printed)
 {
 	mpq_t scaled;
 
@@ -116,7 +117,7 @@ bool is_reproduced(const struct claim *claim, mpq_srcptr value, const struct pri
 	return is;
 }
 
-void target_init(struct target *target, const struct claim *claim, const struct printed *printed,
+void al_target_init(struct target *target, const struct claim *claim, const struct printed *printed,
 	int64_t factor)
 {
 	enum question question = question_of(claim);
@@ -134,7 +135,7 @@ void target_init(struct target *target, const struct claim *claim, const struct 
 	al_exact_multiply(target->high, factor);
 }
 
-void target_finish(struct target *target)
+void al_target_finish(struct target *target)
 {
 	mpq_clears(target->low, target->high, NULL);
 }

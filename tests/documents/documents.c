@@ -195,10 +195,10 @@ static bool parse_csv(const char *text, size_t length, struct al_error *err)
 	const char *cells[8];
 	char *copy = terminated(text, length), *p;
 	size_t n;
-	bool ok = csv_check(copy, length, &p, err);
+	bool ok = al_csv_check(copy, length, &p, err);
 
 	while (ok && *p)
-		ok = csv_next_record(&p, cells, 8, &n, err);
+		ok = al_csv_next_record(&p, cells, 8, &n, err);
 	free(copy);
 	return ok;
 }

@@ -15,9 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size)
 		memcpy(text, data, size);
 	text[size] = '\0';
-	if (csv_check(text, size, &p, &err)) {
-		size_t most = csv_count_line_ends(p) + 1;
-		while (*p && csv_next_record(&p, cells, MOST_CELLS, &n, &err)) {
+	if (al_csv_check(text, size, &p, &err)) {
+		size_t most = al_csv_count_line_ends(p) + 1;
+		while (*p && al_csv_next_record(&p, cells, MOST_CELLS, &n, &err)) {
 			FUZZ_CHECK(p <= text + size && n > 0 && n <= MOST_CELLS);
 			for (size_t i = 0; i < n; i++)
 				FUZZ_CHECK(!cells[i]

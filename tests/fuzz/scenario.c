@@ -44,7 +44,7 @@ static void build(struct al_scenario *scenario, size_t index)
 	al_table_finish(&table);
 }
 
-static void build_figure(struct al_scenario *scenario, size_t index)
+static void al_figure_build(struct al_scenario *scenario, size_t index)
 {
 	struct al_table table;
 	struct al_error err = {0};
@@ -84,7 +84,7 @@ static void evaluate(struct al_scenario *scenario)
 	for (size_t i = 0; i < al_scenario_n_tables(scenario); i++)
 		build(scenario, i);
 	for (size_t i = 0; i < al_scenario_n_figures(scenario); i++)
-		build_figure(scenario, i);
+		al_figure_build(scenario, i);
 	check(scenario);
 }
 
