@@ -6,45 +6,18 @@
 #include "audit/audit.h"
 #include "audit/rotary.h"
 #include "base/memory.h"
-
-static size_t count_not_finite(struct al_view a)
-{
-	size_t n = 0;
-
-	for (size_t j = 0; j < a.cols; j++)
-		for (size_t i = 0; i < a.rows; i++)
-			n += isfinite(a.data[i + j * a.ld]) ? 0 : 1;
-	return n;
-}
-
-static bool check_count(const struct al_factor *factor, size_t n, struct al_error *err)
-{
-	return n == 0
-		|| al_fail(err, AL_ENOTFINITE, "%zu of %lld numbers of %s are NaN or infinite", n,
-			(long long)(factor->rows * factor->heads * factor->width),
-			factor->runs[0].tensor->name);
-}
-
-static bool check_finite(const struct al_factor *factor, struct al_matrix weights,
-	struct al_error *err)
-{
-	return check_count(factor,
-		al_is_finite(al_view(weights)) ? 0 : count_not_finite(al_view(weights)), err);
-}
+#include "checkpoint/finite.h"
 
 /* Row i of what a norm feeds is multiplied by scale[i]. */
 static bool fold_norm(const struct al_audit *audit, const struct al_attention *attention,
 	struct al_matrix weights, struct al_error *err)
 {
-	struct al_selection all;
 	double *scale;
 
 	if (!attention->norm || attention->norm->n_elements != (int64_t)weights.rows)
 		return true;
-	all = al_select_all(attention->norm);
 	scale = al_alloc(weights.rows, sizeof(*scale));
-	bool ok = al_tensor_read_double(audit->view->checkpoint, attention->norm, &all, scale,
-		weights.rows, err);
+	bool ok = al_tensor_read_finite(audit->view->checkpoint, attention->norm, scale, err);
 	for (size_t j = 0; ok && j < weights.cols; j++)
 		for (size_t i = 0; i < weights.rows; i++)
 			weights.data[i + j * weights.ld] *= scale[i] + attention->has_unit_offset;
@@ -67,7 +40,6 @@ static bool load(const struct al_audit *audit, const struct al_attention *attent
 	if (factor->n_runs == 0)
 		return true;
 	return al_factor_load(audit->view->checkpoint, factor, out, err)
-		&& check_finite(factor, *out, err)
 		&& (!folds(audit, attention, p) || fold_norm(audit, attention, *out, err));
 }
 
@@ -135,7 +107,7 @@ static const double PART_BYTES = 128 * 1024 * 1024;
 /* Some key/value heads and the queries that share them. */
 struct part {
 	struct al_matrix weights[AL_N_PROJECTIONS];
-	size_t not_finite[AL_N_PROJECTIONS];
+	int64_t not_finite[AL_N_PROJECTIONS];
 };
 
 static struct al_view shape_of(const struct al_factor *factor)
@@ -168,7 +140,7 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 			err))
 		return false;
 	if (!al_is_finite(al_view(*w))) {
-		part->not_finite[p] += count_not_finite(al_view(*w));
+		part->not_finite[p] += al_matrix_count_not_finite(al_view(*w));
 		memset(w->data, 0, w->rows * w->cols * sizeof(*w->data));
 	}
 	if (folds(audit, a, p) && !fold_norm(audit, a, *w, err))
@@ -215,7 +187,8 @@ static bool take_parts(struct al_audit_module *module, const struct al_audit *au
 		ok = add_part(module, audit, first,
 			most < n_kv_heads - first ? most : n_kv_heads - first, &part, err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
-		ok = check_count(&a->factors[p], part.not_finite[p], err);
+		ok = part.not_finite[p] == 0
+			|| al_factor_check_finite(&a->factors[p], part.not_finite[p], err);
 	return ok;
 }
 

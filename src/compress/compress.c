@@ -9,6 +9,7 @@
 #include "audit/measures.h"
 #include "audit/select.h"
 #include "base/text.h"
+#include "compress/embedding.h"
 
 /* Errors below this are rounding: their ratios say nothing. */
 #define EXACT 1e-12
@@ -321,6 +322,7 @@ static bool check_modules(struct al_job *job, struct al_error *err)
 	const struct al_compress_options *options = job->options;
 	const size_t n = count_chosen(job);
 	size_t index = 0;
+	const struct al_tensor *checked = NULL;
 	int64_t rank;
 
 	if (n == 0)
@@ -337,7 +339,8 @@ static bool check_modules(struct al_job *job, struct al_error *err)
 		if (!al_method_check(a, options->method, err)
 			|| (options->for_epfml && !check_epfml(a, err))
 			|| (options->method == AL_METHOD_DROP && !check_beside(job, a, err))
-			|| (options->ranks && !given_rank(job, a, index, &rank, err)))
+			|| (options->ranks && !given_rank(job, a, index, &rank, err))
+			|| !al_embedding_check(job->view, a, &checked, err))
 			return al_in(err, "%s", a->name);
 		index++;
 	}

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "checkpoint/finite.h"
 #include "compress/layout.h"
 
 struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow)
@@ -75,8 +76,11 @@ static bool read_slice(const struct al_layout *layout, const struct al_slice *sl
 		.width = slice->width,
 		.stride = slice->width,
 		.dtype = tensor->dtype};
-	return al_factor_read(compressed, &factor, 0, 1,
-		al_part(out, 0, (size_t)slice->column, out.rows, (size_t)slice->width), err);
+	struct al_matrix part = al_part(out, 0, (size_t)slice->column, out.rows,
+		(size_t)slice->width);
+	return al_factor_read(compressed, &factor, 0, 1, part, err)
+		&& (al_factor_check_finite(&factor, al_matrix_count_not_finite(al_view(part)), err)
+			|| al_in(err, "%s", compressed->path));
 }
 
 bool al_layout_read(const struct al_layout *layout, const struct al_checkpoint *compressed,

@@ -45,15 +45,6 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 	return true;
 }
 
-bool al_side_check_finite(const struct al_side_scores *side, const char *path, struct al_error *err)
-{
-	for (int i = 0; i < AL_N_PIECES; i++)
-		if (side->of[i].data && !al_is_finite(al_view(side->of[i])))
-			return al_fail(err, AL_EINPUT,
-				"%s: its weights hold NaN or infinite numbers", path);
-	return true;
-}
-
 /* X W + b, through the narrow space where there is one. */
 static bool project(const struct al_side_scores *side, enum al_projection p, struct al_view x,
 	struct al_matrix *out, struct al_error *err)

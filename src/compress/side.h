@@ -21,8 +21,6 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 	const struct al_attention *a, struct al_error *err) AL_MUST_CHECK;
 bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *compressed,
 	const struct al_layout *layout, double scale, struct al_error *err) AL_MUST_CHECK;
-bool al_side_check_finite(const struct al_side_scores *side, const char *path,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* Rows x [n_tokens][d_query] ask, rows y [n_tokens][d_key] answer, until they are forgotten. */
 bool al_side_take_input(struct al_side_scores *side, struct al_view x, struct al_view y,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "checkpoint/finite.h"
 #include "views/views.h"
 
 /* Each number times its block's scale: [rows][n] from column `first` of the head axis on. */
@@ -10,17 +11,14 @@ static bool scale_columns(const struct al_checkpoint *checkpoint, const struct a
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
 	const struct al_tensor *scale = run->scale;
-	struct al_selection all;
 	double *scales;
 
 	if (!scale)
 		return true;
-	all = al_select_all(scale);
 	scales = al_try_calloc((size_t)scale->n_elements, sizeof(*scales), err);
 	if (!scales)
 		return al_in(err, "tensor %s", scale->name);
-	bool ok = al_tensor_read_double(checkpoint, scale, &all, scales, (size_t)scale->n_elements,
-		err);
+	bool ok = al_tensor_read_finite(checkpoint, scale, scales, err);
 	for (int64_t j = 0; ok && j < n; j++)
 		for (int64_t i = 0; i < rows; i++) {
 			int64_t row = run->is_slow ? first + j : i,
@@ -99,19 +97,45 @@ static bool read_heads(const struct al_checkpoint *checkpoint, const struct al_f
 static bool fold_gain(const struct al_checkpoint *checkpoint, const struct al_tensor *gain,
 	struct al_matrix up, struct al_error *err)
 {
-	struct al_selection all;
 	double *values;
 
 	if (!gain)
 		return true;
-	all = al_select_all(gain);
 	values = al_alloc(up.rows, sizeof(*values));
-	bool ok = al_tensor_read_double(checkpoint, gain, &all, values, up.rows, err);
+	bool ok = al_tensor_read_finite(checkpoint, gain, values, err);
 	for (size_t j = 0; ok && j < up.cols; j++)
 		for (size_t i = 0; i < up.rows; i++)
 			up.data[i + j * up.ld] *= values[i];
 	free(values);
 	return ok;
+}
+
+/* ---- numbers that are not finite ---- */
+
+int64_t al_matrix_count_not_finite(struct al_view a)
+{
+	int64_t n = 0;
+
+	if (al_is_finite(a))
+		return 0;
+	for (size_t j = 0; j < a.cols; j++)
+		n += al_count_not_finite(a.data + j * a.ld, a.rows);
+	return n;
+}
+
+bool al_factor_check_finite(const struct al_factor *factor, int64_t n_not_finite,
+	struct al_error *err)
+{
+	return al_check_not_finite(n_not_finite, factor->rows * factor->heads * factor->width,
+		factor->runs[0].tensor->name, err);
+}
+
+/* ---- composed matrices ---- */
+
+static bool check_up(const struct al_factor *factor, struct al_matrix up, struct al_error *err)
+{
+	return al_check_not_finite(al_matrix_count_not_finite(al_view(up)),
+		(int64_t)(up.rows * up.cols), factor->runs[0].tensor->name, err);
 }
 
 /* down * diag(gain) * up */
@@ -122,7 +146,7 @@ static bool read_composed(const struct al_checkpoint *checkpoint, const struct a
 	int64_t rank = factor->down->width;
 	bool ok = al_matrix_init(&up, (size_t)rank, out.cols, err)
 		&& read_heads(checkpoint, factor, rank, first, n, up, err)
-		&& fold_gain(checkpoint, factor->gain, up, err)
+		&& check_up(factor, up, err) && fold_gain(checkpoint, factor->gain, up, err)
 		&& al_factor_load(checkpoint, factor->down, &down, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(down), al_view(up), 0, out, err);
 
@@ -149,7 +173,8 @@ bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_fact
 	if (!al_matrix_init(out, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
 		    err))
 		return false;
-	if (al_factor_read(checkpoint, factor, 0, factor->heads, *out, err))
+	if (al_factor_read(checkpoint, factor, 0, factor->heads, *out, err)
+		&& al_factor_check_finite(factor, al_matrix_count_not_finite(al_view(*out)), err))
 		return true;
 	al_matrix_finish(out);
 	return false;

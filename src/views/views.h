@@ -100,11 +100,18 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 
 /* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are
- * factors of one row. */
+ * factors of one row. The caller counts what isn't finite (al_factor_check_finite); what a composed
+ * factor is made of and the scales of FP8 tensors are counted here: AL_ENOTFINITE. */
 bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	int64_t first, int64_t n, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
 
-/* The whole factor in a matrix that the caller finishes. */
+/* AL_ENOTFINITE where n_not_finite of the factor's numbers are NaN or infinite. */
+bool al_factor_check_finite(const struct al_factor *factor, int64_t n_not_finite,
+	struct al_error *err) AL_MUST_CHECK;
+int64_t al_matrix_count_not_finite(struct al_view a);
+
+/* The whole factor in a matrix that the caller finishes. AL_ENOTFINITE, with a count and the
+ * tensor's name, where numbers are NaN or infinite. */
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 

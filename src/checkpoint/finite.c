@@ -1,0 +1,92 @@
+/* The gate for numbers. */
+#include "checkpoint/finite.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { NUMBERS_AT_ONCE = 32 * 1024, MOST_NAMES = 3 };
+
+bool al_check_not_finite(int64_t n_not_finite, int64_t n, const char *tensor, struct al_error *err)
+{
+	return n_not_finite == 0
+		|| al_fail(err, AL_ENOTFINITE,
+			"%" PRId64 " of %" PRId64 " numbers of %s are NaN or infinite",
+			n_not_finite, n, tensor);
+}
+
+int64_t al_count_not_finite(const double *numbers, size_t n)
+{
+	int64_t n_not_finite = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_not_finite += isfinite(numbers[i]) ? 0 : 1;
+	return n_not_finite;
+}
+
+bool al_tensor_count_not_finite(const struct al_checkpoint *checkpoint,
+	const struct al_tensor *tensor, int64_t *n, struct al_error *err)
+{
+	double *numbers;
+	bool ok = true;
+
+	*n = 0;
+	if (!tensor->dtype->to_double)
+		return true;
+	numbers = al_alloc(NUMBERS_AT_ONCE, sizeof(*numbers));
+	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
+		const int64_t left = tensor->n_elements - first;
+		const struct al_selection block = {.first = first,
+			.n_runs = 1,
+			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
+		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
+			err);
+		*n += ok ? al_count_not_finite(numbers, (size_t)block.run) : 0;
+	}
+	free(numbers);
+	return ok;
+}
+
+bool al_tensor_check_finite(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	struct al_error *err)
+{
+	int64_t n;
+
+	return al_tensor_count_not_finite(checkpoint, tensor, &n, err)
+		&& al_check_not_finite(n, tensor->n_elements, tensor->name, err);
+}
+
+bool al_tensor_read_finite(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	double *out, struct al_error *err)
+{
+	const struct al_selection all = al_select_all(tensor);
+	const size_t n = (size_t)tensor->n_elements;
+
+	return al_tensor_read_double(checkpoint, tensor, &all, out, n, err)
+		&& al_check_not_finite(al_count_not_finite(out, n), tensor->n_elements,
+			tensor->name, err);
+}
+
+bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
+	struct al_table *table, struct al_error *err)
+{
+	size_t n_tensors = 0;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		int64_t n = 0;
+		if ((!is_counted || is_counted[i])
+			&& !al_tensor_count_not_finite(checkpoint, tensor, &n, err))
+			return false;
+		if (n > 0 && n_tensors++ < MOST_NAMES)
+			al_table_note(table,
+				"%s: %" PRId64 " of %" PRId64 " numbers of %s are NaN or infinite",
+				checkpoint->path, n, tensor->n_elements, tensor->name);
+	}
+	if (n_tensors > MOST_NAMES)
+		al_table_note(table, "%s: NaN or infinite numbers in %zu tensors more",
+			checkpoint->path, n_tensors - MOST_NAMES);
+	return true;
+}
