@@ -30,6 +30,7 @@ static bool measure(struct al_source *source, struct al_error *err)
 	source->bytes = (uint64_t)info.st_size;
 	source->device = info.st_dev;
 	source->inode = info.st_ino;
+	source->modified = info.st_mtim;
 	return true;
 }
 
@@ -110,4 +111,23 @@ bool al_source_read(const struct al_source *source, uint64_t offset, void *out, 
 {
 	return source->fd < 0 ? read_parked(source, offset, out, length, err)
 			      : read_open(source, offset, out, length, err);
+}
+
+bool al_source_check_unchanged(const struct al_source *source, struct al_error *err)
+{
+	struct stat now;
+
+	if (stat(source->path, &now) != 0)
+		return fail_system(err, AL_ESYSTEM, "read its status again", source->path);
+	if (now.st_dev != source->device || now.st_ino != source->inode)
+		return al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened",
+			source->path);
+	if ((uint64_t)now.st_size != source->bytes)
+		return al_fail(err, AL_ESYSTEM,
+			"%s: had %llu bytes and has %llu: it was changed while it was read",
+			source->path, (unsigned long long)source->bytes,
+			(unsigned long long)now.st_size);
+	return (now.st_mtim.tv_sec == source->modified.tv_sec
+		       && now.st_mtim.tv_nsec == source->modified.tv_nsec)
+		|| al_fail(err, AL_ESYSTEM, "%s: was written to while it was read", source->path);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/error.h"
 
@@ -17,6 +18,7 @@ struct al_source {
 	uint64_t bytes; /* when it was opened */
 	dev_t device; /* which file it was */
 	ino_t inode;
+	struct timespec modified; /* when it was opened */
 };
 
 /* Opens a regular file. A directory, a pipe or a device gets its own message; on failure nothing is
@@ -32,5 +34,9 @@ void al_source_park(struct al_source *source);
  * once. */
 bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Fails with AL_ESYSTEM where the path is now another file, or the file's size or time of
+ * modification isn't what it was when it was opened. */
+bool al_source_check_unchanged(const struct al_source *source, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -261,3 +261,27 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
 	free(block);
 	return ok;
 }
+
+/* ---- has it been overwritten? ---- */
+
+static bool check_header(const struct al_shard *shard, struct al_error *err)
+{
+	const size_t length = (size_t)(shard->header_bytes - shard->header_text);
+	char *text = al_alloc(length + 1, 1);
+	bool ok = al_source_read(&shard->source, shard->header_text, text, length, err);
+
+	if (ok && al_hash(AL_HASH_EMPTY, text, length) != shard->header_hash)
+		ok = al_fail(err, AL_ESYSTEM, "%s: its header was changed while it was read",
+			shard->source.path);
+	free(text);
+	return ok;
+}
+
+bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	for (size_t i = 0; i < checkpoint->n_shards; i++)
+		if (!al_source_check_unchanged(&checkpoint->shards[i].source, err)
+			|| !check_header(&checkpoint->shards[i], err))
+			return false;
+	return true;
+}

@@ -25,6 +25,7 @@ struct al_shard {
 	const char *format; /* "safetensors" */
 	uint64_t header_bytes; /* all before the data */
 	uint64_t header_hash; /* of its text, FNV-1a */
+	uint64_t header_text; /* where that text begins; it ends where the data begin */
 };
 
 /* What a file says about itself. */
@@ -60,6 +61,12 @@ void al_checkpoint_close(struct al_checkpoint *checkpoint);
 
 /* FNV-1a of the headers and of every tensor's bytes, in their order: reads the whole checkpoint. */
 bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Fails with AL_ESYSTEM, naming the file, where one of the checkpoint's files was overwritten since
+ * it was opened: its size, its time of modification or its header is another. To be asked when all
+ * that the answer needs has been read. */
+bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The tensor of that name, or NULL. */

@@ -216,6 +216,7 @@ static bool read_text(struct header *header, const char *text, size_t length, st
 	struct al_shard *shard = header->listing->shard;
 
 	shard->header_bytes = LENGTH_BYTES + length;
+	shard->header_text = LENGTH_BYTES;
 	shard->header_hash = al_hash(AL_HASH_EMPTY, text, length);
 	header->listing->data_offset = shard->header_bytes;
 	if (!al_json_reader_init(&header->json, shard->source.path, text, length, err))

@@ -12,6 +12,7 @@
 #include "audit/select.h"
 #include "audit/summary.h"
 #include "base/file.h"
+#include "checkpoint/finite.h"
 
 /* ---- options ---- */
 
@@ -244,6 +245,24 @@ static struct al_table *first_table(struct audit_run *run)
 	return &run->summary;
 }
 
+/* With --modules, the tensors of the modules alone are counted. What was measured is known to be
+ * finite, but for the rotary part of latent heads, which isn't read. */
+static bool note_not_finite(struct audit_run *run, struct al_error *err)
+{
+	const struct al_model_view *view = &run->opened.view;
+	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	bool *is_counted = al_new_array(&run->session->arena, bool, checkpoint->n_tensors + 1);
+
+	memset(is_counted, !run->options->layout.modules, checkpoint->n_tensors);
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (is_chosen(run, &view->modules[i]))
+			al_attention_mark_tensors(checkpoint, &view->modules[i], true, is_counted);
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (!run->measured[i]->is_latent)
+			al_attention_mark_weights(checkpoint, run->measured[i], false, is_counted);
+	return al_checkpoint_note_not_finite(checkpoint, is_counted, first_table(run), err);
+}
+
 static void add_notes(struct audit_run *run)
 {
 	struct al_table *table = first_table(run);
@@ -363,6 +382,8 @@ static bool run_audit(struct session *session, struct al_error *err)
 		finish_tables(&run);
 		add_notes(&run);
 	}
+	ok = ok && note_not_finite(&run, err)
+		&& al_checkpoint_check_unchanged(&run.opened.checkpoint, err);
 	ok = ok && write_tables(&run, err) && draw_figures(&run, err);
 	if (ok)
 		answer(&run);

@@ -200,7 +200,9 @@ static bool verify(struct session *session, struct al_model_view *view, const ch
 	struct al_table *table = session_table(session, "verify",
 		"Attention probabilities, original and compressed");
 	al_verify_add_columns(table);
-	bool ok = al_verify(view, &compressed, &options, table, err);
+	bool is_same = true;
+	bool ok = al_verify(view, &compressed, &options, table, &is_same, err);
+	session->answer_is_no |= !is_same;
 	al_checkpoint_close(&compressed);
 	return ok;
 }

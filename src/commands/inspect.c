@@ -332,7 +332,8 @@ static bool run(struct session *session, struct al_error *err)
 	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
 		&& (!is_wanted(o, TABLE_MODULES)
 			|| al_modules_list(session, &o->layout, o->only ? NULL : inspection.table,
-				err));
+				err))
+		&& al_checkpoint_check_unchanged(&inspection.checkpoint, err);
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;
 }

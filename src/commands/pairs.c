@@ -5,6 +5,7 @@
 
 #include "audit/across.h"
 #include "audit/against.h"
+#include "checkpoint/finite.h"
 #include "commands/progress.h"
 
 /* ---- different modules ---- */
@@ -82,6 +83,8 @@ bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
 	al_audit_init(&other, &opened.view, &pairs->audit->options);
 	for (size_t i = 0; ok && i < pairs->n_modules; i++)
 		ok = compare_module(pairs, &other, pairs->modules[i], table, err);
+	ok = ok && al_checkpoint_note_not_finite(&opened.checkpoint, NULL, table, err)
+		&& al_checkpoint_check_unchanged(&opened.checkpoint, err);
 	al_table_note(table, "side by side with: %s", opened.checkpoint.path);
 	if (!ok)
 		al_in(err, "%s", opened.checkpoint.path);

@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "checkpoint/finite.h"
+#include "compress/compare.h"
 #include "compress/embedding.h"
 #include "compress/side.h"
 
@@ -25,7 +27,7 @@ static const char *metadata_of(const struct al_checkpoint *checkpoint, const cha
 }
 
 struct verification {
-	struct al_arena arena;
+	struct al_job job; /* what was done to the original; its arena is the verification's */
 	struct al_model_view *view;
 	const struct al_checkpoint *compressed;
 	const struct al_verify_options *options;
@@ -71,7 +73,7 @@ static bool read_dropped(struct verification *v, const struct cJSON *node,
 		return true;
 	if (!al_json_get_node(&v->record, node, "dropped", AL_JSON_ARRAY, true, &list, err))
 		return false;
-	*out = al_new_array(&v->arena, bool, (size_t)a->n_heads);
+	*out = al_new_array(&v->job.arena, bool, (size_t)a->n_heads);
 	al_json_each (item, list) {
 		int64_t head;
 		if (!al_json_whole_from(&v->record, item, 0, &head, err))
@@ -111,7 +113,7 @@ static bool read_layout(struct verification *v, const struct cJSON *node,
 		return al_json_fail(&v->record, node, err,
 			"rank %" PRId64 ", expected 1 to %" PRId64, rank,
 			al_method_bound(*out, v->method));
-	return al_layout_make(layout, &v->arena, v->view->checkpoint, *out, v->method, rank,
+	return al_layout_make(layout, &v->job.arena, v->view->checkpoint, *out, v->method, rank,
 		is_dropped, err);
 }
 
@@ -332,15 +334,16 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 	const char *modules = v->options->modules;
 	size_t n = 0;
 
+	v->job.modules = al_new_array(&v->job.arena, struct al_job_module,
+		al_json_size(v->record.root) + 1);
 	al_json_each (node, v->record.root) {
+		struct al_job_module *module = &v->job.modules[v->job.n_modules++];
 		const struct al_attention *a;
-		struct al_layout layout;
-		double scale;
-		if (!read_layout(v, node, &a, &layout, &scale, err))
+		if (!read_layout(v, node, &a, &module->layout, &module->scale, err))
 			return false;
 		if (modules && !al_select_module(modules, a->name))
 			continue;
-		if (!verify_module(v, &layout, scale, err))
+		if (!verify_module(v, &module->layout, module->scale, err))
 			return false;
 		n++;
 	}
@@ -395,17 +398,32 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	return true;
 }
 
-bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
-	const struct al_verify_options *options, struct al_table *table, struct al_error *err)
+/* What the probabilities don't show. */
+static bool verify_files(struct verification *v, bool *is_same, struct al_error *err)
 {
-	struct verification v = {.view = view,
+	const struct al_checkpoint *original = v->view->checkpoint;
+
+	return al_copies_compare(&v->job, v->compressed, v->table, is_same, err)
+		&& al_checkpoint_note_not_finite(original, NULL, v->table, err)
+		&& al_checkpoint_note_not_finite(v->compressed, NULL, v->table, err)
+		&& al_checkpoint_check_unchanged(original, err)
+		&& al_checkpoint_check_unchanged(v->compressed, err);
+}
+
+bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
+	const struct al_verify_options *options, struct al_table *table, bool *is_same,
+	struct al_error *err)
+{
+	struct verification v = {.job = {.view = view},
+		.view = view,
 		.compressed = compressed,
 		.options = options,
 		.table = table};
 
-	al_arena_init(&v.arena);
-	bool ok = read_record(&v, err) && verify_modules(&v, err) && add_notes(&v, err);
+	al_arena_init(&v.job.arena);
+	bool ok = read_record(&v, err) && verify_modules(&v, err) && add_notes(&v, err)
+		&& verify_files(&v, is_same, err);
 	al_json_finish(&v.record);
-	al_arena_finish(&v.arena);
+	al_arena_finish(&v.job.arena);
 	return ok;
 }

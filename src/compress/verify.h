@@ -16,9 +16,14 @@ struct al_verify_options {
  * mean 0 and variance 1 as the norm before a layer makes them. Everything in double. Logits differ
  * by what softmax sees: a difference that all keys of a query have in common is taken off.
  * `compressed` says in its metadata what was done to it; AL_EINPUT where it says nothing, or
- * something that doesn't fit `view`, the original. */
+ * something that doesn't fit `view`, the original.
+ *
+ * All else is compared byte for byte with the original, whichever modules were asked for: `is_same`
+ * says whether nothing differs, notes name what does. Both files' tensors are read, and those with
+ * NaN or infinite numbers noted; AL_ENOTFINITE where the probabilities need them. AL_ESYSTEM where
+ * one of the files was overwritten meanwhile. */
 bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
-	const struct al_verify_options *options, struct al_table *table,
+	const struct al_verify_options *options, struct al_table *table, bool *is_same,
 	struct al_error *err) AL_MUST_CHECK;
 
 void al_verify_add_columns(struct al_table *table);

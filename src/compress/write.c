@@ -1,6 +1,5 @@
-/* Writing the compressed checkpoint: tensors in the order of the original, new ones after the
- * query projection that they belong to. */
-#include "compress/job.h"
+/* Writing the compressed checkpoint. */
+#include "compress/plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -92,127 +91,6 @@ bool al_job_encode(struct al_job *job, struct al_job_module *module, const struc
 	return true;
 }
 
-/* ---- the tensors of the new file ---- */
-
-struct change {
-	const struct al_slice *slice;
-	const unsigned char *bytes;
-};
-
-struct new_tensor {
-	const struct al_tensor *source; /* NULL: new, all of it in one change */
-	bool is_slow;
-	struct change *changes; /* by their place along the source's head axis */
-	size_t n_changes, room;
-};
-
-struct new_file {
-	struct al_job *job;
-	struct al_tensor *headers;
-	struct new_tensor *tensors; /* beside headers */
-	size_t n, headers_room, tensors_room;
-};
-
-static int compare_changes(const void *a, const void *b)
-{
-	const struct change *x = a, *y = b;
-
-	return x->slice->first < y->slice->first ? -1 : x->slice->first > y->slice->first;
-}
-
-static void collect(struct new_file *file, struct new_tensor *tensor)
-{
-	const struct al_job *job = file->job;
-
-	for (size_t m = 0; m < job->n_modules; m++)
-		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++) {
-			const struct al_slice *slice = &job->modules[m].layout.slices[i];
-			if (slice->source != tensor->source || slice->is_kept)
-				continue;
-			tensor->is_slow = slice->is_slow;
-			tensor->changes = al_grow(&file->job->arena, tensor->changes,
-				tensor->n_changes, &tensor->room, sizeof(*tensor->changes));
-			tensor->changes[tensor->n_changes++] = (struct change){slice,
-				job->modules[m].bytes[i]};
-		}
-	if (tensor->n_changes > 0)
-		qsort(tensor->changes, tensor->n_changes, sizeof(*tensor->changes),
-			compare_changes);
-}
-
-static void add_tensor(struct new_file *file, struct al_tensor header, struct new_tensor tensor)
-{
-	struct al_arena *arena = &file->job->arena;
-
-	file->headers = al_grow(arena, file->headers, file->n, &file->headers_room,
-		sizeof(*file->headers));
-	file->tensors = al_grow(arena, file->tensors, file->n, &file->tensors_room,
-		sizeof(*file->tensors));
-	file->headers[file->n] = header;
-	file->tensors[file->n++] = tensor;
-}
-
-/* A tensor of which nothing is left isn't stored. */
-static void add_source(struct new_file *file, const struct al_tensor *source)
-{
-	struct new_tensor tensor = {.source = source};
-	struct al_tensor header = *source;
-	int64_t change = 0;
-
-	collect(file, &tensor);
-	for (size_t i = 0; i < tensor.n_changes; i++)
-		change += tensor.changes[i].slice->width - tensor.changes[i].slice->length;
-	if (tensor.n_changes > 0) {
-		int64_t *shape = al_new_array(&file->job->arena, int64_t, source->n_dims);
-		const size_t axis = source->n_dims == 2 && !tensor.is_slow ? 1 : 0;
-		memcpy(shape, source->shape, source->n_dims * sizeof(*shape));
-		shape[axis] += change;
-		if (shape[axis] == 0)
-			return;
-		header.shape = shape;
-	}
-	add_tensor(file, header, tensor);
-}
-
-static void add_new(struct new_file *file, const struct al_slice *slice, const unsigned char *bytes)
-{
-	int64_t *shape = al_new_array(&file->job->arena, int64_t, 2);
-	struct new_tensor tensor = {.is_slow = true, .n_changes = 1};
-
-	shape[0] = slice->width;
-	shape[1] = slice->rows;
-	tensor.changes = al_new(&file->job->arena, struct change);
-	tensor.changes[0] = (struct change){slice, bytes};
-	add_tensor(file,
-		(struct al_tensor){.name = slice->name,
-			.dtype = slice->dtype,
-			.shape = shape,
-			.n_dims = 2,
-			.n_elements = slice->width * slice->rows},
-		tensor);
-}
-
-static void add_news(struct new_file *file, const struct al_tensor *after)
-{
-	const struct al_job *job = file->job;
-
-	for (size_t m = 0; m < job->n_modules; m++)
-		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++)
-			if (job->modules[m].layout.slices[i].after == after)
-				add_new(file, &job->modules[m].layout.slices[i],
-					job->modules[m].bytes[i]);
-}
-
-static void list_tensors(struct new_file *file)
-{
-	const struct al_checkpoint *checkpoint = file->job->view->checkpoint;
-
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		add_source(file, &checkpoint->tensors[i]);
-		add_news(file, &checkpoint->tensors[i]);
-	}
-}
-
 /* ---- metadata ---- */
 
 static void describe_dropped(struct al_text *out, const struct al_layout *layout)
@@ -296,92 +174,58 @@ static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, si
 
 /* ---- data ---- */
 
-static bool copy_bytes(struct new_file *file, struct al_safetensors_writer *writer,
-	const struct al_tensor *source, uint64_t first, uint64_t length, unsigned char *block,
-	struct al_error *err)
+struct copy {
+	const struct al_checkpoint *source;
+	struct al_safetensors_writer *writer;
+	unsigned char *block; /* [BLOCK_BYTES] */
+};
+
+static bool write_run(void *context, const struct al_planned_tensor *tensor,
+	const struct al_planned_run *run, struct al_error *err)
 {
-	while (length > 0) {
-		const size_t now = length < BLOCK_BYTES ? (size_t)length : BLOCK_BYTES;
-		if (!al_tensor_read_bytes(file->job->view->checkpoint, source, first, block, now,
-			    err)
-			|| !al_safetensors_append(writer, block, now, err))
+	const struct copy *copy = context;
+
+	if (!run->is_copied)
+		return al_safetensors_append(copy->writer, run->new_bytes, (size_t)run->bytes, err);
+	for (uint64_t done = 0; done < run->bytes;) {
+		const uint64_t left = run->bytes - done;
+		const size_t now = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+		if (!al_tensor_read_bytes(copy->source, tensor->source, run->from + done,
+			    copy->block, now, err)
+			|| !al_safetensors_append(copy->writer, copy->block, now, err))
 			return false;
-		first += now;
-		length -= now;
+		done += now;
 	}
 	return true;
 }
 
-/* For each index of the axes outside of the head axis: the bytes that stay, and the new bytes
- * between them. */
-static bool write_changed(struct new_file *file, struct al_safetensors_writer *writer,
-	const struct new_tensor *tensor, unsigned char *block, struct al_error *err)
-{
-	const struct al_head_axis axis = al_head_axis_of(tensor->source, tensor->is_slow);
-	const uint64_t unit = (uint64_t)axis.inner * tensor->source->dtype->block_bytes;
-
-	for (int64_t outer = 0; outer < axis.outer; outer++) {
-		const uint64_t begin = (uint64_t)(outer * axis.length) * unit;
-		int64_t at = 0;
-		for (size_t i = 0; i <= tensor->n_changes; i++) {
-			const struct al_slice *slice = i < tensor->n_changes
-				? tensor->changes[i].slice
-				: NULL;
-			const int64_t to = slice ? slice->first : axis.length;
-			if (!copy_bytes(file, writer, tensor->source, begin + (uint64_t)at * unit,
-				    (uint64_t)(to - at) * unit, block, err))
-				return false;
-			if (!slice)
-				break;
-			const size_t bytes = (size_t)((uint64_t)slice->width * unit);
-			if (bytes > 0
-				&& !al_safetensors_append(writer,
-					tensor->changes[i].bytes + (size_t)outer * bytes, bytes,
-					err))
-				return false;
-			at = to + slice->length;
-		}
-	}
-	return true;
-}
-
-static bool write_tensors(struct new_file *file, struct al_safetensors_writer *writer,
+static bool write_tensors(const struct al_plan *plan, struct al_safetensors_writer *writer,
 	struct al_error *err)
 {
-	unsigned char *block = al_alloc(BLOCK_BYTES, 1);
+	struct copy copy = {plan->job->view->checkpoint, writer, al_alloc(BLOCK_BYTES, 1)};
 	bool ok = true;
 
-	for (size_t i = 0; ok && i < file->n; i++) {
-		const struct new_tensor *tensor = &file->tensors[i];
-		if (!tensor->source)
-			ok = al_safetensors_append(writer, tensor->changes[0].bytes,
-				(size_t)file->headers[i].n_elements
-					* file->headers[i].dtype->block_bytes,
-				err);
-		else if (tensor->n_changes == 0)
-			ok = copy_bytes(file, writer, tensor->source, 0, tensor->source->bytes,
-				block, err);
-		else
-			ok = write_changed(file, writer, tensor, block, err);
-	}
-	free(block);
+	for (size_t i = 0; ok && i < plan->n; i++)
+		ok = al_planned_tensor_visit(&plan->tensors[i], write_run, &copy, err);
+	free(copy.block);
 	return ok;
 }
 
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
-	struct new_file file = {.job = job};
+	struct al_plan plan;
 	struct al_safetensors_writer *writer;
 	uint64_t source;
 	size_t n_metadata;
 
 	if (!al_checkpoint_hash(job->view->checkpoint, &source, err))
 		return false;
-	list_tensors(&file);
+	al_plan_make(&plan, job);
 	const struct al_metadata *metadata = make_metadata(job, source, &n_metadata);
-	if (!al_safetensors_create(&writer, path, file.headers, file.n, metadata, n_metadata, err))
+	if (!al_safetensors_create(&writer, path, plan.headers, plan.n, metadata, n_metadata, err))
 		return false;
-	if (write_tensors(&file, writer, err))
+	if (write_tensors(&plan, writer, err)
+		&& al_checkpoint_check_unchanged(job->view->checkpoint, err))
 		return al_safetensors_commit(writer, err);
 	al_safetensors_abandon(writer);
 	return false;

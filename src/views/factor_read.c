@@ -179,3 +179,36 @@ bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_fact
 	al_matrix_finish(out);
 	return false;
 }
+
+/* ---- which tensors a module is stored in ---- */
+
+static void mark_factor(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	bool mark, bool *is_marked)
+{
+	for (size_t i = 0; i < factor->n_runs; i++) {
+		is_marked[factor->runs[i].tensor - checkpoint->tensors] = mark;
+		if (factor->runs[i].scale)
+			is_marked[factor->runs[i].scale - checkpoint->tensors] = mark;
+	}
+	if (factor->gain)
+		is_marked[factor->gain - checkpoint->tensors] = mark;
+	if (factor->down)
+		mark_factor(checkpoint, factor->down, mark, is_marked);
+}
+
+void al_attention_mark_weights(const struct al_checkpoint *checkpoint,
+	const struct al_attention *attention, bool mark, bool *is_marked)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		mark_factor(checkpoint, &attention->factors[p], mark, is_marked);
+}
+
+void al_attention_mark_tensors(const struct al_checkpoint *checkpoint,
+	const struct al_attention *attention, bool mark, bool *is_marked)
+{
+	al_attention_mark_weights(checkpoint, attention, mark, is_marked);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		mark_factor(checkpoint, &attention->biases[p], mark, is_marked);
+	if (attention->norm)
+		is_marked[attention->norm - checkpoint->tensors] = mark;
+}

@@ -110,6 +110,13 @@ bool al_factor_check_finite(const struct al_factor *factor, int64_t n_not_finite
 	struct al_error *err) AL_MUST_CHECK;
 int64_t al_matrix_count_not_finite(struct al_view a);
 
+/* Sets is_marked [n_tensors of the checkpoint] for the tensors that a module's projections are
+ * stored in; and for its biases and the norm before it too. */
+void al_attention_mark_weights(const struct al_checkpoint *checkpoint,
+	const struct al_attention *attention, bool mark, bool *is_marked);
+void al_attention_mark_tensors(const struct al_checkpoint *checkpoint,
+	const struct al_attention *attention, bool mark, bool *is_marked);
+
 /* The whole factor in a matrix that the caller finishes. AL_ENOTFINITE, with a count and the
  * tensor's name, where numbers are NaN or infinite. */
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,

@@ -45,7 +45,9 @@ static struct outcome verify(struct opened *o, const char *compressed)
 	al_table_init(&table, "verify", "");
 	al_verify_add_columns(&table);
 	MUST(al_checkpoint_open(&checkpoint, compressed, &err));
-	MUST(al_verify(&o->view, &checkpoint, &options, &table, &err));
+	bool is_same;
+	MUST(al_verify(&o->view, &checkpoint, &options, &table, &is_same, &err));
+	assert_true(is_same);
 	out.n_inputs = table.n_rows;
 	for (size_t i = 0; i < table.n_rows; i++) {
 		out.probability_max = fmax(out.probability_max,
@@ -498,7 +500,9 @@ static void verify_refuses(void **state)
 
 	al_table_init(&table, "verify", "");
 	al_verify_add_columns(&table);
-	assert_false(al_verify(&f->opened.view, &f->opened.checkpoint, &options, &table, &err));
+	bool is_same;
+	assert_false(al_verify(&f->opened.view, &f->opened.checkpoint, &options, &table, &is_same,
+		&err));
 	assert_non_null(strstr(err.message, "no attnledger.method"));
 	al_table_finish(&table);
 }

@@ -79,7 +79,9 @@ static void probabilities_by_hand(void **state)
 	al_verify_add_columns(&table);
 	for (uint64_t seed = 0; seed < 16; seed++) {
 		const struct al_verify_options verify = {.n_tokens = TOKENS, .seed = seed};
-		MUST(al_verify(&two.view, &compressed, &verify, &table, &err));
+		bool is_same;
+		MUST(al_verify(&two.view, &compressed, &verify, &table, &is_same, &err));
+		assert_true(is_same);
 		const size_t row = table.n_rows - 1;
 		assert_string_equal(table.rows[row][2].text, "embedding");
 		const bool is_opposite = number(&table, row, "logit_max") > 1e-9;

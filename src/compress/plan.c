@@ -1,0 +1,164 @@
+/* The compressed file's tensors: those of the original in their order, new ones after the query
+ * projection that they belong to. */
+#include "compress/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static int compare_changes(const void *a, const void *b)
+{
+	const struct al_change *x = a, *y = b;
+
+	return x->slice->first < y->slice->first ? -1 : x->slice->first > y->slice->first;
+}
+
+static const unsigned char *bytes_of(const struct al_job_module *module, size_t slice)
+{
+	return module->bytes ? module->bytes[slice] : NULL;
+}
+
+static void collect(struct al_plan *plan, struct al_planned_tensor *tensor)
+{
+	const struct al_job *job = plan->job;
+
+	for (size_t m = 0; m < job->n_modules; m++)
+		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++) {
+			const struct al_slice *slice = &job->modules[m].layout.slices[i];
+			if (slice->source != tensor->source || slice->is_kept)
+				continue;
+			tensor->is_slow = slice->is_slow;
+			tensor->changes = al_grow(&plan->job->arena, tensor->changes,
+				tensor->n_changes, &tensor->room, sizeof(*tensor->changes));
+			tensor->changes[tensor->n_changes++] = (struct al_change){slice,
+				bytes_of(&job->modules[m], i)};
+		}
+	if (tensor->n_changes > 0)
+		qsort(tensor->changes, tensor->n_changes, sizeof(*tensor->changes),
+			compare_changes);
+}
+
+static void add_tensor(struct al_plan *plan, struct al_tensor header,
+	struct al_planned_tensor tensor)
+{
+	struct al_arena *arena = &plan->job->arena;
+
+	plan->headers = al_grow(arena, plan->headers, plan->n, &plan->headers_room,
+		sizeof(*plan->headers));
+	plan->tensors = al_grow(arena, plan->tensors, plan->n, &plan->tensors_room,
+		sizeof(*plan->tensors));
+	plan->headers[plan->n] = header;
+	plan->tensors[plan->n++] = tensor;
+}
+
+/* A tensor of which nothing is left isn't stored. */
+static void add_source(struct al_plan *plan, const struct al_tensor *source)
+{
+	struct al_planned_tensor tensor = {.source = source, .bytes = source->bytes};
+	struct al_tensor header = *source;
+	int64_t change = 0;
+
+	collect(plan, &tensor);
+	for (size_t i = 0; i < tensor.n_changes; i++)
+		change += tensor.changes[i].slice->width - tensor.changes[i].slice->length;
+	if (tensor.n_changes > 0) {
+		int64_t *shape = al_new_array(&plan->job->arena, int64_t, source->n_dims);
+		const size_t axis = source->n_dims == 2 && !tensor.is_slow ? 1 : 0;
+		memcpy(shape, source->shape, source->n_dims * sizeof(*shape));
+		shape[axis] += change;
+		if (shape[axis] == 0)
+			return;
+		header.shape = shape;
+	}
+	add_tensor(plan, header, tensor);
+}
+
+static void add_new(struct al_plan *plan, const struct al_slice *slice, const unsigned char *bytes)
+{
+	int64_t *shape = al_new_array(&plan->job->arena, int64_t, 2);
+	struct al_planned_tensor tensor = {.is_slow = true,
+		.n_changes = 1,
+		.bytes = (uint64_t)(slice->width * slice->rows) * slice->dtype->block_bytes};
+
+	shape[0] = slice->width;
+	shape[1] = slice->rows;
+	tensor.changes = al_new(&plan->job->arena, struct al_change);
+	tensor.changes[0] = (struct al_change){slice, bytes};
+	add_tensor(plan,
+		(struct al_tensor){.name = slice->name,
+			.dtype = slice->dtype,
+			.shape = shape,
+			.n_dims = 2,
+			.n_elements = slice->width * slice->rows},
+		tensor);
+}
+
+static void add_news(struct al_plan *plan, const struct al_tensor *after)
+{
+	const struct al_job *job = plan->job;
+
+	for (size_t m = 0; m < job->n_modules; m++)
+		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++)
+			if (job->modules[m].layout.slices[i].after == after)
+				add_new(plan, &job->modules[m].layout.slices[i],
+					bytes_of(&job->modules[m], i));
+}
+
+void al_plan_make(struct al_plan *plan, struct al_job *job)
+{
+	const struct al_checkpoint *checkpoint = job->view->checkpoint;
+
+	*plan = (struct al_plan){.job = job};
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		add_source(plan, &checkpoint->tensors[i]);
+		add_news(plan, &checkpoint->tensors[i]);
+	}
+}
+
+/* ---- runs ---- */
+
+/* One stretch along the head axis: what stays, with what was put in between. */
+static bool visit_stretch(const struct al_planned_tensor *tensor, const struct al_head_axis *axis,
+	int64_t at_outer, al_visit_run *visit, void *context, struct al_error *err)
+{
+	const uint64_t unit = (uint64_t)axis->inner * tensor->source->dtype->block_bytes;
+	const uint64_t begin = (uint64_t)(at_outer * axis->length) * unit;
+	int64_t at = 0;
+
+	for (size_t i = 0; i <= tensor->n_changes; i++) {
+		const struct al_change *change = i < tensor->n_changes ? &tensor->changes[i] : NULL;
+		const int64_t to = change ? change->slice->first : axis->length;
+		const struct al_planned_run kept = {.is_copied = true,
+			.from = begin + (uint64_t)at * unit,
+			.bytes = (uint64_t)(to - at) * unit};
+		if (kept.bytes > 0 && !visit(context, tensor, &kept, err))
+			return false;
+		if (!change)
+			return true;
+		const uint64_t bytes = (uint64_t)change->slice->width * unit;
+		const struct al_planned_run added = {.bytes = bytes,
+			.new_bytes = change->bytes ? change->bytes + (uint64_t)at_outer * bytes
+						   : NULL};
+		if (bytes > 0 && !visit(context, tensor, &added, err))
+			return false;
+		at = to + change->slice->length;
+	}
+	return true;
+}
+
+bool al_planned_tensor_visit(const struct al_planned_tensor *tensor, al_visit_run *visit,
+	void *context, struct al_error *err)
+{
+	if (!tensor->source || tensor->n_changes == 0) {
+		const struct al_planned_run all = {.is_copied = tensor->source != NULL,
+			.bytes = tensor->bytes,
+			.new_bytes = tensor->source ? NULL : tensor->changes[0].bytes};
+		return visit(context, tensor, &all, err);
+	}
+	const struct al_head_axis axis = al_head_axis_of(tensor->source, tensor->is_slow);
+	for (int64_t i = 0; i < axis.outer; i++)
+		if (!visit_stretch(tensor, &axis, i, visit, context, err))
+			return false;
+	return true;
+}
