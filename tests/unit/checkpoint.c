@@ -1,6 +1,7 @@
 /* Checkpoints of several files: folders, indexes, and what can be wrong with them. */
 #include "unit.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -227,6 +228,63 @@ static void reads_more_shards_than_open_files(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
+/* ---- overwritten ---- */
+
+static void expect_changed(const struct al_checkpoint *checkpoint, const char *message)
+{
+	struct al_error err;
+
+	assert_false(al_checkpoint_check_unchanged(checkpoint, &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	if (!strstr(err.message, message))
+		fail_msg("\"%s\", expected \"%s\"", err.message, message);
+}
+
+static void put_byte(const char *path, const char *mode, long at, char byte)
+{
+	FILE *file = fopen(path, mode);
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, at, SEEK_SET), 0);
+	assert_int_equal(fputc(byte, file), byte);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void set_time(const char *path, struct timespec modified)
+{
+	const struct timespec times[] = {modified, modified};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* By time, by header where size and time are as before, by size, and by another file. */
+static void notices_that_it_was_overwritten(void **state)
+{
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+	struct stat before;
+	char path[256];
+
+	put_shard(*state, "one.safetensors", "x");
+	test_path(path, *state, "one.safetensors");
+	assert_int_equal(stat(path, &before), 0);
+	open_or_fail(&checkpoint, path);
+	assert_true(al_checkpoint_check_unchanged(&checkpoint, &err));
+	put_byte(path, "r+", before.st_size - 1, 7);
+	set_time(path, (struct timespec){.tv_sec = before.st_mtim.tv_sec + 1});
+	expect_changed(&checkpoint, "one.safetensors: was written to while it was read");
+	put_byte(path, "r+", 9, 'X');
+	set_time(path, before.st_mtim);
+	expect_changed(&checkpoint, "one.safetensors: its header was changed");
+	put_byte(path, "r+", before.st_size, 7);
+	set_time(path, before.st_mtim);
+	expect_changed(&checkpoint, "it was changed while it was read");
+	put_shard(*state, "two.safetensors", "x");
+	assert_int_equal(rename(test_path((char[256]){0}, *state, "two.safetensors"), path), 0);
+	expect_changed(&checkpoint, "one.safetensors: is another file");
+	al_checkpoint_close(&checkpoint);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +293,7 @@ int main(void)
 		CASE(refuses_indexes_that_are_wrong),
 		CASE(chooses_a_file_in_a_folder),
 		CASE(reads_more_shards_than_open_files),
+		CASE(notices_that_it_was_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
