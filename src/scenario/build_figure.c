@@ -13,14 +13,14 @@ static bool is_wanted(const struct al_table *table, const struct al_cell *row, c
 
 static void keep_wanted(const struct figure *figure, struct al_table *table)
 {
-	size_t kept = 0;
+	size_t n_rows = 0;
 
 	for (size_t i = 0; i < table->n_rows; i++)
 		if (is_wanted(table, table->rows[i], "variant", figure->variants,
 			    figure->n_variants)
 			&& is_wanted(table, table->rows[i], "case", figure->cases, figure->n_cases))
-			table->rows[kept++] = table->rows[i];
-	table->n_rows = kept;
+			table->rows[n_rows++] = table->rows[i];
+	table->n_rows = n_rows;
 }
 
 static void melt_row(const struct al_table *wide, const struct al_cell *row, const int *columns,

@@ -197,7 +197,7 @@ static struct needs needs_of(const struct al_scenario *s, const struct table *ta
 	return needs;
 }
 
-/* The conventions behind the numbers, where the table has any that depend on them. */
+/* The conventions that the numbers follow, where the table has any that depend on them. */
 static bool add_notes(const struct al_scenario *s, const struct table *table, struct al_table *out,
 	struct al_error *err)
 {

@@ -1,5 +1,5 @@
 /* A cell's value, and where it is asked for: a row of a table, at the point values of the data
- * behind it or elsewhere in their box. */
+ * that the value uses, or elsewhere in the box of their ranges. */
 #ifndef ATTNLEDGER_SCENARIO_CELL_H
 #define ATTNLEDGER_SCENARIO_CELL_H
 

@@ -12,14 +12,14 @@ typedef bool column_function(const struct column_kind *kind, const struct place 
 	struct cell *out, struct al_error *err);
 
 struct column_kind {
-	const char *key; /* all of it, or its beginning with ':', behind which a metric is named */
+	const char *key; /* all of it, or its beginning up to ':', after which a metric is named */
 	const char *title, *unit; /* what people read; NULL: the key, and "" */
 	enum al_quantity quantity;
 	int digits;
 	enum direction best; /* which cell is the best; PLAIN: as the data say */
 	bool needs_basis, needs_recipe; /* conventions that the number depends on */
 	column_function *evaluate;
-	const char *name; /* the metric behind the ':', otherwise the key as it was asked for */
+	const char *name; /* the metric after the ':', otherwise the key as it was asked for */
 	enum al_measure measure; /* of a ledger's measure */
 };
 
@@ -27,7 +27,7 @@ struct column_kind {
  * symbol's name. The key must outlive the kind. */
 struct column_kind al_column_kind_of(const struct al_scenario *s, const char *key);
 
-/* The metric that the key names behind ':', or NULL. */
+/* The metric that the key names after ':', or NULL. */
 const char *al_column_metric(const struct column_kind *kind);
 
 /* Can it stand in a table without a formula? A metric's bare name can't. */

@@ -19,7 +19,7 @@ bool al_csv_check(char *text, size_t length, char **rest, struct al_error *err)
 }
 
 /* Copies one cell to its own beginning, unquoted, and steps over what ended it, which is `*end`;
- * false where a quote isn't closed or something stands behind it. */
+ * false where a quote isn't closed or something follows the closing quote. */
 static bool next_cell(char **p, char *end)
 {
 	char *in = *p, *out = *p;
@@ -49,7 +49,7 @@ bool al_csv_next_record(char **p, const char **cells, size_t most, size_t *n, st
 		if (*n == most)
 			return al_fail(err, AL_EINPUT, "more than %zu columns", most);
 		if (!next_cell(p, &end))
-			return al_fail(err, AL_EINPUT, "a quoted cell does not end as one");
+			return al_fail(err, AL_EINPUT, "unterminated or badly closed quoted cell");
 		cells[*n] = *begin ? begin : NULL;
 	}
 	return true;

@@ -12,7 +12,7 @@ struct evaluation {
 	struct place place;
 	int nested;
 	bool is_missing; /* a cell that the formula needs is missing */
-	bool is_told; /* the error says which column it is about */
+	bool error_has_column; /* the message already names the column */
 };
 
 static bool evaluate(struct evaluation *e, const char *key, struct cell *out, struct al_error *err);
@@ -73,7 +73,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 		&& take(&inner, &cell, reference->symbol, value, err);
 	*found = cell.kind != CELL_UNKNOWN;
 	outer->is_missing = outer->is_missing || inner.is_missing;
-	outer->is_told = inner.is_told;
+	outer->error_has_column = inner.error_has_column;
 	al_scenario_cell_finish(&cell);
 	return ok;
 }
@@ -136,9 +136,9 @@ static bool formula_column(struct evaluation *e, const struct table_column *colu
 {
 	if (formula(e, column->formula, out, err))
 		return true;
-	if (!e->is_told)
+	if (!e->error_has_column)
 		al_in(err, "table \"%s\", column \"%s\"", e->place.table->id, column->column.key);
-	e->is_told = true;
+	e->error_has_column = true;
 	return false;
 }
 

@@ -10,7 +10,7 @@ struct looks {
 	const char **names;
 	size_t n;
 };
-enum { MOST_LOOKS = 64 }; /* nobody could tell more apart */
+enum { MOST_LOOKS = 64 }; /* nobody could distinguish more */
 
 static void add_look(struct looks *looks, const struct figure *figure,
 	const struct al_variant_use *use)

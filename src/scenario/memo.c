@@ -1,10 +1,10 @@
-/* The evaluator: what a table's rows are worth, kept for the cells, claims and corners that ask
- * again. */
+/* The evaluator: a cache of the evaluated measures of each table row. Cells, claims and corners
+ * ask for the same row again. */
 #include "scenario/memo.h"
 
 /* What a file may ask for, told in FORMAT.md. */
 enum {
-	MOST_BLOCKS = 20000, /* (case, variant) pairs of all tables whose ledger is kept */
+	MOST_BLOCKS = 20000, /* (case, variant) pairs of all tables whose ledger is cached */
 	MOST_LOOK_UPS = 1 << 24, /* cells looked up for one table, or for a check */
 };
 

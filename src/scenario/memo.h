@@ -5,7 +5,7 @@
 
 #include "scenario/contents.h"
 
-/* What one row of a table is worth. */
+/* Cache of the evaluated measures of one table row. */
 struct memo {
 	struct memo *next;
 	struct row row;

@@ -12,7 +12,7 @@ struct printed {
 	mpq_t low, high; /* with what rounding allows */
 	int digits; /* decimals */
 	int64_t scale; /* 10^6 of 1e6: its last digit is a million */
-	const char *unit; /* behind the number: "M"; NULL: none */
+	const char *unit; /* after the number: "M"; NULL: none */
 	bool is_fraction; /* 2/3 is not rounded */
 	bool is_about; /* ~55 */
 };

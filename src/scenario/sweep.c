@@ -45,7 +45,7 @@ static bool parse_range(const char *p, struct al_sweep_axis *out, struct al_erro
 	if (*p == ':' && (p++, !parse_value(&p, out->symbol, &out->step, err)))
 		return false;
 	if (*p)
-		return al_fail(err, AL_EINPUT, "%s: found \"%s\" behind the range", out->symbol, p);
+		return al_fail(err, AL_EINPUT, "%s: found \"%s\" after the range", out->symbol, p);
 	return check_range(out, err);
 }
 
@@ -123,7 +123,7 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error
 
 /* ---- ties ---- */
 
-/* The search for a tied symbol behind a formula's symbols and their defaults. */
+/* The search for a tied symbol among a formula's symbols and what their defaults follow. */
 struct search {
 	const struct al_sweep *sweep;
 	const struct al_settings *settings;
@@ -183,8 +183,8 @@ static bool fail_tie(const struct al_substitution *tie, const struct search *sea
 			search->through, search->tied);
 	if (strcmp(tie->symbol, search->tied) == 0)
 		return al_fail(err, AL_EINPUT, "%s = %s follows itself", tie->symbol, source);
-	return al_fail(err, AL_EINPUT, "%s = %s: %s is tied behind it, expected before it",
-		tie->symbol, source, search->tied);
+	return al_fail(err, AL_EINPUT, "tie %s = %s uses %s, which is tied later: put %s first",
+		tie->symbol, source, search->tied, search->tied);
 }
 
 /* d_model = n_heads*d_head says nothing while d_head is d_model/n_heads, nor what follows a symbol

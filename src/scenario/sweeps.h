@@ -7,7 +7,7 @@
 
 struct sweep {
 	struct al_sweep sweep; /* without its settings, basis and recipe: they are the case's */
-	const struct case_ **cases; /* each in turn */
+	const struct case_ **cases; /* one curve after the other */
 	size_t n_cases;
 	bool shows_case; /* named by a column */
 	struct changes changes;

@@ -37,9 +37,9 @@ static const struct csv_case {
 	{"too few cells", "variant,acc,ppl\nmha,1,2\nsha,3\n",
 		"FOLDER/d.csv: record 3: found 2 cells, expected 3"},
 	{"a quote that isn't closed", "variant,acc,ppl\nmha,1,\"2\n",
-		"FOLDER/d.csv: record 2: a quoted cell does not end as one"},
+		"FOLDER/d.csv: record 2: unterminated or badly closed quoted cell"},
 	{"something behind a quote", "variant,acc,ppl\n\"mha\"x,1,2\n",
-		"FOLDER/d.csv: record 2: a quoted cell does not end as one"},
+		"FOLDER/d.csv: record 2: unterminated or badly closed quoted cell"},
 	{"no number", "variant,acc,ppl\nmha,n/a,2\n",
 		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is no number as papers print "
 		"it"},
