@@ -29,7 +29,7 @@ static void count_finish(struct count *c)
 
 static bool measure(struct count *c, const struct al_question *question, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(question, &question->uses.items[0],
+	struct al_ledger_ask ask = al_question_ask(question, &question->variants.items[0],
 		question->family);
 	struct al_ledger ledger;
 
@@ -47,9 +47,9 @@ static bool count(struct count *c, const struct al_asked *asked, struct al_error
 
 	if (!al_question_init(&question, &c->arena, c->catalog, asked, err))
 		return false;
-	bool ok = question.uses.n == 1
+	bool ok = question.variants.n == 1
 		? measure(c, &question, err)
-		: al_fail(err, AL_EINPUT, "found %zu variants, expected one", question.uses.n);
+		: al_fail(err, AL_EINPUT, "found %zu variants, expected one", question.variants.n);
 	al_question_finish(&question);
 	return ok;
 }

@@ -89,14 +89,15 @@ static bool keep_options(const struct converter *x, const struct al_variant *var
 	return true;
 }
 
-static bool measure_use(const struct converter *x, const struct al_variant_use *use,
-	mpq_t parameters, mpq_t cache, struct al_error *err)
+static bool measure_variant(const struct converter *x,
+	const struct al_configured_variant *configured, mpq_t parameters, mpq_t cache,
+	struct al_error *err)
 {
 	struct al_basis basis;
 	struct al_ledger ledger;
 
 	al_basis_init(&basis);
-	if (!al_ledger_open_module(&ledger, use, &x->audit->view->settings, &basis, err))
+	if (!al_ledger_open_module(&ledger, configured, &x->audit->view->settings, &basis, err))
 		return false;
 	bool ok = al_ledger_measure(&ledger, AL_PARAMETERS, NULL, parameters, err)
 		&& al_ledger_measure(&ledger, AL_CACHE, NULL, cache, err);
@@ -107,24 +108,24 @@ static bool measure_use(const struct converter *x, const struct al_variant_use *
 static bool measure_module(struct converter *x, struct al_error *err)
 {
 	const struct al_attention *a = x->module->attention;
-	const struct al_variant_use use = {.variant = a->variant,
+	const struct al_configured_variant configured = {.variant = a->variant,
 		.name = a->variant->name,
 		.with = a->with,
 		.n_with = a->n_with};
 
-	return measure_use(x, &use, x->parameters, x->cache, err);
+	return measure_variant(x, &configured, x->parameters, x->cache, err);
 }
 
 static bool measure_conversion(const struct converter *x, struct conversion *c, mpq_t parameters,
 	mpq_t cache, struct al_error *err)
 {
-	struct al_variant_use use = {.name = c->name, .with = c->changes};
+	struct al_configured_variant configured = {.name = c->name, .with = c->changes};
 
-	if (!al_catalog_variant(x->audit->view->catalog, c->variant, &use.variant, err)
-		|| !keep_options(x, use.variant, c, err))
+	if (!al_catalog_variant(x->audit->view->catalog, c->variant, &configured.variant, err)
+		|| !keep_options(x, configured.variant, c, err))
 		return false;
-	use.n_with = c->n_changes;
-	return measure_use(x, &use, parameters, cache, err);
+	configured.n_with = c->n_changes;
+	return measure_variant(x, &configured, parameters, cache, err);
 }
 
 /* ---- rows ---- */

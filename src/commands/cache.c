@@ -133,8 +133,9 @@ static void add_cross_row(struct answer *a, const char *variant, int64_t layers,
 	add_row(a, variant, "source token", layers, sum);
 }
 
-static bool add_kind(struct answer *a, const struct al_variant_use *use, struct al_ledger *ledger,
-	const struct kind *kind, int64_t modules, struct sum *total, struct al_error *err)
+static bool add_kind(struct answer *a, const struct al_configured_variant *configured,
+	struct al_ledger *ledger, const struct kind *kind, int64_t modules, struct sum *total,
+	struct al_error *err)
 {
 	struct sum sum;
 	size_t n;
@@ -142,7 +143,7 @@ static bool add_kind(struct answer *a, const struct al_variant_use *use, struct 
 	sum_init(&sum);
 	bool ok = sum_kind(a, ledger, kind->per, &sum, &n, err);
 	if (ok && n > 0) {
-		add_row(a, use->name, kind->name, modules, &sum);
+		add_row(a, configured->name, kind->name, modules, &sum);
 		al_exact_add(total->bytes, sum.bytes);
 	}
 	if (ok && kind->per == AL_PER_TOKEN) {
@@ -150,28 +151,29 @@ static bool add_kind(struct answer *a, const struct al_variant_use *use, struct 
 		al_exact_add(total->bytes_per_token, sum.bytes_per_token);
 	}
 	if (ok && n > 0 && a->is_two_sided && kind->per == AL_PER_TOKEN) {
-		add_cross_row(a, use->name, modules, &sum);
+		add_cross_row(a, configured->name, modules, &sum);
 		al_exact_add(total->bytes, sum.bytes);
 	}
 	sum_finish(&sum);
 	return ok;
 }
 
-static bool add_variant(struct answer *a, const struct al_variant_use *use, struct al_error *err)
+static bool add_variant(struct answer *a, const struct al_configured_variant *configured,
+	struct al_error *err)
 {
 	struct al_question *q = a->question;
 	struct al_ledger ledger;
 	struct sum total;
 	int64_t modules;
 
-	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
 		return false;
 	sum_init(&total);
 	bool ok = al_ledger_modules(&ledger, true, &modules, err);
 	for (int i = 0; ok && i < N_KINDS; i++)
-		ok = add_kind(a, use, &ledger, &kinds[i], modules, &total, err);
+		ok = add_kind(a, configured, &ledger, &kinds[i], modules, &total, err);
 	if (ok)
-		add_row(a, use->name, "total", modules, &total);
+		add_row(a, configured->name, "total", modules, &total);
 	sum_finish(&total);
 	al_ledger_close(&ledger);
 	return ok;
@@ -264,10 +266,10 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 		return false;
 	a->table = session_table(session, "cache",
 		al_format(&session->arena, "KV cache of %s", q->title));
-	a->shows_variant = q->uses.n > 1;
+	a->shows_variant = q->variants.n > 1;
 	add_columns(a);
-	for (size_t i = 0; i < q->uses.n; i++)
-		if (!add_variant(a, &q->uses.items[i], err))
+	for (size_t i = 0; i < q->variants.n; i++)
+		if (!add_variant(a, &q->variants.items[i], err))
 			return false;
 	add_notes(a);
 	return true;

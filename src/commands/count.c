@@ -192,16 +192,17 @@ static bool count_ledger(struct count *c, const char *variant, struct al_ledger 
 }
 
 /* A basis of one module or layer asks about that much attention, not about a model. */
-static bool count_variant(struct count *c, const struct al_variant_use *use, struct al_error *err)
+static bool count_variant(struct count *c, const struct al_configured_variant *configured,
+	struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(c->question, use,
+	struct al_ledger_ask ask = al_question_ask(c->question, configured,
 		c->question->basis.per == AL_BASIS_MODEL);
 	struct al_ledger ledger;
 
 	ask.explains = c->explanations != NULL;
 	if (!al_ledger_open(&ledger, &ask, err))
 		return false;
-	bool ok = count_ledger(c, use->name, &ledger, err);
+	bool ok = count_ledger(c, configured->name, &ledger, err);
 	al_ledger_close(&ledger);
 	return ok;
 }
@@ -295,8 +296,8 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 		return false;
 	bool ok = true;
 	c->question = &question;
-	for (size_t i = 0; ok && i < question.uses.n; i++)
-		ok = count_variant(c, &question.uses.items[i], err);
+	for (size_t i = 0; ok && i < question.variants.n; i++)
+		ok = count_variant(c, &question.variants.items[i], err);
 	if (ok)
 		add_notes(c);
 	al_question_finish(&question);

@@ -172,12 +172,12 @@ void devices_note(const struct al_training *t, struct al_table *table)
 			(long long)t->dp, (long long)t->cp, (long long)t->ep, t->zero);
 }
 
-bool question_whole(struct al_question *q, const struct al_variant_use *use, int64_t tp,
-	enum al_books_detail detail, struct al_ledger *ledger, struct al_error *err)
+bool question_whole(struct al_question *q, const struct al_configured_variant *configured,
+	int64_t tp, enum al_books_detail detail, struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(q, use, true);
+	struct al_ledger_ask ask = al_question_ask(q, configured, true);
 
-	ask.use = use;
+	ask.configured = configured;
 	ask.tp = tp;
 	ask.detail = detail;
 	const struct al_ledger_list *tensors;
@@ -255,13 +255,13 @@ bool train_stages(struct al_ledger *ledger, const struct al_training *t, struct 
 	return ok;
 }
 
-bool train_largest(struct al_question *q, const struct al_variant_use *use,
+bool train_largest(struct al_question *q, const struct al_configured_variant *configured,
 	const struct al_training *t, struct al_stage *stage, int64_t *index, struct al_error *err)
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, use, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS, &ledger,
-		    err))
+	if (!question_whole(q, configured, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS,
+		    &ledger, err))
 		return false;
 	bool ok = train_stages(&ledger, t, stage, index, err);
 	al_ledger_close(&ledger);

@@ -34,16 +34,17 @@ bool devices_refuse(const struct command_line *line, const struct al_question *q
 /* "zero=1, tp=8, ...": what isn't as on one device. */
 void devices_note(const struct al_training *training, struct al_table *table);
 
-/* Opens the whole model of a question; `use` NULL: with its own attention. */
-bool question_whole(struct al_question *question, const struct al_variant_use *use, int64_t tp,
-	enum al_books_detail detail, struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
+/* Opens the whole model of a question; `configured` NULL: with its own attention. */
+bool question_whole(struct al_question *question, const struct al_configured_variant *configured,
+	int64_t tp, enum al_books_detail detail, struct al_ledger *ledger,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
 bool train_stages(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a question. */
-bool train_largest(struct al_question *question, const struct al_variant_use *use,
+bool train_largest(struct al_question *question, const struct al_configured_variant *configured,
 	const struct al_training *training, struct al_stage *stage, int64_t *index,
 	struct al_error *err) AL_MUST_CHECK;
 

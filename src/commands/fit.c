@@ -37,7 +37,7 @@ struct fit {
 	struct session *session;
 	const struct fit_options *options;
 	struct al_question *question;
-	const struct al_variant_use *use; /* NULL: the model's own attention */
+	const struct al_configured_variant *configured; /* NULL: the model's own attention */
 	const char *symbol;
 	bool is_inference;
 	struct al_training training;
@@ -133,7 +133,7 @@ static bool open_ledger(struct fit *f, struct al_error *err)
 		: f->training.pp > 1		      ? AL_BOOKS_LAYERS
 						      : AL_BOOKS_KINDS;
 
-	return question_whole(f->question, f->use, f->training.tp, detail, &f->ledger, err);
+	return question_whole(f->question, f->configured, f->training.tp, detail, &f->ledger, err);
 }
 
 static bool measure(struct fit *f, int64_t x, struct al_error *err)
@@ -244,7 +244,7 @@ static bool add_answer(struct fit *f, struct al_table *table, mpq_srcptr memory,
 	bool ok = find_binding(f, largest, total, next, &binds, err);
 	if (ok) {
 		if (!f->question->is_own)
-			al_cell_set_text(table, cell++, f->use->name);
+			al_cell_set_text(table, cell++, f->configured->name);
 		al_cell_set_text(table, &cell[0], f->symbol);
 		if (largest->fits) {
 			al_cell_set_int(table, &cell[1], largest->value);
@@ -311,8 +311,8 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 		al_format(&f->session->arena, "What fits of %s", q->title));
 
 	add_columns(table, !q->is_own);
-	for (size_t i = 0; i < q->uses.n; i++) {
-		f->use = q->is_own ? NULL : &q->uses.items[i];
+	for (size_t i = 0; i < q->variants.n; i++) {
+		f->configured = q->is_own ? NULL : &q->variants.items[i];
 		if (!read_options(f, err) || !solve(f, table, memory, err))
 			return false;
 	}
@@ -377,7 +377,7 @@ static bool add_neighbour(struct fit *f, struct al_table *table, int64_t value, 
 	bool ok = count_at(f, value, parameters, err);
 	if (ok) {
 		if (!f->question->is_own)
-			al_cell_set_text(table, cell++, f->use->name);
+			al_cell_set_text(table, cell++, f->configured->name);
 		al_cell_set_text(table, cell++, f->symbol);
 		al_cell_set_int(table, cell++, value);
 		al_cell_set_exact(table, cell++, parameters);
@@ -389,13 +389,13 @@ static bool add_neighbour(struct fit *f, struct al_table *table, int64_t value, 
 	return ok;
 }
 
-static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target,
+static bool match_variant(struct fit *f, struct al_table *table, mpq_srcptr target,
 	struct al_error *err)
 {
 	const struct al_growth growth = {count_at, f, 1, 1};
 	struct al_largest largest;
 
-	if (!question_whole(f->question, f->use, 1, AL_BOOKS_KINDS, &f->ledger, err))
+	if (!question_whole(f->question, f->configured, 1, AL_BOOKS_KINDS, &f->ledger, err))
 		return false;
 	bool ok = al_solve_largest(&growth, target, &largest, err) || al_in(err, "%s", f->symbol);
 	if (ok && !largest.fits)
@@ -406,7 +406,7 @@ static bool match_use(struct fit *f, struct al_table *table, mpq_srcptr target,
 	return ok;
 }
 
-static bool count_like(struct al_question *q, const struct al_variant_use *like, mpq_t out,
+static bool count_like(struct al_question *q, const struct al_configured_variant *like, mpq_t out,
 	struct al_error *err)
 {
 	struct al_ledger ledger;
@@ -422,12 +422,13 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 {
 	static const char key[] = "parameters=";
 	struct al_question *q = f->question;
-	struct al_variant_use like;
+	struct al_configured_variant like;
 	mpq_t target;
 
 	if (strncmp(match, key, strlen(key)) != 0)
 		return al_fail(err, AL_EINPUT, "--match %s: expected parameters=VARIANT", match);
-	if (!al_variant_use_parse(&f->session->arena, q->catalog, match + strlen(key), &like, err))
+	if (!al_configured_variant_parse(&f->session->arena, q->catalog, match + strlen(key), &like,
+		    err))
 		return al_in(err, "--match");
 	struct al_table *table = session_table(f->session, "fit",
 		al_format(&f->session->arena, "As many parameters as %s with %s", q->title,
@@ -435,9 +436,9 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 	add_match_columns(table, !q->is_own);
 	mpq_init(target);
 	bool ok = count_like(q, &like, target, err);
-	for (size_t i = 0; ok && i < q->uses.n; i++) {
-		f->use = q->is_own ? NULL : &q->uses.items[i];
-		ok = match_use(f, table, target, err);
+	for (size_t i = 0; ok && i < q->variants.n; i++) {
+		f->configured = q->is_own ? NULL : &q->variants.items[i];
+		ok = match_variant(f, table, target, err);
 	}
 	question_note(q, table);
 	mpq_clear(target);

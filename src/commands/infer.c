@@ -153,11 +153,11 @@ bool infer_answer(struct session *session, struct al_question *q, struct al_erro
 	struct al_inference inference;
 	struct al_ledger ledger;
 
-	if (q->uses.n > 1)
+	if (q->variants.n > 1)
 		return al_fail(err, AL_EINPUT,
-			"--inference answers for one variant at a time, found %zu", q->uses.n);
+			"--inference answers for one variant at a time, found %zu", q->variants.n);
 	if (!inference_init(&inference, &o->devices, q, err)
-		|| !question_whole(q, q->is_own ? NULL : &q->uses.items[0], inference.tp,
+		|| !question_whole(q, q->is_own ? NULL : &q->variants.items[0], inference.tp,
 			al_inference_detail(&inference), &ledger, err))
 		return false;
 	bool ok = answer(session, q, &inference, &ledger, err);

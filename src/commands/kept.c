@@ -114,15 +114,15 @@ static void add_columns(struct answer *a)
 		al_table_add_column(a->table, columns[i]);
 }
 
-static void add_row(struct answer *a, const struct al_question *q, const struct al_variant_use *use,
-	const char *kind, const struct sum *sum)
+static void add_row(struct answer *a, const struct al_question *q,
+	const struct al_configured_variant *configured, const char *kind, const struct sum *sum)
 {
 	struct al_cell *cell = al_table_add_row(a->table);
 
 	if (a->shows_model)
 		al_cell_set_titled(a->table, cell++, q->name, q->title);
 	if (a->shows_variant)
-		al_cell_set_text(a->table, cell++, use->name);
+		al_cell_set_text(a->table, cell++, configured->name);
 	al_cell_set_text(a->table, cell++, kind);
 	al_cell_set_int(a->table, cell++, sum->layers);
 	al_cell_set_exact(a->table, cell++, sum->elements);
@@ -137,7 +137,7 @@ static void add_row(struct answer *a, const struct al_question *q, const struct 
 }
 
 static void add_kinds(struct answer *a, const struct al_question *q,
-	const struct al_variant_use *use, const struct al_cache_lines *cache,
+	const struct al_configured_variant *configured, const struct al_cache_lines *cache,
 	const struct sum *tokens)
 {
 	struct sum total;
@@ -153,11 +153,11 @@ static void add_kinds(struct answer *a, const struct al_question *q,
 				is_there = true;
 			}
 		if (is_there)
-			add_row(a, q, use, al_cache_kind_names[kind], &sum);
+			add_row(a, q, configured, al_cache_kind_names[kind], &sum);
 		add_sum(&total, &sum, (enum al_cache_kind)kind);
 		sum_finish(&sum);
 	}
-	add_row(a, q, use, "total", &total);
+	add_row(a, q, configured, "total", &total);
 	sum_finish(&total);
 }
 
@@ -176,19 +176,19 @@ static bool read_symbol(struct al_question *q, const char *symbol, int64_t fallb
 			(long long)*out);
 }
 
-static bool add_use(struct answer *a, struct al_question *q, size_t i, const struct sum *tokens,
+static bool add_variant(struct answer *a, struct al_question *q, size_t i, const struct sum *tokens,
 	struct al_error *err)
 {
 	struct al_cache_lines cache;
 	struct al_ledger ledger;
 
-	if (!question_whole(q, q->is_own ? NULL : &q->uses.items[i], 1, AL_BOOKS_KINDS, &ledger,
+	if (!question_whole(q, q->is_own ? NULL : &q->variants.items[i], 1, AL_BOOKS_KINDS, &ledger,
 		    err))
 		return false;
 	bool ok = al_ledger_cache(&ledger, a->storage, tokens->seq, tokens->source_seq, &cache,
 		err);
 	if (ok)
-		add_kinds(a, q, &q->uses.items[i], &cache, tokens);
+		add_kinds(a, q, &q->variants.items[i], &cache, tokens);
 	al_ledger_close(&ledger);
 	return ok;
 }
@@ -214,8 +214,8 @@ static bool add_model(struct answer *a, struct al_question *q, struct al_error *
 		|| !read_symbol(q, "batch", 1, &tokens.batch, err)
 		|| !read_symbol(q, "source_seq", tokens.seq, &tokens.source_seq, err))
 		return false;
-	for (size_t i = 0; i < q->uses.n; i++)
-		if (!add_use(a, q, i, &tokens, err))
+	for (size_t i = 0; i < q->variants.n; i++)
+		if (!add_variant(a, q, i, &tokens, err))
 			return false;
 	if (!a->is_noted)
 		add_notes(a, q, &tokens);

@@ -26,14 +26,14 @@ enum { N_STATES = sizeof(states) / sizeof(*states) };
 
 /* ---- one variant: a row a state ---- */
 
-static bool add_states(struct al_question *q, const struct al_variant_use *use,
+static bool add_states(struct al_question *q, const struct al_configured_variant *configured,
 	struct al_table *table, struct al_error *err)
 {
 	struct al_ledger ledger;
 	bool ok = true;
 	mpq_t bytes;
 
-	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
 		return false;
 	mpq_init(bytes);
 	for (int i = 0; ok && i < N_STATES; i++) {
@@ -57,7 +57,7 @@ static bool answer_one(struct al_question *q, struct al_table *table, struct al_
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL});
-	return add_states(q, &q->uses.items[0], table, err);
+	return add_states(q, &q->variants.items[0], table, err);
 }
 
 /* ---- several variants: a row a variant ---- */
@@ -66,22 +66,22 @@ static bool find_baseline(struct al_question *q, struct session *session, size_t
 	struct al_error *err)
 {
 	const char *name = ((const struct memory_options *)session->options)->baseline;
-	const char **names = al_new_array(&session->arena, const char *, q->uses.n + 1);
+	const char **names = al_new_array(&session->arena, const char *, q->variants.n + 1);
 
-	for (size_t i = 0; i < q->uses.n; i++)
-		names[i] = q->uses.items[i].name;
-	int found = al_find_name(name ? name : "mha", names, q->uses.n);
+	for (size_t i = 0; i < q->variants.n; i++)
+		names[i] = q->variants.items[i].name;
+	int found = al_find_name(name ? name : "mha", names, q->variants.n);
 	*out = found < 0 ? 0 : (size_t)found;
-	return found >= 0 || !name || al_fail_unknown(err, "baseline", name, names, q->uses.n);
+	return found >= 0 || !name || al_fail_unknown(err, "baseline", name, names, q->variants.n);
 }
 
-static bool measure_all(struct al_question *q, const struct al_variant_use *use, mpq_t *values,
-	struct al_error *err)
+static bool measure_all(struct al_question *q, const struct al_configured_variant *configured,
+	mpq_t *values, struct al_error *err)
 {
 	struct al_ledger ledger;
 	bool ok = true;
 
-	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
 		return false;
 	for (int i = 0; ok && i < N_STATES; i++)
 		ok = al_ledger_measure(&ledger, states[i], q->recipe, values[i], err);
@@ -131,16 +131,16 @@ static bool answer_several(struct al_question *q, struct session *session, struc
 	for (int i = 0; i <= N_STATES; i++)
 		mpq_init(values[i]);
 	mpq_init(base);
-	ok = ok && measure_all(q, &q->uses.items[baseline], values, err);
+	ok = ok && measure_all(q, &q->variants.items[baseline], values, err);
 	if (ok)
 		mpq_set(base, values[N_STATES - 1]);
-	for (size_t i = 0; ok && i < q->uses.n; i++) {
-		ok = measure_all(q, &q->uses.items[i], values, err);
+	for (size_t i = 0; ok && i < q->variants.n; i++) {
+		ok = measure_all(q, &q->variants.items[i], values, err);
 		if (ok)
-			add_variant_row(table, q->uses.items[i].name, values, base);
+			add_variant_row(table, q->variants.items[i].name, values, base);
 	}
 	if (ok)
-		al_table_note(table, "saving: against %s", q->uses.items[baseline].name);
+		al_table_note(table, "saving: against %s", q->variants.items[baseline].name);
 	for (int i = 0; i <= N_STATES; i++)
 		mpq_clear(values[i]);
 	mpq_clear(base);
@@ -161,14 +161,14 @@ const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *b
 	return sum;
 }
 
-static void explain_state(struct al_table *table, const struct al_question *q, const char *use,
+static void explain_state(struct al_table *table, const struct al_question *q, const char *variant,
 	const char *of, const struct al_state_bytes *bytes)
 {
 	const char *sum = bytes_formula(&table->arena, bytes);
 
 	explain(table,
 		&(struct explanation){.model = q->name,
-			.variant = use,
+			.variant = variant,
 			.of = of,
 			.name = "bytes a parameter",
 			.formula = sum,
@@ -180,7 +180,7 @@ static void explain_state(struct al_table *table, const struct al_question *q, c
 
 /* The rule that makes activations without looking at the variant. */
 static bool explain_rule(struct al_table *table, const struct al_question *q,
-	struct al_ledger *ledger, const char *use, struct al_error *err)
+	struct al_ledger *ledger, const char *variant, struct al_error *err)
 {
 	const struct al_formula *rule = q->recipe->activations_per_token;
 	struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
@@ -193,7 +193,7 @@ static bool explain_rule(struct al_table *table, const struct al_question *q,
 		return false;
 	explain(table,
 		&(struct explanation){.model = q->name,
-			.variant = use,
+			.variant = variant,
 			.of = "activations",
 			.name = "bytes a token",
 			.formula = al_formula_source(rule),
@@ -234,7 +234,7 @@ static bool explain_saved(struct al_table *table, const struct al_question *q,
 	al_exact_multiply(bytes, size);
 	explain(table,
 		&(struct explanation){.model = q->name,
-			.variant = line->module->use.name,
+			.variant = line->module->configured.name,
 			.of = "activations",
 			.name = entry->name,
 			.formula = al_format(&table->arena, "%s * batch%s * %lld bytes",
@@ -263,7 +263,7 @@ static bool explain_activations(struct al_table *table, const struct al_question
 	return true;
 }
 
-static bool explain_ledger(struct al_table *table, const struct al_question *q, const char *use,
+static bool explain_ledger(struct al_table *table, const struct al_question *q, const char *variant,
 	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
@@ -271,24 +271,24 @@ static bool explain_ledger(struct al_table *table, const struct al_question *q, 
 	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	for (size_t i = 0; i < tensors->n; i++)
-		explain_entry(table, q->name, use, &tensors->items[i], "parameters", false);
-	explain_state(table, q, use, "weights", &q->recipe->weights);
-	explain_state(table, q, use, "gradients", &q->recipe->gradients);
-	explain_state(table, q, use, "optimizer", &q->recipe->optimizer);
-	return q->recipe->activations_per_token ? explain_rule(table, q, ledger, use, err)
+		explain_entry(table, q->name, variant, &tensors->items[i], "parameters", false);
+	explain_state(table, q, variant, "weights", &q->recipe->weights);
+	explain_state(table, q, variant, "gradients", &q->recipe->gradients);
+	explain_state(table, q, variant, "optimizer", &q->recipe->optimizer);
+	return q->recipe->activations_per_token ? explain_rule(table, q, ledger, variant, err)
 						: explain_activations(table, q, ledger, err);
 }
 
-static bool explain_use(struct al_question *q, const struct al_variant_use *use,
+static bool explain_variant(struct al_question *q, const struct al_configured_variant *configured,
 	struct al_table *table, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(q, use, false);
+	struct al_ledger_ask ask = al_question_ask(q, configured, false);
 	struct al_ledger ledger;
 
 	ask.explains = true;
 	if (!al_ledger_open(&ledger, &ask, err))
 		return false;
-	bool ok = explain_ledger(table, q, use->name, &ledger, err);
+	bool ok = explain_ledger(table, q, configured->name, &ledger, err);
 	al_ledger_close(&ledger);
 	return ok;
 }
@@ -300,16 +300,16 @@ static bool answer(struct al_question *q, struct session *session, struct al_err
 	const struct memory_options *o = session->options;
 	struct al_table *table = session_table(session, "memory",
 		al_format(&session->arena, "Training memory of the attention in %s", q->title));
-	bool ok = q->uses.n == 1 ? answer_one(q, table, err)
-				 : answer_several(q, session, table, err);
+	bool ok = q->variants.n == 1 ? answer_one(q, table, err)
+				     : answer_several(q, session, table, err);
 
 	question_note(q, table);
 	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
 	if (!ok || !o->explains)
 		return ok;
 	struct al_table *explanations = explain_table(session);
-	for (size_t i = 0; ok && i < q->uses.n; i++)
-		ok = explain_use(q, &q->uses.items[i], explanations, err);
+	for (size_t i = 0; ok && i < q->variants.n; i++)
+		ok = explain_variant(q, &q->variants.items[i], explanations, err);
 	return ok;
 }
 

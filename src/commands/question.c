@@ -62,17 +62,17 @@ struct al_column measure_column(enum al_measure measure)
 /* What the model's own block is changed to, but for what the basis says already. */
 static void note_own_block(const struct al_question *q, struct al_table *table)
 {
-	const struct al_variant_use *use = &q->uses.items[0];
+	const struct al_configured_variant *configured = &q->variants.items[0];
 
-	for (size_t i = 0; i < use->n_with; i++) {
-		const struct al_binding *with = &use->with[i];
+	for (size_t i = 0; i < configured->n_with; i++) {
+		const struct al_binding *with = &configured->with[i];
 		if (q->basis.has_biases && strcmp(with->symbol, "biases") == 0)
 			continue;
-		const char *value = al_variant_has_option(use->variant, with->symbol)
+		const char *value = al_variant_has_option(configured->variant, with->symbol)
 			? with->value ? "true" : "false"
 			: al_format(&table->arena, "%lld", (long long)with->value);
-		al_table_note(table, "%s's own block: %s, %s=%s", q->name, use->variant->name,
-			with->symbol, value);
+		al_table_note(table, "%s's own block: %s, %s=%s", q->name,
+			configured->variant->name, with->symbol, value);
 	}
 }
 
@@ -99,10 +99,10 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 	struct al_names told;
 
 	al_names_init(&told);
-	for (size_t i = 0; i < q->uses.n; i++) {
+	for (size_t i = 0; i < q->variants.n; i++) {
 		const struct al_ledger_list *tensors;
 		struct al_ledger ledger;
-		if (!al_ledger_open_module(&ledger, &q->uses.items[i], &q->settings, &q->basis,
+		if (!al_ledger_open_module(&ledger, &q->variants.items[i], &q->settings, &q->basis,
 			    NULL))
 			continue;
 		(void)!al_ledger_list(&ledger, AL_LIST_STORED, &tensors, NULL);

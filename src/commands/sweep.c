@@ -99,7 +99,7 @@ static bool is_of_whole(const struct al_question *q, const char *key, const char
 
 	return strcmp(key, symbol) != 0
 		|| al_find_name(symbol, beside, sizeof(beside) / sizeof(*beside)) >= 0
-		|| !al_symbol_check(&q->settings, &q->uses, symbol, NULL);
+		|| !al_symbol_check(&q->settings, &q->variants, symbol, NULL);
 }
 
 static bool check_axis(struct al_question *q, struct session *session, struct al_sweep_axis *axis,
@@ -150,14 +150,14 @@ static bool answer(struct al_question *q, struct session *session, struct al_swe
 	struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
-	const struct al_variant_use **uses = al_new_array(&session->arena,
-		const struct al_variant_use *, q->uses.n);
+	const struct al_configured_variant **variants = al_new_array(&session->arena,
+		const struct al_configured_variant *, q->variants.n);
 	struct al_table table;
 
-	for (size_t i = 0; i < q->uses.n; i++)
-		uses[i] = &q->uses.items[i];
-	sweep->variants = uses;
-	sweep->n_variants = q->uses.n;
+	for (size_t i = 0; i < q->variants.n; i++)
+		variants[i] = &q->variants.items[i];
+	sweep->variants = variants;
+	sweep->n_variants = q->variants.n;
 	sweep->ask = al_question_ask(q, NULL, false);
 	sweep->recipe = q->recipe;
 	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)

@@ -20,9 +20,9 @@ static void state_bytes(const struct al_stage *stage, int state, mpq_t out)
 		al_stage_sum(stage, (enum al_memory_state)state, out);
 }
 
-static const struct al_variant_use *use_of(const struct al_question *q, size_t i)
+static const struct al_configured_variant *variant_of(const struct al_question *q, size_t i)
 {
-	return q->is_own ? NULL : &q->uses.items[i];
+	return q->is_own ? NULL : &q->variants.items[i];
 }
 
 /* ---- one model: a row a state ---- */
@@ -133,7 +133,7 @@ static bool add_saved(struct session *session, struct al_question *q, const stru
 	struct al_saved_lines saved;
 	struct al_ledger ledger;
 
-	if (!question_whole(q, use_of(q, 0), 1, AL_BOOKS_KINDS, &ledger, err))
+	if (!question_whole(q, variant_of(q, 0), 1, AL_BOOKS_KINDS, &ledger, err))
 		return false;
 	al_table_add_column(table,
 		(struct al_column){.key = "part", .title = "Part", .is_key = true});
@@ -182,7 +182,7 @@ static bool answer_one(struct session *session, struct al_question *q,
 	int64_t index = 0;
 
 	al_stage_init(&stage);
-	bool ok = train_largest(q, use_of(q, 0), training, &stage, &index, err);
+	bool ok = train_largest(q, variant_of(q, 0), training, &stage, &index, err);
 	if (ok) {
 		add_states(table, &stage);
 		add_notes(table, q, training);
@@ -227,12 +227,12 @@ static void add_columns(struct wide *w)
 				.digits = 2});
 }
 
-static bool count_parameters(struct al_question *q, const struct al_variant_use *use, mpq_t out,
-	struct al_error *err)
+static bool count_parameters(struct al_question *q, const struct al_configured_variant *configured,
+	mpq_t out, struct al_error *err)
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, use, 1, AL_BOOKS_KINDS, &ledger, err))
+	if (!question_whole(q, configured, 1, AL_BOOKS_KINDS, &ledger, err))
 		return false;
 	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
 	al_ledger_close(&ledger);
@@ -258,16 +258,16 @@ static bool add_row(struct wide *w, struct al_question *q, size_t i,
 
 	mpq_init(value);
 	al_stage_init(&stage);
-	bool ok = train_largest(q, use_of(q, i), training, &stage, &index, err)
-		&& count_parameters(q, use_of(q, i), value, err);
+	bool ok = train_largest(q, variant_of(q, i), training, &stage, &index, err)
+		&& count_parameters(q, variant_of(q, i), value, err);
 	if (ok) {
 		struct al_cell *cell = al_table_add_row(w->table);
 		if (w->shows_model)
 			al_cell_set_titled(w->table, cell++, q->name, q->title);
 		if (w->shows_variant)
-			al_cell_set_titled(w->table, cell++, q->uses.items[i].name,
-				q->uses.items[i].title ? q->uses.items[i].title
-						       : q->uses.items[i].name);
+			al_cell_set_titled(w->table, cell++, q->variants.items[i].name,
+				q->variants.items[i].title ? q->variants.items[i].title
+							   : q->variants.items[i].name);
 		al_cell_set_exact(w->table, cell++, value);
 		for (int state = 0; state <= TOTAL; state++) {
 			state_bytes(&stage, state, value);
@@ -286,17 +286,17 @@ static bool find_base(struct wide *w, struct al_question *q, const struct al_tra
 	struct al_error *err)
 {
 	const char *name = w->options->baseline;
-	const char **names = al_new_array(&w->session->arena, const char *, q->uses.n + 1);
+	const char **names = al_new_array(&w->session->arena, const char *, q->variants.n + 1);
 	struct al_stage stage;
 	int64_t index;
 
-	for (size_t i = 0; i < q->uses.n; i++)
-		names[i] = q->uses.items[i].name;
-	int found = al_find_name(name ? name : "mha", names, q->uses.n);
+	for (size_t i = 0; i < q->variants.n; i++)
+		names[i] = q->variants.items[i].name;
+	int found = al_find_name(name ? name : "mha", names, q->variants.n);
 	if (found < 0 && name)
-		return al_fail_unknown(err, "baseline", name, names, q->uses.n);
+		return al_fail_unknown(err, "baseline", name, names, q->variants.n);
 	al_stage_init(&stage);
-	bool ok = train_largest(q, use_of(q, found < 0 ? 0 : (size_t)found), training, &stage,
+	bool ok = train_largest(q, variant_of(q, found < 0 ? 0 : (size_t)found), training, &stage,
 		&index, err);
 	al_stage_total(&stage, w->base);
 	al_stage_finish(&stage);
@@ -311,7 +311,7 @@ static bool add_model(struct wide *w, struct al_question *q, struct al_error *er
 		|| !devices_tokens(&training, q, err)
 		|| (w->shows_variant && !find_base(w, q, &training, err)))
 		return false;
-	for (size_t i = 0; i < q->uses.n; i++)
+	for (size_t i = 0; i < q->variants.n; i++)
 		if (!add_row(w, q, i, &training, err))
 			return false;
 	if (!w->is_noted)

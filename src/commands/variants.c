@@ -39,7 +39,7 @@ struct theory {
 	struct al_substitution *substitutions;
 	size_t n_substitutions;
 	const char *order; /* a symbol, or NULL */
-	struct al_variant_use against; /* variant NULL: none */
+	struct al_configured_variant against; /* variant NULL: none */
 	struct al_polynomial *reference;
 	bool is_survey; /* no variant was named: one without an order ends nothing */
 };
@@ -47,16 +47,16 @@ struct theory {
 /* ---- polynomials ---- */
 
 /* Settings and substitutions in one: a symbol that --set fixes is a number. */
-static bool polynomial(struct theory *t, const struct al_variant_use *use,
+static bool polynomial(struct theory *t, const struct al_configured_variant *configured,
 	struct al_polynomial **out, struct al_error *err)
 {
 	struct al_ledger ledger;
 
-	if (!al_ledger_open_module(&ledger, use, &t->settings, &t->basis, err))
+	if (!al_ledger_open_module(&ledger, configured, &t->settings, &t->basis, err))
 		return false;
 	bool ok = al_ledger_polynomial(&ledger, t->substitutions, t->n_substitutions, out, err);
 	al_ledger_close(&ledger);
-	return ok || al_in(err, "variant %s (%s)", use->name, use->variant->file);
+	return ok || al_in(err, "variant %s (%s)", configured->name, configured->variant->file);
 }
 
 static void set_polynomial(struct theory *t, struct al_table *table, struct al_cell *cell,
@@ -97,12 +97,13 @@ static bool set_order(struct theory *t, struct al_table *table, struct al_cell *
 
 /* The order, or in a survey a note why there is none. */
 static bool add_order(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_variant_use *use, const struct al_polynomial *value, struct al_error *err)
+	const struct al_configured_variant *configured, const struct al_polynomial *value,
+	struct al_error *err)
 {
 	if (set_order(t, table, cell, value, err))
 		return true;
 	if (t->is_survey)
-		al_table_note(table, "%s: %s", use->name, err->message);
+		al_table_note(table, "%s: %s", configured->name, err->message);
 	return t->is_survey;
 }
 
@@ -180,24 +181,25 @@ static void set_cache(struct theory *t, struct al_table *table, struct al_cell *
 	al_text_finish(&latex);
 }
 
-static bool add_variant(struct theory *t, struct al_table *table, const struct al_variant_use *use,
-	struct al_error *err)
+static bool add_variant(struct theory *t, struct al_table *table,
+	const struct al_configured_variant *configured, struct al_error *err)
 {
 	struct al_cell *cell = al_table_add_row(table);
 	struct al_polynomial *value;
 
-	if (!polynomial(t, use, &value, err))
+	if (!polynomial(t, configured, &value, err))
 		return false;
-	al_cell_set_text(table, cell++, use->name);
-	bool ok = !t->order || add_order(t, table, cell++, use, value, err);
+	al_cell_set_text(table, cell++, configured->name);
+	bool ok = !t->order || add_order(t, table, cell++, configured, value, err);
 	set_polynomial(t, table, cell++, value);
 	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err));
-	set_cache(t, table, cell, use->variant);
+	set_cache(t, table, cell, configured->variant);
 	al_polynomial_destroy(value);
-	return ok || al_in(err, "variant %s", use->name);
+	return ok || al_in(err, "variant %s", configured->name);
 }
 
-static bool add_theory(struct theory *t, const struct al_variant_uses *uses, struct al_error *err)
+static bool add_theory(struct theory *t, const struct al_configured_variants *variants,
+	struct al_error *err)
 {
 	struct al_table *table = session_table(t->session, "variants", "Attention variants");
 
@@ -211,8 +213,8 @@ static bool add_theory(struct theory *t, const struct al_variant_uses *uses, str
 			(struct al_column){.key = "difference",
 				.title = al_format(&table->arena, "Against %s", t->against.name)});
 	al_table_add_column(table, (struct al_column){.key = "cache", .title = "Cached per token"});
-	for (size_t i = 0; i < uses->n; i++)
-		if (!add_variant(t, table, &uses->items[i], err))
+	for (size_t i = 0; i < variants->n; i++)
+		if (!add_variant(t, table, &variants->items[i], err))
 			return false;
 	al_table_note(table, "basis: %s", al_basis_text(&t->basis, &table->arena));
 	for (size_t i = 0; i < t->n_substitutions; i++)
@@ -274,17 +276,20 @@ static void show_variant(struct session *session, const struct al_variant *varia
 
 /* ---- the command ---- */
 
-static bool collect(struct session *session, struct al_variant_uses *uses, struct al_error *err)
+static bool collect(struct session *session, struct al_configured_variants *variants,
+	struct al_error *err)
 {
 	const struct variants_options *o = session->options;
 
 	for (size_t i = 0; i < session->line.n_words; i++)
-		if (!al_variant_uses_add(uses, &session->arena, session->catalog,
+		if (!al_configured_variants_add(variants, &session->arena, session->catalog,
 			    session->line.words[i], err))
 			return false;
-	return al_variant_uses_parse(uses, &session->arena, session->catalog, &o->asked, err)
-		&& (uses->n > 0
-			|| al_variant_uses_add_all(uses, &session->arena, session->catalog, err));
+	return al_configured_variants_parse(variants, &session->arena, session->catalog, &o->asked,
+		       err)
+		&& (variants->n > 0
+			|| al_configured_variants_add_all(variants, &session->arena,
+				session->catalog, err));
 }
 
 static bool theory_init(struct theory *t, struct session *session, struct al_error *err)
@@ -304,50 +309,52 @@ static bool theory_init(struct theory *t, struct session *session, struct al_err
 		&& al_substitutions_parse(&session->arena, o->substitutions, &t->substitutions,
 			&t->n_substitutions, err)
 		&& (!o->against
-			|| (al_variant_use_parse(&session->arena, session->catalog, o->against,
-				    &t->against, err)
+			|| (al_configured_variant_parse(&session->arena, session->catalog,
+				    o->against, &t->against, err)
 				&& polynomial(t, &t->against, &t->reference, err)));
 }
 
 /* Each symbol of the options is one that a variant could hold. */
-static bool check_symbols(struct theory *t, const struct al_variant_uses *uses,
+static bool check_symbols(struct theory *t, const struct al_configured_variants *variants,
 	struct al_error *err)
 {
 	const struct variants_options *o = t->session->options;
 	const struct al_texts *sets = &o->asked.sets;
 
 	for (size_t i = 0; i < t->n_substitutions; i++)
-		if (!al_symbol_check(&t->settings, uses, t->substitutions[i].symbol, err)
-			|| !al_symbols_check(&t->settings, uses, t->substitutions[i].formula, err))
+		if (!al_symbol_check(&t->settings, variants, t->substitutions[i].symbol, err)
+			|| !al_symbols_check(&t->settings, variants, t->substitutions[i].formula,
+				err))
 			return al_in(err, "--substitute %s", t->substitutions[i].symbol);
 	for (size_t i = 0; i < sets->n; i++)
-		if (!al_symbol_check(&t->settings, uses,
+		if (!al_symbol_check(&t->settings, variants,
 			    al_strndup(&t->session->arena, sets->items[i],
 				    strcspn(sets->items[i], "=")),
 			    err))
 			return al_in(err, "--set");
-	return !t->order || al_symbol_check(&t->settings, uses, t->order, err)
+	return !t->order || al_symbol_check(&t->settings, variants, t->order, err)
 		|| al_in(err, "--order");
 }
 
-static bool answer(struct theory *t, const struct al_variant_uses *uses, struct al_error *err)
+static bool answer(struct theory *t, const struct al_configured_variants *variants,
+	struct al_error *err)
 {
-	if (!check_symbols(t, uses, err) || !add_theory(t, uses, err))
+	if (!check_symbols(t, variants, err) || !add_theory(t, variants, err))
 		return false;
 	bool is_about_growth = t->order || t->reference || t->n_substitutions > 0;
-	for (size_t i = 0; !is_about_growth && i < uses->n && t->session->line.n_words > 0; i++)
-		show_variant(t->session, uses->items[i].variant);
+	for (size_t i = 0; !is_about_growth && i < variants->n && t->session->line.n_words > 0; i++)
+		show_variant(t->session, variants->items[i].variant);
 	return true;
 }
 
 static bool run(struct session *session, struct al_error *err)
 {
-	struct al_variant_uses uses = {.n = 0};
+	struct al_configured_variants variants = {.n = 0};
 	struct theory theory;
 
-	if (!collect(session, &uses, err))
+	if (!collect(session, &variants, err))
 		return false;
-	bool ok = theory_init(&theory, session, err) && answer(&theory, &uses, err);
+	bool ok = theory_init(&theory, session, err) && answer(&theory, &variants, err);
 	al_polynomial_destroy(theory.reference);
 	al_settings_finish(&theory.settings);
 	return ok;

@@ -8,11 +8,12 @@
 
 bool al_block_in(const struct al_block *block, struct al_error *err)
 {
-	const struct al_variant *variant = block->use->variant;
+	const struct al_variant *variant = block->configured->variant;
 
-	if (strcmp(block->use->name, variant->name) == 0)
+	if (strcmp(block->configured->name, variant->name) == 0)
 		return al_in(err, "variant %s (%s)", variant->name, variant->file);
-	return al_in(err, "variant %s (%s, %s)", block->use->name, variant->name, variant->file);
+	return al_in(err, "variant %s (%s, %s)", block->configured->name, variant->name,
+		variant->file);
 }
 
 /* ---- settings ---- */
@@ -33,23 +34,23 @@ static const struct al_option *find_option(const struct al_variant *variant, con
 static bool basis_decides(const struct al_block *block, const char *option)
 {
 	return block->basis->has_biases && strcmp(option, "biases") == 0
-		&& find_option(block->use->variant, option);
+		&& find_option(block->configured->variant, option);
 }
 
 const struct al_binding *al_block_fixed(const struct al_block *block, const char *symbol)
 {
-	if (block->use->is_models_own && basis_decides(block, symbol))
+	if (block->configured->is_models_own && basis_decides(block, symbol))
 		return NULL;
-	for (size_t i = 0; i < block->use->n_with; i++)
-		if (strcmp(block->use->with[i].symbol, symbol) == 0)
-			return &block->use->with[i];
+	for (size_t i = 0; i < block->configured->n_with; i++)
+		if (strcmp(block->configured->with[i].symbol, symbol) == 0)
+			return &block->configured->with[i];
 	return NULL;
 }
 
 /* From weak to strong; the question's settings are there already. */
-static void apply_use(struct al_block *block)
+static void apply_changes(struct al_block *block)
 {
-	const struct al_variant *variant = block->use->variant;
+	const struct al_variant *variant = block->configured->variant;
 	struct al_settings *settings = &block->settings;
 
 	for (size_t i = 0; i < variant->n_options; i++) {
@@ -59,10 +60,11 @@ static void apply_use(struct al_block *block)
 		else if (!al_block_gives(block, option->name))
 			al_settings_set(settings, option->name, option->is_on, variant->name);
 	}
-	for (size_t i = 0; i < block->use->n_with; i++) {
-		const struct al_binding *with = &block->use->with[i];
+	for (size_t i = 0; i < block->configured->n_with; i++) {
+		const struct al_binding *with = &block->configured->with[i];
 		if (al_block_fixed(block, with->symbol))
-			al_settings_set(settings, with->symbol, with->value, block->use->name);
+			al_settings_set(settings, with->symbol, with->value,
+				block->configured->name);
 	}
 }
 
@@ -239,15 +241,16 @@ static bool parse_formulas(struct al_block *block, struct al_error *err)
 	return block->basis->per != AL_BASIS_MODEL || parse_times(block, err);
 }
 
-/* Key/value heads that a use asks for must share out the query heads, where these are known. */
+/* Key/value heads that a configured variant asks for must share out the query heads, where these
+ * are known. */
 bool al_block_check(struct al_block *block, struct al_error *err)
 {
-	const struct al_variant_use *use = block->use;
+	const struct al_configured_variant *configured = block->configured;
 	const struct al_setting *heads;
 
-	for (size_t i = 0; i < use->n_with; i++) {
-		const int64_t n_kv_heads = use->with[i].value;
-		if (strcmp(use->with[i].symbol, "n_kv_heads") != 0 || n_kv_heads < 1)
+	for (size_t i = 0; i < configured->n_with; i++) {
+		const int64_t n_kv_heads = configured->with[i].value;
+		if (strcmp(configured->with[i].symbol, "n_kv_heads") != 0 || n_kv_heads < 1)
 			continue;
 		if (!al_settings_get(&block->settings, "n_heads", &heads, err))
 			return false;
@@ -259,21 +262,21 @@ bool al_block_check(struct al_block *block, struct al_error *err)
 	return true;
 }
 
-bool al_block_init(struct al_block *block, const struct al_variant_use *use,
+bool al_block_init(struct al_block *block, const struct al_configured_variant *configured,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
-	if (use->is_all_own && basis->per != AL_BASIS_WHOLE)
+	if (configured->is_all_own && basis->per != AL_BASIS_WHOLE)
 		return al_fail(err, AL_EINPUT,
 			"variant \"own\" is all the attention of a model, expected the "
 			"basis per=whole");
-	*block = (struct al_block){.use = use, .basis = basis};
+	*block = (struct al_block){.configured = configured, .basis = basis};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&block->settings.arena);
 	al_settings_merge(&block->settings, settings);
-	apply_use(block);
+	apply_changes(block);
 	if (!al_block_check(block, err))
-		al_in(err, "variant %s", use->name);
+		al_in(err, "variant %s", configured->name);
 	else if (parse_formulas(block, err))
 		return true;
 	al_block_finish(block);

@@ -5,14 +5,14 @@
 
 #include "catalog/settings.h"
 #include "ledger/basis.h"
-#include "ledger/use.h"
+#include "ledger/configured.h"
 
 enum { AL_MOST_DIMS = AL_SHAPE_DIMS, AL_BLOCK_PLACES = 64 };
 
 struct al_block {
-	const struct al_variant_use *use;
+	const struct al_configured_variant *configured;
 	const struct al_basis *basis;
-	struct al_settings settings; /* the question's with the use's changes and options */
+	struct al_settings settings; /* the question's with the variant's changes and options */
 	struct al_block_place {
 		const char *symbol; /* as a formula holds it */
 		size_t index; /* where its setting was */
@@ -24,15 +24,16 @@ struct al_block {
 };
 
 /* Copies `settings` and applies the variant's options. An option is worth, from weak to strong: the
- * variant's default, the settings, the basis' `biases`, the use (a model's own: before the basis).
- * `use` and `basis` must outlive the block. */
-bool al_block_init(struct al_block *block, const struct al_variant_use *use,
+ * variant's default, the settings, the basis' `biases`, the variant's changes (a model's own:
+ * before the basis). `configured` and `basis` must outlive the block. */
+bool al_block_init(struct al_block *block, const struct al_configured_variant *configured,
 	const struct al_settings *settings, const struct al_basis *basis,
 	struct al_error *err) AL_MUST_CHECK;
 void al_block_finish(struct al_block *block);
 
 /* Changes one symbol of the question's settings, as if the block had been made with it: defaults
- * that depend on it follow, what the use fixes stays. Costs no parsing and no memory. */
+ * that depend on it follow, what the configured variant fixes stays. Costs no parsing and no
+ * memory. */
 void al_block_set(struct al_block *block, const char *symbol, int64_t value);
 
 /* Refuses a number of query heads that the key/value heads asked for do not share out. */

@@ -314,7 +314,7 @@ static void set_facts(const struct al_ledger_module *module, enum al_list list,
 	e->is_parameter = is_tensor(list) && entry->kind < AL_TENSOR_BUFFER && !module->apart;
 	e->is_matrix = e->n_dims > 1 && entry->kind == AL_TENSOR_WEIGHT;
 	e->is_in_layers = !module->of || module->of->module->loops.n > 0;
-	e->source = module->use.variant->source;
+	e->source = module->configured.variant->source;
 }
 
 static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
@@ -349,7 +349,7 @@ static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, 
 /* A step of decoding reads latent vectors as they are. */
 static void set_absorbed(struct al_ledger_module *module, int64_t is_absorbed)
 {
-	if (!al_variant_has_option(module->use.variant, "absorbed"))
+	if (!al_variant_has_option(module->configured.variant, "absorbed"))
 		return;
 	al_block_set(module->block, "absorbed", is_absorbed);
 	if (module->device != module->block)
@@ -359,7 +359,7 @@ static void set_absorbed(struct al_ledger_module *module, int64_t is_absorbed)
 bool al_module_lines(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err)
 {
-	const struct al_entries *entries = al_lines_of(module->use.variant, list);
+	const struct al_entries *entries = al_lines_of(module->configured.variant, list);
 	bool ok = true;
 
 	if (list == AL_LIST_ABSORBED)

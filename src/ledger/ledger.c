@@ -53,27 +53,29 @@ static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct 
 	return true;
 }
 
-static void set_binding(struct al_variant_use *use, const char *symbol, int64_t value)
+static void set_binding(struct al_configured_variant *configured, const char *symbol, int64_t value)
 {
-	for (size_t i = 0; i < use->n_with; i++)
-		if (strcmp(use->with[i].symbol, symbol) == 0) {
-			use->with[i].value = value;
+	for (size_t i = 0; i < configured->n_with; i++)
+		if (strcmp(configured->with[i].symbol, symbol) == 0) {
+			configured->with[i].value = value;
 			return;
 		}
-	use->with[use->n_with++] = (struct al_binding){.symbol = symbol, .value = value};
+	configured->with[configured->n_with++] = (struct al_binding){.symbol = symbol,
+		.value = value};
 }
 
 /* A device's part of a module is the same variant with fewer heads. A variant that names no heads
  * is on every device. */
-static bool share_use(struct al_ledger *ledger, struct al_ledger_module *module,
+static bool share_heads(struct al_ledger *ledger, struct al_ledger_module *module,
 	struct al_error *err)
 {
-	struct al_variant_use *use = &module->device_use;
+	struct al_configured_variant *configured = &module->device_configured;
 
-	*use = module->use;
-	use->with = al_new_array(&ledger->books.arena, struct al_binding, use->n_with + N_SHARED);
-	for (size_t i = 0; i < use->n_with; i++)
-		use->with[i] = module->use.with[i];
+	*configured = module->configured;
+	configured->with = al_new_array(&ledger->books.arena, struct al_binding,
+		configured->n_with + N_SHARED);
+	for (size_t i = 0; i < configured->n_with; i++)
+		configured->with[i] = module->configured.with[i];
 	for (int i = 0; i < N_SHARED; i++) {
 		const struct al_setting *setting;
 		if (!al_settings_get(&module->block->settings, shared_symbols[i], &setting, NULL)
@@ -82,7 +84,7 @@ static bool share_use(struct al_ledger *ledger, struct al_ledger_module *module,
 		int64_t value = setting->value.integer;
 		if (!share_symbol(shared_symbols[i], ledger->ask.tp, &value, err))
 			return false;
-		set_binding(use, shared_symbols[i], value);
+		set_binding(configured, shared_symbols[i], value);
 	}
 	return true;
 }
@@ -96,9 +98,9 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 	if (ledger->ask.tp <= 1)
 		return true;
 	device = al_new(&ledger->books.arena, struct al_block);
-	if (!share_use(ledger, module, err)
-		|| !al_block_init(device, &module->device_use, &ledger->settings, &ledger->basis,
-			err))
+	if (!share_heads(ledger, module, err)
+		|| !al_block_init(device, &module->device_configured, &ledger->settings,
+			&ledger->basis, err))
 		return false;
 	module->device = device;
 	return true;
@@ -106,18 +108,18 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 
 /* ---- modules ---- */
 
-static const struct al_variant_use *use_of(const struct al_ledger *ledger)
+static const struct al_configured_variant *configured_of(const struct al_ledger *ledger)
 {
-	const struct al_variant_use *use = ledger->ask.use;
+	const struct al_configured_variant *configured = ledger->ask.configured;
 
-	return use && !use->is_models_own ? use : NULL;
+	return configured && !configured->is_models_own ? configured : NULL;
 }
 
 /* A variant in the place of all makes modules equal that weren't. */
 static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
 	const struct al_model_module *of)
 {
-	for (size_t i = 0; use_of(ledger) && i < ledger->n_modules; i++) {
+	for (size_t i = 0; configured_of(ledger) && i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
 		if (module->layer == of->layer && module->apart == of->apart
 			&& module->uses == of->uses && module->of->module == of->module)
@@ -139,15 +141,16 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 		.apart = of->apart,
 		.is_cross = of->module->is_cross,
 		.is_encoder = of->module->stack == AL_STACK_ENCODER};
-	out->use = use_of(ledger) ? *use_of(ledger)
-				  : (struct al_variant_use){.variant = of->variant,
-					  .name = of->variant->name,
-					  .with = of->with,
-					  .n_with = of->n_with,
-					  .is_models_own = true};
+	out->configured = configured_of(ledger)
+		? *configured_of(ledger)
+		: (struct al_configured_variant){.variant = of->variant,
+			.name = of->variant->name,
+			.with = of->with,
+			.n_with = of->n_with,
+			.is_models_own = true};
 	struct al_block *block = al_new(&ledger->books.arena, struct al_block);
 	if (!count_layers(ledger, &of->module->loops, &out->n_layers, err)
-		|| !al_block_init(block, &out->use, &ledger->settings, &ledger->basis, err))
+		|| !al_block_init(block, &out->configured, &ledger->settings, &ledger->basis, err))
 		return false;
 	out->block = block;
 	ledger->n_modules++;
@@ -175,7 +178,7 @@ static void open_alone(struct al_ledger *ledger)
 {
 	struct al_ledger_module *module = al_new(&ledger->arena, struct al_ledger_module);
 
-	*module = (struct al_ledger_module){.use = *ledger->ask.use,
+	*module = (struct al_ledger_module){.configured = *ledger->ask.configured,
 		.block = &ledger->block,
 		.device = &ledger->block,
 		.copies = 1,
@@ -489,7 +492,7 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 		.is_whole = ask->family || ask->basis->per == AL_BASIS_WHOLE,
 		.has_block = !ask->family};
 	if (ledger->has_block
-		&& !al_block_init(&ledger->block, ask->use, settings, ask->basis, err))
+		&& !al_block_init(&ledger->block, ask->configured, settings, ask->basis, err))
 		return false;
 	al_arena_init(&ledger->arena);
 	al_arena_init(&ledger->cached);
@@ -505,10 +508,12 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 	return true;
 }
 
-bool al_ledger_open_module(struct al_ledger *ledger, const struct al_variant_use *use,
+bool al_ledger_open_module(struct al_ledger *ledger, const struct al_configured_variant *configured,
 	const struct al_settings *settings, const struct al_basis *basis, struct al_error *err)
 {
-	const struct al_ledger_ask ask = {.settings = settings, .basis = basis, .use = use};
+	const struct al_ledger_ask ask = {.settings = settings,
+		.basis = basis,
+		.configured = configured};
 
 	return al_ledger_open(ledger, &ask, err);
 }

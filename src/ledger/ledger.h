@@ -12,7 +12,7 @@
 #include "formula/polynomial.h"
 #include "ledger/basis.h"
 #include "ledger/block.h"
-#include "ledger/use.h"
+#include "ledger/configured.h"
 
 /* ---- what is asked about ---- */
 
@@ -23,7 +23,8 @@ struct al_ledger_ask {
 					   per=whole: then the model's */
 	const struct al_settings *settings;
 	const struct al_basis *basis;
-	const struct al_variant_use *use; /* the module; of a whole model in the place of every
+	const struct al_configured_variant
+		*configured; /* the module; of a whole model in the place of every
 					     attention module, NULL: the model's own */
 	const char *name; /* of a whole model, before errors of its parts; or NULL */
 	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
@@ -83,7 +84,7 @@ struct al_ledger_list {
 struct al_ledger_module {
 	const char *name; /* "h.{layer}.attn"; NULL: alone */
 	const struct al_model_module *of; /* as the family has it; NULL: alone */
-	struct al_variant_use use, device_use;
+	struct al_configured_variant configured, device_configured;
 	struct al_block *block; /* its symbols */
 	struct al_block *device; /* as one tensor-parallel device has them; may be `block` */
 	int64_t copies, layer, n_layers; /* as of an entry */
@@ -122,7 +123,7 @@ struct al_ledger {
 bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask,
 	struct al_error *err) AL_MUST_CHECK;
 /* A module alone. */
-bool al_ledger_open_module(struct al_ledger *ledger, const struct al_variant_use *use,
+bool al_ledger_open_module(struct al_ledger *ledger, const struct al_configured_variant *configured,
 	const struct al_settings *settings, const struct al_basis *basis,
 	struct al_error *err) AL_MUST_CHECK;
 void al_ledger_close(struct al_ledger *ledger);
@@ -219,9 +220,9 @@ bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
 /* The sum of the module's tensors that the basis counts as one polynomial, after substitution;
- * symbols that the use fixes (n_kv_heads = 4) and options are numbers, other settings stay symbols.
- * A standard default that is another symbol's name (d_value is d_head, n_kv_heads is n_heads) is
- * applied where nothing else gives the symbol. */
+ * symbols that the configured variant fixes (n_kv_heads = 4) and options are numbers, other
+ * settings stay symbols. A standard default that is another symbol's name (d_value is d_head,
+ * n_kv_heads is n_heads) is applied where nothing else gives the symbol. */
 bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 

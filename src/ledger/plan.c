@@ -507,7 +507,7 @@ static bool find_layers(struct al_plan *plan)
 
 static bool has_own_attention(const struct al_ledger *ledger)
 {
-	return !ledger->ask.use || ledger->ask.use->is_models_own;
+	return !ledger->ask.configured || ledger->ask.configured->is_models_own;
 }
 
 static void plan_modules(struct al_plan *plan)
@@ -531,14 +531,14 @@ static void plan_modules(struct al_plan *plan)
 				plan->module_of[i] = m;
 		}
 	for (size_t m = 0; m < ledger->n_modules; m++) {
-		const struct al_variant_use *use = &ledger->modules[m].use;
+		const struct al_configured_variant *configured = &ledger->modules[m].configured;
 		plan->of_module[m] = add_place(plan, "", (int)m);
-		plan->with[m] = al_new_array(&plan->arena, size_t, use->n_with);
-		for (size_t i = 0; i < use->n_with; i++) {
-			if (!al_block_fixed(ledger->modules[m].block, use->with[i].symbol))
+		plan->with[m] = al_new_array(&plan->arena, size_t, configured->n_with);
+		for (size_t i = 0; i < configured->n_with; i++) {
+			if (!al_block_fixed(ledger->modules[m].block, configured->with[i].symbol))
 				continue;
-			plan->with[m][i] = place_of(plan, (int)m, use->with[i].symbol);
-			if (strcmp(use->with[i].symbol, "n_kv_heads") == 0)
+			plan->with[m][i] = place_of(plan, (int)m, configured->with[i].symbol);
+			if (strcmp(configured->with[i].symbol, "n_kv_heads") == 0)
 				require(plan, (int)m, "mod(n_heads, n_kv_heads) == 0");
 		}
 	}
@@ -1035,8 +1035,8 @@ void al_plan_bind_list(struct al_plan *plan, enum al_list list)
 		if (l->items[i].module)
 			bind_line(plan, list, &l->items[i], &lines->items[i]);
 	for (size_t m = 0; m < plan->ledger->n_modules; m++) {
-		const struct al_entries *entries = al_lines_of(plan->ledger->modules[m].use.variant,
-			list);
+		const struct al_entries *entries =
+			al_lines_of(plan->ledger->modules[m].configured.variant, list);
 		for (size_t i = 0; i < entries->n; i++)
 			bind_condition(plan, list, m, &entries->items[i]);
 	}

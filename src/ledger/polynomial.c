@@ -91,18 +91,18 @@ static bool add_number(struct replacements *all, const char *symbol, int64_t val
 	return true;
 }
 
-/* What the use fixes, and options. */
+/* What the configured variant fixes, and options. */
 static bool add_numbers(struct replacements *all, struct al_block *block, struct al_error *err)
 {
-	const struct al_variant *variant = block->use->variant;
+	const struct al_variant *variant = block->configured->variant;
 	int64_t value;
 
 	for (size_t i = 0; i < variant->n_options; i++)
 		if (!al_block_read(block, variant->options[i].name, 0, &value, err)
 			|| !add_number(all, variant->options[i].name, value, err))
 			return false;
-	for (size_t i = 0; i < block->use->n_with; i++) {
-		const struct al_binding *with = &block->use->with[i];
+	for (size_t i = 0; i < block->configured->n_with; i++) {
+		const struct al_binding *with = &block->configured->with[i];
 		if (!has(all, with->symbol) && !add_number(all, with->symbol, with->value, err))
 			return false;
 	}
@@ -137,7 +137,7 @@ static bool add_defaults(struct replacements *all, const struct al_block *block,
 		const struct al_symbol *symbol = &block->settings.symbols[i];
 		const struct al_formula *formula;
 		if (!symbol->fallback || !al_symbol_is_name(al_formula_source(symbol->fallback))
-			|| !tensors_mention(block->use->variant,
+			|| !tensors_mention(block->configured->variant,
 				al_formula_source(symbol->fallback))
 			|| al_block_gives(block, symbol->name)
 			|| is_asked_for(asked, n_asked, symbol->name))
@@ -247,7 +247,7 @@ static bool add_line(struct al_polynomial **sum, const struct al_block *block,
 static bool sum_tensors(struct al_polynomial **sum, struct al_block *block,
 	const struct replacements *all, struct al_error *err)
 {
-	const struct al_entries *entries = &block->use->variant->tensors;
+	const struct al_entries *entries = &block->configured->variant->tensors;
 
 	for (size_t i = 0; i < entries->n; i++)
 		if (al_line_is_wanted(block, AL_LIST_TENSORS, &entries->items[i])

@@ -38,7 +38,7 @@ bool al_question_check_symbol(const struct al_question *q, const char *symbol, s
 			"the layers of %s are n_encoder_layers and n_decoder_layers, found "
 			"n_layers",
 			q->name);
-	return al_symbol_check(&q->asked, &q->uses, symbol, err);
+	return al_symbol_check(&q->asked, &q->variants, symbol, err);
 }
 
 /* ---- settings ---- */
@@ -110,13 +110,13 @@ static bool is_asked_by_name(const struct al_asked *asked, const char *name)
 }
 
 /* Are all symbols of the variant's tensors and cache known? */
-static bool is_countable(const struct al_question *q, const struct al_variant_use *use,
-	struct al_error *err)
+static bool is_countable(const struct al_question *q,
+	const struct al_configured_variant *configured, struct al_error *err)
 {
 	const struct al_ledger_list *list;
 	struct al_ledger ledger;
 
-	if (!al_ledger_open_module(&ledger, use, &q->settings, &q->basis, err))
+	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
 		return false;
 	bool ok = al_ledger_list(&ledger, AL_LIST_STORED, &list, err)
 		&& al_ledger_list(&ledger, AL_LIST_CACHE, &list, err);
@@ -131,18 +131,19 @@ static bool leave_out(struct al_question *q, const struct al_asked *asked, struc
 
 	if (asked->keeps_all || !is_asked_by_name(asked, "all"))
 		return true;
-	q->left_out = al_new_array(q->arena, const char *, q->uses.n + 1);
-	for (size_t i = 0; i < q->uses.n; i++) {
-		const struct al_variant_use *use = &q->uses.items[i];
-		if (!al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), use->name)
-			|| is_asked_by_name(asked, use->name) || is_countable(q, use, err))
-			q->uses.items[kept++] = *use;
+	q->left_out = al_new_array(q->arena, const char *, q->variants.n + 1);
+	for (size_t i = 0; i < q->variants.n; i++) {
+		const struct al_configured_variant *configured = &q->variants.items[i];
+		if (!al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), configured->name)
+			|| is_asked_by_name(asked, configured->name)
+			|| is_countable(q, configured, err))
+			q->variants.items[kept++] = *configured;
 		else
 			q->left_out[q->n_left_out++] = al_strdup(q->arena, err->message);
 	}
-	if (kept == 0 && q->uses.n > 0)
+	if (kept == 0 && q->variants.n > 0)
 		return false;
-	q->uses.n = kept;
+	q->variants.n = kept;
 	return true;
 }
 
@@ -155,11 +156,11 @@ static bool fill(struct al_question *q, const struct al_asked *asked, struct al_
 	if (!al_question_find_subject(q, asked, err))
 		return false;
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
-	return al_variant_uses_parse(&q->uses, q->arena, q->catalog, asked, err)
+	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
 		&& al_catalog_recipe(q->catalog, recipe, &q->recipe, err) && ask_all(q, asked, err)
 		&& settle(q, err) && leave_out(q, asked, err)
-		&& (q->uses.n > 0 || al_question_add_own_block(q, err));
+		&& (q->variants.n > 0 || al_question_add_own_block(q, err));
 }
 
 bool al_question_init(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog,
@@ -181,8 +182,8 @@ void al_question_finish(struct al_question *q)
 	al_settings_finish(&q->settings);
 }
 
-struct al_ledger_ask al_question_ask(const struct al_question *q, const struct al_variant_use *use,
-	bool is_whole)
+struct al_ledger_ask al_question_ask(const struct al_question *q,
+	const struct al_configured_variant *configured, bool is_whole)
 {
 	return (struct al_ledger_ask){.catalog = q->catalog,
 		.model = q->model,
@@ -190,5 +191,5 @@ struct al_ledger_ask al_question_ask(const struct al_question *q, const struct a
 		.name = q->name,
 		.settings = &q->settings,
 		.basis = &q->basis,
-		.use = is_whole && q->is_own ? NULL : use};
+		.configured = is_whole && q->is_own ? NULL : configured};
 }

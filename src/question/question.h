@@ -25,8 +25,8 @@ struct al_asked {
 };
 
 /* Configured variants, in the order in which they were asked for. */
-struct al_variant_uses {
-	struct al_variant_use *items;
+struct al_configured_variants {
+	struct al_configured_variant *items;
 	size_t n, room;
 };
 
@@ -41,7 +41,7 @@ struct al_question {
 				      its config derives follows them */
 	struct al_basis basis;
 	const struct al_recipe *recipe;
-	struct al_variant_uses uses;
+	struct al_configured_variants variants;
 	bool is_own; /* the variant is the model's own block: none was asked for */
 	const char **left_out; /* of "all": why each is left out */
 	size_t n_left_out;
@@ -69,21 +69,21 @@ bool al_question_check_symbol(const struct al_question *question, const char *sy
 /* What is asked of the ledger about a configured variant: alone, or in the place of all attention
  * of the whole model (the model's own stays). */
 struct al_ledger_ask al_question_ask(const struct al_question *question,
-	const struct al_variant_use *use, bool is_whole);
+	const struct al_configured_variant *configured, bool is_whole);
 
 /* ---- the parts of a question, for who asks without a subject ---- */
 
 /* The variants of `asked`. */
-bool al_variant_uses_parse(struct al_variant_uses *uses, struct al_arena *arena,
+bool al_configured_variants_parse(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_asked *asked,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* One more: "gqa:n_kv_heads=4". */
-bool al_variant_uses_add(struct al_variant_uses *uses, struct al_arena *arena,
+bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err) AL_MUST_CHECK;
 
 /* All built-in variants. */
-bool al_variant_uses_add_all(struct al_variant_uses *uses, struct al_arena *arena,
+bool al_configured_variants_add_all(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
 
 /* Each "KEY=VALUE" over `basis`. */
@@ -95,11 +95,13 @@ bool al_substitutions_parse(struct al_arena *arena, struct al_texts texts,
 	struct al_substitution **out, size_t *n, struct al_error *err) AL_MUST_CHECK;
 
 /* A symbol that neither the standard list nor one of the variants knows is a typing error. */
-bool al_symbol_check(const struct al_settings *settings, const struct al_variant_uses *uses,
-	const char *symbol, struct al_error *err) AL_MUST_CHECK;
+bool al_symbol_check(const struct al_settings *settings,
+	const struct al_configured_variants *variants, const char *symbol,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The same of each symbol of a formula. */
-bool al_symbols_check(const struct al_settings *settings, const struct al_variant_uses *uses,
-	const struct al_formula *formula, struct al_error *err) AL_MUST_CHECK;
+bool al_symbols_check(const struct al_settings *settings,
+	const struct al_configured_variants *variants, const struct al_formula *formula,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

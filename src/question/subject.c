@@ -11,17 +11,18 @@
 static bool add_module(struct al_question *q, const struct al_model_module *module,
 	struct al_error *err)
 {
-	struct al_variant_uses *uses = &q->uses;
-	struct al_variant_use use = {.variant = module->variant,
+	struct al_configured_variants *variants = &q->variants;
+	struct al_configured_variant configured = {.variant = module->variant,
 		.name = module->variant->name,
 		.is_models_own = true};
 
 	for (size_t i = 0; i < module->n_with; i++)
-		if (!al_variant_use_set(q->arena, &use, module->with[i].symbol,
+		if (!al_configured_variant_set(q->arena, &configured, module->with[i].symbol,
 			    module->with[i].value, q->settings.symbols, q->settings.n_symbols, err))
 			return false;
-	uses->items = al_grow(q->arena, uses->items, uses->n, &uses->room, sizeof(*uses->items));
-	uses->items[uses->n++] = use;
+	variants->items = al_grow(q->arena, variants->items, variants->n, &variants->room,
+		sizeof(*variants->items));
+	variants->items[variants->n++] = configured;
 	return true;
 }
 
@@ -31,7 +32,7 @@ bool al_question_add_own_block(struct al_question *q, struct al_error *err)
 
 	q->is_own = true;
 	if (!q->family)
-		return al_variant_uses_add(&q->uses, q->arena, q->catalog, "mha", err);
+		return al_configured_variants_add(&q->variants, q->arena, q->catalog, "mha", err);
 	if (!al_model_books_init(&books, q->catalog, q->family, &q->settings, AL_BOOKS_KINDS, err))
 		return al_in(err, "%s", q->name);
 	bool ok = books.n_modules > 0
@@ -87,9 +88,9 @@ bool al_question_find_subject(struct al_question *q, const struct al_asked *aske
 		return true;
 	if (may_be_variant && !al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), word)
 		&& is_variant_name(word)) {
-		if (!al_variant_uses_add(&q->uses, q->arena, q->catalog, word, err))
+		if (!al_configured_variants_add(&q->variants, q->arena, q->catalog, word, err))
 			return false;
-		q->title = q->uses.items[0].variant->title;
+		q->title = q->variants.items[0].variant->title;
 		return true;
 	}
 	if (!al_catalog_model(q->catalog, word, &q->model, err))

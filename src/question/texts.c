@@ -16,38 +16,42 @@ const char *al_text_cut(struct al_arena *arena, const char *text, const char **v
 
 /* ---- variants ---- */
 
-bool al_variant_uses_add(struct al_variant_uses *uses, struct al_arena *arena,
+bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err)
 {
-	uses->items = al_grow(arena, uses->items, uses->n, &uses->room, sizeof(*uses->items));
-	return al_variant_use_parse(arena, catalog, text, &uses->items[uses->n++], err);
+	variants->items = al_grow(arena, variants->items, variants->n, &variants->room,
+		sizeof(*variants->items));
+	return al_configured_variant_parse(arena, catalog, text, &variants->items[variants->n++],
+		err);
 }
 
-bool al_variant_uses_add_all(struct al_variant_uses *uses, struct al_arena *arena,
+bool al_configured_variants_add_all(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, struct al_error *err)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_VARIANTS);
 
 	for (size_t i = 0; i < files->n_files; i++)
-		if (!al_variant_uses_add(uses, arena, catalog, files->files[i].name, err))
+		if (!al_configured_variants_add(variants, arena, catalog, files->files[i].name,
+			    err))
 			return false;
 	return true;
 }
 
-static bool add_one_or_all(struct al_variant_uses *uses, struct al_arena *arena,
+static bool add_one_or_all(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err)
 {
-	return strcmp(text, "all") == 0 ? al_variant_uses_add_all(uses, arena, catalog, err)
-					: al_variant_uses_add(uses, arena, catalog, text, err);
+	return strcmp(text, "all") == 0
+		? al_configured_variants_add_all(variants, arena, catalog, err)
+		: al_configured_variants_add(variants, arena, catalog, text, err);
 }
 
 /* "a,b,c" */
-static bool add_list(struct al_variant_uses *uses, struct al_arena *arena,
+static bool add_list(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err)
 {
 	for (;;) {
 		size_t length = strcspn(text, ",");
-		if (!add_one_or_all(uses, arena, catalog, al_strndup(arena, text, length), err))
+		if (!add_one_or_all(variants, arena, catalog, al_strndup(arena, text, length), err))
 			return false;
 		if (!text[length])
 			return true;
@@ -55,14 +59,14 @@ static bool add_list(struct al_variant_uses *uses, struct al_arena *arena,
 	}
 }
 
-bool al_variant_uses_parse(struct al_variant_uses *uses, struct al_arena *arena,
+bool al_configured_variants_parse(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->variants.n; i++)
-		if (!add_one_or_all(uses, arena, catalog, asked->variants.items[i], err))
+		if (!add_one_or_all(variants, arena, catalog, asked->variants.items[i], err))
 			return false;
 	for (size_t i = 0; i < asked->variant_lists.n; i++)
-		if (!add_list(uses, arena, catalog, asked->variant_lists.items[i], err))
+		if (!add_list(variants, arena, catalog, asked->variant_lists.items[i], err))
 			return false;
 	return true;
 }
@@ -106,17 +110,17 @@ bool al_substitutions_parse(struct al_arena *arena, struct al_texts texts,
 
 /* ---- symbols ---- */
 
-bool al_symbol_check(const struct al_settings *settings, const struct al_variant_uses *uses,
-	const char *symbol, struct al_error *err)
+bool al_symbol_check(const struct al_settings *settings,
+	const struct al_configured_variants *variants, const char *symbol, struct al_error *err)
 {
 	struct al_names names;
 
 	al_names_init(&names);
 	for (size_t i = 0; i < settings->n_symbols; i++)
 		al_names_add(&names, settings->symbols[i].name);
-	for (size_t i = 0; i < uses->n; i++)
-		for (size_t j = 0; j < uses->items[i].variant->n_symbols; j++)
-			al_names_add(&names, uses->items[i].variant->symbols[j].name);
+	for (size_t i = 0; i < variants->n; i++)
+		for (size_t j = 0; j < variants->items[i].variant->n_symbols; j++)
+			al_names_add(&names, variants->items[i].variant->symbols[j].name);
 	if (!al_names_hold(&names, symbol))
 		return al_names_fail(&names, "symbol", symbol, err);
 	al_names_finish(&names);
@@ -125,7 +129,7 @@ bool al_symbol_check(const struct al_settings *settings, const struct al_variant
 
 struct symbol_check {
 	const struct al_settings *settings;
-	const struct al_variant_uses *uses;
+	const struct al_configured_variants *variants;
 	bool ok;
 	struct al_error *err;
 };
@@ -134,13 +138,15 @@ static void check_mentioned(void *context, const char *symbol)
 {
 	struct symbol_check *check = context;
 
-	check->ok = check->ok && al_symbol_check(check->settings, check->uses, symbol, check->err);
+	check->ok = check->ok
+		&& al_symbol_check(check->settings, check->variants, symbol, check->err);
 }
 
-bool al_symbols_check(const struct al_settings *settings, const struct al_variant_uses *uses,
-	const struct al_formula *formula, struct al_error *err)
+bool al_symbols_check(const struct al_settings *settings,
+	const struct al_configured_variants *variants, const struct al_formula *formula,
+	struct al_error *err)
 {
-	struct symbol_check check = {settings, uses, true, err};
+	struct symbol_check check = {settings, variants, true, err};
 
 	al_formula_each_symbol(formula, check_mentioned, &check);
 	return check.ok;

@@ -32,13 +32,13 @@ bool al_conditions_init(struct conditions *conditions, struct al_catalog *catalo
 }
 
 struct al_ledger_ask al_conditions_ask(const struct conditions *conditions,
-	const struct al_variant_use *use)
+	const struct al_configured_variant *use)
 {
 	return (struct al_ledger_ask){.catalog = conditions->catalog,
 		.model = conditions->model,
 		.settings = &conditions->settings,
 		.basis = &conditions->basis,
-		.use = use};
+		.configured = use};
 }
 
 void al_conditions_finish(struct conditions *conditions)

@@ -15,7 +15,7 @@ struct case_ {
 };
 
 struct variant {
-	struct al_variant_use use; /* use.variant is NULL where only data know it */
+	struct al_configured_variant use; /* use.variant is NULL where only data know it */
 };
 
 /* What a table or a sweep asks otherwise than its case: checked, so that it can be applied to any
@@ -50,7 +50,7 @@ void al_conditions_finish(struct conditions *conditions);
 
 /* What is asked of the ledger about a variant. */
 struct al_ledger_ask al_conditions_ask(const struct conditions *conditions,
-	const struct al_variant_use *use);
+	const struct al_configured_variant *use);
 
 /* The symbols and the bases alone. */
 void al_settings_change(struct al_settings *settings, const struct changes *changes);

@@ -13,7 +13,7 @@ struct looks {
 enum { MOST_LOOKS = 64 }; /* nobody could distinguish more */
 
 static void add_look(struct looks *looks, const struct figure *figure,
-	const struct al_variant_use *use)
+	const struct al_configured_variant *use)
 {
 	const char *name = use->title ? use->title : use->name;
 

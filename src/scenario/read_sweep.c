@@ -98,7 +98,7 @@ static bool read_measures(struct al_scenario *s, const struct cJSON *owner, stru
 }
 
 static bool add_variant(struct al_scenario *s, const struct variant *variant,
-	const struct cJSON *node, const struct al_variant_use **list, struct al_sweep *sweep,
+	const struct cJSON *node, const struct al_configured_variant **list, struct al_sweep *sweep,
 	struct al_error *err)
 {
 	if (!variant->use.variant)
@@ -116,8 +116,8 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 
 	if (!al_json_get_node(&s->doc, owner, "variants", AL_JSON_ARRAY, false, &node, err))
 		return false;
-	const struct al_variant_use **list = al_new_array(&s->arena, const struct al_variant_use *,
-		s->n_variants + al_json_size(node) + 1);
+	const struct al_configured_variant **list = al_new_array(&s->arena,
+		const struct al_configured_variant *, s->n_variants + al_json_size(node) + 1);
 	sweep->variants = list;
 	for (size_t i = 0; !node && i < s->n_variants; i++)
 		if (!add_variant(s, s->variants[i], owner, list, sweep, err))

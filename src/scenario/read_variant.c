@@ -47,11 +47,11 @@ static bool binding_value(const struct al_scenario *s, const struct cJSON *node,
 }
 
 /* A built-in variant, a file beside the scenario, or a model's own attention. */
-static bool find_use(struct al_scenario *s, const char *name, struct al_variant_use *out,
+static bool find_use(struct al_scenario *s, const char *name, struct al_configured_variant *out,
 	struct al_error *err)
 {
 	if (strcmp(name, AL_OWN_ATTENTION) == 0)
-		return al_variant_use_parse(&s->arena, s->catalog, name, out, err);
+		return al_configured_variant_parse(&s->arena, s->catalog, name, out, err);
 	if (!al_catalog_variant(s->catalog, beside(s, name), &out->variant, err))
 		return false;
 	out->name = out->variant->name;
@@ -93,7 +93,7 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 			continue;
 		if (!binding_value(s, member, &value, err))
 			return false;
-		if (!al_variant_use_set(&s->arena, &variant->use, al_json_key(member), value,
+		if (!al_configured_variant_set(&s->arena, &variant->use, al_json_key(member), value,
 			    s->symbols, s->n_symbols, err))
 			return al_json_in(&s->doc, member, err);
 	}

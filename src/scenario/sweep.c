@@ -207,12 +207,12 @@ static bool check_ties(const struct al_sweep *sweep, const struct al_settings *s
 
 /* ---- points ---- */
 
-static bool open_ledger(const struct al_sweep *sweep, const struct al_variant_use *variant,
+static bool open_ledger(const struct al_sweep *sweep, const struct al_configured_variant *variant,
 	struct al_ledger *out, struct al_error *err)
 {
 	struct al_ledger_ask ask = sweep->ask;
 
-	ask.use = variant;
+	ask.configured = variant;
 	return al_ledger_open(out, &ask, err);
 }
 
@@ -241,7 +241,7 @@ static void next_point(const struct al_sweep *sweep, int64_t *indices)
 	}
 }
 
-static bool add_point(const struct al_sweep *sweep, const struct al_variant_use *variant,
+static bool add_point(const struct al_sweep *sweep, const struct al_configured_variant *variant,
 	struct al_ledger *ledger, const int64_t *values, mpq_t number, struct al_table *out,
 	struct al_error *err)
 {
@@ -267,7 +267,7 @@ static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct 
 	return al_in(err, "sweep \"%s\"", sweep->id);
 }
 
-static bool run_variant(const struct al_sweep *sweep, const struct al_variant_use *variant,
+static bool run_variant(const struct al_sweep *sweep, const struct al_configured_variant *variant,
 	int64_t n_points, struct al_table *out, struct al_error *err)
 {
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
@@ -346,7 +346,7 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 	return true;
 }
 
-bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *variant,
+bool al_sweep_at(const struct al_sweep *sweep, const struct al_configured_variant *variant,
 	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err)
 {
 	struct al_ledger ledger;

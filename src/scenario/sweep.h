@@ -27,7 +27,7 @@ struct al_sweep {
 	size_t n_ties;
 	enum al_measure measures[AL_SWEEP_MOST_MEASURES];
 	size_t n_measures;
-	const struct al_variant_use *const *variants;
+	const struct al_configured_variant *const *variants;
 	size_t n_variants;
 	struct al_ledger_ask ask; /* but for the variant */
 	const struct al_recipe *recipe; /* may be NULL where no measure needs one */
@@ -48,7 +48,7 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* One measure at one point: values[n_axes]. */
-bool al_sweep_at(const struct al_sweep *sweep, const struct al_variant_use *variant,
+bool al_sweep_at(const struct al_sweep *sweep, const struct al_configured_variant *variant,
 	const int64_t *values, enum al_measure measure, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
 

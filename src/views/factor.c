@@ -284,7 +284,7 @@ static bool read_width(struct maker *m, struct al_ledger *ledger, struct al_erro
 
 static bool read_dimensions(struct maker *m, struct al_error *err)
 {
-	struct al_variant_use use = {.variant = m->module->variant,
+	struct al_configured_variant configured = {.variant = m->module->variant,
 		.name = m->module->variant->name,
 		.with = m->module->with,
 		.n_with = m->module->n_with};
@@ -293,7 +293,7 @@ static bool read_dimensions(struct maker *m, struct al_error *err)
 	struct al_ledger ledger;
 
 	al_basis_init(&basis);
-	if (!al_ledger_open_module(&ledger, &use, &m->view->settings, &basis, err))
+	if (!al_ledger_open_module(&ledger, &configured, &m->view->settings, &basis, err))
 		return false;
 	bool ok = symbol(&ledger, "n_heads", &a->n_heads, err)
 		&& symbol(&ledger, "d_value", &a->d_value, err) && read_width(m, &ledger, err)

@@ -36,7 +36,7 @@ static void expect(struct al_ledger *ledger, enum al_measure measure,
 	al_value_get(&value, expected);
 	must(al_ledger_measure(ledger, measure, NULL, found, &err), &err);
 	if (!mpq_equal(found, expected))
-		fail_msg("%s, %s: found %s, %s expects %s", ledger->ask.use->name,
+		fail_msg("%s, %s: found %s, %s expects %s", ledger->ask.configured->name,
 			al_measures[measure].key, mpq_get_str(NULL, 10, found), source,
 			al_formula_source(printed));
 	al_value_finish(&value);
@@ -45,7 +45,7 @@ static void expect(struct al_ledger *ledger, enum al_measure measure,
 
 static void run_check(const struct al_variant *variant, const struct al_check *check)
 {
-	const struct al_variant_use use = {.variant = variant,
+	const struct al_configured_variant configured = {.variant = variant,
 		.name = variant->name,
 		.with = check->with,
 		.n_with = check->n_with};
@@ -56,7 +56,7 @@ static void run_check(const struct al_variant *variant, const struct al_check *c
 
 	read_basis(check, &basis);
 	al_settings_init(&settings, catalog);
-	must(al_ledger_open_module(&ledger, &use, &settings, &basis, &err), &err);
+	must(al_ledger_open_module(&ledger, &configured, &settings, &basis, &err), &err);
 	expect(&ledger, AL_PARAMETERS, check->parameters, check->source);
 	expect(&ledger, AL_CACHE, check->cache, check->source);
 	al_ledger_close(&ledger);

@@ -16,7 +16,7 @@ struct question {
 struct asked {
 	struct al_arena arena;
 	struct al_catalog *catalog;
-	struct al_variant_use use;
+	struct al_configured_variant configured;
 	struct al_settings settings;
 	struct al_basis basis;
 	struct al_ledger ledger;
@@ -62,14 +62,15 @@ static bool find_variant(struct asked *asked, const char *variant, struct al_err
 	struct al_json doc;
 
 	if (*variant != '{')
-		return al_variant_use_parse(&asked->arena, asked->catalog, variant, &asked->use,
-			err);
+		return al_configured_variant_parse(&asked->arena, asked->catalog, variant,
+			&asked->configured, err);
 	if (!al_json_parse(&doc, "inline.json", variant, strlen(variant), err))
 		return false;
 	bool ok = al_variant_parse(&asked->arena, &doc, doc.root, "inline.json", &parsed, err);
 	al_json_finish(&doc);
 	if (ok)
-		asked->use = (struct al_variant_use){.variant = parsed, .name = parsed->name};
+		asked->configured = (struct al_configured_variant){.variant = parsed,
+			.name = parsed->name};
 	return ok;
 }
 
@@ -94,7 +95,7 @@ static bool try_open(struct asked *asked, const struct question *question, struc
 	asked->has_ledger = each_word(asked, question->set, apply_setting, err)
 		&& each_word(asked, question->basis, apply_basis, err)
 		&& find_variant(asked, question->variant, err)
-		&& al_ledger_open_module(&asked->ledger, &asked->use, &asked->settings,
+		&& al_ledger_open_module(&asked->ledger, &asked->configured, &asked->settings,
 			&asked->basis, err);
 	return asked->has_ledger;
 }
@@ -378,7 +379,7 @@ static const struct numbers bases[] = {
 	/* 1552 a group, 72 cached a layer */
 	{{"albert", GROUPED, "per=model", NULL}, AL_PARAMETERS, "3104"},
 	{{"albert", GROUPED, "per=model", NULL}, AL_CACHE, "288"},
-	/* A use says more than a basis, a basis more than a variant. */
+	/* A configured variant says more than a basis, a basis more than a variant. */
 	{{"mha:biases=false", ODD, "biases=true", NULL}, AL_PARAMETERS, "1440"},
 	{{"mha:biases=true", ODD, "biases=false", NULL}, AL_PARAMETERS, "1552"},
 	{{"mha:d_model=20", ODD, NULL, NULL}, AL_PARAMETERS, "2880"},
@@ -569,7 +570,7 @@ static const char *const symbols[] = {
 
 static void reshape(struct asked *asked, uint64_t *random)
 {
-	const struct al_variant *variant = asked->use.variant;
+	const struct al_variant *variant = asked->configured.variant;
 
 	for (size_t i = 0; i < COUNT(symbols); i++)
 		al_ledger_set(&asked->ledger, symbols[i], next_size(random, 1000));
@@ -586,7 +587,7 @@ static void assert_same(struct asked *a, struct asked *b)
 		ask_open(a, measure, left);
 		ask_open(b, measure, right);
 		if (!mpq_equal(left, right))
-			fail_msg("%s and %s differ in %s", a->use.name, b->use.name,
+			fail_msg("%s and %s differ in %s", a->configured.name, b->configured.name,
 				al_measures[measure].key);
 	}
 	mpq_clears(left, right, NULL);
@@ -658,7 +659,7 @@ static void assert_polynomial_is(struct asked *asked, const char *text)
 	al_value_get(&value, evaluated);
 	ask_open(asked, AL_PARAMETERS, counted);
 	if (!mpq_equal(evaluated, counted))
-		fail_msg("%s is not %s", asked->use.name, text);
+		fail_msg("%s is not %s", asked->configured.name, text);
 	mpq_clears(evaluated, counted, NULL);
 	al_value_finish(&value);
 }
@@ -702,10 +703,10 @@ static bool has_two_forms(const char *variant)
 
 static void check_form(const char *variant, int q_rank, const char *basis)
 {
-	char use[64];
+	char configured[64];
 
-	snprintf(use, sizeof(use), "%s:q_rank=%d", variant, q_rank);
-	check_variant(use, basis);
+	snprintf(configured, sizeof(configured), "%s:q_rank=%d", variant, q_rank);
+	check_variant(configured, basis);
 }
 
 static void formulas_count_what_tensors_count(void **state)
@@ -731,8 +732,8 @@ static void formulas_count_what_tensors_count(void **state)
 		}
 }
 
-/* A block that was changed is a block that was made so: defaults follow, what the use fixes
- * stays. */
+/* A block that was changed is a block that was made so: defaults follow, what the configured
+ * variant fixes stays. */
 static void a_changed_block_is_a_new_one(void **state)
 {
 	struct asked changed, made;
@@ -897,9 +898,9 @@ static void derives_what_mhe_saves(void **state)
 
 /* ---- variants as they are used ---- */
 
-static const struct use_name {
+static const struct configured_name {
 	const char *text, *name;
-} use_names[] = {
+} configured_names[] = {
 	{"gqa", "gqa"},
 	{"gqa:n_kv_heads=4", "gqa:n_kv_heads=4"},
 	{"gqa:n_kv_heads=4,biases=true,n_layers=3", "gqa:n_kv_heads=4,biases=true,n_layers=3"},
@@ -907,13 +908,13 @@ static const struct use_name {
 	{"src/catalog/variants/mha.json:d_head=4", "mha:d_head=4"},
 };
 
-static void names_a_use(void **state)
+static void names_a_configured_variant(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < COUNT(use_names); i++) {
+	for (size_t i = 0; i < COUNT(configured_names); i++) {
 		struct asked asked;
-		open_block(&asked, &(struct question){use_names[i].text, NULL, NULL, NULL});
-		assert_string_equal(asked.use.name, use_names[i].name);
+		open_block(&asked, &(struct question){configured_names[i].text, NULL, NULL, NULL});
+		assert_string_equal(asked.configured.name, configured_names[i].name);
 		close_block(&asked);
 	}
 }
@@ -925,7 +926,7 @@ static const struct refusal {
 	enum al_measure measure;
 	const char *message;
 } refusals[] = {
-	/* uses */
+	/* configured variants */
 	{{"gqq", NULL, NULL, NULL}, AL_PARAMETERS,
 		"unknown variant \"gqq\" (did you mean \"gqa\"?)"},
 	{{"gqa:n_kv_head=4", NULL, NULL, NULL}, AL_PARAMETERS,
@@ -1183,7 +1184,7 @@ int main(void)
 		cmocka_unit_test(refuses_groups_that_are_set),
 		cmocka_unit_test(derives_theory_from_tensors),
 		cmocka_unit_test(derives_what_mhe_saves),
-		cmocka_unit_test(names_a_use),
+		cmocka_unit_test(names_a_configured_variant),
 		cmocka_unit_test(refuses_in_one_line),
 		cmocka_unit_test(refusals_leave_nothing),
 		cmocka_unit_test(measures_retention_and_elasticity),

@@ -34,7 +34,7 @@ struct world {
 
 /* A case of the file: a variant, and everything that is set in it. */
 struct odd {
-	struct al_variant_use use;
+	struct al_configured_variant configured;
 	struct al_binding with[MOST_BINDINGS];
 	const char *working; /* of the quantity at hand, for messages */
 };
@@ -92,12 +92,12 @@ static void read_case(struct world *world, const struct cJSON *node, struct odd 
 
 	*odd = (struct odd){0};
 	must(al_json_get_text(&world->doc, node, "variant", true, &name, &err), &err);
-	must(al_catalog_variant(world->catalog, name, &odd->use.variant, &err), &err);
-	odd->use.name = odd->use.variant->name;
-	odd->use.with = odd->with;
+	must(al_catalog_variant(world->catalog, name, &odd->configured.variant, &err), &err);
+	odd->configured.name = odd->configured.variant->name;
+	odd->configured.with = odd->with;
 	al_json_each (member, al_json_get(node, "with")) {
-		assert_true(odd->use.n_with < MOST_BINDINGS);
-		odd->with[odd->use.n_with++] = (struct al_binding){al_json_key(member),
+		assert_true(odd->configured.n_with < MOST_BINDINGS);
+		odd->with[odd->configured.n_with++] = (struct al_binding){al_json_key(member),
 			value_of(&world->doc, member)};
 	}
 }
@@ -111,7 +111,7 @@ static void open_block(struct world *world, const struct odd *odd,
 	al_basis_init(basis);
 	basis->output_projection = projection;
 	al_settings_init(&settings, world->catalog);
-	must(al_ledger_open_module(ledger, &odd->use, &settings, basis, &err), &err);
+	must(al_ledger_open_module(ledger, &odd->configured, &settings, basis, &err), &err);
 	al_settings_finish(&settings);
 }
 
@@ -164,7 +164,7 @@ static void evaluate_polynomial(struct world *world, const struct odd *odd,
 	al_text_init(&text);
 	al_polynomial_text(polynomial, &text);
 	if (mpq_set_str(out, text.data, 10) != 0)
-		fail_msg("%s: found \"%s\", expected a number", odd->use.name, text.data);
+		fail_msg("%s: found \"%s\", expected a number", odd->configured.name, text.data);
 	al_text_finish(&text);
 	al_polynomial_destroy(polynomial);
 	al_ledger_close(&ledger);
@@ -181,7 +181,7 @@ static void expect(const struct odd *odd, const char *key, const char *way, mpq_
 	al_value_set_int(&value, expected);
 	al_value_get(&value, hand);
 	if (!mpq_equal(found, hand))
-		fail_msg("%s, %s, %s: found %s, expected %lld = %s", odd->use.name, key, way,
+		fail_msg("%s, %s, %s: found %s, expected %lld = %s", odd->configured.name, key, way,
 			mpq_get_str(NULL, 10, found), (long long)expected, odd->working);
 	mpq_clear(hand);
 }
@@ -244,7 +244,7 @@ static bool is_worked(struct world *world, const char *variant, const char *key)
 	al_json_each (node, al_json_get(world->doc.root, "cases")) {
 		struct odd odd;
 		read_case(world, node, &odd);
-		if (strcmp(odd.use.name, variant) == 0 && al_json_get(node, key))
+		if (strcmp(odd.configured.name, variant) == 0 && al_json_get(node, key))
 			return true;
 	}
 	return false;

@@ -42,7 +42,7 @@ struct subject {
 	struct al_arena arena;
 	const struct al_model *model;
 	const struct al_family *family;
-	struct al_variant_use use;
+	struct al_configured_variant configured;
 	struct al_basis basis;
 	struct al_settings settings; /* asked */
 	struct al_ledger ledger;
@@ -54,11 +54,11 @@ static bool open_ledger(struct subject *s, struct al_ledger *out)
 		.model = s->model,
 		.settings = &s->settings,
 		.basis = &s->basis,
-		.use = &s->use};
+		.configured = &s->configured};
 	return al_ledger_open(out, &ask, NULL);
 }
 
-static bool open_subject(struct subject *s, const char *model, const char *use)
+static bool open_subject(struct subject *s, const char *model, const char *configured)
 {
 	struct al_error err = {0};
 
@@ -66,7 +66,8 @@ static bool open_subject(struct subject *s, const char *model, const char *use)
 		return false;
 	must(al_catalog_family(catalog, s->model->family, &s->family, &err), &err);
 	al_arena_init(&s->arena);
-	must(al_variant_use_parse(&s->arena, catalog, use, &s->use, &err), &err);
+	must(al_configured_variant_parse(&s->arena, catalog, configured, &s->configured, &err),
+		&err);
 	al_basis_init(&s->basis);
 	must(al_basis_set(&s->basis, "per", "whole", &err), &err);
 	al_settings_init(&s->settings, catalog);
@@ -197,14 +198,15 @@ static void follow(struct subject *s, const struct al_recipe *recipe, int steps)
 	}
 }
 
-static void follow_model(const char *model, const char *use, const char *recipe_name, int steps)
+static void follow_model(const char *model, const char *configured, const char *recipe_name,
+	int steps)
 {
 	const struct al_recipe *recipe;
 	struct al_error err = {0};
 	struct subject s;
 
 	must(al_catalog_recipe(catalog, recipe_name, &recipe, &err), &err);
-	if (!open_subject(&s, model, use))
+	if (!open_subject(&s, model, configured))
 		return;
 	follow(&s, recipe, steps);
 	close_subject(&s);
@@ -226,12 +228,12 @@ static void follow_family(const char *name, const struct test_folder *folder, in
 	follow_model(path, "own", "smith2022", steps);
 }
 
-static void follows(const char *use, int steps)
+static void follows(const char *configured, int steps)
 {
 	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
 
 	for (size_t i = 0; i < models->n_files; i++)
-		follow_model(models->files[i].name, use, "korthikanti2022", steps);
+		follow_model(models->files[i].name, configured, "korthikanti2022", steps);
 }
 
 static void families_follow(void **state)

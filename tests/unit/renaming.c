@@ -349,7 +349,7 @@ static char *all_numbers(const struct subject *s)
 
 /* ---- all numbers of a variant ---- */
 
-static void must_open(struct al_ledger *ledger, const struct al_variant_use *use,
+static void must_open(struct al_ledger *ledger, const struct al_configured_variant *configured,
 	const struct al_basis *basis)
 {
 	struct al_settings settings;
@@ -359,13 +359,13 @@ static void must_open(struct al_ledger *ledger, const struct al_variant_use *use
 	al_settings_set(&settings, "batch", 2, "test");
 	al_settings_set(&settings, "seq", 512, "test");
 	al_settings_set(&settings, "source_seq", 256, "test");
-	must(al_ledger_open_module(ledger, use, &settings, basis, &err), &err);
+	must(al_ledger_open_module(ledger, configured, &settings, basis, &err), &err);
 	al_settings_finish(&settings);
 }
 
 /* Where a basis leaves a measure no meaning, both say so. */
-static void add_measures(struct al_text *out, const struct al_variant_use *use, const char *key,
-	const char *value)
+static void add_measures(struct al_text *out, const struct al_configured_variant *configured,
+	const char *key, const char *value)
 {
 	static const char *const recipes[] = {"korthikanti2022", "korthikanti2022-flash"};
 	const struct al_recipe *recipe;
@@ -379,7 +379,7 @@ static void add_measures(struct al_text *out, const struct al_variant_use *use, 
 	if (key)
 		must(al_basis_set(&basis, key, value, &err), &err);
 	al_text_addf(out, "%s=%s", key ? key : "basis", key ? value : "own");
-	must_open(&ledger, use, &basis);
+	must_open(&ledger, configured, &basis);
 	for (size_t r = 0; r < sizeof(recipes) / sizeof(*recipes); r++) {
 		must(al_catalog_recipe(catalog, recipes[r], &recipe, &err), &err);
 		for (int i = 0; i < AL_N_BLOCK_MEASURES; i++)
@@ -394,7 +394,7 @@ static void add_measures(struct al_text *out, const struct al_variant_use *use, 
 }
 
 /* The variant in the place of a model's own attention. */
-static void add_model_with(struct al_text *out, const struct al_variant_use *use)
+static void add_model_with(struct al_text *out, const struct al_configured_variant *configured)
 {
 	static const char config[] = "{\"model_type\": \"llama\"}";
 	struct al_settings settings;
@@ -417,7 +417,7 @@ static void add_model_with(struct al_text *out, const struct al_variant_use *use
 		.family = family,
 		.settings = &settings,
 		.basis = &basis,
-		.use = use,
+		.configured = configured,
 		.tp = 1,
 		.detail = AL_BOOKS_LAYERS};
 	must(al_ledger_open(&ledger, &ask, &err), &err);
@@ -430,18 +430,18 @@ static void add_model_with(struct al_text *out, const struct al_variant_use *use
 	al_json_finish(&doc);
 }
 
-static char *numbers_of_variant(const struct al_variant_use *use)
+static char *numbers_of_variant(const struct al_configured_variant *configured)
 {
 	struct al_text out;
 
 	al_text_init(&out);
-	al_text_addf(&out, "-- %s\n", use->name);
-	add_measures(&out, use, NULL, NULL);
-	add_measures(&out, use, "output_projection", "full");
-	add_measures(&out, use, "output_projection", "none");
-	add_measures(&out, use, "biases", "true");
-	add_measures(&out, use, "roles", "query,key");
-	add_model_with(&out, use);
+	al_text_addf(&out, "-- %s\n", configured->name);
+	add_measures(&out, configured, NULL, NULL);
+	add_measures(&out, configured, "output_projection", "full");
+	add_measures(&out, configured, "output_projection", "none");
+	add_measures(&out, configured, "biases", "true");
+	add_measures(&out, configured, "roles", "query,key");
+	add_model_with(&out, configured);
 	return out.data;
 }
 
@@ -581,16 +581,16 @@ static size_t read_bindings(const struct al_json *doc, const struct cJSON *with,
 static void check_variant(const struct al_json *shapes, const struct cJSON *node)
 {
 	struct al_binding with[MOST_BINDINGS];
-	struct al_variant_use use = {.with = with};
+	struct al_configured_variant configured = {.with = with};
 	struct al_error err = {0};
 
-	must(al_json_get_text(shapes, node, "variant", true, &use.name, &err)
-			&& al_catalog_variant(catalog, use.name, &use.variant, &err),
+	must(al_json_get_text(shapes, node, "variant", true, &configured.name, &err)
+			&& al_catalog_variant(catalog, configured.name, &configured.variant, &err),
 		&err);
-	use.n_with = read_bindings(shapes, al_json_get(node, "with"), with);
-	char *own = numbers_of_variant(&use);
-	use.variant = load_renamed_variant(use.name);
-	char *others = numbers_of_variant(&use);
+	configured.n_with = read_bindings(shapes, al_json_get(node, "with"), with);
+	char *own = numbers_of_variant(&configured);
+	configured.variant = load_renamed_variant(configured.name);
+	char *others = numbers_of_variant(&configured);
 	assert_string_equal(others, own);
 	free(own);
 	free(others);

@@ -86,7 +86,7 @@ static enum item item_of(const struct al_model_tensor *tensor)
 static void add_module(const struct al_model_module *module, const struct al_settings *settings,
 	int64_t items[N_ITEMS])
 {
-	const struct al_variant_use use = {.variant = module->variant,
+	const struct al_configured_variant configured = {.variant = module->variant,
 		.name = module->variant->name,
 		.with = module->with,
 		.n_with = module->n_with};
@@ -97,7 +97,7 @@ static void add_module(const struct al_model_module *module, const struct al_set
 
 	mpq_init(parameters);
 	al_basis_init(&basis);
-	must(al_ledger_open_module(&ledger, &use, settings, &basis, &err), &err);
+	must(al_ledger_open_module(&ledger, &configured, settings, &basis, &err), &err);
 	must(al_ledger_measure(&ledger, AL_PARAMETERS, NULL, parameters, &err), &err);
 	items[module->apart ? APART : PARAMETERS] += module->copies * whole(parameters);
 	al_ledger_close(&ledger);

@@ -37,7 +37,7 @@ struct subject {
 	struct al_settings settings;
 	struct al_basis basis;
 	struct al_ledger ledger;
-	struct al_variant_use use;
+	struct al_configured_variant configured;
 };
 
 static void open_with(struct subject *s, const char *model, const char *variant, int64_t tp,
@@ -52,14 +52,14 @@ static void open_with(struct subject *s, const char *model, const char *variant,
 	assert_no_error(al_model_settings(found, catalog, &s->settings, &err), &err);
 	assert_no_error(al_catalog_family(catalog, found->family, &family, &err), &err);
 	if (variant)
-		assert_no_error(al_variant_use_parse(&s->settings.arena, catalog, variant, &s->use,
-					&err),
+		assert_no_error(al_configured_variant_parse(&s->settings.arena, catalog, variant,
+					&s->configured, &err),
 			&err);
 	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = family,
 		.settings = &s->settings,
 		.basis = &s->basis,
-		.use = variant ? &s->use : NULL,
+		.configured = variant ? &s->configured : NULL,
 		.tp = tp,
 		.detail = detail};
 	assert_no_error(al_ledger_open(&s->ledger, &ask, &err)

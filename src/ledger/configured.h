@@ -1,11 +1,11 @@
 /* Configured variants: "gqa:n_kv_heads=4,biases=true". */
-#ifndef ATTNLEDGER_LEDGER_USE_H
-#define ATTNLEDGER_LEDGER_USE_H
+#ifndef ATTNLEDGER_LEDGER_CONFIGURED_H
+#define ATTNLEDGER_LEDGER_CONFIGURED_H
 
 #include "catalog/settings.h"
 
 /* A variant with what was changed in it: {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4}. */
-struct al_variant_use {
+struct al_configured_variant {
 	const struct al_variant *variant;
 	const char *name; /* as: "gqa-4" */
 	const char *title; /* what people read; NULL: the name */
@@ -21,14 +21,14 @@ bool al_variant_has_option(const struct al_variant *variant, const char *key);
 
 /* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown
  * key names the nearest; a key that comes twice is refused. */
-bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
-	int64_t value, const struct al_symbol *symbols, size_t n_symbols,
+bool al_configured_variant_set(struct al_arena *arena, struct al_configured_variant *configured,
+	const char *key, int64_t value, const struct al_symbol *symbols, size_t n_symbols,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...", or "own": a model's own
  * attention, under the basis per=whole. Its name is the variant's with the changes:
  * "gqa:n_kv_heads=4,biases=true". */
-bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
-	struct al_variant_use *out, struct al_error *err) AL_MUST_CHECK;
+bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *catalog,
+	const char *text, struct al_configured_variant *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
-/* A variant as it is used: "gqa:n_kv_heads=4,biases=true". */
-#include "ledger/use.h"
+/* A configured variant: "gqa:n_kv_heads=4,biases=true". */
+#include "ledger/configured.h"
 
 #include <string.h>
 
@@ -30,10 +30,11 @@ static const char **changeable(struct al_arena *arena, const struct al_variant *
 	return names;
 }
 
-bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, const char *key,
-	int64_t value, const struct al_symbol *symbols, size_t n_symbols, struct al_error *err)
+bool al_configured_variant_set(struct al_arena *arena, struct al_configured_variant *configured,
+	const char *key, int64_t value, const struct al_symbol *symbols, size_t n_symbols,
+	struct al_error *err)
 {
-	const struct al_variant *variant = use->variant;
+	const struct al_variant *variant = configured->variant;
 	size_t n_names;
 	const char **names = changeable(arena, variant, symbols, n_symbols, &n_names);
 
@@ -41,8 +42,8 @@ bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, cons
 		al_fail_unknown(err, "symbol or option", key, names, n_names);
 		return al_in(err, "variant %s (%s)", variant->name, variant->file);
 	}
-	for (size_t i = 0; i < use->n_with; i++)
-		if (strcmp(use->with[i].symbol, key) == 0)
+	for (size_t i = 0; i < configured->n_with; i++)
+		if (strcmp(configured->with[i].symbol, key) == 0)
 			return al_fail(err, AL_EINPUT, "variant %s (%s): \"%s\" is set twice",
 				variant->name, variant->file, key);
 	if (al_variant_has_option(variant, key) && value != 0 && value != 1)
@@ -50,11 +51,12 @@ bool al_variant_use_set(struct al_arena *arena, struct al_variant_use *use, cons
 			"variant %s (%s): option \"%s\" is %lld, expected true or false",
 			variant->name, variant->file, key, (long long)value);
 
-	struct al_binding *with = al_new_array(arena, struct al_binding, use->n_with + 1);
-	if (use->n_with)
-		memcpy(with, use->with, use->n_with * sizeof(*with));
-	with[use->n_with++] = (struct al_binding){.symbol = al_strdup(arena, key), .value = value};
-	use->with = with;
+	struct al_binding *with = al_new_array(arena, struct al_binding, configured->n_with + 1);
+	if (configured->n_with)
+		memcpy(with, configured->with, configured->n_with * sizeof(*with));
+	with[configured->n_with++] = (struct al_binding){.symbol = al_strdup(arena, key),
+		.value = value};
+	configured->with = with;
 	return true;
 }
 
@@ -80,7 +82,7 @@ static bool read_value(const struct al_variant *variant, struct al_settings *scr
 	return true;
 }
 
-static bool add_change(struct al_arena *arena, struct al_variant_use *use,
+static bool add_change(struct al_arena *arena, struct al_configured_variant *configured,
 	struct al_settings *scratch, const char *change, struct al_error *err)
 {
 	const char *equals = strchr(change, '=');
@@ -88,22 +90,22 @@ static bool add_change(struct al_arena *arena, struct al_variant_use *use,
 
 	if (!equals || equals == change)
 		return al_fail(err, AL_EINPUT, "variant %s: found \"%s\", expected KEY=VALUE",
-			use->variant->name, change);
+			configured->variant->name, change);
 
 	const char *key = al_strndup(arena, change, (size_t)(equals - change));
-	if (!read_value(use->variant, scratch, change, key, &value, err))
+	if (!read_value(configured->variant, scratch, change, key, &value, err))
 		return false;
-	return al_variant_use_set(arena, use, key, value, scratch->symbols, scratch->n_symbols,
-		err);
+	return al_configured_variant_set(arena, configured, key, value, scratch->symbols,
+		scratch->n_symbols, err);
 }
 
 /* Each of "n_kv_heads=4,biases=true". */
-static bool add_changes(struct al_arena *arena, struct al_variant_use *use,
+static bool add_changes(struct al_arena *arena, struct al_configured_variant *configured,
 	struct al_settings *scratch, const char *changes, struct al_error *err)
 {
 	for (const char *p = changes;; p++) {
 		size_t length = strcspn(p, ",");
-		if (!add_change(arena, use, scratch, al_strndup(arena, p, length), err))
+		if (!add_change(arena, configured, scratch, al_strndup(arena, p, length), err))
 			return false;
 		p += length;
 		if (!*p)
@@ -111,17 +113,17 @@ static bool add_changes(struct al_arena *arena, struct al_variant_use *use,
 	}
 }
 
-bool al_variant_use_parse(struct al_arena *arena, struct al_catalog *catalog, const char *text,
-	struct al_variant_use *out, struct al_error *err)
+bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *catalog,
+	const char *text, struct al_configured_variant *out, struct al_error *err)
 {
 	size_t length = strlen(text);
 	bool is_path = length > 5 && strcmp(text + length - 5, ".json") == 0;
 	const char *colon = is_path ? NULL : strrchr(text, ':');
 	const char *name = colon ? al_strndup(arena, text, (size_t)(colon - text)) : text;
 
-	*out = (struct al_variant_use){0};
+	*out = (struct al_configured_variant){0};
 	if (strcmp(text, AL_OWN_ATTENTION) == 0) {
-		*out = (struct al_variant_use){.name = text,
+		*out = (struct al_configured_variant){.name = text,
 			.title = "own attention",
 			.is_all_own = true,
 			.is_models_own = true};
