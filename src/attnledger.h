@@ -1,4 +1,4 @@
-/* attnledger: exact books of attention. The public library.
+/* attnledger: counts and audits attention. The public library.
  *
  * Functions that can fail return bool and fill `struct al_error`; the library never prints and
  * never exits, but for one case: where the system has no memory left it aborts, as GMP and FLINT

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "catalog/turn.h"
+#include "catalog/iteration.h"
 
 /* ---- keys by symbol ---- */
 
@@ -68,14 +68,14 @@ static bool default_list(const struct al_config *config, const struct al_config_
 	const struct al_formula *fallback, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
-	struct al_turn turn = {.settings = settings, .variables = {"layer"}, .n = 1};
-	struct al_scope scope = al_turn_scope(&turn);
+	struct al_iteration iteration = {.settings = settings, .variables = {"layer"}, .n = 1};
+	struct al_scope scope = al_iteration_scope(&iteration);
 	int64_t length, value;
 
 	if (!al_config_length(config, key, &length, err))
 		return false;
 	struct al_value *values = al_new_array(&settings->arena, struct al_value, (size_t)length);
-	for (int64_t *layer = &turn.values[0]; *layer < length; ++*layer) {
+	for (int64_t *layer = &iteration.values[0]; *layer < length; ++*layer) {
 		if (!al_formula_whole(fallback, &scope, 0, &value, err))
 			return false;
 		al_value_init(&values[*layer]);

@@ -433,7 +433,7 @@ static bool read_apart_item(struct al_reader *reader, const struct cJSON *member
 		return false;
 	if (al_json_size(member) != 1)
 		return al_json_fail(reader->doc, member, err,
-			"found %zu loops, expected one and from which turn on",
+			"found %zu loops, expected one and from which iteration on",
 			al_json_size(member));
 	apart->name = al_strdup(reader->arena, al_json_key(member));
 	return al_read_symbol(reader, loop, &apart->variable, err)

@@ -1,35 +1,36 @@
 /* Families: a model's config.json, all its tensors and their stored names, as data.
  *
- * A family maps config keys to symbols, lists the attention modules (each a variant with
+ * * A family maps config keys to symbols, lists the attention modules (each a variant with
  * settings) and every other tensor. `for` repeats an item, `when` is the condition under which it
  * exists: a head that is stored alone unless it is tied is two entries, one with "tied_to" and
  * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable.
  *
- * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
+ * * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
  * there are and how many of them work on one token. What is stored beside the model (layers that
  * predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} says from
- * which turn of a loop on; it has books of its own, and no share in the model's parameters.
+ * which iteration of a loop on; it is counted by itself, and has no share in the model's
+ * parameters.
  *
- * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias.
- * A norm outside of the layers says on which "stage" of a pipeline its input is saved: "first"
+ * * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias. A
+ * norm outside of the layers says on which "stage" of a pipeline its input is saved: "first"
  * (behind the embedding) or "last".
  *
- * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model (of
- * a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
+ * * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model
+ * (of a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
  *
- * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8), of
- * as many rows and columns as the config's list "block" says; it isn't there where nothing is
+ * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
+ * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
  * quantised.
  *
- * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
+ * * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
  * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing.
  * With "cross": true keys and values come from the other stack, so that the norm "before" it makes
  * its queries' input only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
- * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved",
- * "base": "rope_theta"}. */
+ * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base":
+ * "rope_theta"}. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 

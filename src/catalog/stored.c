@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "catalog/turn.h"
+#include "catalog/iteration.h"
 
 /* The standard base of rotary embeddings; Su et al. 2021, arXiv:2104.09864, section 3.2.2. */
 enum { ROTARY_BASE = 10000 };
@@ -14,7 +14,7 @@ struct reading {
 	struct al_arena *arena;
 	const struct al_model_module *module;
 	struct al_settings settings;
-	struct al_turn turn;
+	struct al_iteration iteration;
 	struct al_scope scope;
 };
 
@@ -33,12 +33,12 @@ static void open_scope(struct reading *r, struct al_catalog *catalog,
 	for (size_t i = 0; i < module->n_with; i++)
 		al_settings_set(&r->settings, module->with[i].symbol, module->with[i].value,
 			module->name);
-	r->turn = (struct al_turn){.settings = &r->settings, .n = loops->n};
+	r->iteration = (struct al_iteration){.settings = &r->settings, .n = loops->n};
 	for (size_t i = 0; i < loops->n; i++) {
-		r->turn.variables[i] = loops->items[i].variable;
-		r->turn.values[i] = module->turn[i];
+		r->iteration.variables[i] = loops->items[i].variable;
+		r->iteration.values[i] = module->iteration[i];
 	}
-	r->scope = al_turn_scope(&r->turn);
+	r->scope = al_iteration_scope(&r->iteration);
 }
 
 static bool holds(struct reading *r, const struct al_formula *when, bool *out, struct al_error *err)
@@ -209,9 +209,9 @@ static bool read_tensor(struct reading *r, const struct al_stored *stored,
 		return false;
 	if (!*is_there)
 		return true;
-	out->name = al_turn_name(&r->turn, r->arena, stored->name);
+	out->name = al_iteration_name(&r->iteration, r->arena, stored->name);
 	if (stored->scale)
-		out->scale = al_turn_name(&r->turn, r->arena, stored->scale);
+		out->scale = al_iteration_name(&r->iteration, r->arena, stored->scale);
 	return (stored->is ? read_one(r, out, is_there, err) : read_fused(r, out, is_there, err))
 		|| al_in(err, "%s", out->name);
 }

@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_CATALOG_STORED_H
 #define ATTNLEDGER_CATALOG_STORED_H
 
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 
 /* A run along the output axis that is one of the variant's tensors, or a piece of it. */
 struct al_stored_part {
@@ -32,7 +32,7 @@ struct al_stored_module {
 	int64_t rotary_width, rotary_base;
 };
 
-/* Evaluates one module of books that were made by name, under the settings that they were made
+/* Evaluates one module of a tensor list that was made by name, under the settings that it was made
  * under. A stored tensor whose parts the variant doesn't have here (biases that are off) isn't
  * listed. Refused: a fused tensor of which only some parts exist, whose parts differ in their
  * inputs, or whose runs don't make up each part. The result lives in the arena. */

@@ -198,7 +198,7 @@ static void help_command(const struct entry *entry, const struct command *comman
 static void help_all(struct al_text *out)
 {
 	al_text_add(out,
-		"attnledger keeps the books of attention.\n\n"
+		"attnledger counts and audits attention.\n\n"
 		"usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
 	for (int i = 0; i < N_COMMANDS; i++)
 		al_text_addf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);

@@ -173,7 +173,8 @@ void devices_note(const struct al_training *t, struct al_table *table)
 }
 
 bool question_whole(struct al_question *q, const struct al_configured_variant *configured,
-	int64_t tp, enum al_books_detail detail, struct al_ledger *ledger, struct al_error *err)
+	int64_t tp, enum al_tensor_list_detail detail, struct al_ledger *ledger,
+	struct al_error *err)
 {
 	struct al_ledger_ask ask = al_question_ask(q, configured, true);
 
@@ -260,8 +261,8 @@ bool train_largest(struct al_question *q, const struct al_configured_variant *co
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, configured, t->tp, t->pp > 1 ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS,
-		    &ledger, err))
+	if (!question_whole(q, configured, t->tp,
+		    t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	bool ok = train_stages(&ledger, t, stage, index, err);
 	al_ledger_close(&ledger);

@@ -36,7 +36,7 @@ void devices_note(const struct al_training *training, struct al_table *table);
 
 /* Opens the whole model of a question; `configured` NULL: with its own attention. */
 bool question_whole(struct al_question *question, const struct al_configured_variant *configured,
-	int64_t tp, enum al_books_detail detail, struct al_ledger *ledger,
+	int64_t tp, enum al_tensor_list_detail detail, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */

@@ -129,9 +129,9 @@ static bool take_inference(struct fit *f, struct al_error *err)
 
 static bool open_ledger(struct fit *f, struct al_error *err)
 {
-	enum al_books_detail detail = f->is_inference ? al_inference_detail(&f->inference)
-		: f->training.pp > 1		      ? AL_BOOKS_LAYERS
-						      : AL_BOOKS_KINDS;
+	enum al_tensor_list_detail detail = f->is_inference ? al_inference_detail(&f->inference)
+		: f->training.pp > 1			    ? AL_TENSORS_BY_LAYER
+							    : AL_TENSORS_BY_KIND;
 
 	return question_whole(f->question, f->configured, f->training.tp, detail, &f->ledger, err);
 }
@@ -395,7 +395,7 @@ static bool match_variant(struct fit *f, struct al_table *table, mpq_srcptr targ
 	const struct al_growth growth = {count_at, f, 1, 1};
 	struct al_largest largest;
 
-	if (!question_whole(f->question, f->configured, 1, AL_BOOKS_KINDS, &f->ledger, err))
+	if (!question_whole(f->question, f->configured, 1, AL_TENSORS_BY_KIND, &f->ledger, err))
 		return false;
 	bool ok = al_solve_largest(&growth, target, &largest, err) || al_in(err, "%s", f->symbol);
 	if (ok && !largest.fits)
@@ -411,7 +411,7 @@ static bool count_like(struct al_question *q, const struct al_configured_variant
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, like, 1, AL_BOOKS_KINDS, &ledger, err))
+	if (!question_whole(q, like, 1, AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
 	al_ledger_close(&ledger);

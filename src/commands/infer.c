@@ -113,13 +113,13 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 {
 	bool has_blocks = strcmp(inference->weights.matrix, inference->weights.vector) != 0;
 
-	for (size_t i = 0; !has_blocks && i < ledger->books.n_tensors; i++)
-		if (ledger->books.tensors[i].tensor->packed > 1) {
+	for (size_t i = 0; !has_blocks && i < ledger->tensor_list.n_tensors; i++)
+		if (ledger->tensor_list.tensors[i].tensor->packed > 1) {
 			al_table_note(table,
 				"tensors that the checkpoint packs (%lld numbers a byte, with "
 				"their scales) "
 				"stay as they are",
-				(long long)ledger->books.tensors[i].tensor->packed);
+				(long long)ledger->tensor_list.tensors[i].tensor->packed);
 			return;
 		}
 }

@@ -182,8 +182,8 @@ static bool add_variant(struct answer *a, struct al_question *q, size_t i, const
 	struct al_cache_lines cache;
 	struct al_ledger ledger;
 
-	if (!question_whole(q, q->is_own ? NULL : &q->variants.items[i], 1, AL_BOOKS_KINDS, &ledger,
-		    err))
+	if (!question_whole(q, q->is_own ? NULL : &q->variants.items[i], 1, AL_TENSORS_BY_KIND,
+		    &ledger, err))
 		return false;
 	bool ok = al_ledger_cache(&ledger, a->storage, tokens->seq, tokens->source_seq, &cache,
 		err);

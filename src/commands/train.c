@@ -133,7 +133,7 @@ static bool add_saved(struct session *session, struct al_question *q, const stru
 	struct al_saved_lines saved;
 	struct al_ledger ledger;
 
-	if (!question_whole(q, variant_of(q, 0), 1, AL_BOOKS_KINDS, &ledger, err))
+	if (!question_whole(q, variant_of(q, 0), 1, AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	al_table_add_column(table,
 		(struct al_column){.key = "part", .title = "Part", .is_key = true});
@@ -232,7 +232,7 @@ static bool count_parameters(struct al_question *q, const struct al_configured_v
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, configured, 1, AL_BOOKS_KINDS, &ledger, err))
+	if (!question_whole(q, configured, 1, AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
 	al_ledger_close(&ledger);

@@ -236,7 +236,7 @@ static void count_dimensions(struct al_job *job, struct al_job_module *module,
 	}
 }
 
-static void keep_books(struct al_job_module *module, const struct al_scores *scores,
+static void keep_counts(struct al_job_module *module, const struct al_scores *scores,
 	const struct al_pieces *pieces)
 {
 	module->original = al_original_parameters(module->layout.attention);
@@ -257,7 +257,7 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 			scores->attention, job->options->method, rank, is_dropped, err)
 		|| !al_pieces_make(&pieces, scores, &module->layout, &job->options->effort, err))
 		return false;
-	keep_books(module, scores, &pieces);
+	keep_counts(module, scores, &pieces);
 	if (job->options->method == AL_METHOD_COLLAB)
 		count_dimensions(job, module, &pieces);
 	module->scale = al_score_scale(job->view, scores->attention);
@@ -299,10 +299,10 @@ static size_t count_chosen(const struct al_job *job)
 static bool check_beside(const struct al_job *job, const struct al_attention *a,
 	struct al_error *err)
 {
-	const struct al_model_books *books = &job->view->books;
+	const struct al_tensor_list *tensor_list = &job->view->tensor_list;
 
-	for (size_t i = 0; i < books->n_tensors; i++) {
-		const struct al_model_tensor *t = &books->tensors[i];
+	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
+		const struct al_model_tensor *t = &tensor_list->tensors[i];
 		bool has_heads = false;
 		for (size_t j = 0; j < t->n_dims; j++)
 			has_heads = has_heads || t->dims[j] == a->n_heads;

@@ -346,9 +346,9 @@ static bool add_activations(struct al_ledger *ledger, const struct al_inference 
 	return true;
 }
 
-enum al_books_detail al_inference_detail(const struct al_inference *inference)
+enum al_tensor_list_detail al_inference_detail(const struct al_inference *inference)
 {
-	return inference->weights.more ? AL_BOOKS_LAYERS : AL_BOOKS_KINDS;
+	return inference->weights.more ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND;
 }
 
 bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,

@@ -67,7 +67,7 @@ void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES]);
 void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES]);
 
 /* How much the ledger must know: its layers, where the file type gives some of them more. */
-enum al_books_detail al_inference_detail(const struct al_inference *inference);
+enum al_tensor_list_detail al_inference_detail(const struct al_inference *inference);
 
 bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;

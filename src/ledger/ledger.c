@@ -10,7 +10,7 @@
 
 /* ---- layers ---- */
 
-/* How many turns the outermost loop takes within the model. */
+/* How many iterations the outermost loop takes within the model. */
 static bool count_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
 	struct al_error *err)
 {
@@ -72,7 +72,7 @@ static bool share_heads(struct al_ledger *ledger, struct al_ledger_module *modul
 	struct al_configured_variant *configured = &module->device_configured;
 
 	*configured = module->configured;
-	configured->with = al_new_array(&ledger->books.arena, struct al_binding,
+	configured->with = al_new_array(&ledger->tensor_list.arena, struct al_binding,
 		configured->n_with + N_SHARED);
 	for (size_t i = 0; i < configured->n_with; i++)
 		configured->with[i] = module->configured.with[i];
@@ -97,7 +97,7 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 	module->device = module->block;
 	if (ledger->ask.tp <= 1)
 		return true;
-	device = al_new(&ledger->books.arena, struct al_block);
+	device = al_new(&ledger->tensor_list.arena, struct al_block);
 	if (!share_heads(ledger, module, err)
 		|| !al_block_init(device, &module->device_configured, &ledger->settings,
 			&ledger->basis, err))
@@ -148,7 +148,7 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 			.with = of->with,
 			.n_with = of->n_with,
 			.is_models_own = true};
-	struct al_block *block = al_new(&ledger->books.arena, struct al_block);
+	struct al_block *block = al_new(&ledger->tensor_list.arena, struct al_block);
 	if (!count_layers(ledger, &of->module->loops, &out->n_layers, err)
 		|| !al_block_init(block, &out->configured, &ledger->settings, &ledger->basis, err))
 		return false;
@@ -159,16 +159,16 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 
 static bool open_modules(struct al_ledger *ledger, struct al_error *err)
 {
-	const struct al_model_books *books = &ledger->books;
+	const struct al_tensor_list *tensor_list = &ledger->tensor_list;
 
-	ledger->modules = al_new_array(&ledger->books.arena, struct al_ledger_module,
-		books->n_modules);
-	for (size_t i = 0; i < books->n_modules; i++) {
-		struct al_ledger_module *equal = find_equal(ledger, &books->modules[i]);
+	ledger->modules = al_new_array(&ledger->tensor_list.arena, struct al_ledger_module,
+		tensor_list->n_modules);
+	for (size_t i = 0; i < tensor_list->n_modules; i++) {
+		struct al_ledger_module *equal = find_equal(ledger, &tensor_list->modules[i]);
 		if (equal)
-			equal->copies += books->modules[i].copies;
-		else if (!open_module(ledger, &books->modules[i], err))
-			return al_in(err, "%s", books->modules[i].name);
+			equal->copies += tensor_list->modules[i].copies;
+		else if (!open_module(ledger, &tensor_list->modules[i], err))
+			return al_in(err, "%s", tensor_list->modules[i].name);
 	}
 	return true;
 }
@@ -298,9 +298,9 @@ static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_err
 		return module->of
 			&& (al_block_in(module->block, err), al_in(err, "%s", module->name));
 	}
-	for (size_t i = 0; list <= AL_LIST_STORED && i < ledger->books.n_tensors; i++)
-		if (!add_stored(ledger, list, &ledger->books.tensors[i], err))
-			return al_in(err, "%s", ledger->books.tensors[i].name);
+	for (size_t i = 0; list <= AL_LIST_STORED && i < ledger->tensor_list.n_tensors; i++)
+		if (!add_stored(ledger, list, &ledger->tensor_list.tensors[i], err))
+			return al_in(err, "%s", ledger->tensor_list.tensors[i].name);
 	return true;
 }
 
@@ -369,7 +369,7 @@ static void close_modules(struct al_ledger *ledger)
 			al_block_finish(module->block);
 	}
 	ledger->n_modules = 0;
-	al_model_books_finish(&ledger->books);
+	al_tensor_list_finish(&ledger->tensor_list);
 }
 
 /* What was asked of the settings, and the model's values under that. */
@@ -418,8 +418,8 @@ static bool open_anew(struct al_ledger *ledger, struct al_error *err)
 	close_modules(ledger);
 	if (!find_family(ledger, err) || !settle(ledger, err))
 		return false;
-	ledger->is_open = al_model_books_init(&ledger->books, ledger->ask.catalog, ledger->family,
-				  &ledger->settings, ledger->ask.detail, err)
+	ledger->is_open = al_tensor_list_init(&ledger->tensor_list, ledger->ask.catalog,
+				  ledger->family, &ledger->settings, ledger->ask.detail, err)
 		&& open_modules(ledger, err);
 	return ledger->is_open || in_model(ledger, err);
 }

@@ -8,7 +8,7 @@
 #ifndef ATTNLEDGER_LEDGER_LEDGER_H
 #define ATTNLEDGER_LEDGER_LEDGER_H
 
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 #include "formula/polynomial.h"
 #include "ledger/basis.h"
 #include "ledger/block.h"
@@ -28,7 +28,7 @@ struct al_ledger_ask {
 					     attention module, NULL: the model's own */
 	const char *name; /* of a whole model, before errors of its parts; or NULL */
 	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
-	enum al_books_detail detail;
+	enum al_tensor_list_detail detail;
 	bool explains; /* fill `substituted` */
 };
 
@@ -61,7 +61,7 @@ struct al_ledger_entry {
 	mpq_t elements; /* product of dims, count and times; of a product: multiply-adds */
 	mpq_t active; /* of them, those that work on one token */
 	mpq_t device; /* of `elements`, on one tensor-parallel device */
-	const char *apart, *tied_to; /* as in the books */
+	const char *apart, *tied_to; /* as in the tensor list */
 	bool is_parameter; /* trained, the model's own, counted once */
 	bool is_matrix; /* two dimensions or more, and not a bias */
 	bool is_in_layers; /* repeated with the layers */
@@ -107,7 +107,7 @@ struct al_ledger {
 	struct al_plan *plan; /* private: how a whole model follows what is set; or NULL */
 	const struct al_family *family; /* of a whole model */
 	struct al_settings settings; /* of a whole model */
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 	struct al_ledger_module *modules;
 	size_t n_modules;
 	struct al_ledger_list lists[AL_N_LISTS];

@@ -59,8 +59,8 @@ struct item {
 	size_t n_values;
 	bool is_module;
 	struct inputs grouping, all;
-	size_t first, n; /* in the books */
-	int64_t n_layers, n_steps; /* turns that its loops take */
+	size_t first, n; /* in the tensor list */
+	int64_t n_layers, n_steps; /* iterations that its loops take */
 	uint64_t changed;
 };
 
@@ -94,7 +94,7 @@ struct links {
 struct al_plan {
 	struct al_arena arena;
 	struct al_ledger *ledger;
-	struct al_place *places; /* the first AL_FAMILY_LOOPS: the turn of the loops; then 1 */
+	struct al_place *places; /* the first AL_FAMILY_LOOPS: the iteration of the loops; then 1 */
 	struct owner *owners;
 	size_t n_places, places_room, owners_room;
 	struct derived *derived;
@@ -103,7 +103,7 @@ struct al_plan {
 	size_t n_conditions, conditions_room;
 	struct item *items;
 	size_t n_items;
-	size_t *module_of; /* of the books' modules: in the ledger's */
+	size_t *module_of; /* of the tensor list's modules: in the ledger's */
 	size_t *of_module; /* places that change with a module's copies */
 	size_t **with; /* of each module: the places of what is set in it; 0: of none */
 	const struct al_bound *apart[AL_FAMILY_APARTS];
@@ -361,7 +361,7 @@ static void add_inputs(struct al_plan *plan, struct inputs *to, const struct inp
 		add_input(plan, to, from->items[i]);
 }
 
-static bool is_of_turn(const struct item *item, const struct al_formula *formula)
+static bool is_of_iteration(const struct item *item, const struct al_formula *formula)
 {
 	for (size_t i = 0; i < item->loops->n; i++)
 		if (item->is_walked[i]
@@ -370,7 +370,7 @@ static bool is_of_turn(const struct item *item, const struct al_formula *formula
 	return false;
 }
 
-/* Binds a formula of the item; where it hangs on the turn, so do the groups. */
+/* Binds a formula of the item; where it depends on the iteration, so do the groups. */
 static const struct al_bound *bind_value(struct al_plan *plan, struct item *item,
 	const struct al_formula *formula)
 {
@@ -378,7 +378,7 @@ static const struct al_bound *bind_value(struct al_plan *plan, struct item *item
 	struct binder b = {plan, NO_MODULE, item->loops, false, &inputs};
 	const struct al_bound *bound = bind(&b, formula);
 
-	if (formula && is_of_turn(item, formula))
+	if (formula && is_of_iteration(item, formula))
 		add_inputs(plan, &item->grouping, &inputs);
 	add_inputs(plan, &item->all, &inputs);
 	return bound;
@@ -398,7 +398,7 @@ static void plan_loops(struct al_plan *plan, struct item *item,
 	const struct al_ledger *ledger = plan->ledger;
 
 	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = al_books_walk(ledger->family, tensor, module,
+		item->is_walked[i] = al_tensor_list_walks(ledger->family, tensor, module,
 			ledger->ask.detail, i);
 	for (size_t i = 0; i < item->loops->n; i++) {
 		item->counts[i] = bind_grouping(plan, item, item->loops->items[i].count);
@@ -410,7 +410,7 @@ static void plan_loops(struct al_plan *plan, struct item *item,
 static void plan_tensor(struct al_plan *plan, struct item *item,
 	const struct al_family_tensor *tensor)
 {
-	const struct al_model_books *books = &plan->ledger->books;
+	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
 
 	item->loops = &tensor->loops;
 	plan_loops(plan, item, tensor, NULL);
@@ -420,17 +420,18 @@ static void plan_tensor(struct al_plan *plan, struct item *item,
 		item->values[i] = bind_value(plan, item, tensor->entry.shape.dims[i]);
 	item->count = bind_value(plan, item, tensor->entry.count);
 	item->active = bind_value(plan, item, tensor->entry.active);
-	while (item->first < books->n_tensors && books->tensors[item->first].tensor != tensor)
+	while (item->first < tensor_list->n_tensors
+		&& tensor_list->tensors[item->first].tensor != tensor)
 		item->first++;
-	while (item->first + item->n < books->n_tensors
-		&& books->tensors[item->first + item->n].tensor == tensor)
+	while (item->first + item->n < tensor_list->n_tensors
+		&& tensor_list->tensors[item->first + item->n].tensor == tensor)
 		item->n++;
 }
 
 static void plan_module(struct al_plan *plan, struct item *item,
 	const struct al_family_module *module)
 {
-	const struct al_model_books *books = &plan->ledger->books;
+	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
 
 	item->is_module = true;
 	item->loops = &module->loops;
@@ -441,10 +442,11 @@ static void plan_module(struct al_plan *plan, struct item *item,
 	for (size_t i = 0; i < item->n_values && !plan->is_impossible; i++)
 		item->values[i] = bind_value(plan, item, module->set[i].value);
 	item->uses = bind_value(plan, item, module->uses);
-	while (item->first < books->n_modules && books->modules[item->first].module != module)
+	while (item->first < tensor_list->n_modules
+		&& tensor_list->modules[item->first].module != module)
 		item->first++;
-	while (item->first + item->n < books->n_modules
-		&& books->modules[item->first + item->n].module == module)
+	while (item->first + item->n < tensor_list->n_modules
+		&& tensor_list->modules[item->first + item->n].module == module)
 		item->n++;
 }
 
@@ -475,7 +477,7 @@ static bool whole(const struct al_plan *plan, const struct al_bound *bound, int6
 	return al_bound_whole(bound, plan->places, least, out);
 }
 
-/* How many turns the outermost loop takes within the model. */
+/* How many iterations the outermost loop takes within the model. */
 static bool count_layers(const struct al_plan *plan, struct item *item)
 {
 	const struct al_family *family = plan->ledger->family;
@@ -513,20 +515,20 @@ static bool has_own_attention(const struct al_ledger *ledger)
 static void plan_modules(struct al_plan *plan)
 {
 	struct al_ledger *ledger = plan->ledger;
-	const struct al_model_books *books = &ledger->books;
+	const struct al_tensor_list *tensor_list = &ledger->tensor_list;
 
-	plan->module_of = al_new_array(&plan->arena, size_t, books->n_modules);
+	plan->module_of = al_new_array(&plan->arena, size_t, tensor_list->n_modules);
 	plan->of_module = al_new_array(&plan->arena, size_t, ledger->n_modules);
 	plan->with = al_new_array(&plan->arena, size_t *, ledger->n_modules);
-	for (size_t i = 0; i < books->n_modules; i++)
+	for (size_t i = 0; i < tensor_list->n_modules; i++)
 		for (size_t m = 0; m < ledger->n_modules; m++) {
 			const struct al_model_module *of = ledger->modules[m].of;
-			bool is_equal = of == &books->modules[i]
+			bool is_equal = of == &tensor_list->modules[i]
 				|| (!has_own_attention(ledger)
-					&& of->module == books->modules[i].module
-					&& of->layer == books->modules[i].layer
-					&& of->apart == books->modules[i].apart
-					&& of->uses == books->modules[i].uses);
+					&& of->module == tensor_list->modules[i].module
+					&& of->layer == tensor_list->modules[i].layer
+					&& of->apart == tensor_list->modules[i].apart
+					&& of->uses == tensor_list->modules[i].uses);
 			if (is_equal)
 				plan->module_of[i] = m;
 		}
@@ -688,30 +690,30 @@ struct copies {
 struct walk {
 	struct al_plan *plan;
 	struct item *item;
-	int64_t turn[AL_FAMILY_LOOPS];
+	int64_t iteration[AL_FAMILY_LOOPS];
 	size_t found; /* groups so far */
 };
 
-static void set_turn(struct al_plan *plan, const int64_t *turn, size_t n)
+static void set_iteration(struct al_plan *plan, const int64_t *iteration, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		plan->places[i].number = turn[i];
+		plan->places[i].number = iteration[i];
 }
 
 static const char *apart_of(const struct al_plan *plan, const struct item *item,
-	const int64_t *turn)
+	const int64_t *iteration)
 {
 	const struct al_family *family = plan->ledger->family;
 
 	for (size_t i = 0; i < family->n_apart; i++)
 		for (size_t j = 0; j < item->loops->n; j++)
 			if (strcmp(item->loops->items[j].variable, family->apart[i].variable) == 0
-				&& turn[j] >= plan->apart_from[i])
+				&& iteration[j] >= plan->apart_from[i])
 				return family->apart[i].name;
 	return NULL;
 }
 
-/* What a turn makes of the item: its numbers, at the turn that is set. */
+/* What an iteration makes of the item: its numbers, at the iteration that is set. */
 struct group {
 	int64_t values[AL_SHAPE_DIMS * 8], count, active, uses, layer;
 	const char *apart;
@@ -741,7 +743,7 @@ static void write_tensor(struct al_model_tensor *t, const struct item *item, con
 static void write_module(struct al_plan *plan, size_t i, const struct item *item,
 	const struct group *g)
 {
-	struct al_model_module *of = &plan->ledger->books.modules[i];
+	struct al_model_module *of = &plan->ledger->tensor_list.modules[i];
 	const size_t m = plan->module_of[i];
 
 	for (size_t j = 0; j < item->n_values; j++) {
@@ -758,23 +760,23 @@ static void write_group(struct al_plan *plan, const struct item *item, size_t k,
 	if (item->is_module)
 		write_module(plan, item->first + k, item, g);
 	else
-		write_tensor(&plan->ledger->books.tensors[item->first + k], item, g);
+		write_tensor(&plan->ledger->tensor_list.tensors[item->first + k], item, g);
 }
 
 /* Is group k, as it was found in this walk, the same? */
 static bool is_group(const struct al_plan *plan, const struct item *item, size_t k,
 	const struct group *g)
 {
-	const struct al_model_books *books = &plan->ledger->books;
+	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
 
 	if (item->is_module) {
-		const struct al_model_module *m = &books->modules[item->first + k];
+		const struct al_model_module *m = &tensor_list->modules[item->first + k];
 		for (size_t i = 0; i < item->n_values; i++)
 			if (m->with[i].value != g->values[i])
 				return false;
 		return m->uses == g->uses && m->apart == g->apart && m->layer == g->layer;
 	}
-	const struct al_model_tensor *t = &books->tensors[item->first + k];
+	const struct al_model_tensor *t = &tensor_list->tensors[item->first + k];
 	for (size_t i = 0; i < item->n_values; i++)
 		if (t->dims[i] != g->values[i])
 			return false;
@@ -786,23 +788,25 @@ static bool is_group(const struct al_plan *plan, const struct item *item, size_t
  * a layer is the same layer. */
 static bool begin_group(struct walk *w, const struct group *g)
 {
-	struct al_model_books *books = &w->plan->ledger->books;
+	struct al_tensor_list *tensor_list = &w->plan->ledger->tensor_list;
 	const struct item *item = w->item;
 	const size_t i = item->first + w->found;
 
 	if (w->found == item->n)
 		return false;
-	const char *apart = item->is_module ? books->modules[i].apart : books->tensors[i].apart;
-	int64_t layer = item->is_module ? books->modules[i].layer : books->tensors[i].layer;
+	const char *apart = item->is_module ? tensor_list->modules[i].apart
+					    : tensor_list->tensors[i].apart;
+	int64_t layer = item->is_module ? tensor_list->modules[i].layer
+					: tensor_list->tensors[i].layer;
 	if (apart != g->apart || layer != g->layer)
 		return false;
 	write_group(w->plan, item, w->found, g);
 	if (item->is_module) {
-		memcpy(books->modules[i].turn, w->turn, sizeof(w->turn));
-		books->modules[i].copies = 0;
+		memcpy(tensor_list->modules[i].iteration, w->iteration, sizeof(w->iteration));
+		tensor_list->modules[i].copies = 0;
 	} else {
-		memcpy(books->tensors[i].turn, w->turn, sizeof(w->turn));
-		books->tensors[i].copies = books->tensors[i].active_copies = 0;
+		memcpy(tensor_list->tensors[i].iteration, w->iteration, sizeof(w->iteration));
+		tensor_list->tensors[i].copies = tensor_list->tensors[i].active_copies = 0;
 	}
 	w->found++;
 	return true;
@@ -810,15 +814,15 @@ static bool begin_group(struct walk *w, const struct group *g)
 
 static void add_copies(struct walk *w, size_t k, struct copies copies)
 {
-	struct al_model_books *books = &w->plan->ledger->books;
+	struct al_tensor_list *tensor_list = &w->plan->ledger->tensor_list;
 	const size_t i = w->item->first + k;
 
 	if (w->item->is_module) {
-		books->modules[i].copies += copies.all;
+		tensor_list->modules[i].copies += copies.all;
 		return;
 	}
-	books->tensors[i].copies += copies.all;
-	books->tensors[i].active_copies += copies.active;
+	tensor_list->tensors[i].copies += copies.all;
+	tensor_list->tensors[i].active_copies += copies.active;
 }
 
 static bool enter(struct walk *w, struct copies copies)
@@ -829,16 +833,16 @@ static bool enter(struct walk *w, struct copies copies)
 	int64_t is_there = 1;
 	size_t k = 0;
 
-	set_turn(plan, w->turn, item->loops->n);
+	set_iteration(plan, w->iteration, item->loops->n);
 	if (item->when && !whole(plan, item->when, INT64_MIN, &is_there))
 		return false;
 	if (!is_there)
 		return true;
 	if (!evaluate_group(plan, item, &g))
 		return false;
-	g.apart = apart_of(plan, item, w->turn);
-	if (plan->ledger->ask.detail == AL_BOOKS_LAYERS && item->loops->n > 0)
-		g.layer = w->turn[0];
+	g.apart = apart_of(plan, item, w->iteration);
+	if (plan->ledger->ask.detail == AL_TENSORS_BY_LAYER && item->loops->n > 0)
+		g.layer = w->iteration[0];
 	while (k < w->found && !is_group(plan, item, k, &g))
 		k++;
 	if (k == w->found && !begin_group(w, &g))
@@ -847,7 +851,7 @@ static bool enter(struct walk *w, struct copies copies)
 	return true;
 }
 
-static bool take_turns(struct walk *w, size_t depth, struct copies copies)
+static bool take_iterations(struct walk *w, size_t depth, struct copies copies)
 {
 	struct al_plan *plan = w->plan;
 	const struct item *item = w->item;
@@ -858,24 +862,24 @@ static bool take_turns(struct walk *w, size_t depth, struct copies copies)
 	if (depth == item->loops->n)
 		return enter(w, copies);
 	assert(depth < AL_FAMILY_LOOPS);
-	set_turn(plan, w->turn, depth);
+	set_iteration(plan, w->iteration, depth);
 	if (!whole(plan, item->counts[depth], 0, &count))
 		return false;
 	active = count;
 	if (item->actives[depth]
 		&& (!whole(plan, item->actives[depth], 0, &active) || active > count))
 		return false;
-	w->turn[depth] = 0;
+	w->iteration[depth] = 0;
 	if (!item->is_walked[depth]) {
 		if (__builtin_mul_overflow(copies.all, count, &copies.all))
 			return false;
 		copies.active *= active;
-		return count == 0 || take_turns(w, depth + 1, copies);
+		return count == 0 || take_iterations(w, depth + 1, copies);
 	}
 	for (int64_t i = 0; i < count; i++) {
 		const struct copies these = {copies.all, i < active ? copies.active : 0};
-		w->turn[depth] = i;
-		if (!take_turns(w, depth + 1, these))
+		w->iteration[depth] = i;
+		if (!take_iterations(w, depth + 1, these))
 			return false;
 	}
 	return true;
@@ -887,18 +891,20 @@ static bool regroup(struct al_plan *plan, struct item *item)
 	struct walk w = {.plan = plan, .item = item};
 
 	item->n_steps = 0;
-	return take_turns(&w, 0, (struct copies){1, 1}) && w.found == item->n;
+	return take_iterations(&w, 0, (struct copies){1, 1}) && w.found == item->n;
 }
 
 /* Evaluates each group where it was found first. */
 static bool update_groups(struct al_plan *plan, struct item *item)
 {
-	const struct al_model_books *books = &plan->ledger->books;
+	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
 	struct group g = {.layer = -1};
 
 	for (size_t k = 0; k < item->n; k++) {
 		const size_t i = item->first + k;
-		set_turn(plan, item->is_module ? books->modules[i].turn : books->tensors[i].turn,
+		set_iteration(plan,
+			item->is_module ? tensor_list->modules[i].iteration
+					: tensor_list->tensors[i].iteration,
 			item->loops->n);
 		if (!evaluate_group(plan, item, &g))
 			return false;
@@ -918,7 +924,7 @@ static bool update_item(struct al_plan *plan, struct item *item)
 			     : update_groups(plan, item));
 }
 
-/* Do the loops together take no more turns than the catalogue allows? */
+/* Do the loops together take no more iterations than the catalogue allows? */
 static bool are_few_steps(const struct al_plan *plan)
 {
 	int64_t steps = 0;
@@ -943,7 +949,7 @@ static const struct item *item_of(const struct al_plan *plan, const struct al_fa
 	return &plan->items[module - plan->ledger->family->modules];
 }
 
-/* Copies of the books' modules; those that a variant makes equal work in as many layers. */
+/* Copies of the tensor list's modules; those that a variant makes equal work in as many layers. */
 static bool update_modules(struct al_plan *plan)
 {
 	struct al_ledger *ledger = plan->ledger;
@@ -958,8 +964,8 @@ static bool update_modules(struct al_plan *plan)
 		module->n_layers = item->n_layers;
 		plan->owners[plan->of_module[m]].changed = plan->clock;
 	}
-	for (size_t i = 0; i < ledger->books.n_modules; i++) {
-		const struct al_model_module *of = &ledger->books.modules[i];
+	for (size_t i = 0; i < ledger->tensor_list.n_modules; i++) {
+		const struct al_model_module *of = &ledger->tensor_list.modules[i];
 		struct al_ledger_module *module = &ledger->modules[plan->module_of[i]];
 		if (item_of(plan, of->module)->changed < plan->clock)
 			continue;
@@ -1124,7 +1130,7 @@ struct al_plan *al_plan_create(struct al_ledger *ledger)
 {
 	struct al_plan *plan;
 
-	if (ledger->ask.tp > 1 || ledger->ask.detail == AL_BOOKS_NAMES || ledger->ask.explains)
+	if (ledger->ask.tp > 1 || ledger->ask.detail == AL_TENSORS_BY_NAME || ledger->ask.explains)
 		return NULL;
 	plan = al_calloc(1, sizeof(*plan));
 	*plan = (struct al_plan){.ledger = ledger, .clock = 1};

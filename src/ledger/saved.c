@@ -120,17 +120,17 @@ static int64_t uses_of(const struct build *b, const struct al_ledger_entry *t)
 	return t->n_layers > 0 ? b->uses : 1;
 }
 
-/* In how many layers the tensor is: the turns of its loops without those over experts. */
+/* In how many layers the tensor is: the iterations of its loops without those over experts. */
 static int64_t layers_of(const struct build *b, const struct al_ledger_entry *t)
 {
 	struct al_scope scope = al_settings_scope(&b->ledger->settings);
 	const struct al_loops *loops = &t->stored->tensor->loops;
-	int64_t copies = t->stored->copies, turns;
+	int64_t copies = t->stored->copies, iterations;
 
 	for (size_t i = 1; i < loops->n; i++)
-		if (al_formula_whole(loops->items[i].count, &scope, 1, &turns, NULL)
-			&& copies % turns == 0)
-			copies /= turns;
+		if (al_formula_whole(loops->items[i].count, &scope, 1, &iterations, NULL)
+			&& copies % iterations == 0)
+			copies /= iterations;
 	return copies;
 }
 

@@ -15,7 +15,7 @@
 struct al_saved_line {
 	enum al_part part;
 	const char *name; /* "softmax", "input of h.{layer}.mlp.c_fc.weight" */
-	int64_t layer; /* as in the books; -1: of all layers, or of none */
+	int64_t layer; /* as in the tensor list; -1: of all layers, or of none */
 	int64_t n_layers; /* how many the loop that it is in has; 0: it is in none */
 	mpq_srcptr elements; /* numbers for one token, or a pair of tokens; of all copies */
 	mpq_srcptr device; /* of these, on one tensor-parallel device */

@@ -170,14 +170,14 @@ static bool add_states(const struct al_training *training, const struct al_ledge
 static int64_t batches_in_flight(const struct place *place, int64_t layer, int64_t n_layers)
 {
 	int64_t pp = place->training->pp, interleave = place->training->interleave;
-	int64_t turn = layer < 0 ? 0 : block_of(place, layer, n_layers) / pp;
+	int64_t round = layer < 0 ? 0 : block_of(place, layer, n_layers) / pp;
 	int64_t beyond = pp - 1 - 2 * place->index;
 
 	if (interleave == 1)
 		return pp - place->index;
 	if (beyond > 0)
-		return turn == 0 ? pp + beyond : pp;
-	return turn == interleave - 1 ? pp + beyond : pp;
+		return round == 0 ? pp + beyond : pp;
+	return round == interleave - 1 ? pp + beyond : pp;
 }
 
 static bool is_line_here(const struct place *place, const struct al_saved_line *line)

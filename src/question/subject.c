@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 
 /* ---- the attention block that the model itself has ---- */
 
@@ -28,17 +28,18 @@ static bool add_module(struct al_question *q, const struct al_model_module *modu
 
 bool al_question_add_own_block(struct al_question *q, struct al_error *err)
 {
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	q->is_own = true;
 	if (!q->family)
 		return al_configured_variants_add(&q->variants, q->arena, q->catalog, "mha", err);
-	if (!al_model_books_init(&books, q->catalog, q->family, &q->settings, AL_BOOKS_KINDS, err))
+	if (!al_tensor_list_init(&tensor_list, q->catalog, q->family, &q->settings,
+		    AL_TENSORS_BY_KIND, err))
 		return al_in(err, "%s", q->name);
-	bool ok = books.n_modules > 0
-		? add_module(q, &books.modules[0], err)
+	bool ok = tensor_list.n_modules > 0
+		? add_module(q, &tensor_list.modules[0], err)
 		: al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
-	al_model_books_finish(&books);
+	al_tensor_list_finish(&tensor_list);
 	return ok;
 }
 

@@ -108,10 +108,10 @@ static bool expect(struct reconciling *r, const struct expectation *e, struct al
 
 static bool expect_tensors(struct reconciling *r, struct al_error *err)
 {
-	const struct al_model_books *books = &r->view->books;
+	const struct al_tensor_list *tensor_list = &r->view->tensor_list;
 
-	for (size_t i = 0; i < books->n_tensors; i++) {
-		const struct al_model_tensor *tensor = &books->tensors[i];
+	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
+		const struct al_model_tensor *tensor = &tensor_list->tensors[i];
 		const struct al_family_tensor *family = tensor->tensor;
 		int64_t dims[AL_STORED_DIMS];
 		size_t n_dims = al_model_tensor_shape(tensor, dims);
@@ -169,8 +169,8 @@ bool al_reconcile(struct al_model_view *view, struct al_reconciled **entries, si
 
 	if (!expect_tensors(&r, err))
 		return false;
-	for (size_t i = 0; i < view->books.n_modules; i++)
-		if (!expect_module(&r, &view->books.modules[i], err))
+	for (size_t i = 0; i < view->tensor_list.n_modules; i++)
+		if (!expect_module(&r, &view->tensor_list.modules[i], err))
 			return false;
 	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
 		if (r.is_known[i])

@@ -97,7 +97,7 @@ static bool choose_settings(struct al_model_view *view, const struct al_view_opt
 
 static int64_t layer_of(const struct al_model_module *module)
 {
-	return module->module->loops.n > 0 ? module->turn[0] : 0;
+	return module->module->loops.n > 0 ? module->iteration[0] : 0;
 }
 
 /* The scale of the norm whose output a module reads: the family's tensor that stands "before"
@@ -156,10 +156,10 @@ static int64_t count_iterations(const struct al_model_view *view, const struct a
 {
 	int64_t iterations = 0;
 
-	for (size_t i = 0; i < view->books.n_modules; i++) {
-		const struct al_model_module *module = &view->books.modules[i];
-		if (module->module == of && module->turn[0] + 1 > iterations)
-			iterations = module->turn[0] + 1;
+	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
+		const struct al_model_module *module = &view->tensor_list.modules[i];
+		if (module->module == of && module->iteration[0] + 1 > iterations)
+			iterations = module->iteration[0] + 1;
 	}
 	return iterations;
 }
@@ -184,9 +184,10 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 	const char *why = NULL;
 
 	view->n_modules = view->n_notes = 0;
-	view->modules = al_new_array(&view->arena, struct al_attention, view->books.n_modules + 1);
-	for (size_t i = 0; i < view->books.n_modules; i++) {
-		const struct al_model_module *module = &view->books.modules[i];
+	view->modules = al_new_array(&view->arena, struct al_attention,
+		view->tensor_list.n_modules + 1);
+	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
+		const struct al_model_module *module = &view->tensor_list.modules[i];
 		struct al_attention *attention = &view->modules[view->n_modules];
 		why = why_left_out(view, module);
 		if (why) {
@@ -214,15 +215,15 @@ static bool lay_family(struct al_model_view *view, const struct al_view_options 
 			"%s: holds none of the attention tensors of family %s",
 			view->checkpoint->path, view->family->name);
 	return choose_settings(view, options, err)
-		&& al_model_books_init(&view->books, view->catalog, view->family, &view->settings,
-			AL_BOOKS_NAMES, err);
+		&& al_tensor_list_init(&view->tensor_list, view->catalog, view->family,
+			&view->settings, AL_TENSORS_BY_NAME, err);
 }
 
 static void unlay(struct al_model_view *view)
 {
-	if (view->books.n_steps > 0)
-		al_model_books_finish(&view->books);
-	view->books = (struct al_model_books){0};
+	if (view->tensor_list.n_steps > 0)
+		al_tensor_list_finish(&view->tensor_list);
+	view->tensor_list = (struct al_tensor_list){0};
 	al_settings_finish(&view->settings);
 	al_settings_init(&view->settings, view->catalog);
 	view->n_modules = view->n_notes = 0;
@@ -293,8 +294,8 @@ bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
 
 void al_model_view_close(struct al_model_view *view)
 {
-	if (view->books.n_steps > 0)
-		al_model_books_finish(&view->books);
+	if (view->tensor_list.n_steps > 0)
+		al_tensor_list_finish(&view->tensor_list);
 	al_settings_finish(&view->settings);
 	al_json_finish(&view->config);
 	al_arena_finish(&view->arena);

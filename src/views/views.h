@@ -66,7 +66,7 @@ struct al_model_view {
 	bool has_config; /* read from a file */
 	const char *config_path;
 	struct al_settings settings;
-	struct al_model_books books; /* by name */
+	struct al_tensor_list tensor_list; /* by name */
 	const char *wrapper; /* what stands before the family's own prefixes: "module." */
 	const char *prefix; /* ... and before its attention tensors: "module.bert." */
 	struct al_attention *modules;

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/memory.h"
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 #include "catalog/read.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/npy.h"

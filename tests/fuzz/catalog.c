@@ -1,5 +1,5 @@
 /* Catalogue files: read as each kind; a family that is one is laid over an empty config. */
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 #include "catalog/read.h"
 #include "fuzz.h"
 
@@ -63,9 +63,9 @@ static bool names_files(const struct al_family *family)
 	return false;
 }
 
-static void keep_books(struct input *in, const struct al_family *family, bool by_name)
+static void keep_counts(struct input *in, const struct al_family *family, bool by_name)
 {
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 	struct al_settings settings;
 	struct al_json config;
 	struct al_error err = {0};
@@ -73,10 +73,11 @@ static void keep_books(struct input *in, const struct al_family *family, bool by
 	FUZZ_CHECK(al_json_parse(&config, "config", "{}", 2, &err));
 	al_settings_init(&settings, in->catalog);
 	if (!al_family_settings(family, &config, config.root, "fuzz", &settings, &err)
-		|| !al_model_books_init(&books, in->catalog, family, &settings, by_name, &err))
+		|| !al_tensor_list_init(&tensor_list, in->catalog, family, &settings, by_name,
+			&err))
 		check_message(&err);
 	else
-		al_model_books_finish(&books);
+		al_tensor_list_finish(&tensor_list);
 	al_settings_finish(&settings);
 	al_json_finish(&config);
 }
@@ -94,7 +95,7 @@ static void read_family(struct input *in)
 		check_message(&err);
 	else
 		for (int by_name = 0; by_name < 2; by_name++)
-			keep_books(in, family, by_name);
+			keep_counts(in, family, by_name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

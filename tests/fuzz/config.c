@@ -1,5 +1,5 @@
 /* Configs: a config.json laid over the family that it names, over another where it names none; then
- * the model's books, and where its first modules are stored. */
+ * the model's tensor list, and where its first modules are stored. */
 #include "base/hash.h"
 #include "catalog/stored.h"
 #include "fuzz.h"
@@ -29,36 +29,36 @@ static const struct al_family *find_family(struct al_catalog *catalog, const str
 	return family;
 }
 
-static void read_stored(struct al_catalog *catalog, const struct al_model_books *books,
+static void read_stored(struct al_catalog *catalog, const struct al_tensor_list *tensor_list,
 	struct al_settings *settings)
 {
-	for (size_t i = 0; i < books->n_modules && i < MOST_MODULES; i++) {
+	for (size_t i = 0; i < tensor_list->n_modules && i < MOST_MODULES; i++) {
 		struct al_stored_module stored;
 		struct al_error err = {0};
 		struct al_arena arena;
 		al_arena_init(&arena);
-		if (!al_stored_module_read(&stored, &arena, catalog, &books->modules[i], settings,
-			    &err))
+		if (!al_stored_module_read(&stored, &arena, catalog, &tensor_list->modules[i],
+			    settings, &err))
 			check_message(&err);
 		al_arena_finish(&arena);
 	}
 }
 
 /* False: refused, or too large to be named tensor by tensor. */
-static bool keep_books(struct al_catalog *catalog, const struct al_family *family,
-	struct al_settings *settings, enum al_books_detail detail)
+static bool keep_counts(struct al_catalog *catalog, const struct al_family *family,
+	struct al_settings *settings, enum al_tensor_list_detail detail)
 {
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 	struct al_error err = {0};
 
-	if (!al_model_books_init(&books, catalog, family, settings, detail, &err)) {
+	if (!al_tensor_list_init(&tensor_list, catalog, family, settings, detail, &err)) {
 		check_message(&err);
 		return false;
 	}
-	bool is_small = books.n_steps <= MOST_STEPS;
-	if (detail == AL_BOOKS_NAMES)
-		read_stored(catalog, &books, settings);
-	al_model_books_finish(&books);
+	bool is_small = tensor_list.n_steps <= MOST_STEPS;
+	if (detail == AL_TENSORS_BY_NAME)
+		read_stored(catalog, &tensor_list, settings);
+	al_tensor_list_finish(&tensor_list);
 	return is_small;
 }
 
@@ -83,8 +83,8 @@ static void lay(struct al_catalog *catalog, const struct al_json *doc, const uin
 	al_settings_init(&settings, catalog);
 	if (!al_family_settings(family, doc, doc->root, "fuzz", &settings, &err))
 		check_message(&err);
-	else if (is_short(&settings) && keep_books(catalog, family, &settings, AL_BOOKS_KINDS))
-		keep_books(catalog, family, &settings, AL_BOOKS_NAMES);
+	else if (is_short(&settings) && keep_counts(catalog, family, &settings, AL_TENSORS_BY_KIND))
+		keep_counts(catalog, family, &settings, AL_TENSORS_BY_NAME);
 	al_settings_finish(&settings);
 }
 

@@ -1,11 +1,11 @@
-/* Families: what a config gives and what is wrong with it; a model's books against published
+/* Families: what a config gives and what is wrong with it; a model's tensor list against published
  * totals. */
 #include "unit.h"
 
 #include <unistd.h>
 
 #include "base/number.h"
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 
 static struct al_catalog *catalog;
 
@@ -282,36 +282,36 @@ static void an_unknown_model_type_is_not_guessed(void **state)
 	assert_false(al_catalog_family_of(catalog, "name", &family, &err));
 }
 
-/* ---- books ---- */
+/* ---- tensor lists ---- */
 
-static void open_books(struct al_model_books *books, struct al_settings *settings,
+static void open_tensor_list(struct al_tensor_list *tensor_list, struct al_settings *settings,
 	const char *family, const char *config, bool by_name)
 {
 	struct al_error err = {0};
 
 	assert_no_error(configure(family, config, settings, &err), &err);
-	assert_no_error(al_model_books_init(books, catalog, find_family(family), settings, by_name,
-				&err),
+	assert_no_error(al_tensor_list_init(tensor_list, catalog, find_family(family), settings,
+				by_name, &err),
 		&err);
 }
 
-static int64_t part_parameters(const struct al_model_books *books, enum al_part part)
+static int64_t part_parameters(const struct al_tensor_list *tensor_list, enum al_part part)
 {
 	mpq_t sum;
 
 	mpq_init(sum);
-	al_model_books_parameters(books, part, sum);
+	al_tensor_list_parameters(tensor_list, part, sum);
 	int64_t n = mpz_get_si(mpq_numref(sum));
 	mpq_clear(sum);
 	return n;
 }
 
-static int64_t all_parameters(const struct al_model_books *books)
+static int64_t all_parameters(const struct al_tensor_list *tensor_list)
 {
 	int64_t sum = 0;
 
 	for (enum al_part part = 0; part < AL_N_PARTS; part++)
-		sum += part_parameters(books, part);
+		sum += part_parameters(tensor_list, part);
 	return sum;
 }
 
@@ -337,12 +337,12 @@ static void totals_are_the_published_ones(void **state)
 		const struct published *p = &published[i];
 		for (int by_name = 0; by_name < 2; by_name++) {
 			struct al_settings settings;
-			struct al_model_books books;
+			struct al_tensor_list tensor_list;
 			int64_t attention = p->n_layers
 				* (4 * p->d_model * p->d_model + 4 * p->d_model);
-			open_books(&books, &settings, p->family, p->config, by_name);
-			assert_int_equal(all_parameters(&books) + attention, p->total);
-			al_model_books_finish(&books);
+			open_tensor_list(&tensor_list, &settings, p->family, p->config, by_name);
+			assert_int_equal(all_parameters(&tensor_list) + attention, p->total);
+			al_tensor_list_finish(&tensor_list);
 			al_settings_finish(&settings);
 		}
 	}
@@ -354,68 +354,68 @@ static const char tiny_config[] = "{\"width\": 8, \"layers\": 5}";
 static void equal_tensors_are_one_entry(void **state)
 {
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	(void)state;
-	open_books(&books, &settings, TINY, tiny_config, false);
-	assert_int_equal(books.n_modules, 2);
-	assert_int_equal(books.modules[0].copies, 4);
-	assert_int_equal(books.modules[0].with[0].value, 0);
-	assert_int_equal(books.modules[1].copies, 1);
-	assert_int_equal(books.modules[1].with[0].value, 1);
-	assert_string_equal(books.modules[1].with[1].symbol, "n_kv_heads");
-	assert_string_equal(books.modules[0].name, "layers.{layer}.attn");
-	assert_string_equal(books.modules[0].variant->name, "gqa");
+	open_tensor_list(&tensor_list, &settings, TINY, tiny_config, false);
+	assert_int_equal(tensor_list.n_modules, 2);
+	assert_int_equal(tensor_list.modules[0].copies, 4);
+	assert_int_equal(tensor_list.modules[0].with[0].value, 0);
+	assert_int_equal(tensor_list.modules[1].copies, 1);
+	assert_int_equal(tensor_list.modules[1].with[0].value, 1);
+	assert_string_equal(tensor_list.modules[1].with[1].symbol, "n_kv_heads");
+	assert_string_equal(tensor_list.modules[0].name, "layers.{layer}.attn");
+	assert_string_equal(tensor_list.modules[0].variant->name, "gqa");
 
-	assert_int_equal(books.n_tensors, 7);
-	assert_string_equal(books.tensors[1].name, "layers.{layer}.norm.weight");
-	assert_int_equal(books.tensors[1].copies, 5);
-	assert_int_equal(books.tensors[2].copies, 1);
-	assert_int_equal(books.tensors[3].copies, 3 * 4);
-	assert_int_equal(books.tensors[4].copies, 4);
-	assert_int_equal(books.tensors[4].dims[0], 9);
-	assert_int_equal(mpz_get_si(mpq_numref(books.tensors[4].elements)), 4 * 9 * 8);
-	al_model_books_finish(&books);
+	assert_int_equal(tensor_list.n_tensors, 7);
+	assert_string_equal(tensor_list.tensors[1].name, "layers.{layer}.norm.weight");
+	assert_int_equal(tensor_list.tensors[1].copies, 5);
+	assert_int_equal(tensor_list.tensors[2].copies, 1);
+	assert_int_equal(tensor_list.tensors[3].copies, 3 * 4);
+	assert_int_equal(tensor_list.tensors[4].copies, 4);
+	assert_int_equal(tensor_list.tensors[4].dims[0], 9);
+	assert_int_equal(mpz_get_si(mpq_numref(tensor_list.tensors[4].elements)), 4 * 9 * 8);
+	al_tensor_list_finish(&tensor_list);
 	al_settings_finish(&settings);
 }
 
 static void names_count_the_loops(void **state)
 {
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	(void)state;
-	open_books(&books, &settings, TINY, tiny_config, true);
-	assert_int_equal(books.n_modules, 5);
-	assert_string_equal(books.modules[2].name, "layers.2.attn");
-	assert_int_equal(books.modules[2].with[0].value, 1);
-	assert_int_equal(books.n_tensors, 1 + 5 + 1 + 4 * 4 + 2);
-	assert_string_equal(books.tensors[7].name, "layers.1.experts.0.up.weight");
-	assert_string_equal(books.tensors[22].name, "layers.4.experts.3.up.weight");
-	assert_int_equal(books.tensors[22].copies, 1);
-	al_model_books_finish(&books);
+	open_tensor_list(&tensor_list, &settings, TINY, tiny_config, true);
+	assert_int_equal(tensor_list.n_modules, 5);
+	assert_string_equal(tensor_list.modules[2].name, "layers.2.attn");
+	assert_int_equal(tensor_list.modules[2].with[0].value, 1);
+	assert_int_equal(tensor_list.n_tensors, 1 + 5 + 1 + 4 * 4 + 2);
+	assert_string_equal(tensor_list.tensors[7].name, "layers.1.experts.0.up.weight");
+	assert_string_equal(tensor_list.tensors[22].name, "layers.4.experts.3.up.weight");
+	assert_int_equal(tensor_list.tensors[22].copies, 1);
+	al_tensor_list_finish(&tensor_list);
 	al_settings_finish(&settings);
 }
 
 static void parts_leave_out_tied_tensors_and_buffers(void **state)
 {
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	(void)state;
 	for (int tied = 0; tied < 2; tied++) {
-		open_books(&books, &settings, TINY,
+		open_tensor_list(&tensor_list, &settings, TINY,
 			tied ? "{\"width\": 8, \"layers\": 5, \"tied\": true}"
 			     : "{\"width\": 8, \"layers\": 5, \"tied\": false}",
 			false);
-		assert_int_equal(part_parameters(&books, AL_PART_EMBEDDING), 80);
-		assert_int_equal(part_parameters(&books, AL_PART_NORM), 40);
-		assert_int_equal(part_parameters(&books, AL_PART_FEED_FORWARD),
+		assert_int_equal(part_parameters(&tensor_list, AL_PART_EMBEDDING), 80);
+		assert_int_equal(part_parameters(&tensor_list, AL_PART_NORM), 40);
+		assert_int_equal(part_parameters(&tensor_list, AL_PART_FEED_FORWARD),
 			192 + 12 * 64 + 4 * 72);
-		assert_int_equal(part_parameters(&books, AL_PART_OTHER), 0);
-		assert_int_equal(part_parameters(&books, AL_PART_ATTENTION), 0);
-		assert_int_equal(part_parameters(&books, AL_PART_HEAD), tied ? 0 : 80);
-		al_model_books_finish(&books);
+		assert_int_equal(part_parameters(&tensor_list, AL_PART_OTHER), 0);
+		assert_int_equal(part_parameters(&tensor_list, AL_PART_ATTENTION), 0);
+		assert_int_equal(part_parameters(&tensor_list, AL_PART_HEAD), tied ? 0 : 80);
+		al_tensor_list_finish(&tensor_list);
 		al_settings_finish(&settings);
 	}
 }
@@ -424,15 +424,16 @@ static void parts_leave_out_tied_tensors_and_buffers(void **state)
 static const char extra_config[] =
 	"{\"width\": 8, \"layers\": 5, \"extra\": 2, \"quantisation\": {\"bits\": 4}}";
 
-static void what_is_apart_has_books_of_its_own(void **state)
+static void what_is_not_part_of_the_model_is_counted_by_itself(void **state)
 {
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	(void)state;
-	open_books(&books, &settings, TINY, extra_config, false);
-	const struct al_model_tensor *packed = &books.tensors[5], *apart = &books.tensors[6],
-				     *scale = &books.tensors[7];
+	open_tensor_list(&tensor_list, &settings, TINY, extra_config, false);
+	const struct al_model_tensor *packed = &tensor_list.tensors[5],
+				     *apart = &tensor_list.tensors[6],
+				     *scale = &tensor_list.tensors[7];
 	assert_int_equal(packed->copies, 5);
 	assert_null(packed->apart);
 	assert_int_equal(mpz_get_si(mpq_numref(packed->elements)), 5 * 8);
@@ -443,49 +444,49 @@ static void what_is_apart_has_books_of_its_own(void **state)
 	assert_false(al_model_tensor_is_parameter(apart));
 	assert_int_equal(scale->tensor->entry.kind, AL_TENSOR_SCALE);
 	assert_false(al_model_tensor_is_parameter(scale));
-	assert_int_equal(part_parameters(&books, AL_PART_FEED_FORWARD),
+	assert_int_equal(part_parameters(&tensor_list, AL_PART_FEED_FORWARD),
 		192 + 12 * 64 + 4 * 72 + 5 * 8);
-	al_model_books_finish(&books);
+	al_tensor_list_finish(&tensor_list);
 	al_settings_finish(&settings);
 }
 
 static void experts_are_active_in_part(void **state)
 {
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	(void)state;
 	for (int by_name = 0; by_name < 2; by_name++) {
 		int64_t all = 0, active = 0;
-		open_books(&books, &settings, TINY, tiny_config, by_name);
-		for (size_t i = 0; i < books.n_tensors; i++)
-			if (strstr(books.tensors[i].name, "experts")) {
-				all += books.tensors[i].copies;
-				active += books.tensors[i].active_copies;
+		open_tensor_list(&tensor_list, &settings, TINY, tiny_config, by_name);
+		for (size_t i = 0; i < tensor_list.n_tensors; i++)
+			if (strstr(tensor_list.tensors[i].name, "experts")) {
+				all += tensor_list.tensors[i].copies;
+				active += tensor_list.tensors[i].active_copies;
 			}
 		assert_int_equal(all, 4 * 4);
 		assert_int_equal(active, 4 * 2);
-		al_model_books_finish(&books);
+		al_tensor_list_finish(&tensor_list);
 		al_settings_finish(&settings);
 	}
 }
 
-static void books_are_bounded(void **state)
+static void tensor_lists_are_bounded(void **state)
 {
 	static const struct refusal cases[] = {
 		{"{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
 			"layers.{layer}.experts.{expert}.up.weight: the loops take more than "
-			"262144 turns"},
+			"262144 iterations"},
 	};
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct al_error err = {0};
 		assert_no_error(configure(TINY, cases[i].text, &settings, &err), &err);
-		assert_false(al_model_books_init(&books, catalog, find_family(TINY), &settings,
-			true, &err));
+		assert_false(al_tensor_list_init(&tensor_list, catalog, find_family(TINY),
+			&settings, true, &err));
 		assert_string_equal(err.message, cases[i].message);
 		al_settings_finish(&settings);
 	}
@@ -587,7 +588,7 @@ static const struct refusal families[] = {
 		":1:102: only a norm outside of the layers has a \"stage\""},
 	{TENSOR("\"part\": \"norm\", \"packed\": 0"), ":1:103: found 0, expected 1 or more"},
 	{FAMILY("\"apart\": {\"a\": {\"layer\": 1, \"expert\": 2}}"),
-		":1:52: found 2 loops, expected one and from which turn on"},
+		":1:52: found 2 loops, expected one and from which iteration on"},
 	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
 		":1:79: only indices have a \"first\""},
@@ -633,9 +634,9 @@ int main(void)
 		cmocka_unit_test(equal_tensors_are_one_entry),
 		cmocka_unit_test(names_count_the_loops),
 		cmocka_unit_test(parts_leave_out_tied_tensors_and_buffers),
-		cmocka_unit_test(what_is_apart_has_books_of_its_own),
+		cmocka_unit_test(what_is_not_part_of_the_model_is_counted_by_itself),
 		cmocka_unit_test(experts_are_active_in_part),
-		cmocka_unit_test(books_are_bounded),
+		cmocka_unit_test(tensor_lists_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, create_catalog, destroy_catalog);

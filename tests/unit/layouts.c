@@ -32,7 +32,7 @@ static void must(bool ok, const struct al_error *err)
 struct fixture {
 	struct al_arena arena;
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 	struct al_stored_module stored;
 };
 
@@ -48,16 +48,17 @@ static bool open_module(struct fixture *f, const char *family_name, const char *
 	must(al_json_parse(&doc, "config.json", config, strlen(config), err), err);
 	must(al_family_settings(family, &doc, doc.root, "config.json", &f->settings, err), err);
 	al_json_finish(&doc);
-	must(al_model_books_init(&f->books, catalog, family, &f->settings, AL_BOOKS_NAMES, err),
+	must(al_tensor_list_init(&f->tensor_list, catalog, family, &f->settings, AL_TENSORS_BY_NAME,
+		     err),
 		err);
-	assert_true(index < f->books.n_modules);
-	return al_stored_module_read(&f->stored, &f->arena, catalog, &f->books.modules[index],
+	assert_true(index < f->tensor_list.n_modules);
+	return al_stored_module_read(&f->stored, &f->arena, catalog, &f->tensor_list.modules[index],
 		&f->settings, err);
 }
 
 static void close_module(struct fixture *f)
 {
-	al_model_books_finish(&f->books);
+	al_tensor_list_finish(&f->tensor_list);
 	al_settings_finish(&f->settings);
 	al_arena_finish(&f->arena);
 }
@@ -200,14 +201,14 @@ static void groups_work_in_several_layers(void **state)
 	must(open_module(&f, "albert", "{\"num_hidden_layers\": 5, \"num_hidden_groups\": 2}", 0,
 		     &err),
 		&err);
-	assert_int_equal(f.books.n_modules, 2);
-	assert_int_equal(f.books.modules[0].uses, 3);
-	assert_int_equal(f.books.modules[1].uses, 2);
-	assert_string_equal(f.books.modules[1].name, "groups.1.0");
+	assert_int_equal(f.tensor_list.n_modules, 2);
+	assert_int_equal(f.tensor_list.modules[0].uses, 3);
+	assert_int_equal(f.tensor_list.modules[1].uses, 2);
+	assert_string_equal(f.tensor_list.modules[1].name, "groups.1.0");
 	close_module(&f);
 	must(open_module(&f, "bert", "{}", 0, &err), &err);
-	assert_int_equal(f.books.modules[11].uses, 1);
-	assert_int_equal(f.books.modules[11].turn[0], 11);
+	assert_int_equal(f.tensor_list.modules[11].uses, 1);
+	assert_int_equal(f.tensor_list.modules[11].iteration[0], 11);
 	close_module(&f);
 }
 

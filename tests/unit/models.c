@@ -38,7 +38,7 @@ static void must(bool ok, const struct al_error *err)
 /* ---- counting ---- */
 
 static bool count(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *config, enum al_books_detail detail, mpq_t out[AL_N_COUNTS],
+	const struct cJSON *config, enum al_tensor_list_detail detail, mpq_t out[AL_N_COUNTS],
 	struct al_error *err)
 {
 	struct al_settings settings;
@@ -136,7 +136,7 @@ static bool has_counts(const struct model *model, mpq_t counts[AL_N_COUNTS])
 }
 
 static bool check_counts(const struct al_family *family, const struct al_json *doc,
-	const struct model *model, enum al_books_detail detail)
+	const struct model *model, enum al_tensor_list_detail detail)
 {
 	mpq_t counts[AL_N_COUNTS];
 	struct al_error err = {0};
@@ -161,9 +161,9 @@ static bool check_model(const struct al_json *doc, const struct model *model)
 		print_error("%s: %s\n", model->name, err.message);
 		return false;
 	}
-	return check_counts(family, doc, model, AL_BOOKS_KINDS)
-		&& check_counts(family, doc, model, AL_BOOKS_NAMES)
-		&& check_counts(family, doc, model, AL_BOOKS_LAYERS);
+	return check_counts(family, doc, model, AL_TENSORS_BY_KIND)
+		&& check_counts(family, doc, model, AL_TENSORS_BY_NAME)
+		&& check_counts(family, doc, model, AL_TENSORS_BY_LAYER);
 }
 
 /* Every model of a list is counted before the test fails, so that one run says all. */

@@ -163,7 +163,7 @@ struct subject {
 	const char *name;
 };
 
-static void open_model(const struct subject *s, int64_t tp, enum al_books_detail detail,
+static void open_model(const struct subject *s, int64_t tp, enum al_tensor_list_detail detail,
 	struct al_settings *settings, struct al_basis *basis, struct al_ledger *ledger)
 {
 	struct al_error err = {0};
@@ -290,7 +290,7 @@ static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t 
 }
 
 static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
-	enum al_books_detail detail)
+	enum al_tensor_list_detail detail)
 {
 	struct al_settings settings;
 	struct al_basis basis;
@@ -301,11 +301,11 @@ static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
 	add_counts(out, &ledger);
 	add_cache(out, &ledger);
 	add_inference(out, &ledger, "bf16");
-	if (detail == AL_BOOKS_LAYERS)
+	if (detail == AL_TENSORS_BY_LAYER)
 		add_inference(out, &ledger, "q4_k_m");
 	add_training(out, &ledger, 1, 0, AL_RECOMPUTE_NONE);
 	add_training(out, &ledger, 1, 3, AL_RECOMPUTE_SELECTIVE);
-	if (detail == AL_BOOKS_LAYERS)
+	if (detail == AL_TENSORS_BY_LAYER)
 		add_training(out, &ledger, 2, 1, AL_RECOMPUTE_FULL);
 	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
@@ -341,8 +341,8 @@ static char *all_numbers(const struct subject *s)
 	al_text_init(&out);
 	for (int64_t tp = 1; tp <= 2; tp++)
 		if (is_shared_by(s, tp)) {
-			add_whole(&out, s, tp, AL_BOOKS_KINDS);
-			add_whole(&out, s, tp, AL_BOOKS_LAYERS);
+			add_whole(&out, s, tp, AL_TENSORS_BY_KIND);
+			add_whole(&out, s, tp, AL_TENSORS_BY_LAYER);
 		}
 	return out.data;
 }
@@ -419,7 +419,7 @@ static void add_model_with(struct al_text *out, const struct al_configured_varia
 		.basis = &basis,
 		.configured = configured,
 		.tp = 1,
-		.detail = AL_BOOKS_LAYERS};
+		.detail = AL_TENSORS_BY_LAYER};
 	must(al_ledger_open(&ledger, &ask, &err), &err);
 	add_counts(out, &ledger);
 	add_cache(out, &ledger);
@@ -521,7 +521,7 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 		.doc = &doc,
 		.config = doc.root,
 		.name = "config.json"};
-	open_model(&s, 1, AL_BOOKS_KINDS, &settings, &basis, &ledger);
+	open_model(&s, 1, AL_TENSORS_BY_KIND, &settings, &basis, &ledger);
 	const struct al_dtype *storage;
 	must(al_dtype_find("bf16", &storage, &err)
 			&& al_ledger_cache(&ledger, storage, 1024, 1024, &cache, &err),

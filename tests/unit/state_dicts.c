@@ -122,7 +122,7 @@ static void add_module(struct dict *dict, const struct al_model_module *module,
 static void list_family(struct dict *dict)
 {
 	struct al_settings settings;
-	struct al_model_books books;
+	struct al_tensor_list tensor_list;
 	struct al_error err = {0};
 	const char *model_type;
 
@@ -134,18 +134,19 @@ static void list_family(struct dict *dict)
 	must(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file,
 		     &settings, &err),
 		dict->file, &err);
-	must(al_model_books_init(&books, catalog, dict->family, &settings, AL_BOOKS_NAMES, &err),
+	must(al_tensor_list_init(&tensor_list, catalog, dict->family, &settings, AL_TENSORS_BY_NAME,
+		     &err),
 		dict->file, &err);
-	for (size_t i = 0; i < books.n_modules; i++)
-		add_module(dict, &books.modules[i], &settings);
-	for (size_t i = 0; i < books.n_tensors; i++) {
-		const struct al_model_tensor *tensor = &books.tensors[i];
+	for (size_t i = 0; i < tensor_list.n_modules; i++)
+		add_module(dict, &tensor_list.modules[i], &settings);
+	for (size_t i = 0; i < tensor_list.n_tensors; i++) {
+		const struct al_model_tensor *tensor = &tensor_list.tensors[i];
 		int64_t dims[AL_STORED_DIMS];
 		size_t n_dims = al_model_tensor_shape(tensor, dims);
 		add(&dict->expected, al_strdup(&dict->arena, tensor->name), dims, n_dims,
 			tensor->tensor->is_optional);
 	}
-	al_model_books_finish(&books);
+	al_tensor_list_finish(&tensor_list);
 	al_settings_finish(&settings);
 }
 

@@ -2,7 +2,7 @@
  * item. */
 #include "unit.h"
 
-#include "catalog/books.h"
+#include "catalog/tensor_list.h"
 #include "ledger/ledger.h"
 
 static struct al_catalog *catalog;
@@ -104,13 +104,13 @@ static void add_module(const struct al_model_module *module, const struct al_set
 	mpq_clear(parameters);
 }
 
-static void add_books(const struct al_model_books *books, const struct al_settings *settings,
-	int64_t items[N_ITEMS])
+static void add_tensor_list(const struct al_tensor_list *tensor_list,
+	const struct al_settings *settings, int64_t items[N_ITEMS])
 {
-	for (size_t i = 0; i < books->n_modules; i++)
-		add_module(&books->modules[i], settings, items);
-	for (size_t i = 0; i < books->n_tensors; i++)
-		items[item_of(&books->tensors[i])] += whole(books->tensors[i].elements);
+	for (size_t i = 0; i < tensor_list->n_modules; i++)
+		add_module(&tensor_list->modules[i], settings, items);
+	for (size_t i = 0; i < tensor_list->n_tensors; i++)
+		items[item_of(&tensor_list->tensors[i])] += whole(tensor_list->tensors[i].elements);
 }
 
 /* Settings of a preset, or of a family's config. */
@@ -145,12 +145,13 @@ static void totals_of_checkpoints(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const struct stored *stored = &cases[i];
 		struct al_settings settings;
-		struct al_model_books books;
+		struct al_tensor_list tensor_list;
 		struct al_error err = {0};
 		int64_t items[N_ITEMS] = {0}, total = 0;
 		const struct al_family *family = configure(stored, &settings);
-		must(al_model_books_init(&books, catalog, family, &settings, false, &err), &err);
-		add_books(&books, &settings, items);
+		must(al_tensor_list_init(&tensor_list, catalog, family, &settings, false, &err),
+			&err);
+		add_tensor_list(&tensor_list, &settings, items);
 		for (int j = 0; j < N_ITEMS; j++) {
 			total += items[j];
 			if (items[j] != stored->items[j])
@@ -159,7 +160,7 @@ static void totals_of_checkpoints(void **state)
 					(long long)stored->items[j]);
 		}
 		assert_int_equal(total, stored->total);
-		al_model_books_finish(&books);
+		al_tensor_list_finish(&tensor_list);
 		al_settings_finish(&settings);
 	}
 }

@@ -41,7 +41,7 @@ struct subject {
 };
 
 static void open_with(struct subject *s, const char *model, const char *variant, int64_t tp,
-	enum al_books_detail detail)
+	enum al_tensor_list_detail detail)
 {
 	const struct al_model *found;
 	const struct al_family *family;
@@ -69,7 +69,7 @@ static void open_with(struct subject *s, const char *model, const char *variant,
 
 static void open_model(struct subject *s, const char *model)
 {
-	open_with(s, model, NULL, 1, AL_BOOKS_KINDS);
+	open_with(s, model, NULL, 1, AL_TENSORS_BY_KIND);
 }
 
 static void close_model(struct subject *s)
@@ -137,10 +137,10 @@ static void adds_up(void **state)
 	mpq_inits(kinds, layers, NULL);
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++) {
 		struct subject s;
-		open_with(&s, models[i], NULL, 1, AL_BOOKS_KINDS);
+		open_with(&s, models[i], NULL, 1, AL_TENSORS_BY_KIND);
 		count(&s, AL_COUNT_STORED, kinds);
 		close_model(&s);
-		open_with(&s, models[i], NULL, 1, AL_BOOKS_LAYERS);
+		open_with(&s, models[i], NULL, 1, AL_TENSORS_BY_LAYER);
 		count(&s, AL_COUNT_STORED, layers);
 		assert_no_error(al_ledger_list(&s.ledger, AL_LIST_TENSORS, &tensors, &err), &err);
 		for (size_t j = 0; j < tensors->n; j++)
@@ -159,11 +159,11 @@ static void swaps_attention(void **state)
 	(void)state;
 
 	mpq_init(value);
-	open_with(&s, "llama-3-8b", "gqa", 1, AL_BOOKS_KINDS);
+	open_with(&s, "llama-3-8b", "gqa", 1, AL_TENSORS_BY_KIND);
 	count(&s, AL_COUNT_PARAMETERS, value);
 	assert_exact(value, "8030261248");
 	close_model(&s);
-	open_with(&s, "llama-3-8b", "gqa:n_kv_heads=1", 1, AL_BOOKS_KINDS);
+	open_with(&s, "llama-3-8b", "gqa:n_kv_heads=1", 1, AL_TENSORS_BY_KIND);
 	count(&s, AL_COUNT_PARAMETERS, value);
 	assert_exact(value, "7795380224"); /* less 32 * 2 * 4096 * 7*128 */
 	close_model(&s);
@@ -243,7 +243,7 @@ static void saves_what_korthikanti_says(void **state)
 		t.tp = cases[i].tp;
 		t.is_sequence_parallel = cases[i].sp;
 		t.recompute = cases[i].recompute;
-		open_with(&s, "gpt3-175b", NULL, t.tp, AL_BOOKS_KINDS);
+		open_with(&s, "gpt3-175b", NULL, t.tp, AL_TENSORS_BY_KIND);
 		train(&s, &t, 0, &stage);
 		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
 		assert_int_equal(mpq_cmp_si(value, (long)cases[i].expected, 1), 0);
@@ -269,7 +269,7 @@ static void interleaved_stages_keep_more(void **state)
 	t.share.only_layers = true;
 	t.pp = 8;
 	t.interleave = 3;
-	open_with(&s, "gpt3-175b", NULL, 1, AL_BOOKS_LAYERS);
+	open_with(&s, "gpt3-175b", NULL, 1, AL_TENSORS_BY_LAYER);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
 		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
@@ -293,7 +293,7 @@ static void stages_hold_the_model(void **state)
 	al_stage_init(&stage);
 	t.pp = 7;
 	t.interleave = 2;
-	open_with(&s, "deepseek-v3", NULL, 1, AL_BOOKS_LAYERS);
+	open_with(&s, "deepseek-v3", NULL, 1, AL_TENSORS_BY_LAYER);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
 		al_stage_sum(&stage, AL_STATE_WEIGHTS, value);

@@ -1,28 +1,28 @@
-/* A model's books: a family's modules and tensors under the settings of one config. */
-#include "catalog/books.h"
+/* A model's tensor list: a family's modules and tensors under the settings of one config. */
+#include "catalog/tensor_list.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "catalog/turn.h"
+#include "catalog/iteration.h"
 
 struct run {
-	struct al_model_books *books;
+	struct al_tensor_list *list;
 	struct al_catalog *catalog;
 	struct al_settings *settings;
 	const struct al_family *family;
 	int64_t apart_from[AL_FAMILY_APARTS]; /* of each of the family's `apart` */
-	enum al_books_detail detail;
+	enum al_tensor_list_detail detail;
 };
 
-/* How many turns a walk stands for that went through loops without taking them. */
+/* How many iterations a walk stands for that went through loops without taking them. */
 struct copies {
 	int64_t all, active;
 };
 
-/* One item of the family: what its loops are, what depends on them, and what a turn does. */
+/* One item of the family: what its loops are, what depends on them, and what an iteration does. */
 struct item {
 	const struct al_loops *loops;
 	const char *name;
@@ -77,7 +77,8 @@ static bool mentions(const struct run *run, const struct item *item, const char 
 
 static bool is_walked(const struct run *run, const struct item *item, size_t loop)
 {
-	return run->detail == AL_BOOKS_NAMES || (run->detail == AL_BOOKS_LAYERS && loop == 0)
+	return run->detail == AL_TENSORS_BY_NAME
+		|| (run->detail == AL_TENSORS_BY_LAYER && loop == 0)
 		|| mentions(run, item, item->loops->items[loop].variable);
 }
 
@@ -87,8 +88,8 @@ static void find_walked(const struct run *run, struct item *item)
 		item->is_walked[i] = is_walked(run, item, i);
 }
 
-bool al_books_walk(const struct al_family *family, const struct al_family_tensor *tensor,
-	const struct al_family_module *module, enum al_books_detail detail, size_t loop)
+bool al_tensor_list_walks(const struct al_family *family, const struct al_family_tensor *tensor,
+	const struct al_family_module *module, enum al_tensor_list_detail detail, size_t loop)
 {
 	const struct run run = {.family = family, .detail = detail};
 	const struct item item = {.loops = tensor ? &tensor->loops : &module->loops,
@@ -98,21 +99,21 @@ bool al_books_walk(const struct al_family *family, const struct al_family_tensor
 	return is_walked(&run, &item, loop);
 }
 
-/* What the turn is counted as; NULL: part of the model. */
-static const char *apart_of(const struct run *run, const struct al_turn *turn)
+/* What the iteration is counted as; NULL: part of the model. */
+static const char *apart_of(const struct run *run, const struct al_iteration *iteration)
 {
 	for (size_t i = 0; i < run->family->n_apart; i++) {
 		const struct al_apart *apart = &run->family->apart[i];
-		int index = al_find_name(apart->variable, turn->variables, turn->n);
-		if (index >= 0 && turn->values[index] >= run->apart_from[i])
+		int index = al_find_name(apart->variable, iteration->variables, iteration->n);
+		if (index >= 0 && iteration->values[index] >= run->apart_from[i])
 			return apart->name;
 	}
 	return NULL;
 }
 
-static int64_t layer_of(const struct run *run, const struct al_turn *turn)
+static int64_t layer_of(const struct run *run, const struct al_iteration *iteration)
 {
-	return run->detail == AL_BOOKS_LAYERS && turn->n > 0 ? turn->values[0] : -1;
+	return run->detail == AL_TENSORS_BY_LAYER && iteration->n > 0 ? iteration->values[0] : -1;
 }
 
 /* ---- tensors ---- */
@@ -149,11 +150,11 @@ static bool evaluate_tensor(const struct item *item, const struct al_scope *scop
 	return !entry->active || al_formula_whole(entry->active, scope, 0, &out->active, err);
 }
 
-static struct al_model_tensor *find_equal_tensor(const struct al_model_books *books,
+static struct al_model_tensor *find_equal_tensor(const struct al_tensor_list *list,
 	const struct al_model_tensor *tensor)
 {
-	for (size_t i = first_compared(books->n_tensors); i < books->n_tensors; i++) {
-		struct al_model_tensor *other = &books->tensors[i];
+	for (size_t i = first_compared(list->n_tensors); i < list->n_tensors; i++) {
+		struct al_model_tensor *other = &list->tensors[i];
 		if (other->tensor == tensor->tensor
 			&& memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
 			&& other->count == tensor->count && other->active == tensor->active
@@ -163,33 +164,33 @@ static struct al_model_tensor *find_equal_tensor(const struct al_model_books *bo
 	return NULL;
 }
 
-static bool enter_tensor(const struct run *run, const struct item *item, struct al_turn *turn,
-	struct copies copies, struct al_error *err)
+static bool enter_tensor(const struct run *run, const struct item *item,
+	struct al_iteration *iteration, struct copies copies, struct al_error *err)
 {
-	struct al_model_books *books = run->books;
+	struct al_tensor_list *list = run->list;
 	struct al_model_tensor tensor = {.name = item->name,
 		.copies = copies.all,
 		.active_copies = copies.active,
-		.layer = layer_of(run, turn),
-		.apart = apart_of(run, turn)};
-	struct al_scope scope = al_turn_scope(turn);
+		.layer = layer_of(run, iteration),
+		.apart = apart_of(run, iteration)};
+	struct al_scope scope = al_iteration_scope(iteration);
 
 	if (!evaluate_tensor(item, &scope, &tensor, err))
 		return false;
-	struct al_model_tensor *equal = run->detail == AL_BOOKS_NAMES
+	struct al_model_tensor *equal = run->detail == AL_TENSORS_BY_NAME
 		? NULL
-		: find_equal_tensor(books, &tensor);
+		: find_equal_tensor(list, &tensor);
 	if (equal) {
 		equal->copies += copies.all;
 		equal->active_copies += copies.active;
 		return true;
 	}
-	memcpy(tensor.turn, turn->values, sizeof(tensor.turn));
-	if (run->detail == AL_BOOKS_NAMES)
-		tensor.name = al_turn_name(turn, &books->arena, item->name);
-	books->tensors = al_grow(&books->arena, books->tensors, books->n_tensors,
-		&books->tensors_room, sizeof(*books->tensors));
-	books->tensors[books->n_tensors++] = tensor;
+	memcpy(tensor.iteration, iteration->values, sizeof(tensor.iteration));
+	if (run->detail == AL_TENSORS_BY_NAME)
+		tensor.name = al_iteration_name(iteration, &list->arena, item->name);
+	list->tensors = al_grow(&list->arena, list->tensors, list->n_tensors, &list->tensors_room,
+		sizeof(*list->tensors));
+	list->tensors[list->n_tensors++] = tensor;
 	return true;
 }
 
@@ -205,7 +206,7 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 	out->uses = 1;
 	if (module->uses && !al_formula_whole(module->uses, scope, 0, &out->uses, err))
 		return false;
-	out->with = al_new_array(&run->books->arena, struct al_binding, module->n_set);
+	out->with = al_new_array(&run->list->arena, struct al_binding, module->n_set);
 	for (size_t i = 0; i < module->n_set; i++) {
 		struct al_binding *binding = &out->with[out->n_with++];
 		binding->symbol = module->set[i].symbol;
@@ -225,64 +226,64 @@ static bool has_equal_settings(const struct al_model_module *a, const struct al_
 	return true;
 }
 
-static struct al_model_module *find_equal_module(const struct al_model_books *books,
+static struct al_model_module *find_equal_module(const struct al_tensor_list *list,
 	const struct al_model_module *module)
 {
-	for (size_t i = first_compared(books->n_modules); i < books->n_modules; i++)
-		if (books->modules[i].module == module->module
-			&& has_equal_settings(&books->modules[i], module))
-			return &books->modules[i];
+	for (size_t i = first_compared(list->n_modules); i < list->n_modules; i++)
+		if (list->modules[i].module == module->module
+			&& has_equal_settings(&list->modules[i], module))
+			return &list->modules[i];
 	return NULL;
 }
 
-static bool enter_module(const struct run *run, const struct item *item, struct al_turn *turn,
-	struct copies copies, struct al_error *err)
+static bool enter_module(const struct run *run, const struct item *item,
+	struct al_iteration *iteration, struct copies copies, struct al_error *err)
 {
-	struct al_model_books *books = run->books;
+	struct al_tensor_list *list = run->list;
 	struct al_model_module module = {.name = item->name,
 		.copies = copies.all,
-		.layer = layer_of(run, turn),
-		.apart = apart_of(run, turn)};
-	struct al_scope scope = al_turn_scope(turn);
+		.layer = layer_of(run, iteration),
+		.apart = apart_of(run, iteration)};
+	struct al_scope scope = al_iteration_scope(iteration);
 
 	if (!evaluate_module(run, item, &scope, &module, err))
 		return false;
-	struct al_model_module *equal = run->detail == AL_BOOKS_NAMES
+	struct al_model_module *equal = run->detail == AL_TENSORS_BY_NAME
 		? NULL
-		: find_equal_module(books, &module);
+		: find_equal_module(list, &module);
 	if (equal) {
 		equal->copies += copies.all;
 		return true;
 	}
-	memcpy(module.turn, turn->values, sizeof(module.turn));
-	if (run->detail == AL_BOOKS_NAMES)
-		module.name = al_turn_name(turn, &books->arena, item->name);
-	books->modules = al_grow(&books->arena, books->modules, books->n_modules,
-		&books->modules_room, sizeof(*books->modules));
-	books->modules[books->n_modules++] = module;
+	memcpy(module.iteration, iteration->values, sizeof(module.iteration));
+	if (run->detail == AL_TENSORS_BY_NAME)
+		module.name = al_iteration_name(iteration, &list->arena, item->name);
+	list->modules = al_grow(&list->arena, list->modules, list->n_modules, &list->modules_room,
+		sizeof(*list->modules));
+	list->modules[list->n_modules++] = module;
 	return true;
 }
 
 /* ---- loops ---- */
 
-static bool enter(const struct run *run, const struct item *item, struct al_turn *turn,
+static bool enter(const struct run *run, const struct item *item, struct al_iteration *iteration,
 	struct copies copies, struct al_error *err)
 {
 	const struct al_formula *when = item->tensor ? item->tensor->entry.when
 						     : item->module->when;
-	struct al_scope scope = al_turn_scope(turn);
+	struct al_scope scope = al_iteration_scope(iteration);
 	bool is_there;
 
 	if (!holds(when, &scope, &is_there, err))
 		return false;
 	if (!is_there)
 		return true;
-	return item->tensor ? enter_tensor(run, item, turn, copies, err)
-			    : enter_module(run, item, turn, copies, err);
+	return item->tensor ? enter_tensor(run, item, iteration, copies, err)
+			    : enter_module(run, item, iteration, copies, err);
 }
 
-static bool count_turns(const struct al_loop *loop, const struct al_scope *scope, int64_t *count,
-	int64_t *active, struct al_error *err)
+static bool count_iterations(const struct al_loop *loop, const struct al_scope *scope,
+	int64_t *count, int64_t *active, struct al_error *err)
 {
 	if (!al_formula_whole(loop->count, scope, 0, count, err))
 		return false;
@@ -308,33 +309,33 @@ static bool multiply_copies(const struct al_loop *loop, int64_t count, int64_t a
 }
 
 /* The loops from `depth` inwards. */
-static bool walk(const struct run *run, const struct item *item, size_t depth, struct al_turn *turn,
-	struct copies copies, struct al_error *err)
+static bool walk(const struct run *run, const struct item *item, size_t depth,
+	struct al_iteration *iteration, struct copies copies, struct al_error *err)
 {
-	struct al_scope scope = al_turn_scope(turn);
+	struct al_scope scope = al_iteration_scope(iteration);
 	int64_t count, active;
 
-	if (run->books->n_steps++ >= AL_FAMILY_STEPS)
-		return al_fail(err, AL_EINPUT, "the loops take more than %d turns",
+	if (run->list->n_steps++ >= AL_FAMILY_STEPS)
+		return al_fail(err, AL_EINPUT, "the loops take more than %d iterations",
 			AL_FAMILY_STEPS);
 	if (depth == item->loops->n)
-		return enter(run, item, turn, copies, err);
+		return enter(run, item, iteration, copies, err);
 	assert(depth < AL_FAMILY_LOOPS);
 	const struct al_loop *loop = &item->loops->items[depth];
-	if (!count_turns(loop, &scope, &count, &active, err))
+	if (!count_iterations(loop, &scope, &count, &active, err))
 		return false;
-	turn->n = depth + 1;
-	turn->variables[depth] = loop->variable;
-	turn->values[depth] = 0;
+	iteration->n = depth + 1;
+	iteration->variables[depth] = loop->variable;
+	iteration->values[depth] = 0;
 	if (!item->is_walked[depth])
 		return count == 0
 			|| (multiply_copies(loop, count, active, &copies, err)
-				&& walk(run, item, depth + 1, turn, copies, err));
+				&& walk(run, item, depth + 1, iteration, copies, err));
 	for (int64_t i = 0; i < count; i++) {
 		const struct copies these = {copies.all, i < active ? copies.active : 0};
-		turn->n = depth + 1;
-		turn->values[depth] = i;
-		if (!walk(run, item, depth + 1, turn, these, err))
+		iteration->n = depth + 1;
+		iteration->values[depth] = i;
+		if (!walk(run, item, depth + 1, iteration, these, err))
 			return false;
 	}
 	return true;
@@ -342,14 +343,14 @@ static bool walk(const struct run *run, const struct item *item, size_t depth, s
 
 static bool walk_item(const struct run *run, struct item *item, struct al_error *err)
 {
-	struct al_turn turn = {.settings = run->settings};
+	struct al_iteration iteration = {.settings = run->settings};
 
 	find_walked(run, item);
-	return walk(run, item, 0, &turn, (struct copies){1, 1}, err)
+	return walk(run, item, 0, &iteration, (struct copies){1, 1}, err)
 		|| al_in(err, "%s", item->name);
 }
 
-/* From which turns on the loops are apart. */
+/* From which iterations on the loops are not part of the model. */
 static bool find_apart(struct run *run, struct al_error *err)
 {
 	struct al_scope scope = al_settings_scope(run->settings);
@@ -385,20 +386,20 @@ static bool fill(const struct run *run, const struct al_family *family, struct a
 
 /* ---- sums ---- */
 
-static void sum_elements(struct al_model_books *books)
+static void sum_elements(struct al_tensor_list *list)
 {
 	mpq_t product;
 
 	mpq_init(product);
-	for (size_t i = 0; i < books->n_tensors; i++) {
-		struct al_model_tensor *tensor = &books->tensors[i];
+	for (size_t i = 0; i < list->n_tensors; i++) {
+		struct al_model_tensor *tensor = &list->tensors[i];
 		al_exact_set(product, 1);
 		for (size_t j = 0; j < tensor->n_dims; j++)
 			al_exact_multiply(product, tensor->dims[j]);
 		al_exact_multiply(product, tensor->tensor->packed);
 		al_exact_multiply(product, tensor->count);
 		al_exact_multiply(product, tensor->copies);
-		tensor->elements = al_exact_copy(&books->arena, product);
+		tensor->elements = al_exact_copy(&list->arena, product);
 	}
 	mpq_clear(product);
 }
@@ -420,38 +421,38 @@ bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor)
 		&& tensor->tensor->entry.kind < AL_TENSOR_BUFFER;
 }
 
-void al_model_books_parameters(const struct al_model_books *books, enum al_part part, mpq_t out)
+void al_tensor_list_parameters(const struct al_tensor_list *list, enum al_part part, mpq_t out)
 {
 	mpq_set_ui(out, 0, 1);
-	for (size_t i = 0; i < books->n_tensors; i++) {
-		const struct al_model_tensor *tensor = &books->tensors[i];
+	for (size_t i = 0; i < list->n_tensors; i++) {
+		const struct al_model_tensor *tensor = &list->tensors[i];
 		if (al_model_tensor_is_parameter(tensor) && tensor->tensor->part == part)
 			mpq_add(out, out, tensor->elements);
 	}
 }
 
-bool al_model_books_init(struct al_model_books *books, struct al_catalog *catalog,
-	const struct al_family *family, struct al_settings *settings, enum al_books_detail detail,
-	struct al_error *err)
+bool al_tensor_list_init(struct al_tensor_list *list, struct al_catalog *catalog,
+	const struct al_family *family, struct al_settings *settings,
+	enum al_tensor_list_detail detail, struct al_error *err)
 {
-	struct run run = {.books = books,
+	struct run run = {.list = list,
 		.catalog = catalog,
 		.settings = settings,
 		.family = family,
 		.detail = detail};
 
-	*books = (struct al_model_books){0};
-	al_arena_init(&books->arena);
+	*list = (struct al_tensor_list){0};
+	al_arena_init(&list->arena);
 	if (!find_apart(&run, err) || !fill(&run, family, err)) {
-		al_model_books_finish(books);
+		al_tensor_list_finish(list);
 		return false;
 	}
-	sum_elements(books);
+	sum_elements(list);
 	return true;
 }
 
-void al_model_books_finish(struct al_model_books *books)
+void al_tensor_list_finish(struct al_tensor_list *list)
 {
-	al_arena_finish(&books->arena);
-	*books = (struct al_model_books){0};
+	al_arena_finish(&list->arena);
+	*list = (struct al_tensor_list){0};
 }
