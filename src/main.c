@@ -2,14 +2,14 @@
  * leaves the rest to the full one. */
 #include "commands/command.h"
 
-#define HAS_LIGHT(name) &command_##name
+#define HAS_LIGHT(name) &al_command_##name
 #define HAS_FULL(name) NULL
 #define COMMAND(name, program, summary) HAS_##program(name),
 
 int main(int argc, char **argv)
 {
-	static const struct command *const commands[] = {COMMANDS(COMMAND)};
-	static const struct program light = {.commands = commands};
+	static const struct al_command *const commands[] = {COMMANDS(COMMAND)};
+	static const struct al_program light = {.commands = commands};
 
 	return al_command_line(argc, argv, &light);
 }

@@ -24,5 +24,5 @@ static void reuse_matrices(void)
 int main(int argc, char **argv)
 {
 	reuse_matrices();
-	return al_command_line(argc, argv, &full_program);
+	return al_command_line(argc, argv, &al_full_program);
 }

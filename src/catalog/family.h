@@ -130,7 +130,7 @@ enum al_pairs {
 	AL_PAIRS_INTERLEAVED, /* 2i with 2i + 1 */
 };
 
-/* Which dimensions of a head turn with the position; only where is_rotary. */
+/* Which dimensions of a head rotate with the position; only where is_rotary. */
 struct al_rotary {
 	const struct al_formula *when; /* NULL: true */
 	const struct al_formula *width; /* of each head, from its first dimension; NULL: d_head */

@@ -21,7 +21,7 @@
 static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME)};
 
 struct audit_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_layout_options layout;
 	const char *against, *tables, *figures, *covariance;
 	int64_t n_nulls, n_pairs, seed, offset;
@@ -29,13 +29,13 @@ struct audit_options {
 	uint64_t only; /* a bit for each of al_measurements */
 };
 
-static const struct option_row against_rows[] = {
+static const struct al_option_row against_rows[] = {
 	OPTION_TEXT(struct audit_options, against, "against", "CHECKPOINT",
 		"compare head by head with this checkpoint"),
 	OPTION_END,
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_COUNT(struct audit_options, n_nulls, "null", "N",
 		"random draws of independent heads, which show what chance gives (default 4; 0 for "
 		"none)",
@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
 	{al_layout_rows, offsetof(struct audit_options, layout)},
 	{al_module_rows, offsetof(struct audit_options, layout)}, {rows, 0}, {NULL, 0}};
 
@@ -102,7 +102,7 @@ static struct al_needs find_needs(const struct audit_options *o)
 }
 
 struct audit_run {
-	struct session *session;
+	struct al_session *session;
 	const struct audit_options *options;
 	struct al_opened_checkpoint opened;
 	struct al_audit audit;
@@ -193,21 +193,21 @@ static void finish_tables(struct audit_run *run)
 static bool measure_all(struct audit_run *run, struct al_error *err)
 {
 	const struct al_model_view *view = &run->opened.view;
-	struct progress progress;
+	struct al_progress progress;
 	size_t n = 0;
 	bool ok = true;
 
 	run->measured = al_new_array(&run->session->arena, const struct al_attention *,
 		view->n_modules + 1);
-	progress_init(&progress, run->session);
+	al_progress_init(&progress, run->session);
 	for (size_t i = 0; ok && i < view->n_modules; i++) {
 		if (!is_chosen(run, &view->modules[i]))
 			continue;
-		progress_show(&progress, run->opened.checkpoint.path, view->modules[i].name);
+		al_progress_show(&progress, run->opened.checkpoint.path, view->modules[i].name);
 		ok = measure_module(run, &view->modules[i], err);
 		n++;
 	}
-	progress_finish(&progress);
+	al_progress_finish(&progress);
 	if (ok && n == 0)
 		return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
 			run->options->layout.modules, view->modules[0].name);
@@ -269,20 +269,20 @@ static void add_notes(struct audit_run *run)
 
 	al_opened_checkpoint_note(&run->opened, table);
 	al_audit_note(&run->audit, run->measured, run->n_measured, table);
-	kernel_note(table);
+	al_kernel_note(table);
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i]);
 }
 
-static bool write_table(struct session *session, const char *folder, const struct al_table *table,
-	struct al_error *err)
+static bool write_table(struct al_session *session, const char *folder,
+	const struct al_table *table, struct al_error *err)
 {
 	struct al_style style = {0};
 	const struct al_writer *csv;
 
 	if (!al_writer_find("csv", &csv, err))
 		return false;
-	csv->write(&style, &table, 1, files_add(&session->files, folder, table->id, "csv"));
+	csv->write(&style, &table, 1, al_files_add(&session->files, folder, table->id, "csv"));
 	return true;
 }
 
@@ -311,25 +311,25 @@ static bool draw_figures(const struct audit_run *run, struct al_error *err)
 }
 
 /* Moves a table into the answer. */
-static void take(struct session *session, struct al_table *table)
+static void take(struct al_session *session, struct al_table *table)
 {
-	session_take(session, table);
+	al_session_take(session, table);
 	*table = (struct al_table){0};
 }
 
-static void take_short(struct session *session, const struct al_measurement *m,
+static void take_short(struct al_session *session, const struct al_measurement *m,
 	const struct al_table *table)
 {
 	const char *title = m->short_form.title ? m->short_form.title : table->title;
 
 	if (al_measurement_has_short_form(m))
-		al_measurement_shorten(m, table, session_table(session, m->id, title));
+		al_measurement_shorten(m, table, al_session_table(session, m->id, title));
 }
 
 /* People get the summary and short tables; who names tables, and programs, get them whole. */
 static void answer(struct audit_run *run)
 {
-	struct session *session = run->session;
+	struct al_session *session = run->session;
 	bool is_named = run->options->only;
 	bool is_short = session->writer->is_for_people && !is_named;
 
@@ -353,7 +353,7 @@ static void answer(struct audit_run *run)
 	}
 }
 
-static bool run_audit(struct session *session, struct al_error *err)
+static bool run_audit(struct al_session *session, struct al_error *err)
 {
 	const struct audit_options *o = session->options;
 	const struct al_needs needs = find_needs(o);
@@ -370,8 +370,8 @@ static bool run_audit(struct session *session, struct al_error *err)
 		.needs = &needs,
 	};
 
-	if (!al_opened_checkpoint_init(&run.opened, session, &o->layout, session_word(session, 0),
-		    session_word(session, 1), true, err))
+	if (!al_opened_checkpoint_init(&run.opened, session, &o->layout,
+		    al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
 	bool ok = al_audit_check_offset(&run.opened.view, options.offset, err)
 		&& (!o->covariance || al_covariance_open(&covariance, o->covariance, err));
@@ -394,7 +394,7 @@ static bool run_audit(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_audit = {
+const struct al_command al_command_audit = {
 	.words = "CHECKPOINT [CONFIG]",
 	.examples = {"audit model.safetensors --heads 12",
 		"audit model/ --modules layers.0-3 --null 8 --tables out"},

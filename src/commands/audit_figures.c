@@ -63,7 +63,7 @@ static struct al_figure name_figure(const struct al_drawing *drawing, const stru
 	return figure;
 }
 
-static bool draw_rows(struct files *files, const char *folder, const struct al_drawing *drawing,
+static bool draw_rows(struct al_files *files, const char *folder, const struct al_drawing *drawing,
 	const struct al_figure *figure, const struct al_table *rows, struct al_error *err)
 {
 	struct al_table points;
@@ -75,14 +75,14 @@ static bool draw_rows(struct files *files, const char *folder, const struct al_d
 		rows = &points;
 	}
 	if (has_points(figure, rows))
-		ok = draw_into(files, figure, rows, folder, err);
+		ok = al_draw_into(files, figure, rows, folder, err);
 	al_table_finish(&points);
 	return ok;
 }
 
 /* ---- all ---- */
 
-static bool draw_all(struct files *files, const char *folder, const struct al_drawing *drawing,
+static bool draw_all(struct al_files *files, const char *folder, const struct al_drawing *drawing,
 	const struct al_table *table, struct al_error *err)
 {
 	struct al_arena arena;
@@ -99,8 +99,8 @@ static bool draw_all(struct files *files, const char *folder, const struct al_dr
 	return ok;
 }
 
-bool al_audit_figures_draw(struct files *files, const char *folder, struct al_table *const *tables,
-	struct al_error *err)
+bool al_audit_figures_draw(struct al_files *files, const char *folder,
+	struct al_table *const *tables, struct al_error *err)
 {
 	bool ok = al_folder_make(folder, err);
 

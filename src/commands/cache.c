@@ -18,17 +18,17 @@ static const struct kind {
 };
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-static const struct option_row rows[] = {
-	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct al_cache_options, dtype, "dtype", "NAME",
 		"number format of the KV cache: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
 		.text = "bf16"),
-	WHOLE_ROW(struct cache_options, is_whole),
+	WHOLE_ROW(struct al_cache_options, is_whole),
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS,
-	{setting_rows, offsetof(struct cache_options, asked)},
-	{variant_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_setting_rows, offsetof(struct al_cache_options, asked)},
+	{al_variant_rows, offsetof(struct al_cache_options, asked)}, {rows, 0}, {NULL, 0}};
 
 struct answer {
 	struct al_question *question;
@@ -245,7 +245,7 @@ static bool read_tokens(struct answer *a, struct al_error *err)
 
 static void add_notes(struct answer *a)
 {
-	question_note(a->question, a->table);
+	al_note_question(a->question, a->table);
 	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->dtype);
 	if (!a->has_seq)
 		al_table_note(a->table, "cache of whole sequences: give --seq");
@@ -257,14 +257,14 @@ static void add_notes(struct answer *a)
 			(long long)a->seq);
 }
 
-static bool answer(struct answer *a, struct session *session, struct al_error *err)
+static bool answer(struct answer *a, struct al_session *session, struct al_error *err)
 {
 	struct al_question *q = a->question;
 
-	a->dtype = ((const struct cache_options *)session->options)->dtype;
+	a->dtype = ((const struct al_cache_options *)session->options)->dtype;
 	if (!al_dtype_bytes(a->dtype, &a->dtype_bytes, err) || !read_tokens(a, err))
 		return false;
-	a->table = session_table(session, "cache",
+	a->table = al_session_table(session, "cache",
 		al_format(&session->arena, "KV cache of %s", q->title));
 	a->shows_variant = q->variants.n > 1;
 	add_columns(a);
@@ -275,29 +275,30 @@ static bool answer(struct answer *a, struct session *session, struct al_error *e
 	return true;
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
-	const struct cache_options *o = session->options;
+	const struct al_cache_options *o = session->options;
 	struct al_question question;
 
 	if (session->line.n_words > 1)
-		return kept_answer(session, NULL, err);
-	if (!question_init(&question, session, &o->asked, session->line.words[0], true,
+		return al_cached_by_kind(session, NULL, err);
+	if (!al_ask_question(&question, session, &o->asked, session->line.words[0], true,
 		    AL_BASIS_MODEL, err))
 		return false;
 	struct answer a = {.question = &question};
-	bool ok = is_about_whole(&question, o->is_whole) ? kept_answer(session, &question, err)
-							 : answer(&a, session, err);
+	bool ok = al_is_about_model(&question, o->is_whole)
+		? al_cached_by_kind(session, &question, err)
+		: answer(&a, session, err);
 	al_question_finish(&question);
 	return ok;
 }
 
-const struct command command_cache = {
+const struct al_command al_command_cache = {
 	.words = "MODEL...|VARIANT",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
 	.options = groups,
-	.options_size = sizeof(struct cache_options),
+	.options_size = sizeof(struct al_cache_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

@@ -35,26 +35,26 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 			counts->wrong_errata);
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	struct report report = {0};
 	const struct al_check_counts *counts = &report.counts;
 
 	al_check_table_init(&report.table);
-	bool ok = each_scenario(session, check_one, &report, err);
+	bool ok = al_each_scenario(session, check_one, &report, err);
 	add_notes(&report.table, counts);
-	session_take(session, &report.table);
+	al_session_take(session, &report.table);
 	session->answer_is_no = counts->unlisted > 0 || counts->wrong_errata > 0;
 	return ok;
 }
 
-static const struct option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
 
-const struct command command_check = {
+const struct al_command al_command_check = {
 	.words = "[SCENARIO...]",
 	.examples = {"check", "check mhe-memory -f csv"},
 	.options = groups,
-	.options_size = sizeof(struct output_options),
+	.options_size = sizeof(struct al_output_options),
 	.most_words = 1000,
 	.run = run,
 };

@@ -55,7 +55,7 @@ static bool parse_heads(const char *text, struct al_view_options *options, struc
 		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
 }
 
-const struct option_row al_layout_rows[] = {
+const struct al_option_row al_layout_rows[] = {
 	OPTION_TEXT(struct al_layout_options, heads, "heads", "H[:KV]",
 		"number of query heads and of key/value heads, where no config says it"),
 	OPTION_TEXT(struct al_layout_options, layout, "layout", "FILE",
@@ -63,13 +63,13 @@ const struct option_row al_layout_rows[] = {
 	OPTION_END,
 };
 
-const struct option_row al_module_rows[] = {
+const struct al_option_row al_module_rows[] = {
 	OPTION_TEXT(struct al_layout_options, modules, "modules", "SELECTION",
 		"only these modules: layers.0-5,encoder.*.self"),
 	OPTION_END,
 };
 
-bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct session *session,
+bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
 	const struct al_layout_options *o, const char *path, const char *config, bool modules,
 	struct al_error *err)
 {

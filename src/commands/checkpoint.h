@@ -16,7 +16,7 @@ struct al_layout_options {
 };
 
 /* --heads and --layout; --modules. */
-extern const struct option_row al_layout_rows[], al_module_rows[];
+extern const struct al_option_row al_layout_rows[], al_module_rows[];
 
 /* `largest` 0: as large as a number may be. */
 #define AL_SEED_ROW(type, at, largest) \
@@ -25,7 +25,7 @@ extern const struct option_row al_layout_rows[], al_module_rows[];
 
 /* Opens a checkpoint with a family over it; `config` NULL: its own, or none. `modules`: its
  * attention modules too. */
-bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct session *session,
+bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
 	const struct al_layout_options *options, const char *path, const char *config, bool modules,
 	struct al_error *err) AL_MUST_CHECK;
 void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened);

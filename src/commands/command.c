@@ -29,49 +29,49 @@ enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 static const char *const unit_words[] = {"iec", "si", "raw"};
 static const char *const color_words[] = {"auto", "always", "never"};
 
-const struct option_row format_rows[] = {
-	OPTION_FLAG(struct output_options, wants_help, "help", "print this help", .letter = 'h'),
-	OPTION_TEXT(struct output_options, format, "format", "NAME",
+const struct al_option_row al_format_rows[] = {
+	OPTION_FLAG(struct al_output_options, wants_help, "help", "print this help", .letter = 'h'),
+	OPTION_TEXT(struct al_output_options, format, "format", "NAME",
 		"text, json, csv, latex or markdown", .letter = 'f'),
 	OPTION_END,
 };
 
-const struct option_row output_rows[] = {
-	OPTION_TEXT(struct output_options, file, "output", "FILE",
+const struct al_option_row al_output_rows[] = {
+	OPTION_TEXT(struct al_output_options, file, "output", "FILE",
 		"write the answer to FILE; the format is taken from its extension", .letter = 'o'),
 	OPTION_END,
 };
 
-const struct option_row display_rows[] = {
-	OPTION_CHOICE(struct output_options, units, "units", "NAME",
+const struct al_option_row al_display_rows[] = {
+	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
 		"what people read: iec (KiB), si (k, M) or raw", .words = unit_words, .n_words = 3,
 		.fallback = -1),
-	OPTION_CHOICE(struct output_options, color, "color", "WHEN", "auto, always or never",
+	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN", "auto, always or never",
 		.words = color_words, .n_words = 3, .noun = "colour"),
-	OPTION_FLAG(struct output_options, is_quiet, "quiet", "no progress, no notices",
+	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",
 		.letter = 'q'),
-	OPTION_COUNT(struct output_options, threads, "threads", "N",
+	OPTION_COUNT(struct al_output_options, threads, "threads", "N",
 		"at most N threads; the answer is the same", .least = 1),
 	OPTION_END,
 };
 
 /* ---- the answer ---- */
 
-const char *session_word(const struct session *session, size_t index)
+const char *al_session_word(const struct al_session *session, size_t index)
 {
 	return index < session->line.n_words ? session->line.words[index] : NULL;
 }
 
-struct al_table *session_table(struct session *session, const char *id, const char *title)
+struct al_table *al_session_table(struct al_session *session, const char *id, const char *title)
 {
 	struct al_table table;
 
 	al_table_init(&table, id, title);
-	session_take(session, &table);
+	al_session_take(session, &table);
 	return session->tables[session->n_tables - 1];
 }
 
-void session_take(struct session *session, const struct al_table *table)
+void al_session_take(struct al_session *session, const struct al_table *table)
 {
 	struct al_table *owned = al_new(&session->arena, struct al_table);
 
@@ -81,7 +81,7 @@ void session_take(struct session *session, const struct al_table *table)
 	session->tables[session->n_tables++] = owned;
 }
 
-static void render(struct session *session, struct al_text *out)
+static void render(struct al_session *session, struct al_text *out)
 {
 	const struct al_table **tables = al_new_array(&session->arena, const struct al_table *,
 		session->n_tables + 1);
@@ -109,18 +109,18 @@ static bool print(const struct al_text *text, struct al_error *err)
 	return al_fail(err, AL_ESYSTEM, "can't write to standard output: %s", strerror(errno));
 }
 
-static bool deliver(struct session *session, struct al_error *err)
+static bool deliver(struct al_session *session, struct al_error *err)
 {
 	const char *file = session->output->file;
 	struct al_text text;
 
 	if (file && !session->prints_nothing)
-		render(session, files_add_path(&session->files, file));
+		render(session, al_files_add_path(&session->files, file));
 	if (session->prints_nothing || file)
-		return files_write(&session->files, err);
+		return al_files_write(&session->files, err);
 	al_text_init(&text);
 	render(session, &text);
-	bool ok = files_write(&session->files, err) && print(&text, err);
+	bool ok = al_files_write(&session->files, err) && print(&text, err);
 	al_text_finish(&text);
 	return ok;
 }
@@ -136,7 +136,7 @@ static size_t terminal_width(void)
 	return size.ws_col;
 }
 
-static bool use_color(const struct output_options *output)
+static bool use_color(const struct al_output_options *output)
 {
 	const char *no_color = getenv("NO_COLOR");
 
@@ -145,7 +145,7 @@ static bool use_color(const struct output_options *output)
 }
 
 /* By --format, else by the file's extension; a pipe or a device without one gets text. */
-static bool choose_writer(const struct output_options *output, const struct al_writer **out,
+static bool choose_writer(const struct al_output_options *output, const struct al_writer **out,
 	struct al_error *err)
 {
 	const char *file = output->file;
@@ -157,7 +157,7 @@ static bool choose_writer(const struct output_options *output, const struct al_w
 	return al_writer_find("text", out, err);
 }
 
-static bool choose_threads(const struct program *program, const struct output_options *output,
+static bool choose_threads(const struct al_program *program, const struct al_output_options *output,
 	struct al_error *err)
 {
 	enum { MOST = 9999 };
@@ -170,9 +170,9 @@ static bool choose_threads(const struct program *program, const struct output_op
 	return true;
 }
 
-static void choose_style(struct session *session, const char *command)
+static void choose_style(struct al_session *session, const char *command)
 {
-	const struct output_options *output = session->output;
+	const struct al_output_options *output = session->output;
 
 	session->style = (struct al_style){
 		.width = terminal_width(),
@@ -185,14 +185,14 @@ static void choose_style(struct session *session, const char *command)
 
 /* ---- help ---- */
 
-static void help_command(const struct entry *entry, const struct command *command,
+static void help_command(const struct entry *entry, const struct al_command *command,
 	struct al_text *out)
 {
 	al_text_addf(out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
 	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", entry->name,
 		command->words, entry->summary);
-	options_help(command->options, out);
+	al_options_help(command->options, out);
 }
 
 static void help_all(struct al_text *out)
@@ -209,8 +209,8 @@ static void help_all(struct al_text *out)
 
 /* ---- running ---- */
 
-static bool check_words(const char *name, const struct command *command,
-	const struct command_line *line, struct al_error *err)
+static bool check_words(const char *name, const struct al_command *command,
+	const struct al_command_line *line, struct al_error *err)
 {
 	if (line->n_words < command->least_words)
 		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help",
@@ -221,7 +221,7 @@ static bool check_words(const char *name, const struct command *command,
 	return true;
 }
 
-static bool print_help(const struct entry *entry, const struct command *command,
+static bool print_help(const struct entry *entry, const struct al_command *command,
 	struct al_error *err)
 {
 	struct al_text text;
@@ -234,28 +234,29 @@ static bool print_help(const struct entry *entry, const struct command *command,
 }
 
 /* Who asks for help gets it, whatever stands beside it. */
-static bool read_options(struct session *session, const struct command *command, char **argv,
+static bool read_options(struct al_session *session, const struct al_command *command, char **argv,
 	struct al_error *err)
 {
 	int argc = 0;
 
 	while (argv[argc])
 		argc++;
-	struct command_line *line = &session->line;
-	struct output_options *options = al_arena_alloc(&session->arena, 1, command->options_size);
+	struct al_command_line *line = &session->line;
+	struct al_output_options *options = al_arena_alloc(&session->arena, 1,
+		command->options_size);
 
-	if (!command_line_split(line, &session->arena, argc, argv, command->options, err))
+	if (!al_command_line_split(line, &session->arena, argc, argv, command->options, err))
 		return false;
 	session->options = session->output = options;
-	options->wants_help = command_line_has(line, &format_rows[0]);
+	options->wants_help = al_command_line_has(line, &al_format_rows[0]);
 	return options->wants_help
-		|| command_line_read(line, &session->arena, command->options, options, err);
+		|| al_command_line_read(line, &session->arena, command->options, options, err);
 }
 
-static bool run_command(struct session *session, const struct program *program, size_t index,
+static bool run_command(struct al_session *session, const struct al_program *program, size_t index,
 	char **argv, struct al_error *err)
 {
-	const struct command *command = program->commands[index];
+	const struct al_command *command = program->commands[index];
 	const struct entry *entry = &commands[index];
 
 	if (!read_options(session, command, argv + 2, err))
@@ -278,20 +279,20 @@ static int report_error(const char *command, const struct al_error *err)
 	return err->status == AL_ENOTFINITE ? AL_EINPUT : (int)err->status;
 }
 
-static int run_session(const struct program *program, size_t index, char **argv)
+static int run_session(const struct al_program *program, size_t index, char **argv)
 {
-	struct session session = {0};
+	struct al_session session = {0};
 	struct al_error err = {.status = AL_ESYSTEM};
 
 	al_touched_begin();
 	al_arena_init(&session.arena);
-	files_init(&session.files);
+	al_files_init(&session.files);
 	session.catalog = al_catalog_create();
 	bool ok = run_command(&session, program, index, argv, &err);
 	for (size_t i = 0; i < session.n_tables; i++)
 		al_table_finish(session.tables[i]);
 	al_catalog_destroy(session.catalog);
-	files_finish(&session.files);
+	al_files_finish(&session.files);
 	al_arena_finish(&session.arena);
 	al_touched_end();
 	if (!ok)
@@ -333,11 +334,11 @@ static int fail_usage(const char *name)
 	return report_error(NULL, &err);
 }
 
-int al_command_line(int argc, char **argv, const struct program *program)
+int al_command_line(int argc, char **argv, const struct al_program *program)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
-	al_memory_guard(end_exhausted);
+	al_memory_guard(al_end_exhausted);
 	signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of write */
@@ -351,6 +352,6 @@ int al_command_line(int argc, char **argv, const struct program *program)
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return program->commands[i] ? run_session(program, i, argv)
-						    : hand_over(name, argv);
+						    : al_hand_over(name, argv);
 	return fail_usage(name);
 }

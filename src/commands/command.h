@@ -9,7 +9,7 @@
 #include "report/report.h"
 
 /* What every command takes; its struct of options begins with these. */
-struct output_options {
+struct al_output_options {
 	bool wants_help, is_quiet;
 	const char *format, *file; /* file: where the answer goes; NULL: stdout */
 	int units, color; /* places in the words of their rows; units -1: not given */
@@ -18,39 +18,39 @@ struct output_options {
 
 /* --help and --format, --output FILE, and how the answer looks. A command whose --output isn't the
  * answer's file takes the first and the last alone, and has a row of its own between them. */
-extern const struct option_row format_rows[], output_rows[], display_rows[];
+extern const struct al_option_row al_format_rows[], al_output_rows[], al_display_rows[];
 #define OUTPUT_GROUPS \
-	{format_rows, 0}, {output_rows, 0}, \
+	{al_format_rows, 0}, {al_output_rows, 0}, \
 	{ \
-		display_rows, 0 \
+		al_display_rows, 0 \
 	}
 
 /* What a command works with, and the answer that it builds: tables, printed when all of them are
  * done. */
-struct session {
+struct al_session {
 	struct al_arena arena;
 	struct al_catalog *catalog;
-	struct command_line line;
+	struct al_command_line line;
 	const void *options; /* the command's own struct */
-	const struct output_options *output; /* what that begins with */
+	const struct al_output_options *output; /* what that begins with */
 	struct al_style style;
 	const struct al_writer *writer;
 	struct al_table **tables;
 	size_t n_tables, tables_room;
 	const char *raw; /* printed instead of tables, as it is */
-	struct files files; /* beside the answer; all are written when the answer is there */
+	struct al_files files; /* beside the answer; all are written when the answer is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */
 };
 
-struct command {
+struct al_command {
 	const char *words; /* "MODEL..." */
 	const char *examples[3]; /* without "attnledger"; the first two begin the help */
-	const struct option_group *options; /* ended by rows NULL */
+	const struct al_option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
 	size_t least_words, most_words;
 	bool computes; /* with linear algebra, for long */
-	bool (*run)(struct session *session, struct al_error *err);
+	bool (*run)(struct al_session *session, struct al_error *err);
 };
 
 /* Two programs answer: `attnledger` counts exactly and starts in a few milliseconds; what needs
@@ -81,37 +81,37 @@ struct command {
 	X(compress, FULL, "a checkpoint with fewer query and key parameters, and what it cost") \
 	X(verify, FULL, "attention probabilities of a checkpoint and its compressed copy")
 
-#define DECLARE_COMMAND(name, program, summary) extern const struct command command_##name;
+#define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)
 
 /* The word of this number, from 0; NULL: there are fewer. */
-const char *session_word(const struct session *session, size_t index);
+const char *al_session_word(const struct al_session *session, size_t index);
 
 /* A new table of the answer; it belongs to the session. */
-struct al_table *session_table(struct session *session, const char *id, const char *title);
+struct al_table *al_session_table(struct al_session *session, const char *id, const char *title);
 
 /* Takes a table over into the answer. */
-void session_take(struct session *session, const struct al_table *table);
+void al_session_take(struct al_session *session, const struct al_table *table);
 
 /* The system has no memory left: says so in one line, removes the temporary files of open outputs,
  * and ends the program with AL_ESYSTEM. */
-void end_exhausted(size_t bytes);
+void al_end_exhausted(size_t bytes);
 
 /* What a program has of all this. */
-struct program {
-	const struct command *const *commands; /* beside COMMANDS; NULL: the full program's */
+struct al_program {
+	const struct al_command *const *commands; /* beside COMMANDS; NULL: the full program's */
 	void (*set_threads)(int n_threads); /* 0: as many as there are cores; NULL: it has none */
 	/* Before a command that computes; may begin the program once more. NULL: nothing to do. */
 	bool (*prepare)(char **argv, struct al_error *err);
 };
 
-extern const struct program full_program;
+extern const struct al_program al_full_program;
 
 /* Runs the command line; the result is the exit status. */
-int al_command_line(int argc, char **argv, const struct program *program);
+int al_command_line(int argc, char **argv, const struct al_program *program);
 
 /* Goes on as the full program, with the same arguments. Returns only where that can't be, the exit
  * status. */
-int hand_over(const char *command, char **argv);
+int al_hand_over(const char *command, char **argv);
 
 #endif

@@ -16,19 +16,19 @@ enum { TOKENS = 64, SWEEPS = 100 };
 /* ---- options ---- */
 
 struct compress_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom;
 	int64_t seed, target_parameters; /* 0: no such target */
 };
 
-static const struct option_row file_rows[] = {
+static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct compress_options, file, "output", "FILE",
 		"the safetensors file to write", .letter = 'o'),
 	OPTION_END,
 };
 
-static const struct option_row compress_rows[] = {
+static const struct al_option_row compress_rows[] = {
 	AL_SEED_ROW(struct compress_options, seed, 0),
 	OPTION_TEXT(struct compress_options, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), truncate (per head) or drop "
@@ -47,8 +47,8 @@ static const struct option_row compress_rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group compress_groups[] = {{format_rows, 0}, {file_rows, 0},
-	{display_rows, 0}, {al_layout_rows, offsetof(struct compress_options, layout)},
+static const struct al_option_group compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
+	{al_display_rows, 0}, {al_layout_rows, offsetof(struct compress_options, layout)},
 	{al_module_rows, offsetof(struct compress_options, layout)}, {compress_rows, 0}, {NULL, 0}};
 
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
@@ -167,7 +167,7 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 			"expected one of --rank, --target-error and --target-parameters");
 }
 
-static bool read_options(struct session *session, struct al_compress_options *out,
+static bool read_options(struct al_session *session, struct al_compress_options *out,
 	struct al_error *err)
 {
 	const struct compress_options *o = session->options;
@@ -187,7 +187,7 @@ static bool read_options(struct session *session, struct al_compress_options *ou
 
 /* ---- the answer ---- */
 
-static bool verify(struct session *session, struct al_model_view *view, const char *path,
+static bool verify(struct al_session *session, struct al_model_view *view, const char *path,
 	const char *modules, uint64_t seed, struct al_error *err)
 {
 	const struct al_verify_options options = {.n_tokens = TOKENS,
@@ -197,7 +197,7 @@ static bool verify(struct session *session, struct al_model_view *view, const ch
 
 	if (!al_checkpoint_open(&compressed, path, err))
 		return false;
-	struct al_table *table = session_table(session, "verify",
+	struct al_table *table = al_session_table(session, "verify",
 		"Attention probabilities, original and compressed");
 	al_verify_add_columns(table);
 	bool is_same = true;
@@ -208,7 +208,7 @@ static bool verify(struct session *session, struct al_model_view *view, const ch
 }
 
 struct watched {
-	struct progress progress;
+	struct al_progress progress;
 	const char *path;
 };
 
@@ -216,39 +216,40 @@ static void show(void *context, const char *module)
 {
 	struct watched *watched = context;
 
-	progress_show(&watched->progress, watched->path, module);
+	al_progress_show(&watched->progress, watched->path, module);
 }
 
-static bool compress(struct session *session, struct al_opened_checkpoint *opened,
+static bool compress(struct al_session *session, struct al_opened_checkpoint *opened,
 	struct al_compress_options *options, struct al_error *err)
 {
 	const char *file = ((const struct compress_options *)session->options)->file;
 	struct watched watched = {.path = opened->checkpoint.path};
-	struct al_table *table = session_table(session, "compress",
+	struct al_table *table = al_session_table(session, "compress",
 		al_format(&session->arena, "%s, compressed into %s", opened->checkpoint.path,
 			file));
 
 	al_compress_add_columns(table);
 	struct al_table *heads = NULL;
 	if (options->method == AL_METHOD_COLLAB) {
-		heads = session_table(session, "expressiveness", "Shared dimensions of each head");
+		heads = al_session_table(session, "expressiveness",
+			"Shared dimensions of each head");
 		al_compress_add_head_columns(heads);
 	}
-	progress_init(&watched.progress, session);
+	al_progress_init(&watched.progress, session);
 	options->watch = show;
 	options->context = &watched;
 	bool ok = al_compress(&opened->view, options, file, table, heads, err);
-	progress_finish(&watched.progress);
+	al_progress_finish(&watched.progress);
 	if (!ok)
 		return false;
 	al_opened_checkpoint_note(opened, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
-	kernel_note(table);
+	al_kernel_note(table);
 	return verify(session, &opened->view, file, options->modules, options->effort.seed, err);
 }
 
-static bool run_compress(struct session *session, struct al_error *err)
+static bool run_compress(struct al_session *session, struct al_error *err)
 {
 	const struct compress_options *o = session->options;
 	struct al_compress_options options;
@@ -256,7 +257,7 @@ static bool run_compress(struct session *session, struct al_error *err)
 
 	if (!read_options(session, &options, err)
 		|| !al_opened_checkpoint_init(&opened, session, &o->layout,
-			session_word(session, 0), session_word(session, 1), true, err))
+			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
 	bool ok = compress(session, &opened, &options, err);
 	al_opened_checkpoint_finish(&opened);
@@ -264,29 +265,29 @@ static bool run_compress(struct session *session, struct al_error *err)
 }
 
 struct verify_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_layout_options layout;
 	int64_t seed;
 };
 
-static const struct option_row verify_rows[] = {
+static const struct al_option_row verify_rows[] = {
 	AL_SEED_ROW(struct verify_options, seed, 0),
 	OPTION_END,
 };
 
-static const struct option_group verify_groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct verify_options, layout)},
 	{al_module_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
 
-static bool run_verify(struct session *session, struct al_error *err)
+static bool run_verify(struct al_session *session, struct al_error *err)
 {
 	const struct verify_options *o = session->options;
 	struct al_opened_checkpoint opened;
 
-	if (!al_opened_checkpoint_init(&opened, session, &o->layout, session_word(session, 0),
-		    session_word(session, 2), true, err))
+	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
+		    al_session_word(session, 2), true, err))
 		return false;
-	bool ok = verify(session, &opened.view, session_word(session, 1), o->layout.modules,
+	bool ok = verify(session, &opened.view, al_session_word(session, 1), o->layout.modules,
 		(uint64_t)o->seed, err);
 	if (ok)
 		al_opened_checkpoint_note(&opened, session->tables[0]);
@@ -294,7 +295,7 @@ static bool run_verify(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_compress = {
+const struct al_command al_command_compress = {
 	.words = "CHECKPOINT [CONFIG]",
 	.examples = {"compress bert/ --method collab --rank 384 -o collab.safetensors",
 		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o "
@@ -307,7 +308,7 @@ const struct command command_compress = {
 	.run = run_compress,
 };
 
-const struct command command_verify = {
+const struct al_command al_command_verify = {
 	.words = "ORIGINAL COMPRESSED [CONFIG]",
 	.examples = {"verify bert/ collab.safetensors",
 		"verify model.safetensors pruned.safetensors -f csv"},

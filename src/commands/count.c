@@ -7,12 +7,12 @@
 #include "base/number.h"
 
 struct count_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_asked asked;
 	bool explains, shows_tensors, shows_active, shows_counts;
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	EXPLAIN_ROW(struct count_options, explains),
 	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
 	OPTION_FLAG(struct count_options, shows_active, "active",
@@ -23,13 +23,13 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS,
-	{setting_rows, offsetof(struct count_options, asked)},
-	{variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_setting_rows, offsetof(struct count_options, asked)},
+	{al_variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
 
 /* One answer: a model with its own attention or with one variant in its place. */
 struct count {
-	struct session *session;
+	struct al_session *session;
 	const struct count_options *options;
 	struct al_question *question;
 	struct al_table *table;
@@ -149,7 +149,7 @@ static void count_part(struct count *c, const char *variant, const struct al_led
 		if (c->options->shows_tensors)
 			add_entry(c, variant, t);
 		if (c->explanations)
-			explain_entry(c->explanations, c->question->name, variant, t,
+			al_explain_entry(c->explanations, c->question->name, variant, t,
 				al_part_names[part], ledger->is_whole);
 	}
 	if (!c->options->shows_tensors && (sum.tensors > 0 || part == AL_PART_ATTENTION))
@@ -234,7 +234,7 @@ static void add_columns(struct count *c)
 			.title = "Tensors",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL});
-	al_table_add_column(t, measure_column(AL_PARAMETERS));
+	al_table_add_column(t, al_measure_column(AL_PARAMETERS));
 	if (c->options->shows_active)
 		al_table_add_column(t,
 			(struct al_column){.key = "active",
@@ -245,7 +245,7 @@ static void add_columns(struct count *c)
 
 static void open_counts(struct count *c)
 {
-	c->counts = session_table(c->session, "counts", "Counts that are often confused");
+	c->counts = al_session_table(c->session, "counts", "Counts that are often confused");
 	add_key_columns(c, c->counts);
 	al_table_add_column(c->counts,
 		(struct al_column){.key = "count", .title = "Count", .is_key = true});
@@ -278,7 +278,7 @@ static void add_notes(struct count *c)
 	if (q->family && c->explanations)
 		note_ignored(c);
 
-	question_note(q, c->table);
+	al_note_question(q, c->table);
 	if (q->family)
 		al_table_note(c->table, "%s: %s", q->name,
 			q->model->source ? q->model->source : q->family->source);
@@ -291,7 +291,7 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 {
 	struct al_question question;
 
-	if (!question_init(&question, c->session, &c->options->asked, word, true, AL_BASIS_MODEL,
+	if (!al_ask_question(&question, c->session, &c->options->asked, word, true, AL_BASIS_MODEL,
 		    err))
 		return false;
 	bool ok = true;
@@ -304,32 +304,32 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 	return ok;
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct count_options *o = session->options;
-	const struct command_line *line = &session->line;
+	const struct al_command_line *line = &session->line;
 	struct count c = {
 		.session = session,
 		.options = o,
 		.shows_model = line->n_words > 1,
-		.shows_variant = names_variants(&o->asked),
+		.shows_variant = al_names_variants(&o->asked),
 	};
 
-	c.table = session_table(session, "count",
+	c.table = al_session_table(session, "count",
 		line->n_words == 1 ? al_format(&session->arena, "Parameters of %s", line->words[0])
 				   : "Parameters");
 	add_columns(&c);
 	if (o->shows_counts)
 		open_counts(&c);
 	if (o->explains)
-		c.explanations = explain_table(session);
+		c.explanations = al_explain_table(session);
 	for (size_t i = 0; i < line->n_words; i++)
 		if (!count_model(&c, line->words[i], err))
 			return false;
 	return true;
 }
 
-const struct command command_count = {
+const struct al_command al_command_count = {
 	.words = "MODEL|VARIANT...",
 	.examples = {"count gpt2",
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},

@@ -11,47 +11,47 @@ enum kernel { KERNEL_EAGER, KERNEL_FLASH, N_KERNELS };
 
 static const char *const kernel_names[N_KERNELS] = {"eager", "flash"};
 
-const struct option_row weight_rows[] = {
-	OPTION_TEXT(struct device_options, dtype, "dtype", "NAME",
+const struct al_option_row al_weight_rows[] = {
+	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
 		"number format of the weights: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
 		.text = "bf16"),
 	OPTION_END,
 };
 
-const struct option_row device_rows[] = {
-	WHOLE_ROW(struct device_options, is_whole),
-	OPTION_TEXT(struct device_options, parts, "part", "A,B,C",
+const struct al_option_row al_device_rows[] = {
+	WHOLE_ROW(struct al_device_options, is_whole),
+	OPTION_TEXT(struct al_device_options, parts, "part", "A,B,C",
 		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
 		"only what is inside the layers",
 		.text = ""),
-	OPTION_COUNT(struct device_options, zero, "zero", "STAGE",
+	OPTION_COUNT(struct al_device_options, zero, "zero", "STAGE",
 		"ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights"),
-	OPTION_COUNT(struct device_options, tp, "tp", "N", "tensor-parallel devices", .fallback = 1,
+	OPTION_COUNT(struct al_device_options, tp, "tp", "N", "tensor-parallel devices",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, pp, "pp", "N", "pipeline stages", .fallback = 1,
 		.least = 1),
-	OPTION_COUNT(struct device_options, pp, "pp", "N", "pipeline stages", .fallback = 1,
-		.least = 1),
-	OPTION_COUNT(struct device_options, interleave, "interleave", "M",
+	OPTION_COUNT(struct al_device_options, interleave, "interleave", "M",
 		"M blocks of layers on each pipeline stage, taken in turn", .fallback = 1,
 		.least = 1),
-	OPTION_COUNT(struct device_options, dp, "dp", "N", "data-parallel devices", .fallback = 1,
-		.least = 1),
-	OPTION_COUNT(struct device_options, cp, "cp", "N", "context-parallel devices",
+	OPTION_COUNT(struct al_device_options, dp, "dp", "N", "data-parallel devices",
 		.fallback = 1, .least = 1),
-	OPTION_COUNT(struct device_options, ep, "ep", "N",
+	OPTION_COUNT(struct al_device_options, cp, "cp", "N", "context-parallel devices",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, ep, "ep", "N",
 		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
-	OPTION_FLAG(struct device_options, is_sequence_parallel, "sp",
+	OPTION_FLAG(struct al_device_options, is_sequence_parallel, "sp",
 		"sequence parallelism beside tensor parallelism"),
-	OPTION_CHOICE(struct device_options, recompute, "recompute", "WHAT",
+	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
 		"none; selective (nothing of token x token is kept); full (only the layers' inputs "
 		"are)",
 		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
 		.fallback = AL_RECOMPUTE_NONE),
-	OPTION_CHOICE(struct device_options, kernel, "attention", "KERNEL",
+	OPTION_CHOICE(struct al_device_options, kernel, "attention", "KERNEL",
 		"eager or flash; default: the recipe's", .words = kernel_names,
 		.n_words = N_KERNELS, .fallback = -1),
-	OPTION_FLAG(struct device_options, is_inference, "inference",
+	OPTION_FLAG(struct al_device_options, is_inference, "inference",
 		"weights, cache and one forward instead of training"),
-	OPTION_TEXT(struct device_options, cache_dtype, "cache-dtype", "NAME",
+	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
 		"of a cached element (default bf16)", .text = "bf16"),
 	OPTION_END,
 };
@@ -86,7 +86,7 @@ static bool read_share(struct al_arena *arena, const char *parts, struct al_shar
 	return true;
 }
 
-bool devices_init(struct al_training *t, const struct device_options *o,
+bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 	const struct al_question *question, struct al_error *err)
 {
 	*t = (struct al_training){
@@ -125,23 +125,23 @@ static bool read_number(struct al_question *q, const char *symbol, bool required
 			(long long)*out);
 }
 
-bool devices_tokens(struct al_training *t, struct al_question *q, struct al_error *err)
+bool al_devices_tokens(struct al_training *t, struct al_question *q, struct al_error *err)
 {
 	return read_number(q, "batch", true, &t->batch, err)
 		&& read_number(q, "seq", true, &t->seq, err)
 		&& read_number(q, "rank", false, &t->rank, err);
 }
 
-bool is_about_whole(const struct al_question *question, bool is_whole)
+bool al_is_about_model(const struct al_question *question, bool is_whole)
 {
 	return question->family && question->basis.per == AL_BASIS_MODEL
 		&& (question->is_own || is_whole);
 }
 
-bool devices_refuse(const struct command_line *line, const struct al_question *question,
+bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
 	struct al_error *err)
 {
-	const char *given = command_line_first_of(line, device_rows);
+	const char *given = al_command_line_first_of(line, al_device_rows);
 
 	return !given
 		|| al_fail(err, AL_EINPUT,
@@ -153,7 +153,7 @@ bool devices_refuse(const struct command_line *line, const struct al_question *q
 			given);
 }
 
-void devices_note(const struct al_training *t, struct al_table *table)
+void al_devices_note(const struct al_training *t, struct al_table *table)
 {
 	al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s",
 		(long long)t->batch, (long long)t->seq, t->is_flash ? "flash" : "eager",
@@ -172,7 +172,7 @@ void devices_note(const struct al_training *t, struct al_table *table)
 			(long long)t->dp, (long long)t->cp, (long long)t->ep, t->zero);
 }
 
-bool question_whole(struct al_question *q, const struct al_configured_variant *configured,
+bool al_open_model(struct al_question *q, const struct al_configured_variant *configured,
 	int64_t tp, enum al_tensor_list_detail detail, struct al_ledger *ledger,
 	struct al_error *err)
 {
@@ -237,7 +237,7 @@ static int64_t find_largest(const struct al_stage *stages, int64_t n)
 	return largest;
 }
 
-bool train_stages(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stage,
+bool al_train_stages(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stage,
 	int64_t *index, struct al_error *err)
 {
 	if (!al_ledger_update(ledger, err) || !check_stages(ledger, t, err))
@@ -256,15 +256,15 @@ bool train_stages(struct al_ledger *ledger, const struct al_training *t, struct 
 	return ok;
 }
 
-bool train_largest(struct al_question *q, const struct al_configured_variant *configured,
+bool al_train_largest(struct al_question *q, const struct al_configured_variant *configured,
 	const struct al_training *t, struct al_stage *stage, int64_t *index, struct al_error *err)
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, configured, t->tp,
+	if (!al_open_model(q, configured, t->tp,
 		    t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
-	bool ok = train_stages(&ledger, t, stage, index, err);
+	bool ok = al_train_stages(&ledger, t, stage, index, err);
 	al_ledger_close(&ledger);
 	return ok;
 }

@@ -5,7 +5,7 @@
 #include "commands/question.h"
 #include "ledger/train.h"
 
-struct device_options {
+struct al_device_options {
 	bool is_whole, is_sequence_parallel, is_inference;
 	const char *parts, *dtype, *cache_dtype;
 	int64_t zero, tp, pp, interleave, dp, cp, ep;
@@ -13,38 +13,38 @@ struct device_options {
 };
 
 /* --dtype; all others. */
-extern const struct option_row weight_rows[], device_rows[];
+extern const struct al_option_row al_weight_rows[], al_device_rows[];
 
 /* Lays out the training that the options describe; batch and seq are left to devices_tokens. */
-bool devices_init(struct al_training *training, const struct device_options *options,
+bool al_devices_init(struct al_training *training, const struct al_device_options *options,
 	const struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
 /* Sets batch, seq and rank from the question's settings. */
-bool devices_tokens(struct al_training *training, struct al_question *question,
+bool al_devices_tokens(struct al_training *training, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Is the answer about the whole model: every part is known, and nothing asks about one block?
  * `is_whole`: --whole is given. */
-bool is_about_whole(const struct al_question *question, bool is_whole);
+bool al_is_about_model(const struct al_question *question, bool is_whole);
 
 /* Refuses options that only a whole model has. */
-bool devices_refuse(const struct command_line *line, const struct al_question *question,
+bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "zero=1, tp=8, ...": what isn't as on one device. */
-void devices_note(const struct al_training *training, struct al_table *table);
+void al_devices_note(const struct al_training *training, struct al_table *table);
 
 /* Opens the whole model of a question; `configured` NULL: with its own attention. */
-bool question_whole(struct al_question *question, const struct al_configured_variant *configured,
+bool al_open_model(struct al_question *question, const struct al_configured_variant *configured,
 	int64_t tp, enum al_tensor_list_detail detail, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
-bool train_stages(struct al_ledger *ledger, const struct al_training *training,
+bool al_train_stages(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a question. */
-bool train_largest(struct al_question *question, const struct al_configured_variant *configured,
+bool al_train_largest(struct al_question *question, const struct al_configured_variant *configured,
 	const struct al_training *training, struct al_stage *stage, int64_t *index,
 	struct al_error *err) AL_MUST_CHECK;
 

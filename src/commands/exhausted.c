@@ -21,7 +21,7 @@ static void say(size_t bytes)
 }
 
 /* Of several threads that get here, the first speaks and ends the others. */
-void end_exhausted(size_t bytes)
+void al_end_exhausted(size_t bytes)
 {
 	static atomic_flag is_ending = ATOMIC_FLAG_INIT;
 

@@ -3,7 +3,7 @@
 
 #include "base/number.h"
 
-struct al_table *explain_table(struct session *session)
+struct al_table *al_explain_table(struct al_session *session)
 {
 	static const struct al_column columns[] = {
 		{.key = "model", .title = "Model", .is_key = true},
@@ -22,7 +22,8 @@ struct al_table *explain_table(struct session *session)
 			.digits = AL_DIGITS_ALL},
 		{.key = "source", .title = "Source"},
 	};
-	struct al_table *table = session_table(session, "explain", "How each number comes about");
+	struct al_table *table = al_session_table(session, "explain",
+		"How each number comes about");
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		al_table_add_column(table, columns[i]);
@@ -35,7 +36,7 @@ static void set_text(struct al_table *table, struct al_cell *cell, const char *t
 		al_cell_set_text(table, cell, text);
 }
 
-void explain(struct al_table *table, const struct explanation *e)
+void al_explain(struct al_table *table, const struct al_explanation *e)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
@@ -50,7 +51,7 @@ void explain(struct al_table *table, const struct explanation *e)
 	set_text(table, cell, e->source);
 }
 
-void explain_entry(struct al_table *table, const char *model, const char *variant,
+void al_explain_entry(struct al_table *table, const char *model, const char *variant,
 	const struct al_ledger_entry *e, const char *of, bool each)
 {
 	int64_t times = each ? e->times * e->count : e->times;
@@ -59,8 +60,8 @@ void explain_entry(struct al_table *table, const char *model, const char *varian
 	mpq_init(once);
 	mpq_set(once, e->elements);
 	al_exact_divide(once, times ? times : 1);
-	explain(table,
-		&(struct explanation){.model = model,
+	al_explain(table,
+		&(struct al_explanation){.model = model,
 			.variant = variant,
 			.of = of,
 			.name = e->name,

@@ -9,7 +9,7 @@
 	OPTION_FLAG(type, at, "explain", "formula, substitution, result and source of each number")
 
 /* How one number comes about. */
-struct explanation {
+struct al_explanation {
 	const char *model, *variant;
 	const char *of, *name; /* "parameters", "W_Q" */
 	const char *formula, *substituted; /* "d_model * n_heads*d_head", "768 * 12*64"; or NULL */
@@ -18,11 +18,11 @@ struct explanation {
 	const char *source;
 };
 
-struct al_table *explain_table(struct session *session);
-void explain(struct al_table *table, const struct explanation *e);
+struct al_table *al_explain_table(struct al_session *session);
+void al_explain(struct al_table *table, const struct al_explanation *e);
 
 /* A row for an entry; `each`: of each that is stacked in it. */
-void explain_entry(struct al_table *table, const char *model, const char *variant,
+void al_explain_entry(struct al_table *table, const char *model, const char *variant,
 	const struct al_ledger_entry *entry, const char *of, bool each);
 
 #endif

@@ -6,20 +6,20 @@
 #include "base/file.h"
 #include "base/touched.h"
 
-void files_init(struct files *files)
+void al_files_init(struct al_files *files)
 {
-	*files = (struct files){0};
+	*files = (struct al_files){0};
 	al_arena_init(&files->arena);
 }
 
-void files_finish(struct files *files)
+void al_files_finish(struct al_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
 		al_text_finish(&files->items[i].content);
 	al_arena_finish(&files->arena);
 }
 
-struct al_text *files_add_path(struct files *files, const char *path)
+struct al_text *al_files_add_path(struct al_files *files, const char *path)
 {
 	files->items = al_grow(&files->arena, files->items, files->n, &files->room,
 		sizeof(*files->items));
@@ -29,11 +29,11 @@ struct al_text *files_add_path(struct files *files, const char *path)
 	return &file->content;
 }
 
-struct al_text *files_add(struct files *files, const char *folder, const char *name,
+struct al_text *al_files_add(struct al_files *files, const char *folder, const char *name,
 	const char *ending)
 {
 	const char *path = al_format(&files->arena, "%s/%s.%s", folder, name, ending);
-	struct al_text *content = files_add_path(files, path);
+	struct al_text *content = al_files_add_path(files, path);
 
 	files->items[files->n - 1].folder = al_strdup(&files->arena, folder);
 	return content;
@@ -45,7 +45,7 @@ static bool write_file(const struct file *file, struct al_error *err)
 		&& al_file_write(file->path, file->content.data, file->content.length, err);
 }
 
-bool files_write(struct files *files, struct al_error *err)
+bool al_files_write(struct al_files *files, struct al_error *err)
 {
 	bool *is_new = al_new_array(&files->arena, bool, files->n + 1);
 	const char **paths = al_new_array(&files->arena, const char *, files->n + 1);

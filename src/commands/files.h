@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 
-struct files {
+struct al_files {
 	struct al_arena arena;
 	struct file {
 		const char *folder, *path; /* folder: to be made; or NULL */
@@ -14,18 +14,18 @@ struct files {
 	size_t n, room;
 };
 
-void files_init(struct files *files);
-void files_finish(struct files *files);
+void al_files_init(struct al_files *files);
+void al_files_finish(struct al_files *files);
 
 /* A new file, empty: its content, valid until the next is added. */
-struct al_text *files_add_path(struct files *files, const char *path);
+struct al_text *al_files_add_path(struct al_files *files, const char *path);
 
 /* The same, FOLDER/NAME.ENDING; the folder is made. */
-struct al_text *files_add(struct files *files, const char *folder, const char *name,
+struct al_text *al_files_add(struct al_files *files, const char *folder, const char *name,
 	const char *ending);
 
 /* Makes the folders and writes all; none where two are one file, or one is a file of the input.
  * Where that fails, no file stays that wasn't there before. */
-bool files_write(struct files *files, struct al_error *err) AL_MUST_CHECK;
+bool al_files_write(struct al_files *files, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -7,13 +7,13 @@
 #include "ledger/solve.h"
 
 struct fit_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_asked asked;
-	struct device_options devices;
+	struct al_device_options devices;
 	const char *memory, *solve, *match;
 };
 
-static const struct option_row fit_rows[] = {
+static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct fit_options, memory, "memory", "SIZE",
 		"what a device holds: 80GiB, 24GB, a number of bytes"),
 	OPTION_TEXT(struct fit_options, solve, "solve", "SYMBOL",
@@ -23,18 +23,18 @@ static const struct option_row fit_rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS,
-	{setting_rows, offsetof(struct fit_options, asked)},
-	{variant_rows, offsetof(struct fit_options, asked)},
-	{recipe_rows, offsetof(struct fit_options, asked)},
-	{weight_rows, offsetof(struct fit_options, devices)},
-	{device_rows, offsetof(struct fit_options, devices)}, {fit_rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_setting_rows, offsetof(struct fit_options, asked)},
+	{al_variant_rows, offsetof(struct fit_options, asked)},
+	{al_recipe_rows, offsetof(struct fit_options, asked)},
+	{al_weight_rows, offsetof(struct fit_options, devices)},
+	{al_device_rows, offsetof(struct fit_options, devices)}, {fit_rows, 0}, {NULL, 0}};
 
 enum { MOST_STATES = 5 };
 
 /* One search: a model with one of its variants, over one symbol. */
 struct fit {
-	struct session *session;
+	struct al_session *session;
 	const struct fit_options *options;
 	struct al_question *question;
 	const struct al_configured_variant *configured; /* NULL: the model's own attention */
@@ -66,7 +66,8 @@ static const struct unit {
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
 
 /* "80GiB", "1.5 TB", "85899345920" */
-static bool parse_size(struct session *session, const char *text, mpq_t out, struct al_error *err)
+static bool parse_size(struct al_session *session, const char *text, mpq_t out,
+	struct al_error *err)
 {
 	const char *names[N_UNITS];
 	size_t n = strspn(text, "0123456789.");
@@ -108,7 +109,7 @@ static bool take_training(struct fit *f, struct al_error *err)
 	int64_t index;
 
 	al_stage_init(&stage);
-	bool ok = train_stages(&f->ledger, &f->training, &stage, &index, err);
+	bool ok = al_train_stages(&f->ledger, &f->training, &stage, &index, err);
 	for (int i = 0; ok && i < AL_N_TRAINING_STATES; i++)
 		al_stage_sum(&stage, (enum al_memory_state)i, f->states[i]);
 	al_stage_finish(&stage);
@@ -133,7 +134,7 @@ static bool open_ledger(struct fit *f, struct al_error *err)
 		: f->training.pp > 1			    ? AL_TENSORS_BY_LAYER
 							    : AL_TENSORS_BY_KIND;
 
-	return question_whole(f->question, f->configured, f->training.tp, detail, &f->ledger, err);
+	return al_open_model(f->question, f->configured, f->training.tp, detail, &f->ledger, err);
 }
 
 static bool measure(struct fit *f, int64_t x, struct al_error *err)
@@ -298,16 +299,16 @@ static bool read_options(struct fit *f, struct al_error *err)
 	if (!al_settings_get(&q->settings, "batch", &given, err)
 		|| (!given && !al_question_set(q, "batch", 1, err)))
 		return false;
-	return devices_init(&f->training, &f->options->devices, q, err)
-		&& devices_tokens(&f->training, q, err)
+	return al_devices_init(&f->training, &f->options->devices, q, err)
+		&& al_devices_tokens(&f->training, q, err)
 		&& (!f->is_inference
-			|| inference_init(&f->inference, &f->options->devices, q, err));
+			|| al_inference_init(&f->inference, &f->options->devices, q, err));
 }
 
 static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 {
 	struct al_question *q = f->question;
-	struct al_table *table = session_table(f->session, "fit",
+	struct al_table *table = al_session_table(f->session, "fit",
 		al_format(&f->session->arena, "What fits of %s", q->title));
 
 	add_columns(table, !q->is_own);
@@ -316,7 +317,7 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 		if (!read_options(f, err) || !solve(f, table, memory, err))
 			return false;
 	}
-	question_note(q, table);
+	al_note_question(q, table);
 	if (f->is_inference)
 		al_table_note(table,
 			"inference: weights %s, cache %s; batch, seq as given where they are not "
@@ -395,7 +396,7 @@ static bool match_variant(struct fit *f, struct al_table *table, mpq_srcptr targ
 	const struct al_growth growth = {count_at, f, 1, 1};
 	struct al_largest largest;
 
-	if (!question_whole(f->question, f->configured, 1, AL_TENSORS_BY_KIND, &f->ledger, err))
+	if (!al_open_model(f->question, f->configured, 1, AL_TENSORS_BY_KIND, &f->ledger, err))
 		return false;
 	bool ok = al_solve_largest(&growth, target, &largest, err) || al_in(err, "%s", f->symbol);
 	if (ok && !largest.fits)
@@ -411,7 +412,7 @@ static bool count_like(struct al_question *q, const struct al_configured_variant
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, like, 1, AL_TENSORS_BY_KIND, &ledger, err))
+	if (!al_open_model(q, like, 1, AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
 	al_ledger_close(&ledger);
@@ -430,7 +431,7 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 	if (!al_configured_variant_parse(&f->session->arena, q->catalog, match + strlen(key), &like,
 		    err))
 		return al_in(err, "--match");
-	struct al_table *table = session_table(f->session, "fit",
+	struct al_table *table = al_session_table(f->session, "fit",
 		al_format(&f->session->arena, "As many parameters as %s with %s", q->title,
 			like.name));
 	add_match_columns(table, !q->is_own);
@@ -440,7 +441,7 @@ static bool fit_parameters(struct fit *f, const char *match, struct al_error *er
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
 		ok = match_variant(f, table, target, err);
 	}
-	question_note(q, table);
+	al_note_question(q, table);
 	mpq_clear(target);
 	return ok;
 }
@@ -468,13 +469,13 @@ static bool answer(struct fit *f, struct al_error *err)
 	return ok;
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct fit_options *o = session->options;
 	struct al_question question;
 	struct fit f = {.session = session, .options = o, .question = &question};
 
-	if (!question_init(&question, session, &o->asked, session->line.words[0], false,
+	if (!al_ask_question(&question, session, &o->asked, session->line.words[0], false,
 		    AL_BASIS_MODEL, err))
 		return false;
 	for (int i = 0; i < MOST_STATES; i++)
@@ -489,7 +490,7 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_fit = {
+const struct al_command al_command_fit = {
 	.words = "MODEL",
 	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},

@@ -3,12 +3,12 @@
 #include "commands/kernel.h"
 #include "linalg/linalg.h"
 
-#define COMMAND(name, program, summary) &command_##name,
+#define COMMAND(name, program, summary) &al_command_##name,
 
-static const struct command *const commands[] = {COMMANDS(COMMAND)};
+static const struct al_command *const commands[] = {COMMANDS(COMMAND)};
 
-const struct program full_program = {
+const struct al_program al_full_program = {
 	.commands = commands,
 	.set_threads = al_threads_set,
-	.prepare = kernel_prepare,
+	.prepare = al_kernel_prepare,
 };

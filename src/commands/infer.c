@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-bool inference_init(struct al_inference *inference, const struct device_options *o,
+bool al_inference_init(struct al_inference *inference, const struct al_device_options *o,
 	struct al_question *q, struct al_error *err)
 {
 	struct al_training training;
 	const struct al_setting *source;
 
 	*inference = (struct al_inference){.activation_bytes = 2};
-	if (!devices_init(&training, o, q, err) || !devices_tokens(&training, q, err)
+	if (!al_devices_init(&training, o, q, err) || !al_devices_tokens(&training, q, err)
 		|| !al_file_type_find(o->dtype, &inference->weights, err)
 		|| !al_dtype_find(o->cache_dtype, &inference->cache, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
@@ -93,7 +93,7 @@ static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_
 static void add_notes(struct al_table *table, const char *dtype, const struct al_question *q,
 	const struct al_inference *inference)
 {
-	question_note(q, table);
+	al_note_question(q, table);
 	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld", dtype,
 		inference->cache->name, (long long)inference->batch, (long long)inference->seq,
 		(long long)inference->tp);
@@ -124,12 +124,12 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 		}
 }
 
-static bool answer(struct session *session, struct al_question *q,
+static bool answer(struct al_session *session, struct al_question *q,
 	const struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_table *table = session_table(session, "memory",
+	struct al_table *table = al_session_table(session, "memory",
 		al_format(&session->arena, "Inference memory of %s", q->title));
-	const struct memory_options *o = session->options;
+	const struct al_memory_options *o = session->options;
 	struct al_inference_row rows[AL_N_STATES];
 
 	add_columns(table);
@@ -147,17 +147,17 @@ static bool answer(struct session *session, struct al_question *q,
 	return ok;
 }
 
-bool infer_answer(struct session *session, struct al_question *q, struct al_error *err)
+bool al_infer_answer(struct al_session *session, struct al_question *q, struct al_error *err)
 {
-	const struct memory_options *o = session->options;
+	const struct al_memory_options *o = session->options;
 	struct al_inference inference;
 	struct al_ledger ledger;
 
 	if (q->variants.n > 1)
 		return al_fail(err, AL_EINPUT,
 			"--inference answers for one variant at a time, found %zu", q->variants.n);
-	if (!inference_init(&inference, &o->devices, q, err)
-		|| !question_whole(q, q->is_own ? NULL : &q->variants.items[0], inference.tp,
+	if (!al_inference_init(&inference, &o->devices, q, err)
+		|| !al_open_model(q, q->is_own ? NULL : &q->variants.items[0], inference.tp,
 			al_inference_detail(&inference), &ledger, err))
 		return false;
 	bool ok = answer(session, q, &inference, &ledger, err);

@@ -16,7 +16,7 @@ enum table { TABLE_TENSORS, TABLE_MODULES, N_TABLES };
 static const char *const table_names[N_TABLES] = {"tensors", "modules"};
 
 struct inspect_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_layout_options layout;
 	bool shows_values;
 	/* Both tables make an answer for people; a script asks for the one that it reads, so that
@@ -24,7 +24,7 @@ struct inspect_options {
 	uint64_t only;
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_SET(struct inspect_options, only, "only", "A,B", "only these tables",
 		.words = table_names, .n_words = N_TABLES, .noun = "table"),
 	OPTION_FLAG(struct inspect_options, shows_values, "values",
@@ -32,12 +32,12 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct inspect_options, layout)}, {rows, 0}, {NULL, 0}};
 
 /* One answer. */
 struct inspection {
-	struct session *session;
+	struct al_session *session;
 	struct al_checkpoint checkpoint;
 	struct al_table *table;
 	bool shows_values, shows_files;
@@ -306,7 +306,7 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 {
 	struct findings findings = {0};
 
-	inspection->table = session_table(inspection->session, "inspect", "");
+	inspection->table = al_session_table(inspection->session, "inspect", "");
 	add_columns(inspection);
 	al_text_init(&findings.names);
 	bool ok = add_rows(inspection, &findings, err);
@@ -321,12 +321,12 @@ static bool is_wanted(const struct inspect_options *o, enum table table)
 	return !o->only || (o->only >> table & 1);
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct inspect_options *o = session->options;
 	struct inspection inspection = {.session = session, .shows_values = o->shows_values};
 
-	if (!al_checkpoint_open(&inspection.checkpoint, session_word(session, 0), err))
+	if (!al_checkpoint_open(&inspection.checkpoint, al_session_word(session, 0), err))
 		return false;
 	inspection.shows_files = inspection.checkpoint.n_shards > 1;
 	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
@@ -338,7 +338,7 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_inspect = {
+const struct al_command al_command_inspect = {
 	.words = "CHECKPOINT [CONFIG]",
 	.examples = {"inspect model.safetensors --heads 12",
 		"inspect path/to/model --only tensors --values -f csv"},

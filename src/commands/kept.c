@@ -6,8 +6,8 @@
 #include "ledger/infer.h"
 
 struct answer {
-	struct session *session;
-	const struct cache_options *options;
+	struct al_session *session;
+	const struct al_cache_options *options;
 	struct al_table *table;
 	const struct al_dtype *storage;
 	bool shows_model, shows_variant, is_noted;
@@ -182,7 +182,7 @@ static bool add_variant(struct answer *a, struct al_question *q, size_t i, const
 	struct al_cache_lines cache;
 	struct al_ledger ledger;
 
-	if (!question_whole(q, q->is_own ? NULL : &q->variants.items[i], 1, AL_TENSORS_BY_KIND,
+	if (!al_open_model(q, q->is_own ? NULL : &q->variants.items[i], 1, AL_TENSORS_BY_KIND,
 		    &ledger, err))
 		return false;
 	bool ok = al_ledger_cache(&ledger, a->storage, tokens->seq, tokens->source_seq, &cache,
@@ -195,7 +195,7 @@ static bool add_variant(struct answer *a, struct al_question *q, size_t i, const
 
 static void add_notes(struct answer *a, const struct al_question *q, const struct sum *tokens)
 {
-	question_note(q, a->table);
+	al_note_question(q, a->table);
 	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->storage->name);
 	if (tokens->seq)
 		al_table_note(a->table,
@@ -227,9 +227,9 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 {
 	struct al_question q;
 
-	if (!question_init(&q, a->session, &a->options->asked, word, false, AL_BASIS_MODEL, err))
+	if (!al_ask_question(&q, a->session, &a->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
-	bool ok = is_about_whole(&q, a->options->is_whole)
+	bool ok = al_is_about_model(&q, a->options->is_whole)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
 			q.is_own ? ", expected one whose parts are known" : "; add --whole");
 	ok = ok && add_model(a, &q, err);
@@ -237,18 +237,18 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 	return ok;
 }
 
-bool kept_answer(struct session *session, struct al_question *q, struct al_error *err)
+bool al_cached_by_kind(struct al_session *session, struct al_question *q, struct al_error *err)
 {
-	const struct cache_options *o = session->options;
-	const struct command_line *line = &session->line;
+	const struct al_cache_options *o = session->options;
+	const struct al_command_line *line = &session->line;
 	struct answer a = {.session = session,
 		.options = o,
 		.shows_model = line->n_words > 1,
-		.shows_variant = names_variants(&o->asked)};
+		.shows_variant = al_names_variants(&o->asked)};
 
 	if (!al_dtype_find(o->dtype, &a.storage, err))
 		return false;
-	a.table = session_table(session, "cache",
+	a.table = al_session_table(session, "cache",
 		q ? al_format(&session->arena, "KV cache of %s", q->title) : "KV cache");
 	add_columns(&a);
 	if (q)

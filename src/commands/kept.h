@@ -4,15 +4,15 @@
 
 #include "commands/question.h"
 
-struct cache_options {
-	struct output_options output;
+struct al_cache_options {
+	struct al_output_options output;
 	struct al_asked asked;
 	const char *dtype;
 	bool is_whole;
 };
 
 /* `question` NULL: several models, the session's words. */
-bool kept_answer(struct session *session, struct al_question *question,
+bool al_cached_by_kind(struct al_session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -52,7 +52,7 @@ static void step_down(char **argv, const char *failed)
 	begin_again(argv, below, reason);
 }
 
-bool kernel_prepare(char **argv, struct al_error *err)
+bool al_kernel_prepare(char **argv, struct al_error *err)
 {
 	const char *named = get(by_name);
 	bool is_users = named && !get(because);
@@ -66,7 +66,7 @@ bool kernel_prepare(char **argv, struct al_error *err)
 	return false;
 }
 
-void kernel_note(struct al_table *table)
+void al_kernel_note(struct al_table *table)
 {
 	const char *kernel = al_blas_kernel(), *named = get(by_name), *reason = get(because);
 

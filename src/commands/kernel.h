@@ -8,9 +8,9 @@
 /* Begins the program once more where OpenBLAS took a kernel older than the processor, or one that
  * computes wrong. Where the user named the kernel (OPENBLAS_CORETYPE), it is only tested. `argv`:
  * of the whole program. */
-bool kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
+bool al_kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
 
 /* Notes why this kernel runs, where OpenBLAS alone didn't choose it. */
-void kernel_note(struct al_table *table);
+void al_kernel_note(struct al_table *table);
 
 #endif

@@ -7,17 +7,17 @@
 #include "scenario/scenario.h"
 
 struct list_options {
-	struct output_options output;
+	struct al_output_options output;
 	const char *source;
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct list_options, source, "source", "NAME",
 		"print a built-in's JSON, to copy"),
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
 enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCENARIOS, SYMBOLS, N_KINDS };
 
@@ -65,10 +65,10 @@ static bool add_file(struct al_table *table, const struct al_embedded *file, str
 	return true;
 }
 
-static bool list_files(struct session *session, enum kind kind, struct al_error *err)
+static bool list_files(struct al_session *session, enum kind kind, struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
-	struct al_table *table = session_table(session, kind_names[kind], "");
+	struct al_table *table = al_session_table(session, kind_names[kind], "");
 
 	al_table_add_column(table,
 		(struct al_column){.key = "name", .title = "Name", .is_key = true});
@@ -94,10 +94,10 @@ static void add_symbol(struct al_table *table, const struct al_symbol *symbol)
 		al_cell_set_text(table, &row[4], al_formula_source(symbol->fallback));
 }
 
-static bool list_symbols(struct session *session)
+static bool list_symbols(struct al_session *session)
 {
 	static const char *const keys[] = {"name", "latex", "title", "unit", "default"};
-	struct al_table *table = session_table(session, "symbols", "");
+	struct al_table *table = al_session_table(session, "symbols", "");
 	size_t n;
 	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
 
@@ -108,7 +108,7 @@ static bool list_symbols(struct session *session)
 	return true;
 }
 
-static bool print_source(struct session *session, enum kind kind, const char *name,
+static bool print_source(struct al_session *session, enum kind kind, const char *name,
 	struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
@@ -126,7 +126,7 @@ static bool print_source(struct session *session, enum kind kind, const char *na
 	return al_fail_unknown(err, "name", name, names, files->n_files);
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	const char *word = session->line.words[0];
 	const char *source = ((const struct list_options *)session->options)->source;
@@ -139,7 +139,7 @@ static bool run(struct session *session, struct al_error *err)
 	return kind == SYMBOLS ? list_symbols(session) : list_files(session, (enum kind)kind, err);
 }
 
-const struct command command_list = {
+const struct al_command al_command_list = {
 	.words = "models|families|variants|recipes|scenarios|symbols",
 	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
 	.options = groups,

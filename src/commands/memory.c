@@ -6,19 +6,19 @@
 
 #include "base/number.h"
 
-static const struct option_row rows[] = {
-	EXPLAIN_ROW(struct memory_options, explains),
-	OPTION_TEXT(struct memory_options, baseline, "baseline", "NAME",
+static const struct al_option_row rows[] = {
+	EXPLAIN_ROW(struct al_memory_options, explains),
+	OPTION_TEXT(struct al_memory_options, baseline, "baseline", "NAME",
 		"the variant that savings compare with"),
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS,
-	{setting_rows, offsetof(struct memory_options, asked)},
-	{variant_rows, offsetof(struct memory_options, asked)},
-	{recipe_rows, offsetof(struct memory_options, asked)},
-	{weight_rows, offsetof(struct memory_options, devices)}, {rows, 0},
-	{device_rows, offsetof(struct memory_options, devices)}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_setting_rows, offsetof(struct al_memory_options, asked)},
+	{al_variant_rows, offsetof(struct al_memory_options, asked)},
+	{al_recipe_rows, offsetof(struct al_memory_options, asked)},
+	{al_weight_rows, offsetof(struct al_memory_options, devices)}, {rows, 0},
+	{al_device_rows, offsetof(struct al_memory_options, devices)}, {NULL, 0}};
 
 static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS,
 	AL_TOTAL};
@@ -62,10 +62,10 @@ static bool answer_one(struct al_question *q, struct al_table *table, struct al_
 
 /* ---- several variants: a row a variant ---- */
 
-static bool find_baseline(struct al_question *q, struct session *session, size_t *out,
+static bool find_baseline(struct al_question *q, struct al_session *session, size_t *out,
 	struct al_error *err)
 {
-	const char *name = ((const struct memory_options *)session->options)->baseline;
+	const char *name = ((const struct al_memory_options *)session->options)->baseline;
 	const char **names = al_new_array(&session->arena, const char *, q->variants.n + 1);
 
 	for (size_t i = 0; i < q->variants.n; i++)
@@ -114,8 +114,8 @@ static void add_variant_row(struct al_table *table, const char *name, mpq_t *val
 	set_saving(table, cell, values[N_STATES - 1], base);
 }
 
-static bool answer_several(struct al_question *q, struct session *session, struct al_table *table,
-	struct al_error *err)
+static bool answer_several(struct al_question *q, struct al_session *session,
+	struct al_table *table, struct al_error *err)
 {
 	mpq_t values[N_STATES + 1], base;
 	size_t baseline;
@@ -123,9 +123,9 @@ static bool answer_several(struct al_question *q, struct session *session, struc
 
 	al_table_add_column(table,
 		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_column(table, measure_column(AL_PARAMETERS));
+	al_table_add_column(table, al_measure_column(AL_PARAMETERS));
 	for (int i = 0; i < N_STATES; i++)
-		al_table_add_column(table, measure_column(states[i]));
+		al_table_add_column(table, al_measure_column(states[i]));
 	al_table_add_column(table,
 		(struct al_column){.key = "saving", .title = "Saving", .unit = "%", .digits = 2});
 	for (int i = 0; i <= N_STATES; i++)
@@ -149,7 +149,7 @@ static bool answer_several(struct al_question *q, struct session *session, struc
 
 /* ---- explanations ---- */
 
-const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes)
+const char *al_bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes)
 {
 	const char *sum = "";
 
@@ -164,10 +164,10 @@ const char *bytes_formula(struct al_arena *arena, const struct al_state_bytes *b
 static void explain_state(struct al_table *table, const struct al_question *q, const char *variant,
 	const char *of, const struct al_state_bytes *bytes)
 {
-	const char *sum = bytes_formula(&table->arena, bytes);
+	const char *sum = al_bytes_formula(&table->arena, bytes);
 
-	explain(table,
-		&(struct explanation){.model = q->name,
+	al_explain(table,
+		&(struct al_explanation){.model = q->name,
 			.variant = variant,
 			.of = of,
 			.name = "bytes a parameter",
@@ -191,8 +191,8 @@ static bool explain_rule(struct al_table *table, const struct al_question *q,
 		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
 		|| !al_ledger_modules(ledger, false, &modules, err))
 		return false;
-	explain(table,
-		&(struct explanation){.model = q->name,
+	al_explain(table,
+		&(struct al_explanation){.model = q->name,
 			.variant = variant,
 			.of = "activations",
 			.name = "bytes a token",
@@ -232,8 +232,8 @@ static bool explain_saved(struct al_table *table, const struct al_question *q,
 	for (int i = 0; i < power; i++)
 		al_exact_multiply(bytes, seq);
 	al_exact_multiply(bytes, size);
-	explain(table,
-		&(struct explanation){.model = q->name,
+	al_explain(table,
+		&(struct al_explanation){.model = q->name,
 			.variant = line->module->configured.name,
 			.of = "activations",
 			.name = entry->name,
@@ -271,7 +271,7 @@ static bool explain_ledger(struct al_table *table, const struct al_question *q, 
 	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	for (size_t i = 0; i < tensors->n; i++)
-		explain_entry(table, q->name, variant, &tensors->items[i], "parameters", false);
+		al_explain_entry(table, q->name, variant, &tensors->items[i], "parameters", false);
 	explain_state(table, q, variant, "weights", &q->recipe->weights);
 	explain_state(table, q, variant, "gradients", &q->recipe->gradients);
 	explain_state(table, q, variant, "optimizer", &q->recipe->optimizer);
@@ -295,42 +295,42 @@ static bool explain_variant(struct al_question *q, const struct al_configured_va
 
 /* ---- the command ---- */
 
-static bool answer(struct al_question *q, struct session *session, struct al_error *err)
+static bool answer(struct al_question *q, struct al_session *session, struct al_error *err)
 {
-	const struct memory_options *o = session->options;
-	struct al_table *table = session_table(session, "memory",
+	const struct al_memory_options *o = session->options;
+	struct al_table *table = al_session_table(session, "memory",
 		al_format(&session->arena, "Training memory of the attention in %s", q->title));
 	bool ok = q->variants.n == 1 ? answer_one(q, table, err)
 				     : answer_several(q, session, table, err);
 
-	question_note(q, table);
+	al_note_question(q, table);
 	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
 	if (!ok || !o->explains)
 		return ok;
-	struct al_table *explanations = explain_table(session);
+	struct al_table *explanations = al_explain_table(session);
 	for (size_t i = 0; ok && i < q->variants.n; i++)
 		ok = explain_variant(q, &q->variants.items[i], explanations, err);
 	return ok;
 }
 
-static bool answer_question(struct al_question *q, struct session *session, struct al_error *err)
+static bool answer_question(struct al_question *q, struct al_session *session, struct al_error *err)
 {
-	const struct memory_options *o = session->options;
+	const struct al_memory_options *o = session->options;
 
-	if (is_about_whole(q, o->devices.is_whole))
-		return o->devices.is_inference ? infer_answer(session, q, err)
-					       : train_answer(session, q, err);
-	return devices_refuse(&session->line, q, err) && answer(q, session, err);
+	if (al_is_about_model(q, o->devices.is_whole))
+		return o->devices.is_inference ? al_infer_answer(session, q, err)
+					       : al_train_answer(session, q, err);
+	return al_devices_refuse(&session->line, q, err) && answer(q, session, err);
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
-	const struct memory_options *o = session->options;
+	const struct al_memory_options *o = session->options;
 	struct al_question question;
 
 	if (session->line.n_words > 1)
-		return train_answer(session, NULL, err);
-	if (!question_init(&question, session, &o->asked, session->line.words[0], true,
+		return al_train_answer(session, NULL, err);
+	if (!al_ask_question(&question, session, &o->asked, session->line.words[0], true,
 		    AL_BASIS_MODEL, err))
 		return false;
 	bool ok = answer_question(&question, session, err);
@@ -338,14 +338,14 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_memory = {
+const struct al_command al_command_memory = {
 	.words = "MODEL...|VARIANT",
 	.examples = {"memory llama-3-8b --recipe megatron --batch 1 --seq 8192 --tp 8 --sp "
 		     "--attention flash",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
 	.options = groups,
-	.options_size = sizeof(struct memory_options),
+	.options_size = sizeof(struct al_memory_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

@@ -41,9 +41,9 @@ static void add_module(struct al_table *table, const struct al_attention *a)
 	al_cell_set_text(table, cell, positions_of(a));
 }
 
-static void list(struct session *session, const struct al_model_view *view)
+static void list(struct al_session *session, const struct al_model_view *view)
 {
-	struct al_table *table = session_table(session, "modules", "Attention modules");
+	struct al_table *table = al_session_table(session, "modules", "Attention modules");
 
 	add_columns(table);
 	for (size_t i = 0; i < view->n_modules; i++)
@@ -54,15 +54,15 @@ static void list(struct session *session, const struct al_model_view *view)
 		al_table_note(table, "%s", view->notes[i]);
 }
 
-bool al_modules_list(struct session *session, const struct al_layout_options *layout,
+bool al_modules_list(struct al_session *session, const struct al_layout_options *layout,
 	struct al_table *table, struct al_error *err)
 {
-	const char *config = session_word(session, 1);
+	const char *config = al_session_word(session, 1);
 	bool is_asked = layout->heads || layout->layout || config || !table;
 	struct al_error reason;
 	struct al_opened_checkpoint opened;
 
-	if (al_opened_checkpoint_init(&opened, session, layout, session_word(session, 0), config,
+	if (al_opened_checkpoint_init(&opened, session, layout, al_session_word(session, 0), config,
 		    true, is_asked ? err : &reason)) {
 		list(session, &opened.view);
 		al_opened_checkpoint_finish(&opened);

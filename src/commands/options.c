@@ -12,25 +12,25 @@
 
 struct reader {
 	struct al_arena *arena;
-	struct command_line *line;
-	const struct option_group *groups;
+	struct al_command_line *line;
+	const struct al_option_group *groups;
 	int argc, next;
 	char **argv;
 };
 
-static bool matches(const struct option_row *row, const char *name, size_t length)
+static bool matches(const struct al_option_row *row, const char *name, size_t length)
 {
 	return strncmp(row->name, name, length) == 0 && row->name[length] == '\0';
 }
 
 /* By name, or by letter where `name` is NULL. */
 static bool find(const struct reader *r, const char *name, size_t length, char letter,
-	struct given_option *out)
+	struct al_given_option *out)
 {
-	for (const struct option_group *group = r->groups; group->rows; group++)
-		for (const struct option_row *row = group->rows; row->name; row++)
+	for (const struct al_option_group *group = r->groups; group->rows; group++)
+		for (const struct al_option_row *row = group->rows; row->name; row++)
 			if (name ? matches(row, name, length) : row->letter == letter) {
-				*out = (struct given_option){.row = row, .at = group->at};
+				*out = (struct al_given_option){.row = row, .at = group->at};
 				return true;
 			}
 	return false;
@@ -41,8 +41,8 @@ static bool fail_unknown(const struct reader *r, const char *name, struct al_err
 	const char **names = NULL;
 	size_t n = 0, room = 0;
 
-	for (const struct option_group *group = r->groups; group->rows; group++)
-		for (const struct option_row *row = group->rows; row->name; row++) {
+	for (const struct al_option_group *group = r->groups; group->rows; group++)
+		for (const struct al_option_row *row = group->rows; row->name; row++) {
 			names = al_grow(r->arena, names, n, &room, sizeof(*names));
 			names[n++] = row->name;
 		}
@@ -51,7 +51,7 @@ static bool fail_unknown(const struct reader *r, const char *name, struct al_err
 
 /* ---- taking the line apart ---- */
 
-bool command_line_has(const struct command_line *line, const struct option_row *row)
+bool al_command_line_has(const struct al_command_line *line, const struct al_option_row *row)
 {
 	for (size_t i = 0; i < line->n_given; i++)
 		if (line->given[i].row == row)
@@ -59,11 +59,11 @@ bool command_line_has(const struct command_line *line, const struct option_row *
 	return false;
 }
 
-static bool add(struct reader *r, const struct given_option *option, struct al_error *err)
+static bool add(struct reader *r, const struct al_given_option *option, struct al_error *err)
 {
-	struct command_line *line = r->line;
+	struct al_command_line *line = r->line;
 
-	if (option->row->kind != OPTION_IS_LIST && command_line_has(line, option->row))
+	if (option->row->kind != OPTION_IS_LIST && al_command_line_has(line, option->row))
 		return al_fail(err, AL_EINPUT, "option --%s is given twice", option->row->name);
 	line->given = al_grow(r->arena, line->given, line->n_given, &line->room,
 		sizeof(*line->given));
@@ -72,10 +72,10 @@ static bool add(struct reader *r, const struct given_option *option, struct al_e
 }
 
 /* `value`: what stands after "=" or the letter, or NULL. */
-static bool take(struct reader *r, struct given_option option, const char *value,
+static bool take(struct reader *r, struct al_given_option option, const char *value,
 	struct al_error *err)
 {
-	const struct option_row *row = option.row;
+	const struct al_option_row *row = option.row;
 
 	if (row->kind == OPTION_IS_FLAG && value)
 		return al_fail(err, AL_EINPUT, "option --%s takes no value", row->name);
@@ -93,7 +93,7 @@ static bool take_long(struct reader *r, const char *text, struct al_error *err)
 {
 	const char *equals = strchr(text, '=');
 	size_t length = equals ? (size_t)(equals - text) : strlen(text);
-	struct given_option option;
+	struct al_given_option option;
 
 	if (!find(r, text, length, '\0', &option))
 		return fail_unknown(r, al_strndup(r->arena, text, length), err);
@@ -102,15 +102,15 @@ static bool take_long(struct reader *r, const char *text, struct al_error *err)
 
 static bool take_letter(struct reader *r, const char *text, struct al_error *err)
 {
-	struct given_option option;
+	struct al_given_option option;
 
 	if (!find(r, NULL, 0, text[0], &option))
 		return fail_unknown(r, al_strndup(r->arena, text, 1), err);
 	return take(r, option, text[1] ? text + 1 : NULL, err);
 }
 
-bool command_line_split(struct command_line *line, struct al_arena *arena, int argc, char **argv,
-	const struct option_group *groups, struct al_error *err)
+bool al_command_line_split(struct al_command_line *line, struct al_arena *arena, int argc,
+	char **argv, const struct al_option_group *groups, struct al_error *err)
 {
 	struct reader r = {
 		.arena = arena,
@@ -121,7 +121,8 @@ bool command_line_split(struct command_line *line, struct al_arena *arena, int a
 	};
 	bool only_words = false;
 
-	*line = (struct command_line){.words = al_new_array(arena, const char *, (size_t)argc + 1)};
+	*line = (struct al_command_line){
+		.words = al_new_array(arena, const char *, (size_t)argc + 1)};
 	while (r.next < argc) {
 		const char *text = argv[r.next++];
 		if (!only_words && strcmp(text, "--") == 0)
@@ -135,17 +136,18 @@ bool command_line_split(struct command_line *line, struct al_arena *arena, int a
 	return true;
 }
 
-const char *command_line_first_of(const struct command_line *line, const struct option_row *rows)
+const char *al_command_line_first_of(const struct al_command_line *line,
+	const struct al_option_row *rows)
 {
 	for (; rows->name; rows++)
-		if (command_line_has(line, rows))
+		if (al_command_line_has(line, rows))
 			return rows->name;
 	return NULL;
 }
 
 /* ---- values ---- */
 
-static bool fail_count(const struct option_row *row, const char *text, struct al_error *err)
+static bool fail_count(const struct al_option_row *row, const char *text, struct al_error *err)
 {
 	if (row->most)
 		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from %lld to %lld",
@@ -154,7 +156,7 @@ static bool fail_count(const struct option_row *row, const char *text, struct al
 		row->name, text, (long long)row->least);
 }
 
-static bool read_count(const struct option_row *row, const char *text, int64_t *out,
+static bool read_count(const struct al_option_row *row, const char *text, int64_t *out,
 	struct al_error *err)
 {
 	size_t n = al_read_digits(text, out);
@@ -163,7 +165,7 @@ static bool read_count(const struct option_row *row, const char *text, int64_t *
 		|| fail_count(row, text, err);
 }
 
-static bool read_choice(const struct option_row *row, const char *word, int *out,
+static bool read_choice(const struct al_option_row *row, const char *word, int *out,
 	struct al_error *err)
 {
 	*out = al_find_name(word, row->words, row->n_words);
@@ -172,7 +174,7 @@ static bool read_choice(const struct option_row *row, const char *word, int *out
 			row->n_words);
 }
 
-static bool add_to_set(const struct option_row *row, const char *word, uint64_t *out,
+static bool add_to_set(const struct al_option_row *row, const char *word, uint64_t *out,
 	struct al_error *err)
 {
 	int found;
@@ -184,7 +186,7 @@ static bool add_to_set(const struct option_row *row, const char *word, uint64_t 
 }
 
 /* "a, b, c"; with `last` " or " "a, b or c". */
-static void join(struct al_text *out, const struct option_row *row, const char *last)
+static void join(struct al_text *out, const struct al_option_row *row, const char *last)
 {
 	for (size_t i = 0; i < row->n_words; i++)
 		al_text_addf(out, "%s%s",
@@ -194,7 +196,7 @@ static void join(struct al_text *out, const struct option_row *row, const char *
 			row->words[i]);
 }
 
-static bool fail_empty(const struct option_row *row, const char *text, struct al_error *err)
+static bool fail_empty(const struct al_option_row *row, const char *text, struct al_error *err)
 {
 	struct al_text words;
 
@@ -205,7 +207,7 @@ static bool fail_empty(const struct option_row *row, const char *text, struct al
 	return false;
 }
 
-static bool read_set(const struct option_row *row, struct al_arena *arena, const char *text,
+static bool read_set(const struct al_option_row *row, struct al_arena *arena, const char *text,
 	uint64_t *out, struct al_error *err)
 {
 	char *rest = al_strdup(arena, text);
@@ -217,7 +219,7 @@ static bool read_set(const struct option_row *row, struct al_arena *arena, const
 }
 
 /* All values of one option. */
-static void gather(const struct command_line *line, const struct option_row *row,
+static void gather(const struct al_command_line *line, const struct al_option_row *row,
 	struct al_arena *arena, struct al_texts *out)
 {
 	const char **items = al_new_array(arena, const char *, line->n_given);
@@ -229,10 +231,10 @@ static void gather(const struct command_line *line, const struct option_row *row
 	out->items = items;
 }
 
-static bool set_value(const struct command_line *line, const struct given_option *option,
+static bool set_value(const struct al_command_line *line, const struct al_given_option *option,
 	struct al_arena *arena, void *field, struct al_error *err)
 {
-	const struct option_row *row = option->row;
+	const struct al_option_row *row = option->row;
 
 	switch (row->kind) {
 	case OPTION_IS_FLAG:
@@ -255,7 +257,7 @@ static bool set_value(const struct command_line *line, const struct given_option
 	return true;
 }
 
-static void set_fallback(const struct option_row *row, void *field)
+static void set_fallback(const struct al_option_row *row, void *field)
 {
 	switch (row->kind) {
 	case OPTION_IS_FLAG:
@@ -279,16 +281,16 @@ static void set_fallback(const struct option_row *row, void *field)
 	}
 }
 
-bool command_line_read(const struct command_line *line, struct al_arena *arena,
-	const struct option_group *groups, void *options, struct al_error *err)
+bool al_command_line_read(const struct al_command_line *line, struct al_arena *arena,
+	const struct al_option_group *groups, void *options, struct al_error *err)
 {
 	char *base = options;
 
-	for (const struct option_group *group = groups; group->rows; group++)
-		for (const struct option_row *row = group->rows; row->name; row++)
+	for (const struct al_option_group *group = groups; group->rows; group++)
+		for (const struct al_option_row *row = group->rows; row->name; row++)
 			set_fallback(row, base + group->at + row->field);
 	for (size_t i = 0; i < line->n_given; i++) {
-		const struct given_option *option = &line->given[i];
+		const struct al_given_option *option = &line->given[i];
 		if (!set_value(line, option, arena, base + option->at + option->row->field, err))
 			return false;
 	}
@@ -321,7 +323,7 @@ static void add_wrapped(struct al_text *out, const char *text)
 	al_text_add(out, "\n");
 }
 
-static void add_help(struct al_text *out, const struct option_row *row)
+static void add_help(struct al_text *out, const struct al_option_row *row)
 {
 	struct al_text help;
 
@@ -335,7 +337,7 @@ static void add_help(struct al_text *out, const struct option_row *row)
 	al_text_finish(&help);
 }
 
-static void add_row(struct al_text *out, const struct option_row *row)
+static void add_row(struct al_text *out, const struct al_option_row *row)
 {
 	size_t before = out->length;
 
@@ -354,9 +356,9 @@ static void add_row(struct al_text *out, const struct option_row *row)
 	add_help(out, row);
 }
 
-void options_help(const struct option_group *groups, struct al_text *out)
+void al_options_help(const struct al_option_group *groups, struct al_text *out)
 {
-	for (const struct option_group *group = groups; group->rows; group++)
-		for (const struct option_row *row = group->rows; row->name; row++)
+	for (const struct al_option_group *group = groups; group->rows; group++)
+		for (const struct al_option_row *row = group->rows; row->name; row++)
 			add_row(out, row);
 }

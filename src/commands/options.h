@@ -3,12 +3,12 @@
  * arrays, which a command includes by name (a group). Nothing here knows any command.
  *
  *     struct example_options {
- *             struct output_options output;
+ *             struct al_output_options output;
  *             bool shows_tensors;
  *             int64_t seed;
  *     };
  *
- *     static const struct option_row rows[] = {
+ *     static const struct al_option_row rows[] = {
  *             OPTION_FLAG(struct example_options, shows_tensors, "tensors", "a row each tensor"),
  *             OPTION_COUNT(struct example_options, seed, "seed", "N", "seed of the random draws",
  *                     .fallback = 1),
@@ -25,7 +25,7 @@
 #include "base/text.h"
 
 /* How a value is read; beside it the type of the field that takes it. */
-enum option_kind {
+enum al_option_kind {
 	OPTION_IS_FLAG, /* bool */
 	OPTION_IS_TEXT, /* const char *: NULL or `text` where it isn't given */
 	OPTION_IS_LIST, /* struct al_texts: may be given several times, and keeps that order */
@@ -34,8 +34,8 @@ enum option_kind {
 	OPTION_IS_SET, /* uint64_t: of "A,B" a bit for the place of each in `words`; 0: not given */
 };
 
-struct option_row {
-	enum option_kind kind;
+struct al_option_row {
+	enum al_option_kind kind;
 	char letter; /* '\0': none */
 	const char *name, *argument, *help; /* argument: "FILE", as the help calls the value */
 	size_t field; /* the field's place in the struct of its group */
@@ -90,41 +90,42 @@ struct option_row {
 	}
 
 /* Rows and where their struct lies in that of the command. A list of groups ends with rows NULL. */
-struct option_group {
-	const struct option_row *rows;
+struct al_option_group {
+	const struct al_option_row *rows;
 	size_t at;
 };
 
 /* An option as it stands on the command line. */
-struct given_option {
-	const struct option_row *row;
+struct al_given_option {
+	const struct al_option_row *row;
 	size_t at; /* of its group */
 	const char *value; /* NULL: a flag */
 };
 
-struct command_line {
+struct al_command_line {
 	const char **words; /* that aren't options */
 	size_t n_words;
-	struct given_option *given; /* in their order */
+	struct al_given_option *given; /* in their order */
 	size_t n_given, room;
 };
 
 /* Takes argv[0..argc) apart, values unread. An unknown option names the nearest; one that comes
  * twice and may not is refused. */
-bool command_line_split(struct command_line *line, struct al_arena *arena, int argc, char **argv,
-	const struct option_group *groups, struct al_error *err) AL_MUST_CHECK;
+bool al_command_line_split(struct al_command_line *line, struct al_arena *arena, int argc,
+	char **argv, const struct al_option_group *groups, struct al_error *err) AL_MUST_CHECK;
 
 /* Fills the command's struct: what is given and, for the rest, the fallbacks. */
-bool command_line_read(const struct command_line *line, struct al_arena *arena,
-	const struct option_group *groups, void *options, struct al_error *err) AL_MUST_CHECK;
+bool al_command_line_read(const struct al_command_line *line, struct al_arena *arena,
+	const struct al_option_group *groups, void *options, struct al_error *err) AL_MUST_CHECK;
 
 /* Is the option given? */
-bool command_line_has(const struct command_line *line, const struct option_row *row);
+bool al_command_line_has(const struct al_command_line *line, const struct al_option_row *row);
 
 /* The name of the first of these rows that is given; NULL: none is. */
-const char *command_line_first_of(const struct command_line *line, const struct option_row *rows);
+const char *al_command_line_first_of(const struct al_command_line *line,
+	const struct al_option_row *rows);
 
 /* Adds the help lines of the options. */
-void options_help(const struct option_group *groups, struct al_text *out);
+void al_options_help(const struct al_option_group *groups, struct al_text *out);
 
 #endif

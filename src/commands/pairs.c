@@ -11,7 +11,7 @@
 /* ---- different modules ---- */
 
 struct at_work {
-	struct progress progress;
+	struct al_progress progress;
 	const char *path;
 };
 
@@ -19,7 +19,7 @@ static void show(void *context, const char *module)
 {
 	struct at_work *work = context;
 
-	progress_show(&work->progress, work->path, module);
+	al_progress_show(&work->progress, work->path, module);
 }
 
 bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *table,
@@ -30,10 +30,10 @@ bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *t
 	al_table_init(table, "across",
 		"Pairs of heads of different modules, the most similar first");
 	al_across_add_columns(table);
-	progress_init(&work.progress, pairs->session);
+	al_progress_init(&work.progress, pairs->session);
 	bool ok = al_across_measure(pairs->audit, pairs->modules, pairs->n_modules, show, &work,
 		table, err);
-	progress_finish(&work.progress);
+	al_progress_finish(&work.progress);
 	return ok;
 }
 
@@ -70,7 +70,7 @@ static bool compare_module(const struct al_measured_modules *pairs, const struct
 bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
 	struct al_table *table, struct al_error *err)
 {
-	struct session *session = pairs->session;
+	struct al_session *session = pairs->session;
 	struct al_opened_checkpoint opened;
 	struct al_audit other;
 	bool ok = true;
@@ -78,7 +78,7 @@ bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
 	al_table_init(table, "against", "Each head and its counterpart");
 	al_against_add_columns(table);
 	if (!al_opened_checkpoint_init(&opened, session, pairs->layout, path,
-		    session_word(session, 1), true, err))
+		    al_session_word(session, 1), true, err))
 		return false;
 	al_audit_init(&other, &opened.view, &pairs->audit->options);
 	for (size_t i = 0; ok && i < pairs->n_modules; i++)

@@ -7,7 +7,7 @@
 
 /* The modules that were measured. */
 struct al_measured_modules {
-	struct session *session;
+	struct al_session *session;
 	const struct al_layout_options *layout;
 	const struct al_audit *audit;
 	const struct al_attention **modules;

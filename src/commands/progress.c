@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-void progress_init(struct progress *progress, const struct session *session)
+void al_progress_init(struct al_progress *progress, const struct al_session *session)
 {
 	progress->is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet;
 	progress->is_shown = false;
 	clock_gettime(CLOCK_MONOTONIC, &progress->begin);
 }
 
-void progress_show(struct progress *progress, const char *whole, const char *part)
+void al_progress_show(struct al_progress *progress, const char *whole, const char *part)
 {
 	struct timespec now;
 
@@ -24,7 +24,7 @@ void progress_show(struct progress *progress, const char *whole, const char *par
 	progress->is_shown = true;
 }
 
-void progress_finish(struct progress *progress)
+void al_progress_finish(struct al_progress *progress)
 {
 	if (progress->is_shown)
 		fprintf(stderr, "\r\033[K");

@@ -6,14 +6,14 @@
 
 #include "commands/command.h"
 
-struct progress {
+struct al_progress {
 	struct timespec begin;
 	bool is_wanted, is_shown;
 };
 
-void progress_init(struct progress *progress, const struct session *session);
-void progress_show(struct progress *progress, const char *whole, const char *part);
+void al_progress_init(struct al_progress *progress, const struct al_session *session);
+void al_progress_show(struct al_progress *progress, const char *whole, const char *part);
 /* Leaves an empty line behind. */
-void progress_finish(struct progress *progress);
+void al_progress_finish(struct al_progress *progress);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "base/names.h"
 
-const struct option_row setting_rows[] = {
+const struct al_option_row al_setting_rows[] = {
 	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
 	OPTION_TEXT(struct al_asked, batch, "batch", "N", "sequences at a time (--set batch=N)"),
 	OPTION_TEXT(struct al_asked, seq, "seq", "N", "tokens of a sequence (--set seq=N)"),
 	OPTION_END,
 };
 
-const struct option_row variant_rows[] = {
+const struct al_option_row al_variant_rows[] = {
 	OPTION_LIST(struct al_asked, variants, "variant", "NAME|FILE[:KEY=VALUE,...]",
 		"an attention variant, changed if you like; \"all\" for the built-in ones"),
 	OPTION_LIST(struct al_asked, variant_lists, "variants", "A,B,C",
@@ -23,18 +23,18 @@ const struct option_row variant_rows[] = {
 	OPTION_END,
 };
 
-const struct option_row recipe_rows[] = {
+const struct al_option_row al_recipe_rows[] = {
 	OPTION_TEXT(struct al_asked, recipe, "recipe", "NAME",
 		"a memory convention (list recipes)"),
 	OPTION_END,
 };
 
-bool names_variants(const struct al_asked *asked)
+bool al_names_variants(const struct al_asked *asked)
 {
 	return asked->variants.n > 0 || asked->variant_lists.n > 0;
 }
 
-bool question_init(struct al_question *question, struct session *session,
+bool al_ask_question(struct al_question *question, struct al_session *session,
 	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
 	struct al_error *err)
 {
@@ -46,7 +46,7 @@ bool question_init(struct al_question *question, struct session *session,
 	return al_question_init(question, &session->arena, session->catalog, &asked, err);
 }
 
-struct al_column measure_column(enum al_measure measure)
+struct al_column al_measure_column(enum al_measure measure)
 {
 	const struct al_measure_info *info = &al_measures[measure];
 
@@ -112,7 +112,7 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 	al_names_finish(&told);
 }
 
-void question_note(const struct al_question *q, struct al_table *table)
+void al_note_question(const struct al_question *q, struct al_table *table)
 {
 	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
 	if (!q->model)

@@ -7,25 +7,25 @@
 
 /* Options that fill a struct al_asked: --set, --batch and --seq; --variant, --variants and --basis;
  * --recipe. */
-extern const struct option_row setting_rows[], variant_rows[], recipe_rows[];
+extern const struct al_option_row al_setting_rows[], al_variant_rows[], al_recipe_rows[];
 
 #define WHOLE_ROW(type, at) \
 	OPTION_FLAG(type, at, "whole", "the whole model, also where variants are named")
 
 /* Is a variant named? Else the answer is about the model's own attention. */
-bool names_variants(const struct al_asked *asked);
+bool al_names_variants(const struct al_asked *asked);
 
 /* Asks about a subject what the options say. `word` names a preset, or a variant with
  * `takes_variant`. `per` is what the basis covers where nobody says it and a model is named; a
  * variant alone is one module. */
-bool question_init(struct al_question *question, struct session *session,
+bool al_ask_question(struct al_question *question, struct al_session *session,
 	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Adds the notes that every answer carries: basis, defaults that were used. */
-void question_note(const struct al_question *question, struct al_table *table);
+void al_note_question(const struct al_question *question, struct al_table *table);
 
 /* The standard column for a measure. */
-struct al_column measure_column(enum al_measure measure);
+struct al_column al_measure_column(enum al_measure measure);
 
 #endif

@@ -5,17 +5,17 @@
 #include <string.h>
 
 struct reconcile_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_layout_options layout;
 	bool shows_all;
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_FLAG(struct reconcile_options, shows_all, "tensors", "a row for each tensor"),
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS, {rows, 0},
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0},
 	{al_layout_rows, offsetof(struct reconcile_options, layout)}, {NULL, 0}};
 
 static void set_shape(struct al_table *table, struct al_cell *cell, const int64_t *dims, size_t n)
@@ -138,10 +138,10 @@ static void add_sum_columns(struct al_table *table)
 }
 
 /* Parts in the order in which they come, then all. */
-static bool add_sums(struct session *session, const struct al_reconciled *entries, size_t n,
+static bool add_sums(struct al_session *session, const struct al_reconciled *entries, size_t n,
 	struct al_error *err)
 {
-	struct al_table *table = session_table(session, "parts",
+	struct al_table *table = al_session_table(session, "parts",
 		"What is expected and what is stored");
 	struct sum *sums = al_new_array(&session->arena, struct sum,
 		AL_N_PARTS + AL_FAMILY_APARTS + 2);
@@ -162,7 +162,7 @@ static bool add_sums(struct session *session, const struct al_reconciled *entrie
 }
 
 /* What agrees is said in a note, unless all is asked for. */
-static void fill(struct session *session, struct al_table *table,
+static void fill(struct al_session *session, struct al_table *table,
 	const struct al_reconciled *entries, size_t n)
 {
 	const struct reconcile_options *o = session->options;
@@ -183,7 +183,7 @@ static void fill(struct session *session, struct al_table *table,
 				al_count_text(&table->arena, counts[i], "tensor"));
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	struct al_reconciled *entries;
 	struct al_opened_checkpoint opened;
@@ -191,12 +191,12 @@ static bool run(struct session *session, struct al_error *err)
 
 	const struct reconcile_options *o = session->options;
 
-	if (!al_opened_checkpoint_init(&opened, session, &o->layout, session_word(session, 0),
-		    session_word(session, 1), false, err))
+	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
+		    al_session_word(session, 1), false, err))
 		return false;
 	bool ok = al_reconcile(&opened.view, &entries, &n, err);
 	if (ok) {
-		struct al_table *table = session_table(session, "reconcile",
+		struct al_table *table = al_session_table(session, "reconcile",
 			al_format(&session->arena, "%s against family %s", opened.checkpoint.path,
 				opened.view.family->name));
 		fill(session, table, entries, n);
@@ -207,7 +207,7 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_reconcile = {
+const struct al_command al_command_reconcile = {
 	.words = "CHECKPOINT [CONFIG]",
 	.examples = {"reconcile model.safetensors config.json",
 		"reconcile model/ --tensors -f csv"},

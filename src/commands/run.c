@@ -8,29 +8,29 @@
 /* ---- options ---- */
 
 struct run_options {
-	struct output_options output;
+	struct al_output_options output;
 	const char *folder;
 	bool prints_nothing;
 };
 
-static const struct option_row folder_rows[] = {
+static const struct al_option_row folder_rows[] = {
 	OPTION_TEXT(struct run_options, folder, "output", "DIR",
 		"write files below this folder (default: plots)", .letter = 'o', .text = "plots"),
 	OPTION_END,
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_FLAG(struct run_options, prints_nothing, "no-tables",
 		"write the files, print no tables"),
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {{format_rows, 0}, {folder_rows, 0}, {display_rows, 0},
-	{rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {{al_format_rows, 0}, {folder_rows, 0},
+	{al_display_rows, 0}, {rows, 0}, {NULL, 0}};
 
 /* ---- files ---- */
 
-static bool add_table(struct files *files, const struct al_table *table,
+static bool add_table(struct al_files *files, const struct al_table *table,
 	const struct al_style *style, const char *folder, const char *id, const char *format,
 	struct al_error *err)
 {
@@ -38,11 +38,11 @@ static bool add_table(struct files *files, const struct al_table *table,
 
 	if (!al_writer_find(format, &writer, err))
 		return false;
-	writer->write(style, &table, 1, files_add(files, folder, id, writer->extension));
+	writer->write(style, &table, 1, al_files_add(files, folder, id, writer->extension));
 	return true;
 }
 
-static bool add_formats(struct files *files, const struct al_table *table, const char *folder,
+static bool add_formats(struct al_files *files, const struct al_table *table, const char *folder,
 	struct al_error *err)
 {
 	static const char *const formats[] = {"csv", "latex", "markdown", "json"};
@@ -57,17 +57,17 @@ static bool add_formats(struct files *files, const struct al_table *table, const
 /* ---- a scenario ---- */
 
 struct job {
-	struct session *session;
+	struct al_session *session;
 	struct al_scenario *scenario;
 	const char *folder;
-	struct files *files;
-	struct progress *progress;
+	struct al_files *files;
+	struct al_progress *progress;
 };
 
 struct jobs {
-	struct session *session;
+	struct al_session *session;
 	const char *folder; /* of all scenarios */
-	struct progress progress;
+	struct al_progress progress;
 	const char **names; /* of the scenarios so far */
 	size_t n_names, room;
 };
@@ -94,11 +94,11 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
-	progress_show(job->progress, al_scenario_name(job->scenario), table.id);
+	al_progress_show(job->progress, al_scenario_name(job->scenario), table.id);
 	bool ok = add_formats(job->files, &table, job->folder, err);
 	if (strcmp(job->session->writer->name, "text") == 0)
 		print_for_people(job, &table, index >= al_scenario_n_own_tables(job->scenario));
-	session_take(job->session, &table);
+	al_session_take(job->session, &table);
 	return ok;
 }
 
@@ -118,12 +118,12 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	struct al_style style = {0};
 	struct al_table table;
 
-	progress_show(job->progress, al_scenario_name(job->scenario), figure->id);
+	al_progress_show(job->progress, al_scenario_name(job->scenario), figure->id);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
 	const char *data = al_format(&table.arena, "%s-figure", figure->id);
 	bool ok = add_table(job->files, &table, &style, job->folder, data, "csv", err)
-		&& draw_into(job->files, figure, &table, job->folder, err);
+		&& al_draw_into(job->files, figure, &table, job->folder, err);
 	al_table_finish(&table);
 	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
 }
@@ -164,7 +164,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 	return take_name(jobs, name, err) && run_scenario(&job, err);
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct run_options *o = session->options;
 	struct jobs jobs = {.session = session, .folder = o->folder};
@@ -172,13 +172,13 @@ static bool run(struct session *session, struct al_error *err)
 	if (!*o->folder)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
 	session->prints_nothing = o->prints_nothing;
-	progress_init(&jobs.progress, session);
-	bool ok = each_scenario(session, run_one, &jobs, err);
-	progress_finish(&jobs.progress);
+	al_progress_init(&jobs.progress, session);
+	bool ok = al_each_scenario(session, run_one, &jobs, err);
+	al_progress_finish(&jobs.progress);
 	return ok;
 }
 
-const struct command command_run = {
+const struct al_command al_command_run = {
 	.words = "[SCENARIO...]",
 	.examples = {"run", "run scenarios/example-variants.json -o out"},
 	.options = groups,

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static bool is_left_out(const struct session *session, const char *name)
+static bool is_left_out(const struct al_session *session, const char *name)
 {
 	if (session->line.n_words < 2 || !al_scenario_is_schema(name))
 		return false;
@@ -12,7 +12,7 @@ static bool is_left_out(const struct session *session, const char *name)
 	return true;
 }
 
-static bool visit_named(struct session *session, const char *name,
+static bool visit_named(struct al_session *session, const char *name,
 	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
 	void *context, struct al_error *err)
 {
@@ -25,11 +25,11 @@ static bool visit_named(struct session *session, const char *name,
 	return ok;
 }
 
-bool each_scenario(struct session *session,
+bool al_each_scenario(struct al_session *session,
 	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
 	void *context, struct al_error *err)
 {
-	const struct command_line *a = &session->line;
+	const struct al_command_line *a = &session->line;
 	const struct al_embedded_list *all = &al_embedded_scenarios;
 
 	for (size_t i = 0; i < a->n_words; i++)

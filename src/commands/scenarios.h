@@ -7,7 +7,7 @@
 
 /* Visits each scenario of the words, all built-in ones where there are none. Among several files a
  * JSON Schema is left out with a notice: scenarios/...json names it too. */
-bool each_scenario(struct session *session,
+bool al_each_scenario(struct al_session *session,
 	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
 	void *context, struct al_error *err) AL_MUST_CHECK;
 

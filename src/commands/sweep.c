@@ -6,14 +6,14 @@
 #include <string.h>
 
 struct sweep_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_asked asked;
 	struct al_texts over, ties, measures;
 	const char *figure;
 	bool is_log, is_whole;
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_LIST(struct sweep_options, over, "over", "SYMBOL=FROM:TO[:STEP]",
 		"what to sweep; also SYMBOL=A,B,C"),
 	OPTION_LIST(struct sweep_options, ties, "tie", "SYMBOL=FORMULA",
@@ -28,12 +28,12 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS,
-	{setting_rows, offsetof(struct sweep_options, asked)},
-	{variant_rows, offsetof(struct sweep_options, asked)},
-	{recipe_rows, offsetof(struct sweep_options, asked)}, {rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_setting_rows, offsetof(struct sweep_options, asked)},
+	{al_variant_rows, offsetof(struct sweep_options, asked)},
+	{al_recipe_rows, offsetof(struct sweep_options, asked)}, {rows, 0}, {NULL, 0}};
 
-static bool read_axes(struct session *session, struct al_sweep *sweep, struct al_error *err)
+static bool read_axes(struct al_session *session, struct al_sweep *sweep, struct al_error *err)
 {
 	const struct al_texts *over = &((const struct sweep_options *)session->options)->over;
 
@@ -102,8 +102,8 @@ static bool is_of_whole(const struct al_question *q, const char *key, const char
 		|| !al_symbol_check(&q->settings, &q->variants, symbol, NULL);
 }
 
-static bool check_axis(struct al_question *q, struct session *session, struct al_sweep_axis *axis,
-	struct al_error *err)
+static bool check_axis(struct al_question *q, struct al_session *session,
+	struct al_sweep_axis *axis, struct al_error *err)
 {
 	const char *key = axis->symbol;
 
@@ -116,7 +116,7 @@ static bool check_axis(struct al_question *q, struct session *session, struct al
 	return true;
 }
 
-static bool check_symbols(struct al_question *q, struct session *session, struct al_sweep *sweep,
+static bool check_symbols(struct al_question *q, struct al_session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
@@ -128,7 +128,7 @@ static bool check_symbols(struct al_question *q, struct session *session, struct
 	return true;
 }
 
-static bool draw_figure(struct session *session, const struct al_sweep *sweep,
+static bool draw_figure(struct al_session *session, const struct al_sweep *sweep,
 	const struct al_table *table, struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
@@ -143,10 +143,10 @@ static bool draw_figure(struct session *session, const struct al_sweep *sweep,
 		.width_pt = sweep->n_axes > 1 ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT,
 	};
 
-	return draw_to_file(&session->files, &figure, table, o->figure, err);
+	return al_draw_to_file(&session->files, &figure, table, o->figure, err);
 }
 
-static bool answer(struct al_question *q, struct session *session, struct al_sweep *sweep,
+static bool answer(struct al_question *q, struct al_session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
@@ -165,18 +165,18 @@ static bool answer(struct al_question *q, struct session *session, struct al_swe
 			err)
 		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
-	session_take(session, &table);
+	al_session_take(session, &table);
 	return !o->figure || draw_figure(session, sweep, &table, err);
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
 	struct al_asked asked = o->asked;
 	struct al_question question;
 
 	asked.keeps_all = o->over.n > 0;
-	if (!question_init(&question, session, &asked, session->line.words[0], true,
+	if (!al_ask_question(&question, session, &asked, session->line.words[0], true,
 		    o->is_whole ? AL_BASIS_WHOLE : AL_BASIS_MODULE, err))
 		return false;
 	struct al_sweep sweep = {.id = "sweep",
@@ -186,7 +186,7 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_sweep = {
+const struct al_command al_command_sweep = {
 	.words = "MODEL|VARIANT",
 	.examples = {"sweep bert-base --over n_heads=1:128 --set d_head=64 "
 		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis "

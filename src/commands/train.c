@@ -50,9 +50,9 @@ static void add_states(struct al_table *table, const struct al_stage *stage)
 }
 
 /* Which part of the model each state belongs to. */
-static void add_parts(struct session *session, const struct al_stage *stage)
+static void add_parts(struct al_session *session, const struct al_stage *stage)
 {
-	struct al_table *table = session_table(session, "parts", "By part of the model");
+	struct al_table *table = al_session_table(session, "parts", "By part of the model");
 	mpq_t sum;
 
 	al_table_add_column(table,
@@ -79,9 +79,9 @@ static void add_parts(struct session *session, const struct al_stage *stage)
 
 /* ---- where the bytes come from ---- */
 
-static void add_rules(struct session *session, const struct al_question *q)
+static void add_rules(struct al_session *session, const struct al_question *q)
 {
-	struct al_table *table = session_table(session, "rules", "Bytes a parameter");
+	struct al_table *table = al_session_table(session, "rules", "Bytes a parameter");
 	const struct al_recipe *r = q->recipe;
 	const struct al_state_bytes *const of[] = {&r->weights, &r->gradients, &r->optimizer};
 
@@ -93,7 +93,7 @@ static void add_rules(struct session *session, const struct al_question *q)
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		struct al_cell *cell = al_table_add_row(table);
 		al_cell_set_text(table, cell++, al_memory_state_names[i]);
-		al_cell_set_text(table, cell++, bytes_formula(&table->arena, of[i]));
+		al_cell_set_text(table, cell++, al_bytes_formula(&table->arena, of[i]));
 		al_cell_set_text(table, cell, r->source);
 	}
 	if (r->activations_per_token) {
@@ -126,14 +126,14 @@ static void add_saved_row(struct al_table *table, const struct al_saved_line *li
 }
 
 /* Every tensor that is saved for backward, of the whole model on one device. */
-static bool add_saved(struct session *session, struct al_question *q, const struct al_training *t,
-	struct al_error *err)
+static bool add_saved(struct al_session *session, struct al_question *q,
+	const struct al_training *t, struct al_error *err)
 {
-	struct al_table *table = session_table(session, "saved", "What is saved for backward");
+	struct al_table *table = al_session_table(session, "saved", "What is saved for backward");
 	struct al_saved_lines saved;
 	struct al_ledger ledger;
 
-	if (!question_whole(q, variant_of(q, 0), 1, AL_TENSORS_BY_KIND, &ledger, err))
+	if (!al_open_model(q, variant_of(q, 0), 1, AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	al_table_add_column(table,
 		(struct al_column){.key = "part", .title = "Part", .is_key = true});
@@ -156,7 +156,7 @@ static bool add_saved(struct session *session, struct al_question *q, const stru
 	return ok;
 }
 
-static bool explain_whole(struct session *session, struct al_question *q,
+static bool explain_whole(struct al_session *session, struct al_question *q,
 	const struct al_training *t, const struct al_stage *stage, struct al_error *err)
 {
 	add_parts(session, stage);
@@ -167,22 +167,22 @@ static bool explain_whole(struct session *session, struct al_question *q,
 static void add_notes(struct al_table *table, const struct al_question *q,
 	const struct al_training *t)
 {
-	question_note(q, table);
+	al_note_question(q, table);
 	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
-	devices_note(t, table);
+	al_devices_note(t, table);
 }
 
-static bool answer_one(struct session *session, struct al_question *q,
+static bool answer_one(struct al_session *session, struct al_question *q,
 	const struct al_training *training, struct al_error *err)
 {
-	const struct memory_options *o = session->options;
-	struct al_table *table = session_table(session, "memory",
+	const struct al_memory_options *o = session->options;
+	struct al_table *table = al_session_table(session, "memory",
 		al_format(&session->arena, "Training memory of %s", q->title));
 	struct al_stage stage;
 	int64_t index = 0;
 
 	al_stage_init(&stage);
-	bool ok = train_largest(q, variant_of(q, 0), training, &stage, &index, err);
+	bool ok = al_train_largest(q, variant_of(q, 0), training, &stage, &index, err);
 	if (ok) {
 		add_states(table, &stage);
 		add_notes(table, q, training);
@@ -199,8 +199,8 @@ static bool answer_one(struct session *session, struct al_question *q,
 /* ---- several models or variants: a row each ---- */
 
 struct wide {
-	struct session *session;
-	const struct memory_options *options;
+	struct al_session *session;
+	const struct al_memory_options *options;
 	struct al_table *table;
 	bool shows_model, shows_variant, is_noted;
 	mpq_t base; /* the total that savings compare with; 0: none */
@@ -216,9 +216,9 @@ static void add_columns(struct wide *w)
 	if (w->shows_variant)
 		al_table_add_column(t,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_column(t, measure_column(AL_PARAMETERS));
+	al_table_add_column(t, al_measure_column(AL_PARAMETERS));
 	for (int i = 0; i <= TOTAL; i++)
-		al_table_add_column(t, measure_column((enum al_measure)(AL_WEIGHTS + i)));
+		al_table_add_column(t, al_measure_column((enum al_measure)(AL_WEIGHTS + i)));
 	if (w->shows_variant)
 		al_table_add_column(t,
 			(struct al_column){.key = "saving",
@@ -232,7 +232,7 @@ static bool count_parameters(struct al_question *q, const struct al_configured_v
 {
 	struct al_ledger ledger;
 
-	if (!question_whole(q, configured, 1, AL_TENSORS_BY_KIND, &ledger, err))
+	if (!al_open_model(q, configured, 1, AL_TENSORS_BY_KIND, &ledger, err))
 		return false;
 	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
 	al_ledger_close(&ledger);
@@ -258,7 +258,7 @@ static bool add_row(struct wide *w, struct al_question *q, size_t i,
 
 	mpq_init(value);
 	al_stage_init(&stage);
-	bool ok = train_largest(q, variant_of(q, i), training, &stage, &index, err)
+	bool ok = al_train_largest(q, variant_of(q, i), training, &stage, &index, err)
 		&& count_parameters(q, variant_of(q, i), value, err);
 	if (ok) {
 		struct al_cell *cell = al_table_add_row(w->table);
@@ -296,8 +296,8 @@ static bool find_base(struct wide *w, struct al_question *q, const struct al_tra
 	if (found < 0 && name)
 		return al_fail_unknown(err, "baseline", name, names, q->variants.n);
 	al_stage_init(&stage);
-	bool ok = train_largest(q, variant_of(q, found < 0 ? 0 : (size_t)found), training, &stage,
-		&index, err);
+	bool ok = al_train_largest(q, variant_of(q, found < 0 ? 0 : (size_t)found), training,
+		&stage, &index, err);
 	al_stage_total(&stage, w->base);
 	al_stage_finish(&stage);
 	return ok;
@@ -307,8 +307,8 @@ static bool add_model(struct wide *w, struct al_question *q, struct al_error *er
 {
 	struct al_training training;
 
-	if (!devices_init(&training, &w->options->devices, q, err)
-		|| !devices_tokens(&training, q, err)
+	if (!al_devices_init(&training, &w->options->devices, q, err)
+		|| !al_devices_tokens(&training, q, err)
 		|| (w->shows_variant && !find_base(w, q, &training, err)))
 		return false;
 	for (size_t i = 0; i < q->variants.n; i++)
@@ -324,9 +324,9 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 {
 	struct al_question q;
 
-	if (!question_init(&q, w->session, &w->options->asked, word, false, AL_BASIS_MODEL, err))
+	if (!al_ask_question(&q, w->session, &w->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
-	bool ok = is_about_whole(&q, w->options->devices.is_whole)
+	bool ok = al_is_about_model(&q, w->options->devices.is_whole)
 		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
 			q.is_own ? ", expected one whose parts are known" : "; add --whole");
 	ok = ok && add_model(w, &q, err);
@@ -334,17 +334,18 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 	return ok;
 }
 
-static bool answer_several(struct session *session, struct al_question *only, struct al_error *err)
+static bool answer_several(struct al_session *session, struct al_question *only,
+	struct al_error *err)
 {
-	const struct memory_options *o = session->options;
-	const struct command_line *a = &session->line;
+	const struct al_memory_options *o = session->options;
+	const struct al_command_line *a = &session->line;
 	struct wide w = {.session = session,
 		.options = o,
 		.shows_model = a->n_words > 1,
-		.shows_variant = names_variants(&o->asked)};
+		.shows_variant = al_names_variants(&o->asked)};
 	bool ok = true;
 
-	w.table = session_table(session, "memory",
+	w.table = al_session_table(session, "memory",
 		only ? al_format(&session->arena, "Training memory of %s", only->title)
 		     : "Training memory");
 	add_columns(&w);
@@ -357,13 +358,13 @@ static bool answer_several(struct session *session, struct al_question *only, st
 	return ok;
 }
 
-bool train_answer(struct session *session, struct al_question *q, struct al_error *err)
+bool al_train_answer(struct al_session *session, struct al_question *q, struct al_error *err)
 {
-	const struct memory_options *o = session->options;
+	const struct al_memory_options *o = session->options;
 	struct al_training training;
 
 	if (!q || !q->is_own)
 		return answer_several(session, q, err);
-	return devices_init(&training, &o->devices, q, err) && devices_tokens(&training, q, err)
-		&& answer_one(session, q, &training, err);
+	return al_devices_init(&training, &o->devices, q, err)
+		&& al_devices_tokens(&training, q, err) && answer_one(session, q, &training, err);
 }

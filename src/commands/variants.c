@@ -6,19 +6,19 @@
 #include "commands/question.h"
 
 struct variants_options {
-	struct output_options output;
+	struct al_output_options output;
 	struct al_asked asked; /* variants, bases and settings of it */
 	struct al_texts substitutions;
 	const char *order, *against;
 };
 
-static const struct option_row set_rows[] = {
+static const struct al_option_row set_rows[] = {
 	OPTION_LIST(struct variants_options, asked.sets, "set", "KEY=VALUE",
 		"give a symbol a value"),
 	OPTION_END,
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_LIST(struct variants_options, substitutions, "substitute", "SYMBOL=FORMULA",
 		"put a formula in a symbol's place"),
 	OPTION_TEXT(struct variants_options, order, "order", "SYMBOL",
@@ -28,12 +28,12 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {OUTPUT_GROUPS, {set_rows, 0},
-	{variant_rows, offsetof(struct variants_options, asked)}, {rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {set_rows, 0},
+	{al_variant_rows, offsetof(struct variants_options, asked)}, {rows, 0}, {NULL, 0}};
 
 /* What the options ask of every variant. */
 struct theory {
-	struct session *session;
+	struct al_session *session;
 	struct al_basis basis;
 	struct al_settings settings; /* --set */
 	struct al_substitution *substitutions;
@@ -201,7 +201,7 @@ static bool add_variant(struct theory *t, struct al_table *table,
 static bool add_theory(struct theory *t, const struct al_configured_variants *variants,
 	struct al_error *err)
 {
-	struct al_table *table = session_table(t->session, "variants", "Attention variants");
+	struct al_table *table = al_session_table(t->session, "variants", "Attention variants");
 
 	al_table_add_column(table,
 		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
@@ -257,11 +257,11 @@ static void add_entries(struct al_table *table, const char *what, const struct a
 		add_entry(table, what, &entries->items[i]);
 }
 
-static void show_variant(struct session *session, const struct al_variant *variant)
+static void show_variant(struct al_session *session, const struct al_variant *variant)
 {
 	static const char *const keys[] = {"what", "name", "role", "kind", "shape", "count",
 		"when"};
-	struct al_table *table = session_table(session, variant->name, variant->title);
+	struct al_table *table = al_session_table(session, variant->name, variant->title);
 
 	for (int i = 0; i < 7; i++)
 		al_table_add_column(table, (struct al_column){.key = keys[i], .is_key = i < 2});
@@ -276,7 +276,7 @@ static void show_variant(struct session *session, const struct al_variant *varia
 
 /* ---- the command ---- */
 
-static bool collect(struct session *session, struct al_configured_variants *variants,
+static bool collect(struct al_session *session, struct al_configured_variants *variants,
 	struct al_error *err)
 {
 	const struct variants_options *o = session->options;
@@ -292,13 +292,13 @@ static bool collect(struct session *session, struct al_configured_variants *vari
 				session->catalog, err));
 }
 
-static bool theory_init(struct theory *t, struct session *session, struct al_error *err)
+static bool theory_init(struct theory *t, struct al_session *session, struct al_error *err)
 {
 	const struct variants_options *o = session->options;
 	const struct al_texts *sets = &o->asked.sets;
 
 	*t = (struct theory){.session = session,
-		.is_survey = session->line.n_words == 0 && !names_variants(&o->asked),
+		.is_survey = session->line.n_words == 0 && !al_names_variants(&o->asked),
 		.order = o->order};
 	al_basis_init(&t->basis);
 	al_settings_init(&t->settings, session->catalog);
@@ -347,7 +347,7 @@ static bool answer(struct theory *t, const struct al_configured_variants *varian
 	return true;
 }
 
-static bool run(struct session *session, struct al_error *err)
+static bool run(struct al_session *session, struct al_error *err)
 {
 	struct al_configured_variants variants = {.n = 0};
 	struct theory theory;
@@ -360,7 +360,7 @@ static bool run(struct session *session, struct al_error *err)
 	return ok;
 }
 
-const struct command command_variants = {
+const struct al_command al_command_variants = {
 	.words = "[NAME|FILE...]",
 	.examples = {"variants gqa",
 		"variants --substitute d_model=n_heads*d_head --order n_heads --against sha "

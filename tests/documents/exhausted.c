@@ -273,8 +273,8 @@ enum { MOST_WORDS = 16 };
 /* Without what begins a program once more: that would be this test. */
 static int run_command_line(const struct subject *subject)
 {
-	const struct program program = {.commands = full_program.commands,
-		.set_threads = full_program.set_threads};
+	const struct al_program program = {.commands = al_full_program.commands,
+		.set_threads = al_full_program.set_threads};
 
 	return al_command_line(subject->argc, subject->argv, &program);
 }
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return EXIT_FAILURE;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	al_memory_guard(end_exhausted);
+	al_memory_guard(al_end_exhausted);
 	if (strcmp(argv[1], "parsers") == 0)
 		check_parsers();
 	else

@@ -104,8 +104,8 @@ static int out_file, err_file;
 static int run_command(const char *line)
 {
 	/* Without what begins a program once more: that would be this test. */
-	const struct program program = {.commands = full_program.commands,
-		.set_threads = full_program.set_threads};
+	const struct al_program program = {.commands = al_full_program.commands,
+		.set_threads = al_full_program.set_threads};
 	char room[2048], *argv[MOST_WORDS];
 	const int argc = split(line, room, argv);
 

@@ -23,13 +23,13 @@ struct example {
 static const char *const colors[] = {"auto", "always", "never"};
 static const char *const tables[] = {"heads", "layers", "pairs"};
 
-static const struct option_row shared_rows[] = {
+static const struct al_option_row shared_rows[] = {
 	OPTION_TEXT(struct shared, file, "output", "FILE", "write there", .letter = 'o'),
 	OPTION_FLAG(struct shared, is_quiet, "quiet", "no notices", .letter = 'q'),
 	OPTION_END,
 };
 
-static const struct option_row rows[] = {
+static const struct al_option_row rows[] = {
 	OPTION_LIST(struct example, sets, "set", "KEY=VALUE", "give a symbol a value"),
 	OPTION_TEXT(struct example, name, "name", "NAME", "a name", .text = "nobody"),
 	OPTION_COUNT(struct example, n_draws, "draws", "N", "how many draws", .fallback = 4,
@@ -43,13 +43,13 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_group groups[] = {{shared_rows, offsetof(struct example, shared)},
+static const struct al_option_group groups[] = {{shared_rows, offsetof(struct example, shared)},
 	{rows, 0}, {NULL, 0}};
 
 /* A command line of words that single spaces part. */
 struct fixture {
 	struct al_arena arena;
-	struct command_line line;
+	struct al_command_line line;
 	struct example example;
 	struct al_error err;
 };
@@ -64,8 +64,8 @@ static bool read_line(struct fixture *f, const char *text)
 	for (char *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		argv[argc++] = word;
 	memset(&f->example, 0xAA, sizeof(f->example));
-	return command_line_split(&f->line, &f->arena, argc, argv, groups, &f->err)
-		&& command_line_read(&f->line, &f->arena, groups, &f->example, &f->err);
+	return al_command_line_split(&f->line, &f->arena, argc, argv, groups, &f->err)
+		&& al_command_line_read(&f->line, &f->arena, groups, &f->example, &f->err);
 }
 
 static void setup(struct fixture *f)
@@ -132,11 +132,11 @@ static void says_what_is_given(void **state)
 	(void)state;
 	setup(&f);
 	assert_true(read_line(&f, "--draws 4 --name me -q"));
-	assert_true(command_line_has(&f.line, &shared_rows[1]));
-	assert_false(command_line_has(&f.line, &shared_rows[0]));
-	assert_string_equal(command_line_first_of(&f.line, rows), "name");
+	assert_true(al_command_line_has(&f.line, &shared_rows[1]));
+	assert_false(al_command_line_has(&f.line, &shared_rows[0]));
+	assert_string_equal(al_command_line_first_of(&f.line, rows), "name");
 	assert_true(read_line(&f, "-q"));
-	assert_null(command_line_first_of(&f.line, rows));
+	assert_null(al_command_line_first_of(&f.line, rows));
 	finish(&f);
 }
 
@@ -199,7 +199,7 @@ static void helps(void **state)
 
 	(void)state;
 	al_text_init(&help);
-	options_help(groups, &help);
+	al_options_help(groups, &help);
 	assert_string_equal(help.data,
 		"  -o, --output FILE       write there\n"
 		"  -q, --quiet             no notices\n"
