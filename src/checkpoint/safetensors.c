@@ -3,8 +3,10 @@
  * The JSON is {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]}, ...} and
  * may hold "__metadata__": {"KEY": "VALUE", ...}. Offsets count from the end of the header; the
  * tensors fill the data. Writers pad the header with spaces so that the data begin at a multiple of
- * 8; it needn't be so. The reference is the library of that name (Hugging Face); where it is lax, a
- * tensor name that comes twice is refused here. */
+ * 8; it needn't be so. The reference is the library of that name (Hugging Face). It accepts two
+ * things that are refused here, because neither says which tensor is meant: a tensor name that comes
+ * twice (the reference keeps the last one), and a NUL in a name (other programs cut the name there).
+ * As in the reference, a "__metadata__" that is null is none. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +182,10 @@ static bool read_metadata(struct header *header, struct al_error *err)
 	size_t first = header->listing->checkpoint->n_metadata;
 	const char *place = header->json.p, *key, *value;
 
+	if (al_json_reader_kind(&header->json) == AL_JSON_NULL) {
+		al_json_reader_skip(&header->json);
+		return true;
+	}
 	if (!al_json_reader_expect(&header->json, AL_JSON_OBJECT, "__metadata__", err))
 		return false;
 	al_json_reader_enter(&header->json);
