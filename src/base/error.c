@@ -15,7 +15,7 @@ static void store(struct al_error *err, const char *raw)
 	size_t used = 0;
 
 	for (const char *p = raw; *p;) {
-		char piece[4];
+		char piece[AL_ESCAPE_BYTES];
 		size_t n = al_escape_control(&p, piece);
 		if (used + n + 4 > room) {
 			memcpy(err->message + used, "...", 3);

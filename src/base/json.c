@@ -405,15 +405,14 @@ bool al_json_only(const struct al_json *doc, const struct cJSON *object, const c
 void al_json_quote(struct al_text *out, const char *text)
 {
 	al_text_add(out, "\"");
-	for (const char *p = text; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			al_text_addf(out, "\\%c", *p);
-		else if ((unsigned char)*p < 0x20 || *p == 0x7F)
-			al_text_addf(out, "\\u%04x", (unsigned char)*p);
-		else if (al_is_wide_control(p))
-			al_text_addf(out, "\\u%04x", (unsigned char)*++p);
+	while (*text) {
+		struct al_character c = al_character_at(text);
+		if (!c.is_printable)
+			al_text_addf(out, c.is_utf8 ? "\\u%04x" : "\\\\x%02x", c.code);
 		else
-			al_text_add_bytes(out, p, 1);
+			al_text_add(out, *text == '"' || *text == '\\' ? "\\" : "");
+		al_text_add_bytes(out, text, c.is_printable ? c.bytes : 0);
+		text += c.bytes;
 	}
 	al_text_add(out, "\"");
 }

@@ -99,7 +99,8 @@ bool al_json_get_node(const struct al_json *doc, const struct cJSON *object, con
 bool al_json_only(const struct al_json *doc, const struct cJSON *object, const char *const *known,
 	size_t n_known, struct al_error *err) AL_MUST_CHECK;
 
-/* Adds `text` to `out` as a JSON string with its quotes. */
+/* Adds `text` to `out` as a JSON string with its quotes. A byte that isn't UTF-8 (in a file's name)
+ * comes out as the four characters \xNN, as in the other formats: JSON can't hold it. */
 struct al_text;
 void al_json_quote(struct al_text *out, const char *text);
 

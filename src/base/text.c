@@ -109,28 +109,52 @@ size_t al_text_columns(const char *utf8)
 	return columns;
 }
 
-bool al_is_wide_control(const char *text)
+/* The code point of a UTF-8 sequence of `n` bytes. */
+static unsigned code_point(const char *text, size_t n)
 {
-	const unsigned char *p = (const unsigned char *)text;
+	static const unsigned char first_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+	unsigned code = (unsigned char)text[0] & first_bits[n];
 
-	return p[0] == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0;
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | ((unsigned char)text[i] & 0x3F);
+	return code;
 }
 
-size_t al_escape_control(const char **text, char out[4])
+/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: Bidi_Control in Unicode's
+ * PropList.txt. They change the order in which a line is shown. */
+static bool is_bidi_control(unsigned code)
+{
+	return code == 0x061C || code == 0x200E || code == 0x200F
+		|| (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+struct al_character al_character_at(const char *text)
+{
+	size_t n = al_utf8_length(text, strnlen(text, 4));
+	unsigned code = n ? code_point(text, n) : (unsigned char)text[0];
+	bool is_control = code < 0x20 || (code >= 0x7F && code < 0xA0) || is_bidi_control(code);
+
+	return (struct al_character){.code = code,
+		.bytes = n ? n : 1,
+		.is_utf8 = n > 0,
+		.is_printable = n && !is_control};
+}
+
+size_t al_escape_control(const char **text, char out[AL_ESCAPE_BYTES])
 {
 	static const char hex[] = "0123456789abcdef";
-	bool is_wide = al_is_wide_control(*text);
-	unsigned char byte = (unsigned char)(*text)[is_wide];
+	struct al_character c = al_character_at(*text);
+	size_t digits = c.code > 0xFF ? 4 : 2;
 
-	*text += is_wide ? 2 : 1;
-	out[0] = (char)byte;
-	if (!is_wide && byte >= 0x20 && byte != 0x7F)
-		return 1;
+	memcpy(out, *text, c.bytes);
+	*text += c.bytes;
+	if (c.is_printable)
+		return c.bytes;
 	out[0] = '\\';
-	out[1] = 'x';
-	out[2] = hex[byte >> 4];
-	out[3] = hex[byte & 15];
-	return 4;
+	out[1] = digits == 4 ? 'u' : 'x';
+	for (size_t i = 0; i < digits; i++)
+		out[2 + i] = hex[c.code >> 4 * (digits - 1 - i) & 15];
+	return 2 + digits;
 }
 
 static size_t smallest(size_t a, size_t b)

@@ -32,13 +32,21 @@ size_t al_utf8_length(const char *text, size_t left);
 /* Columns that a UTF-8 text takes on a terminal: one a code point, none for combining marks. */
 size_t al_text_columns(const char *utf8);
 
-/* Writes the next byte of a stranger's text as it may be printed: itself, or \xNN for a control
- * character (those of two bytes too: U+009B begins commands on some terminals). `*text` moves
- * after what was read; `out` takes up to 4 bytes, without NUL; returns how many. */
-size_t al_escape_control(const char **text, char out[4]);
+/* A character of a stranger's text. It is printable unless it is a control character (U+009B begins
+ * commands on some terminals), changes the direction of what follows, or is a byte that isn't UTF-8. */
+struct al_character {
+	unsigned code; /* a code point, or the byte */
+	size_t bytes; /* in the text, at least 1 */
+	bool is_utf8, is_printable;
+};
 
-/* Is there a control character of two bytes, U+0080 to U+009F? */
-bool al_is_wide_control(const char *text);
+struct al_character al_character_at(const char *text);
+
+enum { AL_ESCAPE_BYTES = 6 };
+
+/* Writes the next character as it may be printed: itself, or \xNN, \uNNNN. `*text` moves behind it;
+ * `out` takes up to AL_ESCAPE_BYTES, without NUL; returns how many. */
+size_t al_escape_control(const char **text, char out[AL_ESCAPE_BYTES]);
 
 /* The known name that a mistyped one most resembles (optimal string alignment distance, at most a
  * third of its length plus one); NULL where none is close. */

@@ -299,27 +299,42 @@ static void writes_several_tables(void **state)
 		"}\n");
 }
 
-/* A name from a stranger's file: whatever the format, nothing in it reaches a terminal as a
- * command. */
+/* A name from a stranger's file, with control characters, one that turns the direction of the line
+ * (U+202E), and a byte that isn't UTF-8: whatever the format, nothing of them reaches a terminal. CSV
+ * keeps a tab as it is. */
 static void no_writer_lets_control_characters_through(void **state)
 {
+	static const char name[] = "\033[31m \302\23331m \a\r\177 \342\200\256 \377 \303";
+
 	(void)state;
 	for (size_t i = 0; al_writers[i]; i++) {
 		struct al_table table;
 		const struct al_table *const tables[] = {&table};
 		struct al_text text;
-		build_small(&table, "id", "\033[31m \302\23331m \a\r\177");
-		al_table_note(&table, "\033[31m \302\23331m");
+		build_small(&table, "id", name);
+		al_table_note(&table, "%s", name);
 		al_text_init(&text);
 		al_writers[i]->write(&plain_style, tables, 1, &text);
-		for (const char *p = text.data; *p; p++)
-			if (*p != '\n'
-				&& (((unsigned char)*p < 0x20) || *p == 0x7F
-					|| al_is_wide_control(p)))
+		for (const char *p = text.data; *p;) {
+			struct al_character c = al_character_at(p);
+			if (*p != '\n' && !c.is_printable)
 				fail_msg("%s: %s", al_writers[i]->name, text.data);
+			p += c.bytes;
+		}
 		al_text_finish(&text);
 		al_table_finish(&table);
 	}
+}
+
+static void json_says_what_is_no_utf8(void **state)
+{
+	struct al_text text;
+
+	(void)state;
+	al_text_init(&text);
+	al_json_quote(&text, "a\377\303(\303\251\\\"\342\200\256\n");
+	assert_string_equal(text.data, "\"a\\\\xff\\\\xc3(\303\251\\\\\\\"\\u202e\\u000a\"");
+	al_text_finish(&text);
 }
 
 /* People read a cell's title, scripts its text. */
@@ -610,6 +625,7 @@ int main(void)
 		cmocka_unit_test(writes_several_tables),
 		cmocka_unit_test(writes_titles_for_people),
 		cmocka_unit_test(no_writer_lets_control_characters_through),
+		cmocka_unit_test(json_says_what_is_no_utf8),
 		cmocka_unit_test(writes_bold_headings_in_color),
 		cmocka_unit_test(displays_numbers_as_people_read_them),
 		cmocka_unit_test(displays_reals),
