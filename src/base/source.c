@@ -34,11 +34,24 @@ static bool measure(struct al_source *source, struct al_error *err)
 	return true;
 }
 
+/* Right after an open that failed: its errno is kept. */
+static bool is_dangling(const char *path)
+{
+	int number = errno;
+	struct stat info;
+	bool is = number == ENOENT && lstat(path, &info) == 0;
+
+	errno = number;
+	return is;
+}
+
 static bool open_source(struct al_source *source, const char *path, struct al_error *err)
 {
 	/* O_NONBLOCK: a pipe that nobody writes to must not hang before it is refused. */
 	*source = (struct al_source){.path = path,
 		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	if (source->fd < 0 && is_dangling(path))
+		return al_fail(err, AL_EINPUT, "%s: is a link to what isn't there", path);
 	if (source->fd < 0)
 		return fail_system(err, AL_EINPUT, "open", path);
 	if (measure(source, err))

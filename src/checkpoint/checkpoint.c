@@ -108,12 +108,14 @@ static bool is_checkpoint_file(const char *name)
 	return false;
 }
 
+/* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to nothing
+ * isn't taken as absent: who opens it says what it is. */
 static const char *existing(struct al_arena *arena, const char *folder, const char *name)
 {
 	const char *path = al_format(arena, "%s/%s", folder, name);
 	struct stat info;
 
-	return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? path : NULL;
+	return lstat(path, &info) == 0 ? path : NULL;
 }
 
 /* What a folder holds, where nothing in it has the usual name. */
