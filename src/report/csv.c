@@ -1,6 +1,7 @@
 /* CSV (RFC 4180, lines end in \n): a header of keys, exact values, a missing cell empty. Several
  * tables are begun by "# ID" each, with a blank line between. Control characters of texts come out
- * as \xNN: a cell is one line, and safe on a terminal. */
+ * as \xNN, except tabs: a cell is one line, and safe on a terminal. A text that a spreadsheet would
+ * run as a formula begins with an apostrophe. */
 #include <string.h>
 
 #include "base/number.h"
@@ -11,12 +12,43 @@ static bool needs_quotes(const char *text)
 {
 	size_t length = strlen(text);
 
-	return strpbrk(text, ",\"\r\n") || text[0] == '#' || text[0] == ' '
+	return strpbrk(text, ",\"\t\r\n") || text[0] == '#' || text[0] == ' '
 		|| (length > 0 && text[length - 1] == ' ');
 }
 
-static void add_field(struct al_text *out, const char *text)
+/* A number or a polynomial, "-2*d_head^2 + 1": no name, and it calls nothing. */
+static bool is_arithmetic(const char *text)
 {
+	static const char signs[] = "0123456789.*^/+- _"
+				    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	bool has_digit = text[1] >= '0' && text[1] <= '9';
+
+	return strspn(text, signs) == strlen(text) && (has_digit || strpbrk(text, "*^"));
+}
+
+/* Spreadsheets take what begins so for a formula. A lone sign is harmless. */
+static bool is_formula(const char *text)
+{
+	return text[0] && text[1] && strchr("=+-@\t", text[0]) && !is_arithmetic(text);
+}
+
+/* The text as it may be printed, with its tabs. */
+static const char *printable(struct al_arena *arena, const char *text)
+{
+	char *copy = al_arena_alloc(arena, 4 * strlen(text) + 1, 1);
+	char *end = copy;
+
+	while (*text)
+		if (*text == '\t')
+			*end++ = *text++;
+		else
+			end += al_escape_control(&text, end);
+	return copy;
+}
+
+static void add_field(struct al_text *out, struct al_arena *arena, const char *text)
+{
+	text = al_format(arena, "%s%s", is_formula(text) ? "'" : "", printable(arena, text));
 	if (!needs_quotes(text)) {
 		al_text_add(out, text);
 		return;
@@ -33,10 +65,10 @@ static void write_header(const struct al_table *table, const bool *has_spread,
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *key = table->columns[i].key;
 		al_text_add(out, i ? "," : "");
-		add_field(out, key);
+		add_field(out, arena, key);
 		if (has_spread[i]) {
 			al_text_add(out, ",");
-			add_field(out, al_format(arena, "%s_spread", key));
+			add_field(out, arena, al_format(arena, "%s_spread", key));
 		}
 	}
 	al_text_add(out, "\n");
@@ -49,7 +81,7 @@ static void add_cell(struct al_text *out, struct al_arena *arena, const struct a
 	if (number)
 		al_text_add(out, number);
 	else if (cell->kind == AL_CELL_TEXT)
-		add_field(out, al_printable(arena, cell->text));
+		add_field(out, arena, cell->text);
 }
 
 static void write_row(const struct al_table *table, const struct al_cell *row,

@@ -326,6 +326,36 @@ static void no_writer_lets_control_characters_through(void **state)
 	}
 }
 
+/* What a spreadsheet would run is marked as text; tabs and quotes stay. */
+static void csv_keeps_names_as_text(void **state)
+{
+	static const char *const names[][2] = {
+		{"=1+1", "'=1+1"},
+		{"+a", "'+a"},
+		{"-a,b", "\"'-a,b\""},
+		{"@a", "'@a"},
+		{"\t=a", "\"'\t=a\""},
+		{"a=b", "a=b"},
+		{"-3.5e2", "-3.5e2"},
+		{"-2*d_head^2 + 1", "-2*d_head^2 + 1"},
+		{"-2+cmd|' /C calc'!A0", "'-2+cmd|' /C calc'!A0"},
+		{"-", "-"},
+		{"a\tb", "\"a\tb\""},
+		{"a\"b", "\"a\"\"b\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		struct al_table table;
+		const struct al_table *const tables[] = {&table};
+		char expected[64];
+		build_small(&table, "id", names[i][0]);
+		snprintf(expected, sizeof(expected), "name\n%s\n\"\"\n", names[i][1]);
+		check_written("csv", &plain_style, tables, 1, expected);
+		al_table_finish(&table);
+	}
+}
+
 static void json_says_what_is_no_utf8(void **state)
 {
 	struct al_text text;
@@ -625,6 +655,7 @@ int main(void)
 		cmocka_unit_test(writes_several_tables),
 		cmocka_unit_test(writes_titles_for_people),
 		cmocka_unit_test(no_writer_lets_control_characters_through),
+		cmocka_unit_test(csv_keeps_names_as_text),
 		cmocka_unit_test(json_says_what_is_no_utf8),
 		cmocka_unit_test(writes_bold_headings_in_color),
 		cmocka_unit_test(displays_numbers_as_people_read_them),
