@@ -17,6 +17,8 @@ enum {
 	AL_POLYNOMIAL_TERMS = 4096,
 	AL_POLYNOMIAL_BITS = 4096,
 	AL_POLYNOMIAL_CASES = 16,
+	AL_POLYNOMIAL_FACTORS = 64, /* symbols, and what is kept whole (mod, say): each one a column
+				     * of exponents of each term */
 };
 
 struct al_polynomial; /* one or more cases; heap, immutable once handed out */

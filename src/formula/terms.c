@@ -99,11 +99,11 @@ static const struct al_terms *rewrite(struct al_pool *pool, const struct al_term
 	return terms;
 }
 
-/* Rewrites both in the union of their factors. */
-static void unite(struct al_pool *pool, const struct al_terms **a, const struct al_terms **b)
+/* Rewrites both in the union of their factors, which must not be too many. */
+static bool unite(struct al_pool *pool, const struct al_terms **a, const struct al_terms **b)
 {
 	if (same_factors(*a, *b))
-		return;
+		return true;
 
 	const struct al_terms *x = *a, *y = *b;
 	const struct al_polynomial_factor **all = al_new_array(&pool->arena,
@@ -117,8 +117,14 @@ static void unite(struct al_pool *pool, const struct al_terms **a, const struct 
 		i += order <= 0;
 		j += order >= 0;
 	}
+	if (n > AL_POLYNOMIAL_FACTORS)
+		return al_fail(pool->err, AL_EINPUT,
+			"needs more than %d factors (a factor is a symbol, a mod, a ceil_div or a "
+			"quotient that doesn't divide)",
+			AL_POLYNOMIAL_FACTORS);
 	*a = rewrite(pool, x, all, n);
 	*b = rewrite(pool, y, all, n);
+	return true;
 }
 
 /* Leaves out factors that cancelled. */
@@ -146,7 +152,8 @@ static bool fail(struct al_pool *pool, const char *message)
 static const struct al_terms *add(struct al_pool *pool, enum al_operator op,
 	const struct al_terms *a, const struct al_terms *b)
 {
-	unite(pool, &a, &b);
+	if (!unite(pool, &a, &b))
+		return NULL;
 	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 	if (op == AL_OP_ADD)
 		fmpq_mpoly_add(out->value, a->value, b->value, out->ctx);
@@ -158,8 +165,7 @@ static const struct al_terms *add(struct al_pool *pool, enum al_operator op,
 static const struct al_terms *multiply(struct al_pool *pool, const struct al_terms *a,
 	const struct al_terms *b)
 {
-	unite(pool, &a, &b);
-	if (!al_terms_check_product(pool, a, b))
+	if (!unite(pool, &a, &b) || !al_terms_check_product(pool, a, b))
 		return NULL;
 	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 	fmpq_mpoly_mul(out->value, a->value, b->value, out->ctx);
@@ -242,7 +248,8 @@ static const struct al_terms *keep_quotient(struct al_pool *pool, const struct a
 static const struct al_terms *divide(struct al_pool *pool, const struct al_terms *a,
 	const struct al_terms *b)
 {
-	unite(pool, &a, &b);
+	if (!unite(pool, &a, &b))
+		return NULL;
 	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
 	if (!fmpq_mpoly_divides(out->value, a->value, b->value, out->ctx))
 		return keep_quotient(pool, a, b);

@@ -136,6 +136,26 @@ static void prints_the_canonical_form(void **state)
 		assert_string_equal(text_of(*state, expand(*state, cases[i][0])), cases[i][1]);
 }
 
+/* The factors are counted together: a sum of 64 symbols is expanded, one more is refused. */
+static void bounds_the_factors(void **state)
+{
+	struct al_polynomial *polynomial;
+	struct al_error err;
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_add(&text, "mod(a, b)");
+	for (int i = 1; i < AL_POLYNOMIAL_FACTORS; i++)
+		al_text_addf(&text, " + s%d", i);
+	al_polynomial_destroy(expand(*state, text.data));
+	al_text_add(&text, " + mod(2*a, b)");
+	assert_false(al_polynomial_of(parse(*state, text.data), NULL, 0, &polynomial, &err));
+	assert_non_null(strstr(err.message,
+		"needs more than 64 factors (a factor is a symbol, a mod, a ceil_div or a quotient "
+		"that doesn't divide)"));
+	al_text_finish(&text);
+}
+
 static const char *name_of(void *context, const char *symbol)
 {
 	(void)context;
@@ -578,6 +598,7 @@ static void subtraction_undoes_addition(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(bounds_the_factors, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(prints_the_canonical_form, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(prints_latex, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(derives_the_theoretical_table, set_up, tear_down),
