@@ -33,7 +33,8 @@ size_t al_utf8_length(const char *text, size_t left);
 size_t al_text_columns(const char *utf8);
 
 /* A character of a stranger's text. It is printable unless it is a control character (U+009B begins
- * commands on some terminals), changes the direction of what follows, or is a byte that isn't UTF-8. */
+ * commands on some terminals), changes the direction of what follows, or is a byte that isn't
+ * UTF-8. */
 struct al_character {
 	unsigned code; /* a code point, or the byte */
 	size_t bytes; /* in the text, at least 1 */

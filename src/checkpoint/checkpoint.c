@@ -108,8 +108,8 @@ static bool is_checkpoint_file(const char *name)
 	return false;
 }
 
-/* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to nothing
- * isn't taken as absent: who opens it says what it is. */
+/* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to
+ * nothing isn't taken as absent: who opens it says what it is. */
 static const char *existing(struct al_arena *arena, const char *folder, const char *name)
 {
 	const char *path = al_format(arena, "%s/%s", folder, name);

@@ -4,8 +4,8 @@
  * may hold "__metadata__": {"KEY": "VALUE", ...}. Offsets count from the end of the header; the
  * tensors fill the data. Writers pad the header with spaces so that the data begin at a multiple of
  * 8; it needn't be so. The reference is the library of that name (Hugging Face). It accepts two
- * things that are refused here, because neither says which tensor is meant: a tensor name that comes
- * twice (the reference keeps the last one), and a NUL in a name (other programs cut the name there).
+ * things that are refused here, because neither says which tensor is meant: a tensor name that
+ * comes twice (the reference keeps the last one), and a NUL in a name (others cut it there).
  * As in the reference, a "__metadata__" that is null is none. */
 #include <inttypes.h>
 #include <stdlib.h>
