@@ -1,6 +1,6 @@
 /* Inside a plan: what its parts share. A ledger that is swept is evaluated thousands of times; all
- * that can be found once (which symbol a formula mentions, which layers are equal) is found when the
- * plan is made, and an update computes only what mentions a symbol that has changed. */
+ * that can be found once (which symbol a formula mentions, which layers are equal) is found when
+ * the plan is made, and an update computes only what mentions a symbol that has changed. */
 #ifndef ATTNLEDGER_LEDGER_PLAN_PARTS_H
 #define ATTNLEDGER_LEDGER_PLAN_PARTS_H
 

@@ -1,5 +1,6 @@
-/* Places: where the value of each symbol of a ledger stands. Formulas are bound to places once; when
- * a symbol is set, what a config or a default derives from it is computed again in its place. */
+/* Places: where the value of each symbol of a ledger stands. Formulas are bound to places once;
+ * when a symbol is set, what a config or a default derives from it is computed again in its
+ * place. */
 #include "ledger/plan_parts.h"
 
 #include <string.h>

@@ -300,8 +300,8 @@ static void writes_several_tables(void **state)
 }
 
 /* A name from a stranger's file, with control characters, one that turns the direction of the line
- * (U+202E), and a byte that isn't UTF-8: whatever the format, nothing of them reaches a terminal. CSV
- * keeps a tab as it is. */
+ * (U+202E), and a byte that isn't UTF-8: whatever the format, nothing of them reaches a terminal.
+ * CSV keeps a tab as it is. */
 static void no_writer_lets_control_characters_through(void **state)
 {
 	static const char name[] = "\033[31m \302\23331m \a\r\177 \342\200\256 \377 \303";
