@@ -399,7 +399,7 @@ static void add_model_with(struct al_text *out, const struct al_configured_varia
 	static const char config[] = "{\"model_type\": \"llama\"}";
 	struct al_settings settings;
 	struct al_error err = {0};
-	const struct al_family *family;
+	const struct al_family *family = NULL;
 	struct al_ledger ledger;
 	struct al_basis basis;
 	struct al_json doc;
