@@ -65,7 +65,9 @@ char *al_text_copy(const char *text)
 
 void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 {
-	void *memory = calloc(count ? count : 1, size);
+	/* no object is larger: the sanitizers' calloc would abort */
+	void *memory = size > 0 && count > PTRDIFF_MAX / size ? NULL
+							      : calloc(count ? count : 1, size);
 
 	if (!memory && size > 1)
 		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
