@@ -4,117 +4,12 @@
  * with numpy). Medians; nothing passes or fails by the clock. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "audit/nulls.h"
 #include "base/random.h"
-#include "linalg/kernel.h"
+#include "bench.h"
 
 enum { RUNS = 7, LAYERS = 12 };
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void require(bool done, const struct al_error *err)
-{
-	if (done)
-		return;
-	fprintf(stderr, "bench-spectra: %s\n", err->message);
-	exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *seconds, size_t n)
-{
-	qsort(seconds, n, sizeof(*seconds), compare);
-	return seconds[n / 2];
-}
-
-static void report(const char *what, double value, const char *unit, double goal)
-{
-	printf("%-48s %8.2f %-4s", what, value, unit);
-	if (goal > 0)
-		printf("  goal %6.2f %-4s  %5.2f of it", goal, unit, value / goal);
-	putchar('\n');
-}
-
-/* ---- the machine ---- */
-
-struct product {
-	struct al_matrix a, b, c;
-	struct al_matrix_f a_f, b_f, c_f;
-};
-
-static void multiply(const struct product *x, struct al_error *err)
-{
-	require(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(x->a), al_view(x->b), 0, x->c, err), err);
-}
-
-static void multiply_f(const struct product *x, struct al_error *err)
-{
-	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(x->a_f), al_view_f(x->b_f), 0, x->c_f,
-			err),
-		err);
-}
-
-static void report_rate(const char *what, const struct product *x,
-	void (*f)(const struct product *x, struct al_error *err), int n_threads)
-{
-	const double n = (double)x->a.rows, flops = 2 * n * n * n;
-	double seconds[RUNS];
-	struct al_error err;
-
-	al_threads_set(n_threads);
-	for (size_t i = 0; i < RUNS; i++) {
-		const double begin = now_s();
-		f(x, &err);
-		seconds[i] = now_s() - begin;
-	}
-	al_threads_set(0);
-	report(what, flops / median(seconds, RUNS) / 1e9, "GF/s", 0);
-}
-
-static void report_rates(void)
-{
-	enum { N = 1536 };
-	struct product x;
-	struct al_error err;
-	struct al_random *random = al_random_create(1, 0, 0, 0);
-
-	require(al_matrix_init(&x.a, N, N, &err) && al_matrix_init(&x.b, N, N, &err)
-			&& al_matrix_init(&x.c, N, N, &err) && al_matrix_init_f(&x.a_f, N, N, &err)
-			&& al_matrix_init_f(&x.b_f, N, N, &err)
-			&& al_matrix_init_f(&x.c_f, N, N, &err),
-		&err);
-	al_random_gaussian(random, x.a.data, N * N);
-	al_random_gaussian(random, x.b.data, N * N);
-	require(al_narrow(al_view(x.a), x.a_f, &err) && al_narrow(al_view(x.b), x.b_f, &err), &err);
-	printf("OpenBLAS kernel %s\n", al_blas_kernel());
-	report_rate("dgemm, one thread", &x, multiply, 1);
-	report_rate("dgemm, all threads", &x, multiply, 0);
-	report_rate("sgemm, one thread", &x, multiply_f, 1);
-	report_rate("sgemm, all threads", &x, multiply_f, 0);
-	al_matrix_finish(&x.a);
-	al_matrix_finish(&x.b);
-	al_matrix_finish(&x.c);
-	al_matrix_finish_f(&x.a_f);
-	al_matrix_finish_f(&x.b_f);
-	al_matrix_finish_f(&x.c_f);
-	al_random_destroy(random);
-}
 
 /* ---- a BERT-base model ---- */
 
@@ -129,7 +24,7 @@ static void make(struct module *m, size_t rows, size_t n_heads, size_t width, ui
 	struct al_error err;
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		require(al_matrix_init(&m->of[p], rows, n_heads * width, &err), &err);
+		bench_require(al_matrix_init(&m->of[p], rows, n_heads * width, &err), &err);
 		al_random_gaussian(random, m->of[p].data, rows * n_heads * width);
 	}
 	m->factors = (struct al_heads){
@@ -158,7 +53,7 @@ static void take_heads(const struct module *m)
 	struct al_spectra heads;
 	struct al_error err;
 
-	require(al_triangles_take(&t, &m->factors, false, &err)
+	bench_require(al_triangles_take(&t, &m->factors, false, &err)
 			&& al_head_spectra(&heads, &t, AL_ALL_SPECTRA, &err),
 		&err);
 	al_spectra_finish(&heads);
@@ -171,7 +66,7 @@ static void take_layer(const struct module *m)
 	struct al_spectra layer;
 	struct al_error err;
 
-	require(al_triangles_take(&t, &m->factors, false, &err)
+	bench_require(al_triangles_take(&t, &m->factors, false, &err)
 			&& al_layer_spectra(&layer, &m->factors, &t, AL_ALL_SPECTRA, &err),
 		&err);
 	al_spectra_finish(&layer);
@@ -184,9 +79,9 @@ static void take_nulls(const struct module *m)
 	struct al_spectra layer;
 	struct al_error err;
 
-	require(al_triangles_take(&t, &m->factors, false, &err), &err);
+	bench_require(al_triangles_take(&t, &m->factors, false, &err), &err);
 	for (uint64_t draw = 0; draw < 4; draw++) {
-		require(al_null_independent(&layer, &t, 0, 0, draw, &err), &err);
+		bench_require(al_null_independent(&layer, &t, 0, 0, draw, &err), &err);
 		al_spectra_finish(&layer);
 	}
 	al_triangles_finish(&t);
@@ -197,23 +92,29 @@ static void take_gaussian(const struct module *m)
 	struct al_spectra heads, layer;
 	struct al_error err;
 
-	require(al_null_gaussian(&heads, &layer, &m->factors, true, 0, 0, &err), &err);
+	bench_require(al_null_gaussian(&heads, &layer, &m->factors, true, 0, 0, &err), &err);
 	al_spectra_finish(&heads);
 	al_spectra_finish(&layer);
 }
 
-/* Median seconds of one function over `n` modules. */
-static double take(const struct module *modules, size_t n, void (*f)(const struct module *m))
+/* Reports the median time of one function over `n` modules, and returns it. */
+static double report_over(const char *what, const struct module *modules, size_t n,
+	void (*f)(const struct module *m), double goal)
 {
 	double seconds[RUNS];
+	struct flops before = {0}, after = {0};
 
 	for (size_t run = 0; run < RUNS; run++) {
-		const double begin = now_s();
+		before = flops_counted();
+		const double begin = bench_now();
 		for (size_t i = 0; i < n; i++)
 			f(&modules[i]);
-		seconds[run] = now_s() - begin;
+		seconds[run] = bench_now() - begin;
+		after = flops_counted();
 	}
-	return median(seconds, RUNS);
+	const double median = bench_median(seconds, RUNS);
+	bench_report_work(what, median, flops_between(before, after), goal);
+	return median;
 }
 
 static void report_bert(double dense_s)
@@ -222,17 +123,17 @@ static void report_bert(double dense_s)
 
 	for (size_t i = 0; i < LAYERS; i++)
 		make(&modules[i], 768, 12, 64, i);
-	const double heads_s = take(modules, LAYERS, take_heads);
-	report("BERT-base, 144 heads: qk, ov, q, k", heads_s, "s", 0.15);
+	const double heads_s = report_over("BERT-base, 144 heads: qk, ov, q, k", modules, LAYERS,
+		take_heads, 0.15);
 	if (dense_s > 0) {
-		report("  numpy.linalg.svd of the 144 dense products", LAYERS * dense_s, "s", 0);
-		report("  times as fast, of which 100 is the goal", LAYERS * dense_s / heads_s, "x",
+		bench_report("  numpy.linalg.svd of the 144 dense products", LAYERS * dense_s, "s",
 			0);
+		bench_report("  times as fast, of which 100 is the goal",
+			LAYERS * dense_s / heads_s, "x", 0);
 	}
-	report("BERT-base, 12 layers: q, k, qk, qu, ku, ov", take(modules, LAYERS, take_layer), "s",
-		0);
-	report("one module, 4 draws of independent heads", take(modules, 1, take_nulls), "s", 0);
-	report("one shape, a draw of Gaussian weights", take(modules, 1, take_gaussian), "s", 0);
+	report_over("BERT-base, 12 layers: q, k, qk, qu, ku, ov", modules, LAYERS, take_layer, 0);
+	report_over("one module, 4 draws of independent heads", modules, 1, take_nulls, 0);
+	report_over("one shape, a draw of Gaussian weights", modules, 1, take_gaussian, 0);
 	for (size_t i = 0; i < LAYERS; i++)
 		drop(&modules[i]);
 }
@@ -246,7 +147,6 @@ static void report_gpt3(void)
 	struct al_triangles t;
 	struct al_spectra heads;
 	struct al_error err;
-	struct rusage usage;
 
 	make(&head, MODEL, 1, WIDTH, 3);
 	struct al_heads shape = head.factors;
@@ -254,14 +154,15 @@ static void report_gpt3(void)
 	shape.query.cols = shape.key.cols = shape.value.cols = shape.output.cols = (size_t)HEADS
 		* WIDTH;
 
-	const double begin = now_s();
-	require(al_triangles_init(&t, &shape, true, &err), &err);
+	const struct flops before = flops_counted();
+	const double begin = bench_now();
+	bench_require(al_triangles_init(&t, &shape, true, &err), &err);
 	for (size_t i = 0; i < HEADS; i++)
-		require(al_triangles_add(&t, &head.factors, i, false, &err), &err);
-	require(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, &err), &err);
-	report("GPT-3 layer, 96 heads of 128 at 12288", now_s() - begin, "s", 10);
-	getrusage(RUSAGE_SELF, &usage);
-	report("  peak memory of this process", (double)usage.ru_maxrss / (1 << 20), "GiB", 3);
+		bench_require(al_triangles_add(&t, &head.factors, i, false, &err), &err);
+	bench_require(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, &err), &err);
+	bench_report_work("GPT-3 layer, 96 heads of 128 at 12288", bench_now() - begin,
+		flops_between(before, flops_counted()), 10);
+	bench_report_memory(3);
 	al_spectra_finish(&heads);
 	al_triangles_finish(&t);
 	drop(&head);
@@ -269,7 +170,7 @@ static void report_gpt3(void)
 
 int main(int argc, char **argv)
 {
-	report_rates();
+	bench_report_rates();
 	report_bert(argc > 1 ? atof(argv[1]) : 0);
 	report_gpt3();
 	return 0;

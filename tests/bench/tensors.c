@@ -7,58 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 #include "base/random.h"
+#include "bench.h"
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void require(bool done, const struct al_error *err)
-{
-	if (done)
-		return;
-	fprintf(stderr, "bench-tensors: %s\n", err->message);
-	exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), compare);
-	return values[n / 2];
-}
-
-static void report(const char *what, double value, const char *unit, double goal)
-{
-	printf("%-52s %9.3f %-4s", what, value, unit);
-	if (goal > 0)
-		printf("  goal %7.2f %-4s  %5.2f of it", goal, unit, value / goal);
-	putchar('\n');
-	fflush(stdout);
-}
-
-static void report_memory(double goal)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	report("  peak memory of this process", (double)usage.ru_maxrss / (1 << 20), "GiB", goal);
-}
 
 static struct al_matrix_f gaussian(size_t rows, size_t cols, uint64_t seed)
 {
@@ -66,7 +19,7 @@ static struct al_matrix_f gaussian(size_t rows, size_t cols, uint64_t seed)
 	struct al_matrix_f m;
 	struct al_error err;
 
-	require(al_matrix_init_f(&m, rows, cols, &err), &err);
+	bench_require(al_matrix_init_f(&m, rows, cols, &err), &err);
 	al_random_gaussian_f(random, m.data, rows * cols);
 	al_random_destroy(random);
 	return m;
@@ -86,8 +39,8 @@ static struct al_matrix_f projection(size_t d_model, size_t shared, uint64_t see
 		for (size_t i = 0; i < d_model; i++)
 			basis.data[i + k * basis.ld] *= scale;
 	}
-	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(basis), al_view_f(inner), 0.05f, out,
-			&err),
+	bench_require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(basis), al_view_f(inner), 0.05f,
+			      out, &err),
 		&err);
 	al_matrix_finish_f(&inner);
 	al_matrix_finish_f(&basis);
@@ -109,18 +62,19 @@ struct alternation {
 static bool alternate(void *context, size_t n_sweeps, double error)
 {
 	struct alternation *x = context;
-	const double n = (double)x->a.rows, end = now_s();
+	const double n = (double)x->a.rows, end = bench_now();
 	struct al_error err;
 
 	(void)error;
 	if (n_sweeps > 1)
 		x->sweeps[x->n] = end - x->begin;
-	const double begin = now_s();
-	require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(x->a), al_view_f(x->b), 0, x->c, &err),
+	const double begin = bench_now();
+	bench_require(al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(x->a), al_view_f(x->b), 0, x->c,
+			      &err),
 		&err);
 	if (n_sweeps > 1)
-		x->rates[x->n++] = 2 * n * n * n / (now_s() - begin);
-	x->begin = now_s();
+		x->rates[x->n++] = 2 * n * n * n / (bench_now() - begin);
+	x->begin = bench_now();
 	return true;
 }
 
@@ -140,12 +94,12 @@ static double report_sweeps(const struct al_heads *heads, size_t rank, size_t n_
 	struct al_cp cp;
 	struct al_error err;
 
-	require(al_cp(heads, &options, &cp, &err), &err);
-	const double sweep = median(x.sweeps, x.n), rate = median(x.rates, x.n);
-	report("sgemm, all threads", rate / 1e9, "GF/s", 0);
-	report("  a sweep", sweep, "s", 0);
-	report("  its share of the sgemm rate", 100 * al_cp_sweep_flops(heads, rank) / sweep / rate,
-		"%", goal);
+	bench_require(al_cp(heads, &options, &cp, &err), &err);
+	const double sweep = bench_median(x.sweeps, x.n), rate = bench_median(x.rates, x.n);
+	bench_report("sgemm, all threads", rate / 1e9, "GF/s", 0);
+	bench_report("  a sweep", sweep, "s", 0);
+	bench_report("  its share of the sgemm rate",
+		100 * al_cp_sweep_flops(heads, rank) / sweep / rate, "%", goal);
 	al_cp_finish(&cp);
 	al_matrix_finish_f(&x.c);
 	al_matrix_finish_f(&x.b);
@@ -153,14 +107,19 @@ static double report_sweeps(const struct al_heads *heads, size_t rank, size_t n_
 	return sweep;
 }
 
-static double time_tucker(const struct al_heads *heads, size_t rank, struct al_tucker *t)
+/* Seconds; and the operations that it took. */
+static double time_tucker(const struct al_heads *heads, size_t rank, struct al_tucker *t,
+	struct flops *flops)
 {
 	const struct al_tucker_options options = {.query_rank = rank, .key_rank = rank};
+	const struct flops before = flops_counted();
 	struct al_error err;
-	const double begin = now_s();
+	const double begin = bench_now();
 
-	require(al_tucker(heads, &options, t, &err), &err);
-	return now_s() - begin;
+	bench_require(al_tucker(heads, &options, t, &err), &err);
+	const double seconds = bench_now() - begin;
+	*flops = flops_between(before, flops_counted());
+	return seconds;
 }
 
 static void report_bert(const double *numpy)
@@ -174,24 +133,25 @@ static void report_bert(const double *numpy)
 		.d_head = 64};
 	double seconds[RUNS];
 	struct al_tucker t;
+	struct flops flops;
 
 	puts("BERT-base layer, R = 256");
 	const double sweep = report_sweeps(&heads, 256, SWEEPS, 1536, 60);
 	for (size_t i = 0; i < RUNS; i++) {
-		seconds[i] = time_tucker(&heads, 256, &t);
+		seconds[i] = time_tucker(&heads, 256, &t, &flops);
 		al_tucker_finish(&t);
 	}
-	const double hosvd = median(seconds, RUNS);
-	report("  HOSVD (256, 256), its residual included", hosvd, "s", 0);
+	const double hosvd = bench_median(seconds, RUNS);
+	bench_report_work("  HOSVD (256, 256), its residual included", hosvd, flops, 0);
 	if (numpy) {
-		report("  numpy, dense CP-ALS: a sweep", numpy[0], "s", 0);
-		report("    times a sweep", numpy[0] / sweep, "x", 10);
-		report("  numpy, structured CP-ALS: a sweep", numpy[1], "s", 0);
-		report("    times a sweep", numpy[1] / sweep, "x", 1);
-		report("  numpy, SVDs of the dense unfoldings", numpy[2], "s", 0);
-		report("    times the HOSVD", numpy[2] / hosvd, "x", 10);
-		report("  numpy, structured HOSVD and residual", numpy[3], "s", 0);
-		report("    times the HOSVD", numpy[3] / hosvd, "x", 1);
+		bench_report("  numpy, dense CP-ALS: a sweep", numpy[0], "s", 0);
+		bench_report("    times a sweep", numpy[0] / sweep, "x", 10);
+		bench_report("  numpy, structured CP-ALS: a sweep", numpy[1], "s", 0);
+		bench_report("    times a sweep", numpy[1] / sweep, "x", 1);
+		bench_report("  numpy, SVDs of the dense unfoldings", numpy[2], "s", 0);
+		bench_report("    times the HOSVD", numpy[2] / hosvd, "x", 10);
+		bench_report("  numpy, structured HOSVD and residual", numpy[3], "s", 0);
+		bench_report("    times the HOSVD", numpy[3] / hosvd, "x", 1);
 	}
 	al_matrix_finish_f(&key);
 	al_matrix_finish_f(&query);
@@ -206,16 +166,17 @@ static void report_gpt3(void)
 		.n_kv_heads = 96,
 		.d_head = 128};
 	struct al_tucker t;
+	struct flops flops;
 
 	puts("GPT-3 layer, 96 heads of 128 at 12288");
-	report("  Tucker (1024, 1024), its residual included", time_tucker(&heads, 1024, &t), "s",
-		90);
+	const double seconds = time_tucker(&heads, 1024, &t, &flops);
+	bench_report_work("  Tucker (1024, 1024), its residual included", seconds, flops, 90);
 	printf("  error %.5f%s, core %.5f, finder's last change %.2g\n", t.relative_error,
 		t.is_estimate ? " (estimated)" : "", t.core_error, t.finder_change);
 	al_tucker_finish(&t);
-	report_memory(4);
+	bench_report_memory(4);
 	report_sweeps(&heads, 1024, 2, 4096, 75);
-	report_memory(4);
+	bench_report_memory(4);
 	al_matrix_finish_f(&key);
 	al_matrix_finish_f(&query);
 }
@@ -224,6 +185,7 @@ int main(int argc, char **argv)
 {
 	double numpy[4];
 
+	bench_report_rates();
 	if (argc > 1 && !strcmp(argv[1], "large")) {
 		report_gpt3();
 		return 0;
