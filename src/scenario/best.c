@@ -11,7 +11,7 @@ struct contest {
 	struct al_cell **cells;
 	size_t n;
 	const struct al_column *column;
-	enum direction direction;
+	enum al_direction direction;
 };
 
 /* The number that is read: of 99.42 and 99.38 with one decimal neither is the better. */
@@ -34,7 +34,7 @@ static int compare(const struct contest *contest, const struct al_cell *a, const
 	int order = mpq_cmp(left, right);
 	mpq_clears(left, right, NULL);
 	order = order > 0 ? 1 : order < 0 ? -1 : 0;
-	return contest->direction == HIGHER_IS_BETTER ? order : -order;
+	return contest->direction == AL_HIGHER_IS_BETTER ? order : -order;
 }
 
 static void add(struct contest *contest, struct al_cell *cell)
@@ -55,7 +55,8 @@ static void judge(struct contest *contest)
 	contest->n = 0;
 }
 
-static bool competes(const struct table *table, const struct variant *variant)
+static bool competes(const struct al_scenario_table *table,
+	const struct al_scenario_variant *variant)
 {
 	if (!table->best_among)
 		return true;
@@ -67,7 +68,7 @@ static bool competes(const struct table *table, const struct variant *variant)
 
 static int by_case(const void *a, const void *b)
 {
-	const struct row *const *left = a, *const *right = b;
+	const struct al_scenario_row *const *left = a, *const *right = b;
 
 	if ((*left)->case_ != (*right)->case_)
 		return (*left)->case_ < (*right)->case_ ? -1 : 1;
@@ -75,9 +76,11 @@ static int by_case(const void *a, const void *b)
 }
 
 /* The rows, case by case where variants compete within a case. */
-static const struct row **sort_rows(const struct table *table, struct al_arena *arena)
+static const struct al_scenario_row **sort_rows(const struct al_scenario_table *table,
+	struct al_arena *arena)
 {
-	const struct row **rows = al_new_array(arena, const struct row *, table->n_rows + 1);
+	const struct al_scenario_row **rows = al_new_array(arena, const struct al_scenario_row *,
+		table->n_rows + 1);
 
 	for (size_t i = 0; i < table->n_rows; i++)
 		rows[i] = &table->rows[i];
@@ -87,8 +90,9 @@ static const struct row **sort_rows(const struct table *table, struct al_arena *
 }
 
 /* One below the other: a contest a case, or one where rows have no variants. */
-static void judge_column(const struct table *table, const struct row *const *rows,
-	struct al_table *out, size_t column, struct contest *contest)
+static void judge_column(const struct al_scenario_table *table,
+	const struct al_scenario_row *const *rows, struct al_table *out, size_t column,
+	struct contest *contest)
 {
 	contest->column = &out->columns[column];
 	for (size_t i = 0; i < table->n_rows; i++) {
@@ -101,11 +105,12 @@ static void judge_column(const struct table *table, const struct row *const *row
 }
 
 /* Side by side, from column `first` on: a contest a row. */
-static void judge_group(const struct table *table, const struct table_column *wanted,
-	struct al_table *out, size_t first, struct contest *contest)
+static void judge_group(const struct al_scenario_table *table,
+	const struct al_scenario_column *wanted, struct al_table *out, size_t first,
+	struct contest *contest)
 {
 	size_t n;
-	const struct variant *const *variants = al_column_pivot(table, wanted, &n);
+	const struct al_scenario_variant *const *variants = al_column_pivot(table, wanted, &n);
 
 	contest->column = &out->columns[first];
 	for (size_t row = 0; row < out->n_rows; row++) {
@@ -116,7 +121,8 @@ static void judge_group(const struct table *table, const struct table_column *wa
 	}
 }
 
-static size_t width_of(const struct table *table, const struct table_column *column)
+static size_t width_of(const struct al_scenario_table *table,
+	const struct al_scenario_column *column)
 {
 	size_t n;
 
@@ -124,7 +130,7 @@ static size_t width_of(const struct table *table, const struct table_column *col
 	return table->is_pivoted && !column->is_once ? n : 1;
 }
 
-void al_table_mark_best(const struct table *table, struct al_table *out)
+void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out)
 {
 	size_t at = (size_t)table->shows_case + (size_t)table->shows_variant;
 	struct contest contest = {0};
@@ -132,13 +138,13 @@ void al_table_mark_best(const struct table *table, struct al_table *out)
 	if (!table->marks_best)
 		return;
 	contest.cells = al_new_array(&out->arena, struct al_cell *, out->n_rows + out->n_columns);
-	const struct row **rows = sort_rows(table, &out->arena);
+	const struct al_scenario_row **rows = sort_rows(table, &out->arena);
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct table_column *column = &table->columns[i];
+		const struct al_scenario_column *column = &table->columns[i];
 		contest.direction = column->best;
-		if (column->best != PLAIN && !table->is_pivoted)
+		if (column->best != AL_PLAIN && !table->is_pivoted)
 			judge_column(table, rows, out, at, &contest);
-		else if (column->best != PLAIN && !column->is_once)
+		else if (column->best != AL_PLAIN && !column->is_once)
 			judge_group(table, column, out, at, &contest);
 		at += width_of(table, column);
 	}

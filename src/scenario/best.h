@@ -7,6 +7,6 @@
 /* Where the table asks for it: of each column that has a better and a worse, the best of the
  * variants that compete within a case; without variants, of all rows. Cells that read the same are
  * equally good. */
-void al_table_mark_best(const struct table *table, struct al_table *out);
+void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out);
 
 #endif

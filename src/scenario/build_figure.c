@@ -11,7 +11,7 @@ static bool is_wanted(const struct al_table *table, const struct al_cell *row, c
 	return row[column].kind == AL_CELL_TEXT && al_find_name(row[column].text, names, n) >= 0;
 }
 
-static void keep_wanted(const struct figure *figure, struct al_table *table)
+static void cut_unwanted(const struct al_scenario_figure *figure, struct al_table *table)
 {
 	size_t n_rows = 0;
 
@@ -24,7 +24,7 @@ static void keep_wanted(const struct figure *figure, struct al_table *table)
 }
 
 static void melt_row(const struct al_table *wide, const struct al_cell *row, const int *columns,
-	const struct figure *figure, size_t n_keys, struct al_table *out)
+	const struct al_scenario_figure *figure, size_t n_keys, struct al_table *out)
 {
 	for (size_t i = 0; i < figure->n_melted; i++) {
 		struct al_cell *cell = al_table_add_row(out);
@@ -36,7 +36,8 @@ static void melt_row(const struct al_table *wide, const struct al_cell *row, con
 }
 
 /* Turns the columns of a wide table into rows: keys, column, value. */
-static bool melt(const struct figure *figure, struct al_table *table, struct al_error *err)
+static bool melt(const struct al_scenario_figure *figure, struct al_table *table,
+	struct al_error *err)
 {
 	struct al_table out;
 	size_t n_keys = 0;
@@ -62,9 +63,10 @@ static bool melt(const struct figure *figure, struct al_table *table, struct al_
 	return true;
 }
 
-bool al_figure_build(const struct figure *figure, struct al_table *table, struct al_error *err)
+bool al_figure_build(const struct al_scenario_figure *figure, struct al_table *table,
+	struct al_error *err)
 {
-	keep_wanted(figure, table);
+	cut_unwanted(figure, table);
 	if (figure->n_melted == 0 || melt(figure, table, err))
 		return true;
 	al_table_finish(table);

@@ -1,10 +1,10 @@
 /* Building a sweep of a scenario: one curve after the other, case by case. */
 #include "scenario/build.h"
 
-static bool run_case(const struct al_scenario *s, const struct sweep *sweep,
-	const struct case_ *case_, struct al_table *out, struct al_error *err)
+static bool run_case(const struct al_scenario *s, const struct al_scenario_sweep *sweep,
+	const struct al_case *case_, struct al_table *out, struct al_error *err)
 {
-	struct conditions conditions;
+	struct al_conditions conditions;
 	struct al_sweep one;
 
 	if (!al_sweep_under(sweep, s->catalog, case_, &conditions, &one, err))
@@ -14,7 +14,7 @@ static bool run_case(const struct al_scenario *s, const struct sweep *sweep,
 	return ok;
 }
 
-static void append(struct al_table *out, const struct case_ *case_, const struct al_table *rows)
+static void append(struct al_table *out, const struct al_case *case_, const struct al_table *rows)
 {
 	if (out->n_columns == 0) {
 		al_table_add_column(out,
@@ -30,8 +30,8 @@ static void append(struct al_table *out, const struct case_ *case_, const struct
 	}
 }
 
-bool al_sweep_build(const struct al_scenario *s, const struct sweep *sweep, struct al_table *out,
-	struct al_error *err)
+bool al_sweep_build(const struct al_scenario *s, const struct al_scenario_sweep *sweep,
+	struct al_table *out, struct al_error *err)
 {
 	if (!sweep->shows_case)
 		return run_case(s, sweep, sweep->cases[0], out, err);

@@ -7,7 +7,7 @@
 #include "scenario/column.h"
 #include "scenario/evaluate.h"
 
-static void add_key_columns(const struct table *table, struct al_table *out)
+static void add_key_columns(const struct al_scenario_table *table, struct al_table *out)
 {
 	if (table->shows_case)
 		al_table_add_column(out,
@@ -18,11 +18,11 @@ static void add_key_columns(const struct table *table, struct al_table *out)
 }
 
 /* A column once a variant: "parameters:mha", the column's title over the variants' names. */
-static void add_pivoted_column(const struct table *table, const struct table_column *wanted,
-	struct al_table *out)
+static void add_pivoted_column(const struct al_scenario_table *table,
+	const struct al_scenario_column *wanted, struct al_table *out)
 {
 	size_t n;
-	const struct variant *const *variants = al_column_pivot(table, wanted, &n);
+	const struct al_scenario_variant *const *variants = al_column_pivot(table, wanted, &n);
 
 	if (wanted->is_once) {
 		al_table_add_column(out, wanted->column);
@@ -33,16 +33,17 @@ static void add_pivoted_column(const struct table *table, const struct table_col
 		const char *title = column.title ? column.title : column.key;
 		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title)
 					    : title;
-		column.title = variants[i]->use.title ? variants[i]->use.title
-						      : variants[i]->use.name;
-		column.key = al_format(&out->arena, "%s:%s", column.key, variants[i]->use.name);
+		column.title = variants[i]->configured.title ? variants[i]->configured.title
+							     : variants[i]->configured.name;
+		column.key = al_format(&out->arena, "%s:%s", column.key,
+			variants[i]->configured.name);
 		al_table_add_column(out, column);
 	}
 }
 
 /* ---- cells ---- */
 
-static void set_order(const struct al_scenario *s, const struct table *table, int order,
+static void set_order(const struct al_scenario *s, const struct al_scenario_table *table, int order,
 	struct al_table *out, struct al_cell *cell)
 {
 	const char *latex = al_catalog_latex(s->catalog, table->order);
@@ -75,7 +76,7 @@ static void set_polynomial(const struct al_scenario *s, const struct al_polynomi
 }
 
 /* A datum is printed as its source prints it: with its last digit and its spread. */
-static void keep_print(const struct datum *datum, struct al_table *out, struct al_cell *cell)
+static void print_as_datum(const struct al_datum *datum, struct al_table *out, struct al_cell *cell)
 {
 	cell->digits = datum->digits;
 	cell->spread_digits = datum->spread_digits;
@@ -83,32 +84,32 @@ static void keep_print(const struct datum *datum, struct al_table *out, struct a
 		cell->spread = al_exact_copy(&out->arena, datum->spread);
 }
 
-static void set_cell(const struct al_scenario *s, const struct table *table,
-	const struct cell *value, struct al_table *out, struct al_cell *cell)
+static void set_cell(const struct al_scenario *s, const struct al_scenario_table *table,
+	const struct al_scenario_cell *value, struct al_table *out, struct al_cell *cell)
 {
 	switch (value->kind) {
-	case CELL_UNKNOWN:
-	case CELL_MISSING:
+	case AL_SCENARIO_UNKNOWN:
+	case AL_SCENARIO_MISSING:
 		break;
-	case CELL_NUMBER:
+	case AL_SCENARIO_NUMBER:
 		al_cell_set_exact(out, cell, value->number);
 		if (value->datum)
-			keep_print(value->datum, out, cell);
+			print_as_datum(value->datum, out, cell);
 		break;
-	case CELL_POLYNOMIAL:
+	case AL_SCENARIO_POLYNOMIAL:
 		set_polynomial(s, value->polynomial, out, cell);
 		break;
-	case CELL_ORDER:
+	case AL_SCENARIO_ORDER:
 		set_order(s, table, value->order, out, cell);
 		break;
 	}
 }
 
-static bool fill(const struct place *place, const struct table_column *column, struct al_table *out,
-	struct al_cell *cell, struct al_error *err)
+static bool fill(const struct al_cell_place *place, const struct al_scenario_column *column,
+	struct al_table *out, struct al_cell *cell, struct al_error *err)
 {
 	const struct al_scenario *s = place->evaluator->scenario;
-	struct cell value;
+	struct al_scenario_cell value;
 
 	al_scenario_cell_init(&value);
 	bool ok = al_cell_value(place, column->column.key, &value, err);
@@ -118,25 +119,27 @@ static bool fill(const struct place *place, const struct table_column *column, s
 	return ok || al_in(err, "%s", s->file);
 }
 
-static void name_row(const struct place *place, struct al_table *out, struct al_cell **cell)
+static void name_row(const struct al_cell_place *place, struct al_table *out, struct al_cell **cell)
 {
-	const struct row *row = &place->row;
+	const struct al_scenario_row *row = &place->row;
 
 	if (place->table->shows_case) {
 		al_cell_set_titled(out, *cell, row->case_->id, row->case_->title);
 		++*cell;
 	}
 	if (place->table->shows_variant && row->variant)
-		al_cell_set_titled(out, *cell, row->variant->use.name, row->variant->use.title);
+		al_cell_set_titled(out, *cell, row->variant->configured.name,
+			row->variant->configured.title);
 	*cell += place->table->shows_variant;
 }
 
-static bool fill_pivoted(const struct place *place, const struct table_column *column,
+static bool fill_pivoted(const struct al_cell_place *place, const struct al_scenario_column *column,
 	struct al_table *out, struct al_cell **cell, struct al_error *err)
 {
 	size_t n;
-	const struct variant *const *variants = al_column_pivot(place->table, column, &n);
-	struct place group = *place;
+	const struct al_scenario_variant *const *variants = al_column_pivot(place->table, column,
+		&n);
+	struct al_cell_place group = *place;
 
 	for (size_t i = 0; i < n; i++) {
 		group.row.variant = variants[i];
@@ -146,14 +149,14 @@ static bool fill_pivoted(const struct place *place, const struct table_column *c
 	return n > 0 || !column->is_once || fill(place, column, out, (*cell)++, err);
 }
 
-static bool build_row(const struct place *place, struct al_table *out, struct al_error *err)
+static bool build_row(const struct al_cell_place *place, struct al_table *out, struct al_error *err)
 {
-	const struct table *table = place->table;
+	const struct al_scenario_table *table = place->table;
 	struct al_cell *cell = al_table_add_row(out);
 
 	name_row(place, out, &cell);
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct table_column *column = &table->columns[i];
+		const struct al_scenario_column *column = &table->columns[i];
 		if (table->is_pivoted ? !fill_pivoted(place, column, out, &cell, err)
 				      : !fill(place, column, out, cell++, err))
 			return false;
@@ -169,7 +172,7 @@ struct needs {
 	bool basis, recipe;
 };
 
-static void need_of_kind(struct needs *needs, const struct column_kind *kind)
+static void need_of_kind(struct needs *needs, const struct al_column_kind *kind)
 {
 	needs->basis = needs->basis || kind->needs_basis;
 	needs->recipe = needs->recipe || kind->needs_recipe;
@@ -178,17 +181,17 @@ static void need_of_kind(struct needs *needs, const struct column_kind *kind)
 static void need_of_name(void *context, const char *name)
 {
 	struct needs *needs = context;
-	struct column_kind kind = al_column_kind_of(needs->scenario, name);
+	struct al_column_kind kind = al_column_kind_of(needs->scenario, name);
 
 	need_of_kind(needs, &kind);
 }
 
-static struct needs needs_of(const struct al_scenario *s, const struct table *table)
+static struct needs needs_of(const struct al_scenario *s, const struct al_scenario_table *table)
 {
 	struct needs needs = {.scenario = s};
 
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct table_column *column = &table->columns[i];
+		const struct al_scenario_column *column = &table->columns[i];
 		if (column->formula)
 			al_formula_each_symbol(column->formula, need_of_name, &needs);
 		else
@@ -198,10 +201,10 @@ static struct needs needs_of(const struct al_scenario *s, const struct table *ta
 }
 
 /* The conventions that the numbers follow, where the table has any that depend on them. */
-static bool add_notes(const struct al_scenario *s, const struct table *table, struct al_table *out,
-	struct al_error *err)
+static bool add_notes(const struct al_scenario *s, const struct al_scenario_table *table,
+	struct al_table *out, struct al_error *err)
 {
-	const struct case_ *case_ = table->n_rows ? table->rows[0].case_ : &s->base;
+	const struct al_case *case_ = table->n_rows ? table->rows[0].case_ : &s->base;
 	const struct needs needs = needs_of(s, table);
 	struct al_basis basis = case_->basis;
 	const struct al_recipe *recipe = table->changes.recipe ? table->changes.recipe
@@ -217,7 +220,7 @@ static bool add_notes(const struct al_scenario *s, const struct table *table, st
 	return true;
 }
 
-static void add_columns(const struct table *table, struct al_table *out)
+static void add_columns(const struct al_scenario_table *table, struct al_table *out)
 {
 	add_key_columns(table, out);
 	for (size_t i = 0; i < table->n_columns; i++)
@@ -227,11 +230,11 @@ static void add_columns(const struct table *table, struct al_table *out)
 			al_table_add_column(out, table->columns[i].column);
 }
 
-static bool build_rows(struct evaluator *evaluator, const struct table *table, struct al_table *out,
-	struct al_error *err)
+static bool build_rows(struct al_evaluator *evaluator, const struct al_scenario_table *table,
+	struct al_table *out, struct al_error *err)
 {
 	for (size_t i = 0; i < table->n_rows; i++) {
-		const struct place place = {.evaluator = evaluator,
+		const struct al_cell_place place = {.evaluator = evaluator,
 			.table = table,
 			.row = table->rows[i]};
 		if (!build_row(&place, out, err))
@@ -240,8 +243,8 @@ static bool build_rows(struct evaluator *evaluator, const struct table *table, s
 	return true;
 }
 
-bool al_table_build(struct evaluator *evaluator, const struct table *table, struct al_table *out,
-	struct al_error *err)
+bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_table *table,
+	struct al_table *out, struct al_error *err)
 {
 	al_table_init(out, table->id, table->title);
 	add_columns(table, out);

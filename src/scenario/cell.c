@@ -3,38 +3,38 @@
 
 #include "base/number.h"
 
-void al_scenario_cell_init(struct cell *cell)
+void al_scenario_cell_init(struct al_scenario_cell *cell)
 {
-	*cell = (struct cell){.kind = CELL_MISSING};
+	*cell = (struct al_scenario_cell){.kind = AL_SCENARIO_MISSING};
 	mpq_init(cell->number);
 }
 
-void al_scenario_cell_finish(struct cell *cell)
+void al_scenario_cell_finish(struct al_scenario_cell *cell)
 {
 	mpq_clear(cell->number);
 }
 
-bool al_scenario_cell_set_missing(struct cell *cell)
+bool al_scenario_cell_set_missing(struct al_scenario_cell *cell)
 {
-	cell->kind = CELL_MISSING;
+	cell->kind = AL_SCENARIO_MISSING;
 	return true;
 }
 
-bool al_scenario_cell_set_number(struct cell *cell, mpq_srcptr number)
+bool al_scenario_cell_set_number(struct al_scenario_cell *cell, mpq_srcptr number)
 {
 	mpq_set(cell->number, number);
-	cell->kind = CELL_NUMBER;
+	cell->kind = AL_SCENARIO_NUMBER;
 	return true;
 }
 
-bool al_scenario_cell_set_int(struct cell *cell, int64_t number)
+bool al_scenario_cell_set_int(struct al_scenario_cell *cell, int64_t number)
 {
 	al_exact_set(cell->number, number);
-	cell->kind = CELL_NUMBER;
+	cell->kind = AL_SCENARIO_NUMBER;
 	return true;
 }
 
-static size_t find_used(const struct box *box, const struct datum *datum)
+static size_t find_used(const struct al_data_box *box, const struct al_datum *datum)
 {
 	size_t i = 0;
 
@@ -43,18 +43,18 @@ static size_t find_used(const struct box *box, const struct datum *datum)
 	return i;
 }
 
-static bool use(struct box *box, const struct datum *datum, struct al_error *err)
+static bool add_used(struct al_data_box *box, const struct al_datum *datum, struct al_error *err)
 {
 	if (find_used(box, datum) < box->n)
 		return true;
-	if (box->n == MOST_DATA)
-		return al_fail(err, AL_EINPUT, "the value uses more than %d data", MOST_DATA);
+	if (box->n == AL_MOST_DATA)
+		return al_fail(err, AL_EINPUT, "the value uses more than %d data", AL_MOST_DATA);
 	box->used[box->n++] = datum;
 	return true;
 }
 
-bool al_scenario_cell_set_datum(struct cell *cell, struct box *box, const struct datum *datum,
-	struct al_error *err)
+bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_box *box,
+	const struct al_datum *datum, struct al_error *err)
 {
 	if (!datum || !datum->printed)
 		return al_scenario_cell_set_missing(cell);
@@ -62,7 +62,7 @@ bool al_scenario_cell_set_datum(struct cell *cell, struct box *box, const struct
 	if (!box || mpq_equal(datum->low, datum->high))
 		return al_scenario_cell_set_number(cell, datum->value);
 	if (!box->at)
-		return use(box, datum, err) && al_scenario_cell_set_number(cell, datum->value);
+		return add_used(box, datum, err) && al_scenario_cell_set_number(cell, datum->value);
 	size_t i = find_used(box, datum);
 	return al_scenario_cell_set_number(cell, i < box->n ? box->at[i] : datum->value);
 }
@@ -70,8 +70,8 @@ bool al_scenario_cell_set_datum(struct cell *cell, struct box *box, const struct
 /* ---- regions ---- */
 
 /* The region's range of each datum that is used; all of it where the region's box has it not. */
-static void ranges_of(const struct box *used, const struct region *region, mpq_srcptr *low,
-	mpq_srcptr *high)
+static void ranges_of(const struct al_data_box *used, const struct al_data_region *region,
+	mpq_srcptr *low, mpq_srcptr *high)
 {
 	for (size_t i = 0; i < used->n; i++) {
 		size_t j = find_used(region->box, used->used[i]);
@@ -90,16 +90,16 @@ static bool holds_zero(const mpq_srcptr *low, const mpq_srcptr *high, size_t n)
 }
 
 /* `at` is the box's own. */
-static bool include_corners(point_function *value, void *context, struct box *box, mpq_srcptr *at,
-	const mpq_srcptr *low, const mpq_srcptr *high, struct cell *cell, struct al_interval *out,
-	struct al_error *err)
+static bool include_corners(al_point_function *value, void *context, struct al_data_box *box,
+	mpq_srcptr *at, const mpq_srcptr *low, const mpq_srcptr *high,
+	struct al_scenario_cell *cell, struct al_interval *out, struct al_error *err)
 {
 	for (unsigned corner = 0; corner < 1u << box->n; corner++) {
 		for (size_t i = 0; i < box->n; i++)
 			at[i] = corner >> i & 1 ? high[i] : low[i];
 		if (!value(context, box, cell, err))
 			return false;
-		if (cell->kind != CELL_NUMBER) {
+		if (cell->kind != AL_SCENARIO_NUMBER) {
 			al_interval_set_any(out);
 			return true;
 		}
@@ -110,17 +110,19 @@ static bool include_corners(point_function *value, void *context, struct box *bo
 	return true;
 }
 
-bool al_enclose_by_corners(point_function *value, void *context, const struct region *region,
-	struct al_interval *out, struct al_error *err)
+bool al_enclose_by_corners(al_point_function *value, void *context,
+	const struct al_data_region *region, struct al_interval *out, struct al_error *err)
 {
-	mpq_srcptr low[MOST_DATA], high[MOST_DATA], at[MOST_DATA];
-	struct box used = {0};
-	struct cell cell;
+	mpq_srcptr low[AL_MOST_DATA], high[AL_MOST_DATA], at[AL_MOST_DATA];
+	struct al_data_box used = {0};
+	struct al_scenario_cell cell;
 
 	al_scenario_cell_init(&cell);
 	bool ok = value(context, &used, &cell, err);
 	ranges_of(&used, region, low, high);
-	if (ok && (cell.kind != CELL_NUMBER || (!cell.datum && holds_zero(low, high, used.n)))) {
+	if (ok
+		&& (cell.kind != AL_SCENARIO_NUMBER
+			|| (!cell.datum && holds_zero(low, high, used.n)))) {
 		al_interval_set_any(out);
 	} else if (ok) {
 		used.at = at;

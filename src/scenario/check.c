@@ -44,7 +44,7 @@ struct judgement {
 };
 
 /* What a reader asks of a claim that the value, in the printed unit, does not reproduce. */
-static void explain(struct al_table *table, struct al_cell *row, const struct claim *claim,
+static void explain(struct al_table *table, struct al_cell *row, const struct al_claim *claim,
 	mpq_srcptr value, int digits, enum al_verdict verdict)
 {
 	const char *point = al_exact_decimal(&table->arena, value, digits + 2);
@@ -65,7 +65,7 @@ static void explain(struct al_table *table, struct al_cell *row, const struct cl
 }
 
 /* Compares a printed polynomial. */
-static bool judge_polynomial(struct evaluator *evaluator, const struct claim *claim,
+static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_claim *claim,
 	const struct al_polynomial *found, struct judgement *judgement, struct al_error *err)
 {
 	const struct al_formula *formula;
@@ -84,7 +84,8 @@ static bool judge_polynomial(struct evaluator *evaluator, const struct claim *cl
 	return true;
 }
 
-static void judge_order_of_growth(const struct claim *claim, int order, struct judgement *judgement)
+static void judge_order_of_growth(const struct al_claim *claim, int order,
+	struct judgement *judgement)
 {
 	char expected[16];
 
@@ -110,11 +111,11 @@ static void set_scaled(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 	mpq_clear(scaled);
 }
 
-static bool reach_of(struct search *search, const struct claim *claim,
-	const struct printed *printed, int64_t factor, size_t most_regions, enum reach *reach,
+static bool reach_of(struct al_search *search, const struct al_claim *claim,
+	const struct al_printed *printed, int64_t factor, size_t most_regions, enum al_reach *reach,
 	struct al_error *err)
 {
-	struct target target;
+	struct al_target target;
 
 	al_target_init(&target, claim, printed, factor);
 	bool ok = al_search_box(search, &target, most_regions, reach, err);
@@ -123,32 +124,32 @@ static bool reach_of(struct search *search, const struct claim *claim,
 }
 
 /* Would the claim hold too if the last digit were one more? Then it shows little. */
-static bool try_next_digit(struct search *search, const struct claim *claim,
-	const struct printed *printed, int64_t factor, bool *holds, struct al_error *err)
+static bool try_next_digit(struct al_search *search, const struct al_claim *claim,
+	const struct al_printed *printed, int64_t factor, bool *holds, struct al_error *err)
 {
-	struct printed next;
-	enum reach reach;
+	struct al_printed next;
+	enum al_reach reach;
 
 	al_printed_init(&next);
 	al_printed_shift(&next, printed, 1);
 	bool ok = reach_of(search, claim, &next, factor, ONE_REGION, &reach, err);
-	*holds = ok && reach == REACHED;
+	*holds = ok && reach == AL_REACHED;
 	al_printed_finish(&next);
 	return ok;
 }
 
 /* All corners are met, so that the answer says from where to where the value goes; the rest of the
  * box only where the value itself doesn't settle it. */
-static bool judge_value(struct derivation *d, mpq_srcptr point, const struct printed *printed,
+static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct al_printed *printed,
 	int64_t factor, struct judgement *judgement, struct al_error *err)
 {
-	static const enum al_verdict verdicts[] = {[REACHED] = AL_CONSISTENT,
-		[MISSED] = AL_INCONSISTENT,
-		[UNDECIDED] = AL_UNDERIVABLE};
+	static const enum al_verdict verdicts[] = {[AL_REACHED] = AL_CONSISTENT,
+		[AL_MISSED] = AL_INCONSISTENT,
+		[AL_UNDECIDED] = AL_UNDERIVABLE};
 	struct al_table *table = judgement->table;
 	struct al_cell *row = judgement->row;
-	struct search search;
-	enum reach reach;
+	struct al_search search;
+	enum al_reach reach;
 
 	al_search_init(&search, d, point);
 	set_scaled(table, &row[C_VALUE], point, factor);
@@ -171,12 +172,12 @@ static bool judge_value(struct derivation *d, mpq_srcptr point, const struct pri
 	return ok;
 }
 
-static bool judge_number(struct derivation *d, mpq_srcptr point, struct judgement *judgement,
+static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judgement *judgement,
 	struct al_error *err)
 {
-	const struct claim *claim = d->claim;
+	const struct al_claim *claim = d->claim;
 	const char *unit = claim->unit ? claim->unit : d->column ? d->column->scale : NULL;
-	struct printed printed;
+	struct al_printed printed;
 
 	al_printed_init(&printed);
 	bool ok = al_printed_parse(&printed, claim->printed)
@@ -191,19 +192,19 @@ static bool judge_number(struct derivation *d, mpq_srcptr point, struct judgemen
 	return ok;
 }
 
-static bool judge_derived(struct derivation *d, const struct cell *point,
+static bool judge_derived(struct al_derivation *d, const struct al_scenario_cell *point,
 	struct judgement *judgement, struct al_error *err)
 {
 	switch (point->kind) {
-	case CELL_NUMBER:
+	case AL_SCENARIO_NUMBER:
 		return judge_number(d, point->number, judgement, err);
-	case CELL_POLYNOMIAL:
+	case AL_SCENARIO_POLYNOMIAL:
 		return judge_polynomial(d->evaluator, d->claim, point->polynomial, judgement, err);
-	case CELL_ORDER:
+	case AL_SCENARIO_ORDER:
 		judge_order_of_growth(d->claim, point->order, judgement);
 		return true;
-	case CELL_MISSING:
-	case CELL_UNKNOWN:
+	case AL_SCENARIO_MISSING:
+	case AL_SCENARIO_UNKNOWN:
 		break;
 	}
 	al_cell_set_text(judgement->table, &judgement->row[C_NOTE],
@@ -211,11 +212,11 @@ static bool judge_derived(struct derivation *d, const struct cell *point,
 	return true;
 }
 
-static bool judge_claim(struct evaluator *evaluator, const struct claim *claim,
+static bool judge_claim(struct al_evaluator *evaluator, const struct al_claim *claim,
 	struct judgement *judgement, struct al_error *err)
 {
-	struct derivation d = {.evaluator = evaluator, .claim = claim};
-	struct cell point;
+	struct al_derivation d = {.evaluator = evaluator, .claim = claim};
+	struct al_scenario_cell point;
 
 	if (claim->underivable) {
 		al_cell_set_text(judgement->table, &judgement->row[C_NOTE], claim->underivable);
@@ -227,7 +228,7 @@ static bool judge_claim(struct evaluator *evaluator, const struct claim *claim,
 	return ok;
 }
 
-static void count(const struct claim *claim, const struct judgement *judgement,
+static void count(const struct al_claim *claim, const struct judgement *judgement,
 	struct al_check_counts *counts)
 {
 	enum al_verdict verdict = judgement->verdict;
@@ -251,7 +252,7 @@ static void count(const struct claim *claim, const struct judgement *judgement,
 	}
 }
 
-static bool check_claim(struct al_scenario *s, const struct claim *claim, struct al_table *table,
+static bool check_claim(struct al_scenario *s, const struct al_claim *claim, struct al_table *table,
 	struct al_check_counts *counts, struct al_error *err)
 {
 	struct al_cell *row = al_table_add_row(table);

@@ -8,29 +8,29 @@
 
 struct cJSON;
 
-enum relation { RELATION_EQUAL, RELATION_LESS, RELATION_GREATER, RELATION_IN };
-enum rounding {
-	ROUNDING_HALF,
-	ROUNDING_TRUNCATED,
-	ROUNDING_ABOUT,
-	ROUNDING_MORE_THAN,
-	ROUNDING_LESS_THAN,
-	ROUNDING_RANGE,
+enum al_relation { AL_RELATION_EQUAL, AL_RELATION_LESS, AL_RELATION_GREATER, AL_RELATION_IN };
+enum al_rounding {
+	AL_ROUNDING_HALF,
+	AL_ROUNDING_TRUNCATED,
+	AL_ROUNDING_ABOUT,
+	AL_ROUNDING_MORE_THAN,
+	AL_ROUNDING_LESS_THAN,
+	AL_ROUNDING_RANGE,
 };
 
-struct named_path {
+struct al_named_path {
 	const char *name, *path;
 };
 
-struct claim {
+struct al_claim {
 	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
 	const struct cJSON *node; /* where it stands, for messages */
 	const char *path; /* a value without `with` */
 	const struct al_formula *formula; /* a value with `with` */
-	struct named_path *with;
+	struct al_named_path *with;
 	size_t n_with;
-	enum relation relation;
-	enum rounding rounding;
+	enum al_relation relation;
+	enum al_rounding rounding;
 	bool is_approximate;
 	struct al_substitution *symbols; /* a printed polynomial's letters */
 	size_t n_symbols;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct column_kind kinds[] = {
+static const struct al_column_kind kinds[] = {
 	{.key = "saving",
 		.title = "Saving",
 		.unit = "%",
@@ -25,11 +25,11 @@ static const struct column_kind kinds[] = {
 	{.key = "prr:",
 		.unit = "%",
 		.digits = AL_DIGITS_ALL,
-		.best = HIGHER_IS_BETTER,
+		.best = AL_HIGHER_IS_BETTER,
 		.evaluate = al_column_retention},
 	{.key = "peop:",
 		.digits = AL_DIGITS_ALL,
-		.best = HIGHER_IS_BETTER,
+		.best = AL_HIGHER_IS_BETTER,
 		.needs_basis = true,
 		.evaluate = al_column_elasticity},
 };
@@ -41,11 +41,11 @@ static bool names_metric(const char *key)
 }
 
 /* The ledger's measures are its own list. */
-static struct column_kind kind_of_measure(enum al_measure which)
+static struct al_column_kind kind_of_measure(enum al_measure which)
 {
 	const struct al_measure_info *info = &al_measures[which];
 
-	return (struct column_kind){.key = info->key,
+	return (struct al_column_kind){.key = info->key,
 		.title = info->title,
 		.unit = info->unit,
 		.quantity = (enum al_quantity)info->quantity,
@@ -58,25 +58,25 @@ static struct column_kind kind_of_measure(enum al_measure which)
 }
 
 /* A metric's bare name, as formulas use it, or a symbol. */
-static struct column_kind kind_of_name(const struct al_scenario *s, const char *name)
+static struct al_column_kind kind_of_name(const struct al_scenario *s, const char *name)
 {
-	const struct data_set *set;
+	const struct al_data_set *set;
 	size_t column;
 	bool is_metric = al_metric_find(s, name, &set, &column);
 
-	return (struct column_kind){.key = name,
+	return (struct al_column_kind){.key = name,
 		.digits = AL_DIGITS_ALL,
 		.evaluate = is_metric ? al_column_score : al_column_symbol,
 		.name = name};
 }
 
-struct column_kind al_column_kind_of(const struct al_scenario *s, const char *key)
+struct al_column_kind al_column_kind_of(const struct al_scenario *s, const char *key)
 {
 	for (size_t i = 0; i < N_KINDS; i++) {
 		size_t n = strlen(kinds[i].key);
 		if (strncmp(key, kinds[i].key, names_metric(kinds[i].key) ? n : n + 1) != 0)
 			continue;
-		struct column_kind kind = kinds[i];
+		struct al_column_kind kind = kinds[i];
 		kind.name = names_metric(kind.key) ? key + n : key;
 		return kind;
 	}
@@ -84,12 +84,12 @@ struct column_kind al_column_kind_of(const struct al_scenario *s, const char *ke
 	return which < 0 ? kind_of_name(s, key) : kind_of_measure((enum al_measure)which);
 }
 
-const char *al_column_metric(const struct column_kind *kind)
+const char *al_column_metric(const struct al_column_kind *kind)
 {
 	return kind->name != kind->key && names_metric(kind->key) ? kind->name : NULL;
 }
 
-bool al_column_is_known(const struct al_scenario *s, const struct column_kind *kind)
+bool al_column_is_known(const struct al_scenario *s, const struct al_column_kind *kind)
 {
 	return (kind->evaluate != al_column_symbol && kind->evaluate != al_column_score)
 		|| al_column_metric(kind) || al_symbol_is_known(s, kind->name);

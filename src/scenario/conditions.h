@@ -6,7 +6,7 @@
 #include "ledger/ledger.h"
 
 /* A case: a model, or settings alone. */
-struct case_ {
+struct al_case {
 	const char *id, *title; /* "" where the scenario has no cases */
 	const struct al_model *model; /* or NULL */
 	struct al_settings settings;
@@ -14,27 +14,28 @@ struct case_ {
 	const struct al_recipe *recipe; /* or NULL */
 };
 
-struct variant {
-	struct al_configured_variant use; /* use.variant is NULL where only data know it */
+struct al_scenario_variant {
+	struct al_configured_variant
+		configured; /* configured.variant is NULL where only data know it */
 };
 
 /* What a table or a sweep asks otherwise than its case: checked, so that it can be applied to any
  * case. */
-struct changes {
+struct al_changes {
 	const char *origin; /* who asks: said with a symbol's value */
-	struct change_of_symbol {
+	struct al_change_of_symbol {
 		const char *symbol;
 		int64_t value;
 	} * symbols;
 	size_t n_symbols;
-	struct change_of_basis {
+	struct al_change_of_basis {
 		const char *key, *value; /* as al_basis_set takes them */
 	} * bases;
 	size_t n_bases;
 	const struct al_recipe *recipe; /* NULL: the case's */
 };
 
-struct conditions {
+struct al_conditions {
 	struct al_catalog *catalog;
 	const struct al_model *model; /* or NULL */
 	struct al_settings settings;
@@ -43,18 +44,18 @@ struct conditions {
 };
 
 /* The case's, changed. What is made of the conditions must not outlive them. */
-bool al_conditions_init(struct conditions *conditions, struct al_catalog *catalog,
-	const struct case_ *case_, const struct changes *changes,
+bool al_conditions_init(struct al_conditions *conditions, struct al_catalog *catalog,
+	const struct al_case *case_, const struct al_changes *changes,
 	struct al_error *err) AL_MUST_CHECK;
-void al_conditions_finish(struct conditions *conditions);
+void al_conditions_finish(struct al_conditions *conditions);
 
 /* What is asked of the ledger about a variant. */
-struct al_ledger_ask al_conditions_ask(const struct conditions *conditions,
-	const struct al_configured_variant *use);
+struct al_ledger_ask al_conditions_ask(const struct al_conditions *conditions,
+	const struct al_configured_variant *configured);
 
 /* The symbols and the bases alone. */
-void al_settings_change(struct al_settings *settings, const struct changes *changes);
-bool al_basis_change(struct al_basis *basis, const struct changes *changes,
+void al_settings_change(struct al_settings *settings, const struct al_changes *changes);
+bool al_basis_change(struct al_basis *basis, const struct al_changes *changes,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-static const struct variant *variant_among(struct variant *const *variants, size_t n,
-	const char *name)
+static const struct al_scenario_variant *variant_among(struct al_scenario_variant *const *variants,
+	size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(variants[i]->use.name, name) == 0)
+		if (strcmp(variants[i]->configured.name, name) == 0)
 			return variants[i];
 	return NULL;
 }
@@ -19,16 +19,16 @@ static bool fail_unknown_variant(const struct al_scenario *s, const char *name,
 
 	al_names_init(&names);
 	for (size_t i = 0; i < s->n_variants; i++)
-		al_names_add(&names, s->variants[i]->use.name);
+		al_names_add(&names, s->variants[i]->configured.name);
 	for (size_t i = 0; i < s->n_data_variants; i++)
-		al_names_add(&names, s->data_variants[i]->use.name);
+		al_names_add(&names, s->data_variants[i]->configured.name);
 	return al_names_fail(&names, "variant", name, err);
 }
 
-const struct variant *al_variant_find(const struct al_scenario *s, const char *name,
+const struct al_scenario_variant *al_variant_find(const struct al_scenario *s, const char *name,
 	struct al_error *err)
 {
-	const struct variant *found = variant_among(s->variants, s->n_variants, name);
+	const struct al_scenario_variant *found = variant_among(s->variants, s->n_variants, name);
 
 	if (!found)
 		found = variant_among(s->data_variants, s->n_data_variants, name);
@@ -47,7 +47,8 @@ static bool fail_unknown_case(const struct al_scenario *s, const char *id, struc
 	return al_names_fail(&names, "case", id, err);
 }
 
-const struct case_ *al_case_find(const struct al_scenario *s, const char *id, struct al_error *err)
+const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_cases; i++)
 		if (strcmp(s->cases[i].id, id) == 0)
@@ -57,7 +58,7 @@ const struct case_ *al_case_find(const struct al_scenario *s, const char *id, st
 	return NULL;
 }
 
-const struct table *al_table_find(const struct al_scenario *s, const char *id)
+const struct al_scenario_table *al_table_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_tables; i++)
 		if (strcmp(s->tables[i].id, id) == 0)
@@ -65,7 +66,7 @@ const struct table *al_table_find(const struct al_scenario *s, const char *id)
 	return NULL;
 }
 
-const struct sweep *al_sweep_find(const struct al_scenario *s, const char *id)
+const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_sweeps; i++)
 		if (strcmp(s->sweeps[i].sweep.id, id) == 0)
@@ -73,7 +74,7 @@ const struct sweep *al_sweep_find(const struct al_scenario *s, const char *id)
 	return NULL;
 }
 
-const struct data_set *al_data_find(const struct al_scenario *s, const char *id)
+const struct al_data_set *al_data_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_data; i++)
 		if (strcmp(s->data[i].id, id) == 0)
@@ -81,7 +82,7 @@ const struct data_set *al_data_find(const struct al_scenario *s, const char *id)
 	return NULL;
 }
 
-bool al_metric_find(const struct al_scenario *s, const char *name, const struct data_set **set,
+bool al_metric_find(const struct al_scenario *s, const char *name, const struct al_data_set **set,
 	size_t *column)
 {
 	for (size_t i = 0; i < s->n_data; i++)
@@ -100,7 +101,7 @@ bool al_symbol_is_known(const struct al_scenario *s, const char *symbol)
 		if (strcmp(s->symbols[i].name, symbol) == 0)
 			return true;
 	for (size_t i = 0; i < s->n_variants; i++) {
-		const struct al_variant *variant = s->variants[i]->use.variant;
+		const struct al_variant *variant = s->variants[i]->configured.variant;
 		for (size_t j = 0; j < variant->n_symbols; j++)
 			if (strcmp(variant->symbols[j].name, symbol) == 0)
 				return true;
@@ -113,7 +114,7 @@ void al_symbol_add_names(const struct al_scenario *s, struct al_names *names)
 	for (size_t i = 0; i < s->n_symbols; i++)
 		al_names_add(names, s->symbols[i].name);
 	for (size_t i = 0; i < s->n_variants; i++) {
-		const struct al_variant *variant = s->variants[i]->use.variant;
+		const struct al_variant *variant = s->variants[i]->configured.variant;
 		for (size_t j = 0; j < variant->n_symbols; j++)
 			al_names_add(names, variant->symbols[j].name);
 	}

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-const struct datum *al_datum_find(const struct data_set *set, const char *case_,
+const struct al_datum *al_datum_find(const struct al_data_set *set, const char *case_,
 	const char *variant, size_t column)
 {
 	for (size_t i = 0; i < set->n_rows; i++) {
-		const struct data_row *row = &set->rows[i];
+		const struct al_data_row *row = &set->rows[i];
 		if ((!row->case_ || strcmp(row->case_, case_) == 0)
 			&& (!row->variant || (variant && strcmp(row->variant, variant) == 0)))
 			return &row->cells[column];

@@ -7,36 +7,36 @@
 #include <stddef.h>
 
 /* A printed number: the interval of half a unit of its last digit around it. */
-struct datum {
+struct al_datum {
 	const char *printed; /* NULL: missing */
 	mpq_srcptr value, low, high; /* all equal in an exact set */
 	mpq_srcptr spread; /* or NULL */
 	int digits, spread_digits; /* decimals as printed */
 };
 
-enum direction { PLAIN, HIGHER_IS_BETTER, LOWER_IS_BETTER };
+enum al_direction { AL_PLAIN, AL_HIGHER_IS_BETTER, AL_LOWER_IS_BETTER };
 
-struct data_column {
+struct al_data_column {
 	const char *name;
-	enum direction direction;
+	enum al_direction direction;
 };
 
-struct data_row {
+struct al_data_row {
 	const char *case_, *variant; /* NULL where the set has no such column */
-	const struct datum *cells; /* [n_columns] of the set */
+	const struct al_datum *cells; /* [n_columns] of the set */
 };
 
-struct data_set {
+struct al_data_set {
 	const char *id, *title;
 	bool is_exact, has_case, has_variant;
-	struct data_column *columns; /* without case and variant */
+	struct al_data_column *columns; /* without case and variant */
 	size_t n_columns;
-	struct data_row *rows;
+	struct al_data_row *rows;
 	size_t n_rows;
 };
 
 /* The datum of a row; NULL where the set has no such row. */
-const struct datum *al_datum_find(const struct data_set *set, const char *case_,
+const struct al_datum *al_datum_find(const struct al_data_set *set, const char *case_,
 	const char *variant, size_t column);
 
 #endif

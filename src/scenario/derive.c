@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *path_of(const struct claim *claim, const char *name)
+static const char *path_of(const struct al_claim *claim, const char *name)
 {
 	for (size_t i = 0; i < claim->n_with; i++)
 		if (strcmp(claim->with[i].name, name) == 0)
@@ -14,20 +14,20 @@ static const char *path_of(const struct claim *claim, const char *name)
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
 	struct al_value *value, struct al_error *err)
 {
-	struct derivation *d = context;
+	struct al_derivation *d = context;
 	const char *path = path_of(d->claim, reference->symbol);
 	const struct al_column *column;
-	struct cell cell;
+	struct al_scenario_cell cell;
 
 	*found = path != NULL;
 	if (!path)
 		return true;
 	al_scenario_cell_init(&cell);
 	bool ok = al_path_value(d->evaluator, path, &d->box, &cell, &column, err);
-	if (ok && cell.kind == CELL_MISSING) {
+	if (ok && cell.kind == AL_SCENARIO_MISSING) {
 		d->is_missing = true;
 		ok = al_fail(err, AL_EINPUT, "%s is missing", path);
-	} else if (ok && cell.kind != CELL_NUMBER)
+	} else if (ok && cell.kind != AL_SCENARIO_NUMBER)
 		ok = al_fail(err, AL_EINPUT, "%s is no number", path);
 	else if (ok)
 		al_value_set_exact(value, cell.number);
@@ -37,7 +37,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 
 static size_t known_names(void *context, const char *const **out)
 {
-	const struct derivation *d = context;
+	const struct al_derivation *d = context;
 	const char **list = al_new_array(&d->evaluator->arena, const char *, d->claim->n_with + 1);
 
 	for (size_t i = 0; i < d->claim->n_with; i++)
@@ -46,7 +46,8 @@ static size_t known_names(void *context, const char *const **out)
 	return d->claim->n_with;
 }
 
-static bool evaluate_formula(struct derivation *d, struct cell *out, struct al_error *err)
+static bool evaluate_formula(struct al_derivation *d, struct al_scenario_cell *out,
+	struct al_error *err)
 {
 	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = d};
 	struct al_value value;
@@ -55,16 +56,16 @@ static bool evaluate_formula(struct derivation *d, struct cell *out, struct al_e
 	bool ok = al_formula_eval(d->claim->formula, &scope, &value, err);
 	if (ok) {
 		al_value_get(&value, out->number);
-		out->kind = CELL_NUMBER;
+		out->kind = AL_SCENARIO_NUMBER;
 	} else if (d->is_missing) {
-		out->kind = CELL_MISSING;
+		out->kind = AL_SCENARIO_MISSING;
 		ok = true;
 	}
 	al_value_finish(&value);
 	return ok;
 }
 
-bool al_derive_point(struct derivation *d, struct cell *out, struct al_error *err)
+bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out, struct al_error *err)
 {
 	if (d->claim->formula)
 		return evaluate_formula(d, out, err);
@@ -72,8 +73,8 @@ bool al_derive_point(struct derivation *d, struct cell *out, struct al_error *er
 }
 
 struct range_of_names {
-	const struct derivation *d;
-	const struct region *region;
+	const struct al_derivation *d;
+	const struct al_data_region *region;
 };
 
 static bool look_up_range(void *context, const struct al_reference *reference,
@@ -88,8 +89,8 @@ static bool look_up_range(void *context, const struct al_reference *reference,
 	return true;
 }
 
-bool al_derive_range(struct derivation *d, const struct region *region, struct al_interval *out,
-	struct al_error *err)
+bool al_derive_range(struct al_derivation *d, const struct al_data_region *region,
+	struct al_interval *out, struct al_error *err)
 {
 	struct range_of_names names = {.d = d, .region = region};
 	struct al_interval_scope scope = {.lookup = look_up_range, .context = &names};

@@ -5,17 +5,18 @@
 
 #include "scenario/path.h"
 
-struct derivation {
-	struct evaluator *evaluator;
-	const struct claim *claim;
-	struct box box; /* begins empty: the value at the data's point values fills it */
+struct al_derivation {
+	struct al_evaluator *evaluator;
+	const struct al_claim *claim;
+	struct al_data_box box; /* begins empty: the value at the data's point values fills it */
 	const struct al_column *column; /* of a path alone; NULL where it is not printed */
 	bool is_missing;
 };
 
-bool al_derive_point(struct derivation *d, struct cell *out, struct al_error *err) AL_MUST_CHECK;
-
-bool al_derive_range(struct derivation *d, const struct region *region, struct al_interval *out,
+bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out,
 	struct al_error *err) AL_MUST_CHECK;
+
+bool al_derive_range(struct al_derivation *d, const struct al_data_region *region,
+	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

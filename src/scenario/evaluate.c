@@ -9,23 +9,24 @@ enum { MOST_NESTED = 16 };
 
 /* One cell's evaluation: also the context of its formula's scope. */
 struct evaluation {
-	struct place place;
+	struct al_cell_place place;
 	int nested;
 	bool is_missing; /* a cell that the formula needs is missing */
 	bool error_has_column; /* the message already names the column */
 };
 
-static bool evaluate(struct evaluation *e, const char *key, struct cell *out, struct al_error *err);
+static bool evaluate(struct evaluation *e, const char *key, struct al_scenario_cell *out,
+	struct al_error *err);
 
 /* The row that NAME[ROW] asks, seen from this one. */
-static bool other_row(const struct place *place, const char *text, struct row *row,
-	struct al_error *err)
+static bool other_row(const struct al_cell_place *place, const char *text,
+	struct al_scenario_row *row, struct al_error *err)
 {
 	const struct al_scenario *s = place->evaluator->scenario;
 	const char *comma = strchr(text, ',');
 
 	*row = place->row;
-	if (!comma && place->table->kind == ROWS_CASES)
+	if (!comma && place->table->kind == AL_ROWS_CASES)
 		return (row->case_ = al_case_find(s, text, err)) != NULL;
 	if (!comma)
 		return (row->variant = al_variant_find(s, text, err)) != NULL;
@@ -39,16 +40,16 @@ static bool other_row(const struct place *place, const char *text, struct row *r
 }
 
 /* What a formula gets of a cell. */
-static bool take(struct evaluation *e, const struct cell *cell, const char *key,
+static bool take(struct evaluation *e, const struct al_scenario_cell *cell, const char *key,
 	struct al_value *value, struct al_error *err)
 {
 	switch (cell->kind) {
-	case CELL_UNKNOWN:
+	case AL_SCENARIO_UNKNOWN:
 		return true;
-	case CELL_MISSING:
+	case AL_SCENARIO_MISSING:
 		e->is_missing = true;
 		return false;
-	case CELL_NUMBER:
+	case AL_SCENARIO_NUMBER:
 		al_value_set_exact(value, cell->number);
 		return true;
 	default:
@@ -61,7 +62,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 {
 	struct evaluation *outer = context;
 	struct evaluation inner = *outer;
-	struct cell cell;
+	struct al_scenario_cell cell;
 
 	inner.nested++;
 	if (inner.nested > MOST_NESTED)
@@ -71,7 +72,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	al_scenario_cell_init(&cell);
 	bool ok = evaluate(&inner, reference->symbol, &cell, err)
 		&& take(&inner, &cell, reference->symbol, value, err);
-	*found = cell.kind != CELL_UNKNOWN;
+	*found = cell.kind != AL_SCENARIO_UNKNOWN;
 	outer->is_missing = outer->is_missing || inner.is_missing;
 	outer->error_has_column = inner.error_has_column;
 	al_scenario_cell_finish(&cell);
@@ -83,7 +84,7 @@ static size_t known_names(void *context, const char *const **out)
 {
 	const struct evaluation *e = context;
 	const struct al_scenario *s = e->place.evaluator->scenario;
-	const struct table *table = e->place.table;
+	const struct al_scenario_table *table = e->place.table;
 	size_t n = 0, room = table->n_columns + AL_N_MEASURES + s->n_symbols;
 
 	for (size_t i = 0; i < s->n_data; i++)
@@ -102,8 +103,8 @@ static size_t known_names(void *context, const char *const **out)
 	return n;
 }
 
-static bool formula(struct evaluation *e, const struct al_formula *text, struct cell *out,
-	struct al_error *err)
+static bool formula(struct evaluation *e, const struct al_formula *text,
+	struct al_scenario_cell *out, struct al_error *err)
 {
 	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = e};
 	struct al_value value;
@@ -114,7 +115,7 @@ static bool formula(struct evaluation *e, const struct al_formula *text, struct 
 		ok = al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
 	if (ok) {
 		al_value_get(&value, out->number);
-		out->kind = CELL_NUMBER;
+		out->kind = AL_SCENARIO_NUMBER;
 	} else if (e->is_missing)
 		ok = al_scenario_cell_set_missing(out);
 	al_value_finish(&value);
@@ -123,7 +124,8 @@ static bool formula(struct evaluation *e, const struct al_formula *text, struct 
 
 /* ---- any key ---- */
 
-static const struct table_column *find_column(const struct table *table, const char *key)
+static const struct al_scenario_column *find_column(const struct al_scenario_table *table,
+	const char *key)
 {
 	for (size_t i = 0; i < table->n_columns; i++)
 		if (strcmp(table->columns[i].column.key, key) == 0)
@@ -131,8 +133,8 @@ static const struct table_column *find_column(const struct table *table, const c
 	return NULL;
 }
 
-static bool formula_column(struct evaluation *e, const struct table_column *column,
-	struct cell *out, struct al_error *err)
+static bool formula_column(struct evaluation *e, const struct al_scenario_column *column,
+	struct al_scenario_cell *out, struct al_error *err)
 {
 	if (formula(e, column->formula, out, err))
 		return true;
@@ -142,9 +144,10 @@ static bool formula_column(struct evaluation *e, const struct table_column *colu
 	return false;
 }
 
-static bool evaluate(struct evaluation *e, const char *key, struct cell *out, struct al_error *err)
+static bool evaluate(struct evaluation *e, const char *key, struct al_scenario_cell *out,
+	struct al_error *err)
 {
-	const struct table_column *column = find_column(e->place.table, key);
+	const struct al_scenario_column *column = find_column(e->place.table, key);
 
 	if (!al_evaluator_spend(e->place.evaluator, 1, err))
 		return false;
@@ -152,11 +155,11 @@ static bool evaluate(struct evaluation *e, const char *key, struct cell *out, st
 		return formula_column(e, column, out, err);
 	if (column)
 		return column->kind->evaluate(column->kind, &e->place, out, err);
-	struct column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
+	struct al_column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
 	return kind.evaluate(&kind, &e->place, out, err);
 }
 
-static bool fail_unknown_column(const struct al_scenario *s, const struct table *table,
+static bool fail_unknown_column(const struct al_scenario *s, const struct al_scenario_table *table,
 	const char *key, struct al_error *err)
 {
 	struct al_names names;
@@ -169,21 +172,21 @@ static bool fail_unknown_column(const struct al_scenario *s, const struct table 
 	return al_in(err, "table \"%s\"", table->id);
 }
 
-bool al_cell_value(const struct place *place, const char *key, struct cell *out,
+bool al_cell_value(const struct al_cell_place *place, const char *key, struct al_scenario_cell *out,
 	struct al_error *err)
 {
 	struct evaluation e = {.place = *place};
 
 	return evaluate(&e, key, out, err)
-		&& (out->kind != CELL_UNKNOWN
+		&& (out->kind != AL_SCENARIO_UNKNOWN
 			|| fail_unknown_column(place->evaluator->scenario, place->table, key, err));
 }
 
 /* ---- regions ---- */
 
 struct enclosure {
-	struct place place;
-	const struct region *region;
+	struct al_cell_place place;
+	const struct al_data_region *region;
 	int nested;
 };
 
@@ -205,14 +208,15 @@ static bool look_up_range(void *context, const struct al_reference *reference,
 
 /* A column of the list, at a point. */
 struct listed {
-	const struct column_kind *kind;
-	const struct place *place;
+	const struct al_column_kind *kind;
+	const struct al_cell_place *place;
 };
 
-static bool listed_value(void *context, struct box *box, struct cell *out, struct al_error *err)
+static bool listed_value(void *context, struct al_data_box *box, struct al_scenario_cell *out,
+	struct al_error *err)
 {
 	const struct listed *listed = context;
-	struct place place = *listed->place;
+	struct al_cell_place place = *listed->place;
 
 	place.box = box;
 	out->datum = NULL;
@@ -222,20 +226,20 @@ static bool listed_value(void *context, struct box *box, struct cell *out, struc
 static bool enclose(struct enclosure *e, const char *key, struct al_interval *out,
 	struct al_error *err)
 {
-	const struct table_column *column = find_column(e->place.table, key);
+	const struct al_scenario_column *column = find_column(e->place.table, key);
 	struct al_interval_scope scope = {.lookup = look_up_range, .context = e};
 
 	if (!al_evaluator_spend(e->place.evaluator, 1, err))
 		return false;
 	if (column && column->formula)
 		return al_formula_enclose(column->formula, &scope, out, err);
-	struct column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
+	struct al_column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
 	struct listed listed = {.kind = &kind, .place = &e->place};
 	return al_enclose_by_corners(listed_value, &listed, e->region, out, err);
 }
 
-bool al_cell_enclose(const struct place *place, const char *key, const struct region *region,
-	struct al_interval *out, struct al_error *err)
+bool al_cell_enclose(const struct al_cell_place *place, const char *key,
+	const struct al_data_region *region, struct al_interval *out, struct al_error *err)
 {
 	struct enclosure e = {.place = *place, .region = region};
 

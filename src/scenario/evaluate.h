@@ -5,11 +5,12 @@
 #include "scenario/cell.h"
 
 /* A cell of any table by its key, whether it is printed or not. */
-bool al_cell_value(const struct place *place, const char *key, struct cell *out,
+bool al_cell_value(const struct al_cell_place *place, const char *key, struct al_scenario_cell *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What the cell can be within a region; more than that, perhaps. */
-bool al_cell_enclose(const struct place *place, const char *key, const struct region *region,
-	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
+bool al_cell_enclose(const struct al_cell_place *place, const char *key,
+	const struct al_data_region *region, struct al_interval *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

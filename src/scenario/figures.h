@@ -6,10 +6,10 @@
 #include "scenario/sweeps.h"
 #include "scenario/tables.h"
 
-struct figure {
+struct al_scenario_figure {
 	struct al_figure figure;
-	const struct table *table; /* one of the two */
-	const struct sweep *sweep;
+	const struct al_scenario_table *table; /* one of the two */
+	const struct al_scenario_sweep *sweep;
 	const char **variants, **cases; /* only these rows; NULL: all */
 	size_t n_variants, n_cases;
 	const char **melted; /* columns that become rows, the column being the series */

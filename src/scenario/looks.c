@@ -12,29 +12,30 @@ struct looks {
 };
 enum { MOST_LOOKS = 64 }; /* nobody could distinguish more */
 
-static void add_look(struct looks *looks, const struct figure *figure,
-	const struct al_configured_variant *use)
+static void add_look(struct looks *looks, const struct al_scenario_figure *figure,
+	const struct al_configured_variant *configured)
 {
-	const char *name = use->title ? use->title : use->name;
+	const char *name = configured->title ? configured->title : configured->name;
 
 	if (looks->n < MOST_LOOKS && al_find_name(name, looks->names, looks->n) < 0
 		&& (!figure->variants
-			|| al_find_name(use->name, figure->variants, figure->n_variants) >= 0))
+			|| al_find_name(configured->name, figure->variants, figure->n_variants)
+				>= 0))
 		looks->names[looks->n++] = name;
 }
 
-static void add_looks(struct looks *looks, const struct figure *figure)
+static void add_looks(struct looks *looks, const struct al_scenario_figure *figure)
 {
-	const struct table *table = figure->table;
+	const struct al_scenario_table *table = figure->table;
 
 	for (size_t i = 0; table && i < table->n_rows; i++)
 		if (table->rows[i].variant)
-			add_look(looks, figure, &table->rows[i].variant->use);
+			add_look(looks, figure, &table->rows[i].variant->configured);
 	for (size_t i = 0; !table && i < figure->sweep->sweep.n_variants; i++)
 		add_look(looks, figure, figure->sweep->sweep.variants[i]);
 }
 
-static bool has_variants_as_series(const struct figure *figure)
+static bool has_variants_as_series(const struct al_scenario_figure *figure)
 {
 	return figure->figure.series && strcmp(figure->figure.series, "variant") == 0;
 }

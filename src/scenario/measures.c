@@ -3,20 +3,22 @@
 
 #include "base/number.h"
 
-struct row al_place_row_of_variant(const struct place *place, const struct variant *variant)
+struct al_scenario_row al_place_row_of_variant(const struct al_cell_place *place,
+	const struct al_scenario_variant *variant)
 {
-	return (struct row){place->row.case_, variant};
+	return (struct al_scenario_row){place->row.case_, variant};
 }
 
-bool al_place_need_reference(const struct place *place, const struct variant *reference,
-	const char *key, const char *column, struct al_error *err)
+bool al_place_need_reference(const struct al_cell_place *place,
+	const struct al_scenario_variant *reference, const char *key, const char *column,
+	struct al_error *err)
 {
 	return reference
 		|| al_fail(err, AL_EINPUT, "table \"%s\": column \"%s\" needs the key \"%s\"",
 			place->table->id, column, key);
 }
 
-static bool compute(struct evaluator *evaluator, struct memo *memo, enum al_measure which,
+static bool compute(struct al_evaluator *evaluator, struct al_memo *memo, enum al_measure which,
 	struct al_error *err)
 {
 	mpq_t number;
@@ -29,15 +31,15 @@ static bool compute(struct evaluator *evaluator, struct memo *memo, enum al_meas
 	return ok;
 }
 
-bool al_place_measure(const struct place *place, struct row row, enum al_measure which,
-	struct cell *out, struct al_error *err)
+bool al_place_measure(const struct al_cell_place *place, struct al_scenario_row row,
+	enum al_measure which, struct al_scenario_cell *out, struct al_error *err)
 {
-	struct memo *memo;
+	struct al_memo *memo;
 
 	if (!row.variant)
 		return al_fail(err, AL_EINPUT, "table \"%s\": %s of a case needs a variant",
 			place->table->id, al_measures[which].key);
-	if (!row.variant->use.variant)
+	if (!row.variant->configured.variant)
 		return al_scenario_cell_set_missing(out);
 	if (!al_memo_find(place->evaluator, place->table, row, &memo, err))
 		return false;
@@ -46,18 +48,18 @@ bool al_place_measure(const struct place *place, struct row row, enum al_measure
 	return al_scenario_cell_set_number(out, memo->measures[which]);
 }
 
-bool al_column_measure(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_measure(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
 	return al_place_measure(place, place->row, kind->measure, out, err);
 }
 
 /* The percentage of `total` that the row saves against the baseline. */
-bool al_column_saving(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_saving(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
-	const struct variant *baseline = place->table->baseline;
-	struct cell base;
+	const struct al_scenario_variant *baseline = place->table->baseline;
+	struct al_scenario_cell base;
 
 	if (!al_place_need_reference(place, baseline, "baseline", kind->key, err)
 		|| !al_place_measure(place, place->row, AL_TOTAL, out, err))
@@ -65,17 +67,17 @@ bool al_column_saving(const struct column_kind *kind, const struct place *place,
 	al_scenario_cell_init(&base);
 	bool ok = al_place_measure(place, al_place_row_of_variant(place, baseline), AL_TOTAL, &base,
 		err);
-	bool is_known = out->kind != CELL_MISSING && base.kind != CELL_MISSING;
+	bool is_known = out->kind != AL_SCENARIO_MISSING && base.kind != AL_SCENARIO_MISSING;
 	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
 		al_scenario_cell_set_missing(out);
 	al_scenario_cell_finish(&base);
 	return ok;
 }
 
-bool al_column_modules(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_modules(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
-	struct memo *memo;
+	struct al_memo *memo;
 	int64_t n;
 
 	(void)kind;
@@ -86,11 +88,11 @@ bool al_column_modules(const struct column_kind *kind, const struct place *place
 	return al_ledger_modules(&memo->ledger, false, &n, err) && al_scenario_cell_set_int(out, n);
 }
 
-bool al_column_symbol(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_symbol(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
 	const struct al_setting *setting;
-	struct memo *memo;
+	struct al_memo *memo;
 
 	if (!al_memo_find(place->evaluator, place->table, place->row, &memo, err))
 		return false;
@@ -100,6 +102,6 @@ bool al_column_symbol(const struct column_kind *kind, const struct place *place,
 		return false;
 	if (setting && setting->value.kind == AL_VALUE_INTEGER)
 		return al_scenario_cell_set_int(out, setting->value.integer);
-	out->kind = CELL_UNKNOWN;
+	out->kind = AL_SCENARIO_UNKNOWN;
 	return true;
 }

@@ -9,23 +9,24 @@ enum {
 };
 
 /* The conditions, and the ledger of a variant that has one. */
-static bool memo_fill(struct al_catalog *catalog, const struct table *table, struct memo *memo,
-	struct al_error *err)
+static bool memo_fill(struct al_catalog *catalog, const struct al_scenario_table *table,
+	struct al_memo *memo, struct al_error *err)
 {
-	const struct row *row = &memo->row;
+	const struct al_scenario_row *row = &memo->row;
 
 	memo->has_conditions = al_conditions_init(&memo->conditions, catalog, row->case_,
 		&table->changes, err);
 	if (!memo->has_conditions)
 		return false;
-	if (!row->variant || !row->variant->use.variant)
+	if (!row->variant || !row->variant->configured.variant)
 		return true;
-	const struct al_ledger_ask ask = al_conditions_ask(&memo->conditions, &row->variant->use);
+	const struct al_ledger_ask ask = al_conditions_ask(&memo->conditions,
+		&row->variant->configured);
 	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
 	return memo->has_ledger;
 }
 
-static void memo_finish(struct memo *memo)
+static void memo_finish(struct al_memo *memo)
 {
 	if (memo->has_ledger)
 		al_ledger_close(&memo->ledger);
@@ -37,10 +38,10 @@ static void memo_finish(struct memo *memo)
 
 /* The row's memo, moved to the front: what is asked once is asked again soon. NULL where none
  * is. */
-static struct memo *recall(struct memo **memos, struct row row)
+static struct al_memo *recall(struct al_memo **memos, struct al_scenario_row row)
 {
-	for (struct memo **at = memos; *at; at = &(*at)->next) {
-		struct memo *memo = *at;
+	for (struct al_memo **at = memos; *at; at = &(*at)->next) {
+		struct al_memo *memo = *at;
 		if (memo->row.case_ != row.case_ || memo->row.variant != row.variant)
 			continue;
 		*at = memo->next;
@@ -50,11 +51,11 @@ static struct memo *recall(struct memo **memos, struct row row)
 	return NULL;
 }
 
-bool al_memo_find(struct evaluator *evaluator, const struct table *table, struct row row,
-	struct memo **out, struct al_error *err)
+bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table *table,
+	struct al_scenario_row row, struct al_memo **out, struct al_error *err)
 {
 	const struct al_scenario *s = evaluator->scenario;
-	struct memo **memos = &evaluator->memos[table - s->tables];
+	struct al_memo **memos = &evaluator->memos[table - s->tables];
 
 	*out = recall(memos, row);
 	if (*out)
@@ -64,7 +65,7 @@ bool al_memo_find(struct evaluator *evaluator, const struct table *table, struct
 			"the file asks for the ledgers of more than %d (case, variant) pairs",
 			MOST_BLOCKS);
 	evaluator->n_blocks++;
-	struct memo *memo = al_new(&evaluator->arena, struct memo);
+	struct al_memo *memo = al_new(&evaluator->arena, struct al_memo);
 	memo->row = row;
 	if (!memo_fill(s->catalog, table, memo, err)) {
 		memo_finish(memo);
@@ -75,31 +76,32 @@ bool al_memo_find(struct evaluator *evaluator, const struct table *table, struct
 	return true;
 }
 
-bool al_evaluator_spend(struct evaluator *evaluator, size_t look_ups, struct al_error *err)
+bool al_evaluator_spend(struct al_evaluator *evaluator, size_t look_ups, struct al_error *err)
 {
 	evaluator->n_look_ups += look_ups;
 	return evaluator->n_look_ups <= MOST_LOOK_UPS
 		|| al_fail(err, AL_EINPUT, "more than %d cells are looked up", MOST_LOOK_UPS);
 }
 
-struct evaluator *al_evaluator_create(const struct al_scenario *scenario)
+struct al_evaluator *al_evaluator_create(const struct al_scenario *scenario)
 {
 	struct al_arena arena;
 
 	al_arena_init(&arena);
-	struct evaluator *evaluator = al_new(&arena, struct evaluator);
+	struct al_evaluator *evaluator = al_new(&arena, struct al_evaluator);
 	evaluator->arena = arena;
 	evaluator->scenario = scenario;
-	evaluator->memos = al_new_array(&evaluator->arena, struct memo *, scenario->n_tables + 1);
+	evaluator->memos = al_new_array(&evaluator->arena, struct al_memo *,
+		scenario->n_tables + 1);
 	return evaluator;
 }
 
-void al_evaluator_destroy(struct evaluator *evaluator)
+void al_evaluator_destroy(struct al_evaluator *evaluator)
 {
 	if (!evaluator)
 		return;
 	for (size_t i = 0; i < evaluator->scenario->n_tables; i++)
-		for (struct memo *m = evaluator->memos[i]; m; m = m->next)
+		for (struct al_memo *m = evaluator->memos[i]; m; m = m->next)
 			memo_finish(m);
 	struct al_arena arena = evaluator->arena;
 	al_arena_finish(&arena);

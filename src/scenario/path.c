@@ -39,8 +39,8 @@ static bool split(struct al_arena *arena, const char *text, struct path *path, s
 /* ---- tables ---- */
 
 /* The row of a table of cases; its variant is the only one, if there is one. */
-static bool case_row(const struct al_scenario *s, const struct table *table, const char *id,
-	struct row *row, struct al_error *err)
+static bool case_row(const struct al_scenario *s, const struct al_scenario_table *table,
+	const char *id, struct al_scenario_row *row, struct al_error *err)
 {
 	row->variant = NULL;
 	row->case_ = al_case_find(s, id, err);
@@ -50,17 +50,17 @@ static bool case_row(const struct al_scenario *s, const struct table *table, con
 	return row->case_ != NULL;
 }
 
-static bool table_row(const struct al_scenario *s, const struct table *table,
-	const struct path *path, struct row *row, struct al_error *err)
+static bool table_row(const struct al_scenario *s, const struct al_scenario_table *table,
+	const struct path *path, struct al_scenario_row *row, struct al_error *err)
 {
 	if (path->n == 4) {
 		row->case_ = al_case_find(s, path->parts[1], err);
 		row->variant = row->case_ ? al_variant_find(s, path->parts[2], err) : NULL;
 		return row->case_ && row->variant;
 	}
-	if (table->kind == ROWS_CASES)
+	if (table->kind == AL_ROWS_CASES)
 		return case_row(s, table, path->parts[1], row, err);
-	if (table->kind == ROWS_PRODUCT && table->shows_case)
+	if (table->kind == AL_ROWS_PRODUCT && table->shows_case)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\" has several cases, expected CASE/VARIANT/COLUMN", table->id);
 	row->case_ = table->n_rows ? table->rows[0].case_ : &s->cases[0];
@@ -68,21 +68,21 @@ static bool table_row(const struct al_scenario *s, const struct table *table,
 	return row->variant != NULL;
 }
 
-static bool find_place(struct evaluator *evaluator, const struct table *table,
-	const struct path *path, struct place *place, struct al_error *err)
+static bool find_place(struct al_evaluator *evaluator, const struct al_scenario_table *table,
+	const struct path *path, struct al_cell_place *place, struct al_error *err)
 {
-	*place = (struct place){.evaluator = evaluator, .table = table};
+	*place = (struct al_cell_place){.evaluator = evaluator, .table = table};
 	if (path->n < 3 || path->n > 4)
 		return al_fail(err, AL_EINPUT, "expected \"%s/ROW/COLUMN\"", table->id);
 	return table_row(evaluator->scenario, table, path, &place->row, err);
 }
 
-static bool table_value(struct evaluator *evaluator, const struct table *table,
-	const struct path *path, struct box *box, struct cell *out, const struct al_column **column,
-	struct al_error *err)
+static bool table_value(struct al_evaluator *evaluator, const struct al_scenario_table *table,
+	const struct path *path, struct al_data_box *box, struct al_scenario_cell *out,
+	const struct al_column **column, struct al_error *err)
 {
 	const char *key = path->parts[path->n - 1];
-	struct place place;
+	struct al_cell_place place;
 
 	if (!find_place(evaluator, table, path, &place, err))
 		return false;
@@ -138,12 +138,12 @@ static bool read_measure(const struct path *path, enum al_measure *out, struct a
 	return true;
 }
 
-static bool point_value(struct evaluator *evaluator, const struct sweep *sweep,
-	const struct variant *variant, const char *point, enum al_measure measure, mpq_t out,
-	struct al_error *err)
+static bool point_value(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
+	const struct al_scenario_variant *variant, const char *point, enum al_measure measure,
+	mpq_t out, struct al_error *err)
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
-	struct conditions conditions;
+	struct al_conditions conditions;
 	struct al_sweep one;
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
@@ -151,13 +151,13 @@ static bool point_value(struct evaluator *evaluator, const struct sweep *sweep,
 		|| !al_sweep_under(sweep, evaluator->scenario->catalog, sweep->cases[0],
 			&conditions, &one, err))
 		return false;
-	bool ok = al_sweep_at(&one, &variant->use, values, measure, out, err);
+	bool ok = al_sweep_at(&one, &variant->configured, values, measure, out, err);
 	al_conditions_finish(&conditions);
 	return ok;
 }
 
-static bool sweep_value(struct evaluator *evaluator, const struct sweep *sweep,
-	const struct path *path, struct cell *out, struct al_error *err)
+static bool sweep_value(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
+	const struct path *path, struct al_scenario_cell *out, struct al_error *err)
 {
 	enum al_measure measure = sweep->sweep.measures[0];
 
@@ -166,11 +166,12 @@ static bool sweep_value(struct evaluator *evaluator, const struct sweep *sweep,
 			sweep->sweep.id);
 	if (!read_measure(path, &measure, err))
 		return false;
-	const struct variant *variant = al_variant_find(evaluator->scenario, path->parts[1], err);
-	if (variant && !variant->use.variant)
+	const struct al_scenario_variant *variant = al_variant_find(evaluator->scenario,
+		path->parts[1], err);
+	if (variant && !variant->configured.variant)
 		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
-			variant->use.name);
-	out->kind = CELL_NUMBER;
+			variant->configured.name);
+	out->kind = AL_SCENARIO_NUMBER;
 	return variant
 		&& point_value(evaluator, sweep, variant, path->parts[2], measure, out->number,
 			err);
@@ -178,7 +179,7 @@ static bool sweep_value(struct evaluator *evaluator, const struct sweep *sweep,
 
 /* ---- data ---- */
 
-static bool fail_unknown_column(const struct data_set *set, const char *column,
+static bool fail_unknown_column(const struct al_data_set *set, const char *column,
 	struct al_error *err)
 {
 	struct al_names names;
@@ -190,8 +191,9 @@ static bool fail_unknown_column(const struct data_set *set, const char *column,
 	return al_in(err, "data set \"%s\"", set->id);
 }
 
-static bool data_value(struct evaluator *evaluator, const struct data_set *set,
-	const struct path *path, struct box *box, struct cell *out, struct al_error *err)
+static bool data_value(struct al_evaluator *evaluator, const struct al_data_set *set,
+	const struct path *path, struct al_data_box *box, struct al_scenario_cell *out,
+	struct al_error *err)
 {
 	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
 	const char *case_ = set->has_case ? path->parts[1] : "";
@@ -227,8 +229,8 @@ static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct 
 	return al_names_fail(&names, "table, sweep or data set", id, err);
 }
 
-bool al_path_value(struct evaluator *evaluator, const char *text, struct box *box, struct cell *out,
-	const struct al_column **column, struct al_error *err)
+bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_data_box *box,
+	struct al_scenario_cell *out, const struct al_column **column, struct al_error *err)
 {
 	const struct al_scenario *s = evaluator->scenario;
 	struct al_arena arena;
@@ -238,9 +240,9 @@ bool al_path_value(struct evaluator *evaluator, const char *text, struct box *bo
 	*column = NULL;
 	al_arena_init(&arena);
 	if (split(&arena, text, &path, err)) {
-		const struct table *table = al_table_find(s, path.parts[0]);
-		const struct sweep *sweep = al_sweep_find(s, path.parts[0]);
-		const struct data_set *set = al_data_find(s, path.parts[0]);
+		const struct al_scenario_table *table = al_table_find(s, path.parts[0]);
+		const struct al_scenario_sweep *sweep = al_sweep_find(s, path.parts[0]);
+		const struct al_data_set *set = al_data_find(s, path.parts[0]);
 		ok = table	? table_value(evaluator, table, &path, box, out, column, err)
 			: sweep ? sweep_value(evaluator, sweep, &path, out, err)
 			: set	? data_value(evaluator, set, &path, box, out, err)
@@ -254,11 +256,12 @@ bool al_path_value(struct evaluator *evaluator, const char *text, struct box *bo
 
 /* A path, at a point. */
 struct asked {
-	struct evaluator *evaluator;
+	struct al_evaluator *evaluator;
 	const char *path;
 };
 
-static bool asked_value(void *context, struct box *box, struct cell *out, struct al_error *err)
+static bool asked_value(void *context, struct al_data_box *box, struct al_scenario_cell *out,
+	struct al_error *err)
 {
 	const struct asked *asked = context;
 	const struct al_column *column;
@@ -267,17 +270,19 @@ static bool asked_value(void *context, struct box *box, struct cell *out, struct
 	return al_path_value(asked->evaluator, asked->path, box, out, &column, err);
 }
 
-bool al_path_enclose(struct evaluator *evaluator, const char *text, const struct region *region,
-	struct al_interval *out, struct al_error *err)
+bool al_path_enclose(struct al_evaluator *evaluator, const char *text,
+	const struct al_data_region *region, struct al_interval *out, struct al_error *err)
 {
 	struct asked asked = {.evaluator = evaluator, .path = text};
 	struct al_arena arena;
-	struct place place;
+	struct al_cell_place place;
 	struct path path = {.n = 0};
 
 	al_arena_init(&arena);
 	bool ok = split(&arena, text, &path, err);
-	const struct table *table = ok ? al_table_find(evaluator->scenario, path.parts[0]) : NULL;
+	const struct al_scenario_table *table = ok
+		? al_table_find(evaluator->scenario, path.parts[0])
+		: NULL;
 	if (ok)
 		ok = table ? find_place(evaluator, table, &path, &place, err)
 				&& al_cell_enclose(&place, path.parts[path.n - 1], region, out, err)

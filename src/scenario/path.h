@@ -6,11 +6,13 @@
 
 /* The value at the point or elsewhere in the box. The column (its unit) is NULL where it is not
  * printed. */
-bool al_path_value(struct evaluator *evaluator, const char *path, struct box *box, struct cell *out,
-	const struct al_column **column, struct al_error *err) AL_MUST_CHECK;
+bool al_path_value(struct al_evaluator *evaluator, const char *path, struct al_data_box *box,
+	struct al_scenario_cell *out, const struct al_column **column,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* What it can be within a region; more than that, perhaps. */
-bool al_path_enclose(struct evaluator *evaluator, const char *path, const struct region *region,
-	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
+bool al_path_enclose(struct al_evaluator *evaluator, const char *path,
+	const struct al_data_region *region, struct al_interval *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

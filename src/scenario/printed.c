@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "scenario/units.h"
 
-void al_printed_init(struct printed *printed)
+void al_printed_init(struct al_printed *printed)
 {
-	*printed = (struct printed){.scale = 1};
+	*printed = (struct al_printed){.scale = 1};
 	mpq_inits(printed->first, printed->last, printed->low, printed->high, NULL);
 }
 
-void al_printed_finish(struct printed *printed)
+void al_printed_finish(struct al_printed *printed)
 {
 	mpq_clears(printed->first, printed->last, printed->low, printed->high, NULL);
 }
@@ -68,7 +68,7 @@ static bool cut_spread(char *text)
 }
 
 /* A percent sign, "times", or a unit that scales. */
-static void cut_unit(char *text, struct printed *printed)
+static void cut_unit(char *text, struct al_printed *printed)
 {
 	static const char *const signs[] = {"%", "x", "\u00d7"};
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "k",
@@ -95,7 +95,7 @@ static void cut_unit(char *text, struct printed *printed)
 /* ---- the number ---- */
 
 /* "2/3" */
-static bool parse_fraction(char *text, char *slash, mpq_t out, struct printed *printed)
+static bool parse_fraction(char *text, char *slash, mpq_t out, struct al_printed *printed)
 {
 	int digits, more;
 	mpq_t below;
@@ -135,7 +135,7 @@ static int64_t power_of_ten(int exponent)
 	return power;
 }
 
-static bool parse_number(char *text, mpq_t out, int *digits, struct printed *printed)
+static bool parse_number(char *text, mpq_t out, int *digits, struct al_printed *printed)
 {
 	char *slash = strchr(text, '/');
 	int exponent;
@@ -154,7 +154,7 @@ static bool parse_number(char *text, mpq_t out, int *digits, struct printed *pri
 }
 
 /* "0.6..17.4": both ends in one scale, rounded as the coarser one is. */
-static bool parse_range(char *text, char *dots, struct printed *printed)
+static bool parse_range(char *text, char *dots, struct al_printed *printed)
 {
 	int digits;
 
@@ -169,7 +169,7 @@ static bool parse_range(char *text, char *dots, struct printed *printed)
 	return true;
 }
 
-static bool parse(struct printed *printed, char *text)
+static bool parse(struct al_printed *printed, char *text)
 {
 	static const char *const about[] = {"~", "\u223c", "\u2248", "about "};
 
@@ -187,7 +187,7 @@ static bool parse(struct printed *printed, char *text)
 	return true;
 }
 
-void al_printed_shift(struct printed *to, const struct printed *from, int steps)
+void al_printed_shift(struct al_printed *to, const struct al_printed *from, int steps)
 {
 	mpq_t unit;
 
@@ -210,7 +210,7 @@ void al_printed_shift(struct printed *to, const struct printed *from, int steps)
 	mpq_clear(unit);
 }
 
-bool al_printed_parse(struct printed *printed, const char *text)
+bool al_printed_parse(struct al_printed *printed, const char *text)
 {
 	struct al_arena arena;
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* The numbers that are printed so, in units of `scale`. */
-struct printed {
+struct al_printed {
 	mpq_t first, last; /* as printed; equal but for a range */
 	mpq_t low, high; /* with what rounding allows */
 	int digits; /* decimals */
@@ -17,14 +17,14 @@ struct printed {
 	bool is_about; /* ~55 */
 };
 
-void al_printed_init(struct printed *printed);
-void al_printed_finish(struct printed *printed);
+void al_printed_init(struct al_printed *printed);
+void al_printed_finish(struct al_printed *printed);
 
 /* All but low and high; false where the text is no such number. */
-bool al_printed_parse(struct printed *printed, const char *text);
+bool al_printed_parse(struct al_printed *printed, const char *text);
 
 /* `to`, which is initialised, is the number whose last digit (of 2/3: the numerator) is so many
  * more. */
-void al_printed_shift(struct printed *to, const struct printed *from, int steps);
+void al_printed_shift(struct al_printed *to, const struct al_printed *from, int steps);
 
 #endif

@@ -7,9 +7,9 @@
 
 /* What a file may ask for, told in FORMAT.md. */
 enum {
-	MOST_PARTS_OF_A_KIND = 1000, /* tables, sweeps, figures, data sets; columns of a table */
-	MOST_NAMES = 10000, /* cases; variants, with those that only data know */
-	MOST_CELLS = 1000000, /* of all tables */
+	AL_MOST_PARTS_OF_A_KIND = 1000, /* tables, sweeps, figures, data sets; columns of a table */
+	AL_MOST_NAMES = 10000, /* cases; variants, with those that only data know */
+	AL_MOST_CELLS = 1000000, /* of all tables */
 };
 
 /* ---- the parts, in their order: each may name what was read before it ---- */
@@ -20,8 +20,8 @@ bool al_base_read(struct al_scenario *s, struct al_error *err);
 bool al_cases_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool al_data_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 bool al_tables_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
-bool al_columns_read(struct al_scenario *s, const struct cJSON *list, struct table *table,
-	struct al_error *err);
+bool al_columns_read(struct al_scenario *s, const struct cJSON *list,
+	struct al_scenario_table *table, struct al_error *err);
 bool al_sweeps_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
 /* When all figures are read: which variant has which colour. */
 void al_looks_choose(struct al_scenario *s);
@@ -43,7 +43,7 @@ bool al_word_read(const struct al_scenario *s, const struct cJSON *owner, const 
 	const char *const *words, size_t n, int *out, struct al_error *err);
 /* The owner's "set", "basis", "per" and "recipe"; the origin is said with a symbol's value. */
 bool al_changes_read(struct al_scenario *s, const struct cJSON *owner, const char *origin,
-	struct changes *changes, struct al_error *err);
+	struct al_changes *changes, struct al_error *err);
 /* Is the member's key such a symbol? */
 bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *member,
 	struct al_error *err);
@@ -56,7 +56,7 @@ bool al_id_read(const struct al_scenario *s, const struct cJSON *node, const cha
 bool al_key_has_prefix(const char *key, const char *prefix, const char **rest);
 /* A member that lists variants of the scenario. `*out` is NULL where it is absent. */
 bool al_variant_names_read(struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const struct variant ***out, size_t *n, struct al_error *err);
+	const struct al_scenario_variant ***out, size_t *n, struct al_error *err);
 
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,

@@ -1,7 +1,7 @@
 /* Reading a scenario's cases, and what all of them begin with. */
 #include "scenario/read.h"
 
-static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct case_ *case_,
+static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct al_case *case_,
 	struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(owner, "model");
@@ -15,7 +15,8 @@ static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct 
 				|| al_json_in(&s->doc, node, err)));
 }
 
-static bool change_case(struct case_ *case_, const struct changes *changes, struct al_error *err)
+static bool change_case(struct al_case *case_, const struct al_changes *changes,
+	struct al_error *err)
 {
 	al_settings_change(&case_->settings, changes);
 	if (changes->recipe)
@@ -31,7 +32,7 @@ bool al_base_read(struct al_scenario *s, struct al_error *err)
 }
 
 /* The scenario's own, where a case says nothing. */
-static void inherit(const struct al_scenario *s, struct case_ *case_)
+static void inherit(const struct al_scenario *s, struct al_case *case_)
 {
 	case_->model = s->base.model;
 	case_->basis = s->base.basis;
@@ -40,11 +41,11 @@ static void inherit(const struct al_scenario *s, struct case_ *case_)
 	al_settings_merge(&case_->settings, &s->base.settings);
 }
 
-static bool read_case(struct al_scenario *s, const struct cJSON *node, struct case_ *case_,
+static bool read_case(struct al_scenario *s, const struct cJSON *node, struct al_case *case_,
 	struct al_error *err)
 {
 	static const char *const keys[] = {"id", "title", "model", "set", "basis", "recipe"};
-	struct changes changes;
+	struct al_changes changes;
 
 	if (!al_json_only(&s->doc, node, keys, 6, err)
 		|| !al_json_get_text(&s->doc, node, "id", true, &case_->id, err)
@@ -61,9 +62,9 @@ bool al_cases_read(struct al_scenario *s, const struct cJSON *list, struct al_er
 {
 	size_t n = al_json_size(list);
 
-	if (!al_size_check(s, list, "cases", MOST_NAMES, err))
+	if (!al_size_check(s, list, "cases", AL_MOST_NAMES, err))
 		return false;
-	s->cases = al_new_array(&s->arena, struct case_, n + 1);
+	s->cases = al_new_array(&s->arena, struct al_case, n + 1);
 	if (n == 0) {
 		inherit(s, &s->cases[0]);
 		s->cases[0].id = "";
@@ -71,7 +72,7 @@ bool al_cases_read(struct al_scenario *s, const struct cJSON *list, struct al_er
 		return true;
 	}
 	al_json_each (node, list) {
-		struct case_ *case_ = &s->cases[s->n_cases++];
+		struct al_case *case_ = &s->cases[s->n_cases++];
 		case_->id = "";
 		inherit(s, case_);
 		if (!read_case(s, node, case_, err))

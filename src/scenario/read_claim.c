@@ -10,15 +10,15 @@
 static bool read_with(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct claim *claim = out;
+	struct al_claim *claim = out;
 
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	claim->with = al_new_array(&s->arena, struct named_path, al_json_size(node) + 1);
+	claim->with = al_new_array(&s->arena, struct al_named_path, al_json_size(node) + 1);
 	al_json_each (member, node) {
 		if (al_member_is_note(member))
 			continue;
-		struct named_path *item = &claim->with[claim->n_with++];
+		struct al_named_path *item = &claim->with[claim->n_with++];
 		item->name = al_json_key(member);
 		if (!al_json_text(&s->doc, member, &item->path, err))
 			return false;
@@ -28,7 +28,7 @@ static bool read_with(void *context, const struct cJSON *node, void *out, struct
 
 static bool read_symbols(void *scenario, const struct cJSON *node, void *out, struct al_error *err)
 {
-	struct claim *claim = out;
+	struct al_claim *claim = out;
 
 	return al_substitutions_read(scenario, node, &claim->symbols, &claim->n_symbols, err);
 }
@@ -38,7 +38,7 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct claim *claim = record;
+	struct al_claim *claim = record;
 
 	if (!claim->path == !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
@@ -52,7 +52,7 @@ static const char *const relations[] = {"=", "<", ">", "in"};
 static const char *const roundings[] = {"half", "truncated", "about", "more-than", "less-than",
 	"range"};
 
-#define AT(member) offsetof(struct claim, member)
+#define AT(member) offsetof(struct al_claim, member)
 static const struct al_field claim_fields[] = {
 	{AL_KEY("id", TEXT, AT(id)), .is_required = true},
 	{AL_KEY("where", TEXT, AT(where))},
@@ -76,13 +76,13 @@ static const struct al_record claim_record = {
 
 static int compare_claims(const void *a, const void *b)
 {
-	const struct claim *const *left = a, *const *right = b;
+	const struct al_claim *const *left = a, *const *right = b;
 
 	return strcmp((*left)->id, (*right)->id);
 }
 
 /* The claims by id, for look-ups and to see that none appears twice. */
-static bool sort_claims(struct al_scenario *s, struct claim **list, struct al_error *err)
+static bool sort_claims(struct al_scenario *s, struct al_claim **list, struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_claims; i++)
 		list[i] = &s->claims[i];
@@ -104,15 +104,16 @@ static const struct al_field erratum_fields[] = {
 };
 static const struct al_record erratum_record = {.fields = AL_FIELDS(erratum_fields)};
 
-static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct claim **sorted,
+static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct al_claim **sorted,
 	struct al_error *err)
 {
 	struct erratum erratum = {0};
 
 	if (!al_object_read(s, &erratum_record, node, &erratum, err))
 		return false;
-	struct claim wanted = {.id = erratum.id}, *key = &wanted;
-	struct claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted), compare_claims);
+	struct al_claim wanted = {.id = erratum.id}, *key = &wanted;
+	struct al_claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted),
+		compare_claims);
 	if (!found)
 		return al_json_fail(&s->doc, node, err,
 			"erratum of \"%s\", which is no claim of this file", wanted.id);
@@ -126,14 +127,14 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 bool al_claims_read(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
 	struct al_error *err)
 {
-	s->claims = al_new_array(&s->arena, struct claim, al_json_size(claims) + 1);
+	s->claims = al_new_array(&s->arena, struct al_claim, al_json_size(claims) + 1);
 	al_json_each (node, claims) {
-		struct claim *claim = &s->claims[s->n_claims++];
+		struct al_claim *claim = &s->claims[s->n_claims++];
 		claim->node = node;
 		if (!al_object_read(s, &claim_record, node, claim, err))
 			return false;
 	}
-	struct claim **sorted = al_new_array(&s->arena, struct claim *, s->n_claims + 1);
+	struct al_claim **sorted = al_new_array(&s->arena, struct al_claim *, s->n_claims + 1);
 	if (!sort_claims(s, sorted, err))
 		return false;
 	al_json_each (node, errata)

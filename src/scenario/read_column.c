@@ -7,15 +7,16 @@
 #include "scenario/units.h"
 
 static bool read_direction(const struct al_scenario *s, const struct cJSON *owner, const char *key,
-	enum direction *out, struct al_error *err)
+	enum al_direction *out, struct al_error *err)
 {
-	static const char *const words[] =
-		{[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher", [LOWER_IS_BETTER] = "lower"};
+	static const char *const words[] = {[AL_PLAIN] = "plain",
+		[AL_HIGHER_IS_BETTER] = "higher",
+		[AL_LOWER_IS_BETTER] = "lower"};
 	int found = (int)*out;
 
 	if (!al_word_read(s, owner, key, words, 3, &found, err))
 		return false;
-	*out = (enum direction)found;
+	*out = (enum al_direction)found;
 	return true;
 }
 
@@ -32,7 +33,7 @@ bool al_key_has_prefix(const char *key, const char *prefix, const char **rest)
 static bool check_metric(const struct al_scenario *s, const struct cJSON *node, const char *name,
 	struct al_error *err)
 {
-	const struct data_set *set;
+	const struct al_data_set *set;
 	struct al_names names;
 	size_t column;
 
@@ -48,10 +49,10 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 
 /* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
 static bool describe_key(struct al_scenario *s, const struct cJSON *node,
-	struct table_column *column, struct al_error *err)
+	struct al_scenario_column *column, struct al_error *err)
 {
 	struct al_column *c = &column->column;
-	struct column_kind *kind = al_new(&s->arena, struct column_kind);
+	struct al_column_kind *kind = al_new(&s->arena, struct al_column_kind);
 
 	*kind = al_column_kind_of(s, c->key);
 	c->title = kind->title;
@@ -63,7 +64,7 @@ static bool describe_key(struct al_scenario *s, const struct cJSON *node,
 }
 
 static bool check_key(const struct al_scenario *s, const struct cJSON *node,
-	const struct table_column *column, struct al_error *err)
+	const struct al_scenario_column *column, struct al_error *err)
 {
 	struct al_names names;
 
@@ -106,14 +107,14 @@ static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner
 
 /* What a pivoted table does with the column: once, or only some variants. */
 static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
-	struct table_column *column, struct al_error *err)
+	struct al_scenario_column *column, struct al_error *err)
 {
 	return al_json_get_boolean(&s->doc, node, "once", false, &column->is_once, err)
 		&& al_variant_names_read(s, node, "variants", &column->only, &column->n_only, err);
 }
 
 static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
-	struct table_column *column, struct al_error *err)
+	struct al_scenario_column *column, struct al_error *err)
 {
 	static const char *const keys[] = {"key", "title", "unit", "digits", "group", "formula",
 		"best", "quantity", "once", "variants"};
@@ -147,19 +148,19 @@ static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
 }
 
 /* Which cell of a metric's column is the best: as the kind says, else as the data do. */
-static enum direction best_of(const struct al_scenario *s, const struct column_kind *kind)
+static enum al_direction best_of(const struct al_scenario *s, const struct al_column_kind *kind)
 {
-	const struct data_set *set;
+	const struct al_data_set *set;
 	size_t i;
 
-	if (kind->best != PLAIN || !al_column_metric(kind)
+	if (kind->best != AL_PLAIN || !al_column_metric(kind)
 		|| !al_metric_find(s, kind->name, &set, &i))
 		return kind->best;
 	return set->columns[i].direction;
 }
 
 static bool read_column(struct al_scenario *s, const struct cJSON *node,
-	struct table_column *column, struct al_error *err)
+	struct al_scenario_column *column, struct al_error *err)
 {
 	if (al_json_kind(node) == AL_JSON_OBJECT) {
 		if (!read_column_object(s, node, column, err))
@@ -168,19 +169,19 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node,
 		|| !describe_key(s, node, column, err))
 		return false;
 
-	if (column->best == PLAIN)
+	if (column->best == AL_PLAIN)
 		column->best = best_of(s, column->kind);
 	return check_key(s, node, column, err);
 }
 
-bool al_columns_read(struct al_scenario *s, const struct cJSON *list, struct table *table,
-	struct al_error *err)
+bool al_columns_read(struct al_scenario *s, const struct cJSON *list,
+	struct al_scenario_table *table, struct al_error *err)
 {
-	if (!al_size_check(s, list, "columns", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "columns", AL_MOST_PARTS_OF_A_KIND, err))
 		return false;
-	table->columns = al_new_array(&s->arena, struct table_column, al_json_size(list) + 1);
+	table->columns = al_new_array(&s->arena, struct al_scenario_column, al_json_size(list) + 1);
 	al_json_each (node, list) {
-		struct table_column *column = &table->columns[table->n_columns];
+		struct al_scenario_column *column = &table->columns[table->n_columns];
 		if (!read_column(s, node, column, err))
 			return false;
 		for (size_t i = 0; i < table->n_columns; i++)

@@ -14,8 +14,8 @@ enum { CSV_LIMIT = 16 << 20, MOST_COLUMNS = 256 };
 /* ---- a cell ---- */
 
 /* The interval of half a unit of the last printed digit. */
-static void set_interval(struct al_arena *arena, struct datum *datum, mpq_srcptr value, int digits,
-	bool is_exact)
+static void set_interval(struct al_arena *arena, struct al_datum *datum, mpq_srcptr value,
+	int digits, bool is_exact)
 {
 	mpq_t half, end;
 
@@ -48,7 +48,8 @@ static char *cut_spread(char *printed)
 	return open + 1;
 }
 
-static bool parse_datum(struct al_scenario *s, const char *text, bool is_exact, struct datum *datum)
+static bool parse_datum(struct al_scenario *s, const char *text, bool is_exact,
+	struct al_datum *datum)
 {
 	char *printed = al_strdup(&s->arena, text);
 	char *spread = cut_spread(printed);
@@ -81,10 +82,10 @@ static bool is_name_of_formula(const char *name)
 }
 
 /* A column's name, and whether it is one of the two that name a row. */
-static bool add_column(struct al_scenario *s, struct data_set *set, const char *name,
+static bool add_column(struct al_scenario *s, struct al_data_set *set, const char *name,
 	struct al_error *err)
 {
-	const struct data_set *other;
+	const struct al_data_set *other;
 	bool is_case = strcmp(name, "case") == 0, is_variant = strcmp(name, "variant") == 0;
 	bool is_twice = (is_case && set->has_case) || (is_variant && set->has_variant);
 	size_t column;
@@ -108,15 +109,16 @@ static bool add_column(struct al_scenario *s, struct data_set *set, const char *
 	return true;
 }
 
-static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, struct data_set *set,
-	struct al_error *err)
+static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics,
+	struct al_data_set *set, struct al_error *err)
 {
-	static const char *const words[] =
-		{[PLAIN] = "plain", [HIGHER_IS_BETTER] = "higher", [LOWER_IS_BETTER] = "lower"};
+	static const char *const words[] = {[AL_PLAIN] = "plain",
+		[AL_HIGHER_IS_BETTER] = "higher",
+		[AL_LOWER_IS_BETTER] = "lower"};
 
 	al_json_each (member, metrics) {
 		size_t i = 0;
-		int found = PLAIN;
+		int found = AL_PLAIN;
 		if (al_member_is_note(member))
 			continue;
 		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
@@ -126,7 +128,7 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics, str
 				"metric \"%s\" is no column of this set", al_json_key(member));
 		if (!al_word_read(s, metrics, al_json_key(member), words, 3, &found, err))
 			return false;
-		set->columns[i].direction = (enum direction)found;
+		set->columns[i].direction = (enum al_direction)found;
 	}
 	return true;
 }
@@ -142,10 +144,10 @@ static bool note_variant(struct al_scenario *s, const char *name, struct al_erro
 		return al_fail(err, AL_EINPUT,
 			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'",
 			name);
-	if (s->n_data_variants == MOST_NAMES)
-		return al_fail(err, AL_EINPUT, "more than %d variants", MOST_NAMES);
-	struct variant *variant = al_new(&s->arena, struct variant);
-	variant->use.name = name;
+	if (s->n_data_variants == AL_MOST_NAMES)
+		return al_fail(err, AL_EINPUT, "more than %d variants", AL_MOST_NAMES);
+	struct al_scenario_variant *variant = al_new(&s->arena, struct al_scenario_variant);
+	variant->configured.name = name;
 	s->data_variants = al_grow(&s->arena, s->data_variants, s->n_data_variants,
 		&s->data_variants_room, sizeof(*s->data_variants));
 	s->data_variants[s->n_data_variants++] = variant;
@@ -153,8 +155,8 @@ static bool note_variant(struct al_scenario *s, const char *name, struct al_erro
 }
 
 /* One field under its column's name: what names the row, or the next of its cells. */
-static bool add_field(struct al_scenario *s, const struct data_set *set, struct data_row *row,
-	struct datum **cell, const char *column, const char *field, struct al_error *err)
+static bool add_field(struct al_scenario *s, const struct al_data_set *set, struct al_data_row *row,
+	struct al_datum **cell, const char *column, const char *field, struct al_error *err)
 {
 	bool is_case = strcmp(column, "case") == 0, is_variant = strcmp(column, "variant") == 0;
 
@@ -164,18 +166,18 @@ static bool add_field(struct al_scenario *s, const struct data_set *set, struct 
 		return al_case_find(s, row->case_ = field, err) != NULL;
 	if (is_variant)
 		return note_variant(s, row->variant = field, err);
-	struct datum *datum = (*cell)++;
+	struct al_datum *datum = (*cell)++;
 	return !field || parse_datum(s, field, set->is_exact, datum)
 		|| al_fail(err, AL_EINPUT,
 			"\"%s\" in column \"%s\" is no number as papers print it", field, column);
 }
 
 /* Fields as texts (NULL: missing) under the set's header. */
-static bool add_row(struct al_scenario *s, struct data_set *set, const char *const *header,
+static bool add_row(struct al_scenario *s, struct al_data_set *set, const char *const *header,
 	const char *const *fields, size_t n_fields, struct al_error *err)
 {
-	struct data_row *row = &set->rows[set->n_rows++];
-	struct datum *cells = al_new_array(&s->arena, struct datum, set->n_columns + 1);
+	struct al_data_row *row = &set->rows[set->n_rows++];
+	struct al_datum *cells = al_new_array(&s->arena, struct al_datum, set->n_columns + 1);
 
 	row->cells = cells;
 	for (size_t i = 0; i < n_fields; i++)
@@ -191,21 +193,21 @@ static const char *or_empty(const char *text)
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct data_row *left = a, *right = b;
+	const struct al_data_row *left = a, *right = b;
 	int order = strcmp(or_empty(left->case_), or_empty(right->case_));
 
 	return order ? order : strcmp(or_empty(left->variant), or_empty(right->variant));
 }
 
 /* Of two rows of one case and variant only one could ever be asked for. */
-static bool check_rows(struct al_scenario *s, const struct cJSON *node, const struct data_set *set,
-	struct al_error *err)
+static bool check_rows(struct al_scenario *s, const struct cJSON *node,
+	const struct al_data_set *set, struct al_error *err)
 {
 	struct al_arena arena;
-	const struct data_row *twice = NULL;
+	const struct al_data_row *twice = NULL;
 
 	al_arena_init(&arena);
-	struct data_row *sorted = al_new_array(&arena, struct data_row, set->n_rows + 1);
+	struct al_data_row *sorted = al_new_array(&arena, struct al_data_row, set->n_rows + 1);
 	for (size_t i = 0; i < set->n_rows; i++)
 		sorted[i] = set->rows[i];
 	qsort(sorted, set->n_rows, sizeof(*sorted), compare_rows);
@@ -221,8 +223,8 @@ static bool check_rows(struct al_scenario *s, const struct cJSON *node, const st
 	return ok;
 }
 
-static bool read_inline_row(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
-	const char *const *header, size_t n_header, struct al_error *err)
+static bool read_inline_row(struct al_scenario *s, const struct cJSON *node,
+	struct al_data_set *set, const char *const *header, size_t n_header, struct al_error *err)
 {
 	const char **fields = al_new_array(&s->arena, const char *, n_header);
 	size_t n = 0;
@@ -241,7 +243,7 @@ static bool read_inline_row(struct al_scenario *s, const struct cJSON *node, str
 	return add_row(s, set, header, fields, n_header, err) || al_json_in(&s->doc, node, err);
 }
 
-static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
 	struct al_error *err)
 {
 	const struct cJSON *columns, *rows;
@@ -253,8 +255,8 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 	if (!al_size_check(s, columns, "columns", MOST_COLUMNS, err))
 		return false;
 	const char **header = al_new_array(&s->arena, const char *, n + 1);
-	set->columns = al_new_array(&s->arena, struct data_column, n + 1);
-	set->rows = al_new_array(&s->arena, struct data_row, al_json_size(rows) + 1);
+	set->columns = al_new_array(&s->arena, struct al_data_column, n + 1);
+	set->rows = al_new_array(&s->arena, struct al_data_row, al_json_size(rows) + 1);
 	al_json_each (column, columns)
 		if (!al_json_text(&s->doc, column, &header[i], err)
 			|| (!add_column(s, set, header[i++], err)
@@ -268,13 +270,13 @@ static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct 
 
 /* ---- a CSV file ---- */
 
-static bool read_header(struct al_scenario *s, struct data_set *set, char **text,
+static bool read_header(struct al_scenario *s, struct al_data_set *set, char **text,
 	const char **header, size_t *n, struct al_error *err)
 {
 	if (!al_csv_next_record(text, header, MOST_COLUMNS, n, err))
 		return false;
-	set->columns = al_new_array(&s->arena, struct data_column, MOST_COLUMNS);
-	set->rows = al_new_array(&s->arena, struct data_row, al_csv_count_line_ends(*text) + 1);
+	set->columns = al_new_array(&s->arena, struct al_data_column, MOST_COLUMNS);
+	set->rows = al_new_array(&s->arena, struct al_data_row, al_csv_count_line_ends(*text) + 1);
 	for (size_t i = 0; i < *n; i++)
 		if (!add_column(s, set, header[i] = or_empty(header[i]), err))
 			return false;
@@ -282,7 +284,7 @@ static bool read_header(struct al_scenario *s, struct data_set *set, char **text
 }
 
 /* One record under the header; an empty line is none. */
-static bool read_record(struct al_scenario *s, struct data_set *set, char **text,
+static bool read_record(struct al_scenario *s, struct al_data_set *set, char **text,
 	const char *const *header, size_t n_header, struct al_error *err)
 {
 	const char *fields[MOST_COLUMNS];
@@ -297,8 +299,8 @@ static bool read_record(struct al_scenario *s, struct data_set *set, char **text
 	return add_row(s, set, header, fields, n, err);
 }
 
-static bool read_csv_text(struct al_scenario *s, struct data_set *set, const char *path, char *text,
-	struct al_error *err)
+static bool read_csv_text(struct al_scenario *s, struct al_data_set *set, const char *path,
+	char *text, struct al_error *err)
 {
 	const char **header = al_new_array(&s->arena, const char *, MOST_COLUMNS);
 	size_t n_header;
@@ -311,7 +313,7 @@ static bool read_csv_text(struct al_scenario *s, struct data_set *set, const cha
 	return true;
 }
 
-static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
 	struct al_error *err)
 {
 	const char *name;
@@ -333,7 +335,7 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct dat
 
 /* ---- sets ---- */
 
-static bool read_set(struct al_scenario *s, const struct cJSON *node, struct data_set *set,
+static bool read_set(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
 	struct al_error *err)
 {
 	static const char *const keys[] = {"id", "title", "source", "metric", "columns", "rows",
@@ -357,11 +359,11 @@ static bool read_set(struct al_scenario *s, const struct cJSON *node, struct dat
 
 bool al_data_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!al_size_check(s, list, "data sets", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "data sets", AL_MOST_PARTS_OF_A_KIND, err))
 		return false;
-	s->data = al_new_array(&s->arena, struct data_set, al_json_size(list) + 1);
+	s->data = al_new_array(&s->arena, struct al_data_set, al_json_size(list) + 1);
 	al_json_each (node, list) {
-		struct data_set set = {0};
+		struct al_data_set set = {0};
 		if (!read_set(s, node, &set, err))
 			return false;
 		s->data[s->n_data++] = set;

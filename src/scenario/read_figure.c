@@ -69,8 +69,8 @@ static const struct al_record axis_record = {
 	.check = check_columns,
 };
 
-static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct figure *figure,
-	struct al_axis *out, struct al_error *err)
+static bool read_axis(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_figure *figure, struct al_axis *out, struct al_error *err)
 {
 	struct axis axis = {.axis = *out};
 
@@ -91,21 +91,21 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct fi
 
 static bool read_x(void *s, const struct cJSON *node, void *out, struct al_error *err)
 {
-	struct figure *figure = out;
+	struct al_scenario_figure *figure = out;
 
 	return read_axis(s, node, figure, &figure->figure.x, err);
 }
 
 static bool read_y(void *s, const struct cJSON *node, void *out, struct al_error *err)
 {
-	struct figure *figure = out;
+	struct al_scenario_figure *figure = out;
 
 	return read_axis(s, node, figure, &figure->figure.y, err);
 }
 
 static bool read_color(void *s, const struct cJSON *node, void *out, struct al_error *err)
 {
-	struct figure *figure = out;
+	struct al_scenario_figure *figure = out;
 
 	return read_axis(s, node, figure, &figure->figure.color, err);
 }
@@ -115,7 +115,7 @@ static bool read_color(void *s, const struct cJSON *node, void *out, struct al_e
 static bool read_source(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
-	struct figure *figure = out;
+	struct al_scenario_figure *figure = out;
 	const char *of;
 
 	if (!al_json_text(&s->doc, node, &of, err))
@@ -226,7 +226,7 @@ static bool check_figure_id(const struct al_scenario *s, const struct cJSON *nod
 static bool finish_figure(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
-	struct figure *figure = record;
+	struct al_scenario_figure *figure = record;
 
 	if (figure->n_melted > 0) {
 		figure->figure.y.column = "value";
@@ -235,7 +235,7 @@ static bool finish_figure(void *context, const struct cJSON *node, void *record,
 	return check_figure_id(context, node, figure->figure.id, err);
 }
 
-#define AT(member) offsetof(struct figure, member)
+#define AT(member) offsetof(struct al_scenario_figure, member)
 static const struct al_field figure_fields[] = {
 	{AL_KEY("id", TEXT, AT(figure.id)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(figure.title))},
@@ -267,11 +267,11 @@ static const struct al_record figure_record = {
 
 bool al_figures_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!al_size_check(s, list, "figures", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "figures", AL_MOST_PARTS_OF_A_KIND, err))
 		return false;
-	s->figures = al_new_array(&s->arena, struct figure, al_json_size(list) + 1);
+	s->figures = al_new_array(&s->arena, struct al_scenario_figure, al_json_size(list) + 1);
 	al_json_each (node, list) {
-		struct figure figure = {0};
+		struct al_scenario_figure figure = {0};
 		if (!al_object_read(s, &figure_record, node, &figure, err))
 			return false;
 		s->figures[s->n_figures++] = figure;

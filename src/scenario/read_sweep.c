@@ -97,14 +97,14 @@ static bool read_measures(struct al_scenario *s, const struct cJSON *owner, stru
 		|| al_json_fail(&s->doc, node, err, "the list of measures is empty");
 }
 
-static bool add_variant(struct al_scenario *s, const struct variant *variant,
+static bool add_variant(struct al_scenario *s, const struct al_scenario_variant *variant,
 	const struct cJSON *node, const struct al_configured_variant **list, struct al_sweep *sweep,
 	struct al_error *err)
 {
-	if (!variant->use.variant)
+	if (!variant->configured.variant)
 		return al_json_fail(&s->doc, node, err, "variant \"%s\" is known from data only",
-			variant->use.name);
-	list[sweep->n_variants++] = &variant->use;
+			variant->configured.name);
+	list[sweep->n_variants++] = &variant->configured;
 	return true;
 }
 
@@ -125,7 +125,7 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 	al_json_each (item, node) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;
-		const struct variant *variant = al_variant_find(s, name, err);
+		const struct al_scenario_variant *variant = al_variant_find(s, name, err);
 		if (!variant)
 			return al_json_in(&s->doc, item, err);
 		if (!add_variant(s, variant, item, list, sweep, err))
@@ -135,8 +135,8 @@ static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner
 		|| al_json_fail(&s->doc, owner, err, "the sweep has no variants");
 }
 
-static bool add_case(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
-	struct al_error *err)
+static bool add_case(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_sweep *sweep, struct al_error *err)
 {
 	const char *id;
 
@@ -147,8 +147,8 @@ static bool add_case(struct al_scenario *s, const struct cJSON *node, struct swe
 }
 
 /* "case", "cases", or the first that there is. */
-static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
-	struct al_error *err)
+static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_sweep *sweep, struct al_error *err)
 {
 	const struct cJSON *list, *one = al_json_get(node, "case");
 
@@ -157,7 +157,7 @@ static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node, st
 	if (list && one)
 		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
 	sweep->shows_case = list != NULL;
-	sweep->cases = al_new_array(&s->arena, const struct case_ *, al_json_size(list) + 1);
+	sweep->cases = al_new_array(&s->arena, const struct al_case *, al_json_size(list) + 1);
 	if (one)
 		return add_case(s, one, sweep, err);
 	if (!list)
@@ -178,8 +178,8 @@ static bool check_symbols(const struct al_scenario *s, const struct cJSON *over,
 	return true;
 }
 
-static bool count_points(struct al_scenario *s, const struct cJSON *node, const struct sweep *sweep,
-	struct al_error *err)
+static bool count_points(struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_sweep *sweep, struct al_error *err)
 {
 	int64_t points;
 
@@ -191,8 +191,8 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node, const 
 			AL_SWEEP_MOST_POINTS);
 }
 
-static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct sweep *sweep,
-	struct al_error *err)
+static bool read_sweep(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_sweep *sweep, struct al_error *err)
 {
 	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "over",
 		"tie", "set", "basis", "recipe", "measure"};
@@ -216,11 +216,11 @@ static bool read_sweep(struct al_scenario *s, const struct cJSON *node, struct s
 
 bool al_sweeps_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!al_size_check(s, list, "sweeps", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "sweeps", AL_MOST_PARTS_OF_A_KIND, err))
 		return false;
-	s->sweeps = al_new_array(&s->arena, struct sweep, al_json_size(list) + 1);
+	s->sweeps = al_new_array(&s->arena, struct al_scenario_sweep, al_json_size(list) + 1);
 	al_json_each (node, list) {
-		struct sweep *sweep = &s->sweeps[s->n_sweeps];
+		struct al_scenario_sweep *sweep = &s->sweeps[s->n_sweeps];
 		if (!read_sweep(s, node, sweep, err))
 			return false;
 		s->n_sweeps++;

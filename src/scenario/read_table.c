@@ -8,8 +8,8 @@
 /* ---- rows ---- */
 
 struct chosen {
-	const struct case_ **cases;
-	const struct variant **variants;
+	const struct al_case **cases;
+	const struct al_scenario_variant **variants;
 	size_t n_cases, n_variants;
 };
 
@@ -24,7 +24,7 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node, struct
 	if (one && list)
 		return al_json_fail(&s->doc, node, err,
 			"both \"case\" and \"cases\", expected one of them");
-	chosen->cases = al_new_array(&s->arena, const struct case_ *,
+	chosen->cases = al_new_array(&s->arena, const struct al_case *,
 		s->n_cases + al_json_size(list) + 1);
 	if (one) {
 		if (!al_json_text(&s->doc, one, &id, err))
@@ -54,30 +54,32 @@ static bool choose_variants(struct al_scenario *s, const struct cJSON *node, str
 		return false;
 	if (chosen->variants)
 		return true;
-	chosen->variants = al_new_array(&s->arena, const struct variant *, s->n_variants + 1);
+	chosen->variants = al_new_array(&s->arena, const struct al_scenario_variant *,
+		s->n_variants + 1);
 	for (size_t i = 0; i < s->n_variants; i++)
 		chosen->variants[chosen->n_variants++] = s->variants[i];
 	return true;
 }
 
-static void add_row(struct table *table, const struct case_ *case_, const struct variant *variant)
+static void add_row(struct al_scenario_table *table, const struct al_case *case_,
+	const struct al_scenario_variant *variant)
 {
-	table->rows[table->n_rows++] = (struct row){case_, variant};
+	table->rows[table->n_rows++] = (struct al_scenario_row){case_, variant};
 }
 
 /* The rows of a data set, as far as the table's cases and variants go. */
-static void add_data_rows(struct al_scenario *s, struct table *table, const struct data_set *set,
-	const struct chosen *chosen)
+static void add_data_rows(struct al_scenario *s, struct al_scenario_table *table,
+	const struct al_data_set *set, const struct chosen *chosen)
 {
-	table->rows = al_new_array(&s->arena, struct row, set->n_rows + 1);
+	table->rows = al_new_array(&s->arena, struct al_scenario_row, set->n_rows + 1);
 	for (size_t i = 0; i < set->n_rows; i++) {
-		const struct data_row *row = &set->rows[i];
-		const struct case_ *case_ = row->case_ ? al_case_find(s, row->case_, NULL)
-						       : chosen->cases[0];
+		const struct al_data_row *row = &set->rows[i];
+		const struct al_case *case_ = row->case_ ? al_case_find(s, row->case_, NULL)
+							 : chosen->cases[0];
 		add_row(table, case_, row->variant ? al_variant_find(s, row->variant, NULL) : NULL);
 	}
-	table->kind = set->has_variant ? (set->has_case ? ROWS_PRODUCT : ROWS_VARIANTS)
-				       : ROWS_CASES;
+	table->kind = set->has_variant ? (set->has_case ? AL_ROWS_PRODUCT : AL_ROWS_VARIANTS)
+				       : AL_ROWS_CASES;
 	table->shows_case = set->has_case;
 	table->shows_variant = set->has_variant;
 }
@@ -86,33 +88,35 @@ static void add_data_rows(struct al_scenario *s, struct table *table, const stru
 static bool count_cells(struct al_scenario *s, const struct cJSON *node, size_t n, size_t wide,
 	struct al_error *err)
 {
-	if (wide && n > (MOST_CELLS - s->n_cells) / wide)
+	if (wide && n > (AL_MOST_CELLS - s->n_cells) / wide)
 		return al_json_fail(&s->doc, node, err, "the file's tables have more than %d cells",
-			MOST_CELLS);
+			AL_MOST_CELLS);
 	s->n_cells += n * wide;
 	return true;
 }
 
 /* How many cells a row has, keys not counted. */
-static size_t width_of(const struct table *table)
+static size_t width_of(const struct al_scenario_table *table)
 {
 	size_t wide = 0;
 
 	if (!table->is_pivoted)
 		return table->n_columns;
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct table_column *column = &table->columns[i];
+		const struct al_scenario_column *column = &table->columns[i];
 		wide += column->is_once ? 1 : column->only ? column->n_only : table->n_pivoted;
 	}
 	return wide;
 }
 
-static void add_product(struct al_scenario *s, struct table *table, const struct chosen *chosen)
+static void add_product(struct al_scenario *s, struct al_scenario_table *table,
+	const struct chosen *chosen)
 {
-	bool by_variant = table->kind != ROWS_CASES && !table->is_pivoted;
-	const struct variant *only = chosen->n_variants == 1 ? chosen->variants[0] : NULL;
+	bool by_variant = table->kind != AL_ROWS_CASES && !table->is_pivoted;
+	const struct al_scenario_variant *only = chosen->n_variants == 1 ? chosen->variants[0]
+									 : NULL;
 
-	table->rows = al_new_array(&s->arena, struct row,
+	table->rows = al_new_array(&s->arena, struct al_scenario_row,
 		chosen->n_cases * (chosen->n_variants + 1));
 	for (size_t i = 0; i < chosen->n_cases; i++) {
 		if (!by_variant)
@@ -120,14 +124,14 @@ static void add_product(struct al_scenario *s, struct table *table, const struct
 		for (size_t j = 0; by_variant && j < chosen->n_variants; j++)
 			add_row(table, chosen->cases[i], chosen->variants[j]);
 	}
-	table->shows_case = table->kind != ROWS_VARIANTS;
+	table->shows_case = table->kind != AL_ROWS_VARIANTS;
 	table->shows_variant = by_variant;
 	table->pivoted = chosen->variants;
 	table->n_pivoted = chosen->n_variants;
 }
 
-static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct table *table,
-	const struct chosen *chosen, struct al_error *err)
+static bool read_rows(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_table *table, const struct chosen *chosen, struct al_error *err)
 {
 	static const char *const kinds[] = {"variants", "cases", "product"};
 	const char *word = NULL, *id;
@@ -135,25 +139,25 @@ static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct ta
 	if (!al_json_get_text(&s->doc, node, "rows", false, &word, err))
 		return false;
 	if (word && al_key_has_prefix(word, "data:", &id)) {
-		const struct data_set *set = al_data_find(s, id);
+		const struct al_data_set *set = al_data_find(s, id);
 		if (!set)
 			return al_json_fail(&s->doc, al_json_get(node, "rows"), err,
 				"no data set \"%s\"", id);
 		add_data_rows(s, table, set, chosen);
 		return true;
 	}
-	table->kind = chosen->n_variants == 0 ? ROWS_CASES
-		: chosen->n_cases > 1	      ? (chosen->n_variants > 1 ? ROWS_PRODUCT : ROWS_CASES)
-					      : ROWS_VARIANTS;
+	table->kind = chosen->n_variants == 0 ? AL_ROWS_CASES
+		: chosen->n_cases > 1 ? (chosen->n_variants > 1 ? AL_ROWS_PRODUCT : AL_ROWS_CASES)
+				      : AL_ROWS_VARIANTS;
 	if (word) {
 		int found = al_find_name(word, kinds, 3);
 		if (found < 0) {
 			al_fail_unknown(err, "rows", word, kinds, 3);
 			return al_json_in(&s->doc, al_json_get(node, "rows"), err);
 		}
-		table->kind = (enum rows_kind)found;
+		table->kind = (enum al_rows_kind)found;
 	}
-	if (table->kind == ROWS_VARIANTS && chosen->n_cases > 1)
+	if (table->kind == AL_ROWS_VARIANTS && chosen->n_cases > 1)
 		return al_json_fail(&s->doc, node, err,
 			"rows are variants, but there are %zu cases", chosen->n_cases);
 	if (!count_cells(s, node, chosen->n_cases, chosen->n_variants + 1, err))
@@ -166,7 +170,7 @@ static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct ta
 /* ---- tables ---- */
 
 static bool read_reference(const struct al_scenario *s, const struct cJSON *node, const char *key,
-	const struct variant **out, struct al_error *err)
+	const struct al_scenario_variant **out, struct al_error *err)
 {
 	const char *name = NULL;
 
@@ -177,8 +181,8 @@ static bool read_reference(const struct al_scenario *s, const struct cJSON *node
 	return true;
 }
 
-static bool read_pivot(const struct al_scenario *s, const struct cJSON *node, struct table *table,
-	struct al_error *err)
+static bool read_pivot(const struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_table *table, struct al_error *err)
 {
 	const char *word = NULL;
 
@@ -193,7 +197,7 @@ static bool read_pivot(const struct al_scenario *s, const struct cJSON *node, st
 
 /* The symbols that the polynomials of the table are told in. */
 static bool check_symbols(const struct al_scenario *s, const struct cJSON *node,
-	const struct table *table, struct al_error *err)
+	const struct al_scenario_table *table, struct al_error *err)
 {
 	const struct cJSON *substitute = al_json_get(node, "substitute");
 
@@ -205,8 +209,8 @@ static bool check_symbols(const struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-static bool read_table(struct al_scenario *s, const struct cJSON *node, struct table *table,
-	struct al_error *err)
+static bool read_table(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_table *table, struct al_error *err)
 {
 	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "rows",
 		"set", "basis", "recipe", "per", "baseline", "retention", "elasticity", "pivot",
@@ -240,11 +244,11 @@ static bool read_table(struct al_scenario *s, const struct cJSON *node, struct t
 
 bool al_tables_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!al_size_check(s, list, "tables", MOST_PARTS_OF_A_KIND, err))
+	if (!al_size_check(s, list, "tables", AL_MOST_PARTS_OF_A_KIND, err))
 		return false;
-	s->tables = al_new_array(&s->arena, struct table, al_json_size(list) + 1);
+	s->tables = al_new_array(&s->arena, struct al_scenario_table, al_json_size(list) + 1);
 	al_json_each (node, list) {
-		struct table table = {0};
+		struct al_scenario_table table = {0};
 		if (!read_table(s, node, &table, err))
 			return false;
 		s->tables[s->n_tables++] = table;

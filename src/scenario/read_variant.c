@@ -1,4 +1,4 @@
-/* Reading a scenario's variants: names, files, changed ones, and whole ones that stand inline. */
+/* Reading a scenario's variants: named, in a file, configured, or told tensor by tensor. */
 #include "scenario/read.h"
 
 #include <string.h>
@@ -47,8 +47,8 @@ static bool binding_value(const struct al_scenario *s, const struct cJSON *node,
 }
 
 /* A built-in variant, a file beside the scenario, or a model's own attention. */
-static bool find_use(struct al_scenario *s, const char *name, struct al_configured_variant *out,
-	struct al_error *err)
+static bool find_configured(struct al_scenario *s, const char *name,
+	struct al_configured_variant *out, struct al_error *err)
 {
 	if (strcmp(name, AL_OWN_ATTENTION) == 0)
 		return al_configured_variant_parse(&s->arena, s->catalog, name, out, err);
@@ -60,8 +60,8 @@ static bool find_use(struct al_scenario *s, const char *name, struct al_configur
 
 /* Without "use" no one knows the variant's symbols: a key that is nearly one of our own is a
  * slip. */
-static bool check_use(const struct al_scenario *s, const struct cJSON *node, const char *const *own,
-	struct al_error *err)
+static bool check_has_use(const struct al_scenario *s, const struct cJSON *node,
+	const char *const *own, struct al_error *err)
 {
 	if (al_json_get(node, "use"))
 		return true;
@@ -76,16 +76,16 @@ static bool check_use(const struct al_scenario *s, const struct cJSON *node, con
 }
 
 /* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
-static bool read_use(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
-	struct al_error *err)
+static bool read_configured(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_variant *variant, struct al_error *err)
 {
 	static const char *const own[] = {"use", "as", "title", "note"};
 	const char *name;
 
-	if (!check_use(s, node, own, err)
+	if (!check_has_use(s, node, own, err)
 		|| !al_json_get_text(&s->doc, node, "use", true, &name, err))
 		return false;
-	if (!find_use(s, name, &variant->use, err))
+	if (!find_configured(s, name, &variant->configured, err))
 		return al_json_in(&s->doc, al_json_get(node, "use"), err);
 	al_json_each (member, node) {
 		int64_t value;
@@ -93,16 +93,16 @@ static bool read_use(struct al_scenario *s, const struct cJSON *node, struct var
 			continue;
 		if (!binding_value(s, member, &value, err))
 			return false;
-		if (!al_configured_variant_set(&s->arena, &variant->use, al_json_key(member), value,
-			    s->symbols, s->n_symbols, err))
+		if (!al_configured_variant_set(&s->arena, &variant->configured, al_json_key(member),
+			    value, s->symbols, s->n_symbols, err))
 			return al_json_in(&s->doc, member, err);
 	}
-	return al_json_get_text(&s->doc, node, "as", false, &variant->use.name, err)
-		&& al_json_get_text(&s->doc, node, "title", false, &variant->use.title, err);
+	return al_json_get_text(&s->doc, node, "as", false, &variant->configured.name, err)
+		&& al_json_get_text(&s->doc, node, "title", false, &variant->configured.title, err);
 }
 
-static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct variant *variant,
-	struct al_error *err)
+static bool read_variant(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_variant *variant, struct al_error *err)
 {
 	const char *name;
 	struct al_variant *own;
@@ -110,31 +110,32 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node, struct
 	if (al_json_kind(node) == AL_JSON_OBJECT && al_json_get(node, "tensors")) {
 		if (!al_variant_parse(&s->arena, &s->doc, node, s->file, &own, err))
 			return false;
-		variant->use.variant = own;
-		variant->use.name = own->name;
-		variant->use.title = own->title;
+		variant->configured.variant = own;
+		variant->configured.name = own->name;
+		variant->configured.title = own->title;
 		return true;
 	}
 	if (al_json_kind(node) == AL_JSON_OBJECT)
-		return read_use(s, node, variant, err);
+		return read_configured(s, node, variant, err);
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
-	return find_use(s, name, &variant->use, err) || al_json_in(&s->doc, node, err);
+	return find_configured(s, name, &variant->configured, err)
+		|| al_json_in(&s->doc, node, err);
 }
 
 bool al_variants_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
 {
-	if (!al_size_check(s, list, "variants", MOST_NAMES, err))
+	if (!al_size_check(s, list, "variants", AL_MOST_NAMES, err))
 		return false;
 	al_json_each (node, list) {
-		struct variant *variant = al_new(&s->arena, struct variant);
+		struct al_scenario_variant *variant = al_new(&s->arena, struct al_scenario_variant);
 		if (!read_variant(s, node, variant, err)
-			|| !al_name_check(s, node, "variant name", variant->use.name, err))
+			|| !al_name_check(s, node, "variant name", variant->configured.name, err))
 			return false;
-		if (al_variant_find(s, variant->use.name, NULL))
+		if (al_variant_find(s, variant->configured.name, NULL))
 			return al_json_fail(&s->doc, node, err,
 				"variant \"%s\" appears twice; give one another name with \"as\"",
-				variant->use.name);
+				variant->configured.name);
 		s->variants = al_grow(&s->arena, s->variants, s->n_variants, &s->variants_room,
 			sizeof(*s->variants));
 		s->variants[s->n_variants++] = variant;
@@ -143,7 +144,7 @@ bool al_variants_read(struct al_scenario *s, const struct cJSON *list, struct al
 }
 
 bool al_variant_names_read(struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const struct variant ***out, size_t *n, struct al_error *err)
+	const struct al_scenario_variant ***out, size_t *n, struct al_error *err)
 {
 	const struct cJSON *list;
 	const char *name;
@@ -152,7 +153,7 @@ bool al_variant_names_read(struct al_scenario *s, const struct cJSON *owner, con
 		return false;
 	if (!list)
 		return true;
-	*out = al_new_array(&s->arena, const struct variant *, al_json_size(list) + 1);
+	*out = al_new_array(&s->arena, const struct al_scenario_variant *, al_json_size(list) + 1);
 	al_json_each (item, list) {
 		if (!al_json_text(&s->doc, item, &name, err))
 			return false;

@@ -203,7 +203,7 @@ const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, s
 bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err)
 {
-	const struct figure *figure = &scenario->figures[index];
+	const struct al_scenario_figure *figure = &scenario->figures[index];
 	size_t source = figure->table
 		? (size_t)(figure->table - scenario->tables)
 		: scenario->n_tables + (size_t)(figure->sweep - scenario->sweeps);

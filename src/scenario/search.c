@@ -12,11 +12,11 @@ enum {
 	MOST_HALVINGS = 24, /* along one datum */
 };
 
-void al_search_init(struct search *search, struct derivation *derivation, mpq_srcptr point)
+void al_search_init(struct al_search *search, struct al_derivation *derivation, mpq_srcptr point)
 {
-	const struct box *box = &derivation->box;
+	const struct al_data_box *box = &derivation->box;
 
-	*search = (struct search){.derivation = derivation};
+	*search = (struct al_search){.derivation = derivation};
 	mpq_inits(search->low, search->high, search->least.value, search->greatest.value, NULL);
 	mpq_set(search->low, point);
 	mpq_set(search->high, point);
@@ -26,7 +26,7 @@ void al_search_init(struct search *search, struct derivation *derivation, mpq_sr
 		search->least.at[i] = search->greatest.at[i] = box->used[i]->value;
 }
 
-void al_search_finish(struct search *search)
+void al_search_finish(struct al_search *search)
 {
 	mpq_clears(search->low, search->high, search->least.value, search->greatest.value, NULL);
 }
@@ -34,7 +34,7 @@ void al_search_finish(struct search *search)
 /* ---- points ---- */
 
 /* -1: the number lies below what is wanted, 0: it is wanted, 1: it lies above. */
-static int compare(const struct target *target, mpq_srcptr q)
+static int compare(const struct al_target *target, mpq_srcptr q)
 {
 	int low = target->has_low ? mpq_cmp(q, target->low) : 1;
 	int high = target->has_high ? mpq_cmp(q, target->high) : -1;
@@ -45,14 +45,14 @@ static int compare(const struct target *target, mpq_srcptr q)
 }
 
 /* The value at a point; false in *has_value where it has none (a division by zero). */
-static bool look_at(struct search *search, const mpq_srcptr *at, struct cell *cell, bool *has_value,
-	struct al_error *err)
+static bool look_at(struct al_search *search, const mpq_srcptr *at, struct al_scenario_cell *cell,
+	bool *has_value, struct al_error *err)
 {
-	struct derivation *d = search->derivation;
+	struct al_derivation *d = search->derivation;
 	struct al_error unseen = {0};
 
 	d->box.at = at;
-	*has_value = al_derive_point(d, cell, &unseen) && cell->kind == CELL_NUMBER;
+	*has_value = al_derive_point(d, cell, &unseen) && cell->kind == AL_SCENARIO_NUMBER;
 	d->box.at = NULL;
 	if (*has_value) {
 		al_exact_keep_least(search->low, cell->number);
@@ -62,9 +62,9 @@ static bool look_at(struct search *search, const mpq_srcptr *at, struct cell *ce
 }
 
 /* Which side of what is wanted the value lies on; -2 where it has none. */
-static bool try_at(struct search *search, const mpq_srcptr *at, int *side, struct al_error *err)
+static bool try_at(struct al_search *search, const mpq_srcptr *at, int *side, struct al_error *err)
 {
-	struct cell cell;
+	struct al_scenario_cell cell;
 	bool has_value;
 
 	al_scenario_cell_init(&cell);
@@ -75,18 +75,18 @@ static bool try_at(struct search *search, const mpq_srcptr *at, int *side, struc
 	return ok;
 }
 
-static void move_to(struct extreme *extreme, mpq_srcptr value, const mpq_srcptr *at, size_t n)
+static void move_to(struct al_extreme *extreme, mpq_srcptr value, const mpq_srcptr *at, size_t n)
 {
 	mpq_set(extreme->value, value);
 	for (size_t i = 0; i < n; i++)
 		extreme->at[i] = at[i];
 }
 
-bool al_search_corners(struct search *search, struct al_error *err)
+bool al_search_corners(struct al_search *search, struct al_error *err)
 {
-	const struct box *box = &search->derivation->box;
-	mpq_srcptr at[MOST_DATA];
-	struct cell cell;
+	const struct al_data_box *box = &search->derivation->box;
+	mpq_srcptr at[AL_MOST_DATA];
+	struct al_scenario_cell cell;
 	bool ok = true, has_value;
 
 	al_scenario_cell_init(&cell);
@@ -105,8 +105,8 @@ bool al_search_corners(struct search *search, struct al_error *err)
 
 /* Room for a point of one's own. */
 struct point {
-	mpq_t numbers[MOST_DATA];
-	mpq_srcptr at[MOST_DATA];
+	mpq_t numbers[AL_MOST_DATA];
+	mpq_srcptr at[AL_MOST_DATA];
 };
 
 static void point_init(struct point *point, size_t n)
@@ -132,7 +132,7 @@ static void between(mpq_t out, mpq_srcptr from, mpq_srcptr to, mpq_srcptr share)
 }
 
 /* Halves the way from the least value to the greatest. */
-static bool walk(struct search *search, struct point *point, struct al_error *err)
+static bool walk(struct al_search *search, struct point *point, struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
 	mpq_t from, to, middle;
@@ -160,7 +160,7 @@ static bool walk(struct search *search, struct point *point, struct al_error *er
 struct part {
 	struct {
 		unsigned index, level;
-	} along[MOST_DATA];
+	} along[AL_MOST_DATA];
 };
 
 struct regions {
@@ -171,7 +171,7 @@ struct regions {
 	struct point low, high, middle;
 };
 
-static void part_end(mpq_t out, const struct datum *datum, unsigned index, unsigned level)
+static void part_end(mpq_t out, const struct al_datum *datum, unsigned index, unsigned level)
 {
 	mpq_t share;
 
@@ -182,9 +182,10 @@ static void part_end(mpq_t out, const struct datum *datum, unsigned index, unsig
 	mpq_clear(share);
 }
 
-static void set_region(struct regions *regions, const struct part *part, struct region *region)
+static void set_region(struct regions *regions, const struct part *part,
+	struct al_data_region *region)
 {
-	const struct box *box = region->box;
+	const struct al_data_box *box = region->box;
 
 	for (size_t i = 0; i < box->n; i++) {
 		unsigned index = part->along[i].index, level = part->along[i].level;
@@ -197,7 +198,7 @@ static void set_region(struct regions *regions, const struct part *part, struct 
 }
 
 /* No number of the interval is wanted. */
-static bool misses(const struct target *target, const struct al_interval *interval)
+static bool misses(const struct al_target *target, const struct al_interval *interval)
 {
 	switch (interval->kind) {
 	case AL_INTERVAL_BETWEEN:
@@ -240,10 +241,10 @@ static void halve(struct regions *regions, const struct part *part, size_t n_dat
 	add_part(regions, &half);
 }
 
-static bool look_into(struct search *search, struct regions *regions, struct al_error *err)
+static bool look_into(struct al_search *search, struct regions *regions, struct al_error *err)
 {
-	struct derivation *d = search->derivation;
-	struct region region = {.box = &d->box};
+	struct al_derivation *d = search->derivation;
+	struct al_data_region region = {.box = &d->box};
 	const struct part part = regions->parts[regions->next++];
 	struct al_interval interval;
 	struct al_error unseen = {0};
@@ -261,24 +262,24 @@ static bool look_into(struct search *search, struct regions *regions, struct al_
 	return try_at(search, regions->middle.at, &side, err);
 }
 
-static bool search_regions(struct search *search, size_t most, enum reach *reach,
+static bool search_regions(struct al_search *search, size_t most, enum al_reach *reach,
 	struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
-	const struct part whole = {0};
+	const struct part all = {0};
 	struct regions regions = {0};
 	bool ok = true;
 
 	al_arena_init(&regions.arena);
-	add_part(&regions, &whole);
+	add_part(&regions, &all);
 	point_init(&regions.low, n_data);
 	point_init(&regions.high, n_data);
 	point_init(&regions.middle, n_data);
 	while (ok && !search->is_reached && regions.next < regions.n && regions.next < most)
 		ok = look_into(search, &regions, err);
-	*reach = search->is_reached				? REACHED
-		: regions.next == regions.n && !regions.is_left ? MISSED
-								: UNDECIDED;
+	*reach = search->is_reached				? AL_REACHED
+		: regions.next == regions.n && !regions.is_left ? AL_MISSED
+								: AL_UNDECIDED;
 	point_finish(&regions.low, n_data);
 	point_finish(&regions.high, n_data);
 	point_finish(&regions.middle, n_data);
@@ -286,8 +287,8 @@ static bool search_regions(struct search *search, size_t most, enum reach *reach
 	return ok;
 }
 
-bool al_search_box(struct search *search, const struct target *target, size_t most,
-	enum reach *reach, struct al_error *err)
+bool al_search_box(struct al_search *search, const struct al_target *target, size_t most,
+	enum al_reach *reach, struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
 	int least = compare(target, search->least.value);
@@ -296,12 +297,12 @@ bool al_search_box(struct search *search, const struct target *target, size_t mo
 
 	search->target = target;
 	search->is_reached = least == 0 || greatest == 0;
-	*reach = search->is_reached ? REACHED : MISSED;
+	*reach = search->is_reached ? AL_REACHED : AL_MISSED;
 	if (n_data == 0 || search->is_reached)
 		return true;
 	point_init(&point, n_data);
 	bool ok = least != -1 || greatest != 1 || walk(search, &point, err);
 	point_finish(&point, n_data);
-	*reach = REACHED;
+	*reach = AL_REACHED;
 	return ok && (search->is_reached || search_regions(search, most, reach, err));
 }

@@ -5,41 +5,41 @@
 #include "scenario/derive.h"
 
 /* The numbers that are wanted: from low to high, as far as there are ends. */
-struct target {
+struct al_target {
 	mpq_t low, high;
 	bool has_low, has_high;
 	bool is_open; /* without the ends themselves */
 };
 
-enum reach {
-	REACHED, /* data within their rounding give a wanted number */
-	MISSED, /* none can */
-	UNDECIDED, /* neither is shown by the regions that may be looked at */
+enum al_reach {
+	AL_REACHED, /* data within their rounding give a wanted number */
+	AL_MISSED, /* none can */
+	AL_UNDECIDED, /* neither is shown by the regions that may be looked at */
 };
 
 /* What was seen of the value: all of it lies in the box. */
-struct search {
-	struct derivation *derivation; /* its box is filled */
+struct al_search {
+	struct al_derivation *derivation; /* its box is filled */
 	mpq_t low, high; /* from the least to the greatest value that was met */
 	/* The least and the greatest of the point and the corners, and where they are. */
-	struct extreme {
+	struct al_extreme {
 		mpq_t value;
-		mpq_srcptr at[MOST_DATA];
+		mpq_srcptr at[AL_MOST_DATA];
 	} least, greatest;
-	const struct target *target; /* that is being searched for */
+	const struct al_target *target; /* that is being searched for */
 	bool is_reached;
 };
 
 /* `point` is the value at the data's point values. */
-void al_search_init(struct search *search, struct derivation *derivation, mpq_srcptr point);
-void al_search_finish(struct search *search);
+void al_search_init(struct al_search *search, struct al_derivation *derivation, mpq_srcptr point);
+void al_search_finish(struct al_search *search);
 
 /* Looks at all corners of the box. */
-bool al_search_corners(struct search *search, struct al_error *err) AL_MUST_CHECK;
+bool al_search_corners(struct al_search *search, struct al_error *err) AL_MUST_CHECK;
 
 /* When the corners were looked at: looks at as many parts of the box as it takes, and at most so
  * many. */
-bool al_search_box(struct search *search, const struct target *target, size_t most,
-	enum reach *reach, struct al_error *err) AL_MUST_CHECK;
+bool al_search_box(struct al_search *search, const struct al_target *target, size_t most,
+	enum al_reach *reach, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -66,16 +66,17 @@ bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *mem
 
 /* ---- changes of a case's conditions ---- */
 
-static bool read_set(struct al_scenario *s, const struct cJSON *node, struct changes *changes,
+static bool read_set(struct al_scenario *s, const struct cJSON *node, struct al_changes *changes,
 	struct al_error *err)
 {
 	if (!node)
 		return true;
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	changes->symbols = al_new_array(&s->arena, struct change_of_symbol, al_json_size(node) + 1);
+	changes->symbols = al_new_array(&s->arena, struct al_change_of_symbol,
+		al_json_size(node) + 1);
 	al_json_each (member, node) {
-		struct change_of_symbol *change = &changes->symbols[changes->n_symbols];
+		struct al_change_of_symbol *change = &changes->symbols[changes->n_symbols];
 		if (al_member_is_note(member))
 			continue;
 		change->symbol = al_json_key(member);
@@ -115,17 +116,17 @@ static bool basis_value(struct al_scenario *s, const struct cJSON *node, const c
 
 /* Tried on a basis of its own, so that applying it to a case's cannot fail. */
 static bool add_basis(struct al_scenario *s, const struct cJSON *node, const char *key,
-	const char *value, struct changes *changes, struct al_error *err)
+	const char *value, struct al_changes *changes, struct al_error *err)
 {
 	struct al_basis tried;
 
 	al_basis_init(&tried);
-	changes->bases[changes->n_bases++] = (struct change_of_basis){key, value};
+	changes->bases[changes->n_bases++] = (struct al_change_of_basis){key, value};
 	return al_basis_set(&tried, key, value, err) || al_json_in(&s->doc, node, err);
 }
 
 /* `per` beside the basis is short for the one within it, and stronger. */
-static bool read_basis(struct al_scenario *s, const struct cJSON *owner, struct changes *changes,
+static bool read_basis(struct al_scenario *s, const struct cJSON *owner, struct al_changes *changes,
 	struct al_error *err)
 {
 	const struct cJSON *node = al_json_get(owner, "basis"), *per = al_json_get(owner, "per");
@@ -133,7 +134,7 @@ static bool read_basis(struct al_scenario *s, const struct cJSON *owner, struct 
 
 	if (node && !al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	changes->bases = al_new_array(&s->arena, struct change_of_basis, al_json_size(node) + 2);
+	changes->bases = al_new_array(&s->arena, struct al_change_of_basis, al_json_size(node) + 2);
 	al_json_each (member, node)
 		if (!al_member_is_note(member)
 			&& (!basis_value(s, member, &value, err)
@@ -156,9 +157,9 @@ static bool read_recipe(struct al_scenario *s, const struct cJSON *node,
 }
 
 bool al_changes_read(struct al_scenario *s, const struct cJSON *owner, const char *origin,
-	struct changes *changes, struct al_error *err)
+	struct al_changes *changes, struct al_error *err)
 {
-	*changes = (struct changes){.origin = origin};
+	*changes = (struct al_changes){.origin = origin};
 	return read_set(s, al_json_get(owner, "set"), changes, err)
 		&& read_basis(s, owner, changes, err)
 		&& read_recipe(s, al_json_get(owner, "recipe"), &changes->recipe, err);

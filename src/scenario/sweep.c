@@ -124,7 +124,7 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error
 /* ---- ties ---- */
 
 /* The search for a tied symbol among a formula's symbols and what their defaults follow. */
-struct search {
+struct tie_search {
 	const struct al_sweep *sweep;
 	const struct al_settings *settings;
 	size_t n_before; /* ties that have a value already */
@@ -132,7 +132,7 @@ struct search {
 	const char *through; /* what follows the tied symbol, or NULL */
 };
 
-static bool is_given_here(const struct search *search, const char *symbol)
+static bool is_given_here(const struct tie_search *search, const char *symbol)
 {
 	const struct al_sweep *sweep = search->sweep;
 
@@ -145,7 +145,7 @@ static bool is_given_here(const struct search *search, const char *symbol)
 	return al_settings_gives(search->settings, symbol);
 }
 
-static const struct al_formula *default_of(const struct search *search, const char *symbol)
+static const struct al_formula *default_of(const struct tie_search *search, const char *symbol)
 {
 	const struct al_settings *settings = search->settings;
 
@@ -158,9 +158,9 @@ static const struct al_formula *default_of(const struct search *search, const ch
 /* Defaults never follow themselves, so that the search ends. */
 static void look_behind(void *context, const char *symbol)
 {
-	struct search *search = context;
+	struct tie_search *search = context;
 	const struct al_formula *fallback = default_of(search, symbol);
-	struct search deeper = *search;
+	struct tie_search deeper = *search;
 
 	if (strcmp(symbol, search->tied) == 0)
 		search->through = symbol;
@@ -172,7 +172,7 @@ static void look_behind(void *context, const char *symbol)
 		search->through = symbol;
 }
 
-static bool fail_tie(const struct al_substitution *tie, const struct search *search,
+static bool fail_tie(const struct al_substitution *tie, const struct tie_search *search,
 	struct al_error *err)
 {
 	const char *source = al_formula_source(tie->formula);
@@ -194,7 +194,7 @@ static bool check_ties(const struct al_sweep *sweep, const struct al_settings *s
 {
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		for (size_t j = i; j < sweep->n_ties; j++) {
-			struct search search = {.sweep = sweep,
+			struct tie_search search = {.sweep = sweep,
 				.settings = settings,
 				.n_before = i,
 				.tied = sweep->ties[j].symbol};

@@ -5,17 +5,17 @@
 #include "scenario/conditions.h"
 #include "scenario/sweep.h"
 
-struct sweep {
+struct al_scenario_sweep {
 	struct al_sweep sweep; /* without its settings, basis and recipe: they are the case's */
-	const struct case_ **cases; /* one curve after the other */
+	const struct al_case **cases; /* one curve after the other */
 	size_t n_cases;
 	bool shows_case; /* named by a column */
-	struct changes changes;
+	struct al_changes changes;
 };
 
 /* The sweep as it runs for one case, under conditions that the caller finishes. */
-bool al_sweep_under(const struct sweep *sweep, struct al_catalog *catalog,
-	const struct case_ *case_, struct conditions *conditions, struct al_sweep *out,
+bool al_sweep_under(const struct al_scenario_sweep *sweep, struct al_catalog *catalog,
+	const struct al_case *case_, struct al_conditions *conditions, struct al_sweep *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

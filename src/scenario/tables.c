@@ -1,8 +1,8 @@
 /* The tables that a scenario wants: their columns. */
 #include "scenario/tables.h"
 
-const struct variant *const *al_column_pivot(const struct table *table,
-	const struct table_column *column, size_t *n)
+const struct al_scenario_variant *const *al_column_pivot(const struct al_scenario_table *table,
+	const struct al_scenario_column *column, size_t *n)
 {
 	*n = column->only ? column->n_only : table->n_pivoted;
 	if (column->is_once && *n > 1)

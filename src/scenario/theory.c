@@ -2,10 +2,10 @@
  * order in a symbol. */
 #include "scenario/column.h"
 
-static bool polynomial_of(const struct place *place, struct row row, struct memo **memo,
-	struct al_error *err)
+static bool polynomial_of(const struct al_cell_place *place, struct al_scenario_row row,
+	struct al_memo **memo, struct al_error *err)
 {
-	const struct table *table = place->table;
+	const struct al_scenario_table *table = place->table;
 
 	return al_memo_find(place->evaluator, table, row, memo, err)
 		&& ((*memo)->formula
@@ -14,34 +14,36 @@ static bool polynomial_of(const struct place *place, struct row row, struct memo
 }
 
 /* The memo of the row's polynomial; NULL where only data know the variant. */
-static bool polynomial_of_row(const struct place *place, struct memo **memo, struct al_error *err)
+static bool polynomial_of_row(const struct al_cell_place *place, struct al_memo **memo,
+	struct al_error *err)
 {
-	const struct variant *variant = place->row.variant;
+	const struct al_scenario_variant *variant = place->row.variant;
 
 	*memo = NULL;
-	return !variant || !variant->use.variant || polynomial_of(place, place->row, memo, err)
+	return !variant || !variant->configured.variant
+		|| polynomial_of(place, place->row, memo, err)
 		|| al_in(err, "table \"%s\"", place->table->id);
 }
 
-bool al_column_formula(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_formula(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
-	struct memo *memo;
+	struct al_memo *memo;
 
 	(void)kind;
 	if (!polynomial_of_row(place, &memo, err))
 		return false;
 	if (!memo)
 		return al_scenario_cell_set_missing(out);
-	out->kind = CELL_POLYNOMIAL;
+	out->kind = AL_SCENARIO_POLYNOMIAL;
 	out->polynomial = memo->formula;
 	return true;
 }
 
-static bool subtract(const struct place *place, struct memo *memo, struct al_error *err)
+static bool subtract(const struct al_cell_place *place, struct al_memo *memo, struct al_error *err)
 {
-	const struct variant *whose = place->table->against;
-	struct memo *against;
+	const struct al_scenario_variant *whose = place->table->against;
+	struct al_memo *against;
 
 	return al_place_need_reference(place, whose, "against", "difference", err)
 		&& polynomial_of(place, al_place_row_of_variant(place, whose), &against, err)
@@ -49,10 +51,10 @@ static bool subtract(const struct place *place, struct memo *memo, struct al_err
 			err);
 }
 
-bool al_column_difference(const struct column_kind *kind, const struct place *place,
-	struct cell *out, struct al_error *err)
+bool al_column_difference(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
-	struct memo *memo;
+	struct al_memo *memo;
 
 	(void)kind;
 	if (!polynomial_of_row(place, &memo, err))
@@ -61,16 +63,16 @@ bool al_column_difference(const struct column_kind *kind, const struct place *pl
 		return al_scenario_cell_set_missing(out);
 	if (!memo->difference && !subtract(place, memo, err))
 		return false;
-	out->kind = CELL_POLYNOMIAL;
+	out->kind = AL_SCENARIO_POLYNOMIAL;
 	out->polynomial = memo->difference;
 	return true;
 }
 
-bool al_column_order(const struct column_kind *kind, const struct place *place, struct cell *out,
-	struct al_error *err)
+bool al_column_order(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
 {
 	const char *symbol = place->table->order;
-	struct memo *memo;
+	struct al_memo *memo;
 
 	(void)kind;
 	if (!polynomial_of_row(place, &memo, err))
@@ -80,6 +82,6 @@ bool al_column_order(const struct column_kind *kind, const struct place *place, 
 	if (!symbol)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\": column \"order\" needs the key \"order\"", place->table->id);
-	out->kind = CELL_ORDER;
+	out->kind = AL_SCENARIO_ORDER;
 	return al_polynomial_degree(memo->formula, symbol, &out->order, err);
 }

@@ -6,7 +6,7 @@
 /* ---- the printed number ---- */
 
 /* "About" a fraction p/q is what has it as a convergent: within 1/(2q^2) of it (Legendre). */
-static void allow_fraction(bool is_about, struct printed *printed)
+static void allow_fraction(bool is_about, struct al_printed *printed)
 {
 	mpq_t width;
 
@@ -23,9 +23,9 @@ static void allow_fraction(bool is_about, struct printed *printed)
 	mpq_clear(width);
 }
 
-void al_claim_allow_rounding(const struct claim *claim, struct printed *printed)
+void al_claim_allow_rounding(const struct al_claim *claim, struct al_printed *printed)
 {
-	bool is_about = claim->is_approximate || claim->rounding == ROUNDING_ABOUT
+	bool is_about = claim->is_approximate || claim->rounding == AL_ROUNDING_ABOUT
 		|| printed->is_about;
 	mpq_t below, above, unit;
 
@@ -37,7 +37,7 @@ void al_claim_allow_rounding(const struct claim *claim, struct printed *printed)
 	al_exact_unit(unit, printed->digits, 1);
 	al_exact_unit(below, printed->digits, 2);
 	mpq_set(above, below);
-	if (claim->rounding == ROUNDING_TRUNCATED) {
+	if (claim->rounding == AL_ROUNDING_TRUNCATED) {
 		mpq_set_ui(mpq_sgn(printed->first) < 0 ? above : below, 0, 1);
 		mpq_set(mpq_sgn(printed->first) < 0 ? below : above, unit);
 	}
@@ -53,14 +53,15 @@ void al_claim_allow_rounding(const struct claim *claim, struct printed *printed)
 /* ---- what it asks of a value ---- */
 
 /* Would the point be printed so? */
-static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct printed *printed)
+static bool prints_as(const struct al_claim *claim, mpq_srcptr point,
+	const struct al_printed *printed)
 {
 	mpq_t shown;
 
 	if (printed->is_fraction)
 		return mpq_equal(point, printed->first);
 	mpq_init(shown);
-	if (claim->rounding == ROUNDING_TRUNCATED)
+	if (claim->rounding == AL_ROUNDING_TRUNCATED)
 		al_exact_truncate(shown, point, printed->digits);
 	else
 		al_exact_round(shown, point, printed->digits);
@@ -71,25 +72,25 @@ static bool prints_as(const struct claim *claim, mpq_srcptr point, const struct 
 
 enum question { EQUAL, WITHIN, GREATER, LESS };
 
-static enum question question_of(const struct claim *claim)
+static enum question question_of(const struct al_claim *claim)
 {
-	if (claim->relation == RELATION_IN || claim->rounding == ROUNDING_RANGE)
+	if (claim->relation == AL_RELATION_IN || claim->rounding == AL_ROUNDING_RANGE)
 		return WITHIN;
-	if (claim->relation == RELATION_GREATER || claim->rounding == ROUNDING_MORE_THAN)
+	if (claim->relation == AL_RELATION_GREATER || claim->rounding == AL_ROUNDING_MORE_THAN)
 		return GREATER;
-	if (claim->relation == RELATION_LESS || claim->rounding == ROUNDING_LESS_THAN)
+	if (claim->relation == AL_RELATION_LESS || claim->rounding == AL_ROUNDING_LESS_THAN)
 		return LESS;
 	return EQUAL;
 }
 
-bool al_claim_is_equality(const struct claim *claim)
+bool al_claim_is_equality(const struct al_claim *claim)
 {
 	return question_of(claim) == EQUAL;
 }
 
 /* In units of the printed number's scale. */
-static bool prints_scaled(const struct claim *claim, mpq_srcptr value,
-	const struct printed *printed)
+static bool prints_scaled(const struct al_claim *claim, mpq_srcptr value,
+	const struct al_printed *printed)
 {
 	switch (question_of(claim)) {
 	case WITHIN:
@@ -104,8 +105,8 @@ static bool prints_scaled(const struct claim *claim, mpq_srcptr value,
 	return prints_as(claim, value, printed);
 }
 
-bool al_claim_is_reproduced(const struct claim *claim, mpq_srcptr value,
-	const struct printed *printed)
+bool al_claim_is_reproduced(const struct al_claim *claim, mpq_srcptr value,
+	const struct al_printed *printed)
 {
 	mpq_t scaled;
 
@@ -117,13 +118,13 @@ bool al_claim_is_reproduced(const struct claim *claim, mpq_srcptr value,
 	return is;
 }
 
-void al_target_init(struct target *target, const struct claim *claim, const struct printed *printed,
-	int64_t factor)
+void al_target_init(struct al_target *target, const struct al_claim *claim,
+	const struct al_printed *printed, int64_t factor)
 {
 	enum question question = question_of(claim);
 	bool is_order = question == GREATER || question == LESS;
 
-	*target = (struct target){.has_low = question != LESS,
+	*target = (struct al_target){.has_low = question != LESS,
 		.has_high = question != GREATER,
 		.is_open = is_order};
 	mpq_inits(target->low, target->high, NULL);
@@ -135,7 +136,7 @@ void al_target_init(struct target *target, const struct claim *claim, const stru
 	al_exact_multiply(target->high, factor);
 }
 
-void al_target_finish(struct target *target)
+void al_target_finish(struct al_target *target)
 {
 	mpq_clears(target->low, target->high, NULL);
 }
