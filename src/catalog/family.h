@@ -30,7 +30,8 @@
  * its queries' input only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
  * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base":
- * "rope_theta"}. */
+ * "rope_theta"}. Scores are divided by the root of "score_divisor", of d_head where the family
+ * doesn't say; "1" leaves them as they are. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
@@ -156,6 +157,7 @@ struct al_family_module {
 	bool is_rotary, is_cross;
 	struct al_rotary rotary;
 	const struct al_formula *uses; /* NULL: 1 */
+	const struct al_formula *score_divisor; /* NULL: d_head */
 	struct al_stored *stored;
 	size_t n_stored;
 	const char *before; /* the module whose input it is, or NULL */

@@ -272,6 +272,14 @@ static bool read_rotary(struct reading *r, struct al_stored_module *out, struct 
 			(long long)out->rotary_width, (long long)d_head);
 }
 
+static bool read_divisor(struct reading *r, struct al_stored_module *out, struct al_error *err)
+{
+	const struct al_formula *divisor = r->module->module->score_divisor;
+
+	return !divisor || al_formula_whole(divisor, &r->scope, 1, &out->score_divisor, err)
+		|| al_in(err, "\"score_divisor\"");
+}
+
 bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model_module *module,
 	const struct al_settings *settings, struct al_error *err)
@@ -280,7 +288,8 @@ bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
 
 	*out = (struct al_stored_module){0};
 	open_scope(&r, catalog, settings);
-	bool ok = (read_tensors(&r, out, err) && read_rotary(&r, out, err))
+	bool ok = (read_tensors(&r, out, err) && read_rotary(&r, out, err)
+			  && read_divisor(&r, out, err))
 		|| al_in(err, "%s", module->name);
 	al_settings_finish(&r.settings);
 	return ok;

@@ -14,15 +14,9 @@
 /* Errors below this are rounding: their ratios say nothing. */
 #define EXACT 1e-12
 
-/* Families without the factor: T5 keeps it in its weights' initialisation (Raffel et al. 2020),
- * GPT-Neo leaves it out. */
-static const char *const unscaled[] = {"t5", "gpt_neo"};
-
-double al_score_scale(const struct al_model_view *view, const struct al_attention *attention)
+double al_score_scale(const struct al_attention *attention)
 {
-	return al_find_name(view->family->name, unscaled, 2) >= 0
-		? 1
-		: 1 / sqrt((double)attention->d_head);
+	return 1 / sqrt((double)attention->score_divisor);
 }
 
 /* ---- which modules, which rank ---- */
@@ -260,7 +254,7 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 	keep_counts(module, scores, &pieces);
 	if (job->options->method == AL_METHOD_COLLAB)
 		count_dimensions(job, module, &pieces);
-	module->scale = al_score_scale(job->view, scores->attention);
+	module->scale = al_score_scale(scores->attention);
 	if (job->options->for_epfml)
 		fold_scale(module, &pieces);
 	bool ok = al_job_encode(job, module, &pieces, err);

@@ -44,7 +44,7 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 void al_compress_add_columns(struct al_table *table);
 void al_compress_add_head_columns(struct al_table *table);
 
-/* The factor of the logits: 1/sqrt(d_head), but 1 in families that don't scale them. */
-double al_score_scale(const struct al_model_view *view, const struct al_attention *attention);
+/* The factor of the logits, which the family says: mostly 1/sqrt(d_head). */
+double al_score_scale(const struct al_attention *attention);
 
 #endif

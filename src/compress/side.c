@@ -22,7 +22,7 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 {
 	*side = (struct al_side_scores){.n_heads = (size_t)a->n_heads,
 		.n_kv_heads = (size_t)a->n_kv_heads,
-		.scale = al_score_scale(view, a)};
+		.scale = al_score_scale(a)};
 	for (int p = AL_QUERY; p <= AL_KEY; p++)
 		if (!al_factor_load(view->checkpoint, &a->factors[p], &side->of[p], err)
 			|| (a->biases[p].n_runs > 0

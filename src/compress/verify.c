@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/record.h"
 #include "base/text.h"
 #include "checkpoint/finite.h"
 #include "compress/compare.h"
@@ -63,58 +64,87 @@ static const struct al_attention *find_module(const struct verification *v, cons
 	return NULL;
 }
 
-static bool read_dropped(struct verification *v, const struct cJSON *node,
-	const struct al_attention *a, bool **out, struct al_error *err)
-{
-	const struct cJSON *list;
+/* One of attnledger.modules. */
+struct recorded {
+	const char *module;
+	int64_t rank; /* 0: not said */
+	int64_t *dropped; /* heads */
+	size_t n_dropped;
+	double scale;
+	int64_t parameters; /* for whoever reads the file, like the error */
+	double relative_error;
+};
 
+static bool read_head(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_json_whole_from(context, node, 0, out, err);
+}
+
+#define AT(member) offsetof(struct recorded, member)
+static const struct al_field recorded_fields[] = {
+	{AL_KEY("module", TEXT, AT(module)), .is_required = true},
+	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
+	{AL_KEY("dropped", LIST, AT(dropped)), .n_offset = AT(n_dropped), .read = read_head,
+		.item_size = sizeof(int64_t)},
+	{AL_KEY("scale", REAL, AT(scale)), .is_required = true},
+	{AL_KEY("parameters", WHOLE, AT(parameters))},
+	{AL_KEY("relative_error", REAL, AT(relative_error))},
+};
+#undef AT
+static const struct al_record recorded_module = {.fields = AL_FIELDS(recorded_fields)};
+
+/* Which of the original's heads are gone; NULL where the method leaves out none. */
+static bool mark_dropped(struct verification *v, const struct cJSON *node,
+	const struct recorded *recorded, const struct al_attention *a, bool **out,
+	struct al_error *err)
+{
 	*out = NULL;
 	if (v->method != AL_METHOD_DROP)
 		return true;
-	if (!al_json_get_node(&v->record, node, "dropped", AL_JSON_ARRAY, true, &list, err))
-		return false;
+	if (!al_json_get(node, "dropped"))
+		return al_json_fail(&v->record, node, err, "key \"dropped\" is missing");
 	*out = al_new_array(&v->job.arena, bool, (size_t)a->n_heads);
-	al_json_each (item, list) {
-		int64_t head;
-		if (!al_json_whole_from(&v->record, item, 0, &head, err))
-			return false;
-		if (head >= a->n_heads)
-			return al_json_fail(&v->record, item, err, "%s has no head %" PRId64,
-				a->name, head);
-		(*out)[head] = true;
+	for (size_t i = 0; i < recorded->n_dropped; i++) {
+		if (recorded->dropped[i] >= a->n_heads)
+			return al_json_fail(&v->record, node, err, "%s has no head %" PRId64,
+				a->name, recorded->dropped[i]);
+		(*out)[recorded->dropped[i]] = true;
 	}
 	return true;
+}
+
+static bool check_rank(const struct verification *v, const struct cJSON *node, int64_t rank,
+	const struct al_attention *a, struct al_error *err)
+{
+	if (v->method == AL_METHOD_DROP)
+		return true;
+	if (rank == 0)
+		return al_json_fail(&v->record, node, err, "key \"rank\" is missing");
+	return rank <= al_method_bound(a, v->method)
+		|| al_json_fail(&v->record, node, err, "rank %" PRId64 ", expected 1 to %" PRId64,
+			rank, al_method_bound(a, v->method));
 }
 
 static bool read_layout(struct verification *v, const struct cJSON *node,
 	const struct al_attention **out, struct al_layout *layout, double *scale,
 	struct al_error *err)
 {
-	const char *name;
-	int64_t rank = 1;
+	const struct al_record_source source = {&v->job.arena, &v->record, &v->record};
+	struct recorded recorded = {0};
 	bool *is_dropped;
 
 	if (!al_json_expect(&v->record, node, AL_JSON_OBJECT, err)
-		|| !al_json_get_text(&v->record, node, "module", true, &name, err))
+		|| !al_record_read(&source, &recorded_module, node, &recorded, err))
 		return false;
-	*out = find_module(v, name);
+	*scale = recorded.scale;
+	*out = find_module(v, recorded.module);
 	if (!*out)
 		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
-			name);
-	const struct cJSON *factor = al_json_get(node, "scale");
-	if (!factor)
-		return al_json_fail(&v->record, node, err, "\"scale\" is missing");
-	if (!al_json_real(&v->record, factor, scale, err)
-		|| !read_dropped(v, node, *out, &is_dropped, err)
-		|| (v->method != AL_METHOD_DROP
-			&& !al_json_get_whole(&v->record, node, "rank", true, &rank, err)))
-		return false;
-	if (rank < 1 || (v->method != AL_METHOD_DROP && rank > al_method_bound(*out, v->method)))
-		return al_json_fail(&v->record, node, err,
-			"rank %" PRId64 ", expected 1 to %" PRId64, rank,
-			al_method_bound(*out, v->method));
-	return al_layout_make(layout, &v->job.arena, v->view->checkpoint, *out, v->method, rank,
-		is_dropped, err);
+			recorded.module);
+	return mark_dropped(v, node, &recorded, *out, &is_dropped, err)
+		&& check_rank(v, node, recorded.rank, *out, err)
+		&& al_layout_make(layout, &v->job.arena, v->view->checkpoint, *out, v->method,
+			recorded.rank, is_dropped, err);
 }
 
 /* ---- inputs ---- */

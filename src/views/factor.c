@@ -451,5 +451,8 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	out->rotary_pairs = m.stored.rotary_pairs;
 	out->rotary_width = m.stored.rotary_width;
 	out->rotary_base = m.stored.rotary_base;
-	return make_projections(&m, err) && check_complete(out, err);
+	if (!make_projections(&m, err))
+		return false;
+	out->score_divisor = m.stored.score_divisor ? m.stored.score_divisor : out->d_head;
+	return check_complete(out, err);
 }

@@ -63,7 +63,7 @@ static void rename_text(cJSON *node)
 
 	if (!node)
 		return;
-	snprintf(name, sizeof(name), "tensor of many letters once called %s", node->valuestring);
+	snprintf(name, sizeof(name), "many letters once called %s", node->valuestring);
 	set_text(node, name);
 }
 
@@ -89,11 +89,12 @@ static void rename_stored(cJSON *stored)
 		rename_text(cJSON_GetArrayItem(part, 0));
 }
 
-/* The family with the same names in checkpoints, made of variants with others. */
+/* The family under another name, with the same names in checkpoints, of variants with others. */
 static void write_family(const char *path, const char *name)
 {
 	cJSON *root = parse_built_in(AL_CATALOG_FAMILIES, name), *module, *stored;
 
+	rename_text(cJSON_GetObjectItem(root, "name"));
 	cJSON_ArrayForEach(module, cJSON_GetObjectItem(root, "modules"))
 	{
 		cJSON *variant = cJSON_GetObjectItem(module, "variant");
@@ -140,6 +141,7 @@ static void compare_modules(const struct al_attention *a, const struct al_attent
 	assert_int_equal(a->n_kv_heads, b->n_kv_heads);
 	assert_int_equal(a->d_head, b->d_head);
 	assert_int_equal(a->d_value, b->d_value);
+	assert_int_equal(a->score_divisor, b->score_divisor);
 	assert_ptr_equal(a->norm, b->norm);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		compare_factors(&a->factors[p], &b->factors[p]);
