@@ -45,7 +45,7 @@ struct al_character al_character_at(const char *text);
 
 enum { AL_ESCAPE_BYTES = 6 };
 
-/* Writes the next character as it may be printed: itself, or \xNN, \uNNNN. `*text` moves behind it;
+/* Writes the next character as it may be printed: itself, or \xNN, \uNNNN. `*text` moves past it;
  * `out` takes up to AL_ESCAPE_BYTES, without NUL; returns how many. */
 size_t al_escape_control(const char **text, char out[AL_ESCAPE_BYTES]);
 

@@ -423,10 +423,10 @@ static bool read_tensor(void *context, const struct cJSON *node, void *out, stru
 	return ok;
 }
 
-/* ---- what is counted apart ---- */
+/* ---- what is not part of the model ---- */
 
-static bool read_apart_item(struct al_reader *reader, const struct cJSON *member,
-	struct al_apart *apart, struct al_error *err)
+static bool read_extra(struct al_reader *reader, const struct cJSON *member, struct al_extra *extra,
+	struct al_error *err)
 {
 	const struct cJSON *loop = al_json_first(member);
 
@@ -436,12 +436,12 @@ static bool read_apart_item(struct al_reader *reader, const struct cJSON *member
 		return al_json_fail(reader->doc, member, err,
 			"found %zu loops, expected one and from which iteration on",
 			al_json_size(member));
-	apart->name = al_strdup(reader->arena, al_json_key(member));
-	return al_read_symbol(reader, loop, &apart->variable, err)
-		&& al_read_formula(reader, loop, &apart->from, err);
+	extra->name = al_strdup(reader->arena, al_json_key(member));
+	return al_read_symbol(reader, loop, &extra->variable, err)
+		&& al_read_formula(reader, loop, &extra->from, err);
 }
 
-static bool read_apart(void *context, const struct cJSON *object, void *out, struct al_error *err)
+static bool read_extras(void *context, const struct cJSON *object, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family *family = out;
@@ -449,12 +449,12 @@ static bool read_apart(void *context, const struct cJSON *object, void *out, str
 
 	if (!al_json_expect(reader->doc, object, AL_JSON_OBJECT, err))
 		return false;
-	if (n > AL_FAMILY_APARTS)
+	if (n > AL_FAMILY_EXTRAS)
 		return al_json_fail(reader->doc, object, err,
-			"found %zu names, expected at most %d", n, AL_FAMILY_APARTS);
-	family->apart = al_new_array(reader->arena, struct al_apart, n);
+			"found %zu names, expected at most %d", n, AL_FAMILY_EXTRAS);
+	family->extras = al_new_array(reader->arena, struct al_extra, n);
 	al_json_each (member, object)
-		if (!read_apart_item(reader, member, &family->apart[family->n_apart++], err))
+		if (!read_extra(reader, member, &family->extras[family->n_extras++], err))
 			return false;
 	return true;
 }
@@ -551,7 +551,7 @@ static const struct al_field family_fields[] = {
 		.item_size = sizeof(struct al_family_module), .most = MOST_ITEMS},
 	{AL_KEY("tensors", LIST, AT(tensors)), .n_offset = AT(n_tensors), .read = read_tensor,
 		.item_size = sizeof(struct al_family_tensor), .most = MOST_ITEMS},
-	{AL_KEY("apart", BY, 0), .read = read_apart},
+	{AL_KEY("apart", BY, 0), .read = read_extras},
 	{AL_KEY("dropout", BOOLEAN, AT(has_dropout))},
 	{AL_KEY("bare_norms", WHOLE, AT(n_bare_norms))},
 };

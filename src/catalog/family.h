@@ -194,14 +194,14 @@ struct al_family_tensor {
 	const char *before; /* the module whose input this norm makes, or NULL */
 };
 
-/* Turns of the loop `variable` from `from` on are stored with the model, not part of it. */
-struct al_apart {
+/* Iterations of the loop `variable` from `from` on are stored with the model, not part of it. */
+struct al_extra {
 	const char *name; /* "multi-token prediction" */
 	const char *variable;
 	const struct al_formula *from;
 };
 
-enum { AL_FAMILY_APARTS = 4 };
+enum { AL_FAMILY_EXTRAS = 4 };
 
 struct al_family {
 	const char *name, *title, *source;
@@ -218,8 +218,8 @@ struct al_family {
 	size_t n_modules;
 	struct al_family_tensor *tensors;
 	size_t n_tensors;
-	struct al_apart *apart; /* [0 .. AL_FAMILY_APARTS] */
-	size_t n_apart;
+	struct al_extra *extras; /* [0 .. AL_FAMILY_EXTRAS] */
+	size_t n_extras;
 };
 
 /* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand. */

@@ -13,7 +13,8 @@ struct run {
 	struct al_catalog *catalog;
 	struct al_settings *settings;
 	const struct al_family *family;
-	int64_t apart_from[AL_FAMILY_APARTS]; /* of each of the family's `apart` */
+	int64_t extra_from
+		[AL_FAMILY_EXTRAS]; /* of each of what the family calls not part of the model */
 	enum al_tensor_list_detail detail;
 };
 
@@ -34,10 +35,10 @@ struct item {
 
 /* ---- which loops matter ---- */
 
-static bool is_apart_by(const struct al_family *family, const char *variable)
+static bool is_extra_by(const struct al_family *family, const char *variable)
 {
-	for (size_t i = 0; i < family->n_apart; i++)
-		if (strcmp(family->apart[i].variable, variable) == 0)
+	for (size_t i = 0; i < family->n_extras; i++)
+		if (strcmp(family->extras[i].variable, variable) == 0)
 			return true;
 	return false;
 }
@@ -70,7 +71,7 @@ static bool module_mentions(const struct al_family_module *module, const char *v
 
 static bool mentions(const struct run *run, const struct item *item, const char *variable)
 {
-	return is_apart_by(run->family, variable) || loops_mention(item->loops, variable)
+	return is_extra_by(run->family, variable) || loops_mention(item->loops, variable)
 		|| (item->tensor ? entry_mentions(&item->tensor->entry, variable)
 				 : module_mentions(item->module, variable));
 }
@@ -100,13 +101,13 @@ bool al_tensor_list_walks(const struct al_family *family, const struct al_family
 }
 
 /* What the iteration is counted as; NULL: part of the model. */
-static const char *apart_of(const struct run *run, const struct al_iteration *iteration)
+static const char *extra_of(const struct run *run, const struct al_iteration *iteration)
 {
-	for (size_t i = 0; i < run->family->n_apart; i++) {
-		const struct al_apart *apart = &run->family->apart[i];
-		int index = al_find_name(apart->variable, iteration->variables, iteration->n);
-		if (index >= 0 && iteration->values[index] >= run->apart_from[i])
-			return apart->name;
+	for (size_t i = 0; i < run->family->n_extras; i++) {
+		const struct al_extra *extra = &run->family->extras[i];
+		int index = al_find_name(extra->variable, iteration->variables, iteration->n);
+		if (index >= 0 && iteration->values[index] >= run->extra_from[i])
+			return extra->name;
 	}
 	return NULL;
 }
@@ -158,7 +159,7 @@ static struct al_model_tensor *find_equal_tensor(const struct al_tensor_list *li
 		if (other->tensor == tensor->tensor
 			&& memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
 			&& other->count == tensor->count && other->active == tensor->active
-			&& other->apart == tensor->apart && other->layer == tensor->layer)
+			&& other->extra == tensor->extra && other->layer == tensor->layer)
 			return other;
 	}
 	return NULL;
@@ -172,7 +173,7 @@ static bool enter_tensor(const struct run *run, const struct item *item,
 		.copies = copies.all,
 		.active_copies = copies.active,
 		.layer = layer_of(run, iteration),
-		.apart = apart_of(run, iteration)};
+		.extra = extra_of(run, iteration)};
 	struct al_scope scope = al_iteration_scope(iteration);
 
 	if (!evaluate_tensor(item, &scope, &tensor, err))
@@ -218,7 +219,7 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 
 static bool has_equal_settings(const struct al_model_module *a, const struct al_model_module *b)
 {
-	if (a->apart != b->apart || a->layer != b->layer || a->uses != b->uses)
+	if (a->extra != b->extra || a->layer != b->layer || a->uses != b->uses)
 		return false;
 	for (size_t i = 0; i < a->n_with; i++)
 		if (a->with[i].value != b->with[i].value)
@@ -243,7 +244,7 @@ static bool enter_module(const struct run *run, const struct item *item,
 	struct al_model_module module = {.name = item->name,
 		.copies = copies.all,
 		.layer = layer_of(run, iteration),
-		.apart = apart_of(run, iteration)};
+		.extra = extra_of(run, iteration)};
 	struct al_scope scope = al_iteration_scope(iteration);
 
 	if (!evaluate_module(run, item, &scope, &module, err))
@@ -351,14 +352,14 @@ static bool walk_item(const struct run *run, struct item *item, struct al_error 
 }
 
 /* From which iterations on the loops are not part of the model. */
-static bool find_apart(struct run *run, struct al_error *err)
+static bool find_extras(struct run *run, struct al_error *err)
 {
 	struct al_scope scope = al_settings_scope(run->settings);
 
-	for (size_t i = 0; i < run->family->n_apart; i++)
-		if (!al_formula_whole(run->family->apart[i].from, &scope, 0, &run->apart_from[i],
+	for (size_t i = 0; i < run->family->n_extras; i++)
+		if (!al_formula_whole(run->family->extras[i].from, &scope, 0, &run->extra_from[i],
 			    err))
-			return al_in(err, "apart %s", run->family->apart[i].name);
+			return al_in(err, "apart %s", run->family->extras[i].name);
 	return true;
 }
 
@@ -417,7 +418,7 @@ size_t al_model_tensor_shape(const struct al_model_tensor *tensor, int64_t dims[
 
 bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor)
 {
-	return !tensor->apart && !tensor->tensor->tied_to
+	return !tensor->extra && !tensor->tensor->tied_to
 		&& tensor->tensor->entry.kind < AL_TENSOR_BUFFER;
 }
 
@@ -443,7 +444,7 @@ bool al_tensor_list_init(struct al_tensor_list *list, struct al_catalog *catalog
 
 	*list = (struct al_tensor_list){0};
 	al_arena_init(&list->arena);
-	if (!find_apart(&run, err) || !fill(&run, family, err)) {
+	if (!find_extras(&run, err) || !fill(&run, family, err)) {
 		al_tensor_list_finish(list);
 		return false;
 	}

@@ -17,7 +17,7 @@ struct al_model_tensor {
 	int64_t count, active; /* of each copy, stacked in it */
 	int64_t layer; /* the outermost loop's iteration, where that was asked for; or -1 */
 	int64_t iteration[AL_FAMILY_LOOPS]; /* what its loops count, in the first of them */
-	const char *apart; /* NULL: part of the model, else what it is counted as */
+	const char *extra; /* NULL: part of the model; else the name of what it is part of */
 	mpq_srcptr elements; /* numbers in all copies, those packed into one too */
 };
 
@@ -32,7 +32,7 @@ struct al_model_module {
 	int64_t copies, layer;
 	int64_t uses; /* how many layers each of them works in */
 	int64_t iteration[AL_FAMILY_LOOPS]; /* as of a tensor */
-	const char *apart; /* layer and this as of a tensor */
+	const char *extra; /* layer and this as of a tensor */
 };
 
 struct al_tensor_list {

@@ -150,7 +150,7 @@ static void count_part(struct count *c, const char *variant, const struct al_led
 			add_entry(c, variant, t);
 		if (c->explanations)
 			al_explain_entry(c->explanations, c->question->name, variant, t,
-				al_part_names[part], ledger->is_whole);
+				al_part_names[part], ledger->is_model);
 	}
 	if (!c->options->shows_tensors && (sum.tensors > 0 || part == AL_PART_ATTENTION))
 		add_part(c, variant, al_part_names[part], &sum);
@@ -188,7 +188,7 @@ static bool count_ledger(struct count *c, const char *variant, struct al_ledger 
 		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
 	finish_rows(c, variant, &total);
 	sum_finish(&total);
-	return !c->counts || !ledger->is_whole || add_counts(c, variant, ledger, err);
+	return !c->counts || !ledger->is_model || add_counts(c, variant, ledger, err);
 }
 
 /* A basis of one module or layer asks about that much attention, not about a model. */

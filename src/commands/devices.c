@@ -190,7 +190,7 @@ bool al_open_model(struct al_question *q, const struct al_configured_variant *co
 	return false;
 }
 
-static void copy_stage(struct al_stage *to, const struct al_stage *from)
+static void copy_stage(struct al_stage_memory *to, const struct al_stage_memory *from)
 {
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
@@ -219,7 +219,7 @@ static bool check_stages(const struct al_ledger *ledger, const struct al_trainin
 }
 
 /* The first of the largest. */
-static int64_t find_largest(const struct al_stage *stages, int64_t n)
+static int64_t find_largest(const struct al_stage_memory *stages, int64_t n)
 {
 	int64_t largest = 0;
 	mpq_t total, most;
@@ -227,7 +227,7 @@ static int64_t find_largest(const struct al_stage *stages, int64_t n)
 	mpq_inits(total, most, NULL);
 	mpq_set_si(most, -1, 1);
 	for (int64_t i = 0; i < n; i++) {
-		al_stage_total(&stages[i], total);
+		al_stage_memory_total(&stages[i], total);
 		if (mpq_cmp(total, most) <= 0)
 			continue;
 		mpq_set(most, total);
@@ -237,27 +237,28 @@ static int64_t find_largest(const struct al_stage *stages, int64_t n)
 	return largest;
 }
 
-bool al_train_stages(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stage,
-	int64_t *index, struct al_error *err)
+bool al_train_stages(struct al_ledger *ledger, const struct al_training *t,
+	struct al_stage_memory *stage, int64_t *index, struct al_error *err)
 {
 	if (!al_ledger_update(ledger, err) || !check_stages(ledger, t, err))
 		return false;
-	struct al_stage *stages = al_calloc((size_t)t->pp, sizeof(*stages));
+	struct al_stage_memory *stages = al_calloc((size_t)t->pp, sizeof(*stages));
 	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_init(&stages[i]);
+		al_stage_memory_init(&stages[i]);
 	bool ok = al_ledger_train(ledger, t, stages, err);
 	if (ok) {
 		*index = find_largest(stages, t->pp);
 		copy_stage(stage, &stages[*index]);
 	}
 	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_finish(&stages[i]);
+		al_stage_memory_finish(&stages[i]);
 	free(stages);
 	return ok;
 }
 
 bool al_train_largest(struct al_question *q, const struct al_configured_variant *configured,
-	const struct al_training *t, struct al_stage *stage, int64_t *index, struct al_error *err)
+	const struct al_training *t, struct al_stage_memory *stage, int64_t *index,
+	struct al_error *err)
 {
 	struct al_ledger ledger;
 

@@ -41,11 +41,11 @@ bool al_open_model(struct al_question *question, const struct al_configured_vari
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
 bool al_train_stages(struct al_ledger *ledger, const struct al_training *training,
-	struct al_stage *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
+	struct al_stage_memory *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a question. */
 bool al_train_largest(struct al_question *question, const struct al_configured_variant *configured,
-	const struct al_training *training, struct al_stage *stage, int64_t *index,
+	const struct al_training *training, struct al_stage_memory *stage, int64_t *index,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -105,14 +105,14 @@ static void set_tokens(struct fit *f, int64_t x)
 
 static bool take_training(struct fit *f, struct al_error *err)
 {
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	int64_t index;
 
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	bool ok = al_train_stages(&f->ledger, &f->training, &stage, &index, err);
 	for (int i = 0; ok && i < AL_N_TRAINING_STATES; i++)
-		al_stage_sum(&stage, (enum al_memory_state)i, f->states[i]);
-	al_stage_finish(&stage);
+		al_stage_memory_sum(&stage, (enum al_memory_state)i, f->states[i]);
+	al_stage_memory_finish(&stage);
 	return ok;
 }
 

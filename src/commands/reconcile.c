@@ -144,7 +144,7 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 	struct al_table *table = al_session_table(session, "parts",
 		"What is expected and what is stored");
 	struct sum *sums = al_new_array(&session->arena, struct sum,
-		AL_N_PARTS + AL_FAMILY_APARTS + 2);
+		AL_N_PARTS + AL_FAMILY_EXTRAS + 2);
 	struct sum all = {.part = "all"};
 	size_t n_sums = 0;
 

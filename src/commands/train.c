@@ -12,12 +12,12 @@ static const char *state_name(int state)
 	return state == TOTAL ? "total" : al_memory_state_names[state];
 }
 
-static void state_bytes(const struct al_stage *stage, int state, mpq_t out)
+static void state_bytes(const struct al_stage_memory *stage, int state, mpq_t out)
 {
 	if (state == TOTAL)
-		al_stage_total(stage, out);
+		al_stage_memory_total(stage, out);
 	else
-		al_stage_sum(stage, (enum al_memory_state)state, out);
+		al_stage_memory_sum(stage, (enum al_memory_state)state, out);
 }
 
 static const struct al_configured_variant *variant_of(const struct al_question *q, size_t i)
@@ -27,7 +27,7 @@ static const struct al_configured_variant *variant_of(const struct al_question *
 
 /* ---- one model: a row a state ---- */
 
-static void add_states(struct al_table *table, const struct al_stage *stage)
+static void add_states(struct al_table *table, const struct al_stage_memory *stage)
 {
 	mpq_t bytes;
 
@@ -50,7 +50,7 @@ static void add_states(struct al_table *table, const struct al_stage *stage)
 }
 
 /* Which part of the model each state belongs to. */
-static void add_parts(struct al_session *session, const struct al_stage *stage)
+static void add_parts(struct al_session *session, const struct al_stage_memory *stage)
 {
 	struct al_table *table = al_session_table(session, "parts", "By part of the model");
 	mpq_t sum;
@@ -157,7 +157,7 @@ static bool add_saved(struct al_session *session, struct al_question *q,
 }
 
 static bool explain_whole(struct al_session *session, struct al_question *q,
-	const struct al_training *t, const struct al_stage *stage, struct al_error *err)
+	const struct al_training *t, const struct al_stage_memory *stage, struct al_error *err)
 {
 	add_parts(session, stage);
 	add_rules(session, q);
@@ -178,10 +178,10 @@ static bool answer_one(struct al_session *session, struct al_question *q,
 	const struct al_memory_options *o = session->options;
 	struct al_table *table = al_session_table(session, "memory",
 		al_format(&session->arena, "Training memory of %s", q->title));
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	int64_t index = 0;
 
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	bool ok = al_train_largest(q, variant_of(q, 0), training, &stage, &index, err);
 	if (ok) {
 		add_states(table, &stage);
@@ -192,7 +192,7 @@ static bool answer_one(struct al_session *session, struct al_question *q,
 		if (o->explains)
 			ok = explain_whole(session, q, training, &stage, err);
 	}
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	return ok;
 }
 
@@ -252,12 +252,12 @@ static void set_saving(struct wide *w, struct al_cell *cell, mpq_srcptr total)
 static bool add_row(struct wide *w, struct al_question *q, size_t i,
 	const struct al_training *training, struct al_error *err)
 {
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	int64_t index;
 	mpq_t value;
 
 	mpq_init(value);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	bool ok = al_train_largest(q, variant_of(q, i), training, &stage, &index, err)
 		&& count_parameters(q, variant_of(q, i), value, err);
 	if (ok) {
@@ -276,7 +276,7 @@ static bool add_row(struct wide *w, struct al_question *q, size_t i,
 		if (w->shows_variant)
 			set_saving(w, cell, value);
 	}
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	mpq_clear(value);
 	return ok;
 }
@@ -287,7 +287,7 @@ static bool find_base(struct wide *w, struct al_question *q, const struct al_tra
 {
 	const char *name = w->options->baseline;
 	const char **names = al_new_array(&w->session->arena, const char *, q->variants.n + 1);
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	int64_t index;
 
 	for (size_t i = 0; i < q->variants.n; i++)
@@ -295,11 +295,11 @@ static bool find_base(struct wide *w, struct al_question *q, const struct al_tra
 	int found = al_find_name(name ? name : "mha", names, q->variants.n);
 	if (found < 0 && name)
 		return al_fail_unknown(err, "baseline", name, names, q->variants.n);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	bool ok = al_train_largest(q, variant_of(q, found < 0 ? 0 : (size_t)found), training,
 		&stage, &index, err);
-	al_stage_total(&stage, w->base);
-	al_stage_finish(&stage);
+	al_stage_memory_total(&stage, w->base);
+	al_stage_memory_finish(&stage);
 	return ok;
 }
 

@@ -128,7 +128,7 @@ static enum al_operator mirrored(enum al_operator op)
 }
 
 /* The text of the first comes after that of the second. */
-static bool comes_behind(const struct al_terms *a, const struct al_terms *b)
+static bool comes_after(const struct al_terms *a, const struct al_terms *b)
 {
 	struct al_text x, y;
 
@@ -136,10 +136,10 @@ static bool comes_behind(const struct al_terms *a, const struct al_terms *b)
 	al_text_init(&y);
 	al_terms_text(a, &x, AL_OPAQUE_TEXT);
 	al_terms_text(b, &y, AL_OPAQUE_TEXT);
-	bool is_behind = strcmp(x.data, y.data) > 0;
+	bool is_after = strcmp(x.data, y.data) > 0;
 	al_text_finish(&x);
 	al_text_finish(&y);
-	return is_behind;
+	return is_after;
 }
 
 /* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than
@@ -148,7 +148,7 @@ static const struct al_cases *undecided(struct al_pool *pool, enum al_operator o
 	const struct al_terms *left, const struct al_terms *right)
 {
 	bool swaps = al_terms_is_constant(left)
-		|| (!al_terms_is_constant(right) && comes_behind(left, right));
+		|| (!al_terms_is_constant(right) && comes_after(left, right));
 	struct al_condition condition = {.op = swaps ? mirrored(op) : op,
 		.left = swaps ? right : left,
 		.right = swaps ? left : right};

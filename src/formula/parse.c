@@ -53,7 +53,7 @@ static bool descend(struct parser *p)
 
 /* ---- nodes ---- */
 
-/* Where messages about a node point, taken before its token is left behind. */
+/* Where messages about a node point, taken before its token is passed. */
 struct place {
 	size_t begin, end;
 };

@@ -310,8 +310,8 @@ static void set_facts(const struct al_ledger_module *module, enum al_list list,
 	e->name = entry->name;
 	e->layer = module->layer;
 	e->n_layers = module->n_layers;
-	e->apart = module->apart;
-	e->is_parameter = is_tensor(list) && entry->kind < AL_TENSOR_BUFFER && !module->apart;
+	e->extra = module->extra;
+	e->is_parameter = is_tensor(list) && entry->kind < AL_TENSOR_BUFFER && !module->extra;
 	e->is_matrix = e->n_dims > 1 && entry->kind == AL_TENSOR_WEIGHT;
 	e->is_in_layers = !module->of || module->of->module->loops.n > 0;
 	e->source = module->configured.variant->source;

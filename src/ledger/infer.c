@@ -32,7 +32,7 @@ static bool is_tied_table(struct al_ledger *ledger, const struct al_ledger_entry
 	for (size_t i = 0; i < al_ledger_tensors(ledger)->n; i++) {
 		const struct al_ledger_entry *t = &al_ledger_tensors(ledger)->items[i];
 		const char *tied = t->tied_to;
-		if (tied && !t->apart && strcmp(tied, table->name) == 0)
+		if (tied && !t->extra && strcmp(tied, table->name) == 0)
 			return true;
 	}
 	return false;
@@ -99,7 +99,7 @@ static bool is_scale_in_file(struct al_ledger *ledger, const struct al_file_type
 static bool is_in_file(struct al_ledger *ledger, const struct al_file_type *type,
 	const struct al_ledger_entry *t)
 {
-	if (t->apart || t->tied_to)
+	if (t->extra || t->tied_to)
 		return false;
 	if (t->entry->kind == AL_TENSOR_SCALE)
 		return is_scale_in_file(ledger, type);
@@ -263,7 +263,7 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 	mpq_init(one);
 	for (size_t i = 0; i < products->n; i++) {
 		const struct al_ledger_entry *e = &products->items[i];
-		if (e->apart
+		if (e->extra
 			|| (!al_formula_mentions(e->entry->left.dims[1], "seq")
 				&& !al_formula_mentions(e->entry->right.dims[1], "seq")))
 			continue;

@@ -23,10 +23,10 @@ static bool count_layers(struct al_ledger *ledger, const struct al_loops *loops,
 		return true;
 	if (!al_formula_whole(loops->items[0].count, &scope, 0, out, err))
 		return false;
-	for (size_t i = 0; i < family->n_apart; i++) {
-		if (strcmp(family->apart[i].variable, loops->items[0].variable) != 0)
+	for (size_t i = 0; i < family->n_extras; i++) {
+		if (strcmp(family->extras[i].variable, loops->items[0].variable) != 0)
 			continue;
-		if (!al_formula_whole(family->apart[i].from, &scope, 0, &from, err))
+		if (!al_formula_whole(family->extras[i].from, &scope, 0, &from, err))
 			return false;
 		*out = from < *out ? from : *out;
 	}
@@ -121,7 +121,7 @@ static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
 {
 	for (size_t i = 0; configured_of(ledger) && i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
-		if (module->layer == of->layer && module->apart == of->apart
+		if (module->layer == of->layer && module->extra == of->extra
 			&& module->uses == of->uses && module->of->module == of->module)
 			return module;
 	}
@@ -138,7 +138,7 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 		.copies = of->copies,
 		.uses = of->uses,
 		.layer = of->layer,
-		.apart = of->apart,
+		.extra = of->extra,
 		.is_cross = of->module->is_cross,
 		.is_encoder = of->module->stack == AL_STACK_ENCODER};
 	out->configured = configured_of(ledger)
@@ -205,7 +205,7 @@ static bool is_expert(const struct al_family_tensor *tensor)
 }
 
 /*= Shoeybi et al. 2019, arXiv:1909.08053, section 3: feed-forward matrices by their inner width,
- * the embedding by the vocabulary; the bias behind the sum over devices is on each. */
+ * the embedding by the vocabulary; the bias after the sum over devices is on each. */
 static bool is_shared_out(const struct al_family_tensor *of)
 {
 	if (is_of_vocabulary(&of->entry))
@@ -270,7 +270,7 @@ static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	e->times = tensor->copies;
 	e->layer = tensor->layer;
 	e->n_layers = n_layers;
-	e->apart = tensor->apart;
+	e->extra = tensor->extra;
 	e->tied_to = of->tied_to;
 	e->is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT;
 	e->is_parameter = al_model_tensor_is_parameter(tensor)
@@ -314,7 +314,7 @@ bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct a
 {
 	if (!al_ledger_update(ledger, err))
 		return false;
-	if (ledger->is_whole && list == AL_LIST_TENSORS)
+	if (ledger->is_model && list == AL_LIST_TENSORS)
 		list = AL_LIST_STORED;
 	struct al_ledger_list *l = &ledger->lists[list];
 	if (!l->is_current && ledger->plan)
@@ -336,12 +336,12 @@ bool al_ledger_list(struct al_ledger *ledger, enum al_list list, const struct al
 	struct al_error *err)
 {
 	return al_ledger_lines(ledger, list, out, err)
-		|| (!ledger->is_whole && al_block_in(&ledger->block, err));
+		|| (!ledger->is_model && al_block_in(&ledger->block, err));
 }
 
 const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger)
 {
-	return &ledger->lists[ledger->is_whole ? AL_LIST_STORED : AL_LIST_TENSORS];
+	return &ledger->lists[ledger->is_model ? AL_LIST_STORED : AL_LIST_TENSORS];
 }
 
 void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq)
@@ -435,7 +435,7 @@ static bool check_alone(struct al_ledger *ledger, struct al_error *err)
 
 bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 {
-	if (!ledger->is_whole)
+	if (!ledger->is_model)
 		return check_alone(ledger, err);
 	if (ledger->is_open && !ledger->is_set)
 		return true;
@@ -456,7 +456,7 @@ void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value)
 	ledger->is_set = true;
 	if (ledger->has_block)
 		al_block_set(&ledger->block, symbol, value);
-	if (!ledger->is_whole)
+	if (!ledger->is_model)
 		return;
 	al_settings_ask(&ledger->settings, symbol, value, "set");
 	if (!ledger->plan || !al_plan_set(ledger->plan, symbol, value))
@@ -489,7 +489,7 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 	*ledger = (struct al_ledger){.ask = *ask,
 		.basis = *ask->basis,
 		.cached_bytes = 2,
-		.is_whole = ask->family || ask->basis->per == AL_BASIS_WHOLE,
+		.is_model = ask->family || ask->basis->per == AL_BASIS_WHOLE,
 		.has_block = !ask->family};
 	if (ledger->has_block
 		&& !al_block_init(&ledger->block, ask->configured, settings, ask->basis, err))
@@ -499,7 +499,7 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 	ledger->settings.symbols = settings->symbols;
 	ledger->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&ledger->settings.arena);
-	if (!ledger->is_whole) {
+	if (!ledger->is_model) {
 		open_alone(ledger);
 		return true;
 	}
@@ -547,7 +547,7 @@ const struct al_count_info al_counts[AL_N_COUNTS] = {
 	[AL_COUNT_TIED] = {"tied", "Tied tensors, where stored again"},
 	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
 	[AL_COUNT_SCALES] = {"scales", "Scales of a quantisation"},
-	[AL_COUNT_APART] = {"apart", "Beside the model"},
+	[AL_COUNT_EXTRA] = {"apart", "Beside the model"},
 	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
 };
 
@@ -563,15 +563,15 @@ static bool is_counted(const struct al_ledger_entry *t, enum al_count count)
 	case AL_COUNT_NON_EMBEDDING:
 		return t->is_parameter && t->part != AL_PART_EMBEDDING && t->part != AL_PART_HEAD;
 	case AL_COUNT_TIED:
-		return t->tied_to && !t->apart;
+		return t->tied_to && !t->extra;
 	case AL_COUNT_BUFFERS:
-		return t->entry->kind == AL_TENSOR_BUFFER && !t->apart;
+		return t->entry->kind == AL_TENSOR_BUFFER && !t->extra;
 	case AL_COUNT_SCALES:
 		return t->entry->kind == AL_TENSOR_SCALE;
-	case AL_COUNT_APART:
-		return t->apart && t->entry->kind != AL_TENSOR_SCALE;
+	case AL_COUNT_EXTRA:
+		return t->extra && t->entry->kind != AL_TENSOR_SCALE;
 	case AL_COUNT_STORED:
-		return (!t->tied_to || t->apart) && !(t->stored && t->stored->tensor->is_optional);
+		return (!t->tied_to || t->extra) && !(t->stored && t->stored->tensor->is_optional);
 	case AL_N_COUNTS:
 		break;
 	}

@@ -61,7 +61,7 @@ struct al_ledger_entry {
 	mpq_t elements; /* product of dims, count and times; of a product: multiply-adds */
 	mpq_t active; /* of them, those that work on one token */
 	mpq_t device; /* of `elements`, on one tensor-parallel device */
-	const char *apart, *tied_to; /* as in the tensor list */
+	const char *extra, *tied_to; /* as in the tensor list */
 	bool is_parameter; /* trained, the model's own, counted once */
 	bool is_matrix; /* two dimensions or more, and not a bias */
 	bool is_in_layers; /* repeated with the layers */
@@ -89,7 +89,7 @@ struct al_ledger_module {
 	struct al_block *device; /* as one tensor-parallel device has them; may be `block` */
 	int64_t copies, layer, n_layers; /* as of an entry */
 	int64_t uses; /* how many layers each copy works in */
-	const char *apart;
+	const char *extra;
 	bool is_cross, is_encoder;
 };
 
@@ -100,7 +100,7 @@ struct al_ledger {
 	struct al_block block; /* of the module alone, or of what stands in the place of all */
 	int64_t cached_bytes; /* of a cached element without a dtype, of a module alone: 2; may be
 				 changed */
-	bool has_block, is_whole, is_open;
+	bool has_block, is_model, is_open;
 	bool is_set; /* private: a symbol was set since the last update */
 	struct al_arena cached; /* of the last al_ledger_cache */
 	struct al_saved_memory *saved; /* private: of the last al_ledger_saved; or NULL */
@@ -164,7 +164,7 @@ enum al_count {
 	AL_COUNT_TIED, /* numbers of tied tensors, where a file stores them again */
 	AL_COUNT_BUFFERS, /* stored, not trained */
 	AL_COUNT_SCALES, /* of a quantisation */
-	AL_COUNT_APART, /* stored beside the model: multi-token prediction */
+	AL_COUNT_EXTRA, /* stored beside the model: multi-token prediction */
 	AL_COUNT_STORED, /* what a file holds: each tensor once, and no buffers that may be left out
 			  */
 	AL_N_COUNTS,

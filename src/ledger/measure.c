@@ -133,7 +133,7 @@ static bool add_lines(const struct sum *sum, mpq_t total, struct al_error *err)
 	mpq_init(term);
 	for (size_t i = 0; ok && i < lines->n; i++) {
 		const struct al_ledger_entry *e = &lines->items[i];
-		if (e->apart)
+		if (e->extra)
 			continue;
 		mpq_set(term, e->elements);
 		ok = sum->worth_of(sum, e->entry, term, err)
@@ -235,19 +235,19 @@ static bool train(struct al_ledger *ledger, enum al_measure measure, const struc
 		.cp = 1,
 		.ep = 1,
 		.is_flash = recipe->is_flash};
-	struct al_stage stage;
+	struct al_stage_memory stage;
 
 	if (!al_block_read(&ledger->block, "batch", 1, &training.batch, err)
 		|| !al_block_read(&ledger->block, "seq", 1, &training.seq, err)
 		|| !read_rank(ledger, &training.rank, err))
 		return false;
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	bool ok = al_ledger_train(ledger, &training, &stage, err);
 	if (measure == AL_TOTAL)
-		al_stage_total(&stage, out);
+		al_stage_memory_total(&stage, out);
 	else
-		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, out);
-	al_stage_finish(&stage);
+		al_stage_memory_sum(&stage, AL_STATE_ACTIVATIONS, out);
+	al_stage_memory_finish(&stage);
 	return ok;
 }
 
@@ -291,7 +291,7 @@ static bool cache(struct al_ledger *ledger, bool in_bytes, mpq_t out, struct al_
 
 static bool is_dense_product(const struct al_ledger_entry *t)
 {
-	return t->stored && t->is_matrix && !t->apart && t->entry->kind == AL_TENSOR_WEIGHT
+	return t->stored && t->is_matrix && !t->extra && t->entry->kind == AL_TENSOR_WEIGHT
 		&& (t->part == AL_PART_FEED_FORWARD || t->part == AL_PART_HEAD);
 }
 
@@ -374,7 +374,7 @@ int al_measure_find(const char *key)
 	return -1;
 }
 
-static bool measure_whole(struct al_ledger *ledger, enum al_measure measure,
+static bool measure_model(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
 	switch (measure) {
@@ -433,7 +433,7 @@ static bool measure_any(struct al_ledger *ledger, enum al_measure measure,
 	if (measure >= AL_WEIGHTS && measure <= AL_OPTIMIZER)
 		return add_state(ledger, recipe,
 			(enum al_memory_state)(measure - AL_WEIGHTS + AL_STATE_WEIGHTS), out, err);
-	return ledger->is_whole ? measure_whole(ledger, measure, recipe, out, err)
+	return ledger->is_model ? measure_model(ledger, measure, recipe, out, err)
 				: measure_alone(ledger, measure, recipe, out, err);
 }
 

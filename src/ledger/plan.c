@@ -30,7 +30,7 @@ static void plan_modules(struct al_plan *plan)
 				|| (!al_plan_has_own_attention(ledger)
 					&& of->module == tensor_list->modules[i].module
 					&& of->layer == tensor_list->modules[i].layer
-					&& of->apart == tensor_list->modules[i].apart
+					&& of->extra == tensor_list->modules[i].extra
 					&& of->uses == tensor_list->modules[i].uses);
 			if (is_equal)
 				plan->module_of[i] = m;
@@ -90,8 +90,8 @@ bool al_plan_update(struct al_plan *plan)
 	plan->clock++;
 	if (!al_plan_update_settings(plan, false))
 		return false;
-	for (size_t i = 0; i < plan->ledger->family->n_apart; i++)
-		if (!al_plan_whole(plan, plan->apart[i], 0, &plan->apart_from[i]))
+	for (size_t i = 0; i < plan->ledger->family->n_extras; i++)
+		if (!al_plan_whole(plan, plan->extras[i], 0, &plan->extra_from[i]))
 			return false;
 	if (!al_plan_update_items(plan, true) || !update_modules(plan)
 		|| !al_plan_update_settings(plan, true) || !al_plan_update_items(plan, false)
@@ -120,7 +120,7 @@ struct al_plan *al_plan_create(struct al_ledger *ledger)
 	al_plan_check_order(plan);
 	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
 		al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i]);
-	al_plan_apart(plan);
+	al_plan_extras(plan);
 	al_plan_items(plan);
 	plan->is_impossible |= !al_plan_find_layers(plan);
 	plan_modules(plan);

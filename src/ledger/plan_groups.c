@@ -57,7 +57,7 @@ static void plan_loops(struct al_plan *plan, struct al_plan_item *item,
 		item->counts[i] = bind_grouping(plan, item, item->loops->items[i].count);
 		item->actives[i] = bind_grouping(plan, item, item->loops->items[i].active);
 	}
-	add_inputs(plan, &item->grouping, &plan->apart_inputs);
+	add_inputs(plan, &item->grouping, &plan->extra_inputs);
 }
 
 static void plan_tensor(struct al_plan *plan, struct al_plan_item *item,
@@ -103,13 +103,13 @@ static void plan_module(struct al_plan *plan, struct al_plan_item *item,
 		item->n++;
 }
 
-void al_plan_apart(struct al_plan *plan)
+void al_plan_extras(struct al_plan *plan)
 {
 	const struct al_family *family = plan->ledger->family;
-	struct al_plan_binder b = {plan, AL_PLAN_NO_MODULE, NULL, false, &plan->apart_inputs};
+	struct al_plan_binder b = {plan, AL_PLAN_NO_MODULE, NULL, false, &plan->extra_inputs};
 
-	for (size_t i = 0; i < family->n_apart; i++)
-		plan->apart[i] = al_plan_bind(&b, family->apart[i].from);
+	for (size_t i = 0; i < family->n_extras; i++)
+		plan->extras[i] = al_plan_bind(&b, family->extras[i].from);
 }
 
 void al_plan_items(struct al_plan *plan)
@@ -134,17 +134,17 @@ static bool count_layers(const struct al_plan *plan, struct al_plan_item *item)
 		return true;
 	if (!al_plan_whole(plan, item->counts[0], 0, &item->n_layers))
 		return false;
-	for (size_t i = 0; i < family->n_apart; i++)
-		if (strcmp(family->apart[i].variable, item->loops->items[0].variable) == 0
-			&& plan->apart_from[i] < item->n_layers)
-			item->n_layers = plan->apart_from[i];
+	for (size_t i = 0; i < family->n_extras; i++)
+		if (strcmp(family->extras[i].variable, item->loops->items[0].variable) == 0
+			&& plan->extra_from[i] < item->n_layers)
+			item->n_layers = plan->extra_from[i];
 	return true;
 }
 
 bool al_plan_find_layers(struct al_plan *plan)
 {
-	for (size_t i = 0; i < plan->ledger->family->n_apart; i++)
-		if (!al_plan_whole(plan, plan->apart[i], 0, &plan->apart_from[i]))
+	for (size_t i = 0; i < plan->ledger->family->n_extras; i++)
+		if (!al_plan_whole(plan, plan->extras[i], 0, &plan->extra_from[i]))
 			return false;
 	for (size_t i = 0; i < plan->n_items; i++)
 		if (plan->items[i].n > 0 && !count_layers(plan, &plan->items[i]))
@@ -171,23 +171,23 @@ static void set_iteration(struct al_plan *plan, const int64_t *iteration, size_t
 		plan->places[i].number = iteration[i];
 }
 
-static const char *apart_of(const struct al_plan *plan, const struct al_plan_item *item,
+static const char *extra_of(const struct al_plan *plan, const struct al_plan_item *item,
 	const int64_t *iteration)
 {
 	const struct al_family *family = plan->ledger->family;
 
-	for (size_t i = 0; i < family->n_apart; i++)
+	for (size_t i = 0; i < family->n_extras; i++)
 		for (size_t j = 0; j < item->loops->n; j++)
-			if (strcmp(item->loops->items[j].variable, family->apart[i].variable) == 0
-				&& iteration[j] >= plan->apart_from[i])
-				return family->apart[i].name;
+			if (strcmp(item->loops->items[j].variable, family->extras[i].variable) == 0
+				&& iteration[j] >= plan->extra_from[i])
+				return family->extras[i].name;
 	return NULL;
 }
 
 /* What an iteration makes of the item: its numbers, at the iteration that is set. */
 struct group {
 	int64_t values[AL_SHAPE_DIMS * 8], count, active, uses, layer;
-	const char *apart;
+	const char *extra;
 };
 
 static bool evaluate_group(const struct al_plan *plan, const struct al_plan_item *item,
@@ -247,18 +247,18 @@ static bool is_group(const struct al_plan *plan, const struct al_plan_item *item
 		for (size_t i = 0; i < item->n_values; i++)
 			if (m->with[i].value != g->values[i])
 				return false;
-		return m->uses == g->uses && m->apart == g->apart && m->layer == g->layer;
+		return m->uses == g->uses && m->extra == g->extra && m->layer == g->layer;
 	}
 	const struct al_model_tensor *t = &tensor_list->tensors[item->first + k];
 	for (size_t i = 0; i < item->n_values; i++)
 		if (t->dims[i] != g->values[i])
 			return false;
-	return t->count == g->count && t->active == g->active && t->apart == g->apart
+	return t->count == g->count && t->active == g->active && t->extra == g->extra
 		&& t->layer == g->layer;
 }
 
-/* A new group comes in the place of the one that was there: what is counted as apart stays so, and
- * a layer is the same layer. */
+/* A new group comes in the place of the one that was there: what is not part of the model stays
+ * so, and a layer is the same layer. */
 static bool begin_group(struct walk *w, const struct group *g)
 {
 	struct al_tensor_list *tensor_list = &w->plan->ledger->tensor_list;
@@ -267,11 +267,11 @@ static bool begin_group(struct walk *w, const struct group *g)
 
 	if (w->found == item->n)
 		return false;
-	const char *apart = item->is_module ? tensor_list->modules[i].apart
-					    : tensor_list->tensors[i].apart;
+	const char *extra = item->is_module ? tensor_list->modules[i].extra
+					    : tensor_list->tensors[i].extra;
 	int64_t layer = item->is_module ? tensor_list->modules[i].layer
 					: tensor_list->tensors[i].layer;
-	if (apart != g->apart || layer != g->layer)
+	if (extra != g->extra || layer != g->layer)
 		return false;
 	write_group(w->plan, item, w->found, g);
 	if (item->is_module) {
@@ -313,7 +313,7 @@ static bool enter(struct walk *w, struct copies copies)
 		return true;
 	if (!evaluate_group(plan, item, &g))
 		return false;
-	g.apart = apart_of(plan, item, w->iteration);
+	g.extra = extra_of(plan, item, w->iteration);
 	if (plan->ledger->ask.detail == AL_TENSORS_BY_LAYER && item->loops->n > 0)
 		g.layer = w->iteration[0];
 	while (k < w->found && !is_group(plan, item, k, &g))

@@ -104,9 +104,9 @@ struct al_plan {
 	size_t *module_of; /* of the tensor list's modules: in the ledger's */
 	size_t *of_module; /* places that change with a module's copies */
 	size_t **with; /* of each module: the places of what is set in it; 0: of none */
-	const struct al_bound *apart[AL_FAMILY_APARTS];
-	struct al_plan_inputs apart_inputs;
-	int64_t apart_from[AL_FAMILY_APARTS];
+	const struct al_bound *extras[AL_FAMILY_EXTRAS];
+	struct al_plan_inputs extra_inputs;
+	int64_t extra_from[AL_FAMILY_EXTRAS];
 	struct al_plan_entries lists[AL_N_LISTS];
 	struct al_plan_links *links;
 	size_t n_links;
@@ -176,7 +176,7 @@ void al_plan_write_settings(struct al_plan *plan);
 /* ---- groups: plan_groups.c ---- */
 
 /* Where what is not part of the model begins. */
-void al_plan_apart(struct al_plan *plan);
+void al_plan_extras(struct al_plan *plan);
 
 /* The tensors and modules of the family. */
 void al_plan_items(struct al_plan *plan);

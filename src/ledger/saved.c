@@ -84,7 +84,7 @@ static struct sides sides_of(const struct al_ledger_entry *t)
 	size_t out = in_first ? t->n_dims - 1 : 0, in = in_first ? 0 : 1;
 	struct sides sides = {.out = t->dims[out], .in = t->dims[in]};
 
-	if (family->packed > 1) /* blocks of packed numbers behind the output's rows */
+	if (family->packed > 1) /* blocks of packed numbers after the output's rows */
 		for (size_t i = 2; i < t->n_dims; i++)
 			sides.in *= t->dims[i];
 	if (family->packed > 1)
@@ -94,7 +94,7 @@ static struct sides sides_of(const struct al_ledger_entry *t)
 
 static bool is_model_matrix(const struct al_ledger_entry *t, enum al_part part)
 {
-	return t->stored && t->part == part && t->is_matrix && !t->apart
+	return t->stored && t->part == part && t->is_matrix && !t->extra
 		&& t->entry->kind == AL_TENSOR_WEIGHT;
 }
 
@@ -208,14 +208,14 @@ static void add_feed_forward(struct build *b, size_t i)
 	int64_t layers = t->layer < 0 && t->n_layers > 0 ? t->n_layers : 1;
 	add_width(b, "input", t, sides.in, t->is_expert ? active_copies(t) : layers, 0);
 	if (b->has_dropout && !t->is_expert)
-		add_width(b, "dropout mask behind the block", t, b->d_model, layers, 1);
+		add_width(b, "dropout mask after the block", t, b->d_model, layers, 1);
 }
 
 /* ---- norms, embedding, head ---- */
 
 static void add_norm(struct build *b, const struct al_ledger_entry *t)
 {
-	if (t->entry->kind != AL_TENSOR_NORM || t->apart)
+	if (t->entry->kind != AL_TENSOR_NORM || t->extra)
 		return;
 	add_width(b, "input", t, t->dims[t->n_dims - 1], t->times * t->count, 0);
 	struct al_saved_line *line = &b->out->lines[b->out->n - 1];
@@ -296,7 +296,7 @@ static void add_embedding_mask(struct build *b)
 
 static bool is_logit_head(const struct al_ledger_entry *t)
 {
-	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->apart
+	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->extra
 		&& al_formula_mentions(t->entry->shape
 					       .dims[t->stored->tensor->order == AL_ORDER_IN_OUT],
 			"vocab");
@@ -351,7 +351,7 @@ static void fill(struct build *b, const struct al_ledger_list *tensors,
 
 	add_embedding_mask(b);
 	for (size_t i = 0; i < ledger->n_modules; i++)
-		if (!ledger->modules[i].apart)
+		if (!ledger->modules[i].extra)
 			add_module(b, &ledger->modules[i], lines);
 	add_last_bare_norm(b);
 	for (size_t i = 0; i < tensors->n; i++)

@@ -17,7 +17,7 @@ struct al_growth {
 struct al_largest {
 	bool fits; /* at `least` at all */
 	int64_t value,
-		next; /* the largest x within the limit, and the one behind it; where nothing fits,
+		next; /* the largest x within the limit, and the one after it; where nothing fits,
 	                          next is `least` */
 };
 

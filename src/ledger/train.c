@@ -8,35 +8,35 @@ const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "f
 
 /* ---- stages ---- */
 
-void al_stage_init(struct al_stage *stage)
+void al_stage_memory_init(struct al_stage_memory *stage)
 {
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_init(stage->bytes[state][part]);
 }
 
-void al_stage_finish(struct al_stage *stage)
+void al_stage_memory_finish(struct al_stage_memory *stage)
 {
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_clear(stage->bytes[state][part]);
 }
 
-void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_t out)
+void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_state state, mpq_t out)
 {
 	mpq_set_ui(out, 0, 1);
 	for (int part = 0; part < AL_N_PARTS; part++)
 		al_exact_add(out, stage->bytes[state][part]);
 }
 
-void al_stage_total(const struct al_stage *stage, mpq_t out)
+void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out)
 {
 	mpq_t sum;
 
 	mpq_init(sum);
 	mpq_set_ui(out, 0, 1);
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++) {
-		al_stage_sum(stage, (enum al_memory_state)state, sum);
+		al_stage_memory_sum(stage, (enum al_memory_state)state, sum);
 		al_exact_add(out, sum);
 	}
 	mpq_clear(sum);
@@ -121,7 +121,7 @@ static bool is_tensor_here(const struct place *place, const struct al_ledger_ent
 /* A head that is tied to an embedding on another stage needs a copy of it. */
 static bool is_counted(const struct place *place, const struct al_ledger_entry *t)
 {
-	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->apart
+	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->extra
 		&& place->training->pp > 1;
 
 	return (t->is_parameter || is_copy) && is_tensor_here(place, t)
@@ -143,7 +143,7 @@ static int64_t degree_of(const struct al_training *t, enum al_memory_state state
 }
 
 static bool add_states(const struct al_training *training, const struct al_ledger_entry *t,
-	struct al_stage *stage, struct al_error *err)
+	struct al_stage_memory *stage, struct al_error *err)
 {
 	bool ok = true;
 	mpq_t bytes;
@@ -199,10 +199,10 @@ static bool is_kept(const struct al_training *t, const struct al_saved_line *lin
 }
 
 static void add_saved(const struct place *place, const struct al_saved_line *line,
-	struct al_stage *stage)
+	struct al_stage_memory *stage)
 {
 	const struct al_training *t = place->training;
-	bool is_whole = mpq_equal(line->device, line->elements);
+	bool is_on_each_device = mpq_equal(line->device, line->elements);
 	mpq_t bytes;
 
 	mpq_init(bytes);
@@ -213,7 +213,7 @@ static void add_saved(const struct place *place, const struct al_saved_line *lin
 		al_exact_multiply(bytes, t->seq / t->cp);
 	if (line->per == AL_PER_PAIR)
 		al_exact_multiply(bytes, t->seq);
-	if (is_whole && t->is_sequence_parallel)
+	if (is_on_each_device && t->is_sequence_parallel)
 		al_exact_divide(bytes, t->tp);
 	if (!line->is_last)
 		al_exact_multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
@@ -228,12 +228,12 @@ static struct place place_of(const struct al_training *training, int64_t index)
 
 /* A recipe's own rule: bytes a token and attention module. */
 static void add_module(const struct al_ledger_module *module, const struct place *place,
-	int64_t per_token, struct al_stage *stage)
+	int64_t per_token, struct al_stage_memory *stage)
 {
 	const struct al_training *t = place->training;
 	mpq_t bytes;
 
-	if (module->apart || !is_layer_here(place, module->layer, module->n_layers)
+	if (module->extra || !is_layer_here(place, module->layer, module->n_layers)
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
 	mpq_init(bytes);
@@ -246,8 +246,8 @@ static void add_module(const struct al_ledger_module *module, const struct place
 	mpq_clear(bytes);
 }
 
-static bool add_rule(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stages,
-	struct al_error *err)
+static bool add_rule(struct al_ledger *ledger, const struct al_training *t,
+	struct al_stage_memory *stages, struct al_error *err)
 {
 	struct al_scope scope = al_settings_scope(&ledger->settings);
 	int64_t per_token;
@@ -263,7 +263,7 @@ static bool add_rule(struct al_ledger *ledger, const struct al_training *t, stru
 }
 
 static bool add_activations(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage *stages, struct al_error *err)
+	struct al_stage_memory *stages, struct al_error *err)
 {
 	struct al_saved_lines saved;
 
@@ -284,15 +284,15 @@ static bool add_activations(struct al_ledger *ledger, const struct al_training *
 	return true;
 }
 
-static void clear_stage(struct al_stage *stage)
+static void clear_stage(struct al_stage_memory *stage)
 {
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);
 }
 
-bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t, struct al_stage *stages,
-	struct al_error *err)
+bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,
+	struct al_stage_memory *stages, struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
 

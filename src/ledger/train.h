@@ -12,7 +12,7 @@ extern const char *const al_recompute_names[AL_N_RECOMPUTES];
 /* Which share of a model is asked about. */
 struct al_share {
 	unsigned parts; /* bit per enum al_part */
-	bool only_layers; /* nothing before or behind the layers */
+	bool only_layers; /* nothing before or after the layers */
 };
 
 enum { AL_ALL_PARTS = (1u << AL_N_PARTS) - 1 };
@@ -33,25 +33,27 @@ struct al_training {
 };
 
 /* Bytes on one device of a pipeline stage, by state and part. */
-struct al_stage {
+struct al_stage_memory {
 	mpq_t bytes[AL_N_TRAINING_STATES][AL_N_PARTS];
 };
 
-void al_stage_init(struct al_stage *stage);
-void al_stage_finish(struct al_stage *stage);
-void al_stage_sum(const struct al_stage *stage, enum al_memory_state state, mpq_t out);
-void al_stage_total(const struct al_stage *stage, mpq_t out);
+void al_stage_memory_init(struct al_stage_memory *stage);
+void al_stage_memory_finish(struct al_stage_memory *stage);
+void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_state state,
+	mpq_t out);
+void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out);
 
 /* Fills stages [pp] with what a device of each pipeline stage holds. The layers are cut into
  * pp*interleave blocks as equal as can be, dealt to the stages in turn; the embedding is on the
- *first, the head on the last. With pp > 1 the whole must know its layers (AL_BOOKS_LAYERS), and
- *stage i keeps the activations of pp - i micro-batches (one forward and one backward in turn),
- *interleaved those of pp*interleave + pp - 1 - 2*i of its blocks, as they lie when the first
- *backward begins. A tied head on another stage than its embedding is a copy there. =
- *arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all layers,
- *and = interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
+ * first, the head on the last. With pp > 1 the ledger must know its layers (AL_TENSORS_BY_LAYER),
+ * and pipeline stage i keeps the activations of pp - i micro-batches (one forward and one backward
+ * in turn), interleaved those of pp*interleave + pp - 1 - 2*i of its blocks, as they lie when the
+ * first backward begins. A tied head on another stage than its embedding is a copy there.
+ *
+ *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all
+ *= layers, and interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *training,
-	struct al_stage *stages, struct al_error *err) AL_MUST_CHECK;
+	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
 
 /* Degrees that don't fit each other or the question. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;

@@ -183,13 +183,13 @@ void al_question_finish(struct al_question *q)
 }
 
 struct al_ledger_ask al_question_ask(const struct al_question *q,
-	const struct al_configured_variant *configured, bool is_whole)
+	const struct al_configured_variant *configured, bool is_model)
 {
 	return (struct al_ledger_ask){.catalog = q->catalog,
 		.model = q->model,
-		.family = is_whole ? q->family : NULL,
+		.family = is_model ? q->family : NULL,
 		.name = q->name,
 		.settings = &q->settings,
 		.basis = &q->basis,
-		.configured = is_whole && q->is_own ? NULL : configured};
+		.configured = is_model && q->is_own ? NULL : configured};
 }

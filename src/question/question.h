@@ -69,7 +69,7 @@ bool al_question_check_symbol(const struct al_question *question, const char *sy
 /* What is asked of the ledger about a configured variant: alone, or in the place of all attention
  * of the whole model (the model's own stays). */
 struct al_ledger_ask al_question_ask(const struct al_question *question,
-	const struct al_configured_variant *configured, bool is_whole);
+	const struct al_configured_variant *configured, bool is_model);
 
 /* ---- the parts of a question, for who asks without a subject ---- */
 

@@ -117,7 +117,7 @@ static bool expect_tensors(struct reconciling *r, struct al_error *err)
 		size_t n_dims = al_model_tensor_shape(tensor, dims);
 		const struct expectation e = {
 			.name = tensor->name,
-			.part = tensor->apart ? tensor->apart : al_part_names[family->part],
+			.part = tensor->extra ? tensor->extra : al_part_names[family->part],
 			.dims = dims,
 			.n_dims = n_dims,
 			.packed = family->packed > 0 ? family->packed : 1,
@@ -146,11 +146,11 @@ static bool expect_module(struct reconciling *r, const struct al_model_module *m
 			&& tensor->parts[0].entry->kind == AL_TENSOR_BUFFER;
 		const struct expectation e = {
 			.name = tensor->name,
-			.part = module->apart ? module->apart : "attention",
+			.part = module->extra ? module->extra : "attention",
 			.dims = tensor->dims,
 			.n_dims = tensor->n_dims,
 			.packed = 1,
-			.is_parameter = !is_buffer && !module->apart,
+			.is_parameter = !is_buffer && !module->extra,
 			.is_buffer = is_buffer,
 			.is_optional = tensor->stored->is_optional,
 		};

@@ -128,8 +128,8 @@ static const char *why_left_out(struct al_model_view *view, const struct al_mode
 {
 	const struct al_variant *variant = module->variant;
 
-	if (module->apart)
-		return module->apart;
+	if (module->extra)
+		return module->extra;
 	if (al_variant_has_factor(variant, AL_FACTOR_MIXING))
 		return variant->title;
 	for (int factor = AL_FACTOR_QUERY; factor <= AL_FACTOR_OUTPUT; factor++)

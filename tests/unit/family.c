@@ -432,16 +432,16 @@ static void what_is_not_part_of_the_model_is_counted_by_itself(void **state)
 	(void)state;
 	open_tensor_list(&tensor_list, &settings, TINY, extra_config, false);
 	const struct al_model_tensor *packed = &tensor_list.tensors[5],
-				     *apart = &tensor_list.tensors[6],
+				     *extra = &tensor_list.tensors[6],
 				     *scale = &tensor_list.tensors[7];
 	assert_int_equal(packed->copies, 5);
-	assert_null(packed->apart);
+	assert_null(packed->extra);
 	assert_int_equal(mpz_get_si(mpq_numref(packed->elements)), 5 * 8);
 	assert_true(al_model_tensor_is_parameter(packed));
-	assert_int_equal(apart->copies, 2);
-	assert_string_equal(apart->apart, "further tokens");
-	assert_int_equal(mpz_get_si(mpq_numref(apart->elements)), 2 * 8);
-	assert_false(al_model_tensor_is_parameter(apart));
+	assert_int_equal(extra->copies, 2);
+	assert_string_equal(extra->extra, "further tokens");
+	assert_int_equal(mpz_get_si(mpq_numref(extra->elements)), 2 * 8);
+	assert_false(al_model_tensor_is_parameter(extra));
 	assert_int_equal(scale->tensor->entry.kind, AL_TENSOR_SCALE);
 	assert_false(al_model_tensor_is_parameter(scale));
 	assert_int_equal(part_parameters(&tensor_list, AL_PART_FEED_FORWARD),

@@ -68,7 +68,7 @@ static bool count(const struct al_family *family, const struct al_json *doc,
 static bool is_stored_total(mpq_t counts[AL_N_COUNTS], int64_t total)
 {
 	static const enum al_count beside[] = {AL_COUNT_TIED, AL_COUNT_BUFFERS, AL_COUNT_SCALES,
-		AL_COUNT_APART};
+		AL_COUNT_EXTRA};
 	bool is_total = false;
 	mpq_t sum;
 

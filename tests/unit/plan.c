@@ -92,7 +92,7 @@ static void close_subject(struct subject *s)
 /* ---- what is compared ---- */
 
 static const enum al_count counts[] = {AL_COUNT_PARAMETERS, AL_COUNT_ACTIVE, AL_COUNT_TIED,
-	AL_COUNT_BUFFERS, AL_COUNT_APART, AL_COUNT_STORED};
+	AL_COUNT_BUFFERS, AL_COUNT_EXTRA, AL_COUNT_STORED};
 
 static void assert_equal_numbers(const struct subject *s, const char *what, bool left_ok,
 	bool right_ok, mpq_t left, mpq_t right, const struct al_error *left_err,

@@ -258,7 +258,7 @@ enum { MOST_STAGES = 2 };
 static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t pp, int zero,
 	enum al_recompute recompute)
 {
-	struct al_stage stages[MOST_STAGES];
+	struct al_stage_memory stages[MOST_STAGES];
 	struct al_training training = {.share = {.parts = AL_ALL_PARTS},
 		.batch = 2,
 		.seq = 512,
@@ -273,7 +273,7 @@ static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t 
 	struct al_error err = {0};
 
 	for (int i = 0; i < MOST_STAGES; i++)
-		al_stage_init(&stages[i]);
+		al_stage_memory_init(&stages[i]);
 	must(al_catalog_recipe(catalog, "megatron", &training.recipe, &err)
 			&& al_ledger_train(ledger, &training, stages, &err),
 		&err);
@@ -286,7 +286,7 @@ static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t 
 		al_text_add(out, "\n");
 	}
 	for (int i = 0; i < MOST_STAGES; i++)
-		al_stage_finish(&stages[i]);
+		al_stage_memory_finish(&stages[i]);
 }
 
 static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,

@@ -27,7 +27,7 @@ static void must(bool ok, const struct al_error *err)
 		fail_msg("%s", err->message);
 }
 
-enum item { PARAMETERS, BUFFERS, APART, COPIES, SCALES, N_ITEMS };
+enum item { PARAMETERS, BUFFERS, EXTRA, COPIES, SCALES, N_ITEMS };
 
 static const char *const item_names[N_ITEMS] = {
 	"parameters",
@@ -78,8 +78,8 @@ static enum item item_of(const struct al_model_tensor *tensor)
 		return SCALES;
 	if (tensor->tensor->tied_to)
 		return COPIES;
-	if (tensor->apart)
-		return APART;
+	if (tensor->extra)
+		return EXTRA;
 	return tensor->tensor->entry.kind == AL_TENSOR_BUFFER ? BUFFERS : PARAMETERS;
 }
 
@@ -99,7 +99,7 @@ static void add_module(const struct al_model_module *module, const struct al_set
 	al_basis_init(&basis);
 	must(al_ledger_open_module(&ledger, &configured, settings, &basis, &err), &err);
 	must(al_ledger_measure(&ledger, AL_PARAMETERS, NULL, parameters, &err), &err);
-	items[module->apart ? APART : PARAMETERS] += module->copies * whole(parameters);
+	items[module->extra ? EXTRA : PARAMETERS] += module->copies * whole(parameters);
 	al_ledger_close(&ledger);
 	mpq_clear(parameters);
 }

@@ -195,20 +195,20 @@ static struct al_training training_of(const char *name)
 }
 
 static void train(struct subject *s, const struct al_training *t, int64_t index,
-	struct al_stage *stage)
+	struct al_stage_memory *stage)
 {
 	enum { MOST_STAGES = 64 };
-	static struct al_stage stages[MOST_STAGES];
+	static struct al_stage_memory stages[MOST_STAGES];
 
 	assert_true(t->pp <= MOST_STAGES);
 	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_init(&stages[i]);
+		al_stage_memory_init(&stages[i]);
 	assert_no_error(al_ledger_train(&s->ledger, t, stages, &err), &err);
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set(stage->bytes[state][part], stages[index].bytes[state][part]);
 	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_finish(&stages[i]);
+		al_stage_memory_finish(&stages[i]);
 }
 
 /*= Korthikanti et al. 2022, Table 2: an eager layer takes s*b*h*(34 + 5*a*s/h) bytes on one device,
@@ -230,12 +230,12 @@ static void saves_what_korthikanti_says(void **state)
 		{8, true, AL_RECOMPUTE_FULL, sbh * layers * 2 / 8},
 		{1, false, AL_RECOMPUTE_FULL, sbh * layers * 2},
 	};
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	mpq_t value;
 	(void)state;
 
 	mpq_init(value);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct subject s;
 		struct al_training t = training_of("megatron");
@@ -245,11 +245,11 @@ static void saves_what_korthikanti_says(void **state)
 		t.recompute = cases[i].recompute;
 		open_with(&s, "gpt3-175b", NULL, t.tp, AL_TENSORS_BY_KIND);
 		train(&s, &t, 0, &stage);
-		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
+		al_stage_memory_sum(&stage, AL_STATE_ACTIVATIONS, value);
 		assert_int_equal(mpq_cmp_si(value, (long)cases[i].expected, 1), 0);
 		close_model(&s);
 	}
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	mpq_clear(value);
 }
 
@@ -259,24 +259,24 @@ static void interleaved_stages_keep_more(void **state)
 {
 	const int64_t block = INT64_C(4) * 114 * 2048 * 12288;
 	struct al_training t = training_of("megatron");
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	struct subject s;
 	mpq_t value;
 	(void)state;
 
 	mpq_init(value);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	t.share.only_layers = true;
 	t.pp = 8;
 	t.interleave = 3;
 	open_with(&s, "gpt3-175b", NULL, 1, AL_TENSORS_BY_LAYER);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
-		al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
+		al_stage_memory_sum(&stage, AL_STATE_ACTIVATIONS, value);
 		assert_int_equal(mpq_cmp_si(value, (long)((8 * 3 + 8 - 1 - 2 * i) * block), 1), 0);
 	}
 	close_model(&s);
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	mpq_clear(value);
 }
 
@@ -284,49 +284,49 @@ static void interleaved_stages_keep_more(void **state)
 static void stages_hold_the_model(void **state)
 {
 	struct al_training t = training_of("zero");
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	struct subject s;
 	mpq_t sum, value;
 	(void)state;
 
 	mpq_inits(sum, value, NULL);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	t.pp = 7;
 	t.interleave = 2;
 	open_with(&s, "deepseek-v3", NULL, 1, AL_TENSORS_BY_LAYER);
 	for (int64_t i = 0; i < t.pp; i++) {
 		train(&s, &t, i, &stage);
-		al_stage_sum(&stage, AL_STATE_WEIGHTS, value);
+		al_stage_memory_sum(&stage, AL_STATE_WEIGHTS, value);
 		mpq_add(sum, sum, value);
 	}
 	assert_exact(sum, "1342052808704"); /* 2 * 671,026,404,352 */
 	close_model(&s);
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	mpq_clears(sum, value, NULL);
 }
 
 static void shares_states_out(void **state)
 {
 	struct al_training t = training_of("zero");
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	struct subject s;
 	mpq_t a, b;
 	(void)state;
 
 	mpq_inits(a, b, NULL);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	open_model(&s, "gpt2");
 	t.dp = 8;
 	t.zero = 3;
 	train(&s, &t, 0, &stage);
 	mpq_set_ui(a, 0, 1);
 	for (int state_of = 0; state_of < AL_STATE_ACTIVATIONS; state_of++) {
-		al_stage_sum(&stage, (enum al_memory_state)state_of, b);
+		al_stage_memory_sum(&stage, (enum al_memory_state)state_of, b);
 		mpq_add(a, a, b);
 	}
 	assert_exact(a, "248879616"); /* 16 bytes over 8 devices */
 	close_model(&s);
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	mpq_clears(a, b, NULL);
 }
 
@@ -481,20 +481,20 @@ static void counts_what_others_get_wrong(void **state)
 static void a_gpt3_layer_saves_2736_mib(void **state)
 {
 	struct al_training t = training_of("megatron");
-	struct al_stage stage;
+	struct al_stage_memory stage;
 	struct subject s;
 	mpq_t value;
 	(void)state;
 
 	mpq_init(value);
-	al_stage_init(&stage);
+	al_stage_memory_init(&stage);
 	open_model(&s, "gpt3-175b");
 	t.share.only_layers = true;
 	train(&s, &t, 0, &stage);
-	al_stage_sum(&stage, AL_STATE_ACTIVATIONS, value);
+	al_stage_memory_sum(&stage, AL_STATE_ACTIVATIONS, value);
 	assert_int_equal(mpq_cmp_si(value, 96L * 2736 * 1024 * 1024, 1), 0);
 	close_model(&s);
-	al_stage_finish(&stage);
+	al_stage_memory_finish(&stage);
 	mpq_clear(value);
 }
 
