@@ -1,4 +1,4 @@
-/* What a family says of variants: each tensor, option and symbol that it names is one of theirs. */
+/* Checks that a family only names tensors, options and symbols that its variants define. */
 #include "catalog/family.h"
 
 #include <string.h>

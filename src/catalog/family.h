@@ -226,8 +226,8 @@ struct al_family {
 bool al_family_check_facts(const struct al_family *family, const struct al_json *doc,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What a family says of variants: they exist, and have the tensors, options and symbols that it
- * names. `doc` is the family's file, for messages. */
+/* Checks that a family's variants exist, and that it only names tensors, options and symbols that
+ * they define. `doc` is the family's file, for messages. */
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
 	struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
 

@@ -194,7 +194,9 @@ static bool read_fused(struct reading *r, struct al_stored_tensor *out, bool *is
 	if (n_there == 0)
 		return true;
 	if (n_there < out->n_parts)
-		return al_fail(err, AL_EINPUT, "%zu of its %zu parts exist", n_there, out->n_parts);
+		return al_fail(err, AL_EINPUT,
+			"fused tensor: %zu of its %zu parts exist, expected all or none", n_there,
+			out->n_parts);
 	if (!join_parts(r, out, dims, err))
 		return false;
 	set_shape(out, out->parts[0].entry->shape.n_dims, dims);

@@ -195,12 +195,12 @@ static void add_columns(struct answer *a)
 			.digits = AL_DIGITS_ALL});
 	al_table_add_column(t,
 		(struct al_column){.key = "elements_per_token",
-			.title = "Elements a token",
+			.title = "Elements per token",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL});
 	al_table_add_column(t,
 		(struct al_column){.key = "bytes_per_token",
-			.title = "Cache a token",
+			.title = "Cache per token",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL});
@@ -246,9 +246,10 @@ static bool read_tokens(struct answer *a, struct al_error *err)
 static void add_notes(struct answer *a)
 {
 	al_note_question(a->question, a->table);
-	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->dtype);
+	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
+		a->dtype);
 	if (!a->has_seq)
-		al_table_note(a->table, "cache of whole sequences: give --seq");
+		al_table_note(a->table, "give --seq for the cache of whole sequences");
 	else if (a->is_two_sided)
 		al_table_note(a->table, "batch %lld, %lld tokens, %lld source tokens",
 			(long long)a->batch, (long long)a->seq, (long long)a->source_seq);

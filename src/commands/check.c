@@ -1,4 +1,4 @@
-/* check: which of the numbers that a paper prints can be derived. */
+/* check: recomputes the numbers that a paper prints. */
 #include "commands/scenarios.h"
 
 struct report {

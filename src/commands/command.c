@@ -44,8 +44,8 @@ const struct al_option_row al_output_rows[] = {
 
 const struct al_option_row al_display_rows[] = {
 	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
-		"what people read: iec (KiB), si (k, M) or raw", .words = unit_words, .n_words = 3,
-		.fallback = -1),
+		"units in text tables: iec (KiB), si (k, M) or raw", .words = unit_words,
+		.n_words = 3, .fallback = -1),
 	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN", "auto, always or never",
 		.words = color_words, .n_words = 3, .noun = "colour"),
 	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",
@@ -185,13 +185,16 @@ static void choose_style(struct al_session *session, const char *command)
 
 /* ---- help ---- */
 
+enum { SUMMARY_COLUMN = 13 };
+
 static void help_command(const struct entry *entry, const struct al_command *command,
 	struct al_text *out)
 {
 	al_text_addf(out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
-	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n%s\n\n", entry->name,
-		command->words, entry->summary);
+	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n", entry->name, command->words);
+	al_help_add_wrapped(out, entry->summary, 0);
+	al_text_add(out, "\n");
 	al_options_help(command->options, out);
 }
 
@@ -200,10 +203,12 @@ static void help_all(struct al_text *out)
 	al_text_add(out,
 		"attnledger counts and audits attention.\n\n"
 		"usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
-	for (int i = 0; i < N_COMMANDS; i++)
-		al_text_addf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	for (int i = 0; i < N_COMMANDS; i++) {
+		al_text_addf(out, "  %-10s ", commands[i].name);
+		al_help_add_wrapped(out, commands[i].summary, SUMMARY_COLUMN);
+	}
 	al_text_add(out,
-		"\nattnledger COMMAND --help begins with two examples. "
+		"\nattnledger COMMAND --help begins with two examples.\n"
 		"attnledger --version prints the version.\n");
 }
 
@@ -216,7 +221,7 @@ static bool check_words(const char *name, const struct al_command *command,
 		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help",
 			command->words, name);
 	if (line->n_words > command->most_words)
-		return al_fail(err, AL_EINPUT, "found \"%s\" behind %s; see attnledger %s --help",
+		return al_fail(err, AL_EINPUT, "found \"%s\" after %s; see attnledger %s --help",
 			line->words[command->most_words], command->words, name);
 	return true;
 }

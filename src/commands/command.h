@@ -59,27 +59,29 @@ struct al_command {
  *
  * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), what. */
 #define COMMANDS(X) \
-	X(list, LIGHT, "what is built in") \
+	X(list, LIGHT, "built-in models, families, variants, recipes, scenarios or symbols") \
 	X(variants, FULL, \
 		"tensors, formulas, order of growth, difference to another variant, cache") \
 	X(count, LIGHT, "parameters by part and in total") \
 	X(memory, LIGHT, \
 		"memory of a model in training or inference, or of attention variants in it") \
 	X(cache, LIGHT, "the KV cache by kind of layer, per token and at --seq") \
-	X(sweep, FULL, "a curve as a table, over one or more symbols") \
+	X(sweep, FULL, "a number as a curve over one or more symbols, as a table or figure") \
 	X(fit, LIGHT, \
-		"the largest batch, context or model that fits, the next that doesn't, and what " \
-		"binds") \
+		"the largest batch, context or model that fits, the next larger one, and what " \
+		"limits it") \
 	X(run, FULL, "a scenario's tables and figures; all built-in ones without an argument") \
 	X(check, FULL, \
-		"which printed numbers can be derived; exit status 1 if one contradicts unlisted") \
+		"recompute a paper's printed numbers; exit status 1 if one is wrong and not a " \
+		"known " \
+		"erratum") \
 	X(inspect, FULL, \
 		"the tensors and attention modules of a checkpoint: a safetensors file or a " \
 		"model folder") \
 	X(reconcile, FULL, "expected tensors against stored ones; exit status 1 if they differ") \
 	X(audit, FULL, "how redundant the heads of a checkpoint are") \
 	X(compress, FULL, "a checkpoint with fewer query and key parameters, and what it cost") \
-	X(verify, FULL, "attention probabilities of a checkpoint and its compressed copy")
+	X(verify, FULL, "compare attention probabilities of a checkpoint and its compressed copy")
 
 #define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)

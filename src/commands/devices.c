@@ -40,10 +40,10 @@ const struct al_option_row al_device_rows[] = {
 	OPTION_COUNT(struct al_device_options, ep, "ep", "N",
 		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
 	OPTION_FLAG(struct al_device_options, is_sequence_parallel, "sp",
-		"sequence parallelism beside tensor parallelism"),
+		"sequence parallelism, with --tp of at least 2"),
 	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
-		"none; selective (nothing of token x token is kept); full (only the layers' inputs "
-		"are)",
+		"none; selective (no token x token tensor is saved); full (only the layers' inputs "
+		"are saved)",
 		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
 		.fallback = AL_RECOMPUTE_NONE),
 	OPTION_CHOICE(struct al_device_options, kernel, "attention", "KERNEL",
@@ -52,7 +52,7 @@ const struct al_option_row al_device_rows[] = {
 	OPTION_FLAG(struct al_device_options, is_inference, "inference",
 		"weights, cache and one forward instead of training"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
-		"of a cached element (default bf16)", .text = "bf16"),
+		"number format of the KV cache (default bf16)", .text = "bf16"),
 	OPTION_END,
 };
 
@@ -145,19 +145,26 @@ bool al_devices_refuse(const struct al_command_line *line, const struct al_quest
 
 	return !given
 		|| al_fail(err, AL_EINPUT,
-			question->family ? "--%s is about a whole model, and variants are "
-					   "compared as attention blocks; "
-					   "add --whole"
-					 : "--%s is about a whole model, of which only "
+			question->family ? "--%s needs a whole model, and variants are "
+					   "compared as attention blocks: add --whole"
+					 : "--%s needs a whole model, and only its "
 					   "attention is known",
 			given);
 }
 
 void al_devices_note(const struct al_training *t, struct al_table *table)
 {
-	al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s",
-		(long long)t->batch, (long long)t->seq, t->is_flash ? "flash" : "eager",
-		al_recompute_names[t->recompute]);
+	const struct al_formula *rule = t->recipe->activations_per_token;
+
+	if (rule)
+		al_table_note(table,
+			"batch %lld, %lld tokens; only the layers' inputs are saved: %s bytes per "
+			"token and attention block",
+			(long long)t->batch, (long long)t->seq, al_formula_source(rule));
+	else
+		al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s",
+			(long long)t->batch, (long long)t->seq, t->is_flash ? "flash" : "eager",
+			al_recompute_names[t->recompute]);
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
 		al_table_note(table,
 			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld, "

@@ -206,16 +206,16 @@ static void add_columns(struct al_table *t, bool shows_variant)
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "bytes",
-			.title = "Takes",
+			.title = "Needs",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "next",
-			.title = "Next",
+			.title = "Next larger",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "next_bytes",
-			.title = "Would take",
+			.title = "Would need",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
@@ -224,7 +224,7 @@ static void add_columns(struct al_table *t, bool shows_variant)
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "binds", .title = "What binds"},
+		{.key = "binds", .title = "Limited by"},
 	};
 
 	if (shows_variant)

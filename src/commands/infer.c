@@ -40,33 +40,34 @@ static void add_columns(struct al_table *t)
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "allocated",
-			.title = "As engines allocate",
+			.title = "Plain engine",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "read",
-			.title = "Read for a token",
+			.title = "Read per new token",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "flops",
-			.title = "Computed for a token",
+			.title = "Computed per new token",
 			.unit = "FLOP",
 			.quantity = AL_QUANTITY_FLOPS,
 			.digits = AL_DIGITS_ALL},
-		{.key = "intensity", .title = "FLOPs a byte", .digits = 2},
+		{.key = "intensity", .title = "FLOPs per byte read", .digits = 2},
 	};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		al_table_add_column(t, columns[i]);
 }
 
-static void add_row(struct al_table *table, const char *state, const struct al_inference_row *row)
+static void add_row(struct al_table *table, const char *state, const char *title,
+	const struct al_inference_row *row)
 {
 	struct al_cell *cell = al_table_add_row(table);
 	mpq_t intensity;
 
-	al_cell_set_text(table, cell++, state);
+	al_cell_set_titled(table, cell++, state, title);
 	al_cell_set_exact(table, cell++, row->bytes);
 	al_cell_set_exact(table, cell++, row->allocated);
 	al_cell_set_exact(table, cell++, row->read);
@@ -87,7 +88,7 @@ static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_
 		al_exact_add(rows[0].read, rows[i].read);
 		al_exact_add(rows[0].flops, rows[i].flops);
 	}
-	add_row(table, "total", &rows[0]);
+	add_row(table, "total", NULL, &rows[0]);
 }
 
 static void add_notes(struct al_table *table, const char *dtype, const struct al_question *q,
@@ -98,13 +99,13 @@ static void add_notes(struct al_table *table, const char *dtype, const struct al
 		inference->cache->name, (long long)inference->batch, (long long)inference->seq,
 		(long long)inference->tp);
 	al_table_note(table,
-		"as engines allocate: windows not rolled, latents expanded to all heads, key/value "
-		"heads on several devices where there are fewer of them");
+		"a plain engine keeps all tokens in sliding-window layers, stores MLA latents as "
+		"full "
+		"keys and values, and copies key/value heads where there are fewer than devices");
 	al_table_note(table,
-		"activations: the residual stream and the largest block, while a whole prompt is "
-		"read; a "
-		"token: one more of each sequence, latents read as they are (W_UK and W_UV "
-		"absorbed)");
+		"activations: the residual stream and the largest block while the whole prompt is "
+		"processed; a new token: one more in each sequence, MLA latents read as they are "
+		"(W_UK and W_UV absorbed)");
 }
 
 /* Files of blocks pack everything anew; others leave what the checkpoint packs. */
@@ -116,9 +117,8 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 	for (size_t i = 0; !has_blocks && i < ledger->tensor_list.n_tensors; i++)
 		if (ledger->tensor_list.tensors[i].tensor->packed > 1) {
 			al_table_note(table,
-				"tensors that the checkpoint packs (%lld numbers a byte, with "
-				"their scales) "
-				"stay as they are",
+				"tensors that the checkpoint packs (%lld numbers per byte, with "
+				"their scales) keep their format",
 				(long long)ledger->tensor_list.tensors[i].tensor->packed);
 			return;
 		}
@@ -137,7 +137,8 @@ static bool answer(struct al_session *session, struct al_question *q,
 	bool ok = al_ledger_infer(ledger, inference, rows, err);
 	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++) {
 		const enum al_memory_state state = al_inference_states[i];
-		add_row(table, al_memory_state_names[state], &rows[state]);
+		add_row(table, al_memory_state_names[state], al_memory_state_titles[state],
+			&rows[state]);
 	}
 	if (ok)
 		add_total(table, rows);

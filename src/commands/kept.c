@@ -83,22 +83,22 @@ static void add_columns(struct answer *a)
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "elements_per_token",
-			.title = "Elements a token",
+			.title = "Elements per token",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
 		{.key = "bytes_per_token",
-			.title = "Cache a token",
+			.title = "Cache per token",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "ends_at", .title = "Ends at", .unit = "tokens", .digits = AL_DIGITS_ALL},
+		{.key = "ends_at", .title = "Window", .unit = "tokens", .digits = AL_DIGITS_ALL},
 		{.key = "bytes",
 			.title = "Cache",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "allocated",
-			.title = "As engines allocate",
+			.title = "Plain engine",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
@@ -115,7 +115,8 @@ static void add_columns(struct answer *a)
 }
 
 static void add_row(struct answer *a, const struct al_question *q,
-	const struct al_configured_variant *configured, const char *kind, const struct sum *sum)
+	const struct al_configured_variant *configured, const char *kind, const char *title,
+	const struct sum *sum)
 {
 	struct al_cell *cell = al_table_add_row(a->table);
 
@@ -123,7 +124,7 @@ static void add_row(struct answer *a, const struct al_question *q,
 		al_cell_set_titled(a->table, cell++, q->name, q->title);
 	if (a->shows_variant)
 		al_cell_set_text(a->table, cell++, configured->name);
-	al_cell_set_text(a->table, cell++, kind);
+	al_cell_set_titled(a->table, cell++, kind, title);
 	al_cell_set_int(a->table, cell++, sum->layers);
 	al_cell_set_exact(a->table, cell++, sum->elements);
 	al_cell_set_exact(a->table, cell++, sum->bytes_per_token);
@@ -153,11 +154,12 @@ static void add_kinds(struct answer *a, const struct al_question *q,
 				is_there = true;
 			}
 		if (is_there)
-			add_row(a, q, configured, al_cache_kind_names[kind], &sum);
+			add_row(a, q, configured, al_cache_kind_names[kind],
+				al_cache_kind_titles[kind], &sum);
 		add_sum(&total, &sum, (enum al_cache_kind)kind);
 		sum_finish(&sum);
 	}
-	add_row(a, q, configured, "total", &total);
+	add_row(a, q, configured, "total", NULL, &total);
 	sum_finish(&total);
 }
 
@@ -196,14 +198,15 @@ static bool add_variant(struct answer *a, struct al_question *q, size_t i, const
 static void add_notes(struct answer *a, const struct al_question *q, const struct sum *tokens)
 {
 	al_note_question(q, a->table);
-	al_table_note(a->table, "dtype: %s, unless an entry has its own", a->storage->name);
+	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
+		a->storage->name);
 	if (tokens->seq)
 		al_table_note(a->table,
-			"batch %lld, %lld tokens; as engines allocate: windows not rolled, "
-			"latents expanded to all heads",
+			"batch %lld, %lld tokens; a plain engine keeps all tokens in "
+			"sliding-window layers and stores MLA latents as full keys and values",
 			(long long)tokens->batch, (long long)tokens->seq);
 	else
-		al_table_note(a->table, "cache of whole sequences: give --seq");
+		al_table_note(a->table, "give --seq for the cache of whole sequences");
 }
 
 static bool add_model(struct answer *a, struct al_question *q, struct al_error *err)
@@ -230,8 +233,9 @@ static bool add_word(struct answer *a, const char *word, struct al_error *err)
 	if (!al_ask_question(&q, a->session, &a->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
 	bool ok = al_is_about_model(&q, a->options->is_whole)
-		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
-			q.is_own ? ", expected one whose parts are known" : "; add --whole");
+		|| al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", word,
+			q.is_own ? "models whose parts are all known"
+				 : "--whole (attention alone cannot be compared)");
 	ok = ok && add_model(a, &q, err);
 	al_question_finish(&q);
 	return ok;

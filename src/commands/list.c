@@ -1,4 +1,4 @@
-/* list: what is built in. */
+/* list: built-in models, families, variants, recipes, scenarios or symbols. */
 #include "commands/command.h"
 
 #include <string.h>

@@ -301,18 +301,17 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 
 enum { HELP_COLUMN = 26, LAST_COLUMN = 79 };
 
-/* Adds words up to the last column; further lines begin where the first does. */
-static void add_wrapped(struct al_text *out, const char *text)
+void al_help_add_wrapped(struct al_text *out, const char *text, size_t first)
 {
-	size_t column = HELP_COLUMN;
+	size_t column = first;
 
 	while (*text) {
 		size_t n = strcspn(text, " ");
 		if (column + n + 1 > LAST_COLUMN) {
 			al_text_add(out, "\n");
-			al_text_add_repeated(out, ' ', HELP_COLUMN);
-			column = HELP_COLUMN;
-		} else if (column > HELP_COLUMN) {
+			al_text_add_repeated(out, ' ', first);
+			column = first;
+		} else if (column > first) {
 			al_text_add(out, " ");
 			column++;
 		}
@@ -333,7 +332,7 @@ static void add_help(struct al_text *out, const struct al_option_row *row)
 		al_text_add(&help, ": ");
 		join(&help, row, ", ");
 	}
-	add_wrapped(out, help.data);
+	al_help_add_wrapped(out, help.data, HELP_COLUMN);
 	al_text_finish(&help);
 }
 

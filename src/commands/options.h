@@ -125,6 +125,10 @@ bool al_command_line_has(const struct al_command_line *line, const struct al_opt
 const char *al_command_line_first_of(const struct al_command_line *line,
 	const struct al_option_row *rows);
 
+/* Adds words of the help up to the last column; further lines begin at column `first`, where the
+ * text is already. */
+void al_help_add_wrapped(struct al_text *out, const char *text, size_t first);
+
 /* Adds the help lines of the options. */
 void al_options_help(const struct al_option_group *groups, struct al_text *out);
 

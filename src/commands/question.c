@@ -59,10 +59,11 @@ struct al_column al_measure_column(enum al_measure measure)
 
 /* ---- what every answer says of its conventions ---- */
 
-/* What the model's own block is changed to, but for what the basis says already. */
-static void note_own_block(const struct al_question *q, struct al_table *table)
+/* How the model's attention is configured, but for what the basis says already. */
+static void note_own_attention(const struct al_question *q, struct al_table *table)
 {
 	const struct al_configured_variant *configured = &q->variants.items[0];
+	const char *text = "";
 
 	for (size_t i = 0; i < configured->n_with; i++) {
 		const struct al_binding *with = &configured->with[i];
@@ -71,9 +72,11 @@ static void note_own_block(const struct al_question *q, struct al_table *table)
 		const char *value = al_variant_has_option(configured->variant, with->symbol)
 			? with->value ? "true" : "false"
 			: al_format(&table->arena, "%lld", (long long)with->value);
-		al_table_note(table, "%s's own block: %s, %s=%s", q->name,
-			configured->variant->name, with->symbol, value);
+		text = al_format(&table->arena, "%s, %s=%s", text, with->symbol, value);
 	}
+	if (*text)
+		al_table_note(table, "%s's attention: %s%s", q->name, configured->variant->name,
+			text);
 }
 
 /* The defaults that a block's tensors took: "d_head = 64 (default d_model/n_heads)". */
@@ -114,11 +117,11 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 
 void al_note_question(const struct al_question *q, struct al_table *table)
 {
-	al_table_note(table, "basis: %s", al_basis_text(&q->basis, &table->arena));
+	al_table_note(table, "counted: %s", al_basis_text(&q->basis, &table->arena));
 	if (!q->model)
 		note_defaults(q, table);
 	if (q->is_own)
-		note_own_block(q, table);
+		note_own_attention(q, table);
 	for (size_t i = 0; i < q->n_left_out; i++)
 		al_table_note(table, "left out: %s", q->left_out[i]);
 }

@@ -22,8 +22,8 @@ static const struct al_option_row rows[] = {
 		"parameters, weights, gradients, optimizer, activations, total, cache, cache_bytes "
 		"or flops"),
 	OPTION_TEXT(struct sweep_options, figure, "figure", "FILE",
-		"draw it too: .pdf, .svg or .png"),
-	OPTION_FLAG(struct sweep_options, is_log, "log", "a logarithmic axis in the figure"),
+		"also draw the curve: .pdf, .svg or .png"),
+	OPTION_FLAG(struct sweep_options, is_log, "log", "a logarithmic y axis in the figure"),
 	WHOLE_ROW(struct sweep_options, is_whole),
 	OPTION_END,
 };
@@ -90,8 +90,8 @@ static bool is_basis_given(const struct sweep_options *o)
 	return o->is_whole;
 }
 
-/* A key of the model's config, a symbol that only its family knows (n_experts), and what stands
- * beside attention mean little to one block: the question is about the whole model then. */
+/* A key of the model's config, a symbol that only its family knows (n_experts), or one that doesn't
+ * occur in attention (d_ff, vocab, n_layers) switches the sweep to the whole model. */
 static bool is_of_whole(const struct al_question *q, const char *key, const char *symbol)
 {
 	static const char *const beside[] = {"n_layers", "n_encoder_layers", "n_decoder_layers",

@@ -81,14 +81,14 @@ static void add_parts(struct al_session *session, const struct al_stage_memory *
 
 static void add_rules(struct al_session *session, const struct al_question *q)
 {
-	struct al_table *table = al_session_table(session, "rules", "Bytes a parameter");
+	struct al_table *table = al_session_table(session, "rules", "Bytes per parameter");
 	const struct al_recipe *r = q->recipe;
 	const struct al_state_bytes *const of[] = {&r->weights, &r->gradients, &r->optimizer};
 
 	al_table_add_column(table,
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
 	al_table_add_column(table,
-		(struct al_column){.key = "bytes", .title = "Bytes a parameter"});
+		(struct al_column){.key = "bytes", .title = "Bytes per parameter"});
 	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
 		struct al_cell *cell = al_table_add_row(table);
@@ -100,12 +100,11 @@ static void add_rules(struct al_session *session, const struct al_question *q)
 		struct al_cell *cell = al_table_add_row(table);
 		al_cell_set_text(table, cell++, "activations");
 		al_cell_set_text(table, cell++,
-			al_format(&table->arena, "%s a token and attention module",
+			al_format(&table->arena, "%s per token and attention module",
 				al_formula_source(r->activations_per_token)));
 		al_cell_set_text(table, cell, r->source);
 	}
-	al_table_note(table,
-		"times the parameters that a device holds, as `count --tensors` lists them");
+	al_table_note(table, "multiply by the parameters on one device (see `count --tensors`)");
 }
 
 static void add_saved_row(struct al_table *table, const struct al_saved_line *line,
@@ -144,11 +143,11 @@ static bool add_saved(struct al_session *session, struct al_question *q,
 			.title = "Numbers",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "per", .title = "for each"});
+	al_table_add_column(table, (struct al_column){.key = "per", .title = "For each"});
 	al_table_add_column(table,
 		(struct al_column){.key = "bytes", .title = "Bytes each", .digits = AL_DIGITS_ALL});
 	al_table_add_column(table,
-		(struct al_column){.key = "kept", .title = "Kept with recompute"});
+		(struct al_column){.key = "kept", .title = "Saved with recompute"});
 	bool ok = al_ledger_saved(&ledger, t->is_flash, &saved, err);
 	for (size_t i = 0; ok && i < saved.n; i++)
 		add_saved_row(table, &saved.lines[i], q->recipe);
@@ -187,7 +186,7 @@ static bool answer_one(struct al_session *session, struct al_question *q,
 		add_states(table, &stage);
 		add_notes(table, q, training);
 		if (training->pp > 1)
-			al_table_note(table, "the largest stage is number %lld of %lld",
+			al_table_note(table, "the stage that needs most is number %lld of %lld",
 				(long long)index + 1, (long long)training->pp);
 		if (o->explains)
 			ok = explain_whole(session, q, training, &stage, err);
@@ -327,8 +326,9 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 	if (!al_ask_question(&q, w->session, &w->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
 	bool ok = al_is_about_model(&q, w->options->devices.is_whole)
-		|| al_fail(err, AL_EINPUT, "%s: several models are compared as wholes%s", word,
-			q.is_own ? ", expected one whose parts are known" : "; add --whole");
+		|| al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", word,
+			q.is_own ? "models whose parts are all known"
+				 : "--whole (attention alone cannot be compared)");
 	ok = ok && add_model(w, &q, err);
 	al_question_finish(&q);
 	return ok;

@@ -20,7 +20,7 @@ static const struct al_option_row set_rows[] = {
 
 static const struct al_option_row rows[] = {
 	OPTION_LIST(struct variants_options, substitutions, "substitute", "SYMBOL=FORMULA",
-		"put a formula in a symbol's place"),
+		"replace a symbol by a formula"),
 	OPTION_TEXT(struct variants_options, order, "order", "SYMBOL",
 		"the order of growth in a symbol"),
 	OPTION_TEXT(struct variants_options, against, "against", "NAME",
@@ -216,7 +216,7 @@ static bool add_theory(struct theory *t, const struct al_configured_variants *va
 	for (size_t i = 0; i < variants->n; i++)
 		if (!add_variant(t, table, &variants->items[i], err))
 			return false;
-	al_table_note(table, "basis: %s", al_basis_text(&t->basis, &table->arena));
+	al_table_note(table, "counted: %s", al_basis_text(&t->basis, &table->arena));
 	for (size_t i = 0; i < t->n_substitutions; i++)
 		al_table_note(table, "%s = %s", t->substitutions[i].symbol,
 			al_formula_source(t->substitutions[i].formula));

@@ -12,11 +12,22 @@ static const char *const projection_names[] = {
 	[AL_OUTPUT_FULL] = "full",
 	[AL_OUTPUT_NONE] = "none",
 };
+static const char *const projection_texts[] = {
+	[AL_OUTPUT_OWN] = "output projection as declared",
+	[AL_OUTPUT_FULL] = "output projection d_model x d_model",
+	[AL_OUTPUT_NONE] = "no output projection",
+};
 static const char *const per_names[] = {
 	[AL_BASIS_MODULE] = "module",
 	[AL_BASIS_LAYER] = "layer",
 	[AL_BASIS_MODEL] = "model",
 	[AL_BASIS_WHOLE] = "whole",
+};
+static const char *const per_texts[] = {
+	[AL_BASIS_MODULE] = "one attention block",
+	[AL_BASIS_LAYER] = "one layer",
+	[AL_BASIS_MODEL] = "the model",
+	[AL_BASIS_WHOLE] = "the whole model",
 };
 static const char *const tensor_names[] = {"all", "matrices"};
 static const char *const boolean_names[] = {"false", "true"};
@@ -136,17 +147,15 @@ bool al_basis_set(struct al_basis *basis, const char *key, const char *value, st
 
 static void add_roles(struct al_text *text, unsigned roles)
 {
-	const char *comma = "";
+	const char *comma = " of ";
 
-	if (roles == ALL_ROLES) {
-		al_text_add(text, "all");
+	if (roles == ALL_ROLES)
 		return;
-	}
 	for (int role = 0; role < AL_N_ROLES; role++) {
 		if (!(roles >> role & 1))
 			continue;
 		al_text_addf(text, "%s%s", comma, al_role_names[role]);
-		comma = ",";
+		comma = " and ";
 	}
 }
 
@@ -155,13 +164,13 @@ const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena)
 	struct al_text text;
 
 	al_text_init(&text);
-	al_text_addf(&text, "output_projection=%s, biases=%s, roles=",
-		projection_names[basis->output_projection],
-		basis->has_biases ? boolean_names[basis->biases] : "variant's own");
+	al_text_addf(&text, "%s, all %s", per_texts[basis->per],
+		basis->only_matrices ? "matrices" : "tensors");
 	add_roles(&text, basis->roles);
-	if (basis->only_matrices)
-		al_text_add(&text, ", tensors=matrices");
-	al_text_addf(&text, ", per=%s", per_names[basis->per]);
+	al_text_addf(&text, ", %s, %s", projection_texts[basis->output_projection],
+		!basis->has_biases	? "biases as declared"
+			: basis->biases ? "with biases"
+					: "without biases");
 
 	const char *copy = al_strdup(arena, text.data);
 	al_text_finish(&text);

@@ -5,7 +5,7 @@
 #include "catalog/catalog.h"
 
 /* Which output projection counts as a parameter. A tensor that is `fixed` stays as the variant
- * declares it under every basis, `none` included: its shape is the variant's own point. */
+ * declares it under every basis, `none` included: its shape is what defines the variant. */
 enum al_output_projection {
 	AL_OUTPUT_OWN, /* as the variant declares */
 	AL_OUTPUT_FULL, /* a weight of role output is one d_model x d_model */
@@ -38,8 +38,8 @@ void al_basis_init(struct al_basis *basis);
 bool al_basis_set(struct al_basis *basis, const char *key, const char *value,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* "output_projection=full, biases=variant's own, roles=all, per=module": printed with every
- * answer. */
+/* "one attention block, all tensors, output projection d_model x d_model, biases as declared":
+ * printed with every answer. */
 const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena);
 
 #endif

@@ -171,7 +171,8 @@ bool al_block_check_per(const struct al_block *block, struct al_error *err)
 			"expected basis per=module or per=model");
 }
 
-/* n_layers is an encoder-decoder's layers on both sides; another number would be left unheard. */
+/* n_layers is an encoder-decoder's layers on both sides; a contradicting n_layers would be ignored
+ * silently. */
 static bool check_layers(struct al_block *block, struct al_error *err)
 {
 	int64_t layers, sum;
@@ -267,8 +268,9 @@ bool al_block_init(struct al_block *block, const struct al_configured_variant *c
 {
 	if (configured->is_all_own && basis->per != AL_BASIS_WHOLE)
 		return al_fail(err, AL_EINPUT,
-			"variant \"own\" is all the attention of a model, expected the "
-			"basis per=whole");
+			"variant \"own\" is a model's own attention and exists only for whole "
+			"models, "
+			"expected the basis per=whole");
 	*block = (struct al_block){.configured = configured, .basis = basis};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;

@@ -13,6 +13,11 @@ const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
 	"state",
 };
 
+const char *const al_cache_kind_titles[AL_N_CACHE_KINDS] = {
+	[AL_CACHE_CROSS] = "cross attention",
+	[AL_CACHE_STATE] = "recurrent state",
+};
+
 struct keep {
 	struct al_ledger *ledger;
 	const struct al_dtype *storage;

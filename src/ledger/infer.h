@@ -19,6 +19,9 @@ enum al_cache_kind {
 };
 extern const char *const al_cache_kind_names[AL_N_CACHE_KINDS];
 
+/* What people read instead of a name; NULL: the name. */
+extern const char *const al_cache_kind_titles[AL_N_CACHE_KINDS];
+
 struct al_cache_line {
 	enum al_cache_kind kind;
 	const struct al_ledger_entry *entry; /* for one token, of a state for one sequence; of all
@@ -58,8 +61,8 @@ extern const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES];
 /* On one device; FLOPs and bytes read are for one more token of each of `batch` sequences. */
 struct al_inference_row {
 	mpq_t bytes; /* ideal */
-	mpq_t allocated; /* as engines do it: windows not rolled, latents expanded, few heads on
-			    several devices */
+	mpq_t allocated; /* by a plain engine: windows keep all tokens, latents are expanded, few
+			    heads are copied to several devices */
 	mpq_t read, flops;
 };
 

@@ -547,7 +547,7 @@ const struct al_count_info al_counts[AL_N_COUNTS] = {
 	[AL_COUNT_TIED] = {"tied", "Tied tensors, where stored again"},
 	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
 	[AL_COUNT_SCALES] = {"scales", "Scales of a quantisation"},
-	[AL_COUNT_EXTRA] = {"apart", "Beside the model"},
+	[AL_COUNT_EXTRA] = {"apart", "Not part of the model"},
 	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
 };
 

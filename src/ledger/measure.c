@@ -417,7 +417,7 @@ static bool measure_alone(struct al_ledger *ledger, enum al_measure measure,
 		return add_lines(&products, out, err);
 	default:
 		return al_fail(err, AL_EINPUT,
-			"\"%s\" is about a whole model, expected the basis per=whole",
+			"\"%s\" exists only for whole models, expected the basis per=whole",
 			al_measures[measure].key);
 	}
 }

@@ -15,6 +15,10 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 	"states",
 };
 
+const char *const al_memory_state_titles[AL_N_STATES] = {
+	[AL_STATE_STATES] = "recurrent state",
+};
+
 struct facts {
 	const struct al_recipe *recipe;
 	const struct al_state_tensor *tensor;

@@ -18,6 +18,9 @@ enum al_memory_state {
 };
 extern const char *const al_memory_state_names[AL_N_STATES];
 
+/* What people read instead of a name; NULL: the name. */
+extern const char *const al_memory_state_titles[AL_N_STATES];
+
 /* A tensor as a recipe sees it. */
 struct al_state_tensor {
 	const int64_t *dims;

@@ -56,13 +56,9 @@ bool al_training_check(const struct al_training *t, struct al_error *err)
 			"devices",
 			(long long)t->tp, (long long)t->pp, (long long)t->dp, (long long)t->cp);
 	if (t->is_sequence_parallel && t->tp == 1)
-		return al_fail(err, AL_EINPUT,
-			"sequence parallelism cuts what tensor parallelism leaves whole, "
-			"expected a tp above 1");
+		return al_fail(err, AL_EINPUT, "sp (sequence parallelism) needs tp of at least 2");
 	if (t->interleave > 1 && t->pp == 1)
-		return al_fail(err, AL_EINPUT,
-			"interleave (%lld) deals blocks of layers to pipeline stages, "
-			"expected a pp above 1",
+		return al_fail(err, AL_EINPUT, "interleave (%lld) needs pp of at least 2",
 			(long long)t->interleave);
 	if (t->seq % t->cp != 0)
 		return al_fail(err, AL_EINPUT, "seq (%lld) is not a multiple of cp (%lld)",

@@ -42,7 +42,7 @@ struct al_question {
 	struct al_basis basis;
 	const struct al_recipe *recipe;
 	struct al_configured_variants variants;
-	bool is_own; /* the variant is the model's own block: none was asked for */
+	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */
 	size_t n_left_out;
 };

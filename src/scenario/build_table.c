@@ -214,7 +214,7 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 		return true;
 	if (!al_basis_change(&basis, &table->changes, err))
 		return false;
-	al_table_note(out, "basis: %s", al_basis_text(&basis, &out->arena));
+	al_table_note(out, "counted: %s", al_basis_text(&basis, &out->arena));
 	if (needs.recipe && recipe)
 		al_table_note(out, "recipe: %s (%s)", recipe->name, recipe->source);
 	return true;

@@ -322,7 +322,7 @@ static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 
 static void add_notes(const struct al_sweep *sweep, struct al_table *out)
 {
-	al_table_note(out, "basis: %s", al_basis_text(sweep->ask.basis, &out->arena));
+	al_table_note(out, "counted: %s", al_basis_text(sweep->ask.basis, &out->arena));
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		al_table_note(out, "%s = %s", sweep->ties[i].symbol,
 			al_formula_source(sweep->ties[i].formula));

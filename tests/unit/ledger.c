@@ -399,13 +399,14 @@ static void follows_the_bases(void **state)
 static const struct basis_text {
 	const char *basis, *text;
 } basis_texts[] = {
-	{"", "output_projection=own, biases=variant's own, roles=all, per=module"},
+	{"", "one attention block, all tensors, output projection as declared, biases as declared"},
 	{"output_projection=full biases=false per=block",
-		"output_projection=full, biases=false, roles=all, per=module"},
+		"one attention block, all tensors, output projection d_model x d_model, without "
+		"biases"},
 	{"output_projection=none biases=true roles=key,query per=model",
-		"output_projection=none, biases=true, roles=query,key, per=model"},
+		"the model, all tensors of query and key, no output projection, with biases"},
 	{"roles=query roles=all per=layer output_projection=none output_projection=own",
-		"output_projection=own, biases=variant's own, roles=all, per=layer"},
+		"one layer, all tensors, output projection as declared, biases as declared"},
 };
 
 static void says_its_basis(void **state)

@@ -333,7 +333,7 @@ static void notes_conventions(void **state)
 				"'elasticity': 'sha', 'columns': [%s]"),
 			cases[i].columns);
 		table_text(scenario.data, 0, "", "markdown", &text);
-		assert_int_equal(strstr(text.data, "basis: ") != NULL, cases[i].basis);
+		assert_int_equal(strstr(text.data, "counted: ") != NULL, cases[i].basis);
 		assert_int_equal(strstr(text.data, "recipe: smith2022") != NULL, cases[i].recipe);
 		al_text_finish(&text);
 		al_text_finish(&scenario);
