@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/path.h"
+#include "base/temporary.h"
 #include "base/touched.h"
 
 struct al_output {
@@ -127,26 +128,13 @@ static mode_t target_mode(const struct stat *old)
 	return 0666 & ~mask;
 }
 
-/* A name in the folder of `path`. */
-static char *beside(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-	size_t folder = slash ? (size_t)(slash - path) + 1 : 0, length = strlen(name) + 1;
-	char *joined = al_alloc(folder + length, 1);
-
-	memcpy(joined, path, folder);
-	memcpy(joined + folder, name, length);
-	return joined;
-}
-
-/* The temporary name has nothing of the target's, which may be as long as a name can be. */
 static bool open_beside(struct al_output *output, struct al_error *err)
 {
 	sigset_t old;
 
-	output->temporary = beside(output->target, ".attnledger-XXXXXX");
+	al_temporary_tidy(output->target);
 	block_signals(&old);
-	output->fd = mkstemp(output->temporary);
+	output->fd = al_temporary_open(&output->temporary, output->target);
 	if (output->fd >= 0)
 		remember(output);
 	unblock_signals(&old);
@@ -166,25 +154,11 @@ bool al_output_is_direct(const char *path)
 	return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-/* The file that a symbolic link names, there or not, through as many links as a system follows;
- * NULL, and errno: they go in a circle. */
-static char *follow_links(const char *path)
+static bool is_folder(const char *path, const struct stat *old)
 {
-	enum { MOST_LINKS = 40 };
-	char *target = al_text_copy(path), link[PATH_MAX];
+	size_t length = strlen(path);
 
-	for (int i = 0; i < MOST_LINKS; i++) {
-		ssize_t n = readlink(target, link, sizeof(link) - 1);
-		if (n < 0)
-			return target;
-		link[n] = '\0';
-		char *next = link[0] == '/' ? al_text_copy(link) : beside(target, link);
-		free(target);
-		target = next;
-	}
-	free(target);
-	errno = ELOOP;
-	return NULL;
+	return (old && S_ISDIR(old->st_mode)) || (length > 0 && path[length - 1] == '/');
 }
 
 static bool open_output(struct al_output *output, struct al_error *err)
@@ -192,14 +166,14 @@ static bool open_output(struct al_output *output, struct al_error *err)
 	struct stat old;
 	bool exists = stat(output->path, &old) == 0;
 
-	if (exists && S_ISDIR(old.st_mode))
+	if (is_folder(output->path, exists ? &old : NULL))
 		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name",
 			output->path);
 	if (al_output_is_direct(output->path))
 		return open_directly(output, err);
 	if (!al_touched_check(output->path, err))
 		return false;
-	output->target = follow_links(output->path);
+	output->target = al_path_follow(output->path);
 	if (!output->target)
 		return fail_write(err, output->path);
 	output->mode = target_mode(exists ? &old : NULL);
@@ -249,28 +223,28 @@ bool al_output_append(struct al_output *output, const void *bytes, size_t length
 
 /* ---- closing ---- */
 
-static bool put_in_place(struct al_output *output)
+/* Renamed before it is closed: with the file the lock goes that says who owns it. All errors of
+ * writing it are known after the sync. */
+static bool replace(struct al_output *output)
 {
 	struct stat info;
-	bool ok = !output->target
-		|| (fchmod(output->fd, output->mode) == 0 && fsync(output->fd) == 0);
-	bool is_known = fstat(output->fd, &info) == 0;
-	ok = close(output->fd) == 0 && ok;
-	output->fd = -1;
-	ok = ok && (!output->target || rename(output->temporary, output->target) == 0);
-	if (ok && output->target && is_known)
+
+	if (fchmod(output->fd, output->mode) != 0 || fsync(output->fd) != 0
+		|| rename(output->temporary, output->target) != 0)
+		return false;
+	if (fstat(output->fd, &info) == 0)
 		al_touched_add(info.st_dev, info.st_ino, AL_TOUCH_WRITTEN);
-	return ok;
+	return true;
 }
 
 /* Closes what is open; the temporary file goes unless it was renamed. */
-static void close_output(struct al_output *output, bool is_done)
+static bool close_output(struct al_output *output, bool is_done)
 {
-	if (output->fd >= 0)
-		close(output->fd);
 	if (output->temporary && !is_done)
 		unlink(output->temporary);
+	bool ok = close(output->fd) == 0;
 	forget(output);
+	return ok;
 }
 
 bool al_output_commit(struct al_output *output, struct al_error *err)
@@ -278,8 +252,9 @@ bool al_output_commit(struct al_output *output, struct al_error *err)
 	sigset_t old;
 
 	block_signals(&old);
-	bool ok = put_in_place(output) || fail_write(err, output->path);
-	close_output(output, ok);
+	bool ok = !output->target || replace(output) || fail_write(err, output->path);
+	if (!close_output(output, ok) && ok)
+		ok = output->target || fail_write(err, output->path);
 	unblock_signals(&old);
 	destroy(output);
 	return ok;

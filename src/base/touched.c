@@ -7,6 +7,8 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
+#include "base/output.h"
+#include "base/path.h"
 
 struct file {
 	dev_t device;
@@ -76,16 +78,26 @@ bool al_touched_check(const char *path, struct al_error *err)
 /* ---- many ---- */
 
 struct place {
-	const char *path;
-	bool exists;
+	bool exists, is_direct;
 	struct stat info;
+	char *identity; /* of what isn't there yet */
 };
+
+static struct place find_place(const char *path)
+{
+	struct place place = {.exists = find(path, &place.info)};
+
+	place.is_direct = !place.exists && al_output_is_direct(path);
+	if (!place.exists)
+		place.identity = al_path_identity(path);
+	return place;
+}
 
 static bool is_same(const struct place *a, const struct place *b)
 {
 	if (a->exists && b->exists)
 		return a->info.st_dev == b->info.st_dev && a->info.st_ino == b->info.st_ino;
-	return strcmp(a->path, b->path) == 0;
+	return !a->exists && !b->exists && !a->is_direct && strcmp(a->identity, b->identity) == 0;
 }
 
 bool al_touched_check_all(const char *const *paths, size_t n, struct al_error *err)
@@ -94,12 +106,13 @@ bool al_touched_check_all(const char *const *paths, size_t n, struct al_error *e
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < n; i++) {
-		places[i].path = paths[i];
-		places[i].exists = find(paths[i], &places[i].info);
+		places[i] = find_place(paths[i]);
 		ok = al_touched_check(paths[i], err);
 		for (size_t k = 0; ok && k < i; k++)
 			ok = !is_same(&places[k], &places[i]) || fail_twice(paths[i], err);
 	}
+	for (size_t i = 0; i < n; i++)
+		free(places[i].identity);
 	free(places);
 	return ok;
 }

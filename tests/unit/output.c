@@ -10,7 +10,9 @@
 
 #include "base/file.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/source.h"
+#include "base/temporary.h"
 #include "base/text.h"
 #include "base/touched.h"
 #include "support/folder.h"
@@ -87,6 +89,53 @@ static void keeps_the_mode_and_follows_links(void **state)
 	assert_int_equal(info.st_mode & 07777, 0640);
 	assert_int_equal(unlink(link_path), 0);
 	assert_int_equal(count_files(place), 1);
+}
+
+static void follows_paths_that_are_not_there(void **state)
+{
+	static const struct {
+		const char *path, *followed;
+	} cases[] = {
+		{"a/./b//c", "a/b/c"},
+		{"a/../b", "b"},
+		{"../../a/..", "../.."},
+		{"..", ".."},
+		{"a/..", "."},
+		{"", "."},
+		{"/", "/"},
+		{"/../a/b/../..", "/"},
+		{"/a/", "/a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *followed = al_path_follow(cases[i].path);
+		assert_string_equal(followed, cases[i].followed);
+		free(followed);
+	}
+}
+
+/* Of a file that isn't there yet: by a folder's link, by a link to the file, by way of another
+ * folder, from where the program stands. */
+static void finds_two_names_of_one_file(void **state)
+{
+	static const char *const names[] = {"by/new", "link", "no/../new", "./new"};
+	const struct place *place = *state;
+	char paths[5][256], inside[256];
+	const char *pair[2] = {paths[4], NULL};
+
+	assert_int_equal(symlink(".", test_path(inside, &place->folder, "by")), 0);
+	assert_int_equal(symlink("by/new", test_path(inside, &place->folder, "link")), 0);
+	test_path(paths[4], &place->folder, "new");
+	al_touched_begin();
+	for (int i = 0; i < 4; i++) {
+		pair[1] = test_path(paths[i], &place->folder, names[i]);
+		assert_false(al_touched_check_all(pair, 2, NULL));
+	}
+	assert_true(al_touched_check_all((const char *[]){paths[4], inside}, 1, NULL));
+	assert_false(al_touched_check_all((const char *[]){"new", "./a/../new"}, 2, NULL));
+	assert_true(al_touched_check_all((const char *[]){"/dev/null", "/dev/null"}, 2, NULL));
+	al_touched_end();
 }
 
 /* The file that isn't there yet is made where the links lead, and the links stay. */
@@ -199,6 +248,8 @@ static void refuses_what_is_no_place_for_a_file(void **state)
 	assert_int_equal(err.status, AL_EINPUT);
 	assert_non_null(strstr(err.message, "is a directory, expected a file's name"));
 	assert_null(output);
+	assert_false(al_output_open(&output, "/nowhere/", &err));
+	assert_non_null(strstr(err.message, "is a directory, expected a file's name"));
 	assert_false(al_output_open(&output, "/nowhere/at/all", &err));
 	assert_int_equal(err.status, AL_ESYSTEM);
 	assert_true(al_file_write("/dev/null", "x", 1, &err));
@@ -253,6 +304,31 @@ static void a_signal_removes_the_temporary_file(void **state)
 		expect(place->file, "old");
 		assert_int_equal(count_files(place), 1);
 	}
+}
+
+/* What a killed program left is removed by the next, but not what one has that still writes. */
+static void the_next_run_tidies_up(void **state)
+{
+	const struct place *place = *state;
+	struct al_output *output;
+	int status = interrupt_a_writer(place->file, SIGKILL, false);
+
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(count_files(place), 1);
+	put(place->file, "new");
+	expect(place->file, "new");
+	assert_int_equal(count_files(place), 1);
+	assert_true(al_output_open(&output, place->file, NULL));
+	status = interrupt_a_writer(place->file, SIGKILL, false);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(count_files(place), 3);
+	al_temporary_tidy(place->folder.path); /* another folder in between */
+	al_temporary_tidy(place->file);
+	assert_int_equal(count_files(place), 2);
+	assert_true(al_output_append(output, "newer", 5, NULL));
+	assert_true(al_output_commit(output, NULL));
+	expect(place->file, "newer");
+	assert_int_equal(count_files(place), 1);
 }
 
 static void an_ignored_signal_stays_ignored(void **state)
@@ -325,6 +401,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(keeps_the_mode_and_follows_links),
+		CASE(follows_paths_that_are_not_there),
+		CASE(finds_two_names_of_one_file),
 		CASE(follows_links_to_what_is_not_there),
 		CASE(links_in_a_circle_are_an_error),
 		CASE(a_name_may_be_as_long_as_a_name_can_be),
@@ -333,6 +411,7 @@ int main(void)
 		CASE(what_was_read_or_written_is_not_written_over),
 		CASE(refuses_what_is_no_place_for_a_file),
 		CASE(a_signal_removes_the_temporary_file),
+		CASE(the_next_run_tidies_up),
 		CASE(an_ignored_signal_stays_ignored),
 		CASE(handlers_are_put_back),
 		CASE(a_source_that_shrinks_is_an_error),
