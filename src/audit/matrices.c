@@ -9,30 +9,34 @@
 #include "checkpoint/npy.h"
 
 struct target {
-	const char *folder, *module;
+	const char *module;
+	al_matrices_taker *take;
+	void *context;
 };
 
 /* A module's name comes from a family's file: what isn't a plain letter becomes an underscore. */
-static void add_plain(struct al_text *path, const char *name)
+static void add_plain(struct al_text *out, const char *name)
 {
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 	for (; *name; name++)
-		al_text_add_bytes(path, strchr(plain, *name) ? name : "_", 1);
+		al_text_add_bytes(out, strchr(plain, *name) ? name : "_", 1);
 }
 
-static bool write(const struct target *target, const char *what, const char *kind,
+static bool hand_over(const struct target *target, const char *what, const char *kind,
 	struct al_matrix m, struct al_error *err)
 {
-	struct al_text path;
+	struct al_text name, content;
 
-	al_text_init(&path);
-	al_text_addf(&path, "%s/", target->folder);
-	add_plain(&path, target->module);
-	al_text_addf(&path, ".%s.%s.npy", what, kind);
-	bool ok = al_npy_write(path.data, m.data, m.rows, m.cols, true, err);
-	al_text_finish(&path);
+	al_text_init(&name);
+	add_plain(&name, target->module);
+	al_text_addf(&name, ".%s.%s.npy", what, kind);
+	al_text_init(&content);
+	al_npy_add(&content, m.data, m.rows, m.cols, true);
+	bool ok = target->take(target->context, name.data, &content, err);
+	al_text_finish(&content);
+	al_text_finish(&name);
 	return ok;
 }
 
@@ -51,28 +55,28 @@ static void to_cosines(struct al_matrix s)
 		m.data[i + i * m.ld] = m.data[i + i * m.ld] > 0 ? 1 : 0;
 }
 
-static bool write_form(const struct target *target, struct al_audit_module *module,
-	enum al_form form, struct al_error *err)
+static bool add_form(const struct target *target, struct al_audit_module *module, enum al_form form,
+	struct al_error *err)
 {
 	struct al_view inner;
 	struct al_matrix s = {0};
 	bool ok = al_audit_form_inner(module, form, &inner, err)
 		&& al_matrix_init(&s, inner.rows, inner.cols, err) && al_copy(inner, s, err)
-		&& write(target, al_form_names[form], "gram", s, err);
+		&& hand_over(target, al_form_names[form], "gram", s, err);
 
 	if (ok)
 		to_cosines(s);
-	ok = ok && write(target, al_form_names[form], "cosine", s, err);
+	ok = ok && hand_over(target, al_form_names[form], "cosine", s, err);
 	al_matrix_finish(&s);
 	return ok;
 }
 
-static bool write_spectra(const struct target *target, const char *whose,
+static bool add_spectra(const struct target *target, const char *whose,
 	const struct al_spectra *spectra, struct al_error *err)
 {
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
 		if (al_has_spectrum(spectra, (enum al_spectrum)kind)
-			&& !write(target, whose, al_spectrum_names[kind], spectra->values[kind],
+			&& !hand_over(target, whose, al_spectrum_names[kind], spectra->values[kind],
 				err))
 			return false;
 	return true;
@@ -84,18 +88,18 @@ const struct al_needs al_matrices_needs = {
 	.layer_spectra = AL_ALL_SPECTRA,
 };
 
-bool al_matrices_write(const struct al_audit *audit, struct al_audit_module *module,
-	const char *folder, struct al_error *err)
+bool al_matrices_hand_over(const struct al_audit *audit, struct al_audit_module *module,
+	al_matrices_taker *take, void *context, struct al_error *err)
 {
-	const struct target target = {folder, module->attention->name};
+	const struct target target = {module->attention->name, take, context};
 	const struct al_spectra *heads, *layer;
 
 	for (int form = 0; form < AL_N_FORMS; form++)
 		if (al_has_form(&module->heads, (enum al_form)form)
-			&& !write_form(&target, module, (enum al_form)form, err))
+			&& !add_form(&target, module, (enum al_form)form, err))
 			return false;
 	return al_audit_head_spectra(audit, module, AL_ALL_SPECTRA, &heads, err)
 		&& al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &layer, err)
-		&& write_spectra(&target, "heads", heads, err)
-		&& write_spectra(&target, "layer", layer, err);
+		&& add_spectra(&target, "heads", heads, err)
+		&& add_spectra(&target, "layer", layer, err);
 }

@@ -13,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 enum { MAGIC = 6, ALIGNMENT = 64, LONGEST_HEADER = 1 << 16, SHOWN = 20 };
 
@@ -291,19 +290,13 @@ static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fo
 	al_text_finish(&header);
 }
 
-bool al_npy_write(const char *path, const double *data, size_t rows, size_t cols, bool transposes,
-	struct al_error *err)
+void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes)
 {
 	const size_t count = rows * cols;
 	unsigned char *bytes = al_alloc(count, 8);
-	struct al_text text;
 
 	al_dtype_stored("F64")->from_double(data, count, bytes);
-	al_text_init(&text);
-	add_header(&text, transposes ? cols : rows, transposes ? rows : cols, !transposes);
-	al_text_add_bytes(&text, (const char *)bytes, 8 * count);
+	add_header(out, transposes ? cols : rows, transposes ? rows : cols, !transposes);
+	al_text_add_bytes(out, (const char *)bytes, 8 * count);
 	free(bytes);
-	bool ok = al_file_write(path, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
 }

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-#include "base/format.h"
 #include "base/error.h"
+#include "base/format.h"
+#include "base/text.h"
 
 struct al_npy {
 	double *data; /* [rows][cols], column-major whatever the file's order */
@@ -25,9 +26,8 @@ bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_
 /* Safe on a zeroed struct. */
 void al_npy_finish(struct al_npy *npy);
 
-/* Writes a column-major matrix as F64, version 1: as [rows][cols] in Fortran order, or where
- * `transposes` as [cols][rows] in C order, which are the same bytes. */
-bool al_npy_write(const char *path, const double *data, size_t rows, size_t cols, bool transposes,
-	struct al_error *err) AL_MUST_CHECK;
+/* Adds the file of a column-major matrix as F64, version 1: as [rows][cols] in Fortran order, or
+ * where `transposes` as [cols][rows] in C order, which are the same bytes. */
+void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes);
 
 #endif

@@ -161,10 +161,17 @@ static bool leave_out(struct audit_run *run, const struct al_attention *attentio
 	return true;
 }
 
+static bool take_matrix(void *context, const char *name, const struct al_text *content,
+	struct al_error *err)
+{
+	struct audit_run *run = context;
+
+	return al_files_put_aside(&run->session->files, run->options->tables, name, content, err);
+}
+
 static bool measure_module(struct audit_run *run, const struct al_attention *attention,
 	struct al_error *err)
 {
-	const char *folder = run->options->tables;
 	struct al_audit_module module;
 	bool ok = true;
 
@@ -174,9 +181,8 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 		if (run->tables[i])
 			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i],
 				err);
-	if (ok && folder)
-		ok = al_folder_make(folder, err)
-			&& al_matrices_write(&run->audit, &module, folder, err);
+	if (ok && run->options->tables)
+		ok = al_matrices_hand_over(&run->audit, &module, take_matrix, run, err);
 	al_audit_module_finish(&module);
 	run->measured[run->n_measured++] = attention;
 	return ok || al_in(err, "%s", attention->name);

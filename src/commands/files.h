@@ -10,8 +10,10 @@ struct al_files {
 	struct file {
 		const char *folder, *path; /* folder: to be made; or NULL */
 		struct al_text content;
+		size_t aside_offset, aside_bytes; /* 0 bytes: it isn't aside */
 	} * items;
-	size_t n, room;
+	size_t n, room, aside_bytes;
+	int aside; /* -1: nothing is */
 };
 
 void al_files_init(struct al_files *files);
@@ -23,6 +25,11 @@ struct al_text *al_files_add_path(struct al_files *files, const char *path);
 /* The same, FOLDER/NAME.ENDING; the folder is made. */
 struct al_text *al_files_add(struct al_files *files, const char *folder, const char *name,
 	const char *ending);
+
+/* The same of FOLDER/NAME, which is too large or one of too many to keep in memory: it waits in a
+ * file without a name in the folder, which is made. */
+bool al_files_put_aside(struct al_files *files, const char *folder, const char *name,
+	const struct al_text *content, struct al_error *err) AL_MUST_CHECK;
 
 /* Makes the folders and writes all; none where two are one file, or one is a file of the input.
  * Where that fails, no file stays that wasn't there before. */

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "checkpoint/npy.h"
 #include "checkpoint/safetensors.h"
 #include "support/folder.h"
 
@@ -108,4 +109,14 @@ void write_header(const char *path, const char *header, size_t data_bytes)
 		bytes[8 + length + i] = (unsigned char)i;
 	test_write(path, bytes, 8 + length + data_bytes);
 	free(bytes);
+}
+
+void write_npy(const char *path, const double *values, size_t rows, size_t cols, bool transposes)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	al_npy_add(&text, values, rows, cols, transposes);
+	test_write(path, text.data, text.length);
+	al_text_finish(&text);
 }

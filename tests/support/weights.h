@@ -2,6 +2,7 @@
 #ifndef ATTNLEDGER_TESTS_SUPPORT_WEIGHTS_H
 #define ATTNLEDGER_TESTS_SUPPORT_WEIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +27,8 @@ void write_weights(const char *path, const struct weight *weights, size_t n_weig
 
 /* Writes a safetensors file of any header, right or wrong, and `data_bytes` bytes 0, 1, 2, ... */
 void write_header(const char *path, const char *header, size_t data_bytes);
+
+/* Writes a column-major matrix as an .npy file, as al_npy_add does. */
+void write_npy(const char *path, const double *values, size_t rows, size_t cols, bool transposes);
 
 #endif

@@ -164,7 +164,7 @@ static void weights_as_inputs_use_them(void **state)
 	for (size_t rows = 5; rows <= 40; rows += 35) {
 		struct al_matrix sigma = second_moment(rows, rows);
 		test_path(path, &m.folder, "layers.1.npy");
-		assert_true(al_npy_write(path, sigma.data, D, D, false, NULL));
+		write_npy(path, sigma.data, D, D, false);
 		check_module(&m, path, sigma);
 		check_module(&m, m.folder.path, sigma);
 		al_matrix_finish(&sigma);
