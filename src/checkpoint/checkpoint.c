@@ -37,6 +37,13 @@ static bool begins_with(const char *start, size_t length, const char *magic)
 	return length >= strlen(magic) && memcmp(start, magic, strlen(magic)) == 0;
 }
 
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t n = strlen(text), m = strlen(ending);
+
+	return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
 static bool refuse_foreign(const struct al_source *source, const char *start, size_t length,
 	struct al_error *err)
 {
@@ -46,24 +53,35 @@ static bool refuse_foreign(const struct al_source *source, const char *start, si
 	return true;
 }
 
-/* The format whose magic fits; else the one that has none. NULL on failure. */
+/* Of the formats without magic the one that the path ends like; else the first. */
+static const struct al_format *recognise_by_ending(const char *path)
+{
+	const struct al_format *first = NULL;
+
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		if (!formats[i]->magic && ends_with(path, formats[i]->ending))
+			return formats[i];
+		if (!formats[i]->magic && !first)
+			first = formats[i];
+	}
+	return first;
+}
+
+/* The format whose magic fits; else one that has none. NULL on failure. */
 static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
 {
 	char start[32];
 	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
-	const struct al_format *fallback = NULL;
 
 	if (length == 0)
 		al_fail(err, AL_EINPUT, "%s: is empty, expected safetensors", source->path);
 	if (length == 0 || !al_source_read(source, 0, start, length, err))
 		return NULL;
-	for (size_t i = 0; i < N_FORMATS; i++) {
-		if (!formats[i]->magic)
-			fallback = formats[i];
-		else if (begins_with(start, length, formats[i]->magic))
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (formats[i]->magic && begins_with(start, length, formats[i]->magic))
 			return formats[i];
-	}
-	return refuse_foreign(source, start, length, err) ? fallback : NULL;
+	return refuse_foreign(source, start, length, err) ? recognise_by_ending(source->path)
+							  : NULL;
 }
 
 bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)
@@ -93,17 +111,10 @@ static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct
 
 /* ---- a folder ---- */
 
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t n = strlen(text), m = strlen(ending);
-
-	return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
 static bool is_checkpoint_file(const char *name)
 {
 	for (size_t i = 0; i < N_FORMATS; i++)
-		if (ends_with(name, formats[i]->ending))
+		if (!formats[i]->is_alone && ends_with(name, formats[i]->ending))
 			return true;
 	return false;
 }

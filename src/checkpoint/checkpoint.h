@@ -40,6 +40,7 @@ struct al_checkpoint {
 	struct al_arena arena;
 	const char *path; /* as it was given */
 	const char *config; /* the config.json beside the tensors, or NULL */
+	const char *header_config; /* what the only file's header says as a config.json; or NULL */
 	const char *index; /* the index of a sharded folder, or NULL */
 	struct al_shard *shards;
 	size_t n_shards;

@@ -28,7 +28,9 @@ struct al_claim {
 struct al_format {
 	const char *name; /* "safetensors" */
 	const char *ending; /* ".safetensors" */
-	const char *magic; /* how files begin; NULL: tried where no other format's magic fits */
+	const char *magic; /* how files begin; NULL: tried where no other format's magic fits, by
+			      the ending, and last the first of the list */
+	bool is_alone; /* a file is named itself: in a folder other files end like it */
 	bool is_packed; /* the tensors fill the data without hole or overlap */
 
 	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
@@ -37,7 +39,9 @@ struct al_format {
 };
 
 /* The one list of formats. */
-#define AL_FORMATS(X) X(safetensors)
+#define AL_FORMATS(X) \
+	X(safetensors) \
+	X(llama2c)
 
 #define AL_DECLARE_FORMAT(name) extern const struct al_format al_format_##name;
 AL_FORMATS(AL_DECLARE_FORMAT)

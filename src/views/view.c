@@ -33,10 +33,17 @@ const struct al_tensor *al_model_view_find(const struct al_model_view *view, con
 static bool read_config(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	view->config_path = options->config ? options->config : view->checkpoint->config;
+	const struct al_checkpoint *checkpoint = view->checkpoint;
+	const char *own = options->config ? NULL : checkpoint->header_config;
+
+	view->config_path = options->config ? options->config
+		: own			    ? checkpoint->path
+					    : checkpoint->config;
 	if (!view->config_path)
 		return true;
-	view->has_config = al_json_read(&view->config, view->config_path, err);
+	view->has_config = own
+		? al_json_parse(&view->config, view->config_path, own, strlen(own), err)
+		: al_json_read(&view->config, view->config_path, err);
 	return view->has_config;
 }
 

@@ -253,6 +253,14 @@ static bool parse_safetensors(const char *text, size_t length, struct al_error *
 	return open_checkpoint(path, err);
 }
 
+static bool parse_llama2c(const char *text, size_t length, struct al_error *err)
+{
+	char path[256];
+
+	test_write(test_path(path, &folder, "file.bin"), text, length);
+	return open_checkpoint(path, err);
+}
+
 /* The header alone: the file says its length, and ends with it. */
 static bool parse_header(const char *text, size_t length, struct al_error *err)
 {
@@ -328,6 +336,7 @@ const struct parser parsers[] = {
 		.files = "tests/fuzz/corpus/npy/f[248]*",
 		.fill = fill_npy},
 	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},
+	{.name = "llama2.c", .parse = parse_llama2c, .files = "tests/fuzz/corpus/llama2c/*tied"},
 	{.name = "safetensors header",
 		.parse = parse_header,
 		.texts = {"{\"__metadata__\": {\"format\": \"pt\", \"k\": \"\\u00e9\"}, \"a\": "

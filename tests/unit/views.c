@@ -135,6 +135,8 @@ static const struct example examples[] = {
 	{"llama-biases", "layers.2", LLAMA("2"), {6, 6, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"llama-meta", "layers.1", FOUR("layers.1.attention.", "wq", "wk", "wv", "wo"),
 		{6, 2, 4, 4}, SEPARATE, false, "llama-meta"},
+	{"llama-meta-llama2c", "layers.1", FOUR("layers.1.attention.", "wq", "wk", "wv", "wo"),
+		{6, 2, 4, 4}, SEPARATE, false, "llama-meta"},
 	{"mistral", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"mixtral", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"mpt", "layers.1", FUSED("transformer.blocks.1.attn.", "Wqkv.", "out_proj"), {3, 3, 4, 4},
