@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
 enum { MAGIC = 6, ALIGNMENT = 64, LONGEST_HEADER = 1 << 16, SHOWN = 20 };
@@ -216,15 +217,26 @@ static bool transpose(struct al_npy *npy, struct al_error *err)
 	return true;
 }
 
+/* The bytes of data that the header promises; false where nobody counts so many. */
+static bool data_bytes(const struct header *h, size_t *count, size_t *bytes)
+{
+	return !__builtin_mul_overflow(h->shape[0], h->shape[1], count)
+		&& !__builtin_mul_overflow(*count, h->dtype->block_bytes, bytes);
+}
+
+static bool fail_size(const struct header *h, const char *path, uint64_t n, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %llu bytes of data", path,
+		h->shape[0], h->shape[1], h->dtype->stored, (unsigned long long)n);
+}
+
 static bool read_data(struct al_npy *out, const struct header *h, const char *path,
 	const char *data, size_t n, struct al_error *err)
 {
 	size_t count, bytes;
 
-	if (__builtin_mul_overflow(h->shape[0], h->shape[1], &count)
-		|| __builtin_mul_overflow(count, h->dtype->block_bytes, &bytes) || bytes != n)
-		return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path,
-			h->shape[0], h->shape[1], h->dtype->stored, n);
+	if (!data_bytes(h, &count, &bytes) || bytes != n)
+		return fail_size(h, path, n, err);
 	*out = (struct al_npy){.data = al_try_calloc(count, sizeof(double), err),
 		.rows = h->shape[0],
 		.cols = h->shape[1],
@@ -269,6 +281,94 @@ void al_npy_finish(struct al_npy *npy)
 {
 	free(npy->data);
 	*npy = (struct al_npy){0};
+}
+
+/* ---- in blocks ---- */
+
+static const char *stem(struct al_arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const size_t n = strlen(name);
+
+	return al_strndup(arena, name, n > 4 && strcmp(name + n - 4, ".npy") == 0 ? n - 4 : n);
+}
+
+static bool add_tensor(struct al_checkpoint *out, const struct header *h, uint64_t header_bytes,
+	struct al_error *err)
+{
+	const struct al_source *source = &out->shards[0].source;
+	int64_t *shape = al_new_array(&out->arena, int64_t, 2);
+	size_t count, bytes;
+
+	if (!data_bytes(h, &count, &bytes) || count > INT64_MAX
+		|| bytes != source->bytes - header_bytes)
+		return fail_size(h, source->path, source->bytes - header_bytes, err);
+	for (size_t i = 0; i < 2; i++)
+		shape[i] = (int64_t)h->shape[h->is_fortran ? 1 - i : i];
+	out->tensors = al_new(&out->arena, struct al_tensor);
+	out->tensors[0] = (struct al_tensor){.name = stem(&out->arena, source->path),
+		.dtype = h->dtype,
+		.shape = shape,
+		.n_dims = 2,
+		.n_elements = (int64_t)count,
+		.offset = header_bytes,
+		.bytes = bytes};
+	out->n_tensors = 1;
+	return true;
+}
+
+static bool list_file(struct al_checkpoint *out, bool *is_fortran, struct al_error *err)
+{
+	struct al_shard *shard = &out->shards[0];
+	const struct al_source *source = &shard->source;
+	const size_t most = LONGEST_HEADER + MAGIC + 6,
+		     n = source->bytes < most ? (size_t)source->bytes : most;
+	char *start = al_arena_alloc(&out->arena, n + 1, 1);
+	struct header header = {0};
+	struct cursor cursor = {0};
+
+	if (!al_source_read(source, 0, start, n, err)
+		|| !find_header(&cursor, source->path, start, n, err))
+		return false;
+	shard->format = "npy";
+	shard->header_bytes = (uint64_t)(cursor.end - start);
+	shard->header_text = (uint64_t)(cursor.at - start);
+	shard->header_hash = al_hash(AL_HASH_EMPTY, cursor.at, (size_t)(cursor.end - cursor.at));
+	out->header_hash = shard->header_hash;
+	out->bytes = source->bytes;
+	if (!read_header(&cursor, &header, err))
+		return false;
+	*is_fortran = header.is_fortran;
+	return add_tensor(out, &header, shard->header_bytes, err);
+}
+
+bool al_npy_open(struct al_checkpoint *out, const char *path, bool *is_fortran,
+	struct al_error *err)
+{
+	*out = (struct al_checkpoint){0};
+	al_arena_init(&out->arena);
+	out->path = al_strdup(&out->arena, path);
+	out->shards = al_new(&out->arena, struct al_shard);
+	out->n_shards = 1;
+	out->shards[0].source = (struct al_source){.path = out->path, .fd = -1};
+	if (al_source_open(&out->shards[0].source, out->path, err)
+		&& list_file(out, is_fortran, err))
+		return true;
+	al_checkpoint_close(out);
+	return false;
+}
+
+bool al_npy_is(const char *path)
+{
+	struct al_source source;
+	char start[MAGIC];
+
+	if (!al_source_open(&source, path, NULL))
+		return false;
+	bool is = source.bytes >= MAGIC && al_source_read(&source, 0, start, MAGIC, NULL)
+		&& memcmp(start, magic, MAGIC) == 0;
+	al_source_close(&source);
+	return is;
 }
 
 /* ---- writing ---- */

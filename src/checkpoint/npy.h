@@ -4,9 +4,8 @@
 
 #include <stddef.h>
 
-#include "base/error.h"
-#include "base/format.h"
 #include "base/text.h"
+#include "checkpoint/checkpoint.h"
 
 struct al_npy {
 	double *data; /* [rows][cols], column-major whatever the file's order */
@@ -22,6 +21,15 @@ bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_
 /* The same of bytes in memory; `path` names them in errors. */
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The same file as a checkpoint of one tensor, named after it, whose numbers are read on demand and
+ * in blocks: for what is larger than memory. In Fortran order the shape is turned round, as the
+ * numbers lie. To be closed as a checkpoint; on failure nothing is left to close. */
+bool al_npy_open(struct al_checkpoint *out, const char *path, bool *is_fortran,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Is it a file that begins as .npy files do? */
+bool al_npy_is(const char *path);
 
 /* Safe on a zeroed struct. */
 void al_npy_finish(struct al_npy *npy);

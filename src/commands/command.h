@@ -80,6 +80,7 @@ struct al_command {
 		"model folder") \
 	X(reconcile, FULL, "expected tensors against stored ones; exit status 1 if they differ") \
 	X(audit, FULL, "how redundant the heads of a checkpoint are") \
+	X(pca, FULL, "principal components across heads, of what heads put out for real tokens") \
 	X(compress, FULL, "a checkpoint with fewer query and key parameters, and what it cost") \
 	X(verify, FULL, "compare attention probabilities of a checkpoint and its compressed copy")
 

@@ -1,0 +1,243 @@
+/* pca: principal components across heads, of what attention heads put out for real tokens. */
+#include "commands/pca.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/select.h"
+#include "commands/checkpoint.h"
+#include "commands/kernel.h"
+#include "commands/progress.h"
+#include "linalg/kernel.h"
+
+/* ---- options ---- */
+
+static const struct al_option_row pca_rows[] = {
+	OPTION_COUNT(struct pca_options, n_heads, "heads", "H",
+		"number of heads whose outputs lie beside each other in a row", .least = 1,
+		.most = 1 << 20),
+	OPTION_SET(struct pca_options, architectures, "architecture", "A,B",
+		"what a pattern is made of: the heads in each dimension (direct, the default), "
+		"their averages, or heads, squares and products",
+		.words = al_architecture_names, .n_words = AL_N_ARCHITECTURES,
+		.noun = "architecture"),
+	OPTION_COUNT(struct pca_options, keep, "keep", "M",
+		"components that stay (default as many as there are heads)", .least = 1),
+	OPTION_TEXT(struct pca_options, target, "target", "FILE",
+		"what the output projection should make of each token: how well the components "
+		"that stay can"),
+	OPTION_TEXT(struct pca_options, modules, "modules", "SELECTION",
+		"only these tensors of FILE: layers.0-5,encoder.*.self"),
+	OPTION_TEXT(struct pca_options, epsilon, "epsilon", "E",
+		"added to each variance before its root (default 0; torch adds 1e-5)"),
+	OPTION_FLAG(struct pca_options, is_strict, "strict",
+		"refuse tokens with numbers that aren't finite instead of leaving them out"),
+	OPTION_SET(struct pca_options, only, "only", "A,B", "only these tables",
+		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0}, {NULL, 0}};
+
+/* ---- one module in one architecture ---- */
+
+static bool read_epsilon(const char *text, double *out, struct al_error *err)
+{
+	char *end;
+
+	*out = 0;
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	return (end != text && !*end && isfinite(*out) && *out >= 0)
+		|| al_fail(err, AL_EINPUT, "--epsilon %s: expected a number of at least 0", text);
+}
+
+static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *err)
+{
+	const struct pca_options *o = m->options;
+
+	m->n_kept = o->keep ? (size_t)o->keep : (size_t)o->n_heads;
+	return m->n_kept <= n_features
+		|| al_fail(err, AL_EINPUT,
+			"--keep %zu: the %s architecture has %zu components of %lld heads",
+			m->n_kept, al_architecture_names[m->architecture], n_features,
+			(long long)o->n_heads);
+}
+
+static bool fit_target(struct pca_module *m, const struct al_head_outputs *outputs,
+	struct al_error *err)
+{
+	m->errors = al_new_array(&m->session->arena, double, m->principal.layer.n_features + 1);
+	return al_target_moments_find(&m->moments, outputs, &m->principal, m->n_targets, err)
+		&& al_regression_errors(&m->moments, &m->principal, m->errors, err);
+}
+
+static bool take_module(struct pca_module *m, const struct al_rows outputs[2],
+	struct pca_tables *tables, struct al_error *err)
+{
+	const struct al_head_outputs heads = al_head_outputs_of_file(outputs);
+	struct al_pca_options options = {.architecture = m->architecture,
+		.n_heads = (size_t)m->options->n_heads,
+		.d_head = outputs[0].width / (size_t)m->options->n_heads,
+		.is_strict = m->options->is_strict};
+
+	if (!read_epsilon(m->options->epsilon, &options.epsilon, err)
+		|| !al_principal_find(&m->principal, &heads, &options, err))
+		return false;
+	bool ok = find_kept(m, m->principal.layer.n_features, err)
+		&& (m->n_targets == 0 || fit_target(m, &heads, err));
+	if (ok)
+		pca_tables_add(tables, m);
+	al_target_moments_finish(&m->moments);
+	al_principal_finish(&m->principal);
+	return ok;
+}
+
+/* ---- a file ---- */
+
+struct pca_run {
+	struct al_session *session;
+	const struct pca_options *options;
+	struct al_rows_file outputs, target;
+	struct pca_tables tables;
+	struct al_progress progress;
+};
+
+/* The target of that name; one tensor alone goes with one alone. */
+static bool find_target(const struct pca_run *run, struct al_rows rows[2], struct al_error *err)
+{
+	const struct al_checkpoint *file = &run->target.checkpoint;
+	const char *name = rows[0].tensor->name;
+	const struct al_tensor *tensor = file->n_tensors == 1
+			&& run->outputs.checkpoint.n_tensors == 1
+		? &file->tensors[0]
+		: NULL;
+
+	for (size_t i = 0; !tensor && i < file->n_tensors; i++)
+		if (strcmp(file->tensors[i].name, name) == 0)
+			tensor = &file->tensors[i];
+	if (!tensor)
+		return al_fail(err, AL_EINPUT, "%s: has no tensor \"%.120s\"", file->path, name);
+	if (!al_rows_of(&rows[1], &run->target, tensor, err))
+		return al_in(err, "%s", file->path);
+	return rows[1].n_rows == rows[0].n_rows
+		|| al_fail(err, AL_EINPUT,
+			"%s: found %zu tokens, expected as many as the heads' %zu", file->path,
+			rows[1].n_rows, rows[0].n_rows);
+}
+
+static bool open_rows(const struct pca_run *run, const struct al_tensor *tensor,
+	struct al_rows rows[2], struct al_error *err)
+{
+	const int64_t n_heads = run->options->n_heads;
+
+	if (!al_rows_of(&rows[0], &run->outputs, tensor, err))
+		return false;
+	if (rows[0].width == 0 || rows[0].width % (size_t)n_heads != 0)
+		return al_fail(err, AL_EINPUT,
+			"tensor \"%.120s\": %zu numbers a token are no whole number a head "
+			"(--heads %lld)",
+			tensor->name, rows[0].width, (long long)n_heads);
+	return !run->options->target || find_target(run, rows, err);
+}
+
+static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)
+{
+	const uint64_t wanted = run->options->architectures ? run->options->architectures
+							    : UINT64_C(1) << AL_DIRECT;
+	struct al_rows rows[2] = {{0}};
+	bool ok = open_rows(run, tensor, rows, err);
+
+	al_progress_show(&run->progress, run->outputs.checkpoint.path, tensor->name);
+	for (int a = 0; ok && a < AL_N_ARCHITECTURES; a++) {
+		struct pca_module module = {.session = run->session,
+			.options = run->options,
+			.name = tensor->name,
+			.architecture = (enum al_architecture)a,
+			.n_targets = rows[1].width};
+		if (wanted >> a & 1)
+			ok = take_module(&module, rows, &run->tables, err);
+	}
+	return ok || al_in(err, "%s", run->outputs.checkpoint.path);
+}
+
+static bool take_all(struct pca_run *run, struct al_error *err)
+{
+	const struct al_checkpoint *file = &run->outputs.checkpoint;
+	const char *patterns = run->options->modules;
+	size_t n = 0;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < file->n_tensors; i++) {
+		if (patterns && !al_select_module(patterns, file->tensors[i].name))
+			continue;
+		ok = take_tensor(run, &file->tensors[i], err);
+		n++;
+	}
+	if (ok && n == 0)
+		return al_fail(err, AL_EINPUT, "%s: has no tensor%s%s", file->path,
+			patterns ? " of --modules " : "", patterns ? patterns : "");
+	return ok && al_checkpoint_check_unchanged(file, err)
+		&& (!run->options->target
+			|| al_checkpoint_check_unchanged(&run->target.checkpoint, err));
+}
+
+static void add_notes(const struct pca_run *run)
+{
+	struct al_table *table = run->session->tables[0];
+
+	al_checkpoint_note(table, &run->outputs.checkpoint);
+	if (run->options->target)
+		al_checkpoint_note(table, &run->target.checkpoint);
+	al_table_note(table, "batch normalisation: over each %s, epsilon %s",
+		run->options->architectures & (UINT64_C(1) << AL_NONLINEAR)
+			? "dimension of each head (nonlinear: over each feature)"
+			: "dimension of each head",
+		run->options->epsilon ? run->options->epsilon : "0");
+	al_table_note(table, "errors: relative, of the Frobenius norm");
+	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
+	al_kernel_note(table);
+}
+
+static bool run_files(struct pca_run *run, struct al_error *err)
+{
+	pca_tables_begin(&run->tables, run->session);
+	al_progress_init(&run->progress, run->session);
+	bool ok = take_all(run, err);
+	al_progress_finish(&run->progress);
+	if (ok)
+		add_notes(run);
+	return ok;
+}
+
+static bool run_pca(struct al_session *session, struct al_error *err)
+{
+	const struct pca_options *o = session->options;
+	struct pca_run run = {.session = session, .options = o};
+
+	if (!o->n_heads)
+		return al_fail(err, AL_EINPUT, "expected --heads H, the number of heads");
+	if (!al_rows_file_open(&run.outputs, al_session_word(session, 0), err))
+		return false;
+	bool ok = !o->target || al_rows_file_open(&run.target, o->target, err);
+	ok = ok && run_files(&run, err);
+	if (o->target)
+		al_rows_file_close(&run.target);
+	al_rows_file_close(&run.outputs);
+	return ok;
+}
+
+const struct al_command al_command_pca = {
+	.words = "FILE",
+	.examples = {"pca heads.npy --heads 12 --keep 4",
+		"pca heads.safetensors --heads 8 --architecture direct,average,nonlinear --target "
+		"outputs.safetensors"},
+	.options = groups,
+	.options_size = sizeof(struct pca_options),
+	.least_words = 1,
+	.most_words = 1,
+	.computes = true,
+	.run = run_pca,
+};

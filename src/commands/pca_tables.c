@@ -1,0 +1,231 @@
+/* pca: the tables of exact components. */
+#include "commands/pca.h"
+
+#include <string.h>
+
+const char *const pca_table_names[PCA_N_TABLES] = {
+	[PCA_MODULES] = "modules",
+	[PCA_COMPONENTS] = "components",
+	[PCA_LOADINGS] = "loadings",
+};
+
+static const char *const titles[PCA_N_TABLES] = {
+	[PCA_MODULES] = "Principal components across heads",
+	[PCA_COMPONENTS] = "Each component",
+	[PCA_LOADINGS] = "What each component is made of",
+};
+
+/* How many components hold so much of the variance. */
+static const struct share {
+	const char *key, *title;
+	double share;
+} shares[] = {{"n90", "90 %", .9}, {"n95", "95 %", .95}, {"n99", "99 %", .99}};
+enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
+
+static bool has_target(const struct al_session *session)
+{
+	return ((const struct pca_options *)session->options)->target != NULL;
+}
+
+static void add_columns(struct al_table *table, const struct al_column *columns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		al_table_add_column(table, columns[i]);
+}
+#define ADD_COLUMNS(table, ...) \
+	add_columns(table, (const struct al_column[]){__VA_ARGS__}, \
+		sizeof((const struct al_column[]){__VA_ARGS__}) / sizeof(struct al_column))
+
+static void add_names(struct al_table *table)
+{
+	ADD_COLUMNS(table, {.key = "module", .title = "Module", .is_key = true},
+		{.key = "architecture", .title = "Architecture", .is_key = true});
+}
+
+static void add_target_columns(struct al_table *table)
+{
+	ADD_COLUMNS(table,
+		{.key = "target_error", .title = "Error", .group = "Target", .digits = 6},
+		{.key = "target_change",
+			.title = "More than by all",
+			.group = "Target",
+			.digits = 6});
+}
+
+static void begin_modules(struct al_table *table, bool with_target)
+{
+	add_names(table);
+	ADD_COLUMNS(table,
+		{.key = "tokens",
+			.title = "Tokens",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "features", .title = "Features", .digits = AL_DIGITS_ALL});
+	for (size_t i = 0; i < N_SHARES; i++)
+		ADD_COLUMNS(table,
+			{.key = shares[i].key,
+				.title = shares[i].title,
+				.group = "Components for",
+				.digits = AL_DIGITS_ALL});
+	ADD_COLUMNS(table, {.key = "kept", .title = "Kept", .digits = AL_DIGITS_ALL},
+		{.key = "captured", .title = "Captured", .digits = 4},
+		{.key = "relative_error", .title = "Reconstruction error", .digits = 4});
+	if (with_target)
+		add_target_columns(table);
+}
+
+static void begin_components(struct al_table *table, bool with_target)
+{
+	add_names(table);
+	ADD_COLUMNS(table,
+		{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "eigenvalue", .title = "Eigenvalue", .digits = 6},
+		{.key = "share", .title = "Share", .digits = 4},
+		{.key = "cumulative", .title = "Captured", .digits = 4},
+		{.key = "relative_error", .title = "Reconstruction error", .digits = 4});
+	if (with_target)
+		add_target_columns(table);
+}
+
+/* So many components as are kept at most; their columns come with the first module. */
+static void begin_loadings(struct al_table *table)
+{
+	add_names(table);
+	ADD_COLUMNS(table, {.key = "feature", .title = "Feature", .is_key = true});
+}
+
+void pca_tables_begin(struct pca_tables *tables, struct al_session *session)
+{
+	const struct pca_options *o = session->options;
+
+	*tables = (struct pca_tables){0};
+	for (int i = 0; i < PCA_N_TABLES; i++)
+		if (!o->only || (o->only >> i & 1))
+			tables->of[i] = al_session_table(session, pca_table_names[i], titles[i]);
+	if (tables->of[PCA_MODULES])
+		begin_modules(tables->of[PCA_MODULES], has_target(session));
+	if (tables->of[PCA_COMPONENTS])
+		begin_components(tables->of[PCA_COMPONENTS], has_target(session));
+	if (tables->of[PCA_LOADINGS])
+		begin_loadings(tables->of[PCA_LOADINGS]);
+}
+
+/* ---- rows ---- */
+
+static struct al_cell *begin_row(struct al_table *table, const struct pca_module *m)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, m->name);
+	al_cell_set_text(table, cell++, al_architecture_names[m->architecture]);
+	return cell;
+}
+
+/* A fit with as many unknowns as tokens meets any target: its error says nothing. */
+static void set_target(const struct pca_module *m, struct al_cell *cell, size_t kept)
+{
+	const size_t n = m->principal.layer.n_features, width = m->principal.layer.width;
+
+	if (!m->errors || kept * width >= (size_t)m->principal.n_tokens)
+		return;
+	al_cell_set_real(&cell[0], m->errors[kept]);
+	if (n * width < (size_t)m->principal.n_tokens)
+		al_cell_set_real(&cell[1], m->errors[kept] - m->errors[n]);
+}
+
+static void add_module(struct al_table *table, const struct pca_module *m)
+{
+	const struct al_principal *p = &m->principal;
+	const double error = al_principal_error(p, m->n_kept);
+	struct al_cell *cell = begin_row(table, m);
+
+	al_cell_set_int(table, cell++, p->n_tokens);
+	al_cell_set_int(table, cell++, (int64_t)p->layer.n_features);
+	for (size_t i = 0; i < N_SHARES; i++)
+		al_cell_set_int(table, cell++, (int64_t)al_principal_count(p, shares[i].share));
+	al_cell_set_int(table, cell++, (int64_t)m->n_kept);
+	al_cell_set_real(cell++, 1 - error * error);
+	al_cell_set_real(cell++, error);
+	set_target(m, cell, m->n_kept);
+}
+
+static void add_components(struct al_table *table, const struct pca_module *m)
+{
+	const struct al_principal *p = &m->principal;
+
+	for (size_t i = 0; i < p->layer.n_features; i++) {
+		const double error = al_principal_error(p, i + 1);
+		struct al_cell *cell = begin_row(table, m);
+		al_cell_set_int(table, cell++, (int64_t)i + 1);
+		al_cell_set_real(cell++, p->values[i]);
+		al_cell_set_real(cell++, p->values[i] / p->sum);
+		al_cell_set_real(cell++, 1 - error * error);
+		al_cell_set_real(cell++, error);
+		set_target(m, cell, i + 1);
+	}
+}
+
+static void add_loadings(struct al_table *table, const struct pca_module *m)
+{
+	const struct al_principal *p = &m->principal;
+	struct al_arena *arena = &table->arena;
+
+	for (size_t k = 0; k < p->layer.n_features; k++) {
+		struct al_cell *cell = begin_row(table, m);
+		al_cell_set_text(table, cell++, al_pca_feature_name(&p->layer, k, arena));
+		for (size_t c = 0; c < m->n_kept; c++)
+			al_cell_set_real(cell++, p->vectors.data[k + c * p->vectors.ld]);
+	}
+}
+
+static void add_loading_columns(struct al_table *table, size_t n)
+{
+	for (size_t c = 1; c <= n; c++)
+		ADD_COLUMNS(table,
+			{.key = al_format(&table->arena, "component_%zu", c),
+				.title = al_format(&table->arena, "%zu", c),
+				.group = "Component",
+				.digits = 3});
+}
+
+static void note(struct al_table *table, const struct pca_module *m)
+{
+	const struct al_principal *p = &m->principal;
+	const char *of = al_architecture_names[m->architecture];
+
+	if (p->n_left_out)
+		al_table_note(table,
+			"%s, %s: %lld tokens left out, since they have numbers that aren't finite",
+			m->name, of, (long long)p->n_left_out);
+	if (!p->n_constant)
+		return;
+	for (size_t k = 0; k < p->layer.n_norm; k++)
+		if (p->layer.scale[k] == 0) {
+			al_table_note(table,
+				"%s, %s: %zu of %zu normalised features are constant and count as "
+				"0, the first is %s",
+				m->name, of, p->n_constant, p->layer.n_norm,
+				al_pca_norm_name(&p->layer, k, &table->arena));
+			return;
+		}
+}
+
+void pca_tables_add(struct pca_tables *tables, const struct pca_module *m)
+{
+	struct al_table *loadings = tables->of[PCA_LOADINGS];
+	bool is_noted = false;
+
+	if (tables->of[PCA_MODULES])
+		add_module(tables->of[PCA_MODULES], m);
+	if (tables->of[PCA_COMPONENTS])
+		add_components(tables->of[PCA_COMPONENTS], m);
+	if (loadings && loadings->n_rows == 0)
+		add_loading_columns(loadings, m->n_kept);
+	if (loadings)
+		add_loadings(loadings, m);
+	for (int i = 0; i < PCA_N_TABLES && !is_noted; i++)
+		if (tables->of[i]) {
+			note(tables->of[i], m);
+			is_noted = true;
+		}
+}

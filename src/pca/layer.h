@@ -1,0 +1,58 @@
+/* The PCA layer across heads of DEACON (Ampazis & Sakketou 2024, doi:10.3390/make6040126), in three
+ * architectures: what its inputs are and how they are normalised.
+ *
+ * The paper's text normalises the columns of the reshaped matrix M_r, one a head (section 3.1). Its
+ * own Table 3 counts 2*n_heads*d_head parameters of the batch normalisation for the direct and the
+ * average architecture, so each dimension of each head is normalised alone; of the non-linear one
+ * it counts 2 a feature. The counts decide here. Likewise row l of M_r, which equation 21 writes as
+ * i*j, is (i - 1)*d_head + j: a product would give several rows one number. */
+#ifndef ATTNLEDGER_PCA_LAYER_H
+#define ATTNLEDGER_PCA_LAYER_H
+
+#include "base/arena.h"
+
+enum al_architecture { AL_DIRECT, AL_AVERAGE, AL_NONLINEAR, AL_N_ARCHITECTURES };
+
+extern const char *const al_architecture_names[AL_N_ARCHITECTURES];
+
+/* A token's row of head outputs [n_heads][d_head] becomes features [n_features][width]: each column
+ * of these is one input of the PCA layer. */
+struct al_pca_layer {
+	enum al_architecture architecture;
+	size_t n_heads, d_head;
+	size_t n_features; /* n_heads, or n_heads + n_heads(n_heads + 1)/2: squares and products */
+	size_t width; /* d_head; 1 where heads are averaged */
+	size_t n_norm; /* features of the batch normalisation */
+	double *mean, *scale; /* [n_norm]; scale 0: a constant feature, which becomes 0 */
+};
+
+void al_pca_layer_init(struct al_pca_layer *layer, enum al_architecture architecture,
+	size_t n_heads, size_t d_head);
+void al_pca_layer_finish(struct al_pca_layer *layer);
+
+/* The normalised features of one token's row; `layer` is a struct al_pca_layer. */
+void al_pca_features(const void *layer, const double *row, double *out);
+
+/* The non-linear architecture's features before they are normalised, dimension by dimension:
+ * out[d_head][n_features]. Heads, their squares, the products of two (equation 31). */
+void al_pca_expand(const void *layer, const double *row, double *out);
+
+/* "head 3", "head 3 squared", "head 1 * head 4"; of the batch normalisation "head 3, dimension
+ * 7". */
+const char *al_pca_feature_name(const struct al_pca_layer *layer, size_t feature,
+	struct al_arena *arena);
+const char *al_pca_norm_name(const struct al_pca_layer *layer, size_t feature,
+	struct al_arena *arena);
+
+enum { AL_PCA_TENSORS = 7 };
+
+struct al_pca_tensor {
+	const char *name; /* as the catalogue's variants call it: "W_PCA" */
+	size_t shape[2]; /* shape[1] 0: a vector */
+};
+
+/* The tensors of a module beyond queries, keys and values, where n_pca components stay. */
+void al_pca_layer_tensors(const struct al_pca_layer *layer, size_t n_pca, size_t d_model,
+	struct al_pca_tensor out[AL_PCA_TENSORS]);
+
+#endif

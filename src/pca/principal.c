@@ -1,0 +1,285 @@
+/* Exact principal components of the heads' outputs. */
+#include "pca/principal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "pca/gram.h"
+#include "pca/within.h"
+
+/* ---- the outputs of a file ---- */
+
+static const struct al_rows *beside(const struct al_rows rows[2])
+{
+	return rows[1].file ? &rows[1] : NULL;
+}
+
+static bool first_of_file(const void *context, double *out, struct al_error *err)
+{
+	const struct al_rows *rows = context;
+
+	return al_stream_first(rows, beside(rows), out, err);
+}
+
+static bool feed_file(const void *context, struct al_sums *sums, struct al_error *err)
+{
+	const struct al_rows *rows = context;
+
+	/* heads alone where the statistic asks for no target */
+	return al_stream(sums, rows, sums->statistic->width > rows->width ? beside(rows) : NULL,
+		err);
+}
+
+struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2])
+{
+	return (struct al_head_outputs){.width = rows[0].width + (rows[1].file ? rows[1].width : 0),
+		.first = first_of_file,
+		.feed = feed_file,
+		.context = rows};
+}
+
+/* ---- batch normalisation ---- */
+
+static void set_norm(struct al_principal *p, size_t feature, double shift, double mean,
+	double variance, double epsilon)
+{
+	p->layer.mean[feature] = shift + mean;
+	p->layer.scale[feature] = variance > 0 ? 1 / sqrt(variance + epsilon) : 0;
+	p->n_constant += variance <= 0;
+}
+
+static bool take_counts(struct al_principal *p, const struct al_sums *sums,
+	const struct al_pca_options *o, struct al_error *err)
+{
+	p->n_tokens = sums->n_rows;
+	p->n_left_out = sums->n_left_out;
+	if (o->is_strict && sums->n_left_out)
+		return al_fail(err, AL_EINPUT,
+			"%lld tokens have numbers that aren't finite, the first is token %lld",
+			(long long)sums->n_left_out, (long long)sums->first_left_out);
+	if (p->n_tokens <= (int64_t)p->layer.n_features)
+		return al_fail(err, AL_EINPUT,
+			"found %lld tokens whose numbers are finite, expected more than the %zu "
+			"features",
+			(long long)p->n_tokens, p->layer.n_features);
+	for (size_t i = 0; i < sums->statistic->n_sums; i++)
+		if (!isfinite(sums->sums[i]))
+			return al_fail(err, AL_EINPUT,
+				"numbers are so large that their squares overflow");
+	return true;
+}
+
+static bool sum_up(struct al_principal *p, const struct al_statistic *statistic,
+	const struct al_head_outputs *outputs, const struct al_pca_options *o, struct al_sums *sums,
+	struct al_error *err)
+{
+	return al_sums_init(sums, statistic, err) && outputs->feed(outputs->context, sums, err)
+		&& take_counts(p, sums, o, err);
+}
+
+/* ---- direct, and the statistics of average ---- */
+
+static void normalise_heads(struct al_principal *p, const struct al_within *w, const double *sums,
+	double epsilon)
+{
+	const double n = (double)p->n_tokens;
+
+	for (size_t i = 0; i < w->n_heads; i++)
+		for (size_t j = 0; j < w->d_head; j++) {
+			const double mean = al_within_sum(w, sums, i, j) / n,
+				     square = al_within_product(w, sums, i, i, j) / n;
+			set_norm(p, i * w->d_head + j, w->shift[i * w->d_head + j], mean,
+				square - mean * mean, epsilon);
+		}
+}
+
+/* The rows of M_r are a head's numbers in one dimension: their covariance is the mean over
+ * dimensions of the heads' correlation matrices. */
+static double correlation(const struct al_principal *p, const struct al_within *w,
+	const double *sums, size_t i, size_t k)
+{
+	const double n = (double)p->n_tokens, *scale = p->layer.scale;
+	const size_t d = w->d_head;
+	double sum = 0;
+
+	for (size_t j = 0; j < d; j++)
+		sum += (al_within_product(w, sums, i, k, j) / n
+			       - al_within_sum(w, sums, i, j) / n * al_within_sum(w, sums, k, j)
+				       / n)
+			* scale[i * d + j] * scale[k * d + j];
+	return sum / (double)d;
+}
+
+static bool find_within(struct al_principal *p, const struct al_head_outputs *outputs,
+	const double *shift, const struct al_pca_options *o, struct al_error *err)
+{
+	const struct al_within w = {o->n_heads, o->d_head, shift};
+	const struct al_statistic statistic = al_within_statistic(&w);
+	struct al_sums sums = {0};
+	bool ok = sum_up(p, &statistic, outputs, o, &sums, err);
+
+	if (ok) {
+		normalise_heads(p, &w, sums.sums, o->epsilon);
+		for (size_t k = 0; k < w.n_heads && o->architecture == AL_DIRECT; k++)
+			for (size_t i = 0; i < w.n_heads; i++)
+				p->covariance.data[i + k * p->covariance.ld] = correlation(p, &w,
+					sums.sums, i, k);
+	}
+	al_sums_finish(&sums);
+	return ok;
+}
+
+/* ---- average and non-linear: from rows that are made ---- */
+
+struct expansion {
+	const struct al_pca_layer *layer;
+	const double *shift; /* [n_features] */
+};
+
+static void expand_shifted(const void *context, const double *row, double *out)
+{
+	const struct expansion *e = context;
+	const size_t n = e->layer->n_features;
+
+	al_pca_expand(e->layer, row, out);
+	for (size_t j = 0; j < e->layer->d_head; j++)
+		for (size_t k = 0; k < n; k++)
+			out[j * n + k] -= e->shift[k];
+}
+
+/* Averages of normalised numbers have mean zero. */
+static bool find_averages(struct al_principal *p, const struct al_head_outputs *outputs,
+	const struct al_pca_options *o, struct al_error *err)
+{
+	const struct al_gram_sums gram = {.n_columns = o->n_heads,
+		.rows_each = 1,
+		.make = al_pca_features,
+		.context = &p->layer,
+		.row_width = o->n_heads * o->d_head};
+	const struct al_statistic statistic = al_gram_statistic(&gram);
+	struct al_sums sums = {0};
+	bool ok = sum_up(p, &statistic, outputs, o, &sums, err);
+
+	for (size_t i = 0; ok && i < o->n_heads * o->n_heads; i++)
+		p->covariance.data[i] = al_gram_products(&gram, sums.sums)[i] / (double)p->n_tokens;
+	al_sums_finish(&sums);
+	return ok;
+}
+
+static void normalise_expansion(struct al_principal *p, const struct al_gram_sums *gram,
+	const double *sums, const double *shift, double epsilon)
+{
+	const size_t n = p->layer.n_features;
+	const double n_rows = (double)p->n_tokens * (double)p->layer.d_head,
+		     *products = al_gram_products(gram, sums), *scale = p->layer.scale;
+
+	for (size_t k = 0; k < n; k++) {
+		const double mean = sums[k] / n_rows;
+		set_norm(p, k, shift[k], mean, products[k + k * n] / n_rows - mean * mean, epsilon);
+	}
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < n; i++)
+			p->covariance.data[i + k * n] =
+				(products[i + k * n] / n_rows - sums[i] / n_rows * sums[k] / n_rows)
+				* scale[i] * scale[k];
+}
+
+static bool find_expanded(struct al_principal *p, const struct al_head_outputs *outputs,
+	const double *first, const struct al_pca_options *o, struct al_error *err)
+{
+	double *shift = al_alloc(o->d_head, p->layer.n_features * sizeof(*shift));
+	const struct expansion expansion = {&p->layer, shift};
+	const struct al_gram_sums gram = {.n_columns = p->layer.n_features,
+		.rows_each = o->d_head,
+		.make = expand_shifted,
+		.context = &expansion,
+		.row_width = o->n_heads * o->d_head};
+	const struct al_statistic statistic = al_gram_statistic(&gram);
+	struct al_sums sums = {0};
+
+	al_pca_expand(&p->layer, first, shift);
+	bool ok = sum_up(p, &statistic, outputs, o, &sums, err);
+	if (ok)
+		normalise_expansion(p, &gram, sums.sums, shift, o->epsilon);
+	al_sums_finish(&sums);
+	free(shift);
+	return ok;
+}
+
+/* ---- all ---- */
+
+static bool find_covariance(struct al_principal *p, const struct al_head_outputs *outputs,
+	const double *first, const struct al_pca_options *o, struct al_error *err)
+{
+	switch (o->architecture) {
+	case AL_NONLINEAR:
+		return find_expanded(p, outputs, first, o, err);
+	case AL_AVERAGE:
+		return find_within(p, outputs, first, o, err) && find_averages(p, outputs, o, err);
+	default:
+		return find_within(p, outputs, first, o, err);
+	}
+}
+
+static bool find_components(struct al_principal *p, struct al_error *err)
+{
+	if (!al_copy(al_view(p->covariance), p->vectors, err)
+		|| !al_eigenvectors(p->vectors, p->values, err))
+		return false;
+	for (size_t i = 0; i < p->layer.n_features; i++) {
+		p->values[i] = p->values[i] > 0 ? p->values[i] : 0;
+		p->sum += p->values[i];
+	}
+	return p->sum > 0
+		|| al_fail(err, AL_EINPUT, "all %zu features are constant", p->layer.n_norm);
+}
+
+bool al_principal_find(struct al_principal *out, const struct al_head_outputs *outputs,
+	const struct al_pca_options *o, struct al_error *err)
+{
+	double *first = al_alloc(outputs->width, sizeof(*first));
+
+	*out = (struct al_principal){0};
+	al_pca_layer_init(&out->layer, o->architecture, o->n_heads, o->d_head);
+	const size_t n = out->layer.n_features;
+	out->values = al_calloc(n, sizeof(*out->values));
+	bool ok = al_matrix_init(&out->covariance, n, n, err)
+		&& al_matrix_init(&out->vectors, n, n, err)
+		&& outputs->first(outputs->context, first, err)
+		&& find_covariance(out, outputs, first, o, err) && find_components(out, err);
+	free(first);
+	if (!ok)
+		al_principal_finish(out);
+	return ok;
+}
+
+void al_principal_finish(struct al_principal *p)
+{
+	al_pca_layer_finish(&p->layer);
+	al_matrix_finish(&p->covariance);
+	al_matrix_finish(&p->vectors);
+	free(p->values);
+	*p = (struct al_principal){0};
+}
+
+size_t al_principal_count(const struct al_principal *p, double share)
+{
+	double running = 0;
+	size_t count = 0;
+
+	/* A share that is met but for rounding is met. */
+	while (count < p->layer.n_features && running < share * p->sum * (1 - 1e-12))
+		running += p->values[count++];
+	return count;
+}
+
+/* Summed from the smallest, so that a tail of 1e-17 isn't lost. */
+double al_principal_error(const struct al_principal *p, size_t m)
+{
+	double dropped = 0;
+
+	for (size_t i = p->layer.n_features; i > m; i--)
+		dropped += p->values[i - 1];
+	return sqrt(dropped / p->sum);
+}

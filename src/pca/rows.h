@@ -1,0 +1,33 @@
+/* Head outputs in a file: a row for each token, from safetensors or .npy, read in blocks, so that a
+ * file may be larger than memory. */
+#ifndef ATTNLEDGER_PCA_ROWS_H
+#define ATTNLEDGER_PCA_ROWS_H
+
+#include "checkpoint/checkpoint.h"
+
+struct al_rows_file {
+	struct al_checkpoint checkpoint;
+	bool is_fortran; /* an .npy file whose columns lie one after the other */
+};
+
+/* The rows of one tensor: its last dimension is a row, the others are tokens. */
+struct al_rows {
+	const struct al_rows_file *file;
+	const struct al_tensor *tensor;
+	size_t n_rows, width;
+};
+
+/* An .npy file, or whatever al_checkpoint_open reads. On failure nothing is left to close. */
+bool al_rows_file_open(struct al_rows_file *file, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+void al_rows_file_close(struct al_rows_file *file);
+
+/* AL_EINPUT where the tensor isn't a matrix of floating-point numbers. */
+bool al_rows_of(struct al_rows *rows, const struct al_rows_file *file,
+	const struct al_tensor *tensor, struct al_error *err) AL_MUST_CHECK;
+
+/* Reads rows [first, +n) into out[n][leading]. Several threads may. */
+bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,390 @@
+/* Exact principal components across heads: what tests/pca/oracle.py finds, and what holds for any
+ * input. */
+#include "unit.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "checkpoint/npy.h"
+#include "pca/gram.h"
+#include "pca/regression.h"
+#include "pca/within.h"
+#include "support/folder.h"
+#include "support/weights.h"
+
+enum { HEADS = 3, D_HEAD = 4, WIDTH = HEADS * D_HEAD, TOKENS = 300, TARGETS = 5 };
+
+static double made_head(int64_t t, int64_t k)
+{
+	const int64_t head = k / D_HEAD, dimension = k % D_HEAD,
+		      noise = (t * 7919 + k * 104729 + t * t * (k + 3)) % 1009 - 504,
+		      common = (t * 4001 + dimension * 911 + t * t * 17) % 2003 - 1001;
+
+	return (double)(noise * (head + 1) + common * (1 - head % 3) + 500 * k);
+}
+
+static double made_target(int64_t t, int64_t k)
+{
+	return made_head(t, k % WIDTH) * 3 - made_head(t, (k * 5 + 1) % WIDTH)
+		+ (double)((t * 613 + k * 37) % 401);
+}
+
+static void make(double *heads, double *targets, size_t n)
+{
+	for (size_t t = 0; t < n; t++) {
+		for (size_t k = 0; k < WIDTH; k++)
+			heads[t * WIDTH + k] = made_head((int64_t)t, (int64_t)k);
+		for (size_t k = 0; targets && k < TARGETS; k++)
+			targets[t * TARGETS + k] = made_target((int64_t)t, (int64_t)k);
+	}
+}
+
+/* A file of heads, and perhaps one of targets, opened. */
+struct outputs {
+	struct test_folder folder;
+	struct al_rows_file files[2];
+	struct al_rows rows[2];
+	struct al_head_outputs heads;
+};
+
+static void open_one(struct outputs *o, int i, const char *name)
+{
+	char path[256];
+	struct al_error err;
+
+	test_path(path, &o->folder, name);
+	if (!al_rows_file_open(&o->files[i], path, &err)
+		|| !al_rows_of(&o->rows[i], &o->files[i], &o->files[i].checkpoint.tensors[0], &err))
+		fail_msg("%s", err.message);
+}
+
+static void open_outputs(struct outputs *o, const double *heads, size_t width,
+	const double *targets, size_t n)
+{
+	char path[256];
+
+	*o = (struct outputs){0};
+	test_folder_make(&o->folder);
+	write_npy(test_path(path, &o->folder, "heads.npy"), heads, width, n, true);
+	open_one(o, 0, "heads.npy");
+	if (targets) {
+		write_npy(test_path(path, &o->folder, "targets.npy"), targets, TARGETS, n, true);
+		open_one(o, 1, "targets.npy");
+	}
+	o->heads = al_head_outputs_of_file(o->rows);
+}
+
+static void close_outputs(struct outputs *o)
+{
+	for (int i = 0; i < 2; i++)
+		if (o->rows[i].file)
+			al_rows_file_close(&o->files[i]);
+	test_folder_remove(&o->folder);
+}
+
+static void find(struct al_principal *p, const struct outputs *o, enum al_architecture a,
+	size_t n_heads)
+{
+	const struct al_pca_options options = {.architecture = a,
+		.n_heads = n_heads,
+		.d_head = o->rows[0].width / n_heads};
+	struct al_error err;
+
+	if (!al_principal_find(p, &o->heads, &options, &err))
+		fail_msg("%s", err.message);
+}
+
+/* ---- numpy's values ---- */
+
+static const struct expected {
+	enum al_architecture architecture;
+	size_t n;
+	double values[9], errors[9];
+} numpy[] = {
+	{AL_DIRECT, 3, {1.488134688105254, 0.9949777773786844, 0.51688753451606},
+		{0.625195690334, 0.458694345959, 0.0542617216751}},
+	{AL_AVERAGE, 3, {0.276818178407315, 0.2292351483112968, 0.1120510978210055},
+		{0.944044828198, 0.925709777054, 0.90202671249}},
+	{AL_NONLINEAR, 9,
+		{5.066654564292643, 2.637176358086375, 0.9615652249334773, 0.2500224036746375,
+			0.03517379715379239, 0.02360996678959339, 0.013884893349067,
+			0.007787513057269452, 0.004125278663145368},
+		{0.808794138329, 0.403290542991, 0.115980311645, 0.0951034965401, 0.0937184404183,
+			0.0619390882773, 0.0568073207067, 0.0520208441757, 0.0516177211066}},
+};
+
+static void numpy_agrees(void **state)
+{
+	static double heads[TOKENS * WIDTH], targets[TOKENS * TARGETS];
+	struct outputs o;
+
+	(void)state;
+	make(heads, targets, TOKENS);
+	open_outputs(&o, heads, WIDTH, targets, TOKENS);
+	for (size_t k = 0; k < sizeof(numpy) / sizeof(*numpy); k++) {
+		struct al_principal p;
+		struct al_target_moments moments;
+		double errors[10];
+		find(&p, &o, numpy[k].architecture, HEADS);
+		assert_int_equal(p.layer.n_features, numpy[k].n);
+		assert_true(al_target_moments_find(&moments, &o.heads, &p, TARGETS, NULL)
+			&& al_regression_errors(&moments, &p, errors, NULL));
+		for (size_t i = 0; i < numpy[k].n; i++) {
+			assert_true(fabs(p.values[i] - numpy[k].values[i]) < 1e-12 * p.sum);
+			assert_true(fabs(errors[i + 1] - numpy[k].errors[i]) < 1e-10);
+		}
+		al_target_moments_finish(&moments);
+		al_principal_finish(&p);
+	}
+	close_outputs(&o);
+}
+
+/* ---- sums ---- */
+
+static void sums_within_dimensions(void **state)
+{
+	enum { N = 150, MOST = 8 * 9 };
+	static double rows[N * MOST], shift[MOST];
+
+	(void)state;
+	fill_normal(rows, N * MOST, 1);
+	fill_normal(shift, MOST, 2);
+	for (size_t h = 1; h <= 8; h++)
+		for (size_t d = 1; d <= 9; d++) {
+			const struct al_within w = {h, d, shift};
+			const struct al_statistic statistic = al_within_statistic(&w);
+			double *sums = calloc(statistic.n_sums, sizeof(*sums));
+			assert_non_null(sums);
+			assert_true(statistic.add(statistic.context, rows, N, sums, NULL));
+			for (size_t i = 0; i < h; i++)
+				for (size_t k = 0; k < h; k++)
+					for (size_t j = 0; j < d; j++) {
+						double product = 0;
+						for (size_t t = 0; t < N; t++)
+							product += (rows[t * h * d + i * d + j]
+									   - shift[i * d + j])
+								* (rows[t * h * d + k * d + j]
+									- shift[k * d + j]);
+						assert_true(fabs(product
+								    - al_within_product(&w, sums, i,
+									    k, j))
+							< 1e-10);
+					}
+			free(sums);
+		}
+}
+
+/* Panels are added up in their order, whoever summed them. */
+static void threads_agree(void **state)
+{
+	enum { N = 20000 };
+	double *heads = malloc(sizeof(double) * N * WIDTH), values[2][9];
+	struct outputs o;
+
+	(void)state;
+	assert_non_null(heads);
+	make(heads, NULL, N);
+	open_outputs(&o, heads, WIDTH, NULL, N);
+	for (int a = 0; a < AL_N_ARCHITECTURES; a++) {
+		for (int threads = 1; threads <= 2; threads++) {
+			struct al_principal p;
+			al_threads_set(threads == 1 ? 1 : 3);
+			find(&p, &o, (enum al_architecture)a, HEADS);
+			memcpy(values[threads - 1], p.values, p.layer.n_features * sizeof(double));
+			al_principal_finish(&p);
+		}
+		assert_memory_equal(values[0], values[1], HEADS * sizeof(double));
+	}
+	al_threads_set(0);
+	close_outputs(&o);
+	free(heads);
+}
+
+/* A mean a million times the deviation costs no digits. */
+static void far_from_zero(void **state)
+{
+	static double heads[TOKENS * WIDTH];
+	double values[HEADS];
+	struct outputs o;
+	struct al_principal p;
+
+	(void)state;
+	for (int far = 0; far < 2; far++) {
+		make(heads, NULL, TOKENS);
+		for (size_t i = 0; far && i < TOKENS * WIDTH; i++)
+			heads[i] += 0x1p40;
+		open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+		find(&p, &o, AL_DIRECT, HEADS);
+		for (size_t i = 0; i < HEADS; i++) {
+			assert_true(!far || fabs(p.values[i] - values[i]) < 1e-12);
+			values[i] = p.values[i];
+		}
+		al_principal_finish(&p);
+		close_outputs(&o);
+	}
+}
+
+/* A model that runs hands over its blocks; the answer is the file's. */
+static bool feed_blocks(const void *context, struct al_sums *sums, struct al_error *err)
+{
+	double block[7 * WIDTH];
+
+	(void)context;
+	for (size_t first = 0; first < TOKENS; first += 7) {
+		const size_t n = TOKENS - first < 7 ? TOKENS - first : 7;
+		for (size_t i = 0; i < n * WIDTH; i++)
+			block[i] = made_head((int64_t)(first + i / WIDTH), (int64_t)(i % WIDTH));
+		if (!al_sums_add(sums, block, n, err))
+			return false;
+	}
+	return true;
+}
+
+static bool first_block(const void *context, double *out, struct al_error *err)
+{
+	(void)context;
+	(void)err;
+	for (size_t k = 0; k < WIDTH; k++)
+		out[k] = made_head(0, (int64_t)k);
+	return true;
+}
+
+static void blocks_of_a_model(void **state)
+{
+	const struct al_head_outputs model = {.width = WIDTH,
+		.first = first_block,
+		.feed = feed_blocks};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(numpy) / sizeof(*numpy); k++) {
+		const struct al_pca_options options = {.architecture = numpy[k].architecture,
+			.n_heads = HEADS,
+			.d_head = D_HEAD};
+		struct al_principal p;
+		assert_true(al_principal_find(&p, &model, &options, NULL));
+		for (size_t i = 0; i < numpy[k].n; i++)
+			assert_true(fabs(p.values[i] - numpy[k].values[i]) < 1e-12 * p.sum);
+		al_principal_finish(&p);
+	}
+}
+
+/* ---- bad input ---- */
+
+static void not_finite(void **state)
+{
+	static double heads[TOKENS * WIDTH];
+	struct outputs o;
+	struct al_principal p, without;
+	struct al_error err;
+
+	(void)state;
+	make(heads, NULL, TOKENS);
+	heads[0] = NAN;
+	heads[(TOKENS - 1) * WIDTH + 3] = -INFINITY;
+	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+	find(&p, &o, AL_DIRECT, HEADS);
+	assert_int_equal(p.n_left_out, 2);
+	assert_int_equal(p.n_tokens, TOKENS - 2);
+	const struct al_pca_options strict = {AL_DIRECT, HEADS, D_HEAD, 0, true};
+	assert_false(al_principal_find(&without, &o.heads, &strict, &err));
+	assert_string_equal(err.message,
+		"2 tokens have numbers that aren't finite, the first is token 0");
+	close_outputs(&o);
+	open_outputs(&o, heads + WIDTH, WIDTH, NULL, TOKENS - 2);
+	find(&without, &o, AL_DIRECT, HEADS);
+	assert_memory_equal(p.values, without.values, HEADS * sizeof(double));
+	al_principal_finish(&p);
+	al_principal_finish(&without);
+	close_outputs(&o);
+}
+
+static void constants(void **state)
+{
+	static double heads[TOKENS * WIDTH];
+	struct outputs o;
+	struct al_principal p;
+	struct al_error err;
+	const struct al_pca_options options = {AL_DIRECT, HEADS, D_HEAD, 0, false};
+
+	(void)state;
+	make(heads, NULL, TOKENS);
+	for (size_t t = 0; t < TOKENS; t++)
+		heads[t * WIDTH + 5] = 0.1;
+	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+	find(&p, &o, AL_DIRECT, HEADS);
+	assert_int_equal(p.n_constant, 1);
+	assert_true(p.layer.scale[5] == 0 && fabs(p.sum - (HEADS - 1.0 / D_HEAD)) < 1e-12);
+	al_principal_finish(&p);
+	close_outputs(&o);
+	for (size_t i = 0; i < TOKENS * WIDTH; i++)
+		heads[i] = 0.1;
+	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_string_equal(err.message, "all 12 features are constant");
+	close_outputs(&o);
+	open_outputs(&o, heads, WIDTH, NULL, HEADS);
+	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_string_equal(err.message,
+		"found 3 tokens whose numbers are finite, expected more than the 3 features");
+	close_outputs(&o);
+}
+
+/* Of m = n_features nothing is dropped; a target that heads give exactly has no error then. */
+static void all_components_change_nothing(void **state)
+{
+	static double heads[TOKENS * WIDTH], targets[TOKENS * TARGETS];
+	struct outputs o;
+	struct al_principal p;
+	struct al_target_moments moments;
+	double errors[HEADS + 1];
+
+	(void)state;
+	make(heads, NULL, TOKENS);
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t k = 0; k < TARGETS; k++)
+			targets[t * TARGETS + k] = heads[t * WIDTH + 2 * k]
+				- 3 * heads[t * WIDTH + k] + 7;
+	open_outputs(&o, heads, WIDTH, targets, TOKENS);
+	find(&p, &o, AL_DIRECT, HEADS);
+	assert_true(al_target_moments_find(&moments, &o.heads, &p, TARGETS, NULL)
+		&& al_regression_errors(&moments, &p, errors, NULL));
+	assert_true(errors[0] == 1 && errors[1] > 0.1 && errors[HEADS] < 1e-6);
+	assert_true(al_principal_error(&p, HEADS) == 0);
+	al_target_moments_finish(&moments);
+	al_principal_finish(&p);
+	close_outputs(&o);
+}
+
+static void names(void **state)
+{
+	struct al_pca_layer layer;
+	struct al_arena arena;
+	static const char *const expected[] = {"head 0", "head 1", "head 2", "head 0 squared",
+		"head 1 squared", "head 2 squared", "head 0 * head 1", "head 0 * head 2",
+		"head 1 * head 2"};
+
+	(void)state;
+	al_arena_init(&arena);
+	al_pca_layer_init(&layer, AL_NONLINEAR, 3, 2);
+	for (size_t k = 0; k < 9; k++)
+		assert_string_equal(al_pca_feature_name(&layer, k, &arena), expected[k]);
+	al_pca_layer_finish(&layer);
+	al_arena_finish(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numpy_agrees),
+		cmocka_unit_test(sums_within_dimensions),
+		cmocka_unit_test(threads_agree),
+		cmocka_unit_test(far_from_zero),
+		cmocka_unit_test(blocks_of_a_model),
+		cmocka_unit_test(not_finite),
+		cmocka_unit_test(constants),
+		cmocka_unit_test(all_components_change_nothing),
+		cmocka_unit_test(names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
