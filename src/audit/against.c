@@ -81,8 +81,7 @@ static void set_form(struct al_cell *cell, const struct inner *x, size_t head)
 	double aa = x->aa.data[head + head * x->aa.ld], bb = x->bb.data[head + head * x->bb.ld];
 	double ab = x->ab.data[head + head * x->ab.ld];
 
-	if (aa > 0 && bb > 0)
-		al_cell_set_real(&cell[0], ab / sqrt(aa) / sqrt(bb));
+	al_audit_set_number(&cell[0], al_cosine(ab, aa, bb));
 	al_cell_set_real(&cell[1], sqrt(aa));
 	al_cell_set_real(&cell[2], sqrt(bb));
 	/* Of equal heads the three products have the same bits: the difference is 0. */

@@ -3,18 +3,25 @@
 
 #include <stdlib.h>
 
+#include "audit/pairs.h"
 #include "base/memory.h"
 
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
 	const struct al_audit_options *options)
 {
-	*audit = (struct al_audit){.view = view, .options = *options};
+	*audit = (struct al_audit){.view = view,
+		.options = *options,
+		.similar = al_calloc(1, sizeof(*audit->similar))};
+	audit->similar->most = options->n_pairs;
 }
 
 void al_audit_finish(struct al_audit *audit)
 {
 	al_spectra_finish(&audit->gaussian_heads);
 	al_spectra_finish(&audit->gaussian_layer);
+	if (audit->similar)
+		al_ranking_finish(audit->similar);
+	free(audit->similar);
 	*audit = (struct al_audit){0};
 }
 

@@ -50,6 +50,7 @@ struct al_audit {
 	struct al_spectra gaussian_heads, gaussian_layer; /* for gaussian_shape */
 	struct al_heads gaussian_shape;
 	bool has_gaussian;
+	struct al_ranking *similar; /* pairs of heads of one module, of all modules so far */
 };
 
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,

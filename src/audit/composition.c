@@ -40,14 +40,9 @@ static enum al_projection opposite(enum al_projection p)
 	return p == AL_QUERY ? AL_KEY : p == AL_KEY ? AL_QUERY : AL_OUTPUT;
 }
 
-static size_t own_head(const struct al_heads *heads, enum al_projection p, size_t head)
-{
-	return p == AL_KEY || p == AL_VALUE ? al_kv_head(heads, head) : head;
-}
-
 static struct al_view triangle(const struct al_audit_module *m, enum al_projection p, size_t head)
 {
-	return al_triangle_of(&m->triangles, p, own_head(&m->heads, p, head));
+	return al_triangle_of(&m->triangles, p, al_own_head(&m->heads, p, head));
 }
 
 static double norm(struct al_view a)
@@ -101,7 +96,7 @@ static bool score(void *context, size_t index, struct al_error *err)
 	size_t d_out = w->earlier->heads.d_value;
 	struct al_run run = al_heads_run(&w->later->heads, w->projection);
 	struct al_view m = al_view(al_part(w->between, i * d_out,
-		own_head(&w->later->heads, w->projection, j) * run.width, d_out, run.width));
+		al_own_head(&w->later->heads, w->projection, j) * run.width, d_out, run.width));
 	struct al_view y = triangle(w->later, opposite(w->projection), j);
 	double both, norms = w->norms.data[i] * w->norms.data[w->scores.rows + j];
 

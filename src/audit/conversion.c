@@ -24,9 +24,18 @@ struct converter {
 	mpq_t parameters, cache; /* of the module as it is */
 };
 
+/* What a module can become: a variant of the catalogue, and its symbol for the width of a head's
+ * queries and keys (of MLA, of the part that positions don't rotate). */
+static const struct target {
+	const char *variant, *width;
+} one_key = {"mqa", "d_head"}, key_groups = {"gqa", "d_head"}, shared_kv = {"skv", "d_head"},
+  latent = {"latent-kv", "d_head"}, own_keys = {"mha", "d_head"}, latent_keys = {"mla", "d_nope"},
+  embeddings[AL_N_EMBEDDINGS] = {{"mhe-add", "d_head"}, {"mhe-mul", "d_head"}};
+
 /* A row: the ledger's variant with what is changed in it, and what the conversion costs. */
 struct conversion {
-	const char *variant, *name; /* of the catalogue; what the row calls it */
+	const struct target *to;
+	const char *name; /* what the row calls it */
 	const char *setting, *gauge;
 	const char *groups; /* which heads share; NULL: neighbours, or none */
 	struct al_binding changes[MOST_CHANGES];
@@ -121,7 +130,7 @@ static bool measure_conversion(const struct converter *x, struct conversion *c, 
 {
 	struct al_configured_variant configured = {.name = c->name, .with = c->changes};
 
-	if (!al_catalog_variant(x->audit->view->catalog, c->variant, &configured.variant, err)
+	if (!al_catalog_variant(x->audit->view->catalog, c->to->variant, &configured.variant, err)
 		|| !keep_options(x, configured.variant, c, err))
 		return false;
 	configured.n_with = c->n_changes;
@@ -149,12 +158,6 @@ static const char *gauge_title(const char *gauge)
 	return NULL;
 }
 
-static void set_error(struct al_cell *cell, double error)
-{
-	if (!isnan(error))
-		al_cell_set_real(cell, error);
-}
-
 static void set_row(const struct converter *x, const struct conversion *c, mpq_srcptr parameters,
 	mpq_srcptr cache)
 {
@@ -168,8 +171,8 @@ static void set_row(const struct converter *x, const struct conversion *c, mpq_s
 	al_cell_set_exact(table, cell++, parameters);
 	set_saving(cell++, parameters, x->parameters);
 	set_saving(cell++, cache, x->cache);
-	set_error(cell++, c->loss.of[AL_LOSS_QK]);
-	set_error(cell++, c->loss.of[AL_LOSS_OV]);
+	al_audit_set_number(cell++, c->loss.of[AL_LOSS_QK]);
+	al_audit_set_number(cell++, c->loss.of[AL_LOSS_OV]);
 	if (c->groups)
 		al_cell_set_text(table, cell, c->groups);
 }
@@ -194,18 +197,18 @@ static struct al_arena *arena_of(const struct converter *x)
 }
 
 /* A conversion that keeps the heads' number and widths. */
-static struct conversion begin(const struct converter *x, const char *variant, const char *gauge,
-	struct al_loss loss)
+static struct conversion begin(const struct converter *x, const struct target *to,
+	const char *gauge, struct al_loss loss)
 {
 	const struct al_heads *heads = &x->module->heads;
-	struct conversion c = {.variant = variant,
-		.name = variant,
+	struct conversion c = {.to = to,
+		.name = to->variant,
 		.setting = "",
 		.gauge = gauge,
 		.loss = loss};
 
 	change(&c, "n_heads", heads->n_heads);
-	change(&c, "d_head", heads->d_head);
+	change(&c, to->width, heads->d_head);
 	if (x->losses->has_values)
 		change(&c, "d_value", heads->d_value);
 	return c;
@@ -216,9 +219,9 @@ static struct conversion begin(const struct converter *x, const char *variant, c
 static struct conversion begin_same(const struct converter *x, struct al_loss loss)
 {
 	if (!x->losses->is_latent)
-		return begin(x, "mha", "optimal", loss);
-	return (struct conversion){.variant = "mla",
-		.name = "mla",
+		return begin(x, &own_keys, "optimal", loss);
+	return (struct conversion){.to = &latent_keys,
+		.name = latent_keys.variant,
 		.setting = "",
 		.gauge = "optimal",
 		.loss = loss};
@@ -235,12 +238,12 @@ static const char *best_gauge(const struct converter *x)
 static bool add_grouping_row(struct converter *x, const struct al_grouping *g, const char *setting,
 	const char *gauge, struct al_loss loss, const size_t *order, struct al_error *err)
 {
-	struct conversion c = begin(x, g->n_groups == 1 ? "mqa" : "gqa", gauge, loss);
+	struct conversion c = begin(x, g->n_groups == 1 ? &one_key : &key_groups, gauge, loss);
 	struct al_text text;
 
 	c.setting = setting;
 	if (g->n_groups > 1) {
-		c.name = al_format(arena_of(x), "gqa-%zu", g->n_groups);
+		c.name = al_format(arena_of(x), "%s-%zu", c.to->variant, g->n_groups);
 		change(&c, "n_kv_heads", g->n_groups);
 	}
 	if (order) {
@@ -290,7 +293,7 @@ static bool convert_groups(struct converter *x, struct al_error *err)
 
 static bool convert_shared_kv(struct converter *x, struct al_error *err)
 {
-	struct conversion c = begin(x, "skv", "optimal", x->losses->shared_kv);
+	struct conversion c = begin(x, &shared_kv, "optimal", x->losses->shared_kv);
 
 	return !al_losses_has_shared_kv(x->losses) || add_row(x, &c, err);
 }
@@ -300,9 +303,8 @@ static bool convert_latent(struct converter *x, struct al_error *err)
 	for (size_t i = 0; i < x->losses->n_ranks; i++) {
 		size_t rank = x->losses->ranks[i];
 		struct al_loss loss = x->losses->latent[i];
-		struct conversion c = x->losses->is_latent
-			? begin_same(x, loss)
-			: begin(x, "latent-kv", best_gauge(x), loss);
+		struct conversion c = x->losses->is_latent ? begin_same(x, loss)
+							   : begin(x, &latent, best_gauge(x), loss);
 		c.setting = al_format(arena_of(x), "kv_rank %zu", rank);
 		change(&c, "kv_rank", rank);
 		if (!add_row(x, &c, err))
@@ -315,13 +317,12 @@ static bool convert_latent(struct converter *x, struct al_error *err)
 
 static bool convert_embeddings(struct converter *x, struct al_error *err)
 {
-	static const char *const variants[AL_N_EMBEDDINGS] = {"mhe-add", "mhe-mul"};
-
 	if (!al_losses_has_embeddings(x->losses))
 		return true;
 	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
-		struct conversion raw = begin(x, variants[kind], "raw", x->losses->embedding[kind]);
-		struct conversion best = begin(x, variants[kind], "optimal",
+		struct conversion raw = begin(x, &embeddings[kind], "raw",
+			x->losses->embedding[kind]);
+		struct conversion best = begin(x, &embeddings[kind], "optimal",
 			x->losses->embedding_best[kind]);
 		if (!add_row(x, &raw, err)
 			|| (al_losses_is_free(x->losses) && !add_row(x, &best, err)))
@@ -353,7 +354,7 @@ static bool convert_narrow(struct converter *x, size_t rank, struct al_error *er
 	if (!al_audit_head_spectra(x->audit, x->module, HEAD_SPECTRA, &heads, err))
 		return false;
 	c.setting = al_format(arena_of(x), "heads of rank %zu", rank);
-	change(&c, x->losses->is_latent ? "d_nope" : "d_head", rank);
+	change(&c, c.to->width, rank);
 	c.loss.of[AL_LOSS_QK] = beyond(heads->values[AL_SPECTRUM_QK], rank, keys->norm);
 	if (x->losses->has_values) {
 		change(&c, "d_value", rank < values->width ? rank : values->width);

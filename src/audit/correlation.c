@@ -25,13 +25,6 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		(struct al_column){.key = "pearson", .title = "Pearson", .digits = 3});
 }
 
-/* x / sqrt(y z), missing where one of the two has no length. */
-static void set_quotient(struct al_cell *cell, double x, double y, double z)
-{
-	if (y > 0 && z > 0)
-		al_cell_set_real(cell, x / sqrt(y) / sqrt(z));
-}
-
 static void add_rows(const struct al_audit_module *module, enum al_form form, struct al_view s,
 	const double *means, struct al_table *table)
 {
@@ -46,9 +39,11 @@ static void add_rows(const struct al_audit_module *module, enum al_form form, st
 			al_cell_set_text(table, cell++, al_form_names[form]);
 			al_cell_set_int(table, cell++, (int64_t)i);
 			al_cell_set_int(table, cell++, (int64_t)j);
-			set_quotient(cell++, ij, ii, jj);
-			set_quotient(cell, ij - n * means[i] * means[j],
-				ii - n * means[i] * means[i], jj - n * means[j] * means[j]);
+			al_audit_set_number(cell++, al_cosine(ij, ii, jj));
+			al_audit_set_number(cell,
+				al_cosine(ij - n * means[i] * means[j],
+					ii - n * means[i] * means[i],
+					jj - n * means[j] * means[j]));
 		}
 }
 

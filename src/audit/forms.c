@@ -16,12 +16,6 @@ static struct sides sides_of(enum al_form form)
 				  : (struct sides){AL_VALUE, AL_OUTPUT};
 }
 
-/* The head of a projection that query head i works with. */
-static size_t partner(const struct al_heads *heads, enum al_projection p, size_t head)
-{
-	return p == AL_KEY || p == AL_VALUE ? al_kv_head(heads, head) : head;
-}
-
 /* A^T B for a projection of two modules, which may be the same. */
 static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum al_projection p,
 	struct al_matrix *out, struct al_error *err)
@@ -60,9 +54,10 @@ static void fill(const struct al_heads *a, const struct al_heads *b, struct side
 
 	for (size_t j = 0; j < b->n_heads; j++)
 		for (size_t i = 0; i < a->n_heads; i++)
-			out.data[i + j * out.ld] = block_dot(left, partner(a, s.left, i) * wa,
-				partner(b, s.left, j) * wb, right, partner(a, s.right, i) * wa,
-				partner(b, s.right, j) * wb, wa, wb);
+			out.data[i + j * out.ld] = block_dot(left, al_own_head(a, s.left, i) * wa,
+				al_own_head(b, s.left, j) * wb, right,
+				al_own_head(a, s.right, i) * wa, al_own_head(b, s.right, j) * wb,
+				wa, wb);
 }
 
 bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_form form,
@@ -106,8 +101,8 @@ bool al_form_means(const struct al_heads *heads, enum al_form form, double *mean
 	if (entries == 0)
 		return al_fail(err, AL_EINPUT, "a form without entries");
 	for (size_t i = 0; i < heads->n_heads; i++) {
-		struct al_view left = al_head_of(heads, s.left, partner(heads, s.left, i));
-		struct al_view right = al_head_of(heads, s.right, partner(heads, s.right, i));
+		struct al_view left = al_head_of(heads, s.left, al_own_head(heads, s.left, i));
+		struct al_view right = al_head_of(heads, s.right, al_own_head(heads, s.right, i));
 		double sum = 0;
 		for (size_t k = 0; k < left.cols; k++)
 			sum += column_sum(left, k) * column_sum(right, k);

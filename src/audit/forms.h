@@ -3,6 +3,8 @@
 #ifndef ATTNLEDGER_AUDIT_FORMS_H
 #define ATTNLEDGER_AUDIT_FORMS_H
 
+#include <math.h>
+
 #include "audit/triangles.h"
 
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
@@ -11,6 +13,12 @@ extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */
 static inline bool al_has_form(const struct al_heads *heads, enum al_form form)
 {
 	return form == AL_FORM_QK || al_has_values(heads);
+}
+
+/* The cosine of two forms from their product and squared norms; NAN where one of them is zero. */
+static inline double al_cosine(double inner, double squared_a, double squared_b)
+{
+	return squared_a > 0 && squared_b > 0 ? inner / sqrt(squared_a) / sqrt(squared_b) : NAN;
 }
 
 /* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads], in a matrix

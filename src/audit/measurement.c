@@ -1,6 +1,8 @@
 /* The list of measurements, and what their tables have in common. */
 #include "audit/measurement.h"
 
+#include <math.h>
+
 #define DECLARE(name) extern const struct al_measurement al_measurement_##name;
 AL_MEASUREMENTS(DECLARE)
 
@@ -62,4 +64,10 @@ void al_audit_set_module(struct al_table *table, struct al_cell **cell,
 {
 	al_cell_set_text(table, (*cell)++, module->attention->name);
 	al_cell_set_int(table, (*cell)++, module->attention->layer);
+}
+
+void al_audit_set_number(struct al_cell *cell, double value)
+{
+	if (!isnan(value))
+		al_cell_set_real(cell, value);
 }

@@ -100,4 +100,7 @@ void al_audit_add_module_columns(struct al_table *table);
 void al_audit_set_module(struct al_table *table, struct al_cell **cell,
 	const struct al_audit_module *module);
 
+/* A number, or a missing cell where it is NAN. */
+void al_audit_set_number(struct al_cell *cell, double value);
+
 #endif

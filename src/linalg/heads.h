@@ -44,6 +44,13 @@ static inline size_t al_kv_head(const struct al_heads *heads, size_t head)
 	return head * heads->n_kv_heads / heads->n_heads;
 }
 
+/* The head of a projection that a query head works with. */
+static inline size_t al_own_head(const struct al_heads *heads, enum al_projection projection,
+	size_t head)
+{
+	return projection == AL_KEY || projection == AL_VALUE ? al_kv_head(heads, head) : head;
+}
+
 /* A projection in double precision, the width of its heads and how many it has. */
 struct al_run {
 	struct al_view weights;

@@ -1,0 +1,214 @@
+/* Pairs of heads: which are the most similar, and what a table says of them. Only pairs that stay
+ * among the best get their angles. */
+#include "audit/pairs.h"
+
+#include <stdlib.h>
+
+#include "audit/measurement.h"
+#include "base/memory.h"
+
+/* ---- the ranking ---- */
+
+static double likeness(const struct al_head_pair *p)
+{
+	return fmax(fabs(p->cosine[AL_FORM_QK]),
+		fabs(p->cosine[AL_FORM_OV])); /* fmax passes NANs over */
+}
+
+/* The most alike first; what is equally alike in the order of the checkpoint. */
+static int compare(const void *x, const void *y)
+{
+	const struct al_head_pair *p = x, *q = y;
+	double left = likeness(p), right = likeness(q);
+
+	left = isnan(left) ? -1 : left;
+	right = isnan(right) ? -1 : right;
+	if (left != right)
+		return (left < right) - (left > right);
+	if (p->a != q->a)
+		return p->a < q->a ? -1 : 1;
+	if (p->b != q->b)
+		return p->b < q->b ? -1 : 1;
+	if (p->head_a != q->head_a)
+		return p->head_a < q->head_a ? -1 : 1;
+	return (p->head_b > q->head_b) - (p->head_b < q->head_b);
+}
+
+static void cut(struct al_ranking *ranking)
+{
+	if (ranking->n > 0)
+		qsort(ranking->items, ranking->n, sizeof(*ranking->items), compare);
+	if (ranking->most > 0 && ranking->n > ranking->most)
+		ranking->n = ranking->most;
+}
+
+static void add_pair(struct al_ranking *ranking, const struct al_head_pair *pair)
+{
+	ranking->n_seen++;
+	if (ranking->n == ranking->room) {
+		ranking->room = 2 * ranking->room + 64;
+		ranking->items = al_realloc(ranking->items, ranking->room, sizeof(*ranking->items));
+	}
+	ranking->items[ranking->n++] = *pair;
+}
+
+void al_ranking_finish(struct al_ranking *ranking)
+{
+	free(ranking->items);
+	*ranking = (struct al_ranking){0};
+}
+
+static double entry(struct al_view m, size_t i, size_t j)
+{
+	return m.data ? m.data[i + j * m.ld] : NAN;
+}
+
+static void add_pairs(struct al_ranking *ranking, const struct al_audit_module *a,
+	const struct al_audit_module *b, const struct al_pair_scores *s)
+{
+	for (size_t i = 0; i < a->heads.n_heads; i++)
+		for (size_t j = a == b ? i + 1 : 0; j < b->heads.n_heads; j++) {
+			struct al_head_pair pair = {.a = a->attention,
+				.b = b->attention,
+				.head_a = i,
+				.head_b = j,
+				.is_new = true};
+			for (int form = 0; form < AL_N_FORMS; form++)
+				pair.cosine[form] = entry(s->cosine[form], i, j);
+			for (int p = 0; p < AL_N_READERS; p++)
+				pair.composition[p] = entry(s->composition[p], i, j);
+			add_pair(ranking, &pair);
+		}
+}
+
+/* ---- angles ---- */
+
+void al_pair_side_finish(struct al_pair_side *side)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_bases_finish(&side->bases[p]);
+}
+
+static bool need_bases(struct al_pair_side *side, enum al_projection p, struct al_error *err)
+{
+	return side->bases[p].ranks || al_bases_init(&side->bases[p], &side->module->heads, p, err);
+}
+
+/* Heads that share a key/value head have the same subspace there. */
+static bool find_angles(struct al_head_pair *pair, struct al_pair_side *a, struct al_pair_side *b,
+	enum al_projection p, struct al_error *err)
+{
+	const struct al_heads *fa = &a->module->heads, *fb = &b->module->heads;
+	struct al_view wa = al_heads_run(fa, p).weights, wb = al_heads_run(fb, p).weights;
+	size_t i = al_own_head(fa, p, pair->head_a), j = al_own_head(fb, p, pair->head_b);
+	struct al_matrix cosines = {0};
+
+	if (!wa.data || !wb.data || wa.rows != wb.rows)
+		return true;
+	pair->has_angles[p] = true;
+	pair->angles[p] = (struct al_angles){.kernel = 1};
+	if (a == b && i == j)
+		return true;
+	if (!need_bases(a, p, err) || !need_bases(b, p, err))
+		return false;
+	struct al_view u = al_bases_head(&a->bases[p], i), v = al_bases_head(&b->bases[p], j);
+	bool ok = al_matrix_init(&cosines, u.cols, v.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, u, v, 0, cosines, err)
+		&& al_angles_find(al_view(cosines), &pair->angles[p], err);
+	al_matrix_finish(&cosines);
+	return ok;
+}
+
+/* Of the pairs that came and stayed. */
+static bool add_angles(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
+	struct al_error *err)
+{
+	for (size_t k = 0; k < ranking->n; k++) {
+		struct al_head_pair *pair = &ranking->items[k];
+		for (int p = 0; pair->is_new && p < AL_N_PROJECTIONS; p++)
+			if (!find_angles(pair, a, b, (enum al_projection)p, err))
+				return false;
+		pair->is_new = false;
+	}
+	return true;
+}
+
+bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
+	const struct al_pair_scores *scores, struct al_error *err)
+{
+	add_pairs(ranking, a->module, b->module, scores);
+	cut(ranking);
+	return add_angles(ranking, a, b, err);
+}
+
+/* ---- the table ---- */
+
+static void add_column(struct al_table *table, int p, const char *key, const char *title,
+	const char *unit, int digits)
+{
+	al_table_add_column(table,
+		(struct al_column){.key = al_format(&table->arena, "%s_%s", al_projection_names[p],
+					   key),
+			.title = title,
+			.unit = unit,
+			.group = al_projection_names[p],
+			.digits = digits});
+}
+
+void al_pairs_add_columns(struct al_table *table, bool with_composition)
+{
+	static const struct al_column columns[] = {
+		{.key = "module_a", .title = "Module", .is_key = true},
+		{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "module_b", .title = "and module", .is_key = true},
+		{.key = "head_b", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
+		{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		add_column(table, p, "kernel", "mean squared cosine", NULL, 3);
+		add_column(table, p, "angle_min", "smallest", "°", 1);
+		add_column(table, p, "angle_max", "largest", "°", 1);
+	}
+	for (int p = 0; with_composition && p < AL_N_READERS; p++)
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(&table->arena, "%s_composition",
+						   al_projection_names[p]),
+				.title = al_projection_names[p],
+				.group = "composition",
+				.digits = 3});
+}
+
+static void add_row(struct al_table *table, const struct al_head_pair *pair)
+{
+	struct al_cell *cells = al_table_add_row(table), *end = cells + table->n_columns,
+		       *cell = cells;
+
+	al_cell_set_text(table, cell++, pair->a->name);
+	al_cell_set_int(table, cell++, (int64_t)pair->head_a);
+	al_cell_set_text(table, cell++, pair->b->name);
+	al_cell_set_int(table, cell++, (int64_t)pair->head_b);
+	for (int form = 0; form < AL_N_FORMS; form++)
+		al_audit_set_number(cell++, pair->cosine[form]);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++, cell += 3) {
+		if (!pair->has_angles[p])
+			continue;
+		al_cell_set_real(&cell[0], pair->angles[p].kernel);
+		al_cell_set_real(&cell[1], pair->angles[p].smallest);
+		al_cell_set_real(&cell[2], pair->angles[p].largest);
+	}
+	for (int p = 0; cell < end; p++)
+		al_audit_set_number(cell++, pair->composition[p]);
+}
+
+void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking)
+{
+	for (size_t k = 0; k < ranking->n; k++)
+		add_row(table, &ranking->items[k]);
+	if (ranking->n < ranking->n_seen)
+		al_table_note(table, "the %zu most similar of %zu pairs", ranking->n,
+			ranking->n_seen);
+}

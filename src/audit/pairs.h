@@ -1,0 +1,47 @@
+/* Pairs of heads, the most similar first, and the tables of them. */
+#ifndef ATTNLEDGER_AUDIT_PAIRS_H
+#define ATTNLEDGER_AUDIT_PAIRS_H
+
+#include "audit/audit.h"
+#include "audit/subspaces.h"
+
+enum { AL_N_READERS = AL_OUTPUT }; /* query, key, value: what reads what a head writes */
+
+struct al_head_pair {
+	const struct al_attention *a, *b;
+	size_t head_a, head_b;
+	double cosine[AL_N_FORMS], composition[AL_N_READERS]; /* NAN: there is none */
+	struct al_angles angles[AL_N_PROJECTIONS];
+	bool has_angles[AL_N_PROJECTIONS], is_new;
+};
+
+/* The best so far; `most` 0 keeps all. */
+struct al_ranking {
+	struct al_head_pair *items;
+	size_t n, room, most, n_seen;
+};
+
+void al_ranking_finish(struct al_ranking *ranking);
+
+/* A module in memory and, once they are asked for, its heads' bases. */
+struct al_pair_side {
+	const struct al_audit_module *module;
+	struct al_bases bases[AL_N_PROJECTIONS];
+};
+
+void al_pair_side_finish(struct al_pair_side *side);
+
+/* What is known of all pairs [heads of a][heads of b]; without data where there is nothing. */
+struct al_pair_scores {
+	struct al_view cosine[AL_N_FORMS], composition[AL_N_READERS];
+};
+
+/* Offers pairs of heads; a == b: each two of one module once. Those that stay get their principal
+ * angles. */
+bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
+	const struct al_pair_scores *scores, struct al_error *err) AL_MUST_CHECK;
+
+void al_pairs_add_columns(struct al_table *table, bool with_composition);
+void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking);
+
+#endif
