@@ -36,28 +36,38 @@ static bool same_rows(const struct al_heads *a, const struct al_heads *b, enum a
 		: a->value.rows == b->value.rows && a->output.rows == b->output.rows;
 }
 
-/* Inner products to cosines, NAN where a form is zero; no data where the forms can't be
- * compared. */
+/* The squared norms of a module's forms. */
+static bool find_norms(const struct al_audit_module *m, enum al_form form, double *squared,
+	struct al_error *err)
+{
+	if (!al_form_norms(m, form == AL_FORM_QK ? AL_QUERY : AL_VALUE, squared, err))
+		return false;
+	for (size_t i = 0; i < m->heads.n_heads; i++) {
+		double bias;
+		if (!al_form_bias(&m->triangles, &m->heads, form, i, &bias, err))
+			return false;
+		squared[i] = squared[i] * squared[i] + bias;
+	}
+	return true;
+}
+
+/* Inner products to cosines; no data where the forms can't be compared. */
 static bool find_cosines(const struct al_audit_module *first, const struct al_audit_module *second,
 	enum al_form form, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_heads *a = &first->heads, *b = &second->heads;
-	enum al_projection p = form == AL_FORM_QK ? AL_QUERY : AL_VALUE;
 	struct al_matrix norms = {0};
 
 	if (!same_rows(a, b, form))
 		return true;
 	bool ok = al_form_inner(a, b, form, out, err)
 		&& al_matrix_init(&norms, a->n_heads + b->n_heads, 1, err)
-		&& al_form_norms(first, p, norms.data, err)
-		&& al_form_norms(second, p, norms.data + a->n_heads, err);
+		&& find_norms(first, form, norms.data, err)
+		&& find_norms(second, form, norms.data + a->n_heads, err);
 	for (size_t j = 0; ok && j < b->n_heads; j++)
-		for (size_t i = 0; i < a->n_heads; i++) {
-			double product = norms.data[i] * norms.data[a->n_heads + j];
-			out->data[i + j * out->ld] = product > 0
-				? out->data[i + j * out->ld] / product
-				: NAN;
-		}
+		for (size_t i = 0; i < a->n_heads; i++)
+			out->data[i + j * out->ld] = al_cosine(out->data[i + j * out->ld],
+				norms.data[i], norms.data[a->n_heads + j]);
 	al_matrix_finish(&norms);
 	return ok;
 }

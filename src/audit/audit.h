@@ -41,6 +41,7 @@ struct al_audit_module {
 	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
 	size_t n_draws;
 	struct al_matrix weights[AL_N_PROJECTIONS];
+	struct al_matrix biases[AL_N_PROJECTIONS]; /* [1][columns] */
 };
 
 /* What all modules share. */

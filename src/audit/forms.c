@@ -16,7 +16,15 @@ static struct sides sides_of(enum al_form form)
 				  : (struct sides){AL_VALUE, AL_OUTPUT};
 }
 
-/* A^T B for a projection of two modules, which may be the same. */
+/* Adds a^T b of two biases, if both are there. */
+static void add_biases(struct al_view a, struct al_view b, struct al_matrix out)
+{
+	for (size_t j = 0; a.data && b.data && j < out.cols; j++)
+		for (size_t i = 0; i < out.rows; i++)
+			out.data[i + j * out.ld] += a.data[i * a.ld] * b.data[j * b.ld];
+}
+
+/* A^T B for a projection and its bias of two modules, which may be the same. */
 static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum al_projection p,
 	struct al_matrix *out, struct al_error *err)
 {
@@ -28,8 +36,10 @@ static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum 
 	if (!al_matrix_init(out, left.cols, right.cols, err))
 		return false;
 	if (a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
-		   : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err))
+		   : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err)) {
+		add_biases(a->bias[p], b->bias[p], *out);
 		return true;
+	}
 	al_matrix_finish(out);
 	return false;
 }
@@ -75,17 +85,71 @@ bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_f
 	return ok;
 }
 
+/* ---- biases ---- */
+
+/* The bias of a head's projection, [1][width]; no data: none. */
+static struct al_view bias_of(const struct al_heads *heads, enum al_projection p, size_t head)
+{
+	const size_t width = al_heads_run(heads, p).width;
+
+	return heads->bias[p].data
+		? al_columns(heads->bias[p], al_own_head(heads, p, head) * width, width)
+		: (struct al_view){0};
+}
+
+/* ||R a^T||^2, R the triangle of a head's projection. */
+static bool square_product(const struct al_triangles *t, enum al_projection p, size_t head,
+	struct al_view a, double *sum, struct al_error *err)
+{
+	struct al_view r = al_triangle_of(t, p, head);
+	struct al_matrix product;
+
+	if (!a.data)
+		return true;
+	if (!al_matrix_init(&product, r.rows, 1, err))
+		return false;
+	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, r, a, 0, product, err);
+	*sum += ok ? al_inner(al_view(product), al_view(product)) : 0;
+	al_matrix_finish(&product);
+	return ok;
+}
+
+bool al_form_bias(const struct al_triangles *triangles, const struct al_heads *heads,
+	enum al_form form, size_t head, double *squared, struct al_error *err)
+{
+	struct sides s = sides_of(form);
+	struct al_view a = bias_of(heads, s.left, head), b = bias_of(heads, s.right, head);
+	double both = 0;
+
+	for (size_t i = 0; a.data && b.data && i < a.cols; i++)
+		both += a.data[i * a.ld] * b.data[i * b.ld];
+	*squared = both * both;
+	return square_product(triangles, s.right, al_own_head(heads, s.right, head), a, squared,
+		       err)
+		&& square_product(triangles, s.left, al_own_head(heads, s.left, head), b, squared,
+			err);
+}
+
+/* ---- means ---- */
+
+static double n_rows(const struct al_heads *heads, enum al_projection p)
+{
+	return (double)al_heads_run(heads, p).weights.rows + (heads->bias[p].data != NULL);
+}
+
 double al_form_entries(const struct al_heads *heads, enum al_form form)
 {
 	struct sides s = sides_of(form);
 
-	return (double)al_heads_run(heads, s.left).weights.rows
-		* (double)al_heads_run(heads, s.right).weights.rows;
+	return n_rows(heads, s.left) * n_rows(heads, s.right);
 }
 
-static double column_sum(struct al_view a, size_t column)
+static double column_sum(const struct al_heads *heads, enum al_projection p, size_t head,
+	size_t column)
 {
-	double sum = 0;
+	struct al_view a = al_head_of(heads, p, al_own_head(heads, p, head));
+	struct al_view bias = bias_of(heads, p, head);
+	double sum = bias.data ? bias.data[column * bias.ld] : 0;
 
 	for (size_t i = 0; i < a.rows; i++)
 		sum += a.data[i + column * a.ld];
@@ -97,15 +161,14 @@ bool al_form_means(const struct al_heads *heads, enum al_form form, double *mean
 {
 	struct sides s = sides_of(form);
 	double entries = al_form_entries(heads, form);
+	size_t width = al_heads_run(heads, s.left).width;
 
 	if (entries == 0)
 		return al_fail(err, AL_EINPUT, "a form without entries");
 	for (size_t i = 0; i < heads->n_heads; i++) {
-		struct al_view left = al_head_of(heads, s.left, al_own_head(heads, s.left, i));
-		struct al_view right = al_head_of(heads, s.right, al_own_head(heads, s.right, i));
 		double sum = 0;
-		for (size_t k = 0; k < left.cols; k++)
-			sum += column_sum(left, k) * column_sum(right, k);
+		for (size_t k = 0; k < width; k++)
+			sum += column_sum(heads, s.left, i, k) * column_sum(heads, s.right, i, k);
 		means[i] = sum / entries;
 	}
 	return true;

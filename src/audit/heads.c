@@ -48,6 +48,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 					.title = columns[j].title,
 					.group = al_spectrum_names[kinds[i]],
 					.digits = columns[j].digits});
+	al_table_add_column(table,
+		(struct al_column){.key = "qk_bias_share",
+			.title = "of scores by biases",
+			.digits = 3});
 	al_table_add_column(table, (struct al_column){.key = "route", .title = "route"});
 	al_table_add_column(table,
 		(struct al_column){.key = "rank_tolerance",
@@ -91,9 +95,24 @@ static const char *route_of(const struct al_audit_module *module, size_t head, s
 	return is_qr ? "qr" : "cholesky";
 }
 
-static void add_head(struct al_audit_module *module, const struct al_spectra *spectra, size_t head,
-	struct al_table *table)
+/* The part of a head's squared scores on [x, 1] that biases make: without rotary positions that
+ * of its content bias W_K b_Q. */
+static bool set_bias_share(struct al_cell *cell, const struct al_audit_module *module, size_t head,
+	double norm, struct al_error *err)
 {
+	double squared;
+
+	if (!al_form_bias(&module->triangles, &module->heads, AL_FORM_QK, head, &squared, err))
+		return false;
+	if (squared + norm * norm > 0)
+		al_cell_set_real(cell, squared / (squared + norm * norm));
+	return true;
+}
+
+static bool add_head(struct al_audit_module *module, const struct al_spectra *spectra, size_t head,
+	struct al_table *table, struct al_error *err)
+{
+	double norm = 0;
 	struct al_cell *cell = al_table_add_row(table);
 	size_t kv_head = al_kv_head(&module->heads, head);
 
@@ -108,12 +127,16 @@ static void add_head(struct al_audit_module *module, const struct al_spectra *sp
 		struct al_measures m = al_measure(values->data + column * values->ld, values->rows,
 			dimension_of(&module->heads, kinds[i]), module->heads.unit);
 		set_measures(table, cell, &m);
+		norm = kinds[i] == AL_SPECTRUM_QK ? m.norm : norm;
 	}
+	if (!set_bias_share(cell++, module, head, norm, err))
+		return false;
 	al_cell_set_text(table, cell++, route_of(module, head, kv_head));
 	al_cell_set_text(table, cell,
 		al_format(&table->arena, "%.2g",
 			al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK),
 				module->heads.unit)));
+	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
@@ -124,7 +147,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	if (!al_audit_head_spectra(audit, module, SPECTRA, &spectra, err))
 		return false;
 	for (size_t i = 0; i < module->heads.n_heads; i++)
-		add_head(module, spectra, i, table);
+		if (!add_head(module, spectra, i, table, err))
+			return false;
 	return true;
 }
 

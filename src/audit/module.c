@@ -43,14 +43,33 @@ static bool load(const struct al_audit *audit, const struct al_attention *attent
 		&& (!folds(audit, attention, p) || fold_norm(audit, attention, *out, err));
 }
 
-static void centre(struct al_audit_module *module)
+/* Does a softmax see the bias of the keys? It is the same for all keys but for what positions turn;
+ * that of the outputs belongs to no head. */
+static bool has_bias(const struct al_attention *a, enum al_projection p)
 {
-	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_factor *factor = &module->attention->factors[p];
-		for (int64_t i = 0; i < factor->heads; i++)
-			al_centre(al_part(module->weights[p], 0, (size_t)(i * factor->width),
-				module->weights[p].rows, (size_t)factor->width));
-	}
+	return p != AL_OUTPUT && (p != AL_KEY || al_has_offset(a)) && a->biases[p].n_runs > 0;
+}
+
+static bool load_biases(struct al_audit_module *module, const struct al_audit *audit,
+	struct al_error *err)
+{
+	const struct al_attention *a = module->attention;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (has_bias(a, (enum al_projection)p)
+			&& !al_factor_load(audit->view->checkpoint, &a->biases[p],
+				&module->biases[p], err))
+			return false;
+	return true;
+}
+
+/* Takes the mean over its dimensions off each head. */
+static void centre(const struct al_factor *factor, struct al_matrix weights)
+{
+	const size_t width = (size_t)factor->width;
+
+	for (size_t at = 0; width > 0 && at + width <= weights.cols; at += width)
+		al_centre(al_part(weights, 0, at, weights.rows, width));
 }
 
 /* Unit roundoff of the coarsest of the stored formats. */
@@ -82,6 +101,17 @@ static void set_factors(struct al_audit_module *module)
 		module->heads.value = al_view(w[AL_VALUE]);
 		module->heads.output = al_view(w[AL_OUTPUT]);
 	}
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (module->biases[p].data)
+			module->heads.bias[p] = al_view(module->biases[p]);
+}
+
+static void change_biases(struct al_audit_module *module, const struct al_audit_options *options)
+{
+	for (int p = 0; options->is_centred && p < AL_N_PROJECTIONS; p++)
+		centre(&module->attention->factors[p], module->biases[p]);
+	if (module->biases[AL_QUERY].data)
+		al_rotate_queries(module->attention, options->offset, module->biases[AL_QUERY]);
 }
 
 /* What the options make of the stored weights. Queries are rotated last: a mean over dimensions is
@@ -93,8 +123,9 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 		&& !al_covariance_apply(options->covariance, module->attention, module->weights,
 			err))
 		return false;
-	if (options->is_centred)
-		centre(module);
+	change_biases(module, options);
+	for (int p = 0; options->is_centred && p < AL_N_PROJECTIONS; p++)
+		centre(&module->attention->factors[p], module->weights[p]);
 	al_rotate_queries(module->attention, options->offset, module->weights[AL_QUERY]);
 	return true;
 }
@@ -145,9 +176,8 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 	}
 	if (folds(audit, a, p) && !fold_norm(audit, a, *w, err))
 		return false;
-	for (size_t i = 0; audit->options.is_centred && i < n; i++)
-		al_centre(
-			al_part(*w, 0, i * (size_t)factor->width, w->rows, (size_t)factor->width));
+	if (audit->options.is_centred)
+		centre(factor, *w);
 	return true;
 }
 
@@ -208,6 +238,7 @@ static bool init_by_parts(struct al_audit_module *module, const struct al_audit 
 	const struct al_attention *a = module->attention;
 	bool has_values = a->factors[AL_VALUE].n_runs > 0;
 
+	change_biases(module, &audit->options);
 	set_factors(module);
 	module->heads.query = shape_of(&a->factors[AL_QUERY]);
 	module->heads.key = shape_of(&a->factors[AL_KEY]);
@@ -229,6 +260,10 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 
 	*module = (struct al_audit_module){.attention = attention,
 		.index = (uint64_t)(attention - audit->view->modules)};
+	if (!load_biases(module, audit, err)) {
+		al_audit_module_finish(module);
+		return false;
+	}
 	if (can_take_parts(audit, attention))
 		return init_by_parts(module, audit, err);
 	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
@@ -256,5 +291,7 @@ void al_audit_module_finish(struct al_audit_module *module)
 	al_triangles_finish(&module->triangles);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&module->weights[p]);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&module->biases[p]);
 	*module = (struct al_audit_module){0};
 }

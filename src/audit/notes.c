@@ -60,12 +60,19 @@ static void note_norms(const struct al_attention *const *measured, size_t n, str
 /* What of queries and keys isn't in the forms. */
 static void note_forms(const struct al_attention *const *measured, size_t n, struct al_table *table)
 {
-	bool is_latent = false, is_normed = false;
+	bool is_latent = false, is_normed = false, is_biased = false;
 
 	for (size_t i = 0; i < n; i++) {
+		is_biased |= measured[i]->biases[AL_QUERY].n_runs
+			|| measured[i]->biases[AL_VALUE].n_runs;
 		is_latent |= measured[i]->is_latent;
 		is_normed |= al_has_qk_norm(measured[i]);
 	}
+	if (is_biased)
+		al_table_note(table,
+			"biases: pairs and different heads are compared by what they make of [x, "
+			"1], "
+			"biases included; spectra and conversions are of the weights");
 	if (is_latent)
 		al_table_note(table,
 			"latent attention: forms leave out each head's rotary part, whose key all "

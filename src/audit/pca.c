@@ -1,5 +1,5 @@
 /* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram
- * matrix. */
+ * matrix; and how many different heads there are, through those of their cosines. */
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
@@ -45,6 +45,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		(struct al_column){.key = "effective_heads",
 			.title = "Effective heads",
 			.digits = 2});
+	al_table_add_column(table,
+		(struct al_column){.key = "different_heads",
+			.title = "Different heads",
+			.digits = 2});
 	for (size_t i = 0; i < N_SHARES; i++)
 		al_table_add_column(table,
 			(struct al_column){.key = shares[i].name,
@@ -70,6 +74,26 @@ static void centre(struct al_matrix s, double *means)
 			s.data[i + j * s.ld] += mean - means[i] - means[j];
 }
 
+/* Cosines in the place of inner products; heads that do nothing are left out. */
+static size_t take_cosines(struct al_view inner, struct al_matrix out)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < inner.cols; j++) {
+		const double jj = inner.data[j + j * inner.ld];
+		size_t row = 0;
+		if (!(jj > 0))
+			continue;
+		for (size_t i = 0; i < inner.rows; i++)
+			if (inner.data[i + i * inner.ld] > 0)
+				out.data[row++ + n * out.ld] =
+					al_cosine(inner.data[i + j * inner.ld],
+						inner.data[i + i * inner.ld], jj);
+		n++;
+	}
+	return n;
+}
+
 /* exp(entropy of the shares): as many equally different heads would have the same. */
 static double effective_number(const double *parts, size_t n)
 {
@@ -93,13 +117,40 @@ static double sum_positive(double *values, size_t n)
 	return sum;
 }
 
-static void add_rows(struct al_audit_module *module, enum al_form form, double *values, size_t n,
-	struct al_table *table)
+/* Eigenvalues to their shares of the sum. */
+static void share_out(double *values, size_t n)
 {
-	double sum = sum_positive(values, n), running = 0;
+	double sum = sum_positive(values, n);
 
 	for (size_t i = 0; i < n; i++)
 		values[i] = sum > 0 ? values[i] / sum : 0;
+}
+
+/* How many heads of one length at right angles to each other have eigenvalues as even: n where they
+ * have nothing in common, 1 where they are one. What they share is not taken off first. */
+static bool count_different(struct al_view inner, double *different, struct al_error *err)
+{
+	struct al_matrix cosines, values = {0};
+	bool ok = al_matrix_init(&cosines, inner.rows, inner.cols, err)
+		&& al_matrix_init(&values, inner.rows, 1, err);
+	size_t n = ok ? take_cosines(inner, cosines) : 0;
+
+	ok = ok && (n == 0 || al_eigenvalues(al_part(cosines, 0, 0, n, n), values.data, err));
+	if (ok) {
+		share_out(values.data, n);
+		*different = n ? effective_number(values.data, n) : 0;
+	}
+	al_matrix_finish(&values);
+	al_matrix_finish(&cosines);
+	return ok;
+}
+
+static void add_rows(struct al_audit_module *module, enum al_form form, double different,
+	double *values, size_t n, struct al_table *table)
+{
+	double running = 0;
+
+	share_out(values, n);
 	double effective = effective_number(values, n);
 	for (size_t i = 0; i < n; i++) {
 		struct al_cell *cell = al_table_add_row(table);
@@ -110,6 +161,7 @@ static void add_rows(struct al_audit_module *module, enum al_form form, double *
 		al_cell_set_real(cell++, values[i]);
 		al_cell_set_real(cell++, running);
 		al_cell_set_real(cell++, effective);
+		al_cell_set_real(cell++, different);
 		for (size_t j = 0; j < N_SHARES; j++)
 			al_cell_set_int(table, cell++,
 				(int64_t)count_components(values, n, shares[j].share));
@@ -122,15 +174,15 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	size_t n = module->heads.n_heads;
 	struct al_view inner;
 	struct al_matrix s = {0};
-	double *work = al_calloc(2 * n, sizeof(*work));
+	double *work = al_calloc(2 * n, sizeof(*work)), different = 0;
 	bool ok = al_audit_form_inner(module, form, &inner, err) && al_matrix_init(&s, n, n, err)
-		&& al_copy(inner, s, err);
+		&& al_copy(inner, s, err) && count_different(inner, &different, err);
 
 	if (ok)
 		centre(s, work);
 	ok = ok && al_eigenvalues(s, work + n, err);
 	if (ok)
-		add_rows(module, form, work + n, n, table);
+		add_rows(module, form, different, work + n, n, table);
 	al_matrix_finish(&s);
 	free(work);
 	return ok;
@@ -151,8 +203,8 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *pca)
 {
 	struct al_arena *arena = &summary->arena;
-	struct al_range qk = al_range_of(arena, pca, "effective_heads", "form", "qk");
-	struct al_range ov = al_range_of(arena, pca, "effective_heads", "form", "ov");
+	struct al_range qk = al_range_of(arena, pca, "different_heads", "form", "qk");
+	struct al_range ov = al_range_of(arena, pca, "different_heads", "form", "ov");
 
 	al_summary_add(summary, "different heads",
 		al_format(arena, "acts like %s%s heads by scores%s", al_range_text(arena, qk, 1),

@@ -1,6 +1,7 @@
 /* An audit in about ten lines. */
 #include "audit/summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,12 +37,20 @@ void al_summary_add(struct al_table *summary, const char *item, const char *valu
 	al_cell_set_text(summary, cell, value);
 }
 
+/* Without a sign where only zeros are printed. */
+static const char *print_number(struct al_arena *arena, double value, int digits)
+{
+	return al_format(arena, "%.*f", digits, fabs(value) < pow(.1, digits) / 2 ? 0 : value);
+}
+
 const char *al_range_text(struct al_arena *arena, struct al_range r, int digits)
 {
-	if (r.low == r.high)
-		return al_format(arena, "%.*f", digits, r.low);
-	return al_format(arena, "%.*f (%.*f to %.*f)", digits, r.middle, digits, r.low, digits,
-		r.high);
+	const char *low = print_number(arena, r.low, digits);
+	const char *high = print_number(arena, r.high, digits);
+
+	if (strcmp(low, high) == 0)
+		return low;
+	return al_format(arena, "%s (%s to %s)", print_number(arena, r.middle, digits), low, high);
 }
 
 static int64_t field_of(const struct al_attention *module, size_t field)

@@ -20,6 +20,9 @@ struct al_heads {
 	struct al_view value; /* [d_in][n_kv_heads*d_value] */
 	struct al_view output; /* [d_out][n_heads*d_value]: W_O transposed */
 	struct al_view_f query_f, key_f, value_f, output_f;
+	/* What is added to each column of a projection, [1][columns]: biases that scores or outputs
+	 * depend on. Projection and bias together are what is multiplied by [x, 1]. */
+	struct al_view bias[AL_N_PROJECTIONS];
 	size_t n_heads, n_kv_heads; /* the second divides the first */
 	size_t d_head, d_value;
 	double unit; /* unit roundoff of the stored numbers: 2^-24 for F32, 2^-8 for BF16 */

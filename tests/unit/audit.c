@@ -11,13 +11,14 @@ enum { D = 24, HEADS = 6, WIDTH = 4, LAYERS = 2, MOST_TABLES = 16 };
 
 /* W_Q, W_K, W_V: [out = head*WIDTH][in]; W_O: [out][in = head*WIDTH], as torch stores them. */
 struct layer {
-	double w[AL_N_PROJECTIONS][D * D];
+	double w[AL_N_PROJECTIONS][D * D], b[AL_N_PROJECTIONS][D];
 };
 
 static struct layer layers[LAYERS];
 
 static void fill_layers(void)
 {
+	memset(layers, 0, sizeof(layers));
 	for (size_t l = 0; l < LAYERS; l++)
 		for (size_t p = 0; p < AL_N_PROJECTIONS; p++)
 			fill_normal(layers[l].w[p], (size_t)D * D, 10 * l + p + 1);
@@ -74,7 +75,6 @@ static void write_checkpoint(const struct answer *a)
 	static const char *const places[] = {"self.query", "self.key", "self.value",
 		"output.dense"};
 	static char names[2 * LAYERS * AL_N_PROJECTIONS][96];
-	static const double zeros[D];
 	struct weight weights[2 * LAYERS * AL_N_PROJECTIONS];
 	char path[256];
 	size_t n = 0;
@@ -87,7 +87,7 @@ static void write_checkpoint(const struct answer *a)
 			n++;
 			snprintf(names[n], sizeof(names[n]), "encoder.layer.%zu.attention.%s.bias",
 				l, places[p]);
-			weights[n] = (struct weight){names[n], "F64", {D}, 1, zeros};
+			weights[n] = (struct weight){names[n], "F64", {D}, 1, layers[l].b[p]};
 			n++;
 		}
 	}
@@ -201,6 +201,21 @@ static double conversion(const struct answer *a, const char *module, const char 
 	return NAN;
 }
 
+/* A number of the module's first row for a form of `pca`. */
+static double of_form(const struct answer *a, size_t l, const char *form, const char *key)
+{
+	const struct al_table *pca = table_of(a, "pca");
+	char module[16];
+
+	snprintf(module, sizeof(module), "layers.%zu", l);
+	for (size_t row = 0; row < pca->n_rows; row++)
+		if (strcmp(text(pca, row, "module"), module) == 0
+			&& strcmp(text(pca, row, "form"), form) == 0)
+			return number(pca, row, key);
+	fail_msg("no form %s of %s", form, module);
+	return NAN;
+}
+
 static const char *found(const struct answer *a, const char *item)
 {
 	for (size_t row = 0; row < a->summary.n_rows; row++)
@@ -269,6 +284,110 @@ static void copies_are_one_head(void **state)
 	for (size_t row = 0; row < LAYERS; row++)
 		assert_true(number(table_of(a, "layers"), row, "qk_n99") <= WIDTH
 			&& number(table_of(a, "layers"), row, "redundancy") > 0.5);
+	close_audit(a);
+}
+
+/* Queries and values of head i from rows of its own: the forms have nothing in common. */
+static void part_heads(size_t l)
+{
+	for (size_t i = 0; i < HEADS; i++)
+		for (int p = AL_QUERY; p <= AL_VALUE; p += AL_VALUE - AL_QUERY)
+			for (size_t row = 0; row < D; row++)
+				for (size_t j = 0; row / (D / HEADS) != i && j < WIDTH; j++)
+					*at(l, p, i, row, j) = 0;
+}
+
+/* Whatever they share in the mean: six heads at right angles are six, also where one is a hundred
+ * times the others; three of which each has a copy are three; a head that does nothing is none. */
+static void different_heads_are_counted(void **state)
+{
+	(void)state;
+	fill_layers();
+	part_heads(0);
+	part_heads(1);
+	for (size_t row = 0; row < D; row++)
+		for (size_t j = 0; j < WIDTH; j++)
+			*at(0, AL_QUERY, 2, row, j) *= 100;
+	for (size_t i = 0; i < HEADS / 2; i++)
+		for (int p = 0; p < AL_N_PROJECTIONS; p++)
+			set_product(1, p, i + HEADS / 2, i, turn);
+	struct answer *a = run_audit(0);
+	assert_true(fabs(of_form(a, 0, "qk", "different_heads") - HEADS) < 1e-9);
+	assert_true(fabs(of_form(a, 0, "ov", "different_heads") - HEADS) < 1e-9);
+	assert_true(fabs(of_form(a, 1, "qk", "different_heads") - HEADS / 2.0) < 1e-9);
+	assert_true(fabs(of_form(a, 1, "ov", "different_heads") - HEADS / 2.0) < 1e-9);
+	assert_string_equal(found(a, "different heads"),
+		"acts like 4.5 (3.0 to 6.0) of 6 heads by scores, 4.5 (3.0 to 6.0) by values");
+	close_audit(a);
+	memset(layers[0].w[AL_KEY], 0, sizeof(layers[0].w[AL_KEY]) / HEADS);
+	a = run_audit(0);
+	assert_true(fabs(of_form(a, 0, "qk", "different_heads") - (HEADS - 1)) < 1e-9);
+	close_audit(a);
+}
+
+/* ---- biases ---- */
+
+/* Head i's score form on [x, 1], [D + 1][D]. */
+static void form_with_bias(size_t l, size_t head, double *out)
+{
+	memset(out, 0, (D + 1) * D * sizeof(*out));
+	for (size_t row = 0; row <= D; row++)
+		for (size_t column = 0; column < D; column++)
+			for (size_t j = 0; j < WIDTH; j++)
+				out[row * D + column] += *at(l, AL_KEY, head, column, j)
+					* (row < D ? *at(l, AL_QUERY, head, row, j)
+						   : layers[l].b[AL_QUERY][head * WIDTH + j]);
+}
+
+static double sum_of_products(const double *a, const double *b, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* Heads that all are one but for their queries' biases attend differently. The keys' biases are the
+ * same for all keys of a query. */
+static void biases_tell_heads_apart(void **state)
+{
+	static double one[(D + 1) * D], other[(D + 1) * D];
+
+	(void)state;
+	fill_layers();
+	for (size_t i = 1; i < HEADS; i++)
+		for (int p = 0; p < AL_N_PROJECTIONS; p++)
+			set_product(0, p, i, i - 1, turn);
+	fill_normal(layers[0].b[AL_QUERY], D, 77);
+	for (size_t k = 0; k < D; k++) {
+		layers[0].b[AL_QUERY][k] *= 30;
+		layers[0].b[AL_KEY][k] = (double)k;
+	}
+	struct answer *a = run_audit(0);
+	const struct al_table *similarity = table_of(a, "similarity"),
+			      *heads = table_of(a, "heads");
+	for (size_t row = 0; row < similarity->n_rows; row++) {
+		if (strcmp(text(similarity, row, "module_a"), "layers.0") != 0)
+			continue;
+		form_with_bias(0, (size_t)number(similarity, row, "head_a"), one);
+		form_with_bias(0, (size_t)number(similarity, row, "head_b"), other);
+		double cosine = sum_of_products(one, other, (D + 1) * D)
+			/ sqrt(sum_of_products(one, one, (D + 1) * D)
+				* sum_of_products(other, other, (D + 1) * D));
+		assert_true(fabs(number(similarity, row, "qk_cosine") - cosine) < 1e-9);
+		assert_true(fabs(number(similarity, row, "ov_cosine") - 1) < 1e-9);
+	}
+	assert_true(of_form(a, 0, "qk", "different_heads") > 3);
+	assert_true(of_form(a, 0, "ov", "different_heads") < 1.001);
+	for (size_t i = 0; i < HEADS; i++) {
+		form_with_bias(0, i, one);
+		assert_true(fabs(number(heads, i, "qk_bias_share")
+				    - sum_of_products(one + D * D, one + D * D, D)
+					    / sum_of_products(one, one, (D + 1) * D))
+			< 1e-12);
+		assert_true(number(heads, HEADS + i, "qk_bias_share") == 0);
+	}
 	close_audit(a);
 }
 
@@ -462,6 +581,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_are_exact),
 		cmocka_unit_test(copies_are_one_head),
+		cmocka_unit_test(different_heads_are_counted),
+		cmocka_unit_test(biases_tell_heads_apart),
 		cmocka_unit_test(permuted_heads_permute_the_answer),
 		cmocka_unit_test(another_basis_changes_what_is_raw),
 		cmocka_unit_test(conversions_save_what_the_ledger_says),
