@@ -130,7 +130,7 @@ static bool share(struct maker *m, enum al_projection p, const char *name, int64
 	const struct al_factor *bias = &m->layout->attention->biases[p];
 	const enum al_piece piece = (enum al_piece)p;
 
-	replace_runs(m, bias, (enum al_piece)(AL_PIECE_QUERY_BIAS + p), 0);
+	replace_runs(m, bias, (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p), 0);
 	if (!is_alone(factor)) {
 		replace_runs(m, factor, piece, 0);
 		return add_new(m, name, piece, factor->rows, rank, err);
@@ -164,7 +164,7 @@ static bool lay_tucker(struct maker *m, struct al_error *err)
 			m->layout->rank);
 		replace_runs(m, factor, (enum al_piece)p, 0);
 		keep_runs(m, &m->layout->attention->biases[p],
-			(enum al_piece)(AL_PIECE_QUERY_BIAS + p));
+			(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
 		if (!add_new(m, names[p][0], (enum al_piece)(AL_PIECE_QUERY_DOWN + p), factor->rows,
 			    rank, err)
 			|| !add_new(m, names[p][1], (enum al_piece)p, rank,
@@ -181,7 +181,7 @@ static bool lay_truncate(struct maker *m, struct al_error *err)
 		replace_runs(m, &m->layout->attention->factors[p], (enum al_piece)p,
 			m->layout->rank);
 		replace_runs(m, &m->layout->attention->biases[p],
-			(enum al_piece)(AL_PIECE_QUERY_BIAS + p), m->layout->rank);
+			(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p), m->layout->rank);
 	}
 	return true;
 }
@@ -240,7 +240,7 @@ static bool lay_drop(struct maker *m, struct al_error *err)
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		drop_heads(m, &a->factors[p], (enum al_piece)p);
 		if (p != AL_OUTPUT)
-			drop_heads(m, &a->biases[p], (enum al_piece)(AL_PIECE_QUERY_BIAS + p));
+			drop_heads(m, &a->biases[p], (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
 	}
 	return true;
 }

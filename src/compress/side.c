@@ -27,7 +27,7 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 		if (!al_factor_load(view->checkpoint, &a->factors[p], &side->of[p], err)
 			|| (a->biases[p].n_runs > 0
 				&& !al_factor_load(view->checkpoint, &a->biases[p],
-					&side->of[AL_PIECE_QUERY_BIAS + p], err)))
+					&side->of[AL_PIECE_QUERY_BIAS + (int)p], err)))
 			return false;
 	return true;
 }
@@ -49,8 +49,8 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 static bool project(const struct al_side_scores *side, enum al_projection p, struct al_view x,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_matrix w = side->of[p], down = side->of[AL_PIECE_QUERY_DOWN + p];
-	const struct al_matrix bias = side->of[AL_PIECE_QUERY_BIAS + p];
+	const struct al_matrix w = side->of[p], down = side->of[AL_PIECE_QUERY_DOWN + (int)p];
+	const struct al_matrix bias = side->of[AL_PIECE_QUERY_BIAS + (int)p];
 	struct al_matrix narrow = {0};
 	bool ok = al_matrix_init(out, x.rows, w.cols, err);
 
