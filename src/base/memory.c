@@ -76,6 +76,14 @@ void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 	return memory;
 }
 
+bool al_memory_has_room(size_t bytes)
+{
+	void *volatile room = malloc(bytes); /* or the compiler knows that nobody uses it */
+
+	free(room);
+	return room != NULL;
+}
+
 /* ---- what others ask for ---- */
 
 static void *alloc_bytes(size_t bytes)

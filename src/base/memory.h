@@ -20,6 +20,10 @@ char *al_text_copy(const char *text) AL_MUST_CHECK;
  * that says how many bytes were wanted, where the system can't give so much. */
 void *al_try_calloc(size_t count, size_t size, struct al_error *err) AL_MUST_CHECK;
 
+/* Could the system give so much now? For libraries that ask for ever, or end the program, where it
+ * can't. */
+bool al_memory_has_room(size_t bytes) AL_MUST_CHECK;
+
 /* Called with the bytes that can't be had, from any thread, perhaps from several; must not return
  * and must not ask for memory. */
 typedef void al_memory_handler(size_t bytes);

@@ -59,6 +59,8 @@ bool al_kernel_prepare(char **argv, struct al_error *err)
 
 	if (!named && al_blas_has_kernels())
 		choose(argv);
+	if (!al_blas_reserve(err))
+		return false;
 	if (al_kernel_check(err))
 		return true;
 	if (!is_users && al_blas_has_kernels())

@@ -35,6 +35,10 @@ const char *al_kernel_better(const char *own, const char *version, enum al_cpu_l
 /* The next kernel to try where `failed` computes wrong; NULL: none is left. */
 const char *al_kernel_below(const char *failed, const char *version, enum al_cpu_level level);
 
+/* To be called before anything computes: takes the memory that OpenBLAS wants for each thread, and
+ * makes the threads fewer where it isn't there for all. AL_ESYSTEM: not for one. */
+bool al_blas_reserve(struct al_error *err) AL_MUST_CHECK;
+
 /* Products, Cholesky factors and eigenvectors of small matrices, held against sums in plain C:
  * takes a few milliseconds. AL_ESYSTEM where one is wrong. */
 bool al_kernel_check(struct al_error *err) AL_MUST_CHECK;
