@@ -306,8 +306,8 @@ static void sum_block(const struct al_saved_lines *saved, size_t first, mpq_t ou
 	for (size_t i = first; i < saved->n; i++) {
 		const struct al_saved_line *line = &saved->lines[i];
 		bool is_mask = line->bytes == 1;
-		if (line->block != of->block || is_mask || line->per == AL_PER_PAIR
-			|| line->blocks == 0)
+		if (line->block != of->block || is_mask || line->is_statistic
+			|| line->per == AL_PER_PAIR || line->blocks == 0)
 			continue;
 		mpq_set(one, line->device);
 		al_exact_divide(one, line->blocks);

@@ -26,7 +26,6 @@ struct build {
 	struct al_arena *arena;
 	struct al_saved_lines *out;
 	int64_t d_model, tp;
-	int64_t uses; /* how many layers each of the layers' blocks works in (ALBERT) */
 	bool has_dropout;
 };
 
@@ -67,7 +66,8 @@ static void add_attention_line(struct build *b, const struct al_ledger_entry *e)
 			.bytes = e->entry->bytes,
 			.per = e->entry->per,
 			.block = module - b->ledger->modules,
-			.blocks = e->times});
+			.blocks = e->times,
+			.is_statistic = e->entry->saved == AL_SAVED_FLASH});
 }
 
 /* ---- feed-forward ---- */
@@ -115,9 +115,29 @@ static const char *name_of(struct build *b, const char *what, const struct al_le
 	return al_format(b->arena, "%s of %s", what, t->name);
 }
 
-static int64_t uses_of(const struct build *b, const struct al_ledger_entry *t)
+/* Is the module in the layers that the tensor is in? A norm says no stack. */
+static bool shares_layers(const struct al_ledger_module *module, const struct al_ledger_entry *t)
 {
-	return t->n_layers > 0 ? b->uses : 1;
+	const enum al_layer_stack stack = t->stored->tensor->stack;
+
+	return !module->extra && (t->layer < 0 || module->layer == t->layer)
+		&& (t->part != AL_PART_FEED_FORWARD || module->of->module->stack == stack);
+}
+
+/* How often tensors of which there are `copies` work on a token: where layers share a block
+ * (ALBERT), as often as its attention modules do. */
+static int64_t uses_of(const struct build *b, const struct al_ledger_entry *t, int64_t copies)
+{
+	int64_t modules = 0, uses = 0;
+
+	for (size_t i = 0; t->n_layers > 0 && i < b->ledger->n_modules; i++) {
+		const struct al_ledger_module *module = &b->ledger->modules[i];
+		if (!shares_layers(module, t))
+			continue;
+		modules += module->copies;
+		uses += module->copies * module->uses;
+	}
+	return modules == uses ? copies : copies * uses / modules;
 }
 
 /* In how many layers the tensor is: the iterations of its loops without those over experts. */
@@ -143,7 +163,7 @@ static int64_t block_of(const struct build *b, const struct al_ledger_entry *t)
 static void add_inner(struct build *b, const char *what, const struct al_ledger_entry *t,
 	int64_t width)
 {
-	mpq_srcptr elements = number(b, width, active_copies(t) * uses_of(b, t));
+	mpq_srcptr elements = number(b, width, uses_of(b, t, active_copies(t)));
 
 	add(b,
 		(struct al_saved_line){.part = t->part,
@@ -154,13 +174,13 @@ static void add_inner(struct build *b, const char *what, const struct al_ledger_
 			.elements = elements,
 			.device = al_exact_scaled(b->arena, elements, 1, b->tp),
 			.block = block_of(b, t),
-			.blocks = layers_of(b, t) * uses_of(b, t)});
+			.blocks = uses_of(b, t, layers_of(b, t))});
 }
 
 static void add_width(struct build *b, const char *what, const struct al_ledger_entry *t,
 	int64_t width, int64_t copies, int64_t bytes)
 {
-	mpq_srcptr elements = number(b, width, copies * uses_of(b, t));
+	mpq_srcptr elements = number(b, width, uses_of(b, t, copies));
 
 	add(b,
 		(struct al_saved_line){.part = t->part,
@@ -172,7 +192,7 @@ static void add_width(struct build *b, const char *what, const struct al_ledger_
 			.device = elements,
 			.bytes = bytes,
 			.block = t->is_expert ? block_of(b, t) : -1,
-			.blocks = layers_of(b, t) * uses_of(b, t)});
+			.blocks = uses_of(b, t, layers_of(b, t))});
 }
 
 /* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one
@@ -361,17 +381,13 @@ static void fill(struct build *b, const struct al_ledger_list *tensors,
 static bool read_settings(struct build *b, struct al_error *err)
 {
 	struct al_ledger *ledger = b->ledger;
-	const struct al_setting *width, *dropout = NULL;
+	const struct al_setting *width, *dropout;
 
 	if (!al_settings_get(&ledger->settings, "d_model", &width, err))
 		return false;
-	b->d_model = width ? width->value.integer : 0;
-	b->uses = 1;
-	if (ledger->n_modules == 0)
-		return true;
-	b->uses = ledger->modules[0].uses;
-	if (!al_settings_get(&ledger->modules[0].block->settings, "dropout", &dropout, err))
+	if (!al_settings_get(&ledger->settings, "dropout", &dropout, err))
 		return false;
+	b->d_model = width ? width->value.integer : 0;
 	b->has_dropout = dropout && dropout->value.integer;
 	return true;
 }

@@ -27,6 +27,7 @@ struct al_saved_line {
 	int64_t blocks; /* how many such blocks `elements` are of */
 	enum al_per per; /* token, pair of tokens, or sequence */
 	bool is_input; /* of a layer as a whole: all that full recomputation keeps */
+	bool is_statistic; /* of a kernel's own, for its backward only: logsumexp */
 	bool is_first, is_last; /* outside of the layers: before, after them */
 };
 

@@ -109,7 +109,8 @@ static bool is_tensor_here(const struct place *place, const struct al_ledger_ent
 {
 	if (t->is_in_layers)
 		return is_layer_here(place, t->layer, t->n_layers);
-	if (t->part == AL_PART_EMBEDDING)
+	if (t->part == AL_PART_EMBEDDING
+		|| (t->stored && t->stored->tensor->stage == AL_STAGE_FIRST))
 		return is_first(place);
 	return is_last(place);
 }

@@ -305,6 +305,37 @@ static void stages_hold_the_model(void **state)
 	mpq_clears(sum, value, NULL);
 }
 
+static void assert_stage_weights(const char *model, const struct al_training *t, int64_t index,
+	int64_t expected)
+{
+	struct al_stage_memory stage;
+	struct subject s;
+	mpq_t value;
+
+	mpq_init(value);
+	al_stage_memory_init(&stage);
+	open_with(&s, model, NULL, 1, AL_TENSORS_BY_LAYER);
+	train(&s, t, index, &stage);
+	al_stage_memory_sum(&stage, AL_STATE_WEIGHTS, value);
+	assert_int_equal(mpq_cmp_si(value, (long)expected, 1), 0);
+	close_model(&s);
+	al_stage_memory_finish(&stage);
+	mpq_clear(value);
+}
+
+/* BERT base in two halves, in bf16: 30,522 words, 512 positions and 2 types with the norm of their
+ * sum on the first, the pooler on the last, six layers on each. */
+static void the_first_stage_norms_the_embedding(void **state)
+{
+	const int64_t d = 768, layer = 4 * (d * d + d) + 2 * 4 * d * d + 4 * d + d + 4 * d;
+	struct al_training t = training_of("zero");
+	(void)state;
+
+	t.pp = 2;
+	assert_stage_weights("bert-base", &t, 0, 2 * ((30522 + 512 + 2) * d + 2 * d + 6 * layer));
+	assert_stage_weights("bert-base", &t, 1, 2 * (6 * layer + d * d + d));
+}
+
 static void shares_states_out(void **state)
 {
 	struct al_training t = training_of("zero");
@@ -625,6 +656,7 @@ int main(void)
 		cmocka_unit_test(saves_what_korthikanti_says),
 		cmocka_unit_test(interleaved_stages_keep_more),
 		cmocka_unit_test(stages_hold_the_model),
+		cmocka_unit_test(the_first_stage_norms_the_embedding),
 		cmocka_unit_test(shares_states_out),
 		cmocka_unit_test(refuses_degrees),
 		cmocka_unit_test(weighs_one_tensor),
