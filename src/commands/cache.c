@@ -1,305 +1,370 @@
-/* cache: what decoding keeps, per token and for whole sequences; here of attention variants. */
-#include "commands/question.h"
-
-#include <string.h>
-
+/* cache: what decoding caches, by kind of layer, per token and for sequences. */
 #include "base/number.h"
-#include "commands/devices.h"
-#include "commands/kept.h"
+#include "commands/explain.h"
+#include "commands/question.h"
+#include "ledger/infer.h"
 
-/* A kind of cache: what grows with each token, with the source's tokens, or not at all. */
-static const struct kind {
-	const char *name;
-	enum al_per per;
-} kinds[] = {
-	{"token", AL_PER_TOKEN},
-	{"source token", AL_PER_SOURCE_TOKEN},
-	{"sequence", AL_PER_SEQUENCE},
+struct cache_options {
+	struct al_output_options output;
+	struct al_asked asked;
+	const char *dtype;
+	bool is_whole, explains;
 };
-enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static const struct al_option_row rows[] = {
-	OPTION_TEXT(struct al_cache_options, dtype, "dtype", "NAME",
+	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
 		"number format of the KV cache: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
 		.text = "bf16"),
-	WHOLE_ROW(struct al_cache_options, is_whole),
+	WHOLE_ROW(struct cache_options, is_whole),
+	EXPLAIN_ROW(struct cache_options, explains),
 	OPTION_END,
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
-	{al_setting_rows, offsetof(struct al_cache_options, asked)},
-	{al_variant_rows, offsetof(struct al_cache_options, asked)}, {rows, 0}, {NULL, 0}};
+	{al_setting_rows, offsetof(struct cache_options, asked)},
+	{al_variant_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
 
 struct answer {
+	struct al_session *session;
+	const struct cache_options *options;
+	struct al_table *table, *explanations; /* explanations NULL: not asked for */
+	const struct al_dtype *storage;
+	bool shows_model, shows_variant, is_noted;
+	/* of the question that is being answered: */
 	struct al_question *question;
-	const char *dtype;
-	int64_t dtype_bytes;
-	struct al_table *table;
-	bool shows_variant, has_seq, is_two_sided;
-	int64_t seq, source_seq, batch;
+	const struct al_configured_variant *configured;
+	int64_t batch, seq, source_seq; /* seq 0: not given */
 };
 
+/* One row. */
 struct sum {
-	mpq_t elements, bytes_per_token, bytes;
+	int64_t modules, ends_at;
+	bool is_allocation_known;
+	mpq_t elements, bytes_per_token, bytes, allocated;
 };
 
 static void sum_init(struct sum *sum)
 {
-	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, NULL);
+	*sum = (struct sum){.is_allocation_known = true};
+	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
 }
 
 static void sum_finish(struct sum *sum)
 {
-	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, NULL);
+	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
 }
 
-static void add_row(struct answer *a, const char *variant, const char *kind, int64_t layers,
-	const struct sum *sum)
+/* ---- sums ---- */
+
+static void add_tokens(const struct answer *a, mpq_t bytes, int64_t tokens, mpq_t sum)
+{
+	al_exact_multiply(bytes, tokens);
+	al_exact_multiply(bytes, a->batch);
+	al_exact_add(sum, bytes);
+}
+
+/* What a new token adds is its own: source tokens and states are there before it. */
+static void add_line(const struct answer *a, const struct al_cache_line *line, bool is_total,
+	struct sum *sum)
+{
+	const bool is_state = line->kind == AL_CACHE_STATE, is_cross = line->kind == AL_CACHE_CROSS;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	al_dtype_exact_bytes(line->storage, line->entry->elements, bytes);
+	if (!is_state && !(is_total && is_cross)) {
+		al_exact_add(sum->elements, line->entry->elements);
+		al_exact_add(sum->bytes_per_token, bytes);
+	}
+	add_tokens(a, bytes, line->tokens, sum->bytes);
+	sum->is_allocation_known &= line->expanded != NULL;
+	if (line->expanded) {
+		al_dtype_exact_bytes(line->storage, line->expanded, bytes);
+		add_tokens(a, bytes,
+			is_state	   ? 1
+				: is_cross ? a->source_seq
+					   : a->seq,
+			sum->allocated);
+	}
+	mpq_clear(bytes);
+	if (is_total ? line->is_first : line->is_first_of_kind)
+		sum->modules += line->entry->times;
+	if (!is_total && line->limit > sum->ends_at)
+		sum->ends_at = line->limit;
+}
+
+/* ---- rows ---- */
+
+static void add_columns(struct answer *a)
+{
+	static const struct al_column columns[] = {
+		{.key = "kind", .title = "Kind", .is_key = true},
+		{.key = "layers",
+			.title = "Modules",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "elements_per_token",
+			.title = "Elements per token",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "bytes_per_token",
+			.title = "Cache per token",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "ends_at", .title = "Window", .unit = "tokens", .digits = AL_DIGITS_ALL},
+		{.key = "bytes",
+			.title = "Cache",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "allocated",
+			.title = "Plain engine",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+	};
+
+	if (a->shows_model)
+		al_table_add_column(a->table,
+			(struct al_column){.key = "model", .title = "Model", .is_key = true});
+	if (a->shows_variant)
+		al_table_add_column(a->table,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(a->table, columns[i]);
+}
+
+static struct al_cell *begin_row(struct answer *a, int kind)
 {
 	struct al_cell *cell = al_table_add_row(a->table);
 
+	if (a->shows_model)
+		al_cell_set_titled(a->table, cell++, a->question->name, a->question->title);
 	if (a->shows_variant)
-		al_cell_set_text(a->table, cell++, variant);
-	al_cell_set_text(a->table, cell++, kind);
-	al_cell_set_int(a->table, cell++, layers);
+		al_cell_set_text(a->table, cell++, a->configured->name);
+	if (kind == AL_N_CACHE_KINDS)
+		al_cell_set_text(a->table, cell++, "total");
+	else
+		al_cell_set_titled(a->table, cell++, al_cache_kind_names[kind],
+			al_cache_kind_titles[kind]);
+	return cell;
+}
+
+static void add_row(struct answer *a, int kind, const struct sum *sum)
+{
+	struct al_cell *cell = begin_row(a, kind);
+
+	al_cell_set_int(a->table, cell++, sum->modules);
 	al_cell_set_exact(a->table, cell++, sum->elements);
 	al_cell_set_exact(a->table, cell++, sum->bytes_per_token);
-	if (a->has_seq)
-		al_cell_set_exact(a->table, cell, sum->bytes);
+	if (sum->ends_at)
+		al_cell_set_int(a->table, cell, sum->ends_at);
+	cell++;
+	if (!a->seq)
+		return;
+	al_cell_set_exact(a->table, cell++, sum->bytes);
+	if (sum->is_allocation_known)
+		al_cell_set_exact(a->table, cell, sum->allocated);
 }
 
-/* The tokens that an entry keeps: of the sequence, of the source, or once. */
-static bool kept_tokens(struct answer *a, struct al_ledger *ledger, const struct al_entry *entry,
-	int64_t *out, struct al_error *err)
+/* `kind` AL_N_CACHE_KINDS: the total. */
+static void add_kind(struct answer *a, const struct al_cache_lines *cache, int kind)
 {
-	struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
-
-	*out = entry->per == AL_PER_TOKEN	    ? a->seq
-		: entry->per == AL_PER_SOURCE_TOKEN ? a->source_seq
-						    : 1;
-	return !entry->tokens || !a->has_seq || entry->per == AL_PER_SEQUENCE
-		|| al_formula_whole(entry->tokens, &scope, 0, out, err);
-}
-
-/* Elements and bytes of one entry over all modules. */
-static bool add_entry(struct answer *a, struct al_ledger *ledger, const struct al_ledger_entry *e,
-	struct sum *sum, struct al_error *err)
-{
-	int64_t bytes = a->dtype_bytes, tokens;
-	mpq_t q;
-
-	if (!kept_tokens(a, ledger, e->entry, &tokens, err)
-		|| (e->entry->dtype && !al_dtype_bytes(e->entry->dtype, &bytes, err)))
-		return false;
-	mpq_init(q);
-	mpq_set(q, e->elements);
-	if (e->entry->per != AL_PER_SEQUENCE)
-		al_exact_add(sum->elements, q);
-	al_exact_multiply(q, bytes);
-	if (e->entry->per != AL_PER_SEQUENCE)
-		al_exact_add(sum->bytes_per_token, q);
-	al_exact_multiply(q, tokens);
-	al_exact_multiply(q, a->batch);
-	al_exact_add(sum->bytes, q);
-	mpq_clear(q);
-	return true;
-}
-
-static bool sum_kind(struct answer *a, struct al_ledger *ledger, enum al_per per, struct sum *sum,
-	size_t *n, struct al_error *err)
-{
-	const struct al_ledger_list *cached;
-
-	*n = 0;
-	if (!al_ledger_list(ledger, AL_LIST_CACHE, &cached, err))
-		return false;
-	for (size_t i = 0; i < cached->n; i++) {
-		if (cached->items[i].entry->per != per)
-			continue;
-		if (!add_entry(a, ledger, &cached->items[i], sum, err))
-			return false;
-		++*n;
-	}
-	return true;
-}
-
-/* A decoder's cross-attentions keep what its self-attentions keep, of the source's tokens. */
-static void add_cross_row(struct answer *a, const char *variant, int64_t layers, struct sum *sum)
-{
-	if (a->has_seq) {
-		al_exact_multiply(sum->bytes, a->source_seq);
-		al_exact_divide(sum->bytes, a->seq);
-	}
-	add_row(a, variant, "source token", layers, sum);
-}
-
-static bool add_kind(struct answer *a, const struct al_configured_variant *configured,
-	struct al_ledger *ledger, const struct kind *kind, int64_t modules, struct sum *total,
-	struct al_error *err)
-{
+	const bool is_total = kind == AL_N_CACHE_KINDS;
+	bool is_there = is_total;
 	struct sum sum;
-	size_t n;
 
 	sum_init(&sum);
-	bool ok = sum_kind(a, ledger, kind->per, &sum, &n, err);
-	if (ok && n > 0) {
-		add_row(a, configured->name, kind->name, modules, &sum);
-		al_exact_add(total->bytes, sum.bytes);
-	}
-	if (ok && kind->per == AL_PER_TOKEN) {
-		al_exact_add(total->elements, sum.elements);
-		al_exact_add(total->bytes_per_token, sum.bytes_per_token);
-	}
-	if (ok && n > 0 && a->is_two_sided && kind->per == AL_PER_TOKEN) {
-		add_cross_row(a, configured->name, modules, &sum);
-		al_exact_add(total->bytes, sum.bytes);
-	}
+	for (size_t i = 0; i < cache->n; i++)
+		if (is_total || cache->lines[i].kind == (enum al_cache_kind)kind) {
+			add_line(a, &cache->lines[i], is_total, &sum);
+			is_there = true;
+		}
+	if (is_there)
+		add_row(a, kind, &sum);
 	sum_finish(&sum);
-	return ok;
 }
 
-static bool add_variant(struct answer *a, const struct al_configured_variant *configured,
-	struct al_error *err)
-{
-	struct al_question *q = a->question;
-	struct al_ledger ledger;
-	struct sum total;
-	int64_t modules;
+/* ---- explanations ---- */
 
-	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
+/* "seq", "min(seq, window)"; "" of a state. */
+static const char *tokens_formula(const struct al_cache_line *line)
+{
+	if (line->kind == AL_CACHE_STATE)
+		return "";
+	if (line->kind == AL_CACHE_CROSS)
+		return "source_seq";
+	return line->entry->entry->tokens ? al_formula_source(line->entry->entry->tokens) : "seq";
+}
+
+/* "2", "34/32" */
+static const char *bytes_each(struct al_arena *arena, const struct al_dtype *storage)
+{
+	return storage->block_elements == 1
+		? al_format(arena, "%zu", storage->block_bytes)
+		: al_format(arena, "%zu/%zu", storage->block_bytes, storage->block_elements);
+}
+
+/* Bytes of the sequences where their length is given, else of a token. */
+static void explain_line(struct answer *a, const struct al_cache_line *line)
+{
+	const struct al_ledger_entry *e = line->entry;
+	struct al_table *table = a->explanations;
+	const char *formula = tokens_formula(line),
+		   *each = bytes_each(&table->arena, line->storage);
+	const bool is_state = !*formula;
+	const bool is_of_token = !a->seq && !is_state;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	al_dtype_exact_bytes(line->storage, e->elements, bytes);
+	if (!is_of_token)
+		al_exact_multiply(bytes, line->tokens * a->batch);
+	al_exact_divide(bytes, e->times ? e->times : 1);
+	al_explain(table,
+		&(struct al_explanation){.model = a->question->name,
+			.variant = e->module->configured.name,
+			.of = al_cache_kind_names[line->kind],
+			.name = e->module->name
+				? al_format(&table->arena, "%s: %s", e->module->name, e->name)
+				: e->name,
+			.formula = al_format(&table->arena, "%s%s%s%s * %s bytes", e->formula,
+				is_of_token ? "" : " * batch", is_of_token || is_state ? "" : " * ",
+				is_of_token ? "" : formula, each),
+			.substituted = is_of_token
+				? al_format(&table->arena, "%s * %s", e->substituted, each)
+				: al_format(&table->arena, "%s * %lld * %lld * %s", e->substituted,
+					(long long)a->batch, (long long)line->tokens, each),
+			.result = bytes,
+			.times = e->times,
+			.source = e->source});
+	mpq_clear(bytes);
+}
+
+/* ---- questions ---- */
+
+static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_error *err)
+{
+	struct al_cache_lines cache;
+
+	if (!al_ledger_cache(ledger, a->storage, a->seq, a->source_seq, &cache, err))
 		return false;
-	sum_init(&total);
-	bool ok = al_ledger_modules(&ledger, true, &modules, err);
-	for (int i = 0; ok && i < N_KINDS; i++)
-		ok = add_kind(a, configured, &ledger, &kinds[i], modules, &total, err);
-	if (ok)
-		add_row(a, configured->name, "total", modules, &total);
-	sum_finish(&total);
+	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
+		add_kind(a, &cache, kind);
+	for (size_t i = 0; a->explanations && i < cache.n; i++)
+		explain_line(a, &cache.lines[i]);
+	return true;
+}
+
+/* Of a model whose parts are known a variant stands in the place of every module that caches. */
+static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
+{
+	struct al_ledger ledger;
+
+	a->configured = &a->question->variants.items[i];
+	struct al_ledger_ask ask = al_question_ask(a->question, a->configured,
+		al_question_is_about_model(a->question, true));
+	ask.explains = a->explanations != NULL;
+	if (!al_ledger_open(&ledger, &ask, err))
+		return false;
+	bool ok = answer_ledger(a, &ledger, err);
 	al_ledger_close(&ledger);
 	return ok;
 }
 
-static void add_columns(struct answer *a)
-{
-	struct al_table *t = a->table;
-
-	if (a->shows_variant)
-		al_table_add_column(t,
-			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_column(t,
-		(struct al_column){.key = "kind", .title = "Grows with", .is_key = true});
-	al_table_add_column(t,
-		(struct al_column){.key = "layers",
-			.title = "Modules",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(t,
-		(struct al_column){.key = "elements_per_token",
-			.title = "Elements per token",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(t,
-		(struct al_column){.key = "bytes_per_token",
-			.title = "Cache per token",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(t,
-		(struct al_column){.key = "bytes",
-			.title = "Cache",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL});
-}
-
-/* A symbol's value, or the fallback where it is not given. */
-static bool read_symbol(struct answer *a, const char *symbol, int64_t fallback, bool *is_given,
-	int64_t *out, struct al_error *err)
+static bool read_symbol(struct al_question *q, const char *symbol, int64_t fallback, int64_t *out,
+	struct al_error *err)
 {
 	const struct al_setting *setting;
 
-	if (!al_settings_get(&a->question->settings, symbol, &setting, err))
+	if (!al_settings_get(&q->settings, symbol, &setting, err))
 		return false;
-	*is_given = setting != NULL;
 	*out = setting ? setting->value.integer : fallback;
-	return true;
+	return !setting || *out >= 1
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected 1 or more", symbol,
+			(long long)*out);
 }
 
-/* The whole cache is known where the number of tokens is. */
 static bool read_tokens(struct answer *a, struct al_error *err)
 {
-	bool given;
-	int64_t layers;
-
-	if (!read_symbol(a, "seq", 0, &a->has_seq, &a->seq, err)
-		|| !read_symbol(a, "source_seq", a->seq, &given, &a->source_seq, err)
-		|| !read_symbol(a, "batch", 1, &given, &a->batch, err)
-		|| !read_symbol(a, "n_decoder_layers", 0, &a->is_two_sided, &layers, err))
-		return false;
-	a->is_two_sided = a->is_two_sided && a->question->basis.per == AL_BASIS_MODEL;
-	if (a->has_seq && (a->seq < 1 || a->batch < 1))
-		return al_fail(err, AL_EINPUT, "batch %lld and seq %lld, expected 1 or more",
-			(long long)a->batch, (long long)a->seq);
-	return true;
+	return read_symbol(a->question, "seq", 0, &a->seq, err)
+		&& read_symbol(a->question, "batch", 1, &a->batch, err)
+		&& read_symbol(a->question, "source_seq", a->seq, &a->source_seq, err);
 }
 
 static void add_notes(struct answer *a)
 {
 	al_note_question(a->question, a->table);
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
-		a->dtype);
-	if (!a->has_seq)
+		a->storage->name);
+	if (!a->seq) {
 		al_table_note(a->table, "give --seq for the cache of whole sequences");
-	else if (a->is_two_sided)
-		al_table_note(a->table, "batch %lld, %lld tokens, %lld source tokens",
-			(long long)a->batch, (long long)a->seq, (long long)a->source_seq);
-	else
-		al_table_note(a->table, "batch %lld, %lld tokens", (long long)a->batch,
-			(long long)a->seq);
+		return;
+	}
+	al_table_note(a->table,
+		"batch %lld, %lld tokens%s; a plain engine keeps all tokens in "
+		"sliding-window layers and stores MLA latents as full keys and values",
+		(long long)a->batch, (long long)a->seq,
+		a->source_seq == a->seq ? ""
+					: al_format(&a->table->arena, ", %lld source tokens",
+						(long long)a->source_seq));
 }
 
-static bool answer(struct answer *a, struct al_session *session, struct al_error *err)
+static bool answer(struct answer *a, struct al_error *err)
 {
-	struct al_question *q = a->question;
-
-	a->dtype = ((const struct al_cache_options *)session->options)->dtype;
-	if (!al_dtype_bytes(a->dtype, &a->dtype_bytes, err) || !read_tokens(a, err))
+	if (!read_tokens(a, err))
 		return false;
-	a->table = al_session_table(session, "cache",
-		al_format(&session->arena, "KV cache of %s", q->title));
-	a->shows_variant = q->variants.n > 1;
-	add_columns(a);
-	for (size_t i = 0; i < q->variants.n; i++)
-		if (!add_variant(a, &q->variants.items[i], err))
+	for (size_t i = 0; i < a->question->variants.n; i++)
+		if (!answer_variant(a, i, err))
 			return false;
-	add_notes(a);
+	if (!a->is_noted)
+		add_notes(a);
+	a->is_noted = true;
 	return true;
+}
+
+static void open_tables(struct answer *a)
+{
+	a->table = al_session_table(a->session, "cache",
+		a->shows_model ? "KV cache"
+			       : al_format(&a->session->arena, "KV cache of %s",
+				       al_question_covered(a->question, true)));
+	add_columns(a);
+	if (a->options->explains)
+		a->explanations = al_explain_table(a->session);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
-	const struct al_cache_options *o = session->options;
-	struct al_question question;
+	const struct cache_options *o = session->options;
+	const struct al_command_line *line = &session->line;
+	struct answer a = {.session = session,
+		.options = o,
+		.shows_model = line->n_words > 1,
+		.shows_variant = al_names_variants(&o->asked)};
+	bool ok = al_dtype_find(o->dtype, &a.storage, err);
 
-	if (session->line.n_words > 1)
-		return al_cached_by_kind(session, NULL, err);
-	if (!al_ask_question(&question, session, &o->asked, session->line.words[0], true,
-		    AL_BASIS_MODEL, err))
-		return false;
-	struct answer a = {.question = &question};
-	bool ok = al_is_about_model(&question, o->is_whole)
-		? al_cached_by_kind(session, &question, err)
-		: answer(&a, session, err);
-	al_question_finish(&question);
+	for (size_t i = 0; ok && i < line->n_words; i++) {
+		struct al_question question;
+		if (!al_ask_question(&question, session, &o->asked, line->words[i], true,
+			    AL_BASIS_MODEL, err))
+			return false;
+		a.question = &question;
+		if (i == 0)
+			open_tables(&a);
+		ok = answer(&a, err);
+		al_question_finish(&question);
+	}
 	return ok;
 }
 
 const struct al_command al_command_cache = {
-	.words = "MODEL...|VARIANT",
+	.words = "MODEL|VARIANT...",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
 	.options = groups,
-	.options_size = sizeof(struct al_cache_options),
+	.options_size = sizeof(struct cache_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

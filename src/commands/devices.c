@@ -132,12 +132,6 @@ bool al_devices_tokens(struct al_training *t, struct al_question *q, struct al_e
 		&& read_number(q, "rank", false, &t->rank, err);
 }
 
-bool al_is_about_model(const struct al_question *question, bool is_whole)
-{
-	return question->family && question->basis.per == AL_BASIS_MODEL
-		&& (question->is_own || is_whole);
-}
-
 bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
 	struct al_error *err)
 {

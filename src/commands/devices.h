@@ -23,10 +23,6 @@ bool al_devices_init(struct al_training *training, const struct al_device_option
 bool al_devices_tokens(struct al_training *training, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Is the answer about the whole model: every part is known, and nothing asks about one block?
- * `is_whole`: --whole is given. */
-bool al_is_about_model(const struct al_question *question, bool is_whole);
-
 /* Refuses options that only a whole model has. */
 bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;

@@ -317,7 +317,7 @@ static bool answer_question(struct al_question *q, struct al_session *session, s
 {
 	const struct al_memory_options *o = session->options;
 
-	if (al_is_about_model(q, o->devices.is_whole))
+	if (al_question_is_about_model(q, o->devices.is_whole))
 		return o->devices.is_inference ? al_infer_answer(session, q, err)
 					       : al_train_answer(session, q, err);
 	return al_devices_refuse(&session->line, q, err) && answer(q, session, err);

@@ -325,7 +325,7 @@ static bool add_word(struct wide *w, const char *word, struct al_error *err)
 
 	if (!al_ask_question(&q, w->session, &w->options->asked, word, false, AL_BASIS_MODEL, err))
 		return false;
-	bool ok = al_is_about_model(&q, w->options->devices.is_whole)
+	bool ok = al_question_is_about_model(&q, w->options->devices.is_whole)
 		|| al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", word,
 			q.is_own ? "models whose parts are all known"
 				 : "--whole (attention alone cannot be compared)");

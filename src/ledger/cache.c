@@ -94,7 +94,8 @@ static bool find_tokens(const struct keep *keep, struct al_cache_line *line, str
 
 /* ---- numbers ---- */
 
-/* What an engine keeps that doesn't absorb the up-projections. */
+/* What an engine keeps that doesn't absorb the up-projections. Of a module alone it may hang on
+ * symbols that the latent doesn't need: not known then. */
 static bool expand(const struct keep *keep, struct al_cache_line *line, struct al_error *err)
 {
 	const struct al_ledger_entry *e = line->entry;
@@ -104,8 +105,9 @@ static bool expand(const struct keep *keep, struct al_cache_line *line, struct a
 
 	if (line->kind != AL_CACHE_LATENT)
 		return true;
+	line->expanded = NULL;
 	if (!al_formula_whole(e->entry->expanded, &scope, 0, &elements, err))
-		return al_in(err, "%s expanded", e->name);
+		return !e->module->of || al_in(err, "%s expanded", e->name);
 	line->expanded = al_exact_scaled(arena, al_exact_from_int(arena, elements), e->times, 1);
 	return true;
 }
@@ -117,11 +119,34 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 	return !entry->dtype || al_dtype_find(entry->dtype, out, err);
 }
 
+static void add(struct keep *keep, struct al_cache_line line)
+{
+	struct al_cache_lines *out = keep->out;
+
+	line.is_first_of_kind = true;
+	for (size_t i = 0; i < out->n; i++)
+		if (out->lines[i].entry->module == line.entry->module
+			&& out->lines[i].kind == line.kind)
+			line.is_first_of_kind = false;
+	out->lines = al_grow(&keep->ledger->cached, out->lines, out->n, &out->room,
+		sizeof(*out->lines));
+	out->lines[out->n++] = line;
+}
+
+/* A block that stands for all of an encoder-decoder's: the decoder's cross-attentions cache what
+ * its self-attentions do, but of every token of the source, which no window cuts. */
+static void add_cross(struct keep *keep, struct al_cache_line line)
+{
+	line.kind = AL_CACHE_CROSS;
+	line.tokens = keep->source_seq;
+	line.limit = 0;
+	add(keep, line);
+}
+
 static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool is_first,
 	struct al_error *err)
 {
 	struct al_cache_line line = {.entry = e, .is_first = is_first, .expanded = e->device};
-	struct al_cache_lines *out = keep->out;
 
 	if (!find_limit(e, &line.limit, err))
 		return false;
@@ -129,9 +154,10 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 	if (!find_tokens(keep, &line, err) || !find_storage(keep, e->entry, &line.storage, err)
 		|| !expand(keep, &line, err))
 		return false;
-	out->lines = al_grow(&keep->ledger->cached, out->lines, out->n, &out->room,
-		sizeof(*out->lines));
-	out->lines[out->n++] = line;
+	add(keep, line);
+	if (!e->module->of && e->entry->per == AL_PER_TOKEN
+		&& al_block_is_two_sided(e->module->block))
+		add_cross(keep, line);
 	return true;
 }
 
@@ -160,7 +186,8 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 	for (size_t i = 0; i < lines->n; i++) {
 		const struct al_ledger_entry *e = &lines->items[i];
 		if (is_cached(e) && !add_entry(&keep, e, e->module != module, err))
-			return al_in(err, "%s", e->module->name);
+			return e->module->of ? al_in(err, "%s", e->module->name)
+					     : al_line_in(AL_LIST_CACHE, e->entry, err);
 		module = e->module;
 	}
 	return true;

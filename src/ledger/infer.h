@@ -27,11 +27,11 @@ struct al_cache_line {
 	const struct al_ledger_entry *entry; /* for one token, of a state for one sequence; of all
 						modules, `times` of them */
 	mpq_srcptr expanded; /* what engines keep for a latent: keys and values of all heads, on
-				one device; elsewhere the entry's `device` */
+				one device; elsewhere the entry's `device`. NULL: not known */
 	const struct al_dtype *storage;
 	int64_t tokens; /* that are kept; 0 where seq isn't known */
 	int64_t limit; /* where it stops growing; 0: never */
-	bool is_first; /* of its module: counts it */
+	bool is_first, is_first_of_kind; /* of its module: counts it */
 };
 
 struct al_cache_lines {

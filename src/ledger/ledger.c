@@ -488,7 +488,6 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 
 	*ledger = (struct al_ledger){.ask = *ask,
 		.basis = *ask->basis,
-		.cached_bytes = 2,
 		.is_model = ask->family || ask->basis->per == AL_BASIS_WHOLE,
 		.has_block = !ask->family};
 	if (ledger->has_block

@@ -98,8 +98,6 @@ struct al_ledger {
 	struct al_ledger_ask ask;
 	struct al_basis basis;
 	struct al_block block; /* of the module alone, or of what stands in the place of all */
-	int64_t cached_bytes; /* of a cached element without a dtype, of a module alone: 2; may be
-				 changed */
 	bool has_block, is_model, is_open;
 	bool is_set; /* private: a symbol was set since the last update */
 	struct al_arena cached; /* of the last al_ledger_cache */
@@ -225,9 +223,6 @@ bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
  * n_kv_heads is n_heads) is applied where nothing else gives the symbol. */
 bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
-
-/* Bytes of one number of a dtype ("bf16"). An unknown name names the nearest. */
-bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- metrics (Xue & Aletras 2023, section 4.6) ---- */
 

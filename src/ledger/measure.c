@@ -9,22 +9,6 @@
 #include "base/table.h"
 #include "ledger/entries.h"
 
-/* ---- dtypes ---- */
-
-bool al_dtype_bytes(const char *name, int64_t *bytes, struct al_error *err)
-{
-	const struct al_dtype *dtype;
-
-	if (!al_dtype_find(name, &dtype, err))
-		return false;
-	*bytes = (int64_t)dtype->block_bytes;
-	return dtype->block_elements == 1
-		|| al_fail(err, AL_EINPUT,
-			"dtype \"%s\" stores %zu numbers in a block of %zu bytes, expected "
-			"one with whole bytes a number",
-			name, dtype->block_elements, dtype->block_bytes);
-}
-
 /* ---- sums over a module's lines: elements, times what the measure makes of one ---- */
 
 struct sum {
@@ -45,63 +29,6 @@ static bool multiply_by_symbol(const struct sum *sum, const char *symbol, mpq_t 
 		return false;
 	al_exact_multiply(term, value);
 	return true;
-}
-
-static bool worth_of_cached(const struct sum *sum, const struct al_entry *entry, mpq_t term,
-	struct al_error *err)
-{
-	(void)sum, (void)err;
-	if (entry->per != AL_PER_TOKEN)
-		mpq_set_ui(term, 0, 1);
-	return true;
-}
-
-/* The decoder's own tokens and, in its cross-attentions, the source's (as many, unless they are
- * given). */
-static bool multiply_by_both_sides(struct al_block *block, mpq_t term, struct al_error *err)
-{
-	int64_t seq, source;
-
-	if (!al_block_read(block, "seq", 1, &seq, err))
-		return false;
-	source = seq;
-	if (al_block_gives(block, "source_seq")
-		&& !al_block_read(block, "source_seq", 1, &source, err))
-		return false;
-	al_exact_multiply(term, seq + source);
-	return true;
-}
-
-static bool multiply_by_cached_tokens(const struct sum *sum, const struct al_entry *entry,
-	mpq_t term, struct al_error *err)
-{
-	struct al_block *block = &sum->ledger->block;
-	struct al_scope scope = al_block_scope(block);
-	int64_t tokens;
-
-	if (entry->per == AL_PER_SEQUENCE)
-		return true;
-	if (entry->per == AL_PER_TOKEN && al_block_is_two_sided(block))
-		return multiply_by_both_sides(block, term, err);
-	if (!entry->tokens)
-		return multiply_by_symbol(sum,
-			entry->per == AL_PER_SOURCE_TOKEN ? "source_seq" : "seq", term, err);
-	if (!al_formula_whole(entry->tokens, &scope, 0, &tokens, err))
-		return false;
-	al_exact_multiply(term, tokens);
-	return true;
-}
-
-static bool worth_of_cached_bytes(const struct sum *sum, const struct al_entry *entry, mpq_t term,
-	struct al_error *err)
-{
-	int64_t bytes = sum->ledger->cached_bytes;
-
-	if (entry->dtype && !al_dtype_bytes(entry->dtype, &bytes, err))
-		return false;
-	al_exact_multiply(term, bytes);
-	return multiply_by_cached_tokens(sum, entry, term, err)
-		&& multiply_by_symbol(sum, "batch", term, err);
 }
 
 static bool worth_of_saved(const struct sum *sum, const struct al_entry *entry, mpq_t term,
@@ -251,40 +178,63 @@ static bool train(struct al_ledger *ledger, enum al_measure measure, const struc
 	return ok;
 }
 
-/* ---- cache of a whole model ---- */
+/* ---- cache ---- */
 
-static bool cache(struct al_ledger *ledger, bool in_bytes, mpq_t out, struct al_error *err)
+static bool is_new(const struct al_cache_line *line)
 {
-	struct al_block *block = &ledger->block;
-	const struct al_setting *source;
-	const struct al_dtype *storage;
+	return line->kind != AL_CACHE_CROSS && line->kind != AL_CACHE_STATE;
+}
+
+/* Elements that one more token adds. */
+static bool add_cached(struct al_ledger *ledger, mpq_t out, struct al_error *err)
+{
+	const struct al_dtype *storage = al_dtype_named("bf16");
 	struct al_cache_lines lines;
-	int64_t batch = 1, seq = 0;
+
+	if (!al_ledger_cache(ledger, storage, 0, 0, &lines, err))
+		return false;
+	for (size_t i = 0; i < lines.n; i++)
+		if (is_new(&lines.lines[i]))
+			al_exact_add(out, lines.lines[i].entry->elements);
+	return true;
+}
+
+/* The value of a symbol where it is given. */
+static bool read_given(struct al_block *block, const char *symbol, int64_t *out,
+	struct al_error *err)
+{
+	return !al_block_gives(block, symbol) || al_block_read(block, symbol, 1, out, err);
+}
+
+/* States alone hang on no tokens. */
+static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_error *err)
+{
+	const struct al_dtype *storage = al_dtype_named("bf16");
+	struct al_block *block = &ledger->block;
+	int64_t batch = 1, seq = 0, source_seq;
+	struct al_cache_lines lines;
 	mpq_t one;
 
-	if (in_bytes
-		&& (!al_block_read(block, "batch", 1, &batch, err)
-			|| !al_block_read(block, "seq", 1, &seq, err)))
+	if (!read_given(block, "seq", &seq, err))
 		return false;
-	if (!al_settings_get(&block->settings, "source_seq", &source, err)
-		|| !al_dtype_find("bf16", &storage, err)
-		|| !al_ledger_cache(ledger, storage, seq, source ? source->value.integer : seq,
-			&lines, err))
+	source_seq = seq;
+	if (!read_given(block, "source_seq", &source_seq, err)
+		|| !al_ledger_cache(ledger, storage, seq, source_seq, &lines, err))
 		return false;
+	bool ok = true;
 	mpq_init(one);
-	for (size_t i = 0; i < lines.n; i++) {
+	for (size_t i = 0; ok && i < lines.n; i++) {
 		const struct al_cache_line *line = &lines.lines[i];
-		mpq_set(one, line->entry->elements);
-		if (in_bytes) {
-			al_dtype_exact_bytes(line->storage, line->entry->elements, one);
-			al_exact_multiply(one, line->tokens);
-			al_exact_multiply(one, batch);
-		} else if (line->kind == AL_CACHE_CROSS || line->kind == AL_CACHE_STATE)
-			continue;
+		ok = ((line->kind == AL_CACHE_STATE || al_block_read(block, "seq", 1, &seq, err))
+			     && al_block_read(block, "batch", 1, &batch, err))
+			|| al_line_in(AL_LIST_CACHE, line->entry->entry, err);
+		al_dtype_exact_bytes(line->storage, line->entry->elements, one);
+		al_exact_multiply(one, line->tokens);
+		al_exact_multiply(one, batch);
 		al_exact_add(out, one);
 	}
 	mpq_clear(one);
-	return true;
+	return ok;
 }
 
 /* ---- parts and FLOPs of a whole model ---- */
@@ -385,10 +335,6 @@ static bool measure_model(struct al_ledger *ledger, enum al_measure measure,
 	case AL_ACTIVATIONS:
 	case AL_TOTAL:
 		return train(ledger, measure, recipe, out, err);
-	case AL_CACHE:
-		return cache(ledger, false, out, err);
-	case AL_CACHE_BYTES:
-		return cache(ledger, true, out, err);
 	case AL_FLOPS:
 		return flops(ledger, out, err);
 	default:
@@ -400,8 +346,6 @@ static bool measure_model(struct al_ledger *ledger, enum al_measure measure,
 static bool measure_alone(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
-	const struct sum cached = {ledger, AL_LIST_CACHE, recipe, worth_of_cached};
-	const struct sum cached_bytes = {ledger, AL_LIST_CACHE, recipe, worth_of_cached_bytes};
 	const struct sum products = {ledger, AL_LIST_PRODUCTS, recipe, worth_of_product};
 
 	switch (measure) {
@@ -409,10 +353,6 @@ static bool measure_alone(struct al_ledger *ledger, enum al_measure measure,
 		return add_activations(ledger, recipe, out, err);
 	case AL_TOTAL:
 		return add_total(ledger, recipe, out, err);
-	case AL_CACHE:
-		return add_lines(&cached, out, err);
-	case AL_CACHE_BYTES:
-		return add_lines(&cached_bytes, out, err);
 	case AL_FLOPS:
 		return add_lines(&products, out, err);
 	default:
@@ -433,6 +373,10 @@ static bool measure_any(struct al_ledger *ledger, enum al_measure measure,
 	if (measure >= AL_WEIGHTS && measure <= AL_OPTIMIZER)
 		return add_state(ledger, recipe,
 			(enum al_memory_state)(measure - AL_WEIGHTS + AL_STATE_WEIGHTS), out, err);
+	if (measure == AL_CACHE)
+		return add_cached(ledger, out, err);
+	if (measure == AL_CACHE_BYTES)
+		return add_cached_bytes(ledger, out, err);
 	return ledger->is_model ? measure_model(ledger, measure, recipe, out, err)
 				: measure_alone(ledger, measure, recipe, out, err);
 }

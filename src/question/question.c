@@ -182,6 +182,24 @@ void al_question_finish(struct al_question *q)
 	al_settings_finish(&q->settings);
 }
 
+bool al_question_is_about_model(const struct al_question *q, bool is_whole)
+{
+	return q->family
+		&& (q->basis.per == AL_BASIS_WHOLE
+			|| (q->basis.per == AL_BASIS_MODEL && (q->is_own || is_whole)));
+}
+
+const char *al_question_covered(const struct al_question *q, bool is_whole)
+{
+	if (!q->model || al_question_is_about_model(q, is_whole))
+		return q->title;
+	return al_format(q->arena,
+		q->basis.per == AL_BASIS_MODULE		 ? "one attention module of %s"
+			: q->basis.per == AL_BASIS_LAYER ? "the attention of one layer of %s"
+							 : "the attention in %s",
+		q->title);
+}
+
 struct al_ledger_ask al_question_ask(const struct al_question *q,
 	const struct al_configured_variant *configured, bool is_model)
 {

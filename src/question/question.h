@@ -71,6 +71,15 @@ bool al_question_check_symbol(const struct al_question *question, const char *sy
 struct al_ledger_ask al_question_ask(const struct al_question *question,
 	const struct al_configured_variant *configured, bool is_model);
 
+/* Is the answer about a model with all its parts? Without variants MODEL is all of it, as far as it
+ * is known; with variants, the attention of all its modules, unless `is_whole` (--whole) asks for
+ * the model with them; the basis per=module asks for one attention block. */
+bool al_question_is_about_model(const struct al_question *question, bool is_whole);
+
+/* What the answer covers, for its title: "Llama 3 8B", "the attention in GPT-3 175B", "one
+ * attention module of BERT base". */
+const char *al_question_covered(const struct al_question *question, bool is_whole);
+
 /* ---- the parts of a question, for who asks without a subject ---- */
 
 /* The variants of `asked`. */
