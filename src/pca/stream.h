@@ -17,6 +17,7 @@ struct al_statistic {
 	bool (*add)(const void *context, const double *rows, size_t n, double *sums,
 		struct al_error *err);
 	const void *context;
+	bool is_in_order; /* blocks come one by one, of block_rows rows, in the order of tokens */
 };
 
 struct al_sums {

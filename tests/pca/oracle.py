@@ -59,7 +59,22 @@ def made(tokens, heads, width, targets):
     return m, z + (t * 613 + k * 37) % 401
 
 
+def batch_gha(covariance, weights, rate, steps):
+    """Sanger's rule on all patterns at once; weights [m][n], as the paper's equation 12 has them."""
+    for _ in range(steps):
+        weights = weights + rate * (weights @ covariance - np.tril(weights @ covariance @ weights.T) @ weights)
+    return weights
+
+
+def show_gha():
+    covariance = np.array([[1 / (1 + abs(i - k)) + (i == k) * i / 4 for k in range(5)] for i in range(5)])
+    start = np.array([[((7 * i + 3 * c) % 5 - 2) / 8 for i in range(5)] for c in range(3)])
+    for row in batch_gha(covariance, start, 0.125, 200):
+        print("gha", *("%.16g," % x for x in row))
+
+
 def show_made():
+    show_gha()
     m, z = made(300, 3, 4, 5)
     for architecture in "direct", "average", "nonlinear":
         u = features(m, 3, architecture)
