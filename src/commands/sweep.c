@@ -158,8 +158,7 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 		variants[i] = &q->variants.items[i];
 	sweep->variants = variants;
 	sweep->n_variants = q->variants.n;
-	sweep->ask = al_question_ask(q, NULL, false);
-	sweep->recipe = q->recipe;
+	sweep->question = q;
 	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)
 		|| !al_substitutions_parse(&session->arena, o->ties, &sweep->ties, &sweep->n_ties,
 			err)

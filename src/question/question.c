@@ -163,13 +163,27 @@ static bool fill(struct al_question *q, const struct al_asked *asked, struct al_
 		&& (q->variants.n > 0 || al_question_add_own_block(q, err));
 }
 
-bool al_question_init(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog,
-	const struct al_asked *asked, struct al_error *err)
+void al_question_begin(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog)
 {
 	*q = (struct al_question){.arena = arena, .catalog = catalog};
 	al_settings_init(&q->asked, catalog);
 	al_settings_init(&q->settings, catalog);
 	al_basis_init(&q->basis);
+}
+
+void al_question_copy(struct al_question *q, const struct al_question *of)
+{
+	*q = *of;
+	al_settings_init(&q->asked, of->catalog);
+	al_settings_init(&q->settings, of->catalog);
+	al_settings_merge(&q->asked, &of->asked);
+	al_settings_merge(&q->settings, &of->settings);
+}
+
+bool al_question_init(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog,
+	const struct al_asked *asked, struct al_error *err)
+{
+	al_question_begin(q, arena, catalog);
 	if (fill(q, asked, err))
 		return true;
 	al_question_finish(q);

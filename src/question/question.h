@@ -53,6 +53,12 @@ bool al_question_init(struct al_question *question, struct al_arena *arena,
 	struct al_error *err) AL_MUST_CHECK;
 void al_question_finish(struct al_question *question);
 
+/* A question of which nothing is known yet, for who fills it with parts of its own, and a copy of
+ * one: both are the caller's to finish. */
+void al_question_begin(struct al_question *question, struct al_arena *arena,
+	struct al_catalog *catalog);
+void al_question_copy(struct al_question *question, const struct al_question *of);
+
 /* Replaces the settings: one more asked value. `symbol` is a symbol or a key of the model's
  * config. */
 bool al_question_set(struct al_question *question, const char *symbol, int64_t value,

@@ -206,17 +206,16 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 {
 	const struct al_case *case_ = table->n_rows ? table->rows[0].case_ : &s->base;
 	const struct needs needs = needs_of(s, table);
-	struct al_basis basis = case_->basis;
-	const struct al_recipe *recipe = table->changes.recipe ? table->changes.recipe
-							       : case_->recipe;
+	struct al_question q;
 
 	if (!needs.basis)
 		return true;
-	if (!al_basis_change(&basis, &table->changes, err))
+	if (!al_case_ask(&q, case_, &table->changes, table->id, err))
 		return false;
-	al_table_note(out, "counted: %s", al_basis_text(&basis, &out->arena));
-	if (needs.recipe && recipe)
-		al_table_note(out, "recipe: %s (%s)", recipe->name, recipe->source);
+	al_table_note(out, "counted: %s", al_basis_text(&q.basis, &out->arena));
+	if (needs.recipe && q.recipe)
+		al_table_note(out, "recipe: %s (%s)", q.recipe->name, q.recipe->source);
+	al_question_finish(&q);
 	return true;
 }
 

@@ -16,10 +16,9 @@ struct al_scenario {
 	const char *name, *file, *folder, *title;
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;
-	struct al_case base; /* what all cases begin with */
-	struct al_changes changes; /* in every case's model too */
+	struct al_case base; /* what all cases begin with; what it changes holds in every model */
 	struct al_scenario_variant **variants;
-	size_t n_variants, variants_room;
+	size_t n_variants;
 	struct al_scenario_variant **data_variants; /* known from data alone */
 	size_t n_data_variants, data_variants_room;
 	struct al_case *cases;

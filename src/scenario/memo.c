@@ -8,20 +8,20 @@ enum {
 	MOST_LOOK_UPS = 1 << 24, /* cells looked up for one table, or for a check */
 };
 
-/* The conditions, and the ledger of a variant that has one. */
-static bool memo_fill(struct al_catalog *catalog, const struct al_scenario_table *table,
-	struct al_memo *memo, struct al_error *err)
+/* The question, and the ledger of a variant that has one. */
+static bool memo_fill(const struct al_scenario_table *table, struct al_memo *memo,
+	struct al_error *err)
 {
 	const struct al_scenario_row *row = &memo->row;
 
-	memo->has_conditions = al_conditions_init(&memo->conditions, catalog, row->case_,
-		&table->changes, err);
-	if (!memo->has_conditions)
+	memo->has_question = al_case_ask(&memo->question, row->case_, &table->changes, table->id,
+		err);
+	if (!memo->has_question)
 		return false;
 	if (!row->variant || !row->variant->configured.variant)
 		return true;
-	const struct al_ledger_ask ask = al_conditions_ask(&memo->conditions,
-		&row->variant->configured);
+	const struct al_ledger_ask ask = al_question_ask(&memo->question, &row->variant->configured,
+		false);
 	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
 	return memo->has_ledger;
 }
@@ -30,8 +30,8 @@ static void memo_finish(struct al_memo *memo)
 {
 	if (memo->has_ledger)
 		al_ledger_close(&memo->ledger);
-	if (memo->has_conditions)
-		al_conditions_finish(&memo->conditions);
+	if (memo->has_question)
+		al_question_finish(&memo->question);
 	al_polynomial_destroy(memo->formula);
 	al_polynomial_destroy(memo->difference);
 }
@@ -67,7 +67,7 @@ bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table
 	evaluator->n_blocks++;
 	struct al_memo *memo = al_new(&evaluator->arena, struct al_memo);
 	memo->row = row;
-	if (!memo_fill(s->catalog, table, memo, err)) {
+	if (!memo_fill(table, memo, err)) {
 		memo_finish(memo);
 		return false;
 	}

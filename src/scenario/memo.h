@@ -9,8 +9,8 @@
 struct al_memo {
 	struct al_memo *next;
 	struct al_scenario_row row;
-	bool has_conditions, has_ledger;
-	struct al_conditions conditions;
+	bool has_question, has_ledger;
+	struct al_question question;
 	struct al_ledger ledger;
 	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet */
 	struct al_polynomial *formula, *difference;

@@ -143,16 +143,15 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 	mpq_t out, struct al_error *err)
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
-	struct al_conditions conditions;
+	struct al_question question;
 	struct al_sweep one;
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
 		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)
-		|| !al_sweep_under(sweep, evaluator->scenario->catalog, sweep->cases[0],
-			&conditions, &one, err))
+		|| !al_sweep_of_case(sweep, sweep->cases[0], &question, &one, err))
 		return false;
 	bool ok = al_sweep_at(&one, &variant->configured, values, measure, out, err);
-	al_conditions_finish(&conditions);
+	al_question_finish(&question);
 	return ok;
 }
 

@@ -1,4 +1,5 @@
-/* Reading a scenario's file into its contents, one file a part. */
+/* Reading a scenario's file into its contents: one file a part, each object by a table of its
+ * keys. */
 #ifndef ATTNLEDGER_SCENARIO_READ_H
 #define ATTNLEDGER_SCENARIO_READ_H
 
@@ -12,22 +13,21 @@ enum {
 	AL_MOST_CELLS = 1000000, /* of all tables */
 };
 
-/* ---- the parts, in their order: each may name what was read before it ---- */
+/* ---- the parts: each may name what was read before it ---- */
 
-bool al_variants_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
-/* What all cases begin with. */
-bool al_base_read(struct al_scenario *s, struct al_error *err);
-bool al_cases_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
-bool al_data_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
-bool al_tables_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
-bool al_columns_read(struct al_scenario *s, const struct cJSON *list,
-	struct al_scenario_table *table, struct al_error *err);
-bool al_sweeps_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
+extern const struct al_record al_case_record, al_data_record, al_table_record, al_sweep_record,
+	al_figure_record, al_claim_record;
+
+/* What a row of a record calls; the context is the scenario. */
+typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *out,
+	struct al_error *err);
+
+/* Lists that are read into the scenario or the table itself. */
+al_scenario_reader al_scenario_read_variants, al_scenario_read_cases, al_scenario_read_errata,
+	al_scenario_read_columns;
+
 /* When all figures are read: which variant has which colour. */
 void al_looks_choose(struct al_scenario *s);
-bool al_figures_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err);
-bool al_claims_read(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
-	struct al_error *err);
 
 /* ---- what the parts share ---- */
 
@@ -35,28 +35,40 @@ bool al_claims_read(struct al_scenario *s, const struct cJSON *claims, const str
 bool al_object_read(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
 	void *out, struct al_error *err);
 
+/* Values: a text as it stands; a text, a list or an object that something else reads; the id of a
+ * table, a sweep or a data set; a model. */
+al_scenario_reader al_scenario_read_name, al_scenario_check_text, al_scenario_check_list,
+	al_scenario_check_object, al_scenario_read_id, al_scenario_read_model;
+/* Names of what was read before: a case, a variant, a symbol that a variant could need. */
+al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
+	al_scenario_read_symbol_name;
+
+/* What a case, a table or a sweep changes, whose struct al_changes stands at `at`. */
+#define AL_CHANGES(at) \
+	{AL_KEY("set", BY, at), .read = al_scenario_read_set}, \
+		{AL_KEY("basis", BY, at), .read = al_scenario_read_basis}, \
+	{ \
+		AL_KEY("recipe", BY, at), .read = al_scenario_read_recipe \
+	}
+/* `per` beside the basis is short for the one within it, and stronger. */
+al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_read_recipe,
+	al_scenario_read_per;
+
+/* The index of one of `n` words, or -1 with an error that says `what` is unknown. */
+int al_word_find(const struct al_scenario *s, const struct cJSON *node, const char *what,
+	const char *const *words, size_t n, struct al_error *err);
+
+/* The words for which values of a metric are the better ones, as enum al_direction. */
+extern const char *const al_direction_words[3];
+
 /* A "note" may stand among the names of any object. */
 bool al_member_is_note(const struct cJSON *member);
-
-/* A member that is one of `n` words: its index. `*out` stays where the member is absent. */
-bool al_word_read(const struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const char *const *words, size_t n, int *out, struct al_error *err);
-/* The owner's "set", "basis", "per" and "recipe"; the origin is said with a symbol's value. */
-bool al_changes_read(struct al_scenario *s, const struct cJSON *owner, const char *origin,
-	struct al_changes *changes, struct al_error *err);
-/* Is the member's key such a symbol? */
+/* Is the member's key a symbol that a variant of the scenario could need? */
 bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *member,
 	struct al_error *err);
-/* An object of SYMBOL: FORMULA. */
-bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node,
+/* An object of SYMBOL: FORMULA; the symbols are `known` or letters of the claim's own. */
+bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node, bool are_known,
 	struct al_substitution **out, size_t *n, struct al_error *err);
-bool al_id_read(const struct al_scenario *s, const struct cJSON *node, const char **id,
-	struct al_error *err);
-/* "data:glue" has the prefix "data:", `*rest` is what follows. */
-bool al_key_has_prefix(const char *key, const char *prefix, const char **rest);
-/* A member that lists variants of the scenario. `*out` is NULL where it is absent. */
-bool al_variant_names_read(struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const struct al_scenario_variant ***out, size_t *n, struct al_error *err);
 
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,
@@ -64,8 +76,5 @@ bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const 
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
 bool al_name_check(const struct al_scenario *s, const struct cJSON *node, const char *what,
 	const char *name, struct al_error *err);
-/* Is the name a symbol that a variant of the scenario could need? */
-bool al_symbol_name_check(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
-	struct al_error *err);
 
 #endif

@@ -1,85 +1,86 @@
 /* Reading a scenario's cases, and what all of them begin with. */
 #include "scenario/read.h"
 
-static bool read_model(struct al_scenario *s, const struct cJSON *owner, struct al_case *case_,
-	struct al_error *err)
-{
-	const struct cJSON *node = al_json_get(owner, "model");
-	const char *name;
+#include <stddef.h>
 
-	return !node
-		|| (al_json_text(&s->doc, node, &name, err)
-			&& ((al_catalog_model(s->catalog, name, &case_->model, err)
-				    && al_model_settings(case_->model, s->catalog, &case_->settings,
-					    err))
-				|| al_json_in(&s->doc, node, err)));
+/* The model's settings, those that the whole file sets, and those of the case. */
+static bool settle(struct al_scenario *s, const struct cJSON *node, struct al_case *case_,
+	const char *origin, struct al_error *err)
+{
+	struct al_question *q = &case_->question;
+	const struct al_changes symbols = {.symbols = s->base.changes.symbols,
+		.n_symbols = s->base.changes.n_symbols};
+
+	if (case_->model)
+		q->model = case_->model;
+	if (case_->model && !al_model_settings(case_->model, s->catalog, &q->settings, err))
+		return al_json_in(&s->doc, al_json_get(node, "model"), err);
+	return al_question_change(q, &symbols, s->name, err)
+		&& al_question_change(q, &case_->changes, origin, err);
 }
 
-static bool change_case(struct al_case *case_, const struct al_changes *changes,
-	struct al_error *err)
+static bool read_case_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	al_settings_change(&case_->settings, changes);
-	if (changes->recipe)
-		case_->recipe = changes->recipe;
-	return al_basis_change(&case_->basis, changes, err);
+	const char **id = out;
+
+	return al_scenario_read_name(context, node, out, err)
+		&& al_name_check(context, node, "case id", *id, err);
 }
 
-bool al_base_read(struct al_scenario *s, struct al_error *err)
+static bool finish_case(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	return read_model(s, s->doc.root, &s->base, err)
-		&& al_changes_read(s, s->doc.root, s->name, &s->changes, err)
-		&& change_case(&s->base, &s->changes, err);
-}
+	struct al_scenario *s = context;
+	struct al_case *case_ = out;
 
-/* The scenario's own, where a case says nothing. */
-static void inherit(const struct al_scenario *s, struct al_case *case_)
-{
-	case_->model = s->base.model;
-	case_->basis = s->base.basis;
-	case_->recipe = s->base.recipe;
-	al_settings_init(&case_->settings, s->catalog);
-	al_settings_merge(&case_->settings, &s->base.settings);
-}
-
-static bool read_case(struct al_scenario *s, const struct cJSON *node, struct al_case *case_,
-	struct al_error *err)
-{
-	static const char *const keys[] = {"id", "title", "model", "set", "basis", "recipe"};
-	struct al_changes changes;
-
-	if (!al_json_only(&s->doc, node, keys, 6, err)
-		|| !al_json_get_text(&s->doc, node, "id", true, &case_->id, err)
-		|| !al_name_check(s, node, "case id", case_->id, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &case_->title, err)
-		|| !read_model(s, node, case_, err))
-		return false;
-	al_settings_change(&case_->settings, &s->changes);
-	return al_changes_read(s, node, case_->id, &changes, err)
-		&& change_case(case_, &changes, err);
-}
-
-bool al_cases_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
-{
-	size_t n = al_json_size(list);
-
-	if (!al_size_check(s, list, "cases", AL_MOST_NAMES, err))
-		return false;
-	s->cases = al_new_array(&s->arena, struct al_case, n + 1);
-	if (n == 0) {
-		inherit(s, &s->cases[0]);
-		s->cases[0].id = "";
-		s->n_cases = 1;
+	if (al_case_find(s, case_->id, NULL))
+		return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice", case_->id);
+	al_question_copy(&case_->question, &s->base.question);
+	if (settle(s, node, case_, case_->id, err))
 		return true;
-	}
-	al_json_each (node, list) {
-		struct al_case *case_ = &s->cases[s->n_cases++];
-		case_->id = "";
-		inherit(s, case_);
-		if (!read_case(s, node, case_, err))
-			return false;
-		if (al_case_find(s, case_->id, NULL) != case_)
-			return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice",
-				case_->id);
-	}
+	al_question_finish(&case_->question);
+	return false;
+}
+
+#define AT(member) offsetof(struct al_case, member)
+static const struct al_field case_fields[] = {
+	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = read_case_id},
+	{AL_KEY("title", TEXT, AT(title))},
+	{AL_KEY("model", BY, AT(model)), .read = al_scenario_read_model},
+	AL_CHANGES(AT(changes)),
+};
+#undef AT
+const struct al_record al_case_record = {
+	.fields = AL_FIELDS(case_fields),
+	.size = sizeof(struct al_case),
+	.check = finish_case,
+};
+
+static const struct al_field cases = {
+	AL_KEY("cases", LIST, offsetof(struct al_scenario, cases)),
+	.n_offset = offsetof(struct al_scenario, n_cases),
+	.record = &al_case_record,
+	.most = AL_MOST_NAMES,
+	.noun = "cases",
+};
+
+/* The file's own symbols may be those of its variants, which are read by now. A file without cases
+ * has one that is not named. */
+bool al_scenario_read_cases(void *context, const struct cJSON *list, void *out,
+	struct al_error *err)
+{
+	struct al_scenario *s = context;
+	const struct al_record_source source = {&s->arena, &s->doc, s};
+	const struct cJSON *set = al_json_get(s->doc.root, "set");
+
+	if ((set && !al_scenario_read_set(s, set, &s->base.changes, err))
+		|| !settle(s, s->doc.root, &s->base, s->name, err)
+		|| (list && !al_record_read_items(&source, &cases, list, out, err)))
+		return false;
+	if (s->n_cases > 0)
+		return true;
+	s->cases = al_new(&s->arena, struct al_case);
+	s->cases[0].id = "";
+	al_question_copy(&s->cases[0].question, &s->base.question);
+	s->n_cases = 1;
 	return true;
 }

@@ -30,7 +30,8 @@ static bool read_symbols(void *scenario, const struct cJSON *node, void *out, st
 {
 	struct al_claim *claim = out;
 
-	return al_substitutions_read(scenario, node, &claim->symbols, &claim->n_symbols, err);
+	return al_substitutions_read(scenario, node, false, &claim->symbols, &claim->n_symbols,
+		err);
 }
 
 /* A value is a path, or with names for several paths a formula. */
@@ -40,6 +41,7 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 	struct al_scenario *s = context;
 	struct al_claim *claim = record;
 
+	claim->node = node;
 	if (!claim->path == !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
 			"claim %s needs either \"value\" or \"underivable\"", claim->id);
@@ -67,8 +69,9 @@ static const struct al_field claim_fields[] = {
 	{AL_KEY("underivable", TEXT, AT(underivable))},
 };
 #undef AT
-static const struct al_record claim_record = {
+const struct al_record al_claim_record = {
 	.fields = AL_FIELDS(claim_fields),
+	.size = sizeof(struct al_claim),
 	.check = finish_claim,
 };
 
@@ -124,18 +127,15 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 	return true;
 }
 
-bool al_claims_read(struct al_scenario *s, const struct cJSON *claims, const struct cJSON *errata,
+bool al_scenario_read_errata(void *context, const struct cJSON *errata, void *out,
 	struct al_error *err)
 {
-	s->claims = al_new_array(&s->arena, struct al_claim, al_json_size(claims) + 1);
-	al_json_each (node, claims) {
-		struct al_claim *claim = &s->claims[s->n_claims++];
-		claim->node = node;
-		if (!al_object_read(s, &claim_record, node, claim, err))
-			return false;
-	}
-	struct al_claim **sorted = al_new_array(&s->arena, struct al_claim *, s->n_claims + 1);
-	if (!sort_claims(s, sorted, err))
+	struct al_scenario *s = context;
+	struct al_claim **sorted = al_new_array(&s->arena, struct al_claim *, s->n_claims);
+
+	(void)out;
+	if (!sort_claims(s, sorted, err)
+		|| (errata && !al_json_expect(&s->doc, errata, AL_JSON_ARRAY, err)))
 		return false;
 	al_json_each (node, errata)
 		if (!read_erratum(s, node, sorted, err))

@@ -1,34 +1,11 @@
 /* Reading a table's columns: what a key says by itself, and what an object adds. */
 #include "scenario/read.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "scenario/column.h"
 #include "scenario/units.h"
-
-static bool read_direction(const struct al_scenario *s, const struct cJSON *owner, const char *key,
-	enum al_direction *out, struct al_error *err)
-{
-	static const char *const words[] = {[AL_PLAIN] = "plain",
-		[AL_HIGHER_IS_BETTER] = "higher",
-		[AL_LOWER_IS_BETTER] = "lower"};
-	int found = (int)*out;
-
-	if (!al_word_read(s, owner, key, words, 3, &found, err))
-		return false;
-	*out = (enum al_direction)found;
-	return true;
-}
-
-bool al_key_has_prefix(const char *key, const char *prefix, const char **rest)
-{
-	size_t n = strlen(prefix);
-
-	if (strncmp(key, prefix, n) != 0)
-		return false;
-	*rest = key + n;
-	return true;
-}
 
 static bool check_metric(const struct al_scenario *s, const struct cJSON *node, const char *name,
 	struct al_error *err)
@@ -48,12 +25,15 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 }
 
 /* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
-static bool describe_key(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_column *column, struct al_error *err)
+static bool read_key(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
+	struct al_scenario *s = context;
+	struct al_scenario_column *column = out;
 	struct al_column *c = &column->column;
 	struct al_column_kind *kind = al_new(&s->arena, struct al_column_kind);
 
+	if (!al_json_text(&s->doc, node, &c->key, err))
+		return false;
 	*kind = al_column_kind_of(s, c->key);
 	c->title = kind->title;
 	c->unit = kind->unit;
@@ -76,20 +56,7 @@ static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 	return al_json_in(&s->doc, node, err);
 }
 
-/* "M" and the like scale what people read; any other text is a unit of its own. */
-static void set_unit(struct al_column *column, const char *unit)
-{
-	if (al_unit_factor(unit) == 1) {
-		column->unit = unit;
-		return;
-	}
-	column->scale = unit;
-	if (column->quantity == AL_QUANTITY_PLAIN)
-		column->quantity = unit[1] ? AL_QUANTITY_BYTES : AL_QUANTITY_COUNT;
-}
-
-static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner,
-	struct al_column *column, struct al_error *err)
+static bool read_quantity(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	static const char *const words[] = {
 		[AL_QUANTITY_PLAIN] = "plain",
@@ -97,55 +64,75 @@ static bool read_quantity(const struct al_scenario *s, const struct cJSON *owner
 		[AL_QUANTITY_BYTES] = "bytes",
 		[AL_QUANTITY_FLOPS] = "flops",
 	};
-	int found = (int)column->quantity;
+	struct al_column *column = out;
+	int found = al_word_find(context, node, "quantity", words, 4, err);
 
-	if (!al_word_read(s, owner, "quantity", words, 4, &found, err))
-		return false;
-	column->quantity = (enum al_quantity)found;
-	return true;
+	if (found >= 0)
+		column->quantity = (enum al_quantity)found;
+	return found >= 0;
 }
 
-/* What a pivoted table does with the column: once, or only some variants. */
-static bool read_pivoting(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_column *column, struct al_error *err)
+static bool read_digits(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	return al_json_get_boolean(&s->doc, node, "once", false, &column->is_once, err)
-		&& al_variant_names_read(s, node, "variants", &column->only, &column->n_only, err);
-}
-
-static bool read_column_object(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_column *column, struct al_error *err)
-{
-	static const char *const keys[] = {"key", "title", "unit", "digits", "group", "formula",
-		"best", "quantity", "once", "variants"};
-	const char *unit = NULL, *text = NULL;
+	const struct al_scenario *s = context;
 	int64_t digits;
 
-	if (!al_json_only(&s->doc, node, keys, 10, err)
-		|| !al_json_get_text(&s->doc, node, "key", true, &column->column.key, err)
-		|| !describe_key(s, node, column, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &column->column.title, err)
-		|| !al_json_get_text(&s->doc, node, "group", false, &column->column.group, err)
-		|| !al_json_get_text(&s->doc, node, "unit", false, &unit, err)
-		|| !al_json_get_text(&s->doc, node, "formula", false, &text, err)
-		|| !read_direction(s, node, "best", &column->best, err)
-		|| !read_quantity(s, node, &column->column, err)
-		|| !read_pivoting(s, node, column, err))
-		return false;
-	digits = column->column.digits;
-	if (al_json_get(node, "digits")
-		&& !al_json_whole_from(&s->doc, al_json_get(node, "digits"), 0, &digits, err))
+	if (!al_json_whole_from(&s->doc, node, 0, &digits, err))
 		return false;
 	if (digits > 30)
-		return al_json_fail(&s->doc, al_json_get(node, "digits"), err,
-			"%lld digits, expected at most 30", (long long)digits);
-	column->column.digits = (int)digits;
-	if (unit)
-		set_unit(&column->column, unit);
-	if (text && !al_formula_parse(&s->arena, text, AL_DIALECT_CELLS, &column->formula, err))
-		return al_json_in(&s->doc, al_json_get(node, "formula"), err);
+		return al_json_fail(&s->doc, node, err, "%lld digits, expected at most 30",
+			(long long)digits);
+	*(int *)out = (int)digits;
 	return true;
 }
+
+static bool read_formula(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	const char *text;
+
+	return al_json_text(&s->doc, node, &text, err)
+		&& (al_formula_parse(&s->arena, text, AL_DIALECT_CELLS, out, err)
+			|| al_json_in(&s->doc, node, err));
+}
+
+/* "M" and the like scale what people read; any other text is a unit of its own. */
+static bool finish_column(void *s, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario_column *wanted = out;
+	struct al_column *column = &wanted->column;
+	const char *unit = column->unit;
+
+	(void)s, (void)err;
+	if (!al_json_get(node, "unit") || al_unit_factor(unit) == 1)
+		return true;
+	column->unit = wanted->kind->unit;
+	column->scale = unit;
+	if (column->quantity == AL_QUANTITY_PLAIN)
+		column->quantity = unit[1] ? AL_QUANTITY_BYTES : AL_QUANTITY_COUNT;
+	return true;
+}
+
+#define AT(member) offsetof(struct al_scenario_column, member)
+static const struct al_field column_fields[] = {
+	{AL_KEY("key", BY, 0), .is_required = true, .read = read_key},
+	{AL_KEY("title", TEXT, AT(column.title))},
+	{AL_KEY("unit", TEXT, AT(column.unit))},
+	{AL_KEY("digits", BY, AT(column.digits)), .read = read_digits},
+	{AL_KEY("group", TEXT, AT(column.group))},
+	{AL_KEY("formula", BY, AT(formula)), .read = read_formula},
+	{AL_KEY("best", WORD, AT(best)), .words = al_direction_words, .n_words = 3},
+	{AL_KEY("quantity", BY, AT(column)), .read = read_quantity},
+	{AL_KEY("once", BOOLEAN, AT(is_once))},
+	{AL_KEY("variants", LIST, AT(only)), .n_offset = AT(n_only),
+		.read = al_scenario_read_variant_name,
+		.item_size = sizeof(const struct al_scenario_variant *)},
+};
+#undef AT
+static const struct al_record column_record = {
+	.fields = AL_FIELDS(column_fields),
+	.check = finish_column,
+};
 
 /* Which cell of a metric's column is the best: as the kind says, else as the data do. */
 static enum al_direction best_of(const struct al_scenario *s, const struct al_column_kind *kind)
@@ -159,27 +146,29 @@ static enum al_direction best_of(const struct al_scenario *s, const struct al_co
 	return set->columns[i].direction;
 }
 
+/* A column is a key alone, or an object that says more. */
 static bool read_column(struct al_scenario *s, const struct cJSON *node,
 	struct al_scenario_column *column, struct al_error *err)
 {
-	if (al_json_kind(node) == AL_JSON_OBJECT) {
-		if (!read_column_object(s, node, column, err))
-			return false;
-	} else if (!al_json_text(&s->doc, node, &column->column.key, err)
-		|| !describe_key(s, node, column, err))
+	if (al_json_kind(node) == AL_JSON_OBJECT
+			? !al_object_read(s, &column_record, node, column, err)
+			: !read_key(s, node, column, err))
 		return false;
-
 	if (column->best == AL_PLAIN)
 		column->best = best_of(s, column->kind);
 	return check_key(s, node, column, err);
 }
 
-bool al_columns_read(struct al_scenario *s, const struct cJSON *list,
-	struct al_scenario_table *table, struct al_error *err)
+bool al_scenario_read_columns(void *context, const struct cJSON *list, void *out,
+	struct al_error *err)
 {
-	if (!al_size_check(s, list, "columns", AL_MOST_PARTS_OF_A_KIND, err))
+	struct al_scenario *s = context;
+	struct al_scenario_table *table = out;
+
+	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err)
+		|| !al_size_check(s, list, "columns", AL_MOST_PARTS_OF_A_KIND, err))
 		return false;
-	table->columns = al_new_array(&s->arena, struct al_scenario_column, al_json_size(list) + 1);
+	table->columns = al_new_array(&s->arena, struct al_scenario_column, al_json_size(list));
 	al_json_each (node, list) {
 		struct al_scenario_column *column = &table->columns[table->n_columns];
 		if (!read_column(s, node, column, err))

@@ -1,6 +1,7 @@
 /* Reading measured numbers as printed, inline or from a CSV file, keyed by case and variant. */
 #include "scenario/read.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,13 +113,8 @@ static bool add_column(struct al_scenario *s, struct al_data_set *set, const cha
 static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics,
 	struct al_data_set *set, struct al_error *err)
 {
-	static const char *const words[] = {[AL_PLAIN] = "plain",
-		[AL_HIGHER_IS_BETTER] = "higher",
-		[AL_LOWER_IS_BETTER] = "lower"};
-
 	al_json_each (member, metrics) {
 		size_t i = 0;
-		int found = AL_PLAIN;
 		if (al_member_is_note(member))
 			continue;
 		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
@@ -126,7 +122,9 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics,
 		if (i == set->n_columns)
 			return al_json_fail(&s->doc, member, err,
 				"metric \"%s\" is no column of this set", al_json_key(member));
-		if (!al_word_read(s, metrics, al_json_key(member), words, 3, &found, err))
+		int found = al_word_find(s, member, al_json_key(member), al_direction_words, 3,
+			err);
+		if (found < 0)
 			return false;
 		set->columns[i].direction = (enum al_direction)found;
 	}
@@ -243,15 +241,11 @@ static bool read_inline_row(struct al_scenario *s, const struct cJSON *node,
 	return add_row(s, set, header, fields, n_header, err) || al_json_in(&s->doc, node, err);
 }
 
-static bool read_inline(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
-	struct al_error *err)
+static bool read_inline(struct al_scenario *s, const struct cJSON *columns,
+	const struct cJSON *rows, struct al_data_set *set, struct al_error *err)
 {
-	const struct cJSON *columns, *rows;
-
-	if (!al_json_get_node(&s->doc, node, "columns", AL_JSON_ARRAY, true, &columns, err)
-		|| !al_json_get_node(&s->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
-		return false;
 	size_t n = al_json_size(columns), i = 0;
+
 	if (!al_size_check(s, columns, "columns", MOST_COLUMNS, err))
 		return false;
 	const char **header = al_new_array(&s->arena, const char *, n + 1);
@@ -335,38 +329,46 @@ static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct al_
 
 /* ---- sets ---- */
 
-static bool read_set(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
+/* The columns and rows stand in the file of the scenario or in one beside it. */
+static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
 	struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "source", "metric", "columns", "rows",
-		"file", "exact"};
-	const struct cJSON *metrics, *file;
-	const char *source;
+	static const char *const inline_keys[] = {"columns", "rows"};
+	const struct cJSON *file = al_json_get(node, "file"), *parts[2];
 
-	if (!al_json_only(&s->doc, node, keys, 8, err) || !al_id_read(s, node, &set->id, err)
-		|| !al_json_get_text(&s->doc, node, "title", false, &set->title, err)
-		|| !al_json_get_text(&s->doc, node, "source", false, &source, err)
-		|| !al_json_get_boolean(&s->doc, node, "exact", false, &set->is_exact, err)
-		|| !al_json_get_node(&s->doc, node, "metric", AL_JSON_OBJECT, false, &metrics, err))
-		return false;
-	file = al_json_get(node, "file");
-	if (file && (al_json_get(node, "columns") || al_json_get(node, "rows")))
-		return al_json_fail(&s->doc, file, err,
-			"a file's columns and rows stand in it alone");
-	return (file ? read_csv(s, file, set, err) : read_inline(s, node, set, err))
-		&& read_metrics(s, metrics, set, err) && check_rows(s, node, set, err);
-}
-
-bool al_data_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
-{
-	if (!al_size_check(s, list, "data sets", AL_MOST_PARTS_OF_A_KIND, err))
-		return false;
-	s->data = al_new_array(&s->arena, struct al_data_set, al_json_size(list) + 1);
-	al_json_each (node, list) {
-		struct al_data_set set = {0};
-		if (!read_set(s, node, &set, err))
-			return false;
-		s->data[s->n_data++] = set;
+	for (int i = 0; i < 2; i++) {
+		parts[i] = al_json_get(node, inline_keys[i]);
+		if (!parts[i] && !file)
+			return al_json_fail(&s->doc, node, err, "key \"%s\" is missing",
+				inline_keys[i]);
+		if (parts[i] && file)
+			return al_json_fail(&s->doc, file, err,
+				"a file's columns and rows stand in it alone");
 	}
-	return true;
+	return file ? read_csv(s, file, set, err) : read_inline(s, parts[0], parts[1], set, err);
 }
+
+static bool finish_set(void *s, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return read_rows(s, node, out, err)
+		&& read_metrics(s, al_json_get(node, "metric"), out, err)
+		&& check_rows(s, node, out, err);
+}
+
+#define AT(member) offsetof(struct al_data_set, member)
+static const struct al_field data_fields[] = {
+	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
+	{AL_KEY("title", TEXT, AT(title))},
+	{AL_KEY("source", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("metric", BY, 0), .read = al_scenario_check_object},
+	{AL_KEY("columns", BY, 0), .read = al_scenario_check_list},
+	{AL_KEY("rows", BY, 0), .read = al_scenario_check_list},
+	{AL_KEY("file", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("exact", BOOLEAN, AT(is_exact))},
+};
+#undef AT
+const struct al_record al_data_record = {
+	.fields = AL_FIELDS(data_fields),
+	.size = sizeof(struct al_data_set),
+	.check = finish_set,
+};

@@ -6,14 +6,6 @@
 
 #include "base/text.h"
 
-/* A text of a list, as it stands. */
-static bool read_item(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-
-	return al_json_text(&s->doc, node, out, err);
-}
-
 /* ---- axes ---- */
 
 struct axis {
@@ -56,8 +48,8 @@ static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] 
 #define AT(member) offsetof(struct axis, member)
 static const struct al_field axis_fields[] = {
 	{AL_KEY("column", TEXT, AT(axis.column))},
-	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns), .read = read_item,
-		.item_size = sizeof(const char *)},
+	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns),
+		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
 	{AL_KEY("title", TEXT, AT(axis.title))},
 	{AL_KEY("scale", WORD, AT(axis.scale)), AL_WORDS(scales), .fallback = AL_AXIS_LINEAR},
 	{AL_KEY("min", BY, AT(axis)), .read = read_min},
@@ -134,18 +126,14 @@ static bool read_source(void *context, const struct cJSON *node, void *out, stru
 
 static bool read_mark(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	const struct al_scenario *s = context;
-	const char **mark = out;
 	size_t n = 0;
 
 	while (al_figure_marks[n])
 		n++;
-	if (!al_json_text(&s->doc, node, mark, err))
-		return false;
-	if (al_find_name(*mark, al_figure_marks, n) >= 0)
-		return true;
-	al_fail_unknown(err, "mark", *mark, al_figure_marks, n);
-	return al_json_in(&s->doc, node, err);
+	int found = al_word_find(context, node, "mark", al_figure_marks, n, err);
+	if (found >= 0)
+		*(const char **)out = al_figure_marks[found];
+	return found >= 0;
 }
 
 static bool read_stacked(void *context, const struct cJSON *list, void *out, struct al_error *err)
@@ -193,20 +181,12 @@ static bool read_points(void *context, const struct cJSON *node, void *out, stru
 static bool read_width(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	static const char *const names[] = {"column", "page"};
-	const struct al_scenario *s = context;
-	const char *word;
-
 	if (al_json_kind(node) == AL_JSON_NUMBER)
 		return read_points(context, node, out, err);
-	if (!al_json_text(&s->doc, node, &word, err))
-		return false;
-	int found = al_find_name(word, names, 2);
-	if (found < 0) {
-		al_fail_unknown(err, "width", word, names, 2);
-		return al_json_in(&s->doc, node, err);
-	}
-	*(double *)out = found ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT;
-	return true;
+	int found = al_word_find(context, node, "width", names, 2, err);
+	if (found >= 0)
+		*(double *)out = found ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT;
+	return found >= 0;
 }
 
 /* ---- figures ---- */
@@ -254,28 +234,14 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("references", LIST, AT(figure.references)), .n_offset = AT(figure.n_references),
 		.record = &reference_record},
 	{AL_KEY("legend", BOOLEAN, AT(figure.legend))},
-	{AL_KEY("variants", LIST, AT(variants)), .n_offset = AT(n_variants), .read = read_item,
-		.item_size = sizeof(const char *)},
-	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases), .read = read_item,
+	{AL_KEY("variants", LIST, AT(variants)), .n_offset = AT(n_variants),
+		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
+	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases), .read = al_scenario_read_name,
 		.item_size = sizeof(const char *)},
 };
 #undef AT
-static const struct al_record figure_record = {
+const struct al_record al_figure_record = {
 	.fields = AL_FIELDS(figure_fields),
+	.size = sizeof(struct al_scenario_figure),
 	.check = finish_figure,
 };
-
-bool al_figures_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
-{
-	if (!al_size_check(s, list, "figures", AL_MOST_PARTS_OF_A_KIND, err))
-		return false;
-	s->figures = al_new_array(&s->arena, struct al_scenario_figure, al_json_size(list) + 1);
-	al_json_each (node, list) {
-		struct al_scenario_figure figure = {0};
-		if (!al_object_read(s, &figure_record, node, &figure, err))
-			return false;
-		s->figures[s->n_figures++] = figure;
-	}
-	al_looks_choose(s);
-	return true;
-}

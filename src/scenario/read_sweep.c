@@ -1,35 +1,40 @@
 /* Reading a scenario's sweeps. */
 #include "scenario/read.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
 
-static bool read_range(struct al_scenario *s, const struct cJSON *node, struct al_sweep_axis *axis,
-	struct al_error *err)
-{
-	static const char *const keys[] = {"from", "to", "step"};
+/* ---- axes ---- */
 
-	axis->step = 1;
-	if (!al_json_only(&s->doc, node, keys, 3, err)
-		|| !al_json_get_whole(&s->doc, node, "from", true, &axis->from, err)
-		|| !al_json_get_whole(&s->doc, node, "to", true, &axis->to, err)
-		|| !al_json_get_whole(&s->doc, node, "step", false, &axis->step, err))
-		return false;
-	if (axis->from < 0 || axis->to < axis->from || axis->step < 1)
-		return al_json_fail(&s->doc, node, err,
+static bool check_range(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	const struct al_sweep_axis *axis = record;
+
+	return (axis->from >= 0 && axis->to >= axis->from && axis->step >= 1)
+		|| al_json_fail(&s->doc, node, err,
 			"found from %lld to %lld by %lld, expected 0 <= from <= to and a step of 1 "
 			"or more",
 			(long long)axis->from, (long long)axis->to, (long long)axis->step);
-	return true;
 }
 
-static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al_sweep_axis *axis,
+#define AT(member) offsetof(struct al_sweep_axis, member)
+static const struct al_field range_fields[] = {
+	{AL_KEY("from", WHOLE, AT(from)), .is_required = true, .least = INT64_MIN},
+	{AL_KEY("to", WHOLE, AT(to)), .is_required = true, .least = INT64_MIN},
+	{AL_KEY("step", WHOLE, AT(step)), .fallback = 1, .least = INT64_MIN},
+};
+#undef AT
+static const struct al_record range_record = {
+	.fields = AL_FIELDS(range_fields),
+	.check = check_range,
+};
+
+static bool read_list(struct al_scenario *s, const struct cJSON *node, struct al_sweep_axis *axis,
 	struct al_error *err)
 {
-	axis->symbol = al_json_key(node);
-	if (al_json_kind(node) == AL_JSON_OBJECT)
-		return read_range(s, node, axis, err);
 	if (!al_json_expect(&s->doc, node, AL_JSON_ARRAY, err))
 		return false;
 	if (al_json_size(node) == 0)
@@ -43,9 +48,25 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al
 	return true;
 }
 
-static bool read_axes(struct al_scenario *s, const struct cJSON *node, struct al_sweep *sweep,
+/* Over a symbol that something could need: a range, or a list of values. */
+static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al_sweep_axis *axis,
 	struct al_error *err)
 {
+	if (!al_member_symbol_check(s, node, err))
+		return false;
+	axis->symbol = al_json_key(node);
+	return al_json_kind(node) == AL_JSON_OBJECT
+		? al_object_read(s, &range_record, node, axis, err)
+		: read_list(s, node, axis, err);
+}
+
+static bool read_axes(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	struct al_sweep *sweep = out;
+
+	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+		return false;
 	al_json_each (member, node) {
 		if (al_member_is_note(member))
 			continue;
@@ -59,35 +80,38 @@ static bool read_axes(struct al_scenario *s, const struct cJSON *node, struct al
 		|| al_json_fail(&s->doc, node, err, "the sweep goes over no symbol");
 }
 
+static bool read_ties(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_sweep *sweep = out;
+
+	return al_substitutions_read(context, node, true, &sweep->ties, &sweep->n_ties, err);
+}
+
+/* ---- measures ---- */
+
 static bool add_measure(struct al_scenario *s, const struct cJSON *node, struct al_sweep *sweep,
 	struct al_error *err)
 {
-	const char *names[AL_N_MEASURES], *key;
+	const char *names[AL_N_MEASURES];
 
-	if (!al_json_text(&s->doc, node, &key, err))
+	for (int i = 0; i < AL_N_MEASURES; i++)
+		names[i] = al_measures[i].key;
+	int found = al_word_find(s, node, "measure", names, AL_N_MEASURES, err);
+	if (found < 0)
 		return false;
-	int found = al_measure_find(key);
-	if (found < 0) {
-		for (int i = 0; i < AL_N_MEASURES; i++)
-			names[i] = al_measures[i].key;
-		al_fail_unknown(err, "measure", key, names, AL_N_MEASURES);
-		return al_json_in(&s->doc, node, err);
-	}
 	for (size_t i = 0; i < sweep->n_measures; i++)
 		if (sweep->measures[i] == (enum al_measure)found)
 			return al_json_fail(&s->doc, node, err, "measure \"%s\" appears twice",
-				key);
+				names[found]);
 	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
 	return true;
 }
 
-static bool read_measures(struct al_scenario *s, const struct cJSON *owner, struct al_sweep *sweep,
-	struct al_error *err)
+static bool read_measures(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	const struct cJSON *node = al_json_get(owner, "measure");
+	struct al_scenario *s = context;
+	struct al_sweep *sweep = out;
 
-	if (!node)
-		return al_json_fail(&s->doc, owner, err, "key \"measure\" is missing");
 	if (al_json_kind(node) != AL_JSON_ARRAY)
 		return add_measure(s, node, sweep, err);
 	al_json_each (item, node)
@@ -97,86 +121,52 @@ static bool read_measures(struct al_scenario *s, const struct cJSON *owner, stru
 		|| al_json_fail(&s->doc, node, err, "the list of measures is empty");
 }
 
-static bool add_variant(struct al_scenario *s, const struct al_scenario_variant *variant,
-	const struct cJSON *node, const struct al_configured_variant **list, struct al_sweep *sweep,
-	struct al_error *err)
+/* ---- variants and cases ---- */
+
+static bool read_variant(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	if (!variant->configured.variant)
-		return al_json_fail(&s->doc, node, err, "variant \"%s\" is known from data only",
+	const struct al_scenario *s = context;
+	const struct al_configured_variant **configured = out;
+	const struct al_scenario_variant *variant;
+
+	if (!al_scenario_read_variant_name(context, node, &variant, err))
+		return false;
+	*configured = &variant->configured;
+	return variant->configured.variant
+		|| al_json_fail(&s->doc, node, err, "variant \"%s\" is known from data only",
 			variant->configured.name);
-	list[sweep->n_variants++] = &variant->configured;
-	return true;
 }
 
-static bool read_sweep_variants(struct al_scenario *s, const struct cJSON *owner,
-	struct al_sweep *sweep, struct al_error *err)
+static void choose_all_variants(struct al_scenario *s, struct al_sweep *sweep)
 {
-	const struct cJSON *node;
-	const char *name;
-
-	if (!al_json_get_node(&s->doc, owner, "variants", AL_JSON_ARRAY, false, &node, err))
-		return false;
 	const struct al_configured_variant **list = al_new_array(&s->arena,
-		const struct al_configured_variant *, s->n_variants + al_json_size(node) + 1);
+		const struct al_configured_variant *, s->n_variants);
+
+	for (size_t i = 0; i < s->n_variants; i++)
+		list[sweep->n_variants++] = &s->variants[i]->configured;
 	sweep->variants = list;
-	for (size_t i = 0; !node && i < s->n_variants; i++)
-		if (!add_variant(s, s->variants[i], owner, list, sweep, err))
-			return false;
-	al_json_each (item, node) {
-		if (!al_json_text(&s->doc, item, &name, err))
-			return false;
-		const struct al_scenario_variant *variant = al_variant_find(s, name, err);
-		if (!variant)
-			return al_json_in(&s->doc, item, err);
-		if (!add_variant(s, variant, item, list, sweep, err))
-			return false;
-	}
-	return sweep->n_variants > 0
-		|| al_json_fail(&s->doc, owner, err, "the sweep has no variants");
-}
-
-static bool add_case(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_sweep *sweep, struct al_error *err)
-{
-	const char *id;
-
-	if (!al_json_text(&s->doc, node, &id, err))
-		return false;
-	sweep->cases[sweep->n_cases] = al_case_find(s, id, err);
-	return sweep->cases[sweep->n_cases++] || al_json_in(&s->doc, node, err);
 }
 
 /* "case", "cases", or the first that there is. */
-static bool read_sweep_cases(struct al_scenario *s, const struct cJSON *node,
+static bool choose_cases(struct al_scenario *s, const struct cJSON *node,
 	struct al_scenario_sweep *sweep, struct al_error *err)
 {
-	const struct cJSON *list, *one = al_json_get(node, "case");
+	const struct cJSON *list = al_json_get(node, "cases");
 
-	if (!al_json_get_node(&s->doc, node, "cases", AL_JSON_ARRAY, false, &list, err))
-		return false;
-	if (list && one)
+	if (list && sweep->one_case)
 		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
 	sweep->shows_case = list != NULL;
-	sweep->cases = al_new_array(&s->arena, const struct al_case *, al_json_size(list) + 1);
-	if (one)
-		return add_case(s, one, sweep, err);
-	if (!list)
-		sweep->cases[sweep->n_cases++] = &s->cases[0];
-	al_json_each (item, list)
-		if (!add_case(s, item, sweep, err))
-			return false;
-	return sweep->n_cases > 0 || al_json_fail(&s->doc, list, err, "the list of cases is empty");
-}
-
-/* An axis' symbol must be one that something could need. */
-static bool check_symbols(const struct al_scenario *s, const struct cJSON *over,
-	struct al_error *err)
-{
-	al_json_each (member, over)
-		if (!al_member_is_note(member) && !al_member_symbol_check(s, member, err))
-			return false;
+	if (list)
+		return sweep->n_cases > 0
+			|| al_json_fail(&s->doc, list, err, "the list of cases is empty");
+	if (!sweep->one_case)
+		sweep->one_case = &s->cases[0];
+	sweep->cases = &sweep->one_case;
+	sweep->n_cases = 1;
 	return true;
 }
+
+/* ---- sweeps ---- */
 
 static bool count_points(struct al_scenario *s, const struct cJSON *node,
 	const struct al_scenario_sweep *sweep, struct al_error *err)
@@ -191,39 +181,39 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node,
 			AL_SWEEP_MOST_POINTS);
 }
 
-static bool read_sweep(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_sweep *sweep, struct al_error *err)
+static bool finish_sweep(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	static const char *const keys[] = {"id", "title", "case", "cases", "variants", "over",
-		"tie", "set", "basis", "recipe", "measure"};
-	struct al_sweep *spec = &sweep->sweep;
-	const struct cJSON *over;
+	struct al_scenario *s = context;
+	struct al_scenario_sweep *sweep = out;
 
-	if (!al_json_only(&s->doc, node, keys, sizeof(keys) / sizeof(*keys), err)
-		|| !al_id_read(s, node, &spec->id, err))
+	if (!sweep->sweep.title)
+		sweep->sweep.title = s->title;
+	if (!choose_cases(s, node, sweep, err))
 		return false;
-	spec->title = s->title;
-	return al_json_get_text(&s->doc, node, "title", false, &spec->title, err)
-		&& read_sweep_cases(s, node, sweep, err)
-		&& al_changes_read(s, node, spec->id, &sweep->changes, err)
-		&& read_sweep_variants(s, node, spec, err) && read_measures(s, node, spec, err)
-		&& al_substitutions_read(s, al_json_get(node, "tie"), &spec->ties, &spec->n_ties,
-			err)
-		&& al_json_get_node(&s->doc, node, "over", AL_JSON_OBJECT, true, &over, err)
-		&& check_symbols(s, over, err) && check_symbols(s, al_json_get(node, "tie"), err)
-		&& read_axes(s, over, spec, err) && count_points(s, node, sweep, err);
+	if (!sweep->sweep.variants)
+		choose_all_variants(s, &sweep->sweep);
+	if (sweep->sweep.n_variants == 0)
+		return al_json_fail(&s->doc, node, err, "the sweep has no variants");
+	return count_points(s, node, sweep, err);
 }
 
-bool al_sweeps_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
-{
-	if (!al_size_check(s, list, "sweeps", AL_MOST_PARTS_OF_A_KIND, err))
-		return false;
-	s->sweeps = al_new_array(&s->arena, struct al_scenario_sweep, al_json_size(list) + 1);
-	al_json_each (node, list) {
-		struct al_scenario_sweep *sweep = &s->sweeps[s->n_sweeps];
-		if (!read_sweep(s, node, sweep, err))
-			return false;
-		s->n_sweeps++;
-	}
-	return true;
-}
+#define AT(member) offsetof(struct al_scenario_sweep, member)
+static const struct al_field sweep_fields[] = {
+	{AL_KEY("id", BY, AT(sweep.id)), .is_required = true, .read = al_scenario_read_id},
+	{AL_KEY("title", TEXT, AT(sweep.title))},
+	{AL_KEY("case", BY, AT(one_case)), .read = al_scenario_read_case_name},
+	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases),
+		.read = al_scenario_read_case_name, .item_size = sizeof(const struct al_case *)},
+	{AL_KEY("variants", LIST, AT(sweep.variants)), .n_offset = AT(sweep.n_variants),
+		.read = read_variant, .item_size = sizeof(const struct al_configured_variant *)},
+	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},
+	{AL_KEY("tie", BY, AT(sweep)), .read = read_ties},
+	AL_CHANGES(AT(changes)),
+	{AL_KEY("measure", BY, AT(sweep)), .is_required = true, .read = read_measures},
+};
+#undef AT
+const struct al_record al_sweep_record = {
+	.fields = AL_FIELDS(sweep_fields),
+	.size = sizeof(struct al_scenario_sweep),
+	.check = finish_sweep,
+};

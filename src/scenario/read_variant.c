@@ -123,10 +123,16 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node,
 		|| al_json_in(&s->doc, node, err);
 }
 
-bool al_variants_read(struct al_scenario *s, const struct cJSON *list, struct al_error *err)
+bool al_scenario_read_variants(void *context, const struct cJSON *list, void *out,
+	struct al_error *err)
 {
-	if (!al_size_check(s, list, "variants", AL_MOST_NAMES, err))
+	struct al_scenario *s = context;
+
+	(void)out;
+	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err)
+		|| !al_size_check(s, list, "variants", AL_MOST_NAMES, err))
 		return false;
+	s->variants = al_new_array(&s->arena, struct al_scenario_variant *, al_json_size(list));
 	al_json_each (node, list) {
 		struct al_scenario_variant *variant = al_new(&s->arena, struct al_scenario_variant);
 		if (!read_variant(s, node, variant, err)
@@ -136,29 +142,7 @@ bool al_variants_read(struct al_scenario *s, const struct cJSON *list, struct al
 			return al_json_fail(&s->doc, node, err,
 				"variant \"%s\" appears twice; give one another name with \"as\"",
 				variant->configured.name);
-		s->variants = al_grow(&s->arena, s->variants, s->n_variants, &s->variants_room,
-			sizeof(*s->variants));
 		s->variants[s->n_variants++] = variant;
-	}
-	return true;
-}
-
-bool al_variant_names_read(struct al_scenario *s, const struct cJSON *owner, const char *key,
-	const struct al_scenario_variant ***out, size_t *n, struct al_error *err)
-{
-	const struct cJSON *list;
-	const char *name;
-
-	if (!al_json_get_node(&s->doc, owner, key, AL_JSON_ARRAY, false, &list, err))
-		return false;
-	if (!list)
-		return true;
-	*out = al_new_array(&s->arena, const struct al_scenario_variant *, al_json_size(list) + 1);
-	al_json_each (item, list) {
-		if (!al_json_text(&s->doc, item, &name, err))
-			return false;
-		if (!((*out)[(*n)++] = al_variant_find(s, name, err)))
-			return al_json_in(&s->doc, item, err);
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 /* Scenarios: reading the file, and what is asked of it. */
 #include "scenario/scenario.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,36 +12,31 @@
 
 /* ---- the file ---- */
 
-static bool read_head(struct al_scenario *s, struct al_error *err)
-{
-	static const char *const keys[] = {"title", "source", "model", "set", "basis", "recipe",
-		"variants", "cases", "data", "tables", "sweeps", "figures", "claims", "errata"};
-	const struct cJSON *root = s->doc.root, *variants, *cases;
-	const char *source;
-
-	return al_json_only(&s->doc, root, keys, sizeof(keys) / sizeof(*keys), err)
-		&& al_json_get_text(&s->doc, root, "title", true, &s->title, err)
-		&& al_json_get_text(&s->doc, root, "source", false, &source, err)
-		&& al_json_get_node(&s->doc, root, "variants", AL_JSON_ARRAY, false, &variants, err)
-		&& al_variants_read(s, variants, err) && al_base_read(s, err)
-		&& al_json_get_node(&s->doc, root, "cases", AL_JSON_ARRAY, false, &cases, err)
-		&& al_cases_read(s, cases, err);
-}
-
-static bool read_body(struct al_scenario *s, struct al_error *err)
-{
-	const struct cJSON *root = s->doc.root, *data, *tables, *sweeps, *figures, *claims, *errata;
-
-	return al_json_get_node(&s->doc, root, "data", AL_JSON_ARRAY, false, &data, err)
-		&& al_json_get_node(&s->doc, root, "tables", AL_JSON_ARRAY, false, &tables, err)
-		&& al_json_get_node(&s->doc, root, "sweeps", AL_JSON_ARRAY, false, &sweeps, err)
-		&& al_json_get_node(&s->doc, root, "figures", AL_JSON_ARRAY, false, &figures, err)
-		&& al_json_get_node(&s->doc, root, "claims", AL_JSON_ARRAY, false, &claims, err)
-		&& al_json_get_node(&s->doc, root, "errata", AL_JSON_ARRAY, false, &errata, err)
-		&& al_data_read(s, data, err) && al_tables_read(s, tables, err)
-		&& al_sweeps_read(s, sweeps, err) && al_figures_read(s, figures, err)
-		&& al_claims_read(s, claims, errata, err);
-}
+#define AT(member) offsetof(struct al_scenario, member)
+#define PARTS(name, item, limit) \
+	{ \
+		AL_KEY(#name, LIST, AT(name)), .n_offset = AT(n_##name), .record = &(item), \
+					       .most = (limit), .noun = #name \
+	}
+/* Each may name what was read before it. */
+static const struct al_field scenario_fields[] = {
+	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
+	{AL_KEY("source", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("model", BY, AT(base.model)), .read = al_scenario_read_model},
+	{AL_KEY("set", BY, 0), .read = al_scenario_check_object},
+	{AL_KEY("basis", BY, AT(base.changes)), .read = al_scenario_read_basis},
+	{AL_KEY("recipe", BY, AT(base.changes)), .read = al_scenario_read_recipe},
+	{AL_KEY("variants", BY, 0), .read = al_scenario_read_variants},
+	{AL_KEY("cases", BY, 0), .reads_absent = true, .read = al_scenario_read_cases},
+	PARTS(data, al_data_record, AL_MOST_PARTS_OF_A_KIND),
+	PARTS(tables, al_table_record, AL_MOST_PARTS_OF_A_KIND),
+	PARTS(sweeps, al_sweep_record, AL_MOST_PARTS_OF_A_KIND),
+	PARTS(figures, al_figure_record, AL_MOST_PARTS_OF_A_KIND),
+	PARTS(claims, al_claim_record, 0),
+	{AL_KEY("errata", BY, 0), .reads_absent = true, .read = al_scenario_read_errata},
+};
+#undef AT
+static const struct al_record scenario_record = {.fields = AL_FIELDS(scenario_fields)};
 
 bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, const char *name,
 	const char *file, const char *folder, const char *text, size_t length, struct al_error *err)
@@ -55,10 +51,10 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	s->file = al_strdup(&s->arena, file);
 	s->folder = al_strdup(&s->arena, folder);
 	s->symbols = al_catalog_symbols(catalog, &s->n_symbols);
-	al_settings_init(&s->base.settings, catalog);
-	al_basis_init(&s->base.basis);
-	if (al_json_parse(&s->doc, file, text, length, err) && read_head(s, err)
-		&& read_body(s, err)) {
+	al_question_begin(&s->base.question, &s->arena, catalog);
+	if (al_json_parse(&s->doc, file, text, length, err)
+		&& al_object_read(s, &scenario_record, s->doc.root, s, err)) {
+		al_looks_choose(s);
 		s->evaluator = al_evaluator_create(s);
 		*out = s;
 		return true;
@@ -73,8 +69,8 @@ void al_scenario_destroy(struct al_scenario *scenario)
 		return;
 	al_evaluator_destroy(scenario->evaluator);
 	for (size_t i = 0; i < scenario->n_cases; i++)
-		al_settings_finish(&scenario->cases[i].settings);
-	al_settings_finish(&scenario->base.settings);
+		al_question_finish(&scenario->cases[i].question);
+	al_question_finish(&scenario->base.question);
 	al_json_finish(&scenario->doc);
 	struct al_arena arena = scenario->arena;
 	al_arena_finish(&arena);
@@ -186,7 +182,7 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 	scenario->evaluator->n_look_ups = 0;
 	if (index < scenario->n_tables)
 		return al_table_build(scenario->evaluator, &scenario->tables[index], out, err);
-	return al_sweep_build(scenario, &scenario->sweeps[index - scenario->n_tables], out, err)
+	return al_sweep_build(&scenario->sweeps[index - scenario->n_tables], out, err)
 		|| al_in(err, "%s", scenario->file);
 }
 

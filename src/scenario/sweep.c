@@ -210,9 +210,8 @@ static bool check_ties(const struct al_sweep *sweep, const struct al_settings *s
 static bool open_ledger(const struct al_sweep *sweep, const struct al_configured_variant *variant,
 	struct al_ledger *out, struct al_error *err)
 {
-	struct al_ledger_ask ask = sweep->ask;
+	const struct al_ledger_ask ask = al_question_ask(sweep->question, variant, false);
 
-	ask.configured = variant;
 	return al_ledger_open(out, &ask, err);
 }
 
@@ -253,7 +252,8 @@ static bool add_point(const struct al_sweep *sweep, const struct al_configured_v
 		al_cell_set_int(out, cell++, values[i]);
 	al_cell_set_titled(out, cell++, variant->name, variant->title);
 	for (size_t i = 0; i < sweep->n_measures; i++) {
-		if (!al_ledger_measure(ledger, sweep->measures[i], sweep->recipe, number, err))
+		if (!al_ledger_measure(ledger, sweep->measures[i], sweep->question->recipe, number,
+			    err))
 			return false;
 		al_cell_set_exact(out, cell++, number);
 	}
@@ -293,9 +293,11 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_configured
 /* What people read for a symbol; the symbol itself where it is a variant's own. */
 static const char *symbol_title(const struct al_sweep *sweep, const char *symbol)
 {
-	for (size_t i = 0; i < sweep->ask.settings->n_symbols; i++)
-		if (strcmp(sweep->ask.settings->symbols[i].name, symbol) == 0)
-			return sweep->ask.settings->symbols[i].title;
+	const struct al_settings *settings = &sweep->question->settings;
+
+	for (size_t i = 0; i < settings->n_symbols; i++)
+		if (strcmp(settings->symbols[i].name, symbol) == 0)
+			return settings->symbols[i].title;
 	return NULL;
 }
 
@@ -322,7 +324,7 @@ static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 
 static void add_notes(const struct al_sweep *sweep, struct al_table *out)
 {
-	al_table_note(out, "counted: %s", al_basis_text(sweep->ask.basis, &out->arena));
+	al_table_note(out, "counted: %s", al_basis_text(&sweep->question->basis, &out->arena));
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		al_table_note(out, "%s = %s", sweep->ties[i].symbol,
 			al_formula_source(sweep->ties[i].formula));
@@ -355,7 +357,7 @@ bool al_sweep_at(const struct al_sweep *sweep, const struct al_configured_varian
 		return al_in(err, "sweep \"%s\"", sweep->id);
 	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
 		&& go_to(sweep, &ledger, values, err)
-		&& al_ledger_measure(&ledger, measure, sweep->recipe, out, err);
+		&& al_ledger_measure(&ledger, measure, sweep->question->recipe, out, err);
 	al_ledger_close(&ledger);
 	return ok || fail_at(sweep, values, err);
 }

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_SCENARIO_SWEEP_H
 
 #include "base/table.h"
-#include "ledger/ledger.h"
+#include "question/question.h"
 
 enum {
 	AL_SWEEP_MOST_AXES = 4,
@@ -29,8 +29,7 @@ struct al_sweep {
 	size_t n_measures;
 	const struct al_configured_variant *const *variants;
 	size_t n_variants;
-	struct al_ledger_ask ask; /* but for the variant */
-	const struct al_recipe *recipe; /* may be NULL where no measure needs one */
+	const struct al_question *question; /* its recipe may be NULL where no measure needs one */
 };
 
 /* Parses "FROM:TO[:STEP]" or "A,B,C" into an axis. */

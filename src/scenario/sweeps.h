@@ -6,16 +6,16 @@
 #include "scenario/sweep.h"
 
 struct al_scenario_sweep {
-	struct al_sweep sweep; /* without its settings, basis and recipe: they are the case's */
+	struct al_sweep sweep; /* without its question: that is the case's */
 	const struct al_case **cases; /* one curve after the other */
+	const struct al_case *one_case; /* named without a list; or NULL */
 	size_t n_cases;
 	bool shows_case; /* named by a column */
 	struct al_changes changes;
 };
 
-/* The sweep as it runs for one case, under conditions that the caller finishes. */
-bool al_sweep_under(const struct al_scenario_sweep *sweep, struct al_catalog *catalog,
-	const struct al_case *case_, struct al_conditions *conditions, struct al_sweep *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* The sweep as it runs for one case, and its question, which the caller finishes. */
+bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
+	struct al_question *question, struct al_sweep *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

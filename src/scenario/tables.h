@@ -24,7 +24,12 @@ struct al_scenario_column {
 	size_t n_only;
 };
 
-enum al_rows_kind { AL_ROWS_VARIANTS, AL_ROWS_CASES, AL_ROWS_PRODUCT };
+enum al_rows_kind {
+	AL_ROWS_OF_WHAT_VARIES, /* until the table is read */
+	AL_ROWS_VARIANTS,
+	AL_ROWS_CASES,
+	AL_ROWS_PRODUCT,
+};
 
 struct al_scenario_table {
 	const char *id, *title;
@@ -33,10 +38,12 @@ struct al_scenario_table {
 	bool is_pivoted, marks_best;
 	const struct al_scenario_variant **best_among; /* only these compete; NULL: all */
 	size_t n_best_among;
+	const struct al_case **cases, *one_case; /* one_case: named without a list; or NULL */
+	const struct al_scenario_variant **variants; /* a pivoted table's groups of columns */
+	size_t n_cases, n_variants;
+	const struct al_data_set *of_data; /* whose rows these are; NULL: of cases and variants */
 	struct al_scenario_row *rows;
 	size_t n_rows;
-	const struct al_scenario_variant **pivoted; /* a pivoted table's groups of columns */
-	size_t n_pivoted;
 	struct al_changes changes;
 	const struct al_scenario_variant *baseline, *retention, *elasticity, *against; /* or NULL */
 	const char *order; /* a symbol, or NULL */
