@@ -135,7 +135,7 @@ static bool set_default(const struct al_config *config, const struct al_config_k
 	return true;
 }
 
-/* ---- a config ---- */
+/* ---- what is given ---- */
 
 /* null stands for a derived value, so that only a derived default may take its place. */
 static bool is_derived(const struct al_config_key *key)
@@ -194,49 +194,94 @@ static bool set_given(const struct al_config *config, bool lists, struct al_erro
 	return true;
 }
 
-/* No model is without these. */
-static bool check_present(const struct al_config *config, struct al_error *err)
+/* ---- what contradicts itself ---- */
+
+/* A model has at least one of these; the first is a multiple of the second; it is so too, unless a
+ * head's width is given; the first is at most the second, or there are none of that. */
+enum condition_kind { AT_LEAST_ONE, MULTIPLE, SHARED_WIDTH, AT_MOST };
+
+const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS] = {
+	{"d_model > 0", AT_LEAST_ONE, {"d_model"}},
+	{"n_heads > 0", AT_LEAST_ONE, {"n_heads"}},
+	{"n_layers > 0", AT_LEAST_ONE, {"n_layers"}},
+	{"vocab > 0", AT_LEAST_ONE, {"vocab"}},
+	{"mod(d_model, n_heads) == 0", SHARED_WIDTH, {"d_model", "n_heads"}},
+	{"mod(d_model, n_decoder_heads) == 0", SHARED_WIDTH, {"d_model", "n_decoder_heads"}},
+	{"mod(n_heads, n_kv_heads) == 0", MULTIPLE, {"n_heads", "n_kv_heads"}},
+	{"n_experts == 0 or n_active <= n_experts", AT_MOST, {"n_active", "n_experts"}},
+};
+
+/* The names and values of a condition's symbols; false: the family has one of them not, or as a
+ * list. */
+struct operands {
+	const struct al_config_key *keys[AL_CONDITION_SYMBOLS];
+	const char *names[AL_CONDITION_SYMBOLS];
+	long long values[AL_CONDITION_SYMBOLS];
+};
+
+static bool find_operands(const struct al_config *config, const struct al_config_condition *c,
+	struct operands *out)
 {
-	static const char *const symbols[] = {"d_model", "n_heads", "n_layers", "vocab"};
 	const struct al_setting *setting;
 
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
-		const struct al_config_key *key = find_key(config, symbols[i]);
-		if (!key || al_config_is_list(key))
-			continue;
-		if (!al_settings_get(config->settings, symbols[i], &setting, err))
+	for (size_t i = 0; i < AL_CONDITION_SYMBOLS && c->symbols[i]; i++) {
+		const struct al_config_key *key = find_key(config, c->symbols[i]);
+		if (!key || al_config_is_list(key)
+			|| !al_settings_get(config->settings, c->symbols[i], &setting, NULL)
+			|| !setting)
 			return false;
-		const struct cJSON *node = find_given(config, key);
-		if (setting && setting->value.integer == 0)
-			return al_json_fail(config->doc, node ? node : config->object, err,
-				"\"%s\" is 0, expected a whole number of at least 1",
-				name_of(config, key));
+		out->keys[i] = key;
+		out->names[i] = name_of(config, key);
+		out->values[i] = setting->value.integer;
 	}
 	return true;
 }
 
-/* Where no width of a head is given the heads share the model's. */
-static bool check_head_width(const struct al_config *config, const char *symbol,
-	struct al_error *err)
+static bool holds(const struct al_config *config, const struct al_config_condition *c)
 {
-	const struct al_config_key *width_key = find_key(config, "d_model");
-	const struct al_config_key *key = find_key(config, symbol);
-	const struct al_setting *width, *heads;
+	struct al_scope scope = al_settings_scope(config->settings);
+	const struct al_formula *formula;
+	int64_t truth;
 
-	if (!width_key || !key || al_config_is_list(key)
-		|| al_settings_gives(config->settings, "d_head"))
-		return true;
-	if (!al_settings_get(config->settings, "d_model", &width, err)
-		|| !al_settings_get(config->settings, symbol, &heads, err))
-		return false;
-	int64_t d_model = width->value.integer, n_heads = heads->value.integer;
-	if (n_heads > 0 && d_model % n_heads == 0)
-		return true;
-	const struct cJSON *node = find_given(config, key);
-	return al_json_fail(config->doc, node ? node : config->object, err,
-		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, width_key),
-		(long long)d_model, name_of(config, key), (long long)n_heads);
+	return al_formula_parse(&config->settings->arena, c->formula, AL_DIALECT_CATALOG, &formula,
+		       NULL)
+		&& al_formula_whole(formula, &scope, 0, &truth, NULL) && truth;
 }
+
+static bool fail_condition(const struct al_config *config, const struct al_config_condition *c,
+	const struct operands *o, struct al_error *err)
+{
+	bool is_of_second = c->kind == MULTIPLE || c->kind == SHARED_WIDTH;
+	const struct cJSON *given = find_given(config, o->keys[is_of_second]);
+	const struct cJSON *node = given ? given : config->object;
+
+	if (c->kind == AT_LEAST_ONE)
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" is 0, expected a whole number of at least 1", o->names[0]);
+	return al_json_fail(config->doc, node, err,
+		c->kind == AT_MOST ? "%s is %lld, expected at most %s = %lld"
+				   : "%s (%lld) is not a multiple of %s (%lld)",
+		o->names[0], o->values[0], o->names[1], o->values[1]);
+}
+
+static bool check_conditions(const struct al_config *config, enum condition_kind from,
+	enum condition_kind to, struct al_error *err)
+{
+	bool has_width = al_settings_gives(config->settings, "d_head");
+	struct operands operands;
+
+	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
+		const struct al_config_condition *c = &al_config_conditions[i];
+		if (c->kind < (int)from || c->kind > (int)to
+			|| (c->kind == SHARED_WIDTH && has_width)
+			|| !find_operands(config, c, &operands) || holds(config, c))
+			continue;
+		return fail_condition(config, c, &operands, err);
+	}
+	return true;
+}
+
+/* ---- a config ---- */
 
 /* A formula that has no value: why, and of which keys it is. */
 static bool fail_default(const struct al_config *config, const struct al_config_key *key,
@@ -245,7 +290,7 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	struct al_text values;
 	struct naming naming = {.config = config, .out = &values, .place = config->object};
 
-	if (!check_present(config, err))
+	if (!check_conditions(config, AT_LEAST_ONE, AT_LEAST_ONE, err))
 		return false;
 	al_text_init(&values);
 	if (find_fallback(config, key))
@@ -274,61 +319,6 @@ static bool set_defaults(const struct al_config *config, bool lists, struct al_e
 	return true;
 }
 
-/* ---- what contradicts itself ---- */
-
-/* Each key/value head serves as many query heads. */
-static bool check_heads(const struct al_config *config, struct al_error *err)
-{
-	const struct al_config_key *kv_key = find_key(config, "n_kv_heads");
-	const struct al_config_key *key = find_key(config, "n_heads");
-	const struct al_setting *kv_heads, *heads;
-
-	if (!kv_key || !key || al_config_is_list(kv_key) || al_config_is_list(key))
-		return true;
-	if (!al_settings_get(config->settings, "n_kv_heads", &kv_heads, err)
-		|| !al_settings_get(config->settings, "n_heads", &heads, err))
-		return false;
-	int64_t n_kv_heads = kv_heads->value.integer, n_heads = heads->value.integer;
-	if (n_kv_heads > 0 && n_heads % n_kv_heads == 0)
-		return true;
-	const struct cJSON *node = find_given(config, kv_key);
-	return al_json_fail(config->doc, node ? node : config->object, err,
-		"%s (%lld) is not a multiple of %s (%lld)", name_of(config, key),
-		(long long)n_heads, name_of(config, kv_key), (long long)n_kv_heads);
-}
-
-/* A token works on some of the experts. */
-static bool check_experts(const struct al_config *config, struct al_error *err)
-{
-	const struct al_config_key *active_key = find_key(config, "n_active");
-	const struct al_config_key *key = find_key(config, "n_experts");
-	const struct al_setting *active, *experts;
-
-	if (!active_key || !key)
-		return true;
-	if (!al_settings_get(config->settings, "n_active", &active, err)
-		|| !al_settings_get(config->settings, "n_experts", &experts, err))
-		return false;
-	int64_t n_active = active->value.integer, n_experts = experts->value.integer;
-	if (n_experts == 0 || n_active <= n_experts)
-		return true;
-	const struct cJSON *node = find_given(config, active_key);
-	return al_json_fail(config->doc, node ? node : config->object, err,
-		"%s is %lld, expected at most %s = %lld", name_of(config, active_key),
-		(long long)n_active, name_of(config, key), (long long)n_experts);
-}
-
-const char *const al_config_conditions[AL_N_CONFIG_CONDITIONS] = {
-	"d_model > 0",
-	"n_heads > 0",
-	"n_layers > 0",
-	"vocab > 0",
-	"mod(d_model, n_heads) == 0",
-	"mod(d_model, n_decoder_heads) == 0",
-	"mod(n_heads, n_kv_heads) == 0",
-	"n_experts == 0 or n_active <= n_experts",
-};
-
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
 	const struct cJSON *object, const char *origin, struct al_settings *settings,
 	struct al_error *err)
@@ -339,10 +329,8 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 		al_settings_set(settings, "dropout", family->has_dropout, family->name);
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_given(&config, false, err)
 		&& set_defaults(&config, false, err) && set_given(&config, true, err)
-		&& set_defaults(&config, true, err) && check_present(&config, err)
-		&& check_head_width(&config, "n_heads", err)
-		&& check_head_width(&config, "n_decoder_heads", err) && check_heads(&config, err)
-		&& check_experts(&config, err);
+		&& set_defaults(&config, true, err)
+		&& check_conditions(&config, AT_LEAST_ONE, AT_MOST, err);
 }
 
 /* Is it the key of a path "key" or "key.b"? */

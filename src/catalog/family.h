@@ -245,10 +245,15 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 bool al_model_settings(const struct al_model *model, struct al_catalog *catalog,
 	struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
 
-/* What al_family_settings refuses otherwise, where the symbols have values. Whoever changes
- * settings that stood asks it again where one of these no longer holds: it refuses less. */
-enum { AL_N_CONFIG_CONDITIONS = 8 };
-extern const char *const al_config_conditions[AL_N_CONFIG_CONDITIONS];
+/* What al_family_settings refuses where the symbols have values and this doesn't hold. Whoever
+ * changes settings that stood asks it again where one of these no longer holds: it refuses less. */
+enum { AL_N_CONFIG_CONDITIONS = 8, AL_CONDITION_SYMBOLS = 2 };
+struct al_config_condition {
+	const char *formula;
+	int kind; /* which message */
+	const char *symbols[AL_CONDITION_SYMBOLS]; /* that it is of; the second may be NULL */
+};
+extern const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS];
 
 /* The config's keys that the family doesn't use, in their order. */
 size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,

@@ -119,7 +119,7 @@ struct al_plan *al_plan_create(struct al_ledger *ledger)
 	al_plan_settings(plan);
 	al_plan_check_order(plan);
 	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
-		al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i]);
+		al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i].formula);
 	al_plan_extras(plan);
 	al_plan_items(plan);
 	plan->is_impossible |= !al_plan_find_layers(plan);

@@ -1,0 +1,131 @@
+/* Families: reading which config keys give which symbols. */
+#include "catalog/family_read.h"
+
+static const char *const type_names[AL_N_CONFIG_TYPES] = {
+	"whole",
+	"boolean",
+	"word",
+	"list",
+	"indices",
+	"size",
+	"millionths",
+};
+
+bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
+	struct al_error *err)
+{
+	const struct cJSON *first = al_json_kind(node) == AL_JSON_ARRAY ? al_json_first(node)
+									: node;
+	size_t room = al_json_kind(node) == AL_JSON_ARRAY ? al_json_size(node) : 1;
+
+	if (room < 1 || room > AL_FAMILY_ITEMS)
+		return al_json_fail(reader->doc, node, err, "found %zu texts, expected 1 to %d",
+			room, AL_FAMILY_ITEMS);
+	*out = al_new_array(reader->arena, const char *, room);
+	for (*n = 0; *n < room; first = al_json_next(first))
+		if (!al_read_text(reader, first, &(*out)[(*n)++], err))
+			return false;
+	return true;
+}
+
+bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
+	const struct al_formula **out, struct al_error *err)
+{
+	int64_t value;
+
+	if (al_json_kind(node) != AL_JSON_BOOLEAN)
+		return al_read_formula(reader, node, out, err);
+	return al_read_value(reader, node, &value, err)
+		&& al_formula_parse(reader->arena, value ? "1" : "0", AL_DIALECT_CATALOG, out, err);
+}
+
+/* ---- config ---- */
+
+static bool read_keys(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_config_key *key = out;
+
+	return al_read_texts(reader, node, &key->keys, &key->n_keys, err);
+}
+
+static bool read_words(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_config_key *key = out;
+
+	return al_read_texts(reader, node, &key->words, &key->n_words, err);
+}
+
+/* A default's type may say of which type the key is; the key's type says what a default is. */
+static bool read_default(struct al_reader *reader, const struct cJSON *object,
+	struct al_config_key *key, struct al_error *err)
+{
+	const struct cJSON *fallback = al_json_get(object, "default");
+
+	if (!fallback)
+		return true;
+	if (al_json_kind(fallback) == AL_JSON_BOOLEAN && !al_json_get(object, "type"))
+		key->type = AL_CONFIG_BOOLEAN;
+	return key->type == AL_CONFIG_WORD
+		? al_read_text(reader, fallback, &key->word, err)
+		: al_read_formula_or_flag(reader, fallback, &key->fallback, err);
+}
+
+/* A member that only some types of key have. */
+static bool check_only(const struct al_reader *reader, const struct cJSON *member, bool is_fitting,
+	const char *only, struct al_error *err)
+{
+	return !member || is_fitting || al_json_fail(reader->doc, member, err, "only %s", only);
+}
+
+/* What has no key is always worth its default. */
+static bool finish_key(void *context, const struct cJSON *object, void *record,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_config_key *key = record;
+
+	if (key->n_keys == 0 && !al_json_get(object, "default"))
+		return al_json_fail(reader->doc, object, err,
+			"found neither \"key\" nor \"default\"");
+	if (!read_default(reader, object, key, err))
+		return false;
+	bool is_list = key->type == AL_CONFIG_LIST, is_indices = key->type == AL_CONFIG_INDICES;
+	if (!check_only(reader, al_json_get(object, "length"), is_list || is_indices,
+		    "a list has a \"length\"", err)
+		|| !check_only(reader, al_json_get(object, "first"), is_indices,
+			"indices have a \"first\"", err)
+		|| !check_only(reader, al_json_get(object, "words"), is_list,
+			"a list has \"words\"", err))
+		return false;
+	return key->length || !(is_list || is_indices)
+		|| al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length,
+			err);
+}
+
+#define AT(member) offsetof(struct al_config_key, member)
+static const struct al_field config_fields[] = {
+	{AL_KEY("key", BY, 0), .read = read_keys},
+	{AL_KEY("default", BY, 0), .read = al_read_with_other},
+	{AL_KEY("null", BY, AT(null)), .read = al_read_formula},
+	{AL_KEY("type", WORD, AT(type)), AL_WORDS(type_names), .fallback = AL_CONFIG_WHOLE},
+	{AL_KEY("length", BY, AT(length)), .read = al_read_formula},
+	{AL_KEY("first", WHOLE, AT(first))},
+	{AL_KEY("words", BY, 0), .read = read_words},
+};
+#undef AT
+static const struct al_record config_record = {
+	.fields = AL_FIELDS(config_fields),
+	.check = finish_key,
+};
+
+bool al_read_config_key(void *context, const struct cJSON *member, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_config_key *key = out;
+
+	if (!al_read_symbol(reader, member, &key->symbol, err)
+		|| !al_read_record(reader, &config_record, member, key, err))
+		return false;
+	al_reader_know(reader, key->symbol);
+	return true;
+}

@@ -1,0 +1,52 @@
+/* Inside the catalogue: what the files that read a family share. A reader is the context of a
+ * record's rows (read.h). */
+#ifndef ATTNLEDGER_CATALOG_FAMILY_READ_H
+#define ATTNLEDGER_CATALOG_FAMILY_READ_H
+
+#include "catalog/family.h"
+#include "catalog/read.h"
+
+enum { AL_FAMILY_ITEMS = 1024 };
+
+/* The row of a member that is read together with another one. */
+bool al_read_with_other(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A text, or a list of texts. */
+bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A formula, or true or false as 1 or 0. */
+bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
+	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
+
+/* A member of "config", into a struct al_config_key. A default may use the symbols before it: no
+ * chain of defaults comes back to itself. */
+bool al_read_config_key(void *reader, const struct cJSON *member, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A "for", into a struct al_loops. */
+bool al_read_loops(void *reader, const struct cJSON *object, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Every {variable} of a name must be a loop's. */
+bool al_check_loop_variables(struct al_reader *reader, const struct cJSON *node, const char *name,
+	const struct al_loops *loops, struct al_error *err) AL_MUST_CHECK;
+
+/* An item of "modules", into a struct al_family_module. */
+bool al_read_family_module(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+extern const char *const al_order_names[2];
+extern const char *const al_stack_names[AL_N_STACKS];
+
+#define AL_ORDER_FIELD(at) \
+	{ \
+		AL_KEY("order", WORD, at), AL_WORDS(al_order_names), .fallback = AL_ORDER_OUT_IN \
+	}
+#define AL_STACK_FIELD(at) \
+	{ \
+		AL_KEY("stack", WORD, at), AL_WORDS(al_stack_names), .fallback = AL_STACK_ONLY \
+	}
+
+#endif
