@@ -71,7 +71,7 @@ static void draw_spines(const struct al_scene *scene, const struct al_box *frame
 	cairo_stroke(cr);
 }
 
-/* What stands on both sides of zero needs to be seen to do so. */
+/* Draws a line at zero for bars that reach to both sides of it. */
 static void draw_zero(const struct al_scene *scene, const struct al_box *frame)
 {
 	if (!scene->plot->mark->stands_on_zero || scene->y.is_log || scene->y.min >= 0

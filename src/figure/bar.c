@@ -4,7 +4,7 @@
 #include "figure/mark.h"
 #include "figure/palette.h"
 
-static const double filled_share = 0.82; /* of a slot, by its bars */
+static const double filled_share = 0.82; /* the part of a slot that its bars fill */
 static const double widest_bar_pt = 28;
 
 struct stack {

@@ -92,7 +92,7 @@ static struct al_segment leader_to(const struct al_box *box, double x, double y)
 		x + (to_x - x) * stop, y + (to_y - y) * stop};
 }
 
-/* What is given up, one after the other, where labels find no place otherwise. */
+/* The demands that are dropped one after the other where labels find no place with all of them. */
 enum effort { KEEPS_NEAR, KEEPS_OFF_CROWDS, LETS_LEADERS_CROSS, N_EFFORTS };
 
 static bool is_clear(const struct al_scene *scene, const struct al_segment *leader,
@@ -104,7 +104,7 @@ static bool is_clear(const struct al_scene *scene, const struct al_segment *lead
 	return !crosses_text(scene, leader);
 }
 
-/* Labels close to a crowd of points shut in those behind them. */
+/* Labels next to a crowd of points would block the way to the points in its middle. */
 static bool is_crowded(const struct al_obstacles *obstacles, double x, double y)
 {
 	size_t neighbours = 0;
@@ -198,7 +198,7 @@ static void move_to_front(struct queue *queue, size_t index)
 	queue->items[0] = point;
 }
 
-/* Labels that would cover most of the frame can't be placed by trying. */
+/* Labels that together would cover most of the frame find no places: trying is a waste. */
 static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue *queue)
 {
 	const struct al_box *frame = &scene->frames[panel];

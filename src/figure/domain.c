@@ -5,14 +5,14 @@
 
 #include "figure/mark.h"
 
-/* Everything that is known of the values on one axis. */
+/* The range of the values on one axis, and how the axis treats them. */
 struct span {
 	double min, max;
 	bool is_whole, is_binary;
 	size_t n;
 };
 
-/* Beyond it, or below its inverse, the arithmetic of ticks would leave the range of a double. */
+/* With values above this, or below its inverse, the arithmetic of ticks would overflow a double. */
 static const double most_magnitude = 1e100;
 
 static bool is_power_of_two(double value)
@@ -41,7 +41,7 @@ static void include_points(struct span *x, struct span *y, const struct al_point
 		}
 }
 
-/* A stack's values matter by their sums, those above and below zero on their own. */
+/* The ends of stacked bars: the sums of the positive values and of the negative values. */
 static void include_stack(struct span *y, const struct al_plot *plot, size_t panel, double slot)
 {
 	double above = 0, below = 0;
@@ -84,7 +84,7 @@ static bool check_log(const struct span *span, const char *axis, struct al_error
 		"the log %s axis has the value %g, expected only positive ones", axis, span->min);
 }
 
-/* A single value needs room around it. */
+/* An axis with a single value is widened, so that it has a length. */
 static void widen(struct al_dimension *d)
 {
 	if (d->max > d->min && (d->max - d->min) > 1e-10 * fmax(fabs(d->min), fabs(d->max)))
@@ -97,7 +97,7 @@ static void widen(struct al_dimension *d)
 		d->max = d->is_log ? high * 2 : high + room;
 }
 
-/* Zero belongs on a linear axis where the mark stands on it, or where it is near. */
+/* A linear axis includes zero where bars start from zero, or where the values come close to it. */
 static void reach_zero(struct al_dimension *d, bool stands_on_zero)
 {
 	bool is_near = d->min >= 0 ? d->min <= 0.25 * d->max
@@ -111,7 +111,8 @@ static void reach_zero(struct al_dimension *d, bool stands_on_zero)
 		d->max = 0;
 }
 
-/* On a log axis a mark stands on the power below its least value: every bar has a height. */
+/* On a log axis bars start at the power of the base below the least value, so that each has a
+ * height. */
 static void reach_power(struct al_dimension *d)
 {
 	double base = d->is_binary ? 2 : 10;

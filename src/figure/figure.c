@@ -26,7 +26,7 @@ static bool find_mark(const char *name, const struct al_mark **out, struct al_er
 	return true;
 }
 
-/* Whatever the parts of the layout did: text that meets other text is no answer. */
+/* A layout in which two texts overlap is refused, whichever part of the layout placed them. */
 static bool check_text(const struct al_scene *scene, struct al_error *err)
 {
 	const struct al_canvas *canvas = scene->canvas;

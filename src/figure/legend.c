@@ -4,7 +4,7 @@
 
 static const double key_gap_pt = 3, entry_gap_pt = 9;
 
-/* Of a key, its name and the gap between them. */
+/* The width of a key, its name and the gap between them. */
 static double entry_width(struct al_scene *scene, struct al_label *label, double *height)
 {
 	double width;

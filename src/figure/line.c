@@ -11,10 +11,10 @@ static const double width_pt = 1.1, mean_width_pt = 1.6, strand_width_pt = 0.35,
 enum { FEW_POINTS = 12, MOST_MARKERS = 7 };
 static const double marker_spacing_pt = 36;
 
-/* Points nearer than this to the one before can't be seen apart. */
+/* A point nearer than this to the one before it looks like the same point. */
 static const double least_step_pt = 0.05, strand_step_pt = 0.4;
 
-/* Of a series; more are as dense as paint. */
+/* The most strands of a series that are drawn: more would merge into a solid area. */
 enum { MOST_STRANDS = 256 };
 
 struct pen {
@@ -141,7 +141,7 @@ static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
 	cairo_restore(cr);
 }
 
-/* What a mean stands out by. */
+/* A white rim sets the mean off from the strands behind it. */
 static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
 {
 	const struct al_points *points = al_plot_points(scene->plot, panel, series);
@@ -152,7 +152,7 @@ static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
 	cairo_stroke(scene->canvas->cr);
 }
 
-/* What stands behind the means. */
+/* Strands and bands are drawn first, so that the means lie above them. */
 static void draw_behind(const struct al_scene *scene, size_t panel)
 {
 	size_t n = scene->plot->strands ? scene->plot->n_series : 0;

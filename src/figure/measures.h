@@ -1,4 +1,4 @@
-/* Measures of a page, in points, that several parts of the layout share. */
+/* Distances on a page, in points, that several parts of the layout use. */
 #ifndef ATTNLEDGER_FIGURE_MEASURES_H
 #define ATTNLEDGER_FIGURE_MEASURES_H
 

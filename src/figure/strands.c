@@ -53,7 +53,7 @@ static size_t take_mean(const struct al_points *points, size_t first, struct al_
 	return n;
 }
 
-/* In place: a mean never stands behind what it is of. */
+/* In place: a mean is written at or before the first of its points, which are read by then. */
 static void reduce(struct al_points *points)
 {
 	size_t n = 0;
