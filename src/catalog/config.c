@@ -329,7 +329,7 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 		al_settings_set(settings, "dropout", family->has_dropout, family->name);
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_given(&config, false, err)
 		&& set_defaults(&config, false, err) && set_given(&config, true, err)
-		&& set_defaults(&config, true, err)
+		&& set_defaults(&config, true, err) && al_config_set_architecture(&config, err)
 		&& check_conditions(&config, AT_LEAST_ONE, AT_MOST, err);
 }
 
@@ -347,7 +347,8 @@ static bool uses_key(const struct al_family *family, const char *key)
 		for (size_t j = 0; j < family->config[i].n_keys; j++)
 			if (begins_path(key, family->config[i].keys[j]))
 				return true;
-	return strcmp(key, "model_type") == 0;
+	return strcmp(key, "model_type") == 0
+		|| (family->n_architectures > 0 && strcmp(key, "architectures") == 0);
 }
 
 size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,

@@ -26,4 +26,7 @@ const struct cJSON *al_config_find(const struct al_config *config, const struct 
 bool al_config_read(const struct al_config *config, const struct cJSON *node,
 	const struct al_config_key *key, struct al_error *err) AL_MUST_CHECK;
 
+/* Sets what tells the family's architectures apart, as the config's is. */
+bool al_config_set_architecture(const struct al_config *config, struct al_error *err) AL_MUST_CHECK;
+
 #endif

@@ -5,6 +5,12 @@
  * exists: a head that is stored alone unless it is tied is two entries, one with "tied_to" and
  * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable.
  *
+ * * "architectures" are the classes that a config's key of that name may say, and what tells them
+ * apart: {"LlamaForCausalLM": {"lm_head": true}, "LlamaForSequenceClassification": {"classes":
+ * "labels"}}. A symbol that one of them doesn't set is 0 in it, so that heads are tensors "when":
+ * "lm_head", or of shape ["classes", "d_model"]. Where a config says none, or none that is known,
+ * the first is taken.
+ *
  * * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
  * there are and how many of them work on one token. What is stored beside the model (layers that
  * predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} says from
@@ -203,6 +209,14 @@ struct al_extra {
 
 enum { AL_FAMILY_EXTRAS = 4 };
 
+/* A class of the reference implementation, as a config's "architectures" names it: which symbols
+ * (that tensors of heads and poolers are of) have another value than 0 in it. */
+struct al_architecture {
+	const char *name;
+	struct al_module_set *set;
+	size_t n_set;
+};
+
 struct al_family {
 	const char *name, *title, *source;
 	const char **model_types;
@@ -211,6 +225,8 @@ struct al_family {
 	size_t n_config;
 	int64_t n_bare_norms; /* "bare_norms": norms without parameters in each layer, as wide as
 				 the model; where there are some, one more behind the last layer */
+	struct al_architecture *architectures; /* the first is taken where a config says none */
+	size_t n_architectures;
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;
@@ -239,6 +255,10 @@ bool al_family_check(const struct al_family *family, const struct al_json *doc,
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
 	const struct cJSON *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The architecture that a config says where the family knows others and not this one; or NULL. */
+const char *al_family_unknown_architecture(const struct al_family *family,
+	const struct al_json *doc, const struct cJSON *config);
 
 /* What a model gives: a preset's symbols; with a family, those that its config gives. What was
  * asked of the settings stays, and what the family derives follows it. */

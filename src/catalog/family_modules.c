@@ -87,7 +87,7 @@ bool al_check_loop_variables(struct al_reader *reader, const struct cJSON *node,
 
 /* ---- modules ---- */
 
-static bool read_set(void *context, const struct cJSON *member, void *out, struct al_error *err)
+bool al_read_set(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
 	struct al_module_set *set = out;
 
@@ -197,7 +197,7 @@ static const struct al_field module_fields[] = {
 	{AL_KEY("for", BY, AT(loops)), .read = al_read_loops},
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("variant", TEXT, AT(variant)), .is_required = true},
-	{AL_KEY("set", MEMBERS, AT(set)), .n_offset = AT(n_set), .read = read_set,
+	{AL_KEY("set", MEMBERS, AT(set)), .n_offset = AT(n_set), .read = al_read_set,
 		.item_size = sizeof(struct al_module_set), .most = AL_FAMILY_ITEMS},
 	{AL_KEY("rotary", BY, 0), .read = read_rotary},
 	{AL_KEY("cross", BOOLEAN, AT(is_cross))},

@@ -33,6 +33,15 @@ bool al_read_loops(void *reader, const struct cJSON *object, void *out,
 bool al_check_loop_variables(struct al_reader *reader, const struct cJSON *node, const char *name,
 	const struct al_loops *loops, struct al_error *err) AL_MUST_CHECK;
 
+/* A symbol and its value, into a struct al_module_set. */
+bool al_read_set(void *reader, const struct cJSON *member, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A member of "architectures", into a struct al_architecture. Formulas that follow may use the
+ * symbols that it sets. */
+bool al_read_architecture(void *reader, const struct cJSON *member, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* An item of "modules", into a struct al_family_module. */
 bool al_read_family_module(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -115,11 +115,26 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 	al_names_finish(&told);
 }
 
+/* Where a config names a class whose heads the family doesn't know. */
+static void note_architecture(const struct al_question *q, struct al_table *table)
+{
+	const char *unknown = q->family && q->model
+		? al_family_unknown_architecture(q->family, q->model->doc, q->model->config)
+		: NULL;
+
+	if (unknown)
+		al_table_note(table,
+			"%s: family %s doesn't know the heads of architecture \"%s\": counted as "
+			"%s",
+			q->name, q->family->name, unknown, q->family->architectures[0].name);
+}
+
 void al_note_question(const struct al_question *q, struct al_table *table)
 {
 	al_table_note(table, "counted: %s", al_basis_text(&q->basis, &table->arena));
 	if (!q->model)
 		note_defaults(q, table);
+	note_architecture(q, table);
 	if (q->is_own)
 		note_own_attention(q, table);
 	for (size_t i = 0; i < q->n_left_out; i++)
