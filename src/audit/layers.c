@@ -4,6 +4,7 @@
 #include "audit/measures.h"
 #include "audit/summary.h"
 
+#include <math.h>
 #include <string.h>
 
 static const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
@@ -48,6 +49,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 			(struct al_column){.key = "redundancy_low", .digits = 3});
 		al_table_add_column(table,
 			(struct al_column){.key = "redundancy_high", .digits = 3});
+		al_table_add_column(table,
+			(struct al_column){.key = "sum_redundancy",
+				.title = "of the heads' sum",
+				.digits = 3});
 	}
 }
 
@@ -83,11 +88,33 @@ static void set_nulls(struct al_table *table, struct al_cell **cell,
 		al_cell_set_real(&(*cell)[2], range.low);
 		al_cell_set_real(&(*cell)[3], range.high);
 	}
-	struct al_null_range range = al_null_components(draws, n, AL_SPECTRUM_QK, .9);
-	size_t n90 = components(spectra, AL_SPECTRUM_QK, .9);
-	al_cell_set_real((*cell)++, al_redundancy(n90, range.mean));
-	al_cell_set_real((*cell)++, al_redundancy(n90, range.low));
-	al_cell_set_real((*cell)++, al_redundancy(n90, range.high));
+}
+
+/* The mean over the draws, the lowest and the highest. */
+static void set_redundancy(struct al_cell *cell, const struct al_spectra *spectra,
+	const struct al_thinned *draws, size_t n)
+{
+	double sum = 0, low = INFINITY, high = -INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		const double r = al_redundancy(spectra, &draws[i]);
+		sum += r;
+		low = fmin(low, r);
+		high = fmax(high, r);
+	}
+	al_cell_set_real(cell++, sum / (double)n);
+	al_cell_set_real(cell++, low);
+	al_cell_set_real(cell, high);
+}
+
+/* Of the heads' sum, in which they may cancel each other. */
+static void set_sum_redundancy(struct al_cell *cell, const struct al_spectra *spectra,
+	const struct al_spectra *draws, size_t n)
+{
+	const struct al_null_range range = al_null_components(draws, n, AL_SPECTRUM_QK, .9);
+	const size_t n90 = components(spectra, AL_SPECTRUM_QK, .9);
+
+	al_cell_set_real(cell, range.mean > 0 ? 1 - (double)n90 / range.mean : 0);
 }
 
 static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
@@ -99,7 +126,10 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 	if (!al_audit_gaussian(audit, module, &heads, &gaussian, err)
 		|| !al_audit_draws(audit, module, &draws, err))
 		return false;
-	set_nulls(table, &cell, spectra, gaussian, draws, (size_t)audit->options.n_nulls);
+	size_t n = (size_t)audit->options.n_nulls;
+	set_nulls(table, &cell, spectra, gaussian, draws, n);
+	set_redundancy(cell, spectra, module->thinned, n);
+	set_sum_redundancy(cell + 3, spectra, draws, n);
 	return true;
 }
 
@@ -114,6 +144,15 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	al_audit_set_module(table, &cell, module);
 	set_components(table, &cell, spectra);
 	return audit->options.n_nulls == 0 || add_nulls(audit, module, table, cell, spectra, err);
+}
+
+static void finish(struct al_audit *audit, struct al_table *table)
+{
+	if (audit->options.n_nulls > 0)
+		al_table_note(table,
+			"redundancy: the share of independent heads without which as many "
+			"components hold 90 % of all heads' scores, W_1 to W_H side by side; "
+			"sum_redundancy: 1 - qk_n90/qk_independent_n90, of their sum");
 }
 
 /* ---- the summary ---- */
@@ -235,6 +274,7 @@ const struct al_measurement al_measurement_layers = {
 	.needs = {.weights = true, .layer_spectra = AL_ALL_SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,
+	.finish = finish,
 	.short_form = {.columns = {"module", "q_n90", "k_n90", "ov_n90", "qk_n90",
 			       "qk_gaussian_n90", "qk_independent_n90", "redundancy"}},
 	.summary = {{AL_SUMMARY_MODULES, add_modules}, {AL_SUMMARY_HEADS_TOGETHER, summarise}},

@@ -48,8 +48,7 @@ static void finish_weights(struct weights *w)
 		al_matrix_finish_f(&w->of[p]);
 }
 
-static bool weigh(struct al_spectra *layer, const struct weights *w, const struct al_triangles *t,
-	struct al_error *err)
+static struct al_heads heads_of(const struct weights *w, const struct al_triangles *t)
 {
 	struct al_heads heads = t->shape;
 
@@ -57,7 +56,20 @@ static bool weigh(struct al_spectra *layer, const struct weights *w, const struc
 	heads.key_f = al_view_f(w->of[AL_KEY]);
 	heads.value_f = al_view_f(w->of[AL_VALUE]);
 	heads.output_f = al_view_f(w->of[AL_OUTPUT]);
-	return al_layer_spectra(layer, &heads, t, AL_ALL_SPECTRA, err);
+	return heads;
+}
+
+static bool weigh(struct al_spectra *layer, struct al_thinned *thinned, const struct weights *w,
+	const struct al_triangles *t, struct al_error *err)
+{
+	const struct al_heads heads = heads_of(w, t);
+
+	if (!al_layer_spectra(layer, &heads, t, AL_ALL_SPECTRA, err))
+		return false;
+	if (!thinned || al_thinned_find(thinned, &heads, t, layer, err))
+		return true;
+	al_spectra_finish(layer);
+	return false;
 }
 
 /* ---- draws head by head ---- */
@@ -127,7 +139,8 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	if (!al_triangles_init(&t, shape, has_values, err))
 		return false;
 	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
-		&& al_head_spectra(heads, &t, AL_ALL_SPECTRA, err) && weigh(layer, &w, &t, err);
+		&& al_head_spectra(heads, &t, AL_ALL_SPECTRA, err)
+		&& weigh(layer, NULL, &w, &t, err);
 	if (!done)
 		al_spectra_finish(heads);
 	finish_weights(&w);
@@ -196,8 +209,9 @@ static void restore(struct al_spectra *layer, const double scales[AL_N_PROJECTIO
 			layer->values[k].data[i] *= by[k];
 }
 
-bool al_null_independent(struct al_spectra *layer, const struct al_triangles *triangles,
-	uint64_t seed, uint64_t module, uint64_t draw, struct al_error *err)
+bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
+	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
+	struct al_error *err)
 {
 	double scales[AL_N_PROJECTIONS];
 	struct al_triangles t;
@@ -207,7 +221,8 @@ bool al_null_independent(struct al_spectra *layer, const struct al_triangles *tr
 	*layer = (struct al_spectra){0};
 	if (!scale_triangles(&t, triangles, scales, err))
 		return false;
-	bool done = init_weights(&w, &t, err) && draw_weights(&x, err) && weigh(layer, &w, &t, err);
+	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
+		&& weigh(layer, thinned, &w, &t, err);
 	if (done)
 		restore(layer, scales);
 	finish_weights(&w);
@@ -230,9 +245,4 @@ struct al_null_range al_null_components(const struct al_spectra *draws, size_t n
 		range.high = fmax(range.high, n);
 	}
 	return range;
-}
-
-double al_redundancy(size_t n, double null)
-{
-	return null > 0 ? 1 - (double)n / null : 0;
 }

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "audit/spectra.h"
+#include "audit/thinned.h"
 
 /* Gaussian weights of a shape (data isn't read): each of its heads, and all together. It depends on
  * the shape alone, so modules of one shape share it. On failure nothing is left to finish. */
@@ -22,9 +22,11 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	const struct al_heads *shape, bool has_values, uint64_t seed, uint64_t draw,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Independent heads with the triangular factors of a module. */
-bool al_null_independent(struct al_spectra *layer, const struct al_triangles *triangles,
-	uint64_t seed, uint64_t module, uint64_t draw, struct al_error *err) AL_MUST_CHECK;
+/* Independent heads with the triangular factors of a module; `thinned`, which may be NULL, is what
+ * fewer of them fill. */
+bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
+	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
+	struct al_error *err) AL_MUST_CHECK;
 
 struct al_null_range {
 	double mean, low, high;
@@ -33,9 +35,5 @@ struct al_null_range {
 /* Components for `share` of the squares, over the draws of a null (n_draws > 0). */
 struct al_null_range al_null_components(const struct al_spectra *draws, size_t n_draws,
 	enum al_spectrum kind, double share);
-
-/* 1 - n/null: which part of the null's components the module does without. 0 where the null has
- * none. */
-double al_redundancy(size_t n, double null);
 
 #endif

@@ -81,7 +81,7 @@ static void take_nulls(const struct module *m)
 
 	bench_require(al_triangles_take(&t, &m->factors, false, &err), &err);
 	for (uint64_t draw = 0; draw < 4; draw++) {
-		bench_require(al_null_independent(&layer, &t, 0, 0, draw, &err), &err);
+		bench_require(al_null_independent(&layer, NULL, &t, 0, 0, draw, &err), &err);
 		al_spectra_finish(&layer);
 	}
 	al_triangles_finish(&t);

@@ -98,7 +98,7 @@ static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t mo
 	struct al_spectra layer;
 
 	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
-	assert_true(al_null_independent(&layer, &t, seed, module, number, NULL));
+	assert_true(al_null_independent(&layer, NULL, &t, seed, module, number, NULL));
 	al_triangles_finish(&t);
 	return layer;
 }
@@ -162,7 +162,7 @@ static void one_head_keeps_its_spectrum(void **state)
 	finish_module(&m);
 }
 
-static double redundancy(struct module *m, enum al_spectrum kind)
+static double redundancy_of(struct module *m, enum al_spectrum kind)
 {
 	enum { DRAWS = 3 };
 	struct al_triangles t;
@@ -171,10 +171,10 @@ static double redundancy(struct module *m, enum al_spectrum kind)
 	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
 	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < DRAWS; i++)
-		assert_true(al_null_independent(&draws[i], &t, 7, 0, i, NULL));
+		assert_true(al_null_independent(&draws[i], NULL, &t, 7, 0, i, NULL));
 	const struct al_null_range null = al_null_components(draws, DRAWS, kind, 0.9);
 	assert_true(null.low <= null.mean && null.mean <= null.high);
-	const double r = al_redundancy(n90(&layer, kind), null.mean);
+	const double r = 1 - (double)n90(&layer, kind) / null.mean;
 	for (size_t i = 0; i < DRAWS; i++)
 		al_spectra_finish(&draws[i]);
 	al_spectra_finish(&layer);
@@ -188,13 +188,106 @@ static void tells_copies_from_strangers(void **state)
 
 	(void)state;
 	for (int k = 0; k < AL_N_SPECTRA; k++)
-		assert_true(fabs(redundancy(&m, (enum al_spectrum)k)) < 0.06);
+		assert_true(fabs(redundancy_of(&m, (enum al_spectrum)k)) < 0.06);
 	for (size_t head = 1; head < 6; head++)
 		for (int p = 0; p < AL_N_PROJECTIONS; p++)
 			assert_true(al_copy(al_view(head_of(&m, (enum al_projection)p, 0)),
 				head_of(&m, (enum al_projection)p, head), NULL));
 	for (int k = 0; k < AL_N_SPECTRA; k++)
-		assert_true(redundancy(&m, (enum al_spectrum)k) > 0.6);
+		assert_true(redundancy_of(&m, (enum al_spectrum)k) > 0.6);
+	finish_module(&m);
+}
+
+/* ---- redundancy ---- */
+
+/* By the unfoldings. */
+static double redundancy(struct module *m)
+{
+	struct al_triangles t;
+	struct al_spectra layer, draw;
+	struct al_thinned thinned;
+
+	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
+	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_null_independent(&draw, &thinned, &t, 3, 0, 0, NULL));
+	assert_true(thinned.share[thinned.n - 1] == 1);
+	const double r = al_redundancy(&layer, &thinned);
+	al_spectra_finish(&draw);
+	al_spectra_finish(&layer);
+	al_triangles_finish(&t);
+	return r;
+}
+
+static void assert_redundancy(struct module *m, double expected)
+{
+	const double r = redundancy(m);
+
+	if (!(fabs(r - expected) < 0.04))
+		fail_msg("redundancy %.3f, expected %.3f", r, expected);
+}
+
+/* Head `to` becomes `scale` times head `from`. */
+static void copy_head(struct module *m, size_t from, size_t to, double scale)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_matrix target = head_of(m, (enum al_projection)p, to);
+		assert_true(
+			al_copy(al_view(head_of(m, (enum al_projection)p, from)), target, NULL));
+		for (size_t j = 0; p == AL_QUERY && j < target.cols; j++)
+			for (size_t i = 0; i < target.rows; i++)
+				target.data[i + j * target.ld] *= scale;
+	}
+}
+
+/* About the share of heads that are copies (two that are one weigh double), whether the heads'
+ * spaces fill the model's width (8 heads of 12 in 96) or not (in 480), and whatever the copies'
+ * sign, which makes the heads' sum vanish. */
+static void redundancy_is_the_share_of_copies(void **state)
+{
+	(void)state;
+	for (size_t d = 96; d <= 480; d += 384) {
+		const struct shape shape = {d, d, d, d, 8, 8, 12, 12};
+		struct module m = new_module(&shape, 11);
+		assert_redundancy(&m, 0);
+		for (size_t i = 0; i < 2; i++)
+			copy_head(&m, i, 4 + i, -1);
+		assert_redundancy(&m, .25);
+		for (size_t i = 2; i < 4; i++)
+			copy_head(&m, i, 4 + i, i == 2 ? 1 : -1);
+		assert_redundancy(&m, .5);
+		for (size_t i = 0; i < 8; i++)
+			copy_head(&m, i % 2, i, i < 2 ? 1 : -1);
+		assert_redundancy(&m, .75);
+		for (size_t i = 1; i < 8; i++)
+			copy_head(&m, 0, i, 1);
+		assert_redundancy(&m, .875);
+		finish_module(&m);
+	}
+}
+
+/* Heads of other lengths, half of them copies; and grouped queries, of which half of the groups are. */
+static void redundancy_of_uneven_heads(void **state)
+{
+	const struct shape plain = {96, 96, 96, 96, 8, 8, 12, 12},
+			   shared = {96, 96, 96, 96, 8, 4, 12, 12};
+	struct module m = new_module(&plain, 12);
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		copy_head(&m, i, i, (double)(i + 1));
+	for (size_t i = 0; i < 4; i++)
+		copy_head(&m, i, 4 + i, 1);
+	assert_redundancy(&m, .5);
+	finish_module(&m);
+	m = new_module(&shared, 13);
+	assert_redundancy(&m, 0);
+	for (size_t i = 0; i < 4; i++) {
+		const enum al_projection p = i < 2 ? AL_KEY : AL_QUERY;
+		for (size_t k = 0; k < (i < 2 ? 1 : 2); k++)
+			assert_true(al_copy(al_view(head_of(&m, p, i < 2 ? i : 2 * (i - 2) + k)),
+				head_of(&m, p, i < 2 ? i + 2 : 4 + 2 * (i - 2) + k), NULL));
+	}
+	assert_redundancy(&m, .5);
 	finish_module(&m);
 }
 
@@ -205,7 +298,7 @@ static void sharing_by_design_is_no_redundancy(void **state)
 
 	(void)state;
 	for (int k = 0; k < AL_N_SPECTRA; k++)
-		assert_true(fabs(redundancy(&m, (enum al_spectrum)k)) < 0.1);
+		assert_true(fabs(redundancy_of(&m, (enum al_spectrum)k)) < 0.1);
 	finish_module(&m);
 }
 
@@ -216,7 +309,7 @@ static void zero_weights_have_no_redundancy(void **state)
 	(void)state;
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		memset(m.of[p].data, 0, m.of[p].rows * m.of[p].cols * sizeof(double));
-	assert_true(redundancy(&m, AL_SPECTRUM_QK) == 0);
+	assert_true(redundancy(&m) == 0);
 	finish_module(&m);
 }
 
@@ -276,6 +369,8 @@ int main(void)
 		cmocka_unit_test(a_draw_keeps_norms),
 		cmocka_unit_test(one_head_keeps_its_spectrum),
 		cmocka_unit_test(tells_copies_from_strangers),
+		cmocka_unit_test(redundancy_is_the_share_of_copies),
+		cmocka_unit_test(redundancy_of_uneven_heads),
 		cmocka_unit_test(sharing_by_design_is_no_redundancy),
 		cmocka_unit_test(zero_weights_have_no_redundancy),
 		cmocka_unit_test(a_draw_depends_on_its_name_alone),

@@ -1,0 +1,36 @@
+/* How redundant a module's heads are: as many of them are as independent heads can do without and
+ * still fill as many components.
+ *
+ * Where the heads' spaces fill the model's width, half of the heads fill more than half of the
+ * components: their number isn't proportional to that of heads. So a draw of independent heads is
+ * thinned: components are counted of a quarter of its heads, of a half and of all. */
+#ifndef ATTNLEDGER_AUDIT_THINNED_H
+#define ATTNLEDGER_AUDIT_THINNED_H
+
+#include "audit/spectra.h"
+
+enum { AL_MOST_THINNED = 3, AL_N_UNFOLDINGS = 2 };
+
+extern const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS]; /* from queries, from keys */
+
+/* Of one draw: how many parts of the heads were counted, which share of all heads each is, rising,
+ * the last 1, and the components for 90 % of each unfolding. */
+struct al_thinned {
+	size_t n;
+	double share[AL_MOST_THINNED];
+	double n90[AL_N_UNFOLDINGS][AL_MOST_THINNED];
+};
+
+/* `heads`, in single precision, are the draw, with the triangles of the module and the spectra of
+ * all heads. Key/value heads are taken with the queries that share them, evenly spread over what
+ * they weigh: of heads that come in pairs one of each, once the heavier and once the lighter. */
+bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
+	const struct al_triangles *triangles, const struct al_spectra *all,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* 1 - the share of a draw's heads that have as many components for 90 % as the module, the mean of
+ * both unfoldings: 0 for independent heads, a half where half of the heads are copies. Below 0
+ * where heads have less in common than chance gives. */
+double al_redundancy(const struct al_spectra *module, const struct al_thinned *draw);
+
+#endif
