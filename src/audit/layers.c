@@ -151,7 +151,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (audit->options.n_nulls > 0)
 		al_table_note(table,
 			"redundancy: the share of independent heads without which as many "
-			"components hold 90 % of all heads' scores, W_1 to W_H side by side; "
+			"components hold 90 %% of all heads' scores, W_1 to W_H side by side; "
 			"sum_redundancy: 1 - qk_n90/qk_independent_n90, of their sum");
 }
 

@@ -155,7 +155,7 @@ static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, str
 		struct pca_module module = {.session = run->session,
 			.options = run->options,
 			.name = tensor->name,
-			.architecture = (enum al_architecture)a,
+			.architecture = (enum al_pca_architecture)a,
 			.n_targets = rows[1].width};
 		if (wanted >> a & 1)
 			ok = take_module(&module, rows, &run->tables, err);

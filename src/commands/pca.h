@@ -19,7 +19,7 @@ struct pca_module {
 	struct al_session *session;
 	const struct pca_options *options;
 	const char *name;
-	enum al_architecture architecture;
+	enum al_pca_architecture architecture;
 	struct al_principal principal;
 	size_t n_kept;
 	size_t n_targets; /* 0: no target */

@@ -11,7 +11,7 @@ const char *const al_architecture_names[AL_N_ARCHITECTURES] = {
 	[AL_NONLINEAR] = "nonlinear",
 };
 
-void al_pca_layer_init(struct al_pca_layer *layer, enum al_architecture architecture,
+void al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture architecture,
 	size_t n_heads, size_t d_head)
 {
 	const bool is_nonlinear = architecture == AL_NONLINEAR;

@@ -11,14 +11,14 @@
 
 #include "base/arena.h"
 
-enum al_architecture { AL_DIRECT, AL_AVERAGE, AL_NONLINEAR, AL_N_ARCHITECTURES };
+enum al_pca_architecture { AL_DIRECT, AL_AVERAGE, AL_NONLINEAR, AL_N_ARCHITECTURES };
 
 extern const char *const al_architecture_names[AL_N_ARCHITECTURES];
 
 /* A token's row of head outputs [n_heads][d_head] becomes features [n_features][width]: each column
  * of these is one input of the PCA layer. */
 struct al_pca_layer {
-	enum al_architecture architecture;
+	enum al_pca_architecture architecture;
 	size_t n_heads, d_head;
 	size_t n_features; /* n_heads, or n_heads + n_heads(n_heads + 1)/2: squares and products */
 	size_t width; /* d_head; 1 where heads are averaged */
@@ -26,7 +26,7 @@ struct al_pca_layer {
 	double *mean, *scale; /* [n_norm]; scale 0: a constant feature, which becomes 0 */
 };
 
-void al_pca_layer_init(struct al_pca_layer *layer, enum al_architecture architecture,
+void al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture architecture,
 	size_t n_heads, size_t d_head);
 void al_pca_layer_finish(struct al_pca_layer *layer);
 

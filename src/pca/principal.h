@@ -23,7 +23,7 @@ struct al_head_outputs {
 struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2]);
 
 struct al_pca_options {
-	enum al_architecture architecture;
+	enum al_pca_architecture architecture;
 	size_t n_heads, d_head;
 	double epsilon; /* added to each variance before its root, as batch normalisation does */
 	bool is_strict; /* rows that aren't finite are refused, not left out */

@@ -82,7 +82,7 @@ static void close_outputs(struct outputs *o)
 	test_folder_remove(&o->folder);
 }
 
-static void find(struct al_principal *p, const struct outputs *o, enum al_architecture a,
+static void find(struct al_principal *p, const struct outputs *o, enum al_pca_architecture a,
 	size_t n_heads)
 {
 	const struct al_pca_options options = {.architecture = a,
@@ -97,7 +97,7 @@ static void find(struct al_principal *p, const struct outputs *o, enum al_archit
 /* ---- numpy's values ---- */
 
 static const struct expected {
-	enum al_architecture architecture;
+	enum al_pca_architecture architecture;
 	size_t n;
 	double values[9], errors[9];
 } numpy[] = {
@@ -189,7 +189,7 @@ static void threads_agree(void **state)
 		for (int threads = 1; threads <= 2; threads++) {
 			struct al_principal p;
 			al_threads_set(threads == 1 ? 1 : 3);
-			find(&p, &o, (enum al_architecture)a, HEADS);
+			find(&p, &o, (enum al_pca_architecture)a, HEADS);
 			memcpy(values[threads - 1], p.values, p.layer.n_features * sizeof(double));
 			al_principal_finish(&p);
 		}
