@@ -265,7 +265,8 @@ static void redundancy_is_the_share_of_copies(void **state)
 	}
 }
 
-/* Heads of other lengths, half of them copies; and grouped queries, of which half of the groups are. */
+/* Heads of other lengths, half of them copies; and grouped queries, of which half of the groups
+ * are. */
 static void redundancy_of_uneven_heads(void **state)
 {
 	const struct shape plain = {96, 96, 96, 96, 8, 8, 12, 12},
