@@ -71,7 +71,7 @@ struct fixture {
 	struct al_deacon deacon;
 };
 
-static void begin(struct fixture *f, enum al_architecture a)
+static void begin(struct fixture *f, enum al_pca_architecture a)
 {
 	const struct al_pca_options options = {.architecture = a,
 		.n_heads = HEADS,
@@ -132,7 +132,7 @@ static void loss_and_gradient(void **state)
 	for (int a = 0; a < AL_N_ARCHITECTURES; a++) {
 		struct fixture f;
 		struct al_matrix gradient = {0};
-		begin(&f, (enum al_architecture)a);
+		begin(&f, (enum al_pca_architecture)a);
 		const size_t n = f.principal.layer.n_features;
 		assert_true(al_matrix_init(&gradient, n, KEPT, NULL)
 			&& al_deacon_loss(&f.deacon, gradient, NULL));
