@@ -9,7 +9,10 @@ static const double bar_pt = 72, gap_pt = 3;
 
 static struct al_label bar_label(const struct al_scene *scene, double value)
 {
-	return al_tick_label(al_format(scene->arena, "%.3g", value));
+	char label[AL_TICK_LABEL_SIZE];
+
+	al_tick_label_rounded(label, value, scene->plot->color.quantity);
+	return al_tick_label(al_strdup(scene->arena, label));
 }
 
 /* "title  0.1 [bar] 0.9" */

@@ -175,3 +175,17 @@ void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_l
 		write_label(ticks->items[i].label, ticks->items[i].value, unit, decimals,
 			has_commas(ticks, unit));
 }
+
+void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al_quantity quantity)
+{
+	const struct unit *unit = unit_for(quantity, value);
+	struct al_ticks ticks = {.n = 1};
+
+	if (value != 0) {
+		double scaled = value / unit->size;
+		double last_digit = pow(10, floor(log10(fabs(scaled))) - 2);
+		ticks.items[0].value = round(scaled / last_digit) * last_digit * unit->size;
+	}
+	al_ticks_label(&ticks, quantity, true);
+	strcpy(label, ticks.items[0].label);
+}

@@ -117,6 +117,32 @@ static void thins_out_where_there_is_no_room(void **state)
 }
 
 /* Ticks are ascending and distinct, and so are their labels, over many orders of magnitude. */
+/* The ends of a heat map's colours: three digits, in the unit that people read. */
+static void rounds_what_stands_alone(void **state)
+{
+	static const struct {
+		double value;
+		enum al_quantity quantity;
+		const char *label;
+	} alone[] = {
+		{1277952, AL_QUANTITY_COUNT, "1.28M"},
+		{999600, AL_QUANTITY_COUNT, "1M"},
+		{7077888, AL_QUANTITY_PLAIN, "7,080,000"},
+		{65000, AL_QUANTITY_PLAIN, "65,000"},
+		{1500 * 1048576.0, AL_QUANTITY_BYTES, "1.46 GiB"},
+		{0.0123456, AL_QUANTITY_PLAIN, "0.0123"},
+		{-1, AL_QUANTITY_PLAIN, "\u22121"},
+		{0, AL_QUANTITY_COUNT, "0"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(alone) / sizeof(*alone); i++) {
+		char label[AL_TICK_LABEL_SIZE];
+		al_tick_label_rounded(label, alone[i].value, alone[i].quantity);
+		assert_string_equal(label, alone[i].label);
+	}
+}
+
 static void labels_tell_ticks_apart(void **state)
 {
 	(void)state;
@@ -146,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_ticks),
 		cmocka_unit_test(thins_out_where_there_is_no_room),
+		cmocka_unit_test(rounds_what_stands_alone),
 		cmocka_unit_test(labels_tell_ticks_apart),
 	};
 
