@@ -13,22 +13,48 @@ static bool check_one(void *context, struct al_scenario *scenario, struct al_err
 	return al_scenario_check(scenario, &report->table, &report->counts, err);
 }
 
-static void add_notes(struct al_table *table, const struct al_check_counts *counts)
+static size_t sum(const size_t *numbers, size_t n)
 {
 	size_t all = 0;
 
-	for (int i = 0; i < AL_N_VERDICTS; i++)
-		all += counts->verdicts[i];
+	for (size_t i = 0; i < n; i++)
+		all += numbers[i];
+	return all;
+}
+
+static void note_verdicts(struct al_table *table, const char *what, const size_t *verdicts)
+{
 	al_table_note(table,
-		"%zu claims: %zu reproduced, %zu consistent, %zu inconsistent, %zu underivable",
-		all, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
-		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
+		"%zu %s: %zu reproduced, %zu consistent, %zu inconsistent, %zu underivable",
+		sum(verdicts, AL_N_VERDICTS), what, verdicts[AL_REPRODUCED],
+		verdicts[AL_CONSISTENT], verdicts[AL_INCONSISTENT], verdicts[AL_UNDERIVABLE]);
+}
+
+/* What is printed once counts once; the other claims say more about the same numbers. */
+static void add_notes(struct al_table *table, const struct al_check_counts *counts)
+{
+	const size_t *kinds = counts->kinds;
+
+	note_verdicts(table, "printed numbers", counts->numbers);
+	if (sum(counts->verdicts, AL_N_VERDICTS) > kinds[AL_CLAIM_PRINTED]) {
+		note_verdicts(table, "claims", counts->verdicts);
+		al_table_note(table,
+			"besides printed numbers: %zu other readings, %zu repeats, %zu identities, "
+			"%zu derived",
+			kinds[AL_CLAIM_READING], kinds[AL_CLAIM_REPEAT], kinds[AL_CLAIM_IDENTITY],
+			kinds[AL_CLAIM_DERIVED]);
+	}
 	al_table_note(table, "%zu of the inconsistent are listed errata, %zu are not",
 		counts->errata, counts->unlisted);
+	if (counts->read_otherwise)
+		al_table_note(table,
+			"%zu of the inconsistent are readings of numbers that another reading "
+			"gives",
+			counts->read_otherwise);
 	if (counts->equalities)
 		al_table_note(table,
-			"%zu of %zu numbers that hold would hold too with their last digit one "
-			"more",
+			"%zu of %zu printed numbers that hold would hold too with their last digit "
+			"one more",
 			counts->indifferent, counts->equalities);
 	if (counts->wrong_errata)
 		al_table_note(table, "%zu listed errata are not inconsistent",

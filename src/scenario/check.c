@@ -16,12 +16,12 @@ const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent",
 
 /* ---- a row of the answer ---- */
 
-enum { C_SCENARIO, C_ID, C_WHERE, C_PRINTED, C_VALUE, C_LOW, C_HIGH, C_VERDICT, C_NOTE };
+enum { C_SCENARIO, C_ID, C_KIND, C_WHERE, C_PRINTED, C_VALUE, C_LOW, C_HIGH, C_VERDICT, C_NOTE };
 
 void al_check_table_init(struct al_table *table)
 {
-	static const char *const keys[] = {"scenario", "id", "where", "printed", "value", "low",
-		"high", "verdict", "note"};
+	static const char *const keys[] = {"scenario", "id", "kind", "where", "printed", "value",
+		"low", "high", "verdict", "note"};
 
 	al_table_init(table, "check", "Claims and verdicts");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
@@ -34,22 +34,34 @@ void al_check_table_init(struct al_table *table)
 /* Parts of a box that are looked at for a verdict; to see how much a claim shows. */
 enum { MOST_REGIONS = 4096, ONE_REGION = 1 };
 
+enum { FRACTION_DIGITS = 2 }; /* of 2/3, which has none of its own */
+
 /* What is found of a claim, and the row of the answer that tells it. */
 struct judgement {
+	const struct al_claim *claim;
 	struct al_table *table;
 	struct al_cell *row;
 	enum al_verdict verdict;
 	bool is_equality; /* a number that holds: reproduced or consistent */
 	bool is_indifferent; /* it would hold too with the last digit one more */
+	const struct judgement *held_by; /* the first of its readings that holds, or NULL */
 };
 
 /* What a reader asks of a claim that the value, in the printed unit, does not reproduce. */
-static void explain(struct al_table *table, struct al_cell *row, const struct al_claim *claim,
-	mpq_srcptr value, int digits, enum al_verdict verdict)
+static void explain(const struct al_derivation *d, const struct al_printed *printed,
+	mpq_srcptr value, const struct judgement *judgement)
 {
+	const struct al_claim *claim = d->claim;
+	struct al_table *table = judgement->table;
+	struct al_cell *row = judgement->row;
+	enum al_verdict verdict = judgement->verdict;
+	int digits = printed->is_fraction ? FRACTION_DIGITS : printed->digits;
 	const char *point = al_exact_decimal(&table->arena, value, digits + 2);
 
-	if (verdict == AL_CONSISTENT)
+	if (verdict == AL_CONSISTENT && d->box.n == 0)
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena, "%s is about %s", point, claim->printed));
+	else if (verdict == AL_CONSISTENT)
 		al_cell_set_text(table, &row[C_NOTE],
 			al_format(&table->arena, "%s within rounding of the inputs%s", point,
 				claim->is_approximate ? " and of \"about\"" : ""));
@@ -158,8 +170,7 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct 
 	if (ok && !al_claim_is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
 		ok = reach_of(&search, d->claim, printed, factor, MOST_REGIONS, &reach, err);
 		judgement->verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
-		explain(table, row, d->claim, row[C_VALUE].exact, printed->digits,
-			judgement->verdict);
+		explain(d, printed, row[C_VALUE].exact, judgement);
 	}
 	set_scaled(table, &row[C_LOW], search.low, factor);
 	set_scaled(table, &row[C_HIGH], search.high, factor);
@@ -228,56 +239,104 @@ static bool judge_claim(struct al_evaluator *evaluator, const struct al_claim *c
 	return ok;
 }
 
-static void count(const struct al_claim *claim, const struct judgement *judgement,
+/* ---- counting ---- */
+
+static bool holds(const struct judgement *judgement)
+{
+	return judgement->verdict == AL_REPRODUCED || judgement->verdict == AL_CONSISTENT;
+}
+
+/* A number that is printed counts once, by the reading that holds. */
+static void count_number(const struct judgement *judgement, struct al_check_counts *counts)
+{
+	const struct judgement *best = judgement->held_by ? judgement->held_by : judgement;
+
+	counts->numbers[best->verdict]++;
+	counts->equalities += best->is_equality;
+	counts->indifferent += best->is_indifferent;
+}
+
+/* An erratum is of a number that no reading explains. */
+static void count_inconsistent(const struct judgement *judgement, const struct judgement *held_by,
 	struct al_check_counts *counts)
 {
-	enum al_verdict verdict = judgement->verdict;
+	const struct al_claim *claim = judgement->claim;
 	struct al_table *table = judgement->table;
 	struct al_cell *note = &judgement->row[C_NOTE];
 
-	counts->verdicts[verdict]++;
-	counts->equalities += judgement->is_equality;
-	counts->indifferent += judgement->is_indifferent;
-	if (verdict == AL_INCONSISTENT && claim->erratum) {
+	if (held_by) {
+		counts->read_otherwise++;
+		al_cell_set_text(table, note,
+			al_format(&table->arena, "%s%s%s reads it otherwise, and holds",
+				note->text ? note->text : "", note->text ? "; " : "",
+				held_by->claim->id));
+	} else if (claim->first->erratum) {
 		counts->errata++;
 		al_cell_set_text(table, note,
-			al_format(&table->arena, "erratum: %s", claim->erratum));
-	} else if (verdict == AL_INCONSISTENT)
+			al_format(&table->arena, "erratum: %s", claim->first->erratum));
+	} else
 		counts->unlisted++;
-	else if (claim->erratum) {
+}
+
+static void count(const struct judgement *judgement, const struct judgement *first,
+	struct al_check_counts *counts)
+{
+	const struct al_claim *claim = judgement->claim;
+	struct al_table *table = judgement->table;
+
+	counts->verdicts[judgement->verdict]++;
+	counts->kinds[claim->kind]++;
+	if (claim->kind == AL_CLAIM_PRINTED)
+		count_number(judgement, counts);
+	if (judgement->verdict == AL_INCONSISTENT)
+		count_inconsistent(judgement, first->held_by, counts);
+	if (claim->erratum && (judgement->verdict != AL_INCONSISTENT || first->held_by)) {
 		counts->wrong_errata++;
-		al_cell_set_text(table, note,
+		al_cell_set_text(table, &judgement->row[C_NOTE],
 			al_format(&table->arena, "listed as an erratum, but it is %s",
-				al_verdict_names[verdict]));
+				al_verdict_names[(first->held_by ? first->held_by : judgement)
+							 ->verdict]));
 	}
 }
 
-static bool check_claim(struct al_scenario *s, const struct al_claim *claim, struct al_table *table,
-	struct al_check_counts *counts, struct al_error *err)
+static bool check_claim(struct al_scenario *s, struct judgement *judgement, struct al_error *err)
 {
-	struct al_cell *row = al_table_add_row(table);
-	struct judgement judgement = {.table = table, .row = row, .verdict = AL_UNDERIVABLE};
+	const struct al_claim *claim = judgement->claim;
+	struct al_table *table = judgement->table;
+	struct al_cell *row = judgement->row = al_table_add_row(table);
 
+	judgement->verdict = AL_UNDERIVABLE;
 	al_cell_set_text(table, &row[C_SCENARIO], s->name);
 	al_cell_set_text(table, &row[C_ID], claim->id);
+	al_cell_set_text(table, &row[C_KIND], al_claim_kind_names[claim->kind]);
 	if (claim->where)
 		al_cell_set_text(table, &row[C_WHERE], claim->where);
 	al_cell_set_text(table, &row[C_PRINTED], claim->printed);
-	if (!judge_claim(s->evaluator, claim, &judgement, err)) {
+	if (!judge_claim(s->evaluator, claim, judgement, err)) {
 		al_in(err, "claim %s", claim->id);
 		return al_json_in(&s->doc, claim->node, err);
 	}
-	al_cell_set_text(table, &row[C_VERDICT], al_verdict_names[judgement.verdict]);
-	count(claim, &judgement, counts);
+	al_cell_set_text(table, &row[C_VERDICT], al_verdict_names[judgement->verdict]);
 	return true;
 }
 
-bool al_scenario_check(struct al_scenario *scenario, struct al_table *table,
+bool al_scenario_check(struct al_scenario *s, struct al_table *table,
 	struct al_check_counts *counts, struct al_error *err)
 {
-	scenario->evaluator->n_look_ups = 0;
-	for (size_t i = 0; i < scenario->n_claims; i++)
-		if (!check_claim(scenario, &scenario->claims[i], table, counts, err))
+	struct judgement *judgements = al_new_array(&table->arena, struct judgement, s->n_claims);
+
+	s->evaluator->n_look_ups = 0;
+	for (size_t i = 0; i < s->n_claims; i++) {
+		struct judgement *judgement = &judgements[i];
+		struct judgement *first = &judgements[s->claims[i].first - s->claims];
+		judgement->claim = &s->claims[i];
+		judgement->table = table;
+		if (!check_claim(s, judgement, err))
 			return false;
+		if (!first->held_by && holds(judgement))
+			first->held_by = judgement;
+	}
+	for (size_t i = 0; i < s->n_claims; i++)
+		count(&judgements[i], &judgements[s->claims[i].first - s->claims], counts);
 	return true;
 }

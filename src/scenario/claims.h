@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "formula/polynomial.h"
+#include "scenario/scenario.h"
 
 struct cJSON;
 
@@ -25,6 +26,9 @@ struct al_named_path {
 struct al_claim {
 	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
 	const struct cJSON *node; /* where it stands, for messages */
+	enum al_claim_kind kind;
+	const char *of; /* of a reading: the id of the claim whose number it reads */
+	struct al_claim *first; /* that claim; of all others itself */
 	const char *path; /* a value without `with` */
 	const struct al_formula *formula; /* a value with `with` */
 	struct al_named_path *with;

@@ -42,6 +42,10 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 	struct al_claim *claim = record;
 
 	claim->node = node;
+	if ((claim->kind == AL_CLAIM_READING) != (claim->of != NULL))
+		return al_json_fail(&s->doc, node, err,
+			"claim %s: \"of\" belongs to the kind \"reading\", and a reading needs it",
+			claim->id);
 	if (!claim->path == !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
 			"claim %s needs either \"value\" or \"underivable\"", claim->id);
@@ -50,6 +54,8 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 		|| al_json_in(&s->doc, al_json_get(node, "value"), err);
 }
 
+const char *const al_claim_kind_names[AL_N_CLAIM_KINDS] = {"printed", "reading", "derived",
+	"identity", "repeat"};
 static const char *const relations[] = {"=", "<", ">", "in"};
 static const char *const roundings[] = {"half", "truncated", "about", "more-than", "less-than",
 	"range"};
@@ -61,6 +67,8 @@ static const struct al_field claim_fields[] = {
 	{AL_KEY("printed", TEXT, AT(printed)), .is_required = true},
 	{AL_KEY("value", TEXT, AT(path))},
 	{AL_KEY("with", BY, 0), .read = read_with},
+	{AL_KEY("kind", WORD, AT(kind)), AL_WORDS(al_claim_kind_names)},
+	{AL_KEY("of", TEXT, AT(of))},
 	{AL_KEY("relation", WORD, AT(relation)), AL_WORDS(relations)},
 	{AL_KEY("rounding", WORD, AT(rounding)), AL_WORDS(roundings)},
 	{AL_KEY("approximate", BOOLEAN, AT(is_approximate))},
@@ -97,6 +105,32 @@ static bool sort_claims(struct al_scenario *s, struct al_claim **list, struct al
 	return true;
 }
 
+static struct al_claim *find_claim(const struct al_scenario *s, struct al_claim **sorted,
+	const char *id)
+{
+	struct al_claim wanted = {.id = id}, *key = &wanted;
+	struct al_claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted),
+		compare_claims);
+
+	return found ? *found : NULL;
+}
+
+/* A reading finds the claim whose number it reads. */
+static bool join_readings(struct al_scenario *s, struct al_claim **sorted, struct al_error *err)
+{
+	for (size_t i = 0; i < s->n_claims; i++) {
+		struct al_claim *claim = &s->claims[i];
+		claim->first = claim->of ? find_claim(s, sorted, claim->of) : claim;
+		if (!claim->first || claim->first->of)
+			return al_json_fail(&s->doc, claim->node, err,
+				"claim %s reads \"%s\", which is no claim of this file or a "
+				"reading "
+				"itself",
+				claim->id, claim->of);
+	}
+	return true;
+}
+
 struct erratum {
 	const char *id, *reason;
 };
@@ -114,16 +148,17 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct
 
 	if (!al_object_read(s, &erratum_record, node, &erratum, err))
 		return false;
-	struct al_claim wanted = {.id = erratum.id}, *key = &wanted;
-	struct al_claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted),
-		compare_claims);
+	struct al_claim *found = find_claim(s, sorted, erratum.id);
 	if (!found)
 		return al_json_fail(&s->doc, node, err,
-			"erratum of \"%s\", which is no claim of this file", wanted.id);
-	if ((*found)->erratum)
+			"erratum of \"%s\", which is no claim of this file", erratum.id);
+	if (found->of)
+		return al_json_fail(&s->doc, node, err,
+			"erratum of \"%s\", which is a reading of \"%s\"", erratum.id, found->of);
+	if (found->erratum)
 		return al_json_fail(&s->doc, node, err, "erratum of \"%s\" appears twice",
-			wanted.id);
-	(*found)->erratum = erratum.reason;
+			erratum.id);
+	found->erratum = erratum.reason;
 	return true;
 }
 
@@ -134,7 +169,7 @@ bool al_scenario_read_errata(void *context, const struct cJSON *errata, void *ou
 	struct al_claim **sorted = al_new_array(&s->arena, struct al_claim *, s->n_claims);
 
 	(void)out;
-	if (!sort_claims(s, sorted, err)
+	if (!sort_claims(s, sorted, err) || !join_readings(s, sorted, err)
 		|| (errata && !al_json_expect(&s->doc, errata, AL_JSON_ARRAY, err)))
 		return false;
 	al_json_each (node, errata)

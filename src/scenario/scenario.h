@@ -60,6 +60,17 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 
 /* ---- claims ---- */
 
+/* What a claim is to its source. */
+enum al_claim_kind {
+	AL_CLAIM_PRINTED, /* a number that stands there */
+	AL_CLAIM_READING, /* another reading of a number that a claim reads already */
+	AL_CLAIM_DERIVED, /* printed nowhere: follows from what is */
+	AL_CLAIM_IDENTITY, /* cannot be otherwise: what MHA retains of itself */
+	AL_CLAIM_REPEAT, /* printed again */
+	AL_N_CLAIM_KINDS,
+};
+extern const char *const al_claim_kind_names[AL_N_CLAIM_KINDS];
+
 enum al_verdict {
 	AL_REPRODUCED,
 	AL_CONSISTENT,
@@ -70,11 +81,15 @@ enum al_verdict {
 extern const char *const al_verdict_names[AL_N_VERDICTS];
 
 struct al_check_counts {
-	size_t verdicts[AL_N_VERDICTS];
-	size_t equalities; /* printed numbers that are reproduced or consistent */
+	size_t verdicts[AL_N_VERDICTS]; /* of all claims */
+	size_t kinds[AL_N_CLAIM_KINDS]; /* of all claims */
+	size_t numbers[AL_N_VERDICTS]; /* of numbers that are printed, each once: it holds if one of
+					  its readings does */
+	size_t equalities; /* of these: numbers that are reproduced or consistent */
 	size_t indifferent; /* of these: would hold too with the last digit one more */
 	size_t errata; /* inconsistent and listed */
 	size_t unlisted; /* inconsistent and not listed: the answer is no */
+	size_t read_otherwise; /* inconsistent, but another reading of the number holds */
 	size_t wrong_errata; /* listed, but not inconsistent: the answer is no */
 };
 

@@ -2,7 +2,7 @@
 #include "base/number.h"
 #include "scenario_text.h"
 
-enum { P_VALUE = 4, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
+enum { P_VALUE = 5, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 
 /* a = 2.0 is 1.95..2.05, b = 4 is 3.5..4.5; the exact set has no interval. */
 #define HEAD \
@@ -460,6 +460,105 @@ static void refuses_errata_of_nothing(void **state)
 	al_text_finish(&scenario);
 }
 
+/* ---- kinds ---- */
+
+/* A reading of claim c (7 things) beside it. */
+static void write_reading(struct al_text *scenario, const char *printed, const char *reading,
+	const char *rest)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	write_claim(scenario,
+		al_format(&arena, "'printed': '%s', 'value': 'e/mha/count'}, {'id': 'r', %s",
+			printed, reading),
+		rest);
+	al_arena_finish(&arena);
+}
+
+/* A number is printed once, however often it is read: it holds if one of its readings does. */
+static void counts_printed_numbers_once(void **state)
+{
+	static const struct {
+		const char *printed, *reading, *rest;
+		size_t numbers, holding, equalities, errata, unlisted, read_otherwise, wrong;
+	} cases[] = {
+		{"7", "'kind': 'reading', 'of': 'c', 'printed': '7', 'value': 'd/mha/a'", "", 1, 1,
+			1, 0, 0, 1, 0},
+		{"2", "'kind': 'reading', 'of': 'c', 'printed': '2', 'value': 'd/mha/a'", "", 1, 1,
+			1, 0, 0, 1, 0},
+		{"8", "'kind': 'reading', 'of': 'c', 'printed': '8', 'value': 'd/mha/a'", "", 1, 0,
+			0, 0, 2, 0, 0},
+		{"8", "'kind': 'reading', 'of': 'c', 'printed': '8', 'value': 'd/mha/a'",
+			", 'errata': [{'id': 'c', 'reason': 'a slip'}]", 1, 0, 0, 2, 0, 0, 0},
+		{"2", "'kind': 'reading', 'of': 'c', 'printed': '2', 'value': 'd/mha/a'",
+			", 'errata': [{'id': 'c', 'reason': 'a slip'}]", 1, 1, 1, 0, 0, 1, 1},
+		{"7", "'kind': 'repeat', 'printed': '7', 'value': 'e/mha/count'", "", 1, 1, 1, 0, 0,
+			0, 0},
+		{"7", "'kind': 'derived', 'printed': '8', 'value': 'e/mha/count'", "", 1, 1, 1, 0,
+			1, 0, 0},
+		{"7",
+			"'kind': 'identity', 'printed': '1', 'value': 'a/a', 'with': {'a': "
+			"'e/mha/count'}",
+			"", 1, 1, 1, 0, 0, 0, 0},
+		{"7", "'printed': '7', 'value': 'e/mha/count'", "", 2, 2, 2, 0, 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_check_counts counts = {0};
+		struct al_text scenario;
+		struct al_table table;
+		size_t n = 0;
+		write_reading(&scenario, cases[i].printed, cases[i].reading, cases[i].rest);
+		assert_true(check_text(scenario.data, &table, &counts, NULL));
+		for (int v = 0; v < AL_N_VERDICTS; v++)
+			n += counts.numbers[v];
+		assert_int_equal(n, cases[i].numbers);
+		assert_int_equal(counts.numbers[AL_REPRODUCED] + counts.numbers[AL_CONSISTENT],
+			cases[i].holding);
+		assert_int_equal(counts.equalities, cases[i].equalities);
+		assert_int_equal(counts.errata, cases[i].errata);
+		assert_int_equal(counts.unlisted, cases[i].unlisted);
+		assert_int_equal(counts.read_otherwise, cases[i].read_otherwise);
+		assert_int_equal(counts.wrong_errata, cases[i].wrong);
+		al_table_finish(&table);
+		al_text_finish(&scenario);
+	}
+}
+
+static void refuses_readings_of_nothing(void **state)
+{
+	static const struct {
+		const char *reading, *rest, *message;
+	} cases[] = {
+		{"'kind': 'reading', 'printed': '7', 'value': 'e/mha/count'", "",
+			"claim r: \"of\" belongs to the kind \"reading\", and a reading needs it"},
+		{"'of': 'c', 'printed': '7', 'value': 'e/mha/count'", "",
+			"claim r: \"of\" belongs to the kind \"reading\", and a reading needs it"},
+		{"'kind': 'reading', 'of': 'x', 'printed': '7', 'value': 'e/mha/count'", "",
+			"claim r reads \"x\", which is no claim of this file or a reading itself"},
+		{"'kind': 'reading', 'of': 'r', 'printed': '7', 'value': 'e/mha/count'", "",
+			"claim r reads \"r\", which is no claim of this file or a reading itself"},
+		{"'kind': 'reading', 'of': 'c', 'printed': '7', 'value': 'e/mha/count'",
+			", 'errata': [{'id': 'r', 'reason': 'a slip'}]",
+			"erratum of \"r\", which is a reading of \"c\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_check_counts counts = {0};
+		struct al_error err = {0};
+		struct al_text scenario;
+		struct al_table table;
+		write_reading(&scenario, "7", cases[i].reading, cases[i].rest);
+		assert_false(check_text(scenario.data, &table, &counts, &err));
+		assert_string_equal(strstr(err.message, ": ") + 2, cases[i].message);
+		al_table_finish(&table);
+		al_text_finish(&scenario);
+	}
+}
+
 /* ---- many data ---- */
 
 /* The sum of n data, each 1 with half a unit around it. */
@@ -552,6 +651,8 @@ int main(void)
 		cmocka_unit_test(counts_errata),
 		cmocka_unit_test(counts_what_is_not_listed),
 		cmocka_unit_test(refuses_errata_of_nothing),
+		cmocka_unit_test(counts_printed_numbers_once),
+		cmocka_unit_test(refuses_readings_of_nothing),
 		cmocka_unit_test(visits_the_corners_of_sixteen_data),
 	};
 
