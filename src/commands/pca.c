@@ -1,8 +1,7 @@
 /* pca: principal components across heads, of what attention heads put out for real tokens. */
 #include "commands/pca.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "audit/select.h"
@@ -33,26 +32,21 @@ static const struct al_option_row pca_rows[] = {
 		"added to each variance before its root (default 0; torch adds 1e-5)"),
 	OPTION_FLAG(struct pca_options, is_strict, "strict",
 		"refuse tokens with numbers that aren't finite instead of leaving them out"),
+	OPTION_TEXT(struct pca_options, weights, "weights", "FILE",
+		"instead of head outputs the weights of PCA layers, as a checkpoint holds them: "
+		"how alike their components are"),
+	OPTION_FLAG(struct pca_options, is_by_columns, "by-columns",
+		"of --weights: a component is a column (default: a row, as torch stores them)"),
+	OPTION_TEXT(struct pca_options, figures, "figures", "DIR", "draw figures into DIR"),
 	OPTION_SET(struct pca_options, only, "only", "A,B", "only these tables",
 		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
+	{pca_training_rows, offsetof(struct pca_options, training)}, {NULL, 0}};
 
 /* ---- one module in one architecture ---- */
-
-static bool read_epsilon(const char *text, double *out, struct al_error *err)
-{
-	char *end;
-
-	*out = 0;
-	if (!text)
-		return true;
-	*out = strtod(text, &end);
-	return (end != text && !*end && isfinite(*out) && *out >= 0)
-		|| al_fail(err, AL_EINPUT, "--epsilon %s: expected a number of at least 0", text);
-}
 
 static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *err)
 {
@@ -74,6 +68,36 @@ static bool fit_target(struct pca_module *m, const struct al_head_outputs *outpu
 		&& al_regression_errors(&m->moments, &m->principal, m->errors, err);
 }
 
+/* The weights that are trained, or the exact ones, and how alike their components are. */
+static bool take_weights(const struct pca_module *m, const struct al_head_outputs *outputs,
+	struct pca_tables *tables, struct al_error *err)
+{
+	const char *architecture = al_architecture_names[m->architecture];
+	struct al_matrix weights;
+
+	if (!al_matrix_init(&weights, m->principal.layer.n_features, m->n_kept, err))
+		return false;
+	bool ok = m->options->training.rule >= 0
+		? pca_train(m, outputs, tables, weights, err)
+		: al_copy(al_columns(al_view(m->principal.vectors), 0, m->n_kept), weights, err);
+	if (ok)
+		pca_weights_add(tables, m->name, architecture, m->label, al_view(weights));
+	al_matrix_finish(&weights);
+	return ok;
+}
+
+/* "Direct-8" */
+static const char *make_label(const struct pca_module *m)
+{
+	char *label = al_format(&m->session->arena, "%s-%zu",
+		m->architecture == AL_NONLINEAR ? "Non-Linear"
+						: al_architecture_names[m->architecture],
+		m->n_kept);
+
+	label[0] = (char)toupper((unsigned char)label[0]);
+	return label;
+}
+
 static bool take_module(struct pca_module *m, const struct al_rows outputs[2],
 	struct pca_tables *tables, struct al_error *err)
 {
@@ -83,13 +107,15 @@ static bool take_module(struct pca_module *m, const struct al_rows outputs[2],
 		.d_head = outputs[0].width / (size_t)m->options->n_heads,
 		.is_strict = m->options->is_strict};
 
-	if (!read_epsilon(m->options->epsilon, &options.epsilon, err)
+	if (!pca_read_real("epsilon", m->options->epsilon, 0, 0, 1e300, &options.epsilon, err)
 		|| !al_principal_find(&m->principal, &heads, &options, err))
 		return false;
-	bool ok = find_kept(m, m->principal.layer.n_features, err)
-		&& (m->n_targets == 0 || fit_target(m, &heads, err));
+	bool ok = find_kept(m, m->principal.layer.n_features, err);
+	m->label = make_label(m);
+	ok = ok && (m->n_targets == 0 || fit_target(m, &heads, err));
 	if (ok)
 		pca_tables_add(tables, m);
+	ok = ok && take_weights(m, &heads, tables, err);
 	al_target_moments_finish(&m->moments);
 	al_principal_finish(&m->principal);
 	return ok;
@@ -143,14 +169,13 @@ static bool open_rows(const struct pca_run *run, const struct al_tensor *tensor,
 	return !run->options->target || find_target(run, rows, err);
 }
 
-static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)
+static bool take_architectures(struct pca_run *run, const struct al_tensor *tensor,
+	const struct al_rows rows[2], struct al_error *err)
 {
 	const uint64_t wanted = run->options->architectures ? run->options->architectures
 							    : UINT64_C(1) << AL_DIRECT;
-	struct al_rows rows[2] = {{0}};
-	bool ok = open_rows(run, tensor, rows, err);
+	bool ok = true;
 
-	al_progress_show(&run->progress, run->outputs.checkpoint.path, tensor->name);
 	for (int a = 0; ok && a < AL_N_ARCHITECTURES; a++) {
 		struct pca_module module = {.session = run->session,
 			.options = run->options,
@@ -160,6 +185,63 @@ static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, str
 		if (wanted >> a & 1)
 			ok = take_module(&module, rows, &run->tables, err);
 	}
+	return ok;
+}
+
+/* Weights [m][n] or, by columns, [n][m]; no more components than features. */
+static bool read_weights(const struct pca_run *run, const struct al_rows *rows,
+	struct al_matrix *out, struct al_error *err)
+{
+	const bool by_columns = run->options->is_by_columns;
+	const size_t m = by_columns ? rows->width : rows->n_rows,
+		     n = by_columns ? rows->n_rows : rows->width;
+	struct al_matrix stored = {0};
+
+	if (m > n || m == 0)
+		return al_fail(err, AL_EINPUT,
+			"tensor \"%.120s\": found %zu components of %zu features, expected no more "
+			"components than features (%s --by-columns?)",
+			rows->tensor->name, m, n, by_columns ? "without" : "with");
+	bool ok = al_matrix_init(out, n, m, err)
+		&& al_matrix_init(&stored, rows->width, rows->n_rows, err)
+		&& al_rows_read(rows, 0, rows->n_rows, stored.data, rows->width, err);
+	for (size_t c = 0; ok && c < m; c++)
+		for (size_t i = 0; i < n; i++)
+			out->data[i + c * n] = by_columns ? stored.data[c + i * m]
+							  : stored.data[i + c * n];
+	al_matrix_finish(&stored);
+	if (ok && !al_is_finite(al_view(*out)))
+		ok = al_fail(err, AL_EINPUT, "tensor \"%.120s\": has numbers that aren't finite",
+			rows->tensor->name);
+	return ok;
+}
+
+static bool take_given(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)
+{
+	struct al_rows rows;
+	struct al_matrix weights = {0};
+	bool ok = al_rows_of(&rows, &run->outputs, tensor, err)
+		&& read_weights(run, &rows, &weights, err);
+
+	if (ok)
+		pca_weights_add(&run->tables, tensor->name, NULL, tensor->name, al_view(weights));
+	al_matrix_finish(&weights);
+	return ok;
+}
+
+static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)
+{
+	struct al_rows rows[2] = {{0}};
+
+	al_progress_show(&run->progress, run->outputs.checkpoint.path, tensor->name);
+	pca_figures_begin(&run->tables, run->options);
+	bool ok = run->options->weights
+		? take_given(run, tensor, err)
+		: open_rows(run, tensor, rows, err) && take_architectures(run, tensor, rows, err);
+	ok = ok
+		&& (!run->options->figures
+			|| pca_figures_draw(run->session, &run->tables, tensor->name, err));
+	pca_figures_finish(&run->tables);
 	return ok || al_in(err, "%s", run->outputs.checkpoint.path);
 }
 
@@ -186,24 +268,34 @@ static bool take_all(struct pca_run *run, struct al_error *err)
 
 static void add_notes(const struct pca_run *run)
 {
+	const struct pca_options *o = run->options;
 	struct al_table *table = run->session->tables[0];
 
 	al_checkpoint_note(table, &run->outputs.checkpoint);
-	if (run->options->target)
+	if (o->target)
 		al_checkpoint_note(table, &run->target.checkpoint);
-	al_table_note(table, "batch normalisation: over each %s, epsilon %s",
-		run->options->architectures & (UINT64_C(1) << AL_NONLINEAR)
-			? "dimension of each head (nonlinear: over each feature)"
-			: "dimension of each head",
-		run->options->epsilon ? run->options->epsilon : "0");
-	al_table_note(table, "errors: relative, of the Frobenius norm");
+	if (o->weights)
+		al_table_note(table, "a component: a %s", o->is_by_columns ? "column" : "row");
+	else
+		al_table_note(table, "batch normalisation: over each %s, epsilon %s",
+			o->architectures & (UINT64_C(1) << AL_NONLINEAR)
+				? "dimension of each head (nonlinear: over each feature)"
+				: "dimension of each head",
+			o->epsilon ? o->epsilon : "0");
+	if (o->target)
+		al_table_note(table,
+			"target: errors of the best linear fit with an intercept, relative");
+	if (o->training.rule >= 0)
+		al_table_note(table, "trained from random weights, seed: %lld",
+			(long long)o->training.seed);
 	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
 	al_kernel_note(table);
 }
 
 static bool run_files(struct pca_run *run, struct al_error *err)
 {
-	pca_tables_begin(&run->tables, run->session);
+	if (!pca_tables_begin(&run->tables, run->session, err))
+		return false;
 	al_progress_init(&run->progress, run->session);
 	bool ok = take_all(run, err);
 	al_progress_finish(&run->progress);
@@ -212,14 +304,42 @@ static bool run_files(struct pca_run *run, struct al_error *err)
 	return ok;
 }
 
+/* Head outputs, or the weights of PCA layers. */
+static bool check_input(const struct al_session *session, struct al_error *err)
+{
+	static const char *const of_outputs[] = {"heads", "architecture", "keep", "target",
+		"epsilon", "strict"};
+	const struct pca_options *o = session->options;
+
+	if (!o->weights && session->line.n_words == 0)
+		return al_fail(err, AL_EINPUT, "expected FILE, or --weights FILE");
+	if (!o->weights)
+		return (o->n_heads
+			       || al_fail(err, AL_EINPUT,
+				       "expected --heads H, the number of heads"))
+			&& (!o->is_by_columns
+				|| al_fail(err, AL_EINPUT, "--by-columns goes with --weights"));
+	if (session->line.n_words > 0)
+		return al_fail(err, AL_EINPUT, "--weights takes no head outputs beside it (%s)",
+			al_session_word(session, 0));
+	for (size_t i = 0; i < session->line.n_given; i++)
+		if (al_find_name(session->line.given[i].row->name, of_outputs,
+			    sizeof(of_outputs) / sizeof(*of_outputs))
+				>= 0
+			|| o->training.rule >= 0)
+			return al_fail(err, AL_EINPUT, "--weights takes no --%s",
+				o->training.rule >= 0 ? "train" : session->line.given[i].row->name);
+	return true;
+}
+
 static bool run_pca(struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
 	struct pca_run run = {.session = session, .options = o};
 
-	if (!o->n_heads)
-		return al_fail(err, AL_EINPUT, "expected --heads H, the number of heads");
-	if (!al_rows_file_open(&run.outputs, al_session_word(session, 0), err))
+	if (!check_input(session, err) || !pca_training_check(session, err)
+		|| !al_rows_file_open(&run.outputs,
+			o->weights ? o->weights : al_session_word(session, 0), err))
 		return false;
 	bool ok = !o->target || al_rows_file_open(&run.target, o->target, err);
 	ok = ok && run_files(&run, err);
@@ -230,13 +350,12 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 }
 
 const struct al_command al_command_pca = {
-	.words = "FILE",
+	.words = "[FILE]",
 	.examples = {"pca heads.npy --heads 12 --keep 4",
-		"pca heads.safetensors --heads 8 --architecture direct,average,nonlinear --target "
-		"outputs.safetensors"},
+		"pca heads.npy --heads 8 --target outputs.npy --train deacon --architecture "
+		"direct,average,nonlinear --figures out"},
 	.options = groups,
 	.options_size = sizeof(struct pca_options),
-	.least_words = 1,
 	.most_words = 1,
 	.computes = true,
 	.run = run_pca,

@@ -3,15 +3,28 @@
 #define ATTNLEDGER_COMMANDS_PCA_H
 
 #include "commands/command.h"
-#include "pca/principal.h"
+#include "pca/hebbian_training.h"
 #include "pca/regression.h"
+
+/* What --train takes; the first three are enum al_hebbian's. */
+enum pca_rule { PCA_HEBB, PCA_OJA, PCA_GHA, PCA_DEACON, PCA_N_RULES };
+
+extern const char *const pca_rule_names[PCA_N_RULES];
+
+struct pca_training {
+	int rule; /* -1: none */
+	bool is_online, shows_ranges;
+	int64_t n_steps, n_inner, batch_tokens, halve_after, seed; /* 0: not given */
+	const char *rate, *delta_p, *xi;
+};
 
 struct pca_options {
 	struct al_output_options output;
 	int64_t n_heads, keep; /* 0: not given */
 	uint64_t architectures, only; /* a bit for each; 0: not given */
-	const char *target, *modules, *epsilon;
-	bool is_strict;
+	const char *target, *modules, *epsilon, *figures, *weights;
+	bool is_strict, is_by_columns;
+	struct pca_training training;
 };
 
 /* One module in one architecture. */
@@ -20,6 +33,7 @@ struct pca_module {
 	const struct pca_options *options;
 	const char *name;
 	enum al_pca_architecture architecture;
+	const char *label; /* "Direct-8", as the paper calls it */
 	struct al_principal principal;
 	size_t n_kept;
 	size_t n_targets; /* 0: no target */
@@ -28,17 +42,73 @@ struct pca_module {
 };
 
 /* The tables of the answer; NULL: not wanted. */
-enum pca_table { PCA_MODULES, PCA_COMPONENTS, PCA_LOADINGS, PCA_N_TABLES };
+enum pca_table {
+	PCA_MODULES,
+	PCA_COMPONENTS,
+	PCA_LOADINGS,
+	PCA_TRAINING,
+	PCA_RANGES,
+	PCA_WEIGHTS,
+	PCA_CORRELATION,
+	PCA_N_TABLES,
+};
 
 extern const char *const pca_table_names[PCA_N_TABLES];
 
 struct pca_tables {
 	struct al_table *of[PCA_N_TABLES];
+	struct al_table drawn[PCA_N_TABLES]; /* one module's, whole, for figures; without columns
+						where none are drawn */
 };
 
-void pca_tables_begin(struct pca_tables *tables, struct al_session *session);
+/* Fails where a table is asked for by name that the other options don't make. */
+bool pca_tables_begin(struct pca_tables *tables, struct al_session *session,
+	struct al_error *err) AL_MUST_CHECK;
+
+void pca_components_columns(struct al_table *table, bool with_target);
 
 /* Rows of the exact components. */
 void pca_tables_add(struct pca_tables *tables, const struct pca_module *module);
+
+/* A note below the first table of the answer. */
+void pca_note(const struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
+
+/* "--NAME TEXT" as a number; NULL: `fallback`. The limits themselves are allowed. */
+bool pca_read_real(const char *name, const char *text, double fallback, double least, double most,
+	double *out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- pca_train.c ---- */
+
+extern const struct al_option_row pca_training_rows[];
+
+/* Refuses options of one rule that are given with another, or with none. */
+bool pca_training_check(const struct al_session *session, struct al_error *err) AL_MUST_CHECK;
+
+void pca_training_columns(struct al_table *table, const struct pca_options *options);
+void pca_ranges_columns(struct al_table *table);
+
+/* Trains `weights` [n_features][kept], from random ones. */
+bool pca_train(const struct pca_module *module, const struct al_head_outputs *outputs,
+	struct pca_tables *tables, struct al_matrix weights, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- pca_weights.c ---- */
+
+void pca_weights_columns(struct al_table *table);
+void pca_correlation_columns(struct al_table *table);
+
+/* Norms of the columns of a PCA layer's weights, and how alike they are. `architecture` may be
+ * NULL; `label` names its panel. */
+void pca_weights_add(struct pca_tables *tables, const char *module, const char *architecture,
+	const char *label, struct al_view weights);
+
+/* ---- pca_figures.c ---- */
+
+/* Makes the tables that figures of one module need. */
+void pca_figures_begin(struct pca_tables *tables, const struct pca_options *options);
+void pca_figures_finish(struct pca_tables *tables);
+
+/* Draws them into the folder of --figures. */
+bool pca_figures_draw(struct al_session *session, struct pca_tables *tables, const char *module,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

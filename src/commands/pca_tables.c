@@ -1,18 +1,29 @@
 /* pca: the tables of exact components. */
 #include "commands/pca.h"
 
-#include <string.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 const char *const pca_table_names[PCA_N_TABLES] = {
 	[PCA_MODULES] = "modules",
 	[PCA_COMPONENTS] = "components",
 	[PCA_LOADINGS] = "loadings",
+	[PCA_TRAINING] = "training",
+	[PCA_RANGES] = "ranges",
+	[PCA_WEIGHTS] = "weights",
+	[PCA_CORRELATION] = "correlation",
 };
 
 static const char *const titles[PCA_N_TABLES] = {
 	[PCA_MODULES] = "Principal components across heads",
 	[PCA_COMPONENTS] = "Each component",
 	[PCA_LOADINGS] = "What each component is made of",
+	[PCA_TRAINING] = "Training, beside the exact components",
+	[PCA_RANGES] = "Training over the paper's ranges",
+	[PCA_WEIGHTS] = "How alike the components of the weights are",
+	[PCA_CORRELATION] = "Each pair of components of the weights",
 };
 
 /* How many components hold so much of the variance. */
@@ -21,11 +32,6 @@ static const struct share {
 	double share;
 } shares[] = {{"n90", "90 %", .9}, {"n95", "95 %", .95}, {"n99", "99 %", .99}};
 enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
-
-static bool has_target(const struct al_session *session)
-{
-	return ((const struct pca_options *)session->options)->target != NULL;
-}
 
 static void add_columns(struct al_table *table, const struct al_column *columns, size_t n)
 {
@@ -74,7 +80,7 @@ static void begin_modules(struct al_table *table, bool with_target)
 		add_target_columns(table);
 }
 
-static void begin_components(struct al_table *table, bool with_target)
+void pca_components_columns(struct al_table *table, bool with_target)
 {
 	add_names(table);
 	ADD_COLUMNS(table,
@@ -94,20 +100,100 @@ static void begin_loadings(struct al_table *table)
 	ADD_COLUMNS(table, {.key = "feature", .title = "Feature", .is_key = true});
 }
 
-void pca_tables_begin(struct pca_tables *tables, struct al_session *session)
+/* Do the other options make this table? */
+static bool can_be(const struct pca_options *o, enum pca_table table)
+{
+	if (table == PCA_WEIGHTS || table == PCA_CORRELATION)
+		return true;
+	if (table == PCA_TRAINING)
+		return o->training.rule >= 0;
+	if (table == PCA_RANGES)
+		return o->training.shows_ranges;
+	return !o->weights;
+}
+
+/* Is it shown where none is named? What was trained or given is looked at instead of the exact
+ * components. */
+static bool is_usual(const struct pca_options *o, enum pca_table table)
+{
+	if (o->weights)
+		return table == PCA_WEIGHTS;
+	if (o->training.rule >= 0)
+		return table == PCA_MODULES || table == PCA_TRAINING || table == PCA_WEIGHTS
+			|| (table == PCA_RANGES && o->training.shows_ranges);
+	return table <= PCA_LOADINGS;
+}
+
+static void begin_table(struct al_table *table, enum pca_table which, const struct pca_options *o)
+{
+	switch (which) {
+	case PCA_MODULES:
+		begin_modules(table, o->target != NULL);
+		break;
+	case PCA_COMPONENTS:
+		pca_components_columns(table, o->target != NULL);
+		break;
+	case PCA_LOADINGS:
+		begin_loadings(table);
+		break;
+	case PCA_TRAINING:
+		pca_training_columns(table, o);
+		break;
+	case PCA_RANGES:
+		pca_ranges_columns(table);
+		break;
+	case PCA_WEIGHTS:
+		pca_weights_columns(table);
+		break;
+	default:
+		pca_correlation_columns(table);
+	}
+}
+
+bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
 
 	*tables = (struct pca_tables){0};
-	for (int i = 0; i < PCA_N_TABLES; i++)
-		if (!o->only || (o->only >> i & 1))
-			tables->of[i] = al_session_table(session, pca_table_names[i], titles[i]);
-	if (tables->of[PCA_MODULES])
-		begin_modules(tables->of[PCA_MODULES], has_target(session));
-	if (tables->of[PCA_COMPONENTS])
-		begin_components(tables->of[PCA_COMPONENTS], has_target(session));
-	if (tables->of[PCA_LOADINGS])
-		begin_loadings(tables->of[PCA_LOADINGS]);
+	for (int i = 0; i < PCA_N_TABLES; i++) {
+		const enum pca_table which = (enum pca_table)i;
+		const bool is_named = o->only >> i & 1;
+		if (is_named && !can_be(o, which))
+			return al_fail(err, AL_EINPUT, "--only %s: %s", pca_table_names[i],
+				which == PCA_TRAINING	      ? "goes with --train RULE"
+					: which == PCA_RANGES ? "goes with --train deacon --ranges"
+							      : "weights alone have no such table");
+		if (!(o->only ? is_named : is_usual(o, which)))
+			continue;
+		tables->of[i] = al_session_table(session, pca_table_names[i], titles[i]);
+		begin_table(tables->of[i], which, o);
+	}
+	return true;
+}
+
+void pca_note(const struct al_session *session, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	al_table_note(session->tables[0], "%s", text);
+}
+
+bool pca_read_real(const char *name, const char *text, double fallback, double least, double most,
+	double *out, struct al_error *err)
+{
+	char *end;
+
+	*out = fallback;
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	return (end != text && !*end && *out >= least && *out <= most)
+		|| al_fail(err, AL_EINPUT, "--%s %s: expected a number of at least %g", name, text,
+			least);
 }
 
 /* ---- rows ---- */
@@ -188,24 +274,24 @@ static void add_loading_columns(struct al_table *table, size_t n)
 				.digits = 3});
 }
 
-static void note(struct al_table *table, const struct pca_module *m)
+static void note(const struct pca_module *m)
 {
 	const struct al_principal *p = &m->principal;
-	const char *of = al_architecture_names[m->architecture];
 
 	if (p->n_left_out)
-		al_table_note(table,
-			"%s, %s: %lld tokens left out, since they have numbers that aren't finite",
-			m->name, of, (long long)p->n_left_out);
+		pca_note(m->session,
+			"%s, %s: %lld tokens are left out, since they have numbers that aren't "
+			"finite",
+			m->name, m->label, (long long)p->n_left_out);
 	if (!p->n_constant)
 		return;
 	for (size_t k = 0; k < p->layer.n_norm; k++)
 		if (p->layer.scale[k] == 0) {
-			al_table_note(table,
+			pca_note(m->session,
 				"%s, %s: %zu of %zu normalised features are constant and count as "
 				"0, the first is %s",
-				m->name, of, p->n_constant, p->layer.n_norm,
-				al_pca_norm_name(&p->layer, k, &table->arena));
+				m->name, m->label, p->n_constant, p->layer.n_norm,
+				al_pca_norm_name(&p->layer, k, &m->session->arena));
 			return;
 		}
 }
@@ -213,19 +299,16 @@ static void note(struct al_table *table, const struct pca_module *m)
 void pca_tables_add(struct pca_tables *tables, const struct pca_module *m)
 {
 	struct al_table *loadings = tables->of[PCA_LOADINGS];
-	bool is_noted = false;
 
 	if (tables->of[PCA_MODULES])
 		add_module(tables->of[PCA_MODULES], m);
 	if (tables->of[PCA_COMPONENTS])
 		add_components(tables->of[PCA_COMPONENTS], m);
+	if (tables->drawn[PCA_COMPONENTS].n_columns)
+		add_components(&tables->drawn[PCA_COMPONENTS], m);
 	if (loadings && loadings->n_rows == 0)
 		add_loading_columns(loadings, m->n_kept);
 	if (loadings)
 		add_loadings(loadings, m);
-	for (int i = 0; i < PCA_N_TABLES && !is_noted; i++)
-		if (tables->of[i]) {
-			note(tables->of[i], m);
-			is_noted = true;
-		}
+	note(m);
 }

@@ -1,10 +1,12 @@
 /* Heat maps: a coloured cell for each pair of whole numbers; a missing one is hatched. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"
 
-static const double hatch_pt = 2.4;
+static const double hatch_pt = 2.4, least_scale = 0.5;
 
 static struct al_box cell_box(const struct al_scene *scene, size_t panel, const struct al_point *p)
 {
@@ -37,17 +39,55 @@ static void fill(struct al_canvas *canvas, const struct al_box *box, struct al_c
 	cairo_fill(canvas->cr);
 }
 
+/* Luminance as sRGB weighs it. */
+static struct al_color ink_on(struct al_color back)
+{
+	return 0.2126 * back.red + 0.7152 * back.green + 0.0722 * back.blue > 0.45 ? al_color_ink
+										   : al_color_white;
+}
+
+/* As large as the cell takes, at most in the size of ticks: "-.12". Where the cell is too small to
+ * read, nothing. */
+static void write_value(struct al_canvas *canvas, const struct al_box *box, double value,
+	struct al_color back)
+{
+	char text[32];
+	double width, height;
+
+	snprintf(text, sizeof(text), "%.2f", fabs(value) < 0.005 ? 0 : value);
+	char *zero = strstr(text, "0.");
+	if (zero == text || (zero == text + 1 && *text == '-'))
+		memmove(zero, zero + 1, strlen(zero));
+	struct al_label label = al_tick_label(text);
+	al_label_measure(canvas, &label, &width, &height);
+	const double scale = fmin(1,
+		0.92 * fmin((box->right - box->left) / width, (box->bottom - box->top) / height));
+	if (scale < least_scale)
+		return;
+	label.color = ink_on(back);
+	cairo_save(canvas->cr);
+	cairo_translate(canvas->cr, (box->left + box->right) / 2, (box->top + box->bottom) / 2);
+	cairo_scale(canvas->cr, scale, scale);
+	al_label_put(canvas, &label, 0, 0, 0.5, 0.5);
+	al_label_draw(canvas, &label);
+	cairo_restore(canvas->cr);
+}
+
 static void draw_cell(struct al_scene *scene, size_t panel, const struct al_point *point)
 {
 	const struct al_dimension *color = &scene->plot->color;
 	struct al_box box = cell_box(scene, panel, point);
 
-	if (isnan(point->color))
+	if (isnan(point->color)) {
 		hatch(scene->canvas, &box);
-	else
-		fill(scene->canvas, &box,
-			al_ramp_color((point->color - color->min) / (color->max - color->min),
-				scene->plot->figure->is_diverging));
+		return;
+	}
+	const struct al_color back = al_ramp_color((point->color - color->min)
+			/ (color->max - color->min),
+		scene->plot->figure->is_diverging);
+	fill(scene->canvas, &box, back);
+	if (scene->plot->figure->writes_values)
+		write_value(scene->canvas, &box, point->color, back);
 }
 
 static void draw(struct al_scene *scene, size_t panel)

@@ -4,6 +4,7 @@
  * margins. So the page is laid out again until the margins, which only grow, hold what they have
  * to. */
 #include <math.h>
+#include <string.h>
 
 #include "figure/mark.h"
 #include "figure/measures.h"
@@ -200,19 +201,46 @@ static void add_y_labels(struct al_scene *scene)
 	}
 }
 
+static size_t count_lines(const char *text)
+{
+	size_t n = 1;
+
+	while ((text = strchr(text, '\n')))
+		n += *text++ == '\n';
+	return n;
+}
+
+/* Of the panel that has most. */
+static double panel_title_lines(const struct al_plot *plot)
+{
+	size_t most = 1, n;
+
+	for (size_t panel = 0; panel < plot->n_panels; panel++) {
+		n = count_lines(plot->panels[panel]);
+		most = n > most ? n : most;
+	}
+	return (double)most;
+}
+
 static void add_panel_title(struct al_scene *scene, size_t panel)
 {
 	const struct al_box *frame = &scene->frames[panel];
-	struct al_label label = {.text = scene->plot->panels[panel],
-		.font = AL_FONT_TITLE,
-		.color = al_color_ink,
-		.align = AL_ALIGN_CENTER};
+	const char *text = scene->plot->panels[panel];
+	const double height = al_line_height(scene->canvas, AL_FONT_TITLE);
 
-	if (!*label.text)
+	if (!*text)
 		return;
-	al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2, frame->top - 1, 0.5,
-		1);
-	al_scene_add_label(scene, &label);
+	for (size_t left = count_lines(text); left-- > 0;) {
+		const size_t length = strcspn(text, "\n");
+		struct al_label label = {.text = al_strndup(scene->arena, text, length),
+			.font = AL_FONT_TITLE,
+			.color = al_color_ink,
+			.align = AL_ALIGN_CENTER};
+		al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2,
+			frame->top - 1 - (double)left * height, 0.5, 1);
+		al_scene_add_label(scene, &label);
+		text += length + 1;
+	}
 }
 
 static struct al_label axis_title(const char *text, double room_pt, bool is_vertical)
@@ -347,7 +375,9 @@ static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 			return false;
 		*top += AL_TITLE_GAP_PT;
 	}
-	*top += *plot->panels[0] ? al_line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2;
+	*top += *plot->panels[0]
+		? panel_title_lines(plot) * al_line_height(scene->canvas, AL_FONT_TITLE) + 1
+		: 2;
 	return true;
 }
 

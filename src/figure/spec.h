@@ -39,6 +39,7 @@ struct al_figure {
 	struct al_axis x, y;
 	struct al_axis color; /* heatmap: what cells at (x, y) hold; x and y are whole numbers */
 	bool is_diverging; /* heatmap: two hues about zero */
+	bool writes_values; /* heatmap: in each cell, with two decimals */
 	const char *stacked[AL_FIGURE_MOST_STACKED]; /* bar: columns stacked instead of y.column */
 	size_t n_stacked;
 	const char *series; /* column whose values make the series, or NULL */
@@ -47,7 +48,8 @@ struct al_figure {
 				     drawn; NULL: all as they come */
 	size_t n_looks;
 	struct al_strands strands;
-	const char *panel; /* column whose values make panels side by side, or NULL */
+	const char *panel; /* column whose values make panels side by side, or NULL; lines of a
+	                      value are lines of the title */
 	bool has_own_x; /* panels: each its own limits and ticks along x */
 	const char *label; /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
