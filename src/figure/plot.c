@@ -304,14 +304,19 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 	return true;
 }
 
+/* A column's words begin with a capital at an axis; its key stays as it is. */
 static const char *axis_title(struct al_arena *arena, const struct al_axis *axis,
 	const struct al_column *column)
 {
+	bool has_unit = column->unit[0] && column->quantity != AL_QUANTITY_BYTES;
+
 	if (axis->title)
 		return axis->title;
-	if (column->unit[0] && column->quantity != AL_QUANTITY_BYTES)
-		return al_format(arena, "%s (%s)", column->title, column->unit);
-	return column->title;
+	char *title = has_unit ? al_format(arena, "%s (%s)", column->title, column->unit)
+			       : al_strdup(arena, column->title);
+	if (*title >= 'a' && *title <= 'z' && strcmp(column->title, column->key) != 0)
+		*title += 'A' - 'a';
+	return title;
 }
 
 /* What stacked columns have in common names their axis. */
