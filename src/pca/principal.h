@@ -13,7 +13,8 @@ struct al_head_outputs {
 	size_t width; /* of a row, with the target */
 	/* The first row that is finite. */
 	bool (*first)(const void *context, double *out, struct al_error *err);
-	/* All rows, by al_sums_add or al_stream. */
+	/* All rows, by al_sums_add or al_stream; in the blocks that the statistic asks for where it
+	 * wants them in order. */
 	bool (*feed)(const void *context, struct al_sums *sums, struct al_error *err);
 	const void *context;
 };

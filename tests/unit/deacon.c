@@ -5,8 +5,9 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "linalg/hebbian.h"
+#include "ledger/ledger.h"
 #include "pca/deacon.h"
+#include "pca/hebbian_training.h"
 #include "support/weights.h"
 
 enum { HEADS = 4, D_HEAD = 3, WIDTH = HEADS * D_HEAD, TARGETS = 6, TOKENS = 500, KEPT = 3 };
@@ -228,6 +229,247 @@ static void inner_loop(void **state)
 	end(&f);
 }
 
+/* ---- the catalogue counts what the module builds ---- */
+
+static const struct al_ledger_entry *find_entry(const struct al_ledger_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->items[i].name, name) == 0)
+			return &list->items[i];
+	fail_msg("the catalogue has no %s", name);
+	return NULL;
+}
+
+/* The variant's tensors beyond queries, keys and values are the layer's; returns its parameters. */
+static int64_t check_tensors(struct al_ledger *ledger, const struct al_pca_layer *layer,
+	size_t n_pca, size_t d_model)
+{
+	const struct al_ledger_list *list;
+	struct al_pca_tensor tensors[AL_PCA_TENSORS];
+	int64_t parameters = 0;
+
+	assert_true(al_ledger_list(ledger, AL_LIST_STORED, &list, NULL));
+	assert_int_equal(list->n, AL_PCA_TENSORS + 3);
+	al_pca_layer_tensors(layer, n_pca, d_model, tensors);
+	for (size_t i = 0; i < AL_PCA_TENSORS; i++) {
+		const struct al_ledger_entry *entry = find_entry(list, tensors[i].name);
+		int64_t elements = (int64_t)tensors[i].shape[0];
+		assert_int_equal(entry->dims[0], tensors[i].shape[0]);
+		assert_int_equal(entry->n_dims, tensors[i].shape[1] ? 2 : 1);
+		if (tensors[i].shape[1]) {
+			assert_int_equal(entry->dims[1], tensors[i].shape[1]);
+			elements *= (int64_t)tensors[i].shape[1];
+		}
+		parameters += entry->is_parameter ? elements : 0;
+	}
+	return parameters;
+}
+
+static int64_t count_layer(struct al_catalog *catalog, enum al_pca_architecture a, int64_t n_heads,
+	int64_t d_head, int64_t d_model, int64_t n_pca)
+{
+	static const char *const variants[] = {"deacon-direct", "deacon-average",
+		"deacon-nonlinear"};
+	struct al_configured_variant configured;
+	struct al_settings settings;
+	struct al_basis basis;
+	struct al_arena arena;
+	struct al_ledger ledger;
+	struct al_pca_layer layer;
+	struct al_error err;
+
+	al_arena_init(&arena);
+	al_settings_init(&settings, catalog);
+	al_settings_set(&settings, "n_heads", n_heads, "test");
+	al_settings_set(&settings, "d_head", d_head, "test");
+	al_settings_set(&settings, "d_model", d_model, "test");
+	al_settings_set(&settings, "n_pca", n_pca, "test");
+	al_basis_init(&basis);
+	if (!al_configured_variant_parse(&arena, catalog, variants[a], &configured, &err)
+		|| !al_ledger_open_module(&ledger, &configured, &settings, &basis, &err))
+		fail_msg("%s", err.message);
+	al_pca_layer_init(&layer, a, (size_t)n_heads, (size_t)d_head);
+	const int64_t parameters = check_tensors(&ledger, &layer, (size_t)n_pca, (size_t)d_model);
+	al_pca_layer_finish(&layer);
+	al_ledger_close(&ledger);
+	al_settings_finish(&settings);
+	al_arena_finish(&arena);
+	return parameters;
+}
+
+/* The totals of Tables 3 and 4: six modules in which the layer takes the place of W_O. */
+static void tables_3_and_4(void **state)
+{
+	static const struct {
+		enum al_pca_architecture architecture;
+		int64_t n_pca, total;
+	} printed[] = {{AL_DIRECT, 8, 5373616}, {AL_DIRECT, 3, 5127586}, {AL_AVERAGE, 8, 4992688},
+		{AL_AVERAGE, 3, 4984738}, {AL_NONLINEAR, 8, 5372800}, {AL_NONLINEAR, 3, 5125690}};
+	struct al_catalog *catalog = al_catalog_create();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(printed) / sizeof(*printed); i++)
+		assert_int_equal(5370112
+				+ 6
+					* (count_layer(catalog, printed[i].architecture, 8, 32, 256,
+						   printed[i].n_pca)
+						- 8 * 32 * 256),
+			printed[i].total);
+	for (int a = 0; a < AL_N_ARCHITECTURES; a++)
+		(void)count_layer(catalog, (enum al_pca_architecture)a, 5, 7, 11, 4);
+	al_catalog_destroy(catalog);
+}
+
+/* What is built has those shapes. */
+static void layer_is_built_so(void **state)
+{
+	(void)state;
+	for (int a = 0; a < AL_N_ARCHITECTURES; a++) {
+		struct fixture f;
+		struct al_pca_tensor t[AL_PCA_TENSORS];
+		begin(&f, (enum al_pca_architecture)a);
+		al_pca_layer_tensors(&f.principal.layer, KEPT, TARGETS, t);
+		assert_int_equal(t[0].shape[0], f.principal.layer.n_norm);
+		assert_int_equal(t[4].shape[0], f.deacon.weights.rows);
+		assert_int_equal(t[4].shape[1], f.deacon.weights.cols);
+		assert_int_equal(t[6].shape[0], f.deacon.output.rows);
+		assert_int_equal(t[6].shape[1], f.deacon.output.cols);
+		end(&f);
+	}
+}
+
+/* ---- a Gaussian whose covariance is known ---- */
+
+enum { G_HEADS = 4, G_DIMS = 2, G_TOKENS = 20000 };
+
+/* Heads i and k correlate by 0.8^|i - k|, in each dimension alike. */
+static double gaussian_heads[G_TOKENS * G_HEADS * G_DIMS];
+
+static void make_gaussian(void)
+{
+	struct al_random *random = al_random_create(6, 0, 0, 0);
+
+	al_random_gaussian(random, gaussian_heads, G_TOKENS * G_HEADS * G_DIMS);
+	al_random_destroy(random);
+	for (size_t t = 0; t < G_TOKENS; t++)
+		for (size_t i = 1; i < G_HEADS; i++)
+			for (size_t j = 0; j < G_DIMS; j++) {
+				double *x = gaussian_heads + (t * G_HEADS + i) * G_DIMS + j;
+				*x = .6 * *x + .8 * x[-G_DIMS];
+			}
+}
+
+static bool first_gaussian(const void *context, double *out, struct al_error *err)
+{
+	(void)context;
+	(void)err;
+	memcpy(out, gaussian_heads, G_HEADS * G_DIMS * sizeof(double));
+	return true;
+}
+
+static bool feed_gaussian(const void *context, struct al_sums *sums, struct al_error *err)
+{
+	static double block[4000 * G_HEADS * G_DIMS];
+	const size_t asked = sums->statistic->block_rows, n = asked < 4000 ? asked : 4000;
+
+	(void)context;
+	for (size_t t = 0; t < G_TOKENS; t += n) {
+		const size_t here = G_TOKENS - t < n ? G_TOKENS - t : n;
+		memcpy(block, gaussian_heads + t * G_HEADS * G_DIMS,
+			here * G_HEADS * G_DIMS * sizeof(*block));
+		if (!al_sums_add(sums, block, here, err))
+			return false;
+	}
+	return true;
+}
+
+static const struct al_head_outputs gaussian = {.width = G_HEADS * G_DIMS,
+	.first = first_gaussian,
+	.feed = feed_gaussian};
+
+static bool ignore(void *context, size_t step, double rate, struct al_view weights,
+	struct al_error *err)
+{
+	(void)context;
+	(void)step;
+	(void)rate;
+	(void)weights;
+	(void)err;
+	return true;
+}
+
+static double largest_angle(struct al_view weights, struct al_view vectors)
+{
+	double cosines[G_HEADS], angle;
+
+	assert_true(al_hebbian_alignment(weights, al_columns(vectors, 0, weights.cols), cosines,
+		&angle, NULL));
+	for (size_t c = 0; c < weights.cols; c++)
+		angle = fmax(angle, acos(fmin(cosines[c], 1)));
+	return angle;
+}
+
+/* Shares of variance along learned weights are LAPACK's to 1e-12, angles below 1e-3; pattern by
+ * pattern, with a falling rate, they come as near as noise allows. */
+static void gaussian_is_learned(void **state)
+{
+	const struct al_pca_options asked = {.architecture = AL_DIRECT,
+		.n_heads = G_HEADS,
+		.d_head = G_DIMS};
+	struct al_hebbian_options options = {.rule = AL_SANGER, .n_steps = 4000, .watch = ignore};
+	struct al_matrix w = {0}, truth = {0};
+	struct al_principal p;
+	double values[G_HEADS];
+
+	(void)state;
+	make_gaussian();
+	assert_true(al_principal_find(&p, &gaussian, &asked, NULL)
+		&& al_matrix_init(&w, G_HEADS, G_HEADS, NULL)
+		&& al_matrix_init(&truth, G_HEADS, G_HEADS, NULL));
+	options.rate = al_hebbian_default_rate(&p);
+	al_hebbian_start(w, 1);
+	assert_true(al_hebbian_train(&p, NULL, &options, w, NULL));
+	assert_true(largest_angle(al_view(w), al_view(p.vectors)) < 1e-3);
+	for (size_t c = 0; c < G_HEADS; c++) {
+		double share = 0;
+		for (size_t i = 0; i < G_HEADS; i++)
+			for (size_t k = 0; k < G_HEADS; k++)
+				share += w.data[i + c * w.ld] * w.data[k + c * w.ld]
+					* p.covariance.data[i + k * p.covariance.ld] / p.sum;
+		assert_true(fabs(share - p.values[c] / p.sum) < 1e-12);
+	}
+
+	for (size_t i = 0; i < G_HEADS; i++)
+		for (size_t k = 0; k < G_HEADS; k++)
+			truth.data[i + k * truth.ld] = pow(.8, fabs((double)i - (double)k));
+	assert_true(al_eigenvectors(truth, values, NULL));
+	assert_true(largest_angle(al_view(p.vectors), al_view(truth)) < .02);
+	for (size_t c = 0; c < G_HEADS; c++)
+		assert_true(fabs(p.values[c] - values[c]) < .02);
+
+	struct al_view two = al_columns(al_view(w), 0, 2);
+	const struct al_matrix learned = {w.data, two.rows, two.cols, two.ld};
+	options.is_online = true;
+	options.n_steps = 3 * G_TOKENS;
+	options.rate = .02;
+	options.halve_after = 1000;
+	al_hebbian_start(learned, 2);
+	assert_true(al_hebbian_train(&p, &gaussian, &options, learned, NULL));
+	assert_true(largest_angle(two, al_view(p.vectors)) < .03);
+	options.is_online = false;
+	options.batch_tokens = 4000;
+	options.n_inner = 500;
+	options.n_steps = 5 * 4000;
+	options.halve_after = 0;
+	options.rate = al_hebbian_default_rate(&p);
+	al_hebbian_start(learned, 2);
+	assert_true(al_hebbian_train(&p, &gaussian, &options, learned, NULL));
+	assert_true(largest_angle(two, al_view(p.vectors)) < .05);
+	al_matrix_finish(&w);
+	al_matrix_finish(&truth);
+	al_principal_finish(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +477,9 @@ int main(void)
 		cmocka_unit_test(promises_are_seen),
 		cmocka_unit_test(first_order_to_second_order),
 		cmocka_unit_test(inner_loop),
+		cmocka_unit_test(tables_3_and_4),
+		cmocka_unit_test(layer_is_built_so),
+		cmocka_unit_test(gaussian_is_learned),
 	};
 
 	return cmocka_run_group_tests(tests, make, NULL);
