@@ -110,6 +110,7 @@ struct al_entry {
 struct al_entries {
 	struct al_entry *items;
 	size_t n;
+	bool is_declared; /* false: the file has no such list, and what it sums to isn't known */
 };
 
 /* ---- variants ---- */

@@ -137,6 +137,16 @@ static const struct al_record check_record = {
 
 /* ---- variants ---- */
 
+/* A list that is there may be empty: none. One that isn't says nothing. */
+static bool finish_entries(void *context, const struct cJSON *node, const char *key,
+	struct al_entries *entries, struct al_error *err)
+{
+	const struct cJSON *list = al_json_get(node, key);
+
+	entries->is_declared = list != NULL;
+	return al_entries_check(context, list, entries, err);
+}
+
 static bool finish_variant(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
@@ -144,13 +154,11 @@ static bool finish_variant(void *context, const struct cJSON *node, void *record
 
 	if (!variant->title)
 		variant->title = variant->name;
-	return al_entries_check(context, al_json_get(node, "tensors"), &variant->tensors, err)
+	return finish_entries(context, node, "tensors", &variant->tensors, err)
 		&& al_factors_check(context, al_json_get(node, "tensors"), &variant->tensors, err)
-		&& al_entries_check(context, al_json_get(node, "cache"), &variant->cache, err)
-		&& al_entries_check(context, al_json_get(node, "activations"),
-			&variant->activations, err)
-		&& al_entries_check(context, al_json_get(node, "products"), &variant->products,
-			err);
+		&& finish_entries(context, node, "cache", &variant->cache, err)
+		&& finish_entries(context, node, "activations", &variant->activations, err)
+		&& finish_entries(context, node, "products", &variant->products, err);
 }
 
 #define AT(member) offsetof(struct al_variant, member)

@@ -248,8 +248,15 @@ static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_
 {
 	struct al_cache_lines cache;
 
+	struct al_undeclared undeclared;
+
 	if (!al_ledger_cache(ledger, a->storage, a->seq, a->source_seq, &cache, err))
 		return false;
+	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
+		begin_row(a, AL_N_CACHE_KINDS);
+		al_note_undeclared(&undeclared, a->table);
+		return true;
+	}
 	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
 		add_kind(a, &cache, kind);
 	for (size_t i = 0; a->explanations && i < cache.n; i++)

@@ -7,10 +7,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum kernel { KERNEL_EAGER, KERNEL_FLASH, N_KERNELS };
-
-static const char *const kernel_names[N_KERNELS] = {"eager", "flash"};
-
 const struct al_option_row al_weight_rows[] = {
 	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
 		"number format of the weights: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
@@ -46,9 +42,6 @@ const struct al_option_row al_device_rows[] = {
 		"are saved)",
 		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
 		.fallback = AL_RECOMPUTE_NONE),
-	OPTION_CHOICE(struct al_device_options, kernel, "attention", "KERNEL",
-		"eager or flash; default: the recipe's", .words = kernel_names,
-		.n_words = N_KERNELS, .fallback = -1),
 	OPTION_FLAG(struct al_device_options, is_inference, "inference",
 		"weights, cache and one forward instead of training"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
@@ -100,8 +93,13 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 		.zero = (int)o->zero,
 		.is_sequence_parallel = o->is_sequence_parallel,
 		.recompute = (enum al_recompute)o->recompute,
-		.is_flash = o->kernel < 0 ? question->recipe->is_flash : o->kernel == KERNEL_FLASH,
+		.is_flash = question->recipe->is_flash,
 	};
+	if (o->recompute != AL_RECOMPUTE_NONE && question->recipe->activations_per_token)
+		return al_fail(err, AL_EINPUT,
+			"--recompute changes what is saved, and the recipe %s has a rule of its "
+			"own for that",
+			question->recipe->name);
 	if (o->zero > 3)
 		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3",
 			(long long)o->zero);
@@ -132,6 +130,30 @@ bool al_devices_tokens(struct al_training *t, struct al_question *q, struct al_e
 		&& read_number(q, "rank", false, &t->rank, err);
 }
 
+/* Options that only one of the two answers hears. */
+static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline"};
+static const char *const of_inference[] = {"dtype", "cache-dtype"};
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,
+	struct al_error *err)
+{
+	const char *const *unheard = o->is_inference ? of_training : of_inference;
+	const size_t n = o->is_inference ? COUNT(of_training) : COUNT(of_inference);
+
+	for (size_t i = 0; i < line->n_given; i++) {
+		const char *name = line->given[i].row->name;
+		if (al_find_name(name, unheard, n) >= 0)
+			return al_fail(err, AL_EINPUT,
+				o->is_inference ? "--%s is about training, and changes nothing "
+						  "with --inference"
+						: "--%s is about inference, and changes nothing "
+						  "without --inference",
+				name);
+	}
+	return true;
+}
+
 bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
 	struct al_error *err)
 {
@@ -156,9 +178,8 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 			"token and attention block",
 			(long long)t->batch, (long long)t->seq, al_formula_source(rule));
 	else
-		al_table_note(table, "batch %lld, %lld tokens; %s attention, recompute %s",
-			(long long)t->batch, (long long)t->seq, t->is_flash ? "flash" : "eager",
-			al_recompute_names[t->recompute]);
+		al_table_note(table, "batch %lld, %lld tokens; recompute %s", (long long)t->batch,
+			(long long)t->seq, al_recompute_names[t->recompute]);
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
 		al_table_note(table,
 			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld, "
@@ -254,19 +275,5 @@ bool al_train_stages(struct al_ledger *ledger, const struct al_training *t,
 	for (int64_t i = 0; i < t->pp; i++)
 		al_stage_memory_finish(&stages[i]);
 	free(stages);
-	return ok;
-}
-
-bool al_train_largest(struct al_question *q, const struct al_configured_variant *configured,
-	const struct al_training *t, struct al_stage_memory *stage, int64_t *index,
-	struct al_error *err)
-{
-	struct al_ledger ledger;
-
-	if (!al_open_model(q, configured, t->tp,
-		    t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, &ledger, err))
-		return false;
-	bool ok = al_train_stages(&ledger, t, stage, index, err);
-	al_ledger_close(&ledger);
 	return ok;
 }

@@ -9,7 +9,7 @@ struct al_device_options {
 	bool is_whole, is_sequence_parallel, is_inference;
 	const char *parts, *dtype, *cache_dtype;
 	int64_t zero, tp, pp, interleave, dp, cp, ep;
-	int recompute, kernel; /* kernel -1: the recipe's */
+	int recompute;
 };
 
 /* --dtype; all others. */
@@ -22,6 +22,10 @@ bool al_devices_init(struct al_training *training, const struct al_device_option
 /* Sets batch, seq and rank from the question's settings. */
 bool al_devices_tokens(struct al_training *training, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Refuses what training (inference) leaves unheard. */
+bool al_devices_check_mode(const struct al_command_line *line,
+	const struct al_device_options *options, struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses options that only a whole model has. */
 bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
@@ -38,10 +42,5 @@ bool al_open_model(struct al_question *question, const struct al_configured_vari
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
 bool al_train_stages(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage_memory *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
-
-/* The same of a question. */
-bool al_train_largest(struct al_question *question, const struct al_configured_variant *configured,
-	const struct al_training *training, struct al_stage_memory *stage, int64_t *index,
-	struct al_error *err) AL_MUST_CHECK;
 
 #endif

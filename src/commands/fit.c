@@ -324,7 +324,7 @@ static bool fit_memory(struct fit *f, mpq_srcptr memory, struct al_error *err)
 			"solved for",
 			f->options->devices.dtype, f->inference.cache->name);
 	else
-		al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
+		al_note_recipe(q, table);
 	return true;
 }
 
@@ -475,8 +475,9 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_question question;
 	struct fit f = {.session = session, .options = o, .question = &question};
 
-	if (!al_ask_question(&question, session, &o->asked, session->line.words[0], false,
-		    AL_BASIS_MODEL, err))
+	if (!al_devices_check_mode(&session->line, &o->devices, err)
+		|| !al_ask_question(&question, session, &o->asked, session->line.words[0], false,
+			AL_BASIS_MODEL, err))
 		return false;
 	for (int i = 0; i < MOST_STATES; i++)
 		mpq_init(f.states[i]);

@@ -1,10 +1,10 @@
-/* memory: what a model takes by state; here attention alone, by variant and under a recipe. */
-#include "commands/explain.h"
+/* memory: what a model, or the attention in it, takes by state. */
 #include "commands/memory.h"
 
-#include <string.h>
-
 #include "base/number.h"
+#include "commands/explain.h"
+
+enum { TOTAL = AL_TRAINING_TOTAL };
 
 static const struct al_option_row rows[] = {
 	EXPLAIN_ROW(struct al_memory_options, explains),
@@ -20,34 +20,115 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_weight_rows, offsetof(struct al_memory_options, devices)}, {rows, 0},
 	{al_device_rows, offsetof(struct al_memory_options, devices)}, {NULL, 0}};
 
-static const enum al_measure states[] = {AL_WEIGHTS, AL_GRADIENTS, AL_OPTIMIZER, AL_ACTIVATIONS,
-	AL_TOTAL};
-enum { N_STATES = sizeof(states) / sizeof(*states) };
+/* An answer about training: of one question, or of several models. */
+struct answer {
+	struct al_session *session;
+	const struct al_memory_options *options;
+	struct al_table *table;
+	bool shows_model, shows_variant, is_noted;
+	/* of the question that is being answered: */
+	struct al_question *question;
+	struct al_training training; /* of a model */
+	bool is_about_model;
+	mpq_t base; /* the total that savings compare with */
+	bool has_base;
+};
 
-/* ---- one variant: a row a state ---- */
+/* ---- figures ---- */
 
-static bool add_states(struct al_question *q, const struct al_configured_variant *configured,
-	struct al_table *table, struct al_error *err)
+static void figures_init(struct al_training_figures *figures)
+{
+	*figures = (struct al_training_figures){.stage_index = 0};
+	al_stage_memory_init(&figures->stage);
+	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
+		mpq_init(figures->values[i]);
+}
+
+static void figures_finish(struct al_training_figures *figures)
+{
+	al_stage_memory_finish(&figures->stage);
+	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
+		mpq_clear(figures->values[i]);
+}
+
+const char *al_training_state_name(int state)
+{
+	return state == TOTAL ? "total" : al_memory_state_names[state];
+}
+
+bool al_training_is_known(const struct al_training_figures *figures, int state)
+{
+	return !figures->undeclared.variant
+		|| (state != AL_STATE_ACTIVATIONS && state != AL_TRAINING_TOTAL);
+}
+
+static bool measure_model(struct answer *a, struct al_ledger *ledger,
+	struct al_training_figures *out, struct al_error *err)
+{
+	if (!al_train_stages(ledger, &a->training, &out->stage, &out->stage_index, err)
+		|| !al_ledger_count(ledger, AL_COUNT_PARAMETERS,
+			out->values[AL_TRAINING_PARAMETERS], err))
+		return false;
+	for (int state = 0; state < TOTAL; state++)
+		al_stage_memory_sum(&out->stage, (enum al_memory_state)state, out->values[state]);
+	al_stage_memory_total(&out->stage, out->values[TOTAL]);
+	return true;
+}
+
+static bool measure_attention(struct answer *a, struct al_ledger *ledger,
+	struct al_training_figures *out, struct al_error *err)
+{
+	const struct al_recipe *recipe = a->question->recipe;
+
+	for (int state = 0; state <= TOTAL; state++)
+		if (!al_ledger_measure(ledger, (enum al_measure)(AL_WEIGHTS + state), recipe,
+			    out->values[state], err))
+			return false;
+	return al_ledger_measure(ledger, AL_PARAMETERS, NULL, out->values[AL_TRAINING_PARAMETERS],
+		err);
+}
+
+static bool open_ledger(struct answer *a, size_t i, struct al_ledger *ledger, struct al_error *err)
+{
+	struct al_question *q = a->question;
+
+	if (!a->is_about_model)
+		return al_ledger_open_module(ledger, &q->variants.items[i], &q->settings, &q->basis,
+			err);
+	return al_open_model(q, q->is_own ? NULL : &q->variants.items[i], a->training.tp,
+		a->training.pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, ledger, err);
+}
+
+static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
+	struct al_error *err)
 {
 	struct al_ledger ledger;
-	bool ok = true;
-	mpq_t bytes;
 
-	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
+	if (!open_ledger(a, i, &ledger, err))
 		return false;
-	mpq_init(bytes);
-	for (int i = 0; ok && i < N_STATES; i++) {
-		ok = al_ledger_measure(&ledger, states[i], q->recipe, bytes, err);
-		struct al_cell *row = al_table_add_row(table);
-		al_cell_set_text(table, &row[0], al_measures[states[i]].key);
-		al_cell_set_exact(table, &row[1], bytes);
-	}
-	mpq_clear(bytes);
+	bool ok = a->is_about_model ? measure_model(a, &ledger, out, err)
+				    : measure_attention(a, &ledger, out, err);
+	if (ok)
+		(void)al_ledger_declares(&ledger, AL_TOTAL, a->question->recipe, &out->undeclared);
 	al_ledger_close(&ledger);
 	return ok;
 }
 
-static bool answer_one(struct al_question *q, struct al_table *table, struct al_error *err)
+/* ---- notes ---- */
+
+static void add_notes(struct answer *a)
+{
+	const struct al_question *q = a->question;
+
+	al_note_question(q, a->table);
+	al_note_recipe(q, a->table);
+	if (a->is_about_model)
+		al_devices_note(&a->training, a->table);
+}
+
+/* ---- a row a state ---- */
+
+static void add_states(struct al_table *table, const struct al_training_figures *figures)
 {
 	al_table_add_column(table,
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
@@ -57,291 +138,252 @@ static bool answer_one(struct al_question *q, struct al_table *table, struct al_
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL});
-	return add_states(q, &q->variants.items[0], table, err);
+	for (int state = 0; state <= TOTAL; state++) {
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_text(table, &row[0], al_training_state_name(state));
+		if (al_training_is_known(figures, state))
+			al_cell_set_exact(table, &row[1], figures->values[state]);
+	}
 }
 
-/* ---- several variants: a row a variant ---- */
-
-static bool find_baseline(struct al_question *q, struct al_session *session, size_t *out,
-	struct al_error *err)
+static bool answer_by_state(struct answer *a, struct al_error *err)
 {
-	const char *name = ((const struct al_memory_options *)session->options)->baseline;
-	const char **names = al_new_array(&session->arena, const char *, q->variants.n + 1);
+	struct al_training_figures figures;
 
-	for (size_t i = 0; i < q->variants.n; i++)
-		names[i] = q->variants.items[i].name;
-	int found = al_find_name(name ? name : "mha", names, q->variants.n);
-	*out = found < 0 ? 0 : (size_t)found;
-	return found >= 0 || !name || al_fail_unknown(err, "baseline", name, names, q->variants.n);
-}
-
-static bool measure_all(struct al_question *q, const struct al_configured_variant *configured,
-	mpq_t *values, struct al_error *err)
-{
-	struct al_ledger ledger;
-	bool ok = true;
-
-	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
-		return false;
-	for (int i = 0; ok && i < N_STATES; i++)
-		ok = al_ledger_measure(&ledger, states[i], q->recipe, values[i], err);
-	ok = ok && al_ledger_measure(&ledger, AL_PARAMETERS, NULL, values[N_STATES], err);
-	al_ledger_close(&ledger);
+	figures_init(&figures);
+	bool ok = measure(a, 0, &figures, err);
+	if (ok) {
+		add_states(a->table, &figures);
+		add_notes(a);
+		if (figures.undeclared.variant)
+			al_note_undeclared(&figures.undeclared, a->table);
+		if (a->is_about_model && a->training.pp > 1)
+			al_table_note(a->table, "the stage that needs most is number %lld of %lld",
+				(long long)figures.stage_index + 1, (long long)a->training.pp);
+	}
+	if (ok && a->options->explains && a->is_about_model)
+		ok = al_explain_training(a->session, a->question, &a->training, &figures, err);
+	figures_finish(&figures);
 	return ok;
 }
 
-/* Percent of the baseline's total that is saved. */
-static void set_saving(struct al_table *table, struct al_cell *cell, mpq_srcptr total,
-	mpq_srcptr base)
+/* ---- a row a model or variant ---- */
+
+static void add_columns(struct answer *a)
+{
+	struct al_table *t = a->table;
+
+	if (a->shows_model)
+		al_table_add_column(t,
+			(struct al_column){.key = "model", .title = "Model", .is_key = true});
+	if (a->shows_variant)
+		al_table_add_column(t,
+			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	al_table_add_column(t, al_measure_column(AL_PARAMETERS));
+	for (int i = 0; i <= TOTAL; i++)
+		al_table_add_column(t, al_measure_column((enum al_measure)(AL_WEIGHTS + i)));
+	if (a->shows_variant)
+		al_table_add_column(t,
+			(struct al_column){.key = "saving",
+				.title = "Saving",
+				.unit = "%",
+				.digits = 2});
+}
+
+static void set_saving(struct answer *a, struct al_cell *cell, mpq_srcptr total)
 {
 	mpq_t saving;
 
 	mpq_init(saving);
-	if (al_exact_saving(saving, total, base))
-		al_cell_set_exact(table, cell, saving);
+	if (a->has_base && al_exact_saving(saving, total, a->base))
+		al_cell_set_exact(a->table, cell, saving);
 	mpq_clear(saving);
 }
 
-static void add_variant_row(struct al_table *table, const char *name, mpq_t *values,
-	mpq_srcptr base)
+static void add_row(struct answer *a, size_t i, const struct al_training_figures *figures)
 {
-	struct al_cell *cell = al_table_add_row(table);
+	const struct al_configured_variant *configured = &a->question->variants.items[i];
+	struct al_cell *cell = al_table_add_row(a->table);
 
-	al_cell_set_text(table, cell++, name);
-	al_cell_set_exact(table, cell++, values[N_STATES]);
-	for (int i = 0; i < N_STATES; i++)
-		al_cell_set_exact(table, cell++, values[i]);
-	set_saving(table, cell, values[N_STATES - 1], base);
+	if (a->shows_model)
+		al_cell_set_titled(a->table, cell++, a->question->name, a->question->title);
+	if (a->shows_variant)
+		al_cell_set_titled(a->table, cell++, configured->name,
+			configured->title ? configured->title : configured->name);
+	al_cell_set_exact(a->table, cell++, figures->values[AL_TRAINING_PARAMETERS]);
+	for (int state = 0; state <= TOTAL; state++, cell++)
+		if (al_training_is_known(figures, state))
+			al_cell_set_exact(a->table, cell, figures->values[state]);
+	if (a->shows_variant && al_training_is_known(figures, TOTAL))
+		set_saving(a, cell, figures->values[TOTAL]);
+	if (figures->undeclared.variant)
+		al_note_undeclared(&figures->undeclared, a->table);
 }
 
-static bool answer_several(struct al_question *q, struct al_session *session,
-	struct al_table *table, struct al_error *err)
+static bool add_variant(struct answer *a, size_t i, struct al_error *err)
 {
-	mpq_t values[N_STATES + 1], base;
-	size_t baseline;
-	bool ok = find_baseline(q, session, &baseline, err);
+	struct al_training_figures figures;
 
-	al_table_add_column(table,
-		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_column(table, al_measure_column(AL_PARAMETERS));
-	for (int i = 0; i < N_STATES; i++)
-		al_table_add_column(table, al_measure_column(states[i]));
-	al_table_add_column(table,
-		(struct al_column){.key = "saving", .title = "Saving", .unit = "%", .digits = 2});
-	for (int i = 0; i <= N_STATES; i++)
-		mpq_init(values[i]);
-	mpq_init(base);
-	ok = ok && measure_all(q, &q->variants.items[baseline], values, err);
+	figures_init(&figures);
+	bool ok = measure(a, i, &figures, err);
 	if (ok)
-		mpq_set(base, values[N_STATES - 1]);
-	for (size_t i = 0; ok && i < q->variants.n; i++) {
-		ok = measure_all(q, &q->variants.items[i], values, err);
-		if (ok)
-			add_variant_row(table, q->variants.items[i].name, values, base);
-	}
-	if (ok)
-		al_table_note(table, "saving: against %s", q->variants.items[baseline].name);
-	for (int i = 0; i <= N_STATES; i++)
-		mpq_clear(values[i]);
-	mpq_clear(base);
+		add_row(a, i, &figures);
+	figures_finish(&figures);
 	return ok;
 }
 
-/* ---- explanations ---- */
-
-const char *al_bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes)
+/* The total that savings compare with: --baseline, mha, or the first. */
+static bool find_base(struct answer *a, const char **out, struct al_error *err)
 {
-	const char *sum = "";
+	const struct al_configured_variants *variants = &a->question->variants;
+	const char *name = a->options->baseline;
+	const char **names = al_new_array(&a->session->arena, const char *, variants->n + 1);
+	struct al_training_figures figures;
 
-	for (size_t i = 0; i < bytes->n_parts; i++)
-		sum = bytes->parts[i].formula ? al_format(arena, "%s%s%s", sum, i ? " + " : "",
-			      al_formula_source(bytes->parts[i].formula))
-					      : al_format(arena, "%s%s%lld", sum, i ? " + " : "",
-						      (long long)bytes->parts[i].bytes);
-	return sum;
+	for (size_t i = 0; i < variants->n; i++)
+		names[i] = variants->items[i].name;
+	int found = al_find_name(name ? name : "mha", names, variants->n);
+	if (found < 0 && name)
+		return al_fail_unknown(err, "baseline", name, names, variants->n);
+	figures_init(&figures);
+	bool ok = measure(a, found < 0 ? 0 : (size_t)found, &figures, err);
+	a->has_base = ok && al_training_is_known(&figures, TOTAL);
+	mpq_set(a->base, figures.values[TOTAL]);
+	figures_finish(&figures);
+	*out = names[found < 0 ? 0 : found];
+	return ok;
 }
 
-static void explain_state(struct al_table *table, const struct al_question *q, const char *variant,
-	const char *of, const struct al_state_bytes *bytes)
+static bool answer_by_variant(struct answer *a, struct al_error *err)
 {
-	const char *sum = al_bytes_formula(&table->arena, bytes);
+	const char *base = NULL;
 
-	al_explain(table,
-		&(struct al_explanation){.model = q->name,
-			.variant = variant,
-			.of = of,
-			.name = "bytes per parameter",
-			.formula = sum,
-			.substituted = sum,
-			.result = al_exact_from_int(&table->arena, bytes->total),
-			.times = 1,
-			.source = q->recipe->source});
-}
-
-/* The rule that makes activations without looking at the variant. */
-static bool explain_rule(struct al_table *table, const struct al_question *q,
-	struct al_ledger *ledger, const char *variant, struct al_error *err)
-{
-	const struct al_formula *rule = q->recipe->activations_per_token;
-	struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
-	const char *substituted;
-	int64_t bytes, modules;
-
-	if (!al_formula_whole(rule, &scope, 0, &bytes, err)
-		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
-		|| !al_ledger_modules(ledger, false, &modules, err))
+	if (a->shows_variant && !find_base(a, &base, err))
 		return false;
-	al_explain(table,
-		&(struct al_explanation){.model = q->name,
-			.variant = variant,
-			.of = "activations",
-			.name = "bytes per token",
-			.formula = al_formula_source(rule),
-			.substituted = substituted,
-			.result = al_exact_from_int(&table->arena, bytes),
-			.times = modules,
-			.source = q->recipe->source});
-	return true;
-}
-
-/* "*2048^2" */
-static const char *substituted_tokens(struct al_arena *arena, int power, int64_t seq)
-{
-	if (power == 0)
-		return "";
-	return al_format(arena, "*%lld%s", (long long)seq, power == 2 ? "^2" : "");
-}
-
-/* A saved tensor's bytes: elements, times tokens or pairs of tokens, times its size. */
-static bool explain_saved(struct al_table *table, const struct al_question *q,
-	struct al_ledger *ledger, const struct al_ledger_entry *line, struct al_error *err)
-{
-	const struct al_entry *entry = line->entry;
-	static const char *const tokens[] = {"", "*seq", "*seq^2"};
-	int power = entry->per == AL_PER_PAIR ? 2 : entry->per == AL_PER_TOKEN;
-	int64_t size = entry->bytes ? entry->bytes : q->recipe->activation_bytes, batch, seq;
-	mpq_t bytes;
-
-	if (!al_ledger_symbol(ledger, "batch", 1, &batch, err)
-		|| !al_ledger_symbol(ledger, "seq", 1, &seq, err))
-		return false;
-	mpq_init(bytes);
-	mpq_set(bytes, line->elements);
-	al_exact_divide(bytes, line->times);
-	al_exact_multiply(bytes, batch);
-	for (int i = 0; i < power; i++)
-		al_exact_multiply(bytes, seq);
-	al_exact_multiply(bytes, size);
-	al_explain(table,
-		&(struct al_explanation){.model = q->name,
-			.variant = line->module->configured.name,
-			.of = "activations",
-			.name = entry->name,
-			.formula = al_format(&table->arena, "%s * batch%s * %lld bytes",
-				line->formula, tokens[power], (long long)size),
-			.substituted = al_format(&table->arena, "%s * %lld%s * %lld",
-				line->substituted, (long long)batch,
-				substituted_tokens(&table->arena, power, seq), (long long)size),
-			.result = bytes,
-			.times = line->times,
-			.source = line->source});
-	mpq_clear(bytes);
-	return true;
-}
-
-static bool explain_activations(struct al_table *table, const struct al_question *q,
-	struct al_ledger *ledger, struct al_error *err)
-{
-	const struct al_ledger_list *saved;
-
-	if (!al_ledger_list(ledger, q->recipe->is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &saved,
-		    err))
-		return false;
-	for (size_t i = 0; i < saved->n; i++)
-		if (!explain_saved(table, q, ledger, &saved->items[i], err))
+	for (size_t i = 0; i < a->question->variants.n; i++)
+		if (!add_variant(a, i, err))
 			return false;
+	if (!a->is_noted)
+		add_notes(a);
+	if (!a->is_noted && base)
+		al_table_note(a->table, "saving: against %s", base);
+	a->is_noted = true;
 	return true;
 }
 
-static bool explain_ledger(struct al_table *table, const struct al_question *q, const char *variant,
-	struct al_ledger *ledger, struct al_error *err)
-{
-	const struct al_ledger_list *tensors;
+/* ---- questions ---- */
 
-	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
-		return false;
-	for (size_t i = 0; i < tensors->n; i++)
-		al_explain_entry(table, q->name, variant, &tensors->items[i], "parameters", false);
-	explain_state(table, q, variant, "weights", &q->recipe->weights);
-	explain_state(table, q, variant, "gradients", &q->recipe->gradients);
-	explain_state(table, q, variant, "optimizer", &q->recipe->optimizer);
-	return q->recipe->activations_per_token ? explain_rule(table, q, ledger, variant, err)
-						: explain_activations(table, q, ledger, err);
+static bool begin_question(struct answer *a, struct al_error *err)
+{
+	struct al_question *q = a->question;
+
+	a->is_about_model = al_question_is_about_model(q, a->options->devices.is_whole);
+	if (!a->is_about_model)
+		return al_devices_refuse(&a->session->line, q, err);
+	return al_devices_init(&a->training, &a->options->devices, q, err)
+		&& al_devices_tokens(&a->training, q, err);
 }
 
-static bool explain_variant(struct al_question *q, const struct al_configured_variant *configured,
-	struct al_table *table, struct al_error *err)
+/* One variant, or a model's own attention, is told by state. */
+static bool is_by_state(const struct answer *a)
 {
-	struct al_ledger_ask ask = al_question_ask(q, configured, false);
-	struct al_ledger ledger;
+	return !a->options->baseline
+		&& (a->is_about_model ? a->question->is_own : a->question->variants.n == 1);
+}
 
-	ask.explains = true;
-	if (!al_ledger_open(&ledger, &ask, err))
+static bool answer_one(struct answer *a, struct al_error *err)
+{
+	if (!begin_question(a, err))
 		return false;
-	bool ok = explain_ledger(table, q, configured->name, &ledger, err);
-	al_ledger_close(&ledger);
+	a->table = al_session_table(a->session, "memory",
+		al_format(&a->session->arena, "Training memory of %s",
+			al_question_covered(a->question, a->options->devices.is_whole)));
+	if (is_by_state(a)) {
+		if (!answer_by_state(a, err))
+			return false;
+	} else {
+		if (a->options->explains && a->is_about_model)
+			return al_fail(err, AL_EINPUT,
+				"--explain tells of a model with its own attention; expected no "
+				"variants, or no --whole");
+		add_columns(a);
+		if (!answer_by_variant(a, err))
+			return false;
+	}
+	return !a->options->explains || a->is_about_model
+		|| al_explain_attention(a->session, a->question, err);
+}
+
+static bool add_model(struct answer *a, struct al_error *err)
+{
+	const struct al_question *q = a->question;
+
+	if (!al_question_is_about_model(q, a->options->devices.is_whole))
+		return al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", q->name,
+			q->is_own ? "models whose parts are all known"
+				  : "--whole (attention alone cannot be compared)");
+	return begin_question(a, err) && answer_by_variant(a, err);
+}
+
+static bool answer_several(struct answer *a, struct al_error *err)
+{
+	const struct al_command_line *line = &a->session->line;
+	bool ok = true;
+
+	if (a->options->devices.is_inference || a->options->explains)
+		return al_fail(err, AL_EINPUT, "--%s answers for one model at a time, found %zu",
+			a->options->explains ? "explain" : "inference", line->n_words);
+	a->table = al_session_table(a->session, "memory", "Training memory");
+	add_columns(a);
+	for (size_t i = 0; ok && i < line->n_words; i++) {
+		struct al_question question;
+		if (!al_ask_question(&question, a->session, &a->options->asked, line->words[i],
+			    false, AL_BASIS_MODEL, err))
+			return false;
+		a->question = &question;
+		ok = add_model(a, err);
+		al_question_finish(&question);
+	}
 	return ok;
 }
 
-/* ---- the command ---- */
-
-static bool answer(struct al_question *q, struct al_session *session, struct al_error *err)
+static bool answer_question(struct answer *a, struct al_error *err)
 {
-	const struct al_memory_options *o = session->options;
-	struct al_table *table = al_session_table(session, "memory",
-		al_format(&session->arena, "Training memory of the attention in %s", q->title));
-	bool ok = q->variants.n == 1 ? answer_one(q, table, err)
-				     : answer_several(q, session, table, err);
+	struct al_question question;
 
-	al_note_question(q, table);
-	al_table_note(table, "recipe: %s (%s)", q->recipe->name, q->recipe->source);
-	if (!ok || !o->explains)
-		return ok;
-	struct al_table *explanations = al_explain_table(session);
-	for (size_t i = 0; ok && i < q->variants.n; i++)
-		ok = explain_variant(q, &q->variants.items[i], explanations, err);
+	if (!al_ask_question(&question, a->session, &a->options->asked, a->session->line.words[0],
+		    true, AL_BASIS_MODEL, err))
+		return false;
+	a->question = &question;
+	bool is_inference = a->options->devices.is_inference
+		&& al_question_is_about_model(&question, a->options->devices.is_whole);
+	bool ok = is_inference ? al_infer_answer(a->session, &question, err) : answer_one(a, err);
+	al_question_finish(&question);
 	return ok;
-}
-
-static bool answer_question(struct al_question *q, struct al_session *session, struct al_error *err)
-{
-	const struct al_memory_options *o = session->options;
-
-	if (al_question_is_about_model(q, o->devices.is_whole))
-		return o->devices.is_inference ? al_infer_answer(session, q, err)
-					       : al_train_answer(session, q, err);
-	return al_devices_refuse(&session->line, q, err) && answer(q, session, err);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
-	struct al_question question;
+	struct answer a = {.session = session,
+		.options = o,
+		.shows_model = session->line.n_words > 1,
+		.shows_variant = al_names_variants(&o->asked)};
 
-	if (session->line.n_words > 1)
-		return al_train_answer(session, NULL, err);
-	if (!al_ask_question(&question, session, &o->asked, session->line.words[0], true,
-		    AL_BASIS_MODEL, err))
+	if (!al_devices_check_mode(&session->line, &o->devices, err))
 		return false;
-	bool ok = answer_question(&question, session, err);
-	al_question_finish(&question);
+	if (o->baseline && !a.shows_variant)
+		return al_fail(err, AL_EINPUT,
+			"--baseline names one of several variants, expected --variants A,B,C");
+	mpq_init(a.base);
+	bool ok = session->line.n_words > 1 ? answer_several(&a, err) : answer_question(&a, err);
+	mpq_clear(a.base);
 	return ok;
 }
 
 const struct al_command al_command_memory = {
 	.words = "MODEL...|VARIANT",
-	.examples = {"memory llama-3-8b --recipe megatron --batch 1 --seq 8192 --tp 8 --sp "
-		     "--attention flash",
+	.examples = {"memory llama-3-8b --batch 1 --seq 8192 --tp 8 --sp",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
 	.options = groups,

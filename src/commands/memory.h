@@ -1,4 +1,4 @@
-/* What the command `memory` answers about whole models. */
+/* What the files of the command `memory` share. */
 #ifndef ATTNLEDGER_COMMANDS_MEMORY_H
 #define ATTNLEDGER_COMMANDS_MEMORY_H
 
@@ -13,11 +13,31 @@ struct al_memory_options {
 	const char *baseline;
 };
 
-/* "2 + 4": what a recipe keeps of a state, bytes a parameter. */
-const char *al_bytes_formula(struct al_arena *arena, const struct al_state_bytes *bytes);
+/* States of training, then their total, then the number of parameters. */
+enum {
+	AL_TRAINING_TOTAL = AL_N_TRAINING_STATES,
+	AL_TRAINING_PARAMETERS,
+	AL_N_TRAINING_FIGURES,
+};
 
-/* Training; `question` NULL: several models, the session's words. */
-bool al_train_answer(struct al_session *session, struct al_question *question,
+/* What training a model, or the attention in it, takes with one of a question's variants. */
+struct al_training_figures {
+	mpq_t values[AL_N_TRAINING_FIGURES];
+	struct al_undeclared undeclared; /* why activations are not known; variant NULL: they are */
+	struct al_stage_memory stage; /* of a model: the largest pipeline stage */
+	int64_t stage_index;
+};
+
+const char *al_training_state_name(int state);
+bool al_training_is_known(const struct al_training_figures *figures, int state);
+
+/* --explain of attention alone: formula, substitution and result of each number. */
+bool al_explain_attention(struct al_session *session, struct al_question *question,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* --explain of a model: its parts, the recipe's rules, every tensor that is saved. */
+bool al_explain_training(struct al_session *session, struct al_question *question,
+	const struct al_training *training, const struct al_training_figures *figures,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The options of inference. */

@@ -25,7 +25,9 @@ const struct al_option_row al_variant_rows[] = {
 
 const struct al_option_row al_recipe_rows[] = {
 	OPTION_TEXT(struct al_asked, recipe, "recipe", "NAME",
-		"a memory convention (list recipes)"),
+		"a memory convention (list recipes); default megatron"),
+	OPTION_TEXT(struct al_asked, kernel, "attention", "KERNEL",
+		"eager or flash; default: the recipe's, flash where no recipe is named"),
 	OPTION_END,
 };
 
@@ -127,6 +129,17 @@ static void note_architecture(const struct al_question *q, struct al_table *tabl
 			"%s: family %s doesn't know the heads of architecture \"%s\": counted as "
 			"%s",
 			q->name, q->family->name, unknown, q->family->architectures[0].name);
+}
+
+void al_note_recipe(const struct al_question *q, struct al_table *table)
+{
+	const struct al_recipe *r = q->recipe;
+
+	al_table_note(table, "recipe: %s%s (%s)", r->name,
+		r->activations_per_token ? ""
+			: r->is_flash	 ? ", flash attention"
+					 : ", eager attention",
+		r->source);
 }
 
 void al_note_question(const struct al_question *q, struct al_table *table)

@@ -25,6 +25,9 @@ bool al_ask_question(struct al_question *question, struct al_session *session,
 /* Adds the notes that every answer carries: basis, defaults that were used. */
 void al_note_question(const struct al_question *question, struct al_table *table);
 
+/* Adds the recipe, and the attention kernel on which activations hang. */
+void al_note_recipe(const struct al_question *question, struct al_table *table);
+
 /* The standard column for a measure. */
 struct al_column al_measure_column(enum al_measure measure);
 

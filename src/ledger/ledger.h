@@ -8,6 +8,7 @@
 #ifndef ATTNLEDGER_LEDGER_LEDGER_H
 #define ATTNLEDGER_LEDGER_LEDGER_H
 
+#include "base/table.h"
 #include "catalog/tensor_list.h"
 #include "formula/polynomial.h"
 #include "ledger/basis.h"
@@ -216,6 +217,22 @@ int al_measure_find(const char *key);
 /* One number, for all that the basis covers. `recipe` may be NULL where the measure needs none. */
 bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err) AL_MUST_CHECK;
+
+/* What a variant's file leaves out. */
+struct al_undeclared {
+	const char *variant; /* as it was configured */
+	const char *list; /* "cache", "activations", "products" */
+};
+
+/* Do all attention modules declare what the list, or the measure, sums up? What isn't declared is
+ * not known, and not 0. `out` may be NULL. */
+bool al_ledger_declares_list(const struct al_ledger *ledger, enum al_list list,
+	struct al_undeclared *out);
+bool al_ledger_declares(const struct al_ledger *ledger, enum al_measure measure,
+	const struct al_recipe *recipe, struct al_undeclared *out);
+
+/* Says it beside an answer, once. */
+void al_note_undeclared(const struct al_undeclared *undeclared, struct al_table *table);
 
 /* The sum of the module's tensors that the basis counts as one polynomial, after substitution;
  * symbols that the configured variant fixes (n_kv_heads = 4) and options are numbers, other

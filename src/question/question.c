@@ -149,17 +149,46 @@ static bool leave_out(struct al_question *q, const struct al_asked *asked, struc
 
 /* ---- making one ---- */
 
+/* Whether flash attention saves no scores, where a recipe sums up what is saved. */
+static bool choose_kernel(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	static const char *const kernels[] = {"eager", "flash"};
+	struct al_recipe *changed = al_new(q->arena, struct al_recipe);
+
+	*changed = *q->recipe;
+	if (asked->kernel) {
+		const int kernel = al_find_name(asked->kernel, kernels, 2);
+		if (kernel < 0)
+			return al_fail_unknown(err, "--attention", asked->kernel, kernels, 2);
+		if (q->recipe->activations_per_token)
+			return al_fail(err, AL_EINPUT,
+				"--attention changes what is saved, and the recipe %s has a rule "
+				"of its own for that",
+				q->recipe->name);
+		changed->is_flash = kernel == 1;
+	} else if (!asked->recipe)
+		changed->is_flash = true;
+	q->recipe = changed;
+	return true;
+}
+
+/* What people train with, where no recipe is named: Megatron's bytes, with flash attention. */
+static bool find_recipe(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	return al_catalog_recipe(q->catalog, asked->recipe ? asked->recipe : "megatron", &q->recipe,
+		       err)
+		&& choose_kernel(q, asked, err);
+}
+
 static bool fill(struct al_question *q, const struct al_asked *asked, struct al_error *err)
 {
-	const char *recipe = asked->recipe ? asked->recipe : "smith2022";
-
 	if (!al_question_find_subject(q, asked, err))
 		return false;
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
-		&& al_catalog_recipe(q->catalog, recipe, &q->recipe, err) && ask_all(q, asked, err)
-		&& settle(q, err) && leave_out(q, asked, err)
+		&& find_recipe(q, asked, err) && ask_all(q, asked, err) && settle(q, err)
+		&& leave_out(q, asked, err)
 		&& (q->variants.n > 0 || al_question_add_own_block(q, err));
 }
 

@@ -18,6 +18,8 @@ struct al_asked {
 	const char *origin; /* of `sets`, in messages; NULL: "--set" */
 	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
 	const char *batch, *seq, *recipe; /* NULL: not said */
+	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's, or
+			       flash where no recipe is named */
 	struct al_texts variants; /* "gqa:n_kv_heads=4", or "all" */
 	struct al_texts variant_lists; /* "mha,gqa" */
 	struct al_texts bases; /* "output_projection=full" */

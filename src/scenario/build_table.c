@@ -219,6 +219,17 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 	return true;
 }
 
+/* What some variants don't declare. */
+static void note_undeclared(const struct al_evaluator *evaluator,
+	const struct al_scenario_table *table, struct al_table *out)
+{
+	const size_t index = (size_t)(table - evaluator->scenario->tables);
+
+	for (const struct al_memo *memo = evaluator->memos[index]; memo; memo = memo->next)
+		if (memo->undeclared.variant)
+			al_note_undeclared(&memo->undeclared, out);
+}
+
 static void add_columns(const struct al_scenario_table *table, struct al_table *out)
 {
 	add_key_columns(table, out);
@@ -252,6 +263,7 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 		al_table_finish(out);
 		return false;
 	}
+	note_undeclared(evaluator, table, out);
 	al_table_mark_best(table, out);
 	return true;
 }

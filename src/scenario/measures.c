@@ -25,7 +25,9 @@ static bool compute(struct al_evaluator *evaluator, struct al_memo *memo, enum a
 
 	mpq_init(number);
 	bool ok = al_ledger_measure(&memo->ledger, which, memo->question.recipe, number, err);
-	if (ok)
+	if (ok
+		&& al_ledger_declares(&memo->ledger, which, memo->question.recipe,
+			&memo->undeclared))
 		memo->measures[which] = al_exact_copy(&evaluator->arena, number);
 	mpq_clear(number);
 	return ok;
@@ -45,7 +47,8 @@ bool al_place_measure(const struct al_cell_place *place, struct al_scenario_row 
 		return false;
 	if (!memo->measures[which] && !compute(place->evaluator, memo, which, err))
 		return al_in(err, "table \"%s\"", place->table->id);
-	return al_scenario_cell_set_number(out, memo->measures[which]);
+	return memo->measures[which] ? al_scenario_cell_set_number(out, memo->measures[which])
+				     : al_scenario_cell_set_missing(out);
 }
 
 bool al_column_measure(const struct al_column_kind *kind, const struct al_cell_place *place,

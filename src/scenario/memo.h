@@ -12,7 +12,8 @@ struct al_memo {
 	bool has_question, has_ledger;
 	struct al_question question;
 	struct al_ledger ledger;
-	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet */
+	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet, or not known */
+	struct al_undeclared undeclared; /* why a measure is not known; variant NULL: all are */
 	struct al_polynomial *formula, *difference;
 };
 

@@ -255,7 +255,13 @@ static bool add_point(const struct al_sweep *sweep, const struct al_configured_v
 		if (!al_ledger_measure(ledger, sweep->measures[i], sweep->question->recipe, number,
 			    err))
 			return false;
-		al_cell_set_exact(out, cell++, number);
+		struct al_undeclared undeclared;
+		if (al_ledger_declares(ledger, sweep->measures[i], sweep->question->recipe,
+			    &undeclared))
+			al_cell_set_exact(out, cell, number);
+		else
+			al_note_undeclared(&undeclared, out);
+		cell++;
 	}
 	return true;
 }
@@ -358,6 +364,10 @@ bool al_sweep_at(const struct al_sweep *sweep, const struct al_configured_varian
 	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
 		&& go_to(sweep, &ledger, values, err)
 		&& al_ledger_measure(&ledger, measure, sweep->question->recipe, out, err);
+	struct al_undeclared undeclared;
+	if (ok && !al_ledger_declares(&ledger, measure, sweep->question->recipe, &undeclared))
+		ok = al_fail(err, AL_EINPUT, "%s: variant %s has no list \"%s\"",
+			al_measures[measure].key, undeclared.variant, undeclared.list);
 	al_ledger_close(&ledger);
 	return ok || fail_at(sweep, values, err);
 }
