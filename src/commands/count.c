@@ -261,13 +261,16 @@ static void note_ignored(struct count *c)
 {
 	const struct al_question *q = c->question;
 	const char *const *keys;
-	const char *list = "";
+	struct al_text list;
 	size_t n = al_family_ignored(q->family, q->model->config, &c->session->arena, &keys);
 
+	al_text_init(&list);
 	for (size_t i = 0; i < n; i++)
-		list = al_format(&c->session->arena, "%s%s%s", list, i ? ", " : "", keys[i]);
+		al_text_addf(&list, "%s%s", i ? ", " : "", keys[i]);
 	if (n > 0)
-		al_table_note(c->table, "%s: config keys that change nothing: %s", q->name, list);
+		al_table_note(c->table, "%s: config keys that change nothing: %s", q->name,
+			list.data);
+	al_text_finish(&list);
 }
 
 /* What the answer stands on. */

@@ -8,8 +8,8 @@
 bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_table *table,
 	struct al_table *out, struct al_error *err) AL_MUST_CHECK;
 
-bool al_sweep_build(const struct al_scenario_sweep *sweep, struct al_table *out,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_sweep_build(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
+	struct al_table *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Of the figure's table or sweep, which is built already, what the figure draws. */
 bool al_figure_build(const struct al_scenario_figure *figure, struct al_table *table,

@@ -1,14 +1,15 @@
 /* Building a sweep of a scenario: one curve after the other, case by case. */
 #include "scenario/build.h"
 
-static bool run_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
-	struct al_table *out, struct al_error *err)
+static bool run_case(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
+	const struct al_case *case_, struct al_table *out, struct al_error *err)
 {
 	struct al_question question;
 	struct al_sweep one;
 
 	if (!al_sweep_of_case(sweep, case_, &question, &one, err))
 		return false;
+	one.n_evaluated = &evaluator->n_evaluated;
 	bool ok = al_sweep_run(&one, out, err);
 	al_question_finish(&question);
 	return ok;
@@ -30,15 +31,15 @@ static void append(struct al_table *out, const struct al_case *case_, const stru
 	}
 }
 
-bool al_sweep_build(const struct al_scenario_sweep *sweep, struct al_table *out,
-	struct al_error *err)
+bool al_sweep_build(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
+	struct al_table *out, struct al_error *err)
 {
 	if (!sweep->shows_case)
-		return run_case(sweep, sweep->cases[0], out, err);
+		return run_case(evaluator, sweep, sweep->cases[0], out, err);
 	al_table_init(out, sweep->sweep.id, sweep->sweep.title);
 	for (size_t i = 0; i < sweep->n_cases; i++) {
 		struct al_table rows;
-		if (!run_case(sweep, sweep->cases[i], &rows, err)) {
+		if (!run_case(evaluator, sweep, sweep->cases[i], &rows, err)) {
 			al_table_finish(out);
 			return al_in(err, "case %s", sweep->cases[i]->id);
 		}

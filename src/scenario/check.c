@@ -325,7 +325,6 @@ bool al_scenario_check(struct al_scenario *s, struct al_table *table,
 {
 	struct judgement *judgements = al_new_array(&table->arena, struct judgement, s->n_claims);
 
-	s->evaluator->n_look_ups = 0;
 	for (size_t i = 0; i < s->n_claims; i++) {
 		struct judgement *judgement = &judgements[i];
 		struct judgement *first = &judgements[s->claims[i].first - s->claims];

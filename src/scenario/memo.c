@@ -4,8 +4,8 @@
 
 /* What a file may ask for, told in FORMAT.md. */
 enum {
-	MOST_BLOCKS = 20000, /* (case, variant) pairs of all tables whose ledger is cached */
-	MOST_LOOK_UPS = 1 << 24, /* cells looked up for one table, or for a check */
+	MOST_BLOCKS = 5000, /* (case, variant) pairs of all tables whose ledger is cached */
+	MOST_LOOK_UPS = 1 << 23, /* cells looked up */
 };
 
 /* The question, and the ledger of a variant that has one. */

@@ -22,7 +22,8 @@ struct al_evaluator {
 	const struct al_scenario *scenario;
 	struct al_memo **memos; /* [n_tables], a list each */
 	size_t n_blocks; /* counted against their bound */
-	size_t n_look_ups; /* since the table or the check began */
+	size_t n_look_ups; /* of all tables and the check */
+	size_t n_evaluated; /* entries, at the points of sweeps */
 };
 
 /* The contents are all read and outlive the evaluator. */

@@ -179,10 +179,10 @@ size_t al_scenario_n_own_tables(const struct al_scenario *scenario)
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err)
 {
-	scenario->evaluator->n_look_ups = 0;
 	if (index < scenario->n_tables)
 		return al_table_build(scenario->evaluator, &scenario->tables[index], out, err);
-	return al_sweep_build(&scenario->sweeps[index - scenario->n_tables], out, err)
+	return al_sweep_build(scenario->evaluator, &scenario->sweeps[index - scenario->n_tables],
+		       out, err)
 		|| al_in(err, "%s", scenario->file);
 }
 

@@ -266,6 +266,21 @@ static bool add_point(const struct al_sweep *sweep, const struct al_configured_v
 	return true;
 }
 
+/* A model of many tensors has fewer points than a small block; a measure's sum and its cell cost as
+ * much as some entries. */
+static bool spend(const struct al_sweep *sweep, const struct al_ledger *ledger, size_t *n_evaluated,
+	struct al_error *err)
+{
+	*n_evaluated += 8 * sweep->n_measures;
+	for (int i = 0; i < AL_N_LISTS; i++)
+		*n_evaluated += ledger->lists[i].n;
+	return *n_evaluated <= AL_SWEEP_MOST_ENTRIES
+		|| al_fail(err, AL_EINPUT,
+			"more than %d tensors, activations and products are evaluated, expected "
+			"fewer points or measures",
+			AL_SWEEP_MOST_ENTRIES);
+}
+
 static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct al_error *err)
 {
 	for (size_t i = sweep->n_axes; i-- > 0;)
@@ -274,7 +289,7 @@ static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct 
 }
 
 static bool run_variant(const struct al_sweep *sweep, const struct al_configured_variant *variant,
-	int64_t n_points, struct al_table *out, struct al_error *err)
+	int64_t n_points, size_t *n_evaluated, struct al_table *out, struct al_error *err)
 {
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
 	struct al_ledger ledger;
@@ -288,7 +303,8 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_configured
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
 		for (size_t i = 0; i < sweep->n_axes; i++)
 			values[i] = axis_value(&sweep->axes[i], indices[i]);
-		ok = add_point(sweep, variant, &ledger, values, number, out, err)
+		ok = (add_point(sweep, variant, &ledger, values, number, out, err)
+			     && spend(sweep, &ledger, n_evaluated, err))
 			|| fail_at(sweep, values, err);
 	}
 	mpq_clear(number);
@@ -338,6 +354,7 @@ static void add_notes(const struct al_sweep *sweep, struct al_table *out)
 
 bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_error *err)
 {
+	size_t alone = 0, *n_evaluated = sweep->n_evaluated ? sweep->n_evaluated : &alone;
 	int64_t points;
 
 	if (!al_sweep_points(sweep, &points, err))
@@ -346,7 +363,7 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 	add_columns(sweep, out);
 	for (size_t i = 0; i < sweep->n_variants; i++)
 		if (!run_variant(sweep, sweep->variants[i], points / (int64_t)sweep->n_variants,
-			    out, err)) {
+			    n_evaluated, out, err)) {
 			al_table_finish(out);
 			return false;
 		}

@@ -8,6 +8,7 @@
 enum {
 	AL_SWEEP_MOST_AXES = 4,
 	AL_SWEEP_MOST_POINTS = 1000000,
+	AL_SWEEP_MOST_ENTRIES = 1 << 24, /* of ledgers, evaluated at all points */
 	AL_SWEEP_MOST_MEASURES = AL_N_MEASURES
 };
 
@@ -30,6 +31,7 @@ struct al_sweep {
 	const struct al_configured_variant *const *variants;
 	size_t n_variants;
 	const struct al_question *question; /* its recipe may be NULL where no measure needs one */
+	size_t *n_evaluated; /* entries, of all sweeps that share a bound; NULL: this one alone */
 };
 
 /* Parses "FROM:TO[:STEP]" or "A,B,C" into an axis. */

@@ -353,7 +353,7 @@ static void bounds_what_formulas_ask(void **state)
 			c + 1, c + 1, c + 1);
 	al_text_add(&scenario, "{'key': 'qo', 'formula': '1'}]}]}");
 	table_text(scenario.data, 0, "", "csv", &text);
-	assert_non_null(strstr(text.data, "more than 16777216 cells are looked up"));
+	assert_non_null(strstr(text.data, "more than 8388608 cells are looked up"));
 	al_text_finish(&scenario);
 	al_text_finish(&text);
 }
