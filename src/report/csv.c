@@ -27,7 +27,7 @@ static bool is_arithmetic(const char *text)
 }
 
 /* Spreadsheets take what begins so for a formula. A lone sign is harmless. */
-static bool is_formula(const char *text)
+static bool runs(const char *text)
 {
 	return text[0] && text[1] && strchr("=+-@\t", text[0]) && !is_arithmetic(text);
 }
@@ -46,9 +46,10 @@ static const char *printable(struct al_arena *arena, const char *text)
 	return copy;
 }
 
-static void add_field(struct al_text *out, struct al_arena *arena, const char *text)
+/* A name that would run is marked; what this program derived ("-d_head") isn't a name. */
+static void add_field(struct al_text *out, struct al_arena *arena, const char *text, bool is_name)
 {
-	text = al_format(arena, "%s%s", is_formula(text) ? "'" : "", printable(arena, text));
+	text = al_format(arena, "%s%s", is_name && runs(text) ? "'" : "", printable(arena, text));
 	if (!needs_quotes(text)) {
 		al_text_add(out, text);
 		return;
@@ -65,10 +66,10 @@ static void write_header(const struct al_table *table, const bool *has_spread,
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *key = table->columns[i].key;
 		al_text_add(out, i ? "," : "");
-		add_field(out, arena, key);
+		add_field(out, arena, key, true);
 		if (has_spread[i]) {
 			al_text_add(out, ",");
-			add_field(out, arena, al_format(arena, "%s_spread", key));
+			add_field(out, arena, al_format(arena, "%s_spread", key), true);
 		}
 	}
 	al_text_add(out, "\n");
@@ -81,7 +82,7 @@ static void add_cell(struct al_text *out, struct al_arena *arena, const struct a
 	if (number)
 		al_text_add(out, number);
 	else if (cell->kind == AL_CELL_TEXT)
-		add_field(out, arena, cell->text);
+		add_field(out, arena, cell->text, !cell->latex);
 }
 
 static void write_row(const struct al_table *table, const struct al_cell *row,

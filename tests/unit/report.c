@@ -356,6 +356,19 @@ static void csv_keeps_names_as_text(void **state)
 	}
 }
 
+static void csv_keeps_formulas(void **state)
+{
+	struct al_table table;
+	const struct al_table *const tables[] = {&table};
+
+	(void)state;
+	al_table_init(&table, "id", "title");
+	al_table_add_column(&table, (struct al_column){.key = "difference", .title = "Difference"});
+	al_cell_set_latex(&table, al_table_add_row(&table), "-d_head", "$-d_h$");
+	check_written("csv", &plain_style, tables, 1, "difference\n-d_head\n");
+	al_table_finish(&table);
+}
+
 static void json_says_what_is_no_utf8(void **state)
 {
 	struct al_text text;
@@ -656,6 +669,7 @@ int main(void)
 		cmocka_unit_test(writes_titles_for_people),
 		cmocka_unit_test(no_writer_lets_control_characters_through),
 		cmocka_unit_test(csv_keeps_names_as_text),
+		cmocka_unit_test(csv_keeps_formulas),
 		cmocka_unit_test(json_says_what_is_no_utf8),
 		cmocka_unit_test(writes_bold_headings_in_color),
 		cmocka_unit_test(displays_numbers_as_people_read_them),
