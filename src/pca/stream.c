@@ -57,10 +57,10 @@ static size_t keep_finite(struct al_sums *sums, double *rows, size_t n, int64_t 
 	return kept;
 }
 
-static bool add_block(struct al_sums *sums, double *rows, size_t n, int64_t first,
+static bool add_block(struct al_sums *sums, double *rows, size_t n, int64_t first, bool looks,
 	struct al_error *err)
 {
-	const size_t kept = keep_finite(sums, rows, n, first);
+	const size_t kept = looks ? keep_finite(sums, rows, n, first) : n;
 
 	sums->n_rows += (int64_t)kept;
 	return kept == 0
@@ -69,7 +69,7 @@ static bool add_block(struct al_sums *sums, double *rows, size_t n, int64_t firs
 
 bool al_sums_add(struct al_sums *sums, double *rows, size_t n, struct al_error *err)
 {
-	return add_block(sums, rows, n, sums->n_rows + sums->n_left_out, err);
+	return add_block(sums, rows, n, sums->n_rows + sums->n_left_out, true, err);
 }
 
 /* ---- a file, in panels ---- */
@@ -100,24 +100,43 @@ struct wave {
 	size_t first_row;
 };
 
+static void clear(struct al_sums *sums)
+{
+	double *cleared = sums->sums;
+
+	memset(cleared, 0, sums->statistic->n_sums * sizeof(*cleared));
+	*sums = (struct al_sums){.statistic = sums->statistic, .sums = cleared};
+}
+
+static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
+	bool looks, struct al_error *err)
+{
+	const size_t block = sums->statistic->block_rows;
+	double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
+	bool ok = true;
+
+	clear(sums);
+	for (size_t at = first; ok && at < end; at += block) {
+		const size_t n = end - at < block ? end - at : block;
+		ok = read_beside(wave->rows, wave->beside, at, n, rows, err)
+			&& add_block(sums, rows, n, (int64_t)at, looks, err);
+	}
+	free(rows);
+	return ok;
+}
+
+/* One number that isn't finite makes sums that aren't: only then are rows looked at one by one. */
 static bool sum_panel(void *context, size_t index, struct al_error *err)
 {
 	const struct wave *wave = context;
 	struct al_sums *sums = &wave->panels[index];
 	const size_t first = wave->first_row + index * PANEL_ROWS,
 		     left = wave->rows->n_rows - first,
-		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS),
-		     block = sums->statistic->block_rows;
-	double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
-	bool ok = true;
+		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS);
 
-	for (size_t at = first; ok && at < end; at += block) {
-		const size_t n = end - at < block ? end - at : block;
-		ok = read_beside(wave->rows, wave->beside, at, n, rows, err)
-			&& add_block(sums, rows, n, (int64_t)at, err);
-	}
-	free(rows);
-	return ok;
+	return (sum_rows(wave, sums, first, end, false, err)
+		       && is_finite(sums->sums, sums->statistic->n_sums))
+		|| sum_rows(wave, sums, first, end, true, err);
 }
 
 static size_t panels_side_by_side(const struct al_statistic *statistic)
@@ -129,12 +148,6 @@ static size_t panels_side_by_side(const struct al_statistic *statistic)
 
 static bool sum_wave(struct al_sums *sums, struct wave *wave, size_t n, struct al_error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct al_sums *panel = &wave->panels[i];
-		double *cleared = panel->sums;
-		memset(cleared, 0, sums->statistic->n_sums * sizeof(*cleared));
-		*panel = (struct al_sums){.statistic = sums->statistic, .sums = cleared};
-	}
 	if (!al_parallel(n, sum_panel, wave, err))
 		return false;
 	for (size_t i = 0; i < n; i++)
@@ -152,7 +165,7 @@ static bool stream_in_order(struct al_sums *sums, const struct al_rows *rows,
 	for (size_t at = 0; ok && at < rows->n_rows; at += block) {
 		const size_t n = rows->n_rows - at < block ? rows->n_rows - at : block;
 		ok = read_beside(rows, beside, at, n, room, err)
-			&& add_block(sums, room, n, (int64_t)at, err);
+			&& add_block(sums, room, n, (int64_t)at, true, err);
 	}
 	free(room);
 	return ok;

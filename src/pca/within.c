@@ -23,6 +23,13 @@ static size_t tiles_of(const struct al_within *w)
 	return (w->n_heads + TILE - 1) / TILE;
 }
 
+/* Of a block, a cache line more than it takes: at a power of two chunks would push each other out
+ * of the cache. */
+static size_t chunk_room(const struct al_within *w)
+{
+	return (size_t)BLOCK * tiles_of(w) * TILE * LANES + 2 * LANES;
+}
+
 static size_t chunks_of(const struct al_within *w)
 {
 	return (w->d_head + LANES - 1) / LANES;
@@ -38,37 +45,47 @@ static size_t sums_of_chunk(const struct al_within *w)
 
 /* ---- adding a block ---- */
 
-static void pack(const struct al_within *w, const double *rows, size_t width, size_t n,
-	double *block)
+#define INLINE static inline __attribute__((always_inline))
+
+/* What doesn't fill four dimensions or three heads stays 0. */
+INLINE void pack_rest(const double *x, const double *shift, size_t n, double *to)
 {
-	const size_t heads = tiles_of(w) * TILE, chunks = chunks_of(w);
+	for (size_t k = 0; k < n; k++)
+		to[k] = x[k] - shift[k];
+}
+
+INLINE void pack(const struct al_within *w, const double *rows, size_t n, double *block)
+{
+	const size_t heads = tiles_of(w) * TILE, whole = w->d_head / LANES,
+		     rest = w->d_head % LANES, stride = chunk_room(w);
 
 	for (size_t t = 0; t < n; t++)
 		for (size_t i = 0; i < w->n_heads; i++) {
-			const double *x = rows + t * width + i * w->d_head,
-				     *shift = w->shift + i * w->d_head;
-			for (size_t c = 0; c < chunks; c++) {
-				double *to = block + ((c * BLOCK + t) * heads + i) * LANES;
-				const size_t left = w->d_head - c * LANES;
-				for (size_t k = 0; k < (left < LANES ? left : LANES); k++)
-					to[k] = x[c * LANES + k] - shift[c * LANES + k];
-			}
+			const size_t first = i * w->d_head;
+			const double *x = rows + t * w->n_heads * w->d_head + first,
+				     *shift = w->shift + first;
+			double *to = block + (t * heads + i) * LANES;
+			for (size_t c = 0; c < whole; c++)
+				*(lanes *)(to + c * stride) = *(const lanes *)(x + c * LANES)
+					- *(const lanes *)(shift + c * LANES);
+			pack_rest(x + whole * LANES, shift + whole * LANES, rest,
+				to + whole * stride);
 		}
 }
 
-static inline __attribute__((always_inline)) void add_sums(const double *x, size_t heads, size_t n,
-	double *sums)
+INLINE void add_sums(const double *x, size_t heads, size_t n, double *sums)
 {
-	for (size_t i = 0; i < heads; i++) {
-		lanes sum = {0};
+	for (size_t first = 0; first < heads; first += TILE) {
+		lanes sum[TILE] = {{0}};
 		for (size_t t = 0; t < n; t++)
-			sum += *(const lanes *)(x + (t * heads + i) * LANES);
-		*(lanes *)(sums + i * LANES) += sum;
+			for (size_t i = 0; i < TILE; i++)
+				sum[i] += *(const lanes *)(x + (t * heads + first + i) * LANES);
+		for (size_t i = 0; i < TILE; i++)
+			*(lanes *)(sums + (first + i) * LANES) += sum[i];
 	}
 }
 
-static inline __attribute__((always_inline)) void add_tile(const double *a, const double *b,
-	size_t heads, size_t n, double *sums)
+INLINE void add_tile(const double *a, const double *b, size_t heads, size_t n, double *sums)
 {
 	lanes sum[TILE][TILE] = {{{0}}};
 
@@ -84,8 +101,7 @@ static inline __attribute__((always_inline)) void add_tile(const double *a, cons
 			*(lanes *)(sums + (i * TILE + k) * LANES) += sum[i][k];
 }
 
-static inline __attribute__((always_inline)) void add_chunk(const double *x, size_t tiles, size_t n,
-	double *sums)
+INLINE void add_chunk(const double *x, size_t tiles, size_t n, double *sums)
 {
 	const size_t heads = tiles * TILE;
 
@@ -96,42 +112,47 @@ static inline __attribute__((always_inline)) void add_chunk(const double *x, siz
 			add_tile(x + a * TILE * LANES, x + b * TILE * LANES, heads, n, sums);
 }
 
-static void add_chunk_plain(const double *x, size_t tiles, size_t n, double *sums)
+/* At most BLOCK rows. */
+INLINE void add_rows(const struct al_within *w, const double *rows, size_t n, double *block,
+	double *sums)
 {
-	add_chunk(x, tiles, n, sums);
+	const size_t tiles = tiles_of(w), room = chunk_room(w);
+
+	pack(w, rows, n, block);
+	for (size_t c = 0; c < chunks_of(w); c++)
+		add_chunk(block + c * room, tiles, n, sums + c * sums_of_chunk(w));
+}
+
+static void add_rows_plain(const struct al_within *w, const double *rows, size_t n, double *block,
+	double *sums)
+{
+	add_rows(w, rows, n, block, sums);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void add_chunk_avx2(const double *x, size_t tiles, size_t n,
-	double *sums)
-{
-	add_chunk(x, tiles, n, sums);
-}
-#else
-static void add_chunk_avx2(const double *x, size_t tiles, size_t n, double *sums)
-{
-	add_chunk(x, tiles, n, sums);
-}
+__attribute__((target("avx2")))
 #endif
+static void
+add_rows_avx2(const struct al_within *w, const double *rows, size_t n, double *block, double *sums)
+{
+	add_rows(w, rows, n, block, sums);
+}
 
 static bool add(const void *context, const double *rows, size_t n, double *sums,
 	struct al_error *err)
 {
 	const struct al_within *w = context;
-	const size_t tiles = tiles_of(w), chunks = chunks_of(w),
-		     chunk_room = (size_t)BLOCK * tiles * TILE * LANES,
-		     width = w->n_heads * w->d_head;
-	void (*add_to)(const double *x, size_t tiles, size_t n,
-		double *sums) = al_cpu_level() >= AL_CPU_AVX2 ? add_chunk_avx2 : add_chunk_plain;
-	double *block = al_calloc(chunks, chunk_room * sizeof(*block));
+	const size_t chunks = chunks_of(w), heads = tiles_of(w) * TILE;
+	const bool is_filled = heads == w->n_heads && w->d_head % LANES == 0,
+		   is_avx2 = al_cpu_level() >= AL_CPU_AVX2;
+	const size_t room = chunks * chunk_room(w);
+	double *block = is_filled ? al_alloc(room, sizeof(*block))
+				  : al_calloc(room, sizeof(*block));
 
 	(void)err;
-	for (size_t first = 0; first < n; first += BLOCK) {
-		const size_t here = n - first < BLOCK ? n - first : BLOCK;
-		pack(w, rows + first * width, width, here, block);
-		for (size_t c = 0; c < chunks; c++)
-			add_to(block + c * chunk_room, tiles, here, sums + c * sums_of_chunk(w));
-	}
+	for (size_t first = 0; first < n; first += BLOCK)
+		(is_avx2 ? add_rows_avx2 : add_rows_plain)(w, rows + first * w->n_heads * w->d_head,
+			n - first < BLOCK ? n - first : BLOCK, block, sums);
 	free(block);
 	return true;
 }
