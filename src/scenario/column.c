@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
+
 static const struct al_column_kind kinds[] = {
 	{.key = "saving",
 		.title = "Saving",
@@ -60,14 +62,14 @@ static struct al_column_kind kind_of_measure(enum al_measure which)
 /* A metric's bare name, as formulas use it, or a symbol. */
 static struct al_column_kind kind_of_name(const struct al_scenario *s, const char *name)
 {
-	const struct al_data_set *set;
-	size_t column;
-	bool is_metric = al_metric_find(s, name, &set, &column);
-
-	return (struct al_column_kind){.key = name,
+	struct al_column_kind kind = {.key = name,
 		.digits = AL_DIGITS_ALL,
-		.evaluate = is_metric ? al_column_score : al_column_symbol,
+		.evaluate = al_column_symbol,
 		.name = name};
+
+	if (al_metric_find(s, name, &kind.set, &kind.metric))
+		kind.evaluate = al_column_score;
+	return kind;
 }
 
 struct al_column_kind al_column_kind_of(const struct al_scenario *s, const char *key)
@@ -78,10 +80,35 @@ struct al_column_kind al_column_kind_of(const struct al_scenario *s, const char 
 			continue;
 		struct al_column_kind kind = kinds[i];
 		kind.name = names_metric(kind.key) ? key + n : key;
+		if (names_metric(kind.key))
+			al_metric_find(s, kind.name, &kind.set, &kind.metric);
 		return kind;
 	}
 	int which = al_measure_find(key);
 	return which < 0 ? kind_of_name(s, key) : kind_of_measure((enum al_measure)which);
+}
+
+struct al_known_kind {
+	struct al_known_kind *next;
+	const char *key;
+	struct al_column_kind kind;
+};
+
+const struct al_column_kind *al_evaluator_kind(struct al_evaluator *evaluator, const char *key)
+{
+	uint64_t hash = al_hash(AL_HASH_EMPTY, key, strlen(key));
+	struct al_known_kind **list = &evaluator->kinds[hash % AL_KIND_LISTS], *known = *list;
+
+	while (known && strcmp(known->key, key) != 0)
+		known = known->next;
+	if (!known) {
+		known = al_new(&evaluator->arena, struct al_known_kind);
+		known->key = al_strdup(&evaluator->arena, key);
+		known->kind = al_column_kind_of(evaluator->scenario, known->key);
+		known->next = *list;
+		*list = known;
+	}
+	return &known->kind;
 }
 
 const char *al_column_metric(const struct al_column_kind *kind)

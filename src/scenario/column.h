@@ -20,12 +20,17 @@ struct al_column_kind {
 	bool needs_basis, needs_recipe; /* conventions that the number depends on */
 	al_column_function *evaluate;
 	const char *name; /* the metric after the ':', otherwise the key as it was asked for */
+	const struct al_data_set *set; /* that the metric stands in, and its column; or NULL */
+	size_t metric;
 	enum al_measure measure; /* of a ledger's measure */
 };
 
 /* The kind of any key; what is neither in the list nor a measure nor a metric can only be a
  * symbol's name. The key must outlive the kind. */
 struct al_column_kind al_column_kind_of(const struct al_scenario *s, const char *key);
+
+/* The same, found once for each key that is evaluated. */
+const struct al_column_kind *al_evaluator_kind(struct al_evaluator *evaluator, const char *key);
 
 /* The metric that the key names after ':', or NULL. */
 const char *al_column_metric(const struct al_column_kind *kind);

@@ -22,7 +22,8 @@ struct al_data_column {
 };
 
 struct al_data_row {
-	const char *case_, *variant; /* NULL where the set has no such column */
+	const char *case_, *variant; /* the names of the scenario's own cases and variants; NULL
+					where the set has no such column */
 	const struct al_datum *cells; /* [n_columns] of the set */
 };
 
@@ -35,7 +36,7 @@ struct al_data_set {
 	size_t n_rows;
 };
 
-/* The datum of a row; NULL where the set has no such row. */
+/* The datum of a row, whose names are the scenario's own; NULL where the set has no such row. */
 const struct al_datum *al_datum_find(const struct al_data_set *set, const char *case_,
 	const char *variant, size_t column);
 

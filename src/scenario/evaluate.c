@@ -155,8 +155,8 @@ static bool evaluate(struct evaluation *e, const char *key, struct al_scenario_c
 		return formula_column(e, column, out, err);
 	if (column)
 		return column->kind->evaluate(column->kind, &e->place, out, err);
-	struct al_column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
-	return kind.evaluate(&kind, &e->place, out, err);
+	const struct al_column_kind *kind = al_evaluator_kind(e->place.evaluator, key);
+	return kind->evaluate(kind, &e->place, out, err);
 }
 
 static bool fail_unknown_column(const struct al_scenario *s, const struct al_scenario_table *table,
@@ -233,8 +233,8 @@ static bool enclose(struct enclosure *e, const char *key, struct al_interval *ou
 		return false;
 	if (column && column->formula)
 		return al_formula_enclose(column->formula, &scope, out, err);
-	struct al_column_kind kind = al_column_kind_of(e->place.evaluator->scenario, key);
-	struct listed listed = {.kind = &kind, .place = &e->place};
+	struct listed listed = {.kind = al_evaluator_kind(e->place.evaluator, key),
+		.place = &e->place};
 	return al_enclose_by_corners(listed_value, &listed, e->region, out, err);
 }
 

@@ -17,10 +17,14 @@ struct al_memo {
 	struct al_polynomial *formula, *difference;
 };
 
+struct al_known_kind;
+enum { AL_KIND_LISTS = 64 };
+
 struct al_evaluator {
 	struct al_arena arena;
 	const struct al_scenario *scenario;
 	struct al_memo **memos; /* [n_tables], a list each */
+	struct al_known_kind *kinds[AL_KIND_LISTS]; /* of columns, by their keys' hashes */
 	size_t n_blocks; /* counted against their bound */
 	size_t n_look_ups; /* of all tables and the check */
 	size_t n_evaluated; /* entries, at the points of sweeps */

@@ -190,20 +190,27 @@ static bool fail_unknown_column(const struct al_data_set *set, const char *colum
 	return al_in(err, "data set \"%s\"", set->id);
 }
 
+static bool data_row(const struct al_scenario *s, const struct al_data_set *set,
+	const struct path *path, struct al_scenario_row *row, struct al_error *err)
+{
+	const char *const *names = &path->parts[1];
+
+	*row = (struct al_scenario_row){.case_ = &s->cases[0]};
+	return (!set->has_case || (row->case_ = al_case_find(s, *names++, err)))
+		&& (!set->has_variant || (row->variant = al_variant_find(s, *names, err)));
+}
+
 static bool data_value(struct al_evaluator *evaluator, const struct al_data_set *set,
 	const struct path *path, struct al_data_box *box, struct al_scenario_cell *out,
 	struct al_error *err)
 {
 	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
-	const char *case_ = set->has_case ? path->parts[1] : "";
-	const struct al_scenario *s = evaluator->scenario;
-	const char *variant = set->has_variant ? path->parts[1 + set->has_case] : NULL;
+	struct al_scenario_row row;
 
 	if (path->n != expected)
 		return al_fail(err, AL_EINPUT, "expected \"%s/%s%sCOLUMN\"", set->id,
 			set->has_case ? "CASE/" : "", set->has_variant ? "VARIANT/" : "");
-	if ((set->has_case && !al_case_find(s, case_, err))
-		|| (variant && !al_variant_find(s, variant, err)))
+	if (!data_row(evaluator->scenario, set, path, &row, err))
 		return false;
 	while (column < set->n_columns
 		&& strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
@@ -211,7 +218,9 @@ static bool data_value(struct al_evaluator *evaluator, const struct al_data_set 
 	if (column == set->n_columns)
 		return fail_unknown_column(set, path->parts[path->n - 1], err);
 	return al_evaluator_spend(evaluator, 1 + set->n_rows / 16, err)
-		&& al_scenario_cell_set_datum(out, box, al_datum_find(set, case_, variant, column),
+		&& al_scenario_cell_set_datum(out, box,
+			al_datum_find(set, row.case_->id,
+				row.variant ? row.variant->configured.name : NULL, column),
 			err);
 }
 

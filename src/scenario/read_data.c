@@ -133,10 +133,14 @@ static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics,
 
 /* ---- rows ---- */
 
-/* A variant that stands only in data gets its name here. */
-static bool note_variant(struct al_scenario *s, const char *name, struct al_error *err)
+/* The variant of that name; one that stands only in data gets its name here. */
+static bool find_variant(struct al_scenario *s, const char *name, const char **out,
+	struct al_error *err)
 {
-	if (al_variant_find(s, name, NULL))
+	const struct al_scenario_variant *found = al_variant_find(s, name, NULL);
+
+	*out = found ? found->configured.name : name;
+	if (found)
 		return true;
 	if (!*name || strpbrk(name, "/,[]"))
 		return al_fail(err, AL_EINPUT,
@@ -152,6 +156,16 @@ static bool note_variant(struct al_scenario *s, const char *name, struct al_erro
 	return true;
 }
 
+static bool find_case(const struct al_scenario *s, const char *id, const char **out,
+	struct al_error *err)
+{
+	const struct al_case *found = al_case_find(s, id, err);
+
+	if (found)
+		*out = found->id;
+	return found != NULL;
+}
+
 /* One field under its column's name: what names the row, or the next of its cells. */
 static bool add_field(struct al_scenario *s, const struct al_data_set *set, struct al_data_row *row,
 	struct al_datum **cell, const char *column, const char *field, struct al_error *err)
@@ -161,9 +175,9 @@ static bool add_field(struct al_scenario *s, const struct al_data_set *set, stru
 	if ((is_case || is_variant) && !field)
 		return al_fail(err, AL_EINPUT, "the %s is missing", column);
 	if (is_case)
-		return al_case_find(s, row->case_ = field, err) != NULL;
+		return find_case(s, field, &row->case_, err);
 	if (is_variant)
-		return note_variant(s, row->variant = field, err);
+		return find_variant(s, field, &row->variant, err);
 	struct al_datum *datum = (*cell)++;
 	return !field || parse_datum(s, field, set->is_exact, datum)
 		|| al_fail(err, AL_EINPUT,
