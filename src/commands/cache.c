@@ -360,7 +360,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		a.question = &question;
 		if (i == 0)
 			open_tables(&a);
-		ok = answer(&a, err);
+		ok = al_check_whole(&question, o->is_whole, err) && answer(&a, err);
 		al_question_finish(&question);
 	}
 	return ok;

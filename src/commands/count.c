@@ -9,10 +9,11 @@
 struct count_options {
 	struct al_output_options output;
 	struct al_asked asked;
-	bool explains, shows_tensors, shows_active, shows_counts;
+	bool explains, shows_tensors, shows_active, shows_counts, is_whole;
 };
 
 static const struct al_option_row rows[] = {
+	WHOLE_ROW(struct count_options, is_whole),
 	EXPLAIN_ROW(struct count_options, explains),
 	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
 	OPTION_FLAG(struct count_options, shows_active, "active",
@@ -188,15 +189,18 @@ static bool count_ledger(struct count *c, const char *variant, struct al_ledger 
 		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
 	finish_rows(c, variant, &total);
 	sum_finish(&total);
-	return !c->counts || !ledger->is_model || add_counts(c, variant, ledger, err);
+	if (c->counts && !ledger->is_model)
+		return al_fail(err, AL_EINPUT,
+			"--counts tells of a whole model%s, found attention alone",
+			c->question->family ? " (--whole)" : "");
+	return !c->counts || add_counts(c, variant, ledger, err);
 }
 
-/* A basis of one module or layer asks about that much attention, not about a model. */
 static bool count_variant(struct count *c, const struct al_configured_variant *configured,
 	struct al_error *err)
 {
 	struct al_ledger_ask ask = al_question_ask(c->question, configured,
-		c->question->basis.per == AL_BASIS_MODEL);
+		al_question_is_about_model(c->question, c->options->is_whole));
 	struct al_ledger ledger;
 
 	ask.explains = c->explanations != NULL;
@@ -297,8 +301,11 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 	if (!al_ask_question(&question, c->session, &c->options->asked, word, true, AL_BASIS_MODEL,
 		    err))
 		return false;
-	bool ok = true;
 	c->question = &question;
+	bool ok = al_check_whole(&question, c->options->is_whole, err);
+	if (!c->shows_model && question.model)
+		c->table->title = al_format(&c->table->arena, "Parameters of %s",
+			al_question_covered(&question, c->options->is_whole));
 	for (size_t i = 0; ok && i < question.variants.n; i++)
 		ok = count_variant(c, &question.variants.items[i], err);
 	if (ok)

@@ -48,6 +48,16 @@ bool al_ask_question(struct al_question *question, struct al_session *session,
 	return al_question_init(question, &session->arena, session->catalog, &asked, err);
 }
 
+bool al_check_whole(const struct al_question *q, bool is_whole, struct al_error *err)
+{
+	return !is_whole || al_question_is_about_model(q, true)
+		|| al_fail(err, AL_EINPUT,
+			q->family ? "--whole asks for the model and --basis per=... for less of "
+				    "it: give "
+				    "one of them"
+				  : "--whole needs a model whose parts are known");
+}
+
 struct al_column al_measure_column(enum al_measure measure)
 {
 	const struct al_measure_info *info = &al_measures[measure];

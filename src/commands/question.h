@@ -22,6 +22,10 @@ bool al_ask_question(struct al_question *question, struct al_session *session,
 	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Refuses --whole where there is no whole: only attention is known, or the basis is a module. */
+bool al_check_whole(const struct al_question *question, bool is_whole,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Adds the notes that every answer carries: basis, defaults that were used. */
 void al_note_question(const struct al_question *question, struct al_table *table);
 

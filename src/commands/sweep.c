@@ -81,46 +81,19 @@ static bool read_measures(struct al_sweep *sweep, const struct al_texts *measure
 	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
 }
 
-/* Is it said what one number covers? */
-static bool is_basis_given(const struct sweep_options *o)
-{
-	for (size_t i = 0; i < o->asked.bases.n; i++)
-		if (strstr(o->asked.bases.items[i], "per="))
-			return true;
-	return o->is_whole;
-}
-
-/* A key of the model's config, a symbol that only its family knows (n_experts), or one that doesn't
- * occur in attention (d_ff, vocab, n_layers) switches the sweep to the whole model. */
-static bool is_of_whole(const struct al_question *q, const char *key, const char *symbol)
-{
-	static const char *const beside[] = {"n_layers", "n_encoder_layers", "n_decoder_layers",
-		"d_ff", "vocab"};
-
-	return strcmp(key, symbol) != 0
-		|| al_find_name(symbol, beside, sizeof(beside) / sizeof(*beside)) >= 0
-		|| !al_symbol_check(&q->settings, &q->variants, symbol, NULL);
-}
-
-static bool check_axis(struct al_question *q, struct al_session *session,
-	struct al_sweep_axis *axis, struct al_error *err)
+static bool check_axis(const struct al_question *q, struct al_sweep_axis *axis,
+	struct al_error *err)
 {
 	const char *key = axis->symbol;
 
-	if (!al_question_check_symbol(q, key, err))
-		return false;
 	axis->symbol = al_question_symbol(q, key);
-	if (q->is_own && q->family && !is_basis_given(session->options)
-		&& is_of_whole(q, key, axis->symbol))
-		q->basis.per = AL_BASIS_WHOLE;
-	return true;
+	return al_question_check_symbol(q, key, err);
 }
 
-static bool check_symbols(struct al_question *q, struct al_session *session, struct al_sweep *sweep,
-	struct al_error *err)
+static bool check_symbols(struct al_question *q, struct al_sweep *sweep, struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		if (!check_axis(q, session, &sweep->axes[i], err))
+		if (!check_axis(q, &sweep->axes[i], err))
 			return false;
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		if (!al_question_check_symbol(q, sweep->ties[i].symbol, err))
@@ -162,7 +135,7 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)
 		|| !al_substitutions_parse(&session->arena, o->ties, &sweep->ties, &sweep->n_ties,
 			err)
-		|| !check_symbols(q, session, sweep, err) || !al_sweep_run(sweep, &table, err))
+		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	al_session_take(session, &table);
 	return !o->figure || draw_figure(session, sweep, &table, err);
@@ -176,11 +149,15 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	asked.keeps_all = o->over.n > 0;
 	if (!al_ask_question(&question, session, &asked, session->line.words[0], true,
-		    o->is_whole ? AL_BASIS_WHOLE : AL_BASIS_MODULE, err))
+		    AL_BASIS_MODEL, err))
 		return false;
 	struct al_sweep sweep = {.id = "sweep",
-		.title = al_format(&session->arena, "Sweep of %s", question.title)};
-	bool ok = answer(&question, session, &sweep, err);
+		.title = al_format(&session->arena, "Sweep of %s",
+			al_question_covered(&question, o->is_whole))};
+	if (al_question_is_about_model(&question, o->is_whole))
+		question.basis.per = AL_BASIS_WHOLE;
+	bool ok = al_check_whole(&question, o->is_whole, err)
+		&& answer(&question, session, &sweep, err);
 	al_question_finish(&question);
 	return ok;
 }
