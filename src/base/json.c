@@ -51,7 +51,9 @@ static void walk(struct al_json_scan *s, const struct cJSON *node, const struct 
 
 static const char *place_of(const struct al_json *doc, const struct cJSON *node)
 {
-	struct al_json_scan s = {.p = doc->text, .end = doc->text + doc->length};
+	struct al_json_scan s = {.p = doc->text,
+		.end = doc->text + doc->length,
+		.takes_python = doc->not_finite != NULL};
 	const char *found = NULL;
 
 	al_json_skip_space(&s);
@@ -161,45 +163,105 @@ static bool check_keys(const struct al_json *doc, const struct cJSON *node, stru
 
 /* ---- documents ---- */
 
-/* cJSON keeps its recursion limit; ours is lower. */
-static bool build(struct al_json *doc, struct al_error *err)
+/* Beyond a double's range, as al_json_real refuses it. */
+static const char too_large[] = "1e999";
+
+/* The text for cJSON, which knows no NaN and no Infinity. Outside of strings their letters begin
+ * nothing else in a valid text. */
+static void replace_not_finite(const struct al_json *doc, struct al_text *out)
 {
-	struct al_json_scan s = {.p = doc->text, .end = doc->text + doc->length};
+	bool in_string = false;
+
+	for (const char *p = doc->text; *p; p++) {
+		in_string ^= *p == '"';
+		if (!in_string && (*p == 'N' || *p == 'I')) {
+			al_text_add(out, too_large);
+			p += *p == 'N' ? 2 : 7;
+			continue;
+		}
+		al_text_add_bytes(out, p, 1);
+		if (in_string && *p == '\\')
+			al_text_add_bytes(out, ++p, 1);
+	}
+}
+
+static struct cJSON *parse_tree(const struct al_json *doc)
+{
+	struct al_text text;
+
+	if (!doc->not_finite)
+		return cJSON_ParseWithLength(doc->text, doc->length + 1);
+	al_text_init(&text);
+	replace_not_finite(doc, &text);
+	struct cJSON *root = cJSON_ParseWithLength(text.data, text.length + 1);
+	al_text_finish(&text);
+	return root;
+}
+
+/* cJSON keeps its recursion limit; ours is lower. */
+static bool build(struct al_json *doc, bool takes_python, struct al_error *err)
+{
+	struct al_json_scan s = {.p = doc->text,
+		.end = doc->text + doc->length,
+		.takes_python = takes_python};
 
 	if (doc->length == 0)
 		return al_fail(err, AL_EINPUT, "%s: the file is empty, expected JSON", doc->name);
 	if (!al_json_scan_document(&s))
 		return fail_at(doc, s.p, err, s.wrong);
-	doc->root = cJSON_ParseWithLength(doc->text, doc->length + 1);
+	doc->not_finite = s.not_finite;
+	doc->root = parse_tree(doc);
 	if (!doc->root)
 		return al_fail(err, AL_ESYSTEM, "%s: the JSON library refused a valid text",
 			doc->name);
 	return check_keys(doc, doc->root, err);
 }
 
-bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
-	struct al_error *err)
+static bool parse(struct al_json *doc, const char *name, const char *text, size_t length,
+	bool takes_python, struct al_error *err)
 {
 	*doc = (struct al_json){.name = al_text_copy(name),
 		.text = al_alloc(length + 1, 1),
 		.length = length};
 	memcpy(doc->text, text, length);
 	doc->text[length] = '\0';
-	if (build(doc, err))
+	if (build(doc, takes_python, err))
 		return true;
 	al_json_finish(doc);
 	return false;
 }
 
-bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)
+bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
+	struct al_error *err)
+{
+	return parse(doc, name, text, length, false, err);
+}
+
+static bool read_file(struct al_json *doc, const char *path, bool takes_python,
+	struct al_error *err)
 {
 	struct al_text text;
 
 	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
 		return false;
-	bool ok = al_json_parse(doc, path, text.data, text.length, err);
+	bool ok = parse(doc, path, text.data, text.length, takes_python, err);
 	al_text_finish(&text);
 	return ok;
+}
+
+bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)
+{
+	return read_file(doc, path, false, err);
+}
+
+bool al_json_read_python(struct al_json *doc, const char *path, struct al_error *err)
+{
+	return read_file(doc, path, true, err);
+}
+
+bool al_json_check_strict(const struct al_json *doc, struct al_error *err)
+{
+	return !doc->not_finite || fail_at(doc, doc->not_finite, err, "expected a value");
 }
 
 void al_json_finish(struct al_json *doc)
@@ -305,8 +367,12 @@ bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *o
 {
 	if (!al_json_expect(doc, node, AL_JSON_NUMBER, err))
 		return false;
-	if (!isfinite(node->valuedouble))
-		return al_json_fail(doc, node, err, "the number is too large");
+	if (!isfinite(node->valuedouble)) {
+		const char *place = place_of(doc, node);
+		return al_json_fail(doc, node, err, "%s%s%sfound %.*s, expected a finite number",
+			node->string ? "\"" : "", node->string ? node->string : "",
+			node->string ? "\": " : "", (int)strcspn(place, " \t\r\n,]}"), place);
+	}
 	*out = node->valuedouble;
 	return true;
 }

@@ -22,6 +22,7 @@ struct al_json {
 	char *text;
 	size_t length;
 	struct cJSON *root;
+	const char *not_finite; /* the first NaN or Infinity in the text; NULL: none */
 };
 
 enum al_json_kind {
@@ -42,6 +43,13 @@ bool al_json_parse(struct al_json *doc, const char *name, const char *text, size
 
 /* Reads and parses a file of at most AL_JSON_FILE_LIMIT bytes. */
 bool al_json_read(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of a file that may be Python's, which writes NaN, Infinity and -Infinity as numbers.
+ * Whoever reads one of them as a number is refused. */
+bool al_json_read_python(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* Refuses a document with such a number after all. */
+bool al_json_check_strict(const struct al_json *doc, struct al_error *err) AL_MUST_CHECK;
 
 void al_json_finish(struct al_json *doc);
 

@@ -152,6 +152,20 @@ static bool scan_word(struct al_json_scan *s, const char *word)
 	return true;
 }
 
+/* NaN, Infinity or -Infinity. */
+static bool scan_not_finite(struct al_json_scan *s)
+{
+	static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+	const char *begin = s->p;
+
+	for (int i = 0; s->takes_python && i < 3; i++)
+		if (scan_word(s, words[i])) {
+			s->not_finite = s->not_finite ? s->not_finite : begin;
+			return true;
+		}
+	return false;
+}
+
 static bool scan_member(struct al_json_scan *s, bool is_object)
 {
 	al_json_skip_space(s);
@@ -206,6 +220,8 @@ bool al_json_scan_value(struct al_json_scan *s)
 	case 'n':
 		return scan_word(s, "null");
 	default:
+		if (scan_not_finite(s))
+			return true;
 		if (*s->p == '-' || (*s->p >= '0' && *s->p <= '9'))
 			return scan_number(s);
 		return refuse(s, "expected a value");

@@ -9,6 +9,8 @@ struct al_json_scan {
 	const char *p, *end;
 	const char *wrong; /* what is wrong at p */
 	int depth;
+	bool takes_python; /* NaN, Infinity and -Infinity are numbers */
+	const char *not_finite; /* the first of them */
 };
 
 /* Each moves p after what it names, or says what is wrong there. */

@@ -69,24 +69,32 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 	return true;
 }
 
-/* The config of one part stands within that of a model of text and more; it isn't taken for the
- * whole. */
-static bool fail_model_type(const struct al_json *doc, struct al_error *err)
+/* The text model's config in that of a model of text and more, where its family is known; else
+ * NULL. */
+static const struct cJSON *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_family **family)
 {
-	const struct cJSON *node = al_json_get(doc->root, "model_type");
 	const struct cJSON *text = al_json_get(doc->root, "text_config");
-	const struct cJSON *nested = text && al_json_kind(text) == AL_JSON_OBJECT
-		? al_json_get(text, "model_type")
-		: NULL;
-	const char *name, *part;
+	const char *model_type;
 
-	if (!nested || !al_json_text(doc, node, &name, NULL)
-		|| !al_json_text(doc, nested, &part, NULL))
-		return al_json_in(doc, node, err);
-	return al_json_fail(doc, node, err,
-		"unknown model_type \"%s\"; \"text_config\" is a \"%s\", expected "
-		"it as a config of its own",
-		name, part);
+	return text && al_json_kind(text) == AL_JSON_OBJECT
+			&& al_json_get_text(doc, text, "model_type", true, &model_type, NULL)
+			&& al_catalog_family_of(catalog, model_type, family, NULL)
+		? text
+		: NULL;
+}
+
+/* "vision_config and audio_config and ": the configs of further parts. */
+static const char *list_parts(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *text)
+{
+	const char *list = "";
+
+	al_json_each (member, doc->root)
+		if (member != text && al_json_kind(member) == AL_JSON_OBJECT
+			&& al_json_get(member, "model_type"))
+			list = al_format(&catalog->arena, "%s%s and ", list, al_json_key(member));
+	return list;
 }
 
 /* A config.json has no name of its own, and its family goes by its model_type. */
@@ -99,13 +107,19 @@ static bool parse_config(struct al_catalog *catalog, const struct al_json *doc,
 
 	if (!al_json_get_text(doc, doc->root, "model_type", true, &model_type, err))
 		return false;
-	if (!al_catalog_family_of(catalog, model_type, &family, err))
-		return fail_model_type(doc, err);
+	model->config = doc->root;
+	if (!al_catalog_family_of(catalog, model_type, &family, err)) {
+		model->config = find_text_config(catalog, doc, &family);
+		if (!model->config)
+			return al_json_in(doc, al_json_get(doc->root, "model_type"), err);
+		model->note = al_format(&catalog->arena,
+			"only its text_config, of family %s, is counted; %sall else is left out",
+			family->name, list_parts(catalog, doc, model->config));
+	}
 	model->name = al_strdup(&catalog->arena, doc->name);
 	model->title = model->name;
 	model->family = family->name;
 	model->doc = doc;
-	model->config = doc->root;
 	*out = model;
 	return true;
 }
@@ -125,7 +139,8 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 			"expected the \"model_type\" of a config.json, or the \"name\" of a "
 			"preset");
 	if (!(is_config ? parse_config(catalog, doc, &model, err)
-			: al_model_read(&catalog->arena, doc, &model, err)))
+			: al_json_check_strict(doc, err)
+				    && al_model_read(&catalog->arena, doc, &model, err)))
 		return false;
 	*item = model;
 	return true;
@@ -181,7 +196,8 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 	if (kind == AL_CATALOG_MODELS && is_folder(path))
 		path = al_format(&catalog->arena, "%s%sconfig.json", path,
 			path[length - 1] == '/' ? "" : "/");
-	return al_json_read(doc, path, err);
+	return kind == AL_CATALOG_MODELS ? al_json_read_python(doc, path, err)
+					 : al_json_read(doc, path, err);
 }
 
 static bool fail_unknown(struct al_catalog *catalog, const struct al_embedded_list *list,
@@ -290,26 +306,6 @@ static bool has_model_type(const struct al_family *family, const char *model_typ
 	return al_find_name(model_type, family->model_types, family->n_model_types) >= 0;
 }
 
-/* The known ones take parsing every family: only a mistake costs that. */
-static bool fail_unknown_type(struct al_catalog *catalog, const char *model_type,
-	struct al_error *err)
-{
-	const struct al_embedded_list *list = kinds[AL_CATALOG_FAMILIES].files;
-	const char **types = NULL;
-	size_t n = 0, room = 0;
-
-	for (size_t i = 0; i < list->n_files; i++) {
-		const struct al_family *family;
-		if (!al_catalog_family(catalog, list->files[i].name, &family, err))
-			return false;
-		for (size_t j = 0; j < family->n_model_types; j++) {
-			types = al_grow(&catalog->arena, types, n, &room, sizeof(*types));
-			types[n++] = family->model_types[j];
-		}
-	}
-	return al_fail_unknown(err, "model_type", model_type, types, n);
-}
-
 /* Only a file that holds the quoted word can be the one: the others need no parsing. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err)
@@ -325,7 +321,10 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		if (has_model_type(*out, model_type))
 			return true;
 	}
-	return fail_unknown_type(catalog, model_type, err);
+	return al_fail(err, AL_EINPUT,
+		"unknown model_type \"%s\": no built-in family is built like it, and another one's "
+		"count would be wrong",
+		model_type);
 }
 
 /* ---- symbols ---- */

@@ -209,7 +209,8 @@ struct al_model {
 	struct al_binding *symbols; /* without a family */
 	size_t n_symbols;
 	const struct al_json *doc; /* the file, and ... */
-	const struct cJSON *config; /* ... its "config" object; NULL without a family */
+	const struct cJSON *config; /* ... its "config", or text_config; NULL without a family */
+	const char *note; /* which part of a config.json this is; NULL: all */
 };
 
 /* ---- symbols ---- */

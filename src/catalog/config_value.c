@@ -34,6 +34,18 @@ static const struct cJSON *find_nested(const struct cJSON *object, const char *p
 	return NULL;
 }
 
+/* Of a text_config: whether its embeddings are tied stands in the config around it. */
+static const struct cJSON *find_around(const struct al_config *config,
+	const struct al_config_key *key)
+{
+	static const char tied[] = "tie_word_embeddings";
+
+	return config->object != config->doc->root && key->n_keys > 0
+			&& strcmp(key->keys[0], tied) == 0
+		? al_json_get(config->doc->root, tied)
+		: NULL;
+}
+
 const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key)
 {
 	for (size_t i = 0; i < key->n_keys; i++) {
@@ -41,7 +53,7 @@ const struct cJSON *al_config_find(const struct al_config *config, const struct 
 		if (node)
 			return node;
 	}
-	return NULL;
+	return find_around(config, key);
 }
 
 /* ---- values ---- */

@@ -157,6 +157,8 @@ void al_note_question(const struct al_question *q, struct al_table *table)
 	al_table_note(table, "counted: %s", al_basis_text(&q->basis, &table->arena));
 	if (!q->model)
 		note_defaults(q, table);
+	if (q->model && q->model->note)
+		al_table_note(table, "%s: %s", q->name, q->model->note);
 	note_architecture(q, table);
 	if (q->is_own)
 		note_own_attention(q, table);

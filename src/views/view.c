@@ -43,7 +43,7 @@ static bool read_config(struct al_model_view *view, const struct al_view_options
 		return true;
 	view->has_config = own
 		? al_json_parse(&view->config, view->config_path, own, strlen(own), err)
-		: al_json_read(&view->config, view->config_path, err);
+		: al_json_read_python(&view->config, view->config_path, err);
 	return view->has_config;
 }
 

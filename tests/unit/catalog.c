@@ -453,7 +453,8 @@ static const struct {
 	{find_model, "[]", ":1:1: found an array, expected an object"},
 	{find_model, "{\"model_type\": 3}", ":1:16: \"model_type\" is a number, expected a string"},
 	{find_model, "{\"model_type\": \"berd\"}",
-		":1:16: unknown model_type \"berd\" (did you mean \"bert\"?)"},
+		":1:16: unknown model_type \"berd\": no built-in family is built like it, and "
+		"another one's count would be wrong"},
 	{find_model, MODEL("\"titel\": \"x\""),
 		":1:24: unknown key \"titel\" (did you mean \"title\"?)"},
 	{find_model, MODEL("\"title\": \"x\""),
