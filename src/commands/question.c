@@ -8,7 +8,8 @@
 const struct al_option_row al_setting_rows[] = {
 	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
 	OPTION_TEXT(struct al_asked, batch, "batch", "N", "sequences at a time (--set batch=N)"),
-	OPTION_TEXT(struct al_asked, seq, "seq", "N", "tokens of a sequence (--set seq=N)"),
+	OPTION_TEXT(struct al_asked, seq, "seq", "N",
+		"tokens of a sequence (--set seq=N); 128k is 131072"),
 	OPTION_END,
 };
 

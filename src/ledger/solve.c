@@ -1,5 +1,11 @@
-/* Exact search over whole numbers for what grows: doubling, then halving. */
+/* Exact search over whole numbers for what grows: doubling, then halving. Steps at which the function
+ * has no value are passed over. */
 #include "ledger/solve.h"
+
+static int64_t at(const struct al_growth *g, int64_t steps)
+{
+	return g->least + steps * g->step;
+}
 
 static bool fits_at(const struct al_growth *g, int64_t steps, mpq_srcptr limit, bool *out,
 	struct al_error *err)
@@ -7,53 +13,93 @@ static bool fits_at(const struct al_growth *g, int64_t steps, mpq_srcptr limit, 
 	mpq_t value;
 
 	mpq_init(value);
-	bool ok = g->evaluate(g->context, g->least + steps * g->step, value, err);
+	bool ok = g->evaluate(g->context, at(g, steps), value, err);
 	*out = ok && mpq_cmp(value, limit) <= 0;
 	mpq_clear(value);
 	return ok;
 }
 
-/* The first power of two of steps that is too many. */
-static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *out,
-	struct al_error *err)
-{
-	bool fits = true;
+/* A step that has a value, and whether it fits. */
+struct found {
+	bool is_there, fits;
+	int64_t steps;
+};
 
-	for (*out = 1; fits; *out *= 2) {
-		if (*out > INT64_C(1) << AL_SOLVE_MOST_BITS)
+/* The first step from `steps` on, before `end`, that has a value. Where none may be passed over the
+ * function's error is an error. */
+static bool find_next(const struct al_growth *g, int64_t steps, int64_t end, mpq_srcptr limit,
+	struct found *out, struct al_error *err)
+{
+	struct al_error reason = {.status = AL_OK};
+
+	*out = (struct found){.steps = steps};
+	for (int64_t i = 0; !out->is_there && i <= g->most_passed && steps + i < end; i++) {
+		out->steps = steps + i;
+		out->is_there = fits_at(g, out->steps, limit, &out->fits, &reason);
+		if (i == 0 && err)
+			*err = reason;
+	}
+	return out->is_there || g->most_passed > 0;
+}
+
+/* Doubles until a step is too many: `*high` is the first of those that was met. Where there is none
+ * any more, `*low` moves to the last that has a value. */
+static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *low,
+	struct found *high, struct al_error *err)
+{
+	for (int64_t next = 1;; next = 2 * *low) {
+		if (next > INT64_C(1) << AL_SOLVE_MOST_BITS)
 			return al_fail(err, AL_EINPUT,
 				"%lld still fits: it does not grow enough to be solved for",
-				(long long)(g->least + *out / 2 * g->step));
-		if (!fits_at(g, *out, limit, &fits, err))
+				(long long)at(g, *low));
+		if (!find_next(g, next, INT64_MAX, limit, high, err))
 			return false;
+		if (!high->is_there && !find_next(g, *low + 1, next, limit, high, err))
+			return false;
+		if (!high->is_there || !high->fits)
+			return true;
+		*low = high->steps;
 	}
-	*out /= 2;
+}
+
+/* Between `low`, which fits, and `high`, which doesn't. */
+static bool halve(const struct al_growth *g, mpq_srcptr limit, int64_t *low, int64_t *high,
+	struct al_error *err)
+{
+	struct found middle;
+
+	for (int64_t end = *high; end - *low > 1;) { /* nothing from `end` to `high` has a value */
+		int64_t from = *low + (end - *low) / 2;
+		if (!find_next(g, from, end, limit, &middle, err))
+			return false;
+		if (middle.is_there && middle.fits) {
+			*low = middle.steps;
+			continue;
+		}
+		end = from;
+		*high = middle.is_there ? middle.steps : *high;
+	}
 	return true;
 }
 
 bool al_solve_largest(const struct al_growth *g, mpq_srcptr limit, struct al_largest *out,
 	struct al_error *err)
 {
-	int64_t low = 0, high;
-	bool fits;
+	struct found least, high = {0};
 
-	*out = (struct al_largest){.next = g->least};
-	if (!fits_at(g, 0, limit, &out->fits, err))
+	*out = (struct al_largest){.has_next = true, .next = g->least};
+	if (!find_next(g, 0, INT64_MAX, limit, &least, err) || !least.is_there)
 		return false;
+	out->next = at(g, least.steps);
+	out->fits = least.fits;
 	if (!out->fits)
 		return true;
-	if (!find_too_many(g, limit, &high, err))
+	int64_t low = least.steps;
+	if (!find_too_many(g, limit, &low, &high, err)
+		|| (high.is_there && !halve(g, limit, &low, &high.steps, err)))
 		return false;
-	while (high - low > 1) { /* low fits, high doesn't */
-		int64_t middle = low + (high - low) / 2;
-		if (!fits_at(g, middle, limit, &fits, err))
-			return false;
-		if (fits)
-			low = middle;
-		else
-			high = middle;
-	}
-	out->value = g->least + low * g->step;
-	out->next = g->least + high * g->step;
+	out->value = at(g, low);
+	out->has_next = high.is_there;
+	out->next = high.is_there ? at(g, high.steps) : 0;
 	return true;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "question/texts.h"
 
@@ -61,6 +62,18 @@ static bool ask(struct al_question *q, const char *text, const char *origin, str
 	return true;
 }
 
+/* "128k" -> "131072": contexts come in powers of 1024. Anything else stays. */
+static const char *in_full(struct al_arena *arena, const char *tokens)
+{
+	int64_t value;
+	size_t n = al_read_digits(tokens, &value);
+	bool is_kilo = n > 0 && (tokens[n] == 'k' || tokens[n] == 'K') && !tokens[n + 1];
+
+	return is_kilo && value <= INT64_C(1) << 40
+		? al_format(arena, "%lld", (long long)value * 1024)
+		: tokens;
+}
+
 static bool ask_all(struct al_question *q, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->sets.n; i++)
@@ -68,7 +81,9 @@ static bool ask_all(struct al_question *q, const struct al_asked *asked, struct 
 			return false;
 	if (asked->batch && !ask(q, al_format(q->arena, "batch=%s", asked->batch), "--batch", err))
 		return false;
-	return !asked->seq || ask(q, al_format(q->arena, "seq=%s", asked->seq), "--seq", err);
+	return !asked->seq
+		|| ask(q, al_format(q->arena, "seq=%s", in_full(q->arena, asked->seq)), "--seq",
+			err);
 }
 
 /* The model's settings under what is asked. */

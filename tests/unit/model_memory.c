@@ -617,7 +617,7 @@ static void equals_brute_force(void **state)
 		for (int64_t most = -2; most < 60; most++)
 			for (int64_t step = 1; step < 4; step++) {
 				struct quadratic f = {a, 1, 1, 0};
-				const struct al_growth g = {quadratic, &f, step, step};
+				const struct al_growth g = {quadratic, &f, step, step, 0};
 				struct al_largest largest;
 				int64_t found = 0;
 				for (int64_t x = step; a * x * x + x + 1 <= most; x += step)
@@ -631,10 +631,45 @@ static void equals_brute_force(void **state)
 	mpq_clear(limit);
 }
 
+/* Has a value at the divisors of 360 alone. */
+static bool at_divisors(void *context, int64_t x, mpq_t out, struct al_error *e)
+{
+	(void)context;
+	mpq_set_si(out, (long)x, 1);
+	return x <= 360 && 360 % x == 0
+		? true
+		: al_fail(e, AL_EINPUT, "%lld does not divide", (long long)x);
+}
+
+static void passes_over_what_has_no_value(void **state)
+{
+	const struct al_growth g = {at_divisors, NULL, 1, 1, 200};
+	struct al_largest largest;
+	mpq_t limit;
+	(void)state;
+
+	mpq_init(limit);
+	for (long most = 0; most < 400; most++) {
+		int64_t found = 0, next = 0;
+		for (int64_t x = 1; x <= 360; x++)
+			if (360 % x == 0) {
+				found = x <= most ? x : found;
+				next = x > most && next == 0 ? x : next;
+			}
+		mpq_set_si(limit, most, 1);
+		assert_no_error(al_solve_largest(&g, limit, &largest, &err), &err);
+		assert_int_equal(largest.fits, found > 0);
+		assert_int_equal(largest.value, found);
+		assert_int_equal(largest.has_next, next > 0);
+		assert_int_equal(largest.next, next);
+	}
+	mpq_clear(limit);
+}
+
 static void says_that_nothing_grows(void **state)
 {
 	struct quadratic f = {0, 0, 7, 0};
-	const struct al_growth g = {quadratic, &f, 1, 1};
+	const struct al_growth g = {quadratic, &f, 1, 1, 0};
 	struct al_largest largest;
 	mpq_t limit;
 	(void)state;
@@ -666,6 +701,7 @@ int main(void)
 		cmocka_unit_test(weighs_files),
 		cmocka_unit_test(falls_back_by_row),
 		cmocka_unit_test(equals_brute_force),
+		cmocka_unit_test(passes_over_what_has_no_value),
 		cmocka_unit_test(says_that_nothing_grows),
 	};
 

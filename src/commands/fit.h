@@ -1,0 +1,49 @@
+/* What the command `fit` is made of: what fits into a memory, and models of equal size. */
+#ifndef ATTNLEDGER_COMMANDS_FIT_H
+#define ATTNLEDGER_COMMANDS_FIT_H
+
+#include "commands/memory.h"
+#include "ledger/solve.h"
+
+struct al_fit_options {
+	struct al_output_options output;
+	struct al_asked asked;
+	struct al_device_options devices;
+	const char *memory, *solve, *match;
+};
+
+enum { AL_FIT_STATES = 5 };
+
+/* One search: a model with one of its variants, over one symbol. */
+struct al_fit {
+	struct al_session *session;
+	const struct al_fit_options *options;
+	struct al_question *question;
+	const struct al_configured_variant *configured; /* NULL: the model's own attention */
+	const char *symbol;
+	bool is_inference;
+	struct al_training training;
+	struct al_inference inference;
+	struct al_ledger ledger;
+	mpq_t states[AL_FIT_STATES]; /* as the last evaluation found them */
+	int n_states;
+};
+
+/* "80GiB", "80G", "1.5 TB", "85899345920": whole bytes. */
+bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The command that asks the same with nothing left to a default. */
+void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory);
+
+/* The symbol is batch or seq: the model stays the same. */
+bool al_fit_only_tokens(const struct al_fit *f);
+
+/* How many values in a row may be passed over: symbols that a model's shape hangs on must divide
+ * each other; tokens need not. */
+int64_t al_fit_most_passed(const struct al_fit *f);
+
+/* --match parameters=VARIANT */
+bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err) AL_MUST_CHECK;
+
+#endif

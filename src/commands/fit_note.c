@@ -1,0 +1,82 @@
+/* All that an answer of `fit` hangs on, as the command that asks the same again. */
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "commands/fit.h"
+
+static void add_number(struct al_text *out, const struct al_fit *f, const char *option,
+	int64_t value)
+{
+	if (strcmp(option, f->symbol) != 0)
+		al_text_addf(out, " --%s %lld", option, (long long)value);
+}
+
+static void add_settings(struct al_text *out, const struct al_fit *f)
+{
+	static const char *const tokens[] = {"batch", "seq", "rank"};
+	const struct al_settings *asked = &f->question->asked;
+	int64_t rank = f->training.rank ? f->training.rank : f->question->recipe->rank;
+
+	for (size_t i = 0; i < asked->n; i++)
+		if (al_find_name(asked->items[i].symbol, tokens, 3) < 0
+			&& strcmp(asked->items[i].symbol, f->symbol) != 0)
+			al_text_addf(out, " --set %s=%lld", asked->items[i].symbol,
+				(long long)asked->items[i].value.integer);
+	if (!f->is_inference && rank && strcmp(f->symbol, "rank") != 0)
+		al_text_addf(out, " --set rank=%lld", (long long)rank);
+	add_number(out, f, "batch", f->training.batch);
+	add_number(out, f, "seq", f->training.seq);
+}
+
+static void add_variants(struct al_text *out, const struct al_fit *f)
+{
+	const struct al_question *q = f->question;
+	const struct al_texts *bases = &f->options->asked.bases;
+
+	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
+		al_text_addf(out, " --variant %s", q->variants.items[i].name);
+	for (size_t i = 0; i < bases->n; i++)
+		al_text_addf(out, " --basis %s", bases->items[i]);
+	if (f->options->devices.is_whole)
+		al_text_add(out, " --whole");
+	if (*f->options->devices.parts)
+		al_text_addf(out, " --part %s", f->options->devices.parts);
+}
+
+static void add_training(struct al_text *out, const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+
+	al_text_addf(out, " --recipe %s", t->recipe->name);
+	if (!t->recipe->activations_per_token)
+		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
+			al_recompute_names[t->recompute]);
+	al_text_addf(out, " --zero %d", t->zero);
+	add_number(out, f, "tp", t->tp);
+	al_text_add(out, t->is_sequence_parallel ? " --sp" : "");
+	add_number(out, f, "pp", t->pp);
+	add_number(out, f, "interleave", t->interleave);
+	add_number(out, f, "dp", t->dp);
+	add_number(out, f, "cp", t->cp);
+	add_number(out, f, "ep", t->ep);
+}
+
+void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory)
+{
+	const struct al_device_options *o = &f->options->devices;
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_addf(&text, "%s --memory %s --solve %s", f->question->name,
+		al_exact_text(&table->arena, memory), f->symbol);
+	add_variants(&text, f);
+	add_settings(&text, f);
+	if (f->is_inference)
+		al_text_addf(&text, " --inference --dtype %s --cache-dtype %s --tp %lld", o->dtype,
+			o->cache_dtype, (long long)f->inference.tp);
+	else
+		add_training(&text, f);
+	al_table_note(table, "with all assumptions: attnledger fit %s", text.data);
+	al_text_finish(&text);
+}

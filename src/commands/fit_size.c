@@ -1,0 +1,56 @@
+/* Sizes of memory, as people write them. */
+#include <string.h>
+#include <strings.h>
+
+#include "base/number.h"
+#include "commands/fit.h"
+
+/* Without a "B", powers of 1024. */
+static const struct unit {
+	const char *name;
+	int64_t bytes;
+} units[] = {
+	{"B", 1},
+	{"kB", 1000},
+	{"MB", 1000000},
+	{"GB", 1000000000},
+	{"TB", 1000000000000},
+	{"KiB", INT64_C(1) << 10},
+	{"MiB", INT64_C(1) << 20},
+	{"GiB", INT64_C(1) << 30},
+	{"TiB", INT64_C(1) << 40},
+	{"K", INT64_C(1) << 10},
+	{"M", INT64_C(1) << 20},
+	{"G", INT64_C(1) << 30},
+	{"T", INT64_C(1) << 40},
+};
+enum { N_UNITS = sizeof(units) / sizeof(*units) };
+
+static int find_unit(const char *name)
+{
+	int found = -1;
+
+	for (int i = 0; i < N_UNITS && found < 0; i++)
+		found = strcasecmp(name, units[i].name) == 0 ? i : -1;
+	return *name ? found : 0;
+}
+
+bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out, struct al_error *err)
+{
+	const char *names[N_UNITS];
+	size_t n = strspn(text, "0123456789.");
+	const char *unit = text + n + strspn(text + n, " ");
+	int digits, found = find_unit(unit);
+
+	for (int i = 0; i < N_UNITS; i++)
+		names[i] = units[i].name;
+	if (!al_exact_parse(al_strndup(arena, text, n), out, &digits))
+		return al_fail(err, AL_EINPUT, "--memory %s: expected a size such as 80GiB", text);
+	if (found < 0) {
+		al_fail_unknown(err, "unit", unit, names, N_UNITS);
+		return al_in(err, "--memory %s", text);
+	}
+	al_exact_multiply(out, units[found].bytes);
+	al_exact_truncate(out, out, 0);
+	return true;
+}
