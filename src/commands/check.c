@@ -1,4 +1,5 @@
 /* check: recomputes the numbers that a paper prints. */
+#include "commands/check_text.h"
 #include "commands/scenarios.h"
 
 struct report {
@@ -69,6 +70,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	al_check_table_init(&report.table);
 	bool ok = al_each_scenario(session, check_one, &report, err);
 	add_notes(&report.table, counts);
+	if (al_session_is_on_terminal(session))
+		session->raw = al_check_text(&session->arena, &session->style, &report.table);
 	al_session_take(session, &report.table);
 	session->answer_is_no = counts->unlisted > 0 || counts->wrong_errata > 0;
 	return ok;

@@ -62,6 +62,12 @@ const char *al_session_word(const struct al_session *session, size_t index)
 	return index < session->line.n_words ? session->line.words[index] : NULL;
 }
 
+bool al_session_is_on_terminal(const struct al_session *session)
+{
+	return session->style.width > 0 && !session->output->file
+		&& strcmp(session->writer->name, "text") == 0;
+}
+
 struct al_table *al_session_table(struct al_session *session, const char *id, const char *title)
 {
 	struct al_table table;

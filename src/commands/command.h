@@ -90,6 +90,9 @@ COMMANDS(DECLARE_COMMAND)
 /* The word of this number, from 0; NULL: there are fewer. */
 const char *al_session_word(const struct al_session *session, size_t index);
 
+/* Is the answer a text for a terminal, whose width it has to fit? */
+bool al_session_is_on_terminal(const struct al_session *session);
+
 /* A new table of the answer; it belongs to the session. */
 struct al_table *al_session_table(struct al_session *session, const char *id, const char *title);
 

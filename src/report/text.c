@@ -1,17 +1,19 @@
 /* Plain text: aligned columns under their headings. A table wider than the page is folded into
- * parts that repeat the columns that name a row; a cell is never cut. */
+ * parts that repeat the columns that name a row; a text that is too wide at the end of a row is
+ * broken between its words, and a cell is never cut. */
 #include <string.h>
 
 #include "report/writer.h"
 
 static const char bold[] = "\033[1m", plain[] = "\033[0m";
 
-enum { GAP = 2 };
+enum { GAP = 2, LEAST_BROKEN = 20 };
 
 /* A table as texts, and how wide each column is on its own. */
 struct sheet {
 	const struct al_style *style;
 	const struct al_table *table;
+	struct al_arena *arena;
 	const char **heads; /* [n_columns] */
 	const char **groups; /* [n_columns], NULL where there is none */
 	const char **cells; /* [n_rows][n_columns] */
@@ -82,6 +84,7 @@ static struct sheet read_table(struct al_arena *arena, const struct al_style *st
 	struct sheet sheet = {
 		.style = style,
 		.table = table,
+		.arena = arena,
 		.heads = al_new_array(arena, const char *, table->n_columns),
 		.groups = al_new_array(arena, const char *, table->n_columns),
 		.cells = al_new_array(arena, const char *, table->n_rows * table->n_columns),
@@ -184,15 +187,55 @@ static size_t take_next(const struct sheet *sheet, struct part *part, size_t nex
 	return next;
 }
 
+/* Makes the part as wide as the page, where its last column holds texts that can be broken. */
+static void narrow(const struct sheet *sheet, struct part *part)
+{
+	size_t last = part->n - 1, width = span_width(part, 0, part->n);
+	size_t before = width - part->widths[last], page = sheet->style->width;
+	bool can = page > 0 && width > page && before + LEAST_BROKEN <= page
+		&& !sheet->is_number[part->columns[last]] && !part->has_groups;
+
+	if (can)
+		part->widths[last] = largest(page - before,
+			al_text_columns(sheet->heads[part->columns[last]]));
+}
+
+/* Adds words up to `page` columns, the first at column `at`; further lines begin at `indent`. */
+static void add_broken(struct al_text *out, const char *text, size_t at, size_t indent, size_t page,
+	struct al_arena *arena)
+{
+	for (const char *gap = ""; *text; gap = " ") {
+		const char *word = al_strndup(arena, text, strcspn(text, " "));
+		size_t width = al_text_columns(word);
+		if (page > 0 && *gap && at + 1 + width > page) {
+			al_text_add(out, "\n");
+			al_text_add_repeated(out, ' ', indent);
+			at = indent;
+			gap = "";
+		}
+		al_text_addf(out, "%s%s", gap, word);
+		at += strlen(gap) + width;
+		text += strlen(word);
+		text += strspn(text, " ");
+	}
+}
+
 static void write_cells(const struct sheet *sheet, const struct part *part, const char **cells,
 	struct line *line)
 {
 	for (size_t i = 0; i < part->n; i++) {
 		const char *cell = cells[part->columns[i]];
-		size_t room = part->widths[i] - al_text_columns(cell);
+		size_t width = al_text_columns(cell);
 		bool is_right = sheet->is_number[part->columns[i]];
 		line->spaces += i ? GAP : 0;
-		add_padded(line, cell, part->widths[i], is_right ? room : 0);
+		if (width > part->widths[i]) {
+			const size_t at = i ? span_width(part, 0, i) + GAP : 0;
+			al_text_add_repeated(line->out, ' ', line->spaces);
+			line->spaces = 0;
+			add_broken(line->out, cell, at, at, sheet->style->width, sheet->arena);
+		} else
+			add_padded(line, cell, part->widths[i],
+				is_right ? part->widths[i] - width : 0);
 	}
 }
 
@@ -254,12 +297,14 @@ static void write_parts(const struct sheet *sheet, struct al_arena *arena, struc
 	};
 
 	if (take_all(sheet, &part)) {
+		narrow(sheet, &part);
 		write_part(sheet, &part, out);
 		return;
 	}
 	for (size_t next = 0; next < n_columns;) {
 		al_text_add(out, next ? "\n" : "");
 		next = take_next(sheet, &part, next);
+		narrow(sheet, &part);
 		write_part(sheet, &part, out);
 	}
 }
@@ -267,18 +312,7 @@ static void write_parts(const struct sheet *sheet, struct al_arena *arena, struc
 /* A note, broken between words where it is wider than the page. */
 static void write_note(const char *note, size_t page, struct al_arena *arena, struct al_text *out)
 {
-	size_t used = 0;
-
-	while (*note) {
-		const char *word = al_strndup(arena, note, strcspn(note, " "));
-		size_t width = al_text_columns(word);
-		bool breaks = page > 0 && used > 0 && used + 1 + width > page;
-		al_text_add(out, used == 0 ? "" : breaks ? "\n  " : " ");
-		used = breaks ? GAP + width : used + (used > 0) + width;
-		al_text_add(out, word);
-		note += strlen(word);
-		note += strspn(note, " ");
-	}
+	add_broken(out, note, 0, GAP, page, arena);
 	al_text_add(out, "\n");
 }
 
