@@ -363,3 +363,25 @@ size_t al_family_ignored(const struct al_family *family, const struct cJSON *con
 	*keys = ignored;
 	return n;
 }
+
+size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *object, const struct al_settings *settings, struct al_arena *arena,
+	const char *const **sizes)
+{
+	const struct al_config config = {family, doc, object, family->name, NULL};
+	const char **found = al_new_array(arena, const char *, AL_N_CONFIG_CONDITIONS);
+	size_t n = 0;
+	int64_t value;
+
+	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
+		const struct al_config_condition *c = &al_config_conditions[i];
+		const struct al_config_key *key = find_key(&config, c->symbols[0]);
+		if (c->kind == AT_LEAST_ONE && key && key->n_keys > 0 && key->fallback
+			&& al_formula_is_integer(key->fallback, &value)
+			&& !al_settings_is_asked(settings, key->symbol)
+			&& !al_config_find(&config, key))
+			found[n++] = al_format(arena, "%s = %lld", key->keys[0], (long long)value);
+	}
+	*sizes = found;
+	return n;
+}

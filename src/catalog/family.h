@@ -275,6 +275,12 @@ struct al_config_condition {
 };
 extern const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS];
 
+/* The sizes without which there is no model (width, heads, layers, vocabulary) that the config
+ * leaves to the family's defaults: "hidden_size = 4096". */
+size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *config, const struct al_settings *settings, struct al_arena *arena,
+	const char *const **sizes);
+
 /* The config's keys that the family doesn't use, in their order. */
 size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
 	struct al_arena *arena, const char *const **keys);

@@ -342,13 +342,51 @@ static bool walk(const struct run *run, const struct item *item, size_t depth,
 	return true;
 }
 
+/* ---- errors ---- */
+
+struct naming {
+	struct al_settings *settings;
+	const char *list; /* "; n_experts comes from config.json: num_local_experts" */
+};
+
+static void name_zero(void *context, const char *symbol)
+{
+	struct naming *naming = context;
+	const struct al_setting *setting;
+
+	if (!al_settings_get(naming->settings, symbol, &setting, NULL) || !setting
+		|| setting->value.kind != AL_VALUE_INTEGER || setting->value.integer != 0
+		|| setting->formula)
+		return;
+	const char *piece = al_format(&naming->settings->arena, "; %s comes from %s", symbol,
+		setting->origin);
+	if (!strstr(naming->list, piece))
+		naming->list = al_format(&naming->settings->arena, "%s%s", naming->list, piece);
+}
+
+/* Where a size or a loop fails it is by a zero: names the keys of the config that gave it. */
+static void name_zeros(const struct run *run, const struct item *item, struct al_error *err)
+{
+	struct naming naming = {run->settings, ""};
+	const char *message = al_strdup(&run->settings->arena, err->message);
+
+	for (size_t i = 0; i < item->loops->n; i++)
+		al_formula_each_symbol(item->loops->items[i].count, name_zero, &naming);
+	for (size_t i = 0; item->tensor && i < item->tensor->entry.shape.n_dims; i++)
+		al_formula_each_symbol(item->tensor->entry.shape.dims[i], name_zero, &naming);
+	al_fail(err, err->status, "%s%s", message, naming.list);
+}
+
 static bool walk_item(const struct run *run, struct item *item, struct al_error *err)
 {
 	struct al_iteration iteration = {.settings = run->settings};
 
 	find_walked(run, item);
-	return walk(run, item, 0, &iteration, (struct copies){1, 1}, err)
-		|| al_in(err, "%s", item->name);
+	if (walk(run, item, 0, &iteration, (struct copies){1, 1}, err))
+		return true;
+	if (err)
+		name_zeros(run, item, err);
+	return al_in(err, "%s", item->name);
 }
 
 /* From which iterations on the loops are not part of the model. */

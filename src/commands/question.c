@@ -128,6 +128,20 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 	al_names_finish(&told);
 }
 
+/* The sizes that a config leaves to its family. */
+static void note_left_out(const struct al_question *q, struct al_table *table)
+{
+	const char *const *sizes, *list = "";
+	size_t n = al_family_left_out(q->family, q->model->doc, q->model->config, &q->settings,
+		&table->arena, &sizes);
+
+	for (size_t i = 0; i < n; i++)
+		list = al_format(&table->arena, "%s%s%s", list, i ? ", " : "", sizes[i]);
+	if (n > 0)
+		al_table_note(table, "%s leaves out %s: defaults of family %s", q->name, list,
+			q->family->name);
+}
+
 /* Where a config names a class whose heads the family doesn't know. */
 static void note_architecture(const struct al_question *q, struct al_table *table)
 {
@@ -160,6 +174,8 @@ void al_note_question(const struct al_question *q, struct al_table *table)
 		note_defaults(q, table);
 	if (q->model && q->model->note)
 		al_table_note(table, "%s: %s", q->name, q->model->note);
+	if (q->model && q->family)
+		note_left_out(q, table);
 	note_architecture(q, table);
 	if (q->is_own)
 		note_own_attention(q, table);
