@@ -87,7 +87,8 @@ struct al_cp_options {
 	size_t rank; /* R, from 1 to n_heads*min(d_head, d_query, d_key) */
 	enum al_cp_start start;
 	size_t n_sweeps; /* at most */
-	double stop; /* stop where the error changes by less than this part of itself */
+	double stop; /* stop where, over ten sweeps, the error changes by less than this part of
+			itself a sweep */
 	uint64_t seed;
 	al_cp_watch *watch; /* may be NULL */
 	void *context;
@@ -107,6 +108,7 @@ struct al_cp_factors {
 	double start_error; /* of the start that won; never below relative_error */
 	enum al_cp_start start; /* which one won: never AL_CP_AUTO */
 	size_t n_sweeps; /* that it took */
+	bool is_converged; /* by `stop`, not by n_sweeps or the watch */
 };
 
 /* Alternating least squares, in the precision of the factors: single is twice as fast and reaches

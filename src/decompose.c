@@ -63,6 +63,7 @@ bool al_decompose_cp(const struct al_projections *projections, const struct al_c
 		.start_error = cp.start_error,
 		.start = cp.start,
 		.n_sweeps = cp.n_sweeps,
+		.is_converged = cp.is_converged,
 	};
 	return true;
 }

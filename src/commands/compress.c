@@ -11,7 +11,7 @@
 #include "compress/verify.h"
 #include "linalg/kernel.h"
 
-enum { TOKENS = 64, SWEEPS = 100 };
+enum { TOKENS = 64, SWEEPS = 200 };
 
 /* ---- options ---- */
 
@@ -19,7 +19,7 @@ struct compress_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom;
-	int64_t seed, target_parameters; /* 0: no such target */
+	int64_t seed, sweeps, target_parameters; /* 0: not given */
 };
 
 static const struct al_option_row file_rows[] = {
@@ -40,6 +40,8 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_COUNT(struct compress_options, target_parameters, "target-parameters", "N",
 		"the largest rank with at most so many query and key parameters a module",
 		.least = 1),
+	OPTION_COUNT(struct compress_options, sweeps, "sweeps", "N",
+		"collab: at most so many sweeps of least squares (200)", .least = 1),
 	OPTION_TEXT(struct compress_options, drops, "drop", "LAYER:HEAD,...",
 		"heads to leave out; a module's name may stand for LAYER"),
 	OPTION_TEXT(struct compress_options, for_whom, "for", "epfml",
@@ -175,7 +177,8 @@ static bool read_options(struct al_session *session, struct al_compress_options 
 	*out = (struct al_compress_options){
 		.modules = o->layout.modules,
 		.target_parameters = o->target_parameters,
-		.effort = {.n_sweeps = SWEEPS, .seed = (uint64_t)o->seed},
+		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : SWEEPS,
+			.seed = (uint64_t)o->seed},
 	};
 	if (!read_method(o->method, o->for_whom, out, err)
 		|| !read_ranks(&session->arena, o->ranks, out, err)

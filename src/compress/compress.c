@@ -237,6 +237,7 @@ static void keep_counts(struct al_job_module *module, const struct al_scores *sc
 	module->parameters = al_layout_parameters(&module->layout);
 	module->relative_error = pieces->relative_error;
 	module->is_estimate = pieces->is_estimate;
+	module->has_settled = pieces->has_settled;
 	module->control_error = al_control_error(scores, al_layout_weights(&module->layout));
 }
 
@@ -447,6 +448,13 @@ static void fill_table(const struct al_job *job, struct al_table *table)
 		"singular triples of all heads, at as many parameters; gain: the error of "
 		"truncating over the method's error",
 		has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+	for (size_t i = 0; i < job->n_modules; i++)
+		if (!job->modules[i].has_settled)
+			al_table_note(table,
+				"%s: not converged after %zu sweeps; more (--sweeps) lessen the "
+				"error",
+				job->modules[i].layout.attention->name,
+				job->options->effort.n_sweeps);
 }
 
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,

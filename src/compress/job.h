@@ -9,7 +9,7 @@ struct al_job_module {
 	unsigned char **bytes; /* beside layout.slices; NULL: nothing new stands there */
 	int64_t parameters, original;
 	double relative_error, control_error, scale;
-	bool is_estimate;
+	bool is_estimate, has_settled;
 	size_t *dimensions; /* collab, [n_heads]: how many shared ones a head needs for 90 % */
 };
 

@@ -115,13 +115,17 @@ static bool make_content(const struct al_scores *s, struct al_matrix *out, struc
 	return ok;
 }
 
+/* Sweeps stop where each changes the error by less than this part of it; below the second rounding
+ * is all that is left of it. */
+static const double STOP = 1e-5, SETTLED = 1e-6;
+
 static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	const struct al_cp_options options = {.rank = (size_t)layout->rank,
 		.start = AL_CP_AUTO,
 		.n_sweeps = effort->n_sweeps,
-		.stop = 1e-6,
+		.stop = STOP,
 		.seed = effort->seed};
 	struct al_matrix *mixing = &out->of[AL_PIECE_MIXING];
 	struct al_cp cp;
@@ -137,6 +141,7 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	cp.query = cp.key = (struct al_matrix){0};
 	out->relative_error = cp.relative_error;
 	out->is_estimate = cp.is_estimate;
+	out->has_settled = cp.is_converged || cp.relative_error < SETTLED;
 	al_cp_finish(&cp);
 	return ok && (!s->query_bias.data || make_content(s, &out->of[AL_PIECE_CONTENT], err));
 }
@@ -345,7 +350,7 @@ bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
 		const struct al_layout *, const struct al_effort *,
 		struct al_error *) = {make_collab, make_tucker, make_truncate, make_drop};
 
-	*out = (struct al_pieces){0};
+	*out = (struct al_pieces){.has_settled = true};
 	if (methods[layout->method](out, scores, layout, effort, err))
 		return true;
 	al_pieces_finish(out);

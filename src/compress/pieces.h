@@ -33,6 +33,7 @@ struct al_pieces {
 	struct al_matrix of[AL_N_PIECES]; /* those that the layout takes and that aren't copied */
 	double relative_error; /* of the stack of W_Q^(i) W_K^(i)T, Frobenius */
 	bool is_estimate; /* of relative_error: by Gaussian vectors */
+	bool has_settled; /* collab: false where more sweeps would lessen the error */
 };
 
 struct al_effort {

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "linalg/internal.h"
+#include "linalg/cp_run.h"
 #include "linalg/start.h"
 
 size_t al_cp_bound(const struct al_heads *heads)
@@ -25,138 +25,7 @@ void al_start_random(uint64_t seed, struct al_terms *t)
 	al_random_destroy(random);
 }
 
-/* ---- the residual ---- */
-
-static bool apply_mixing(const void *context, size_t head, struct al_view x, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct al_matrix *mixing = context;
-
-	(void)err;
-	for (size_t j = 0; j < x.cols; j++)
-		for (size_t r = 0; r < x.rows; r++)
-			out.data[r + j * out.ld] = mixing->data[head + r * mixing->ld]
-				* x.data[r + j * x.ld];
-	return true;
-}
-
-static bool measure(const struct al_heads *heads, const struct al_terms *t, double *error,
-	bool *is_estimate, struct al_error *err)
-{
-	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
-		&t->mixing};
-
-	return al_residual(heads, &a, AL_RESIDUAL_FLOPS, error, is_estimate, err);
-}
-
-/* ---- sweeps from one start ---- */
-
-/* Below this part of ||T||^2 the products don't show the residual any more. */
-static const double SHOWS = 1e-11, SHOWS_SINGLE = 1e-4;
-
-struct run {
-	const struct al_heads *heads;
-	const struct al_cp_options *options;
-	double norm; /* ||T||^2 */
-	bool is_single, is_estimate;
-	bool is_stopped; /* by the watch */
-	struct al_sweep *sweep;
-	struct al_terms *terms; /* the best so far */
-	struct al_terms swept;
-	double start_error, error;
-	size_t n_sweeps;
-};
-
-static bool steer(struct run *x, double explained, double *error, struct al_error *err)
-{
-	const double left = 1 - explained / x->norm;
-
-	if (!isfinite(left))
-		return al_fail(err, AL_ESYSTEM, "sweep %zu: the error is not finite", x->n_sweeps);
-	*error = sqrt(fmax(left, 0));
-	if (left > (x->is_single ? SHOWS_SINGLE : SHOWS))
-		return true;
-	al_sweep_store(x->sweep, &x->swept);
-	return measure(x->heads, &x->swept, error, &x->is_estimate, err);
-}
-
-static bool sweep(struct run *x, struct al_error *err)
-{
-	const struct al_cp_options *o = x->options;
-	double before, error = x->start_error, explained;
-	bool is_going = true;
-
-	while (is_going && x->n_sweeps < o->n_sweeps) {
-		before = error;
-		if (!al_sweep_step(x->sweep, &explained, err))
-			return al_in(err, "sweep %zu", x->n_sweeps + 1);
-		x->n_sweeps++;
-		if (!steer(x, explained, &error, err))
-			return false;
-		x->is_stopped = o->watch && !o->watch(o->context, x->n_sweeps, error);
-		is_going = !x->is_stopped && !(fabs(before - error) < o->stop * before);
-	}
-	return true;
-}
-
-static bool keep_start(struct run *x, struct al_error *err)
-{
-	if (!measure(x->heads, x->terms, &x->start_error, &x->is_estimate, err))
-		return false;
-	x->error = x->start_error;
-	return true;
-}
-
-/* What the sweeps reached, if the residual agrees that it is better than the start. */
-static bool accept(struct run *x, struct al_error *err)
-{
-	double error;
-
-	al_sweep_store(x->sweep, &x->swept);
-	if (!measure(x->heads, &x->swept, &error, &x->is_estimate, err))
-		return false;
-	if (error >= x->start_error)
-		return keep_start(x, err);
-	const struct al_terms better = x->swept;
-	x->swept = *x->terms;
-	*x->terms = better;
-	x->error = error;
-	return true;
-}
-
-/* Exact but for rounding: sweeps have nothing to add. */
-static const double EXACT = 1e-14;
-
-/* The products tell a start's error where they have digits to spare. */
-static const double SHOWS_WELL = 1e-4;
-
-static bool measure_start(struct run *x, struct al_error *err)
-{
-	double explained;
-
-	if (!al_sweep_explain(x->sweep, &explained, err))
-		return false;
-	const double left = 1 - explained / x->norm;
-	x->start_error = x->error = sqrt(fmax(left, 0));
-	return left > SHOWS_WELL || keep_start(x, err);
-}
-
-static bool sweep_from_start(struct run *x, struct al_error *err)
-{
-	x->sweep = al_sweep_create(x->heads, x->options->rank, err);
-	bool done = x->sweep && al_sweep_load(x->sweep, x->terms, err) && measure_start(x, err)
-		&& (x->start_error < EXACT
-			|| (al_terms_init(&x->swept, x->heads, x->options->rank, err)
-				&& sweep(x, err) && accept(x, err)));
-	al_terms_finish(&x->swept);
-	al_sweep_destroy(x->sweep);
-	return done;
-}
-
-static bool improve(struct run *x, struct al_error *err)
-{
-	return x->options->n_sweeps > 0 ? sweep_from_start(x, err) : keep_start(x, err);
-}
+/* ---- starts ---- */
 
 static bool start(const struct al_heads *heads, const struct al_cp_options *o,
 	enum al_cp_start start, struct al_terms *terms, struct al_error *err)
@@ -174,23 +43,59 @@ static bool try_start(const struct al_heads *heads, const struct al_cp_options *
 	enum al_cp_start which, struct al_cp *out, bool *is_stopped, struct al_error *err)
 {
 	struct al_terms terms;
-	struct run x = {.heads = heads,
+	struct al_cp_run x = {.heads = heads,
 		.options = o,
 		.norm = norm,
 		.is_single = al_heads_shape(heads).is_single,
 		.terms = &terms};
 
 	bool done = al_terms_init(&terms, heads, o->rank, err)
-		&& start(heads, o, which, &terms, err) && improve(&x, err);
+		&& start(heads, o, which, &terms, err) && al_cp_run(&x, err);
 	if (done && (!out->query.data || x.error < out->relative_error)) {
 		const struct al_terms worse = {out->query, out->key, out->mixing};
 		*out = (struct al_cp){terms.query, terms.key, terms.mixing, x.error, x.is_estimate,
-			x.start_error, which, x.n_sweeps};
+			x.start_error, which, x.n_sweeps, x.is_converged};
 		terms = worse;
 	}
 	*is_stopped = x.is_stopped;
 	al_terms_finish(&terms);
 	return done;
+}
+
+/* A start that is best after so many sweeps stays so. */
+enum { TRIAL_SWEEPS = 10 };
+
+/* On from what `out` holds. */
+static bool resume(const struct al_heads *heads, const struct al_cp_options *o, double norm,
+	struct al_cp *out, struct al_error *err)
+{
+	struct al_terms terms = {out->query, out->key, out->mixing};
+	struct al_cp_run x = {.heads = heads,
+		.options = o,
+		.norm = norm,
+		.is_single = al_heads_shape(heads).is_single,
+		.terms = &terms,
+		.n_sweeps = out->n_sweeps};
+
+	bool done = al_cp_run(&x, err);
+	*out = (struct al_cp){terms.query, terms.key, terms.mixing, x.error, x.is_estimate,
+		out->start_error, out->start, x.n_sweeps, x.is_converged};
+	return done;
+}
+
+/* The algebraic start is exact where heads share their dimensions exactly, else mostly worse: after
+ * a few sweeps it has to be better than the greedy one after all of them. */
+static bool try_algebraic(const struct al_heads *heads, const struct al_cp_options *o, double norm,
+	struct al_cp *out, struct al_error *err)
+{
+	struct al_cp_options trial = *o;
+	bool is_stopped;
+
+	if (trial.n_sweeps > TRIAL_SWEEPS)
+		trial.n_sweeps = TRIAL_SWEEPS;
+	return try_start(heads, &trial, norm, AL_CP_ALGEBRAIC, out, &is_stopped, err)
+		&& (is_stopped || out->start != AL_CP_ALGEBRAIC || out->is_converged
+			|| out->n_sweeps >= o->n_sweeps || resume(heads, o, norm, out, err));
 }
 
 /* A layer without an algebraic start has the greedy one. */
@@ -202,8 +107,7 @@ static bool try_both(const struct al_heads *heads, const struct al_cp_options *o
 
 	if (!try_start(heads, o, norm, AL_CP_GREEDY, out, &is_stopped, err))
 		return false;
-	if (is_stopped || out->start_error < EXACT
-		|| try_start(heads, o, norm, AL_CP_ALGEBRAIC, out, &is_stopped, &why)
+	if (is_stopped || out->start_error < AL_CP_EXACT || try_algebraic(heads, o, norm, out, &why)
 		|| why.status == AL_ENO)
 		return true;
 	if (err)

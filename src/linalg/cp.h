@@ -2,8 +2,9 @@
  *
  *     T[i] ~ query diag(mixing[i]) key^T        Cordonnier, Loukas & Jaggi 2020, arXiv:2006.16362
  *
- * Alternating least squares (Kolda & Bader 2009, section 3.4) whose products go through the factors
- * of the heads: four products of 2 d_model n_heads d_head R operations a sweep. */
+ * Alternating least squares (Kolda & Bader 2009, section 3.4) with momentum, whose products go
+ * through the factors of the heads: four products of 2 d_model n_heads d_head R operations a
+ * sweep. */
 #ifndef ATTNLEDGER_LINALG_CP_H
 #define ATTNLEDGER_LINALG_CP_H
 
@@ -21,6 +22,7 @@ struct al_cp {
 	double start_error; /* of the start that won; never below relative_error */
 	enum al_cp_start start; /* which one won: never AL_CP_AUTO */
 	size_t n_sweeps; /* that it took */
+	bool is_converged; /* it stopped because sweeps changed little: options.stop */
 };
 
 /* n_heads*min(d_head, d_query, d_key): there the greedy start is exact. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "linalg/internal.h"
@@ -103,9 +104,20 @@ bool al_sweep_explain(struct al_sweep *s, double *explained, struct al_error *er
 			    : explain(&s->wide, explained, err);
 }
 
-bool al_sweep_step(struct al_sweep *s, double *explained, struct al_error *err)
+bool al_sweep_step(struct al_sweep *s, struct al_swept *out, struct al_error *err)
 {
-	return s->is_single ? step_f(&s->narrow, explained, err) : step(&s->wide, explained, err);
+	return s->is_single ? step_f(&s->narrow, out, err) : step(&s->wide, out, err);
+}
+
+bool al_sweep_extrapolate(struct al_sweep *s, double momentum, struct al_error *err)
+{
+	return s->is_single ? extrapolate_f(&s->narrow, momentum, err)
+			    : extrapolate(&s->wide, momentum, err);
+}
+
+bool al_sweep_go_back(struct al_sweep *s, struct al_error *err)
+{
+	return s->is_single ? go_back_f(&s->narrow, err) : go_back(&s->wide, err);
 }
 
 bool al_terms_init(struct al_terms *t, const struct al_heads *heads, size_t rank,

@@ -30,8 +30,23 @@ void al_sweep_store(const struct al_sweep *sweep, struct al_terms *terms);
 bool al_sweep_explain(struct al_sweep *sweep, double *explained,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* What a sweep reached. */
+struct al_swept {
+	double explained; /* as above */
+	double size; /* the sum of the terms' squared norms: where it exceeds ||T||^2 by far, terms
+			cancel each other, and digits with them */
+};
+
 /* Improves query, mixing and key, each with the other two as they are; no step makes the residual
- * larger but for rounding. `explained` is as above. */
-bool al_sweep_step(struct al_sweep *sweep, double *explained, struct al_error *err) AL_MUST_CHECK;
+ * larger but for rounding. */
+bool al_sweep_step(struct al_sweep *sweep, struct al_swept *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Goes on by `momentum` times the way from where the last extrapolation began to here, so that the
+ * next sweep begins further on; 0 only remembers where here is. The next step may make the residual
+ * larger: al_sweep_go_back then returns to here. */
+bool al_sweep_extrapolate(struct al_sweep *sweep, double momentum,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_sweep_go_back(struct al_sweep *sweep, struct al_error *err) AL_MUST_CHECK;
 
 #endif

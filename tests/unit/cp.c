@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "linalg/cp.h"
+#include "linalg/sweep.h"
 
 static const struct sizes small[] = {
 	{4, 4, 5, 16, 16}, /* n_heads*d_head above d_model */
@@ -354,6 +355,72 @@ static void estimates_large_residuals(void **state)
 	finish_layer(&layer);
 }
 
+/* The squared error of so many plain sweeps, each factor in turn, from truncated heads. */
+static double sweep_plainly(const struct al_heads *heads, size_t rank, size_t n_sweeps)
+{
+	struct al_cp start = decompose(heads,
+		(struct al_cp_options){.rank = rank, .start = AL_CP_GREEDY});
+	const struct al_terms terms = {start.query, start.key, start.mixing};
+	struct al_sweep *sweep = al_sweep_create(heads, rank, NULL);
+	struct al_swept swept = {0, 0};
+	double norm;
+
+	assert_true(al_heads_norm(heads, &norm, NULL) && al_sweep_load(sweep, &terms, NULL));
+	for (size_t i = 0; i < n_sweeps; i++)
+		assert_true(al_sweep_step(sweep, &swept, NULL));
+	al_sweep_destroy(sweep);
+	al_cp_finish(&start);
+	return 1 - swept.explained / norm;
+}
+
+/* Where plain sweeps creep: a hundred with momentum do what a thousand without do, or more. */
+static void momentum_saves_sweeps(void **state)
+{
+	static const struct sizes sizes[] = {{12, 12, 8, 48, 48}, {8, 4, 6, 40, 30}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct layer layer = gaussian_layer(sizes[i], 300 + i);
+		for (int single = 0; single < 2; single++) {
+			const struct al_heads *heads = single ? &layer.single : &layer.heads;
+			struct al_cp cp = decompose(heads,
+				(struct al_cp_options){.rank = 20,
+					.n_sweeps = 100,
+					.start = AL_CP_GREEDY,
+					.stop = 1e-7});
+			const double plain = sweep_plainly(heads, 20, 1000);
+			const double found = cp.relative_error * cp.relative_error;
+			if (!(found <= 1.01 * plain))
+				fail_msg("%.9g, plain sweeps %.9g", found, plain);
+			al_cp_finish(&cp);
+		}
+		finish_layer(&layer);
+	}
+}
+
+/* "Converged" is what more sweeps hardly change. */
+static void says_whether_it_converged(void **state)
+{
+	struct layer layer = gaussian_layer((struct sizes){12, 12, 8, 48, 48}, 300);
+	struct al_cp_options options = {.rank = 20, .n_sweeps = 5, .stop = 1e-5};
+
+	(void)state;
+	struct al_cp few = decompose(&layer.heads, options);
+	assert_false(few.is_converged);
+	assert_int_equal(few.n_sweeps, 5);
+	options.n_sweeps = 2000;
+	struct al_cp many = decompose(&layer.heads, options);
+	assert_true(many.is_converged && many.n_sweeps < 2000);
+	assert_true(many.relative_error < few.relative_error);
+	options.stop = 0;
+	struct al_cp all = decompose(&layer.heads, options);
+	assert_true(!all.is_converged && many.relative_error < 1.01 * all.relative_error);
+	al_cp_finish(&few);
+	al_cp_finish(&many);
+	al_cp_finish(&all);
+	finish_layer(&layer);
+}
+
 static bool stop_at_two(void *context, size_t n_sweeps, double error)
 {
 	size_t *n_calls = context;
@@ -432,6 +499,8 @@ int main(void)
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(gives_one_form),
 		cmocka_unit_test(estimates_large_residuals),
+		cmocka_unit_test(momentum_saves_sweeps),
+		cmocka_unit_test(says_whether_it_converged),
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes_the_better_start),
