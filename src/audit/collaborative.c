@@ -40,7 +40,10 @@ bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads
 		.n_heads = n_heads,
 		.n_kv_heads = n_heads,
 		.d_head = d_head};
-	struct al_cp_options options = {.rank = d_head, .n_sweeps = 20, .stop = 1e-4, .seed = seed};
+	struct al_cp_options options = {.rank = d_head,
+		.n_sweeps = AL_CP_SWEEPS,
+		.stop = AL_CP_STOP,
+		.seed = seed};
 
 	if (least_error < NOISE)
 		return decompose(&heads, &options, error, err);

@@ -97,12 +97,13 @@ static void add_row(struct measured *m, const char *method, const char *core, si
 static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
 {
 	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor.heads);
-	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
+	struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
 		.seed = m->seed,
 		.query_rank = rank < bounds.query ? rank : bounds.query,
 		.key_rank = rank < bounds.key ? rank : bounds.key};
 	struct al_tucker tucker;
 
+	al_tucker_refine(&m->tensor.heads, &options);
 	if (!al_tucker(&m->tensor.heads, &options, &tucker, err))
 		return false;
 	add_row(m, "tucker", "factored", rank, al_tucker_parameters_factored(&tucker),

@@ -115,9 +115,8 @@ static bool make_content(const struct al_scores *s, struct al_matrix *out, struc
 	return ok;
 }
 
-/* Sweeps stop where each changes the error by less than this part of it; below the second rounding
- * is all that is left of it. */
-static const double STOP = 1e-5, SETTLED = 1e-6;
+/* An error below this is rounding. */
+static const double SETTLED = 1e-6;
 
 static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
@@ -125,7 +124,7 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	const struct al_cp_options options = {.rank = (size_t)layout->rank,
 		.start = AL_CP_AUTO,
 		.n_sweeps = effort->n_sweeps,
-		.stop = STOP,
+		.stop = AL_CP_STOP,
 		.seed = effort->seed};
 	struct al_matrix *mixing = &out->of[AL_PIECE_MIXING];
 	struct al_cp cp;
@@ -151,13 +150,15 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
-	const struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
+	struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
 		.query_rank = (size_t)al_tucker_width(layout->attention, AL_QUERY, layout->rank),
 		.key_rank = (size_t)al_tucker_width(layout->attention, AL_KEY, layout->rank),
 		.seed = effort->seed};
 	struct al_tucker tucker;
 
-	if (!al_tucker(s->is_single ? &s->narrow.heads : &s->heads, &options, &tucker, err))
+	const struct al_heads *heads = s->is_single ? &s->narrow.heads : &s->heads;
+	al_tucker_refine(heads, &options);
+	if (!al_tucker(heads, &options, &tucker, err))
 		return false;
 	out->of[AL_PIECE_QUERY_DOWN] = tucker.query;
 	out->of[AL_PIECE_KEY_DOWN] = tucker.key;

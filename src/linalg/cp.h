@@ -25,6 +25,10 @@ struct al_cp {
 	bool is_converged; /* it stopped because sweeps changed little: options.stop */
 };
 
+/* Enough for most layers to converge: to where a sweep changes the error by less of itself. */
+enum { AL_CP_SWEEPS = 200 };
+#define AL_CP_STOP 1e-5
+
 /* n_heads*min(d_head, d_query, d_key): there the greedy start is exact. */
 size_t al_cp_bound(const struct al_heads *heads);
 

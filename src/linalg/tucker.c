@@ -78,6 +78,22 @@ static bool is_random(const struct al_heads_shape *s, const struct al_tucker_opt
 		&& o->key_rank * SMALL_PART < largest;
 }
 
+enum { REFINING_SWEEPS = 100 };
+
+static const double REFINED = 1e-4; /* where a sweep changes the error by less of it */
+
+void al_tucker_refine(const struct al_heads *heads, struct al_tucker_options *o)
+{
+	const struct al_heads_shape s = al_heads_shape(heads);
+	const size_t n = o->modes == AL_TUCKER_FULL ? o->head_rank : s.n_heads;
+
+	o->n_sweeps = 0;
+	if (is_random(&s, o) || o->query_rank > o->key_rank * n || o->key_rank > o->query_rank * n)
+		return;
+	o->n_sweeps = REFINING_SWEEPS;
+	o->stop = REFINED;
+}
+
 /* ---- heads' mixing P = U U^T ---- */
 
 static bool mix_heads(const struct al_tucker *t, struct al_matrix p, struct al_error *err)

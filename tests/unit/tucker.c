@@ -423,9 +423,50 @@ static void refuses_heads(void **state)
 	finish_layer(&layer);
 }
 
+/* What is called refined, a thousand sweeps don't lessen by more than 1 %. */
+static void refined_is_the_end(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct layer layer = gaussian_layer((struct sizes){8, 4, 6, 40, 30}, 700 + seed);
+		struct al_tucker_options options = {.query_rank = 9, .key_rank = 7};
+		struct al_tucker_options longest = {.query_rank = 9,
+			.key_rank = 7,
+			.n_sweeps = 1000};
+		struct al_tucker refined, last;
+		struct al_error err = {0};
+		al_tucker_refine(&layer.heads, &options);
+		assert_true(options.n_sweeps > 0);
+		assert_true(al_tucker(&layer.heads, &options, &refined, &err));
+		assert_true(al_tucker(&layer.heads, &longest, &last, &err));
+		assert_true(refined.relative_error < 1.01 * last.relative_error);
+		al_tucker_finish(&refined);
+		al_tucker_finish(&last);
+		finish_layer(&layer);
+	}
+}
+
+/* One head: its queries can't take more dimensions than its keys have. */
+static void refines_what_can_be(void **state)
+{
+	struct layer layer = gaussian_layer((struct sizes){1, 1, 6, 20, 4}, 3);
+	struct al_tucker_options options = {.query_rank = 6, .key_rank = 4};
+	struct al_tucker tucker;
+	struct al_error err = {0};
+
+	(void)state;
+	al_tucker_refine(&layer.heads, &options);
+	assert_true(al_tucker(&layer.heads, &options, &tucker, &err));
+	assert_int_equal(tucker.n_sweeps, 0);
+	al_tucker_finish(&tucker);
+	finish_layer(&layer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(refined_is_the_end),
+		cmocka_unit_test(refines_what_can_be),
 		cmocka_unit_test(equals_dense_hosvd),
 		cmocka_unit_test(reproduces_at_full_rank),
 		cmocka_unit_test(finds_exact_spaces),
