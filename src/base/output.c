@@ -247,6 +247,11 @@ static bool close_output(struct al_output *output, bool is_done)
 	return ok;
 }
 
+const char *al_output_written(const struct al_output *output)
+{
+	return output->temporary;
+}
+
 bool al_output_commit(struct al_output *output, struct al_error *err)
 {
 	sigset_t old;

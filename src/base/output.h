@@ -23,6 +23,9 @@ bool al_output_open(struct al_output **out, const char *path, struct al_error *e
 bool al_output_append(struct al_output *output, const void *bytes, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Where the file lies until it is put in its place, to be read; NULL: it is written directly. */
+const char *al_output_written(const struct al_output *output);
+
 /* Puts the file in its place. The output is gone afterwards, on failure too. */
 bool al_output_commit(struct al_output *output, struct al_error *err) AL_MUST_CHECK;
 

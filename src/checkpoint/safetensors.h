@@ -24,6 +24,9 @@ bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
 	const struct al_dtype *dtype, const double *values, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* al_output_written of the file. */
+const char *al_safetensors_written(const struct al_safetensors_writer *writer);
+
 /* Puts the file in its place; fewer bytes than promised are refused. The writer is gone afterwards,
  * on failure too. */
 bool al_safetensors_commit(struct al_safetensors_writer *writer,

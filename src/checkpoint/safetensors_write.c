@@ -143,6 +143,11 @@ bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
 	return true;
 }
 
+const char *al_safetensors_written(const struct al_safetensors_writer *writer)
+{
+	return al_output_written(writer->output);
+}
+
 bool al_safetensors_commit(struct al_safetensors_writer *writer, struct al_error *err)
 {
 	bool ok = writer->left == 0

@@ -82,7 +82,10 @@ struct al_command {
 	X(audit, FULL, "how redundant the heads of a checkpoint are") \
 	X(pca, FULL, "principal components across heads, of what heads put out for real tokens") \
 	X(compress, FULL, "a checkpoint with fewer query and key parameters, and what it cost") \
-	X(verify, FULL, "compare attention probabilities of a checkpoint and its compressed copy")
+	X(verify, FULL, \
+		"compare a checkpoint and its compressed copy: attention probabilities and " \
+		"outputs; exit " \
+		"status 1 if a copied number differs or --tolerance is exceeded")
 
 #define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)

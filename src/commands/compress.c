@@ -9,9 +9,10 @@
 
 #include "base/number.h"
 #include "compress/verify.h"
+#include "linalg/cp.h"
 #include "linalg/kernel.h"
 
-enum { TOKENS = 64, SWEEPS = 200 };
+enum { TOKENS = 64 };
 
 /* ---- options ---- */
 
@@ -20,6 +21,7 @@ struct compress_options {
 	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom;
 	int64_t seed, sweeps, target_parameters; /* 0: not given */
+	bool force;
 };
 
 static const struct al_option_row file_rows[] = {
@@ -42,6 +44,8 @@ static const struct al_option_row compress_rows[] = {
 		.least = 1),
 	OPTION_COUNT(struct compress_options, sweeps, "sweeps", "N",
 		"collab: at most so many sweeps of least squares (200)", .least = 1),
+	OPTION_FLAG(struct compress_options, force, "force",
+		"write a result that is no smaller than its source, too"),
 	OPTION_TEXT(struct compress_options, drops, "drop", "LAYER:HEAD,...",
 		"heads to leave out; a module's name may stand for LAYER"),
 	OPTION_TEXT(struct compress_options, for_whom, "for", "epfml",
@@ -123,14 +127,17 @@ static bool read_drops(struct al_arena *arena, const char *text, struct al_compr
 	return true;
 }
 
-static bool read_target(const char *text, double *out, struct al_error *err)
+static bool parse_number(const char *text, double *out)
 {
 	char *end;
 
-	if (!text)
-		return true;
 	*out = strtod(text, &end);
-	return (end != text && !*end && isfinite(*out) && *out > 0 && *out < 1)
+	return end != text && !*end && isfinite(*out);
+}
+
+static bool read_target(const char *text, double *out, struct al_error *err)
+{
+	return !text || (parse_number(text, out) && *out > 0 && *out < 1)
 		|| al_fail(err, AL_EINPUT, "--target-error %s: expected a number between 0 and 1",
 			text);
 }
@@ -177,7 +184,8 @@ static bool read_options(struct al_session *session, struct al_compress_options 
 	*out = (struct al_compress_options){
 		.modules = o->layout.modules,
 		.target_parameters = o->target_parameters,
-		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : SWEEPS,
+		.must_gain = !o->force,
+		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
 			.seed = (uint64_t)o->seed},
 	};
 	if (!read_method(o->method, o->for_whom, out, err)
@@ -190,43 +198,61 @@ static bool read_options(struct al_session *session, struct al_compress_options 
 
 /* ---- the answer ---- */
 
+/* `shown` is the name of the compressed file in the answer. */
 static bool verify(struct al_session *session, struct al_model_view *view, const char *path,
-	const char *modules, uint64_t seed, struct al_error *err)
+	const char *shown, const struct al_verify_options *options, bool *holds,
+	struct al_error *err)
 {
-	const struct al_verify_options options = {.n_tokens = TOKENS,
-		.seed = seed,
-		.modules = modules};
 	struct al_checkpoint compressed;
 
 	if (!al_checkpoint_open(&compressed, path, err))
 		return false;
+	compressed.path = shown;
 	struct al_table *table = al_session_table(session, "verify",
-		"Attention probabilities, original and compressed");
+		"Attention probabilities and outputs, original and compressed");
 	al_verify_add_columns(table);
-	bool is_same = true;
-	bool ok = al_verify(view, &compressed, &options, table, &is_same, err);
-	session->answer_is_no |= !is_same;
+	bool ok = al_verify(view, &compressed, options, table, holds, err);
 	al_checkpoint_close(&compressed);
 	return ok;
 }
 
-struct watched {
+struct compression {
+	struct al_session *session;
+	struct al_opened_checkpoint *opened;
+	const struct al_compress_options *options;
+	const char *file;
 	struct al_progress progress;
-	const char *path;
 };
 
 static void show(void *context, const char *module)
 {
-	struct watched *watched = context;
+	struct compression *c = context;
 
-	al_progress_show(&watched->progress, watched->path, module);
+	al_progress_show(&c->progress, c->opened->checkpoint.path, module);
+}
+
+static bool check(void *context, const char *written, struct al_error *err)
+{
+	struct compression *c = context;
+	const struct al_verify_options options = {.n_tokens = TOKENS,
+		.seed = c->options->effort.seed,
+		.modules = c->options->modules};
+	bool holds = true;
+
+	if (!verify(c->session, &c->opened->view, written, c->file, &options, &holds, err))
+		return false;
+	return holds
+		|| al_fail(err, AL_ESYSTEM, "%s: what was copied is not the original's", c->file);
 }
 
 static bool compress(struct al_session *session, struct al_opened_checkpoint *opened,
 	struct al_compress_options *options, struct al_error *err)
 {
 	const char *file = ((const struct compress_options *)session->options)->file;
-	struct watched watched = {.path = opened->checkpoint.path};
+	struct compression c = {.session = session,
+		.opened = opened,
+		.options = options,
+		.file = file};
 	struct al_table *table = al_session_table(session, "compress",
 		al_format(&session->arena, "%s, compressed into %s", opened->checkpoint.path,
 			file));
@@ -238,18 +264,19 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 			"Shared dimensions of each head");
 		al_compress_add_head_columns(heads);
 	}
-	al_progress_init(&watched.progress, session);
+	al_progress_init(&c.progress, session);
 	options->watch = show;
-	options->context = &watched;
+	options->check = check;
+	options->context = &c;
 	bool ok = al_compress(&opened->view, options, file, table, heads, err);
-	al_progress_finish(&watched.progress);
+	al_progress_finish(&c.progress);
 	if (!ok)
 		return false;
 	al_opened_checkpoint_note(opened, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
 	al_kernel_note(table);
-	return verify(session, &opened->view, file, options->modules, options->effort.seed, err);
+	return true;
 }
 
 static bool run_compress(struct al_session *session, struct al_error *err)
@@ -270,11 +297,14 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 struct verify_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
+	const char *tolerance;
 	int64_t seed;
 };
 
 static const struct al_option_row verify_rows[] = {
 	AL_SEED_ROW(struct verify_options, seed, 0),
+	OPTION_TEXT(struct verify_options, tolerance, "tolerance", "X",
+		"exit status 1 if a relative error of the output exceeds X"),
 	OPTION_END,
 };
 
@@ -285,13 +315,23 @@ static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 static bool run_verify(struct al_session *session, struct al_error *err)
 {
 	const struct verify_options *o = session->options;
+	struct al_verify_options options = {.n_tokens = TOKENS,
+		.seed = (uint64_t)o->seed,
+		.modules = o->layout.modules,
+		.has_tolerance = o->tolerance != NULL};
+	const char *compressed = al_session_word(session, 1);
 	struct al_opened_checkpoint opened;
+	bool holds = true;
 
+	if (o->tolerance
+		&& (!parse_number(o->tolerance, &options.tolerance) || options.tolerance < 0))
+		return al_fail(err, AL_EINPUT, "--tolerance %s: expected a number of at least 0",
+			o->tolerance);
 	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
 		    al_session_word(session, 2), true, err))
 		return false;
-	bool ok = verify(session, &opened.view, al_session_word(session, 1), o->layout.modules,
-		(uint64_t)o->seed, err);
+	bool ok = verify(session, &opened.view, compressed, compressed, &options, &holds, err);
+	session->answer_is_no = !holds;
 	if (ok)
 		al_opened_checkpoint_note(&opened, session->tables[0]);
 	al_opened_checkpoint_finish(&opened);

@@ -27,8 +27,12 @@ struct al_compress_options {
 	const char *modules; /* al_select_module; NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits
 	                               by sqrt(R/n_heads): mixing and content bias make up for it */
+	bool must_gain; /* a result that isn't smaller than its source is refused */
 	struct al_effort effort;
 	void (*watch)(void *context, const char *module); /* before each module; may be NULL */
+	/* When the file `written` is complete, before it is put in its place; false leaves none.
+	 * May be NULL. */
+	bool (*check)(void *context, const char *written, struct al_error *err);
 	void *context;
 };
 

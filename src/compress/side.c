@@ -8,6 +8,7 @@ void al_side_forget_input(struct al_side_scores *side)
 	al_matrix_finish(&side->queries);
 	al_matrix_finish(&side->keys);
 	al_matrix_finish(&side->contents);
+	al_matrix_finish(&side->values);
 }
 
 void al_side_finish(struct al_side_scores *side)
@@ -23,8 +24,9 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 	*side = (struct al_side_scores){.n_heads = (size_t)a->n_heads,
 		.n_kv_heads = (size_t)a->n_kv_heads,
 		.scale = al_score_scale(a)};
-	for (int p = AL_QUERY; p <= AL_KEY; p++)
-		if (!al_factor_load(view->checkpoint, &a->factors[p], &side->of[p], err)
+	for (int p = AL_QUERY; p < AL_N_PROJECTIONS; p++)
+		if ((a->factors[p].n_runs > 0
+			    && !al_factor_load(view->checkpoint, &a->factors[p], &side->of[p], err))
 			|| (a->biases[p].n_runs > 0
 				&& !al_factor_load(view->checkpoint, &a->biases[p],
 					&side->of[AL_PIECE_QUERY_BIAS + (int)p], err)))
@@ -38,6 +40,7 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 	*side = (struct al_side_scores){.n_heads = (size_t)al_layout_heads(layout, false),
 		.n_kv_heads = (size_t)al_layout_heads(layout, true),
 		.scale = scale,
+		.is_compressed = true,
 		.is_shared = layout->method == AL_METHOD_COLLAB};
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (!al_layout_read(layout, compressed, (enum al_piece)i, &side->of[i], err))
@@ -49,7 +52,8 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 static bool project(const struct al_side_scores *side, enum al_projection p, struct al_view x,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_matrix w = side->of[p], down = side->of[AL_PIECE_QUERY_DOWN + (int)p];
+	const struct al_matrix none = {0}, w = side->of[p];
+	const struct al_matrix down = p <= AL_KEY ? side->of[AL_PIECE_QUERY_DOWN + (int)p] : none;
 	const struct al_matrix bias = side->of[AL_PIECE_QUERY_BIAS + (int)p];
 	struct al_matrix narrow = {0};
 	bool ok = al_matrix_init(out, x.rows, w.cols, err);
@@ -68,11 +72,19 @@ static bool project(const struct al_side_scores *side, enum al_projection p, str
 	return ok;
 }
 
+/* The original's stand for both: what was copied is compared byte for byte. */
+static bool has_output(const struct al_side_scores *side)
+{
+	return !side->is_compressed && side->of[AL_PIECE_VALUE].data
+		&& side->of[AL_PIECE_OUTPUT].data;
+}
+
 bool al_side_take_input(struct al_side_scores *side, struct al_view x, struct al_view y,
 	struct al_error *err)
 {
 	return project(side, AL_QUERY, x, &side->queries, err)
 		&& project(side, AL_KEY, y, &side->keys, err)
+		&& (!has_output(side) || project(side, AL_VALUE, y, &side->values, err))
 		&& (!side->of[AL_PIECE_CONTENT].data
 			|| (al_matrix_init(&side->contents, y.rows, side->n_heads, err)
 				&& al_gemm(AL_PLAIN, AL_PLAIN, 1, y,

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "checkpoint/finite.h"
 #include "compress/compare.h"
+#include "compress/difference.h"
 #include "compress/embedding.h"
 #include "compress/side.h"
 
@@ -35,6 +36,7 @@ struct verification {
 	enum al_method method;
 	struct al_json record;
 	struct al_table *table;
+	size_t n_beyond; /* rows whose output error exceeds the tolerance */
 	const struct al_tensor *checked; /* the embedding that is known to be finite */
 };
 
@@ -232,65 +234,19 @@ static bool input_init(struct input *input, const struct verification *v,
 
 /* ---- differences ---- */
 
-struct difference {
-	double logit_max, probability_max, probability_sum;
-	size_t n;
-};
-
-/* Row i of the logits becomes its softmax. */
-static void softmax(struct al_matrix m, size_t i)
-{
-	double largest = -INFINITY, sum = 0;
-
-	for (size_t j = 0; j < m.cols; j++)
-		largest = fmax(largest, m.data[i + j * m.ld]);
-	for (size_t j = 0; j < m.cols; j++)
-		sum += m.data[i + j * m.ld] = exp(m.data[i + j * m.ld] - largest);
-	for (size_t j = 0; j < m.cols; j++)
-		m.data[i + j * m.ld] /= sum;
-}
-
-static void compare(struct difference *d, struct al_matrix a, struct al_matrix b)
-{
-	for (size_t i = 0; i < a.rows; i++) {
-		double mean = 0;
-		for (size_t j = 0; j < a.cols; j++)
-			mean += (a.data[i + j * a.ld] - b.data[i + j * b.ld]) / (double)a.cols;
-		for (size_t j = 0; j < a.cols; j++)
-			d->logit_max = fmax(d->logit_max,
-				fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld] - mean));
-		softmax(a, i);
-		softmax(b, i);
-		for (size_t j = 0; j < a.cols; j++) {
-			const double p = fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld]);
-			d->probability_max = fmax(d->probability_max, p);
-			d->probability_sum += p;
-		}
-		d->n += a.cols;
-	}
-}
-
 /* Heads that are left, in their order, beside themselves. */
-static bool compare_heads(const struct verification *v, const struct al_layout *layout,
-	const struct al_side_scores *original, const struct al_side_scores *compressed,
-	struct difference *d, struct al_error *err)
+static bool compare_heads(const struct al_layout *layout, const struct al_side_scores *original,
+	const struct al_side_scores *compressed, struct al_difference *d, struct al_error *err)
 {
-	const size_t n = v->options->n_tokens;
-	struct al_matrix a = {0}, b = {0};
 	size_t left = 0;
-	bool ok = al_matrix_init(&a, n, n, err) && al_matrix_init(&b, n, n, err);
 
-	for (size_t head = 0; ok && head < original->n_heads; head++) {
-		if (layout->is_dropped && layout->is_dropped[head])
-			continue;
-		ok = al_side_logits(original, head, a, err)
-			&& al_side_logits(compressed, left++, b, err);
-		if (ok)
-			compare(d, a, b);
+	for (size_t head = 0; head < original->n_heads; head++) {
+		const bool is_dropped = layout->is_dropped && layout->is_dropped[head];
+		if (is_dropped ? !al_difference_add_dropped(d, original, head, err)
+			       : !al_difference_add(d, original, head, compressed, left++, err))
+			return false;
 	}
-	al_matrix_finish(&a);
-	al_matrix_finish(&b);
-	return ok;
+	return true;
 }
 
 /* ---- rows ---- */
@@ -303,16 +259,18 @@ void al_verify_add_columns(struct al_table *table)
 		{.key = "input", .title = "Input", .is_key = true},
 		{.key = "logit_max", .title = "Largest logit difference", .digits = 8},
 		{.key = "probability_max", .title = "Largest probability difference", .digits = 8},
-		{.key = "probability_mean", .title = "Mean probability difference", .digits = 8},
+		{.key = "total_variation", .title = "Total variation", .digits = 6},
+		{.key = "output_error", .title = "Relative error of the output", .digits = 6},
 	};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		al_table_add_column(table, columns[i]);
 }
 
-static void add_row(const struct verification *v, const struct al_attention *a, const char *input,
-	const struct difference *d)
+static void add_row(struct verification *v, const struct al_attention *a, const char *input,
+	const struct al_difference *d)
 {
+	const double output_error = al_difference_output_error(d);
 	struct al_cell *cell = al_table_add_row(v->table);
 
 	al_cell_set_text(v->table, cell++, a->name);
@@ -320,22 +278,27 @@ static void add_row(const struct verification *v, const struct al_attention *a, 
 	al_cell_set_text(v->table, cell++, input);
 	al_cell_set_real(cell++, d->logit_max);
 	al_cell_set_real(cell++, d->probability_max);
-	al_cell_set_real(cell, d->probability_sum / (double)d->n);
+	al_cell_set_real(cell++, d->variation / (double)d->n_queries);
+	if (isfinite(output_error))
+		al_cell_set_real(cell, output_error);
+	v->n_beyond += v->options->has_tolerance && !(output_error <= v->options->tolerance);
 }
 
-static bool verify_input(const struct verification *v, const struct al_layout *layout,
+static bool verify_input(struct verification *v, const struct al_layout *layout,
 	struct al_side_scores *original, struct al_side_scores *compressed,
 	const struct al_tensor *embedding, struct al_error *err)
 {
-	struct difference d = {0};
+	struct al_difference d = {0};
 	struct input input = {0};
 
 	bool ok = input_init(&input, v, layout->attention, embedding, err)
 		&& al_side_take_input(original, al_view(input.x), al_view(input.y), err)
 		&& al_side_take_input(compressed, al_view(input.x), al_view(input.y), err)
-		&& compare_heads(v, layout, original, compressed, &d, err);
+		&& al_difference_init(&d, original, v->options->n_tokens, err)
+		&& compare_heads(layout, original, compressed, &d, err);
 	if (ok)
 		add_row(v, layout->attention, input.name, &d);
+	al_difference_finish(&d);
 	al_side_forget_input(original);
 	al_side_forget_input(compressed);
 	input_finish(&input);
@@ -421,19 +384,30 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		"%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
 		"rows at mean 0, variance 1",
 		v->options->n_tokens, v->options->seed);
+	al_table_note(v->table,
+		"total variation: half the sum over a query's keys of |p - p'|, the mean over "
+		"queries and heads; 0: the same, 1: nothing in common");
+	al_table_note(v->table,
+		"relative error of the output: of the sum over heads of P V W_O, the value bias "
+		"included, the output bias not");
 	if (v->method == AL_METHOD_DROP)
-		al_table_note(v->table, "remaining heads only: a dropped head has no counterpart");
+		al_table_note(v->table,
+			"logits, probabilities and total variation are those of the remaining "
+			"heads; the output lacks the dropped ones");
+	if (v->options->has_tolerance)
+		al_table_note(v->table, "tolerance %g: %zu of %zu rows have a larger output error",
+			v->options->tolerance, v->n_beyond, v->table->n_rows);
 	if (has_rotary(v->view))
 		al_table_note(v->table, "rotary positions: scores at offset 0");
 	return true;
 }
 
 /* What the probabilities don't show. */
-static bool verify_files(struct verification *v, bool *is_same, struct al_error *err)
+static bool verify_files(struct verification *v, bool *holds, struct al_error *err)
 {
 	const struct al_checkpoint *original = v->view->checkpoint;
 
-	return al_copies_compare(&v->job, v->compressed, v->table, is_same, err)
+	return al_copies_compare(&v->job, v->compressed, v->table, holds, err)
 		&& al_checkpoint_note_not_finite(original, NULL, v->table, err)
 		&& al_checkpoint_note_not_finite(v->compressed, NULL, v->table, err)
 		&& al_checkpoint_check_unchanged(original, err)
@@ -441,7 +415,7 @@ static bool verify_files(struct verification *v, bool *is_same, struct al_error 
 }
 
 bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
-	const struct al_verify_options *options, struct al_table *table, bool *is_same,
+	const struct al_verify_options *options, struct al_table *table, bool *holds,
 	struct al_error *err)
 {
 	struct verification v = {.job = {.view = view},
@@ -452,7 +426,8 @@ bool al_verify(struct al_model_view *view, const struct al_checkpoint *compresse
 
 	al_arena_init(&v.job.arena);
 	bool ok = read_record(&v, err) && verify_modules(&v, err) && add_notes(&v, err)
-		&& verify_files(&v, is_same, err);
+		&& verify_files(&v, holds, err);
+	*holds = ok && *holds && v.n_beyond == 0;
 	al_json_finish(&v.record);
 	al_arena_finish(&v.job.arena);
 	return ok;

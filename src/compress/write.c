@@ -111,8 +111,8 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 	al_text_add(out, "[");
 	for (size_t m = 0; m < job->n_modules; m++) {
 		const struct al_job_module *module = &job->modules[m];
-		al_text_addf(out, "%s{\"module\": \"%s\"", m ? ", " : "",
-			module->layout.attention->name);
+		al_text_addf(out, "%s{\"module\": ", m ? ", " : "");
+		al_json_quote(out, module->layout.attention->name);
 		if (module->layout.method == AL_METHOD_DROP)
 			describe_dropped(out, &module->layout);
 		else
@@ -211,6 +211,47 @@ static bool write_tensors(const struct al_plan *plan, struct al_safetensors_writ
 	return ok;
 }
 
+/* ---- the file ---- */
+
+static uint64_t planned_bytes(const struct al_tensor *header)
+{
+	uint64_t n = 1;
+
+	for (size_t i = 0; i < header->n_dims; i++)
+		n *= (uint64_t)header->shape[i];
+	return n / header->dtype->block_elements * header->dtype->block_bytes;
+}
+
+/* Ranks may be so large that there is nothing to gain. */
+static bool check_gain(const struct al_plan *plan, struct al_error *err)
+{
+	const struct al_checkpoint *source = plan->job->view->checkpoint;
+	uint64_t before = 0, after = 0;
+
+	for (size_t i = 0; i < source->n_tensors; i++)
+		before += source->tensors[i].bytes;
+	for (size_t i = 0; i < plan->n; i++)
+		after += planned_bytes(&plan->headers[i]);
+	return after < before || !plan->job->options->must_gain
+		|| al_fail(err, AL_EINPUT,
+			"the result would hold %" PRIu64
+			" bytes of tensors, the source holds %" PRIu64
+			": choose smaller ranks, or --force",
+			after, before);
+}
+
+static bool put_in_place(struct al_job *job, struct al_safetensors_writer *writer, const char *path,
+	struct al_error *err)
+{
+	const struct al_compress_options *options = job->options;
+	const char *written = al_safetensors_written(writer);
+
+	if (!options->check || options->check(options->context, written ? written : path, err))
+		return al_safetensors_commit(writer, err);
+	al_safetensors_abandon(writer);
+	return false;
+}
+
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
@@ -222,11 +263,13 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 		return false;
 	al_plan_make(&plan, job);
 	const struct al_metadata *metadata = make_metadata(job, source, &n_metadata);
+	if (!check_gain(&plan, err))
+		return false;
 	if (!al_safetensors_create(&writer, path, plan.headers, plan.n, metadata, n_metadata, err))
 		return false;
 	if (write_tensors(&plan, writer, err)
 		&& al_checkpoint_check_unchanged(job->view->checkpoint, err))
-		return al_safetensors_commit(writer, err);
+		return put_in_place(job, writer, path, err);
 	al_safetensors_abandon(writer);
 	return false;
 }

@@ -37,7 +37,7 @@ bool parse_record(enum al_method method, const char *text, size_t length, struct
 	struct copy *copy = &copies[method];
 	const char *before = copy->record->value;
 	char *record = al_alloc(length + 1, 1);
-	bool is_same;
+	bool holds;
 	struct al_table table;
 
 	memcpy(record, text, length);
@@ -45,7 +45,7 @@ bool parse_record(enum al_method method, const char *text, size_t length, struct
 	copy->record->value = record;
 	al_table_init(&table, "verify", "");
 	al_verify_add_columns(&table);
-	bool ok = al_verify(&original.view, &copy->checkpoint, &options, &table, &is_same, err);
+	bool ok = al_verify(&original.view, &copy->checkpoint, &options, &table, &holds, err);
 	al_table_finish(&table);
 	copy->record->value = before;
 	free(record);

@@ -8,7 +8,8 @@
 /* A layer of two heads of two dimensions whose scores are known. A row of the embedding is 1, -1,
  * 1, -1 or its opposite, which a norm leaves as it is; head h sees its dimensions 2h and 2h + 1,
  * where its form W_Q W_K^T is diag(first[h], second[h]). The keys' bias gives all keys of a query
- * the same, which no probability shows. */
+ * the same, which no probability shows. Values and outputs are the identity: what head h puts out
+ * is what it attends to in its own two dimensions. */
 enum { WIDTH = 4, TOKENS = 2 };
 
 static const double first[] = {1.5, 0.75}, second[] = {0.5, 0.25};
@@ -25,9 +26,9 @@ static void write_two_heads(const char *path)
 		{LAYER "attention.self.query.bias", "F64", {WIDTH}, 1, zeros},
 		{LAYER "attention.self.key.weight", "F64", {WIDTH, WIDTH}, 2, key},
 		{LAYER "attention.self.key.bias", "F64", {WIDTH}, 1, alike},
-		{LAYER "attention.self.value.weight", "F64", {WIDTH, WIDTH}, 2, NULL},
-		{LAYER "attention.self.value.bias", "F64", {WIDTH}, 1, NULL},
-		{LAYER "attention.output.dense.weight", "F64", {WIDTH, WIDTH}, 2, NULL},
+		{LAYER "attention.self.value.weight", "F64", {WIDTH, WIDTH}, 2, key},
+		{LAYER "attention.self.value.bias", "F64", {WIDTH}, 1, zeros},
+		{LAYER "attention.output.dense.weight", "F64", {WIDTH, WIDTH}, 2, key},
 		{LAYER "attention.output.dense.bias", "F64", {WIDTH}, 1, NULL},
 		{LAYER "intermediate.dense.weight", "F64", {2 * WIDTH, WIDTH}, 2, NULL},
 	};
@@ -47,6 +48,19 @@ static void assert_near(double found, double expected)
 		fail_msg("%.17g, expected %.17g", found, expected);
 }
 
+/* Of opposite tokens x and -x, head h puts out (2 p_h - 1) x in its dimensions, the compressed one
+ * (2 p'_h - 1) x. */
+static double output_error(const double p[2], const double compressed[2])
+{
+	double error = 0, norm = 0;
+
+	for (int h = 0; h < 2; h++) {
+		norm += (2 * p[h] - 1) * (2 * p[h] - 1);
+		error += 4 * (p[h] - compressed[h]) * (p[h] - compressed[h]);
+	}
+	return sqrt(error / norm);
+}
+
 /* Truncation to one dimension leaves diag(first, 0). Where the two tokens are opposite, each has
  * logits s and -s with s = (first + second)/sqrt(2), and first/sqrt(2) when compressed; where they
  * are the same token, nothing can differ. */
@@ -58,7 +72,7 @@ static void probabilities_by_hand(void **state)
 	struct fixture *f = *state;
 	struct al_checkpoint compressed;
 	struct al_table table, rows;
-	double largest = 0, mean = 0;
+	double largest = 0, mean = 0, p[2], truncated[2];
 	char path[256];
 	struct opened two;
 	size_t n_opposite = 0;
@@ -66,6 +80,8 @@ static void probabilities_by_hand(void **state)
 	for (int h = 0; h < 2; h++) {
 		const double difference = probability((first[h] + second[h]) / sqrt(2))
 			- probability(first[h] / sqrt(2));
+		p[h] = probability((first[h] + second[h]) / sqrt(2));
+		truncated[h] = probability(first[h] / sqrt(2));
 		largest = fmax(largest, difference);
 		mean += difference / 2;
 	}
@@ -79,16 +95,66 @@ static void probabilities_by_hand(void **state)
 	al_verify_add_columns(&table);
 	for (uint64_t seed = 0; seed < 16; seed++) {
 		const struct al_verify_options verify = {.n_tokens = TOKENS, .seed = seed};
-		bool is_same;
-		MUST(al_verify(&two.view, &compressed, &verify, &table, &is_same, &err));
-		assert_true(is_same);
+		bool holds;
+		MUST(al_verify(&two.view, &compressed, &verify, &table, &holds, &err));
+		assert_true(holds);
 		const size_t row = table.n_rows - 1;
 		assert_string_equal(table.rows[row][2].text, "embedding");
 		const bool is_opposite = number(&table, row, "logit_max") > 1e-9;
 		assert_near(number(&table, row, "logit_max"),
 			is_opposite ? second[0] / sqrt(2) : 0);
 		assert_near(number(&table, row, "probability_max"), is_opposite ? largest : 0);
-		assert_near(number(&table, row, "probability_mean"), is_opposite ? mean : 0);
+		assert_near(number(&table, row, "total_variation"), is_opposite ? mean : 0);
+		assert_near(number(&table, row, "output_error"),
+			is_opposite ? output_error(p, truncated) : 0);
+		n_opposite += is_opposite;
+	}
+	assert_true(n_opposite > 0 && n_opposite < 16);
+	al_table_finish(&table);
+	al_table_finish(&rows);
+	al_checkpoint_close(&compressed);
+	close_model(&two);
+}
+
+/* A head that is gone changes no probability of the others, but the output: p'_0 = 1/2 puts out
+ * nothing. Of equal tokens each head puts out x in its dimensions, so that half of it is gone. */
+static void dropped_head_shows(void **state)
+{
+	const struct al_dropped head = {"0", 0};
+	const struct al_compress_options options = {.method = AL_METHOD_DROP,
+		.dropped = &head,
+		.n_dropped = 1};
+	const double p[] = {probability((first[0] + second[0]) / sqrt(2)),
+		probability((first[1] + second[1]) / sqrt(2))};
+	const double gone[] = {0.5, p[1]};
+	struct fixture *f = *state;
+	struct al_checkpoint compressed;
+	struct al_table table, rows;
+	char path[256];
+	struct opened two;
+	size_t n_opposite = 0;
+
+	write_two_heads(test_path(path, &f->folder, "two.safetensors"));
+	open_model(&two, path, 2, 0);
+	al_table_init(&rows, "compress", "");
+	al_compress_add_columns(&rows);
+	MUST(al_compress(&two.view, &options, f->compressed, &rows, NULL, &err));
+	MUST(al_checkpoint_open(&compressed, f->compressed, &err));
+	al_table_init(&table, "verify", "");
+	al_verify_add_columns(&table);
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		const struct al_verify_options verify = {.n_tokens = TOKENS,
+			.seed = seed,
+			.has_tolerance = true,
+			.tolerance = seed % 2 ? 10 : 0.1};
+		bool holds;
+		MUST(al_verify(&two.view, &compressed, &verify, &table, &holds, &err));
+		assert_int_equal(holds, seed % 2);
+		const size_t row = table.n_rows - 1;
+		const double error = number(&table, row, "output_error");
+		const bool is_opposite = fabs(error - sqrt(0.5)) > 1e-9;
+		assert_near(error, is_opposite ? output_error(p, gone) : sqrt(0.5));
+		assert_near(number(&table, row, "total_variation"), 0);
 		n_opposite += is_opposite;
 	}
 	assert_true(n_opposite > 0 && n_opposite < 16);
@@ -199,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_BERT(probabilities_by_hand),
+		WITH_BERT(dropped_head_shows),
 		WITH_BERT(errors_by_hand),
 		WITH_BERT(dimensions_by_hand),
 	};

@@ -1,0 +1,137 @@
+/* Attention probabilities of two modules, and what their heads put out. */
+#include "compress/difference.h"
+
+#include <math.h>
+
+bool al_difference_init(struct al_difference *d, const struct al_side_scores *original, size_t n,
+	struct al_error *err)
+{
+	const size_t d_out = original->of[AL_PIECE_OUTPUT].rows;
+
+	*d = (struct al_difference){.n_queries = 0};
+	return !original->values.data
+		|| (al_matrix_init(&d->output, n, d_out, err)
+			&& al_matrix_init(&d->error, n, d_out, err));
+}
+
+void al_difference_finish(struct al_difference *d)
+{
+	al_matrix_finish(&d->output);
+	al_matrix_finish(&d->error);
+}
+
+/* ---- one head ---- */
+
+/* Row i of the logits becomes its softmax. */
+static void softmax(struct al_matrix m, size_t i)
+{
+	double largest = -INFINITY, sum = 0;
+
+	for (size_t j = 0; j < m.cols; j++)
+		largest = fmax(largest, m.data[i + j * m.ld]);
+	for (size_t j = 0; j < m.cols; j++)
+		sum += m.data[i + j * m.ld] = exp(m.data[i + j * m.ld] - largest);
+	for (size_t j = 0; j < m.cols; j++)
+		m.data[i + j * m.ld] /= sum;
+}
+
+/* What is common to a row goes. */
+static void compare_logits(struct al_difference *d, struct al_matrix a, struct al_matrix b,
+	size_t i)
+{
+	double mean = 0;
+
+	for (size_t j = 0; j < a.cols; j++)
+		mean += (a.data[i + j * a.ld] - b.data[i + j * b.ld]) / (double)a.cols;
+	for (size_t j = 0; j < a.cols; j++)
+		d->logit_max = fmax(d->logit_max,
+			fabs(a.data[i + j * a.ld] - b.data[i + j * b.ld] - mean));
+}
+
+/* b becomes a - b. */
+static void compare_probabilities(struct al_difference *d, struct al_matrix a, struct al_matrix b,
+	size_t i)
+{
+	for (size_t j = 0; j < a.cols; j++) {
+		const double p = a.data[i + j * a.ld] - b.data[i + j * b.ld];
+		b.data[i + j * b.ld] = p;
+		d->probability_max = fmax(d->probability_max, fabs(p));
+		d->variation += fabs(p) / 2;
+	}
+}
+
+/* to += weights V_head O_head^T */
+static bool put_out(const struct al_side_scores *original, size_t head, struct al_view weights,
+	struct al_matrix to, struct al_error *err)
+{
+	const size_t width = original->values.cols / original->n_kv_heads;
+	const size_t kv_head = head * original->n_kv_heads / original->n_heads;
+	struct al_matrix inner = {0};
+
+	if (!to.data)
+		return true;
+	bool ok = al_matrix_init(&inner, weights.rows, width, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights,
+			al_columns(al_view(original->values), kv_head * width, width), 0, inner,
+			err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(inner),
+			al_columns(al_view(original->of[AL_PIECE_OUTPUT]), head * width, width), 1,
+			to, err);
+	al_matrix_finish(&inner);
+	return ok;
+}
+
+static void compare(struct al_difference *d, struct al_matrix a, struct al_matrix b)
+{
+	for (size_t i = 0; i < a.rows; i++) {
+		compare_logits(d, a, b, i);
+		softmax(a, i);
+		softmax(b, i);
+		compare_probabilities(d, a, b, i);
+	}
+	d->n_queries += a.rows;
+}
+
+bool al_difference_add(struct al_difference *d, const struct al_side_scores *original, size_t head,
+	const struct al_side_scores *compressed, size_t counterpart, struct al_error *err)
+{
+	const size_t n = original->queries.rows, m = original->keys.rows;
+	struct al_matrix a = {0}, b = {0};
+
+	bool ok = al_matrix_init(&a, n, m, err) && al_matrix_init(&b, n, m, err)
+		&& al_side_logits(original, head, a, err)
+		&& al_side_logits(compressed, counterpart, b, err);
+	if (ok)
+		compare(d, a, b);
+	ok = ok && put_out(original, head, al_view(a), d->output, err)
+		&& put_out(original, head, al_view(b), d->error, err);
+	al_matrix_finish(&a);
+	al_matrix_finish(&b);
+	return ok;
+}
+
+bool al_difference_add_dropped(struct al_difference *d, const struct al_side_scores *original,
+	size_t head, struct al_error *err)
+{
+	struct al_matrix a = {0};
+
+	bool ok = al_matrix_init(&a, original->queries.rows, original->keys.rows, err)
+		&& al_side_logits(original, head, a, err);
+	for (size_t i = 0; ok && i < a.rows; i++)
+		softmax(a, i);
+	ok = ok && put_out(original, head, al_view(a), d->output, err)
+		&& put_out(original, head, al_view(a), d->error, err);
+	al_matrix_finish(&a);
+	return ok;
+}
+
+/* ---- all heads ---- */
+
+double al_difference_output_error(const struct al_difference *d)
+{
+	const double norm = al_inner(al_view(d->output), al_view(d->output));
+
+	return d->output.data && norm > 0
+		? sqrt(al_inner(al_view(d->error), al_view(d->error)) / norm)
+		: NAN;
+}
