@@ -1,5 +1,5 @@
-/* Exact search over whole numbers for what grows: doubling, then halving. Steps at which the function
- * has no value are passed over. */
+/* Exact search over whole numbers for what grows: doubling, then halving. Steps at which the
+ * function has no value are passed over. */
 #include "ledger/solve.h"
 
 static int64_t at(const struct al_growth *g, int64_t steps)
