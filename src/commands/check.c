@@ -40,8 +40,8 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 	if (sum(counts->verdicts, AL_N_VERDICTS) > kinds[AL_CLAIM_PRINTED]) {
 		note_verdicts(table, "claims", counts->verdicts);
 		al_table_note(table,
-			"besides printed numbers: %zu other readings, %zu repeats, %zu identities, "
-			"%zu derived",
+			"besides printed numbers: other readings %zu, repeats %zu, identities %zu, "
+			"derived %zu",
 			kinds[AL_CLAIM_READING], kinds[AL_CLAIM_REPEAT], kinds[AL_CLAIM_IDENTITY],
 			kinds[AL_CLAIM_DERIVED]);
 	}
