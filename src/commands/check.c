@@ -45,13 +45,9 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 			kinds[AL_CLAIM_READING], kinds[AL_CLAIM_REPEAT], kinds[AL_CLAIM_IDENTITY],
 			kinds[AL_CLAIM_DERIVED]);
 	}
-	al_table_note(table, "%zu of the inconsistent are listed errata, %zu are not",
-		counts->errata, counts->unlisted);
-	if (counts->read_otherwise)
-		al_table_note(table,
-			"%zu of the inconsistent are readings of numbers that another reading "
-			"gives",
-			counts->read_otherwise);
+	al_table_note(table,
+		"inconsistent: %zu listed errata, %zu that another reading explains, %zu others",
+		counts->errata, counts->read_otherwise, counts->unlisted);
 	if (counts->equalities)
 		al_table_note(table,
 			"%zu of %zu printed numbers that hold would hold too with their last digit "
