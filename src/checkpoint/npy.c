@@ -22,9 +22,26 @@ static const size_t largest_file = (size_t)1 << 32;
 
 /* ---- the header ---- */
 
+/* What a file may hold: its 'descr', how many bytes a number takes. */
+struct number {
+	const char *descr, *dtype; /* dtype: of integers NULL */
+	size_t bytes;
+	bool is_signed;
+};
+
+static const struct number reals[] = {{"<f4", "F32", 4, true}, {"<f8", "F64", 8, true},
+	{"<f2", "F16", 2, true}, {NULL, NULL, 0, false}};
+static const struct number integers[] = {{"<i4", NULL, 4, true}, {"<i8", NULL, 8, true},
+	{"<i2", NULL, 2, true}, {"|i1", NULL, 1, true}, {"<u4", NULL, 4, false},
+	{"<u8", NULL, 8, false}, {"<u2", NULL, 2, false}, {"|u1", NULL, 1, false},
+	{NULL, NULL, 0, false}};
+
 struct header {
-	const struct al_dtype *dtype;
+	const struct number *known; /* what is looked for; ended by descr NULL */
+	const struct number *number; /* what was found */
+	const struct al_dtype *dtype; /* the same of reals; of integers NULL */
 	bool is_fortran, has_order, has_shape;
+	bool is_vector; /* allowed where integers are looked for: one row */
 	size_t shape[2];
 };
 
@@ -80,16 +97,17 @@ static bool take_quoted(struct cursor *c, const char *word)
 
 static bool read_descr(struct cursor *c, struct header *h, struct al_error *err)
 {
-	static const struct {
-		const char *descr, *dtype;
-	} known[] = {{"<f4", "F32"}, {"<f8", "F64"}, {"<f2", "F16"}};
-
-	if (h->dtype)
+	if (h->number)
 		return al_fail(err, AL_EINPUT, "%s: the header has 'descr' twice", c->path);
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (take_quoted(c, known[i].descr))
-			h->dtype = al_dtype_stored(known[i].dtype);
-	return h->dtype || fail_expected(c, "'<f4', '<f8' or '<f2'", err);
+	for (const struct number *known = h->known; known->descr; known++)
+		if (take_quoted(c, known->descr))
+			h->number = known;
+	if (h->number && h->number->dtype)
+		h->dtype = al_dtype_stored(h->number->dtype);
+	return h->number
+		|| fail_expected(c,
+			h->known == reals ? "'<f4', '<f8' or '<f2'" : "'<i4' or another integer",
+			err);
 }
 
 static bool read_order(struct cursor *c, struct header *h, struct al_error *err)
@@ -119,9 +137,14 @@ static bool read_shape(struct cursor *c, struct header *h, struct al_error *err)
 	h->has_shape = true;
 	if (!expect(c, "(", err) || !read_size(c, &h->shape[0], err) || !expect(c, ",", err))
 		return false;
-	if (take(c, ")"))
-		return al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix",
-			c->path);
+	if (take(c, ")")) {
+		h->is_vector = h->known == integers;
+		h->shape[1] = h->shape[0];
+		h->shape[0] = h->is_vector ? 1 : h->shape[0];
+		return h->is_vector
+			|| al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix",
+				c->path);
+	}
 	if (!read_size(c, &h->shape[1], err))
 		return false;
 	(void)take(c, ",");
@@ -165,9 +188,9 @@ static bool read_header(struct cursor *c, struct header *h, struct al_error *err
 	skip_spaces(c);
 	if (c->at != c->end)
 		return fail_expected(c, "the end", err);
-	return (h->dtype && h->has_order && h->has_shape)
+	return (h->number && h->has_order && h->has_shape)
 		|| al_fail(err, AL_EINPUT, "%s: the header lacks %s", c->path,
-			!h->dtype	       ? "'descr'"
+			!h->number	       ? "'descr'"
 				: h->has_order ? "'shape'"
 					       : "'fortran_order'");
 }
@@ -221,13 +244,14 @@ static bool transpose(struct al_npy *npy, struct al_error *err)
 static bool data_bytes(const struct header *h, size_t *count, size_t *bytes)
 {
 	return !__builtin_mul_overflow(h->shape[0], h->shape[1], count)
-		&& !__builtin_mul_overflow(*count, h->dtype->block_bytes, bytes);
+		&& !__builtin_mul_overflow(*count, h->number->bytes, bytes);
 }
 
 static bool fail_size(const struct header *h, const char *path, uint64_t n, struct al_error *err)
 {
 	return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %llu bytes of data", path,
-		h->shape[0], h->shape[1], h->dtype->stored, (unsigned long long)n);
+		h->shape[0], h->shape[1], h->dtype ? h->dtype->stored : h->number->descr,
+		(unsigned long long)n);
 }
 
 static bool read_data(struct al_npy *out, const struct header *h, const char *path,
@@ -243,7 +267,7 @@ static bool read_data(struct al_npy *out, const struct header *h, const char *pa
 		.dtype = h->dtype};
 	if (!out->data)
 		return al_in(err, "%s", path);
-	h->dtype->to_double((const unsigned char *)data, count, out->data);
+	out->dtype->to_double((const unsigned char *)data, count, out->data);
 	/* without numbers there may still be columns, more than anybody counts */
 	if (h->is_fortran || count == 0 || transpose(out, err))
 		return true;
@@ -251,10 +275,57 @@ static bool read_data(struct al_npy *out, const struct header *h, const char *pa
 	return false;
 }
 
+/* A number above 2^63 comes out negative, as one that nobody wants. */
+static int64_t integer_at(const char *bytes, const struct number *number)
+{
+	const size_t value = little_endian(bytes, number->bytes);
+	const int shift = 64 - 8 * (int)number->bytes;
+
+	return number->is_signed ? (int64_t)((uint64_t)value << shift) >> shift : (int64_t)value;
+}
+
+static bool read_integers(struct al_npy_integers *out, const struct header *h, const char *path,
+	const char *data, size_t n, struct al_error *err)
+{
+	const size_t rows = h->shape[0], cols = h->shape[1];
+	size_t count, bytes;
+
+	if (!data_bytes(h, &count, &bytes) || bytes != n)
+		return fail_size(h, path, n, err);
+	*out = (struct al_npy_integers){al_try_calloc(count, sizeof(int64_t), err), rows, cols};
+	if (!out->data)
+		return al_in(err, "%s", path);
+	for (size_t k = 0; k < count; k++) {
+		const size_t at = h->is_fortran ? k % rows * cols + k / rows : k;
+		out->data[at] = integer_at(data + k * h->number->bytes, h->number);
+	}
+	if (count == 0)
+		out->rows = 0;
+	return true;
+}
+
+bool al_npy_begins(const char *bytes, size_t n)
+{
+	return n >= MAGIC && memcmp(bytes, magic, MAGIC) == 0;
+}
+
+bool al_npy_parse_integers(struct al_npy_integers *out, const char *path, const char *bytes,
+	size_t n, struct al_error *err)
+{
+	struct header header = {.known = integers};
+	struct cursor cursor = {0};
+
+	if (!find_header(&cursor, path, bytes, n, err))
+		return false;
+	const char *data = cursor.end;
+	return read_header(&cursor, &header, err)
+		&& read_integers(out, &header, path, data, (size_t)(bytes + n - data), err);
+}
+
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err)
 {
-	struct header header = {0};
+	struct header header = {.known = reals};
 	struct cursor cursor = {0};
 
 	*out = (struct al_npy){0};
@@ -324,7 +395,7 @@ static bool list_file(struct al_checkpoint *out, bool *is_fortran, struct al_err
 	const size_t most = LONGEST_HEADER + MAGIC + 6,
 		     n = source->bytes < most ? (size_t)source->bytes : most;
 	char *start = al_arena_alloc(&out->arena, n + 1, 1);
-	struct header header = {0};
+	struct header header = {.known = reals};
 	struct cursor cursor = {0};
 
 	if (!al_source_read(source, 0, start, n, err)

@@ -3,6 +3,7 @@
 #define ATTNLEDGER_CHECKPOINT_NPY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
@@ -30,6 +31,19 @@ bool al_npy_open(struct al_checkpoint *out, const char *path, bool *is_fortran,
 
 /* Is it a file that begins as .npy files do? */
 bool al_npy_is(const char *path);
+
+/* Integers of 1 to 8 bytes, signed or not, [rows][cols] in C order whatever the file's; one
+ * dimension is one row. */
+struct al_npy_integers {
+	int64_t *data; /* the caller frees it */
+	size_t rows, cols;
+};
+
+bool al_npy_parse_integers(struct al_npy_integers *out, const char *path, const char *bytes,
+	size_t n, struct al_error *err) AL_MUST_CHECK;
+
+/* Do the bytes begin as an .npy file does? */
+bool al_npy_begins(const char *bytes, size_t n);
 
 /* Safe on a zeroed struct. */
 void al_npy_finish(struct al_npy *npy);

@@ -18,6 +18,7 @@
 #include "scenario/scenario.h"
 #include "support/folder.h"
 #include "support/weights.h"
+#include "tokenize/tokens.h"
 #include "documents/record.h"
 
 static struct test_folder folder;
@@ -226,6 +227,16 @@ static bool parse_npy(const char *text, size_t length, struct al_error *err)
 	return true;
 }
 
+static bool parse_tokens(const char *text, size_t length, struct al_error *err)
+{
+	struct al_tokens tokens;
+
+	if (!al_tokens_parse(&tokens, "tokens", text, length, err))
+		return false;
+	al_tokens_finish(&tokens);
+	return true;
+}
+
 static void fill_npy(struct al_text *out)
 {
 	const double numbers[] = {1, 2, 3, 4, 5, 6};
@@ -335,6 +346,8 @@ const struct parser parsers[] = {
 		.parse = parse_npy,
 		.files = "tests/fuzz/corpus/npy/f[248]*",
 		.fill = fill_npy},
+	{.name = "tokens", .parse = parse_tokens, .files = "tests/fuzz/corpus/tokens/[iu]*"},
+	{.name = "tokens as text", .parse = parse_tokens, .texts = {"1 22 333\n4,5\n"}},
 	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},
 	{.name = "llama2.c", .parse = parse_llama2c, .files = "tests/fuzz/corpus/llama2c/*tied"},
 	{.name = "safetensors header",
