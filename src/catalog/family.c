@@ -192,6 +192,7 @@ static const struct al_field family_fields[] = {
 		.item_size = sizeof(struct al_family_tensor), .most = AL_FAMILY_ITEMS},
 	{AL_KEY("apart", BY, 0), .read = read_extras},
 	{AL_KEY("dropout", BOOLEAN, AT(has_dropout))},
+	{AL_KEY("forward", BY, 0), .read = al_forward_read},
 	{AL_KEY("bare_norms", WHOLE, AT(n_bare_norms))},
 };
 #undef AT

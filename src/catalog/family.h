@@ -37,11 +37,14 @@
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
  * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base":
  * "rope_theta"}. Scores are divided by the root of "score_divisor", of d_head where the family
- * doesn't say; "1" leaves them as they are. */
+ * doesn't say; "1" leaves them as they are.
+ *
+ * * "forward" says how the tensors make a model that runs: catalog/forward.h. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
 #include "catalog/catalog.h"
+#include "catalog/forward.h"
 #include "catalog/settings.h"
 
 enum al_part {
@@ -236,6 +239,7 @@ struct al_family {
 	size_t n_tensors;
 	struct al_extra *extras; /* [0 .. AL_FAMILY_EXTRAS] */
 	size_t n_extras;
+	const struct al_forward *forward; /* NULL: the family can't be run */
 };
 
 /* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand. */

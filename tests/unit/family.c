@@ -501,6 +501,13 @@ static void tensor_lists_are_bounded(void **state)
 #define STORED(more) MODULE("\"stored\": [{\"name\": \"w\", " more "}]")
 #define TENSOR(more) FAMILY("\"tensors\": [{\"name\": \"w\", \"shape\": [1], " more "}]")
 
+#define FORWARD(tokens, last) \
+	FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mha\"}], \"tensors\": [{\"name\": " \
+	       "\"w\", \"part\": \"embedding\", \"shape\": [1]}], \"forward\": {\"kind\": " \
+	       "\"decoder\", \"norm\": {\"kind\": \"rms\", \"epsilon\": 1}, \"attention\": {}, " \
+	       "\"feed_forward\": {\"up\": \"w\", \"down\": \"w\", \"activation\": " \
+	       "\"relu\"}, \"last\": " last ", \"embedding\": {\"tokens\": " tokens "}}")
+
 static const struct refusal families[] = {
 	{"{\"name\": \"f\"}", ":1:1: key \"model_types\" is missing"},
 	{FAMILY("\"module\": []"), ":1:47: unknown key \"module\" (did you mean \"modules\"?)"},
@@ -594,6 +601,12 @@ static const struct refusal families[] = {
 	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
 		":1:79: only indices have a \"first\""},
+	{FORWARD("\"x\"", "{\"head\": \"w\"}"), ":1:157: \"x\" is none of the family's tensors"},
+	{FORWARD("\"w\"", "{}"), ":1:157: a decoder needs a \"head\""},
+	{FORWARD("[\"w\"]", "{\"head\": \"w\"}"),
+		":1:344: found 1 names, expected a weight's and a bias'"},
+	{FORWARD("{\"weight\": \"w\", \"wen\": 1}", "{\"head\": \"w\"}"),
+		":1:367: unknown key \"wen\" (did you mean \"when\"?)"},
 	{TENSOR("\"part\": \"norm\", \"when\": \"exprt > 1\", \"for\": {\"expert\": 2}"),
 		":1:101: column 1: unknown symbol \"exprt\" (did you mean \"expert\"?)"},
 };

@@ -1,0 +1,327 @@
+/* "forward": reading how a family's tensors make a model. */
+#include "catalog/forward.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "catalog/family_read.h"
+
+static const char *const kind_names[] = {"decoder", "encoder"};
+static const char *const norm_names[] = {"rms", "layer"};
+static const char *const over_names[] = {"head", "all", "each"};
+
+enum { MOST_NEEDS = 64 };
+
+/* ---- a tensor ---- */
+
+static const struct al_field names_fields[] = {
+	{AL_KEY("weight", TEXT, offsetof(struct al_forward_names, weight)), .is_required = true},
+	{AL_KEY("bias", TEXT, offsetof(struct al_forward_names, bias))},
+	{AL_KEY("when", BY, offsetof(struct al_forward_names, when)), .read = al_read_formula},
+};
+static const struct al_record names_record = {.fields = AL_FIELDS(names_fields)};
+
+/* A text, [weight, bias], or an object. */
+static bool read_names(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_forward_names *names = out;
+
+	if (al_json_kind(node) == AL_JSON_OBJECT)
+		return al_read_record(reader, &names_record, node, names, err);
+	if (al_json_kind(node) != AL_JSON_ARRAY)
+		return al_read_text(reader, node, &names->weight, err);
+	if (al_json_size(node) != 2)
+		return al_json_fail(reader->doc, node, err,
+			"found %zu names, expected a weight's and a bias'", al_json_size(node));
+	return al_read_text(reader, al_json_at(node, 0), &names->weight, err)
+		&& al_read_text(reader, al_json_at(node, 1), &names->bias, err);
+}
+
+/* ---- numbers and words of a config ---- */
+
+static bool read_number_keys(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	struct al_forward_number *number = out;
+
+	return al_read_texts(reader, node, &number->keys, &number->n_keys, err);
+}
+
+static const struct al_field number_fields[] = {
+	{AL_KEY("key", BY, 0), .is_required = true, .read = read_number_keys},
+	{AL_KEY("default", REAL, offsetof(struct al_forward_number, fallback))},
+	{AL_KEY("plus", REAL, offsetof(struct al_forward_number, plus))},
+};
+static const struct al_record number_record = {.fields = AL_FIELDS(number_fields)};
+
+static bool read_number(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_forward_number *number = out;
+	const bool is_object = al_json_kind(node) == AL_JSON_OBJECT;
+
+	number->has_fallback = !is_object || al_json_get(node, "default");
+	return is_object ? al_read_record(reader, &number_record, node, number, err)
+			 : al_json_real(reader->doc, node, &number->fallback, err);
+}
+
+static bool read_word_keys(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_forward_word *word = out;
+
+	return al_read_texts(reader, node, &word->keys, &word->n_keys, err);
+}
+
+static const struct al_field word_fields[] = {
+	{AL_KEY("key", BY, 0), .is_required = true, .read = read_word_keys},
+	{AL_KEY("default", TEXT, offsetof(struct al_forward_word, fallback)), .is_required = true},
+};
+static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
+
+static bool read_word(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_forward_word *word = out;
+
+	return al_json_kind(node) == AL_JSON_OBJECT
+		? al_read_record(reader, &word_record, node, word, err)
+		: al_read_text(reader, node, &word->fallback, err);
+}
+
+/* ---- what is needed ---- */
+
+static bool read_value(struct al_reader *reader, const struct cJSON *node, const char **out,
+	struct al_error *err)
+{
+	bool value;
+
+	switch (al_json_kind(node)) {
+	case AL_JSON_NULL:
+		*out = "null";
+		return true;
+	case AL_JSON_BOOLEAN:
+		if (!al_json_boolean(reader->doc, node, &value, err))
+			return false;
+		*out = value ? "true" : "false";
+		return true;
+	default:
+		return al_read_text(reader, node, out, err);
+	}
+}
+
+static bool read_need(void *context, const struct cJSON *member, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_forward_need *need = out;
+	const bool is_list = al_json_kind(member) == AL_JSON_ARRAY;
+	const struct cJSON *node = is_list ? al_json_first(member) : member;
+	const size_t n = is_list ? al_json_size(member) : 1;
+
+	need->key = al_strdup(reader->arena, al_json_key(member));
+	need->values = al_new_array(reader->arena, const char *, n);
+	for (; need->n_values < n; node = al_json_next(node))
+		if (!read_value(reader, node, &need->values[need->n_values++], err))
+			return false;
+	return true;
+}
+
+static bool read_loop(void *context, const struct cJSON *member, void *out, struct al_error *err)
+{
+	struct al_forward_loop *loop = out;
+
+	return al_read_symbol(context, member, &loop->variable, err)
+		&& al_read_formula(context, member, &loop->value, err);
+}
+
+/* ---- its objects ---- */
+
+#define AT(member) offsetof(struct al_forward, member)
+#define NAMES(key, of) \
+	{ \
+		AL_KEY(key, BY, AT(tensors[AL_FORWARD_##of])), .read = read_names \
+	}
+
+static bool read_rotary_scaling(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	struct al_forward *forward = out;
+
+	return al_read_texts(reader, node, &forward->rotary_scaling, &forward->n_rotary_scaling,
+		err);
+}
+
+static const struct al_field norm_fields[] = {
+	{AL_KEY("kind", WORD, AT(norm)), AL_WORDS(norm_names), .is_required = true},
+	{AL_KEY("epsilon", BY, AT(epsilon)), .read = read_number, .is_required = true},
+	{AL_KEY("unit_offset", BOOLEAN, AT(has_unit_offset))},
+};
+
+static const struct al_field embedding_fields[] = {
+	{AL_KEY("tokens", BY, AT(tensors[AL_FORWARD_TOKENS])), .read = read_names,
+		.is_required = true},
+	NAMES("project_tokens", TOKENS_PROJECT),
+	NAMES("positions", POSITIONS),
+	{AL_KEY("first", BY, AT(first_position)), .read = read_number},
+	NAMES("types", TYPES),
+	NAMES("norm", EMBEDDING_NORM),
+	NAMES("project", EMBEDDING_PROJECT),
+	{AL_KEY("scale_squared", BY, AT(scale_squared)), .read = al_read_formula},
+};
+
+static const struct al_field attention_fields[] = {
+	NAMES("before", ATTENTION_BEFORE),
+	NAMES("behind", ATTENTION_BEHIND),
+	NAMES("sum", ATTENTION_SUM),
+	{AL_KEY("cap", BY, AT(score_cap)), .read = read_number},
+	{AL_KEY("window", BY, AT(window)), .read = al_read_formula},
+	NAMES("query_norm", QUERY_NORM),
+	NAMES("key_norm", KEY_NORM),
+	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
+	{AL_KEY("rotary_scaling", BY, 0), .read = read_rotary_scaling},
+};
+
+static const struct al_field feed_forward_fields[] = {
+	NAMES("before", FEED_BEFORE),
+	NAMES("behind", FEED_BEHIND),
+	NAMES("sum", FEED_SUM),
+	NAMES("gate", GATE),
+	NAMES("up", UP),
+	NAMES("gate_up", GATE_UP),
+	{AL_KEY("down", BY, AT(tensors[AL_FORWARD_DOWN])), .read = read_names, .is_required = true},
+	{AL_KEY("activation", BY, AT(activation)), .read = read_word, .is_required = true},
+};
+
+static const struct al_field last_fields[] = {
+	NAMES("norm", LAST_NORM),
+	NAMES("project", LAST_PROJECT),
+	NAMES("head", HEAD),
+	{AL_KEY("cap", BY, AT(logit_cap)), .read = read_number},
+};
+
+static bool check_feed_forward(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_forward *forward = record;
+
+	return !forward->tensors[AL_FORWARD_UP].weight
+		!= !forward->tensors[AL_FORWARD_GATE_UP].weight
+		|| al_json_fail(reader->doc, node, err,
+			"expected either \"up\" or \"gate_up\" (both in one)");
+}
+
+static const struct al_record norm_record = {.fields = AL_FIELDS(norm_fields)};
+static const struct al_record embedding_record = {.fields = AL_FIELDS(embedding_fields)};
+static const struct al_record attention_record = {.fields = AL_FIELDS(attention_fields)};
+static const struct al_record feed_forward_record = {
+	.fields = AL_FIELDS(feed_forward_fields),
+	.check = check_feed_forward,
+};
+static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
+
+static bool read_norm(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &norm_record, node, out, err);
+}
+
+static bool read_embedding(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &embedding_record, node, out, err);
+}
+
+static bool read_attention(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &attention_record, node, out, err);
+}
+
+static bool read_feed_forward(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	return al_read_record(reader, &feed_forward_record, node, out, err);
+}
+
+static bool read_last(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &last_record, node, out, err);
+}
+
+/* Both kinds end in hidden states; a decoder's become logits. */
+static bool check_kind(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_forward *forward = record;
+	const bool has_head = forward->tensors[AL_FORWARD_HEAD].weight;
+
+	return has_head == (forward->kind == AL_FORWARD_DECODER)
+		|| al_json_fail(reader->doc, node, err, "%s",
+			has_head ? "an encoder has no \"head\"" : "a decoder needs a \"head\"");
+}
+
+static const struct al_field forward_fields[] = {
+	{AL_KEY("kind", WORD, AT(kind)), AL_WORDS(kind_names), .is_required = true},
+	{AL_KEY("layers", BY, AT(layers)), .read = al_read_formula},
+	{AL_KEY("loops", MEMBERS, AT(loops)), .n_offset = AT(n_loops), .read = read_loop,
+		.item_size = sizeof(struct al_forward_loop), .most = AL_FAMILY_LOOPS},
+	{AL_KEY("longest", BY, AT(longest)), .read = read_number},
+	{AL_KEY("norm", BY, 0), .read = read_norm, .is_required = true},
+	{AL_KEY("embedding", BY, 0), .read = read_embedding, .is_required = true},
+	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},
+	{AL_KEY("attention", BY, 0), .read = read_attention, .is_required = true},
+	{AL_KEY("feed_forward", BY, 0), .read = read_feed_forward, .is_required = true},
+	{AL_KEY("last", BY, 0), .read = read_last},
+	{AL_KEY("requires", MEMBERS, AT(needs)), .n_offset = AT(n_needs), .read = read_need,
+		.item_size = sizeof(struct al_forward_need), .most = MOST_NEEDS},
+};
+#undef AT
+static const struct al_record forward_record = {
+	.fields = AL_FIELDS(forward_fields),
+	.check = check_kind,
+};
+
+/* ---- its names ---- */
+
+static bool is_stored(const struct al_family *family, const char *name)
+{
+	for (size_t i = 0; i < family->n_tensors; i++)
+		if (strcmp(family->tensors[i].entry.name, name) == 0)
+			return true;
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_stored; j++)
+			if (strcmp(family->modules[i].stored[j].name, name) == 0)
+				return true;
+	return false;
+}
+
+static bool check_names(const struct al_reader *reader, const struct cJSON *node,
+	const struct al_family *family, const struct al_forward *forward, struct al_error *err)
+{
+	for (int i = 0; i < AL_N_FORWARD_TENSORS; i++) {
+		const struct al_forward_names *names = &forward->tensors[i];
+		const char *unknown = names->weight && !is_stored(family, names->weight)
+			? names->weight
+			: names->bias && !is_stored(family, names->bias) ? names->bias
+									 : NULL;
+		if (unknown)
+			return al_json_fail(reader->doc, node, err,
+				"\"%s\" is none of the family's tensors", unknown);
+	}
+	return family->n_modules == 1
+		|| al_json_fail(reader->doc, node, err,
+			"the family has %zu kinds of module, expected one", family->n_modules);
+}
+
+bool al_forward_read(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family *family = out;
+	struct al_forward *forward = al_new(reader->arena, struct al_forward);
+	const size_t n_symbols = reader->n_symbols;
+
+	al_reader_know(reader, "layer");
+	bool ok = al_read_record(reader, &forward_record, node, forward, err)
+		&& check_names(reader, node, family, forward, err);
+	reader->n_symbols = n_symbols;
+	family->forward = forward;
+	return ok;
+}

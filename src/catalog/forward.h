@@ -1,0 +1,135 @@
+/* "forward": how a family's tensors make a model, as data for the forward pass (src/forward/). A
+ * family without it can be counted and audited, not run.
+ *
+ *     "forward": {
+ *       "kind": "decoder", "longest": {"key": "max_position_embeddings"},
+ *       "norm": {"kind": "rms", "epsilon": {"key": "rms_norm_eps", "default": 1e-6}},
+ *       "embedding": {"tokens": "embed_tokens.weight"},
+ *       "attention": {"before": "layers.{layer}.input_layernorm.weight"},
+ *       "feed_forward": {"before": ..., "gate": ..., "up": ..., "down": ...,
+ *                        "activation": {"key": "hidden_act", "default": "silu"}},
+ *       "last": {"norm": "norm.weight", "head": "lm_head.weight"}
+ *     }
+ *
+ * * A tensor is a name of the family's "tensors" or "stored": a text; [weight, bias]; or an
+ * object {"weight", "bias", "when"} of which there is none where "when" doesn't hold. A bias
+ * whose own "when" doesn't hold is none. Shape, order and what it is tied to are said there.
+ *
+ * * A number is one, or {"key", "default", "plus"}: the config's, which may be a fraction.
+ * Without a default there is none where the config has none. A word is said likewise.
+ *
+ * * kind: a decoder sees the tokens before and predicts the next one; an encoder sees all.
+ *
+ * * Norms stand "before" a block (attention, feed_forward), "behind" it, or on the "sum" of it
+ * and what it is added to. With "parallel" both blocks read the same hidden state; a
+ * feed-forward block without a norm of its own then reads what attention reads. "unit_offset": x
+ * (1 + scale).
+ *
+ * * embedding: rows of "tokens", times sqrt("scale_squared"), "project_tokens"; plus the row of
+ * the position, counted from "first"; plus the first row of "types"; "norm"; "project".
+ *
+ * * attention: scores are capped to "cap" by tanh; a query sees the last "window" tokens, itself
+ * included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all heads
+ * at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
+ * positions are the module's; "rotary_scaling" is the config's object of long-context rules. The
+ * module's own biases are added.
+ *
+ * * feed_forward: down(activation(gate x) * up x), or down(activation(up x)); "gate_up" is both
+ * in one tensor, the gate first.
+ *
+ * * layers: how many there are (n_layers); "loops": what the variables in names count, as
+ * formulas of `layer`, where it isn't the layer itself (ALBERT).
+ *
+ * * requires: config keys and the only values, one or a list, under which all this is true; an
+ * absent key is one of them. */
+#ifndef ATTNLEDGER_CATALOG_FORWARD_H
+#define ATTNLEDGER_CATALOG_FORWARD_H
+
+#include "catalog/catalog.h"
+
+struct al_family;
+struct al_reader;
+
+enum al_forward_tensor {
+	AL_FORWARD_TOKENS,
+	AL_FORWARD_TOKENS_PROJECT,
+	AL_FORWARD_POSITIONS,
+	AL_FORWARD_TYPES,
+	AL_FORWARD_EMBEDDING_NORM,
+	AL_FORWARD_EMBEDDING_PROJECT,
+	AL_FORWARD_ATTENTION_BEFORE,
+	AL_FORWARD_ATTENTION_BEHIND,
+	AL_FORWARD_ATTENTION_SUM,
+	AL_FORWARD_QUERY_NORM,
+	AL_FORWARD_KEY_NORM,
+	AL_FORWARD_FEED_BEFORE,
+	AL_FORWARD_FEED_BEHIND,
+	AL_FORWARD_FEED_SUM,
+	AL_FORWARD_GATE,
+	AL_FORWARD_UP,
+	AL_FORWARD_GATE_UP,
+	AL_FORWARD_DOWN,
+	AL_FORWARD_LAST_NORM,
+	AL_FORWARD_LAST_PROJECT,
+	AL_FORWARD_HEAD,
+	AL_N_FORWARD_TENSORS,
+};
+
+struct al_forward_names {
+	const char *weight, *bias; /* NULL: none */
+	const struct al_formula *when; /* NULL: true */
+};
+
+struct al_forward_number {
+	const char **keys;
+	size_t n_keys;
+	bool has_fallback;
+	double fallback, plus; /* plus: added to either */
+};
+
+struct al_forward_word {
+	const char **keys;
+	size_t n_keys;
+	const char *fallback;
+};
+
+struct al_forward_loop {
+	const char *variable;
+	const struct al_formula *value; /* of `layer` */
+};
+
+struct al_forward_need {
+	const char *key;
+	const char **values; /* as text: "true", "null", "absolute" */
+	size_t n_values;
+};
+
+enum al_forward_kind { AL_FORWARD_DECODER, AL_FORWARD_ENCODER };
+enum al_norm_kind { AL_NORM_RMS, AL_NORM_LAYER };
+enum al_norm_over { AL_NORM_OVER_HEAD, AL_NORM_OVER_ALL, AL_NORM_OVER_EACH };
+
+struct al_forward {
+	enum al_forward_kind kind;
+	const struct al_formula *layers; /* NULL: n_layers */
+	struct al_forward_loop *loops;
+	size_t n_loops; /* 0: {layer} is the layer */
+	const struct al_formula *parallel; /* NULL: false */
+	enum al_norm_kind norm;
+	bool has_unit_offset;
+	enum al_norm_over qk_norm;
+	struct al_forward_number epsilon, longest, first_position, score_cap, logit_cap;
+	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
+	struct al_forward_word activation;
+	const char **rotary_scaling; /* config keys; the first that is there counts */
+	size_t n_rotary_scaling;
+	struct al_forward_names tensors[AL_N_FORWARD_TENSORS];
+	struct al_forward_need *needs;
+	size_t n_needs;
+};
+
+/* As a record's rows call it: "forward", into a struct al_family whose modules and tensors are
+ * read. */
+bool al_forward_read(void *reader, const struct cJSON *node, void *family,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

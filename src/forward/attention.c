@@ -1,0 +1,383 @@
+/* Attention: queries, keys and values of all tokens, and what each head makes of its sequence. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "forward/internal.h"
+
+/* Queries that are scored together: what a head holds at a time is keys x this many. */
+enum { QUERIES_AT_ONCE = 128 };
+
+/* ---- softmax over the keys that a query sees ---- */
+
+/* exp over [low, high), the other keys 0; the sum is 1. */
+static void softmax(float *x, size_t n, size_t low, size_t high)
+{
+	float most = x[low];
+	double sum = 0;
+
+	for (size_t i = low + 1; i < high; i++)
+		most = x[i] > most ? x[i] : most;
+	memset(x, 0, low * sizeof(*x));
+	for (size_t i = low; i < high; i++) {
+		x[i] = expf(x[i] - most);
+		sum += (double)x[i];
+	}
+	const float factor = (float)(1 / sum);
+	for (size_t i = low; i < high; i++)
+		x[i] *= factor;
+	memset(x + high, 0, (n - high) * sizeof(*x));
+}
+
+static void cap(float *x, size_t n, double at)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = (float)(at * tanh((double)x[i] / at));
+}
+
+/* ---- one head of one sequence ---- */
+
+struct heads {
+	const struct al_layer *layer;
+	const struct al_batch *batch;
+	struct al_matrix_f q, k, v, o;
+};
+
+/* Keys [low, high) that some query of [first, end) sees. */
+struct span {
+	size_t low, high;
+};
+
+static struct span seen(const struct heads *h, size_t first, size_t end, size_t n)
+{
+	const size_t window = h->layer->window;
+	const bool is_causal = h->layer->network->how->kind == AL_FORWARD_DECODER;
+
+	return (struct span){window && first + 1 > window ? first + 1 - window : 0,
+		is_causal ? end : n};
+}
+
+/* Queries [first, end) of a sequence: q, k, v, o are that head's columns of it. */
+static bool attend(const struct heads *h, size_t first, size_t end, struct al_view_f q,
+	struct al_view_f k, struct al_view_f v, struct al_matrix_f o, float *memory,
+	struct al_error *err)
+{
+	const struct al_network *network = h->layer->network;
+	const float scale = (float)(1 / sqrt((double)h->layer->attention->score_divisor));
+	const struct span keys = seen(h, first, end, k.cols);
+	const size_t n = keys.high - keys.low;
+	struct al_matrix_f scores = {memory, n, end - first, n};
+
+	if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, scale, al_columns_f(k, keys.low, n),
+		    al_columns_f(q, first, end - first), 0, scores, err))
+		return false;
+	for (size_t j = first; j < end; j++) {
+		const struct span own = seen(h, j, j + 1, k.cols);
+		float *column = scores.data + (j - first) * scores.ld;
+		if (network->score_cap > 0)
+			cap(column, n, network->score_cap);
+		softmax(column, n, own.low - keys.low, own.high - keys.low);
+	}
+	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_columns_f(v, keys.low, n), al_view_f(scores), 0,
+		al_part_f(o, 0, first, o.rows, end - first), err);
+}
+
+/* Rows of one head, columns of one sequence. */
+static struct al_matrix_f cut(struct al_matrix_f m, size_t head, size_t width, size_t first,
+	size_t n)
+{
+	return al_part_f(m, head * width, first, width, n);
+}
+
+static bool run_head(void *context, size_t index, struct al_error *err)
+{
+	const struct heads *h = context;
+	const struct al_attention *a = h->layer->attention;
+	const size_t n_heads = (size_t)a->n_heads, head = index % n_heads;
+	const size_t sequence = index / n_heads, first = h->batch->begin[sequence];
+	const size_t n = h->batch->begin[sequence + 1] - first;
+	const size_t group = head * (size_t)a->n_kv_heads / n_heads;
+	const size_t d_head = (size_t)a->d_head, d_value = (size_t)a->d_value;
+	float *memory = al_alloc(n * QUERIES_AT_ONCE, sizeof(*memory));
+	bool ok = true;
+
+	for (size_t from = 0; ok && from < n; from += QUERIES_AT_ONCE)
+		ok = attend(h, from, from + QUERIES_AT_ONCE < n ? from + QUERIES_AT_ONCE : n,
+			al_view_f(cut(h->q, head, d_head, first, n)),
+			al_view_f(cut(h->k, group, d_head, first, n)),
+			al_view_f(cut(h->v, group, d_value, first, n)),
+			cut(h->o, head, d_value, first, n), memory, err);
+	free(memory);
+	return ok;
+}
+
+/* Where scores overflow, all of that query's outputs do. */
+static bool run_heads(struct heads *h, struct al_error *err)
+{
+	const struct al_place place = {h->layer->number, h->batch, 0};
+	const size_t n = h->batch->n_sequences * (size_t)h->layer->attention->n_heads;
+	struct al_error failure = {0};
+
+	if (al_parallel(n, run_head, h, &failure))
+		return true;
+	if (!al_check_columns(place, al_view_f(h->o), err))
+		return false;
+	if (err)
+		*err = failure;
+	return al_in(err, "layer %lld", (long long)h->layer->number);
+}
+
+/* ---- norms and positions of queries and keys ---- */
+
+/* Where a token stands, and how much that turns it. */
+struct spot {
+	size_t position;
+	const struct al_turns *turns; /* NULL: no rotary positions */
+};
+
+struct turning {
+	const struct al_norm *norm;
+	const struct spot *spots; /* of each token */
+	struct al_matrix_f x;
+	size_t width;
+	enum al_norm_over over;
+};
+
+static void normalise(const struct turning *t, float *x)
+{
+	const struct al_norm *norm = t->norm;
+	const float *scale = norm->scale.data, *bias = norm->bias.data;
+
+	if (t->over == AL_NORM_OVER_ALL) {
+		al_norm_numbers(norm, scale, bias, t->x.rows, x, x);
+		return;
+	}
+	for (size_t at = 0; at < t->x.rows; at += t->width) {
+		const size_t own = t->over == AL_NORM_OVER_EACH ? at : 0;
+		al_norm_numbers(norm, scale + own, bias ? bias + own : NULL, t->width, x + at,
+			x + at);
+	}
+}
+
+static void turn_columns(void *context, size_t first, size_t n)
+{
+	const struct turning *t = context;
+
+	for (size_t j = first; j < first + n; j++) {
+		float *x = t->x.data + j * t->x.ld;
+		if (al_norm_is_there(t->norm))
+			normalise(t, x);
+		for (size_t at = 0; t->spots[j].turns && at < t->x.rows; at += t->width)
+			al_turn(t->spots[j].turns, t->spots[j].position, x + at);
+	}
+}
+
+static void turn(const struct al_layer *layer, const struct al_norm *norm, const struct spot *spots,
+	struct al_matrix_f x)
+{
+	struct turning turning = {norm, spots, x, (size_t)layer->attention->d_head,
+		layer->network->how->qk_norm};
+
+	if (al_norm_is_there(norm) || layer->attention->is_rotary)
+		al_each_columns(x.cols, turn_columns, &turning);
+}
+
+/* A rule may turn the tokens of long sequences otherwise: [0] for the others, [1] for long ones. */
+static bool init_turns(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_turns turns[2], struct al_error *err)
+{
+	size_t longest[2] = {0, 0};
+
+	for (size_t i = 0; i < batch->n_sequences; i++) {
+		const size_t n = batch->begin[i + 1] - batch->begin[i];
+		size_t *most = &longest[al_rotary_is_long(layer->network, n)];
+		*most = n > *most ? n : *most;
+	}
+	for (int i = 0; i < 2; i++)
+		if (longest[i] > 0
+			&& !al_turns_init(&turns[i], layer->network, layer->attention, longest[i],
+				err))
+			return false;
+	return true;
+}
+
+static struct spot *find_spots(const struct al_layer *layer, const struct al_batch *batch,
+	const struct al_turns turns[2])
+{
+	struct spot *spots = al_alloc(al_batch_tokens(batch), sizeof(*spots));
+
+	for (size_t i = 0; i < batch->n_sequences; i++) {
+		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
+		for (size_t j = 0; j < n; j++)
+			spots[first + j] = (struct spot){j,
+				layer->attention->is_rotary
+					? &turns[al_rotary_is_long(layer->network, n)]
+					: NULL};
+	}
+	return spots;
+}
+
+static bool place_tokens(struct heads *h, struct al_error *err)
+{
+	const struct al_layer *layer = h->layer;
+	struct al_turns turns[2] = {{0}, {0}};
+	bool ok = !layer->attention->is_rotary || init_turns(layer, h->batch, turns, err);
+
+	if (ok) {
+		struct spot *spots = find_spots(layer, h->batch, turns);
+		turn(layer, &layer->query_norm, spots, h->q);
+		turn(layer, &layer->key_norm, spots, h->k);
+		free(spots);
+	}
+	al_turns_finish(&turns[0]);
+	al_turns_finish(&turns[1]);
+	return ok;
+}
+
+/* ---- all ---- */
+
+/* y = linear(x), initialised. */
+static bool project(const struct al_linear *linear, struct al_place place, struct al_view_f x,
+	struct al_matrix_f *y, struct al_error *err)
+{
+	return al_matrix_init_f(y, al_linear_rows(linear), x.cols, err)
+		&& al_linear_apply(linear, place, x, *y, err);
+}
+
+bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *o, struct al_error *err)
+{
+	const struct al_place place = {layer->number, batch, 0};
+	struct heads h = {.layer = layer, .batch = batch};
+	struct al_matrix_f input = {0};
+	bool ok = al_read_input(&layer->attention_before, x, &input, err)
+		&& project(&layer->query, place, al_view_f(input), &h.q, err)
+		&& project(&layer->key, place, al_view_f(input), &h.k, err)
+		&& project(&layer->value, place, al_view_f(input), &h.v, err);
+
+	al_matrix_finish_f(&input);
+	ok = ok && place_tokens(&h, err)
+		&& al_matrix_init_f(&h.o,
+			(size_t)(layer->attention->n_heads * layer->attention->d_value), x.cols,
+			err)
+		&& run_heads(&h, err);
+	al_matrix_finish_f(&h.q);
+	al_matrix_finish_f(&h.k);
+	al_matrix_finish_f(&h.v);
+	if (!ok)
+		al_matrix_finish_f(&h.o);
+	*o = h.o;
+	return ok;
+}
+
+/* ---- weights ---- */
+
+static bool read_factor(const struct al_layer *layer, const struct al_factor *factor,
+	struct al_matrix_f *out, struct al_error *err)
+{
+	struct al_matrix numbers = {0};
+	bool ok = al_factor_load(layer->network->view->checkpoint, factor, &numbers, err)
+		&& al_matrix_init_f(out, numbers.rows, numbers.cols, err)
+		&& al_narrow(al_view(numbers), *out, err);
+
+	al_matrix_finish(&numbers);
+	return ok;
+}
+
+/* A bias is one row of the heads' columns; here it is a column. */
+static void stand_up(struct al_matrix_f *bias)
+{
+	*bias = (struct al_matrix_f){bias->data, bias->cols, 1, bias->cols};
+}
+
+static bool read_projection(const struct al_layer *layer, enum al_projection p,
+	struct al_linear *out, struct al_error *err)
+{
+	const struct al_attention *a = layer->attention;
+
+	out->op = p == AL_OUTPUT ? AL_PLAIN : AL_TRANSPOSED;
+	if (!read_factor(layer, &a->factors[p], &out->weight, err))
+		return false;
+	if (a->biases[p].n_runs == 0)
+		return true;
+	if (!read_factor(layer, &a->biases[p], &out->bias, err))
+		return false;
+	stand_up(&out->bias);
+	return true;
+}
+
+/* The stored tensor that is the output projection's bias; NULL: the family names none. */
+static const char *output_bias_name(const struct al_layer *layer)
+{
+	const struct al_family_module *module = &layer->network->view->family->modules[0];
+	const struct al_entries *entries = &layer->attention->variant->tensors;
+
+	for (size_t i = 0; i < module->n_stored; i++)
+		for (size_t j = 0; module->stored[i].is && j < entries->n; j++)
+			if (entries->items[j].kind == AL_TENSOR_BIAS
+				&& entries->items[j].factor == AL_FACTOR_OUTPUT
+				&& strcmp(entries->items[j].name, module->stored[i].is) == 0)
+				return module->stored[i].name;
+	return NULL;
+}
+
+/* A norm for each head has a name for each: {head}. */
+static bool read_each(const struct al_reading *reading, enum al_forward_tensor what, int64_t heads,
+	int64_t d_head, struct al_norm *out, struct al_error *err)
+{
+	struct al_iteration *iteration = reading->iteration;
+	bool ok = true;
+
+	iteration->variables[iteration->n++] = "head";
+	for (int64_t head = 0; ok && head < heads; head++) {
+		struct al_norm one = {0};
+		iteration->values[iteration->n - 1] = head;
+		ok = al_norm_read(reading, what, d_head, &one, err);
+		if (ok && head == 0 && al_norm_is_there(&one)) {
+			*out = one;
+			ok = al_matrix_init_f(&out->scale, (size_t)(heads * d_head), 1, err);
+			out->bias = (struct al_matrix_f){0};
+			memcpy(out->scale.data, one.scale.data, (size_t)d_head * sizeof(float));
+		} else if (ok && al_norm_is_there(out) && al_norm_is_there(&one))
+			memcpy(out->scale.data + head * d_head, one.scale.data,
+				(size_t)d_head * sizeof(float));
+		al_norm_finish(&one);
+	}
+	iteration->n--;
+	return ok;
+}
+
+static bool read_qk_norm(const struct al_reading *reading, enum al_forward_tensor what,
+	int64_t heads, int64_t d_head, struct al_norm *out, struct al_error *err)
+{
+	switch (reading->network->how->qk_norm) {
+	case AL_NORM_OVER_EACH:
+		return read_each(reading, what, heads, d_head, out, err);
+	case AL_NORM_OVER_ALL:
+		return al_norm_read(reading, what, heads * d_head, out, err);
+	default:
+		return al_norm_read(reading, what, d_head, out, err);
+	}
+}
+
+bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_attention *a = layer->attention;
+	const int64_t d_model = layer->network->d_model;
+
+	if (a->factors[AL_QUERY].rows != d_model || a->factors[AL_OUTPUT].rows != d_model)
+		return al_fail(err, AL_EINPUT, "%s: attention is %lld wide, the embedding %lld",
+			a->name, (long long)a->factors[AL_QUERY].rows, (long long)d_model);
+	return read_projection(layer, AL_QUERY, &layer->query, err)
+		&& read_projection(layer, AL_KEY, &layer->key, err)
+		&& read_projection(layer, AL_VALUE, &layer->value, err)
+		&& read_projection(layer, AL_OUTPUT, &layer->output, err)
+		&& al_vector_read(reading, output_bias_name(layer), d_model, &layer->output.bias,
+			err)
+		&& read_qk_norm(reading, AL_FORWARD_QUERY_NORM, a->n_heads, a->d_head,
+			&layer->query_norm, err)
+		&& read_qk_norm(reading, AL_FORWARD_KEY_NORM, a->n_kv_heads, a->d_head,
+			&layer->key_norm, err);
+}

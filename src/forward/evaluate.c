@@ -1,0 +1,173 @@
+/* Loss of a decoder, embeddings of an encoder. */
+#include "forward/evaluate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "forward/batches.h"
+
+static void show(const struct al_watch *watch, const char *part)
+{
+	if (watch && watch->show)
+		watch->show(watch->context, part);
+}
+
+/* What becomes of a batch's last hidden states. */
+typedef bool use_hidden(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err);
+
+static bool run_batch(struct al_network *network, const struct al_batch *batch, use_hidden *use,
+	void *context, struct al_error *err)
+{
+	struct al_matrix_f x = {0}, hidden = {0};
+	bool ok = al_network_embed(network, batch, &x, err)
+		&& al_network_run_from(network, 0, batch, x, &hidden, err)
+		&& use(context, batch, al_view_f(hidden), err);
+
+	al_matrix_finish_f(&x);
+	al_matrix_finish_f(&hidden);
+	return ok;
+}
+
+static bool run_all(struct al_network *network, const struct al_batch *all,
+	const struct al_watch *watch, use_hidden *use, void *context, struct al_error *err)
+{
+	bool ok = al_network_check_tokens(network, all, err);
+	char text[64];
+
+	for (size_t first = 0; ok && first < all->n_sequences;) {
+		struct al_batch_part part;
+		al_batch_part_init(&part, all, first);
+		snprintf(text, sizeof(text), "sequences %zu of %zu", first, all->n_sequences);
+		show(watch, text);
+		ok = run_batch(network, &part.batch, use, context, err);
+		first += part.batch.n_sequences;
+		al_batch_part_finish(&part);
+	}
+	return ok;
+}
+
+/* ---- loss ---- */
+
+struct losing {
+	struct al_network *network;
+	struct al_loss *loss;
+};
+
+bool al_loss_add(struct al_network *network, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_loss *loss, struct al_error *err)
+{
+	const size_t n = al_batch_tokens(batch);
+	int32_t *targets = al_batch_targets(batch);
+	double *losses = al_alloc(n, sizeof(*losses));
+	bool ok = al_network_score(network, batch, hidden,
+		&(struct al_scores){.targets = targets, .losses = losses}, err);
+
+	for (size_t i = 0; ok && i < n; i++) {
+		loss->nats += losses[i];
+		loss->n_predicted += targets[i] >= 0;
+	}
+	free(losses);
+	free(targets);
+	return ok;
+}
+
+static bool add_loss(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	struct losing *losing = context;
+
+	return al_loss_add(losing->network, batch, hidden, losing->loss, err);
+}
+
+bool al_evaluate_loss(struct al_network *network, const struct al_batch *all,
+	const struct al_watch *watch, struct al_loss *out, struct al_error *err)
+{
+	struct losing losing = {network, out};
+
+	*out = (struct al_loss){0};
+	return run_all(network, all, watch, add_loss, &losing, err);
+}
+
+/* ---- embeddings ---- */
+
+/* The mean over a sequence's tokens, of length 1. */
+static void pool(struct al_view_f hidden, size_t first, size_t n, double *out)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < hidden.rows; i++) {
+		out[i] = 0;
+		for (size_t j = first; j < first + n; j++)
+			out[i] += (double)hidden.data[i + j * hidden.ld];
+		sum += out[i] * out[i];
+	}
+	for (size_t i = 0; sum > 0 && i < hidden.rows; i++)
+		out[i] /= sqrt(sum);
+}
+
+struct pooling {
+	struct al_matrix out;
+	size_t first_sequence;
+};
+
+static bool pool_all(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	struct pooling *p = context;
+
+	(void)err;
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		pool(hidden, batch->begin[i], batch->begin[i + 1] - batch->begin[i],
+			p->out.data + (batch->first_sequence + i - p->first_sequence) * p->out.ld);
+	return true;
+}
+
+bool al_evaluate_embeddings(struct al_network *network, const struct al_batch *all,
+	const struct al_watch *watch, struct al_matrix *out, struct al_error *err)
+{
+	struct pooling pooling = {.first_sequence = all->first_sequence};
+
+	if (!al_matrix_init(out, (size_t)network->d_model, all->n_sequences, err))
+		return false;
+	pooling.out = *out;
+	if (run_all(network, all, watch, pool_all, &pooling, err))
+		return true;
+	al_matrix_finish(out);
+	return false;
+}
+
+/* ---- text that follows ---- */
+
+struct choosing {
+	struct al_network *network;
+	int32_t next;
+};
+
+/* The best token after the last one. */
+static bool choose(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	struct choosing *choosing = context;
+	const struct al_view_f last = al_columns_f(hidden, hidden.cols - 1, 1);
+
+	return al_network_score(choosing->network, batch, last,
+		&(struct al_scores){.best = &choosing->next}, err);
+}
+
+bool al_continue_greedily(struct al_network *network, int32_t *tokens, size_t n, size_t n_new,
+	struct al_error *err)
+{
+	for (; n_new-- > 0; n++) {
+		const size_t begin[2] = {0, n};
+		const struct al_batch batch = {tokens, begin, 1, 0};
+		struct choosing choosing = {.network = network};
+		if (!al_network_check_tokens(network, &batch, err)
+			|| !run_batch(network, &batch, choose, &choosing, err))
+			return false;
+		tokens[n] = choosing.next;
+	}
+	return true;
+}

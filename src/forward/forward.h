@@ -1,0 +1,113 @@
+/* The forward pass: a checkpoint run on tokens, as its family's "forward" says (catalog/forward.h).
+ *
+ * Activations are [width][tokens], a column a token, sequence after sequence. Products are float32;
+ * sums of norms, softmax and losses are double. Weights are read a layer at a time, so that memory
+ * is one layer and one batch of activations. The answer doesn't depend on the number of threads. */
+#ifndef ATTNLEDGER_FORWARD_FORWARD_H
+#define ATTNLEDGER_FORWARD_FORWARD_H
+
+#include "views/views.h"
+
+/* ---- a model that runs ---- */
+
+struct al_activation; /* feed_forward.c */
+
+/* The config's rule for rotary positions beyond those of training. */
+struct al_rotary_rule {
+	const struct al_rotary_rule_kind *kind; /* NULL: none */
+	double factor, low_factor, high_factor, beta_fast, beta_slow, attention_factor;
+	double original_positions;
+	const double *short_factors, *long_factors; /* [n_factors] */
+	size_t n_factors;
+};
+
+struct al_network {
+	struct al_arena arena;
+	struct al_model_view *view; /* the caller's; it outlives the network */
+	const struct al_forward *how;
+	int64_t n_layers, d_model, vocab;
+	int64_t longest; /* tokens of a sequence; 0: any number */
+	int64_t first_position;
+	double epsilon, score_cap, logit_cap, embedding_scale; /* a cap of 0: none */
+	const struct al_activation *activation;
+	struct al_rotary_rule rotary;
+};
+
+/* Refuses a family without "forward", and a config under which it isn't true. On failure nothing is
+ * left to close. */
+bool al_network_open(struct al_network *network, struct al_model_view *view,
+	struct al_error *err) AL_MUST_CHECK;
+void al_network_close(struct al_network *network);
+
+/* ---- tokens ---- */
+
+/* Sequence i is tokens[begin[i] .. begin[i + 1]). */
+struct al_batch {
+	const int32_t *tokens;
+	const size_t *begin; /* [n_sequences + 1] */
+	size_t n_sequences;
+	size_t first_sequence; /* its number in the caller's file, for messages */
+};
+
+static inline size_t al_batch_tokens(const struct al_batch *batch)
+{
+	return batch->begin[batch->n_sequences];
+}
+
+/* A token beyond the vocabulary, a sequence without tokens or beyond the positions. */
+bool al_network_check_tokens(const struct al_network *network, const struct al_batch *batch,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- layer by layer ---- */
+
+struct al_layer;
+
+/* Reads the weights of layer number `layer`. NULL on failure. */
+struct al_layer *al_layer_load(struct al_network *network, int64_t layer, struct al_error *err);
+void al_layer_free(struct al_layer *layer);
+const struct al_attention *al_layer_attention(const struct al_layer *layer);
+
+/* The hidden states before the first layer: x is initialised, [d_model][tokens]. */
+bool al_network_embed(struct al_network *network, const struct al_batch *batch,
+	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
+
+/* What the heads give before W_O: o is initialised, [n_heads*d_value][tokens]. */
+bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
+
+/* The rest of the layer, from its input x and its heads' outputs: x becomes its output. */
+bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f x, struct al_error *err) AL_MUST_CHECK;
+
+/* Both. */
+bool al_layer_run(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f x,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The norm and projection behind the last layer: out is initialised. */
+bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Layers [first, n_layers) and what is behind the last, x destroyed. */
+bool al_network_run_from(struct al_network *network, int64_t first, const struct al_batch *batch,
+	struct al_matrix_f x, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- a decoder's scores ---- */
+
+/* What a decoder says of each token: losses[i] is -log p(targets[i]) in nats after token i, 0 where
+ * the target is negative; best[i] the token with the largest logit (the first such). Either may be
+ * NULL. The head is read in blocks. */
+struct al_scores {
+	const int32_t *targets;
+	double *losses;
+	int32_t *best;
+};
+
+bool al_network_score(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, const struct al_scores *scores,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The logits of all tokens: out is initialised, [vocab][tokens]. For few tokens. */
+bool al_network_logits(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

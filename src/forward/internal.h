@@ -1,0 +1,152 @@
+/* What the files of this folder share. */
+#ifndef ATTNLEDGER_FORWARD_INTERNAL_H
+#define ATTNLEDGER_FORWARD_INTERNAL_H
+
+#include "catalog/iteration.h"
+#include "forward/forward.h"
+
+/* ---- where something is, for messages ---- */
+
+enum { AL_BEFORE_LAYERS = -1, AL_BEHIND_LAYERS = -2 };
+
+struct al_place {
+	int64_t layer;
+	const struct al_batch *batch;
+	size_t first; /* the token of column 0 */
+};
+
+/* C = op(W) X, a column a token. Where a number overflows or isn't one, the first such token is
+ * named. */
+bool al_multiply(struct al_place place, enum al_op op, struct al_view_f w, struct al_view_f x,
+	struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
+
+/* Fails where a column isn't finite, and names its token. */
+bool al_check_columns(struct al_place place, struct al_view_f x,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Calls work(context, first, n) for runs of columns, side by side. */
+void al_each_columns(size_t n, void (*work)(void *context, size_t first, size_t n), void *context);
+
+/* ---- weights ---- */
+
+/* y = op(weight) x + bias */
+struct al_linear {
+	struct al_matrix_f weight;
+	enum al_op op;
+	struct al_matrix_f bias; /* [rows of y][1], or empty */
+};
+
+void al_linear_finish(struct al_linear *linear);
+static inline size_t al_linear_rows(const struct al_linear *linear)
+{
+	return linear->op == AL_PLAIN ? linear->weight.rows : linear->weight.cols;
+}
+static inline bool al_linear_is_there(const struct al_linear *linear)
+{
+	return linear->weight.data != NULL;
+}
+/* y is [rows of y][cols of x]. */
+bool al_linear_apply(const struct al_linear *linear, struct al_place place, struct al_view_f x,
+	struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
+/* bias + y, in place. */
+void al_add_bias(struct al_view_f bias, struct al_matrix_f y);
+
+struct al_norm {
+	enum al_norm_kind kind;
+	double epsilon;
+	struct al_matrix_f scale, bias; /* [n][1]; with the offset added; bias may be empty */
+};
+
+void al_norm_finish(struct al_norm *norm);
+static inline bool al_norm_is_there(const struct al_norm *norm)
+{
+	return norm->scale.data != NULL;
+}
+/* In place, [n][columns]. */
+void al_norm_apply(const struct al_norm *norm, struct al_matrix_f x);
+/* n numbers of one column. */
+void al_norm_numbers(const struct al_norm *norm, const float *scale, const float *bias, size_t n,
+	const float *x, float *out);
+
+/* The names of a layer, or of the model where iteration->n is 0. */
+struct al_reading {
+	struct al_network *network;
+	struct al_iteration *iteration;
+	struct al_arena *arena;
+};
+
+/* The stored tensor that a name stands for; NULL where its "when" doesn't hold, or no name is
+ * given. `what` as in "forward": what it is tied to is followed. */
+bool al_tensor_resolve(const struct al_reading *reading, const char *name,
+	const struct al_tensor **out, enum al_order *order, struct al_error *err) AL_MUST_CHECK;
+
+/* They stay empty where the family names nothing, or nothing that holds here. Numbers that aren't
+ * finite are refused. */
+bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
+	int64_t cols, struct al_linear *out, struct al_error *err) AL_MUST_CHECK;
+bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
+	struct al_norm *out, struct al_error *err) AL_MUST_CHECK;
+/* A vector of n numbers under a family's name. */
+bool al_vector_read(const struct al_reading *reading, const char *name, int64_t n,
+	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+/* Rows [first, +n) of a matrix stored [rows][cols]: out is initialised, [cols][n]. */
+bool al_weight_rows_read(const struct al_network *network, const struct al_tensor *tensor,
+	int64_t first, int64_t n, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+/* The tensor of that name as a matrix [rows][cols]; rows 0: as many as there are. */
+bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
+	int64_t cols, const struct al_tensor **out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- rotary positions ---- */
+
+struct al_turns {
+	size_t n_pairs, n_positions;
+	float *cos, *sin; /* [n_pairs][n_positions], a column a position */
+	enum al_pairs pairs;
+};
+
+bool al_rotary_rule_read(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
+/* Is a sequence of n tokens one that the rule turns by other factors? */
+bool al_rotary_is_long(const struct al_network *network, size_t n);
+bool al_turns_init(struct al_turns *turns, const struct al_network *network,
+	const struct al_attention *attention, size_t n_positions,
+	struct al_error *err) AL_MUST_CHECK;
+void al_turns_finish(struct al_turns *turns);
+/* One head's vector at a position. */
+void al_turn(const struct al_turns *turns, size_t position, float *x);
+
+/* ---- activations ---- */
+
+/* The activation of that name, or an error that lists those known. */
+bool al_activation_find(const char *name, const struct al_activation **out,
+	struct al_error *err) AL_MUST_CHECK;
+void al_activate(const struct al_activation *activation, float *x, size_t n);
+
+/* ---- a layer ---- */
+
+struct al_layer {
+	struct al_network *network;
+	struct al_arena arena;
+	int64_t number;
+	const struct al_attention *attention;
+	bool is_parallel;
+	size_t window; /* 0: none */
+	struct al_linear query, key, value, output;
+	struct al_norm attention_before, attention_behind, attention_sum;
+	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
+	struct al_norm feed_before, feed_behind, feed_sum;
+	struct al_linear gate, up, gate_up, down;
+};
+
+/* norm(x), or x itself where there is no norm: out is initialised. */
+bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_matrix_f *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+/* x is what the block reads, out what it gives. */
+bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_matrix_f out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,266 @@
+/* A model that runs: what its family says of it, and what its config says of that. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "forward/internal.h"
+
+enum { MOST_POSITIONS = 1 << 24 };
+
+/* ---- the config ---- */
+
+/* "a.b" is the key b of the object a. */
+static const struct cJSON *find_key(const struct al_network *network, const char *key)
+{
+	const struct cJSON *node = network->view->config.root;
+	char part[128];
+
+	while (node && *key) {
+		const size_t length = strcspn(key, ".");
+		if (length >= sizeof(part) || al_json_kind(node) != AL_JSON_OBJECT)
+			return NULL;
+		memcpy(part, key, length);
+		part[length] = '\0';
+		node = al_json_get(node, part);
+		key += length + (key[length] == '.');
+	}
+	return node;
+}
+
+/* The first of the keys that is there. */
+static const struct cJSON *find_keys(const struct al_network *network, const char *const *keys,
+	size_t n)
+{
+	const struct cJSON *node = NULL;
+
+	for (size_t i = 0; !node && i < n; i++)
+		node = find_key(network, keys[i]);
+	return node;
+}
+
+/* What isn't said, and a null, is `absent`. */
+static bool read_number(const struct al_network *network, const struct al_forward_number *number,
+	double absent, double *out, struct al_error *err)
+{
+	const struct cJSON *node = find_keys(network, number->keys, number->n_keys);
+
+	*out = number->has_fallback && !node ? number->fallback + number->plus : absent;
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
+		return true;
+	if (!al_json_real(&network->view->config, node, out, err))
+		return false;
+	*out += number->plus;
+	return *out >= 0
+		|| al_json_fail(&network->view->config, node, err, "found %g, expected at least 0",
+			*out);
+}
+
+static bool read_count(const struct al_network *network, const struct al_forward_number *number,
+	int64_t *out, struct al_error *err)
+{
+	double value;
+
+	if (!read_number(network, number, 0, &value, err))
+		return false;
+	if (value != floor(value) || value > MOST_POSITIONS)
+		return al_fail(err, AL_EINPUT, "%s: %s is %g, expected a whole number up to %d",
+			network->view->config_path, number->n_keys ? number->keys[0] : "it", value,
+			MOST_POSITIONS);
+	*out = (int64_t)value;
+	return true;
+}
+
+static bool read_activation(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward_word *word = &network->how->activation;
+	const struct cJSON *node = find_keys(network, word->keys, word->n_keys);
+	const char *name = word->fallback;
+
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
+		return al_activation_find(name, &network->activation, err);
+	return al_json_text(&network->view->config, node, &name, err)
+		&& (al_activation_find(name, &network->activation, err)
+			|| al_json_in(&network->view->config, node, err));
+}
+
+/* A config's value as the family's file writes it. */
+static const char *value_text(struct al_network *network, const struct cJSON *node)
+{
+	const char *text = "";
+	double real = 0;
+	bool flag = false;
+
+	switch (al_json_kind(node)) {
+	case AL_JSON_NULL:
+		return "null";
+	case AL_JSON_BOOLEAN:
+		return al_json_boolean(&network->view->config, node, &flag, NULL) && flag ? "true"
+											  : "false";
+	case AL_JSON_NUMBER:
+		return al_json_real(&network->view->config, node, &real, NULL)
+			? al_format(&network->arena, "%.17g", real)
+			: "";
+	case AL_JSON_TEXT:
+		return al_json_text(&network->view->config, node, &text, NULL) ? text : "";
+	default:
+		return "a list or an object";
+	}
+}
+
+static bool check_need(struct al_network *network, const struct al_forward_need *need,
+	struct al_error *err)
+{
+	const struct cJSON *node = find_key(network, need->key);
+	const char *value = node ? value_text(network, node) : NULL;
+	const char *expected = need->values[0];
+
+	if (!value || al_find_name(value, need->values, need->n_values) >= 0)
+		return true;
+	for (size_t i = 1; i < need->n_values; i++)
+		expected = al_format(&network->arena, "%s or %s", expected, need->values[i]);
+	return al_json_fail(&network->view->config, node, err,
+		"%s is %s; the forward pass of family %s knows %s alone", need->key, value,
+		network->view->family->name, expected);
+}
+
+/* ---- sizes ---- */
+
+static bool read_symbol(struct al_network *network, const char *symbol, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&network->view->settings, symbol, &setting, err))
+		return false;
+	if (!setting)
+		return al_fail(err, AL_EINPUT, "family %s doesn't say %s",
+			network->view->family->name, symbol);
+	*out = setting->value.integer;
+	return true;
+}
+
+static bool read_layers(struct al_network *network, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(&network->view->settings);
+
+	return network->how->layers
+		? al_formula_whole(network->how->layers, &scope, 0, &network->n_layers, err)
+		: read_symbol(network, "n_layers", &network->n_layers, err);
+}
+
+static bool read_scale(struct al_network *network, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(&network->view->settings);
+	int64_t squared = 1;
+
+	if (network->how->scale_squared
+		&& !al_formula_whole(network->how->scale_squared, &scope, 0, &squared, err))
+		return false;
+	network->embedding_scale = sqrt((double)squared);
+	return true;
+}
+
+/* Of learned positions there are as many as rows; the config may say fewer. */
+static bool limit_positions(struct al_network *network, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_tensor *positions;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_POSITIONS, 0, 0, &positions, err))
+		return false;
+	if (!positions)
+		return true;
+	const int64_t rows = positions->shape[0] - network->first_position;
+	if (network->longest == 0 || rows < network->longest)
+		network->longest = rows;
+	return network->longest > 0
+		|| al_fail(err, AL_EINPUT, "tensor %s has %lld rows, positions begin at %lld",
+			positions->name, (long long)positions->shape[0],
+			(long long)network->first_position);
+}
+
+static bool read_tables(struct al_network *network, struct al_error *err)
+{
+	struct al_iteration iteration = {.settings = &network->view->settings};
+	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_tensor *tokens;
+
+	if (!al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))
+		return false;
+	network->vocab = tokens->shape[0];
+	if (network->vocab < 1 || network->vocab > INT32_MAX)
+		return al_fail(err, AL_EINPUT, "tensor %s has %lld rows", tokens->name,
+			(long long)network->vocab);
+	return limit_positions(network, &reading, err);
+}
+
+static bool open_network(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	for (size_t i = 0; i < how->n_needs; i++)
+		if (!check_need(network, &how->needs[i], err))
+			return false;
+	return read_layers(network, err) && read_scale(network, err)
+		&& read_symbol(network, "d_model", &network->d_model, err)
+		&& read_number(network, &how->epsilon, 0, &network->epsilon, err)
+		&& read_number(network, &how->score_cap, 0, &network->score_cap, err)
+		&& read_number(network, &how->logit_cap, 0, &network->logit_cap, err)
+		&& read_count(network, &how->longest, &network->longest, err)
+		&& read_count(network, &how->first_position, &network->first_position, err)
+		&& read_activation(network, err) && al_rotary_rule_read(network, err)
+		&& read_tables(network, err);
+}
+
+bool al_network_open(struct al_network *network, struct al_model_view *view, struct al_error *err)
+{
+	*network = (struct al_network){.view = view, .how = view->family->forward};
+	if (!network->how)
+		return al_fail(err, AL_EINPUT,
+			"family %s doesn't say how its tensors make a model (\"forward\"): it "
+			"can't be "
+			"run",
+			view->family->name);
+	al_arena_init(&network->arena);
+	if (open_network(network, err))
+		return true;
+	al_network_close(network);
+	return false;
+}
+
+void al_network_close(struct al_network *network)
+{
+	al_arena_finish(&network->arena);
+	*network = (struct al_network){0};
+}
+
+/* ---- tokens ---- */
+
+static bool check_sequence(const struct al_network *network, const struct al_batch *batch,
+	size_t sequence, struct al_error *err)
+{
+	const size_t first = batch->begin[sequence], n = batch->begin[sequence + 1] - first;
+
+	if (n == 0)
+		return al_fail(err, AL_EINPUT, "it has no tokens");
+	if (network->longest > 0 && n > (size_t)network->longest)
+		return al_fail(err, AL_EINPUT, "it has %zu tokens, the model %lld positions", n,
+			(long long)network->longest);
+	for (size_t i = 0; i < n; i++)
+		if (batch->tokens[first + i] < 0 || batch->tokens[first + i] >= network->vocab)
+			return al_fail(err, AL_EINPUT,
+				"token %zu is %d, beyond the vocabulary of %lld", i,
+				batch->tokens[first + i], (long long)network->vocab);
+	return true;
+}
+
+bool al_network_check_tokens(const struct al_network *network, const struct al_batch *batch,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		if (!check_sequence(network, batch, i, err))
+			return al_in(err, "sequence %zu (counted from 0)",
+				batch->first_sequence + i);
+	return true;
+}

@@ -1,0 +1,235 @@
+/* What a decoder says of the next token. The head is read in blocks of rows: for each token the sum
+ * of exponentials over what has been read, in double, relative to the largest logit so far. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "forward/internal.h"
+
+/* Numbers of the head, and of logits, that are in memory at once. */
+enum { HEAD_NUMBERS = 1 << 24, LOGITS = 1 << 23 };
+
+struct running {
+	float most;
+	int32_t best;
+	double sum, target;
+};
+
+struct head {
+	struct al_network *network;
+	const struct al_batch *batch;
+	const struct al_tensor *tensor;
+	struct al_matrix_f bias; /* [vocab][1], or empty */
+};
+
+static bool find_head(const struct al_reading *reading, int64_t width, struct head *out,
+	struct al_error *err)
+{
+	const struct al_network *network = reading->network;
+	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_HEAD, network->vocab, width, &out->tensor, err))
+		return false;
+	if (!out->tensor)
+		return al_fail(err, AL_EINPUT, "%s: the model has no head",
+			network->view->checkpoint->path);
+	return al_vector_read(reading, bias, network->vocab, &out->bias, err);
+}
+
+static void cap(float *x, size_t n, double at)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = (float)(at * tanh((double)x[i] / at));
+}
+
+/* logits [rows of w][columns of x] of tokens from `row` on */
+static bool multiply(const struct head *head, struct al_view_f w, int64_t row, struct al_view_f x,
+	size_t first, struct al_matrix_f logits, struct al_error *err)
+{
+	const struct al_place place = {AL_BEHIND_LAYERS, head->batch, first};
+
+	if (!al_multiply(place, AL_TRANSPOSED, w, x, logits, err))
+		return false;
+	for (size_t j = 0; j < logits.cols; j++) {
+		float *column = logits.data + j * logits.ld;
+		for (size_t i = 0; head->bias.data && i < logits.rows; i++)
+			column[i] += head->bias.data[(size_t)row + i];
+		if (head->network->logit_cap > 0)
+			cap(column, logits.rows, head->network->logit_cap);
+	}
+	return true;
+}
+
+/* ---- sums ---- */
+
+struct adding {
+	struct al_matrix_f logits;
+	struct running *running; /* [columns] */
+	const int32_t *targets; /* [columns], or NULL */
+	int64_t row; /* the token of the first row */
+};
+
+static void add_column(const struct adding *a, size_t j)
+{
+	const float *x = a->logits.data + j * a->logits.ld;
+	struct running *r = &a->running[j];
+	const int64_t target = a->targets ? a->targets[j] - a->row : -1;
+	size_t best = 0;
+	double sum = 0;
+
+	for (size_t i = 1; i < a->logits.rows; i++)
+		best = x[i] > x[best] ? i : best;
+	if (x[best] > r->most) {
+		r->sum *= exp((double)r->most - (double)x[best]);
+		r->most = x[best];
+		r->best = (int32_t)(a->row + (int64_t)best);
+	}
+	for (size_t i = 0; i < a->logits.rows; i++)
+		sum += (double)expf(x[i] - r->most);
+	r->sum += sum;
+	if (target >= 0 && target < (int64_t)a->logits.rows)
+		r->target = (double)x[target];
+}
+
+static void add_columns(void *context, size_t first, size_t n)
+{
+	for (size_t j = first; j < first + n; j++)
+		add_column(context, j);
+}
+
+static bool add_block(const struct head *head, struct al_view_f w, int64_t row, struct al_view_f x,
+	const int32_t *targets, struct running *running, struct al_error *err)
+{
+	const size_t room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
+	struct al_matrix_f memory;
+	bool ok = al_matrix_init_f(&memory, w.cols, room < x.cols ? room : x.cols, err);
+
+	for (size_t first = 0; ok && first < x.cols; first += room) {
+		const size_t n = x.cols - first < room ? x.cols - first : room;
+		const struct al_matrix_f logits = al_part_f(memory, 0, 0, w.cols, n);
+		struct adding adding = {logits, running + first, targets ? targets + first : NULL,
+			row};
+		ok = multiply(head, w, row, al_columns_f(x, first, n), first, logits, err);
+		if (ok)
+			al_each_columns(n, add_columns, &adding);
+	}
+	al_matrix_finish_f(&memory);
+	return ok;
+}
+
+/* Calls `block` for one block of the head's rows after the other. */
+static bool read_blocks(const struct head *head, int64_t width,
+	bool (*block)(void *context, struct al_view_f w, int64_t row, struct al_error *err),
+	void *context, struct al_error *err)
+{
+	const int64_t vocab = head->network->vocab;
+	const int64_t most = HEAD_NUMBERS / width > 0 ? HEAD_NUMBERS / width : 1;
+	bool ok = true;
+
+	for (int64_t row = 0; ok && row < vocab; row += most) {
+		const int64_t n = vocab - row < most ? vocab - row : most;
+		struct al_matrix_f w = {0};
+		ok = al_weight_rows_read(head->network, head->tensor, row, n, &w, err)
+			&& block(context, al_view_f(w), row, err);
+		al_matrix_finish_f(&w);
+	}
+	return ok;
+}
+
+struct scoring {
+	const struct head *head;
+	struct al_view_f hidden;
+	const struct al_scores *scores;
+	struct running *running;
+};
+
+static bool score_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
+{
+	const struct scoring *s = context;
+
+	return add_block(s->head, w, row, s->hidden, s->scores->targets, s->running, err);
+}
+
+static void give(const struct scoring *s)
+{
+	const struct al_scores *scores = s->scores;
+
+	for (size_t i = 0; i < s->hidden.cols; i++) {
+		const struct running *r = &s->running[i];
+		if (scores->best)
+			scores->best[i] = r->best;
+		if (scores->losses)
+			scores->losses[i] = scores->targets[i] < 0
+				? 0
+				: (double)r->most + log(r->sum) - r->target;
+	}
+}
+
+/* ---- logits as they are ---- */
+
+struct keeping {
+	const struct head *head;
+	struct al_view_f hidden;
+	struct al_matrix_f out;
+};
+
+static bool keep_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
+{
+	const struct keeping *k = context;
+
+	return multiply(k->head, w, row, k->hidden, 0,
+		al_part_f(k->out, (size_t)row, 0, w.cols, k->out.cols), err);
+}
+
+static bool with_head(struct al_network *network, const struct al_batch *batch, size_t width,
+	struct head *head, struct al_error *err)
+{
+	struct al_iteration iteration = {.settings = &network->view->settings};
+	const struct al_reading reading = {network, &iteration, &network->arena};
+
+	*head = (struct head){.network = network, .batch = batch};
+	if (network->how->kind != AL_FORWARD_DECODER)
+		return al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
+			network->view->family->name);
+	return find_head(&reading, (int64_t)width, head, err);
+}
+
+bool al_network_score(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, const struct al_scores *scores, struct al_error *err)
+{
+	struct scoring s = {.hidden = hidden, .scores = scores};
+	struct head head;
+
+	if (!with_head(network, batch, hidden.rows, &head, err))
+		return false;
+	s.head = &head;
+	s.running = al_alloc(hidden.cols, sizeof(*s.running));
+	for (size_t i = 0; i < hidden.cols; i++)
+		s.running[i] = (struct running){.most = -INFINITY};
+	bool ok = read_blocks(&head, (int64_t)hidden.rows, score_block, &s, err);
+	if (ok)
+		give(&s);
+	free(s.running);
+	al_matrix_finish_f(&head.bias);
+	return ok;
+}
+
+bool al_network_logits(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err)
+{
+	struct keeping k = {.hidden = hidden};
+	struct head head;
+
+	*out = (struct al_matrix_f){0};
+	if (!with_head(network, batch, hidden.rows, &head, err))
+		return false;
+	k.head = &head;
+	bool ok = al_matrix_init_f(out, (size_t)network->vocab, hidden.cols, err);
+	k.out = *out;
+	ok = ok && read_blocks(&head, (int64_t)hidden.rows, keep_block, &k, err);
+	al_matrix_finish_f(&head.bias);
+	if (!ok)
+		al_matrix_finish_f(out);
+	return ok;
+}

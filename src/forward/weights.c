@@ -1,0 +1,252 @@
+/* A layer's weights: which stored tensor a name of "forward" stands for, read as float32. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/finite.h"
+#include "forward/internal.h"
+
+/* ---- names ---- */
+
+static bool holds(const struct al_reading *reading, const struct al_formula *when, bool *out,
+	struct al_error *err)
+{
+	const struct al_scope scope = al_iteration_scope(reading->iteration);
+
+	*out = true;
+	return !when || al_formula_holds(when, &scope, out, err);
+}
+
+/* What a family's file says of a name under these settings. */
+struct listed {
+	bool is_there, is_optional;
+	enum al_order order;
+	const char *tied_to;
+};
+
+static bool find_tensor(const struct al_reading *reading, const char *name, struct listed *out,
+	struct al_error *err)
+{
+	const struct al_family *family = reading->network->view->family;
+
+	for (size_t i = 0; !out->is_there && i < family->n_tensors; i++) {
+		const struct al_family_tensor *tensor = &family->tensors[i];
+		if (strcmp(tensor->entry.name, name) != 0)
+			continue;
+		if (!holds(reading, tensor->entry.when, &out->is_there, err))
+			return false;
+		out->order = tensor->order;
+		out->is_optional = tensor->is_optional;
+		out->tied_to = tensor->tied_to;
+	}
+	return true;
+}
+
+static bool find_stored(const struct al_reading *reading, const char *name, struct listed *out,
+	struct al_error *err)
+{
+	const struct al_family_module *module = &reading->network->view->family->modules[0];
+
+	for (size_t i = 0; !out->is_there && i < module->n_stored; i++) {
+		const struct al_stored *stored = &module->stored[i];
+		if (strcmp(stored->name, name) != 0)
+			continue;
+		if (!holds(reading, stored->when, &out->is_there, err))
+			return false;
+		out->order = stored->order;
+		out->is_optional = stored->is_optional;
+	}
+	return true;
+}
+
+bool al_tensor_resolve(const struct al_reading *reading, const char *name,
+	const struct al_tensor **out, enum al_order *order, struct al_error *err)
+{
+	const struct al_model_view *view = reading->network->view;
+	struct listed listed = {0};
+
+	*out = NULL;
+	if (!name)
+		return true;
+	if (!find_tensor(reading, name, &listed, err) || !find_stored(reading, name, &listed, err))
+		return false;
+	if (!listed.is_there)
+		return true;
+	if (listed.tied_to)
+		return al_tensor_resolve(reading, listed.tied_to, out, order, err);
+	const char *full = al_iteration_name(reading->iteration, reading->arena, name);
+	*order = listed.order;
+	*out = al_model_view_find(view, full);
+	return *out || listed.is_optional
+		|| al_fail(err, AL_EINPUT, "%s: tensor %s%s is missing", view->checkpoint->path,
+			view->prefix, full);
+}
+
+/* The weight and bias that stand for a part of the model. */
+static bool find_names(const struct al_reading *reading, enum al_forward_tensor what,
+	const struct al_forward_names **out, struct al_error *err)
+{
+	const struct al_forward_names *names = &reading->network->how->tensors[what];
+	bool is_there;
+
+	*out = NULL;
+	if (!names->weight)
+		return true;
+	if (!holds(reading, names->when, &is_there, err))
+		return false;
+	*out = is_there ? names : NULL;
+	return true;
+}
+
+/* ---- numbers ---- */
+
+/* FP8 and less are nothing without the scales that stand beside them. */
+#define COARSEST_EPSILON 0x1p-4
+
+static bool check_tensor(const struct al_reading *reading, const struct al_tensor *tensor,
+	const int64_t *shape, size_t n_dims, struct al_error *err)
+{
+	const char *path = reading->network->view->checkpoint->path;
+	bool is_same = tensor->n_dims == n_dims;
+
+	for (size_t i = 0; is_same && i < n_dims; i++)
+		is_same = tensor->shape[i] == shape[i];
+	if (!is_same)
+		return al_fail(err, AL_EINPUT, "%s: tensor %s is %s, expected %s", path,
+			tensor->name, al_shape_text(reading->arena, tensor->shape, tensor->n_dims),
+			al_shape_text(reading->arena, shape, n_dims));
+	return (tensor->dtype->to_float && tensor->dtype->epsilon < COARSEST_EPSILON)
+		|| al_fail(err, AL_EINPUT,
+			"%s: tensor %s is of %s, which the forward pass doesn't read", path,
+			tensor->name, tensor->dtype->stored);
+}
+
+static int64_t count_not_finite(struct al_view_f a)
+{
+	int64_t n = 0;
+
+	if (al_is_finite_f(a))
+		return 0;
+	for (size_t j = 0; j < a.cols; j++)
+		for (size_t i = 0; i < a.rows; i++)
+			n += isfinite(a.data[i + j * a.ld]) ? 0 : 1;
+	return n;
+}
+
+bool al_weight_rows_read(const struct al_network *network, const struct al_tensor *tensor,
+	int64_t first, int64_t n, struct al_matrix_f *out, struct al_error *err)
+{
+	const int64_t cols = tensor->n_dims == 2 ? tensor->shape[1] : tensor->n_elements;
+	const struct al_selection rows = al_select_block(tensor, first, n, 0, cols);
+
+	if (!al_matrix_init_f(out, (size_t)cols, (size_t)n, err))
+		return al_in(err, "tensor %s", tensor->name);
+	if (al_tensor_read_float(network->view->checkpoint, tensor, &rows, out->data, out->ld, err)
+		&& al_check_not_finite(count_not_finite(al_view_f(*out)), n * cols, tensor->name,
+			err))
+		return true;
+	al_matrix_finish_f(out);
+	return false;
+}
+
+bool al_vector_read(const struct al_reading *reading, const char *name, int64_t n,
+	struct al_matrix_f *out, struct al_error *err)
+{
+	const struct al_tensor *tensor;
+	enum al_order order;
+
+	if (!al_tensor_resolve(reading, name, &tensor, &order, err))
+		return false;
+	return !tensor
+		|| (check_tensor(reading, tensor, &n, 1, err)
+			&& al_weight_rows_read(reading->network, tensor, 0, 1, out, err));
+}
+
+/* ---- matrices ---- */
+
+void al_linear_finish(struct al_linear *linear)
+{
+	al_matrix_finish_f(&linear->weight);
+	al_matrix_finish_f(&linear->bias);
+}
+
+bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
+	int64_t cols, struct al_linear *out, struct al_error *err)
+{
+	const struct al_forward_names *names;
+	const struct al_tensor *tensor;
+	enum al_order order;
+
+	if (!find_names(reading, what, &names, err)
+		|| !al_tensor_resolve(reading, names ? names->weight : NULL, &tensor, &order, err))
+		return false;
+	if (!tensor)
+		return true;
+	const bool is_out_in = order == AL_ORDER_OUT_IN;
+	const int64_t shape[2] = {is_out_in ? rows : cols, is_out_in ? cols : rows};
+	out->op = is_out_in ? AL_TRANSPOSED : AL_PLAIN;
+	if (check_tensor(reading, tensor, shape, 2, err)
+		&& al_weight_rows_read(reading->network, tensor, 0, shape[0], &out->weight, err)
+		&& al_vector_read(reading, names->bias, rows, &out->bias, err))
+		return true;
+	al_linear_finish(out);
+	return false;
+}
+
+bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
+	int64_t cols, const struct al_tensor **out, struct al_error *err)
+{
+	const struct al_forward_names *names;
+	enum al_order order = AL_ORDER_OUT_IN;
+
+	if (!find_names(reading, what, &names, err)
+		|| !al_tensor_resolve(reading, names ? names->weight : NULL, out, &order, err))
+		return false;
+	if (!*out)
+		return true;
+	const int64_t shape[2] = {rows || (*out)->n_dims < 1 ? rows : (*out)->shape[0],
+		cols || (*out)->n_dims < 2 ? cols : (*out)->shape[1]};
+	return check_tensor(reading, *out, shape, 2, err);
+}
+
+void al_add_bias(struct al_view_f bias, struct al_matrix_f y)
+{
+	for (size_t j = 0; bias.data && j < y.cols; j++)
+		for (size_t i = 0; i < y.rows; i++)
+			y.data[i + j * y.ld] += bias.data[i];
+}
+
+bool al_linear_apply(const struct al_linear *linear, struct al_place place, struct al_view_f x,
+	struct al_matrix_f y, struct al_error *err)
+{
+	if (!al_multiply(place, linear->op, al_view_f(linear->weight), x, y, err))
+		return false;
+	al_add_bias(al_view_f(linear->bias), y);
+	return true;
+}
+
+/* ---- norms ---- */
+
+static void add_offset(const struct al_network *network, struct al_norm *norm)
+{
+	for (size_t i = 0; network->how->has_unit_offset && i < norm->scale.rows; i++)
+		norm->scale.data[i] += 1;
+}
+
+bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
+	struct al_norm *out, struct al_error *err)
+{
+	const struct al_network *network = reading->network;
+	const struct al_forward_names *names;
+
+	*out = (struct al_norm){.kind = network->how->norm, .epsilon = network->epsilon};
+	if (!find_names(reading, what, &names, err))
+		return false;
+	if (!names)
+		return true;
+	if (!al_vector_read(reading, names->weight, n, &out->scale, err)
+		|| !al_vector_read(reading, names->bias, n, &out->bias, err))
+		return false;
+	add_offset(network, out);
+	return true;
+}

@@ -1,0 +1,154 @@
+/* Every case of tests/data/forward: the interpreter's logits or hidden states against those of an
+ * independent program in float64. */
+#include "tests/unit/unit.h"
+
+#include <glob.h>
+#include <math.h>
+
+#include "base/text.h"
+#include "tests/forward/tiny.h"
+
+#define FOLDER "tests/data/forward"
+#define TOLERANCE 1e-4
+
+enum { MOST_CASES = 64 };
+
+static void must(bool ok, const char *what, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s: %s", what, err->message);
+}
+
+/* ---- a case ---- */
+
+struct opened {
+	struct test_folder folder;
+	struct al_catalog *catalog;
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+	struct al_network network;
+};
+
+static void open_case(struct opened *o, const struct tiny *tiny, const char *path)
+{
+	struct al_error err;
+
+	test_folder_make(&o->folder);
+	tiny_write(tiny->state_dict, tiny->more, &o->folder);
+	o->catalog = al_catalog_create();
+	must(al_checkpoint_open(&o->checkpoint, o->folder.path, &err), path, &err);
+	must(al_model_view_open(&o->view, o->catalog, &o->checkpoint, &(struct al_view_options){0},
+		     &err),
+		path, &err);
+	must(al_network_open(&o->network, &o->view, &err), path, &err);
+}
+
+static void close_case(struct opened *o)
+{
+	al_network_close(&o->network);
+	al_model_view_close(&o->view);
+	al_checkpoint_close(&o->checkpoint);
+	al_catalog_destroy(o->catalog);
+	test_folder_remove(&o->folder);
+}
+
+static struct al_matrix_f run(struct opened *o, const struct tiny *tiny, const char *path)
+{
+	struct al_matrix_f x, hidden, logits;
+	struct al_error err;
+
+	must(al_network_check_tokens(&o->network, &tiny->batch, &err), path, &err);
+	must(al_network_embed(&o->network, &tiny->batch, &x, &err), path, &err);
+	must(al_network_run_from(&o->network, 0, &tiny->batch, x, &hidden, &err), path, &err);
+	al_matrix_finish_f(&x);
+	if (o->network.how->kind == AL_FORWARD_ENCODER)
+		return hidden;
+	must(al_network_logits(&o->network, &tiny->batch, al_view_f(hidden), &logits, &err), path,
+		&err);
+	al_matrix_finish_f(&hidden);
+	return logits;
+}
+
+static void compare(const struct al_matrix_f *found, const struct tiny *tiny, const char *path)
+{
+	assert_int_equal(found->cols, tiny->n_expected);
+	assert_int_equal(found->rows, tiny->width);
+	for (size_t j = 0; j < found->cols; j++)
+		for (size_t i = 0; i < found->rows; i++) {
+			const double expected = tiny->expected[i + j * tiny->width];
+			const double is = (double)found->data[i + j * found->ld];
+			if (!(fabs(is - expected) <= TOLERANCE))
+				fail_msg("%s: number %zu of token %zu is %.7f, expected %.7f", path,
+					i, j, is, expected);
+		}
+}
+
+static void a_case(void **state)
+{
+	const char *path = *state;
+	struct tiny *tiny = tiny_read(path);
+	struct opened opened;
+
+	open_case(&opened, tiny, path);
+	struct al_matrix_f found = run(&opened, tiny, path);
+	compare(&found, tiny, path);
+	al_matrix_finish_f(&found);
+	close_case(&opened);
+	tiny_finish(tiny);
+}
+
+/* ---- all of them ---- */
+
+/* A family that says how it runs has a case. */
+static void every_family_has_a_case(void **state)
+{
+	const glob_t *cases = *state;
+	struct al_catalog *catalog = al_catalog_create();
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	bool is_tried[MOST_CASES * 2] = {false};
+
+	for (size_t i = 0; i < cases->gl_pathc; i++) {
+		struct tiny *tiny = tiny_read(cases->gl_pathv[i]);
+		struct state_dict *dict = state_dict_read(tiny->state_dict);
+		const struct al_family *family;
+		const char *model_type = "";
+		struct al_json doc;
+		struct al_error err;
+		must(al_json_parse(&doc, "config", dict->config, strlen(dict->config), &err), "",
+			&err);
+		must(al_json_get_text(&doc, doc.root, "model_type", true, &model_type, &err), "",
+			&err);
+		must(al_catalog_family_of(catalog, model_type, &family, &err), "", &err);
+		for (size_t j = 0; j < files->n_files; j++)
+			is_tried[j] |= strcmp(files->files[j].name, family->name) == 0;
+		al_json_finish(&doc);
+		state_dict_finish(dict);
+		tiny_finish(tiny);
+	}
+	for (size_t j = 0; j < files->n_files; j++) {
+		const struct al_family *family;
+		struct al_error err;
+		must(al_catalog_family(catalog, files->files[j].name, &family, &err), "", &err);
+		if (family->forward && !is_tried[j])
+			fail_msg("family %s has no case in " FOLDER, family->name);
+	}
+	al_catalog_destroy(catalog);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[MOST_CASES + 1];
+	glob_t cases;
+
+	if (glob(FOLDER "/*.json", 0, NULL, &cases) != 0 || cases.gl_pathc > MOST_CASES)
+		return EXIT_FAILURE;
+	for (size_t i = 0; i < cases.gl_pathc; i++)
+		tests[i] = (struct CMUnitTest){cases.gl_pathv[i], a_case, NULL, NULL,
+			cases.gl_pathv[i]};
+	tests[cases.gl_pathc] = (struct CMUnitTest){"every family that runs has a case",
+		every_family_has_a_case, NULL, NULL, &cases};
+	const int n_failed = _cmocka_run_group_tests("forward", tests, cases.gl_pathc + 1, NULL,
+		NULL);
+	globfree(&cases);
+	return n_failed;
+}

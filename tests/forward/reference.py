@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+"""An independent forward pass in float64, family by family, for tests/forward/families.c.
+
+    reference.py WRITE_TINY CASE...     prints nothing; writes "expected" into each CASE
+
+WRITE_TINY is build/tests/forward/write-tiny, which writes a case's checkpoint. Each function follows
+the reference implementation of its family (transformers, modeling_NAME.py; llama2.c, run.c) and
+knows nothing of the catalogue. Needs numpy.
+"""
+import json, math, struct, subprocess, sys, tempfile
+import numpy as np
+
+
+def load(folder):
+    data = open(folder + "/model.safetensors", "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + n])
+    out = {}
+    for name, t in header.items():
+        if name == "__metadata__":
+            continue
+        a, b = t["data_offsets"]
+        out[name] = np.frombuffer(data[8 + n + a:8 + n + b], "<f4").astype(np.float64).reshape(t["shape"])
+    return out
+
+
+# ---- pieces: x is [tokens][width] ----
+
+def erf(x):
+    return np.vectorize(math.erf)(x)
+
+def gelu(x): return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+def gelu_tanh(x): return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+def silu(x): return x / (1 + np.exp(-x))
+def relu(x): return np.maximum(x, 0)
+
+ACTIVATIONS = {"gelu": gelu, "gelu_new": gelu_tanh, "gelu_pytorch_tanh": gelu_tanh, "silu": silu, "relu": relu}
+
+def layer_norm(x, weight, bias, eps):
+    mean = x.mean(-1, keepdims=True)
+    var = ((x - mean) ** 2).mean(-1, keepdims=True)
+    return (x - mean) / np.sqrt(var + eps) * weight + (0 if bias is None else bias)
+
+def rms_norm(x, weight, eps):
+    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + eps) * weight
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+def linear(w, name, x):
+    y = x @ w[name + ".weight"].T
+    return y + w[name + ".bias"] if name + ".bias" in w else y
+
+def heads(x, n):
+    return x.reshape(x.shape[0], n, -1).transpose(1, 0, 2)      # [head][token][width]
+
+def attend(q, k, v, mask, scale, cap=None):
+    """q [heads][tokens][d], k and v [kv heads][tokens][d]; mask [tokens][tokens] is True where seen."""
+    k, v = np.repeat(k, len(q) // len(k), 0), np.repeat(v, len(q) // len(v), 0)
+    scores = q @ k.transpose(0, 2, 1) * scale
+    if cap:
+        scores = cap * np.tanh(scores / cap)
+    o = softmax(np.where(mask, scores, -np.inf)) @ v
+    return o.transpose(1, 0, 2).reshape(q.shape[1], -1)
+
+def causal(n, window=None):
+    i, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    return (j <= i) & (j > i - window if window else True)
+
+def frequencies(c, dim, base, n):
+    """What transformers' modeling_rope_utils.py computes: inverse frequencies and a factor."""
+    inv = 1.0 / base ** (np.arange(0, dim, 2) / dim)
+    s = c.get("rope_scaling") or c.get("rope_parameters") or {}
+    kind = s.get("rope_type", s.get("type", "default"))
+    if kind == "default":
+        return inv, 1.0
+    f = s.get("factor")
+    if kind == "linear":
+        return inv / f, 1.0
+    if kind == "llama3":
+        old, low, high = s["original_max_position_embeddings"], s["low_freq_factor"], s["high_freq_factor"]
+        wave = 2 * math.pi / inv
+        out = np.where(wave > old / low, inv / f, inv)
+        smooth = (old / wave - low) / (high - low)
+        medium = ~(wave < old / high) & ~(wave > old / low)
+        return np.where(medium, (1 - smooth) * out / f + smooth * out, out), 1.0
+    if kind == "yarn":
+        old = s.get("original_max_position_embeddings") or c["max_position_embeddings"]
+        corr = lambda r: dim * math.log(old / (r * 2 * math.pi)) / (2 * math.log(base))
+        low, high = max(math.floor(corr(32)), 0), min(math.ceil(corr(1)), dim - 1)
+        if low == high:
+            high += 0.001
+        ramp = np.clip((np.arange(dim // 2) - low) / (high - low), 0, 1)
+        return inv / f * ramp + inv * (1 - ramp), 0.1 * math.log(f) + 1
+    assert kind == "longrope", kind
+    old = c["original_max_position_embeddings"]
+    factor = c["max_position_embeddings"] / old
+    ext = np.array(s["long_factor"] if n > old else s["short_factor"])
+    return inv / ext, math.sqrt(1 + math.log(factor) / math.log(old)) if factor > 1 else 1.0
+
+def rotate(x, c, base, width=None, interleaved=False):
+    """x [heads][tokens][d]; the first `width` of d turn."""
+    n, d = x.shape[1], x.shape[2]
+    width = d if width is None else width
+    if width == 0:
+        return x
+    inv, factor = frequencies(c, width, base, n)
+    angle = np.arange(n)[:, None] * inv[None, :]
+    cos, sin = np.cos(angle) * factor, np.sin(angle) * factor
+    out = x.copy()
+    if interleaved:
+        a, b = x[..., 0:width:2], x[..., 1:width:2]
+        out[..., 0:width:2], out[..., 1:width:2] = a * cos - b * sin, a * sin + b * cos
+    else:
+        h = width // 2
+        a, b = x[..., :h], x[..., h:width]
+        out[..., :h], out[..., h:width] = a * cos - b * sin, b * cos + a * sin
+    return out
+
+
+# ---- decoders like Llama ----
+
+def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, window=lambda c, i: None,
+               rope=lambda c, i: True, base=10000.0, fused=False, qk="", post=False, sandwich=False,
+               act="silu", act_key="hidden_act", score=None, cap=None, logit_cap=None, rotary_part=1.0,
+               parallel=False):
+    d, H = c["hidden_size"], c["num_attention_heads"]
+    K = c.get("num_key_value_heads") or H
+    dh = c.get("head_dim") or d // H
+    base = c.get("rope_theta", base)
+    if norm is None:
+        norm = lambda name, x: rms_norm(x, w[name + ".weight"] + offset, eps)
+    x = w["model.embed_tokens.weight"][ids] * (math.sqrt(d) if scale_embedding else 1)
+    for i in range(c["num_hidden_layers"]):
+        p = f"model.layers.{i}."
+        h = x if post else norm(p + "input_layernorm", x)
+        if fused:
+            qkv = linear(w, p + "self_attn.qkv_proj", h)
+            q, k, v = qkv[:, :H * dh], qkv[:, H * dh:(H + K) * dh], qkv[:, (H + K) * dh:]
+        else:
+            q, k, v = (linear(w, p + f"self_attn.{n}_proj", h) for n in "qkv")
+        if qk == "wide":
+            q, k = norm(p + "self_attn.q_norm", q), norm(p + "self_attn.k_norm", k)
+        q, k, v = heads(q, H), heads(k, K), heads(v, K)
+        if qk == "head":
+            q, k = norm(p + "self_attn.q_norm", q), norm(p + "self_attn.k_norm", k)
+        if qk == "each" and c.get("qk_layernorm"):
+            q = np.stack([layer_norm(q[j], w[p + f"self_attn.q_layernorm.norms.{j}.weight"], None, eps) for j in range(H)])
+            k = np.stack([layer_norm(k[j], w[p + f"self_attn.k_layernorm.norms.{j}.weight"], None, eps) for j in range(K)])
+        if rope(c, i):
+            width = int(dh * c.get("partial_rotary_factor", rotary_part))
+            q, k = rotate(q, c, base, width), rotate(k, c, base, width)
+        s = 1 / math.sqrt(score(c) if score else dh)
+        a = linear(w, p + "self_attn.o_proj", attend(q, k, v, causal(len(ids), window(c, i)), s, cap and cap(c)))
+        def mlp(h):
+            if fused:
+                both = linear(w, p + "mlp.gate_up_proj", h)
+                g, u = np.split(both, 2, -1)
+            else:
+                g, u = linear(w, p + "mlp.gate_proj", h), linear(w, p + "mlp.up_proj", h)
+            return linear(w, p + "mlp.down_proj", ACTIVATIONS[c.get(act_key) or act](g) * u)
+        if parallel and c.get("use_parallel_residual"):
+            x = x + a + mlp(h)
+        elif post:
+            x = x + norm(p + "post_attention_layernorm", a)
+            x = x + norm(p + "post_feedforward_layernorm", mlp(x))
+        elif sandwich:
+            x = x + norm(p + "post_attention_layernorm", a)
+            x = x + norm(p + "post_feedforward_layernorm", mlp(norm(p + "pre_feedforward_layernorm", x)))
+        else:
+            x = x + a
+            x = x + mlp(norm(p + "post_attention_layernorm", x))
+    x = norm("model.norm", x)
+    head = "model.embed_tokens.weight" if "lm_head.weight" not in w else "lm_head.weight"
+    logits = x @ w[head].T
+    if logit_cap and logit_cap(c):
+        logits = logit_cap(c) * np.tanh(logits / logit_cap(c))
+    return logits
+
+def tied(w, c, default):
+    if c.get("tie_word_embeddings", default):
+        w.pop("lm_head.weight", None)
+
+def llama(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=c.get("rms_norm_eps", 1e-6))
+
+def mistral(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-6, window=lambda c, i: c.get("sliding_window", 4096))
+
+def qwen_window(c, i):
+    on = c.get("use_sliding_window") and i >= c.get("max_window_layers", 28)
+    return c.get("sliding_window", 4096) if on else None
+
+def qwen2(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-6, window=qwen_window)
+
+def qwen3(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-6, window=qwen_window, qk="head")
+
+def smollm3(w, c, ids):
+    tied(w, c, True)
+    every = c.get("no_rope_layer_interval", 4)
+    return llama_like(w, c, ids, eps=1e-6, base=2000000.0, rope=lambda c, i: (i + 1) % every != 0,
+                      window=lambda c, i: c.get("sliding_window") if c.get("use_sliding_window") and (i + 1) % every == 0 else None)
+
+def gemma(w, c, ids):
+    tied(w, c, True)
+    return llama_like(w, c, ids, eps=1e-6, offset=1, scale_embedding=True, act="gelu_pytorch_tanh", act_key="hidden_activation")
+
+def gemma2(w, c, ids):
+    tied(w, c, True)
+    return llama_like(w, c, ids, eps=1e-6, offset=1, scale_embedding=True, act="gelu_pytorch_tanh",
+                      act_key="hidden_activation", sandwich=True, score=lambda c: c.get("query_pre_attn_scalar", 256),
+                      cap=lambda c: c.get("attn_logit_softcapping", 50.0), logit_cap=lambda c: c.get("final_logit_softcapping", 30.0),
+                      window=lambda c, i: c.get("sliding_window", 4096) if i % 2 == 0 else None)
+
+def phi3(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-5, fused=True, window=lambda c, i: c.get("sliding_window"))
+
+def olmo2(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-5, post=True, qk="wide")
+
+def stablelm(w, c, ids):
+    tied(w, c, False)
+    norm = lambda name, x: layer_norm(x, w[name + ".weight"], w[name + ".bias"], 1e-5)
+    return llama_like(w, c, ids, eps=1e-5, norm=norm, qk="each", rotary_part=0.25, parallel=True)
+
+def meta_llama(w, c, ids):
+    """llama2.c, run.c: pairs of neighbours turn together."""
+    H, K = c["n_heads"], c["n_kv_heads"]
+    norm = lambda name, x: rms_norm(x, w[name + ".weight"], 1e-5)
+    x = w["tok_embeddings.weight"][ids]
+    for i in range(c["n_layers"]):
+        p = f"layers.{i}."
+        h = norm(p + "attention_norm", x)
+        q, k, v = (heads(linear(w, p + f"attention.w{n}", h), m) for n, m in zip("qkv", (H, K, K)))
+        q, k = rotate(q, {}, 10000.0, None, True), rotate(k, {}, 10000.0, None, True)
+        x = x + linear(w, p + "attention.wo", attend(q, k, v, causal(len(ids)), 1 / math.sqrt(q.shape[2])))
+        h = norm(p + "ffn_norm", x)
+        x = x + linear(w, p + "feed_forward.w2", silu(linear(w, p + "feed_forward.w1", h)) * linear(w, p + "feed_forward.w3", h))
+    head = "tok_embeddings.weight" if c.get("tie_word_embeddings") else "output.weight"
+    return norm("norm", x) @ w[head].T
+
+
+# ---- other decoders ----
+
+def gpt2(w, c, ids):
+    n, H, eps = len(ids), c["n_head"], 1e-5
+    norm = lambda name, x: layer_norm(x, w[name + ".weight"], w[name + ".bias"], eps)
+    conv = lambda name, x: x @ w[name + ".weight"] + w[name + ".bias"]
+    x = w["transformer.wte.weight"][ids] + w["transformer.wpe.weight"][:n]
+    for i in range(c["n_layer"]):
+        p = f"transformer.h.{i}."
+        q, k, v = (heads(y, H) for y in np.split(conv(p + "attn.c_attn", norm(p + "ln_1", x)), 3, -1))
+        x = x + conv(p + "attn.c_proj", attend(q, k, v, causal(n), 1 / math.sqrt(q.shape[2])))
+        x = x + conv(p + "mlp.c_proj", gelu_tanh(conv(p + "mlp.c_fc", norm(p + "ln_2", x))))
+    return norm("transformer.ln_f", x) @ w["transformer.wte.weight"].T
+
+def gpt_neox(w, c, ids):
+    n, H, eps = len(ids), c["num_attention_heads"], 1e-5
+    dh = c["hidden_size"] // H
+    norm = lambda name, x: layer_norm(x, w[name + ".weight"], w[name + ".bias"], eps)
+    x = w["gpt_neox.embed_in.weight"][ids]
+    for i in range(c["num_hidden_layers"]):
+        p = f"gpt_neox.layers.{i}."
+        qkv = linear(w, p + "attention.query_key_value", norm(p + "input_layernorm", x)).reshape(n, H, 3 * dh).transpose(1, 0, 2)
+        q, k, v = qkv[..., :dh], qkv[..., dh:2 * dh], qkv[..., 2 * dh:]
+        width = int(dh * c.get("rotary_pct", 0.25))
+        q, k = rotate(q, c, c.get("rotary_emb_base", 10000), width), rotate(k, c, c.get("rotary_emb_base", 10000), width)
+        a = linear(w, p + "attention.dense", attend(q, k, v, causal(n), 1 / math.sqrt(dh)))
+        mlp = lambda h: linear(w, p + "mlp.dense_4h_to_h", gelu(linear(w, p + "mlp.dense_h_to_4h", h)))
+        if c.get("use_parallel_residual", True):
+            x = x + a + mlp(norm(p + "post_attention_layernorm", x))
+        else:
+            x = x + a
+            x = x + mlp(norm(p + "post_attention_layernorm", x))
+    return norm("gpt_neox.final_layer_norm", x) @ w["embed_out.weight"].T
+
+def opt(w, c, ids):
+    n, H, first = len(ids), c["num_attention_heads"], c.get("do_layer_norm_before", True)
+    p0 = "model.decoder."
+    norm = lambda name, x: layer_norm(x, w[name + ".weight"], w[name + ".bias"], 1e-5)
+    x = w[p0 + "embed_tokens.weight"][ids]
+    if p0 + "project_in.weight" in w:
+        x = linear(w, p0 + "project_in", x)
+    x = x + w[p0 + "embed_positions.weight"][np.arange(n) + 2]
+    for i in range(c["num_hidden_layers"]):
+        p = p0 + f"layers.{i}."
+        h = norm(p + "self_attn_layer_norm", x) if first else x
+        q, k, v = (heads(linear(w, p + f"self_attn.{m}_proj", h), H) for m in "qkv")
+        x = x + linear(w, p + "self_attn.out_proj", attend(q, k, v, causal(n), 1 / math.sqrt(q.shape[2])))
+        if not first:
+            x = norm(p + "self_attn_layer_norm", x)
+        h = norm(p + "final_layer_norm", x) if first else x
+        x = x + linear(w, p + "fc2", relu(linear(w, p + "fc1", h)))
+        if not first:
+            x = norm(p + "final_layer_norm", x)
+    if first:
+        x = norm(p0 + "final_layer_norm", x)
+    if p0 + "project_out.weight" in w:
+        x = linear(w, p0 + "project_out", x)
+    return x @ w[p0 + "embed_tokens.weight"].T
+
+
+# ---- encoders ----
+
+def bert_layers(w, x, n_layers, H, name, parts, act, eps):
+    norm = lambda n, x: layer_norm(x, w[n + ".weight"], w[n + ".bias"], eps)
+    everything = np.ones((len(x), len(x)), bool)
+    for i in range(n_layers):
+        p = name(i)
+        q, k, v = (heads(linear(w, p + parts[m], x), H) for m in "qkv")
+        x = norm(p + parts["norm1"], x + linear(w, p + parts["o"], attend(q, k, v, everything, 1 / math.sqrt(q.shape[2]))))
+        x = norm(p + parts["norm2"], x + linear(w, p + parts["down"], act(linear(w, p + parts["up"], x))))
+    return x
+
+BERT = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
+        "o": "attention.output.dense", "norm1": "attention.output.LayerNorm", "up": "intermediate.dense",
+        "down": "output.dense", "norm2": "output.LayerNorm"}
+
+def bert_embeddings(w, p, positions, ids, eps, types=True):
+    x = w[p + "word_embeddings.weight"][ids] + w[p + "position_embeddings.weight"][positions]
+    if types:
+        x = x + w[p + "token_type_embeddings.weight"][0]
+    return layer_norm(x, w[p + "LayerNorm.weight"], w[p + "LayerNorm.bias"], eps)
+
+def bert(w, c, ids):
+    eps, act = c.get("layer_norm_eps", 1e-12), ACTIVATIONS[c.get("hidden_act", "gelu")]
+    x = bert_embeddings(w, "bert.embeddings.", np.arange(len(ids)), ids, eps)
+    return bert_layers(w, x, c["num_hidden_layers"], c["num_attention_heads"], lambda i: f"bert.encoder.layer.{i}.", BERT, act, eps)
+
+def roberta(w, c, ids):
+    pad = c.get("pad_token_id", 1)
+    mask = (np.array(ids) != pad).astype(int)
+    x = bert_embeddings(w, "roberta.embeddings.", np.cumsum(mask) * mask + pad, ids, 1e-12)
+    return bert_layers(w, x, c["num_hidden_layers"], c["num_attention_heads"], lambda i: f"roberta.encoder.layer.{i}.", BERT, gelu, 1e-12)
+
+def distilbert(w, c, ids):
+    parts = {"q": "attention.q_lin", "k": "attention.k_lin", "v": "attention.v_lin", "o": "attention.out_lin",
+             "norm1": "sa_layer_norm", "up": "ffn.lin1", "down": "ffn.lin2", "norm2": "output_layer_norm"}
+    x = bert_embeddings(w, "distilbert.embeddings.", np.arange(len(ids)), ids, 1e-12, types=False)
+    return bert_layers(w, x, c["n_layers"], c["n_heads"], lambda i: f"distilbert.transformer.layer.{i}.", parts, gelu, 1e-12)
+
+def albert(w, c, ids):
+    parts = {"q": "attention.query", "k": "attention.key", "v": "attention.value", "o": "attention.dense",
+             "norm1": "attention.LayerNorm", "up": "ffn", "down": "ffn_output", "norm2": "full_layer_layer_norm"}
+    p = "albert." if any(n.startswith("albert.") for n in w) else ""
+    x = bert_embeddings(w, p + "embeddings.", np.arange(len(ids)), ids, 1e-12)
+    x = linear(w, p + "encoder.embedding_hidden_mapping_in", x)
+    n, groups, inner = c["num_hidden_layers"], c.get("num_hidden_groups", 1), c.get("inner_group_num", 1)
+    for i in range(n):
+        g = int(i / (n / groups))
+        x = bert_layers(w, x, inner, c["num_attention_heads"],
+                        lambda j: f"{p}encoder.albert_layer_groups.{g}.albert_layers.{j}.", parts, gelu_tanh, 1e-12)
+    return x
+
+
+FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3, "smollm3": smollm3,
+            "gemma": gemma, "gemma2": gemma2, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
+            "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "roberta": roberta, "xlm-roberta": roberta,
+            "distilbert": distilbert, "albert": albert}
+
+def main(write_tiny, cases):
+    for path in cases:
+        case = json.load(open(path))
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([write_tiny, path, folder], check=True)
+            config = json.load(open(folder + "/config.json"))
+            rows = np.concatenate([FAMILIES[config["model_type"]](load(folder), config, ids) for ids in case["tokens"]])
+        case["expected"] = [[float(f"{x:.9g}") for x in row] for row in rows]
+        lines = ["  " + json.dumps(k) + ": " + json.dumps(v) for k, v in case.items() if k != "expected"]
+        rows = ",\n".join("    " + json.dumps(r) for r in case["expected"])
+        with open(path, "w") as out:
+            out.write("{\n" + ",\n".join(lines) + ",\n  \"expected\": [\n" + rows + "\n  ]\n}\n")
+
+main(sys.argv[1], sys.argv[2:])
