@@ -85,7 +85,9 @@ struct al_command {
 	X(verify, FULL, \
 		"compare a checkpoint and its compressed copy: attention probabilities and " \
 		"outputs; exit " \
-		"status 1 if a copied number differs or --tolerance is exceeded")
+		"status 1 if a copied number differs or --tolerance is exceeded") \
+	X(evaluate, FULL, \
+		"a model run on tokens: loss, embeddings, and what is lost without each head")
 
 #define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)

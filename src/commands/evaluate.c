@@ -1,0 +1,319 @@
+/* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
+ * without each head. */
+#include "commands/checkpoint.h"
+#include "commands/kernel.h"
+#include "commands/progress.h"
+#include "forward/evaluate.h"
+#include "linalg/kernel.h"
+#include "tokenize/tokens.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct evaluate_options {
+	struct al_output_options output;
+	struct al_layout_options layout;
+	const char *tokens;
+	int ablated, replacement; /* ablated -1: nothing is */
+};
+
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct evaluate_options, tokens, "tokens", "FILE",
+		"sequences of tokens: an .npy of integers, or their numbers as text, a sequence a "
+		"line"),
+	OPTION_CHOICE(struct evaluate_options, ablated, "ablate", "heads|groups|layers",
+		"the loss without each query head, each group of a key/value head, or the "
+		"attention of "
+		"each layer",
+		.words = al_ablated_names, .n_words = AL_N_ABLATED, .fallback = -1),
+	OPTION_CHOICE(struct evaluate_options, replacement, "replace", "zero|mean",
+		"what stands in the place of a head's output: zero (default), or its mean over all "
+		"tokens",
+		.words = al_replacement_names, .n_words = AL_N_REPLACEMENTS),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_layout_rows, offsetof(struct evaluate_options, layout)}, {rows, 0}, {NULL, 0}};
+
+/* What is evaluated, and where progress is shown. */
+struct evaluation {
+	struct al_session *session;
+	struct al_opened_checkpoint opened;
+	struct al_network network;
+	struct al_tokens tokens;
+	struct al_progress progress;
+	struct al_watch watch;
+	struct al_table *last; /* the notes stand under it */
+};
+
+static void show(void *context, const char *part)
+{
+	struct evaluation *e = context;
+
+	al_progress_show(&e->progress, e->opened.checkpoint.path, part);
+}
+
+static struct al_batch batch_of(const struct evaluation *e)
+{
+	return (struct al_batch){e->tokens.items, e->tokens.begin, e->tokens.n_sequences, 0};
+}
+
+/* ---- a decoder's loss ---- */
+
+static void add_loss(struct evaluation *e, const struct al_loss *loss)
+{
+	static const struct al_column columns[] = {
+		{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
+		{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
+		{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
+		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
+		{.key = "perplexity", .title = "Perplexity", .digits = 4},
+	};
+	const struct al_batch all = batch_of(e);
+	struct al_table *table = al_session_table(e->session, "loss", "Loss on the tokens");
+	const double mean = loss->nats / (double)loss->n_predicted;
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	struct al_cell *cell = al_table_add_row(table);
+	al_cell_set_int(table, cell++, (int64_t)all.n_sequences);
+	al_cell_set_int(table, cell++, (int64_t)al_batch_tokens(&all));
+	al_cell_set_int(table, cell++, (int64_t)loss->n_predicted);
+	al_cell_set_real(cell++, mean);
+	al_cell_set_real(cell, exp(mean));
+	e->last = table;
+}
+
+static bool check_predicted(const struct evaluation *e, struct al_error *err)
+{
+	const struct al_batch all = batch_of(e);
+
+	return al_batch_tokens(&all) > all.n_sequences
+		|| al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
+}
+
+static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
+{
+	const double mean = loss->nats / (double)loss->n_predicted;
+
+	al_table_note(e->last,
+		"the model gives each next token a probability of 1 in %.3g (the geometric mean)",
+		exp(mean));
+}
+
+/* ---- without heads ---- */
+
+static void add_ablation_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "heads", .title = "Heads left out", .digits = AL_DIGITS_ALL},
+		{.key = "loss_increase",
+			.title = "Loss added",
+			.unit = "nats per token",
+			.digits = 6},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static double increase(const struct al_ablations *all, size_t i)
+{
+	return (all->items[i].nats - all->whole.nats) / (double)all->whole.n_predicted;
+}
+
+static void add_ablation(struct al_table *table, const struct al_ablation *one, double added,
+	bool is_layer)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, one->attention->name);
+	al_cell_set_int(table, cell++, one->layer);
+	if (!is_layer)
+		al_cell_set_int(table, cell, one->first);
+	al_cell_set_int(table, ++cell, one->n);
+	al_cell_set_real(++cell, added);
+}
+
+static const char *ablation_text(struct al_table *table, const struct al_ablation *one,
+	enum al_ablated what)
+{
+	return what == AL_ABLATE_LAYERS
+		? al_format(&table->arena, "the attention of layer %lld", (long long)one->layer)
+		: al_format(&table->arena, "%s %lld of layer %lld",
+			what == AL_ABLATE_HEADS ? "head" : "the group of head",
+			(long long)one->first, (long long)one->layer);
+}
+
+static void conclude_ablations(struct al_table *table, const struct al_ablations *all,
+	enum al_ablated what)
+{
+	size_t least = 0, most = 0;
+
+	for (size_t i = 1; i < all->n; i++) {
+		least = increase(all, i) < increase(all, least) ? i : least;
+		most = increase(all, i) > increase(all, most) ? i : most;
+	}
+	al_table_note(table, "%s is missed least (%+.4f nats a token), %s most (%+.4f)",
+		ablation_text(table, &all->items[least], what), increase(all, least),
+		ablation_text(table, &all->items[most], what), increase(all, most));
+}
+
+static bool ablate(struct evaluation *e, struct al_error *err)
+{
+	const struct evaluate_options *o = e->session->options;
+	const struct al_batch all = batch_of(e);
+	struct al_ablations ablations;
+
+	if (!al_evaluate_ablations(&e->network, &all, (enum al_ablated)o->ablated,
+		    (enum al_replacement)o->replacement, &e->watch, &ablations, err))
+		return false;
+	add_loss(e, &ablations.whole);
+	struct al_table *table = al_session_table(e->session, "ablation",
+		al_format(&e->session->arena, "Loss without each %.*s, its output replaced by %s",
+			(int)strlen(al_ablated_names[o->ablated]) - 1, al_ablated_names[o->ablated],
+			o->replacement == AL_REPLACE_ZERO ? "zero" : "its mean"));
+	add_ablation_columns(table);
+	for (size_t i = 0; i < ablations.n; i++)
+		add_ablation(table, &ablations.items[i], increase(&ablations, i),
+			o->ablated == AL_ABLATE_LAYERS);
+	e->last = table;
+	conclude_ablations(table, &ablations, (enum al_ablated)o->ablated);
+	free(ablations.items);
+	return true;
+}
+
+static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
+{
+	const struct evaluate_options *o = e->session->options;
+	const struct al_batch all = batch_of(e);
+	struct al_loss loss;
+
+	if (!check_predicted(e, err))
+		return false;
+	if (o->ablated >= 0)
+		return ablate(e, err);
+	if (!al_evaluate_loss(&e->network, &all, &e->watch, &loss, err))
+		return false;
+	add_loss(e, &loss);
+	conclude_loss(e, &loss);
+	return true;
+}
+
+/* ---- an encoder's embeddings ---- */
+
+static double cosine(const struct al_matrix *m, size_t a, size_t b)
+{
+	return al_inner(al_columns(al_view(*m), a, 1), al_columns(al_view(*m), b, 1));
+}
+
+static void add_similarity(struct evaluation *e, const struct al_matrix *embeddings)
+{
+	static const struct al_column columns[] = {
+		{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "cosine", .title = "Cosine", .digits = 4},
+	};
+	struct al_table *table = al_session_table(e->session, "similarity",
+		"Cosines between the sequences' embeddings");
+	size_t best[2] = {0, 1};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	for (size_t a = 0; a < embeddings->cols; a++)
+		for (size_t b = a + 1; b < embeddings->cols; b++) {
+			struct al_cell *cell = al_table_add_row(table);
+			al_cell_set_int(table, cell++, (int64_t)a);
+			al_cell_set_int(table, cell++, (int64_t)b);
+			al_cell_set_real(cell, cosine(embeddings, a, b));
+			if (cosine(embeddings, a, b) > cosine(embeddings, best[0], best[1])) {
+				best[0] = a;
+				best[1] = b;
+			}
+		}
+	e->last = table;
+	al_table_note(table, "an embedding is the mean of the last hidden states of all tokens");
+	if (embeddings->cols > 1)
+		al_table_note(table, "sequences %zu and %zu (counted from 0) are closest: %.4f",
+			best[0], best[1], cosine(embeddings, best[0], best[1]));
+}
+
+static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
+{
+	const struct evaluate_options *o = e->session->options;
+	const struct al_batch all = batch_of(e);
+	struct al_matrix embeddings;
+
+	if (o->ablated >= 0)
+		return al_fail(err, AL_EINPUT,
+			"--ablate: family %s is an encoder, which has no loss on tokens",
+			e->opened.view.family->name);
+	if (!al_evaluate_embeddings(&e->network, &all, &e->watch, &embeddings, err))
+		return false;
+	add_similarity(e, &embeddings);
+	al_matrix_finish(&embeddings);
+	return true;
+}
+
+/* ---- all ---- */
+
+static bool evaluate(struct evaluation *e, struct al_error *err)
+{
+	al_progress_init(&e->progress, e->session);
+	e->watch = (struct al_watch){show, e};
+	bool ok = e->network.how->kind == AL_FORWARD_DECODER ? evaluate_decoder(e, err)
+							     : evaluate_encoder(e, err);
+	al_progress_finish(&e->progress);
+	ok = ok && al_checkpoint_check_unchanged(&e->opened.checkpoint, err);
+	if (!ok)
+		return false;
+	al_opened_checkpoint_note(&e->opened, e->session->tables[0]);
+	al_kernel_note(e->session->tables[0]);
+	return true;
+}
+
+static bool read_input(struct evaluation *e, struct al_error *err)
+{
+	const struct evaluate_options *o = e->session->options;
+
+	return o->tokens ? al_tokens_read(&e->tokens, o->tokens, err)
+			 : al_fail(err, AL_EINPUT, "expected --tokens FILE");
+}
+
+static bool run(struct al_session *session, struct al_error *err)
+{
+	const struct evaluate_options *o = session->options;
+	struct evaluation e = {.session = session};
+
+	if (!read_input(&e, err))
+		return false;
+	bool ok = al_opened_checkpoint_init(&e.opened, session, &o->layout,
+		al_session_word(session, 0), al_session_word(session, 1), true, err);
+	if (ok) {
+		ok = al_network_open(&e.network, &e.opened.view, err);
+		if (ok) {
+			ok = evaluate(&e, err);
+			al_network_close(&e.network);
+		}
+		al_opened_checkpoint_finish(&e.opened);
+	}
+	al_tokens_finish(&e.tokens);
+	return ok;
+}
+
+const struct al_command al_command_evaluate = {
+	.words = "MODEL [CONFIG]",
+	.examples = {"evaluate stories15M.bin --tokens stories.npy",
+		"evaluate stories15M.bin --tokens stories.npy --ablate heads -f csv"},
+	.options = groups,
+	.options_size = sizeof(struct evaluate_options),
+	.least_words = 1,
+	.most_words = 2,
+	.computes = true,
+	.run = run,
+};
