@@ -1,11 +1,12 @@
 /* Rotary positions (Su et al. 2021, arXiv:2104.09864): pair i of a head's first dimensions turns by
  * position * base^(-2i/width), and a config's rules for sequences beyond those of training:
  *
- *     linear, dynamic   positions divided by a factor; nothing within the trained positions
- *     llama3            slow pairs divided by a factor, others smoothly or not (transformers,
- *                       modeling_rope_utils.py, _compute_llama3_parameters)
- *     yarn              the same by a ramp over dimensions (Peng et al. 2023, arXiv:2309.00071)
- *     longrope          a factor for each pair (Ding et al. 2024, arXiv:2402.13753; "su" in Phi-3) */
+ *     linear, dynamic  positions divided by a factor; nothing within the trained positions
+ *     llama3           slow pairs divided by a factor, those between smoothly (transformers,
+ *                      modeling_rope_utils.py, _compute_llama3_parameters)
+ *     yarn             the same by a ramp over dimensions (Peng et al. 2023, arXiv:2309.00071)
+ *     longrope         a factor for each pair (Ding et al. 2024, arXiv:2402.13753; Phi-3's "su")
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -76,8 +76,11 @@ static void add_new_name(struct al_text *out, const char *name, size_t index)
 	al_text_add(out, "\"");
 }
 
-/* The keys whose values are names of the file's own. */
-static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "gain", "scale"};
+/* The keys whose values are names of the file's own, and what "forward" calls its tensors; there a
+ * name may stand in a list beside its bias. */
+static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "gain", "scale",
+	"tokens", "project_tokens", "positions", "types", "norm", "project", "behind", "sum",
+	"query_norm", "key_norm", "gate", "up", "gate_up", "head", "weight", "bias"};
 
 static void add_renamed_text(struct al_text *out, const struct names *names,
 	const struct al_json *doc, const struct cJSON *node)
@@ -88,7 +91,7 @@ static void add_renamed_text(struct al_text *out, const struct names *names,
 	int index = -1;
 
 	must(al_json_text(doc, node, &text, &err), &err);
-	if (key && al_find_name(key, naming_keys, sizeof(naming_keys) / sizeof(*naming_keys)) >= 0)
+	if (!key || al_find_name(key, naming_keys, sizeof(naming_keys) / sizeof(*naming_keys)) >= 0)
 		index = al_find_name(text, names->items, names->n);
 	if (index >= 0)
 		add_new_name(out, text, (size_t)index);
@@ -102,7 +105,7 @@ static void add_renamed(struct al_text *out, const struct names *names, const st
 	const bool is_object = al_json_kind(node) == AL_JSON_OBJECT;
 	struct al_error err = {0};
 	const char *comma = "";
-	int64_t number;
+	double number;
 	bool truth;
 
 	switch (al_json_kind(node)) {
@@ -110,8 +113,8 @@ static void add_renamed(struct al_text *out, const struct names *names, const st
 		add_renamed_text(out, names, doc, node);
 		return;
 	case AL_JSON_NUMBER:
-		must(al_json_whole(doc, node, &number, &err), &err);
-		al_text_addf(out, "%lld", (long long)number);
+		must(al_json_real(doc, node, &number, &err), &err);
+		al_text_addf(out, "%.17g", number);
 		return;
 	case AL_JSON_BOOLEAN:
 		must(al_json_boolean(doc, node, &truth, &err), &err);
