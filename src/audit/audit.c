@@ -114,13 +114,11 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 {
 	size_t n = (size_t)audit->options.n_nulls;
 
-	if (!module->draws) {
+	if (!module->draws)
 		module->draws = al_calloc(n, sizeof(*module->draws));
-		module->thinned = al_calloc(n, sizeof(*module->thinned));
-	}
 	for (; module->n_draws < n; module->n_draws++)
 		if (!al_null_independent(&module->draws[module->n_draws],
-			    &module->thinned[module->n_draws], &module->triangles,
+			    module->n_draws == 0 ? &module->thinned : NULL, &module->triangles,
 			    audit->options.seed, module->index, module->n_draws, err))
 			return false;
 	*out = module->draws;

@@ -39,7 +39,7 @@ struct al_audit_module {
 	unsigned head_kinds, layer_kinds; /* AL_SPECTRUM_BIT of the spectra that were found */
 	struct al_matrix inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
-	struct al_thinned *thinned; /* and of fewer of them, [options.n_nulls] */
+	struct al_thinned thinned; /* the first of them with fewer heads */
 	size_t n_draws;
 	struct al_matrix weights[AL_N_PROJECTIONS];
 	struct al_matrix biases[AL_N_PROJECTIONS]; /* [1][columns] */
@@ -74,8 +74,8 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 
 /* Singular values of each head and of all heads together in Gaussian weights of the module's shape;
- * and of all heads together in every draw of independent heads, [n_draws], and of fewer of
- * them, module->thinned. */
+ * and of all heads together in every draw of independent heads, [n_draws]; of the first
+ * also with fewer heads, module->thinned. */
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
 	const struct al_spectra **heads, const struct al_spectra **layer,
 	struct al_error *err) AL_MUST_CHECK;

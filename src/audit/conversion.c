@@ -53,9 +53,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 			.title = "Parameters",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "saving", .title = "Saving", .digits = 3},
-		{.key = "cache_saving", .title = "Cache saving", .digits = 3},
+		{.key = "saving", .title = "Saving", .unit = "%", .digits = 1},
+		{.key = "cache_saving", .title = "Cache saving", .unit = "%", .digits = 1},
 		{.key = "qk_relative_error", .title = "QK error", .digits = 4},
+		{.key = "qk_mean_error", .title = "over all offsets", .digits = 4},
 		{.key = "ov_relative_error", .title = "OV error", .digits = 4},
 		{.key = "groups", .title = "Groups"},
 	};
@@ -139,18 +140,18 @@ static bool measure_conversion(const struct converter *x, struct conversion *c, 
 
 /* ---- rows ---- */
 
-/* 1 - part/whole; nothing of nothing is saved. */
+/* Per cent; nothing of nothing is saved. */
 static void set_saving(struct al_cell *cell, mpq_srcptr part, mpq_srcptr whole)
 {
 	if (mpq_sgn(whole) > 0)
-		al_cell_set_real(cell, 1 - mpq_get_d(part) / mpq_get_d(whole));
+		al_cell_set_real(cell, 100 * (1 - mpq_get_d(part) / mpq_get_d(whole)));
 }
 
 /* What people read for a gauge, which is the basis that a side is shared in. */
 static const char *gauge_title(const char *gauge)
 {
 	static const char *const titles[][2] = {{"raw", "as stored"}, {"aligned", "position-safe"},
-		{"optimal", "best"}};
+		{"optimal", "best"}, {"found", "best found"}};
 
 	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++)
 		if (strcmp(titles[i][0], gauge) == 0)
@@ -172,6 +173,7 @@ static void set_row(const struct converter *x, const struct conversion *c, mpq_s
 	set_saving(cell++, parameters, x->parameters);
 	set_saving(cell++, cache, x->cache);
 	al_audit_set_number(cell++, c->loss.of[AL_LOSS_QK]);
+	al_audit_set_number(cell++, c->loss.qk_mean);
 	al_audit_set_number(cell++, c->loss.of[AL_LOSS_OV]);
 	if (c->groups)
 		al_cell_set_text(table, cell, c->groups);
@@ -255,16 +257,11 @@ static bool add_grouping_row(struct converter *x, const struct al_grouping *g, c
 	return add_row(x, &c, err);
 }
 
-static double worst(const struct al_loss *loss)
-{
-	return fmax(loss->of[AL_LOSS_QK], loss->of[AL_LOSS_OV]);
-}
-
 /* Neighbours, and other groups: the best that the search finds, which may be neighbours again. */
 static bool add_grouping(struct converter *x, const struct al_grouping *g, const size_t *in_order,
 	struct al_error *err)
 {
-	bool is_neighbours = worst(&g->neighbours) <= worst(&g->regrouped);
+	bool is_neighbours = al_loss_squared(&g->neighbours) <= al_loss_squared(&g->regrouped);
 
 	if (!add_grouping_row(x, g, "mean", "raw", g->mean, NULL, err))
 		return false;
@@ -322,7 +319,8 @@ static bool convert_embeddings(struct converter *x, struct al_error *err)
 	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
 		struct conversion raw = begin(x, &embeddings[kind], "raw",
 			x->losses->embedding[kind]);
-		struct conversion best = begin(x, &embeddings[kind], "optimal",
+		struct conversion best = begin(x, &embeddings[kind],
+			kind == AL_EMBEDDING_MUL ? "found" : "optimal",
 			x->losses->embedding_best[kind]);
 		if (!add_row(x, &raw, err)
 			|| (al_losses_is_free(x->losses) && !add_row(x, &best, err)))
@@ -348,7 +346,7 @@ static double beyond(struct al_matrix spectrum, size_t rank, double norm)
 static bool convert_narrow(struct converter *x, size_t rank, struct al_error *err)
 {
 	const struct al_stack *keys = &x->losses->keys, *values = &x->losses->values;
-	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}});
+	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}, NAN});
 	const struct al_spectra *heads;
 
 	if (!al_audit_head_spectra(x->audit, x->module, HEAD_SPECTRA, &heads, err))
@@ -373,7 +371,7 @@ static int compare_doubles(const void *a, const void *b)
 /* Without the k heads whose value form is smallest; their scores go with them. */
 static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 {
-	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}});
+	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}, NAN});
 	const struct al_stack *values = &x->losses->values;
 	size_t n = values->n, width = values->width;
 	double *squared = al_calloc(n, sizeof(*squared)), sum = 0;
@@ -448,15 +446,20 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	al_table_note(table,
 		"raw: the basis as stored, which a checkpoint may change without changing a score; "
 		"aligned: the best basis that positions and norms allow (position-safe); optimal: "
-		"the best of all bases");
+		"the best of all bases; found: the best that was found");
 	al_table_note(table,
-		"regrouped: the best grouping found, by greedy swaps between groups while the "
-		"shared subspace energy grows; mhe-mul, optimal: what alternating least squares "
-		"reach");
+		"regrouped: the groups whose squared errors of scores and values add up to "
+		"least: pairs of up to %d heads are matched exactly, others are what exchanges "
+		"of heads find; mhe-mul, found: what alternating least squares reach",
+		AL_MOST_MATCHED);
 	if (is_rotary)
 		al_table_note(table,
-			"rotary positions: errors are those at offset 0; latent-kv also needs a "
-			"decoupled rotary part, as in mla, which isn't counted");
+			"rotary positions: QK errors are those at offset %lld; over all offsets "
+			"stands "
+			"the mean, in which pairs of dimensions add up where they turn at least "
+			"once over a text, and which aligned and regrouped make least; latent-kv "
+			"also needs a decoupled rotary part, as in mla, which isn't counted",
+			(long long)audit->options.offset);
 	if (is_normed)
 		al_table_note(table,
 			"queries and keys pass a norm: their side is shared in the basis as "

@@ -8,8 +8,8 @@
 
 static const char *const summed[] = {"saving", "cache_saving"};
 static const char *const named[] = {"variant", "setting", "gauge"};
-static const char *const errors[] = {"qk_relative_error", "ov_relative_error"};
-enum { N_NAMES = 3, N_ERRORS = 2 };
+static const char *const errors[] = {"qk_relative_error", "qk_mean_error", "ov_relative_error"};
+enum { N_NAMES = 3, N_ERRORS = sizeof(errors) / sizeof(*errors) };
 
 static bool is_same(const struct al_table *a, size_t row, const struct al_table *b, size_t other)
 {
@@ -33,7 +33,7 @@ static void add_to_total(struct total *t, const struct al_table *table, size_t r
 		&& al_table_number(table, row, "saving", &saving)
 		&& al_table_number(table, row, "cache_saving", &cache));
 	t->parameters += parameters;
-	t->before += saving < 1 ? parameters / (1 - saving) : parameters;
+	t->before += saving < 100 ? parameters / (1 - saving / 100) : parameters;
 	t->cache_saving += cache;
 	t->n_modules++;
 	for (int i = 0; i < N_ERRORS; i++) {
@@ -46,15 +46,17 @@ static void add_to_total(struct total *t, const struct al_table *table, size_t r
 static void set_total(struct al_table *out, const struct al_table *table, size_t row,
 	const struct total *t)
 {
-	struct al_cell *cell = al_table_add_row(out);
+	struct al_cell *cells = al_table_add_row(out), *cell = cells;
 
 	for (int i = 0; i < N_NAMES; i++)
 		al_cell_copy(out, cell++, &table->rows[row][al_table_find_column(table, named[i])]);
-	al_cell_set_real(cell++, t->before > 0 ? 1 - t->parameters / t->before : 0);
-	al_cell_set_real(cell++, t->cache_saving / (double)t->n_modules);
-	for (int i = 0; i < N_ERRORS; i++, cell++)
-		if (t->n_errors[i])
-			al_cell_set_real(cell, t->errors[i]);
+	al_cell_set_real(cell++, t->before > 0 ? 100 * (1 - t->parameters / t->before) : 0);
+	al_cell_set_real(cell, t->cache_saving / (double)t->n_modules);
+	for (int i = 0; i < N_ERRORS; i++) {
+		const int column = al_table_find_column(out, errors[i]);
+		if (column >= 0 && t->n_errors[i])
+			al_cell_set_real(cells + column, t->errors[i]);
+	}
 }
 
 static void copy_columns(struct al_table *out, const struct al_table *table,
@@ -64,11 +66,24 @@ static void copy_columns(struct al_table *out, const struct al_table *table,
 		al_table_add_column(out, table->columns[al_table_find_column(table, keys[i])]);
 }
 
+/* Is there a number in the column? Without rotary positions none is over all offsets. */
+static bool has_numbers(const struct al_table *table, const char *key)
+{
+	double number;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, key, &number))
+			return true;
+	return false;
+}
+
 void al_conversion_total(struct al_table *out, const struct al_table *table)
 {
 	copy_columns(out, table, named, N_NAMES);
 	copy_columns(out, table, summed, sizeof(summed) / sizeof(*summed));
-	copy_columns(out, table, errors, N_ERRORS);
+	for (int i = 0; i < N_ERRORS; i++)
+		if (has_numbers(table, errors[i]))
+			copy_columns(out, table, &errors[i], 1);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		struct total total = {0};
 		bool is_first = true;
@@ -84,14 +99,15 @@ void al_conversion_total(struct al_table *out, const struct al_table *table)
 
 /* ---- the summary ---- */
 
-/* The larger of the two errors; 1 where there is none. */
+/* The largest of the errors; 1 where there is none. */
 static double worst(const struct al_table *table, size_t row)
 {
-	double qk = 0, ov = 0;
-	bool has_qk = al_table_number(table, row, errors[0], &qk),
-	     has_ov = al_table_number(table, row, errors[1], &ov);
+	double largest = NAN, error;
 
-	return has_qk || has_ov ? fmax(qk, ov) : 1;
+	for (int i = 0; i < N_ERRORS; i++)
+		if (al_table_number(table, row, errors[i], &error))
+			largest = fmax(largest, error);
+	return isnan(largest) ? 1 : largest;
 }
 
 /* Of those that save parameters with an error of at most `most`: the one that saves most; with
@@ -129,7 +145,7 @@ static void add_conversion(struct al_table *summary, const struct al_table *tabl
 	al_summary_add(summary, item,
 		al_format(arena, "%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
 			al_table_text(table, row, "variant"), *setting ? " " : "", setting,
-			worst(table, row), 100 * saving, 100 * cache));
+			worst(table, row), saving, cache));
 }
 
 void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,

@@ -25,8 +25,8 @@ void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size
 	}
 }
 
-bool al_convert_mean(const struct al_stack *s, const size_t *order, size_t size, double *error,
-	struct al_error *err)
+bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary,
+	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
 	struct al_matrix mean;
 
@@ -34,204 +34,39 @@ bool al_convert_mean(const struct al_stack *s, const size_t *order, size_t size,
 		return false;
 	for (size_t first = 0; first < s->n; first += size)
 		al_mean_heads(s->own, s->width, order + first, size, mean);
-	bool ok = al_stack_error(s, al_view(mean), error, err);
+	*mean_error = NAN;
+	bool ok = al_stack_error(s, al_view(mean), error, err)
+		&& (!rotary || al_rotary_error(s, rotary, al_view(mean), mean_error, err));
 	al_matrix_finish(&mean);
 	return ok;
 }
 
-/* ---- rotary keys ---- */
-
-/* Two dimensions that positions rotate together in the heads of one group; columns as complex
- * numbers. */
-struct pair {
-	const struct al_stack *stack;
-	const size_t *heads;
-	size_t size, real, imaginary;
-};
-
-static double *column(struct al_matrix m, const struct al_stack *s, size_t head, size_t dimension)
+/* ||(K_u - mean) R_u^T||^2 over the heads of one group. */
+bool al_convert_mean_group(const struct al_stack *s, const size_t *heads, size_t size,
+	double *squared, struct al_error *err)
 {
-	return m.data + (head * s->width + dimension) * m.ld;
-}
+	struct al_matrix mean = {0}, weighed = {0};
+	bool ok = al_matrix_init(&mean, s->own.rows, s->width, err)
+		&& al_matrix_init(&weighed, s->own.rows, s->width, err);
 
-static const double *own_column(const struct pair *p, size_t k, bool imaginary)
-{
-	size_t dimension = imaginary ? p->imaginary : p->real;
-
-	return p->stack->own.data + (p->heads[k] * p->stack->width + dimension) * p->stack->own.ld;
-}
-
-/* ||Q_p||_F: over all offsets a pair's energy is half of ||Q_p||^2 ||K_p||^2. */
-static double weight_of(const struct pair *p, size_t k)
-{
-	const struct al_stack *s = p->stack;
-	const double *r = column(s->weights, s, p->heads[k], p->real);
-	const double *i = column(s->weights, s, p->heads[k], p->imaginary);
-	double sum = 0;
-
-	for (size_t row = 0; row < s->width; row++)
-		sum += r[row] * r[row] + i[row] * i[row];
-	return sqrt(sum);
-}
-
-static double dot(const double *a, const double *b, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += a[i] * b[i];
-	return sum;
-}
-
-/* X^H X of the weighed complex columns as a real matrix [[Re, -Im], [Im, Re]]. */
-static void fill_gram(const struct pair *p, struct al_matrix g)
-{
-	size_t n = p->size, rows = p->stack->own.rows;
-
-	for (size_t b = 0; b < n; b++) {
-		for (size_t a = 0; a < n; a++) {
-			const double *ar = own_column(p, a, false), *ai = own_column(p, a, true);
-			const double *br = own_column(p, b, false), *bi = own_column(p, b, true);
-			double w = weight_of(p, a) * weight_of(p, b);
-			double re = w * (dot(ar, br, rows) + dot(ai, bi, rows));
-			double im = w * (dot(ar, bi, rows) - dot(ai, br, rows));
-			g.data[a + b * g.ld] = g.data[n + a + (n + b) * g.ld] = re;
-			g.data[n + a + b * g.ld] = im;
-			g.data[a + (n + b) * g.ld] = -im;
-		}
-	}
-}
-
-/* c = X v, [rows][2]: real and imaginary part. */
-static void combine(const struct pair *p, const double *v, struct al_matrix c)
-{
-	for (size_t k = 0; k < p->size; k++) {
-		const double *re = own_column(p, k, false), *im = own_column(p, k, true);
-		double w = weight_of(p, k), vr = w * v[k], vi = w * v[p->size + k];
-		for (size_t i = 0; i < c.rows; i++) {
-			c.data[i] += re[i] * vr - im[i] * vi;
-			c.data[i + c.ld] += re[i] * vi + im[i] * vr;
-		}
-	}
-}
-
-/* k_g = c conj(v_g) / w_g */
-static void spread(const struct pair *p, const double *v, struct al_matrix c, struct al_matrix out)
-{
-	for (size_t k = 0; k < p->size; k++) {
-		double w = weight_of(p, k), zr = w > 0 ? v[k] / w : 0,
-		       zi = w > 0 ? -v[p->size + k] / w : 0;
-		double *re = column(out, p->stack, p->heads[k], p->real);
-		double *im = column(out, p->stack, p->heads[k], p->imaginary);
-		for (size_t i = 0; i < c.rows; i++) {
-			re[i] = c.data[i] * zr - c.data[i + c.ld] * zi;
-			im[i] = c.data[i] * zi + c.data[i + c.ld] * zr;
-		}
-	}
-}
-
-static bool share_pair(const struct pair *p, struct al_matrix out, struct al_error *err)
-{
-	struct al_matrix gram = {0}, vector = {0}, c = {0};
-	double value;
-	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
-		&& al_matrix_init(&vector, 2 * p->size, 1, err)
-		&& al_matrix_init(&c, out.rows, 2, err);
-
-	if (ok)
-		fill_gram(p, gram);
-	ok = ok && al_eigenvectors_top(gram, &value, vector, err);
-	if (ok) {
-		combine(p, vector.data, c);
-		spread(p, vector.data, c, out);
-	}
-	al_matrix_finish(&c);
-	al_matrix_finish(&vector);
-	al_matrix_finish(&gram);
-	return ok;
-}
-
-/* K_u R_u^T of the group's dimensions from `first` on. */
-static bool weigh_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
-	struct al_matrix out, struct al_error *err)
-{
-	bool ok = true;
-
+	*squared = 0;
 	for (size_t k = 0; ok && k < size; k++) {
-		size_t at = heads[k] * s->width + first, n = s->width - first;
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, at, n),
-			al_columns(al_view(s->weights), at, n), 0,
-			al_part(out, 0, k * s->width, out.rows, s->width), err);
+		for (size_t j = 0; j < s->width; j++)
+			for (size_t i = 0; i < mean.rows; i++) {
+				double sum = 0;
+				for (size_t u = 0; u < size; u++)
+					sum += s->own.data[i
+						+ (heads[u] * s->width + j) * s->own.ld];
+				mean.data[i + j * mean.ld] = sum / (double)size
+					- s->own.data[i + (heads[k] * s->width + j) * s->own.ld];
+			}
+		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(mean),
+			al_columns(al_view(s->weights), heads[k] * s->width, s->width), 0, weighed,
+			err);
+		*squared += ok ? al_squared_norm(al_view(weighed)) : 0;
 	}
-	return ok;
-}
-
-/* out_u = P P^T K_u */
-static bool project_rest(const struct al_stack *s, struct al_view basis, const size_t *heads,
-	size_t size, size_t first, struct al_matrix out, struct al_error *err)
-{
-	size_t n = s->width - first;
-	struct al_matrix inside;
-
-	if (!al_matrix_init(&inside, basis.cols, n, err))
-		return false;
-	bool ok = true;
-	for (size_t k = 0; ok && k < size; k++) {
-		size_t at = heads[k] * s->width + first;
-		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, al_columns(s->own, at, n), 0,
-			     inside, err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, basis, al_view(inside), 0,
-				al_part(out, 0, at, out.rows, n), err);
-	}
-	al_matrix_finish(&inside);
-	return ok;
-}
-
-/* The dimensions that positions don't rotate. */
-static bool share_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
-	struct al_matrix out, struct al_error *err)
-{
-	struct al_matrix weighed = {0}, basis = {0};
-	bool ok = first == s->width
-		|| (al_matrix_init(&weighed, out.rows, size * s->width, err)
-			&& weigh_rest(s, heads, size, first, weighed, err)
-			&& al_leading_basis(al_view(weighed), s->width - first, &basis, err)
-			&& project_rest(s, al_view(basis), heads, size, first, out, err));
-
-	al_matrix_finish(&basis);
 	al_matrix_finish(&weighed);
-	return ok;
-}
-
-static bool share_rotated(const struct al_stack *s, const struct al_attention *a,
-	const size_t *heads, size_t size, struct al_matrix out, struct al_error *err)
-{
-	size_t width = (size_t)a->rotary_width < s->width ? (size_t)a->rotary_width : s->width;
-	bool is_halves = a->rotary_pairs == AL_PAIRS_HALVES, ok = true;
-
-	for (size_t p = 0; ok && p < width / 2; p++) {
-		const struct pair pair = {s, heads, size, is_halves ? p : 2 * p,
-			is_halves ? p + width / 2 : 2 * p + 1};
-		ok = share_pair(&pair, out, err);
-	}
-	return ok && share_rest(s, heads, size, width / 2 * 2, out, err);
-}
-
-bool al_convert_rotary(const struct al_stack *s, const struct al_attention *attention,
-	const size_t *order, size_t size, double *error, struct al_error *err)
-{
-	struct al_matrix shared;
-	double mean;
-
-	if (!al_matrix_init(&shared, s->own.rows, s->own.cols, err))
-		return false;
-	bool ok = al_convert_mean(s, order, size, &mean, err);
-	for (size_t first = 0; ok && first < s->n; first += size)
-		ok = share_rotated(s, attention, order + first, size, shared, err);
-	ok = ok && al_stack_error(s, al_view(shared), error, err);
-	al_matrix_finish(&shared);
-	if (ok && mean < *error)
-		*error = mean;
+	al_matrix_finish(&mean);
 	return ok;
 }
 

@@ -13,15 +13,35 @@
 void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
 	struct al_matrix out);
 
-/* As stored: the mean of the group's heads (Ainslie et al. 2023, section 2.1). */
-bool al_convert_mean(const struct al_stack *stack, const size_t *order, size_t size, double *error,
+/* As stored: the mean of the group's heads (Ainslie et al. 2023, section 2.1); under rotary
+ * positions (NULL: none) also the error over all offsets, else NAN. */
+bool al_convert_mean(const struct al_stack *stack, const struct al_attention *rotary,
+	const size_t *order, size_t size, double *error, double *mean_error,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Of one group, squared and not relative. */
+bool al_convert_mean_group(const struct al_stack *stack, const size_t *heads, size_t size,
+	double *squared, struct al_error *err) AL_MUST_CHECK;
+
 /* Keys under rotary positions: of every pair of dimensions the one complex column that the heads'
- * are multiples of, at the least error over all offsets (there frequencies don't mix); what isn't
- * rotated is shared as al_stack_share does. The mean where that is better at offset 0. */
+ * are multiples of, at the least mean error over all offsets; what isn't rotated is shared as
+ * al_stack_share does. `error` is at the queries' offset, `mean_error` over all. */
 bool al_convert_rotary(const struct al_stack *stack, const struct al_attention *attention,
-	const size_t *order, size_t size, double *error, struct al_error *err) AL_MUST_CHECK;
+	const size_t *order, size_t size, double *error, double *mean_error,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The mean error of one group, squared and not relative. */
+bool al_rotary_share_group(const struct al_stack *stack, const struct al_attention *attention,
+	const size_t *heads, size_t size, double *squared, struct al_error *err) AL_MUST_CHECK;
+
+/* The root of the mean over all offsets of ||the forms||^2. */
+bool al_rotary_norm(const struct al_stack *stack, const struct al_attention *attention,
+	double *norm, struct al_error *err) AL_MUST_CHECK;
+
+/* Over all offsets: ||the forms with `other`'s heads in the place of own's - the forms|| / ||the
+ * forms||, in the mean of the squares. */
+bool al_rotary_error(const struct al_stack *stack, const struct al_attention *attention,
+	struct al_view other, double *relative_error, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- keys and values together ---- */
 

@@ -1,29 +1,87 @@
 /* Groups of heads that share a key and a value. */
 #include "audit/grouping.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- overlaps ---- */
+#include "base/memory.h"
 
-static double block_squared(struct al_matrix g, size_t i, size_t j, size_t width)
+/* ---- pairs ---- */
+
+struct pairs {
+	const struct al_group_cost *cost;
+	struct al_matrix costs;
+};
+
+static bool find_pair(void *context, size_t index, struct al_error *err)
 {
-	return al_squared_norm(al_view(al_part(g, i * width, j * width, width, width)));
+	const struct pairs *x = context;
+	const size_t i = index % x->costs.rows, j = index / x->costs.rows;
+	const size_t heads[] = {i, j};
+	double cost;
+
+	if (i >= j)
+		return true;
+	if (!x->cost->find(x->cost->context, heads, 2, &cost, err))
+		return false;
+	x->costs.data[i + j * x->costs.ld] = x->costs.data[j + i * x->costs.ld] = cost;
+	return true;
 }
 
-/* Adds ||L_i^T L_j||^2 / ||L||^4. */
-static void add_overlaps(const struct al_stack *s, struct al_matrix out)
+bool al_pair_costs(const struct al_group_cost *cost, size_t n, struct al_matrix *costs,
+	struct al_error *err)
 {
-	double scale = s->norm * s->norm * s->norm * s->norm;
+	struct pairs x = {.cost = cost};
 
-	for (size_t j = 0; j < s->n; j++)
-		for (size_t i = 0; i < s->n; i++)
-			out.data[i + j * out.ld] += block_squared(s->gram, i, j, s->width) / scale;
+	if (!al_matrix_init(costs, n, n, err))
+		return false;
+	x.costs = *costs;
+	if (al_parallel(n * n, find_pair, &x, err))
+		return true;
+	al_matrix_finish(costs);
+	return false;
 }
 
-/* ---- the search ---- */
+static double pair_cost(struct al_matrix pairs, size_t i, size_t j)
+{
+	return pairs.data[i + j * pairs.ld];
+}
 
-/* A head's overlap with the group that place `at` is in, not counting the one who sits there. */
-static double overlap_with(struct al_matrix overlaps, const size_t *order, size_t size, size_t head,
+/* least[set]: the cost of a set's heads, matched; its first head goes with each other one. */
+static void match_exactly(struct al_matrix pairs, size_t *order)
+{
+	const size_t n = pairs.rows, n_sets = (size_t)1 << n;
+	double *least = al_alloc(n_sets, sizeof(*least));
+	uint8_t *partner = al_calloc(n_sets, sizeof(*partner));
+
+	least[0] = 0;
+	for (size_t set = 1; set < n_sets; set++) {
+		const size_t first = (size_t)__builtin_ctzl(set);
+		least[set] = INFINITY;
+		for (size_t j = first + 1; j < n; j++) {
+			const size_t rest = set & ~((size_t)1 << first | (size_t)1 << j);
+			if ((set >> j & 1)
+				&& least[rest] + pair_cost(pairs, first, j) < least[set]) {
+				least[set] = least[rest] + pair_cost(pairs, first, j);
+				partner[set] = (uint8_t)j;
+			}
+		}
+	}
+	for (size_t set = n_sets - 1; set; order += 2) {
+		order[0] = (size_t)__builtin_ctzl(set);
+		order[1] = partner[set];
+		set &= ~((size_t)1 << order[0] | (size_t)1 << order[1]);
+	}
+	free(partner);
+	free(least);
+}
+
+/* ---- exchanges ---- */
+
+/* What a head's pairs with the group that place `at` is in cost, but for the head there. */
+static double cost_with(struct al_matrix pairs, const size_t *order, size_t size, size_t head,
 	size_t at)
 {
 	size_t first = at / size * size;
@@ -31,46 +89,114 @@ static double overlap_with(struct al_matrix overlaps, const size_t *order, size_
 
 	for (size_t i = first; i < first + size; i++)
 		if (i != at)
-			sum += overlaps.data[head + order[i] * overlaps.ld];
+			sum += pair_cost(pairs, head, order[i]);
 	return sum;
 }
 
-static double gain_of_swap(struct al_matrix overlaps, const size_t *order, size_t size, size_t a,
-	size_t b)
+/* What an exchange of two heads saves of the pairs' costs within groups. */
+static double gain_of(struct al_matrix pairs, const size_t *order, size_t size, size_t a, size_t b)
 {
-	return overlap_with(overlaps, order, size, order[a], b)
-		+ overlap_with(overlaps, order, size, order[b], a)
-		- overlap_with(overlaps, order, size, order[a], a)
-		- overlap_with(overlaps, order, size, order[b], b);
+	return cost_with(pairs, order, size, order[a], a)
+		+ cost_with(pairs, order, size, order[b], b)
+		- cost_with(pairs, order, size, order[a], b)
+		- cost_with(pairs, order, size, order[b], a);
 }
 
-static void swap(size_t *a, size_t *b)
-{
-	size_t t = *a;
+struct exchange {
+	size_t a, b;
+	double gain;
+};
 
-	*a = *b;
-	*b = t;
+static void swap(size_t *order, struct exchange e)
+{
+	size_t t = order[e.a];
+
+	order[e.a] = order[e.b];
+	order[e.b] = t;
 }
 
-/* The best swap of all pairs, again and again: each raises a bounded sum by more than rounding. */
-static bool swap_best(struct al_matrix overlaps, size_t *order, size_t size)
+/* The exchanges that save most, the best first. */
+static size_t list_exchanges(struct al_matrix pairs, const size_t *order, size_t size,
+	struct exchange *best, size_t most)
 {
-	size_t n = overlaps.rows, best_a = 0, best_b = 0;
-	double best = 1e-12;
+	size_t n_best = 0;
 
-	for (size_t a = 0; a < n; a++) {
-		for (size_t b = (a / size + 1) * size; b < n; b++) {
-			double gain = gain_of_swap(overlaps, order, size, a, b);
-			if (gain > best) {
-				best = gain;
-				best_a = a;
-				best_b = b;
-			}
+	for (size_t a = 0; a < pairs.rows; a++)
+		for (size_t b = (a / size + 1) * size; b < pairs.rows; b++) {
+			struct exchange e = {a, b, gain_of(pairs, order, size, a, b)};
+			size_t at = n_best;
+			while (at > 0 && best[at - 1].gain < e.gain)
+				at--;
+			if (at == most)
+				continue;
+			n_best += n_best < most;
+			memmove(best + at + 1, best + at, (n_best - at - 1) * sizeof(*best));
+			best[at] = e;
 		}
-	}
-	swap(&order[best_a], &order[best_b]);
-	return best_a != best_b;
+	return n_best;
 }
+
+/* By the costs of pairs alone: each exchange lowers their sum by more than rounding. */
+static void exchange_pairs(struct al_matrix pairs, size_t size, size_t *order)
+{
+	struct exchange best;
+
+	for (size_t k = 0; k < 4 * pairs.rows; k++) {
+		if (list_exchanges(pairs, order, size, &best, 1) == 0 || best.gain <= 1e-12)
+			return;
+		swap(order, best);
+	}
+}
+
+/* The costs of the groups as they are. */
+struct groups {
+	const struct al_group_cost *cost;
+	size_t *order, n, size;
+	double *costs; /* [n/size] */
+};
+
+static bool find_cost(const struct groups *g, size_t group, double *cost, struct al_error *err)
+{
+	return g->cost->find(g->cost->context, g->order + group * g->size, g->size, cost, err);
+}
+
+/* Makes the exchange if it lowers the cost of its two groups. */
+static bool try_exchange(struct groups *g, struct exchange e, bool *is_better, struct al_error *err)
+{
+	const size_t a = e.a / g->size, b = e.b / g->size;
+	double cost_a, cost_b;
+
+	swap(g->order, e);
+	if (!find_cost(g, a, &cost_a, err) || !find_cost(g, b, &cost_b, err))
+		return false;
+	*is_better = cost_a + cost_b < (g->costs[a] + g->costs[b]) * (1 - 1e-6);
+	if (*is_better) {
+		g->costs[a] = cost_a;
+		g->costs[b] = cost_b;
+	} else
+		swap(g->order, e);
+	return true;
+}
+
+enum { TRIES = 2 };
+
+/* As long as one of the most promising exchanges lowers the cost. */
+static bool exchange_all(struct groups *g, struct al_matrix pairs, struct al_error *err)
+{
+	struct exchange best[TRIES + 1];
+	bool is_better = true;
+
+	for (size_t round = 0; round < g->n && is_better; round++) {
+		const size_t n = list_exchanges(pairs, g->order, g->size, best, TRIES);
+		is_better = false;
+		for (size_t k = 0; k < n && !is_better; k++)
+			if (!try_exchange(g, best[k], &is_better, err))
+				return false;
+	}
+	return true;
+}
+
+/* ---- groups ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -79,26 +205,64 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-bool al_group_heads(const struct al_stack *keys, const struct al_stack *values, size_t size,
+static void put_in_order(size_t *order, size_t n, size_t size)
+{
+	for (size_t first = 0; first < n; first += size)
+		qsort(order + first, size, sizeof(*order), compare);
+	qsort(order, n / size, size * sizeof(*order), compare);
+}
+
+/* The costs of all groups, and their sum. */
+static bool find_costs(struct groups *g, double *sum, struct al_error *err)
+{
+	*sum = 0;
+	for (size_t group = 0; group < g->n / g->size; group++) {
+		if (!find_cost(g, group, &g->costs[group], err))
+			return false;
+		*sum += g->costs[group];
+	}
+	return true;
+}
+
+static void set_neighbours(size_t *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+}
+
+/* From neighbours as stored, which stay where nothing better is found. */
+static bool search(struct groups *g, struct al_matrix pairs, struct al_error *err)
+{
+	double stored, found;
+
+	set_neighbours(g->order, g->n);
+	if (!find_costs(g, &stored, err))
+		return false;
+	exchange_pairs(pairs, g->size, g->order);
+	if (!find_costs(g, &found, err) || (g->size > 2 && !exchange_all(g, pairs, err)))
+		return false;
+	found = 0;
+	for (size_t group = 0; group < g->n / g->size; group++)
+		found += g->costs[group];
+	if (!(found < stored))
+		set_neighbours(g->order, g->n);
+	return true;
+}
+
+bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, size_t size,
 	size_t *order, struct al_error *err)
 {
-	struct al_matrix overlaps;
+	const size_t n = pairs.rows;
+	struct groups g = {cost, order, n, size, al_calloc(n / size, sizeof(*g.costs))};
+	bool ok = true;
 
-	for (size_t i = 0; i < keys->n; i++)
-		order[i] = i;
-	if (!al_matrix_init(&overlaps, keys->n, keys->n, err))
-		return false;
-	add_overlaps(keys, overlaps);
-	if (values)
-		add_overlaps(values, overlaps);
-	for (size_t swaps = 0; swaps < 4 * keys->n; swaps++)
-		if (!swap_best(overlaps, order, size))
-			break;
-	al_matrix_finish(&overlaps);
-	for (size_t first = 0; first < keys->n; first += size)
-		qsort(order + first, size, sizeof(*order), compare);
-	qsort(order, keys->n / size, size * sizeof(*order), compare);
-	return true;
+	if (size == 2 && n <= AL_MOST_MATCHED)
+		match_exactly(pairs, order);
+	else
+		ok = search(&g, pairs, err);
+	free(g.costs);
+	put_in_order(order, n, size);
+	return ok;
 }
 
 void al_group_print(const size_t *order, size_t n, size_t size, struct al_text *out)

@@ -1,14 +1,29 @@
-/* Which heads share a key and a value: groups of one size. */
+/* Which heads share a key and a value: groups of one size at the least error. */
 #ifndef ATTNLEDGER_AUDIT_GROUPING_H
 #define ATTNLEDGER_AUDIT_GROUPING_H
 
-#include "audit/stacks.h"
 #include "base/text.h"
+#include "linalg/linalg.h"
 
-/* order[n]: heads, `size` neighbours a group, so that what heads of a group have in common is
- * large: from neighbours as they are stored, pairs of heads change places as long as the sum of
- * squared overlaps ||L_i^T L_j||^2 within groups grows. `values` may be NULL. */
-bool al_group_heads(const struct al_stack *keys, const struct al_stack *values, size_t size,
+/* What it costs that `n` heads share; costs of groups add up. Called from several threads. */
+struct al_group_cost {
+	bool (*find)(const void *context, const size_t *heads, size_t n, double *cost,
+		struct al_error *err);
+	const void *context;
+};
+
+/* Pairs of so many heads are matched exactly. */
+enum { AL_MOST_MATCHED = 20 };
+
+/* costs[i][j] = costs[j][i] of heads i and j, [n][n], in a matrix that the caller finishes. */
+bool al_pair_costs(const struct al_group_cost *cost, size_t n, struct al_matrix *costs,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* order[n]: heads, `size` neighbours a group, size divides n. Pairs (size 2): the matching of least
+ * cost by dynamic programming over subsets for up to AL_MOST_MATCHED heads, beyond them by
+ * exchanges. Larger groups: exchanges of heads between groups that promise most by the costs of
+ * pairs, made where the cost of the two groups falls. Never worse than neighbours as stored. */
+bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, size_t size,
 	size_t *order, struct al_error *err) AL_MUST_CHECK;
 
 /* "0 3, 1 2": groups and their heads in rising order. */

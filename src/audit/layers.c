@@ -92,12 +92,12 @@ static void set_nulls(struct al_table *table, struct al_cell **cell,
 
 /* The mean over the draws, the lowest and the highest. */
 static void set_redundancy(struct al_cell *cell, const struct al_spectra *spectra,
-	const struct al_thinned *draws, size_t n)
+	const struct al_spectra *draws, const struct al_thinned *thinned, size_t n)
 {
 	double sum = 0, low = INFINITY, high = -INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		const double r = al_redundancy(spectra, &draws[i]);
+		const double r = al_redundancy(spectra, &draws[i], thinned);
 		sum += r;
 		low = fmin(low, r);
 		high = fmax(high, r);
@@ -128,7 +128,7 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 		return false;
 	size_t n = (size_t)audit->options.n_nulls;
 	set_nulls(table, &cell, spectra, gaussian, draws, n);
-	set_redundancy(cell, spectra, module->thinned, n);
+	set_redundancy(cell, spectra, draws, &module->thinned, n);
 	set_sum_redundancy(cell + 3, spectra, draws, n);
 	return true;
 }

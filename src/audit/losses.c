@@ -81,6 +81,15 @@ static void set_unknown(struct al_loss *loss)
 {
 	for (int i = 0; i < AL_N_LOSSES; i++)
 		loss->of[i] = NAN;
+	loss->qk_mean = NAN;
+}
+
+double al_loss_squared(const struct al_loss *loss)
+{
+	const double qk = isnan(loss->qk_mean) ? loss->of[AL_LOSS_QK] : loss->qk_mean;
+	const double ov = isnan(loss->of[AL_LOSS_OV]) ? 0 : loss->of[AL_LOSS_OV];
+
+	return qk * qk + ov * ov;
 }
 
 static void list_groupings(struct al_losses *x)
@@ -125,7 +134,13 @@ static const struct al_stack *side(const struct al_losses *x, int form)
 
 static bool find_mean(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	return al_convert_mean(side(x, t->which), t->order, t->size, &t->out->of[t->which], err);
+	const struct al_attention *rotary = t->which == AL_LOSS_QK && x->is_rotary
+		? x->module->attention
+		: NULL;
+	double unused;
+
+	return al_convert_mean(side(x, t->which), rotary, t->order, t->size, &t->out->of[t->which],
+		rotary ? &t->out->qk_mean : &unused, err);
 }
 
 /* Within what positions and norms allow, unless it is known: keys that pass a norm stay as they are
@@ -139,7 +154,8 @@ static bool find_shared(struct al_losses *x, const struct task *t, struct al_err
 	if (t->which == AL_LOSS_QK && x->is_normed)
 		return find_mean(x, t, err);
 	return t->which == AL_LOSS_QK && x->is_rotary
-		? al_convert_rotary(&x->keys, x->module->attention, t->order, t->size, error, err)
+		? al_convert_rotary(&x->keys, x->module->attention, t->order, t->size, error,
+			&t->out->qk_mean, err)
 		: al_stack_share(side(x, t->which), t->order, t->size, error, err);
 }
 
@@ -236,15 +252,50 @@ static bool do_task(void *context, size_t index, struct al_error *err)
 
 /* ---- what others start from ---- */
 
+/* What it costs that heads share a key, squared, within what positions and norms allow: over all
+ * offsets under rotary positions. */
+static bool key_cost(const struct al_losses *x, const size_t *heads, size_t n, double *cost,
+	struct al_error *err)
+{
+	if (!x->is_rotary && !x->is_normed)
+		return al_stack_estimate(&x->keys, heads, n, cost, err);
+	bool ok = x->is_normed
+		? al_convert_mean_group(&x->keys, heads, n, cost, err)
+		: al_rotary_share_group(&x->keys, x->module->attention, heads, n, cost, err);
+	*cost /= x->keys_norm * x->keys_norm;
+	return ok;
+}
+
+/* The squared relative errors of scores and values together. */
+static bool group_cost(const void *context, const size_t *heads, size_t n, double *cost,
+	struct al_error *err)
+{
+	const struct al_losses *x = context;
+	double keys, values = 0;
+
+	if (!key_cost(x, heads, n, &keys, err)
+		|| (x->has_values && !al_stack_estimate(&x->values, heads, n, &values, err)))
+		return false;
+	*cost = keys + values;
+	return true;
+}
+
 static bool find_orders(struct al_losses *x, struct al_error *err)
 {
-	for (size_t i = 0; i < x->n_groupings; i++) {
-		struct al_grouping *g = &x->groupings[i];
-		if (!al_group_heads(&x->keys, x->has_values ? &x->values : NULL, g->size, g->order,
-			    err))
-			return false;
-	}
-	return true;
+	const struct al_group_cost cost = {group_cost, x};
+	struct al_matrix pairs;
+	bool ok = true;
+
+	if (x->n_groupings < 2)
+		return true;
+	if (!al_pair_costs(&cost, x->keys.n, &pairs, err))
+		return false;
+	for (size_t i = 0; ok && i < x->n_groupings; i++)
+		ok = x->groupings[i].n_groups == 1
+			|| al_group_heads(&cost, pairs, x->groupings[i].size, x->groupings[i].order,
+				err);
+	al_matrix_finish(&pairs);
+	return ok;
 }
 
 /* One key for all heads: what the unfolding's first d_head singular values leave, where they
@@ -339,6 +390,8 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	const struct al_triangles *t = &x->module->triangles;
 
 	set_unknown(&x->shared_kv);
+	for (int i = 0; i < AL_MOST_LATENT_RANKS; i++)
+		set_unknown(&x->latent[i]);
 	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
 		set_unknown(&x->embedding[kind]);
 		set_unknown(&x->embedding_best[kind]);
@@ -353,6 +406,10 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	x->is_zero = x->keys.norm == 0 || (x->has_values && x->values.norm == 0);
 	if (x->is_zero)
 		return true;
+	x->keys_norm = x->keys.norm;
+	if (x->is_rotary && !x->is_latent
+		&& !al_rotary_norm(&x->keys, x->module->attention, &x->keys_norm, err))
+		return false;
 	choose_ranks(x);
 	if (!x->is_latent)
 		list_groupings(x);

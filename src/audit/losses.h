@@ -16,7 +16,11 @@ enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SP
 /* Of one conversion; NAN where there is no such form, or nothing is known of it. */
 struct al_loss {
 	double of[AL_N_LOSSES];
+	double qk_mean; /* under rotary positions over all offsets; of[] is at the queries' */
 };
+
+/* The sum of the squared errors of scores, over all offsets where there are some, and of values. */
+double al_loss_squared(const struct al_loss *loss);
 
 /* Key/value heads in groups of one size, each with one key and one value. */
 struct al_grouping {
@@ -31,6 +35,7 @@ struct al_losses {
 	const struct al_audit *audit;
 	struct al_audit_module *module;
 	struct al_stack keys, values;
+	double keys_norm; /* of the scores' forms, over all offsets under rotary positions */
 	bool has_values;
 	bool is_rotary; /* keys can't be mixed freely */
 	bool is_normed; /* nor even scaled: queries and keys pass a norm */

@@ -288,7 +288,6 @@ void al_audit_module_finish(struct al_audit_module *module)
 	for (size_t i = 0; i < module->n_draws; i++)
 		al_spectra_finish(&module->draws[i]);
 	free(module->draws);
-	free(module->thinned);
 	al_triangles_finish(&module->triangles);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&module->weights[p]);

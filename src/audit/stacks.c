@@ -253,6 +253,41 @@ static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t
 	return ok;
 }
 
+/* In float, scaled to the norm, so that no square leaves its range. */
+static void gather_gram_f(const struct al_stack *s, const size_t *heads, size_t n,
+	struct al_matrix_f out)
+{
+	const size_t w = s->width;
+	const double scale = 1 / (s->norm * s->norm);
+
+	for (size_t j = 0; j < n * w; j++)
+		for (size_t i = 0; i < n; i++) {
+			const double *from = s->gram.data + heads[i] * w
+				+ (heads[j / w] * w + j % w) * s->gram.ld;
+			float *to = out.data + i * w + j * out.ld;
+			for (size_t k = 0; k < w; k++)
+				to[k] = (float)(from[k] * scale);
+		}
+}
+
+bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t n, double *cost,
+	struct al_error *err)
+{
+	struct al_matrix_f gram = {0}, values = {0};
+	bool ok = al_matrix_init_f(&gram, n * stack->width, n * stack->width, err)
+		&& al_matrix_init_f(&values, gram.cols, 1, err);
+
+	if (ok)
+		gather_gram_f(stack, heads, n, gram);
+	ok = ok && al_eigenvalues_f(gram, values.data, err);
+	*cost = 0;
+	for (size_t i = stack->width; ok && i < values.rows; i++)
+		*cost += fmax((double)values.data[i], 0);
+	al_matrix_finish_f(&values);
+	al_matrix_finish_f(&gram);
+	return ok;
+}
+
 struct sharing {
 	const struct al_stack *stack;
 	const size_t *order;

@@ -24,7 +24,7 @@ bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	struct al_error *err) AL_MUST_CHECK;
 void al_stack_finish(struct al_stack *stack);
 
-/* What al_stack_share, al_group_heads and al_convert_shared_kv start from. */
+/* What al_stack_share, al_stack_estimate and al_convert_shared_kv start from. */
 bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CHECK;
 
 /* ||the forms with `other`'s heads in the place of own's - the forms|| / ||the forms||: the other
@@ -41,6 +41,10 @@ bool al_stack_error(const struct al_stack *stack, struct al_view other, double *
  * order[0..n-1] lists heads; `size` neighbours make a group; size divides n. */
 bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t size,
 	double *relative_error, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of one group, squared, good to 1e-6 of ||the forms||: to choose groups by. */
+bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t n, double *cost,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ||A - B B^T A||^2 for heads side by side and an orthonormal basis. */
 bool al_outside(struct al_view basis, struct al_view heads, double *squared,

@@ -226,11 +226,15 @@ static double share_of(const struct al_thinned *draw, const double *n90, double 
 			draw->share[k + 1] - y0, n - x0);
 }
 
-double al_redundancy(const struct al_spectra *module, const struct al_thinned *draw)
+double al_redundancy(const struct al_spectra *module, const struct al_spectra *draw,
+	const struct al_thinned *thinned)
 {
 	double sum = 0;
 
-	for (int i = 0; i < AL_N_UNFOLDINGS; i++)
-		sum += 1 - share_of(draw, draw->n90[i], count(module, i));
+	for (int i = 0; i < AL_N_UNFOLDINGS; i++) {
+		const double all = thinned->n90[i][thinned->n - 1], own = count(draw, i);
+		const double n = own > 0 ? count(module, i) * all / own : 0;
+		sum += 1 - share_of(thinned, thinned->n90[i], n);
+	}
 	return sum / AL_N_UNFOLDINGS;
 }

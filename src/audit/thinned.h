@@ -30,7 +30,9 @@ bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
 
 /* 1 - the share of a draw's heads that have as many components for 90 % as the module, the mean of
  * both unfoldings: 0 for independent heads, a half where half of the heads are copies. Below 0
- * where heads have less in common than chance gives. */
-double al_redundancy(const struct al_spectra *module, const struct al_thinned *draw);
+ * where heads have less in common than chance gives. What fewer heads of the draw have follows
+ * from `thinned`, which may be another draw of the module, in proportion. */
+double al_redundancy(const struct al_spectra *module, const struct al_spectra *draw,
+	const struct al_thinned *thinned);
 
 #endif

@@ -9,6 +9,7 @@ static const struct shape plain = {20, 20, 20, 20, 6, 6, 4, 4};
 static const struct shape grouped = {20, 20, 20, 20, 6, 3, 4, 4};
 static const struct shape wide = {6, 6, 6, 6, 4, 4, 9, 9}; /* heads wider than the model */
 static const size_t neighbours[] = {0, 1, 2, 3, 4, 5};
+static double unused; /* of errors that a test does not ask for */
 
 struct side {
 	struct al_triangles triangles;
@@ -225,9 +226,11 @@ static void means_equal_the_converted_layer(void **state)
 			set_mean(&c, AL_KEY, first, size);
 			set_mean(&c, AL_VALUE, first, size);
 		}
-		assert_true(al_convert_mean(&s.keys, neighbours, size, &error, NULL));
+		assert_true(
+			al_convert_mean(&s.keys, NULL, neighbours, size, &error, &unused, NULL));
 		assert_close(error, dense_error(&m, &c, AL_FORM_QK));
-		assert_true(al_convert_mean(&s.values, neighbours, size, &error, NULL));
+		assert_true(
+			al_convert_mean(&s.values, NULL, neighbours, size, &error, &unused, NULL));
 		assert_close(error, dense_error(&m, &c, AL_FORM_OV));
 		close_side(&s);
 		finish_module(&c);
@@ -394,7 +397,7 @@ static void turned_copies_are_one_head(void **state)
 	struct side s = open_side(&m);
 	const struct al_stack *const stacks[] = {&s.keys, &s.values};
 	for (size_t k = 0; k < 2; k++) {
-		assert_true(al_convert_mean(stacks[k], neighbours, 6, &raw, NULL));
+		assert_true(al_convert_mean(stacks[k], NULL, neighbours, 6, &raw, &unused, NULL));
 		assert_true(al_stack_share(stacks[k], neighbours, 6, &best, NULL));
 		assert_true(raw > 0.5 && best < 1e-12);
 	}
@@ -411,8 +414,101 @@ static void copies_need_no_turning(void **state)
 	for (size_t i = 1; i < 6; i++)
 		assert_true(al_copy(al_view(head_of(&m, AL_KEY, 0)), head_of(&m, AL_KEY, i), NULL));
 	struct side s = open_side(&m);
-	assert_true(al_convert_mean(&s.keys, neighbours, 6, &raw, NULL));
+	assert_true(al_convert_mean(&s.keys, NULL, neighbours, 6, &raw, &unused, NULL));
 	assert_true(raw < 1e-14);
+	close_side(&s);
+	finish_module(&m);
+}
+
+static bool share_cost(const void *context, const size_t *heads, size_t n, double *cost,
+	struct al_error *err)
+{
+	struct al_stack one = *(const struct al_stack *)context;
+	double error, estimate;
+
+	one.n = n;
+	assert_true(al_stack_share(&one, heads, n, &error, NULL));
+	assert_true(al_stack_estimate(context, heads, n, &estimate, err));
+	*cost = error * error;
+	assert_true(fabs(estimate - *cost) < 1e-6);
+	return true;
+}
+
+static void group(const struct al_stack *stack, size_t size, size_t *order)
+{
+	const struct al_group_cost cost = {share_cost, stack};
+	struct al_matrix pairs;
+
+	assert_true(al_pair_costs(&cost, stack->n, &pairs, NULL));
+	assert_true(al_group_heads(&cost, pairs, size, order, NULL));
+	al_matrix_finish(&pairs);
+}
+
+static double cost_of(const struct al_stack *stack, const size_t *order, size_t size)
+{
+	double error;
+
+	assert_true(al_stack_share(stack, order, size, &error, NULL));
+	return error;
+}
+
+/* The least error of all pairings: the first head that is left goes with each other. */
+static double best_pairing(const struct al_stack *stack, size_t *order, size_t at)
+{
+	double best = INFINITY;
+
+	if (at + 1 >= stack->n)
+		return cost_of(stack, order, 2);
+	for (size_t j = at + 1; j < stack->n; j++) {
+		size_t was = order[at + 1];
+		order[at + 1] = order[j];
+		order[j] = was;
+		best = fmin(best, best_pairing(stack, order, at + 2));
+		order[j] = order[at + 1];
+		order[at + 1] = was;
+	}
+	return best;
+}
+
+static void pairs_are_matched_best(void **state)
+{
+	static const struct shape eight = {20, 20, 20, 20, 8, 8, 4, 4};
+
+	(void)state;
+	for (uint64_t seed = 140; seed < 144; seed++) {
+		struct module m = new_module(&eight, seed);
+		struct side s = open_side(&m);
+		size_t order[8], all[16] = {0, 1, 2, 3, 4, 5, 6, 7};
+		group(&s.keys, 2, order);
+		assert_close(cost_of(&s.keys, order, 2), best_pairing(&s.keys, all, 0));
+		group(&s.keys, 4, order);
+		assert_true(cost_of(&s.keys, order, 4) <= cost_of(&s.keys, all, 4));
+		close_side(&s);
+		finish_module(&m);
+	}
+}
+
+/* More heads than are matched exactly, every one alike to one far away. */
+static void many_pairs_are_found(void **state)
+{
+	enum { N = 24 };
+	static const struct shape many = {60, 60, 60, 60, N, N, 2, 2};
+	struct module m = new_module(&many, 150);
+	size_t order[N];
+
+	(void)state;
+	for (size_t i = 0; i < N / 2; i++) {
+		struct al_matrix a = new_matrix(2, 2);
+		fill(a, 160 + i);
+		assert_true(al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(head_of(&m, AL_KEY, i)),
+			al_view(a), 0, head_of(&m, AL_KEY, N - 1 - i), NULL));
+		al_matrix_finish(&a);
+	}
+	struct side s = open_side(&m);
+	group(&s.keys, 2, order);
+	assert_true(cost_of(&s.keys, order, 2) < 1e-12);
+	for (size_t i = 0; i < N; i += 2)
+		assert_int_equal(order[i] + order[i + 1], N - 1);
 	close_side(&s);
 	finish_module(&m);
 }
@@ -438,7 +534,7 @@ static void groups_are_found(void **state)
 		}
 	}
 	struct side s = open_side(&m);
-	assert_true(al_group_heads(&s.keys, NULL, 3, order, NULL));
+	group(&s.keys, 3, order);
 	al_text_init(&text);
 	al_group_print(order, 6, 3, &text);
 	assert_string_equal(text.data, "0 2 5, 1 3 4");
@@ -491,23 +587,26 @@ static void turned_pairs_are_one_key(void **state)
 	(void)state;
 	for (size_t k = 0; k < 3; k++) {
 		struct module m = new_module(&plain, 90 + k);
-		double raw, aligned, other;
+		double raw, aligned, other, mean;
 		turn_pairs(&m, &cases[k]);
 		struct side s = open_side(&m);
 		struct al_attention wrong = cases[k];
 		wrong.rotary_pairs = cases[k].rotary_pairs == AL_PAIRS_HALVES ? AL_PAIRS_INTERLEAVED
 									      : AL_PAIRS_HALVES;
-		assert_true(al_convert_mean(&s.keys, neighbours, 6, &raw, NULL));
-		assert_true(al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &aligned, NULL));
-		assert_true(al_convert_rotary(&s.keys, &wrong, neighbours, 6, &other, NULL));
-		assert_true(raw > 0.5 && aligned < 1e-12);
+		assert_true(al_convert_mean(&s.keys, NULL, neighbours, 6, &raw, &unused, NULL));
+		assert_true(al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &aligned, &mean,
+			NULL));
+		assert_true(
+			al_convert_rotary(&s.keys, &wrong, neighbours, 6, &other, &unused, NULL));
+		assert_true(raw > 0.5 && aligned < 1e-12 && mean < 1e-12);
 		assert_true(cases[k].rotary_width == 2 || other > 0.1);
 		close_side(&s);
 		finish_module(&m);
 	}
 }
 
-/* Never better than what is free to mix, never worse than the mean. */
+/* Never better at an offset than what is free to mix, over all offsets never worse than the mean of
+ * the keys. */
 static void rotary_stands_between(void **state)
 {
 	static const struct al_attention attention = {.is_rotary = true, .rotary_width = 4};
@@ -516,11 +615,85 @@ static void rotary_stands_between(void **state)
 	for (uint64_t seed = 100; seed < 110; seed++) {
 		struct module m = new_module(&plain, seed);
 		struct side s = open_side(&m);
-		double raw, aligned, best;
-		assert_true(al_convert_mean(&s.keys, neighbours, 2, &raw, NULL));
-		assert_true(al_convert_rotary(&s.keys, &attention, neighbours, 2, &aligned, NULL));
+		double raw, raw_mean, aligned, mean, best;
+		assert_true(
+			al_convert_mean(&s.keys, &attention, neighbours, 2, &raw, &raw_mean, NULL));
+		assert_true(al_convert_rotary(&s.keys, &attention, neighbours, 2, &aligned, &mean,
+			NULL));
 		assert_true(al_stack_share(&s.keys, neighbours, 2, &best, NULL));
-		assert_true(best <= aligned && aligned <= raw);
+		assert_true(best <= aligned && mean <= raw_mean);
+		close_side(&s);
+		finish_module(&m);
+	}
+}
+
+/* Sum over heads of ||Q_i R(t) (K_i - K'_i)^T||^2, the p-th pair of dimensions turned by (p + 1) of
+ * N_TURNS parts of a turn a token; what isn't rotated stays. */
+enum { N_TURNS = 64 };
+
+static double at_offset(const struct module *m, const struct al_attention *a,
+	struct al_matrix other, size_t t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < 6; i++) {
+		struct al_matrix q = new_matrix(20, 4), dk = new_matrix(20, 4);
+		assert_true(al_copy(al_head_of(&m->heads, AL_QUERY, i), q, NULL));
+		for (size_t j = 0; j < 4; j++)
+			for (size_t r = 0; r < 20; r++)
+				dk.data[r + 20 * j] =
+					al_head_of(&m->heads, AL_KEY, i).data[r + 20 * j]
+					- other.data[r + (4 * i + j) * 20];
+		for (size_t p = 0; p < (size_t)a->rotary_width / 2; p++) {
+			size_t first = a->rotary_pairs == AL_PAIRS_HALVES ? p : 2 * p;
+			size_t second = a->rotary_pairs == AL_PAIRS_HALVES
+				? p + (size_t)a->rotary_width / 2
+				: 2 * p + 1;
+			double angle = 6.283185307179586 * (double)((p + 1) * t) / N_TURNS;
+			for (size_t r = 0; r < 20; r++) {
+				double x = q.data[r + 20 * first], y = q.data[r + 20 * second];
+				q.data[r + 20 * first] = x * cos(angle) - y * sin(angle);
+				q.data[r + 20 * second] = x * sin(angle) + y * cos(angle);
+			}
+		}
+		struct al_matrix form = multiply(al_view(q), al_view(dk));
+		sum += squared(form);
+		al_matrix_finish(&form);
+		al_matrix_finish(&dk);
+		al_matrix_finish(&q);
+	}
+	return sum;
+}
+
+static void mean_errors_are_those_of_all_offsets(void **state)
+{
+	static const struct al_attention cases[] = {
+		{.is_rotary = true, .rotary_pairs = AL_PAIRS_HALVES, .rotary_width = 4},
+		{.is_rotary = true, .rotary_pairs = AL_PAIRS_INTERLEAVED, .rotary_width = 4},
+		{.is_rotary = true, .rotary_pairs = AL_PAIRS_HALVES, .rotary_width = 2},
+	};
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct module m = new_module(&plain, 120 + k);
+		struct side s = open_side(&m);
+		struct al_matrix other = new_matrix(20, 24), zero = new_matrix(20, 24);
+		double error, norm, mean, group, lost = 0, whole = 0;
+		fill(other, 130 + k);
+		for (size_t t = 0; t < N_TURNS; t++) {
+			lost += at_offset(&m, &cases[k], other, t) / N_TURNS;
+			whole += at_offset(&m, &cases[k], zero, t) / N_TURNS;
+		}
+		assert_true(al_rotary_error(&s.keys, &cases[k], al_view(other), &error, NULL));
+		assert_close(error, sqrt(lost / whole));
+		assert_true(al_rotary_norm(&s.keys, &cases[k], &norm, NULL));
+		assert_close(norm / sqrt(whole), 1);
+		assert_true(
+			al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &error, &mean, NULL));
+		assert_true(al_rotary_share_group(&s.keys, &cases[k], neighbours, 6, &group, NULL));
+		assert_close(sqrt(group) / norm, mean);
+		al_matrix_finish(&zero);
+		al_matrix_finish(&other);
 		close_side(&s);
 		finish_module(&m);
 	}
@@ -573,8 +746,11 @@ int main(void)
 		cmocka_unit_test(turned_copies_are_one_head),
 		cmocka_unit_test(copies_need_no_turning),
 		cmocka_unit_test(groups_are_found),
+		cmocka_unit_test(pairs_are_matched_best),
+		cmocka_unit_test(many_pairs_are_found),
 		cmocka_unit_test(turned_pairs_are_one_key),
 		cmocka_unit_test(rotary_stands_between),
+		cmocka_unit_test(mean_errors_are_those_of_all_offsets),
 		cmocka_unit_test(heads_of_nothing_have_no_norm),
 		cmocka_unit_test(tensors_are_scaled),
 	};

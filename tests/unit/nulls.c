@@ -211,7 +211,7 @@ static double redundancy(struct module *m)
 	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
 	assert_true(al_null_independent(&draw, &thinned, &t, 3, 0, 0, NULL));
 	assert_true(thinned.share[thinned.n - 1] == 1);
-	const double r = al_redundancy(&layer, &thinned);
+	const double r = al_redundancy(&layer, &draw, &thinned);
 	al_spectra_finish(&draw);
 	al_spectra_finish(&layer);
 	al_triangles_finish(&t);

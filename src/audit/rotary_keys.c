@@ -1,0 +1,346 @@
+/* Keys that heads share under rotary positions.
+ *
+ * With a pair's columns as complex vectors q and k, the part of the form at offset t is
+ * Re(q k^H e^(i theta t)). Over offsets a pair that becomes q k'^H costs ||q||^2 ||k - k'||^2 / 2
+ * in the mean, and pairs add up: that is what is minimised here. It holds for pairs that turn at
+ * least once over the offsets that matter; slower ones keep cross terms. */
+#include "audit/convert.h"
+
+#include <math.h>
+
+/* Two dimensions that positions rotate together in the heads of one group; columns as complex
+ * numbers. */
+struct pair {
+	const struct al_stack *stack;
+	const size_t *heads;
+	size_t size, real, imaginary;
+};
+
+static double *column(struct al_matrix m, const struct al_stack *s, size_t head, size_t dimension)
+{
+	return m.data + (head * s->width + dimension) * m.ld;
+}
+
+static const double *own_column(const struct pair *p, size_t k, bool imaginary)
+{
+	size_t dimension = imaginary ? p->imaginary : p->real;
+
+	return p->stack->own.data + (p->heads[k] * p->stack->width + dimension) * p->stack->own.ld;
+}
+
+/* ||Q_p||_F: over all offsets a pair's energy is half of ||Q_p||^2 ||K_p||^2. */
+static double weight_of(const struct pair *p, size_t k)
+{
+	const struct al_stack *s = p->stack;
+	const double *r = column(s->weights, s, p->heads[k], p->real);
+	const double *i = column(s->weights, s, p->heads[k], p->imaginary);
+	double sum = 0;
+
+	for (size_t row = 0; row < s->width; row++)
+		sum += r[row] * r[row] + i[row] * i[row];
+	return sqrt(sum);
+}
+
+static double dot(const double *a, const double *b, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* X^H X of the weighed complex columns as a real matrix [[Re, -Im], [Im, Re]]. */
+static void fill_gram(const struct pair *p, struct al_matrix g)
+{
+	size_t n = p->size, rows = p->stack->own.rows;
+
+	for (size_t b = 0; b < n; b++) {
+		for (size_t a = 0; a < n; a++) {
+			const double *ar = own_column(p, a, false), *ai = own_column(p, a, true);
+			const double *br = own_column(p, b, false), *bi = own_column(p, b, true);
+			double w = weight_of(p, a) * weight_of(p, b);
+			double re = w * (dot(ar, br, rows) + dot(ai, bi, rows));
+			double im = w * (dot(ar, bi, rows) - dot(ai, br, rows));
+			g.data[a + b * g.ld] = g.data[n + a + (n + b) * g.ld] = re;
+			g.data[n + a + b * g.ld] = im;
+			g.data[a + (n + b) * g.ld] = -im;
+		}
+	}
+}
+
+/* c = X v, [rows][2]: real and imaginary part. */
+static void combine(const struct pair *p, const double *v, struct al_matrix c)
+{
+	for (size_t k = 0; k < p->size; k++) {
+		const double *re = own_column(p, k, false), *im = own_column(p, k, true);
+		double w = weight_of(p, k), vr = w * v[k], vi = w * v[p->size + k];
+		for (size_t i = 0; i < c.rows; i++) {
+			c.data[i] += re[i] * vr - im[i] * vi;
+			c.data[i + c.ld] += re[i] * vi + im[i] * vr;
+		}
+	}
+}
+
+/* k_g = c conj(v_g) / w_g */
+static void spread(const struct pair *p, const double *v, struct al_matrix c, struct al_matrix out)
+{
+	for (size_t k = 0; k < p->size; k++) {
+		double w = weight_of(p, k), zr = w > 0 ? v[k] / w : 0,
+		       zi = w > 0 ? -v[p->size + k] / w : 0;
+		double *re = column(out, p->stack, p->heads[k], p->real);
+		double *im = column(out, p->stack, p->heads[k], p->imaginary);
+		for (size_t i = 0; i < c.rows; i++) {
+			re[i] = c.data[i] * zr - c.data[i + c.ld] * zi;
+			im[i] = c.data[i] * zi + c.data[i + c.ld] * zr;
+		}
+	}
+}
+
+static bool share_pair(const struct pair *p, struct al_matrix out, struct al_error *err)
+{
+	struct al_matrix gram = {0}, vector = {0}, c = {0};
+	double value;
+	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
+		&& al_matrix_init(&vector, 2 * p->size, 1, err)
+		&& al_matrix_init(&c, out.rows, 2, err);
+
+	if (ok)
+		fill_gram(p, gram);
+	ok = ok && al_eigenvectors_top(gram, &value, vector, err);
+	if (ok) {
+		combine(p, vector.data, c);
+		spread(p, vector.data, c, out);
+	}
+	al_matrix_finish(&c);
+	al_matrix_finish(&vector);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+/* K_u R_u^T of the group's dimensions from `first` on. */
+static bool weigh_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
+	struct al_matrix out, struct al_error *err)
+{
+	bool ok = true;
+
+	for (size_t k = 0; ok && k < size; k++) {
+		size_t at = heads[k] * s->width + first, n = s->width - first;
+		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, at, n),
+			al_columns(al_view(s->weights), at, n), 0,
+			al_part(out, 0, k * s->width, out.rows, s->width), err);
+	}
+	return ok;
+}
+
+/* out_u = P P^T K_u */
+static bool project_rest(const struct al_stack *s, struct al_view basis, const size_t *heads,
+	size_t size, size_t first, struct al_matrix out, struct al_error *err)
+{
+	size_t n = s->width - first;
+	struct al_matrix inside;
+
+	if (!al_matrix_init(&inside, basis.cols, n, err))
+		return false;
+	bool ok = true;
+	for (size_t k = 0; ok && k < size; k++) {
+		size_t at = heads[k] * s->width + first;
+		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, al_columns(s->own, at, n), 0,
+			     inside, err)
+			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, basis, al_view(inside), 0,
+				al_part(out, 0, at, out.rows, n), err);
+	}
+	al_matrix_finish(&inside);
+	return ok;
+}
+
+/* The dimensions that positions don't rotate. */
+static bool share_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
+	struct al_matrix out, struct al_error *err)
+{
+	struct al_matrix weighed = {0}, basis = {0};
+	bool ok = first == s->width
+		|| (al_matrix_init(&weighed, out.rows, size * s->width, err)
+			&& weigh_rest(s, heads, size, first, weighed, err)
+			&& al_leading_basis(al_view(weighed), s->width - first, &basis, err)
+			&& project_rest(s, al_view(basis), heads, size, first, out, err));
+
+	al_matrix_finish(&basis);
+	al_matrix_finish(&weighed);
+	return ok;
+}
+
+/* ---- errors over all offsets ---- */
+
+static size_t rotated_width(const struct al_stack *s, const struct al_attention *a)
+{
+	return ((size_t)a->rotary_width < s->width ? (size_t)a->rotary_width : s->width) / 2 * 2;
+}
+
+static struct pair pair_of(const struct al_stack *s, const struct al_attention *a,
+	const size_t *heads, size_t size, size_t index)
+{
+	const bool is_halves = a->rotary_pairs == AL_PAIRS_HALVES;
+
+	return (struct pair){s, heads, size, is_halves ? index : 2 * index,
+		is_halves ? index + rotated_width(s, a) / 2 : 2 * index + 1};
+}
+
+/* What the leading eigenvector of a pair leaves: half of the trace's rest; each eigenvalue stands
+ * twice in the real matrix. */
+static bool pair_cost(const struct pair *p, double *squared, struct al_error *err)
+{
+	struct al_matrix gram = {0}, values = {0};
+	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
+		&& al_matrix_init(&values, 2 * p->size, 1, err);
+
+	if (ok)
+		fill_gram(p, gram);
+	ok = ok && al_eigenvalues(gram, values.data, err);
+	for (size_t i = 2; ok && i < values.rows; i++)
+		*squared += fmax(values.data[i], 0) / 4;
+	al_matrix_finish(&values);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+static bool rest_cost(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
+	double *squared, struct al_error *err)
+{
+	struct al_matrix weighed = {0}, basis = {0};
+	double rest = 0;
+	bool ok = first == s->width
+		|| (al_matrix_init(&weighed, s->own.rows, size * s->width, err)
+			&& weigh_rest(s, heads, size, first, weighed, err)
+			&& al_leading_basis(al_view(weighed), s->width - first, &basis, err)
+			&& al_outside(al_view(basis), al_view(weighed), &rest, err));
+
+	*squared += rest;
+	al_matrix_finish(&basis);
+	al_matrix_finish(&weighed);
+	return ok;
+}
+
+bool al_rotary_share_group(const struct al_stack *s, const struct al_attention *a,
+	const size_t *heads, size_t size, double *squared, struct al_error *err)
+{
+	const size_t width = rotated_width(s, a);
+	bool ok = true;
+
+	*squared = 0;
+	for (size_t p = 0; ok && p < width / 2; p++) {
+		const struct pair pair = pair_of(s, a, heads, size, p);
+		ok = pair_cost(&pair, squared, err);
+	}
+	return ok && rest_cost(s, heads, size, width, squared, err);
+}
+
+/* ||k - k'||^2 of one dimension of a head; `other` without data is 0. */
+static double column_distance(const struct al_stack *s, struct al_view other, size_t column)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->own.rows; i++) {
+		const double d = s->own.data[i + column * s->own.ld]
+			- (other.data ? other.data[i + column * other.ld] : 0);
+		sum += d * d;
+	}
+	return sum;
+}
+
+/* ||(K_u - K'_u) R_u^T||^2 of the dimensions that aren't rotated. */
+static bool rest_distance(const struct al_stack *s, struct al_view other, size_t head, size_t first,
+	double *squared, struct al_error *err)
+{
+	const size_t at = head * s->width + first, n = s->width - first;
+	struct al_matrix difference = {0}, weighed = {0};
+	bool ok = al_matrix_init(&difference, s->own.rows, n, err)
+		&& al_matrix_init(&weighed, s->own.rows, s->width, err)
+		&& al_copy(al_columns(s->own, at, n), difference, err);
+
+	for (size_t j = 0; ok && other.data && j < n; j++)
+		for (size_t i = 0; i < difference.rows; i++)
+			difference.data[i + j * difference.ld] -=
+				other.data[i + (at + j) * other.ld];
+	ok = ok
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
+			al_columns(al_view(s->weights), at, n), 0, weighed, err);
+	*squared += ok ? al_squared_norm(al_view(weighed)) : 0;
+	al_matrix_finish(&weighed);
+	al_matrix_finish(&difference);
+	return ok;
+}
+
+static bool distance(const struct al_stack *s, const struct al_attention *a, struct al_view other,
+	double *squared, struct al_error *err)
+{
+	const size_t width = rotated_width(s, a);
+	bool ok = true;
+
+	*squared = 0;
+	for (size_t head = 0; ok && head < s->n; head++) {
+		for (size_t p = 0; p < width / 2; p++) {
+			const struct pair pair = pair_of(s, a, &head, 1, p);
+			const double w = weight_of(&pair, 0);
+			*squared += w * w / 2
+				* (column_distance(s, other, head * s->width + pair.real)
+					+ column_distance(s, other,
+						head * s->width + pair.imaginary));
+		}
+		ok = width == s->width || rest_distance(s, other, head, width, squared, err);
+	}
+	return ok;
+}
+
+bool al_rotary_norm(const struct al_stack *s, const struct al_attention *a, double *norm,
+	struct al_error *err)
+{
+	const struct al_view zero = {0};
+
+	if (!distance(s, a, zero, norm, err))
+		return false;
+	*norm = sqrt(*norm);
+	return true;
+}
+
+bool al_rotary_error(const struct al_stack *s, const struct al_attention *a, struct al_view other,
+	double *relative_error, struct al_error *err)
+{
+	double squared, norm;
+
+	if (!distance(s, a, other, &squared, err) || !al_rotary_norm(s, a, &norm, err))
+		return false;
+	*relative_error = norm > 0 ? sqrt(squared) / norm : 0;
+	return true;
+}
+
+/* ---- groups ---- */
+
+static bool share_rotated(const struct al_stack *s, const struct al_attention *a,
+	const size_t *heads, size_t size, struct al_matrix out, struct al_error *err)
+{
+	const size_t width = rotated_width(s, a);
+	bool ok = true;
+
+	for (size_t p = 0; ok && p < width / 2; p++) {
+		const struct pair pair = pair_of(s, a, heads, size, p);
+		ok = share_pair(&pair, out, err);
+	}
+	return ok && share_rest(s, heads, size, width, out, err);
+}
+
+bool al_convert_rotary(const struct al_stack *s, const struct al_attention *attention,
+	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
+{
+	struct al_matrix shared;
+
+	if (!al_matrix_init(&shared, s->own.rows, s->own.cols, err))
+		return false;
+	bool ok = true;
+	for (size_t first = 0; ok && first < s->n; first += size)
+		ok = share_rotated(s, attention, order + first, size, shared, err);
+	ok = ok && al_stack_error(s, al_view(shared), error, err)
+		&& al_rotary_error(s, attention, al_view(shared), mean_error, err);
+	al_matrix_finish(&shared);
+	return ok;
+}
