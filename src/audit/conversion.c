@@ -3,6 +3,7 @@
 #include "audit/grouping.h"
 #include "audit/losses.h"
 #include "audit/measurement.h"
+#include "audit/merging.h"
 #include "ledger/ledger.h"
 
 #include <math.h>
@@ -37,7 +38,7 @@ struct conversion {
 	const struct target *to;
 	const char *name; /* what the row calls it */
 	const char *setting, *gauge;
-	const char *groups; /* which heads share; NULL: neighbours, or none */
+	const char *groups; /* which heads share, are merged or dropped; NULL: none */
 	struct al_binding changes[MOST_CHANGES];
 	size_t n_changes;
 	struct al_loss loss;
@@ -58,7 +59,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		{.key = "qk_relative_error", .title = "QK error", .digits = 4},
 		{.key = "qk_mean_error", .title = "over all offsets", .digits = 4},
 		{.key = "ov_relative_error", .title = "OV error", .digits = 4},
-		{.key = "groups", .title = "Groups"},
+		{.key = "groups", .title = "Heads"},
 	};
 
 	(void)audit;
@@ -361,11 +362,33 @@ static bool convert_narrow(struct converter *x, size_t rank, struct al_error *er
 	return add_row(x, &c, err);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
+struct weighed {
+	double squared;
+	size_t head;
+};
 
-	return x < y ? -1 : x > y;
+/* The lightest first; of equals the first. */
+static int compare_weighed(const void *a, const void *b)
+{
+	const struct weighed *x = a, *y = b;
+
+	if (x->squared != y->squared)
+		return x->squared < y->squared ? -1 : 1;
+	return (x->head > y->head) - (x->head < y->head);
+}
+
+/* "without 3 7" */
+static const char *print_dropped(const struct converter *x, const struct weighed *heads, size_t n)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_addf(&text, "without");
+	for (size_t i = 0; i < n; i++)
+		al_text_addf(&text, " %zu", heads[i].head);
+	const char *copy = al_strdup(arena_of(x), text.data);
+	al_text_finish(&text);
+	return copy;
 }
 
 /* Without the k heads whose value form is smallest; their scores go with them. */
@@ -374,19 +397,74 @@ static bool convert_fewer(struct converter *x, size_t k, struct al_error *err)
 	struct conversion c = begin_same(x, (struct al_loss){{NAN, NAN}, NAN});
 	const struct al_stack *values = &x->losses->values;
 	size_t n = values->n, width = values->width;
-	double *squared = al_calloc(n, sizeof(*squared)), sum = 0;
+	struct weighed *heads = al_calloc(n, sizeof(*heads));
+	double sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		squared[i] = al_squared_norm(
-			al_columns(al_view(values->weighed), i * width, width));
-	qsort(squared, n, sizeof(*squared), compare_doubles);
+		heads[i] = (struct weighed){al_squared_norm(al_columns(al_view(values->weighed),
+						    i * width, width)),
+			i};
+	qsort(heads, n, sizeof(*heads), compare_weighed);
 	for (size_t i = 0; i < k; i++)
-		sum += squared[i];
-	free(squared);
+		sum += heads[i].squared;
+	c.groups = print_dropped(x, heads, k);
+	free(heads);
 	change(&c, "n_heads", n - k);
 	c.setting = al_format(arena_of(x), "without %zu head%s", k, k == 1 ? "" : "s");
 	c.loss.of[AL_LOSS_OV] = sqrt(sum) / values->norm;
 	return add_row(x, &c, err);
+}
+
+/* Errors up to which heads are merged or dropped. */
+static const struct limit {
+	double error;
+	const char *setting;
+} limits[] = {
+	{.01, "redundant heads to 1 %"},
+	{.05, "redundant heads to 5 %"},
+	{.1, "redundant heads to 10 %"},
+};
+enum { N_LIMITS = sizeof(limits) / sizeof(*limits) };
+
+/* Without the first `n` heads of those that a module can do without. */
+static bool convert_merged(struct converter *x, const struct al_merging *merging, size_t n,
+	const char *setting, struct al_error *err)
+{
+	struct conversion c = begin_same(x, (struct al_loss){{0, 0}, NAN});
+	double qk = 0, ov = 0;
+	struct al_text text;
+
+	for (size_t k = 0; k < n; k++) {
+		qk += merging->steps[k].qk_squared;
+		ov += merging->steps[k].ov_squared;
+	}
+	c.loss.of[AL_LOSS_QK] = sqrt(fmax(qk, 0));
+	c.loss.of[AL_LOSS_OV] = sqrt(fmax(ov, 0));
+	if (x->losses->is_rotary)
+		c.loss.qk_mean = c.loss.of[AL_LOSS_QK];
+	change(&c, "n_heads", merging->n_heads - n);
+	c.setting = setting;
+	al_text_init(&text);
+	al_merging_print(merging, n, &text);
+	c.groups = al_strdup(arena_of(x), text.data);
+	al_text_finish(&text);
+	return add_row(x, &c, err);
+}
+
+static bool convert_redundant(struct converter *x, struct al_error *err)
+{
+	struct al_merging merging;
+	bool ok = true;
+
+	if (!al_losses_has_own_keys(x->losses) || !x->losses->has_values)
+		return true;
+	if (!al_merging_find(&merging, x->module, limits[N_LIMITS - 1].error, err))
+		return false;
+	for (size_t i = 0; ok && i < N_LIMITS; i++)
+		ok = convert_merged(x, &merging, al_merging_count(&merging, limits[i].error),
+			limits[i].setting, err);
+	al_merging_finish(&merging);
+	return ok;
 }
 
 static bool convert_widths(struct converter *x, struct al_error *err)
@@ -414,7 +492,8 @@ static bool convert_widths(struct converter *x, struct al_error *err)
 static bool convert_all(struct converter *x, struct al_error *err)
 {
 	return measure_module(x, err) && convert_groups(x, err) && convert_shared_kv(x, err)
-		&& convert_latent(x, err) && convert_embeddings(x, err) && convert_widths(x, err);
+		&& convert_latent(x, err) && convert_embeddings(x, err) && convert_redundant(x, err)
+		&& convert_widths(x, err);
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
@@ -434,8 +513,40 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return ok;
 }
 
+static bool saves_somewhere(const struct al_table *table, const char *setting)
+{
+	double saving;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (strcmp(al_table_text(table, row, "setting"), setting) == 0
+			&& al_table_number(table, row, "saving", &saving) && saving > 0)
+			return true;
+	return false;
+}
+
+/* Redundant heads that no module has need no rows. */
+static void leave_out_nothing(struct al_table *table)
+{
+	bool is_kept[N_LIMITS];
+	size_t n = 0;
+
+	for (int i = 0; i < N_LIMITS; i++)
+		is_kept[i] = saves_somewhere(table, limits[i].setting);
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *setting = al_table_text(table, row, "setting");
+		bool is_left = true;
+		for (int i = 0; i < N_LIMITS; i++)
+			is_left = is_left
+				&& (is_kept[i] || strcmp(setting, limits[i].setting) != 0);
+		if (is_left)
+			table->rows[n++] = table->rows[row];
+	}
+	table->n_rows = n;
+}
+
 static void finish(struct al_audit *audit, struct al_table *table)
 {
+	leave_out_nothing(table);
 	bool is_rotary = false, is_normed = false, is_latent = false;
 
 	for (size_t i = 0; i < audit->view->n_modules; i++) {

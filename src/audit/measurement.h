@@ -77,6 +77,7 @@ struct al_measurement {
 	X(heads) \
 	X(layers) \
 	X(similarity) \
+	X(redundant) \
 	X(pca) \
 	X(conversion) \
 	X(correlation) \

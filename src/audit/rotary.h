@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_AUDIT_ROTARY_H
 #define ATTNLEDGER_AUDIT_ROTARY_H
 
-#include "linalg/linalg.h"
+#include "linalg/heads.h"
 #include "views/views.h"
 
 /* Has the module's query/key form an offset? (Of MLA the view leaves the rotated part out.) */
@@ -16,5 +16,11 @@ static inline bool al_has_offset(const struct al_attention *attention)
  * is none. */
 void al_rotate_queries(const struct al_attention *attention, int64_t offset,
 	struct al_matrix queries);
+
+/* The mean over all offsets of the inner products of the heads' score forms, [n_heads][n_heads]:
+ * with a pair's columns as complex vectors that of Re(q k^H e^(i theta t)) and this of q', k' is
+ * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. */
+bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
+	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -280,7 +280,7 @@ static void copies_are_one_head(void **state)
 	assert_true(conversion(a, "layers.0", "latent-kv", "kv_rank 12", "optimal", &ov) < 1e-13
 		&& ov < 1e-13);
 	assert_string_equal(found(a, "modules"), "2, each of 6 heads of width 4");
-	assert_non_null(strstr(found(a, "under 1 % error"), "mhe-"));
+	assert_non_null(strstr(found(a, "under 1 % error"), "mha redundant heads to 1 %"));
 	for (size_t row = 0; row < LAYERS; row++)
 		assert_true(number(table_of(a, "layers"), row, "qk_n99") <= WIDTH
 			&& number(table_of(a, "layers"), row, "redundancy") > 0.5);
@@ -388,6 +388,99 @@ static void biases_tell_heads_apart(void **state)
 			< 1e-12);
 		assert_true(number(heads, HEADS + i, "qk_bias_share") == 0);
 	}
+	close_audit(a);
+}
+
+/* ---- heads that a module can do without ---- */
+
+/* ||V_j O_j^T||^2 of a head of a layer, of rows [from, D) of V alone. */
+static double squared_values(size_t l, size_t head, size_t from)
+{
+	double sum = 0;
+
+	for (size_t row = from; row < D; row++)
+		for (size_t column = 0; column < D; column++) {
+			double entry = 0;
+			for (size_t j = 0; j < WIDTH; j++)
+				entry += *at(l, AL_VALUE, head, row, j)
+					* *at(l, AL_OUTPUT, head, column, j);
+			sum += entry * entry;
+		}
+	return sum;
+}
+
+/* In the first layer head 5 is head 2 in another basis, but for W_O, which may be any; in the
+ * second head 3 writes a hundredth of what others do. */
+static void redundant_heads_are_found(void **state)
+{
+	double all = 0, ov;
+
+	(void)state;
+	fill_layers();
+	set_product(0, AL_QUERY, 5, 2, mixing);
+	set_product(0, AL_KEY, 5, 2, inverse_transposed);
+	set_product(0, AL_VALUE, 5, 2, mixing);
+	for (size_t row = 0; row < D; row++)
+		for (size_t j = 0; j < WIDTH; j++)
+			*at(1, AL_OUTPUT, 3, row, j) /= 100;
+	struct answer *a = run_audit(0);
+	const struct al_table *redundant = table_of(a, "redundant");
+	assert_int_equal(redundant->n_rows, 2);
+	assert_string_equal(text(redundant, 0, "reason"), "twin");
+	assert_true(number(redundant, 0, "head") == 2 && number(redundant, 0, "twin") == 5);
+	assert_true(fabs(number(redundant, 0, "qk_cosine") - 1) < 1e-12);
+	assert_true(number(redundant, 0, "cumulative_error") < 1e-12);
+	assert_true(number(redundant, 0, "ov_relative_error") < 1e-12);
+	assert_string_equal(text(redundant, 1, "reason"), "silent");
+	assert_string_equal(text(redundant, 1, "module"), "layers.1");
+	for (size_t i = 0; i < HEADS; i++)
+		all += squared_values(1, i, 0);
+	const double share = squared_values(1, 3, 0) / all;
+	assert_true(number(redundant, 1, "head") == 3 && isnan(number(redundant, 1, "twin")));
+	assert_true(fabs(number(redundant, 1, "output_share") - share) < 1e-12);
+	assert_true(fabs(number(redundant, 1, "ov_relative_error") - sqrt(share)) < 1e-12);
+	assert_true(
+		conversion(a, "layers.0", "mha", "redundant heads to 1 %", "optimal", &ov) < 1e-12
+		&& ov < 1e-12);
+	assert_non_null(
+		strstr(found(a, "under 1 % error"), "mha redundant heads to 1 %: error 0.00"));
+	assert_string_equal(found(a, "redundant heads"),
+		"2 under 1 % error of their module, 2 under 10 %: layers.0 head 2 is as head 5 "
+		"...");
+	close_audit(a);
+}
+
+/* Heads that score alike up to other biases have no twins; of values what the twin doesn't span is
+ * lost. Rows [D/2, D) of values are the copy's own. */
+static void twins_lose_what_differs(void **state)
+{
+	double all = 0;
+
+	(void)state;
+	fill_layers();
+	for (size_t l = 0; l < LAYERS; l++)
+		for (int p = AL_QUERY; p <= AL_VALUE; p++)
+			set_product(l, p, 4, 1, turn);
+	for (size_t row = D / 2; row < D; row++)
+		for (size_t j = 0; j < WIDTH; j++) {
+			*at(0, AL_VALUE, 4, row, j) = 0.02 * (double)((row * 5 + j * 3) % 7);
+			*at(0, AL_VALUE, 1, row, j) = 0;
+		}
+	for (size_t row = 0; row < D; row++) /* the lighter of the two is merged */
+		for (size_t j = 0; j < WIDTH; j++)
+			*at(0, AL_OUTPUT, 1, row, j) *= 3;
+	for (size_t j = 0; j < WIDTH; j++)
+		layers[1].b[AL_QUERY][4 * WIDTH + j] = 20;
+	struct answer *a = run_audit(0);
+	const struct al_table *redundant = table_of(a, "redundant");
+	assert_int_equal(redundant->n_rows, 1);
+	for (size_t i = 0; i < HEADS; i++)
+		all += squared_values(0, i, 0);
+	assert_true(number(redundant, 0, "head") == 4 && number(redundant, 0, "twin") == 1);
+	assert_true(fabs(number(redundant, 0, "ov_relative_error")
+			    - sqrt(squared_values(0, 4, D / 2) / all))
+		< 1e-9);
+	assert_true(number(redundant, 0, "cumulative_error") > 1e-4);
 	close_audit(a);
 }
 
@@ -584,6 +677,8 @@ int main(void)
 		cmocka_unit_test(copies_are_one_head),
 		cmocka_unit_test(different_heads_are_counted),
 		cmocka_unit_test(biases_tell_heads_apart),
+		cmocka_unit_test(redundant_heads_are_found),
+		cmocka_unit_test(twins_lose_what_differs),
 		cmocka_unit_test(permuted_heads_permute_the_answer),
 		cmocka_unit_test(another_basis_changes_what_is_raw),
 		cmocka_unit_test(conversions_save_what_the_ledger_says),

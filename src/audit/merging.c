@@ -1,0 +1,294 @@
+/* Heads merged and dropped, the cheapest first. */
+#include "audit/merging.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "audit/losses.h"
+#include "audit/rotary.h"
+#include "base/memory.h"
+
+/* Differences of inner products below this part of their sum are rounding. */
+static const double ROUNDING = 1e-13;
+
+struct merger {
+	struct al_audit_module *module;
+	struct al_merging *out;
+	struct al_matrix qk; /* inner products of the heads' scores, [n][n] */
+	struct al_view ov; /* and of their value forms */
+	double qk_total, ov_total;
+	size_t *into; /* the head that each is merged into; itself: it stays */
+	bool *is_gone; /* dropped, with all that were merged into it */
+	double *qk_cost, *ov_cost; /* of each head as it is now */
+	bool has_twins;
+	double most;
+};
+
+static double at(struct al_view m, size_t i, size_t j)
+{
+	return m.data[i + j * m.ld];
+}
+
+/* ---- what a step costs ---- */
+
+/* ||A_i - A_j||^2 */
+static double qk_distance(const struct merger *x, size_t i, size_t j)
+{
+	const struct al_view s = al_view(x->qk);
+	const double sum = at(s, i, i) + at(s, j, j), distance = sum - 2 * at(s, i, j);
+
+	return distance > ROUNDING * sum ? distance : 0;
+}
+
+/* A head's values and their bias, [d_in + 1][width]. */
+static bool values_of(const struct al_heads *heads, size_t head, struct al_matrix *out,
+	struct al_error *err)
+{
+	const size_t kv_head = al_kv_head(heads, head), width = heads->d_value;
+	const struct al_view v = al_head_of(heads, AL_VALUE, kv_head);
+
+	if (!al_matrix_init(out, v.rows + 1, width, err))
+		return false;
+	for (size_t j = 0; heads->bias[AL_VALUE].data && j < width; j++)
+		out->data[v.rows + j * out->ld] = heads->bias[AL_VALUE].data[(kv_head * width + j)
+			* heads->bias[AL_VALUE].ld];
+	return al_copy(v, al_part(*out, 0, 0, v.rows, width), err);
+}
+
+/* ||(V_j - P_i V_j) O_j^T||^2, P_i onto the space of V_i. */
+static bool find_outside(const struct merger *x, size_t j, size_t i, double *squared,
+	struct al_error *err)
+{
+	const struct al_heads *heads = &x->module->heads;
+	struct al_matrix from = {0}, to = {0}, basis = {0}, form = {0};
+	const struct al_view r = al_triangle_of(&x->module->triangles, AL_OUTPUT, j);
+	bool ok = values_of(heads, j, &from, err) && values_of(heads, i, &to, err)
+		&& al_leading_basis(al_view(to), heads->d_value, &basis, err)
+		&& al_matrix_init(&form, from.rows, r.rows, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(from), r, 0, form, err)
+		&& al_outside(al_view(basis), al_view(form), squared, err);
+
+	al_matrix_finish(&form);
+	al_matrix_finish(&basis);
+	al_matrix_finish(&to);
+	al_matrix_finish(&from);
+	return ok;
+}
+
+/* Without the heads that are merged into `head`, and it; or with all of them in `twin`. */
+static bool find_cost(const struct merger *x, size_t head, size_t twin, double *qk, double *ov,
+	struct al_error *err)
+{
+	*qk = *ov = 0;
+	for (size_t m = 0; m < x->out->n_heads; m++) {
+		double own = at(x->ov, m, m);
+		if (x->into[m] != head || x->is_gone[m])
+			continue;
+		if (twin != head && !find_outside(x, m, twin, &own, err))
+			return false;
+		*qk += (twin == head ? 0 : qk_distance(x, m, twin)) - x->qk_cost[m];
+		*ov += own - x->ov_cost[m];
+	}
+	*qk /= x->qk_total;
+	*ov /= x->ov_total;
+	return true;
+}
+
+/* ---- steps ---- */
+
+struct totals {
+	double qk, ov;
+};
+
+static double error_of(struct totals t)
+{
+	return sqrt(fmax(fmax(t.qk, t.ov), 0));
+}
+
+static bool is_there(const struct merger *x, size_t head)
+{
+	return x->into[head] == head && !x->is_gone[head];
+}
+
+/* The cost of a step, if it is cheaper than the best so far. */
+static bool consider(const struct merger *x, struct totals before, size_t head, size_t twin,
+	struct al_merge *best, struct al_error *err)
+{
+	double qk, ov;
+
+	if (twin != head && qk_distance(x, head, twin) > x->most * x->most * x->qk_total)
+		return true;
+	if (twin == head && at(x->ov, head, head) > x->most * x->most * x->ov_total)
+		return true;
+	if (!find_cost(x, head, twin, &qk, &ov, err))
+		return false;
+	const double error = error_of((struct totals){before.qk + qk, before.ov + ov});
+	if (error < best->cumulative_error)
+		*best = (struct al_merge){.head = head,
+			.twin = twin,
+			.qk_squared = qk,
+			.ov_squared = ov,
+			.cumulative_error = error};
+	return true;
+}
+
+static bool find_best(const struct merger *x, struct totals before, struct al_merge *best,
+	struct al_error *err)
+{
+	*best = (struct al_merge){.cumulative_error = INFINITY};
+	for (size_t i = 0; i < x->out->n_heads; i++) {
+		if (!is_there(x, i))
+			continue;
+		if (!consider(x, before, i, i, best, err))
+			return false;
+		for (size_t j = 0; x->has_twins && j < x->out->n_heads; j++)
+			if (j != i && is_there(x, j) && !consider(x, before, i, j, best, err))
+				return false;
+	}
+	return true;
+}
+
+static void take_step(struct merger *x, struct al_merge step)
+{
+	const size_t head = step.head, twin = step.twin;
+	struct al_view qk = al_view(x->qk);
+
+	step.output_share = at(x->ov, head, head) / x->ov_total;
+	step.qk_cosine = step.ov_cosine = NAN;
+	if (twin != head) {
+		step.qk_cosine = al_cosine(at(qk, head, twin), at(qk, head, head),
+			at(qk, twin, twin));
+		step.ov_cosine = al_cosine(at(x->ov, head, twin), at(x->ov, head, head),
+			at(x->ov, twin, twin));
+	}
+	x->out->steps[x->out->n++] = step;
+}
+
+/* Who was merged into the head goes with it. */
+static bool move(struct merger *x, size_t head, size_t twin, struct al_error *err)
+{
+	for (size_t m = 0; m < x->out->n_heads; m++) {
+		if (x->into[m] != head || x->is_gone[m])
+			continue;
+		x->is_gone[m] = twin == head;
+		x->qk_cost[m] = twin == head ? 0 : qk_distance(x, m, twin);
+		x->ov_cost[m] = at(x->ov, m, m);
+		if (twin != head && !find_outside(x, m, twin, &x->ov_cost[m], err))
+			return false;
+		x->into[m] = twin;
+	}
+	return true;
+}
+
+static bool take_steps(struct merger *x, struct al_error *err)
+{
+	struct totals totals = {0, 0};
+	struct al_merge best;
+
+	while (x->out->n + 1 < x->out->n_heads) {
+		if (!find_best(x, totals, &best, err))
+			return false;
+		if (!(best.cumulative_error <= x->most))
+			return true;
+		totals.qk += best.qk_squared;
+		totals.ov += best.ov_squared;
+		take_step(x, best);
+		if (!move(x, best.head, best.twin, err))
+			return false;
+	}
+	return true;
+}
+
+/* ---- a module ---- */
+
+static double trace(struct al_view m)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m.rows; i++)
+		sum += at(m, i, i);
+	return sum;
+}
+
+/* Under rotary positions the mean over all offsets: scores that are equal at one offset may differ
+ * at others. */
+static bool find_inner(struct merger *x, struct al_error *err)
+{
+	const size_t n = x->module->heads.n_heads;
+	struct al_view qk;
+
+	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err)
+		|| !al_matrix_init(&x->qk, n, n, err))
+		return false;
+	if (al_has_offset(x->module->attention))
+		return al_rotary_inner(&x->module->heads, x->module->attention, x->qk, err);
+	return al_audit_form_inner(x->module, AL_FORM_QK, &qk, err) && al_copy(qk, x->qk, err);
+}
+
+static bool begin(struct merger *x, struct al_error *err)
+{
+	const size_t n = x->module->heads.n_heads;
+
+	x->out->n_heads = n;
+	x->out->steps = al_calloc(n, sizeof(*x->out->steps));
+	x->into = al_calloc(n, sizeof(*x->into));
+	x->is_gone = al_calloc(n, sizeof(*x->is_gone));
+	x->qk_cost = al_calloc(n, sizeof(*x->qk_cost));
+	x->ov_cost = al_calloc(n, sizeof(*x->ov_cost));
+	for (size_t i = 0; i < n; i++)
+		x->into[i] = i;
+	if (!find_inner(x, err))
+		return false;
+	x->qk_total = trace(al_view(x->qk));
+	x->ov_total = trace(x->ov);
+	return true;
+}
+
+bool al_merging_find(struct al_merging *merging, struct al_audit_module *module, double most,
+	struct al_error *err)
+{
+	struct merger x = {.module = module,
+		.out = merging,
+		.most = most,
+		.has_twins = !module->attention->is_latent && !al_has_qk_norm(module->attention)};
+	bool ok = true;
+
+	*merging = (struct al_merging){.n_heads = module->heads.n_heads};
+	if (!al_has_values(&module->heads))
+		return true;
+	ok = begin(&x, err) && (!(x.qk_total > 0) || !(x.ov_total > 0) || take_steps(&x, err));
+	al_matrix_finish(&x.qk);
+	free(x.into);
+	free(x.is_gone);
+	free(x.qk_cost);
+	free(x.ov_cost);
+	if (!ok)
+		al_merging_finish(merging);
+	return ok;
+}
+
+void al_merging_finish(struct al_merging *merging)
+{
+	free(merging->steps);
+	*merging = (struct al_merging){0};
+}
+
+size_t al_merging_count(const struct al_merging *merging, double most)
+{
+	size_t n = 0;
+
+	while (n < merging->n && merging->steps[n].cumulative_error <= most)
+		n++;
+	return n;
+}
+
+void al_merging_print(const struct al_merging *merging, size_t n, struct al_text *out)
+{
+	for (size_t k = 0; k < n; k++) {
+		const struct al_merge *s = &merging->steps[k];
+		if (s->twin == s->head)
+			al_text_addf(out, "%swithout %zu", k ? ", " : "", s->head);
+		else
+			al_text_addf(out, "%s%zu into %zu", k ? ", " : "", s->head, s->twin);
+	}
+}

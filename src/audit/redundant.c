@@ -1,0 +1,125 @@
+/* Redundant heads: those that a module can do without at up to a tenth of its scores and values,
+ * the cheapest first. */
+#include "audit/measurement.h"
+#include "audit/merging.h"
+#include "audit/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double MOST_ERROR = .1;
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	static const struct al_column columns[] = {
+		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "reason", .title = "Reason"},
+		{.key = "twin", .title = "Twin", .digits = AL_DIGITS_ALL},
+		{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
+		{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
+		{.key = "output_share", .title = "Share of outputs", .digits = 4},
+		{.key = "ov_relative_error", .title = "OV error", .digits = 4},
+		{.key = "cumulative_error", .title = "Error with all before", .digits = 4},
+	};
+
+	(void)audit;
+	al_audit_add_module_columns(table);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static void add_row(struct al_table *table, const struct al_audit_module *module,
+	const struct al_merge *step)
+{
+	struct al_cell *cell = al_table_add_row(table);
+	const bool is_twin = step->twin != step->head;
+
+	al_audit_set_module(table, &cell, module);
+	al_cell_set_int(table, cell++, (int64_t)step->head);
+	al_cell_set_text(table, cell++, is_twin ? "twin" : "silent");
+	if (is_twin)
+		al_cell_set_int(table, cell, (int64_t)step->twin);
+	cell++;
+	al_audit_set_number(cell++, step->qk_cosine);
+	al_audit_set_number(cell++, step->ov_cosine);
+	al_cell_set_real(cell++, step->output_share);
+	al_cell_set_real(cell++, sqrt(fmax(step->ov_squared, 0)));
+	al_cell_set_real(cell, step->cumulative_error);
+}
+
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
+{
+	struct al_merging merging;
+
+	(void)audit;
+	if (!al_merging_find(&merging, module, MOST_ERROR, err))
+		return false;
+	for (size_t i = 0; i < merging.n; i++)
+		add_row(table, module, &merging.steps[i]);
+	al_merging_finish(&merging);
+	return true;
+}
+
+static void finish(struct al_audit *audit, struct al_table *table)
+{
+	(void)audit;
+	al_table_note(table,
+		"twin: the head attends as its twin does, whose W_O takes its outputs too; silent: "
+		"it "
+		"is dropped; in the order in which the larger error of scores and values grows "
+		"least, up to %g",
+		MOST_ERROR);
+}
+
+/* ---- the summary ---- */
+
+static size_t count_up_to(const struct al_table *table, double most)
+{
+	size_t n = 0;
+	double error;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		n += al_table_number(table, row, "cumulative_error", &error) && error <= most;
+	return n;
+}
+
+static const char *print_head(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	double head = 0, twin = 0;
+	const char *module = al_table_text(table, row, "module");
+
+	(void)al_table_number(table, row, "head", &head);
+	if (!al_table_number(table, row, "twin", &twin))
+		return al_format(arena, "%s head %.0f is silent", module, head);
+	return al_format(arena, "%s head %.0f is as head %.0f", module, head, twin);
+}
+
+static void summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *redundant)
+{
+	struct al_arena *arena = &summary->arena;
+
+	(void)audit;
+	if (redundant->n_rows == 0) {
+		al_summary_add(summary, "redundant heads", "none under 10 % error");
+		return;
+	}
+	al_summary_add(summary, "redundant heads",
+		al_format(arena, "%zu under 1 %% error of their module, %zu under 10 %%: %s%s",
+			count_up_to(redundant, .01), redundant->n_rows,
+			print_head(arena, redundant, 0), redundant->n_rows > 1 ? " ..." : ""));
+}
+
+const struct al_measurement al_measurement_redundant = {
+	.id = "redundant",
+	.title = "Heads that a module can do without",
+	.needs = {.weights = true},
+	.add_columns = add_columns,
+	.add_module = add_module,
+	.finish = finish,
+	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "ov_cosine",
+			       "ov_relative_error", "cumulative_error"},
+		.most_rows = 10},
+	.summary = {{AL_SUMMARY_PAIRS, summarise}},
+};
