@@ -116,9 +116,12 @@ static bool set_default(const struct al_config *config, const struct al_config_k
 	struct al_settings *settings = config->settings;
 	struct al_scope scope = al_settings_scope(settings);
 	const struct al_formula *fallback = find_fallback(config, key);
+	int64_t value;
+
+	if (!fallback && !key->word)
+		return false;
 	const char *origin = al_format(&settings->arena, "%s's default %s", config->family->name,
 		fallback ? al_formula_source(fallback) : key->word);
-	int64_t value;
 
 	if (!fallback) {
 		al_settings_set_word(settings, key->symbol, key->word, origin);
@@ -166,7 +169,7 @@ static bool is_left_out(const struct al_config *config, const struct al_config_k
 	const struct cJSON *node = al_config_find(config, key);
 	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
 
-	if (!node && !key->fallback && !key->word)
+	if (!node && !key->fallback && !key->word && !config->settings->may_lack)
 		return al_json_fail(config->doc, config->object, err,
 			"key \"%s\" is missing, expected %s", key->keys[0], expectation(key));
 	if (is_null && !is_derived(key) && !key->null)
@@ -313,7 +316,7 @@ static bool set_defaults(const struct al_config *config, bool lists, struct al_e
 			continue;
 		if (!is_left_out(config, key, &left_out, err))
 			return false;
-		if (left_out && !set_default(config, key, err))
+		if (left_out && !set_default(config, key, err) && !config->settings->may_lack)
 			return fail_default(config, key, err);
 	}
 	return true;

@@ -23,6 +23,8 @@ struct al_settings {
 	size_t n_symbols;
 	struct al_setting *items;
 	size_t n, room;
+	bool may_lack; /* sizes that nobody gives stay unknown, and so does what follows from them:
+			  a part of a model says its attention alone */
 };
 
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);

@@ -417,8 +417,12 @@ static bool fill(const struct run *run, const struct al_family *family, struct a
 		struct item item = {.loops = &tensor->loops,
 			.name = tensor->entry.name,
 			.tensor = tensor};
-		if (!walk_item(run, &item, err))
+		const size_t n = run->list->n_tensors;
+		if (walk_item(run, &item, err))
+			continue;
+		if (!run->settings->may_lack)
 			return false;
+		run->list->n_tensors = n;
 	}
 	return true;
 }

@@ -54,7 +54,8 @@ enum al_tensor_list_detail {
 	AL_TENSORS_BY_LAYER, /* equal tensors of a layer are one entry */
 };
 
-/* Evaluates a family's modules and tensors under settings. */
+/* Evaluates a family's modules and tensors under settings. Where these may lack symbols, tensors
+ * that need one of them aren't listed. */
 bool al_tensor_list_init(struct al_tensor_list *list, struct al_catalog *catalog,
 	const struct al_family *family, struct al_settings *settings,
 	enum al_tensor_list_detail detail, struct al_error *err) AL_MUST_CHECK;

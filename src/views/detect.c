@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 
 /* What wrappers put before a model's names: torch.compile, DataParallel, a head around the
@@ -14,7 +15,7 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
-	int64_t index)
+	int64_t index, int64_t others)
 {
 	struct al_text text;
 
@@ -29,7 +30,7 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 		bool is_it = !variable
 			|| (strlen(variable) == length && strncmp(open + 1, variable, length) == 0);
 		al_text_add_bytes(&text, name, (size_t)(open - name));
-		al_text_addf(&text, "%lld", (long long)(is_it ? index : 0));
+		al_text_addf(&text, "%lld", (long long)(is_it ? index : others));
 		name = close + 1;
 	}
 	char *copy = al_strdup(arena, text.data);
@@ -39,7 +40,7 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 
 char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 {
-	return al_name_fill_loop(arena, name, NULL, index);
+	return al_name_fill_loop(arena, name, NULL, index, index);
 }
 
 /* ---- prefixes ---- */
@@ -99,7 +100,8 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 	int64_t wanted = 0, found = 0, others = 0;
 
 	for (size_t i = 0; i < module->n_stored; i++) {
-		const char *name = al_name_fill(&view->arena, module->stored[i].name, 0);
+		const char *name = al_name_fill(&view->arena, module->stored[i].name,
+			view->first_layer);
 		bool is_there = al_checkpoint_find(view->checkpoint,
 					al_format(&view->arena, "%s%s", prefix, name))
 			!= NULL;
@@ -146,9 +148,48 @@ static int64_t choose_prefix(struct al_model_view *view, const struct al_family 
 	return best;
 }
 
+/* The next number after `last` that stands between dots in a tensor's name; -1: there is none. */
+static int64_t next_number(const struct al_checkpoint *checkpoint, int64_t last)
+{
+	int64_t next = -1;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		for (const char *dot = checkpoint->tensors[i].name; dot;
+			dot = strchr(dot + 1, '.')) {
+			int64_t number;
+			const char *digits = *dot == '.' ? dot + 1 : dot;
+			const size_t n = al_read_digits(digits, &number);
+			if (n > 0 && digits[n] == '.' && number > last
+				&& (next < 0 || number < next))
+				next = number;
+		}
+	return next;
+}
+
+/* A shard begins with any layer: those are tried that names have. */
+enum { MOST_FIRST_LAYERS = 256 };
+
+static bool move_to_next_layer(struct al_model_view *view, size_t *n_tried)
+{
+	view->first_layer = ++*n_tried > MOST_FIRST_LAYERS
+		? -1
+		: next_number(view->checkpoint, view->first_layer);
+	if (view->first_layer >= 0)
+		return true;
+	view->first_layer = 0;
+	return false;
+}
+
 bool al_prefix_find(struct al_model_view *view)
 {
-	return choose_prefix(view, view->family) > 0;
+	size_t n_tried = 0;
+
+	view->first_layer = 0;
+	do {
+		if (choose_prefix(view, view->family) > 0)
+			return true;
+	} while (move_to_next_layer(view, &n_tried));
+	return false;
 }
 
 /* ---- which family ---- */
@@ -201,7 +242,7 @@ static struct kinds list_kinds(struct al_model_view *view)
 static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
 	const char *name)
 {
-	const char *filled = al_name_fill(&view->arena, name, 0);
+	const char *filled = al_name_fill(&view->arena, name, view->first_layer);
 
 	for (size_t i = 0; i < count_prefixes(family); i++) {
 		const char *kind = kind_of(&view->arena,
@@ -244,22 +285,37 @@ static int compare_candidates(const void *a, const void *b)
 	return strcmp(x->family->name, y->family->name);
 }
 
-bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_family_candidate **candidates, size_t *n, struct al_error *err)
+static bool list_candidates(struct al_model_view *view, struct al_catalog *catalog,
+	struct kinds *kinds, struct al_family_candidate *candidates, size_t *n,
+	struct al_error *err)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
-	struct kinds kinds = list_kinds(view);
 
-	*candidates = al_new_array(&view->arena, struct al_family_candidate, files->n_files + 1);
 	*n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
 		const struct al_family *family;
 		if (!al_catalog_family(catalog, files->files[i].name, &family, err))
 			return false;
 		if (choose_prefix(view, family) == 1000)
-			(*candidates)[(*n)++] = (struct al_family_candidate){family,
-				count_known(view, family, &kinds)};
+			candidates[(*n)++] = (struct al_family_candidate){family,
+				count_known(view, family, kinds)};
 	}
+	return true;
+}
+
+bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
+	struct al_family_candidate **candidates, size_t *n, struct al_error *err)
+{
+	struct kinds kinds = list_kinds(view);
+	size_t n_tried = 0;
+
+	*candidates = al_new_array(&view->arena, struct al_family_candidate,
+		al_catalog_files(AL_CATALOG_FAMILIES)->n_files + 1);
+	view->first_layer = 0;
+	do {
+		if (!list_candidates(view, catalog, &kinds, *candidates, n, err))
+			return false;
+	} while (*n == 0 && move_to_next_layer(view, &n_tried));
 	if (*n == 0)
 		return al_fail(err, AL_EINPUT,
 			"%s: the tensors' names fit no known family (give a config.json or "

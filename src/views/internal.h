@@ -26,9 +26,9 @@ bool al_symbols_learn(struct al_model_view *view, const struct al_view_options *
 /* The name with every loop variable ("{layer}" and the like) replaced by `index`. */
 char *al_name_fill(struct al_arena *arena, const char *name, int64_t index);
 
-/* Replaces only `variable` by `index`, the other loop variables by 0; NULL: all by `index`. */
+/* Replaces `variable` by `index`, the other loop variables by `others`; NULL: all by `index`. */
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
-	int64_t index);
+	int64_t index, int64_t others);
 
 /* The catalogue's variant of a family's module, or NULL. */
 const struct al_variant *al_module_variant(struct al_model_view *view,

@@ -20,7 +20,7 @@ static void learn_formula(struct al_model_view *view, const struct al_formula *f
 
 static const struct al_tensor *first_of_loop(struct al_model_view *view, const char *name)
 {
-	return al_model_view_find(view, al_name_fill(&view->arena, name, 0));
+	return al_model_view_find(view, al_name_fill(&view->arena, name, view->first_layer));
 }
 
 static void learn_shapes(struct al_model_view *view)
@@ -93,15 +93,17 @@ static void learn_biases(struct al_model_view *view, const struct al_family_modu
 	}
 }
 
-/* How many iterations a name's loop has: up to the first whose tensor isn't stored. */
-static int64_t count_iterations(struct al_model_view *view, const char *name, const char *variable)
+/* Where a name's loop ends: with the first iteration after `from` whose tensor isn't stored. */
+static int64_t count_iterations(struct al_model_view *view, const char *name, const char *variable,
+	int64_t from)
 {
-	int64_t n = 0;
+	int64_t n = from;
 
 	while (n < AL_FAMILY_STEPS
-		&& al_model_view_find(view, al_name_fill_loop(&view->arena, name, variable, n)))
+		&& al_model_view_find(view,
+			al_name_fill_loop(&view->arena, name, variable, n, view->first_layer)))
 		n++;
-	return n;
+	return n > from ? n : 0;
 }
 
 static void learn_loops(struct al_model_view *view, const struct al_loops *loops, const char *name)
@@ -110,7 +112,8 @@ static void learn_loops(struct al_model_view *view, const struct al_loops *loops
 		const char *source = al_formula_source(loops->items[i].count);
 		if (!al_symbol_is_name(source) || al_settings_is_asked(&view->settings, source))
 			continue;
-		int64_t iterations = count_iterations(view, name, loops->items[i].variable);
+		int64_t iterations = count_iterations(view, name, loops->items[i].variable,
+			i == 0 ? view->first_layer : 0);
 		if (iterations > 0)
 			learn(view, source, iterations);
 	}

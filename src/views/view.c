@@ -68,6 +68,7 @@ static bool learn_settings(struct al_model_view *view, const struct al_view_opti
 {
 	if (!al_symbols_learn(view, options, err))
 		return false;
+	view->settings.may_lack = true;
 	return (view->config.root || al_json_parse(&view->config, "shapes", "{}", 2, err))
 		&& al_family_settings(view->family, &view->config, view->config.root, "shapes",
 			&view->settings, err);
@@ -122,11 +123,16 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 	return NULL;
 }
 
-static void note(struct al_model_view *view, const char *module, const char *why)
+static void add_note(struct al_model_view *view, const char *text)
 {
 	view->notes = al_grow(&view->arena, view->notes, view->n_notes, &view->notes_room,
 		sizeof(*view->notes));
-	view->notes[view->n_notes++] = al_format(&view->arena, "%s is left out: %s", module, why);
+	view->notes[view->n_notes++] = text;
+}
+
+static void note(struct al_model_view *view, const char *module, const char *why)
+{
+	add_note(view, al_format(&view->arena, "%s is left out: %s", module, why));
 }
 
 /* Why a module's heads can't be viewed; NULL: they can. Where heads share their queries
@@ -185,9 +191,65 @@ static void note_further_layers(struct al_model_view *view)
 	}
 }
 
+static bool is_stored(struct al_model_view *view, const struct al_model_module *module, size_t i)
+{
+	return al_model_view_find(view,
+		       al_name_fill(&view->arena, module->module->stored[i].name, layer_of(module)))
+		!= NULL;
+}
+
+static size_t count_stored(struct al_model_view *view, const struct al_model_module *module)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < module->module->n_stored; i++)
+		n += is_stored(view, module, i);
+	return n;
+}
+
+/* A shard, or a checkpoint of some layers: modules that lie elsewhere are left out. */
+static bool is_elsewhere(struct al_model_view *view, const struct al_model_module *module)
+{
+	return module->module->n_stored > 0 && count_stored(view, module) == 0;
+}
+
+static size_t count_elsewhere(struct al_model_view *view)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->tensor_list.n_modules; i++)
+		n += is_elsewhere(view, &view->tensor_list.modules[i]);
+	return n < view->tensor_list.n_modules ? n : 0;
+}
+
+static void note_elsewhere(struct al_model_view *view, size_t n)
+{
+	const char *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
+		if (!is_elsewhere(view, &view->tensor_list.modules[i]))
+			continue;
+		first = first ? first : view->tensor_list.modules[i].name;
+		last = view->tensor_list.modules[i].name;
+	}
+	add_note(view,
+		al_format(&view->arena,
+			"%zu module%s left out, the first %s, the last %s: no tensor of theirs is "
+			"stored here",
+			n, n == 1 ? " is" : "s are", first, last));
+}
+
+/* At the end of a shard a module may be cut in two. */
+static bool is_cut(struct al_model_view *view, const struct al_model_module *module,
+	size_t n_elsewhere)
+{
+	return n_elsewhere > 0 && count_stored(view, module) < module->module->n_stored;
+}
+
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
+	const size_t n_elsewhere = count_elsewhere(view);
 	const char *why = NULL;
 
 	view->n_modules = view->n_notes = 0;
@@ -201,6 +263,13 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 			note(view, module->name, why);
 			continue;
 		}
+		if (n_elsewhere > 0 && is_elsewhere(view, module))
+			continue;
+		if (is_cut(view, module, n_elsewhere)
+			&& !al_factors_make(view, module, attention, NULL)) {
+			note(view, module->name, "only a part of it is stored here");
+			continue;
+		}
 		if (!al_factors_make(view, module, attention, err)
 			|| !check_kv_heads(attention, options->n_kv_heads, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
@@ -208,6 +277,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		attention->norm = norm_before(view, module);
 		view->n_modules++;
 	}
+	if (n_elsewhere > 0)
+		note_elsewhere(view, n_elsewhere);
 	note_further_layers(view);
 	return view->n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s: no attention modules%s%s", view->checkpoint->path,

@@ -70,6 +70,7 @@ struct al_model_view {
 	struct al_tensor_list tensor_list; /* by name */
 	const char *wrapper; /* what stands before the family's own prefixes: "module." */
 	const char *prefix; /* ... and before its attention tensors: "module.bert." */
+	int64_t first_layer; /* the first that is stored; 0 but for a part of a model */
 	struct al_attention *modules;
 	size_t n_modules;
 	const char **notes; /* modules that were left out, and why */
