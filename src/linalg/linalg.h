@@ -171,7 +171,8 @@ bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_
 
 /* ---- spectra ---- */
 
-/* Largest first. G symmetric (the lower triangle is read), destroyed. */
+/* Largest first. G symmetric (the lower triangle is read), destroyed. What doesn't converge in
+ * single precision is tried again in double, from the upper triangle. */
 bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err) AL_MUST_CHECK;
 bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err) AL_MUST_CHECK;
 

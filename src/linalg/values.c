@@ -59,6 +59,56 @@ bool al_points_down(const double *x, size_t n)
 #include "linalg/in_single.h"
 #include "linalg/values.inc"
 
+static bool syevd(char job, struct al_matrix g, double *values, struct al_error *err)
+{
+	return finish_syevd(call_syevd(job, g, values), values, g.cols, err);
+}
+
+bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err)
+{
+	return check_eigenvalues(g, err) && (g.cols == 0 || syevd('N', g, values, err));
+}
+
+/* What the single call destroyed is still above the diagonal. */
+static bool find_in_double(struct al_view_f above, const float *diagonal, float *values,
+	struct al_error *err)
+{
+	const size_t n = above.cols;
+	struct al_matrix wide = {0}, found = {0};
+	bool ok = al_matrix_init(&wide, n, n, err) && al_matrix_init(&found, n, 1, err);
+
+	for (size_t j = 0; ok && j < n; j++) {
+		wide.data[j + j * n] = (double)diagonal[j];
+		for (size_t i = 0; i < j; i++)
+			wide.data[j + i * n] = (double)above.data[i + j * above.ld];
+	}
+	ok = ok && syevd('N', wide, found.data, err);
+	for (size_t i = 0; ok && i < n; i++)
+		values[i] = (float)found.data[i];
+	al_matrix_finish(&found);
+	al_matrix_finish(&wide);
+	return ok;
+}
+
+bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
+{
+	struct al_matrix_f diagonal = {0};
+
+	if (!check_eigenvalues_f(g, err))
+		return false;
+	if (g.cols == 0)
+		return true;
+	if (!al_matrix_init_f(&diagonal, g.cols, 1, err))
+		return false;
+	for (size_t i = 0; i < g.cols; i++)
+		diagonal.data[i] = g.data[i + i * g.ld];
+	const lapack_int info = call_syevd_f('N', g, values);
+	bool ok = info > 0 ? find_in_double(al_view_f(g), diagonal.data, values, err)
+			   : finish_syevd_f(info, values, g.cols, err);
+	al_matrix_finish_f(&diagonal);
+	return ok;
+}
+
 static void turn_up(struct al_matrix vectors)
 {
 	for (size_t j = 0; j < vectors.cols; j++)
