@@ -293,9 +293,13 @@ static void count(const struct judgement *judgement, const struct judgement *fir
 	if (claim->erratum && (judgement->verdict != AL_INCONSISTENT || first->held_by)) {
 		counts->wrong_errata++;
 		al_cell_set_text(table, &judgement->row[C_NOTE],
-			al_format(&table->arena, "listed as an erratum, but it is %s",
-				al_verdict_names[(first->held_by ? first->held_by : judgement)
-							 ->verdict]));
+			judgement->verdict == AL_INCONSISTENT
+				? al_format(&table->arena,
+					"listed as an erratum, but %s reads it otherwise, and "
+					"holds",
+					first->held_by->claim->id)
+				: al_format(&table->arena, "listed as an erratum, but it is %s",
+					al_verdict_names[judgement->verdict]));
 	}
 }
 
