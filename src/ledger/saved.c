@@ -392,6 +392,48 @@ static bool read_settings(struct build *b, struct al_error *err)
 	return true;
 }
 
+/* ---- sums ---- */
+
+/* Are both lines on the same stages and devices, as often, and worth as many bytes a number? */
+static bool are_summed(const struct al_saved_line *a, const struct al_saved_line *b)
+{
+	return a->part == b->part && a->layer == b->layer && a->n_layers == b->n_layers
+		&& a->bytes == b->bytes && a->per == b->per && a->is_input == b->is_input
+		&& a->is_first == b->is_first && a->is_last == b->is_last
+		&& mpq_equal(a->elements, a->device) == mpq_equal(b->elements, b->device);
+}
+
+static mpq_srcptr plus(struct build *b, mpq_srcptr x, mpq_srcptr y)
+{
+	mpq_t sum;
+
+	mpq_init(sum);
+	mpq_add(sum, x, y);
+	mpq_srcptr copy = al_exact_copy(b->arena, sum);
+	mpq_clear(sum);
+	return copy;
+}
+
+static void sum_lines(struct build *b)
+{
+	struct al_saved_lines *all = b->out;
+
+	all->sums = al_new_array(b->arena, struct al_saved_line, all->n);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct al_saved_line *line = &all->lines[i];
+		size_t k = 0;
+		while (k < all->n_sums && !are_summed(&all->sums[k], line))
+			k++;
+		struct al_saved_line *sum = &all->sums[k];
+		if (k == all->n_sums) {
+			all->sums[all->n_sums++] = *line;
+			continue;
+		}
+		sum->elements = plus(b, sum->elements, line->elements);
+		sum->device = plus(b, sum->device, line->device);
+	}
+}
+
 static bool is_as_before(const struct remembered *r, const struct build *b,
 	const struct al_ledger_list *tensors, const struct al_ledger_list *lines)
 {
@@ -411,6 +453,7 @@ static void remember(struct remembered *r, struct build *b, const struct al_ledg
 	b->arena = &r->arena;
 	b->out = &r->lines;
 	fill(b, tensors, lines);
+	sum_lines(b);
 }
 
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,

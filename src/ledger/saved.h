@@ -34,6 +34,9 @@ struct al_saved_line {
 struct al_saved_lines {
 	struct al_saved_line *lines;
 	size_t n, room;
+	struct al_saved_line *sums; /* the same bytes in fewer lines: what is multiplied by the same
+				       factors is one, without name and block */
+	size_t n_sums;
 };
 
 /* Lines are good until a symbol is set. `is_flash`: the attention kernel. */

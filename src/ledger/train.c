@@ -195,6 +195,23 @@ static bool is_kept(const struct al_training *t, const struct al_saved_line *lin
 	return line->per != AL_PER_PAIR || t->recompute == AL_RECOMPUTE_NONE;
 }
 
+/* In one step, unless the product is beyond 64 bits. */
+static void multiply_by_tokens(const struct al_training *t, enum al_per per, mpq_t bytes)
+{
+	const int64_t own = per == AL_PER_SEQUENCE ? 1 : t->seq / t->cp;
+	const int64_t others = per == AL_PER_PAIR ? t->seq : 1;
+	int64_t factor;
+
+	if (!__builtin_mul_overflow(t->batch, own, &factor)
+		&& !__builtin_mul_overflow(factor, others, &factor)) {
+		al_exact_multiply(bytes, factor);
+		return;
+	}
+	al_exact_multiply(bytes, t->batch);
+	al_exact_multiply(bytes, own);
+	al_exact_multiply(bytes, others);
+}
+
 static void add_saved(const struct place *place, const struct al_saved_line *line,
 	struct al_stage_memory *stage)
 {
@@ -205,14 +222,10 @@ static void add_saved(const struct place *place, const struct al_saved_line *lin
 	mpq_init(bytes);
 	mpq_set(bytes, line->device);
 	al_exact_multiply(bytes, line->bytes ? line->bytes : t->recipe->activation_bytes);
-	al_exact_multiply(bytes, t->batch);
-	if (line->per != AL_PER_SEQUENCE)
-		al_exact_multiply(bytes, t->seq / t->cp);
-	if (line->per == AL_PER_PAIR)
-		al_exact_multiply(bytes, t->seq);
+	multiply_by_tokens(t, line->per, bytes);
 	if (is_on_each_device && t->is_sequence_parallel)
 		al_exact_divide(bytes, t->tp);
-	if (!line->is_last)
+	if (!line->is_last && t->pp > 1)
 		al_exact_multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][line->part], bytes);
 	mpq_clear(bytes);
@@ -268,8 +281,8 @@ static bool add_activations(struct al_ledger *ledger, const struct al_training *
 		return add_rule(ledger, t, stages, err);
 	if (!al_ledger_saved(ledger, t->is_flash, &saved, err))
 		return false;
-	for (size_t i = 0; i < saved.n; i++) {
-		const struct al_saved_line *line = &saved.lines[i];
+	for (size_t i = 0; i < saved.n_sums; i++) {
+		const struct al_saved_line *line = &saved.sums[i];
 		if (!is_kept(t, line) || !is_wanted(&t->share, line->part, line->n_layers > 0))
 			continue;
 		for (int64_t index = 0; index < t->pp; index++) {
@@ -286,6 +299,14 @@ static void clear_stage(struct al_stage_memory *stage)
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);
+}
+
+bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *t,
+	struct al_stage_memory *stages, struct al_error *err)
+{
+	for (int64_t index = 0; index < t->pp; index++)
+		clear_stage(&stages[index]);
+	return al_training_check(t, err) && add_activations(ledger, t, stages, err);
 }
 
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,

@@ -55,6 +55,10 @@ void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out);
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
 
+/* The activations alone. */
+bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *training,
+	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
+
 /* Degrees that don't fit each other or the question. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;
 
