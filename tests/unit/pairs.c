@@ -4,6 +4,7 @@
 #include "audit/across.h"
 #include "audit/against.h"
 #include "audit/matrices.h"
+#include "audit/measurement.h"
 #include "checkpoint/npy.h"
 
 static void measure(const struct llama *m, size_t n_pairs, struct al_table *table)
@@ -207,6 +208,47 @@ static void other_shapes_are_refused(void **state)
 	assert_string_equal(err.message, "layers.0: key heads of 0 x 0 against 5 x 0");
 }
 
+/* ---- figures ---- */
+
+static const struct al_measurement *measurement(const char *id)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (strcmp(al_measurements[i]->id, id) == 0)
+			return al_measurements[i];
+	fail_msg("no measurement %s", id);
+	return NULL;
+}
+
+/* Two heads, four dimensions: beside what was measured the first two belong to the first head. */
+static void mixing_stands_beside_concatenation(void **state)
+{
+	static const char *const keys[] = {"dimension", "head", "weight"};
+	struct al_table rows, points;
+	double number[3];
+
+	(void)state;
+	al_table_init(&rows, "mixing", "");
+	for (size_t i = 0; i < 3; i++)
+		al_table_add_column(&rows, (struct al_column){.key = keys[i]});
+	for (int i = 0; i < 8; i++) {
+		struct al_cell *cell = al_table_add_row(&rows);
+		al_cell_set_int(&rows, &cell[0], i / 2);
+		al_cell_set_int(&rows, &cell[1], i % 2);
+		al_cell_set_real(&cell[2], 0.5);
+	}
+	al_table_init(&points, "points", "");
+	measurement("mixing")->drawings[0].take_points(&points, &rows);
+	assert_int_equal(points.n_rows, 16);
+	for (size_t row = 8; row < 16; row++) {
+		for (size_t k = 0; k < 3; k++)
+			assert_true(al_table_number(&points, row, keys[k], &number[k]));
+		assert_string_equal(al_table_text(&points, row, "panel"), "concatenated heads");
+		assert_true(number[2] == (number[0] < 2 ? number[1] == 0 : number[1] == 1));
+	}
+	al_table_finish(&rows);
+	al_table_finish(&points);
+}
+
 /* ---- files ---- */
 
 static bool put_into_folder(void *folder, const char *name, const struct al_text *content,
@@ -265,6 +307,7 @@ int main(void)
 		cmocka_unit_test(few_are_the_first_of_all),
 		cmocka_unit_test(heads_beside_their_counterparts),
 		cmocka_unit_test(other_shapes_are_refused),
+		cmocka_unit_test(mixing_stands_beside_concatenation),
 		cmocka_unit_test(matrices_come_back),
 	};
 
