@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "support/folder.h"
 
 static const struct refusal {
 	const char *text, *message;
@@ -38,6 +39,41 @@ static void refuses_what_the_rfc_refuses(void **state)
 		assert_string_equal(err.message, refusals[i].message);
 		assert_int_equal(err.status, AL_EINPUT);
 	}
+}
+
+/* Python's NaN and Infinity: read where they are asked for, never as numbers, and the places after
+ * them stay true. */
+static void reads_what_python_writes(void **state)
+{
+	static const char text[] = "{\"a\": NaN, \"N\\\"I\": [-Infinity, Infinity], \"b\":\n 7.5}";
+	struct test_folder folder;
+	char path[256];
+	struct al_json doc;
+	struct al_error err = {0};
+	double number;
+	int64_t whole;
+
+	(void)state;
+	test_folder_make(&folder);
+	test_write(test_path(path, &folder, "t.json"), text, strlen(text));
+	assert_false(al_json_read(&doc, path, &err));
+	assert_true(al_json_read_python(&doc, path, &err));
+	assert_false(al_json_real(&doc, al_json_get(doc.root, "a"), &number, &err));
+	assert_non_null(strstr(err.message, ":1:7: \"a\": found NaN, expected a finite number"));
+	const struct cJSON *list = al_json_get(doc.root, "N\"I");
+	assert_false(al_json_real(&doc, al_json_at(list, 0), &number, &err));
+	assert_non_null(strstr(err.message, ": found -Infinity, expected a finite number"));
+	assert_false(al_json_whole(&doc, al_json_get(doc.root, "b"), &whole, &err));
+	assert_non_null(strstr(err.message, ":2:2: found 7.5, expected a whole number"));
+	assert_false(al_json_check_strict(&doc, &err));
+	assert_non_null(strstr(err.message, ":1:7: expected a value"));
+	al_json_finish(&doc);
+	for (const char *bad = "{\"a\": NaNs}\0[Infinit]\0[-NaN]\0[+Infinity]\0[nan]\0"; *bad;
+		bad += strlen(bad) + 1) {
+		test_write(path, bad, strlen(bad));
+		assert_false(al_json_read_python(&doc, path, &err));
+	}
+	test_folder_remove(&folder);
 }
 
 static void bounds_the_depth(void **state)
@@ -159,6 +195,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_what_the_rfc_refuses),
+		cmocka_unit_test(reads_what_python_writes),
 		cmocka_unit_test(bounds_the_depth),
 		cmocka_unit_test(reads_whole_numbers_below_2_53),
 		cmocka_unit_test(names_the_nearest_key),
