@@ -230,7 +230,7 @@ static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, s
 	bool ok = al_solve_largest(&growth, memory, &largest, err)
 		&& add_answer(f, table, memory, &largest, err);
 	al_ledger_close(&f->ledger);
-	return ok || al_in(err, "%s", f->symbol);
+	return ok || al_in(err, "--solve %s", f->symbol);
 }
 
 /* ---- questions ---- */
