@@ -193,6 +193,9 @@ static bool read_options(struct al_session *session, struct al_compress_options 
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err) || !check_goal(out, err))
 		return false;
+	if (o->sweeps > 0 && out->method != AL_METHOD_COLLAB)
+		return al_fail(err, AL_EINPUT, "--sweeps goes with --method collab, not %s",
+			al_method_names[out->method]);
 	return o->file || al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
 }
 

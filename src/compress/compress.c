@@ -451,10 +451,11 @@ static void fill_table(const struct al_job *job, struct al_table *table)
 	for (size_t i = 0; i < job->n_modules; i++)
 		if (!job->modules[i].has_settled)
 			al_table_note(table,
-				"%s: not converged after %zu sweeps; more (--sweeps) lessen the "
-				"error",
+				"%s: not converged after %zu sweep%s; more (--sweeps N) lessen "
+				"the error",
 				job->modules[i].layout.attention->name,
-				job->options->effort.n_sweeps);
+				job->options->effort.n_sweeps,
+				job->options->effort.n_sweeps == 1 ? "" : "s");
 }
 
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,
