@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "audit/rotary.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "checkpoint/npy.h"
@@ -103,16 +104,72 @@ void al_covariance_finish(struct al_covariance *covariance)
 
 /* ---- weights ---- */
 
-static bool multiply(struct al_matrix root, struct al_matrix *weights, struct al_error *err)
-{
-	struct al_matrix product = {0};
+/* A module's projections and their biases, which those of [x, 1] take in. */
+struct sides {
+	const struct al_attention *attention;
+	struct al_matrix *weights, *biases;
+};
 
-	if (root.rows != weights->rows)
-		return al_fail(err, AL_EINPUT, "%zu x %zu, expected %zu x %zu: the module's inputs",
-			root.rows, root.cols, weights->rows, weights->rows);
-	if (!al_matrix_init(&product, weights->rows, weights->cols, err))
+/* What is multiplied by [x, 1]: the weights, and below them their bias or zeros. */
+static bool put_together(struct al_matrix weights, struct al_matrix bias, struct al_matrix *out,
+	struct al_error *err)
+{
+	if (!al_matrix_init(out, weights.rows + 1, weights.cols, err))
 		return false;
-	if (!al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), al_view(*weights), 0, product, err)) {
+	for (size_t j = 0; bias.data && j < bias.cols; j++)
+		out->data[weights.rows + j * out->ld] = bias.data[j * bias.ld];
+	return al_copy(al_view(weights), al_part(*out, 0, 0, weights.rows, weights.cols), err);
+}
+
+/* Takes off what a constant in the inputs makes: each column's part along the root's last one. What
+ * is left has the Gram matrix W^T (E[x x^T] - E[x] E[x]^T) W. */
+static void take_off_constant(struct al_matrix root, struct al_matrix product)
+{
+	const double *constant = root.data + (root.cols - 1) * root.ld;
+	double squared = 0;
+
+	for (size_t i = 0; i < root.rows; i++)
+		squared += constant[i] * constant[i];
+	for (size_t j = 0; squared > 0 && j < product.cols; j++) {
+		double *column = product.data + j * product.ld, sum = 0;
+		for (size_t i = 0; i < root.rows; i++)
+			sum += constant[i] * column[i];
+		for (size_t i = 0; i < root.rows; i++)
+			column[i] -= constant[i] * sum / squared;
+	}
+}
+
+static bool multiply(struct al_matrix root, struct al_view weights, struct al_matrix *out,
+	struct al_error *err)
+{
+	return al_matrix_init(out, root.rows, weights.cols, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), weights, 0, *out, err);
+}
+
+/* Keys that aren't rotated lose the mean of their inputs, which a softmax doesn't see. */
+static bool change_side(struct al_matrix root, const struct sides *s, int p, struct al_error *err)
+{
+	struct al_matrix *weights = &s->weights[p], product = {0}, all = {0};
+	bool ok;
+
+	if (root.rows != weights->rows && root.rows != weights->rows + 1)
+		return al_fail(err, AL_EINPUT,
+			"%zu x %zu, expected %zu x %zu or, of [x, 1], %zu x %zu: the module's "
+			"inputs",
+			root.rows, root.cols, weights->rows, weights->rows, weights->rows + 1,
+			weights->rows + 1);
+	if (root.rows == weights->rows)
+		ok = multiply(root, al_view(*weights), &product, err);
+	else {
+		ok = put_together(*weights, s->biases[p], &all, err)
+			&& multiply(root, al_view(all), &product, err);
+		if (ok && p == AL_KEY && !al_has_offset(s->attention))
+			take_off_constant(root, product);
+		if (ok)
+			al_matrix_finish(&s->biases[p]);
+	}
+	al_matrix_finish(&all);
+	if (!ok) {
 		al_matrix_finish(&product);
 		return false;
 	}
@@ -122,25 +179,25 @@ static bool multiply(struct al_matrix root, struct al_matrix *weights, struct al
 }
 
 /* Projections from `first` to `last`, as far as the module has them. */
-static bool multiply_all(struct al_matrix root, struct al_matrix *weights, int first, int last,
+static bool change_sides(struct al_matrix root, const struct sides *s, int first, int last,
 	struct al_error *err)
 {
 	for (int p = first; p <= last; p++)
-		if (weights[p].data && !multiply(root, &weights[p], err))
+		if (s->weights[p].data && !change_side(root, s, p, err))
 			return false;
 	return true;
 }
 
-static bool apply_file(const struct al_covariance *covariance, const char *name, const char *ending,
-	struct al_matrix *weights, int first, int last, struct al_error *err)
+static bool apply_file(const struct al_covariance *covariance, const char *ending,
+	const struct sides *s, int first, int last, struct al_error *err)
 {
 	struct al_matrix root = {0};
 	struct al_text path;
 
 	al_text_init(&path);
-	al_text_addf(&path, "%s/%s%s", covariance->path, name, ending);
+	al_text_addf(&path, "%s/%s%s", covariance->path, s->attention->name, ending);
 	bool ok = read_root(&root, path.data, err)
-		&& (multiply_all(root, weights, first, last, err) || al_in(err, "%s", path.data));
+		&& (change_sides(root, s, first, last, err) || al_in(err, "%s", path.data));
 	al_matrix_finish(&root);
 	al_text_finish(&path);
 	return ok;
@@ -148,20 +205,20 @@ static bool apply_file(const struct al_covariance *covariance, const char *name,
 
 bool al_covariance_apply(const struct al_covariance *covariance,
 	const struct al_attention *attention, struct al_matrix weights[AL_N_PROJECTIONS],
-	struct al_error *err)
+	struct al_matrix biases[AL_N_PROJECTIONS], struct al_error *err)
 {
+	const struct sides s = {attention, weights, biases};
+
 	if (!covariance->is_folder && attention->is_cross)
 		return al_fail(err, AL_EINPUT,
 			"%s: cross attention has two inputs, expected a folder with "
 			"%s.npy and %s.memory.npy",
 			covariance->path, attention->name, attention->name);
 	if (!covariance->is_folder)
-		return multiply_all(covariance->root, weights, AL_QUERY, AL_VALUE, err)
+		return change_sides(covariance->root, &s, AL_QUERY, AL_VALUE, err)
 			|| al_in(err, "%s", covariance->path);
 	if (!attention->is_cross)
-		return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_VALUE,
-			err);
-	return apply_file(covariance, attention->name, ".npy", weights, AL_QUERY, AL_QUERY, err)
-		&& apply_file(covariance, attention->name, ".memory.npy", weights, AL_KEY, AL_VALUE,
-			err);
+		return apply_file(covariance, ".npy", &s, AL_QUERY, AL_VALUE, err);
+	return apply_file(covariance, ".npy", &s, AL_QUERY, AL_QUERY, err)
+		&& apply_file(covariance, ".memory.npy", &s, AL_KEY, AL_VALUE, err);
 }

@@ -1,5 +1,10 @@
-/* What activations say: second moments of a module's inputs, Sigma = E[x^T x], D x D. With W_Q,
- * W_K, W_V replaced by Sigma^1/2 W every measurement weighs directions as the inputs use them. */
+/* What activations say: second moments of a module's inputs, Sigma = E[x^T x], D x D, or those of
+ * [x, 1], (D + 1) x (D + 1). With W_Q, W_K, W_V replaced by Sigma^1/2 W, of [x, 1] by
+ * Sigma^1/2 [W; b], every measurement weighs directions as the inputs use them.
+ *
+ * A constant in the keys' inputs adds the same to all scores of a query, which a softmax takes
+ * away, yet it may dominate the moment. With moments of [x, 1] it is taken off the keys: they are
+ * weighed by the covariance. Under rotary positions it isn't the same at all offsets and stays. */
 #ifndef ATTNLEDGER_AUDIT_COVARIANCE_H
 #define ATTNLEDGER_AUDIT_COVARIANCE_H
 
@@ -20,10 +25,10 @@ bool al_covariance_open(struct al_covariance *covariance, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 void al_covariance_finish(struct al_covariance *covariance);
 
-/* Replaces the module's W_Q, W_K and W_V. */
+/* Replaces the module's W_Q, W_K and W_V; moments of [x, 1] take their biases in. */
 bool al_covariance_apply(const struct al_covariance *covariance,
 	const struct al_attention *attention, struct al_matrix weights[AL_N_PROJECTIONS],
-	struct al_error *err) AL_MUST_CHECK;
+	struct al_matrix biases[AL_N_PROJECTIONS], struct al_error *err) AL_MUST_CHECK;
 
 /* G = G^1/2, the symmetric root. `unit` is the roundoff of what G was stored in: asymmetry and
  * negative eigenvalues up to rows*4*unit (at most .01) of the largest are rounding. */

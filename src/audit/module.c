@@ -121,7 +121,7 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 {
 	if (options->covariance
 		&& !al_covariance_apply(options->covariance, module->attention, module->weights,
-			err))
+			module->biases, err))
 		return false;
 	change_biases(module, options);
 	for (int p = 0; options->is_centred && p < AL_N_PROJECTIONS; p++)

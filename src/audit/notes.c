@@ -96,5 +96,11 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 	note_positions(audit, table);
 	note_forms(measured, n, table);
 	if (options->covariance)
-		al_table_note(table, "second moment of the inputs: %s", options->covariance->path);
+		al_table_note(table,
+			"second moment of the inputs: %s; of [x, 1] ((D+1) x (D+1)) it takes the "
+			"mean "
+			"off the keys' inputs where there are no rotary positions, of x alone (D x "
+			"D) "
+			"it doesn't, and biases count as if the mean were 0",
+			options->covariance->path);
 }

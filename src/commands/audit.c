@@ -59,8 +59,7 @@ static const struct al_option_row rows[] = {
 		.most = 1 << 30),
 	OPTION_TEXT(struct audit_options, covariance, "covariance", "FILE",
 		"measure weights as inputs use them: the inputs' second moment, an .npy file (D x "
-		"D) "
-		"or a folder of MODULE.npy"),
+		"D, or (D+1) x (D+1) of [x, 1]) or a folder of MODULE.npy"),
 	OPTION_END,
 };
 

@@ -119,7 +119,7 @@ static struct al_matrix second_moment(size_t n, uint64_t seed)
 /* W^T Sigma W, of the weights as stored, and W^T W, of the weights as changed. */
 static void check_grams(struct al_view stored, struct al_view changed, struct al_matrix sigma)
 {
-	struct al_matrix weighted = new_matrix(D, stored.cols),
+	struct al_matrix weighted = new_matrix(sigma.rows, stored.cols),
 			 expected = new_matrix(stored.cols, stored.cols);
 	struct al_matrix found = new_matrix(stored.cols, stored.cols);
 
@@ -172,6 +172,82 @@ static void weights_as_inputs_use_them(void **state)
 	close_llama(&m);
 }
 
+/* Of [x, 1]: queries and values by the moment, keys by the covariance where they aren't rotated. */
+static void check_moment(const struct llama *m, const char *path, struct al_matrix moment,
+	struct al_matrix covariance)
+{
+	const struct al_audit_options plain = {0};
+	struct al_covariance opened;
+
+	assert_true(al_covariance_open(&opened, path, NULL));
+	const struct al_audit_options with = {.covariance = &opened};
+	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
+	check_grams(a.heads.query, b.heads.query, moment);
+	check_grams(a.heads.key, b.heads.key, m->view.modules[1].is_rotary ? moment : covariance);
+	check_grams(a.heads.value, b.heads.value, moment);
+	al_audit_module_finish(&a);
+	al_audit_module_finish(&b);
+	al_covariance_finish(&opened);
+}
+
+/* [W; b]^T Sigma [W; b] */
+static void biases_are_taken_in(const struct llama *m, const char *path, struct al_matrix moment)
+{
+	struct al_matrix all = new_matrix(D + 1, WIDTH), weights[AL_N_PROJECTIONS] = {{0}};
+	struct al_matrix biases[AL_N_PROJECTIONS] = {{0}};
+	struct al_covariance opened;
+
+	fill(all, 6);
+	weights[AL_QUERY] = new_matrix(D, WIDTH);
+	biases[AL_QUERY] = new_matrix(1, WIDTH);
+	assert_true(al_copy(al_view(al_part(all, 0, 0, D, WIDTH)), weights[AL_QUERY], NULL));
+	assert_true(al_copy(al_view(al_part(all, D, 0, 1, WIDTH)), biases[AL_QUERY], NULL));
+	assert_true(al_covariance_open(&opened, path, NULL));
+	assert_true(al_covariance_apply(&opened, &m->view.modules[1], weights, biases, NULL));
+	check_grams(al_view(all), al_view(weights[AL_QUERY]), moment);
+	assert_null(biases[AL_QUERY].data);
+	al_covariance_finish(&opened);
+	al_matrix_finish(&weights[AL_QUERY]);
+	al_matrix_finish(&all);
+}
+
+static void keys_lose_the_mean(void **state)
+{
+	enum { N = 40 };
+	struct al_matrix x = new_matrix(N, D + 1), centred = new_matrix(N, D),
+			 all = new_matrix(D + 1, D + 1);
+	struct al_matrix covariance = new_matrix(D, D);
+	struct llama m;
+	char path[256];
+
+	(void)state;
+	open_llama(&m);
+	fill(x, 5);
+	for (size_t j = 0; j <= D; j++) {
+		double mean = 0;
+		for (size_t i = 0; i < N; i++) {
+			x.data[i + j * N] = j == D ? 1 / sqrt(N)
+						   : (x.data[i + j * N] + (double)j) / sqrt(N);
+			mean += x.data[i + j * N] / N;
+		}
+		for (size_t i = 0; j < D && i < N; i++)
+			centred.data[i + j * N] = x.data[i + j * N] - mean;
+	}
+	assert_true(al_gram(AL_TRANSPOSED, al_view(x), all, NULL));
+	assert_true(al_gram(AL_TRANSPOSED, al_view(centred), covariance, NULL));
+	test_path(path, &m.folder, "moment.npy");
+	write_npy(path, all.data, D + 1, D + 1, false);
+	check_moment(&m, path, al_part(all, 0, 0, D, D), covariance);
+	biases_are_taken_in(&m, path, all);
+	m.view.modules[1].is_rotary = false;
+	check_moment(&m, path, al_part(all, 0, 0, D, D), covariance);
+	al_matrix_finish(&covariance);
+	al_matrix_finish(&all);
+	al_matrix_finish(&centred);
+	al_matrix_finish(&x);
+	close_llama(&m);
+}
+
 static void roots_are_refused(void **state)
 {
 	struct al_matrix s = second_moment(40, 1), wide = new_matrix(2, 3);
@@ -212,6 +288,7 @@ int main(void)
 		cmocka_unit_test(offsets_equal_rotated_scores),
 		cmocka_unit_test(offsets_keep_lengths),
 		cmocka_unit_test(weights_as_inputs_use_them),
+		cmocka_unit_test(keys_lose_the_mean),
 		cmocka_unit_test(roots_are_refused),
 		cmocka_unit_test(rounding_is_not_refused),
 	};
