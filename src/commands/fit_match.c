@@ -71,7 +71,8 @@ static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr t
 
 	if (!al_open_model(f->question, f->configured, 1, AL_TENSORS_BY_KIND, &f->ledger, err))
 		return false;
-	bool ok = al_solve_largest(&growth, target, &largest, err) || al_in(err, "--solve %s", f->symbol);
+	bool ok = al_solve_largest(&growth, target, &largest, err)
+		|| al_in(err, "--solve %s", f->symbol);
 	if (ok && !largest.fits)
 		f->session->answer_is_no = true;
 	ok = ok && (!largest.fits || add_neighbour(f, table, largest.value, target, err))
