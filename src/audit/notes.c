@@ -23,6 +23,18 @@ bool al_audit_check_offset(const struct al_model_view *view, int64_t offset, str
 			(long long)offset, view->checkpoint->path);
 }
 
+/* The base of the rotary frequencies, and where it is from: it may be a family's default. */
+static void note_base(const struct al_model_view *view, struct al_table *table)
+{
+	size_t i = 0;
+
+	while (!al_has_offset(&view->modules[i]))
+		i++;
+	const struct al_attention *a = &view->modules[i];
+	al_table_note(table, "rotary base: %lld (%s)", (long long)a->rotary_base,
+		a->rotary_base_origin ? a->rotary_base_origin : "its family names no other");
+}
+
 /* What the form W_Q W_K^T is of. */
 static void note_positions(const struct al_audit *audit, struct al_table *table)
 {
@@ -35,6 +47,8 @@ static void note_positions(const struct al_audit *audit, struct al_table *table)
 	al_table_note(table, "rotary positions: W_Q W_K^T is the form at offset %lld%s",
 		(long long)audit->options.offset,
 		n < view->n_modules ? "; modules without them have one form for all offsets" : "");
+	if (audit->options.offset)
+		note_base(view, table);
 	for (size_t i = 0; audit->options.offset && view->has_config && i < 2; i++)
 		if (al_json_get(view->config.root, keys[i]))
 			al_table_note(table, "%s of %s: frequencies are taken unscaled", keys[i],

@@ -433,6 +433,16 @@ static bool check_complete(const struct al_attention *a, struct al_error *err)
 	return true;
 }
 
+static bool find_base_origin(struct al_model_view *view, const char **origin, struct al_error *err)
+{
+	const struct al_setting *base;
+
+	if (!al_settings_get(&view->settings, "rotary_base", &base, err))
+		return false;
+	*origin = base ? base->origin : NULL;
+	return true;
+}
+
 bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err)
 {
@@ -451,7 +461,7 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	out->rotary_pairs = m.stored.rotary_pairs;
 	out->rotary_width = m.stored.rotary_width;
 	out->rotary_base = m.stored.rotary_base;
-	if (!make_projections(&m, err))
+	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err))
 		return false;
 	out->score_divisor = m.stored.score_divisor ? m.stored.score_divisor : out->d_head;
 	return check_complete(out, err);

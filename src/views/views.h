@@ -47,6 +47,7 @@ struct al_attention {
 	bool is_rotary;
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;
+	const char *rotary_base_origin; /* who says so: a config's key, a default; NULL: nobody */
 	int64_t score_divisor; /* its root divides scores */
 	int64_t n_heads, n_kv_heads, d_head, d_value;
 	struct al_factor factors[AL_N_PROJECTIONS];

@@ -65,6 +65,7 @@ static void offsets_equal_rotated_scores(void **state)
 	(void)state;
 	open_llama(&m);
 	assert_true(m.view.modules[1].is_rotary && m.view.modules[1].rotary_base == THETA);
+	assert_non_null(strstr(m.view.modules[1].rotary_base_origin, "rope_theta"));
 	assert_true(m.view.modules[1].rotary_pairs == AL_PAIRS_HALVES);
 	for (int64_t width = 2; width <= WIDTH; width += 2)
 		for (int64_t offset = 0; offset <= 10; offset += 5) {
