@@ -170,7 +170,7 @@ static const char *what_is_wrong(const struct outcome *outcome)
 static bool check(const struct subject *subject, long n)
 {
 	const struct outcome outcome = try(subject, n);
-	/* A run may make a few allocations fewer than the one that was counted: then none failed. */
+	/* A run may make a few allocations fewer than the one that was counted: none failed. */
 	const bool failed = atomic_load(&shared->n_allocations) >= n;
 	const char *wrong = failed ? what_is_wrong(&outcome) : NULL;
 
