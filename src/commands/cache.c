@@ -186,62 +186,6 @@ static void add_kind(struct answer *a, const struct al_cache_lines *cache, int k
 	sum_finish(&sum);
 }
 
-/* ---- explanations ---- */
-
-/* "seq", "min(seq, window)"; "" of a state. */
-static const char *tokens_formula(const struct al_cache_line *line)
-{
-	if (line->kind == AL_CACHE_STATE)
-		return "";
-	if (line->kind == AL_CACHE_CROSS)
-		return "source_seq";
-	return line->entry->entry->tokens ? al_formula_source(line->entry->entry->tokens) : "seq";
-}
-
-/* "2", "34/32" */
-static const char *bytes_each(struct al_arena *arena, const struct al_dtype *storage)
-{
-	return storage->block_elements == 1
-		? al_format(arena, "%zu", storage->block_bytes)
-		: al_format(arena, "%zu/%zu", storage->block_bytes, storage->block_elements);
-}
-
-/* Bytes of the sequences where their length is given, else of a token. */
-static void explain_line(struct answer *a, const struct al_cache_line *line)
-{
-	const struct al_ledger_entry *e = line->entry;
-	struct al_table *table = a->explanations;
-	const char *formula = tokens_formula(line),
-		   *each = bytes_each(&table->arena, line->storage);
-	const bool is_state = !*formula;
-	const bool is_of_token = !a->seq && !is_state;
-	mpq_t bytes;
-
-	mpq_init(bytes);
-	al_dtype_exact_bytes(line->storage, e->elements, bytes);
-	if (!is_of_token)
-		al_exact_multiply(bytes, line->tokens * a->batch);
-	al_exact_divide(bytes, e->times ? e->times : 1);
-	al_explain(table,
-		&(struct al_explanation){.model = a->question->name,
-			.variant = e->module->configured.name,
-			.of = al_cache_kind_names[line->kind],
-			.name = e->module->name
-				? al_format(&table->arena, "%s: %s", e->module->name, e->name)
-				: e->name,
-			.formula = al_format(&table->arena, "%s%s%s%s * %s bytes", e->formula,
-				is_of_token ? "" : " * batch", is_of_token || is_state ? "" : " * ",
-				is_of_token ? "" : formula, each),
-			.substituted = is_of_token
-				? al_format(&table->arena, "%s * %s", e->substituted, each)
-				: al_format(&table->arena, "%s * %lld * %lld * %s", e->substituted,
-					(long long)a->batch, (long long)line->tokens, each),
-			.result = bytes,
-			.times = e->times,
-			.source = e->source});
-	mpq_clear(bytes);
-}
-
 /* ---- questions ---- */
 
 static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_error *err)
@@ -260,7 +204,8 @@ static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_
 	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
 		add_kind(a, &cache, kind);
 	for (size_t i = 0; a->explanations && i < cache.n; i++)
-		explain_line(a, &cache.lines[i]);
+		al_explain_cached(a->explanations, a->question->name, &cache.lines[i], a->batch,
+			a->seq > 0);
 	return true;
 }
 

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMMANDS_EXPLAIN_H
 
 #include "commands/command.h"
-#include "ledger/ledger.h"
+#include "ledger/infer.h"
 
 #define EXPLAIN_ROW(type, at) \
 	OPTION_FLAG(type, at, "explain", "formula, substitution, result and source of each number")
@@ -24,5 +24,9 @@ void al_explain(struct al_table *table, const struct al_explanation *e);
 /* A row for an entry; `each`: of each that is stacked in it. */
 void al_explain_entry(struct al_table *table, const char *model, const char *variant,
 	const struct al_ledger_entry *entry, const char *of, bool each);
+
+/* A row for what is cached: bytes of the sequences where their length is given, else of a token. */
+void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_line *line,
+	int64_t batch, bool has_tokens);
 
 #endif

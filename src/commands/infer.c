@@ -2,6 +2,7 @@
 #include "commands/memory.h"
 
 #include "base/number.h"
+#include "commands/explain.h"
 
 #include <string.h>
 
@@ -148,6 +149,26 @@ static bool answer(struct al_session *session, struct al_question *q,
 	return ok;
 }
 
+/* Every cached entry, over all devices: what the row `cache` sums up. */
+static bool explain_cache(struct al_session *session, struct al_question *q,
+	const struct al_inference *inference, struct al_error *err)
+{
+	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
+	struct al_table *table = al_explain_table(session);
+	struct al_cache_lines cache;
+	struct al_ledger ledger;
+
+	ask.explains = true;
+	if (!al_ledger_open(&ledger, &ask, err))
+		return false;
+	bool ok = al_ledger_cache(&ledger, inference->cache, inference->seq, inference->source_seq,
+		&cache, err);
+	for (size_t i = 0; ok && i < cache.n; i++)
+		al_explain_cached(table, q->name, &cache.lines[i], inference->batch, true);
+	al_ledger_close(&ledger);
+	return ok;
+}
+
 bool al_infer_answer(struct al_session *session, struct al_question *q, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
@@ -161,7 +182,8 @@ bool al_infer_answer(struct al_session *session, struct al_question *q, struct a
 		|| !al_open_model(q, q->is_own ? NULL : &q->variants.items[0], inference.tp,
 			al_inference_detail(&inference), &ledger, err))
 		return false;
-	bool ok = answer(session, q, &inference, &ledger, err);
+	bool ok = answer(session, q, &inference, &ledger, err)
+		&& (!o->explains || explain_cache(session, q, &inference, err));
 	al_ledger_close(&ledger);
 	return ok;
 }
