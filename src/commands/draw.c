@@ -13,11 +13,12 @@ static const char *const endings[] = {
 };
 enum { N_ENDINGS = sizeof(endings) / sizeof(*endings) };
 
-/* The libraries that draw end the program where memory runs out, or don't see that it did. */
+/* The libraries that draw end the program where memory runs out, or don't see that it did. They look
+ * for fonts in a thread of their own, whose heap and stack take 136 MiB of address space. */
 static bool draw(const struct al_figure *figure, const struct al_table *table,
 	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {
-	const size_t needed = (size_t)128 << 20;
+	const size_t needed = (size_t)256 << 20;
 
 	if (!al_memory_has_room(needed))
 		return al_fail(err, AL_ESYSTEM, "no memory for %zu bytes, which figures may take",
