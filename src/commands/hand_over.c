@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 static const char name[] = "attnledger-full";
 
 /* Folders in which the full program may stand, told from that of this one: the same in a build, and
@@ -33,6 +35,13 @@ static void set_environment(void)
 	setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
+/* What the full program takes before its first line runs: its libraries, and the buffer that some
+ * versions of OpenBLAS take when they are loaded, and ask for without end where it can't be had. */
+static bool has_room(void)
+{
+	return al_memory_has_room((size_t)224 << 20);
+}
+
 static char *join(const char *own, const char *folder, char *out, size_t size)
 {
 	snprintf(out, size, "%s%s%s", folder[0] == '/' ? "" : own, folder, name);
@@ -44,6 +53,13 @@ int al_hand_over(const char *command, char **argv)
 	char own[4096], path[N_FOLDERS][2 * sizeof(own)];
 	int reason = ENOENT;
 
+	if (!has_room()) {
+		fprintf(stderr,
+			"attnledger %s: the system doesn't give the 224 MiB of address space that "
+			"%s begins with (ulimit -v may be in the way)\n",
+			command, name);
+		return AL_ESYSTEM;
+	}
 	find_own_folder(own, sizeof(own));
 	set_environment();
 	for (int i = 0; i < N_FOLDERS; i++) {
