@@ -5,7 +5,7 @@
 #include "commands/progress.h"
 #include "forward/evaluate.h"
 #include "linalg/kernel.h"
-#include "tokenize/tokens.h"
+#include "tokenize/tokenizer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 struct evaluate_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
-	const char *tokens;
+	const char *tokens, *text;
 	int ablated, replacement; /* ablated -1: nothing is */
 };
 
@@ -22,6 +22,9 @@ static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct evaluate_options, tokens, "tokens", "FILE",
 		"sequences of tokens: an .npy of integers, or their numbers as text, a sequence a "
 		"line"),
+	OPTION_TEXT(struct evaluate_options, text, "text", "FILE",
+		"UTF-8 text, a sequence a line, split by llama2.c's tokenizer.bin beside the "
+		"model"),
 	OPTION_CHOICE(struct evaluate_options, ablated, "ablate", "heads|groups|layers",
 		"the loss without each query head, each group of a key/value head, or the "
 		"attention of "
@@ -277,12 +280,35 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 	return true;
 }
 
+static bool read_text(struct evaluation *e, const char *path, struct al_error *err)
+{
+	struct al_tokenizer tokenizer;
+
+	if (!al_tokenizer_open(&tokenizer, e->opened.checkpoint.path, e->network.vocab, err))
+		return false;
+	bool ok = al_tokenizer_encode_file(&tokenizer, path, &e->tokens, err);
+	al_tokenizer_finish(&tokenizer);
+	return ok;
+}
+
 static bool read_input(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
 
-	return o->tokens ? al_tokens_read(&e->tokens, o->tokens, err)
-			 : al_fail(err, AL_EINPUT, "expected --tokens FILE");
+	return o->tokens ? al_tokens_read(&e->tokens, o->tokens, err) : read_text(e, o->text, err);
+}
+
+static bool run_network(struct evaluation *e, struct al_error *err)
+{
+	if (!al_network_open(&e->network, &e->opened.view, err))
+		return false;
+	bool ok = read_input(e, err);
+	if (ok) {
+		ok = evaluate(e, err);
+		al_tokens_finish(&e->tokens);
+	}
+	al_network_close(&e->network);
+	return ok;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -290,26 +316,20 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct evaluate_options *o = session->options;
 	struct evaluation e = {.session = session};
 
-	if (!read_input(&e, err))
+	if (!o->tokens == !o->text)
+		return al_fail(err, AL_EINPUT, "expected either --tokens FILE or --text FILE");
+	if (!al_opened_checkpoint_init(&e.opened, session, &o->layout, al_session_word(session, 0),
+		    al_session_word(session, 1), true, err))
 		return false;
-	bool ok = al_opened_checkpoint_init(&e.opened, session, &o->layout,
-		al_session_word(session, 0), al_session_word(session, 1), true, err);
-	if (ok) {
-		ok = al_network_open(&e.network, &e.opened.view, err);
-		if (ok) {
-			ok = evaluate(&e, err);
-			al_network_close(&e.network);
-		}
-		al_opened_checkpoint_finish(&e.opened);
-	}
-	al_tokens_finish(&e.tokens);
+	bool ok = run_network(&e, err);
+	al_opened_checkpoint_finish(&e.opened);
 	return ok;
 }
 
 const struct al_command al_command_evaluate = {
 	.words = "MODEL [CONFIG]",
 	.examples = {"evaluate stories15M.bin --tokens stories.npy",
-		"evaluate stories15M.bin --tokens stories.npy --ablate heads -f csv"},
+		"evaluate stories15M.bin --text stories.txt --ablate heads -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct evaluate_options),
 	.least_words = 1,

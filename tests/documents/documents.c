@@ -18,7 +18,7 @@
 #include "scenario/scenario.h"
 #include "support/folder.h"
 #include "support/weights.h"
-#include "tokenize/tokens.h"
+#include "tokenize/tokenizer.h"
 #include "documents/record.h"
 
 static struct test_folder folder;
@@ -227,6 +227,16 @@ static bool parse_npy(const char *text, size_t length, struct al_error *err)
 	return true;
 }
 
+static bool parse_tokenizer(const char *text, size_t length, struct al_error *err)
+{
+	struct al_tokenizer tokenizer;
+
+	if (!al_tokenizer_parse_bin(&tokenizer, "tokenizer.bin", text, length, err))
+		return false;
+	al_tokenizer_finish(&tokenizer);
+	return true;
+}
+
 static bool parse_tokens(const char *text, size_t length, struct al_error *err)
 {
 	struct al_tokens tokens;
@@ -346,6 +356,9 @@ const struct parser parsers[] = {
 		.parse = parse_npy,
 		.files = "tests/fuzz/corpus/npy/f[248]*",
 		.fill = fill_npy},
+	{.name = "tokenizer.bin",
+		.parse = parse_tokenizer,
+		.files = "tests/fuzz/corpus/tokenizer/good"},
 	{.name = "tokens", .parse = parse_tokens, .files = "tests/fuzz/corpus/tokens/[iu]*"},
 	{.name = "tokens as text", .parse = parse_tokens, .texts = {"1 22 333\n4,5\n"}},
 	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},
