@@ -13,8 +13,8 @@ static const char *const endings[] = {
 };
 enum { N_ENDINGS = sizeof(endings) / sizeof(*endings) };
 
-/* The libraries that draw end the program where memory runs out, or don't see that it did. They look
- * for fonts in a thread of their own, whose heap and stack take 136 MiB of address space. */
+/* The libraries that draw end the program where memory runs out, or don't see that it did. They
+ * look for fonts in a thread of their own, whose heap and stack take 136 MiB of address space. */
 static bool draw(const struct al_figure *figure, const struct al_table *table,
 	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {

@@ -66,11 +66,12 @@ struct cursor {
 
 static bool fail_at(const struct cursor *c, struct al_error *err)
 {
-	const int left = (int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN);
+	const size_t left = (size_t)(c->end - c->at);
+	const char *line_end = memchr(c->at, '\n', left);
+	const size_t found = line_end ? (size_t)(line_end - c->at) : left;
 
 	return al_fail(err, AL_EINPUT, "%s:%zu: found \"%.*s\", expected a token's number", c->path,
-		c->line, (int)strcspn(c->at, "\n") < left ? (int)strcspn(c->at, "\n") : left,
-		c->at);
+		c->line, (int)(found < SHOWN ? found : SHOWN), c->at);
 }
 
 static bool read_number(struct cursor *c, struct al_tokens *tokens, struct al_error *err)
