@@ -529,6 +529,7 @@ void al_ledger_close(struct al_ledger *ledger)
 		al_block_finish(&ledger->block);
 	al_settings_finish(&ledger->settings);
 	al_saved_destroy(ledger->saved);
+	al_trained_states_destroy(ledger->trained);
 	al_arena_finish(&ledger->cached);
 	al_arena_finish(&ledger->arena);
 	*ledger = (struct al_ledger){0};

@@ -103,6 +103,7 @@ struct al_ledger {
 	bool is_set; /* private: a symbol was set since the last update */
 	struct al_arena cached; /* of the last al_ledger_cache */
 	struct al_saved_memory *saved; /* private: of the last al_ledger_saved; or NULL */
+	struct al_trained_states *trained; /* private: of the last al_ledger_train; or NULL */
 	struct al_plan *plan; /* private: how a whole model follows what is set; or NULL */
 	const struct al_family *family; /* of a whole model */
 	struct al_settings settings; /* of a whole model */

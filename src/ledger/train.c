@@ -1,6 +1,9 @@
 /* Training memory of a whole model on one device. */
 #include "ledger/train.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
 #include "base/number.h"
 #include "ledger/entries.h"
 
@@ -309,20 +312,89 @@ bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_train
 	return al_training_check(t, err) && add_activations(ledger, t, stages, err);
 }
 
+/* ---- states, as long as nothing that they are made of changes ---- */
+
+struct al_trained_states {
+	uint64_t version; /* of the tensors */
+	struct al_training training;
+	struct al_stage_memory *stages; /* [training.pp] */
+};
+
+/* States don't ask how many tokens there are, nor what is saved of them. */
+static bool have_same_states(const struct al_training *a, const struct al_training *b)
+{
+	return a->recipe == b->recipe && a->share.parts == b->share.parts
+		&& a->share.only_layers == b->share.only_layers && a->pp == b->pp && a->dp == b->dp
+		&& a->cp == b->cp && a->ep == b->ep && a->interleave == b->interleave
+		&& a->zero == b->zero && a->rank == b->rank;
+}
+
+void al_trained_states_destroy(struct al_trained_states *states)
+{
+	for (int64_t i = 0; states && i < states->training.pp; i++)
+		al_stage_memory_finish(&states->stages[i]);
+	if (states)
+		free(states->stages);
+	free(states);
+}
+
+static struct al_trained_states *make_states(const struct al_training *t, uint64_t version)
+{
+	struct al_trained_states *states = al_calloc(1, sizeof(*states));
+
+	*states = (struct al_trained_states){.version = version,
+		.training = *t,
+		.stages = al_calloc((size_t)t->pp, sizeof(*states->stages))};
+	for (int64_t i = 0; i < t->pp; i++)
+		al_stage_memory_init(&states->stages[i]);
+	return states;
+}
+
+static bool add_all_states(const struct al_ledger_list *tensors, struct al_trained_states *states,
+	struct al_error *err)
+{
+	for (int64_t index = 0; index < states->training.pp; index++) {
+		const struct place place = place_of(&states->training, index);
+		for (size_t i = 0; i < tensors->n; i++)
+			if (is_counted(&place, &tensors->items[i])
+				&& !add_states(&states->training, &tensors->items[i],
+					&states->stages[index], err))
+				return false;
+	}
+	return true;
+}
+
+/* Those of the ledger, made where the last ones are of something else; NULL: an error. */
+static const struct al_trained_states *states_of(struct al_ledger *ledger,
+	const struct al_training *t, struct al_error *err)
+{
+	const struct al_ledger_list *tensors;
+	struct al_trained_states *states = ledger->trained;
+
+	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+		return NULL;
+	if (states && states->version == tensors->version && have_same_states(&states->training, t))
+		return states;
+	al_trained_states_destroy(states);
+	ledger->trained = NULL;
+	states = make_states(t, tensors->version);
+	if (add_all_states(tensors, states, err))
+		return ledger->trained = states;
+	al_trained_states_destroy(states);
+	return NULL;
+}
+
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,
 	struct al_stage_memory *stages, struct al_error *err)
 {
-	const struct al_ledger_list *tensors;
+	const struct al_trained_states *states;
 
-	if (!al_training_check(t, err) || !al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+	if (!al_training_check(t, err) || !(states = states_of(ledger, t, err)))
 		return false;
-	for (int64_t index = 0; index < t->pp; index++) {
-		const struct place place = place_of(t, index);
-		clear_stage(&stages[index]);
-		for (size_t i = 0; i < tensors->n; i++)
-			if (is_counted(&place, &tensors->items[i])
-				&& !add_states(t, &tensors->items[i], &stages[index], err))
-				return false;
-	}
+	for (int64_t index = 0; index < t->pp; index++)
+		for (int state = 0; state < AL_N_TRAINING_STATES; state++)
+			for (int part = 0; part < AL_N_PARTS; part++)
+				mpq_set(stages[index].bytes[state][part],
+					states->stages[index].bytes[state][part]);
 	return add_activations(ledger, t, stages, err);
 }
