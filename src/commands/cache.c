@@ -64,7 +64,7 @@ static void add_tokens(const struct answer *a, mpq_t bytes, int64_t tokens, mpq_
 }
 
 /* What a new token adds is its own: source tokens and states are there before it. */
-static void add_line(const struct answer *a, const struct al_cache_line *line, bool is_total,
+static void add_line(const struct answer *a, const struct al_cache_entry *line, bool is_total,
 	struct sum *sum)
 {
 	const bool is_state = line->kind == AL_CACHE_STATE, is_cross = line->kind == AL_CACHE_CROSS;
@@ -169,7 +169,7 @@ static void add_row(struct answer *a, int kind, const struct sum *sum)
 }
 
 /* `kind` AL_N_CACHE_KINDS: the total. */
-static void add_kind(struct answer *a, const struct al_cache_lines *cache, int kind)
+static void add_kind(struct answer *a, const struct al_cache_entries *cache, int kind)
 {
 	const bool is_total = kind == AL_N_CACHE_KINDS;
 	bool is_there = is_total;
@@ -190,7 +190,7 @@ static void add_kind(struct answer *a, const struct al_cache_lines *cache, int k
 
 static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_cache_lines cache;
+	struct al_cache_entries cache;
 
 	struct al_undeclared undeclared;
 

@@ -74,7 +74,7 @@ void al_explain_entry(struct al_table *table, const char *model, const char *var
 }
 
 /* "seq", "min(seq, window)"; "" of a state. */
-static const char *tokens_formula(const struct al_cache_line *line)
+static const char *tokens_formula(const struct al_cache_entry *line)
 {
 	if (line->kind == AL_CACHE_STATE)
 		return "";
@@ -91,7 +91,7 @@ static const char *bytes_each(struct al_arena *arena, const struct al_dtype *sto
 		: al_format(arena, "%zu/%zu", storage->block_bytes, storage->block_elements);
 }
 
-void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_line *line,
+void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_entry *line,
 	int64_t batch, bool has_tokens)
 {
 	const struct al_ledger_entry *e = line->entry;

@@ -26,7 +26,7 @@ void al_explain_entry(struct al_table *table, const char *model, const char *var
 	const struct al_ledger_entry *entry, const char *of, bool each);
 
 /* A row for what is cached: bytes of the sequences where their length is given, else of a token. */
-void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_line *line,
+void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_entry *line,
 	int64_t batch, bool has_tokens);
 
 #endif

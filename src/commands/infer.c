@@ -155,7 +155,7 @@ static bool explain_cache(struct al_session *session, struct al_question *q,
 {
 	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
 	struct al_table *table = al_explain_table(session);
-	struct al_cache_lines cache;
+	struct al_cache_entries cache;
 	struct al_ledger ledger;
 
 	ask.explains = true;

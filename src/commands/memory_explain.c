@@ -220,7 +220,7 @@ static void add_rules(struct al_session *session, const struct al_question *q)
 	al_table_note(table, "multiply by the parameters on one device (see `count --tensors`)");
 }
 
-static void add_saved_row(struct al_table *table, const struct al_saved_line *line,
+static void add_saved_row(struct al_table *table, const struct al_saved_entry *line,
 	const struct al_recipe *r)
 {
 	struct al_cell *cell = al_table_add_row(table);
@@ -242,7 +242,7 @@ static bool add_saved(struct al_session *session, struct al_question *q,
 	const struct al_training *t, struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "saved", "What is saved for backward");
-	struct al_saved_lines saved;
+	struct al_saved_entries saved;
 	struct al_ledger ledger;
 
 	if (!al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, &ledger, err))

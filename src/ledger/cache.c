@@ -22,7 +22,7 @@ struct keep {
 	struct al_ledger *ledger;
 	const struct al_dtype *storage;
 	int64_t seq, source_seq;
-	struct al_cache_lines *out;
+	struct al_cache_entries *out;
 };
 
 /* ---- kinds ---- */
@@ -81,7 +81,7 @@ static bool find_limit(const struct al_ledger_entry *e, int64_t *out, struct al_
 	return true;
 }
 
-static bool find_tokens(const struct keep *keep, struct al_cache_line *line, struct al_error *err)
+static bool find_tokens(const struct keep *keep, struct al_cache_entry *line, struct al_error *err)
 {
 	if (keep->seq == 0 || line->kind == AL_CACHE_STATE) {
 		line->tokens = line->kind == AL_CACHE_STATE;
@@ -96,7 +96,7 @@ static bool find_tokens(const struct keep *keep, struct al_cache_line *line, str
 
 /* What an engine keeps that doesn't absorb the up-projections. Of a module alone it may hang on
  * symbols that the latent doesn't need: not known then. */
-static bool expand(const struct keep *keep, struct al_cache_line *line, struct al_error *err)
+static bool expand(const struct keep *keep, struct al_cache_entry *line, struct al_error *err)
 {
 	const struct al_ledger_entry *e = line->entry;
 	struct al_scope scope = al_block_scope(e->module->device);
@@ -119,9 +119,9 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 	return !entry->dtype || al_dtype_find(entry->dtype, out, err);
 }
 
-static void add(struct keep *keep, struct al_cache_line line)
+static void add(struct keep *keep, struct al_cache_entry line)
 {
-	struct al_cache_lines *out = keep->out;
+	struct al_cache_entries *out = keep->out;
 
 	line.is_first_of_kind = true;
 	for (size_t i = 0; i < out->n; i++)
@@ -135,7 +135,7 @@ static void add(struct keep *keep, struct al_cache_line line)
 
 /* A block that stands for all of an encoder-decoder's: the decoder's cross-attentions cache what
  * its self-attentions do, but of every token of the source, which no window cuts. */
-static void add_cross(struct keep *keep, struct al_cache_line line)
+static void add_cross(struct keep *keep, struct al_cache_entry line)
 {
 	line.kind = AL_CACHE_CROSS;
 	line.tokens = keep->source_seq;
@@ -146,7 +146,7 @@ static void add_cross(struct keep *keep, struct al_cache_line line)
 static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool is_first,
 	struct al_error *err)
 {
-	struct al_cache_line line = {.entry = e, .is_first = is_first, .expanded = e->device};
+	struct al_cache_entry line = {.entry = e, .is_first = is_first, .expanded = e->device};
 
 	if (!find_limit(e, &line.limit, err))
 		return false;
@@ -168,7 +168,7 @@ static bool is_cached(const struct al_ledger_entry *e)
 }
 
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
-	int64_t source_seq, struct al_cache_lines *out, struct al_error *err)
+	int64_t source_seq, struct al_cache_entries *out, struct al_error *err)
 {
 	struct keep keep = {.ledger = ledger,
 		.storage = storage,
@@ -178,10 +178,10 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 	const struct al_ledger_module *module = NULL;
 	const struct al_ledger_list *lines;
 
-	*out = (struct al_cache_lines){0};
+	*out = (struct al_cache_entries){0};
 	al_arena_finish(&ledger->cached);
 	al_arena_init(&ledger->cached);
-	if (!al_ledger_lines(ledger, AL_LIST_CACHE, &lines, err))
+	if (!al_ledger_entries(ledger, AL_LIST_CACHE, &lines, err))
 		return false;
 	for (size_t i = 0; i < lines->n; i++) {
 		const struct al_ledger_entry *e = &lines->items[i];

@@ -58,7 +58,7 @@ static bool is_tensor_wanted(const struct al_basis *basis, const struct al_entry
 	return basis->roles >> entry->role & 1;
 }
 
-bool al_line_is_wanted(const struct al_block *block, enum al_list list,
+bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry)
 {
 	if (list == AL_LIST_TENSORS && entry->kind >= AL_TENSOR_BUFFER)
@@ -322,7 +322,7 @@ static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, 
 {
 	struct al_scope scope = al_block_scope(module->block);
 	struct al_ledger_entry values = {.entry = entry};
-	bool counts = al_line_is_wanted(module->block, list, entry);
+	bool counts = al_entry_is_wanted(module->block, list, entry);
 
 	if (counts && entry->when && !al_formula_holds(entry->when, &scope, &counts, err))
 		return al_line_in(list, entry, err);
@@ -356,7 +356,7 @@ static void set_absorbed(struct al_ledger_module *module, int64_t is_absorbed)
 		al_block_set(module->device, "absorbed", is_absorbed);
 }
 
-bool al_module_lines(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
+bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err)
 {
 	const struct al_entries *entries = al_lines_of(module->configured.variant, list);

@@ -22,19 +22,28 @@ struct al_line_shape al_line_shape_of(const struct al_block *block, enum al_list
 bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error *err);
 
 /* Do the basis, the kernel and the kind leave the line in? `when` is not asked. */
-bool al_line_is_wanted(const struct al_block *block, enum al_list list,
+bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry);
 
 /* Adds what a module has of a list. Errors name the line. */
-bool al_module_lines(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
+bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* How many iterations the outermost loop takes within the model; 0: there is no loop. */
+bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The attention modules of a whole model, equal ones once; or the one that stands alone. */
+bool al_ledger_open_modules(struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
+void al_ledger_open_alone(struct al_ledger *ledger);
+void al_ledger_close_modules(struct al_ledger *ledger);
 
 /* A new entry of a list, zeroed but for its numbers, which are initialised. */
 struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_list list);
 
 /* The list; errors of a module alone don't name the variant yet. */
-bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
+	const struct al_ledger_list **out, struct al_error *err) AL_MUST_CHECK;
 
 /* Forgets what is remembered of saved lines; NULL: nothing. */
 void al_saved_destroy(struct al_saved_memory *saved);

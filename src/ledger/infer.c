@@ -148,7 +148,7 @@ bool al_ledger_file_bytes(struct al_ledger *ledger, const struct al_inference *i
 	bool ok = true;
 	mpq_t bytes;
 
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	mpq_init(bytes);
 	mpq_set_ui(out, 0, 1);
@@ -228,7 +228,7 @@ static bool add_weights(struct al_ledger *ledger, const struct al_inference *inf
 
 /* ---- cache ---- */
 
-static void add_cached(const struct al_inference *inference, const struct al_cache_line *line,
+static void add_cached(const struct al_inference *inference, const struct al_cache_entry *line,
 	struct al_inference_row *row)
 {
 	bool is_state = line->kind == AL_CACHE_STATE;
@@ -258,7 +258,7 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 	const struct al_ledger_list *products;
 	mpq_t one;
 
-	if (!al_ledger_lines(ledger, AL_LIST_ABSORBED, &products, err))
+	if (!al_ledger_entries(ledger, AL_LIST_ABSORBED, &products, err))
 		return false;
 	mpq_init(one);
 	for (size_t i = 0; i < products->n; i++) {
@@ -279,7 +279,7 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 static bool add_cache(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
-	struct al_cache_lines cache;
+	struct al_cache_entries cache;
 
 	if (!(inference->share.parts >> AL_PART_ATTENTION & 1))
 		return true;
@@ -296,15 +296,15 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 /* ---- activations ---- */
 
 /* What the other lines of its block hold with it, of one block; lines before it were looked at. */
-static void sum_block(const struct al_saved_lines *saved, size_t first, mpq_t out)
+static void sum_block(const struct al_saved_entries *saved, size_t first, mpq_t out)
 {
-	const struct al_saved_line *of = &saved->lines[first];
+	const struct al_saved_entry *of = &saved->lines[first];
 	mpq_t one;
 
 	mpq_init(one);
 	mpq_set_ui(out, 0, 1);
 	for (size_t i = first; i < saved->n; i++) {
-		const struct al_saved_line *line = &saved->lines[i];
+		const struct al_saved_entry *line = &saved->lines[i];
 		bool is_mask = line->bytes == 1;
 		if (line->block != of->block || is_mask || line->is_statistic
 			|| line->per == AL_PER_PAIR || line->blocks == 0)
@@ -321,7 +321,7 @@ static void sum_block(const struct al_saved_lines *saved, size_t first, mpq_t ou
 static bool add_activations(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row *row, struct al_error *err)
 {
-	struct al_saved_lines saved;
+	struct al_saved_entries saved;
 	const struct al_setting *width;
 	mpq_t sum;
 

@@ -22,7 +22,7 @@ extern const char *const al_cache_kind_names[AL_N_CACHE_KINDS];
 /* What people read instead of a name; NULL: the name. */
 extern const char *const al_cache_kind_titles[AL_N_CACHE_KINDS];
 
-struct al_cache_line {
+struct al_cache_entry {
 	enum al_cache_kind kind;
 	const struct al_ledger_entry *entry; /* for one token, of a state for one sequence; of all
 						modules, `times` of them */
@@ -34,15 +34,15 @@ struct al_cache_line {
 	bool is_first, is_first_of_kind; /* of its module: counts it */
 };
 
-struct al_cache_lines {
-	struct al_cache_line *lines;
+struct al_cache_entries {
+	struct al_cache_entry *lines;
 	size_t n, room;
 };
 
 /* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines
  * are good until they are asked for again. */
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
-	int64_t source_seq, struct al_cache_lines *out, struct al_error *err) AL_MUST_CHECK;
+	int64_t source_seq, struct al_cache_entries *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- inference ---- */
 

@@ -8,186 +8,6 @@
 #include "ledger/entries.h"
 #include "ledger/plan.h"
 
-/* ---- layers ---- */
-
-/* How many iterations the outermost loop takes within the model. */
-static bool count_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
-	struct al_error *err)
-{
-	const struct al_family *family = ledger->family;
-	struct al_scope scope = al_settings_scope(&ledger->settings);
-	int64_t from;
-
-	*out = 0;
-	if (loops->n == 0)
-		return true;
-	if (!al_formula_whole(loops->items[0].count, &scope, 0, out, err))
-		return false;
-	for (size_t i = 0; i < family->n_extras; i++) {
-		if (strcmp(family->extras[i].variable, loops->items[0].variable) != 0)
-			continue;
-		if (!al_formula_whole(family->extras[i].from, &scope, 0, &from, err))
-			return false;
-		*out = from < *out ? from : *out;
-	}
-	return true;
-}
-
-/* ---- what one tensor-parallel device has of a module ---- */
-
-/* The question's own symbols that a device has fewer of. */
-static const char *const shared_symbols[] = {"d_head", "d_value", "n_heads", "n_kv_heads"};
-enum { N_SHARED = sizeof(shared_symbols) / sizeof(*shared_symbols) };
-
-/* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices,
- * each is on several. */
-static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct al_error *err)
-{
-	if (strcmp(symbol, "d_head") == 0 || strcmp(symbol, "d_value") == 0)
-		return true;
-	bool is_few = strcmp(symbol, "n_kv_heads") == 0 && *value < tp;
-	if (!is_few && *value % tp != 0)
-		return al_fail(err, AL_EINPUT, "%s (%lld) is not a multiple of tp (%lld)", symbol,
-			(long long)*value, (long long)tp);
-	*value = al_divide_up(*value, tp);
-	return true;
-}
-
-static void set_binding(struct al_configured_variant *configured, const char *symbol, int64_t value)
-{
-	for (size_t i = 0; i < configured->n_with; i++)
-		if (strcmp(configured->with[i].symbol, symbol) == 0) {
-			configured->with[i].value = value;
-			return;
-		}
-	configured->with[configured->n_with++] = (struct al_binding){.symbol = symbol,
-		.value = value};
-}
-
-/* A device's part of a module is the same variant with fewer heads. A variant that names no heads
- * is on every device. */
-static bool share_heads(struct al_ledger *ledger, struct al_ledger_module *module,
-	struct al_error *err)
-{
-	struct al_configured_variant *configured = &module->device_configured;
-
-	*configured = module->configured;
-	configured->with = al_new_array(&ledger->tensor_list.arena, struct al_binding,
-		configured->n_with + N_SHARED);
-	for (size_t i = 0; i < configured->n_with; i++)
-		configured->with[i] = module->configured.with[i];
-	for (int i = 0; i < N_SHARED; i++) {
-		const struct al_setting *setting;
-		if (!al_settings_get(&module->block->settings, shared_symbols[i], &setting, NULL)
-			|| !setting)
-			continue;
-		int64_t value = setting->value.integer;
-		if (!share_symbol(shared_symbols[i], ledger->ask.tp, &value, err))
-			return false;
-		set_binding(configured, shared_symbols[i], value);
-	}
-	return true;
-}
-
-static bool open_device(struct al_ledger *ledger, struct al_ledger_module *module,
-	struct al_error *err)
-{
-	struct al_block *device;
-
-	module->device = module->block;
-	if (ledger->ask.tp <= 1)
-		return true;
-	device = al_new(&ledger->tensor_list.arena, struct al_block);
-	if (!share_heads(ledger, module, err)
-		|| !al_block_init(device, &module->device_configured, &ledger->settings,
-			&ledger->basis, err))
-		return false;
-	module->device = device;
-	return true;
-}
-
-/* ---- modules ---- */
-
-static const struct al_configured_variant *configured_of(const struct al_ledger *ledger)
-{
-	const struct al_configured_variant *configured = ledger->ask.configured;
-
-	return configured && !configured->is_models_own ? configured : NULL;
-}
-
-/* A variant in the place of all makes modules equal that weren't. */
-static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
-	const struct al_model_module *of)
-{
-	for (size_t i = 0; configured_of(ledger) && i < ledger->n_modules; i++) {
-		struct al_ledger_module *module = &ledger->modules[i];
-		if (module->layer == of->layer && module->extra == of->extra
-			&& module->uses == of->uses && module->of->module == of->module)
-			return module;
-	}
-	return NULL;
-}
-
-static bool open_module(struct al_ledger *ledger, const struct al_model_module *of,
-	struct al_error *err)
-{
-	struct al_ledger_module *out = &ledger->modules[ledger->n_modules];
-
-	*out = (struct al_ledger_module){.name = of->module->name,
-		.of = of,
-		.copies = of->copies,
-		.uses = of->uses,
-		.layer = of->layer,
-		.extra = of->extra,
-		.is_cross = of->module->is_cross,
-		.is_encoder = of->module->stack == AL_STACK_ENCODER};
-	out->configured = configured_of(ledger)
-		? *configured_of(ledger)
-		: (struct al_configured_variant){.variant = of->variant,
-			.name = of->variant->name,
-			.with = of->with,
-			.n_with = of->n_with,
-			.is_models_own = true};
-	struct al_block *block = al_new(&ledger->tensor_list.arena, struct al_block);
-	if (!count_layers(ledger, &of->module->loops, &out->n_layers, err)
-		|| !al_block_init(block, &out->configured, &ledger->settings, &ledger->basis, err))
-		return false;
-	out->block = block;
-	ledger->n_modules++;
-	return open_device(ledger, out, err);
-}
-
-static bool open_modules(struct al_ledger *ledger, struct al_error *err)
-{
-	const struct al_tensor_list *tensor_list = &ledger->tensor_list;
-
-	ledger->modules = al_new_array(&ledger->tensor_list.arena, struct al_ledger_module,
-		tensor_list->n_modules);
-	for (size_t i = 0; i < tensor_list->n_modules; i++) {
-		struct al_ledger_module *equal = find_equal(ledger, &tensor_list->modules[i]);
-		if (equal)
-			equal->copies += tensor_list->modules[i].copies;
-		else if (!open_module(ledger, &tensor_list->modules[i], err))
-			return al_in(err, "%s", tensor_list->modules[i].name);
-	}
-	return true;
-}
-
-/* A module alone. */
-static void open_alone(struct al_ledger *ledger)
-{
-	struct al_ledger_module *module = al_new(&ledger->arena, struct al_ledger_module);
-
-	*module = (struct al_ledger_module){.configured = *ledger->ask.configured,
-		.block = &ledger->block,
-		.device = &ledger->block,
-		.copies = 1,
-		.uses = 1,
-		.layer = -1};
-	ledger->modules = module;
-	ledger->n_modules = 1;
-}
-
 /* ---- tensors of the other parts ---- */
 
 static bool is_of_vocabulary(const struct al_entry *entry)
@@ -256,7 +76,7 @@ static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	const struct al_family_tensor *of = tensor->tensor;
 	int64_t n_layers;
 
-	if (!count_layers(ledger, &of->loops, &n_layers, err))
+	if (!al_ledger_layers(ledger, &of->loops, &n_layers, err))
 		return false;
 	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
 	e->entry = &of->entry;
@@ -293,7 +113,7 @@ static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_err
 {
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
-		if (al_module_lines(ledger, module, list, err))
+		if (al_module_entries(ledger, module, list, err))
 			continue;
 		return module->of
 			&& (al_block_in(module->block, err), al_in(err, "%s", module->name));
@@ -309,8 +129,8 @@ static bool in_model(const struct al_ledger *ledger, struct al_error *err)
 	return ledger->ask.name && al_in(err, "%s", ledger->ask.name);
 }
 
-bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
-	struct al_error *err)
+bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
+	const struct al_ledger_list **out, struct al_error *err)
 {
 	if (!al_ledger_update(ledger, err))
 		return false;
@@ -335,7 +155,7 @@ bool al_ledger_lines(struct al_ledger *ledger, enum al_list list, const struct a
 bool al_ledger_list(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
 	struct al_error *err)
 {
-	return al_ledger_lines(ledger, list, out, err)
+	return al_ledger_entries(ledger, list, out, err)
 		|| (!ledger->is_model && al_block_in(&ledger->block, err));
 }
 
@@ -356,21 +176,6 @@ void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq)
 }
 
 /* ---- opening, setting ---- */
-
-static void close_modules(struct al_ledger *ledger)
-{
-	al_plan_destroy(ledger->plan);
-	ledger->plan = NULL;
-	for (size_t i = 0; i < ledger->n_modules; i++) {
-		struct al_ledger_module *module = &ledger->modules[i];
-		if (module->device != module->block)
-			al_block_finish(module->device);
-		if (module->of)
-			al_block_finish(module->block);
-	}
-	ledger->n_modules = 0;
-	al_tensor_list_finish(&ledger->tensor_list);
-}
 
 /* What was asked of the settings, and the model's values under that. */
 static bool settle(struct al_ledger *ledger, struct al_error *err)
@@ -415,12 +220,12 @@ static bool open_anew(struct al_ledger *ledger, struct al_error *err)
 {
 	ledger->is_open = false;
 	forget_lists(ledger);
-	close_modules(ledger);
+	al_ledger_close_modules(ledger);
 	if (!find_family(ledger, err) || !settle(ledger, err))
 		return false;
 	ledger->is_open = al_tensor_list_init(&ledger->tensor_list, ledger->ask.catalog,
 				  ledger->family, &ledger->settings, ledger->ask.detail, err)
-		&& open_modules(ledger, err);
+		&& al_ledger_open_modules(ledger, err);
 	return ledger->is_open || in_model(ledger, err);
 }
 
@@ -499,7 +304,7 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 	ledger->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&ledger->settings.arena);
 	if (!ledger->is_model) {
-		open_alone(ledger);
+		al_ledger_open_alone(ledger);
 		return true;
 	}
 	ledger->basis.per = AL_BASIS_MODULE;
@@ -519,7 +324,7 @@ bool al_ledger_open_module(struct al_ledger *ledger, const struct al_configured_
 
 void al_ledger_close(struct al_ledger *ledger)
 {
-	close_modules(ledger);
+	al_ledger_close_modules(ledger);
 	for (int list = 0; list < AL_N_LISTS; list++)
 		for (size_t i = 0; i < ledger->lists[list].n_made; i++) {
 			struct al_ledger_entry *e = &ledger->lists[list].items[i];
@@ -533,63 +338,4 @@ void al_ledger_close(struct al_ledger *ledger)
 	al_arena_finish(&ledger->cached);
 	al_arena_finish(&ledger->arena);
 	*ledger = (struct al_ledger){0};
-}
-
-/* ---- counts ---- */
-
-const struct al_count_info al_counts[AL_N_COUNTS] = {
-	[AL_COUNT_PARAMETERS] = {"parameters", "Parameters"},
-	[AL_COUNT_ACTIVE] = {"active", "Active for one token"},
-	[AL_COUNT_ACTIVE_WITHOUT_EMBEDDING] = {"active_without_embedding",
-		"Active for one token, without embeddings"},
-	[AL_COUNT_WITHOUT_EMBEDDING] = {"without_embedding", "Without embeddings"},
-	[AL_COUNT_NON_EMBEDDING] = {"without_embedding_and_head", "Without embeddings and head"},
-	[AL_COUNT_TIED] = {"tied", "Tied tensors, where stored again"},
-	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
-	[AL_COUNT_SCALES] = {"scales", "Scales of a quantisation"},
-	[AL_COUNT_EXTRA] = {"apart", "Not part of the model"},
-	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
-};
-
-static bool is_counted(const struct al_ledger_entry *t, enum al_count count)
-{
-	switch (count) {
-	case AL_COUNT_PARAMETERS:
-	case AL_COUNT_ACTIVE:
-		return t->is_parameter;
-	case AL_COUNT_ACTIVE_WITHOUT_EMBEDDING:
-	case AL_COUNT_WITHOUT_EMBEDDING:
-		return t->is_parameter && t->part != AL_PART_EMBEDDING;
-	case AL_COUNT_NON_EMBEDDING:
-		return t->is_parameter && t->part != AL_PART_EMBEDDING && t->part != AL_PART_HEAD;
-	case AL_COUNT_TIED:
-		return t->tied_to && !t->extra;
-	case AL_COUNT_BUFFERS:
-		return t->entry->kind == AL_TENSOR_BUFFER && !t->extra;
-	case AL_COUNT_SCALES:
-		return t->entry->kind == AL_TENSOR_SCALE;
-	case AL_COUNT_EXTRA:
-		return t->extra && t->entry->kind != AL_TENSOR_SCALE;
-	case AL_COUNT_STORED:
-		return (!t->tied_to || t->extra) && !(t->stored && t->stored->tensor->is_optional);
-	case AL_N_COUNTS:
-		break;
-	}
-	return false;
-}
-
-bool al_ledger_count(struct al_ledger *ledger, enum al_count count, mpq_t out, struct al_error *err)
-{
-	bool is_active = count == AL_COUNT_ACTIVE || count == AL_COUNT_ACTIVE_WITHOUT_EMBEDDING;
-	const struct al_ledger_list *tensors;
-
-	mpq_set_ui(out, 0, 1);
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
-		return false;
-	for (size_t i = 0; i < tensors->n; i++) {
-		const struct al_ledger_entry *t = &tensors->items[i];
-		if (is_counted(t, count))
-			al_exact_add(out, is_active ? t->active : t->elements);
-	}
-	return true;
 }

@@ -55,7 +55,7 @@ static bool add_lines(const struct sum *sum, mpq_t total, struct al_error *err)
 	bool ok = true;
 	mpq_t term;
 
-	if (!al_ledger_lines(sum->ledger, sum->list, &lines, err))
+	if (!al_ledger_entries(sum->ledger, sum->list, &lines, err))
 		return false;
 	mpq_init(term);
 	for (size_t i = 0; ok && i < lines->n; i++) {
@@ -88,7 +88,7 @@ static bool add_state(struct al_ledger *ledger, const struct al_recipe *recipe,
 	bool ok = true;
 	mpq_t bytes;
 
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err)
+	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err)
 		|| !read_rank(ledger, &rank, err))
 		return false;
 	mpq_init(bytes);
@@ -181,7 +181,7 @@ static bool train(struct al_ledger *ledger, enum al_measure measure, const struc
 
 /* ---- cache ---- */
 
-static bool is_new(const struct al_cache_line *line)
+static bool is_new(const struct al_cache_entry *line)
 {
 	return line->kind != AL_CACHE_CROSS && line->kind != AL_CACHE_STATE;
 }
@@ -190,7 +190,7 @@ static bool is_new(const struct al_cache_line *line)
 static bool add_cached(struct al_ledger *ledger, mpq_t out, struct al_error *err)
 {
 	const struct al_dtype *storage = al_dtype_named("bf16");
-	struct al_cache_lines lines;
+	struct al_cache_entries lines;
 
 	if (!al_ledger_cache(ledger, storage, 0, 0, &lines, err))
 		return false;
@@ -213,7 +213,7 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 	const struct al_dtype *storage = al_dtype_named("bf16");
 	struct al_block *block = &ledger->block;
 	int64_t batch = 1, seq = 0, source_seq;
-	struct al_cache_lines lines;
+	struct al_cache_entries lines;
 	mpq_t one;
 
 	if (!read_given(block, "seq", &seq, err))
@@ -225,7 +225,7 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 	bool ok = true;
 	mpq_init(one);
 	for (size_t i = 0; ok && i < lines.n; i++) {
-		const struct al_cache_line *line = &lines.lines[i];
+		const struct al_cache_entry *line = &lines.lines[i];
 		ok = ((line->kind == AL_CACHE_STATE || al_block_read(block, "seq", 1, &seq, err))
 			     && al_block_read(block, "batch", 1, &batch, err))
 			|| al_line_in(AL_LIST_CACHE, line->entry->entry, err);
@@ -255,7 +255,7 @@ static bool flops(struct al_ledger *ledger, mpq_t out, struct al_error *err)
 
 	if (!al_block_read(&ledger->block, "batch", 1, &batch, err)
 		|| !al_block_read(&ledger->block, "seq", 1, &seq, err)
-		|| !al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+		|| !al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	for (size_t i = 0; i < tensors->n; i++)
 		if (is_dense_product(&tensors->items[i]))
@@ -269,7 +269,7 @@ static bool sum_part(struct al_ledger *ledger, enum al_part part, mpq_t out, str
 {
 	const struct al_ledger_list *tensors;
 
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	for (size_t i = 0; i < tensors->n; i++)
 		if (tensors->items[i].is_parameter && tensors->items[i].part == part)

@@ -32,7 +32,7 @@ static void bind_condition(struct al_plan *plan, enum al_list list, size_t m,
 	struct al_plan_binder b = {plan, (int)m, NULL, list == AL_LIST_ABSORBED, &c.formula.inputs};
 	int64_t value;
 
-	if (!entry->when || !al_line_is_wanted(module->block, list, entry))
+	if (!entry->when || !al_entry_is_wanted(module->block, list, entry))
 		return;
 	c.formula.bound = al_plan_bind(&b, entry->when);
 	if (!al_plan_whole(plan, c.formula.bound, INT64_MIN, &value))

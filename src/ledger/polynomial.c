@@ -250,7 +250,7 @@ static bool sum_tensors(struct al_polynomial **sum, struct al_block *block,
 	const struct al_entries *entries = &block->configured->variant->tensors;
 
 	for (size_t i = 0; i < entries->n; i++)
-		if (al_line_is_wanted(block, AL_LIST_TENSORS, &entries->items[i])
+		if (al_entry_is_wanted(block, AL_LIST_TENSORS, &entries->items[i])
 			&& !add_line(sum, block, &entries->items[i], all, err))
 			return al_line_in(AL_LIST_TENSORS, &entries->items[i], err);
 	return true;

@@ -11,7 +11,7 @@
 /* The lines of one kernel, as long as nothing that they are made of changes. */
 struct remembered {
 	struct al_arena arena;
-	struct al_saved_lines lines;
+	struct al_saved_entries lines;
 	uint64_t tensors, saved; /* versions */
 	int64_t d_model;
 	bool has_dropout, is_made;
@@ -24,14 +24,14 @@ struct al_saved_memory {
 struct build {
 	struct al_ledger *ledger;
 	struct al_arena *arena;
-	struct al_saved_lines *out;
+	struct al_saved_entries *out;
 	int64_t d_model, tp;
 	bool has_dropout;
 };
 
-static struct al_saved_line *add(struct build *b, struct al_saved_line line)
+static struct al_saved_entry *add(struct build *b, struct al_saved_entry line)
 {
-	struct al_saved_lines *out = b->out;
+	struct al_saved_entries *out = b->out;
 
 	out->lines = al_grow(b->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
 	out->lines[out->n] = line;
@@ -57,7 +57,7 @@ static void add_attention_line(struct build *b, const struct al_ledger_entry *e)
 	const struct al_ledger_module *module = e->module;
 
 	add(b,
-		(struct al_saved_line){.part = AL_PART_ATTENTION,
+		(struct al_saved_entry){.part = AL_PART_ATTENTION,
 			.name = e->name,
 			.layer = e->layer,
 			.n_layers = e->n_layers,
@@ -166,7 +166,7 @@ static void add_inner(struct build *b, const char *what, const struct al_ledger_
 	mpq_srcptr elements = number(b, width, uses_of(b, t, active_copies(t)));
 
 	add(b,
-		(struct al_saved_line){.part = t->part,
+		(struct al_saved_entry){.part = t->part,
 			.per = AL_PER_TOKEN,
 			.name = name_of(b, what, t),
 			.layer = t->layer,
@@ -183,7 +183,7 @@ static void add_width(struct build *b, const char *what, const struct al_ledger_
 	mpq_srcptr elements = number(b, width, uses_of(b, t, copies));
 
 	add(b,
-		(struct al_saved_line){.part = t->part,
+		(struct al_saved_entry){.part = t->part,
 			.per = AL_PER_TOKEN,
 			.name = name_of(b, what, t),
 			.layer = t->layer,
@@ -238,7 +238,7 @@ static void add_norm(struct build *b, const struct al_ledger_entry *t)
 	if (t->entry->kind != AL_TENSOR_NORM || t->extra)
 		return;
 	add_width(b, "input", t, t->dims[t->n_dims - 1], t->times * t->count, 0);
-	struct al_saved_line *line = &b->out->lines[b->out->n - 1];
+	struct al_saved_entry *line = &b->out->lines[b->out->n - 1];
 	line->is_first = t->stored->tensor->stage == AL_STAGE_FIRST;
 	line->is_last = t->stored->tensor->stage == AL_STAGE_LAST;
 }
@@ -250,7 +250,7 @@ static void add_bare_norms(struct build *b, const struct al_ledger_module *modul
 
 	if (n > 0)
 		add(b,
-			(struct al_saved_line){.part = AL_PART_NORM,
+			(struct al_saved_entry){.part = AL_PART_NORM,
 				.per = AL_PER_TOKEN,
 				.name = "input of a norm",
 				.layer = module->layer,
@@ -266,7 +266,7 @@ static void add_last_bare_norm(struct build *b)
 
 	if (b->ledger->family->n_bare_norms > 0)
 		add(b,
-			(struct al_saved_line){.part = AL_PART_NORM,
+			(struct al_saved_entry){.part = AL_PART_NORM,
 				.per = AL_PER_TOKEN,
 				.name = "input of the last norm",
 				.layer = -1,
@@ -286,7 +286,7 @@ static void add_head(struct build *b, const struct al_ledger_entry *t)
 	add_width(b, "input", t, sides.in, 1, 0);
 	b->out->lines[b->out->n - 1].is_last = true;
 	add(b,
-		(struct al_saved_line){.part = AL_PART_HEAD,
+		(struct al_saved_entry){.part = AL_PART_HEAD,
 			.per = AL_PER_TOKEN,
 			.name = "logits",
 			.layer = -1,
@@ -303,7 +303,7 @@ static void add_embedding_mask(struct build *b)
 
 	if (b->has_dropout)
 		add(b,
-			(struct al_saved_line){.part = AL_PART_EMBEDDING,
+			(struct al_saved_entry){.part = AL_PART_EMBEDDING,
 				.per = AL_PER_TOKEN,
 				.name = "dropout mask",
 				.layer = -1,
@@ -341,7 +341,7 @@ static void add_layer_input(struct build *b, const struct al_ledger_module *modu
 	mpq_srcptr elements = number(b, b->d_model, module->copies * module->uses);
 
 	add(b,
-		(struct al_saved_line){.part = AL_PART_OTHER,
+		(struct al_saved_entry){.part = AL_PART_OTHER,
 			.per = AL_PER_TOKEN,
 			.name = "input of the layer",
 			.layer = module->layer,
@@ -395,7 +395,7 @@ static bool read_settings(struct build *b, struct al_error *err)
 /* ---- sums ---- */
 
 /* Are both lines on the same stages and devices, as often, and worth as many bytes a number? */
-static bool are_summed(const struct al_saved_line *a, const struct al_saved_line *b)
+static bool are_summed(const struct al_saved_entry *a, const struct al_saved_entry *b)
 {
 	return a->part == b->part && a->layer == b->layer && a->n_layers == b->n_layers
 		&& a->bytes == b->bytes && a->per == b->per && a->is_input == b->is_input
@@ -416,15 +416,15 @@ static mpq_srcptr plus(struct build *b, mpq_srcptr x, mpq_srcptr y)
 
 static void sum_lines(struct build *b)
 {
-	struct al_saved_lines *all = b->out;
+	struct al_saved_entries *all = b->out;
 
-	all->sums = al_new_array(b->arena, struct al_saved_line, all->n);
+	all->sums = al_new_array(b->arena, struct al_saved_entry, all->n);
 	for (size_t i = 0; i < all->n; i++) {
-		const struct al_saved_line *line = &all->lines[i];
+		const struct al_saved_entry *line = &all->lines[i];
 		size_t k = 0;
 		while (k < all->n_sums && !are_summed(&all->sums[k], line))
 			k++;
-		struct al_saved_line *sum = &all->sums[k];
+		struct al_saved_entry *sum = &all->sums[k];
 		if (k == all->n_sums) {
 			all->sums[all->n_sums++] = *line;
 			continue;
@@ -456,14 +456,14 @@ static void remember(struct remembered *r, struct build *b, const struct al_ledg
 	sum_lines(b);
 }
 
-bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,
+bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
 	struct al_error *err)
 {
 	struct build b = {.ledger = ledger, .tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
 	const struct al_ledger_list *tensors, *lines;
 
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err)
-		|| !al_ledger_lines(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err)
+	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err)
+		|| !al_ledger_entries(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err)
 		|| !read_settings(&b, err))
 		return false;
 	if (!ledger->saved)

@@ -14,7 +14,7 @@
 
 #include "ledger/ledger.h"
 
-struct al_saved_line {
+struct al_saved_entry {
 	enum al_part part;
 	const char *name; /* "softmax", "input of h.{layer}.mlp.c_fc.weight" */
 	int64_t layer; /* as in the tensor list; -1: of all layers, or of none */
@@ -31,16 +31,17 @@ struct al_saved_line {
 	bool is_first, is_last; /* outside of the layers: before, after them */
 };
 
-struct al_saved_lines {
-	struct al_saved_line *lines;
+struct al_saved_entries {
+	struct al_saved_entry *lines;
 	size_t n, room;
-	struct al_saved_line *sums; /* the same bytes in fewer lines: what is multiplied by the same
+	struct al_saved_entry
+		*sums; /* the same bytes in fewer lines: what is multiplied by the same
 				       factors is one, without name and block */
 	size_t n_sums;
 };
 
 /* Lines are good until a symbol is set. `is_flash`: the attention kernel. */
-bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_lines *out,
+bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -180,7 +180,7 @@ static int64_t batches_in_flight(const struct place *place, int64_t layer, int64
 	return round == interleave - 1 ? pp + beyond : pp;
 }
 
-static bool is_line_here(const struct place *place, const struct al_saved_line *line)
+static bool is_line_here(const struct place *place, const struct al_saved_entry *line)
 {
 	if (line->n_layers > 0)
 		return is_layer_here(place, line->layer, line->n_layers);
@@ -189,7 +189,7 @@ static bool is_line_here(const struct place *place, const struct al_saved_line *
 
 /* Full recomputation keeps the layers' inputs only, selective recomputation nothing of token x
  * token. */
-static bool is_kept(const struct al_training *t, const struct al_saved_line *line)
+static bool is_kept(const struct al_training *t, const struct al_saved_entry *line)
 {
 	if (line->is_input)
 		return t->recompute == AL_RECOMPUTE_FULL;
@@ -215,7 +215,7 @@ static void multiply_by_tokens(const struct al_training *t, enum al_per per, mpq
 	al_exact_multiply(bytes, others);
 }
 
-static void add_saved(const struct place *place, const struct al_saved_line *line,
+static void add_saved(const struct place *place, const struct al_saved_entry *line,
 	struct al_stage_memory *stage)
 {
 	const struct al_training *t = place->training;
@@ -278,14 +278,14 @@ static bool add_rule(struct al_ledger *ledger, const struct al_training *t,
 static bool add_activations(struct al_ledger *ledger, const struct al_training *t,
 	struct al_stage_memory *stages, struct al_error *err)
 {
-	struct al_saved_lines saved;
+	struct al_saved_entries saved;
 
 	if (t->recipe->activations_per_token)
 		return add_rule(ledger, t, stages, err);
 	if (!al_ledger_saved(ledger, t->is_flash, &saved, err))
 		return false;
 	for (size_t i = 0; i < saved.n_sums; i++) {
-		const struct al_saved_line *line = &saved.sums[i];
+		const struct al_saved_entry *line = &saved.sums[i];
 		if (!is_kept(t, line) || !is_wanted(&t->share, line->part, line->n_layers > 0))
 			continue;
 		for (int64_t index = 0; index < t->pp; index++) {
@@ -371,7 +371,7 @@ static const struct al_trained_states *states_of(struct al_ledger *ledger,
 	const struct al_ledger_list *tensors;
 	struct al_trained_states *states = ledger->trained;
 
-	if (!al_ledger_lines(ledger, AL_LIST_TENSORS, &tensors, err))
+	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
 		return NULL;
 	if (states && states->version == tensors->version && have_same_states(&states->training, t))
 		return states;

@@ -427,7 +427,7 @@ static void weighs_one_tensor(void **state)
 static void sum_cache(const char *model, int64_t seq, mpq_t elements, mpq_t bytes)
 {
 	const struct al_dtype *bf16;
-	struct al_cache_lines cache;
+	struct al_cache_entries cache;
 	struct subject s;
 	mpq_t one;
 

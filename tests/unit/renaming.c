@@ -212,13 +212,13 @@ static void add_cache(struct al_text *out, struct al_ledger *ledger)
 {
 	struct al_error err = {0};
 	const struct al_dtype *storage;
-	struct al_cache_lines cache;
+	struct al_cache_entries cache;
 
 	must(al_dtype_find("bf16", &storage, &err)
 			&& al_ledger_cache(ledger, storage, 512, 256, &cache, &err),
 		&err);
 	for (size_t i = 0; i < cache.n; i++) {
-		const struct al_cache_line *line = &cache.lines[i];
+		const struct al_cache_entry *line = &cache.lines[i];
 		al_text_addf(out, "cache %s %lld %lld %lld", al_cache_kind_names[line->kind],
 			(long long)line->entry->times, (long long)line->tokens,
 			(long long)line->limit);
@@ -511,7 +511,7 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 {
 	static const char config[] = "{\"model_type\": \"bart\"}";
 	struct al_error err = {0};
-	struct al_cache_lines cache;
+	struct al_cache_entries cache;
 	struct al_settings settings;
 	struct al_basis basis;
 	struct al_ledger ledger;

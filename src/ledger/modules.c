@@ -1,0 +1,201 @@
+/* Attention modules of a ledger: equal ones once, and what a tensor-parallel device has of each. */
+#include "ledger/ledger.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "ledger/entries.h"
+#include "ledger/plan.h"
+
+/* ---- layers ---- */
+
+bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_family *family = ledger->family;
+	struct al_scope scope = al_settings_scope(&ledger->settings);
+	int64_t from;
+
+	*out = 0;
+	if (loops->n == 0)
+		return true;
+	if (!al_formula_whole(loops->items[0].count, &scope, 0, out, err))
+		return false;
+	for (size_t i = 0; i < family->n_extras; i++) {
+		if (strcmp(family->extras[i].variable, loops->items[0].variable) != 0)
+			continue;
+		if (!al_formula_whole(family->extras[i].from, &scope, 0, &from, err))
+			return false;
+		*out = from < *out ? from : *out;
+	}
+	return true;
+}
+
+/* ---- what one tensor-parallel device has of a module ---- */
+
+/* The question's own symbols that a device has fewer of. */
+static const char *const shared_symbols[] = {"d_head", "d_value", "n_heads", "n_kv_heads"};
+enum { N_SHARED = sizeof(shared_symbols) / sizeof(*shared_symbols) };
+
+/* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices,
+ * each is on several. */
+static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct al_error *err)
+{
+	if (strcmp(symbol, "d_head") == 0 || strcmp(symbol, "d_value") == 0)
+		return true;
+	bool is_few = strcmp(symbol, "n_kv_heads") == 0 && *value < tp;
+	if (!is_few && *value % tp != 0)
+		return al_fail(err, AL_EINPUT, "%s (%lld) is not a multiple of tp (%lld)", symbol,
+			(long long)*value, (long long)tp);
+	*value = al_divide_up(*value, tp);
+	return true;
+}
+
+static void set_binding(struct al_configured_variant *configured, const char *symbol, int64_t value)
+{
+	for (size_t i = 0; i < configured->n_with; i++)
+		if (strcmp(configured->with[i].symbol, symbol) == 0) {
+			configured->with[i].value = value;
+			return;
+		}
+	configured->with[configured->n_with++] = (struct al_binding){.symbol = symbol,
+		.value = value};
+}
+
+/* A device's part of a module is the same variant with fewer heads. A variant that names no heads
+ * is on every device. */
+static bool share_heads(struct al_ledger *ledger, struct al_ledger_module *module,
+	struct al_error *err)
+{
+	struct al_configured_variant *configured = &module->device_configured;
+
+	*configured = module->configured;
+	configured->with = al_new_array(&ledger->tensor_list.arena, struct al_binding,
+		configured->n_with + N_SHARED);
+	for (size_t i = 0; i < configured->n_with; i++)
+		configured->with[i] = module->configured.with[i];
+	for (int i = 0; i < N_SHARED; i++) {
+		const struct al_setting *setting;
+		if (!al_settings_get(&module->block->settings, shared_symbols[i], &setting, NULL)
+			|| !setting)
+			continue;
+		int64_t value = setting->value.integer;
+		if (!share_symbol(shared_symbols[i], ledger->ask.tp, &value, err))
+			return false;
+		set_binding(configured, shared_symbols[i], value);
+	}
+	return true;
+}
+
+static bool open_device(struct al_ledger *ledger, struct al_ledger_module *module,
+	struct al_error *err)
+{
+	struct al_block *device;
+
+	module->device = module->block;
+	if (ledger->ask.tp <= 1)
+		return true;
+	device = al_new(&ledger->tensor_list.arena, struct al_block);
+	if (!share_heads(ledger, module, err)
+		|| !al_block_init(device, &module->device_configured, &ledger->settings,
+			&ledger->basis, err))
+		return false;
+	module->device = device;
+	return true;
+}
+
+/* ---- modules ---- */
+
+static const struct al_configured_variant *configured_of(const struct al_ledger *ledger)
+{
+	const struct al_configured_variant *configured = ledger->ask.configured;
+
+	return configured && !configured->is_models_own ? configured : NULL;
+}
+
+/* A variant in the place of all makes modules equal that weren't. */
+static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
+	const struct al_model_module *of)
+{
+	for (size_t i = 0; configured_of(ledger) && i < ledger->n_modules; i++) {
+		struct al_ledger_module *module = &ledger->modules[i];
+		if (module->layer == of->layer && module->extra == of->extra
+			&& module->uses == of->uses && module->of->module == of->module)
+			return module;
+	}
+	return NULL;
+}
+
+static bool open_module(struct al_ledger *ledger, const struct al_model_module *of,
+	struct al_error *err)
+{
+	struct al_ledger_module *out = &ledger->modules[ledger->n_modules];
+
+	*out = (struct al_ledger_module){.name = of->module->name,
+		.of = of,
+		.copies = of->copies,
+		.uses = of->uses,
+		.layer = of->layer,
+		.extra = of->extra,
+		.is_cross = of->module->is_cross,
+		.is_encoder = of->module->stack == AL_STACK_ENCODER};
+	out->configured = configured_of(ledger)
+		? *configured_of(ledger)
+		: (struct al_configured_variant){.variant = of->variant,
+			.name = of->variant->name,
+			.with = of->with,
+			.n_with = of->n_with,
+			.is_models_own = true};
+	struct al_block *block = al_new(&ledger->tensor_list.arena, struct al_block);
+	if (!al_ledger_layers(ledger, &of->module->loops, &out->n_layers, err)
+		|| !al_block_init(block, &out->configured, &ledger->settings, &ledger->basis, err))
+		return false;
+	out->block = block;
+	ledger->n_modules++;
+	return open_device(ledger, out, err);
+}
+
+bool al_ledger_open_modules(struct al_ledger *ledger, struct al_error *err)
+{
+	const struct al_tensor_list *tensor_list = &ledger->tensor_list;
+
+	ledger->modules = al_new_array(&ledger->tensor_list.arena, struct al_ledger_module,
+		tensor_list->n_modules);
+	for (size_t i = 0; i < tensor_list->n_modules; i++) {
+		struct al_ledger_module *equal = find_equal(ledger, &tensor_list->modules[i]);
+		if (equal)
+			equal->copies += tensor_list->modules[i].copies;
+		else if (!open_module(ledger, &tensor_list->modules[i], err))
+			return al_in(err, "%s", tensor_list->modules[i].name);
+	}
+	return true;
+}
+
+void al_ledger_open_alone(struct al_ledger *ledger)
+{
+	struct al_ledger_module *module = al_new(&ledger->arena, struct al_ledger_module);
+
+	*module = (struct al_ledger_module){.configured = *ledger->ask.configured,
+		.block = &ledger->block,
+		.device = &ledger->block,
+		.copies = 1,
+		.uses = 1,
+		.layer = -1};
+	ledger->modules = module;
+	ledger->n_modules = 1;
+}
+
+void al_ledger_close_modules(struct al_ledger *ledger)
+{
+	al_plan_destroy(ledger->plan);
+	ledger->plan = NULL;
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		struct al_ledger_module *module = &ledger->modules[i];
+		if (module->device != module->block)
+			al_block_finish(module->device);
+		if (module->of)
+			al_block_finish(module->block);
+	}
+	ledger->n_modules = 0;
+	al_tensor_list_finish(&ledger->tensor_list);
+}
