@@ -267,11 +267,11 @@ static bool add_point(const struct al_sweep *sweep, const struct al_configured_v
 }
 
 /* A model of many tensors has fewer points than a small block; a measure's sum and its cell cost as
- * much as some entries. */
+ * much as some entries, and twice that in a file, whose tables are written in several formats. */
 static bool spend(const struct al_sweep *sweep, const struct al_ledger *ledger, size_t *n_evaluated,
 	struct al_error *err)
 {
-	*n_evaluated += 8 * sweep->n_measures;
+	*n_evaluated += (sweep->n_evaluated ? 16 : 8) * sweep->n_measures;
 	for (int i = 0; i < AL_N_LISTS; i++)
 		*n_evaluated += ledger->lists[i].n;
 	return *n_evaluated <= AL_SWEEP_MOST_ENTRIES
