@@ -123,9 +123,10 @@ static bool try_some(const struct ablating *a, const struct al_layer *layer,
 	return ok;
 }
 
-static bool try_layer(const struct ablating *a, const struct al_layer *layer,
-	const struct al_batch *batch, struct al_view_f x, struct al_view_f o, struct al_error *err)
+static bool try_layer(void *context, const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_view_f o, struct al_error *err)
 {
+	const struct ablating *a = context;
 	const size_t n = a->out->n / (size_t)a->network->n_layers;
 	const size_t most = STREAM_TOKENS / x.cols > 0 ? STREAM_TOKENS / x.cols : 1;
 	struct al_ablation *items = a->out->items + (size_t)layer->number * n;
@@ -139,62 +140,20 @@ static bool try_layer(const struct ablating *a, const struct al_layer *layer,
 	return ok;
 }
 
-/* ---- a pass that stops at each layer ---- */
-
-typedef bool at_layer(const struct ablating *a, const struct al_layer *layer,
-	const struct al_batch *batch, struct al_view_f x, struct al_view_f o, struct al_error *err);
-
-static bool pass_layer(const struct ablating *a, int64_t number, const struct al_batch *batch,
-	struct al_matrix_f x, at_layer *use, struct al_error *err)
+static bool add_whole(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
 {
-	struct al_layer *layer = al_layer_load(a->network, number, err);
-	struct al_matrix_f o = {0};
-	bool ok = layer && al_layer_heads(layer, batch, al_view_f(x), &o, err)
-		&& use(a, layer, batch, al_view_f(x), al_view_f(o), err)
-		&& al_layer_complete(layer, batch, al_view_f(o), x, err);
+	const struct ablating *a = context;
 
-	al_matrix_finish_f(&o);
-	al_layer_free(layer);
-	return ok;
-}
-
-static bool pass_batch(const struct ablating *a, const struct al_batch *batch, at_layer *use,
-	struct al_loss *loss, struct al_error *err)
-{
-	struct al_matrix_f x = {0}, hidden = {0};
-	bool ok = al_network_embed(a->network, batch, &x, err);
-
-	for (int64_t number = 0; ok && number < a->network->n_layers; number++)
-		ok = pass_layer(a, number, batch, x, use, err);
-	ok = ok
-		&& (!loss
-			|| (al_network_finish(a->network, batch, al_view_f(x), &hidden, err)
-				&& al_loss_add(a->network, batch, al_view_f(hidden), loss, err)));
-	al_matrix_finish_f(&x);
-	al_matrix_finish_f(&hidden);
-	return ok;
-}
-
-static bool pass_all(const struct ablating *a, const struct al_batch *all, at_layer *use,
-	struct al_loss *loss, struct al_error *err)
-{
-	bool ok = true;
-
-	for (size_t first = 0; ok && first < all->n_sequences;) {
-		struct al_batch_part part;
-		al_batch_part_init(&part, all, first);
-		ok = pass_batch(a, &part.batch, use, loss, err);
-		first += part.batch.n_sequences;
-		al_batch_part_finish(&part);
-	}
-	return ok;
+	return al_loss_add(a->network, batch, hidden, &a->out->whole, err);
 }
 
 /* ---- means ---- */
 
-static bool add_means(const struct ablating *a, const struct al_layer *layer,
-	const struct al_batch *batch, struct al_view_f x, struct al_view_f o, struct al_error *err)
+static bool add_means(void *context, const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_view_f o, struct al_error *err)
 {
+	const struct ablating *a = context;
 	double *means = a->means + (size_t)layer->number * a->width;
 
 	(void)batch;
@@ -211,7 +170,8 @@ static bool find_means(struct ablating *a, const struct al_batch *all, struct al
 	const size_t n = (size_t)a->network->n_layers * a->width;
 
 	a->means = al_calloc(n, sizeof(*a->means));
-	if (!pass_all(a, all, add_means, NULL, err))
+	if (!al_network_pass(a->network, all, NULL,
+		    &(struct al_visitor){.heads = add_means, .context = a}, err))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		a->means[i] /= (double)al_batch_tokens(all);
@@ -271,7 +231,11 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
 	*out = (struct al_ablations){0};
 	bool ok = al_network_check_tokens(network, all, err) && list_ablations(&a, what, err)
 		&& (by == AL_REPLACE_ZERO || find_means(&a, all, err))
-		&& pass_all(&a, all, try_layer, &out->whole, err);
+		&& al_network_pass(network, all, NULL,
+			&(struct al_visitor){.heads = try_layer,
+				.hidden = add_whole,
+				.context = &a},
+			err);
 	free(a.means);
 	if (!ok)
 		free(out->items);

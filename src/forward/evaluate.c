@@ -2,52 +2,10 @@
 #include "forward/evaluate.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "forward/batches.h"
-
-static void show(const struct al_watch *watch, const char *part)
-{
-	if (watch && watch->show)
-		watch->show(watch->context, part);
-}
-
-/* What becomes of a batch's last hidden states. */
-typedef bool use_hidden(void *context, const struct al_batch *batch, struct al_view_f hidden,
-	struct al_error *err);
-
-static bool run_batch(struct al_network *network, const struct al_batch *batch, use_hidden *use,
-	void *context, struct al_error *err)
-{
-	struct al_matrix_f x = {0}, hidden = {0};
-	bool ok = al_network_embed(network, batch, &x, err)
-		&& al_network_run_from(network, 0, batch, x, &hidden, err)
-		&& use(context, batch, al_view_f(hidden), err);
-
-	al_matrix_finish_f(&x);
-	al_matrix_finish_f(&hidden);
-	return ok;
-}
-
-static bool run_all(struct al_network *network, const struct al_batch *all,
-	const struct al_watch *watch, use_hidden *use, void *context, struct al_error *err)
-{
-	bool ok = al_network_check_tokens(network, all, err);
-	char text[64];
-
-	for (size_t first = 0; ok && first < all->n_sequences;) {
-		struct al_batch_part part;
-		al_batch_part_init(&part, all, first);
-		snprintf(text, sizeof(text), "sequences %zu of %zu", first, all->n_sequences);
-		show(watch, text);
-		ok = run_batch(network, &part.batch, use, context, err);
-		first += part.batch.n_sequences;
-		al_batch_part_finish(&part);
-	}
-	return ok;
-}
 
 /* ---- loss ---- */
 
@@ -88,7 +46,8 @@ bool al_evaluate_loss(struct al_network *network, const struct al_batch *all,
 	struct losing losing = {network, out};
 
 	*out = (struct al_loss){0};
-	return run_all(network, all, watch, add_loss, &losing, err);
+	return al_network_pass(network, all, watch,
+		&(struct al_visitor){.hidden = add_loss, .context = &losing}, err);
 }
 
 /* ---- embeddings ---- */
@@ -133,7 +92,8 @@ bool al_evaluate_embeddings(struct al_network *network, const struct al_batch *a
 	if (!al_matrix_init(out, (size_t)network->d_model, all->n_sequences, err))
 		return false;
 	pooling.out = *out;
-	if (run_all(network, all, watch, pool_all, &pooling, err))
+	if (al_network_pass(network, all, watch,
+		    &(struct al_visitor){.hidden = pool_all, .context = &pooling}, err))
 		return true;
 	al_matrix_finish(out);
 	return false;
@@ -164,8 +124,8 @@ bool al_continue_greedily(struct al_network *network, int32_t *tokens, size_t n,
 		const size_t begin[2] = {0, n};
 		const struct al_batch batch = {tokens, begin, 1, 0};
 		struct choosing choosing = {.network = network};
-		if (!al_network_check_tokens(network, &batch, err)
-			|| !run_batch(network, &batch, choose, &choosing, err))
+		if (!al_network_pass(network, &batch, NULL,
+			    &(struct al_visitor){.hidden = choose, .context = &choosing}, err))
 			return false;
 		tokens[n] = choosing.next;
 	}

@@ -2,13 +2,7 @@
 #ifndef ATTNLEDGER_FORWARD_EVALUATE_H
 #define ATTNLEDGER_FORWARD_EVALUATE_H
 
-#include "forward/forward.h"
-
-/* Called from time to time with what is being computed. */
-struct al_watch {
-	void (*show)(void *context, const char *part);
-	void *context;
-};
+#include "forward/pass.h"
 
 /* The sum of -log p over all tokens but the first of each sequence, in nats. */
 struct al_loss {

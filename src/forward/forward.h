@@ -75,6 +75,15 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch,
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
 
+/* W_O o and its bias: y is [d_model][tokens]. */
+bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
+
+/* The rest of the layer, from its input x and what attention puts out, y, which is destroyed: x
+ * becomes the layer's output. */
+bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,
+	struct al_matrix_f x, struct al_error *err) AL_MUST_CHECK;
+
 /* The rest of the layer, from its input x and its heads' outputs: x becomes its output. */
 bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f x, struct al_error *err) AL_MUST_CHECK;

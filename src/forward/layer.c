@@ -172,32 +172,48 @@ static bool feed(const struct al_layer *layer, const struct al_batch *batch, str
 	return ok;
 }
 
-static bool complete(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f o,
-	struct al_matrix_f x, struct al_matrix_f y, struct al_error *err)
+bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
 {
-	const struct al_place place = {layer->number, batch, 0};
+	return al_linear_apply(&layer->output, (struct al_place){layer->number, batch, 0}, o, y,
+		err);
+}
 
-	if (layer->is_parallel) {
+/* The feed-forward block of a parallel layer reads what attention reads, so it comes first. */
+static bool add_beside(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_matrix_f x, struct al_error *err)
+{
+	struct al_matrix_f fed = {0};
+	bool ok = al_matrix_init_f(&fed, x.rows, x.cols, err)
+		&& feed(layer, batch, al_view_f(x), fed, err);
+
+	if (ok)
+		add(x, &layer->feed_behind, fed, &layer->feed_sum);
+	al_matrix_finish_f(&fed);
+	return ok;
+}
+
+bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,
+	struct al_matrix_f x, struct al_error *err)
+{
+	if (layer->is_parallel && !add_beside(layer, batch, x, err))
+		return false;
+	add(x, &layer->attention_behind, y, &layer->attention_sum);
+	if (!layer->is_parallel) {
 		if (!feed(layer, batch, al_view_f(x), y, err))
 			return false;
 		add(x, &layer->feed_behind, y, &layer->feed_sum);
 	}
-	if (!al_linear_apply(&layer->output, place, o, y, err))
-		return false;
-	add(x, &layer->attention_behind, y, &layer->attention_sum);
-	if (layer->is_parallel)
-		return al_check_columns(place, al_view_f(x), err);
-	if (!feed(layer, batch, al_view_f(x), y, err))
-		return false;
-	add(x, &layer->feed_behind, y, &layer->feed_sum);
-	return al_check_columns(place, al_view_f(x), err);
+	return al_check_columns((struct al_place){layer->number, batch, 0}, al_view_f(x), err);
 }
 
 bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f x, struct al_error *err)
 {
 	struct al_matrix_f y = {0};
-	bool ok = al_matrix_init_f(&y, x.rows, x.cols, err) && complete(layer, batch, o, x, y, err);
+	bool ok = al_matrix_init_f(&y, x.rows, x.cols, err)
+		&& al_layer_project(layer, batch, o, y, err)
+		&& al_layer_add(layer, batch, y, x, err);
 
 	al_matrix_finish_f(&y);
 	return ok;
