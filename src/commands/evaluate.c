@@ -1,11 +1,11 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
 #include "commands/checkpoint.h"
+#include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
 #include "forward/evaluate.h"
 #include "linalg/kernel.h"
-#include "tokenize/tokenizer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,17 +14,11 @@
 struct evaluate_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
-	const char *tokens, *text;
+	struct al_input_options input;
 	int ablated, replacement; /* ablated -1: nothing is */
 };
 
 static const struct al_option_row rows[] = {
-	OPTION_TEXT(struct evaluate_options, tokens, "tokens", "FILE",
-		"sequences of tokens: an .npy of integers, or their numbers as text, a sequence a "
-		"line"),
-	OPTION_TEXT(struct evaluate_options, text, "text", "FILE",
-		"UTF-8 text, a sequence a line, split by llama2.c's tokenizer.bin beside the "
-		"model"),
 	OPTION_CHOICE(struct evaluate_options, ablated, "ablate", "heads|groups|layers",
 		"the loss without each query head, each group of a key/value head, or the "
 		"attention of "
@@ -38,7 +32,8 @@ static const struct al_option_row rows[] = {
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
-	{al_layout_rows, offsetof(struct evaluate_options, layout)}, {rows, 0}, {NULL, 0}};
+	{al_layout_rows, offsetof(struct evaluate_options, layout)},
+	{al_input_rows, offsetof(struct evaluate_options, input)}, {rows, 0}, {NULL, 0}};
 
 /* What is evaluated, and where progress is shown. */
 struct evaluation {
@@ -58,11 +53,6 @@ static void show(void *context, const char *part)
 	al_progress_show(&e->progress, e->opened.checkpoint.path, part);
 }
 
-static struct al_batch batch_of(const struct evaluation *e)
-{
-	return (struct al_batch){e->tokens.items, e->tokens.begin, e->tokens.n_sequences, 0};
-}
-
 /* ---- a decoder's loss ---- */
 
 static void add_loss(struct evaluation *e, const struct al_loss *loss)
@@ -74,7 +64,7 @@ static void add_loss(struct evaluation *e, const struct al_loss *loss)
 		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
 		{.key = "perplexity", .title = "Perplexity", .digits = 4},
 	};
-	const struct al_batch all = batch_of(e);
+	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_table *table = al_session_table(e->session, "loss", "Loss on the tokens");
 	const double mean = loss->nats / (double)loss->n_predicted;
 
@@ -91,7 +81,7 @@ static void add_loss(struct evaluation *e, const struct al_loss *loss)
 
 static bool check_predicted(const struct evaluation *e, struct al_error *err)
 {
-	const struct al_batch all = batch_of(e);
+	const struct al_batch all = al_input_batch(&e->tokens);
 
 	return al_batch_tokens(&all) > all.n_sequences
 		|| al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
@@ -170,7 +160,7 @@ static void conclude_ablations(struct al_table *table, const struct al_ablations
 static bool ablate(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	const struct al_batch all = batch_of(e);
+	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_ablations ablations;
 
 	if (!al_evaluate_ablations(&e->network, &all, (enum al_ablated)o->ablated,
@@ -194,7 +184,7 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	const struct al_batch all = batch_of(e);
+	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_loss loss;
 
 	if (!check_predicted(e, err))
@@ -249,7 +239,7 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	const struct al_batch all = batch_of(e);
+	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_matrix embeddings;
 
 	if (o->ablated >= 0)
@@ -280,29 +270,13 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 	return true;
 }
 
-static bool read_text(struct evaluation *e, const char *path, struct al_error *err)
-{
-	struct al_tokenizer tokenizer;
-
-	if (!al_tokenizer_open(&tokenizer, e->opened.checkpoint.path, e->network.vocab, err))
-		return false;
-	bool ok = al_tokenizer_encode_file(&tokenizer, path, &e->tokens, err);
-	al_tokenizer_finish(&tokenizer);
-	return ok;
-}
-
-static bool read_input(struct evaluation *e, struct al_error *err)
+static bool run_network(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
 
-	return o->tokens ? al_tokens_read(&e->tokens, o->tokens, err) : read_text(e, o->text, err);
-}
-
-static bool run_network(struct evaluation *e, struct al_error *err)
-{
 	if (!al_network_open(&e->network, &e->opened.view, err))
 		return false;
-	bool ok = read_input(e, err);
+	bool ok = al_input_read(&o->input, &e->network, &e->tokens, err);
 	if (ok) {
 		ok = evaluate(e, err);
 		al_tokens_finish(&e->tokens);
@@ -316,10 +290,9 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct evaluate_options *o = session->options;
 	struct evaluation e = {.session = session};
 
-	if (!o->tokens == !o->text)
-		return al_fail(err, AL_EINPUT, "expected either --tokens FILE or --text FILE");
-	if (!al_opened_checkpoint_init(&e.opened, session, &o->layout, al_session_word(session, 0),
-		    al_session_word(session, 1), true, err))
+	if (!al_input_check(&o->input, err)
+		|| !al_opened_checkpoint_init(&e.opened, session, &o->layout,
+			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
 	bool ok = run_network(&e, err);
 	al_opened_checkpoint_finish(&e.opened);

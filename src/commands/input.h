@@ -1,0 +1,27 @@
+/* What a model reads, wherever a command runs one: --tokens, --text. */
+#ifndef ATTNLEDGER_COMMANDS_INPUT_H
+#define ATTNLEDGER_COMMANDS_INPUT_H
+
+#include "commands/options.h"
+#include "forward/forward.h"
+#include "tokenize/tokens.h"
+
+struct al_input_options {
+	const char *tokens, *text;
+};
+
+extern const struct al_option_row al_input_rows[];
+
+/* Fails unless exactly one input is given. */
+bool al_input_check(const struct al_input_options *options, struct al_error *err) AL_MUST_CHECK;
+
+/* On failure nothing is left to finish. */
+bool al_input_read(const struct al_input_options *options, const struct al_network *network,
+	struct al_tokens *out, struct al_error *err) AL_MUST_CHECK;
+
+static inline struct al_batch al_input_batch(const struct al_tokens *tokens)
+{
+	return (struct al_batch){tokens->items, tokens->begin, tokens->n_sequences, 0};
+}
+
+#endif
