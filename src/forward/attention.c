@@ -11,23 +11,27 @@ enum { QUERIES_AT_ONCE = 128 };
 
 /* ---- softmax over the keys that a query sees ---- */
 
-/* exp over [low, high), the other keys 0; the sum is 1. */
-static void softmax(float *x, size_t n, size_t low, size_t high)
+/* exp over [low, high), the other keys 0; the sum is 1. Returns the entropy in nats, that of scores
+ * s_i less their largest being log(sum e^s_i) - sum(s_i e^s_i)/sum e^s_i. */
+static double softmax(float *x, size_t n, size_t low, size_t high)
 {
 	float most = x[low];
-	double sum = 0;
+	double sum = 0, weighed = 0;
 
 	for (size_t i = low + 1; i < high; i++)
 		most = x[i] > most ? x[i] : most;
 	memset(x, 0, low * sizeof(*x));
 	for (size_t i = low; i < high; i++) {
-		x[i] = expf(x[i] - most);
+		const float score = x[i] - most;
+		x[i] = expf(score);
 		sum += (double)x[i];
+		weighed += (double)(score * x[i]);
 	}
 	const float factor = (float)(1 / sum);
 	for (size_t i = low; i < high; i++)
 		x[i] *= factor;
 	memset(x + high, 0, (n - high) * sizeof(*x));
+	return log(sum) - weighed / sum;
 }
 
 static void cap(float *x, size_t n, double at)
@@ -42,6 +46,7 @@ struct heads {
 	const struct al_layer *layer;
 	const struct al_batch *batch;
 	struct al_matrix_f q, k, v, o;
+	struct al_watched *watched; /* NULL: nobody looks at the attention weights */
 };
 
 /* Keys [low, high) that some query of [first, end) sees. */
@@ -59,15 +64,16 @@ static struct span seen(const struct heads *h, size_t first, size_t end, size_t 
 }
 
 /* Queries [first, end) of a sequence: q, k, v, o are that head's columns of it. */
-static bool attend(const struct heads *h, size_t first, size_t end, struct al_view_f q,
-	struct al_view_f k, struct al_view_f v, struct al_matrix_f o, float *memory,
-	struct al_error *err)
+static bool attend(const struct heads *h, size_t index, size_t first, size_t end,
+	struct al_view_f q, struct al_view_f k, struct al_view_f v, struct al_matrix_f o,
+	float *memory, struct al_error *err)
 {
 	const struct al_network *network = h->layer->network;
 	const float scale = (float)(1 / sqrt((double)h->layer->attention->score_divisor));
 	const struct span keys = seen(h, first, end, k.cols);
 	const size_t n = keys.high - keys.low;
 	struct al_matrix_f scores = {memory, n, end - first, n};
+	double entropy = 0;
 
 	if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, scale, al_columns_f(k, keys.low, n),
 		    al_columns_f(q, first, end - first), 0, scores, err))
@@ -77,8 +83,10 @@ static bool attend(const struct heads *h, size_t first, size_t end, struct al_vi
 		float *column = scores.data + (j - first) * scores.ld;
 		if (network->score_cap > 0)
 			cap(column, n, network->score_cap);
-		softmax(column, n, own.low - keys.low, own.high - keys.low);
+		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low);
 	}
+	if (h->watched)
+		al_watch_weights(h->watched, index, first, keys.low, al_view_f(scores), entropy);
 	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_columns_f(v, keys.low, n), al_view_f(scores), 0,
 		al_part_f(o, 0, first, o.rows, end - first), err);
 }
@@ -103,7 +111,7 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 	bool ok = true;
 
 	for (size_t from = 0; ok && from < n; from += QUERIES_AT_ONCE)
-		ok = attend(h, from, from + QUERIES_AT_ONCE < n ? from + QUERIES_AT_ONCE : n,
+		ok = attend(h, index, from, from + QUERIES_AT_ONCE < n ? from + QUERIES_AT_ONCE : n,
 			al_view_f(cut(h->q, head, d_head, first, n)),
 			al_view_f(cut(h->k, group, d_head, first, n)),
 			al_view_f(cut(h->v, group, d_value, first, n)),
@@ -245,28 +253,50 @@ static bool project(const struct al_linear *linear, struct al_place place, struc
 		&& al_linear_apply(linear, place, x, *y, err);
 }
 
+/* The heads' outputs, and what the trace wants of the attention weights. */
+static bool run_traced(struct heads *h, struct al_trace *trace, struct al_error *err)
+{
+	struct al_watched watched;
+
+	if (!trace)
+		return run_heads(h, err);
+	al_watched_init(&watched, h->layer, h->batch);
+	h->watched = &watched;
+	bool ok = run_heads(h, err) && al_watched_add_up(&watched, trace, err);
+	al_watched_finish(&watched);
+	return ok;
+}
+
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
-	struct al_matrix_f *o, struct al_error *err)
+	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err)
 {
 	const struct al_place place = {layer->number, batch, 0};
 	struct heads h = {.layer = layer, .batch = batch};
 	struct al_matrix_f input = {0};
+
+	if (trace)
+		*trace = (struct al_trace){0};
 	bool ok = al_read_input(&layer->attention_before, x, &input, err)
 		&& project(&layer->query, place, al_view_f(input), &h.q, err)
 		&& project(&layer->key, place, al_view_f(input), &h.k, err)
 		&& project(&layer->value, place, al_view_f(input), &h.v, err);
 
-	al_matrix_finish_f(&input);
+	if (trace && ok)
+		trace->input = input;
+	else
+		al_matrix_finish_f(&input);
 	ok = ok && place_tokens(&h, err)
 		&& al_matrix_init_f(&h.o,
 			(size_t)(layer->attention->n_heads * layer->attention->d_value), x.cols,
 			err)
-		&& run_heads(&h, err);
+		&& run_traced(&h, trace, err);
 	al_matrix_finish_f(&h.q);
 	al_matrix_finish_f(&h.k);
 	al_matrix_finish_f(&h.v);
-	if (!ok)
+	if (!ok) {
 		al_matrix_finish_f(&h.o);
+		al_trace_finish(trace);
+	}
 	*o = h.o;
 	return ok;
 }

@@ -71,9 +71,24 @@ const struct al_attention *al_layer_attention(const struct al_layer *layer);
 bool al_network_embed(struct al_network *network, const struct al_batch *batch,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
 
-/* What the heads give before W_O: o is initialised, [n_heads*d_value][tokens]. */
+/* What a layer's attention shows of itself on a batch, for statistics. */
+struct al_trace {
+	struct al_matrix_f input; /* [d_model][tokens]: what W_Q, W_K and W_V read */
+	double *entropy; /* [n_heads]: of attention weights in nats, added up over tokens */
+	double *distance; /* [n_heads][n_heads]: the square root of the Jensen-Shannon divergence
+			     (nats) of two heads' weights, added up over n_sampled queries */
+	size_t n_sampled; /* up to AL_SAMPLED_QUERIES of each sequence, evenly apart */
+};
+
+enum { AL_SAMPLED_QUERIES = 16 };
+
+/* Safe on NULL and on a zeroed struct. */
+void al_trace_finish(struct al_trace *trace);
+
+/* What the heads give before W_O: o is initialised, [n_heads*d_value][tokens]. `trace`, which may
+ * be NULL, is filled. */
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
-	struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
+	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
 
 /* W_O o and its bias: y is [d_model][tokens]. */
 bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,

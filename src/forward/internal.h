@@ -141,6 +141,26 @@ struct al_layer {
 bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_matrix_f *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Attention weights as they come: a head of a sequence is number sequence*n_heads + head. */
+struct al_watched {
+	const struct al_batch *batch;
+	size_t n_heads;
+	double *entropy; /* of each head of each sequence, added up over its queries */
+	float *rows; /* of each sequence [sampled query][head][tokens] */
+	size_t *first_row; /* [n_sequences]: where in `rows` a sequence begins */
+};
+
+void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
+	const struct al_batch *batch);
+void al_watched_finish(struct al_watched *watched);
+/* Of queries from `first` on, a column each: weights of keys from `low` on. From several threads,
+ * each for another head of a sequence. */
+void al_watch_weights(struct al_watched *watched, size_t index, size_t first, size_t low,
+	struct al_view_f weights, double entropy);
+/* Of all heads and sequences. */
+bool al_watched_add_up(const struct al_watched *watched, struct al_trace *trace,
+	struct al_error *err) AL_MUST_CHECK;
+
 bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,

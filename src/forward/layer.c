@@ -223,7 +223,7 @@ bool al_layer_run(const struct al_layer *layer, const struct al_batch *batch, st
 	struct al_error *err)
 {
 	struct al_matrix_f o = {0};
-	bool ok = al_layer_heads(layer, batch, al_view_f(x), &o, err)
+	bool ok = al_layer_heads(layer, batch, al_view_f(x), NULL, &o, err)
 		&& al_layer_complete(layer, batch, al_view_f(o), x, err);
 
 	al_matrix_finish_f(&o);
