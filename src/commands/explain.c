@@ -73,8 +73,7 @@ void al_explain_entry(struct al_table *table, const char *model, const char *var
 	mpq_clear(once);
 }
 
-/* "seq", "min(seq, window)"; "" of a state. */
-static const char *tokens_formula(const struct al_cache_entry *line)
+const char *al_explain_tokens(const struct al_cache_entry *line)
 {
 	if (line->kind == AL_CACHE_STATE)
 		return "";
@@ -83,8 +82,7 @@ static const char *tokens_formula(const struct al_cache_entry *line)
 	return line->entry->entry->tokens ? al_formula_source(line->entry->entry->tokens) : "seq";
 }
 
-/* "2", "34/32" */
-static const char *bytes_each(struct al_arena *arena, const struct al_dtype *storage)
+const char *al_explain_bytes(struct al_arena *arena, const struct al_dtype *storage)
 {
 	return storage->block_elements == 1
 		? al_format(arena, "%zu", storage->block_bytes)
@@ -95,8 +93,8 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 	int64_t batch, bool has_tokens)
 {
 	const struct al_ledger_entry *e = line->entry;
-	const char *formula = tokens_formula(line),
-		   *each = bytes_each(&table->arena, line->storage);
+	const char *formula = al_explain_tokens(line),
+		   *each = al_explain_bytes(&table->arena, line->storage);
 	const bool is_state = !*formula;
 	const bool is_of_token = !has_tokens && !is_state;
 	mpq_t bytes;

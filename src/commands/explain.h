@@ -29,4 +29,10 @@ void al_explain_entry(struct al_table *table, const char *model, const char *var
 void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_entry *line,
 	int64_t batch, bool has_tokens);
 
+/* Bytes of a number: "2", "34/32". */
+const char *al_explain_bytes(struct al_arena *arena, const struct al_dtype *storage);
+
+/* Tokens that are cached: "seq", "min(seq, window)"; "" of a state. */
+const char *al_explain_tokens(const struct al_cache_entry *line);
+
 #endif

@@ -217,18 +217,45 @@ static int64_t least_size(const struct al_fit *f, int64_t step)
 	return is_layers ? f->training.pp * f->training.interleave : step;
 }
 
+/* A variant that doesn't declare what the sum needs: nobody knows what fits. */
+static bool is_known(const struct al_fit *f, struct al_undeclared *out)
+{
+	return f->is_inference
+		? al_inference_is_known(&f->ledger, &f->inference, AL_N_STATES, false, out)
+		: !(f->training.share.parts >> AL_PART_ATTENTION & 1)
+			|| al_ledger_declares(&f->ledger, AL_TOTAL, f->training.recipe, out);
+}
+
+static void add_unknown(struct al_fit *f, struct al_table *table, mpq_srcptr memory,
+	const struct al_undeclared *undeclared)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	if (!f->question->is_own)
+		al_cell_set_text(table, cell++, f->configured->name);
+	al_cell_set_text(table, &cell[0], f->symbol);
+	al_cell_set_exact(table, &cell[5], memory);
+	al_note_undeclared(undeclared, table);
+	f->session->answer_is_no = true;
+}
+
 static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, struct al_error *err)
 {
 	bool is_seq = strcmp(f->symbol, "seq") == 0;
 	const int64_t step = is_seq ? f->training.cp : 1;
 	const struct al_growth growth = {evaluate, f, least_size(f, step), step,
 		al_fit_most_passed(f)};
+	struct al_undeclared undeclared;
 	struct al_largest largest;
+	bool ok = true;
 
 	if (!open_ledger(f, err))
 		return false;
-	bool ok = al_solve_largest(&growth, memory, &largest, err)
-		&& add_answer(f, table, memory, &largest, err);
+	if (is_known(f, &undeclared))
+		ok = al_solve_largest(&growth, memory, &largest, err)
+			&& add_answer(f, table, memory, &largest, err);
+	else
+		add_unknown(f, table, memory, &undeclared);
 	al_ledger_close(&f->ledger);
 	return ok || al_in(err, "--solve %s", f->symbol);
 }
@@ -258,7 +285,8 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 {
 	struct al_question *q = f->question;
 	struct al_table *table = al_session_table(f->session, "fit",
-		al_format(&f->session->arena, "What fits of %s", q->title));
+		al_format(&f->session->arena, "What fits of %s, the whole model%s", q->title,
+			q->is_own ? "" : " with each variant as its attention"));
 
 	add_columns(table, !q->is_own);
 	for (size_t i = 0; i < q->variants.n; i++) {
@@ -282,6 +310,9 @@ static bool answer(struct al_fit *f, struct al_error *err)
 	bool ok;
 	mpq_t memory;
 
+	if (!al_question_is_about_model(f->question, true))
+		return al_fail(err, AL_EINPUT,
+			"--basis per=... asks for less than the model that is to fit");
 	if (!match == !size)
 		return al_fail(err, AL_EINPUT,
 			"expected either --memory SIZE or --match parameters=VARIANT");

@@ -106,8 +106,8 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 		    err))
 		return al_in(err, "--match");
 	struct al_table *table = al_session_table(f->session, "fit",
-		al_format(&f->session->arena, "As many parameters as %s with %s", q->title,
-			like.name));
+		al_format(&f->session->arena, "As many parameters as %s, the whole model with %s",
+			q->title, like.name));
 	add_match_columns(table, !q->is_own);
 	mpq_init(target);
 	bool ok = count_like(q, &like, target, err);

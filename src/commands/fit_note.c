@@ -29,13 +29,24 @@ static void add_settings(struct al_text *out, const struct al_fit *f)
 	add_number(out, f, "seq", f->training.seq);
 }
 
+/* As it is asked for: by its name, or by its file. */
+static void add_variant(struct al_text *out, const struct al_configured_variant *configured)
+{
+	const struct al_variant *variant = configured->variant;
+	const bool is_built_in = configured->is_all_own
+		|| al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), variant->name);
+
+	al_text_addf(out, " --variant %s%s", is_built_in ? "" : variant->file,
+		configured->name + (is_built_in ? 0 : strlen(variant->name)));
+}
+
 static void add_variants(struct al_text *out, const struct al_fit *f)
 {
 	const struct al_question *q = f->question;
 	const struct al_texts *bases = &f->options->asked.bases;
 
 	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
-		al_text_addf(out, " --variant %s", q->variants.items[i].name);
+		add_variant(out, &q->variants.items[i]);
 	for (size_t i = 0; i < bases->n; i++)
 		al_text_addf(out, " --basis %s", bases->items[i]);
 	if (f->options->devices.is_whole)

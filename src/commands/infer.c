@@ -62,34 +62,65 @@ static void add_columns(struct al_table *t)
 		al_table_add_column(t, columns[i]);
 }
 
-static void add_row(struct al_table *table, const char *state, const char *title,
+/* What a variant doesn't declare is not known, and neither is a total with it. */
+struct answer {
+	struct al_table *table;
+	const struct al_ledger *ledger;
+	const struct al_inference *inference;
+};
+
+static bool is_known(const struct answer *a, int state, bool of_flops)
+{
+	struct al_undeclared undeclared;
+
+	if (al_inference_is_known(a->ledger, a->inference, state, of_flops, &undeclared))
+		return true;
+	al_note_undeclared(&undeclared, a->table);
+	return false;
+}
+
+/* `state` AL_N_STATES: the total. */
+static void add_row(const struct answer *a, int state, const char *name,
 	const struct al_inference_row *row)
 {
-	struct al_cell *cell = al_table_add_row(table);
+	struct al_cell *cell = al_table_add_row(a->table);
+	const bool has_bytes = is_known(a, state, false), has_flops = is_known(a, state, true);
+	const bool is_read = has_bytes || state == AL_STATE_ACTIVATIONS;
 	mpq_t intensity;
 
-	al_cell_set_titled(table, cell++, state, title);
-	al_cell_set_exact(table, cell++, row->bytes);
-	al_cell_set_exact(table, cell++, row->allocated);
-	al_cell_set_exact(table, cell++, row->read);
-	al_cell_set_exact(table, cell++, row->flops);
-	if (mpq_sgn(row->read) == 0)
+	al_cell_set_titled(a->table, &cell[0], name,
+		state == AL_N_STATES ? NULL : al_memory_state_titles[state]);
+	if (has_bytes) {
+		al_cell_set_exact(a->table, &cell[1], row->bytes);
+		al_cell_set_exact(a->table, &cell[2], row->allocated);
+	}
+	if (is_read)
+		al_cell_set_exact(a->table, &cell[3], row->read);
+	if (has_flops)
+		al_cell_set_exact(a->table, &cell[4], row->flops);
+	if (!is_read || !has_flops || mpq_sgn(row->read) == 0)
 		return;
 	mpq_init(intensity);
 	mpq_div(intensity, row->flops, row->read);
-	al_cell_set_exact(table, cell, intensity);
+	al_cell_set_exact(a->table, &cell[5], intensity);
 	mpq_clear(intensity);
 }
 
-static void add_total(struct al_table *table, struct al_inference_row rows[AL_N_STATES])
+static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_STATES])
 {
-	for (int i = 1; i < AL_N_STATES; i++) {
-		al_exact_add(rows[0].bytes, rows[i].bytes);
-		al_exact_add(rows[0].allocated, rows[i].allocated);
-		al_exact_add(rows[0].read, rows[i].read);
-		al_exact_add(rows[0].flops, rows[i].flops);
+	struct al_inference_row *total = &rows[AL_STATE_WEIGHTS];
+
+	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
+		const enum al_memory_state state = al_inference_states[i];
+		add_row(a, (int)state, al_memory_state_names[state], &rows[state]);
 	}
-	add_row(table, "total", NULL, &rows[0]);
+	for (int i = 1; i < AL_N_STATES; i++) {
+		al_exact_add(total->bytes, rows[i].bytes);
+		al_exact_add(total->allocated, rows[i].allocated);
+		al_exact_add(total->read, rows[i].read);
+		al_exact_add(total->flops, rows[i].flops);
+	}
+	add_row(a, AL_N_STATES, "total", total);
 }
 
 static void add_notes(struct al_table *table, const char *dtype, const struct al_question *q,
@@ -128,62 +159,49 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 static bool answer(struct al_session *session, struct al_question *q,
 	const struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_table *table = al_session_table(session, "memory",
-		al_format(&session->arena, "Inference memory of %s", q->title));
 	const struct al_memory_options *o = session->options;
+	struct answer a = {.table = al_session_table(session, "memory",
+				   al_format(&session->arena, "Inference memory of %s",
+					   al_question_covered(q, o->devices.is_whole))),
+		.ledger = ledger,
+		.inference = inference};
 	struct al_inference_row rows[AL_N_STATES];
+	struct al_inference watched = *inference;
+	struct al_inference_explainer explainer;
 
-	add_columns(table);
-	al_inference_rows_init(rows);
-	bool ok = al_ledger_infer(ledger, inference, rows, err);
-	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++) {
-		const enum al_memory_state state = al_inference_states[i];
-		add_row(table, al_memory_state_names[state], al_memory_state_titles[state],
-			&rows[state]);
+	add_columns(a.table);
+	if (o->explains) {
+		al_explain_inference(session, inference, &explainer);
+		watched.watch = &explainer.watch;
 	}
+	al_inference_rows_init(rows);
+	bool ok = al_ledger_infer(ledger, &watched, rows, err);
 	if (ok)
-		add_total(table, rows);
+		add_rows(&a, rows);
 	al_inference_rows_finish(rows);
-	add_notes(table, o->devices.dtype, q, inference);
-	note_packed(table, inference, ledger);
-	return ok;
-}
-
-/* Every cached entry, over all devices: what the row `cache` sums up. */
-static bool explain_cache(struct al_session *session, struct al_question *q,
-	const struct al_inference *inference, struct al_error *err)
-{
-	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
-	struct al_table *table = al_explain_table(session);
-	struct al_cache_entries cache;
-	struct al_ledger ledger;
-
-	ask.explains = true;
-	if (!al_ledger_open(&ledger, &ask, err))
-		return false;
-	bool ok = al_ledger_cache(&ledger, inference->cache, inference->seq, inference->source_seq,
-		&cache, err);
-	for (size_t i = 0; ok && i < cache.n; i++)
-		al_explain_cached(table, q->name, &cache.lines[i], inference->batch, true);
-	al_ledger_close(&ledger);
+	add_notes(a.table, o->devices.dtype, q, inference);
+	note_packed(a.table, inference, ledger);
 	return ok;
 }
 
 bool al_infer_answer(struct al_session *session, struct al_question *q, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
+	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
 	struct al_inference inference;
 	struct al_ledger ledger;
 
 	if (q->variants.n > 1)
 		return al_fail(err, AL_EINPUT,
 			"--inference answers for one variant at a time, found %zu", q->variants.n);
-	if (!al_inference_init(&inference, &o->devices, q, err)
-		|| !al_open_model(q, q->is_own ? NULL : &q->variants.items[0], inference.tp,
-			al_inference_detail(&inference), &ledger, err))
+	if (!al_inference_init(&inference, &o->devices, q, err))
 		return false;
-	bool ok = answer(session, q, &inference, &ledger, err)
-		&& (!o->explains || explain_cache(session, q, &inference, err));
+	ask.tp = inference.tp;
+	ask.detail = al_inference_detail(&inference);
+	ask.explains = o->explains;
+	if (!al_ledger_open(&ledger, &ask, err))
+		return false;
+	bool ok = answer(session, q, &inference, &ledger, err);
 	al_ledger_close(&ledger);
 	return ok;
 }

@@ -108,7 +108,7 @@ static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
 		return false;
 	bool ok = a->is_about_model ? measure_model(a, &ledger, out, err)
 				    : measure_attention(a, &ledger, out, err);
-	if (ok)
+	if (ok && (!a->is_about_model || (a->training.share.parts >> AL_PART_ATTENTION & 1)))
 		(void)al_ledger_declares(&ledger, AL_TOTAL, a->question->recipe, &out->undeclared);
 	al_ledger_close(&ledger);
 	return ok;

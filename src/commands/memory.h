@@ -44,6 +44,17 @@ bool al_explain_training(struct al_session *session, struct al_question *questio
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
 	struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
+/* --explain of inference: its rules, and the entries that its numbers are sums of. The watch hears
+ * the entries, into the table; `explainer` must outlive it. */
+struct al_inference_explainer {
+	struct al_table *table;
+	const struct al_inference *inference;
+	struct al_inference_watch watch;
+};
+
+void al_explain_inference(struct al_session *session, const struct al_inference *inference,
+	struct al_inference_explainer *explainer);
+
 /* Inference of one model. */
 bool al_infer_answer(struct al_session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;

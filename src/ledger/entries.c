@@ -233,6 +233,20 @@ static size_t factors_of(const struct al_line_shape *shape,
 	return n;
 }
 
+/* With values; where a branch that isn't taken mentions a symbol that nobody gives, its value. */
+static bool substitute(const struct al_formula *factor, const struct al_scope *scope,
+	struct al_arena *arena, const char **out, struct al_error *err)
+{
+	int64_t value;
+
+	if (al_formula_substituted(factor, scope, arena, out, NULL))
+		return true;
+	if (!al_formula_whole(factor, scope, 0, &value, err))
+		return false;
+	*out = al_format(arena, "%lld", (long long)value);
+	return true;
+}
+
 /* "d_model * n_heads*d_head", or with values "768 * 12*64"; "1" for a tensor without dimensions. */
 static bool write_product(struct al_ledger *ledger, struct al_block *block,
 	const struct al_line_shape *shape, bool substituted, const char **out, struct al_error *err)
@@ -247,8 +261,7 @@ static bool write_product(struct al_ledger *ledger, struct al_block *block,
 	for (size_t i = 0; ok && i < n; i++) {
 		const char *factor = al_formula_source(factors[i]);
 		if (substituted)
-			ok = al_formula_substituted(factors[i], &scope, &ledger->arena, &factor,
-				err);
+			ok = substitute(factors[i], &scope, &ledger->arena, &factor, err);
 		add_factor(&text, factor, n == 1);
 	}
 	*out = al_strdup(&ledger->arena, text.length ? text.data : "1");

@@ -13,16 +13,39 @@ const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 	AL_STATE_ACTIVATIONS,
 };
 
+static void row_init(struct al_inference_row *row)
+{
+	mpq_inits(row->bytes, row->allocated, row->read, row->flops, NULL);
+}
+
+static void row_finish(struct al_inference_row *row)
+{
+	mpq_clears(row->bytes, row->allocated, row->read, row->flops, NULL);
+}
+
 void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES])
 {
 	for (int i = 0; i < AL_N_STATES; i++)
-		mpq_inits(rows[i].bytes, rows[i].allocated, rows[i].read, rows[i].flops, NULL);
+		row_init(&rows[i]);
 }
 
 void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES])
 {
 	for (int i = 0; i < AL_N_STATES; i++)
-		mpq_clears(rows[i].bytes, rows[i].allocated, rows[i].read, rows[i].flops, NULL);
+		row_finish(&rows[i]);
+}
+
+static void tally(const struct al_inference *inference, const struct al_inference_part *part,
+	struct al_inference_row rows[AL_N_STATES])
+{
+	struct al_inference_row *sum = &rows[part->state];
+
+	al_exact_add(sum->bytes, part->row->bytes);
+	al_exact_add(sum->allocated, part->row->allocated);
+	al_exact_add(sum->read, part->row->read);
+	al_exact_add(sum->flops, part->row->flops);
+	if (inference->watch)
+		inference->watch->hear(inference->watch->context, part);
 }
 
 /* ---- weights ---- */
@@ -106,61 +129,30 @@ static bool is_in_file(struct al_ledger *ledger, const struct al_file_type *type
 	return t->entry->kind != AL_TENSOR_BUFFER;
 }
 
+/* Beside blocks, scales and what a checkpoint packs keep their format. */
 static bool storage_of(struct al_ledger *ledger, const struct al_file_type *type,
-	const struct al_ledger_entry *t, const struct al_dtype **out, struct al_error *err)
+	const struct al_ledger_entry *t, struct al_dtype *out, struct al_error *err)
 {
-	if (!al_dtype_find(format_of(ledger, type, t), out, err))
-		return false;
-	if (t->is_matrix)
-		*out = al_dtype_of_row(*out, row_of(t));
-	return true;
-}
+	const bool is_kept = !is_block_file(type), is_scale = t->entry->kind == AL_TENSOR_SCALE;
+	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
+	const char *name = !is_kept || !is_scale     ? format_of(ledger, type, t)
+		: has_packed_tensors(ledger->family) ? "u8"
+						     : "f32";
+	const struct al_dtype *found;
 
-static bool tensor_bytes(struct al_ledger *ledger, const struct al_file_type *type,
-	const struct al_ledger_entry *t, mpq_srcptr elements, mpq_t out, struct al_error *err)
-{
-	const struct al_dtype *storage;
-
-	if (!storage_of(ledger, type, t, &storage, err))
-		return false;
-	if (!is_block_file(type) && t->entry->kind == AL_TENSOR_SCALE)
-		return al_dtype_find(has_packed_tensors(ledger->family) ? "u8" : "f32", &storage,
-			       err)
-			&& (al_dtype_exact_bytes(storage, elements, out), true);
-	if (!is_block_file(type) && t->stored && t->stored->tensor->packed > 1) {
-		mpq_set(out, elements);
-		al_exact_divide(out, t->stored->tensor->packed);
+	if (is_kept && !is_scale && packed > 1) {
+		*out = (struct al_dtype){.block_elements = (size_t)packed, .block_bytes = 1};
 		return true;
 	}
-	al_dtype_exact_bytes(storage, elements, out);
+	if (!al_dtype_find(name, &found, err))
+		return false;
+	*out = *(t->is_matrix ? al_dtype_of_row(found, row_of(t)) : found);
 	return true;
 }
 
 static bool is_wanted(const struct al_share *share, const struct al_ledger_entry *t)
 {
 	return (share->parts >> t->part & 1) && (t->is_in_layers || !share->only_layers);
-}
-
-bool al_ledger_file_bytes(struct al_ledger *ledger, const struct al_inference *inference, mpq_t out,
-	struct al_error *err)
-{
-	const struct al_ledger_list *tensors;
-	bool ok = true;
-	mpq_t bytes;
-
-	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
-		return false;
-	mpq_init(bytes);
-	mpq_set_ui(out, 0, 1);
-	for (size_t i = 0; ok && i < tensors->n; i++) {
-		const struct al_ledger_entry *t = &tensors->items[i];
-		if (!is_in_file(ledger, &inference->weights, t) || !is_wanted(&inference->share, t))
-			continue;
-		ok = tensor_bytes(ledger, &inference->weights, t, t->device, bytes, err);
-		al_exact_add(out, bytes);
-	}
-	mpq_clear(bytes);
-	return ok;
 }
 
 /* ---- one more token of each sequence ---- */
@@ -186,42 +178,68 @@ static bool is_looked_up(struct al_ledger *ledger, const struct al_ledger_entry 
 	return t->part == AL_PART_EMBEDDING && t->is_matrix && !is_tied_table(ledger, t);
 }
 
-static bool add_weight(struct al_ledger *ledger, const struct al_inference *inference,
-	const struct al_ledger_entry *t, struct al_inference_row *row, struct al_error *err)
+/* What one more token of each sequence computes with a matrix. */
+static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_t out)
 {
-	mpq_t elements, bytes;
+	mpq_mul(out, t->active, t->device);
+	if (mpq_sgn(t->elements) != 0)
+		mpq_div(out, out, t->elements);
+	al_exact_multiply(out, 2 * batch);
+}
 
-	mpq_inits(elements, bytes, NULL);
-	used_elements(t, inference->batch, elements);
-	if (is_looked_up(ledger, t)) {
-		al_exact_multiply(elements, inference->batch);
-		al_exact_divide(elements, t->dims[0]);
+static void weigh(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_ledger_entry *t, const struct al_dtype *storage,
+	struct al_inference_row *out)
+{
+	const bool is_looked = is_looked_up(ledger, t);
+
+	al_dtype_exact_bytes(storage, t->device, out->bytes);
+	mpq_set(out->allocated, out->bytes);
+	used_elements(t, inference->batch, out->read);
+	if (is_looked) {
+		al_exact_multiply(out->read, inference->batch);
+		al_exact_divide(out->read, t->dims[0]);
 	}
-	bool ok = tensor_bytes(ledger, &inference->weights, t, elements, bytes, err);
-	al_exact_add(row->read, bytes);
-	if (t->is_matrix && !is_looked_up(ledger, t) && t->entry->kind == AL_TENSOR_WEIGHT) {
-		mpq_set(bytes, t->active);
-		mpq_mul(bytes, bytes, t->device);
-		if (mpq_sgn(t->elements) != 0)
-			mpq_div(bytes, bytes, t->elements);
-		al_exact_multiply(bytes, 2 * inference->batch);
-		al_exact_add(row->flops, bytes);
-	}
-	mpq_clears(elements, bytes, NULL);
-	return ok;
+	al_dtype_exact_bytes(storage, out->read, out->read);
+	if (t->is_matrix && !is_looked && t->entry->kind == AL_TENSOR_WEIGHT)
+		matrix_flops(t, inference->batch, out->flops);
+}
+
+static bool add_weight(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_ledger_entry *t, struct al_inference_row rows[AL_N_STATES],
+	struct al_error *err)
+{
+	struct al_inference_row row;
+	struct al_dtype storage;
+
+	if (!storage_of(ledger, &inference->weights, t, &storage, err))
+		return al_in(err, "%s", t->name);
+	row_init(&row);
+	weigh(ledger, inference, t, &storage, &row);
+	tally(inference,
+		&(struct al_inference_part){.state = AL_STATE_WEIGHTS,
+			.name = t->name,
+			.entry = t,
+			.numbers = t->device,
+			.storage = &storage,
+			.row = &row},
+		rows);
+	row_finish(&row);
+	return true;
 }
 
 static bool add_weights(struct al_ledger *ledger, const struct al_inference *inference,
-	struct al_inference_row *row, struct al_error *err)
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
-	if (!al_ledger_file_bytes(ledger, inference, row->bytes, err))
+	const struct al_ledger_list *tensors;
+
+	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
-	mpq_set(row->allocated, row->bytes);
-	for (size_t i = 0; i < al_ledger_tensors(ledger)->n; i++) {
-		const struct al_ledger_entry *t = &al_ledger_tensors(ledger)->items[i];
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
 		if (is_in_file(ledger, &inference->weights, t) && is_wanted(&inference->share, t)
-			&& !add_weight(ledger, inference, t, row, err))
-			return al_in(err, "%s", t->name);
+			&& !add_weight(ledger, inference, t, rows, err))
+			return false;
 	}
 	return true;
 }
@@ -229,51 +247,76 @@ static bool add_weights(struct al_ledger *ledger, const struct al_inference *inf
 /* ---- cache ---- */
 
 static void add_cached(const struct al_inference *inference, const struct al_cache_entry *line,
-	struct al_inference_row *row)
+	struct al_inference_row rows[AL_N_STATES])
 {
 	bool is_state = line->kind == AL_CACHE_STATE;
 	int64_t all = line->kind == AL_CACHE_CROSS ? inference->source_seq
 		: is_state			   ? 1
 						   : inference->seq;
-	mpq_t bytes;
+	struct al_inference_row row;
+	mpq_t numbers;
 
-	mpq_init(bytes);
-	al_dtype_exact_bytes(line->storage, line->entry->elements, bytes);
-	al_exact_multiply(bytes, line->tokens);
-	al_exact_multiply(bytes, inference->batch);
-	al_exact_divide(bytes, inference->tp);
-	al_exact_add(row->bytes, bytes);
-	al_exact_add(row->read, bytes);
-	al_dtype_exact_bytes(line->storage, line->expanded, bytes);
-	al_exact_multiply(bytes, all);
-	al_exact_multiply(bytes, inference->batch);
-	al_exact_add(row->allocated, bytes);
-	mpq_clear(bytes);
+	row_init(&row);
+	mpq_init(numbers);
+	mpq_set(numbers, line->entry->elements);
+	al_exact_multiply(numbers, line->tokens);
+	al_exact_multiply(numbers, inference->batch);
+	al_exact_divide(numbers, inference->tp);
+	al_dtype_exact_bytes(line->storage, numbers, row.bytes);
+	mpq_set(row.read, row.bytes);
+	al_dtype_exact_bytes(line->storage, line->expanded, row.allocated);
+	al_exact_multiply(row.allocated, all);
+	al_exact_multiply(row.allocated, inference->batch);
+	tally(inference,
+		&(struct al_inference_part){.state = is_state ? AL_STATE_STATES : AL_STATE_CACHE,
+			.name = line->entry->name,
+			.entry = line->entry,
+			.cached = line,
+			.numbers = numbers,
+			.storage = line->storage,
+			.row = &row},
+		rows);
+	mpq_clear(numbers);
+	row_finish(&row);
+}
+
+static bool is_over_sequence(const struct al_entry *product)
+{
+	return al_formula_mentions(product->left.dims[1], "seq")
+		|| al_formula_mentions(product->right.dims[1], "seq");
 }
 
 /* Scores and contexts: products over the sequence, of which a new token makes one row. */
 static bool add_score_flops(struct al_ledger *ledger, const struct al_inference *inference,
-	mpq_t flops, struct al_error *err)
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
 	const struct al_ledger_list *products;
-	mpq_t one;
+	struct al_inference_row row;
 
 	if (!al_ledger_entries(ledger, AL_LIST_ABSORBED, &products, err))
 		return false;
-	mpq_init(one);
+	row_init(&row);
 	for (size_t i = 0; i < products->n; i++) {
 		const struct al_ledger_entry *e = &products->items[i];
-		if (e->extra
-			|| (!al_formula_mentions(e->entry->left.dims[1], "seq")
-				&& !al_formula_mentions(e->entry->right.dims[1], "seq")))
+		if (e->extra || !is_over_sequence(e->entry))
 			continue;
-		mpq_set(one, e->device);
-		al_exact_multiply(one, 2 * inference->batch);
-		al_exact_divide(one, inference->seq);
-		al_exact_add(flops, one);
+		mpq_set(row.flops, e->device);
+		al_exact_multiply(row.flops, 2 * inference->batch);
+		al_exact_divide(row.flops, inference->seq);
+		tally(inference,
+			&(struct al_inference_part){.state = AL_STATE_CACHE,
+				.name = e->name,
+				.entry = e,
+				.row = &row},
+			rows);
 	}
-	mpq_clear(one);
+	row_finish(&row);
 	return true;
+}
+
+static bool has_attention(const struct al_inference *inference)
+{
+	return inference->share.parts >> AL_PART_ATTENTION & 1;
 }
 
 static bool add_cache(struct al_ledger *ledger, const struct al_inference *inference,
@@ -281,68 +324,113 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 {
 	struct al_cache_entries cache;
 
-	if (!(inference->share.parts >> AL_PART_ATTENTION & 1))
+	if (!has_attention(inference))
 		return true;
 	if (!al_ledger_cache(ledger, inference->cache, inference->seq, inference->source_seq,
 		    &cache, err))
 		return false;
 	for (size_t i = 0; i < cache.n; i++)
-		add_cached(inference, &cache.lines[i],
-			&rows[cache.lines[i].kind == AL_CACHE_STATE ? AL_STATE_STATES
-								    : AL_STATE_CACHE]);
-	return add_score_flops(ledger, inference, rows[AL_STATE_CACHE].flops, err);
+		add_cached(inference, &cache.lines[i], rows);
+	return add_score_flops(ledger, inference, rows, err);
 }
 
 /* ---- activations ---- */
 
-/* What the other lines of its block hold with it, of one block; lines before it were looked at. */
-static void sum_block(const struct al_saved_entries *saved, size_t first, mpq_t out)
+/* Does a forward hold the line with the others of its block? Masks, statistics and scores are for
+ * the backward, or never there. */
+static bool is_held(const struct al_saved_entry *line, int64_t block)
 {
-	const struct al_saved_entry *of = &saved->lines[first];
+	const bool is_mask = line->bytes == 1;
+
+	return line->block == block && !is_mask && !line->is_statistic && line->per != AL_PER_PAIR
+		&& line->blocks > 0;
+}
+
+/* Numbers for one token of one block of this kind. */
+static void sum_block(const struct al_saved_entries *saved, int64_t block, mpq_t out)
+{
 	mpq_t one;
 
 	mpq_init(one);
 	mpq_set_ui(out, 0, 1);
-	for (size_t i = first; i < saved->n; i++) {
-		const struct al_saved_entry *line = &saved->lines[i];
-		bool is_mask = line->bytes == 1;
-		if (line->block != of->block || is_mask || line->is_statistic
-			|| line->per == AL_PER_PAIR || line->blocks == 0)
+	for (size_t i = 0; i < saved->n; i++) {
+		if (!is_held(&saved->lines[i], block))
 			continue;
-		mpq_set(one, line->device);
-		al_exact_divide(one, line->blocks);
+		mpq_set(one, saved->lines[i].device);
+		al_exact_divide(one, saved->lines[i].blocks);
 		al_exact_add(out, one);
 	}
 	mpq_clear(one);
 }
 
+/* -1: there is none. */
+static int64_t largest_block(const struct al_saved_entries *saved)
+{
+	int64_t found = -1;
+	mpq_t sum, most;
+
+	mpq_inits(sum, most, NULL);
+	for (size_t i = 0; i < saved->n; i++) {
+		const int64_t block = saved->lines[i].block;
+		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
+			continue;
+		sum_block(saved, block, sum);
+		if (mpq_cmp(sum, most) <= 0)
+			continue;
+		mpq_set(most, sum);
+		found = block;
+	}
+	mpq_clears(sum, most, NULL);
+	return found;
+}
+
+/* `numbers` of one token; they become those of all tokens. */
+static void add_held(const struct al_inference *inference, const char *name, mpq_t numbers,
+	struct al_inference_row rows[AL_N_STATES])
+{
+	const struct al_dtype storage = {.block_elements = 1,
+		.block_bytes = (size_t)inference->activation_bytes};
+	struct al_inference_row row;
+
+	row_init(&row);
+	al_exact_multiply(numbers, inference->batch);
+	al_exact_multiply(numbers, inference->seq);
+	al_dtype_exact_bytes(&storage, numbers, row.bytes);
+	mpq_set(row.allocated, row.bytes);
+	tally(inference,
+		&(struct al_inference_part){.state = AL_STATE_ACTIVATIONS,
+			.name = name,
+			.numbers = numbers,
+			.storage = &storage,
+			.row = &row},
+		rows);
+	row_finish(&row);
+}
+
 /* A forward over the whole prompt holds the residual stream and the tensors of one block at a time,
  * at most those of the largest. */
 static bool add_activations(struct al_ledger *ledger, const struct al_inference *inference,
-	struct al_inference_row *row, struct al_error *err)
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
 	struct al_saved_entries saved;
 	const struct al_setting *width;
-	mpq_t sum;
+	mpq_t numbers;
 
 	if (!al_ledger_saved(ledger, true, &saved, err)
 		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
 		return false;
-	mpq_init(sum);
+	mpq_init(numbers);
+	al_exact_set(numbers, width ? width->value.integer : 0);
+	add_held(inference, "residual stream", numbers, rows);
+	const int64_t block = largest_block(&saved);
 	for (size_t i = 0; i < saved.n; i++) {
-		if (saved.lines[i].block < 0)
+		if (block < 0 || !is_held(&saved.lines[i], block))
 			continue;
-		sum_block(&saved, i, sum);
-		if (mpq_cmp(sum, row->bytes) > 0)
-			mpq_set(row->bytes, sum);
+		mpq_set(numbers, saved.lines[i].device);
+		al_exact_divide(numbers, saved.lines[i].blocks);
+		add_held(inference, saved.lines[i].name, numbers, rows);
 	}
-	mpq_set_si(sum, width ? (long)width->value.integer : 0, 1);
-	al_exact_add(row->bytes, sum);
-	al_exact_multiply(row->bytes, inference->batch);
-	al_exact_multiply(row->bytes, inference->seq);
-	al_exact_multiply(row->bytes, inference->activation_bytes);
-	mpq_set(row->allocated, row->bytes);
-	mpq_clear(sum);
+	mpq_clear(numbers);
 	return true;
 }
 
@@ -363,7 +451,21 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 		mpq_set_ui(rows[i].flops, 0, 1);
 	}
 	al_ledger_set_tokens(ledger, inference->seq);
-	return add_weights(ledger, inference, &rows[AL_STATE_WEIGHTS], err)
-		&& add_cache(ledger, inference, rows, err)
-		&& add_activations(ledger, inference, &rows[AL_STATE_ACTIVATIONS], err);
+	return add_weights(ledger, inference, rows, err) && add_cache(ledger, inference, rows, err)
+		&& add_activations(ledger, inference, rows, err);
+}
+
+bool al_inference_is_known(const struct al_ledger *ledger, const struct al_inference *inference,
+	int state, bool of_flops, struct al_undeclared *out)
+{
+	const bool is_all = state == AL_N_STATES;
+	const bool is_of_cache = is_all || state == AL_STATE_CACHE || state == AL_STATE_STATES;
+	const bool is_held = is_all || state == AL_STATE_ACTIVATIONS;
+
+	if (!has_attention(inference))
+		return true;
+	if (of_flops)
+		return !is_of_cache || al_ledger_declares_list(ledger, AL_LIST_ABSORBED, out);
+	return (!is_of_cache || al_ledger_declares_list(ledger, AL_LIST_CACHE, out))
+		&& (!is_held || al_ledger_declares_list(ledger, AL_LIST_FLASH, out));
 }

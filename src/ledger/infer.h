@@ -52,6 +52,7 @@ struct al_inference {
 	struct al_share share;
 	int64_t batch, seq, source_seq, tp;
 	int64_t activation_bytes;
+	const struct al_inference_watch *watch; /* or NULL */
 };
 
 /* Which states inference has, in the order of the answer. */
@@ -66,6 +67,24 @@ struct al_inference_row {
 	mpq_t read, flops;
 };
 
+/* What one entry adds to a state: of the ledger's tensors, of what is cached, of a decoding step's
+ * products, or of what one forward holds. */
+struct al_inference_part {
+	enum al_memory_state state;
+	const char *name;
+	const struct al_ledger_entry *entry; /* NULL: held by a forward */
+	const struct al_cache_entry *cached; /* NULL: not cached */
+	mpq_srcptr numbers; /* on one device, of all tokens; NULL: none, FLOPs alone */
+	const struct al_dtype *storage; /* its name may be NULL */
+	const struct al_inference_row *row;
+};
+
+/* Hears every part; the rows are their sums. A part dies with the call. */
+struct al_inference_watch {
+	void (*hear)(void *context, const struct al_inference_part *part);
+	void *context;
+};
+
 void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES]);
 void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES]);
 
@@ -75,8 +94,9 @@ enum al_tensor_list_detail al_inference_detail(const struct al_inference *infere
 bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
 
-/* Bytes of all weights as the file stores them, on one of `tp` devices. */
-bool al_ledger_file_bytes(struct al_ledger *ledger, const struct al_inference *inference, mpq_t out,
-	struct al_error *err) AL_MUST_CHECK;
+/* Do the variants declare what a state's bytes, or its FLOPs, are summed up from? What they don't
+ * declare is not known, and not 0. AL_N_STATES: all states. */
+bool al_inference_is_known(const struct al_ledger *ledger, const struct al_inference *inference,
+	int state, bool of_flops, struct al_undeclared *out);
 
 #endif

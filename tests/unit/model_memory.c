@@ -544,20 +544,26 @@ static void weighs_files(void **state)
 			"1342052808704"}, /* 2*671026404352: no scales of FP8 blocks */
 		{"deepseek-v3", "fp8", "671189757280"}, /* 671026404352 + 4*40838232 */
 	};
-	mpq_t bytes;
+	struct al_inference_row rows[AL_N_STATES];
 	(void)state;
 
-	mpq_init(bytes);
+	al_inference_rows_init(rows);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct al_inference inference = {.share.parts = AL_ALL_PARTS, .tp = 1};
+		struct al_inference inference = {.share.parts = AL_ALL_PARTS,
+			.batch = 1,
+			.seq = 1,
+			.source_seq = 1,
+			.tp = 1,
+			.activation_bytes = 2};
 		struct subject s;
 		assert_no_error(al_file_type_find(cases[i].dtype, &inference.weights, &err), &err);
+		assert_no_error(al_dtype_find("bf16", &inference.cache, &err), &err);
 		open_with(&s, cases[i].model, NULL, 1, al_inference_detail(&inference));
-		assert_no_error(al_ledger_file_bytes(&s.ledger, &inference, bytes, &err), &err);
-		assert_exact(bytes, cases[i].expected);
+		assert_no_error(al_ledger_infer(&s.ledger, &inference, rows, &err), &err);
+		assert_exact(rows[AL_STATE_WEIGHTS].bytes, cases[i].expected);
 		close_model(&s);
 	}
-	mpq_clear(bytes);
+	al_inference_rows_finish(rows);
 }
 
 static void falls_back_by_row(void **state)
