@@ -38,6 +38,12 @@ void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *chec
 		al_count_text(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
 }
 
+void al_note_numbers_unread(struct al_table *table)
+{
+	al_table_note(table,
+		"numbers: not read; inspect --values counts those that are NaN or infinite");
+}
+
 /* ---- with its family ---- */
 
 /* "12" or "32:8" */

@@ -43,6 +43,9 @@ const char *al_recognition_text(struct al_table *table, const struct al_model_vi
  * told from that of another file with the same name. */
 void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint);
 
+/* That the answer is of headers alone, and which one reads numbers. */
+void al_note_numbers_unread(struct al_table *table);
+
 /* "1 tensor", "1,040,128 bytes": `what` is one of them. */
 const char *al_count_text(struct al_arena *arena, uint64_t count, const char *what);
 

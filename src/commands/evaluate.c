@@ -1,5 +1,6 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
+#include "checkpoint/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
@@ -262,7 +263,11 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 	bool ok = e->network.how->kind == AL_FORWARD_DECODER ? evaluate_decoder(e, err)
 							     : evaluate_encoder(e, err);
 	al_progress_finish(&e->progress);
-	ok = ok && al_checkpoint_check_unchanged(&e->opened.checkpoint, err);
+	/* What the tokens didn't need may hold NaN: rows of embeddings, tensors that are tied. */
+	ok = ok
+		&& al_checkpoint_note_not_finite(&e->opened.checkpoint, NULL, e->session->tables[0],
+			err)
+		&& al_checkpoint_check_unchanged(&e->opened.checkpoint, err);
 	if (!ok)
 		return false;
 	al_opened_checkpoint_note(&e->opened, e->session->tables[0]);

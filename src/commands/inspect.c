@@ -260,8 +260,10 @@ static void find(struct findings *findings, const struct al_tensor *tensor,
 
 static void note_findings(struct inspection *inspection, const struct findings *findings)
 {
-	if (!inspection->shows_values)
+	if (!inspection->shows_values) {
+		al_note_numbers_unread(inspection->table);
 		return;
+	}
 	if (findings->n_tensors == 0)
 		al_table_note(inspection->table, "values: all finite");
 	else

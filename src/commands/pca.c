@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audit/select.h"
+#include "checkpoint/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
@@ -60,11 +61,25 @@ static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *
 			(long long)o->n_heads);
 }
 
+/* Tokens whose heads are finite, and whose target isn't. */
+static bool check_target(const struct pca_module *m, struct al_error *err)
+{
+	return !m->options->is_strict || m->moments.n_left_out == 0
+		|| al_fail(err, AL_EINPUT,
+			"%s: %lld of %lld tokens %s numbers that aren't finite, the first is "
+			"token %lld",
+			m->options->target, (long long)m->moments.n_left_out,
+			(long long)(m->moments.n_left_out + m->moments.n_tokens),
+			m->moments.n_left_out == 1 ? "has" : "have",
+			(long long)m->moments.first_left_out);
+}
+
 static bool fit_target(struct pca_module *m, const struct al_head_outputs *outputs,
 	struct al_error *err)
 {
 	m->errors = al_new_array(&m->session->arena, double, m->principal.layer.n_features + 1);
 	return al_target_moments_find(&m->moments, outputs, &m->principal, m->n_targets, err)
+		&& check_target(m, err)
 		&& al_regression_errors(&m->moments, &m->principal, m->errors, err);
 }
 
@@ -210,10 +225,9 @@ static bool read_weights(const struct pca_run *run, const struct al_rows *rows,
 			out->data[i + c * n] = by_columns ? stored.data[c + i * m]
 							  : stored.data[i + c * n];
 	al_matrix_finish(&stored);
-	if (ok && !al_is_finite(al_view(*out)))
-		ok = al_fail(err, AL_EINPUT, "tensor \"%.120s\": has numbers that aren't finite",
-			rows->tensor->name);
-	return ok;
+	return ok
+		&& al_check_not_finite(al_matrix_count_not_finite(al_view(*out)), (int64_t)(m * n),
+			rows->tensor->name, err);
 }
 
 static bool take_given(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)

@@ -274,15 +274,30 @@ static void add_loading_columns(struct al_table *table, size_t n)
 				.digits = 3});
 }
 
+static void note_left_out(const struct pca_module *m)
+{
+	const long long heads = (long long)m->principal.n_left_out,
+			target = (long long)m->moments.n_left_out - heads;
+
+	if (heads > 0)
+		pca_note(m->session,
+			"%s, %s: %lld token%s left out, since %s numbers that "
+			"aren't finite",
+			m->name, m->label, heads, heads == 1 ? " is" : "s are",
+			heads == 1 ? "it has" : "they have");
+	if (m->n_targets > 0 && target > 0)
+		pca_note(m->session,
+			"%s, %s: %lld token%s left out of the target's errors, since %s has "
+			"numbers there that aren't finite",
+			m->name, m->label, target, target == 1 ? " is" : "s are",
+			m->options->target);
+}
+
 static void note(const struct pca_module *m)
 {
 	const struct al_principal *p = &m->principal;
 
-	if (p->n_left_out)
-		pca_note(m->session,
-			"%s, %s: %lld tokens are left out, since they have numbers that aren't "
-			"finite",
-			m->name, m->label, (long long)p->n_left_out);
+	note_left_out(m);
 	if (!p->n_constant)
 		return;
 	for (size_t k = 0; k < p->layer.n_norm; k++)

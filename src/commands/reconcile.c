@@ -201,6 +201,7 @@ static bool run(struct al_session *session, struct al_error *err)
 				opened.view.family->name));
 		fill(session, table, entries, n);
 		al_opened_checkpoint_note(&opened, table);
+		al_note_numbers_unread(table);
 		ok = add_sums(session, entries, n, err);
 	}
 	al_opened_checkpoint_finish(&opened);

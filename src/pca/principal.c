@@ -56,8 +56,10 @@ static bool take_counts(struct al_principal *p, const struct al_sums *sums,
 	p->n_left_out = sums->n_left_out;
 	if (o->is_strict && sums->n_left_out)
 		return al_fail(err, AL_EINPUT,
-			"%lld tokens have numbers that aren't finite, the first is token %lld",
-			(long long)sums->n_left_out, (long long)sums->first_left_out);
+			"%lld of %lld tokens %s numbers that aren't finite, the first is token "
+			"%lld",
+			(long long)sums->n_left_out, (long long)(sums->n_left_out + sums->n_rows),
+			sums->n_left_out == 1 ? "has" : "have", (long long)sums->first_left_out);
 	if (p->n_tokens <= (int64_t)p->layer.n_features)
 		return al_fail(err, AL_EINPUT,
 			"found %lld tokens whose numbers are finite, expected more than the %zu "

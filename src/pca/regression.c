@@ -45,6 +45,8 @@ static bool find(struct al_target_moments *out, const struct al_head_outputs *ou
 
 	if (ok) {
 		out->n_tokens = sums.n_rows;
+		out->n_left_out = sums.n_left_out;
+		out->first_left_out = sums.first_left_out;
 		take_moments(out, gram, sums.sums);
 		ok = out->squares > 0 && isfinite(out->squares);
 		if (!ok)

@@ -10,6 +10,7 @@
 struct al_target_moments {
 	size_t n_targets;
 	int64_t n_tokens;
+	int64_t n_left_out, first_left_out; /* tokens with numbers that aren't finite, in either */
 	struct al_matrix features; /* [columns][columns], E u u^T */
 	struct al_matrix cross; /* [columns][n_targets], E u z^T */
 	double squares; /* E |z|^2 */

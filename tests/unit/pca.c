@@ -288,7 +288,7 @@ static void not_finite(void **state)
 	const struct al_pca_options strict = {AL_DIRECT, HEADS, D_HEAD, 0, true};
 	assert_false(al_principal_find(&without, &o.heads, &strict, &err));
 	assert_string_equal(err.message,
-		"2 tokens have numbers that aren't finite, the first is token 0");
+		"2 of 300 tokens have numbers that aren't finite, the first is token 0");
 	close_outputs(&o);
 	open_outputs(&o, heads + WIDTH, WIDTH, NULL, TOKENS - 2);
 	find(&without, &o, AL_DIRECT, HEADS);

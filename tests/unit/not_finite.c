@@ -1,0 +1,364 @@
+/* A number that is NaN or infinite never passes without a count and the name of its tensor: in the
+ * tensors of tiny models of every layout that families have, under every command that reads them.
+ *
+ * A command that stops says which tensor it is and how many of its numbers; one that answers says
+ * so beside its answer. Commands that read headers alone say that. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "checkpoint/checkpoint.h"
+#include "commands/command.h"
+#include "support/state_dict.h"
+
+static struct test_folder folder; /* what commands read and write: "@" in their lines */
+static int output; /* all that a command prints and says */
+
+/* ---- commands ---- */
+
+enum { MOST_WORDS = 24, MOST_SAID = 1 << 16, LINE = 1024 };
+
+static int split(const char *line, char room[LINE], char *argv[MOST_WORDS])
+{
+	static char name[] = "attnledger";
+	size_t used = 0;
+	int argc = 0;
+
+	for (const char *p = line; *p; p++)
+		used += (size_t)snprintf(room + used, LINE - used, *p == '@' ? "%s" : "%.1s",
+			*p == '@' ? folder.path : p);
+	argv[argc++] = name;
+	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
+		assert_true(argc < MOST_WORDS - 1);
+		argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	return argc;
+}
+
+/* Its exit status, in a process of its own, and the beginning of what it says. */
+static int run(const char *line, char said[MOST_SAID])
+{
+	/* Without what begins a program once more: that would be this test. */
+	const struct al_program program = {.commands = al_full_program.commands,
+		.set_threads = al_full_program.set_threads};
+	char room[LINE], *argv[MOST_WORDS];
+	const int argc = split(line, room, argv);
+	int status = 0;
+
+	assert_int_equal(ftruncate(output, 0), 0);
+	fflush(NULL);
+	const pid_t child = fork();
+	if (child == 0) {
+		dup2(output, STDOUT_FILENO);
+		dup2(output, STDERR_FILENO);
+		exit(al_command_line(argc, argv, &program));
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	const ssize_t n = pread(output, said, MOST_SAID - 1, 0);
+	said[n > 0 ? n : 0] = '\0';
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A status that is an answer or a refusal, and the tensor beside a count. */
+static bool is_named(int status, const char *said, const char *tensor)
+{
+	char refused[512], inspected[512];
+
+	snprintf(refused, sizeof(refused), "numbers of %s are NaN or infinite", tensor);
+	snprintf(inspected, sizeof(inspected), "in 1 tensor: %s\n", tensor);
+	return status <= AL_EINPUT && (strstr(said, refused) || strstr(said, inspected));
+}
+
+/* ---- a sound model ---- */
+
+struct model {
+	struct al_checkpoint checkpoint; /* of @/model.safetensors */
+	unsigned char *bytes; /* of the sound file; @/sound.safetensors holds them too */
+	size_t n_bytes;
+};
+
+static bool is_fp8(const struct al_tensor *tensor)
+{
+	return strcmp(tensor->dtype->stored, "F8_E4M3") == 0;
+}
+
+/* What has a scale for each block beside it is stored in FP8. */
+static void store_in_fp8(struct state_dict *dict)
+{
+	for (size_t i = 0; i < dict->n; i++) {
+		char scale[256];
+		snprintf(scale, sizeof(scale), "%s_scale_inv", dict->weights[i].name);
+		if (state_dict_find(dict, scale))
+			dict->weights[i].dtype = "F8_E4M3";
+	}
+}
+
+static void read_file(const char *path, struct model *model)
+{
+	FILE *file = fopen(path, "rb");
+
+	model->n_bytes = (size_t)model->checkpoint.bytes;
+	model->bytes = al_alloc(model->n_bytes, 1);
+	assert_non_null(file);
+	assert_int_equal(fread(model->bytes, 1, model->n_bytes, file), model->n_bytes);
+	fclose(file);
+}
+
+/* The support's bytes 0, 1, 2 ... come to NaN at 127. */
+static void mend_fp8(struct model *model)
+{
+	for (size_t i = 0; i < model->checkpoint.n_tensors; i++) {
+		const struct al_tensor *tensor = &model->checkpoint.tensors[i];
+		for (size_t k = 0; is_fp8(tensor) && k < tensor->bytes; k++)
+			model->bytes[tensor->offset + k] = (unsigned char)(32 + k * 7 % 64);
+	}
+}
+
+static void make_model(struct model *model, const char *name)
+{
+	struct state_dict *dict = state_dict_read(name);
+	struct al_error err;
+	char path[256];
+
+	store_in_fp8(dict);
+	state_dict_write(dict, &folder, true);
+	state_dict_finish(dict);
+	if (!al_checkpoint_open(&model->checkpoint, test_path(path, &folder, "model.safetensors"),
+		    &err))
+		fail_msg("%s: %s", name, err.message);
+	read_file(path, model);
+	mend_fp8(model);
+	test_write(path, model->bytes, model->n_bytes);
+	test_write(test_path(path, &folder, "sound.safetensors"), model->bytes, model->n_bytes);
+}
+
+static void finish_model(struct model *model)
+{
+	al_checkpoint_close(&model->checkpoint);
+	free(model->bytes);
+}
+
+/* ---- a model with one number that isn't finite ---- */
+
+enum { N_PLACES = 3 };
+
+/* NaN at the begin, an infinity in the middle and at the end: of a fused tensor, queries, keys and
+ * values; FP8 (E4M3) has no infinities. */
+static void spoil(const struct model *model, const struct al_tensor *tensor, int place)
+{
+	static const float numbers[N_PLACES] = {NAN, INFINITY, -INFINITY};
+	const size_t each = (size_t)tensor->dtype->block_bytes;
+	unsigned char *at = model->bytes + tensor->offset
+		+ (size_t)(place * (tensor->n_elements - 1) / (N_PLACES - 1)) * each;
+	unsigned char kept[sizeof(float)];
+	char path[256];
+
+	memcpy(kept, at, each);
+	if (is_fp8(tensor))
+		*at = 0x7F;
+	else
+		memcpy(at, &numbers[place], each);
+	test_write(test_path(path, &folder, "model.safetensors"), model->bytes, model->n_bytes);
+	memcpy(at, kept, each);
+}
+
+/* Layers, experts and stacks are all alike: those that aren't the first are left out. */
+static bool is_first(const struct al_tensor *tensor)
+{
+	for (const char *p = strchr(tensor->name, '.'); p; p = strchr(p + 1, '.'))
+		if (p[1] >= '1' && p[1] <= '9')
+			return false;
+	return tensor->n_elements > 0;
+}
+
+#define SPOILT "@/model.safetensors @/config.json --threads 1 "
+
+static const char *const readers[] = {
+	"audit " SPOILT "--null 0 --across",
+	"audit " SPOILT "--null 0 --fold-norms --only heads",
+	"audit @/sound.safetensors @/config.json --threads 1 --null 0 --against "
+	"@/model.safetensors",
+	"evaluate " SPOILT "--tokens @/tokens",
+	"inspect " SPOILT "--only tensors --values",
+};
+
+/* `method` is what makes @/small.safetensors of a sound model; NULL: nothing does. */
+static size_t check_tensor(const struct model *model, const struct al_tensor *tensor,
+	const bool *works, const char *method)
+{
+	char lines[sizeof(readers) / sizeof(*readers) + 2][LINE], said[MOST_SAID];
+	size_t n = 0, n_wrong = 0;
+
+	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
+		if (works[i])
+			snprintf(lines[n++], LINE, "%s", readers[i]);
+	if (method) {
+		snprintf(lines[n++], LINE, "compress " SPOILT "-o @/other.safetensors %s", method);
+		snprintf(lines[n++], LINE,
+			"verify @/model.safetensors @/small.safetensors @/config.json --threads 1");
+	}
+	for (int place = 0; place < N_PLACES; place++) {
+		/* a vector is one thing throughout: one number of it is enough */
+		if (tensor->n_dims < 2 && place != tensor->n_elements % N_PLACES)
+			continue;
+		spoil(model, tensor, place);
+		for (size_t i = 0; i < n; i++) {
+			const int status = run(lines[i], said);
+			if (is_named(status, said, tensor->name))
+				continue;
+			print_error("%s: %s: status %d: %s\n", tensor->name, lines[i], status,
+				said);
+			n_wrong++;
+		}
+	}
+	return n_wrong;
+}
+
+/* How a model's heads can be compressed; the first that works is taken. */
+static const char *find_method(void)
+{
+	static const char *const methods[] = {"--method truncate --rank 1",
+		"--method drop --drop "
+		"0:1"};
+	char line[LINE], said[MOST_SAID];
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		snprintf(line, LINE, "compress " SPOILT "-o @/small.safetensors %s", methods[i]);
+		if (run(line, said) == AL_OK)
+			return methods[i];
+	}
+	return NULL;
+}
+
+static size_t check_model(const char *name)
+{
+	bool works[sizeof(readers) / sizeof(*readers)];
+	char said[MOST_SAID];
+	struct model model;
+	size_t n_wrong = 0;
+
+	make_model(&model, name);
+	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
+		works[i] = run(readers[i], said) == AL_OK;
+	const char *method = find_method();
+	for (size_t i = 0; i < model.checkpoint.n_tensors; i++)
+		if (is_first(&model.checkpoint.tensors[i]))
+			n_wrong += check_tensor(&model, &model.checkpoint.tensors[i], works,
+				method);
+	finish_model(&model);
+	return n_wrong;
+}
+
+static void one_number_is_named(void **state)
+{
+	/* fused by projection, interleaved, with one key, with gates; MLA with biases, MLA in FP8;
+	 * two stacks; norms of queries and keys; sinks beside packed experts */
+	static const char *const names[] = {"gpt2", "bloom", "falcon-7b", "phi3", "deepseek_v2",
+		"deepseek_v3-fp8", "t5", "qwen3", "gpt_oss-mxfp4", "bert"};
+	size_t n_wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		n_wrong += check_model(names[i]);
+	assert_int_equal(n_wrong, 0);
+}
+
+static void headers_alone_are_said_to_be(void **state)
+{
+	char said[MOST_SAID];
+	struct model model;
+
+	(void)state;
+	make_model(&model, "gpt2");
+	spoil(&model, al_checkpoint_find(&model.checkpoint, "transformer.wte.weight"), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(run(i ? "reconcile " SPOILT : "inspect " SPOILT, said), AL_OK);
+		assert_non_null(strstr(said, "numbers: not read"));
+	}
+	finish_model(&model);
+}
+
+/* ---- arrays ---- */
+
+enum { N_TOKENS = 40, WIDTH = 6 };
+
+/* Random but for one number, if `at` says where. */
+static void write_array(const char *name, size_t rows, ptrdiff_t at, double number)
+{
+	double values[N_TOKENS * WIDTH];
+	char path[256];
+
+	fill_normal(values, rows * WIDTH, rows);
+	if (at >= 0)
+		values[at] = number;
+	write_npy(test_path(path, &folder, name), values, rows, WIDTH, false);
+}
+
+static void check_said(const char *line, int expected, const char *text)
+{
+	char said[MOST_SAID];
+	const int status = run(line, said);
+
+	if (status != expected || !strstr(said, text))
+		fail_msg("%s: status %d: %s", line, status, said);
+}
+
+static void numbers_of_arrays_are_counted(void **state)
+{
+	(void)state;
+	write_array("sound.npy", N_TOKENS, -1, 0);
+	write_array("spoilt.npy", N_TOKENS, 7, NAN);
+	write_array("weights.npy", 3, 7, INFINITY);
+	write_array("moment.npy", WIDTH, 7, NAN);
+	check_said("pca @/spoilt.npy --heads 3", AL_OK, "1 token is left out");
+	check_said("pca @/spoilt.npy --heads 3 --strict", AL_EINPUT,
+		"1 of 40 tokens has numbers that aren't finite, the first is token");
+	check_said("pca @/sound.npy --heads 3 --target @/spoilt.npy", AL_OK,
+		"1 token is left out of the target's errors");
+	check_said("pca @/sound.npy --heads 3 --target @/spoilt.npy --strict", AL_EINPUT,
+		"1 of 40 tokens has numbers that aren't finite, the first is token");
+	check_said("pca --weights @/weights.npy", AL_EINPUT,
+		"1 of 18 numbers of weights are NaN or infinite");
+	check_said("audit tests/data/small-bert.safetensors --heads 3 --covariance @/moment.npy",
+		AL_EINPUT, "1 of 36 numbers are NaN or infinite");
+}
+
+/* ---- both ---- */
+
+static int set_up(void **state)
+{
+	static const char tokens[] = "1 2 3\n4 5 6 7\n";
+	char path[256];
+
+	(void)state;
+	setenv("OMP_WAIT_POLICY", "passive", 1); /* else a command starts itself once more */
+	test_folder_make(&folder);
+	test_write(test_path(path, &folder, "tokens"), tokens, sizeof(tokens) - 1);
+	output = open(test_path(path, &folder, "output"), O_RDWR | O_CREAT | O_APPEND, 0600);
+	return output >= 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	close(output);
+	test_folder_remove(&folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_number_is_named),
+		cmocka_unit_test(headers_alone_are_said_to_be),
+		cmocka_unit_test(numbers_of_arrays_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
