@@ -267,16 +267,20 @@ static bool fail_condition(const struct al_config *config, const struct al_confi
 		o->names[0], o->values[0], o->names[1], o->values[1]);
 }
 
+bool al_config_must_hold(const struct al_config_condition *c, const struct al_settings *settings)
+{
+	return c->kind != SHARED_WIDTH || !al_settings_gives(settings, "d_head");
+}
+
 static bool check_conditions(const struct al_config *config, enum condition_kind from,
 	enum condition_kind to, struct al_error *err)
 {
-	bool has_width = al_settings_gives(config->settings, "d_head");
 	struct operands operands;
 
 	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
 		const struct al_config_condition *c = &al_config_conditions[i];
 		if (c->kind < (int)from || c->kind > (int)to
-			|| (c->kind == SHARED_WIDTH && has_width)
+			|| !al_config_must_hold(c, config->settings)
 			|| !find_operands(config, c, &operands) || holds(config, c))
 			continue;
 		return fail_condition(config, c, &operands, err);

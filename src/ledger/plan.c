@@ -90,9 +90,11 @@ bool al_plan_update(struct al_plan *plan)
 	plan->clock++;
 	if (!al_plan_update_settings(plan, false))
 		return false;
-	for (size_t i = 0; i < plan->ledger->family->n_extras; i++)
+	for (size_t i = 0; i < plan->ledger->family->n_extras; i++) {
+		plan->extra_was[i] = plan->extra_from[i];
 		if (!al_plan_whole(plan, plan->extras[i], 0, &plan->extra_from[i]))
 			return false;
+	}
 	if (!al_plan_update_items(plan, true) || !update_modules(plan)
 		|| !al_plan_update_settings(plan, true) || !al_plan_update_items(plan, false)
 		|| !al_plan_are_few_steps(plan))
@@ -119,14 +121,15 @@ struct al_plan *al_plan_create(struct al_ledger *ledger)
 	al_plan_settings(plan);
 	al_plan_check_order(plan);
 	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
-		al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i].formula);
+		if (al_config_must_hold(&al_config_conditions[i], &ledger->settings))
+			al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i].formula);
 	al_plan_extras(plan);
 	al_plan_items(plan);
 	plan->is_impossible |= !al_plan_find_layers(plan);
 	plan_modules(plan);
 	al_plan_link_settings(plan);
 	for (size_t i = 0; i < plan->n_items && !plan->is_impossible; i++)
-		plan->is_impossible = !al_plan_regroup(plan, &plan->items[i]);
+		plan->is_impossible = !al_plan_regroup(plan, &plan->items[i], 0);
 	if (!plan->is_impossible)
 		return plan;
 	al_plan_destroy(plan);

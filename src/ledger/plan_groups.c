@@ -5,153 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- items of the family ---- */
-
-static void add_inputs(struct al_plan *plan, struct al_plan_inputs *to,
-	const struct al_plan_inputs *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		al_plan_add_input(plan, to, from->items[i]);
-}
-
-static bool is_of_iteration(const struct al_plan_item *item, const struct al_formula *formula)
-{
-	for (size_t i = 0; i < item->loops->n; i++)
-		if (item->is_walked[i]
-			&& al_formula_mentions(formula, item->loops->items[i].variable))
-			return true;
-	return false;
-}
-
-/* Binds a formula of the item; where it depends on the iteration, so do the groups. */
-static const struct al_bound *bind_value(struct al_plan *plan, struct al_plan_item *item,
-	const struct al_formula *formula)
-{
-	struct al_plan_inputs inputs = {0};
-	struct al_plan_binder b = {plan, AL_PLAN_NO_MODULE, item->loops, false, &inputs};
-	const struct al_bound *bound = al_plan_bind(&b, formula);
-
-	if (formula && is_of_iteration(item, formula))
-		add_inputs(plan, &item->grouping, &inputs);
-	add_inputs(plan, &item->all, &inputs);
-	return bound;
-}
-
-static const struct al_bound *bind_grouping(struct al_plan *plan, struct al_plan_item *item,
-	const struct al_formula *formula)
-{
-	struct al_plan_binder b = {plan, AL_PLAN_NO_MODULE, item->loops, false, &item->grouping};
-
-	return al_plan_bind(&b, formula);
-}
-
-static void plan_loops(struct al_plan *plan, struct al_plan_item *item,
-	const struct al_family_tensor *tensor, const struct al_family_module *module)
-{
-	const struct al_ledger *ledger = plan->ledger;
-
-	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = al_tensor_list_walks(ledger->family, tensor, module,
-			ledger->ask.detail, i);
-	for (size_t i = 0; i < item->loops->n; i++) {
-		item->counts[i] = bind_grouping(plan, item, item->loops->items[i].count);
-		item->actives[i] = bind_grouping(plan, item, item->loops->items[i].active);
-	}
-	add_inputs(plan, &item->grouping, &plan->extra_inputs);
-}
-
-static void plan_tensor(struct al_plan *plan, struct al_plan_item *item,
-	const struct al_family_tensor *tensor)
-{
-	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
-
-	item->loops = &tensor->loops;
-	plan_loops(plan, item, tensor, NULL);
-	item->when = bind_grouping(plan, item, tensor->entry.when);
-	item->n_values = tensor->entry.shape.n_dims;
-	for (size_t i = 0; i < item->n_values; i++)
-		item->values[i] = bind_value(plan, item, tensor->entry.shape.dims[i]);
-	item->count = bind_value(plan, item, tensor->entry.count);
-	item->active = bind_value(plan, item, tensor->entry.active);
-	while (item->first < tensor_list->n_tensors
-		&& tensor_list->tensors[item->first].tensor != tensor)
-		item->first++;
-	while (item->first + item->n < tensor_list->n_tensors
-		&& tensor_list->tensors[item->first + item->n].tensor == tensor)
-		item->n++;
-}
-
-static void plan_module(struct al_plan *plan, struct al_plan_item *item,
-	const struct al_family_module *module)
-{
-	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
-
-	item->is_module = true;
-	item->loops = &module->loops;
-	plan_loops(plan, item, NULL, module);
-	item->when = bind_grouping(plan, item, module->when);
-	item->n_values = module->n_set;
-	plan->is_impossible |= module->n_set > sizeof(item->values) / sizeof(*item->values);
-	for (size_t i = 0; i < item->n_values && !plan->is_impossible; i++)
-		item->values[i] = bind_value(plan, item, module->set[i].value);
-	item->uses = bind_value(plan, item, module->uses);
-	while (item->first < tensor_list->n_modules
-		&& tensor_list->modules[item->first].module != module)
-		item->first++;
-	while (item->first + item->n < tensor_list->n_modules
-		&& tensor_list->modules[item->first + item->n].module == module)
-		item->n++;
-}
-
-void al_plan_extras(struct al_plan *plan)
-{
-	const struct al_family *family = plan->ledger->family;
-	struct al_plan_binder b = {plan, AL_PLAN_NO_MODULE, NULL, false, &plan->extra_inputs};
-
-	for (size_t i = 0; i < family->n_extras; i++)
-		plan->extras[i] = al_plan_bind(&b, family->extras[i].from);
-}
-
-void al_plan_items(struct al_plan *plan)
-{
-	const struct al_family *family = plan->ledger->family;
-
-	plan->n_items = family->n_modules + family->n_tensors;
-	plan->items = al_new_array(&plan->arena, struct al_plan_item, plan->n_items);
-	for (size_t i = 0; i < family->n_modules; i++)
-		plan_module(plan, &plan->items[i], &family->modules[i]);
-	for (size_t i = 0; i < family->n_tensors; i++)
-		plan_tensor(plan, &plan->items[family->n_modules + i], &family->tensors[i]);
-}
-
-/* How many iterations the outermost loop takes within the model. */
-static bool count_layers(const struct al_plan *plan, struct al_plan_item *item)
-{
-	const struct al_family *family = plan->ledger->family;
-
-	item->n_layers = 0;
-	if (item->loops->n == 0)
-		return true;
-	if (!al_plan_whole(plan, item->counts[0], 0, &item->n_layers))
-		return false;
-	for (size_t i = 0; i < family->n_extras; i++)
-		if (strcmp(family->extras[i].variable, item->loops->items[0].variable) == 0
-			&& plan->extra_from[i] < item->n_layers)
-			item->n_layers = plan->extra_from[i];
-	return true;
-}
-
-bool al_plan_find_layers(struct al_plan *plan)
-{
-	for (size_t i = 0; i < plan->ledger->family->n_extras; i++)
-		if (!al_plan_whole(plan, plan->extras[i], 0, &plan->extra_from[i]))
-			return false;
-	for (size_t i = 0; i < plan->n_items; i++)
-		if (plan->items[i].n > 0 && !count_layers(plan, &plan->items[i]))
-			return false;
-	return true;
-}
-
 /* ---- groups ---- */
 
 struct copies {
@@ -161,6 +14,7 @@ struct copies {
 struct walk {
 	struct al_plan *plan;
 	struct al_plan_item *item;
+	int64_t from; /* the outermost loop's first iteration */
 	int64_t iteration[AL_FAMILY_LOOPS];
 	size_t found; /* groups so far */
 };
@@ -298,6 +152,62 @@ static void add_copies(struct walk *w, size_t k, struct copies copies)
 	tensor_list->tensors[i].active_copies += copies.active;
 }
 
+/* ---- the trail: an iteration of the outermost loop comes to one group ---- */
+
+/* Only where no loop within it is walked. */
+static bool has_trail(const struct al_plan_item *item)
+{
+	for (size_t i = 1; i < item->loops->n; i++)
+		if (item->is_walked[i])
+			return false;
+	return item->loops->n > 0 && item->is_walked[0];
+}
+
+static void begin_step(struct walk *w)
+{
+	struct al_plan_item *item = w->item;
+
+	item->trail = al_grow(&w->plan->arena, item->trail, item->n_trail, &item->trail_room,
+		sizeof(*item->trail));
+	item->trail[item->n_trail++] = (struct al_plan_step){AL_PLAN_NO_GROUP, 0, 0, item->n_steps};
+}
+
+static void end_step(struct walk *w, size_t k, struct copies copies)
+{
+	struct al_plan_step *step = &w->item->trail[w->item->n_trail - 1];
+
+	step->group = k;
+	step->copies = copies.all;
+	step->active_copies = copies.active;
+}
+
+static const int64_t *iteration_of(const struct walk *w, size_t k)
+{
+	const struct al_tensor_list *tensor_list = &w->plan->ledger->tensor_list;
+	const size_t i = w->item->first + k;
+
+	return w->item->is_module ? tensor_list->modules[i].iteration
+				  : tensor_list->tensors[i].iteration;
+}
+
+/* Takes back what iterations from `w->from` on added. Groups stand in the order in which they were
+ * found: those that began before it stay. */
+static void go_back(struct walk *w)
+{
+	struct al_plan_item *item = w->item;
+
+	while (item->n_trail > (size_t)w->from) {
+		const struct al_plan_step *step = &item->trail[--item->n_trail];
+		item->n_steps = step->n_steps;
+		if (step->group != AL_PLAN_NO_GROUP)
+			add_copies(w, step->group,
+				(struct copies){-step->copies, -step->active_copies});
+	}
+	while (w->from > 0 && w->found < item->n && iteration_of(w, w->found)[0] < w->from)
+		w->found++;
+	item->n_steps = w->from > 0 ? item->n_steps - 1 : 0; /* the walk itself is a step */
+}
+
 static bool enter(struct walk *w, struct copies copies)
 {
 	struct al_plan *plan = w->plan;
@@ -321,6 +231,8 @@ static bool enter(struct walk *w, struct copies copies)
 	if (k == w->found && !begin_group(w, &g))
 		return false;
 	add_copies(w, k, copies);
+	if (item->n_trail > 0)
+		end_step(w, k, copies);
 	return true;
 }
 
@@ -349,30 +261,24 @@ static bool take_iterations(struct walk *w, size_t depth, struct copies copies)
 		copies.active *= active;
 		return count == 0 || take_iterations(w, depth + 1, copies);
 	}
-	for (int64_t i = 0; i < count; i++) {
+	for (int64_t i = depth == 0 ? w->from : 0; i < count; i++) {
 		const struct copies these = {copies.all, i < active ? copies.active : 0};
 		w->iteration[depth] = i;
+		if (depth == 0 && has_trail(item))
+			begin_step(w);
 		if (!take_iterations(w, depth + 1, these))
 			return false;
 	}
 	return true;
 }
 
-bool al_plan_regroup(struct al_plan *plan, struct al_plan_item *item)
-{
-	struct walk w = {.plan = plan, .item = item};
-
-	item->n_steps = 0;
-	return take_iterations(&w, 0, (struct copies){1, 1}) && w.found == item->n;
-}
-
-/* Evaluates each group where it was found first. */
-static bool update_groups(struct al_plan *plan, struct al_plan_item *item)
+/* Evaluates each of the first `n` groups where it was found first. */
+static bool update_groups(struct al_plan *plan, const struct al_plan_item *item, size_t n)
 {
 	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
 	struct group g = {.layer = -1};
 
-	for (size_t k = 0; k < item->n; k++) {
+	for (size_t k = 0; k < n; k++) {
 		const size_t i = item->first + k;
 		set_iteration(plan,
 			item->is_module ? tensor_list->modules[i].iteration
@@ -385,15 +291,66 @@ static bool update_groups(struct al_plan *plan, struct al_plan_item *item)
 	return true;
 }
 
+bool al_plan_regroup(struct al_plan *plan, struct al_plan_item *item, int64_t from)
+{
+	struct walk w = {.plan = plan, .item = item, .from = from};
+
+	go_back(&w);
+	if (al_plan_is_stale(plan, &item->all) && !update_groups(plan, item, w.found))
+		return false;
+	return take_iterations(&w, 0, (struct copies){1, 1}) && w.found == item->n;
+}
+
+static int64_t first_of(const struct al_plan *plan, const struct al_plan_inputs *inputs)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < inputs->n; i++) {
+		const struct al_plan_owner *owner = &plan->owners[inputs->items[i]];
+		if (owner->changed == plan->clock && owner->first < first)
+			first = owner->first;
+	}
+	return first;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The first iteration of the outermost loop that may come to another group than before. */
+static bool find_first(const struct al_plan *plan, const struct al_plan_item *item, int64_t *first)
+{
+	const struct al_family *family = plan->ledger->family;
+	int64_t count;
+
+	*first = 0;
+	if (!has_trail(item) || al_plan_is_stale(plan, &item->along[AL_ALONG_ALL]))
+		return true;
+	if (!al_plan_whole(plan, item->counts[0], 0, &count))
+		return false;
+	*first = smaller(count, (int64_t)item->n_trail);
+	for (int along = AL_ALONG_INDEX; along < AL_ALONG_ALL; along++)
+		*first = smaller(*first, first_of(plan, &item->along[along]));
+	for (size_t i = 0; i < family->n_extras; i++)
+		if (plan->extra_from[i] != plan->extra_was[i])
+			*first = smaller(*first, smaller(plan->extra_from[i], plan->extra_was[i]));
+	*first = *first < 0 ? 0 : *first;
+	return true;
+}
+
 static bool update_item(struct al_plan *plan, struct al_plan_item *item)
 {
 	const bool is_regrouped = al_plan_is_stale(plan, &item->grouping);
+	int64_t from;
 
 	if (!is_regrouped && !al_plan_is_stale(plan, &item->all))
 		return true;
 	item->changed = plan->clock;
-	return (is_regrouped ? al_plan_regroup(plan, item) && count_layers(plan, item)
-			     : update_groups(plan, item));
+	if (!is_regrouped)
+		return update_groups(plan, item, item->n);
+	return find_first(plan, item, &from) && al_plan_regroup(plan, item, from)
+		&& al_plan_count_layers(plan, item);
 }
 
 bool al_plan_are_few_steps(const struct al_plan *plan)

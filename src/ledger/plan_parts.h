@@ -4,10 +4,13 @@
 #ifndef ATTNLEDGER_LEDGER_PLAN_PARTS_H
 #define ATTNLEDGER_LEDGER_PLAN_PARTS_H
 
+#include <stdint.h>
+
 #include "formula/bound.h"
 #include "ledger/plan.h"
 
 enum { AL_PLAN_NO_MODULE = -1 };
+#define AL_PLAN_NO_GROUP SIZE_MAX
 
 /* Indices of the places that something mentions. */
 struct al_plan_inputs {
@@ -21,6 +24,7 @@ struct al_plan_owner {
 	int module; /* or AL_PLAN_NO_MODULE */
 	bool is_asked;
 	uint64_t changed; /* when */
+	int64_t first; /* the first index in a list that changed; of a number, the smaller one */
 };
 
 /* A formula, and what it mentions. */
@@ -34,7 +38,7 @@ struct al_plan_derived {
 	size_t place;
 	int module;
 	struct al_plan_formula formula;
-	const struct al_bound *length; /* of a list: one value a layer; NULL: none */
+	struct al_plan_formula length; /* of a list: one value a layer */
 	struct al_value *list;
 	size_t room;
 };
@@ -44,6 +48,13 @@ struct al_plan_condition {
 	struct al_plan_formula formula;
 	bool is_truth; /* only whether it holds */
 	int64_t expected;
+};
+
+/* An iteration of an item's outermost loop: the group that it came to. */
+struct al_plan_step {
+	size_t group; /* or AL_PLAN_NO_GROUP */
+	int64_t copies, active_copies;
+	int64_t n_steps; /* of the item before it */
 };
 
 /* A tensor or a module of the family, and the groups that its loops make. */
@@ -56,8 +67,11 @@ struct al_plan_item {
 	size_t n_values;
 	bool is_module;
 	struct al_plan_inputs grouping, all;
+	struct al_plan_inputs along[AL_ALONG_ALL + 1]; /* of grouping, but the first loop's count */
 	size_t first, n; /* in the tensor list */
 	int64_t n_layers, n_steps; /* iterations that its loops take */
+	struct al_plan_step *trail; /* where only the outermost loop is walked */
+	size_t n_trail, trail_room;
 	uint64_t changed;
 };
 
@@ -106,7 +120,7 @@ struct al_plan {
 	size_t **with; /* of each module: the places of what is set in it; 0: of none */
 	const struct al_bound *extras[AL_FAMILY_EXTRAS];
 	struct al_plan_inputs extra_inputs;
-	int64_t extra_from[AL_FAMILY_EXTRAS];
+	int64_t extra_from[AL_FAMILY_EXTRAS], extra_was[AL_FAMILY_EXTRAS];
 	struct al_plan_entries lists[AL_N_LISTS];
 	struct al_plan_links *links;
 	size_t n_links;
@@ -137,6 +151,9 @@ bool al_plan_changed_since(const struct al_plan *plan, const struct al_plan_inpu
 
 /* Did one of them change in this update? */
 bool al_plan_is_stale(const struct al_plan *plan, const struct al_plan_inputs *inputs);
+
+/* A place changed from its list's index `first` on, or from this number to another. */
+void al_plan_note_change(struct al_plan *plan, size_t place, int64_t first);
 
 void al_plan_set_number(struct al_plan *plan, size_t place, int64_t value);
 
@@ -173,7 +190,7 @@ bool al_plan_update_settings(struct al_plan *plan, bool of_modules);
 /* Writes what changed back to where the settings stand. */
 void al_plan_write_settings(struct al_plan *plan);
 
-/* ---- groups: plan_groups.c ---- */
+/* ---- the family's tensors and modules: plan_items.c ---- */
 
 /* Where what is not part of the model begins. */
 void al_plan_extras(struct al_plan *plan);
@@ -183,9 +200,13 @@ void al_plan_items(struct al_plan *plan);
 
 /* How many layers each of them is in. */
 bool al_plan_find_layers(struct al_plan *plan);
+bool al_plan_count_layers(const struct al_plan *plan, struct al_plan_item *item);
 
-/* Walks the loops again: as many groups as before, or it can't. */
-bool al_plan_regroup(struct al_plan *plan, struct al_plan_item *item);
+/* ---- groups: plan_groups.c ---- */
+
+/* Walks the loops again, from an iteration of the outermost loop on: as many groups as before, or
+ * it can't. */
+bool al_plan_regroup(struct al_plan *plan, struct al_plan_item *item, int64_t from);
 
 /* Do the loops together take no more iterations than the catalogue allows? */
 bool al_plan_are_few_steps(const struct al_plan *plan);

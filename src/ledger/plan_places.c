@@ -55,12 +55,23 @@ bool al_plan_is_stale(const struct al_plan *plan, const struct al_plan_inputs *i
 	return al_plan_changed_since(plan, inputs, plan->clock - 1);
 }
 
+void al_plan_note_change(struct al_plan *plan, size_t place, int64_t first)
+{
+	struct al_plan_owner *owner = &plan->owners[place];
+
+	if (owner->changed != plan->clock || first < owner->first)
+		owner->first = first;
+	owner->changed = plan->clock;
+}
+
 void al_plan_set_number(struct al_plan *plan, size_t place, int64_t value)
 {
-	if (plan->places[place].is_known && plan->places[place].number == value)
+	struct al_place *p = &plan->places[place];
+
+	if (p->is_known && p->number == value)
 		return;
-	plan->places[place] = (struct al_place){.number = value, .is_known = true};
-	plan->owners[place].changed = plan->clock;
+	al_plan_note_change(plan, place, p->is_known && p->number < value ? p->number : value);
+	*p = (struct al_place){.number = value, .is_known = true};
 }
 
 /* ---- binding ---- */
@@ -131,7 +142,8 @@ static void add_derived(struct al_plan *plan, size_t place, int module,
 		&derived.formula.inputs};
 
 	derived.formula.bound = al_plan_bind(&b, formula);
-	derived.length = al_plan_bind(&b, length);
+	b.inputs = &derived.length.inputs;
+	derived.length.bound = al_plan_bind(&b, length);
 	plan->derived = al_grow(&plan->arena, plan->derived, plan->n_derived, &plan->derived_room,
 		sizeof(*plan->derived));
 	plan->derived[plan->n_derived++] = derived;
@@ -202,14 +214,21 @@ void al_plan_settings(struct al_plan *plan)
 	}
 }
 
+static bool mentions_place(const struct al_plan_formula *formula, size_t place)
+{
+	for (size_t i = 0; i < formula->inputs.n; i++)
+		if (formula->inputs.items[i] == place)
+			return true;
+	return false;
+}
+
 void al_plan_check_order(struct al_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_derived; i++)
-		for (size_t j = i; j < plan->n_derived; j++) {
-			const struct al_plan_inputs *inputs = &plan->derived[i].formula.inputs;
-			for (size_t k = 0; k < inputs->n; k++)
-				plan->is_impossible |= inputs->items[k] == plan->derived[j].place;
-		}
+		for (size_t j = i; j < plan->n_derived; j++)
+			plan->is_impossible |= mentions_place(&plan->derived[i].formula,
+						       plan->derived[j].place)
+				|| mentions_place(&plan->derived[i].length, plan->derived[j].place);
 }
 
 /* Conditions hold of numbers that are known. */
@@ -303,26 +322,30 @@ static bool make_room(struct al_plan *plan, struct al_plan_derived *d, int64_t l
 			(place->n_list < d->room ? place->n_list : d->room) * sizeof(*list));
 		place->list = d->list = list;
 	}
-	if (place->n_list != (size_t)length)
-		plan->owners[d->place].changed = plan->clock;
-	place->n_list = (size_t)length;
 	return true;
 }
 
-/* One value a layer. */
+/* One value a layer; where only the number of layers changed, the others stay. */
 static bool update_list(struct al_plan *plan, struct al_plan_derived *d)
 {
+	struct al_place *list = &plan->places[d->place];
+	const size_t before = list->n_list;
 	int64_t length, *layer = &plan->places[0].number, value;
 
-	if (!al_plan_whole(plan, d->length, 0, &length) || !make_room(plan, d, length))
+	if (!al_plan_whole(plan, d->length.bound, 0, &length) || !make_room(plan, d, length))
 		return false;
-	for (*layer = 0; *layer < length; ++*layer) {
+	const size_t shorter = before < (size_t)length ? before : (size_t)length;
+	list->n_list = (size_t)length;
+	*layer = al_plan_is_stale(plan, &d->formula.inputs) ? 0 : (int64_t)shorter;
+	for (; *layer < length; ++*layer) {
 		if (!al_plan_whole(plan, d->formula.bound, 0, &value))
 			return false;
-		if (d->list[*layer].integer != value)
-			plan->owners[d->place].changed = plan->clock;
+		if ((size_t)*layer < before && d->list[*layer].integer != value)
+			al_plan_note_change(plan, d->place, *layer);
 		d->list[*layer].integer = value;
 	}
+	if (before != (size_t)length)
+		al_plan_note_change(plan, d->place, (int64_t)shorter);
 	return true;
 }
 
@@ -330,9 +353,10 @@ static bool update_derived(struct al_plan *plan, struct al_plan_derived *d)
 {
 	int64_t value;
 
-	if (!al_plan_is_stale(plan, &d->formula.inputs))
+	if (!al_plan_is_stale(plan, &d->formula.inputs)
+		&& !al_plan_is_stale(plan, &d->length.inputs))
 		return true;
-	if (d->length)
+	if (d->length.bound)
 		return update_list(plan, d);
 	if (!plan->places[d->place].is_known)
 		return !are_numbers(plan, &d->formula.inputs);
