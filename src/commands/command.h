@@ -87,7 +87,10 @@ struct al_command {
 		"outputs; exit " \
 		"status 1 if a copied number differs or --tolerance is exceeded") \
 	X(evaluate, FULL, \
-		"a model run on tokens: loss, embeddings, and what is lost without each head")
+		"a model run on tokens: loss, embeddings, and what is lost without each head") \
+	X(calibrate, FULL, \
+		"record what a model's attention does on tokens: moments of its inputs and heads") \
+	X(merge, FULL, "add up calibrations of one model that were recorded on different tokens")
 
 #define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)

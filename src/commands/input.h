@@ -1,4 +1,4 @@
-/* What a model reads, wherever a command runs one: --tokens, --text. */
+/* What a model reads, wherever a command runs one: --tokens, --text, --sequences. */
 #ifndef ATTNLEDGER_COMMANDS_INPUT_H
 #define ATTNLEDGER_COMMANDS_INPUT_H
 
@@ -7,7 +7,7 @@
 #include "tokenize/tokens.h"
 
 struct al_input_options {
-	const char *tokens, *text;
+	const char *tokens, *text, *sequences;
 };
 
 extern const struct al_option_row al_input_rows[];

@@ -1,0 +1,228 @@
+/* calibrate: what a model's attention does on tokens, recorded. */
+#include "commands/calibration.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/checkpoint.h"
+#include "commands/input.h"
+#include "commands/kernel.h"
+#include "commands/progress.h"
+
+const struct al_option_row al_calibration_folder_rows[] = {
+	OPTION_TEXT(struct al_calibration_options, folder, "output", "DIR",
+		"the folder that gets calibration.safetensors", .letter = 'o'),
+	OPTION_END,
+};
+
+/* ---- the folder ---- */
+
+bool al_calibration_folder_make(const char *folder, bool *is_new, struct al_error *err)
+{
+	struct stat about;
+
+	*is_new = stat(folder, &about) != 0;
+	return al_folder_make(folder, err);
+}
+
+bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder, struct al_error *err)
+{
+	return al_calibration_write(calibration,
+		al_format(&session->arena, "%s/calibration.safetensors", folder), err);
+}
+
+/* ---- the answer ---- */
+
+static void add_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
+		{.key = "norm", .title = "Output norm", .digits = 4},
+		{.key = "entropy", .title = "Attention entropy", .unit = "nats", .digits = 4},
+		{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
+		{.key = "distance", .title = "Its distance", .digits = 4},
+		{.key = "mean_distance", .title = "Distance to others", .digits = 4},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+/* Of the distances to the other heads. */
+static void add_distances(struct al_table *table, struct al_cell *cell, struct al_matrix distances,
+	size_t head, double n_queries)
+{
+	const double *own = distances.data + head * distances.ld;
+	size_t nearest = head == 0;
+	double sum = 0;
+
+	if (distances.rows < 2)
+		return;
+	for (size_t i = 0; i < distances.rows; i++) {
+		sum += own[i];
+		if (i != head && own[i] < own[nearest])
+			nearest = i;
+	}
+	al_cell_set_int(table, cell++, (int64_t)nearest);
+	al_cell_set_real(cell++, own[nearest] / n_queries);
+	al_cell_set_real(cell, sum / (double)(distances.rows - 1) / n_queries);
+}
+
+static void add_module(struct al_table *table, const struct al_module_statistics *module,
+	double n_queries)
+{
+	const double n = al_statistics_tokens(module);
+
+	for (size_t head = 0; head < al_statistics_heads(module); head++) {
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_text(table, cell++, module->name);
+		al_cell_set_int(table, cell++, (int64_t)head);
+		al_cell_set_int(table, cell++, (int64_t)n);
+		al_cell_set_real(cell++, module->of[AL_STATISTIC_NORMS].data[head] / n);
+		al_cell_set_real(cell++, module->of[AL_STATISTIC_ENTROPIES].data[head] / n);
+		add_distances(table, cell, module->of[AL_STATISTIC_DISTANCES], head, n_queries);
+	}
+}
+
+/* Second moments of fewer tokens than numbers are singular. */
+static void note_sample(struct al_table *table, const struct al_module_statistics *module)
+{
+	const size_t width = module->of[AL_STATISTIC_INPUTS].rows - 1;
+	const double n = al_statistics_tokens(module);
+
+	if (n < (double)width)
+		al_table_note(table,
+			"%.0f tokens are fewer than the %zu numbers of an input: the second "
+			"moments "
+			"have rank %.0f at most",
+			n, width, n);
+	else if (n < 10 * (double)width)
+		al_table_note(table,
+			"%.1f tokens for each of an input's %zu numbers: what is fitted to them "
+			"wants ten or more",
+			n / (double)width, width);
+}
+
+void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder)
+{
+	struct al_table *table = al_session_table(session, "calibration",
+		al_format(&session->arena, "Attention on tokens, recorded in %s", folder));
+
+	add_columns(table);
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		add_module(table, &calibration->modules[i], (double)calibration->n_queries);
+	al_table_note(table, "%s, %s",
+		al_count_text(&session->arena, calibration->n_sequences, "sequence"),
+		al_count_text(&session->arena,
+			(uint64_t)al_statistics_tokens(&calibration->modules[0]), "token"));
+	al_table_note(table,
+		"distance: the square root of the Jensen-Shannon divergence (nats) of two heads' "
+		"attention weights, from 0 to %.4f, mean over %lld queries",
+		sqrt(log(2)), (long long)calibration->n_queries);
+	note_sample(table, &calibration->modules[0]);
+}
+
+/* ---- the command ---- */
+
+struct calibrate_options {
+	struct al_calibration_options calibration;
+	struct al_layout_options layout;
+	struct al_input_options input;
+};
+
+static const struct al_option_group groups[] = {{al_format_rows, 0},
+	{al_calibration_folder_rows, 0}, {al_display_rows, 0},
+	{al_layout_rows, offsetof(struct calibrate_options, layout)},
+	{al_input_rows, offsetof(struct calibrate_options, input)}, {NULL, 0}};
+
+struct calibrating {
+	struct al_session *session;
+	const struct calibrate_options *options;
+	struct al_opened_checkpoint opened;
+	struct al_network network;
+	struct al_tokens tokens;
+	struct al_progress progress;
+};
+
+static void show(void *context, const char *part)
+{
+	struct calibrating *c = context;
+
+	al_progress_show(&c->progress, c->opened.checkpoint.path, part);
+}
+
+static bool record(struct calibrating *c, struct al_error *err)
+{
+	const char *folder = c->options->calibration.folder;
+	const struct al_batch all = al_input_batch(&c->tokens);
+	const struct al_watch watch = {show, c};
+	struct al_calibration calibration;
+
+	al_progress_init(&c->progress, c->session);
+	bool ok = al_calibration_record(&calibration, &c->network, &all, &watch, err);
+	al_progress_finish(&c->progress);
+	if (!ok)
+		return false;
+	al_calibration_add_table(c->session, &calibration, folder);
+	al_opened_checkpoint_note(&c->opened, c->session->tables[0]);
+	al_kernel_note(c->session->tables[0]);
+	ok = al_checkpoint_check_unchanged(&c->opened.checkpoint, err)
+		&& al_calibration_put(c->session, &calibration, folder, err);
+	al_calibration_finish(&calibration);
+	return ok;
+}
+
+static bool run_network(struct calibrating *c, struct al_error *err)
+{
+	bool is_new;
+
+	if (!al_network_open(&c->network, &c->opened.view, err))
+		return false;
+	bool ok = al_input_read(&c->options->input, &c->network, &c->tokens, err);
+	if (ok) {
+		const char *folder = c->options->calibration.folder;
+		ok = al_calibration_folder_make(folder, &is_new, err);
+		if (ok && !record(c, err)) {
+			ok = false;
+			if (is_new)
+				(void)rmdir(folder);
+		}
+		al_tokens_finish(&c->tokens);
+	}
+	al_network_close(&c->network);
+	return ok;
+}
+
+static bool run_calibrate(struct al_session *session, struct al_error *err)
+{
+	struct calibrating c = {.session = session, .options = session->options};
+
+	if (!c.options->calibration.folder)
+		return al_fail(err, AL_EINPUT, "expected -o DIR, the folder to write to");
+	if (!al_input_check(&c.options->input, err)
+		|| !al_opened_checkpoint_init(&c.opened, session, &c.options->layout,
+			al_session_word(session, 0), al_session_word(session, 1), true, err))
+		return false;
+	bool ok = run_network(&c, err);
+	al_opened_checkpoint_finish(&c.opened);
+	return ok;
+}
+
+const struct al_command al_command_calibrate = {
+	.words = "MODEL [CONFIG]",
+	.examples = {"calibrate stories15M.bin --tokens stories.npy --sequences 0:16 -o measured/",
+		"calibrate all-MiniLM-L6-v2/ --tokens ids.txt -o measured/ -f csv"},
+	.options = groups,
+	.options_size = sizeof(struct calibrate_options),
+	.least_words = 1,
+	.most_words = 2,
+	.computes = true,
+	.run = run_calibrate,
+};

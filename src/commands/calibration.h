@@ -1,0 +1,27 @@
+/* What the commands on calibrations share. */
+#ifndef ATTNLEDGER_COMMANDS_CALIBRATION_H
+#define ATTNLEDGER_COMMANDS_CALIBRATION_H
+
+#include "calibration/calibration.h"
+#include "commands/command.h"
+
+/* -o DIR. */
+struct al_calibration_options {
+	struct al_output_options output;
+	const char *folder;
+};
+extern const struct al_option_row al_calibration_folder_rows[];
+
+/* Makes the folder. `is_new`: it wasn't there. */
+bool al_calibration_folder_make(const char *folder, bool *is_new,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The answer's table of heads: module, head, tokens, norm, entropy, distance, nearest, between. */
+void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder);
+
+/* Writes FOLDER/calibration.safetensors. */
+bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder, struct al_error *err) AL_MUST_CHECK;
+
+#endif
