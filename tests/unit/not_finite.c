@@ -16,22 +16,29 @@
 #include "commands/command.h"
 #include "support/state_dict.h"
 
-static struct test_folder folder; /* what commands read and write: "@" in their lines */
+static struct test_folder folder; /* what commands read and write */
 static int output; /* all that a command prints and says */
 
 /* ---- commands ---- */
 
 enum { MOST_WORDS = 24, MOST_SAID = 1 << 16, LINE = 1024 };
 
-static int split(const char *line, char room[LINE], char *argv[MOST_WORDS])
+/* In a line "@" is the folder, "#" the model in it that is asked about. */
+#define CONFIG " @/config.json --threads 1 "
+static const char sound_model[] = "model.safetensors", spoilt_model[] = "spoilt.safetensors";
+
+static int split(const char *line, const char *model, char room[LINE], char *argv[MOST_WORDS])
 {
 	static char name[] = "attnledger";
 	size_t used = 0;
 	int argc = 0;
 
 	for (const char *p = line; *p; p++)
-		used += (size_t)snprintf(room + used, LINE - used, *p == '@' ? "%s" : "%.1s",
-			*p == '@' ? folder.path : p);
+		if (*p == '@' || *p == '#')
+			used += (size_t)snprintf(room + used, LINE - used, "%s%s%s", folder.path,
+				*p == '#' ? "/" : "", *p == '#' ? model : "");
+		else
+			used += (size_t)snprintf(room + used, LINE - used, "%c", *p);
 	argv[argc++] = name;
 	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
 		assert_true(argc < MOST_WORDS - 1);
@@ -42,13 +49,13 @@ static int split(const char *line, char room[LINE], char *argv[MOST_WORDS])
 }
 
 /* Its exit status, in a process of its own, and the beginning of what it says. */
-static int run(const char *line, char said[MOST_SAID])
+static int run(const char *line, const char *model, char said[MOST_SAID])
 {
 	/* Without what begins a program once more: that would be this test. */
 	const struct al_program program = {.commands = al_full_program.commands,
 		.set_threads = al_full_program.set_threads};
 	char room[LINE], *argv[MOST_WORDS];
-	const int argc = split(line, room, argv);
+	const int argc = split(line, model, room, argv);
 	int status = 0;
 
 	assert_int_equal(ftruncate(output, 0), 0);
@@ -75,13 +82,34 @@ static bool is_named(int status, const char *said, const char *tensor)
 	return status <= AL_EINPUT && (strstr(said, refused) || strstr(said, inspected));
 }
 
-/* ---- a sound model ---- */
+/* ---- a sound checkpoint ---- */
 
-struct model {
-	struct al_checkpoint checkpoint; /* of @/model.safetensors */
-	unsigned char *bytes; /* of the sound file; @/sound.safetensors holds them too */
+struct sound {
+	struct al_checkpoint checkpoint;
+	unsigned char *bytes; /* of its file */
 	size_t n_bytes;
 };
+
+static void open_sound(struct sound *sound, const char *name)
+{
+	struct al_error err;
+	char path[256];
+
+	if (!al_checkpoint_open(&sound->checkpoint, test_path(path, &folder, name), &err))
+		fail_msg("%s", err.message);
+	sound->n_bytes = (size_t)sound->checkpoint.bytes;
+	sound->bytes = al_alloc(sound->n_bytes, 1);
+	FILE *file = fopen(path, "rb");
+	assert_non_null(file);
+	assert_int_equal(fread(sound->bytes, 1, sound->n_bytes, file), sound->n_bytes);
+	fclose(file);
+}
+
+static void close_sound(struct sound *sound)
+{
+	al_checkpoint_close(&sound->checkpoint);
+	free(sound->bytes);
+}
 
 static bool is_fp8(const struct al_tensor *tensor)
 {
@@ -99,62 +127,41 @@ static void store_in_fp8(struct state_dict *dict)
 	}
 }
 
-static void read_file(const char *path, struct model *model)
-{
-	FILE *file = fopen(path, "rb");
-
-	model->n_bytes = (size_t)model->checkpoint.bytes;
-	model->bytes = al_alloc(model->n_bytes, 1);
-	assert_non_null(file);
-	assert_int_equal(fread(model->bytes, 1, model->n_bytes, file), model->n_bytes);
-	fclose(file);
-}
-
 /* The support's bytes 0, 1, 2 ... come to NaN at 127. */
-static void mend_fp8(struct model *model)
+static void mend_fp8(struct sound *sound)
 {
-	for (size_t i = 0; i < model->checkpoint.n_tensors; i++) {
-		const struct al_tensor *tensor = &model->checkpoint.tensors[i];
+	for (size_t i = 0; i < sound->checkpoint.n_tensors; i++) {
+		const struct al_tensor *tensor = &sound->checkpoint.tensors[i];
 		for (size_t k = 0; is_fp8(tensor) && k < tensor->bytes; k++)
-			model->bytes[tensor->offset + k] = (unsigned char)(32 + k * 7 % 64);
+			sound->bytes[tensor->offset + k] = (unsigned char)(32 + k * 7 % 64);
 	}
 }
 
-static void make_model(struct model *model, const char *name)
+/* @/model.safetensors and @/config.json. */
+static void make_model(struct sound *model, const char *name)
 {
 	struct state_dict *dict = state_dict_read(name);
-	struct al_error err;
 	char path[256];
 
 	store_in_fp8(dict);
 	state_dict_write(dict, &folder, true);
 	state_dict_finish(dict);
-	if (!al_checkpoint_open(&model->checkpoint, test_path(path, &folder, "model.safetensors"),
-		    &err))
-		fail_msg("%s: %s", name, err.message);
-	read_file(path, model);
+	open_sound(model, sound_model);
 	mend_fp8(model);
-	test_write(path, model->bytes, model->n_bytes);
-	test_write(test_path(path, &folder, "sound.safetensors"), model->bytes, model->n_bytes);
+	test_write(test_path(path, &folder, sound_model), model->bytes, model->n_bytes);
 }
 
-static void finish_model(struct model *model)
-{
-	al_checkpoint_close(&model->checkpoint);
-	free(model->bytes);
-}
-
-/* ---- a model with one number that isn't finite ---- */
+/* ---- with one number that isn't finite ---- */
 
 enum { N_PLACES = 3 };
 
-/* NaN at the begin, an infinity in the middle and at the end: of a fused tensor, queries, keys and
- * values; FP8 (E4M3) has no infinities. */
-static void spoil(const struct model *model, const struct al_tensor *tensor, int place)
+/* Writes the spoilt model: NaN at the begin, an infinity in the middle and at the end, which in
+ * a fused tensor are queries, keys and values. FP8 (E4M3) has no infinities. */
+static void spoil(const struct sound *sound, const struct al_tensor *tensor, int place)
 {
 	static const float numbers[N_PLACES] = {NAN, INFINITY, -INFINITY};
 	const size_t each = (size_t)tensor->dtype->block_bytes;
-	unsigned char *at = model->bytes + tensor->offset
+	unsigned char *at = sound->bytes + tensor->offset
 		+ (size_t)(place * (tensor->n_elements - 1) / (N_PLACES - 1)) * each;
 	unsigned char kept[sizeof(float)];
 	char path[256];
@@ -164,7 +171,7 @@ static void spoil(const struct model *model, const struct al_tensor *tensor, int
 		*at = 0x7F;
 	else
 		memcpy(at, &numbers[place], each);
-	test_write(test_path(path, &folder, "model.safetensors"), model->bytes, model->n_bytes);
+	test_write(test_path(path, &folder, spoilt_model), sound->bytes, sound->n_bytes);
 	memcpy(at, kept, each);
 }
 
@@ -177,81 +184,100 @@ static bool is_first(const struct al_tensor *tensor)
 	return tensor->n_elements > 0;
 }
 
-#define SPOILT "@/model.safetensors @/config.json --threads 1 "
+enum { MOST_LINES = 8 };
 
-static const char *const readers[] = {
-	"audit " SPOILT "--null 0 --across",
-	"audit " SPOILT "--null 0 --fold-norms --only heads",
-	"audit @/sound.safetensors @/config.json --threads 1 --null 0 --against "
-	"@/model.safetensors",
-	"evaluate " SPOILT "--tokens @/tokens",
-	"inspect " SPOILT "--only tensors --values",
+struct lines {
+	const char *items[MOST_LINES];
+	size_t n;
 };
 
-/* `method` is what makes @/small.safetensors of a sound model; NULL: nothing does. */
-static size_t check_tensor(const struct model *model, const struct al_tensor *tensor,
-	const bool *works, const char *method)
+static size_t check_tensor(const struct sound *sound, const struct al_tensor *tensor,
+	const struct lines *lines)
 {
-	char lines[sizeof(readers) / sizeof(*readers) + 2][LINE], said[MOST_SAID];
-	size_t n = 0, n_wrong = 0;
+	char said[MOST_SAID];
+	size_t n_wrong = 0;
 
-	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
-		if (works[i])
-			snprintf(lines[n++], LINE, "%s", readers[i]);
-	if (method) {
-		snprintf(lines[n++], LINE, "compress " SPOILT "-o @/other.safetensors %s", method);
-		snprintf(lines[n++], LINE,
-			"verify @/model.safetensors @/small.safetensors @/config.json --threads 1");
-	}
 	for (int place = 0; place < N_PLACES; place++) {
 		/* a vector is one thing throughout: one number of it is enough */
 		if (tensor->n_dims < 2 && place != tensor->n_elements % N_PLACES)
 			continue;
-		spoil(model, tensor, place);
-		for (size_t i = 0; i < n; i++) {
-			const int status = run(lines[i], said);
+		spoil(sound, tensor, place);
+		for (size_t i = 0; i < lines->n; i++) {
+			const int status = run(lines->items[i], spoilt_model, said);
 			if (is_named(status, said, tensor->name))
 				continue;
-			print_error("%s: %s: status %d: %s\n", tensor->name, lines[i], status,
-				said);
+			print_error("%s: %s: status %d: %s\n", tensor->name, lines->items[i],
+				status, said);
 			n_wrong++;
 		}
 	}
 	return n_wrong;
 }
 
-/* How a model's heads can be compressed; the first that works is taken. */
-static const char *find_method(void)
+static size_t check_tensors(const struct sound *sound, const struct lines *lines)
 {
-	static const char *const methods[] = {"--method truncate --rank 1",
-		"--method drop --drop "
-		"0:1"};
-	char line[LINE], said[MOST_SAID];
+	size_t n_wrong = 0;
 
-	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
-		snprintf(line, LINE, "compress " SPOILT "-o @/small.safetensors %s", methods[i]);
-		if (run(line, said) == AL_OK)
-			return methods[i];
-	}
-	return NULL;
+	for (size_t i = 0; i < sound->checkpoint.n_tensors; i++)
+		if (is_first(&sound->checkpoint.tensors[i]))
+			n_wrong += check_tensor(sound, &sound->checkpoint.tensors[i], lines);
+	return n_wrong;
+}
+
+/* ---- a model under every command ---- */
+
+/* Every command that answers for the sound model. */
+static void find_lines(struct lines *lines)
+{
+	static const char *const all[] = {
+		"audit #" CONFIG "--null 0 --across",
+		"audit #" CONFIG "--null 0 --fold-norms --only heads",
+		"audit @/model.safetensors" CONFIG "--null 0 --against #",
+		"evaluate #" CONFIG "--tokens @/tokens",
+		"inspect #" CONFIG "--only tensors --values",
+		"compress #" CONFIG "--method truncate --rank 1 -o @/truncated.safetensors",
+		"compress #" CONFIG "--method drop --drop 0:1 -o @/dropped.safetensors",
+	};
+	char said[MOST_SAID];
+
+	*lines = (struct lines){.n = 0};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (run(all[i], sound_model, said) == AL_OK)
+			lines->items[lines->n++] = all[i];
+}
+
+/* With the number in the original and, tensor by tensor of its own, in the copy. */
+static size_t check_copy(const struct sound *model, const char *name, const char *original)
+{
+	static const struct lines copied = {{"verify @/model.safetensors #" CONFIG}, 1};
+	const struct lines copies = {{original}, 1};
+	char path[256];
+	struct sound copy;
+
+	if (access(test_path(path, &folder, name), F_OK) != 0)
+		return 0;
+	open_sound(&copy, name);
+	const size_t n_wrong = check_tensors(model, &copies) + check_tensors(&copy, &copied);
+	close_sound(&copy);
+	return n_wrong;
 }
 
 static size_t check_model(const char *name)
 {
-	bool works[sizeof(readers) / sizeof(*readers)];
-	char said[MOST_SAID];
-	struct model model;
-	size_t n_wrong = 0;
+	struct lines lines;
+	struct sound model;
+	char path[256];
 
 	make_model(&model, name);
-	for (size_t i = 0; i < sizeof(readers) / sizeof(*readers); i++)
-		works[i] = run(readers[i], said) == AL_OK;
-	const char *method = find_method();
-	for (size_t i = 0; i < model.checkpoint.n_tensors; i++)
-		if (is_first(&model.checkpoint.tensors[i]))
-			n_wrong += check_tensor(&model, &model.checkpoint.tensors[i], works,
-				method);
-	finish_model(&model);
+	find_lines(&lines);
+	size_t n_wrong = check_copy(&model, "truncated.safetensors",
+		"verify # @/truncated.safetensors" CONFIG);
+	n_wrong += check_copy(&model, "dropped.safetensors",
+		"verify # @/dropped.safetensors" CONFIG);
+	n_wrong += check_tensors(&model, &lines);
+	unlink(test_path(path, &folder, "truncated.safetensors"));
+	unlink(test_path(path, &folder, "dropped.safetensors"));
+	close_sound(&model);
 	return n_wrong;
 }
 
@@ -272,16 +298,15 @@ static void one_number_is_named(void **state)
 static void headers_alone_are_said_to_be(void **state)
 {
 	char said[MOST_SAID];
-	struct model model;
+	struct sound model;
 
 	(void)state;
 	make_model(&model, "gpt2");
-	spoil(&model, al_checkpoint_find(&model.checkpoint, "transformer.wte.weight"), 0);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(run(i ? "reconcile " SPOILT : "inspect " SPOILT, said), AL_OK);
+		assert_int_equal(run(i ? "reconcile #" : "inspect #", sound_model, said), AL_OK);
 		assert_non_null(strstr(said, "numbers: not read"));
 	}
-	finish_model(&model);
+	close_sound(&model);
 }
 
 /* ---- arrays ---- */
@@ -303,7 +328,7 @@ static void write_array(const char *name, size_t rows, ptrdiff_t at, double numb
 static void check_said(const char *line, int expected, const char *text)
 {
 	char said[MOST_SAID];
-	const int status = run(line, said);
+	const int status = run(line, sound_model, said);
 
 	if (status != expected || !strstr(said, text))
 		fail_msg("%s: status %d: %s", line, status, said);
