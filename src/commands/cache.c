@@ -247,7 +247,7 @@ static bool read_tokens(struct answer *a, struct al_error *err)
 
 static void add_notes(struct answer *a)
 {
-	al_note_question(a->question, a->table);
+	al_note_question(a->question, true, a->table);
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
 		a->storage->name);
 	if (!a->seq) {

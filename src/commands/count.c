@@ -285,7 +285,7 @@ static void add_notes(struct count *c)
 	if (q->family && c->explanations)
 		note_ignored(c);
 
-	al_note_question(q, c->table);
+	al_note_question(q, c->options->is_whole, c->table);
 	if (q->family)
 		al_table_note(c->table, "%s: %s", q->name,
 			q->model->source ? q->model->source : q->family->source);

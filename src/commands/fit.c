@@ -294,7 +294,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 		if (!read_options(f, err) || !solve(f, table, memory, err))
 			return false;
 	}
-	al_note_question(q, table);
+	al_note_question(q, true, table);
 	if (!f->is_inference)
 		al_note_recipe(q, table);
 	al_fit_note(f, table, memory);

@@ -115,7 +115,7 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
 		ok = match_variant(f, table, target, err);
 	}
-	al_note_question(q, table);
+	al_note_question(q, true, table);
 	mpq_clear(target);
 	return ok;
 }

@@ -126,7 +126,7 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 static void add_notes(struct al_table *table, const char *dtype, const struct al_question *q,
 	const struct al_inference *inference)
 {
-	al_note_question(q, table);
+	al_note_question(q, true, table);
 	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld", dtype,
 		inference->cache->name, (long long)inference->batch, (long long)inference->seq,
 		(long long)inference->tp);

@@ -120,7 +120,7 @@ static void add_notes(struct answer *a)
 {
 	const struct al_question *q = a->question;
 
-	al_note_question(q, a->table);
+	al_note_question(q, a->options->devices.is_whole, a->table);
 	al_note_recipe(q, a->table);
 	if (a->is_about_model)
 		al_devices_note(&a->training, a->table);

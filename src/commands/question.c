@@ -167,9 +167,13 @@ void al_note_recipe(const struct al_question *q, struct al_table *table)
 		r->source);
 }
 
-void al_note_question(const struct al_question *q, struct al_table *table)
+void al_note_question(const struct al_question *q, bool is_whole, struct al_table *table)
 {
-	al_table_note(table, "counted: %s", al_basis_text(&q->basis, &table->arena));
+	struct al_basis basis = q->basis;
+
+	if (al_question_is_about_model(q, is_whole))
+		basis.per = AL_BASIS_WHOLE;
+	al_table_note(table, "counted: %s", al_basis_text(&basis, &table->arena));
 	if (!q->model)
 		note_defaults(q, table);
 	if (q->model && q->model->note)

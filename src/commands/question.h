@@ -26,8 +26,9 @@ bool al_ask_question(struct al_question *question, struct al_session *session,
 bool al_check_whole(const struct al_question *question, bool is_whole,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Adds the notes that every answer carries: basis, defaults that were used. */
-void al_note_question(const struct al_question *question, struct al_table *table);
+/* Adds the notes that every answer carries: what is counted (`is_whole`: --whole), defaults that
+ * were used. */
+void al_note_question(const struct al_question *question, bool is_whole, struct al_table *table);
 
 /* Adds the recipe, and the attention kernel on which activations hang. */
 void al_note_recipe(const struct al_question *question, struct al_table *table);

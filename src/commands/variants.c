@@ -59,39 +59,14 @@ static bool polynomial(struct theory *t, const struct al_configured_variant *con
 	return ok;
 }
 
-static void set_polynomial(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_polynomial *value)
-{
-	struct al_text text, latex;
-
-	al_text_init(&text);
-	al_text_init(&latex);
-	al_polynomial_text(value, &text);
-	al_text_add(&latex, "$");
-	al_polynomial_latex(value, al_catalog_latex, t->session->catalog, &latex);
-	al_text_add(&latex, "$");
-	al_cell_set_latex(table, cell, text.data, latex.data);
-	al_text_finish(&text);
-	al_text_finish(&latex);
-}
-
 static bool set_order(struct theory *t, struct al_table *table, struct al_cell *cell,
 	const struct al_polynomial *value, struct al_error *err)
 {
-	const char *latex = al_catalog_latex(t->session->catalog, t->order);
 	int degree;
 
 	if (!al_polynomial_degree(value, t->order, &degree, err))
 		return false;
-	if (degree == 0)
-		al_cell_set_latex(table, cell, "O(1)", "$O(1)$");
-	else if (degree == 1)
-		al_cell_set_latex(table, cell, al_format(&table->arena, "O(%s)", t->order),
-			al_format(&table->arena, "$O(%s)$", latex));
-	else
-		al_cell_set_latex(table, cell,
-			al_format(&table->arena, "O(%s^%d)", t->order, degree),
-			al_format(&table->arena, "$O(%s^{%d})$", latex, degree));
+	al_cell_set_order(table, cell, t->order, degree, t->session->catalog);
 	return true;
 }
 
@@ -114,7 +89,7 @@ static bool set_difference(struct theory *t, struct al_table *table, struct al_c
 
 	if (!al_polynomial_difference(value, t->reference, &difference, err))
 		return false;
-	set_polynomial(t, table, cell, difference);
+	al_cell_set_polynomial(table, cell, difference, t->session->catalog);
 	al_polynomial_destroy(difference);
 	return true;
 }
@@ -127,58 +102,61 @@ static void join_shape(struct al_text *out, const struct al_shape *shape)
 		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
 }
 
-/* The product of a shape's dimensions as LaTeX; false where one is no polynomial. */
-static bool add_latex(struct theory *t, const struct al_shape *shape, struct al_text *out)
+/* What a token adds to the cache, and what a sequence has once. */
+static bool cached(struct theory *t, struct al_ledger *ledger, bool is_once, struct al_text *text,
+	struct al_text *latex, struct al_error *err)
 {
-	struct al_polynomial *product = al_polynomial_from_int(1), *factor, *next;
-	bool ok = true;
+	struct al_polynomial *sum, *zero = al_polynomial_from_int(0);
+	bool ok = al_ledger_cache_polynomial(ledger, is_once, t->substitutions, t->n_substitutions,
+		&sum, err);
 
-	for (size_t i = 0; ok && i < shape->n_dims; i++) {
-		ok = al_polynomial_of(shape->dims[i], NULL, 0, &factor, NULL);
-		if (!ok)
-			break;
-		ok = al_polynomial_product(product, factor, &next, NULL);
-		al_polynomial_destroy(factor);
-		if (ok) {
-			al_polynomial_destroy(product);
-			product = next;
-		}
+	if (ok && !al_polynomial_equal(sum, zero)) {
+		al_text_addf(text, "%s%s", text->length ? ", " : "", is_once ? "once: " : "");
+		al_text_addf(latex, "%s%s", latex->length ? ",\\ " : "",
+			is_once ? "\\mathrm{once:}\\ " : "");
+		al_polynomial_text(sum, text);
+		al_polynomial_latex(sum, al_catalog_latex, t->session->catalog, latex);
 	}
 	if (ok)
-		al_polynomial_latex(product, al_catalog_latex, t->session->catalog, out);
-	al_polynomial_destroy(product);
+		al_polynomial_destroy(sum);
+	al_polynomial_destroy(zero);
 	return ok;
 }
 
-/* What a token adds to the cache, as the variant writes it; in LaTeX each entry multiplied out. */
-static void set_cache(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_variant *variant)
+static bool write_cache(struct theory *t, struct al_ledger *ledger, struct al_table *table,
+	struct al_cell *cell, struct al_error *err)
 {
 	struct al_text text, latex;
-	bool is_latex = variant->cache.n > 0;
 
 	al_text_init(&text);
 	al_text_init(&latex);
-	al_text_add(&latex, "$");
-	for (size_t i = 0; i < variant->cache.n; i++) {
-		const struct al_entry *entry = &variant->cache.items[i];
-		al_text_add(&text, i ? " + " : "");
-		al_text_add(&latex, i ? " + " : "");
-		join_shape(&text, &entry->shape);
-		is_latex = is_latex && add_latex(t, &entry->shape, &latex);
-		if (entry->per == AL_PER_SEQUENCE) {
-			al_text_add(&text, " (once)");
-			al_text_add(&latex, "\\ \\mathrm{(once)}");
-		}
-	}
-	al_text_add(&latex, "$");
-	const char *shown = variant->cache.n ? text.data : "none";
-	if (is_latex)
-		al_cell_set_latex(table, cell, shown, latex.data);
-	else
-		al_cell_set_text(table, cell, shown);
+	bool ok = cached(t, ledger, false, &text, &latex, err)
+		&& cached(t, ledger, true, &text, &latex, err);
+	if (ok && text.length)
+		al_cell_set_latex(table, cell, text.data,
+			al_format(&table->arena, "$%s$", latex.data));
+	else if (ok)
+		al_cell_set_text(table, cell, "none");
 	al_text_finish(&text);
 	al_text_finish(&latex);
+	return ok;
+}
+
+static bool set_cache(struct theory *t, struct al_table *table, struct al_cell *cell,
+	const struct al_configured_variant *configured, struct al_error *err)
+{
+	struct al_undeclared undeclared;
+	struct al_ledger ledger;
+	bool ok = true;
+
+	if (!al_ledger_open_module(&ledger, configured, &t->settings, &t->basis, err))
+		return false;
+	if (al_ledger_declares_list(&ledger, AL_LIST_CACHE, &undeclared))
+		ok = write_cache(t, &ledger, table, cell, err);
+	else
+		al_note_undeclared(&undeclared, table);
+	al_ledger_close(&ledger);
+	return ok;
 }
 
 static bool add_variant(struct theory *t, struct al_table *table,
@@ -191,9 +169,9 @@ static bool add_variant(struct theory *t, struct al_table *table,
 		return false;
 	al_cell_set_text(table, cell++, configured->name);
 	bool ok = !t->order || add_order(t, table, cell++, configured, value, err);
-	set_polynomial(t, table, cell++, value);
+	al_cell_set_polynomial(table, cell++, value, t->session->catalog);
 	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err));
-	set_cache(t, table, cell, configured->variant);
+	ok = ok && set_cache(t, table, cell, configured, err);
 	al_polynomial_destroy(value);
 	return ok || al_in(err, "variant %s", configured->name);
 }

@@ -307,6 +307,49 @@ bool al_formula_whole(const struct al_formula *formula, const struct al_scope *s
 	return ok;
 }
 
+/* ---- what a value hangs on ---- */
+
+static bool has_value(const struct run *run, const struct al_node *node)
+{
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = evaluate(run, node, &value);
+	al_value_finish(&value);
+	return ok;
+}
+
+/* Of an `if` that is decided, the branch that is taken. */
+static const struct al_node *decided(const struct run *run, const struct al_node *node)
+{
+	bool holds;
+
+	while (node->op == AL_OP_IF && evaluate_truth(run, node->args[0], &holds))
+		node = node->args[holds ? 1 : 2];
+	return node;
+}
+
+static bool node_depends(const struct run *run, const struct al_node *node, const char *symbol)
+{
+	node = decided(run, node);
+	if (node->op == AL_OP_SYMBOL && strcmp(node->text, symbol) == 0)
+		return true;
+	if (has_value(run, node))
+		return false;
+	for (size_t i = 0; i < node->n_args; i++)
+		if (node_depends(run, node->args[i], symbol))
+			return true;
+	return false;
+}
+
+bool al_formula_depends(const struct al_formula *formula, const char *symbol,
+	const struct al_scope *known)
+{
+	const struct run run = {.source = formula ? formula->source : "", .scope = known};
+
+	return al_formula_mentions(formula, symbol) && node_depends(&run, formula->root, symbol);
+}
+
 /* ---- substitution in the text ---- */
 
 static void add_value(struct al_text *out, const struct al_value *value)

@@ -25,8 +25,8 @@ static const char *const per_names[] = {
 };
 static const char *const per_texts[] = {
 	[AL_BASIS_MODULE] = "one attention block",
-	[AL_BASIS_LAYER] = "one layer",
-	[AL_BASIS_MODEL] = "the model",
+	[AL_BASIS_LAYER] = "the attention of one layer",
+	[AL_BASIS_MODEL] = "all attention of the model",
 	[AL_BASIS_WHOLE] = "the whole model",
 };
 static const char *const tensor_names[] = {"all", "matrices"};

@@ -25,6 +25,11 @@ bool al_configured_variant_set(struct al_arena *arena, struct al_configured_vari
 	const char *key, int64_t value, const struct al_symbol *symbols, size_t n_symbols,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Refuses a change that changes nothing: a window where the option sliding is off, n_kv_heads of a
+ * variant whose formulas don't hold it. */
+bool al_configured_variant_check(const struct al_configured_variant *configured,
+	const struct al_symbol *symbols, size_t n_symbols, struct al_error *err) AL_MUST_CHECK;
+
 /* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...", or "own": a model's own
  * attention, under the basis per=whole. Its name is the variant's with the changes:
  * "gqa:n_kv_heads=4,biases=true". */

@@ -242,6 +242,18 @@ void al_note_undeclared(const struct al_undeclared *undeclared, struct al_table 
 bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 
+/* The same of what one more token adds to the cache, or (`is_once`) of what is there once for a
+ * sequence. */
+bool al_ledger_cache_polynomial(struct al_ledger *ledger, bool is_once,
+	const struct al_substitution *substitutions, size_t n_substitutions,
+	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+
+/* A cell that is a polynomial, and one that is an order of growth in a symbol. */
+void al_cell_set_polynomial(struct al_table *table, struct al_cell *cell,
+	const struct al_polynomial *polynomial, struct al_catalog *catalog);
+void al_cell_set_order(struct al_table *table, struct al_cell *cell, const char *symbol, int degree,
+	struct al_catalog *catalog);
+
 /* ---- metrics (Xue & Aletras 2023, section 4.6) ---- */
 
 /* PRR in percent; false where the reference is zero. */

@@ -200,12 +200,35 @@ static bool multiply(struct al_polynomial **product, const struct al_formula *fo
 	return ok;
 }
 
-static bool multiply_line(struct al_polynomial **product, const struct al_block *block,
-	const struct al_entry *entry, const struct replacements *all, struct al_error *err)
-{
-	struct al_line_shape shape = al_line_shape_of(block, AL_LIST_TENSORS, entry);
-	const struct al_formula *times = al_block_times_formula(block, entry->per);
+/* A list, or of the cache what is there for each token, or once for a sequence. */
+struct lines {
+	enum al_list list;
+	bool is_once;
+};
 
+/* How often the basis covers the line; NULL: once. An encoder-decoder's cache is its decoder's. */
+static bool find_times(const struct lines *of, const struct al_block *block,
+	const struct al_entry *entry, const struct replacements *all, const struct al_formula **out,
+	struct al_error *err)
+{
+	const bool is_cache = of->list == AL_LIST_CACHE;
+
+	if (is_cache && entry->shared == AL_PER_MODULE && al_block_is_two_sided(block))
+		return al_formula_parse(all->arena, "n_decoder_layers", AL_DIALECT_CATALOG, out,
+			err);
+	*out = al_block_times_formula(block, is_cache ? entry->shared : entry->per);
+	return true;
+}
+
+static bool multiply_line(struct al_polynomial **product, const struct lines *of,
+	const struct al_block *block, const struct al_entry *entry, const struct replacements *all,
+	struct al_error *err)
+{
+	struct al_line_shape shape = al_line_shape_of(block, of->list, entry);
+	const struct al_formula *times;
+
+	if (!find_times(of, block, entry, all, &times, err))
+		return false;
 	for (size_t i = 0; i < shape.n_dims; i++)
 		if (!multiply(product, shape.dims[i], all, err))
 			return false;
@@ -213,13 +236,14 @@ static bool multiply_line(struct al_polynomial **product, const struct al_block 
 		&& (!times || multiply(product, times, all, err));
 }
 
-static bool line_polynomial(const struct al_block *block, const struct al_entry *entry,
-	const struct replacements *all, struct al_polynomial **out, struct al_error *err)
+static bool line_polynomial(const struct lines *of, const struct al_block *block,
+	const struct al_entry *entry, const struct replacements *all, struct al_polynomial **out,
+	struct al_error *err)
 {
 	struct al_polynomial *next;
 
 	*out = al_polynomial_from_int(1);
-	bool ok = multiply_line(out, block, entry, all, err);
+	bool ok = multiply_line(out, of, block, entry, all, err);
 	if (ok && entry->when) {
 		ok = al_polynomial_when(entry->when, all->items, all->n, *out, &next, err);
 		if (ok)
@@ -230,12 +254,13 @@ static bool line_polynomial(const struct al_block *block, const struct al_entry 
 	return ok;
 }
 
-static bool add_line(struct al_polynomial **sum, const struct al_block *block,
-	const struct al_entry *entry, const struct replacements *all, struct al_error *err)
+static bool add_line(struct al_polynomial **sum, const struct lines *of,
+	const struct al_block *block, const struct al_entry *entry, const struct replacements *all,
+	struct al_error *err)
 {
 	struct al_polynomial *term, *next;
 
-	if (!line_polynomial(block, entry, all, &term, err))
+	if (!line_polynomial(of, block, entry, all, &term, err))
 		return false;
 	bool ok = al_polynomial_sum(*sum, term, &next, err);
 	al_polynomial_destroy(term);
@@ -244,20 +269,28 @@ static bool add_line(struct al_polynomial **sum, const struct al_block *block,
 	return ok;
 }
 
-static bool sum_tensors(struct al_polynomial **sum, struct al_block *block,
+static bool is_among(const struct lines *of, const struct al_block *block,
+	const struct al_entry *entry)
+{
+	return al_entry_is_wanted(block, of->list, entry)
+		&& (of->list != AL_LIST_CACHE || (entry->per == AL_PER_SEQUENCE) == of->is_once);
+}
+
+static bool sum_lines(struct al_polynomial **sum, const struct lines *of, struct al_block *block,
 	const struct replacements *all, struct al_error *err)
 {
-	const struct al_entries *entries = &block->configured->variant->tensors;
+	const struct al_entries *entries = al_lines_of(block->configured->variant, of->list);
 
 	for (size_t i = 0; i < entries->n; i++)
-		if (al_entry_is_wanted(block, AL_LIST_TENSORS, &entries->items[i])
-			&& !add_line(sum, block, &entries->items[i], all, err))
-			return al_line_in(AL_LIST_TENSORS, &entries->items[i], err);
+		if (is_among(of, block, &entries->items[i])
+			&& !add_line(sum, of, block, &entries->items[i], all, err))
+			return al_line_in(of->list, &entries->items[i], err);
 	return true;
 }
 
-bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
-	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
+static bool sum_up(struct al_ledger *ledger, const struct lines *of,
+	const struct al_substitution *substitutions, size_t n_substitutions,
+	struct al_polynomial **out, struct al_error *err)
 {
 	struct al_block *block = &ledger->block;
 	struct al_arena arena;
@@ -267,10 +300,27 @@ bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution
 	struct replacements all = {.arena = &arena};
 	bool ok = al_block_check_per(block, err)
 		&& collect(&all, block, substitutions, n_substitutions, err)
-		&& sum_tensors(out, block, &all, err);
+		&& sum_lines(out, of, block, &all, err);
 	al_arena_finish(&arena);
 	if (ok)
 		return true;
 	take(out, NULL);
 	return al_block_in(block, err);
+}
+
+bool al_ledger_polynomial(struct al_ledger *ledger, const struct al_substitution *substitutions,
+	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
+{
+	const struct lines tensors = {.list = AL_LIST_TENSORS};
+
+	return sum_up(ledger, &tensors, substitutions, n_substitutions, out, err);
+}
+
+bool al_ledger_cache_polynomial(struct al_ledger *ledger, bool is_once,
+	const struct al_substitution *substitutions, size_t n_substitutions,
+	struct al_polynomial **out, struct al_error *err)
+{
+	const struct lines cached = {.list = AL_LIST_CACHE, .is_once = is_once};
+
+	return sum_up(ledger, &cached, substitutions, n_substitutions, out, err);
 }

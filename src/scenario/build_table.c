@@ -43,38 +43,6 @@ static void add_pivoted_column(const struct al_scenario_table *table,
 
 /* ---- cells ---- */
 
-static void set_order(const struct al_scenario *s, const struct al_scenario_table *table, int order,
-	struct al_table *out, struct al_cell *cell)
-{
-	const char *latex = al_catalog_latex(s->catalog, table->order);
-
-	if (order == 0)
-		al_cell_set_latex(out, cell, "O(1)", "$O(1)$");
-	else if (order == 1)
-		al_cell_set_latex(out, cell, al_format(&out->arena, "O(%s)", table->order),
-			al_format(&out->arena, "$O(%s)$", latex));
-	else
-		al_cell_set_latex(out, cell,
-			al_format(&out->arena, "O(%s^%d)", table->order, order),
-			al_format(&out->arena, "$O(%s^{%d})$", latex, order));
-}
-
-static void set_polynomial(const struct al_scenario *s, const struct al_polynomial *polynomial,
-	struct al_table *out, struct al_cell *cell)
-{
-	struct al_text text, latex;
-
-	al_text_init(&text);
-	al_text_init(&latex);
-	al_polynomial_text(polynomial, &text);
-	al_text_add(&latex, "$");
-	al_polynomial_latex(polynomial, al_catalog_latex, s->catalog, &latex);
-	al_text_add(&latex, "$");
-	al_cell_set_latex(out, cell, text.data, latex.data);
-	al_text_finish(&text);
-	al_text_finish(&latex);
-}
-
 /* A datum is printed as its source prints it: with its last digit and its spread. */
 static void print_as_datum(const struct al_datum *datum, struct al_table *out, struct al_cell *cell)
 {
@@ -97,10 +65,10 @@ static void set_cell(const struct al_scenario *s, const struct al_scenario_table
 			print_as_datum(value->datum, out, cell);
 		break;
 	case AL_SCENARIO_POLYNOMIAL:
-		set_polynomial(s, value->polynomial, out, cell);
+		al_cell_set_polynomial(out, cell, value->polynomial, s->catalog);
 		break;
 	case AL_SCENARIO_ORDER:
-		set_order(s, table, value->order, out, cell);
+		al_cell_set_order(out, cell, table->order, value->order, s->catalog);
 		break;
 	}
 }

@@ -97,6 +97,8 @@ static bool read_configured(struct al_scenario *s, const struct cJSON *node,
 			    value, s->symbols, s->n_symbols, err))
 			return al_json_in(&s->doc, member, err);
 	}
+	if (!al_configured_variant_check(&variant->configured, s->symbols, s->n_symbols, err))
+		return al_json_in(&s->doc, node, err);
 	return al_json_get_text(&s->doc, node, "as", false, &variant->configured.name, err)
 		&& al_json_get_text(&s->doc, node, "title", false, &variant->configured.title, err);
 }

@@ -459,6 +459,36 @@ static void says_which_symbols_are_mentioned(void **state)
 	al_arena_finish(&arena);
 }
 
+/* Under a scope that knows d_head = 64, n_heads = 12, zero = 0 ... */
+static void says_what_a_value_hangs_on(void **state)
+{
+	static const struct {
+		const char *formula, *symbol;
+		bool depends;
+	} cases[] = {
+		{"if(zero, min(x, y), x)", "y", false},
+		{"if(zero, min(x, y), x)", "x", true},
+		{"if(d_head > 1, if(zero, y, x), y)", "y", false},
+		{"if(x, y, 1)", "y", true}, /* nobody decides it */
+		{"d_head*y + x", "y", true},
+		{"zero and y", "y", false},
+		{"d_head or y", "y", false},
+		{"x or y", "y", true},
+		{"layer_types[y] == 'full'", "y", true},
+		{"d_head", "y", false},
+	};
+	struct al_arena arena;
+
+	(void)state;
+	al_arena_init(&arena);
+	for (size_t i = 0; i < N_OF(cases); i++)
+		assert_int_equal(al_formula_depends(parse(&arena, cases[i].formula),
+					 cases[i].symbol, &scope),
+			cases[i].depends);
+	assert_false(al_formula_depends(NULL, "y", &scope));
+	al_arena_finish(&arena);
+}
+
 static void substitutes_in_the_text(void **state)
 {
 	static const char *const cases[][2] = {
@@ -543,6 +573,7 @@ int main(void)
 		cmocka_unit_test(recognises_plain_integers),
 		cmocka_unit_test(visits_each_reference),
 		cmocka_unit_test(says_which_symbols_are_mentioned),
+		cmocka_unit_test(says_what_a_value_hangs_on),
 		cmocka_unit_test(substitutes_in_the_text),
 		cmocka_unit_test(values_change_their_kind),
 	};

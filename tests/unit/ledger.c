@@ -404,9 +404,11 @@ static const struct basis_text {
 		"one attention block, all tensors, output projection d_model x d_model, without "
 		"biases"},
 	{"output_projection=none biases=true roles=key,query per=model",
-		"the model, all tensors of query and key, no output projection, with biases"},
+		"all attention of the model, all tensors of query and key, no output projection, "
+		"with biases"},
 	{"roles=query roles=all per=layer output_projection=none output_projection=own",
-		"one layer, all tensors, output projection as declared, biases as declared"},
+		"the attention of one layer, all tensors, output projection as declared, biases as "
+		"declared"},
 };
 
 static void says_its_basis(void **state)
