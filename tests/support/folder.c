@@ -17,7 +17,12 @@ static void must(int is_done, const char *what)
 
 void test_folder_make(struct test_folder *folder)
 {
-	snprintf(folder->path, sizeof(folder->path), "/tmp/attnledger-test-XXXXXX");
+	static const char pattern[] = "/attnledger-test-XXXXXX";
+	const char *parent = getenv("TMPDIR");
+
+	if (!parent || !*parent || strlen(parent) + sizeof(pattern) > sizeof(folder->path))
+		parent = "/tmp";
+	snprintf(folder->path, sizeof(folder->path), "%s%s", parent, pattern);
 	must(mkdtemp(folder->path) != NULL, folder->path);
 }
 
