@@ -3,8 +3,9 @@
 #define ATTNLEDGER_COMMANDS_PCA_H
 
 #include "commands/command.h"
+#include "commands/input.h"
 #include "pca/hebbian_training.h"
-#include "pca/regression.h"
+#include "pca/in_place.h"
 
 /* What --train takes; the first three are enum al_hebbian's. */
 enum pca_rule { PCA_HEBB, PCA_OJA, PCA_GHA, PCA_DEACON, PCA_N_RULES };
@@ -24,14 +25,27 @@ struct pca_options {
 	uint64_t architectures, only; /* a bit for each; 0: not given */
 	const char *target, *modules, *epsilon, *figures, *weights;
 	bool is_strict, is_by_columns;
+	struct al_input_options input; /* of a model that runs */
 	struct pca_training training;
 };
+
+static inline bool pca_is_of_model(const struct pca_options *options)
+{
+	return options->input.tokens || options->input.text;
+}
+
+/* A file of targets; of a model it is what its output projections make. */
+static inline bool pca_has_target(const struct pca_options *options)
+{
+	return options->target || pca_is_of_model(options);
+}
 
 /* One module in one architecture. */
 struct pca_module {
 	struct al_session *session;
 	const struct pca_options *options;
 	const char *name;
+	size_t n_heads;
 	enum al_pca_architecture architecture;
 	const char *label; /* "Direct-8", as the paper calls it */
 	struct al_principal principal;
@@ -39,6 +53,7 @@ struct pca_module {
 	size_t n_targets; /* 0: no target */
 	struct al_target_moments moments; /* where there is one */
 	double *errors; /* [n_features + 1], of the target; NULL: no target */
+	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layer; NULL: nobody does */
 };
 
 /* The tables of the answer; NULL: not wanted. */
@@ -50,6 +65,7 @@ enum pca_table {
 	PCA_RANGES,
 	PCA_WEIGHTS,
 	PCA_CORRELATION,
+	PCA_LOSS,
 	PCA_N_TABLES,
 };
 
@@ -61,8 +77,9 @@ struct pca_tables {
 						where none are drawn */
 };
 
-/* Fails where a table is asked for by name that the other options don't make. */
-bool pca_tables_begin(struct pca_tables *tables, struct al_session *session,
+/* Fails where a table is asked for by name that the other options don't make. `has_loss`: there is
+ * a model whose loss is measured. */
+bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, bool has_loss,
 	struct al_error *err) AL_MUST_CHECK;
 
 void pca_components_columns(struct al_table *table, bool with_target);
@@ -73,9 +90,32 @@ void pca_tables_add(struct pca_tables *tables, const struct pca_module *module);
 /* A note below the first table of the answer. */
 void pca_note(const struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
 
+/* Notes on what all modules share. */
+void pca_note_options(const struct al_session *session);
+
+/* A fit with as many unknowns as tokens meets any target: its error says nothing. */
+bool pca_target_is_fitted(const struct pca_module *module, size_t kept);
+
 /* "--NAME TEXT" as a number; NULL: `fallback`. The limits themselves are allowed. */
 bool pca_read_real(const char *name, const char *text, double fallback, double least, double most,
 	double *out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- whoever has the head outputs of modules ---- */
+
+struct pca_source {
+	struct al_session *session;
+	struct pca_tables tables;
+};
+
+/* All architectures that are asked for, of one module. `rows`: its head outputs and targets;
+ * `in_place` [AL_N_ARCHITECTURES] takes the layers, or is NULL. */
+bool pca_take_module(struct pca_source *source, const char *name, size_t n_heads,
+	const struct al_rows rows[2], struct al_in_place *in_place,
+	struct al_error *err) AL_MUST_CHECK;
+
+bool pca_run_file(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
+bool pca_run_model(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
+void pca_loss_columns(struct al_table *table);
 
 /* ---- pca_train.c ---- */
 

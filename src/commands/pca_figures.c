@@ -75,7 +75,7 @@ void pca_figures_begin(struct pca_tables *tables, const struct pca_options *o)
 	if (!o->figures)
 		return;
 	if (!o->weights)
-		pca_components_columns(&tables->drawn[PCA_COMPONENTS], o->target != NULL);
+		pca_components_columns(&tables->drawn[PCA_COMPONENTS], pca_has_target(o));
 	pca_correlation_columns(&tables->drawn[PCA_CORRELATION]);
 	al_table_add_column(&tables->drawn[PCA_CORRELATION],
 		(struct al_column){.key = "cosine_panel"});

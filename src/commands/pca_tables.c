@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "commands/kernel.h"
+#include "linalg/kernel.h"
+
 const char *const pca_table_names[PCA_N_TABLES] = {
 	[PCA_MODULES] = "modules",
 	[PCA_COMPONENTS] = "components",
@@ -14,6 +17,7 @@ const char *const pca_table_names[PCA_N_TABLES] = {
 	[PCA_RANGES] = "ranges",
 	[PCA_WEIGHTS] = "weights",
 	[PCA_CORRELATION] = "correlation",
+	[PCA_LOSS] = "loss",
 };
 
 static const char *const titles[PCA_N_TABLES] = {
@@ -24,6 +28,7 @@ static const char *const titles[PCA_N_TABLES] = {
 	[PCA_RANGES] = "Training over the paper's ranges",
 	[PCA_WEIGHTS] = "How alike the components of the weights are",
 	[PCA_CORRELATION] = "Each pair of components of the weights",
+	[PCA_LOSS] = "Measured loss with the layer in place",
 };
 
 /* How many components hold so much of the variance. */
@@ -101,8 +106,10 @@ static void begin_loadings(struct al_table *table)
 }
 
 /* Do the other options make this table? */
-static bool can_be(const struct pca_options *o, enum pca_table table)
+static bool can_be(const struct pca_options *o, enum pca_table table, bool has_loss)
 {
+	if (table == PCA_LOSS)
+		return has_loss;
 	if (table == PCA_WEIGHTS || table == PCA_CORRELATION)
 		return true;
 	if (table == PCA_TRAINING)
@@ -114,8 +121,10 @@ static bool can_be(const struct pca_options *o, enum pca_table table)
 
 /* Is it shown where none is named? What was trained or given is looked at instead of the exact
  * components. */
-static bool is_usual(const struct pca_options *o, enum pca_table table)
+static bool is_usual(const struct pca_options *o, enum pca_table table, bool has_loss)
 {
+	if (table == PCA_LOSS)
+		return has_loss;
 	if (o->weights)
 		return table == PCA_WEIGHTS;
 	if (o->training.rule >= 0)
@@ -128,10 +137,10 @@ static void begin_table(struct al_table *table, enum pca_table which, const stru
 {
 	switch (which) {
 	case PCA_MODULES:
-		begin_modules(table, o->target != NULL);
+		begin_modules(table, pca_has_target(o));
 		break;
 	case PCA_COMPONENTS:
-		pca_components_columns(table, o->target != NULL);
+		pca_components_columns(table, pca_has_target(o));
 		break;
 	case PCA_LOADINGS:
 		begin_loadings(table);
@@ -145,12 +154,30 @@ static void begin_table(struct al_table *table, enum pca_table which, const stru
 	case PCA_WEIGHTS:
 		pca_weights_columns(table);
 		break;
+	case PCA_LOSS:
+		pca_loss_columns(table);
+		break;
 	default:
 		pca_correlation_columns(table);
 	}
 }
 
-bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, struct al_error *err)
+static const char *why_not(enum pca_table table)
+{
+	switch (table) {
+	case PCA_TRAINING:
+		return "goes with --train RULE";
+	case PCA_RANGES:
+		return "goes with --train deacon --ranges";
+	case PCA_LOSS:
+		return "goes with a decoder that runs, on sequences of more than one token";
+	default:
+		return "weights alone have no such table";
+	}
+}
+
+bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, bool has_loss,
+	struct al_error *err)
 {
 	const struct pca_options *o = session->options;
 
@@ -158,12 +185,10 @@ bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, str
 	for (int i = 0; i < PCA_N_TABLES; i++) {
 		const enum pca_table which = (enum pca_table)i;
 		const bool is_named = o->only >> i & 1;
-		if (is_named && !can_be(o, which))
+		if (is_named && !can_be(o, which, has_loss))
 			return al_fail(err, AL_EINPUT, "--only %s: %s", pca_table_names[i],
-				which == PCA_TRAINING	      ? "goes with --train RULE"
-					: which == PCA_RANGES ? "goes with --train deacon --ranges"
-							      : "weights alone have no such table");
-		if (!(o->only ? is_named : is_usual(o, which)))
+				why_not(which));
+		if (!(o->only ? is_named : is_usual(o, which, has_loss)))
 			continue;
 		tables->of[i] = al_session_table(session, pca_table_names[i], titles[i]);
 		begin_table(tables->of[i], which, o);
@@ -180,6 +205,28 @@ void pca_note(const struct al_session *session, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	al_table_note(session->tables[0], "%s", text);
+}
+
+void pca_note_options(const struct al_session *session)
+{
+	const struct pca_options *o = session->options;
+	struct al_table *table = session->tables[0];
+
+	if (!o->weights)
+		al_table_note(table, "batch normalisation: over each %s, epsilon %s",
+			o->architectures & (UINT64_C(1) << AL_NONLINEAR)
+				? "dimension of each head (nonlinear: over each feature)"
+				: "dimension of each head",
+			o->epsilon ? o->epsilon : "0");
+	if (pca_has_target(o))
+		al_table_note(table,
+			"target: %serrors of the best linear fit with an intercept, relative",
+			o->target ? "" : "what W_O makes of the heads; ");
+	if (o->training.rule >= 0)
+		al_table_note(table, "trained from random weights, seed: %lld",
+			(long long)o->training.seed);
+	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
+	al_kernel_note(table);
 }
 
 bool pca_read_real(const char *name, const char *text, double fallback, double least, double most,
@@ -207,15 +254,19 @@ static struct al_cell *begin_row(struct al_table *table, const struct pca_module
 	return cell;
 }
 
-/* A fit with as many unknowns as tokens meets any target: its error says nothing. */
+bool pca_target_is_fitted(const struct pca_module *m, size_t kept)
+{
+	return m->errors && kept * m->principal.layer.width < (size_t)m->principal.n_tokens;
+}
+
 static void set_target(const struct pca_module *m, struct al_cell *cell, size_t kept)
 {
-	const size_t n = m->principal.layer.n_features, width = m->principal.layer.width;
+	const size_t n = m->principal.layer.n_features;
 
-	if (!m->errors || kept * width >= (size_t)m->principal.n_tokens)
+	if (!pca_target_is_fitted(m, kept))
 		return;
 	al_cell_set_real(&cell[0], m->errors[kept]);
-	if (n * width < (size_t)m->principal.n_tokens)
+	if (pca_target_is_fitted(m, n))
 		al_cell_set_real(&cell[1], m->errors[kept] - m->errors[n]);
 }
 

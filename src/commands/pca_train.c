@@ -23,7 +23,7 @@ enum { TRAIN, STEPS_ROW, INNER_ROW, RATE_ROW, SEED_ROW, ONLINE, BATCH, HALVE, DE
 const struct al_option_row pca_training_rows[] = {
 	[TRAIN] = OPTION_CHOICE(struct pca_training, rule, "train", "RULE",
 		"train the PCA layer by a rule: hebb, oja, gha (Sanger's) or deacon (needs "
-		"--target)",
+		"--target or a model)",
 		.words = pca_rule_names, .n_words = PCA_N_RULES, .noun = "rule", .fallback = -1),
 	[STEPS_ROW] = OPTION_COUNT(struct pca_training, n_steps, "steps", "N",
 		"steps on all tokens (default 2000; hebb, deacon 100); with --online or "
@@ -80,10 +80,10 @@ bool pca_training_check(const struct al_session *session, struct al_error *err)
 	if (t->rule != PCA_DEACON && !refuse(given(session, DELTA_P, RANGES + 1), "deacon", err))
 		return false;
 	if (t->rule == PCA_DEACON)
-		return (o->target
+		return (pca_has_target(o)
 			       || al_fail(err, AL_EINPUT,
 				       "--train deacon needs --target FILE, whose squared error is "
-				       "its loss"))
+				       "its loss, or a model that runs"))
 			&& refuse(given(session, ONLINE, DELTA_P), "hebb, oja or gha", err);
 	if (t->is_online && t->batch_tokens)
 		return al_fail(err, AL_EINPUT, "--online takes no batches (--batch-tokens)");

@@ -12,7 +12,7 @@
 
 static const struct al_rows *beside(const struct al_rows rows[2])
 {
-	return rows[1].file ? &rows[1] : NULL;
+	return rows[1].width ? &rows[1] : NULL;
 }
 
 static bool first_of_file(const void *context, double *out, struct al_error *err)
@@ -33,7 +33,7 @@ static bool feed_file(const void *context, struct al_sums *sums, struct al_error
 
 struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2])
 {
-	return (struct al_head_outputs){.width = rows[0].width + (rows[1].file ? rows[1].width : 0),
+	return (struct al_head_outputs){.width = rows[0].width + rows[1].width,
 		.first = first_of_file,
 		.feed = feed_file,
 		.context = rows};

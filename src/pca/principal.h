@@ -19,8 +19,8 @@ struct al_head_outputs {
 	const void *context;
 };
 
-/* The outputs that a file holds; `rows` [2] outlives them, the second's file NULL where there is no
- * target. */
+/* The outputs that a file holds; `rows` [2] outlives them, the second without width where there is
+ * no target. */
 struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2]);
 
 struct al_pca_options {

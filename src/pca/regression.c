@@ -23,12 +23,15 @@ static void take_moments(struct al_target_moments *out, const struct al_gram_sum
 		     *cross = al_gram_target_products(g, sums);
 
 	for (size_t k = 0; k < w; k++)
+		out->means.data[k] = sums[k] / n;
+	for (size_t k = 0; k < w; k++)
 		for (size_t i = 0; i < w; i++)
 			out->features.data[i + k * w] = products[i + k * w] / n
 				- sums[i] / n * sums[k] / n;
 	out->squares = al_gram_target_squares(g, sums) / n;
 	for (size_t k = 0; k < out->n_targets; k++) {
 		out->squares -= target[k] / n * target[k] / n;
+		out->target_mean[k] = g->target_shift[k] + target[k] / n;
 		for (size_t i = 0; i < w; i++)
 			out->cross.data[i + k * w] = cross[i + k * w] / n
 				- sums[i] / n * target[k] / n;
@@ -72,9 +75,11 @@ bool al_target_moments_find(struct al_target_moments *out, const struct al_head_
 		.n_targets = n_targets,
 		.target_shift = first + width};
 
-	*out = (struct al_target_moments){.n_targets = n_targets};
+	*out = (struct al_target_moments){.n_targets = n_targets,
+		.target_mean = al_alloc(n_targets, sizeof(*out->target_mean))};
 	bool ok = al_matrix_init(&out->features, columns, columns, err)
 		&& al_matrix_init(&out->cross, columns, n_targets, err)
+		&& al_matrix_init(&out->means, columns, 1, err)
 		&& outputs->first(outputs->context, first, err) && find(out, outputs, &gram, err);
 	free(first);
 	if (!ok)
@@ -86,14 +91,14 @@ void al_target_moments_finish(struct al_target_moments *moments)
 {
 	al_matrix_finish(&moments->features);
 	al_matrix_finish(&moments->cross);
+	al_matrix_finish(&moments->means);
+	free(moments->target_mean);
 	*moments = (struct al_target_moments){0};
 }
 
 /* ---- projected ---- */
 
-/* (W (x) I)^T A, column by column: a column [n_features][width] seen as a matrix is multiplied by
- * W. */
-static bool project(struct al_view a, size_t width, struct al_view weights, struct al_matrix out,
+bool al_pca_project(struct al_view a, size_t width, struct al_view weights, struct al_matrix out,
 	struct al_error *err)
 {
 	bool ok = true;
@@ -135,11 +140,11 @@ static bool projected_init(struct projected *out, const struct al_target_moments
 		&& al_matrix_init(&turned, columns, kept, err)
 		&& al_matrix_init(&out->moments, kept, kept, err)
 		&& al_matrix_init(&out->cross, kept, moments->n_targets, err)
-		&& project(al_view(moments->features), width, weights, half, err);
+		&& al_pca_project(al_view(moments->features), width, weights, half, err);
 	if (ok)
 		transpose(half, turned);
-	ok = ok && project(al_view(turned), width, weights, out->moments, err)
-		&& project(al_view(moments->cross), width, weights, out->cross, err);
+	ok = ok && al_pca_project(al_view(turned), width, weights, out->moments, err)
+		&& al_pca_project(al_view(moments->cross), width, weights, out->cross, err);
 	al_matrix_finish(&half);
 	al_matrix_finish(&turned);
 	if (!ok)

@@ -14,6 +14,8 @@ struct al_target_moments {
 	struct al_matrix features; /* [columns][columns], E u u^T */
 	struct al_matrix cross; /* [columns][n_targets], E u z^T */
 	double squares; /* E |z|^2 */
+	struct al_matrix means; /* that were taken off: [columns][1] */
+	double *target_mean; /* [n_targets] */
 };
 
 /* `outputs` has rows of heads with n_targets numbers behind them. On failure nothing is left to
@@ -21,6 +23,11 @@ struct al_target_moments {
 bool al_target_moments_find(struct al_target_moments *out, const struct al_head_outputs *outputs,
 	const struct al_principal *principal, size_t n_targets, struct al_error *err) AL_MUST_CHECK;
 void al_target_moments_finish(struct al_target_moments *moments);
+
+/* (W (x) I)^T A, column by column: a column [n_features][width], seen as a matrix, is multiplied by
+ * `weights` [n_features][m] and becomes [m][width]. */
+bool al_pca_project(struct al_view a, size_t width, struct al_view weights, struct al_matrix out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* errors[m], m from 0 to n_features: |Z - Z_m| / |Z| of the best fit, with an intercept, from the
  * first m components. Columns that are linear in those before them add nothing. */

@@ -1,7 +1,10 @@
 /* Head outputs in a file, a row for each token. */
 #include "pca/rows.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "checkpoint/npy.h"
@@ -33,7 +36,8 @@ bool al_rows_of(struct al_rows *rows, const struct al_rows_file *file,
 			"tensor \"%.120s\": found numbers of type %s, expected floating point",
 			tensor->name, tensor->dtype->stored);
 	const size_t width = (size_t)tensor->shape[last];
-	*rows = (struct al_rows){.file = file,
+	*rows = (struct al_rows){.name = tensor->name,
+		.file = file,
 		.tensor = tensor,
 		.n_rows = width ? (size_t)tensor->n_elements / width : 0,
 		.width = width};
@@ -59,6 +63,38 @@ static bool read_columns(const struct al_rows *rows, size_t first, size_t n, dou
 	return ok;
 }
 
+static bool read_all(int file, char *bytes, size_t left, off_t at, struct al_error *err)
+{
+	while (left > 0) {
+		const ssize_t n = pread(file, bytes, left, at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return al_fail(err, AL_ESYSTEM,
+				"can't read the heads' outputs from a temporary file: %s",
+				n < 0 ? strerror(errno) : "it is too short");
+		bytes += n;
+		left -= (size_t)n;
+		at += n;
+	}
+	return true;
+}
+
+static bool read_recorded(const struct al_rows *rows, size_t first, size_t n, double *out,
+	size_t leading, struct al_error *err)
+{
+	const size_t row_bytes = rows->width * sizeof(float);
+	float *numbers = al_alloc(n, row_bytes);
+	bool ok = read_all(*rows->recorded, (char *)numbers, n * row_bytes,
+		rows->recorded_at + (off_t)(first * row_bytes), err);
+
+	for (size_t t = 0; ok && t < n; t++)
+		for (size_t j = 0; j < rows->width; j++)
+			out[t * leading + j] = (double)numbers[t * rows->width + j];
+	free(numbers);
+	return ok;
+}
+
 bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
 	struct al_error *err)
 {
@@ -67,6 +103,8 @@ bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *ou
 		.n_runs = (int64_t)n,
 		.stride = (int64_t)rows->width};
 
+	if (rows->recorded)
+		return read_recorded(rows, first, n, out, leading, err);
 	if (rows->file->is_fortran)
 		return read_columns(rows, first, n, out, leading, err);
 	return al_tensor_read_double(&rows->file->checkpoint, rows->tensor, &selection, out,

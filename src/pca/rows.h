@@ -3,6 +3,8 @@
 #ifndef ATTNLEDGER_PCA_ROWS_H
 #define ATTNLEDGER_PCA_ROWS_H
 
+#include <sys/types.h>
+
 #include "checkpoint/checkpoint.h"
 
 struct al_rows_file {
@@ -10,11 +12,15 @@ struct al_rows_file {
 	bool is_fortran; /* an .npy file whose columns lie one after the other */
 };
 
-/* The rows of one tensor: its last dimension is a row, the others are tokens. */
+/* The rows of one tensor: its last dimension is a row, the others are tokens. Or those that were
+ * recorded while a model ran (recording.h), float32 one after the other. */
 struct al_rows {
+	const char *name; /* of the tensor or the module */
+	size_t n_rows, width; /* width 0: there are none */
 	const struct al_rows_file *file;
 	const struct al_tensor *tensor;
-	size_t n_rows, width;
+	const int *recorded; /* NULL: not recorded */
+	off_t recorded_at; /* bytes */
 };
 
 /* An .npy file, or whatever al_checkpoint_open reads. On failure nothing is left to close. */

@@ -204,5 +204,5 @@ bool al_stream_first(const struct al_rows *rows, const struct al_rows *beside, d
 			return true;
 	}
 	return al_fail(err, AL_EINPUT, "tensor \"%.120s\": no token's numbers are all finite",
-		rows->tensor->name);
+		rows->name);
 }

@@ -77,7 +77,7 @@ static void open_outputs(struct outputs *o, const double *heads, size_t width,
 static void close_outputs(struct outputs *o)
 {
 	for (int i = 0; i < 2; i++)
-		if (o->rows[i].file)
+		if (o->rows[i].width)
 			al_rows_file_close(&o->files[i]);
 	test_folder_remove(&o->folder);
 }

@@ -1,0 +1,124 @@
+/* pca: one attention module, whoever has its head outputs: exact components, training, and what is
+ * left of a target. */
+#include "commands/pca.h"
+
+#include <ctype.h>
+
+static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *err)
+{
+	const struct pca_options *o = m->options;
+
+	m->n_kept = o->keep ? (size_t)o->keep : m->n_heads;
+	return m->n_kept <= n_features
+		|| al_fail(err, AL_EINPUT,
+			"--keep %zu: the %s architecture has %zu components of %zu heads",
+			m->n_kept, al_architecture_names[m->architecture], n_features, m->n_heads);
+}
+
+/* Tokens whose heads are finite, and whose target isn't. */
+static bool check_target(const struct pca_module *m, struct al_error *err)
+{
+	return !m->options->is_strict || m->moments.n_left_out == 0
+		|| al_fail(err, AL_EINPUT,
+			"%s: %lld of %lld tokens %s numbers that aren't finite, the first is "
+			"token %lld",
+			m->options->target, (long long)m->moments.n_left_out,
+			(long long)(m->moments.n_left_out + m->moments.n_tokens),
+			m->moments.n_left_out == 1 ? "has" : "have",
+			(long long)m->moments.first_left_out);
+}
+
+static bool fit_target(struct pca_module *m, const struct al_head_outputs *outputs,
+	struct al_error *err)
+{
+	m->errors = al_new_array(&m->session->arena, double, m->principal.layer.n_features + 1);
+	return al_target_moments_find(&m->moments, outputs, &m->principal, m->n_targets, err)
+		&& check_target(m, err)
+		&& al_regression_errors(&m->moments, &m->principal, m->errors, err);
+}
+
+/* The layer goes into the model with its weights, where the fit of its output says something. */
+static bool put_in_place(const struct pca_module *m, struct al_view weights, struct al_error *err)
+{
+	return !m->in_place || !pca_target_is_fitted(m, m->n_kept)
+		|| al_in_place_init(&m->in_place[m->architecture], &m->moments, &m->principal,
+			weights, err);
+}
+
+/* The weights that are trained, or the exact ones, and how alike their components are. */
+static bool take_weights(const struct pca_module *m, const struct al_head_outputs *outputs,
+	struct pca_tables *tables, struct al_error *err)
+{
+	const char *architecture = al_architecture_names[m->architecture];
+	struct al_matrix weights;
+
+	if (!al_matrix_init(&weights, m->principal.layer.n_features, m->n_kept, err))
+		return false;
+	bool ok = m->options->training.rule >= 0
+		? pca_train(m, outputs, tables, weights, err)
+		: al_copy(al_columns(al_view(m->principal.vectors), 0, m->n_kept), weights, err);
+	if (ok)
+		pca_weights_add(tables, m->name, architecture, m->label, al_view(weights));
+	ok = ok && put_in_place(m, al_view(weights), err);
+	al_matrix_finish(&weights);
+	return ok;
+}
+
+/* "Direct-8" */
+static const char *make_label(const struct pca_module *m)
+{
+	char *label = al_format(&m->session->arena, "%s-%zu",
+		m->architecture == AL_NONLINEAR ? "Non-Linear"
+						: al_architecture_names[m->architecture],
+		m->n_kept);
+
+	label[0] = (char)toupper((unsigned char)label[0]);
+	return label;
+}
+
+static bool take(struct pca_module *m, const struct al_rows outputs[2], struct pca_tables *tables,
+	struct al_error *err)
+{
+	const struct al_head_outputs heads = al_head_outputs_of_file(outputs);
+	struct al_pca_options options = {.architecture = m->architecture,
+		.n_heads = m->n_heads,
+		.d_head = outputs[0].width / m->n_heads,
+		.is_strict = m->options->is_strict};
+
+	if (!pca_read_real("epsilon", m->options->epsilon, 0, 0, 1e300, &options.epsilon, err)
+		|| !al_principal_find(&m->principal, &heads, &options, err))
+		return false;
+	bool ok = find_kept(m, m->principal.layer.n_features, err);
+	m->label = make_label(m);
+	ok = ok && (m->n_targets == 0 || fit_target(m, &heads, err));
+	if (ok)
+		pca_tables_add(tables, m);
+	ok = ok && take_weights(m, &heads, tables, err);
+	al_target_moments_finish(&m->moments);
+	al_principal_finish(&m->principal);
+	return ok;
+}
+
+bool pca_take_module(struct pca_source *source, const char *name, size_t n_heads,
+	const struct al_rows rows[2], struct al_in_place *in_place, struct al_error *err)
+{
+	const struct pca_options *o = source->session->options;
+	const uint64_t wanted = o->architectures ? o->architectures : UINT64_C(1) << AL_DIRECT;
+	bool ok = true;
+
+	pca_figures_begin(&source->tables, o);
+	for (int a = 0; ok && a < AL_N_ARCHITECTURES; a++) {
+		struct pca_module module = {.session = source->session,
+			.options = o,
+			.name = name,
+			.n_heads = n_heads,
+			.architecture = (enum al_pca_architecture)a,
+			.n_targets = rows[1].width,
+			.in_place = in_place};
+		if (wanted >> a & 1)
+			ok = take(&module, rows, &source->tables, err);
+	}
+	ok = ok && (!o->figures || pca_figures_draw(source->session, &source->tables, name, err));
+	pca_figures_finish(&source->tables);
+	return ok;
+}

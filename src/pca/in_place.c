@@ -1,0 +1,155 @@
+/* A PCA layer across heads in a model. */
+#include "pca/in_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { TOKENS_AT_ONCE = 64 };
+
+/* What is left of the target's mean where the features' means are at: W_O'^T W^T of them less. */
+static bool find_intercept(struct al_in_place *out, const struct al_target_moments *moments,
+	struct al_error *err)
+{
+	struct al_matrix kept;
+
+	if (!al_matrix_init(&kept, out->output.rows, 1, err))
+		return false;
+	memcpy(out->intercept.data, moments->target_mean,
+		moments->n_targets * sizeof(*moments->target_mean));
+	bool ok = al_pca_project(al_view(moments->means), out->layer.width, al_view(out->weights),
+			  kept, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, -1, al_view(out->output), al_view(kept), 1,
+			out->intercept, err);
+	al_matrix_finish(&kept);
+	return ok;
+}
+
+bool al_in_place_init(struct al_in_place *out, const struct al_target_moments *moments,
+	const struct al_principal *principal, struct al_view weights, struct al_error *err)
+{
+	const struct al_pca_layer *layer = &principal->layer;
+	const size_t n_targets = moments->n_targets;
+
+	*out = (struct al_in_place){0};
+	al_pca_layer_init(&out->layer, layer->architecture, layer->n_heads, layer->d_head);
+	memcpy(out->layer.mean, layer->mean, layer->n_norm * sizeof(*layer->mean));
+	memcpy(out->layer.scale, layer->scale, layer->n_norm * sizeof(*layer->scale));
+	bool ok = al_matrix_init(&out->weights, weights.rows, weights.cols, err)
+		&& al_copy(weights, out->weights, err)
+		&& al_matrix_init(&out->output, weights.cols * layer->width, n_targets, err)
+		&& al_regression_fit(moments, layer, weights, out->output, err)
+		&& al_matrix_init(&out->intercept, n_targets, 1, err)
+		&& find_intercept(out, moments, err);
+	if (!ok)
+		al_in_place_finish(out);
+	return ok;
+}
+
+void al_in_place_finish(struct al_in_place *in_place)
+{
+	al_pca_layer_finish(&in_place->layer);
+	al_matrix_finish(&in_place->weights);
+	al_matrix_finish(&in_place->output);
+	al_matrix_finish(&in_place->intercept);
+	*in_place = (struct al_in_place){0};
+}
+
+/* ---- some tokens ---- */
+
+struct applying {
+	const struct al_in_place *in_place;
+	struct al_view_f o;
+	struct al_matrix_f y;
+};
+
+static void make_features(const struct al_pca_layer *layer, struct al_view_f o, struct al_matrix u)
+{
+	double *row = al_alloc(o.rows, sizeof(*row));
+
+	for (size_t j = 0; j < o.cols; j++) {
+		for (size_t i = 0; i < o.rows; i++)
+			row[i] = (double)o.data[i + j * o.ld];
+		al_pca_features(layer, row, u.data + j * u.ld);
+	}
+	free(row);
+}
+
+static bool apply(const struct al_in_place *p, struct al_view_f o, struct al_matrix u,
+	struct al_matrix kept, struct al_matrix y, struct al_error *err)
+{
+	make_features(&p->layer, o, u);
+	for (size_t j = 0; j < y.cols; j++)
+		memcpy(y.data + j * y.ld, p->intercept.data, y.rows * sizeof(*y.data));
+	return al_pca_project(al_view(u), p->layer.width, al_view(p->weights), kept, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(p->output), al_view(kept), 1, y,
+			err);
+}
+
+static bool apply_block(void *context, size_t index, struct al_error *err)
+{
+	const struct applying *a = context;
+	const struct al_in_place *p = a->in_place;
+	const size_t first = index * TOKENS_AT_ONCE, left = a->o.cols - first,
+		     n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
+	struct al_matrix u = {0}, kept = {0}, y = {0};
+	bool ok = al_matrix_init(&u, p->layer.n_features * p->layer.width, n, err)
+		&& al_matrix_init(&kept, p->output.rows, n, err)
+		&& al_matrix_init(&y, a->y.rows, n, err)
+		&& apply(p, al_columns_f(a->o, first, n), u, kept, y, err)
+		&& al_narrow(al_view(y), al_part_f(a->y, 0, first, a->y.rows, n), err);
+
+	al_matrix_finish(&u);
+	al_matrix_finish(&kept);
+	al_matrix_finish(&y);
+	return ok;
+}
+
+bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, struct al_matrix_f y,
+	struct al_error *err)
+{
+	struct applying applying = {in_place, o, y};
+
+	return al_parallel((o.cols + TOKENS_AT_ONCE - 1) / TOKENS_AT_ONCE, apply_block, &applying,
+		err);
+}
+
+/* ---- the model ---- */
+
+struct running {
+	struct al_network *network;
+	const struct al_in_place *layers;
+	struct al_loss *loss;
+};
+
+static bool project(void *context, const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
+{
+	const struct running *r = context;
+	const struct al_attention *module = al_layer_attention(layer);
+	const struct al_in_place *p = &r->layers[module - r->network->view->modules];
+
+	return p->weights.data ? al_in_place_apply(p, o, y, err) || al_in(err, "%s", module->name)
+			       : al_layer_project(layer, batch, o, y, err);
+}
+
+static bool add_loss(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	const struct running *r = context;
+
+	return al_loss_add(r->network, batch, hidden, r->loss, err);
+}
+
+bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
+	const struct al_in_place *layers, const struct al_watch *watch, struct al_loss *out,
+	struct al_error *err)
+{
+	struct running running = {network, layers, out};
+
+	*out = (struct al_loss){0};
+	return al_network_pass(network, all, watch,
+		&(struct al_visitor){.project = project, .hidden = add_loss, .context = &running},
+		err);
+}
