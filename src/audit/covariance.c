@@ -77,6 +77,25 @@ bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 
 /* ---- files ---- */
 
+/* In place; a row of mean squares. */
+static bool diagonal_root(struct al_matrix row, struct al_error *err)
+{
+	for (size_t i = 0; i < row.cols; i++) {
+		double *square = &row.data[i * row.ld];
+		if (*square < 0)
+			return al_fail(err, AL_EINPUT, "[%zu] is %g, expected a mean square", i,
+				*square);
+		*square = sqrt(*square);
+	}
+	return true;
+}
+
+static bool find_root(struct al_matrix moment, double unit, struct al_error *err)
+{
+	return moment.rows == 1 && moment.cols > 1 ? diagonal_root(moment, err)
+						   : al_symmetric_root(moment, unit, err);
+}
+
 static bool read_root(struct al_matrix *out, const char *path, struct al_error *err)
 {
 	struct al_npy npy;
@@ -85,7 +104,7 @@ static bool read_root(struct al_matrix *out, const char *path, struct al_error *
 		return false;
 	struct al_view all = {npy.data, npy.rows, npy.cols, npy.rows};
 	bool ok = al_matrix_init(out, npy.rows, npy.cols, err) && check_finite(all, err)
-		&& al_copy(all, *out, err) && al_symmetric_root(*out, npy.dtype->epsilon / 2, err);
+		&& al_copy(all, *out, err) && find_root(*out, npy.dtype->epsilon / 2, err);
 	al_npy_finish(&npy);
 	if (!ok) {
 		al_matrix_finish(out);
@@ -94,18 +113,54 @@ static bool read_root(struct al_matrix *out, const char *path, struct al_error *
 	return true;
 }
 
-bool al_covariance_open(struct al_covariance *covariance, const char *path, struct al_error *err)
+static bool is_there(const char *path)
 {
 	struct stat about;
 
-	*covariance = (struct al_covariance){.path = path};
-	covariance->is_folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+	return stat(path, &about) == 0;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* A file that is no .npy file, or a folder with one. */
+static bool is_calibration(const char *path)
+{
+	struct al_text file;
+
+	if (!is_folder(path))
+		return is_there(path) && !al_npy_is(path);
+	al_text_init(&file);
+	al_text_addf(&file, "%s/calibration.safetensors", path);
+	const bool found = is_there(file.data);
+	al_text_finish(&file);
+	return found;
+}
+
+bool al_covariance_open(struct al_covariance *covariance, const char *path,
+	const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	*covariance = (struct al_covariance){.path = path, .is_folder = is_folder(path)};
+	if (is_calibration(path))
+		return al_calibration_read_for(&covariance->calibration, path, checkpoint, err);
 	return covariance->is_folder || read_root(&covariance->root, path, err);
+}
+
+const struct al_calibration *al_covariance_calibration(const struct al_covariance *covariance)
+{
+	return covariance && covariance->calibration.n_modules > 0 ? &covariance->calibration
+								   : NULL;
 }
 
 void al_covariance_finish(struct al_covariance *covariance)
 {
 	al_matrix_finish(&covariance->root);
+	if (covariance->calibration.n_modules > 0)
+		al_calibration_finish(&covariance->calibration);
 	*covariance = (struct al_covariance){0};
 }
 
@@ -153,18 +208,30 @@ static bool multiply(struct al_matrix root, struct al_view weights, struct al_ma
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), weights, 0, *out, err);
 }
 
+/* A diagonal scales rows. */
+static void scale_rows(struct al_matrix root, struct al_matrix weights)
+{
+	for (size_t j = 0; j < weights.cols; j++)
+		for (size_t i = 0; i < weights.rows; i++)
+			weights.data[i + j * weights.ld] *= root.data[i * root.ld];
+}
+
 /* Keys that aren't rotated lose the mean of their inputs, which a softmax doesn't see. */
 static bool change_side(struct al_matrix root, const struct sides *s, int p, struct al_error *err)
 {
 	struct al_matrix *weights = &s->weights[p], product = {0}, all = {0};
 	bool ok;
 
+	if (root.rows == 1 && root.cols == weights->rows) {
+		scale_rows(root, *weights);
+		return true;
+	}
 	if (root.rows != weights->rows && root.rows != weights->rows + 1)
 		return al_fail(err, AL_EINPUT,
-			"%zu x %zu, expected %zu x %zu or, of [x, 1], %zu x %zu: the module's "
-			"inputs",
+			"%zu x %zu, expected %zu x %zu, of [x, 1] %zu x %zu, or %zu mean squares: "
+			"the module's inputs",
 			root.rows, root.cols, weights->rows, weights->rows, weights->rows + 1,
-			weights->rows + 1);
+			weights->rows + 1, weights->rows);
 	if (root.rows == weights->rows)
 		ok = multiply(root, al_view(*weights), &product, err);
 	else {
@@ -210,12 +277,34 @@ static bool apply_file(const struct al_covariance *covariance, const char *endin
 	return ok;
 }
 
+/* [x, 1]^T [x, 1], its sums over the tokens. */
+static bool apply_calibration(const struct al_calibration *calibration, const struct sides *s,
+	struct al_error *err)
+{
+	const struct al_module_statistics *statistics;
+	struct al_matrix root = {0};
+
+	if (!al_calibration_find(calibration, s->attention->name, &statistics, err))
+		return false;
+	const struct al_matrix sums = statistics->of[AL_STATISTIC_INPUTS];
+	bool ok = al_matrix_init(&root, sums.rows, sums.cols, err)
+		&& al_copy(al_view(sums), root, err);
+	for (size_t i = 0; ok && i < root.rows * root.cols; i++)
+		root.data[i] /= al_statistics_tokens(statistics);
+	ok = ok && al_symmetric_root(root, AL_CALIBRATION_UNIT, err)
+		&& change_sides(root, s, AL_QUERY, AL_VALUE, err);
+	al_matrix_finish(&root);
+	return ok || al_in(err, "%s", calibration->path);
+}
+
 bool al_covariance_apply(const struct al_covariance *covariance,
 	const struct al_attention *attention, struct al_matrix weights[AL_N_PROJECTIONS],
 	struct al_matrix biases[AL_N_PROJECTIONS], struct al_error *err)
 {
 	const struct sides s = {attention, weights, biases};
 
+	if (al_covariance_calibration(covariance))
+		return apply_calibration(&covariance->calibration, &s, err);
 	if (!covariance->is_folder && attention->is_cross)
 		return al_fail(err, AL_EINPUT,
 			"%s: cross attention has two inputs, expected a folder with "

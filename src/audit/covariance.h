@@ -1,6 +1,7 @@
 /* What activations say: second moments of a module's inputs, Sigma = E[x^T x], D x D, or those of
- * [x, 1], (D + 1) x (D + 1). With W_Q, W_K, W_V replaced by Sigma^1/2 W, of [x, 1] by
- * Sigma^1/2 [W; b], every measurement weighs directions as the inputs use them.
+ * [x, 1], (D + 1) x (D + 1), or the diagonal of Sigma alone. With W_Q, W_K, W_V replaced by
+ * Sigma^1/2 W, of [x, 1] by Sigma^1/2 [W; b], every measurement weighs directions as the inputs use
+ * them.
  *
  * A constant in the keys' inputs adds the same to all scores of a query, which a softmax takes
  * away, yet it may dominate the moment. With moments of [x, 1] it is taken off the keys: they are
@@ -8,22 +9,26 @@
 #ifndef ATTNLEDGER_AUDIT_COVARIANCE_H
 #define ATTNLEDGER_AUDIT_COVARIANCE_H
 
-#include "linalg/linalg.h"
-#include "views/views.h"
+#include "calibration/calibration.h"
 
 struct al_covariance {
 	const char *path;
 	bool is_folder;
-	struct al_matrix root; /* Sigma^1/2 of the one file for all modules */
+	struct al_matrix root; /* Sigma^1/2 of the one file for all modules; one row: a diagonal */
+	struct al_calibration calibration; /* without modules where there is none */
 };
 
-/* `path`, which must outlive it: an .npy file for all modules, or a folder of MODULE.npy (of cross
- * attention that is what its queries read, and MODULE.memory.npy what its keys and values read). A
- * matrix that isn't symmetric or has negative eigenvalues beyond rounding is an AL_EINPUT error. On
- * failure nothing is left to finish. */
+/* `path`, which must outlive it: a calibration or its folder; an .npy file for all modules, one
+ * dimension being a diagonal; or a folder of MODULE.npy (of cross attention that is what its
+ * queries read, and MODULE.memory.npy what its keys and values read). A calibration of another
+ * checkpoint, a matrix that isn't symmetric, and negative eigenvalues beyond rounding are AL_EINPUT
+ * errors. On failure nothing is left to finish. */
 bool al_covariance_open(struct al_covariance *covariance, const char *path,
-	struct al_error *err) AL_MUST_CHECK;
+	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 void al_covariance_finish(struct al_covariance *covariance);
+
+/* NULL where it is none, or there is no covariance. */
+const struct al_calibration *al_covariance_calibration(const struct al_covariance *covariance);
 
 /* Replaces the module's W_Q, W_K and W_V; moments of [x, 1] take their biases in. */
 bool al_covariance_apply(const struct al_covariance *covariance,

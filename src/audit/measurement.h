@@ -15,6 +15,7 @@ enum al_measured {
 	AL_MEASURED_FOR_FILES, /* raw values, too long to be read: where tables or figures are
 				  written, and then into files only */
 	AL_MEASURED_WHEN_NAMED, /* minutes of work on a large model */
+	AL_MEASURED_WITH_OUTPUTS, /* where a calibration says what heads put out */
 };
 
 /* The summary goes from what was audited to what could be saved. */
@@ -78,6 +79,7 @@ struct al_measurement {
 	X(layers) \
 	X(similarity) \
 	X(redundant) \
+	X(drop) \
 	X(pca) \
 	X(conversion) \
 	X(correlation) \

@@ -97,6 +97,24 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 			"the norms' gains");
 }
 
+/* Errors in the measure of data hold for these data. */
+static void note_calibration(const struct al_calibration *calibration, struct al_table *table)
+{
+	const struct al_module_statistics *first = &calibration->modules[0];
+	const double width = (double)first->of[AL_STATISTIC_INPUTS].rows - 1;
+	const double n = al_statistics_tokens(first);
+
+	al_table_note(table,
+		"calibration: %s, %.0f tokens in %zu sequences; spectra, ranks and conversions are "
+		"in the measure of its inputs, of which keys without rotary positions lose the "
+		"mean: errors hold for these tokens",
+		calibration->path, n, calibration->n_sequences);
+	if (n < 10 * width)
+		al_table_note(table, "%.1f tokens for each of an input's %.0f numbers%s", n / width,
+			width,
+			n < width ? ": directions that no token takes count as nothing" : "");
+}
+
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
 	size_t n, struct al_table *table)
 {
@@ -109,12 +127,14 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 		note_norms(measured, n, table);
 	note_positions(audit, table);
 	note_forms(measured, n, table);
-	if (options->covariance)
+	if (al_covariance_calibration(options->covariance))
+		note_calibration(&options->covariance->calibration, table);
+	else if (options->covariance)
 		al_table_note(table,
 			"second moment of the inputs: %s; of [x, 1] ((D+1) x (D+1)) it takes the "
-			"mean "
-			"off the keys' inputs where there are no rotary positions, of x alone (D x "
-			"D) "
-			"it doesn't, and biases count as if the mean were 0",
+			"mean off the keys' inputs where there are no rotary positions, of x alone "
+			"(D x D) and as a diagonal it doesn't, and biases count as if the mean "
+			"were "
+			"0",
 			options->covariance->path);
 }

@@ -18,6 +18,9 @@
 
 #include "forward/pass.h"
 
+/* Roundoff of the products in the sums, which are float32. */
+#define AL_CALIBRATION_UNIT 0x1p-24
+
 enum al_statistic_kind {
 	AL_STATISTIC_INPUTS,
 	AL_STATISTIC_HEADS,

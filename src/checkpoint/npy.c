@@ -41,7 +41,7 @@ struct header {
 	const struct number *number; /* what was found */
 	const struct al_dtype *dtype; /* the same of reals; of integers NULL */
 	bool is_fortran, has_order, has_shape;
-	bool is_vector; /* allowed where integers are looked for: one row */
+	bool is_vector; /* one dimension: one row */
 	size_t shape[2];
 };
 
@@ -138,12 +138,10 @@ static bool read_shape(struct cursor *c, struct header *h, struct al_error *err)
 	if (!expect(c, "(", err) || !read_size(c, &h->shape[0], err) || !expect(c, ",", err))
 		return false;
 	if (take(c, ")")) {
-		h->is_vector = h->known == integers;
+		h->is_vector = true;
 		h->shape[1] = h->shape[0];
-		h->shape[0] = h->is_vector ? 1 : h->shape[0];
-		return h->is_vector
-			|| al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix",
-				c->path);
+		h->shape[0] = 1;
+		return true;
 	}
 	if (!read_size(c, &h->shape[1], err))
 		return false;
@@ -371,6 +369,9 @@ static bool add_tensor(struct al_checkpoint *out, const struct header *h, uint64
 	int64_t *shape = al_new_array(&out->arena, int64_t, 2);
 	size_t count, bytes;
 
+	if (h->is_vector)
+		return al_fail(err, AL_EINPUT, "%s: found one dimension, expected a matrix",
+			source->path);
 	if (!data_bytes(h, &count, &bytes) || count > INT64_MAX
 		|| bytes != source->bytes - header_bytes)
 		return fail_size(h, source->path, source->bytes - header_bytes, err);

@@ -14,7 +14,8 @@ struct al_npy {
 	const struct al_dtype *dtype; /* as stored */
 };
 
-/* Reads a matrix of F16, F32 or F64, little-endian, in C or Fortran order, of versions 1 to 3.
+/* Reads a matrix of F16, F32 or F64, little-endian, in C or Fortran order, of versions 1 to 3; one
+ * dimension is one row.
  * Anything else, and a file that is longer or shorter than its header says, is an AL_EINPUT error.
  * On failure nothing is left to finish. */
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;

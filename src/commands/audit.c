@@ -23,7 +23,7 @@ static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME
 struct audit_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
-	const char *against, *tables, *figures, *covariance;
+	const char *against, *tables, *figures, *calibration;
 	int64_t n_nulls, n_pairs, seed, offset;
 	bool is_centred, folds_norms, is_across;
 	uint64_t only; /* a bit for each of al_measurements */
@@ -57,9 +57,10 @@ static const struct al_option_row rows[] = {
 	OPTION_COUNT(struct audit_options, offset, "offset", "T",
 		"rotary models: W_Q W_K^T of a query T tokens after its key (default 0)",
 		.most = 1 << 30),
-	OPTION_TEXT(struct audit_options, covariance, "covariance", "FILE",
-		"measure weights as inputs use them: the inputs' second moment, an .npy file (D x "
-		"D, or (D+1) x (D+1) of [x, 1]) or a folder of MODULE.npy"),
+	OPTION_TEXT(struct audit_options, calibration, "calibration", "DIR",
+		"measure weights as inputs use them: what `calibrate` wrote; or the inputs' second "
+		"moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D mean squares) or a "
+		"folder of MODULE.npy"),
 	OPTION_END,
 };
 
@@ -68,37 +69,6 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0}
 	{al_module_rows, offsetof(struct audit_options, layout)}, {rows, 0}, {NULL, 0}};
 
 /* ---- what is measured ---- */
-
-static bool is_wanted(const struct audit_options *o, size_t i)
-{
-	enum al_measured measured = al_measurements[i]->measured;
-
-	if (o->only)
-		return o->only >> i & 1;
-	if (o->against)
-		return false; /* the two side by side are the answer */
-	return measured == AL_MEASURED_ALWAYS
-		|| (measured == AL_MEASURED_FOR_FILES && (o->tables || o->figures));
-}
-
-static void add_needs(struct al_needs *needs, const struct al_needs *more)
-{
-	needs->weights |= more->weights;
-	needs->head_spectra |= more->head_spectra;
-	needs->layer_spectra |= more->layer_spectra;
-}
-
-static struct al_needs find_needs(const struct audit_options *o)
-{
-	struct al_needs needs = {.weights = o->is_across || o->against};
-
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (is_wanted(o, i))
-			add_needs(&needs, &al_measurements[i]->needs);
-	if (o->tables)
-		add_needs(&needs, &al_matrices_needs);
-	return needs;
-}
 
 struct audit_run {
 	struct al_session *session;
@@ -110,16 +80,51 @@ struct audit_run {
 	struct al_table across, against; /* without columns where they weren't asked for */
 	const struct al_attention **measured;
 	size_t n_measured;
+	bool has_outputs; /* a calibration says what heads put out */
 	const char **left_out;
 	size_t n_left_out, room;
 };
+
+static bool is_wanted(const struct audit_run *run, size_t i)
+{
+	const struct audit_options *o = run->options;
+	enum al_measured measured = al_measurements[i]->measured;
+
+	if (o->only)
+		return o->only >> i & 1;
+	if (o->against)
+		return false; /* the two side by side are the answer */
+	return measured == AL_MEASURED_ALWAYS
+		|| (measured == AL_MEASURED_WITH_OUTPUTS && run->has_outputs)
+		|| (measured == AL_MEASURED_FOR_FILES && (o->tables || o->figures));
+}
+
+static void add_needs(struct al_needs *needs, const struct al_needs *more)
+{
+	needs->weights |= more->weights;
+	needs->head_spectra |= more->head_spectra;
+	needs->layer_spectra |= more->layer_spectra;
+}
+
+static struct al_needs find_needs(const struct audit_run *run)
+{
+	const struct audit_options *o = run->options;
+	struct al_needs needs = {.weights = o->is_across || o->against};
+
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (is_wanted(run, i))
+			add_needs(&needs, &al_measurements[i]->needs);
+	if (o->tables)
+		add_needs(&needs, &al_matrices_needs);
+	return needs;
+}
 
 static void begin_tables(struct audit_run *run)
 {
 	run->tables = al_new_array(&run->session->arena, struct al_table *, AL_N_MEASUREMENTS);
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
 		const struct al_measurement *m = al_measurements[i];
-		if (!is_wanted(run->options, i))
+		if (!is_wanted(run, i))
 			continue;
 		run->tables[i] = al_new(&run->session->arena, struct al_table);
 		al_table_init(run->tables[i], m->id, m->title);
@@ -358,10 +363,24 @@ static void answer(struct audit_run *run)
 	}
 }
 
+/* Tables that need a calibration are named with one. */
+static bool check_outputs(struct audit_run *run, const struct al_covariance *covariance,
+	struct al_error *err)
+{
+	run->has_outputs = al_covariance_calibration(covariance) != NULL;
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (al_measurements[i]->measured == AL_MEASURED_WITH_OUTPUTS && is_wanted(run, i)
+			&& !run->has_outputs)
+			return al_fail(err, AL_EINPUT,
+				"--only %s needs --calibration DIR, which `calibrate` wrote",
+				al_measurements[i]->id);
+	return true;
+}
+
 static bool run_audit(struct al_session *session, struct al_error *err)
 {
 	const struct audit_options *o = session->options;
-	const struct al_needs needs = find_needs(o);
+	struct al_needs needs;
 	struct audit_run run = {.session = session, .options = o};
 	struct al_covariance covariance = {0};
 	const struct al_audit_options options = {
@@ -371,7 +390,7 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 		.is_centred = o->is_centred,
 		.folds_norms = o->folds_norms,
 		.offset = o->offset,
-		.covariance = o->covariance ? &covariance : NULL,
+		.covariance = o->calibration ? &covariance : NULL,
 		.needs = &needs,
 	};
 
@@ -379,7 +398,11 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 		    al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
 	bool ok = al_audit_check_offset(&run.opened.view, options.offset, err)
-		&& (!o->covariance || al_covariance_open(&covariance, o->covariance, err));
+		&& (!o->calibration
+			|| al_covariance_open(&covariance, o->calibration, &run.opened.checkpoint,
+				err))
+		&& check_outputs(&run, &covariance, err);
+	needs = find_needs(&run);
 	al_audit_init(&run.audit, &run.opened.view, &options);
 	begin_tables(&run);
 	ok = ok && measure_all(&run, err) && measure_pairs(&run, err);

@@ -2,6 +2,7 @@
 #include "llama.h"
 
 #include "audit/rotary.h"
+#include "base/file.h"
 #include "checkpoint/npy.h"
 
 /* ---- offsets ---- */
@@ -141,7 +142,7 @@ static void check_module(const struct llama *m, const char *path, struct al_matr
 	struct al_covariance covariance;
 	struct al_error err;
 
-	if (!al_covariance_open(&covariance, path, &err))
+	if (!al_covariance_open(&covariance, path, NULL, &err))
 		fail_msg("%s", err.message);
 	const struct al_audit_options with = {.covariance = &covariance};
 	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
@@ -180,7 +181,7 @@ static void check_moment(const struct llama *m, const char *path, struct al_matr
 	const struct al_audit_options plain = {0};
 	struct al_covariance opened;
 
-	assert_true(al_covariance_open(&opened, path, NULL));
+	assert_true(al_covariance_open(&opened, path, NULL, NULL));
 	const struct al_audit_options with = {.covariance = &opened};
 	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
 	check_grams(a.heads.query, b.heads.query, moment);
@@ -203,13 +204,36 @@ static void biases_are_taken_in(const struct llama *m, const char *path, struct 
 	biases[AL_QUERY] = new_matrix(1, WIDTH);
 	assert_true(al_copy(al_view(al_part(all, 0, 0, D, WIDTH)), weights[AL_QUERY], NULL));
 	assert_true(al_copy(al_view(al_part(all, D, 0, 1, WIDTH)), biases[AL_QUERY], NULL));
-	assert_true(al_covariance_open(&opened, path, NULL));
+	assert_true(al_covariance_open(&opened, path, NULL, NULL));
 	assert_true(al_covariance_apply(&opened, &m->view.modules[1], weights, biases, NULL));
 	check_grams(al_view(all), al_view(weights[AL_QUERY]), moment);
 	assert_null(biases[AL_QUERY].data);
 	al_covariance_finish(&opened);
 	al_matrix_finish(&weights[AL_QUERY]);
 	al_matrix_finish(&all);
+}
+
+/* Mean squares alone: what a moment that has nothing beside them says. */
+static void a_diagonal_scales_rows(void **state)
+{
+	double squares[D];
+	struct al_matrix moment = new_matrix(D, D);
+	char path[512];
+	struct al_text file;
+	struct llama m;
+
+	(void)state;
+	open_llama(&m);
+	for (size_t i = 0; i < D; i++)
+		moment.data[i + i * D] = squares[i] = (double)(i * i);
+	test_path(path, &m.folder, "diagonal.npy");
+	al_text_init(&file);
+	al_npy_add(&file, squares, 1, D, false);
+	assert_true(al_file_write(path, file.data, file.length, NULL));
+	al_text_finish(&file);
+	check_moment(&m, path, moment, moment);
+	al_matrix_finish(&moment);
+	close_llama(&m);
 }
 
 static void keys_lose_the_mean(void **state)
@@ -289,6 +313,7 @@ int main(void)
 		cmocka_unit_test(offsets_equal_rotated_scores),
 		cmocka_unit_test(offsets_keep_lengths),
 		cmocka_unit_test(weights_as_inputs_use_them),
+		cmocka_unit_test(a_diagonal_scales_rows),
 		cmocka_unit_test(keys_lose_the_mean),
 		cmocka_unit_test(roots_are_refused),
 		cmocka_unit_test(rounding_is_not_refused),

@@ -219,7 +219,7 @@ static void write_covariance(size_t n)
 
 static const char *const lines[] = {
 	"audit " BERT "--null 1 --across",
-	"audit " BERT "--null 0 --center --covariance @/covariance.npy --only heads,layers",
+	"audit " BERT "--null 0 --center --calibration @/covariance.npy --only heads,layers",
 	"audit " BERT "--null 0 --against tests/data/small-bert.safetensors",
 	"audit @/t5 --null 1 --threads 1 --fold-norms --only heads,layers,conversion",
 	"audit @/gpt_bigcode --null 1 --threads 1",

@@ -350,7 +350,7 @@ static void numbers_of_arrays_are_counted(void **state)
 		"1 of 40 tokens has numbers that aren't finite, the first is token");
 	check_said("pca --weights @/weights.npy", AL_EINPUT,
 		"1 of 18 numbers of weights are NaN or infinite");
-	check_said("audit tests/data/small-bert.safetensors --heads 3 --covariance @/moment.npy",
+	check_said("audit tests/data/small-bert.safetensors --heads 3 --calibration @/moment.npy",
 		AL_EINPUT, "1 of 36 numbers are NaN or infinite");
 }
 

@@ -68,6 +68,17 @@ static void orders_agree(void **state)
 	}
 }
 
+static void a_vector_is_one_row(void **state)
+{
+	struct bytes b = make(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,)}", 48);
+	struct al_npy npy;
+
+	(void)state;
+	assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, NULL));
+	assert_true(npy.rows == 1 && npy.cols == 6 && npy.data[5] == 1);
+	al_npy_finish(&npy);
+}
+
 static void refused(void **state)
 {
 	static const struct {
@@ -85,8 +96,6 @@ static void refused(void **state)
 		{1, "{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3)}", 48,
 			"x.npy: the header has \"'>f8', 'fortran_orde\" where '<f4', '<f8' or "
 			"'<f2' was expected"},
-		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,)}", 48,
-			"x.npy: found one dimension, expected a matrix"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3)}", 48,
 			"x.npy: found more than two dimensions, expected a matrix"},
 		{1, "{'descr': '<f8', 'fortran_order': False}", 48,
@@ -195,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(versions_and_orders),
 		cmocka_unit_test(orders_agree),
+		cmocka_unit_test(a_vector_is_one_row),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(truncated),
 		cmocka_unit_test(written_and_read),

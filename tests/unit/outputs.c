@@ -1,0 +1,171 @@
+/* What heads' outputs say of heads: known answers, and least squares on the tokens themselves. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "calibration/outputs.h"
+
+enum { HEADS = 3, WIDTH = 2, ALL = HEADS * WIDTH, D = 5, TOKENS = 40 };
+
+static double tokens[TOKENS * ALL], stored[ALL * ALL], projection[D * ALL];
+static const struct al_matrix o = {tokens, TOKENS, ALL, TOKENS}, moment = {stored, ALL, ALL, ALL},
+			      output = {projection, D, ALL, D};
+
+static void assert_close(double a, double b, double most)
+{
+	if (!(fabs(a - b) <= most))
+		fail_msg("%.17g, expected %.17g", a, b);
+}
+
+static double number(int i)
+{
+	return sin(1 + i * 12.9898) * 2 + cos(i * 7.233);
+}
+
+static void fill(void)
+{
+	for (int i = 0; i < TOKENS * ALL; i++)
+		tokens[i] = number(i);
+	for (int i = 0; i < D * ALL; i++)
+		projection[i] = number(-i - 1);
+}
+
+static void find_moment(void)
+{
+	assert_true(al_gram(AL_TRANSPOSED, al_view(o), moment, NULL));
+}
+
+/* Head 1 is a linear map of head 0. */
+static void copy_head(void)
+{
+	for (size_t t = 0; t < TOKENS; t++) {
+		tokens[t + 2 * TOKENS] = 2 * tokens[t] - tokens[t + TOKENS];
+		tokens[t + 3 * TOKENS] = 3 * tokens[t] + tokens[t + TOKENS];
+	}
+}
+
+/* |o W - p W'|^2 / |o W|^2, p being o without a head. */
+static double error_without(size_t head, struct al_view fitted)
+{
+	double changed = 0, whole = 0;
+
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t d = 0; d < D; d++) {
+			double y = 0, z = 0;
+			size_t at = 0;
+			for (size_t i = 0; i < ALL; i++) {
+				y += tokens[t + i * TOKENS] * projection[d + i * D];
+				if (i / WIDTH != head)
+					z += tokens[t + i * TOKENS] * fitted.data[d + at++ * D];
+			}
+			whole += y * y;
+			changed += (y - z) * (y - z);
+		}
+	return changed / whole;
+}
+
+static size_t without(size_t head, size_t i)
+{
+	return i < head * WIDTH ? i : i + WIDTH;
+}
+
+/* W_O of the others as al_output_refit gives it; as it is where `keeps`. */
+static double refitted_error(size_t head, bool keeps)
+{
+	enum { KEPT = ALL - WIDTH };
+	double g[KEPT * KEPT], c[KEPT * ALL], w[D * KEPT];
+
+	for (size_t i = 0; i < KEPT; i++) {
+		for (size_t j = 0; j < KEPT; j++)
+			g[i + j * KEPT] = stored[without(head, i) + without(head, j) * ALL];
+		for (size_t j = 0; j < ALL; j++)
+			c[i + j * KEPT] = stored[without(head, i) + j * ALL];
+		for (size_t d = 0; d < D; d++)
+			w[d + i * D] = projection[d + without(head, i) * D];
+	}
+	if (!keeps)
+		assert_true(al_output_refit((struct al_view){g, KEPT, KEPT, KEPT},
+			(struct al_view){c, KEPT, ALL, KEPT}, al_view(output),
+			(struct al_matrix){w, D, KEPT, D}, NULL));
+	return error_without(head, (struct al_view){w, D, KEPT, D});
+}
+
+static void errors_are_those_on_the_tokens(void **state)
+{
+	struct al_head_worth worth[HEADS];
+	double sum = 0;
+
+	(void)state;
+	fill();
+	find_moment();
+	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
+	for (size_t head = 0; head < HEADS; head++) {
+		sum += worth[head].share;
+		assert_close(worth[head].dropped, refitted_error(head, true), 1e-12);
+		assert_close(worth[head].compensated, refitted_error(head, false), 1e-12);
+		assert_true(worth[head].compensated <= worth[head].by_twin);
+		assert_true(worth[head].by_twin <= worth[head].dropped);
+		assert_int_not_equal(worth[head].twin, head);
+	}
+	assert_close(sum, 1, 1e-12);
+}
+
+/* The moment is singular then. */
+static void equal_heads_cost_nothing(void **state)
+{
+	struct al_head_worth worth[HEADS];
+
+	(void)state;
+	fill();
+	copy_head();
+	find_moment();
+	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
+	for (size_t head = 0; head < 2; head++) {
+		assert_close(worth[head].compensated, 0, 1e-9);
+		assert_close(worth[head].by_twin, 0, 1e-9);
+		assert_int_equal(worth[head].twin, 1 - head);
+		assert_close(refitted_error(head, false), 0, 1e-9);
+	}
+	assert_true(worth[2].compensated > 1e-3);
+	assert_close(worth[2].compensated, refitted_error(2, false), 1e-9);
+}
+
+static void one_head_has_no_twin(void **state)
+{
+	struct al_head_worth worth;
+
+	(void)state;
+	fill();
+	find_moment();
+	assert_true(al_heads_judge(al_view(moment), al_view(output), 1, &worth, NULL));
+	assert_int_equal(worth.twin, 0);
+	assert_close(worth.share, 1, 1e-12);
+	assert_close(worth.dropped, 1, 1e-12);
+	assert_false(al_heads_judge(al_view(moment), al_columns(al_view(output), 0, 4), 2, &worth,
+		NULL));
+}
+
+static void silence_is_worth_nothing(void **state)
+{
+	struct al_head_worth worth[HEADS];
+
+	(void)state;
+	for (size_t i = 0; i < ALL * ALL; i++)
+		stored[i] = 0;
+	fill();
+	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
+	for (size_t head = 0; head < HEADS; head++)
+		assert_true(worth[head].dropped == 0 && worth[head].compensated == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_are_those_on_the_tokens),
+		cmocka_unit_test(equal_heads_cost_nothing),
+		cmocka_unit_test(one_head_has_no_twin),
+		cmocka_unit_test(silence_is_worth_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
