@@ -123,13 +123,6 @@ static bool find_scale(struct maker *m, const struct al_stored_tensor *stored,
 static void add_run(struct al_arena *arena, struct al_factor *factor, size_t *room,
 	struct al_factor_run run)
 {
-	if (factor->n_runs > 0) {
-		struct al_factor_run *last = &factor->runs[factor->n_runs - 1];
-		if (last->tensor == run.tensor && last->first + last->width == run.first) {
-			last->width += run.width;
-			return;
-		}
-	}
 	factor->runs = al_grow(arena, factor->runs, factor->n_runs, room, sizeof(*factor->runs));
 	factor->runs[factor->n_runs++] = run;
 }
