@@ -230,13 +230,14 @@ static void set_neighbours(size_t *order, size_t n)
 		order[i] = i;
 }
 
-/* From neighbours as stored, which stay where nothing better is found. */
-static bool search(struct groups *g, struct al_matrix pairs, struct al_error *err)
+/* From neighbours, which stay where nothing better is found. */
+static bool search(struct groups *g, struct al_matrix pairs, double neighbours,
+	struct al_error *err)
 {
-	double stored, found;
+	double found;
 
 	set_neighbours(g->order, g->n);
-	if (!find_costs(g, &stored, err))
+	if (isnan(neighbours) && !find_costs(g, &neighbours, err))
 		return false;
 	exchange_pairs(pairs, g->size, g->order);
 	if (!find_costs(g, &found, err) || (g->size > 2 && !exchange_all(g, pairs, err)))
@@ -244,13 +245,13 @@ static bool search(struct groups *g, struct al_matrix pairs, struct al_error *er
 	found = 0;
 	for (size_t group = 0; group < g->n / g->size; group++)
 		found += g->costs[group];
-	if (!(found < stored))
+	if (!(found < neighbours))
 		set_neighbours(g->order, g->n);
 	return true;
 }
 
 bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, size_t size,
-	size_t *order, struct al_error *err)
+	double neighbours, size_t *order, struct al_error *err)
 {
 	const size_t n = pairs.rows;
 	struct groups g = {cost, order, n, size, al_calloc(n / size, sizeof(*g.costs))};
@@ -259,7 +260,7 @@ bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, si
 	if (size == 2 && n <= AL_MOST_MATCHED)
 		match_exactly(pairs, order);
 	else
-		ok = search(&g, pairs, err);
+		ok = search(&g, pairs, neighbours, err);
 	free(g.costs);
 	put_in_order(order, n, size);
 	return ok;

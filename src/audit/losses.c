@@ -211,9 +211,20 @@ static void add_sides(struct tasks *tasks, struct task task)
 static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
 {
 	add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
-	if (g->n_groups > 1)
-		add_sides(tasks, (struct task){find_shared, &g->regrouped, g->order, g->size, 0});
 	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
+}
+
+static void list_regrouped(struct tasks *tasks)
+{
+	const struct al_losses *x = tasks->losses;
+
+	tasks->n = 0;
+	for (size_t i = 0; i < x->n_groupings; i++) {
+		struct al_grouping *g = &x->groupings[i];
+		if (g->n_groups > 1)
+			add_sides(tasks,
+				(struct task){find_shared, &g->regrouped, g->order, g->size, 0});
+	}
 }
 
 static void add_embeddings(struct tasks *tasks)
@@ -280,21 +291,34 @@ static bool group_cost(const void *context, const size_t *heads, size_t n, doubl
 	return true;
 }
 
-static bool find_orders(struct al_losses *x, struct al_error *err)
-{
-	const struct al_group_cost cost = {group_cost, x};
+struct search {
+	struct al_losses *losses;
+	struct al_group_cost cost;
 	struct al_matrix pairs;
-	bool ok = true;
+};
 
-	if (x->n_groupings < 2)
+/* Under rotary positions and norms a group's cost isn't quite the share of its row's error. */
+static bool find_order(void *context, size_t index, struct al_error *err)
+{
+	const struct search *x = context;
+	struct al_grouping *g = &x->losses->groupings[index];
+	const double neighbours = al_losses_is_free(x->losses) ? al_loss_squared(&g->neighbours)
+							       : NAN;
+
+	return g->n_groups == 1
+		|| al_group_heads(&x->cost, x->pairs, g->size, neighbours, g->order, err);
+}
+
+/* Groups that are to share, once it is known what neighbours cost. */
+static bool find_orders(struct al_losses *losses, struct al_error *err)
+{
+	struct search x = {losses, {group_cost, losses}, {0}};
+
+	if (losses->n_groupings < 2)
 		return true;
-	if (!al_pair_costs(&cost, x->keys.n, &pairs, err))
-		return false;
-	for (size_t i = 0; ok && i < x->n_groupings; i++)
-		ok = x->groupings[i].n_groups == 1
-			|| al_group_heads(&cost, pairs, x->groupings[i].size, x->groupings[i].order,
-				err);
-	al_matrix_finish(&pairs);
+	bool ok = al_pair_costs(&x.cost, losses->keys.n, &x.pairs, err)
+		&& al_parallel(losses->n_groupings, find_order, &x, err);
+	al_matrix_finish(&x.pairs);
 	return ok;
 }
 
@@ -354,21 +378,22 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 {
 	struct al_losses *x = tasks->losses;
 
-	if (x->n_groupings > 0 && !find_orders(x, err))
-		return false;
 	if (al_losses_is_free(x) && !x->is_latent && !find_common(x, in_order, err))
 		return false;
 	list_tasks(tasks, in_order);
+	if (!al_parallel(tasks->n, do_task, tasks, err) || !find_orders(x, err))
+		return false;
+	list_regrouped(tasks);
 	if (!al_parallel(tasks->n, do_task, tasks, err))
 		return false;
 	share_values(x);
 	return true;
 }
 
-/* Two forms, up to three tasks a grouping, and five others. */
+/* Two forms, up to two tasks a grouping at once, and five others. */
 static size_t most_tasks(const struct al_losses *x)
 {
-	return 6 * x->n_groupings + 5;
+	return 4 * x->n_groupings + 5;
 }
 
 static bool find_all(struct al_losses *x, struct al_error *err)

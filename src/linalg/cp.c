@@ -289,13 +289,13 @@ size_t al_cp_parameters(const struct al_cp *cp)
 double al_cp_sweep_flops(const struct al_heads *heads, size_t rank)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
-	const double r = (double)rank, query = (double)s.d_query, key = (double)s.d_key;
-	const double query_width = (double)(s.n_heads * s.d_head);
-	const double key_width = (double)(s.n_kv_heads * s.d_head);
+	const double r = (double)rank;
+	const double query = (double)(s.n_heads * s.d_head);
+	const double key = (double)(s.n_kv_heads * s.d_head);
 	const double rows = query + key + (double)s.n_heads;
 
-	/* Two products a factor; elementwise weighting and M's right-hand side; Gram matrices,
-	 * whose halves are equal; two triangular solves a row; three Cholesky factors. */
-	return 4 * r * (query * query_width + key * key_width) + 4 * r * query_width + rows * r * r
+	/* One product with the heads' Gram matrix a factor; elementwise weighting and M's right-hand
+	 * side; the factors' Gram matrices; two triangular solves a row; three Cholesky factors. */
+	return 2 * r * (query * query + key * key) + 4 * r * query + 2 * rows * r * r
 		+ 2 * rows * r * r + r * r * r;
 }

@@ -44,8 +44,8 @@ static bool steer(struct al_cp_run *x, double explained, double *error, struct a
 	*error = sqrt(fmax(left, 0));
 	if (left > (x->is_single ? SHOWS_SINGLE : SHOWS))
 		return true;
-	al_sweep_store(x->sweep, &x->swept);
-	return measure(x->heads, &x->swept, error, &x->is_estimate, err);
+	return al_sweep_store(x->sweep, &x->swept, err)
+		&& measure(x->heads, &x->swept, error, &x->is_estimate, err);
 }
 
 /* Momentum: each sweep begins further along the way that the last ones took, further each time that
@@ -139,8 +139,8 @@ static bool accept(struct al_cp_run *x, struct al_error *err)
 {
 	double error;
 
-	al_sweep_store(x->sweep, &x->swept);
-	if (!measure(x->heads, &x->swept, &error, &x->is_estimate, err))
+	if (!al_sweep_store(x->sweep, &x->swept, err)
+		|| !measure(x->heads, &x->swept, &error, &x->is_estimate, err))
 		return false;
 	if (error >= x->start_error)
 		return keep_start(x, err);

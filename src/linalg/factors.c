@@ -19,18 +19,28 @@ static void zero_below(struct al_matrix r)
 /* ---- Cholesky ---- */
 
 /* The upper triangle becomes R; what is below the diagonal stays. */
-static bool factor(struct al_matrix g, double *condition, struct al_error *err)
+static bool factor(struct al_matrix g, bool *is_definite, struct al_error *err)
+{
+	lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', al_int(g.cols), g.data,
+		al_int(g.ld));
+
+	*is_definite = info == 0;
+	return info > 0 || al_check_info("dpotrf", info, err);
+}
+
+/* The same, and how far from singular it was. */
+static bool factor_and_judge(struct al_matrix g, double *condition, struct al_error *err)
 {
 	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
 	const double norm = LAPACKE_dlansy(LAPACK_COL_MAJOR, '1', 'U', n, g.data, ld);
-	double reciprocal;
+	double reciprocal = 0;
+	bool is_definite;
 
 	*condition = INFINITY;
-	lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, g.data, ld);
-	if (info > 0)
-		return true;
-	if (!al_check_info("dpotrf", info, err)
-		|| !al_check_info("dpocon",
+	if (!factor(g, &is_definite, err))
+		return false;
+	if (is_definite
+		&& !al_check_info("dpocon",
 			LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm, &reciprocal),
 			err))
 		return false;
@@ -39,15 +49,34 @@ static bool factor(struct al_matrix g, double *condition, struct al_error *err)
 	return true;
 }
 
+static bool check_cholesky(struct al_matrix g, struct al_error *err)
+{
+	return check_square("G", al_view(g), err) && al_check_finite("Cholesky", al_view(g), err);
+}
+
 bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err)
 {
 	*condition = 1;
-	if (!check_square("G", al_view(g), err) || !al_check_finite("Cholesky", al_view(g), err))
+	if (!check_cholesky(g, err))
 		return false;
 	if (g.cols == 0)
 		return true;
 	al_blas_hold();
-	bool done = factor(g, condition, err);
+	bool done = factor_and_judge(g, condition, err);
+	al_blas_release();
+	zero_below(g);
+	return done;
+}
+
+bool al_cholesky_try(struct al_matrix g, bool *is_definite, struct al_error *err)
+{
+	*is_definite = true;
+	if (!check_cholesky(g, err))
+		return false;
+	if (g.cols == 0)
+		return true;
+	al_blas_hold();
+	bool done = factor(g, is_definite, err);
 	al_blas_release();
 	zero_below(g);
 	return done;

@@ -146,6 +146,9 @@ enum al_route {
  * the 1-norm; it is INFINITY where G isn't positive definite, and then G holds nothing of use. */
 bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err) AL_MUST_CHECK;
 
+/* The same where its condition doesn't matter, without the work of estimating it. */
+bool al_cholesky_try(struct al_matrix g, bool *is_definite, struct al_error *err) AL_MUST_CHECK;
+
 /* The upper triangular (trapezoidal) factor R, [min(rows, cols)][cols], of A = U R, with a diagonal
  * that is not negative. The first destroys A; the second makes A the thin U, [rows][min]: its first
  * min(rows, cols) columns. */

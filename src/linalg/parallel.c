@@ -7,11 +7,12 @@
 
 #include "linalg/internal.h"
 
-/* OpenBLAS's number of threads belongs to the process: whoever comes first saves it, whoever leaves
- * last puts it back. */
+/* OpenBLAS's number of threads belongs to the process, and so does whether LAPACKE looks for NaN in
+ * what our own checks have passed: whoever comes first saves them, whoever leaves last puts them
+ * back. */
 static struct {
 	pthread_mutex_t mutex;
-	int holders, saved;
+	int holders, saved, saved_check;
 } blas = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void al_blas_hold(void)
@@ -20,6 +21,8 @@ void al_blas_hold(void)
 	if (blas.holders++ == 0) {
 		blas.saved = openblas_get_num_threads();
 		openblas_set_num_threads(1);
+		blas.saved_check = LAPACKE_get_nancheck();
+		LAPACKE_set_nancheck(0);
 	}
 	pthread_mutex_unlock(&blas.mutex);
 }
@@ -27,8 +30,10 @@ void al_blas_hold(void)
 void al_blas_release(void)
 {
 	pthread_mutex_lock(&blas.mutex);
-	if (--blas.holders == 0)
+	if (--blas.holders == 0) {
 		openblas_set_num_threads(blas.saved);
+		LAPACKE_set_nancheck(blas.saved_check);
+	}
 	pthread_mutex_unlock(&blas.mutex);
 }
 

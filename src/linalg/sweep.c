@@ -1,5 +1,9 @@
 /* Alternating least squares for the head tensor (Kolda & Bader 2009, figure 3.3): the products of
- * the unfoldings with Khatri-Rao products go through the heads' factors. */
+ * the unfoldings with Khatri-Rao products go through the heads' factors.
+ *
+ * The best queries lie in the space of the heads' queries, A = Q a, and keys likewise: a sweep
+ * knows a and c alone, and Q and K by their Gram matrices, which is half the work where heads are
+ * no wider together than the model. */
 #include "linalg/sweep.h"
 
 #include <math.h>
@@ -85,17 +89,9 @@ bool al_sweep_load(struct al_sweep *s, const struct al_terms *terms, struct al_e
 	return s->is_single ? load_f(&s->narrow, terms, err) : load(&s->wide, terms, err);
 }
 
-void al_sweep_store(const struct al_sweep *s, struct al_terms *terms)
+bool al_sweep_store(struct al_sweep *s, struct al_terms *terms, struct al_error *err)
 {
-	if (s->is_single) {
-		store_one_f(s->narrow.query, terms->query);
-		store_one_f(s->narrow.key, terms->key);
-		store_one_f(s->narrow.mixing, terms->mixing);
-	} else {
-		store_one(s->wide.query, terms->query);
-		store_one(s->wide.key, terms->key);
-		store_one(s->wide.mixing, terms->mixing);
-	}
+	return s->is_single ? store_f(&s->narrow, terms, err) : store(&s->wide, terms, err);
 }
 
 bool al_sweep_explain(struct al_sweep *s, double *explained, struct al_error *err)

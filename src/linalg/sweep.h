@@ -21,10 +21,11 @@ struct al_sweep *al_sweep_create(const struct al_heads *heads, size_t rank,
 	struct al_error *err) AL_MUST_CHECK;
 void al_sweep_destroy(struct al_sweep *sweep);
 
-/* Copies of the factors, in and out. */
+/* Copies of the factors: in; and out what the last step made of them. */
 bool al_sweep_load(struct al_sweep *sweep, const struct al_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
-void al_sweep_store(const struct al_sweep *sweep, struct al_terms *terms);
+bool al_sweep_store(struct al_sweep *sweep, struct al_terms *terms,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ||T||^2 - ||residual||^2 of the factors that were loaded, as it comes out of the products. */
 bool al_sweep_explain(struct al_sweep *sweep, double *explained,

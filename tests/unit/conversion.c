@@ -440,7 +440,7 @@ static void group(const struct al_stack *stack, size_t size, size_t *order)
 	struct al_matrix pairs;
 
 	assert_true(al_pair_costs(&cost, stack->n, &pairs, NULL));
-	assert_true(al_group_heads(&cost, pairs, size, order, NULL));
+	assert_true(al_group_heads(&cost, pairs, size, NAN, order, NULL));
 	al_matrix_finish(&pairs);
 }
 
