@@ -273,17 +273,12 @@ static void gather_gram_f(const struct al_stack *s, const size_t *heads, size_t 
 bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t n, double *cost,
 	struct al_error *err)
 {
-	struct al_matrix_f gram = {0}, values = {0};
-	bool ok = al_matrix_init_f(&gram, n * stack->width, n * stack->width, err)
-		&& al_matrix_init_f(&values, gram.cols, 1, err);
+	struct al_matrix_f gram = {0};
+	bool ok = al_matrix_init_f(&gram, n * stack->width, n * stack->width, err);
 
 	if (ok)
 		gather_gram_f(stack, heads, n, gram);
-	ok = ok && al_eigenvalues_f(gram, values.data, err);
-	*cost = 0;
-	for (size_t i = stack->width; ok && i < values.rows; i++)
-		*cost += fmax((double)values.data[i], 0);
-	al_matrix_finish_f(&values);
+	ok = ok && al_sum_beyond_f(gram, stack->width, cost, err);
 	al_matrix_finish_f(&gram);
 	return ok;
 }

@@ -294,7 +294,7 @@ double al_cp_sweep_flops(const struct al_heads *heads, size_t rank)
 	const double key = (double)(s.n_kv_heads * s.d_head);
 	const double rows = query + key + (double)s.n_heads;
 
-	/* One product with the heads' Gram matrix a factor; elementwise weighting and M's right-hand
+	/* One product with the heads' Gram matrix a factor; weighting and M's right-hand
 	 * side; the factors' Gram matrices; two triangular solves a row; three Cholesky factors. */
 	return 2 * r * (query * query + key * key) + 4 * r * query + 2 * rows * r * r
 		+ 2 * rows * r * r + r * r * r;

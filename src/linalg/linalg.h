@@ -179,6 +179,11 @@ bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_
 bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err) AL_MUST_CHECK;
 bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err) AL_MUST_CHECK;
 
+/* The sum of all eigenvalues of a symmetric matrix that has none below 0 but the `n_largest`, good
+ * to 1e-6 of its trace. Reads both triangles and destroys them. */
+bool al_sum_beyond_f(struct al_matrix_f g, size_t n_largest, double *sum,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Largest first; G becomes the eigenvectors, column by column. In every column the component that
  * is largest in magnitude (the first such) is positive. */
 bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err) AL_MUST_CHECK;

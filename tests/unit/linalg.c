@@ -746,6 +746,52 @@ static void draws_haar_matrices(void **state)
 	al_matrix_finish(&u);
 }
 
+/* Against all eigenvalues in double, of Gram matrices of full and of lower rank. */
+static void check_sum_beyond(size_t n, size_t rank, size_t n_largest)
+{
+	struct al_matrix a = gaussian(rank, n, n + rank), g = new_matrix(n, n);
+	struct al_matrix values = new_matrix(n, 1);
+	struct al_matrix_f narrow = new_matrix_f(n, n);
+	double expected = 0, trace = 0, found;
+
+	assert_true(al_gram(AL_TRANSPOSED, al_view(a), g, NULL));
+	assert_true(al_narrow(al_view(g), narrow, NULL));
+	assert_true(al_eigenvalues(g, values.data, NULL));
+	for (size_t i = 0; i < n; i++) {
+		trace += values.data[i];
+		expected += i < n_largest ? 0 : values.data[i];
+	}
+	assert_true(al_sum_beyond_f(narrow, n_largest, &found, NULL));
+	if (!(fabs(found - expected) <= 1e-6 * trace))
+		fail_msg("%zu of rank %zu beyond %zu: %g, expected %g", n, rank, n_largest, found,
+			expected);
+	al_matrix_finish_f(&narrow);
+	al_matrix_finish(&values);
+	al_matrix_finish(&g);
+	al_matrix_finish(&a);
+}
+
+static void sums_what_the_largest_eigenvalues_leave(void **state)
+{
+	static const size_t sizes[] = {1, 2, 3, 6, 33, 64, 97, 192};
+	struct al_matrix_f zero = new_matrix_f(5, 5);
+	double found;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		for (size_t part = 1; part <= 4; part++) {
+			const size_t n = sizes[i], n_largest = n * part / 4;
+			check_sum_beyond(n, n, n_largest);
+			check_sum_beyond(n, 2 * n, n_largest);
+			check_sum_beyond(n, n / 2 + 1, n_largest);
+		}
+	assert_true(al_sum_beyond_f(zero, 2, &found, NULL));
+	assert_true(found == 0);
+	zero.data[7] = NAN;
+	assert_false(al_sum_beyond_f(zero, 2, &found, NULL));
+	al_matrix_finish_f(&zero);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -763,6 +809,7 @@ int main(void)
 		cmocka_unit_test(reports_the_first_failure),
 		cmocka_unit_test(refuses_wrong_shapes),
 		cmocka_unit_test(refuses_each_argument),
+		cmocka_unit_test(sums_what_the_largest_eigenvalues_leave),
 		cmocka_unit_test(takes_empty_matrices),
 		cmocka_unit_test(refuses_what_is_not_finite),
 		cmocka_unit_test(draws_streams_by_name),
