@@ -4,6 +4,7 @@
 #include "audit/losses.h"
 #include "audit/rotary.h"
 #include "linalg/kernel.h"
+#include "views/rotary.h"
 
 static size_t count_rotary(const struct al_model_view *view)
 {
@@ -14,25 +15,87 @@ static size_t count_rotary(const struct al_model_view *view)
 	return n;
 }
 
-bool al_audit_check_offset(const struct al_model_view *view, int64_t offset, struct al_error *err)
+/* At an offset within the trained positions a sequence may be so short that the rule is theirs. */
+static bool check_rule(const struct al_rotary_rule *rule, int64_t offset, struct al_error *err)
 {
-	return offset == 0 || count_rotary(view) > 0
+	return !al_rotary_is_plain(rule) || !al_rotary_is_long(rule, (size_t)offset + 1)
 		|| al_fail(err, AL_EINPUT,
+			"--offset %lld: under %s scaling the form hangs on the length of the "
+			"sequence from %.0f tokens on, expected a smaller offset",
+			(long long)offset, al_rotary_rule_name(rule), rule->original_positions);
+}
+
+static bool set_speeds(struct al_model_view *view, struct al_attention *a, int64_t offset,
+	struct al_error *err)
+{
+	const size_t n_pairs = (size_t)a->rotary_width / 2;
+	double *speeds = al_new_array(&view->arena, double, n_pairs);
+	struct al_rotary_rule rule;
+
+	if (!al_rotary_rule_read(view, a, &view->arena, &rule, err)
+		|| !check_rule(&rule, offset, err))
+		return false;
+	for (size_t i = 0; i < n_pairs; i++)
+		speeds[i] = al_rotary_speed(&rule, a, i, (size_t)offset + 1);
+	a->rotary_speeds = speeds;
+	return true;
+}
+
+bool al_audit_set_offset(struct al_model_view *view, int64_t offset, struct al_error *err)
+{
+	if (offset == 0)
+		return true;
+	if (count_rotary(view) == 0)
+		return al_fail(err, AL_EINPUT,
 			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
 			"same at every offset",
 			(long long)offset, view->checkpoint->path);
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (al_has_offset(&view->modules[i])
+			&& !set_speeds(view, &view->modules[i], offset, err))
+			return false;
+	return true;
 }
 
 /* The base of the rotary frequencies, and where it is from: it may be a family's default. */
-static void note_base(const struct al_model_view *view, struct al_table *table)
+static void note_base(const struct al_attention *a, struct al_table *table)
 {
+	al_table_note(table, "rotary base: %lld (%s)", (long long)a->rotary_base,
+		a->rotary_base_origin ? a->rotary_base_origin : "its family names no other");
+}
+
+/* The config's rule for long sequences. What multiplies all scores alike is left out. */
+static void note_rule(const struct al_model_view *view, const struct al_attention *a,
+	int64_t offset, struct al_table *table)
+{
+	struct al_rotary_rule rule;
+
+	if (!al_rotary_rule_read(view, a, &table->arena, &rule, NULL)
+		|| !al_rotary_rule_name(&rule))
+		return;
+	al_table_note(table, "%s scaling of rotary positions, as %s says",
+		al_rotary_rule_name(&rule), view->config_path);
+	if (al_rotary_hangs_on_length(&rule) && !al_rotary_is_long(&rule, (size_t)offset + 1))
+		al_table_note(table, "in sequences of at most %.0f tokens",
+			rule.original_positions);
+	if (rule.attention_factor != 1)
+		al_table_note(table,
+			"it multiplies the scores at every offset by %.6g, which is left out",
+			rule.attention_factor * rule.attention_factor);
+}
+
+static void note_offset(const struct al_audit *audit, struct al_table *table)
+{
+	const struct al_model_view *view = audit->view;
 	size_t i = 0;
 
 	while (!al_has_offset(&view->modules[i]))
 		i++;
-	const struct al_attention *a = &view->modules[i];
-	al_table_note(table, "rotary base: %lld (%s)", (long long)a->rotary_base,
-		a->rotary_base_origin ? a->rotary_base_origin : "its family names no other");
+	note_base(&view->modules[i], table);
+	while (i + 1 < view->n_modules
+		&& !(view->modules[i].n_rotary_scaling && al_has_offset(&view->modules[i])))
+		i++;
+	note_rule(view, &view->modules[i], audit->options.offset, table);
 }
 
 /* What the form W_Q W_K^T is of. */
@@ -40,7 +103,6 @@ static void note_positions(const struct al_audit *audit, struct al_table *table)
 {
 	const struct al_model_view *view = audit->view;
 	size_t n = count_rotary(view);
-	const char *keys[] = {"rope_scaling", "rope_parameters"};
 
 	if (n == 0)
 		return;
@@ -48,11 +110,7 @@ static void note_positions(const struct al_audit *audit, struct al_table *table)
 		(long long)audit->options.offset,
 		n < view->n_modules ? "; modules without them have one form for all offsets" : "");
 	if (audit->options.offset)
-		note_base(view, table);
-	for (size_t i = 0; audit->options.offset && view->has_config && i < 2; i++)
-		if (al_json_get(view->config.root, keys[i]))
-			al_table_note(table, "%s of %s: frequencies are taken unscaled", keys[i],
-				view->config_path);
+		note_offset(audit, table);
 }
 
 /* Which modules' norms went into their weights. */

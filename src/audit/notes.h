@@ -4,8 +4,10 @@
 
 #include "audit/audit.h"
 
-/* An offset means something where some module has rotary positions: AL_EINPUT otherwise. */
-bool al_audit_check_offset(const struct al_model_view *view, int64_t offset,
+/* An offset means something where some module has rotary positions: AL_EINPUT otherwise. Modules
+ * learn how fast their pairs turn, as the config's rule for long sequences has it; refused where
+ * that hangs on the length of the sequence. */
+bool al_audit_set_offset(struct al_model_view *view, int64_t offset,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Notes what was done to the weights of the modules that were measured, [n]. */

@@ -28,9 +28,11 @@ static void rotate_head(const struct al_attention *attention, double offset, str
 	for (size_t i = 0; i < n_pairs; i++) {
 		size_t first = is_interleaved ? 2 * i : i,
 		       second = is_interleaved ? 2 * i + 1 : i + n_pairs;
-		double angle = offset
-			* pow((double)attention->rotary_base, -(double)i / (double)n_pairs);
-		rotate(head.data + first * head.ld, head.data + second * head.ld, head.rows, angle);
+		double speed = attention->rotary_speeds
+			? attention->rotary_speeds[i]
+			: pow((double)attention->rotary_base, -(double)i / (double)n_pairs);
+		rotate(head.data + first * head.ld, head.data + second * head.ld, head.rows,
+			offset * speed);
 	}
 }
 

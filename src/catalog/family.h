@@ -36,8 +36,10 @@
  * its queries' input only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
  * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base":
- * "rope_theta"}. Scores are divided by the root of "score_divisor", of d_head where the family
- * doesn't say; "1" leaves them as they are.
+ * "rope_theta", "scaling": ["rope_scaling"], "scaled": "not is_sliding[layer]"}. The config's rule
+ * for long sequences is under the first key of "scaling" that is there, and holds where "scaled"
+ * does. Scores are divided by the root of "score_divisor", of d_head where the family doesn't say;
+ * "1" leaves them as they are.
  *
  * * "forward" says how the tensors make a model that runs: catalog/forward.h. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
@@ -145,6 +147,9 @@ struct al_rotary {
 	const struct al_formula *when; /* NULL: true */
 	const struct al_formula *width; /* of each head, from its first dimension; NULL: d_head */
 	const struct al_formula *base; /* NULL: 10000 */
+	const char **scaling; /* config keys; the first that is there counts */
+	size_t n_scaling;
+	const struct al_formula *scaled; /* NULL: true */
 	enum al_pairs pairs;
 };
 

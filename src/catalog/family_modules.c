@@ -168,12 +168,21 @@ static const struct al_record stored_record = {
 	.check = finish_stored,
 };
 
+static bool read_scaling(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_rotary *rotary = out;
+
+	return al_read_texts(reader, node, &rotary->scaling, &rotary->n_scaling, err);
+}
+
 #define AT(member) offsetof(struct al_rotary, member)
 static const struct al_field rotary_fields[] = {
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("width", BY, AT(width)), .read = al_read_formula},
 	{AL_KEY("pairs", WORD, AT(pairs)), AL_WORDS(pairs_names), .fallback = AL_PAIRS_HALVES},
 	{AL_KEY("base", BY, AT(base)), .read = al_read_formula},
+	{AL_KEY("scaling", BY, 0), .read = read_scaling},
+	{AL_KEY("scaled", BY, AT(scaled)), .read = al_read_formula},
 };
 #undef AT
 static const struct al_record rotary_record = {.fields = AL_FIELDS(rotary_fields)};

@@ -142,15 +142,6 @@ static bool read_loop(void *context, const struct cJSON *member, void *out, stru
 		AL_KEY(key, BY, AT(tensors[AL_FORWARD_##of])), .read = read_names \
 	}
 
-static bool read_rotary_scaling(void *reader, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_forward *forward = out;
-
-	return al_read_texts(reader, node, &forward->rotary_scaling, &forward->n_rotary_scaling,
-		err);
-}
-
 static const struct al_field norm_fields[] = {
 	{AL_KEY("kind", WORD, AT(norm)), AL_WORDS(norm_names), .is_required = true},
 	{AL_KEY("epsilon", BY, AT(epsilon)), .read = read_number, .is_required = true},
@@ -178,7 +169,6 @@ static const struct al_field attention_fields[] = {
 	NAMES("query_norm", QUERY_NORM),
 	NAMES("key_norm", KEY_NORM),
 	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
-	{AL_KEY("rotary_scaling", BY, 0), .read = read_rotary_scaling},
 };
 
 static const struct al_field feed_forward_fields[] = {

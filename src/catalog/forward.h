@@ -31,8 +31,7 @@
  * * attention: scores are capped to "cap" by tanh; a query sees the last "window" tokens, itself
  * included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all heads
  * at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
- * positions are the module's; "rotary_scaling" is the config's object of long-context rules. The
- * module's own biases are added.
+ * positions are the module's, and so are biases, which are added.
  *
  * * feed_forward: down(activation(gate x) * up x), or down(activation(up x)); "gate_up" is both
  * in one tensor, the gate first.
@@ -120,8 +119,6 @@ struct al_forward {
 	struct al_forward_number epsilon, longest, first_position, score_cap, logit_cap;
 	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
 	struct al_forward_word activation;
-	const char **rotary_scaling; /* config keys; the first that is there counts */
-	size_t n_rotary_scaling;
 	struct al_forward_names tensors[AL_N_FORWARD_TENSORS];
 	struct al_forward_need *needs;
 	size_t n_needs;

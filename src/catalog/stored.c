@@ -263,6 +263,8 @@ static bool read_rotary(struct reading *r, struct al_stored_module *out, struct 
 	out->rotary_pairs = rotary->pairs;
 	out->rotary_width = d_head;
 	out->rotary_base = ROTARY_BASE;
+	if (!holds(r, rotary->scaled, &out->is_scaled, err))
+		return false;
 	if ((rotary->width
 		    && !al_formula_whole(rotary->width, &r->scope, 0, &out->rotary_width, err))
 		|| (rotary->base

@@ -30,6 +30,7 @@ struct al_stored_module {
 	bool is_rotary; /* the rest only where it is */
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;
+	bool is_scaled; /* by the family's "scaling" */
 	int64_t score_divisor; /* 0: the family doesn't say */
 };
 

@@ -397,7 +397,7 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	if (!al_opened_checkpoint_init(&run.opened, session, &o->layout,
 		    al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
-	bool ok = al_audit_check_offset(&run.opened.view, options.offset, err)
+	bool ok = al_audit_set_offset(&run.opened.view, options.offset, err)
 		&& (!o->calibration
 			|| al_covariance_open(&covariance, o->calibration, &run.opened.checkpoint,
 				err))

@@ -192,22 +192,19 @@ static void turn(const struct al_layer *layer, const struct al_norm *norm, const
 }
 
 /* A rule may turn the tokens of long sequences otherwise: [0] for the others, [1] for long ones. */
-static bool init_turns(const struct al_layer *layer, const struct al_batch *batch,
-	struct al_turns turns[2], struct al_error *err)
+static void init_turns(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_turns turns[2])
 {
 	size_t longest[2] = {0, 0};
 
 	for (size_t i = 0; i < batch->n_sequences; i++) {
 		const size_t n = batch->begin[i + 1] - batch->begin[i];
-		size_t *most = &longest[al_rotary_is_long(layer->network, n)];
+		size_t *most = &longest[al_rotary_is_long(&layer->network->rotary, n)];
 		*most = n > *most ? n : *most;
 	}
 	for (int i = 0; i < 2; i++)
-		if (longest[i] > 0
-			&& !al_turns_init(&turns[i], layer->network, layer->attention, longest[i],
-				err))
-			return false;
-	return true;
+		if (longest[i] > 0)
+			al_turns_init(&turns[i], layer->network, layer->attention, longest[i]);
 }
 
 static struct spot *find_spots(const struct al_layer *layer, const struct al_batch *batch,
@@ -220,27 +217,25 @@ static struct spot *find_spots(const struct al_layer *layer, const struct al_bat
 		for (size_t j = 0; j < n; j++)
 			spots[first + j] = (struct spot){j,
 				layer->attention->is_rotary
-					? &turns[al_rotary_is_long(layer->network, n)]
+					? &turns[al_rotary_is_long(&layer->network->rotary, n)]
 					: NULL};
 	}
 	return spots;
 }
 
-static bool place_tokens(struct heads *h, struct al_error *err)
+static void place_tokens(struct heads *h)
 {
 	const struct al_layer *layer = h->layer;
 	struct al_turns turns[2] = {{0}, {0}};
-	bool ok = !layer->attention->is_rotary || init_turns(layer, h->batch, turns, err);
 
-	if (ok) {
-		struct spot *spots = find_spots(layer, h->batch, turns);
-		turn(layer, &layer->query_norm, spots, h->q);
-		turn(layer, &layer->key_norm, spots, h->k);
-		free(spots);
-	}
+	if (layer->attention->is_rotary)
+		init_turns(layer, h->batch, turns);
+	struct spot *spots = find_spots(layer, h->batch, turns);
+	turn(layer, &layer->query_norm, spots, h->q);
+	turn(layer, &layer->key_norm, spots, h->k);
+	free(spots);
 	al_turns_finish(&turns[0]);
 	al_turns_finish(&turns[1]);
-	return ok;
 }
 
 /* ---- all ---- */
@@ -285,7 +280,9 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 		trace->input = input;
 	else
 		al_matrix_finish_f(&input);
-	ok = ok && place_tokens(&h, err)
+	if (ok)
+		place_tokens(&h);
+	ok = ok
 		&& al_matrix_init_f(&h.o,
 			(size_t)(layer->attention->n_heads * layer->attention->d_value), x.cols,
 			err)

@@ -6,20 +6,11 @@
 #ifndef ATTNLEDGER_FORWARD_FORWARD_H
 #define ATTNLEDGER_FORWARD_FORWARD_H
 
-#include "views/views.h"
+#include "views/rotary.h"
 
 /* ---- a model that runs ---- */
 
 struct al_activation; /* feed_forward.c */
-
-/* The config's rule for rotary positions beyond those of training. */
-struct al_rotary_rule {
-	const struct al_rotary_rule_kind *kind; /* NULL: none */
-	double factor, low_factor, high_factor, beta_fast, beta_slow, attention_factor;
-	double original_positions;
-	const double *short_factors, *long_factors; /* [n_factors] */
-	size_t n_factors;
-};
 
 struct al_network {
 	struct al_arena arena;
@@ -30,7 +21,7 @@ struct al_network {
 	int64_t first_position;
 	double epsilon, score_cap, logit_cap, embedding_scale; /* a cap of 0: none */
 	const struct al_activation *activation;
-	struct al_rotary_rule rotary;
+	struct al_rotary_rule rotary; /* of every module that has rotary positions */
 };
 
 /* Refuses a family without "forward", and a config under which it isn't true. On failure nothing is

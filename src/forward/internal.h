@@ -104,12 +104,8 @@ struct al_turns {
 	enum al_pairs pairs;
 };
 
-bool al_rotary_rule_read(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
-/* Is a sequence of n tokens one that the rule turns by other factors? */
-bool al_rotary_is_long(const struct al_network *network, size_t n);
-bool al_turns_init(struct al_turns *turns, const struct al_network *network,
-	const struct al_attention *attention, size_t n_positions,
-	struct al_error *err) AL_MUST_CHECK;
+void al_turns_init(struct al_turns *turns, const struct al_network *network,
+	const struct al_attention *attention, size_t n_positions);
 void al_turns_finish(struct al_turns *turns);
 /* One head's vector at a position. */
 void al_turn(const struct al_turns *turns, size_t position, float *x);

@@ -195,6 +195,18 @@ static bool read_tables(struct al_network *network, struct al_error *err)
 	return limit_positions(network, &reading, err);
 }
 
+/* One rule of the config, whichever module asks for it. */
+static bool read_rotary(struct al_network *network, struct al_error *err)
+{
+	const struct al_model_view *view = network->view;
+	const struct al_attention *found = &view->modules[0];
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (view->modules[i].is_rotary)
+			found = &view->modules[i];
+	return al_rotary_rule_read(view, found, &network->arena, &network->rotary, err);
+}
+
 static bool open_network(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;
@@ -209,7 +221,7 @@ static bool open_network(struct al_network *network, struct al_error *err)
 		&& read_number(network, &how->logit_cap, 0, &network->logit_cap, err)
 		&& read_count(network, &how->longest, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
-		&& read_activation(network, err) && al_rotary_rule_read(network, err)
+		&& read_activation(network, err) && read_rotary(network, err)
 		&& read_tables(network, err);
 }
 

@@ -454,6 +454,8 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	out->rotary_pairs = m.stored.rotary_pairs;
 	out->rotary_width = m.stored.rotary_width;
 	out->rotary_base = m.stored.rotary_base;
+	out->rotary_scaling = module->module->rotary.scaling;
+	out->n_rotary_scaling = m.stored.is_scaled ? module->module->rotary.n_scaling : 0;
 	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err))
 		return false;
 	out->score_divisor = m.stored.score_divisor ? m.stored.score_divisor : out->d_head;

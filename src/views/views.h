@@ -47,6 +47,10 @@ struct al_attention {
 	bool is_rotary;
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;
+	const char **rotary_scaling; /* config keys of the rule for long sequences */
+	size_t n_rotary_scaling; /* 0: there is none */
+	const double *rotary_speeds; /* [rotary_width/2], angles from a position to the next; NULL:
+					base^(-2i/width) */
 	const char *rotary_base_origin; /* who says so: a config's key, a default; NULL: nobody */
 	int64_t score_divisor; /* its root divides scores */
 	int64_t n_heads, n_kv_heads, d_head, d_value;
