@@ -11,8 +11,8 @@ const struct al_option_row al_input_rows[] = {
 		"sequences of tokens: an .npy of integers, or their numbers as text, a sequence a "
 		"line"),
 	OPTION_TEXT(struct al_input_options, text, "text", "FILE",
-		"UTF-8 text, a sequence a line, split by llama2.c's tokenizer.bin beside the "
-		"model"),
+		"UTF-8 text, a sequence a line, split by the tokenizer.json beside the model, or "
+		"llama2.c's tokenizer.bin"),
 	OPTION_TEXT(struct al_input_options, sequences, "sequences", "FIRST:END",
 		"of these only FIRST to END - 1, counted from 0"),
 	OPTION_END,

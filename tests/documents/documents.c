@@ -237,6 +237,16 @@ static bool parse_tokenizer(const char *text, size_t length, struct al_error *er
 	return true;
 }
 
+static bool parse_tokenizer_json(const char *text, size_t length, struct al_error *err)
+{
+	struct al_tokenizer tokenizer;
+
+	if (!al_tokenizer_parse_json(&tokenizer, "tokenizer.json", text, length, err))
+		return false;
+	al_tokenizer_finish(&tokenizer);
+	return true;
+}
+
 static bool parse_tokens(const char *text, size_t length, struct al_error *err)
 {
 	struct al_tokens tokens;
@@ -359,6 +369,9 @@ const struct parser parsers[] = {
 	{.name = "tokenizer.bin",
 		.parse = parse_tokenizer,
 		.files = "tests/fuzz/corpus/tokenizer/good"},
+	{.name = "tokenizer.json",
+		.parse = parse_tokenizer_json,
+		.files = "tests/fuzz/corpus/tokenizer_json/[bs]e*"},
 	{.name = "tokens", .parse = parse_tokens, .files = "tests/fuzz/corpus/tokens/[iu]*"},
 	{.name = "tokens as text", .parse = parse_tokens, .texts = {"1 22 333\n4,5\n"}},
 	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},

@@ -11,7 +11,7 @@ static void encode(const struct al_tokenizer *tokenizer, const char *text)
 	FUZZ_CHECK(al_tokenizer_encode(tokenizer, text, strlen(text), &tokens, &err));
 	FUZZ_CHECK(tokens.n_sequences == 1 && tokens.items[0] == 1);
 	for (size_t i = 0; i < tokens.begin[1]; i++)
-		FUZZ_CHECK(tokens.items[i] >= 0 && (size_t)tokens.items[i] < tokenizer->n);
+		FUZZ_CHECK(tokens.items[i] >= 0 && tokens.items[i] < tokenizer->n_tokens);
 	FUZZ_CHECK(!al_tokenizer_encode(tokenizer, "a\xff", 2, &tokens, &err));
 	al_tokens_finish(&tokens);
 }

@@ -1,0 +1,211 @@
+/* tokenizer.json: small tokenizers of every kind give the ids of the reference implementation.
+ * tests/data/tokenizers holds NAME.json, and in NAME.ids a line of ids for each of lines.txt; its
+ * reference.js made them. */
+#include "unit.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "tokenize/tokenizer.h"
+
+#define FOLDER "tests/data/tokenizers/"
+
+static struct al_text read_file(const char *path)
+{
+	struct al_text text;
+	struct al_error err;
+
+	if (!al_file_read(&text, path, 1 << 20, &err))
+		fail_msg("%s", err.message);
+	return text;
+}
+
+static const char *end_of_line(const char *at)
+{
+	return at + strcspn(at, "\n");
+}
+
+static void check_line(const struct al_tokenizer *tokenizer, const char *name, const char *line,
+	const char *ids)
+{
+	const char *end = end_of_line(ids), *at = ids;
+	struct al_tokens tokens;
+	struct al_error err;
+
+	al_tokens_init(&tokens);
+	if (!al_tokenizer_encode(tokenizer, line, (size_t)(end_of_line(line) - line), &tokens,
+		    &err))
+		fail_msg("%s: %s", name, err.message);
+	for (size_t i = 0; i < tokens.begin[1]; i++) {
+		char *after;
+		if (at >= end || strtol(at, &after, 10) != tokens.items[i])
+			fail_msg("%s: id %zu of \"%.*s\" is %d, expected: %.*s", name, i,
+				(int)(end_of_line(line) - line), line, tokens.items[i],
+				(int)(end - ids), ids);
+		at = after;
+	}
+	if (at != end)
+		fail_msg("%s: ids are missing: %.*s", name, (int)(end - at), at);
+	al_tokens_finish(&tokens);
+}
+
+static void check_file(const char *path, const struct al_text *lines)
+{
+	struct al_text json = read_file(path);
+	struct al_tokenizer tokenizer;
+	struct al_error err;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%.*s.ids", (int)strlen(path) - 5, path);
+	struct al_text ids = read_file(name);
+	if (!al_tokenizer_parse_json(&tokenizer, path, json.data, json.length, &err))
+		fail_msg("%s", err.message);
+	const char *line = lines->data, *id = ids.data;
+	for (; *line; line = end_of_line(line) + 1, id = end_of_line(id) + 1) {
+		assert_true(*id);
+		check_line(&tokenizer, path, line, id);
+	}
+	al_tokenizer_finish(&tokenizer);
+	al_text_finish(&ids);
+	al_text_finish(&json);
+}
+
+static void test_reference(void **state)
+{
+	struct al_text lines = read_file(FOLDER "lines.txt");
+	glob_t found;
+
+	(void)state;
+	assert_int_equal(glob(FOLDER "*.json", 0, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 16);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		check_file(found.gl_pathv[i], &lines);
+	globfree(&found);
+	al_text_finish(&lines);
+}
+
+/* ---- what is refused ---- */
+
+#define WORDS \
+	"\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"u\": 0, \"a\": " \
+	"1}}"
+#define SPLIT(pattern) \
+	"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": \"Removed\", " \
+	"\"invert\": false, \"pattern\": {\"Regex\": \"" pattern "\"}}}"
+
+static const struct {
+	const char *json, *message;
+} refused[] = {
+	{"[]", "t:1:1: found an array, expected an object"},
+	{"{}", "t:1:1: key \"model\" is missing"},
+	{"{" WORDS ", \"modle\": 1}", "t:1:88: unknown key \"modle\" (did you mean \"model\"?)"},
+	{"{\"model\": {\"type\": \"Bpe\"}}",
+		"t:1:20: unknown model \"Bpe\" (did you mean \"BPE\"?)"},
+	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"a\": -1}}}",
+		"t:1:66: found -1, expected 0 or more"},
+	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"a\": 0}}}",
+		"t:1:11: \"unk_token\" is \"u\", which the vocabulary doesn't have"},
+	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {}}}",
+		"t:1:60: the vocabulary is empty"},
+	{"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": [\"a b\"]}}",
+		"t:1:65: \"ab\" isn't in the vocabulary"},
+	{"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": [\"ab\"]}}",
+		"t:1:65: found \"ab\", expected two pieces with a blank between them"},
+	{"{\"model\": {\"type\": \"BPE\", \"dropout\": 0.5, \"vocab\": {\"a\": 0}, \"merges\": "
+	 "[]}}",
+		"t:1:38: \"dropout\" is 0.5: text would be split at random"},
+	{"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 1, \"vocab\": [[\"a\", -1.5]]}}",
+		"t:1:11: \"unk_id\" is 1, the vocabulary has 1 pieces"},
+	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}}",
+		"t:1:41: 1 items, expected a piece and its score"},
+	{"{" WORDS ", \"normalizer\": {\"type\": \"NFKB\"}}",
+		"t:1:102: unknown normalizer \"NFKB\" (did you mean \"NFKC\"?)"},
+	{"{" WORDS ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": "
+	 "\"AAA=\"}}",
+		"t:1:141: \"precompiled_charsmap\" isn't a table of replacements in base64"},
+	{SPLIT("a("), "t:1:175: regular expression: missing closing parenthesis"},
+	{SPLIT("[a[b]]"),
+		"t:1:175: regular expression: \"[b]]\" is read in different ways by different "
+		"libraries"},
+	{SPLIT("a\\\\b"),
+		"t:1:175: regular expression: \"\\b\" is read in different ways by different "
+		"libraries"},
+	{SPLIT("(?m).b"),
+		"t:1:175: regular expression: \"(?m).b\" is read in different ways by different "
+		"libraries"},
+	{"{" WORDS ", \"added_tokens\": [{\"id\": 5, \"content\": \"a\", \"special\": true, "
+	 "\"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false}]}",
+		"t:1:96: \"a\" is token 5 here and 1 of the vocabulary"},
+	{"{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": "
+	 "[{\"SpecialToken\": {\"id\": \"x\"}}], \"special_tokens\": {}}}",
+		"t:1:156: \"special_tokens\" has no \"x\""},
+	{"{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [], "
+	 "\"special_tokens\": {}}}",
+		"t:1:138: \"single\" has no text \"A\""},
+};
+
+static void test_refused(void **state)
+{
+	struct al_tokenizer tokenizer;
+	struct al_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		assert_false(al_tokenizer_parse_json(&tokenizer, "t", refused[i].json,
+			strlen(refused[i].json), &err));
+		assert_string_equal(err.message, refused[i].message);
+	}
+}
+
+/* What a text is refused for; the file is well. */
+static const struct {
+	const char *json, *text, *message;
+} unencodable[] = {
+	{"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}", "ab",
+		"\"b\" isn't in the vocabulary, and no unknown token is named"},
+	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", -1]]}}", "a\xc3\xa9",
+		"\"\xc3\xa9\" isn't in the vocabulary, and no unknown token is named"},
+	{"{" WORDS "}", "a\xc3", "byte 1 is no UTF-8"},
+	{SPLIT("(a+)+$"), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+		"regular expression \"(a+)+$\" takes too many steps on this text"},
+	{"{" WORDS ", \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": ["
+#define DOUBLE \
+	"{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaaaa\"}"
+		DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE
+	 "]}}",
+		"a", "normalised, the text has 100000000 bytes, expected at most 67108864"},
+};
+
+static void test_unencodable(void **state)
+{
+	struct al_tokenizer tokenizer;
+	struct al_tokens tokens;
+	struct al_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unencodable) / sizeof(*unencodable); i++) {
+		if (!al_tokenizer_parse_json(&tokenizer, "t", unencodable[i].json,
+			    strlen(unencodable[i].json), &err))
+			fail_msg("%s", err.message);
+		al_tokens_init(&tokens);
+		assert_false(al_tokenizer_encode(&tokenizer, unencodable[i].text,
+			strlen(unencodable[i].text), &tokens, &err));
+		assert_string_equal(err.message, unencodable[i].message);
+		al_tokens_finish(&tokens);
+		al_tokenizer_finish(&tokenizer);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reference),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_unencodable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
