@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-const char *const al_statistic_names[AL_N_STATISTICS] = {"inputs", "heads", "norms", "entropies",
-	"distances"};
+const char *const al_statistic_names[AL_N_STATISTICS] = {"inputs", "heads", "sums", "norms",
+	"entropies", "distances"};
 
 void al_calibration_finish(struct al_calibration *calibration)
 {

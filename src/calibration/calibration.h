@@ -5,6 +5,7 @@
  *     MODULE.inputs     [d_model + 1][d_model + 1]      of [x, 1]^T [x, 1], x what W_Q, W_K and W_V
  *                                                       read; the last number is that of tokens
  *     MODULE.heads      [n_heads*d_value][the same]     of o^T o, o the heads' outputs side by side
+ *     MODULE.sums       [n_heads*d_value]               of o
  *     MODULE.norms      [n_heads]                       of |o_i|
  *     MODULE.entropies  [n_heads]                       of the attention weights' entropy, nats
  *     MODULE.distances  [n_heads][n_heads]              of the Jensen-Shannon distance between two
@@ -24,6 +25,7 @@
 enum al_statistic_kind {
 	AL_STATISTIC_INPUTS,
 	AL_STATISTIC_HEADS,
+	AL_STATISTIC_SUMS,
 	AL_STATISTIC_NORMS,
 	AL_STATISTIC_ENTROPIES,
 	AL_STATISTIC_DISTANCES,

@@ -203,7 +203,9 @@ static bool check_module(const struct al_module_statistics *module, struct al_er
 		|| of[AL_STATISTIC_DISTANCES].rows != n_heads
 		|| of[AL_STATISTIC_DISTANCES].cols != n_heads
 		|| of[AL_STATISTIC_HEADS].cols != of[AL_STATISTIC_HEADS].rows
-		|| of[AL_STATISTIC_HEADS].rows % n_heads != 0)
+		|| of[AL_STATISTIC_HEADS].rows % n_heads != 0
+		|| of[AL_STATISTIC_SUMS].rows != of[AL_STATISTIC_HEADS].rows
+		|| of[AL_STATISTIC_SUMS].cols != 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: its statistics are of different numbers of heads", module->name);
 	if (!check_squares(module, AL_STATISTIC_INPUTS, err)

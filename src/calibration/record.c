@@ -50,14 +50,19 @@ static bool add_moment(struct al_view_f x, struct al_matrix to, struct al_error 
 	return ok;
 }
 
+static void add_sums(struct al_view_f x, double *to)
+{
+	for (size_t j = 0; j < x.cols; j++)
+		for (size_t i = 0; i < x.rows; i++)
+			to[i] += (double)x.data[i + j * x.ld];
+}
+
 /* The last row and column, those of the 1 in [x, 1]. */
 static void add_means(struct al_view_f x, struct al_matrix to)
 {
 	double *last = to.data + x.rows * to.ld;
 
-	for (size_t j = 0; j < x.cols; j++)
-		for (size_t i = 0; i < x.rows; i++)
-			last[i] += (double)x.data[i + j * x.ld];
+	add_sums(x, last);
 	last[x.rows] += (double)x.cols;
 	for (size_t i = 0; i < x.rows; i++)
 		to.data[x.rows + i * to.ld] = last[i];
@@ -97,6 +102,7 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 	const struct al_attention *attention = al_layer_attention(layer);
 	struct al_matrix *of = r->calibration->modules[attention - r->first].of;
 
+	add_sums(o, of[AL_STATISTIC_SUMS].data);
 	add_norms(o, of[AL_STATISTIC_NORMS]);
 	add_numbers(trace->entropy, of[AL_STATISTIC_ENTROPIES]);
 	add_numbers(trace->distance, of[AL_STATISTIC_DISTANCES]);
@@ -120,6 +126,7 @@ static bool init_module(struct al_calibration *calibration, const struct al_atte
 	module->name = al_strdup(&calibration->arena, a->name);
 	return al_matrix_init(&module->of[AL_STATISTIC_INPUTS], d_model + 1, d_model + 1, err)
 		&& al_matrix_init(&module->of[AL_STATISTIC_HEADS], width, width, err)
+		&& al_matrix_init(&module->of[AL_STATISTIC_SUMS], width, 1, err)
 		&& al_matrix_init(&module->of[AL_STATISTIC_NORMS], n_heads, 1, err)
 		&& al_matrix_init(&module->of[AL_STATISTIC_ENTROPIES], n_heads, 1, err)
 		&& al_matrix_init(&module->of[AL_STATISTIC_DISTANCES], n_heads, n_heads, err);

@@ -29,6 +29,9 @@ static const struct al_option_row pca_rows[] = {
 	OPTION_TEXT(struct pca_options, weights, "weights", "FILE",
 		"instead of head outputs the weights of PCA layers, as a checkpoint holds them: "
 		"how alike their components are"),
+	OPTION_TEXT(struct pca_options, calibration, "calibration", "DIR",
+		"instead of head outputs the moments that a calibration of a model holds (direct "
+		"and average)"),
 	OPTION_FLAG(struct pca_options, is_by_columns, "by-columns",
 		"of --weights: a component is a column (default: a row, as torch stores them)"),
 	OPTION_TEXT(struct pca_options, figures, "figures", "DIR", "draw figures into DIR"),
@@ -50,16 +53,34 @@ static const char *given(const struct al_session *session, const char *const *na
 	return NULL;
 }
 
+/* --weights and --calibration stand in the place of head outputs. */
+static bool check_alone(const struct al_session *session, const char *option,
+	const char *const *others, size_t n, struct al_error *err)
+{
+	const char *other = given(session, others, n);
+
+	if (session->line.n_words > 0)
+		return al_fail(err, AL_EINPUT, "--%s takes no head outputs beside it (%s)", option,
+			al_session_word(session, 0));
+	return !other || al_fail(err, AL_EINPUT, "--%s takes no --%s", option, other);
+}
+
 static bool check_weights(const struct al_session *session, struct al_error *err)
 {
 	static const char *const of_outputs[] = {"heads", "architecture", "keep", "target",
-		"epsilon", "strict", "tokens", "text", "sequences", "train"};
-	const char *option = given(session, of_outputs, sizeof(of_outputs) / sizeof(*of_outputs));
+		"epsilon", "strict", "tokens", "text", "sequences", "train", "calibration"};
 
-	if (session->line.n_words > 0)
-		return al_fail(err, AL_EINPUT, "--weights takes no head outputs beside it (%s)",
-			al_session_word(session, 0));
-	return !option || al_fail(err, AL_EINPUT, "--weights takes no --%s", option);
+	return check_alone(session, "weights", of_outputs, sizeof(of_outputs) / sizeof(*of_outputs),
+		err);
+}
+
+static bool check_calibration(const struct al_session *session, struct al_error *err)
+{
+	static const char *const of_tokens[] = {"heads", "target", "strict", "tokens", "text",
+		"sequences", "online", "batch-tokens", "by-columns"};
+
+	return check_alone(session, "calibration", of_tokens,
+		sizeof(of_tokens) / sizeof(*of_tokens), err);
 }
 
 static bool check_model(const struct al_session *session, struct al_error *err)
@@ -95,8 +116,11 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 
 	if (o->weights)
 		return check_weights(session, err);
+	if (o->calibration)
+		return check_calibration(session, err);
 	if (session->line.n_words == 0)
-		return al_fail(err, AL_EINPUT, "expected FILE, MODEL, or --weights FILE");
+		return al_fail(err, AL_EINPUT,
+			"expected FILE, MODEL, --calibration DIR or --weights FILE");
 	if (o->is_by_columns)
 		return al_fail(err, AL_EINPUT, "--by-columns goes with --weights");
 	return pca_is_of_model(o) ? check_model(session, err) : check_file(session, err);
@@ -104,10 +128,13 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 
 static bool run_pca(struct al_session *session, struct al_error *err)
 {
+	const struct pca_options *o = session->options;
+
 	if (!check_input(session, err) || !pca_training_check(session, err))
 		return false;
-	return pca_is_of_model(session->options) ? pca_run_model(session, err)
-						 : pca_run_file(session, err);
+	if (o->calibration)
+		return pca_run_calibration(session, err);
+	return pca_is_of_model(o) ? pca_run_model(session, err) : pca_run_file(session, err);
 }
 
 const struct al_command al_command_pca = {

@@ -23,7 +23,7 @@ struct pca_options {
 	struct al_output_options output;
 	int64_t n_heads, keep; /* 0: not given */
 	uint64_t architectures, only; /* a bit for each; 0: not given */
-	const char *target, *modules, *epsilon, *figures, *weights;
+	const char *target, *modules, *epsilon, *figures, *weights, *calibration;
 	bool is_strict, is_by_columns;
 	struct al_input_options input; /* of a model that runs */
 	struct pca_training training;
@@ -107,14 +107,22 @@ struct pca_source {
 	struct pca_tables tables;
 };
 
-/* All architectures that are asked for, of one module. `rows`: its head outputs and targets;
- * `in_place` [AL_N_ARCHITECTURES] takes the layers, or is NULL. */
-bool pca_take_module(struct pca_source *source, const char *name, size_t n_heads,
-	const struct al_rows rows[2], struct al_in_place *in_place,
+/* One module: its rows, or of a calibration what was added up over them. */
+struct pca_subject {
+	const char *name;
+	size_t n_heads, width; /* numbers of a token: n_heads*d_head */
+	const struct al_rows *rows; /* [2]: head outputs and targets */
+	const struct al_head_moments *moments;
+	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layers; may be NULL */
+};
+
+/* All architectures that are asked for. */
+bool pca_take_module(struct pca_source *source, const struct pca_subject *subject,
 	struct al_error *err) AL_MUST_CHECK;
 
 bool pca_run_file(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_model(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
+bool pca_run_calibration(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
 void pca_loss_columns(struct al_table *table);
 
 /* ---- pca_train.c ---- */

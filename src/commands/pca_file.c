@@ -105,8 +105,12 @@ static bool take_outputs(struct pca_run *run, const struct al_tensor *tensor, st
 	struct al_rows rows[2] = {{0}};
 
 	return open_rows(run, tensor, rows, err)
-		&& pca_take_module(&run->source, tensor->name, (size_t)run->options->n_heads, rows,
-			NULL, err);
+		&& pca_take_module(&run->source,
+			&(struct pca_subject){.name = tensor->name,
+				.n_heads = (size_t)run->options->n_heads,
+				.width = rows[0].width,
+				.rows = rows},
+			err);
 }
 
 static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)

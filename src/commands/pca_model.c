@@ -153,9 +153,13 @@ static bool take_modules(struct pca_model *m, struct al_error *err)
 		if (!m->is_wanted[i])
 			continue;
 		show(m, view->modules[i].name);
-		ok = pca_take_module(&m->source, view->modules[i].name,
-			     (size_t)view->modules[i].n_heads, m->recording.rows[i],
-			     loss_table(m) ? m->in_place[i] : NULL, err)
+		ok = pca_take_module(&m->source,
+			     &(struct pca_subject){.name = view->modules[i].name,
+				     .n_heads = (size_t)view->modules[i].n_heads,
+				     .width = m->recording.rows[i][0].width,
+				     .rows = m->recording.rows[i],
+				     .in_place = loss_table(m) ? m->in_place[i] : NULL},
+			     err)
 			|| al_in(err, "%s", view->modules[i].name);
 	}
 	return ok;

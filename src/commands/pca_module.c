@@ -76,17 +76,28 @@ static const char *make_label(const struct pca_module *m)
 	return label;
 }
 
-static bool take(struct pca_module *m, const struct al_rows outputs[2], struct pca_tables *tables,
-	struct al_error *err)
+static bool find_components(struct pca_module *m, const struct pca_subject *subject,
+	const struct al_head_outputs *outputs, struct al_error *err)
 {
-	const struct al_head_outputs heads = al_head_outputs_of_file(outputs);
 	struct al_pca_options options = {.architecture = m->architecture,
 		.n_heads = m->n_heads,
-		.d_head = outputs[0].width / m->n_heads,
+		.d_head = subject->width / m->n_heads,
 		.is_strict = m->options->is_strict};
 
-	if (!pca_read_real("epsilon", m->options->epsilon, 0, 0, 1e300, &options.epsilon, err)
-		|| !al_principal_find(&m->principal, &heads, &options, err))
+	return pca_read_real("epsilon", m->options->epsilon, 0, 0, 1e300, &options.epsilon, err)
+		&& (subject->moments ? al_principal_of_moments(&m->principal, subject->moments,
+			    &options, err)
+				     : al_principal_find(&m->principal, outputs, &options, err));
+}
+
+static bool take(struct pca_module *m, const struct pca_subject *subject, struct pca_tables *tables,
+	struct al_error *err)
+{
+	struct al_head_outputs heads = {0};
+
+	if (subject->rows)
+		heads = al_head_outputs_of_file(subject->rows);
+	if (!find_components(m, subject, &heads, err))
 		return false;
 	bool ok = find_kept(m, m->principal.layer.n_features, err);
 	m->label = make_label(m);
@@ -99,8 +110,8 @@ static bool take(struct pca_module *m, const struct al_rows outputs[2], struct p
 	return ok;
 }
 
-bool pca_take_module(struct pca_source *source, const char *name, size_t n_heads,
-	const struct al_rows rows[2], struct al_in_place *in_place, struct al_error *err)
+bool pca_take_module(struct pca_source *source, const struct pca_subject *subject,
+	struct al_error *err)
 {
 	const struct pca_options *o = source->session->options;
 	const uint64_t wanted = o->architectures ? o->architectures : UINT64_C(1) << AL_DIRECT;
@@ -110,15 +121,17 @@ bool pca_take_module(struct pca_source *source, const char *name, size_t n_heads
 	for (int a = 0; ok && a < AL_N_ARCHITECTURES; a++) {
 		struct pca_module module = {.session = source->session,
 			.options = o,
-			.name = name,
-			.n_heads = n_heads,
+			.name = subject->name,
+			.n_heads = subject->n_heads,
 			.architecture = (enum al_pca_architecture)a,
-			.n_targets = rows[1].width,
-			.in_place = in_place};
+			.n_targets = subject->rows ? subject->rows[1].width : 0,
+			.in_place = subject->in_place};
 		if (wanted >> a & 1)
-			ok = take(&module, rows, &source->tables, err);
+			ok = take(&module, subject, &source->tables, err);
 	}
-	ok = ok && (!o->figures || pca_figures_draw(source->session, &source->tables, name, err));
+	ok = ok
+		&& (!o->figures
+			|| pca_figures_draw(source->session, &source->tables, subject->name, err));
 	pca_figures_finish(&source->tables);
 	return ok;
 }

@@ -49,6 +49,15 @@ static void set_norm(struct al_principal *p, size_t feature, double shift, doubl
 	p->n_constant += variance <= 0;
 }
 
+static bool check_tokens(const struct al_principal *p, struct al_error *err)
+{
+	return p->n_tokens > (int64_t)p->layer.n_features
+		|| al_fail(err, AL_EINPUT,
+			"found %lld tokens whose numbers are finite, expected more than the %zu "
+			"features",
+			(long long)p->n_tokens, p->layer.n_features);
+}
+
 static bool take_counts(struct al_principal *p, const struct al_sums *sums,
 	const struct al_pca_options *o, struct al_error *err)
 {
@@ -60,11 +69,8 @@ static bool take_counts(struct al_principal *p, const struct al_sums *sums,
 			"%lld",
 			(long long)sums->n_left_out, (long long)(sums->n_left_out + sums->n_rows),
 			sums->n_left_out == 1 ? "has" : "have", (long long)sums->first_left_out);
-	if (p->n_tokens <= (int64_t)p->layer.n_features)
-		return al_fail(err, AL_EINPUT,
-			"found %lld tokens whose numbers are finite, expected more than the %zu "
-			"features",
-			(long long)p->n_tokens, p->layer.n_features);
+	if (!check_tokens(p, err))
+		return false;
 	for (size_t i = 0; i < sums->statistic->n_sums; i++)
 		if (!isfinite(sums->sums[i]))
 			return al_fail(err, AL_EINPUT,
@@ -237,20 +243,86 @@ static bool find_components(struct al_principal *p, struct al_error *err)
 		|| al_fail(err, AL_EINPUT, "all %zu features are constant", p->layer.n_norm);
 }
 
+static bool begin(struct al_principal *p, const struct al_pca_options *o, struct al_error *err)
+{
+	*p = (struct al_principal){0};
+	al_pca_layer_init(&p->layer, o->architecture, o->n_heads, o->d_head);
+	const size_t n = p->layer.n_features;
+	p->values = al_calloc(n, sizeof(*p->values));
+	return al_matrix_init(&p->covariance, n, n, err) && al_matrix_init(&p->vectors, n, n, err);
+}
+
 bool al_principal_find(struct al_principal *out, const struct al_head_outputs *outputs,
 	const struct al_pca_options *o, struct al_error *err)
 {
 	double *first = al_alloc(outputs->width, sizeof(*first));
-
-	*out = (struct al_principal){0};
-	al_pca_layer_init(&out->layer, o->architecture, o->n_heads, o->d_head);
-	const size_t n = out->layer.n_features;
-	out->values = al_calloc(n, sizeof(*out->values));
-	bool ok = al_matrix_init(&out->covariance, n, n, err)
-		&& al_matrix_init(&out->vectors, n, n, err)
-		&& outputs->first(outputs->context, first, err)
+	bool ok = begin(out, o, err) && outputs->first(outputs->context, first, err)
 		&& find_covariance(out, outputs, first, o, err) && find_components(out, err);
+
 	free(first);
+	if (!ok)
+		al_principal_finish(out);
+	return ok;
+}
+
+/* ---- of moments ---- */
+
+/* The covariance of number a with number b, both normalised. */
+static double normalised(const struct al_principal *p, const struct al_head_moments *m, size_t a,
+	size_t b)
+{
+	return (m->products.data[a + b * m->products.ld] / (double)m->n_tokens
+		       - p->layer.mean[a] * p->layer.mean[b])
+		* p->layer.scale[a] * p->layer.scale[b];
+}
+
+/* Of heads i and k: the mean over dimensions, and of averages over all pairs of dimensions. */
+static double covariance_of(const struct al_principal *p, const struct al_head_moments *m, size_t i,
+	size_t k)
+{
+	const size_t d = p->layer.d_head;
+	double sum = 0;
+
+	if (p->layer.architecture == AL_DIRECT) {
+		for (size_t j = 0; j < d; j++)
+			sum += normalised(p, m, i * d + j, k * d + j);
+		return sum / (double)d;
+	}
+	for (size_t j = 0; j < d; j++)
+		for (size_t l = 0; l < d; l++)
+			sum += normalised(p, m, i * d + j, k * d + l);
+	return sum / (double)(d * d);
+}
+
+/* Below 1e-9 of the square a variance is rounding: what is left of a constant. */
+static void take_moments(struct al_principal *p, const struct al_head_moments *m, double epsilon)
+{
+	const double n = (double)m->n_tokens;
+
+	p->n_tokens = m->n_tokens;
+	for (size_t a = 0; a < p->layer.n_norm; a++) {
+		const double mean = m->sums[a] / n,
+			     square = m->products.data[a + a * m->products.ld] / n,
+			     variance = square - mean * mean;
+		set_norm(p, a, 0, mean, variance > 1e-9 * square ? variance : 0, epsilon);
+	}
+	for (size_t k = 0; k < p->layer.n_heads; k++)
+		for (size_t i = 0; i < p->layer.n_heads; i++)
+			p->covariance.data[i + k * p->covariance.ld] = covariance_of(p, m, i, k);
+}
+
+bool al_principal_of_moments(struct al_principal *out, const struct al_head_moments *moments,
+	const struct al_pca_options *o, struct al_error *err)
+{
+	if (o->architecture == AL_NONLINEAR)
+		return al_fail(err, AL_EINPUT,
+			"second moments of heads say nothing of their squares and products, which "
+			"the nonlinear architecture has");
+	bool ok = begin(out, o, err);
+	if (ok) {
+		take_moments(out, moments, o->epsilon);
+		ok = check_tokens(out, err) && find_components(out, err);
+	}
 	if (!ok)
 		al_principal_finish(out);
 	return ok;

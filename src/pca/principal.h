@@ -44,6 +44,20 @@ struct al_principal {
  * strict. On failure nothing is left to finish. */
 bool al_principal_find(struct al_principal *out, const struct al_head_outputs *outputs,
 	const struct al_pca_options *options, struct al_error *err) AL_MUST_CHECK;
+
+/* What a calibration keeps of heads' outputs o, added up over tokens. */
+struct al_head_moments {
+	struct al_view products; /* of o o^T: [n_heads*d_head][the same] */
+	const double *sums; /* of o */
+	int64_t n_tokens;
+};
+
+/* The same from moments alone: the direct and the average architecture ask no more of the tokens
+ * than these. AL_EINPUT for the non-linear one, whose squares and products have moments of their
+ * own. */
+bool al_principal_of_moments(struct al_principal *out, const struct al_head_moments *moments,
+	const struct al_pca_options *options, struct al_error *err) AL_MUST_CHECK;
+
 void al_principal_finish(struct al_principal *principal);
 
 /* How many components hold this share of the variance. */
