@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "calibration/calibration.h"
+#include "checkpoint/finite.h"
 #include "checkpoint/safetensors.h"
 
 static const char VERSION[] = "1";
@@ -176,8 +177,8 @@ static bool read_matrix(const struct al_checkpoint *file, const struct al_tensor
 		    err)
 		|| !al_tensor_read_double(file, tensor, &all, out->data, (size_t)all.run, err))
 		return false;
-	return al_is_finite(al_view(*out))
-		|| al_fail(err, AL_EINPUT, "holds numbers that are not finite");
+	return al_check_not_finite(al_count_not_finite(out->data, (size_t)tensor->n_elements),
+		tensor->n_elements, tensor->name, err);
 }
 
 static bool check_squares(const struct al_module_statistics *module, enum al_statistic_kind kind,

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "checkpoint/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
@@ -173,7 +174,9 @@ static bool record(struct calibrating *c, struct al_error *err)
 	al_calibration_add_table(c->session, &calibration, folder);
 	al_opened_checkpoint_note(&c->opened, c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
-	ok = al_checkpoint_check_unchanged(&c->opened.checkpoint, err)
+	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
+	ok = al_checkpoint_note_not_finite(&c->opened.checkpoint, NULL, c->session->tables[0], err)
+		&& al_checkpoint_check_unchanged(&c->opened.checkpoint, err)
 		&& al_calibration_put(c->session, &calibration, folder, err);
 	al_calibration_finish(&calibration);
 	return ok;

@@ -159,18 +159,19 @@ enum { N_PLACES = 3 };
  * a fused tensor are queries, keys and values. FP8 (E4M3) has no infinities. */
 static void spoil(const struct sound *sound, const struct al_tensor *tensor, int place)
 {
-	static const float numbers[N_PLACES] = {NAN, INFINITY, -INFINITY};
+	static const double numbers[N_PLACES] = {NAN, INFINITY, -INFINITY};
+	const float single = (float)numbers[place];
 	const size_t each = (size_t)tensor->dtype->block_bytes;
 	unsigned char *at = sound->bytes + tensor->offset
 		+ (size_t)(place * (tensor->n_elements - 1) / (N_PLACES - 1)) * each;
-	unsigned char kept[sizeof(float)];
+	unsigned char kept[sizeof(double)];
 	char path[256];
 
 	memcpy(kept, at, each);
 	if (is_fp8(tensor))
 		*at = 0x7F;
 	else
-		memcpy(at, &numbers[place], each);
+		memcpy(at, each == sizeof(single) ? (const void *)&single : &numbers[place], each);
 	test_write(test_path(path, &folder, spoilt_model), sound->bytes, sound->n_bytes);
 	memcpy(at, kept, each);
 }
@@ -234,6 +235,7 @@ static void find_lines(struct lines *lines)
 		"audit #" CONFIG "--null 0 --fold-norms --only heads",
 		"audit @/model.safetensors" CONFIG "--null 0 --against #",
 		"evaluate #" CONFIG "--tokens @/tokens",
+		"calibrate #" CONFIG "--tokens @/tokens -o @/measured",
 		"inspect #" CONFIG "--only tensors --values",
 		"compress #" CONFIG "--method truncate --rank 1 -o @/truncated.safetensors",
 		"compress #" CONFIG "--method drop --drop 0:1 -o @/dropped.safetensors",
@@ -306,6 +308,35 @@ static void headers_alone_are_said_to_be(void **state)
 		assert_int_equal(run(i ? "reconcile #" : "inspect #", sound_model, said), AL_OK);
 		assert_non_null(strstr(said, "numbers: not read"));
 	}
+	close_sound(&model);
+}
+
+/* The folder's file is a link to the spoilt one. */
+static void numbers_of_calibrations_are_counted(void **state)
+{
+	static const struct lines lines = {{"audit @/model.safetensors" CONFIG
+					    "--calibration @/measured",
+						   "merge @/measured @/measured -o @/merged"},
+		2};
+	struct sound model, calibration;
+	char said[MOST_SAID], path[256];
+
+	(void)state;
+	make_model(&model, "gpt2");
+	assert_int_equal(run("calibrate #" CONFIG "--tokens @/tokens -o @/measured", sound_model,
+				 said),
+		AL_OK);
+	open_sound(&calibration, "measured/calibration.safetensors");
+	unlink(test_path(path, &folder, "measured/calibration.safetensors"));
+	assert_int_equal(symlink("../spoilt.safetensors", path), 0);
+	for (size_t i = 0; i < calibration.checkpoint.n_tensors; i++) {
+		const struct al_tensor *tensor = &calibration.checkpoint.tensors[i];
+		if (tensor->dtype->stored[0] == 'F' && is_first(tensor))
+			assert_int_equal(check_tensor(&calibration, tensor, &lines), 0);
+	}
+	unlink(path);
+	rmdir(test_path(path, &folder, "measured"));
+	close_sound(&calibration);
 	close_sound(&model);
 }
 
@@ -382,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_number_is_named),
 		cmocka_unit_test(headers_alone_are_said_to_be),
+		cmocka_unit_test(numbers_of_calibrations_are_counted),
 		cmocka_unit_test(numbers_of_arrays_are_counted),
 	};
 
