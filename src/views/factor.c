@@ -327,14 +327,22 @@ static bool set_projection(struct maker *m, enum al_projection p, struct al_erro
 
 /* ---- composed factors: MLA, arXiv:2405.04434 eq. 9 to 19 ---- */
 
+static bool fail_before(const char *name, const struct al_entry *weight, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT, "%s, which comes before %s, isn't stored", name,
+		weight->name);
+}
+
 static bool make_gain(struct maker *m, const struct al_entry *weight, struct al_factor *factor,
 	struct al_error *err)
 {
 	const struct al_entry *gain = weight->gain ? find_named(m, weight->gain) : NULL;
 	struct al_factor norm = {0};
 
-	if (!gain)
+	if (!weight->gain)
 		return true;
+	if (!gain)
+		return fail_before(weight->gain, weight, err);
 	if (!collect_runs(m, gain, false, &norm, err))
 		return false;
 	factor->gain = norm.runs[0].tensor;
@@ -353,8 +361,7 @@ static bool make_down(struct maker *m, const struct al_entry *weight, struct al_
 	if (!weight->down)
 		return true;
 	if (!entry)
-		return al_fail(err, AL_EINPUT, "%s, which comes before %s, isn't stored",
-			weight->down, weight->name);
+		return fail_before(weight->down, weight, err);
 	if (!collect_runs(m, entry, false, down, err)
 		|| !set_heads(down, 1, columns_of(down), columns_of(down), AL_QUERY, err))
 		return false;

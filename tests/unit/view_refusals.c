@@ -246,6 +246,50 @@ static void own_layouts_are_laid(void **state)
 	al_checkpoint_close(&checkpoint);
 }
 
+/* The built-in family without the line that says where a tensor is. */
+static void write_without(const char *path, const char *tensor)
+{
+	char line[1024], said[64];
+	FILE *family = fopen("src/catalog/families/deepseek_v2.json", "r");
+	FILE *layout = fopen(path, "w");
+	int n_left_out = 0;
+
+	assert_true(family && layout);
+	snprintf(said, sizeof(said), "\"is\": \"%s\"", tensor);
+	while (fgets(line, sizeof(line), family))
+		if (strstr(line, said))
+			n_left_out++;
+		else
+			fputs(line, layout);
+	assert_int_equal(n_left_out, 1);
+	fclose(family);
+	fclose(layout);
+}
+
+/* Queries without what comes before them would be another matrix's. */
+static void latent_heads_need_all_their_tensors(void **state)
+{
+	static const char *const cases[][2] = {
+		{"W_UQ", "layers.0: variant mla has no query projection of its own"},
+		{"W_DQ", "layers.0: W_DQ, which comes before W_UQ, isn't stored"},
+		{"g_Q", "layers.0: g_Q, which comes before W_UQ, isn't stored"},
+		{"g_KV", "layers.0: g_KV, which comes before W_UK, isn't stored"},
+	};
+	struct state_dict *dict = state_dict_read("deepseek_v2");
+	struct al_error err = {0};
+	char path[256];
+
+	(void)state;
+	state_dict_write(dict, &folder, true);
+	state_dict_finish(dict);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		write_without(test_path(path, &folder, cases[i][0]), cases[i][0]);
+		assert_false(open_view(&(struct al_view_options){.layout = path}, &err));
+		if (!strstr(err.message, cases[i][1]))
+			fail_msg("\"%s\", expected: %s", err.message, cases[i][1]);
+	}
+}
+
 static void own_layouts_are_refused_where_they_are_wrong(void **state)
 {
 	struct al_checkpoint checkpoint;
@@ -269,6 +313,7 @@ int main(void)
 		cmocka_unit_test(other_names_fit_no_family),
 		cmocka_unit_test(own_layouts_are_laid),
 		cmocka_unit_test(own_layouts_are_refused_where_they_are_wrong),
+		cmocka_unit_test(latent_heads_need_all_their_tensors),
 	};
 
 	return cmocka_run_group_tests_name("view_refusals", tests, begin, end);
