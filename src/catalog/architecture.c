@@ -23,7 +23,8 @@ bool al_read_architecture(void *context, const struct cJSON *member, void *out,
 	architecture->set = al_new_array(reader->arena, struct al_module_set, n);
 	al_json_each (item, member) {
 		struct al_module_set *set = &architecture->set[architecture->n_set++];
-		if (!al_read_set(reader, item, set, err))
+		if (!al_read_own_symbol(reader, item, &set->symbol, err)
+			|| !al_read_formula_or_flag(reader, item, &set->value, err))
 			return false;
 		al_reader_know(reader, set->symbol);
 	}

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "catalog/family.h"
+#include "catalog/config.h"
 #include "catalog/read.h"
 
 extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
@@ -16,7 +16,7 @@ extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
 
 struct loaded {
 	const char *name; /* as it was asked for */
-	struct al_json doc; /* models point into it */
+	struct al_json *doc; /* models point into it */
 	void *item;
 	struct loaded *older;
 };
@@ -26,6 +26,25 @@ struct al_catalog {
 	struct al_symbols symbols;
 	struct loaded *newest[AL_N_CATALOG_KINDS];
 };
+
+static struct loaded *keep(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name)
+{
+	struct loaded *loaded = al_new(&catalog->arena, struct loaded);
+
+	loaded->name = al_strdup(&catalog->arena, name);
+	loaded->older = catalog->newest[kind];
+	catalog->newest[kind] = loaded;
+	return loaded;
+}
+
+static struct loaded *find_loaded(const struct al_catalog *catalog, enum al_catalog_kind kind,
+	const char *name)
+{
+	for (struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
+		if (strcmp(loaded->name, name) == 0)
+			return loaded;
+	return NULL;
+}
 
 /* ---- kinds ---- */
 
@@ -61,12 +80,88 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 {
 	struct al_family *family;
 
+	const struct al_composition defaults = {.catalog = catalog, .standard = &catalog->symbols};
+
 	(void)file;
-	if (!al_family_read(&catalog->arena, doc, &catalog->symbols, &family, err)
+	if (!al_family_read(&catalog->arena, doc, &defaults, NULL, &family, err)
 		|| !al_family_check(family, doc, catalog, err))
 		return false;
 	*item = family;
 	return true;
+}
+
+/* ---- a config's family, with the families of its components ---- */
+
+/* "llava(text=llama,vision=clip_vision)": a family whose components are chosen. */
+static const char *name_composed(struct al_catalog *catalog, const struct al_family *family,
+	const char *const families[AL_N_COMPONENTS])
+{
+	const char *list = "";
+
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		if (families[i])
+			list = al_format(&catalog->arena, "%s%s%s=%s", list, *list ? "," : "",
+				al_component_names[i], families[i]);
+	return *list ? al_format(&catalog->arena, "%s(%s)", family->name, list) : family->name;
+}
+
+/* The family of one component, where the config's object says another one than the default. */
+static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_config *config, const struct al_family_component *component,
+	const char **out, struct al_error *err)
+{
+	const struct cJSON *object = al_config_object(config, component->place);
+	const struct cJSON *node = object == config->object ? NULL
+							    : al_json_get(object, "model_type");
+	const struct al_family *family;
+	const char *model_type;
+
+	if (!component->by_model_type || !node)
+		return true;
+	if (!al_json_text(doc, node, &model_type, err))
+		return false;
+	if (!al_catalog_family_of(catalog, model_type, &family, err))
+		return al_json_in(doc, node, err);
+	if (strcmp(family->name, component->family) != 0)
+		*out = family->name;
+	return true;
+}
+
+/* The family as it is with these components, which is found by its name from here on. */
+static bool compose(struct al_catalog *catalog, const struct al_family *family,
+	const char *const families[AL_N_COMPONENTS], const char *name, struct al_error *err)
+{
+	const struct al_composition composition = {.catalog = catalog,
+		.standard = &catalog->symbols,
+		.families = families};
+	struct al_family *composed;
+	struct al_json doc;
+
+	if (find_loaded(catalog, AL_CATALOG_FAMILIES, name))
+		return true;
+	if (!al_catalog_family_document(catalog, family->name, &doc, err))
+		return false;
+	bool ok = al_family_read(&catalog->arena, &doc, &composition, NULL, &composed, err);
+	al_json_finish(&doc);
+	if (ok)
+		keep(catalog, AL_CATALOG_FAMILIES, name)->item = composed;
+	return ok;
+}
+
+/* The name of the config's family, under which the catalogue has it. */
+static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *object, const struct al_family *family, const char **name,
+	struct al_error *err)
+{
+	const struct al_config config = {.family = family, .doc = doc, .object = object};
+	const char *families[AL_N_COMPONENTS] = {NULL};
+
+	for (size_t i = 0; i < family->n_components; i++)
+		if (!choose_component(catalog, doc, &config, &family->components[i],
+			    &families[family->components[i].component], err))
+			return false;
+	*name = name_composed(catalog, family, families);
+	return compose(catalog, family, families, *name, err);
 }
 
 /* The text model's config in that of a model of text and more, where its family is known; else
@@ -116,12 +211,28 @@ static bool parse_config(struct al_catalog *catalog, const struct al_json *doc,
 			"only its text_config, of family %s, is counted; %sall else is left out",
 			family->name, list_parts(catalog, doc, model->config));
 	}
+	if (!choose_family(catalog, doc, model->config, family, &model->family, err))
+		return false;
 	model->name = al_strdup(&catalog->arena, doc->name);
 	model->title = model->name;
-	model->family = family->name;
 	model->doc = doc;
 	*out = model;
 	return true;
+}
+
+bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *config, const struct al_family **out, const char **name,
+	struct al_error *err)
+{
+	const struct al_family *family;
+	const char *model_type;
+
+	if (!al_json_get_text(doc, config, "model_type", true, &model_type, err))
+		return false;
+	if (!al_catalog_family_of(catalog, model_type, &family, err))
+		return al_json_in(doc, al_json_get(config, "model_type"), err);
+	return choose_family(catalog, doc, config, family, name, err)
+		&& al_catalog_family(catalog, *name, out, err);
 }
 
 static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, const char *file,
@@ -226,33 +337,41 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 {
 	const struct kind *kind = &kinds[index];
 	bool from_path = al_catalog_is_path(name);
-	struct loaded *loaded = al_new(&catalog->arena, struct loaded);
+	struct al_json *doc = al_new(&catalog->arena, struct al_json);
+	void *item;
 
-	if (!(from_path ? read_path(catalog, index, name, &loaded->doc, err)
-			: read_built_in(catalog, kind, name, &loaded->doc, err)))
+	if (!(from_path ? read_path(catalog, index, name, doc, err)
+			: read_built_in(catalog, kind, name, doc, err)))
 		return false;
-	bool ok = kind->parse(catalog, &loaded->doc, from_path ? name : "built-in", &loaded->item,
-		err);
+	bool ok = kind->parse(catalog, doc, from_path ? name : "built-in", &item, err);
 	if (!ok || !kind->keeps_document)
-		al_json_finish(&loaded->doc);
+		al_json_finish(doc);
 	if (!ok)
 		return false;
-	loaded->name = al_strdup(&catalog->arena, name);
-	loaded->older = catalog->newest[index];
-	catalog->newest[index] = loaded;
-	*out = loaded->item;
+	struct loaded *loaded = keep(catalog, index, name);
+	loaded->doc = doc;
+	loaded->item = item;
+	*out = item;
 	return true;
 }
 
 static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name,
 	void **out, struct al_error *err)
 {
-	for (const struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
-		if (strcmp(loaded->name, name) == 0) {
-			*out = loaded->item;
-			return true;
-		}
-	return load(catalog, kind, name, out, err);
+	const struct loaded *loaded = find_loaded(catalog, kind, name);
+
+	if (!loaded)
+		return load(catalog, kind, name, out, err);
+	*out = loaded->item;
+	return true;
+}
+
+bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
+	struct al_error *err)
+{
+	return al_catalog_is_path(name)
+		? read_path(catalog, AL_CATALOG_FAMILIES, name, doc, err)
+		: read_built_in(catalog, &kinds[AL_CATALOG_FAMILIES], name, doc, err);
 }
 
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
@@ -382,7 +501,7 @@ void al_catalog_destroy(struct al_catalog *catalog)
 	for (size_t kind = 0; kind < AL_N_CATALOG_KINDS; kind++)
 		for (struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
 			if (kinds[kind].keeps_document)
-				al_json_finish(&loaded->doc);
+				al_json_finish(loaded->doc);
 	al_arena_finish(&catalog->arena);
 	free(catalog);
 }

@@ -158,6 +158,8 @@ struct al_variant {
 /* Has it a tensor that is this factor of heads? */
 bool al_variant_has_factor(const struct al_variant *variant, enum al_head_factor factor);
 
+bool al_variant_has_option(const struct al_variant *variant, const char *name);
+
 /* Parses one variant object (also one that stands inside a scenario). It lives in the arena. */
 bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
 	const char *file, struct al_variant **out, struct al_error *err) AL_MUST_CHECK;
@@ -267,6 +269,12 @@ bool al_catalog_family(struct al_catalog *catalog, const char *name, const struc
 /* The built-in family of a config.json's "model_type"; it is never guessed. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err) AL_MUST_CHECK;
+
+/* The family of a config.json with the families of its components; `name` is where
+ * al_catalog_family finds it again: "llava(text=qwen2)". */
+bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *config, const struct al_family **out, const char **name,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The standard symbols, in the order of symbols.json. */
 const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n);

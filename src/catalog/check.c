@@ -83,14 +83,6 @@ static bool sets(const struct al_family_module *module, const char *symbol)
 	return false;
 }
 
-static bool has_option(const struct al_variant *variant, const char *name)
-{
-	for (size_t i = 0; i < variant->n_options; i++)
-		if (strcmp(variant->options[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 /* A config's symbol by the name of an option would switch it: only on purpose. */
 static bool check_symbols(const struct al_json *doc, const struct al_family *family,
 	const struct al_family_module *module, const struct al_variant *variant,
@@ -100,7 +92,7 @@ static bool check_symbols(const struct al_json *doc, const struct al_family *fam
 
 	for (size_t i = 0; i < family->n_config; i++) {
 		const char *symbol = family->config[i].symbol;
-		if (has_option(variant, symbol) && !sets(module, symbol))
+		if (al_variant_has_option(variant, symbol) && !sets(module, symbol))
 			return al_json_fail(doc, al_json_get(config, symbol), err,
 				"\"%s\" is an option of variant %s, which module %s doesn't set",
 				symbol, variant->name, module->name);
@@ -131,12 +123,15 @@ static bool check_module(const struct al_json *doc, const struct cJSON *node,
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
 	struct al_catalog *catalog, struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(al_json_get(doc->root, "modules"));
+	const struct cJSON *modules = al_json_get(doc->root, "modules");
+	const struct cJSON *node = modules ? al_json_first(modules) : NULL;
+	const size_t n = modules ? al_json_size(modules) : 0; /* behind the components' */
 	struct al_arena arena;
 	bool ok = true;
 
 	al_arena_init(&arena);
-	for (size_t i = 0; ok && i < family->n_modules; i++, node = al_json_next(node))
+	for (size_t i = family->n_modules - n; ok && i < family->n_modules;
+		i++, node = al_json_next(node))
 		ok = check_module(doc, node, family, &family->modules[i], catalog, &arena, err);
 	al_arena_finish(&arena);
 	return ok;

@@ -118,8 +118,12 @@ static bool set_default(const struct al_config *config, const struct al_config_k
 	const struct al_formula *fallback = find_fallback(config, key);
 	int64_t value;
 
-	if (!fallback && !key->word)
+	if (!fallback && !key->word && al_config_object(config, key->place))
 		return false;
+	if (!fallback && !key->word) {
+		al_settings_set(settings, key->symbol, 0, config->family->name);
+		return true; /* of what the model hasn't */
+	}
 	const char *origin = al_format(&settings->arena, "%s's default %s", config->family->name,
 		fallback ? al_formula_source(fallback) : key->word);
 
@@ -157,6 +161,7 @@ static const char *expectation(const struct al_config_key *key)
 		"a list",
 		"a list of layers",
 		"a whole number or an object",
+		"a whole number or a pattern",
 		"a decimal",
 	};
 
@@ -169,9 +174,10 @@ static bool is_left_out(const struct al_config *config, const struct al_config_k
 	const struct cJSON *node = al_config_find(config, key);
 	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
 
-	if (!node && !key->fallback && !key->word && !config->settings->may_lack)
-		return al_json_fail(config->doc, config->object, err,
-			"key \"%s\" is missing, expected %s", key->keys[0], expectation(key));
+	const struct cJSON *object = al_config_object(config, key->place);
+	if (object && !node && !key->fallback && !key->word && !config->settings->may_lack)
+		return al_json_fail(config->doc, object, err, "key \"%s\" is missing, expected %s",
+			key->keys[0], expectation(key));
 	if (is_null && !is_derived(key) && !key->null)
 		return al_json_fail(config->doc, node, err, "\"%s\" is null, expected %s",
 			al_json_key(node), expectation(key));
@@ -326,6 +332,24 @@ static bool set_defaults(const struct al_config *config, bool lists, struct al_e
 	return true;
 }
 
+/* Of what a model is made of: which components its config has. A text model is always there. */
+static bool set_components(const struct al_config *config, struct al_error *err)
+{
+	const struct al_family *family = config->family;
+
+	for (size_t i = 0; i < family->n_components; i++) {
+		const struct al_family_component *component = &family->components[i];
+		const bool is_there = al_config_object(config, component->place) != NULL;
+		if (component->has)
+			al_settings_set(config->settings, component->has, is_there, config->origin);
+		else if (!is_there && !config->settings->may_lack)
+			return al_json_fail(config->doc, config->object, err,
+				"key \"%s\" is missing, expected an object",
+				component->place->objects[0]);
+	}
+	return true;
+}
+
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
 	const struct cJSON *object, const char *origin, struct al_settings *settings,
 	struct al_error *err)
@@ -334,9 +358,10 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 
 	if (!al_settings_is_asked(settings, "dropout"))
 		al_settings_set(settings, "dropout", family->has_dropout, family->name);
-	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_given(&config, false, err)
-		&& set_defaults(&config, false, err) && set_given(&config, true, err)
-		&& set_defaults(&config, true, err) && al_config_set_architecture(&config, err)
+	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_components(&config, err)
+		&& set_given(&config, false, err) && set_defaults(&config, false, err)
+		&& set_given(&config, true, err) && set_defaults(&config, true, err)
+		&& al_config_set_architecture(&config, err)
 		&& check_conditions(&config, AT_LEAST_ONE, AT_MOST, err);
 }
 
@@ -348,27 +373,78 @@ static bool begins_path(const char *key, const char *path)
 	return strncmp(key, path, length) == 0 && (path[length] == '\0' || path[length] == '.');
 }
 
-static bool uses_key(const struct al_family *family, const char *key)
+static bool is_around(const struct al_config_key *key)
 {
-	for (size_t i = 0; i < family->n_config; i++)
-		for (size_t j = 0; j < family->config[i].n_keys; j++)
-			if (begins_path(key, family->config[i].keys[j]))
+	for (size_t i = 0; key->place && i < key->place->n_around; i++)
+		if (al_find_name(key->place->around[i], key->keys, key->n_keys) >= 0)
+			return true;
+	return false;
+}
+
+/* Does the family use the key where it stands, in the object of `place` or, NULL, in the config? */
+static bool uses_key(const struct al_family *family, const struct al_config_place *place,
+	const char *key)
+{
+	for (size_t i = 0; i < family->n_config; i++) {
+		const struct al_config_key *used = &family->config[i];
+		if (used->place != place && (place || !is_around(used)))
+			continue;
+		for (size_t j = 0; j < used->n_keys; j++)
+			if (begins_path(key, used->keys[j]))
 				return true;
+	}
 	return strcmp(key, "model_type") == 0
 		|| (family->n_architectures > 0 && strcmp(key, "architectures") == 0);
 }
 
-size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
+/* The place whose object this is; NULL: none's. */
+static const struct al_config_place *find_place(const struct al_config *config,
+	const struct cJSON *object)
+{
+	for (size_t i = 0; i < config->family->n_components; i++) {
+		const struct al_config_place *place = config->family->components[i].place;
+		if (al_config_object(config, place) == object)
+			return place;
+	}
+	return NULL;
+}
+
+struct ignored {
+	const struct al_config *config;
+	struct al_arena *arena;
+	const char **keys;
+	size_t n, room;
+};
+
+static void add_ignored(struct ignored *ignored, const struct cJSON *object,
+	const struct al_config_place *place, const char *path)
+{
+	const struct al_config *config = ignored->config;
+
+	al_json_each (member, object) {
+		const char *key = al_format(ignored->arena, "%s%s", path, al_json_key(member));
+		const struct al_config_place *inner = find_place(config, member);
+		if (inner) {
+			add_ignored(ignored, member, inner, al_format(ignored->arena, "%s.", key));
+			continue;
+		}
+		if (uses_key(config->family, place, al_json_key(member)))
+			continue;
+		ignored->keys = al_grow(ignored->arena, ignored->keys, ignored->n, &ignored->room,
+			sizeof(*ignored->keys));
+		ignored->keys[ignored->n++] = key;
+	}
+}
+
+size_t al_family_ignored(const struct al_family *family, const struct cJSON *object,
 	struct al_arena *arena, const char *const **keys)
 {
-	const char **ignored = al_new_array(arena, const char *, al_json_size(config));
-	size_t n = 0;
+	const struct al_config config = {.family = family, .object = object};
+	struct ignored ignored = {.config = &config, .arena = arena};
 
-	al_json_each (member, config)
-		if (!uses_key(family, al_json_key(member)))
-			ignored[n++] = al_strdup(arena, al_json_key(member));
-	*keys = ignored;
-	return n;
+	add_ignored(&ignored, object, find_place(&config, object), "");
+	*keys = ignored.keys;
+	return ignored.n;
 }
 
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,

@@ -19,6 +19,11 @@ bool al_config_is_list(const struct al_config_key *key);
 bool al_config_length(const struct al_config *config, const struct al_config_key *key, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The object that the place's keys stand in; NULL: the config has none of them. NULL is the config
+ * itself. */
+const struct cJSON *al_config_object(const struct al_config *config,
+	const struct al_config_place *place);
+
 /* The value that the config gives under the first of the key's names that is there; or NULL. */
 const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key);
 

@@ -46,14 +46,42 @@ static const struct cJSON *find_around(const struct al_config *config,
 		: NULL;
 }
 
-const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key)
+const struct cJSON *al_config_object(const struct al_config *config,
+	const struct al_config_place *place)
 {
-	for (size_t i = 0; i < key->n_keys; i++) {
-		const struct cJSON *node = find_nested(config->object, key->keys[i]);
+	if (!place)
+		return config->object;
+	for (size_t i = 0; i < place->n_objects; i++) {
+		const struct cJSON *object = *place->objects[i]
+			? find_nested(config->object, place->objects[i])
+			: config->object;
+		if (object && al_json_kind(object) == AL_JSON_OBJECT)
+			return object;
+	}
+	return NULL;
+}
+
+static const struct cJSON *find_in(const struct cJSON *object, const struct al_config_key *key)
+{
+	for (size_t i = 0; object && i < key->n_keys; i++) {
+		const struct cJSON *node = find_nested(object, key->keys[i]);
 		if (node)
 			return node;
 	}
-	return find_around(config, key);
+	return NULL;
+}
+
+const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key)
+{
+	const struct al_config_place *place = key->place;
+	const struct cJSON *node = NULL;
+
+	for (size_t i = 0; place && !node && i < place->n_around; i++)
+		if (al_find_name(place->around[i], key->keys, key->n_keys) >= 0)
+			node = find_in(config->object, key);
+	if (!node)
+		node = find_in(al_config_object(config, place), key);
+	return node ? node : find_around(config, key);
 }
 
 /* ---- values ---- */
@@ -132,21 +160,70 @@ bool al_config_length(const struct al_config *config, const struct al_config_key
 			al_formula_source(key->length), (long long)*out, MOST_LIST);
 }
 
+/* A list may have entries for the layers behind the model's too. */
+static const struct al_formula *find_length(const struct al_config *config,
+	const struct al_config_key *key, size_t n)
+{
+	struct al_scope scope = al_settings_scope(config->settings);
+	int64_t length;
+
+	return key->or_length && al_formula_whole(key->or_length, &scope, 0, &length, NULL)
+			&& (uint64_t)length == n
+		? key->or_length
+		: key->length;
+}
+
+/* `n` items, which must be as many as the key's list has. */
 static bool check_length(const struct al_config *config, const struct cJSON *node,
-	const struct al_config_key *key, struct al_error *err)
+	const struct al_config_key *key, size_t n, struct al_error *err)
 {
 	int64_t length;
 
-	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
-		return false;
+	if (find_length(config, key, n) == key->or_length)
+		return true;
 	if (!al_config_length(config, key, &length, err))
 		return al_json_in(config->doc, node, err);
 	bool is_number = al_formula_is_integer(key->length, &length);
-	return (uint64_t)length == al_json_size(node)
+	return (uint64_t)length == n
 		|| al_json_fail(config->doc, node, err, "\"%s\" has %zu items, expected %s%s%lld",
-			al_json_key(node), al_json_size(node),
-			is_number ? "" : al_formula_source(key->length), is_number ? "" : " = ",
-			(long long)length);
+			al_json_key(node), n, is_number ? "" : al_formula_source(key->length),
+			is_number ? "" : " = ", (long long)length);
+}
+
+static bool fail_letter(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, size_t layer, const char *letter, struct al_error *err)
+{
+	const char *expected = "";
+
+	for (size_t i = 0; i < key->n_words; i++)
+		expected = al_format(&config->settings->arena, "%s%s", expected, key->words[i]);
+	return al_json_fail(config->doc, node, err,
+		"\"%s\" has \"%s\" for layer %zu, expected one of \"%s\"", al_json_key(node),
+		letter, layer, expected);
+}
+
+/* "MEM*": a letter a layer, which stands for its place among those that the key takes. */
+static bool read_pattern(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err)
+{
+	struct al_settings *settings = config->settings;
+	const char *text;
+
+	if (!al_json_text(config->doc, node, &text, err)
+		|| !check_length(config, node, key, strlen(text), err))
+		return false;
+	struct al_value *values = al_new_array(&settings->arena, struct al_value, strlen(text));
+	for (size_t i = 0; text[i]; i++) {
+		const char letter[] = {text[i], '\0'};
+		int index = al_find_name(letter, key->words, key->n_words);
+		if (index < 0)
+			return fail_letter(config, node, key, i, letter, err);
+		al_value_init(&values[i]);
+		al_value_set_int(&values[i], index);
+	}
+	al_settings_set_list(settings, key->symbol, values, strlen(text), origin);
+	al_settings_derived(settings, key->symbol, NULL, find_length(config, key, strlen(text)));
+	return true;
 }
 
 static bool read_list(const struct al_config *config, const struct cJSON *node,
@@ -155,7 +232,10 @@ static bool read_list(const struct al_config *config, const struct cJSON *node,
 	struct al_settings *settings = config->settings;
 	size_t n = 0;
 
-	if (!check_length(config, node, key, err))
+	if (key->words && al_json_kind(node) == AL_JSON_TEXT)
+		return read_pattern(config, node, key, origin, err);
+	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err)
+		|| !check_length(config, node, key, al_json_size(node), err))
 		return false;
 	struct al_value *values = al_new_array(&settings->arena, struct al_value,
 		al_json_size(node));
@@ -163,7 +243,7 @@ static bool read_list(const struct al_config *config, const struct cJSON *node,
 		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
 			return false;
 	al_settings_set_list(settings, key->symbol, values, n, origin);
-	al_settings_derived(settings, key->symbol, NULL, key->length);
+	al_settings_derived(settings, key->symbol, NULL, find_length(config, key, n));
 	return true;
 }
 
@@ -220,6 +300,20 @@ static bool read_size(const struct al_config *config, const struct cJSON *node, 
 	return true;
 }
 
+/* 3 layers: 3, "ME*", or a list of three. */
+static bool read_layers(const struct al_config *config, const struct cJSON *node, const char *name,
+	int64_t *out, struct al_error *err)
+{
+	const char *text;
+
+	if (al_json_kind(node) != AL_JSON_TEXT)
+		return read_size(config, node, name, out, err);
+	if (!al_json_text(config->doc, node, &text, err))
+		return false;
+	*out = (int64_t)strlen(text);
+	return true;
+}
+
 /* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
 static bool read_millionths(const struct al_config *config, const struct cJSON *node,
 	const char *name, int64_t *out, struct al_error *err)
@@ -244,6 +338,8 @@ static bool read_count(const struct al_config *config, const struct cJSON *node,
 
 	if (key->type == AL_CONFIG_SIZE)
 		return read_size(config, node, name, out, err);
+	if (key->type == AL_CONFIG_LAYERS)
+		return read_layers(config, node, name, out, err);
 	if (key->type == AL_CONFIG_MILLIONTHS)
 		return read_millionths(config, node, name, out, err);
 	return read_number(config, node, name, false, out, err);

@@ -22,6 +22,7 @@ static const char *const stage_names[AL_N_STAGES] = {"first", "last"};
 static const struct al_field tensor_fields[] = {
 	{AL_KEY("part", WORD, AT(part)), AL_WORDS(al_part_names), .is_required = true},
 	{AL_KEY("role", WORD, AT(role)), AL_WORDS(role_names), .fallback = AL_FEED_NONE},
+	AL_COMPONENT_FIELD(AT(component)),
 	AL_STACK_FIELD(AT(stack)),
 	{AL_KEY("stage", WORD, AT(stage)), AL_WORDS(stage_names), .fallback = AL_STAGE_NOT_SAID},
 	{AL_KEY("name", TEXT, AT(entry.name)), .is_required = true},
@@ -178,6 +179,9 @@ static const struct al_field family_fields[] = {
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("model_types", BY, 0), .is_required = true, .read = read_model_types},
 	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("components", MEMBERS, AT(components)), .n_offset = AT(n_components),
+		.read = al_read_component, .item_size = sizeof(struct al_family_component),
+		.most = AL_N_COMPONENTS},
 	{AL_KEY("config", MEMBERS, AT(config)), .n_offset = AT(n_config),
 		.read = al_read_config_key, .item_size = sizeof(struct al_config_key),
 		.most = AL_FAMILY_ITEMS},
@@ -202,14 +206,24 @@ static const struct al_record family_record = {
 };
 
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_family **out, struct al_error *err)
+	const struct al_composition *composition, const struct al_family_component *as,
+	struct al_family **out, struct al_error *err)
 {
+	const bool is_prefixed = as && *as->prefix;
 	struct al_family *family = al_new(arena, struct al_family);
 	struct al_reader reader;
 
-	al_reader_init(&reader, arena, doc, standard);
-	if (!al_read_record(&reader, &family_record, doc->root, family, err))
+	al_reader_init(&reader, arena, doc, is_prefixed ? NULL : composition->standard);
+	reader.composition = composition;
+	reader.as = as;
+	if (is_prefixed) {
+		reader.prefix = as->prefix;
+		al_reader_know(&reader, "layer");
+	}
+	if (!al_read_record(&reader, &family_record, doc->root, family, err)
+		|| (as && !al_component_adapt(&reader, family, err)))
 		return false;
+	al_family_compose(family, arena);
 	*out = family;
 	return true;
 }

@@ -41,7 +41,25 @@
  * does. Scores are divided by the root of "score_divisor", of d_head where the family doesn't say;
  * "1" leaves them as they are.
  *
- * * "forward" says how the tensors make a model that runs: catalog/forward.h. */
+ * * "forward" says how the tensors make a model that runs: catalog/forward.h.
+ *
+ * * A model of text and more has "components", each a family in an object of the config:
+ *
+ *       "components": {
+ *         "text": {"config": "text_config", "family": "qwen3", "names": "language_model.",
+ *                  "around": ["tie_word_embeddings"], "defaults": {"d_model": 4096}},
+ *         "vision": {"config": "vision_config", "family": "siglip_vision", "names": "visual.",
+ *                    "by_model_type": true}}
+ *
+ *   "config" is where its keys stand: an object's key, or a list of which the first that is there
+ *   counts; "" is the config itself. "by_model_type": the family is that of the object's
+ *   model_type, and "family" is only its default. "names" stands before the names of its tensors
+ *   ("head_names" before those of part head, where they differ), "defaults" replaces defaults of
+ *   its family, and what is "around" goes by the outer config where it says it. Of the text's
+ *   symbols the outer file has the names that the text's family has; of the others' it has
+ *   vision_d_model, audio_n_layers; and has_vision is 0 where the config has no such object. What
+ *   is in no component's file is told by "component" of a tensor: "projector". A family that is a
+ *   component of others may itself be that of a config. */
 #ifndef ATTNLEDGER_CATALOG_FAMILY_H
 #define ATTNLEDGER_CATALOG_FAMILY_H
 
@@ -60,6 +78,39 @@ enum al_part {
 };
 extern const char *const al_part_names[AL_N_PARTS];
 
+/* ---- what a model of text and more is made of ---- */
+
+enum al_component {
+	AL_COMPONENT_TEXT,
+	AL_COMPONENT_VISION,
+	AL_COMPONENT_AUDIO,
+	AL_COMPONENT_PROJECTOR,
+	AL_COMPONENT_MTP, /* what is stored beside the model */
+	AL_N_COMPONENTS,
+};
+extern const char *const al_component_names[AL_N_COMPONENTS];
+
+/* Where in a config the keys of a component stand. */
+struct al_config_place {
+	const char **objects; /* the first that is there counts; "" is the config itself */
+	size_t n_objects;
+	const char **around; /* keys of which the outer config decides, where it says them */
+	size_t n_around;
+};
+
+struct al_family_component {
+	enum al_component component;
+	const char *family; /* or, by_model_type, only the default */
+	bool by_model_type;
+	struct al_config_place *place;
+	const char *names, *head_names; /* stand before those of its tensors */
+	struct al_module_set *defaults; /* of the family's symbols */
+	size_t n_defaults;
+	const char *prefix; /* of its symbols: "vision_", "" of the text's */
+	const char *has; /* "has_vision": the symbol of whether the config has it; NULL: always */
+	struct al_family *of; /* private: until its items are those of the whole */
+};
+
 /* ---- config keys ---- */
 
 enum al_config_type {
@@ -67,11 +118,14 @@ enum al_config_type {
 	AL_CONFIG_BOOLEAN, /* where the default is true or false; 1 or 0 */
 	AL_CONFIG_WORD, /* "type": "word", for conditions: act == 'swiglu'; of a list of words
 				 (architectures) the first */
-	AL_CONFIG_LIST, /* "type": "list": a whole number, word or boolean for each layer */
+	AL_CONFIG_LIST, /* "type": "list": a whole number, word or boolean for each layer; a text
+			   where its "words" are letters: a pattern, "MEM*" */
 	AL_CONFIG_INDICES, /* "type": "indices": numbers of layers, counted from "first" (0); read
 			      as a list with 1 for each that is named and 0 for the others */
 	AL_CONFIG_SIZE, /* "type": "size": a whole number, or how many members an object or list
 				 has (id2label) */
+	AL_CONFIG_LAYERS, /* "type": "layers": a whole number, or how many entries a list or letters
+			     a pattern has */
 	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6
 			       */
 	AL_N_CONFIG_TYPES,
@@ -84,11 +138,13 @@ struct al_config_key {
 	const char *symbol;
 	const char **keys; /* synonyms: the first that is there counts */
 	size_t n_keys; /* 0: always the default */
+	const struct al_config_place *place; /* NULL: the config itself */
 	enum al_config_type type;
 	const struct al_formula *fallback; /* NULL: required; a list's: one value a `layer` */
 	const struct al_formula *null; /* NULL: null is refused, or replaced by a derived default */
 	const char *word; /* a word's default, as it stands */
 	const struct al_formula *length; /* a list's; n_layers where the file doesn't say */
+	const struct al_formula *or_length; /* ... or this; NULL: no other */
 	int64_t first; /* indices: the number of the first layer */
 	const char **words; /* a list's: worth 0, 1 ... in it; NULL: any item as it stands */
 	size_t n_words;
@@ -162,6 +218,7 @@ enum al_layer_stack {
 
 struct al_family_module {
 	const char *name;
+	enum al_component component;
 	enum al_layer_stack stack;
 	struct al_loops loops;
 	const struct al_formula *when;
@@ -197,6 +254,7 @@ struct al_family_tensor {
 	struct al_entry entry; /* name, shape, kind, count, active, when; a count stands for
 				      as many of that shape, stacked before the first dimension */
 	enum al_part part;
+	enum al_component component;
 	enum al_feed_forward_role role; /* of part feed_forward */
 	enum al_layer_stack stack; /* of part feed_forward */
 	enum al_pipeline_stage stage; /* of a norm outside of the layers */
@@ -229,6 +287,8 @@ struct al_family {
 	const char *name, *title, *source;
 	const char **model_types;
 	size_t n_model_types;
+	struct al_family_component *components; /* none: text alone */
+	size_t n_components;
 	struct al_config_key *config;
 	size_t n_config;
 	int64_t n_bare_norms; /* "bare_norms": norms without parameters in each layer, as wide as

@@ -8,6 +8,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"list",
 	"indices",
 	"size",
+	"layers",
 	"millionths",
 };
 
@@ -92,6 +93,8 @@ static bool finish_key(void *context, const struct cJSON *object, void *record,
 	bool is_list = key->type == AL_CONFIG_LIST, is_indices = key->type == AL_CONFIG_INDICES;
 	if (!check_only(reader, al_json_get(object, "length"), is_list || is_indices,
 		    "a list has a \"length\"", err)
+		|| !check_only(reader, al_json_get(object, "or_length"), is_list,
+			"a list has an \"or_length\"", err)
 		|| !check_only(reader, al_json_get(object, "first"), is_indices,
 			"indices have a \"first\"", err)
 		|| !check_only(reader, al_json_get(object, "words"), is_list,
@@ -109,6 +112,7 @@ static const struct al_field config_fields[] = {
 	{AL_KEY("null", BY, AT(null)), .read = al_read_formula},
 	{AL_KEY("type", WORD, AT(type)), AL_WORDS(type_names), .fallback = AL_CONFIG_WHOLE},
 	{AL_KEY("length", BY, AT(length)), .read = al_read_formula},
+	{AL_KEY("or_length", BY, AT(or_length)), .read = al_read_formula},
 	{AL_KEY("first", WHOLE, AT(first))},
 	{AL_KEY("words", BY, 0), .read = read_words},
 };
@@ -123,9 +127,10 @@ bool al_read_config_key(void *context, const struct cJSON *member, void *out, st
 	struct al_reader *reader = context;
 	struct al_config_key *key = out;
 
-	if (!al_read_symbol(reader, member, &key->symbol, err)
+	if (!al_read_own_symbol(reader, member, &key->symbol, err)
 		|| !al_read_record(reader, &config_record, member, key, err))
 		return false;
+	al_component_take_key(reader->as, al_json_key(member), key);
 	al_reader_know(reader, key->symbol);
 	return true;
 }

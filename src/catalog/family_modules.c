@@ -203,6 +203,7 @@ static bool read_rotary(void *context, const struct cJSON *node, void *out, stru
 static const struct al_field module_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	AL_STACK_FIELD(AT(stack)),
+	AL_COMPONENT_FIELD(AT(component)),
 	{AL_KEY("for", BY, AT(loops)), .read = al_read_loops},
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("variant", TEXT, AT(variant)), .is_required = true},

@@ -42,6 +42,24 @@ bool al_read_set(void *reader, const struct cJSON *member, void *out,
 bool al_read_architecture(void *reader, const struct cJSON *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* A member of "components", into a struct al_family_component, with its family read. Formulas that
+ * follow may use its symbols. */
+bool al_read_component(void *reader, const struct cJSON *member, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What a family's key becomes in a component; NULL: stays as it is. `symbol` is as the family calls
+ * it. */
+void al_component_take_key(const struct al_family_component *as, const char *symbol,
+	struct al_config_key *key);
+
+/* A family as the component that the reader reads it as: there only where the component is, with
+ * every symbol of its variants from its own config. */
+bool al_component_adapt(struct al_reader *reader, struct al_family *family,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Makes the components' keys, modules and tensors the family's own, the text's first. */
+void al_family_compose(struct al_family *family, struct al_arena *arena);
+
 /* An item of "modules", into a struct al_family_module. */
 bool al_read_family_module(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
@@ -49,6 +67,11 @@ bool al_read_family_module(void *reader, const struct cJSON *node, void *out,
 extern const char *const al_order_names[2];
 extern const char *const al_stack_names[AL_N_STACKS];
 
+#define AL_COMPONENT_FIELD(at) \
+	{ \
+		AL_KEY("component", WORD, at), AL_WORDS(al_component_names), \
+			.fallback = AL_COMPONENT_TEXT \
+	}
 #define AL_ORDER_FIELD(at) \
 	{ \
 		AL_KEY("order", WORD, at), AL_WORDS(al_order_names), .fallback = AL_ORDER_OUT_IN \

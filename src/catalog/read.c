@@ -8,7 +8,7 @@
 void al_reader_init(struct al_reader *reader, struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard)
 {
-	*reader = (struct al_reader){.arena = arena, .doc = doc};
+	*reader = (struct al_reader){.arena = arena, .doc = doc, .prefix = ""};
 	for (size_t i = 0; standard && i < standard->n; i++)
 		al_reader_know(reader, standard->names[i]);
 }
@@ -94,7 +94,54 @@ bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const 
 	return true;
 }
 
+bool al_read_own_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+	struct al_error *err)
+{
+	const char *name;
+
+	if (!al_read_symbol(reader, member, &name, err))
+		return false;
+	*out = al_format(reader->arena, "%s%s", reader->prefix, name);
+	return true;
+}
+
 /* ---- formulas ---- */
+
+/* The name at `text`, as the file's formulas mean it: with the prefix where the file defines it. */
+static void add_name(struct al_reader *reader, struct al_text *out, const char *text, size_t length)
+{
+	const char *own = al_format(reader->arena, "%s%.*s", reader->prefix, (int)length, text);
+
+	if (al_find_name(own, reader->symbols, reader->n_symbols) >= 0)
+		al_text_add(out, own);
+	else
+		al_text_add_bytes(out, text, length);
+}
+
+/* "d_model/n_heads" -> "vision_d_model/vision_n_heads" */
+static const char *with_prefix(struct al_reader *reader, const char *formula)
+{
+	struct al_text out;
+
+	if (!*reader->prefix)
+		return formula;
+	al_text_init(&out);
+	for (const char *p = formula; *p;) {
+		size_t length = 1;
+		if (*p == '\'' && strchr(p + 1, '\''))
+			length = (size_t)(strchr(p + 1, '\'') - p) + 1;
+		while (is_name_byte(*p) && is_name_byte(p[length]))
+			length++;
+		if (is_letter(*p))
+			add_name(reader, &out, p, length);
+		else
+			al_text_add_bytes(&out, p, length);
+		p += length;
+	}
+	formula = al_strdup(reader->arena, out.data);
+	al_text_finish(&out);
+	return formula;
+}
 
 struct search {
 	const struct al_reader *reader;
@@ -150,6 +197,7 @@ bool al_read_formula(void *context, const struct cJSON *node, void *out, struct 
 		text = al_format(reader->arena, "%lld", (long long)number);
 	} else if (!al_json_text(reader->doc, node, &text, err))
 		return false;
+	text = with_prefix(reader, text);
 	if (!al_formula_parse(reader->arena, text, AL_DIALECT_CATALOG, &formula, err)
 		|| !check_symbols(reader, formula, err))
 		return al_json_in(reader->doc, node, err);

@@ -24,6 +24,15 @@ bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct 
 	struct al_error *err) AL_MUST_CHECK;
 
 struct al_loops;
+struct al_family_component;
+
+/* Which family each component of another one is. */
+struct al_composition {
+	struct al_catalog *catalog;
+	const struct al_symbols *standard;
+	const char *const *families; /* by enum al_component; NULL, or one that is: the component's
+					default */
+};
 
 struct al_reader {
 	struct al_arena *arena;
@@ -31,6 +40,9 @@ struct al_reader {
 	const char **symbols; /* that a formula may use */
 	size_t n_symbols, room;
 	const struct al_loops *loops; /* of the family's module that is being read */
+	const struct al_composition *composition; /* of a family */
+	const struct al_family_component *as; /* the component that a family is read as; or NULL */
+	const char *prefix; /* stands before all symbols that the file defines; "" is none */
 };
 
 /* `standard` may be NULL: then no symbol is known. */
@@ -50,8 +62,13 @@ struct al_record_source al_reader_source(struct al_reader *reader);
 bool al_read_text(struct al_reader *reader, const struct cJSON *node, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The key of a member, which must be the name of a symbol, copied. */
+/* The key of a member, which must be the name of a symbol, copied: a variable, or what a variant
+ * calls so. */
 bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same of a symbol that the file defines, with the reader's prefix. */
+bool al_read_own_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A formula: a text, or a whole number of at least 0. As a record's rows call it: of an al_reader,
@@ -98,8 +115,12 @@ bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
 /* The model keeps pointing into the document. */
 bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
 	struct al_error *err) AL_MUST_CHECK;
+/* As a component, its symbols have the component's prefix. */
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_family **out,
+	const struct al_composition *composition, const struct al_family_component *as,
+	struct al_family **out, struct al_error *err) AL_MUST_CHECK;
+/* The file of a family, built in or a user's; the caller's to finish. */
+bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -208,3 +208,11 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 	return al_symbols_load(arena, &standard, err)
 		&& al_variant_read(arena, doc, node, file, &standard, out, err);
 }
+
+bool al_variant_has_option(const struct al_variant *variant, const char *name)
+{
+	for (size_t i = 0; i < variant->n_options; i++)
+		if (strcmp(variant->options[i].name, name) == 0)
+			return true;
+	return false;
+}

@@ -225,6 +225,8 @@ static bool check_stages(const struct al_ledger *ledger, const struct al_trainin
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		const char *name = ledger->modules[i].name;
 		int64_t n_layers = ledger->modules[i].n_layers;
+		if (!ledger->modules[i].sees_text)
+			continue;
 		if (n_layers < t->pp)
 			return al_fail(err, AL_EINPUT,
 				"pp is %lld, expected at most as many stages as the %lld "

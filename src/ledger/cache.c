@@ -164,7 +164,7 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 /* An encoder sees its tokens once and keeps nothing. */
 static bool is_cached(const struct al_ledger_entry *e)
 {
-	return !e->extra && !e->module->is_encoder;
+	return e->sees_text && !e->module->is_encoder;
 }
 
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,

@@ -5,14 +5,6 @@
 
 #include "base/text.h"
 
-bool al_variant_has_option(const struct al_variant *variant, const char *key)
-{
-	for (size_t i = 0; i < variant->n_options; i++)
-		if (strcmp(variant->options[i].name, key) == 0)
-			return true;
-	return false;
-}
-
 /* What may be changed in a variant: its options, its own symbols, the standard symbols. */
 static const char **changeable(struct al_arena *arena, const struct al_variant *variant,
 	const struct al_symbol *symbols, size_t n_symbols, size_t *n)

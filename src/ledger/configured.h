@@ -17,8 +17,6 @@ struct al_configured_variant {
 
 #define AL_OWN_ATTENTION "own"
 
-bool al_variant_has_option(const struct al_variant *variant, const char *key);
-
 /* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown
  * key names the nearest; a key that comes twice is refused. */
 bool al_configured_variant_set(struct al_arena *arena, struct al_configured_variant *configured,

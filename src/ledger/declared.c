@@ -20,7 +20,8 @@ bool al_ledger_declares_list(const struct al_ledger *ledger, enum al_list list,
 {
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		const struct al_configured_variant *configured = &ledger->modules[i].configured;
-		if (ledger->modules[i].extra || al_lines_of(configured->variant, list)->is_declared)
+		if (!ledger->modules[i].sees_text
+			|| al_lines_of(configured->variant, list)->is_declared)
 			continue;
 		if (out)
 			*out = (struct al_undeclared){configured->name, list_keys[list]};

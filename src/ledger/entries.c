@@ -178,10 +178,18 @@ static void product(mpz_t out, const struct al_ledger_entry *e, int64_t factor, 
 		mpz_mul_si(out, out, e->dims[i]);
 }
 
+/* A token of the text passes no tower. */
+static void clear_unused(struct al_ledger_entry *e)
+{
+	if (!e->sees_text && !e->extra)
+		mpq_set_ui(e->active, 0, 1);
+}
+
 void al_entry_multiply(struct al_ledger_entry *e)
 {
 	product(mpq_numref(e->elements), e, e->times, e->count);
 	product(mpq_numref(e->active), e, e->times, e->active_count);
+	clear_unused(e);
 	mpq_set(e->device, e->elements);
 }
 
@@ -194,6 +202,7 @@ void al_entry_multiply_stored(struct al_ledger_entry *e)
 	product(mpq_numref(e->elements), e, e->times * packed, e->count);
 	product(mpq_numref(e->active), e, (is_there ? t->active_copies : t->copies) * packed,
 		is_there ? t->active : t->count);
+	clear_unused(e);
 	mpq_set(e->device, e->elements);
 }
 
@@ -324,6 +333,8 @@ static void set_facts(const struct al_ledger_module *module, enum al_list list,
 	e->layer = module->layer;
 	e->n_layers = module->n_layers;
 	e->extra = module->extra;
+	e->component = module->component;
+	e->sees_text = module->sees_text;
 	e->is_parameter = is_tensor(list) && entry->kind < AL_TENSOR_BUFFER && !module->extra;
 	e->is_matrix = e->n_dims > 1 && entry->kind == AL_TENSOR_WEIGHT;
 	e->is_in_layers = !module->of || module->of->module->loops.n > 0;

@@ -298,7 +298,7 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 	row_init(&row);
 	for (size_t i = 0; i < products->n; i++) {
 		const struct al_ledger_entry *e = &products->items[i];
-		if (e->extra || !is_over_sequence(e->entry))
+		if (!e->sees_text || !is_over_sequence(e->entry))
 			continue;
 		mpq_set(row.flops, e->device);
 		al_exact_multiply(row.flops, 2 * inference->batch);

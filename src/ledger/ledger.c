@@ -88,9 +88,12 @@ static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	e->count = tensor->count;
 	e->active_count = tensor->active;
 	e->times = tensor->copies;
-	e->layer = tensor->layer;
-	e->n_layers = n_layers;
 	e->extra = tensor->extra;
+	e->component = e->extra ? AL_COMPONENT_MTP : of->component;
+	e->sees_text = e->component == AL_COMPONENT_TEXT;
+	const bool is_tower = !e->sees_text && !e->extra;
+	e->layer = is_tower ? -1 : tensor->layer;
+	e->n_layers = is_tower ? 0 : n_layers;
 	e->tied_to = of->tied_to;
 	e->is_matrix = tensor->n_dims > 1 && of->entry.kind == AL_TENSOR_WEIGHT;
 	e->is_parameter = al_model_tensor_is_parameter(tensor)
@@ -113,6 +116,8 @@ static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_err
 {
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
+		if (list > AL_LIST_STORED && !module->sees_text && !module->extra)
+			continue; /* nobody says how many images there are */
 		if (al_module_entries(ledger, module, list, err))
 			continue;
 		return module->of

@@ -63,6 +63,8 @@ struct al_ledger_entry {
 	mpq_t active; /* of them, those that work on one token */
 	mpq_t device; /* of `elements`, on one tensor-parallel device */
 	const char *extra, *tied_to; /* as in the tensor list */
+	enum al_component component;
+	bool sees_text; /* every token of the text passes it: it is neither a tower's nor extra */
 	bool is_parameter; /* trained, the model's own, counted once */
 	bool is_matrix; /* two dimensions or more, and not a bias */
 	bool is_in_layers; /* repeated with the layers */
@@ -91,6 +93,8 @@ struct al_ledger_module {
 	int64_t copies, layer, n_layers; /* as of an entry */
 	int64_t uses; /* how many layers each copy works in */
 	const char *extra;
+	enum al_component component;
+	bool sees_text; /* as of an entry */
 	bool is_cross, is_encoder;
 };
 

@@ -60,7 +60,7 @@ static bool add_lines(const struct sum *sum, mpq_t total, struct al_error *err)
 	mpq_init(term);
 	for (size_t i = 0; ok && i < lines->n; i++) {
 		const struct al_ledger_entry *e = &lines->items[i];
-		if (e->extra)
+		if (!e->sees_text)
 			continue;
 		mpq_set(term, e->elements);
 		ok = sum->worth_of(sum, e->entry, term, err)
@@ -242,7 +242,7 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 
 static bool is_dense_product(const struct al_ledger_entry *t)
 {
-	return t->stored && t->is_matrix && !t->extra && t->entry->kind == AL_TENSOR_WEIGHT
+	return t->stored && t->is_matrix && t->sees_text && t->entry->kind == AL_TENSOR_WEIGHT
 		&& (t->part == AL_PART_FEED_FORWARD || t->part == AL_PART_HEAD);
 }
 

@@ -96,6 +96,8 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 	if (ledger->ask.tp <= 1)
 		return true;
 	device = al_new(&ledger->tensor_list.arena, struct al_block);
+	if (!module->sees_text && !module->extra && !share_heads(ledger, module, NULL))
+		return true; /* a tower whose heads can't be dealt out is on each device */
 	if (!share_heads(ledger, module, err)
 		|| !al_block_init(device, &module->device_configured, &ledger->settings,
 			&ledger->basis, err))
@@ -106,18 +108,23 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 
 /* ---- modules ---- */
 
-static const struct al_configured_variant *configured_of(const struct al_ledger *ledger)
+/* A variant in the place of all attention leaves towers alone. */
+static const struct al_configured_variant *configured_of(const struct al_ledger *ledger,
+	const struct al_model_module *of)
 {
 	const struct al_configured_variant *configured = ledger->ask.configured;
 
-	return configured && !configured->is_models_own ? configured : NULL;
+	return configured && !configured->is_models_own
+			&& of->module->component == AL_COMPONENT_TEXT
+		? configured
+		: NULL;
 }
 
 /* A variant in the place of all makes modules equal that weren't. */
 static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
 	const struct al_model_module *of)
 {
-	for (size_t i = 0; configured_of(ledger) && i < ledger->n_modules; i++) {
+	for (size_t i = 0; configured_of(ledger, of) && i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
 		if (module->layer == of->layer && module->extra == of->extra
 			&& module->uses == of->uses && module->of->module == of->module)
@@ -130,17 +137,21 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 	struct al_error *err)
 {
 	struct al_ledger_module *out = &ledger->modules[ledger->n_modules];
+	const enum al_component component = of->extra ? AL_COMPONENT_MTP : of->module->component;
+	const bool is_tower = of->module->component != AL_COMPONENT_TEXT;
 
 	*out = (struct al_ledger_module){.name = of->module->name,
 		.of = of,
 		.copies = of->copies,
 		.uses = of->uses,
-		.layer = of->layer,
+		.layer = is_tower ? -1 : of->layer,
 		.extra = of->extra,
+		.component = component,
+		.sees_text = component == AL_COMPONENT_TEXT,
 		.is_cross = of->module->is_cross,
 		.is_encoder = of->module->stack == AL_STACK_ENCODER};
-	out->configured = configured_of(ledger)
-		? *configured_of(ledger)
+	out->configured = configured_of(ledger, of)
+		? *configured_of(ledger, of)
 		: (struct al_configured_variant){.variant = of->variant,
 			.name = of->variant->name,
 			.with = of->with,
@@ -150,6 +161,8 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 	if (!al_ledger_layers(ledger, &of->module->loops, &out->n_layers, err)
 		|| !al_block_init(block, &out->configured, &ledger->settings, &ledger->basis, err))
 		return false;
+	if (is_tower)
+		out->n_layers = 0;
 	out->block = block;
 	ledger->n_modules++;
 	return open_device(ledger, out, err);
@@ -180,7 +193,8 @@ void al_ledger_open_alone(struct al_ledger *ledger)
 		.device = &ledger->block,
 		.copies = 1,
 		.uses = 1,
-		.layer = -1};
+		.layer = -1,
+		.sees_text = true};
 	ledger->modules = module;
 	ledger->n_modules = 1;
 }

@@ -15,6 +15,11 @@ bool al_plan_has_own_attention(const struct al_ledger *ledger)
 	return !ledger->ask.configured || ledger->ask.configured->is_models_own;
 }
 
+static bool is_tower(const struct al_ledger_module *module)
+{
+	return !module->sees_text && !module->extra;
+}
+
 static void plan_modules(struct al_plan *plan)
 {
 	struct al_ledger *ledger = plan->ledger;
@@ -28,6 +33,7 @@ static void plan_modules(struct al_plan *plan)
 			const struct al_model_module *of = ledger->modules[m].of;
 			bool is_equal = of == &tensor_list->modules[i]
 				|| (!al_plan_has_own_attention(ledger)
+					&& !is_tower(&ledger->modules[m])
 					&& of->module == tensor_list->modules[i].module
 					&& of->layer == tensor_list->modules[i].layer
 					&& of->extra == tensor_list->modules[i].extra
@@ -68,7 +74,7 @@ static bool update_modules(struct al_plan *plan)
 			continue;
 		module->copies = 0;
 		module->uses = module->of->uses;
-		module->n_layers = item->n_layers;
+		module->n_layers = is_tower(module) ? 0 : item->n_layers;
 		plan->owners[plan->of_module[m]].changed = plan->clock;
 	}
 	for (size_t i = 0; i < ledger->tensor_list.n_modules; i++) {

@@ -75,7 +75,7 @@ static void write_module(struct al_plan *plan, size_t i, const struct al_plan_it
 
 	for (size_t j = 0; j < item->n_values; j++) {
 		of->with[j].value = g->values[j];
-		if (al_plan_has_own_attention(plan->ledger) && plan->with[m][j])
+		if (plan->ledger->modules[m].configured.is_models_own && plan->with[m][j])
 			al_plan_set_number(plan, plan->with[m][j], g->values[j]);
 	}
 	of->uses = g->uses;

@@ -102,7 +102,7 @@ static void update_stored(const struct al_plan_item *item, struct al_ledger_entr
 	e->count = t->count;
 	e->active_count = t->active;
 	e->times = t->copies;
-	if (item->n_layers)
+	if (item->n_layers && (e->sees_text || e->extra))
 		e->n_layers = item->n_layers;
 	al_entry_multiply_stored(e);
 }

@@ -94,7 +94,7 @@ static struct sides sides_of(const struct al_ledger_entry *t)
 
 static bool is_model_matrix(const struct al_ledger_entry *t, enum al_part part)
 {
-	return t->stored && t->part == part && t->is_matrix && !t->extra
+	return t->stored && t->part == part && t->is_matrix && t->sees_text
 		&& t->entry->kind == AL_TENSOR_WEIGHT;
 }
 
@@ -120,7 +120,7 @@ static bool shares_layers(const struct al_ledger_module *module, const struct al
 {
 	const enum al_layer_stack stack = t->stored->tensor->stack;
 
-	return !module->extra && (t->layer < 0 || module->layer == t->layer)
+	return module->sees_text && (t->layer < 0 || module->layer == t->layer)
 		&& (t->part != AL_PART_FEED_FORWARD || module->of->module->stack == stack);
 }
 
@@ -235,7 +235,7 @@ static void add_feed_forward(struct build *b, size_t i)
 
 static void add_norm(struct build *b, const struct al_ledger_entry *t)
 {
-	if (t->entry->kind != AL_TENSOR_NORM || t->extra)
+	if (t->entry->kind != AL_TENSOR_NORM || !t->sees_text)
 		return;
 	add_width(b, "input", t, t->dims[t->n_dims - 1], t->times * t->count, 0);
 	struct al_saved_entry *line = &b->out->lines[b->out->n - 1];
@@ -316,7 +316,7 @@ static void add_embedding_mask(struct build *b)
 
 static bool is_logit_head(const struct al_ledger_entry *t)
 {
-	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && !t->extra
+	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && t->sees_text
 		&& al_formula_mentions(t->entry->shape
 					       .dims[t->stored->tensor->order == AL_ORDER_IN_OUT],
 			"vocab");
@@ -371,7 +371,7 @@ static void fill(struct build *b, const struct al_ledger_list *tensors,
 
 	add_embedding_mask(b);
 	for (size_t i = 0; i < ledger->n_modules; i++)
-		if (!ledger->modules[i].extra)
+		if (ledger->modules[i].sees_text)
 			add_module(b, &ledger->modules[i], lines);
 	add_last_bare_norm(b);
 	for (size_t i = 0; i < tensors->n; i++)

@@ -110,6 +110,8 @@ static bool is_wanted(const struct al_share *share, enum al_part part, bool is_i
 
 static bool is_tensor_here(const struct place *place, const struct al_ledger_entry *t)
 {
+	if (!t->sees_text && !t->extra)
+		return is_first(place); /* a tower makes what the first layer reads */
 	if (t->is_in_layers)
 		return is_layer_here(place, t->layer, t->n_layers);
 	if (t->part == AL_PART_EMBEDDING
@@ -246,7 +248,7 @@ static void add_module(const struct al_ledger_module *module, const struct place
 	const struct al_training *t = place->training;
 	mpq_t bytes;
 
-	if (module->extra || !is_layer_here(place, module->layer, module->n_layers)
+	if (!module->sees_text || !is_layer_here(place, module->layer, module->n_layers)
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
 	mpq_init(bytes);

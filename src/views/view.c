@@ -50,14 +50,11 @@ static bool read_config(struct al_model_view *view, const struct al_view_options
 static bool family_of_config(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_error *err)
 {
-	const char *model_type = NULL;
+	const char *name;
 
 	return al_json_expect(&view->config, view->config.root, AL_JSON_OBJECT, err)
-		&& al_json_get_text(&view->config, view->config.root, "model_type", true,
-			&model_type, err)
-		&& (al_catalog_family_of(catalog, model_type, &view->family, err)
-			|| al_json_in(&view->config, al_json_get(view->config.root, "model_type"),
-				err));
+		&& al_catalog_family_for(catalog, &view->config, view->config.root, &view->family,
+			&name, err);
 }
 
 /* ---- the settings ---- */

@@ -121,12 +121,14 @@ static bool parse_recipe(const char *text, size_t length, struct al_error *err)
 
 static bool parse_family(const char *text, size_t length, struct al_error *err)
 {
+	const struct al_composition composition = {.catalog = known.catalog,
+		.standard = &known.symbols};
 	struct catalog_file f;
 	struct al_family *family;
 
 	return file_init(&f, text, length, err)
 		&& file_finish(&f,
-			al_family_read(&f.arena, &f.doc, &known.symbols, &family, err)
+			al_family_read(&f.arena, &f.doc, &composition, NULL, &family, err)
 				&& al_family_check(family, &f.doc, known.catalog, err));
 }
 
@@ -347,7 +349,8 @@ const struct parser parsers[] = {
 	{.name = "symbols", .parse = parse_symbols, .files = "src/catalog/symbols.json"},
 	{.name = "variant", .parse = parse_variant, .files = "src/catalog/variants/*.json"},
 	{.name = "recipe", .parse = parse_recipe, .files = "src/catalog/recipes/*.json"},
-	{.name = "family", .parse = parse_family, .files = "src/catalog/families/*.json"},
+	/* these have all keys that a family may have */
+	{.name = "family", .parse = parse_family, .files = "src/catalog/families/[bdqt]*.json"},
 	{.name = "model", .parse = parse_model, .files = "src/catalog/models/*.json"},
 	{.name = "config", .parse = parse_config, .files = "tests/data/*-*b*.json"},
 	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},

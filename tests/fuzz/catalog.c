@@ -82,12 +82,31 @@ static void keep_counts(struct input *in, const struct al_family *family, bool b
 	al_json_finish(&config);
 }
 
+static bool has_components_of_files(const struct al_json *doc)
+{
+	const struct cJSON *components = al_json_get(doc->root, "components");
+	const char *name;
+
+	if (!components || al_json_kind(components) != AL_JSON_OBJECT)
+		return false;
+	al_json_each (member, components)
+		if (al_json_kind(member) == AL_JSON_OBJECT
+			&& al_json_get_text(doc, member, "family", true, &name, NULL)
+			&& strpbrk(name, "./"))
+			return true;
+	return false;
+}
+
 static void read_family(struct input *in)
 {
+	const struct al_composition composition = {.catalog = in->catalog,
+		.standard = &in->symbols};
 	struct al_family *family;
 	struct al_error err = {0};
 
-	if (!al_family_read(&in->arena, &in->doc, &in->symbols, &family, &err))
+	if (has_components_of_files(&in->doc))
+		return;
+	if (!al_family_read(&in->arena, &in->doc, &composition, NULL, &family, &err))
 		check_message(&err);
 	else if (names_files(family))
 		return;

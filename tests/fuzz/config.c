@@ -18,11 +18,10 @@ static const struct al_family *find_family(struct al_catalog *catalog, const str
 {
 	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
 	const struct al_family *family;
-	const char *type = NULL;
+	const char *name;
 	struct al_error err = {0};
 
-	if (al_json_get_text(doc, doc->root, "model_type", false, &type, &err) && type
-		&& al_catalog_family_of(catalog, type, &family, &err))
+	if (al_catalog_family_for(catalog, doc, doc->root, &family, &name, &err))
 		return family;
 	uint64_t any = al_hash(AL_HASH_EMPTY, data, size) % list->n_files;
 	FUZZ_CHECK(al_catalog_family(catalog, list->files[any].name, &family, &err));

@@ -199,6 +199,10 @@ static const struct refusal {
 	{"{" GOOD ", \"kinds\": [\"full\", \"slide\"]}",
 		"c.json:1:45: unknown kinds \"slide\" (known: full, sliding)"},
 	{"{" GOOD ", \"kinds\": [\"full\", 1]}", "c.json:1:45: found a number, expected a string"},
+	{"{" GOOD ", \"pattern\": \"M-*\"}",
+		"c.json:1:38: \"pattern\" has 3 items, expected n_layers = 2"},
+	{"{" GOOD ", \"pattern\": \"MX\"}",
+		"c.json:1:38: \"pattern\" has \"X\" for layer 1, expected one of \"M-*\""},
 	{"{" GOOD ", \"plain_layers\": 3}",
 		"c.json:1:43: \"plain_layers\" is a number, expected an array"},
 	{"{" GOOD ", \"plain_layers\": [1, 0]}",
@@ -228,6 +232,79 @@ static void refuses_configs(void **state)
 		assert_int_equal(err.status, AL_EINPUT);
 		al_settings_finish(&settings);
 	}
+}
+
+/* A pattern has a letter a layer, or for the layers behind the model's too. */
+static void patterns_are_lists(void **state)
+{
+	static const char text[] =
+		"{\"width\": 8, \"layers\": 2, \"extra\": 1, \"pattern\": \"*M-\"}";
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_no_error(configure(TINY, text, &settings, &err), &err);
+	const struct al_setting *pattern = get(&settings, "pattern");
+	assert_int_equal(pattern->n_list, 3);
+	assert_int_equal(pattern->list[0].integer, 2);
+	assert_int_equal(pattern->list[1].integer, 0);
+	assert_int_equal(pattern->list[2].integer, 1);
+	assert_int_equal(get(&settings, "n_pattern")->value.integer, 3);
+	al_settings_finish(&settings);
+}
+
+/* ---- components ---- */
+
+/* Keys of a tower are its own, and a key may stand in the outer config. */
+static void components_have_symbols_of_their_own(void **state)
+{
+	static const char text[] =
+		"{\"tie_word_embeddings\": true, \"text_config\": {\"hidden_size\": 64, "
+		"\"odd\": 1}, \"vision_config\": {\"hidden_size\": 32, \"num_heads\": 4}, \"x\": "
+		"2}";
+	struct al_settings settings;
+	struct al_error err = {0};
+	struct al_arena arena;
+	struct al_json doc;
+	const char *const *keys;
+
+	(void)state;
+	assert_no_error(configure("qwen3_vl", text, &settings, &err), &err);
+	assert_int_equal(get(&settings, "d_model")->value.integer, 64);
+	assert_int_equal(get(&settings, "vision_d_model")->value.integer, 32);
+	assert_int_equal(get(&settings, "vision_d_head")->value.integer, 8);
+	assert_string_equal(get(&settings, "vision_n_layers")->origin, "qwen3_vl's default 27");
+	assert_int_equal(get(&settings, "has_vision")->value.integer, 1);
+	assert_int_equal(get(&settings, "tied")->value.integer, 1);
+	al_settings_finish(&settings);
+	al_arena_init(&arena);
+	assert_true(al_json_parse(&doc, "c.json", text, strlen(text), &err));
+	assert_int_equal(al_family_ignored(find_family("qwen3_vl"), doc.root, &arena, &keys), 2);
+	assert_string_equal(keys[0], "text_config.odd");
+	assert_string_equal(keys[1], "x");
+	al_json_finish(&doc);
+	al_arena_finish(&arena);
+}
+
+static void a_config_may_lack_a_tower_but_no_text(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	assert_no_error(configure("qwen3_vl", "{\"text_config\": {}}", &settings, &err), &err);
+	assert_int_equal(get(&settings, "has_vision")->value.integer, 0);
+	al_settings_finish(&settings);
+	assert_false(configure("qwen3_vl", "{\"vision_config\": {}}", &settings, &err));
+	assert_string_equal(err.message,
+		"c.json:1:1: key \"text_config\" is missing, expected an object");
+	al_settings_finish(&settings);
+	assert_false(configure("qwen3_vl", "{\"text_config\": {\"hidden_size\": 3.5}}", &settings,
+		&err));
+	assert_string_equal(err.message,
+		"c.json:1:33: \"hidden_size\" is 3.5, expected a whole number of at least 0 and "
+		"below 2^53");
+	al_settings_finish(&settings);
 }
 
 static void lists_what_it_ignores(void **state)
@@ -510,6 +587,18 @@ static void tensor_lists_are_bounded(void **state)
 
 static const struct refusal families[] = {
 	{"{\"name\": \"f\"}", ":1:1: key \"model_types\" is missing"},
+	{FAMILY("\"components\": {\"txt\": {}}"),
+		":1:59: unknown component \"txt\" (did you mean \"text\"?)"},
+	{FAMILY("\"components\": {\"text\": {\"family\": \"qwen3\"}}"),
+		":1:60: key \"config\" is missing"},
+	{FAMILY("\"components\": {\"text\": {\"config\": \"t\", \"family\": \"qwn3\"}}"),
+		":1:86: unknown family \"qwn3\" (did you mean \"qwen3\"?)"},
+	{FAMILY("\"components\": {\"text\": {\"config\": \"t\", \"family\": \"qwen3_vl\"}}"),
+		":1:86: families/qwen3_vl.json:7:13: a family with components can't be a component "
+		"of another one"},
+	{FAMILY("\"components\": {\"vision\": {\"config\": \"v\", \"family\": "
+		"\"qwen3_vl_vision\", \"defaults\": {\"vocab\": 3}}}"),
+		":1:129: family qwen3_vl_vision has no symbol \"vocab\""},
 	{FAMILY("\"module\": []"), ":1:47: unknown key \"module\" (did you mean \"modules\"?)"},
 	{FAMILY("\"config\": {\"d_model\": \"width\"}"),
 		":1:59: \"d_model\" is a string, expected an object"},
@@ -520,7 +609,7 @@ static const struct refusal families[] = {
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
 		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices, "
-		"size, millionths)"},
+		"size, layers, millionths)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
 	{FAMILY("\"config\": {\"biases\": {\"key\": \"bias\", \"default\": true}},"
@@ -637,6 +726,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_configs),
+		cmocka_unit_test(patterns_are_lists),
+		cmocka_unit_test(components_have_symbols_of_their_own),
+		cmocka_unit_test(a_config_may_lack_a_tower_but_no_text),
 		cmocka_unit_test(refuses_families),
 		cmocka_unit_test(a_config_gives_symbols),
 		cmocka_unit_test(lists_hold_words_numbers_and_booleans),

@@ -156,8 +156,9 @@ static bool check_model(const struct al_json *doc, const struct model *model)
 {
 	const struct al_family *family;
 	struct al_error err = {0};
+	const char *name;
 
-	if (!al_catalog_family_of(catalog, model->model_type, &family, &err)) {
+	if (!al_catalog_family_for(catalog, doc, model->config, &family, &name, &err)) {
 		print_error("%s: %s\n", model->name, err.message);
 		return false;
 	}
