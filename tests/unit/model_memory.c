@@ -253,6 +253,34 @@ static void saves_what_korthikanti_says(void **state)
 	mpq_clear(value);
 }
 
+/*= Shoeybi et al. 2019, section 3: columns of the first matrix of each sublayer with their biases and
+ *= rows of the second are shared out, and rows of the embedding; norms, positions and the second
+ *= matrices' biases are on every device. GPT-3: d = 12288, 96 layers, 50257 rows, 2048 positions. */
+static void shares_out_what_megatron_does(void **state)
+{
+	const int64_t d = 12288, each = d + d + 4 * d, shared = 12 * d * d + 3 * d + 4 * d;
+	struct al_stage_memory stage;
+	mpq_t value;
+	(void)state;
+
+	mpq_init(value);
+	al_stage_memory_init(&stage);
+	for (int64_t tp = 1; tp <= 8; tp *= 2) {
+		const int64_t rows = (50257 + tp - 1) / tp;
+		const int64_t expected = 96 * (shared / tp + each) + (rows + 2048 + 2) * d;
+		struct al_training t = training_of("megatron");
+		struct subject s;
+		t.tp = tp;
+		open_with(&s, "gpt3-175b", NULL, tp, AL_TENSORS_BY_KIND);
+		train(&s, &t, 0, &stage);
+		al_stage_memory_sum(&stage, AL_STATE_WEIGHTS, value);
+		assert_int_equal(mpq_cmp_si(value, (long)(2 * expected), 1), 0);
+		close_model(&s);
+	}
+	al_stage_memory_finish(&stage);
+	mpq_clear(value);
+}
+
 /* Three blocks of four layers on each of eight stages: as many blocks are kept as went forward
  * before the first backward. */
 static void interleaved_stages_keep_more(void **state)
@@ -695,6 +723,7 @@ int main(void)
 		cmocka_unit_test(adds_up),
 		cmocka_unit_test(swaps_attention),
 		cmocka_unit_test(saves_what_korthikanti_says),
+		cmocka_unit_test(shares_out_what_megatron_does),
 		cmocka_unit_test(interleaved_stages_keep_more),
 		cmocka_unit_test(stages_hold_the_model),
 		cmocka_unit_test(the_first_stage_norms_the_embedding),
