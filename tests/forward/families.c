@@ -5,7 +5,9 @@
 #include <glob.h>
 #include <math.h>
 
+#include "base/memory.h"
 #include "base/text.h"
+#include "forward/evaluate.h"
 #include "tests/forward/tiny.h"
 
 #define FOLDER "tests/data/forward"
@@ -83,6 +85,60 @@ static void compare(const struct al_matrix_f *found, const struct tiny *tiny, co
 		}
 }
 
+/* ---- what is made of it ---- */
+
+/* The mean over a sequence's tokens has length 1. */
+static void compare_embeddings(struct opened *o, const struct tiny *tiny, const char *path)
+{
+	struct al_matrix found;
+	struct al_error err;
+
+	must(al_evaluate_embeddings(&o->network, &tiny->batch, NULL, &found, &err), path, &err);
+	assert_int_equal(found.cols, tiny->batch.n_sequences);
+	for (size_t s = 0; s < found.cols; s++) {
+		double *mean = al_calloc(tiny->width, sizeof(*mean)), squares = 0;
+		for (size_t i = 0; i < tiny->width; i++) {
+			for (size_t j = tiny->batch.begin[s]; j < tiny->batch.begin[s + 1]; j++)
+				mean[i] += tiny->expected[i + j * tiny->width];
+			squares += mean[i] * mean[i];
+		}
+		for (size_t i = 0; i < tiny->width; i++)
+			if (!(fabs(found.data[i + s * found.ld] - mean[i] / sqrt(squares))
+				    <= TOLERANCE))
+				fail_msg("%s: number %zu of embedding %zu", path, i, s);
+		free(mean);
+	}
+	al_matrix_finish(&found);
+}
+
+/* -log of the probability that the expected logits give to the token. */
+static double expected_loss(const struct tiny *tiny, size_t column, int32_t token)
+{
+	const double *logits = tiny->expected + column * tiny->width;
+	double sum = 0;
+
+	for (size_t i = 0; i < tiny->width; i++)
+		sum += exp(logits[i] - logits[token]);
+	return log(sum);
+}
+
+static void compare_loss(struct opened *o, const struct tiny *tiny, const char *path)
+{
+	const struct al_batch *batch = &tiny->batch;
+	struct al_loss found;
+	struct al_error err;
+	double expected = 0;
+	size_t n = 0;
+
+	for (size_t s = 0; s < batch->n_sequences; s++)
+		for (size_t j = batch->begin[s]; j + 1 < batch->begin[s + 1]; j++, n++)
+			expected += expected_loss(tiny, j, batch->tokens[j + 1]);
+	must(al_evaluate_loss(&o->network, batch, NULL, &found, &err), path, &err);
+	assert_int_equal(found.n_predicted, n);
+	if (!(fabs(found.nats - expected) <= TOLERANCE * (double)(n + 1)))
+		fail_msg("%s: %.7f nats, expected %.7f", path, found.nats, expected);
+}
+
 static void a_case(void **state)
 {
 	const char *path = *state;
@@ -93,6 +149,10 @@ static void a_case(void **state)
 	struct al_matrix_f found = run(&opened, tiny, path);
 	compare(&found, tiny, path);
 	al_matrix_finish_f(&found);
+	if (opened.network.how->kind == AL_FORWARD_ENCODER)
+		compare_embeddings(&opened, tiny, path);
+	else
+		compare_loss(&opened, tiny, path);
 	close_case(&opened);
 	tiny_finish(tiny);
 }
