@@ -594,6 +594,49 @@ static void weighs_files(void **state)
 	al_inference_rows_finish(rows);
 }
 
+/* Answers for one number of tokens leave nothing behind for the next. */
+static void answers_for_any_tokens_in_turn(void **state)
+{
+	static const struct {
+		const char *model;
+		int64_t tp;
+	} cases[] = {{"llama-3-8b", 1}, {"llama-3-8b", 16}, {"deepseek-v3", 8}, {"gpt2", 4}};
+	struct al_inference_row rows[AL_N_STATES], fresh[AL_N_STATES];
+	(void)state;
+
+	al_inference_rows_init(rows);
+	al_inference_rows_init(fresh);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct al_inference inference = {.share.parts = AL_ALL_PARTS,
+			.batch = 2,
+			.source_seq = 1,
+			.tp = cases[i].tp,
+			.activation_bytes = 2};
+		struct subject used, new;
+		assert_no_error(al_file_type_find("bf16", &inference.weights, &err), &err);
+		assert_no_error(al_dtype_find("bf16", &inference.cache, &err), &err);
+		open_with(&used, cases[i].model, NULL, cases[i].tp,
+			al_inference_detail(&inference));
+		for (inference.seq = 64; inference.seq <= 1024; inference.seq *= 4) {
+			open_with(&new, cases[i].model, NULL, cases[i].tp,
+				al_inference_detail(&inference));
+			assert_no_error(al_ledger_infer(&used.ledger, &inference, rows, &err)
+					&& al_ledger_infer(&new.ledger, &inference, fresh, &err),
+				&err);
+			for (int k = 0; k < AL_N_STATES; k++) {
+				assert_true(mpq_equal(rows[k].bytes, fresh[k].bytes));
+				assert_true(mpq_equal(rows[k].allocated, fresh[k].allocated));
+				assert_true(mpq_equal(rows[k].read, fresh[k].read));
+				assert_true(mpq_equal(rows[k].flops, fresh[k].flops));
+			}
+			close_model(&new);
+		}
+		close_model(&used);
+	}
+	al_inference_rows_finish(rows);
+	al_inference_rows_finish(fresh);
+}
+
 static void falls_back_by_row(void **state)
 {
 	static const struct {
@@ -734,6 +777,7 @@ int main(void)
 		cmocka_unit_test(counts_what_others_get_wrong),
 		cmocka_unit_test(a_gpt3_layer_saves_2736_mib),
 		cmocka_unit_test(weighs_files),
+		cmocka_unit_test(answers_for_any_tokens_in_turn),
 		cmocka_unit_test(falls_back_by_row),
 		cmocka_unit_test(equals_brute_force),
 		cmocka_unit_test(passes_over_what_has_no_value),
