@@ -124,7 +124,9 @@ static const char *config_text(struct al_arena *arena, const struct header *h)
 
 	for (int key = 0; key < N_HEADER; key++)
 		text = al_format(arena, "%s, \"%s\": %" PRId32, text, keys[key], h->values[key]);
-	return al_format(arena, "%s, \"tie_word_embeddings\": %s}", text,
+	/* the tokens that run.c begins and ends texts with */
+	return al_format(arena,
+		"%s, \"bos_token_id\": 1, \"eos_token_id\": 2, \"tie_word_embeddings\": %s}", text,
 		h->is_tied ? "true" : "false");
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "forward/generate.h"
 #include "tokenize/tokenizer.h"
 
 const struct al_option_row al_input_rows[] = {
@@ -18,10 +19,27 @@ const struct al_option_row al_input_rows[] = {
 	OPTION_END,
 };
 
+const struct al_option_row al_sample_rows[] = {
+	OPTION_COUNT(struct al_input_options, sample, "sample", "N",
+		"N tokens that the model itself writes, each drawn with its probability, in "
+		"sequences of up to 256",
+		.least = 2, .most = 1 << 28),
+	OPTION_COUNT(struct al_input_options, seed, "seed", "S", "seed of --sample (default 1)",
+		.fallback = 1),
+	OPTION_FLAG(struct al_input_options, is_greedy, "greedy",
+		"--sample writes one sequence of the likeliest tokens"),
+	OPTION_END,
+};
+
 bool al_input_check(const struct al_input_options *o, struct al_error *err)
 {
-	return !o->tokens != !o->text
-		|| al_fail(err, AL_EINPUT, "expected either --tokens FILE or --text FILE");
+	const int n = (o->tokens != NULL) + (o->text != NULL) + (o->sample > 0);
+
+	if (n != 1)
+		return al_fail(err, AL_EINPUT,
+			"expected one of --tokens FILE, --text FILE and --sample N");
+	return o->sample > 0 || !o->is_greedy
+		|| al_fail(err, AL_EINPUT, "--greedy goes with --sample N");
 }
 
 static bool read_text(const struct al_network *network, const char *path, struct al_tokens *out,
@@ -34,6 +52,33 @@ static bool read_text(const struct al_network *network, const char *path, struct
 	bool ok = al_tokenizer_encode_file(&tokenizer, path, out, err);
 	al_tokenizer_finish(&tokenizer);
 	return ok;
+}
+
+static bool sample(const struct al_input_options *o, struct al_network *network,
+	struct al_tokens *out, struct al_error *err)
+{
+	const struct al_sampling how = {(size_t)o->sample, (uint64_t)o->seed, o->is_greedy};
+	struct al_sample sample;
+
+	if (!al_network_sample(network, &how, &sample, err))
+		return al_in(err, "--sample");
+	al_tokens_init(out);
+	for (size_t i = 0; i < sample.n_sequences; i++) {
+		for (size_t j = sample.begin[i]; j < sample.begin[i + 1]; j++)
+			al_tokens_add(out, sample.tokens[j]);
+		al_tokens_end_sequence(out);
+	}
+	al_sample_finish(&sample);
+	return true;
+}
+
+static bool read_input(const struct al_input_options *o, struct al_network *network,
+	struct al_tokens *out, struct al_error *err)
+{
+	if (o->sample > 0)
+		return sample(o, network, out, err);
+	return o->tokens ? al_tokens_read(out, o->tokens, err)
+			 : read_text(network, o->text, out, err);
 }
 
 /* Sequences [first, end) move to the front. */
@@ -66,11 +111,10 @@ static bool select_sequences(struct al_tokens *tokens, const char *range, struct
 	return true;
 }
 
-bool al_input_read(const struct al_input_options *o, const struct al_network *network,
+bool al_input_read(const struct al_input_options *o, struct al_network *network,
 	struct al_tokens *out, struct al_error *err)
 {
-	if (!(o->tokens ? al_tokens_read(out, o->tokens, err)
-			: read_text(network, o->text, out, err)))
+	if (!read_input(o, network, out, err))
 		return false;
 	if (!o->sequences || select_sequences(out, o->sequences, err))
 		return true;

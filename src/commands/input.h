@@ -1,4 +1,4 @@
-/* What a model reads, wherever a command runs one: --tokens, --text, --sequences. */
+/* What a model reads, wherever a command runs one: --tokens, --text, --sample, --sequences. */
 #ifndef ATTNLEDGER_COMMANDS_INPUT_H
 #define ATTNLEDGER_COMMANDS_INPUT_H
 
@@ -8,15 +8,19 @@
 
 struct al_input_options {
 	const char *tokens, *text, *sequences;
+	int64_t sample, seed; /* sample 0: none */
+	bool is_greedy;
 };
 
 extern const struct al_option_row al_input_rows[];
+/* --sample, --seed and --greedy, of the same struct. */
+extern const struct al_option_row al_sample_rows[];
 
 /* Fails unless exactly one input is given. */
 bool al_input_check(const struct al_input_options *options, struct al_error *err) AL_MUST_CHECK;
 
 /* On failure nothing is left to finish. */
-bool al_input_read(const struct al_input_options *options, const struct al_network *network,
+bool al_input_read(const struct al_input_options *options, struct al_network *network,
 	struct al_tokens *out, struct al_error *err) AL_MUST_CHECK;
 
 static inline struct al_batch al_input_batch(const struct al_tokens *tokens)

@@ -49,7 +49,12 @@ struct heads {
 	struct al_watched *watched; /* NULL: nobody looks at the attention weights */
 };
 
-/* Keys [low, high) that some query of [first, end) sees. */
+static size_t n_past(const struct al_layer *layer)
+{
+	return layer->cache ? layer->cache->past : 0;
+}
+
+/* Keys [low, high) that some query of the positions [first, end) sees. */
 struct span {
 	size_t low, high;
 };
@@ -70,7 +75,8 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 {
 	const struct al_network *network = h->layer->network;
 	const float scale = (float)(1 / sqrt((double)h->layer->attention->score_divisor));
-	const struct span keys = seen(h, first, end, k.cols);
+	const size_t past = n_past(h->layer);
+	const struct span keys = seen(h, past + first, past + end, k.cols);
 	const size_t n = keys.high - keys.low;
 	struct al_matrix_f scores = {memory, n, end - first, n};
 	double entropy = 0;
@@ -79,7 +85,7 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 		    al_columns_f(q, first, end - first), 0, scores, err))
 		return false;
 	for (size_t j = first; j < end; j++) {
-		const struct span own = seen(h, j, j + 1, k.cols);
+		const struct span own = seen(h, past + j, past + j + 1, k.cols);
 		float *column = scores.data + (j - first) * scores.ld;
 		if (network->score_cap > 0)
 			cap(column, n, network->score_cap);
@@ -91,7 +97,7 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 		al_part_f(o, 0, first, o.rows, end - first), err);
 }
 
-/* Rows of one head, columns of one sequence. */
+/* Rows of one head, some columns. */
 static struct al_matrix_f cut(struct al_matrix_f m, size_t head, size_t width, size_t first,
 	size_t n)
 {
@@ -102,19 +108,22 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 {
 	const struct heads *h = context;
 	const struct al_attention *a = h->layer->attention;
+	const struct al_cache *cache = h->layer->cache;
 	const size_t n_heads = (size_t)a->n_heads, head = index % n_heads;
 	const size_t sequence = index / n_heads, first = h->batch->begin[sequence];
-	const size_t n = h->batch->begin[sequence + 1] - first;
+	const size_t n = h->batch->begin[sequence + 1] - first, n_keys = n_past(h->layer) + n;
+	const size_t first_key = cache ? sequence * cache->length : first;
 	const size_t group = head * (size_t)a->n_kv_heads / n_heads;
 	const size_t d_head = (size_t)a->d_head, d_value = (size_t)a->d_value;
-	float *memory = al_alloc(n * QUERIES_AT_ONCE, sizeof(*memory));
+	const size_t at_once = n < QUERIES_AT_ONCE ? n : QUERIES_AT_ONCE;
+	float *memory = al_alloc(n_keys * at_once, sizeof(*memory));
 	bool ok = true;
 
-	for (size_t from = 0; ok && from < n; from += QUERIES_AT_ONCE)
-		ok = attend(h, index, from, from + QUERIES_AT_ONCE < n ? from + QUERIES_AT_ONCE : n,
+	for (size_t from = 0; ok && from < n; from += at_once)
+		ok = attend(h, index, from, from + at_once < n ? from + at_once : n,
 			al_view_f(cut(h->q, head, d_head, first, n)),
-			al_view_f(cut(h->k, group, d_head, first, n)),
-			al_view_f(cut(h->v, group, d_value, first, n)),
+			al_view_f(cut(cache ? cache->k : h->k, group, d_head, first_key, n_keys)),
+			al_view_f(cut(cache ? cache->v : h->v, group, d_value, first_key, n_keys)),
 			cut(h->o, head, d_value, first, n), memory, err);
 	free(memory);
 	return ok;
@@ -223,10 +232,53 @@ static struct spot *find_spots(const struct al_layer *layer, const struct al_bat
 	return spots;
 }
 
+/* After cached tokens: all sequences are equally long, and their turns are kept. */
+static void place_after(struct heads *h)
+{
+	const struct al_layer *layer = h->layer;
+	const struct al_batch *batch = h->batch;
+	struct spot *spots = al_alloc(al_batch_tokens(batch), sizeof(*spots));
+
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		for (size_t j = batch->begin[i]; j < batch->begin[i + 1]; j++)
+			spots[j] = (struct spot){layer->cache->past + j - batch->begin[i],
+				layer->attention->is_rotary ? &layer->cache->turns : NULL};
+	turn(layer, &layer->query_norm, spots, h->q);
+	turn(layer, &layer->key_norm, spots, h->k);
+	free(spots);
+}
+
+static void copy_columns(struct al_matrix_f from, size_t first, struct al_matrix_f to, size_t at,
+	size_t n)
+{
+	for (size_t j = 0; j < n; j++)
+		memcpy(to.data + (at + j) * to.ld, from.data + (first + j) * from.ld,
+			from.rows * sizeof(float));
+}
+
+static void fill_cache(const struct heads *h)
+{
+	const struct al_batch *batch = h->batch;
+	struct al_cache *cache = h->layer->cache;
+
+	for (size_t i = 0; i < batch->n_sequences; i++) {
+		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
+		const size_t at = i * cache->length + cache->past;
+		copy_columns(h->k, first, cache->k, at, n);
+		copy_columns(h->v, first, cache->v, at, n);
+	}
+}
+
 static void place_tokens(struct heads *h)
 {
 	const struct al_layer *layer = h->layer;
 	struct al_turns turns[2] = {{0}, {0}};
+
+	if (layer->cache) {
+		place_after(h);
+		fill_cache(h);
+		return;
+	}
 
 	if (layer->attention->is_rotary)
 		init_turns(layer, h->batch, turns);

@@ -70,7 +70,7 @@ static bool project_tokens(const struct al_reading *reading, struct al_place pla
 
 /* Learned positions, and that all tokens are of the first type. */
 static bool add_positions(const struct al_reading *reading, const struct al_batch *batch,
-	struct al_matrix_f x, struct al_error *err)
+	size_t past, struct al_matrix_f x, struct al_error *err)
 {
 	const struct al_network *network = reading->network;
 	const int64_t width = (int64_t)x.rows;
@@ -83,7 +83,7 @@ static bool add_positions(const struct al_reading *reading, const struct al_batc
 		for (size_t at = batch->begin[i]; at < batch->begin[i + 1]; at++) {
 			float *column = x.data + at * x.ld;
 			const int64_t position = network->first_position
-				+ (int64_t)(at - batch->begin[i]);
+				+ (int64_t)(past + at - batch->begin[i]);
 			if ((positions && !add_row(network, positions, position, 1, column, err))
 				|| (types && !add_row(network, types, 0, 1, column, err)))
 				return false;
@@ -110,7 +110,7 @@ static bool pass_end(const struct al_reading *reading, enum al_forward_tensor no
 	return ok && al_check_columns(place, al_view_f(*x), err);
 }
 
-bool al_network_embed(struct al_network *network, const struct al_batch *batch,
+bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err)
 {
 	struct al_iteration iteration = no_loops(network);
@@ -119,7 +119,7 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch,
 
 	*x = (struct al_matrix_f){0};
 	bool ok = look_up(&reading, batch, x, err) && project_tokens(&reading, place, x, err)
-		&& add_positions(&reading, batch, *x, err)
+		&& add_positions(&reading, batch, past, *x, err)
 		&& pass_end(&reading, AL_FORWARD_EMBEDDING_NORM, AL_FORWARD_EMBEDDING_PROJECT,
 			network->d_model, place, x, err);
 	if (ok && (int64_t)x->rows != network->d_model)
@@ -128,6 +128,12 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch,
 	if (!ok)
 		al_matrix_finish_f(x);
 	return ok;
+}
+
+bool al_network_embed(struct al_network *network, const struct al_batch *batch,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	return al_network_embed_after(network, batch, 0, x, err);
 }
 
 /* The width of what the head reads: that of the embedding where something is projected back. */

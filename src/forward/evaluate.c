@@ -98,36 +98,3 @@ bool al_evaluate_embeddings(struct al_network *network, const struct al_batch *a
 	al_matrix_finish(out);
 	return false;
 }
-
-/* ---- text that follows ---- */
-
-struct choosing {
-	struct al_network *network;
-	int32_t next;
-};
-
-/* The best token after the last one. */
-static bool choose(void *context, const struct al_batch *batch, struct al_view_f hidden,
-	struct al_error *err)
-{
-	struct choosing *choosing = context;
-	const struct al_view_f last = al_columns_f(hidden, hidden.cols - 1, 1);
-
-	return al_network_score(choosing->network, batch, last,
-		&(struct al_scores){.best = &choosing->next}, err);
-}
-
-bool al_continue_greedily(struct al_network *network, int32_t *tokens, size_t n, size_t n_new,
-	struct al_error *err)
-{
-	for (; n_new-- > 0; n++) {
-		const size_t begin[2] = {0, n};
-		const struct al_batch batch = {tokens, begin, 1, 0};
-		struct choosing choosing = {.network = network};
-		if (!al_network_pass(network, &batch, NULL,
-			    &(struct al_visitor){.hidden = choose, .context = &choosing}, err))
-			return false;
-		tokens[n] = choosing.next;
-	}
-	return true;
-}

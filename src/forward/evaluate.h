@@ -51,10 +51,4 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
 bool al_evaluate_embeddings(struct al_network *network, const struct al_batch *all,
 	const struct al_watch *watch, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
-/* ---- text that follows ---- */
-
-/* The most likely token after each: n_new tokens behind `tokens` [n], which has room for them. */
-bool al_continue_greedily(struct al_network *network, int32_t *tokens, size_t n, size_t n_new,
-	struct al_error *err) AL_MUST_CHECK;
-
 #endif

@@ -21,6 +21,7 @@ struct al_network {
 	int64_t first_position;
 	double epsilon, score_cap, logit_cap, embedding_scale; /* a cap of 0: none */
 	const struct al_activation *activation;
+	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
 	struct al_rotary_rule rotary; /* of every module that has rotary positions */
 };
 
@@ -48,6 +49,11 @@ static inline size_t al_batch_tokens(const struct al_batch *batch)
 /* A token beyond the vocabulary, a sequence without tokens or beyond the positions. */
 bool al_network_check_tokens(const struct al_network *network, const struct al_batch *batch,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The tokens that the config names under a key ("bos_token_id"), one or a list; none where it has
+ * no such key, or null. `room` is what `out` takes. */
+bool al_network_named_tokens(const struct al_network *network, const char *key, int32_t *out,
+	size_t room, size_t *n, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- layer by layer ---- */
 

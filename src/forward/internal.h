@@ -117,7 +117,22 @@ bool al_activation_find(const char *name, const struct al_activation **out,
 	struct al_error *err) AL_MUST_CHECK;
 void al_activate(const struct al_activation *activation, float *x, size_t n);
 
+/* From now on the head stays in memory, until the network is closed. */
+bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
+
+/* al_network_embed, where `past` tokens of each sequence came before. */
+bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
+	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- a layer ---- */
+
+/* Keys and values of what came before: sequence i has columns [i*length, (i + 1)*length), a token
+ * each. */
+struct al_cache {
+	struct al_matrix_f k, v; /* [n_kv_heads*d_head], [n_kv_heads*d_value] */
+	size_t length, past; /* tokens that there is room for, and that came before */
+	struct al_turns turns; /* of `length` positions; empty where there are none */
+};
 
 struct al_layer {
 	struct al_network *network;
@@ -131,6 +146,7 @@ struct al_layer {
 	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
 	struct al_norm feed_before, feed_behind, feed_sum;
 	struct al_linear gate, up, gate_up, down;
+	struct al_cache *cache; /* the caller's; NULL: none */
 };
 
 /* norm(x), or x itself where there is no norm: out is initialised. */

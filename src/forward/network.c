@@ -243,11 +243,36 @@ bool al_network_open(struct al_network *network, struct al_model_view *view, str
 
 void al_network_close(struct al_network *network)
 {
+	al_matrix_finish_f(&network->head);
 	al_arena_finish(&network->arena);
 	*network = (struct al_network){0};
 }
 
 /* ---- tokens ---- */
+
+bool al_network_named_tokens(const struct al_network *network, const char *key, int32_t *out,
+	size_t room, size_t *n, struct al_error *err)
+{
+	const struct al_json *config = &network->view->config;
+	const struct cJSON *node = find_key(network, key), *item = node;
+
+	*n = 0;
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
+		return true;
+	if (al_json_kind(node) == AL_JSON_ARRAY)
+		item = al_json_first(node);
+	for (; item && *n < room; item = item == node ? NULL : al_json_next(item)) {
+		int64_t token;
+		if (!al_json_whole_from(config, item, 0, &token, err))
+			return false;
+		if (token >= network->vocab)
+			return al_json_fail(config, item, err,
+				"token %lld is beyond the vocabulary of %lld", (long long)token,
+				(long long)network->vocab);
+		out[(*n)++] = (int32_t)token;
+	}
+	return true;
+}
 
 static bool check_sequence(const struct al_network *network, const struct al_batch *batch,
 	size_t sequence, struct al_error *err)

@@ -129,7 +129,13 @@ static bool read_blocks(const struct head *head, int64_t width,
 
 	for (int64_t row = 0; ok && row < vocab; row += most) {
 		const int64_t n = vocab - row < most ? vocab - row : most;
+		const struct al_matrix_f kept = head->network->head;
 		struct al_matrix_f w = {0};
+		if (kept.data) {
+			ok = block(context, al_columns_f(al_view_f(kept), (size_t)row, (size_t)n),
+				row, err);
+			continue;
+		}
 		ok = al_weight_rows_read(head->network, head->tensor, row, n, &w, err)
 			&& block(context, al_view_f(w), row, err);
 		al_matrix_finish_f(&w);
@@ -193,6 +199,21 @@ static bool with_head(struct al_network *network, const struct al_batch *batch, 
 		return al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
 			network->view->family->name);
 	return find_head(&reading, (int64_t)width, head, err);
+}
+
+bool al_network_keep_head(struct al_network *network, struct al_error *err)
+{
+	struct al_iteration iteration = {.settings = &network->view->settings};
+	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_tensor *tensor;
+
+	if (network->head.data)
+		return true;
+	return al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, 0, &tensor, err)
+		&& (tensor
+			|| al_fail(err, AL_EINPUT, "%s: the model has no head",
+				network->view->checkpoint->path))
+		&& al_weight_rows_read(network, tensor, 0, network->vocab, &network->head, err);
 }
 
 bool al_network_score(struct al_network *network, const struct al_batch *batch,

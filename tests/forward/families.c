@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "forward/evaluate.h"
+#include "forward/generate.h"
 #include "tests/forward/tiny.h"
 
 #define FOLDER "tests/data/forward"
@@ -139,6 +140,46 @@ static void compare_loss(struct opened *o, const struct tiny *tiny, const char *
 		fail_msg("%s: %.7f nats, expected %.7f", path, found.nats, expected);
 }
 
+/* ---- token by token, with what came before in a cache ---- */
+
+static void write_sequence(struct opened *o, const struct tiny *tiny, size_t sequence,
+	struct al_matrix_f found, const char *path)
+{
+	const size_t first = tiny->begin[sequence], n = tiny->begin[sequence + 1] - first;
+	struct al_error err;
+	struct al_generator *g = al_generator_create(&o->network, 1, n, &err);
+
+	must(g != NULL, path, &err);
+	for (size_t j = first; j < first + n; j++) {
+		struct al_matrix_f logits;
+		must(al_generator_step(g, &tiny->tokens[j], &logits, &err), path, &err);
+		memcpy(found.data + j * found.ld, logits.data, found.rows * sizeof(float));
+		al_matrix_finish_f(&logits);
+	}
+	struct al_matrix_f none;
+	assert_false(al_generator_step(g, &tiny->tokens[first], &none, &err));
+	al_generator_destroy(g);
+}
+
+static void check_generator(struct opened *o, const struct tiny *tiny, const char *path)
+{
+	struct al_matrix_f found;
+	struct al_error err;
+
+	if (o->network.how->kind == AL_FORWARD_ENCODER) {
+		assert_null(al_generator_create(&o->network, 1, 1, &err));
+		assert_non_null(strstr(err.message, "is an encoder: it predicts no next token"));
+		return;
+	}
+	must(al_matrix_init_f(&found, (size_t)o->network.vocab, al_batch_tokens(&tiny->batch),
+		     &err),
+		path, &err);
+	for (size_t i = 0; i < tiny->batch.n_sequences; i++)
+		write_sequence(o, tiny, i, found, path);
+	compare(&found, tiny, path);
+	al_matrix_finish_f(&found);
+}
+
 static void a_case(void **state)
 {
 	const char *path = *state;
@@ -153,6 +194,7 @@ static void a_case(void **state)
 		compare_embeddings(&opened, tiny, path);
 	else
 		compare_loss(&opened, tiny, path);
+	check_generator(&opened, tiny, path);
 	close_case(&opened);
 	tiny_finish(tiny);
 }

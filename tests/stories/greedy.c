@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "forward/evaluate.h"
+#include "forward/generate.h"
 #include "tokenize/tokenizer.h"
 
 static void must(bool ok, const struct al_error *err)
