@@ -34,6 +34,8 @@ static const struct al_option_row pca_rows[] = {
 		"and average)"),
 	OPTION_FLAG(struct pca_options, is_by_columns, "by-columns",
 		"of --weights: a component is a column (default: a row, as torch stores them)"),
+	OPTION_TEXT(struct pca_options, saved, "save", "FILE",
+		"write the weights, trained or exact, as a checkpoint that --weights reads"),
 	OPTION_TEXT(struct pca_options, figures, "figures", "DIR", "draw figures into DIR"),
 	OPTION_SET(struct pca_options, only, "only", "A,B", "only these tables",
 		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
@@ -68,7 +70,7 @@ static bool check_alone(const struct al_session *session, const char *option,
 static bool check_weights(const struct al_session *session, struct al_error *err)
 {
 	static const char *const of_outputs[] = {"heads", "architecture", "keep", "target",
-		"epsilon", "strict", "tokens", "text", "sequences", "train", "calibration"};
+		"epsilon", "strict", "tokens", "text", "sequences", "train", "calibration", "save"};
 
 	return check_alone(session, "weights", of_outputs, sizeof(of_outputs) / sizeof(*of_outputs),
 		err);

@@ -23,7 +23,7 @@ struct pca_options {
 	struct al_output_options output;
 	int64_t n_heads, keep; /* 0: not given */
 	uint64_t architectures, only; /* a bit for each; 0: not given */
-	const char *target, *modules, *epsilon, *figures, *weights, *calibration;
+	const char *target, *modules, *epsilon, *figures, *weights, *calibration, *saved;
 	bool is_strict, is_by_columns;
 	struct al_input_options input; /* of a model that runs */
 	struct pca_training training;
@@ -71,8 +71,17 @@ enum pca_table {
 
 extern const char *const pca_table_names[PCA_N_TABLES];
 
+/* Weights that --save writes: [components][features]. */
+struct pca_saved {
+	const char *name;
+	const double *numbers;
+	int64_t shape[2];
+};
+
 struct pca_tables {
 	struct al_table *of[PCA_N_TABLES];
+	struct pca_saved *saved;
+	size_t n_saved, saved_room;
 	struct al_table drawn[PCA_N_TABLES]; /* one module's, whole, for figures; without columns
 						where none are drawn */
 };
@@ -148,6 +157,13 @@ void pca_correlation_columns(struct al_table *table);
  * NULL; `label` names its panel. */
 void pca_weights_add(struct pca_tables *tables, const char *module, const char *architecture,
 	const char *label, struct al_view weights);
+
+/* ---- pca_save.c ---- */
+
+void pca_save_add(struct pca_tables *tables, const struct pca_module *module,
+	struct al_view weights);
+bool pca_save(const struct pca_tables *tables, struct al_session *session,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- pca_figures.c ---- */
 

@@ -56,6 +56,7 @@ bool pca_run_calibration(struct al_session *session, struct al_error *err)
 			calibration.path, al_statistics_tokens(&calibration.modules[0]),
 			calibration.n_sequences);
 		pca_note_options(session);
+		ok = pca_save(&source.tables, session, err);
 	}
 	al_calibration_finish(&calibration);
 	return ok;

@@ -164,7 +164,7 @@ static bool run_files(struct pca_run *run, struct al_error *err)
 	al_progress_finish(&run->progress);
 	if (ok)
 		add_notes(run);
-	return ok;
+	return ok && pca_save(&run->source.tables, run->source.session, err);
 }
 
 bool pca_run_file(struct al_session *session, struct al_error *err)

@@ -237,7 +237,7 @@ static bool run_tokens(struct pca_model *m, struct al_error *err)
 	al_table_note(m->source.session->tables[0], "tokens: %zu in %zu sequences",
 		al_batch_tokens(&all), all.n_sequences);
 	pca_note_options(m->source.session);
-	return true;
+	return pca_save(&m->source.tables, m->source.session, err);
 }
 
 static bool run_network(struct pca_model *m, struct al_error *err)

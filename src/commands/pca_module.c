@@ -57,8 +57,10 @@ static bool take_weights(const struct pca_module *m, const struct al_head_output
 	bool ok = m->options->training.rule >= 0
 		? pca_train(m, outputs, tables, weights, err)
 		: al_copy(al_columns(al_view(m->principal.vectors), 0, m->n_kept), weights, err);
-	if (ok)
+	if (ok) {
 		pca_weights_add(tables, m->name, architecture, m->label, al_view(weights));
+		pca_save_add(tables, m, al_view(weights));
+	}
 	ok = ok && put_in_place(m, al_view(weights), err);
 	al_matrix_finish(&weights);
 	return ok;

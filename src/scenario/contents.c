@@ -74,6 +74,14 @@ const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const
 	return NULL;
 }
 
+const struct al_listing *al_listing_find(const struct al_scenario *s, const char *id)
+{
+	for (size_t i = 0; i < s->n_listings; i++)
+		if (strcmp(s->listings[i].id, id) == 0)
+			return &s->listings[i];
+	return NULL;
+}
+
 const struct al_data_set *al_data_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_data; i++)
@@ -126,4 +134,6 @@ void al_drawable_add_ids(const struct al_scenario *s, struct al_names *names)
 		al_names_add(names, s->tables[i].id);
 	for (size_t i = 0; i < s->n_sweeps; i++)
 		al_names_add(names, s->sweeps[i].sweep.id);
+	for (size_t i = 0; i < s->n_listings; i++)
+		al_names_add(names, s->listings[i].id);
 }

@@ -1,15 +1,18 @@
-/* The figures that a scenario wants: which rows of a table or a sweep are drawn. */
+/* The figures that a scenario wants: which rows of a table, a sweep or a listing
+ * are drawn. */
 #ifndef ATTNLEDGER_SCENARIO_FIGURES_H
 #define ATTNLEDGER_SCENARIO_FIGURES_H
 
 #include "figure/figure.h"
+#include "scenario/listings.h"
 #include "scenario/sweeps.h"
 #include "scenario/tables.h"
 
 struct al_scenario_figure {
 	struct al_figure figure;
-	const struct al_scenario_table *table; /* one of the two */
+	const struct al_scenario_table *table; /* one of the three */
 	const struct al_scenario_sweep *sweep;
+	const struct al_listing *listing;
 	const char **variants, **cases; /* only these rows; NULL: all */
 	size_t n_variants, n_cases;
 	const char **melted; /* columns that become rows, the column being the series */

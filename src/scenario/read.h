@@ -16,7 +16,7 @@ enum {
 /* ---- the parts: each may name what was read before it ---- */
 
 extern const struct al_record al_case_record, al_data_record, al_table_record, al_sweep_record,
-	al_figure_record, al_claim_record;
+	al_listing_record, al_figure_record, al_claim_record;
 
 /* What a row of a record calls; the context is the scenario. */
 typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *out,
@@ -69,6 +69,11 @@ bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *mem
 /* An object of SYMBOL: FORMULA; the symbols are `known` or letters of the claim's own. */
 bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node, bool are_known,
 	struct al_substitution **out, size_t *n, struct al_error *err);
+
+/* The text of a CSV file that the scenario names, without its byte-order mark: it lies beside the
+ * scenario, of an embedded one in the binary. */
+bool al_scenario_read_csv(struct al_scenario *s, const struct cJSON *node, const char **path,
+	char **text, struct al_error *err);
 
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,

@@ -321,24 +321,58 @@ static bool read_csv_text(struct al_scenario *s, struct al_data_set *set, const 
 	return true;
 }
 
-static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
-	struct al_error *err)
+/* "deacon-weights.csv" of an embedded scenario. */
+static const struct al_embedded *find_embedded(struct al_scenario *s, const char *name)
+{
+	const size_t n = strlen(name);
+
+	if (*s->folder || n <= 4 || strcmp(name + n - 4, ".csv") != 0)
+		return NULL;
+	return al_embedded_find(&al_embedded_listings, al_strndup(&s->arena, name, n - 4));
+}
+
+/* A copy in the arena; NULL on failure. */
+static char *read_text(struct al_scenario *s, const struct cJSON *node, const char *path,
+	size_t *length, struct al_error *err)
+{
+	const struct al_embedded *embedded = find_embedded(s, path);
+	struct al_text text;
+
+	*length = embedded ? embedded->length : 0;
+	if (embedded)
+		return al_strndup(&s->arena, embedded->text, embedded->length);
+	if (!al_file_read(&text, path, CSV_LIMIT, err)) {
+		al_json_in(&s->doc, node, err);
+		return NULL;
+	}
+	char *copy = al_strndup(&s->arena, text.data, text.length);
+	*length = text.length;
+	al_text_finish(&text);
+	return copy;
+}
+
+bool al_scenario_read_csv(struct al_scenario *s, const struct cJSON *node, const char **path,
+	char **text, struct al_error *err)
 {
 	const char *name;
-	struct al_text text;
-	char *rest;
+	size_t length;
 
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
-	const char *path = name[0] == '/' || !*s->folder
-		? name
-		: al_format(&s->arena, "%s/%s", s->folder, name);
-	if (!al_file_read(&text, path, CSV_LIMIT, err))
-		return al_json_in(&s->doc, node, err);
-	char *copy = al_strndup(&s->arena, text.data, text.length);
-	bool ok = al_csv_check(copy, text.length, &rest, err) || al_in(err, "%s", path);
-	al_text_finish(&text);
-	return ok && read_csv_text(s, set, path, rest, err);
+	*path = name[0] == '/' || !*s->folder ? name
+					      : al_format(&s->arena, "%s/%s", s->folder, name);
+	char *whole = read_text(s, node, *path, &length, err);
+	return whole && (al_csv_check(whole, length, text, err) || al_in(err, "%s", *path));
+}
+
+static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
+	struct al_error *err)
+{
+	const char *path;
+	char *text;
+
+	return al_scenario_read_csv(s, node, &path, &text, err)
+		&& read_csv_text(s, set, path, text, err);
 }
 
 /* ---- sets ---- */

@@ -114,13 +114,14 @@ static bool read_source(void *context, const struct cJSON *node, void *out, stru
 		return false;
 	figure->table = al_table_find(s, of);
 	figure->sweep = al_sweep_find(s, of);
-	if (figure->table || figure->sweep)
+	figure->listing = al_listing_find(s, of);
+	if (figure->table || figure->sweep || figure->listing)
 		return true;
 
 	struct al_names names;
 	al_names_init(&names);
 	al_drawable_add_ids(s, &names);
-	al_names_fail(&names, "table or sweep", of, err);
+	al_names_fail(&names, "table, sweep or listing", of, err);
 	return al_json_in(&s->doc, node, err);
 }
 
@@ -225,6 +226,7 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("y", BY, 0), .read = read_y},
 	{AL_KEY("color", BY, 0), .read = read_color},
 	{AL_KEY("diverging", BOOLEAN, AT(figure.is_diverging))},
+	{AL_KEY("values", BOOLEAN, AT(figure.writes_values))},
 	{AL_KEY("stacked", BY, AT(figure)), .read = read_stacked},
 	{AL_KEY("series", TEXT, AT(figure.series))},
 	{AL_KEY("panel", TEXT, AT(figure.panel))},

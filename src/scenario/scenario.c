@@ -31,6 +31,7 @@ static const struct al_field scenario_fields[] = {
 	PARTS(data, al_data_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(tables, al_table_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(sweeps, al_sweep_record, AL_MOST_PARTS_OF_A_KIND),
+	PARTS(listings, al_listing_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(figures, al_figure_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(claims, al_claim_record, 0),
 	{AL_KEY("errata", BY, 0), .reads_absent = true, .read = al_scenario_read_errata},
@@ -164,11 +165,11 @@ const char *al_scenario_title(const struct al_scenario *scenario)
 	return scenario->title;
 }
 
-/* ---- tables and sweeps, in order; figures ---- */
+/* ---- tables, sweeps and listings, in order; figures ---- */
 
 size_t al_scenario_n_tables(const struct al_scenario *scenario)
 {
-	return scenario->n_tables + scenario->n_sweeps;
+	return scenario->n_tables + scenario->n_sweeps + scenario->n_listings;
 }
 
 size_t al_scenario_n_own_tables(const struct al_scenario *scenario)
@@ -181,8 +182,12 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 {
 	if (index < scenario->n_tables)
 		return al_table_build(scenario->evaluator, &scenario->tables[index], out, err);
-	return al_sweep_build(scenario->evaluator, &scenario->sweeps[index - scenario->n_tables],
-		       out, err)
+	index -= scenario->n_tables;
+	if (index >= scenario->n_sweeps) {
+		al_listing_build(&scenario->listings[index - scenario->n_sweeps], out);
+		return true;
+	}
+	return al_sweep_build(scenario->evaluator, &scenario->sweeps[index], out, err)
 		|| al_in(err, "%s", scenario->file);
 }
 
@@ -196,13 +201,20 @@ const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, s
 	return &scenario->figures[index].figure;
 }
 
+static size_t find_source(const struct al_scenario *s, const struct al_scenario_figure *figure)
+{
+	if (figure->table)
+		return (size_t)(figure->table - s->tables);
+	if (figure->sweep)
+		return s->n_tables + (size_t)(figure->sweep - s->sweeps);
+	return s->n_tables + s->n_sweeps + (size_t)(figure->listing - s->listings);
+}
+
 bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err)
 {
 	const struct al_scenario_figure *figure = &scenario->figures[index];
-	size_t source = figure->table
-		? (size_t)(figure->table - scenario->tables)
-		: scenario->n_tables + (size_t)(figure->sweep - scenario->sweeps);
 
-	return al_scenario_table(scenario, source, out, err) && al_figure_build(figure, out, err);
+	return al_scenario_table(scenario, find_source(scenario, figure), out, err)
+		&& al_figure_build(figure, out, err);
 }

@@ -3,14 +3,15 @@
  *
  * The files in their order; each uses only what stands above it:
  *
- *   conditions, data, tables, sweeps, figures, claims    what a file can state, plain; a case is a
- *                 question, which tables and sweeps may change
+ *   conditions, data, tables, sweeps, listings, figures, claims    what a file can state, plain; a
+ *                 case is a question, which tables and sweeps may change
  *   contents      all that one file states; finding its parts by name
  *   memo, cell    the evaluator, which only reads the contents; the value of one cell
  *   measures, metrics, theory    what a column computes
  *   column        the one list of columns
  *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
- *   best, al_table_build, al_sweep_build, al_figure_build    tables as they are printed and drawn
+ *   best, al_table_build, al_sweep_build, al_listing_build, al_figure_build    tables as they are
+ *                 printed and drawn
  *   derive, search, printed, verdict, check    what a claim is worth, and what it may be
  *   settings, csv, looks, read_*    the file's text, read into contents
  *   scenario      opening, and what is asked from outside */
@@ -25,6 +26,8 @@ struct al_scenario;
 
 /* The scenarios that the binary holds. */
 extern const struct al_embedded_list al_embedded_scenarios;
+/* CSV files that they name. */
+extern const struct al_embedded_list al_embedded_listings;
 
 /* Parses a scenario's text. `name` names its output folder, `file` is for messages, `folder` is
  * where the files that it names are looked for. The catalogue must outlive it. */
@@ -46,9 +49,9 @@ const char *al_scenario_name(const struct al_scenario *scenario);
 const char *al_scenario_file(const struct al_scenario *scenario); /* for messages */
 const char *al_scenario_title(const struct al_scenario *scenario);
 
-/* Tables first, then sweeps, in the file's order. `out` is the caller's to finish. */
+/* Tables first, then sweeps and listings, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);
-size_t al_scenario_n_own_tables(const struct al_scenario *scenario); /* without the sweeps */
+size_t al_scenario_n_own_tables(const struct al_scenario *scenario); /* alone */
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -83,7 +83,8 @@ bool al_scenario_read_id(void *context, const struct cJSON *node, void *out, str
 			"id \"%s\" must be of small letters, digits and '-'", id);
 	if (!*id)
 		return al_json_fail(&s->doc, node, err, "the id is empty");
-	if (al_table_find(s, id) || al_sweep_find(s, id) || al_data_find(s, id))
+	if (al_table_find(s, id) || al_sweep_find(s, id) || al_data_find(s, id)
+		|| al_listing_find(s, id))
 		return al_json_fail(&s->doc, node, err, "the id \"%s\" appears twice", id);
 	*(const char **)out = id;
 	return true;

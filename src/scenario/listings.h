@@ -1,0 +1,16 @@
+/* Listings: tables whose rows stand in a scenario, or in a CSV file beside it, and are taken as
+ * they are: what was measured or trained elsewhere, above all what another command wrote. */
+#ifndef ATTNLEDGER_SCENARIO_LISTINGS_H
+#define ATTNLEDGER_SCENARIO_LISTINGS_H
+
+#include "base/table.h"
+
+struct al_listing {
+	const char *id, *title;
+	struct al_column *columns;
+	size_t n_columns;
+	const char ***rows; /* [n_rows][n_columns], NULL: missing */
+	size_t n_rows, rows_room;
+};
+
+#endif
