@@ -585,6 +585,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 const struct al_measurement al_measurement_conversion = {
 	.id = "conversion",
 	.title = "Conversions to other variants",
+	.needs_own_keys = true,
 	.needs = {.weights = true, .head_spectra = HEAD_SPECTRA, .layer_spectra = AL_LOSS_SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,

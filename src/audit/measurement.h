@@ -61,6 +61,7 @@ struct al_measurement {
 	const char *id, *title;
 	enum al_measured measured;
 	struct al_needs needs;
+	bool needs_own_keys; /* nothing to say of heads that share queries and keys already */
 	void (*add_columns)(struct al_table *table, const struct al_audit *audit);
 	/* Adds the module's rows. */
 	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,

@@ -167,6 +167,7 @@ const struct al_measurement al_measurement_mixing = {
 	.id = "mixing",
 	.title = "Mixing of shared dimensions",
 	.measured = AL_MEASURED_WHEN_NAMED,
+	.needs_own_keys = true,
 	.needs = {.weights = true},
 	.drawings = &drawing,
 	.n_drawings = 1,

@@ -149,6 +149,11 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 		al_table_note(table,
 			"latent attention: forms leave out each head's rotary part, whose key all "
 			"heads share");
+	if (n > 0 && measured[0]->is_shared)
+		al_table_note(table,
+			"collaborative attention: each head's queries are the shared ones times "
+			"its row of the mixing matrix, all heads have the same keys; forms leave "
+			"out the content bias, and nothing is converted");
 	if (is_normed)
 		al_table_note(table,
 			"queries and keys pass norms: forms are those of the projections, without "

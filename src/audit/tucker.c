@@ -231,6 +231,7 @@ const struct al_measurement al_measurement_tucker = {
 	.id = "tucker",
 	.title = "Error against shared width: Tucker, CP and truncated heads",
 	.measured = AL_MEASURED_WHEN_NAMED,
+	.needs_own_keys = true,
 	.needs = {.weights = true},
 	.drawings = &drawing,
 	.n_drawings = 1,

@@ -182,7 +182,7 @@ static bool measure_module(struct audit_run *run, const struct al_attention *att
 	if (!al_audit_module_init(&module, &run->audit, attention, err))
 		return leave_out(run, attention, err);
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
-		if (run->tables[i])
+		if (run->tables[i] && !(al_measurements[i]->needs_own_keys && attention->is_shared))
 			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i],
 				err);
 	if (ok && run->options->tables)

@@ -63,6 +63,11 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 			"its queries and keys are latent already (MLA), which %s "
 			"doesn't treat",
 			al_method_names[method]);
+	if (a->is_shared)
+		return al_fail(err, AL_EINPUT,
+			"its heads share queries and keys already (collaborative attention), which "
+			"%s doesn't treat",
+			al_method_names[method]);
 	if (!extra)
 		extra = extra_option(a, method);
 	if (extra)

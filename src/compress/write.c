@@ -125,6 +125,49 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 	al_text_add(out, "]");
 }
 
+/* Divided by, not multiplied: a whole number, but where a scale is folded in. */
+static void describe_shape(struct al_text *out, const struct al_attention *a,
+	const struct al_layout *layout)
+{
+	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
+	const bool is_dropped = layout && method == AL_METHOD_DROP;
+
+	al_text_add(out, "{\"module\": ");
+	al_json_quote(out, a->name);
+	al_text_addf(out, ", \"n_heads\": %" PRId64,
+		is_dropped ? al_layout_heads(layout, false) : a->n_heads);
+	if (method == AL_METHOD_COLLAB)
+		al_text_addf(out, ", \"d_shared\": %" PRId64, layout->rank);
+	else
+		al_text_addf(out, ", \"n_kv_heads\": %" PRId64 ", \"d_head\": %" PRId64,
+			is_dropped ? al_layout_heads(layout, true) : a->n_kv_heads,
+			method == AL_METHOD_TRUNCATE ? layout->rank : a->d_head);
+	al_text_addf(out, ", \"d_value\": %" PRId64 ", \"score_divisor\": %" PRId64 "}", a->d_value,
+		a->score_divisor);
+}
+
+static const struct al_layout *layout_of(const struct al_job *job, const struct al_attention *a)
+{
+	for (size_t m = 0; m < job->n_modules; m++)
+		if (job->modules[m].layout.attention == a)
+			return &job->modules[m].layout;
+	return NULL;
+}
+
+/* Of every module, so that what an earlier compression did to others is not lost. */
+static void describe_shapes(const struct al_job *job, struct al_text *out)
+{
+	al_text_add(out, "[");
+	for (size_t i = 0; i < job->view->n_modules; i++) {
+		const struct al_attention *a = &job->view->modules[i];
+		if (a->is_latent)
+			continue;
+		al_text_add(out, out->length > 1 ? ", " : "");
+		describe_shape(out, a, layout_of(job, a));
+	}
+	al_text_add(out, "]");
+}
+
 static bool is_ours(const char *key)
 {
 	return strncmp(key, "attnledger", 10) == 0;
@@ -141,11 +184,11 @@ static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
 /* What the original says of itself, and what was done. */
 static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, size_t *n)
 {
-	enum { OURS = 6 };
+	enum { OURS = 7 };
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
 	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
 		checkpoint->n_metadata + OURS);
-	struct al_text modules;
+	struct al_text modules, shapes;
 
 	*n = 0;
 	for (size_t i = 0; i < checkpoint->n_metadata; i++)
@@ -153,7 +196,9 @@ static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, si
 			&& !is_listed(list, *n, checkpoint->metadata[i].key))
 			list[(*n)++] = checkpoint->metadata[i];
 	al_text_init(&modules);
+	al_text_init(&shapes);
 	describe_modules(job, &modules);
+	describe_shapes(job, &shapes);
 	const struct al_metadata ours[OURS] = {
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
@@ -165,10 +210,12 @@ static struct al_metadata *make_metadata(struct al_job *job, uint64_t source, si
 				? "1/sqrt(R/n_heads), folded into mixing and content_bias"
 				: "as in the original, whatever the width is"},
 		{.key = "attnledger.modules", .value = al_strdup(&job->arena, modules.data)},
+		{.key = "attnledger.shapes", .value = al_strdup(&job->arena, shapes.data)},
 	};
 	memcpy(list + *n, ours, sizeof(ours));
 	*n += OURS;
 	al_text_finish(&modules);
+	al_text_finish(&shapes);
 	return list;
 }
 

@@ -243,11 +243,12 @@ static bool set_heads(struct al_factor *factor, int64_t heads, int64_t width, in
 	factor->heads = heads;
 	factor->width = width;
 	factor->stride = stride;
-	if (columns_of(factor) != heads * stride)
+	if (columns_of(factor) != (stride > 0 ? heads * stride : width))
 		return al_fail(err, AL_EINPUT,
 			"the %s projection has %lld columns, expected %lld heads of %lld",
 			al_projection_names[projection], (long long)columns_of(factor),
-			(long long)heads, (long long)stride);
+			(long long)(stride > 0 ? heads : 1),
+			(long long)(stride > 0 ? stride : width));
 	return true;
 }
 
@@ -268,11 +269,22 @@ static bool read_width(struct maker *m, struct al_ledger *ledger, struct al_erro
 {
 	const int64_t queries = own_width(m, AL_QUERY), keys = own_width(m, AL_KEY);
 
+	if (m->out->is_shared) {
+		m->out->d_head = columns_of(&m->out->factors[AL_QUERY]);
+		return true;
+	}
+
 	if (queries && keys && queries != keys)
 		return al_fail(err, AL_EINPUT, "a head's queries are %lld wide, its keys %lld",
 			(long long)queries, (long long)keys);
 	m->out->d_head = queries ? queries : keys;
 	return m->out->d_head > 0 || symbol(ledger, "d_head", &m->out->d_head, err);
+}
+
+/* Keys and values of a latent, and shared ones, are read once a query head. */
+static bool has_all_heads(const struct al_attention *a)
+{
+	return a->is_latent || a->is_shared;
 }
 
 static bool read_dimensions(struct maker *m, struct al_error *err)
@@ -290,8 +302,8 @@ static bool read_dimensions(struct maker *m, struct al_error *err)
 		return false;
 	bool ok = symbol(&ledger, "n_heads", &a->n_heads, err)
 		&& symbol(&ledger, "d_value", &a->d_value, err) && read_width(m, &ledger, err)
-		&& (a->is_latent || symbol(&ledger, "n_kv_heads", &a->n_kv_heads, err));
-	if (a->is_latent)
+		&& (has_all_heads(a) || symbol(&ledger, "n_kv_heads", &a->n_kv_heads, err));
+	if (has_all_heads(a))
 		a->n_kv_heads = a->n_heads;
 	al_ledger_close(&ledger);
 	return ok;
@@ -314,9 +326,12 @@ static bool set_projection(struct maker *m, enum al_projection p, struct al_erro
 	struct al_factor *factor = &a->factors[p];
 	const int64_t heads = p == AL_KEY || p == AL_VALUE ? a->n_kv_heads : a->n_heads;
 	const int64_t width = p == AL_VALUE || p == AL_OUTPUT ? a->d_value : a->d_head;
-	const int64_t stride = own_width(m, p) > 0 ? columns_of(factor) / heads : width;
+	const bool is_shared = a->is_shared && p <= AL_KEY;
+	const int64_t stride = is_shared ? 0
+		: own_width(m, p) > 0	 ? columns_of(factor) / heads
+					 : width;
 
-	if (stride < width)
+	if (stride < width && !is_shared)
 		return al_fail(err, AL_EINPUT,
 			"the %s projection has %lld columns, expected %lld heads of %lld",
 			al_projection_names[p], (long long)columns_of(factor), (long long)heads,
@@ -373,6 +388,35 @@ static bool make_down(struct maker *m, const struct al_entry *weight, struct al_
 	return make_gain(m, weight, factor, err);
 }
 
+/* ---- shared queries: collaborative attention, arXiv:2006.16362 ---- */
+
+static const struct al_entry *find_mixing(const struct maker *m)
+{
+	for (size_t i = 0; i < m->stored.n_tensors; i++)
+		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++)
+			if (m->stored.tensors[i].parts[j].entry->factor == AL_FACTOR_MIXING)
+				return m->stored.tensors[i].parts[j].entry;
+	return NULL;
+}
+
+static bool make_mixing(struct maker *m, struct al_error *err)
+{
+	struct al_factor *mixing = al_new(&m->view->arena, struct al_factor);
+	struct al_attention *a = m->out;
+
+	if (!a->is_shared)
+		return true;
+	if (!collect_runs(m, find_mixing(m), false, mixing, err)
+		|| !set_heads(mixing, 1, columns_of(mixing), columns_of(mixing), AL_QUERY, err))
+		return false;
+	a->factors[AL_QUERY].mixing = mixing;
+	if (mixing->rows == a->n_heads && mixing->width == a->d_head)
+		return true;
+	return al_fail(err, AL_EINPUT, "the mixing matrix is %lld x %lld, expected %lld x %lld",
+		(long long)mixing->rows, (long long)mixing->width, (long long)a->n_heads,
+		(long long)a->d_head);
+}
+
 /* Keys and values come from one latent vector. */
 static bool is_latent(const struct maker *m)
 {
@@ -407,16 +451,17 @@ static bool make_projections(struct maker *m, struct al_error *err)
 		if (!collect_projection(m, (enum al_projection)p, err))
 			return false;
 	m->out->is_latent = is_latent(m);
+	m->out->is_shared = find_mixing(m) != NULL;
 	if (!read_dimensions(m, err))
 		return false;
-	if (own_width(m, AL_KEY) == 0)
+	if (own_width(m, AL_KEY) == 0 && !m->out->is_shared)
 		follow_columns(m->out);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		if (!set_projection(m, (enum al_projection)p, err)
 			|| (m->weights[p]
 				&& !make_down(m, m->weights[p]->entry, &m->out->factors[p], err)))
 			return false;
-	return true;
+	return make_mixing(m, err);
 }
 
 static bool check_complete(const struct al_attention *a, struct al_error *err)
@@ -452,6 +497,10 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 		.variant = module->variant,
 		.with = module->with,
 		.n_with = module->n_with};
+	int64_t divisor;
+	m.module = module = al_view_shape_module(view, module, &divisor);
+	out->with = module->with;
+	out->n_with = module->n_with;
 	if (!al_stored_module_read(&m.stored, &view->arena, view->catalog, module, &view->settings,
 		    err))
 		return false;
@@ -465,6 +514,8 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	out->n_rotary_scaling = m.stored.is_scaled ? module->module->rotary.n_scaling : 0;
 	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err))
 		return false;
-	out->score_divisor = m.stored.score_divisor ? m.stored.score_divisor : out->d_head;
+	out->score_divisor = divisor	 ? divisor
+		: m.stored.score_divisor ? m.stored.score_divisor
+					 : out->d_head;
 	return check_complete(out, err);
 }

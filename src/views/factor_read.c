@@ -155,6 +155,25 @@ static bool read_composed(const struct al_checkpoint *checkpoint, const struct a
 	return ok;
 }
 
+/* ---- shared columns ---- */
+
+/* Each head's columns times its row of the mixing matrix. */
+static bool mix(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
+	int64_t first, struct al_matrix out, struct al_error *err)
+{
+	const size_t width = (size_t)factor->width;
+	struct al_matrix mixing;
+
+	if (!al_factor_load(checkpoint, factor->mixing, &mixing, err))
+		return false;
+	for (size_t j = 0; j < out.cols; j++)
+		for (size_t i = 0; i < out.rows; i++)
+			out.data[i + j * out.ld] *=
+				mixing.data[(size_t)first + j / width + j % width * mixing.ld];
+	al_matrix_finish(&mixing);
+	return true;
+}
+
 bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
@@ -163,8 +182,10 @@ bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_fact
 		return al_fail(err, AL_EINPUT, "heads %lld to %lld of %lld into a %zu x %zu matrix",
 			(long long)first, (long long)(first + n), (long long)factor->heads,
 			out.rows, out.cols);
-	return factor->down ? read_composed(checkpoint, factor, first, n, out, err)
-			    : read_heads(checkpoint, factor, factor->rows, first, n, out, err);
+	if (factor->down)
+		return read_composed(checkpoint, factor, first, n, out, err);
+	return read_heads(checkpoint, factor, factor->rows, first, n, out, err)
+		&& (!factor->mixing || mix(checkpoint, factor, first, out, err));
 }
 
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
@@ -194,6 +215,8 @@ static void mark_factor(const struct al_checkpoint *checkpoint, const struct al_
 		is_marked[factor->gain - checkpoint->tensors] = mark;
 	if (factor->down)
 		mark_factor(checkpoint, factor->down, mark, is_marked);
+	if (factor->mixing)
+		mark_factor(checkpoint, factor->mixing, mark, is_marked);
 }
 
 void al_attention_mark_weights(const struct al_checkpoint *checkpoint,

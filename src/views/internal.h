@@ -43,4 +43,12 @@ bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored
 bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err);
 
+/* Was it compressed into collaborative attention? Then its config.json is of another family. */
+bool al_view_is_collaborative(const struct al_model_view *view);
+
+/* The shapes that `compress` wrote into the file, if any; and the module with those of its name. */
+bool al_view_read_shapes(struct al_model_view *view, struct al_error *err) AL_MUST_CHECK;
+const struct al_model_module *al_view_shape_module(struct al_model_view *view,
+	const struct al_model_module *module, int64_t *score_divisor);
+
 #endif

@@ -132,16 +132,13 @@ static void note(struct al_model_view *view, const char *module, const char *why
 	add_note(view, al_format(&view->arena, "%s is left out: %s", module, why));
 }
 
-/* Why a module's heads can't be viewed; NULL: they can. Where heads share their queries
- * (collaborative attention), none has any of its own. */
+/* Why a module's heads can't be viewed; NULL: they can. */
 static const char *why_left_out(struct al_model_view *view, const struct al_model_module *module)
 {
 	const struct al_variant *variant = module->variant;
 
 	if (module->extra)
 		return module->extra;
-	if (al_variant_has_factor(variant, AL_FACTOR_MIXING))
-		return variant->title;
 	for (int factor = AL_FACTOR_QUERY; factor <= AL_FACTOR_OUTPUT; factor++)
 		if (al_variant_has_factor(variant, (enum al_head_factor)factor))
 			return NULL;
@@ -327,6 +324,10 @@ static bool lay_detected(struct al_model_view *view, const struct al_view_option
 static bool lay(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
+	if (!al_view_read_shapes(view, err))
+		return false;
+	if (!options->layout && !options->config && al_view_is_collaborative(view))
+		return lay_detected(view, options, err);
 	if (!read_config(view, options, err))
 		return false;
 	if (options->layout) {

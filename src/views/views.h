@@ -33,7 +33,10 @@ struct al_factor {
 	struct al_factor_run *runs;
 	size_t n_runs;
 	int64_t rows, heads, width; /* D, n_heads or n_kv_heads, d_head or d_value */
-	int64_t stride; /* columns from head to head in the runs; width but for MLA's queries */
+	int64_t stride; /* columns from head to head in the runs; width but for MLA's queries, and 0
+			   where all heads share them */
+	const struct al_factor *mixing; /* of shared columns, [n_heads][width]: what each head
+					   multiplies them by; NULL: nothing */
 	const struct al_factor *down; /* MLA: the matrix before this one, D x rank; NULL: none */
 	const struct al_tensor *gain; /* MLA: of the norm between, [rank] */
 	const struct al_dtype *dtype; /* as stored */
@@ -44,6 +47,7 @@ struct al_attention {
 	int64_t layer;
 	enum al_layer_stack stack;
 	bool is_cross, is_latent;
+	bool is_shared; /* collaborative: all heads have the same keys, and mix the same queries */
 	bool is_rotary;
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;
@@ -63,6 +67,8 @@ struct al_attention {
 	bool has_unit_offset; /* ... which multiplies by 1 + scale */
 };
 
+struct al_recorded_shape;
+
 struct al_model_view {
 	struct al_arena arena;
 	struct al_catalog *catalog;
@@ -78,6 +84,8 @@ struct al_model_view {
 	int64_t first_layer; /* the first that is stored; 0 but for a part of a model */
 	struct al_attention *modules;
 	size_t n_modules;
+	struct al_recorded_shape *shapes; /* private: as `compress` wrote them */
+	size_t n_shapes;
 	const char **notes; /* modules that were left out, and why */
 	size_t n_notes, notes_room;
 };

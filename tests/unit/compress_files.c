@@ -191,7 +191,8 @@ static const char *metadata_of(const struct al_checkpoint *checkpoint, const cha
 static void assert_metadata(const char *path, const char *method)
 {
 	static const char *const keys[] = {"format", "attnledger", "attnledger.method",
-		"attnledger.source", "attnledger.family", "attnledger.scale", "attnledger.modules"};
+		"attnledger.source", "attnledger.family", "attnledger.scale", "attnledger.modules",
+		"attnledger.shapes"};
 	struct al_checkpoint checkpoint;
 
 	MUST(al_checkpoint_open(&checkpoint, path, &err));
