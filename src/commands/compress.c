@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "commands/input.h"
+#include "compress/by_data.h"
+#include "compress/judge.h"
 #include "compress/verify.h"
 #include "linalg/cp.h"
 #include "linalg/kernel.h"
@@ -19,10 +22,14 @@ enum { TOKENS = 64 };
 struct compress_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
-	const char *file, *method, *ranks, *target_error, *drops, *for_whom;
+	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget;
 	int64_t seed, sweeps, target_parameters; /* 0: not given */
-	bool force;
+	int measure, side;
+	bool force, keeps_output;
 };
+
+enum { OF_VALUES, OF_KEYS, N_SIDES };
+static const char *const sides[N_SIDES] = {"values", "keys"};
 
 static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct compress_options, file, "output", "FILE",
@@ -33,10 +40,28 @@ static const struct al_option_row file_rows[] = {
 static const struct al_option_row compress_rows[] = {
 	AL_SEED_ROW(struct compress_options, seed, 0),
 	OPTION_TEXT(struct compress_options, method, "method", "NAME",
-		"collab (shared projections), tucker (factored), truncate (per head) or drop "
-		"(heads)"),
+		"collab (shared projections), tucker (factored), truncate (per head), drop "
+		"(heads), ov (each head's values and outputs), kv-latent (values or keys of all "
+		"heads from one narrow projection) or gqa (values shared by groups of heads)"),
+	OPTION_TEXT(struct compress_options, calibration, "calibration", "DIR",
+		"drop, ov, kv-latent, gqa: in the measure of what `calibrate` wrote; with drop and "
+		"ov W_O is fitted anew"),
+	OPTION_CHOICE(struct compress_options, measure, "measure",
+		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
+		"what ov, kv-latent and gqa weigh errors by: nothing, the norm's gain, of the "
+		"calibration the inputs' mean squares, second moment or covariance, their moment "
+		"and W_O, or the heads' outputs (default auto: the best that is known)",
+		.words = al_measure_names, .n_words = AL_N_MEASURES),
+	OPTION_FLAG(struct compress_options, keeps_output, "no-refit",
+		"W_O isn't fitted to what is left"),
+	OPTION_CHOICE(struct compress_options, side, "of", "values|keys",
+		"kv-latent: of values (default) or of keys", .words = sides, .n_words = N_SIDES),
+	OPTION_TEXT(struct compress_options, budget, "budget", "P%",
+		"ov, kv-latent, gqa: the largest rank that saves this share of attention's "
+		"parameters"),
 	OPTION_TEXT(struct compress_options, ranks, "rank", "N",
-		"shared width, or width of each head, or a comma list, one rank per module"),
+		"shared width, or width of each head, of gqa how many values are left; or a comma "
+		"list, one rank per module"),
 	OPTION_TEXT(struct compress_options, target_error, "target-error", "E",
 		"the smallest rank with at most this relative error"),
 	OPTION_COUNT(struct compress_options, target_parameters, "target-parameters", "N",
@@ -147,7 +172,7 @@ static bool read_method(const char *method, const char *target, struct al_compre
 {
 	if (!method)
 		return al_fail(err, AL_EINPUT,
-			"expected --method collab, tucker, truncate or drop");
+			"expected --method collab, tucker, truncate, drop, ov, kv-latent or gqa");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
@@ -162,7 +187,8 @@ static bool read_method(const char *method, const char *target, struct al_compre
 /* One way to say how much is left, and the one that the method takes. */
 static bool check_goal(const struct al_compress_options *o, struct al_error *err)
 {
-	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->target_parameters > 0);
+	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->target_parameters > 0)
+		+ (o->budget > 0);
 
 	if (o->method == AL_METHOD_DROP)
 		return (n == 0 && o->n_dropped > 0)
@@ -173,7 +199,46 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 			al_method_names[o->method]);
 	return n == 1
 		|| al_fail(err, AL_EINPUT,
-			"expected one of --rank, --target-error and --target-parameters");
+			"expected one of --rank, --target-error, --target-parameters and "
+			"--budget");
+}
+
+/* "20%" or ".2" */
+static bool read_budget(const char *text, double *out, struct al_error *err)
+{
+	char *end;
+
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	if (end != text && *end == '%') {
+		*out /= 100;
+		end++;
+	}
+	return (end != text && !*end && *out > 0 && *out < 1)
+		|| al_fail(err, AL_EINPUT, "--budget %s: expected a share to save, as 20%%", text);
+}
+
+/* What only methods on values, and drop, take. */
+static bool check_data(const struct compress_options *o, enum al_method method,
+	struct al_error *err)
+{
+	const char *name = al_method_names[method];
+	const bool is_of_values = al_method_is_of_values(method);
+
+	if (o->calibration && !is_of_values && method != AL_METHOD_DROP)
+		return al_fail(err, AL_EINPUT,
+			"--calibration goes with drop, ov, kv-latent and gqa, not %s", name);
+	if ((o->measure != AL_MEASURE_AUTO || o->budget) && !is_of_values)
+		return al_fail(err, AL_EINPUT, "--%s goes with ov, kv-latent and gqa, not %s",
+			o->budget ? "budget" : "measure", name);
+	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
+		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
+	if (o->keeps_output && !o->calibration)
+		return al_fail(err, AL_EINPUT, "--no-refit goes with --calibration");
+	if (o->measure == AL_MEASURE_OUTPUTS && (method == AL_METHOD_LATENT && o->side == OF_KEYS))
+		return al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
+	return true;
 }
 
 static bool read_options(struct al_session *session, struct al_compress_options *out,
@@ -185,13 +250,16 @@ static bool read_options(struct al_session *session, struct al_compress_options 
 		.modules = o->layout.modules,
 		.target_parameters = o->target_parameters,
 		.must_gain = !o->force,
+		.of_keys = o->side == OF_KEYS,
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
 			.seed = (uint64_t)o->seed},
 	};
 	if (!read_method(o->method, o->for_whom, out, err)
 		|| !read_ranks(&session->arena, o->ranks, out, err)
 		|| !read_drops(&session->arena, o->drops, out, err)
-		|| !read_target(o->target_error, &out->target_error, err) || !check_goal(out, err))
+		|| !read_target(o->target_error, &out->target_error, err)
+		|| !read_budget(o->budget, &out->budget, err) || !check_data(o, out->method, err)
+		|| !check_goal(out, err))
 		return false;
 	if (o->sweeps > 0 && out->method != AL_METHOD_COLLAB)
 		return al_fail(err, AL_EINPUT, "--sweeps goes with --method collab, not %s",
@@ -282,6 +350,43 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 	return true;
 }
 
+/* The sample that errors are of. */
+static void note_calibration(const struct al_session *session,
+	const struct al_calibration *calibration)
+{
+	const struct al_module_statistics *first = &calibration->modules[0];
+	const double n = al_statistics_tokens(first), width = (double)first->of[0].rows - 1;
+
+	al_table_note(session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
+		calibration->path, n, calibration->n_sequences);
+	if (n < 10 * width)
+		al_table_note(session->tables[0],
+			"%.1f tokens of the calibration for each of %.0f coordinates, fewer than "
+			"ten: expect more loss on other tokens",
+			n / width, width);
+}
+
+static bool compress_with_data(struct al_session *session, struct al_opened_checkpoint *opened,
+	struct al_compress_options *options, struct al_error *err)
+{
+	const struct compress_options *o = session->options;
+	struct al_calibration calibration;
+	struct al_data data = {.measure = (enum al_measure)o->measure,
+		.keeps_output = o->keeps_output};
+
+	options->data = &data;
+	if (!o->calibration)
+		return compress(session, opened, options, err);
+	if (!al_calibration_read_for(&calibration, o->calibration, &opened->checkpoint, err))
+		return false;
+	data.calibration = &calibration;
+	bool ok = compress(session, opened, options, err);
+	if (ok)
+		note_calibration(session, &calibration);
+	al_calibration_finish(&calibration);
+	return ok;
+}
+
 static bool run_compress(struct al_session *session, struct al_error *err)
 {
 	const struct compress_options *o = session->options;
@@ -292,7 +397,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 		|| !al_opened_checkpoint_init(&opened, session, &o->layout,
 			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
-	bool ok = compress(session, &opened, &options, err);
+	bool ok = compress_with_data(session, &opened, &options, err);
 	al_opened_checkpoint_finish(&opened);
 	return ok;
 }
@@ -300,6 +405,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 struct verify_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
+	struct al_input_options input;
 	const char *tolerance;
 	int64_t seed;
 };
@@ -313,7 +419,92 @@ static const struct al_option_row verify_rows[] = {
 
 static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct verify_options, layout)},
-	{al_module_rows, offsetof(struct verify_options, layout)}, {verify_rows, 0}, {NULL, 0}};
+	{al_module_rows, offsetof(struct verify_options, layout)},
+	{al_input_rows, offsetof(struct verify_options, input)}, {verify_rows, 0}, {NULL, 0}};
+
+/* ---- on tokens ---- */
+
+static void add_loss(struct al_session *session, const struct al_judgement *judgement,
+	const struct al_batch *all)
+{
+	static const struct al_column columns[] = {
+		{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
+		{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
+		{.key = "original", .title = "Loss", .unit = "nats per token", .digits = 6},
+		{.key = "compressed", .title = "Compressed", .unit = "nats per token", .digits = 6},
+		{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 6},
+		{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 2},
+	};
+	struct al_table *table = al_session_table(session, "loss",
+		"Original and compressed on the tokens");
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	struct al_cell *cell = al_table_add_row(table);
+	al_cell_set_int(table, cell++, (int64_t)all->n_sequences);
+	al_cell_set_int(table, cell++, (int64_t)judgement->n_predicted);
+	al_cell_set_real(cell++, judgement->original);
+	al_cell_set_real(cell++, judgement->compressed);
+	al_cell_set_real(cell++, judgement->divergence);
+	al_cell_set_real(cell, 100 * judgement->agreement);
+	al_table_note(table,
+		"the compressed model gives each next token %.4g times the probability (the "
+		"geometric mean); KL(original || compressed) and agreement leave out each "
+		"sequence's first token, which sees itself alone",
+		exp(judgement->original - judgement->compressed));
+	al_table_note(table,
+		"judge on other sequences than those of the calibration: in their sample errors "
+		"are smaller");
+}
+
+static bool judge_on(struct al_session *session, struct al_network *network,
+	const struct al_recorded *recorded, const struct al_input_options *input,
+	struct al_error *err)
+{
+	struct al_judgement judgement;
+	struct al_tokens tokens;
+
+	if (!al_input_read(input, network, &tokens, err))
+		return false;
+	const struct al_batch all = al_input_batch(&tokens);
+	bool ok = al_judge_compressed(network, recorded, &all, NULL, &judgement, err);
+	if (ok)
+		add_loss(session, &judgement, &all);
+	al_tokens_finish(&tokens);
+	return ok;
+}
+
+static bool judge_recorded(struct al_session *session, struct al_model_view *view,
+	const struct al_checkpoint *compressed, const struct al_input_options *input,
+	struct al_error *err)
+{
+	struct al_recorded recorded;
+	struct al_network network;
+
+	if (!al_recorded_open(&recorded, view, compressed, err))
+		return false;
+	bool ok = al_network_open(&network, view, err);
+	if (ok) {
+		ok = judge_on(session, &network, &recorded, input, err);
+		al_network_close(&network);
+	}
+	al_recorded_close(&recorded);
+	return ok;
+}
+
+/* Both models run on tokens. */
+static bool judge(struct al_session *session, struct al_model_view *view, const char *path,
+	const struct al_input_options *input, struct al_error *err)
+{
+	struct al_checkpoint compressed;
+
+	if (!al_checkpoint_open(&compressed, path, err))
+		return false;
+	bool ok = judge_recorded(session, view, &compressed, input, err)
+		&& al_checkpoint_check_unchanged(&compressed, err);
+	al_checkpoint_close(&compressed);
+	return ok;
+}
 
 static bool run_verify(struct al_session *session, struct al_error *err)
 {
@@ -324,8 +515,13 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 		.has_tolerance = o->tolerance != NULL};
 	const char *compressed = al_session_word(session, 1);
 	struct al_opened_checkpoint opened;
+	const bool has_input = o->input.tokens || o->input.text;
 	bool holds = true;
 
+	if (has_input && !al_input_check(&o->input, err))
+		return false;
+	if (!has_input && o->input.sequences)
+		return al_fail(err, AL_EINPUT, "--sequences goes with --tokens or --text");
 	if (o->tolerance
 		&& (!parse_number(o->tolerance, &options.tolerance) || options.tolerance < 0))
 		return al_fail(err, AL_EINPUT, "--tolerance %s: expected a number of at least 0",
@@ -333,7 +529,8 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
 		    al_session_word(session, 2), true, err))
 		return false;
-	bool ok = verify(session, &opened.view, compressed, compressed, &options, &holds, err);
+	bool ok = (!has_input || judge(session, &opened.view, compressed, &o->input, err))
+		&& verify(session, &opened.view, compressed, compressed, &options, &holds, err);
 	session->answer_is_no = !holds;
 	if (ok)
 		al_opened_checkpoint_note(&opened, session->tables[0]);

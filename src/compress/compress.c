@@ -9,6 +9,7 @@
 #include "audit/measures.h"
 #include "audit/select.h"
 #include "base/text.h"
+#include "compress/by_data.h"
 #include "compress/embedding.h"
 
 /* Errors below this are rounding: their ratios say nothing. */
@@ -76,32 +77,66 @@ static bool *dropped_heads(struct al_job *job, const struct al_attention *a)
 	return is_dropped;
 }
 
+/* A module on its way. */
+struct treated {
+	const struct al_attention *attention;
+	const struct al_scores *scores; /* NULL: methods on values */
+	const bool *is_dropped; /* drop */
+	size_t index; /* of the chosen modules */
+};
+
+static struct al_layout wanted(const struct al_job *job, const struct treated *t, int64_t rank)
+{
+	const struct al_compress_options *options = job->options;
+
+	return (struct al_layout){.attention = t->attention,
+		.method = options->method,
+		.rank = rank,
+		.is_dropped = t->is_dropped,
+		.is_refitted = options->method == AL_METHOD_DROP && options->data
+			&& al_data_refits(options->data, AL_METHOD_DROP),
+		.of_keys = options->method == AL_METHOD_LATENT && options->of_keys};
+}
+
+static int64_t parameters_at(const struct al_job *job, const struct treated *t, int64_t rank)
+{
+	const struct al_layout layout = wanted(job, t, rank);
+
+	return al_layout_parameters(&layout);
+}
+
 /* The largest rank within the parameters. */
-static bool rank_by_parameters(const struct al_job *job, const struct al_attention *a,
+static bool rank_by_parameters(const struct al_job *job, const struct treated *t, int64_t most,
 	int64_t *rank, struct al_error *err)
 {
-	const enum al_method method = job->options->method;
-	const int64_t most = job->options->target_parameters;
-
-	if (al_rank_parameters(a, method, 1) > most)
+	if (parameters_at(job, t, 1) > most)
 		return al_fail(err, AL_EINPUT,
 			"rank 1 takes %" PRId64 " parameters already, expected at most %" PRId64,
-			al_rank_parameters(a, method, 1), most);
-	*rank = al_method_bound(a, method);
-	while (al_rank_parameters(a, method, *rank) > most)
+			parameters_at(job, t, 1), most);
+	*rank = al_method_bound(t->attention, job->options->method);
+	while (parameters_at(job, t, *rank) > most
+		|| (job->options->method == AL_METHOD_GQA && t->attention->n_kv_heads % *rank != 0))
 		--*rank;
 	return true;
 }
 
-static bool error_at(struct al_job *job, const struct al_scores *scores, int64_t rank,
-	double *error, struct al_error *err)
+static bool make_pieces(struct al_job *job, const struct treated *t, const struct al_layout *layout,
+	struct al_pieces *out, struct al_error *err)
+{
+	static const struct al_data none = {0};
+	const struct al_data *data = job->options->data ? job->options->data : &none;
+
+	return t->scores ? al_pieces_make(out, t->scores, layout, &job->options->effort, err)
+			 : al_pieces_by_data(out, job->view, layout, data, err);
+}
+
+static bool error_at(struct al_job *job, const struct treated *t, int64_t rank, double *error,
+	struct al_error *err)
 {
 	struct al_pieces pieces;
-	struct al_layout layout = {.attention = scores->attention,
-		.method = job->options->method,
-		.rank = rank};
+	const struct al_layout layout = wanted(job, t, rank);
 
-	if (!al_pieces_make(&pieces, scores, &layout, &job->options->effort, err))
+	if (!make_pieces(job, t, &layout, &pieces, err))
 		return false;
 	*error = pieces.relative_error;
 	al_pieces_finish(&pieces);
@@ -110,20 +145,20 @@ static bool error_at(struct al_job *job, const struct al_scores *scores, int64_t
 
 /* CP is never worse than the greedy truncation at the same rank: where that one suffices is an
  * upper end. Below it by halving. */
-static bool rank_by_error(struct al_job *job, const struct al_scores *scores, int64_t *rank,
+static bool rank_by_error(struct al_job *job, const struct treated *t, int64_t *rank,
 	struct al_error *err)
 {
 	const double target = job->options->target_error;
-	int64_t low = 0, high = al_method_bound(scores->attention, job->options->method);
+	int64_t low = 0, high = al_method_bound(t->attention, job->options->method);
 
 	if (job->options->method == AL_METHOD_COLLAB)
 		for (int64_t r = 1; r < high; r++)
-			if (scores->greedy[r] <= target)
+			if (t->scores->greedy[r] <= target)
 				high = r;
 	while (high - low > 1) {
 		const int64_t middle = low + (high - low) / 2;
 		double error;
-		if (!error_at(job, scores, middle, &error, err))
+		if (!error_at(job, t, middle, &error, err))
 			return false;
 		*(error <= target ? &high : &low) = middle;
 	}
@@ -142,17 +177,23 @@ static bool given_rank(const struct al_job *job, const struct al_attention *a, s
 			bound);
 }
 
-static bool choose_rank(struct al_job *job, const struct al_scores *scores, size_t index,
-	int64_t *rank, struct al_error *err)
+static bool choose_rank(struct al_job *job, const struct treated *t, int64_t *rank,
+	struct al_error *err)
 {
+	const struct al_compress_options *options = job->options;
+	const double original = (double)al_original_parameters(t->attention, options->method);
+
 	*rank = 0;
-	if (job->options->method == AL_METHOD_DROP)
+	if (options->method == AL_METHOD_DROP)
 		return true;
-	if (job->options->ranks)
-		return given_rank(job, scores->attention, index, rank, err);
-	if (job->options->target_parameters > 0)
-		return rank_by_parameters(job, scores->attention, rank, err);
-	return rank_by_error(job, scores, rank, err);
+	if (options->ranks)
+		return given_rank(job, t->attention, t->index, rank, err);
+	if (options->target_parameters > 0)
+		return rank_by_parameters(job, t, options->target_parameters, rank, err);
+	if (options->budget > 0)
+		return rank_by_parameters(job, t, (int64_t)((1 - options->budget) * original), rank,
+			err);
+	return rank_by_error(job, t, rank, err);
 }
 
 /* ---- one module ---- */
@@ -233,32 +274,54 @@ static void count_dimensions(struct al_job *job, struct al_job_module *module,
 static void keep_counts(struct al_job_module *module, const struct al_scores *scores,
 	const struct al_pieces *pieces)
 {
-	module->original = al_original_parameters(module->layout.attention);
-	module->parameters = al_layout_parameters(&module->layout);
+	const struct al_layout *layout = &module->layout;
+
+	module->original = al_original_parameters(layout->attention, layout->method);
+	module->parameters = al_layout_parameters(layout);
 	module->relative_error = pieces->relative_error;
 	module->is_estimate = pieces->is_estimate;
 	module->has_settled = pieces->has_settled;
-	module->control_error = al_control_error(scores, al_layout_weights(&module->layout));
+	module->control_error = scores ? al_control_error(scores, al_layout_weights(layout)) : NAN;
 }
 
-static bool make_module(struct al_job *job, struct al_job_module *module,
-	const struct al_scores *scores, size_t index, const bool *is_dropped, struct al_error *err)
+/* W_O of the heads that are left, fitted anew: the error is that of the output then. */
+static bool refit(struct al_job *job, const struct al_layout *layout, struct al_pieces *pieces,
+	struct al_error *err)
+{
+	struct al_pieces fitted;
+
+	if (!layout->is_refitted)
+		return true;
+	if (!al_pieces_by_data(&fitted, job->view, layout, job->options->data, err))
+		return false;
+	pieces->of[AL_PIECE_OUTPUT] = fitted.of[AL_PIECE_OUTPUT];
+	fitted.of[AL_PIECE_OUTPUT] = (struct al_matrix){0};
+	pieces->relative_error = fitted.relative_error;
+	al_pieces_finish(&fitted);
+	return true;
+}
+
+static bool make_module(struct al_job *job, struct al_job_module *module, const struct treated *t,
+	struct al_error *err)
 {
 	struct al_pieces pieces;
+	struct al_layout layout;
 	int64_t rank;
 
-	if (!choose_rank(job, scores, index, &rank, err)
-		|| !al_layout_make(&module->layout, &job->arena, job->view->checkpoint,
-			scores->attention, job->options->method, rank, is_dropped, err)
-		|| !al_pieces_make(&pieces, scores, &module->layout, &job->options->effort, err))
+	if (!choose_rank(job, t, &rank, err))
 		return false;
-	keep_counts(module, scores, &pieces);
+	layout = wanted(job, t, rank);
+	if (!al_layout_make(&module->layout, &job->arena, job->view->checkpoint, &layout, err)
+		|| !make_pieces(job, t, &module->layout, &pieces, err))
+		return false;
+	bool ok = refit(job, &module->layout, &pieces, err);
+	keep_counts(module, t->scores, &pieces);
 	if (job->options->method == AL_METHOD_COLLAB)
 		count_dimensions(job, module, &pieces);
-	module->scale = al_score_scale(scores->attention);
+	module->scale = al_score_scale(t->attention);
 	if (job->options->for_epfml)
 		fold_scale(module, &pieces);
-	bool ok = al_job_encode(job, module, &pieces, err);
+	ok = ok && al_job_encode(job, module, &pieces, err);
 	al_pieces_finish(&pieces);
 	return ok;
 }
@@ -266,14 +329,17 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 static bool do_module(struct al_job *job, const struct al_attention *a, size_t index,
 	const bool *is_dropped, struct al_error *err)
 {
+	const bool has_scores = !al_method_is_of_values(job->options->method);
 	struct al_scores scores;
+	const struct treated t = {a, has_scores ? &scores : NULL, is_dropped, index};
 
 	if (job->options->watch)
 		job->options->watch(job->options->context, a->name);
-	if (!al_scores_load(&scores, job->view->checkpoint, a, err))
+	if (has_scores && !al_scores_load(&scores, job->view->checkpoint, a, err))
 		return al_in(err, "%s", a->name);
-	bool ok = make_module(job, &job->modules[job->n_modules], &scores, index, is_dropped, err);
-	al_scores_finish(&scores);
+	bool ok = make_module(job, &job->modules[job->n_modules], &t, err);
+	if (has_scores)
+		al_scores_finish(&scores);
 	job->n_modules += ok;
 	return ok || al_in(err, "%s", a->name);
 }
@@ -401,6 +467,8 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 	al_cell_set_int(table, cell++, module->parameters);
 	al_cell_set_real(cell++, 100 * (1 - (double)module->parameters / (double)module->original));
 	al_cell_set_real(cell++, module->relative_error);
+	if (isnan(module->control_error) || layout->is_refitted)
+		return;
 	al_cell_set_real(cell++, module->control_error);
 	if (module->relative_error > EXACT)
 		al_cell_set_real(cell, module->control_error / module->relative_error);
@@ -435,19 +503,46 @@ static void fill_heads(const struct al_job *job, struct al_table *table)
 		"the number of shared dimensions r that hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
 }
 
+/* What the error is of. */
+static void note_error(const struct al_job *job, struct al_table *table, bool has_estimate)
+{
+	const struct al_data *data = job->options->data;
+	const bool has_data = data && data->calibration;
+
+	if (job->options->method == AL_METHOD_DROP && has_data && !data->keeps_output)
+		al_table_note(table,
+			"relative error: of the modules' outputs on the calibration's tokens (in "
+			"sample), W_O of the heads that are left fitted anew");
+	else if (al_method_is_of_values(job->options->method))
+		al_table_note(table,
+			"relative error: of what the closed form minimises, %s%s; what it costs "
+			"the "
+			"model, verify --tokens measures",
+			has_data ? "in the measure of the calibration's tokens (in sample)"
+				 : "of the weights alone",
+			has_data && al_data_refits(data, job->options->method)
+				? ", before W_O is fitted anew"
+				: "");
+	else
+		al_table_note(table,
+			"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncating: the "
+			"largest singular triples of all heads, at as many parameters; gain: the "
+			"error of truncating over the method's error",
+			has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+}
+
 static void fill_table(const struct al_job *job, struct al_table *table)
 {
 	bool has_estimate = false;
 
+	if (al_method_is_of_values(job->options->method))
+		table->columns[al_table_find_column(table, "original")].title =
+			"Attention parameters";
 	for (size_t i = 0; i < job->n_modules; i++) {
 		add_row(&job->modules[i], table);
 		has_estimate = has_estimate || job->modules[i].is_estimate;
 	}
-	al_table_note(table,
-		"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncating: the largest "
-		"singular triples of all heads, at as many parameters; gain: the error of "
-		"truncating over the method's error",
-		has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+	note_error(job, table, has_estimate);
 	for (size_t i = 0; i < job->n_modules; i++)
 		if (!job->modules[i].has_settled)
 			al_table_note(table,

@@ -15,6 +15,8 @@ struct al_dropped {
 	int64_t head;
 };
 
+struct al_data;
+
 struct al_compress_options {
 	enum al_method method;
 	const int64_t *ranks; /* one for all modules, or one each; NULL: by target */
@@ -24,6 +26,9 @@ struct al_compress_options {
 				      of a module; 0 */
 	const struct al_dropped *dropped;
 	size_t n_dropped;
+	double budget; /* the largest rank that saves this share of a module's attention; 0 */
+	const struct al_data *data; /* of methods on values, and for W_O after drop; may be NULL */
+	bool of_keys; /* kv-latent: of keys */
 	const char *modules; /* al_select_module; NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits
 	                               by sqrt(R/n_heads): mixing and content bias make up for it */

@@ -60,9 +60,10 @@ static void compare_probabilities(struct al_difference *d, struct al_matrix a, s
 	}
 }
 
-/* to += weights V_head O_head^T */
-static bool put_out(const struct al_side_scores *original, size_t head, struct al_view weights,
-	struct al_matrix to, struct al_error *err)
+/* to += weights V_head O_head^T, with the values and outputs of `side`, which are in the original's
+ * shape. */
+static bool put_out(const struct al_side_scores *original, const struct al_side_scores *side,
+	size_t head, struct al_view weights, struct al_matrix to, struct al_error *err)
 {
 	const size_t width = original->values.cols / original->n_kv_heads;
 	const size_t kv_head = head * original->n_kv_heads / original->n_heads;
@@ -72,11 +73,10 @@ static bool put_out(const struct al_side_scores *original, size_t head, struct a
 		return true;
 	bool ok = al_matrix_init(&inner, weights.rows, width, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights,
-			al_columns(al_view(original->values), kv_head * width, width), 0, inner,
-			err)
+			al_columns(al_view(side->values), kv_head * width, width), 0, inner, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(inner),
-			al_columns(al_view(original->of[AL_PIECE_OUTPUT]), head * width, width), 1,
-			to, err);
+			al_columns(al_view(side->of[AL_PIECE_OUTPUT]), head * width, width), 1, to,
+			err);
 	al_matrix_finish(&inner);
 	return ok;
 }
@@ -92,6 +92,20 @@ static void compare(struct al_difference *d, struct al_matrix a, struct al_matri
 	d->n_queries += a.rows;
 }
 
+/* Of weights a and a - b, the original's and how they differ: b is destroyed. */
+static bool add_error(struct al_difference *d, const struct al_side_scores *original,
+	const struct al_side_scores *compressed, size_t head, struct al_matrix a,
+	struct al_matrix b, struct al_error *err)
+{
+	if (!compressed->has_outputs)
+		return put_out(original, original, head, al_view(b), d->error, err);
+	for (size_t j = 0; j < b.cols; j++)
+		for (size_t i = 0; i < b.rows; i++)
+			b.data[i + j * b.ld] -= a.data[i + j * a.ld];
+	return put_out(original, original, head, al_view(a), d->error, err)
+		&& put_out(original, compressed, head, al_view(b), d->error, err);
+}
+
 bool al_difference_add(struct al_difference *d, const struct al_side_scores *original, size_t head,
 	const struct al_side_scores *compressed, size_t counterpart, struct al_error *err)
 {
@@ -103,8 +117,8 @@ bool al_difference_add(struct al_difference *d, const struct al_side_scores *ori
 		&& al_side_logits(compressed, counterpart, b, err);
 	if (ok)
 		compare(d, a, b);
-	ok = ok && put_out(original, head, al_view(a), d->output, err)
-		&& put_out(original, head, al_view(b), d->error, err);
+	ok = ok && put_out(original, original, head, al_view(a), d->output, err)
+		&& add_error(d, original, compressed, head, a, b, err);
 	al_matrix_finish(&a);
 	al_matrix_finish(&b);
 	return ok;
@@ -119,8 +133,8 @@ bool al_difference_add_dropped(struct al_difference *d, const struct al_side_sco
 		&& al_side_logits(original, head, a, err);
 	for (size_t i = 0; ok && i < a.rows; i++)
 		softmax(a, i);
-	ok = ok && put_out(original, head, al_view(a), d->output, err)
-		&& put_out(original, head, al_view(a), d->error, err);
+	ok = ok && put_out(original, original, head, al_view(a), d->output, err)
+		&& put_out(original, original, head, al_view(a), d->error, err);
 	al_matrix_finish(&a);
 	return ok;
 }

@@ -214,12 +214,14 @@ static void drop_heads(struct maker *m, const struct al_factor *factor, enum al_
 		for (int64_t at = 0; at < run->width; at += factor->width, head++) {
 			const bool is_kept =
 				!m->layout->is_dropped[head * a->n_heads / factor->heads];
+			const bool is_copied = is_kept
+				&& !(m->layout->is_refitted && piece == AL_PIECE_OUTPUT);
 			add(m,
 				(struct al_slice){.source = run->tensor,
 					.is_slow = run->is_slow,
 					.first = run->first + at,
 					.length = factor->width,
-					.is_kept = is_kept,
+					.is_kept = is_copied,
 					.piece = piece,
 					.column = column,
 					.width = is_kept ? factor->width : 0,
@@ -245,19 +247,86 @@ static bool lay_drop(struct maker *m, struct al_error *err)
 	return true;
 }
 
+/* ---- methods on values ---- */
+
+/* The projections that stay, for whoever compares them. */
+static void keep(struct maker *m, enum al_projection p)
+{
+	keep_runs(m, &m->layout->attention->factors[p], (enum al_piece)p);
+	keep_runs(m, &m->layout->attention->biases[p],
+		(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+}
+
+static bool check_values(const struct al_attention *a, struct al_error *err)
+{
+	return check_runs(&a->factors[AL_VALUE], err) && check_runs(&a->factors[AL_OUTPUT], err);
+}
+
+static bool lay_ov(struct maker *m, struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+
+	keep(m, AL_QUERY);
+	keep(m, AL_KEY);
+	replace_runs(m, &a->factors[AL_VALUE], AL_PIECE_VALUE, m->layout->rank);
+	replace_runs(m, &a->biases[AL_VALUE], AL_PIECE_VALUE_BIAS, m->layout->rank);
+	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, m->layout->rank);
+	return check_values(a, err);
+}
+
+static bool lay_latent(struct maker *m, struct al_error *err)
+{
+	static const char *const names[][2] = {{"key.down.weight", "key.up.weight"},
+		{"value.down.weight", "value.up.weight"}};
+	const enum al_projection p = m->layout->of_keys ? AL_KEY : AL_VALUE;
+	const struct al_factor *factor = &m->layout->attention->factors[p];
+	const char *const *own = names[p == AL_VALUE];
+
+	for (int other = 0; other < AL_N_PROJECTIONS; other++)
+		if (other != (int)p)
+			keep(m, (enum al_projection)other);
+	replace_runs(m, factor, (enum al_piece)p, 0);
+	keep_runs(m, &m->layout->attention->biases[p],
+		(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+	return check_values(m->layout->attention, err)
+		&& add_new(m, own[0], (enum al_piece)(AL_PIECE_QUERY_DOWN + (int)p), factor->rows,
+			m->layout->rank, err)
+		&& add_new(m, own[1], (enum al_piece)p, m->layout->rank,
+			factor->heads * factor->width, err);
+}
+
+/* The values' tensors hold those of the groups; a fused one can't be split into other heads. */
+static bool lay_gqa(struct maker *m, struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+	const struct al_factor *value = &a->factors[AL_VALUE];
+
+	if (a->n_kv_heads % m->layout->rank != 0)
+		return al_fail(err, AL_EINPUT,
+			"its %" PRId64 " key/value heads make no %" PRId64 " groups of one size",
+			a->n_kv_heads, m->layout->rank);
+	if (!is_alone(value) || a->biases[AL_VALUE].n_runs > 0)
+		return al_fail(err, AL_EINPUT, "tensor %s holds more than values, or has a bias",
+			value->runs[0].tensor->name);
+	keep(m, AL_QUERY);
+	keep(m, AL_KEY);
+	replace_runs(m, value, AL_PIECE_VALUE, 0);
+	m->layout->slices[m->layout->n_slices - 1].width = m->layout->rank * value->width;
+	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
+	return check_values(a, err);
+}
+
 bool al_layout_make(struct al_layout *out, struct al_arena *arena,
-	const struct al_checkpoint *checkpoint, const struct al_attention *attention,
-	enum al_method method, int64_t rank, const bool *is_dropped, struct al_error *err)
+	const struct al_checkpoint *checkpoint, const struct al_layout *wanted,
+	struct al_error *err)
 {
 	static bool (*const methods[])(struct maker *, struct al_error *) = {lay_collab, lay_tucker,
-		lay_truncate, lay_drop};
+		lay_truncate, lay_drop, lay_ov, lay_latent, lay_gqa};
+	const struct al_attention *attention = wanted->attention;
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 
-	*out = (struct al_layout){.attention = attention,
-		.method = method,
-		.rank = rank,
-		.is_dropped = is_dropped};
-	return al_method_check(attention, method, err)
+	*out = *wanted;
+	return al_method_check(attention, wanted->method, err)
 		&& check_runs(&attention->factors[AL_QUERY], err)
-		&& check_runs(&attention->factors[AL_KEY], err) && methods[method](&m, err);
+		&& check_runs(&attention->factors[AL_KEY], err) && methods[wanted->method](&m, err);
 }

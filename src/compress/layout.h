@@ -22,7 +22,8 @@ enum al_piece {
 	AL_PIECE_MIXING, /* collab: transposed, [R][n_heads] */
 	AL_PIECE_CONTENT, /* collab: [d_key][n_heads], v_i = W_K^(i) b_Q^(i) */
 	AL_PIECE_QUERY_DOWN, /* tucker: [D][p] */
-	AL_PIECE_KEY_DOWN,
+	AL_PIECE_KEY_DOWN, /* ... and kv-latent */
+	AL_PIECE_VALUE_DOWN, /* kv-latent: [D][rank] */
 	AL_N_PIECES,
 };
 
@@ -32,6 +33,9 @@ enum al_method {
 	AL_METHOD_TUCKER, /* narrow queries and keys before the heads' own: Tucker, core factored */
 	AL_METHOD_TRUNCATE, /* each head's own singular values */
 	AL_METHOD_DROP, /* whole heads less */
+	AL_METHOD_OV, /* each head's values and outputs at a lower rank */
+	AL_METHOD_LATENT, /* keys or values of all heads from one narrow projection of the input */
+	AL_METHOD_GQA, /* values shared by groups of heads */
 	AL_N_METHODS,
 };
 extern const char *const al_method_names[AL_N_METHODS];
@@ -53,18 +57,23 @@ struct al_slice {
 struct al_layout {
 	const struct al_attention *attention;
 	enum al_method method;
-	int64_t rank; /* but for drop */
+	int64_t rank; /* but for drop; gqa: how many values are left */
 	const bool *is_dropped; /* [n_heads], drop alone */
+	bool is_refitted; /* drop: W_O of the heads that are left is another */
+	bool of_keys; /* kv-latent: of the keys, else of the values */
 	struct al_slice *slices;
 	size_t n_slices, room;
 };
 
-/* Lays a module out; what it needs is allocated in the arena. Refused: modules whose stored tensors
- * or whose scores the method can't keep, with the reason. `checkpoint` is the original one. */
+/* Lays a module out as `wanted` says, all but its slices; what it needs is allocated in the arena.
+ * Refused: modules whose stored tensors or whose scores the method can't keep, with the reason.
+ * `checkpoint` is the original one. */
 bool al_layout_make(struct al_layout *out, struct al_arena *arena,
-	const struct al_checkpoint *checkpoint, const struct al_attention *attention,
-	enum al_method method, int64_t rank, const bool *is_dropped,
+	const struct al_checkpoint *checkpoint, const struct al_layout *wanted,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Does the method work on values and outputs, all of attention's parameters being its own? */
+bool al_method_is_of_values(enum al_method method);
 
 /* Can the method treat the module at all? */
 bool al_method_check(const struct al_attention *attention, enum al_method method,
@@ -78,9 +87,10 @@ int64_t al_method_bound(const struct al_attention *attention, enum al_method met
 int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection,
 	int64_t rank);
 
-/* Query and key parameters, biases included: of the original, and at a rank. */
+/* Query and key parameters, of methods on values those of all projections, biases included: of a
+ * layout, of the original, and of the other methods but drop at a rank. */
 int64_t al_layout_parameters(const struct al_layout *layout);
-int64_t al_original_parameters(const struct al_attention *attention);
+int64_t al_original_parameters(const struct al_attention *attention, enum al_method method);
 int64_t al_rank_parameters(const struct al_attention *attention, enum al_method method,
 	int64_t rank);
 

@@ -5,7 +5,8 @@
 #include "base/text.h"
 #include "compress/layout.h"
 
-const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate", "drop"};
+const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate", "drop", "ov",
+	"kv-latent", "gqa"};
 
 /* ---- what can be done ---- */
 
@@ -54,6 +55,11 @@ static bool is_composed(const struct al_attention *a)
 	return false;
 }
 
+bool al_method_is_of_values(enum al_method method)
+{
+	return method == AL_METHOD_OV || method == AL_METHOD_LATENT || method == AL_METHOD_GQA;
+}
+
 bool al_method_check(const struct al_attention *a, enum al_method method, struct al_error *err)
 {
 	const char *extra = extra_tensor(a, method);
@@ -73,7 +79,7 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 	if (extra)
 		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't treat",
 			a->variant->name, extra, al_method_names[method]);
-	if (a->is_rotary && method != AL_METHOD_DROP)
+	if (a->is_rotary && method != AL_METHOD_DROP && !al_method_is_of_values(method))
 		return al_fail(err, AL_EINPUT,
 			"its queries and keys are rotated by their positions (rotary), so "
 			"that W_Q W_K^T is the score at offset 0 alone and %s would change all "
@@ -109,6 +115,12 @@ int64_t al_method_bound(const struct al_attention *a, enum al_method method)
 	case AL_METHOD_TUCKER:
 		return most(al_tucker_width(a, AL_QUERY, INT64_MAX),
 			al_tucker_width(a, AL_KEY, INT64_MAX));
+	case AL_METHOD_OV:
+		return a->d_value;
+	case AL_METHOD_LATENT:
+		return least(d_key, a->n_kv_heads * a->d_head);
+	case AL_METHOD_GQA:
+		return a->n_kv_heads;
 	default:
 		return least(a->d_head, d_key);
 	}
@@ -116,10 +128,34 @@ int64_t al_method_bound(const struct al_attention *a, enum al_method method)
 
 /* ---- parameters ---- */
 
-int64_t al_original_parameters(const struct al_attention *a)
+static bool has_bias(const struct al_attention *a, enum al_projection p)
+{
+	return a->biases[p].n_runs > 0;
+}
+
+static int64_t projection_parameters(const struct al_attention *a, enum al_projection p)
+{
+	const int64_t columns = a->factors[p].heads * a->factors[p].width;
+
+	return columns * (a->factors[p].rows + (p != AL_OUTPUT && has_bias(a, p)));
+}
+
+/* All projections, the output's bias aside. */
+static int64_t all_parameters(const struct al_attention *a)
 {
 	int64_t n = 0;
 
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		n += projection_parameters(a, (enum al_projection)p);
+	return n;
+}
+
+int64_t al_original_parameters(const struct al_attention *a, enum al_method method)
+{
+	int64_t n = 0;
+
+	if (al_method_is_of_values(method))
+		return all_parameters(a);
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
 		const int64_t columns = a->factors[p].heads * a->factors[p].width;
 		n += columns * (a->factors[p].rows + (a->biases[p].n_runs > 0));
@@ -127,9 +163,25 @@ int64_t al_original_parameters(const struct al_attention *a)
 	return n;
 }
 
-static bool has_bias(const struct al_attention *a, enum al_projection p)
+/* Of methods on values. */
+static int64_t value_parameters(const struct al_layout *layout, int64_t rank)
 {
-	return a->biases[p].n_runs > 0;
+	const struct al_attention *a = layout->attention;
+	const enum al_projection p = layout->of_keys ? AL_KEY : AL_VALUE;
+	const struct al_factor *value = &a->factors[p];
+	const int64_t others = all_parameters(a) - projection_parameters(a, p);
+
+	switch (layout->method) {
+	case AL_METHOD_OV:
+		return others - projection_parameters(a, AL_OUTPUT)
+			+ rank * a->n_kv_heads * (value->rows + has_bias(a, AL_VALUE))
+			+ rank * a->n_heads * a->factors[AL_OUTPUT].rows;
+	case AL_METHOD_LATENT:
+		return others + rank * (value->rows + value->heads * value->width)
+			+ (has_bias(a, p) ? value->heads * value->width : 0);
+	default:
+		return others + rank * value->width * value->rows;
+	}
 }
 
 int64_t al_rank_parameters(const struct al_attention *a, enum al_method method, int64_t rank)
@@ -167,6 +219,8 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 
+	if (al_method_is_of_values(layout->method))
+		return value_parameters(layout, layout->rank);
 	if (layout->method != AL_METHOD_DROP)
 		return al_rank_parameters(a, layout->method, layout->rank);
 	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);

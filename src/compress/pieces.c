@@ -75,6 +75,8 @@ int64_t al_layout_weights(const struct al_layout *layout)
 	const struct al_attention *a = layout->attention;
 	const int64_t d_query = a->factors[AL_QUERY].rows, d_key = a->factors[AL_KEY].rows;
 
+	if (al_method_is_of_values(layout->method))
+		return al_layout_parameters(layout);
 	switch (layout->method) {
 	case AL_METHOD_COLLAB:
 		return layout->rank * (d_query + d_key + a->n_heads);

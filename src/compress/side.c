@@ -2,6 +2,7 @@
 #include "compress/side.h"
 
 #include "compress/compress.h"
+#include "compress/effective.h"
 
 void al_side_forget_input(struct al_side_scores *side)
 {
@@ -34,6 +35,22 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 	return true;
 }
 
+/* Values and outputs that are others than the original's, in its shape. */
+static bool load_outputs(struct al_side_scores *side, const struct al_checkpoint *compressed,
+	const struct al_layout *layout, struct al_error *err)
+{
+	for (int p = AL_VALUE; p <= AL_OUTPUT; p++) {
+		al_matrix_finish(&side->of[p]);
+		if (!al_effective_load(layout, compressed, (enum al_projection)p, false,
+			    &side->of[p], err))
+			return false;
+	}
+	al_matrix_finish(&side->of[AL_PIECE_VALUE_BIAS]);
+	return layout->attention->biases[AL_VALUE].n_runs == 0
+		|| al_effective_load(layout, compressed, AL_VALUE, true,
+			&side->of[AL_PIECE_VALUE_BIAS], err);
+}
+
 bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *compressed,
 	const struct al_layout *layout, double scale, struct al_error *err)
 {
@@ -41,11 +58,13 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 		.n_kv_heads = (size_t)al_layout_heads(layout, true),
 		.scale = scale,
 		.is_compressed = true,
-		.is_shared = layout->method == AL_METHOD_COLLAB};
+		.is_shared = layout->method == AL_METHOD_COLLAB,
+		.has_outputs = layout->is_refitted
+			|| (al_method_is_of_values(layout->method) && !layout->of_keys)};
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (!al_layout_read(layout, compressed, (enum al_piece)i, &side->of[i], err))
 			return false;
-	return true;
+	return !side->has_outputs || load_outputs(side, compressed, layout, err);
 }
 
 /* X W + b, through the narrow space where there is one. */
@@ -72,10 +91,10 @@ static bool project(const struct al_side_scores *side, enum al_projection p, str
 	return ok;
 }
 
-/* The original's stand for both: what was copied is compared byte for byte. */
+/* The original's stand for both where they were copied: that is compared byte for byte. */
 static bool has_output(const struct al_side_scores *side)
 {
-	return !side->is_compressed && side->of[AL_PIECE_VALUE].data
+	return (!side->is_compressed || side->has_outputs) && side->of[AL_PIECE_VALUE].data
 		&& side->of[AL_PIECE_OUTPUT].data;
 }
 

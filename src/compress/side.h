@@ -9,10 +9,11 @@ struct al_side_scores {
 	struct al_matrix of[AL_N_PIECES];
 	size_t n_heads, n_kv_heads;
 	bool is_compressed, is_shared; /* the second: collab */
+	bool has_outputs; /* the second: others than the first's, in its shape */
 	double scale;
 	struct al_matrix queries, keys; /* [n_tokens][...] */
 	struct al_matrix contents; /* [n_tokens][n_heads] */
-	struct al_matrix values; /* [n_tokens][...]; of the original, where it has W_V and W_O */
+	struct al_matrix values; /* [n_tokens][...]; where it has W_V and W_O of its own */
 };
 
 /* Safe on a zeroed struct; finish it also where loading failed. */

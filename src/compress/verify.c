@@ -7,147 +7,26 @@
 #include <string.h>
 
 #include "audit/select.h"
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/record.h"
 #include "base/text.h"
 #include "checkpoint/finite.h"
 #include "compress/compare.h"
 #include "compress/difference.h"
 #include "compress/embedding.h"
+#include "compress/recorded.h"
 #include "compress/side.h"
 
-/* ---- what the compressed file says of itself ---- */
-
-static const char *metadata_of(const struct al_checkpoint *checkpoint, const char *key)
-{
-	for (size_t i = 0; i < checkpoint->n_metadata; i++)
-		if (strcmp(checkpoint->metadata[i].key, key) == 0)
-			return checkpoint->metadata[i].value;
-	return NULL;
-}
-
 struct verification {
-	struct al_job job; /* what was done to the original; its arena is the verification's */
+	struct al_job job; /* what was done to the original */
+	struct al_recorded recorded;
 	struct al_model_view *view;
 	const struct al_checkpoint *compressed;
 	const struct al_verify_options *options;
-	enum al_method method;
-	struct al_json record;
 	struct al_table *table;
 	size_t n_beyond; /* rows whose output error exceeds the tolerance */
 	const struct al_tensor *checked; /* the embedding that is known to be finite */
 };
-
-static bool read_record(struct verification *v, struct al_error *err)
-{
-	const char *method = metadata_of(v->compressed, "attnledger.method");
-	const char *modules = metadata_of(v->compressed, "attnledger.modules");
-
-	if (!method || !modules)
-		return al_fail(err, AL_EINPUT,
-			"%s: its metadata has no attnledger.%s: was it compressed by "
-			"attnledger?",
-			v->compressed->path, method ? "modules" : "method");
-	int found = al_find_name(method, al_method_names, AL_N_METHODS);
-	if (found < 0)
-		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
-	v->method = (enum al_method)found;
-	return al_json_parse(&v->record, "attnledger.modules", modules, strlen(modules), err)
-		&& al_json_expect(&v->record, v->record.root, AL_JSON_ARRAY, err);
-}
-
-static const struct al_attention *find_module(const struct verification *v, const char *name)
-{
-	for (size_t i = 0; i < v->view->n_modules; i++)
-		if (strcmp(v->view->modules[i].name, name) == 0)
-			return &v->view->modules[i];
-	return NULL;
-}
-
-/* One of attnledger.modules. */
-struct recorded {
-	const char *module;
-	int64_t rank; /* 0: not said */
-	int64_t *dropped; /* heads */
-	size_t n_dropped;
-	double scale;
-	int64_t parameters; /* for whoever reads the file, like the error */
-	double relative_error;
-};
-
-static bool read_head(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_json_whole_from(context, node, 0, out, err);
-}
-
-#define AT(member) offsetof(struct recorded, member)
-static const struct al_field recorded_fields[] = {
-	{AL_KEY("module", TEXT, AT(module)), .is_required = true},
-	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
-	{AL_KEY("dropped", LIST, AT(dropped)), .n_offset = AT(n_dropped), .read = read_head,
-		.item_size = sizeof(int64_t)},
-	{AL_KEY("scale", REAL, AT(scale)), .is_required = true},
-	{AL_KEY("parameters", WHOLE, AT(parameters))},
-	{AL_KEY("relative_error", REAL, AT(relative_error))},
-};
-#undef AT
-static const struct al_record recorded_module = {.fields = AL_FIELDS(recorded_fields)};
-
-/* Which of the original's heads are gone; NULL where the method leaves out none. */
-static bool mark_dropped(struct verification *v, const struct cJSON *node,
-	const struct recorded *recorded, const struct al_attention *a, bool **out,
-	struct al_error *err)
-{
-	*out = NULL;
-	if (v->method != AL_METHOD_DROP)
-		return true;
-	if (!al_json_get(node, "dropped"))
-		return al_json_fail(&v->record, node, err, "key \"dropped\" is missing");
-	*out = al_new_array(&v->job.arena, bool, (size_t)a->n_heads);
-	for (size_t i = 0; i < recorded->n_dropped; i++) {
-		if (recorded->dropped[i] >= a->n_heads)
-			return al_json_fail(&v->record, node, err, "%s has no head %" PRId64,
-				a->name, recorded->dropped[i]);
-		(*out)[recorded->dropped[i]] = true;
-	}
-	return true;
-}
-
-static bool check_rank(const struct verification *v, const struct cJSON *node, int64_t rank,
-	const struct al_attention *a, struct al_error *err)
-{
-	if (v->method == AL_METHOD_DROP)
-		return true;
-	if (rank == 0)
-		return al_json_fail(&v->record, node, err, "key \"rank\" is missing");
-	return rank <= al_method_bound(a, v->method)
-		|| al_json_fail(&v->record, node, err, "rank %" PRId64 ", expected 1 to %" PRId64,
-			rank, al_method_bound(a, v->method));
-}
-
-static bool read_layout(struct verification *v, const struct cJSON *node,
-	const struct al_attention **out, struct al_layout *layout, double *scale,
-	struct al_error *err)
-{
-	const struct al_record_source source = {&v->job.arena, &v->record, &v->record};
-	struct recorded recorded = {0};
-	bool *is_dropped;
-
-	if (!al_json_expect(&v->record, node, AL_JSON_OBJECT, err)
-		|| !al_record_read(&source, &recorded_module, node, &recorded, err))
-		return false;
-	*scale = recorded.scale;
-	*out = find_module(v, recorded.module);
-	if (!*out)
-		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
-			recorded.module);
-	return mark_dropped(v, node, &recorded, *out, &is_dropped, err)
-		&& check_rank(v, node, recorded.rank, *out, err)
-		&& al_layout_make(layout, &v->job.arena, v->view->checkpoint, *out, v->method,
-			recorded.rank, is_dropped, err);
-}
 
 /* ---- inputs ---- */
 
@@ -327,14 +206,9 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 	const char *modules = v->options->modules;
 	size_t n = 0;
 
-	v->job.modules = al_new_array(&v->job.arena, struct al_job_module,
-		al_json_size(v->record.root) + 1);
-	al_json_each (node, v->record.root) {
-		struct al_job_module *module = &v->job.modules[v->job.n_modules++];
-		const struct al_attention *a;
-		if (!read_layout(v, node, &a, &module->layout, &module->scale, err))
-			return false;
-		if (modules && !al_select_module(modules, a->name))
+	for (size_t i = 0; i < v->recorded.n_modules; i++) {
+		const struct al_job_module *module = &v->recorded.modules[i];
+		if (modules && !al_select_module(modules, module->layout.attention->name))
 			continue;
 		if (!verify_module(v, &module->layout, module->scale, err))
 			return false;
@@ -358,7 +232,7 @@ static bool has_rotary(const struct al_model_view *view)
 /* What the compressed checkpoint says of the one that it was made from. */
 static bool note_source(const struct verification *v, struct al_error *err)
 {
-	const char *source = metadata_of(v->compressed, "attnledger.source");
+	const char *source = al_metadata_of(v->compressed, "attnledger.source");
 	uint64_t hash;
 
 	if (!source)
@@ -377,7 +251,8 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 {
 	al_table_note(v->table,
 		"compressed: %s, header fingerprint (fnv1a) %016" PRIx64 ", method %s",
-		v->compressed->path, v->compressed->header_hash, al_method_names[v->method]);
+		v->compressed->path, v->compressed->header_hash,
+		al_method_names[v->recorded.method]);
 	if (!note_source(v, err))
 		return false;
 	al_table_note(v->table,
@@ -390,7 +265,7 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	al_table_note(v->table,
 		"relative error of the output: of the sum over heads of P V W_O, the value bias "
 		"included, the output bias not");
-	if (v->method == AL_METHOD_DROP)
+	if (v->recorded.method == AL_METHOD_DROP)
 		al_table_note(v->table,
 			"logits, probabilities and total variation are those of the remaining "
 			"heads; the output lacks the dropped ones");
@@ -424,11 +299,14 @@ bool al_verify(struct al_model_view *view, const struct al_checkpoint *compresse
 		.options = options,
 		.table = table};
 
+	if (!al_recorded_open(&v.recorded, view, compressed, err))
+		return false;
 	al_arena_init(&v.job.arena);
-	bool ok = read_record(&v, err) && verify_modules(&v, err) && add_notes(&v, err)
-		&& verify_files(&v, holds, err);
+	v.job.modules = v.recorded.modules;
+	v.job.n_modules = v.recorded.n_modules;
+	bool ok = verify_modules(&v, err) && add_notes(&v, err) && verify_files(&v, holds, err);
 	*holds = ok && *holds && v.n_beyond == 0;
-	al_json_finish(&v.record);
 	al_arena_finish(&v.job.arena);
+	al_recorded_close(&v.recorded);
 	return ok;
 }

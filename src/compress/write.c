@@ -117,6 +117,10 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 			describe_dropped(out, &module->layout);
 		else
 			al_text_addf(out, ", \"rank\": %" PRId64, module->layout.rank);
+		if (module->layout.is_refitted)
+			al_text_add(out, ", \"refitted\": true");
+		if (module->layout.of_keys)
+			al_text_add(out, ", \"of_keys\": true");
 		al_text_addf(out,
 			", \"parameters\": %" PRId64
 			", \"relative_error\": %.9g, \"scale\": %.17g}",

@@ -91,7 +91,7 @@ static bool add_losses(const struct ablating *a, const struct streams *s, struct
 	int32_t *targets = al_batch_targets(&s->batch);
 	double *losses = al_alloc(n, sizeof(*losses));
 	bool ok = al_network_score(a->network, &s->batch, hidden,
-		&(struct al_scores){.targets = targets, .losses = losses}, err);
+		&(struct al_token_scores){.targets = targets, .losses = losses}, err);
 
 	for (size_t i = 0; ok && i < n; i++)
 		items[i / s->n_tokens].nats += losses[i];

@@ -352,11 +352,22 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 
 /* ---- weights ---- */
 
-static bool read_factor(const struct al_layer *layer, const struct al_factor *factor,
+static bool load_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
+{
+	const struct al_attention *a = layer->attention;
+	const struct al_factor_source *source = layer->network->factors;
+
+	return source ? source->load(source->context, a, p, is_bias, out, err)
+		      : al_factor_load(layer->network->view->checkpoint,
+			      is_bias ? &a->biases[p] : &a->factors[p], out, err);
+}
+
+static bool read_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
 	struct al_matrix_f *out, struct al_error *err)
 {
 	struct al_matrix numbers = {0};
-	bool ok = al_factor_load(layer->network->view->checkpoint, factor, &numbers, err)
+	bool ok = load_factor(layer, p, is_bias, &numbers, err)
 		&& al_matrix_init_f(out, numbers.rows, numbers.cols, err)
 		&& al_narrow(al_view(numbers), *out, err);
 
@@ -376,11 +387,11 @@ static bool read_projection(const struct al_layer *layer, enum al_projection p,
 	const struct al_attention *a = layer->attention;
 
 	out->op = p == AL_OUTPUT ? AL_PLAIN : AL_TRANSPOSED;
-	if (!read_factor(layer, &a->factors[p], &out->weight, err))
+	if (!read_factor(layer, p, false, &out->weight, err))
 		return false;
 	if (a->biases[p].n_runs == 0)
 		return true;
-	if (!read_factor(layer, &a->biases[p], &out->bias, err))
+	if (!read_factor(layer, p, true, &out->bias, err))
 		return false;
 	stand_up(&out->bias);
 	return true;

@@ -21,7 +21,7 @@ bool al_loss_add(struct al_network *network, const struct al_batch *batch, struc
 	int32_t *targets = al_batch_targets(batch);
 	double *losses = al_alloc(n, sizeof(*losses));
 	bool ok = al_network_score(network, batch, hidden,
-		&(struct al_scores){.targets = targets, .losses = losses}, err);
+		&(struct al_token_scores){.targets = targets, .losses = losses}, err);
 
 	for (size_t i = 0; ok && i < n; i++) {
 		loss->nats += losses[i];

@@ -12,6 +12,14 @@
 
 struct al_activation; /* feed_forward.c */
 
+/* Other weights in the place of a module's own: out is initialised, of the shape that
+ * al_factor_load gives the module's factor (or bias). */
+struct al_factor_source {
+	bool (*load)(void *context, const struct al_attention *attention, enum al_projection p,
+		bool is_bias, struct al_matrix *out, struct al_error *err);
+	void *context;
+};
+
 struct al_network {
 	struct al_arena arena;
 	struct al_model_view *view; /* the caller's; it outlives the network */
@@ -23,6 +31,7 @@ struct al_network {
 	const struct al_activation *activation;
 	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
 	struct al_rotary_rule rotary; /* of every module that has rotary positions */
+	const struct al_factor_source *factors; /* the caller's; NULL: the checkpoint's own */
 };
 
 /* Refuses a family without "forward", and a config under which it isn't true. On failure nothing is
@@ -117,14 +126,26 @@ bool al_network_run_from(struct al_network *network, int64_t first, const struct
 /* What a decoder says of each token: losses[i] is -log p(targets[i]) in nats after token i, 0 where
  * the target is negative; best[i] the token with the largest logit (the first such). Either may be
  * NULL. The head is read in blocks. */
-struct al_scores {
+struct al_token_scores {
 	const int32_t *targets;
 	double *losses;
 	int32_t *best;
 };
 
 bool al_network_score(struct al_network *network, const struct al_batch *batch,
-	struct al_view_f hidden, const struct al_scores *scores,
+	struct al_view_f hidden, const struct al_token_scores *scores,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What two models that have one head say of each token, of their hidden states a and b. */
+struct al_comparison {
+	double losses[2]; /* -log p(target) in nats; 0 where the target is negative */
+	double divergence; /* KL(a || b) in nats */
+	bool agree; /* the same likeliest token */
+};
+
+/* out [tokens]; a and b have a column a token. */
+bool al_network_compare(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The logits of all tokens: out is initialised, [vocab][tokens]. For few tokens. */

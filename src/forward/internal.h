@@ -110,6 +110,29 @@ void al_turns_finish(struct al_turns *turns);
 /* One head's vector at a position. */
 void al_turn(const struct al_turns *turns, size_t position, float *x);
 
+/* ---- the head ---- */
+
+struct al_head {
+	struct al_network *network;
+	const struct al_batch *batch;
+	const struct al_tensor *tensor;
+	struct al_matrix_f bias; /* [vocab][1], or empty; who opened it finishes it */
+};
+
+/* An encoder has none. */
+bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
+	struct al_head *head, struct al_error *err) AL_MUST_CHECK;
+
+/* Calls `block` for one block of the head's rows after the other, [width][n] from `row` on. */
+bool al_head_each_block(const struct al_head *head, int64_t width,
+	bool (*block)(void *context, struct al_view_f w, int64_t row, struct al_error *err),
+	void *context, struct al_error *err) AL_MUST_CHECK;
+
+/* Of such a block, logits [rows of w][columns of x]; `first` is x's first token. */
+bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t row,
+	struct al_view_f x, size_t first, struct al_matrix_f logits,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* ---- activations ---- */
 
 /* The activation of that name, or an error that lists those known. */

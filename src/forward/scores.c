@@ -16,14 +16,7 @@ struct running {
 	double sum, target;
 };
 
-struct head {
-	struct al_network *network;
-	const struct al_batch *batch;
-	const struct al_tensor *tensor;
-	struct al_matrix_f bias; /* [vocab][1], or empty */
-};
-
-static bool find_head(const struct al_reading *reading, int64_t width, struct head *out,
+static bool find_head(const struct al_reading *reading, int64_t width, struct al_head *out,
 	struct al_error *err)
 {
 	const struct al_network *network = reading->network;
@@ -43,9 +36,8 @@ static void cap(float *x, size_t n, double at)
 		x[i] = (float)(at * tanh((double)x[i] / at));
 }
 
-/* logits [rows of w][columns of x] of tokens from `row` on */
-static bool multiply(const struct head *head, struct al_view_f w, int64_t row, struct al_view_f x,
-	size_t first, struct al_matrix_f logits, struct al_error *err)
+bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t row,
+	struct al_view_f x, size_t first, struct al_matrix_f logits, struct al_error *err)
 {
 	const struct al_place place = {AL_BEHIND_LAYERS, head->batch, first};
 
@@ -98,8 +90,8 @@ static void add_columns(void *context, size_t first, size_t n)
 		add_column(context, j);
 }
 
-static bool add_block(const struct head *head, struct al_view_f w, int64_t row, struct al_view_f x,
-	const int32_t *targets, struct running *running, struct al_error *err)
+static bool add_block(const struct al_head *head, struct al_view_f w, int64_t row,
+	struct al_view_f x, const int32_t *targets, struct running *running, struct al_error *err)
 {
 	const size_t room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
 	struct al_matrix_f memory;
@@ -110,7 +102,7 @@ static bool add_block(const struct head *head, struct al_view_f w, int64_t row, 
 		const struct al_matrix_f logits = al_part_f(memory, 0, 0, w.cols, n);
 		struct adding adding = {logits, running + first, targets ? targets + first : NULL,
 			row};
-		ok = multiply(head, w, row, al_columns_f(x, first, n), first, logits, err);
+		ok = al_head_multiply(head, w, row, al_columns_f(x, first, n), first, logits, err);
 		if (ok)
 			al_each_columns(n, add_columns, &adding);
 	}
@@ -118,8 +110,7 @@ static bool add_block(const struct head *head, struct al_view_f w, int64_t row, 
 	return ok;
 }
 
-/* Calls `block` for one block of the head's rows after the other. */
-static bool read_blocks(const struct head *head, int64_t width,
+bool al_head_each_block(const struct al_head *head, int64_t width,
 	bool (*block)(void *context, struct al_view_f w, int64_t row, struct al_error *err),
 	void *context, struct al_error *err)
 {
@@ -144,9 +135,9 @@ static bool read_blocks(const struct head *head, int64_t width,
 }
 
 struct scoring {
-	const struct head *head;
+	const struct al_head *head;
 	struct al_view_f hidden;
-	const struct al_scores *scores;
+	const struct al_token_scores *scores;
 	struct running *running;
 };
 
@@ -159,7 +150,7 @@ static bool score_block(void *context, struct al_view_f w, int64_t row, struct a
 
 static void give(const struct scoring *s)
 {
-	const struct al_scores *scores = s->scores;
+	const struct al_token_scores *scores = s->scores;
 
 	for (size_t i = 0; i < s->hidden.cols; i++) {
 		const struct running *r = &s->running[i];
@@ -175,7 +166,7 @@ static void give(const struct scoring *s)
 /* ---- logits as they are ---- */
 
 struct keeping {
-	const struct head *head;
+	const struct al_head *head;
 	struct al_view_f hidden;
 	struct al_matrix_f out;
 };
@@ -184,17 +175,17 @@ static bool keep_block(void *context, struct al_view_f w, int64_t row, struct al
 {
 	const struct keeping *k = context;
 
-	return multiply(k->head, w, row, k->hidden, 0,
+	return al_head_multiply(k->head, w, row, k->hidden, 0,
 		al_part_f(k->out, (size_t)row, 0, w.cols, k->out.cols), err);
 }
 
-static bool with_head(struct al_network *network, const struct al_batch *batch, size_t width,
-	struct head *head, struct al_error *err)
+bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
+	struct al_head *head, struct al_error *err)
 {
 	struct al_iteration iteration = {.settings = &network->view->settings};
 	const struct al_reading reading = {network, &iteration, &network->arena};
 
-	*head = (struct head){.network = network, .batch = batch};
+	*head = (struct al_head){.network = network, .batch = batch};
 	if (network->how->kind != AL_FORWARD_DECODER)
 		return al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
 			network->view->family->name);
@@ -217,18 +208,18 @@ bool al_network_keep_head(struct al_network *network, struct al_error *err)
 }
 
 bool al_network_score(struct al_network *network, const struct al_batch *batch,
-	struct al_view_f hidden, const struct al_scores *scores, struct al_error *err)
+	struct al_view_f hidden, const struct al_token_scores *scores, struct al_error *err)
 {
 	struct scoring s = {.hidden = hidden, .scores = scores};
-	struct head head;
+	struct al_head head;
 
-	if (!with_head(network, batch, hidden.rows, &head, err))
+	if (!al_head_open(network, batch, hidden.rows, &head, err))
 		return false;
 	s.head = &head;
 	s.running = al_alloc(hidden.cols, sizeof(*s.running));
 	for (size_t i = 0; i < hidden.cols; i++)
 		s.running[i] = (struct running){.most = -INFINITY};
-	bool ok = read_blocks(&head, (int64_t)hidden.rows, score_block, &s, err);
+	bool ok = al_head_each_block(&head, (int64_t)hidden.rows, score_block, &s, err);
 	if (ok)
 		give(&s);
 	free(s.running);
@@ -240,15 +231,15 @@ bool al_network_logits(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err)
 {
 	struct keeping k = {.hidden = hidden};
-	struct head head;
+	struct al_head head;
 
 	*out = (struct al_matrix_f){0};
-	if (!with_head(network, batch, hidden.rows, &head, err))
+	if (!al_head_open(network, batch, hidden.rows, &head, err))
 		return false;
 	k.head = &head;
 	bool ok = al_matrix_init_f(out, (size_t)network->vocab, hidden.cols, err);
 	k.out = *out;
-	ok = ok && read_blocks(&head, (int64_t)hidden.rows, keep_block, &k, err);
+	ok = ok && al_head_each_block(&head, (int64_t)hidden.rows, keep_block, &k, err);
 	al_matrix_finish_f(&head.bias);
 	if (!ok)
 		al_matrix_finish_f(out);

@@ -184,7 +184,7 @@ static void parameters_of_bert_base(void **state)
 		a.factors[p] = (struct al_factor){.rows = 768, .heads = 12, .width = 64};
 		a.biases[p] = (struct al_factor){.n_runs = 1};
 	}
-	assert_int_equal(al_original_parameters(&a), 1181184);
+	assert_int_equal(al_original_parameters(&a, AL_METHOD_COLLAB), 1181184);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
 		assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, counts[i][0]),
 			counts[i][1]);

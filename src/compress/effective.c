@@ -1,0 +1,117 @@
+/* A compressed module's projections in the shape of the original's. */
+#include "compress/effective.h"
+
+#include <string.h>
+
+static enum al_piece piece_of(enum al_projection p, bool is_bias)
+{
+	return (enum al_piece)(is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p);
+}
+
+/* The narrow matrix before a projection; AL_N_PIECES: no method has one. */
+static enum al_piece down_of(enum al_projection p)
+{
+	return p <= AL_VALUE ? (enum al_piece)(AL_PIECE_QUERY_DOWN + (int)p) : AL_N_PIECES;
+}
+
+bool al_layout_changes(const struct al_layout *layout, enum al_projection p, bool is_bias)
+{
+	for (size_t i = 0; i < layout->n_slices; i++)
+		if (layout->slices[i].piece == piece_of(p, is_bias) && !layout->slices[i].is_kept)
+			return true;
+	return false;
+}
+
+/* Where head number i of the original's projection begins in the piece, and how wide it is there;
+ * 0: nowhere. */
+struct spot {
+	size_t at, width;
+};
+
+static struct spot find_spot(const struct al_layout *layout, enum al_projection p, size_t head)
+{
+	const struct al_attention *a = layout->attention;
+	const bool is_shared = p == AL_KEY || p == AL_VALUE;
+	const size_t width = (size_t)a->factors[p].width, rank = (size_t)layout->rank;
+	size_t at = 0;
+
+	switch (layout->method) {
+	case AL_METHOD_TRUNCATE:
+	case AL_METHOD_OV:
+		return (struct spot){head * rank, rank};
+	case AL_METHOD_GQA:
+		return p == AL_VALUE
+			? (struct spot){head / ((size_t)a->n_kv_heads / rank) * width, width}
+			: (struct spot){head * width, width};
+	case AL_METHOD_DROP:
+		for (size_t i = 0; i < head; i++)
+			at += layout->is_dropped[is_shared
+					      ? i * (size_t)(a->n_heads / a->n_kv_heads)
+					      : i]
+				? 0
+				: width;
+		return (struct spot){at,
+			layout->is_dropped[is_shared ? head * (size_t)(a->n_heads / a->n_kv_heads)
+						     : head]
+				? 0
+				: width};
+	default:
+		return (struct spot){head * width, width};
+	}
+}
+
+static void spread(const struct al_layout *layout, enum al_projection p, struct al_view piece,
+	struct al_matrix out)
+{
+	const struct al_factor *factor = &layout->attention->factors[p];
+
+	for (size_t head = 0; head < (size_t)factor->heads; head++) {
+		const struct spot spot = find_spot(layout, p, head);
+		for (size_t j = 0; j < spot.width; j++)
+			memcpy(out.data + (head * (size_t)factor->width + j) * out.ld,
+				piece.data + (spot.at + j) * piece.ld, out.rows * sizeof(double));
+	}
+}
+
+bool al_effective_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
+	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_factor *factor = &layout->attention->factors[p];
+	const struct al_matrix piece = pieces[piece_of(p, is_bias)];
+	const enum al_piece down = is_bias ? AL_N_PIECES : down_of(p);
+	const size_t columns = (size_t)(factor->heads * factor->width);
+	struct al_matrix product = {0};
+
+	if (layout->method == AL_METHOD_COLLAB)
+		return al_fail(err, AL_EINPUT,
+			"collab shares dimensions between heads: a model doesn't run with them");
+	bool ok = al_matrix_init(out, is_bias ? 1 : (size_t)factor->rows, columns, err);
+	if (ok && piece.data && down < AL_N_PIECES && pieces[down].data) {
+		ok = al_matrix_init(&product, out->rows, piece.cols, err)
+			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(pieces[down]), al_view(piece), 0,
+				product, err);
+		if (ok)
+			spread(layout, p, al_view(product), *out);
+		al_matrix_finish(&product);
+	} else if (ok && piece.data)
+		spread(layout, p, al_view(piece), *out);
+	if (!ok)
+		al_matrix_finish(out);
+	return ok;
+}
+
+bool al_effective_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
+	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	struct al_matrix pieces[AL_N_PIECES] = {{0}};
+	const enum al_piece piece = piece_of(p, is_bias), down = is_bias ? AL_N_PIECES : down_of(p);
+	bool ok = al_layout_read(layout, compressed, piece, &pieces[piece], err)
+		&& (down == AL_N_PIECES
+			|| al_layout_read(layout, compressed, down, &pieces[down], err))
+		&& al_effective_make(layout, pieces, p, is_bias, out, err);
+
+	al_matrix_finish(&pieces[piece]);
+	if (down < AL_N_PIECES)
+		al_matrix_finish(&pieces[down]);
+	return ok;
+}

@@ -1,0 +1,23 @@
+/* A compressed module's projections in the shape of the original's: what its pieces multiply out
+ * to, heads at their places. With them in place of its own the original model runs as the
+ * compressed one does. */
+#ifndef ATTNLEDGER_COMPRESS_EFFECTIVE_H
+#define ATTNLEDGER_COMPRESS_EFFECTIVE_H
+
+#include "compress/layout.h"
+
+/* Does the layout change this projection (or its bias)? */
+bool al_layout_changes(const struct al_layout *layout, enum al_projection p, bool is_bias);
+
+/* Refused where a head needs more dimensions than the original's has (collab). out is
+ * initialised. */
+bool al_effective_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
+	enum al_projection p, bool is_bias, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same from pieces in memory, of a projection that the layout changes. */
+bool al_effective_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
+	enum al_projection p, bool is_bias, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,116 @@
+/* A model and its compressed copy run on the same tokens, batch by batch. */
+#include "compress/judge.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "compress/effective.h"
+#include "forward/batches.h"
+
+/* ---- the compressed file's weights ---- */
+
+static const struct al_layout *find_layout(const struct al_recorded *recorded,
+	const struct al_attention *attention)
+{
+	for (size_t i = 0; i < recorded->n_modules; i++)
+		if (recorded->modules[i].layout.attention == attention)
+			return &recorded->modules[i].layout;
+	return NULL;
+}
+
+static bool load(void *context, const struct al_attention *attention, enum al_projection p,
+	bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_recorded *recorded = context;
+	const struct al_layout *layout = find_layout(recorded, attention);
+
+	if (layout && al_layout_changes(layout, p, is_bias))
+		return al_effective_load(layout, recorded->compressed, p, is_bias, out, err);
+	return al_factor_load(recorded->view->checkpoint,
+		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
+}
+
+bool al_judge_compressed(struct al_network *network, const struct al_recorded *recorded,
+	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
+	struct al_error *err)
+{
+	struct al_recorded reading = *recorded;
+	const struct al_factor_source factors = {load, &reading};
+
+	return al_judge_factors(network, &factors, all, watch, out, err);
+}
+
+/* ---- both ---- */
+
+struct judging {
+	struct al_network *network;
+	const struct al_factor_source *factors;
+	struct al_judgement *out;
+};
+
+static bool run_changed(const struct judging *j, const struct al_batch *batch,
+	struct al_matrix_f *hidden, struct al_error *err)
+{
+	struct al_matrix_f x = {0};
+
+	j->network->factors = j->factors;
+	bool ok = al_network_embed(j->network, batch, &x, err)
+		&& al_network_run_from(j->network, 0, batch, x, hidden, err);
+	j->network->factors = NULL;
+	al_matrix_finish_f(&x);
+	return ok || al_in(err, "compressed");
+}
+
+/* A sequence's first token sees itself alone: both models attend alike there. */
+static void add(struct al_judgement *sum, const struct al_comparison *one, bool is_first)
+{
+	sum->original += one->losses[0];
+	sum->compressed += one->losses[1];
+	sum->n_predicted++;
+	if (is_first)
+		return;
+	sum->divergence += one->divergence;
+	sum->agreement += one->agree;
+	sum->n_compared++;
+}
+
+static bool judge_batch(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	const struct judging *j = context;
+	const size_t n = al_batch_tokens(batch);
+	int32_t *targets = al_batch_targets(batch);
+	struct al_comparison *each = al_alloc(n, sizeof(*each));
+	struct al_matrix_f other = {0};
+	bool ok = run_changed(j, batch, &other, err)
+		&& al_network_compare(j->network, batch, hidden, al_view_f(other), targets, each,
+			err);
+
+	for (size_t i = 0; ok && i < n; i++)
+		if (targets[i] >= 0)
+			add(j->out, &each[i], i == 0 || targets[i - 1] < 0);
+	al_matrix_finish_f(&other);
+	free(each);
+	free(targets);
+	return ok;
+}
+
+bool al_judge_factors(struct al_network *network, const struct al_factor_source *factors,
+	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
+	struct al_error *err)
+{
+	struct judging j = {network, factors, out};
+
+	*out = (struct al_judgement){0};
+	if (!al_network_pass(network, all, watch,
+		    &(struct al_visitor){.hidden = judge_batch, .context = &j}, err))
+		return false;
+	if (out->n_compared == 0)
+		return al_fail(err, AL_EINPUT,
+			"no sequence has three tokens: nothing is predicted from two or more");
+	out->original /= (double)out->n_predicted;
+	out->compressed /= (double)out->n_predicted;
+	out->divergence /= (double)out->n_compared;
+	out->agreement /= (double)out->n_compared;
+	return true;
+}

@@ -1,0 +1,25 @@
+/* A model and its compressed copy run on the same tokens. */
+#ifndef ATTNLEDGER_COMPRESS_JUDGE_H
+#define ATTNLEDGER_COMPRESS_JUDGE_H
+
+#include "compress/recorded.h"
+#include "forward/pass.h"
+
+/* Means over the tokens but the last of each sequence: losses in nats; and, the first left out too,
+ * KL(original || compressed) and how often the likeliest token is the same. */
+struct al_judgement {
+	double original, compressed, divergence, agreement;
+	size_t n_predicted, n_compared;
+};
+
+/* The original's network; what the compressed file changes takes the place of its own weights. */
+bool al_judge_compressed(struct al_network *network, const struct al_recorded *recorded,
+	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same of any weights. */
+bool al_judge_factors(struct al_network *network, const struct al_factor_source *factors,
+	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

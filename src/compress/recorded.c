@@ -1,0 +1,161 @@
+/* What a compressed file says of itself. */
+#include "compress/recorded.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/record.h"
+#include "base/text.h"
+
+const char *al_metadata_of(const struct al_checkpoint *checkpoint, const char *key)
+{
+	for (size_t i = 0; i < checkpoint->n_metadata; i++)
+		if (strcmp(checkpoint->metadata[i].key, key) == 0)
+			return checkpoint->metadata[i].value;
+	return NULL;
+}
+
+static bool read_record(struct al_recorded *v, struct al_error *err)
+{
+	const char *method = al_metadata_of(v->compressed, "attnledger.method");
+	const char *modules = al_metadata_of(v->compressed, "attnledger.modules");
+
+	if (!method || !modules)
+		return al_fail(err, AL_EINPUT,
+			"%s: its metadata has no attnledger.%s: was it compressed by "
+			"attnledger?",
+			v->compressed->path, method ? "modules" : "method");
+	int found = al_find_name(method, al_method_names, AL_N_METHODS);
+	if (found < 0)
+		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
+	v->method = (enum al_method)found;
+	return al_json_parse(&v->record, "attnledger.modules", modules, strlen(modules), err)
+		&& al_json_expect(&v->record, v->record.root, AL_JSON_ARRAY, err);
+}
+
+static const struct al_attention *find_module(const struct al_recorded *v, const char *name)
+{
+	for (size_t i = 0; i < v->view->n_modules; i++)
+		if (strcmp(v->view->modules[i].name, name) == 0)
+			return &v->view->modules[i];
+	return NULL;
+}
+
+/* One of attnledger.modules. */
+struct recorded {
+	const char *module;
+	int64_t rank; /* 0: not said */
+	int64_t *dropped; /* heads */
+	size_t n_dropped;
+	bool is_refitted, of_keys;
+	double scale;
+	int64_t parameters; /* for whoever reads the file, like the error */
+	double relative_error;
+};
+
+static bool read_head(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_json_whole_from(context, node, 0, out, err);
+}
+
+#define AT(member) offsetof(struct recorded, member)
+static const struct al_field recorded_fields[] = {
+	{AL_KEY("module", TEXT, AT(module)), .is_required = true},
+	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
+	{AL_KEY("dropped", LIST, AT(dropped)), .n_offset = AT(n_dropped), .read = read_head,
+		.item_size = sizeof(int64_t)},
+	{AL_KEY("refitted", BOOLEAN, AT(is_refitted))},
+	{AL_KEY("of_keys", BOOLEAN, AT(of_keys))},
+	{AL_KEY("scale", REAL, AT(scale)), .is_required = true},
+	{AL_KEY("parameters", WHOLE, AT(parameters))},
+	{AL_KEY("relative_error", REAL, AT(relative_error))},
+};
+#undef AT
+static const struct al_record recorded_module = {.fields = AL_FIELDS(recorded_fields)};
+
+/* Which of the original's heads are gone; NULL where the method leaves out none. */
+static bool mark_dropped(struct al_recorded *v, const struct cJSON *node,
+	const struct recorded *recorded, const struct al_attention *a, bool **out,
+	struct al_error *err)
+{
+	*out = NULL;
+	if (v->method != AL_METHOD_DROP)
+		return true;
+	if (!al_json_get(node, "dropped"))
+		return al_json_fail(&v->record, node, err, "key \"dropped\" is missing");
+	*out = al_new_array(&v->arena, bool, (size_t)a->n_heads);
+	for (size_t i = 0; i < recorded->n_dropped; i++) {
+		if (recorded->dropped[i] >= a->n_heads)
+			return al_json_fail(&v->record, node, err, "%s has no head %" PRId64,
+				a->name, recorded->dropped[i]);
+		(*out)[recorded->dropped[i]] = true;
+	}
+	return true;
+}
+
+static bool check_rank(const struct al_recorded *v, const struct cJSON *node, int64_t rank,
+	const struct al_attention *a, struct al_error *err)
+{
+	if (v->method == AL_METHOD_DROP)
+		return true;
+	if (rank == 0)
+		return al_json_fail(&v->record, node, err, "key \"rank\" is missing");
+	return rank <= al_method_bound(a, v->method)
+		|| al_json_fail(&v->record, node, err, "rank %" PRId64 ", expected 1 to %" PRId64,
+			rank, al_method_bound(a, v->method));
+}
+
+static bool read_layout(struct al_recorded *v, const struct cJSON *node,
+	struct al_job_module *module, struct al_error *err)
+{
+	const struct al_record_source source = {&v->arena, &v->record, &v->record};
+	struct recorded recorded = {0};
+	bool *is_dropped;
+
+	if (!al_json_expect(&v->record, node, AL_JSON_OBJECT, err)
+		|| !al_record_read(&source, &recorded_module, node, &recorded, err))
+		return false;
+	module->scale = recorded.scale;
+	const struct al_attention *a = find_module(v, recorded.module);
+	if (!a)
+		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
+			recorded.module);
+	if (!mark_dropped(v, node, &recorded, a, &is_dropped, err)
+		|| !check_rank(v, node, recorded.rank, a, err))
+		return false;
+	return al_layout_make(&module->layout, &v->arena, v->view->checkpoint,
+		&(struct al_layout){.attention = a,
+			.method = v->method,
+			.rank = recorded.rank,
+			.is_dropped = is_dropped,
+			.is_refitted = recorded.is_refitted,
+			.of_keys = recorded.of_keys},
+		err);
+}
+
+static bool read_modules(struct al_recorded *v, struct al_error *err)
+{
+	v->modules = al_new_array(&v->arena, struct al_job_module,
+		al_json_size(v->record.root) + 1);
+	al_json_each (node, v->record.root)
+		if (!read_layout(v, node, &v->modules[v->n_modules++], err))
+			return false;
+	return true;
+}
+
+bool al_recorded_open(struct al_recorded *recorded, const struct al_model_view *view,
+	const struct al_checkpoint *compressed, struct al_error *err)
+{
+	*recorded = (struct al_recorded){.view = view, .compressed = compressed};
+	al_arena_init(&recorded->arena);
+	if (read_record(recorded, err) && read_modules(recorded, err))
+		return true;
+	al_recorded_close(recorded);
+	return false;
+}
+
+void al_recorded_close(struct al_recorded *recorded)
+{
+	al_json_finish(&recorded->record);
+	al_arena_finish(&recorded->arena);
+}
