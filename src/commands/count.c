@@ -9,7 +9,8 @@
 struct count_options {
 	struct al_output_options output;
 	struct al_asked asked;
-	bool explains, shows_tensors, shows_active, shows_counts, is_whole;
+	bool explains, shows_tensors, shows_active, shows_counts, is_whole, is_stored;
+	uint64_t components; /* a bit for each of al_component_names; 0: those of the model */
 };
 
 static const struct al_option_row rows[] = {
@@ -21,6 +22,11 @@ static const struct al_option_row rows[] = {
 	OPTION_FLAG(struct count_options, shows_counts, "counts",
 		"the counts that are often confused: without embeddings, stored, tied, buffers, "
 		"scales"),
+	OPTION_SET(struct count_options, components, "part", "A,B", "only these of a model's parts",
+		.words = al_component_names, .n_words = AL_N_COMPONENTS),
+	OPTION_FLAG(struct count_options, is_stored, "stored",
+		"all numbers that a checkpoint holds: also buffers, scales, and layers beside the "
+		"model"),
 	OPTION_END,
 };
 
@@ -136,6 +142,15 @@ static void add_entry(struct count *c, const char *variant, const struct al_ledg
 		t->times * t->count, t->elements, t->active);
 }
 
+static bool is_asked_for(const struct count_options *o, const struct al_ledger_entry *t)
+{
+	if (o->components && !(o->components >> t->component & 1))
+		return false;
+	if (o->is_stored)
+		return al_entry_is_stored(t);
+	return o->components ? al_entry_is_own(t) : t->is_parameter;
+}
+
 static void count_part(struct count *c, const char *variant, const struct al_ledger *ledger,
 	const struct al_ledger_list *tensors, enum al_part part, struct sum *total)
 {
@@ -144,7 +159,7 @@ static void count_part(struct count *c, const char *variant, const struct al_led
 	sum_init(&sum);
 	for (size_t i = 0; i < tensors->n; i++) {
 		const struct al_ledger_entry *t = &tensors->items[i];
-		if (t->part != part || !t->is_parameter)
+		if (t->part != part || !is_asked_for(c->options, t))
 			continue;
 		add_to(&sum, t->times * t->count, t->elements, t->active);
 		if (c->options->shows_tensors)
@@ -153,7 +168,8 @@ static void count_part(struct count *c, const char *variant, const struct al_led
 			al_explain_entry(c->explanations, c->question->name, variant, t,
 				al_part_names[part], ledger->is_model);
 	}
-	if (!c->options->shows_tensors && (sum.tensors > 0 || part == AL_PART_ATTENTION))
+	if (!c->options->shows_tensors
+		&& (sum.tensors > 0 || (part == AL_PART_ATTENTION && !c->options->components)))
 		add_part(c, variant, al_part_names[part], &sum);
 	add_to(total, sum.tensors, sum.parameters, sum.active);
 	sum_finish(&sum);
@@ -176,13 +192,45 @@ static bool add_counts(struct count *c, const char *variant, struct al_ledger *l
 	return ok;
 }
 
+static bool has_component(const struct al_ledger_list *tensors, int component)
+{
+	for (size_t i = 0; i < tensors->n; i++)
+		if ((int)tensors->items[i].component == component)
+			return true;
+	return false;
+}
+
+/* A part that the model hasn't would be a sum of nothing. */
+static bool check_components(const struct count *c, const struct al_ledger *ledger,
+	const struct al_ledger_list *tensors, struct al_error *err)
+{
+	const char *list = "";
+	int missing = AL_N_COMPONENTS;
+
+	if ((c->options->components || c->options->is_stored) && !ledger->is_model)
+		return al_fail(err, AL_EINPUT,
+			"--part and --stored tell of a whole model%s, found attention alone",
+			c->question->family ? " (--whole)" : "");
+	for (int i = AL_N_COMPONENTS - 1; i >= 0; i--) {
+		if (has_component(tensors, i))
+			list = al_format(&c->session->arena, "%s%s%s", al_component_names[i],
+				*list ? ", " : "", list);
+		else if (c->options->components >> i & 1)
+			missing = i;
+	}
+	return missing == AL_N_COMPONENTS
+		|| al_fail(err, AL_EINPUT, "--part %s: %s has %s", al_component_names[missing],
+			c->question->name, list);
+}
+
 static bool count_ledger(struct count *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
 	struct sum total;
 
-	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err)
+		|| !check_components(c, ledger, tensors, err))
 		return false;
 	sum_init(&total);
 	for (int part = 0; part < AL_N_PARTS; part++)
@@ -277,6 +325,22 @@ static void note_ignored(struct count *c)
 	al_text_finish(&list);
 }
 
+static void note_parts(struct count *c)
+{
+	const char *list = "";
+
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		if (c->options->components >> i & 1)
+			list = al_format(&c->session->arena, "%s%s%s", list, *list ? ", " : "",
+				al_component_names[i]);
+	if (*list)
+		al_table_note(c->table, "of the whole model only: %s", list);
+	if (c->options->is_stored)
+		al_table_note(c->table,
+			"stored: with buffers, scales and what stands beside the model; a tied "
+			"tensor once, though some files hold it twice");
+}
+
 /* What the answer stands on. */
 static void add_notes(struct count *c)
 {
@@ -286,6 +350,7 @@ static void add_notes(struct count *c)
 		note_ignored(c);
 
 	al_note_question(q, c->options->is_whole, c->table);
+	note_parts(c);
 	if (q->family)
 		al_table_note(c->table, "%s: %s", q->name,
 			q->model->source ? q->model->source : q->family->source);

@@ -18,6 +18,18 @@ const struct al_count_info al_counts[AL_N_COUNTS] = {
 	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
 };
 
+bool al_entry_is_own(const struct al_ledger_entry *entry)
+{
+	return entry->extra ? entry->entry->kind != AL_TENSOR_SCALE && !entry->tied_to
+			    : entry->is_parameter;
+}
+
+bool al_entry_is_stored(const struct al_ledger_entry *entry)
+{
+	return (!entry->tied_to || entry->extra)
+		&& !(entry->stored && entry->stored->tensor->is_optional);
+}
+
 static bool is_counted(const struct al_ledger_entry *t, enum al_count count)
 {
 	switch (count) {
@@ -38,7 +50,7 @@ static bool is_counted(const struct al_ledger_entry *t, enum al_count count)
 	case AL_COUNT_EXTRA:
 		return t->extra && t->entry->kind != AL_TENSOR_SCALE;
 	case AL_COUNT_STORED:
-		return (!t->tied_to || t->extra) && !(t->stored && t->stored->tensor->is_optional);
+		return al_entry_is_stored(t);
 	case AL_N_COUNTS:
 		break;
 	}

@@ -75,6 +75,12 @@ struct al_ledger_entry {
 	const char *source;
 };
 
+/* Each number once: what is trained of the model; of what is stored beside it, which only files
+ * tell of, all but scales. */
+bool al_entry_is_own(const struct al_ledger_entry *entry);
+/* A file holds it, each tensor once, and no buffer that may be left out. */
+bool al_entry_is_stored(const struct al_ledger_entry *entry);
+
 struct al_ledger_list {
 	struct al_ledger_entry *items;
 	size_t n;
