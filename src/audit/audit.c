@@ -98,7 +98,7 @@ bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *mod
 	if (audit->has_gaussian && same_shape(&audit->gaussian_shape, &module->heads))
 		return true;
 	if (!al_null_gaussian(&heads, &layer, &module->heads, al_has_values(&module->heads),
-		    audit->options.seed, 0, err))
+		    audit->options.n_nulls == AL_NULL_IS_COMPUTED, audit->options.seed, err))
 		return false;
 	al_spectra_finish(&audit->gaussian_heads);
 	al_spectra_finish(&audit->gaussian_layer);
@@ -109,11 +109,14 @@ bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *mod
 	return true;
 }
 
-bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err)
-{
-	size_t n = (size_t)audit->options.n_nulls;
+enum {
+	NULL_SPECTRA = AL_ALL_SPECTRA & ~AL_SPECTRUM_BIT(AL_SPECTRUM_QU)
+		& ~AL_SPECTRUM_BIT(AL_SPECTRUM_KU)
+};
 
+static bool draw(const struct al_audit *audit, struct al_audit_module *module, size_t n,
+	struct al_error *err)
+{
 	if (!module->draws)
 		module->draws = al_calloc(n, sizeof(*module->draws));
 	for (; module->n_draws < n; module->n_draws++)
@@ -121,6 +124,40 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 			    module->n_draws == 0 ? &module->thinned : NULL, &module->triangles,
 			    audit->options.seed, module->index, module->n_draws, err))
 			return false;
-	*out = module->draws;
 	return true;
+}
+
+/* Draws where that fails. */
+static bool compute(const struct al_audit *audit, struct al_audit_module *module,
+	struct al_error *err)
+{
+	const struct al_null_name name = {audit->options.seed, module->index};
+	const struct al_spectra *heads;
+	struct al_spectra layer;
+	bool is_found;
+
+	if (!al_audit_head_spectra(audit, module, NULL_SPECTRA, &heads, err)
+		|| !al_null_compute(&layer, &module->thinned, &module->triangles, heads, &name,
+			&is_found, err))
+		return false;
+	module->is_drawn = !is_found;
+	if (!is_found)
+		return draw(audit, module, AL_DRAWS_INSTEAD, err);
+	module->draws = al_calloc(1, sizeof(*module->draws));
+	module->draws[0] = layer;
+	module->n_draws = 1;
+	return true;
+}
+
+bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	bool ok = true;
+
+	if (audit->options.n_nulls != AL_NULL_IS_COMPUTED)
+		ok = draw(audit, module, (size_t)audit->options.n_nulls, err);
+	else if (module->n_draws == 0)
+		ok = compute(audit, module, err);
+	*out = module->draws;
+	return ok;
 }

@@ -18,8 +18,14 @@ struct al_needs {
 	unsigned head_spectra, layer_spectra; /* AL_SPECTRUM_BIT of each kind */
 };
 
+/* In place of a number of draws: the null is computed. */
+enum { AL_NULL_IS_COMPUTED = -1 };
+
+/* Where it can't be. */
+enum { AL_DRAWS_INSTEAD = 4 };
+
 struct al_audit_options {
-	int64_t n_nulls; /* draws of the null of independent heads; 0: none */
+	int64_t n_nulls; /* draws of the null of independent heads; 0: none, or as below */
 	uint64_t seed;
 	bool is_centred; /* subtract the mean over a head's dimensions */
 	size_t n_pairs; /* how many pairs of heads the answer shows; 0: all */
@@ -38,9 +44,10 @@ struct al_audit_module {
 	struct al_spectra head_spectra, layer_spectra;
 	unsigned head_kinds, layer_kinds; /* AL_SPECTRUM_BIT of the spectra that were found */
 	struct al_matrix inner[AL_N_FORMS];
-	struct al_spectra *draws; /* of the null of independent heads, [options.n_nulls] */
+	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
 	struct al_thinned thinned; /* the first of them with fewer heads */
 	size_t n_draws;
+	bool is_drawn; /* though it was to be computed */
 	struct al_matrix weights[AL_N_PROJECTIONS];
 	struct al_matrix biases[AL_N_PROJECTIONS]; /* [1][columns] */
 };
@@ -74,8 +81,8 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 
 /* Singular values of each head and of all heads together in Gaussian weights of the module's shape;
- * and of all heads together in every draw of independent heads, [n_draws]; of the first
- * also with fewer heads, module->thinned. */
+ * and of all heads together in every draw of independent heads, [module->n_draws], or
+ * once as computed; of the first also with fewer heads, module->thinned. */
 bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *module,
 	const struct al_spectra **heads, const struct al_spectra **layer,
 	struct al_error *err) AL_MUST_CHECK;

@@ -90,7 +90,7 @@ static void add_spectra(const struct al_audit_module *module, const struct al_sp
 }
 
 /* Of the product W_Q W_K^T: in Gaussian weights, of each head and of all together, "qk_gaussian",
- * and in every draw of independent heads, "qk_independent". */
+ * and in every draw of independent heads, or as computed, "qk_independent". */
 static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
@@ -106,7 +106,7 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 	subject.head = -1;
 	add_spectrum(&subject, layer->values[AL_SPECTRUM_QK], table);
 	subject = (struct subject){module, -1, 0, "qk_independent"};
-	for (; subject.draw < audit->options.n_nulls; subject.draw++)
+	for (; subject.draw < (int64_t)module->n_draws; subject.draw++)
 		add_spectrum(&subject, draws[subject.draw].values[AL_SPECTRUM_QK], table);
 	return true;
 }

@@ -29,6 +29,33 @@ static void add_column(struct al_table *table, const char *kind, const char *nam
 			.digits = digits});
 }
 
+/* Draws have a lowest and a highest. */
+static bool is_drawn(const struct al_audit *audit)
+{
+	return audit->options.n_nulls > 0;
+}
+
+static void add_null_columns(struct al_table *table, const char *kind, bool has_draws)
+{
+	add_column(table, kind, "gaussian_n90", "Gaussian", 0);
+	add_column(table, kind, "independent_n90", "independent", 1);
+	if (has_draws) {
+		add_column(table, kind, "independent_n90_low", "lowest", 0);
+		add_column(table, kind, "independent_n90_high", "highest", 0);
+	}
+}
+
+static void add_redundancy_columns(struct al_table *table, bool has_draws)
+{
+	static const struct al_column columns[] = {{.key = "redundancy", .digits = 3},
+		{.key = "redundancy_low", .digits = 3}, {.key = "redundancy_high", .digits = 3},
+		{.key = "sum_redundancy", .title = "of the heads' sum", .digits = 3}};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		if (has_draws || i == 0 || i == 3)
+			al_table_add_column(table, columns[i]);
+}
+
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	al_audit_add_module_columns(table);
@@ -36,24 +63,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 		for (int j = 0; j < N_SHARES; j++)
 			add_column(table, al_spectrum_names[kinds[i]], shares[j].name,
 				shares[j].title, 0);
-	for (int i = 0; audit->options.n_nulls > 0 && i < N_KINDS; i++) {
-		const char *kind = al_spectrum_names[kinds[i]];
-		add_column(table, kind, "gaussian_n90", "Gaussian", 0);
-		add_column(table, kind, "independent_n90", "independent", 1);
-		add_column(table, kind, "independent_n90_low", "lowest", 0);
-		add_column(table, kind, "independent_n90_high", "highest", 0);
-	}
-	if (audit->options.n_nulls > 0) {
-		al_table_add_column(table, (struct al_column){.key = "redundancy", .digits = 3});
-		al_table_add_column(table,
-			(struct al_column){.key = "redundancy_low", .digits = 3});
-		al_table_add_column(table,
-			(struct al_column){.key = "redundancy_high", .digits = 3});
-		al_table_add_column(table,
-			(struct al_column){.key = "sum_redundancy",
-				.title = "of the heads' sum",
-				.digits = 3});
-	}
+	for (int i = 0; audit->options.n_nulls != 0 && i < N_KINDS; i++)
+		add_null_columns(table, al_spectrum_names[kinds[i]], is_drawn(audit));
+	if (audit->options.n_nulls != 0)
+		add_redundancy_columns(table, is_drawn(audit));
 }
 
 /* ---- rows ---- */
@@ -75,36 +88,50 @@ static void set_components(struct al_table *table, struct al_cell **cell,
 					(int64_t)components(spectra, kinds[i], shares[j].share));
 }
 
+/* A module's nulls, as many draws of them as there are, or one that is computed. */
+struct nulls {
+	const struct al_spectra *gaussian, *independent;
+	size_t n;
+	bool has_draws;
+};
+
 static void set_nulls(struct al_table *table, struct al_cell **cell,
-	const struct al_spectra *spectra, const struct al_spectra *gaussian,
-	const struct al_spectra *draws, size_t n)
+	const struct al_spectra *spectra, const struct nulls *nulls)
 {
-	for (int i = 0; i < N_KINDS; i++, *cell += 4) {
+	const int n_columns = nulls->has_draws ? 4 : 2;
+
+	for (int i = 0; i < N_KINDS; i++, *cell += n_columns) {
 		if (!al_has_spectrum(spectra, kinds[i]))
 			continue;
-		struct al_null_range range = al_null_components(draws, n, kinds[i], .9);
-		al_cell_set_int(table, &(*cell)[0], (int64_t)components(gaussian, kinds[i], .9));
+		struct al_null_range range = al_null_components(nulls->independent, nulls->n,
+			kinds[i], .9);
+		al_cell_set_int(table, &(*cell)[0],
+			(int64_t)components(nulls->gaussian, kinds[i], .9));
 		al_cell_set_real(&(*cell)[1], range.mean);
+		if (!nulls->has_draws)
+			continue;
 		al_cell_set_real(&(*cell)[2], range.low);
 		al_cell_set_real(&(*cell)[3], range.high);
 	}
 }
 
 /* The mean over the draws, the lowest and the highest. */
-static void set_redundancy(struct al_cell *cell, const struct al_spectra *spectra,
-	const struct al_spectra *draws, const struct al_thinned *thinned, size_t n)
+static void set_redundancy(struct al_cell **cell, const struct al_spectra *spectra,
+	const struct nulls *nulls, const struct al_thinned *thinned)
 {
 	double sum = 0, low = INFINITY, high = -INFINITY;
 
-	for (size_t i = 0; i < n; i++) {
-		const double r = al_redundancy(spectra, &draws[i], thinned);
+	for (size_t i = 0; i < nulls->n; i++) {
+		const double r = al_redundancy(spectra, &nulls->independent[i], thinned);
 		sum += r;
 		low = fmin(low, r);
 		high = fmax(high, r);
 	}
-	al_cell_set_real(cell++, sum / (double)n);
-	al_cell_set_real(cell++, low);
-	al_cell_set_real(cell, high);
+	al_cell_set_real((*cell)++, sum / (double)nulls->n);
+	if (!nulls->has_draws)
+		return;
+	al_cell_set_real((*cell)++, low);
+	al_cell_set_real((*cell)++, high);
 }
 
 /* Of the heads' sum, in which they may cancel each other. */
@@ -121,15 +148,21 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_cell *cell, const struct al_spectra *spectra,
 	struct al_error *err)
 {
-	const struct al_spectra *heads, *gaussian, *draws;
+	struct nulls nulls = {.has_draws = is_drawn(audit)};
+	const struct al_spectra *heads;
 
-	if (!al_audit_gaussian(audit, module, &heads, &gaussian, err)
-		|| !al_audit_draws(audit, module, &draws, err))
+	if (!al_audit_gaussian(audit, module, &heads, &nulls.gaussian, err)
+		|| !al_audit_draws(audit, module, &nulls.independent, err))
 		return false;
-	size_t n = (size_t)audit->options.n_nulls;
-	set_nulls(table, &cell, spectra, gaussian, draws, n);
-	set_redundancy(cell, spectra, draws, &module->thinned, n);
-	set_sum_redundancy(cell + 3, spectra, draws, n);
+	nulls.n = module->n_draws;
+	set_nulls(table, &cell, spectra, &nulls);
+	set_redundancy(&cell, spectra, &nulls, &module->thinned);
+	set_sum_redundancy(cell, spectra, nulls.independent, nulls.n);
+	if (module->is_drawn)
+		al_table_note(table,
+			"%s: the null of independent heads is the mean of %zu draws, since it "
+			"could not be computed",
+			module->attention->name, nulls.n);
 	return true;
 }
 
@@ -148,7 +181,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 static void finish(struct al_audit *audit, struct al_table *table)
 {
-	if (audit->options.n_nulls > 0)
+	if (audit->options.n_nulls != 0)
 		al_table_note(table,
 			"redundancy: the share of independent heads without which as many "
 			"components hold 90 %% of all heads' scores, W_1 to W_H side by side; "

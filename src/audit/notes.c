@@ -183,9 +183,12 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 {
 	const struct al_audit_options *options = &audit->options;
 
-	al_table_note(table, "seed: %llu, null draws: %lld, BLAS kernel: %s%s",
-		(unsigned long long)options->seed, (long long)options->n_nulls, al_blas_kernel(),
-		options->is_centred ? ", centred" : "");
+	const char *nulls = options->n_nulls == AL_NULL_IS_COMPUTED
+		? "nulls computed"
+		: al_format(&table->arena, "null draws: %lld", (long long)options->n_nulls);
+
+	al_table_note(table, "seed: %llu, %s, BLAS kernel: %s%s", (unsigned long long)options->seed,
+		nulls, al_blas_kernel(), options->is_centred ? ", centred" : "");
 	if (options->folds_norms)
 		note_norms(measured, n, table);
 	note_positions(audit, table);

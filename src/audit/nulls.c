@@ -127,20 +127,33 @@ static bool gaussian_head(const struct draw *x, enum al_projection projection, s
 	return done;
 }
 
+/* Gaussian heads are independent, so all together follow from each of them. */
+static bool find_gaussian_layer(struct al_spectra *layer, const struct al_spectra *heads,
+	const struct weights *w, const struct al_triangles *t, bool is_computed, uint64_t seed,
+	struct al_error *err)
+{
+	const struct al_null_name name = {seed, NO_MODULE};
+	bool is_found = false;
+
+	if (is_computed && !al_null_compute(layer, NULL, t, heads, &name, &is_found, err))
+		return false;
+	return is_found || weigh(layer, NULL, w, t, err);
+}
+
 bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
-	const struct al_heads *shape, bool has_values, uint64_t seed, uint64_t draw,
+	const struct al_heads *shape, bool has_values, bool is_computed, uint64_t seed,
 	struct al_error *err)
 {
 	struct al_triangles t;
 	struct weights w;
-	struct draw x = {{seed, NO_MODULE, draw}, &t, &w, gaussian_head};
+	struct draw x = {{seed, NO_MODULE, 0}, &t, &w, gaussian_head};
 
 	*heads = *layer = (struct al_spectra){0};
 	if (!al_triangles_init(&t, shape, has_values, err))
 		return false;
 	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
 		&& al_head_spectra(heads, &t, AL_ALL_SPECTRA, err)
-		&& weigh(layer, NULL, &w, &t, err);
+		&& find_gaussian_layer(layer, heads, &w, &t, is_computed, seed, err);
 	if (!done)
 		al_spectra_finish(heads);
 	finish_weights(&w);

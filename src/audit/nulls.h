@@ -1,14 +1,14 @@
 /* Nulls: what the same spectra look like where heads have nothing to do with each other.
  *
  * Random weights already show narrow heads of high rank and a concatenation of lower rank; what is
- * redundant is the distance from a null. Two are drawn: Gaussian weights of the same shape, and
+ * redundant is the distance from a null. There are two: Gaussian weights of the same shape, and
  * independent heads, where every head keeps its own spectrum and norm (Q_i' = U_i R_i, K_g' = V_g
  * S_g with its own triangular factors) and only the subspaces are new, Haar-random. There is one
  * V_g for a key/value head, so that what heads share by design stays shared.
  *
- * A draw is a function of (seed, module, draw): one draw serves all kinds of spectra. Weights are
- * drawn in double; all heads together are then multiplied in float, whose components for 90 % are
- * the same. */
+ * The second is computed, or drawn. A draw is a function of (seed, module, draw): one draw serves
+ * all kinds of spectra. Weights are drawn in double; all heads together are then multiplied in
+ * float, whose components for 90 % are the same. */
 #ifndef ATTNLEDGER_AUDIT_NULLS_H
 #define ATTNLEDGER_AUDIT_NULLS_H
 
@@ -16,10 +16,11 @@
 
 #include "audit/thinned.h"
 
-/* Gaussian weights of a shape (data isn't read): each of its heads, and all together. It depends on
- * the shape alone, so modules of one shape share it. On failure nothing is left to finish. */
+/* Gaussian weights of a shape (data isn't read): each of its heads, and all together, computed of
+ * the heads where that `is_computed` and can be. It depends on the shape alone, so modules of one
+ * shape share it. On failure nothing is left to finish. */
 bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
-	const struct al_heads *shape, bool has_values, uint64_t seed, uint64_t draw,
+	const struct al_heads *shape, bool has_values, bool is_computed, uint64_t seed,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Independent heads with the triangular factors of a module; `thinned`, which may be NULL, is what
@@ -27,6 +28,19 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Whose null: what is drawn for it is a function of these. */
+struct al_null_name {
+	uint64_t seed, module;
+};
+
+/* The same without draws, as the free convolution of the heads' spectra (linalg/free_sum.h), which
+ * are given: `heads` has those of Q, K, QK and, where there are values, OV. `*is_found` is false,
+ * and nothing found, where queries and keys are of different widths or the equations could not be
+ * solved. `thinned` may be NULL. */
+bool al_null_compute(struct al_spectra *layer, struct al_thinned *thinned,
+	const struct al_triangles *triangles, const struct al_spectra *heads,
+	const struct al_null_name *name, bool *is_found, struct al_error *err) AL_MUST_CHECK;
 
 struct al_null_range {
 	double mean, low, high;

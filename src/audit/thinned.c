@@ -6,6 +6,7 @@
 
 #include "audit/measures.h"
 #include "base/memory.h"
+#include "linalg/free_sum.h"
 
 const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS] = {AL_SPECTRUM_QU, AL_SPECTRUM_KU};
 
@@ -171,27 +172,122 @@ static bool add_part(struct al_thinned *thinned, const struct al_heads *heads,
 	return ok;
 }
 
-bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
-	const struct al_triangles *triangles, const struct al_spectra *all, struct al_error *err)
+/* Finds the counts of one part of the heads. */
+struct counter {
+	bool (*add)(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
+		struct al_error *err);
+	const struct al_heads *heads; /* or their shape */
+	const struct al_triangles *triangles;
+	const struct weighed *sorted;
+	struct al_view spectra[AL_N_UNFOLDINGS];
+	bool is_found;
+};
+
+static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
+	struct al_error *err)
 {
-	const size_t n = heads->n_kv_heads;
-	struct weighed *sorted = al_calloc(n, sizeof(*sorted));
-	bool ok = sort_heads(triangles, sorted, err);
+	return add_part(thinned, x->heads, x->triangles, x->sorted, n, is_lighter, err);
+}
+
+/* A quarter, a half and all. */
+static bool count_parts(struct counter *x, struct al_thinned *thinned, const struct al_spectra *all,
+	struct al_error *err)
+{
+	const size_t n = x->heads->n_kv_heads;
+	bool ok = true;
 
 	*thinned = (struct al_thinned){0};
 	for (size_t parts = 4, last = 0; ok && parts > 1; parts /= 2) {
 		const size_t some = (n + parts / 2) / parts;
 		if (some <= last || some >= n)
 			continue;
-		ok = add_part(thinned, heads, triangles, sorted, some, false, err)
-			&& add_part(thinned, heads, triangles, sorted, some, true, err);
+		ok = x->add(x, thinned, some, false, err) && x->add(x, thinned, some, true, err);
 		thinned->share[thinned->n++] = (double)some / (double)n;
 		last = some;
 	}
-	free(sorted);
 	if (ok)
 		add_counts(thinned, all, 1);
 	thinned->share[thinned->n++] = 1;
+	return ok;
+}
+
+bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
+	const struct al_triangles *triangles, const struct al_spectra *all, struct al_error *err)
+{
+	struct weighed *sorted = al_calloc(heads->n_kv_heads, sizeof(*sorted));
+	struct counter x = {.add = add_drawn,
+		.heads = heads,
+		.triangles = triangles,
+		.sorted = sorted};
+	bool ok = sort_heads(triangles, sorted, err) && count_parts(&x, thinned, all, err);
+
+	free(sorted);
+	return ok;
+}
+
+/* ---- computed ---- */
+
+/* The chosen heads' columns of one unfolding, and how many components they fill together. */
+static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unfolding, size_t n,
+	bool is_lighter, struct al_error *err)
+{
+	const struct al_view from = x->spectra[unfolding];
+	const size_t each = from.cols / x->heads->n_kv_heads;
+	const size_t height = (unfolding == 0 ? x->heads->query : x->heads->key).rows;
+	const size_t most = from.rows * each * n;
+	struct al_matrix chosen = {0}, values = {0};
+	bool is_found,
+		ok = al_matrix_init(&chosen, from.rows, each * n, err)
+		&& al_matrix_init(&values, most < height ? most : height, 1, err);
+
+	for (size_t k = 0; ok && k < n; k++) {
+		const size_t head =
+			x->sorted[middle_of(k, n, x->heads->n_kv_heads, is_lighter)].head;
+		ok = al_copy(al_columns(from, head * each, each),
+			al_part(chosen, 0, k * each, from.rows, each), err);
+	}
+	ok = ok
+		&& al_free_sum(AL_FREE_BESIDE, al_view(chosen), height, values.data, values.rows,
+			&is_found, err);
+	if (ok && is_found)
+		thinned->n90[unfolding][thinned->n] += (double)al_components(values.data,
+							       values.rows, .9)
+			/ 2;
+	x->is_found = x->is_found && ok && is_found;
+	al_matrix_finish(&values);
+	al_matrix_finish(&chosen);
+	return ok;
+}
+
+static bool add_computed(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
+	struct al_error *err)
+{
+	for (int i = 0; i < AL_N_UNFOLDINGS; i++)
+		if (!add_unfolding(x, thinned, i, n, is_lighter, err))
+			return false;
+	return true;
+}
+
+bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape,
+	struct al_view queries, struct al_view keys, const struct al_spectra *all, bool *is_found,
+	struct al_error *err)
+{
+	const size_t n = shape->n_kv_heads;
+	struct weighed *sorted = al_calloc(n, sizeof(*sorted));
+	struct counter x = {.add = add_computed,
+		.heads = shape,
+		.sorted = sorted,
+		.spectra = {queries, keys},
+		.is_found = true};
+
+	for (size_t g = 0; g < n; g++) {
+		const struct al_view values = al_columns(keys, g, 1);
+		sorted[g] = (struct weighed){g, al_inner(values, values)};
+	}
+	qsort(sorted, n, sizeof(*sorted), compare);
+	bool ok = count_parts(&x, thinned, all, err);
+	*is_found = x.is_found;
+	free(sorted);
 	return ok;
 }
 

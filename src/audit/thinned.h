@@ -28,6 +28,12 @@ bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
 	const struct al_triangles *triangles, const struct al_spectra *all,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same computed, from the singular values of the heads' products, seen from the queries,
+ * [values][n_heads], and from the keys, [values][n_kv_heads]. `*is_found` is as in al_free_sum. */
+bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape,
+	struct al_view queries, struct al_view keys, const struct al_spectra *all, bool *is_found,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* 1 - the share of a draw's heads that have as many components for 90 % as the module, the mean of
  * both unfoldings: 0 for independent heads, a half where half of the heads are copies. Below 0
  * where heads have less in common than chance gives. What fewer heads of the draw have follows

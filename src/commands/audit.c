@@ -37,9 +37,9 @@ static const struct al_option_row against_rows[] = {
 
 static const struct al_option_row rows[] = {
 	OPTION_COUNT(struct audit_options, n_nulls, "null", "N",
-		"random draws of independent heads, which show what chance gives (default 4; 0 for "
-		"none)",
-		.fallback = 4, .most = 1000),
+		"what chance gives: N random draws of independent heads in place of their "
+		"computed mean; 0 leaves it out",
+		.fallback = AL_NULL_IS_COMPUTED, .most = 1000),
 	OPTION_COUNT(struct audit_options, n_pairs, "top", "N",
 		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
 	AL_SEED_ROW(struct audit_options, seed, (INT64_C(1) << 53) - 1),

@@ -42,6 +42,13 @@ static inline bool al_is_empty(size_t rows, size_t cols)
 	return rows == 0 || cols == 0;
 }
 
+/* Compiled a second time for wider registers, where the system can choose between the two. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define AL_WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define AL_WIDE
+#endif
+
 /* Checked dimensions in the library's integer. */
 static inline lapack_int al_int(size_t n)
 {

@@ -9,12 +9,6 @@
 
 #include "linalg/internal.h"
 
-/* Compiled a second time for wider registers, where the system can choose between the two. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-#define WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDE
-#endif
 #define INLINE static inline __attribute__((always_inline))
 
 /* Columns, eigenvalues, and halvings: to single precision's end. */
@@ -123,7 +117,8 @@ INLINE void take_up(struct pending *p, float tau, size_t first, size_t n)
 }
 
 /* diagonal[n] and squares[n - 1] of the elements beside it; room[4 n] begins with zeros. */
-WIDE static void reduce(float *a, size_t ld, size_t n, float *diagonal, float *squares, float *room)
+AL_WIDE static void reduce(float *a, size_t ld, size_t n, float *diagonal, float *squares,
+	float *room)
 {
 	struct pending p = {room, room + n, room + 2 * n, room + 3 * n};
 
@@ -167,7 +162,7 @@ INLINE void count_below(const float *diagonal, const float *squares, size_t n, f
 
 /* The sum of the eigenvalues number first to first + LANES - 1 from above, at most `wanted`;
  * none is below 0 or above `most`. */
-WIDE static double sum_some(const float *diagonal, const float *squares, size_t n, size_t first,
+AL_WIDE static double sum_some(const float *diagonal, const float *squares, size_t n, size_t first,
 	size_t wanted, float most)
 {
 	float low[LANES], high[LANES], points[LANES];

@@ -92,7 +92,7 @@ static void take_gaussian(const struct module *m)
 	struct al_spectra heads, layer;
 	struct al_error err;
 
-	bench_require(al_null_gaussian(&heads, &layer, &m->factors, true, 0, 0, &err), &err);
+	bench_require(al_null_gaussian(&heads, &layer, &m->factors, true, false, 0, &err), &err);
 	al_spectra_finish(&heads);
 	al_spectra_finish(&layer);
 }

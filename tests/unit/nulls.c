@@ -30,7 +30,7 @@ static void gaussian_weights_give_the_known_counts(void **state)
 	struct al_spectra heads, layer;
 
 	(void)state;
-	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, 0, 0, NULL));
+	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, false, 0, NULL));
 	assert_near(n90(&heads, AL_SPECTRUM_Q), 54, 2);
 	assert_near(n90(&heads, AL_SPECTRUM_K), 54, 2);
 	assert_near(n90(&heads, AL_SPECTRUM_QK), 52, 2);
@@ -355,10 +355,119 @@ static void refuses_what_does_not_fit(void **state)
 
 	(void)state;
 	m.heads.n_kv_heads = 4;
-	assert_false(al_null_gaussian(&heads, &layer, &m.heads, true, 0, 0, &err));
+	assert_false(al_null_gaussian(&heads, &layer, &m.heads, true, false, 0, &err));
 	assert_string_equal(err.message, "n_heads (6) is not a multiple of n_kv_heads (4)");
 	al_spectra_finish(&heads);
 	al_spectra_finish(&layer);
+	finish_module(&m);
+}
+
+/* ---- computed ---- */
+
+enum { N_DRAWS = 60 };
+
+static const enum al_spectrum all_kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
+	AL_SPECTRUM_QU, AL_SPECTRUM_KU, AL_SPECTRUM_OV};
+
+/* Within one component of the mean of many draws, also of fewer heads. */
+static void check_computed(const struct shape *shape)
+{
+	static const double shares[] = {.5, .9, .95, .99};
+	const struct al_null_name name = {1, 2};
+	struct module m = new_module(shape, 5);
+	struct al_triangles t;
+	struct al_spectra heads, computed, draws[N_DRAWS];
+	struct al_thinned few, drawn_few = {0};
+	bool is_found;
+
+	for (size_t j = 0; j < m.of[AL_QUERY].cols; j++) /* heads of different spectra */
+		for (size_t i = 0; i < m.of[AL_QUERY].rows; i++)
+			m.of[AL_QUERY].data[i + j * m.of[AL_QUERY].ld] *=
+				pow(.9, (double)(j % shape->d_head)) * (1 + (double)(j % 3));
+	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_null_compute(&computed, &few, &t, &heads, &name, &is_found, NULL));
+	assert_true(is_found);
+	for (uint64_t i = 0; i < N_DRAWS; i++) {
+		struct al_thinned thinned;
+		assert_true(al_null_independent(&draws[i], &thinned, &t, 1, 2, i, NULL));
+		drawn_few.n = thinned.n;
+		for (int u = 0; u < AL_N_UNFOLDINGS; u++)
+			for (size_t k = 0; k < thinned.n; k++)
+				drawn_few.n90[u][k] += thinned.n90[u][k] / N_DRAWS;
+	}
+	for (size_t k = 0; k < sizeof(all_kinds) / sizeof(*all_kinds); k++)
+		for (int s = 0; s < 4; s++) {
+			const struct al_matrix values = computed.values[all_kinds[k]];
+			const double found = (double)al_components(values.data, values.rows,
+				shares[s]);
+			const double mean =
+				al_null_components(draws, N_DRAWS, all_kinds[k], shares[s]).mean;
+			assert_int_equal(values.rows, draws[0].values[all_kinds[k]].rows);
+			if (!(fabs(found - mean) <= 1))
+				fail_msg("%s, %g: %g, draws %g", al_spectrum_names[all_kinds[k]],
+					shares[s], found, mean);
+		}
+	assert_int_equal(few.n, drawn_few.n);
+	for (int u = 0; u < AL_N_UNFOLDINGS; u++)
+		for (size_t k = 0; k < few.n; k++)
+			assert_true(fabs(few.n90[u][k] - drawn_few.n90[u][k]) <= 1);
+	for (size_t i = 0; i < N_DRAWS; i++)
+		al_spectra_finish(&draws[i]);
+	al_spectra_finish(&computed);
+	al_spectra_finish(&heads);
+	al_triangles_finish(&t);
+	finish_module(&m);
+}
+
+static void computes_what_draws_show_in_the_mean(void **state)
+{
+	static const struct shape sharing = {96, 96, 96, 96, 6, 2, 16, 12};
+	static const struct shape one_key = {96, 96, 96, 96, 6, 1, 16, 16};
+	static const struct shape half = {96, 96, 96, 96, 3, 3, 16, 16};
+
+	(void)state;
+	check_computed(&small);
+	check_computed(&sharing);
+	check_computed(&one_key);
+	check_computed(&half);
+	check_computed(&wide);
+}
+
+/* Gaussian weights from Gaussian heads. */
+static void computes_gaussian_weights(void **state)
+{
+	struct module m = new_module(&bert, 1);
+	struct al_spectra heads, layer;
+
+	(void)state;
+	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, true, 0, NULL));
+	assert_near(n90(&layer, AL_SPECTRUM_Q), 391, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_K), 391, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_QK), 287, 2);
+	assert_near(n90(&layer, AL_SPECTRUM_OV), 287, 2);
+	al_spectra_finish(&layer);
+	al_spectra_finish(&heads);
+	finish_module(&m);
+}
+
+/* Queries and keys of different widths: sums of their products are not square. */
+static void says_what_it_cannot_compute(void **state)
+{
+	const struct al_null_name name = {1, 2};
+	struct module m = new_module(&grouped, 5);
+	struct al_triangles t;
+	struct al_spectra heads, computed;
+	bool is_found;
+
+	(void)state;
+	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_null_compute(&computed, NULL, &t, &heads, &name, &is_found, NULL));
+	assert_false(is_found);
+	assert_false(al_has_spectrum(&computed, AL_SPECTRUM_Q));
+	al_spectra_finish(&heads);
+	al_triangles_finish(&t);
 	finish_module(&m);
 }
 
@@ -366,6 +475,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gaussian_weights_give_the_known_counts),
+		cmocka_unit_test(computes_what_draws_show_in_the_mean),
+		cmocka_unit_test(computes_gaussian_weights),
+		cmocka_unit_test(says_what_it_cannot_compute),
 		cmocka_unit_test(floats_give_the_same_components),
 		cmocka_unit_test(a_draw_keeps_norms),
 		cmocka_unit_test(one_head_keeps_its_spectrum),
