@@ -37,14 +37,17 @@ struct folder_model {
 	struct opened opened;
 };
 
-static void open_state_dict(struct folder_model *m, const char *name)
+static void open_dict(struct folder_model *m, struct state_dict *dict)
 {
-	struct state_dict *dict = state_dict_read(name);
-
 	test_folder_make(&m->folder);
 	state_dict_write(dict, &m->folder, true);
 	state_dict_finish(dict);
 	open_model(&m->opened, m->folder.path, 0, 0);
+}
+
+static void open_state_dict(struct folder_model *m, const char *name)
+{
+	open_dict(m, state_dict_read(name));
 }
 
 static void close_state_dict(struct folder_model *m)
@@ -298,6 +301,50 @@ static void files_hold_what_the_answer_says(void **state)
 		}
 }
 
+/* Three heads of width 5 on hidden states of width 4: T5's tiny model, made narrower. */
+static void open_wide_heads(struct folder_model *m)
+{
+	struct state_dict *dict = state_dict_read("t5");
+	const char *rest = strstr(dict->config, "12, \"d_kv\": 5");
+
+	assert_non_null(rest);
+	dict->config = al_format(&dict->arena, "%.*s4%s", (int)(rest - dict->config), dict->config,
+		rest + 2);
+	for (size_t i = 0; i < dict->n; i++)
+		for (size_t k = 0; k < dict->weights[i].n_dims; k++)
+			if (dict->weights[i].shape[k] == 12)
+				dict->weights[i].shape[k] = 4;
+	open_dict(m, dict);
+}
+
+/* A head's form has no larger rank than what it reads is wide. */
+static void ranks_end_with_the_model(void **state)
+{
+	static const struct {
+		enum al_method method;
+		int64_t bound;
+		const char *message;
+	} cases[] = {
+		{AL_METHOD_TRUNCATE, 4, "rank 5, expected 1 to 4"},
+		{AL_METHOD_TUCKER, 4, "rank 5, expected 1 to 4"},
+		{AL_METHOD_COLLAB, 12, "rank 13, expected 1 to 12"},
+	};
+	struct fixture *f = *state;
+	struct folder_model m;
+
+	open_wide_heads(&m);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int64_t rank = cases[i].bound + 1;
+		const struct al_compress_options options = {.method = cases[i].method,
+			.ranks = &rank,
+			.n_ranks = 1};
+		assert_refused(&m.opened, &options, f->compressed, cases[i].message);
+		rank = cases[i].bound;
+		MUST(try_compress(&m.opened, &options, f->compressed));
+	}
+	close_state_dict(&m);
+}
+
 /* W_K b_Q of keys as large as F16 allows is larger. */
 static void numbers_that_the_format_cannot_hold(void **state)
 {
@@ -419,6 +466,7 @@ int main(void)
 		WITH_BERT(compressed_again),
 		WITH_BERT(scale_is_the_original_models),
 		WITH_BERT(files_hold_what_the_answer_says),
+		WITH_BERT(ranks_end_with_the_model),
 		WITH_BERT(numbers_that_the_format_cannot_hold),
 		WITH_BERT(reference_implementation_reads_its_layer),
 	};
