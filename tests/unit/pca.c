@@ -372,6 +372,98 @@ static void names(void **state)
 	al_arena_finish(&arena);
 }
 
+/* ---- what must hold ---- */
+
+/* Of four heads two are copies: no variance is left for two components, and none is negative. */
+static void copies_leave_nothing(void **state)
+{
+	enum { COPIES = 4 };
+	static double heads[TOKENS * COPIES * D_HEAD];
+	struct outputs o;
+	struct al_principal p;
+	double sum = 0;
+
+	(void)state;
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t k = 0; k < COPIES * D_HEAD; k++)
+			heads[t * COPIES * D_HEAD + k] = made_head((int64_t)t,
+				(int64_t)(k % (2 * D_HEAD)));
+	open_outputs(&o, heads, COPIES * D_HEAD, NULL, TOKENS);
+	for (int a = AL_DIRECT; a <= AL_AVERAGE; a++, sum = 0) {
+		find(&p, &o, (enum al_pca_architecture)a, COPIES);
+		for (size_t i = 0; i < COPIES; i++) {
+			assert_true(p.values[i] >= 0);
+			assert_true(i < 2 || p.values[i] < 1e-12);
+			sum += p.covariance.data[i + i * p.covariance.ld];
+		}
+		assert_true(fabs(p.sum - sum) < 1e-12);
+		al_principal_finish(&p);
+	}
+	close_outputs(&o);
+}
+
+/* Sums and products of all numbers say what the rows themselves do. */
+static void moments_say_what_rows_say(void **state)
+{
+	static double heads[TOKENS * WIDTH], sums[WIDTH], products[WIDTH * WIDTH];
+	const struct al_head_moments moments = {.n_tokens = TOKENS,
+		.sums = sums,
+		.products = {products, WIDTH, WIDTH, WIDTH}};
+	struct outputs o;
+	struct al_principal rows, p;
+	struct al_error err;
+
+	(void)state;
+	make(heads, NULL, TOKENS);
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t k = 0; k < WIDTH; k++) {
+			sums[k] += heads[t * WIDTH + k];
+			for (size_t i = 0; i < WIDTH; i++)
+				products[i + k * WIDTH] += heads[t * WIDTH + i]
+					* heads[t * WIDTH + k];
+		}
+	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+	for (int a = AL_DIRECT; a <= AL_AVERAGE; a++) {
+		const struct al_pca_options options = {.architecture = (enum al_pca_architecture)a,
+			.n_heads = HEADS,
+			.d_head = D_HEAD,
+			.epsilon = 1e-5};
+		if (!al_principal_find(&rows, &o.heads, &options, &err)
+			|| !al_principal_of_moments(&p, &moments, &options, &err))
+			fail_msg("%s", err.message);
+		assert_int_equal(p.n_tokens, rows.n_tokens);
+		for (size_t i = 0; i < HEADS * HEADS; i++)
+			assert_true(fabs(p.covariance.data[i] - rows.covariance.data[i]) < 1e-9);
+		for (size_t i = 0; i < HEADS; i++)
+			assert_true(fabs(p.values[i] - rows.values[i]) < 1e-9);
+		al_principal_finish(&rows);
+		al_principal_finish(&p);
+	}
+	close_outputs(&o);
+}
+
+/* As many tokens as features say nothing; one more does. */
+static void tokens_must_exceed_features(void **state)
+{
+	static double heads[(HEADS + 1) * WIDTH];
+	const struct al_pca_options options = {.n_heads = HEADS, .d_head = D_HEAD};
+	struct al_principal p;
+	struct outputs o;
+	struct al_error err;
+
+	(void)state;
+	make(heads, NULL, HEADS + 1);
+	open_outputs(&o, heads, WIDTH, NULL, HEADS);
+	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_string_equal(err.message,
+		"found 3 tokens whose numbers are finite, expected more than the 3 features");
+	close_outputs(&o);
+	open_outputs(&o, heads, WIDTH, NULL, HEADS + 1);
+	find(&p, &o, AL_DIRECT, HEADS);
+	al_principal_finish(&p);
+	close_outputs(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +476,9 @@ int main(void)
 		cmocka_unit_test(constants),
 		cmocka_unit_test(all_components_change_nothing),
 		cmocka_unit_test(names),
+		cmocka_unit_test(copies_leave_nothing),
+		cmocka_unit_test(moments_say_what_rows_say),
+		cmocka_unit_test(tokens_must_exceed_features),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
