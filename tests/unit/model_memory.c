@@ -253,9 +253,10 @@ static void saves_what_korthikanti_says(void **state)
 	mpq_clear(value);
 }
 
-/*= Shoeybi et al. 2019, section 3: columns of the first matrix of each sublayer with their biases and
- *= rows of the second are shared out, and rows of the embedding; norms, positions and the second
- *= matrices' biases are on every device. GPT-3: d = 12288, 96 layers, 50257 rows, 2048 positions. */
+/*= Shoeybi et al. 2019, section 3: columns of the first matrix of each sublayer, with their
+ *= biases, and rows of the second are shared out, and rows of the embedding; norms, positions and
+ *= the second matrices' biases are on every device. GPT-3: d = 12288, 96 layers, 50257 rows of the
+ *= vocabulary, 2048 positions. */
 static void shares_out_what_megatron_does(void **state)
 {
 	const int64_t d = 12288, each = d + d + 4 * d, shared = 12 * d * d + 3 * d + 4 * d;
