@@ -16,6 +16,7 @@ extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
 
 struct loaded {
 	const char *name; /* as it was asked for */
+	const char *path; /* of a family that was added; or NULL */
 	struct al_json *doc; /* models point into it */
 	void *item;
 	struct loaded *older;
@@ -369,8 +370,11 @@ static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const ch
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err)
 {
-	return al_catalog_is_path(name)
-		? read_path(catalog, AL_CATALOG_FAMILIES, name, doc, err)
+	const struct loaded *loaded = find_loaded(catalog, AL_CATALOG_FAMILIES, name);
+	const char *path = loaded && loaded->path ? loaded->path : name;
+
+	return al_catalog_is_path(path)
+		? read_path(catalog, AL_CATALOG_FAMILIES, path, doc, err)
 		: read_built_in(catalog, &kinds[AL_CATALOG_FAMILIES], name, doc, err);
 }
 
@@ -425,6 +429,29 @@ static bool has_model_type(const struct al_family *family, const char *model_typ
 	return al_find_name(model_type, family->model_types, family->n_model_types) >= 0;
 }
 
+bool al_catalog_add_family(struct al_catalog *catalog, const char *path, struct al_error *err)
+{
+	const struct al_family *family;
+
+	if (!al_catalog_is_path(path))
+		return al_fail(err, AL_EINPUT, "\"%s\": expected a family's file, \"%s.json\"",
+			path, path);
+	if (!al_catalog_family(catalog, path, &family, err))
+		return false;
+	struct loaded *added = keep(catalog, AL_CATALOG_FAMILIES, family->name);
+	added->path = al_strdup(&catalog->arena, path);
+	added->item = find_loaded(catalog, AL_CATALOG_FAMILIES, path)->item;
+	return true;
+}
+
+static const struct al_family *find_added(const struct al_catalog *catalog, const char *model_type)
+{
+	for (struct loaded *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
+		if (l->path && has_model_type(l->item, model_type))
+			return l->item;
+	return NULL;
+}
+
 /* Only a file that holds the quoted word can be the one: the others need no parsing. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err)
@@ -432,6 +459,9 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_embedded_list *list = kinds[AL_CATALOG_FAMILIES].files;
 	const char *quoted = al_format(&catalog->arena, "\"%s\"", model_type);
 
+	*out = find_added(catalog, model_type);
+	if (*out)
+		return true;
 	for (size_t i = 0; i < list->n_files; i++) {
 		if (!strstr(list->files[i].text, quoted))
 			continue;

@@ -266,7 +266,12 @@ bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct
 bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The built-in family of a config.json's "model_type"; it is never guessed. */
+/* A user's family: from here on the family of its model types, also where a built-in one has
+ * them. */
+bool al_catalog_add_family(struct al_catalog *catalog, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The family of a config.json's "model_type"; it is never guessed. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err) AL_MUST_CHECK;
 

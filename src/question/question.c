@@ -86,6 +86,14 @@ static bool ask_all(struct al_question *q, const struct al_asked *asked, struct 
 			err);
 }
 
+static bool add_families(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	for (size_t i = 0; i < asked->families.n; i++)
+		if (!al_catalog_add_family(q->catalog, asked->families.items[i], err))
+			return al_in(err, "--family");
+	return true;
+}
+
 /* The model's settings under what is asked. */
 static bool settle(struct al_question *q, struct al_error *err)
 {
@@ -197,7 +205,7 @@ static bool find_recipe(struct al_question *q, const struct al_asked *asked, str
 
 static bool fill(struct al_question *q, const struct al_asked *asked, struct al_error *err)
 {
-	if (!al_question_find_subject(q, asked, err))
+	if (!add_families(q, asked, err) || !al_question_find_subject(q, asked, err))
 		return false;
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)

@@ -16,6 +16,7 @@ struct al_asked {
 	enum al_basis_per per; /* what the basis covers where nobody says it and a model is named; a
 				  variant alone is one module */
 	const char *origin; /* of `sets`, in messages; NULL: "--set" */
+	struct al_texts families; /* files: al_catalog_add_family */
 	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
 	const char *batch, *seq, *recipe; /* NULL: not said */
 	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's, or
