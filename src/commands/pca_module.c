@@ -3,6 +3,10 @@
 #include "commands/pca.h"
 
 #include <ctype.h>
+#include <math.h>
+
+/* Of the second moments that a target is fitted by: 19 MB. */
+enum { MOST_COLUMNS = 1536 };
 
 static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *err)
 {
@@ -16,33 +20,65 @@ static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *
 }
 
 /* Tokens whose heads are finite, and whose target isn't. */
-static bool check_target(const struct pca_module *m, struct al_error *err)
+static bool check_target(struct pca_module *m, const struct al_target_moments *moments,
+	struct al_error *err)
 {
-	return !m->options->is_strict || m->moments.n_left_out == 0
+	m->n_left_out = moments->n_left_out;
+	return !m->options->is_strict || moments->n_left_out == 0
 		|| al_fail(err, AL_EINPUT,
 			"%s: %lld of %lld tokens %s numbers that aren't finite, the first is "
 			"token %lld",
-			m->options->target, (long long)m->moments.n_left_out,
-			(long long)(m->moments.n_left_out + m->moments.n_tokens),
-			m->moments.n_left_out == 1 ? "has" : "have",
-			(long long)m->moments.first_left_out);
+			m->options->target, (long long)moments->n_left_out,
+			(long long)(moments->n_left_out + moments->n_tokens),
+			moments->n_left_out == 1 ? "has" : "have",
+			(long long)moments->first_left_out);
+}
+
+/* So many components that their second moments fit into memory, at least those that are kept. */
+static size_t count_fitted(const struct pca_module *m)
+{
+	const size_t n = m->principal.layer.n_features,
+		     room = MOST_COLUMNS / m->principal.layer.width;
+
+	return room >= n ? n : room > m->n_kept ? room : m->n_kept;
+}
+
+static bool find_errors(struct pca_module *m, const struct al_head_outputs *outputs,
+	struct al_error *err)
+{
+	const struct al_view vectors = al_columns(al_view(m->principal.vectors), 0,
+		count_fitted(m));
+	struct al_target_moments moments;
+
+	if (!al_target_moments_find(&moments, outputs, &m->principal, &vectors, m->n_targets, err))
+		return false;
+	bool ok = check_target(m, &moments, err)
+		&& al_regression_errors(&moments, m->principal.layer.width, m->errors, err);
+	al_target_moments_finish(&moments);
+	return ok;
 }
 
 static bool fit_target(struct pca_module *m, const struct al_head_outputs *outputs,
 	struct al_error *err)
 {
-	m->errors = al_new_array(&m->session->arena, double, m->principal.layer.n_features + 1);
-	return al_target_moments_find(&m->moments, outputs, &m->principal, m->n_targets, err)
-		&& check_target(m, err)
-		&& al_regression_errors(&m->moments, &m->principal, m->errors, err);
+	const size_t n = m->principal.layer.n_features;
+
+	m->errors = al_new_array(&m->session->arena, double, n + 1);
+	for (size_t i = 0; i <= n; i++)
+		m->errors[i] = NAN;
+	return find_errors(m, outputs, err)
+		&& (m->options->training.rule != PCA_DEACON
+			|| al_target_moments_find(&m->moments, outputs, &m->principal, NULL,
+				m->n_targets, err));
 }
 
 /* The layer goes into the model with its weights, where the fit of its output says something. */
-static bool put_in_place(const struct pca_module *m, struct al_view weights, struct al_error *err)
+static bool put_in_place(const struct pca_module *m, const struct al_head_outputs *outputs,
+	struct al_view weights, struct al_error *err)
 {
 	return !m->in_place || !pca_target_is_fitted(m, m->n_kept)
-		|| al_in_place_init(&m->in_place[m->architecture], &m->moments, &m->principal,
-			weights, err);
+		|| al_in_place_init(&m->in_place[m->architecture], outputs, &m->principal, weights,
+			m->n_targets, err);
 }
 
 /* The weights that are trained, or the exact ones, and how alike their components are. */
@@ -61,7 +97,7 @@ static bool take_weights(const struct pca_module *m, const struct al_head_output
 		pca_weights_add(tables, m->name, architecture, m->label, al_view(weights));
 		pca_save_add(tables, m, al_view(weights));
 	}
-	ok = ok && put_in_place(m, al_view(weights), err);
+	ok = ok && put_in_place(m, outputs, al_view(weights), err);
 	al_matrix_finish(&weights);
 	return ok;
 }

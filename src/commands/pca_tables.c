@@ -256,7 +256,8 @@ static struct al_cell *begin_row(struct al_table *table, const struct pca_module
 
 bool pca_target_is_fitted(const struct pca_module *m, size_t kept)
 {
-	return m->errors && kept * m->principal.layer.width < (size_t)m->principal.n_tokens;
+	return m->errors && !isnan(m->errors[kept])
+		&& kept * m->principal.layer.width < (size_t)m->principal.n_tokens;
 }
 
 static void set_target(const struct pca_module *m, struct al_cell *cell, size_t kept)
@@ -325,10 +326,25 @@ static void add_loading_columns(struct al_table *table, size_t n)
 				.digits = 3});
 }
 
+/* Errors are NAN from where the fit would take too much memory. */
+static void note_unfitted(const struct pca_module *m)
+{
+	const size_t n = m->principal.layer.n_features;
+	size_t fitted = 0;
+
+	while (m->errors && fitted <= n && !isnan(m->errors[fitted]))
+		fitted++;
+	if (m->errors && fitted <= n)
+		pca_note(m->session,
+			"%s, %s: the target is fitted with at most %zu of %zu components, whose "
+			"second moments fit into memory",
+			m->name, m->label, fitted - 1, n);
+}
+
 static void note_left_out(const struct pca_module *m)
 {
 	const long long heads = (long long)m->principal.n_left_out,
-			target = (long long)m->moments.n_left_out - heads;
+			target = (long long)m->n_left_out - heads;
 
 	if (heads > 0)
 		pca_note(m->session,
@@ -349,6 +365,7 @@ static void note(const struct pca_module *m)
 	const struct al_principal *p = &m->principal;
 
 	note_left_out(m);
+	note_unfitted(m);
 	if (!p->n_constant)
 		return;
 	for (size_t k = 0; k < p->layer.n_norm; k++)

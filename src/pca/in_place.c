@@ -8,29 +8,35 @@
 
 enum { TOKENS_AT_ONCE = 64 };
 
-/* What is left of the target's mean where the features' means are at: W_O'^T W^T of them less. */
+/* What is left of the target's mean where the projections' means are. */
 static bool find_intercept(struct al_in_place *out, const struct al_target_moments *moments,
 	struct al_error *err)
 {
-	struct al_matrix kept;
-
-	if (!al_matrix_init(&kept, out->output.rows, 1, err))
-		return false;
 	memcpy(out->intercept.data, moments->target_mean,
 		moments->n_targets * sizeof(*moments->target_mean));
-	bool ok = al_pca_project(al_view(moments->means), out->layer.width, al_view(out->weights),
-			  kept, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, -1, al_view(out->output), al_view(kept), 1,
-			out->intercept, err);
-	al_matrix_finish(&kept);
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, -1, al_view(out->output), al_view(moments->means),
+		1, out->intercept, err);
+}
+
+static bool fit(struct al_in_place *out, const struct al_head_outputs *outputs,
+	const struct al_principal *principal, size_t n_targets, struct al_error *err)
+{
+	const struct al_view weights = al_view(out->weights);
+	struct al_target_moments moments;
+
+	if (!al_target_moments_find(&moments, outputs, principal, &weights, n_targets, err))
+		return false;
+	bool ok = al_regression_fit(&moments, out->output, err)
+		&& find_intercept(out, &moments, err);
+	al_target_moments_finish(&moments);
 	return ok;
 }
 
-bool al_in_place_init(struct al_in_place *out, const struct al_target_moments *moments,
-	const struct al_principal *principal, struct al_view weights, struct al_error *err)
+bool al_in_place_init(struct al_in_place *out, const struct al_head_outputs *outputs,
+	const struct al_principal *principal, struct al_view weights, size_t n_targets,
+	struct al_error *err)
 {
 	const struct al_pca_layer *layer = &principal->layer;
-	const size_t n_targets = moments->n_targets;
 
 	*out = (struct al_in_place){0};
 	al_pca_layer_init(&out->layer, layer->architecture, layer->n_heads, layer->d_head);
@@ -39,9 +45,8 @@ bool al_in_place_init(struct al_in_place *out, const struct al_target_moments *m
 	bool ok = al_matrix_init(&out->weights, weights.rows, weights.cols, err)
 		&& al_copy(weights, out->weights, err)
 		&& al_matrix_init(&out->output, weights.cols * layer->width, n_targets, err)
-		&& al_regression_fit(moments, layer, weights, out->output, err)
 		&& al_matrix_init(&out->intercept, n_targets, 1, err)
-		&& find_intercept(out, moments, err);
+		&& fit(out, outputs, principal, n_targets, err);
 	if (!ok)
 		al_in_place_finish(out);
 	return ok;
@@ -76,13 +81,30 @@ static void make_features(const struct al_pca_layer *layer, struct al_view_f o, 
 	free(row);
 }
 
+/* (W (x) I)^T U, column by column: a column [n_features][width], seen as a matrix, is multiplied by
+ * the weights and becomes [m][width]. */
+static bool project(const struct al_in_place *p, struct al_matrix u, struct al_matrix out,
+	struct al_error *err)
+{
+	const size_t width = p->layer.width;
+	bool ok = true;
+
+	for (size_t c = 0; ok && c < u.cols; c++)
+		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			(struct al_view){u.data + c * u.ld, width, p->weights.rows, width},
+			al_view(p->weights), 0,
+			(struct al_matrix){out.data + c * out.ld, width, p->weights.cols, width},
+			err);
+	return ok;
+}
+
 static bool apply(const struct al_in_place *p, struct al_view_f o, struct al_matrix u,
 	struct al_matrix kept, struct al_matrix y, struct al_error *err)
 {
 	make_features(&p->layer, o, u);
 	for (size_t j = 0; j < y.cols; j++)
 		memcpy(y.data + j * y.ld, p->intercept.data, y.rows * sizeof(*y.data));
-	return al_pca_project(al_view(u), p->layer.width, al_view(p->weights), kept, err)
+	return project(p, u, kept, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(p->output), al_view(kept), 1, y,
 			err);
 }
@@ -123,7 +145,7 @@ struct running {
 	struct al_loss *loss;
 };
 
-static bool project(void *context, const struct al_layer *layer, const struct al_batch *batch,
+static bool run_module(void *context, const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
 {
 	const struct running *r = context;
@@ -150,6 +172,8 @@ bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
 
 	*out = (struct al_loss){0};
 	return al_network_pass(network, all, watch,
-		&(struct al_visitor){.project = project, .hidden = add_loss, .context = &running},
+		&(struct al_visitor){.project = run_module,
+			.hidden = add_loss,
+			.context = &running},
 		err);
 }

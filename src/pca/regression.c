@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "pca/gram.h"
@@ -61,16 +62,45 @@ static bool find(struct al_target_moments *out, const struct al_head_outputs *ou
 	return ok;
 }
 
+struct projection {
+	const struct al_pca_layer *layer;
+	const struct al_view *weights; /* NULL: features as they are */
+};
+
+/* out[m][width] of a token: W^T u in each dimension. */
+static void make_columns(const void *context, const double *row, double *out)
+{
+	const struct projection *p = context;
+	const size_t width = p->layer->width;
+
+	if (!p->weights) {
+		al_pca_features(p->layer, row, out);
+		return;
+	}
+	double *features = al_alloc(p->weights->rows * width, sizeof(*features));
+	al_pca_features(p->layer, row, features);
+	memset(out, 0, p->weights->cols * width * sizeof(*out));
+	for (size_t c = 0; c < p->weights->cols; c++)
+		for (size_t k = 0; k < p->weights->rows; k++) {
+			const double weight = p->weights->data[k + c * p->weights->ld];
+			for (size_t j = 0; j < width; j++)
+				out[c * width + j] += weight * features[k * width + j];
+		}
+	free(features);
+}
+
 bool al_target_moments_find(struct al_target_moments *out, const struct al_head_outputs *outputs,
-	const struct al_principal *p, size_t n_targets, struct al_error *err)
+	const struct al_principal *p, const struct al_view *weights, size_t n_targets,
+	struct al_error *err)
 {
 	const size_t width = p->layer.n_heads * p->layer.d_head,
-		     columns = p->layer.n_features * p->layer.width;
+		     columns = (weights ? weights->cols : p->layer.n_features) * p->layer.width;
+	const struct projection projection = {&p->layer, weights};
 	double *first = al_alloc(width + n_targets, sizeof(*first));
 	const struct al_gram_sums gram = {.n_columns = columns,
 		.rows_each = 1,
-		.make = al_pca_features,
-		.context = &p->layer,
+		.make = make_columns,
+		.context = &projection,
 		.row_width = width,
 		.n_targets = n_targets,
 		.target_shift = first + width};
@@ -94,62 +124,6 @@ void al_target_moments_finish(struct al_target_moments *moments)
 	al_matrix_finish(&moments->means);
 	free(moments->target_mean);
 	*moments = (struct al_target_moments){0};
-}
-
-/* ---- projected ---- */
-
-bool al_pca_project(struct al_view a, size_t width, struct al_view weights, struct al_matrix out,
-	struct al_error *err)
-{
-	bool ok = true;
-
-	for (size_t c = 0; ok && c < a.cols; c++)
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
-			(struct al_view){a.data + c * a.ld, width, weights.rows, width}, weights, 0,
-			(struct al_matrix){out.data + c * out.ld, width, weights.cols, width}, err);
-	return ok;
-}
-
-static void transpose(struct al_matrix a, struct al_matrix out)
-{
-	for (size_t j = 0; j < a.cols; j++)
-		for (size_t i = 0; i < a.rows; i++)
-			out.data[j + i * out.ld] = a.data[i + j * a.ld];
-}
-
-/* Second moments of y = W^T u: among themselves and with the target. */
-struct projected {
-	struct al_matrix moments; /* [m*width][m*width] */
-	struct al_matrix cross; /* [m*width][n_targets] */
-};
-
-static void projected_finish(struct projected *p)
-{
-	al_matrix_finish(&p->moments);
-	al_matrix_finish(&p->cross);
-}
-
-static bool projected_init(struct projected *out, const struct al_target_moments *moments,
-	size_t width, struct al_view weights, struct al_error *err)
-{
-	const size_t columns = moments->features.rows, kept = weights.cols * width;
-	struct al_matrix half = {0}, turned = {0};
-
-	*out = (struct projected){0};
-	bool ok = al_matrix_init(&half, kept, columns, err)
-		&& al_matrix_init(&turned, columns, kept, err)
-		&& al_matrix_init(&out->moments, kept, kept, err)
-		&& al_matrix_init(&out->cross, kept, moments->n_targets, err)
-		&& al_pca_project(al_view(moments->features), width, weights, half, err);
-	if (ok)
-		transpose(half, turned);
-	ok = ok && al_pca_project(al_view(turned), width, weights, out->moments, err)
-		&& al_pca_project(al_view(moments->cross), width, weights, out->cross, err);
-	al_matrix_finish(&half);
-	al_matrix_finish(&turned);
-	if (!ok)
-		projected_finish(out);
-	return ok;
 }
 
 /* ---- the factor ---- */
@@ -184,64 +158,52 @@ static void factor(struct al_matrix g, bool *is_dependent)
 }
 
 /* What each column explains of the target beyond those before it: rows of R^-T cross. */
-static bool explain(struct projected *p, bool *is_dependent, struct al_error *err)
+static bool explain(struct al_target_moments *m, bool *is_dependent, struct al_error *err)
 {
-	factor(p->moments, is_dependent);
-	if (!al_solve(AL_LEFT, AL_TRANSPOSED, al_view(p->moments), p->cross, err))
+	factor(m->features, is_dependent);
+	if (!al_solve(AL_LEFT, AL_TRANSPOSED, al_view(m->features), m->cross, err))
 		return false;
-	for (size_t c = 0; c < p->cross.cols; c++)
-		for (size_t i = 0; i < p->cross.rows; i++)
+	for (size_t c = 0; c < m->cross.cols; c++)
+		for (size_t i = 0; i < m->cross.rows; i++)
 			if (is_dependent[i])
-				p->cross.data[i + c * p->cross.ld] = 0;
+				m->cross.data[i + c * m->cross.ld] = 0;
 	return true;
 }
 
-static void take_errors(const struct projected *p, size_t width, double squares, double *errors)
+static void take_errors(const struct al_target_moments *moments, size_t width, double *errors)
 {
-	const size_t n = p->cross.rows / width;
-	double left = squares;
+	const struct al_matrix cross = moments->cross;
+	double left = moments->squares;
 
 	errors[0] = 1;
-	for (size_t m = 0; m < n; m++) {
+	for (size_t m = 0; m < cross.rows / width; m++) {
 		for (size_t i = m * width; i < (m + 1) * width; i++)
-			for (size_t c = 0; c < p->cross.cols; c++)
-				left -= p->cross.data[i + c * p->cross.ld]
-					* p->cross.data[i + c * p->cross.ld];
-		errors[m + 1] = left > 0 ? sqrt(left / squares) : 0;
+			for (size_t c = 0; c < cross.cols; c++)
+				left -= cross.data[i + c * cross.ld] * cross.data[i + c * cross.ld];
+		errors[m + 1] = left > 0 ? sqrt(left / moments->squares) : 0;
 	}
 }
 
-bool al_regression_errors(const struct al_target_moments *moments, const struct al_principal *p,
-	double *errors, struct al_error *err)
+bool al_regression_errors(struct al_target_moments *moments, size_t width, double *errors,
+	struct al_error *err)
 {
-	struct projected projected;
 	bool *is_dependent = al_calloc(moments->features.rows, sizeof(*is_dependent));
-	bool ok = projected_init(&projected, moments, p->layer.width, al_view(p->vectors), err);
+	bool ok = explain(moments, is_dependent, err);
 
-	if (ok) {
-		ok = explain(&projected, is_dependent, err);
-		if (ok)
-			take_errors(&projected, p->layer.width, moments->squares, errors);
-		projected_finish(&projected);
-	}
+	if (ok)
+		take_errors(moments, width, errors);
 	free(is_dependent);
 	return ok;
 }
 
-bool al_regression_fit(const struct al_target_moments *moments, const struct al_pca_layer *layer,
-	struct al_view weights, struct al_matrix out, struct al_error *err)
+bool al_regression_fit(struct al_target_moments *moments, struct al_matrix out,
+	struct al_error *err)
 {
-	struct projected projected;
-	bool *is_dependent = al_calloc(weights.cols * layer->width + 1, sizeof(*is_dependent));
-	bool ok = projected_init(&projected, moments, layer->width, weights, err);
+	bool *is_dependent = al_calloc(moments->features.rows, sizeof(*is_dependent));
+	bool ok = explain(moments, is_dependent, err)
+		&& al_solve(AL_LEFT, AL_PLAIN, al_view(moments->features), moments->cross, err)
+		&& al_copy(al_view(moments->cross), out, err);
 
-	if (ok) {
-		ok = explain(&projected, is_dependent, err)
-			&& al_solve(AL_LEFT, AL_PLAIN, al_view(projected.moments), projected.cross,
-				err)
-			&& al_copy(al_view(projected.cross), out, err);
-		projected_finish(&projected);
-	}
 	free(is_dependent);
 	return ok;
 }

@@ -5,8 +5,8 @@
 
 #include "pca/principal.h"
 
-/* All that a least-squares fit asks of the tokens: second moments, means taken off. A column is a
- * feature's number in one dimension, feature by feature: [n_features][width] of them. */
+/* All that a least-squares fit asks of the tokens: second moments, means taken off. A column is the
+ * number of a feature, or of a component, in one dimension: [m][width] of them. */
 struct al_target_moments {
 	size_t n_targets;
 	int64_t n_tokens;
@@ -18,25 +18,22 @@ struct al_target_moments {
 	double *target_mean; /* [n_targets] */
 };
 
-/* `outputs` has rows of heads with n_targets numbers behind them. On failure nothing is left to
- * finish. */
+/* `outputs` has rows of heads with n_targets numbers behind them. Of what projections `weights`
+ * [n_features][m] make of the features of each dimension: memory goes with the square of m*width.
+ * NULL: of the features themselves. On failure nothing is left to finish. */
 bool al_target_moments_find(struct al_target_moments *out, const struct al_head_outputs *outputs,
-	const struct al_principal *principal, size_t n_targets, struct al_error *err) AL_MUST_CHECK;
+	const struct al_principal *principal, const struct al_view *weights, size_t n_targets,
+	struct al_error *err) AL_MUST_CHECK;
 void al_target_moments_finish(struct al_target_moments *moments);
 
-/* (W (x) I)^T A, column by column: a column [n_features][width], seen as a matrix, is multiplied by
- * `weights` [n_features][m] and becomes [m][width]. */
-bool al_pca_project(struct al_view a, size_t width, struct al_view weights, struct al_matrix out,
+/* errors[k], k from 0 to m: |Z - Z_k| / |Z| of the best fit, with an intercept, from the first k
+ * projections of the moments, `width` columns each. Columns that are linear in those before them
+ * add nothing. The moments are used up. */
+bool al_regression_errors(struct al_target_moments *moments, size_t width, double *errors,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* errors[m], m from 0 to n_features: |Z - Z_m| / |Z| of the best fit, with an intercept, from the
- * first m components. Columns that are linear in those before them add nothing. */
-bool al_regression_errors(const struct al_target_moments *moments,
-	const struct al_principal *principal, double *errors, struct al_error *err) AL_MUST_CHECK;
-
-/* The weights of the best fit from given projections: y = W^T u in each dimension, `weights`
- * [n_features][m]; `out` [m*width][n_targets]. */
-bool al_regression_fit(const struct al_target_moments *moments, const struct al_pca_layer *layer,
-	struct al_view weights, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+/* The weights of the best fit: `out` [columns][n_targets]. The moments are used up, but means. */
+bool al_regression_fit(struct al_target_moments *moments, struct al_matrix out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

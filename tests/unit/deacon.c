@@ -80,7 +80,8 @@ static void begin(struct fixture *f, enum al_pca_architecture a)
 	struct al_error err;
 
 	if (!al_principal_find(&f->principal, &outputs, &options, &err)
-		|| !al_target_moments_find(&f->moments, &outputs, &f->principal, TARGETS, &err)
+		|| !al_target_moments_find(&f->moments, &outputs, &f->principal, NULL, TARGETS,
+			&err)
 		|| !al_deacon_init(&f->deacon, &f->moments, &f->principal, KEPT, 1, &err))
 		fail_msg("%s", err.message);
 }

@@ -127,8 +127,9 @@ static void numpy_agrees(void **state)
 		double errors[10];
 		find(&p, &o, numpy[k].architecture, HEADS);
 		assert_int_equal(p.layer.n_features, numpy[k].n);
-		assert_true(al_target_moments_find(&moments, &o.heads, &p, TARGETS, NULL)
-			&& al_regression_errors(&moments, &p, errors, NULL));
+		const struct al_view vectors = al_view(p.vectors);
+		assert_true(al_target_moments_find(&moments, &o.heads, &p, &vectors, TARGETS, NULL)
+			&& al_regression_errors(&moments, p.layer.width, errors, NULL));
 		for (size_t i = 0; i < numpy[k].n; i++) {
 			assert_true(fabs(p.values[i] - numpy[k].values[i]) < 1e-12 * p.sum);
 			assert_true(fabs(errors[i + 1] - numpy[k].errors[i]) < 1e-10);
@@ -346,8 +347,9 @@ static void all_components_change_nothing(void **state)
 				- 3 * heads[t * WIDTH + k] + 7;
 	open_outputs(&o, heads, WIDTH, targets, TOKENS);
 	find(&p, &o, AL_DIRECT, HEADS);
-	assert_true(al_target_moments_find(&moments, &o.heads, &p, TARGETS, NULL)
-		&& al_regression_errors(&moments, &p, errors, NULL));
+	const struct al_view vectors = al_view(p.vectors);
+	assert_true(al_target_moments_find(&moments, &o.heads, &p, &vectors, TARGETS, NULL)
+		&& al_regression_errors(&moments, p.layer.width, errors, NULL));
 	assert_true(errors[0] == 1 && errors[1] > 0.1 && errors[HEADS] < 1e-6);
 	assert_true(al_principal_error(&p, HEADS) == 0);
 	al_target_moments_finish(&moments);
