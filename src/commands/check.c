@@ -41,9 +41,9 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 		note_verdicts(table, "claims", counts->verdicts);
 		al_table_note(table,
 			"besides printed numbers: other readings %zu, repeats %zu, identities %zu, "
-			"derived %zu",
+			"derived %zu, statements %zu",
 			kinds[AL_CLAIM_READING], kinds[AL_CLAIM_REPEAT], kinds[AL_CLAIM_IDENTITY],
-			kinds[AL_CLAIM_DERIVED]);
+			kinds[AL_CLAIM_DERIVED], kinds[AL_CLAIM_STATEMENT]);
 	}
 	al_table_note(table,
 		"inconsistent: %zu listed errata, %zu that another reading explains, %zu others",

@@ -328,7 +328,10 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 			table->n_columns ? "\n" : "");
 	if (table->n_columns > 0) {
 		struct sheet sheet = read_table(&arena, style, table);
-		write_parts(&sheet, &arena, out);
+		if (table->n_rows > 0)
+			write_parts(&sheet, &arena, out);
+		else
+			al_text_add(out, "There is nothing to show.\n");
 	}
 	for (size_t i = 0; i < table->n_notes; i++) {
 		al_text_add(out, i ? "" : "\n");

@@ -46,6 +46,11 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 		return al_json_fail(&s->doc, node, err,
 			"claim %s: \"of\" belongs to the kind \"reading\", and a reading needs it",
 			claim->id);
+	if (claim->kind == AL_CLAIM_STATEMENT && !claim->underivable)
+		return al_json_fail(&s->doc, node, err,
+			"claim %s: a statement is no number, expected \"underivable\" with what is "
+			"to be said of it",
+			claim->id);
 	if (!claim->path == !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
 			"claim %s needs either \"value\" or \"underivable\"", claim->id);
@@ -55,7 +60,7 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 }
 
 const char *const al_claim_kind_names[AL_N_CLAIM_KINDS] = {"printed", "reading", "derived",
-	"identity", "repeat"};
+	"identity", "repeat", "statement"};
 static const char *const relations[] = {"=", "<", ">", "in"};
 static const char *const roundings[] = {"half", "truncated", "about", "more-than", "less-than",
 	"range"};

@@ -70,6 +70,7 @@ enum al_claim_kind {
 	AL_CLAIM_DERIVED, /* printed nowhere: follows from what is */
 	AL_CLAIM_IDENTITY, /* cannot be otherwise: what MHA retains of itself */
 	AL_CLAIM_REPEAT, /* printed again */
+	AL_CLAIM_STATEMENT, /* no number: a convention, a cross reference */
 	AL_N_CLAIM_KINDS,
 };
 extern const char *const al_claim_kind_names[AL_N_CLAIM_KINDS];
