@@ -187,7 +187,7 @@ static bool prove_identity(struct proving *p, struct al_error *err)
 	fill(of(&deacon, "b_norm"), 0);
 	fill(of(&deacon, "mean_norm"), 0);
 	fill(of(&deacon, "var_norm"), 1 - 1e-5); /* less the epsilon that is added to it */
-	return compare(p, "deacon-mha", "all heads kept, it is mha", &deacon, &mha, err);
+	return compare(p, "deacon-mha", "deacon-direct that keeps all is mha", &deacon, &mha, err);
 }
 
 /* ---- embeddings of heads ---- */
