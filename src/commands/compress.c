@@ -24,8 +24,9 @@ struct compress_options {
 	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget;
 	int64_t seed, sweeps, target_parameters; /* 0: not given */
-	int measure, side;
-	bool force, keeps_output;
+	int measure, side, refit;
+	bool force, is_aligned;
+	struct al_input_options input;
 };
 
 enum { OF_VALUES, OF_KEYS, N_SIDES };
@@ -52,8 +53,14 @@ static const struct al_option_row compress_rows[] = {
 		"calibration the inputs' mean squares, second moment or covariance, their moment "
 		"and W_O, or the heads' outputs (default auto: the best that is known)",
 		.words = al_measure_names, .n_words = AL_N_MEASURES),
-	OPTION_FLAG(struct compress_options, keeps_output, "no-refit",
-		"W_O isn't fitted to what is left"),
+	OPTION_CHOICE(struct compress_options, refit, "refit", "auto|none|tokens|sequential",
+		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
+		"or what the compressed heads put out on --tokens, in the original model or in one "
+		"whose layers before are compressed",
+		.words = al_refit_names, .n_words = AL_N_REFITS),
+	OPTION_FLAG(struct compress_options, is_aligned, "align",
+		"gqa: each head's values turned onto those of the group's first (Procrustes), and "
+		"their mean, in place of the best common ones"),
 	OPTION_CHOICE(struct compress_options, side, "of", "values|keys",
 		"kv-latent: of values (default) or of keys", .words = sides, .n_words = N_SIDES),
 	OPTION_TEXT(struct compress_options, budget, "budget", "P%",
@@ -80,7 +87,8 @@ static const struct al_option_row compress_rows[] = {
 
 static const struct al_option_group compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
 	{al_display_rows, 0}, {al_layout_rows, offsetof(struct compress_options, layout)},
-	{al_module_rows, offsetof(struct compress_options, layout)}, {compress_rows, 0}, {NULL, 0}};
+	{al_module_rows, offsetof(struct compress_options, layout)}, {compress_rows, 0},
+	{al_input_rows, offsetof(struct compress_options, input)}, {NULL, 0}};
 
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
@@ -234,8 +242,17 @@ static bool check_data(const struct compress_options *o, enum al_method method,
 			o->budget ? "budget" : "measure", name);
 	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
 		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
-	if (o->keeps_output && !o->calibration)
-		return al_fail(err, AL_EINPUT, "--no-refit goes with --calibration");
+	if (o->is_aligned && method != AL_METHOD_GQA)
+		return al_fail(err, AL_EINPUT, "--align goes with gqa, not %s", name);
+	if (al_refit_runs((enum al_refit)o->refit)) {
+		if (!is_of_values && method != AL_METHOD_DROP)
+			return al_fail(err, AL_EINPUT,
+				"--refit goes with drop, ov, kv-latent and gqa, not %s", name);
+		return al_input_check(&o->input, err);
+	}
+	if (o->input.tokens || o->input.text || o->input.sequences)
+		return al_fail(err, AL_EINPUT,
+			"--tokens and --text go with --refit tokens or --refit sequential");
 	if (o->measure == AL_MEASURE_OUTPUTS && (method == AL_METHOD_LATENT && o->side == OF_KEYS))
 		return al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
 	return true;
@@ -366,21 +383,45 @@ static void note_calibration(const struct al_session *session,
 			n / width, width);
 }
 
+/* The model runs for W_O. */
+static bool compress_running(struct al_session *session, struct al_opened_checkpoint *opened,
+	struct al_compress_options *options, struct al_data *data, struct al_error *err)
+{
+	const struct compress_options *o = session->options;
+	struct al_network network;
+	struct al_tokens tokens;
+
+	if (!al_refit_runs(data->refit))
+		return compress(session, opened, options, err);
+	if (!al_network_open(&network, &opened->view, err))
+		return false;
+	bool ok = al_input_read(&o->input, &network, &tokens, err);
+	if (ok) {
+		const struct al_batch all = al_input_batch(&tokens);
+		data->running = (struct al_refitting){&network, &all};
+		ok = compress(session, opened, options, err);
+		al_tokens_finish(&tokens);
+	}
+	al_network_close(&network);
+	return ok;
+}
+
 static bool compress_with_data(struct al_session *session, struct al_opened_checkpoint *opened,
 	struct al_compress_options *options, struct al_error *err)
 {
 	const struct compress_options *o = session->options;
 	struct al_calibration calibration;
 	struct al_data data = {.measure = (enum al_measure)o->measure,
-		.keeps_output = o->keeps_output};
+		.refit = (enum al_refit)o->refit,
+		.is_aligned = o->is_aligned};
 
 	options->data = &data;
 	if (!o->calibration)
-		return compress(session, opened, options, err);
+		return compress_running(session, opened, options, &data, err);
 	if (!al_calibration_read_for(&calibration, o->calibration, &opened->checkpoint, err))
 		return false;
 	data.calibration = &calibration;
-	bool ok = compress(session, opened, options, err);
+	bool ok = compress_running(session, opened, options, &data, err);
 	if (ok)
 		note_calibration(session, &calibration);
 	al_calibration_finish(&calibration);

@@ -375,11 +375,101 @@ static bool make_ov(struct work *w, struct al_pieces *out, bool refits, struct a
 
 /* ---- gqa ---- */
 
-static bool make_gqa(struct work *w, struct al_pieces *out, struct al_error *err)
+/* Procrustes (arXiv:2412.20677): R_j = U V^T of the SVD of V_j^T G V_i turns head j's values onto
+ * the group's first, i; their mean takes the place of all, R_j^T W_O^(j) reads it. */
+static bool turn(struct work *w, struct al_pieces *out, size_t first, size_t kv, size_t size,
+	size_t place, struct al_error *err)
+{
+	const size_t n = w->width, columns = kv * n;
+	struct al_matrix cross = {0}, left = {0}, right = {0}, turned = {0};
+	double *values = al_calloc(n, sizeof(*values));
+	bool ok = al_matrix_init(&cross, n, n, err) && al_matrix_init(&left, n, n, err)
+		&& al_matrix_init(&right, n, n, err) && al_matrix_init(&turned, n, n, err)
+		&& al_copy(al_view(al_part(w->gram, columns, first * n, n, n)), cross, err)
+		&& al_svd(cross, left, values, right, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(left), al_view(right), 0, turned,
+			err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1 / (double)size,
+			al_columns(al_view(w->weights[AL_VALUE]), columns, n), al_view(turned), 1,
+			al_part(out->of[AL_PIECE_VALUE], 0, place * n, w->weights[AL_VALUE].rows,
+				n),
+			err);
+
+	for (size_t i = 0; ok && i < w->group; i++) {
+		const size_t head = (kv * w->group + i) * n;
+		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			al_columns(al_view(w->weights[AL_OUTPUT]), head, n), al_view(turned), 0,
+			al_part(out->of[AL_PIECE_OUTPUT], 0, head, w->weights[AL_OUTPUT].rows, n),
+			err);
+	}
+	al_matrix_finish(&cross);
+	al_matrix_finish(&left);
+	al_matrix_finish(&right);
+	al_matrix_finish(&turned);
+	free(values);
+	return ok;
+}
+
+/* A new matrix's square in the measure, and of the error: V' O' - V O, both D x n times n x D. */
+static bool add_error(struct work *w, const struct al_pieces *out, size_t kv, size_t place,
+	struct al_error *err)
+{
+	const size_t n = w->width, rows = w->weights[AL_VALUE].rows;
+	struct work both = *w;
+	struct al_matrix pair = {0}, way = {0}, weights = {0};
+	bool ok = al_matrix_init(&pair, rows, 2 * n, err)
+		&& al_matrix_init(&way, w->weights[AL_OUTPUT].rows, 2 * n, err)
+		&& al_matrix_init(&weights, 2 * n, 2 * n, err)
+		&& al_copy(al_columns(al_view(w->weights[AL_VALUE]), kv * n, n),
+			al_part(pair, 0, 0, rows, n), err)
+		&& al_copy(al_columns(al_view(out->of[AL_PIECE_VALUE]), place * n, n),
+			al_part(pair, 0, n, rows, n), err);
+
+	both.weights[AL_VALUE] = pair;
+	both.gram = (struct al_matrix){0};
+	ok = ok && find_gram(&both, AL_VALUE, err);
+	for (size_t i = 0; ok && i < w->group; i++) {
+		const size_t head = (kv * w->group + i) * n;
+		ok = al_copy(al_columns(al_view(w->weights[AL_OUTPUT]), head, n),
+			     al_part(way, 0, 0, way.rows, n), err)
+			&& al_copy(al_columns(al_view(out->of[AL_PIECE_OUTPUT]), head, n),
+				al_part(way, 0, n, way.rows, n), err)
+			&& al_gram(AL_TRANSPOSED, al_view(way), weights, err);
+		for (size_t c = 0; ok && c < 2 * n; c++)
+			for (size_t r = 0; r < 2 * n; r++) {
+				const double term = both.gram.data[r + c * both.gram.ld]
+					* weights.data[r + c * weights.ld];
+				w->lost += (r < n) == (c < n) ? term : -term;
+				w->whole += r < n && c < n ? term : 0;
+			}
+	}
+	al_matrix_finish(&both.gram);
+	al_matrix_finish(&pair);
+	al_matrix_finish(&way);
+	al_matrix_finish(&weights);
+	return ok;
+}
+
+static bool align(struct work *w, struct al_pieces *out, size_t left, size_t size,
+	struct al_error *err)
+{
+	bool ok = true;
+
+	for (size_t kv = 0; ok && kv < left * size; kv++)
+		ok = turn(w, out, kv / size * size, kv, size, kv / size, err);
+	for (size_t kv = 0; ok && kv < left * size; kv++)
+		ok = add_error(w, out, kv, kv / size, err);
+	w->lost = fmax(0, w->lost);
+	return ok;
+}
+
+static bool make_gqa(struct work *w, struct al_pieces *out, bool is_aligned, struct al_error *err)
 {
 	const size_t left = (size_t)w->layout->rank, size = w->n_kv / left;
 	bool ok = find_gram(w, AL_VALUE, err) && init_values(w, out, left, w->width, err);
 
+	if (ok && is_aligned)
+		return align(w, out, left, size, err);
 	for (size_t place = 0; ok && place < left; place++) {
 		struct al_matrix map = {0};
 		ok = join(w, out, place * size, size, w->width, place, &map, err);
@@ -472,7 +562,7 @@ static bool make_drop(struct work *w, struct al_pieces *out, struct al_error *er
 
 bool al_data_refits(const struct al_data *data, enum al_method method)
 {
-	return data->calibration && !data->keeps_output
+	return data->calibration && data->refit == AL_REFIT_AUTO
 		&& (method == AL_METHOD_OV || method == AL_METHOD_DROP);
 }
 
@@ -516,7 +606,7 @@ static bool make(struct work *w, const struct al_data *data, struct al_pieces *o
 	case AL_METHOD_LATENT:
 		return make_latent(w, out, err);
 	case AL_METHOD_GQA:
-		return make_gqa(w, out, err);
+		return make_gqa(w, out, data->is_aligned, err);
 	default:
 		return make_drop(w, out, err);
 	}

@@ -9,6 +9,7 @@
 
 #include "calibration/calibration.h"
 #include "compress/pieces.h"
+#include "compress/refit.h"
 
 /* What errors are weighed by. */
 enum al_measure {
@@ -28,10 +29,18 @@ extern const char *const al_measure_names[AL_N_MEASURES];
 struct al_data {
 	const struct al_calibration *calibration; /* NULL: weights and gains alone */
 	enum al_measure measure;
-	bool keeps_output; /* W_O isn't fitted to what is left */
+	enum al_refit refit;
+	bool is_aligned; /* gqa: values are turned onto the group's first and averaged */
+	struct al_refitting running; /* where the model runs for it */
 };
 
-/* Is W_O of this method fitted to the heads' outputs? */
+/* Does the model run for W_O? */
+static inline bool al_refit_runs(enum al_refit refit)
+{
+	return refit == AL_REFIT_TOKENS || refit == AL_REFIT_SEQUENTIAL;
+}
+
+/* Is W_O of this method fitted to the calibration's outputs? */
 bool al_data_refits(const struct al_data *data, enum al_method method);
 
 /* For methods on values, and drop with a calibration. */

@@ -10,6 +10,7 @@
 #include "audit/select.h"
 #include "base/text.h"
 #include "compress/by_data.h"
+#include "compress/effective.h"
 #include "compress/embedding.h"
 
 /* Errors below this are rounding: their ratios say nothing. */
@@ -85,6 +86,17 @@ struct treated {
 	size_t index; /* of the chosen modules */
 };
 
+/* Is W_O another where the method alone leaves it? */
+static bool refits(const struct al_compress_options *options)
+{
+	const struct al_data *data = options->data;
+	const bool is_drop = options->method == AL_METHOD_DROP;
+
+	return data && (is_drop || options->method == AL_METHOD_LATENT)
+		&& (al_refit_runs(data->refit)
+			|| (is_drop && al_data_refits(data, options->method)));
+}
+
 static struct al_layout wanted(const struct al_job *job, const struct treated *t, int64_t rank)
 {
 	const struct al_compress_options *options = job->options;
@@ -93,8 +105,7 @@ static struct al_layout wanted(const struct al_job *job, const struct treated *t
 		.method = options->method,
 		.rank = rank,
 		.is_dropped = t->is_dropped,
-		.is_refitted = options->method == AL_METHOD_DROP && options->data
-			&& al_data_refits(options->data, AL_METHOD_DROP),
+		.is_refitted = refits(options),
 		.of_keys = options->method == AL_METHOD_LATENT && options->of_keys};
 }
 
@@ -284,15 +295,45 @@ static void keep_counts(struct al_job_module *module, const struct al_scores *sc
 	module->control_error = scores ? al_control_error(scores, al_layout_weights(layout)) : NAN;
 }
 
-/* W_O of the heads that are left, fitted anew: the error is that of the output then. */
+static const struct al_layout *find_done(const struct al_job *job,
+	const struct al_attention *attention, const struct al_pieces **pieces)
+{
+	for (size_t i = 0; i < job->n_modules; i++) {
+		*pieces = &job->modules[i].pieces;
+		if (job->modules[i].layout.attention == attention)
+			return &job->modules[i].layout;
+	}
+	return NULL;
+}
+
+/* Weights of modules that are done already. */
+static bool load_done(void *context, const struct al_attention *attention, enum al_projection p,
+	bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_job *job = context;
+	const struct al_pieces *pieces;
+	const struct al_layout *layout = find_done(job, attention, &pieces);
+
+	if (layout && pieces->of[is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p].data)
+		return al_effective_make(layout, pieces->of, p, is_bias, out, err);
+	return al_factor_load(job->view->checkpoint,
+		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
+}
+
+/* W_O fitted anew: to the calibration's outputs, or to what the module's heads put out then. */
 static bool refit(struct al_job *job, const struct al_layout *layout, struct al_pieces *pieces,
 	struct al_error *err)
 {
+	const struct al_data *data = job->options->data;
+	const struct al_factor_source done = {load_done, job};
 	struct al_pieces fitted;
 
+	if (data && al_refit_runs(data->refit))
+		return al_refit_module(&data->running,
+			data->refit == AL_REFIT_SEQUENTIAL ? &done : NULL, layout, pieces, err);
 	if (!layout->is_refitted)
 		return true;
-	if (!al_pieces_by_data(&fitted, job->view, layout, job->options->data, err))
+	if (!al_pieces_by_data(&fitted, job->view, layout, data, err))
 		return false;
 	pieces->of[AL_PIECE_OUTPUT] = fitted.of[AL_PIECE_OUTPUT];
 	fitted.of[AL_PIECE_OUTPUT] = (struct al_matrix){0};
@@ -322,7 +363,10 @@ static bool make_module(struct al_job *job, struct al_job_module *module, const 
 	if (job->options->for_epfml)
 		fold_scale(module, &pieces);
 	ok = ok && al_job_encode(job, module, &pieces, err);
-	al_pieces_finish(&pieces);
+	if (ok && job->options->data && job->options->data->refit == AL_REFIT_SEQUENTIAL)
+		module->pieces = pieces;
+	else
+		al_pieces_finish(&pieces);
 	return ok;
 }
 
@@ -509,7 +553,11 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 	const struct al_data *data = job->options->data;
 	const bool has_data = data && data->calibration;
 
-	if (job->options->method == AL_METHOD_DROP && has_data && !data->keeps_output)
+	if (data && al_refit_runs(data->refit))
+		al_table_note(table,
+			"relative error: of the modules' outputs on the tokens that W_O was fitted "
+			"to (in sample)");
+	else if (refits(job->options))
 		al_table_note(table,
 			"relative error: of the modules' outputs on the calibration's tokens (in "
 			"sample), W_O of the heads that are left fitted anew");
@@ -565,6 +613,8 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 		fill_table(&job, table);
 	if (ok && heads && options->method == AL_METHOD_COLLAB)
 		fill_heads(&job, heads);
+	for (size_t i = 0; i < job.n_modules; i++)
+		al_pieces_finish(&job.modules[i].pieces);
 	al_arena_finish(&job.arena);
 	return ok;
 }

@@ -115,3 +115,27 @@ bool al_effective_load(const struct al_layout *layout, const struct al_checkpoin
 		al_matrix_finish(&pieces[down]);
 	return ok;
 }
+
+bool al_effective_gather(const struct al_layout *layout, enum al_projection p,
+	struct al_view effective, struct al_matrix *piece, struct al_error *err)
+{
+	const struct al_factor *factor = &layout->attention->factors[p];
+	size_t columns = 0;
+
+	for (size_t head = 0; head < (size_t)factor->heads; head++) {
+		const struct spot spot = find_spot(layout, p, head);
+		columns = spot.width && spot.at + spot.width > columns ? spot.at + spot.width
+								       : columns;
+	}
+	al_matrix_finish(piece);
+	if (!al_matrix_init(piece, effective.rows, columns, err))
+		return false;
+	for (size_t head = 0; head < (size_t)factor->heads; head++) {
+		const struct spot spot = find_spot(layout, p, head);
+		for (size_t j = 0; j < spot.width; j++)
+			memcpy(piece->data + (spot.at + j) * piece->ld,
+				effective.data + (head * (size_t)factor->width + j) * effective.ld,
+				piece->rows * sizeof(double));
+	}
+	return true;
+}

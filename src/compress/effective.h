@@ -20,4 +20,9 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 	enum al_projection p, bool is_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The other way: from the original's shape a piece, which is made anew; heads' numbers that have no
+ * place in it are left out. */
+bool al_effective_gather(const struct al_layout *layout, enum al_projection p,
+	struct al_view effective, struct al_matrix *piece, struct al_error *err) AL_MUST_CHECK;
+
 #endif

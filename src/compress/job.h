@@ -10,6 +10,7 @@ struct al_job_module {
 	int64_t parameters, original;
 	double relative_error, control_error, scale;
 	bool is_estimate, has_settled;
+	struct al_pieces pieces; /* kept where later modules are fitted behind it */
 	size_t *dimensions; /* collab, [n_heads]: how many shared ones a head needs for 90 % */
 };
 

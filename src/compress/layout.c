@@ -283,7 +283,10 @@ static bool lay_latent(struct maker *m, struct al_error *err)
 	const char *const *own = names[p == AL_VALUE];
 
 	for (int other = 0; other < AL_N_PROJECTIONS; other++)
-		if (other != (int)p)
+		if (other == AL_OUTPUT && m->layout->is_refitted)
+			replace_runs(m, &m->layout->attention->factors[AL_OUTPUT], AL_PIECE_OUTPUT,
+				m->layout->attention->factors[AL_OUTPUT].width);
+		else if (other != (int)p)
 			keep(m, (enum al_projection)other);
 	replace_runs(m, factor, (enum al_piece)p, 0);
 	keep_runs(m, &m->layout->attention->biases[p],

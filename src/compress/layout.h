@@ -59,7 +59,7 @@ struct al_layout {
 	enum al_method method;
 	int64_t rank; /* but for drop; gqa: how many values are left */
 	const bool *is_dropped; /* [n_heads], drop alone */
-	bool is_refitted; /* drop: W_O of the heads that are left is another */
+	bool is_refitted; /* drop, kv-latent: W_O is another */
 	bool of_keys; /* kv-latent: of the keys, else of the values */
 	struct al_slice *slices;
 	size_t n_slices, room;

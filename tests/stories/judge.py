@@ -64,7 +64,8 @@ for layer, heads in enumerate(scores["error_compensated"]):
 # ---- conversions ----
 
 METHODS = {"ov": "ov", "ov_refit": "ov", "latent": "kv-latent", "latent_output": "kv-latent",
-           "latent_keys": "kv-latent", "share": "gqa", "drop": "drop", "drop_greedy": "drop"}  # fmt: skip
+           "latent_keys": "kv-latent", "share": "gqa", "share_refit": "gqa", "share_procrustes": "gqa",
+           "drop": "drop", "drop_greedy": "drop"}  # fmt: skip
 MEASURES = {"C": "inputs", "C0": "centred", "P": "outputs"}
 
 
@@ -80,23 +81,29 @@ def heads_of(conversion):
     return [f"{step['layer']}:{step['head']}" for step in path]
 
 
+def refit_of(conversion):
+    sample = ["--tokens", tokens, "--sequences", "0:16"]
+    if conversion.get("refit") == "sequential":
+        return ["--refit", "sequential", *sample]
+    if conversion["method"] == "share_refit":
+        return ["--refit", "tokens", *sample]
+    return [] if conversion["method"] == "ov_refit" or conversion.get("refit") else ["--refit", "none"]
+
+
 def options_of(conversion):
     method = conversion["method"]
     if METHODS[method] == "drop":
-        refit = [] if conversion["refit"] else ["--no-refit"]
-        return ["--drop", ",".join(heads_of(conversion)), *refit]
+        return ["--drop", ",".join(heads_of(conversion)), *refit_of(conversion)]
     measure = MEASURES.get(conversion["measure"], conversion["measure"])
     options = ["--measure", "weighed" if method == "latent_output" else measure]
     options += ["--rank", str(3 if METHODS[method] == "gqa" else conversion["rank"])]
     options += ["--of", "keys"] if method == "latent_keys" else []
-    return options if method == "ov_refit" else [*options, "--no-refit"]
+    options += ["--align"] if method == "share_procrustes" else []
+    return options + refit_of(conversion)
 
 
-done = 0
 for i, conversion in enumerate(expected["conversions"]):
     method = conversion["method"]
-    if method not in METHODS or conversion.get("refit") == "sequential":
-        continue
     made = f"{work}/{i}.safetensors"
     options = options_of(conversion)
     run("compress", model, "--calibration", calibration, "--method", METHODS[method], *options,
@@ -104,8 +111,7 @@ for i, conversion in enumerate(expected["conversions"]):
     verified = run("verify", model, made, "--tokens", tokens, "--sequences", "16:24")
     check(f"{method} {' '.join(options)}: KL", float(verified[0]["kl"]), conversion["kl"])
     check(f"{method} {' '.join(options)}: loss", float(verified[0]["compressed"]), conversion["loss"])
-    done += 1
-print(f"{done} of {len(expected['conversions'])} conversions")
+print(f"{len(expected['conversions'])} conversions")
 
 for line in bad:
     print(line, file=sys.stderr)
