@@ -45,9 +45,33 @@ static bool load(const struct al_audit *audit, const struct al_attention *attent
 
 /* Does a softmax see the bias of the keys? It is the same for all keys but for what positions turn;
  * that of the outputs belongs to no head. */
-static bool has_bias(const struct al_attention *a, enum al_projection p)
+static bool sees_bias(const struct al_attention *a, enum al_projection p)
 {
-	return p != AL_OUTPUT && (p != AL_KEY || al_has_offset(a)) && a->biases[p].n_runs > 0;
+	return p != AL_OUTPUT && (p != AL_KEY || al_has_offset(a));
+}
+
+static bool folds_bias(const struct al_audit *audit, const struct al_attention *a,
+	enum al_projection p)
+{
+	return a->norm_bias && folds(audit, a, p) && a->factors[p].n_runs > 0
+		&& a->norm_bias->n_elements == a->factors[p].rows;
+}
+
+/* (scale x + shift) W + b is x (diag(scale) W) + (shift W + b). */
+static bool fold_bias(const struct al_audit *audit, const struct al_attention *a,
+	enum al_projection p, struct al_matrix *bias, struct al_error *err)
+{
+	struct al_matrix weights = {0}, shift = {0};
+	bool ok = al_factor_load(audit->view->checkpoint, &a->factors[p], &weights, err)
+		&& al_matrix_init(&shift, weights.rows, 1, err)
+		&& al_tensor_read_finite(audit->view->checkpoint, a->norm_bias, shift.data, err)
+		&& (bias->data || al_matrix_init(bias, 1, weights.cols, err))
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(shift), al_view(weights), 1, *bias,
+			err);
+
+	al_matrix_finish(&shift);
+	al_matrix_finish(&weights);
+	return ok;
 }
 
 static bool load_biases(struct al_audit_module *module, const struct al_audit *audit,
@@ -56,9 +80,13 @@ static bool load_biases(struct al_audit_module *module, const struct al_audit *a
 	const struct al_attention *a = module->attention;
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		if (has_bias(a, (enum al_projection)p)
-			&& !al_factor_load(audit->view->checkpoint, &a->biases[p],
-				&module->biases[p], err))
+		if (sees_bias(a, (enum al_projection)p)
+			&& ((a->biases[p].n_runs > 0
+				    && !al_factor_load(audit->view->checkpoint, &a->biases[p],
+					    &module->biases[p], err))
+				|| (folds_bias(audit, a, (enum al_projection)p)
+					&& !fold_bias(audit, a, (enum al_projection)p,
+						&module->biases[p], err))))
 			return false;
 	return true;
 }

@@ -116,13 +116,15 @@ static void note_positions(const struct al_audit *audit, struct al_table *table)
 /* Which modules' norms went into their weights. */
 static void note_norms(const struct al_attention *const *measured, size_t n, struct al_table *table)
 {
-	size_t n_folded = 0, n_cross = 0;
+	size_t n_folded = 0, n_cross = 0, n_biased = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		n_folded += measured[i]->norm != NULL;
 		n_cross += measured[i]->norm && measured[i]->is_cross;
+		n_biased += measured[i]->norm_bias != NULL;
 	}
-	al_table_note(table, "norms folded into %zu of %zu modules%s%s", n_folded, n,
+	al_table_note(table, "norms folded into %zu of %zu modules%s%s%s", n_folded, n,
+		n_biased ? ", what they add into the biases" : "",
 		n_folded < n ? "; for the others the family names none (a norm at the end of the "
 			       "layer before does not count)"
 			     : "",

@@ -234,4 +234,6 @@ void al_attention_mark_tensors(const struct al_checkpoint *checkpoint,
 		mark_factor(checkpoint, &attention->biases[p], mark, is_marked);
 	if (attention->norm)
 		is_marked[attention->norm - checkpoint->tensors] = mark;
+	if (attention->norm_bias)
+		is_marked[attention->norm_bias - checkpoint->tensors] = mark;
 }

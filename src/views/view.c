@@ -105,15 +105,15 @@ static int64_t layer_of(const struct al_model_module *module)
 	return module->module->loops.n > 0 ? module->iteration[0] : 0;
 }
 
-/* The scale of the norm whose output a module reads: the family's tensor that stands "before"
- * it. */
+/* Of the norm whose output a module reads its scale, or its bias: the family's tensor that stands
+ * "before" the module. */
 static const struct al_tensor *norm_before(struct al_model_view *view,
-	const struct al_model_module *module)
+	const struct al_model_module *module, bool is_bias)
 {
 	for (size_t i = 0; i < view->family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &view->family->tensors[i];
 		if (tensor->before && strcmp(tensor->before, module->module->name) == 0
-			&& tensor->entry.kind != AL_TENSOR_BIAS)
+			&& (tensor->entry.kind == AL_TENSOR_BIAS) == is_bias)
 			return al_model_view_find(view,
 				al_name_fill(&view->arena, tensor->entry.name, layer_of(module)));
 	}
@@ -268,7 +268,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 			|| !check_kv_heads(attention, options->n_kv_heads, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
 		attention->layer = layer_of(module);
-		attention->norm = norm_before(view, module);
+		attention->norm = norm_before(view, module, false);
+		attention->norm_bias = norm_before(view, module, true);
 		view->n_modules++;
 	}
 	if (n_elsewhere > 0)

@@ -64,6 +64,7 @@ struct al_attention {
 	struct al_binding *with; /* what the family sets in the variant */
 	size_t n_with;
 	const struct al_tensor *norm; /* the scale of the norm whose output it reads, or NULL */
+	const struct al_tensor *norm_bias; /* ... and what it adds, or NULL */
 	bool has_unit_offset; /* ... which multiplies by 1 + scale */
 };
 
