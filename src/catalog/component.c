@@ -39,38 +39,65 @@ static void rename_module(const struct naming *naming, const struct naming *modu
 	}
 }
 
-static bool is_of_head(const struct al_family *family, const char *name)
+/* A head may stand outside of the text's model, with what is tied to it; so may what predicts
+ * further tokens. */
+struct namings {
+	struct naming own, heads, mtp, modules;
+};
+
+static bool is_mtp(const struct al_family *family, const struct al_loops *loops)
 {
-	for (size_t i = 0; i < family->n_tensors; i++)
-		if (strcmp(family->tensors[i].entry.name, name) == 0)
-			return family->tensors[i].part == AL_PART_HEAD;
+	for (size_t i = 0; i < family->n_extras; i++)
+		for (size_t j = 0; j < loops->n; j++)
+			if (strcmp(family->extras[i].variable, loops->items[j].variable) == 0
+				&& strcmp(al_formula_source(family->extras[i].from), "0") == 0)
+				return true;
 	return false;
 }
 
-/* A head may stand outside of the text's model, with what is tied to it. */
-static void rename_tensor(const struct naming *naming, const struct naming *heads,
-	const struct naming *modules, const struct al_family *family,
-	struct al_family_tensor *tensor)
+static const struct naming *naming_of(const struct namings *namings, const struct al_family *family,
+	const struct al_family_tensor *tensor)
 {
-	if (tensor->tied_to)
-		rename_one(is_of_head(family, tensor->tied_to) ? heads : naming, &tensor->tied_to);
-	rename_one(modules, &tensor->before);
+	if (is_mtp(family, &tensor->loops))
+		return &namings->mtp;
+	return tensor->part == AL_PART_HEAD ? &namings->heads : &namings->own;
+}
+
+static void rename_tied(const struct namings *namings, const struct al_family *family,
+	const char **name)
+{
+	for (size_t i = 0; i < family->n_tensors; i++)
+		if (strcmp(family->tensors[i].entry.name, *name) == 0) {
+			rename_one(naming_of(namings, family, &family->tensors[i]), name);
+			return;
+		}
+	rename_one(&namings->own, name);
 }
 
 static void rename_all(const struct al_family_component *component, struct al_arena *arena)
 {
 	struct al_family *family = component->of;
 	const char *name = component->has ? al_component_names[component->component] : "";
-	const struct naming naming = {arena, component->names},
-			    heads = {arena, component->head_names},
-			    modules = {arena, component->has ? al_format(arena, "%s.", name) : ""};
+	const struct namings namings = {
+		.own = {arena, component->names},
+		.heads = {arena, component->head_names},
+		.mtp = {arena, component->mtp_names},
+		.modules = {arena, component->has ? al_format(arena, "%s.", name) : ""},
+	};
 
-	for (size_t i = 0; i < family->n_modules; i++)
-		rename_module(&naming, &modules, &family->modules[i]);
+	for (size_t i = 0; i < family->n_modules; i++) {
+		struct al_family_module *module = &family->modules[i];
+		rename_module(is_mtp(family, &module->loops) ? &namings.mtp : &namings.own,
+			&namings.modules, module);
+	}
+	for (size_t i = 0; i < family->n_tensors; i++) {
+		struct al_family_tensor *tensor = &family->tensors[i];
+		rename_one(&namings.modules, &tensor->before);
+		if (tensor->tied_to)
+			rename_tied(&namings, family, &tensor->tied_to);
+	}
 	for (size_t i = 0; i < family->n_tensors; i++)
-		rename_tensor(&naming, &heads, &modules, family, &family->tensors[i]);
-	for (size_t i = 0; i < family->n_tensors; i++)
-		rename_one(family->tensors[i].part == AL_PART_HEAD ? &heads : &naming,
+		rename_one(naming_of(&namings, family, &family->tensors[i]),
 			&family->tensors[i].entry.name);
 }
 
@@ -282,6 +309,7 @@ static const struct al_field component_fields[] = {
 	{AL_KEY("by_model_type", BOOLEAN, AT(by_model_type))},
 	{AL_KEY("names", TEXT, AT(names))},
 	{AL_KEY("head_names", TEXT, AT(head_names))},
+	{AL_KEY("mtp_names", TEXT, AT(mtp_names))},
 	{AL_KEY("defaults", MEMBERS, AT(defaults)), .n_offset = AT(n_defaults), .read = al_read_set,
 		.item_size = sizeof(struct al_module_set), .most = AL_FAMILY_ITEMS},
 };
@@ -361,6 +389,8 @@ bool al_read_component(void *context, const struct cJSON *member, void *out, str
 		component->names = "";
 	if (!component->head_names)
 		component->head_names = component->names;
+	if (!component->mtp_names)
+		component->mtp_names = component->names;
 	if (component->component != AL_COMPONENT_TEXT) {
 		component->prefix = al_format(reader->arena, "%s_", al_component_names[index]);
 		component->has = al_format(reader->arena, "has_%s", al_component_names[index]);

@@ -26,9 +26,9 @@
  *
  * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
  * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
- * quantised.
+ * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant.
  *
- * * A module's name is what answers call it: layers.{layer}, or encoder.{layer}.self,
+ * * A module's name is what answers call it: layers.{layer}, mtp.{mtp}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
  * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing.
@@ -54,7 +54,8 @@
  *   "config" is where its keys stand: an object's key, or a list of which the first that is there
  *   counts; "" is the config itself. "by_model_type": the family is that of the object's
  *   model_type, and "family" is only its default. "names" stands before the names of its tensors
- *   ("head_names" before those of part head, where they differ), "defaults" replaces defaults of
+ *   ("head_names" before those of part head, "mtp_names" before those of a loop that is "apart"
+ *   from 0 on, where they differ), "defaults" replaces defaults of
  *   its family, and what is "around" goes by the outer config where it says it. Of the text's
  *   symbols the outer file has the names that the text's family has; of the others' it has
  *   vision_d_model, audio_n_layers; and has_vision is 0 where the config has no such object. What
@@ -103,7 +104,7 @@ struct al_family_component {
 	const char *family; /* or, by_model_type, only the default */
 	bool by_model_type;
 	struct al_config_place *place;
-	const char *names, *head_names; /* stand before those of its tensors */
+	const char *names, *head_names, *mtp_names; /* stand before those of its tensors */
 	struct al_module_set *defaults; /* of the family's symbols */
 	size_t n_defaults;
 	const char *prefix; /* of its symbols: "vision_", "" of the text's */
@@ -183,6 +184,7 @@ struct al_stored {
 	size_t n_parts;
 	const struct al_formula *when; /* NULL: true */
 	bool is_optional; /* a checkpoint may lack it */
+	bool is_depthwise; /* [channels, 1, taps] */
 	const char *scale; /* the tensor with a scale for each block of its numbers, which a
 			      checkpoint may hold; NULL: none */
 };

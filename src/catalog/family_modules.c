@@ -160,6 +160,7 @@ static const struct al_field stored_fields[] = {
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
 	{AL_KEY("scale", TEXT, AT(scale))},
+	{AL_KEY("depthwise", BOOLEAN, AT(is_depthwise))},
 };
 #undef AT
 static const struct al_record stored_record = {

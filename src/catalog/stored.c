@@ -99,6 +99,11 @@ static void set_shape(struct al_stored_tensor *out, size_t n_dims, const int64_t
 	out->n_dims = n_dims;
 	for (size_t i = 0; i < n_dims; i++)
 		out->dims[i] = dims[is_turned ? n_dims - 1 - i : i];
+	if (out->stored->is_depthwise && n_dims == 2) {
+		out->dims[2] = out->dims[1];
+		out->dims[1] = 1;
+		out->n_dims = 3;
+	}
 }
 
 static bool read_one(struct reading *r, struct al_stored_tensor *out, bool *is_there,

@@ -291,7 +291,7 @@ static bool is_module_name(const struct al_family_module *module)
 {
 	static const char *const names[] = {"layers.{layer}", "groups.{group}.{inner}",
 		"encoder.{layer}.self", "decoder.{layer}.self", "vision.layers.{layer}",
-		"audio.layers.{layer}", "mtp.{layer}"};
+		"audio.layers.{layer}", "mtp.{mtp}"};
 
 	if (module->is_cross)
 		return strcmp(module->name, "decoder.{layer}.cross") == 0;
