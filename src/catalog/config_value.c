@@ -340,6 +340,10 @@ static bool read_count(const struct al_config *config, const struct cJSON *node,
 		return read_size(config, node, name, out, err);
 	if (key->type == AL_CONFIG_LAYERS)
 		return read_layers(config, node, name, out, err);
+	if (key->type == AL_CONFIG_ENTRIES) {
+		*out = al_json_kind(node) == AL_JSON_ARRAY ? (int64_t)al_json_size(node) : 1;
+		return true;
+	}
 	if (key->type == AL_CONFIG_MILLIONTHS)
 		return read_millionths(config, node, name, out, err);
 	return read_number(config, node, name, false, out, err);

@@ -129,6 +129,7 @@ enum al_config_type {
 			     a pattern has */
 	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6
 			       */
+	AL_CONFIG_ENTRIES, /* "type": "entries": how many entries a list has, 1 for what is none */
 	AL_N_CONFIG_TYPES,
 };
 

@@ -10,6 +10,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"size",
 	"layers",
 	"millionths",
+	"entries",
 };
 
 bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
