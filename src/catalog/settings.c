@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/text.h"
 
@@ -19,10 +20,19 @@ void al_settings_finish(struct al_settings *settings)
 	*settings = (struct al_settings){0};
 }
 
+static uint64_t hash_of(const char *symbol)
+{
+	return al_hash(AL_HASH_EMPTY, symbol, strlen(symbol));
+}
+
+/* Formulas ask for the same symbols over and over, so hashes are compared before texts. */
 static struct al_setting *find(const struct al_settings *settings, const char *symbol)
 {
+	const uint64_t hash = hash_of(symbol);
+
 	for (size_t i = 0; i < settings->n; i++)
-		if (strcmp(settings->items[i].symbol, symbol) == 0)
+		if (settings->items[i].hash == hash
+			&& strcmp(settings->items[i].symbol, symbol) == 0)
 			return &settings->items[i];
 	return NULL;
 }
@@ -52,7 +62,7 @@ static struct al_setting *add(struct al_settings *settings, const char *symbol, 
 	settings->items = al_grow(&settings->arena, settings->items, settings->n, &settings->room,
 		sizeof(*settings->items));
 	struct al_setting *item = &settings->items[settings->n++];
-	*item = (struct al_setting){.symbol = symbol, .origin = origin};
+	*item = (struct al_setting){.symbol = symbol, .hash = hash_of(symbol), .origin = origin};
 	al_value_init(&item->value);
 	return item;
 }

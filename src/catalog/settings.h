@@ -6,6 +6,7 @@
 
 struct al_setting {
 	const char *symbol;
+	uint64_t hash; /* of the symbol */
 	struct al_value value; /* a whole number >= 0 or a word; never needs finishing */
 	struct al_value *list; /* a list symbol (layer_types), or NULL */
 	size_t n_list;
