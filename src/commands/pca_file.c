@@ -104,21 +104,29 @@ static bool take_outputs(struct pca_run *run, const struct al_tensor *tensor, st
 {
 	struct al_rows rows[2] = {{0}};
 
-	return open_rows(run, tensor, rows, err)
-		&& pca_take_module(&run->source,
-			&(struct pca_subject){.name = tensor->name,
-				.n_heads = (size_t)run->options->n_heads,
-				.width = rows[0].width,
-				.rows = rows},
-			err);
+	if (!open_rows(run, tensor, rows, err))
+		return false;
+	if (pca_take_module(&run->source,
+		    &(struct pca_subject){.name = tensor->name,
+			    .n_heads = (size_t)run->options->n_heads,
+			    .width = rows[0].width,
+			    .rows = rows},
+		    err))
+		return true;
+	return run->outputs.checkpoint.n_tensors > 1
+		&& al_in(err, "tensor \"%.120s\"", tensor->name);
 }
 
 static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)
 {
-	al_progress_show(&run->progress, run->outputs.checkpoint.path, tensor->name);
-	return (run->options->weights ? take_given(run, tensor, err)
-				      : take_outputs(run, tensor, err))
-		|| al_in(err, "%s", run->outputs.checkpoint.path);
+	const struct al_checkpoint *file = &run->outputs.checkpoint;
+
+	al_progress_show(&run->progress, file->path, tensor->name);
+	if (run->options->weights ? take_given(run, tensor, err) : take_outputs(run, tensor, err))
+		return true;
+	if (file->n_tensors > 1 && !run->options->modules)
+		al_in(err, "without --modules all %zu tensors are taken", file->n_tensors);
+	return al_in(err, "%s", file->path);
 }
 
 static bool take_all(struct pca_run *run, struct al_error *err)

@@ -2,6 +2,7 @@
  * measured with PCA layers in the place of its output projections. */
 #include "commands/pca.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "audit/select.h"
@@ -165,6 +166,32 @@ static bool take_modules(struct pca_model *m, struct al_error *err)
 	return ok;
 }
 
+static double increase_of(const struct al_table *table, size_t row)
+{
+	const struct al_cell *cell =
+		&table->rows[row][al_table_find_column(table, "loss_increase")];
+
+	return cell->kind == AL_CELL_REAL ? cell->real : NAN;
+}
+
+/* Of the modules of one architecture, whose rows begin at `first`: where the layer costs least. */
+static void conclude(struct pca_model *m, int architecture, size_t first)
+{
+	struct al_table *table = loss_table(m);
+	size_t least = first, most = first;
+
+	if (m->n_wanted < 2 || isnan(increase_of(table, first)))
+		return;
+	for (size_t i = first; i < first + m->n_wanted; i++) {
+		least = increase_of(table, i) < increase_of(table, least) ? i : least;
+		most = increase_of(table, i) > increase_of(table, most) ? i : most;
+	}
+	al_table_note(table,
+		"%s: the layer costs least in %s (%+.4f nats a token), most in %s (%+.4f)",
+		al_architecture_names[architecture], table->rows[least][0].text,
+		increase_of(table, least), table->rows[most][0].text, increase_of(table, most));
+}
+
 static bool measure_losses(struct pca_model *m, struct al_error *err)
 {
 	const struct pca_options *o = options_of(m);
@@ -175,10 +202,14 @@ static bool measure_losses(struct pca_model *m, struct al_error *err)
 		return true;
 	if (!al_evaluate_loss(&m->network, &all, &m->watch, &whole, err))
 		return false;
-	for (int a = 0; a < AL_N_ARCHITECTURES; a++)
-		if ((o->architectures ? o->architectures >> a & 1 : a == AL_DIRECT)
-			&& !measure_architecture(m, a, &whole, err))
+	for (int a = 0; a < AL_N_ARCHITECTURES; a++) {
+		const size_t first = loss_table(m)->n_rows;
+		if (!(o->architectures ? o->architectures >> a & 1 : a == AL_DIRECT))
+			continue;
+		if (!measure_architecture(m, a, &whole, err))
 			return false;
+		conclude(m, a, first);
+	}
 	al_table_note(loss_table(m),
 		"without a layer the loss is %.6f nats a token; output projections are fitted to "
 		"the same %zu tokens, so this is in sample",
@@ -236,6 +267,9 @@ static bool run_tokens(struct pca_model *m, struct al_error *err)
 	al_opened_checkpoint_note(&m->opened, m->source.session->tables[0]);
 	al_table_note(m->source.session->tables[0], "tokens: %zu in %zu sequences",
 		al_batch_tokens(&all), all.n_sequences);
+	al_table_note(m->source.session->tables[0],
+		"components pair the same dimension of all heads; a model that wasn't trained with "
+		"such a layer leaves open which dimension of a head is which");
 	pca_note_options(m->source.session);
 	return pca_save(&m->source.tables, m->source.session, err);
 }

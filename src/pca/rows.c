@@ -29,8 +29,8 @@ bool al_rows_of(struct al_rows *rows, const struct al_rows_file *file,
 
 	if (tensor->n_dims < 2)
 		return al_fail(err, AL_EINPUT,
-			"tensor \"%.120s\": found %zu dimensions, expected tokens x numbers",
-			tensor->name, tensor->n_dims);
+			"tensor \"%.120s\": found %zu dimension%s, expected a matrix", tensor->name,
+			tensor->n_dims, tensor->n_dims == 1 ? "" : "s");
 	if (!tensor->dtype->to_double || tensor->dtype->epsilon <= 0)
 		return al_fail(err, AL_EINPUT,
 			"tensor \"%.120s\": found numbers of type %s, expected floating point",

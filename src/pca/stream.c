@@ -203,6 +203,6 @@ bool al_stream_first(const struct al_rows *rows, const struct al_rows *beside, d
 		if (is_finite(out, width))
 			return true;
 	}
-	return al_fail(err, AL_EINPUT, "tensor \"%.120s\": no token's numbers are all finite",
-		rows->name);
+	return al_fail(err, AL_EINPUT, "tensor \"%.120s\": %s", rows->name,
+		rows->n_rows ? "no token's numbers are all finite" : "it has no tokens");
 }
