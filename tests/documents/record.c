@@ -59,12 +59,20 @@ void fill_record(enum al_method method, struct al_text *out)
 
 /* ---- making ---- */
 
+static const int64_t ranks[AL_N_METHODS] = {
+	[AL_METHOD_COLLAB] = 6,
+	[AL_METHOD_TUCKER] = 6,
+	[AL_METHOD_TRUNCATE] = 2,
+	[AL_METHOD_OV] = 2,
+	[AL_METHOD_LATENT] = 6,
+	[AL_METHOD_GQA] = 1,
+};
+
 static void compress(enum al_method method, const char *path)
 {
-	const int64_t rank = method == AL_METHOD_TRUNCATE ? 2 : 6;
 	const struct al_dropped dropped = {"layers.0", 1};
 	const struct al_compress_options options = {.method = method,
-		.ranks = method == AL_METHOD_DROP ? NULL : &rank,
+		.ranks = method == AL_METHOD_DROP ? NULL : &ranks[method],
 		.n_ranks = method != AL_METHOD_DROP,
 		.dropped = &dropped,
 		.n_dropped = method == AL_METHOD_DROP,
