@@ -307,6 +307,36 @@ static void keeps_the_last_digit(void **state)
 	}
 }
 
+/* A pivoted column is called as its variant is, in the group of what it counts. */
+static void pivoted_columns_have_titles(void **state)
+{
+	struct al_catalog *catalog = al_catalog_create();
+	struct al_scenario *s = NULL;
+	struct al_table table;
+	struct al_error err = {0};
+
+	(void)state;
+	if (!parse_text(&s, catalog, "",
+		    "{'title': 't', 'set': {'d_model': 4, 'n_heads': 2}, 'variants': ['mha', "
+		    "{'use': 'mqa', 'title': 'MQ'}], " CASES ", 'tables': [{'id': 'a', "
+		    "'pivot': 'variant', 'columns': [{'key': 'parameters', 'title': 'P', "
+		    "'group': 'G'}, {'key': 'd_model', 'once': true}]}]}",
+		    &err)
+		|| !al_scenario_table(s, 0, &table, &err))
+		fail_msg("%s", err.message);
+	const int mha = al_table_find_column(&table, "parameters:mha"),
+		  mqa = al_table_find_column(&table, "parameters:mqa"),
+		  once = al_table_find_column(&table, "d_model");
+	assert_true(mha >= 0 && mqa == mha + 1 && once == mqa + 1);
+	assert_string_equal(table.columns[mha].group, "G P");
+	assert_string_equal(table.columns[mha].title, "mha");
+	assert_string_equal(table.columns[mqa].title, "MQ");
+	assert_null(table.columns[once].group);
+	al_table_finish(&table);
+	al_scenario_destroy(s);
+	al_catalog_destroy(catalog);
+}
+
 /* Each number stands beside the conventions that it depends on, and no others. */
 static void notes_conventions(void **state)
 {
@@ -388,6 +418,7 @@ int main(void)
 		cmocka_unit_test(marks_the_best),
 		cmocka_unit_test(marks_the_best_of_each_case),
 		cmocka_unit_test(keeps_the_last_digit),
+		cmocka_unit_test(pivoted_columns_have_titles),
 		cmocka_unit_test(notes_conventions),
 		cmocka_unit_test(bounds_what_formulas_ask),
 		cmocka_unit_test(bounds_the_cells),
