@@ -42,8 +42,19 @@ static const struct al_option_row pca_rows[] = {
 	OPTION_END,
 };
 
+/* What is drawn at random. */
+static const struct al_option_row drawn_rows[] = {
+	OPTION_COUNT(struct pca_options, input.sample, "sample", "N",
+		"N tokens that the model itself writes, each drawn with its probability",
+		.least = 2, .most = 1 << 28),
+	OPTION_COUNT(struct pca_options, input.seed, "seed", "N",
+		"seed of --sample, and of the weights that training begins with (default 1)",
+		.fallback = 1),
+	OPTION_END,
+};
+
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
-	{al_input_rows, offsetof(struct pca_options, input)},
+	{al_input_rows, offsetof(struct pca_options, input)}, {drawn_rows, 0},
 	{pca_training_rows, offsetof(struct pca_options, training)}, {NULL, 0}};
 
 /* The first option given that is one of these. */
@@ -70,7 +81,8 @@ static bool check_alone(const struct al_session *session, const char *option,
 static bool check_weights(const struct al_session *session, struct al_error *err)
 {
 	static const char *const of_outputs[] = {"heads", "architecture", "keep", "target",
-		"epsilon", "strict", "tokens", "text", "sequences", "train", "calibration", "save"};
+		"epsilon", "strict", "tokens", "text", "sequences", "sample", "train",
+		"calibration", "save"};
 
 	return check_alone(session, "weights", of_outputs, sizeof(of_outputs) / sizeof(*of_outputs),
 		err);
@@ -79,7 +91,7 @@ static bool check_weights(const struct al_session *session, struct al_error *err
 static bool check_calibration(const struct al_session *session, struct al_error *err)
 {
 	static const char *const of_tokens[] = {"heads", "target", "strict", "tokens", "text",
-		"sequences", "online", "batch-tokens", "by-columns"};
+		"sequences", "sample", "online", "batch-tokens", "by-columns"};
 
 	return check_alone(session, "calibration", of_tokens,
 		sizeof(of_tokens) / sizeof(*of_tokens), err);
@@ -101,13 +113,14 @@ static bool check_file(const struct al_session *session, struct al_error *err)
 
 	if (!o->n_heads)
 		return al_fail(err, AL_EINPUT,
-			"expected --heads H, the number of heads in %s, or --tokens or --text "
-			"where it is a model",
+			"expected --heads H, the number of heads in %s, or --tokens, --text or "
+			"--sample where it is a model",
 			al_session_word(session, 0));
 	if (o->input.sequences)
-		return al_fail(err, AL_EINPUT, "--sequences goes with --tokens or --text");
+		return al_fail(err, AL_EINPUT,
+			"--sequences goes with --tokens, --text or --sample");
 	return session->line.n_words == 1
-		|| al_fail(err, AL_EINPUT, "a CONFIG (%s) goes with --tokens or --text",
+		|| al_fail(err, AL_EINPUT, "a CONFIG (%s) goes with --tokens, --text or --sample",
 			al_session_word(session, 1));
 }
 
@@ -131,7 +144,10 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 static bool run_pca(struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
+	static const char *const seed[] = {"seed"};
 
+	if (given(session, seed, 1) && o->training.rule < 0 && !o->input.sample)
+		return al_fail(err, AL_EINPUT, "--seed goes with --train RULE or --sample N");
 	if (!check_input(session, err) || !pca_training_check(session, err))
 		return false;
 	if (o->calibration)

@@ -15,7 +15,7 @@ extern const char *const pca_rule_names[PCA_N_RULES];
 struct pca_training {
 	int rule; /* -1: none */
 	bool is_online, shows_ranges;
-	int64_t n_steps, n_inner, batch_tokens, halve_after, seed; /* 0: not given */
+	int64_t n_steps, n_inner, batch_tokens, halve_after; /* 0: not given */
 	const char *rate, *delta_p, *xi;
 };
 
@@ -31,7 +31,7 @@ struct pca_options {
 
 static inline bool pca_is_of_model(const struct pca_options *options)
 {
-	return options->input.tokens || options->input.text;
+	return options->input.tokens || options->input.text || options->input.sample > 0;
 }
 
 /* A file of targets; of a model it is what its output projections make. */

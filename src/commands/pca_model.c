@@ -249,6 +249,18 @@ static bool choose_modules(struct pca_model *m, struct al_error *err)
 			m->opened.checkpoint.path, patterns ? patterns : "");
 }
 
+static void note_tokens(const struct pca_model *m, const struct al_batch *all)
+{
+	const struct al_input_options *input = &options_of(m)->input;
+	struct al_table *table = m->source.session->tables[0];
+
+	al_table_note(table, "tokens: %zu in %zu sequences%s", al_batch_tokens(all),
+		all->n_sequences,
+		input->sample ? al_format(&table->arena, " that the model wrote, seed %lld",
+			(long long)input->seed)
+			      : "");
+}
+
 static bool run_tokens(struct pca_model *m, struct al_error *err)
 {
 	const struct al_batch all = al_input_batch(&m->tokens);
@@ -265,8 +277,7 @@ static bool run_tokens(struct pca_model *m, struct al_error *err)
 	if (!ok || !al_checkpoint_check_unchanged(&m->opened.checkpoint, err))
 		return false;
 	al_opened_checkpoint_note(&m->opened, m->source.session->tables[0]);
-	al_table_note(m->source.session->tables[0], "tokens: %zu in %zu sequences",
-		al_batch_tokens(&all), all.n_sequences);
+	note_tokens(m, &all);
 	al_table_note(m->source.session->tables[0],
 		"components pair the same dimension of all heads; a model that wasn't trained with "
 		"such a layer leaves open which dimension of a head is which");

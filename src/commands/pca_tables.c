@@ -224,7 +224,7 @@ void pca_note_options(const struct al_session *session)
 			o->target ? "" : "what W_O makes of the heads; ");
 	if (o->training.rule >= 0)
 		al_table_note(table, "trained from random weights, seed: %lld",
-			(long long)o->training.seed);
+			(long long)o->input.seed);
 	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
 	al_kernel_note(table);
 }

@@ -18,7 +18,7 @@ const char *const pca_rule_names[PCA_N_RULES] = {
 
 /* ---- options ---- */
 
-enum { TRAIN, STEPS_ROW, INNER_ROW, RATE_ROW, SEED_ROW, ONLINE, BATCH, HALVE, DELTA_P, XI, RANGES };
+enum { TRAIN, STEPS_ROW, INNER_ROW, RATE_ROW, ONLINE, BATCH, HALVE, DELTA_P, XI, RANGES };
 
 const struct al_option_row pca_training_rows[] = {
 	[TRAIN] = OPTION_CHOICE(struct pca_training, rule, "train", "RULE",
@@ -37,8 +37,6 @@ const struct al_option_row pca_training_rows[] = {
 	[RATE_ROW] = OPTION_TEXT(struct pca_training, rate, "rate", "R",
 		"learning rate (default 0.5 over the largest eigenvalue; --online: 0.05 over the "
 		"sum of all)"),
-	[SEED_ROW] = OPTION_COUNT(struct pca_training, seed, "seed", "N",
-		"seed of the weights that training begins with (default 1)", .fallback = 1),
 	[ONLINE] = OPTION_FLAG(struct pca_training, is_online, "online",
 		"take patterns one by one instead of all tokens at once"),
 	[BATCH] = OPTION_COUNT(struct pca_training, batch_tokens, "batch-tokens", "N",
@@ -266,7 +264,7 @@ static bool train_hebbian(struct watcher *w, const struct al_head_outputs *outpu
 	const double fallback = t->is_online ? 1 / (ONLINE_TRACE * p->sum)
 					     : al_hebbian_default_rate(p);
 
-	al_hebbian_start(weights, (uint64_t)t->seed);
+	al_hebbian_start(weights, (uint64_t)w->module->options->input.seed);
 	return pca_read_real("rate", t->rate, fallback, 0, 1e300, &options.rate, err)
 		&& al_hebbian_train(p, outputs, &options, weights, err);
 }
@@ -387,7 +385,7 @@ static bool add_ranges(struct watcher *w, struct al_deacon_options options, stru
 			continue;
 		}
 		if (!al_deacon_init(&d, &m->moments, &m->principal, m->n_kept,
-			    (uint64_t)m->options->training.seed, err))
+			    (uint64_t)m->options->input.seed, err))
 			return false;
 		bool ok = train_deacon(m, &options, &d, NULL, &seen, err)
 			&& look(w, al_view(d.weights), err);
@@ -441,7 +439,7 @@ static bool train_constrained(struct watcher *w, struct al_matrix weights, struc
 
 	if (!read_deacon(m, &options, err)
 		|| !al_deacon_init(&d, &m->moments, &m->principal, m->n_kept,
-			(uint64_t)m->options->training.seed, err))
+			(uint64_t)m->options->input.seed, err))
 		return false;
 	bool ok = train_deacon(m, &options, &d, w, &seen, err)
 		&& al_copy(al_view(d.weights), weights, err);
