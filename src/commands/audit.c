@@ -1,6 +1,7 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/audit_figures.h"
 #include "commands/checkpoint.h"
+#include "commands/frontier.h"
 #include "commands/kernel.h"
 #include "commands/pairs.h"
 #include "commands/progress.h"
@@ -27,6 +28,7 @@ struct audit_options {
 	int64_t n_nulls, n_pairs, seed, offset;
 	bool is_centred, folds_norms, is_across;
 	uint64_t only; /* a bit for each of al_measurements */
+	struct al_input_options input; /* what conversions are measured on */
 };
 
 static const struct al_option_row against_rows[] = {
@@ -66,7 +68,8 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
 	{al_layout_rows, offsetof(struct audit_options, layout)},
-	{al_module_rows, offsetof(struct audit_options, layout)}, {rows, 0}, {NULL, 0}};
+	{al_module_rows, offsetof(struct audit_options, layout)}, {rows, 0},
+	{al_input_rows, offsetof(struct audit_options, input)}, {NULL, 0}};
 
 /* ---- what is measured ---- */
 
@@ -363,6 +366,11 @@ static void answer(struct audit_run *run)
 	}
 }
 
+static bool has_input(const struct audit_options *o)
+{
+	return o->input.tokens || o->input.text;
+}
+
 /* Tables that need a calibration are named with one. */
 static bool check_outputs(struct audit_run *run, const struct al_covariance *covariance,
 	struct al_error *err)
@@ -374,7 +382,21 @@ static bool check_outputs(struct audit_run *run, const struct al_covariance *cov
 			return al_fail(err, AL_EINPUT,
 				"--only %s needs --calibration DIR, which `calibrate` wrote",
 				al_measurements[i]->id);
-	return true;
+	return run->has_outputs || !has_input(run->options)
+		|| al_fail(err, AL_EINPUT,
+			"--tokens and --text measure conversions: they need --calibration DIR, "
+			"which `calibrate` wrote");
+}
+
+/* What conversions cost on tokens. */
+static bool measure_conversions(struct audit_run *run, const struct al_covariance *covariance,
+	struct al_error *err)
+{
+	const struct audit_options *o = run->options;
+
+	return !has_input(o)
+		|| al_frontier_add(run->session, &run->opened,
+			al_covariance_calibration(covariance), &o->input, o->figures, err);
 }
 
 static bool run_audit(struct al_session *session, struct al_error *err)
@@ -415,6 +437,7 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	ok = ok && write_tables(&run, err) && draw_figures(&run, err);
 	if (ok)
 		answer(&run);
+	ok = ok && measure_conversions(&run, &covariance, err);
 	end_tables(&run);
 	al_audit_finish(&run.audit);
 	al_covariance_finish(&covariance);

@@ -314,8 +314,9 @@ static bool load_done(void *context, const struct al_attention *attention, enum 
 	const struct al_pieces *pieces;
 	const struct al_layout *layout = find_done(job, attention, &pieces);
 
-	if (layout && pieces->of[is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p].data)
-		return al_effective_make(layout, pieces->of, p, is_bias, out, err);
+	if (layout)
+		return al_effective_factor(layout, pieces->of, job->view->checkpoint, p, is_bias,
+			out, err);
 	return al_factor_load(job->view->checkpoint,
 		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
 }

@@ -100,6 +100,17 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 	return ok;
 }
 
+bool al_effective_factor(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
+	const struct al_checkpoint *checkpoint, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
+{
+	const struct al_attention *a = layout->attention;
+
+	return pieces[piece_of(p, is_bias)].data
+		? al_effective_make(layout, pieces, p, is_bias, out, err)
+		: al_factor_load(checkpoint, is_bias ? &a->biases[p] : &a->factors[p], out, err);
+}
+
 bool al_effective_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
 	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {

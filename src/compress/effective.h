@@ -20,6 +20,11 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 	enum al_projection p, bool is_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same of any projection: what has no piece is the checkpoint's own. */
+bool al_effective_factor(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
+	const struct al_checkpoint *checkpoint, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
 /* The other way: from the original's shape a piece, which is made anew; heads' numbers that have no
  * place in it are left out. */
 bool al_effective_gather(const struct al_layout *layout, enum al_projection p,

@@ -7,7 +7,7 @@
 
 /* What W_O is fitted to. */
 enum al_refit {
-	AL_REFIT_AUTO, /* the calibration's outputs where the method's are maps of them; else none */
+	AL_REFIT_AUTO, /* the calibration's outputs, where the method's are maps of them */
 	AL_REFIT_NONE,
 	AL_REFIT_TOKENS, /* the compressed heads' outputs on tokens, in the original model */
 	AL_REFIT_SEQUENTIAL, /* ... in a model whose layers before are compressed already */

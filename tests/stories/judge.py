@@ -4,6 +4,7 @@ Ends with 1 where a number differs by more than a thousandth of itself."""
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -112,6 +113,13 @@ for i, conversion in enumerate(expected["conversions"]):
     check(f"{method} {' '.join(options)}: KL", float(verified[0]["kl"]), conversion["kl"])
     check(f"{method} {' '.join(options)}: loss", float(verified[0]["compressed"]), conversion["loss"])
 print(f"{len(expected['conversions'])} conversions")
+
+# ---- the frontier ----
+
+frontier = run("audit", model, "--only", "conversion", "--calibration", calibration, "--tokens", tokens,
+               "--sequences", "16:18", "--figures", f"{work}/figures")  # fmt: skip
+if not os.path.getsize(f"{work}/figures/frontier.svg"):
+    bad.append("the frontier isn't drawn")
 
 for line in bad:
     print(line, file=sys.stderr)

@@ -1,0 +1,186 @@
+/* audit --tokens: what conversions of the checkpoint cost, measured and drawn. */
+#include "commands/frontier.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/draw.h"
+#include "commands/progress.h"
+#include "compress/frontier.h"
+
+static void add_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "method", .title = "Conversion", .is_key = true},
+		{.key = "setting", .title = "Setting", .is_key = true},
+		{.key = "saving", .title = "Saving", .unit = "%", .digits = 1},
+		{.key = "cached", .title = "Cached numbers a token", .digits = AL_DIGITS_ALL},
+		{.key = "cache_saving", .title = "Of the cache", .unit = "%", .digits = 1},
+		{.key = "error", .title = "Error in sample", .digits = 4},
+		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 4},
+		{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 4},
+		{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 1},
+		{.key = "frontier", .title = "Frontier"},
+		{.key = "label", .title = "Point"},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static const char *setting_of(struct al_table *table, const struct al_candidate *c)
+{
+	switch (c->method) {
+	case AL_METHOD_DROP:
+		return al_format(&table->arena, "%lld head%s a module", (long long)c->rank,
+			c->rank == 1 ? "" : "s");
+	case AL_METHOD_LATENT:
+		return al_format(&table->arena, "%s from %lld", c->of_keys ? "keys" : "values",
+			(long long)c->rank);
+	case AL_METHOD_GQA:
+		return al_format(&table->arena, "%lld value%s", (long long)c->rank,
+			c->rank == 1 ? "" : "s");
+	default:
+		return al_format(&table->arena, "rank %lld", (long long)c->rank);
+	}
+}
+
+static double saving(int64_t now, int64_t before)
+{
+	return 100 * (1 - (double)now / (double)before);
+}
+
+static void add_row(struct al_table *table, const struct al_candidate *c)
+{
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, al_method_names[c->method]);
+	al_cell_set_text(table, cell++, setting_of(table, c));
+	al_cell_set_real(cell++, saving(c->parameters, c->original));
+	al_cell_set_int(table, cell++, c->cached);
+	al_cell_set_real(cell++, saving(c->cached, c->cached_originally));
+	al_cell_set_real(cell++, c->error);
+	al_cell_set_real(cell++, c->measured.compressed);
+	al_cell_set_real(cell++, c->measured.divergence);
+	al_cell_set_real(cell++, 100 * c->measured.agreement);
+	al_cell_set_text(table, cell++, c->is_best ? "on it" : "inside");
+	al_cell_set_text(table, cell, c->is_best ? setting_of(table, c) : "");
+}
+
+/* The most that is saved of the cache at a KL divergence of at most this. */
+static void conclude(struct al_table *table, const struct al_frontier *f)
+{
+	static const double most = .05;
+	const struct al_candidate *best = NULL;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].measured.divergence <= most
+			&& (!best || f->items[i].cached < best->cached))
+			best = &f->items[i];
+	if (best)
+		al_table_note(table,
+			"at a KL divergence of at most %g, %s (%s) caches least: %.1f %% less, for "
+			"%.4f nats a token",
+			most, al_method_names[best->method], setting_of(table, best),
+			saving(best->cached, best->cached_originally), best->measured.divergence);
+	else
+		al_table_note(table, "no conversion here has a KL divergence of %g or less", most);
+}
+
+static void add_notes(struct al_table *table, const struct al_frontier *f,
+	const struct al_calibration *calibration, const struct al_batch *all)
+{
+	const size_t n_seen = al_calibration_count_seen(calibration, all);
+
+	conclude(table, f);
+	al_table_note(table,
+		"measured on %zu sequences of %zu tokens, %zu of them among the calibration's%s; "
+		"the original's loss is %.4f",
+		all->n_sequences, al_batch_tokens(all), n_seen,
+		n_seen ? " (in sample: losses are too small)" : " (out of sample)",
+		f->items[0].measured.original);
+	al_table_note(table,
+		"each changes all modules alike, by closed forms in the calibration's measure, "
+		"drop and ov with W_O fitted anew; error: of what the form minimises, in sample; "
+		"frontier: no other that caches as little has less KL divergence");
+}
+
+static bool draw(struct al_session *session, const struct al_table *table, const char *folder,
+	struct al_error *err)
+{
+	static const struct al_figure figure = {
+		.id = "frontier",
+		.mark = "point",
+		.x = {.column = "cached", .title = "Cached numbers a token"},
+		.y = {.column = "kl",
+			.title = "KL divergence (nats per token)",
+			.scale = AL_AXIS_LOG},
+		.series = "method",
+		.label = "label",
+		.width_pt = AL_FIGURE_PAGE_PT,
+		.legend = true,
+	};
+
+	return !folder
+		|| (al_folder_make(folder, err)
+			&& al_draw_into(&session->files, &figure, table, folder, err));
+}
+
+struct run {
+	struct al_progress progress;
+	const char *path;
+};
+
+static void show(void *context, const char *part)
+{
+	struct run *run = context;
+
+	al_progress_show(&run->progress, run->path, part);
+}
+
+static bool measure(struct al_session *session, struct al_network *network,
+	const struct al_calibration *calibration, const struct al_batch *all, const char *figures,
+	struct al_error *err)
+{
+	struct run run = {.path = network->view->checkpoint->path};
+	const struct al_watch watch = {show, &run};
+	struct al_frontier frontier;
+
+	al_progress_init(&run.progress, session);
+	bool ok = al_frontier_find(&frontier, network, calibration, all, &watch, err);
+	al_progress_finish(&run.progress);
+	if (!ok)
+		return false;
+	struct al_table *table = al_session_table(session, "frontier",
+		"What conversions cost, measured");
+	add_columns(table);
+	for (size_t i = 0; i < frontier.n; i++)
+		add_row(table, &frontier.items[i]);
+	if (frontier.n > 0) {
+		add_notes(table, &frontier, calibration, all);
+		ok = draw(session, table, figures, err);
+	}
+	free(frontier.items);
+	return ok;
+}
+
+bool al_frontier_add(struct al_session *session, struct al_opened_checkpoint *opened,
+	const struct al_calibration *calibration, const struct al_input_options *input,
+	const char *figures, struct al_error *err)
+{
+	struct al_network network;
+	struct al_tokens tokens;
+
+	if (!al_network_open(&network, &opened->view, err))
+		return false;
+	bool ok = al_input_read(input, &network, &tokens, err);
+	if (ok) {
+		const struct al_batch all = al_input_batch(&tokens);
+		ok = measure(session, &network, calibration, &all, figures, err);
+		al_tokens_finish(&tokens);
+	}
+	al_network_close(&network);
+	return ok;
+}

@@ -1,0 +1,247 @@
+/* What conversions of a whole model cost, measured. */
+#include "compress/frontier.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "calibration/outputs.h"
+#include "compress/effective.h"
+
+/* ---- a conversion of all modules, in memory ---- */
+
+struct conversion {
+	struct al_arena arena;
+	const struct al_model_view *view;
+	const struct al_calibration *calibration;
+	struct al_layout *layouts; /* [n_modules of the view] */
+	struct al_pieces *pieces;
+	size_t n;
+};
+
+static void conversion_finish(struct conversion *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		al_pieces_finish(&c->pieces[i]);
+	free(c->pieces);
+	al_arena_finish(&c->arena);
+}
+
+static bool load(void *context, const struct al_attention *attention, enum al_projection p,
+	bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct conversion *c = context;
+	const size_t i = (size_t)(attention - c->view->modules);
+
+	return al_effective_factor(&c->layouts[i], c->pieces[i].of, c->view->checkpoint, p, is_bias,
+		out, err);
+}
+
+/* The heads whose loss W_O of the others makes up for best. */
+static bool choose_dropped(struct conversion *c, const struct al_attention *a, size_t n,
+	const bool **out, struct al_error *err)
+{
+	const size_t n_heads = (size_t)a->n_heads;
+	struct al_head_worth *worth = al_new_array(&c->arena, struct al_head_worth, n_heads);
+	bool *is_dropped = al_new_array(&c->arena, bool, n_heads);
+	const struct al_module_statistics *statistics;
+	struct al_matrix output = {0};
+	bool ok = al_calibration_find(c->calibration, a->name, &statistics, err)
+		&& al_factor_load(c->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), al_view(output),
+			n_heads, worth, err);
+
+	for (size_t k = 0; ok && k < n; k++) {
+		size_t least = n_heads;
+		for (size_t i = 0; i < n_heads; i++)
+			if (!is_dropped[i]
+				&& (least == n_heads
+					|| worth[i].compensated < worth[least].compensated))
+				least = i;
+		is_dropped[least] = true;
+	}
+	*out = is_dropped;
+	al_matrix_finish(&output);
+	return ok;
+}
+
+static bool convert(struct conversion *c, const struct al_candidate *candidate,
+	const struct al_attention *a, struct al_error *err)
+{
+	const bool is_drop = candidate->method == AL_METHOD_DROP;
+	const struct al_data data = {.calibration = c->calibration};
+	struct al_layout wanted = {.attention = a,
+		.method = candidate->method,
+		.rank = is_drop ? 0 : candidate->rank,
+		.is_refitted = is_drop,
+		.of_keys = candidate->of_keys};
+
+	if (is_drop && !choose_dropped(c, a, (size_t)candidate->rank, &wanted.is_dropped, err))
+		return false;
+	return al_layout_make(&c->layouts[c->n], &c->arena, c->view->checkpoint, &wanted, err)
+		&& al_pieces_by_data(&c->pieces[c->n], c->view, &c->layouts[c->n], &data, err);
+}
+
+/* ---- what it saves ---- */
+
+static int64_t cached_by(const struct al_layout *layout)
+{
+	const struct al_attention *a = layout->attention;
+	const int64_t keys = a->n_kv_heads * a->d_head, values = a->n_kv_heads * a->d_value;
+
+	switch (layout->method) {
+	case AL_METHOD_DROP:
+		return al_layout_heads(layout, true) * (a->d_head + a->d_value);
+	case AL_METHOD_OV:
+		return keys + a->n_kv_heads * layout->rank;
+	case AL_METHOD_LATENT:
+		return layout->rank + (layout->of_keys ? values : keys);
+	default:
+		return keys + layout->rank * a->d_value;
+	}
+}
+
+/* Dropped heads take their values and outputs along. */
+static int64_t parameters_of(const struct al_layout *layout)
+{
+	const struct al_attention *a = layout->attention;
+	const int64_t all = al_original_parameters(a, AL_METHOD_OV);
+
+	return layout->method == AL_METHOD_DROP ? all / a->n_heads * al_layout_heads(layout, false)
+						: al_layout_parameters(layout);
+}
+
+static void count(const struct conversion *c, struct al_candidate *out)
+{
+	double squares = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const struct al_attention *a = c->layouts[i].attention;
+		out->parameters += parameters_of(&c->layouts[i]);
+		out->original += al_original_parameters(a, AL_METHOD_OV);
+		out->cached += cached_by(&c->layouts[i]);
+		out->cached_originally += a->n_kv_heads * (a->d_head + a->d_value);
+		squares += c->pieces[i].relative_error * c->pieces[i].relative_error;
+	}
+	out->error = sqrt(squares / (double)c->n);
+}
+
+/* ---- one candidate ---- */
+
+static bool measure(struct al_candidate *candidate, struct al_network *network,
+	const struct al_calibration *calibration, const struct al_batch *all, struct al_error *err)
+{
+	const struct al_model_view *view = network->view;
+	struct conversion c = {.view = view, .calibration = calibration};
+	const struct al_factor_source factors = {load, &c};
+	bool ok = true;
+
+	al_arena_init(&c.arena);
+	c.layouts = al_new_array(&c.arena, struct al_layout, view->n_modules);
+	c.pieces = al_calloc(view->n_modules, sizeof(*c.pieces));
+	for (; ok && c.n < view->n_modules; c.n += ok)
+		ok = convert(&c, candidate, &view->modules[c.n], err);
+	if (ok) {
+		count(&c, candidate);
+		ok = al_judge_factors(network, &factors, all, NULL, &candidate->measured, err);
+	}
+	conversion_finish(&c);
+	return ok;
+}
+
+/* ---- all ---- */
+
+static void add(struct al_frontier *f, enum al_method method, bool of_keys, int64_t rank)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].method == method && f->items[i].of_keys == of_keys
+			&& f->items[i].rank == rank)
+			return;
+	if (f->n == f->room) {
+		f->room = 2 * f->room + 16;
+		f->items = al_realloc(f->items, f->room, sizeof(*f->items));
+	}
+	f->items[f->n++] = (struct al_candidate){.method = method,
+		.rank = rank,
+		.of_keys = of_keys};
+}
+
+static void add_shares(struct al_frontier *f, enum al_method method, bool of_keys, int64_t whole)
+{
+	static const double shares[] = {.875, .75, .625, .5, .375, .25, .125};
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++)
+		if ((int64_t)(shares[i] * (double)whole) >= 1)
+			add(f, method, of_keys, (int64_t)(shares[i] * (double)whole));
+}
+
+static bool can(const struct al_model_view *view, enum al_method method)
+{
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (!al_method_check(&view->modules[i], method, NULL))
+			return false;
+	return true;
+}
+
+static void list(struct al_frontier *f, const struct al_model_view *view)
+{
+	const struct al_attention *a = &view->modules[0];
+	const int64_t values = a->n_kv_heads * a->d_value;
+	const int64_t width = values < a->factors[AL_VALUE].rows ? values
+								 : a->factors[AL_VALUE].rows;
+
+	if (can(view, AL_METHOD_DROP) && a->n_heads == a->n_kv_heads)
+		for (int64_t n = 1; n <= a->n_heads / 2; n++)
+			add(f, AL_METHOD_DROP, false, n);
+	if (can(view, AL_METHOD_OV))
+		add_shares(f, AL_METHOD_OV, false, a->d_value);
+	if (can(view, AL_METHOD_LATENT))
+		add_shares(f, AL_METHOD_LATENT, false, width);
+	if (can(view, AL_METHOD_LATENT) && !a->is_rotary)
+		add_shares(f, AL_METHOD_LATENT, true, width);
+	if (can(view, AL_METHOD_GQA) && a->biases[AL_VALUE].n_runs == 0)
+		for (int64_t left = a->n_kv_heads - 1; left >= 1; left--)
+			if (a->n_kv_heads % left == 0)
+				add(f, AL_METHOD_GQA, false, left);
+}
+
+static bool beats(const struct al_candidate *b, const struct al_candidate *a)
+{
+	return b->cached <= a->cached && b->measured.divergence < a->measured.divergence;
+}
+
+static void mark_best(struct al_frontier *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		f->items[i].is_best = true;
+		for (size_t k = 0; k < f->n; k++)
+			if (beats(&f->items[k], &f->items[i]))
+				f->items[i].is_best = false;
+	}
+}
+
+bool al_frontier_find(struct al_frontier *out, struct al_network *network,
+	const struct al_calibration *calibration, const struct al_batch *all,
+	const struct al_watch *watch, struct al_error *err)
+{
+	char part[64];
+	bool ok = true;
+
+	*out = (struct al_frontier){0};
+	list(out, network->view);
+	for (size_t i = 0; ok && i < out->n; i++) {
+		snprintf(part, sizeof(part), "conversion %zu of %zu", i + 1, out->n);
+		if (watch && watch->show)
+			watch->show(watch->context, part);
+		ok = measure(&out->items[i], network, calibration, all, err)
+			|| al_in(err, "%s", al_method_names[out->items[i].method]);
+	}
+	if (ok) {
+		mark_best(out);
+		return true;
+	}
+	free(out->items);
+	*out = (struct al_frontier){0};
+	return false;
+}
