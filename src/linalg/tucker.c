@@ -59,9 +59,8 @@ static bool check_options(const struct al_heads *heads, const struct al_tucker_o
 	if (o->modes == AL_TUCKER_PARTIAL && o->head_rank)
 		return al_fail(err, AL_EINPUT,
 			"head rank (%zu) of a decomposition that keeps the heads", o->head_rank);
-	if (o->finder == AL_TUCKER_RANDOM && (o->modes == AL_TUCKER_FULL || o->n_sweeps))
-		return al_fail(err, AL_EINPUT,
-			"the random finder is for query and key, without sweeps");
+	if (o->finder == AL_TUCKER_RANDOM && o->modes == AL_TUCKER_FULL)
+		return al_fail(err, AL_EINPUT, "the random finder is for query and key");
 	return o->tolerance != 0 ? check_tolerance(o, err) : check_sizes(heads, o, err);
 }
 
@@ -88,7 +87,9 @@ void al_tucker_refine(const struct al_heads *heads, struct al_tucker_options *o)
 	const size_t n = o->modes == AL_TUCKER_FULL ? o->head_rank : s.n_heads;
 
 	o->n_sweeps = 0;
-	if (is_random(&s, o) || o->query_rank > o->key_rank * n || o->key_rank > o->query_rank * n)
+	if (is_random(&s, o))
+		o->finder = AL_TUCKER_RANDOM;
+	if (o->query_rank > o->key_rank * n || o->key_rank > o->query_rank * n)
 		return;
 	o->n_sweeps = REFINING_SWEEPS;
 	o->stop = REFINED;
@@ -290,26 +291,46 @@ static bool improve_mixed(const struct al_mode *mode, const struct al_tucker *t,
 	return done;
 }
 
-/* The best basis of one mode with the other modes as they are. */
-static bool improve(const struct al_mode *mode, const struct al_tucker *t, struct al_matrix *basis,
-	struct al_error *err)
+/* A step of orthogonal iteration, where all eigenvectors of a large mode would cost too much: with
+ * the other modes as they are it never loses anything. */
+static bool improve_step(const struct al_mode *mode, struct al_matrix basis, struct al_error *err)
+{
+	struct al_matrix l = {0}, inner = {0}, r = {0};
+
+	bool done = al_mode_weigh(mode, &l, err) && al_matrix_init(&inner, l.cols, basis.cols, err)
+		&& al_matrix_init(&r, basis.cols, basis.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(l), al_view(basis), 0, inner, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(l), al_view(inner), 0, basis, err)
+		&& al_qr(basis, r, err);
+	al_matrix_finish(&r);
+	al_matrix_finish(&inner);
+	al_matrix_finish(&l);
+	return done;
+}
+
+/* The best basis of one mode with the other modes as they are, or a better one. */
+static bool improve(const struct al_mode *mode, const struct al_tucker *t, bool is_stepwise,
+	struct al_matrix *basis, struct al_error *err)
 {
 	const size_t rank = basis->cols;
 
+	if (is_stepwise)
+		return improve_step(mode, *basis, err);
 	if (t->head.data)
 		return improve_mixed(mode, t, *basis, err);
 	al_matrix_finish(basis);
 	return find_mode(mode, rank, 0, basis, err);
 }
 
-static bool sweep(const struct al_heads *heads, struct al_tucker *t, struct al_error *err)
+static bool sweep(const struct al_heads *heads, bool is_stepwise, struct al_tucker *t,
+	struct al_error *err)
 {
 	const struct al_mode query = {heads->query, al_view(t->core_key), t->n_heads,
 		t->n_kv_heads};
 	const struct al_mode key = {heads->key, al_view(t->core_query), t->n_kv_heads, t->n_heads};
 
-	if (!improve(&query, t, &t->query, err) || !project(heads, t, err)
-		|| !improve(&key, t, &t->key, err) || !project(heads, t, err))
+	if (!improve(&query, t, is_stepwise, &t->query, err) || !project(heads, t, err)
+		|| !improve(&key, t, is_stepwise, &t->key, err) || !project(heads, t, err))
 		return false;
 	if (!t->head.data)
 		return true;
@@ -326,7 +347,8 @@ static bool hooi(const struct al_heads *heads, const struct al_tucker_options *o
 		return false;
 	while (t->n_sweeps < o->n_sweeps) {
 		const double before = t->core_error;
-		if (!sweep(heads, t, err) || !measure_core(t, norm, err))
+		if (!sweep(heads, o->finder == AL_TUCKER_RANDOM, t, err)
+			|| !measure_core(t, norm, err))
 			return false;
 		t->n_sweeps++;
 		if (before - t->core_error <= o->stop * before)
@@ -429,6 +451,21 @@ static bool decompose_exactly(const struct al_heads *heads, const struct al_tuck
 	return done;
 }
 
+/* A large tensor's modes are found at random, and swept in steps. */
+static bool decompose_large(const struct al_heads *heads, const struct al_tucker_options *o,
+	double norm, struct al_tucker *t, struct al_error *err)
+{
+	struct al_wide_heads wide;
+
+	if (!al_tucker_find_ranges(heads, o, t, err) || !measure_core(t, norm, err))
+		return false;
+	if (o->n_sweeps == 0)
+		return true;
+	bool done = al_wide_heads_init(&wide, heads, err) && hooi(&wide.heads, o, norm, t, err);
+	al_wide_heads_finish(&wide);
+	return done;
+}
+
 static bool decompose(const struct al_heads *heads, const struct al_tucker_options *o,
 	struct al_tucker *t, struct al_error *err)
 {
@@ -438,7 +475,7 @@ static bool decompose(const struct al_heads *heads, const struct al_tucker_optio
 	if (!al_heads_norm(heads, &norm, err))
 		return false;
 	if (is_random(&s, o))
-		return al_tucker_find_ranges(heads, o, t, err) && measure_core(t, norm, err);
+		return decompose_large(heads, o, norm, t, err);
 	return decompose_exactly(heads, o, norm, t, err);
 }
 

@@ -318,6 +318,42 @@ static void finds_ranges_at_random(void **state)
 	finish_layer(&noisy);
 }
 
+/* Stepwise sweeps after the random finder end where exact ones do, within 1 %, and never lose. */
+static void check_sweeps(const struct layer *layer, size_t query_rank, size_t key_rank)
+{
+	struct al_tucker_options exact = {.query_rank = query_rank, .key_rank = key_rank};
+	struct al_tucker_options stepwise = exact, none;
+
+	al_tucker_refine(&layer->heads, &exact);
+	assert_true(exact.n_sweeps > 0 && exact.finder == AL_TUCKER_AUTO);
+	stepwise.finder = AL_TUCKER_RANDOM;
+	none = stepwise;
+	al_tucker_refine(&layer->heads, &stepwise);
+	struct al_tucker a = decompose(&layer->heads, exact);
+	struct al_tucker b = decompose(&layer->single, stepwise);
+	struct al_tucker c = decompose(&layer->single, none);
+	assert_true(b.n_sweeps > 0 && c.n_sweeps == 0);
+	assert_true(b.relative_error < a.relative_error * 1.01);
+	assert_true(b.relative_error <= c.relative_error * (1 + 1e-9));
+	check_orthonormal(b.query);
+	check_orthonormal(b.key);
+	al_tucker_finish(&a);
+	al_tucker_finish(&b);
+	al_tucker_finish(&c);
+}
+
+static void sweeps_in_steps(void **state)
+{
+	struct layer noisy = noisy_layer(512, 64, 110);
+	struct layer grouped = gaussian_layer((struct sizes){8, 2, 16, 150, 200}, 111);
+
+	(void)state;
+	check_sweeps(&noisy, 48, 64);
+	check_sweeps(&grouped, 60, 20);
+	finish_layer(&grouped);
+	finish_layer(&noisy);
+}
+
 static void gives_the_same_bits_for_any_threads(void **state)
 {
 	struct layer layer = noisy_layer(300, 40, 120);
@@ -373,8 +409,6 @@ static void refuses_ranks(void **state)
 		{{.tolerance = NAN}, "tolerance (nan): expected between 0 and 1"},
 		{{.tolerance = 0.1, .finder = AL_TUCKER_RANDOM},
 			"the random finder takes ranks, not a tolerance"},
-		{{.query_rank = 3, .key_rank = 3, .n_sweeps = 1, .finder = AL_TUCKER_RANDOM},
-			"the random finder is for query and key, without sweeps"},
 		{{.query_rank = 13, .key_rank = 2, .n_sweeps = 1},
 			"query rank (13) exceeds the product of the other ranks (12)"},
 	};
@@ -474,6 +508,7 @@ int main(void)
 		cmocka_unit_test(sweeps_never_lose),
 		cmocka_unit_test(counts_parameters),
 		cmocka_unit_test(finds_ranges_at_random),
+		cmocka_unit_test(sweeps_in_steps),
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(refuses_ranks),
 		cmocka_unit_test(refuses_heads),
