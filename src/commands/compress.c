@@ -79,7 +79,8 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_FLAG(struct compress_options, force, "force",
 		"write a result that is no smaller than its source, too"),
 	OPTION_TEXT(struct compress_options, drops, "drop", "LAYER:HEAD,...",
-		"heads to leave out; a module's name may stand for LAYER"),
+		"heads to leave out; a module's name may stand for LAYER; or with --calibration a "
+		"number: so many of each module, whose loss the others make up for best"),
 	OPTION_TEXT(struct compress_options, for_whom, "for", "epfml",
 		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"),
 	OPTION_END,
@@ -143,8 +144,17 @@ static bool read_ranks(struct al_arena *arena, const char *text, struct al_compr
 static bool read_drops(struct al_arena *arena, const char *text, struct al_compress_options *out,
 	struct al_error *err)
 {
+	int64_t of_each;
+
 	if (!text)
 		return true;
+	const size_t digits = al_read_digits(text, &of_each);
+	if (digits > 0 && !text[digits]) {
+		out->n_of_each = of_each > 0 ? (size_t)of_each : 0;
+		return of_each > 0
+			|| al_fail(err, AL_EINPUT,
+				"--drop %s: expected LAYER:HEAD, or a number of heads", text);
+	}
 	char **items = split(arena, text, &out->n_dropped);
 	struct al_dropped *dropped = al_new_array(arena, struct al_dropped, out->n_dropped);
 	for (size_t i = 0; i < out->n_dropped; i++) {
@@ -199,10 +209,10 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 		+ (o->budget > 0);
 
 	if (o->method == AL_METHOD_DROP)
-		return (n == 0 && o->n_dropped > 0)
+		return (n == 0 && (o->n_dropped > 0 || o->n_of_each > 0))
 			|| al_fail(err, AL_EINPUT,
 				"--method drop takes --drop LAYER:HEAD,... and no rank");
-	if (o->n_dropped > 0)
+	if (o->n_dropped > 0 || o->n_of_each > 0)
 		return al_fail(err, AL_EINPUT, "--drop goes with --method drop, not %s",
 			al_method_names[o->method]);
 	return n == 1
@@ -242,6 +252,10 @@ static bool check_data(const struct compress_options *o, enum al_method method,
 			o->budget ? "budget" : "measure", name);
 	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
 		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
+	if (o->drops && !strchr(o->drops, ':') && !o->calibration)
+		return al_fail(err, AL_EINPUT,
+			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
+			o->drops);
 	if (o->is_aligned && method != AL_METHOD_GQA)
 		return al_fail(err, AL_EINPUT, "--align goes with gqa, not %s", name);
 	if (al_refit_runs((enum al_refit)o->refit)) {

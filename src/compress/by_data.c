@@ -558,6 +558,44 @@ static bool make_drop(struct work *w, struct al_pieces *out, struct al_error *er
 	return ok;
 }
 
+static void mark_least(const struct al_head_worth *worth, size_t n_heads, size_t n,
+	bool *is_dropped)
+{
+	for (; n-- > 0;) {
+		size_t least = n_heads;
+		for (size_t i = 0; i < n_heads; i++)
+			if (!is_dropped[i]
+				&& (least == n_heads
+					|| worth[i].compensated < worth[least].compensated))
+				least = i;
+		is_dropped[least] = true;
+	}
+}
+
+bool al_choose_dropped(const struct al_model_view *view, const struct al_calibration *calibration,
+	const struct al_attention *a, size_t n, bool *is_dropped, struct al_error *err)
+{
+	const size_t n_heads = (size_t)a->n_heads;
+	const struct al_module_statistics *statistics;
+	struct al_matrix output = {0};
+
+	if (n >= n_heads || a->n_kv_heads != a->n_heads)
+		return al_fail(err, AL_EINPUT,
+			"%s: of its %zu heads with %lld keys %zu can't be chosen: name them with "
+			"--drop LAYER:HEAD",
+			a->name, n_heads, (long long)a->n_kv_heads, n);
+	struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
+	bool ok = al_calibration_find(calibration, a->name, &statistics, err)
+		&& al_factor_load(view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), al_view(output),
+			n_heads, worth, err);
+	if (ok)
+		mark_least(worth, n_heads, n, is_dropped);
+	al_matrix_finish(&output);
+	free(worth);
+	return ok;
+}
+
 /* ---- all ---- */
 
 bool al_data_refits(const struct al_data *data, enum al_method method)

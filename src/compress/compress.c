@@ -64,10 +64,17 @@ static bool check_dropped(const struct al_job *job, struct al_error *err)
 }
 
 /* NULL where no head of the module goes. */
-static bool *dropped_heads(struct al_job *job, const struct al_attention *a)
+static bool find_dropped(struct al_job *job, const struct al_attention *a, bool **out,
+	struct al_error *err)
 {
+	const struct al_compress_options *options = job->options;
 	bool *is_dropped = NULL;
 
+	if (options->n_of_each > 0) {
+		*out = al_new_array(&job->arena, bool, (size_t)a->n_heads);
+		return al_choose_dropped(job->view, options->data->calibration, a,
+			options->n_of_each, *out, err);
+	}
 	for (size_t i = 0; i < job->options->n_dropped; i++) {
 		if (!names_module(&job->options->dropped[i], a))
 			continue;
@@ -75,7 +82,8 @@ static bool *dropped_heads(struct al_job *job, const struct al_attention *a)
 			is_dropped = al_new_array(&job->arena, bool, (size_t)a->n_heads);
 		is_dropped[job->options->dropped[i].head] = true;
 	}
-	return is_dropped;
+	*out = is_dropped;
+	return true;
 }
 
 /* A module on its way. */
@@ -461,8 +469,12 @@ static bool do_modules(struct al_job *job, struct al_error *err)
 	job->modules = al_new_array(&job->arena, struct al_job_module, view->n_modules);
 	for (size_t i = 0; i < view->n_modules; i++) {
 		const struct al_attention *a = &view->modules[i];
-		const bool *is_dropped = dropped_heads(job, a);
-		if (!is_chosen(job, a) || (job->options->method == AL_METHOD_DROP && !is_dropped))
+		bool *is_dropped;
+		if (!is_chosen(job, a))
+			continue;
+		if (!find_dropped(job, a, &is_dropped, err))
+			return false;
+		if (job->options->method == AL_METHOD_DROP && !is_dropped)
 			continue;
 		if (!do_module(job, a, index++, is_dropped, err))
 			return false;

@@ -26,6 +26,7 @@ struct al_compress_options {
 				      of a module; 0 */
 	const struct al_dropped *dropped;
 	size_t n_dropped;
+	size_t n_of_each; /* drop: so many heads of each module, chosen by the calibration; 0 */
 	double budget; /* the largest rank that saves this share of a module's attention; 0 */
 	const struct al_data *data; /* of methods on values, and for W_O after drop; may be NULL */
 	bool of_keys; /* kv-latent: of keys */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "calibration/outputs.h"
 #include "compress/effective.h"
 
 /* ---- a conversion of all modules, in memory ---- */
@@ -38,34 +37,6 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 		out, err);
 }
 
-/* The heads whose loss W_O of the others makes up for best. */
-static bool choose_dropped(struct conversion *c, const struct al_attention *a, size_t n,
-	const bool **out, struct al_error *err)
-{
-	const size_t n_heads = (size_t)a->n_heads;
-	struct al_head_worth *worth = al_new_array(&c->arena, struct al_head_worth, n_heads);
-	bool *is_dropped = al_new_array(&c->arena, bool, n_heads);
-	const struct al_module_statistics *statistics;
-	struct al_matrix output = {0};
-	bool ok = al_calibration_find(c->calibration, a->name, &statistics, err)
-		&& al_factor_load(c->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
-		&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), al_view(output),
-			n_heads, worth, err);
-
-	for (size_t k = 0; ok && k < n; k++) {
-		size_t least = n_heads;
-		for (size_t i = 0; i < n_heads; i++)
-			if (!is_dropped[i]
-				&& (least == n_heads
-					|| worth[i].compensated < worth[least].compensated))
-				least = i;
-		is_dropped[least] = true;
-	}
-	*out = is_dropped;
-	al_matrix_finish(&output);
-	return ok;
-}
-
 static bool convert(struct conversion *c, const struct al_candidate *candidate,
 	const struct al_attention *a, struct al_error *err)
 {
@@ -77,8 +48,13 @@ static bool convert(struct conversion *c, const struct al_candidate *candidate,
 		.is_refitted = is_drop,
 		.of_keys = candidate->of_keys};
 
-	if (is_drop && !choose_dropped(c, a, (size_t)candidate->rank, &wanted.is_dropped, err))
-		return false;
+	if (is_drop) {
+		bool *is_dropped = al_new_array(&c->arena, bool, (size_t)a->n_heads);
+		if (!al_choose_dropped(c->view, c->calibration, a, (size_t)candidate->rank,
+			    is_dropped, err))
+			return false;
+		wanted.is_dropped = is_dropped;
+	}
 	return al_layout_make(&c->layouts[c->n], &c->arena, c->view->checkpoint, &wanted, err)
 		&& al_pieces_by_data(&c->pieces[c->n], c->view, &c->layouts[c->n], &data, err);
 }

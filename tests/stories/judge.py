@@ -71,7 +71,9 @@ MEASURES = {"C": "inputs", "C0": "centred", "P": "outputs"}
 
 
 def heads_of(conversion):
-    """LAYER:HEAD of each head that is left out; a greedy path is given once."""
+    """LAYER:HEAD of each head that is left out, or how many; a greedy path is given once."""
+    if conversion.get("chosen_by") == "error_compensated" and conversion["refit"] is True:
+        return ["1"]
     if conversion["method"] == "drop":
         return [f"{layer}:{head}" for layer, head in enumerate(conversion["heads"])]
     path = conversion["path"]
