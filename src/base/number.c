@@ -329,7 +329,7 @@ static int count_significant(const char *decimal)
 char *al_exact_text(struct al_arena *arena, mpq_srcptr q)
 {
 	if (al_exact_is_integer(q))
-		return al_exact_decimal(arena, q, 0);
+		return place_point(arena, mpq_numref(q), 0);
 
 	int decimals = decimals_for(q);
 	char *text = al_exact_decimal(arena, q, decimals);

@@ -50,7 +50,9 @@ void al_settings_forget_defaults(struct al_settings *settings)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < settings->n; i++)
+	while (kept < settings->n && !settings->items[kept].is_default)
+		kept++;
+	for (size_t i = kept; i < settings->n; i++)
 		if (!settings->items[i].is_default)
 			settings->items[kept++] = settings->items[i];
 	settings->n = kept;

@@ -94,7 +94,11 @@ static void render(struct al_session *session, struct al_text *out)
 
 	for (size_t i = 0; i < session->n_tables; i++)
 		tables[i] = session->tables[i];
-	if (session->raw)
+	if (session->rendered.data) {
+		al_text_finish(out);
+		*out = session->rendered;
+		session->rendered = (struct al_text){0};
+	} else if (session->raw)
 		al_text_add(out, session->raw);
 	else
 		session->writer->write(&session->style, tables, session->n_tables, out);
@@ -304,6 +308,7 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 		al_table_finish(session.tables[i]);
 	al_catalog_destroy(session.catalog);
 	al_files_finish(&session.files);
+	al_text_finish(&session.rendered);
 	al_arena_finish(&session.arena);
 	al_touched_end();
 	if (!ok)

@@ -38,6 +38,7 @@ struct al_session {
 	struct al_table **tables;
 	size_t n_tables, tables_room;
 	const char *raw; /* printed instead of tables, as it is */
+	struct al_text rendered; /* the same where it grew with the answer; without data: nothing */
 	struct al_files files; /* beside the answer; all are written when the answer is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */

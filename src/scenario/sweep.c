@@ -271,14 +271,16 @@ static bool add_point(const struct al_sweep *sweep, const struct al_configured_v
 static bool spend(const struct al_sweep *sweep, const struct al_ledger *ledger, size_t *n_evaluated,
 	struct al_error *err)
 {
+	const int most = sweep->take_rows ? AL_SWEEP_MOST_HANDED_ON : AL_SWEEP_MOST_ENTRIES;
+
 	*n_evaluated += (sweep->n_evaluated ? 16 : 8) * sweep->n_measures;
 	for (int i = 0; i < AL_N_LISTS; i++)
 		*n_evaluated += ledger->lists[i].n;
-	return *n_evaluated <= AL_SWEEP_MOST_ENTRIES
+	return *n_evaluated <= (size_t)most
 		|| al_fail(err, AL_EINPUT,
 			"more than %d tensors, activations and products are evaluated, expected "
 			"fewer points or measures",
-			AL_SWEEP_MOST_ENTRIES);
+			most);
 }
 
 static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct al_error *err)
@@ -286,30 +288,6 @@ static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct 
 	for (size_t i = sweep->n_axes; i-- > 0;)
 		al_in(err, "%s = %lld", sweep->axes[i].symbol, (long long)values[i]);
 	return al_in(err, "sweep \"%s\"", sweep->id);
-}
-
-static bool run_variant(const struct al_sweep *sweep, const struct al_configured_variant *variant,
-	int64_t n_points, size_t *n_evaluated, struct al_table *out, struct al_error *err)
-{
-	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
-	struct al_ledger ledger;
-	mpq_t number;
-
-	if (!open_ledger(sweep, variant, &ledger, err))
-		return al_in(err, "sweep \"%s\"", sweep->id);
-	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
-		|| al_in(err, "sweep \"%s\"", sweep->id);
-	mpq_init(number);
-	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
-		for (size_t i = 0; i < sweep->n_axes; i++)
-			values[i] = axis_value(&sweep->axes[i], indices[i]);
-		ok = (add_point(sweep, variant, &ledger, values, number, out, err)
-			     && spend(sweep, &ledger, n_evaluated, err))
-			|| fail_at(sweep, values, err);
-	}
-	mpq_clear(number);
-	al_ledger_close(&ledger);
-	return ok;
 }
 
 /* What people read for a symbol; the symbol itself where it is a variant's own. */
@@ -344,6 +322,50 @@ static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 	}
 }
 
+/* So many rows are handed on at once. */
+enum { ROWS_AT_ONCE = 512 };
+
+static void begin_table(const struct al_sweep *sweep, struct al_table *out)
+{
+	al_table_init(out, sweep->id, sweep->title);
+	add_columns(sweep, out);
+}
+
+/* What is handed on is forgotten. */
+static void hand_on(const struct al_sweep *sweep, size_t least, struct al_table *out)
+{
+	if (!sweep->take_rows || out->n_rows < least)
+		return;
+	sweep->take_rows(sweep->context, out);
+	al_table_finish(out);
+	begin_table(sweep, out);
+}
+
+static bool run_variant(const struct al_sweep *sweep, const struct al_configured_variant *variant,
+	int64_t n_points, size_t *n_evaluated, struct al_table *out, struct al_error *err)
+{
+	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
+	struct al_ledger ledger;
+	mpq_t number;
+
+	if (!open_ledger(sweep, variant, &ledger, err))
+		return al_in(err, "sweep \"%s\"", sweep->id);
+	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
+		|| al_in(err, "sweep \"%s\"", sweep->id);
+	mpq_init(number);
+	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
+		for (size_t i = 0; i < sweep->n_axes; i++)
+			values[i] = axis_value(&sweep->axes[i], indices[i]);
+		ok = (add_point(sweep, variant, &ledger, values, number, out, err)
+			     && spend(sweep, &ledger, n_evaluated, err))
+			|| fail_at(sweep, values, err);
+		hand_on(sweep, ROWS_AT_ONCE, out);
+	}
+	mpq_clear(number);
+	al_ledger_close(&ledger);
+	return ok;
+}
+
 static void add_notes(const struct al_sweep *sweep, struct al_table *out)
 {
 	al_table_note(out, "counted: %s", al_basis_text(&sweep->question->basis, &out->arena));
@@ -359,14 +381,14 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 
 	if (!al_sweep_points(sweep, &points, err))
 		return false;
-	al_table_init(out, sweep->id, sweep->title);
-	add_columns(sweep, out);
+	begin_table(sweep, out);
 	for (size_t i = 0; i < sweep->n_variants; i++)
 		if (!run_variant(sweep, sweep->variants[i], points / (int64_t)sweep->n_variants,
 			    n_evaluated, out, err)) {
 			al_table_finish(out);
 			return false;
 		}
+	hand_on(sweep, 0, out);
 	add_notes(sweep, out);
 	return true;
 }

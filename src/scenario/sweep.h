@@ -9,6 +9,7 @@ enum {
 	AL_SWEEP_MOST_AXES = 4,
 	AL_SWEEP_MOST_POINTS = 1000000,
 	AL_SWEEP_MOST_ENTRIES = 1 << 24, /* of ledgers, evaluated at all points */
+	AL_SWEEP_MOST_HANDED_ON = 1 << 28, /* the same where rows aren't kept */
 	AL_SWEEP_MOST_MEASURES = AL_N_MEASURES
 };
 
@@ -32,6 +33,10 @@ struct al_sweep {
 	size_t n_variants;
 	const struct al_question *question; /* its recipe may be NULL where no measure needs one */
 	size_t *n_evaluated; /* entries, of all sweeps that share a bound; NULL: this one alone */
+	/* Takes rows as they come, some at a time, in a table with all columns; NULL: they are kept
+	 * until the end. */
+	void (*take_rows)(void *context, const struct al_table *rows);
+	void *context;
 };
 
 /* Parses "FROM:TO[:STEP]" or "A,B,C" into an axis. */
@@ -44,7 +49,7 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A column a symbol, `variant`, a column a measure; rows run variant by variant, the last axis
- * fastest. `out` is the caller's to finish. */
+ * fastest. `out` is the caller's to finish; with take_rows it has no rows left. */
 bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
