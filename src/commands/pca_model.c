@@ -245,8 +245,10 @@ static bool choose_modules(struct pca_model *m, struct al_error *err)
 		m->n_wanted += m->is_wanted[i];
 	}
 	return m->n_wanted > 0
-		|| al_fail(err, AL_EINPUT, "%s: has no attention module of --modules %s",
-			m->opened.checkpoint.path, patterns ? patterns : "");
+		|| al_fail(err, AL_EINPUT,
+			"%s: has no attention module of --modules %s; the first of %zu is %s",
+			m->opened.checkpoint.path, patterns ? patterns : "", view->n_modules,
+			view->n_modules ? view->modules[0].name : "none");
 }
 
 static void note_tokens(const struct pca_model *m, const struct al_batch *all)
