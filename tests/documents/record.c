@@ -31,10 +31,18 @@ void must_read(bool ok, const struct al_error *err)
 
 /* ---- reading ---- */
 
+/* Values that have biases, as here, can't be shared by groups. */
+static bool has_copy(enum al_method method)
+{
+	return method != AL_METHOD_GQA;
+}
+
 bool parse_record(enum al_method method, const char *text, size_t length, struct al_error *err)
 {
 	const struct al_verify_options options = {.n_tokens = 2, .seed = 1};
 	struct copy *copy = &copies[method];
+	if (!has_copy(method))
+		return true;
 	const char *before = copy->record->value;
 	char *record = al_alloc(length + 1, 1);
 	bool holds;
@@ -65,7 +73,6 @@ static const int64_t ranks[AL_N_METHODS] = {
 	[AL_METHOD_TRUNCATE] = 2,
 	[AL_METHOD_OV] = 2,
 	[AL_METHOD_LATENT] = 6,
-	[AL_METHOD_GQA] = 1,
 };
 
 static void compress(enum al_method method, const char *path)
@@ -115,13 +122,15 @@ void record_begin(const struct test_folder *folder)
 			  &err),
 		&err);
 	for (int method = 0; method < AL_N_METHODS; method++)
-		make_copy((enum al_method)method, folder);
+		if (has_copy((enum al_method)method))
+			make_copy((enum al_method)method, folder);
 }
 
 void record_end(void)
 {
 	for (int method = 0; method < AL_N_METHODS; method++)
-		al_checkpoint_close(&copies[method].checkpoint);
+		if (has_copy((enum al_method)method))
+			al_checkpoint_close(&copies[method].checkpoint);
 	al_model_view_close(&original.view);
 	al_checkpoint_close(&original.checkpoint);
 	al_catalog_destroy(original.catalog);
