@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "forward/exponent.h"
 #include "forward/internal.h"
 
 /* Queries that are scored together: what a head holds at a time is keys x this many. */
@@ -16,17 +17,12 @@ enum { QUERIES_AT_ONCE = 128 };
 static double softmax(float *x, size_t n, size_t low, size_t high)
 {
 	float most = x[low];
-	double sum = 0, weighed = 0;
+	double weighed;
 
 	for (size_t i = low + 1; i < high; i++)
 		most = x[i] > most ? x[i] : most;
 	memset(x, 0, low * sizeof(*x));
-	for (size_t i = low; i < high; i++) {
-		const float score = x[i] - most;
-		x[i] = expf(score);
-		sum += (double)x[i];
-		weighed += (double)(score * x[i]);
-	}
+	const double sum = al_exp_all(x + low, high - low, most, &weighed);
 	const float factor = (float)(1 / sum);
 	for (size_t i = low; i < high; i++)
 		x[i] *= factor;

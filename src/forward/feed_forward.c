@@ -3,39 +3,72 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "forward/exponent.h"
 #include "forward/internal.h"
 
 /* ---- activations: the names are those of configs ---- */
 
 struct al_activation {
 	const char *name;
-	float (*of)(float x);
+	void (*of)(float *x, size_t n); /* in place */
 };
 
-static float silu(float x)
+/* Both signs are computed in one way: without branches compilers make vectors of the loops. */
+static inline float sigmoid(float x)
 {
-	return x / (1 + expf(-x));
+	const float below = al_exp_below_zero(-fabsf(x));
+
+	return 0.5f + copysignf(0.5f * (1 - below) / (1 + below), x);
 }
 
-static float relu(float x)
+static void silu(float *x, size_t n)
 {
-	return x > 0 ? x : 0;
+	for (size_t i = 0; i < n; i++)
+		x[i] *= sigmoid(x[i]);
 }
 
-/* Hendrycks and Gimpel 2016, arXiv:1606.08415: x Phi(x), and two approximations of it. */
-static float gelu(float x)
+static void relu(float *x, size_t n)
 {
-	return 0.5f * x * (1 + erff(x * 0.70710678118654752f));
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] > 0 ? x[i] : 0;
 }
 
-static float gelu_tanh(float x)
+/* The normal distribution's tail below -|z| sqrt(2), to 8e-8.
+ *= Abramowitz and Stegun 1964, 7.1.26 */
+static inline float tail(float z)
 {
-	return 0.5f * x * (1 + tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x)));
+	const float t = 1 / (1 + 0.3275911f * z);
+	const float series = t
+		* (0.254829592f
+			+ t
+				* (-0.284496736f
+					+ t
+						* (1.421413741f
+							+ t * (-1.453152027f + t * 1.061405429f))));
+
+	return 0.5f * series * al_exp_below_zero(-z * z);
 }
 
-static float quick_gelu(float x)
+/* Hendrycks and Gimpel 2016, arXiv:1606.08415: x Phi(x), and two approximations of it; (1 + tanh
+ * u)/2 is the sigmoid of 2u. */
+static void gelu(float *x, size_t n)
 {
-	return x / (1 + expf(-1.702f * x));
+	for (size_t i = 0; i < n; i++) {
+		const float inside = 0.5f - tail(fabsf(x[i]) * 0.70710678118654752f);
+		x[i] *= 0.5f + copysignf(inside, x[i]);
+	}
+}
+
+static void gelu_tanh(float *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] *= sigmoid(1.59576912160573072f * (x[i] + 0.044715f * x[i] * x[i] * x[i]));
+}
+
+static void quick_gelu(float *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] *= sigmoid(1.702f * x[i]);
 }
 
 static const struct al_activation activations[] = {
@@ -66,8 +99,7 @@ bool al_activation_find(const char *name, const struct al_activation **out, stru
 
 void al_activate(const struct al_activation *activation, float *x, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		x[i] = activation->of(x[i]);
+	activation->of(x, n);
 }
 
 /* ---- the block ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "forward/exponent.h"
 #include "forward/internal.h"
 
 /* Numbers of the head, and of logits, that are in memory at once. */
@@ -64,11 +65,11 @@ struct adding {
 
 static void add_column(const struct adding *a, size_t j)
 {
-	const float *x = a->logits.data + j * a->logits.ld;
+	float *x = a->logits.data + j * a->logits.ld;
 	struct running *r = &a->running[j];
 	const int64_t target = a->targets ? a->targets[j] - a->row : -1;
 	size_t best = 0;
-	double sum = 0;
+	double weighed;
 
 	for (size_t i = 1; i < a->logits.rows; i++)
 		best = x[i] > x[best] ? i : best;
@@ -77,11 +78,9 @@ static void add_column(const struct adding *a, size_t j)
 		r->most = x[best];
 		r->best = (int32_t)(a->row + (int64_t)best);
 	}
-	for (size_t i = 0; i < a->logits.rows; i++)
-		sum += (double)expf(x[i] - r->most);
-	r->sum += sum;
 	if (target >= 0 && target < (int64_t)a->logits.rows)
 		r->target = (double)x[target];
+	r->sum += al_exp_all(x, a->logits.rows, r->most, &weighed);
 }
 
 static void add_columns(void *context, size_t first, size_t n)
