@@ -107,16 +107,25 @@ static void add_notes(struct al_table *table, const struct al_frontier *f,
 		"frontier: no other that caches as little has less KL divergence");
 }
 
-static bool draw(struct al_session *session, const struct al_table *table, const char *folder,
-	struct al_error *err)
+static bool has_zero(const struct al_frontier *f)
 {
-	static const struct al_figure figure = {
+	for (size_t i = 0; i < f->n; i++)
+		if (f->items[i].measured.divergence <= 0)
+			return true;
+	return false;
+}
+
+/* A conversion that costs nothing has no place on a logarithmic axis. */
+static bool draw(struct al_session *session, const struct al_table *table,
+	const struct al_frontier *frontier, const char *folder, struct al_error *err)
+{
+	const struct al_figure figure = {
 		.id = "frontier",
 		.mark = "point",
 		.x = {.column = "cached", .title = "Cached numbers a token"},
 		.y = {.column = "kl",
 			.title = "KL divergence (nats per token)",
-			.scale = AL_AXIS_LOG},
+			.scale = has_zero(frontier) ? AL_AXIS_LINEAR : AL_AXIS_LOG},
 		.series = "method",
 		.label = "label",
 		.width_pt = AL_FIGURE_PAGE_PT,
@@ -160,7 +169,7 @@ static bool measure(struct al_session *session, struct al_network *network,
 		add_row(table, &frontier.items[i]);
 	if (frontier.n > 0) {
 		add_notes(table, &frontier, calibration, all);
-		ok = draw(session, table, figures, err);
+		ok = draw(session, table, &frontier, figures, err);
 	}
 	free(frontier.items);
 	return ok;
