@@ -59,7 +59,7 @@ static bool run_lowercase(const struct al_step *step, struct al_arena *memory,
 
 	(void)step;
 	(void)err;
-	for (const char *p = piece->text.data; p < end; p = g_utf8_next_char(p)) {
+	for (const char *p = piece->text.data; p < end; p += g_utf8_skip[(unsigned char)*p]) {
 		const gunichar c = g_utf8_get_char(p);
 		g_string_append_unichar(all, c == 0x130 ? 'i' : g_unichar_tolower(c));
 		if (c == 0x130) /* I with a dot: the only one that becomes two */
@@ -72,7 +72,7 @@ static bool run_lowercase(const struct al_step *step, struct al_arena *memory,
 
 static void add_form(struct al_tokenizer_reader *r, GNormalizeMode form)
 {
-	al_steps_add(r->steps, r->arena, (struct al_step){.run = run_form, .form = form});
+	al_steps_add(r->steps, r->arena, (struct al_step){.run = run_form, .form = (int)form});
 }
 
 static void add_lowercase(struct al_tokenizer_reader *r)

@@ -40,7 +40,7 @@ static void check_line(const struct al_tokenizer *tokenizer, const char *name, c
 		    &err))
 		fail_msg("%s: %s", name, err.message);
 	for (size_t i = 0; i < tokens.begin[1]; i++) {
-		char *after;
+		char *after = NULL;
 		if (at >= end || strtol(at, &after, 10) != tokens.items[i])
 			fail_msg("%s: id %zu of \"%.*s\" is %d, expected: %.*s", name, i,
 				(int)(end_of_line(line) - line), line, tokens.items[i],
