@@ -41,11 +41,21 @@ struct solver {
 	size_t n_levels;
 };
 
+/* C11's CMPLX, which not every pair of compiler and library has. */
+static double complex number(double re, double im)
+{
+	const double parts[2] = {re, im};
+	double complex z;
+
+	memcpy(&z, parts, sizeof(z));
+	return z;
+}
+
 static double complex inverse(double complex x)
 {
 	const double norm = creal(x) * creal(x) + cimag(x) * cimag(x);
 
-	return CMPLX(creal(x) / norm, -cimag(x) / norm);
+	return number(creal(x) / norm, -cimag(x) / norm);
 }
 
 /* Sums of 1/(x - s) and 1/(x - s)^2. */
@@ -77,7 +87,7 @@ static void transform(const struct solver *x, size_t i, double complex w)
 	double sums[4];
 
 	sum_poles(x->squares + i * x->n_values, x->n_values, creal(at), cimag(at), sums);
-	const double complex first = CMPLX(sums[0], sums[1]), second = CMPLX(sums[2], sums[3]);
+	const double complex first = number(sums[0], sums[1]), second = number(sums[2], sums[3]);
 	x->g[i] = ((is_sum ? w * first : first) + zeros * one) / x->height;
 	x->slope[i] = ((is_sum ? first - 2 * at * second : -second) - zeros * one * one)
 		/ x->height;
@@ -147,7 +157,7 @@ static void shift(const struct solver *x, const struct state *from, double compl
 {
 	for (size_t i = 0; i < x->n_terms; i++) {
 		const double complex w = from->w[i] + (z - from->z);
-		to->w[i] = cimag(w) > 0 ? w : CMPLX(creal(w), cimag(z));
+		to->w[i] = cimag(w) > 0 ? w : number(creal(w), cimag(z));
 	}
 	to->g = g;
 	to->z = z;
@@ -205,7 +215,7 @@ struct node {
 static bool evaluate(struct solver *x, size_t level, double t, double above, struct state *s,
 	double complex *g)
 {
-	const double complex at = CMPLX(t, above);
+	const double complex at = number(t, above);
 	const double complex z = x->kind == AL_FREE_SUM ? csqrt(at) : at;
 
 	if (!solve_level(x, level, z, s))
