@@ -196,7 +196,9 @@ static bool fail_letter(const struct al_config *config, const struct cJSON *node
 	const char *expected = "";
 
 	for (size_t i = 0; i < key->n_words; i++)
-		expected = al_format(&config->settings->arena, "%s%s", expected, key->words[i]);
+		if (strlen(key->words[i]) == 1)
+			expected = al_format(&config->settings->arena, "%s%s", expected,
+				key->words[i]);
 	return al_json_fail(config->doc, node, err,
 		"\"%s\" has \"%s\" for layer %zu, expected one of \"%s\"", al_json_key(node),
 		letter, layer, expected);
