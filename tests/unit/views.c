@@ -70,8 +70,8 @@ struct example {
 
 /* What Llama's names may be taken for: all read the same heads. */
 #define LIKE_LLAMA \
-	"llama mistral mixtral gemma gemma2 gemma3_text cohere olmo olmo2 olmoe qwen2 " \
-	"qwen2_moe qwen3 qwen3_moe smollm3 stablelm deepseek starcoder2 gpt_oss"
+	"llama mistral mixtral gemma gemma2 gemma3_text cohere cohere2 olmo olmo2 olmoe " \
+	"qwen2 qwen2_moe qwen3 qwen3_moe smollm3 stablelm deepseek starcoder2 gpt_oss"
 #define LIKE_BERT "bert roberta"
 
 static const struct example examples[] = {
