@@ -63,7 +63,7 @@ AL_WIDE static void sum_poles(const double *squares, size_t n, double re, double
 {
 	double a = 0, b = 0, c = 0, d = 0;
 
-#pragma omp simd reduction(+ : a, b, c, d)
+	AL_SIMD(reduction(+ : a, b, c, d))
 	for (size_t k = 0; k < n; k++) {
 		const double x = re - squares[k], r = 1 / (x * x + im * im);
 		const double p = x * r, q = -im * r;

@@ -42,8 +42,25 @@ static inline bool al_is_empty(size_t rows, size_t cols)
 	return rows == 0 || cols == 0;
 }
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define AL_IS_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define AL_IS_SANITIZED
+#endif
+
+/* The next loop's iterations may be computed side by side. A sanitizer's checks stand in the way,
+ * of which clang would warn. */
+#define AL_PRAGMA(text) _Pragma(#text)
+#ifdef AL_IS_SANITIZED
+#define AL_SIMD(...)
+#else
+#define AL_SIMD(...) AL_PRAGMA(omp simd __VA_ARGS__)
+#endif
+
 /* Compiled a second time for wider registers, where the system can choose between the two. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(AL_IS_SANITIZED)
 #define AL_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define AL_WIDE

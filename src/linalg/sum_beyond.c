@@ -27,7 +27,7 @@ INLINE void renew_column(float *restrict a, const struct pending *p, size_t j, s
 	const float *restrict v = p->v, *restrict w = p->w;
 	const float vj = v[j], wj = w[j];
 
-#pragma omp simd
+	AL_SIMD()
 	for (size_t i = first; i < n; i++)
 		a[i] -= v[i] * wj + w[i] * vj;
 }
@@ -39,7 +39,7 @@ INLINE void renew_columns(float *restrict a, size_t ld, const struct pending *p,
 	const float *restrict v = p->v, *restrict w = p->w, *restrict next = p->next;
 	float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
+	AL_SIMD(reduction(+ : s0, s1, s2, s3))
 	for (size_t i = first; i < n; i++) {
 		const float x0 = a[i] - (v[i] * w[j] + w[i] * v[j]);
 		const float x1 = a[i + ld] - (v[i] * w[j + 1] + w[i] * v[j + 1]);
@@ -64,7 +64,7 @@ INLINE float dot(const float *restrict x, const float *restrict y, size_t first,
 {
 	float sum = 0;
 
-#pragma omp simd reduction(+ : sum)
+	AL_SIMD(reduction(+ : sum))
 	for (size_t i = first; i < n; i++)
 		sum += x[i] * y[i];
 	return sum;
@@ -150,7 +150,7 @@ INLINE void count_below(const float *diagonal, const float *squares, size_t n, f
 	}
 	for (size_t i = 0; i < n; i++) {
 		const float d = diagonal[i], e = i ? squares[i - 1] : 0;
-#pragma omp simd
+		AL_SIMD()
 		for (size_t l = 0; l < LANES; l++) {
 			float pivot = d - points[l] - e / pivots[l];
 			pivot = fabsf(pivot) < tiny ? -tiny : pivot;
