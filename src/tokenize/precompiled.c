@@ -56,11 +56,12 @@ static uint32_t offset_of(uint32_t unit)
 	return unit >> 10 << ((unit & 1u << 9) >> 6);
 }
 
+/* No text begins within a character: it would not be UTF-8. */
 static const char *text_at(const struct al_charsmap *map, uint32_t unit)
 {
 	const uint32_t at = unit & 0x7fffffffu;
 
-	return at < map->n_texts ? map->texts + at : NULL;
+	return at < map->n_texts && (map->texts[at] & 0xC0) != 0x80 ? map->texts + at : NULL;
 }
 
 /* What the shortest known prefix of a text becomes; NULL: none is known. */
