@@ -76,8 +76,10 @@ bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al
 bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_error *err)
 {
 	char message[sizeof(err->message)];
-	enum al_status status = err->status;
 
+	if (!err)
+		return false;
+	enum al_status status = err->status;
 	snprintf(message, sizeof(message), "%s", err->message);
 	fail_at(doc, place_of(doc, node), err, message);
 	err->status = status;

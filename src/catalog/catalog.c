@@ -8,29 +8,17 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "catalog/config.h"
+#include "catalog/family.h"
+#include "catalog/loaded.h"
 #include "catalog/read.h"
 
 extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
 	al_embedded_recipes, al_embedded_models;
 
-struct loaded {
-	const char *name; /* as it was asked for */
-	const char *path; /* of a family that was added; or NULL */
-	struct al_json *doc; /* models point into it */
-	void *item;
-	struct loaded *older;
-};
-
-struct al_catalog {
-	struct al_arena arena;
-	struct al_symbols symbols;
-	struct loaded *newest[AL_N_CATALOG_KINDS];
-};
-
-static struct loaded *keep(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name)
+struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
+	const char *name)
 {
-	struct loaded *loaded = al_new(&catalog->arena, struct loaded);
+	struct al_loaded *loaded = al_new(&catalog->arena, struct al_loaded);
 
 	loaded->name = al_strdup(&catalog->arena, name);
 	loaded->older = catalog->newest[kind];
@@ -38,10 +26,10 @@ static struct loaded *keep(struct al_catalog *catalog, enum al_catalog_kind kind
 	return loaded;
 }
 
-static struct loaded *find_loaded(const struct al_catalog *catalog, enum al_catalog_kind kind,
-	const char *name)
+struct al_loaded *al_catalog_find_loaded(const struct al_catalog *catalog,
+	enum al_catalog_kind kind, const char *name)
 {
-	for (struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
+	for (struct al_loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
 		if (strcmp(loaded->name, name) == 0)
 			return loaded;
 	return NULL;
@@ -91,151 +79,6 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 	return true;
 }
 
-/* ---- a config's family, with the families of its components ---- */
-
-/* "llava(text=llama,vision=clip_vision)": a family whose components are chosen. */
-static const char *name_composed(struct al_catalog *catalog, const struct al_family *family,
-	const char *const families[AL_N_COMPONENTS])
-{
-	const char *list = "";
-
-	for (int i = 0; i < AL_N_COMPONENTS; i++)
-		if (families[i])
-			list = al_format(&catalog->arena, "%s%s%s=%s", list, *list ? "," : "",
-				al_component_names[i], families[i]);
-	return *list ? al_format(&catalog->arena, "%s(%s)", family->name, list) : family->name;
-}
-
-/* The family of one component, where the config's object says another one than the default. */
-static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
-	const struct al_config *config, const struct al_family_component *component,
-	const char **out, struct al_error *err)
-{
-	const struct cJSON *object = al_config_object(config, component->place);
-	const struct cJSON *node = object == config->object ? NULL
-							    : al_json_get(object, "model_type");
-	const struct al_family *family;
-	const char *model_type;
-
-	if (!component->by_model_type || !node)
-		return true;
-	if (!al_json_text(doc, node, &model_type, err))
-		return false;
-	if (!al_catalog_family_of(catalog, model_type, &family, err))
-		return al_json_in(doc, node, err);
-	if (strcmp(family->name, component->family) != 0)
-		*out = family->name;
-	return true;
-}
-
-/* The family as it is with these components, which is found by its name from here on. */
-static bool compose(struct al_catalog *catalog, const struct al_family *family,
-	const char *const families[AL_N_COMPONENTS], const char *name, struct al_error *err)
-{
-	const struct al_composition composition = {.catalog = catalog,
-		.standard = &catalog->symbols,
-		.families = families};
-	struct al_family *composed;
-	struct al_json doc;
-
-	if (find_loaded(catalog, AL_CATALOG_FAMILIES, name))
-		return true;
-	if (!al_catalog_family_document(catalog, family->name, &doc, err))
-		return false;
-	bool ok = al_family_read(&catalog->arena, &doc, &composition, NULL, &composed, err);
-	al_json_finish(&doc);
-	if (ok)
-		keep(catalog, AL_CATALOG_FAMILIES, name)->item = composed;
-	return ok;
-}
-
-/* The name of the config's family, under which the catalogue has it. */
-static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *object, const struct al_family *family, const char **name,
-	struct al_error *err)
-{
-	const struct al_config config = {.family = family, .doc = doc, .object = object};
-	const char *families[AL_N_COMPONENTS] = {NULL};
-
-	for (size_t i = 0; i < family->n_components; i++)
-		if (!choose_component(catalog, doc, &config, &family->components[i],
-			    &families[family->components[i].component], err))
-			return false;
-	*name = name_composed(catalog, family, families);
-	return compose(catalog, family, families, *name, err);
-}
-
-/* The text model's config in that of a model of text and more, where its family is known; else
- * NULL. */
-static const struct cJSON *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
-	const struct al_family **family)
-{
-	const struct cJSON *text = al_json_get(doc->root, "text_config");
-	const char *model_type;
-
-	return text && al_json_kind(text) == AL_JSON_OBJECT
-			&& al_json_get_text(doc, text, "model_type", true, &model_type, NULL)
-			&& al_catalog_family_of(catalog, model_type, family, NULL)
-		? text
-		: NULL;
-}
-
-/* "vision_config and audio_config and ": the configs of further parts. */
-static const char *list_parts(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *text)
-{
-	const char *list = "";
-
-	al_json_each (member, doc->root)
-		if (member != text && al_json_kind(member) == AL_JSON_OBJECT
-			&& al_json_get(member, "model_type"))
-			list = al_format(&catalog->arena, "%s%s and ", list, al_json_key(member));
-	return list;
-}
-
-/* A config.json has no name of its own, and its family goes by its model_type. */
-static bool parse_config(struct al_catalog *catalog, const struct al_json *doc,
-	struct al_model **out, struct al_error *err)
-{
-	struct al_model *model = al_new(&catalog->arena, struct al_model);
-	const struct al_family *family;
-	const char *model_type;
-
-	if (!al_json_get_text(doc, doc->root, "model_type", true, &model_type, err))
-		return false;
-	model->config = doc->root;
-	if (!al_catalog_family_of(catalog, model_type, &family, err)) {
-		model->config = find_text_config(catalog, doc, &family);
-		if (!model->config)
-			return al_json_in(doc, al_json_get(doc->root, "model_type"), err);
-		model->note = al_format(&catalog->arena,
-			"only its text_config, of family %s, is counted; %sall else is left out",
-			family->name, list_parts(catalog, doc, model->config));
-	}
-	if (!choose_family(catalog, doc, model->config, family, &model->family, err))
-		return false;
-	model->name = al_strdup(&catalog->arena, doc->name);
-	model->title = model->name;
-	model->doc = doc;
-	*out = model;
-	return true;
-}
-
-bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *config, const struct al_family **out, const char **name,
-	struct al_error *err)
-{
-	const struct al_family *family;
-	const char *model_type;
-
-	if (!al_json_get_text(doc, config, "model_type", true, &model_type, err))
-		return false;
-	if (!al_catalog_family_of(catalog, model_type, &family, err))
-		return al_json_in(doc, al_json_get(config, "model_type"), err);
-	return choose_family(catalog, doc, config, family, name, err)
-		&& al_catalog_family(catalog, *name, out, err);
-}
-
 static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, const char *file,
 	void **item, struct al_error *err)
 {
@@ -250,7 +93,7 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 		return al_json_fail(doc, doc->root, err,
 			"expected the \"model_type\" of a config.json, or the \"name\" of a "
 			"preset");
-	if (!(is_config ? parse_config(catalog, doc, &model, err)
+	if (!(is_config ? al_catalog_config(catalog, doc, &model, err)
 			: al_json_check_strict(doc, err)
 				    && al_model_read(&catalog->arena, doc, &model, err)))
 		return false;
@@ -349,7 +192,7 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 		al_json_finish(doc);
 	if (!ok)
 		return false;
-	struct loaded *loaded = keep(catalog, index, name);
+	struct al_loaded *loaded = al_catalog_keep(catalog, index, name);
 	loaded->doc = doc;
 	loaded->item = item;
 	*out = item;
@@ -359,7 +202,7 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name,
 	void **out, struct al_error *err)
 {
-	const struct loaded *loaded = find_loaded(catalog, kind, name);
+	const struct al_loaded *loaded = al_catalog_find_loaded(catalog, kind, name);
 
 	if (!loaded)
 		return load(catalog, kind, name, out, err);
@@ -370,7 +213,7 @@ static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const ch
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err)
 {
-	const struct loaded *loaded = find_loaded(catalog, AL_CATALOG_FAMILIES, name);
+	const struct al_loaded *loaded = al_catalog_find_loaded(catalog, AL_CATALOG_FAMILIES, name);
 	const char *path = loaded && loaded->path ? loaded->path : name;
 
 	return al_catalog_is_path(path)
@@ -438,15 +281,15 @@ bool al_catalog_add_family(struct al_catalog *catalog, const char *path, struct 
 			path, path);
 	if (!al_catalog_family(catalog, path, &family, err))
 		return false;
-	struct loaded *added = keep(catalog, AL_CATALOG_FAMILIES, family->name);
+	struct al_loaded *added = al_catalog_keep(catalog, AL_CATALOG_FAMILIES, family->name);
 	added->path = al_strdup(&catalog->arena, path);
-	added->item = find_loaded(catalog, AL_CATALOG_FAMILIES, path)->item;
+	added->item = al_catalog_find_loaded(catalog, AL_CATALOG_FAMILIES, path)->item;
 	return true;
 }
 
 static const struct al_family *find_added(const struct al_catalog *catalog, const char *model_type)
 {
-	for (struct loaded *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
+	for (struct al_loaded *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
 		if (l->path && has_model_type(l->item, model_type))
 			return l->item;
 	return NULL;
@@ -529,7 +372,8 @@ void al_catalog_destroy(struct al_catalog *catalog)
 	if (!catalog)
 		return;
 	for (size_t kind = 0; kind < AL_N_CATALOG_KINDS; kind++)
-		for (struct loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
+		for (struct al_loaded *loaded = catalog->newest[kind]; loaded;
+			loaded = loaded->older)
 			if (kinds[kind].keeps_document)
 				al_json_finish(loaded->doc);
 	al_arena_finish(&catalog->arena);

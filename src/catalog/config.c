@@ -303,7 +303,7 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	struct al_text values;
 	struct naming naming = {.config = config, .out = &values, .place = config->object};
 
-	if (!check_conditions(config, AT_LEAST_ONE, AT_LEAST_ONE, err))
+	if (!err || !check_conditions(config, AT_LEAST_ONE, AT_LEAST_ONE, err))
 		return false;
 	al_text_init(&values);
 	if (find_fallback(config, key))

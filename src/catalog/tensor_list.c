@@ -33,71 +33,13 @@ struct item {
 	const struct al_variant *variant; /* of the module */
 };
 
-/* ---- which loops matter ---- */
-
-static bool is_extra_by(const struct al_family *family, const char *variable)
-{
-	for (size_t i = 0; i < family->n_extras; i++)
-		if (strcmp(family->extras[i].variable, variable) == 0)
-			return true;
-	return false;
-}
-
-static bool loops_mention(const struct al_loops *loops, const char *variable)
-{
-	for (size_t i = 0; i < loops->n; i++)
-		if (al_formula_mentions(loops->items[i].count, variable)
-			|| al_formula_mentions(loops->items[i].active, variable))
-			return true;
-	return false;
-}
-
-static bool entry_mentions(const struct al_entry *entry, const char *variable)
-{
-	return al_shape_mentions(&entry->shape, variable)
-		|| al_formula_mentions(entry->count, variable)
-		|| al_formula_mentions(entry->active, variable)
-		|| al_formula_mentions(entry->when, variable);
-}
-
-static bool module_mentions(const struct al_family_module *module, const char *variable)
-{
-	for (size_t i = 0; i < module->n_set; i++)
-		if (al_formula_mentions(module->set[i].value, variable))
-			return true;
-	return al_formula_mentions(module->when, variable)
-		|| al_formula_mentions(module->uses, variable);
-}
-
-static bool mentions(const struct run *run, const struct item *item, const char *variable)
-{
-	return is_extra_by(run->family, variable) || loops_mention(item->loops, variable)
-		|| (item->tensor ? entry_mentions(&item->tensor->entry, variable)
-				 : module_mentions(item->module, variable));
-}
-
-static bool is_walked(const struct run *run, const struct item *item, size_t loop)
-{
-	return run->detail == AL_TENSORS_BY_NAME
-		|| (run->detail == AL_TENSORS_BY_LAYER && loop == 0)
-		|| mentions(run, item, item->loops->items[loop].variable);
-}
+/* ---- what an iteration is ---- */
 
 static void find_walked(const struct run *run, struct item *item)
 {
 	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = is_walked(run, item, i);
-}
-
-bool al_tensor_list_walks(const struct al_family *family, const struct al_family_tensor *tensor,
-	const struct al_family_module *module, enum al_tensor_list_detail detail, size_t loop)
-{
-	const struct run run = {.family = family, .detail = detail};
-	const struct item item = {.loops = tensor ? &tensor->loops : &module->loops,
-		.tensor = tensor,
-		.module = module};
-
-	return is_walked(&run, &item, loop);
+		item->is_walked[i] = al_tensor_list_walks(run->family, item->tensor, item->module,
+			run->detail, i);
 }
 
 /* What the iteration is counted as; NULL: part of the model. */

@@ -1,36 +1,13 @@
 /* The catalogue: every built-in loads, and each thing that the grammar refuses gets its message. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "catalog/catalog.h"
 #include "catalog/family.h"
 
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
-
 /* ---- built-ins ---- */
-
-static void assert_no_error(bool ok, const struct al_error *err)
-{
-	if (!ok)
-		fail_msg("%s", err->message);
-}
 
 static void assert_text(const char *text)
 {
@@ -46,8 +23,7 @@ static void every_variant_loads_and_has_a_check(void **state)
 	(void)state;
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_variant *variant;
-		assert_no_error(al_catalog_variant(catalog, list->files[i].name, &variant, &err),
-			&err);
+		must(al_catalog_variant(catalog, list->files[i].name, &variant, &err), &err);
 		assert_string_equal(variant->name, list->files[i].name);
 		assert_string_equal(variant->file, "built-in");
 		assert_text(variant->title);
@@ -64,13 +40,11 @@ static void every_family_loads_with_its_own_defaults(void **state)
 	(void)state;
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_family *family, *again;
-		assert_no_error(al_catalog_family(catalog, list->files[i].name, &family, &err),
-			&err);
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
 		assert_string_equal(family->name, list->files[i].name);
 		assert_text(family->source);
 		for (size_t j = 0; j < family->n_model_types; j++) {
-			assert_no_error(al_catalog_family_of(catalog, family->model_types[j],
-						&again, &err),
+			must(al_catalog_family_of(catalog, family->model_types[j], &again, &err),
 				&err);
 			assert_ptr_equal(again, family);
 		}
@@ -85,8 +59,7 @@ static void every_recipe_loads(void **state)
 	(void)state;
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_recipe *recipe;
-		assert_no_error(al_catalog_recipe(catalog, list->files[i].name, &recipe, &err),
-			&err);
+		must(al_catalog_recipe(catalog, list->files[i].name, &recipe, &err), &err);
 		assert_string_equal(recipe->name, list->files[i].name);
 		assert_text(recipe->title);
 		assert_text(recipe->source);
@@ -103,13 +76,13 @@ static void every_model_gives_its_symbols(void **state)
 		const struct al_model *model;
 		const struct al_setting *setting;
 		struct al_settings settings;
-		assert_no_error(al_catalog_model(catalog, list->files[i].name, &model, &err), &err);
+		must(al_catalog_model(catalog, list->files[i].name, &model, &err), &err);
 		assert_string_equal(model->name, list->files[i].name);
 		assert_text(model->title);
 		assert_text(model->source);
 		al_settings_init(&settings, catalog);
-		assert_no_error(al_model_settings(model, catalog, &settings, &err), &err);
-		assert_no_error(al_settings_get(&settings, "d_head", &setting, &err), &err);
+		must(al_model_settings(model, catalog, &settings, &err), &err);
+		must(al_settings_get(&settings, "d_head", &setting, &err), &err);
 		assert_non_null(setting);
 		assert_true(setting->value.integer > 0);
 		al_settings_finish(&settings);
@@ -182,7 +155,7 @@ static void reads_an_entry_whole(void **state)
 	(void)state;
 	al_arena_init(&arena);
 	assert_true(al_json_parse(&doc, "v.json", text, strlen(text), &err));
-	assert_no_error(al_variant_parse(&arena, &doc, doc.root, "v.json", &variant, &err), &err);
+	must(al_variant_parse(&arena, &doc, doc.root, "v.json", &variant, &err), &err);
 	al_json_finish(&doc);
 
 	const struct al_entry *tensor = &variant->tensors.items[0];
@@ -334,7 +307,7 @@ static void refuses_variants(void **state)
 		struct al_json doc;
 		struct al_error err = {0};
 		al_arena_init(&arena);
-		assert_no_error(al_json_parse(&doc, "v.json", text, strlen(text), &err), &err);
+		must(al_json_parse(&doc, "v.json", text, strlen(text), &err), &err);
 		assert_false(al_variant_parse(&arena, &doc, doc.root, "v.json", &variant, &err));
 		assert_string_equal(err.message, variants[i].message);
 		assert_int_equal(err.status, AL_EINPUT);

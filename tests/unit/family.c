@@ -1,40 +1,18 @@
 /* Families: what a config gives and what is wrong with it; a model's tensor list against published
  * totals. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include <unistd.h>
 
 #include "base/number.h"
 #include "catalog/tensor_list.h"
 
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
-
-static void assert_no_error(bool ok, const struct al_error *err)
-{
-	if (!ok)
-		fail_msg("%s", err->message);
-}
-
 static const struct al_family *find_family(const char *name)
 {
 	const struct al_family *family = NULL;
 	struct al_error err = {0};
 
-	assert_no_error(al_catalog_family(catalog, name, &family, &err), &err);
+	must(al_catalog_family(catalog, name, &family, &err), &err);
 	return family;
 }
 
@@ -45,7 +23,7 @@ static bool configure(const char *family, const char *text, struct al_settings *
 	struct al_json doc;
 
 	al_settings_init(settings, catalog);
-	assert_no_error(al_json_parse(&doc, "c.json", text, strlen(text), err), err);
+	must(al_json_parse(&doc, "c.json", text, strlen(text), err), err);
 	bool ok = al_family_settings(find_family(family), &doc, doc.root, "c.json", settings, err);
 	al_json_finish(&doc);
 	return ok;
@@ -56,7 +34,7 @@ static const struct al_setting *get(struct al_settings *settings, const char *sy
 	const struct al_setting *setting = NULL;
 	struct al_error err = {0};
 
-	assert_no_error(al_settings_get(settings, symbol, &setting, &err), &err);
+	must(al_settings_get(settings, symbol, &setting, &err), &err);
 	assert_non_null(setting);
 	return setting;
 }
@@ -71,9 +49,8 @@ static void a_config_gives_symbols(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY,
-				"{\"width\": 8, \"depth\": 4, \"heads\": null, \"tied\": false}",
-				&settings, &err),
+	must(configure(TINY, "{\"width\": 8, \"depth\": 4, \"heads\": null, \"tied\": false}",
+		     &settings, &err),
 		&err);
 	assert_int_equal(get(&settings, "d_model")->value.integer, 8);
 	assert_string_equal(get(&settings, "d_model")->origin, "c.json: width");
@@ -95,10 +72,10 @@ static void lists_hold_words_numbers_and_booleans(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY,
-				"{\"width\": 8, \"depth\": 3, \"full_layers\": [\"full\", 7, "
-				"true]}",
-				&settings, &err),
+	must(configure(TINY,
+		     "{\"width\": 8, \"depth\": 3, \"full_layers\": [\"full\", 7, "
+		     "true]}",
+		     &settings, &err),
 		&err);
 	const struct al_setting *list = get(&settings, "is_full");
 	assert_int_equal(list->n_list, 3);
@@ -115,10 +92,10 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY,
-				"{\"width\": 8, \"depth\": 3, \"experts\": 6, \"active\": null,"
-				" \"quantisation\": {\"bits\": 4}, \"plain_layers\": [3, 1]}",
-				&settings, &err),
+	must(configure(TINY,
+		     "{\"width\": 8, \"depth\": 3, \"experts\": 6, \"active\": null,"
+		     " \"quantisation\": {\"bits\": 4}, \"plain_layers\": [3, 1]}",
+		     &settings, &err),
 		&err);
 	assert_int_equal(get(&settings, "n_active")->value.integer, 6);
 	assert_string_equal(get(&settings, "n_active")->origin, "tiny's default n_experts");
@@ -133,10 +110,10 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	assert_int_equal(kind->list[2].integer, 1);
 	al_settings_finish(&settings);
 
-	assert_no_error(configure(TINY,
-				"{\"width\": 8, \"depth\": 2, \"quantisation\": null,"
-				" \"plain_layers\": null, \"kinds\": [\"sliding\", \"full\"]}",
-				&settings, &err),
+	must(configure(TINY,
+		     "{\"width\": 8, \"depth\": 2, \"quantisation\": null,"
+		     " \"plain_layers\": null, \"kinds\": [\"sliding\", \"full\"]}",
+		     &settings, &err),
 		&err);
 	assert_int_equal(get(&settings, "kind")->list[0].integer, 1);
 	assert_int_equal(get(&settings, "kind")->list[1].integer, 0);
@@ -152,9 +129,7 @@ static void synonyms_count_in_their_order(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY, "{\"width\": 8, \"depth\": 4, \"layers\": 3}", &settings,
-				&err),
-		&err);
+	must(configure(TINY, "{\"width\": 8, \"depth\": 4, \"layers\": 3}", &settings, &err), &err);
 	assert_int_equal(get(&settings, "n_layers")->value.integer, 3);
 	al_settings_finish(&settings);
 }
@@ -243,7 +218,7 @@ static void patterns_are_lists(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure(TINY, text, &settings, &err), &err);
+	must(configure(TINY, text, &settings, &err), &err);
 	const struct al_setting *pattern = get(&settings, "pattern");
 	assert_int_equal(pattern->n_list, 3);
 	assert_int_equal(pattern->list[0].integer, 2);
@@ -269,7 +244,7 @@ static void components_have_symbols_of_their_own(void **state)
 	const char *const *keys;
 
 	(void)state;
-	assert_no_error(configure("qwen3_vl", text, &settings, &err), &err);
+	must(configure("qwen3_vl", text, &settings, &err), &err);
 	assert_int_equal(get(&settings, "d_model")->value.integer, 64);
 	assert_int_equal(get(&settings, "vision_d_model")->value.integer, 32);
 	assert_int_equal(get(&settings, "vision_d_head")->value.integer, 8);
@@ -292,7 +267,7 @@ static void a_config_may_lack_a_tower_but_no_text(void **state)
 	struct al_error err = {0};
 
 	(void)state;
-	assert_no_error(configure("qwen3_vl", "{\"text_config\": {}}", &settings, &err), &err);
+	must(configure("qwen3_vl", "{\"text_config\": {}}", &settings, &err), &err);
 	assert_int_equal(get(&settings, "has_vision")->value.integer, 0);
 	al_settings_finish(&settings);
 	assert_false(configure("qwen3_vl", "{\"vision_config\": {}}", &settings, &err));
@@ -338,10 +313,10 @@ static void a_config_finds_its_family(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		const struct al_model *model;
 		struct al_settings settings;
-		assert_no_error(al_catalog_model(catalog, paths[i], &model, &err), &err);
+		must(al_catalog_model(catalog, paths[i], &model, &err), &err);
 		assert_string_equal(model->family, "gpt2");
 		al_settings_init(&settings, catalog);
-		assert_no_error(al_model_settings(model, catalog, &settings, &err), &err);
+		must(al_model_settings(model, catalog, &settings, &err), &err);
 		assert_int_equal(get(&settings, "d_ff")->value.integer, 24);
 		assert_int_equal(get(&settings, "positions")->value.integer, 5);
 		al_settings_finish(&settings);
@@ -368,9 +343,9 @@ static void open_tensor_list(struct al_tensor_list *tensor_list, struct al_setti
 {
 	struct al_error err = {0};
 
-	assert_no_error(configure(family, config, settings, &err), &err);
-	assert_no_error(al_tensor_list_init(tensor_list, catalog, find_family(family), settings,
-				by_name, &err),
+	must(configure(family, config, settings, &err), &err);
+	must(al_tensor_list_init(tensor_list, catalog, find_family(family), settings, by_name,
+		     &err),
 		&err);
 }
 
@@ -563,7 +538,7 @@ static void tensor_lists_are_bounded(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct al_error err = {0};
-		assert_no_error(configure(TINY, cases[i].text, &settings, &err), &err);
+		must(configure(TINY, cases[i].text, &settings, &err), &err);
 		assert_false(al_tensor_list_init(&tensor_list, catalog, find_family(TINY),
 			&settings, true, &err));
 		assert_string_equal(err.message, cases[i].message);

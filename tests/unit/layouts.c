@@ -1,32 +1,10 @@
 /* Layouts: how a module's tensors lie in a checkpoint, which dimensions of a head are rotated, and
  * what of a config decides it. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include <unistd.h>
 
 #include "catalog/stored.h"
-
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
-
-static void must(bool ok, const struct al_error *err)
-{
-	if (!ok)
-		fail_msg("%s", err->message);
-}
 
 /* One module of a model. */
 struct fixture {

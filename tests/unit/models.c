@@ -3,7 +3,7 @@
  * tests/data/models.json holds configs, totals and where each was published. The same code reads a
  * longer list of that form, reference/models.json beside the folder of fixtures, where that is
  * present. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include <unistd.h>
 
@@ -12,28 +12,6 @@
 
 static const char own_list[] = "tests/data/models.json";
 static char reference_list[4096];
-
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
-
-static void must(bool ok, const struct al_error *err)
-{
-	if (!ok)
-		fail_msg("%s", err->message);
-}
 
 /* ---- counting ---- */
 

@@ -1,23 +1,7 @@
 /* Settings: given values, the defaults that follow from them, lists, and what is refused. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include "catalog/settings.h"
-
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
 
 static const struct al_setting *get(struct al_settings *settings, const char *symbol)
 {

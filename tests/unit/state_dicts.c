@@ -5,7 +5,7 @@
  * comment, "config" with the JSON, then a tensor a line: its name and its dimensions. Tied tensors
  * are there, as in a state dict; what a family calls optional may be. Those in the folder "counted"
  * are of families whose heads nobody looks at; tests of views read the others. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include <dirent.h>
 
@@ -16,23 +16,7 @@
 
 enum { MOST_TENSORS = 1024, MOST_DICTS = 512 };
 
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
-
-static void must(bool ok, const char *file, const struct al_error *err)
+static void must_with(bool ok, const char *file, const struct al_error *err)
 {
 	if (!ok)
 		fail_msg("%s: %s", file, err->message);
@@ -94,8 +78,8 @@ static void read_dict(struct dict *dict)
 	while (fgets(line, sizeof(line), file)) {
 		char *copy = al_strndup(&dict->arena, line, strcspn(line, "\n"));
 		if (strncmp(copy, "config ", 7) == 0)
-			must(al_json_parse(&dict->config, dict->file, copy + 7, strlen(copy + 7),
-				     &err),
+			must_with(al_json_parse(&dict->config, dict->file, copy + 7,
+					  strlen(copy + 7), &err),
 				dict->file, &err);
 		else if (*copy != '#')
 			read_line(dict, copy);
@@ -111,7 +95,7 @@ static void add_module(struct dict *dict, const struct al_model_module *module,
 	struct al_stored_module stored;
 	struct al_error err = {0};
 
-	must(al_stored_module_read(&stored, &dict->arena, catalog, module, settings, &err),
+	must_with(al_stored_module_read(&stored, &dict->arena, catalog, module, settings, &err),
 		dict->file, &err);
 	for (size_t i = 0; i < stored.n_tensors; i++) {
 		const struct al_stored_tensor *tensor = &stored.tensors[i];
@@ -127,15 +111,15 @@ static void list_family(struct dict *dict)
 	struct al_error err = {0};
 	const char *name;
 
-	must(al_catalog_family_for(catalog, &dict->config, dict->config.root, &dict->family, &name,
-		     &err),
+	must_with(al_catalog_family_for(catalog, &dict->config, dict->config.root, &dict->family,
+			  &name, &err),
 		dict->file, &err);
 	al_settings_init(&settings, catalog);
-	must(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file,
-		     &settings, &err),
+	must_with(al_family_settings(dict->family, &dict->config, dict->config.root, dict->file,
+			  &settings, &err),
 		dict->file, &err);
-	must(al_tensor_list_init(&tensor_list, catalog, dict->family, &settings, AL_TENSORS_BY_NAME,
-		     &err),
+	must_with(al_tensor_list_init(&tensor_list, catalog, dict->family, &settings,
+			  AL_TENSORS_BY_NAME, &err),
 		dict->file, &err);
 	for (size_t i = 0; i < tensor_list.n_modules; i++)
 		add_module(dict, &tensor_list.modules[i], &settings);
@@ -244,8 +228,8 @@ static void check_coverage(const struct al_family **seen, size_t n_seen)
 		const struct al_family *family;
 		struct al_error err = {0};
 		bool is_seen = false;
-		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in",
-			&err);
+		must_with(al_catalog_family(catalog, list->files[i].name, &family, &err),
+			"built-in", &err);
 		for (size_t j = 0; j < n_seen; j++)
 			is_seen |= strcmp(seen[j]->name, family->name) == 0;
 		if (!is_seen)
@@ -306,8 +290,8 @@ static void modules_are_called_alike(void **state)
 	for (size_t i = 0; i < list->n_files; i++) {
 		const struct al_family *family;
 		struct al_error err = {0};
-		must(al_catalog_family(catalog, list->files[i].name, &family, &err), "built-in",
-			&err);
+		must_with(al_catalog_family(catalog, list->files[i].name, &family, &err),
+			"built-in", &err);
 		for (size_t j = 0; j < family->n_modules; j++)
 			if (!is_module_name(&family->modules[j]))
 				fail_msg("%s has a module %s", family->name,

@@ -1,31 +1,9 @@
 /* What checkpoints store beside a model's parameters: the totals that hub pages print, item by
  * item. */
-#include "unit.h"
+#include "with_catalog.h"
 
 #include "catalog/tensor_list.h"
 #include "ledger/ledger.h"
-
-static struct al_catalog *catalog;
-
-static int create_catalog(void **state)
-{
-	(void)state;
-	catalog = al_catalog_create();
-	return 0;
-}
-
-static int destroy_catalog(void **state)
-{
-	(void)state;
-	al_catalog_destroy(catalog);
-	return 0;
-}
-
-static void must(bool ok, const struct al_error *err)
-{
-	if (!ok)
-		fail_msg("%s", err->message);
-}
 
 enum item { PARAMETERS, BUFFERS, EXTRA, COPIES, SCALES, N_ITEMS };
 

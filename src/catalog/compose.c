@@ -1,0 +1,151 @@
+/* A config's family, with the families of its components: by model_type, and composed where the
+ * config chooses them. */
+#include <string.h>
+
+#include "base/text.h"
+#include "catalog/config.h"
+#include "catalog/loaded.h"
+#include "catalog/read.h"
+
+/* "llava(text=llama,vision=clip_vision)": a family whose components are chosen. */
+static const char *name_composed(struct al_catalog *catalog, const struct al_family *family,
+	const char *const families[AL_N_COMPONENTS])
+{
+	const char *list = "";
+
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		if (families[i])
+			list = al_format(&catalog->arena, "%s%s%s=%s", list, *list ? "," : "",
+				al_component_names[i], families[i]);
+	return *list ? al_format(&catalog->arena, "%s(%s)", family->name, list) : family->name;
+}
+
+/* The family of one component, where the config's object says another one than the default. */
+static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_config *config, const struct al_family_component *component,
+	const char **out, struct al_error *err)
+{
+	const struct cJSON *object = al_config_object(config, component->place);
+	const struct cJSON *node = object == config->object ? NULL
+							    : al_json_get(object, "model_type");
+	const struct al_family *family;
+	const char *model_type;
+
+	if (!component->by_model_type || !node)
+		return true;
+	if (!al_json_text(doc, node, &model_type, err))
+		return false;
+	if (!al_catalog_family_of(catalog, model_type, &family, err))
+		return al_json_in(doc, node, err);
+	if (strcmp(family->name, component->family) != 0)
+		*out = family->name;
+	return true;
+}
+
+/* The family as it is with these components, which is found by its name from here on. */
+static bool compose(struct al_catalog *catalog, const struct al_family *family,
+	const char *const families[AL_N_COMPONENTS], const char *name, struct al_error *err)
+{
+	const struct al_composition composition = {.catalog = catalog,
+		.standard = &catalog->symbols,
+		.families = families};
+	struct al_family *composed;
+	struct al_json doc;
+
+	if (al_catalog_find_loaded(catalog, AL_CATALOG_FAMILIES, name))
+		return true;
+	if (!al_catalog_family_document(catalog, family->name, &doc, err))
+		return false;
+	bool ok = al_family_read(&catalog->arena, &doc, &composition, NULL, &composed, err);
+	al_json_finish(&doc);
+	if (ok)
+		al_catalog_keep(catalog, AL_CATALOG_FAMILIES, name)->item = composed;
+	return ok;
+}
+
+/* The name of the config's family, under which the catalogue has it. */
+static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *object, const struct al_family *family, const char **name,
+	struct al_error *err)
+{
+	const struct al_config config = {.family = family, .doc = doc, .object = object};
+	const char *families[AL_N_COMPONENTS] = {NULL};
+
+	for (size_t i = 0; i < family->n_components; i++)
+		if (!choose_component(catalog, doc, &config, &family->components[i],
+			    &families[family->components[i].component], err))
+			return false;
+	*name = name_composed(catalog, family, families);
+	return compose(catalog, family, families, *name, err);
+}
+
+/* The text model's config in that of a model of text and more, where its family is known; else
+ * NULL. */
+static const struct cJSON *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_family **family)
+{
+	const struct cJSON *text = al_json_get(doc->root, "text_config");
+	const char *model_type;
+
+	return text && al_json_kind(text) == AL_JSON_OBJECT
+			&& al_json_get_text(doc, text, "model_type", true, &model_type, NULL)
+			&& al_catalog_family_of(catalog, model_type, family, NULL)
+		? text
+		: NULL;
+}
+
+/* "vision_config and audio_config and ": the configs of further parts. */
+static const char *list_parts(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *text)
+{
+	const char *list = "";
+
+	al_json_each (member, doc->root)
+		if (member != text && al_json_kind(member) == AL_JSON_OBJECT
+			&& al_json_get(member, "model_type"))
+			list = al_format(&catalog->arena, "%s%s and ", list, al_json_key(member));
+	return list;
+}
+
+/* A config.json has no name of its own, and its family goes by its model_type. */
+bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, struct al_model **out,
+	struct al_error *err)
+{
+	struct al_model *model = al_new(&catalog->arena, struct al_model);
+	const struct al_family *family;
+	const char *model_type;
+
+	if (!al_json_get_text(doc, doc->root, "model_type", true, &model_type, err))
+		return false;
+	model->config = doc->root;
+	if (!al_catalog_family_of(catalog, model_type, &family, err)) {
+		model->config = find_text_config(catalog, doc, &family);
+		if (!model->config)
+			return al_json_in(doc, al_json_get(doc->root, "model_type"), err);
+		model->note = al_format(&catalog->arena,
+			"only its text_config, of family %s, is counted; %sall else is left out",
+			family->name, list_parts(catalog, doc, model->config));
+	}
+	if (!choose_family(catalog, doc, model->config, family, &model->family, err))
+		return false;
+	model->name = al_strdup(&catalog->arena, doc->name);
+	model->title = model->name;
+	model->doc = doc;
+	*out = model;
+	return true;
+}
+
+bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *config, const struct al_family **out, const char **name,
+	struct al_error *err)
+{
+	const struct al_family *family;
+	const char *model_type;
+
+	if (!al_json_get_text(doc, config, "model_type", true, &model_type, err))
+		return false;
+	if (!al_catalog_family_of(catalog, model_type, &family, err))
+		return al_json_in(doc, al_json_get(config, "model_type"), err);
+	return choose_family(catalog, doc, config, family, name, err)
+		&& al_catalog_family(catalog, *name, out, err);
+}

@@ -1,0 +1,31 @@
+/* What a catalogue has loaded, for the files that load: not for others. */
+#ifndef ATTNLEDGER_CATALOG_LOADED_H
+#define ATTNLEDGER_CATALOG_LOADED_H
+
+#include "catalog/catalog.h"
+#include "catalog/read.h"
+
+struct al_loaded {
+	const char *name; /* as it was asked for */
+	const char *path; /* of a family that was added; or NULL */
+	struct al_json *doc; /* models point into it */
+	void *item;
+	struct al_loaded *older;
+};
+
+struct al_catalog {
+	struct al_arena arena;
+	struct al_symbols symbols;
+	struct al_loaded *newest[AL_N_CATALOG_KINDS];
+};
+
+struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
+	const char *name);
+struct al_loaded *al_catalog_find_loaded(const struct al_catalog *catalog,
+	enum al_catalog_kind kind, const char *name);
+
+/* A config.json has no name of its own, and its family goes by its model_type. */
+bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, struct al_model **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
