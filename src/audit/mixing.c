@@ -20,8 +20,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	};
 
 	(void)audit;
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static void add_weight(struct al_table *table, const char *module, size_t head, size_t dimension,

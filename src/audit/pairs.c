@@ -166,8 +166,7 @@ void al_pairs_add_columns(struct al_table *table, bool with_composition)
 		{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		add_column(table, p, "kernel", "mean squared cosine", NULL, 3);
 		add_column(table, p, "angle_min", "smallest", "°", 1);

@@ -24,8 +24,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 
 	(void)audit;
 	al_audit_add_module_columns(table);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static void add_row(struct al_table *table, const struct al_audit_module *module,

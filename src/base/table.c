@@ -39,6 +39,12 @@ size_t al_table_add_column(struct al_table *table, struct al_column column)
 	return table->n_columns++;
 }
 
+void al_table_add_columns(struct al_table *table, const struct al_column *columns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		al_table_add_column(table, columns[i]);
+}
+
 struct al_cell *al_table_add_row(struct al_table *table)
 {
 	struct al_cell *row = al_new_array(&table->arena, struct al_cell, table->n_columns);

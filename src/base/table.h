@@ -70,6 +70,7 @@ void al_table_finish(struct al_table *table);
 /* Adds a column (its texts are copied) and returns its index. All columns come before the first
  * row. */
 size_t al_table_add_column(struct al_table *table, struct al_column column);
+void al_table_add_columns(struct al_table *table, const struct al_column *columns, size_t n);
 
 /* A new row of missing cells, [n_columns]. */
 struct al_cell *al_table_add_row(struct al_table *table);

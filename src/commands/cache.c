@@ -131,8 +131,7 @@ static void add_columns(struct answer *a)
 	if (a->shows_variant)
 		al_table_add_column(a->table,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(a->table, columns[i]);
+	al_table_add_columns(a->table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static struct al_cell *begin_row(struct answer *a, int kind)

@@ -51,8 +51,7 @@ static void add_columns(struct al_table *table)
 		{.key = "mean_distance", .title = "Distance to others", .digits = 4},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 /* Of the distances to the other heads. */

@@ -70,8 +70,7 @@ static void add_loss(struct evaluation *e, const struct al_loss *loss)
 	struct al_table *table = al_session_table(e->session, "loss", "Loss on the tokens");
 	const double mean = loss->nats / (double)loss->n_predicted;
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	struct al_cell *cell = al_table_add_row(table);
 	al_cell_set_int(table, cell++, (int64_t)all.n_sequences);
 	al_cell_set_int(table, cell++, (int64_t)al_batch_tokens(&all));
@@ -113,8 +112,7 @@ static void add_ablation_columns(struct al_table *table)
 			.digits = 6},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static double increase(const struct al_ablations *all, size_t i)
@@ -218,8 +216,7 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 		"Cosines between the sequences' embeddings");
 	size_t best[2] = {0, 1};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t a = 0; a < embeddings->cols; a++)
 		for (size_t b = a + 1; b < embeddings->cols; b++) {
 			struct al_cell *cell = al_table_add_row(table);

@@ -25,8 +25,7 @@ struct al_table *al_explain_table(struct al_session *session)
 	struct al_table *table = al_session_table(session, "explain",
 		"How each number comes about");
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	return table;
 }
 

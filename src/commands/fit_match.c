@@ -37,8 +37,7 @@ static void add_match_columns(struct al_table *t, bool shows_variant)
 	if (shows_variant)
 		al_table_add_column(t,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(t, columns[i]);
+	al_table_add_columns(t, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static bool add_neighbour(struct al_fit *f, struct al_table *table, int64_t value,

@@ -26,8 +26,7 @@ static void add_columns(struct al_table *table)
 		{.key = "label", .title = "Point"},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static const char *setting_of(struct al_table *table, const struct al_candidate *c)

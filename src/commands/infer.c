@@ -31,10 +31,9 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	return true;
 }
 
-static void add_columns(struct al_table *t)
+void al_inference_columns(struct al_table *table)
 {
 	static const struct al_column columns[] = {
-		{.key = "state", .title = "State", .is_key = true},
 		{.key = "bytes",
 			.title = "Memory",
 			.unit = "B",
@@ -55,11 +54,20 @@ static void add_columns(struct al_table *t)
 			.unit = "FLOP",
 			.quantity = AL_QUANTITY_FLOPS,
 			.digits = AL_DIGITS_ALL},
-		{.key = "intensity", .title = "FLOPs per byte read", .digits = 2},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(t, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+}
+
+static void add_columns(struct al_table *t)
+{
+	al_table_add_column(t,
+		(struct al_column){.key = "state", .title = "State", .is_key = true});
+	al_inference_columns(t);
+	al_table_add_column(t,
+		(struct al_column){.key = "intensity",
+			.title = "FLOPs per byte read",
+			.digits = 2});
 }
 
 /* What a variant doesn't declare is not known, and neither is a total with it. */

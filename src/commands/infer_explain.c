@@ -58,33 +58,13 @@ static struct al_table *entries_table(struct al_session *session)
 			.title = "Times",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "bytes",
-			.title = "Memory",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "allocated",
-			.title = "Plain engine",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "read",
-			.title = "Read per new token",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "flops",
-			.title = "Computed per new token",
-			.unit = "FLOP",
-			.quantity = AL_QUANTITY_FLOPS,
-			.digits = AL_DIGITS_ALL},
-		{.key = "source", .title = "Source"},
 	};
 	struct al_table *table = al_session_table(session, "entries",
 		"What each number is the sum of");
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	al_inference_columns(table);
+	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
 	return table;
 }
 

@@ -40,6 +40,9 @@ bool al_explain_training(struct al_session *session, struct al_question *questio
 	const struct al_training *training, const struct al_training_figures *figures,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Columns of what inference holds, and what a new token reads and computes. */
+void al_inference_columns(struct al_table *table);
+
 /* The options of inference. */
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
 	struct al_question *question, struct al_error *err) AL_MUST_CHECK;

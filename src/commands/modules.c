@@ -15,8 +15,7 @@ static void add_columns(struct al_table *table)
 		{.key = "positions"},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static const char *positions_of(const struct al_attention *a)

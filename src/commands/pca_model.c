@@ -51,8 +51,7 @@ void pca_loss_columns(struct al_table *table)
 			.digits = 6},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 static double mean_of(const struct al_loss *loss)

@@ -133,8 +133,7 @@ static void add_sum_columns(struct al_table *table)
 			.digits = AL_DIGITS_ALL},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
 /* Parts in the order in which they come, then all. */

@@ -288,8 +288,7 @@ static bool prove(struct al_session *session, struct al_error *err)
 
 	if (!al_proofs_run(&proofs, &session->arena, session->catalog, 1, err))
 		return false;
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < proofs.n; i++) {
 		add_proof(table, &proofs.items[i]);
 		n += al_proof_holds(&proofs.items[i]);

@@ -5,7 +5,7 @@
  * The linker puts __wrap_al_try_calloc in the place of the function that all of them ask. Of every
  * place that asks, told by the calls that led there, the first request fails once, in a process of
  * its own. */
-#include "unit.h"
+#include "command_line.h"
 
 #include <execinfo.h>
 #include <fcntl.h>
@@ -18,7 +18,6 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "commands/command.h"
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 #include "support/state_dict.h"
@@ -79,38 +78,7 @@ struct subject {
 
 static struct test_folder folder; /* what commands read and write: "@" in their lines */
 
-enum { MOST_WORDS = 24 };
-
-static int split(const char *line, char room[2048], char *argv[MOST_WORDS])
-{
-	static char name[] = "attnledger";
-	size_t used = 0;
-	int argc = 0;
-
-	for (const char *p = line; *p; p++)
-		used += (size_t)snprintf(room + used, 2048 - used, *p == '@' ? "%s" : "%.1s",
-			*p == '@' ? folder.path : p);
-	argv[argc++] = name;
-	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
-		assert_true(argc < MOST_WORDS - 1);
-		argv[argc++] = word;
-	}
-	argv[argc] = NULL;
-	return argc;
-}
-
 static int out_file, err_file;
-
-static int run_command(const char *line)
-{
-	/* Without what begins a program once more: that would be this test. */
-	const struct al_program program = {.commands = al_full_program.commands,
-		.set_threads = al_full_program.set_threads};
-	char room[2048], *argv[MOST_WORDS];
-	const int argc = split(line, room, argv);
-
-	return al_command_line(argc, argv, &program);
-}
 
 static int run_decomposition(const struct subject *subject)
 {
@@ -136,7 +104,8 @@ static int run(const struct subject *subject, long n)
 		dup2(out_file, STDOUT_FILENO);
 		dup2(err_file, STDERR_FILENO);
 		fails_at = n;
-		exit(subject->decompose ? run_decomposition(subject) : run_command(subject->name));
+		exit(subject->decompose ? run_decomposition(subject)
+					: test_command_line(subject->name, &folder, ""));
 	}
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -3,7 +3,7 @@
  *
  * A command that stops says which tensor it is and how many of its numbers; one that answers says
  * so beside its answer. Commands that read headers alone say that. */
-#include "unit.h"
+#include "command_line.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "checkpoint/checkpoint.h"
-#include "commands/command.h"
 #include "support/state_dict.h"
 
 static struct test_folder folder; /* what commands read and write */
@@ -21,41 +20,15 @@ static int output; /* all that a command prints and says */
 
 /* ---- commands ---- */
 
-enum { MOST_WORDS = 24, MOST_SAID = 1 << 16, LINE = 1024 };
+enum { MOST_SAID = 1 << 16 };
 
 /* In a line "@" is the folder, "#" the model in it that is asked about. */
 #define CONFIG " @/config.json --threads 1 "
 static const char sound_model[] = "model.safetensors", spoilt_model[] = "spoilt.safetensors";
 
-static int split(const char *line, const char *model, char room[LINE], char *argv[MOST_WORDS])
-{
-	static char name[] = "attnledger";
-	size_t used = 0;
-	int argc = 0;
-
-	for (const char *p = line; *p; p++)
-		if (*p == '@' || *p == '#')
-			used += (size_t)snprintf(room + used, LINE - used, "%s%s%s", folder.path,
-				*p == '#' ? "/" : "", *p == '#' ? model : "");
-		else
-			used += (size_t)snprintf(room + used, LINE - used, "%c", *p);
-	argv[argc++] = name;
-	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
-		assert_true(argc < MOST_WORDS - 1);
-		argv[argc++] = word;
-	}
-	argv[argc] = NULL;
-	return argc;
-}
-
 /* Its exit status, in a process of its own, and the beginning of what it says. */
 static int run(const char *line, const char *model, char said[MOST_SAID])
 {
-	/* Without what begins a program once more: that would be this test. */
-	const struct al_program program = {.commands = al_full_program.commands,
-		.set_threads = al_full_program.set_threads};
-	char room[LINE], *argv[MOST_WORDS];
-	const int argc = split(line, model, room, argv);
 	int status = 0;
 
 	assert_int_equal(ftruncate(output, 0), 0);
@@ -64,7 +37,7 @@ static int run(const char *line, const char *model, char said[MOST_SAID])
 	if (child == 0) {
 		dup2(output, STDOUT_FILENO);
 		dup2(output, STDERR_FILENO);
-		exit(al_command_line(argc, argv, &program));
+		exit(test_command_line(line, &folder, model));
 	}
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);
 	const ssize_t n = pread(output, said, MOST_SAID - 1, 0);

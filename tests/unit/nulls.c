@@ -22,6 +22,15 @@ static void assert_near(size_t found, size_t expected, size_t within)
 	assert_between(found, expected - within, expected + within);
 }
 
+/* Of BERT's concatenated W_Q and W_K, and of its full-width products. */
+static void check_gaussian_layer(const struct al_spectra *layer)
+{
+	assert_near(n90(layer, AL_SPECTRUM_Q), 391, 2);
+	assert_near(n90(layer, AL_SPECTRUM_K), 391, 2);
+	assert_near(n90(layer, AL_SPECTRUM_QK), 287, 2);
+	assert_near(n90(layer, AL_SPECTRUM_OV), 287, 2);
+}
+
 /* Components for 90 % at d_model 768, d_head 64: 54 of a head's W_Q, 52 of its product, 391 of the
  * concatenated W_Q, 287 of the full-width product. */
 static void gaussian_weights_give_the_known_counts(void **state)
@@ -35,10 +44,7 @@ static void gaussian_weights_give_the_known_counts(void **state)
 	assert_near(n90(&heads, AL_SPECTRUM_K), 54, 2);
 	assert_near(n90(&heads, AL_SPECTRUM_QK), 52, 2);
 	assert_near(n90(&heads, AL_SPECTRUM_OV), 52, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_Q), 391, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_K), 391, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_QK), 287, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_OV), 287, 2);
+	check_gaussian_layer(&layer);
 	al_spectra_finish(&layer);
 	al_spectra_finish(&heads);
 	finish_module(&m);
@@ -442,10 +448,7 @@ static void computes_gaussian_weights(void **state)
 
 	(void)state;
 	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, true, 0, NULL));
-	assert_near(n90(&layer, AL_SPECTRUM_Q), 391, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_K), 391, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_QK), 287, 2);
-	assert_near(n90(&layer, AL_SPECTRUM_OV), 287, 2);
+	check_gaussian_layer(&layer);
 	al_spectra_finish(&layer);
 	al_spectra_finish(&heads);
 	finish_module(&m);
