@@ -40,11 +40,12 @@ static bool count(const char *path, mpq_t counts[AL_N_COUNTS], mpq_t components[
 	for (int i = 0; ok && i < AL_N_COUNTS; i++)
 		ok = al_ledger_count(&ledger, (enum al_count)i, counts[i], err);
 	ok = ok && al_ledger_list(&ledger, AL_LIST_TENSORS, &tensors, err);
-	for (size_t i = 0; ok && i < tensors->n; i++)
-		if (tensors->items[i].is_parameter)
-			mpq_add(components[tensors->items[i].component],
-				components[tensors->items[i].component],
-				tensors->items[i].elements);
+	for (size_t i = 0; ok && i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
+		mpq_ptr sum = components[t->extra ? AL_COMPONENT_MTP : t->component];
+		if (al_entry_is_own(t))
+			mpq_add(sum, sum, t->elements);
+	}
 	al_ledger_close(&ledger);
 	return ok;
 }
@@ -101,7 +102,9 @@ static bool check_config(const struct al_json *doc, const struct cJSON *node)
 		&& check_number(doc, node, "vision_parameters", components[AL_COMPONENT_VISION])
 		&& check_number(doc, node, "projector_parameters",
 			components[AL_COMPONENT_PROJECTOR])
-		&& check_number(doc, node, "persistent_buffers", counts[AL_COUNT_BUFFERS]);
+		&& check_number(doc, node, "persistent_buffers", counts[AL_COUNT_BUFFERS])
+		&& check_number(doc, node, "mtp_parameters_in_file_only",
+			components[AL_COMPONENT_MTP]);
 	for (int i = 0; i < AL_N_COUNTS; i++)
 		mpq_clear(counts[i]);
 	for (int i = 0; i < AL_N_COMPONENTS; i++)
