@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/pending.h"
 #include "base/temporary.h"
 #include "base/touched.h"
 
@@ -19,101 +19,15 @@ struct al_output {
 	char *path; /* as given, for messages */
 	char *target; /* what is renamed over; NULL: written directly */
 	char *temporary;
+	const char *files[2]; /* the temporary one, NULL */
+	struct al_pending pending;
 	mode_t mode;
-	int slot, fd;
+	int fd;
 };
 
 static bool fail_write(struct al_error *err, const char *path)
 {
 	return al_fail(err, AL_ESYSTEM, "%s: can't write: %s", path, strerror(errno));
-}
-
-/* ---- what a signal has to remove ---- */
-
-enum { MOST_OUTPUTS = 16 };
-
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { N_ENDING = sizeof(ending_signals) / sizeof(*ending_signals) };
-
-/* Read by the handler; changed only while these signals are blocked. */
-static const char *volatile pending[MOST_OUTPUTS];
-static struct sigaction before[N_ENDING];
-static int n_pending;
-
-void al_output_remove_temporaries(void)
-{
-	for (int i = 0; i < MOST_OUTPUTS; i++)
-		if (pending[i])
-			unlink(pending[i]);
-}
-
-/* SA_RESETHAND has put the default action back: the raised signal ends the program when this
- * returns. */
-static void end_by_signal(int number)
-{
-	al_output_remove_temporaries();
-	raise(number);
-}
-
-static void block_signals(sigset_t *old)
-{
-	sigset_t waiting;
-
-	sigemptyset(&waiting);
-	for (int i = 0; i < N_ENDING; i++)
-		sigaddset(&waiting, ending_signals[i]);
-	pthread_sigmask(SIG_BLOCK, &waiting, old);
-}
-
-static void unblock_signals(const sigset_t *old)
-{
-	pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
-static bool is_default(const struct sigaction *action)
-{
-	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
-}
-
-static void install_handlers(void)
-{
-	struct sigaction action = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
-
-	sigemptyset(&action.sa_mask);
-	for (int i = 0; i < N_ENDING; i++) {
-		sigaction(ending_signals[i], NULL, &before[i]);
-		if (is_default(&before[i]))
-			sigaction(ending_signals[i], &action, NULL);
-	}
-}
-
-static void restore_handlers(void)
-{
-	for (int i = 0; i < N_ENDING; i++)
-		if (is_default(&before[i]))
-			sigaction(ending_signals[i], &before[i], NULL);
-}
-
-static void remember(struct al_output *output)
-{
-	for (int i = 0; i < MOST_OUTPUTS; i++) {
-		if (pending[i])
-			continue;
-		if (n_pending++ == 0)
-			install_handlers();
-		pending[i] = output->temporary;
-		output->slot = i;
-		return;
-	}
-}
-
-static void forget(const struct al_output *output)
-{
-	if (output->slot < 0)
-		return;
-	pending[output->slot] = NULL;
-	if (--n_pending == 0)
-		restore_handlers();
 }
 
 /* ---- opening ---- */
@@ -133,11 +47,13 @@ static bool open_beside(struct al_output *output, struct al_error *err)
 	sigset_t old;
 
 	al_temporary_tidy(output->target);
-	block_signals(&old);
+	al_pending_block(&old);
 	output->fd = al_temporary_open(&output->temporary, output->target);
+	output->files[0] = output->temporary;
+	output->pending.files = output->files;
 	if (output->fd >= 0)
-		remember(output);
-	unblock_signals(&old);
+		al_pending_add(&output->pending);
+	al_pending_unblock(&old);
 	return output->fd >= 0 || fail_write(err, output->path);
 }
 
@@ -193,7 +109,7 @@ bool al_output_open(struct al_output **out, const char *path, struct al_error *e
 	struct al_output *output = al_calloc(1, sizeof(*output));
 
 	output->path = al_text_copy(path);
-	output->fd = output->slot = -1;
+	output->fd = output->pending.slot = -1;
 	*out = output;
 	if (open_output(output, err))
 		return true;
@@ -243,7 +159,7 @@ static bool close_output(struct al_output *output, bool is_done)
 	if (output->temporary && !is_done)
 		unlink(output->temporary);
 	bool ok = close(output->fd) == 0;
-	forget(output);
+	al_pending_forget(&output->pending);
 	return ok;
 }
 
@@ -256,11 +172,11 @@ bool al_output_commit(struct al_output *output, struct al_error *err)
 {
 	sigset_t old;
 
-	block_signals(&old);
+	al_pending_block(&old);
 	bool ok = !output->target || replace(output) || fail_write(err, output->path);
 	if (!close_output(output, ok) && ok)
 		ok = output->target || fail_write(err, output->path);
-	unblock_signals(&old);
+	al_pending_unblock(&old);
 	destroy(output);
 	return ok;
 }
@@ -271,8 +187,8 @@ void al_output_abandon(struct al_output *output)
 
 	if (!output)
 		return;
-	block_signals(&old);
+	al_pending_block(&old);
 	close_output(output, false);
-	unblock_signals(&old);
+	al_pending_unblock(&old);
 	destroy(output);
 }

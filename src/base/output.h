@@ -2,10 +2,8 @@
  *
  * The pieces go to a temporary name beside the target, which is synced and renamed at the end; an
  * existing file's mode is kept and symbolic links are followed. A device or a pipe is written
- * directly. While an output is open, SIGINT, SIGTERM and SIGHUP (unless the program handles or
- * ignores them) remove the temporary file and then end the program as they would have: that needs
- * handlers, the one thing that the library keeps outside of what its callers own. They are put back
- * when the last output is closed. Outputs are opened and closed from one thread at a time. */
+ * directly. While an output is open, signals that end the program remove the temporary file first
+ * (base/pending.h). Outputs are opened and closed from one thread at a time. */
 #ifndef ATTNLEDGER_BASE_OUTPUT_H
 #define ATTNLEDGER_BASE_OUTPUT_H
 
@@ -28,10 +26,6 @@ const char *al_output_written(const struct al_output *output);
 
 /* Puts the file in its place. The output is gone afterwards, on failure too. */
 bool al_output_commit(struct al_output *output, struct al_error *err) AL_MUST_CHECK;
-
-/* Removes the temporary files of all open outputs, for a program that ends in the middle: for a
- * signal's handler too. */
-void al_output_remove_temporaries(void);
 
 /* Leaves the old file as it was. The output is gone afterwards; NULL is safe. */
 void al_output_abandon(struct al_output *output);

@@ -49,7 +49,8 @@ static bool hold(int file)
 	return fstat(file, &info) != 0 || info.st_nlink > 0;
 }
 
-static int try_open(char **name, const char *path)
+/* A new name's template, from the heap. */
+static char *make_template(const char *path)
 {
 	struct al_text text;
 
@@ -57,19 +58,28 @@ static int try_open(char **name, const char *path)
 	add_folder(&text, path);
 	add_prefix(&text);
 	al_text_add(&text, "XXXXXX");
-	int file = mkstemp(text.data);
-	*name = text.data;
-	return file;
+	return text.data;
 }
 
-int al_temporary_open(char **name, const char *path)
+static int make_file(char *name)
+{
+	return mkstemp(name);
+}
+
+static int make_folder(char *name)
+{
+	return mkdtemp(name) ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+static int make_held(char **name, const char *path, int make(char *name), int remove(const char *))
 {
 	for (;;) {
-		int file = try_open(name, path);
+		*name = make_template(path);
+		int file = make(*name);
 		if (file >= 0 && hold(file))
 			return file;
 		if (file >= 0) {
-			unlink(*name);
+			remove(*name);
 			close(file);
 		}
 		free(*name);
@@ -79,16 +89,45 @@ int al_temporary_open(char **name, const char *path)
 	}
 }
 
+int al_temporary_open(char **name, const char *path)
+{
+	return make_held(name, path, make_file, unlink);
+}
+
+int al_temporary_folder_open(char **name, const char *path)
+{
+	return make_held(name, path, make_folder, rmdir);
+}
+
 /* ---- tidying ---- */
+
+/* The files of a folder; there are no folders in it. */
+static void remove_files(int folder)
+{
+	DIR *files = fdopendir(dup(folder));
+
+	if (!files)
+		return;
+	for (struct dirent *entry; (entry = readdir(files));)
+		unlinkat(folder, entry->d_name, 0);
+	closedir(files);
+}
 
 static void remove_left(int folder, const char *name)
 {
-	int file = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	enum { HOW = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+	int file = openat(folder, name, O_RDWR | HOW);
+	const bool is_folder = file < 0 && errno == EISDIR;
 
+	if (is_folder)
+		file = openat(folder, name, O_RDONLY | O_DIRECTORY | HOW);
 	if (file < 0)
 		return;
-	if (flock(file, LOCK_EX | LOCK_NB) == 0)
-		unlinkat(folder, name, 0);
+	if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+		if (is_folder)
+			remove_files(file);
+		unlinkat(folder, name, is_folder ? AT_REMOVEDIR : 0);
+	}
 	close(file);
 }
 

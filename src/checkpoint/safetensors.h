@@ -9,6 +9,10 @@
 
 struct al_safetensors_writer;
 
+/* How many bytes a tensor of this dtype and shape takes. */
+bool al_safetensors_measure(const struct al_tensor *tensor, uint64_t *bytes,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names
  * must differ; "__metadata__" is none. Of the metadata key and value count. */
 bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,

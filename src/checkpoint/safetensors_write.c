@@ -32,7 +32,7 @@ static void add_metadata(struct al_text *header, const struct al_metadata *metad
 	al_text_add(header, "}");
 }
 
-static bool measure(const struct al_tensor *tensor, uint64_t *bytes, struct al_error *err)
+bool al_safetensors_measure(const struct al_tensor *tensor, uint64_t *bytes, struct al_error *err)
 {
 	int64_t n;
 
@@ -51,7 +51,7 @@ static bool add_tensor(struct al_text *header, const struct al_tensor *tensor, u
 {
 	uint64_t bytes, begin = *end;
 
-	if (!measure(tensor, &bytes, err))
+	if (!al_safetensors_measure(tensor, &bytes, err))
 		return false;
 	if (__builtin_add_overflow(begin, bytes, end))
 		return al_fail(err, AL_EINPUT, "the tensors have 2^64 bytes or more");

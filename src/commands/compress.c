@@ -33,8 +33,10 @@ enum { OF_VALUES, OF_KEYS, N_SIDES };
 static const char *const sides[N_SIDES] = {"values", "keys"};
 
 static const struct al_option_row file_rows[] = {
-	OPTION_TEXT(struct compress_options, file, "output", "FILE",
-		"the safetensors file to write", .letter = 'o'),
+	OPTION_TEXT(struct compress_options, file, "output", "FILE|FOLDER",
+		"the safetensors file to write; or a folder to be made, with the source's shards, "
+		"index and config.json",
+		.letter = 'o'),
 	OPTION_END,
 };
 

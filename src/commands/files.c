@@ -1,18 +1,14 @@
 /* Files that are written together. */
 #include "commands/files.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/temporary.h"
 #include "base/touched.h"
 
 void al_files_init(struct al_files *files)
 {
-	*files = (struct al_files){.aside = -1};
+	*files = (struct al_files){0};
 	al_arena_init(&files->arena);
 }
 
@@ -20,8 +16,7 @@ void al_files_finish(struct al_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
 		al_text_finish(&files->items[i].content);
-	if (files->aside >= 0)
-		close(files->aside);
+	al_aside_close(&files->aside);
 	al_arena_finish(&files->arena);
 }
 
@@ -47,41 +42,22 @@ struct al_text *al_files_add(struct al_files *files, const char *folder, const c
 
 /* ---- aside ---- */
 
-static bool fail_aside(const char *folder, struct al_error *err)
-{
-	return al_fail(err, AL_ESYSTEM, "%s: can't write: %s", folder, strerror(errno));
-}
-
-static bool open_aside(struct al_files *files, const char *folder, struct al_error *err)
-{
-	char *name;
-
-	if (!al_folder_make(folder, err))
-		return false;
-	files->aside = al_temporary_open(&name, al_format(&files->arena, "%s/", folder));
-	if (files->aside < 0)
-		return fail_aside(folder, err);
-	unlink(name);
-	free(name);
-	return true;
-}
-
 bool al_files_put_aside(struct al_files *files, const char *folder, const char *name,
 	const struct al_text *content, struct al_error *err)
 {
-	if (files->aside < 0 && !open_aside(files, folder, err))
+	uint64_t at;
+
+	if (!files->aside.folder
+		&& (!al_folder_make(folder, err)
+			|| !al_aside_open(&files->aside, al_format(&files->arena, "%s/", folder),
+				err)))
 		return false;
-	for (size_t done = 0; done < content->length;) {
-		ssize_t n = write(files->aside, content->data + done, content->length - done);
-		if (n < 0 && errno != EINTR)
-			return fail_aside(folder, err);
-		done += n > 0 ? (size_t)n : 0;
-	}
+	if (!al_aside_put(&files->aside, content->data, content->length, &at, err))
+		return false;
 	al_files_add_path(files, al_format(&files->arena, "%s/%s", folder, name));
 	struct file *file = &files->items[files->n - 1];
-	file->aside_offset = files->aside_bytes;
+	file->aside_at = at;
 	file->aside_bytes = content->length;
-	files->aside_bytes += content->length;
 	return true;
 }
 
@@ -89,15 +65,9 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 static bool fetch(const struct al_files *files, struct file *file, struct al_error *err)
 {
 	al_text_add_repeated(&file->content, '\0', file->aside_bytes);
-	for (size_t done = 0; done < file->aside_bytes;) {
-		ssize_t n = pread(files->aside, file->content.data + done, file->aside_bytes - done,
-			(off_t)(file->aside_offset + done));
-		if (n == 0 || (n < 0 && errno != EINTR))
-			return al_fail(err, AL_ESYSTEM, "%s: can't read it back: %s", file->path,
-				n < 0 ? strerror(errno) : "it ended");
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
+	return file->aside_bytes == 0
+		|| al_aside_get(&files->aside, file->aside_at, file->content.data,
+			file->aside_bytes, err);
 }
 
 /* ---- writing ---- */

@@ -3,6 +3,7 @@
 #define ATTNLEDGER_COMMANDS_FILES_H
 
 #include "base/arena.h"
+#include "base/aside.h"
 #include "base/text.h"
 
 struct al_files {
@@ -10,10 +11,11 @@ struct al_files {
 	struct file {
 		const char *folder, *path; /* folder: to be made; or NULL */
 		struct al_text content;
-		size_t aside_offset, aside_bytes; /* 0 bytes: it isn't aside */
+		uint64_t aside_at;
+		size_t aside_bytes; /* 0: it isn't aside */
 	} * items;
-	size_t n, room, aside_bytes;
-	int aside; /* -1: nothing is */
+	size_t n, room;
+	struct al_aside aside;
 };
 
 void al_files_init(struct al_files *files);

@@ -620,7 +620,7 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 	struct al_job job = {.view = view, .options = options};
 
 	al_arena_init(&job.arena);
-	bool ok = al_job_check_output(&job, path, err) && check_modules(&job, err)
+	bool ok = al_job_open_output(&job, path, err) && check_modules(&job, err)
 		&& do_modules(&job, err) && al_job_write(&job, path, err);
 	if (ok)
 		fill_table(&job, table);
@@ -628,6 +628,7 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 		fill_heads(&job, heads);
 	for (size_t i = 0; i < job.n_modules; i++)
 		al_pieces_finish(&job.modules[i].pieces);
+	al_aside_close(&job.aside);
 	al_arena_finish(&job.arena);
 	return ok;
 }

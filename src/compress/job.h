@@ -2,11 +2,13 @@
 #ifndef ATTNLEDGER_COMPRESS_JOB_H
 #define ATTNLEDGER_COMPRESS_JOB_H
 
+#include "base/aside.h"
 #include "compress/compress.h"
 
 struct al_job_module {
 	struct al_layout layout;
-	unsigned char **bytes; /* beside layout.slices; NULL: nothing new stands there */
+	uint64_t *aside; /* beside layout.slices: where what is new of them waits; NULL: there is no
+			    result to write */
 	int64_t parameters, original;
 	double relative_error, control_error, scale;
 	bool is_estimate, has_settled;
@@ -16,17 +18,18 @@ struct al_job_module {
 
 struct al_job {
 	struct al_arena arena;
+	struct al_aside aside; /* the modules' new numbers, as they will stand in the file */
 	struct al_model_view *view;
 	const struct al_compress_options *options;
 	struct al_job_module *modules;
 	size_t n_modules;
 };
 
-/* Refuses an output that is a file of the input, or that can't be written. */
-bool al_job_check_output(const struct al_job *job, const char *path,
-	struct al_error *err) AL_MUST_CHECK;
+/* Refuses an output that is a file of the input, or that can't be written. What the modules put
+ * aside waits beside it. */
+bool al_job_open_output(struct al_job *job, const char *path, struct al_error *err) AL_MUST_CHECK;
 
-/* A module's pieces in the stored number format; the bytes are the arena's. */
+/* A module's pieces in the stored number format, put aside. */
 bool al_job_encode(struct al_job *job, struct al_job_module *module, const struct al_pieces *pieces,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -14,9 +14,9 @@ static int compare_changes(const void *a, const void *b)
 	return x->slice->first < y->slice->first ? -1 : x->slice->first > y->slice->first;
 }
 
-static const unsigned char *bytes_of(const struct al_job_module *module, size_t slice)
+static uint64_t aside_of(const struct al_job_module *module, size_t slice)
 {
-	return module->bytes ? module->bytes[slice] : NULL;
+	return module->aside ? module->aside[slice] : 0;
 }
 
 static void collect(struct al_plan *plan, struct al_planned_tensor *tensor)
@@ -32,7 +32,7 @@ static void collect(struct al_plan *plan, struct al_planned_tensor *tensor)
 			tensor->changes = al_grow(&plan->job->arena, tensor->changes,
 				tensor->n_changes, &tensor->room, sizeof(*tensor->changes));
 			tensor->changes[tensor->n_changes++] = (struct al_change){slice,
-				bytes_of(&job->modules[m], i)};
+				aside_of(&job->modules[m], i)};
 		}
 	if (tensor->n_changes > 0)
 		qsort(tensor->changes, tensor->n_changes, sizeof(*tensor->changes),
@@ -74,7 +74,7 @@ static void add_source(struct al_plan *plan, const struct al_tensor *source)
 	add_tensor(plan, header, tensor);
 }
 
-static void add_new(struct al_plan *plan, const struct al_slice *slice, const unsigned char *bytes)
+static void add_new(struct al_plan *plan, const struct al_slice *slice, uint64_t aside)
 {
 	int64_t *shape = al_new_array(&plan->job->arena, int64_t, 2);
 	struct al_planned_tensor tensor = {.is_slow = true,
@@ -84,13 +84,14 @@ static void add_new(struct al_plan *plan, const struct al_slice *slice, const un
 	shape[0] = slice->width;
 	shape[1] = slice->rows;
 	tensor.changes = al_new(&plan->job->arena, struct al_change);
-	tensor.changes[0] = (struct al_change){slice, bytes};
+	tensor.changes[0] = (struct al_change){slice, aside};
 	add_tensor(plan,
 		(struct al_tensor){.name = slice->name,
 			.dtype = slice->dtype,
 			.shape = shape,
 			.n_dims = 2,
-			.n_elements = slice->width * slice->rows},
+			.n_elements = slice->width * slice->rows,
+			.shard = slice->after->shard},
 		tensor);
 }
 
@@ -102,7 +103,7 @@ static void add_news(struct al_plan *plan, const struct al_tensor *after)
 		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++)
 			if (job->modules[m].layout.slices[i].after == after)
 				add_new(plan, &job->modules[m].layout.slices[i],
-					bytes_of(&job->modules[m], i));
+					aside_of(&job->modules[m], i));
 }
 
 void al_plan_make(struct al_plan *plan, struct al_job *job)
@@ -138,8 +139,7 @@ static bool visit_stretch(const struct al_planned_tensor *tensor, const struct a
 			return true;
 		const uint64_t bytes = (uint64_t)change->slice->width * unit;
 		const struct al_planned_run added = {.bytes = bytes,
-			.new_bytes = change->bytes ? change->bytes + (uint64_t)at_outer * bytes
-						   : NULL};
+			.from = change->aside + (uint64_t)at_outer * bytes};
 		if (bytes > 0 && !visit(context, tensor, &added, err))
 			return false;
 		at = to + change->slice->length;
@@ -153,7 +153,7 @@ bool al_planned_tensor_visit(const struct al_planned_tensor *tensor, al_visit_ru
 	if (!tensor->source || tensor->n_changes == 0) {
 		const struct al_planned_run all = {.is_copied = tensor->source != NULL,
 			.bytes = tensor->bytes,
-			.new_bytes = tensor->source ? NULL : tensor->changes[0].bytes};
+			.from = tensor->source ? 0 : tensor->changes[0].aside};
 		return visit(context, tensor, &all, err);
 	}
 	const struct al_head_axis axis = al_head_axis_of(tensor->source, tensor->is_slow);

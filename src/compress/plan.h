@@ -9,7 +9,7 @@
 /* A slice of a tensor's head axis that makes room for other numbers. */
 struct al_change {
 	const struct al_slice *slice;
-	const unsigned char *bytes; /* NULL: none, or not known (in a comparison) */
+	uint64_t aside; /* where its bytes wait (not in a comparison) */
 };
 
 struct al_planned_tensor {
@@ -22,7 +22,7 @@ struct al_planned_tensor {
 
 struct al_plan {
 	struct al_job *job;
-	struct al_tensor *headers; /* name, dtype, shape; in the order of the file */
+	struct al_tensor *headers; /* name, dtype, shape, shard; in the order of the files */
 	struct al_planned_tensor *tensors; /* beside headers */
 	size_t n, headers_room, tensors_room;
 };
@@ -32,9 +32,8 @@ void al_plan_make(struct al_plan *plan, struct al_job *job);
 
 /* Bytes that follow each other in the new tensor. */
 struct al_planned_run {
-	bool is_copied; /* from the source's byte `from` on */
+	bool is_copied; /* from the source's byte `from` on, else from what was put aside */
 	uint64_t from, bytes;
-	const unsigned char *new_bytes;
 };
 
 typedef bool al_visit_run(void *context, const struct al_planned_tensor *tensor,

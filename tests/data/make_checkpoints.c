@@ -62,6 +62,15 @@ static const struct weight small[] = {
 	SMALL_LAYER("1"),
 };
 
+/* The same in two shards, of which each holds a layer. */
+static const struct weight embedding_and_layer[] = {
+	{"embeddings.word_embeddings.weight", "F32", {10, 12}, 2, NULL},
+	SMALL_LAYER("0"),
+};
+static const struct weight another_layer[] = {
+	SMALL_LAYER("1"),
+};
+
 /* A layer in each format whose queries have, beside 1, a direction on either side of what four
  * times the format's unit roundoff leaves to see: 9/8 of it in head 0, 7/8 in head 1. */
 #define ALMOST(threshold) \
@@ -90,7 +99,44 @@ static const struct weight rounded[] = {
 	ALMOST_LAYER("2", "BF16", almost_bf16),
 };
 
+/* ---- files ---- */
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *const shards[] = {"model-00001-of-00002.safetensors",
+	"model-00002-of-00002.safetensors"};
+
+/* ,"NAME": "SHARD" for each weight */
+static size_t add_places(char *text, size_t room, const struct weight *weights, size_t n,
+	const char *shard, const char *comma)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		length += (size_t)snprintf(text + length, room - length, "%s\n\"%s\": \"%s\"",
+			comma, weights[i].name, shard);
+		comma = ",";
+	}
+	return length;
+}
+
+static void write_shards(const char *folder)
+{
+	char path[8192], text[4096];
+	size_t n = (size_t)snprintf(text, sizeof(text), "{\"weight_map\": {");
+
+	snprintf(path, sizeof(path), "%s/%s", folder, shards[0]);
+	write_weights(path, embedding_and_layer, COUNT(embedding_and_layer));
+	snprintf(path, sizeof(path), "%s/%s", folder, shards[1]);
+	write_weights(path, another_layer, COUNT(another_layer));
+	n += add_places(text + n, sizeof(text) - n, embedding_and_layer, COUNT(embedding_and_layer),
+		shards[0], "");
+	n += add_places(text + n, sizeof(text) - n, another_layer, COUNT(another_layer), shards[1],
+		",");
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "\n}}\n");
+	snprintf(path, sizeof(path), "%s/model.safetensors.index.json", folder);
+	test_write(path, text, n);
+}
 
 int main(int argc, char **argv)
 {
@@ -112,5 +158,7 @@ int main(int argc, char **argv)
 	write_weights(path, second, COUNT(second));
 	snprintf(path, sizeof(path), "%s/sharded/model.safetensors.index.json", argv[1]);
 	test_write(path, index_text, sizeof(index_text) - 1);
+	snprintf(path, sizeof(path), "%s/sharded-bert", argv[1]);
+	write_shards(path);
 	return EXIT_SUCCESS;
 }

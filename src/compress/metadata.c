@@ -1,0 +1,139 @@
+/* What a compressed file says of itself. */
+#include "compress/write.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+static void describe_dropped(struct al_text *out, const struct al_layout *layout)
+{
+	const char *comma = "";
+
+	al_text_add(out, ", \"dropped\": [");
+	for (int64_t i = 0; i < layout->attention->n_heads; i++)
+		if (layout->is_dropped[i]) {
+			al_text_addf(out, "%s%" PRId64, comma, i);
+			comma = ", ";
+		}
+	al_text_add(out, "]");
+}
+
+static void describe_modules(const struct al_job *job, struct al_text *out)
+{
+	al_text_add(out, "[");
+	for (size_t m = 0; m < job->n_modules; m++) {
+		const struct al_job_module *module = &job->modules[m];
+		al_text_addf(out, "%s{\"module\": ", m ? ", " : "");
+		al_json_quote(out, module->layout.attention->name);
+		if (module->layout.method == AL_METHOD_DROP)
+			describe_dropped(out, &module->layout);
+		else
+			al_text_addf(out, ", \"rank\": %" PRId64, module->layout.rank);
+		if (module->layout.is_refitted)
+			al_text_add(out, ", \"refitted\": true");
+		if (module->layout.of_keys)
+			al_text_add(out, ", \"of_keys\": true");
+		al_text_addf(out,
+			", \"parameters\": %" PRId64
+			", \"relative_error\": %.9g, \"scale\": %.17g}",
+			module->parameters, module->relative_error, module->scale);
+	}
+	al_text_add(out, "]");
+}
+
+/* Divided by, not multiplied: a whole number, but where a scale is folded in. */
+static void describe_shape(struct al_text *out, const struct al_attention *a,
+	const struct al_layout *layout)
+{
+	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
+	const bool is_dropped = layout && method == AL_METHOD_DROP;
+
+	al_text_add(out, "{\"module\": ");
+	al_json_quote(out, a->name);
+	al_text_addf(out, ", \"n_heads\": %" PRId64,
+		is_dropped ? al_layout_heads(layout, false) : a->n_heads);
+	if (method == AL_METHOD_COLLAB)
+		al_text_addf(out, ", \"d_shared\": %" PRId64, layout->rank);
+	else
+		al_text_addf(out, ", \"n_kv_heads\": %" PRId64 ", \"d_head\": %" PRId64,
+			is_dropped ? al_layout_heads(layout, true) : a->n_kv_heads,
+			method == AL_METHOD_TRUNCATE ? layout->rank : a->d_head);
+	al_text_addf(out, ", \"d_value\": %" PRId64 ", \"score_divisor\": %" PRId64 "}", a->d_value,
+		a->score_divisor);
+}
+
+static const struct al_layout *layout_of(const struct al_job *job, const struct al_attention *a)
+{
+	for (size_t m = 0; m < job->n_modules; m++)
+		if (job->modules[m].layout.attention == a)
+			return &job->modules[m].layout;
+	return NULL;
+}
+
+/* Of every module, so that what an earlier compression did to others is not lost. */
+static void describe_shapes(const struct al_job *job, struct al_text *out)
+{
+	al_text_add(out, "[");
+	for (size_t i = 0; i < job->view->n_modules; i++) {
+		const struct al_attention *a = &job->view->modules[i];
+		if (a->is_latent)
+			continue;
+		al_text_add(out, out->length > 1 ? ", " : "");
+		describe_shape(out, a, layout_of(job, a));
+	}
+	al_text_add(out, "]");
+}
+
+static bool is_ours(const char *key)
+{
+	return strncmp(key, "attnledger", 10) == 0;
+}
+
+static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, size_t shard,
+	size_t *n)
+{
+	enum { OURS = 7 };
+	const struct al_checkpoint *checkpoint = job->view->checkpoint;
+	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
+		checkpoint->n_metadata + OURS);
+	struct al_text modules, shapes;
+
+	*n = 0;
+	for (size_t i = 0; i < checkpoint->n_metadata; i++)
+		if ((shard == AL_ALL_SHARDS || checkpoint->metadata[i].shard == shard)
+			&& !is_ours(checkpoint->metadata[i].key)
+			&& !is_listed(list, *n, checkpoint->metadata[i].key))
+			list[(*n)++] = checkpoint->metadata[i];
+	al_text_init(&modules);
+	al_text_init(&shapes);
+	describe_modules(job, &modules);
+	describe_shapes(job, &shapes);
+	const struct al_metadata ours[OURS] = {
+		{.key = "attnledger", .value = al_version()},
+		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
+		{.key = "attnledger.source",
+			.value = al_format(&job->arena, "fnv1a %016" PRIx64, source)},
+		{.key = "attnledger.family", .value = job->view->family->name},
+		{.key = "attnledger.scale",
+			.value = job->options->for_epfml
+				? "1/sqrt(R/n_heads), folded into mixing and content_bias"
+				: "as in the original, whatever the width is"},
+		{.key = "attnledger.modules", .value = al_strdup(&job->arena, modules.data)},
+		{.key = "attnledger.shapes", .value = al_strdup(&job->arena, shapes.data)},
+	};
+	memcpy(list + *n, ours, sizeof(ours));
+	*n += OURS;
+	al_text_finish(&modules);
+	al_text_finish(&shapes);
+	return list;
+}
