@@ -126,21 +126,52 @@ static bool check_read(const struct al_tensor *tensor, const struct al_selection
 	return true;
 }
 
+static bool read_by_window(const struct al_source *source, const struct al_tensor *tensor,
+	const struct al_selection *selection, const struct target *target, size_t leading,
+	struct al_error *err)
+{
+	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES;
+	struct window window = {.source = source,
+		.tensor = tensor,
+		.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes,
+		.bytes = al_alloc(room, 1)};
+	bool ok = read_runs(&window, selection, target, leading, err);
+
+	free(window.bytes);
+	return ok;
+}
+
+/* Numbers that are stored as they are wanted, one after the other, need no window. */
+static bool is_as_stored(const struct al_tensor *tensor, const struct al_selection *s,
+	const struct target *target, size_t leading)
+{
+	return tensor->dtype == al_dtype_stored(target->floats ? "F32" : "F64")
+		&& (s->n_runs < 2 || (s->stride == s->run && leading == (size_t)s->run));
+}
+
+static bool read_as_stored(const struct al_source *source, const struct al_tensor *tensor,
+	const struct al_selection *s, const struct target *target, struct al_error *err)
+{
+	const size_t size = tensor->dtype->block_bytes;
+
+	return al_source_read(source, tensor->offset + (uint64_t)s->first * size,
+		target->floats ? (void *)target->floats : target->doubles,
+		(size_t)(s->n_runs * s->run) * size, err);
+}
+
 static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	const struct al_selection *selection, const struct target *target, size_t leading,
 	struct al_error *err)
 {
-	struct window window = {.source = &checkpoint->shards[tensor->shard].source,
-		.tensor = tensor};
+	const struct al_source *source = &checkpoint->shards[tensor->shard].source;
 
 	if (!check_read(tensor, selection, err))
 		return al_in(err, "tensor \"%.120s\"", tensor->name);
 	assert(selection->n_runs < 2 || leading >= (size_t)selection->run);
-	window.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes;
-	window.bytes = al_alloc(tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES, 1);
-	bool ok = read_runs(&window, selection, target, leading, err);
-	free(window.bytes);
-	return ok || al_in(err, "tensor \"%.120s\"", tensor->name);
+	return (is_as_stored(tensor, selection, target, leading)
+			       ? read_as_stored(source, tensor, selection, target, err)
+			       : read_by_window(source, tensor, selection, target, leading, err))
+		|| al_in(err, "tensor \"%.120s\"", tensor->name);
 }
 
 bool al_tensor_read_double(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,

@@ -2,6 +2,7 @@
 #include "pca/rows.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,13 +81,20 @@ static bool read_all(int file, char *bytes, size_t left, off_t at, struct al_err
 	return true;
 }
 
-static bool read_recorded(const struct al_rows *rows, size_t first, size_t n, double *out,
+static bool read_recorded(const struct al_rows *rows, size_t first, size_t n, float *out,
+	struct al_error *err)
+{
+	const size_t row_bytes = rows->width * sizeof(*out);
+
+	return read_all(*rows->recorded, (char *)out, n * row_bytes,
+		rows->recorded_at + (off_t)(first * row_bytes), err);
+}
+
+static bool widen_recorded(const struct al_rows *rows, size_t first, size_t n, double *out,
 	size_t leading, struct al_error *err)
 {
-	const size_t row_bytes = rows->width * sizeof(float);
-	float *numbers = al_alloc(n, row_bytes);
-	bool ok = read_all(*rows->recorded, (char *)numbers, n * row_bytes,
-		rows->recorded_at + (off_t)(first * row_bytes), err);
+	float *numbers = al_alloc(n * rows->width, sizeof(*numbers));
+	bool ok = read_recorded(rows, first, n, numbers, err);
 
 	for (size_t t = 0; ok && t < n; t++)
 		for (size_t j = 0; j < rows->width; j++)
@@ -95,16 +103,39 @@ static bool read_recorded(const struct al_rows *rows, size_t first, size_t n, do
 	return ok;
 }
 
-bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
-	struct al_error *err)
+static struct al_selection select_rows(const struct al_rows *rows, size_t first, size_t n)
 {
-	const struct al_selection selection = {.first = (int64_t)(first * rows->width),
+	return (struct al_selection){.first = (int64_t)(first * rows->width),
 		.run = (int64_t)rows->width,
 		.n_runs = (int64_t)n,
 		.stride = (int64_t)rows->width};
+}
+
+bool al_rows_are_single(const struct al_rows *rows)
+{
+	return rows->recorded
+		|| (!rows->file->is_fortran && rows->tensor->dtype->to_float
+			&& rows->tensor->dtype->epsilon >= (double)FLT_EPSILON);
+}
+
+bool al_rows_read_single(const struct al_rows *rows, size_t first, size_t n, float *out,
+	struct al_error *err)
+{
+	const struct al_selection selection = select_rows(rows, first, n);
 
 	if (rows->recorded)
-		return read_recorded(rows, first, n, out, leading, err);
+		return read_recorded(rows, first, n, out, err);
+	return al_tensor_read_float(&rows->file->checkpoint, rows->tensor, &selection, out,
+		rows->width, err);
+}
+
+bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
+	struct al_error *err)
+{
+	const struct al_selection selection = select_rows(rows, first, n);
+
+	if (rows->recorded)
+		return widen_recorded(rows, first, n, out, leading, err);
 	if (rows->file->is_fortran)
 		return read_columns(rows, first, n, out, leading, err);
 	return al_tensor_read_double(&rows->file->checkpoint, rows->tensor, &selection, out,

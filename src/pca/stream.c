@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "linalg/linalg.h"
 
-enum { PANEL_ROWS = 4096, MOST_PANELS = 16 };
+enum { PANEL_ROWS = 4096, MOST_PANELS = 256 };
 static const size_t wave_bytes = (size_t)24 << 20; /* of the sums of panels side by side */
 
 bool al_sums_init(struct al_sums *sums, const struct al_statistic *statistic, struct al_error *err)
@@ -125,7 +125,35 @@ static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first
 	return ok;
 }
 
-/* One number that isn't finite makes sums that aren't: only then are rows looked at one by one. */
+static bool sum_singles(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
+	struct al_error *err)
+{
+	const struct al_statistic *s = sums->statistic;
+	float *rows = al_alloc(s->block_rows * s->width, sizeof(*rows));
+	bool ok = true;
+
+	clear(sums);
+	for (size_t at = first; ok && at < end; at += s->block_rows) {
+		const size_t n = end - at < s->block_rows ? end - at : s->block_rows;
+		ok = al_rows_read_single(wave->rows, at, n, rows, err)
+			&& s->add_singles(s->context, rows, n, sums->sums, err);
+	}
+	free(rows);
+	sums->n_rows = (int64_t)(end - first);
+	return ok;
+}
+
+/* As if all rows were finite. */
+static bool sum_unseen(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
+	struct al_error *err)
+{
+	return sums->statistic->add_singles && !wave->beside && al_rows_are_single(wave->rows)
+		? sum_singles(wave, sums, first, end, err)
+		: sum_rows(wave, sums, first, end, false, err);
+}
+
+/* One number that isn't finite makes sums that aren't, or that are refused: only then are rows
+ * looked at one by one. */
 static bool sum_panel(void *context, size_t index, struct al_error *err)
 {
 	const struct wave *wave = context;
@@ -134,7 +162,7 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 		     left = wave->rows->n_rows - first,
 		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS);
 
-	return (sum_rows(wave, sums, first, end, false, err)
+	return (sum_unseen(wave, sums, first, end, err)
 		       && is_finite(sums->sums, sums->statistic->n_sums))
 		|| sum_rows(wave, sums, first, end, true, err);
 }
