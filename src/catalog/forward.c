@@ -18,6 +18,7 @@ static const struct al_field names_fields[] = {
 	{AL_KEY("weight", TEXT, offsetof(struct al_forward_names, weight)), .is_required = true},
 	{AL_KEY("bias", TEXT, offsetof(struct al_forward_names, bias))},
 	{AL_KEY("when", BY, offsetof(struct al_forward_names, when)), .read = al_read_formula},
+	{AL_KEY("otherwise", TEXT, offsetof(struct al_forward_names, otherwise))},
 };
 static const struct al_record names_record = {.fields = AL_FIELDS(names_fields)};
 
@@ -94,6 +95,7 @@ static bool read_word(void *context, const struct cJSON *node, void *out, struct
 static bool read_value(struct al_reader *reader, const struct cJSON *node, const char **out,
 	struct al_error *err)
 {
+	double number;
 	bool value;
 
 	switch (al_json_kind(node)) {
@@ -104,6 +106,11 @@ static bool read_value(struct al_reader *reader, const struct cJSON *node, const
 		if (!al_json_boolean(reader->doc, node, &value, err))
 			return false;
 		*out = value ? "true" : "false";
+		return true;
+	case AL_JSON_NUMBER:
+		if (!al_json_real(reader->doc, node, &number, err))
+			return false;
+		*out = al_format(reader->arena, "%.17g", number);
 		return true;
 	default:
 		return al_read_text(reader, node, out, err);
@@ -124,6 +131,13 @@ static bool read_need(void *context, const struct cJSON *member, void *out, stru
 		if (!read_value(reader, node, &need->values[need->n_values++], err))
 			return false;
 	return true;
+}
+
+static bool read_present(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_forward *forward = out;
+
+	return al_read_texts(reader, node, &forward->present, &forward->n_present, err);
 }
 
 static bool read_loop(void *context, const struct cJSON *member, void *out, struct al_error *err)
@@ -160,6 +174,18 @@ static const struct al_field embedding_fields[] = {
 	{AL_KEY("scale_squared", BY, AT(scale_squared)), .read = al_read_formula},
 };
 
+static const struct al_field relative_fields[] = {
+	{AL_KEY("bias", BY, AT(tensors[AL_FORWARD_RELATIVE])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("distance", BY, AT(relative_distance)), .read = read_number, .is_required = true},
+};
+static const struct al_record relative_record = {.fields = AL_FIELDS(relative_fields)};
+
+static bool read_relative(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &relative_record, node, out, err);
+}
+
 static const struct al_field attention_fields[] = {
 	NAMES("before", ATTENTION_BEFORE),
 	NAMES("behind", ATTENTION_BEHIND),
@@ -169,17 +195,41 @@ static const struct al_field attention_fields[] = {
 	NAMES("query_norm", QUERY_NORM),
 	NAMES("key_norm", KEY_NORM),
 	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
+	{AL_KEY("alibi", BY, AT(alibi)), .read = read_number},
+	{AL_KEY("relative", BY, 0), .read = read_relative},
+	NAMES("sinks", SINKS),
 };
+
+static bool read_condition(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_formula_or_flag(reader, node, out, err);
+}
+
+/* The tensors of a block that begin at `of`. */
+#define BLOCK(of) \
+	NAMES("gate", of + AL_BLOCK_GATE), NAMES("up", of + AL_BLOCK_UP), \
+		NAMES("gate_up", of + AL_BLOCK_GATE_UP), NAMES("down", of + AL_BLOCK_DOWN)
 
 static const struct al_field feed_forward_fields[] = {
 	NAMES("before", FEED_BEFORE),
 	NAMES("behind", FEED_BEHIND),
 	NAMES("sum", FEED_SUM),
-	NAMES("gate", GATE),
-	NAMES("up", UP),
-	NAMES("gate_up", GATE_UP),
-	{AL_KEY("down", BY, AT(tensors[AL_FORWARD_DOWN])), .read = read_names, .is_required = true},
+	BLOCK(FEED),
 	{AL_KEY("activation", BY, AT(activation)), .read = read_word, .is_required = true},
+	{AL_KEY("alternating", BOOLEAN, AT(is_alternating))},
+};
+
+static const struct al_field shared_fields[] = {BLOCK(SHARED), NAMES("weight", SHARED_WEIGHT)};
+static bool read_shared(void *reader, const struct cJSON *node, void *out, struct al_error *err);
+
+static const struct al_field experts_fields[] = {
+	{AL_KEY("router", BY, AT(tensors[AL_FORWARD_ROUTER])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("count", BY, AT(n_experts)), .read = al_read_formula, .is_required = true},
+	{AL_KEY("active", BY, AT(n_active)), .read = al_read_formula, .is_required = true},
+	{AL_KEY("normalised", BY, AT(normalised)), .read = read_condition},
+	BLOCK(EXPERT),
+	{AL_KEY("shared", BY, 0), .read = read_shared},
 };
 
 static const struct al_field last_fields[] = {
@@ -189,25 +239,21 @@ static const struct al_field last_fields[] = {
 	{AL_KEY("cap", BY, AT(logit_cap)), .read = read_number},
 };
 
-static bool check_feed_forward(void *context, const struct cJSON *node, void *record,
-	struct al_error *err)
+static bool check_block(const struct al_reader *reader, const struct cJSON *node,
+	const struct al_forward_names *block, struct al_error *err)
 {
-	const struct al_reader *reader = context;
-	const struct al_forward *forward = record;
-
-	return !forward->tensors[AL_FORWARD_UP].weight
-		!= !forward->tensors[AL_FORWARD_GATE_UP].weight
+	return (block[AL_BLOCK_DOWN].weight
+		       && !block[AL_BLOCK_UP].weight != !block[AL_BLOCK_GATE_UP].weight)
 		|| al_json_fail(reader->doc, node, err,
-			"expected either \"up\" or \"gate_up\" (both in one)");
+			"expected \"down\", and either \"up\" or \"gate_up\" (both in one)");
 }
 
 static const struct al_record norm_record = {.fields = AL_FIELDS(norm_fields)};
 static const struct al_record embedding_record = {.fields = AL_FIELDS(embedding_fields)};
 static const struct al_record attention_record = {.fields = AL_FIELDS(attention_fields)};
-static const struct al_record feed_forward_record = {
-	.fields = AL_FIELDS(feed_forward_fields),
-	.check = check_feed_forward,
-};
+static const struct al_record feed_forward_record = {.fields = AL_FIELDS(feed_forward_fields)};
+static const struct al_record experts_record = {.fields = AL_FIELDS(experts_fields)};
+static const struct al_record shared_record = {.fields = AL_FIELDS(shared_fields)};
 static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
 
 static bool read_norm(void *reader, const struct cJSON *node, void *out, struct al_error *err)
@@ -225,10 +271,33 @@ static bool read_attention(void *reader, const struct cJSON *node, void *out, st
 	return al_read_record(reader, &attention_record, node, out, err);
 }
 
-static bool read_feed_forward(void *reader, const struct cJSON *node, void *out,
+static bool read_block(struct al_reader *reader, const struct al_record *record,
+	const struct cJSON *node, struct al_forward *forward, int block, struct al_error *err)
+{
+	return al_read_record(reader, record, node, forward, err)
+		&& check_block(reader, node, &forward->tensors[block], err);
+}
+
+/* A family whose layers all have experts says the norms and the activation alone. */
+static bool read_feed_forward(void *context, const struct cJSON *node, void *out,
 	struct al_error *err)
 {
-	return al_read_record(reader, &feed_forward_record, node, out, err);
+	struct al_reader *reader = context;
+	struct al_forward *forward = out;
+
+	return al_json_get(node, "down")
+		? read_block(reader, &feed_forward_record, node, forward, AL_FORWARD_FEED, err)
+		: al_read_record(reader, &feed_forward_record, node, forward, err);
+}
+
+static bool read_experts(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return read_block(reader, &experts_record, node, out, AL_FORWARD_EXPERT, err);
+}
+
+static bool read_shared(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return read_block(reader, &shared_record, node, out, AL_FORWARD_SHARED, err);
 }
 
 static bool read_last(void *reader, const struct cJSON *node, void *out, struct al_error *err)
@@ -243,6 +312,11 @@ static bool check_kind(void *context, const struct cJSON *node, void *record, st
 	const struct al_forward *forward = record;
 	const bool has_head = forward->tensors[AL_FORWARD_HEAD].weight;
 
+	if (!forward->n_experts && !forward->tensors[AL_FORWARD_FEED + AL_BLOCK_DOWN].weight)
+		return al_json_fail(reader->doc, node, err,
+			"expected \"down\" in \"feed_forward\", or \"experts\"");
+	if (forward->when && !forward->only)
+		return al_json_fail(reader->doc, node, err, "expected \"only\" beside \"when\"");
 	return has_head == (forward->kind == AL_FORWARD_DECODER)
 		|| al_json_fail(reader->doc, node, err, "%s",
 			has_head ? "an encoder has no \"head\"" : "a decoder needs a \"head\"");
@@ -259,9 +333,13 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},
 	{AL_KEY("attention", BY, 0), .read = read_attention, .is_required = true},
 	{AL_KEY("feed_forward", BY, 0), .read = read_feed_forward, .is_required = true},
+	{AL_KEY("experts", BY, 0), .read = read_experts},
 	{AL_KEY("last", BY, 0), .read = read_last},
 	{AL_KEY("requires", MEMBERS, AT(needs)), .n_offset = AT(n_needs), .read = read_need,
 		.item_size = sizeof(struct al_forward_need), .most = MOST_NEEDS},
+	{AL_KEY("present", BY, 0), .read = read_present},
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("only", TEXT, AT(only))},
 };
 #undef AT
 static const struct al_record forward_record = {
@@ -287,18 +365,17 @@ static bool check_names(const struct al_reader *reader, const struct cJSON *node
 	const struct al_family *family, const struct al_forward *forward, struct al_error *err)
 {
 	for (int i = 0; i < AL_N_FORWARD_TENSORS; i++) {
-		const struct al_forward_names *names = &forward->tensors[i];
-		const char *unknown = names->weight && !is_stored(family, names->weight)
-			? names->weight
-			: names->bias && !is_stored(family, names->bias) ? names->bias
-									 : NULL;
-		if (unknown)
-			return al_json_fail(reader->doc, node, err,
-				"\"%s\" is none of the family's tensors", unknown);
+		const struct al_forward_names *of = &forward->tensors[i];
+		const char *const names[] = {of->weight, of->bias, of->otherwise};
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+			if (names[j] && !is_stored(family, names[j]))
+				return al_json_fail(reader->doc, node, err,
+					"\"%s\" is none of the family's tensors", names[j]);
 	}
-	return family->n_modules == 1
+	return family->n_modules == 1 || forward->when
 		|| al_json_fail(reader->doc, node, err,
-			"the family has %zu kinds of module, expected one", family->n_modules);
+			"the family has %zu kinds of module, expected one, or \"when\" there is",
+			family->n_modules);
 }
 
 bool al_forward_read(void *context, const struct cJSON *node, void *out, struct al_error *err)

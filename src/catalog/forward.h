@@ -12,8 +12,9 @@
  *     }
  *
  * * A tensor is a name of the family's "tensors" or "stored": a text; [weight, bias]; or an
- * object {"weight", "bias", "when"} of which there is none where "when" doesn't hold. A bias
- * whose own "when" doesn't hold is none. Shape, order and what it is tied to are said there.
+ * object {"weight", "bias", "when"}, of which there is none where "when" doesn't hold, or the
+ * tensor "otherwise". A bias whose own "when" doesn't hold is none. Shape, order and what it is
+ * tied to are said there.
  *
  * * A number is one, or {"key", "default", "plus"}: the config's, which may be a fraction.
  * Without a default there is none where the config has none. A word is said likewise.
@@ -31,16 +32,25 @@
  * * attention: scores are capped to "cap" by tanh; a query sees the last "window" tokens, itself
  * included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all heads
  * at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
- * positions are the module's, and so are biases, which are added.
+ * positions are the module's, and so are biases, which are added. "alibi": a score loses slope
+ * times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it. "relative": "bias" is a
+ * tensor [buckets][n_heads] of what is added to a score by the bucket of its distance, as T5 counts
+ * them, to "distance". "sinks" [n_heads] take part in a head's softmax, and no value.
  *
  * * feed_forward: down(activation(gate x) * up x), or down(activation(up x)); "gate_up" is both
- * in one tensor, the gate first.
+ * in one tensor, the gate first or, "alternating", number by number.
+ *
+ * * experts: in layers where "router" is, each token goes to "active" of "count" blocks like
+ * feed_forward's, an expert {expert} in the names, or the first dimension of a tensor of all.
+ * Shares are the softmax of all routed scores, of the chosen alone where "normalised" holds.
+ * "shared": a block of all tokens, times the sigmoid of "weight".
  *
  * * layers: how many there are (n_layers); "loops": what the variables in names count, as
  * formulas of `layer`, where it isn't the layer itself (ALBERT).
  *
  * * requires: config keys and the only values, one or a list, under which all this is true; an
- * absent key is one of them. */
+ * absent key is one of them. "present": keys of which the config must have one. "when": a
+ * condition, which "only" says in words. The first kind of module is what runs. */
 #ifndef ATTNLEDGER_CATALOG_FORWARD_H
 #define ATTNLEDGER_CATALOG_FORWARD_H
 
@@ -48,6 +58,15 @@
 
 struct al_family;
 struct al_reader;
+
+/* Of a feed-forward block, counted from the first that is said to be its. */
+enum al_block_tensor {
+	AL_BLOCK_GATE,
+	AL_BLOCK_UP,
+	AL_BLOCK_GATE_UP,
+	AL_BLOCK_DOWN,
+	AL_N_BLOCK_TENSORS
+};
 
 enum al_forward_tensor {
 	AL_FORWARD_TOKENS,
@@ -61,13 +80,16 @@ enum al_forward_tensor {
 	AL_FORWARD_ATTENTION_SUM,
 	AL_FORWARD_QUERY_NORM,
 	AL_FORWARD_KEY_NORM,
+	AL_FORWARD_SINKS,
+	AL_FORWARD_RELATIVE,
 	AL_FORWARD_FEED_BEFORE,
 	AL_FORWARD_FEED_BEHIND,
 	AL_FORWARD_FEED_SUM,
-	AL_FORWARD_GATE,
-	AL_FORWARD_UP,
-	AL_FORWARD_GATE_UP,
-	AL_FORWARD_DOWN,
+	AL_FORWARD_FEED,
+	AL_FORWARD_ROUTER = AL_FORWARD_FEED + AL_N_BLOCK_TENSORS,
+	AL_FORWARD_EXPERT,
+	AL_FORWARD_SHARED = AL_FORWARD_EXPERT + AL_N_BLOCK_TENSORS,
+	AL_FORWARD_SHARED_WEIGHT = AL_FORWARD_SHARED + AL_N_BLOCK_TENSORS,
 	AL_FORWARD_LAST_NORM,
 	AL_FORWARD_LAST_PROJECT,
 	AL_FORWARD_HEAD,
@@ -75,7 +97,7 @@ enum al_forward_tensor {
 };
 
 struct al_forward_names {
-	const char *weight, *bias; /* NULL: none */
+	const char *weight, *bias, *otherwise; /* NULL: none */
 	const struct al_formula *when; /* NULL: true */
 };
 
@@ -117,11 +139,18 @@ struct al_forward {
 	bool has_unit_offset;
 	enum al_norm_over qk_norm;
 	struct al_forward_number epsilon, longest, first_position, score_cap, logit_cap;
+	struct al_forward_number alibi, relative_distance; /* 0: none */
+	bool is_alternating; /* gate and up */
+	const struct al_formula *n_experts, *n_active, *normalised; /* NULL: 0, 0, false */
 	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
 	struct al_forward_word activation;
 	struct al_forward_names tensors[AL_N_FORWARD_TENSORS];
 	struct al_forward_need *needs;
 	size_t n_needs;
+	const char **present;
+	size_t n_present;
+	const struct al_formula *when; /* NULL: true */
+	const char *only;
 };
 
 /* As a record's rows call it: "forward", into a struct al_family whose modules and tensors are

@@ -12,17 +12,23 @@ enum { QUERIES_AT_ONCE = 128 };
 
 /* ---- softmax over the keys that a query sees ---- */
 
-/* exp over [low, high), the other keys 0; the sum is 1. Returns the entropy in nats, that of scores
- * s_i less their largest being log(sum e^s_i) - sum(s_i e^s_i)/sum e^s_i. */
-static double softmax(float *x, size_t n, size_t low, size_t high)
+/* exp over [low, high), the other keys 0; with the sink's, if there is one, the sum is 1. Returns
+ * the entropy in nats, that of scores s_i less their largest being log(sum e^s_i) - sum(s_i
+ * e^s_i)/sum e^s_i; a sink is one of them. */
+static double softmax(float *x, size_t n, size_t low, size_t high, const float *sink)
 {
-	float most = x[low];
-	double weighed;
+	float most = sink && *sink > x[low] ? *sink : x[low];
+	double weighed, sum;
 
 	for (size_t i = low + 1; i < high; i++)
 		most = x[i] > most ? x[i] : most;
 	memset(x, 0, low * sizeof(*x));
-	const double sum = al_exp_all(x + low, high - low, most, &weighed);
+	sum = al_exp_all(x + low, high - low, most, &weighed);
+	if (sink) {
+		const double score = (double)*sink - (double)most;
+		sum += exp(score);
+		weighed += score * exp(score);
+	}
 	const float factor = (float)(1 / sum);
 	for (size_t i = low; i < high; i++)
 		x[i] *= factor;
@@ -74,6 +80,8 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 	const size_t past = n_past(h->layer);
 	const struct span keys = seen(h, past + first, past + end, k.cols);
 	const size_t n = keys.high - keys.low;
+	const size_t head = index % (size_t)h->layer->attention->n_heads;
+	const float *sink = h->layer->sinks.data ? &h->layer->sinks.data[head] : NULL;
 	struct al_matrix_f scores = {memory, n, end - first, n};
 	double entropy = 0;
 
@@ -85,7 +93,8 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 		float *column = scores.data + (j - first) * scores.ld;
 		if (network->score_cap > 0)
 			cap(column, n, network->score_cap);
-		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low);
+		al_position_bias_add(&h->layer->bias, head, past + j, keys.low, n, column);
+		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low, sink);
 	}
 	if (h->watched)
 		al_watch_weights(h->watched, index, first, keys.low, al_view_f(scores), entropy);
@@ -462,6 +471,9 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 		&& read_projection(layer, AL_OUTPUT, &layer->output, err)
 		&& al_vector_read(reading, output_bias_name(layer), d_model, &layer->output.bias,
 			err)
+		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
+			a->n_heads, &layer->sinks, err)
+		&& al_position_bias_load(&layer->bias, reading, (size_t)a->n_heads, err)
 		&& read_qk_norm(reading, AL_FORWARD_QUERY_NORM, a->n_heads, a->d_head,
 			&layer->query_norm, err)
 		&& read_qk_norm(reading, AL_FORWARD_KEY_NORM, a->n_kv_heads, a->d_head,

@@ -114,7 +114,9 @@ bool al_network_embed_after(struct al_network *network, const struct al_batch *b
 	struct al_matrix_f *x, struct al_error *err)
 {
 	struct al_iteration iteration = no_loops(network);
-	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
 	const struct al_place place = {AL_BEFORE_LAYERS, batch, 0};
 
 	*x = (struct al_matrix_f){0};
@@ -151,7 +153,9 @@ bool al_network_finish(struct al_network *network, const struct al_batch *batch,
 	struct al_matrix_f *out, struct al_error *err)
 {
 	struct al_iteration iteration = no_loops(network);
-	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
 	const struct al_place place = {AL_BEHIND_LAYERS, batch, 0};
 	int64_t width;
 

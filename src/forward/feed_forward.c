@@ -1,104 +1,60 @@
 /* Feed-forward blocks: down(activation(gate x) * up x), or down(activation(up x)). */
-#include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "base/text.h"
-#include "forward/exponent.h"
+#include "base/memory.h"
 #include "forward/internal.h"
 
-/* ---- activations: the names are those of configs ---- */
+/* ---- weights ---- */
 
-struct al_activation {
-	const char *name;
-	void (*of)(float *x, size_t n); /* in place */
-};
-
-/* Both signs are computed in one way: without branches compilers make vectors of the loops. */
-static inline float sigmoid(float x)
-{
-	const float below = al_exp_below_zero(-fabsf(x));
-
-	return 0.5f + copysignf(0.5f * (1 - below) / (1 + below), x);
-}
-
-static void silu(float *x, size_t n)
+/* Of n numbers that are the gate's and up's by turns, the gate's come first. */
+static void part(float *x, size_t n, size_t stride, float *memory)
 {
 	for (size_t i = 0; i < n; i++)
-		x[i] *= sigmoid(x[i]);
-}
-
-static void relu(float *x, size_t n)
-{
+		memory[i] = x[i * stride];
 	for (size_t i = 0; i < n; i++)
-		x[i] = x[i] > 0 ? x[i] : 0;
+		x[(i % 2 * (n / 2) + i / 2) * stride] = memory[i];
 }
 
-/* The normal distribution's tail below -|z| sqrt(2): exp(-z^2)/2 times t times a polynomial in t =
- * 1/(1 + z/2), the form of Abramowitz and Stegun 1964, 7.1.26; fitted to erfc(z) exp(z^2)/t so that
- * the tail's largest error is least, 1.3e-10 before it is rounded. */
-static inline float tail(float z)
+static void part_linear(struct al_linear *linear)
 {
-	static const float series[] = {0.285173108f, 0.245831024f, 0.431346032f, -0.348067936f,
-		0.973878339f, -0.876854056f, 0.339658397f, -0.0509649082f};
-	const float t = 1 / (1 + 0.5f * z);
-	float sum = 0;
+	struct al_matrix_f *w = &linear->weight;
+	const bool are_columns = linear->op == AL_TRANSPOSED;
+	const size_t n = al_linear_rows(linear), n_inputs = are_columns ? w->rows : w->cols;
+	float *memory = al_alloc(n, sizeof(*memory));
 
-	for (int i = 7; i >= 0; i--)
-		sum = sum * t + series[i];
-	return 0.5f * t * sum * al_exp_below_zero(-z * z);
+	for (size_t i = 0; i < n_inputs; i++)
+		part(w->data + (are_columns ? i : i * w->ld), n, are_columns ? w->ld : 1, memory);
+	if (linear->bias.data)
+		part(linear->bias.data, n, 1, memory);
+	free(memory);
 }
 
-/* Hendrycks and Gimpel 2016, arXiv:1606.08415: x Phi(x), and two approximations of it; (1 + tanh
- * u)/2 is the sigmoid of 2u. */
-static void gelu(float *x, size_t n)
+bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
+	struct al_feed_block *block, struct al_error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		const float inside = 0.5f - tail(fabsf(x[i]) * 0.70710678118654752f);
-		x[i] *= 0.5f + copysignf(inside, x[i]);
-	}
+	const int64_t d_model = reading->network->d_model;
+	struct al_linear *const linears[] = {[AL_BLOCK_GATE] = &block->gate,
+		[AL_BLOCK_UP] = &block->up,
+		[AL_BLOCK_GATE_UP] = &block->gate_up};
+	int64_t width;
+
+	if (!al_input_width(reading, first + AL_BLOCK_DOWN, &width, err))
+		return false;
+	for (unsigned i = 0; i < AL_BLOCK_DOWN; i++)
+		if (!al_linear_read(reading, first + i, i == AL_BLOCK_GATE_UP ? 2 * width : width,
+			    d_model, linears[i], err))
+			return false;
+	if (reading->network->how->is_alternating && al_linear_is_there(&block->gate_up))
+		part_linear(&block->gate_up);
+	return al_linear_read(reading, first + AL_BLOCK_DOWN, d_model, width, &block->down, err);
 }
 
-static void gelu_tanh(float *x, size_t n)
+void al_feed_block_finish(struct al_feed_block *block)
 {
-	for (size_t i = 0; i < n; i++)
-		x[i] *= sigmoid(1.59576912160573072f * (x[i] + 0.044715f * x[i] * x[i] * x[i]));
-}
-
-static void quick_gelu(float *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] *= sigmoid(1.702f * x[i]);
-}
-
-static const struct al_activation activations[] = {
-	{"silu", silu},
-	{"swish", silu},
-	{"relu", relu},
-	{"gelu", gelu},
-	{"gelu_python", gelu},
-	{"gelu_new", gelu_tanh},
-	{"gelu_fast", gelu_tanh},
-	{"gelu_pytorch_tanh", gelu_tanh},
-	{"quick_gelu", quick_gelu},
-};
-enum { N_ACTIVATIONS = sizeof(activations) / sizeof(*activations) };
-
-bool al_activation_find(const char *name, const struct al_activation **out, struct al_error *err)
-{
-	const char *names[N_ACTIVATIONS];
-
-	for (size_t i = 0; i < N_ACTIVATIONS; i++) {
-		names[i] = activations[i].name;
-		*out = &activations[i];
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	}
-	return al_fail_unknown(err, "activation", name, names, N_ACTIVATIONS);
-}
-
-void al_activate(const struct al_activation *activation, float *x, size_t n)
-{
-	activation->of(x, n);
+	al_linear_finish(&block->gate);
+	al_linear_finish(&block->up);
+	al_linear_finish(&block->gate_up);
+	al_linear_finish(&block->down);
 }
 
 /* ---- the block ---- */
@@ -108,94 +64,98 @@ enum { TOKENS_AT_ONCE = 1024 };
 
 /* gate or gate_up: activation(gate) times up; else activation(up), which is `up` itself. */
 struct inner {
-	const struct al_layer *layer;
+	const struct al_activation *activation;
 	struct al_matrix_f up, gate; /* gate: without data where there is none */
 };
 
 static void activate(void *context, size_t first, size_t n)
 {
 	const struct inner *inner = context;
-	const struct al_activation *activation = inner->layer->network->activation;
 
-	for (size_t j = first; j < first + n; j++) {
-		float *up = inner->up.data + j * inner->up.ld;
-		float *gate = inner->gate.data ? inner->gate.data + j * inner->gate.ld : up;
-		al_activate(activation, gate, inner->up.rows);
-		for (size_t i = 0; gate != up && i < inner->up.rows; i++)
-			up[i] *= gate[i];
-	}
+	for (size_t j = first; j < first + n; j++)
+		al_activate(inner->activation,
+			inner->gate.data ? inner->gate.data + j * inner->gate.ld : NULL,
+			inner->up.data + j * inner->up.ld, inner->up.rows);
 }
 
 /* Room for the block's inner state, [rows of both][tokens]. */
-static bool init_inner(const struct al_layer *layer, size_t tokens, struct al_matrix_f *both,
+static bool init_inner(const struct al_feed_block *block, size_t tokens, struct al_matrix_f *both,
 	struct inner *inner, struct al_error *err)
 {
-	const bool is_fused = al_linear_is_there(&layer->gate_up);
-	const bool is_gated = is_fused || al_linear_is_there(&layer->gate);
-	const size_t d_ff = layer->down.op == AL_PLAIN ? layer->down.weight.cols
-						       : layer->down.weight.rows;
+	const bool is_gated = al_linear_is_there(&block->gate_up)
+		|| al_linear_is_there(&block->gate);
+	const size_t d_ff = block->down.op == AL_PLAIN ? block->down.weight.cols
+						       : block->down.weight.rows;
 
 	if (!al_matrix_init_f(both, is_gated ? 2 * d_ff : d_ff, tokens, err))
 		return false;
-	*inner = (struct inner){.layer = layer,
-		.up = al_part_f(*both, is_gated ? d_ff : 0, 0, d_ff, tokens)};
+	inner->up = al_part_f(*both, is_gated ? d_ff : 0, 0, d_ff, tokens);
 	if (is_gated)
 		inner->gate = al_part_f(*both, 0, 0, d_ff, tokens);
 	return true;
 }
 
-static bool run_block(const struct al_layer *layer, struct al_place place, struct al_view_f x,
-	struct al_matrix_f out, struct al_error *err)
+static bool run_block(const struct al_feed_block *block, const struct al_activation *activation,
+	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
 {
+	struct inner inner = {.activation = activation};
 	struct al_matrix_f both;
-	struct inner inner;
 
-	if (!init_inner(layer, x.cols, &both, &inner, err))
+	if (!init_inner(block, x.cols, &both, &inner, err))
 		return false;
-	bool ok = al_linear_is_there(&layer->gate_up)
-		? al_linear_apply(&layer->gate_up, place, x, both, err)
-		: al_linear_apply(&layer->up, place, x, inner.up, err)
+	bool ok = al_linear_is_there(&block->gate_up)
+		? al_linear_apply(&block->gate_up, place, x, both, err)
+		: al_linear_apply(&block->up, place, x, inner.up, err)
 			&& (!inner.gate.data
-				|| al_linear_apply(&layer->gate, place, x, inner.gate, err));
+				|| al_linear_apply(&block->gate, place, x, inner.gate, err));
 	if (ok) {
 		al_each_columns(x.cols, activate, &inner);
-		ok = al_linear_apply(&layer->down, place, al_view_f(inner.up), out, err);
+		ok = al_linear_apply(&block->down, place, al_view_f(inner.up), out, err);
 	}
 	al_matrix_finish_f(&both);
 	return ok;
 }
 
-bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
-	struct al_view_f x, struct al_matrix_f out, struct al_error *err)
+bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
+	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
 {
 	bool ok = true;
 
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t left = x.cols - first;
 		const size_t n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
-		ok = run_block(layer, (struct al_place){layer->number, batch, first},
-			al_columns_f(x, first, n), al_part_f(out, 0, first, out.rows, n), err);
+		const struct al_place from = {place.layer, place.batch, place.first + first};
+		ok = run_block(block, activation, from, al_columns_f(x, first, n),
+			al_part_f(out, 0, first, out.rows, n), err);
 	}
 	return ok;
 }
 
+/* ---- of a layer ---- */
+
 bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err)
 {
-	const int64_t d_model = layer->network->d_model;
-	const struct al_setting *d_ff;
+	return al_experts_load(&layer->experts, reading, err)
+		&& (layer->experts.items
+			|| (al_feed_block_read(reading, AL_FORWARD_FEED, &layer->feed, err)
+				&& (al_linear_is_there(&layer->feed.down)
+					|| al_fail(err, AL_EINPUT, "no feed-forward weights"))));
+}
 
-	if (!al_settings_get(&layer->network->view->settings, "d_ff", &d_ff, err))
-		return false;
-	if (!d_ff)
-		return al_fail(err, AL_EINPUT, "family %s doesn't say d_ff",
-			layer->network->view->family->name);
-	const int64_t width = d_ff->value.integer;
-	return al_linear_read(reading, AL_FORWARD_GATE, width, d_model, &layer->gate, err)
-		&& al_linear_read(reading, AL_FORWARD_UP, width, d_model, &layer->up, err)
-		&& al_linear_read(reading, AL_FORWARD_GATE_UP, 2 * width, d_model, &layer->gate_up,
-			err)
-		&& al_linear_read(reading, AL_FORWARD_DOWN, d_model, width, &layer->down, err)
-		&& (al_linear_is_there(&layer->down)
-			|| al_fail(err, AL_EINPUT, "no feed-forward weights"));
+void al_feed_forward_finish(struct al_layer *layer)
+{
+	al_feed_block_finish(&layer->feed);
+	al_experts_finish(&layer->experts);
+}
+
+bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_matrix_f out, struct al_error *err)
+{
+	const struct al_place place = {layer->number, batch, 0};
+	const struct al_activation *activation = layer->network->activation;
+
+	return layer->experts.items
+		? al_experts_apply(&layer->experts, activation, place, x, out, err)
+		: al_feed_block_apply(&layer->feed, activation, place, x, out, err);
 }

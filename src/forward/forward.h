@@ -28,6 +28,8 @@ struct al_network {
 	int64_t longest; /* tokens of a sequence; 0: any number */
 	int64_t first_position;
 	double epsilon, score_cap, logit_cap, embedding_scale; /* a cap of 0: none */
+	double alibi; /* 0: none */
+	int64_t relative_distance;
 	const struct al_activation *activation;
 	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
 	struct al_rotary_rule rotary; /* of every module that has rotary positions */

@@ -73,6 +73,8 @@ struct al_reading {
 	struct al_network *network;
 	struct al_iteration *iteration;
 	struct al_arena *arena;
+	/* An expert: a name without {expert} is a tensor of n_stacked, of which it is one. */
+	int64_t expert, n_stacked;
 };
 
 /* The stored tensor that a name stands for; NULL where its "when" doesn't hold, or no name is
@@ -84,6 +86,9 @@ bool al_tensor_resolve(const struct al_reading *reading, const char *name,
  * finite are refused. */
 bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, struct al_linear *out, struct al_error *err) AL_MUST_CHECK;
+/* How many numbers the matrix of that name takes; 0 where there is none. */
+bool al_input_width(const struct al_reading *reading, enum al_forward_tensor what, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
 	struct al_norm *out, struct al_error *err) AL_MUST_CHECK;
 /* A vector of n numbers under a family's name. */
@@ -138,7 +143,8 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
 /* The activation of that name, or an error that lists those known. */
 bool al_activation_find(const char *name, const struct al_activation **out,
 	struct al_error *err) AL_MUST_CHECK;
-void al_activate(const struct al_activation *activation, float *x, size_t n);
+/* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed. */
+void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n);
 
 /* From now on the head stays in memory, until the network is closed. */
 bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
@@ -146,6 +152,54 @@ bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_M
 /* al_network_embed, where `past` tokens of each sequence came before. */
 bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- positions in scores ---- */
+
+/* What is added to a score by the distance of key and query. */
+struct al_position_bias {
+	double *slopes; /* [n_heads]: ALiBi's; NULL: none */
+	float *table; /* [n_heads][2*farthest + 1], from the farthest key before; NULL: none */
+	size_t farthest; /* beyond it the bias stays */
+};
+
+bool al_position_bias_load(struct al_position_bias *bias, const struct al_reading *reading,
+	size_t n_heads, struct al_error *err) AL_MUST_CHECK;
+void al_position_bias_finish(struct al_position_bias *bias);
+/* To a query's scores of n keys from `first_key` on. */
+void al_position_bias_add(const struct al_position_bias *bias, size_t head, size_t query,
+	size_t first_key, size_t n, float *scores);
+
+/* ---- feed-forward blocks ---- */
+
+/* Without data where there is none. */
+struct al_feed_block {
+	struct al_linear gate, up, gate_up, down;
+};
+
+/* The tensors of the block that begins at `first`; empty where the family names none that holds. */
+bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
+	struct al_feed_block *block, struct al_error *err) AL_MUST_CHECK;
+void al_feed_block_finish(struct al_feed_block *block);
+/* x is what the block reads, out what it gives. */
+bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
+	struct al_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err) AL_MUST_CHECK;
+
+struct al_experts {
+	struct al_linear router;
+	struct al_feed_block *items; /* [n]; NULL: the layer has none */
+	size_t n, n_active;
+	bool is_normalised;
+	struct al_feed_block shared;
+	struct al_linear shared_weight;
+};
+
+bool al_experts_load(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+void al_experts_finish(struct al_experts *experts);
+bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
+	struct al_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- a layer ---- */
 
@@ -167,8 +221,11 @@ struct al_layer {
 	struct al_linear query, key, value, output;
 	struct al_norm attention_before, attention_behind, attention_sum;
 	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
+	struct al_matrix_f sinks; /* [n_heads][1], or empty */
+	struct al_position_bias bias;
 	struct al_norm feed_before, feed_behind, feed_sum;
-	struct al_linear gate, up, gate_up, down;
+	struct al_feed_block feed; /* empty where there are experts */
+	struct al_experts experts;
 	struct al_cache *cache; /* the caller's; NULL: none */
 };
 
@@ -200,8 +257,9 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;
-/* x is what the block reads, out what it gives. */
+/* x is what the block or the experts read, out what they give. */
 bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f x, struct al_matrix_f out, struct al_error *err) AL_MUST_CHECK;
+void al_feed_forward_finish(struct al_layer *layer);
 
 #endif

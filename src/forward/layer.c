@@ -60,7 +60,9 @@ static bool load(struct al_layer *layer, struct al_error *err)
 {
 	const int64_t d_model = layer->network->d_model;
 	struct al_iteration iteration;
-	const struct al_reading reading = {layer->network, &iteration, &layer->arena};
+	const struct al_reading reading = {.network = layer->network,
+		.iteration = &iteration,
+		.arena = &layer->arena};
 
 	return iterate(layer, &iteration, err) && find_attention(layer, &iteration, err)
 		&& read_rules(layer, &iteration, err) && al_attention_load(layer, &reading, err)
@@ -95,7 +97,7 @@ void al_layer_free(struct al_layer *layer)
 	if (!layer)
 		return;
 	struct al_linear *const linears[] = {&layer->query, &layer->key, &layer->value,
-		&layer->output, &layer->gate, &layer->up, &layer->gate_up, &layer->down};
+		&layer->output};
 	struct al_norm *const norms[] = {&layer->attention_before, &layer->attention_behind,
 		&layer->attention_sum, &layer->query_norm, &layer->key_norm, &layer->feed_before,
 		&layer->feed_behind, &layer->feed_sum};
@@ -103,6 +105,9 @@ void al_layer_free(struct al_layer *layer)
 		al_linear_finish(linears[i]);
 	for (size_t i = 0; i < sizeof(norms) / sizeof(*norms); i++)
 		al_norm_finish(norms[i]);
+	al_matrix_finish_f(&layer->sinks);
+	al_position_bias_finish(&layer->bias);
+	al_feed_forward_finish(layer);
 	al_arena_finish(&layer->arena);
 	free(layer);
 }

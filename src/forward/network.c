@@ -124,6 +124,28 @@ static bool check_need(struct al_network *network, const struct al_forward_need 
 		network->view->family->name, expected);
 }
 
+/* What the reference implementation assumes where a key is absent isn't always what is read. */
+static bool check_present(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	return how->n_present == 0 || find_keys(network, how->present, how->n_present)
+		|| al_fail(err, AL_EINPUT, "%s has no %s; the forward pass of family %s needs it",
+			network->view->config_path, how->present[0], network->view->family->name);
+}
+
+static bool check_when(struct al_network *network, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(&network->view->settings);
+	bool holds = true;
+
+	if (network->how->when && !al_formula_holds(network->how->when, &scope, &holds, err))
+		return false;
+	return holds
+		|| al_fail(err, AL_EINPUT, "the forward pass of family %s runs %s alone",
+			network->view->family->name, network->how->only);
+}
+
 /* ---- sizes ---- */
 
 static bool read_symbol(struct al_network *network, const char *symbol, int64_t *out,
@@ -183,7 +205,9 @@ static bool limit_positions(struct al_network *network, const struct al_reading 
 static bool read_tables(struct al_network *network, struct al_error *err)
 {
 	struct al_iteration iteration = {.settings = &network->view->settings};
-	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
 	const struct al_tensor *tokens;
 
 	if (!al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))
@@ -214,11 +238,14 @@ static bool open_network(struct al_network *network, struct al_error *err)
 	for (size_t i = 0; i < how->n_needs; i++)
 		if (!check_need(network, &how->needs[i], err))
 			return false;
-	return read_layers(network, err) && read_scale(network, err)
+	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
+		&& read_scale(network, err)
 		&& read_symbol(network, "d_model", &network->d_model, err)
 		&& read_number(network, &how->epsilon, 0, &network->epsilon, err)
 		&& read_number(network, &how->score_cap, 0, &network->score_cap, err)
 		&& read_number(network, &how->logit_cap, 0, &network->logit_cap, err)
+		&& read_number(network, &how->alibi, 0, &network->alibi, err)
+		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
 		&& read_count(network, &how->longest, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
 		&& read_activation(network, err) && read_rotary(network, err)

@@ -182,7 +182,9 @@ bool al_head_open(struct al_network *network, const struct al_batch *batch, size
 	struct al_head *head, struct al_error *err)
 {
 	struct al_iteration iteration = {.settings = &network->view->settings};
-	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
 
 	*head = (struct al_head){.network = network, .batch = batch};
 	if (network->how->kind != AL_FORWARD_DECODER)
@@ -194,7 +196,9 @@ bool al_head_open(struct al_network *network, const struct al_batch *batch, size
 bool al_network_keep_head(struct al_network *network, struct al_error *err)
 {
 	struct al_iteration iteration = {.settings = &network->view->settings};
-	const struct al_reading reading = {network, &iteration, &network->arena};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
 	const struct al_tensor *tensor;
 
 	if (network->head.data)

@@ -82,19 +82,18 @@ bool al_tensor_resolve(const struct al_reading *reading, const char *name,
 			view->prefix, full);
 }
 
-/* The weight and bias that stand for a part of the model. */
+/* The weight and bias that stand for a part of the model; no names where there are none. */
 static bool find_names(const struct al_reading *reading, enum al_forward_tensor what,
-	const struct al_forward_names **out, struct al_error *err)
+	struct al_forward_names *out, struct al_error *err)
 {
 	const struct al_forward_names *names = &reading->network->how->tensors[what];
 	bool is_there;
 
-	*out = NULL;
-	if (!names->weight)
-		return true;
+	*out = *names;
 	if (!holds(reading, names->when, &is_there, err))
 		return false;
-	*out = is_there ? names : NULL;
+	if (!is_there)
+		*out = (struct al_forward_names){.weight = names->otherwise};
 	return true;
 }
 
@@ -136,7 +135,7 @@ static int64_t count_not_finite(struct al_view_f a)
 bool al_weight_rows_read(const struct al_network *network, const struct al_tensor *tensor,
 	int64_t first, int64_t n, struct al_matrix_f *out, struct al_error *err)
 {
-	const int64_t cols = tensor->n_dims == 2 ? tensor->shape[1] : tensor->n_elements;
+	const int64_t cols = tensor->n_dims ? tensor->shape[tensor->n_dims - 1] : 1;
 	const struct al_selection rows = al_select_block(tensor, first, n, 0, cols);
 
 	if (!al_matrix_init_f(out, (size_t)cols, (size_t)n, err))
@@ -149,6 +148,21 @@ bool al_weight_rows_read(const struct al_network *network, const struct al_tenso
 	return false;
 }
 
+/* Rows of a tensor that is one expert's, or that of all experts, [n_stacked] before its shape. */
+static bool read_rows(const struct al_reading *reading, const char *name,
+	const struct al_tensor *tensor, const int64_t *shape, size_t n_dims,
+	struct al_matrix_f *out, struct al_error *err)
+{
+	const bool is_stacked = reading->n_stacked > 0 && !strstr(name, "{expert}");
+	const int64_t stacked[3] = {reading->n_stacked, shape[0], n_dims == 2 ? shape[1] : 0};
+	const int64_t n_rows = n_dims == 2 ? shape[0] : 1;
+
+	return (is_stacked ? check_tensor(reading, tensor, stacked, n_dims + 1, err)
+			   : check_tensor(reading, tensor, shape, n_dims, err))
+		&& al_weight_rows_read(reading->network, tensor,
+			is_stacked ? reading->expert * n_rows : 0, n_rows, out, err);
+}
+
 bool al_vector_read(const struct al_reading *reading, const char *name, int64_t n,
 	struct al_matrix_f *out, struct al_error *err)
 {
@@ -157,9 +171,7 @@ bool al_vector_read(const struct al_reading *reading, const char *name, int64_t 
 
 	if (!al_tensor_resolve(reading, name, &tensor, &order, err))
 		return false;
-	return !tensor
-		|| (check_tensor(reading, tensor, &n, 1, err)
-			&& al_weight_rows_read(reading->network, tensor, 0, 1, out, err));
+	return !tensor || read_rows(reading, name, tensor, &n, 1, out, err);
 }
 
 /* ---- matrices ---- */
@@ -173,34 +185,53 @@ void al_linear_finish(struct al_linear *linear)
 bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, struct al_linear *out, struct al_error *err)
 {
-	const struct al_forward_names *names;
+	struct al_forward_names names;
 	const struct al_tensor *tensor;
 	enum al_order order;
 
 	if (!find_names(reading, what, &names, err)
-		|| !al_tensor_resolve(reading, names ? names->weight : NULL, &tensor, &order, err))
+		|| !al_tensor_resolve(reading, names.weight, &tensor, &order, err))
 		return false;
 	if (!tensor)
 		return true;
 	const bool is_out_in = order == AL_ORDER_OUT_IN;
 	const int64_t shape[2] = {is_out_in ? rows : cols, is_out_in ? cols : rows};
 	out->op = is_out_in ? AL_TRANSPOSED : AL_PLAIN;
-	if (check_tensor(reading, tensor, shape, 2, err)
-		&& al_weight_rows_read(reading->network, tensor, 0, shape[0], &out->weight, err)
-		&& al_vector_read(reading, names->bias, rows, &out->bias, err))
+	if (read_rows(reading, names.weight, tensor, shape, 2, &out->weight, err)
+		&& al_vector_read(reading, names.bias, rows, &out->bias, err))
 		return true;
 	al_linear_finish(out);
 	return false;
 }
 
+bool al_input_width(const struct al_reading *reading, enum al_forward_tensor what, int64_t *out,
+	struct al_error *err)
+{
+	struct al_forward_names names;
+	const struct al_tensor *tensor;
+	enum al_order order = AL_ORDER_OUT_IN;
+
+	*out = 0;
+	if (!find_names(reading, what, &names, err)
+		|| !al_tensor_resolve(reading, names.weight, &tensor, &order, err))
+		return false;
+	if (!tensor)
+		return true;
+	if (tensor->n_dims < 2)
+		return al_fail(err, AL_EINPUT, "%s: tensor %s has %zu dimensions, expected two",
+			reading->network->view->checkpoint->path, tensor->name, tensor->n_dims);
+	*out = tensor->shape[tensor->n_dims - (order == AL_ORDER_OUT_IN ? 1 : 2)];
+	return true;
+}
+
 bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, const struct al_tensor **out, struct al_error *err)
 {
-	const struct al_forward_names *names;
+	struct al_forward_names names;
 	enum al_order order = AL_ORDER_OUT_IN;
 
 	if (!find_names(reading, what, &names, err)
-		|| !al_tensor_resolve(reading, names ? names->weight : NULL, out, &order, err))
+		|| !al_tensor_resolve(reading, names.weight, out, &order, err))
 		return false;
 	if (!*out)
 		return true;
@@ -237,15 +268,15 @@ bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what,
 	struct al_norm *out, struct al_error *err)
 {
 	const struct al_network *network = reading->network;
-	const struct al_forward_names *names;
+	struct al_forward_names names;
 
 	*out = (struct al_norm){.kind = network->how->norm, .epsilon = network->epsilon};
 	if (!find_names(reading, what, &names, err))
 		return false;
-	if (!names)
+	if (!names.weight)
 		return true;
-	if (!al_vector_read(reading, names->weight, n, &out->scale, err)
-		|| !al_vector_read(reading, names->bias, n, &out->bias, err))
+	if (!al_vector_read(reading, names.weight, n, &out->scale, err)
+		|| !al_vector_read(reading, names.bias, n, &out->bias, err))
 		return false;
 	add_offset(network, out);
 	return true;

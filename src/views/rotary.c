@@ -231,6 +231,18 @@ static bool check_rule(const struct source *s, struct al_rotary_rule *rule, stru
 	return true;
 }
 
+/* Meta's use_scaled_rope: 8 in Llama 3.1, 32 in the small ones of 3.2, and the file is the same. */
+static bool check_flag(const struct al_json *doc, const struct cJSON *node, bool *is_scaled,
+	struct al_error *err)
+{
+	return al_json_boolean(doc, node, is_scaled, err)
+		&& (!*is_scaled
+			|| al_json_fail(doc, node, err,
+				"frequencies are scaled, but not by what: expected "
+				"\"rope_scaling\" "
+				"with rope_type, factor ..."));
+}
+
 bool al_rotary_rule_read(const struct al_model_view *view, const struct al_attention *attention,
 	struct al_arena *arena, struct al_rotary_rule *rule, struct al_error *err)
 {
@@ -239,11 +251,14 @@ bool al_rotary_rule_read(const struct al_model_view *view, const struct al_atten
 		.n_keys = attention->n_rotary_scaling};
 	struct source s = {.doc = &view->config, .arena = arena};
 	const size_t n_pairs = (size_t)attention->rotary_width / 2;
+	bool is_scaled = true;
 
 	*rule = (struct al_rotary_rule){.kind = &kinds[0], .attention_factor = 1};
 	s.object = al_config_find(&config, &key);
 	if (!s.object || al_json_kind(s.object) == AL_JSON_NULL)
 		return true;
+	if (al_json_kind(s.object) == AL_JSON_BOOLEAN)
+		return check_flag(s.doc, s.object, &is_scaled, err);
 	*rule = (struct al_rotary_rule){.kind = NULL};
 	if (!al_json_expect(s.doc, s.object, AL_JSON_OBJECT, err) || !read_kind(&s, rule, err)
 		|| !read_numbers(&s, rule, err) || !check_rule(&s, rule, err))

@@ -32,27 +32,39 @@ struct opened {
 	struct al_network network;
 };
 
-static void open_case(struct opened *o, const struct tiny *tiny, const char *path)
+static void open_view(struct opened *o, const char *state_dict, const char *more)
 {
 	struct al_error err;
 
 	test_folder_make(&o->folder);
-	tiny_write(tiny->state_dict, tiny->more, &o->folder);
+	tiny_write(state_dict, more, &o->folder);
 	o->catalog = al_catalog_create();
-	must(al_checkpoint_open(&o->checkpoint, o->folder.path, &err), path, &err);
+	must(al_checkpoint_open(&o->checkpoint, o->folder.path, &err), state_dict, &err);
 	must(al_model_view_open(&o->view, o->catalog, &o->checkpoint, &(struct al_view_options){0},
 		     &err),
-		path, &err);
+		state_dict, &err);
+}
+
+static void close_view(struct opened *o)
+{
+	al_model_view_close(&o->view);
+	al_checkpoint_close(&o->checkpoint);
+	al_catalog_destroy(o->catalog);
+	test_folder_remove(&o->folder);
+}
+
+static void open_case(struct opened *o, const struct tiny *tiny, const char *path)
+{
+	struct al_error err;
+
+	open_view(o, tiny->state_dict, tiny->more);
 	must(al_network_open(&o->network, &o->view, &err), path, &err);
 }
 
 static void close_case(struct opened *o)
 {
 	al_network_close(&o->network);
-	al_model_view_close(&o->view);
-	al_checkpoint_close(&o->checkpoint);
-	al_catalog_destroy(o->catalog);
-	test_folder_remove(&o->folder);
+	close_view(o);
 }
 
 static struct al_matrix_f run(struct opened *o, const struct tiny *tiny, const char *path)
@@ -199,6 +211,41 @@ static void a_case(void **state)
 	tiny_finish(tiny);
 }
 
+/* ---- models that don't run ---- */
+
+static const struct {
+	const char *state_dict, *more, *message;
+} refused[] = {
+	{"llama-meta", "\"use_scaled_rope\": true", "frequencies are scaled, but not by what"},
+	{"t5", "\"architectures\": [\"T5ForConditionalGeneration\"]",
+		"the forward pass of family t5 runs an encoder (T5EncoderModel) alone"},
+	{"gpt_oss", "\"sliding_window\": 3",
+		"has no rope_scaling; the forward pass of family gpt_oss needs it"},
+	{"gpt_oss", "\"rope_scaling\": null, \"swiglu_limit\": 6.5",
+		"swiglu_limit is 6.5; the forward pass of family gpt_oss knows 7 alone"},
+	{"mpt", "\"attn_config\": {\"clip_qkv\": 6}",
+		"attn_config.clip_qkv is 6; the forward pass of family mpt knows null alone"},
+	{"gemma", "\"use_bidirectional_attention\": true",
+		"use_bidirectional_attention is true; the forward pass of family gemma knows false "
+		"or null alone"},
+	{"gptj", "\"n_ctx\": 8", "family gptj doesn't say how its tensors make a model"},
+};
+
+static void what_does_not_run(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		struct opened o;
+		struct al_error err;
+
+		open_view(&o, refused[i].state_dict, refused[i].more);
+		assert_false(al_network_open(&o.network, &o.view, &err));
+		if (!strstr(err.message, refused[i].message))
+			fail_msg("%s: %s", refused[i].state_dict, err.message);
+		close_view(&o);
+	}
+}
+
 /* ---- all of them ---- */
 
 /* A family that says how it runs has a case. */
@@ -239,7 +286,7 @@ static void every_family_has_a_case(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[MOST_CASES + 1];
+	struct CMUnitTest tests[MOST_CASES + 2];
 	glob_t cases;
 
 	if (glob(FOLDER "/*.json", 0, NULL, &cases) != 0 || cases.gl_pathc > MOST_CASES)
@@ -249,7 +296,9 @@ int main(void)
 			cases.gl_pathv[i]};
 	tests[cases.gl_pathc] = (struct CMUnitTest){"every family that runs has a case",
 		every_family_has_a_case, NULL, NULL, &cases};
-	const int n_failed = _cmocka_run_group_tests("forward", tests, cases.gl_pathc + 1, NULL,
+	tests[cases.gl_pathc + 1] = (struct CMUnitTest){"what doesn't run", what_does_not_run, NULL,
+		NULL, NULL};
+	const int n_failed = _cmocka_run_group_tests("forward", tests, cases.gl_pathc + 2, NULL,
 		NULL);
 	globfree(&cases);
 	return n_failed;

@@ -55,13 +55,17 @@ def linear(w, name, x):
 def heads(x, n):
     return x.reshape(x.shape[0], n, -1).transpose(1, 0, 2)      # [head][token][width]
 
-def attend(q, k, v, mask, scale, cap=None):
-    """q [heads][tokens][d], k and v [kv heads][tokens][d]; mask [tokens][tokens] is True where seen."""
+def attend(q, k, v, mask, scale, cap=None, bias=0, sinks=None):
+    """q [heads][tokens][d], k and v [kv heads][tokens][d]; mask [tokens][tokens] is True where seen;
+    bias [heads][tokens][tokens] is added to scores; sinks [heads] are one score more of each query."""
     k, v = np.repeat(k, len(q) // len(k), 0), np.repeat(v, len(q) // len(v), 0)
     scores = q @ k.transpose(0, 2, 1) * scale
     if cap:
         scores = cap * np.tanh(scores / cap)
-    o = softmax(np.where(mask, scores, -np.inf)) @ v
+    scores = np.where(mask, scores + bias, -np.inf)
+    if sinks is not None:
+        scores = np.concatenate([scores, np.broadcast_to(sinks[:, None, None], scores.shape[:2] + (1,))], -1)
+    o = softmax(scores)[..., :v.shape[1]] @ v
     return o.transpose(1, 0, 2).reshape(q.shape[1], -1)
 
 def causal(n, window=None):
@@ -88,7 +92,10 @@ def frequencies(c, dim, base, n):
     if kind == "yarn":
         old = s.get("original_max_position_embeddings") or c["max_position_embeddings"]
         corr = lambda r: dim * math.log(old / (r * 2 * math.pi)) / (2 * math.log(base))
-        low, high = max(math.floor(corr(32)), 0), min(math.ceil(corr(1)), dim - 1)
+        low, high = corr(s.get("beta_fast", 32)), corr(s.get("beta_slow", 1))
+        if s.get("truncate", True):
+            low, high = math.floor(low), math.ceil(high)
+        low, high = max(low, 0), min(high, dim - 1)
         if low == high:
             high += 0.001
         ramp = np.clip((np.arange(dim // 2) - low) / (high - low), 0, 1)
@@ -124,7 +131,7 @@ def rotate(x, c, base, width=None, interleaved=False):
 def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, window=lambda c, i: None,
                rope=lambda c, i: True, base=10000.0, fused=False, qk="", post=False, sandwich=False,
                act="silu", act_key="hidden_act", score=None, cap=None, logit_cap=None, rotary_part=1.0,
-               parallel=False):
+               parallel=False, feed=None):
     d, H = c["hidden_size"], c["num_attention_heads"]
     K = c.get("num_key_value_heads") or H
     dh = c.get("head_dim") or d // H
@@ -140,6 +147,7 @@ def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, wi
             q, k, v = qkv[:, :H * dh], qkv[:, H * dh:(H + K) * dh], qkv[:, (H + K) * dh:]
         else:
             q, k, v = (linear(w, p + f"self_attn.{n}_proj", h) for n in "qkv")
+        sinks = w.get(p + "self_attn.sinks")
         if qk == "wide":
             q, k = norm(p + "self_attn.q_norm", q), norm(p + "self_attn.k_norm", k)
         q, k, v = heads(q, H), heads(k, K), heads(v, K)
@@ -152,8 +160,10 @@ def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, wi
             width = int(dh * c.get("partial_rotary_factor", rotary_part))
             q, k = rotate(q, c, base, width), rotate(k, c, base, width)
         s = 1 / math.sqrt(score(c) if score else dh)
-        a = linear(w, p + "self_attn.o_proj", attend(q, k, v, causal(len(ids), window(c, i)), s, cap and cap(c)))
+        a = linear(w, p + "self_attn.o_proj", attend(q, k, v, causal(len(ids), window(c, i)), s, cap and cap(c), 0, sinks))
         def mlp(h):
+            if feed and (out := feed(w, c, p, h)) is not None:
+                return out
             if fused:
                 both = linear(w, p + "mlp.gate_up_proj", h)
                 g, u = np.split(both, 2, -1)
@@ -232,6 +242,69 @@ def stablelm(w, c, ids):
     norm = lambda name, x: layer_norm(x, w[name + ".weight"], w[name + ".bias"], 1e-5)
     return llama_like(w, c, ids, eps=1e-5, norm=norm, qk="each", rotary_part=0.25, parallel=True)
 
+def gated(w, c, gate, up, down, h):
+    return linear(w, down, ACTIVATIONS[c.get("hidden_act", "silu")](linear(w, gate, h)) * linear(w, up, h))
+
+def routed(scores, active, normalised, expert):
+    """The sum over each token's experts: scores [tokens][experts], expert(e) is its output for all tokens."""
+    probabilities, out = softmax(scores), 0
+    chosen = np.argsort(-probabilities, axis=-1, kind="stable")[:, :active]
+    kept = np.zeros_like(probabilities)
+    np.put_along_axis(kept, chosen, np.take_along_axis(probabilities, chosen, -1), -1)
+    if normalised:
+        kept /= kept.sum(-1, keepdims=True)
+    for e in range(scores.shape[1]):
+        out = out + kept[:, e:e + 1] * expert(e)
+    return out
+
+def mixtral_feed(w, c, p, h):
+    p += "block_sparse_moe."
+    return routed(linear(w, p + "gate", h), c["num_experts_per_tok"], True,
+                  lambda e: gated(w, c, p + f"experts.{e}.w1", p + f"experts.{e}.w3", p + f"experts.{e}.w2", h))
+
+def qwen_feed(w, c, p, h):
+    p += "mlp."
+    if p + "gate.weight" not in w:
+        return None
+    names = lambda q: (q + ".gate_proj", q + ".up_proj", q + ".down_proj")
+    out = routed(linear(w, p + "gate", h), c["num_experts_per_tok"], c.get("norm_topk_prob", False),
+                 lambda e: gated(w, c, *names(p + f"experts.{e}"), h))
+    if p + "shared_expert_gate.weight" in w:
+        out = out + gated(w, c, *names(p + "shared_expert"), h) / (1 + np.exp(-linear(w, p + "shared_expert_gate", h)))
+    return out
+
+def gpt_oss_feed(w, c, p, h):
+    p += "mlp."
+    def expert(e):
+        both = h @ w[p + "experts.gate_up_proj"][e] + w[p + "experts.gate_up_proj_bias"][e]
+        gate, up = np.minimum(both[:, ::2], 7), np.clip(both[:, 1::2], -7, 7)
+        inner = (up + 1) * gate / (1 + np.exp(-1.702 * gate))
+        return inner @ w[p + "experts.down_proj"][e] + w[p + "experts.down_proj_bias"][e]
+    return routed(linear(w, p + "router", h), c["num_experts_per_tok"], True, expert)
+
+def mixtral(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-5, base=1000000.0, window=lambda c, i: c.get("sliding_window"), feed=mixtral_feed)
+
+def qwen2_moe(w, c, ids):
+    tied(w, c, False)
+    window = lambda c, i: c.get("sliding_window", 4096) if c.get("use_sliding_window") and (i + 1) % 2 and i < c.get("max_window_layers", 28) else None
+    return llama_like(w, c, ids, eps=1e-6, window=window, feed=qwen_feed)
+
+def qwen3_moe(w, c, ids):
+    tied(w, c, False)
+    window = lambda c, i: c.get("sliding_window", 4096) if c.get("use_sliding_window") else None
+    return llama_like(w, c, ids, eps=1e-6, window=window, qk="head", feed=qwen_feed)
+
+def olmoe(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-5, qk="wide", feed=qwen_feed)
+
+def gpt_oss(w, c, ids):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-5, base=150000.0, window=lambda c, i: c.get("sliding_window", 128) if i % 2 == 0 else None,
+                      feed=gpt_oss_feed)
+
 def meta_llama(w, c, ids):
     """llama2.c, run.c: pairs of neighbours turn together."""
     H, K = c["n_heads"], c["n_kv_heads"]
@@ -309,7 +382,68 @@ def opt(w, c, ids):
     return x @ w[p0 + "embed_tokens.weight"].T
 
 
+def alibi(n_heads, n, most=8):
+    """modeling_mpt.py, build_mpt_alibi_tensor; BLOOM's are the same: minus slope times distance."""
+    power = 2 ** math.ceil(math.log2(n_heads))
+    slopes = 2.0 ** -(np.arange(1, power + 1) * most / power)
+    if power != n_heads:
+        slopes = np.concatenate([slopes[1::2], slopes[::2]])[:n_heads]
+    return slopes[:, None, None] * (np.arange(n)[None, :] - np.arange(n)[:, None])
+
+def bloom(w, c, ids):
+    n, H, d = len(ids), c["n_head"], c["hidden_size"]
+    norm = lambda name, x: layer_norm(x, w[name + ".weight"], w[name + ".bias"], 1e-5)
+    x = norm("transformer.word_embeddings_layernorm", w["transformer.word_embeddings.weight"][ids])
+    for i in range(c["n_layer"]):
+        p = f"transformer.h.{i}."
+        qkv = linear(w, p + "self_attention.query_key_value", norm(p + "input_layernorm", x)).reshape(n, H, 3, d // H)
+        q, k, v = (qkv[:, :, j].transpose(1, 0, 2) for j in range(3))
+        x = x + linear(w, p + "self_attention.dense", attend(q, k, v, causal(n), 1 / math.sqrt(d // H), None, alibi(H, n)))
+        h = linear(w, p + "mlp.dense_h_to_4h", norm(p + "post_attention_layernorm", x))
+        x = x + linear(w, p + "mlp.dense_4h_to_h", h * 0.5 * (1 + np.tanh(0.79788456 * h * (1 + 0.044715 * h * h))))
+    return norm("transformer.ln_f", x) @ w["transformer.word_embeddings.weight"].T
+
+def mpt(w, c, ids):
+    n, H = len(ids), c["n_heads"]
+    norm = lambda name, x: layer_norm(x, w[name + ".weight"], None, 1e-5)
+    x = w["transformer.wte.weight"][ids]
+    for i in range(c["n_layers"]):
+        p = f"transformer.blocks.{i}."
+        q, k, v = (heads(y, H) for y in np.split(linear(w, p + "attn.Wqkv", norm(p + "norm_1", x)), 3, -1))
+        x = x + linear(w, p + "attn.out_proj", attend(q, k, v, causal(n), 1 / math.sqrt(q.shape[2]), None, alibi(H, n)))
+        x = x + linear(w, p + "ffn.down_proj", gelu(linear(w, p + "ffn.up_proj", norm(p + "norm_2", x))))
+    return norm("transformer.norm_f", x) @ w["transformer.wte.weight"].T
+
+
 # ---- encoders ----
+
+def t5_bucket(distance, n_buckets, farthest):
+    """modeling_t5.py, _relative_position_bucket, both directions, in float32 as there."""
+    n = n_buckets // 2
+    exact, out = n // 2, (distance > 0) * n
+    far = np.abs(distance)
+    ratio = np.log(np.maximum(far, 1).astype(np.float32) / np.float32(exact)) / np.float32(math.log(farthest / exact))
+    wide = exact + (ratio * np.float32(n - exact)).astype(int)
+    return out + np.where(far < exact, far, np.minimum(wide, n - 1))
+
+def t5(w, c, ids):
+    n, H = len(ids), c["num_heads"]
+    norm = lambda name, x: rms_norm(x, w[name + ".weight"], 1e-6)
+    distance = np.arange(n)[None, :] - np.arange(n)[:, None]
+    table = w["encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"]
+    bias = table[t5_bucket(distance, len(table), c.get("relative_attention_max_distance", 128))].transpose(2, 0, 1)
+    x = w["shared.weight"][ids]
+    for i in range(c["num_layers"]):
+        p = f"encoder.block.{i}.layer."
+        q, k, v = (heads(linear(w, p + f"0.SelfAttention.{m}", norm(p + "0.layer_norm", x)), H) for m in "qkv")
+        x = x + linear(w, p + "0.SelfAttention.o", attend(q, k, v, np.ones((n, n), bool), 1, None, bias))
+        h, f = norm(p + "1.layer_norm", x), p + "1.DenseReluDense."
+        if c["feed_forward_proj"] == "gated-gelu":
+            h = gelu_tanh(linear(w, f + "wi_0", h)) * linear(w, f + "wi_1", h)
+        else:
+            h = relu(linear(w, f + "wi", h))
+        x = x + linear(w, f + "wo", h)
+    return norm("encoder.final_layer_norm", x)
 
 def bert_layers(w, x, n_layers, H, name, parts, act, eps):
     norm = lambda n, x: layer_norm(x, w[n + ".weight"], w[n + ".bias"], eps)
@@ -365,7 +499,8 @@ def albert(w, c, ids):
 FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3, "smollm3": smollm3,
             "gemma": gemma, "gemma2": gemma2, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
             "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "roberta": roberta, "xlm-roberta": roberta,
-            "distilbert": distilbert, "albert": albert}
+            "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
+            "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss}
 
 def main(write_tiny, cases):
     for path in cases:
