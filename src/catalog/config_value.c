@@ -109,17 +109,25 @@ static bool read_number(const struct al_config *config, const struct cJSON *node
 	return true;
 }
 
-/* A word's place among those that the key takes. */
+/* A word's place among those that the key takes; a whole number is the word of its digits. */
 static bool read_listed_word(const struct al_config *config, const struct cJSON *node,
-	const struct al_config_key *key, struct al_value *out, struct al_error *err)
+	const struct al_config_key *key, const char *name, struct al_value *out,
+	struct al_error *err)
 {
 	const char *word;
+	int64_t number;
 
-	if (!al_json_text(config->doc, node, &word, err))
-		return false;
+	if (al_json_kind(node) != AL_JSON_NUMBER) {
+		if (!al_json_text(config->doc, node, &word, err))
+			return false;
+	} else {
+		if (!read_number(config, node, name, false, &number, err))
+			return false;
+		word = al_format(&config->settings->arena, "%lld", (long long)number);
+	}
 	int index = al_find_name(word, key->words, key->n_words);
 	if (index < 0) {
-		al_fail_unknown(err, key->keys[0], word, key->words, key->n_words);
+		al_fail_unknown(err, name, word, key->words, key->n_words);
 		return al_json_in(config->doc, node, err);
 	}
 	al_value_set_int(out, index);
@@ -135,7 +143,7 @@ static bool read_item(const struct al_config *config, const struct cJSON *node,
 
 	al_value_init(out);
 	if (key->words)
-		return read_listed_word(config, node, key, out, err);
+		return read_listed_word(config, node, key, name, out, err);
 	if (al_json_kind(node) == AL_JSON_TEXT) {
 		if (!al_json_text(config->doc, node, &word, err))
 			return false;
