@@ -45,7 +45,8 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_TEXT(struct compress_options, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), truncate (per head), drop "
 		"(heads), ov (each head's values and outputs), kv-latent (values or keys of all "
-		"heads from one narrow projection) or gqa (values shared by groups of heads)"),
+		"heads from one narrow projection), gqa (values shared by groups of heads) or "
+		"identity (nothing: another format, or a folder)"),
 	OPTION_TEXT(struct compress_options, calibration, "calibration", "DIR",
 		"drop, ov, kv-latent, gqa: in the measure of what `calibrate` wrote; with drop and "
 		"ov W_O is fitted anew"),
@@ -192,7 +193,8 @@ static bool read_method(const char *method, const char *target, struct al_compre
 {
 	if (!method)
 		return al_fail(err, AL_EINPUT,
-			"expected --method collab, tucker, truncate, drop, ov, kv-latent or gqa");
+			"expected --method collab, tucker, truncate, drop, ov, kv-latent, gqa or "
+			"identity");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
@@ -210,6 +212,11 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->target_parameters > 0)
 		+ (o->budget > 0);
 
+	if (o->method == AL_METHOD_IDENTITY)
+		return (n == 0 && o->n_dropped == 0 && o->n_of_each == 0 && !o->modules)
+			|| al_fail(err, AL_EINPUT,
+				"--method identity changes no module: it takes no rank, no --drop "
+				"and no --modules");
 	if (o->method == AL_METHOD_DROP)
 		return (n == 0 && (o->n_dropped > 0 || o->n_of_each > 0))
 			|| al_fail(err, AL_EINPUT,
@@ -294,6 +301,7 @@ static bool read_options(struct al_session *session, struct al_compress_options 
 		|| !read_budget(o->budget, &out->budget, err) || !check_data(o, out->method, err)
 		|| !check_goal(out, err))
 		return false;
+	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
 	if (o->sweeps > 0 && out->method != AL_METHOD_COLLAB)
 		return al_fail(err, AL_EINPUT, "--sweeps goes with --method collab, not %s",
 			al_method_names[out->method]);

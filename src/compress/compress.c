@@ -439,6 +439,8 @@ static bool check_modules(struct al_job *job, struct al_error *err)
 	const struct al_tensor *checked = NULL;
 	int64_t rank;
 
+	if (options->method == AL_METHOD_IDENTITY)
+		return true;
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
 			job->view->modules[0].name);
@@ -467,6 +469,8 @@ static bool do_modules(struct al_job *job, struct al_error *err)
 	size_t index = 0;
 
 	job->modules = al_new_array(&job->arena, struct al_job_module, view->n_modules);
+	if (job->options->method == AL_METHOD_IDENTITY)
+		return true;
 	for (size_t i = 0; i < view->n_modules; i++) {
 		const struct al_attention *a = &view->modules[i];
 		bool *is_dropped;
@@ -566,7 +570,9 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 	const struct al_data *data = job->options->data;
 	const bool has_data = data && data->calibration;
 
-	if (data && al_refit_runs(data->refit))
+	if (job->options->method == AL_METHOD_IDENTITY)
+		al_table_note(table, "identity: no module is changed, every tensor is copied");
+	else if (data && al_refit_runs(data->refit))
 		al_table_note(table,
 			"relative error: of the modules' outputs on the tokens that W_O was fitted "
 			"to (in sample)");

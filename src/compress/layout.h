@@ -36,6 +36,7 @@ enum al_method {
 	AL_METHOD_OV, /* each head's values and outputs at a lower rank */
 	AL_METHOD_LATENT, /* keys or values of all heads from one narrow projection of the input */
 	AL_METHOD_GQA, /* values shared by groups of heads */
+	AL_METHOD_IDENTITY, /* no module is changed: another format, or a folder of shards */
 	AL_N_METHODS,
 };
 extern const char *const al_method_names[AL_N_METHODS];

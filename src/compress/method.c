@@ -6,7 +6,7 @@
 #include "compress/layout.h"
 
 const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate", "drop", "ov",
-	"kv-latent", "gqa"};
+	"kv-latent", "gqa", "identity"};
 
 /* ---- what can be done ---- */
 

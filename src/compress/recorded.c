@@ -135,6 +135,9 @@ static bool read_layout(struct al_recorded *v, const struct cJSON *node,
 
 static bool read_modules(struct al_recorded *v, struct al_error *err)
 {
+	if (v->method == AL_METHOD_IDENTITY && al_json_size(v->record.root) > 0)
+		return al_json_fail(&v->record, v->record.root, err,
+			"method identity, expected no modules");
 	v->modules = al_new_array(&v->arena, struct al_job_module,
 		al_json_size(v->record.root) + 1);
 	al_json_each (node, v->record.root)

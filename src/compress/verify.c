@@ -214,7 +214,7 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 			return false;
 		n++;
 	}
-	return n > 0
+	return n > 0 || (v->recorded.method == AL_METHOD_IDENTITY && !modules)
 		|| al_fail(err, AL_EINPUT, "%s: no compressed module%s%s", v->compressed->path,
 			modules ? " " : "", modules ? modules : "");
 }
@@ -255,6 +255,11 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		al_method_names[v->recorded.method]);
 	if (!note_source(v, err))
 		return false;
+	if (v->recorded.method == AL_METHOD_IDENTITY) {
+		al_table_note(v->table,
+			"no module is changed: tensors are compared by their bytes");
+		return true;
+	}
 	al_table_note(v->table,
 		"%zu queries and keys each, seed %" PRIu64 ", in double precision; embedding: "
 		"rows at mean 0, variance 1",
