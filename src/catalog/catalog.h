@@ -249,6 +249,10 @@ struct al_catalog;
 struct al_catalog *al_catalog_create(void);
 void al_catalog_destroy(struct al_catalog *catalog);
 
+/* A key of the config.json beside tensors that `compress` wrote: its other keys describe the
+ * original. */
+#define AL_CONFIG_COMPRESSED "attnledger_compressed"
+
 /* Is it a file rather than a built-in's name: with '/', ending in ".json", or a folder that no
  * built-in is called like? */
 bool al_catalog_is_path(const char *name);

@@ -158,6 +158,16 @@ static void note_architecture(const struct al_question *q, struct al_table *tabl
 			q->name, q->family->name, unknown, q->family->architectures[0].name);
 }
 
+/* The config.json of a folder that compress wrote describes the original. */
+static void note_compressed(const struct al_question *q, struct al_table *table)
+{
+	if (q->model && q->model->config && al_json_get(q->model->config, AL_CONFIG_COMPRESSED))
+		al_table_note(table,
+			"%s: config.json is the original's, whose attention compress has changed: "
+			"these numbers are the original's; reconcile counts what is stored",
+			q->name);
+}
+
 void al_note_recipe(const struct al_question *q, struct al_table *table)
 {
 	const struct al_recipe *r = q->recipe;
@@ -183,6 +193,7 @@ void al_note_question(const struct al_question *q, bool is_whole, struct al_tabl
 	if (q->model && q->family)
 		note_left_out(q, table);
 	note_architecture(q, table);
+	note_compressed(q, table);
 	if (q->is_own)
 		note_own_attention(q, table);
 	for (size_t i = 0; i < q->n_left_out; i++)

@@ -1,5 +1,5 @@
 /* Writing the compressed checkpoint: a folder with the original's shards under their names, each
- * tensor in the shard where its original is, their index, and the config.json that goes with them.
+ * tensor in the shard where its original is, their index, and the original's config.json.
  *
  * The files are known before the first byte is written, and come one after the other. */
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/output_folder.h"
+#include "base/text.h"
 #include "checkpoint/index.h"
 #include "compress/write.h"
 
@@ -114,10 +115,29 @@ static bool write_shard(struct al_job *job, const struct al_plan *plan, uint64_t
 		&& al_safetensors_commit(writer, err);
 }
 
+/* The original's, marked as such where modules are others: who counts by it must know. */
+static bool write_config(const struct al_job *job, const char *path, struct al_error *err)
+{
+	const struct al_json *config = &job->view->config;
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_add_bytes(&text, config->text, config->length);
+	if (job->n_modules > 0 && !al_json_get(config->root, AL_CONFIG_COMPRESSED)) {
+		const size_t start = strcspn(config->text, "{") + 1;
+		text.length = start;
+		al_text_addf(&text, "\n  \"%s\": true%s", AL_CONFIG_COMPRESSED,
+			al_json_first(config->root) ? "," : "\n");
+		al_text_add_bytes(&text, config->text + start, config->length - start);
+	}
+	const bool ok = al_file_write(path, text.data, text.length, err);
+	al_text_finish(&text);
+	return ok;
+}
+
 static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t source,
 	const struct files *files, const struct al_output_folder *folder, struct al_error *err)
 {
-	const struct al_json *config = &job->view->config;
 	size_t next = files->n_shards;
 
 	for (size_t i = 0; i < files->n_shards; i++)
@@ -127,9 +147,7 @@ static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t
 		&& !al_index_write(al_output_folder_file(folder, next++), plan->headers, plan->n,
 			files->names, err))
 		return false;
-	return !files->has_config
-		|| al_file_write(al_output_folder_file(folder, next), config->text, config->length,
-			err);
+	return !files->has_config || write_config(job, al_output_folder_file(folder, next), err);
 }
 
 bool al_job_write_folder(struct al_job *job, const struct al_plan *plan, uint64_t source,
