@@ -153,6 +153,8 @@ bool pca_train(const struct pca_module *module, const struct al_head_outputs *ou
 
 void pca_weights_columns(struct al_table *table);
 void pca_correlation_columns(struct al_table *table);
+/* What stands beneath a panel of the correlation. */
+void pca_measures_columns(struct al_table *table);
 
 /* Norms of the columns of a PCA layer's weights, and how alike they are. `architecture` may be
  * NULL; `label` names its panel. */

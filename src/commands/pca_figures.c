@@ -8,6 +8,8 @@
 #include "commands/draw.h"
 
 /* Figure 6 of Ampazis & Sakketou 2024: a panel for each architecture. */
+#define BENEATH(column_name) \
+	((const char *const[]){"norm_min", "norm_max", column_name "_largest", column_name "_mean"})
 #define MAP(column_name, color_title) \
 	{ \
 		.table = PCA_CORRELATION, \
@@ -23,7 +25,9 @@
 				.max = 1}, \
 			.is_diverging = true, \
 			.writes_values = true, \
-			.panel = column_name "_panel", \
+			.panel = "weights", \
+			.beneath = BENEATH(column_name), \
+			.n_beneath = 4, \
 			.width_pt = AL_FIGURE_PAGE_PT, \
 			.height_pt = 236}, \
 	}
@@ -77,10 +81,7 @@ void pca_figures_begin(struct pca_tables *tables, const struct pca_options *o)
 	if (!o->weights)
 		pca_components_columns(&tables->drawn[PCA_COMPONENTS], pca_has_target(o));
 	pca_correlation_columns(&tables->drawn[PCA_CORRELATION]);
-	al_table_add_column(&tables->drawn[PCA_CORRELATION],
-		(struct al_column){.key = "cosine_panel"});
-	al_table_add_column(&tables->drawn[PCA_CORRELATION],
-		(struct al_column){.key = "pearson_panel"});
+	pca_measures_columns(&tables->drawn[PCA_CORRELATION]);
 	if (o->training.rule >= 0)
 		pca_training_columns(&tables->drawn[PCA_TRAINING], o);
 }

@@ -14,6 +14,9 @@ static const struct al_column
 	weight_columns[] =
 		{
 			{.key = "components", .title = "Components", .digits = AL_DIGITS_ALL},
+},
+	measure_columns[] =
+		{
 			{.key = "norm_min", .title = "least", .group = "Norm", .digits = 3},
 			{.key = "norm_max", .title = "largest", .group = "Norm", .digits = 3},
 			{.key = "cosine_largest",
@@ -49,6 +52,12 @@ void pca_weights_columns(struct al_table *table)
 {
 	ADD_ALL(table, key_columns);
 	ADD_ALL(table, weight_columns);
+	ADD_ALL(table, measure_columns);
+}
+
+void pca_measures_columns(struct al_table *table)
+{
+	ADD_ALL(table, measure_columns);
 }
 
 void pca_correlation_columns(struct al_table *table)
@@ -142,43 +151,39 @@ static struct measures measure(struct al_view w)
 	return m;
 }
 
+/* In the order of measure_columns. */
+static void set_measures(struct al_cell *cell, const struct measures *m)
+{
+	al_cell_set_real(cell++, m->norm_min);
+	al_cell_set_real(cell++, m->norm_max);
+	for (int k = 0; k < 2; k++) {
+		set_real(cell++, m->largest[k]);
+		set_real(cell++, m->mean[k]);
+	}
+}
+
 static void add_summary(struct al_table *table, const char *module, const char *architecture,
 	size_t n, const struct measures *m)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
-	al_cell_set_text(table, &cell[0], module);
+	al_cell_set_text(table, cell, module);
 	if (architecture)
 		al_cell_set_text(table, &cell[1], architecture);
 	al_cell_set_int(table, &cell[2], (int64_t)n);
-	al_cell_set_real(&cell[3], m->norm_min);
-	al_cell_set_real(&cell[4], m->norm_max);
-	for (int k = 0; k < 2; k++) {
-		set_real(&cell[5 + 2 * k], m->largest[k]);
-		set_real(&cell[6 + 2 * k], m->mean[k]);
-	}
+	set_measures(&cell[3], m);
 }
 
-/* What stands above a panel: its weights, and how far they are from orthonormal. */
-static const char *panel_title(struct al_arena *arena, const char *label, const struct measures *m,
-	int is_pearson)
-{
-	return al_format(arena, "%s\nnorms %.2f to %.2f\noff diagonal to %.2f, mean %.2f", label,
-		m->norm_min, m->norm_max, m->largest[is_pearson], m->mean[is_pearson]);
-}
-
-/* As the table, with the panels' titles behind. */
+/* As the table, with what stands beneath the panels behind. */
 static void add_drawn(struct al_table *table, const char *label, struct al_view w,
 	const struct measures *m)
 {
 	const size_t first = table->n_rows;
-	const int cosine = al_table_find_column(table, "cosine_panel");
+	const int measures = al_table_find_column(table, measure_columns[0].key);
 
 	add_pairs(table, "", NULL, label, w);
 	for (size_t row = first; row < table->n_rows; row++)
-		for (int k = 0; k < 2; k++)
-			al_cell_set_text(table, &table->rows[row][cosine + k],
-				panel_title(&table->arena, label, m, k));
+		set_measures(&table->rows[row][measures], m);
 }
 
 void pca_weights_add(struct pca_tables *tables, const char *module, const char *architecture,

@@ -1,7 +1,6 @@
 /* Heat maps: a coloured cell for each pair of whole numbers; a missing one is hatched. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"
@@ -46,18 +45,26 @@ static struct al_color ink_on(struct al_color back)
 										   : al_color_white;
 }
 
-/* As large as the cell takes, at most in the size of ticks: "-.12". Where the cell is too small to
- * read, nothing. */
+/* "1.00", ".12", "-.12": no room is lost on a zero. */
+static void print_value(char *text, size_t room, double value)
+{
+	const double size = fabs(value) < 0.005 ? 0 : fabs(value);
+	char digits[32];
+
+	snprintf(digits, sizeof(digits), "%.2f", size);
+	snprintf(text, room, "%s%s", value < 0 && size > 0 ? "\u2212" : "",
+		digits + (digits[0] == '0'));
+}
+
+/* As large as the cell takes, at most in the size of ticks. Where the cell is too small to read,
+ * nothing. */
 static void write_value(struct al_canvas *canvas, const struct al_box *box, double value,
 	struct al_color back)
 {
-	char text[32];
+	char text[40];
 	double width, height;
 
-	snprintf(text, sizeof(text), "%.2f", fabs(value) < 0.005 ? 0 : value);
-	char *zero = strstr(text, "0.");
-	if (zero == text || (zero == text + 1 && *text == '-'))
-		memmove(zero, zero + 1, strlen(zero));
+	print_value(text, sizeof(text), value);
 	struct al_label label = al_tick_label(text);
 	al_label_measure(canvas, &label, &width, &height);
 	const double scale = fmin(1,

@@ -273,7 +273,7 @@ static void add_axis_titles(struct al_scene *scene)
 	struct al_label x = x_title(scene), y = y_title(scene);
 
 	al_label_put(scene->canvas, &x, (first->left + last->right) / 2,
-		scene->canvas->height_pt - AL_EDGE_PT, 0.5, 1);
+		scene->canvas->height_pt - AL_EDGE_PT - al_scene_beneath_height(scene), 0.5, 1);
 	al_label_put(scene->canvas, &y, AL_EDGE_PT, (first->top + first->bottom) / 2, 0, 0.5);
 	if (*x.text)
 		al_scene_add_label(scene, &x);
@@ -347,7 +347,8 @@ static double measure_bottom(struct al_scene *scene)
 		al_label_measure(scene->canvas, &title, &width, &height);
 		height += AL_TITLE_GAP_PT - 1;
 	}
-	return AL_EDGE_PT + height + names + AL_TICK_GAP_PT + AL_TICK_PT;
+	return AL_EDGE_PT + al_scene_beneath_height(scene) + height + names + AL_TICK_GAP_PT
+		+ AL_TICK_PT;
 }
 
 /* Adds heading and legend, and returns where the frames may begin. */
@@ -455,6 +456,7 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
 		add_panel_title(scene, panel);
 		add_x_labels(scene, panel);
+		al_scene_add_beneath(scene, panel);
 	}
 	add_y_labels(scene);
 	add_axis_titles(scene);

@@ -13,6 +13,7 @@ struct columns {
 	int x, series, panel, label, color, strand;
 	int y[AL_FIGURE_MOST_STACKED];
 	size_t n_y;
+	int *beneath; /* [n_beneath] */
 };
 
 static bool find_column(const struct al_table *table, const char *key, int *out,
@@ -81,6 +82,17 @@ static bool find_y(const struct al_figure *figure, const struct al_table *table,
 	return find_default_axis(table, columns, true, &columns->y[0], err);
 }
 
+static bool find_beneath(const struct al_figure *figure, const struct al_table *table,
+	struct al_arena *arena, int **out, struct al_error *err)
+{
+	int *columns = *out = al_new_array(arena, int, figure->n_beneath);
+
+	for (size_t i = 0; i < figure->n_beneath; i++)
+		if (!find_column(table, figure->beneath[i], &columns[i], err))
+			return false;
+	return true;
+}
+
 static bool find_columns(const struct al_figure *figure, const struct al_table *table,
 	struct columns *columns, struct al_error *err)
 {
@@ -139,15 +151,21 @@ static bool fail_many(struct al_error *err, const char *what, size_t most)
 		what);
 }
 
-static bool place_panel(struct al_plot *plot, const struct al_table *table, int column, size_t row,
-	int *out, struct al_error *err)
+static bool place_panel(struct al_plot *plot, const struct al_table *table,
+	const struct columns *columns, size_t row, int *out, struct al_error *err)
 {
+	const size_t n = plot->n_panels;
+	const int column = columns->panel;
 	const char *name = "";
 
 	if (column >= 0)
 		name = cell_name(&plot->arena, &table->columns[column], &table->rows[row][column]);
 	*out = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS, name);
-	return *out >= 0 || fail_many(err, "panels", AL_MOST_PANELS);
+	if (*out < 0)
+		return fail_many(err, "panels", AL_MOST_PANELS);
+	if (plot->n_panels > n)
+		al_plot_add_beneath(plot, table, columns->beneath, row, n);
+	return true;
 }
 
 static bool place_series(struct al_plot *plot, const struct al_table *table,
@@ -224,7 +242,7 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 	struct al_point point = {.row = row};
 	int panel, series;
 
-	if (!place_panel(plot, table, columns->panel, row, &panel, err)
+	if (!place_panel(plot, table, columns, row, &panel, err)
 		|| !place_x(plot, &cells[columns->x], &point.x, err))
 		return false;
 	if (columns->label >= 0)
@@ -375,9 +393,11 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 
 	*plot = (struct al_plot){.figure = figure, .mark = mark};
 	al_arena_init(&plot->arena);
-	if (!check_spec(figure, mark, err) || !find_columns(figure, table, &columns, err))
+	if (!check_spec(figure, mark, err) || !find_columns(figure, table, &columns, err)
+		|| !find_beneath(figure, table, &plot->arena, &columns.beneath, err))
 		return false;
 	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
+	plot->beneath = al_new_array(&plot->arena, struct al_beneath, AL_MOST_PANELS);
 	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
 	plot->points = al_new_array(&plot->arena, struct al_points,
 		AL_MOST_PANELS * AL_MOST_SERIES);

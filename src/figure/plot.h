@@ -34,6 +34,12 @@ struct al_dimension {
 	double min, max; /* min < max */
 };
 
+/* Lines beneath a panel. */
+struct al_beneath {
+	const char **lines;
+	size_t n_lines;
+};
+
 struct al_plot {
 	struct al_arena arena;
 	const struct al_figure *figure;
@@ -47,6 +53,7 @@ struct al_plot {
 	size_t looks[AL_MOST_SERIES]; /* each series' place in the palette */
 	const char **panels; /* their titles; one panel "" without a panel column */
 	size_t n_panels;
+	struct al_beneath *beneath; /* [n_panels] */
 	struct al_points *points; /* see al_plot_points */
 	struct al_points *strands; /* NULL: none; see al_plot_strands */
 	size_t n_strands;
@@ -67,6 +74,10 @@ bool al_plot_is_band(const struct al_plot *plot, size_t series);
 
 /* The points become strands, and the means of those the points (strands.c). */
 void al_plot_part_strands(struct al_plot *plot);
+
+/* Makes the lines beneath a panel of its first row; columns[n_beneath] (beneath.c). */
+void al_plot_add_beneath(struct al_plot *plot, const struct al_table *table, const int *columns,
+	size_t row, size_t panel);
 
 /* Sets the limits of both axes (domain.c). */
 bool al_plot_bound(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;

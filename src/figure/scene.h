@@ -68,6 +68,11 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHEC
 void al_scene_fit_slot_names(struct al_scene *scene);
 void al_scene_add_slot_names(struct al_scene *scene, size_t panel);
 
+/* Lines beneath panels, at the bottom of the page: how high they are with what keeps them apart
+ * (0: there are none), and their places (beneath.c). */
+double al_scene_beneath_height(const struct al_scene *scene);
+void al_scene_add_beneath(struct al_scene *scene, size_t panel);
+
 /* Rows of keys and names from `top` downwards; the bottom in *bottom (legend.c). */
 bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom,
 	struct al_error *err) AL_MUST_CHECK;

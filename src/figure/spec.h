@@ -50,6 +50,9 @@ struct al_figure {
 	struct al_strands strands;
 	const char *panel; /* column whose values make panels side by side, or NULL; lines of a
 	                      value are lines of the title */
+	const char *const *beneath; /* columns that stand beneath each panel, as its first row has
+				       them; those of one group on one line */
+	size_t n_beneath;
 	bool has_own_x; /* panels: each its own limits and ticks along x */
 	const char *label; /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;

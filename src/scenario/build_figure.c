@@ -1,5 +1,8 @@
-/* Building the rows that a figure draws: cut out of a table or a sweep. */
+/* Building the rows that a figure draws: cut out of a table or a sweep, with what stands beneath
+ * its panels. */
 #include "scenario/build.h"
+
+#include <string.h>
 
 static bool is_wanted(const struct al_table *table, const struct al_cell *row, const char *key,
 	const char *const *names, size_t n)
@@ -23,6 +26,15 @@ static void cut_unwanted(const struct al_scenario_figure *figure, struct al_tabl
 	table->n_rows = n_rows;
 }
 
+static bool find_in(const struct al_scenario_figure *figure, const struct al_table *table,
+	const char *key, int *out, struct al_error *err)
+{
+	*out = al_table_find_column(table, key);
+	return *out >= 0
+		|| al_fail(err, AL_EINPUT, "figure \"%s\": table \"%s\" has no column \"%s\"",
+			figure->figure.id, table->id, key);
+}
+
 static void melt_row(const struct al_table *wide, const struct al_cell *row, const int *columns,
 	const struct al_scenario_figure *figure, size_t n_keys, struct al_table *out)
 {
@@ -44,10 +56,8 @@ static bool melt(const struct al_scenario_figure *figure, struct al_table *table
 	int *columns = al_new_array(&table->arena, int, figure->n_melted);
 
 	for (size_t i = 0; i < figure->n_melted; i++)
-		if ((columns[i] = al_table_find_column(table, figure->melted[i])) < 0)
-			return al_fail(err, AL_EINPUT,
-				"figure \"%s\": table \"%s\" has no column \"%s\"",
-				figure->figure.id, table->id, figure->melted[i]);
+		if (!find_in(figure, table, figure->melted[i], &columns[i], err))
+			return false;
 	al_table_init(&out, table->id, table->title);
 	while (n_keys < table->n_columns && table->columns[n_keys].is_key)
 		al_table_add_column(&out, table->columns[n_keys++]);
@@ -63,11 +73,88 @@ static bool melt(const struct al_scenario_figure *figure, struct al_table *table
 	return true;
 }
 
+/* ---- what stands beneath panels ---- */
+
+/* The row of `beneath` that has the same text in its column. */
+static bool find_row(const struct al_table *beneath, int column, const struct al_cell *by,
+	size_t *out)
+{
+	for (*out = 0; *out < beneath->n_rows; ++*out) {
+		const struct al_cell *cell = &beneath->rows[*out][column];
+		if (cell->kind == AL_CELL_TEXT && by->kind == AL_CELL_TEXT
+			&& strcmp(cell->text, by->text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* `columns` [n_beneath + 1] of the listing, the last that which rows go together by; `by` is the
+ * table's. */
+static bool join_rows(const struct al_scenario_figure *figure, const struct al_table *table, int by,
+	const struct al_table *beneath, const int *columns, struct al_table *out,
+	struct al_error *err)
+{
+	const size_t n = figure->figure.n_beneath;
+
+	for (size_t r = 0; r < table->n_rows; r++) {
+		const struct al_cell *row = table->rows[r];
+		struct al_cell *cells = al_table_add_row(out);
+		size_t found;
+		if (!find_row(beneath, columns[n], &row[by], &found))
+			return al_fail(err, AL_EINPUT,
+				"figure \"%s\": listing \"%s\" has no row for the panel of row %zu",
+				figure->figure.id, beneath->id, r + 1);
+		for (size_t c = 0; c < table->n_columns; c++)
+			al_cell_copy(out, cells++, &row[c]);
+		for (size_t c = 0; c < n; c++)
+			al_cell_copy(out, cells++, &beneath->rows[found][columns[c]]);
+	}
+	return true;
+}
+
+/* Puts the listing's columns behind the table's own. */
+static bool join_columns(const struct al_scenario_figure *figure, struct al_table *table,
+	const struct al_table *beneath, struct al_error *err)
+{
+	const struct al_figure *f = &figure->figure;
+	const char *key = figure->beneath_by ? figure->beneath_by : f->panel;
+	int *columns = al_new_array(&table->arena, int, f->n_beneath + 1), by;
+	struct al_table out;
+
+	for (size_t i = 0; i < f->n_beneath; i++)
+		if (!find_in(figure, beneath, f->beneath[i], &columns[i], err))
+			return false;
+	if (!find_in(figure, table, key, &by, err)
+		|| !find_in(figure, beneath, key, &columns[f->n_beneath], err))
+		return false;
+	al_table_init(&out, table->id, table->title);
+	al_table_add_columns(&out, table->columns, table->n_columns);
+	for (size_t i = 0; i < f->n_beneath; i++)
+		al_table_add_column(&out, beneath->columns[columns[i]]);
+	bool ok = join_rows(figure, table, by, beneath, columns, &out, err);
+	al_table_finish(ok ? table : &out);
+	if (ok)
+		*table = out;
+	return ok;
+}
+
+static bool join(const struct al_scenario_figure *figure, struct al_table *table,
+	struct al_error *err)
+{
+	struct al_table beneath;
+
+	al_listing_build(figure->beneath, &beneath);
+	bool ok = join_columns(figure, table, &beneath, err);
+	al_table_finish(&beneath);
+	return ok;
+}
+
 bool al_figure_build(const struct al_scenario_figure *figure, struct al_table *table,
 	struct al_error *err)
 {
 	cut_unwanted(figure, table);
-	if (figure->n_melted == 0 || melt(figure, table, err))
+	if ((figure->n_melted == 0 || melt(figure, table, err))
+		&& (!figure->beneath || join(figure, table, err)))
 		return true;
 	al_table_finish(table);
 	return false;

@@ -17,6 +17,8 @@ struct al_scenario_figure {
 	size_t n_variants, n_cases;
 	const char **melted; /* columns that become rows, the column being the series */
 	size_t n_melted;
+	const struct al_listing *beneath; /* has figure.beneath; NULL: none */
+	const char *beneath_by; /* a column of both, by which rows go together; NULL: the panel's */
 };
 
 #endif

@@ -125,6 +125,40 @@ static bool read_source(void *context, const struct cJSON *node, void *out, stru
 	return al_json_in(&s->doc, node, err);
 }
 
+static bool read_listing(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	const char *of;
+
+	if (!al_json_text(&s->doc, node, &of, err))
+		return false;
+	*(const struct al_listing **)out = al_listing_find(s, of);
+	return al_listing_find(s, of)
+		|| al_json_fail(&s->doc, node, err, "there is no listing \"%s\"", of);
+}
+
+#define AT(member) offsetof(struct al_scenario_figure, member)
+static const struct al_field beneath_fields[] = {
+	{AL_KEY("of", BY, AT(beneath)), .is_required = true, .read = read_listing},
+	{AL_KEY("by", TEXT, AT(beneath_by))},
+	{AL_KEY("columns", LIST, AT(figure.beneath)), .is_required = true,
+		.n_offset = AT(figure.n_beneath), .read = al_scenario_read_name,
+		.item_size = sizeof(const char *)},
+};
+#undef AT
+static const struct al_record beneath_record = {.fields = AL_FIELDS(beneath_fields)};
+
+/* What stands beneath panels is told by a listing. */
+static bool read_beneath(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	const struct al_scenario_figure *figure = out;
+
+	return al_object_read(s, &beneath_record, node, out, err)
+		&& (figure->figure.panel
+			|| al_json_fail(&s->doc, node, err, "\"beneath\" goes with \"panel\""));
+}
+
 static bool read_mark(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	size_t n = 0;
@@ -230,6 +264,7 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("stacked", BY, AT(figure)), .read = read_stacked},
 	{AL_KEY("series", TEXT, AT(figure.series))},
 	{AL_KEY("panel", TEXT, AT(figure.panel))},
+	{AL_KEY("beneath", BY, 0), .read = read_beneath},
 	{AL_KEY("label", TEXT, AT(figure.label))},
 	{AL_KEY("width", BY, AT(figure.width_pt)), .read = read_width},
 	{AL_KEY("height", BY, AT(figure.height_pt)), .read = read_points},

@@ -282,6 +282,7 @@ static struct al_reference_line budgets[] = {{85899345920, "80 GiB (H100)"},
 	{25769803776, "24 GiB"}};
 
 static const double captured_ticks[] = {0, .5, .9, 1};
+static const char *const beneath_strands[] = {"panel", "of", "strand", "y"};
 static const char *const null_band[] = {"null"};
 
 const struct figure_case figure_cases[] = {
@@ -384,6 +385,17 @@ const struct figure_case figure_cases[] = {
 			.strands = {.column = "strand", .bands = null_band, .n_bands = 1},
 			.panel = "panel",
 			.has_own_x = true,
+			.width_pt = 504,
+			.height_pt = 180}},
+	{"beneath", fill_strands,
+		.figure = {.mark = "line",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.series = "of",
+			.strands = {.column = "strand"},
+			.panel = "panel",
+			.beneath = beneath_strands,
+			.n_beneath = 4,
 			.width_pt = 504,
 			.height_pt = 180}},
 	{"long", fill_long,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "figure/mark.h"
 #include "figure/palette.h"
 #include "svg.h"
 
@@ -73,6 +74,61 @@ static double luminance(struct al_color c)
 	return 0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue;
 }
 
+/* Columns of the first row stand beneath each panel, those of one group on a line. */
+static void fill_beneath(struct al_table *table)
+{
+	static const char *const names[] = {"left", "right"};
+	static const double norms[][2] = {{0.5, 1.25}, {-2, NAN}};
+
+	al_table_init(table, "cells", "");
+	al_table_add_column(table, (struct al_column){.key = "x"});
+	al_table_add_column(table, (struct al_column){.key = "y"});
+	al_table_add_column(table, (struct al_column){.key = "v"});
+	al_table_add_column(table, (struct al_column){.key = "side"});
+	al_table_add_column(table, (struct al_column){.key = "kind", .title = "of kind"});
+	al_table_add_column(table,
+		(struct al_column){.key = "a", .title = "least", .group = "Norm", .digits = 2});
+	al_table_add_column(table,
+		(struct al_column){.key = "b", .title = "largest", .group = "Norm", .digits = 1});
+	for (int i = 0; i < 8; i++) {
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_int(table, &cell[0], i % 2);
+		al_cell_set_int(table, &cell[1], i / 2 % 2);
+		al_cell_set_real(&cell[2], i - 4);
+		al_cell_set_text(table, &cell[3], names[i / 4]);
+		al_cell_set_text(table, &cell[4], names[i / 4]);
+		al_cell_set_real(&cell[5], norms[i / 4][0]);
+		if (i < 4)
+			al_cell_set_real(&cell[6], norms[0][1]);
+	}
+}
+
+static void groups_stand_on_lines(void **state)
+{
+	static const char *const columns[] = {"kind", "a", "b"},
+				 *const expected[2][2] = {{"of kind left",
+								  "Norm: least 0.50, largest 1.2"},
+					 {"of kind right",
+						 "Norm: least \u22122.00, largest \u2013"}};
+	struct al_figure figure = map;
+	struct al_table table;
+	struct al_plot plot;
+
+	(void)state;
+	figure.panel = "side";
+	figure.beneath = columns;
+	figure.n_beneath = 3;
+	fill_beneath(&table);
+	assert_true(al_plot_init(&plot, &figure, &al_mark_heatmap, &table, NULL));
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(plot.beneath[i].n_lines, 2);
+		for (size_t k = 0; k < 2; k++)
+			assert_string_equal(plot.beneath[i].lines[k], expected[i][k]);
+	}
+	al_plot_finish(&plot);
+	al_table_finish(&table);
+}
+
 static void ramps_say_more_and_less(void **state)
 {
 	(void)state;
@@ -127,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cells_have_their_colours),
+		cmocka_unit_test(groups_stand_on_lines),
 		cmocka_unit_test(ramps_say_more_and_less),
 		cmocka_unit_test(refuses_what_has_no_colour),
 	};

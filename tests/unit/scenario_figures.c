@@ -87,6 +87,39 @@ static void keeps_colours(void **state)
 	al_text_finish(&one);
 }
 
+/* Two panels, each with what a listing says of it. */
+#define BENEATH(rows, rest) \
+	"{" SMALL ", 'listings': [{'id': 'pairs', 'columns': ['side', 'x', 'y', 'v'], 'rows': " \
+		  "[['left', 0, 0, " \
+	"1], ['left', 1, 1, 2], ['right', 0, 1, 3], ['right', 1, 0, 4]]}, {'id': 'sides', " \
+	"'columns': ['side', {'key': 'a', 'title': 'least', 'group': 'Norm', 'digits': 2}], " \
+	"'rows': " rows "}], 'figures': [{'id': 'f', 'of': 'pairs', 'mark': 'heatmap', 'x': 'x', " \
+	"'y': 'y', 'color': 'v', 'beneath': " rest "}]}"
+
+static void joins_what_stands_beneath(void **state)
+{
+	static const char text[] = BENEATH("[['right', 2], ['left', 1]]",
+		"{'of': 'sides', 'columns': ['a']}, 'panel': 'side', 'width': 'page'");
+	struct al_catalog *catalog = al_catalog_create();
+	struct al_scenario *s = NULL;
+	struct al_table table;
+	struct al_error err;
+
+	(void)state;
+	if (!parse_text(&s, catalog, "", text, &err)
+		|| !al_scenario_figure_table(s, 0, &table, &err))
+		fail_msg("%s", err.message);
+	const int a = al_table_find_column(&table, "a");
+	for (size_t row = 0; row < 4; row++) {
+		double value;
+		assert_true(al_cell_number(&table.rows[row][a], &value));
+		assert_true(value == (row < 2 ? 1 : 2));
+	}
+	al_table_finish(&table);
+	al_scenario_destroy(s);
+	al_catalog_destroy(catalog);
+}
+
 static void refuses_what_cannot_be_drawn(void **state)
 {
 	static const struct {
@@ -104,6 +137,14 @@ static void refuses_what_cannot_be_drawn(void **state)
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
 			 "'n_layers', 'color': 'paramters'}"),
 			"paramters"},
+		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['a']}, 'panel': 'side'"),
+			"figure \"f\": listing \"sides\" has no row for the panel of row 3"},
+		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['b']}, 'panel': 'side'"),
+			"figure \"f\": table \"sides\" has no column \"b\""},
+		{BENEATH("[['left', 1]]", "{'of': 'side', 'columns': ['a']}, 'panel': 'side'"),
+			"there is no listing \"side\""},
+		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['a']}"),
+			"\"beneath\" goes with \"panel\""},
 	};
 
 	(void)state;
@@ -120,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(draws_heat_maps),
+		cmocka_unit_test(joins_what_stands_beneath),
 		cmocka_unit_test(keeps_colours),
 		cmocka_unit_test(refuses_what_cannot_be_drawn),
 	};
