@@ -6,6 +6,8 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "checkpoint/finite.h"
+#include "views/views.h"
 
 const char *const al_statistic_names[AL_N_STATISTICS] = {"inputs", "heads", "sums", "norms",
 	"entropies", "distances"};
@@ -118,6 +120,10 @@ static bool add_module(struct al_module_statistics *to, const struct al_calibrat
 				other->path, to->name, al_statistic_names[kind],
 				from->of[kind].rows, to->of[kind].rows);
 		add_matrix(to->of[kind], from->of[kind]);
+		const int64_t bad = al_matrix_count_not_finite(al_view(to->of[kind]));
+		if (!al_check_not_finite(bad, (int64_t)(to->of[kind].rows * to->of[kind].cols),
+			    al_statistic_names[kind], err))
+			return al_in(err, "%s: %s: with it", other->path, to->name);
 	}
 	return true;
 }
@@ -126,9 +132,12 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 	struct al_error *err)
 {
 	const size_t n = calibration->n_sequences + other->n_sequences;
+	int64_t n_queries;
 
 	if (!check_alike(calibration, other, err))
 		return false;
+	if (__builtin_add_overflow(calibration->n_queries, other->n_queries, &n_queries))
+		return al_fail(err, AL_EINPUT, "%s: has too many queries to add", other->path);
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		if (!add_module(&calibration->modules[i], other, err))
 			return false;
@@ -140,6 +149,6 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 	calibration->sequences = sequences;
 	calibration->n_sequences = n;
 	al_calibration_sort(calibration);
-	calibration->n_queries += other->n_queries;
+	calibration->n_queries = n_queries;
 	return true;
 }

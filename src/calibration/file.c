@@ -136,7 +136,7 @@ static bool read_metadata(struct al_calibration *calibration, const struct al_ch
 		return al_fail(err, AL_EINPUT,
 			"attnledger.source of its metadata is \"%.40s\", expected a fingerprint",
 			source);
-	return (n > 0 && !queries[n])
+	return (n > 0 && !queries[n] && calibration->n_queries >= 0)
 		|| al_fail(err, AL_EINPUT,
 			"attnledger.queries of its metadata is \"%.40s\", expected a number",
 			queries);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/memory.h"
+#include "calibration/calibration.h"
 #include "catalog/tensor_list.h"
 #include "catalog/read.h"
 #include "checkpoint/checkpoint.h"
@@ -335,6 +336,47 @@ static void fill_dropped(struct al_text *out)
 	fill_record(AL_METHOD_DROP, out);
 }
 
+/* ---- calibrations ---- */
+
+static bool parse_calibration(const char *text, size_t length, struct al_error *err)
+{
+	struct al_calibration calibration;
+	char path[256];
+
+	test_write(test_path(path, &folder, "calibration.safetensors"), text, length);
+	if (!al_calibration_read(&calibration, path, err))
+		return false;
+	al_calibration_finish(&calibration);
+	return true;
+}
+
+/* One head of one number, one sequence of tokens. */
+static void fill_calibration(struct al_text *out)
+{
+	double inputs[] = {2, 1, 1, 1}, number[] = {1};
+	uint64_t sequence = 0x123456789abcdef;
+	struct al_module_statistics module = {.name = "layers.0",
+		.of = {[AL_STATISTIC_INPUTS] = {.data = inputs, .rows = 2, .cols = 2, .ld = 2}}};
+	const struct al_calibration calibration = {.source = 1,
+		.n_queries = 1,
+		.sequences = &sequence,
+		.n_sequences = 1,
+		.modules = &module,
+		.n_modules = 1};
+	struct al_text written;
+	struct al_error err;
+	char path[256];
+
+	for (int kind = AL_STATISTIC_INPUTS + 1; kind < AL_N_STATISTICS; kind++)
+		module.of[kind] = (struct al_matrix){.data = number, .rows = 1, .cols = 1, .ld = 1};
+	test_path(path, &folder, "calibration.safetensors");
+	must_read(al_calibration_write(&calibration, path, &err)
+			&& al_file_read(&written, path, 1 << 20, &err),
+		&err);
+	al_text_add_bytes(out, written.data, written.length);
+	al_text_finish(&written);
+}
+
 /* ---- the table ---- */
 
 const struct parser parsers[] = {
@@ -388,6 +430,8 @@ const struct parser parsers[] = {
 	{.name = "index",
 		.parse = parse_index,
 		.files = "tests/data/sharded/model.safetensors.index.json"},
+	{.name = "calibration", .parse = parse_calibration, .fill = fill_calibration},
+	{.name = "recorded shapes", .parse = parse_shapes, .fill = fill_shapes},
 	{.name = "record of ranks", .parse = parse_truncated, .fill = fill_truncated},
 	{.name = "record of dropped heads", .parse = parse_dropped, .fill = fill_dropped},
 	{.name = NULL},

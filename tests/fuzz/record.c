@@ -3,24 +3,11 @@
 #include "documents/record.h"
 #include "fuzz.h"
 
-/* Made once: compressing takes longer than a thousand inputs. */
-static struct test_folder folder;
-
-static void end(void)
-{
-	record_end();
-	test_folder_remove(&folder);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct al_error err = {0};
 
-	if (!folder.path[0]) {
-		test_folder_make(&folder);
-		record_begin(&folder);
-		atexit(end);
-	}
+	record_begin_once();
 	for (int method = 0; method < AL_N_METHODS; method++)
 		if (!parse_record((enum al_method)method, (const char *)data, size, &err))
 			FUZZ_CHECK(err.status == AL_EINPUT && *err.message

@@ -1,0 +1,48 @@
+/* A calibration: sums of finite numbers by module, or a refusal in one line that names the file. */
+#include "calibration/calibration.h"
+#include "fuzz.h"
+#include "support/folder.h"
+#include "views/views.h"
+
+static struct test_folder folder;
+static char path[256];
+
+static void end(void)
+{
+	test_folder_remove(&folder);
+}
+
+static void visit(const struct al_calibration *calibration)
+{
+	FUZZ_CHECK(calibration->n_modules > 0);
+	for (size_t i = 0; i < calibration->n_modules; i++) {
+		const struct al_module_statistics *module = &calibration->modules[i], *found;
+		struct al_error err;
+		FUZZ_CHECK(al_statistics_tokens(module) >= 1 && al_statistics_heads(module) >= 1);
+		FUZZ_CHECK(al_calibration_find(calibration, module->name, &found, &err));
+		for (int kind = 0; kind < AL_N_STATISTICS; kind++)
+			FUZZ_CHECK(al_matrix_count_not_finite(al_view(module->of[kind])) == 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct al_calibration calibration;
+	struct al_error err = {0};
+
+	if (!folder.path[0]) {
+		test_folder_make(&folder);
+		atexit(end);
+		test_path(path, &folder, "calibration.safetensors");
+	}
+	test_write(path, data, size);
+	if (!al_calibration_read(&calibration, path, &err)) {
+		FUZZ_CHECK(err.status == AL_EINPUT || err.status == AL_ENOTFINITE);
+		FUZZ_CHECK(!strchr(err.message, '\n'));
+		FUZZ_CHECK(strncmp(err.message, path, strlen(path)) == 0);
+		return 0;
+	}
+	visit(&calibration);
+	al_calibration_finish(&calibration);
+	return 0;
+}
