@@ -163,6 +163,8 @@ static const char *expectation(const struct al_config_key *key)
 		"a whole number or an object",
 		"a whole number or a pattern",
 		"a decimal",
+		"a list",
+		"a decimal",
 	};
 
 	return texts[key->type];

@@ -1,7 +1,9 @@
 /* The values of a config.json: each against its key's type. */
 #include "catalog/config.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -15,7 +17,8 @@ bool al_config_is_list(const struct al_config_key *key)
 
 /* ---- keys ---- */
 
-/* "a.b": the key b of the object a; what isn't an object has no keys. */
+/* "a.b": the key b of the object a; what isn't an object has no keys. "a.*.b": the array a, each of
+ * whose items has a key b. */
 static const struct cJSON *find_nested(const struct cJSON *object, const char *path)
 {
 	char key[MOST_KEY];
@@ -31,7 +34,9 @@ static const struct cJSON *find_nested(const struct cJSON *object, const char *p
 		object = al_json_get(object, key);
 		path += length + 1;
 	}
-	return NULL;
+	return object && strncmp(path, "*.", 2) == 0 && al_json_kind(object) == AL_JSON_ARRAY
+		? object
+		: NULL;
 }
 
 /* Of a text_config: whether its embeddings are tied stands in the config around it. */
@@ -134,16 +139,66 @@ static bool read_listed_word(const struct al_config *config, const struct cJSON 
 	return true;
 }
 
-static bool read_item(const struct al_config *config, const struct cJSON *node,
+/* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
+static bool read_millionths(const struct al_config *config, const struct cJSON *node,
+	const char *name, int64_t *out, struct al_error *err)
+{
+	double number;
+
+	if (!al_json_real(config->doc, node, &number, err))
+		return false;
+	double rounded = round(number * 1e6);
+	if (number < 0 || rounded >= 0x1p53 || rounded / 1e6 != number)
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places",
+			name, number);
+	*out = (int64_t)rounded;
+	return true;
+}
+
+/* Of "a.*.b" the b of an item of a, where it has one. */
+static const struct cJSON *find_in_item(const struct cJSON *item, const struct al_config_key *key)
+{
+	const char *star = strstr(key->keys[0], ".*.");
+
+	return star ? find_nested(item, star + 3) : item;
+}
+
+/* What stands for null in an item. */
+static bool read_null(const struct al_config *config, const struct cJSON *item,
+	const struct al_config_key *key, struct al_value *out, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(config->settings);
+	int64_t number;
+
+	if (!key->null)
+		return al_json_fail(config->doc, item, err, "found no %s",
+			strstr(key->keys[0], ".*.") + 3);
+	if (!al_formula_whole(key->null, &scope, 0, &number, err))
+		return false;
+	al_value_set_int(out, number);
+	return true;
+}
+
+static bool read_item(const struct al_config *config, const struct cJSON *item,
 	const struct al_config_key *key, const char *name, struct al_value *out,
 	struct al_error *err)
 {
+	const struct cJSON *node = find_in_item(item, key);
 	const char *word;
 	int64_t number = 0;
 
 	al_value_init(out);
+	if (node != item && (!node || al_json_kind(node) == AL_JSON_NULL))
+		return read_null(config, item, key, out, err);
 	if (key->words)
 		return read_listed_word(config, node, key, name, out, err);
+	if (key->of) {
+		if (!read_millionths(config, node, name, &number, err))
+			return false;
+		al_value_set_int(out, number);
+		return true;
+	}
 	if (al_json_kind(node) == AL_JSON_TEXT) {
 		if (!al_json_text(config->doc, node, &word, err))
 			return false;
@@ -257,31 +312,66 @@ static bool read_list(const struct al_config *config, const struct cJSON *node,
 	return true;
 }
 
+/* Marks layer `index` of those that a key of indices has. */
+static bool mark_layer(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *name, int64_t index, struct al_value *flags,
+	int64_t length, struct al_error *err)
+{
+	if (index < key->first || index - key->first >= length)
+		return al_json_fail(config->doc, node, err,
+			"\"%s\" names layer %lld, expected %lld to %lld", name, (long long)index,
+			(long long)key->first, (long long)(key->first + length - 1));
+	al_value_set_int(&flags[index - key->first], 1);
+	return true;
+}
+
+/* "3,5" as [3, 5] */
+static bool mark_layers_of_text(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, struct al_value *flags, int64_t length,
+	struct al_error *err)
+{
+	const char *text;
+
+	if (!al_json_text(config->doc, node, &text, err))
+		return false;
+	for (const char *p = text; *p; p += strspn(p, ", ")) {
+		char *end;
+		errno = 0;
+		long long index = strtoll(p, &end, 10);
+		if (end == p || errno || (*end && !strchr(", ", *end)))
+			return al_json_fail(config->doc, node, err,
+				"\"%s\" is \"%s\", expected numbers of layers between commas",
+				al_json_key(node), text);
+		if (!mark_layer(config, node, key, al_json_key(node), index, flags, length, err))
+			return false;
+		p = end;
+	}
+	return true;
+}
+
 /* [3, 5] of 6 layers -> 0, 0, 0, 1, 0, 1 */
 static bool read_indices(const struct al_config *config, const struct cJSON *node,
 	const struct al_config_key *key, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
+	const bool is_text = al_json_kind(node) == AL_JSON_TEXT;
 	const char *name = al_json_key(node);
 	int64_t length, index = 0;
 
-	if (!al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
+	if (!is_text && !al_json_expect(config->doc, node, AL_JSON_ARRAY, err))
 		return false;
 	if (!al_config_length(config, key, &length, err))
 		return al_json_in(config->doc, node, err);
 	struct al_value *flags = al_new_array(&settings->arena, struct al_value, (size_t)length);
 	for (int64_t i = 0; i < length; i++)
 		al_value_init(&flags[i]);
-	al_json_each (item, node) {
-		if (!read_number(config, item, name, false, &index, err))
-			return false;
-		if (index < key->first || index - key->first >= length)
-			return al_json_fail(config->doc, item, err,
-				"\"%s\" names layer %lld, expected %lld to %lld", name,
-				(long long)index, (long long)key->first,
-				(long long)(key->first + length - 1));
-		al_value_set_int(&flags[index - key->first], 1);
-	}
+	if (is_text && !mark_layers_of_text(config, node, key, flags, length, err))
+		return false;
+	if (!is_text)
+		al_json_each (item, node)
+			if (!read_number(config, item, name, false, &index, err)
+				|| !mark_layer(config, item, key, name, index, flags, length, err))
+				return false;
 	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
 	al_settings_derived(settings, key->symbol, NULL, key->length);
 	return true;
@@ -324,20 +414,21 @@ static bool read_layers(const struct al_config *config, const struct cJSON *node
 	return true;
 }
 
-/* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
-static bool read_millionths(const struct al_config *config, const struct cJSON *node,
-	const char *name, int64_t *out, struct al_error *err)
+/* As the reference implementations multiply, in doubles. */
+static bool read_times(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *name, int64_t *out, struct al_error *err)
 {
+	const struct al_setting *of;
 	double number;
 
-	if (!al_json_real(config->doc, node, &number, err))
+	if (!al_json_real(config->doc, node, &number, err)
+		|| !al_settings_get(config->settings, key->of, &of, err))
 		return false;
-	double rounded = round(number * 1e6);
-	if (number < 0 || rounded >= 0x1p53 || rounded / 1e6 != number)
+	double product = of ? floor(number * (double)of->value.integer) : -1;
+	if (!(product >= 0 && product < 0x1p53))
 		return al_json_fail(config->doc, node, err,
-			"\"%s\" is %.17g, expected a decimal of at least 0 and at most six places",
-			name, number);
-	*out = (int64_t)rounded;
+			"\"%s\" is %.17g, expected a decimal of at least 0", name, number);
+	*out = (int64_t)product;
 	return true;
 }
 
@@ -354,6 +445,8 @@ static bool read_count(const struct al_config *config, const struct cJSON *node,
 		*out = al_json_kind(node) == AL_JSON_ARRAY ? (int64_t)al_json_size(node) : 1;
 		return true;
 	}
+	if (key->type == AL_CONFIG_TIMES)
+		return read_times(config, node, key, name, out, err);
 	if (key->type == AL_CONFIG_MILLIONTHS)
 		return read_millionths(config, node, name, out, err);
 	return read_number(config, node, name, false, out, err);

@@ -122,7 +122,8 @@ enum al_config_type {
 	AL_CONFIG_LIST, /* "type": "list": a whole number, word or boolean for each layer; a text
 			   where its "words" are letters: a pattern, "MEM*" */
 	AL_CONFIG_INDICES, /* "type": "indices": numbers of layers, counted from "first" (0); read
-			      as a list with 1 for each that is named and 0 for the others */
+			      as a list with 1 for each that is named and 0 for the others; "3,5" is
+			      [3, 5] */
 	AL_CONFIG_SIZE, /* "type": "size": a whole number, or how many members an object or list
 				 has (id2label) */
 	AL_CONFIG_LAYERS, /* "type": "layers": a whole number, or how many entries a list or letters
@@ -130,10 +131,13 @@ enum al_config_type {
 	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6
 			       */
 	AL_CONFIG_ENTRIES, /* "type": "entries": how many entries a list has, 1 for what is none */
+	AL_CONFIG_TIMES, /* "type": "times": a decimal by which the symbol "of" is multiplied, and the
+			    product rounded down */
 	AL_N_CONFIG_TYPES,
 };
 
-/* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a. A
+/* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a, and
+ * the list "a.*.b" the b of each object in the array a, or what "null" says where it has none. A
  * default that is a formula also replaces null, as where the reference implementation derives what
  * is None; a plain number doesn't, but "null" may say what null stands for: no window is 0. */
 struct al_config_key {
@@ -148,6 +152,8 @@ struct al_config_key {
 	const struct al_formula *length; /* a list's; n_layers where the file doesn't say */
 	const struct al_formula *or_length; /* ... or this; NULL: no other */
 	int64_t first; /* indices: the number of the first layer */
+	const char
+		*of; /* of times, the symbol; a list's "millionths": its items are as that type */
 	const char **words; /* a list's: worth 0, 1 ... in it, "4" also for 4; NULL: any item as it
 			       stands */
 	size_t n_words;

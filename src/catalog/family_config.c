@@ -1,4 +1,6 @@
 /* Families: reading which config keys give which symbols. */
+#include <string.h>
+
 #include "catalog/family_read.h"
 
 static const char *const type_names[AL_N_CONFIG_TYPES] = {
@@ -11,6 +13,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"layers",
 	"millionths",
 	"entries",
+	"times",
 };
 
 bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
@@ -79,6 +82,19 @@ static bool check_only(const struct al_reader *reader, const struct cJSON *membe
 	return !member || is_fitting || al_json_fail(reader->doc, member, err, "only %s", only);
 }
 
+/* "of": what a decimal is of, or of what a list's items are. */
+static bool check_of(const struct al_reader *reader, const struct cJSON *object,
+	const struct al_config_key *key, struct al_error *err)
+{
+	const struct cJSON *of = al_json_get(object, "of");
+
+	if (key->type == AL_CONFIG_TIMES)
+		return of || al_json_fail(reader->doc, object, err, "found no \"of\"");
+	return !of || (key->type == AL_CONFIG_LIST && strcmp(key->of, "millionths") == 0)
+		|| al_json_fail(reader->doc, of, err,
+			"found \"of\": \"%s\", expected a list of millionths", key->of);
+}
+
 /* What has no key is always worth its default. */
 static bool finish_key(void *context, const struct cJSON *object, void *record,
 	struct al_error *err)
@@ -99,7 +115,8 @@ static bool finish_key(void *context, const struct cJSON *object, void *record,
 		|| !check_only(reader, al_json_get(object, "first"), is_indices,
 			"indices have a \"first\"", err)
 		|| !check_only(reader, al_json_get(object, "words"), is_list,
-			"a list has \"words\"", err))
+			"a list has \"words\"", err)
+		|| !check_of(reader, object, key, err))
 		return false;
 	return key->length || !(is_list || is_indices)
 		|| al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length,
@@ -116,6 +133,7 @@ static const struct al_field config_fields[] = {
 	{AL_KEY("or_length", BY, AT(or_length)), .read = al_read_formula},
 	{AL_KEY("first", WHOLE, AT(first))},
 	{AL_KEY("words", BY, 0), .read = read_words},
+	{AL_KEY("of", TEXT, AT(of))},
 };
 #undef AT
 static const struct al_record config_record = {

@@ -42,9 +42,15 @@ static void find_walked(const struct run *run, struct item *item)
 			run->detail, i);
 }
 
-/* What the iteration is counted as; NULL: part of the model. */
-static const char *extra_of(const struct run *run, const struct al_iteration *iteration)
+/* What the iteration is counted as; NULL: part of the model, as all layers of a tower are. */
+static const char *extra_of(const struct run *run, const struct item *item,
+	const struct al_iteration *iteration)
 {
+	const enum al_component component = item->tensor ? item->tensor->component
+							 : item->module->component;
+
+	if (component == AL_COMPONENT_VISION || component == AL_COMPONENT_AUDIO)
+		return NULL;
 	for (size_t i = 0; i < run->family->n_extras; i++) {
 		const struct al_extra *extra = &run->family->extras[i];
 		int index = al_find_name(extra->variable, iteration->variables, iteration->n);
@@ -115,7 +121,7 @@ static bool enter_tensor(const struct run *run, const struct item *item,
 		.copies = copies.all,
 		.active_copies = copies.active,
 		.layer = layer_of(run, iteration),
-		.extra = extra_of(run, iteration)};
+		.extra = extra_of(run, item, iteration)};
 	struct al_scope scope = al_iteration_scope(iteration);
 
 	if (!evaluate_tensor(item, &scope, &tensor, err))
@@ -186,7 +192,7 @@ static bool enter_module(const struct run *run, const struct item *item,
 	struct al_model_module module = {.name = item->name,
 		.copies = copies.all,
 		.layer = layer_of(run, iteration),
-		.extra = extra_of(run, iteration)};
+		.extra = extra_of(run, item, iteration)};
 	struct al_scope scope = al_iteration_scope(iteration);
 
 	if (!evaluate_module(run, item, &scope, &module, err))

@@ -123,6 +123,29 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	al_settings_finish(&settings);
 }
 
+static void objects_in_an_array_and_decimals(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	must(configure(TINY,
+		     "{\"width\": 9, \"heads\": 3, \"depth\": 3, \"plain_layers\": \"3, 1\", "
+		     "\"ratio\": 3.5, \"blocks\": [{\"ff\": {\"mult\": 2.625}}, "
+		     "{\"ff\": {\"mult\": null}}, {\"ff\": 3}]}",
+		     &settings, &err),
+		&err);
+	const struct al_setting *mult = get(&settings, "mult");
+	assert_int_equal(mult->n_list, 3);
+	assert_int_equal(mult->list[0].integer, 2625000);
+	assert_int_equal(mult->list[1].integer, 7);
+	assert_int_equal(mult->list[2].integer, 7);
+	assert_int_equal(get(&settings, "is_plain")->list[2].integer, 1);
+	assert_int_equal(get(&settings, "is_plain")->list[1].integer, 0);
+	assert_int_equal(get(&settings, "d_up")->value.integer, 31);
+	al_settings_finish(&settings);
+}
+
 static void synonyms_count_in_their_order(void **state)
 {
 	struct al_settings settings;
@@ -171,6 +194,17 @@ static const struct refusal {
 	{"{" GOOD ", \"full_layers\": [\"full\", -1]}",
 		"c.json:1:51: \"full_layers\" is -1, expected a whole number of at least 0 and "
 		"below 2^53"},
+	{"{" GOOD ", \"plain_layers\": \"1,3\"}",
+		"c.json:1:43: \"plain_layers\" names layer 3, expected 1 to 2"},
+	{"{" GOOD ", \"plain_layers\": \"1;2\"}",
+		"c.json:1:43: \"plain_layers\" is \"1;2\", expected numbers of layers between "
+		"commas"},
+	{"{" GOOD ", \"blocks\": [{\"ff\": {\"mult\": 1}}]}",
+		"c.json:1:37: \"blocks\" has 1 items, expected n_layers = 2"},
+	{"{" GOOD ", \"blocks\": [{\"ff\": {\"mult\": 1}}, {\"ff\": {\"mult\": \"a\"}}]}",
+		"c.json:1:75: \"mult\" is a string, expected a number"},
+	{"{" GOOD ", \"ratio\": -1}",
+		"c.json:1:36: \"ratio\" is -1, expected a decimal of at least 0"},
 	{"{" GOOD ", \"kinds\": [\"full\", \"slide\"]}",
 		"c.json:1:45: unknown kinds \"slide\" (known: full, sliding)"},
 	{"{" GOOD ", \"kinds\": [\"full\", 1]}",
@@ -587,7 +621,7 @@ static const struct refusal families[] = {
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
 		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices, "
-		"size, layers, millionths, entries)"},
+		"size, layers, millionths, entries, times)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
 	{FAMILY("\"config\": {\"biases\": {\"key\": \"bias\", \"default\": true}},"
@@ -668,6 +702,10 @@ static const struct refusal families[] = {
 	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
 		":1:79: only indices have a \"first\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"times\"}}"),
+		":1:56: found no \"of\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"of\": \"d_model\"}}"),
+		":1:76: found \"of\": \"d_model\", expected a list of millionths"},
 	{FORWARD("\"x\"", "{\"head\": \"w\"}"), ":1:157: \"x\" is none of the family's tensors"},
 	{FORWARD("\"w\"", "{}"), ":1:157: a decoder needs a \"head\""},
 	{FORWARD("[\"w\"]", "{\"head\": \"w\"}"),
@@ -711,6 +749,7 @@ int main(void)
 		cmocka_unit_test(a_config_gives_symbols),
 		cmocka_unit_test(lists_hold_words_numbers_and_booleans),
 		cmocka_unit_test(keys_may_be_nested_null_or_layers),
+		cmocka_unit_test(objects_in_an_array_and_decimals),
 		cmocka_unit_test(synonyms_count_in_their_order),
 		cmocka_unit_test(lists_what_it_ignores),
 		cmocka_unit_test(a_config_finds_its_family),
