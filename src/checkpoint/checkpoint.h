@@ -74,6 +74,9 @@ bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint,
 const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint,
 	const char *name);
 
+/* What the checkpoint says of itself under that key, in its first file that says it; or NULL. */
+const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key);
+
 /* Elements of a tensor, counted in storage order (the last dimension runs fastest): `n_runs` runs
  * of `run` neighbours; the first begins at element `first`, each `stride` after the one before. */
 struct al_selection {

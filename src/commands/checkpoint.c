@@ -110,6 +110,10 @@ void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct
 	al_checkpoint_note(table, &opened->checkpoint);
 	al_table_note(table, "family: %s, %s", opened->view.family->name,
 		al_recognition_text(table, &opened->view));
+	const char *method = al_checkpoint_metadata(&opened->checkpoint, "attnledger.method");
+	if (method)
+		al_table_note(table, "compressed by attnledger, --method %s%s", method,
+			opened->view.has_config ? ": config.json is the original's" : "");
 	for (size_t i = 0; i < opened->view.n_notes; i++)
 		al_table_note(table, "%s", opened->view.notes[i]);
 }

@@ -43,6 +43,22 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 	al_text_add(out, "]");
 }
 
+/* What no family lists; NULL: its tensors are a family's, of other sizes. */
+static const char *unlisted(const struct al_layout *layout)
+{
+	switch (layout ? layout->method : AL_METHOD_DROP) {
+	case AL_METHOD_TUCKER:
+		return "queries and keys as products of two matrices";
+	case AL_METHOD_LATENT:
+		return layout->of_keys ? "keys as products of two matrices"
+				       : "values as products of two matrices";
+	case AL_METHOD_GQA:
+		return "values that more heads share than keys";
+	default:
+		return NULL;
+	}
+}
+
 /* Divided by, not multiplied: a whole number, but where a scale is folded in. */
 static void describe_shape(struct al_text *out, const struct al_attention *a,
 	const struct al_layout *layout)
@@ -60,8 +76,11 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 		al_text_addf(out, ", \"n_kv_heads\": %" PRId64 ", \"d_head\": %" PRId64,
 			is_dropped ? al_layout_heads(layout, true) : a->n_kv_heads,
 			method == AL_METHOD_TRUNCATE ? layout->rank : a->d_head);
-	al_text_addf(out, ", \"d_value\": %" PRId64 ", \"score_divisor\": %" PRId64 "}", a->d_value,
-		a->score_divisor);
+	al_text_addf(out, ", \"d_value\": %" PRId64 ", \"score_divisor\": %" PRId64,
+		method == AL_METHOD_OV ? layout->rank : a->d_value, a->score_divisor);
+	if (unlisted(layout))
+		al_text_addf(out, ", \"unlisted\": \"%s\"", unlisted(layout));
+	al_text_add(out, "}");
 }
 
 static const struct al_layout *layout_of(const struct al_job *job, const struct al_attention *a)

@@ -7,18 +7,10 @@
 #include "base/record.h"
 #include "base/text.h"
 
-const char *al_metadata_of(const struct al_checkpoint *checkpoint, const char *key)
-{
-	for (size_t i = 0; i < checkpoint->n_metadata; i++)
-		if (strcmp(checkpoint->metadata[i].key, key) == 0)
-			return checkpoint->metadata[i].value;
-	return NULL;
-}
-
 static bool read_record(struct al_recorded *v, struct al_error *err)
 {
-	const char *method = al_metadata_of(v->compressed, "attnledger.method");
-	const char *modules = al_metadata_of(v->compressed, "attnledger.modules");
+	const char *method = al_checkpoint_metadata(v->compressed, "attnledger.method");
+	const char *modules = al_checkpoint_metadata(v->compressed, "attnledger.modules");
 
 	if (!method || !modules)
 		return al_fail(err, AL_EINPUT,

@@ -21,7 +21,4 @@ bool al_recorded_open(struct al_recorded *recorded, const struct al_model_view *
 	const struct al_checkpoint *compressed, struct al_error *err) AL_MUST_CHECK;
 void al_recorded_close(struct al_recorded *recorded);
 
-/* The value of a key of its metadata, or NULL. */
-const char *al_metadata_of(const struct al_checkpoint *checkpoint, const char *key);
-
 #endif

@@ -232,7 +232,7 @@ static bool has_rotary(const struct al_model_view *view)
 /* What the compressed checkpoint says of the one that it was made from. */
 static bool note_source(const struct verification *v, struct al_error *err)
 {
-	const char *source = al_metadata_of(v->compressed, "attnledger.source");
+	const char *source = al_checkpoint_metadata(v->compressed, "attnledger.source");
 	uint64_t hash;
 
 	if (!source)

@@ -51,4 +51,8 @@ bool al_view_read_shapes(struct al_model_view *view, struct al_error *err) AL_MU
 const struct al_model_module *al_view_shape_module(struct al_model_view *view,
 	const struct al_model_module *module, int64_t *score_divisor);
 
+/* Refuses a module that compress stored in a form of which the family lists no tensors. */
+bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
+	struct al_error *err);
+
 #endif

@@ -14,6 +14,7 @@ struct al_recorded_shape {
 	const char *module;
 	int64_t values[N_SYMBOLS]; /* 0: as the config has it */
 	int64_t score_divisor;
+	const char *unlisted; /* what no family lists; NULL: nothing */
 };
 
 #define AT(member) offsetof(struct al_recorded_shape, member)
@@ -24,22 +25,15 @@ static const struct al_field shape_fields[] = {
 	{AL_KEY("d_head", WHOLE, AT(values[2])), .least = 1},
 	{AL_KEY("d_value", WHOLE, AT(values[3])), .least = 1},
 	{AL_KEY("d_shared", WHOLE, AT(values[4])), .least = 1},
+	{AL_KEY("unlisted", TEXT, AT(unlisted))},
 	{AL_KEY("score_divisor", WHOLE, AT(score_divisor)), .least = 1},
 };
 #undef AT
 static const struct al_record shape_record = {.fields = AL_FIELDS(shape_fields)};
 
-static const char *metadata_of(const struct al_checkpoint *checkpoint, const char *key)
-{
-	for (size_t i = 0; i < checkpoint->n_metadata; i++)
-		if (strcmp(checkpoint->metadata[i].key, key) == 0)
-			return checkpoint->metadata[i].value;
-	return NULL;
-}
-
 bool al_view_is_collaborative(const struct al_model_view *view)
 {
-	const char *method = metadata_of(view->checkpoint, "attnledger.method");
+	const char *method = al_checkpoint_metadata(view->checkpoint, "attnledger.method");
 
 	return method && strcmp(method, "collab") == 0;
 }
@@ -61,7 +55,7 @@ static bool read_shapes(struct al_model_view *view, const struct al_json *doc, s
 
 bool al_view_read_shapes(struct al_model_view *view, struct al_error *err)
 {
-	const char *text = metadata_of(view->checkpoint, "attnledger.shapes");
+	const char *text = al_checkpoint_metadata(view->checkpoint, "attnledger.shapes");
 	struct al_json doc;
 
 	if (!text)
@@ -83,16 +77,47 @@ static void bind(struct al_model_module *module, const char *symbol, int64_t val
 	module->with[module->n_with++] = (struct al_binding){.symbol = symbol, .value = value};
 }
 
+static const struct al_recorded_shape *find_shape(const struct al_model_view *view,
+	const char *module)
+{
+	for (size_t i = 0; i < view->n_shapes; i++)
+		if (strcmp(view->shapes[i].module, module) == 0)
+			return &view->shapes[i];
+	return NULL;
+}
+
+enum { SHARED = 4 }; /* of the symbols */
+
+static bool has_mixing(const struct al_variant *variant)
+{
+	for (size_t i = 0; i < variant->tensors.n; i++)
+		if (variant->tensors.items[i].factor == AL_FACTOR_MIXING)
+			return true;
+	return false;
+}
+
+bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
+	struct al_error *err)
+{
+	const struct al_recorded_shape *shape = find_shape(view, module->name);
+	const char *unlisted = shape ? shape->unlisted : NULL;
+
+	if (!unlisted && shape && shape->values[SHARED] > 0 && !has_mixing(module->variant))
+		unlisted = "queries and keys that all heads share";
+	return !unlisted
+		|| al_fail(err, AL_EINPUT,
+			"compress stored %s, which family %s doesn't list: verify reads them "
+			"beside the original",
+			unlisted, view->family->name);
+}
+
 const struct al_model_module *al_view_shape_module(struct al_model_view *view,
 	const struct al_model_module *module, int64_t *score_divisor)
 {
-	const struct al_recorded_shape *shape = NULL;
+	const struct al_recorded_shape *shape = find_shape(view, module->name);
 	struct al_model_module *own;
 
 	*score_divisor = 0;
-	for (size_t i = 0; i < view->n_shapes; i++)
-		if (strcmp(view->shapes[i].module, module->name) == 0)
-			shape = &view->shapes[i];
 	if (!shape)
 		return module;
 	own = al_new(&view->arena, struct al_model_module);

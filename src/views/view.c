@@ -264,7 +264,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 			note(view, module->name, "only a part of it is stored here");
 			continue;
 		}
-		if (!al_factors_make(view, module, attention, err)
+		if (!al_view_check_listed(view, module, err)
+			|| !al_factors_make(view, module, attention, err)
 			|| !check_kv_heads(attention, options->n_kv_heads, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
 		attention->layer = layer_of(module);
@@ -327,8 +328,11 @@ static bool lay(struct al_model_view *view, const struct al_view_options *option
 {
 	if (!al_view_read_shapes(view, err))
 		return false;
-	if (!options->layout && !options->config && al_view_is_collaborative(view))
-		return lay_detected(view, options, err);
+	if (!options->layout && al_view_is_collaborative(view)) {
+		if (lay_detected(view, options, NULL))
+			return true;
+		unlay(view); /* the original's family says why not */
+	}
 	if (!read_config(view, options, err))
 		return false;
 	if (options->layout) {

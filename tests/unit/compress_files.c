@@ -301,6 +301,51 @@ static void files_hold_what_the_answer_says(void **state)
 		}
 }
 
+/* What a method writes of a family's tensors is read again as that family's, of other sizes; or it
+ * is said what no family lists. */
+static void what_is_written_is_read_again(void **state)
+{
+	static const char *const models[] = {"bert", "gpt2", "llama", "gpt_neox", "phi3",
+		"falcon-40b", "bloom", "t5", "gpt_bigcode"};
+	static const int64_t ranks[AL_N_METHODS] = {4, 2, 2, 0, 2, 2, 1, 0};
+	const struct al_dropped dropped = {"0", 1};
+	struct fixture *f = *state;
+	size_t n_read = 0, n_refused = 0;
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
+		for (int method = 0; method < AL_METHOD_IDENTITY; method++) {
+			const struct al_compress_options options = {.method = (enum al_method)
+									    method,
+				.ranks = ranks[method] ? &ranks[method] : NULL,
+				.n_ranks = ranks[method] > 0,
+				.dropped = &dropped,
+				.n_dropped = method == AL_METHOD_DROP};
+			struct folder_model model;
+			open_state_dict(&model, models[i]);
+			const bool is_done = try_compress(&model.opened, &options, f->compressed);
+			const struct al_view_options config = {
+				.config = model.opened.checkpoint.config};
+			struct al_checkpoint checkpoint;
+			struct al_model_view view;
+			if (is_done) {
+				MUST(al_checkpoint_open(&checkpoint, f->compressed, &err));
+				if (al_model_view_open(&view, model.opened.catalog, &checkpoint,
+					    &config, &err)) {
+					n_read++;
+					al_model_view_close(&view);
+				} else {
+					n_refused++;
+					if (!strstr(err.message, "compress stored "))
+						fail_msg("%s: %s", models[i], err.message);
+				}
+				al_checkpoint_close(&checkpoint);
+			}
+			close_state_dict(&model);
+		}
+	assert_int_equal(n_read, 19);
+	assert_int_equal(n_refused, 20);
+}
+
 /* Three heads of width 5 on hidden states of width 4: T5's tiny model, made narrower. */
 static void open_wide_heads(struct folder_model *m)
 {
@@ -466,6 +511,7 @@ int main(void)
 		WITH_BERT(compressed_again),
 		WITH_BERT(scale_is_the_original_models),
 		WITH_BERT(files_hold_what_the_answer_says),
+		WITH_BERT(what_is_written_is_read_again),
 		WITH_BERT(ranks_end_with_the_model),
 		WITH_BERT(numbers_that_the_format_cannot_hold),
 		WITH_BERT(reference_implementation_reads_its_layer),
