@@ -131,8 +131,8 @@ enum al_config_type {
 	AL_CONFIG_MILLIONTHS, /* "type": "millionths": a decimal of at most six places, times 10^6
 			       */
 	AL_CONFIG_ENTRIES, /* "type": "entries": how many entries a list has, 1 for what is none */
-	AL_CONFIG_TIMES, /* "type": "times": a decimal by which the symbol "of" is multiplied, and the
-			    product rounded down */
+	AL_CONFIG_TIMES, /* "type": "times": a decimal by which the symbol "of" is multiplied,
+			    rounded down */
 	AL_N_CONFIG_TYPES,
 };
 
@@ -284,6 +284,12 @@ struct al_extra {
 };
 
 enum { AL_FAMILY_EXTRAS = 4 };
+
+/* A tower's layers are all part of the model, whatever the text calls its own that aren't. */
+static inline bool al_component_has_extras(enum al_component component)
+{
+	return component != AL_COMPONENT_VISION && component != AL_COMPONENT_AUDIO;
+}
 
 /* A class of the reference implementation, as a config's "architectures" names it: which symbols
  * (that tensors of heads and poolers are of) have another value than 0 in it. */

@@ -42,14 +42,14 @@ static void find_walked(const struct run *run, struct item *item)
 			run->detail, i);
 }
 
-/* What the iteration is counted as; NULL: part of the model, as all layers of a tower are. */
+/* What the iteration is counted as; NULL: part of the model. */
 static const char *extra_of(const struct run *run, const struct item *item,
 	const struct al_iteration *iteration)
 {
 	const enum al_component component = item->tensor ? item->tensor->component
 							 : item->module->component;
 
-	if (component == AL_COMPONENT_VISION || component == AL_COMPONENT_AUDIO)
+	if (!al_component_has_extras(component))
 		return NULL;
 	for (size_t i = 0; i < run->family->n_extras; i++) {
 		const struct al_extra *extra = &run->family->extras[i];

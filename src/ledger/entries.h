@@ -30,8 +30,8 @@ bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module
 	struct al_error *err) AL_MUST_CHECK;
 
 /* How many iterations the outermost loop takes within the model; 0: there is no loop. */
-bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops,
+	enum al_component component, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The attention modules of a whole model, equal ones once; or the one that stands alone. */
 bool al_ledger_open_modules(struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;

@@ -76,7 +76,7 @@ static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	const struct al_family_tensor *of = tensor->tensor;
 	int64_t n_layers;
 
-	if (!al_ledger_layers(ledger, &of->loops, &n_layers, err))
+	if (!al_ledger_layers(ledger, &of->loops, of->component, &n_layers, err))
 		return false;
 	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
 	e->entry = &of->entry;

@@ -9,8 +9,8 @@
 
 /* ---- layers ---- */
 
-bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops, int64_t *out,
-	struct al_error *err)
+bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops,
+	enum al_component component, int64_t *out, struct al_error *err)
 {
 	const struct al_family *family = ledger->family;
 	struct al_scope scope = al_settings_scope(&ledger->settings);
@@ -21,7 +21,7 @@ bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops, in
 		return true;
 	if (!al_formula_whole(loops->items[0].count, &scope, 0, out, err))
 		return false;
-	for (size_t i = 0; i < family->n_extras; i++) {
+	for (size_t i = 0; al_component_has_extras(component) && i < family->n_extras; i++) {
 		if (strcmp(family->extras[i].variable, loops->items[0].variable) != 0)
 			continue;
 		if (!al_formula_whole(family->extras[i].from, &scope, 0, &from, err))
@@ -158,7 +158,8 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_module *
 			.n_with = of->n_with,
 			.is_models_own = true};
 	struct al_block *block = al_new(&ledger->tensor_list.arena, struct al_block);
-	if (!al_ledger_layers(ledger, &of->module->loops, &out->n_layers, err)
+	if (!al_ledger_layers(ledger, &of->module->loops, of->module->component, &out->n_layers,
+		    err)
 		|| !al_block_init(block, &out->configured, &ledger->settings, &ledger->basis, err))
 		return false;
 	if (is_tower)

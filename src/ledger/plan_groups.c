@@ -30,7 +30,7 @@ static const char *extra_of(const struct al_plan *plan, const struct al_plan_ite
 {
 	const struct al_family *family = plan->ledger->family;
 
-	for (size_t i = 0; i < family->n_extras; i++)
+	for (size_t i = 0; item->has_extras && i < family->n_extras; i++)
 		for (size_t j = 0; j < item->loops->n; j++)
 			if (strcmp(item->loops->items[j].variable, family->extras[i].variable) == 0
 				&& iteration[j] >= plan->extra_from[i])

@@ -90,6 +90,7 @@ static void plan_tensor(struct al_plan *plan, struct al_plan_item *item,
 	const struct al_tensor_list *tensor_list = &plan->ledger->tensor_list;
 
 	item->loops = &tensor->loops;
+	item->has_extras = al_component_has_extras(tensor->component);
 	plan_loops(plan, item, tensor, NULL);
 	item->when = bind_grouping(plan, item, tensor->entry.when);
 	item->n_values = tensor->entry.shape.n_dims;
@@ -112,6 +113,7 @@ static void plan_module(struct al_plan *plan, struct al_plan_item *item,
 
 	item->is_module = true;
 	item->loops = &module->loops;
+	item->has_extras = al_component_has_extras(module->component);
 	plan_loops(plan, item, NULL, module);
 	item->when = bind_grouping(plan, item, module->when);
 	item->n_values = module->n_set;

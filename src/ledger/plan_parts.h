@@ -65,7 +65,7 @@ struct al_plan_item {
 	const struct al_bound *when, *count, *active, *uses; /* NULL: as the family leaves it out */
 	const struct al_bound *values[AL_SHAPE_DIMS * 8]; /* dimensions, or what a module sets */
 	size_t n_values;
-	bool is_module;
+	bool is_module, has_extras;
 	struct al_plan_inputs grouping, all;
 	struct al_plan_inputs along[AL_ALONG_ALL + 1]; /* of grouping, but the first loop's count */
 	size_t first, n; /* in the tensor list */
