@@ -12,11 +12,6 @@ static double dot(const double *a, const double *b, size_t n)
 	return sum;
 }
 
-bool al_constrained_is_possible(double gradient_norm, double delta_p, double delta_q)
-{
-	return gradient_norm * delta_p > fabs(delta_q);
-}
-
 static bool check(double g, double f, double delta_p, double xi, struct al_error *err)
 {
 	if (!isfinite(g) || !isfinite(f))

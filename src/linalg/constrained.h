@@ -9,10 +9,10 @@
  *     dW = (F - l1 G) / (2 l2),   l1 = (G.F - 2 l2 delta_q) / |G|^2,
  *     l2 = 1/2 sqrt((|F|^2 |G|^2 - (G.F)^2) / (|G|^2 delta_p^2 - delta_q^2)).
  *
- * The paper says that the loss is "decremented by a quantity delta_q" and sets it to
- * xi delta_p I_GG (its equation 19, as we read it); with I_GG = |G|^2 and without a root the real
- * square root that it asks for holds only where xi < 1/|G|, and not for all 0 < xi < 1 as it says.
- * With the root it holds for all of these, and with the minus sign the loss falls. */
+ * Such steps are there for 0 < xi < 1 alone, the paper's condition |G|^2 delta_p^2 > delta_q^2
+ * under which its square root is real: no step of length delta_p lowers the loss by more than
+ * delta_p |G| to first order. The step depends on the directions of G and F alone, not on their
+ * lengths: on no scale of the loss. */
 #ifndef ATTNLEDGER_LINALG_CONSTRAINED_H
 #define ATTNLEDGER_LINALG_CONSTRAINED_H
 
@@ -32,8 +32,5 @@ struct al_constrained {
  * direction is parallel to it; numbers that aren't finite. */
 bool al_constrained_step(const double *gradient, const double *direction, size_t n, double delta_p,
 	double xi, double *step, struct al_constrained *out, struct al_error *err) AL_MUST_CHECK;
-
-/* Can a step of that length lower the loss by that amount, to first order? */
-bool al_constrained_is_possible(double gradient_norm, double delta_p, double delta_q);
 
 #endif

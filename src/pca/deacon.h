@@ -43,9 +43,16 @@ void al_deacon_finish(struct al_deacon *deacon);
 bool al_deacon_loss(struct al_deacon *deacon, struct al_matrix gradient,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What a step did. */
+/* What a step did. As W moves by t dW the loss, a parabola in W, is
+ *
+ *     loss_before + t G.dW + t^2 curvature,
+ *
+ * so that what is promised to first order comes true for short steps, and of a step of constant
+ * length ever less as the gradient falls: by W alone the loss falls for t < -G.dW/curvature. */
 struct al_deacon_step {
 	struct al_constrained constraint;
+	double curvature; /* 1/2 dW.H dW */
+	double falls_below; /* so long a step in its direction leaves the loss as it is */
 	double loss_before, loss_between, loss_after; /* between: W has moved, W_O not yet */
 };
 

@@ -186,6 +186,51 @@ static void promises_are_seen(void **state)
 	end(&f);
 }
 
+static void put(struct fixture *f, const double *weights, const double *step, double t)
+{
+	for (size_t i = 0; i < HEADS * KEPT; i++)
+		f->deacon.weights.data[i] = weights[i] + t * step[i];
+}
+
+/* Along a step of W the loss of the tokens is the parabola that promise and curvature make: a step
+ * goes past its least value, and beyond twice that the loss is larger than before. */
+static void the_loss_is_a_parabola(void **state)
+{
+	enum { OUTPUTS = KEPT * D_HEAD * TARGETS };
+	const struct al_deacon_options options = {.delta_p = .2, .xi = .8, .n_inner = 1};
+	double weights[HEADS * KEPT], moved[HEADS * KEPT], output[OUTPUTS], then[OUTPUTS];
+	size_t n_fell = 0;
+	struct fixture f;
+
+	(void)state;
+	begin(&f, AL_DIRECT);
+	for (int s = 0; s < 20; s++) {
+		struct al_deacon_step step;
+		memcpy(weights, f.deacon.weights.data, sizeof(weights));
+		memcpy(output, f.deacon.output.data, sizeof(output));
+		assert_true(al_deacon_step(&f.deacon, &options, &step, NULL));
+		memcpy(moved, f.deacon.weights.data, sizeof(moved));
+		memcpy(then, f.deacon.output.data, sizeof(then));
+		memcpy(f.deacon.output.data, output, sizeof(output));
+		for (size_t i = 0; i < HEADS * KEPT; i++)
+			moved[i] -= weights[i];
+		for (double t = 0; t <= 1; t += .25) {
+			put(&f, weights, moved, t);
+			const double expected = step.loss_before + t * step.constraint.decrease
+				+ t * t * step.curvature;
+			assert_true(fabs(loss_of_tokens(&f) / expected - 1) < 1e-10);
+		}
+		put(&f, weights, moved, step.falls_below / .2);
+		assert_true(fabs(loss_of_tokens(&f) / step.loss_before - 1) < 1e-9);
+		assert_int_equal(step.loss_between<step.loss_before, step.falls_below> .2);
+		n_fell += step.loss_between < step.loss_before;
+		put(&f, weights, moved, 1);
+		memcpy(f.deacon.output.data, then, sizeof(then));
+	}
+	assert_between(n_fell, 1, 19);
+	end(&f);
+}
+
 /* What the loss changes by less what the constraint promises falls with delta_p^2: over five
  * halvings by 4 each. */
 static void first_order_to_second_order(void **state)
@@ -476,6 +521,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loss_and_gradient),
 		cmocka_unit_test(promises_are_seen),
+		cmocka_unit_test(the_loss_is_a_parabola),
 		cmocka_unit_test(first_order_to_second_order),
 		cmocka_unit_test(inner_loop),
 		cmocka_unit_test(tables_3_and_4),
