@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/blocks.h"
+#include "base/half.h"
 #include "base/number.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored numbers are copied as they are");
@@ -17,53 +19,14 @@ _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 binary32 and
 
 /* ---- one element ---- */
 
-static inline float float_of_bits(uint32_t bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static inline uint32_t bits_of_float(float value)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	return bits;
-}
-
 static inline float bf16_value(uint16_t stored)
 {
-	return float_of_bits((uint32_t)stored << 16);
-}
-
-/* `yes` where the condition holds. With masks, since compilers turn only loops without branches
- * into vectors, and these conversions have to keep up with memory. */
-static inline uint32_t choose(bool condition, uint32_t yes, uint32_t no)
-{
-	uint32_t mask = -(uint32_t)condition;
-
-	return (yes & mask) | (no & ~mask);
-}
-
-/* A subnormal's fraction is put after the leading one of 2^-14, which is then taken off. */
-static inline float f16_value(uint16_t stored)
-{
-	uint32_t sign = (uint32_t)(stored & 0x8000) << 16;
-	uint32_t magnitude = (uint32_t)(stored & 0x7FFF) << 13;
-	uint32_t normal = magnitude + (UINT32_C(112) << 23);
-	uint32_t special = magnitude | UINT32_C(0x7F800000);
-	uint32_t subnormal = bits_of_float(
-		float_of_bits(magnitude + (UINT32_C(113) << 23)) - 0x1p-14F);
-	uint32_t finite = choose(magnitude < UINT32_C(1) << 23, subnormal, normal);
-
-	return float_of_bits(sign | choose(magnitude >= UINT32_C(31) << 23, special, finite));
+	return al_float_of_bits((uint32_t)stored << 16);
 }
 
 static inline float f8_e5m2_value(uint8_t stored)
 {
-	return f16_value((uint16_t)(stored << 8));
+	return al_f16_value((uint16_t)(stored << 8));
 }
 
 static inline float f8_e4m3_value(uint8_t stored)
@@ -71,10 +34,11 @@ static inline float f8_e4m3_value(uint8_t stored)
 	uint32_t sign = (uint32_t)(stored & 0x80) << 24;
 	uint32_t magnitude = stored & 0x7F;
 	uint32_t normal = (magnitude << 20) + (UINT32_C(120) << 23);
-	uint32_t subnormal = bits_of_float((float)(int32_t)magnitude * 0x1p-9F);
-	uint32_t finite = choose(magnitude < 8, subnormal, normal);
+	uint32_t subnormal = al_bits_of_float((float)(int32_t)magnitude * 0x1p-9F);
+	uint32_t finite = al_choose_bits(magnitude < 8, subnormal, normal);
 
-	return float_of_bits(sign | choose(magnitude == 0x7F, UINT32_C(0x7FC00000), finite));
+	return al_float_of_bits(
+		sign | al_choose_bits(magnitude == 0x7F, UINT32_C(0x7FC00000), finite));
 }
 
 static inline int boolean_value(uint8_t stored)
@@ -103,7 +67,7 @@ static inline int boolean_value(uint8_t stored)
 
 CONVERT(f64, double, SAME)
 CONVERT(f32, float, SAME)
-CONVERT(f16, uint16_t, f16_value)
+CONVERT(f16, uint16_t, al_f16_value)
 CONVERT(bf16, uint16_t, bf16_value)
 CONVERT(f8_e5m2, uint8_t, f8_e5m2_value)
 CONVERT(f8_e4m3, uint8_t, f8_e4m3_value)
@@ -148,7 +112,7 @@ static void f32_from_double(const double *values, size_t n, unsigned char *bytes
 static void bf16_from_double(const double *values, size_t n, unsigned char *bytes)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t bits = bits_of_float((float)round_to(values[i], 8, -133));
+		uint32_t bits = al_bits_of_float((float)round_to(values[i], 8, -133));
 		uint16_t stored = (uint16_t)(bits >> 16);
 		if (isnan(values[i]))
 			stored |= 0x40; /* its payload may be in the half that goes */
@@ -167,7 +131,8 @@ static uint16_t f16_of(double value)
 		return (uint16_t)(sign | 0x7C00);
 	if (rounded < 0x1p-14)
 		return (uint16_t)(sign | (uint16_t)(rounded * 0x1p24));
-	return (uint16_t)(sign | ((bits_of_float((float)rounded) - (UINT32_C(112) << 23)) >> 13));
+	return (uint16_t)(sign
+		| ((al_bits_of_float((float)rounded) - (UINT32_C(112) << 23)) >> 13));
 }
 
 static void f16_from_double(const double *values, size_t n, unsigned char *bytes)
@@ -185,6 +150,7 @@ static void f16_from_double(const double *values, size_t n, unsigned char *bytes
 #define BLOCK(n, bytes) .block_elements = (n), .block_bytes = (bytes)
 
 #define CONVERTED(name) .to_double = name##_to_double, .to_float = name##_to_float
+#define DECODED(name) .to_double = al_##name##_to_double, .to_float = al_##name##_to_float
 #define WRITTEN(name) CONVERTED(name), .from_double = name##_from_double
 
 static const struct al_dtype dtypes[] = {
@@ -194,8 +160,8 @@ static const struct al_dtype dtypes[] = {
 	{"bf16", {NULL}, "BF16", BYTES(2), .epsilon = 0x1p-7, WRITTEN(bf16)},
 	/* Who asks for bytes doesn't care which of the two it is; who reads numbers does. */
 	{"fp8", {"f8", "f8_e4m3", "f8_e5m2"}, NULL, BYTES(1)},
-	{.stored = "F8_E5M2", BYTES(1), .epsilon = 0x1p-2, CONVERTED(f8_e5m2)},
-	{.stored = "F8_E4M3", BYTES(1), .epsilon = 0x1p-3, CONVERTED(f8_e4m3)},
+	{.stored = "F8_E5M2", BYTES(1), .epsilon = 0x1p-2, .needs_scale = true, CONVERTED(f8_e5m2)},
+	{.stored = "F8_E4M3", BYTES(1), .epsilon = 0x1p-3, .needs_scale = true, CONVERTED(f8_e4m3)},
 	{"i64", {NULL}, "I64", BYTES(8), CONVERTED(i64)},
 	{"i32", {NULL}, "I32", BYTES(4), CONVERTED(i32)},
 	{"i16", {NULL}, "I16", BYTES(2), CONVERTED(i16)},
@@ -212,17 +178,17 @@ static const struct al_dtype dtypes[] = {
 	{.stored = "C64", BYTES(8)},
 	{"q1_0", BLOCK(128, 18), .fallback = "q4_0"},
 	{"q2_0", BLOCK(64, 18), .fallback = "q4_0"},
-	{"q4_0", BLOCK(32, 18), .fallback = "f16"},
-	{"q4_1", BLOCK(32, 20), .fallback = "f16"},
-	{"q5_0", BLOCK(32, 22), .fallback = "f16"},
-	{"q5_1", BLOCK(32, 24), .fallback = "f16"},
-	{"q8_0", BLOCK(32, 34), .fallback = "f16"},
+	{"q4_0", BLOCK(32, 18), .fallback = "f16", .epsilon = 0x1p-3, DECODED(q4_0)},
+	{"q4_1", BLOCK(32, 20), .fallback = "f16", .epsilon = 0x1p-3, DECODED(q4_1)},
+	{"q5_0", BLOCK(32, 22), .fallback = "f16", .epsilon = 0x1p-4, DECODED(q5_0)},
+	{"q5_1", BLOCK(32, 24), .fallback = "f16", .epsilon = 0x1p-4, DECODED(q5_1)},
+	{"q8_0", BLOCK(32, 34), .fallback = "f16", .epsilon = 0x1p-7, DECODED(q8_0)},
 	{"q8_1", BLOCK(32, 36), .fallback = "f16"},
-	{"q2_k", BLOCK(256, 84), .fallback = "iq4_nl"},
-	{"q3_k", BLOCK(256, 110), .fallback = "iq4_nl"},
-	{"q4_k", BLOCK(256, 144), .fallback = "q5_0"},
-	{"q5_k", BLOCK(256, 176), .fallback = "q5_1"},
-	{"q6_k", BLOCK(256, 210), .fallback = "q8_0"},
+	{"q2_k", BLOCK(256, 84), .fallback = "iq4_nl", .epsilon = 0x1p-1, DECODED(q2_k)},
+	{"q3_k", BLOCK(256, 110), .fallback = "iq4_nl", .epsilon = 0x1p-2, DECODED(q3_k)},
+	{"q4_k", BLOCK(256, 144), .fallback = "q5_0", .epsilon = 0x1p-3, DECODED(q4_k)},
+	{"q5_k", BLOCK(256, 176), .fallback = "q5_1", .epsilon = 0x1p-4, DECODED(q5_k)},
+	{"q6_k", BLOCK(256, 210), .fallback = "q8_0", .epsilon = 0x1p-5, DECODED(q6_k)},
 	{"q8_k", BLOCK(256, 292), .fallback = "q8_0"},
 	{"iq1_s", BLOCK(256, 50), .fallback = "iq4_nl"},
 	{"iq1_m", BLOCK(256, 56), .fallback = "iq4_nl"},
@@ -231,11 +197,11 @@ static const struct al_dtype dtypes[] = {
 	{"iq2_s", BLOCK(256, 82), .fallback = "iq4_nl"},
 	{"iq3_xxs", BLOCK(256, 98), .fallback = "iq4_nl"},
 	{"iq3_s", BLOCK(256, 110), .fallback = "iq4_nl"},
-	{"iq4_nl", BLOCK(32, 18), .fallback = "f16"},
-	{"iq4_xs", BLOCK(256, 136), .fallback = "iq4_nl"},
+	{"iq4_nl", BLOCK(32, 18), .fallback = "f16", .epsilon = 0x1p-3, DECODED(iq4_nl)},
+	{"iq4_xs", BLOCK(256, 136), .fallback = "iq4_nl", .epsilon = 0x1p-3, DECODED(iq4_xs)},
 	{"tq1_0", BLOCK(256, 54), .fallback = "q4_0"},
 	{"tq2_0", BLOCK(256, 66), .fallback = "q4_0"},
-	{"mxfp4", BLOCK(32, 17), .fallback = "f16"},
+	{"mxfp4", BLOCK(32, 17), .fallback = "f16", .epsilon = 0x1p-1, DECODED(mxfp4)},
 	{"nvfp4", BLOCK(64, 36), .fallback = "f16"},
 };
 enum { N_DTYPES = sizeof(dtypes) / sizeof(*dtypes) };
@@ -280,6 +246,11 @@ bool al_dtype_find(const char *name, const struct al_dtype **out, struct al_erro
 	al_names_init(&names);
 	al_dtype_add_names(&names);
 	return al_names_fail(&names, "dtype", name, err);
+}
+
+const char *al_dtype_title(const struct al_dtype *dtype)
+{
+	return dtype->stored ? dtype->stored : dtype->name;
 }
 
 const struct al_dtype *al_dtype_stored(const char *stored)

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "base/names.h"
 
-enum { AL_DTYPE_ALIASES = 3 };
+/* The longest block of those that are converted, in elements. */
+enum { AL_DTYPE_ALIASES = 3, AL_MOST_BLOCK_ELEMENTS = 256 };
 
 struct al_dtype {
 	const char *
@@ -20,7 +21,9 @@ struct al_dtype {
 	size_t block_elements; /* so many elements ... */
 	size_t block_bytes; /* ... take so many bytes: 1 and 2 for BF16, 2 and 1 for F4 */
 	const char *fallback; /* what rows get that fill no whole blocks; NULL: none is needed */
-	double epsilon; /* from 1 to the next larger number; 0: integers, or not converted */
+	double epsilon; /* from 1 to the next larger number, of blocks from the largest to the next
+			   smaller one; 0: integers, or not converted */
+	bool needs_scale; /* numbers mean little without the scale that stands beside them */
 
 	/* `n` elements, which fill whole blocks, at any alignment. Every value that the target can
 	 * hold is exact (subnormals, infinities, NaN); the others are rounded to nearest. NULL:
@@ -42,6 +45,9 @@ const struct al_dtype *al_dtype_named(const char *name);
 
 /* Adds all names and aliases, for messages. */
 void al_dtype_add_names(struct al_names *names);
+
+/* What files call it, else what options do. */
+const char *al_dtype_title(const struct al_dtype *dtype);
 
 /* By the name that safetensors has for it, in its case; or NULL. */
 const struct al_dtype *al_dtype_stored(const char *stored);

@@ -25,7 +25,6 @@ static const struct {
 	const char *magic, *what;
 } foreign[] = {
 	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"},
-	{"GGUF", "a GGUF file, expected safetensors"},
 	{"PK\003\004", "a zip archive (torch, numpy), expected safetensors"},
 	{"\x80\x02", "a Python pickle (torch), expected safetensors"},
 	{"\x93NUMPY", "a NumPy array, expected safetensors"},

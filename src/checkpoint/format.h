@@ -41,6 +41,7 @@ struct al_format {
 /* The one list of formats. */
 #define AL_FORMATS(X) \
 	X(safetensors) \
+	X(gguf) \
 	X(llama2c)
 
 #define AL_DECLARE_FORMAT(name) extern const struct al_format al_format_##name;

@@ -24,12 +24,12 @@ static bool check_size(const struct al_claim *claim, int64_t n_elements, struct 
 		return al_fail(err, AL_EINPUT,
 			"%" PRId64 " elements of %s are no whole number of bytes below "
 			"2^64",
-			n_elements, dtype->stored);
+			n_elements, al_dtype_title(dtype));
 	if (bytes != claim->end - claim->begin)
 		return al_fail(err, AL_EINPUT,
 			"takes %" PRIu64 " bytes, expected %" PRIu64 " for %" PRId64
 			" elements of %s",
-			claim->end - claim->begin, bytes, n_elements, dtype->stored);
+			claim->end - claim->begin, bytes, n_elements, al_dtype_title(dtype));
 	return true;
 }
 

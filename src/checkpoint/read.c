@@ -1,6 +1,7 @@
 /* Numbers from a checkpoint, in blocks. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -36,17 +37,21 @@ struct window {
 	int64_t room, first, n;
 };
 
-/* Makes element `at` the first of the window where it isn't in it; up to `limit` is of use. */
+/* Makes the block of element `at` the first of the window where it isn't in it; up to `limit` is of
+ * use. */
 static bool show(struct window *window, int64_t at, int64_t limit, struct al_error *err)
 {
-	size_t size = window->tensor->dtype->block_bytes;
+	const struct al_dtype *dtype = window->tensor->dtype;
+	const int64_t block = (int64_t)dtype->block_elements;
 
 	if (at >= window->first && at < window->first + window->n)
 		return true;
-	window->first = at;
-	window->n = limit - at < window->room ? limit - at : window->room;
-	return al_source_read(window->source, window->tensor->offset + (uint64_t)at * size,
-		window->bytes, (size_t)window->n * size, err);
+	window->first = at - at % block;
+	const int64_t n = (limit + block - 1) / block * block - window->first;
+	window->n = n < window->room ? n : window->room;
+	return al_source_read(window->source,
+		window->tensor->offset + (uint64_t)(window->first / block) * dtype->block_bytes,
+		window->bytes, (size_t)(window->n / block) * dtype->block_bytes, err);
 }
 
 /* Where numbers go: one of the two is set. */
@@ -55,13 +60,51 @@ struct target {
 	float *floats;
 };
 
-static void convert(const struct al_dtype *dtype, const unsigned char *bytes, int64_t n,
+static void convert(const struct al_dtype *dtype, const unsigned char *bytes, size_t n,
 	const struct target *target, size_t at)
 {
 	if (target->doubles)
-		dtype->to_double(bytes, (size_t)n, target->doubles + at);
+		dtype->to_double(bytes, n, target->doubles + at);
 	else
-		dtype->to_float(bytes, (size_t)n, target->floats + at);
+		dtype->to_float(bytes, n, target->floats + at);
+}
+
+/* Elements [first, first + n) of a block. */
+static void convert_within(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
+	size_t n, const struct target *target, size_t at)
+{
+	double doubles[AL_MOST_BLOCK_ELEMENTS];
+	float floats[AL_MOST_BLOCK_ELEMENTS];
+
+	if (target->doubles) {
+		dtype->to_double(bytes, dtype->block_elements, doubles);
+		memcpy(target->doubles + at, doubles + first, n * sizeof(*doubles));
+	} else {
+		dtype->to_float(bytes, dtype->block_elements, floats);
+		memcpy(target->floats + at, floats + first, n * sizeof(*floats));
+	}
+}
+
+/* Elements [first, first + n) of neighbouring blocks: whole ones at once. */
+static void convert_blocks(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
+	size_t n, const struct target *target, size_t at)
+{
+	const size_t block = dtype->block_elements;
+
+	while (n > 0) {
+		const unsigned char *here = bytes + first / block * dtype->block_bytes;
+		const size_t within = first % block;
+		size_t now = n - n % block;
+		if (within == 0 && now > 0) {
+			convert(dtype, here, now, target, at);
+		} else {
+			now = block - within < n ? block - within : n;
+			convert_within(dtype, here, within, now, target, at);
+		}
+		first += now;
+		at += now;
+		n -= now;
+	}
 }
 
 static bool read_run(struct window *window, int64_t first, int64_t n, int64_t limit,
@@ -74,8 +117,8 @@ static bool read_run(struct window *window, int64_t first, int64_t n, int64_t li
 			return false;
 		int64_t here = window->first + window->n - first;
 		here = here < n ? here : n;
-		convert(dtype, window->bytes + (size_t)(first - window->first) * dtype->block_bytes,
-			here, target, at);
+		convert_blocks(dtype, window->bytes, (size_t)(first - window->first), (size_t)here,
+			target, at);
 		first += here;
 		n -= here;
 		at += (size_t)here;
@@ -86,8 +129,10 @@ static bool read_run(struct window *window, int64_t first, int64_t n, int64_t li
 static bool read_runs(struct window *window, const struct al_selection *s,
 	const struct target *target, size_t leading, struct al_error *err)
 {
-	int64_t size = (int64_t)window->tensor->dtype->block_bytes;
-	bool skips = s->stride < s->run || s->stride - s->run > GAP_BYTES / size;
+	const struct al_dtype *dtype = window->tensor->dtype;
+	const int64_t gap = GAP_BYTES * (int64_t)dtype->block_elements
+		/ (int64_t)dtype->block_bytes;
+	bool skips = s->stride < s->run || s->stride - s->run > gap;
 	int64_t last = s->first + (s->n_runs - 1) * s->stride + s->run;
 
 	for (int64_t i = 0; i < s->n_runs; i++) {
@@ -116,7 +161,7 @@ static bool check_read(const struct al_tensor *tensor, const struct al_selection
 {
 	if (!tensor->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "numbers of type %s can't be read",
-			tensor->dtype->stored);
+			al_dtype_title(tensor->dtype));
 	if (!is_within(tensor, selection))
 		return al_fail(err, AL_EINPUT,
 			"%lld runs of %lld elements from element %lld are not within "
@@ -133,7 +178,8 @@ static bool read_by_window(const struct al_source *source, const struct al_tenso
 	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES;
 	struct window window = {.source = source,
 		.tensor = tensor,
-		.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes,
+		.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes
+			* (int64_t)tensor->dtype->block_elements,
 		.bytes = al_alloc(room, 1)};
 	bool ok = read_runs(&window, selection, target, leading, err);
 

@@ -140,7 +140,7 @@ static bool add_row(struct inspection *inspection, const struct al_tensor *tenso
 	struct al_cell *cell = al_table_add_row(table);
 
 	al_cell_set_text(table, cell++, tensor->name);
-	al_cell_set_text(table, cell++, tensor->dtype->stored);
+	al_cell_set_text(table, cell++, al_dtype_title(tensor->dtype));
 	al_cell_set_text(table, cell++,
 		al_shape_text(&inspection->session->arena, tensor->shape, tensor->n_dims));
 	al_cell_set_int(table, cell++, (int64_t)tensor->bytes);

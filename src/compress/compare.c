@@ -24,7 +24,7 @@ static const char *describe(struct comparison *c, const struct al_tensor *tensor
 {
 	return al_format(&c->table->arena, "%s of %s",
 		al_shape_text(&c->table->arena, tensor->shape, tensor->n_dims),
-		tensor->dtype->stored);
+		al_dtype_title(tensor->dtype));
 }
 
 /* The first few by name; al_copies_compare says how many more there are. */

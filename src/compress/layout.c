@@ -96,7 +96,7 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 				tensor->name);
 		if (!tensor->dtype->from_double || tensor->dtype->block_elements != 1)
 			return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not written",
-				tensor->name, tensor->dtype->stored);
+				tensor->name, al_dtype_title(tensor->dtype));
 	}
 	return true;
 }

@@ -53,7 +53,7 @@ static bool find_stored(const struct al_layout *layout, const struct al_slice *s
 			slice->rows);
 	if (!found->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is of %s, which is not converted",
-			compressed->path, name, found->dtype->stored);
+			compressed->path, name, al_dtype_title(found->dtype));
 	return true;
 }
 

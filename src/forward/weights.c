@@ -99,9 +99,6 @@ static bool find_names(const struct al_reading *reading, enum al_forward_tensor 
 
 /* ---- numbers ---- */
 
-/* FP8 and less are nothing without the scales that stand beside them. */
-#define COARSEST_EPSILON 0x1p-4
-
 static bool check_tensor(const struct al_reading *reading, const struct al_tensor *tensor,
 	const int64_t *shape, size_t n_dims, struct al_error *err)
 {
@@ -114,10 +111,10 @@ static bool check_tensor(const struct al_reading *reading, const struct al_tenso
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is %s, expected %s", path,
 			tensor->name, al_shape_text(reading->arena, tensor->shape, tensor->n_dims),
 			al_shape_text(reading->arena, shape, n_dims));
-	return (tensor->dtype->to_float && tensor->dtype->epsilon < COARSEST_EPSILON)
+	return (tensor->dtype->to_float && !tensor->dtype->needs_scale)
 		|| al_fail(err, AL_EINPUT,
 			"%s: tensor %s is of %s, which the forward pass doesn't read", path,
-			tensor->name, tensor->dtype->stored);
+			tensor->name, al_dtype_title(tensor->dtype));
 }
 
 static int64_t count_not_finite(struct al_view_f a)

@@ -35,7 +35,7 @@ bool al_rows_of(struct al_rows *rows, const struct al_rows_file *file,
 	if (!tensor->dtype->to_double || tensor->dtype->epsilon <= 0)
 		return al_fail(err, AL_EINPUT,
 			"tensor \"%.120s\": found numbers of type %s, expected floating point",
-			tensor->name, tensor->dtype->stored);
+			tensor->name, al_dtype_title(tensor->dtype));
 	const size_t width = (size_t)tensor->shape[last];
 	*rows = (struct al_rows){.name = tensor->name,
 		.file = file,

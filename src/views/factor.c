@@ -45,14 +45,11 @@ static bool check_tensor(struct maker *m, const struct al_stored_tensor *wanted,
 			al_shape_text(arena, wanted->dims, wanted->n_dims));
 	if (!found->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted",
-			found->name, found->dtype->stored);
+			found->name, al_dtype_title(found->dtype));
 	return true;
 }
 
 /* ---- scales ---- */
-
-/* Of F8_E4M3, the finer of the two. */
-#define FP8_EPSILON 0x1p-3
 
 /* [rows, columns] of a block: the config's, a list. */
 static bool read_block(struct maker *m, int64_t block[2], struct al_error *err)
@@ -80,7 +77,7 @@ static const struct al_tensor *find_beside(const struct maker *m, const struct a
 	const struct al_checkpoint *checkpoint = m->view->checkpoint;
 	const size_t length = strlen(tensor->name);
 
-	if (tensor->dtype->epsilon < FP8_EPSILON)
+	if (!tensor->dtype->needs_scale)
 		return NULL;
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		if (strncmp(checkpoint->tensors[i].name, tensor->name, length) == 0

@@ -1,0 +1,369 @@
+/* GGUF: block formats against a decoder that takes one number at a time, made-up files and what is
+ * refused, and files of other writers. */
+#include "unit.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+
+#include "base/json.h"
+#include "checkpoint/checkpoint.h"
+#include "support/folder.h"
+#include "views/views.h"
+
+/* ---- block formats ---- */
+
+/* Byte i is 7 i^2 + 37 i + 11, but for the halves: 0.0123 and -0.25 in binary16. The sum of the
+ * block's numbers, and that of each times its place from 1 on: by a program in Python that decodes
+ * number by number from the formats' definitions. */
+static const struct block_case {
+	const char *name;
+	int halves[2]; /* -1: none */
+	double sum, weighted;
+} block_cases[] = {
+	{"q4_0", {0, -1}, -0.012298583984375, 0.651824951171875},
+	{"q4_1", {0, 2}, -4.863861083984375, -80.17376708984375},
+	{"q5_0", {0, -1}, 0.479644775390625, 8.203155517578125},
+	{"q5_1", {0, 2}, -1.223480224609375, -22.1490478515625},
+	{"q8_0", {0, -1}, -0.3935546875, -80.28515625},
+	{"q2_k", {80, 82}, 518.04885864257812, 73246.49365234375},
+	{"q3_k", {108, -1}, 22.826171875, 382.043212890625},
+	{"q4_k", {0, 2}, 3481.0263671875, 442525.73974609375},
+	{"q5_k", {0, 2}, 4352.3564453125, 555052.86376953125},
+	{"q6_k", {208, -1}, -229.737548828125, -31719.3271484375},
+	{"iq4_nl", {0, -1}, 1.020782470703125, 31.484375},
+	{"iq4_xs", {0, -1}, 215.60647583007812, 40535.690063476562},
+	{"mxfp4", {-1, -1}, 1.2037062152420224e-34, 1.9620411308444965e-33},
+};
+
+static void decodes(const struct block_case *c)
+{
+	static const unsigned char halves[2][2] = {{0x4c, 0x22}, {0x00, 0xb4}};
+	const struct al_dtype *dtype = al_dtype_named(c->name);
+	unsigned char bytes[256];
+	double doubles[256], sum = 0, weighted = 0;
+	float floats[256];
+
+	for (unsigned i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)(i * i * 7 + i * 37 + 11);
+	for (int i = 0; i < 2; i++)
+		if (c->halves[i] >= 0)
+			memcpy(bytes + c->halves[i], halves[i], 2);
+	assert_non_null(dtype->to_double);
+	dtype->to_double(bytes, dtype->block_elements, doubles);
+	dtype->to_float(bytes, dtype->block_elements, floats);
+	for (size_t i = 0; i < dtype->block_elements; i++) {
+		assert_true((double)floats[i] == doubles[i]);
+		sum += doubles[i];
+		weighted += doubles[i] * (double)(i + 1);
+	}
+	if (fabs(sum - c->sum) > 1e-12 * fabs(c->weighted)
+		|| fabs(weighted - c->weighted) > 1e-12 * fabs(c->weighted))
+		fail_msg("%s: %.17g and %.17g, expected %.17g and %.17g", c->name, sum, weighted,
+			c->sum, c->weighted);
+}
+
+static void decodes_blocks(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(block_cases) / sizeof(*block_cases); i++)
+		decodes(&block_cases[i]);
+}
+
+/* ---- a made-up file ---- */
+
+struct bytes {
+	unsigned char data[4096];
+	size_t n;
+};
+
+static void put(struct bytes *b, const void *data, size_t n)
+{
+	assert_true(b->n + n <= sizeof(b->data));
+	memcpy(b->data + b->n, data, n);
+	b->n += n;
+}
+
+static void put_u32(struct bytes *b, uint32_t number)
+{
+	put(b, &number, 4);
+}
+
+static void put_u64(struct bytes *b, uint64_t number)
+{
+	put(b, &number, 8);
+}
+
+static void put_text(struct bytes *b, const char *text)
+{
+	put_u64(b, strlen(text));
+	put(b, text, strlen(text));
+}
+
+static void put_number(struct bytes *b, const char *key, uint32_t number)
+{
+	put_text(b, key);
+	put_u32(b, 4);
+	put_u32(b, number);
+}
+
+/* A tensor whose rows are `columns` long. */
+static void put_info(struct bytes *b, const char *name, uint64_t rows, uint64_t columns,
+	uint32_t type, uint64_t offset)
+{
+	put_text(b, name);
+	put_u32(b, 2);
+	put_u64(b, columns);
+	put_u64(b, rows);
+	put_u32(b, type);
+	put_u64(b, offset);
+}
+
+static void put_zeros(struct bytes *b, size_t n)
+{
+	assert_true(b->n + n <= sizeof(b->data));
+	memset(b->data + b->n, 0, n);
+	b->n += n;
+}
+
+/* 3 x 64 numbers of Q8_0 in `a`: the block of row r and half h has scale 1 and numbers
+ * 20 (2 r + h) + i; after it `b`, 2 x 3 of F32: 0 to 5. */
+static void put_file(struct bytes *b)
+{
+	static const float numbers[6] = {0, 1, 2, 3, 4, 5};
+
+	put(b, "GGUF", 4);
+	put_u32(b, 3);
+	put_u64(b, 2);
+	put_u64(b, 4);
+	put_text(b, "general.architecture");
+	put_u32(b, 8);
+	put_text(b, "tiny");
+	put_number(b, "general.alignment", 64);
+	put_number(b, "tiny.attention.head_count", 7);
+	put_text(b, "tiny.list");
+	put_u32(b, 9);
+	put_u32(b, 1);
+	put_u64(b, 3);
+	put(b, "\x01\xff\x02", 3);
+	put_info(b, "a", 3, 64, 8, 0);
+	put_info(b, "b", 2, 3, 0, 256);
+	put_zeros(b, (64 - b->n % 64) % 64);
+	for (unsigned block = 0; block < 6; block++) {
+		put(b, "\x00\x3c", 2);
+		for (unsigned i = 0; i < 32; i++)
+			put(b, &(unsigned char){(unsigned char)(20 * block + i)}, 1);
+	}
+	put_zeros(b, 256 - 6 * 34);
+	put(b, numbers, sizeof(numbers));
+}
+
+static bool open_bytes(struct al_checkpoint *checkpoint, const struct test_folder *folder,
+	const struct bytes *b, struct al_error *err)
+{
+	char path[256];
+
+	test_write(test_path(path, folder, "tiny.gguf"), b->data, b->n);
+	return al_checkpoint_open(checkpoint, path, err);
+}
+
+/* Blocks are read where a selection begins and ends within them. */
+static void check_columns(const struct al_checkpoint *checkpoint, int64_t first, int64_t n)
+{
+	const struct al_tensor *a = al_checkpoint_find(checkpoint, "a");
+	const struct al_selection s = al_select_block(a, 0, 3, first, n);
+	double doubles[3 * 64];
+	float floats[3 * 64];
+	struct al_error err;
+
+	assert_true(al_tensor_read_double(checkpoint, a, &s, doubles, (size_t)n, &err));
+	assert_true(al_tensor_read_float(checkpoint, a, &s, floats, (size_t)n, &err));
+	for (int64_t row = 0; row < 3; row++)
+		for (int64_t j = 0; j < n; j++) {
+			const int64_t column = first + j;
+			const int8_t expected = (int8_t)(20 * (2 * row + column / 32)
+				+ column % 32);
+			assert_true(doubles[row * n + j] == expected);
+			assert_true(floats[row * n + j] == (float)expected);
+		}
+}
+
+static void a_file(void **state)
+{
+	struct bytes b = {.n = 0};
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+	double numbers[6];
+
+	(void)state;
+	put_file(&b);
+	test_folder_make(&folder);
+	if (!open_bytes(&checkpoint, &folder, &b, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(checkpoint.n_tensors, 2);
+	assert_string_equal(checkpoint.header_config,
+		"{\"model_type\": \"gguf_tiny\", \"attention_head_count\": 7, \"list\": [1, -1, "
+		"2], "
+		"\"tie_word_embeddings\": true, \"rope_freqs\": false}");
+	const struct al_tensor *numbered = al_checkpoint_find(&checkpoint, "b");
+	const struct al_selection all = al_select_all(numbered);
+	assert_int_equal(numbered->shape[0], 2);
+	assert_int_equal(numbered->shape[1], 3);
+	assert_true(al_tensor_read_double(&checkpoint, numbered, &all, numbers, 6, &err));
+	assert_true(numbers[5] == 5);
+	check_columns(&checkpoint, 0, 64);
+	check_columns(&checkpoint, 0, 32);
+	check_columns(&checkpoint, 5, 50);
+	check_columns(&checkpoint, 40, 1);
+	check_columns(&checkpoint, 31, 33);
+	al_checkpoint_close(&checkpoint);
+	test_folder_remove(&folder);
+}
+
+/* Cut anywhere, it is refused; the data's end alone may be padding that nobody wrote. */
+static void cut_files(void **state)
+{
+	struct bytes b = {.n = 0};
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+
+	(void)state;
+	put_file(&b);
+	test_folder_make(&folder);
+	for (size_t n = b.n; n-- > 0;) {
+		b.n = n;
+		if (open_bytes(&checkpoint, &folder, &b, &err))
+			fail_msg("%zu bytes are taken", n);
+		assert_int_equal(err.status, AL_EINPUT);
+	}
+	test_folder_remove(&folder);
+}
+
+/* A key of the list twice; a head count as nothing that JSON has; byte 4: the version. */
+static void refuses(void **state)
+{
+	static const struct {
+		size_t at;
+		unsigned char to;
+		const char *said;
+	} changes[] = {{4, 1, "GGUF version 1, expected 2 or 3"},
+		{4, 0, "GGUF version 0, expected 2 or 3"},
+		{15, 1, "tensors, more than the file can list"}, {23, 1, "keys, expected at most"},
+		{32, 0, "a key that isn't UTF-8"}};
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+
+	(void)state;
+	test_folder_make(&folder);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		struct bytes b = {.n = 0};
+		put_file(&b);
+		b.data[changes[i].at] = i == 4 ? 0xff : changes[i].to;
+		if (open_bytes(&checkpoint, &folder, &b, &err))
+			fail_msg("change %zu is taken", i);
+		if (!strstr(err.message, changes[i].said))
+			fail_msg("%s, expected: %s", err.message, changes[i].said);
+	}
+	test_folder_remove(&folder);
+}
+
+/* ---- files of other writers ---- */
+
+static const struct cJSON *member_of(const struct cJSON *object, const char *key)
+{
+	al_json_each (member, object)
+		if (strcmp(member->string, key) == 0)
+			return member;
+	fail_msg("no %s", key);
+	return NULL;
+}
+
+/* By gguf-py, in single precision. */
+static void check_tensor(const struct al_checkpoint *checkpoint, const struct cJSON *expected)
+{
+	const struct al_tensor *tensor = al_checkpoint_find(checkpoint, expected->string);
+	const struct al_selection all = al_select_all(tensor);
+	double *numbers = calloc((size_t)tensor->n_elements, sizeof(*numbers));
+	double sum = 0, squares = 0;
+	struct al_error err;
+	int i = 0;
+
+	assert_true(al_tensor_read_double(checkpoint, tensor, &all, numbers,
+		(size_t)tensor->n_elements, &err));
+	for (int64_t j = 0; j < tensor->n_elements; j++) {
+		sum += numbers[j];
+		squares += numbers[j] * numbers[j];
+	}
+	al_json_each (first, member_of(expected, "first8_row0"))
+		assert_true(numbers[i++] == first->valuedouble);
+	assert_true(fabs(sum - member_of(expected, "sum")->valuedouble) < 1e-9 * squares);
+	assert_true(fabs(squares / member_of(expected, "sum_of_squares")->valuedouble - 1) < 1e-9);
+	free(numbers);
+}
+
+static void as_other_readers(void **state)
+{
+	char path[4096];
+	struct al_json json;
+	struct al_error err;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/gguf/EXPECTED.json", fixtures());
+	assert_true(al_json_read(&json, path, &err));
+	al_json_each (file, json.root) {
+		struct al_checkpoint checkpoint;
+		snprintf(path, sizeof(path), "%s/gguf/%s", fixtures(), file->string);
+		if (!al_checkpoint_open(&checkpoint, path, &err))
+			fail_msg("%s", err.message);
+		al_json_each (tensor, file)
+			check_tensor(&checkpoint, tensor);
+		al_checkpoint_close(&checkpoint);
+	}
+	al_json_finish(&json);
+}
+
+/* Where the two reference readers disagree, or one is lax, a file is refused. */
+static void verdicts(void **state)
+{
+	char path[4096], line[1024];
+	int n = 0;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/gguf-bad/VERDICTS.tsv", fixtures());
+	FILE *table = fopen(path, "r");
+	assert_non_null(table);
+	assert_non_null(fgets(line, sizeof(line), table));
+	while (fgets(line, sizeof(line), table)) {
+		struct al_checkpoint checkpoint;
+		struct al_error err;
+		char *rest = strchr(line, '\t');
+		*rest = '\0';
+		const bool is_taken_by_both = strncmp(rest + 1, "OK", 2) == 0
+			&& strstr(rest + 3, "\tOK");
+		snprintf(path, sizeof(path), "%s/gguf-bad/%s.gguf", fixtures(), line);
+		const bool is_taken = al_checkpoint_open(&checkpoint, path, &err);
+		if (is_taken != is_taken_by_both)
+			fail_msg("%s: %s", line, is_taken ? "is taken" : err.message);
+		if (is_taken)
+			al_checkpoint_close(&checkpoint);
+		n++;
+	}
+	fclose(table);
+	assert_between(n, 30, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decodes_blocks),
+		cmocka_unit_test(a_file),
+		cmocka_unit_test(cut_files),
+		cmocka_unit_test(refuses),
+		UNIT_TEST_OF_FIXTURES(as_other_readers),
+		UNIT_TEST_OF_FIXTURES(verdicts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
