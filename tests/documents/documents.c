@@ -295,6 +295,14 @@ static bool parse_llama2c(const char *text, size_t length, struct al_error *err)
 	return open_checkpoint(path, err);
 }
 
+static bool parse_gguf(const char *text, size_t length, struct al_error *err)
+{
+	char path[256];
+
+	test_write(test_path(path, &folder, "file.gguf"), text, length);
+	return open_checkpoint(path, err);
+}
+
 /* The header alone: the file says its length, and ends with it. */
 static bool parse_header(const char *text, size_t length, struct al_error *err)
 {
@@ -421,6 +429,7 @@ const struct parser parsers[] = {
 	{.name = "tokens as text", .parse = parse_tokens, .texts = {"1 22 333\n4,5\n"}},
 	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},
 	{.name = "llama2.c", .parse = parse_llama2c, .files = "tests/fuzz/corpus/llama2c/*tied"},
+	{.name = "GGUF", .parse = parse_gguf, .files = "tests/fuzz/corpus/gguf/small"},
 	{.name = "safetensors header",
 		.parse = parse_header,
 		.texts = {"{\"__metadata__\": {\"format\": \"pt\", \"k\": \"\\u00e9\"}, \"a\": "

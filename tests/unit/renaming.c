@@ -80,7 +80,8 @@ static void add_new_name(struct al_text *out, const char *name, size_t index)
  * name may stand in a list beside its bias. */
 static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "gain", "scale",
 	"tokens", "project_tokens", "positions", "types", "norm", "project", "behind", "sum",
-	"query_norm", "key_norm", "gate", "up", "gate_up", "head", "weight", "bias"};
+	"query_norm", "key_norm", "gate", "up", "gate_up", "head", "weight", "bias", "otherwise",
+	"sinks", "router"};
 
 static void add_renamed_text(struct al_text *out, const struct names *names,
 	const struct al_json *doc, const struct cJSON *node)
@@ -119,6 +120,9 @@ static void add_renamed(struct al_text *out, const struct names *names, const st
 	case AL_JSON_BOOLEAN:
 		must(al_json_boolean(doc, node, &truth, &err), &err);
 		al_text_add(out, truth ? "true" : "false");
+		return;
+	case AL_JSON_NULL:
+		al_text_add(out, "null");
 		return;
 	default:
 		break;

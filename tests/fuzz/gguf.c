@@ -1,0 +1,59 @@
+/* A GGUF file: tensors lie within it and can be read from any element on, and what it says of
+ * itself is JSON. */
+#include "base/json.h"
+#include "checkpoint/checkpoint.h"
+#include "fuzz.h"
+#include "support/folder.h"
+
+enum { MOST_READ = 300 };
+
+static void visit_tensor(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor)
+{
+	const int64_t first = tensor->n_elements / 3, left = tensor->n_elements - first;
+	const struct al_selection some = {.first = first,
+		.run = left < MOST_READ ? left : MOST_READ,
+		.n_runs = 1};
+	double numbers[MOST_READ];
+	struct al_error err = {0};
+
+	FUZZ_CHECK(tensor->offset + tensor->bytes <= checkpoint->bytes);
+	FUZZ_CHECK(al_tensor_read_double(checkpoint, tensor, &some, numbers, MOST_READ, &err)
+		== (tensor->dtype->to_double != NULL));
+}
+
+static void visit(const struct al_checkpoint *checkpoint)
+{
+	const char *config = checkpoint->header_config;
+	struct al_json json;
+	struct al_error err = {0};
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		visit_tensor(checkpoint, &checkpoint->tensors[i]);
+	if (!config)
+		return;
+	/* a key may come twice: behind the architecture's name and behind the tokenizer's */
+	if (al_json_parse(&json, "config", config, strlen(config), &err))
+		al_json_finish(&json);
+	else
+		FUZZ_CHECK(strstr(err.message, "twice"));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err = {0};
+	char path[256];
+
+	test_folder_make(&folder);
+	test_write(test_path(path, &folder, "fuzz.gguf"), data, size);
+	if (al_checkpoint_open(&checkpoint, path, &err)) {
+		visit(&checkpoint);
+		al_checkpoint_close(&checkpoint);
+	} else {
+		FUZZ_CHECK(
+			err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
+	}
+	test_folder_remove(&folder);
+	return 0;
+}
