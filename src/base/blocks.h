@@ -1,4 +1,5 @@
-/* Decoding of the block formats of GGUF: `n` elements, which fill whole blocks, at any alignment. */
+/* Decoding of the block formats of GGUF: `n` elements, which fill whole blocks, at any
+ * alignment. */
 #ifndef ATTNLEDGER_BASE_BLOCKS_H
 #define ATTNLEDGER_BASE_BLOCKS_H
 

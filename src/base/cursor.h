@@ -22,8 +22,8 @@ void al_cursor_init(struct al_cursor *cursor, const struct al_source *source, ui
 
 uint64_t al_cursor_left(const struct al_cursor *cursor);
 
-/* Takes the next `n` bytes; with `out` NULL it passes over them. Where the file ends before them, or
- * the limit is: "ends at byte N, within WHAT". */
+/* Takes the next `n` bytes; with `out` NULL it passes over them. Where the file ends before them,
+ * or the limit is: "ends at byte N, within WHAT". */
 bool al_cursor_take(struct al_cursor *cursor, void *out, uint64_t n, const char *what,
 	struct al_error *err) AL_MUST_CHECK;
 
