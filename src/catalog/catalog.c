@@ -11,9 +11,10 @@
 #include "catalog/family.h"
 #include "catalog/loaded.h"
 #include "catalog/read.h"
+#include "catalog/scheme.h"
 
 extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
-	al_embedded_recipes, al_embedded_models;
+	al_embedded_recipes, al_embedded_models, al_embedded_schemes;
 
 struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *name)
@@ -101,6 +102,18 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 	return true;
 }
 
+static bool parse_scheme(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err)
+{
+	struct al_scheme *scheme;
+
+	(void)file;
+	if (!al_scheme_read(&catalog->arena, doc, &catalog->symbols, &scheme, err))
+		return false;
+	*item = scheme;
+	return true;
+}
+
 static const struct kind {
 	const char *what;
 	const struct al_embedded_list *files;
@@ -111,6 +124,7 @@ static const struct kind {
 	[AL_CATALOG_FAMILIES] = {"family", &al_embedded_families, parse_family, false},
 	[AL_CATALOG_RECIPES] = {"recipe", &al_embedded_recipes, parse_recipe, false},
 	[AL_CATALOG_MODELS] = {"model", &al_embedded_models, parse_model, true},
+	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, parse_scheme, false},
 };
 
 const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
@@ -249,6 +263,17 @@ bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct
 	void *item;
 
 	if (!find(catalog, AL_CATALOG_MODELS, name, &item, err))
+		return false;
+	*out = item;
+	return true;
+}
+
+bool al_catalog_scheme(struct al_catalog *catalog, const char *name, const struct al_scheme **out,
+	struct al_error *err)
+{
+	void *item;
+
+	if (!find(catalog, AL_CATALOG_SCHEMES, name, &item, err))
 		return false;
 	*out = item;
 	return true;

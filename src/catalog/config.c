@@ -165,6 +165,7 @@ static const char *expectation(const struct al_config_key *key)
 		"a decimal",
 		"a list",
 		"a decimal",
+		"a whole number or -1",
 	};
 
 	return texts[key->type];

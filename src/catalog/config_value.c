@@ -432,6 +432,18 @@ static bool read_times(const struct al_config *config, const struct cJSON *node,
 	return true;
 }
 
+/* -1 stands for a whole row. */
+static bool read_group(const struct al_config *config, const struct cJSON *node, const char *name,
+	int64_t *out, struct al_error *err)
+{
+	int64_t number;
+
+	if (!al_json_whole(config->doc, node, &number, NULL) || number != -1)
+		return read_number(config, node, name, false, out, err);
+	*out = 0;
+	return true;
+}
+
 static bool read_count(const struct al_config *config, const struct cJSON *node,
 	const struct al_config_key *key, int64_t *out, struct al_error *err)
 {
@@ -447,6 +459,8 @@ static bool read_count(const struct al_config *config, const struct cJSON *node,
 	}
 	if (key->type == AL_CONFIG_TIMES)
 		return read_times(config, node, key, name, out, err);
+	if (key->type == AL_CONFIG_GROUP)
+		return read_group(config, node, name, out, err);
 	if (key->type == AL_CONFIG_MILLIONTHS)
 		return read_millionths(config, node, name, out, err);
 	return read_number(config, node, name, false, out, err);

@@ -93,3 +93,11 @@ bool al_family_check_facts(const struct al_family *family, const struct al_json 
 {
 	return check_modules(family, doc, err) && check_tensors(family, doc, err);
 }
+
+bool al_family_packs(const struct al_family *family)
+{
+	for (size_t i = 0; i < family->n_tensors; i++)
+		if (family->tensors[i].packed > 1)
+			return true;
+	return false;
+}

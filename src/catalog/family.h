@@ -133,6 +133,7 @@ enum al_config_type {
 	AL_CONFIG_ENTRIES, /* "type": "entries": how many entries a list has, 1 for what is none */
 	AL_CONFIG_TIMES, /* "type": "times": a decimal by which the symbol "of" is multiplied,
 			    rounded down */
+	AL_CONFIG_GROUP, /* "type": "group": a whole number, or -1, a whole row, as 0 */
 	AL_N_CONFIG_TYPES,
 };
 
@@ -322,6 +323,9 @@ struct al_family {
 	size_t n_extras;
 	const struct al_forward *forward; /* NULL: the family can't be run */
 };
+
+/* Does it have tensors with several numbers in one stored element? */
+bool al_family_packs(const struct al_family *family);
 
 /* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand. */
 bool al_family_check_facts(const struct al_family *family, const struct al_json *doc,

@@ -14,6 +14,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"millionths",
 	"entries",
 	"times",
+	"group",
 };
 
 bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,

@@ -112,6 +112,10 @@ bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const st
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_recipe **out,
 	struct al_error *err) AL_MUST_CHECK;
+struct al_scheme;
+bool al_scheme_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, struct al_scheme **out,
+	struct al_error *err) AL_MUST_CHECK;
 /* The model keeps pointing into the document. */
 bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
 	struct al_error *err) AL_MUST_CHECK;

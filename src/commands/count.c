@@ -42,6 +42,8 @@ struct count {
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
 	bool shows_model, shows_variant;
+	struct al_quantisation quantisation; /* of the question; name NULL: none is asked for */
+	const char *unknown; /* why it isn't known; or NULL */
 };
 
 /* ---- rows ---- */
@@ -252,6 +254,11 @@ static bool count_variant(struct count *c, const struct al_configured_variant *c
 	struct al_ledger ledger;
 
 	ask.explains = c->explanations != NULL;
+	if (c->quantisation.scheme && ask.family) {
+		ask.quantisation = &c->quantisation;
+		if (c->quantisation.is_by_layer)
+			ask.detail = AL_TENSORS_BY_LAYER;
+	}
 	if (!al_ledger_open(&ledger, &ask, err))
 		return false;
 	bool ok = count_ledger(c, configured->name, &ledger, err);
@@ -351,12 +358,52 @@ static void add_notes(struct count *c)
 
 	al_note_question(q, c->options->is_whole, c->table);
 	note_parts(c);
+	if (c->unknown)
+		al_table_note(c->table, "scales are not counted: %s", c->unknown);
+	if (c->quantisation.scheme) {
+		al_table_note(c->table, "stored as %s", c->quantisation.name);
+		al_note_quantisation(&c->quantisation, c->explanations != NULL, c->table);
+	}
 	if (q->family)
 		al_table_note(c->table, "%s: %s", q->name,
 			q->model->source ? q->model->source : q->family->source);
 	else if (q->model)
 		al_table_note(c->table,
 			"%s: attention only, its vocabulary or other parts are not known", q->name);
+}
+
+/* Parameters are the same in any format: a quantisation that isn't known hides scales alone. */
+static void find_quantisation(struct count *c)
+{
+	const struct count_options *o = c->options;
+	struct al_question *q = c->question;
+	struct al_error unknown = {0};
+
+	c->quantisation = (struct al_quantisation){0};
+	c->unknown = NULL;
+	if (!q->model || !(o->is_stored || o->shows_counts || c->explanations))
+		return;
+	if (!al_quantisation_init(&c->quantisation, &c->session->arena, q->catalog, q->model, NULL,
+		    &unknown))
+		c->unknown = al_strdup(&c->session->arena, unknown.message);
+}
+
+static bool count_variants(struct count *c, struct al_error *err)
+{
+	struct al_question *q = c->question;
+	bool ok = al_check_whole(q, c->options->is_whole, err);
+
+	find_quantisation(c);
+	if (!c->shows_model && q->model)
+		c->table->title = al_format(&c->table->arena, "Parameters of %s",
+			al_question_covered(q, c->options->is_whole));
+	for (size_t i = 0; ok && i < q->variants.n; i++)
+		ok = count_variant(c, &q->variants.items[i], err);
+	if (ok)
+		add_notes(c);
+	if (c->quantisation.name)
+		al_quantisation_finish(&c->quantisation);
+	return ok;
 }
 
 static bool count_model(struct count *c, const char *word, struct al_error *err)
@@ -367,14 +414,7 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 		    err))
 		return false;
 	c->question = &question;
-	bool ok = al_check_whole(&question, c->options->is_whole, err);
-	if (!c->shows_model && question.model)
-		c->table->title = al_format(&c->table->arena, "Parameters of %s",
-			al_question_covered(&question, c->options->is_whole));
-	for (size_t i = 0; ok && i < question.variants.n; i++)
-		ok = count_variant(c, &question.variants.items[i], err);
-	if (ok)
-		add_notes(c);
+	bool ok = count_variants(c, err);
 	al_question_finish(&question);
 	return ok;
 }

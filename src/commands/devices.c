@@ -9,8 +9,8 @@
 
 const struct al_option_row al_weight_rows[] = {
 	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
-		"number format of the weights: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
-		.text = "bf16"),
+		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a scheme (list "
+		"schemes): q4_k_m, awq ...; default: as the model's files say, or bf16"),
 	OPTION_END,
 };
 
@@ -195,14 +195,15 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 }
 
 bool al_open_model(struct al_question *q, const struct al_configured_variant *configured,
-	int64_t tp, enum al_tensor_list_detail detail, struct al_ledger *ledger,
-	struct al_error *err)
+	int64_t tp, enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+	struct al_ledger *ledger, struct al_error *err)
 {
 	struct al_ledger_ask ask = al_question_ask(q, configured, true);
 
 	ask.configured = configured;
 	ask.tp = tp;
 	ask.detail = detail;
+	ask.quantisation = quantisation;
 	const struct al_ledger_list *tensors;
 	if (!al_ledger_open(ledger, &ask, err))
 		return false;

@@ -34,10 +34,11 @@ bool al_devices_refuse(const struct al_command_line *line, const struct al_quest
 /* "zero=1, tp=8, ...": what isn't as on one device. */
 void al_devices_note(const struct al_training *training, struct al_table *table);
 
-/* Opens the whole model of a question; `configured` NULL: with its own attention. */
+/* Opens the whole model of a question; `configured` NULL: with its own attention, `quantisation`
+ * NULL: none is asked for. */
 bool al_open_model(struct al_question *question, const struct al_configured_variant *configured,
-	int64_t tp, enum al_tensor_list_detail detail, struct al_ledger *ledger,
-	struct al_error *err) AL_MUST_CHECK;
+	int64_t tp, enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+	struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
 bool al_train_stages(struct al_ledger *ledger, const struct al_training *training,

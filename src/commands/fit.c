@@ -75,7 +75,8 @@ static bool open_ledger(struct al_fit *f, struct al_error *err)
 		: f->training.pp > 1			    ? AL_TENSORS_BY_LAYER
 							    : AL_TENSORS_BY_KIND;
 
-	return al_open_model(f->question, f->configured, f->training.tp, detail, &f->ledger, err);
+	return al_open_model(f->question, f->configured, f->training.tp, detail,
+		f->is_inference ? f->inference.weights : NULL, &f->ledger, err);
 }
 
 static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
@@ -290,6 +291,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 	add_columns(table, !q->is_own);
 	for (size_t i = 0; i < q->variants.n; i++) {
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
+		al_inference_finish(&f->inference);
 		if (!read_options(f, err) || !solve(f, table, memory, err))
 			return false;
 	}
@@ -344,6 +346,7 @@ static bool run(struct al_session *session, struct al_error *err)
 			question.name);
 	for (int i = 0; i < AL_FIT_STATES; i++)
 		mpq_clear(f.states[i]);
+	al_inference_finish(&f.inference);
 	al_question_finish(&question);
 	return ok;
 }

@@ -68,7 +68,8 @@ static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr t
 	const struct al_growth growth = {count_at, f, 1, 1, al_fit_most_passed(f)};
 	struct al_largest largest;
 
-	if (!al_open_model(f->question, f->configured, 1, AL_TENSORS_BY_KIND, &f->ledger, err))
+	if (!al_open_model(f->question, f->configured, 1, AL_TENSORS_BY_KIND, NULL, &f->ledger,
+		    err))
 		return false;
 	bool ok = al_solve_largest(&growth, target, &largest, err)
 		|| al_in(err, "--solve %s", f->symbol);
@@ -85,7 +86,7 @@ static bool count_like(struct al_question *q, const struct al_configured_variant
 {
 	struct al_ledger ledger;
 
-	if (!al_open_model(q, like, 1, AL_TENSORS_BY_KIND, &ledger, err))
+	if (!al_open_model(q, like, 1, AL_TENSORS_BY_KIND, NULL, &ledger, err))
 		return false;
 	bool ok = al_ledger_count(&ledger, AL_COUNT_PARAMETERS, out, err);
 	al_ledger_close(&ledger);

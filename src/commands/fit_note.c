@@ -84,7 +84,9 @@ void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	add_variants(&text, f);
 	add_settings(&text, f);
 	if (f->is_inference)
-		al_text_addf(&text, " --inference --dtype %s --cache-dtype %s --tp %lld", o->dtype,
+		al_text_addf(&text, " --inference%s%s --cache-dtype %s --tp %lld",
+			f->inference.weights->is_config ? "" : " --dtype ",
+			f->inference.weights->is_config ? "" : f->inference.weights->name,
 			o->cache_dtype, (long long)f->inference.tp);
 	else
 		add_training(&text, f);

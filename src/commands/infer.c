@@ -4,8 +4,6 @@
 #include "base/number.h"
 #include "commands/explain.h"
 
-#include <string.h>
-
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *o,
 	struct al_question *q, struct al_error *err)
 {
@@ -14,7 +12,6 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 
 	*inference = (struct al_inference){.activation_bytes = 2};
 	if (!al_devices_init(&training, o, q, err) || !al_devices_tokens(&training, q, err)
-		|| !al_file_type_find(o->dtype, &inference->weights, err)
 		|| !al_dtype_find(o->cache_dtype, &inference->cache, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
@@ -28,7 +25,16 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	inference->seq = training.seq;
 	inference->source_seq = source ? source->value.integer : training.seq;
 	inference->tp = training.tp;
-	return true;
+	inference->weights = al_new(q->arena, struct al_quantisation);
+	return al_quantisation_init(inference->weights, q->arena, q->catalog, q->model, o->dtype,
+		err);
+}
+
+void al_inference_finish(struct al_inference *inference)
+{
+	if (inference->weights)
+		al_quantisation_finish(inference->weights);
+	inference->weights = NULL;
 }
 
 void al_inference_columns(struct al_table *table)
@@ -131,13 +137,14 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 	add_row(a, AL_N_STATES, "total", total);
 }
 
-static void add_notes(struct al_table *table, const char *dtype, const struct al_question *q,
-	const struct al_inference *inference)
+static void add_notes(struct al_table *table, const struct al_question *q,
+	const struct al_inference *inference, bool explains)
 {
 	al_note_question(q, true, table);
-	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld", dtype,
-		inference->cache->name, (long long)inference->batch, (long long)inference->seq,
-		(long long)inference->tp);
+	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
+		inference->weights->name, inference->cache->name, (long long)inference->batch,
+		(long long)inference->seq, (long long)inference->tp);
+	al_note_quantisation(inference->weights, explains, table);
 	al_table_note(table,
 		"a plain engine keeps all tokens in sliding-window layers, stores MLA latents as "
 		"full "
@@ -152,9 +159,7 @@ static void add_notes(struct al_table *table, const char *dtype, const struct al
 static void note_packed(struct al_table *table, const struct al_inference *inference,
 	struct al_ledger *ledger)
 {
-	bool has_blocks = strcmp(inference->weights.matrix, inference->weights.vector) != 0;
-
-	for (size_t i = 0; !has_blocks && i < ledger->tensor_list.n_tensors; i++)
+	for (size_t i = 0; !inference->weights->is_file && i < ledger->tensor_list.n_tensors; i++)
 		if (ledger->tensor_list.tensors[i].tensor->packed > 1) {
 			al_table_note(table,
 				"tensors that the checkpoint packs (%lld numbers per byte, with "
@@ -187,7 +192,7 @@ static bool answer(struct al_session *session, struct al_question *q,
 	if (ok)
 		add_rows(&a, rows);
 	al_inference_rows_finish(rows);
-	add_notes(a.table, o->devices.dtype, q, inference);
+	add_notes(a.table, q, inference, o->explains);
 	note_packed(a.table, inference, ledger);
 	return ok;
 }
@@ -207,9 +212,12 @@ bool al_infer_answer(struct al_session *session, struct al_question *q, struct a
 	ask.tp = inference.tp;
 	ask.detail = al_inference_detail(&inference);
 	ask.explains = o->explains;
-	if (!al_ledger_open(&ledger, &ask, err))
-		return false;
-	bool ok = answer(session, q, &inference, &ledger, err);
-	al_ledger_close(&ledger);
+	ask.quantisation = inference.weights;
+	bool ok = al_ledger_open(&ledger, &ask, err);
+	if (ok) {
+		ok = answer(session, q, &inference, &ledger, err);
+		al_ledger_close(&ledger);
+	}
+	al_inference_finish(&inference);
 	return ok;
 }

@@ -65,6 +65,7 @@ static struct al_table *entries_table(struct al_session *session)
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	al_inference_columns(table);
 	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
+	al_table_add_column(table, (struct al_column){.key = "format", .title = "Format"});
 	return table;
 }
 
@@ -149,6 +150,14 @@ static const char *name_of(struct al_arena *arena, const struct al_inference_par
 				  : name;
 }
 
+/* "fp8", or of numbers that a scheme packs "4 bits". */
+static const char *format_of(struct al_arena *arena, const struct al_dtype *storage)
+{
+	return storage->name
+		? storage->name
+		: al_format(arena, "%zu bits", 8 * storage->block_bytes / storage->block_elements);
+}
+
 static void hear(void *context, const struct al_inference_part *part)
 {
 	const struct al_inference_explainer *explainer = context;
@@ -170,6 +179,8 @@ static void hear(void *context, const struct al_inference_part *part)
 	al_cell_set_exact(table, &cell[8], part->row->flops);
 	if (part->entry && part->entry->source)
 		al_cell_set_text(table, &cell[9], part->entry->source);
+	if (part->storage)
+		al_cell_set_text(table, &cell[10], format_of(&table->arena, part->storage));
 }
 
 void al_explain_inference(struct al_session *session, const struct al_inference *inference,

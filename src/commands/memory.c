@@ -96,7 +96,7 @@ static bool open_ledger(struct answer *a, size_t i, struct al_ledger *ledger, st
 		return al_ledger_open_module(ledger, &q->variants.items[i], &q->settings, &q->basis,
 			err);
 	return al_open_model(q, q->is_own ? NULL : &q->variants.items[i], a->training.tp,
-		a->training.pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, ledger, err);
+		a->training.pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, ledger, err);
 }
 
 static bool measure(struct answer *a, size_t i, struct al_training_figures *out,

@@ -47,6 +47,8 @@ void al_inference_columns(struct al_table *table);
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
 	struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
+void al_inference_finish(struct al_inference *inference);
+
 /* --explain of inference: its rules, and the entries that its numbers are sums of. The watch hears
  * the entries, into the table; `explainer` must outlive it. */
 struct al_inference_explainer {

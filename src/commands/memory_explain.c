@@ -245,7 +245,7 @@ static bool add_saved(struct al_session *session, struct al_question *q,
 	struct al_saved_entries saved;
 	struct al_ledger ledger;
 
-	if (!al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, &ledger, err))
+	if (!al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, NULL, &ledger, err))
 		return false;
 	al_table_add_column(table,
 		(struct al_column){.key = "part", .title = "Part", .is_key = true});

@@ -61,93 +61,26 @@ static bool is_tied_table(struct al_ledger *ledger, const struct al_ledger_entry
 	return false;
 }
 
-static bool has_role(const struct al_ledger_entry *t, enum al_feed_forward_role role)
-{
-	return t->stored && t->stored->tensor->role == role;
-}
-
-/* Numbers that a row has, as they lie together: what a matrix reads. Variants write [in, out]. */
-static int64_t row_of(const struct al_ledger_entry *t)
-{
-	int64_t row = 1;
-
-	if (!t->stored || t->stored->tensor->order == AL_ORDER_IN_OUT)
-		return t->dims[0];
-	for (size_t i = 1; i < t->n_dims; i++)
-		row *= t->dims[i];
-	return row * t->stored->tensor->packed;
-}
-
-static const char *format_of(struct al_ledger *ledger, const struct al_file_type *type,
+/* Scales that the family lists are those of what a checkpoint packs, and of FP8 matrices: these
+ * need none where they are widened, and in a file of blocks they are in the blocks. */
+static bool is_scale_in_file(const struct al_ledger *ledger, const struct al_quantisation *q,
 	const struct al_ledger_entry *t)
 {
-	bool is_value = !t->stored && t->entry->role == AL_ROLE_VALUE;
-
-	if (!t->is_matrix || has_role(t, AL_FEED_ROUTER)
-		|| (t->part == AL_PART_EMBEDDING && !al_shape_mentions(&t->entry->shape, "vocab")))
-		return type->vector;
-	if (t->part == AL_PART_HEAD || (t->part == AL_PART_EMBEDDING && is_tied_table(ledger, t)))
-		return type->output;
-	if (type->more && (is_value || has_role(t, AL_FEED_DOWN)) && t->layer >= 0
-		&& al_file_type_gives_more(t->layer, t->n_layers))
-		return type->more;
-	return t->is_expert ? type->expert : type->matrix;
+	if (t->beside)
+		return true;
+	return !q->is_file
+		&& (al_family_packs(ledger->family) || q->is_config
+			|| (q->dtype && strcmp(q->dtype->name, "fp8") == 0));
 }
 
-/* Packed tensors and scales are what a checkpoint of that format holds; in a file of blocks they
- * are in the blocks. */
-static bool is_block_file(const struct al_file_type *type)
-{
-	return strcmp(type->matrix, type->vector) != 0;
-}
-
-/* Scales are of packed numbers, a byte each, or else of FP8 matrices, in f32.
- *= OCP Microscaling Formats v1.0, section 5.4: E8M0; arXiv:2412.19437, section 3.3.2 */
-static bool has_packed_tensors(const struct al_family *family)
-{
-	for (size_t i = 0; i < family->n_tensors; i++)
-		if (family->tensors[i].packed > 1)
-			return true;
-	return false;
-}
-
-/* What isn't packed takes the format that was asked for: FP8 matrices that are widened need no
- * scales. */
-static bool is_scale_in_file(struct al_ledger *ledger, const struct al_file_type *type)
-{
-	return !is_block_file(type)
-		&& (has_packed_tensors(ledger->family) || strcmp(type->matrix, "fp8") == 0);
-}
-
-static bool is_in_file(struct al_ledger *ledger, const struct al_file_type *type,
+static bool is_in_file(const struct al_ledger *ledger, const struct al_quantisation *q,
 	const struct al_ledger_entry *t)
 {
 	if (t->extra || t->tied_to)
 		return false;
 	if (t->entry->kind == AL_TENSOR_SCALE)
-		return is_scale_in_file(ledger, type);
+		return is_scale_in_file(ledger, q, t);
 	return t->entry->kind != AL_TENSOR_BUFFER;
-}
-
-/* Beside blocks, scales and what a checkpoint packs keep their format. */
-static bool storage_of(struct al_ledger *ledger, const struct al_file_type *type,
-	const struct al_ledger_entry *t, struct al_dtype *out, struct al_error *err)
-{
-	const bool is_kept = !is_block_file(type), is_scale = t->entry->kind == AL_TENSOR_SCALE;
-	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
-	const char *name = !is_kept || !is_scale     ? format_of(ledger, type, t)
-		: has_packed_tensors(ledger->family) ? "u8"
-						     : "f32";
-	const struct al_dtype *found;
-
-	if (is_kept && !is_scale && packed > 1) {
-		*out = (struct al_dtype){.block_elements = (size_t)packed, .block_bytes = 1};
-		return true;
-	}
-	if (!al_dtype_find(name, &found, err))
-		return false;
-	*out = *(t->is_matrix ? al_dtype_of_row(found, row_of(t)) : found);
-	return true;
 }
 
 static bool is_wanted(const struct al_share *share, const struct al_ledger_entry *t)
@@ -210,18 +143,18 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 	struct al_error *err)
 {
 	struct al_inference_row row;
-	struct al_dtype storage;
+	struct al_stored_format format;
 
-	if (!storage_of(ledger, &inference->weights, t, &storage, err))
+	if (!al_quantised_format(inference->weights, ledger, t, &format, err))
 		return al_in(err, "%s", t->name);
 	row_init(&row);
-	weigh(ledger, inference, t, &storage, &row);
+	weigh(ledger, inference, t, &format.dtype, &row);
 	tally(inference,
 		&(struct al_inference_part){.state = AL_STATE_WEIGHTS,
 			.name = t->name,
 			.entry = t,
 			.numbers = t->device,
-			.storage = &storage,
+			.storage = &format.dtype,
 			.row = &row},
 		rows);
 	row_finish(&row);
@@ -237,7 +170,7 @@ static bool add_weights(struct al_ledger *ledger, const struct al_inference *inf
 		return false;
 	for (size_t i = 0; i < tensors->n; i++) {
 		const struct al_ledger_entry *t = &tensors->items[i];
-		if (is_in_file(ledger, &inference->weights, t) && is_wanted(&inference->share, t)
+		if (is_in_file(ledger, inference->weights, t) && is_wanted(&inference->share, t)
 			&& !add_weight(ledger, inference, t, rows, err))
 			return false;
 	}
@@ -436,7 +369,7 @@ static bool add_activations(struct al_ledger *ledger, const struct al_inference 
 
 enum al_tensor_list_detail al_inference_detail(const struct al_inference *inference)
 {
-	return inference->weights.more ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND;
+	return inference->weights->is_by_layer ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND;
 }
 
 bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,

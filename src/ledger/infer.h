@@ -3,7 +3,6 @@
 #ifndef ATTNLEDGER_LEDGER_INFER_H
 #define ATTNLEDGER_LEDGER_INFER_H
 
-#include "base/file_type.h"
 #include "ledger/saved.h"
 #include "ledger/train.h"
 
@@ -47,7 +46,7 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 /* ---- inference ---- */
 
 struct al_inference {
-	struct al_file_type weights;
+	struct al_quantisation *weights; /* the same as the ledger was opened with */
 	const struct al_dtype *cache;
 	struct al_share share;
 	int64_t batch, seq, source_seq, tp;

@@ -126,7 +126,8 @@ static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_err
 	for (size_t i = 0; list <= AL_LIST_STORED && i < ledger->tensor_list.n_tensors; i++)
 		if (!add_stored(ledger, list, &ledger->tensor_list.tensors[i], err))
 			return al_in(err, "%s", ledger->tensor_list.tensors[i].name);
-	return true;
+	return list != AL_LIST_STORED || !ledger->is_model || !ledger->ask.quantisation
+		|| al_quantisation_add_beside(ledger->ask.quantisation, ledger, err);
 }
 
 static bool in_model(const struct al_ledger *ledger, struct al_error *err)
@@ -255,7 +256,7 @@ bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 		return true;
 	if (!open_anew(ledger, err))
 		return false;
-	if (is_followed)
+	if (is_followed && !(ledger->ask.quantisation && ledger->ask.quantisation->scheme))
 		ledger->plan = al_plan_create(ledger);
 	return true;
 }

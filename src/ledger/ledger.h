@@ -14,6 +14,7 @@
 #include "ledger/basis.h"
 #include "ledger/block.h"
 #include "ledger/configured.h"
+#include "ledger/quantise.h"
 
 /* ---- what is asked about ---- */
 
@@ -31,6 +32,8 @@ struct al_ledger_ask {
 	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
 	enum al_tensor_list_detail detail;
 	bool explains; /* fill `substituted` */
+	struct al_quantisation *quantisation; /* of a whole model: what it adds beside the tensors
+						 stands in their list; or NULL */
 };
 
 /* ---- entries ---- */
@@ -63,6 +66,8 @@ struct al_ledger_entry {
 	mpq_t active; /* of them, those that work on one token */
 	mpq_t device; /* of `elements`, on one tensor-parallel device */
 	const char *extra, *tied_to; /* as in the tensor list */
+	const char *beside; /* the tensor that a scheme's scale is of; NULL: no such scale */
+	int64_t bits; /* of each number of such a scale; 0: its dtype's */
 	enum al_component component;
 	bool sees_text; /* every token of the text passes it: it is neither a tower's nor extra */
 	bool is_parameter; /* trained, the model's own, counted once */

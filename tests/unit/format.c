@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/file_type.h"
 
 static double read_one(const char *name, uint64_t stored)
 {
@@ -267,7 +266,6 @@ static void names_and_fallbacks_are_sound(void **state)
 static void an_unknown_name_is_refused(void **state)
 {
 	const struct al_dtype *dtype;
-	struct al_file_type type;
 	struct al_error err;
 
 	(void)state;
@@ -275,8 +273,6 @@ static void an_unknown_name_is_refused(void **state)
 	assert_string_equal(err.message, "unknown dtype \"fp17\" (did you mean \"fp16\"?)");
 	assert_false(al_dtype_find("q4_k_m", &dtype, &err)); /* a file's type, not a number's */
 	assert_string_equal(err.message, "unknown dtype \"q4_k_m\" (did you mean \"q4_k\"?)");
-	assert_false(al_file_type_find("q4_k_n", &type, &err));
-	assert_string_equal(err.message, "unknown dtype \"q4_k_n\" (did you mean \"q4_k_m\"?)");
 	assert_false(al_dtype_find("U64", &dtype, &err)); /* checkpoints have it, options don't */
 }
 

@@ -10,6 +10,7 @@
 #include "ledger/train.h"
 
 static struct al_catalog *catalog;
+static struct al_arena arena;
 static struct al_error err;
 
 static void assert_no_error(bool ok, const struct al_error *e)
@@ -22,6 +23,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	catalog = al_catalog_create();
+	al_arena_init(&arena);
 	return 0;
 }
 
@@ -29,6 +31,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	al_catalog_destroy(catalog);
+	al_arena_finish(&arena);
 	return 0;
 }
 
@@ -560,6 +563,15 @@ static void a_gpt3_layer_saves_2736_mib(void **state)
 
 /* ---- files ---- */
 
+static struct al_quantisation quantisation;
+
+static void open_quantisation(struct al_inference *inference, const char *name)
+{
+	assert_no_error(al_quantisation_init(&quantisation, &arena, catalog, NULL, name, &err),
+		&err);
+	inference->weights = &quantisation;
+}
+
 static void weighs_files(void **state)
 {
 	static const struct {
@@ -585,12 +597,13 @@ static void weighs_files(void **state)
 			.tp = 1,
 			.activation_bytes = 2};
 		struct subject s;
-		assert_no_error(al_file_type_find(cases[i].dtype, &inference.weights, &err), &err);
+		open_quantisation(&inference, cases[i].dtype);
 		assert_no_error(al_dtype_find("bf16", &inference.cache, &err), &err);
 		open_with(&s, cases[i].model, NULL, 1, al_inference_detail(&inference));
 		assert_no_error(al_ledger_infer(&s.ledger, &inference, rows, &err), &err);
 		assert_exact(rows[AL_STATE_WEIGHTS].bytes, cases[i].expected);
 		close_model(&s);
+		al_quantisation_finish(inference.weights);
 	}
 	al_inference_rows_finish(rows);
 }
@@ -614,7 +627,7 @@ static void answers_for_any_tokens_in_turn(void **state)
 			.tp = cases[i].tp,
 			.activation_bytes = 2};
 		struct subject used, new;
-		assert_no_error(al_file_type_find("bf16", &inference.weights, &err), &err);
+		open_quantisation(&inference, "bf16");
 		assert_no_error(al_dtype_find("bf16", &inference.cache, &err), &err);
 		open_with(&used, cases[i].model, NULL, cases[i].tp,
 			al_inference_detail(&inference));
@@ -633,6 +646,7 @@ static void answers_for_any_tokens_in_turn(void **state)
 			close_model(&new);
 		}
 		close_model(&used);
+		al_quantisation_finish(inference.weights);
 	}
 	al_inference_rows_finish(rows);
 	al_inference_rows_finish(fresh);

@@ -245,7 +245,11 @@ static void add_inference(struct al_text *out, struct al_ledger *ledger, const c
 	struct al_error err = {0};
 
 	al_inference_rows_init(rows);
-	must(al_file_type_find(file_type, &inference.weights, &err)
+	struct al_quantisation quantisation;
+	struct al_arena arena;
+	al_arena_init(&arena);
+	inference.weights = &quantisation;
+	must(al_quantisation_init(&quantisation, &arena, ledger->ask.catalog, NULL, file_type, &err)
 			&& al_dtype_find("bf16", &inference.cache, &err)
 			&& al_ledger_infer(ledger, &inference, rows, &err),
 		&err);
@@ -258,6 +262,8 @@ static void add_inference(struct al_text *out, struct al_ledger *ledger, const c
 		al_text_add(out, "\n");
 	}
 	al_inference_rows_finish(rows);
+	al_quantisation_finish(&quantisation);
+	al_arena_finish(&arena);
 }
 
 enum { MOST_STAGES = 2 };

@@ -1,0 +1,167 @@
+/* What a model's files say of their quantisation, and which scheme that is. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "catalog/loaded.h"
+#include "catalog/scheme.h"
+
+/* ---- where it stands ---- */
+
+static const struct cJSON *find_object(const struct cJSON *object)
+{
+	static const char *const keys[] = {"quantization_config", "compression_config"};
+
+	for (size_t i = 0; object && i < sizeof(keys) / sizeof(*keys); i++) {
+		const struct cJSON *node = al_json_get(object, keys[i]);
+		if (node && al_json_kind(node) == AL_JSON_OBJECT)
+			return node;
+	}
+	return NULL;
+}
+
+/* hf_quant_config.json beside config.json, or X.hf_quant_config.json beside X.json; NULL: none. */
+static const char *path_beside(struct al_arena *arena, const char *config)
+{
+	const char *slash = strrchr(config, '/'), *name = slash ? slash + 1 : config;
+	const size_t length = strlen(name);
+	struct stat status;
+
+	if (length < 5 || strcmp(name + length - 5, ".json") != 0)
+		return NULL;
+	const char *stem = strcmp(name, "config.json") == 0
+		? ""
+		: al_format(arena, "%.*s.", (int)length - 5, name);
+	const char *path = al_format(arena, "%.*s%shf_quant_config.json", (int)(name - config),
+		config, stem);
+	return stat(path, &status) == 0 ? path : NULL;
+}
+
+/* The document is kept with the catalogue, where the model's own is. */
+static bool read_beside(struct al_catalog *catalog, const struct al_model *model,
+	struct al_quantisation_config *out, struct al_error *err)
+{
+	const char *path = model->doc ? path_beside(&catalog->arena, model->doc->name) : NULL;
+	struct al_loaded *loaded = path ? al_catalog_find_loaded(catalog, AL_CATALOG_MODELS, path)
+					: NULL;
+
+	if (!path)
+		return true;
+	if (!loaded) {
+		struct al_json *doc = al_new(&catalog->arena, struct al_json);
+		if (!al_json_read(doc, path, err))
+			return false;
+		loaded = al_catalog_keep(catalog, AL_CATALOG_MODELS, path);
+		loaded->doc = doc;
+	}
+	out->doc = loaded->doc;
+	return al_json_get_node(out->doc, out->doc->root, "quantization", AL_JSON_OBJECT, true,
+		&out->object, err);
+}
+
+/* ---- methods ---- */
+
+static bool answers_to(const struct al_scheme *scheme, const char *method)
+{
+	return al_find_name(method, scheme->methods, scheme->n_methods) >= 0;
+}
+
+/* Only a file that holds the quoted word can be the one. */
+static bool find_scheme(struct al_catalog *catalog, const char *method,
+	const struct al_scheme **out, struct al_error *err)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_SCHEMES);
+	const char *quoted = al_format(&catalog->arena, "\"%s\"", method);
+
+	*out = NULL;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_scheme *scheme;
+		if (!strstr(list->files[i].text, quoted))
+			continue;
+		if (!al_catalog_scheme(catalog, list->files[i].name, &scheme, err))
+			return false;
+		if (answers_to(scheme, method)) {
+			*out = scheme;
+			return true;
+		}
+	}
+	return true;
+}
+
+static bool fail_unknown(struct al_catalog *catalog, const char *method, struct al_error *err)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_SCHEMES);
+	const char *known = "";
+
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_scheme *scheme;
+		if (!al_catalog_scheme(catalog, list->files[i].name, &scheme, err))
+			return false;
+		for (size_t j = 0; j < scheme->n_methods; j++)
+			known = al_format(&catalog->arena, "%s%s%s", known, *known ? ", " : "",
+				scheme->methods[j]);
+	}
+	return al_fail(err, AL_EINPUT,
+		"unknown quantisation method \"%s\", expected one of %s; --dtype NAME says what "
+		"the weights are",
+		method, known);
+}
+
+/* ModelOpt's own file has no method: the producer's name stands for it. */
+static bool read_method(struct al_quantisation_config *q, bool is_beside, struct al_error *err)
+{
+	q->method = "modelopt";
+	return is_beside
+		|| al_json_get_text(q->doc, q->object, "quant_method",
+			!al_json_get(q->object, "quant_algo"), &q->method, err);
+}
+
+static const struct cJSON *member(const struct cJSON *object, const char *key)
+{
+	const struct cJSON *node = object ? al_json_get(object, key) : NULL;
+
+	return node && al_json_kind(node) == AL_JSON_OBJECT ? node : NULL;
+}
+
+bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
+	struct al_quantisation_config *out, struct al_error *err)
+{
+	*out = (struct al_quantisation_config){.doc = model->doc};
+	if (!model->config)
+		return true;
+	out->object = find_object(model->config);
+	if (!out->object) {
+		out->object = find_object(member(model->config, "text_config"));
+		out->is_of_text = out->object != NULL;
+	}
+	if (!out->object)
+		out->object = find_object(model->doc->root);
+	const bool is_beside = !out->object;
+	if (is_beside && !read_beside(catalog, model, out, err))
+		return false;
+	if (!out->object)
+		return true;
+	if (!read_method(out, is_beside, err)
+		|| !find_scheme(catalog, out->method, &out->scheme, err))
+		return false;
+	if (out->scheme)
+		return true;
+	const struct cJSON *node = al_json_get(out->object, "quant_method");
+	return fail_unknown(catalog, out->method, err)
+		|| al_json_in(out->doc, node ? node : out->object, err);
+}
+
+const char *al_model_dtype(const struct al_model *model)
+{
+	static const char *const keys[] = {"torch_dtype", "dtype"};
+	const struct cJSON *places[] = {model->config, member(model->config, "text_config")};
+
+	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++)
+		for (size_t i = 0; places[p] && i < sizeof(keys) / sizeof(*keys); i++) {
+			const struct cJSON *node = al_json_get(places[p], keys[i]);
+			const char *text;
+			if (node && al_json_text(model->doc, node, &text, NULL))
+				return text;
+		}
+	return NULL;
+}

@@ -1,0 +1,209 @@
+/* Schemes of quantisation: reading their files. */
+#include "catalog/scheme.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "catalog/family_read.h"
+#include "catalog/read.h"
+
+const char *const al_scheme_facts[AL_N_FACTS] = {
+	[AL_FACT_ROWS] = "rows",
+	[AL_FACT_COLS] = "cols",
+	[AL_FACT_LINEAR] = "is_linear",
+	[AL_FACT_MATRIX] = "is_matrix",
+	[AL_FACT_EMBEDDING] = "is_embedding",
+	[AL_FACT_TABLE] = "is_table",
+	[AL_FACT_HEAD] = "is_head",
+	[AL_FACT_OUTPUT] = "is_output",
+	[AL_FACT_ROUTER] = "is_router",
+	[AL_FACT_EXPERT] = "is_expert",
+	[AL_FACT_QUERY] = "is_query",
+	[AL_FACT_KEY] = "is_key",
+	[AL_FACT_VALUE] = "is_value",
+	[AL_FACT_PROJECTION] = "is_projection",
+	[AL_FACT_FUSED_QKV] = "is_fused_qkv",
+	[AL_FACT_FUSED_KV] = "is_fused_kv",
+	[AL_FACT_UP] = "is_up",
+	[AL_FACT_GATE] = "is_gate",
+	[AL_FACT_DOWN] = "is_down",
+	[AL_FACT_IN_LAYERS] = "is_in_layers",
+	[AL_FACT_TEXT] = "is_text",
+	[AL_FACT_LAYER] = "layer",
+	[AL_FACT_LAYERS] = "n_layers",
+	[AL_FACT_VALUE_LAYER] = "value_layer",
+	[AL_FACT_VALUE_LAYERS] = "n_value_layers",
+	[AL_FACT_EXPERTS] = "n_experts",
+	[AL_FACT_GQA] = "n_gqa",
+};
+
+enum { MOST_ITEMS = 64 };
+
+/* ---- tensors beside a converted one ---- */
+
+/* Either a format by name, or bits of a number. */
+static bool check_format(struct al_reader *reader, const struct cJSON *object, const char *dtype,
+	const struct al_formula *bits, struct al_error *err)
+{
+	const struct al_dtype *found;
+
+	if (!dtype == !bits)
+		return al_json_fail(reader->doc, object, err,
+			"expected either \"dtype\" or \"bits\"");
+	if (dtype && !al_dtype_find(dtype, &found, err))
+		return al_json_in(reader->doc, al_json_get(object, "dtype"), err);
+	return true;
+}
+
+static bool check_beside(void *context, const struct cJSON *object, void *record,
+	struct al_error *err)
+{
+	struct al_scheme_tensor *tensor = record;
+
+	tensor->entry.kind = AL_TENSOR_SCALE;
+	return check_format(context, object, tensor->entry.dtype, tensor->bits, err);
+}
+
+#define AT(member) offsetof(struct al_scheme_tensor, member)
+static const struct al_field beside_fields[] = {
+	{AL_KEY("name", TEXT, AT(entry.name)), .is_required = true},
+	{AL_KEY("shape", BY, AT(entry.shape)), .is_required = true, .read = al_read_shape},
+	{AL_KEY("when", BY, AT(entry.when)), .read = al_read_formula},
+	{AL_KEY("dtype", TEXT, AT(entry.dtype))},
+	{AL_KEY("bits", BY, AT(bits)), .read = al_read_formula},
+};
+#undef AT
+static const struct al_record beside_record = {
+	.fields = AL_FIELDS(beside_fields),
+	.size = sizeof(struct al_scheme_tensor),
+	.check = check_beside,
+};
+
+/* ---- rules ---- */
+
+static bool check_rule(void *context, const struct cJSON *object, void *record,
+	struct al_error *err)
+{
+	const struct al_scheme_rule *rule = record;
+
+	return check_format(context, object, rule->dtype, rule->bits, err);
+}
+
+#define AT(member) offsetof(struct al_scheme_rule, member)
+static const struct al_field rule_fields[] = {
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("dtype", TEXT, AT(dtype))},
+	{AL_KEY("bits", BY, AT(bits)), .read = al_read_formula},
+	{AL_KEY("beside", LIST, AT(beside)), .n_offset = AT(n_beside), .record = &beside_record,
+		.most = MOST_ITEMS, .noun = "tensors"},
+};
+#undef AT
+static const struct al_record rule_record = {
+	.fields = AL_FIELDS(rule_fields),
+	.size = sizeof(struct al_scheme_rule),
+	.check = check_rule,
+};
+
+/* ---- schemes ---- */
+
+#define AT(member) offsetof(struct al_scheme_groups, member)
+static const struct al_field groups_fields[] = {
+	{AL_KEY("key", TEXT, AT(key)), .is_required = true},
+	{AL_KEY("targets", TEXT, AT(targets))},
+};
+#undef AT
+static const struct al_record groups_record = {
+	.fields = AL_FIELDS(groups_fields),
+	.size = sizeof(struct al_scheme_groups),
+};
+
+struct texts {
+	const char **items;
+	size_t n;
+};
+
+static bool read_texts(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct texts *texts = out;
+
+	return al_read_texts(context, node, &texts->items, &texts->n, err);
+}
+
+static bool read_base(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	const char **base = out;
+	const struct al_dtype *found;
+
+	return al_read_text(reader, node, base, err)
+		&& (al_dtype_find(*base, &found, err) || al_json_in(reader->doc, node, err));
+}
+
+/* As it is read; the lists are pairs of items and a number. */
+struct file {
+	struct al_scheme scheme;
+	struct texts methods, keeps, kept;
+};
+
+#define AT(member) offsetof(struct file, member)
+#define CONFIG(name, of) \
+	{ \
+		AL_KEY(name, MEMBERS, AT(scheme.of.config)), \
+			.n_offset = AT(scheme.of.n_config), .read = al_read_config_key, \
+			.item_size = sizeof(struct al_config_key), .most = MOST_ITEMS, \
+			.noun = "keys" \
+	}
+static const struct al_field scheme_fields[] = {
+	{AL_KEY("name", TEXT, AT(scheme.name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(scheme.title)), .is_required = true},
+	{AL_KEY("source", TEXT, AT(scheme.source)), .is_required = true},
+	{AL_KEY("methods", BY, AT(methods)), .read = read_texts},
+	CONFIG("model", model),
+	CONFIG("config", config),
+	CONFIG("group", group),
+	{AL_KEY("known", BY, AT(scheme.known)), .read = al_read_formula},
+	{AL_KEY("knows", TEXT, AT(scheme.knows))},
+	{AL_KEY("keeps", BY, AT(keeps)), .read = read_texts},
+	{AL_KEY("kept", BY, AT(kept)), .read = read_texts},
+	{AL_KEY("groups", LIST, AT(scheme.groups)), .n_offset = AT(scheme.n_groups),
+		.record = &groups_record, .most = MOST_ITEMS, .noun = "groups"},
+	{AL_KEY("base", BY, AT(scheme.base)), .read = read_base},
+	{AL_KEY("rules", LIST, AT(scheme.rules)), .n_offset = AT(scheme.n_rules),
+		.record = &rule_record, .most = MOST_ITEMS, .noun = "rules", .is_required = true},
+};
+#undef CONFIG
+#undef AT
+static const struct al_record scheme_record = {.fields = AL_FIELDS(scheme_fields)};
+
+static bool asks_for_layer(const struct al_scheme *scheme)
+{
+	for (size_t i = 0; i < scheme->n_rules; i++)
+		if (al_formula_mentions(scheme->rules[i].when, "layer")
+			|| al_formula_mentions(scheme->rules[i].when, "value_layer"))
+			return true;
+	return false;
+}
+
+bool al_scheme_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, struct al_scheme **out, struct al_error *err)
+{
+	struct file *file = al_new(arena, struct file);
+	struct al_scheme *scheme = &file->scheme;
+	struct al_reader reader;
+
+	al_reader_init(&reader, arena, doc, standard);
+	for (int i = 0; i < AL_N_FACTS; i++)
+		al_reader_know(&reader, al_scheme_facts[i]);
+	if (!al_read_record(&reader, &scheme_record, doc->root, file, err))
+		return false;
+	scheme->methods = file->methods.items;
+	scheme->n_methods = file->methods.n;
+	scheme->keeps = file->keeps.items;
+	scheme->n_keeps = file->keeps.n;
+	scheme->kept = file->kept.items;
+	scheme->n_kept = file->kept.n;
+	scheme->model.name = scheme->config.name = scheme->group.name = scheme->name;
+	scheme->is_by_layer = asks_for_layer(scheme);
+	*out = scheme;
+	return true;
+}

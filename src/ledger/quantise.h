@@ -1,0 +1,61 @@
+/* Which number format each of a model's tensors is stored in, and what stands beside it: by the
+ * scheme that the model's files name, by a scheme or a number format that was asked for. */
+#ifndef ATTNLEDGER_LEDGER_QUANTISE_H
+#define ATTNLEDGER_LEDGER_QUANTISE_H
+
+#include "base/format.h"
+#include "base/table.h"
+#include "catalog/scheme.h"
+
+struct al_ledger;
+struct al_ledger_entry;
+struct al_quantisation_group;
+
+struct al_quantisation {
+	const char *name; /* "fp8-linear (config.json: fp8)", "bf16" */
+	const struct al_scheme *scheme; /* NULL: one format, `dtype` */
+	const struct al_dtype *dtype; /* of matrices, where there is no scheme; blocks leave
+					 vectors in `base` */
+	const struct al_dtype *base; /* of what isn't converted */
+	bool is_file; /* everything is packed anew: nothing that a checkpoint packs stays */
+	bool is_config; /* the model's files name the scheme */
+	bool is_of_text; /* towers stay as they are */
+	bool is_base_default; /* they don't say what `base` is: bf16 */
+	bool is_by_layer; /* needs AL_TENSORS_BY_LAYER */
+	struct al_arena *arena;
+	struct al_catalog *catalog;
+	struct al_patterns *kept;
+	struct al_quantisation_group *groups;
+	size_t n_groups;
+	struct al_stored_module *modules; /* of the ledger that was asked about last */
+	size_t n_modules;
+	struct al_arena stored; /* of `modules` */
+};
+
+/* `name` is a scheme or a number format; NULL: what the model's files say, or else bf16. The arena
+ * and the catalogue must outlive the quantisation; on failure there is nothing to finish. */
+bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
+	struct al_catalog *catalog, const struct al_model *model, const char *name,
+	struct al_error *err) AL_MUST_CHECK;
+void al_quantisation_finish(struct al_quantisation *q);
+
+/* The format of an entry's numbers. `rule` is that of the scheme, NULL: it stays in `base`. */
+struct al_stored_format {
+	struct al_dtype dtype; /* a name of NULL: bits */
+	int64_t bits; /* of a number, where the rule says bits; else 0 */
+	const struct al_scheme_rule *rule;
+};
+
+bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
+	const struct al_ledger_entry *entry, struct al_stored_format *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Adds to a model's list of tensors what stands beside those that the scheme converts, unless the
+ * family itself lists its scales. */
+bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Says what isn't converted, and where it `explains` all that was read, with every default taken. */
+void al_note_quantisation(const struct al_quantisation *q, bool explains, struct al_table *table);
+
+#endif

@@ -1,0 +1,484 @@
+/* The number format of an entry by a scheme's rules, and what stands beside it. */
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "catalog/iteration.h"
+#include "catalog/stored.h"
+#include "ledger/entries.h"
+#include "ledger/quantise_group.h"
+
+/* ---- a tensor as a checkpoint has it ---- */
+
+/* Where a checkpoint fuses several of a variant's tensors, the fused one. */
+static bool find_stored(struct al_quantisation *q, struct al_ledger *ledger,
+	const struct al_ledger_entry *t, const struct al_stored_tensor **out, struct al_error *err)
+{
+	const struct al_ledger_module *module = t->module;
+
+	*out = NULL;
+	if (!module || !module->of || !module->configured.is_models_own || !q->modules)
+		return true;
+	const size_t index = (size_t)(module - ledger->modules);
+	struct al_stored_module *stored = &q->modules[index];
+	if (!stored->tensors
+		&& !al_stored_module_read(stored, &q->stored, q->catalog, module->of,
+			&ledger->settings, err))
+		return false;
+	for (size_t i = 0; i < stored->n_tensors; i++)
+		for (size_t p = 0; p < stored->tensors[i].n_parts; p++)
+			if (stored->tensors[i].parts[p].entry == t->entry)
+				*out = &stored->tensors[i];
+	return true;
+}
+
+/* "layers.3.mlp.experts.0.up_proj", without ".weight"; where layers aren't told apart with the
+ * numbers of the first. */
+static const char *name_of(struct al_quantisation *q, const struct al_ledger_entry *t,
+	const struct al_stored_tensor *stored)
+{
+	static const char end[] = ".weight";
+	struct al_iteration iteration = {0};
+	const char *name = stored ? stored->name : t->name;
+
+	if (t->stored) {
+		const struct al_loops *loops = &t->stored->tensor->loops;
+		iteration.n = loops->n;
+		for (size_t i = 0; i < loops->n; i++) {
+			iteration.variables[i] = loops->items[i].variable;
+			iteration.values[i] = t->stored->iteration[i];
+		}
+		name = al_iteration_name(&iteration, &q->stored, t->stored->tensor->entry.name);
+	} else if (!stored && t->module && t->module->name)
+		name = al_format(&q->stored, "%s.%s", t->module->name, t->name);
+	const size_t length = strlen(name);
+	if (length > strlen(end) && strcmp(name + length - strlen(end), end) == 0)
+		name = al_strndup(&q->stored, name, length - strlen(end));
+	return name;
+}
+
+static bool matches(struct al_quantisation *q, const struct al_family *family,
+	struct al_patterns *patterns, const char *name)
+{
+	if (al_patterns_match(patterns, name))
+		return true;
+	for (size_t i = 0; i < family->n_prefixes; i++)
+		if (*family->prefixes[i]
+			&& al_patterns_match(patterns,
+				al_format(&q->stored, "%s%s", family->prefixes[i], name)))
+			return true;
+	return false;
+}
+
+/* ---- facts ---- */
+
+struct facts {
+	struct al_quantisation *q;
+	struct al_ledger *ledger;
+	struct al_quantisation_group *group; /* whose settings formulas use */
+	int64_t values[AL_N_FACTS];
+};
+
+static bool is_tied_table(const struct al_ledger *ledger, const struct al_ledger_entry *table)
+{
+	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
+
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
+		if (t->tied_to && !t->extra && strcmp(t->tied_to, table->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int64_t product(const int64_t *dims, size_t n)
+{
+	int64_t out = 1;
+
+	for (size_t i = 0; i < n; i++)
+		out *= dims[i];
+	return out;
+}
+
+/* [rows, cols]: a row is what is multiplied with an input. Variants write [in, out]. */
+static void set_shape(const struct al_ledger_entry *t, const struct al_stored_tensor *stored,
+	int64_t *values)
+{
+	const int64_t *dims = stored ? stored->dims : t->dims;
+	const size_t n = stored ? stored->n_dims : t->n_dims;
+	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
+	const bool is_out_in = stored ? stored->stored->order == AL_ORDER_OUT_IN
+				      : t->stored && t->stored->tensor->order == AL_ORDER_OUT_IN;
+
+	if (n == 0)
+		return;
+	values[is_out_in ? AL_FACT_ROWS : AL_FACT_COLS] = dims[0];
+	values[is_out_in ? AL_FACT_COLS : AL_FACT_ROWS] = product(dims + 1, n - 1);
+	values[AL_FACT_COLS] *= packed;
+}
+
+static int64_t setting_of(struct al_ledger *ledger, const char *symbol, int64_t fallback)
+{
+	const struct al_setting *setting;
+
+	return al_settings_get(&ledger->settings, symbol, &setting, NULL) && setting
+			&& !setting->list && setting->value.kind == AL_VALUE_INTEGER
+		? setting->value.integer
+		: fallback;
+}
+
+static bool fuses(const struct al_stored_tensor *stored, enum al_role role)
+{
+	for (size_t i = 0; stored && i < stored->n_parts; i++)
+		if (stored->parts[i].entry->role == role)
+			return true;
+	return false;
+}
+
+/* Which of the layers with values it is, and how many there are. */
+static void set_value_layers(const struct al_ledger *ledger, const struct al_ledger_entry *t,
+	int64_t *values)
+{
+	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
+
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *other = &tensors->items[i];
+		if (!other->module || other->extra || !other->sees_text || !other->is_matrix
+			|| other->entry->role != AL_ROLE_VALUE)
+			continue;
+		values[AL_FACT_VALUE_LAYERS] += other->times;
+		if (other->layer < t->layer)
+			values[AL_FACT_VALUE_LAYER] += other->times;
+	}
+}
+
+static void set_attention(struct facts *f, const struct al_ledger_entry *t,
+	const struct al_stored_tensor *stored)
+{
+	const enum al_role role = t->entry->role;
+	const bool has_q = fuses(stored, AL_ROLE_QUERY), has_k = fuses(stored, AL_ROLE_KEY),
+		   has_v = fuses(stored, AL_ROLE_VALUE);
+
+	f->values[AL_FACT_FUSED_QKV] = has_q && has_v;
+	f->values[AL_FACT_FUSED_KV] = has_k && has_v && !has_q;
+	f->values[AL_FACT_QUERY] = role == AL_ROLE_QUERY;
+	f->values[AL_FACT_KEY] = role == AL_ROLE_KEY;
+	f->values[AL_FACT_VALUE] = role == AL_ROLE_VALUE;
+	f->values[AL_FACT_PROJECTION] = role == AL_ROLE_OUTPUT;
+	if (role == AL_ROLE_VALUE && f->q->scheme->is_by_layer)
+		set_value_layers(f->ledger, t, f->values);
+}
+
+static void set_facts(struct facts *f, const struct al_ledger_entry *t,
+	const struct al_stored_tensor *stored)
+{
+	const enum al_feed_forward_role role = t->stored ? t->stored->tensor->role : AL_FEED_NONE;
+	const bool is_head = t->part == AL_PART_HEAD, is_embedding = t->part == AL_PART_EMBEDDING;
+	const size_t n_dims = stored ? stored->n_dims : t->n_dims;
+	const bool is_flat = n_dims == 2 || (t->stored && t->stored->tensor->packed > 1);
+	const int64_t heads = setting_of(f->ledger, "n_heads", 1),
+		      shared = setting_of(f->ledger, "n_kv_heads", 0);
+	int64_t *values = f->values;
+
+	set_shape(t, stored, values);
+	values[AL_FACT_MATRIX] = t->is_matrix;
+	values[AL_FACT_ROUTER] = role == AL_FEED_ROUTER;
+	values[AL_FACT_EMBEDDING] = is_embedding;
+	values[AL_FACT_LINEAR] = t->is_matrix && is_flat && role != AL_FEED_ROUTER && !is_embedding;
+	values[AL_FACT_TABLE] = is_embedding && al_shape_mentions(&t->entry->shape, "vocab");
+	values[AL_FACT_HEAD] = is_head;
+	values[AL_FACT_OUTPUT] = is_head || (is_embedding && is_tied_table(f->ledger, t));
+	values[AL_FACT_EXPERT] = t->is_expert;
+	values[AL_FACT_UP] = role == AL_FEED_UP;
+	values[AL_FACT_GATE] = role == AL_FEED_GATE;
+	values[AL_FACT_DOWN] = role == AL_FEED_DOWN;
+	values[AL_FACT_IN_LAYERS] = t->is_in_layers;
+	values[AL_FACT_TEXT] = t->sees_text || t->extra;
+	values[AL_FACT_LAYER] = t->layer < 0 ? 0 : t->layer;
+	values[AL_FACT_LAYERS] = t->n_layers;
+	values[AL_FACT_EXPERTS] = setting_of(f->ledger, "n_experts", 0);
+	values[AL_FACT_GQA] = shared > 0 ? heads / shared : 1;
+	if (t->module)
+		set_attention(f, t, stored);
+}
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	struct facts *f = context;
+	struct al_scope own = al_settings_scope(&f->group->settings),
+			model = al_settings_scope(&f->ledger->settings);
+
+	for (int i = 0; !reference->has_index && i < AL_N_FACTS; i++)
+		if (strcmp(reference->symbol, al_scheme_facts[i]) == 0) {
+			al_value_set_int(out, f->values[i]);
+			*found = true;
+			return true;
+		}
+	return own.lookup(own.context, reference, found, out, err)
+		&& (*found || model.lookup(model.context, reference, found, out, err));
+}
+
+/* ---- rules ---- */
+
+/* The first group that has the tensor as a target, and whose rules it goes by; NULL: none. */
+static struct al_quantisation_group *find_group(struct al_quantisation *q,
+	const struct al_family *family, const char *name, bool is_linear)
+{
+	for (size_t i = 0; i < q->n_groups; i++) {
+		struct al_quantisation_group *group = &q->groups[i];
+		if (!group->targets || (group->has_linear && is_linear)
+			|| matches(q, family, group->targets, name))
+			return group;
+	}
+	return NULL;
+}
+
+static bool find_rule(struct facts *f, const struct al_scheme_rule **out, struct al_error *err)
+{
+	const struct al_scope scope = {.lookup = look_up, .context = f};
+	const struct al_scheme *scheme = f->q->scheme;
+
+	*out = NULL;
+	for (size_t i = 0; i < scheme->n_rules; i++) {
+		bool holds = true;
+		if (scheme->rules[i].when
+			&& !al_formula_holds(scheme->rules[i].when, &scope, &holds, err))
+			return al_in(err, "scheme %s", scheme->name);
+		if (!holds)
+			continue;
+		*out = &scheme->rules[i];
+		return true;
+	}
+	return true;
+}
+
+static bool set_format(struct facts *f, const char *dtype, const struct al_formula *bits,
+	struct al_stored_format *out, struct al_error *err)
+{
+	const struct al_scope scope = {.lookup = look_up, .context = f};
+	const struct al_dtype *found;
+
+	if (dtype) {
+		if (!al_dtype_find(dtype, &found, err))
+			return false;
+		out->dtype = *(f->values[AL_FACT_MATRIX]
+				? al_dtype_of_row(found, f->values[AL_FACT_COLS])
+				: found);
+		return true;
+	}
+	if (!al_formula_whole(bits, &scope, 1, &out->bits, err))
+		return false;
+	out->dtype = (struct al_dtype){.block_elements = 8, .block_bytes = (size_t)out->bits};
+	return true;
+}
+
+/* Facts, group and rule of a tensor; `stored` is what a checkpoint has of it. */
+static bool judge(struct facts *f, const struct al_ledger_entry *t,
+	const struct al_stored_tensor **stored, const struct al_scheme_rule **rule,
+	struct al_error *err)
+{
+	struct al_quantisation *q = f->q;
+	const struct al_family *family = f->ledger->family;
+
+	*rule = NULL;
+	if (!find_stored(q, f->ledger, t, stored, err))
+		return false;
+	set_facts(f, t, *stored);
+	if (q->is_of_text && !f->values[AL_FACT_TEXT])
+		return true;
+	const bool is_named = al_patterns_count(q->kept) > 0 || q->groups[0].targets;
+	const char *name = is_named ? name_of(q, t, *stored) : "";
+	if (is_named && matches(q, family, q->kept, name))
+		return true;
+	f->group = find_group(q, family, name, f->values[AL_FACT_LINEAR]);
+	return !f->group || find_rule(f, rule, err);
+}
+
+/* In one format: matrices but routers, and of tables those of the vocabulary. */
+static void set_plain(const struct al_quantisation *q, struct al_ledger *ledger,
+	const struct al_ledger_entry *t, struct al_stored_format *out)
+{
+	const bool is_router = t->stored && t->stored->tensor->role == AL_FEED_ROUTER;
+	const bool is_table = al_shape_mentions(&t->entry->shape, "vocab");
+	int64_t values[AL_N_FACTS] = {0};
+
+	(void)ledger;
+	set_shape(t, NULL, values);
+	out->dtype = !t->is_matrix || is_router || (t->part == AL_PART_EMBEDDING && !is_table)
+		? *q->base
+		: *al_dtype_of_row(q->dtype, values[AL_FACT_COLS]);
+}
+
+/* Scales of packed numbers are a byte each, those of FP8 matrices f32.
+ *= OCP Microscaling Formats v1.0, section 5.4: E8M0; arXiv:2412.19437, section 3.3.2 */
+static bool set_scale(const struct al_ledger *ledger, const struct al_ledger_entry *t,
+	struct al_stored_format *out, struct al_error *err)
+{
+	const struct al_dtype *found;
+	const char *name = t->beside		  ? t->entry->dtype
+		: al_family_packs(ledger->family) ? "u8"
+						  : "f32";
+
+	if (t->bits) {
+		out->bits = t->bits;
+		out->dtype = (struct al_dtype){.block_elements = 8, .block_bytes = (size_t)t->bits};
+		return true;
+	}
+	if (!al_dtype_find(name, &found, err))
+		return false;
+	out->dtype = *found;
+	return true;
+}
+
+bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
+	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
+{
+	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
+	const struct al_stored_tensor *stored;
+	struct facts f = {.q = q, .ledger = ledger};
+
+	*out = (struct al_stored_format){0};
+	if (t->entry->kind == AL_TENSOR_SCALE)
+		return set_scale(ledger, t, out, err);
+	if (!q->is_file && packed > 1) {
+		out->dtype = (struct al_dtype){.block_elements = (size_t)packed, .block_bytes = 1};
+		return true;
+	}
+	if (!q->scheme) {
+		set_plain(q, ledger, t, out);
+		return true;
+	}
+	if (!judge(&f, t, &stored, &out->rule, err))
+		return false;
+	if (out->rule)
+		return set_format(&f, out->rule->dtype, out->rule->bits, out, err);
+	out->dtype = *q->base;
+	return true;
+}
+
+/* ---- what stands beside ---- */
+
+static bool lists_scales(const struct al_ledger_list *tensors)
+{
+	for (size_t i = 0; i < tensors->n; i++)
+		if (tensors->items[i].entry->kind == AL_TENSOR_SCALE)
+			return true;
+	return false;
+}
+
+static const char *join_shape(struct al_ledger *ledger, const struct al_shape *shape,
+	const int64_t *dims)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < shape->n_dims; i++)
+		text = dims ? al_format(&ledger->arena, "%s%s%lld", text, i ? " * " : "",
+			       (long long)dims[i])
+			    : al_format(&ledger->arena, "%s%s%s", text, i ? " * " : "",
+				    al_formula_source(shape->dims[i]));
+	return text;
+}
+
+static void set_numbers(struct al_ledger_entry *e, const struct al_ledger_entry *of)
+{
+	mpq_t per_number;
+
+	mpq_init(per_number);
+	al_exact_set(e->elements, e->times);
+	al_exact_multiply(e->elements, e->count);
+	for (size_t i = 0; i < e->n_dims; i++)
+		al_exact_multiply(e->elements, e->dims[i]);
+	if (mpq_sgn(of->elements) != 0)
+		mpq_div(per_number, e->elements, of->elements);
+	mpq_mul(e->active, of->active, per_number);
+	mpq_mul(e->device, of->device, per_number);
+	mpq_clear(per_number);
+}
+
+static bool add_one(struct facts *f, size_t index, const char *name,
+	const struct al_scheme_tensor *tensor, struct al_error *err)
+{
+	const enum al_list list = AL_LIST_STORED;
+	const struct al_scope scope = {.lookup = look_up, .context = f};
+	struct al_ledger *ledger = f->ledger;
+	int64_t dims[AL_MOST_DIMS], bits = 0;
+	bool is_there = true;
+
+	if (tensor->entry.when && !al_formula_holds(tensor->entry.when, &scope, &is_there, err))
+		return false;
+	if (!is_there)
+		return true;
+	for (size_t i = 0; i < tensor->entry.shape.n_dims; i++)
+		if (!al_formula_whole(tensor->entry.shape.dims[i], &scope, 1, &dims[i], err))
+			return false;
+	if (tensor->bits && !al_formula_whole(tensor->bits, &scope, 1, &bits, err))
+		return false;
+	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
+	const struct al_ledger_entry *of = &ledger->lists[list].items[index];
+	e->entry = &tensor->entry;
+	e->name = al_format(&ledger->arena, "%s.%s", name, tensor->entry.name);
+	e->beside = of->name;
+	e->bits = bits;
+	e->part = of->part;
+	e->component = of->component;
+	e->n_dims = tensor->entry.shape.n_dims;
+	memcpy(e->dims, dims, e->n_dims * sizeof(*dims));
+	e->count = of->count;
+	e->active_count = of->active_count;
+	e->times = of->times;
+	e->layer = of->layer;
+	e->n_layers = of->n_layers;
+	e->extra = of->extra;
+	e->sees_text = of->sees_text;
+	e->is_in_layers = of->is_in_layers;
+	e->is_expert = of->is_expert;
+	e->source = f->q->scheme->source;
+	set_numbers(e, of);
+	if (ledger->ask.explains) {
+		e->formula = join_shape(ledger, &tensor->entry.shape, NULL);
+		e->substituted = join_shape(ledger, &tensor->entry.shape, dims);
+	}
+	return true;
+}
+
+/* Of a fused tensor the first part stands for all. */
+static bool add_beside(struct al_quantisation *q, struct al_ledger *ledger, size_t index,
+	struct al_error *err)
+{
+	const struct al_ledger_entry *t = &ledger->lists[AL_LIST_STORED].items[index];
+	const struct al_stored_tensor *stored;
+	const struct al_scheme_rule *rule;
+	struct facts f = {.q = q, .ledger = ledger};
+
+	if (!t->is_matrix || t->tied_to || t->entry->kind != AL_TENSOR_WEIGHT
+		|| (t->stored && t->stored->tensor->packed > 1))
+		return true;
+	if (!judge(&f, t, &stored, &rule, err))
+		return false;
+	if (!rule || (stored && stored->parts[0].entry != t->entry))
+		return true;
+	const char *name = t->layer >= 0 || !stored ? name_of(q, t, stored) : stored->stored->name;
+	for (size_t i = 0; i < rule->n_beside; i++)
+		if (!add_one(&f, index, name, &rule->beside[i], err))
+			return false;
+	return true;
+}
+
+bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
+	struct al_error *err)
+{
+	const struct al_ledger_list *tensors = &ledger->lists[AL_LIST_STORED];
+	const size_t n = tensors->n;
+
+	al_arena_finish(&q->stored);
+	al_arena_init(&q->stored);
+	q->modules = al_new_array(&q->stored, struct al_stored_module, ledger->n_modules + 1);
+	q->n_modules = ledger->n_modules;
+	if (!q->scheme || lists_scales(tensors))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (!add_beside(q, ledger, i, err))
+			return al_in(err, "%s", tensors->items[i].name);
+	return true;
+}

@@ -1,0 +1,14 @@
+/* Inside the quantisation: what a scheme reads for some of the tensors. */
+#ifndef ATTNLEDGER_LEDGER_QUANTISE_GROUP_H
+#define ATTNLEDGER_LEDGER_QUANTISE_GROUP_H
+
+#include "ledger/quantise.h"
+
+/* Tensors that one set of settings is for. */
+struct al_quantisation_group {
+	struct al_settings settings; /* what the scheme reads of the model's files */
+	struct al_patterns *targets; /* NULL: all */
+	bool has_linear; /* the class "Linear" is one of the targets */
+};
+
+#endif
