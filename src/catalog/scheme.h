@@ -15,27 +15,29 @@
  *                            "shape": ["ceil_div(rows, block[0])", "ceil_div(cols, block[1])"]}]}]
  *   }
  *
- * * "methods" are the values of "quant_method" that the scheme answers to; a scheme without is a
- * file type, which only --dtype asks for. "model", "config" and "group" are read as a family's
- * "config" is: from the whole config.json, from its object "quantization_config" (or the
- * "quantization" of hf_quant_config.json), from each member of the first of "groups" that is there.
- * A group's "targets" is its key with patterns, or, left out, the member's name is the pattern;
- * a tensor goes by the first group that has it as a target. "known" refuses what the rules don't
- * tell, and "knows" says what is expected. "keeps" are keys of lists of patterns of what isn't converted, "kept" such patterns.
+ * * "methods" are the values of "quant_method" that the scheme answers to; a scheme without is
+ * a file type, which only --dtype asks for. "model", "config" and "group" are read as a
+ * family's "config" is: from the whole config.json, from its object "quantization_config" (or
+ * the "quantization" of hf_quant_config.json), from each member of the first of "groups" that
+ * is there. A group's "targets" is its key with patterns, or, left out, the member's name is
+ * the pattern; a tensor goes by the first group that has it as a target. "known" refuses what
+ * the rules don't tell, and "knows" says what is expected. "keeps" are keys of lists of
+ * patterns of what isn't converted, "kept" such patterns.
  *
- * * A pattern is a run of whole words of a name ("mlp.gate" is in "model.layers.3.mlp.gate"); with
- * * in it, a glob over the whole name or over a module that it is in; "re:" and a regular expression
- * that the name begins with; or, of targets, the class "Linear".
+ * * A pattern is a run of whole words of a name ("mlp.gate" is in "model.layers.3.mlp.gate");
+ * with * in it, a glob over the whole name or over a module that it is in; "re:" and a regular
+ * expression that the name begins with; or, of targets, the class "Linear".
  *
- * * The first rule whose "when" holds gives the format: a "dtype" by name (one of blocks falls back
- * where rows don't fill them), or "bits" of each number. Where none holds a tensor stays in "base",
- * which is the config's dtype where the file doesn't say it. Formulas may use what the scheme reads,
- * the model's symbols, and of the tensor: its rows and cols (a matrix is [rows, cols], a row what is
- * multiplied with an input), is_linear (a matrix of no table, router or convolution), is_matrix,
- * is_embedding, is_table (of the vocabulary), is_head, is_output (the head, or the table tied to it),
- * is_router, is_expert, is_query, is_key, is_value, is_projection (attention's output),
- * is_fused_qkv, is_fused_kv, is_up, is_gate, is_down, is_in_layers, is_text, layer and n_layers,
- * value_layer and n_value_layers (counted over layers with values only), n_experts, n_gqa. */
+ * * The first rule whose "when" holds gives the format: a "dtype" by name (one of blocks falls
+ * back where rows don't fill them), or "bits" of each number. Where none holds a tensor stays
+ * in "base", which is the config's dtype where the file doesn't say it. Formulas may use what
+ * the scheme reads, the model's symbols, and of the tensor: its rows and cols (a matrix is
+ * [rows, cols], a row what is multiplied with an input), is_linear (a matrix of no table,
+ * router or convolution), is_matrix, is_embedding, is_table (of the vocabulary), is_head,
+ * is_output (the head, or the table tied to it), is_router, is_expert, is_query, is_key,
+ * is_value, is_projection (attention's output), is_fused_qkv, is_fused_kv, is_up, is_gate,
+ * is_down, is_in_layers, is_text, layer and n_layers, value_layer and n_value_layers (counted
+ * over layers with values only), n_experts, n_gqa. */
 #ifndef ATTNLEDGER_CATALOG_SCHEME_H
 #define ATTNLEDGER_CATALOG_SCHEME_H
 

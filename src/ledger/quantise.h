@@ -55,7 +55,8 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Says what isn't converted, and where it `explains` all that was read, with every default taken. */
+/* Says what isn't converted; where it `explains`, also all that was read, with every default that
+ * was taken. */
 void al_note_quantisation(const struct al_quantisation *q, bool explains, struct al_table *table);
 
 #endif

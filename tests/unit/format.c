@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/format.h"
 
 static double read_one(const char *name, uint64_t stored)
 {
