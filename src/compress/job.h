@@ -16,6 +16,16 @@ struct al_job_module {
 	size_t *dimensions; /* collab, [n_heads]: how many shared ones a head needs for 90 % */
 };
 
+/* The one of a list that treats this attention; NULL: none does. */
+static inline const struct al_job_module *al_job_module_find(const struct al_job_module *modules,
+	size_t n, const struct al_attention *attention)
+{
+	for (size_t i = 0; i < n; i++)
+		if (modules[i].layout.attention == attention)
+			return &modules[i];
+	return NULL;
+}
+
 struct al_job {
 	struct al_arena arena;
 	struct al_aside aside; /* the modules' new numbers, as they will stand in the file */

@@ -9,23 +9,16 @@
 
 /* ---- the compressed file's weights ---- */
 
-static const struct al_layout *find_layout(const struct al_recorded *recorded,
-	const struct al_attention *attention)
-{
-	for (size_t i = 0; i < recorded->n_modules; i++)
-		if (recorded->modules[i].layout.attention == attention)
-			return &recorded->modules[i].layout;
-	return NULL;
-}
-
 static bool load(void *context, const struct al_attention *attention, enum al_projection p,
 	bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_recorded *recorded = context;
-	const struct al_layout *layout = find_layout(recorded, attention);
+	const struct al_job_module *module = al_job_module_find(recorded->modules,
+		recorded->n_modules, attention);
 
-	if (layout && al_layout_changes(layout, p, is_bias))
-		return al_effective_load(layout, recorded->compressed, p, is_bias, out, err);
+	if (module && al_layout_changes(&module->layout, p, is_bias))
+		return al_effective_load(&module->layout, recorded->compressed, p, is_bias, out,
+			err);
 	return al_factor_load(recorded->view->checkpoint,
 		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
 }

@@ -83,14 +83,6 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 	al_text_add(out, "}");
 }
 
-static const struct al_layout *layout_of(const struct al_job *job, const struct al_attention *a)
-{
-	for (size_t m = 0; m < job->n_modules; m++)
-		if (job->modules[m].layout.attention == a)
-			return &job->modules[m].layout;
-	return NULL;
-}
-
 /* Of every module, so that what an earlier compression did to others is not lost. */
 static void describe_shapes(const struct al_job *job, struct al_text *out)
 {
@@ -100,7 +92,9 @@ static void describe_shapes(const struct al_job *job, struct al_text *out)
 		if (a->is_latent)
 			continue;
 		al_text_add(out, out->length > 1 ? ", " : "");
-		describe_shape(out, a, layout_of(job, a));
+		const struct al_job_module *module = al_job_module_find(job->modules,
+			job->n_modules, a);
+		describe_shape(out, a, module ? &module->layout : NULL);
 	}
 	al_text_add(out, "]");
 }

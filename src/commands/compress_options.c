@@ -1,0 +1,280 @@
+/* What `compress` is told, read and held against what its method takes. */
+#include "commands/compress.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "linalg/cp.h"
+
+enum { OF_VALUES, OF_KEYS, N_SIDES };
+static const char *const sides[N_SIDES] = {"values", "keys"};
+
+static const struct al_option_row file_rows[] = {
+	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
+		"the safetensors file to write; or a folder to be made, with the source's shards, "
+		"index and config.json",
+		.letter = 'o'),
+	OPTION_END,
+};
+
+static const struct al_option_row compress_rows[] = {
+	AL_SEED_ROW(struct al_compress_words, seed, 0),
+	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
+		"collab (shared projections), tucker (factored), truncate (per head), drop "
+		"(heads), ov (each head's values and outputs), kv-latent (values or keys of all "
+		"heads from one narrow projection), gqa (values shared by groups of heads) or "
+		"identity (nothing: another format, or a folder)"),
+	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
+		"drop, ov, kv-latent, gqa: in the measure of what `calibrate` wrote; with drop and "
+		"ov W_O is fitted anew"),
+	OPTION_CHOICE(struct al_compress_words, measure, "measure",
+		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
+		"what ov, kv-latent and gqa weigh errors by: nothing, the norm's gain, of the "
+		"calibration the inputs' mean squares, second moment or covariance, their moment "
+		"and W_O, or the heads' outputs (default auto: the best that is known)",
+		.words = al_measure_names, .n_words = AL_N_MEASURES),
+	OPTION_CHOICE(struct al_compress_words, refit, "refit", "auto|none|tokens|sequential",
+		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
+		"or what the compressed heads put out on --tokens, in the original model or in one "
+		"whose layers before are compressed",
+		.words = al_refit_names, .n_words = AL_N_REFITS),
+	OPTION_FLAG(struct al_compress_words, is_aligned, "align",
+		"gqa: each head's values turned onto those of the group's first (Procrustes), and "
+		"their mean, in place of the best common ones"),
+	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys",
+		"kv-latent: of values (default) or of keys", .words = sides, .n_words = N_SIDES),
+	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%",
+		"ov, kv-latent, gqa: the largest rank that saves this share of attention's "
+		"parameters"),
+	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
+		"shared width, or width of each head, of gqa how many values are left; or a comma "
+		"list, one rank per module"),
+	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
+		"the smallest rank with at most this relative error"),
+	OPTION_COUNT(struct al_compress_words, target_parameters, "target-parameters", "N",
+		"the largest rank with at most so many query and key parameters a module",
+		.least = 1),
+	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
+		"collab: at most so many sweeps of least squares (200)", .least = 1),
+	OPTION_FLAG(struct al_compress_words, force, "force",
+		"write a result that is no smaller than its source, too"),
+	OPTION_TEXT(struct al_compress_words, drops, "drop", "LAYER:HEAD,...",
+		"heads to leave out; a module's name may stand for LAYER; or with --calibration a "
+		"number: so many of each module, whose loss the others make up for best"),
+	OPTION_TEXT(struct al_compress_words, for_whom, "for", "epfml",
+		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"),
+	OPTION_END,
+};
+
+const struct al_option_group al_compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
+	{al_display_rows, 0}, {al_layout_rows, offsetof(struct al_compress_words, layout)},
+	{al_module_rows, offsetof(struct al_compress_words, layout)}, {compress_rows, 0},
+	{al_input_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
+
+static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
+	struct al_error *err)
+{
+	size_t n = al_read_digits(text, out);
+
+	if (n == 0 || text[n] || *out < least || *out > INT64_C(1) << 53)
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
+			option, text, (long long)least);
+	return true;
+}
+
+static size_t count_items(const char *list)
+{
+	size_t n = 1;
+
+	for (; *list; list++)
+		n += *list == ',';
+	return n;
+}
+
+/* The items of "a,b,c"; an empty one is an item. */
+static char **split(struct al_arena *arena, const char *list, size_t *n)
+{
+	char **items = al_new_array(arena, char *, count_items(list));
+
+	*n = 0;
+	for (;;) {
+		const size_t length = strcspn(list, ",");
+		items[(*n)++] = al_strndup(arena, list, length);
+		if (!list[length])
+			return items;
+		list += length + 1;
+	}
+}
+
+static bool read_ranks(struct al_arena *arena, const char *text, struct al_compress_options *out,
+	struct al_error *err)
+{
+	if (!text)
+		return true;
+	char **items = split(arena, text, &out->n_ranks);
+	int64_t *ranks = al_new_array(arena, int64_t, out->n_ranks);
+	for (size_t i = 0; i < out->n_ranks; i++)
+		if (!parse_whole(items[i], "rank", 1, &ranks[i], err))
+			return false;
+	out->ranks = ranks;
+	return true;
+}
+
+/* "3:5": head 5 of layer 3; "decoder.3.cross:5" names the module. */
+static bool read_drops(struct al_arena *arena, const char *text, struct al_compress_options *out,
+	struct al_error *err)
+{
+	int64_t of_each;
+
+	if (!text)
+		return true;
+	const size_t digits = al_read_digits(text, &of_each);
+	if (digits > 0 && !text[digits]) {
+		out->n_of_each = of_each > 0 ? (size_t)of_each : 0;
+		return of_each > 0
+			|| al_fail(err, AL_EINPUT,
+				"--drop %s: expected LAYER:HEAD, or a number of heads", text);
+	}
+	char **items = split(arena, text, &out->n_dropped);
+	struct al_dropped *dropped = al_new_array(arena, struct al_dropped, out->n_dropped);
+	for (size_t i = 0; i < out->n_dropped; i++) {
+		char *colon = strrchr(items[i], ':');
+		if (!colon || colon == items[i])
+			return al_fail(err, AL_EINPUT, "--drop %s: expected LAYER:HEAD", items[i]);
+		*colon = '\0';
+		dropped[i].module = items[i];
+		if (!parse_whole(colon + 1, "drop ...:", 0, &dropped[i].head, err))
+			return false;
+	}
+	out->dropped = dropped;
+	return true;
+}
+
+static bool read_target(const char *text, double *out, struct al_error *err)
+{
+	return !text || (al_parse_number(text, out) && *out > 0 && *out < 1)
+		|| al_fail(err, AL_EINPUT, "--target-error %s: expected a number between 0 and 1",
+			text);
+}
+
+static bool read_method(const char *method, const char *target, struct al_compress_options *out,
+	struct al_error *err)
+{
+	if (!method)
+		return al_fail(err, AL_EINPUT,
+			"expected --method collab, tucker, truncate, drop, ov, kv-latent, gqa or "
+			"identity");
+	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
+	if (found < 0)
+		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
+	out->method = (enum al_method)found;
+	out->for_epfml = target != NULL;
+	if (target && strcmp(target, "epfml") != 0)
+		return al_fail(err, AL_EINPUT, "--for %s: expected epfml", target);
+	return !target || out->method == AL_METHOD_COLLAB
+		|| al_fail(err, AL_EINPUT, "--for epfml takes --method collab, not %s", method);
+}
+
+/* One way to say how much is left, and the one that the method takes. */
+static bool check_goal(const struct al_compress_options *o, struct al_error *err)
+{
+	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->target_parameters > 0)
+		+ (o->budget > 0);
+
+	if (o->method == AL_METHOD_IDENTITY)
+		return (n == 0 && o->n_dropped == 0 && o->n_of_each == 0 && !o->modules)
+			|| al_fail(err, AL_EINPUT,
+				"--method identity changes no module: it takes no rank, no --drop "
+				"and no --modules");
+	if (o->method == AL_METHOD_DROP)
+		return (n == 0 && (o->n_dropped > 0 || o->n_of_each > 0))
+			|| al_fail(err, AL_EINPUT,
+				"--method drop takes --drop LAYER:HEAD,... and no rank");
+	if (o->n_dropped > 0 || o->n_of_each > 0)
+		return al_fail(err, AL_EINPUT, "--drop goes with --method drop, not %s",
+			al_method_names[o->method]);
+	return n == 1
+		|| al_fail(err, AL_EINPUT,
+			"expected one of --rank, --target-error, --target-parameters and "
+			"--budget");
+}
+
+/* "20%" or ".2" */
+static bool read_budget(const char *text, double *out, struct al_error *err)
+{
+	char *end;
+
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	if (end != text && *end == '%') {
+		*out /= 100;
+		end++;
+	}
+	return (end != text && !*end && *out > 0 && *out < 1)
+		|| al_fail(err, AL_EINPUT, "--budget %s: expected a share to save, as 20%%", text);
+}
+
+/* What only methods on values, and drop, take. */
+static bool check_data(const struct al_compress_words *o, enum al_method method,
+	struct al_error *err)
+{
+	const char *name = al_method_names[method];
+	const bool is_of_values = al_method_is_of_values(method);
+
+	if (o->calibration && !is_of_values && method != AL_METHOD_DROP)
+		return al_fail(err, AL_EINPUT,
+			"--calibration goes with drop, ov, kv-latent and gqa, not %s", name);
+	if ((o->measure != AL_MEASURE_AUTO || o->budget) && !is_of_values)
+		return al_fail(err, AL_EINPUT, "--%s goes with ov, kv-latent and gqa, not %s",
+			o->budget ? "budget" : "measure", name);
+	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
+		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
+	if (o->drops && !strchr(o->drops, ':') && !o->calibration)
+		return al_fail(err, AL_EINPUT,
+			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
+			o->drops);
+	if (o->is_aligned && method != AL_METHOD_GQA)
+		return al_fail(err, AL_EINPUT, "--align goes with gqa, not %s", name);
+	if (al_refit_runs((enum al_refit)o->refit)) {
+		if (!is_of_values && method != AL_METHOD_DROP)
+			return al_fail(err, AL_EINPUT,
+				"--refit goes with drop, ov, kv-latent and gqa, not %s", name);
+		return al_input_check(&o->input, err);
+	}
+	if (o->input.tokens || o->input.text || o->input.sequences)
+		return al_fail(err, AL_EINPUT,
+			"--tokens and --text go with --refit tokens or --refit sequential");
+	if (o->measure == AL_MEASURE_OUTPUTS && (method == AL_METHOD_LATENT && o->side == OF_KEYS))
+		return al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
+	return true;
+}
+
+bool al_compress_read(struct al_session *session, struct al_compress_options *out,
+	struct al_error *err)
+{
+	const struct al_compress_words *o = session->options;
+
+	*out = (struct al_compress_options){
+		.modules = o->layout.modules,
+		.target_parameters = o->target_parameters,
+		.must_gain = !o->force,
+		.of_keys = o->side == OF_KEYS,
+		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
+			.seed = (uint64_t)o->seed},
+	};
+	if (!read_method(o->method, o->for_whom, out, err)
+		|| !read_ranks(&session->arena, o->ranks, out, err)
+		|| !read_drops(&session->arena, o->drops, out, err)
+		|| !read_target(o->target_error, &out->target_error, err)
+		|| !read_budget(o->budget, &out->budget, err) || !check_data(o, out->method, err)
+		|| !check_goal(out, err))
+		return false;
+	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
+	if (o->sweeps > 0 && out->method != AL_METHOD_COLLAB)
+		return al_fail(err, AL_EINPUT, "--sweeps goes with --method collab, not %s",
+			al_method_names[out->method]);
+	return o->file || al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+}

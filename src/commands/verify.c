@@ -1,0 +1,181 @@
+/* verify: a checkpoint and its compressed copy side by side. */
+#include "commands/compress.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "compress/judge.h"
+
+bool al_parse_number(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && !*end && isfinite(*out);
+}
+
+bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
+	const char *shown, const struct al_verify_options *options, bool *holds,
+	struct al_error *err)
+{
+	struct al_checkpoint compressed;
+
+	if (!al_checkpoint_open(&compressed, path, err))
+		return false;
+	compressed.path = shown;
+	struct al_table *table = al_session_table(session, "verify",
+		"Attention probabilities and outputs, original and compressed");
+	al_verify_add_columns(table);
+	bool ok = al_verify(view, &compressed, options, table, holds, err);
+	al_checkpoint_close(&compressed);
+	return ok;
+}
+
+struct verify_options {
+	struct al_output_options output;
+	struct al_layout_options layout;
+	struct al_input_options input;
+	const char *tolerance;
+	int64_t seed;
+};
+
+static const struct al_option_row verify_rows[] = {
+	AL_SEED_ROW(struct verify_options, seed, 0),
+	OPTION_TEXT(struct verify_options, tolerance, "tolerance", "X",
+		"exit status 1 if a relative error of the output exceeds X"),
+	OPTION_END,
+};
+
+static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
+	{al_layout_rows, offsetof(struct verify_options, layout)},
+	{al_module_rows, offsetof(struct verify_options, layout)},
+	{al_input_rows, offsetof(struct verify_options, input)}, {verify_rows, 0}, {NULL, 0}};
+
+/* ---- on tokens ---- */
+
+static void add_loss(struct al_session *session, const struct al_judgement *judgement,
+	const struct al_batch *all)
+{
+	static const struct al_column columns[] = {
+		{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
+		{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
+		{.key = "original", .title = "Loss", .unit = "nats per token", .digits = 6},
+		{.key = "compressed", .title = "Compressed", .unit = "nats per token", .digits = 6},
+		{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 6},
+		{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 2},
+	};
+	struct al_table *table = al_session_table(session, "loss",
+		"Original and compressed on the tokens");
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+	struct al_cell *cell = al_table_add_row(table);
+	al_cell_set_int(table, cell++, (int64_t)all->n_sequences);
+	al_cell_set_int(table, cell++, (int64_t)judgement->n_predicted);
+	al_cell_set_real(cell++, judgement->original);
+	al_cell_set_real(cell++, judgement->compressed);
+	al_cell_set_real(cell++, judgement->divergence);
+	al_cell_set_real(cell, 100 * judgement->agreement);
+	al_table_note(table,
+		"the compressed model gives each next token %.4g times the probability (the "
+		"geometric mean); KL(original || compressed) and agreement leave out each "
+		"sequence's first token, which sees itself alone",
+		exp(judgement->original - judgement->compressed));
+	al_table_note(table,
+		"judge on other sequences than those of the calibration: in their sample errors "
+		"are smaller");
+}
+
+static bool judge_on(struct al_session *session, struct al_network *network,
+	const struct al_recorded *recorded, const struct al_input_options *input,
+	struct al_error *err)
+{
+	struct al_judgement judgement;
+	struct al_tokens tokens;
+
+	if (!al_input_read(input, network, &tokens, err))
+		return false;
+	const struct al_batch all = al_input_batch(&tokens);
+	bool ok = al_judge_compressed(network, recorded, &all, NULL, &judgement, err);
+	if (ok)
+		add_loss(session, &judgement, &all);
+	al_tokens_finish(&tokens);
+	return ok;
+}
+
+static bool judge_recorded(struct al_session *session, struct al_model_view *view,
+	const struct al_checkpoint *compressed, const struct al_input_options *input,
+	struct al_error *err)
+{
+	struct al_recorded recorded;
+	struct al_network network;
+
+	if (!al_recorded_open(&recorded, view, compressed, err))
+		return false;
+	bool ok = al_network_open(&network, view, err);
+	if (ok) {
+		ok = judge_on(session, &network, &recorded, input, err);
+		al_network_close(&network);
+	}
+	al_recorded_close(&recorded);
+	return ok;
+}
+
+/* Both models run on tokens. */
+static bool judge(struct al_session *session, struct al_model_view *view, const char *path,
+	const struct al_input_options *input, struct al_error *err)
+{
+	struct al_checkpoint compressed;
+
+	if (!al_checkpoint_open(&compressed, path, err))
+		return false;
+	bool ok = judge_recorded(session, view, &compressed, input, err)
+		&& al_checkpoint_check_unchanged(&compressed, err);
+	al_checkpoint_close(&compressed);
+	return ok;
+}
+
+static bool run_verify(struct al_session *session, struct al_error *err)
+{
+	const struct verify_options *o = session->options;
+	struct al_verify_options options = {.n_tokens = AL_VERIFY_TOKENS,
+		.seed = (uint64_t)o->seed,
+		.modules = o->layout.modules,
+		.has_tolerance = o->tolerance != NULL};
+	const char *compressed = al_session_word(session, 1);
+	struct al_opened_checkpoint opened;
+	const bool has_input = o->input.tokens || o->input.text;
+	bool holds = true;
+
+	if (has_input && !al_input_check(&o->input, err))
+		return false;
+	if (!has_input && o->input.sequences)
+		return al_fail(err, AL_EINPUT, "--sequences goes with --tokens or --text");
+	if (o->tolerance
+		&& (!al_parse_number(o->tolerance, &options.tolerance) || options.tolerance < 0))
+		return al_fail(err, AL_EINPUT, "--tolerance %s: expected a number of at least 0",
+			o->tolerance);
+	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
+		    al_session_word(session, 2), true, err))
+		return false;
+	bool ok = (!has_input || judge(session, &opened.view, compressed, &o->input, err))
+		&& al_verify_add_table(session, &opened.view, compressed, compressed, &options,
+			&holds, err);
+	session->answer_is_no = !holds;
+	if (ok)
+		al_opened_checkpoint_note(&opened, session->tables[0]);
+	al_opened_checkpoint_finish(&opened);
+	return ok;
+}
+
+const struct al_command al_command_verify = {
+	.words = "ORIGINAL COMPRESSED [CONFIG]",
+	.examples = {"verify bert/ collab.safetensors",
+		"verify model.safetensors pruned.safetensors -f csv"},
+	.options = verify_groups,
+	.options_size = sizeof(struct verify_options),
+	.least_words = 2,
+	.most_words = 3,
+	.computes = true,
+	.run = run_verify,
+};

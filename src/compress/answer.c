@@ -1,0 +1,112 @@
+/* What a compression cost, module by module. */
+#include "compress/steps.h"
+
+#include <math.h>
+
+#include "compress/by_data.h"
+
+/* Errors below this are rounding: their ratios say nothing. */
+#define EXACT 1e-12
+
+void al_compress_add_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
+		{.key = "method", .title = "Method"},
+		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
+		{.key = "original",
+			.title = "Query and key parameters",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "parameters",
+			.title = "Compressed",
+			.quantity = AL_QUANTITY_COUNT,
+			.digits = AL_DIGITS_ALL},
+		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
+		{.key = "relative_error", .title = "Relative error", .digits = 6},
+		{.key = "control_error", .title = "Error of truncating", .digits = 6},
+		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+static void add_row(const struct al_job_module *module, struct al_table *table)
+{
+	const struct al_layout *layout = &module->layout;
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, layout->attention->name);
+	al_cell_set_int(table, cell++, layout->attention->layer);
+	al_cell_set_text(table, cell++, al_method_names[layout->method]);
+	if (layout->method != AL_METHOD_DROP)
+		al_cell_set_int(table, cell, layout->rank);
+	cell++;
+	al_cell_set_int(table, cell++, module->original);
+	al_cell_set_int(table, cell++, module->parameters);
+	al_cell_set_real(cell++, 100 * (1 - (double)module->parameters / (double)module->original));
+	al_cell_set_real(cell++, module->relative_error);
+	if (isnan(module->control_error) || layout->is_refitted)
+		return;
+	al_cell_set_real(cell++, module->control_error);
+	if (module->relative_error > EXACT)
+		al_cell_set_real(cell, module->control_error / module->relative_error);
+}
+
+/* What the error is of. */
+static void note_error(const struct al_job *job, struct al_table *table, bool has_estimate)
+{
+	const struct al_data *data = job->options->data;
+	const bool has_data = data && data->calibration;
+
+	if (job->options->method == AL_METHOD_IDENTITY)
+		al_table_note(table, "identity: no module is changed, every tensor is copied");
+	else if (data && al_refit_runs(data->refit))
+		al_table_note(table,
+			"relative error: of the modules' outputs on the tokens that W_O was fitted "
+			"to (in sample)");
+	else if (al_job_refits(job->options))
+		al_table_note(table,
+			"relative error: of the modules' outputs on the calibration's tokens (in "
+			"sample), W_O of the heads that are left fitted anew");
+	else if (al_method_is_of_values(job->options->method))
+		al_table_note(table,
+			"relative error: of what the closed form minimises, %s%s; what it costs "
+			"the "
+			"model, verify --tokens measures",
+			has_data ? "in the measure of the calibration's tokens (in sample)"
+				 : "of the weights alone",
+			has_data && al_data_refits(data, job->options->method)
+				? ", before W_O is fitted anew"
+				: "");
+	else
+		al_table_note(table,
+			"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncating: the "
+			"largest singular triples of all heads, at as many parameters; gain: the "
+			"error of truncating over the method's error",
+			has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+}
+
+void al_answer_fill(const struct al_job *job, struct al_table *table)
+{
+	bool has_estimate = false;
+
+	if (al_method_is_of_values(job->options->method))
+		table->columns[al_table_find_column(table, "original")].title =
+			"Attention parameters";
+	for (size_t i = 0; i < job->n_modules; i++) {
+		add_row(&job->modules[i], table);
+		has_estimate = has_estimate || job->modules[i].is_estimate;
+	}
+	note_error(job, table, has_estimate);
+	for (size_t i = 0; i < job->n_modules; i++)
+		if (!job->modules[i].has_settled)
+			al_table_note(table,
+				"%s: not converged after %zu sweep%s; more (--sweeps N) lessen "
+				"the error",
+				job->modules[i].layout.attention->name,
+				job->options->effort.n_sweeps,
+				job->options->effort.n_sweeps == 1 ? "" : "s");
+}

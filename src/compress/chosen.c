@@ -1,0 +1,138 @@
+/* What a compression is asked to treat: modules and heads, and all that can be refused before the
+ * work. */
+#include "compress/steps.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/select.h"
+#include "compress/by_data.h"
+#include "compress/embedding.h"
+
+bool al_job_takes(const struct al_job *job, const struct al_attention *a)
+{
+	return !job->options->modules || al_select_module(job->options->modules, a->name);
+}
+
+static bool names_module(const struct al_dropped *dropped, const struct al_attention *a)
+{
+	char *end;
+	const long long layer = strtoll(dropped->module, &end, 10);
+
+	return strcmp(dropped->module, a->name) == 0
+		|| (end != dropped->module && *end == '\0' && layer == a->layer && !a->is_cross);
+}
+
+static bool check_dropped(const struct al_job *job, struct al_error *err)
+{
+	for (size_t i = 0; i < job->options->n_dropped; i++) {
+		const struct al_dropped *dropped = &job->options->dropped[i];
+		const struct al_attention *found = NULL;
+		for (size_t m = 0; m < job->view->n_modules; m++) {
+			const struct al_attention *a = &job->view->modules[m];
+			if (!names_module(dropped, a))
+				continue;
+			if (found)
+				return al_fail(err, AL_EINPUT,
+					"layer %s is %s or %s: name the module", dropped->module,
+					found->name, a->name);
+			found = a;
+		}
+		if (!found)
+			return al_fail(err, AL_EINPUT, "no module %s, the last is %s",
+				dropped->module, job->view->modules[job->view->n_modules - 1].name);
+		if (dropped->head < 0 || dropped->head >= found->n_heads)
+			return al_fail(err, AL_EINPUT,
+				"%s has no head %" PRId64 ", the last is %" PRId64, found->name,
+				dropped->head, found->n_heads - 1);
+	}
+	return true;
+}
+
+/* NULL where no head of the module goes. */
+bool al_job_find_dropped(struct al_job *job, const struct al_attention *a, bool **out,
+	struct al_error *err)
+{
+	const struct al_compress_options *options = job->options;
+	bool *is_dropped = NULL;
+
+	if (options->n_of_each > 0) {
+		*out = al_new_array(&job->arena, bool, (size_t)a->n_heads);
+		return al_choose_dropped(job->view, options->data->calibration, a,
+			options->n_of_each, *out, err);
+	}
+	for (size_t i = 0; i < job->options->n_dropped; i++) {
+		if (!names_module(&job->options->dropped[i], a))
+			continue;
+		if (!is_dropped)
+			is_dropped = al_new_array(&job->arena, bool, (size_t)a->n_heads);
+		is_dropped[job->options->dropped[i].head] = true;
+	}
+	*out = is_dropped;
+	return true;
+}
+
+static size_t count_chosen(const struct al_job *job)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->view->n_modules; i++)
+		n += al_job_takes(job, &job->view->modules[i]);
+	return n;
+}
+
+/* Numbers of each head beside the projections (T5's position biases, Cohere's norms) would have to
+ * lose the same heads, in every module that reads them. */
+static bool check_beside(const struct al_job *job, const struct al_attention *a,
+	struct al_error *err)
+{
+	const struct al_tensor_list *tensor_list = &job->view->tensor_list;
+
+	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
+		const struct al_model_tensor *t = &tensor_list->tensors[i];
+		bool has_heads = false;
+		for (size_t j = 0; j < t->n_dims; j++)
+			has_heads = has_heads || t->dims[j] == a->n_heads;
+		if (has_heads && t->tensor->part == AL_PART_ATTENTION
+			&& al_model_view_find(job->view, t->name))
+			return al_fail(err, AL_EINPUT,
+				"drop cannot remove heads: tensor %s has per-head values that it "
+				"would leave behind",
+				t->name);
+	}
+	return true;
+}
+
+/* All that can be refused before the work. */
+bool al_job_check(struct al_job *job, struct al_error *err)
+{
+	const struct al_compress_options *options = job->options;
+	const size_t n = count_chosen(job);
+	size_t index = 0;
+	const struct al_tensor *checked = NULL;
+	int64_t rank;
+
+	if (options->method == AL_METHOD_IDENTITY)
+		return true;
+	if (n == 0)
+		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
+			job->view->modules[0].name);
+	if (options->ranks && options->n_ranks != 1 && options->n_ranks != n)
+		return al_fail(err, AL_EINPUT,
+			"%zu ranks for %zu modules, expected one, or one each", options->n_ranks,
+			n);
+	for (size_t i = 0; i < job->view->n_modules; i++) {
+		const struct al_attention *a = &job->view->modules[i];
+		if (!al_job_takes(job, a))
+			continue;
+		if (!al_method_check(a, options->method, err)
+			|| (options->for_epfml && !al_epfml_check(a, err))
+			|| (options->method == AL_METHOD_DROP && !check_beside(job, a, err))
+			|| (options->ranks && !al_given_rank(job, a, index, &rank, err))
+			|| !al_embedding_check(job->view, a, &checked, err))
+			return al_in(err, "%s", a->name);
+		index++;
+	}
+	return check_dropped(job, err);
+}

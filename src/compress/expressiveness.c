@@ -1,0 +1,73 @@
+/* How many of the shared dimensions each head of a collaborative layer uses. */
+#include "compress/steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "audit/measures.h"
+
+static double column_norm(struct al_matrix m, size_t j)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m.rows; i++)
+		sum += m.data[i + j * m.ld] * m.data[i + j * m.ld];
+	return sqrt(sum);
+}
+
+static int compare_descending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* The adaptive expressiveness of Cordonnier et al.: how many shared dimensions hold 90 % of
+ * m_ir^2 |a_r|^2 |c_r|^2 in each head. */
+void al_count_dimensions(struct al_job *job, struct al_job_module *module,
+	const struct al_pieces *pieces)
+{
+	const struct al_matrix mixing = pieces->of[AL_PIECE_MIXING];
+	double *norms = al_new_array(&job->arena, double, 2 * mixing.rows),
+	       *weights = norms + mixing.rows;
+
+	module->dimensions = al_new_array(&job->arena, size_t, mixing.cols);
+	for (size_t r = 0; r < mixing.rows; r++)
+		norms[r] = column_norm(pieces->of[AL_PIECE_QUERY], r)
+			* column_norm(pieces->of[AL_PIECE_KEY], r);
+	for (size_t i = 0; i < mixing.cols; i++) {
+		for (size_t r = 0; r < mixing.rows; r++)
+			weights[r] = fabs(mixing.data[r + i * mixing.ld]) * norms[r];
+		qsort(weights, mixing.rows, sizeof(*weights), compare_descending);
+		module->dimensions[i] = al_components(weights, mixing.rows, 0.9);
+	}
+}
+
+void al_compress_add_head_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
+		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "dimensions", .title = "Shared dimensions", .digits = AL_DIGITS_ALL},
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		al_table_add_column(table, columns[i]);
+}
+
+void al_answer_heads(const struct al_job *job, struct al_table *table)
+{
+	for (size_t m = 0; m < job->n_modules; m++) {
+		const struct al_attention *a = job->modules[m].layout.attention;
+		for (int64_t i = 0; i < a->n_heads; i++) {
+			struct al_cell *cell = al_table_add_row(table);
+			al_cell_set_text(table, cell++, a->name);
+			al_cell_set_int(table, cell++, a->layer);
+			al_cell_set_int(table, cell++, i);
+			al_cell_set_int(table, cell, (int64_t)job->modules[m].dimensions[i]);
+		}
+	}
+	al_table_note(table,
+		"the number of shared dimensions r that hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
+}

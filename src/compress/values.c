@@ -1,0 +1,162 @@
+/* Methods on values: a rank of its own for each head, common values of a group, one narrow
+ * projection for all heads. */
+#include "compress/work.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "calibration/outputs.h"
+
+/* ---- values of a group of key/value heads as one, and each head's way out of it ---- */
+
+/* Heads [first, +n) get common values V K U of width `rank`, out of which comes U^T K^-1 W_O;
+ * `map`, [n*width][rank], is K U. */
+static bool join(struct al_work *w, struct al_pieces *out, size_t first, size_t n, size_t rank,
+	size_t place, struct al_matrix *map, struct al_error *err)
+{
+	struct al_matrix vectors = {0}, way = {0};
+	struct al_output_roots r;
+	bool ok = true;
+
+	if (!al_output_roots_init(&r, w, first, n, err))
+		return false;
+	ok = al_work_lead_weighed(w, &r, first, rank, &vectors, err)
+		&& al_matrix_init(map, n * w->width, rank, err)
+		&& al_matrix_init(&way, n * w->width, rank, err)
+		&& al_multiply_blocks(r.root, n, w->width, al_view(vectors), *map, err)
+		&& al_multiply_blocks(r.inverse, n, w->width, al_view(vectors), way, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			al_columns(al_view(w->weights[AL_VALUE]), first * w->width, n * w->width),
+			al_view(*map), 0,
+			al_part(out->of[AL_PIECE_VALUE], 0, place * rank, w->weights[AL_VALUE].rows,
+				rank),
+			err);
+	for (size_t i = 0; ok && i < n * w->group; i++) {
+		const size_t head = first * w->group + i;
+		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			al_columns(al_view(w->weights[AL_OUTPUT]), head * w->width, w->width),
+			al_view(al_part(way, i / w->group * w->width, 0, w->width, rank)), 0,
+			al_part(out->of[AL_PIECE_OUTPUT], 0, head * rank,
+				w->weights[AL_OUTPUT].rows, rank),
+			err);
+	}
+	al_output_roots_finish(&r);
+	al_matrix_finish(&vectors);
+	al_matrix_finish(&way);
+	return ok;
+}
+
+static bool init_values(const struct al_work *w, struct al_pieces *out, size_t values, size_t rank,
+	struct al_error *err)
+{
+	return al_matrix_init(&out->of[AL_PIECE_VALUE], w->weights[AL_VALUE].rows, values * rank,
+		       err)
+		&& al_matrix_init(&out->of[AL_PIECE_OUTPUT], w->weights[AL_OUTPUT].rows,
+			(size_t)w->a->n_heads * rank, err)
+		&& (!w->value_bias.data
+			|| al_matrix_init(&out->of[AL_PIECE_VALUE_BIAS], 1, values * rank, err));
+}
+
+/* ---- ov ---- */
+
+/* W_O anew for outputs o_i A_i, A_i the map of head i's values. */
+static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struct al_matrix *maps,
+	struct al_error *err)
+{
+	const struct al_matrix moment = w->statistics->of[AL_STATISTIC_HEADS];
+	const size_t n = (size_t)w->a->n_heads, rank = (size_t)w->layout->rank;
+	struct al_matrix cross = {0}, gram = {0};
+	bool ok = al_matrix_init(&cross, n * rank, moment.cols, err)
+		&& al_matrix_init(&gram, n * rank, n * rank, err);
+
+	for (size_t i = 0; ok && i < n; i++)
+		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(maps[i / w->group]),
+			al_view(al_part(moment, i * w->width, 0, w->width, moment.cols)), 0,
+			al_part(cross, i * rank, 0, rank, moment.cols), err);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			al_columns(al_view(cross), i * w->width, w->width),
+			al_view(maps[i / w->group]), 0, al_part(gram, 0, i * rank, n * rank, rank),
+			err);
+	ok = ok
+		&& al_output_refit(al_view(gram), al_view(cross), al_view(w->weights[AL_OUTPUT]),
+			out->of[AL_PIECE_OUTPUT], err);
+	al_matrix_finish(&cross);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits, struct al_error *err)
+{
+	const size_t rank = (size_t)w->layout->rank;
+	struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
+	bool ok = al_work_gram(w, AL_VALUE, err) && init_values(w, out, w->n_kv, rank, err);
+
+	for (size_t kv = 0; ok && kv < w->n_kv; kv++) {
+		ok = join(w, out, kv, 1, rank, kv, &maps[kv], err);
+		if (ok && w->value_bias.data)
+			ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
+				al_columns(al_view(w->value_bias), kv * w->width, w->width),
+				al_view(maps[kv]), 0,
+				al_part(out->of[AL_PIECE_VALUE_BIAS], 0, kv * rank, 1, rank), err);
+	}
+	ok = ok && (!refits || refit_ov(w, out, maps, err));
+	for (size_t kv = 0; kv < w->n_kv; kv++)
+		al_matrix_finish(&maps[kv]);
+	free(maps);
+	return ok;
+}
+
+bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned, struct al_error *err)
+{
+	const size_t left = (size_t)w->layout->rank, size = w->n_kv / left;
+	bool ok = al_work_gram(w, AL_VALUE, err) && init_values(w, out, left, w->width, err);
+
+	if (ok && is_aligned)
+		return al_work_align(w, out, left, size, err);
+	for (size_t place = 0; ok && place < left; place++) {
+		struct al_matrix map = {0};
+		ok = join(w, out, place * size, size, w->width, place, &map, err);
+		al_matrix_finish(&map);
+	}
+	return ok;
+}
+
+/* ---- kv-latent ---- */
+
+/* Down W K Z and up Z^T K^-1; K is 1 but where outputs weigh. */
+bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	const enum al_projection p = w->layout->of_keys ? AL_KEY : AL_VALUE;
+	const struct al_view weights = al_view(w->weights[p]);
+	const size_t rank = (size_t)w->layout->rank;
+	const bool is_weighed = w->measure == AL_MEASURE_WEIGHED && p == AL_VALUE;
+	struct al_matrix *down = &out->of[AL_PIECE_QUERY_DOWN + (int)p], *up = &out->of[p];
+	struct al_matrix vectors = {0}, left = {0}, right = {0};
+	struct al_output_roots r = {0};
+	bool ok = al_work_gram(w, p, err)
+		&& (!is_weighed || al_output_roots_init(&r, w, 0, w->n_kv, err));
+
+	ok = ok
+		&& (is_weighed ? al_work_lead_weighed(w, &r, 0, rank, &vectors, err)
+			       : al_work_lead(w, w->gram, rank, &vectors, err))
+		&& al_matrix_init(&left, vectors.rows, rank, err)
+		&& al_matrix_init(&right, vectors.rows, rank, err)
+		&& (is_weighed ? al_multiply_blocks(r.root, r.n, w->width, al_view(vectors), left,
+					 err)
+					&& al_multiply_blocks(r.inverse, r.n, w->width,
+						al_view(vectors), right, err)
+			       : al_copy(al_view(vectors), left, err)
+					&& al_copy(al_view(vectors), right, err))
+		&& al_matrix_init(down, weights.rows, rank, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights, al_view(left), 0, *down, err)
+		&& al_matrix_init(up, rank, weights.cols, err);
+	for (size_t j = 0; ok && j < up->cols; j++)
+		for (size_t i = 0; i < rank; i++)
+			up->data[i + j * up->ld] = right.data[j + i * right.ld];
+	al_output_roots_finish(&r);
+	al_matrix_finish(&vectors);
+	al_matrix_finish(&left);
+	al_matrix_finish(&right);
+	return ok;
+}
