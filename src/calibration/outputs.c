@@ -157,21 +157,23 @@ static bool compensate(struct judging *j, size_t head, struct al_error *err)
 	return ok;
 }
 
-/* (M^-1)_ii^-1 is the Schur complement of M_ii: one inverse serves all heads. False, without an
- * error, where M is too ill-conditioned for one. */
+/* (M^-1)_ii^-1 is the Schur complement of M_ii: one inverse serves all heads. It has no data where
+ * M is too ill-conditioned for one. */
 static bool invert(const struct judging *j, struct al_matrix *inverse, struct al_error *err)
 {
 	const size_t n = j->moment.rows;
 	struct al_matrix r = {0}, half = {0};
 	double condition = INFINITY;
 	bool ok = al_matrix_init(&r, n, n, err) && al_copy(al_view(j->moment), r, err)
-		&& al_cholesky(r, &condition, err) && condition < 1 / LEAST_EIGENVALUE
-		&& al_matrix_init(&half, n, n, err) && al_matrix_init(inverse, n, n, err);
+		&& al_cholesky(r, &condition, err);
 
-	for (size_t i = 0; ok && i < n; i++)
-		half.data[i + i * half.ld] = 1;
-	ok = ok && al_solve(AL_LEFT, AL_TRANSPOSED, al_view(r), half, err)
-		&& al_gram(AL_TRANSPOSED, al_view(half), *inverse, err);
+	if (ok && condition < 1 / LEAST_EIGENVALUE) {
+		ok = al_matrix_init(&half, n, n, err) && al_matrix_init(inverse, n, n, err);
+		for (size_t i = 0; ok && i < n; i++)
+			half.data[i + i * half.ld] = 1;
+		ok = ok && al_solve(AL_LEFT, AL_TRANSPOSED, al_view(r), half, err)
+			&& al_gram(AL_TRANSPOSED, al_view(half), *inverse, err);
+	}
 	al_matrix_finish(&r);
 	al_matrix_finish(&half);
 	return ok;
@@ -200,13 +202,11 @@ static bool compensate_by_inverse(struct judging *j, size_t head, struct al_matr
 static bool compensate_all(struct judging *j, struct al_error *err)
 {
 	struct al_matrix inverse = {0};
-	struct al_error why = {0};
-	bool ok = true;
+	bool ok = invert(j, &inverse, err);
 
-	const bool has_inverse = invert(j, &inverse, &why);
 	for (size_t head = 0; ok && head < j->n_heads; head++)
-		ok = has_inverse ? compensate_by_inverse(j, head, inverse, err)
-				 : compensate(j, head, err);
+		ok = inverse.data ? compensate_by_inverse(j, head, inverse, err)
+				  : compensate(j, head, err);
 	al_matrix_finish(&inverse);
 	return ok;
 }

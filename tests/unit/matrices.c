@@ -186,6 +186,10 @@ static void write_covariance(size_t n)
 
 #define BERT "tests/data/small-bert.safetensors --heads 3 --threads 1 "
 
+#define TOKENS "--tokens @/ids "
+#define GPT2 "compress @/gpt2 --force --threads 1 -o @/out.safetensors "
+#define LLAMA "compress @/llama --force --threads 1 -o @/out.safetensors "
+
 static const char *const lines[] = {
 	"audit " BERT "--null 1 --across",
 	"audit " BERT "--null 0 --center --calibration @/covariance.npy --only heads,layers",
@@ -203,6 +207,18 @@ static const char *const lines[] = {
 	"compress @/gpt_bigcode --method collab --rank 3 --threads 1 -o @/collab.safetensors",
 	"compress @/gpt_bigcode --method truncate --rank 2 --threads 1 -o @/truncate.safetensors",
 	"compress @/t5 --method tucker --rank 3 --threads 1 -o @/tucker.safetensors",
+	"calibrate @/gpt2 " TOKENS "--threads 1 -o @/of-gpt2",
+	"calibrate @/llama " TOKENS "--threads 1 -o @/of-llama",
+	GPT2 "--method ov --rank 2",
+	GPT2 "--method ov --rank 2 --calibration @/of-gpt2 --refit sequential " TOKENS,
+	GPT2 "--method ov --rank 2 --calibration @/of-gpt2 --measure gain",
+	GPT2 "--method kv-latent --rank 6 --calibration @/of-gpt2",
+	"verify @/gpt2 @/out.safetensors " TOKENS "--threads 1",
+	GPT2 "--method kv-latent --of keys --rank 6 --calibration @/of-gpt2",
+	GPT2 "--method drop --drop 1 --calibration @/of-gpt2",
+	LLAMA "--method gqa --rank 1 --calibration @/of-llama",
+	LLAMA "--method gqa --rank 1 --calibration @/of-llama --align",
+	"audit @/gpt2 --null 0 --threads 1 --only drop,conversion --calibration @/of-gpt2 " TOKENS,
 };
 
 static void every_place_of_commands_may_fail(void **state)
@@ -319,7 +335,9 @@ static int open_file(void)
 
 static int set_up(void **state)
 {
-	static const char *const names[] = {"t5", "gpt_bigcode", "llama", "deepseek_v2"};
+	static const char *const names[] = {"t5", "gpt_bigcode", "llama", "deepseek_v2", "gpt2"};
+
+	char ids[256];
 
 	(void)state;
 	setenv("OMP_WAIT_POLICY", "passive", 1); /* else a command starts itself once more */
@@ -333,6 +351,7 @@ static int set_up(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		write_checkpoint(names[i]);
 	write_covariance(12);
+	test_write(test_path(ids, &folder, "ids"), "1 5 9 13 2 4\n3 3 7 0\n", 21);
 	grouped = gaussian_layer((struct sizes){6, 2, 4, 17, 13}, 1);
 	collaborative = collaborative_layer(24, 4, 4, 1);
 	return 0;

@@ -1,0 +1,244 @@
+/* Conversions of tiny models, from the command line: what `compress` and `verify` say against an
+ * independent program in float64 (reference.py), which makes every conversion by its definition.
+ *
+ * A case is a file of tests/data/compress: a tiny model as tests/forward/tiny.c takes it, sequences
+ * of tokens, how many of them calibrate (the others judge), and conversions, each with its options
+ * and what comes of it: the relative error of each module, loss and KL divergence on the judging
+ * sequences. */
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "tests/forward/tiny.h"
+
+#define FOLDER "tests/data/compress"
+
+enum { MOST_CASES = 16, MOST_WORDS = 32 };
+
+/* Sums of the calibration are of float32 products. */
+static const double TOLERANCE = 2e-4;
+
+/* ---- commands ---- */
+
+/* "@" is the folder. */
+static int split(const char *line, const char *folder, char *room, char *argv[MOST_WORDS])
+{
+	static char name[] = "attnledger";
+	size_t used = 0;
+	int argc = 1;
+
+	argv[0] = name;
+	for (const char *p = line; *p; p++)
+		used += (size_t)snprintf(room + used, 2048 - used, *p == '@' ? "%s" : "%.1s",
+			*p == '@' ? folder : p);
+	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
+		assert_true(argc < MOST_WORDS - 1);
+		argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	return argc;
+}
+
+/* Runs a command; its tables as JSON. */
+static void run(const char *line, const struct test_folder *folder, struct al_json *answer)
+{
+	/* Without what begins a program once more: that would be this test. */
+	const struct al_program program = {.commands = al_full_program.commands,
+		.set_threads = al_full_program.set_threads};
+	char room[2048], path[256], *argv[MOST_WORDS];
+	struct al_error err;
+	int status;
+
+	test_path(path, folder, "answer");
+	fflush(NULL);
+	const pid_t child = fork();
+	if (child == 0) {
+		const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+		dup2(file, STDOUT_FILENO);
+		exit(al_command_line(split(line, folder->path, room, argv), argv, &program));
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	if (status != 0)
+		fail_msg("%s: status %d", line, status);
+	if (!al_json_read(answer, path, &err))
+		fail_msg("%s: %s", line, err.message);
+}
+
+/* Row number i of a table, the answer's own where it has but one. */
+static const struct cJSON *find_row(const struct al_json *answer, const char *id, size_t i)
+{
+	const struct cJSON *tables = al_json_get(answer->root, "tables");
+	const struct cJSON *found = tables ? NULL : answer->root;
+	struct al_error err;
+	const char *name;
+
+	if (tables)
+		al_json_each (table, tables)
+			if (al_json_get_text(answer, table, "id", true, &name, &err)
+				&& strcmp(name, id) == 0)
+				found = table;
+	assert_non_null(found);
+	const struct cJSON *row = al_json_at(al_json_get(found, "rows"), i);
+	assert_non_null(row);
+	return row;
+}
+
+static double number(const struct al_json *doc, const struct cJSON *row, const char *key)
+{
+	double out = NAN;
+	struct al_error err;
+
+	if (!al_json_get(row, key) || !al_json_real(doc, al_json_get(row, key), &out, &err))
+		fail_msg("%s: no number %s", doc->name, key);
+	return out;
+}
+
+/* ---- a case ---- */
+
+struct test_case {
+	const char *path;
+	struct al_json doc;
+	struct test_folder folder;
+	size_t n_calibrating, n_sequences;
+};
+
+static void assert_near(const struct test_case *c, const char *options, const char *what,
+	double found, double expected)
+{
+	if (!(fabs(found - expected) <= TOLERANCE * (0.01 + fabs(expected))))
+		fail_msg("%s: %s: %s is %.8g, expected %.8g", c->path, options, what, found,
+			expected);
+}
+
+/* One sequence a line. */
+static void write_tokens(const struct test_case *c)
+{
+	struct al_text text;
+	char path[256];
+	struct al_error err;
+	int64_t value;
+
+	al_text_init(&text);
+	al_json_each (sequence, al_json_get(c->doc.root, "tokens")) {
+		al_json_each (token, sequence) {
+			assert_true(al_json_whole(&c->doc, token, &value, &err));
+			al_text_addf(&text, "%lld ", (long long)value);
+		}
+		al_text_add(&text, "\n");
+	}
+	test_write(test_path(path, &c->folder, "tokens"), text.data, text.length);
+	al_text_finish(&text);
+}
+
+static void check_compressed(const struct test_case *c, const struct cJSON *conversion,
+	const char *options)
+{
+	struct al_json answer;
+	char line[512];
+	size_t i = 0;
+
+	snprintf(line, sizeof(line), "compress @ --force --seed 1 -q -f json -o @/out %s", options);
+	run(line, &c->folder, &answer);
+	al_json_each (error, al_json_get(conversion, "errors")) {
+		double expected = NAN;
+		struct al_error err;
+		assert_true(al_json_real(&c->doc, error, &expected, &err));
+		assert_near(c, options, "a relative error",
+			number(&answer, find_row(&answer, "compress", i++), "relative_error"),
+			expected);
+	}
+	al_json_finish(&answer);
+}
+
+static void check_verified(const struct test_case *c, const struct cJSON *conversion,
+	const char *options)
+{
+	static const char *const keys[] = {"original", "compressed", "kl"};
+	struct al_json answer;
+	char line[256];
+
+	snprintf(line, sizeof(line), "verify @ @/out -f json --tokens @/tokens --sequences %zu:%zu",
+		c->n_calibrating, c->n_sequences);
+	run(line, &c->folder, &answer);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		assert_near(c, options, keys[i],
+			number(&answer, find_row(&answer, "loss", 0), keys[i]),
+			number(&c->doc, conversion, keys[i]));
+	al_json_finish(&answer);
+}
+
+static void calibrate(const struct test_case *c)
+{
+	struct al_json answer;
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		"calibrate @ --tokens @/tokens --sequences 0:%zu -o @/calibration -f json",
+		c->n_calibrating);
+	run(line, &c->folder, &answer);
+	al_json_finish(&answer);
+}
+
+static void write_model(struct test_case *c)
+{
+	struct tiny *tiny = tiny_read(c->path);
+
+	tiny_write(tiny->state_dict, tiny->more, &c->folder);
+	tiny_finish(tiny);
+}
+
+static void remove_calibration(const struct test_case *c)
+{
+	char path[256];
+
+	unlink(test_path(path, &c->folder, "calibration/calibration.safetensors"));
+	rmdir(test_path(path, &c->folder, "calibration"));
+}
+
+static void a_case(void **state)
+{
+	struct test_case c = {.path = *state};
+	struct al_error err;
+	const char *options = "";
+
+	if (!al_json_read(&c.doc, c.path, &err))
+		fail_msg("%s", err.message);
+	test_folder_make(&c.folder);
+	write_model(&c);
+	c.n_calibrating = (size_t)number(&c.doc, c.doc.root, "calibrating");
+	c.n_sequences = al_json_size(al_json_get(c.doc.root, "tokens"));
+	write_tokens(&c);
+	calibrate(&c);
+	al_json_each (conversion, al_json_get(c.doc.root, "conversions")) {
+		assert_true(al_json_get_text(&c.doc, conversion, "options", true, &options, &err));
+		check_compressed(&c, conversion, options);
+		check_verified(&c, conversion, options);
+	}
+	remove_calibration(&c);
+	test_folder_remove(&c.folder);
+	al_json_finish(&c.doc);
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[MOST_CASES];
+	glob_t found;
+
+	setenv("OMP_WAIT_POLICY", "passive", 1); /* else a command starts itself once more */
+	if (glob(FOLDER "/*.json", 0, NULL, &found) != 0 || found.gl_pathc > MOST_CASES)
+		return EXIT_FAILURE;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		tests[i] = (struct CMUnitTest){found.gl_pathv[i], a_case, NULL, NULL,
+			found.gl_pathv[i]};
+	const int n_failed = _cmocka_run_group_tests("conversions", tests, found.gl_pathc, NULL,
+		NULL);
+	globfree(&found);
+	return n_failed;
+}

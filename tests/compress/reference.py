@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Conversions of tiny models in float64, each by its definition, for tests/compress/conversions.c.
+
+    reference.py WRITE_TINY CASE...     prints nothing; writes what comes of each conversion into CASE
+
+WRITE_TINY is build/tests/forward/write-tiny, which writes a case's checkpoint. Knows nothing of the
+program's closed forms: a low rank is a singular value decomposition of roots times weights, a fit is
+least squares by a pseudo-inverse, and losses are those of the converted model run again. Needs numpy.
+"""
+import json, math, shlex, struct, subprocess, sys, tempfile
+import numpy as np
+
+
+# ---- models: pre-norm decoders whose attention is factors of heads ----
+
+def load(folder):
+    data = open(folder + "/model.safetensors", "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    out = {}
+    for name, t in json.loads(data[8:8 + n]).items():
+        if name != "__metadata__":
+            a, b = t["data_offsets"]
+            out[name] = np.frombuffer(data[8 + n + a:8 + n + b], "<f4").astype(float).reshape(t["shape"])
+    return out
+
+def layer_norm(x, g, b):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * g + b
+
+def rms_norm(x, g, b, eps=1e-6):
+    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + eps) * g
+
+def split(w, n):
+    """[D][n*d] into n of [D][d]"""
+    return np.split(w, n, axis=-1)
+
+class Attention:
+    """Heads' factors: q, k, v [D][width], o [width][D] and their biases; keys and values of groups."""
+    def __init__(self, q, k, v, o, bq, bk, bv, bo, n, n_kv, theta=None):
+        self.n, self.n_kv, self.theta = n, n_kv, theta
+        self.q, self.k, self.v, self.o = split(q, n), split(k, n_kv), split(v, n_kv), split(o.T, n)
+        self.o = [w.T for w in self.o]
+        self.bq, self.bk, self.bv = split(bq, n), split(bk, n_kv), split(bv, n_kv)
+        self.bo, self.scale = bo, 1 / math.sqrt(self.q[0].shape[1])
+
+    def copy(self):
+        other = object.__new__(Attention)
+        other.__dict__ = {k: list(v) if isinstance(v, list) else v for k, v in self.__dict__.items()}
+        return other
+
+    def kv(self, head, of):
+        return head * len(of) // self.n
+
+    def turn(self, x):
+        if not self.theta:
+            return x
+        d = x.shape[1]
+        angle = np.arange(len(x))[:, None] * self.theta ** (-np.arange(0, d, 2) / d)
+        a, b = x[:, :d // 2], x[:, d // 2:]
+        return np.hstack([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)])
+
+    def heads(self, x):
+        """each head's outputs, [tokens][width]"""
+        out, seen = [], np.tril(np.ones((len(x), len(x)), bool))
+        for i in range(self.n):
+            k, v = self.kv(i, self.k), self.kv(i, self.v)
+            s = self.turn(x @ self.q[i] + self.bq[i]) @ self.turn(x @ self.k[k] + self.bk[k]).T * self.scale
+            e = np.where(seen, np.exp(s - np.where(seen, s, -np.inf).max(-1, keepdims=True)), 0)
+            out.append(e / e.sum(-1, keepdims=True) @ (x @ self.v[v] + self.bv[v]))
+        return out
+
+    def put_out(self, outputs):
+        return sum(o @ w for o, w in zip(outputs, self.o)) + self.bo
+
+class Model:
+    def __init__(self, w, c):
+        self.w, self.c, self.layers = w, c, []
+        getattr(self, c["model_type"])()
+
+    def gpt2(self):
+        w, n, D = self.w, self.c["n_head"], self.c["n_embd"]
+        for i in range(self.c["n_layer"]):
+            p = f"transformer.h.{i}."
+            q, k, v = np.split(w[p + "attn.c_attn.weight"], 3, 1)
+            bq, bk, bv = np.split(w[p + "attn.c_attn.bias"], 3)
+            norm = [w[p + "ln_1.weight"], w[p + "ln_1.bias"]]
+            def mlp(x, p=p):
+                h = layer_norm(x, w[p + "ln_2.weight"], w[p + "ln_2.bias"]) @ w[p + "mlp.c_fc.weight"] + w[p + "mlp.c_fc.bias"]
+                h = 0.5 * h * (1 + np.tanh(math.sqrt(2 / math.pi) * (h + 0.044715 * h ** 3)))
+                return h @ w[p + "mlp.c_proj.weight"] + w[p + "mlp.c_proj.bias"]
+            a = Attention(q, k, v, w[p + "attn.c_proj.weight"], bq, bk, bv, w[p + "attn.c_proj.bias"], n, n)
+            self.layers.append((a, norm, layer_norm, mlp))
+        self.embed = lambda ids: w["transformer.wte.weight"][ids] + w["transformer.wpe.weight"][:len(ids)]
+        self.head = lambda x: layer_norm(x, w["transformer.ln_f.weight"], w["transformer.ln_f.bias"]) @ w["transformer.wte.weight"].T
+
+    def opt(self):
+        w, n, p0 = self.w, self.c["num_attention_heads"], "model.decoder."
+        for i in range(self.c["num_hidden_layers"]):
+            p = p0 + f"layers.{i}."
+            of = {m: (w[p + f"self_attn.{m}_proj.weight"].T, w[p + f"self_attn.{m}_proj.bias"]) for m in ("q", "k", "v", "out")}
+            norm = [w[p + "self_attn_layer_norm.weight"], w[p + "self_attn_layer_norm.bias"]]
+            def mlp(x, p=p):
+                h = layer_norm(x, w[p + "final_layer_norm.weight"], w[p + "final_layer_norm.bias"])
+                h = np.maximum(h @ w[p + "fc1.weight"].T + w[p + "fc1.bias"], 0)
+                return h @ w[p + "fc2.weight"].T + w[p + "fc2.bias"]
+            a = Attention(of["q"][0], of["k"][0], of["v"][0], of["out"][0], of["q"][1], of["k"][1], of["v"][1], of["out"][1], n, n)
+            self.layers.append((a, norm, layer_norm, mlp))
+        E = w[p0 + "embed_tokens.weight"]
+        self.embed = lambda ids: E[ids] + w[p0 + "embed_positions.weight"][np.arange(len(ids)) + 2]
+        self.head = lambda x: layer_norm(x, w[p0 + "final_layer_norm.weight"], w[p0 + "final_layer_norm.bias"]) @ E.T
+
+    def llama(self):
+        w, c = self.w, self.c
+        n, n_kv = c["num_attention_heads"], c["num_key_value_heads"]
+        for i in range(c["num_hidden_layers"]):
+            p = f"model.layers.{i}."
+            q, k, v, o = (w[p + f"self_attn.{m}_proj.weight"].T for m in "qkvo")
+            norm = [w[p + "input_layernorm.weight"], 0]
+            def mlp(x, p=p):
+                h = rms_norm(x, w[p + "post_attention_layernorm.weight"], 0)
+                g = h @ w[p + "mlp.gate_proj.weight"].T
+                return (g / (1 + np.exp(-g)) * (h @ w[p + "mlp.up_proj.weight"].T)) @ w[p + "mlp.down_proj.weight"].T
+            zero = lambda m: np.zeros(m.shape[1])
+            a = Attention(q, k, v, o, zero(q), zero(k), zero(v), zero(o), n, n_kv, 10000.0)
+            self.layers.append((a, norm, rms_norm, mlp))
+        self.embed = lambda ids: w["model.embed_tokens.weight"][ids]
+        head = w["lm_head.weight"] if "lm_head.weight" in w else w["model.embed_tokens.weight"]
+        self.head = lambda x: rms_norm(x, w["model.norm.weight"], 0) @ head.T
+
+    def inputs(self, attentions, ids, layer):
+        """what goes into a layer's attention, with these attentions before it"""
+        x = self.embed(ids)
+        for a, (_, norm, f, mlp) in zip(attentions[:layer], self.layers):
+            x = x + a.put_out(a.heads(f(x, *norm)))
+            x = x + mlp(x)
+        _, norm, f, _ = self.layers[layer]
+        return f(x, *norm)
+
+    def logits(self, attentions, ids):
+        x = self.embed(ids)
+        for a, (_, norm, f, mlp) in zip(attentions, self.layers):
+            x = x + a.put_out(a.heads(f(x, *norm)))
+            x = x + mlp(x)
+        z = self.head(x)
+        return z - np.log(np.exp(z - z.max(-1, keepdims=True)).sum(-1, keepdims=True)) - z.max(-1, keepdims=True)
+
+
+# ---- linear algebra by its definitions ----
+
+def root(c):
+    values, vectors = np.linalg.eigh(c)
+    return vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T
+
+def leading(a, rank):
+    """the leading right singular vectors, and the squares that the others hold"""
+    _, s, vt = np.linalg.svd(a, full_matrices=False)
+    return vt[:rank].T, (s[rank:] ** 2).sum(), (s ** 2).sum()
+
+def fit(p, o, w):
+    """W' with p W' nearest to o W, and the relative error of it; p, o [tokens][numbers]"""
+    new = np.linalg.lstsq(p, o @ w, rcond=1e-6)[0]
+    return new, math.sqrt(max(0, ((p @ new - o @ w) ** 2).sum() / ((o @ w) ** 2).sum()))
+
+
+# ---- conversions of one module; x [tokens][D] its inputs, o its heads' outputs, as they calibrate ----
+
+class Conversion:
+    def __init__(self, model, options, calibrating):
+        self.model, self.o, self.ids = model, options, calibrating
+        self.original = [layer[0] for layer in model.layers]
+        self.attentions, self.errors = [], []
+        for i in range(len(self.original)):
+            a, error = self.convert(i)
+            self.attentions.append(a)
+            self.errors.append(error)
+
+    def inputs(self, i, attentions=None):
+        return [self.model.inputs(attentions or self.original, ids, i) for ids in self.ids]
+
+    def measure(self, i, default):
+        m = self.o.get("measure", default)
+        x = np.vstack(self.inputs(i))
+        if m == "weights":
+            return np.eye(x.shape[1])
+        if m == "gain":
+            return np.diag(self.model.layers[i][1][0] ** 2)
+        C = x.T @ x / len(x)
+        mean = x.mean(0)
+        return {"inputs": C, "weighed": C, "centred": C - np.outer(mean, mean), "diagonal": np.diag(np.diag(C))}[m]
+
+    def convert(self, i):
+        a = self.original[i].copy()
+        name = self.o["method"].replace("-", "_")
+        error = getattr(self, name)(i, a)
+        if error is None:
+            return a, None
+        refit = self.o.get("refit", "auto")
+        if refit in ("tokens", "sequential"):
+            xs = self.inputs(i, self.attentions + self.original[i:] if refit == "sequential" else None)
+            o = np.vstack([np.hstack(self.original[i].heads(x)) for x in xs])
+            p = np.vstack([np.hstack(a.heads(x)) for x in xs])
+            new, error = fit(p, o, np.vstack(self.original[i].o))
+            a.o = np.split(new, np.cumsum([w.shape[0] for w in a.o])[:-1])
+        elif refit == "auto" and name in ("ov", "drop") and "calibration" in self.o:
+            xs = self.inputs(i)
+            o = np.vstack([np.hstack(self.original[i].heads(x)) for x in xs])
+            p = np.vstack([np.hstack(a.heads(x)) for x in xs])
+            new, e = fit(p, o, np.vstack(self.original[i].o))
+            a.o = np.split(new, np.cumsum([w.shape[0] for w in a.o])[:-1])
+            error = e if name == "drop" else error
+        return a, error
+
+    def group(self, a, kv):
+        per = a.n // len(a.v)
+        return range(kv * per, (kv + 1) * per)
+
+    def ov(self, i, a):
+        rank, lost, whole = int(self.o["rank"]), 0, 0
+        grouped = a.n != len(a.v)
+        m = self.o.get("measure", "auto")
+        m = m if m != "auto" else ("weights" if "calibration" not in self.o else "inputs" if grouped else "outputs")
+        outputs = [np.vstack(h) for h in zip(*(self.original[i].heads(x) for x in self.inputs(i)))]
+        for kv in range(len(a.v)):
+            O = np.hstack([a.o[h] for h in self.group(a, kv)])
+            if m == "outputs":
+                R = outputs[kv] / math.sqrt(len(outputs[kv]))
+            else:
+                R = root(self.measure(i, m)) @ a.v[kv]
+            Z, l, all_ = leading(R @ O, rank)
+            lost, whole = lost + l, whole + all_
+            a.v[kv], a.bv[kv] = a.v[kv] @ O @ Z, a.bv[kv] @ O @ Z
+            for j, h in enumerate(self.group(a, kv)):
+                D = a.o[h].shape[1]
+                a.o[h] = Z[j * D:(j + 1) * D].T
+        return math.sqrt(lost / whole)
+
+    def kv_latent(self, i, a):
+        rank, of = int(self.o["rank"]), self.o.get("of", "values")
+        has_data = "calibration" in self.o
+        ws = a.k if of == "keys" else a.v
+        W = np.hstack(ws)
+        default = ("inputs" if a.theta else "centred") if of == "keys" else "weighed"
+        m = self.o.get("measure", default if has_data else "weights")
+        R = root(self.measure(i, m)) @ W
+        K = np.eye(W.shape[1])
+        if m == "weighed":
+            d = ws[0].shape[1]
+            K = np.zeros_like(K)
+            for kv in range(len(ws)):
+                K[kv * d:(kv + 1) * d, kv * d:(kv + 1) * d] = root(sum(a.o[h] @ a.o[h].T for h in self.group(a, kv)))
+        Z, lost, whole = leading(R @ K, rank)
+        new = split(W @ K @ Z @ Z.T @ np.linalg.inv(K), len(ws))
+        if of == "keys":
+            a.k = new
+        else:
+            a.v = new
+        return math.sqrt(lost / whole)
+
+    def gqa(self, i, a):
+        left, has_data = int(self.o["rank"]), "calibration" in self.o
+        C = self.measure(i, "weighed" if has_data else "weights")
+        size, d = len(a.v) // left, a.v[0].shape[1]
+        if "align" in self.o:
+            return self.align(a, C, left)
+        lost = whole = 0
+        v, bv = [], []
+        for place in range(left):
+            heads = [h for kv in range(place * size, (place + 1) * size) for h in self.group(a, kv)]
+            N = np.hstack([a.v[a.kv(h, a.v)] @ a.o[h] for h in heads])
+            Z, l, all_ = leading(root(C) @ N, d)
+            lost, whole = lost + l, whole + all_
+            v.append(N @ Z)
+            bv.append(np.zeros(d))
+            for j, h in enumerate(heads):
+                D = a.o[h].shape[1]
+                a.o[h] = Z[j * D:(j + 1) * D].T
+        a.v, a.bv = v, bv
+        return math.sqrt(lost / whole)
+
+    def align(self, a, C, left):
+        size, old, o = len(a.v) // left, list(a.v), list(a.o)
+        v, lost, whole = [], 0, 0
+        for place in range(left):
+            kvs = range(place * size, (place + 1) * size)
+            sum_ = 0
+            for kv in kvs:
+                U, _, Vt = np.linalg.svd(old[kv].T @ C @ old[kvs[0]])
+                sum_ = sum_ + old[kv] @ U @ Vt
+                for h in (h for h in range(a.n) if h * len(old) // a.n == kv):
+                    a.o[h] = (U @ Vt).T @ o[h]
+            v.append(sum_ / size)
+            for kv in kvs:
+                for h in (h for h in range(a.n) if h * len(old) // a.n == kv):
+                    lost += ((root(C) @ (v[-1] @ a.o[h] - old[kv] @ o[h])) ** 2).sum()
+                    whole += ((root(C) @ old[kv] @ o[h]) ** 2).sum()
+        a.v, a.bv = v, [np.zeros(v[0].shape[1])] * left
+        return math.sqrt(lost / whole)
+
+    def drop(self, i, a):
+        if ":" in self.o["drop"]:
+            gone = [int(h) for l, h in (p.split(":") for p in self.o["drop"].split(",")) if int(l) == i]
+        else:
+            xs = self.inputs(i)
+            o = np.vstack([np.hstack(a.heads(x)) for x in xs])
+            d, cost = a.v[0].shape[1], []
+            for h in range(a.n):
+                rest = np.delete(o, range(h * d, (h + 1) * d), 1)
+                cost.append(fit(rest, o, np.vstack(a.o))[1])
+            gone = [int(h) for h in np.argsort(cost)[:int(self.o["drop"])]]
+        if not gone:
+            return None
+        A = [a.q[h] @ a.k[a.kv(h, a.k)].T for h in range(a.n)]
+        for h in gone:
+            a.v[h], a.bv[h] = a.v[h] * 0, a.bv[h] * 0
+        return math.sqrt(sum((A[h] ** 2).sum() for h in gone) / sum((m ** 2).sum() for m in A))
+
+    def truncate(self, i, a):
+        rank, lost, whole = int(self.o["rank"]), 0, 0
+        R = L = root(self.measure(i, "weights"))
+        for kv in range(len(a.k)):
+            heads = [h for h in range(a.n) if a.kv(h, a.k) == kv]
+            A = np.vstack([L @ a.q[h] @ a.k[kv].T @ R for h in heads])
+            Z, l, all_ = leading(A, rank)
+            lost, whole = lost + l, whole + all_
+            k, bk, back = a.k[kv], a.bk[kv], np.linalg.pinv(R)
+            a.k[kv], a.bk[kv] = back @ Z, np.zeros(rank)
+            for h in heads:
+                a.q[h], a.bq[h] = a.q[h] @ k.T @ R @ Z, a.bq[h] @ k.T @ R @ Z
+        return math.sqrt(lost / whole)
+
+
+# ---- what comes of it ----
+
+def judge(model, attentions, sequences):
+    original = compressed = kl = 0
+    n = n_compared = 0
+    for ids in sequences:
+        a = model.logits([layer[0] for layer in model.layers], ids)
+        b = model.logits(attentions, ids)
+        for t in range(len(ids) - 1):
+            original, compressed, n = original - a[t, ids[t + 1]], compressed - b[t, ids[t + 1]], n + 1
+            if t > 0:
+                kl, n_compared = kl + (np.exp(a[t]) * (a[t] - b[t])).sum(), n_compared + 1
+    return {"original": original / n, "compressed": compressed / n, "kl": kl / n_compared}
+
+def read_options(text):
+    words, out = shlex.split(text), {}
+    for at, word in enumerate(words):
+        if word.startswith("--"):
+            out[word[2:]] = words[at + 1] if at + 1 < len(words) and not words[at + 1].startswith("--") else True
+    return out
+
+def main(write_tiny, cases):
+    for path in cases:
+        case = json.load(open(path))
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([write_tiny, path, folder], check=True)
+            model = Model(load(folder), json.load(open(folder + "/config.json")))
+        n = case["calibrating"]
+        for c in case["conversions"]:
+            done = Conversion(model, read_options(c["options"]), case["tokens"][:n])
+            c["errors"] = [float(f"{e:.8g}") for e in done.errors if e is not None]
+            c.update({k: float(f"{v:.8g}") for k, v in judge(model, done.attentions, case["tokens"][n:]).items()})
+        lines = ["  " + json.dumps(k) + ": " + json.dumps(v) for k, v in case.items() if k not in ("tokens", "conversions")]
+        rows = {k: ",\n".join("    " + json.dumps(r) for r in case[k]) for k in ("tokens", "conversions")}
+        with open(path, "w") as out:
+            out.write("{\n" + ",\n".join(lines + [f'  "{k}": [\n{v}\n  ]' for k, v in rows.items()]) + "\n}\n")
+
+main(sys.argv[1], sys.argv[2:])
