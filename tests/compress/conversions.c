@@ -5,7 +5,7 @@
  * of tokens, how many of them calibrate (the others judge), and conversions, each with its options
  * and what comes of it: the relative error of each module, loss and KL divergence on the judging
  * sequences. */
-#include "tests/unit/unit.h"
+#include "tests/unit/command_line.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -15,44 +15,21 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "commands/command.h"
 #include "tests/forward/tiny.h"
 
 #define FOLDER "tests/data/compress"
 
-enum { MOST_CASES = 16, MOST_WORDS = 32 };
+enum { MOST_CASES = 16 };
 
 /* Sums of the calibration are of float32 products. */
 static const double TOLERANCE = 2e-4;
 
 /* ---- commands ---- */
 
-/* "@" is the folder. */
-static int split(const char *line, const char *folder, char *room, char *argv[MOST_WORDS])
-{
-	static char name[] = "attnledger";
-	size_t used = 0;
-	int argc = 1;
-
-	argv[0] = name;
-	for (const char *p = line; *p; p++)
-		used += (size_t)snprintf(room + used, 2048 - used, *p == '@' ? "%s" : "%.1s",
-			*p == '@' ? folder : p);
-	for (char *word = strtok(room, " "); word; word = strtok(NULL, " ")) {
-		assert_true(argc < MOST_WORDS - 1);
-		argv[argc++] = word;
-	}
-	argv[argc] = NULL;
-	return argc;
-}
-
 /* Runs a command; its tables as JSON. */
 static void run(const char *line, const struct test_folder *folder, struct al_json *answer)
 {
-	/* Without what begins a program once more: that would be this test. */
-	const struct al_program program = {.commands = al_full_program.commands,
-		.set_threads = al_full_program.set_threads};
-	char room[2048], path[256], *argv[MOST_WORDS];
+	char path[256];
 	struct al_error err;
 	int status;
 
@@ -62,7 +39,7 @@ static void run(const char *line, const struct test_folder *folder, struct al_js
 	if (child == 0) {
 		const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		dup2(file, STDOUT_FILENO);
-		exit(al_command_line(split(line, folder->path, room, argv), argv, &program));
+		exit(test_command_line(line, folder, ""));
 	}
 	assert_true(child > 0 && waitpid(child, &status, 0) == child);
 	if (status != 0)
