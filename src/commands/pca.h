@@ -51,7 +51,8 @@ struct pca_module {
 	struct al_principal principal;
 	size_t n_kept;
 	size_t n_targets; /* 0: no target */
-	struct al_target_moments moments; /* of all features, for --train deacon */
+	struct al_target_moments moments; /* of all features, for --train deacon; without data
+					     where they are too large */
 	double *errors; /* [n_features + 1], of the target; NAN: not fitted; NULL: no target */
 	int64_t n_left_out; /* tokens whose heads or target aren't finite */
 	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layer; NULL: nobody does */

@@ -49,12 +49,6 @@ static bool is_on_grid(size_t step)
 	return step == 0 || step == 1 || step == 2 || step == 5;
 }
 
-/* The loss as a part of what predicting the mean would lose, half the target's variance. */
-static double loss_unit(const struct pca_module *m)
-{
-	return m->moments.squares / 2;
-}
-
 static void see(struct seen *seen, const struct al_deacon_step *step, double delta_p, double unit)
 {
 	const struct al_constrained *c = &step->constraint;
@@ -86,7 +80,7 @@ static bool train_deacon(const struct pca_module *m, const struct al_deacon_opti
 {
 	const struct pca_training *t = &m->options->training;
 	const size_t n = t->n_steps ? (size_t)t->n_steps : DEACON_STEPS;
-	const double unit = loss_unit(m);
+	const double unit = al_deacon_unit(d);
 	double numbers[N_NUMBERS] = {d->loss / unit, NAN, NAN, NAN, NAN, NAN};
 
 	*seen = (struct seen){.loss = d->loss / unit, .falls_below = INFINITY};
@@ -132,8 +126,8 @@ static void add_range(struct al_table *table, const struct pca_watcher *w, doubl
 }
 
 /* The paper's ranges, and an xi beyond them, at which both constraints can't hold. */
-static bool add_ranges(struct pca_watcher *w, struct al_deacon_options options,
-	struct al_error *err)
+static bool add_ranges(struct pca_watcher *w, const struct al_deacon_source *source,
+	struct al_deacon_options options, struct al_error *err)
 {
 	static const double delta_ps[] = {.05, .1, .2, .3, .5}, xis[] = {.8, .85, .9, .95, .99, 1};
 	struct al_table *table = w->tables->of[PCA_RANGES];
@@ -154,7 +148,7 @@ static bool add_ranges(struct pca_watcher *w, struct al_deacon_options options,
 			add_range(table, w, options.delta_p, options.xi, NULL);
 			continue;
 		}
-		if (!al_deacon_init(&d, &m->moments, &m->principal, m->n_kept,
+		if (!al_deacon_init(&d, source, &m->principal, m->n_kept,
 			    (uint64_t)m->options->input.seed, err))
 			return false;
 		bool ok = train_deacon(m, &options, &d, NULL, &seen, err)
@@ -219,15 +213,33 @@ static bool read_deacon(const struct pca_module *m, struct al_deacon_options *o,
 		&& pca_read_real("xi", t->xi, .8, -1e300, 1e300, &o->xi, err);
 }
 
-bool pca_train_deacon(struct pca_watcher *w, struct al_matrix weights, struct al_error *err)
+/* Why training takes so long, and so little memory. */
+static void note_passes(const struct pca_module *m)
+{
+	const struct al_pca_layer *layer = &m->principal.layer;
+	const double columns = (double)(layer->n_features * layer->width);
+
+	pca_note(m->session,
+		"%s, %s: each step reads all tokens twice, since second moments of %zu features in "
+		"%zu dimensions would take %.0f MB",
+		m->name, m->label, layer->n_features, layer->width,
+		columns * columns * sizeof(double) / 1e6);
+}
+
+bool pca_train_deacon(struct pca_watcher *w, const struct al_head_outputs *outputs,
+	struct al_matrix weights, struct al_error *err)
 {
 	const struct pca_module *m = w->module;
+	const struct al_deacon_source source = {.moments = m->moments.features.data ? &m->moments
+										    : NULL,
+		.outputs = outputs,
+		.n_targets = m->n_targets};
 	struct al_deacon_options options;
 	struct al_deacon d;
 	struct seen seen;
 
 	if (!read_deacon(m, &options, err)
-		|| !al_deacon_init(&d, &m->moments, &m->principal, m->n_kept,
+		|| !al_deacon_init(&d, &source, &m->principal, m->n_kept,
 			(uint64_t)m->options->input.seed, err))
 		return false;
 	bool ok = train_deacon(m, &options, &d, w, &seen, err)
@@ -235,6 +247,8 @@ bool pca_train_deacon(struct pca_watcher *w, struct al_matrix weights, struct al
 	al_deacon_finish(&d);
 	if (!ok)
 		return false;
+	if (!source.moments)
+		note_passes(m);
 	note_deacon(w, &seen, options.delta_p, options.xi);
-	return add_ranges(w, options, err);
+	return add_ranges(w, &source, options, err);
 }

@@ -58,6 +58,15 @@ static bool find_errors(struct pca_module *m, const struct al_head_outputs *outp
 	return ok;
 }
 
+/* Of all features, for --train deacon: no larger than those of the components that are kept need
+ * be, or no larger than they may be. */
+static bool moments_fit(const struct pca_module *m)
+{
+	const size_t n = m->principal.layer.n_features;
+
+	return n == m->n_kept || n * m->principal.layer.width <= MOST_COLUMNS;
+}
+
 static bool fit_target(struct pca_module *m, const struct al_head_outputs *outputs,
 	struct al_error *err)
 {
@@ -67,7 +76,7 @@ static bool fit_target(struct pca_module *m, const struct al_head_outputs *outpu
 	for (size_t i = 0; i <= n; i++)
 		m->errors[i] = NAN;
 	return find_errors(m, outputs, err)
-		&& (m->options->training.rule != PCA_DEACON
+		&& (m->options->training.rule != PCA_DEACON || !moments_fit(m)
 			|| al_target_moments_find(&m->moments, outputs, &m->principal, NULL,
 				m->n_targets, err));
 }

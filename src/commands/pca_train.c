@@ -156,7 +156,7 @@ bool pca_train(const struct pca_module *m, const struct al_head_outputs *outputs
 		.cosines = al_new_array(&m->session->arena, double, m->n_kept)};
 
 	if (m->options->training.rule == PCA_DEACON)
-		return pca_train_deacon(&w, weights, err);
+		return pca_train_deacon(&w, outputs, weights, err);
 	if (!train_hebbian(&w, outputs, weights, err))
 		return false;
 	note_hebbian(&w, al_view(weights));

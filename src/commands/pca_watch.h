@@ -24,7 +24,7 @@ void pca_add_rows(struct pca_watcher *watcher, size_t step, const double *number
 	struct al_view weights, bool is_shown);
 
 /* Trains by DEACON's update (pca_deacon.c). */
-bool pca_train_deacon(struct pca_watcher *watcher, struct al_matrix weights,
-	struct al_error *err) AL_MUST_CHECK;
+bool pca_train_deacon(struct pca_watcher *watcher, const struct al_head_outputs *outputs,
+	struct al_matrix weights, struct al_error *err) AL_MUST_CHECK;
 
 #endif

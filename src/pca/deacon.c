@@ -8,6 +8,36 @@
 
 enum room { PREDICTION, RESIDUAL, CHANGE, OUTPUT_GRADIENT, GRADIENT, N_ROOM };
 
+/* ---- moments ---- */
+
+static const struct al_target_moments *moments_of(const struct al_deacon *d)
+{
+	return d->source.moments ? d->source.moments : &d->own;
+}
+
+/* What makes components of the moments' columns. */
+static struct al_view map_of(const struct al_deacon *d)
+{
+	return al_view(d->source.moments ? d->weights : d->identity);
+}
+
+/* After W has changed. */
+static bool renew_moments(struct al_deacon *d, struct al_error *err)
+{
+	const struct al_view weights = al_view(d->weights);
+
+	if (d->source.moments)
+		return true;
+	al_target_moments_finish(&d->own);
+	return al_target_moments_find(&d->own, d->source.outputs, d->principal, &weights,
+		d->source.n_targets, err);
+}
+
+double al_deacon_unit(const struct al_deacon *d)
+{
+	return moments_of(d)->squares / 2;
+}
+
 /* ---- V = (W (x) I) W_O, and back ---- */
 
 static struct al_matrix column_of(struct al_matrix m, size_t column, size_t width)
@@ -24,21 +54,22 @@ static bool expand(const struct al_deacon *d, struct al_matrix output, struct al
 
 	for (size_t c = 0; ok && c < out.cols; c++)
 		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(column_of(output, c, width)),
-			al_view(d->weights), 0, column_of(out, c, width), err);
+			map_of(d), 0, column_of(out, c, width), err);
 	return ok;
 }
 
 /* Half of E|z - V^T u|^2 = E|z|^2 - 2 V.B + V.AV, and the residual A V - B, its derivative by V. */
 static bool measure(struct al_deacon *d, double *loss, struct al_error *err)
 {
-	const struct al_view v = al_view(d->room[PREDICTION]), a = al_view(d->moments->features),
-			     b = al_view(d->moments->cross);
+	const struct al_target_moments *moments = moments_of(d);
+	const struct al_view v = al_view(d->room[PREDICTION]), a = al_view(moments->features),
+			     b = al_view(moments->cross);
 	const struct al_matrix residual = d->room[RESIDUAL];
 
 	if (!expand(d, d->output, d->room[PREDICTION], err) || !al_copy(b, residual, err)
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, a, v, -1, residual, err))
 		return false;
-	*loss = (d->moments->squares - al_inner(v, b) + al_inner(v, al_view(residual))) / 2;
+	*loss = (moments->squares - al_inner(v, b) + al_inner(v, al_view(residual))) / 2;
 	return isfinite(*loss) || al_fail(err, AL_EINPUT, "the loss isn't finite");
 }
 
@@ -49,6 +80,8 @@ static bool differentiate(const struct al_deacon *d, struct al_matrix gradient,
 	const size_t width = d->principal->layer.width;
 	bool ok = true;
 
+	if (!d->source.moments)
+		return al_deacon_gradient(d, gradient, err);
 	for (size_t c = 0; ok && c < d->output.cols; c++)
 		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1,
 			al_view(column_of(d->room[RESIDUAL], c, width)),
@@ -58,7 +91,8 @@ static bool differentiate(const struct al_deacon *d, struct al_matrix gradient,
 
 bool al_deacon_loss(struct al_deacon *d, struct al_matrix gradient, struct al_error *err)
 {
-	return measure(d, &d->loss, err) && differentiate(d, gradient, err);
+	return renew_moments(d, err) && measure(d, &d->loss, err)
+		&& differentiate(d, gradient, err);
 }
 
 /* ---- beginning ---- */
@@ -71,31 +105,39 @@ static bool fill(struct al_deacon *d, uint64_t seed, struct al_error *err)
 	al_random_gaussian(random, d->output.data, d->output.rows * d->output.cols);
 	al_random_destroy(random);
 	al_hebbian_start(d->weights, seed);
-	if (!expand(d, d->output, d->room[PREDICTION], err)
-		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(d->moments->features),
+	if (!renew_moments(d, err) || !expand(d, d->output, d->room[PREDICTION], err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moments_of(d)->features),
 			al_view(d->room[PREDICTION]), 0, d->room[CHANGE], err))
 		return false;
 	const double squares = al_inner(al_view(d->room[PREDICTION]), al_view(d->room[CHANGE]));
 	for (size_t i = 0; squares > 0 && i < d->output.rows * d->output.cols; i++)
-		d->output.data[i] *= sqrt(d->moments->squares / squares);
+		d->output.data[i] *= sqrt(moments_of(d)->squares / squares);
 	return true;
 }
 
-bool al_deacon_init(struct al_deacon *d, const struct al_target_moments *moments,
-	const struct al_principal *principal, size_t m, uint64_t seed, struct al_error *err)
+static bool make_room(struct al_deacon *d, size_t m, struct al_error *err)
 {
-	const size_t n = principal->layer.n_features, width = principal->layer.width,
-		     targets = moments->n_targets;
+	const size_t n = d->principal->layer.n_features, width = d->principal->layer.width,
+		     columns = d->source.moments ? n : m, targets = d->source.n_targets;
 	bool ok = true;
 
-	*d = (struct al_deacon){.moments = moments, .principal = principal};
 	for (int i = PREDICTION; ok && i <= CHANGE; i++)
-		ok = al_matrix_init(&d->room[i], n * width, targets, err);
+		ok = al_matrix_init(&d->room[i], columns * width, targets, err);
 	ok = ok && al_matrix_init(&d->room[OUTPUT_GRADIENT], m * width, targets, err)
 		&& al_matrix_init(&d->room[GRADIENT], n, m, err)
 		&& al_matrix_init(&d->weights, n, m, err)
-		&& al_matrix_init(&d->output, m * width, targets, err) && fill(d, seed, err)
-		&& measure(d, &d->loss, err);
+		&& al_matrix_init(&d->output, m * width, targets, err)
+		&& al_matrix_init(&d->identity, m, m, err);
+	for (size_t i = 0; ok && i < m; i++)
+		d->identity.data[i + i * m] = 1;
+	return ok;
+}
+
+bool al_deacon_init(struct al_deacon *d, const struct al_deacon_source *source,
+	const struct al_principal *principal, size_t m, uint64_t seed, struct al_error *err)
+{
+	*d = (struct al_deacon){.source = *source, .principal = principal};
+	bool ok = make_room(d, m, err) && fill(d, seed, err) && measure(d, &d->loss, err);
 	if (!ok)
 		al_deacon_finish(d);
 	return ok;
@@ -107,6 +149,8 @@ void al_deacon_finish(struct al_deacon *d)
 		al_matrix_finish(&d->room[i]);
 	al_matrix_finish(&d->weights);
 	al_matrix_finish(&d->output);
+	al_matrix_finish(&d->identity);
+	al_target_moments_finish(&d->own);
 	*d = (struct al_deacon){0};
 }
 
@@ -156,9 +200,9 @@ static bool move_output(struct al_deacon *d, struct al_error *err)
 
 	for (size_t c = 0; ok && c < g.cols; c++)
 		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(column_of(d->room[RESIDUAL], c, width)),
-			al_view(d->weights), 0, column_of(g, c, width), err);
+			map_of(d), 0, column_of(g, c, width), err);
 	ok = ok && expand(d, g, d->room[PREDICTION], err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(d->moments->features),
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moments_of(d)->features),
 			al_view(d->room[PREDICTION]), 0, d->room[CHANGE], err);
 	if (!ok)
 		return false;
@@ -185,7 +229,7 @@ bool al_deacon_step(struct al_deacon *d, const struct al_deacon_options *o,
 {
 	step->loss_before = d->loss;
 	if (!differentiate(d, d->room[GRADIENT], err) || !move_weights(d, o, &step->constraint, err)
-		|| !measure(d, &d->loss, err))
+		|| !renew_moments(d, err) || !measure(d, &d->loss, err))
 		return false;
 	step->loss_between = d->loss;
 	see_parabola(step, o->delta_p);

@@ -82,7 +82,9 @@ static void begin(struct fixture *f, enum al_pca_architecture a)
 	if (!al_principal_find(&f->principal, &outputs, &options, &err)
 		|| !al_target_moments_find(&f->moments, &outputs, &f->principal, NULL, TARGETS,
 			&err)
-		|| !al_deacon_init(&f->deacon, &f->moments, &f->principal, KEPT, 1, &err))
+		|| !al_deacon_init(&f->deacon,
+			&(struct al_deacon_source){.moments = &f->moments, .n_targets = TARGETS},
+			&f->principal, KEPT, 1, &err))
 		fail_msg("%s", err.message);
 }
 
@@ -184,6 +186,38 @@ static void promises_are_seen(void **state)
 		al_hebbian_alignment(al_view(f.deacon.weights), vectors, cosines, &after, NULL));
 	assert_true(after < before);
 	end(&f);
+}
+
+/* Without moments of all features the steps are the same. */
+static void tokens_say_the_same(void **state)
+{
+	const struct al_deacon_options options = {.delta_p = .2,
+		.xi = .8,
+		.n_inner = 20,
+		.rate = .2};
+	const struct al_deacon_source tokens = {.outputs = &outputs, .n_targets = TARGETS};
+
+	(void)state;
+	for (int a = 0; a < AL_N_ARCHITECTURES; a++) {
+		struct fixture f;
+		struct al_deacon other;
+		begin(&f, (enum al_pca_architecture)a);
+		assert_true(al_deacon_init(&other, &tokens, &f.principal, KEPT, 1, NULL));
+		assert_true(fabs(al_deacon_unit(&other) / al_deacon_unit(&f.deacon) - 1) < 1e-12);
+		for (int s = 0; s < 12; s++) {
+			struct al_deacon_step one, two;
+			assert_true(al_deacon_step(&f.deacon, &options, &one, NULL)
+				&& al_deacon_step(&other, &options, &two, NULL));
+			assert_true(fabs(two.loss_after / one.loss_after - 1) < 1e-9);
+			assert_true(fabs(two.curvature / one.curvature - 1) < 1e-7);
+			assert_true(
+				fabs(two.constraint.delta_q / one.constraint.delta_q - 1) < 1e-9);
+		}
+		for (size_t i = 0; i < f.principal.layer.n_features * KEPT; i++)
+			assert_true(fabs(other.weights.data[i] - f.deacon.weights.data[i]) < 1e-9);
+		al_deacon_finish(&other);
+		end(&f);
+	}
 }
 
 static void put(struct fixture *f, const double *weights, const double *step, double t)
@@ -521,6 +555,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loss_and_gradient),
 		cmocka_unit_test(promises_are_seen),
+		cmocka_unit_test(tokens_say_the_same),
 		cmocka_unit_test(the_loss_is_a_parabola),
 		cmocka_unit_test(first_order_to_second_order),
 		cmocka_unit_test(inner_loop),
