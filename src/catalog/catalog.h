@@ -143,6 +143,8 @@ struct al_check {
 	                                      counts beyond a double can be written as text */
 };
 
+struct al_pass;
+
 struct al_variant {
 	const char *name, *title, *source;
 	const char *file; /* "built-in" or the path: for messages */
@@ -151,6 +153,7 @@ struct al_variant {
 	struct al_option *options;
 	size_t n_options;
 	struct al_entries tensors, cache, activations, products;
+	const struct al_pass *pass; /* pass.h; NULL: its factors say all */
 	struct al_check *checks;
 	size_t n_checks;
 };

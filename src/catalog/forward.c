@@ -372,10 +372,13 @@ static bool check_names(const struct al_reader *reader, const struct cJSON *node
 				return al_json_fail(reader->doc, node, err,
 					"\"%s\" is none of the family's tensors", names[j]);
 	}
-	return family->n_modules == 1 || forward->when
-		|| al_json_fail(reader->doc, node, err,
-			"the family has %zu kinds of module, expected one, or \"when\" there is",
-			family->n_modules);
+	for (size_t i = 1; !forward->when && i < family->n_modules; i++)
+		if (strcmp(family->modules[i].name, family->modules[0].name) != 0)
+			return al_json_fail(reader->doc, node, err,
+				"the family has modules \"%s\" and \"%s\", expected one name, or "
+				"\"when\" there is but one",
+				family->modules[0].name, family->modules[i].name);
+	return true;
 }
 
 bool al_forward_read(void *context, const struct cJSON *node, void *out, struct al_error *err)

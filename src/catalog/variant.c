@@ -1,5 +1,6 @@
 /* Variants: an attention block as a list of entries, with the published numbers that it
  * reproduces. */
+#include "catalog/pass.h"
 #include "catalog/read.h"
 
 #include <string.h>
@@ -178,6 +179,7 @@ static const struct al_field variant_fields[] = {
 	{ENTRIES("cache", cache, AL_FORM_CACHE)},
 	{ENTRIES("activations", activations, AL_FORM_ACTIVATION)},
 	{ENTRIES("products", products, AL_FORM_PRODUCT)},
+	{AL_KEY("pass", BY, 0), .read = al_pass_read},
 	{AL_KEY("checks", LIST, AT(checks)), .n_offset = AT(n_checks), .record = &check_record},
 };
 static const struct al_record variant_record = {

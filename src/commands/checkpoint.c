@@ -79,7 +79,7 @@ bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_se
 	const struct al_layout_options *o, const char *path, const char *config, bool modules,
 	struct al_error *err)
 {
-	struct al_view_options options = {.config = config, .layout = o->layout};
+	struct al_view_options options = {.config = config, .layout = o->layout, .runs = o->runs};
 
 	if ((o->heads && !parse_heads(o->heads, &options, err))
 		|| !al_checkpoint_open(&opened->checkpoint, path, err))

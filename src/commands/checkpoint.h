@@ -13,6 +13,7 @@ struct al_opened_checkpoint {
 struct al_layout_options {
 	const char *heads, *layout; /* what a checkpoint without a config doesn't say */
 	const char *modules; /* NULL: all */
+	bool runs; /* as of struct al_view_options; no option of the command line */
 };
 
 /* --heads and --layout; --modules. */

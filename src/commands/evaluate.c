@@ -292,9 +292,11 @@ static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct evaluate_options *o = session->options;
 	struct evaluation e = {.session = session};
+	struct al_layout_options layout = o->layout;
 
+	layout.runs = true;
 	if (!al_input_check(&o->input, err)
-		|| !al_opened_checkpoint_init(&e.opened, session, &o->layout,
+		|| !al_opened_checkpoint_init(&e.opened, session, &layout,
 			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
 	bool ok = run_network(&e, err);

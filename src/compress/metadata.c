@@ -59,9 +59,10 @@ static const char *unlisted(const struct al_layout *layout)
 	}
 }
 
-/* Divided by, not multiplied: a whole number, but where a scale is folded in. */
+/* Divided by, not multiplied: a whole number, but where a scale is folded in; that is the one that
+ * the family of shared queries and keys says. */
 static void describe_shape(struct al_text *out, const struct al_attention *a,
-	const struct al_layout *layout)
+	const struct al_layout *layout, bool is_folded)
 {
 	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
 	const bool is_dropped = layout && method == AL_METHOD_DROP;
@@ -76,8 +77,10 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 		al_text_addf(out, ", \"n_kv_heads\": %" PRId64 ", \"d_head\": %" PRId64,
 			is_dropped ? al_layout_heads(layout, true) : a->n_kv_heads,
 			method == AL_METHOD_TRUNCATE ? layout->rank : a->d_head);
-	al_text_addf(out, ", \"d_value\": %" PRId64 ", \"score_divisor\": %" PRId64,
-		method == AL_METHOD_OV ? layout->rank : a->d_value, a->score_divisor);
+	al_text_addf(out, ", \"d_value\": %" PRId64,
+		method == AL_METHOD_OV ? layout->rank : a->d_value);
+	if (!is_folded)
+		al_text_addf(out, ", \"score_divisor\": %" PRId64, a->score_divisor);
 	if (unlisted(layout))
 		al_text_addf(out, ", \"unlisted\": \"%s\"", unlisted(layout));
 	al_text_add(out, "}");
@@ -94,7 +97,8 @@ static void describe_shapes(const struct al_job *job, struct al_text *out)
 		al_text_add(out, out->length > 1 ? ", " : "");
 		const struct al_job_module *module = al_job_module_find(job->modules,
 			job->n_modules, a);
-		describe_shape(out, a, module ? &module->layout : NULL);
+		describe_shape(out, a, module ? &module->layout : NULL,
+			module && job->options->for_epfml);
 	}
 	al_text_add(out, "]");
 }

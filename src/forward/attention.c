@@ -76,11 +76,11 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 	float *memory, struct al_error *err)
 {
 	const struct al_network *network = h->layer->network;
-	const float scale = (float)(1 / sqrt((double)h->layer->attention->score_divisor));
+	const float scale = (float)(1 / sqrt((double)h->layer->shape->score_divisor));
 	const size_t past = n_past(h->layer);
 	const struct span keys = seen(h, past + first, past + end, k.cols);
 	const size_t n = keys.high - keys.low;
-	const size_t head = index % (size_t)h->layer->attention->n_heads;
+	const size_t head = index % (size_t)h->layer->shape->n_heads;
 	const float *sink = h->layer->sinks.data ? &h->layer->sinks.data[head] : NULL;
 	struct al_matrix_f scores = {memory, n, end - first, n};
 	double entropy = 0;
@@ -112,7 +112,7 @@ static struct al_matrix_f cut(struct al_matrix_f m, size_t head, size_t width, s
 static bool run_head(void *context, size_t index, struct al_error *err)
 {
 	const struct heads *h = context;
-	const struct al_attention *a = h->layer->attention;
+	const struct al_attention *a = h->layer->shape;
 	const struct al_cache *cache = h->layer->cache;
 	const size_t n_heads = (size_t)a->n_heads, head = index % n_heads;
 	const size_t sequence = index / n_heads, first = h->batch->begin[sequence];
@@ -138,7 +138,7 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 static bool run_heads(struct heads *h, struct al_error *err)
 {
 	const struct al_place place = {h->layer->number, h->batch, 0};
-	const size_t n = h->batch->n_sequences * (size_t)h->layer->attention->n_heads;
+	const size_t n = h->batch->n_sequences * (size_t)h->layer->shape->n_heads;
 	struct al_error failure = {0};
 
 	if (al_parallel(n, run_head, h, &failure))
@@ -198,7 +198,7 @@ static void turn_columns(void *context, size_t first, size_t n)
 static void turn(const struct al_layer *layer, const struct al_norm *norm, const struct spot *spots,
 	struct al_matrix_f x)
 {
-	struct turning turning = {norm, spots, x, (size_t)layer->attention->d_head,
+	struct turning turning = {norm, spots, x, (size_t)layer->shape->d_head,
 		layer->network->how->qk_norm};
 
 	if (al_norm_is_there(norm) || layer->attention->is_rotary)
@@ -297,10 +297,12 @@ static void place_tokens(struct heads *h)
 
 /* ---- all ---- */
 
-/* y = linear(x), initialised. */
+/* y = linear(x), initialised; x itself where there is no weight. */
 static bool project(const struct al_linear *linear, struct al_place place, struct al_view_f x,
 	struct al_matrix_f *y, struct al_error *err)
 {
+	if (!al_linear_is_there(linear))
+		return al_read_input(&(struct al_norm){0}, x, y, err);
 	return al_matrix_init_f(y, al_linear_rows(linear), x.cols, err)
 		&& al_linear_apply(linear, place, x, *y, err);
 }
@@ -340,9 +342,8 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 	if (ok)
 		place_tokens(&h);
 	ok = ok
-		&& al_matrix_init_f(&h.o,
-			(size_t)(layer->attention->n_heads * layer->attention->d_value), x.cols,
-			err)
+		&& al_matrix_init_f(&h.o, (size_t)(layer->shape->n_heads * layer->shape->d_value),
+			x.cols, err)
 		&& run_traced(&h, trace, err);
 	al_matrix_finish_f(&h.q);
 	al_matrix_finish_f(&h.k);
@@ -456,7 +457,7 @@ static bool read_qk_norm(const struct al_reading *reading, enum al_forward_tenso
 	}
 }
 
-bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
+static bool read_projections(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err)
 {
 	const struct al_attention *a = layer->attention;
@@ -470,12 +471,20 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 		&& read_projection(layer, AL_VALUE, &layer->value, err)
 		&& read_projection(layer, AL_OUTPUT, &layer->output, err)
 		&& al_vector_read(reading, output_bias_name(layer), d_model, &layer->output.bias,
-			err)
+			err);
+}
+
+bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_attention *a = layer->shape = layer->attention;
+
+	return (a->tensors ? al_variant_load(layer, err) : read_projections(layer, reading, err))
 		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
 			a->n_heads, &layer->sinks, err)
 		&& al_position_bias_load(&layer->bias, reading, (size_t)a->n_heads, err)
 		&& read_qk_norm(reading, AL_FORWARD_QUERY_NORM, a->n_heads, a->d_head,
 			&layer->query_norm, err)
-		&& read_qk_norm(reading, AL_FORWARD_KEY_NORM, a->n_kv_heads, a->d_head,
+		&& read_qk_norm(reading, AL_FORWARD_KEY_NORM, layer->shape->n_kv_heads, a->d_head,
 			&layer->key_norm, err);
 }

@@ -22,7 +22,7 @@ struct al_generator {
 static bool init_cache(struct al_generator *g, const struct al_layer *layer, struct al_cache *cache,
 	struct al_error *err)
 {
-	const struct al_attention *a = layer->attention;
+	const struct al_attention *a = layer->shape;
 	const size_t n = g->n_sequences * g->longest;
 
 	cache->length = g->longest;

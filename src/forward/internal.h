@@ -3,6 +3,7 @@
 #define ATTNLEDGER_FORWARD_INTERNAL_H
 
 #include "catalog/iteration.h"
+#include "catalog/pass.h"
 #include "forward/forward.h"
 
 /* ---- where something is, for messages ---- */
@@ -201,6 +202,26 @@ bool al_experts_apply(const struct al_experts *experts, const struct al_activati
 	struct al_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* ---- a variant's pass ---- */
+
+/* Between the heads' outputs and W_O; see catalog/pass.h. */
+struct al_across {
+	const struct al_pass_across *how; /* NULL: nothing */
+	size_t n_heads, width;
+	struct al_matrix norm[AL_N_PASS_NORMS]; /* one row each */
+	struct al_matrix weight, bias; /* [features][kept], [1][kept] */
+};
+
+void al_across_finish(struct al_across *across);
+/* out is initialised, [kept*width][tokens]. */
+bool al_across_apply(const struct al_across *across, struct al_view_f o, struct al_matrix_f *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+struct al_layer;
+
+/* Projections of a variant with a pass, each head's columns as that makes them. */
+bool al_variant_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- a layer ---- */
 
 /* Keys and values of what came before: sequence i has columns [i*length, (i + 1)*length), a token
@@ -216,11 +237,13 @@ struct al_layer {
 	struct al_arena arena;
 	int64_t number;
 	const struct al_attention *attention;
+	const struct al_attention *shape; /* its heads as they run: a pass may have wider ones */
 	bool is_parallel;
 	size_t window; /* 0: none */
 	struct al_linear query, key, value, output;
 	struct al_norm attention_before, attention_behind, attention_sum;
 	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
+	struct al_across across;
 	struct al_matrix_f sinks; /* [n_heads][1], or empty */
 	struct al_position_bias bias;
 	struct al_norm feed_before, feed_behind, feed_sum;

@@ -107,6 +107,7 @@ void al_layer_free(struct al_layer *layer)
 		al_norm_finish(norms[i]);
 	al_matrix_finish_f(&layer->sinks);
 	al_position_bias_finish(&layer->bias);
+	al_across_finish(&layer->across);
 	al_feed_forward_finish(layer);
 	al_arena_finish(&layer->arena);
 	free(layer);
@@ -180,8 +181,15 @@ static bool feed(const struct al_layer *layer, const struct al_batch *batch, str
 bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
 {
-	return al_linear_apply(&layer->output, (struct al_place){layer->number, batch, 0}, o, y,
-		err);
+	const struct al_place place = {layer->number, batch, 0};
+	struct al_matrix_f mixed = {0};
+
+	if (!layer->across.how)
+		return al_linear_apply(&layer->output, place, o, y, err);
+	bool ok = al_across_apply(&layer->across, o, &mixed, err)
+		&& al_linear_apply(&layer->output, place, al_view_f(mixed), y, err);
+	al_matrix_finish_f(&mixed);
+	return ok;
 }
 
 /* The feed-forward block of a parallel layer reads what attention reads, so it comes first. */

@@ -461,10 +461,32 @@ static bool make_projections(struct maker *m, struct al_error *err)
 	return make_mixing(m, err);
 }
 
-static bool check_complete(const struct al_attention *a, struct al_error *err)
+/* Every tensor of a variant that has a pass. */
+static bool collect_tensors(struct maker *m, struct al_error *err)
+{
+	const struct al_entries *entries = &m->module->variant->tensors;
+	struct al_named_factor *tensors;
+
+	if (!m->module->variant->pass)
+		return true;
+	tensors = al_new_array(&m->view->arena, struct al_named_factor, entries->n);
+	m->out->tensors = tensors;
+	for (size_t i = 0; i < entries->n; i++) {
+		struct al_named_factor *of = &tensors[m->out->n_tensors];
+		of->name = entries->items[i].name;
+		if (!collect_runs(m, &entries->items[i], false, &of->factor, err)
+			|| !set_heads(&of->factor, 1, columns_of(&of->factor),
+				columns_of(&of->factor), AL_QUERY, err))
+			return false;
+		m->out->n_tensors += of->factor.n_runs > 0;
+	}
+	return true;
+}
+
+static bool check_complete(const struct al_attention *a, bool runs, struct al_error *err)
 {
 	for (int i = 0; i < AL_N_PROJECTIONS; i++)
-		if (a->factors[i].n_runs == 0
+		if (a->factors[i].n_runs == 0 && !(runs && a->variant->pass)
 			&& (i < AL_OUTPUT || !al_variant_has_factor(a->variant, AL_FACTOR_OUTPUT)))
 			return al_fail(err, AL_EINPUT, "variant %s has no %s projection of its own",
 				a->variant->name, al_projection_names[i]);
@@ -509,10 +531,11 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	out->rotary_base = m.stored.rotary_base;
 	out->rotary_scaling = module->module->rotary.scaling;
 	out->n_rotary_scaling = m.stored.is_scaled ? module->module->rotary.n_scaling : 0;
-	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err))
+	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err)
+		|| !collect_tensors(&m, err))
 		return false;
 	out->score_divisor = divisor	 ? divisor
 		: m.stored.score_divisor ? m.stored.score_divisor
 					 : out->d_head;
-	return check_complete(out, err);
+	return check_complete(out, view->runs, err);
 }

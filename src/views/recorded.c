@@ -129,5 +129,11 @@ const struct al_model_module *al_view_shape_module(struct al_model_view *view,
 		if (shape->values[i] > 0)
 			bind(own, symbols[i], shape->values[i]);
 	*score_divisor = shape->score_divisor;
+	if (shape->score_divisor > 0) { /* the family's formula is of other widths */
+		struct al_family_module *family = al_new(&view->arena, struct al_family_module);
+		*family = *module->module;
+		family->score_divisor = NULL;
+		own->module = family;
+	}
 	return own;
 }

@@ -139,6 +139,8 @@ static const char *why_left_out(struct al_model_view *view, const struct al_mode
 
 	if (module->extra)
 		return module->extra;
+	if (view->runs && variant->pass)
+		return NULL;
 	for (int factor = AL_FACTOR_QUERY; factor <= AL_FACTOR_OUTPUT; factor++)
 		if (al_variant_has_factor(variant, (enum al_head_factor)factor))
 			return NULL;
@@ -351,6 +353,7 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 {
 	*view = (struct al_model_view){.checkpoint = checkpoint,
 		.catalog = catalog,
+		.runs = options->runs,
 		.wrapper = "",
 		.prefix = ""};
 	al_arena_init(&view->arena);

@@ -42,6 +42,12 @@ struct al_factor {
 	const struct al_dtype *dtype; /* as stored */
 };
 
+/* A tensor of a variant as it is declared, [rows][width]; vectors are one row. */
+struct al_named_factor {
+	const char *name;
+	struct al_factor factor;
+};
+
 struct al_attention {
 	const char *name; /* "layers.7", "encoder.0.self" */
 	int64_t layer;
@@ -61,6 +67,8 @@ struct al_attention {
 	struct al_factor factors[AL_N_PROJECTIONS];
 	struct al_factor biases[AL_N_PROJECTIONS]; /* one row; no runs where there is none */
 	const struct al_variant *variant;
+	const struct al_named_factor *tensors; /* where the variant has a pass; else NULL */
+	size_t n_tensors;
 	struct al_binding *with; /* what the family sets in the variant */
 	size_t n_with;
 	const struct al_tensor *norm; /* the scale of the norm whose output it reads, or NULL */
@@ -85,6 +93,7 @@ struct al_model_view {
 	int64_t first_layer; /* the first that is stored; 0 but for a part of a model */
 	struct al_attention *modules;
 	size_t n_modules;
+	bool runs; /* as asked for */
 	struct al_recorded_shape *shapes; /* private: as `compress` wrote them */
 	size_t n_shapes;
 	const char **notes; /* modules that were left out, and why */
@@ -95,6 +104,7 @@ struct al_view_options {
 	const char *config; /* a config.json; NULL: the one beside the tensors */
 	const char *layout; /* a family's file; NULL: by config or names */
 	int64_t n_heads, n_kv_heads; /* --heads; 0: not given */
+	bool runs; /* modules that no one can look into by heads are there too: they have a pass */
 };
 
 /* Lays a family over the checkpoint, which must outlive the view. Without config.json the family is

@@ -415,6 +415,57 @@ def mpt(w, c, ids):
     return norm("transformer.norm_f", x) @ w["transformer.wte.weight"].T
 
 
+# ---- the variants of the papers, from their definitions ----
+
+def seed_heads(w, p, kind, h, c):
+    """Queries, keys, values [heads][tokens][width] and what is added to scores, before they are divided."""
+    H, at = c["n_heads"], lambda name: w[p + name]
+    plain = lambda m: heads(h @ at("W_" + m) + at("b_" + m), H)
+    shared = lambda m: (h @ at("W_" + m) + at("b_" + m))[None]
+    if kind == "mqa":
+        return plain("Q"), shared("K"), shared("V"), 0
+    if kind == "skv":
+        return plain("Q"), plain("KV"), plain("KV"), 0
+    if kind == "el-att":
+        return plain("Q"), heads(h, H), heads(h, H), 0
+    if kind == "mhe-add":
+        return *(shared(m) + at("e_" + m)[:, None, :] for m in "QKV"), 0
+    if kind == "mhe-mul":
+        return *(shared(m) * (1 + at("e_" + m)[:, None, :]) for m in "QKV"), 0
+    if kind == "collab":
+        q = (h @ at("W_Q"))[None] * at("M")[:, None, :]
+        return q, (h @ at("W_K"))[None], plain("V"), (h @ at("W_content")).T[:, None, :]
+    return plain("Q"), plain("K"), plain("V"), 0
+
+def deacon(w, p, kind, o, H):
+    """o [tokens][heads*width]; batch normalisation as inference has it, then a projection across heads."""
+    x = heads(o, H).transpose(1, 0, 2)                          # [token][head][width]
+    if kind == "deacon-nonlinear":
+        x = np.concatenate([x] + [x[:, a:a + 1] * x[:, b:b + 1] for a in range(H) for b in range(a, H)], 1)
+    flat = (lambda v: v[:, None]) if kind == "deacon-nonlinear" else (lambda v: v.reshape(H, -1))
+    g, b, mean, var = (flat(w[p + n]) for n in ("g_norm", "b_norm", "mean_norm", "var_norm"))
+    x = (x - mean) / np.sqrt(var + 1e-5) * g + b
+    if kind == "deacon-average":
+        x = x.mean(-1, keepdims=True)
+    y = np.einsum("tfw,fp->tpw", x, w[p + "W_PCA"]) + w[p + "b_PCA"][:, None]
+    return y.reshape(len(y), -1)
+
+def seeds(w, c, ids):
+    n, H, kind = len(ids), c["n_heads"], c["attention"]
+    norm = lambda name, x: rms_norm(x, w[name + ".weight"], 1e-5)
+    x = w["tokens.weight"][ids] + w["positions.weight"][:n]
+    for i in range(c["n_layers"]):
+        p = f"layers.{i}."
+        q, k, v, content = seed_heads(w, p + "attention.", kind, norm(p + "attention_norm", x), c)
+        scale = 1 / math.sqrt(c["hidden_size"] // H)
+        o = attend(q, k, v, causal(n), scale, None, content * scale)
+        if kind.startswith("deacon"):
+            o = deacon(w, p + "attention.", kind, o, H)
+        x = x + o @ w[p + "attention.W_O"] + w[p + "attention.b_O"]
+        x = x + linear(w, p + "down", relu(linear(w, p + "up", norm(p + "feed_norm", x))))
+    return norm("norm", x) @ w["head.weight"].T
+
+
 # ---- encoders ----
 
 def t5_bucket(distance, n_buckets, farthest):
@@ -470,6 +521,22 @@ def bert(w, c, ids):
     x = bert_embeddings(w, "bert.embeddings.", np.arange(len(ids)), ids, eps)
     return bert_layers(w, x, c["num_hidden_layers"], c["num_attention_heads"], lambda i: f"bert.encoder.layer.{i}.", BERT, act, eps)
 
+def bert_collaborative(w, c, ids):
+    """epfml/collaborative-attention, CollaborativeAttention.forward: dim_key_query_all/heads divides scores."""
+    R, H, eps = c["dim_key_query_all"], c["num_attention_heads"], 1e-12
+    norm = lambda n, x: layer_norm(x, w[n + ".weight"], w[n + ".bias"], eps)
+    x = bert_embeddings(w, "bert.embeddings.", np.arange(len(ids)), ids, eps)
+    for i in range(c["num_hidden_layers"]):
+        p = f"bert.encoder.layer.{i}."
+        a = p + "attention.self."
+        q = linear(w, a + "query", x)[None] * w[a + "mixing"][:, None, :]
+        scores = q @ linear(w, a + "key", x).T + linear(w, a + "content_bias", x).T[:, None, :]
+        o = softmax(scores / math.sqrt(R / H)) @ heads(linear(w, a + "value", x), H)
+        o = o.transpose(1, 0, 2).reshape(len(x), -1)
+        x = norm(p + "attention.output.LayerNorm", x + linear(w, p + "attention.output.dense", o))
+        x = norm(p + "output.LayerNorm", x + linear(w, p + "output.dense", gelu(linear(w, p + "intermediate.dense", x))))
+    return x
+
 def roberta(w, c, ids):
     pad = c.get("pad_token_id", 1)
     mask = (np.array(ids) != pad).astype(int)
@@ -498,9 +565,9 @@ def albert(w, c, ids):
 
 FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3, "smollm3": smollm3,
             "gemma": gemma, "gemma2": gemma2, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
-            "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "roberta": roberta, "xlm-roberta": roberta,
+            "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "bert-collaborative": bert_collaborative, "roberta": roberta, "xlm-roberta": roberta,
             "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
-            "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss}
+            "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds}
 
 def main(write_tiny, cases):
     for path in cases:

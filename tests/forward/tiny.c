@@ -1,9 +1,10 @@
 /* Tiny models of every family that runs, against a float64 program that knows nothing of this one
  * (reference.py, from the reference implementations' sources).
  *
- * A case is a file of tests/data/forward: the state dict that its tensors are of, what its config
- * says beside that, its sequences, and for each token what reference.py expects: a decoder's
- * logits, an encoder's last hidden state. `write-tiny CASE FOLDER` writes the checkpoint. */
+ * A case is a file of tests/data/forward: the state dict that its tensors are of, the file of its
+ * family where it isn't built in, what its config says beside that, its sequences, and for each
+ * token what reference.py expects: a decoder's logits, an encoder's last hidden state. `write-tiny
+ * CASE FOLDER` writes the checkpoint. */
 #include "tests/forward/tiny.h"
 
 #include <stdio.h>
@@ -22,15 +23,23 @@ static void must(bool ok, const char *what, const struct al_error *err)
 	abort();
 }
 
-/* Of the size of trained weights: vectors are norms (about 1) and biases (about 0). */
+static bool ends_in(const char *name, const char *end)
+{
+	const size_t n = strlen(name), m = strlen(end);
+
+	return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Of the size of trained weights: vectors are norms and variances (about 1) and biases (about
+ * 0). */
 static const double *make_values(struct al_arena *arena, const struct weight *weight)
 {
-	const size_t n = weight_elements(weight), length = strlen(weight->name);
-	const bool is_scale = weight->n_dims == 1 && length > 7
-		&& strcmp(weight->name + length - 7, ".weight") == 0;
+	const size_t n = weight_elements(weight);
+	const bool is_scale = weight->n_dims == 1
+		&& (ends_in(weight->name, ".weight") || ends_in(weight->name, "var_norm"));
 	double *values = al_new_array(arena, double, n);
 
-	fill_normal(values, n, al_hash(AL_HASH_EMPTY, weight->name, length));
+	fill_normal(values, n, al_hash(AL_HASH_EMPTY, weight->name, strlen(weight->name)));
 	for (size_t i = 0; i < n; i++)
 		values[i] = values[i] * (weight->n_dims == 1 ? 0.2 : 0.4) + (is_scale ? 1 : 0);
 	return values;
@@ -97,6 +106,9 @@ struct tiny *tiny_read(const char *path)
 	must(al_json_read(&doc, path, &err), path, &err);
 	must(al_json_get_text(&doc, doc.root, "state_dict", true, &text, &err), path, &err);
 	tiny->state_dict = al_strdup(&tiny->arena, text);
+	text = "";
+	must(al_json_get_text(&doc, doc.root, "family", false, &text, &err), path, &err);
+	tiny->family = *text ? al_strdup(&tiny->arena, text) : NULL;
 	text = "";
 	must(al_json_get_text(&doc, doc.root, "config", false, &text, &err), path, &err);
 	tiny->more = al_strdup(&tiny->arena, text);

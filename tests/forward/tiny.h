@@ -8,6 +8,7 @@
 struct tiny {
 	struct al_arena arena;
 	const char *state_dict;
+	const char *family; /* a file; NULL: the one that its config names */
 	const char *more; /* members of its config.json beside the state dict's */
 	int32_t *tokens;
 	size_t *begin;

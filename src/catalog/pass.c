@@ -1,0 +1,116 @@
+/* "pass" of a variant. */
+#include "catalog/pass.h"
+
+#include <string.h>
+
+#include "catalog/family_read.h"
+
+/* ---- names of its tensors ---- */
+
+static bool is_tensor(const struct al_variant *variant, const char *name)
+{
+	for (size_t i = 0; i < variant->tensors.n; i++)
+		if (strcmp(variant->tensors.items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool check_names(const struct al_reader *reader, const struct cJSON *node,
+	const struct al_variant *variant, const char *const *names, size_t n, struct al_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (names[i] && !is_tensor(variant, names[i]))
+			return al_json_fail(reader->doc, node, err,
+				"\"%s\" is none of the variant's tensors", names[i]);
+	return true;
+}
+
+/* ---- its objects ---- */
+
+#define AT(member) offsetof(struct al_pass_projection, member)
+static const struct al_field projection_fields[] = {
+	{AL_KEY("of", TEXT, AT(of))},
+	{AL_KEY("bias", TEXT, AT(bias))},
+	{AL_KEY("scale", TEXT, AT(scale))},
+	{AL_KEY("times", TEXT, AT(times))},
+	{AL_KEY("add", TEXT, AT(add))},
+};
+#undef AT
+static const struct al_record projection_record = {.fields = AL_FIELDS(projection_fields)};
+
+static bool read_projection(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &projection_record, node, out, err);
+}
+
+static bool read_norm(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_pass_across *across = out;
+
+	return al_read_texts(reader, node, &across->norm, &across->n_norm, err)
+		&& (across->n_norm == AL_N_PASS_NORMS
+			|| al_json_fail(reader->doc, node, err,
+				"found %zu names, expected those of scale, bias, mean and variance",
+				across->n_norm));
+}
+
+#define AT(member) offsetof(struct al_pass_across, member)
+static const struct al_field across_fields[] = {
+	{AL_KEY("norm", BY, 0), .is_required = true, .read = read_norm},
+	{AL_KEY("weight", TEXT, AT(weight)), .is_required = true},
+	{AL_KEY("bias", TEXT, AT(bias)), .is_required = true},
+	{AL_KEY("averages", BOOLEAN, AT(averages))},
+	{AL_KEY("multiplies", BOOLEAN, AT(multiplies))},
+};
+#undef AT
+static const struct al_record across_record = {.fields = AL_FIELDS(across_fields)};
+
+static bool read_across(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_read_record(reader, &across_record, node, out, err);
+}
+
+#define AT(member) offsetof(struct al_pass, member)
+#define PROJECTION(name) \
+	{ \
+		AL_KEY(#name, BY, AT(name)), .is_required = true, .read = read_projection \
+	}
+static const struct al_field pass_fields[] = {
+	PROJECTION(query),
+	PROJECTION(key),
+	PROJECTION(value),
+	PROJECTION(output),
+	{AL_KEY("content", TEXT, AT(content))},
+	{AL_KEY("across", BY, AT(across)), .read = read_across},
+};
+#undef AT
+static const struct al_record pass_record = {.fields = AL_FIELDS(pass_fields)};
+
+static bool check_pass(const struct al_reader *reader, const struct cJSON *node,
+	const struct al_variant *variant, const struct al_pass *pass, struct al_error *err)
+{
+	const struct al_pass_projection *const all[] = {&pass->query, &pass->key, &pass->value,
+		&pass->output};
+	const char *const others[] = {pass->content, pass->across.weight, pass->across.bias};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const char *const names[] = {all[i]->of, all[i]->bias, all[i]->scale, all[i]->times,
+			all[i]->add};
+		if (!check_names(reader, node, variant, names, sizeof(names) / sizeof(*names), err))
+			return false;
+	}
+	return check_names(reader, node, variant, others, sizeof(others) / sizeof(*others), err)
+		&& check_names(reader, node, variant, pass->across.norm, pass->across.n_norm, err);
+}
+
+bool al_pass_read(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_variant *variant = out;
+	struct al_pass *pass = al_new(reader->arena, struct al_pass);
+
+	variant->pass = pass;
+	return al_read_record(reader, &pass_record, node, pass, err)
+		&& check_pass(reader, node, variant, pass, err);
+}

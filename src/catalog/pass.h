@@ -1,0 +1,51 @@
+/* "pass": what a variant's tensors do in a forward pass, where they are more than a projection of
+ * each head: for the forward pass (src/forward/), which knows no variant by name.
+ *
+ *     "pass": {
+ *       "query": {"of": "W_Q", "bias": "b_Q", "scale": "e_Q"},
+ *       "key": {...}, "value": {...}, "output": {"of": "W_O", "bias": "b_O"}
+ *     }
+ *
+ * * query, key, value: x W + b. Its columns are n groups of a head's width, and head i reads group
+ * i*n/n_heads. Without "of" the columns are those of x itself. Then what a head has of its own, a
+ * row of [n_heads][width]: "scale" multiplies by 1 + it, "times" by it, "add" adds it. A head's
+ * queries and keys are as wide as "times", else d_head.
+ *
+ * * content: a tensor [d_model][n_heads] of which x makes what is added to a key's scores.
+ *
+ * * across: what becomes of all heads' outputs before the output projection. "multiplies"
+ * adds the products of each two heads, itself included, to them; "norm" are scale, bias, mean and
+ * variance of a batch normalisation, of all numbers or one for each head or product; "averages"
+ * makes one number of each then; "weight" [features][kept] and "bias" mix them. */
+#ifndef ATTNLEDGER_CATALOG_PASS_H
+#define ATTNLEDGER_CATALOG_PASS_H
+
+#include "catalog/catalog.h"
+
+struct al_reader;
+
+/* Names of the variant's tensors; NULL: none. */
+struct al_pass_projection {
+	const char *of, *bias, *scale, *times, *add;
+};
+
+enum { AL_PASS_SCALE, AL_PASS_BIAS, AL_PASS_MEAN, AL_PASS_VARIANCE, AL_N_PASS_NORMS };
+
+struct al_pass_across {
+	const char **norm; /* [AL_N_PASS_NORMS] */
+	size_t n_norm;
+	const char *weight, *bias;
+	bool averages, multiplies;
+};
+
+struct al_pass {
+	struct al_pass_projection query, key, value, output;
+	const char *content;
+	struct al_pass_across across; /* no weight: nothing is between heads and output */
+};
+
+/* As a record's row calls it, into a struct al_variant whose tensors are read. */
+bool al_pass_read(void *reader, const struct cJSON *node, void *variant,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
