@@ -171,6 +171,17 @@ static const char *expectation(const struct al_config_key *key)
 	return texts[key->type];
 }
 
+/* "auto", where the reference implementation derives a number, is as null. */
+static bool is_automatic(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key)
+{
+	const char *word;
+
+	return al_json_kind(node) == AL_JSON_TEXT && !al_config_is_list(key)
+		&& key->type != AL_CONFIG_WORD && is_derived(key)
+		&& al_json_text(config->doc, node, &word, NULL) && strcmp(word, "auto") == 0;
+}
+
 static bool is_left_out(const struct al_config *config, const struct al_config_key *key, bool *out,
 	struct al_error *err)
 {
@@ -184,7 +195,7 @@ static bool is_left_out(const struct al_config *config, const struct al_config_k
 	if (is_null && !is_derived(key) && !key->null)
 		return al_json_fail(config->doc, node, err, "\"%s\" is null, expected %s",
 			al_json_key(node), expectation(key));
-	*out = !node || is_null;
+	*out = !node || is_null || is_automatic(config, node, key);
 	return true;
 }
 

@@ -28,7 +28,8 @@
  * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
  * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant.
  *
- * * A module's name is what answers call it: layers.{layer}, mtp.{mtp}, or encoder.{layer}.self,
+ * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} where a layer has
+ * two, layers.{layer}.mamba beside attention), mtp.{mtp}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
  * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing.
@@ -139,8 +140,9 @@ enum al_config_type {
 
 /* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a, and
  * the list "a.*.b" the b of each object in the array a, or what "null" says where it has none. A
- * default that is a formula also replaces null, as where the reference implementation derives what
- * is None; a plain number doesn't, but "null" may say what null stands for: no window is 0. */
+ * default that is a formula also replaces null and "auto", as where the reference implementation
+ * derives what is None; a plain number doesn't, but "null" may say what null stands for: no window
+ * is 0. */
 struct al_config_key {
 	const char *symbol;
 	const char **keys; /* synonyms: the first that is there counts */

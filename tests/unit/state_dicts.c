@@ -275,7 +275,8 @@ static bool is_module_name(const struct al_family_module *module)
 {
 	static const char *const names[] = {"layers.{layer}", "groups.{group}.{inner}",
 		"encoder.{layer}.self", "decoder.{layer}.self", "vision.layers.{layer}",
-		"audio.layers.{layer}", "mtp.{mtp}"};
+		"audio.layers.{layer}", "mtp.{mtp}", "layers.{layer}.{half}",
+		"layers.{layer}.mamba"};
 
 	if (module->is_cross)
 		return strcmp(module->name, "decoder.{layer}.cross") == 0;
