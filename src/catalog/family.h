@@ -28,7 +28,7 @@
  * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
  * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant.
  *
- * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} where a layer has
+ * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} of a layer with
  * two, layers.{layer}.mamba beside attention), mtp.{mtp}, or encoder.{layer}.self,
  * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which

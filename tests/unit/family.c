@@ -621,7 +621,7 @@ static const struct refusal families[] = {
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
 		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices, "
-		"size, layers, millionths, entries, times)"},
+		"size, layers, millionths, entries, times, group)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
 	{FAMILY("\"config\": {\"biases\": {\"key\": \"bias\", \"default\": true}},"
