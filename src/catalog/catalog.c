@@ -190,27 +190,32 @@ static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, c
 	return al_json_parse(doc, place, file->text, file->length, err);
 }
 
-static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
-	void **out, struct al_error *err)
+/* Keeps what a document says under a name, or lets go of the document. */
+static bool keep(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
+	const char *file, struct al_json *doc, void **out, struct al_error *err)
 {
 	const struct kind *kind = &kinds[index];
-	bool from_path = al_catalog_is_path(name);
-	struct al_json *doc = al_new(&catalog->arena, struct al_json);
-	void *item;
+	const bool ok = kind->parse(catalog, doc, file, out, err);
 
-	if (!(from_path ? read_path(catalog, index, name, doc, err)
-			: read_built_in(catalog, kind, name, doc, err)))
-		return false;
-	bool ok = kind->parse(catalog, doc, from_path ? name : "built-in", &item, err);
 	if (!ok || !kind->keeps_document)
 		al_json_finish(doc);
 	if (!ok)
 		return false;
 	struct al_loaded *loaded = al_catalog_keep(catalog, index, name);
 	loaded->doc = doc;
-	loaded->item = item;
-	*out = item;
+	loaded->item = *out;
 	return true;
+}
+
+static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
+	void **out, struct al_error *err)
+{
+	bool from_path = al_catalog_is_path(name);
+	struct al_json *doc = al_new(&catalog->arena, struct al_json);
+
+	return (from_path ? read_path(catalog, index, name, doc, err)
+			  : read_built_in(catalog, &kinds[index], name, doc, err))
+		&& keep(catalog, index, name, from_path ? name : "built-in", doc, out, err);
 }
 
 static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name,
@@ -288,6 +293,16 @@ bool al_catalog_family(struct al_catalog *catalog, const char *name, const struc
 		return false;
 	*out = item;
 	return true;
+}
+
+bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const char *text,
+	struct al_error *err)
+{
+	struct al_json *doc = al_new(&catalog->arena, struct al_json);
+	void *item;
+
+	return al_json_parse(doc, name, text, strlen(text), err)
+		&& keep(catalog, AL_CATALOG_MODELS, name, name, doc, &item, err);
 }
 
 /* ---- families by model_type ---- */

@@ -271,6 +271,10 @@ bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struc
 	struct al_error *err) AL_MUST_CHECK;
 bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct al_model **out,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Makes the text of a config.json, which stands in a checkpoint, the model of that name. */
+bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const char *text,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
 	struct al_error *err) AL_MUST_CHECK;
 

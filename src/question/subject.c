@@ -2,9 +2,11 @@
 #include "question/texts.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/names.h"
 #include "catalog/tensor_list.h"
+#include "checkpoint/checkpoint.h"
 
 /* ---- the attention block that the model itself has ---- */
 
@@ -78,6 +80,34 @@ static bool fail_unknown_subject(const char *word, struct al_error *err)
 	return al_names_fail(&names, "model or variant", word, err);
 }
 
+/* A file that is no JSON may be a checkpoint. */
+static bool is_checkpoint(const char *word)
+{
+	const size_t n = strlen(word);
+	struct stat status;
+
+	return !(n > 5 && strcmp(word + n - 5, ".json") == 0)
+		&& !al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), word)
+		&& stat(word, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* A checkpoint is asked about by the config.json that its header is. */
+static bool add_checkpoint(struct al_question *q, const char *path, struct al_error *err)
+{
+	struct al_checkpoint checkpoint;
+
+	if (!al_checkpoint_open(&checkpoint, path, err))
+		return false;
+	const bool ok = checkpoint.header_config
+		? al_catalog_add_config(q->catalog, path, checkpoint.header_config, err)
+		: al_fail(err, AL_EINPUT,
+			"%s: says nothing of its model's sizes, expected its config.json, or the "
+			"folder that holds it",
+			path);
+	al_checkpoint_close(&checkpoint);
+	return ok;
+}
+
 bool al_question_find_subject(struct al_question *q, const struct al_asked *asked,
 	struct al_error *err)
 {
@@ -94,6 +124,8 @@ bool al_question_find_subject(struct al_question *q, const struct al_asked *aske
 		q->title = q->variants.items[0].variant->title;
 		return true;
 	}
+	if (is_checkpoint(word) && !add_checkpoint(q, word, err))
+		return false;
 	if (!al_catalog_model(q->catalog, word, &q->model, err))
 		return al_catalog_is_path(word) || !may_be_variant
 			? false

@@ -322,6 +322,34 @@ def meta_llama(w, c, ids):
     return norm("norm", x) @ w[head].T
 
 
+# ---- llama.cpp's names of the same ----
+
+GGUF_KEYS = {"hidden_size": "embedding_length", "n_heads": "attention_head_count", "num_attention_heads": "attention_head_count",
+             "n_kv_heads": "attention_head_count_kv", "num_key_value_heads": "attention_head_count_kv",
+             "n_layers": "block_count", "num_hidden_layers": "block_count", "head_dim": "attention_key_length",
+             "tie_word_embeddings": "tie_word_embeddings"}
+
+def gguf(names, run):
+    def with_names(w, c, ids):
+        renamed = {}
+        for name, value in w.items():
+            for ours, theirs in names:
+                name = name.replace(ours, theirs)
+            renamed[name] = value
+        return run(renamed, {key: c[of] for key, of in GGUF_KEYS.items() if of in c}, ids)
+    return with_names
+
+gguf_llama = gguf([("blk", "layers"), ("attn_norm", "attention_norm"), ("attn_q.", "attention.wq."), ("attn_k.", "attention.wk."),
+                   ("attn_v.", "attention.wv."), ("attn_output", "attention.wo"), ("ffn_gate", "feed_forward.w1"),
+                   ("ffn_up", "feed_forward.w3"), ("ffn_down", "feed_forward.w2"), ("token_embd", "tok_embeddings"),
+                   ("output_norm", "norm")], meta_llama)
+qwen_names = [("blk", "model.layers"), ("attn_norm", "input_layernorm"), ("attn_q_norm", "self_attn.q_norm"),
+              ("attn_k_norm", "self_attn.k_norm"), ("attn_q.", "self_attn.q_proj."), ("attn_k.", "self_attn.k_proj."),
+              ("attn_v.", "self_attn.v_proj."), ("attn_output", "self_attn.o_proj"), ("ffn_norm", "post_attention_layernorm"),
+              ("ffn_gate", "mlp.gate_proj"), ("ffn_up", "mlp.up_proj"), ("ffn_down", "mlp.down_proj"),
+              ("token_embd", "model.embed_tokens"), ("output_norm", "model.norm")]
+
+
 # ---- other decoders ----
 
 def gpt2(w, c, ids):
@@ -567,6 +595,7 @@ FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2
             "gemma": gemma, "gemma2": gemma2, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
             "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "bert-collaborative": bert_collaborative, "roberta": roberta, "xlm-roberta": roberta,
             "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
+            "gguf_llama": gguf_llama, "gguf_qwen2": gguf(qwen_names, qwen2), "gguf_qwen3": gguf(qwen_names, qwen3),
             "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds}
 
 def main(write_tiny, cases):
