@@ -145,7 +145,7 @@ static void many_are_like_one(void **state)
 		bytes[i] = (unsigned char)(i * 151 + 11);
 	for (size_t d = 0; al_dtype_at(d); d++) {
 		const struct al_dtype *dtype = al_dtype_at(d);
-		if (!dtype->to_double)
+		if (!dtype->to_double || dtype->block_elements > 1) /* of blocks: unit/gguf.c */
 			continue;
 		dtype->to_double(bytes + 1, N, doubles);
 		dtype->to_float(bytes + 1, N, floats);

@@ -191,7 +191,7 @@ static const struct {
 	{"\xff\xff\xff\xff\xff\xff\xff\xff{}", 10,
 		"a header of 18446744073709551615 bytes, expected at most 100000000: is it "
 		"safetensors?"},
-	{"GGUF\3\0\0\0\0\0\0\0", 12, "is a GGUF file, expected safetensors"},
+	{"GGUF\3\0\0\0\0\0\0\0", 12, "ends at byte 12, within the header"},
 	{"PK\3\4\0\0\0\0\0", 9, "is a zip archive (torch, numpy), expected safetensors"},
 	{"version https://git-lfs.github.com/spec/v1\n", 43,
 		"is a Git LFS pointer: the file itself has not been fetched"},
