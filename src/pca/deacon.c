@@ -164,9 +164,11 @@ static bool find_direction(struct al_deacon *d, const struct al_deacon_options *
 
 	if (o->n_inner <= 1)
 		return al_hebbian_direction(AL_SANGER, covariance, al_view(d->weights), out, err);
-	if (!al_copy(al_view(d->weights), out, err)
-		|| !al_hebbian_batch(AL_SANGER, covariance, o->rate, 0, o->n_inner, out, err))
+	if (!al_copy(al_view(d->weights), out, err))
 		return false;
+	if (!al_hebbian_batch(AL_SANGER, covariance, o->rate, 0, o->n_inner, out, err))
+		return al_in(err, "the inner loop, from weights of norm %.3g",
+			sqrt(al_inner(al_view(d->weights), al_view(d->weights))));
 	for (size_t i = 0; i < out.rows * out.cols; i++)
 		out.data[i] -= d->weights.data[i];
 	return true;
