@@ -1,0 +1,188 @@
+/* The identity case of every method. */
+#include "compress/proof.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "checkpoint/safetensors.h"
+#include "compress/verify.h"
+
+const struct al_identity al_identities[] = {
+	{"compress-collab", "collab at full rank is the original", AL_METHOD_COLLAB, false, false},
+	{"compress-tucker", "tucker at full rank is the original", AL_METHOD_TUCKER, false, false},
+	{"compress-truncate", "truncate at full rank is the original", AL_METHOD_TRUNCATE, false,
+		false},
+	{"compress-drop", "a head that W_O doesn't read can be dropped", AL_METHOD_DROP, false,
+		true},
+	{"compress-ov", "ov at full rank is the original", AL_METHOD_OV, false, false},
+	{"compress-kv-latent", "values of a full latent are the original's", AL_METHOD_LATENT,
+		false, false},
+	{"compress-kv-latent-keys", "keys of a full latent are the original's", AL_METHOD_LATENT,
+		true, false},
+	{"compress-gqa", "gqa with values for every head is the original", AL_METHOD_GQA, false,
+		false},
+};
+const size_t al_n_identities = sizeof(al_identities) / sizeof(*al_identities);
+
+/* T5's encoder: no rotary positions, no biases, which every method treats. */
+enum { D_MODEL = 12, HEADS = 4, TOKENS = 5, LAST_HEAD = HEADS - 1 };
+
+static const char *const names[] = {"encoder.block.0.layer.0.SelfAttention.q.weight",
+	"encoder.block.0.layer.0.SelfAttention.k.weight",
+	"encoder.block.0.layer.0.SelfAttention.v.weight",
+	"encoder.block.0.layer.0.SelfAttention.o.weight"};
+enum { N_TENSORS = sizeof(names) / sizeof(*names), OUTPUT = N_TENSORS - 1 };
+
+/* ---- the original ---- */
+
+/* W_O is stored [out][in]: the last head's inputs. */
+static void forget_last_head(double *output)
+{
+	for (size_t i = 0; i < D_MODEL; i++)
+		for (size_t j = LAST_HEAD * D_MODEL / HEADS; j < D_MODEL; j++)
+			output[i * D_MODEL + j] = 0;
+}
+
+static bool append(struct al_safetensors_writer *writer, const struct al_dtype *dtype,
+	struct al_random *random, bool drops, struct al_error *err)
+{
+	double values[D_MODEL * D_MODEL];
+
+	for (size_t i = 0; i < N_TENSORS; i++) {
+		al_random_gaussian(random, values, sizeof(values) / sizeof(*values));
+		if (i == OUTPUT && drops)
+			forget_last_head(values);
+		if (!al_safetensors_append_doubles(writer, dtype, values,
+			    sizeof(values) / sizeof(*values), err))
+			return false;
+	}
+	return true;
+}
+
+static bool write_original(const char *path, uint64_t seed, bool drops, struct al_error *err)
+{
+	const struct al_dtype *dtype = al_dtype_stored("F64");
+	int64_t shape[] = {D_MODEL, D_MODEL};
+	struct al_tensor tensors[N_TENSORS] = {{0}};
+	struct al_safetensors_writer *writer;
+
+	for (size_t i = 0; i < N_TENSORS; i++) {
+		tensors[i].name = names[i];
+		tensors[i].dtype = dtype;
+		tensors[i].n_dims = 2;
+		tensors[i].shape = shape;
+	}
+	if (!al_safetensors_create(&writer, path, tensors, N_TENSORS, NULL, 0, err))
+		return false;
+	struct al_random *random = al_random_create(seed, 0, 0, 0);
+	const bool ok = append(writer, dtype, random, drops, err);
+	al_random_destroy(random);
+	if (ok)
+		return al_safetensors_commit(writer, err);
+	al_safetensors_abandon(writer);
+	return false;
+}
+
+/* ---- both sides ---- */
+
+static double largest(const struct al_table *table)
+{
+	double most = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		for (size_t i = 0; i < table->n_columns; i++) {
+			const struct al_cell *cell = &table->rows[row][i];
+			if (cell->kind == AL_CELL_REAL)
+				most = fmax(most, cell->real);
+		}
+	return most;
+}
+
+static bool compare(struct al_model_view *view, const char *path, uint64_t seed, double *difference,
+	struct al_error *err)
+{
+	const struct al_verify_options options = {.n_tokens = TOKENS, .seed = seed};
+	struct al_checkpoint compressed;
+	struct al_table table;
+	bool holds = false;
+
+	if (!al_checkpoint_open(&compressed, path, err))
+		return false;
+	al_table_init(&table, "verify", "");
+	al_verify_add_columns(&table);
+	const bool ok = al_verify(view, &compressed, &options, &table, &holds, err);
+	*difference = holds ? largest(&table) : INFINITY;
+	al_table_finish(&table);
+	al_checkpoint_close(&compressed);
+	return ok;
+}
+
+static bool compress(const struct al_identity *identity, struct al_model_view *view,
+	const char *path, struct al_error *err)
+{
+	const struct al_dropped dropped = {"0", LAST_HEAD};
+	const int64_t rank = al_method_bound(&view->modules[0], identity->method);
+	struct al_compress_options options = {.method = identity->method,
+		.of_keys = identity->of_keys,
+		.ranks = identity->drops ? NULL : &rank,
+		.n_ranks = identity->drops ? 0 : 1,
+		.dropped = &dropped,
+		.n_dropped = identity->drops ? 1 : 0,
+		.effort = {.seed = 1, .n_sweeps = 1}};
+	struct al_table table;
+
+	al_table_init(&table, "compress", "");
+	al_compress_add_columns(&table);
+	const bool ok = al_compress(view, &options, path, &table, NULL, err);
+	al_table_finish(&table);
+	return ok;
+}
+
+static bool run_files(const struct al_identity *identity, struct al_catalog *catalog, uint64_t seed,
+	const char *original, const char *compressed, double *difference, struct al_error *err)
+{
+	const struct al_view_options options = {.n_heads = HEADS};
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+
+	if (!write_original(original, seed, identity->drops, err)
+		|| !al_checkpoint_open(&checkpoint, original, err))
+		return false;
+	bool ok = al_model_view_open(&view, catalog, &checkpoint, &options, err);
+	if (ok) {
+		ok = compress(identity, &view, compressed, err)
+			&& compare(&view, compressed, seed, difference, err);
+		al_model_view_close(&view);
+	}
+	al_checkpoint_close(&checkpoint);
+	return ok;
+}
+
+bool al_identity_run(const struct al_identity *identity, struct al_catalog *catalog, uint64_t seed,
+	double *difference, struct al_error *err)
+{
+	const char *temporary = getenv("TMPDIR");
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	char *folder = al_format(&arena, "%s/attnledger-prove-XXXXXX",
+		temporary && *temporary ? temporary : "/tmp");
+	bool ok = mkdtemp(folder)
+		|| al_fail(err, AL_ESYSTEM, "%s: can't make a folder: %s", folder, strerror(errno));
+	if (ok) {
+		const char *original = al_format(&arena, "%s/original.safetensors", folder);
+		const char *compressed = al_format(&arena, "%s/compressed.safetensors", folder);
+		ok = run_files(identity, catalog, seed, original, compressed, difference, err)
+			|| al_in(err, "%s", identity->id);
+		unlink(original);
+		unlink(compressed);
+		rmdir(folder);
+	}
+	al_arena_finish(&arena);
+	return ok;
+}
