@@ -14,8 +14,20 @@ static void add_split(struct al_tokenizer_reader *r, const char *pattern, enum a
 			.is_inverted = is_inverted});
 }
 
-/* ASCII's punctuation, and Unicode's. */
-static const char punctuation[] = "[!-/:-@\\[-`{-~\\p{P}]";
+/* ASCII's punctuation, and Unicode's: that of version 8, whose tables the reference implementation
+ * has (the crate unicode_categories). What later versions added, to 16, is none, whichever version
+ * this machine's library knows; U+166D was punctuation until 12. */
+static const char punctuation[] =
+	"(?![\\x{61D}\\x{9FD}\\x{A76}\\x{C77}\\x{C84}\\x{1B4E}\\x{1B4F}\\x{1B7D}-\\x{1B7F}"
+	"\\x{2E43}-\\x{2E5D}\\x{10EAD}\\x{10F55}-\\x{10F59}\\x{10F86}-\\x{10F89}\\x{113D4}-\\x{"
+	"113D8}"
+	"\\x{1144B}-\\x{1145D}\\x{11660}-\\x{1166C}\\x{116B9}\\x{1183B}\\x{11944}-\\x{11946}\\x{"
+	"119E2}"
+	"\\x{11A3F}-\\x{11A46}\\x{11A9A}-\\x{11AA2}\\x{11B00}-\\x{11BE1}\\x{11C41}-\\x{11C45}"
+	"\\x{11C70}\\x{11C71}\\x{11EF7}\\x{11EF8}\\x{11F43}-\\x{11F4F}\\x{11FFF}\\x{12FF1}\\x{"
+	"12FF2}"
+	"\\x{16D6D}-\\x{16D6F}\\x{16E97}-\\x{16E9A}\\x{16FE2}\\x{1E5FF}\\x{1E95E}\\x{1E95F}])"
+	"[!-/:-@\\[-`{-~\\p{P}\\x{166D}]";
 
 /* ---- parts that are a type alone ---- */
 
