@@ -8,13 +8,15 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "catalog/engine.h"
 #include "catalog/family.h"
 #include "catalog/loaded.h"
 #include "catalog/read.h"
 #include "catalog/scheme.h"
 
 extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
-	al_embedded_recipes, al_embedded_models, al_embedded_schemes;
+	al_embedded_recipes, al_embedded_models, al_embedded_schemes,
+	al_embedded_engines;
 
 struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *name)
@@ -114,6 +116,18 @@ static bool parse_scheme(struct al_catalog *catalog, const struct al_json *doc, 
 	return true;
 }
 
+static bool parse_engine(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+	void **item, struct al_error *err)
+{
+	struct al_engine *engine;
+
+	(void)file;
+	if (!al_engine_read(&catalog->arena, doc, &engine, err))
+		return false;
+	*item = engine;
+	return true;
+}
+
 static const struct kind {
 	const char *what;
 	const struct al_embedded_list *files;
@@ -125,6 +139,7 @@ static const struct kind {
 	[AL_CATALOG_RECIPES] = {"recipe", &al_embedded_recipes, parse_recipe, false},
 	[AL_CATALOG_MODELS] = {"model", &al_embedded_models, parse_model, true},
 	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, parse_scheme, false},
+	[AL_CATALOG_ENGINES] = {"engine", &al_embedded_engines, parse_engine, false},
 };
 
 const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
@@ -268,6 +283,17 @@ bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct
 	void *item;
 
 	if (!find(catalog, AL_CATALOG_MODELS, name, &item, err))
+		return false;
+	*out = item;
+	return true;
+}
+
+bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struct al_engine **out,
+	struct al_error *err)
+{
+	void *item;
+
+	if (!find(catalog, AL_CATALOG_ENGINES, name, &item, err))
 		return false;
 	*out = item;
 	return true;

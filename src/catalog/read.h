@@ -112,6 +112,9 @@ bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const st
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_recipe **out,
 	struct al_error *err) AL_MUST_CHECK;
+struct al_engine;
+bool al_engine_read(struct al_arena *arena, const struct al_json *doc, struct al_engine **out,
+	struct al_error *err) AL_MUST_CHECK;
 struct al_scheme;
 bool al_scheme_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_scheme **out,

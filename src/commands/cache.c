@@ -8,6 +8,7 @@ struct cache_options {
 	struct al_output_options output;
 	struct al_asked asked;
 	const char *dtype;
+	int64_t tp;
 	bool is_whole, explains;
 };
 
@@ -15,6 +16,8 @@ static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
 		"number format of the KV cache: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
 		.text = "bf16"),
+	OPTION_COUNT(struct cache_options, tp, "tp", "N",
+		"tensor-parallel devices: what one of them holds", .fallback = 1, .least = 1),
 	WHOLE_ROW(struct cache_options, is_whole),
 	EXPLAIN_ROW(struct cache_options, explains),
 	OPTION_END,
@@ -22,14 +25,15 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_setting_rows, offsetof(struct cache_options, asked)},
-	{al_variant_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
+	{al_variant_rows, offsetof(struct cache_options, asked)},
+	{al_engine_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
 
 struct answer {
 	struct al_session *session;
 	const struct cache_options *options;
 	struct al_table *table, *explanations; /* explanations NULL: not asked for */
 	const struct al_dtype *storage;
-	bool shows_model, shows_variant, is_noted;
+	bool shows_model, shows_variant, is_noted, is_ideal;
 	/* of the question that is being answered: */
 	struct al_question *question;
 	const struct al_configured_variant *configured;
@@ -39,13 +43,13 @@ struct answer {
 /* One row. */
 struct sum {
 	int64_t modules, ends_at;
-	bool is_allocation_known;
+	bool is_known, is_allocation_known; /* what the engine keeps; a plain one */
 	mpq_t elements, bytes_per_token, bytes, allocated;
 };
 
 static void sum_init(struct sum *sum)
 {
-	*sum = (struct sum){.is_allocation_known = true};
+	*sum = (struct sum){.is_known = true, .is_allocation_known = true};
 	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
 }
 
@@ -71,12 +75,15 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 	mpq_t bytes;
 
 	mpq_init(bytes);
-	al_dtype_exact_bytes(line->storage, line->entry->elements, bytes);
-	if (!is_state && !(is_total && is_cross)) {
-		al_exact_add(sum->elements, line->entry->elements);
-		al_exact_add(sum->bytes_per_token, bytes);
+	sum->is_known &= line->rank != NULL;
+	if (line->rank) {
+		al_dtype_exact_bytes(line->storage, line->rank, bytes);
+		if (!is_state && !(is_total && is_cross)) {
+			al_exact_add(sum->elements, line->rank);
+			al_exact_add(sum->bytes_per_token, bytes);
+		}
+		add_tokens(a, bytes, line->held, sum->bytes);
 	}
-	add_tokens(a, bytes, line->tokens, sum->bytes);
 	sum->is_allocation_known &= line->expanded != NULL;
 	if (line->expanded) {
 		al_dtype_exact_bytes(line->storage, line->expanded, bytes);
@@ -118,11 +125,6 @@ static void add_columns(struct answer *a)
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
-		{.key = "allocated",
-			.title = "Plain engine",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
 	};
 
 	if (a->shows_model)
@@ -132,6 +134,13 @@ static void add_columns(struct answer *a)
 		al_table_add_column(a->table,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	al_table_add_columns(a->table, columns, sizeof(columns) / sizeof(*columns));
+	if (a->is_ideal)
+		al_table_add_column(a->table,
+			(struct al_column){.key = "allocated",
+				.title = "Plain engine",
+				.unit = "B",
+				.quantity = AL_QUANTITY_BYTES,
+				.digits = AL_DIGITS_ALL});
 }
 
 static struct al_cell *begin_row(struct answer *a, int kind)
@@ -155,6 +164,8 @@ static void add_row(struct answer *a, int kind, const struct sum *sum)
 	struct al_cell *cell = begin_row(a, kind);
 
 	al_cell_set_int(a->table, cell++, sum->modules);
+	if (!sum->is_known)
+		return;
 	al_cell_set_exact(a->table, cell++, sum->elements);
 	al_cell_set_exact(a->table, cell++, sum->bytes_per_token);
 	if (sum->ends_at)
@@ -163,7 +174,7 @@ static void add_row(struct answer *a, int kind, const struct sum *sum)
 	if (!a->seq)
 		return;
 	al_cell_set_exact(a->table, cell++, sum->bytes);
-	if (sum->is_allocation_known)
+	if (sum->is_allocation_known && a->is_ideal)
 		al_cell_set_exact(a->table, cell, sum->allocated);
 }
 
@@ -217,6 +228,9 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	struct al_ledger_ask ask = al_question_ask(a->question, a->configured,
 		al_question_is_about_model(a->question, true));
 	ask.explains = a->explanations != NULL;
+	ask.tp = a->options->tp;
+	if (ask.tp > 1 && !ask.family)
+		return al_fail(err, AL_EINPUT, "--tp needs a whole model, found attention alone");
 	if (!al_ledger_open(&ledger, &ask, err))
 		return false;
 	bool ok = answer_ledger(a, &ledger, err);
@@ -249,13 +263,19 @@ static void add_notes(struct answer *a)
 	al_note_question(a->question, true, a->table);
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
 		a->storage->name);
+	if (a->options->tp > 1)
+		al_table_note(a->table, "on one of %lld tensor-parallel devices",
+			(long long)a->options->tp);
+	al_note_engine(a->question, a->table);
 	if (!a->seq) {
 		al_table_note(a->table, "give --seq for the cache of whole sequences");
 		return;
 	}
 	al_table_note(a->table,
-		"batch %lld, %lld tokens%s; a plain engine keeps all tokens in "
-		"sliding-window layers and stores MLA latents as full keys and values",
+		a->is_ideal ? "batch %lld, %lld tokens%s; a plain engine keeps all tokens in "
+			      "sliding-window layers and stores MLA latents as full keys and "
+			      "values"
+			    : "batch %lld, %lld tokens%s",
 		(long long)a->batch, (long long)a->seq,
 		a->source_seq == a->seq ? ""
 					: al_format(&a->table->arena, ", %lld source tokens",
@@ -294,7 +314,8 @@ static bool run(struct al_session *session, struct al_error *err)
 		.options = o,
 		.shows_model = line->n_words > 1,
 		.shows_variant = al_names_variants(&o->asked)};
-	bool ok = al_dtype_find(o->dtype, &a.storage, err);
+	bool ok = al_refuse_unused_engine(&o->asked, err)
+		&& al_dtype_find(o->dtype, &a.storage, err);
 
 	for (size_t i = 0; ok && i < line->n_words; i++) {
 		struct al_question question;
@@ -302,6 +323,7 @@ static bool run(struct al_session *session, struct al_error *err)
 			    AL_BASIS_MODEL, err))
 			return false;
 		a.question = &question;
+		a.is_ideal = al_is_ideal(&question);
 		if (i == 0)
 			open_tables(&a);
 		ok = al_check_whole(&question, o->is_whole, err) && answer(&a, err);

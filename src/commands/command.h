@@ -61,7 +61,8 @@ struct al_command {
  * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), what. */
 #define COMMANDS(X) \
 	X(list, LIGHT, \
-		"built-in models, families, variants, recipes, schemes, scenarios or symbols") \
+		"built-in models, families, variants, recipes, schemes, engines, scenarios or " \
+		"symbols") \
 	X(variants, FULL, \
 		"tensors, formulas, order of growth, difference to another variant, cache") \
 	X(count, LIGHT, "parameters by part and in total") \

@@ -44,6 +44,9 @@ const struct al_option_row al_device_rows[] = {
 		.fallback = AL_RECOMPUTE_NONE),
 	OPTION_FLAG(struct al_device_options, is_inference, "inference",
 		"weights, cache and one forward instead of training"),
+	OPTION_TEXT(struct al_device_options, device, "device", "NAME[xN]",
+		"the devices by name: H100, H200x8 (then tp is 8 where no degree is given); bounds "
+		"what --inference computes"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
 		"number format of the KV cache (default bf16)", .text = "bf16"),
 	OPTION_END,
@@ -132,7 +135,8 @@ bool al_devices_tokens(struct al_training *t, struct al_question *q, struct al_e
 
 /* Options that only one of the two answers hears. */
 static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline"};
-static const char *const of_inference[] = {"dtype", "cache-dtype"};
+static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block", "chunk",
+	"utilization", "mtp", "device"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,

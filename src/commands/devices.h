@@ -7,7 +7,7 @@
 
 struct al_device_options {
 	bool is_whole, is_sequence_parallel, is_inference;
-	const char *parts, *dtype, *cache_dtype;
+	const char *parts, *dtype, *cache_dtype, *device;
 	int64_t zero, tp, pp, interleave, dp, cp, ep;
 	int recompute;
 };

@@ -96,12 +96,19 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 		   *each = al_explain_bytes(&table->arena, line->storage);
 	const bool is_state = !*formula;
 	const bool is_of_token = !has_tokens && !is_state;
+	const char *numbers = e->formula, *values = e->substituted;
+
+	if (line->rank && mpq_cmp(line->rank, e->elements) != 0) {
+		numbers = al_format(&table->arena, "what one device keeps of %s", e->formula);
+		values = al_exact_text(&table->arena,
+			al_exact_scaled(&table->arena, line->rank, 1, e->times ? e->times : 1));
+	}
 	mpq_t bytes;
 
 	mpq_init(bytes);
-	al_dtype_exact_bytes(line->storage, e->elements, bytes);
+	al_dtype_exact_bytes(line->storage, line->rank ? line->rank : e->elements, bytes);
 	if (!is_of_token)
-		al_exact_multiply(bytes, line->tokens * batch);
+		al_exact_multiply(bytes, line->held * batch);
 	al_exact_divide(bytes, e->times ? e->times : 1);
 	al_explain(table,
 		&(struct al_explanation){.model = model,
@@ -110,13 +117,13 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 			.name = e->module->name
 				? al_format(&table->arena, "%s: %s", e->module->name, e->name)
 				: e->name,
-			.formula = al_format(&table->arena, "%s%s%s%s * %s bytes", e->formula,
+			.formula = al_format(&table->arena, "%s%s%s%s * %s bytes", numbers,
 				is_of_token ? "" : " * batch", is_of_token || is_state ? "" : " * ",
 				is_of_token ? "" : formula, each),
 			.substituted = is_of_token
-				? al_format(&table->arena, "%s * %s", e->substituted, each)
-				: al_format(&table->arena, "%s * %lld * %lld * %s", e->substituted,
-					(long long)batch, (long long)line->tokens, each),
+				? al_format(&table->arena, "%s * %s", values, each)
+				: al_format(&table->arena, "%s * %lld * %lld * %s", values,
+					(long long)batch, (long long)line->held, each),
 			.result = bytes,
 			.times = e->times,
 			.source = e->source});

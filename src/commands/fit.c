@@ -7,7 +7,8 @@
 
 static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct al_fit_options, memory, "memory", "SIZE",
-		"what a device holds: 80GiB or 80G (2^30), 80GB (10^9), or a number of bytes"),
+		"what a device holds: 80GiB or 80G (2^30), 80GB (10^9), a number of bytes, or the "
+		"device: H100"),
 	OPTION_TEXT(struct al_fit_options, solve, "solve", "SYMBOL",
 		"what may grow: batch (default), seq, n_layers, any symbol"),
 	OPTION_TEXT(struct al_fit_options, match, "match", "parameters=VARIANT",
@@ -20,6 +21,7 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_variant_rows, offsetof(struct al_fit_options, asked)},
 	{al_recipe_rows, offsetof(struct al_fit_options, asked)},
 	{al_weight_rows, offsetof(struct al_fit_options, devices)},
+	{al_engine_rows, offsetof(struct al_fit_options, asked)},
 	{al_device_rows, offsetof(struct al_fit_options, devices)}, {fit_rows, 0}, {NULL, 0}};
 
 /* ---- what a size takes ---- */
@@ -39,7 +41,9 @@ static void set_tokens(struct al_fit *f, int64_t x)
 	bool is_batch = strcmp(f->symbol, "batch") == 0;
 
 	if (is_batch)
-		f->training.batch = f->inference.batch = x;
+		f->inference.batch = al_divide_up(x, f->training.dp);
+	if (is_batch)
+		f->training.batch = x;
 	else
 		f->training.seq = f->inference.seq = f->inference.source_seq = x;
 }
@@ -62,9 +66,14 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	struct al_inference_row rows[AL_N_STATES];
 
 	al_inference_rows_init(rows);
-	bool ok = al_ledger_infer(&f->ledger, &f->inference, rows, err);
+	bool ok = al_ledger_infer_largest(&f->ledger, &f->inference, rows, err);
 	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++)
 		mpq_set(f->states[i], rows[al_inference_states[i]].bytes);
+	if (f->question->engine.engine->covers == AL_COVERS_STATIC)
+		for (int i = 0; i < AL_N_INFERENCE_STATES; i++)
+			if (al_inference_states[i] == AL_STATE_ACTIVATIONS
+				|| al_inference_states[i] == AL_STATE_OVERHEAD)
+				mpq_set_ui(f->states[i], 0, 1);
 	al_inference_rows_finish(rows);
 	return ok;
 }
@@ -75,7 +84,8 @@ static bool open_ledger(struct al_fit *f, struct al_error *err)
 		: f->training.pp > 1			    ? AL_TENSORS_BY_LAYER
 							    : AL_TENSORS_BY_KIND;
 
-	return al_open_model(f->question, f->configured, f->training.tp, detail,
+	return al_open_model(f->question, f->configured,
+		f->is_inference ? f->inference.tp : f->training.tp, detail,
 		f->is_inference ? f->inference.weights : NULL, &f->ledger, err);
 }
 
@@ -281,6 +291,53 @@ static bool read_options(struct al_fit *f, struct al_error *err)
 			|| al_inference_init(&f->inference, &f->options->devices, q, err));
 }
 
+/* The engine's share of a device's memory, in whole bytes. */
+static bool find_budget(const struct al_fit *f, mpq_srcptr memory, mpq_t out, struct al_error *err)
+{
+	const struct al_inference *i = &f->inference;
+	const struct al_engine_scope scope = {.choice = &f->question->engine,
+		.tp = i->tp,
+		.devices = i->tp * i->pp * f->training.dp};
+
+	mpq_set_ui(out, 1, 1);
+	if (f->is_inference && !al_engine_utilization(&scope, out, err))
+		return false;
+	mpq_mul(out, out, memory);
+	al_exact_truncate(out, out, 0);
+	return true;
+}
+
+static void note_budget(const struct al_fit *f, mpq_srcptr memory, mpq_srcptr budget,
+	struct al_table *table)
+{
+	if (!f->is_inference)
+		return;
+	al_note_engine(f->question, table);
+	if (mpq_equal(memory, budget))
+		return;
+	al_table_note(table, "of %s bytes the engine takes %s, for %s",
+		al_exact_text(&table->arena, memory), al_exact_text(&table->arena, budget),
+		f->question->engine.engine->covers == AL_COVERS_STATIC
+			? "weights and cache; what a forward holds is in the rest"
+			: "all that it holds");
+}
+
+static bool fit_variant(struct al_fit *f, struct al_table *table, mpq_srcptr memory, bool is_last,
+	struct al_error *err)
+{
+	mpq_t budget;
+
+	al_inference_finish(&f->inference);
+	if (!read_options(f, err))
+		return false;
+	mpq_init(budget);
+	bool ok = find_budget(f, memory, budget, err) && solve(f, table, budget, err);
+	if (ok && is_last)
+		note_budget(f, memory, budget, table);
+	mpq_clear(budget);
+	return ok;
+}
+
 static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err)
 {
 	struct al_question *q = f->question;
@@ -291,8 +348,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 	add_columns(table, !q->is_own);
 	for (size_t i = 0; i < q->variants.n; i++) {
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
-		al_inference_finish(&f->inference);
-		if (!read_options(f, err) || !solve(f, table, memory, err))
+		if (!fit_variant(f, table, memory, i + 1 == q->variants.n, err))
 			return false;
 	}
 	al_note_question(q, true, table);
@@ -306,7 +362,8 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 
 static bool answer(struct al_fit *f, struct al_error *err)
 {
-	const char *match = f->options->match, *size = f->options->memory;
+	const char *match = f->options->match, *device = f->options->devices.device;
+	const char *size = f->options->memory ? f->options->memory : device;
 	const char *symbol = f->options->solve ? f->options->solve : match ? "d_ff" : "batch";
 	bool ok;
 	mpq_t memory;
@@ -316,14 +373,18 @@ static bool answer(struct al_fit *f, struct al_error *err)
 			"--basis per=... asks for less than the model that is to fit");
 	if (!match == !size)
 		return al_fail(err, AL_EINPUT,
-			"expected either --memory SIZE or --match parameters=VARIANT");
+			"expected either --memory SIZE (or --device NAME with --inference) or "
+			"--match "
+			"parameters=VARIANT");
 	if (!al_question_check_symbol(f->question, symbol, err))
 		return al_in(err, "--solve");
 	f->symbol = al_question_symbol(f->question, symbol);
 	if (match)
 		return al_fit_parameters(f, match, err);
 	mpq_init(memory);
-	ok = al_parse_size(&f->session->arena, size, memory, err) && fit_memory(f, memory, err);
+	ok = (size == device ? al_parse_device(&f->session->arena, size, memory, err)
+			     : al_parse_size(&f->session->arena, size, memory, err))
+		&& fit_memory(f, memory, err);
 	mpq_clear(memory);
 	return ok;
 }

@@ -33,6 +33,10 @@ struct al_fit {
 bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* "H200x8": what one of them holds. */
+bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* The command that asks the same with nothing left to a default. */
 void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory);
 

@@ -73,9 +73,34 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 	add_number(out, f, "ep", t->ep);
 }
 
+static void add_inference(struct al_text *out, const struct al_fit *f)
+{
+	const struct al_inference *i = &f->inference;
+	const struct al_engine_choice *choice = &f->question->engine;
+
+	al_text_addf(out, " --inference%s%s --cache-dtype %s --tp %lld",
+		i->weights->is_config ? "" : " --dtype ",
+		i->weights->is_config ? "" : i->weights->name, f->options->devices.cache_dtype,
+		(long long)i->tp);
+	if (i->pp > 1)
+		al_text_addf(out, " --pp %lld", (long long)i->pp);
+	if (f->training.dp > 1)
+		al_text_addf(out, " --dp %lld", (long long)f->training.dp);
+	if (i->ep > 1)
+		al_text_addf(out, " --ep %lld", (long long)i->ep);
+	if (!al_is_ideal(f->question))
+		al_text_addf(out, " --engine %s --block %lld", choice->engine->name,
+			(long long)choice->block);
+	if (choice->chunk > 0)
+		al_text_addf(out, " --chunk %lld", (long long)choice->chunk);
+	if (choice->utilization)
+		al_text_addf(out, " --utilization %s", choice->utilization);
+	if (choice->has_mtp)
+		al_text_add(out, " --mtp");
+}
+
 void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory)
 {
-	const struct al_device_options *o = &f->options->devices;
 	struct al_text text;
 
 	al_text_init(&text);
@@ -84,10 +109,7 @@ void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	add_variants(&text, f);
 	add_settings(&text, f);
 	if (f->is_inference)
-		al_text_addf(&text, " --inference%s%s --cache-dtype %s --tp %lld",
-			f->inference.weights->is_config ? "" : " --dtype ",
-			f->inference.weights->is_config ? "" : f->inference.weights->name,
-			o->cache_dtype, (long long)f->inference.tp);
+		add_inference(&text, f);
 	else
 		add_training(&text, f);
 	al_table_note(table, "with all assumptions: attnledger fit %s", text.data);

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/number.h"
+#include "catalog/gpu.h"
 #include "commands/fit.h"
 
 /* Without a "B", powers of 1024. */
@@ -41,16 +42,37 @@ bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out, struct a
 	size_t n = strspn(text, "0123456789.");
 	const char *unit = text + n + strspn(text + n, " ");
 	int digits, found = find_unit(unit);
+	struct al_gpu gpu;
+
+	if (al_gpu_is_name(arena, text)) {
+		if (!al_gpu_find(arena, text, &gpu, err))
+			return false;
+		al_exact_set(out, gpu.usable);
+		return true;
+	}
 
 	for (int i = 0; i < N_UNITS; i++)
 		names[i] = units[i].name;
 	if (!al_exact_parse(al_strndup(arena, text, n), out, &digits))
-		return al_fail(err, AL_EINPUT, "--memory %s: expected a size such as 80GiB", text);
+		return al_fail(err, AL_EINPUT,
+			"--memory %s: expected a size such as 80GiB, or a device such as H100",
+			text);
 	if (found < 0) {
 		al_fail_unknown(err, "unit", unit, names, N_UNITS);
 		return al_in(err, "--memory %s", text);
 	}
 	al_exact_multiply(out, units[found].bytes);
 	al_exact_truncate(out, out, 0);
+	return true;
+}
+
+bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out, struct al_error *err)
+{
+	struct al_gpu gpu;
+	int64_t n;
+
+	if (!al_gpu_parse(arena, text, &gpu, &n, err))
+		return al_in(err, "--device");
+	al_exact_set(out, gpu.usable);
 	return true;
 }

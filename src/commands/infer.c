@@ -2,7 +2,69 @@
 #include "commands/memory.h"
 
 #include "base/number.h"
+#include "catalog/gpu.h"
 #include "commands/explain.h"
+
+#include <string.h>
+
+static bool check_stages(struct al_question *q, int64_t pp, struct al_error *err)
+{
+	const struct al_setting *layers;
+
+	if (pp <= 1 || !al_settings_get(&q->settings, "n_layers", &layers, err))
+		return pp <= 1;
+	return (layers && layers->value.integer >= pp)
+		|| al_fail(err, AL_EINPUT,
+			"pp is %lld, expected at most as many stages as the %lld layers of %s",
+			(long long)pp, (long long)(layers ? layers->value.integer : 0), q->name);
+}
+
+/* Experts are dealt out over devices that hold the same layers. */
+static bool check_experts(struct al_question *q, int64_t devices, int64_t ep, struct al_error *err)
+{
+	const struct al_setting *experts = NULL;
+
+	if (ep <= 1)
+		return true;
+	if (devices % ep != 0)
+		return al_fail(err, AL_EINPUT, "tp*dp (%lld) is not a multiple of ep (%lld)",
+			(long long)devices, (long long)ep);
+	if (!al_settings_get(&q->settings, "n_experts", &experts, err))
+		return false;
+	if (!experts || experts->value.integer == 0)
+		return al_fail(err, AL_EINPUT, "--ep %lld: %s has no experts", (long long)ep,
+			q->name);
+	return experts->value.integer % ep == 0
+		|| al_fail(err, AL_EINPUT, "n_experts (%lld) is not a multiple of ep (%lld)",
+			(long long)experts->value.integer, (long long)ep);
+}
+
+static bool check_engine(const struct al_question *q, struct al_error *err)
+{
+	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
+		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
+			q->name);
+}
+
+/* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the
+ * number. */
+static bool lay_out_device(struct al_question *q, const struct al_device_options *o,
+	struct al_training *training, struct al_error *err)
+{
+	struct al_gpu gpu;
+	int64_t n = 0;
+
+	if (!o->device)
+		return true;
+	if (!al_gpu_parse(q->arena, o->device, &gpu, &n, err))
+		return al_in(err, "--device");
+	const int64_t degrees = training->tp * training->pp * training->dp;
+	if (n > 0 && degrees == 1)
+		training->tp = n;
+	return n == 0 || training->tp * training->pp * training->dp == n
+		|| al_fail(err, AL_EINPUT, "--device %s: tp*pp*dp is %lld, expected %lld",
+			o->device, (long long)degrees, (long long)n);
+}
 
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *o,
 	struct al_question *q, struct al_error *err)
@@ -11,20 +73,28 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	const struct al_setting *source;
 
 	*inference = (struct al_inference){.activation_bytes = 2};
-	if (!al_devices_init(&training, o, q, err) || !al_devices_tokens(&training, q, err)
+	if (!check_engine(q, err) || !al_devices_init(&training, o, q, err)
+		|| !al_devices_tokens(&training, q, err)
 		|| !al_dtype_find(o->cache_dtype, &inference->cache, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
-	if (training.pp > 1 || training.interleave > 1 || training.cp > 1 || training.ep > 1
-		|| training.dp > 1 || training.zero > 0)
+	if (training.interleave > 1 || training.cp > 1 || training.zero > 0)
 		return al_fail(err, AL_EINPUT,
-			"--inference knows tensor parallelism only, expected no --pp, "
-			"--interleave, --dp, --cp, --ep or --zero");
+			"--inference knows --tp, --pp, --dp and --ep, expected no --interleave, "
+			"--cp or --zero");
+	if (!check_stages(q, training.pp, err)
+		|| !check_experts(q, training.tp * training.dp, training.ep, err))
+		return false;
 	inference->share = training.share;
-	inference->batch = training.batch;
+	inference->batch = (training.batch + training.dp - 1) / training.dp;
+	inference->pp = training.pp;
+	inference->ep = training.ep;
 	inference->seq = training.seq;
 	inference->source_seq = source ? source->value.integer : training.seq;
+	if (!lay_out_device(q, o, &training, err))
+		return false;
 	inference->tp = training.tp;
+	inference->engine = &q->engine;
 	inference->weights = al_new(q->arena, struct al_quantisation);
 	return al_quantisation_init(inference->weights, q->arena, q->catalog, q->model, o->dtype,
 		err);
@@ -37,19 +107,18 @@ void al_inference_finish(struct al_inference *inference)
 	inference->weights = NULL;
 }
 
-void al_inference_columns(struct al_table *table)
+static struct al_column bytes_column(const char *key, const char *title)
+{
+	return (struct al_column){.key = key,
+		.title = title,
+		.unit = "B",
+		.quantity = AL_QUANTITY_BYTES,
+		.digits = AL_DIGITS_ALL};
+}
+
+void al_inference_columns(struct al_table *table, bool is_ideal)
 {
 	static const struct al_column columns[] = {
-		{.key = "bytes",
-			.title = "Memory",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "allocated",
-			.title = "Plain engine",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
 		{.key = "read",
 			.title = "Read per new token",
 			.unit = "B",
@@ -62,14 +131,17 @@ void al_inference_columns(struct al_table *table)
 			.digits = AL_DIGITS_ALL},
 	};
 
+	al_table_add_column(table, bytes_column("bytes", "Memory"));
+	if (is_ideal)
+		al_table_add_column(table, bytes_column("allocated", "Plain engine"));
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
-static void add_columns(struct al_table *t)
+static void add_columns(struct al_table *t, bool is_ideal)
 {
 	al_table_add_column(t,
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_inference_columns(t);
+	al_inference_columns(t, is_ideal);
 	al_table_add_column(t,
 		(struct al_column){.key = "intensity",
 			.title = "FLOPs per byte read",
@@ -81,6 +153,7 @@ struct answer {
 	struct al_table *table;
 	const struct al_ledger *ledger;
 	const struct al_inference *inference;
+	bool is_ideal;
 };
 
 static bool is_known(const struct answer *a, int state, bool of_flops)
@@ -104,19 +177,20 @@ static void add_row(const struct answer *a, int state, const char *name,
 
 	al_cell_set_titled(a->table, &cell[0], name,
 		state == AL_N_STATES ? NULL : al_memory_state_titles[state]);
-	if (has_bytes) {
+	if (has_bytes)
 		al_cell_set_exact(a->table, &cell[1], row->bytes);
+	if (has_bytes && a->is_ideal)
 		al_cell_set_exact(a->table, &cell[2], row->allocated);
-	}
+	cell += 2 + a->is_ideal;
 	if (is_read)
-		al_cell_set_exact(a->table, &cell[3], row->read);
+		al_cell_set_exact(a->table, cell, row->read);
 	if (has_flops)
-		al_cell_set_exact(a->table, &cell[4], row->flops);
+		al_cell_set_exact(a->table, &cell[1], row->flops);
 	if (!is_read || !has_flops || mpq_sgn(row->read) == 0)
 		return;
 	mpq_init(intensity);
 	mpq_div(intensity, row->flops, row->read);
-	al_cell_set_exact(a->table, &cell[5], intensity);
+	al_cell_set_exact(a->table, &cell[2], intensity);
 	mpq_clear(intensity);
 }
 
@@ -126,6 +200,8 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 
 	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
 		const enum al_memory_state state = al_inference_states[i];
+		if (state == AL_STATE_OVERHEAD && mpq_sgn(rows[state].bytes) == 0)
+			continue;
 		add_row(a, (int)state, al_memory_state_names[state], &rows[state]);
 	}
 	for (int i = 1; i < AL_N_STATES; i++) {
@@ -145,14 +221,25 @@ static void add_notes(struct al_table *table, const struct al_question *q,
 		inference->weights->name, inference->cache->name, (long long)inference->batch,
 		(long long)inference->seq, (long long)inference->tp);
 	al_note_quantisation(inference->weights, explains, table);
+	al_note_engine(q, table);
+	if (inference->pp > 1)
+		al_table_note(table,
+			"pp=%lld: of the pipeline's stages this is number %lld, which holds most",
+			(long long)inference->pp, (long long)inference->stage + 1);
+	if (al_is_ideal(q))
+		al_table_note(table,
+			"a plain engine keeps all tokens in sliding-window layers, stores MLA "
+			"latents as "
+			"full "
+			"keys and values, and copies key/value heads where there are fewer than "
+			"devices");
 	al_table_note(table,
-		"a plain engine keeps all tokens in sliding-window layers, stores MLA latents as "
-		"full "
-		"keys and values, and copies key/value heads where there are fewer than devices");
-	al_table_note(table,
-		"activations: the residual stream and the largest block while the whole prompt is "
-		"processed; a new token: one more in each sequence, MLA latents read as they are "
-		"(W_UK and W_UV absorbed)");
+		"activations: the residual stream and the largest block while %s processed; a new "
+		"token: one more in each sequence, MLA latents read as they are (W_UK and W_UV "
+		"absorbed)",
+		q->engine.chunk == 0 ? "the whole prompt is"
+				     : al_format(&table->arena, "%lld tokens of prompts are",
+					     (long long)q->engine.chunk));
 }
 
 /* Files of blocks pack everything anew; others leave what the checkpoint packs. */
@@ -170,7 +257,7 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 }
 
 static bool answer(struct al_session *session, struct al_question *q,
-	const struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
+	struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
 	struct answer a = {.table = al_session_table(session, "memory",
@@ -179,18 +266,24 @@ static bool answer(struct al_session *session, struct al_question *q,
 		.ledger = ledger,
 		.inference = inference};
 	struct al_inference_row rows[AL_N_STATES];
-	struct al_inference watched = *inference;
 	struct al_inference_explainer explainer;
 
-	add_columns(a.table);
+	a.is_ideal = al_is_ideal(q);
+	add_columns(a.table, a.is_ideal);
 	if (o->explains) {
-		al_explain_inference(session, inference, &explainer);
-		watched.watch = &explainer.watch;
+		al_explain_inference(session, inference, a.is_ideal, &explainer);
+		inference->watch = &explainer.watch;
 	}
 	al_inference_rows_init(rows);
-	bool ok = al_ledger_infer(ledger, &watched, rows, err);
+	bool ok = al_ledger_infer_largest(ledger, inference, rows, err);
+	mpq_t weights;
+	mpq_init(weights);
+	mpq_set(weights, rows[AL_STATE_WEIGHTS].bytes);
 	if (ok)
 		add_rows(&a, rows);
+	if (ok && o->devices.device)
+		ok = al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, err);
+	mpq_clear(weights);
 	al_inference_rows_finish(rows);
 	add_notes(a.table, q, inference, o->explains);
 	note_packed(a.table, inference, ledger);
@@ -204,6 +297,9 @@ bool al_infer_answer(struct al_session *session, struct al_question *q, struct a
 	struct al_inference inference;
 	struct al_ledger ledger;
 
+	if (o->asked.utilization)
+		return al_fail(err, AL_EINPUT,
+			"--utilization is of a device's memory: expected it with fit --memory");
 	if (q->variants.n > 1)
 		return al_fail(err, AL_EINPUT,
 			"--inference answers for one variant at a time, found %zu", q->variants.n);

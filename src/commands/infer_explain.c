@@ -47,7 +47,7 @@ static void add_rules(struct al_session *session)
 
 /* ---- entries ---- */
 
-static struct al_table *entries_table(struct al_session *session)
+static struct al_table *entries_table(struct al_session *session, bool is_ideal)
 {
 	static const struct al_column columns[] = {
 		{.key = "state", .title = "State", .is_key = true},
@@ -63,7 +63,7 @@ static struct al_table *entries_table(struct al_session *session)
 		"What each number is the sum of");
 
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	al_inference_columns(table);
+	al_inference_columns(table, is_ideal);
 	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
 	al_table_add_column(table, (struct al_column){.key = "format", .title = "Format"});
 	return table;
@@ -74,14 +74,13 @@ struct texts {
 };
 
 /* Beyond one device, its share of the entry: " * 1/8"; "" where it has all of it. */
-static const char *share_of(struct al_arena *arena, const struct al_inference *inference,
-	const struct al_inference_part *part)
+static const char *share_of(struct al_arena *arena, const struct al_inference_part *part)
 {
 	mpq_t share;
 
 	mpq_init(share);
-	if (part->cached)
-		mpq_set_ui(share, 1, (unsigned long)inference->tp);
+	if (part->cached && mpq_sgn(part->entry->elements) != 0)
+		mpq_div(share, part->cached->rank, part->entry->elements);
 	else if (mpq_sgn(part->entry->elements) != 0)
 		mpq_div(share, part->entry->device, part->entry->elements);
 	else
@@ -98,12 +97,13 @@ static struct texts texts_of_tensor(struct al_arena *arena, const struct al_infe
 	const struct al_inference_part *part)
 {
 	const struct al_cache_entry *cached = part->cached;
-	const char *share = share_of(arena, inference, part),
-		   *bytes = al_explain_bytes(arena, part->storage), *tokens = "", *counts = "";
+	const char *share = share_of(arena, part), *bytes = al_explain_bytes(arena, part->storage),
+		   *tokens = "", *counts = "";
 
 	if (cached && *al_explain_tokens(cached)) {
-		tokens = al_format(arena, " * %s", al_explain_tokens(cached));
-		counts = al_format(arena, " * %lld", (long long)cached->tokens);
+		tokens = al_format(arena, " * %s%s", al_explain_tokens(cached),
+			cached->held == cached->tokens ? "" : " as the engine holds them");
+		counts = al_format(arena, " * %lld", (long long)cached->held);
 	}
 	if (cached) {
 		tokens = al_format(arena, " * batch%s", tokens);
@@ -117,7 +117,7 @@ static struct texts texts_of_tensor(struct al_arena *arena, const struct al_infe
 static struct texts texts_of_product(struct al_arena *arena, const struct al_inference *inference,
 	const struct al_inference_part *part)
 {
-	const char *share = share_of(arena, inference, part);
+	const char *share = share_of(arena, part);
 
 	return (struct texts){al_format(arena, "2 * batch * %s%s / seq", part->entry->formula,
 				      share),
@@ -129,8 +129,19 @@ static struct texts texts_of_held(struct al_arena *arena, const struct al_infere
 	const struct al_inference_part *part)
 {
 	const char *bytes = al_explain_bytes(arena, part->storage);
-	const int64_t tokens = inference->batch * inference->seq;
+	const int64_t all = inference->batch * inference->seq;
+	const int64_t tokens = al_inference_tokens_at_once(inference->engine, inference);
 
+	if (part->formula)
+		return (struct texts){part->formula,
+			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, 1))};
+	if (tokens < all)
+		return (struct texts){al_format(arena, "numbers of a token * chunk * %s bytes",
+					      bytes),
+			al_format(arena, "%s * %lld * %s",
+				al_exact_text(arena,
+					al_exact_scaled(arena, part->numbers, 1, tokens)),
+				(long long)tokens, bytes)};
 	return (struct texts){al_format(arena, "numbers of a token * batch * seq * %s bytes",
 				      bytes),
 		al_format(arena, "%s * %lld * %lld * %s",
@@ -174,20 +185,24 @@ static void hear(void *context, const struct al_inference_part *part)
 	al_cell_set_text(table, &cell[3], texts.substituted);
 	al_cell_set_int(table, &cell[4], part->entry ? part->entry->times : 1);
 	al_cell_set_exact(table, &cell[5], part->row->bytes);
-	al_cell_set_exact(table, &cell[6], part->row->allocated);
-	al_cell_set_exact(table, &cell[7], part->row->read);
-	al_cell_set_exact(table, &cell[8], part->row->flops);
+	cell += 6;
+	if (explainer->is_ideal)
+		al_cell_set_exact(table, cell++, part->row->allocated);
+	al_cell_set_exact(table, cell++, part->row->read);
+	al_cell_set_exact(table, cell++, part->row->flops);
 	if (part->entry && part->entry->source)
-		al_cell_set_text(table, &cell[9], part->entry->source);
+		al_cell_set_text(table, cell, part->entry->source);
+	cell++;
 	if (part->storage)
-		al_cell_set_text(table, &cell[10], format_of(&table->arena, part->storage));
+		al_cell_set_text(table, cell, format_of(&table->arena, part->storage));
 }
 
 void al_explain_inference(struct al_session *session, const struct al_inference *inference,
-	struct al_inference_explainer *explainer)
+	bool is_ideal, struct al_inference_explainer *explainer)
 {
 	add_rules(session);
-	*explainer = (struct al_inference_explainer){.table = entries_table(session),
+	*explainer = (struct al_inference_explainer){.table = entries_table(session, is_ideal),
+		.is_ideal = is_ideal,
 		.inference = inference,
 		.watch = {hear, explainer}};
 }

@@ -19,10 +19,10 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCHEMES, SCENARIOS, SYMBOLS, N_KINDS };
+enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCHEMES, ENGINES, SCENARIOS, SYMBOLS, N_KINDS };
 
 static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
-	"schemes", "scenarios", "symbols"};
+	"schemes", "engines", "scenarios", "symbols"};
 
 static const struct al_embedded_list *files_of(enum kind kind)
 {
@@ -35,6 +35,8 @@ static const struct al_embedded_list *files_of(enum kind kind)
 		return al_catalog_files(AL_CATALOG_VARIANTS);
 	case RECIPES:
 		return al_catalog_files(AL_CATALOG_RECIPES);
+	case ENGINES:
+		return al_catalog_files(AL_CATALOG_ENGINES);
 	case SCHEMES:
 		return al_catalog_files(AL_CATALOG_SCHEMES);
 	default:
@@ -142,7 +144,7 @@ static bool run(struct al_session *session, struct al_error *err)
 }
 
 const struct al_command al_command_list = {
-	.words = "models|families|variants|recipes|schemes|scenarios|symbols",
+	.words = "models|families|variants|recipes|schemes|engines|scenarios|symbols",
 	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
 	.options = groups,
 	.options_size = sizeof(struct list_options),

@@ -17,7 +17,8 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_setting_rows, offsetof(struct al_memory_options, asked)},
 	{al_variant_rows, offsetof(struct al_memory_options, asked)},
 	{al_recipe_rows, offsetof(struct al_memory_options, asked)},
-	{al_weight_rows, offsetof(struct al_memory_options, devices)}, {rows, 0},
+	{al_weight_rows, offsetof(struct al_memory_options, devices)},
+	{al_engine_rows, offsetof(struct al_memory_options, asked)}, {rows, 0},
 	{al_device_rows, offsetof(struct al_memory_options, devices)}, {NULL, 0}};
 
 /* An answer about training: of one question, or of several models. */

@@ -34,6 +34,22 @@ const struct al_option_row al_recipe_rows[] = {
 	OPTION_END,
 };
 
+const struct al_option_row al_engine_rows[] = {
+	OPTION_TEXT(struct al_asked, engine, "engine", "NAME",
+		"what an engine holds (list engines): ideal (default), vllm, sglang, llama.cpp, "
+		"transformers"),
+	OPTION_COUNT(struct al_asked, block, "block", "N",
+		"tokens in a block of the engine's cache (default: the engine's)", .least = 1),
+	OPTION_COUNT(struct al_asked, chunk, "chunk", "N",
+		"tokens of prompts that the engine processes at once (default: the engine's)",
+		.least = 1),
+	OPTION_TEXT(struct al_asked, utilization, "utilization", "SHARE",
+		"of a device's memory that the engine takes: 0.9 (default: the engine's)"),
+	OPTION_FLAG(struct al_asked, has_mtp, "mtp",
+		"load the layers that predict further tokens, and cache in them"),
+	OPTION_END,
+};
+
 bool al_names_variants(const struct al_asked *asked)
 {
 	return asked->variants.n > 0 || asked->variant_lists.n > 0;
@@ -177,6 +193,30 @@ void al_note_recipe(const struct al_question *q, struct al_table *table)
 			: r->is_flash	 ? ", flash attention"
 					 : ", eager attention",
 		r->source);
+}
+
+bool al_refuse_unused_engine(const struct al_asked *asked, struct al_error *err)
+{
+	return !asked->utilization
+		|| al_fail(err, AL_EINPUT,
+			"--utilization is of a device's memory: expected it with fit --memory");
+}
+
+bool al_is_ideal(const struct al_question *q)
+{
+	return strcmp(q->engine.engine->name, "ideal") == 0;
+}
+
+void al_note_engine(const struct al_question *q, struct al_table *table)
+{
+	const struct al_engine_choice *c = &q->engine;
+
+	if (al_is_ideal(q) && c->block == c->engine->block && c->chunk == c->engine->chunk)
+		return;
+	al_table_note(table,
+		"engine: %s %s, blocks of %lld tokens%s (list engines tells the sources)",
+		c->engine->title, c->engine->version, (long long)c->block,
+		c->has_mtp ? ", with the layers that predict further tokens" : "");
 }
 
 void al_note_question(const struct al_question *q, bool is_whole, struct al_table *table)

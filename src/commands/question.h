@@ -7,6 +7,9 @@
 
 /* Options that fill a struct al_asked: --set, --batch and --seq; --variant, --variants and --basis;
  * --recipe. */
+/* --engine and what changes it. */
+extern const struct al_option_row al_engine_rows[];
+
 extern const struct al_option_row al_setting_rows[], al_variant_rows[], al_recipe_rows[];
 
 #define WHOLE_ROW(type, at) \
@@ -28,6 +31,12 @@ bool al_check_whole(const struct al_question *question, bool is_whole,
 
 /* Adds the notes that every answer carries: what is counted (`is_whole`: --whole), defaults that
  * were used. */
+/* Which engine, and what of it was changed; nothing of the ideal one. */
+void al_note_engine(const struct al_question *question, struct al_table *table);
+/* Refuses what changes nothing of a cache. */
+bool al_refuse_unused_engine(const struct al_asked *asked, struct al_error *err) AL_MUST_CHECK;
+bool al_is_ideal(const struct al_question *question);
+
 void al_note_question(const struct al_question *question, bool is_whole, struct al_table *table);
 
 /* Adds the recipe, and the attention kernel on which activations hang. */

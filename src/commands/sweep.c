@@ -31,7 +31,8 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_setting_rows, offsetof(struct sweep_options, asked)},
 	{al_variant_rows, offsetof(struct sweep_options, asked)},
-	{al_recipe_rows, offsetof(struct sweep_options, asked)}, {rows, 0}, {NULL, 0}};
+	{al_recipe_rows, offsetof(struct sweep_options, asked)},
+	{al_engine_rows, offsetof(struct sweep_options, asked)}, {rows, 0}, {NULL, 0}};
 
 static bool read_axes(struct al_session *session, struct al_sweep *sweep, struct al_error *err)
 {

@@ -115,8 +115,55 @@ static bool expand(const struct keep *keep, struct al_cache_entry *line, struct 
 static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 	const struct al_dtype **out, struct al_error *err)
 {
+	const struct al_engine_choice *choice = keep->ledger->ask.engine;
+	const char *name = entry->dtype			  ? entry->dtype
+		: choice && entry->per == AL_PER_SEQUENCE ? choice->engine->states
+							  : NULL;
+
 	*out = keep->storage;
-	return !entry->dtype || al_dtype_find(entry->dtype, out, err);
+	return !name || al_dtype_find(name, out, err);
+}
+
+/* ---- engines ---- */
+
+static mpq_srcptr divided(const struct keep *keep, const struct al_cache_entry *line)
+{
+	const int64_t tp = keep->ledger->ask.tp;
+
+	return tp > 1 ? al_exact_scaled(&keep->ledger->cached, line->entry->elements, 1, tp)
+		      : line->entry->elements;
+}
+
+/* States have a head's numbers each, and are dealt out with the heads. */
+static mpq_srcptr find_rank(const struct keep *keep, const struct al_cache_entry *line)
+{
+	const struct al_engine_choice *choice = keep->ledger->ask.engine;
+	const bool is_latent = line->kind == AL_CACHE_LATENT;
+
+	if (!choice || line->kind == AL_CACHE_STATE)
+		return divided(keep, line);
+	if (is_latent && choice->engine->latents == AL_LATENTS_EXPANDED)
+		return line->expanded;
+	const bool is_divided = is_latent ? choice->engine->latents == AL_LATENTS_DIVIDED
+					  : choice->engine->heads == AL_HEADS_DIVIDED;
+	return is_divided ? divided(keep, line) : line->entry->device;
+}
+
+static bool find_held(const struct keep *keep, struct al_cache_entry *line, struct al_error *err)
+{
+	const struct al_engine_choice *choice = keep->ledger->ask.engine;
+	const bool is_cross = line->kind == AL_CACHE_CROSS;
+	const struct al_engine_scope scope = {.choice = choice,
+		.seq = is_cross ? keep->source_seq : keep->seq,
+		.window = is_cross ? 0 : line->limit,
+		.tp = keep->ledger->ask.tp,
+		.devices = keep->ledger->ask.tp};
+
+	line->rank = find_rank(keep, line);
+	line->held = line->tokens;
+	if (!choice || line->kind == AL_CACHE_STATE || keep->seq == 0)
+		return true;
+	return al_engine_tokens(&scope, &line->held, err);
 }
 
 static void add(struct keep *keep, struct al_cache_entry line)
@@ -138,7 +185,7 @@ static void add(struct keep *keep, struct al_cache_entry line)
 static void add_cross(struct keep *keep, struct al_cache_entry line)
 {
 	line.kind = AL_CACHE_CROSS;
-	line.tokens = keep->source_seq;
+	line.tokens = line.held = keep->source_seq;
 	line.limit = 0;
 	add(keep, line);
 }
@@ -152,7 +199,7 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 		return false;
 	line.kind = kind_of(e, line.limit);
 	if (!find_tokens(keep, &line, err) || !find_storage(keep, e->entry, &line.storage, err)
-		|| !expand(keep, &line, err))
+		|| !expand(keep, &line, err) || !find_held(keep, &line, err))
 		return false;
 	add(keep, line);
 	if (!e->module->of && e->entry->per == AL_PER_TOKEN
@@ -162,9 +209,11 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 }
 
 /* An encoder sees its tokens once and keeps nothing. */
-static bool is_cached(const struct al_ledger_entry *e)
+static bool is_cached(const struct al_ledger *ledger, const struct al_ledger_entry *e)
 {
-	return e->sees_text && !e->module->is_encoder;
+	const bool has_mtp = ledger->ask.engine && ledger->ask.engine->has_mtp;
+
+	return (e->sees_text || (e->extra && has_mtp)) && !e->module->is_encoder;
 }
 
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
@@ -185,7 +234,7 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 		return false;
 	for (size_t i = 0; i < lines->n; i++) {
 		const struct al_ledger_entry *e = &lines->items[i];
-		if (is_cached(e) && !add_entry(&keep, e, e->module != module, err))
+		if (is_cached(ledger, e) && !add_entry(&keep, e, e->module != module, err))
 			return e->module->of ? al_in(err, "%s", e->module->name)
 					     : al_line_in(AL_LIST_CACHE, e->entry, err);
 		module = e->module;

@@ -5,20 +5,22 @@
 
 #include "base/number.h"
 #include "ledger/entries.h"
+#include "ledger/infer_parts.h"
 
 const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 	AL_STATE_WEIGHTS,
 	AL_STATE_CACHE,
 	AL_STATE_STATES,
 	AL_STATE_ACTIVATIONS,
+	AL_STATE_OVERHEAD,
 };
 
-static void row_init(struct al_inference_row *row)
+void al_inference_row_init(struct al_inference_row *row)
 {
 	mpq_inits(row->bytes, row->allocated, row->read, row->flops, NULL);
 }
 
-static void row_finish(struct al_inference_row *row)
+void al_inference_row_finish(struct al_inference_row *row)
 {
 	mpq_clears(row->bytes, row->allocated, row->read, row->flops, NULL);
 }
@@ -26,16 +28,16 @@ static void row_finish(struct al_inference_row *row)
 void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES])
 {
 	for (int i = 0; i < AL_N_STATES; i++)
-		row_init(&rows[i]);
+		al_inference_row_init(&rows[i]);
 }
 
 void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES])
 {
 	for (int i = 0; i < AL_N_STATES; i++)
-		row_finish(&rows[i]);
+		al_inference_row_finish(&rows[i]);
 }
 
-static void tally(const struct al_inference *inference, const struct al_inference_part *part,
+void al_inference_tally(const struct al_inference *inference, const struct al_inference_part *part,
 	struct al_inference_row rows[AL_N_STATES])
 {
 	struct al_inference_row *sum = &rows[part->state];
@@ -76,7 +78,9 @@ static bool is_scale_in_file(const struct al_ledger *ledger, const struct al_qua
 static bool is_in_file(const struct al_ledger *ledger, const struct al_quantisation *q,
 	const struct al_ledger_entry *t)
 {
-	if (t->extra || t->tied_to)
+	const bool has_mtp = ledger->ask.engine && ledger->ask.engine->has_mtp;
+
+	if ((t->extra && !has_mtp) || t->tied_to)
 		return false;
 	if (t->entry->kind == AL_TENSOR_SCALE)
 		return is_scale_in_file(ledger, q, t);
@@ -88,11 +92,53 @@ static bool is_wanted(const struct al_share *share, const struct al_ledger_entry
 	return (share->parts >> t->part & 1) && (t->is_in_layers || !share->only_layers);
 }
 
+/* ---- pipeline stages and experts ---- */
+
+/* Layers are dealt out evenly, the first stages have one more; what predicts further tokens is
+ * behind the last. */
+static int64_t stage_of_layer(const struct al_inference *inference, const struct al_ledger_entry *e)
+{
+	const int64_t pp = inference->pp, each = e->n_layers / pp, more = e->n_layers % pp;
+
+	if (e->extra || e->layer >= e->n_layers)
+		return pp - 1;
+	return e->layer < more * (each + 1) ? e->layer / (each + 1)
+					    : more + (e->layer - more * (each + 1)) / each;
+}
+
+/* Tables are of the first stage, heads and the last norm of the last; a table that makes the logits
+ * is in both. */
+static bool is_on_stage(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_ledger_entry *e)
+{
+	if (inference->pp <= 1)
+		return true;
+	if (e->layer >= 0 && e->n_layers > 0)
+		return stage_of_layer(inference, e) == inference->stage;
+	if (e->part == AL_PART_EMBEDDING)
+		return inference->stage == 0
+			|| (inference->stage == inference->pp - 1 && is_tied_table(ledger, e));
+	return inference->stage == (e->sees_text ? inference->pp - 1 : 0);
+}
+
+/* Experts of one device: their share of all by expert parallelism, instead of each one's share by
+ * tensor parallelism. */
+static void device_elements(const struct al_inference *inference, const struct al_ledger_entry *t,
+	mpq_t out)
+{
+	mpq_set(out, t->device);
+	if (inference->ep <= 1 || !t->is_expert)
+		return;
+	mpq_set(out, t->elements);
+	al_exact_divide(out, inference->ep);
+}
+
 /* ---- one more token of each sequence ---- */
 
 /* Copies of a tensor that `batch` tokens use: an expert is read once however many of them it works
  * on, and they choose as many different ones as there are. */
-static void used_elements(const struct al_ledger_entry *t, int64_t batch, mpq_t out)
+static void used_elements(const struct al_ledger_entry *t, int64_t batch, mpq_srcptr device,
+	mpq_t out)
 {
 	mpq_set(out, t->active);
 	if (t->is_expert)
@@ -100,7 +146,7 @@ static void used_elements(const struct al_ledger_entry *t, int64_t batch, mpq_t 
 	if (mpq_cmp(out, t->elements) > 0)
 		mpq_set(out, t->elements);
 	if (mpq_sgn(t->elements) != 0) {
-		mpq_mul(out, out, t->device);
+		mpq_mul(out, out, device);
 		mpq_div(out, out, t->elements);
 	}
 }
@@ -112,9 +158,10 @@ static bool is_looked_up(struct al_ledger *ledger, const struct al_ledger_entry 
 }
 
 /* What one more token of each sequence computes with a matrix. */
-static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_t out)
+static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_srcptr device,
+	mpq_t out)
 {
-	mpq_mul(out, t->active, t->device);
+	mpq_mul(out, t->active, device);
 	if (mpq_sgn(t->elements) != 0)
 		mpq_div(out, out, t->elements);
 	al_exact_multiply(out, 2 * batch);
@@ -125,17 +172,21 @@ static void weigh(struct al_ledger *ledger, const struct al_inference *inference
 	struct al_inference_row *out)
 {
 	const bool is_looked = is_looked_up(ledger, t);
+	mpq_t device;
 
-	al_dtype_exact_bytes(storage, t->device, out->bytes);
+	mpq_init(device);
+	device_elements(inference, t, device);
+	al_dtype_exact_bytes(storage, device, out->bytes);
 	mpq_set(out->allocated, out->bytes);
-	used_elements(t, inference->batch, out->read);
+	used_elements(t, inference->batch, device, out->read);
 	if (is_looked) {
 		al_exact_multiply(out->read, inference->batch);
 		al_exact_divide(out->read, t->dims[0]);
 	}
 	al_dtype_exact_bytes(storage, out->read, out->read);
 	if (t->is_matrix && !is_looked && t->entry->kind == AL_TENSOR_WEIGHT)
-		matrix_flops(t, inference->batch, out->flops);
+		matrix_flops(t, inference->batch, device, out->flops);
+	mpq_clear(device);
 }
 
 static bool add_weight(struct al_ledger *ledger, const struct al_inference *inference,
@@ -147,9 +198,9 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 
 	if (!al_quantised_format(inference->weights, ledger, t, &format, err))
 		return al_in(err, "%s", t->name);
-	row_init(&row);
+	al_inference_row_init(&row);
 	weigh(ledger, inference, t, &format.dtype, &row);
-	tally(inference,
+	al_inference_tally(inference,
 		&(struct al_inference_part){.state = AL_STATE_WEIGHTS,
 			.name = t->name,
 			.entry = t,
@@ -157,7 +208,7 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 			.storage = &format.dtype,
 			.row = &row},
 		rows);
-	row_finish(&row);
+	al_inference_row_finish(&row);
 	return true;
 }
 
@@ -171,6 +222,7 @@ static bool add_weights(struct al_ledger *ledger, const struct al_inference *inf
 	for (size_t i = 0; i < tensors->n; i++) {
 		const struct al_ledger_entry *t = &tensors->items[i];
 		if (is_in_file(ledger, inference->weights, t) && is_wanted(&inference->share, t)
+			&& is_on_stage(ledger, inference, t)
 			&& !add_weight(ledger, inference, t, rows, err))
 			return false;
 	}
@@ -189,18 +241,18 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	struct al_inference_row row;
 	mpq_t numbers;
 
-	row_init(&row);
+	al_inference_row_init(&row);
 	mpq_init(numbers);
-	mpq_set(numbers, line->entry->elements);
-	al_exact_multiply(numbers, line->tokens);
+	mpq_set(numbers, line->rank);
 	al_exact_multiply(numbers, inference->batch);
-	al_exact_divide(numbers, inference->tp);
+	al_dtype_exact_bytes(line->storage, numbers, row.read);
+	al_exact_multiply(row.read, line->tokens);
+	al_exact_multiply(numbers, line->held);
 	al_dtype_exact_bytes(line->storage, numbers, row.bytes);
-	mpq_set(row.read, row.bytes);
 	al_dtype_exact_bytes(line->storage, line->expanded, row.allocated);
 	al_exact_multiply(row.allocated, all);
 	al_exact_multiply(row.allocated, inference->batch);
-	tally(inference,
+	al_inference_tally(inference,
 		&(struct al_inference_part){.state = is_state ? AL_STATE_STATES : AL_STATE_CACHE,
 			.name = line->entry->name,
 			.entry = line->entry,
@@ -210,7 +262,7 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 			.row = &row},
 		rows);
 	mpq_clear(numbers);
-	row_finish(&row);
+	al_inference_row_finish(&row);
 }
 
 static bool is_over_sequence(const struct al_entry *product)
@@ -228,22 +280,23 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 
 	if (!al_ledger_entries(ledger, AL_LIST_ABSORBED, &products, err))
 		return false;
-	row_init(&row);
+	al_inference_row_init(&row);
 	for (size_t i = 0; i < products->n; i++) {
 		const struct al_ledger_entry *e = &products->items[i];
-		if (!e->sees_text || !is_over_sequence(e->entry))
+		if (!e->sees_text || !is_over_sequence(e->entry)
+			|| !is_on_stage(ledger, inference, e))
 			continue;
 		mpq_set(row.flops, e->device);
 		al_exact_multiply(row.flops, 2 * inference->batch);
 		al_exact_divide(row.flops, inference->seq);
-		tally(inference,
+		al_inference_tally(inference,
 			&(struct al_inference_part){.state = AL_STATE_CACHE,
 				.name = e->name,
 				.entry = e,
 				.row = &row},
 			rows);
 	}
-	row_finish(&row);
+	al_inference_row_finish(&row);
 	return true;
 }
 
@@ -262,114 +315,20 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 	if (!al_ledger_cache(ledger, inference->cache, inference->seq, inference->source_seq,
 		    &cache, err))
 		return false;
-	for (size_t i = 0; i < cache.n; i++)
-		add_cached(inference, &cache.lines[i], rows);
+	for (size_t i = 0; i < cache.n; i++) {
+		if (!cache.lines[i].rank)
+			return al_fail(err, AL_EINPUT, "%s: what the engine keeps isn't known",
+				cache.lines[i].entry->name);
+		if (is_on_stage(ledger, inference, cache.lines[i].entry))
+			add_cached(inference, &cache.lines[i], rows);
+	}
 	return add_score_flops(ledger, inference, rows, err);
-}
-
-/* ---- activations ---- */
-
-/* Does a forward hold the line with the others of its block? Masks, statistics and scores are for
- * the backward, or never there. */
-static bool is_held(const struct al_saved_entry *line, int64_t block)
-{
-	const bool is_mask = line->bytes == 1;
-
-	return line->block == block && !is_mask && !line->is_statistic && line->per != AL_PER_PAIR
-		&& line->blocks > 0;
-}
-
-/* Numbers for one token of one block of this kind. */
-static void sum_block(const struct al_saved_entries *saved, int64_t block, mpq_t out)
-{
-	mpq_t one;
-
-	mpq_init(one);
-	mpq_set_ui(out, 0, 1);
-	for (size_t i = 0; i < saved->n; i++) {
-		if (!is_held(&saved->lines[i], block))
-			continue;
-		mpq_set(one, saved->lines[i].device);
-		al_exact_divide(one, saved->lines[i].blocks);
-		al_exact_add(out, one);
-	}
-	mpq_clear(one);
-}
-
-/* -1: there is none. */
-static int64_t largest_block(const struct al_saved_entries *saved)
-{
-	int64_t found = -1;
-	mpq_t sum, most;
-
-	mpq_inits(sum, most, NULL);
-	for (size_t i = 0; i < saved->n; i++) {
-		const int64_t block = saved->lines[i].block;
-		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
-			continue;
-		sum_block(saved, block, sum);
-		if (mpq_cmp(sum, most) <= 0)
-			continue;
-		mpq_set(most, sum);
-		found = block;
-	}
-	mpq_clears(sum, most, NULL);
-	return found;
-}
-
-/* `numbers` of one token; they become those of all tokens. */
-static void add_held(const struct al_inference *inference, const char *name, mpq_t numbers,
-	struct al_inference_row rows[AL_N_STATES])
-{
-	const struct al_dtype storage = {.block_elements = 1,
-		.block_bytes = (size_t)inference->activation_bytes};
-	struct al_inference_row row;
-
-	row_init(&row);
-	al_exact_multiply(numbers, inference->batch);
-	al_exact_multiply(numbers, inference->seq);
-	al_dtype_exact_bytes(&storage, numbers, row.bytes);
-	mpq_set(row.allocated, row.bytes);
-	tally(inference,
-		&(struct al_inference_part){.state = AL_STATE_ACTIVATIONS,
-			.name = name,
-			.numbers = numbers,
-			.storage = &storage,
-			.row = &row},
-		rows);
-	row_finish(&row);
-}
-
-/* A forward over the whole prompt holds the residual stream and the tensors of one block at a time,
- * at most those of the largest. */
-static bool add_activations(struct al_ledger *ledger, const struct al_inference *inference,
-	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
-{
-	struct al_saved_entries saved;
-	const struct al_setting *width;
-	mpq_t numbers;
-
-	if (!al_ledger_saved(ledger, true, &saved, err)
-		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
-		return false;
-	mpq_init(numbers);
-	al_exact_set(numbers, width ? width->value.integer : 0);
-	add_held(inference, "residual stream", numbers, rows);
-	const int64_t block = largest_block(&saved);
-	for (size_t i = 0; i < saved.n; i++) {
-		if (block < 0 || !is_held(&saved.lines[i], block))
-			continue;
-		mpq_set(numbers, saved.lines[i].device);
-		al_exact_divide(numbers, saved.lines[i].blocks);
-		add_held(inference, saved.lines[i].name, numbers, rows);
-	}
-	mpq_clear(numbers);
-	return true;
 }
 
 enum al_tensor_list_detail al_inference_detail(const struct al_inference *inference)
 {
-	return inference->weights->is_by_layer ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND;
+	return inference->weights->is_by_layer || inference->pp > 1 ? AL_TENSORS_BY_LAYER
+								    : AL_TENSORS_BY_KIND;
 }
 
 bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,
@@ -385,7 +344,38 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 	}
 	al_ledger_set_tokens(ledger, inference->seq);
 	return add_weights(ledger, inference, rows, err) && add_cache(ledger, inference, rows, err)
-		&& add_activations(ledger, inference, rows, err);
+		&& al_inference_add_held(ledger, inference, rows, err);
+}
+
+static void sum_rows(struct al_inference_row rows[AL_N_STATES], mpq_t out)
+{
+	mpq_set_ui(out, 0, 1);
+	for (int i = 0; i < AL_N_STATES; i++)
+		al_exact_add(out, rows[i].bytes);
+}
+
+bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
+{
+	const struct al_inference_watch *watch = inference->watch;
+	int64_t largest = 0;
+	mpq_t most, sum;
+	bool ok = true;
+
+	inference->watch = NULL;
+	mpq_inits(most, sum, NULL);
+	for (inference->stage = 0; ok && inference->stage < inference->pp; inference->stage++) {
+		ok = inference->pp == 1 || al_ledger_infer(ledger, inference, rows, err);
+		sum_rows(rows, sum);
+		if (!ok || mpq_cmp(sum, most) <= 0)
+			continue;
+		mpq_set(most, sum);
+		largest = inference->stage;
+	}
+	mpq_clears(most, sum, NULL);
+	inference->stage = largest;
+	inference->watch = watch;
+	return ok && al_ledger_infer(ledger, inference, rows, err);
 }
 
 bool al_inference_is_known(const struct al_ledger *ledger, const struct al_inference *inference,

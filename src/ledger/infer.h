@@ -27,8 +27,10 @@ struct al_cache_entry {
 						modules, `times` of them */
 	mpq_srcptr expanded; /* what engines keep for a latent: keys and values of all heads, on
 				one device; elsewhere the entry's `device`. NULL: not known */
+	mpq_srcptr rank; /* numbers that the engine keeps of it on one device; NULL: not known */
 	const struct al_dtype *storage;
 	int64_t tokens; /* that are kept; 0 where seq isn't known */
+	int64_t held; /* tokens that the engine holds, in whole blocks; 1 of a state */
 	int64_t limit; /* where it stops growing; 0: never */
 	bool is_first, is_first_of_kind; /* of its module: counts it */
 };
@@ -50,12 +52,16 @@ struct al_inference {
 	const struct al_dtype *cache;
 	struct al_share share;
 	int64_t batch, seq, source_seq, tp;
+	int64_t pp, stage; /* of a pipeline the stage that is asked for; pp 0 or 1: there is none */
+	int64_t ep; /* devices that experts are dealt out over; 0 or 1: they are as tp has it */
 	int64_t activation_bytes;
+	const struct al_engine_choice
+		*engine; /* for who explains: as the ledger was asked; or NULL */
 	const struct al_inference_watch *watch; /* or NULL */
 };
 
 /* Which states inference has, in the order of the answer. */
-enum { AL_N_INFERENCE_STATES = 4 };
+enum { AL_N_INFERENCE_STATES = 5 };
 extern const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES];
 
 /* On one device; FLOPs and bytes read are for one more token of each of `batch` sequences. */
@@ -75,6 +81,7 @@ struct al_inference_part {
 	const struct al_cache_entry *cached; /* NULL: not cached */
 	mpq_srcptr numbers; /* on one device, of all tokens; NULL: none, FLOPs alone */
 	const struct al_dtype *storage; /* its name may be NULL */
+	const char *formula; /* of an engine's bytes; else NULL */
 	const struct al_inference_row *row;
 };
 
@@ -92,6 +99,14 @@ enum al_tensor_list_detail al_inference_detail(const struct al_inference *infere
 
 bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
+
+/* The same of the stage of a pipeline that holds most, left in `stage`; pp is at least 1. */
+bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
+
+/* Tokens of prompts that are processed at once; `engine` NULL: all. */
+int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
+	const struct al_inference *inference);
 
 /* Do the variants declare what a state's bytes, or its FLOPs, are summed up from? What they don't
  * declare is not known, and not 0. AL_N_STATES: all states. */

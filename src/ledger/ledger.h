@@ -9,6 +9,7 @@
 #define ATTNLEDGER_LEDGER_LEDGER_H
 
 #include "base/table.h"
+#include "catalog/engine.h"
 #include "catalog/tensor_list.h"
 #include "formula/polynomial.h"
 #include "ledger/basis.h"
@@ -32,6 +33,7 @@ struct al_ledger_ask {
 	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
 	enum al_tensor_list_detail detail;
 	bool explains; /* fill `substituted` */
+	const struct al_engine_choice *engine; /* whose cache is asked for; NULL: the ideal */
 	struct al_quantisation *quantisation; /* of a whole model: what it adds beside the tensors
 						 stands in their list; or NULL */
 };

@@ -229,8 +229,13 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 		ok = ((line->kind == AL_CACHE_STATE || al_block_read(block, "seq", 1, &seq, err))
 			     && al_block_read(block, "batch", 1, &batch, err))
 			|| al_line_in(AL_LIST_CACHE, line->entry->entry, err);
-		al_dtype_exact_bytes(line->storage, line->entry->elements, one);
-		al_exact_multiply(one, line->tokens);
+		if (!line->rank) {
+			mpq_clear(one);
+			return al_fail(err, AL_EINPUT, "%s: what the engine keeps isn't known",
+				line->entry->name);
+		}
+		al_dtype_exact_bytes(line->storage, line->rank, one);
+		al_exact_multiply(one, line->held);
 		al_exact_multiply(one, batch);
 		al_exact_add(out, one);
 	}

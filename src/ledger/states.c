@@ -13,10 +13,12 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 	"activations",
 	"cache",
 	"states",
+	"overhead",
 };
 
 const char *const al_memory_state_titles[AL_N_STATES] = {
 	[AL_STATE_STATES] = "recurrent state",
+	[AL_STATE_OVERHEAD] = "runtime and graphs",
 };
 
 struct facts {

@@ -13,6 +13,7 @@ enum al_memory_state {
 	AL_STATE_ACTIVATIONS,
 	AL_STATE_CACHE, /* grows with the tokens */
 	AL_STATE_STATES, /* cached, the same however long the sequence is */
+	AL_STATE_OVERHEAD, /* of an engine: its runtime, graphs and buffers */
 	AL_N_STATES,
 	AL_N_TRAINING_STATES = AL_STATE_CACHE,
 };

@@ -203,6 +203,20 @@ static bool find_recipe(struct al_question *q, const struct al_asked *asked, str
 		&& choose_kernel(q, asked, err);
 }
 
+static bool find_engine(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	const char *name = asked->engine ? asked->engine : "ideal";
+	struct al_engine_choice *choice = &q->engine;
+
+	*choice = (struct al_engine_choice){.utilization = asked->utilization,
+		.has_mtp = asked->has_mtp};
+	if (!al_catalog_engine(q->catalog, name, &choice->engine, err))
+		return al_in(err, "--engine");
+	choice->block = asked->block ? asked->block : choice->engine->block;
+	choice->chunk = asked->chunk ? asked->chunk : choice->engine->chunk;
+	return true;
+}
+
 static bool fill(struct al_question *q, const struct al_asked *asked, struct al_error *err)
 {
 	if (!add_families(q, asked, err) || !al_question_find_subject(q, asked, err))
@@ -210,8 +224,8 @@ static bool fill(struct al_question *q, const struct al_asked *asked, struct al_
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
-		&& find_recipe(q, asked, err) && ask_all(q, asked, err) && settle(q, err)
-		&& leave_out(q, asked, err)
+		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
+		&& ask_all(q, asked, err) && settle(q, err) && leave_out(q, asked, err)
 		&& (q->variants.n > 0 || al_question_add_own_block(q, err));
 }
 
@@ -275,5 +289,6 @@ struct al_ledger_ask al_question_ask(const struct al_question *q,
 		.name = q->name,
 		.settings = &q->settings,
 		.basis = &q->basis,
+		.engine = q->engine.engine ? &q->engine : NULL,
 		.configured = is_model && q->is_own ? NULL : configured};
 }

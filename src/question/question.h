@@ -4,6 +4,7 @@
 #ifndef ATTNLEDGER_QUESTION_QUESTION_H
 #define ATTNLEDGER_QUESTION_QUESTION_H
 
+#include "catalog/engine.h"
 #include "catalog/family.h"
 #include "ledger/ledger.h"
 
@@ -24,6 +25,9 @@ struct al_asked {
 	struct al_texts variants; /* "gqa:n_kv_heads=4", or "all" */
 	struct al_texts variant_lists; /* "mha,gqa" */
 	struct al_texts bases; /* "output_projection=full" */
+	const char *engine, *utilization; /* NULL: not said */
+	int64_t block, chunk; /* of tokens; 0: the engine's */
+	bool has_mtp;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
 };
 
@@ -44,6 +48,7 @@ struct al_question {
 				      its config derives follows them */
 	struct al_basis basis;
 	const struct al_recipe *recipe;
+	struct al_engine_choice engine; /* whose `engine` is the ideal one where none was named */
 	struct al_configured_variants variants;
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */

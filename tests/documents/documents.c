@@ -120,6 +120,15 @@ static bool parse_recipe(const char *text, size_t length, struct al_error *err)
 		&& file_finish(&f, al_recipe_read(&f.arena, &f.doc, &known.symbols, &recipe, err));
 }
 
+static bool parse_engine(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+	struct al_engine *engine;
+
+	return file_init(&f, text, length, err)
+		&& file_finish(&f, al_engine_read(&f.arena, &f.doc, &engine, err));
+}
+
 static bool parse_scheme(const char *text, size_t length, struct al_error *err)
 {
 	struct catalog_file f;
@@ -407,6 +416,7 @@ const struct parser parsers[] = {
 		.texts = {"{\"a\": [1, \"\\\"\\\\\", {\"b\": true}], \"\\u0041b\": null}"}},
 	{.name = "symbols", .parse = parse_symbols, .files = "src/catalog/symbols.json"},
 	{.name = "variant", .parse = parse_variant, .files = "src/catalog/variants/*.json"},
+	{.name = "engine", .parse = parse_engine, .files = "src/catalog/engines/*.json"},
 	{.name = "scheme", .parse = parse_scheme, .files = "src/catalog/schemes/[cm]*.json"},
 	{.name = "recipe", .parse = parse_recipe, .files = "src/catalog/recipes/*.json"},
 	/* these have all keys that a family may have */

@@ -1,0 +1,132 @@
+/* Engines: their files, and the formulas in them. */
+#include "catalog/engine.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "catalog/read.h"
+
+/* ---- files ---- */
+
+static const char *const heads_names[] = {"divided", "replicated"};
+static const char *const latents_names[] = {"divided", "replicated", "expanded"};
+static const char *const covers_names[] = {"all", "static"};
+
+static bool read_states(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	const char **name = out;
+	const struct al_dtype *found;
+
+	return al_read_text(reader, node, name, err)
+		&& (al_dtype_find(*name, &found, err) || al_json_in(reader->doc, node, err));
+}
+
+#define AT(member) offsetof(struct al_engine, member)
+static const struct al_field engine_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
+	{AL_KEY("version", TEXT, AT(version)), .is_required = true},
+	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
+	{AL_KEY("heads", WORD, AT(heads)), .is_required = true, AL_WORDS(heads_names)},
+	{AL_KEY("latents", WORD, AT(latents)), .is_required = true, AL_WORDS(latents_names)},
+	{AL_KEY("covers", WORD, AT(covers)), AL_WORDS(covers_names)},
+	{AL_KEY("window", BY, AT(window)), .is_required = true, .read = al_read_formula},
+	{AL_KEY("utilization", BY, AT(utilization)), .is_required = true, .read = al_read_formula},
+	{AL_KEY("overhead", BY, AT(overhead)), .read = al_read_formula},
+	{AL_KEY("sampling", BY, AT(sampling)), .read = al_read_formula},
+	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
+	{AL_KEY("chunk", WHOLE, AT(chunk))},
+	{AL_KEY("states", BY, AT(states)), .read = read_states},
+};
+#undef AT
+static const struct al_record engine_record = {.fields = AL_FIELDS(engine_fields)};
+
+static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab"};
+enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
+
+bool al_engine_read(struct al_arena *arena, const struct al_json *doc, struct al_engine **out,
+	struct al_error *err)
+{
+	struct al_engine *engine = al_new(arena, struct al_engine);
+	struct al_reader reader;
+
+	al_reader_init(&reader, arena, doc, NULL);
+	for (size_t i = 0; i < N_SYMBOLS; i++)
+		al_reader_know(&reader, symbols[i]);
+	if (!al_read_record(&reader, &engine_record, doc->root, engine, err))
+		return false;
+	*out = engine;
+	return true;
+}
+
+/* ---- formulas ---- */
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	const struct al_engine_scope *s = context;
+	const int64_t values[N_SYMBOLS] = {s->seq, s->window, s->choice->block, s->choice->chunk,
+		s->tp, s->devices, s->vocab};
+	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
+
+	(void)err;
+	*found = i >= 0;
+	if (*found)
+		al_value_set_int(out, values[i]);
+	return true;
+}
+
+static bool in_engine(const struct al_engine_scope *scope, struct al_error *err)
+{
+	return al_in(err, "engine %s", scope->choice->engine->name);
+}
+
+bool al_engine_bytes(const struct al_engine_scope *s, const struct al_formula *formula,
+	int64_t *out, struct al_error *err)
+{
+	struct al_engine_scope copy = *s;
+	const struct al_scope scope = {.lookup = look_up, .context = &copy};
+
+	*out = 0;
+	return !formula || al_formula_whole(formula, &scope, 0, out, err) || in_engine(s, err);
+}
+
+bool al_engine_tokens(const struct al_engine_scope *scope, int64_t *out, struct al_error *err)
+{
+	const int64_t block = scope->choice->block;
+
+	*out = scope->seq;
+	if (scope->window > 0 && !al_engine_bytes(scope, scope->choice->engine->window, out, err))
+		return false;
+	*out = al_divide_up(*out, block) * block;
+	return true;
+}
+
+bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al_error *err)
+{
+	struct al_engine_scope copy = *s;
+	const struct al_scope scope = {.lookup = look_up, .context = &copy};
+	const char *asked = s->choice->utilization;
+	struct al_value value;
+	int digits;
+
+	if (asked) {
+		if (!al_exact_parse(asked, out, &digits) || mpq_sgn(out) <= 0
+			|| mpq_cmp_ui(out, 1, 1) > 0)
+			return al_fail(err, AL_EINPUT,
+				"--utilization %s: expected a share such as 0.9, above 0 and at "
+				"most 1",
+				asked);
+		return true;
+	}
+	al_value_init(&value);
+	bool ok = al_formula_eval(s->choice->engine->utilization, &scope, &value, err)
+		|| in_engine(s, err);
+	if (ok)
+		al_value_get(&value, out);
+	al_value_finish(&value);
+	return ok;
+}

@@ -1,0 +1,61 @@
+/* Engines that run a model: what each holds beside the ideal. One JSON file an engine, in engines/.
+ *
+ * * "heads" are what a device has of key/value heads where there are fewer than tensor-parallel
+ * devices: "divided", as if a head could be split, or "replicated". "latents" are divided,
+ * "replicated" on every device, or "expanded" to the keys and values of all heads. "window" is how
+ * many tokens a layer with a window holds of a sequence of `seq`, "block" what numbers of tokens
+ * are rounded up to, "chunk" how many tokens of prompts are processed at once (0: all). "states" is
+ * the format of what is cached once for a sequence and has no format of its own.
+ *
+ * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
+ * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
+ * "sampling" those of choosing the next tokens, held instead of a layer's tensors where they are
+ * more. Formulas may use seq, window, block, chunk, tp, devices and vocab. */
+#ifndef ATTNLEDGER_CATALOG_ENGINE_H
+#define ATTNLEDGER_CATALOG_ENGINE_H
+
+#include "catalog/catalog.h"
+
+enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
+enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_EXPANDED };
+enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC };
+
+struct al_engine {
+	const char *name, *title, *version, *source;
+	enum al_engine_heads heads;
+	enum al_engine_latents latents;
+	enum al_engine_covers covers;
+	const struct al_formula *window, *utilization;
+	const struct al_formula *overhead, *sampling; /* NULL: none */
+	int64_t block, chunk;
+	const char *states; /* NULL: the cache's */
+};
+
+bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struct al_engine **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* An engine as it was asked for. */
+struct al_engine_choice {
+	const struct al_engine *engine;
+	int64_t block, chunk;
+	const char *utilization; /* a decimal; NULL: the engine's own */
+	bool has_mtp; /* what predicts further tokens is loaded, and caches too */
+};
+
+/* What the engine's formulas may use; what isn't known may be 0. */
+struct al_engine_scope {
+	const struct al_engine_choice *choice;
+	int64_t seq, window, tp, devices, vocab;
+};
+
+/* Tokens that are held of a sequence, in whole blocks; `window` 0: the layer has none. */
+bool al_engine_tokens(const struct al_engine_scope *scope, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+/* Bytes; 0 where the engine has no such formula. */
+bool al_engine_bytes(const struct al_engine_scope *scope, const struct al_formula *formula,
+	int64_t *out, struct al_error *err) AL_MUST_CHECK;
+/* The share of a device's memory that it takes. */
+bool al_engine_utilization(const struct al_engine_scope *scope, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,103 @@
+/* Devices by name. */
+#include "catalog/gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/embedded.h"
+#include "base/record.h"
+#include "base/text.h"
+
+extern const struct al_embedded_list al_embedded_gpus;
+
+struct list {
+	struct al_gpu *items;
+	size_t n;
+};
+
+#define AT(member) offsetof(struct al_gpu, member)
+static const struct al_field gpu_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("memory", WHOLE, AT(memory)), .is_required = true, .least = 1},
+	{AL_KEY("usable", WHOLE, AT(usable))},
+	{AL_KEY("bandwidth", WHOLE, AT(bandwidth)), .is_required = true, .least = 1},
+	{AL_KEY("bf16", WHOLE, AT(bf16)), .is_required = true, .least = 1},
+	{AL_KEY("fp8", WHOLE, AT(fp8))},
+	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
+};
+#undef AT
+static const struct al_record gpu_record = {
+	.fields = AL_FIELDS(gpu_fields),
+	.size = sizeof(struct al_gpu),
+};
+static const struct al_field gpus_field = {
+	.type = AL_FIELD_LIST,
+	.record = &gpu_record,
+	.offset = offsetof(struct list, items),
+	.n_offset = offsetof(struct list, n),
+};
+
+static bool load(struct al_arena *arena, struct list *out, struct al_error *err)
+{
+	const struct al_embedded *file = &al_embedded_gpus.files[0];
+	struct al_json doc;
+
+	*out = (struct list){0};
+	if (!al_json_parse(&doc, "gpus.json", file->text, file->length, err))
+		return false;
+	const struct al_record_source source = {.arena = arena, .doc = &doc};
+	bool ok = al_record_read_items(&source, &gpus_field, doc.root, out, err);
+	al_json_finish(&doc);
+	return ok;
+}
+
+static const struct al_gpu *find(const struct list *list, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcasecmp(list->items[i].name, name) == 0)
+			return &list->items[i];
+	return NULL;
+}
+
+bool al_gpu_is_name(struct al_arena *arena, const char *name)
+{
+	struct list list;
+
+	return load(arena, &list, NULL) && find(&list, name);
+}
+
+bool al_gpu_find(struct al_arena *arena, const char *name, struct al_gpu *out, struct al_error *err)
+{
+	struct list list;
+
+	if (!load(arena, &list, err))
+		return false;
+	const struct al_gpu *found = find(&list, name);
+	if (found) {
+		*out = *found;
+		if (!out->usable)
+			out->usable = out->memory;
+		return true;
+	}
+	const char **names = al_new_array(arena, const char *, list.n);
+	for (size_t i = 0; i < list.n; i++)
+		names[i] = list.items[i].name;
+	return al_fail_unknown(err, "device", name, names, list.n);
+}
+
+bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,
+	struct al_error *err)
+{
+	const char *x = strrchr(text, 'x');
+	char *end = NULL;
+	long number = x && x > text ? strtol(x + 1, &end, 10) : 0;
+
+	*n = 0;
+	if (!x || !end || end == x + 1 || *end)
+		return al_gpu_find(arena, text, out, err);
+	if (number < 1 || number > 1000000)
+		return al_fail(err, AL_EINPUT, "%s: expected from 1 to 1000000 devices", text);
+	*n = number;
+	return al_gpu_find(arena, al_strndup(arena, text, (size_t)(x - text)), out, err);
+}

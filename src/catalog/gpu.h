@@ -1,0 +1,29 @@
+/* Devices by name: gpus.json has a line for each, with the data sheet that its numbers are from.
+ *
+ * "memory" is what is sold, in bytes of 2^30 a GB, as makers of memory count; "usable" what a
+ * program finds, where that was measured. "bandwidth" is bytes a second, "bf16" and "fp8" FLOPs a
+ * second of dense matrices. */
+#ifndef ATTNLEDGER_CATALOG_GPU_H
+#define ATTNLEDGER_CATALOG_GPU_H
+
+#include "base/arena.h"
+#include "base/json.h"
+
+struct al_gpu {
+	const char *name, *source;
+	int64_t memory, usable; /* bytes; usable: memory where nobody measured it */
+	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none */
+};
+
+/* By its name, in either case; an unknown name names the nearest. */
+bool al_gpu_find(struct al_arena *arena, const char *name, struct al_gpu *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Is there one of that name? */
+bool al_gpu_is_name(struct al_arena *arena, const char *name);
+
+/* "H200x8": a name and how many of them, 0 where it isn't said. */
+bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,207 @@
+/* What one forward of inference holds, and what an engine holds beside it. */
+#include <string.h>
+
+#include "base/number.h"
+#include "ledger/entries.h"
+#include "ledger/infer_parts.h"
+
+/* Does a forward hold the line with the others of its block? Masks, statistics and scores are for
+ * the backward, or never there. */
+static bool is_held(const struct al_saved_entry *line, int64_t block)
+{
+	const bool is_mask = line->bytes == 1;
+
+	return line->block == block && !is_mask && !line->is_statistic && line->per != AL_PER_PAIR
+		&& line->blocks > 0;
+}
+
+/* Numbers for one token of one block of this kind. */
+static void sum_block(const struct al_saved_entries *saved, int64_t block, mpq_t out)
+{
+	mpq_t one;
+
+	mpq_init(one);
+	mpq_set_ui(out, 0, 1);
+	for (size_t i = 0; i < saved->n; i++) {
+		if (!is_held(&saved->lines[i], block))
+			continue;
+		mpq_set(one, saved->lines[i].device);
+		al_exact_divide(one, saved->lines[i].blocks);
+		al_exact_add(out, one);
+	}
+	mpq_clear(one);
+}
+
+/* -1: there is none. */
+static int64_t largest_block(const struct al_saved_entries *saved)
+{
+	int64_t found = -1;
+	mpq_t sum, most;
+
+	mpq_inits(sum, most, NULL);
+	for (size_t i = 0; i < saved->n; i++) {
+		const int64_t block = saved->lines[i].block;
+		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
+			continue;
+		sum_block(saved, block, sum);
+		if (mpq_cmp(sum, most) <= 0)
+			continue;
+		mpq_set(most, sum);
+		found = block;
+	}
+	mpq_clears(sum, most, NULL);
+	return found;
+}
+
+int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
+	const struct al_inference *inference)
+{
+	const int64_t chunk = engine ? engine->chunk : 0;
+	int64_t all;
+
+	if (__builtin_mul_overflow(inference->batch, inference->seq, &all))
+		all = INT64_MAX;
+	return chunk > 0 && chunk < all ? chunk : all;
+}
+
+/* `numbers` of one token; they become those of all tokens that are processed at once. */
+static void add_held(const struct al_ledger *ledger, const struct al_inference *inference,
+	const char *name, mpq_t numbers, struct al_inference_row rows[AL_N_STATES])
+{
+	const struct al_dtype storage = {.block_elements = 1,
+		.block_bytes = (size_t)inference->activation_bytes};
+	struct al_inference_row row;
+
+	al_inference_row_init(&row);
+	al_exact_multiply(numbers, al_inference_tokens_at_once(ledger->ask.engine, inference));
+	al_dtype_exact_bytes(&storage, numbers, row.bytes);
+	mpq_set(row.allocated, row.bytes);
+	al_inference_tally(inference,
+		&(struct al_inference_part){.state = AL_STATE_ACTIVATIONS,
+			.name = name,
+			.numbers = numbers,
+			.storage = &storage,
+			.row = &row},
+		rows);
+	al_inference_row_finish(&row);
+}
+
+/* ---- engines ---- */
+
+static bool engine_bytes(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_formula *formula, int64_t *out, struct al_error *err)
+{
+	const struct al_setting *vocab = NULL;
+
+	*out = 0;
+	if (!formula || !al_settings_get(&ledger->settings, "vocab", &vocab, err))
+		return !formula;
+	const struct al_engine_scope scope = {.choice = ledger->ask.engine,
+		.seq = inference->seq,
+		.tp = inference->tp,
+		.devices = inference->tp * (inference->pp > 1 ? inference->pp : 1),
+		.vocab = vocab ? vocab->value.integer : 0};
+	return al_engine_bytes(&scope, formula, out, err);
+}
+
+static void add_bytes(const struct al_inference *inference, enum al_memory_state state,
+	const char *name, const struct al_formula *formula, int64_t bytes,
+	struct al_inference_row rows[AL_N_STATES])
+{
+	const struct al_dtype storage = {.block_elements = 1, .block_bytes = 1};
+	struct al_inference_row row;
+
+	al_inference_row_init(&row);
+	al_exact_set(row.bytes, bytes);
+	mpq_set(row.allocated, row.bytes);
+	al_inference_tally(inference,
+		&(struct al_inference_part){.state = state,
+			.name = name,
+			.numbers = row.bytes,
+			.storage = &storage,
+			.formula = al_formula_source(formula),
+			.row = &row},
+		rows);
+	al_inference_row_finish(&row);
+}
+
+static bool add_overhead(struct al_ledger *ledger, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
+{
+	const struct al_engine_choice *choice = ledger->ask.engine;
+	int64_t bytes;
+
+	if (!choice || !choice->engine->overhead)
+		return true;
+	if (!engine_bytes(ledger, inference, choice->engine->overhead, &bytes, err))
+		return false;
+	add_bytes(inference, AL_STATE_OVERHEAD, "runtime and graphs", choice->engine->overhead,
+		bytes, rows);
+	return true;
+}
+
+/* Of an engine that samples many sequences at once, where that holds more than a block does. */
+static bool find_sampling(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_saved_entries *saved, int64_t block, int64_t *out, struct al_error *err)
+{
+	const struct al_engine_choice *choice = ledger->ask.engine;
+	mpq_t sum, bytes;
+
+	*out = 0;
+	if (!choice || (inference->pp > 1 && inference->stage != inference->pp - 1))
+		return true;
+	if (!engine_bytes(ledger, inference, choice->engine->sampling, out, err))
+		return false;
+	mpq_inits(sum, bytes, NULL);
+	if (block >= 0)
+		sum_block(saved, block, sum);
+	al_exact_multiply(sum, al_inference_tokens_at_once(ledger->ask.engine, inference));
+	al_exact_multiply(sum, inference->activation_bytes);
+	al_exact_set(bytes, *out);
+	if (mpq_cmp(bytes, sum) < 0)
+		*out = 0;
+	mpq_clears(sum, bytes, NULL);
+	return true;
+}
+
+/* ---- a forward ---- */
+
+/* A forward over the tokens that are processed at once holds the residual stream and the tensors of
+ * one block at a time, at most those of the largest. */
+static bool add_activations(struct al_ledger *ledger, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
+{
+	struct al_saved_entries saved;
+	const struct al_setting *width;
+	int64_t sampling;
+	mpq_t numbers;
+
+	if (!al_ledger_saved(ledger, true, &saved, err)
+		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
+		return false;
+	const int64_t block = largest_block(&saved);
+	if (!find_sampling(ledger, inference, &saved, block, &sampling, err))
+		return false;
+	mpq_init(numbers);
+	al_exact_set(numbers, width ? width->value.integer : 0);
+	add_held(ledger, inference, "residual stream", numbers, rows);
+	if (sampling > 0)
+		add_bytes(inference, AL_STATE_ACTIVATIONS, "sampling",
+			ledger->ask.engine->engine->sampling, sampling, rows);
+	for (size_t i = 0; i < saved.n && sampling == 0; i++) {
+		if (block < 0 || !is_held(&saved.lines[i], block))
+			continue;
+		mpq_set(numbers, saved.lines[i].device);
+		al_exact_divide(numbers, saved.lines[i].blocks);
+		add_held(ledger, inference, saved.lines[i].name, numbers, rows);
+	}
+	mpq_clear(numbers);
+	return true;
+}
+
+bool al_inference_add_held(struct al_ledger *ledger, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
+{
+	return add_activations(ledger, inference, rows, err)
+		&& add_overhead(ledger, inference, rows, err);
+}
