@@ -1,0 +1,37 @@
+/* What a GGUF file says of itself: between its header, its metadata and its config.json. */
+#ifndef ATTNLEDGER_CHECKPOINT_GGUF_H
+#define ATTNLEDGER_CHECKPOINT_GGUF_H
+
+#include "base/cursor.h"
+#include "checkpoint/format.h"
+
+enum { AL_GGUF_MOST_NAME = 1 << 16 };
+
+/* What a key stands for: as JSON, and where it is a text that itself. */
+struct al_gguf_pair {
+	const char *key, *value, *text;
+};
+
+struct al_gguf {
+	struct al_listing *listing;
+	struct al_cursor cursor;
+	struct al_arena *arena; /* the checkpoint's */
+	struct al_gguf_pair *pairs; /* [n_pairs] */
+	uint64_t n_pairs, n_tensors, alignment;
+};
+
+/* Takes a text of at most `most` bytes; one with a NUL in it, which would cut it, is refused. */
+bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, const char **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Takes the metadata: all keys, each once. */
+bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err) AL_MUST_CHECK;
+
+/* The pair of that key among the first `n`, or NULL. */
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf *gguf, uint64_t n,
+	const char *key);
+
+/* Makes the checkpoint's header_config, where the metadata name an architecture. */
+void al_gguf_set_config(const struct al_gguf *gguf);
+
+#endif

@@ -1,0 +1,250 @@
+/* The metadata of a GGUF file: keys and values, as JSON. */
+#include "checkpoint/gguf.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+enum { MOST_TEXT = 1 << 26, MOST_ITEMS = 1 << 12 };
+enum { SHOWN_BYTES = 200 }; /* of a long text */
+
+enum value_type {
+	VALUE_U8,
+	VALUE_I8,
+	VALUE_U16,
+	VALUE_I16,
+	VALUE_U32,
+	VALUE_I32,
+	VALUE_F32,
+	VALUE_BOOL,
+	VALUE_TEXT,
+	VALUE_LIST,
+	VALUE_U64,
+	VALUE_I64,
+	VALUE_F64,
+	N_VALUE_TYPES,
+};
+static const unsigned char value_bytes[N_VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+static bool fail_here(const struct al_gguf *gguf, struct al_error *err, const char *what)
+{
+	return al_fail(err, AL_EINPUT, "%s: byte %" PRIu64 ": %s",
+		gguf->listing->shard->source.path, gguf->cursor.at, what);
+}
+
+/* ---- texts ---- */
+
+bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, const char **out,
+	struct al_error *err)
+{
+	uint64_t length;
+
+	if (!al_cursor_u64(&gguf->cursor, &length, what, err))
+		return false;
+	if (length > most || length > al_cursor_left(&gguf->cursor))
+		return al_fail(err, AL_EINPUT, "%s: byte %" PRIu64 ": %s of %" PRIu64 " bytes",
+			gguf->listing->shard->source.path, gguf->cursor.at, what, length);
+	char *text = al_new_array(gguf->arena, char, (size_t)length + 1);
+	*out = text;
+	return al_cursor_take(&gguf->cursor, text, length, what, err)
+		&& (strlen(text) == length || fail_here(gguf, err, "a text with a NUL in it"));
+}
+
+static bool is_utf8(const char *text)
+{
+	for (const char *p = text, *end = text + strlen(text); p < end;) {
+		const size_t n = al_utf8_length(p, (size_t)(end - p));
+		if (n == 0)
+			return false;
+		p += n;
+	}
+	return true;
+}
+
+/* ---- values ---- */
+
+/* A value, as JSON; what JSON has no number for is null. */
+static void add_number(struct al_text *out, enum value_type type, const unsigned char bytes[8])
+{
+	uint64_t whole = 0;
+	float single;
+	double real = NAN;
+
+	memcpy(&whole, bytes, value_bytes[type]);
+	memcpy(&single, bytes, sizeof(single));
+	if (type == VALUE_F32)
+		real = (double)single;
+	else if (type == VALUE_F64)
+		memcpy(&real, bytes, sizeof(real));
+	const int shift = 64 - 8 * value_bytes[type];
+	if (type == VALUE_F32 || type == VALUE_F64)
+		al_text_addf(out, isfinite(real) ? "%.*g" : "null", type == VALUE_F32 ? 9 : 17,
+			real);
+	else if (type == VALUE_BOOL)
+		al_text_add(out, whole ? "true" : "false");
+	else if (type == VALUE_I8 || type == VALUE_I16 || type == VALUE_I32 || type == VALUE_I64)
+		al_text_addf(out, "%" PRId64, (int64_t)(whole << shift) >> shift);
+	else
+		al_text_addf(out, "%" PRIu64, whole);
+}
+
+static bool take_number(struct al_gguf *gguf, enum value_type type, struct al_text *out,
+	struct al_error *err)
+{
+	unsigned char bytes[8] = {0};
+
+	if (!al_cursor_take(&gguf->cursor, bytes, value_bytes[type], "a value", err))
+		return false;
+	add_number(out, type, bytes);
+	return true;
+}
+
+static bool take_type(struct al_gguf *gguf, enum value_type *type, struct al_error *err)
+{
+	uint32_t number;
+
+	if (!al_cursor_u32(&gguf->cursor, &number, "a value's type", err))
+		return false;
+	*type = (enum value_type)number;
+	return number < N_VALUE_TYPES || fail_here(gguf, err, "an unknown type of values");
+}
+
+static bool skip_texts(struct al_gguf *gguf, uint64_t n, struct al_error *err)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t length;
+		if (!al_cursor_u64(&gguf->cursor, &length, "a list of texts", err)
+			|| !al_cursor_take(&gguf->cursor, NULL, length, "a list of texts", err))
+			return false;
+	}
+	return true;
+}
+
+/* A short list of numbers, or the length of another one. */
+static bool take_list(struct al_gguf *gguf, struct al_text *out, struct al_error *err)
+{
+	enum value_type type;
+	uint64_t n;
+
+	if (!take_type(gguf, &type, err) || !al_cursor_u64(&gguf->cursor, &n, "a list", err))
+		return false;
+	if (type == VALUE_LIST)
+		return fail_here(gguf, err, "a list of lists");
+	const uint64_t least = type == VALUE_TEXT ? 8 : value_bytes[type];
+	if (n > al_cursor_left(&gguf->cursor) / least)
+		return fail_here(gguf, err, "a list that is longer than the file");
+	if (type == VALUE_TEXT || n > MOST_ITEMS) {
+		al_text_addf(out, "%" PRIu64, n);
+		return type == VALUE_TEXT
+			? skip_texts(gguf, n, err)
+			: al_cursor_take(&gguf->cursor, NULL, n * least, "a list", err);
+	}
+	al_text_add(out, "[");
+	for (uint64_t i = 0; i < n; i++) {
+		al_text_add(out, i ? ", " : "");
+		if (!take_number(gguf, type, out, err))
+			return false;
+	}
+	al_text_add(out, "]");
+	return true;
+}
+
+static bool take_value(struct al_gguf *gguf, enum value_type type, struct al_text *out,
+	const char **text, struct al_error *err)
+{
+	if (type == VALUE_LIST)
+		return take_list(gguf, out, err);
+	if (type != VALUE_TEXT)
+		return take_number(gguf, type, out, err);
+	if (!al_gguf_take_text(gguf, MOST_TEXT, "a text", text, err))
+		return false;
+	if (is_utf8(*text))
+		al_json_quote(out, *text);
+	else
+		al_text_add(out, "null");
+	return true;
+}
+
+/* ---- metadata ---- */
+
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf *gguf, uint64_t n,
+	const char *key)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (strcmp(gguf->pairs[i].key, key) == 0)
+			return &gguf->pairs[i];
+	return NULL;
+}
+
+/* Key i, each once. */
+static bool check_key(const struct al_gguf *gguf, uint64_t i, struct al_error *err)
+{
+	const char *key = gguf->pairs[i].key;
+
+	if (!*key || !is_utf8(key))
+		return fail_here(gguf, err, *key ? "a key that isn't UTF-8" : "an empty key");
+	return !al_gguf_find_pair(gguf, i, key)
+		|| al_fail(err, AL_EINPUT, "%s: key \"%.120s\" comes twice",
+			gguf->listing->shard->source.path, key);
+}
+
+static bool check_alignment(struct al_gguf *gguf, enum value_type type,
+	const struct al_gguf_pair *pair, struct al_error *err)
+{
+	if (strcmp(pair->key, "general.alignment") != 0)
+		return true;
+	gguf->alignment = type == VALUE_U32 ? strtoull(pair->value, NULL, 10) : 0;
+	return (gguf->alignment > 0 && (gguf->alignment & (gguf->alignment - 1)) == 0)
+		|| al_fail(err, AL_EINPUT,
+			"%s: general.alignment is %.40s, expected a power of two of type uint32",
+			gguf->listing->shard->source.path, pair->value);
+}
+
+static void list_pair(const struct al_gguf *gguf, const struct al_gguf_pair *pair)
+{
+	const char *shown = pair->text ? pair->text : pair->value;
+
+	if (strlen(shown) > SHOWN_BYTES)
+		shown = al_format(gguf->arena, "%zu bytes", strlen(shown));
+	al_listing_add_metadata(gguf->listing, pair->key, shown);
+}
+
+static bool take_pair(struct al_gguf *gguf, uint64_t i, struct al_error *err)
+{
+	struct al_gguf_pair *pair = &gguf->pairs[i];
+	struct al_text value;
+	enum value_type type;
+
+	if (!al_gguf_take_text(gguf, AL_GGUF_MOST_NAME, "a key", &pair->key, err)
+		|| !check_key(gguf, i, err) || !take_type(gguf, &type, err))
+		return false;
+	al_text_init(&value);
+	const bool ok = take_value(gguf, type, &value, &pair->text, err);
+	pair->value = al_strdup(gguf->arena, value.data);
+	al_text_finish(&value);
+	if (!ok || !check_alignment(gguf, type, pair, err))
+		return false;
+	list_pair(gguf, pair);
+	return true;
+}
+
+/* The least that a pair takes: an empty key, a type, a byte. */
+enum { LEAST_PAIR = 13, MOST_PAIRS = 1 << 14 };
+
+bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err)
+{
+	if (gguf->n_pairs > MOST_PAIRS
+		|| gguf->n_pairs > al_cursor_left(&gguf->cursor) / LEAST_PAIR)
+		return al_fail(err, AL_EINPUT,
+			"%s: %" PRIu64 " keys, expected at most %d and a file that holds them",
+			gguf->listing->shard->source.path, gguf->n_pairs, MOST_PAIRS);
+	gguf->pairs = al_new_array(gguf->arena, struct al_gguf_pair, (size_t)gguf->n_pairs + 1);
+	for (uint64_t i = 0; i < gguf->n_pairs; i++)
+		if (!take_pair(gguf, i, err))
+			return false;
+	return true;
+}
