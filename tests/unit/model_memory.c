@@ -88,11 +88,11 @@ static void count(struct subject *s, enum al_count which, mpq_t out)
 
 static void assert_exact(mpq_srcptr value, const char *expected)
 {
-	struct al_arena arena;
+	struct al_arena texts;
 
-	al_arena_init(&arena);
-	assert_string_equal(al_exact_text(&arena, value), expected);
-	al_arena_finish(&arena);
+	al_arena_init(&texts);
+	assert_string_equal(al_exact_text(&texts, value), expected);
+	al_arena_finish(&texts);
 }
 
 /* ---- counts ---- */
