@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "ledger/infer.h"
 #include "ledger/ledger.h"
 
 static struct al_catalog *catalog;
@@ -13,10 +14,66 @@ static char expected_path[4096], types_path[4096];
 
 /* ---- counting one ---- */
 
-static bool count(const char *path, mpq_t counts[AL_N_COUNTS], mpq_t components[AL_N_COMPONENTS],
-	struct al_error *err)
+struct counts {
+	mpq_t all[AL_N_COUNTS], components[AL_N_COMPONENTS];
+	mpq_t cached, in_windows; /* numbers a token */
+};
+
+static void counts_init(struct counts *counts)
+{
+	for (int i = 0; i < AL_N_COUNTS; i++)
+		mpq_init(counts->all[i]);
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		mpq_init(counts->components[i]);
+	mpq_inits(counts->cached, counts->in_windows, NULL);
+}
+
+static void counts_finish(struct counts *counts)
+{
+	for (int i = 0; i < AL_N_COUNTS; i++)
+		mpq_clear(counts->all[i]);
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		mpq_clear(counts->components[i]);
+	mpq_clears(counts->cached, counts->in_windows, NULL);
+}
+
+static bool count_tensors(struct al_ledger *ledger, struct counts *counts, struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
+
+	for (int i = 0; i < AL_N_COUNTS; i++)
+		if (!al_ledger_count(ledger, (enum al_count)i, counts->all[i], err))
+			return false;
+	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *t = &tensors->items[i];
+		mpq_ptr sum = counts->components[t->extra ? AL_COMPONENT_MTP : t->component];
+		if (al_entry_is_own(t))
+			mpq_add(sum, sum, t->elements);
+	}
+	return true;
+}
+
+static bool count_cached(struct al_ledger *ledger, struct counts *counts, struct al_error *err)
+{
+	struct al_cache_entries cached;
+	const struct al_dtype *storage;
+
+	if (!al_dtype_find("bf16", &storage, err)
+		|| !al_ledger_cache(ledger, storage, 0, 0, &cached, err))
+		return false;
+	for (size_t i = 0; i < cached.n; i++) {
+		const struct al_cache_entry *line = &cached.lines[i];
+		mpq_ptr sum = line->kind == AL_CACHE_WINDOW ? counts->in_windows : counts->cached;
+		if (line->kind != AL_CACHE_STATE)
+			mpq_add(sum, sum, line->entry->elements);
+	}
+	return true;
+}
+
+static bool count(const char *path, struct counts *counts, struct al_error *err)
+{
 	const struct al_family *family;
 	const struct al_model *model;
 	struct al_settings settings;
@@ -37,15 +94,7 @@ static bool count(const char *path, mpq_t counts[AL_N_COUNTS], mpq_t components[
 	al_settings_finish(&settings);
 	if (!ok)
 		return false;
-	for (int i = 0; ok && i < AL_N_COUNTS; i++)
-		ok = al_ledger_count(&ledger, (enum al_count)i, counts[i], err);
-	ok = ok && al_ledger_list(&ledger, AL_LIST_TENSORS, &tensors, err);
-	for (size_t i = 0; ok && i < tensors->n; i++) {
-		const struct al_ledger_entry *t = &tensors->items[i];
-		mpq_ptr sum = components[t->extra ? AL_COMPONENT_MTP : t->component];
-		if (al_entry_is_own(t))
-			mpq_add(sum, sum, t->elements);
-	}
+	ok = count_tensors(&ledger, counts, err) && count_cached(&ledger, counts, err);
 	al_ledger_close(&ledger);
 	return ok;
 }
@@ -84,31 +133,36 @@ static const char *config_path(char path[8192], const char *name)
 	return path;
 }
 
+static bool check_counts(const struct al_json *doc, const struct cJSON *node,
+	const struct counts *counts)
+{
+	const struct cJSON *window = al_json_get(node, "window");
+
+	return check_number(doc, node, "whole_parameters", counts->all[AL_COUNT_PARAMETERS])
+		&& check_number(doc, node, "text_parameters", counts->components[AL_COMPONENT_TEXT])
+		&& check_number(doc, node, "vision_parameters",
+			counts->components[AL_COMPONENT_VISION])
+		&& check_number(doc, node, "projector_parameters",
+			counts->components[AL_COMPONENT_PROJECTOR])
+		&& check_number(doc, node, "persistent_buffers", counts->all[AL_COUNT_BUFFERS])
+		&& check_number(doc, node, "mtp_parameters_in_file_only",
+			counts->components[AL_COMPONENT_MTP])
+		&& check_number(doc, node, "kv_numbers_per_token", counts->cached)
+		&& (!window || check_number(doc, window, "numbers_per_token", counts->in_windows));
+}
+
 static bool check_config(const struct al_json *doc, const struct cJSON *node)
 {
-	mpq_t counts[AL_N_COUNTS], components[AL_N_COMPONENTS];
 	struct al_error err = {0};
+	struct counts counts;
 	char path[8192];
 
-	for (int i = 0; i < AL_N_COUNTS; i++)
-		mpq_init(counts[i]);
-	for (int i = 0; i < AL_N_COMPONENTS; i++)
-		mpq_init(components[i]);
-	bool ok = count(config_path(path, al_json_key(node)), counts, components, &err);
+	counts_init(&counts);
+	bool ok = count(config_path(path, al_json_key(node)), &counts, &err);
 	if (!ok)
 		print_error("%s\n", err.message);
-	ok = ok && check_number(doc, node, "whole_parameters", counts[AL_COUNT_PARAMETERS])
-		&& check_number(doc, node, "text_parameters", components[AL_COMPONENT_TEXT])
-		&& check_number(doc, node, "vision_parameters", components[AL_COMPONENT_VISION])
-		&& check_number(doc, node, "projector_parameters",
-			components[AL_COMPONENT_PROJECTOR])
-		&& check_number(doc, node, "persistent_buffers", counts[AL_COUNT_BUFFERS])
-		&& check_number(doc, node, "mtp_parameters_in_file_only",
-			components[AL_COMPONENT_MTP]);
-	for (int i = 0; i < AL_N_COUNTS; i++)
-		mpq_clear(counts[i]);
-	for (int i = 0; i < AL_N_COMPONENTS; i++)
-		mpq_clear(components[i]);
+	ok = ok && check_counts(doc, node, &counts);
+	counts_finish(&counts);
 	return ok;
 }
 
