@@ -22,18 +22,18 @@ static const struct al_option_row file_rows[] = {
 static const struct al_option_row compress_rows[] = {
 	AL_SEED_ROW(struct al_compress_words, seed, 0),
 	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
-		"collab (shared projections), tucker (factored), truncate (per head), drop "
+		"collab (shared projections), tucker (factored), qk (each head's queries and "
+		"keys), drop "
 		"(heads), ov (each head's values and outputs), kv-latent (values or keys of all "
 		"heads from one narrow projection), gqa (values shared by groups of heads) or "
 		"identity (nothing: another format, or a folder)"),
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
-		"drop, ov, kv-latent, gqa: in the measure of what `calibrate` wrote; with drop and "
-		"ov W_O is fitted anew"),
+		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew"),
 	OPTION_CHOICE(struct al_compress_words, measure, "measure",
 		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
-		"what ov, kv-latent and gqa weigh errors by: nothing, the norm's gain, of the "
-		"calibration the inputs' mean squares, second moment or covariance, their moment "
-		"and W_O, or the heads' outputs (default auto: the best that is known)",
+		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
+		"inputs' mean squares, second moment or covariance; of values their moment and "
+		"W_O, or the heads' outputs (default auto: the best that is known)",
 		.words = al_measure_names, .n_words = AL_N_MEASURES),
 	OPTION_CHOICE(struct al_compress_words, refit, "refit", "auto|none|tokens|sequential",
 		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
@@ -164,7 +164,7 @@ static bool read_method(const char *method, const char *target, struct al_compre
 {
 	if (!method)
 		return al_fail(err, AL_EINPUT,
-			"expected --method collab, tucker, truncate, drop, ov, kv-latent, gqa or "
+			"expected --method collab, tucker, qk, drop, ov, kv-latent, gqa or "
 			"identity");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
@@ -224,12 +224,19 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 	const char *name = al_method_names[method];
 	const bool is_of_values = al_method_is_of_values(method);
 
-	if (o->calibration && !is_of_values && method != AL_METHOD_DROP)
+	if (o->calibration && method == AL_METHOD_IDENTITY)
+		return al_fail(err, AL_EINPUT, "--calibration goes with other methods than %s",
+			name);
+	if (o->budget && !is_of_values)
+		return al_fail(err, AL_EINPUT, "--budget goes with ov, kv-latent and gqa, not %s",
+			name);
+	if (o->measure != AL_MEASURE_AUTO
+		&& (method == AL_METHOD_DROP || method == AL_METHOD_IDENTITY))
+		return al_fail(err, AL_EINPUT, "--measure goes with other methods than %s", name);
+	if (o->measure > AL_MEASURE_CENTRED && !is_of_values)
 		return al_fail(err, AL_EINPUT,
-			"--calibration goes with drop, ov, kv-latent and gqa, not %s", name);
-	if ((o->measure != AL_MEASURE_AUTO || o->budget) && !is_of_values)
-		return al_fail(err, AL_EINPUT, "--%s goes with ov, kv-latent and gqa, not %s",
-			o->budget ? "budget" : "measure", name);
+			"--measure %s goes with ov, kv-latent and gqa, not %s",
+			al_measure_names[o->measure], name);
 	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
 		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
 	if (o->drops && !strchr(o->drops, ':') && !o->calibration)

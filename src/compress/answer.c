@@ -83,9 +83,10 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 				: "");
 	else
 		al_table_note(table,
-			"relative error: of the stack of W_Q^(i) W_K^(i)T%s; truncating: the "
+			"relative error: of the stack of W_Q^(i) W_K^(i)T%s%s; truncating: the "
 			"largest singular triples of all heads, at as many parameters; gain: the "
 			"error of truncating over the method's error",
+			has_data ? " in the measure of the calibration's tokens (in sample)" : "",
 			has_estimate ? ", estimated with 64 Gaussian vectors" : "");
 }
 

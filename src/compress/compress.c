@@ -89,6 +89,12 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 	return ok;
 }
 
+/* What scores are weighed by; heads that go are judged by their weights, W_O is fitted after. */
+static const struct al_data *of_scores(const struct al_job *job)
+{
+	return job->options->method == AL_METHOD_DROP ? NULL : job->options->data;
+}
+
 static bool do_module(struct al_job *job, const struct al_attention *a, size_t index,
 	const bool *is_dropped, struct al_error *err)
 {
@@ -98,7 +104,7 @@ static bool do_module(struct al_job *job, const struct al_attention *a, size_t i
 
 	if (job->options->watch)
 		job->options->watch(job->options->context, a->name);
-	if (has_scores && !al_scores_load(&scores, job->view->checkpoint, a, err))
+	if (has_scores && !al_scores_load(&scores, job->view, a, of_scores(job), err))
 		return al_in(err, "%s", a->name);
 	bool ok = make_module(job, &job->modules[job->n_modules], &t, err);
 	if (has_scores)

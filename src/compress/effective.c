@@ -36,7 +36,7 @@ static struct spot find_spot(const struct al_layout *layout, enum al_projection 
 	size_t at = 0;
 
 	switch (layout->method) {
-	case AL_METHOD_TRUNCATE:
+	case AL_METHOD_QK:
 	case AL_METHOD_OV:
 		return (struct spot){head * rank, rank};
 	case AL_METHOD_GQA:

@@ -174,7 +174,7 @@ static bool lay_tucker(struct maker *m, struct al_error *err)
 	return true;
 }
 
-static bool lay_truncate(struct maker *m, struct al_error *err)
+static bool lay_qk(struct maker *m, struct al_error *err)
 {
 	(void)err;
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
@@ -324,7 +324,7 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 	struct al_error *err)
 {
 	static bool (*const methods[])(struct maker *, struct al_error *) = {lay_collab, lay_tucker,
-		lay_truncate, lay_drop, lay_ov, lay_latent, lay_gqa};
+		lay_qk, lay_drop, lay_ov, lay_latent, lay_gqa};
 	const struct al_attention *attention = wanted->attention;
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 

@@ -9,7 +9,7 @@
 #include "views/views.h"
 
 enum al_piece {
-	/* truncate: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], after
+	/* qk: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], after
 	 * DOWN */
 	AL_PIECE_QUERY,
 	AL_PIECE_KEY,
@@ -31,7 +31,7 @@ enum al_piece {
 enum al_method {
 	AL_METHOD_COLLAB, /* shared projections and a mixing matrix: CP */
 	AL_METHOD_TUCKER, /* narrow queries and keys before the heads' own: Tucker, core factored */
-	AL_METHOD_TRUNCATE, /* each head's own singular values */
+	AL_METHOD_QK, /* each head's own singular values */
 	AL_METHOD_DROP, /* whole heads less */
 	AL_METHOD_OV, /* each head's values and outputs at a lower rank */
 	AL_METHOD_LATENT, /* keys or values of all heads from one narrow projection of the input */

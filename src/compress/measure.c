@@ -14,6 +14,8 @@ static enum al_measure best(const struct al_work *w)
 {
 	if (!w->statistics)
 		return AL_MEASURE_WEIGHTS;
+	if (!al_method_is_of_values(w->layout->method))
+		return AL_MEASURE_CENTRED;
 	if (w->layout->method == AL_METHOD_OV)
 		return w->n_kv == (size_t)w->a->n_heads ? AL_MEASURE_OUTPUTS : AL_MEASURE_INPUTS;
 	if (w->layout->of_keys)
@@ -50,12 +52,34 @@ static bool read_gain(const struct al_work *w, double *out, size_t n, struct al_
 	return true;
 }
 
-static void take_roots(const struct al_work *w, double *out, size_t n)
+static bool check_width(struct al_matrix sums, size_t n, struct al_error *err)
+{
+	return sums.rows == n + 1
+		|| al_fail(err, AL_EINPUT, "the calibration's inputs are %zu wide, expected %zu",
+			sums.rows - 1, n);
+}
+
+static bool take_roots(const struct al_work *w, double *out, size_t n, struct al_error *err)
 {
 	const struct al_matrix sums = w->statistics->of[AL_STATISTIC_INPUTS];
 
+	if (!check_width(sums, n, err))
+		return false;
 	for (size_t i = 0; i < n; i++)
 		out[i] = sqrt(sums.data[i + i * sums.ld] / al_statistics_tokens(w->statistics));
+	return true;
+}
+
+/* The roots of a measure that weighs each number of an input by itself. */
+static bool find_roots(const struct al_work *w, double *out, size_t n, struct al_error *err)
+{
+	if (w->measure == AL_MEASURE_GAIN)
+		return read_gain(w, out, n, err);
+	if (w->measure == AL_MEASURE_DIAGONAL)
+		return take_roots(w, out, n, err);
+	for (size_t i = 0; i < n; i++)
+		out[i] = 1;
+	return true;
 }
 
 /* G = W^T W of rows scaled by the measure's diagonal root. */
@@ -65,12 +89,8 @@ static bool gram_by_rows(const struct al_work *w, struct al_view weights, struct
 	struct al_matrix scaled = {0};
 	double *roots = al_calloc(weights.rows, sizeof(*roots));
 	bool ok = al_matrix_init(&scaled, weights.rows, weights.cols, err)
-		&& al_copy(weights, scaled, err);
+		&& al_copy(weights, scaled, err) && find_roots(w, roots, weights.rows, err);
 
-	if (ok && w->measure == AL_MEASURE_GAIN)
-		ok = read_gain(w, roots, weights.rows, err);
-	if (ok && w->measure == AL_MEASURE_DIAGONAL)
-		take_roots(w, roots, weights.rows);
 	if (ok && w->measure != AL_MEASURE_WEIGHTS)
 		scale_rows(scaled, roots);
 	ok = ok && al_gram(AL_TRANSPOSED, al_view(scaled), out, err);
@@ -80,17 +100,14 @@ static bool gram_by_rows(const struct al_work *w, struct al_view weights, struct
 }
 
 /* C, or C less m^T m, of the means m. */
-static bool make_moment(const struct al_work *w, size_t n, struct al_matrix *out,
+static bool take_moment(const struct al_work *w, size_t n, struct al_matrix *out,
 	struct al_error *err)
 {
 	const struct al_matrix sums = w->statistics->of[AL_STATISTIC_INPUTS];
 	const double tokens = al_statistics_tokens(w->statistics);
 	const double *means = sums.data + n * sums.ld;
 
-	if (sums.rows != n + 1)
-		return al_fail(err, AL_EINPUT,
-			"the calibration's inputs are %zu wide, expected %zu", sums.rows - 1, n);
-	if (!al_matrix_init(out, n, n, err))
+	if (!check_width(sums, n, err) || !al_matrix_init(out, n, n, err))
 		return false;
 	for (size_t j = 0; j < n; j++)
 		for (size_t i = 0; i < n; i++)
@@ -101,11 +118,23 @@ static bool make_moment(const struct al_work *w, size_t n, struct al_matrix *out
 	return true;
 }
 
+bool al_work_moment(const struct al_work *w, size_t n, struct al_matrix *out, struct al_error *err)
+{
+	if (w->measure >= AL_MEASURE_INPUTS)
+		return take_moment(w, n, out, err);
+	double *roots = al_calloc(n, sizeof(*roots));
+	bool ok = find_roots(w, roots, n, err) && al_matrix_init(out, n, n, err);
+	for (size_t i = 0; ok && i < n; i++)
+		out->data[i + i * out->ld] = roots[i] * roots[i];
+	free(roots);
+	return ok;
+}
+
 static bool gram_by_moment(const struct al_work *w, struct al_view weights, struct al_matrix out,
 	struct al_error *err)
 {
 	struct al_matrix moment = {0}, product = {0};
-	bool ok = make_moment(w, weights.rows, &moment, err)
+	bool ok = take_moment(w, weights.rows, &moment, err)
 		&& al_matrix_init(&product, weights.rows, weights.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moment), weights, 0, product, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, weights, al_view(product), 0, out, err);

@@ -76,7 +76,7 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 	else
 		al_text_addf(out, ", \"n_kv_heads\": %" PRId64 ", \"d_head\": %" PRId64,
 			is_dropped ? al_layout_heads(layout, true) : a->n_kv_heads,
-			method == AL_METHOD_TRUNCATE ? layout->rank : a->d_head);
+			method == AL_METHOD_QK ? layout->rank : a->d_head);
 	al_text_addf(out, ", \"d_value\": %" PRId64,
 		method == AL_METHOD_OV ? layout->rank : a->d_value);
 	if (!is_folded)

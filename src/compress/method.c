@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "compress/layout.h"
 
-const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "truncate", "drop", "ov",
+const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "qk", "drop", "ov",
 	"kv-latent", "gqa", "identity"};
 
 /* ---- what can be done ---- */

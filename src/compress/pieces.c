@@ -25,8 +25,10 @@ static bool find_greedy(struct al_scores *s, struct al_error *err)
 	return al_cp_greedy_errors(heads, s->greedy, err);
 }
 
-static bool fill(struct al_scores *s, const struct al_checkpoint *checkpoint, struct al_error *err)
+static bool fill(struct al_scores *s, const struct al_model_view *view, const struct al_data *data,
+	struct al_error *err)
 {
+	const struct al_checkpoint *checkpoint = view->checkpoint;
 	const struct al_attention *a = s->attention;
 
 	if (!load(checkpoint, &a->factors[AL_QUERY], &s->query, err)
@@ -34,23 +36,26 @@ static bool fill(struct al_scores *s, const struct al_checkpoint *checkpoint, st
 		|| !load(checkpoint, &a->biases[AL_QUERY], &s->query_bias, err)
 		|| !load(checkpoint, &a->biases[AL_KEY], &s->key_bias, err))
 		return false;
-	s->heads = (struct al_heads){.query = al_view(s->query),
-		.key = al_view(s->key),
+	if (data && !al_whiten(view, a, data, al_view(s->query), al_view(s->key), s->whitened, err))
+		return false;
+	s->heads = (struct al_heads){.query = al_scores_seen(s, AL_QUERY),
+		.key = al_scores_seen(s, AL_KEY),
 		.n_heads = (size_t)a->n_heads,
 		.n_kv_heads = (size_t)a->n_kv_heads,
 		.d_head = (size_t)a->d_head};
-	s->is_single = a->factors[AL_QUERY].dtype->epsilon >= 0x1p-23
+	s->is_single = !s->whitened[AL_QUERY].weights.data
+		&& a->factors[AL_QUERY].dtype->epsilon >= 0x1p-23
 		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
 	if (s->is_single && !al_narrow_heads_init(&s->narrow, &s->heads, err))
 		return false;
 	return al_heads_check(&s->heads, err) && find_greedy(s, err);
 }
 
-bool al_scores_load(struct al_scores *out, const struct al_checkpoint *checkpoint,
-	const struct al_attention *attention, struct al_error *err)
+bool al_scores_load(struct al_scores *out, const struct al_model_view *view,
+	const struct al_attention *attention, const struct al_data *data, struct al_error *err)
 {
 	*out = (struct al_scores){.attention = attention};
-	if (fill(out, checkpoint, err))
+	if (fill(out, view, data, err))
 		return true;
 	al_scores_finish(out);
 	return false;
@@ -62,6 +67,8 @@ void al_scores_finish(struct al_scores *s)
 	al_matrix_finish(&s->key);
 	al_matrix_finish(&s->query_bias);
 	al_matrix_finish(&s->key_bias);
+	al_whitened_finish(&s->whitened[AL_QUERY]);
+	al_whitened_finish(&s->whitened[AL_KEY]);
 	if (s->is_single)
 		al_narrow_heads_finish(&s->narrow);
 	free(s->greedy);
@@ -85,7 +92,7 @@ int64_t al_layout_weights(const struct al_layout *layout)
 			* (d_query + a->n_heads * a->d_head)
 			+ al_tucker_width(a, AL_KEY, layout->rank)
 			* (d_key + a->n_kv_heads * a->d_head);
-	case AL_METHOD_TRUNCATE:
+	case AL_METHOD_QK:
 		return layout->rank * (a->n_heads * d_query + a->n_kv_heads * d_key);
 	default:
 		return a->d_head
@@ -144,7 +151,9 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	out->is_estimate = cp.is_estimate;
 	out->has_settled = cp.is_converged || cp.relative_error < SETTLED;
 	al_cp_finish(&cp);
-	return ok && (!s->query_bias.data || make_content(s, &out->of[AL_PIECE_CONTENT], err));
+	return ok && al_unwhiten(&s->whitened[AL_QUERY], &out->of[AL_PIECE_QUERY], err)
+		&& al_unwhiten(&s->whitened[AL_KEY], &out->of[AL_PIECE_KEY], err)
+		&& (!s->query_bias.data || make_content(s, &out->of[AL_PIECE_CONTENT], err));
 }
 
 /* ---- tucker ---- */
@@ -170,151 +179,8 @@ static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
 	out->relative_error = tucker.relative_error;
 	out->is_estimate = tucker.is_estimate;
 	al_tucker_finish(&tucker);
-	return true;
-}
-
-/* ---- truncate ---- */
-
-/* One key/value head and the query heads of its group. K = U R (thin QR); of the stack [Q_i R^T]
- * the first singular vectors V are the directions of the keys that the scores need most, common to
- * the group because its heads share their keys. */
-struct group {
-	size_t kv_head, n, first; /* query heads [first, +n) */
-	struct al_matrix basis; /* U, [d_key][height] */
-	struct al_matrix forms; /* stacked Q_i R^T, [n*d_query][height] */
-	struct al_matrix left, right;
-	double *values;
-	double scale; /* keys times it, queries divided by it: balances their norms */
-};
-
-static void group_finish(struct group *g)
-{
-	al_matrix_finish(&g->basis);
-	al_matrix_finish(&g->forms);
-	al_matrix_finish(&g->left);
-	al_matrix_finish(&g->right);
-	free(g->values);
-}
-
-static bool stack_forms(struct group *g, const struct al_scores *s, struct al_matrix r,
-	struct al_error *err)
-{
-	const size_t d_head = (size_t)s->attention->d_head, d_query = s->query.rows;
-	bool ok = true;
-
-	for (size_t i = 0; ok && i < g->n; i++)
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
-			al_columns(al_view(s->query), (g->first + i) * d_head, d_head), al_view(r),
-			0, al_part(g->forms, i * d_query, 0, d_query, r.rows), err);
-	return ok;
-}
-
-static bool group_init(struct group *g, const struct al_scores *s, struct al_error *err)
-{
-	const size_t d_head = (size_t)s->attention->d_head, d_key = s->key.rows;
-	const size_t height = d_key < d_head ? d_key : d_head, tall = g->n * s->query.rows;
-	const size_t n_values = tall < height ? tall : height;
-	struct al_matrix r = {0};
-
-	g->values = al_calloc(n_values, sizeof(*g->values));
-	bool ok = al_matrix_init(&g->basis, d_key, d_head, err)
-		&& al_matrix_init(&r, height, d_head, err)
-		&& al_matrix_init(&g->forms, tall, height, err)
-		&& al_matrix_init(&g->left, tall, n_values, err)
-		&& al_matrix_init(&g->right, height, n_values, err)
-		&& al_copy(al_columns(al_view(s->key), g->kv_head * d_head, d_head), g->basis, err)
-		&& al_qr(g->basis, r, err) && stack_forms(g, s, r, err)
-		&& al_svd(g->forms, g->left, g->values, g->right, err);
-	/* al_svd destroyed the forms; biases go through them too */
-	ok = ok && stack_forms(g, s, r, err);
-	g->basis.cols = height;
-	g->scale = ok && g->values[0] > 0 ? sqrt(g->values[0]) : 1;
-	al_matrix_finish(&r);
-	return ok;
-}
-
-/* The bias of a query head: b_Q R^T V = b_Q K^T (U V). */
-static bool project_bias(const struct group *g, const struct al_scores *s, size_t head,
-	struct al_view keys, struct al_matrix out, struct al_error *err)
-{
-	const size_t d_head = (size_t)s->attention->d_head;
-	struct al_matrix content = {0};
-
-	bool ok = al_matrix_init(&content, s->key.rows, 1, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
-			al_columns(al_view(s->key), g->kv_head * d_head, d_head),
-			al_columns(al_view(s->query_bias), head * d_head, d_head), 0, content, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1 / (g->scale * g->scale), al_view(content),
-			keys, 0, out, err);
-	al_matrix_finish(&content);
-	return ok;
-}
-
-/* What the directions that are left out hold. */
-static double left_out(const struct group *g, size_t rank)
-{
-	double sum = 0;
-
-	for (size_t k = g->right.cols; k-- > rank;)
-		sum += g->values[k] * g->values[k];
-	return sum;
-}
-
-static bool fill_group(struct al_pieces *out, const struct group *g, const struct al_scores *s,
-	size_t rank, struct al_error *err)
-{
-	const struct al_view right = al_columns(al_view(g->right), 0, rank);
-	const struct al_matrix keys = al_part(out->of[AL_PIECE_KEY], 0, g->kv_head * rank,
-		s->key.rows, rank);
-	bool ok = al_gemm(AL_PLAIN, AL_PLAIN, g->scale, al_view(g->basis), right, 0, keys, err);
-
-	for (size_t i = 0; ok && i < g->n; i++) {
-		const size_t head = g->first + i;
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
-			al_view(al_part(g->forms, i * s->query.rows, 0, s->query.rows,
-				g->forms.cols)),
-			right, 0,
-			al_part(out->of[AL_PIECE_QUERY], 0, head * rank, s->query.rows, rank), err);
-		if (ok && s->query_bias.data)
-			ok = project_bias(g, s, head, al_view(keys),
-				al_part(out->of[AL_PIECE_QUERY_BIAS], 0, head * rank, 1, rank),
-				err);
-	}
-	return ok;
-}
-
-/* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros stand for it,
- * so that the tensor is where its readers look for it. */
-static bool init_truncated(struct al_pieces *out, const struct al_scores *s, size_t rank,
-	struct al_error *err)
-{
-	struct al_matrix *of = out->of;
-	const size_t queries = s->heads.n_heads * rank, keys = s->heads.n_kv_heads * rank;
-
-	return al_matrix_init(&of[AL_PIECE_QUERY], s->query.rows, queries, err)
-		&& al_matrix_init(&of[AL_PIECE_KEY], s->key.rows, keys, err)
-		&& (!s->query_bias.data
-			|| al_matrix_init(&of[AL_PIECE_QUERY_BIAS], 1, queries, err))
-		&& (!s->key_bias.data || al_matrix_init(&of[AL_PIECE_KEY_BIAS], 1, keys, err));
-}
-
-static bool make_truncate(struct al_pieces *out, const struct al_scores *s,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
-{
-	const size_t rank = (size_t)layout->rank, n = s->heads.n_heads / s->heads.n_kv_heads;
-	double norm, sum = 0;
-	bool ok = al_heads_norm(&s->heads, &norm, err) && init_truncated(out, s, rank, err);
-
-	(void)effort;
-	for (size_t j = 0; ok && j < s->heads.n_kv_heads; j++) {
-		struct group g = {.kv_head = j, .n = n, .first = j * n};
-		ok = group_init(&g, s, err) && fill_group(out, &g, s, rank, err);
-		if (ok)
-			sum += left_out(&g, rank);
-		group_finish(&g);
-	}
-	out->relative_error = ok ? sqrt(sum / norm) : 0;
-	return ok;
+	return al_unwhiten(&s->whitened[AL_QUERY], &out->of[AL_PIECE_QUERY_DOWN], err)
+		&& al_unwhiten(&s->whitened[AL_KEY], &out->of[AL_PIECE_KEY_DOWN], err);
 }
 
 /* ---- drop ---- */
@@ -351,7 +217,7 @@ bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
 {
 	static bool (*const methods[])(struct al_pieces *, const struct al_scores *,
 		const struct al_layout *, const struct al_effort *,
-		struct al_error *) = {make_collab, make_tucker, make_truncate, make_drop};
+		struct al_error *) = {make_collab, make_tucker, al_pieces_make_qk, make_drop};
 
 	*out = (struct al_pieces){.has_settled = true};
 	if (methods[layout->method](out, scores, layout, effort, err))

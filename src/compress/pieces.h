@@ -3,6 +3,7 @@
 #define ATTNLEDGER_COMPRESS_PIECES_H
 
 #include "compress/layout.h"
+#include "compress/whiten.h"
 #include "linalg/heads.h"
 
 /* A module's queries and keys in memory. */
@@ -10,17 +11,28 @@ struct al_scores {
 	const struct al_attention *attention;
 	struct al_matrix query, key; /* [D][heads*d_head] */
 	struct al_matrix query_bias, key_bias; /* [1][heads*d_head]; no data where there is none */
-	struct al_heads heads; /* a view of them, in double */
+	struct al_whitened whitened[2]; /* queries and keys as data see them */
+	struct al_heads heads; /* a view of them, or of those as data see them, in double */
 	struct al_narrow_heads narrow; /* and where the stored numbers are no finer, in single */
 	bool is_single;
 	double *greedy; /* al_cp_greedy_errors, [n_greedy + 1] */
 	size_t n_greedy;
 };
 
-/* Numbers that are not finite are refused. On failure nothing is left to finish. */
-bool al_scores_load(struct al_scores *out, const struct al_checkpoint *checkpoint,
-	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
+/* In the measure of the data, NULL: of weights alone. Numbers that are not finite are refused. On
+ * failure nothing is left to finish. */
+bool al_scores_load(struct al_scores *out, const struct al_model_view *view,
+	const struct al_attention *attention, const struct al_data *data,
+	struct al_error *err) AL_MUST_CHECK;
 void al_scores_finish(struct al_scores *scores);
+
+/* Queries or keys as the method is to see them: in the measure of data, where there are data. */
+static inline struct al_view al_scores_seen(const struct al_scores *s, enum al_projection p)
+{
+	return al_view(s->whitened[p].weights.data ? s->whitened[p].weights
+			: p == AL_QUERY		   ? s->query
+						   : s->key);
+}
 
 /* The error of truncating all heads at as many singular triples as so many query and key parameters
  * hold, biases aside: the control that a method has to beat. */
@@ -44,6 +56,12 @@ struct al_effort {
 bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
 	const struct al_layout *layout, const struct al_effort *effort,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Of method qk, which makes no effort. */
+bool al_pieces_make_qk(struct al_pieces *out, const struct al_scores *scores,
+	const struct al_layout *layout, const struct al_effort *effort,
+	struct al_error *err) AL_MUST_CHECK;
+
 void al_pieces_finish(struct al_pieces *pieces);
 
 #endif

@@ -15,8 +15,7 @@
 const struct al_identity al_identities[] = {
 	{"compress-collab", "collab at full rank is the original", AL_METHOD_COLLAB, false, false},
 	{"compress-tucker", "tucker at full rank is the original", AL_METHOD_TUCKER, false, false},
-	{"compress-truncate", "truncate at full rank is the original", AL_METHOD_TRUNCATE, false,
-		false},
+	{"compress-qk", "qk at full rank is the original", AL_METHOD_QK, false, false},
 	{"compress-drop", "a head that W_O doesn't read can be dropped", AL_METHOD_DROP, false,
 		true},
 	{"compress-ov", "ov at full rank is the original", AL_METHOD_OV, false, false},

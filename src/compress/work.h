@@ -23,6 +23,10 @@ struct al_work {
 bool al_measure_choose(struct al_work *w, enum al_measure wanted,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* E[x^T x] of inputs x of n numbers, as the measure has it. */
+bool al_work_moment(const struct al_work *w, size_t n, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* w->gram of this projection. */
 bool al_work_gram(struct al_work *w, enum al_projection p, struct al_error *err) AL_MUST_CHECK;
 

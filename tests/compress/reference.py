@@ -177,7 +177,9 @@ class Conversion:
         return [self.model.inputs(attentions or self.original, ids, i) for ids in self.ids]
 
     def measure(self, i, default):
-        m = self.o.get("measure", default)
+        return self.measure_of(i, self.o.get("measure", default))
+
+    def measure_of(self, i, m):
         x = np.vstack(self.inputs(i))
         if m == "weights":
             return np.eye(x.shape[1])
@@ -313,19 +315,24 @@ class Conversion:
             a.v[h], a.bv[h] = a.v[h] * 0, a.bv[h] * 0
         return math.sqrt(sum((A[h] ** 2).sum() for h in gone) / sum((m ** 2).sum() for m in A))
 
-    def truncate(self, i, a):
+    def qk(self, i, a):
         rank, lost, whole = int(self.o["rank"]), 0, 0
-        R = L = root(self.measure(i, "weights"))
+        m = self.o.get("measure", "centred" if "calibration" in self.o else "weights")
+        L, R = (root(self.measure_of(i, n)) for n in ("inputs" if m == "centred" else m, m))
         for kv in range(len(a.k)):
             heads = [h for h in range(a.n) if a.kv(h, a.k) == kv]
             A = np.vstack([L @ a.q[h] @ a.k[kv].T @ R for h in heads])
             Z, l, all_ = leading(A, rank)
             lost, whole = lost + l, whole + all_
-            k, bk, back = a.k[kv], a.bk[kv], np.linalg.pinv(R)
+            k, back = a.k[kv], np.linalg.pinv(R, rcond=1e-6)
             a.k[kv], a.bk[kv] = back @ Z, np.zeros(rank)
             for h in heads:
                 a.q[h], a.bq[h] = a.q[h] @ k.T @ R @ Z, a.bq[h] @ k.T @ R @ Z
         return math.sqrt(lost / whole)
+
+    def tucker(self, i, a):
+        assert int(self.o["rank"]) == a.q[0].shape[0], "at full rank alone: nothing is lost"
+        return 0.0
 
 
 # ---- what comes of it ----

@@ -344,12 +344,12 @@ static bool parse_index(const char *text, size_t length, struct al_error *err)
 
 static bool parse_truncated(const char *text, size_t length, struct al_error *err)
 {
-	return parse_record(AL_METHOD_TRUNCATE, text, length, err);
+	return parse_record(AL_METHOD_QK, text, length, err);
 }
 
 static void fill_truncated(struct al_text *out)
 {
-	fill_record(AL_METHOD_TRUNCATE, out);
+	fill_record(AL_METHOD_QK, out);
 }
 
 static bool parse_dropped(const char *text, size_t length, struct al_error *err)

@@ -120,7 +120,7 @@ void fill_shapes(struct al_text *out)
 static const int64_t ranks[AL_N_METHODS] = {
 	[AL_METHOD_COLLAB] = 6,
 	[AL_METHOD_TUCKER] = 6,
-	[AL_METHOD_TRUNCATE] = 2,
+	[AL_METHOD_QK] = 2,
 	[AL_METHOD_OV] = 2,
 	[AL_METHOD_LATENT] = 6,
 };

@@ -212,7 +212,7 @@ static void weights_are_parameters_without_biases(void **state)
 	assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, 40), 40 * (768 + 512 + 12));
 	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 40),
 		40 * (768 + 12 * 64 + 512 + 4 * 64));
-	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TRUNCATE, 40), 40 * (12 * 768 + 4 * 512));
+	assert_int_equal(al_rank_parameters(&a, AL_METHOD_QK, 40), 40 * (12 * 768 + 4 * 512));
 	/* keys have 256 dimensions, however wide the queries' basis is */
 	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 300),
 		300 * (768 + 12 * 64) + 256 * (512 + 4 * 64));
@@ -224,7 +224,7 @@ static void full_rank_is_the_original(void **state)
 	static const int64_t ranks[] = {WIDE, SHARED, D_HEAD};
 	struct fixture *f = *state;
 
-	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method++) {
+	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_QK; method++) {
 		const struct al_compress_options options = {.method = (enum al_method)method,
 			.n_ranks = 1,
 			.ranks = &ranks[method]};
@@ -258,7 +258,7 @@ static void shared_keys_take_the_queries_rank(void **state)
 	MUST(compress(&model, &options, f->compressed, &out));
 	assert_true(out.relative_error < 1e-6);
 	assert_true(out.probability_max < 1e-5);
-	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method += 2) {
+	for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_QK; method += 2) {
 		const int64_t bound = al_method_bound(&model.view.modules[0],
 			(enum al_method)method);
 		const struct al_compress_options full = {.method = (enum al_method)method,
@@ -275,7 +275,7 @@ static void shared_keys_take_the_queries_rank(void **state)
 static void targets_choose_ranks(void **state)
 {
 	struct fixture *f = *state;
-	struct al_compress_options options = {.method = AL_METHOD_TRUNCATE, .target_error = 0.4};
+	struct al_compress_options options = {.method = AL_METHOD_QK, .target_error = 0.4};
 	struct outcome out;
 
 	MUST(compress(&f->opened, &options, f->compressed, &out));
@@ -336,8 +336,8 @@ static void fused_projections(void **state)
 	} cases[] = {
 		{AL_METHOD_COLLAB, D, D},
 		{AL_METHOD_TUCKER, D, D},
-		{AL_METHOD_TRUNCATE, 8, 3 * D},
-		{AL_METHOD_TRUNCATE, 4, 2 * D},
+		{AL_METHOD_QK, 8, 3 * D},
+		{AL_METHOD_QK, 4, 2 * D},
 		{AL_METHOD_DROP, 0, 3 * D - 3 * D_HEAD},
 	};
 	static const struct al_dropped last = {"0", HEADS - 1};
@@ -397,7 +397,7 @@ static void refuses_ranks_and_heads(void **state)
 			"rank 0, expected 1 to 48"},
 		{{.method = AL_METHOD_COLLAB, .ranks = &many, .n_ranks = 1},
 			"rank 49, expected 1 to 48"},
-		{{.method = AL_METHOD_TRUNCATE, .ranks = &many, .n_ranks = 1},
+		{{.method = AL_METHOD_QK, .ranks = &many, .n_ranks = 1},
 			"rank 49, expected 1 to 8"},
 		{{.method = AL_METHOD_COLLAB, .ranks = pair, .n_ranks = 2},
 			"2 ranks for 1 modules"},
@@ -420,7 +420,7 @@ static void refuses_ranks_and_heads(void **state)
 static void refuses_outputs(void **state)
 {
 	struct fixture *f = *state;
-	const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+	const struct al_compress_options options = {.method = AL_METHOD_QK,
 		.n_ranks = 1,
 		.ranks = &(int64_t){4}};
 	struct stat before, after;
@@ -525,7 +525,7 @@ static void interrupted_leaves_the_old_file(void **state)
 	test_write(f->compressed, "old", 3);
 	const pid_t child = fork();
 	if (child == 0) {
-		const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+		const struct al_compress_options options = {.method = AL_METHOD_QK,
 			.n_ranks = 1,
 			.ranks = &(int64_t){4},
 			.watch = interrupt};

@@ -72,7 +72,7 @@ static char *text_of(const char *path, size_t *n)
 /* Compression into a file of the input is refused, and the file stays as it is. */
 static void assert_stays(struct opened *o, const struct test_folder *folder, const char *name)
 {
-	const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+	const struct al_compress_options options = {.method = AL_METHOD_QK,
 		.ranks = &(int64_t){2},
 		.n_ranks = 1};
 	char path[256];
@@ -212,7 +212,7 @@ static void compressed_again(void **state)
 	const struct al_compress_options drop = {.method = AL_METHOD_DROP,
 		.dropped = &(struct al_dropped){"0", 2},
 		.n_dropped = 1};
-	const struct al_compress_options truncate = {.method = AL_METHOD_TRUNCATE,
+	const struct al_compress_options qk = {.method = AL_METHOD_QK,
 		.ranks = &(int64_t){3},
 		.n_ranks = 1};
 	struct fixture *f = *state;
@@ -222,8 +222,8 @@ static void compressed_again(void **state)
 	MUST(try_compress(&f->opened, &drop, f->compressed));
 	assert_metadata(f->compressed, "drop");
 	open_model(&fewer, f->compressed, HEADS - 1, 0);
-	MUST(try_compress(&fewer, &truncate, test_path(path, &f->folder, "again.safetensors")));
-	assert_metadata(path, "truncate");
+	MUST(try_compress(&fewer, &qk, test_path(path, &f->folder, "again.safetensors")));
+	assert_metadata(path, "qk");
 	close_model(&fewer);
 }
 
@@ -238,7 +238,7 @@ static void scale_is_the_original_models(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+		const struct al_compress_options options = {.method = AL_METHOD_QK,
 			.ranks = &(int64_t){2},
 			.n_ranks = 1,
 			.modules = cases[i].modules};
@@ -273,7 +273,7 @@ static void files_hold_what_the_answer_says(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(*models); i++)
-		for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_TRUNCATE; method++) {
+		for (int method = AL_METHOD_COLLAB; method <= AL_METHOD_QK; method++) {
 			const struct al_compress_options options = {.method = (enum al_method)
 									    method,
 				.ranks = &(int64_t){3},
@@ -370,7 +370,7 @@ static void ranks_end_with_the_model(void **state)
 		int64_t bound;
 		const char *message;
 	} cases[] = {
-		{AL_METHOD_TRUNCATE, 4, "rank 5, expected 1 to 4"},
+		{AL_METHOD_QK, 4, "rank 5, expected 1 to 4"},
 		{AL_METHOD_TUCKER, 4, "rank 5, expected 1 to 4"},
 		{AL_METHOD_COLLAB, 12, "rank 13, expected 1 to 12"},
 	};

@@ -48,7 +48,7 @@ static void smallest_rank_within_an_error(void **state)
 	static const double targets[] = {0.7, 0.5, 0.3};
 	struct fixture *f = *state;
 
-	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_TRUNCATE; i++)
+	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_QK; i++)
 		for (size_t t = 0; t < sizeof(targets) / sizeof(*targets); t++) {
 			const enum al_method method = (enum al_method)i;
 			const struct found found = within_error(f, method, targets[t]);
@@ -66,7 +66,7 @@ static void target_error_itself_is_allowed(void **state)
 {
 	struct fixture *f = *state;
 
-	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_TRUNCATE; i++) {
+	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_QK; i++) {
 		const enum al_method method = (enum al_method)i;
 		const struct found at = at_rank(f, method, 5);
 		assert_int_equal(within_error(f, method, at.relative_error).rank, 5);
@@ -79,11 +79,11 @@ static void lax_and_strict_targets(void **state)
 {
 	struct fixture *f = *state;
 
-	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_TRUNCATE; i++) {
+	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_QK; i++) {
 		const enum al_method method = (enum al_method)i;
 		assert_int_equal(within_error(f, method, 0.9999).rank, 1);
 	}
-	assert_int_equal(within_error(f, AL_METHOD_TRUNCATE, 1e-9).rank, D_HEAD);
+	assert_int_equal(within_error(f, AL_METHOD_QK, 1e-9).rank, D_HEAD);
 	/* both ends of Tucker's basis hold SHARED dimensions, and all of them */
 	assert_int_equal(within_error(f, AL_METHOD_TUCKER, 1e-4).rank, SHARED);
 }
@@ -93,7 +93,7 @@ static void largest_rank_within_parameters(void **state)
 	static const int64_t ranks[] = {1, 3, 7};
 	struct fixture *f = *state;
 
-	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_TRUNCATE; i++)
+	for (int i = AL_METHOD_COLLAB; i <= AL_METHOD_QK; i++)
 		for (size_t r = 0; r < sizeof(ranks) / sizeof(*ranks); r++) {
 			const enum al_method method = (enum al_method)i;
 			const struct found at = at_rank(f, method, ranks[r]);
@@ -104,7 +104,7 @@ static void largest_rank_within_parameters(void **state)
 				ranks[r]);
 		}
 	/* more than all is all */
-	assert_int_equal(within_parameters(f, AL_METHOD_TRUNCATE, 1e9).rank, D_HEAD);
+	assert_int_equal(within_parameters(f, AL_METHOD_QK, 1e9).rank, D_HEAD);
 }
 
 int main(void)

@@ -210,7 +210,7 @@ static void find_lines(struct lines *lines)
 		"evaluate #" CONFIG "--tokens @/tokens",
 		"calibrate #" CONFIG "--tokens @/tokens -o @/measured",
 		"inspect #" CONFIG "--only tensors --values",
-		"compress #" CONFIG "--method truncate --rank 1 -o @/truncated.safetensors",
+		"compress #" CONFIG "--method qk --rank 1 -o @/truncated.safetensors",
 		"compress #" CONFIG "--method drop --drop 0:1 -o @/dropped.safetensors",
 	};
 	char said[MOST_SAID];

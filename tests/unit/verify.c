@@ -66,7 +66,7 @@ static double output_error(const double p[2], const double compressed[2])
  * are the same token, nothing can differ. */
 static void probabilities_by_hand(void **state)
 {
-	const struct al_compress_options options = {.method = AL_METHOD_TRUNCATE,
+	const struct al_compress_options options = {.method = AL_METHOD_QK,
 		.ranks = &(int64_t){1},
 		.n_ranks = 1};
 	struct fixture *f = *state;
@@ -192,7 +192,7 @@ static void errors_by_hand(void **state)
 		double parameters; /* weights and biases; all are 40 */
 		size_t kept, control; /* of the singular values */
 	} cases[] = {
-		{{.method = AL_METHOD_TRUNCATE, .ranks = &one, .n_ranks = 1}, 16 + 4, 2, 2},
+		{{.method = AL_METHOD_QK, .ranks = &one, .n_ranks = 1}, 16 + 4, 2, 2},
 		{{.method = AL_METHOD_TUCKER, .ranks = &one, .n_ranks = 1}, 16 + 8, 1, 2},
 		{{.method = AL_METHOD_TUCKER, .ranks = &two, .n_ranks = 1}, 32 + 8, 2, 4},
 		{{.method = AL_METHOD_COLLAB, .ranks = &two, .n_ranks = 1}, 20 + 8, 2, 2},
