@@ -397,6 +397,25 @@ static void grouped_bars_agree_with_the_table(void **state)
 	}
 }
 
+/* The axis begins a whole power below the least value: at 10, so that 100 has a height. */
+static void log_bars_begin_a_power_below(void **state)
+{
+	struct drawing d;
+	struct marks bars;
+	double heights[3];
+
+	(void)state;
+	open_drawing(&d, "log-powers");
+	find_marks(&d, 0, 0, false, &bars);
+	assert_int_equal(bars.n, 3);
+	for (size_t i = 0; i < 3; i++)
+		heights[i] = bars.items[i]->box.bottom - bars.items[i]->box.top;
+	assert_true(heights[0] > 10);
+	assert_true(fabs(heights[1] - 2 * heights[0]) < tolerance_pt);
+	assert_true(fabs(heights[2] - 3 * heights[0]) < tolerance_pt);
+	close_drawing(&d);
+}
+
 static void stacked_bars_agree_with_the_table(void **state)
 {
 	struct drawing d;
@@ -806,6 +825,7 @@ int main(void)
 		cmocka_unit_test(grid_lies_at_round_values),
 		cmocka_unit_test(scores_on_a_log_axis),
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
+		cmocka_unit_test(log_bars_begin_a_power_below),
 		cmocka_unit_test(stacked_bars_agree_with_the_table),
 		cmocka_unit_test(points_agree_with_the_table),
 		cmocka_unit_test(marks_lie_inside_the_axes),

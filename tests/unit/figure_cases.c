@@ -228,6 +228,18 @@ static void fill_negative(struct al_table *table)
 	}
 }
 
+/* 100, 1000 and 10000. */
+static void fill_powers(struct al_table *table)
+{
+	key(table, "name", "Name");
+	measure(table, "value", "Value", "", AL_QUANTITY_PLAIN);
+	for (int i = 2; i <= 4; i++) {
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_int(table, &row[0], i);
+		al_cell_set_real(&row[1], pow(10, i));
+	}
+}
+
 /* Points so close together that labels need leaders; two series coincide. */
 static void fill_crowd(struct al_table *table)
 {
@@ -361,6 +373,10 @@ const struct figure_case figure_cases[] = {
 			.panel = "n_heads",
 			.width_pt = 504,
 			.height_pt = 180}},
+	{"log-powers", fill_powers,
+		.figure = {.mark = "bar",
+			.x = {.column = "name"},
+			.y = {.column = "value", .scale = AL_AXIS_LOG}}},
 	{"equal", fill_equal,
 		.figure = {.mark = "line",
 			.x = {.column = "x"},
