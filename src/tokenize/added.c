@@ -93,6 +93,8 @@ static bool find_added(const struct al_step *step, struct al_arena *memory,
 	const struct finder *finder = step->data;
 	size_t done = 0;
 
+	if (!al_vocab_check_lookups(&finder->vocab, piece->text.n, err))
+		return false;
 	for (size_t at = 0, next; at < piece->text.n; at = next) {
 		struct found found = {longest_at(finder, piece->text, at), at, 0};
 		next = at + 1;

@@ -54,6 +54,9 @@ void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token);
 int32_t al_vocab_find(const struct al_vocab *vocab, struct al_span text);
 /* The same, where al_hash of the text is known. */
 int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, uint64_t hash);
+/* May all pieces be looked up at every byte of so long a text? */
+bool al_vocab_check_lookups(const struct al_vocab *vocab, size_t n_bytes,
+	struct al_error *err) AL_MUST_CHECK;
 /* The token that stands for a byte ("<0x0A>"), or -1. */
 int32_t al_vocab_find_byte(const struct al_vocab *vocab, unsigned char byte);
 

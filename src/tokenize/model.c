@@ -45,19 +45,27 @@ bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct cJSON *no
 static int32_t next_piece(const struct al_token_model *model, struct al_span word, char *buffer,
 	size_t *at)
 {
-	const size_t n_prefix = *at > 0 ? strlen(model->prefix) : 0, n = word.n - *at;
+	const size_t n_prefix = *at > 0 ? strlen(model->prefix) : 0;
+	const size_t longest = model->vocab.longest, n_left = word.n - *at;
+	const size_t most = n_prefix > longest ? 0 : longest - n_prefix;
+	const size_t n = n_left < most ? n_left : most;
+	uint64_t hash = al_hash(AL_HASH_EMPTY, model->prefix, n_prefix);
+	int32_t best = -1;
+	size_t n_best = 0;
 
 	memcpy(buffer, model->prefix, n_prefix);
 	memcpy(buffer + n_prefix, word.data + *at, n);
-	for (size_t left = n; left > 0; left--) {
-		const int32_t token = al_vocab_find(&model->vocab,
-			(struct al_span){buffer, n_prefix + left});
+	for (size_t i = 1; i <= n; i++) {
+		hash = al_hash(hash, buffer + n_prefix + i - 1, 1);
+		const int32_t token = al_vocab_find_hashed(&model->vocab,
+			(struct al_span){buffer, n_prefix + i}, hash);
 		if (token >= 0) {
-			*at += left;
-			return token;
+			best = token;
+			n_best = i;
 		}
 	}
-	return -1;
+	*at += n_best;
+	return best;
 }
 
 static size_t n_characters(struct al_span text)
@@ -76,11 +84,12 @@ static bool encode_word_piece(const struct al_token_model *model, struct al_aren
 	int32_t *found = al_new_array(memory, int32_t, text.n);
 	size_t n = 0;
 
-	(void)err;
 	if ((int64_t)n_characters(text) > model->longest_word) {
 		al_tokens_add(tokens, model->unknown);
 		return true;
 	}
+	if (!al_vocab_check_lookups(&model->vocab, text.n, err))
+		return false;
 	for (size_t at = 0; at < text.n; n++)
 		if ((found[n] = next_piece(model, text, buffer, &at)) < 0) {
 			al_tokens_add(tokens, model->unknown);

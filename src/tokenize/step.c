@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* So long may a line become: steps can make it longer, one after the other. */
-static const size_t longest_text = (size_t)1 << 26;
+/* So long may a line become, for steps can make it longer, and so much may they all go through. */
+static const size_t longest_text = (size_t)1 << 23, most_bytes = (size_t)1 << 26;
 
 static bool check_length(size_t n, struct al_error *err)
 {
@@ -12,6 +12,22 @@ static bool check_length(size_t n, struct al_error *err)
 		|| al_fail(err, AL_EINPUT,
 			"normalised, the text has %zu bytes, expected at most %zu", n,
 			longest_text);
+}
+
+/* Adds what the next step goes through. */
+static bool count_bytes(const struct al_pieces *pieces, size_t *n_bytes, struct al_error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pieces->n; i++)
+		n += pieces->items[i].text.n;
+	*n_bytes += n;
+	return check_length(n, err)
+		&& (*n_bytes <= most_bytes
+			|| al_fail(err, AL_EINPUT,
+				"normalised step by step, the text has %zu bytes in all, expected "
+				"at most %zu",
+				*n_bytes, most_bytes));
 }
 
 void al_pieces_add(struct al_pieces *pieces, struct al_arena *memory, struct al_piece piece)
@@ -32,12 +48,11 @@ void al_steps_add(struct al_steps *steps, struct al_arena *arena, struct al_step
 bool al_steps_run(const struct al_steps *steps, struct al_arena *memory, struct al_pieces *pieces,
 	struct al_error *err)
 {
+	size_t n_bytes = 0;
+
 	for (size_t i = 0; i < steps->n; i++) {
 		struct al_pieces next = {0};
-		size_t n = 0;
-		for (size_t j = 0; j < pieces->n; j++)
-			n += pieces->items[j].text.n;
-		if (!check_length(n, err))
+		if (!count_bytes(pieces, &n_bytes, err))
 			return false;
 		for (size_t j = 0; j < pieces->n; j++)
 			if (pieces->items[j].token >= 0)

@@ -73,7 +73,7 @@ bool al_read_type_alone(struct al_tokenizer_reader *r, const struct cJSON *node,
 	return al_json_only(r->doc, node, known, 1, err);
 }
 
-enum { MOST_PARTS = 32 };
+enum { MOST_PARTS = 32, MOST_STEPS = 64 };
 
 static bool fail_unknown(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
 	const char *type, const struct al_part *parts, size_t n, struct al_error *err)
@@ -125,6 +125,15 @@ static bool read_model(void *context, const struct cJSON *node, void *out, struc
 	return al_token_model_read(context, node, err);
 }
 
+/* Added tokens go through all of them as well. */
+static bool check_steps(const struct al_tokenizer_reader *r, const struct cJSON *node,
+	struct al_error *err)
+{
+	return r->steps->n <= MOST_STEPS
+		|| al_json_fail(r->doc, node, err, "%zu steps, expected at most %d", r->steps->n,
+			MOST_STEPS);
+}
+
 static bool read_normalizer(void *context, const struct cJSON *node, void *out,
 	struct al_error *err)
 {
@@ -132,7 +141,7 @@ static bool read_normalizer(void *context, const struct cJSON *node, void *out,
 
 	(void)out;
 	r->steps = &r->tokenizer->normalizer;
-	return al_normalizer_read(r, node, err);
+	return al_normalizer_read(r, node, err) && check_steps(r, node, err);
 }
 
 static bool read_pre_tokenizer(void *context, const struct cJSON *node, void *out,
@@ -142,7 +151,7 @@ static bool read_pre_tokenizer(void *context, const struct cJSON *node, void *ou
 
 	(void)out;
 	r->steps = &r->tokenizer->pre_tokenizer;
-	return al_pre_tokenizer_read(r, node, err);
+	return al_pre_tokenizer_read(r, node, err) && check_steps(r, node, err);
 }
 
 static bool read_post_processor(void *context, const struct cJSON *node, void *out,

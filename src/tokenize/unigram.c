@@ -138,8 +138,9 @@ static void turn_around(struct end *ends, size_t n)
 static bool encode(const struct al_token_model *model, struct al_arena *memory, struct al_span text,
 	struct al_tokens *tokens, struct al_error *err)
 {
+	if (!al_vocab_check_lookups(&model->vocab, text.n, err))
+		return false;
 	struct end *ends = al_new_array(memory, struct end, text.n + 1);
-
 	for (size_t i = 0; i <= text.n; i++)
 		ends[i].begin = SIZE_MAX;
 	if (!split(model, text, ends, err))

@@ -1,7 +1,11 @@
 /* Vocabularies: which token a text is. A table with open addressing, half of it free. */
 #include "tokenize/internal.h"
 
+#include <stdint.h>
 #include <string.h>
+
+/* Two seconds' worth. */
+static const size_t most_lookups = (size_t)1 << 28;
 
 void al_vocab_init(struct al_vocab *vocab, struct al_arena *arena, size_t n)
 {
@@ -33,6 +37,17 @@ void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token)
 		al_hash(AL_HASH_EMPTY, text.data, text.n)) = (struct al_vocab_slot){text, token};
 	if (text.n > vocab->longest)
 		vocab->longest = text.n;
+}
+
+bool al_vocab_check_lookups(const struct al_vocab *vocab, size_t n_bytes, struct al_error *err)
+{
+	const size_t most = vocab->longest ? most_lookups / vocab->longest : SIZE_MAX;
+
+	return n_bytes <= most
+		|| al_fail(err, AL_EINPUT,
+			"%zu bytes, expected at most %zu, since the vocabulary has a piece of %zu "
+			"bytes",
+			n_bytes, most, vocab->longest);
 }
 
 int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, uint64_t hash)

@@ -176,8 +176,72 @@ static const struct {
 	"{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaaaa\"}"
 		DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE
 	 "]}}",
-		"a", "normalised, the text has 100000000 bytes, expected at most 67108864"},
+		"a", "normalised, the text has 10000000 bytes, expected at most 8388608"},
 };
+
+/* What a file asks of a text is bounded: steps, bytes that they go through, look-ups. */
+static void check_costs(const char *json, const char *text, const char *message)
+{
+	struct al_tokenizer tokenizer;
+	struct al_tokens tokens;
+	struct al_error err;
+	bool ok = al_tokenizer_parse_json(&tokenizer, "t", json, strlen(json), &err);
+
+	if (ok) {
+		al_tokens_init(&tokens);
+		ok = al_tokenizer_encode(&tokenizer, text, strlen(text), &tokens, &err);
+		al_tokens_finish(&tokens);
+		al_tokenizer_finish(&tokenizer);
+	}
+	assert_false(ok);
+	assert_string_equal(err.message, message);
+}
+
+static void add_steps(struct al_text *json, const char *before, size_t n)
+{
+	al_text_add(json,
+		"{" WORDS ", \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [");
+	al_text_add(json, before);
+	for (size_t i = 0; i < n; i++)
+		al_text_addf(json, "%s{\"type\": \"NFC\"}", i ? "," : "");
+	al_text_add(json, "]}}");
+}
+
+static void renew(struct al_text *text)
+{
+	al_text_finish(text);
+	al_text_init(text);
+}
+
+static void test_costs(void **state)
+{
+	struct al_text json, text;
+
+	(void)state;
+	al_text_init(&json);
+	al_text_init(&text);
+	add_steps(&json, "", 65);
+	check_costs(json.data, "a", "t:1:93: 65 steps, expected at most 64");
+	renew(&json);
+	add_steps(&json,
+		"{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": "
+		"\"bbbbbbbb\"},",
+		63);
+	al_text_add_repeated(&text, 'a', 1 << 18);
+	check_costs(json.data, text.data,
+		"normalised step by step, the text has 67371008 bytes in all, expected at most "
+		"67108864");
+	renew(&json);
+	al_text_add(&json, "{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"");
+	al_text_add_repeated(&json, 'a', 1024);
+	al_text_add(&json, "\", -1]]}}");
+	al_text_add_repeated(&text, 'a', 1);
+	check_costs(json.data, text.data,
+		"262145 bytes, expected at most 262144, since the vocabulary has a piece of 1024 "
+		"bytes");
+	al_text_finish(&json);
+	al_text_finish(&text);
+}
 
 static void test_unencodable(void **state)
 {
@@ -204,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_unencodable),
 	};
 
