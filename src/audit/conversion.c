@@ -426,6 +426,51 @@ static const struct limit {
 };
 enum { N_LIMITS = sizeof(limits) / sizeof(*limits) };
 
+/* Keys and values that heads share stay as long as one of their heads does. */
+static size_t count_kv_left(const struct al_heads *heads, const struct al_merging *merging,
+	size_t n)
+{
+	size_t left = 0;
+
+	for (size_t kv = 0; kv < heads->n_kv_heads; kv++) {
+		size_t of_group = heads->n_heads / heads->n_kv_heads;
+		for (size_t k = 0; k < n; k++)
+			of_group -= al_kv_head(heads, merging->steps[k].head) == kv;
+		left += of_group > 0;
+	}
+	return left;
+}
+
+static int64_t columns_parameters(const struct al_attention *a, enum al_projection p)
+{
+	const struct al_factor *factor = &a->factors[p];
+
+	return factor->width * (factor->rows + (p != AL_OUTPUT && a->biases[p].n_runs > 0));
+}
+
+/* Groups may become unequal, which no gqa's symbols say: what goes is counted itself. */
+static bool add_grouped_row(struct converter *x, struct conversion *c,
+	const struct al_merging *merging, size_t n)
+{
+	const struct al_attention *a = x->module->attention;
+	const size_t n_kv = x->module->heads.n_kv_heads;
+	const size_t kv_left = count_kv_left(&x->module->heads, merging, n);
+	const int64_t of_head = columns_parameters(a, AL_QUERY) + columns_parameters(a, AL_OUTPUT);
+	const int64_t of_kv = columns_parameters(a, AL_KEY) + columns_parameters(a, AL_VALUE);
+	mpq_t parameters, cache, part;
+
+	mpq_inits(parameters, cache, part, NULL);
+	mpq_set_si(part, (int64_t)n * of_head + (int64_t)(n_kv - kv_left) * of_kv, 1);
+	mpq_sub(parameters, x->parameters, part);
+	mpq_set_ui(part, kv_left, n_kv);
+	mpq_canonicalize(part);
+	mpq_mul(cache, x->cache, part);
+	c->name = a->variant->name;
+	set_row(x, c, parameters, cache);
+	mpq_clears(parameters, cache, part, NULL);
+	return true;
+}
+
 /* Without the first `n` heads of those that a module can do without. */
 static bool convert_merged(struct converter *x, const struct al_merging *merging, size_t n,
 	const char *setting, struct al_error *err)
@@ -448,7 +493,8 @@ static bool convert_merged(struct converter *x, const struct al_merging *merging
 	al_merging_print(merging, n, &text);
 	c.groups = al_strdup(arena_of(x), text.data);
 	al_text_finish(&text);
-	return add_row(x, &c, err);
+	return al_losses_has_own_keys(x->losses) ? add_row(x, &c, err)
+						 : add_grouped_row(x, &c, merging, n);
 }
 
 static bool convert_redundant(struct converter *x, struct al_error *err)
@@ -456,7 +502,7 @@ static bool convert_redundant(struct converter *x, struct al_error *err)
 	struct al_merging merging;
 	bool ok = true;
 
-	if (!al_losses_has_own_keys(x->losses) || !x->losses->has_values)
+	if (!x->losses->has_values || (x->losses->is_latent && !al_losses_has_own_keys(x->losses)))
 		return true;
 	if (!al_merging_find(&merging, x->module, limits[N_LIMITS - 1].error, err))
 		return false;
@@ -547,12 +593,13 @@ static void leave_out_nothing(struct al_table *table)
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	leave_out_nothing(table);
-	bool is_rotary = false, is_normed = false, is_latent = false;
+	bool is_rotary = false, is_normed = false, is_latent = false, is_grouped = false;
 
 	for (size_t i = 0; i < audit->view->n_modules; i++) {
 		is_rotary |= audit->view->modules[i].is_rotary;
 		is_normed |= al_has_qk_norm(&audit->view->modules[i]);
 		is_latent |= audit->view->modules[i].is_latent;
+		is_grouped |= audit->view->modules[i].n_kv_heads < audit->view->modules[i].n_heads;
 	}
 	al_table_note(table,
 		"raw: the basis as stored, which a checkpoint may change without changing a score; "
@@ -571,6 +618,12 @@ static void finish(struct al_audit *audit, struct al_table *table)
 			"once over a text, and which aligned and regrouped make least; latent-kv "
 			"also needs a decoupled rotary part, as in mla, which isn't counted",
 			(long long)audit->options.offset);
+	if (is_grouped)
+		al_table_note(table,
+			"heads that share keys and values: one that goes saves its W_Q and W_O; "
+			"the keys and values stay as long as one head of the group does, and "
+			"groups "
+			"become unequal");
 	if (is_normed)
 		al_table_note(table,
 			"queries and keys pass a norm: their side is shared in the basis as "

@@ -99,6 +99,69 @@ static const struct weight rounded[] = {
 	ALMOST_LAYER("2", "BF16", almost_bf16),
 };
 
+/* ---- twins that share keys and values ---- */
+
+/* Six heads of four dimensions on two keys and values: in layer 0 heads 0 and 1 of one group are
+ * one, in layer 1 heads 0 and 3 of two groups, in layer 2 the whole groups; in layer 3 none. Values
+ * of twins are the same up to a change of basis. */
+enum { TWIN_D = 12, TWIN_HEAD = 4, TWIN_LAYERS = 4 };
+
+static struct twins {
+	double query[6 * TWIN_HEAD][TWIN_D];
+	double key[2 * TWIN_HEAD][TWIN_D], value[2 * TWIN_HEAD][TWIN_D];
+} twins[TWIN_LAYERS];
+
+static void copy_head(double (*rows)[TWIN_D], int to, int from)
+{
+	for (int i = 0; i < TWIN_HEAD; i++)
+		for (int x = 0; x < TWIN_D; x++)
+			rows[to * TWIN_HEAD + i][x] = rows[from * TWIN_HEAD + i][x];
+}
+
+/* The second group's keys are the first's, its values span what the first's do. */
+static void make_alike(struct twins *t)
+{
+	copy_head(t->key, 1, 0);
+	for (int i = 0; i < TWIN_HEAD; i++)
+		for (int x = 0; x < TWIN_D; x++)
+			t->value[TWIN_HEAD + i][x] = t->value[i][x]
+				+ t->value[(i + 1) % TWIN_HEAD][x] / 2;
+}
+
+static void plant_twins(void)
+{
+	for (unsigned l = 0; l < TWIN_LAYERS; l++) {
+		fill_normal(&twins[l].query[0][0], sizeof(twins[l].query) / sizeof(double), 3 * l);
+		fill_normal(&twins[l].key[0][0], sizeof(twins[l].key) / sizeof(double), 3 * l + 1);
+		fill_normal(&twins[l].value[0][0], sizeof(twins[l].value) / sizeof(double),
+			3 * l + 2);
+	}
+	copy_head(twins[0].query, 1, 0);
+	copy_head(twins[1].query, 3, 0);
+	make_alike(&twins[1]);
+	for (int i = 0; i < 3; i++)
+		copy_head(twins[2].query, 3 + i, i);
+	make_alike(&twins[2]);
+}
+
+#define TWIN_WEIGHTS(layer) \
+	{"layers." #layer ".self_attn.q_proj.weight", "F32", {24, TWIN_D}, 2, \
+		&twins[layer].query[0][0]}, \
+		{"layers." #layer ".self_attn.k_proj.weight", "F32", {8, TWIN_D}, 2, \
+			&twins[layer].key[0][0]}, \
+		{"layers." #layer ".self_attn.v_proj.weight", "F32", {8, TWIN_D}, 2, \
+			&twins[layer].value[0][0]}, \
+	{ \
+		"layers." #layer ".self_attn.o_proj.weight", "F32", {TWIN_D, 24}, 2, NULL \
+	}
+
+static const struct weight twin_weights[] = {
+	TWIN_WEIGHTS(0),
+	TWIN_WEIGHTS(1),
+	TWIN_WEIGHTS(2),
+	TWIN_WEIGHTS(3),
+};
+
 /* ---- files ---- */
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -158,6 +221,9 @@ int main(int argc, char **argv)
 	write_weights(path, second, COUNT(second));
 	snprintf(path, sizeof(path), "%s/sharded/model.safetensors.index.json", argv[1]);
 	test_write(path, index_text, sizeof(index_text) - 1);
+	plant_twins();
+	snprintf(path, sizeof(path), "%s/twins.safetensors", argv[1]);
+	write_weights(path, twin_weights, COUNT(twin_weights));
 	snprintf(path, sizeof(path), "%s/sharded-bert", argv[1]);
 	write_shards(path);
 	return EXIT_SUCCESS;
