@@ -33,6 +33,9 @@ struct al_audit_options {
 	int64_t offset; /* tokens from a key to its query; rotary models only */
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
 	const struct al_needs *needs; /* NULL: anything may be asked for */
+	/* Before a step of long work on a module; NULL: nobody looks on. */
+	void (*watch)(void *context, const char *step);
+	void *watch_context;
 };
 
 /* One module's weights, in memory, and what was computed of them. */

@@ -4,6 +4,7 @@
 #include "audit/score_tensor.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +12,14 @@
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 
-/* Widths, in eighths of the heads' full width. */
-static const size_t eighths[] = {1, 2, 3, 4, 6, 8};
-enum { N_WIDTHS = sizeof(eighths) / sizeof(*eighths), SWEEPS = 20 };
+/* Widths below the heads' full width, in eighths of it: of modules beyond WIDE fewer, whose work
+ * grows as the cube of their width. */
+static const size_t eighths[] = {1, 2, 3, 4, 6};
+static const size_t wide_eighths[] = {1, 2, 4};
+enum { WIDE = 2048, SWEEPS = 20, LEAST_SWEEPS = 5 };
+
+/* Operations that CP's sweeps may take at one width: ten seconds of a core or so. */
+#define CP_FLOPS 5e11
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
@@ -42,7 +48,7 @@ struct measured {
 	struct al_score_tensor tensor;
 	double *greedy; /* [n_greedy + 1] */
 	size_t n_greedy, original;
-	uint64_t seed;
+	const struct al_audit_options *options;
 	struct al_table *table;
 };
 
@@ -97,7 +103,7 @@ static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
 {
 	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor.heads);
 	struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
-		.seed = m->seed,
+		.seed = m->options->seed,
 		.query_rank = rank < bounds.query ? rank : bounds.query,
 		.key_rank = rank < bounds.key ? rank : bounds.key};
 	struct al_tucker tucker;
@@ -113,13 +119,20 @@ static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
 	return true;
 }
 
+static size_t count_sweeps(const struct measured *m, size_t rank)
+{
+	const double n = CP_FLOPS / al_cp_sweep_flops(&m->tensor.heads, rank);
+
+	return n > SWEEPS ? SWEEPS : n < LEAST_SWEEPS ? LEAST_SWEEPS : (size_t)n;
+}
+
 static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
 {
 	const struct al_cp_options options = {.rank = rank,
 		.start = AL_CP_AUTO,
-		.n_sweeps = SWEEPS,
+		.n_sweeps = count_sweeps(m, rank),
 		.stop = 1e-5,
-		.seed = m->seed};
+		.seed = m->options->seed};
 	struct al_cp cp;
 
 	if (!al_cp(&m->tensor.heads, &options, &cp, err))
@@ -129,28 +142,59 @@ static bool add_cp(struct measured *m, size_t rank, struct al_error *err)
 	return true;
 }
 
+static bool add_width(struct measured *m, size_t rank, size_t bound, struct al_error *err)
+{
+	const size_t sides = m->module->heads.query.rows + m->module->heads.key.rows;
+	char step[64];
+
+	snprintf(step, sizeof(step), "width %zu of %zu", rank, bound);
+	if (m->options->watch)
+		m->options->watch(m->options->watch_context, step);
+	add_row(m, "truncate", NULL, rank, rank * sides, m->greedy[rank]);
+	return add_tucker(m, rank, err) && add_cp(m, rank, err);
+}
+
+/* At the heads' full width nothing is lost, and nothing has to be computed. */
+static void add_full_width(struct measured *m, size_t bound)
+{
+	const struct al_heads_shape s = al_heads_shape(&m->tensor.heads);
+	const struct al_tucker_bounds b = al_tucker_bounds(&m->tensor.heads);
+	const struct al_tucker all = {.query = {.rows = s.d_query, .cols = b.query},
+		.key = {.rows = s.d_key, .cols = b.key},
+		.core_query = {.rows = b.query, .cols = s.n_heads * s.d_head},
+		.core_key = {.rows = b.key, .cols = s.n_kv_heads * s.d_head},
+		.n_heads = s.n_heads,
+		.n_kv_heads = s.n_kv_heads};
+
+	add_row(m, "truncate", NULL, bound, bound * (s.d_query + s.d_key), m->greedy[bound]);
+	add_row(m, "tucker", "factored", bound, al_tucker_parameters_factored(&all), 0);
+	add_row(m, "tucker", "dense", bound, al_tucker_parameters_dense(&all), 0);
+	add_row(m, "collab", NULL, bound, bound * (s.d_query + s.d_key + s.n_heads), 0);
+}
+
 static bool measure(struct measured *m, struct al_error *err)
 {
 	const size_t bound = al_cp_bound(&m->tensor.heads);
-	const size_t sides = m->module->heads.query.rows + m->module->heads.key.rows;
+	const bool is_wide = bound > WIDE;
+	const size_t *widths = is_wide ? wide_eighths : eighths;
+	const size_t n = is_wide ? sizeof(wide_eighths) / sizeof(*widths)
+				 : sizeof(eighths) / sizeof(*widths);
 	size_t before = 0;
 
-	for (size_t i = 0; i < N_WIDTHS; i++) {
-		const size_t rank = bound * eighths[i] / 8;
-		if (rank == before)
-			continue;
-		before = rank;
-		add_row(m, "truncate", NULL, rank, rank * sides, m->greedy[rank]);
-		if (!add_tucker(m, rank, err) || !add_cp(m, rank, err))
+	for (size_t i = 0; i < n; i++) {
+		const size_t rank = bound * widths[i] / 8;
+		if (rank > before && !add_width(m, rank, bound, err))
 			return false;
+		before = rank;
 	}
+	add_full_width(m, bound);
 	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
-	struct measured m = {.module = module, .seed = audit->options.seed, .table = table};
+	struct measured m = {.module = module, .options = &audit->options, .table = table};
 
 	if (al_score_tensor_is_zero(&module->heads))
 		return true;
@@ -163,7 +207,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"saving: against W_Q and W_K without biases; collab: at most %d sweeps", SWEEPS);
+		"saving: against W_Q and W_K without biases; collab: at most %d sweeps, and %d to "
+		"%d where the module is large: compress --method collab takes more",
+		SWEEPS, LEAST_SWEEPS, SWEEPS);
 	al_table_note(table,
 		"truncating: the largest singular triples of all heads, at as many "
 		"parameters; gain: the error of truncating over the method's error");

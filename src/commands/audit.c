@@ -203,24 +203,41 @@ static void finish_tables(struct audit_run *run)
 	al_summary_fill(&run->summary, &run->audit, run->tables);
 }
 
+struct audit_progress {
+	struct audit_run *run;
+	struct al_progress progress;
+	const char *module;
+};
+
+static void show_step(void *context, const char *step)
+{
+	struct audit_progress *watched = context;
+
+	al_progress_show(&watched->progress, watched->module, step);
+}
+
 static bool measure_all(struct audit_run *run, struct al_error *err)
 {
 	const struct al_model_view *view = &run->opened.view;
-	struct al_progress progress;
+	struct audit_progress watched = {.run = run};
 	size_t n = 0;
 	bool ok = true;
 
 	run->measured = al_new_array(&run->session->arena, const struct al_attention *,
 		view->n_modules + 1);
-	al_progress_init(&progress, run->session);
+	al_progress_init(&watched.progress, run->session);
+	run->audit.options.watch = show_step;
+	run->audit.options.watch_context = &watched;
 	for (size_t i = 0; ok && i < view->n_modules; i++) {
 		if (!is_chosen(run, &view->modules[i]))
 			continue;
-		al_progress_show(&progress, run->opened.checkpoint.path, view->modules[i].name);
+		watched.module = view->modules[i].name;
+		al_progress_show(&watched.progress, run->opened.checkpoint.path, watched.module);
 		ok = measure_module(run, &view->modules[i], err);
 		n++;
 	}
-	al_progress_finish(&progress);
+	al_progress_finish(&watched.progress);
+	run->audit.options.watch = NULL;
 	if (ok && n == 0)
 		return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
 			run->options->layout.modules, view->modules[0].name);

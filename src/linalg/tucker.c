@@ -4,100 +4,11 @@
 #include <math.h>
 
 #include "linalg/tensor.h"
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* ---- what is asked for ---- */
-
-struct al_tucker_bounds al_tucker_bounds(const struct al_heads *heads)
-{
-	const struct al_heads_shape s = al_heads_shape(heads);
-
-	return (struct al_tucker_bounds){
-		.head = s.n_heads,
-		.query = least(s.d_query, s.n_heads * s.d_head),
-		.key = least(s.d_key, s.n_kv_heads * s.d_head),
-	};
-}
-
-static bool check_rank(const char *name, size_t rank, size_t bound, struct al_error *err)
-{
-	if (rank >= 1 && rank <= bound)
-		return true;
-	return al_fail(err, AL_EINPUT, "%s (%zu): expected 1 to %zu", name, rank, bound);
-}
-
-static bool check_sizes(const struct al_heads *heads, const struct al_tucker_options *o,
-	struct al_error *err)
-{
-	const struct al_tucker_bounds bounds = al_tucker_bounds(heads);
-
-	return check_rank("query rank", o->query_rank, bounds.query, err)
-		&& check_rank("key rank", o->key_rank, bounds.key, err)
-		&& (o->modes == AL_TUCKER_PARTIAL
-			|| check_rank("head rank", o->head_rank, bounds.head, err));
-}
-
-static bool check_tolerance(const struct al_tucker_options *o, struct al_error *err)
-{
-	if (o->head_rank || o->query_rank || o->key_rank)
-		return al_fail(err, AL_EINPUT, "ranks beside a tolerance, expected one of them");
-	if (!(o->tolerance > 0 && o->tolerance < 1))
-		return al_fail(err, AL_EINPUT, "tolerance (%g): expected between 0 and 1",
-			o->tolerance);
-	if (o->finder == AL_TUCKER_RANDOM)
-		return al_fail(err, AL_EINPUT, "the random finder takes ranks, not a tolerance");
-	return true;
-}
-
-static bool check_options(const struct al_heads *heads, const struct al_tucker_options *o,
-	struct al_error *err)
-{
-	if (o->modes == AL_TUCKER_PARTIAL && o->head_rank)
-		return al_fail(err, AL_EINPUT,
-			"head rank (%zu) of a decomposition that keeps the heads", o->head_rank);
-	if (o->finder == AL_TUCKER_RANDOM && o->modes == AL_TUCKER_FULL)
-		return al_fail(err, AL_EINPUT, "the random finder is for query and key");
-	return o->tolerance != 0 ? check_tolerance(o, err) : check_sizes(heads, o, err);
-}
-
-enum { LARGE_MODE = 2048, SMALL_PART = 4 };
-
-static bool is_random(const struct al_heads_shape *s, const struct al_tucker_options *o)
-{
-	const size_t largest = s->d_query > s->d_key ? s->d_query : s->d_key;
-
-	if (o->finder != AL_TUCKER_AUTO)
-		return o->finder == AL_TUCKER_RANDOM;
-	return o->modes == AL_TUCKER_PARTIAL && o->n_sweeps == 0 && o->tolerance == 0
-		&& largest > LARGE_MODE && o->query_rank * SMALL_PART < largest
-		&& o->key_rank * SMALL_PART < largest;
-}
-
-enum { REFINING_SWEEPS = 100 };
-
-static const double REFINED = 1e-4; /* where a sweep changes the error by less of it */
-
-void al_tucker_refine(const struct al_heads *heads, struct al_tucker_options *o)
-{
-	const struct al_heads_shape s = al_heads_shape(heads);
-	const size_t n = o->modes == AL_TUCKER_FULL ? o->head_rank : s.n_heads;
-
-	o->n_sweeps = 0;
-	if (is_random(&s, o))
-		o->finder = AL_TUCKER_RANDOM;
-	if (o->query_rank > o->key_rank * n || o->key_rank > o->query_rank * n)
-		return;
-	o->n_sweeps = REFINING_SWEEPS;
-	o->stop = REFINED;
-}
+#include "linalg/tucker_parts.h"
 
 /* ---- heads' mixing P = U U^T ---- */
 
-static bool mix_heads(const struct al_tucker *t, struct al_matrix p, struct al_error *err)
+bool al_tucker_mix_heads(const struct al_tucker *t, struct al_matrix p, struct al_error *err)
 {
 	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(t->head), al_view(t->head), 0, p, err);
 }
@@ -119,7 +30,7 @@ static bool full_core_norm(const struct al_tucker *t, double *norm, struct al_er
 
 	bool done = al_matrix_init(&s, t->n_heads, t->n_heads, err)
 		&& al_matrix_init(&p, t->n_heads, t->n_heads, err) && al_heads_gram(&core, s, err)
-		&& mix_heads(t, p, err);
+		&& al_tucker_mix_heads(t, p, err);
 	*norm = done ? al_inner(al_view(s), al_view(p)) : 0;
 	al_matrix_finish(&p);
 	al_matrix_finish(&s);
@@ -281,7 +192,8 @@ static bool improve_mixed(const struct al_mode *mode, const struct al_tucker *t,
 {
 	struct pair_room room = {{0}, {0}, {0}, {0}, {0}, {0}};
 
-	bool done = pair_room_init(&room, mode, t->n_heads, err) && mix_heads(t, room.p, err)
+	bool done = pair_room_init(&room, mode, t->n_heads, err)
+		&& al_tucker_mix_heads(t, room.p, err)
 		&& weigh_pairs(mode, al_view(room.p), room.gram, room.w, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, mode->own, al_view(room.w), 0, room.half, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(room.half), mode->own, 0,
@@ -357,87 +269,6 @@ static bool hooi(const struct al_heads *heads, const struct al_tucker_options *o
 	return true;
 }
 
-/* ---- the residual ---- */
-
-struct middle {
-	const struct al_tucker *tucker;
-	struct al_matrix p; /* where heads are mixed */
-	size_t d_head;
-};
-
-/* core_i x = (U_Q^T Q_i)(U_K^T K_g)^T x */
-static bool apply_own(const struct middle *m, size_t head, struct al_view x, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct al_tucker *t = m->tucker;
-	const size_t d = m->d_head, kv_head = head * t->n_kv_heads / t->n_heads;
-	struct al_matrix inner;
-
-	if (!al_matrix_init(&inner, d, x.cols, err))
-		return false;
-	bool done = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1,
-			    al_columns(al_view(t->core_key), kv_head * d, d), x, 0, inner, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(t->core_query), head * d, d),
-			al_view(inner), 0, out, err);
-	al_matrix_finish(&inner);
-	return done;
-}
-
-static void spread(const struct middle *m, size_t head, struct al_matrix inner,
-	struct al_matrix all)
-{
-	const struct al_tucker *t = m->tucker;
-	const size_t d = m->d_head;
-
-	for (size_t c = 0; c < all.cols; c++)
-		for (size_t i = 0; i < all.rows; i++)
-			all.data[i + c * all.ld] = m->p.data[head + i / d * m->p.ld]
-				* inner.data[i / d * t->n_kv_heads / t->n_heads * d + i % d
-					+ c * inner.ld];
-}
-
-/* sum_j P_ij core_j x */
-static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct al_tucker *t = m->tucker;
-	struct al_matrix inner = {0}, all = {0};
-
-	bool done = al_matrix_init(&inner, t->core_key.cols, x.cols, err)
-		&& al_matrix_init(&all, t->core_query.cols, x.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err);
-	if (done) {
-		spread(m, head, inner, all);
-		done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out,
-			err);
-	}
-	al_matrix_finish(&all);
-	al_matrix_finish(&inner);
-	return done;
-}
-
-static bool apply_core(const void *context, size_t head, struct al_view x, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct middle *m = context;
-
-	return (m->p.data ? apply_mixed : apply_own)(m, head, x, out, err);
-}
-
-static bool measure(const struct al_heads *heads, struct al_tucker *t, struct al_error *err)
-{
-	struct middle middle = {.tucker = t, .d_head = t->core_query.cols / t->n_heads};
-	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_core, &middle};
-
-	bool done = (!t->head.data
-			    || (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
-				    && mix_heads(t, middle.p, err)))
-		&& al_residual(heads, &a, AL_RESIDUAL_FLOPS, &t->relative_error, &t->is_estimate,
-			err);
-	al_matrix_finish(&middle.p);
-	return done;
-}
-
 /* ---- all of it ---- */
 
 static bool decompose_exactly(const struct al_heads *heads, const struct al_tucker_options *o,
@@ -474,7 +305,7 @@ static bool decompose(const struct al_heads *heads, const struct al_tucker_optio
 
 	if (!al_heads_norm(heads, &norm, err))
 		return false;
-	if (is_random(&s, o))
+	if (al_tucker_is_random(&s, o))
 		return decompose_large(heads, o, norm, t, err);
 	return decompose_exactly(heads, o, norm, t, err);
 }
@@ -483,8 +314,8 @@ bool al_tucker(const struct al_heads *heads, const struct al_tucker_options *opt
 	struct al_tucker *out, struct al_error *err)
 {
 	*out = (struct al_tucker){.n_heads = heads->n_heads, .n_kv_heads = heads->n_kv_heads};
-	if (al_heads_check(heads, err) && check_options(heads, options, err)
-		&& decompose(heads, options, out, err) && measure(heads, out, err))
+	if (al_heads_check(heads, err) && al_tucker_check(heads, options, err)
+		&& decompose(heads, options, out, err) && al_tucker_measure(heads, out, err))
 		return true;
 	al_tucker_finish(out);
 	return false;
@@ -498,25 +329,4 @@ void al_tucker_finish(struct al_tucker *t)
 	al_matrix_finish(&t->key);
 	al_matrix_finish(&t->query);
 	*t = (struct al_tucker){.n_sweeps = 0};
-}
-
-/* ---- parameters ---- */
-
-static size_t count_bases(const struct al_tucker *t)
-{
-	return t->query.rows * t->query.cols + t->key.rows * t->key.cols
-		+ t->head.rows * t->head.cols;
-}
-
-size_t al_tucker_parameters_factored(const struct al_tucker *t)
-{
-	return count_bases(t) + t->core_query.rows * t->core_query.cols
-		+ t->core_key.rows * t->core_key.cols;
-}
-
-size_t al_tucker_parameters_dense(const struct al_tucker *t)
-{
-	const size_t n_cores = t->head.data ? t->head.cols : t->n_heads;
-
-	return count_bases(t) + n_cores * t->query.cols * t->key.cols;
 }
