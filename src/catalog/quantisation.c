@@ -42,8 +42,8 @@ static bool read_beside(struct al_catalog *catalog, const struct al_model *model
 	struct al_quantisation_config *out, struct al_error *err)
 {
 	const char *path = model->doc ? path_beside(&catalog->arena, model->doc->name) : NULL;
-	struct al_loaded *loaded = path ? al_catalog_find_loaded(catalog, AL_CATALOG_MODELS, path)
-					: NULL;
+	const char *name = al_format(&catalog->arena, "quantisation %s", path ? path : "");
+	struct al_loaded *loaded = al_catalog_find_loaded(catalog, AL_CATALOG_MODELS, name);
 
 	if (!path)
 		return true;
@@ -51,7 +51,7 @@ static bool read_beside(struct al_catalog *catalog, const struct al_model *model
 		struct al_json *doc = al_new(&catalog->arena, struct al_json);
 		if (!al_json_read(doc, path, err))
 			return false;
-		loaded = al_catalog_keep(catalog, AL_CATALOG_MODELS, path);
+		loaded = al_catalog_keep(catalog, AL_CATALOG_MODELS, name);
 		loaded->doc = doc;
 	}
 	out->doc = loaded->doc;

@@ -33,7 +33,7 @@ struct answer {
 	const struct cache_options *options;
 	struct al_table *table, *explanations; /* explanations NULL: not asked for */
 	const struct al_dtype *storage;
-	bool shows_model, shows_variant, is_noted, is_ideal;
+	bool shows_model, shows_variant, is_noted;
 	/* of the question that is being answered: */
 	struct al_question *question;
 	const struct al_configured_variant *configured;
@@ -43,19 +43,19 @@ struct answer {
 /* One row. */
 struct sum {
 	int64_t modules, ends_at;
-	bool is_known, is_allocation_known; /* what the engine keeps; a plain one */
-	mpq_t elements, bytes_per_token, bytes, allocated;
+	bool is_known; /* what the engine keeps */
+	mpq_t elements, bytes_per_token, bytes;
 };
 
 static void sum_init(struct sum *sum)
 {
-	*sum = (struct sum){.is_known = true, .is_allocation_known = true};
-	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
+	*sum = (struct sum){.is_known = true};
+	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, NULL);
 }
 
 static void sum_finish(struct sum *sum)
 {
-	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, sum->allocated, NULL);
+	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, NULL);
 }
 
 /* ---- sums ---- */
@@ -83,15 +83,6 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 			al_exact_add(sum->bytes_per_token, bytes);
 		}
 		add_tokens(a, bytes, line->held, sum->bytes);
-	}
-	sum->is_allocation_known &= line->expanded != NULL;
-	if (line->expanded) {
-		al_dtype_exact_bytes(line->storage, line->expanded, bytes);
-		add_tokens(a, bytes,
-			is_state	   ? 1
-				: is_cross ? a->source_seq
-					   : a->seq,
-			sum->allocated);
 	}
 	mpq_clear(bytes);
 	if (is_total ? line->is_first : line->is_first_of_kind)
@@ -134,13 +125,6 @@ static void add_columns(struct answer *a)
 		al_table_add_column(a->table,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	al_table_add_columns(a->table, columns, sizeof(columns) / sizeof(*columns));
-	if (a->is_ideal)
-		al_table_add_column(a->table,
-			(struct al_column){.key = "allocated",
-				.title = "Plain engine",
-				.unit = "B",
-				.quantity = AL_QUANTITY_BYTES,
-				.digits = AL_DIGITS_ALL});
 }
 
 static struct al_cell *begin_row(struct answer *a, int kind)
@@ -173,9 +157,7 @@ static void add_row(struct answer *a, int kind, const struct sum *sum)
 	cell++;
 	if (!a->seq)
 		return;
-	al_cell_set_exact(a->table, cell++, sum->bytes);
-	if (sum->is_allocation_known && a->is_ideal)
-		al_cell_set_exact(a->table, cell, sum->allocated);
+	al_cell_set_exact(a->table, cell, sum->bytes);
 }
 
 /* `kind` AL_N_CACHE_KINDS: the total. */
@@ -271,15 +253,14 @@ static void add_notes(struct answer *a)
 		al_table_note(a->table, "give --seq for the cache of whole sequences");
 		return;
 	}
-	al_table_note(a->table,
-		a->is_ideal ? "batch %lld, %lld tokens%s; a plain engine keeps all tokens in "
-			      "sliding-window layers and stores MLA latents as full keys and "
-			      "values"
-			    : "batch %lld, %lld tokens%s",
-		(long long)a->batch, (long long)a->seq,
+	al_table_note(a->table, "batch %lld, %lld tokens%s%s", (long long)a->batch,
+		(long long)a->seq,
 		a->source_seq == a->seq ? ""
 					: al_format(&a->table->arena, ", %lld source tokens",
-						(long long)a->source_seq));
+						(long long)a->source_seq),
+		al_is_ideal(a->question)
+			? "; the least that must be held: --engine NAME says what an engine holds"
+			: "");
 }
 
 static bool answer(struct answer *a, struct al_error *err)
@@ -323,7 +304,6 @@ static bool run(struct al_session *session, struct al_error *err)
 			    AL_BASIS_MODEL, err))
 			return false;
 		a.question = &question;
-		a.is_ideal = al_is_ideal(&question);
 		if (i == 0)
 			open_tables(&a);
 		ok = al_check_whole(&question, o->is_whole, err) && answer(&a, err);

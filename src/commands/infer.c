@@ -116,7 +116,7 @@ static struct al_column bytes_column(const char *key, const char *title)
 		.digits = AL_DIGITS_ALL};
 }
 
-void al_inference_columns(struct al_table *table, bool is_ideal)
+void al_inference_columns(struct al_table *table)
 {
 	static const struct al_column columns[] = {
 		{.key = "read",
@@ -132,16 +132,14 @@ void al_inference_columns(struct al_table *table, bool is_ideal)
 	};
 
 	al_table_add_column(table, bytes_column("bytes", "Memory"));
-	if (is_ideal)
-		al_table_add_column(table, bytes_column("allocated", "Plain engine"));
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
-static void add_columns(struct al_table *t, bool is_ideal)
+static void add_columns(struct al_table *t)
 {
 	al_table_add_column(t,
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_inference_columns(t, is_ideal);
+	al_inference_columns(t);
 	al_table_add_column(t,
 		(struct al_column){.key = "intensity",
 			.title = "FLOPs per byte read",
@@ -153,7 +151,6 @@ struct answer {
 	struct al_table *table;
 	const struct al_ledger *ledger;
 	const struct al_inference *inference;
-	bool is_ideal;
 };
 
 static bool is_known(const struct answer *a, int state, bool of_flops)
@@ -179,9 +176,7 @@ static void add_row(const struct answer *a, int state, const char *name,
 		state == AL_N_STATES ? NULL : al_memory_state_titles[state]);
 	if (has_bytes)
 		al_cell_set_exact(a->table, &cell[1], row->bytes);
-	if (has_bytes && a->is_ideal)
-		al_cell_set_exact(a->table, &cell[2], row->allocated);
-	cell += 2 + a->is_ideal;
+	cell += 2;
 	if (is_read)
 		al_cell_set_exact(a->table, cell, row->read);
 	if (has_flops)
@@ -206,7 +201,6 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 	}
 	for (int i = 1; i < AL_N_STATES; i++) {
 		al_exact_add(total->bytes, rows[i].bytes);
-		al_exact_add(total->allocated, rows[i].allocated);
 		al_exact_add(total->read, rows[i].read);
 		al_exact_add(total->flops, rows[i].flops);
 	}
@@ -228,11 +222,7 @@ static void add_notes(struct al_table *table, const struct al_question *q,
 			(long long)inference->pp, (long long)inference->stage + 1);
 	if (al_is_ideal(q))
 		al_table_note(table,
-			"a plain engine keeps all tokens in sliding-window layers, stores MLA "
-			"latents as "
-			"full "
-			"keys and values, and copies key/value heads where there are fewer than "
-			"devices");
+			"the least that must be held; --engine NAME says what an engine holds");
 	al_table_note(table,
 		"activations: the residual stream and the largest block while %s processed; a new "
 		"token: one more in each sequence, MLA latents read as they are (W_UK and W_UV "
@@ -268,10 +258,9 @@ static bool answer(struct al_session *session, struct al_question *q,
 	struct al_inference_row rows[AL_N_STATES];
 	struct al_inference_explainer explainer;
 
-	a.is_ideal = al_is_ideal(q);
-	add_columns(a.table, a.is_ideal);
+	add_columns(a.table);
 	if (o->explains) {
-		al_explain_inference(session, inference, a.is_ideal, &explainer);
+		al_explain_inference(session, inference, &explainer);
 		inference->watch = &explainer.watch;
 	}
 	al_inference_rows_init(rows);

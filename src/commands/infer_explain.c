@@ -9,14 +9,11 @@ static const struct {
 	const char *state, *number, *rule;
 } rules[] = {
 	{"weights", "bytes", "numbers of each tensor on one device * bytes of its format"},
-	{"weights", "allocated", "the same"},
 	{"weights", "read",
 		"the same, but of experts at most batch * those that work on a token, and of an "
 		"embedding batch rows"},
 	{"weights", "flops", "2 * batch * numbers of the matrices that work on a token"},
 	{"cache", "bytes", "numbers of a token * batch * tokens that are kept * bytes / tp"},
-	{"cache", "allocated",
-		"numbers of a token on one device, latents expanded, * batch * all tokens * bytes"},
 	{"cache", "read", "all that is cached"},
 	{"cache", "flops",
 		"2 * batch * multiply-adds of the products over the sequence / seq: one row each"},
@@ -47,7 +44,7 @@ static void add_rules(struct al_session *session)
 
 /* ---- entries ---- */
 
-static struct al_table *entries_table(struct al_session *session, bool is_ideal)
+static struct al_table *entries_table(struct al_session *session)
 {
 	static const struct al_column columns[] = {
 		{.key = "state", .title = "State", .is_key = true},
@@ -63,7 +60,7 @@ static struct al_table *entries_table(struct al_session *session, bool is_ideal)
 		"What each number is the sum of");
 
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	al_inference_columns(table, is_ideal);
+	al_inference_columns(table);
 	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
 	al_table_add_column(table, (struct al_column){.key = "format", .title = "Format"});
 	return table;
@@ -186,8 +183,6 @@ static void hear(void *context, const struct al_inference_part *part)
 	al_cell_set_int(table, &cell[4], part->entry ? part->entry->times : 1);
 	al_cell_set_exact(table, &cell[5], part->row->bytes);
 	cell += 6;
-	if (explainer->is_ideal)
-		al_cell_set_exact(table, cell++, part->row->allocated);
 	al_cell_set_exact(table, cell++, part->row->read);
 	al_cell_set_exact(table, cell++, part->row->flops);
 	if (part->entry && part->entry->source)
@@ -198,11 +193,10 @@ static void hear(void *context, const struct al_inference_part *part)
 }
 
 void al_explain_inference(struct al_session *session, const struct al_inference *inference,
-	bool is_ideal, struct al_inference_explainer *explainer)
+	struct al_inference_explainer *explainer)
 {
 	add_rules(session);
-	*explainer = (struct al_inference_explainer){.table = entries_table(session, is_ideal),
-		.is_ideal = is_ideal,
+	*explainer = (struct al_inference_explainer){.table = entries_table(session),
 		.inference = inference,
 		.watch = {hear, explainer}};
 }

@@ -41,7 +41,7 @@ bool al_explain_training(struct al_session *session, struct al_question *questio
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Columns of what inference holds, and what a new token reads and computes. */
-void al_inference_columns(struct al_table *table, bool is_ideal);
+void al_inference_columns(struct al_table *table);
 
 /* The options of inference. */
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
@@ -53,13 +53,12 @@ void al_inference_finish(struct al_inference *inference);
  * the entries, into the table; `explainer` must outlive it. */
 struct al_inference_explainer {
 	struct al_table *table;
-	bool is_ideal; /* the table has a column of a plain engine */
 	const struct al_inference *inference;
 	struct al_inference_watch watch;
 };
 
 void al_explain_inference(struct al_session *session, const struct al_inference *inference,
-	bool is_ideal, struct al_inference_explainer *explainer);
+	struct al_inference_explainer *explainer);
 
 /* What the data sheet of --device bounds: a table of its own. */
 bool al_add_bounds(struct al_session *session, struct al_question *question,

@@ -17,12 +17,12 @@ const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 
 void al_inference_row_init(struct al_inference_row *row)
 {
-	mpq_inits(row->bytes, row->allocated, row->read, row->flops, NULL);
+	mpq_inits(row->bytes, row->read, row->flops, NULL);
 }
 
 void al_inference_row_finish(struct al_inference_row *row)
 {
-	mpq_clears(row->bytes, row->allocated, row->read, row->flops, NULL);
+	mpq_clears(row->bytes, row->read, row->flops, NULL);
 }
 
 void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES])
@@ -43,7 +43,6 @@ void al_inference_tally(const struct al_inference *inference, const struct al_in
 	struct al_inference_row *sum = &rows[part->state];
 
 	al_exact_add(sum->bytes, part->row->bytes);
-	al_exact_add(sum->allocated, part->row->allocated);
 	al_exact_add(sum->read, part->row->read);
 	al_exact_add(sum->flops, part->row->flops);
 	if (inference->watch)
@@ -177,7 +176,6 @@ static void weigh(struct al_ledger *ledger, const struct al_inference *inference
 	mpq_init(device);
 	device_elements(inference, t, device);
 	al_dtype_exact_bytes(storage, device, out->bytes);
-	mpq_set(out->allocated, out->bytes);
 	used_elements(t, inference->batch, device, out->read);
 	if (is_looked) {
 		al_exact_multiply(out->read, inference->batch);
@@ -235,9 +233,6 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	struct al_inference_row rows[AL_N_STATES])
 {
 	bool is_state = line->kind == AL_CACHE_STATE;
-	int64_t all = line->kind == AL_CACHE_CROSS ? inference->source_seq
-		: is_state			   ? 1
-						   : inference->seq;
 	struct al_inference_row row;
 	mpq_t numbers;
 
@@ -249,9 +244,6 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	al_exact_multiply(row.read, line->tokens);
 	al_exact_multiply(numbers, line->held);
 	al_dtype_exact_bytes(line->storage, numbers, row.bytes);
-	al_dtype_exact_bytes(line->storage, line->expanded, row.allocated);
-	al_exact_multiply(row.allocated, all);
-	al_exact_multiply(row.allocated, inference->batch);
 	al_inference_tally(inference,
 		&(struct al_inference_part){.state = is_state ? AL_STATE_STATES : AL_STATE_CACHE,
 			.name = line->entry->name,
@@ -338,7 +330,6 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 		return false;
 	for (int i = 0; i < AL_N_STATES; i++) {
 		mpq_set_ui(rows[i].bytes, 0, 1);
-		mpq_set_ui(rows[i].allocated, 0, 1);
 		mpq_set_ui(rows[i].read, 0, 1);
 		mpq_set_ui(rows[i].flops, 0, 1);
 	}

@@ -66,9 +66,7 @@ extern const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES];
 
 /* On one device; FLOPs and bytes read are for one more token of each of `batch` sequences. */
 struct al_inference_row {
-	mpq_t bytes; /* ideal */
-	mpq_t allocated; /* by a plain engine: windows keep all tokens, latents are expanded, few
-			    heads are copied to several devices */
+	mpq_t bytes; /* that the engine holds */
 	mpq_t read, flops;
 };
 

@@ -75,7 +75,6 @@ static void add_held(const struct al_ledger *ledger, const struct al_inference *
 	al_inference_row_init(&row);
 	al_exact_multiply(numbers, al_inference_tokens_at_once(ledger->ask.engine, inference));
 	al_dtype_exact_bytes(&storage, numbers, row.bytes);
-	mpq_set(row.allocated, row.bytes);
 	al_inference_tally(inference,
 		&(struct al_inference_part){.state = AL_STATE_ACTIVATIONS,
 			.name = name,
@@ -113,7 +112,6 @@ static void add_bytes(const struct al_inference *inference, enum al_memory_state
 
 	al_inference_row_init(&row);
 	al_exact_set(row.bytes, bytes);
-	mpq_set(row.allocated, row.bytes);
 	al_inference_tally(inference,
 		&(struct al_inference_part){.state = state,
 			.name = name,

@@ -256,7 +256,6 @@ static void add_inference(struct al_text *out, struct al_ledger *ledger, const c
 	for (int i = 0; i < AL_N_STATES; i++) {
 		al_text_addf(out, "%s %s", file_type, al_memory_state_names[i]);
 		add_number(out, rows[i].bytes);
-		add_number(out, rows[i].allocated);
 		add_number(out, rows[i].read);
 		add_number(out, rows[i].flops);
 		al_text_add(out, "\n");
