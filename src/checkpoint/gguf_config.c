@@ -2,7 +2,7 @@
  * {"model_type": "gguf_ARCHITECTURE", ...}, where the key ARCHITECTURE.attention.head_count is
  * attention_head_count, and tokenizer.ggml.KEY is KEY. A list of texts, or one of more numbers than
  * a model has layers, is its length. What only the list of tensors says is said by vocab_size,
- * tie_word_embeddings and rope_freqs. */
+ * tie_word_embeddings, attention_bias and rope_freqs. */
 #include "checkpoint/gguf.h"
 
 #include <inttypes.h>
@@ -53,6 +53,8 @@ static void add_facts(const struct al_gguf *gguf, const char *vocab_key, struct 
 			al_format(gguf->arena, "%" PRId64, tokens->shape[0]));
 	add_to_config(config, "tie_word_embeddings",
 		find_tensor(gguf->listing, "output.weight") ? "false" : "true");
+	add_to_config(config, "attention_bias",
+		find_tensor(gguf->listing, "blk.0.attn_q.bias") ? "true" : "false");
 	add_to_config(config, "rope_freqs",
 		find_tensor(gguf->listing, "rope_freqs.weight") ? "true" : "false");
 }

@@ -67,6 +67,16 @@ static void rename_text(cJSON *node)
 	set_text(node, name);
 }
 
+/* All texts of a "pass" are names of tensors. */
+static void rename_pass(cJSON *node)
+{
+	cJSON *member;
+
+	if (cJSON_IsString(node))
+		rename_text(node);
+	cJSON_ArrayForEach(member, node) rename_pass(member);
+}
+
 static void write_variant(const char *path, const char *name)
 {
 	cJSON *root = parse_built_in(AL_CATALOG_VARIANTS, name), *tensor;
@@ -77,6 +87,7 @@ static void write_variant(const char *path, const char *name)
 		rename_text(cJSON_GetObjectItem(tensor, "down"));
 		rename_text(cJSON_GetObjectItem(tensor, "gain"));
 	}
+	rename_pass(cJSON_GetObjectItem(root, "pass"));
 	write_tree(path, root);
 }
 

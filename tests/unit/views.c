@@ -59,6 +59,7 @@ struct example {
 	}
 #define LLAMA(layer) \
 	FOUR("model.layers." layer ".self_attn.", "q_proj", "k_proj", "v_proj", "o_proj")
+#define GGUF(layer) FOUR("blk." layer ".", "attn_q", "attn_k", "attn_v", "attn_output")
 #define BART(before) FOUR(before, "q_proj", "k_proj", "v_proj", "out_proj")
 #define T5(before) FOUR(before, "q", "k", "v", "o")
 #define BERT(before, layer) \
@@ -72,6 +73,7 @@ struct example {
 #define LIKE_LLAMA \
 	"llama mistral mixtral gemma gemma2 gemma3_text cohere cohere2 olmo olmo2 olmoe " \
 	"qwen2 qwen2_moe qwen3 qwen3_moe smollm3 stablelm deepseek starcoder2 gpt_oss"
+#define LIKE_GGUF "gguf-llama gguf-qwen"
 #define LIKE_BERT "bert roberta"
 
 static const struct example examples[] = {
@@ -126,6 +128,9 @@ static const struct example examples[] = {
 		{3, 3, 4, 4}, SEPARATE, false, "gpt_neo"},
 	{"gpt_neox", "layers.1", FUSED("gpt_neox.layers.1.attention.", "query_key_value.", "dense"),
 		{3, 3, 8, 8}, BY_HEAD, false, "gpt_neox"},
+	{"gguf-llama", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-qwen2", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-qwen3", "layers.1", GGUF("1"), {6, 2, 8, 8}, SEPARATE, false, LIKE_GGUF},
 	{"gpt_oss", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"gpt_oss-mxfp4", "layers.2", LLAMA("2"), {6, 2, 4, 4}, SEPARATE, false, LIKE_LLAMA},
 	{"gptj", "layers.1",
@@ -164,13 +169,13 @@ static const struct example examples[] = {
 	{"stablelm-12b", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"starcoder2", "layers.2", LLAMA("2"), {6, 2, 2, 2}, SEPARATE, false, LIKE_LLAMA},
 	{"t5", "encoder.1.self", T5("encoder.block.1.layer.0.SelfAttention."), {3, 3, 5, 5},
-		SEPARATE, false, "t5"},
+		SEPARATE, false, "t5 mt5"},
 	{"t5", "decoder.2.self", T5("decoder.block.2.layer.0.SelfAttention."), {3, 3, 5, 5},
-		SEPARATE, false, "t5"},
+		SEPARATE, false, "t5 mt5"},
 	{"t5", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."), {3, 3, 5, 5},
-		SEPARATE, false, "t5"},
+		SEPARATE, false, "t5 mt5"},
 	{"t5-gated", "decoder.2.cross", T5("decoder.block.2.layer.1.EncDecAttention."),
-		{3, 3, 5, 5}, SEPARATE, false, "t5"},
+		{3, 3, 5, 5}, SEPARATE, false, "t5 mt5"},
 	{"timm-vit", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4}, JOINED,
 		false, "timm-vit"},
 	{"timm-vit-distilled", "layers.1", FUSED("blocks.1.attn.", "qkv.", "proj"), {3, 3, 4, 4},
