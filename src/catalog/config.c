@@ -219,19 +219,17 @@ static bool set_given(const struct al_config *config, bool lists, struct al_erro
 
 /* ---- what contradicts itself ---- */
 
-/* A model has at least one of these; the first is a multiple of the second; it is so too, unless a
- * head's width is given; the first is at most the second, or there are none of that. */
-enum condition_kind { AT_LEAST_ONE, MULTIPLE, SHARED_WIDTH, AT_MOST };
-
 const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS] = {
-	{"d_model > 0", AT_LEAST_ONE, {"d_model"}},
-	{"n_heads > 0", AT_LEAST_ONE, {"n_heads"}},
-	{"n_layers > 0", AT_LEAST_ONE, {"n_layers"}},
-	{"vocab > 0", AT_LEAST_ONE, {"vocab"}},
-	{"mod(d_model, n_heads) == 0", SHARED_WIDTH, {"d_model", "n_heads"}},
-	{"mod(d_model, n_decoder_heads) == 0", SHARED_WIDTH, {"d_model", "n_decoder_heads"}},
-	{"mod(n_heads, n_kv_heads) == 0", MULTIPLE, {"n_heads", "n_kv_heads"}},
-	{"n_experts == 0 or n_active <= n_experts", AT_MOST, {"n_active", "n_experts"}},
+	{"d_model > 0", AL_CONDITION_AT_LEAST_ONE, {"d_model"}},
+	{"n_heads > 0", AL_CONDITION_AT_LEAST_ONE, {"n_heads"}},
+	{"n_layers > 0", AL_CONDITION_AT_LEAST_ONE, {"n_layers"}},
+	{"vocab > 0", AL_CONDITION_AT_LEAST_ONE, {"vocab"}},
+	{"mod(d_model, n_heads) == 0", AL_CONDITION_SHARED_WIDTH, {"d_model", "n_heads"}},
+	{"mod(d_model, n_decoder_heads) == 0", AL_CONDITION_SHARED_WIDTH,
+		{"d_model", "n_decoder_heads"}},
+	{"mod(n_heads, n_kv_heads) == 0", AL_CONDITION_MULTIPLE, {"n_heads", "n_kv_heads"}},
+	{"n_experts == 0 or n_active <= n_experts", AL_CONDITION_AT_MOST,
+		{"n_active", "n_experts"}},
 };
 
 /* The names and values of a condition's symbols; false: the family has one of them not, or as a
@@ -274,26 +272,27 @@ static bool holds(const struct al_config *config, const struct al_config_conditi
 static bool fail_condition(const struct al_config *config, const struct al_config_condition *c,
 	const struct operands *o, struct al_error *err)
 {
-	bool is_of_second = c->kind == MULTIPLE || c->kind == SHARED_WIDTH;
+	bool is_of_second = c->kind == AL_CONDITION_MULTIPLE
+		|| c->kind == AL_CONDITION_SHARED_WIDTH;
 	const struct cJSON *given = find_given(config, o->keys[is_of_second]);
 	const struct cJSON *node = given ? given : config->object;
 
-	if (c->kind == AT_LEAST_ONE)
+	if (c->kind == AL_CONDITION_AT_LEAST_ONE)
 		return al_json_fail(config->doc, node, err,
 			"\"%s\" is 0, expected a whole number of at least 1", o->names[0]);
 	return al_json_fail(config->doc, node, err,
-		c->kind == AT_MOST ? "%s is %lld, expected at most %s = %lld"
-				   : "%s (%lld) is not a multiple of %s (%lld)",
+		c->kind == AL_CONDITION_AT_MOST ? "%s is %lld, expected at most %s = %lld"
+						: "%s (%lld) is not a multiple of %s (%lld)",
 		o->names[0], o->values[0], o->names[1], o->values[1]);
 }
 
 bool al_config_must_hold(const struct al_config_condition *c, const struct al_settings *settings)
 {
-	return c->kind != SHARED_WIDTH || !al_settings_gives(settings, "d_head");
+	return c->kind != AL_CONDITION_SHARED_WIDTH || !al_settings_gives(settings, "d_head");
 }
 
-static bool check_conditions(const struct al_config *config, enum condition_kind from,
-	enum condition_kind to, struct al_error *err)
+static bool check_conditions(const struct al_config *config, enum al_condition_kind from,
+	enum al_condition_kind to, struct al_error *err)
 {
 	struct operands operands;
 
@@ -317,7 +316,9 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	struct al_text values;
 	struct naming naming = {.config = config, .out = &values, .place = config->object};
 
-	if (!err || !check_conditions(config, AT_LEAST_ONE, AT_LEAST_ONE, err))
+	if (!err
+		|| !check_conditions(config, AL_CONDITION_AT_LEAST_ONE, AL_CONDITION_AT_LEAST_ONE,
+			err))
 		return false;
 	al_text_init(&values);
 	if (find_fallback(config, key))
@@ -376,109 +377,5 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 		&& set_given(&config, false, err) && set_defaults(&config, false, err)
 		&& set_given(&config, true, err) && set_defaults(&config, true, err)
 		&& al_config_set_architecture(&config, err)
-		&& check_conditions(&config, AT_LEAST_ONE, AT_MOST, err);
-}
-
-/* Is it the key of a path "key" or "key.b"? */
-static bool begins_path(const char *key, const char *path)
-{
-	size_t length = strlen(key);
-
-	return strncmp(key, path, length) == 0 && (path[length] == '\0' || path[length] == '.');
-}
-
-static bool is_around(const struct al_config_key *key)
-{
-	for (size_t i = 0; key->place && i < key->place->n_around; i++)
-		if (al_find_name(key->place->around[i], key->keys, key->n_keys) >= 0)
-			return true;
-	return false;
-}
-
-/* Does the family use the key where it stands, in the object of `place` or, NULL, in the config? */
-static bool uses_key(const struct al_family *family, const struct al_config_place *place,
-	const char *key)
-{
-	for (size_t i = 0; i < family->n_config; i++) {
-		const struct al_config_key *used = &family->config[i];
-		if (used->place != place && (place || !is_around(used)))
-			continue;
-		for (size_t j = 0; j < used->n_keys; j++)
-			if (begins_path(key, used->keys[j]))
-				return true;
-	}
-	return strcmp(key, "model_type") == 0
-		|| (family->n_architectures > 0 && strcmp(key, "architectures") == 0);
-}
-
-/* The place whose object this is; NULL: none's. */
-static const struct al_config_place *find_place(const struct al_config *config,
-	const struct cJSON *object)
-{
-	for (size_t i = 0; i < config->family->n_components; i++) {
-		const struct al_config_place *place = config->family->components[i].place;
-		if (al_config_object(config, place) == object)
-			return place;
-	}
-	return NULL;
-}
-
-struct ignored {
-	const struct al_config *config;
-	struct al_arena *arena;
-	const char **keys;
-	size_t n, room;
-};
-
-static void add_ignored(struct ignored *ignored, const struct cJSON *object,
-	const struct al_config_place *place, const char *path)
-{
-	const struct al_config *config = ignored->config;
-
-	al_json_each (member, object) {
-		const char *key = al_format(ignored->arena, "%s%s", path, al_json_key(member));
-		const struct al_config_place *inner = find_place(config, member);
-		if (inner) {
-			add_ignored(ignored, member, inner, al_format(ignored->arena, "%s.", key));
-			continue;
-		}
-		if (uses_key(config->family, place, al_json_key(member)))
-			continue;
-		ignored->keys = al_grow(ignored->arena, ignored->keys, ignored->n, &ignored->room,
-			sizeof(*ignored->keys));
-		ignored->keys[ignored->n++] = key;
-	}
-}
-
-size_t al_family_ignored(const struct al_family *family, const struct cJSON *object,
-	struct al_arena *arena, const char *const **keys)
-{
-	const struct al_config config = {.family = family, .object = object};
-	struct ignored ignored = {.config = &config, .arena = arena};
-
-	add_ignored(&ignored, object, find_place(&config, object), "");
-	*keys = ignored.keys;
-	return ignored.n;
-}
-
-size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *object, const struct al_settings *settings, struct al_arena *arena,
-	const char *const **sizes)
-{
-	const struct al_config config = {family, doc, object, family->name, NULL};
-	const char **found = al_new_array(arena, const char *, AL_N_CONFIG_CONDITIONS);
-	size_t n = 0;
-	int64_t value;
-
-	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
-		const struct al_config_condition *c = &al_config_conditions[i];
-		const struct al_config_key *key = find_key(&config, c->symbols[0]);
-		if (c->kind == AT_LEAST_ONE && key && key->n_keys > 0 && key->fallback
-			&& al_formula_is_integer(key->fallback, &value)
-			&& !al_settings_is_asked(settings, key->symbol)
-			&& !al_config_find(&config, key))
-			found[n++] = al_format(arena, "%s = %lld", key->keys[0], (long long)value);
-	}
-	*sizes = found;
-	return n;
+		&& check_conditions(&config, AL_CONDITION_AT_LEAST_ONE, AL_CONDITION_AT_MOST, err);
 }

@@ -12,6 +12,15 @@ struct al_config {
 	struct al_settings *settings; /* what was read goes here */
 };
 
+/* A model has at least one of these; the first is a multiple of the second; it is so too, unless a
+ * head's width is given; the first is at most the second, or there are none of that. */
+enum al_condition_kind {
+	AL_CONDITION_AT_LEAST_ONE,
+	AL_CONDITION_MULTIPLE,
+	AL_CONDITION_SHARED_WIDTH,
+	AL_CONDITION_AT_MOST,
+};
+
 /* A list symbol, one value a layer. */
 bool al_config_is_list(const struct al_config_key *key);
 

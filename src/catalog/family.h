@@ -376,6 +376,12 @@ size_t al_family_left_out(const struct al_family *family, const struct al_json *
 	const struct cJSON *config, const struct al_settings *settings, struct al_arena *arena,
 	const char *const **sizes);
 
+/* Every key that the config leaves to the family, and what it is worth: "head_dim = 128"; of a list
+ * the formula of a layer: "layer_types by mod(layer, 3) > 0". */
+size_t al_family_defaults(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *config, const struct al_settings *settings, struct al_arena *arena,
+	const char *const **defaults);
+
 /* The config's keys that the family doesn't use, in their order. */
 size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
 	struct al_arena *arena, const char *const **keys);

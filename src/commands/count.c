@@ -315,21 +315,31 @@ static void open_counts(struct count *c)
 			.digits = AL_DIGITS_ALL});
 }
 
-/* Rotary settings, activation functions and the like change nothing in a count. */
-static void note_ignored(struct count *c)
+static void note_list(struct count *c, const char *what, const char *const *items, size_t n)
 {
-	const struct al_question *q = c->question;
-	const char *const *keys;
 	struct al_text list;
-	size_t n = al_family_ignored(q->family, q->model->config, &c->session->arena, &keys);
 
 	al_text_init(&list);
 	for (size_t i = 0; i < n; i++)
-		al_text_addf(&list, "%s%s", i ? ", " : "", keys[i]);
+		al_text_addf(&list, "%s%s", i ? ", " : "", items[i]);
 	if (n > 0)
-		al_table_note(c->table, "%s: config keys that change nothing: %s", q->name,
-			list.data);
+		al_table_note(c->table, "%s: %s: %s", c->question->name, what, list.data);
 	al_text_finish(&list);
+}
+
+/* What the config leaves to its family; and rotary settings, activation functions and the like,
+ * which change nothing in a count. */
+static void note_keys(struct count *c)
+{
+	const struct al_question *q = c->question;
+	struct al_arena *arena = &c->session->arena;
+	const char *const *items;
+	size_t n = al_family_defaults(q->family, q->model->doc, q->model->config, &q->settings,
+		arena, &items);
+
+	note_list(c, "config keys left to the family's defaults", items, n);
+	n = al_family_ignored(q->family, q->model->config, arena, &items);
+	note_list(c, "config keys that change nothing", items, n);
 }
 
 static void note_parts(struct count *c)
@@ -354,7 +364,7 @@ static void add_notes(struct count *c)
 	const struct al_question *q = c->question;
 
 	if (q->family && c->explanations)
-		note_ignored(c);
+		note_keys(c);
 
 	al_note_question(q, c->options->is_whole, c->table);
 	note_parts(c);

@@ -1,0 +1,176 @@
+/* What of a config a family uses, what it leaves to the family's defaults, and what changes nothing. */
+#include "catalog/config.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* ---- keys that aren't used ---- */
+
+/* Is it the key of a path "key" or "key.b"? */
+static bool begins_path(const char *key, const char *path)
+{
+	size_t length = strlen(key);
+
+	return strncmp(key, path, length) == 0 && (path[length] == '\0' || path[length] == '.');
+}
+
+static bool is_around(const struct al_config_key *key)
+{
+	for (size_t i = 0; key->place && i < key->place->n_around; i++)
+		if (al_find_name(key->place->around[i], key->keys, key->n_keys) >= 0)
+			return true;
+	return false;
+}
+
+/* Does the family use the key where it stands, in the object of `place` or, NULL, in the config? */
+static bool uses_key(const struct al_family *family, const struct al_config_place *place,
+	const char *key)
+{
+	for (size_t i = 0; i < family->n_config; i++) {
+		const struct al_config_key *used = &family->config[i];
+		if (used->place != place && (place || !is_around(used)))
+			continue;
+		for (size_t j = 0; j < used->n_keys; j++)
+			if (begins_path(key, used->keys[j]))
+				return true;
+	}
+	return strcmp(key, "model_type") == 0
+		|| (family->n_architectures > 0 && strcmp(key, "architectures") == 0);
+}
+
+/* The place whose object this is; NULL: none's. */
+static const struct al_config_place *find_place(const struct al_config *config,
+	const struct cJSON *object)
+{
+	for (size_t i = 0; i < config->family->n_components; i++) {
+		const struct al_config_place *place = config->family->components[i].place;
+		if (al_config_object(config, place) == object)
+			return place;
+	}
+	return NULL;
+}
+
+struct ignored {
+	const struct al_config *config;
+	struct al_arena *arena;
+	const char **keys;
+	size_t n, room;
+};
+
+static void add_ignored(struct ignored *ignored, const struct cJSON *object,
+	const struct al_config_place *place, const char *path)
+{
+	const struct al_config *config = ignored->config;
+
+	al_json_each (member, object) {
+		const char *key = al_format(ignored->arena, "%s%s", path, al_json_key(member));
+		const struct al_config_place *inner = find_place(config, member);
+		if (inner) {
+			add_ignored(ignored, member, inner, al_format(ignored->arena, "%s.", key));
+			continue;
+		}
+		if (uses_key(config->family, place, al_json_key(member)))
+			continue;
+		ignored->keys = al_grow(ignored->arena, ignored->keys, ignored->n, &ignored->room,
+			sizeof(*ignored->keys));
+		ignored->keys[ignored->n++] = key;
+	}
+}
+
+size_t al_family_ignored(const struct al_family *family, const struct cJSON *object,
+	struct al_arena *arena, const char *const **keys)
+{
+	const struct al_config config = {.family = family, .object = object};
+	struct ignored ignored = {.config = &config, .arena = arena};
+
+	add_ignored(&ignored, object, find_place(&config, object), "");
+	*keys = ignored.keys;
+	return ignored.n;
+}
+
+/* ---- what is left out ---- */
+
+static const struct al_config_key *find_key(const struct al_family *family, const char *symbol)
+{
+	for (size_t i = 0; i < family->n_config; i++)
+		if (strcmp(family->config[i].symbol, symbol) == 0)
+			return &family->config[i];
+	return NULL;
+}
+
+size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *object, const struct al_settings *settings, struct al_arena *arena,
+	const char *const **sizes)
+{
+	const struct al_config config = {family, doc, object, family->name, NULL};
+	const char **found = al_new_array(arena, const char *, AL_N_CONFIG_CONDITIONS);
+	size_t n = 0;
+	int64_t value;
+
+	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
+		const struct al_config_condition *c = &al_config_conditions[i];
+		const struct al_config_key *key = find_key(family, c->symbols[0]);
+		if (c->kind == AL_CONDITION_AT_LEAST_ONE && key && key->n_keys > 0 && key->fallback
+			&& al_formula_is_integer(key->fallback, &value)
+			&& !al_settings_is_asked(settings, key->symbol)
+			&& !al_config_find(&config, key))
+			found[n++] = al_format(arena, "%s = %lld", key->keys[0], (long long)value);
+	}
+	*sizes = found;
+	return n;
+}
+
+static const char *describe_value(const struct al_config_key *key, const struct al_value *value,
+	struct al_arena *arena)
+{
+	if (value->kind == AL_VALUE_WORD)
+		return value->word;
+	if (key->type == AL_CONFIG_BOOLEAN)
+		return value->integer ? "true" : "false";
+	if (key->type == AL_CONFIG_MILLIONTHS)
+		return al_format(arena, "%g", (double)value->integer / 1e6);
+	return al_format(arena, "%lld", (long long)value->integer);
+}
+
+/* "num_attention_heads = 32", "layer_types by mod(layer, 3) > 0", "act = gelu"; NULL: the symbol has
+ * no value. */
+static const char *describe_default(const struct al_config_key *key,
+	const struct al_settings *settings, struct al_arena *arena)
+{
+	for (size_t i = 0; i < settings->n; i++) {
+		const struct al_setting *setting = &settings->items[i];
+		if (strcmp(setting->symbol, key->symbol) != 0)
+			continue;
+		if (setting->list)
+			return al_format(arena, "%s by %s", key->keys[0],
+				setting->formula ? al_formula_source(setting->formula) : "null");
+		return al_format(arena, "%s = %s", key->keys[0],
+			describe_value(key, &setting->value, arena));
+	}
+	return NULL;
+}
+
+size_t al_family_defaults(const struct al_family *family, const struct al_json *doc,
+	const struct cJSON *object, const struct al_settings *settings, struct al_arena *arena,
+	const char *const **defaults)
+{
+	const struct al_config config = {family, doc, object, family->name, NULL};
+	const char **found = al_new_array(arena, const char *, family->n_config);
+	size_t n = 0;
+
+	for (size_t i = 0; i < family->n_config; i++) {
+		const struct al_config_key *key = &family->config[i];
+		const struct cJSON *node = al_config_find(&config, key);
+		const char *described = key->n_keys > 0
+				&& (!node || al_json_kind(node) == AL_JSON_NULL)
+				&& al_config_object(&config, key->place)
+				&& !al_settings_is_asked(settings, key->symbol)
+			? describe_default(key, settings, arena)
+			: NULL;
+		if (described)
+			found[n++] = described;
+	}
+	*defaults = found;
+	return n;
+}
