@@ -115,6 +115,10 @@ bool al_add_bounds(struct al_session *session, struct al_question *q,
 		add_row(table, "the first token",
 			bound_of(number(weights), number(flops) / devices, &gpu, peak),
 			(double)inference->seq);
+	const bool fits = mpq_cmp_si(total->bytes, gpu.usable, 1) <= 0;
+	al_table_note(table, "each device %s: %.2f of %.2f GiB are needed",
+		fits ? "holds it" : "can't hold it", number(total->bytes) / 0x1p30,
+		(double)gpu.usable / 0x1p30);
 	al_table_note(table,
 		"bounds, not predictions: %lld bytes a second and %lld FLOPs a second of each "
 		"device, nothing lost (%s); the first token is of one prompt of %lld tokens, whose "

@@ -1,0 +1,98 @@
+/* Patterns of module names: runs of words, globs, regular expressions. */
+#include "unit.h"
+
+#include "catalog/scheme.h"
+
+static struct al_arena arena;
+static struct al_error err;
+
+static bool matches(const char *pattern, const char *name)
+{
+	struct al_patterns *patterns = al_patterns_create(&arena);
+
+	assert_true(al_patterns_add(patterns, pattern, &err));
+	bool found = al_patterns_match(patterns, name);
+	al_patterns_finish(patterns);
+	return found;
+}
+
+static void a_run_of_whole_words_matches(void **state)
+{
+	const char *name = "model.layers.3.mlp.gate_proj";
+
+	(void)state;
+	assert_true(matches("gate_proj", name));
+	assert_true(matches("mlp.gate_proj", name));
+	assert_true(matches("model.layers.3", name));
+	assert_true(matches("layers.3.mlp.", name));
+	assert_true(matches(name, name));
+	assert_false(matches("gate", name));
+	assert_false(matches("layers.3.gate_proj", name));
+	assert_false(matches("layers.33", name));
+	assert_false(matches("", name));
+}
+
+static void a_glob_covers_a_module(void **state)
+{
+	const char *name = "model.layers.3.self_attn.q_proj";
+
+	(void)state;
+	assert_true(matches("model.layers.3.self_attn*", name));
+	assert_true(matches("*.self_attn.*", name));
+	assert_true(matches("model.layers.*.self_attn", name));
+	assert_true(matches("*", name));
+	assert_false(matches("layers.3.*", name));
+	assert_false(matches("*.mlp.*", name));
+}
+
+static void a_regular_expression_begins_the_name(void **state)
+{
+	const char *name = "model.layers.12.mlp.up_proj";
+
+	(void)state;
+	assert_true(matches("re:.*mlp\\.(gate|up|gate_up|down)_proj.*", name));
+	assert_true(matches("re:model\\.layers\\.\\d+\\.mlp", name));
+	assert_true(matches("re:(?:model|other)\\.", name));
+	assert_false(matches("re:layers", name));
+	assert_false(
+		matches("re:.*mlp\\.(gate|up)_proj.*", "model.layers.1.mlp.experts.0.up_proj"));
+}
+
+static void what_is_not_known_is_refused(void **state)
+{
+	static const char *const patterns[] = {"re:(?!x).*", "re:a{1000}", "re:(a)\\1", "re:(",
+		"re:["};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+		struct al_patterns *list = al_patterns_create(&arena);
+		assert_false(al_patterns_add(list, patterns[i], &err));
+		al_patterns_finish(list);
+	}
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	al_arena_init(&arena);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	al_arena_finish(&arena);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_of_whole_words_matches),
+		cmocka_unit_test(a_glob_covers_a_module),
+		cmocka_unit_test(a_regular_expression_begins_the_name),
+		cmocka_unit_test(what_is_not_known_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
