@@ -207,8 +207,9 @@ static bool read_condition(void *reader, const struct cJSON *node, void *out, st
 
 /* The tensors of a block that begin at `of`. */
 #define BLOCK(of) \
-	NAMES("gate", of + AL_BLOCK_GATE), NAMES("up", of + AL_BLOCK_UP), \
-		NAMES("gate_up", of + AL_BLOCK_GATE_UP), NAMES("down", of + AL_BLOCK_DOWN)
+	NAMES("gate", of + (int)AL_BLOCK_GATE), NAMES("up", of + (int)AL_BLOCK_UP), \
+		NAMES("gate_up", of + (int)AL_BLOCK_GATE_UP), \
+		NAMES("down", of + (int)AL_BLOCK_DOWN)
 
 static const struct al_field feed_forward_fields[] = {
 	NAMES("before", FEED_BEFORE),
@@ -311,8 +312,9 @@ static bool check_kind(void *context, const struct cJSON *node, void *record, st
 	const struct al_reader *reader = context;
 	const struct al_forward *forward = record;
 	const bool has_head = forward->tensors[AL_FORWARD_HEAD].weight;
+	const struct al_forward_names *block = &forward->tensors[AL_FORWARD_FEED];
 
-	if (!forward->n_experts && !forward->tensors[AL_FORWARD_FEED + AL_BLOCK_DOWN].weight)
+	if (!forward->n_experts && !block[AL_BLOCK_DOWN].weight)
 		return al_json_fail(reader->doc, node, err,
 			"expected \"down\" in \"feed_forward\", or \"experts\"");
 	if (forward->when && !forward->only)
