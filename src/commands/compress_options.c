@@ -45,17 +45,14 @@ static const struct al_option_row compress_rows[] = {
 		"their mean, in place of the best common ones"),
 	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys",
 		"kv-latent: of values (default) or of keys", .words = sides, .n_words = N_SIDES),
-	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%",
-		"ov, kv-latent, gqa: the largest rank that saves this share of attention's "
-		"parameters"),
+	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%[:cache]",
+		"the ranks that save this share of the parameters that the method treats, or of "
+		"the bytes cached for a token, over all modules together"),
 	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
 		"shared width, or width of each head, of gqa how many values are left; or a comma "
 		"list, one rank per module"),
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
 		"the smallest rank with at most this relative error"),
-	OPTION_COUNT(struct al_compress_words, target_parameters, "target-parameters", "N",
-		"the largest rank with at most so many query and key parameters a module",
-		.least = 1),
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
 		"collab: at most so many sweeps of least squares (200)", .least = 1),
 	OPTION_FLAG(struct al_compress_words, force, "force",
@@ -180,8 +177,7 @@ static bool read_method(const char *method, const char *target, struct al_compre
 /* One way to say how much is left, and the one that the method takes. */
 static bool check_goal(const struct al_compress_options *o, struct al_error *err)
 {
-	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->target_parameters > 0)
-		+ (o->budget > 0);
+	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->budget > 0);
 
 	if (o->method == AL_METHOD_IDENTITY)
 		return (n == 0 && o->n_dropped == 0 && o->n_of_each == 0 && !o->modules)
@@ -196,25 +192,29 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 		return al_fail(err, AL_EINPUT, "--drop goes with --method drop, not %s",
 			al_method_names[o->method]);
 	return n == 1
-		|| al_fail(err, AL_EINPUT,
-			"expected one of --rank, --target-error, --target-parameters and "
-			"--budget");
+		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --budget");
 }
 
-/* "20%" or ".2" */
-static bool read_budget(const char *text, double *out, struct al_error *err)
+/* "20%", ".2", "20%:cache" */
+static bool read_budget(const char *text, struct al_compress_options *out, struct al_error *err)
 {
+	static const char of_cache[] = ":cache";
 	char *end;
 
 	if (!text)
 		return true;
-	*out = strtod(text, &end);
+	out->budget = strtod(text, &end);
 	if (end != text && *end == '%') {
-		*out /= 100;
+		out->budget /= 100;
 		end++;
 	}
-	return (end != text && !*end && *out > 0 && *out < 1)
-		|| al_fail(err, AL_EINPUT, "--budget %s: expected a share to save, as 20%%", text);
+	out->budget_is_cache = end != text && strcmp(end, of_cache) == 0;
+	return (end != text && (!*end || out->budget_is_cache) && out->budget > 0
+		       && out->budget < 1)
+		|| al_fail(err, AL_EINPUT,
+			"--budget %s: expected a share to save, as 20%% (of the parameters) or "
+			"20%%:cache (of the bytes cached for a token)",
+			text);
 }
 
 /* What only methods on values, and drop, take. */
@@ -226,9 +226,6 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 
 	if (o->calibration && method == AL_METHOD_IDENTITY)
 		return al_fail(err, AL_EINPUT, "--calibration goes with other methods than %s",
-			name);
-	if (o->budget && !is_of_values)
-		return al_fail(err, AL_EINPUT, "--budget goes with ov, kv-latent and gqa, not %s",
 			name);
 	if (o->measure != AL_MEASURE_AUTO
 		&& (method == AL_METHOD_DROP || method == AL_METHOD_IDENTITY))
@@ -266,7 +263,6 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 
 	*out = (struct al_compress_options){
 		.modules = o->layout.modules,
-		.target_parameters = o->target_parameters,
 		.must_gain = !o->force,
 		.of_keys = o->side == OF_KEYS,
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
@@ -276,7 +272,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		|| !read_ranks(&session->arena, o->ranks, out, err)
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err)
-		|| !read_budget(o->budget, &out->budget, err) || !check_data(o, out->method, err)
+		|| !read_budget(o->budget, out, err) || !check_data(o, out->method, err)
 		|| !check_goal(out, err))
 		return false;
 	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;

@@ -1,6 +1,7 @@
 /* What a compression cost, module by module. */
 #include "compress/steps.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "compress/by_data.h"
@@ -90,6 +91,25 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 			has_estimate ? ", estimated with 64 Gaussian vectors" : "");
 }
 
+/* What the ranks save together. */
+static void note_budget(const struct al_job *job, struct al_table *table)
+{
+	const bool is_cache = job->options->budget_is_cache;
+	int64_t before = 0, after = 0;
+
+	for (size_t i = 0; i < job->n_modules; i++) {
+		const struct al_job_module *module = &job->modules[i];
+		before += is_cache ? al_original_cached(module->layout.attention)
+				   : module->original;
+		after += is_cache ? al_layout_cached(&module->layout) : module->parameters;
+	}
+	al_table_note(table,
+		"budget: %" PRId64 " of %" PRId64 " %s (%.2f %% less); ranks by the smallest sum "
+		"of squared relative errors",
+		after, before, is_cache ? "numbers cached for a token" : "parameters",
+		100 * (1 - (double)after / (double)before));
+}
+
 void al_answer_fill(const struct al_job *job, struct al_table *table)
 {
 	bool has_estimate = false;
@@ -102,6 +122,8 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 		has_estimate = has_estimate || job->modules[i].is_estimate;
 	}
 	note_error(job, table, has_estimate);
+	if (job->ranks)
+		note_budget(job, table);
 	for (size_t i = 0; i < job->n_modules; i++)
 		if (!job->modules[i].has_settled)
 			al_table_note(table,

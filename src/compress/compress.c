@@ -89,26 +89,18 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 	return ok;
 }
 
-/* What scores are weighed by; heads that go are judged by their weights, W_O is fitted after. */
-static const struct al_data *of_scores(const struct al_job *job)
-{
-	return job->options->method == AL_METHOD_DROP ? NULL : job->options->data;
-}
-
 static bool do_module(struct al_job *job, const struct al_attention *a, size_t index,
 	const bool *is_dropped, struct al_error *err)
 {
-	const bool has_scores = !al_method_is_of_values(job->options->method);
 	struct al_scores scores;
-	const struct al_treated t = {a, has_scores ? &scores : NULL, is_dropped, index};
+	struct al_treated t = {.attention = a, .is_dropped = is_dropped, .index = index};
 
 	if (job->options->watch)
 		job->options->watch(job->options->context, a->name);
-	if (has_scores && !al_scores_load(&scores, job->view, a, of_scores(job), err))
+	if (!al_treated_load(job, &t, &scores, err))
 		return al_in(err, "%s", a->name);
 	bool ok = make_module(job, &job->modules[job->n_modules], &t, err);
-	if (has_scores)
-		al_scores_finish(&scores);
+	al_treated_finish(&t, &scores);
 	job->n_modules += ok;
 	return ok || al_in(err, "%s", a->name);
 }
@@ -143,7 +135,8 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 
 	al_arena_init(&job.arena);
 	bool ok = al_job_open_output(&job, path, err) && al_job_check(&job, err)
-		&& do_modules(&job, err) && al_job_write(&job, path, err);
+		&& (options->budget <= 0 || al_job_spend(&job, err)) && do_modules(&job, err)
+		&& al_job_write(&job, path, err);
 	if (ok)
 		al_answer_fill(&job, table);
 	if (ok && heads && options->method == AL_METHOD_COLLAB)

@@ -22,12 +22,11 @@ struct al_compress_options {
 	const int64_t *ranks; /* one for all modules, or one each; NULL: by target */
 	size_t n_ranks;
 	double target_error; /* the smallest rank that keeps the relative error at or below it; 0 */
-	int64_t target_parameters; /* the largest rank with at most so many query and key parameters
-				      of a module; 0 */
 	const struct al_dropped *dropped;
 	size_t n_dropped;
 	size_t n_of_each; /* drop: so many heads of each module, chosen by the calibration; 0 */
-	double budget; /* the largest rank that saves this share of a module's attention; 0 */
+	double budget; /* the ranks of all modules that together save this share; 0 */
+	bool budget_is_cache; /* ... of the numbers cached for a token, else of the parameters */
 	const struct al_data *data; /* of methods on values, and for W_O after drop; may be NULL */
 	bool of_keys; /* kv-latent: of keys */
 	const char *modules; /* al_select_module; NULL: all */

@@ -61,23 +61,6 @@ static bool convert(struct conversion *c, const struct al_candidate *candidate,
 
 /* ---- what it saves ---- */
 
-static int64_t cached_by(const struct al_layout *layout)
-{
-	const struct al_attention *a = layout->attention;
-	const int64_t keys = a->n_kv_heads * a->d_head, values = a->n_kv_heads * a->d_value;
-
-	switch (layout->method) {
-	case AL_METHOD_DROP:
-		return al_layout_heads(layout, true) * (a->d_head + a->d_value);
-	case AL_METHOD_OV:
-		return keys + a->n_kv_heads * layout->rank;
-	case AL_METHOD_LATENT:
-		return layout->rank + (layout->of_keys ? values : keys);
-	default:
-		return keys + layout->rank * a->d_value;
-	}
-}
-
 /* Dropped heads take their values and outputs along. */
 static int64_t parameters_of(const struct al_layout *layout)
 {
@@ -96,8 +79,8 @@ static void count(const struct conversion *c, struct al_candidate *out)
 		const struct al_attention *a = c->layouts[i].attention;
 		out->parameters += parameters_of(&c->layouts[i]);
 		out->original += al_original_parameters(a, AL_METHOD_OV);
-		out->cached += cached_by(&c->layouts[i]);
-		out->cached_originally += a->n_kv_heads * (a->d_head + a->d_value);
+		out->cached += al_layout_cached(&c->layouts[i]);
+		out->cached_originally += al_original_cached(a);
 		squares += c->pieces[i].relative_error * c->pieces[i].relative_error;
 	}
 	out->error = sqrt(squares / (double)c->n);

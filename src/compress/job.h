@@ -33,6 +33,7 @@ struct al_job {
 	const struct al_compress_options *options;
 	struct al_job_module *modules;
 	size_t n_modules;
+	int64_t *ranks; /* of the modules that are asked for, out of a budget */
 };
 
 /* Refuses an output that is a file of the input, or that can't be written. What the modules put

@@ -83,6 +83,13 @@ bool al_method_check(const struct al_attention *attention, enum al_method method
 /* The largest rank that means anything. */
 int64_t al_method_bound(const struct al_attention *attention, enum al_method method);
 
+/* Is there such a rank? Of gqa, ranks make groups of one size. */
+bool al_method_has_rank(const struct al_attention *attention, enum al_method method, int64_t rank);
+
+/* Numbers cached for a token. */
+int64_t al_layout_cached(const struct al_layout *layout);
+int64_t al_original_cached(const struct al_attention *attention);
+
 /* The width of Tucker's basis of queries or keys at a rank: no more than they have dimensions,
  * which are fewer for keys that groups share. */
 int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection,

@@ -229,3 +229,42 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 		* (al_layout_heads(layout, false) * rows
 			+ al_layout_heads(layout, true) * key_rows);
 }
+
+bool al_method_has_rank(const struct al_attention *a, enum al_method method, int64_t rank)
+{
+	return rank >= 1 && rank <= al_method_bound(a, method)
+		&& (method != AL_METHOD_GQA || a->n_kv_heads % rank == 0);
+}
+
+/* ---- what is cached ---- */
+
+int64_t al_original_cached(const struct al_attention *a)
+{
+	return a->n_kv_heads * (a->d_head + a->d_value);
+}
+
+/* Collab caches each head's content bias too, where queries have biases. */
+int64_t al_layout_cached(const struct al_layout *layout)
+{
+	const struct al_attention *a = layout->attention;
+	const int64_t keys = a->n_kv_heads * a->d_head, values = a->n_kv_heads * a->d_value;
+
+	switch (layout->method) {
+	case AL_METHOD_COLLAB:
+		return values + layout->rank + (has_bias(a, AL_QUERY) ? a->n_heads : 0);
+	case AL_METHOD_TUCKER:
+		return values + al_tucker_width(a, AL_KEY, layout->rank);
+	case AL_METHOD_QK:
+		return values + a->n_kv_heads * layout->rank;
+	case AL_METHOD_DROP:
+		return al_layout_heads(layout, true) * (a->d_head + a->d_value);
+	case AL_METHOD_OV:
+		return keys + a->n_kv_heads * layout->rank;
+	case AL_METHOD_LATENT:
+		return layout->rank + (layout->of_keys ? values : keys);
+	case AL_METHOD_GQA:
+		return keys + layout->rank * a->d_value;
+	default:
+		return keys + values;
+	}
+}

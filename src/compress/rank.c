@@ -1,7 +1,8 @@
-/* The rank that a module gets: given, or found by an error or by a number of parameters. */
+/* The rank that a module gets: given, found by an error, or its part of a budget. */
 #include "compress/steps.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "compress/by_data.h"
 
@@ -29,26 +30,25 @@ struct al_layout al_treated_layout(const struct al_job *job, const struct al_tre
 		.of_keys = options->method == AL_METHOD_LATENT && options->of_keys};
 }
 
-static int64_t parameters_at(const struct al_job *job, const struct al_treated *t, int64_t rank)
+/* What scores are weighed by; heads that go are judged by their weights, W_O is fitted after. */
+static const struct al_data *of_scores(const struct al_job *job)
 {
-	const struct al_layout layout = al_treated_layout(job, t, rank);
-
-	return al_layout_parameters(&layout);
+	return job->options->method == AL_METHOD_DROP ? NULL : job->options->data;
 }
 
-/* The largest rank within the parameters. */
-static bool rank_by_parameters(const struct al_job *job, const struct al_treated *t, int64_t most,
-	int64_t *rank, struct al_error *err)
+bool al_treated_load(struct al_job *job, struct al_treated *t, struct al_scores *scores,
+	struct al_error *err)
 {
-	if (parameters_at(job, t, 1) > most)
-		return al_fail(err, AL_EINPUT,
-			"rank 1 takes %" PRId64 " parameters already, expected at most %" PRId64,
-			parameters_at(job, t, 1), most);
-	*rank = al_method_bound(t->attention, job->options->method);
-	while (parameters_at(job, t, *rank) > most
-		|| (job->options->method == AL_METHOD_GQA && t->attention->n_kv_heads % *rank != 0))
-		--*rank;
-	return true;
+	if (al_method_is_of_values(job->options->method))
+		return true;
+	t->scores = scores;
+	return al_scores_load(scores, job->view, t->attention, of_scores(job), err);
+}
+
+void al_treated_finish(struct al_treated *t, struct al_scores *scores)
+{
+	if (t->scores)
+		al_scores_finish(scores);
 }
 
 bool al_treated_make(struct al_job *job, const struct al_treated *t, const struct al_layout *layout,
@@ -61,7 +61,7 @@ bool al_treated_make(struct al_job *job, const struct al_treated *t, const struc
 			 : al_pieces_by_data(out, job->view, layout, data, err);
 }
 
-static bool error_at(struct al_job *job, const struct al_treated *t, int64_t rank, double *error,
+bool al_error_at(struct al_job *job, const struct al_treated *t, int64_t rank, double *error,
 	struct al_error *err)
 {
 	struct al_pieces pieces;
@@ -74,6 +74,33 @@ static bool error_at(struct al_job *job, const struct al_treated *t, int64_t ran
 	return true;
 }
 
+/* Ranks that are left out (of gqa those that make no groups of one size) have the error of none. */
+static bool error_within(struct al_job *job, const struct al_treated *t, int64_t rank, double most,
+	bool *out, struct al_error *err)
+{
+	double error = INFINITY;
+
+	if (al_method_has_rank(t->attention, job->options->method, rank)
+		&& !al_error_at(job, t, rank, &error, err))
+		return false;
+	*out = error <= most;
+	return true;
+}
+
+/* Of few ranks, with gaps between them: one after the other. */
+static bool first_within(struct al_job *job, const struct al_treated *t, int64_t *rank,
+	struct al_error *err)
+{
+	bool is_within = false;
+
+	for (*rank = 0; !is_within;)
+		if (++*rank == al_method_bound(t->attention, job->options->method))
+			return true;
+		else if (!error_within(job, t, *rank, job->options->target_error, &is_within, err))
+			return false;
+	return true;
+}
+
 /* CP is never worse than the greedy truncation at the same rank: where that one suffices is an
  * upper end. Below it by halving. */
 static bool rank_by_error(struct al_job *job, const struct al_treated *t, int64_t *rank,
@@ -82,16 +109,18 @@ static bool rank_by_error(struct al_job *job, const struct al_treated *t, int64_
 	const double target = job->options->target_error;
 	int64_t low = 0, high = al_method_bound(t->attention, job->options->method);
 
+	if (job->options->method == AL_METHOD_GQA)
+		return first_within(job, t, rank, err);
 	if (job->options->method == AL_METHOD_COLLAB)
 		for (int64_t r = 1; r < high; r++)
 			if (t->scores->greedy[r] <= target)
 				high = r;
 	while (high - low > 1) {
 		const int64_t middle = low + (high - low) / 2;
-		double error;
-		if (!error_at(job, t, middle, &error, err))
+		bool is_within;
+		if (!error_within(job, t, middle, target, &is_within, err))
 			return false;
-		*(error <= target ? &high : &low) = middle;
+		*(is_within ? &high : &low) = middle;
 	}
 	*rank = high;
 	return true;
@@ -112,17 +141,15 @@ bool al_choose_rank(struct al_job *job, const struct al_treated *t, int64_t *ran
 	struct al_error *err)
 {
 	const struct al_compress_options *options = job->options;
-	const double original = (double)al_original_parameters(t->attention, options->method);
 
 	*rank = 0;
 	if (options->method == AL_METHOD_DROP)
 		return true;
 	if (options->ranks)
 		return al_given_rank(job, t->attention, t->index, rank, err);
-	if (options->target_parameters > 0)
-		return rank_by_parameters(job, t, options->target_parameters, rank, err);
-	if (options->budget > 0)
-		return rank_by_parameters(job, t, (int64_t)((1 - options->budget) * original), rank,
-			err);
+	if (options->budget > 0) {
+		*rank = job->ranks[t->index];
+		return true;
+	}
 	return rank_by_error(job, t, rank, err);
 }

@@ -33,6 +33,15 @@ bool al_job_refits(const struct al_compress_options *options);
 struct al_layout al_treated_layout(const struct al_job *job, const struct al_treated *treated,
 	int64_t rank);
 
+/* Loads the scores that the method works on, into `scores`, where it works on scores. */
+bool al_treated_load(struct al_job *job, struct al_treated *treated, struct al_scores *scores,
+	struct al_error *err) AL_MUST_CHECK;
+void al_treated_finish(struct al_treated *treated, struct al_scores *scores);
+
+/* The relative error at a rank. */
+bool al_error_at(struct al_job *job, const struct al_treated *treated, int64_t rank, double *error,
+	struct al_error *err) AL_MUST_CHECK;
+
 bool al_treated_make(struct al_job *job, const struct al_treated *treated,
 	const struct al_layout *layout, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -43,6 +52,11 @@ bool al_given_rank(const struct al_job *job, const struct al_attention *attentio
 /* 0 for methods without a rank. */
 bool al_choose_rank(struct al_job *job, const struct al_treated *treated, int64_t *rank,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- budget.c ---- */
+
+/* job->ranks, for the modules that are asked for, out of the options' budget. */
+bool al_job_spend(struct al_job *job, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- epfml.c ---- */
 

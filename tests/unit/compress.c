@@ -282,7 +282,7 @@ static void targets_choose_ranks(void **state)
 	assert_true(out.relative_error <= 0.4);
 	assert_true(out.parameters < 2 * WIDE * (D + 1));
 	options = (struct al_compress_options){.method = AL_METHOD_COLLAB,
-		.target_parameters = 2000};
+		.budget = 1 - 2000 / (2. * WIDE * (D + 1))};
 	MUST(compress(&f->opened, &options, f->compressed, &out));
 	assert_true(out.parameters <= 2000 && out.parameters > 2000 - (2 * D + HEADS));
 	options = (struct al_compress_options){.method = AL_METHOD_COLLAB, .target_error = 0.3};
@@ -401,12 +401,12 @@ static void refuses_ranks_and_heads(void **state)
 			"rank 49, expected 1 to 8"},
 		{{.method = AL_METHOD_COLLAB, .ranks = pair, .n_ranks = 2},
 			"2 ranks for 1 modules"},
-		{{.method = AL_METHOD_COLLAB, .target_parameters = 10},
-			"rank 1 takes 390 parameters already"},
+		{{.method = AL_METHOD_COLLAB, .budget = .99},
+			"the lowest ranks take 390 parameters already, expected at most 47"},
 		{{.method = AL_METHOD_DROP, .dropped = &nowhere, .n_dropped = 1}, "no module 7"},
 		{{.method = AL_METHOD_DROP, .dropped = &none, .n_dropped = 1},
 			"layers.0 has no head 6"},
-		{{.method = AL_METHOD_COLLAB, .target_parameters = 9999, .modules = "layers.9"},
+		{{.method = AL_METHOD_COLLAB, .budget = .5, .modules = "layers.9"},
 			"no module layers.9"},
 	};
 	struct fixture *f = *state;
