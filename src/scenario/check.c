@@ -135,6 +135,20 @@ static bool reach_of(struct al_search *search, const struct al_claim *claim,
 	return ok;
 }
 
+/* Did values on either side of what is printed come up, though none can be it? Then a divisor is
+ * zero in between: from the least to the greatest value they don't go. */
+static bool passes_over(const struct al_search *search, const struct al_claim *claim,
+	const struct al_printed *printed, int64_t factor)
+{
+	struct al_target target;
+
+	al_target_init(&target, claim, printed, factor);
+	const bool does = target.has_low && target.has_high && mpq_cmp(search->low, target.low) < 0
+		&& mpq_cmp(search->high, target.high) > 0;
+	al_target_finish(&target);
+	return does;
+}
+
 /* Would the claim hold too if the last digit were one more? Then it shows little. */
 static bool try_next_digit(struct al_search *search, const struct al_claim *claim,
 	const struct al_printed *printed, int64_t factor, bool *holds, struct al_error *err)
@@ -162,6 +176,7 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct 
 	struct al_cell *row = judgement->row;
 	struct al_search search;
 	enum al_reach reach;
+	bool has_gap = false;
 
 	al_search_init(&search, d, point);
 	set_scaled(table, &row[C_VALUE], point, factor);
@@ -170,10 +185,21 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct 
 	if (ok && !al_claim_is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
 		ok = reach_of(&search, d->claim, printed, factor, MOST_REGIONS, &reach, err);
 		judgement->verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
+		has_gap = judgement->verdict == AL_INCONSISTENT
+			&& passes_over(&search, d->claim, printed, factor);
 		explain(d, printed, row[C_VALUE].exact, judgement);
 	}
-	set_scaled(table, &row[C_LOW], search.low, factor);
-	set_scaled(table, &row[C_HIGH], search.high, factor);
+	if (has_gap) {
+		al_cell_set_text(table, &row[C_NOTE],
+			al_format(&table->arena,
+				"%s; a divisor is zero within the rounding of the inputs: values "
+				"lie "
+				"on both sides, none at what is printed",
+				row[C_NOTE].text));
+	} else {
+		set_scaled(table, &row[C_LOW], search.low, factor);
+		set_scaled(table, &row[C_HIGH], search.high, factor);
+	}
 	judgement->is_equality = al_claim_is_equality(d->claim)
 		&& (judgement->verdict == AL_REPRODUCED || judgement->verdict == AL_CONSISTENT);
 	if (ok && judgement->is_equality)
