@@ -25,6 +25,12 @@ void al_audit_finish(struct al_audit *audit)
 	*audit = (struct al_audit){0};
 }
 
+void al_audit_forget_pairs(struct al_audit *audit)
+{
+	al_ranking_finish(audit->similar);
+	audit->similar->most = audit->options.n_pairs;
+}
+
 /* Moves what was found to what there is. */
 static void take_spectra(struct al_spectra *found, unsigned kinds, struct al_spectra *all,
 	unsigned *all_kinds)

@@ -3,7 +3,6 @@
 
 #include "audit/losses.h"
 #include "audit/rotary.h"
-#include "linalg/kernel.h"
 #include "views/rotary.h"
 
 static size_t count_rotary(const struct al_model_view *view)
@@ -181,7 +180,7 @@ static void note_calibration(const struct al_calibration *calibration, struct al
 }
 
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
-	size_t n, struct al_table *table)
+	size_t n, const char *kernel, struct al_table *table)
 {
 	const struct al_audit_options *options = &audit->options;
 
@@ -190,7 +189,7 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 		: al_format(&table->arena, "null draws: %lld", (long long)options->n_nulls);
 
 	al_table_note(table, "seed: %llu, %s, BLAS kernel: %s%s", (unsigned long long)options->seed,
-		nulls, al_blas_kernel(), options->is_centred ? ", centred" : "");
+		nulls, kernel, options->is_centred ? ", centred" : "");
 	if (options->folds_norms)
 		note_norms(measured, n, table);
 	note_positions(audit, table);

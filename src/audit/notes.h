@@ -10,8 +10,9 @@
 bool al_audit_set_offset(struct al_model_view *view, int64_t offset,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Notes what was done to the weights of the modules that were measured, [n]. */
+/* Notes what was done to the weights of the modules that were measured, [n], and by which kernel of
+ * BLAS. */
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
-	size_t n, struct al_table *table);
+	size_t n, const char *kernel, struct al_table *table);
 
 #endif

@@ -203,11 +203,75 @@ static void add_row(struct al_table *table, const struct al_head_pair *pair)
 		al_audit_set_number(cell++, pair->composition[p]);
 }
 
-void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking)
+void al_pairs_give_rows(struct al_table *table, const struct al_ranking *ranking)
 {
 	for (size_t k = 0; k < ranking->n; k++)
 		add_row(table, &ranking->items[k]);
+}
+
+void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking)
+{
+	al_pairs_give_rows(table, ranking);
 	if (ranking->n < ranking->n_seen)
 		al_table_note(table, "the %zu most similar of %zu pairs", ranking->n,
 			ranking->n_seen);
+}
+
+/* ---- from the table ---- */
+
+static bool take_head(const struct al_cell *cell, const struct al_attention *attention, size_t *out,
+	struct al_error *err)
+{
+	double head;
+
+	if (!al_cell_number(cell, &head) || !(head >= 0 && head < (double)attention->n_heads))
+		return al_fail(err, AL_EINPUT, "a pair of heads that %s doesn't have",
+			attention->name);
+	*out = (size_t)head;
+	return true;
+}
+
+static double take_number(const struct al_cell *cell)
+{
+	double number;
+
+	return al_cell_number(cell, &number) ? number : NAN;
+}
+
+/* The columns are those of al_pairs_add_columns, without composition. */
+static bool take_pair(const struct al_attention *attention, const struct al_cell *cells,
+	struct al_head_pair *pair, struct al_error *err)
+{
+	const struct al_cell *cell = cells + 4;
+
+	*pair = (struct al_head_pair){.a = attention, .b = attention};
+	for (int form = 0; form < AL_N_FORMS; form++)
+		pair->cosine[form] = take_number(cell++);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++, cell += 3) {
+		pair->has_angles[p] = cell->kind != AL_CELL_MISSING;
+		pair->angles[p] = (struct al_angles){.kernel = take_number(&cell[0]),
+			.smallest = take_number(&cell[1]),
+			.largest = take_number(&cell[2])};
+	}
+	for (int p = 0; p < AL_N_READERS; p++)
+		pair->composition[p] = NAN;
+	return take_head(&cells[1], attention, &pair->head_a, err)
+		&& take_head(&cells[3], attention, &pair->head_b, err);
+}
+
+bool al_pairs_take_rows(struct al_ranking *ranking, const struct al_attention *attention,
+	const struct al_table *rows, struct al_error *err)
+{
+	const size_t n_heads = (size_t)attention->n_heads;
+	const size_t n_seen = ranking->n_seen + n_heads * (n_heads - 1) / 2;
+	struct al_head_pair pair;
+
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		if (!take_pair(attention, rows->rows[row], &pair, err))
+			return false;
+		add_pair(ranking, &pair);
+	}
+	ranking->n_seen = n_seen;
+	cut(ranking);
+	return true;
 }

@@ -44,4 +44,10 @@ bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct
 void al_pairs_add_columns(struct al_table *table, bool with_composition);
 void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking);
 
+/* What one module left in a ranking of its own as rows, without a note; and taken from them into
+ * the ranking of all. */
+void al_pairs_give_rows(struct al_table *table, const struct al_ranking *ranking);
+bool al_pairs_take_rows(struct al_ranking *ranking, const struct al_attention *attention,
+	const struct al_table *rows, struct al_error *err) AL_MUST_CHECK;
+
 #endif

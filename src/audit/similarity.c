@@ -57,6 +57,18 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	al_pairs_add_rows(table, audit->similar);
 }
 
+/* The best pairs of all modules are among the best of each. */
+static void give_rows(struct al_audit *audit, struct al_table *table)
+{
+	al_pairs_give_rows(table, audit->similar);
+}
+
+static bool take_rows(struct al_audit *audit, const struct al_attention *attention,
+	const struct al_table *rows, struct al_error *err)
+{
+	return al_pairs_take_rows(audit->similar, attention, rows, err);
+}
+
 /* ---- the summary ---- */
 
 enum { N_PAIRS = 3 };
@@ -98,6 +110,8 @@ const struct al_measurement al_measurement_similarity = {
 	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
+	.give_rows = give_rows,
+	.take_rows = take_rows,
 	.finish = finish,
 	.short_form = {.columns = {"module_a", "head_a", "module_b", "head_b", "qk_cosine",
 			       "ov_cosine"},

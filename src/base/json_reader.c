@@ -232,3 +232,19 @@ bool al_json_reader_size(struct al_json_reader *reader, const char *what, int64_
 	move_to(reader, &s);
 	return true;
 }
+
+bool al_json_reader_number(struct al_json_reader *reader, const char *what, const char **out,
+	struct al_error *err)
+{
+	const char *begin = reader->p;
+	struct al_json_scan s = scan_from(reader);
+
+	if (!al_json_reader_expect(reader, AL_JSON_NUMBER, what, err))
+		return false;
+	(void)al_json_scan_value(&s);
+	reader->value.length = 0;
+	al_text_add_bytes(&reader->value, begin, (size_t)(s.p - begin));
+	*out = reader->value.data;
+	move_to(reader, &s);
+	return true;
+}

@@ -47,6 +47,10 @@ bool al_json_reader_text(struct al_json_reader *reader, const char *what, const 
 bool al_json_reader_size(struct al_json_reader *reader, const char *what, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* A number as it is written, good until the next text. */
+bool al_json_reader_number(struct al_json_reader *reader, const char *what, const char **out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Fails with "name:line:column: message", the place being that of the next value, or `place`. */
 bool al_json_reader_fail(const struct al_json_reader *reader, const char *place,
 	struct al_error *err, const char *format, ...) AL_PRINTF(4, 5);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fingerprint.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -89,7 +90,7 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.calibration", .value = VERSION},
 		{.key = "attnledger.source",
-			.value = al_format(&arena, "fnv1a %016" PRIx64, calibration->source)},
+			.value = al_fingerprint_text(&arena, calibration->source)},
 		{.key = "attnledger.queries",
 			.value = al_format(&arena, "%" PRId64, calibration->n_queries)},
 	};
@@ -123,16 +124,13 @@ static bool read_metadata(struct al_calibration *calibration, const struct al_ch
 	const char *source = find_metadata(file, "attnledger.source");
 	const char *queries = find_metadata(file, "attnledger.queries");
 	size_t n = al_read_digits(queries, &calibration->n_queries);
-	char *end = NULL;
 
 	if (strcmp(version, VERSION) != 0)
 		return al_fail(err, AL_EINPUT,
 			"is no calibration: attnledger.calibration of its metadata is \"%.20s\", "
 			"expected \"%s\"",
 			version, VERSION);
-	if (strncmp(source, "fnv1a ", 6) == 0)
-		calibration->source = strtoull(source + 6, &end, 16);
-	if (!end || end != source + 6 + 16 || *end)
+	if (!al_fingerprint_read(source, &calibration->source))
 		return al_fail(err, AL_EINPUT,
 			"attnledger.source of its metadata is \"%.40s\", expected a fingerprint",
 			source);

@@ -69,24 +69,41 @@ bool al_tensor_read_finite(const struct al_checkpoint *checkpoint, const struct 
 			tensor->name, err);
 }
 
-bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
-	struct al_table *table, struct al_error *err)
+bool al_checkpoint_count_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
+	int64_t *counts, struct al_error *err)
+{
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if ((!is_counted || is_counted[i])
+			&& !al_tensor_count_not_finite(checkpoint, &checkpoint->tensors[i],
+				&counts[i], err))
+			return false;
+	return true;
+}
+
+void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int64_t *counts,
+	struct al_table *table)
 {
 	size_t n_tensors = 0;
 
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		const struct al_tensor *tensor = &checkpoint->tensors[i];
-		int64_t n = 0;
-		if ((!is_counted || is_counted[i])
-			&& !al_tensor_count_not_finite(checkpoint, tensor, &n, err))
-			return false;
-		if (n > 0 && n_tensors++ < MOST_NAMES)
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if (counts[i] > 0 && n_tensors++ < MOST_NAMES)
 			al_table_note(table,
 				"%s: %" PRId64 " of %" PRId64 " numbers of %s are NaN or infinite",
-				checkpoint->path, n, tensor->n_elements, tensor->name);
-	}
+				checkpoint->path, counts[i], checkpoint->tensors[i].n_elements,
+				checkpoint->tensors[i].name);
 	if (n_tensors > MOST_NAMES)
 		al_table_note(table, "%s: NaN or infinite numbers in %zu tensors more",
 			checkpoint->path, n_tensors - MOST_NAMES);
-	return true;
+}
+
+bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
+	struct al_table *table, struct al_error *err)
+{
+	int64_t *counts = al_calloc(checkpoint->n_tensors + 1, sizeof(*counts));
+	bool ok = al_checkpoint_count_not_finite(checkpoint, is_counted, counts, err);
+
+	if (ok)
+		al_checkpoint_note_counts(checkpoint, counts, table);
+	free(counts);
+	return ok;
 }

@@ -26,8 +26,16 @@ bool al_tensor_check_finite(const struct al_checkpoint *checkpoint, const struct
 bool al_tensor_read_finite(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	double *out, struct al_error *err) AL_MUST_CHECK;
 
-/* Counts the tensors for which is_counted [n_tensors] is true (NULL: all) and notes those that hold
- * NaN or infinite numbers: the first few by name, of the others how many they are. */
+/* Of every tensor for which is_counted [n_tensors] is true (NULL: all), how many numbers are NaN or
+ * infinite, into counts [n_tensors]; the others are left alone. */
+bool al_checkpoint_count_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
+	int64_t *counts, struct al_error *err) AL_MUST_CHECK;
+
+/* Notes the tensors that hold so many: the first few by name, of the others how many they are. */
+void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int64_t *counts,
+	struct al_table *table);
+
+/* Counts and notes. */
 bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
 	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
 

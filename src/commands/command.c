@@ -167,6 +167,16 @@ static bool choose_writer(const struct al_output_options *output, const struct a
 	return al_writer_find("text", out, err);
 }
 
+bool al_session_answer_to(struct al_session *session, const char *file, struct al_error *err)
+{
+	struct al_output_options *output = al_new(&session->arena, struct al_output_options);
+
+	*output = *session->output;
+	output->file = file;
+	session->output = output;
+	return choose_writer(output, &session->writer, err);
+}
+
 static bool choose_threads(const struct al_program *program, const struct al_output_options *output,
 	struct al_error *err)
 {

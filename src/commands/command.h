@@ -93,7 +93,9 @@ struct al_command {
 		"a model run on tokens: loss, embeddings, and what is lost without each head") \
 	X(calibrate, FULL, \
 		"record what a model's attention does on tokens: moments of its inputs and heads") \
-	X(merge, FULL, "add up calibrations of one model that were recorded on different tokens")
+	X(merge, FULL, \
+		"put together what several processes found: the shards of an audit; calibrations " \
+		"of one model, recorded on different tokens")
 
 #define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)
@@ -103,6 +105,10 @@ const char *al_session_word(const struct al_session *session, size_t index);
 
 /* Is the answer a text for a terminal, whose width it has to fit? */
 bool al_session_is_on_terminal(const struct al_session *session);
+
+/* As if --output FILE were given, for a command whose --output isn't always the answer's file. */
+bool al_session_answer_to(struct al_session *session, const char *file,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A new table of the answer; it belongs to the session. */
 struct al_table *al_session_table(struct al_session *session, const char *id, const char *title);

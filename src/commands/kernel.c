@@ -68,14 +68,21 @@ bool al_kernel_prepare(char **argv, struct al_error *err)
 	return false;
 }
 
-void al_kernel_note(struct al_table *table)
+const char *al_kernel_reason(struct al_arena *arena)
 {
 	const char *kernel = al_blas_kernel(), *named = get(by_name), *reason = get(because);
 
 	if (!named || strcasecmp(named, kernel) != 0) /* OpenBLAS has no such kernel */
-		return;
+		return NULL;
 	if (reason)
-		al_table_note(table, "BLAS kernel %s: %s", kernel, reason);
-	else
-		al_table_note(table, "BLAS kernel %s: named by %s", kernel, by_name);
+		return al_format(arena, "BLAS kernel %s: %s", kernel, reason);
+	return al_format(arena, "BLAS kernel %s: named by %s", kernel, by_name);
+}
+
+void al_kernel_note(struct al_table *table)
+{
+	const char *reason = al_kernel_reason(&table->arena);
+
+	if (reason)
+		al_table_note(table, "%s", reason);
 }

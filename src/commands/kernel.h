@@ -10,7 +10,10 @@
  * of the whole program. */
 bool al_kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
 
-/* Notes why this kernel runs, where OpenBLAS alone didn't choose it. */
+/* Why this kernel runs; NULL where OpenBLAS alone chose it. */
+const char *al_kernel_reason(struct al_arena *arena);
+
+/* Notes it. */
 void al_kernel_note(struct al_table *table);
 
 #endif

@@ -1,10 +1,40 @@
-/* merge: calibrations of one model, added up. */
+/* merge: what several processes recorded or measured, put together: calibrations of one model, or
+ * the parts of an audit. */
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "commands/calibration.h"
+#include "commands/merge_audit.h"
 
-static const struct al_option_group groups[] = {{al_format_rows, 0},
-	{al_calibration_folder_rows, 0}, {al_display_rows, 0}, {NULL, 0}};
+struct merge_options {
+	struct al_output_options output;
+	const char *target; /* a folder or the answer's file */
+	struct al_merge_audit audit;
+};
+
+static const struct al_option_row target_rows[] = {
+	OPTION_TEXT(struct merge_options, target, "output", "DIR|FILE",
+		"calibrations: the folder that gets calibration.safetensors; an audit: the file "
+		"that gets the answer",
+		.letter = 'o'),
+	OPTION_END,
+};
+
+static const struct al_option_row audit_rows[] = {
+	OPTION_TEXT(struct merge_options, audit.checkpoint, "checkpoint", "PATH",
+		"an audit: where its checkpoint is now"),
+	OPTION_TEXT(struct merge_options, audit.tables, "tables", "DIR",
+		"an audit: as `audit --tables`, with which its shards were measured"),
+	OPTION_TEXT(struct merge_options, audit.figures, "figures", "DIR",
+		"an audit: as `audit --figures`, likewise"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {{al_format_rows, 0}, {target_rows, 0},
+	{audit_rows, 0}, {al_display_rows, 0}, {NULL, 0}};
+
+/* ---- calibrations ---- */
 
 static bool add_others(const struct al_session *session, struct al_calibration *sum,
 	struct al_error *err)
@@ -21,15 +51,33 @@ static bool add_others(const struct al_session *session, struct al_calibration *
 	return true;
 }
 
-static bool run_merge(struct al_session *session, struct al_error *err)
+static bool check_calibrations(const struct al_session *session, struct al_error *err)
 {
-	const char *folder = ((const struct al_calibration_options *)session->options)->folder;
+	const struct merge_options *o = session->options;
+	const char *name = al_command_line_first_of(&session->line, audit_rows);
+	const char *first = al_session_word(session, 0);
+
+	if (name)
+		return al_fail(err, AL_EINPUT, "--%s is for parts of an audit: %s holds none", name,
+			first);
+	if (access(first, F_OK) != 0)
+		return al_fail(err, AL_EINPUT, "%s: can't open: %s", first, strerror(errno));
+	if (!al_session_word(session, 1))
+		return al_fail(err, AL_EINPUT,
+			"%s: holds no part of an audit (shard-I-of-N.json), and a calibration is "
+			"added to another one",
+			first);
+	return o->target || al_fail(err, AL_EINPUT, "expected -o DIR, the folder to write to");
+}
+
+static bool merge_calibrations(struct al_session *session, struct al_error *err)
+{
+	const char *folder = ((const struct merge_options *)session->options)->target;
 	struct al_calibration sum;
 	bool is_new = false;
 
-	if (!folder)
-		return al_fail(err, AL_EINPUT, "expected -o DIR, the folder to write to");
-	if (!al_calibration_read(&sum, al_session_word(session, 0), err))
+	if (!check_calibrations(session, err)
+		|| !al_calibration_read(&sum, al_session_word(session, 0), err))
 		return false;
 	bool ok = add_others(session, &sum, err)
 		&& al_calibration_folder_make(folder, &is_new, err);
@@ -43,13 +91,33 @@ static bool run_merge(struct al_session *session, struct al_error *err)
 	return ok;
 }
 
+/* ---- the command ---- */
+
+static bool holds_audit(const struct al_session *session)
+{
+	for (size_t i = 0; al_session_word(session, i); i++)
+		if (al_holds_fragments(al_session_word(session, i)))
+			return true;
+	return false;
+}
+
+static bool run_merge(struct al_session *session, struct al_error *err)
+{
+	const struct merge_options *o = session->options;
+
+	if (!holds_audit(session))
+		return merge_calibrations(session, err);
+	return (!o->target || al_session_answer_to(session, o->target, err))
+		&& al_merge_audit(session, &o->audit, err);
+}
+
 const struct al_command al_command_merge = {
-	.words = "DIR DIR...",
-	.examples = {"merge monday/ tuesday/ -o both/", "merge part-*/ -o all/ -f csv"},
+	.words = "DIR...",
+	.examples = {"merge monday/ tuesday/ -o both/", "merge parts/ --tables out -o audit.json"},
 	.options = groups,
-	.options_size = sizeof(struct al_calibration_options),
-	.least_words = 2,
-	.most_words = 1000,
+	.options_size = sizeof(struct merge_options),
+	.least_words = 1,
+	.most_words = 10000,
 	.computes = false,
 	.run = run_merge,
 };

@@ -297,6 +297,84 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 	return true;
 }
 
+/* ---- values as texts ---- */
+
+/* What a field holds, as texts. */
+struct values {
+	struct al_arena *arena;
+	const char **items;
+	size_t n, room;
+};
+
+static void add_value(struct values *values, const struct al_option_row *row, const char *value)
+{
+	values->items = al_grow(values->arena, values->items, values->n, &values->room,
+		sizeof(*values->items));
+	values->items[values->n++] = value ? al_format(values->arena, "--%s=%s", row->name, value)
+					   : al_format(values->arena, "--%s", row->name);
+}
+
+static void add_set(struct values *values, const struct al_option_row *row, uint64_t set)
+{
+	struct al_text words;
+
+	al_text_init(&words);
+	for (size_t i = 0; i < row->n_words; i++)
+		if (set >> i & 1)
+			al_text_addf(&words, "%s%s", words.length ? "," : "", row->words[i]);
+	if (set)
+		add_value(values, row, words.data);
+	al_text_finish(&words);
+}
+
+static void add_list(struct values *values, const struct al_option_row *row,
+	const struct al_texts *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		add_value(values, row, list->items[i]);
+}
+
+static void add_field(struct values *values, const struct al_option_row *row, const void *field)
+{
+	switch (row->kind) {
+	case OPTION_IS_FLAG:
+		if (*(const bool *)field)
+			add_value(values, row, NULL);
+		break;
+	case OPTION_IS_TEXT:
+		if (*(const char *const *)field != row->text)
+			add_value(values, row, *(const char *const *)field);
+		break;
+	case OPTION_IS_LIST:
+		add_list(values, row, field);
+		break;
+	case OPTION_IS_COUNT:
+		if (*(const int64_t *)field != row->fallback)
+			add_value(values, row,
+				al_format(values->arena, "%lld",
+					(long long)*(const int64_t *)field));
+		break;
+	case OPTION_IS_CHOICE:
+		if (*(const int *)field != row->fallback)
+			add_value(values, row, row->words[*(const int *)field]);
+		break;
+	case OPTION_IS_SET:
+		add_set(values, row, *(const uint64_t *)field);
+		break;
+	}
+}
+
+struct al_texts al_options_texts(const struct al_option_group *groups, const void *options,
+	struct al_arena *arena)
+{
+	struct values values = {.arena = arena};
+
+	for (const struct al_option_group *group = groups; group->rows; group++)
+		for (const struct al_option_row *row = group->rows; row->name; row++)
+			add_field(&values, row, (const char *)options + group->at + row->field);
+	return (struct al_texts){values.items, values.n};
+}
+
 /* ---- help ---- */
 
 enum { HELP_COLUMN = 26, LAST_COLUMN = 79 };

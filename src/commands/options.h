@@ -125,6 +125,11 @@ bool al_command_line_has(const struct al_command_line *line, const struct al_opt
 const char *al_command_line_first_of(const struct al_command_line *line,
 	const struct al_option_row *rows);
 
+/* What was given, as a command line would give it again: "--seed=2", one text an option, in the
+ * order of the rows; what is as it were without is left out. */
+struct al_texts al_options_texts(const struct al_option_group *groups, const void *options,
+	struct al_arena *arena);
+
 /* Adds words of the help up to the last column; further lines begin at column `first`, where the
  * text is already. */
 void al_help_add_wrapped(struct al_text *out, const char *text, size_t first);

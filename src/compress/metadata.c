@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/fingerprint.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -139,7 +140,7 @@ const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, s
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
 		{.key = "attnledger.source",
-			.value = al_format(&job->arena, "fnv1a %016" PRIx64, source)},
+			.value = al_fingerprint_text(&job->arena, source)},
 		{.key = "attnledger.family", .value = job->view->family->name},
 		{.key = "attnledger.scale",
 			.value = job->options->for_epfml

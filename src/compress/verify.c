@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "audit/select.h"
+#include "base/fingerprint.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -239,7 +240,7 @@ static bool note_source(const struct verification *v, struct al_error *err)
 		return true;
 	if (!al_checkpoint_hash(v->view->checkpoint, &hash, err))
 		return false;
-	const char *here = al_format(&v->table->arena, "fnv1a %016" PRIx64, hash);
+	const char *here = al_fingerprint_text(&v->table->arena, hash);
 	if (strcmp(source, here) != 0)
 		al_table_note(v->table,
 			"warning: the compressed file names source %s, but ORIGINAL is %s", source,

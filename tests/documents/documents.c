@@ -15,6 +15,8 @@
 #include "catalog/read.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/npy.h"
+#include "fragment/manifest.h"
+#include "fragment/rows.h"
 #include "scenario/csv.h"
 #include "scenario/scenario.h"
 #include "support/folder.h"
@@ -198,6 +200,30 @@ static bool parse_scenario(const char *text, size_t length, struct al_error *err
 		return false;
 	al_scenario_destroy(scenario);
 	return true;
+}
+
+/* ---- parts of an audit ---- */
+
+static bool parse_rows(const char *text, size_t length, struct al_error *err)
+{
+	struct al_fragment_rows rows;
+
+	if (!parse_json(text, length, err)
+		|| !al_fragment_rows_parse(&rows, "rows.json", text, length, err))
+		return false;
+	al_fragment_rows_finish(&rows);
+	return true;
+}
+
+static bool parse_manifest(const char *text, size_t length, struct al_error *err)
+{
+	struct al_manifest manifest;
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	bool ok = al_manifest_parse(&manifest, &arena, "manifest.json", text, length, err);
+	al_arena_finish(&arena);
+	return ok;
 }
 
 /* ---- what is no JSON ---- */
@@ -424,6 +450,12 @@ const struct parser parsers[] = {
 	{.name = "model", .parse = parse_model, .files = "src/catalog/models/*.json"},
 	{.name = "config", .parse = parse_config, .files = "tests/data/*-*b*.json"},
 	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},
+	{.name = "rows of an audit",
+		.parse = parse_rows,
+		.files = "tests/fuzz/corpus/fragment/rows"},
+	{.name = "part of an audit",
+		.parse = parse_manifest,
+		.files = "tests/fuzz/corpus/fragment/manifest"},
 	{.name = "CSV",
 		.parse = parse_csv,
 		.texts = {"\xef\xbb\xbf"

@@ -271,6 +271,8 @@ static const char *const lines[] = {
 	"inspect tests/data/odd.safetensors --values",
 	"reconcile " CHECKPOINT "--tensors",
 	"audit " CHECKPOINT "--null 1 --threads 1 --tables @",
+	"audit " CHECKPOINT "--only heads,similarity --threads 1 --shard 1/1 --fragment @",
+	"merge @ -f json",
 	"compress " CHECKPOINT "--method collab --rank 6 --threads 1 -o @/out.safetensors",
 	"verify " CHECKPOINT "@/out.safetensors --threads 1",
 };

@@ -149,7 +149,7 @@ static void reads_in_order_without_a_tree(void **state)
 	static const char text[] =
 		" {\"a\\u00e9\\ud83d\\ude00\": [], \"skipped\": {\"x\": [1, {}]},"
 		"\"t\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\", \"n\": [0, 9223372036854775807, "
-		"9223372036854775808]}";
+		"9223372036854775808, -1.50e+03]}";
 	struct al_json_reader reader;
 	struct al_error err;
 	const char *key, *value;
@@ -183,6 +183,9 @@ static void reads_in_order_without_a_tree(void **state)
 	assert_string_equal(err.message,
 		"t:1:111: found 9223372036854775808, expected less than 2^63");
 	al_json_reader_skip(&reader);
+	assert_true(
+		al_json_reader_item(&reader) && al_json_reader_number(&reader, NULL, &value, &err));
+	assert_string_equal(value, "-1.50e+03");
 	assert_false(al_json_reader_item(&reader));
 	assert_false(al_json_reader_member(&reader, &key));
 	al_json_reader_finish(&reader);

@@ -125,6 +125,39 @@ static void falls_back(void **state)
 	finish(&f);
 }
 
+static void check_texts(struct fixture *f, const char *line, const char *expected)
+{
+	struct al_text joined;
+
+	assert_true(read_line(f, line));
+	const struct al_texts texts = al_options_texts(groups, &f->example, &f->arena);
+	al_text_init(&joined);
+	for (size_t i = 0; i < texts.n; i++)
+		al_text_addf(&joined, "%s%s", i ? " " : "", texts.items[i]);
+	assert_string_equal(joined.data, expected);
+	al_text_finish(&joined);
+}
+
+/* However it was typed: in the order of the rows, without what is as it were anyway. */
+static void gives_a_line_again(void **state)
+{
+	static const char line[] =
+		"--output=file --quiet --set=a=1 --set=b=2 --name=me --draws=1000 "
+		"--devices=7 --color=never --only=heads,pairs";
+	struct fixture f;
+
+	(void)state;
+	setup(&f);
+	check_texts(&f, "", "");
+	check_texts(&f, "--draws 4 --devices 1", "");
+	check_texts(&f,
+		"--only pairs,heads --color never --devices=7 --set a=1 -q -ofile --name=me "
+		"--draws 1000 --set=b=2",
+		line);
+	check_texts(&f, line, line);
+	finish(&f);
+}
+
 static void says_what_is_given(void **state)
 {
 	struct fixture f;
@@ -217,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_every_kind),
 		cmocka_unit_test(falls_back),
+		cmocka_unit_test(gives_a_line_again),
 		cmocka_unit_test(says_what_is_given),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes_the_largest_count),

@@ -1,0 +1,16 @@
+/* Work dealt to processes that can't ask each other: all come to the same shares. */
+#ifndef ATTNLEDGER_AUDIT_DEAL_H
+#define ATTNLEDGER_AUDIT_DEAL_H
+
+#include <stddef.h>
+
+#include "views/views.h"
+
+/* Whose each of n items is, from 0 on: shards [n]. The largest first, each to the shard that has
+ * least so far. */
+void al_deal(const double *sizes, size_t n, size_t n_shards, size_t *shards);
+
+/* How many numbers the module's projections hold. */
+double al_attention_size(const struct al_attention *attention);
+
+#endif

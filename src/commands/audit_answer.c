@@ -1,0 +1,140 @@
+/* An audit's answer: tables finished, noted, written, drawn, and what of them people read. */
+#include "commands/audit_figures.h"
+#include "commands/audit_run.h"
+
+#include "audit/notes.h"
+#include "audit/summary.h"
+#include "base/file.h"
+#include "checkpoint/finite.h"
+
+static void finish_tables(struct al_audit_run *run)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && al_measurements[i]->finish)
+			al_measurements[i]->finish(&run->audit, run->tables[i]);
+	al_summary_fill(&run->summary, &run->audit, run->tables);
+}
+
+/* Two checkpoints side by side need no summary of the first. */
+static bool is_comparison(const struct al_audit_run *run)
+{
+	return run->against.n_columns > 0 && !run->options->only;
+}
+
+/* The summary, or of the tables that were named the first. */
+static struct al_table *first_table(struct al_audit_run *run)
+{
+	if (is_comparison(run))
+		return &run->against;
+	for (size_t i = 0; run->options->only && i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i])
+			return run->tables[i];
+	return &run->summary;
+}
+
+static void add_notes(struct al_audit_run *run)
+{
+	struct al_table *table = first_table(run);
+
+	al_opened_checkpoint_note(&run->opened, table);
+	al_audit_note(&run->audit, run->measured, run->n_measured, run->kernel, table);
+	if (run->kernel_note)
+		al_table_note(table, "%s", run->kernel_note);
+	for (size_t i = 0; i < run->n_left_out; i++)
+		al_table_note(table, "%s", run->left_out[i]);
+	al_checkpoint_note_counts(&run->opened.checkpoint, run->not_finite, table);
+}
+
+/* ---- files ---- */
+
+static bool write_table(struct al_session *session, const char *folder,
+	const struct al_table *table, struct al_error *err)
+{
+	struct al_style style = {0};
+	const struct al_writer *csv;
+
+	if (!al_writer_find("csv", &csv, err))
+		return false;
+	csv->write(&style, &table, 1, al_files_add(&session->files, folder, table->id, "csv"));
+	return true;
+}
+
+static bool write_tables(struct al_audit_run *run, struct al_error *err)
+{
+	const char *folder = run->options->tables;
+
+	if (!folder)
+		return true;
+	bool ok = al_folder_make(folder, err)
+		&& write_table(run->session, folder, &run->summary, err);
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
+		ok = !run->tables[i] || write_table(run->session, folder, run->tables[i], err);
+	if (ok && run->across.n_columns)
+		ok = write_table(run->session, folder, &run->across, err);
+	if (ok && run->against.n_columns)
+		ok = write_table(run->session, folder, &run->against, err);
+	return ok;
+}
+
+static bool draw_figures(const struct al_audit_run *run, struct al_error *err)
+{
+	const char *folder = run->options->figures;
+
+	return !folder || al_audit_figures_draw(&run->session->files, folder, run->tables, err);
+}
+
+/* ---- what is read ---- */
+
+/* Moves a table into the answer. */
+static void take(struct al_session *session, struct al_table *table)
+{
+	al_session_take(session, table);
+	*table = (struct al_table){0};
+}
+
+static void take_short(struct al_session *session, const struct al_measurement *m,
+	const struct al_table *table)
+{
+	const char *title = m->short_form.title ? m->short_form.title : table->title;
+
+	if (al_measurement_has_short_form(m))
+		al_measurement_shorten(m, table, al_session_table(session, m->id, title));
+}
+
+/* People get the summary and short tables; who names tables, and programs, get them whole. */
+static void answer(struct al_audit_run *run)
+{
+	struct al_session *session = run->session;
+	bool is_named = run->options->only;
+	bool is_short = session->writer->is_for_people && !is_named;
+
+	if (is_short)
+		al_table_note(&run->summary,
+			"whole tables: --only NAME, --format json, --tables DIR");
+	if (!is_named && !is_comparison(run))
+		take(session, &run->summary);
+	if (run->across.n_columns)
+		take(session, &run->across);
+	if (run->against.n_columns)
+		take(session, &run->against);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		if (!run->tables[i] || (m->measured == AL_MEASURED_FOR_FILES && !is_named))
+			continue;
+		if (is_short)
+			take_short(session, m, run->tables[i]);
+		else
+			take(session, run->tables[i]);
+	}
+}
+
+bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
+{
+	finish_tables(run);
+	add_notes(run);
+	if (!al_checkpoint_check_unchanged(&run->opened.checkpoint, err) || !write_tables(run, err)
+		|| !draw_figures(run, err))
+		return false;
+	answer(run);
+	return true;
+}

@@ -1,0 +1,120 @@
+/* Shares of an audit, and what it reads. */
+#include "commands/audit_part.h"
+
+#include "audit/deal.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+/* ---- shares ---- */
+
+const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards)
+{
+	const struct al_model_view *view = &run->opened.view;
+	struct al_arena *arena = &run->session->arena;
+	double *sizes = al_new_array(arena, double, view->n_modules + 1);
+	size_t *places = al_new_array(arena, size_t, view->n_modules + 1);
+	size_t *dealt = al_new_array(arena, size_t, view->n_modules + 1), n = 0;
+	int64_t *shards = al_new_array(arena, int64_t, view->n_modules + 1);
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (al_audit_run_chooses(run, &view->modules[i])) {
+			places[n] = i;
+			sizes[n++] = al_attention_size(&view->modules[i]);
+		}
+	al_deal(sizes, n, (size_t)n_shards, dealt);
+	for (size_t i = 0; i < n; i++)
+		shards[places[i]] = (int64_t)dealt[i] + 1;
+	return shards;
+}
+
+/* A tensor that several modules share is the first one's. */
+static void mark_modules(const struct al_audit_run *run, const int64_t *shards, int64_t shard,
+	bool *is_mine, bool *is_of_module)
+{
+	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+
+	for (size_t i = run->opened.view.n_modules; i-- > 0;) {
+		const struct al_attention *attention = &run->opened.view.modules[i];
+		if (shards[i] == 0)
+			continue;
+		al_attention_mark_tensors(checkpoint, attention, shards[i] == shard, is_mine);
+		al_attention_mark_tensors(checkpoint, attention, true, is_of_module);
+	}
+}
+
+const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t *shards,
+	int64_t shard, int64_t n_shards)
+{
+	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	const size_t n_tensors = checkpoint->n_tensors;
+	struct al_arena *arena = &run->session->arena;
+	bool *is_mine = al_new_array(arena, bool, n_tensors + 1);
+	bool *is_of_module = al_new_array(arena, bool, n_tensors + 1);
+	double *sizes = al_new_array(arena, double, n_tensors + 1);
+	size_t *dealt = al_new_array(arena, size_t, n_tensors + 1);
+
+	mark_modules(run, shards, shard, is_mine, is_of_module);
+	for (size_t i = 0; i < n_tensors; i++)
+		sizes[i] = is_of_module[i] ? 0 : (double)checkpoint->tensors[i].bytes;
+	al_deal(sizes, n_tensors, (size_t)n_shards, dealt);
+	for (size_t i = 0; i < n_tensors; i++)
+		if (!is_of_module[i])
+			is_mine[i] = (int64_t)dealt[i] + 1 == shard;
+	return is_mine;
+}
+
+/* ---- what is read ---- */
+
+enum { MOST_INPUT_BYTES = 1 << 30 };
+
+static bool hash_file(const char *path, uint64_t *out, struct al_error *err)
+{
+	struct al_text text;
+
+	if (!al_file_read(&text, path, MOST_INPUT_BYTES, err))
+		return false;
+	*out = al_hash(AL_HASH_EMPTY, text.data, text.length);
+	al_text_finish(&text);
+	return true;
+}
+
+/* The same tokens of the same model are the same calibration. Of a folder of matrices each is read
+ * by one part alone. */
+static bool hash_covariance(const struct al_covariance *covariance, uint64_t *out,
+	struct al_error *err)
+{
+	const struct al_calibration *c = al_covariance_calibration(covariance);
+
+	*out = AL_HASH_EMPTY;
+	if (!c)
+		return covariance->is_folder || hash_file(covariance->path, out, err);
+	*out = al_hash(*out, &c->source, sizeof(c->source));
+	*out = al_hash(*out, &c->n_queries, sizeof(c->n_queries));
+	*out = al_hash(*out, c->sequences, c->n_sequences * sizeof(*c->sequences));
+	return true;
+}
+
+bool al_audit_inputs(const struct al_audit_run *run, struct al_fragment_input **out, size_t *n,
+	struct al_error *err)
+{
+	const struct al_audit_asked *o = run->options;
+	const struct al_json *config = &run->opened.view.config;
+	struct al_fragment_input *input = al_new_array(&run->session->arena,
+		struct al_fragment_input, 3);
+
+	*out = input;
+	*input++ = (struct al_fragment_input){"config",
+		al_hash(AL_HASH_EMPTY, config->text, config->length)};
+	if (o->calibration) {
+		input->name = "calibration";
+		if (!hash_covariance(&run->covariance, &input++->fingerprint, err))
+			return false;
+	}
+	if (o->layout.layout) {
+		input->name = "layout";
+		if (!hash_file(o->layout.layout, &input++->fingerprint, err))
+			return false;
+	}
+	*n = (size_t)(input - *out);
+	return true;
+}

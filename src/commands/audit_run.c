@@ -1,0 +1,243 @@
+/* An audit: what is measured of which modules. */
+#include "commands/audit_run.h"
+
+#include <string.h>
+
+#include "audit/notes.h"
+#include "audit/select.h"
+#include "commands/kernel.h"
+#include "linalg/kernel.h"
+
+/* ---- tables ---- */
+
+static bool is_wanted(const struct al_audit_run *run, size_t i)
+{
+	const struct al_audit_asked *o = run->options;
+	enum al_measured measured = al_measurements[i]->measured;
+
+	if (o->only)
+		return o->only >> i & 1;
+	if (o->against)
+		return false; /* the two side by side are the answer */
+	return measured == AL_MEASURED_ALWAYS
+		|| (measured == AL_MEASURED_WITH_OUTPUTS && run->has_outputs)
+		|| (measured == AL_MEASURED_FOR_FILES && (o->tables || o->figures));
+}
+
+static void add_needs(struct al_needs *needs, const struct al_needs *more)
+{
+	needs->weights |= more->weights;
+	needs->head_spectra |= more->head_spectra;
+	needs->layer_spectra |= more->layer_spectra;
+}
+
+static struct al_needs find_needs(const struct al_audit_run *run)
+{
+	const struct al_audit_asked *o = run->options;
+	struct al_needs needs = {.weights = o->is_across || o->against};
+
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (is_wanted(run, i))
+			add_needs(&needs, &al_measurements[i]->needs);
+	if (o->tables)
+		add_needs(&needs, &al_matrices_needs);
+	return needs;
+}
+
+void al_audit_run_begin_tables(struct al_audit_run *run)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		if (!is_wanted(run, i))
+			continue;
+		if (!run->tables[i])
+			run->tables[i] = al_new(&run->session->arena, struct al_table);
+		al_table_init(run->tables[i], m->id, m->title);
+		m->add_columns(run->tables[i], &run->audit);
+	}
+	al_table_init(&run->summary, "summary", "What the weights say");
+}
+
+void al_audit_run_end_tables(struct al_audit_run *run)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i])
+			al_table_finish(run->tables[i]);
+	al_table_finish(&run->summary);
+	al_table_finish(&run->across);
+	al_table_finish(&run->against);
+}
+
+/* ---- begin and end ---- */
+
+static bool has_input(const struct al_audit_asked *o)
+{
+	return o->input.tokens || o->input.text;
+}
+
+/* Tables that need a calibration are named with one. */
+static bool check_outputs(struct al_audit_run *run, struct al_error *err)
+{
+	run->has_outputs = al_covariance_calibration(&run->covariance) != NULL;
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (al_measurements[i]->measured == AL_MEASURED_WITH_OUTPUTS && is_wanted(run, i)
+			&& !run->has_outputs)
+			return al_fail(err, AL_EINPUT,
+				"--only %s needs --calibration DIR, which `calibrate` wrote",
+				al_measurements[i]->id);
+	return run->has_outputs || !has_input(run->options)
+		|| al_fail(err, AL_EINPUT,
+			"--tokens and --text measure conversions: they need --calibration DIR, "
+			"which `calibrate` wrote");
+}
+
+static bool open_covariance(struct al_audit_run *run, struct al_error *err)
+{
+	const char *path = run->options->calibration;
+
+	return (!path || al_covariance_open(&run->covariance, path, &run->opened.checkpoint, err))
+		&& check_outputs(run, err);
+}
+
+static void show_step(void *context, const char *step)
+{
+	struct al_audit_run *run = context;
+
+	al_progress_show(&run->progress, run->module, step);
+}
+
+static void begin(struct al_audit_run *run)
+{
+	const struct al_audit_asked *o = run->options;
+	const struct al_audit_options options = {
+		.n_nulls = o->n_nulls,
+		.n_pairs = (size_t)o->n_pairs,
+		.seed = (uint64_t)o->seed,
+		.is_centred = o->is_centred,
+		.folds_norms = o->folds_norms,
+		.offset = o->offset,
+		.covariance = o->calibration ? &run->covariance : NULL,
+		.needs = &run->needs,
+		.watch = show_step,
+		.watch_context = run,
+	};
+	struct al_arena *arena = &run->session->arena;
+
+	run->needs = find_needs(run);
+	run->tables = al_new_array(arena, struct al_table *, AL_N_MEASUREMENTS);
+	run->measured = al_new_array(arena, const struct al_attention *,
+		run->opened.view.n_modules + 1);
+	run->not_finite = al_new_array(arena, int64_t, run->opened.checkpoint.n_tensors + 1);
+	run->kernel = al_blas_kernel();
+	run->kernel_note = al_kernel_reason(arena);
+	al_audit_init(&run->audit, &run->opened.view, &options);
+	al_progress_init(&run->progress, run->session);
+	al_audit_run_begin_tables(run);
+}
+
+bool al_audit_run_init(struct al_audit_run *run, struct al_session *session,
+	const struct al_audit_asked *options, const char *path, const char *config,
+	struct al_error *err)
+{
+	*run = (struct al_audit_run){.session = session, .options = options};
+	if (!al_opened_checkpoint_init(&run->opened, session, &options->layout, path, config, true,
+		    err))
+		return false;
+	if (al_audit_set_offset(&run->opened.view, options->offset, err)
+		&& open_covariance(run, err)) {
+		begin(run);
+		return true;
+	}
+	al_covariance_finish(&run->covariance);
+	al_opened_checkpoint_finish(&run->opened);
+	return false;
+}
+
+void al_audit_run_finish(struct al_audit_run *run)
+{
+	al_progress_finish(&run->progress);
+	al_audit_run_end_tables(run);
+	al_audit_finish(&run->audit);
+	al_covariance_finish(&run->covariance);
+	al_opened_checkpoint_finish(&run->opened);
+}
+
+/* ---- modules ---- */
+
+bool al_audit_run_chooses(const struct al_audit_run *run, const struct al_attention *attention)
+{
+	const char *patterns = run->options->layout.modules;
+
+	return !patterns || al_select_module(patterns, attention->name);
+}
+
+void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention)
+{
+	run->measured[run->n_measured++] = attention;
+}
+
+void al_audit_run_add_left_out(struct al_audit_run *run, const char *why)
+{
+	struct al_arena *arena = &run->session->arena;
+
+	run->left_out = al_grow(arena, run->left_out, run->n_left_out, &run->room,
+		sizeof(*run->left_out));
+	run->left_out[run->n_left_out++] = al_strdup(arena, why);
+}
+
+/* Weights that aren't finite leave a module out; anything else ends the audit. */
+static bool leave_out(struct al_audit_run *run, const struct al_attention *attention,
+	struct al_error *err)
+{
+	if (err->status != AL_ENOTFINITE)
+		return al_in(err, "%s", attention->name);
+	al_audit_run_add_left_out(run,
+		al_format(&run->session->arena, "%s is left out: %s", attention->name,
+			err->message));
+	return true;
+}
+
+bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *attention,
+	struct al_error *err)
+{
+	struct al_audit_module module;
+	bool ok = true;
+
+	run->module = attention->name;
+	al_progress_show(&run->progress, run->opened.checkpoint.path, run->module);
+	if (!al_audit_module_init(&module, &run->audit, attention, err))
+		return leave_out(run, attention, err);
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && !(al_measurements[i]->needs_own_keys && attention->is_shared))
+			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i],
+				err);
+	if (ok && run->options->tables)
+		ok = al_matrices_hand_over(&run->audit, &module, run->take_matrix, run->taker, err);
+	al_audit_module_finish(&module);
+	al_audit_run_add_measured(run, attention);
+	return ok || al_in(err, "%s", attention->name);
+}
+
+bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err)
+{
+	if (run->n_measured > 0)
+		return true;
+	if (run->n_left_out > 0)
+		return al_fail(err, AL_EINPUT, "%s", run->left_out[0]);
+	return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
+		run->options->layout.modules, run->opened.view.modules[0].name);
+}
+
+void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted)
+{
+	const struct al_model_view *view = &run->opened.view;
+	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+
+	memset(is_counted, !run->options->layout.modules, checkpoint->n_tensors);
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (al_audit_run_chooses(run, &view->modules[i]))
+			al_attention_mark_tensors(checkpoint, &view->modules[i], true, is_counted);
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (!run->measured[i]->is_latent)
+			al_attention_mark_weights(checkpoint, run->measured[i], false, is_counted);
+}

@@ -1,0 +1,84 @@
+/* An audit as `audit` runs it: by one process, by one of several, or merged from what several
+ * measured. Whoever measures fills the tables and says what was measured; the rest is alike. */
+#ifndef ATTNLEDGER_COMMANDS_AUDIT_RUN_H
+#define ATTNLEDGER_COMMANDS_AUDIT_RUN_H
+
+#include "audit/matrices.h"
+#include "audit/measurement.h"
+#include "commands/checkpoint.h"
+#include "commands/input.h"
+#include "commands/progress.h"
+
+struct al_audit_asked {
+	struct al_output_options output;
+	struct al_layout_options layout;
+	const char *against, *tables, *figures, *calibration;
+	const char *shard, *fragment; /* a part of the audit, for `merge` */
+	int64_t n_nulls, n_pairs, seed, offset;
+	bool is_centred, folds_norms, is_across;
+	uint64_t only; /* a bit for each of al_measurements */
+	struct al_input_options input; /* what conversions are measured on */
+};
+
+/* The options that shape tables, of that struct. */
+extern const struct al_option_group al_audit_shaping[];
+
+struct al_audit_run {
+	struct al_session *session;
+	const struct al_audit_asked *options;
+	struct al_opened_checkpoint opened;
+	struct al_covariance covariance;
+	bool has_outputs; /* a calibration says what heads put out */
+	struct al_needs needs;
+	struct al_audit audit;
+	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
+	struct al_table summary;
+	struct al_table across, against; /* without columns where they weren't asked for */
+	struct al_progress progress;
+	const char *module; /* that is measured */
+	const struct al_attention **measured;
+	size_t n_measured;
+	const char **left_out; /* why modules weren't measured */
+	size_t n_left_out, room;
+	int64_t *not_finite; /* of each tensor, how many of its numbers */
+	const char *kernel, *kernel_note; /* of BLAS; NULL: nothing to say of why */
+	al_matrices_taker *take_matrix; /* of --tables */
+	void *taker;
+};
+
+/* Opens the checkpoint and begins the tables. `run` must stay where it is. On failure nothing is
+ * left to finish. */
+bool al_audit_run_init(struct al_audit_run *run, struct al_session *session,
+	const struct al_audit_asked *options, const char *path, const char *config,
+	struct al_error *err) AL_MUST_CHECK;
+void al_audit_run_finish(struct al_audit_run *run);
+
+/* Begins the tables anew, without rows; ends those that there are. */
+void al_audit_run_begin_tables(struct al_audit_run *run);
+void al_audit_run_end_tables(struct al_audit_run *run);
+
+/* Is the module among those that --modules names? */
+bool al_audit_run_chooses(const struct al_audit_run *run, const struct al_attention *attention);
+
+/* Adds the module's rows to the tables. One whose weights aren't finite is left out, which isn't a
+ * failure. */
+bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *attention,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* That a module was measured, or why it wasn't. */
+void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention);
+void al_audit_run_add_left_out(struct al_audit_run *run, const char *why);
+
+/* Fails where --modules chose none, or all were left out. */
+bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+
+/* The tensors whose numbers are counted for being finite: with --modules those of the modules
+ * alone. What was measured is known to be finite, but for the rotary part of latent heads, which
+ * isn't read. */
+void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted);
+
+/* Finishes the tables, writes those of --tables, draws the figures of --figures, and takes what is
+ * to be read into the session's answer. */
+bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+
+#endif
