@@ -17,11 +17,9 @@ enum { QUERIES_AT_ONCE = 128 };
  * e^s_i)/sum e^s_i; a sink is one of them. */
 static double softmax(float *x, size_t n, size_t low, size_t high, const float *sink)
 {
-	float most = sink && *sink > x[low] ? *sink : x[low];
+	const float own = al_largest(x + low, high - low), most = sink && *sink > own ? *sink : own;
 	double weighed, sum;
 
-	for (size_t i = low + 1; i < high; i++)
-		most = x[i] > most ? x[i] : most;
 	memset(x, 0, low * sizeof(*x));
 	sum = al_exp_all(x + low, high - low, most, &weighed);
 	if (sink) {

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline float al_exp_below_zero(float x)
+#include "forward/wide.h"
+
+AL_LOOP float al_exp_below_zero(float x)
 {
 	const float shift = 12582912; /* 1.5 * 2^23: what is added to it is rounded to an integer */
 	const float bounded = x < -87 ? -87 : x;
@@ -23,29 +25,11 @@ static inline float al_exp_below_zero(float x)
 	return power * (1 + r * (1 + r * (0.5f + r * (1.f / 6 + r * high))));
 }
 
-enum { AL_EXP_LANES = 4 };
-
 /* x[i] becomes exp(x[i] - most); `most` is the largest or larger. The sum of them in double, in
  * lanes that don't depend on the machine; weighed: the sum of (x[i] - most) exp(x[i] - most). */
-static inline double al_exp_all(float *x, size_t n, float most, double *weighed)
-{
-	enum { BLOCK = 64 };
-	double sums[AL_EXP_LANES] = {0}, weights[AL_EXP_LANES] = {0};
-	float scores[BLOCK];
+double al_exp_all(float *x, size_t n, float most, double *weighed);
 
-	for (size_t first = 0; first < n; first += BLOCK) {
-		const size_t m = n - first < BLOCK ? n - first : BLOCK;
-		for (size_t i = 0; i < m; i++)
-			scores[i] = x[first + i] - most;
-		for (size_t i = 0; i < m; i++)
-			x[first + i] = al_exp_below_zero(scores[i]);
-		for (size_t i = 0; i < m; i++) {
-			sums[i % AL_EXP_LANES] += (double)x[first + i];
-			weights[i % AL_EXP_LANES] += (double)(scores[i] * x[first + i]);
-		}
-	}
-	*weighed = weights[0] + weights[1] + (weights[2] + weights[3]);
-	return sums[0] + sums[1] + (sums[2] + sums[3]);
-}
+/* The largest of n > 0 numbers. */
+float al_largest(const float *x, size_t n);
 
 #endif

@@ -68,14 +68,15 @@ static void add_column(const struct adding *a, size_t j)
 	float *x = a->logits.data + j * a->logits.ld;
 	struct running *r = &a->running[j];
 	const int64_t target = a->targets ? a->targets[j] - a->row : -1;
+	const float most = al_largest(x, a->logits.rows);
 	size_t best = 0;
 	double weighed;
 
-	for (size_t i = 1; i < a->logits.rows; i++)
-		best = x[i] > x[best] ? i : best;
-	if (x[best] > r->most) {
-		r->sum *= exp((double)r->most - (double)x[best]);
-		r->most = x[best];
+	if (most > r->most) {
+		while (x[best] != most)
+			best++;
+		r->sum *= exp((double)r->most - (double)most);
+		r->most = most;
 		r->best = (int32_t)(a->row + (int64_t)best);
 	}
 	if (target >= 0 && target < (int64_t)a->logits.rows)

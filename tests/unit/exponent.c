@@ -32,11 +32,29 @@ static void test_all(void **state)
 	assert_true(x[0] == 1);
 }
 
+/* In wide vectors and in narrow ones, of which this test is made: the same bits. */
+static void test_wide(void **state)
+{
+	float x[1000], expected[1000], largest = -1e30f;
+	double weighed;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		x[i] = -90 * (float)((i * 7919) % 1009) / 1009;
+		expected[i] = al_exp_below_zero(x[i] - 0.25f);
+		largest = x[i] > largest ? x[i] : largest;
+		assert_true(al_largest(x, (size_t)i + 1) == largest);
+	}
+	assert_true(al_exp_all(x, 1000, 0.25f, &weighed) > 0);
+	assert_memory_equal(x, expected, sizeof(x));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_wide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
