@@ -295,8 +295,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		.options = o,
 		.shows_model = line->n_words > 1,
 		.shows_variant = al_names_variants(&o->asked)};
-	bool ok = al_refuse_unused_engine(&o->asked, err)
-		&& al_dtype_find(o->dtype, &a.storage, err);
+	bool ok = al_dtype_find(o->dtype, &a.storage, err);
 
 	for (size_t i = 0; ok && i < line->n_words; i++) {
 		struct al_question question;
@@ -306,7 +305,8 @@ static bool run(struct al_session *session, struct al_error *err)
 		a.question = &question;
 		if (i == 0)
 			open_tables(&a);
-		ok = al_check_whole(&question, o->is_whole, err) && answer(&a, err);
+		ok = al_check_whole(&question, o->is_whole, err)
+			&& al_refuse_unused_engine(&o->asked, &question, err) && answer(&a, err);
 		al_question_finish(&question);
 	}
 	return ok;

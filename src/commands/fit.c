@@ -364,6 +364,11 @@ static bool answer(struct al_fit *f, struct al_error *err)
 {
 	const char *match = f->options->match, *device = f->options->devices.device;
 	const char *size = f->options->memory ? f->options->memory : device;
+
+	if (f->options->memory && device)
+		return al_fail(err, AL_EINPUT,
+			"--memory and --device both say what a device holds, expected one of "
+			"them");
 	const char *symbol = f->options->solve ? f->options->solve : match ? "d_ff" : "batch";
 	bool ok;
 	mpq_t memory;

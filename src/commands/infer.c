@@ -208,7 +208,7 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 }
 
 static void add_notes(struct al_table *table, const struct al_question *q,
-	const struct al_inference *inference, bool explains)
+	const struct al_inference *inference, const struct al_device_options *o, bool explains)
 {
 	al_note_question(q, true, table);
 	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
@@ -216,6 +216,11 @@ static void add_notes(struct al_table *table, const struct al_question *q,
 		(long long)inference->seq, (long long)inference->tp);
 	al_note_quantisation(inference->weights, explains, table);
 	al_note_engine(q, table);
+	if (o->dp > 1 || inference->ep > 1)
+		al_table_note(table,
+			"one of %lld devices: %lld of the sequences, dp=%lld; experts over ep=%lld",
+			(long long)(inference->tp * inference->pp * o->dp),
+			(long long)inference->batch, (long long)o->dp, (long long)inference->ep);
 	if (inference->pp > 1)
 		al_table_note(table,
 			"pp=%lld: of the pipeline's stages this is number %lld, which holds most",
@@ -274,7 +279,7 @@ static bool answer(struct al_session *session, struct al_question *q,
 		ok = al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, err);
 	mpq_clear(weights);
 	al_inference_rows_finish(rows);
-	add_notes(a.table, q, inference, o->explains);
+	add_notes(a.table, q, inference, &o->devices, o->explains);
 	note_packed(a.table, inference, ledger);
 	return ok;
 }

@@ -195,11 +195,20 @@ void al_note_recipe(const struct al_question *q, struct al_table *table)
 		r->source);
 }
 
-bool al_refuse_unused_engine(const struct al_asked *asked, struct al_error *err)
+bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_question *q,
+	struct al_error *err)
 {
-	return !asked->utilization
-		|| al_fail(err, AL_EINPUT,
+	const struct al_engine *engine = q->engine.engine;
+
+	if (asked->utilization)
+		return al_fail(err, AL_EINPUT,
 			"--utilization is of a device's memory: expected it with fit --memory");
+	if (asked->chunk && !al_formula_mentions(engine->window, "chunk"))
+		return al_fail(err, AL_EINPUT,
+			"--chunk changes nothing of a cache as engine %s holds it", engine->name);
+	return !asked->has_mtp || (q->family && q->family->n_extras > 0)
+		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
+			q->name);
 }
 
 bool al_is_ideal(const struct al_question *q)

@@ -33,8 +33,9 @@ bool al_check_whole(const struct al_question *question, bool is_whole,
  * were used. */
 /* Which engine, and what of it was changed; nothing of the ideal one. */
 void al_note_engine(const struct al_question *question, struct al_table *table);
-/* Refuses what changes nothing of a cache. */
-bool al_refuse_unused_engine(const struct al_asked *asked, struct al_error *err) AL_MUST_CHECK;
+/* Refuses what changes nothing of a cache as the question's engine holds it. */
+bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_question *question,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_is_ideal(const struct al_question *question);
 
 void al_note_question(const struct al_question *question, bool is_whole, struct al_table *table);

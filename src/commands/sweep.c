@@ -164,6 +164,23 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 	return !o->figure || draw_figure(session, sweep, &table, err);
 }
 
+/* An engine changes what is cached, and nothing else that can be swept. */
+static bool check_engine(struct al_session *session, const struct al_question *question,
+	struct al_error *err)
+{
+	const struct sweep_options *o = session->options;
+	const char *given = al_command_line_first_of(&session->line, al_engine_rows);
+	bool has_cache = false;
+
+	for (size_t i = 0; i < o->measures.n; i++)
+		has_cache |= strstr(o->measures.items[i], "cache_bytes") != NULL;
+	if (given && !has_cache)
+		return al_fail(err, AL_EINPUT,
+			"--%s changes nothing but cache_bytes, expected --measure cache_bytes",
+			given);
+	return al_refuse_unused_engine(&o->asked, question, err);
+}
+
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
@@ -180,7 +197,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (al_question_is_about_model(&question, o->is_whole))
 		question.basis.per = AL_BASIS_WHOLE;
 	bool ok = al_check_whole(&question, o->is_whole, err)
-		&& answer(&question, session, &sweep, err);
+		&& check_engine(session, &question, err) && answer(&question, session, &sweep, err);
 	al_question_finish(&question);
 	return ok;
 }

@@ -13,6 +13,7 @@
 #include "calibration/calibration.h"
 #include "catalog/tensor_list.h"
 #include "catalog/read.h"
+#include "ledger/quantise.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/npy.h"
 #include "fragment/manifest.h"
@@ -187,6 +188,27 @@ static bool parse_config(const char *text, size_t length, struct al_error *err)
 	catalog = al_catalog_create();
 	bool ok = al_catalog_model(catalog, path, &model, err);
 	al_catalog_destroy(catalog);
+	return ok;
+}
+
+/* What a config says of its quantisation. */
+static bool parse_quantisation(const char *text, size_t length, struct al_error *err)
+{
+	struct al_quantisation quantisation;
+	struct al_model model = {.name = "config.json"};
+	struct al_arena arena;
+	struct al_json doc;
+
+	if (!al_json_parse(&doc, "config.json", text, length, err))
+		return false;
+	model.doc = &doc;
+	model.config = doc.root;
+	al_arena_init(&arena);
+	bool ok = al_quantisation_init(&quantisation, &arena, known.catalog, &model, NULL, err);
+	if (ok)
+		al_quantisation_finish(&quantisation);
+	al_arena_finish(&arena);
+	al_json_finish(&doc);
 	return ok;
 }
 
@@ -449,6 +471,9 @@ const struct parser parsers[] = {
 	{.name = "family", .parse = parse_family, .files = "src/catalog/families/[bdqt]*.json"},
 	{.name = "model", .parse = parse_model, .files = "src/catalog/models/*.json"},
 	{.name = "config", .parse = parse_config, .files = "tests/data/*-*b*.json"},
+	{.name = "quantisation",
+		.parse = parse_quantisation,
+		.files = "tests/data/quantised/[abcgq]*[a-z8t].json"},
 	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},
 	{.name = "rows of an audit",
 		.parse = parse_rows,
