@@ -20,6 +20,33 @@ static const char *name_composed(struct al_catalog *catalog, const struct al_fam
 	return *list ? al_format(&catalog->arena, "%s(%s)", family->name, list) : family->name;
 }
 
+/* The text model's config in that of a model of text and more, where its family is known; else
+ * NULL. */
+static const struct cJSON *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_family **family)
+{
+	const struct cJSON *text = al_json_get(doc->root, "text_config");
+	const char *model_type;
+
+	return text && al_json_kind(text) == AL_JSON_OBJECT
+			&& al_json_get_text(doc, text, "model_type", true, &model_type, NULL)
+			&& al_catalog_family_of(catalog, model_type, family, NULL)
+		? text
+		: NULL;
+}
+
+/* Of a tower that no family is built like: what can be counted all the same. */
+static bool fail_tower(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *node, struct al_error *err)
+{
+	const struct al_family *text;
+
+	if (err && find_text_config(catalog, doc, &text))
+		al_fail(err, err->status, "%s; its text_config alone, of family %s, can be counted",
+			al_strdup(&catalog->arena, err->message), text->name);
+	return al_json_in(doc, node, err);
+}
+
 /* The family of one component, where the config's object says another one than the default. */
 static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_config *config, const struct al_family_component *component,
@@ -36,7 +63,7 @@ static bool choose_component(struct al_catalog *catalog, const struct al_json *d
 	if (!al_json_text(doc, node, &model_type, err))
 		return false;
 	if (!al_catalog_family_of(catalog, model_type, &family, err))
-		return al_json_in(doc, node, err);
+		return fail_tower(catalog, doc, node, err);
 	if (strcmp(family->name, component->family) != 0)
 		*out = family->name;
 	return true;
@@ -77,21 +104,6 @@ static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
 			return false;
 	*name = name_composed(catalog, family, families);
 	return compose(catalog, family, families, *name, err);
-}
-
-/* The text model's config in that of a model of text and more, where its family is known; else
- * NULL. */
-static const struct cJSON *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
-	const struct al_family **family)
-{
-	const struct cJSON *text = al_json_get(doc->root, "text_config");
-	const char *model_type;
-
-	return text && al_json_kind(text) == AL_JSON_OBJECT
-			&& al_json_get_text(doc, text, "model_type", true, &model_type, NULL)
-			&& al_catalog_family_of(catalog, model_type, family, NULL)
-		? text
-		: NULL;
 }
 
 /* "vision_config and audio_config and ": the configs of further parts. */

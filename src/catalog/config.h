@@ -36,6 +36,19 @@ const struct cJSON *al_config_object(const struct al_config *config,
 /* The value that the config gives under the first of the key's names that is there; or NULL. */
 const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key);
 
+/* The same of one path in an object: "a.b", or "a.*.b" the array a. */
+const struct cJSON *al_config_find_nested(const struct cJSON *object, const char *path);
+
+/* A whole number, or true and false as 1 and 0 where `takes_boolean`. */
+bool al_config_read_number(const struct al_config *config, const struct cJSON *node,
+	const char *key, bool takes_boolean, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+bool al_config_read_millionths(const struct al_config *config, const struct cJSON *node,
+	const char *name, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+bool al_config_read_list(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err) AL_MUST_CHECK;
+bool al_config_read_indices(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char *origin, struct al_error *err) AL_MUST_CHECK;
+
 /* Checks a value that is not null against the key's type and sets the symbol. */
 bool al_config_read(const struct al_config *config, const struct cJSON *node,
 	const struct al_config_key *key, struct al_error *err) AL_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* What of a config a family uses, what it leaves to the family's defaults, and what changes nothing. */
+/* What of a config its family uses, what is left to the family's defaults, what changes nothing. */
 #include "catalog/config.h"
 
 #include <string.h>
@@ -133,8 +133,7 @@ static const char *describe_value(const struct al_config_key *key, const struct 
 	return al_format(arena, "%lld", (long long)value->integer);
 }
 
-/* "num_attention_heads = 32", "layer_types by mod(layer, 3) > 0", "act = gelu"; NULL: the symbol has
- * no value. */
+/* "hidden_size = 768", "layer_types by mod(layer, 3) > 0"; NULL: the symbol has no value. */
 static const char *describe_default(const struct al_config_key *key,
 	const struct al_settings *settings, struct al_arena *arena)
 {

@@ -155,6 +155,7 @@ struct al_config_key {
 	const struct al_formula *length; /* a list's; n_layers where the file doesn't say */
 	const struct al_formula *or_length; /* ... or this; NULL: no other */
 	int64_t first; /* indices: the number of the first layer */
+	const char *others; /* indices: the symbol of the layers that aren't these; NULL: any */
 	const char
 		*of; /* of times, the symbol; a list's "millionths": its items are as that type */
 	const char **words; /* a list's: worth 0, 1 ... in it, "4" also for 4; NULL: any item as it

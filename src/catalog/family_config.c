@@ -115,6 +115,8 @@ static bool finish_key(void *context, const struct cJSON *object, void *record,
 			"a list has an \"or_length\"", err)
 		|| !check_only(reader, al_json_get(object, "first"), is_indices,
 			"indices have a \"first\"", err)
+		|| !check_only(reader, al_json_get(object, "others"), is_indices,
+			"indices have \"others\"", err)
 		|| !check_only(reader, al_json_get(object, "words"), is_list,
 			"a list has \"words\"", err)
 		|| !check_of(reader, object, key, err))
@@ -135,6 +137,7 @@ static const struct al_field config_fields[] = {
 	{AL_KEY("first", WHOLE, AT(first))},
 	{AL_KEY("words", BY, 0), .read = read_words},
 	{AL_KEY("of", TEXT, AT(of))},
+	{AL_KEY("others", TEXT, AT(others))},
 };
 #undef AT
 static const struct al_record config_record = {
