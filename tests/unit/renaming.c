@@ -485,7 +485,7 @@ static void check_family(const char *name, const struct al_json *models)
 	renamed = load_renamed(name);
 	al_json_each (node, models->root) {
 		struct subject s = {.family = family, .doc = models};
-		const char *type;
+		const char *type = NULL;
 		must(al_json_get_node(models, node, "config", AL_JSON_OBJECT, true, &s.config, &err)
 				&& al_json_get_text(models, node, "name", true, &s.name, &err)
 				&& al_json_get_text(models, s.config, "model_type", true, &type,
