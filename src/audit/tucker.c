@@ -18,8 +18,8 @@ static const size_t eighths[] = {1, 2, 3, 4, 6};
 static const size_t wide_eighths[] = {1, 2, 4};
 enum { WIDE = 2048, SWEEPS = 20, LEAST_SWEEPS = 5 };
 
-/* Operations that CP's sweeps may take at one width: ten seconds of a core or so. */
-#define CP_FLOPS 5e11
+/* Operations that CP's sweeps may take at one width: a few seconds of a core. */
+#define CP_FLOPS 2e11
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
