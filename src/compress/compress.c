@@ -44,7 +44,7 @@ static bool refit(struct al_job *job, const struct al_layout *layout, struct al_
 	struct al_error *err)
 {
 	const struct al_data *data = job->options->data;
-	const struct al_factor_source done = {load_done, job};
+	const struct al_factor_source done = {.load = load_done, .context = job};
 	struct al_pieces fitted;
 
 	if (data && al_refit_runs(data->refit))

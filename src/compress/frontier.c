@@ -93,7 +93,7 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 {
 	const struct al_model_view *view = network->view;
 	struct conversion c = {.view = view, .calibration = calibration};
-	const struct al_factor_source factors = {load, &c};
+	const struct al_factor_source factors = {.load = load, .context = &c};
 	bool ok = true;
 
 	al_arena_init(&c.arena);

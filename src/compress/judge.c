@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "compress/effective.h"
+#include "compress/shared.h"
 #include "forward/batches.h"
 
 /* ---- the compressed file's weights ---- */
@@ -16,9 +17,15 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct al_job_module *module = al_job_module_find(recorded->modules,
 		recorded->n_modules, attention);
 
+	if (module && module->layout.method == AL_METHOD_COLLAB && p <= AL_KEY)
+		return al_shared_load(&module->layout, recorded->compressed, module->scale, p,
+			is_bias, out, err);
 	if (module && al_layout_changes(&module->layout, p, is_bias))
 		return al_effective_load(&module->layout, recorded->compressed, p, is_bias, out,
 			err);
+	*out = (struct al_matrix){0};
+	if (is_bias && attention->biases[p].n_runs == 0)
+		return true;
 	return al_factor_load(recorded->view->checkpoint,
 		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
 }
@@ -28,7 +35,7 @@ bool al_judge_compressed(struct al_network *network, const struct al_recorded *r
 	struct al_error *err)
 {
 	struct al_recorded reading = *recorded;
-	const struct al_factor_source factors = {load, &reading};
+	const struct al_factor_source factors = {.load = load, .widens = true, .context = &reading};
 
 	return al_judge_factors(network, &factors, all, watch, out, err);
 }

@@ -85,7 +85,7 @@ static bool run_heads(const struct fitting *f, const struct al_factor_source *fa
 static bool add_batch(struct fitting *f, const struct al_batch *batch, struct al_view_f x,
 	struct al_error *err)
 {
-	const struct al_factor_source own = {load, f};
+	const struct al_factor_source own = {.load = load, .context = f};
 	const int64_t number = f->layout->attention->layer;
 	struct al_matrix_f o = {0}, p = {0};
 	bool ok = run_heads(f, NULL, number, batch, x, &o, err)

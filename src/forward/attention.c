@@ -372,8 +372,9 @@ static bool read_factor(const struct al_layer *layer, enum al_projection p, bool
 {
 	struct al_matrix numbers = {0};
 	bool ok = load_factor(layer, p, is_bias, &numbers, err)
-		&& al_matrix_init_f(out, numbers.rows, numbers.cols, err)
-		&& al_narrow(al_view(numbers), *out, err);
+		&& (!numbers.data
+			|| (al_matrix_init_f(out, numbers.rows, numbers.cols, err)
+				&& al_narrow(al_view(numbers), *out, err)));
 
 	al_matrix_finish(&numbers);
 	return ok;
@@ -389,16 +390,60 @@ static bool read_projection(const struct al_layer *layer, enum al_projection p,
 	struct al_linear *out, struct al_error *err)
 {
 	const struct al_attention *a = layer->attention;
+	const struct al_factor_source *source = layer->network->factors;
 
 	out->op = p == AL_OUTPUT ? AL_PLAIN : AL_TRANSPOSED;
 	if (!read_factor(layer, p, false, &out->weight, err))
 		return false;
-	if (a->biases[p].n_runs == 0)
+	if (a->biases[p].n_runs == 0 && !(source && source->widens && p != AL_OUTPUT))
 		return true;
 	if (!read_factor(layer, p, true, &out->bias, err))
 		return false;
 	stand_up(&out->bias);
 	return true;
+}
+
+/* Queries and keys of other widths than the module's: the heads run as wide as they are. */
+static void widen(struct al_layer *layer)
+{
+	const struct al_attention *a = layer->attention;
+	const int64_t width = (int64_t)layer->query.weight.cols / a->n_heads;
+	const int64_t key_columns = (int64_t)layer->key.weight.cols;
+	struct al_attention *shape;
+
+	if (width == a->d_head && key_columns == a->n_kv_heads * width)
+		return;
+	shape = al_new(&layer->arena, struct al_attention);
+	*shape = *a;
+	shape->d_head = width;
+	shape->n_kv_heads = key_columns / width;
+	layer->shape = shape;
+}
+
+/* Values of fewer heads than there are keys, once for each of these. */
+static bool repeat_values(struct al_layer *layer, struct al_error *err)
+{
+	const size_t n = (size_t)layer->shape->n_kv_heads, width = (size_t)layer->shape->d_value;
+	const size_t had = layer->value.weight.cols / width;
+	struct al_linear all = {.op = layer->value.op};
+	bool ok = true;
+
+	if (had == n)
+		return true;
+	ok = al_matrix_init_f(&all.weight, layer->value.weight.rows, n * width, err)
+		&& (!layer->value.bias.data || al_matrix_init_f(&all.bias, n * width, 1, err));
+	for (size_t j = 0; ok && j < n * width; j++) {
+		const size_t from = j / width * had / n * width + j % width;
+		memcpy(all.weight.data + j * all.weight.ld,
+			layer->value.weight.data + from * layer->value.weight.ld,
+			all.weight.rows * sizeof(float));
+		if (all.bias.data)
+			all.bias.data[j] = layer->value.bias.data[from];
+	}
+	al_linear_finish(ok ? &layer->value : &all);
+	if (ok)
+		layer->value = all;
+	return ok;
 }
 
 /* The stored tensor that is the output projection's bias; NULL: the family names none. */
@@ -464,9 +509,11 @@ static bool read_projections(struct al_layer *layer, const struct al_reading *re
 	if (a->factors[AL_QUERY].rows != d_model || a->factors[AL_OUTPUT].rows != d_model)
 		return al_fail(err, AL_EINPUT, "%s: attention is %lld wide, the embedding %lld",
 			a->name, (long long)a->factors[AL_QUERY].rows, (long long)d_model);
-	return read_projection(layer, AL_QUERY, &layer->query, err)
-		&& read_projection(layer, AL_KEY, &layer->key, err)
-		&& read_projection(layer, AL_VALUE, &layer->value, err)
+	if (!read_projection(layer, AL_QUERY, &layer->query, err)
+		|| !read_projection(layer, AL_KEY, &layer->key, err))
+		return false;
+	widen(layer);
+	return read_projection(layer, AL_VALUE, &layer->value, err) && repeat_values(layer, err)
 		&& read_projection(layer, AL_OUTPUT, &layer->output, err)
 		&& al_vector_read(reading, output_bias_name(layer), d_model, &layer->output.bias,
 			err);

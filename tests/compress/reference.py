@@ -235,6 +235,10 @@ class Conversion:
                 a.o[h] = Z[j * D:(j + 1) * D].T
         return math.sqrt(lost / whole)
 
+    def collab(self, i, a):
+        """Of cases at full rank, where it is the original."""
+        return 0.0
+
     def kv_latent(self, i, a):
         rank, of = int(self.o["rank"]), self.o.get("of", "values")
         has_data = "calibration" in self.o
