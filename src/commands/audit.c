@@ -26,7 +26,7 @@ static const struct al_option_row shaping_rows[] = {
 		.fallback = AL_NULL_IS_COMPUTED, .most = 1000),
 	OPTION_COUNT(struct al_audit_asked, n_pairs, "top", "N",
 		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
-	AL_SEED_ROW(struct al_audit_asked, seed, (INT64_C(1) << 53) - 1),
+	AL_SEED_ROW(struct al_audit_asked, input.seed, (INT64_C(1) << 53) - 1),
 	OPTION_FLAG(struct al_audit_asked, is_centred, "center",
 		"subtract from each row its mean over the head's dimensions before measuring"),
 	OPTION_FLAG(struct al_audit_asked, folds_norms, "fold-norms",
@@ -68,7 +68,7 @@ const struct al_option_group al_audit_shaping[] = {LAYOUT_GROUPS, {shaping_rows,
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0}, LAYOUT_GROUPS,
 	{shaping_rows, 0}, {rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
-	{NULL, 0}};
+	{al_sample_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
 
 /* ---- measuring ---- */
 
@@ -115,7 +115,7 @@ static bool measure_conversions(struct al_audit_run *run, struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;
 
-	return !(o->input.tokens || o->input.text)
+	return !al_input_is_given(&o->input)
 		|| al_frontier_add(run->session, &run->opened,
 			al_covariance_calibration(&run->covariance), &o->input, o->figures, err);
 }

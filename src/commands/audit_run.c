@@ -72,7 +72,7 @@ void al_audit_run_end_tables(struct al_audit_run *run)
 
 static bool has_input(const struct al_audit_asked *o)
 {
-	return o->input.tokens || o->input.text;
+	return al_input_is_given(&o->input);
 }
 
 /* Tables that need a calibration are named with one. */
@@ -112,7 +112,7 @@ static void begin(struct al_audit_run *run)
 	const struct al_audit_options options = {
 		.n_nulls = o->n_nulls,
 		.n_pairs = (size_t)o->n_pairs,
-		.seed = (uint64_t)o->seed,
+		.seed = (uint64_t)o->input.seed,
 		.is_centred = o->is_centred,
 		.folds_norms = o->folds_norms,
 		.offset = o->offset,

@@ -14,7 +14,7 @@ struct al_audit_asked {
 	struct al_layout_options layout;
 	const char *against, *tables, *figures, *calibration;
 	const char *shard, *fragment; /* a part of the audit, for `merge` */
-	int64_t n_nulls, n_pairs, seed, offset;
+	int64_t n_nulls, n_pairs, offset;
 	bool is_centred, folds_norms, is_across;
 	uint64_t only; /* a bit for each of al_measurements */
 	struct al_input_options input; /* what conversions are measured on */

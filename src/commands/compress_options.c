@@ -20,7 +20,7 @@ static const struct al_option_row file_rows[] = {
 };
 
 static const struct al_option_row compress_rows[] = {
-	AL_SEED_ROW(struct al_compress_words, seed, 0),
+	AL_SEED_ROW(struct al_compress_words, input.seed, 0),
 	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), qk (each head's queries and "
 		"keys), drop "
@@ -68,7 +68,8 @@ static const struct al_option_row compress_rows[] = {
 const struct al_option_group al_compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
 	{al_display_rows, 0}, {al_layout_rows, offsetof(struct al_compress_words, layout)},
 	{al_module_rows, offsetof(struct al_compress_words, layout)}, {compress_rows, 0},
-	{al_input_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
+	{al_input_rows, offsetof(struct al_compress_words, input)},
+	{al_sample_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
 
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
@@ -248,9 +249,10 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 				"--refit goes with drop, ov, kv-latent and gqa, not %s", name);
 		return al_input_check(&o->input, err);
 	}
-	if (o->input.tokens || o->input.text || o->input.sequences)
+	if (al_input_is_given(&o->input) || o->input.sequences)
 		return al_fail(err, AL_EINPUT,
-			"--tokens and --text go with --refit tokens or --refit sequential");
+			"--tokens, --text and --sample go with --refit tokens or --refit "
+			"sequential");
 	if (o->measure == AL_MEASURE_OUTPUTS && (method == AL_METHOD_LATENT && o->side == OF_KEYS))
 		return al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
 	return true;
@@ -266,7 +268,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		.must_gain = !o->force,
 		.of_keys = o->side == OF_KEYS,
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
-			.seed = (uint64_t)o->seed},
+			.seed = (uint64_t)o->input.seed},
 	};
 	if (!read_method(o->method, o->for_whom, out, err)
 		|| !read_ranks(&session->arena, o->ranks, out, err)

@@ -24,12 +24,21 @@ const struct al_option_row al_sample_rows[] = {
 		"N tokens that the model itself writes, each drawn with its probability, in "
 		"sequences of up to 256",
 		.least = 2, .most = 1 << 28),
-	OPTION_COUNT(struct al_input_options, seed, "seed", "S", "seed of --sample (default 1)",
-		.fallback = 1),
 	OPTION_FLAG(struct al_input_options, is_greedy, "greedy",
 		"--sample writes one sequence of the likeliest tokens"),
 	OPTION_END,
 };
+
+const struct al_option_row al_sample_seed_rows[] = {
+	OPTION_COUNT(struct al_input_options, seed, "seed", "S", "seed of --sample (default 1)",
+		.fallback = 1),
+	OPTION_END,
+};
+
+bool al_input_is_given(const struct al_input_options *o)
+{
+	return o->tokens || o->text || o->sample > 0 || o->is_greedy;
+}
 
 bool al_input_check(const struct al_input_options *o, struct al_error *err)
 {

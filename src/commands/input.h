@@ -13,8 +13,12 @@ struct al_input_options {
 };
 
 extern const struct al_option_row al_input_rows[];
-/* --sample, --seed and --greedy, of the same struct. */
+/* --sample and --greedy, of the same struct; and --seed, for commands that draw nothing else. */
 extern const struct al_option_row al_sample_rows[];
+extern const struct al_option_row al_sample_seed_rows[];
+
+/* Is any input asked for? */
+bool al_input_is_given(const struct al_input_options *options);
 
 /* Fails unless exactly one input is given. */
 bool al_input_check(const struct al_input_options *options, struct al_error *err) AL_MUST_CHECK;

@@ -26,6 +26,11 @@ static bool turn(struct al_work *w, struct al_pieces *out, size_t first, size_t 
 				n),
 			err);
 
+	ok = ok
+		&& (!w->value_bias.data
+			|| al_gemm(AL_PLAIN, AL_PLAIN, 1 / (double)size,
+				al_columns(al_view(w->value_bias), columns, n), al_view(turned), 1,
+				al_part(out->of[AL_PIECE_VALUE_BIAS], 0, place * n, 1, n), err));
 	for (size_t i = 0; ok && i < w->group; i++) {
 		const size_t head = (kv * w->group + i) * n;
 		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,

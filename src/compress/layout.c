@@ -24,8 +24,7 @@ static struct al_slice *add(struct maker *m, struct al_slice slice)
 	return &out->slices[out->n_slices++];
 }
 
-/* Stored whole in one tensor that holds nothing else. */
-static bool is_alone(const struct al_factor *factor)
+bool al_factor_is_alone(const struct al_factor *factor)
 {
 	return factor->n_runs == 1 && factor->runs[0].first == 0
 		&& factor->runs[0].width
@@ -131,7 +130,7 @@ static bool share(struct maker *m, enum al_projection p, const char *name, int64
 	const enum al_piece piece = (enum al_piece)p;
 
 	replace_runs(m, bias, (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p), 0);
-	if (!is_alone(factor)) {
+	if (!al_factor_is_alone(factor)) {
 		replace_runs(m, factor, piece, 0);
 		return add_new(m, name, piece, factor->rows, rank, err);
 	}
@@ -308,13 +307,17 @@ static bool lay_gqa(struct maker *m, struct al_error *err)
 		return al_fail(err, AL_EINPUT,
 			"its %" PRId64 " key/value heads make no %" PRId64 " groups of one size",
 			a->n_kv_heads, m->layout->rank);
-	if (!is_alone(value) || a->biases[AL_VALUE].n_runs > 0)
-		return al_fail(err, AL_EINPUT, "tensor %s holds more than values, or has a bias",
+	if (!al_factor_is_alone(value))
+		return al_fail(err, AL_EINPUT, "tensor %s holds more than values",
 			value->runs[0].tensor->name);
 	keep(m, AL_QUERY);
 	keep(m, AL_KEY);
 	replace_runs(m, value, AL_PIECE_VALUE, 0);
 	m->layout->slices[m->layout->n_slices - 1].width = m->layout->rank * value->width;
+	if (a->biases[AL_VALUE].n_runs > 0) {
+		replace_runs(m, &a->biases[AL_VALUE], AL_PIECE_VALUE_BIAS, 0);
+		m->layout->slices[m->layout->n_slices - 1].width = m->layout->rank * value->width;
+	}
 	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
 	return check_values(a, err);
 }

@@ -83,6 +83,9 @@ bool al_method_check(const struct al_attention *attention, enum al_method method
 /* The largest rank that means anything. */
 int64_t al_method_bound(const struct al_attention *attention, enum al_method method);
 
+/* Is it stored whole in one tensor that holds nothing else? */
+bool al_factor_is_alone(const struct al_factor *factor);
+
 /* Is there such a rank? Of gqa, ranks make groups of one size. */
 bool al_method_has_rank(const struct al_attention *attention, enum al_method method, int64_t rank);
 

@@ -86,6 +86,18 @@ static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struc
 	return ok;
 }
 
+/* The biases of heads [first, +n) go the way of their values. */
+static bool map_bias(const struct al_work *w, struct al_pieces *out, size_t first, size_t n,
+	size_t place, struct al_matrix map, struct al_error *err)
+{
+	return !w->value_bias.data
+		|| al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			al_columns(al_view(w->value_bias), first * w->width, n * w->width),
+			al_view(map), 0,
+			al_part(out->of[AL_PIECE_VALUE_BIAS], 0, place * map.cols, 1, map.cols),
+			err);
+}
+
 bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits, struct al_error *err)
 {
 	const size_t rank = (size_t)w->layout->rank;
@@ -94,11 +106,7 @@ bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits, struct al
 
 	for (size_t kv = 0; ok && kv < w->n_kv; kv++) {
 		ok = join(w, out, kv, 1, rank, kv, &maps[kv], err);
-		if (ok && w->value_bias.data)
-			ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
-				al_columns(al_view(w->value_bias), kv * w->width, w->width),
-				al_view(maps[kv]), 0,
-				al_part(out->of[AL_PIECE_VALUE_BIAS], 0, kv * rank, 1, rank), err);
+		ok = ok && map_bias(w, out, kv, 1, kv, maps[kv], err);
 	}
 	ok = ok && (!refits || refit_ov(w, out, maps, err));
 	for (size_t kv = 0; kv < w->n_kv; kv++)
@@ -116,7 +124,8 @@ bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned, stru
 		return al_work_align(w, out, left, size, err);
 	for (size_t place = 0; ok && place < left; place++) {
 		struct al_matrix map = {0};
-		ok = join(w, out, place * size, size, w->width, place, &map, err);
+		ok = join(w, out, place * size, size, w->width, place, &map, err)
+			&& map_bias(w, out, place * size, size, place, map, err);
 		al_matrix_finish(&map);
 	}
 	return ok;

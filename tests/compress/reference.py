@@ -275,7 +275,7 @@ class Conversion:
             Z, l, all_ = leading(root(C) @ N, d)
             lost, whole = lost + l, whole + all_
             v.append(N @ Z)
-            bv.append(np.zeros(d))
+            bv.append(np.hstack([a.bv[a.kv(h, a.v)] @ a.o[h] for h in heads]) @ Z)
             for j, h in enumerate(heads):
                 D = a.o[h].shape[1]
                 a.o[h] = Z[j * D:(j + 1) * D].T
@@ -284,21 +284,22 @@ class Conversion:
 
     def align(self, a, C, left):
         size, old, o = len(a.v) // left, list(a.v), list(a.o)
-        v, lost, whole = [], 0, 0
+        v, bv, lost, whole = [], [], 0, 0
         for place in range(left):
             kvs = range(place * size, (place + 1) * size)
-            sum_ = 0
+            sum_ = bias = 0
             for kv in kvs:
                 U, _, Vt = np.linalg.svd(old[kv].T @ C @ old[kvs[0]])
-                sum_ = sum_ + old[kv] @ U @ Vt
+                sum_, bias = sum_ + old[kv] @ U @ Vt, bias + a.bv[kv] @ U @ Vt
                 for h in (h for h in range(a.n) if h * len(old) // a.n == kv):
                     a.o[h] = (U @ Vt).T @ o[h]
             v.append(sum_ / size)
+            bv.append(bias / size)
             for kv in kvs:
                 for h in (h for h in range(a.n) if h * len(old) // a.n == kv):
                     lost += ((root(C) @ (v[-1] @ a.o[h] - old[kv] @ o[h])) ** 2).sum()
                     whole += ((root(C) @ old[kv] @ o[h]) ** 2).sum()
-        a.v, a.bv = v, [np.zeros(v[0].shape[1])] * left
+        a.v, a.bv = v, bv
         return math.sqrt(lost / whole)
 
     def drop(self, i, a):
