@@ -31,7 +31,7 @@ static void run(const char *line, const struct test_folder *folder, struct al_js
 {
 	char path[256];
 	struct al_error err;
-	int status;
+	int status = -1;
 
 	test_path(path, folder, "answer");
 	fflush(NULL);
