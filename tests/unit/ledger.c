@@ -574,13 +574,15 @@ static const char *const symbols[] = {
 static void reshape(struct asked *asked, uint64_t *random)
 {
 	const struct al_variant *variant = asked->configured.variant;
-	int64_t n_groups;
+	int64_t n_groups, d_head;
 
 	for (size_t i = 0; i < COUNT(symbols); i++)
 		al_ledger_set(&asked->ledger, symbols[i], next_size(random, 1000));
 	for (size_t i = 0; i < variant->n_symbols; i++)
 		al_ledger_set(&asked->ledger, variant->symbols[i].name, next_size(random, 1000));
-	/* heads are dealt to these groups */
+	/* some variants halve heads, and deal them to groups */
+	if (al_ledger_symbol(&asked->ledger, "d_head", 1, &d_head, NULL))
+		al_ledger_set(&asked->ledger, "d_head", 2 * d_head);
 	if (al_ledger_symbol(&asked->ledger, "n_o_groups", 1, &n_groups, NULL))
 		al_ledger_set(&asked->ledger, "n_heads", n_groups * next_size(random, 100));
 }
