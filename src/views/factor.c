@@ -1,5 +1,5 @@
 /* Factors: a module's projections as matrices whose columns are heads. */
-#include "views/internal.h"
+#include "views/factor_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,186 +9,6 @@
 #include "ledger/ledger.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
-
-/* ---- stored tensors ---- */
-
-/* What is made of one module. */
-struct maker {
-	struct al_model_view *view;
-	const struct al_model_module *module;
-	struct al_stored_module stored;
-	const struct al_stored_part *weights[AL_N_PROJECTIONS]; /* what each factor is; or NULL */
-	struct al_attention *out;
-};
-
-static bool same_shape(const struct al_tensor *found, const int64_t *dims, size_t n_dims)
-{
-	if (found->n_dims != n_dims)
-		return false;
-	for (size_t i = 0; i < n_dims; i++)
-		if (found->shape[i] != dims[i])
-			return false;
-	return true;
-}
-
-static bool check_tensor(struct maker *m, const struct al_stored_tensor *wanted,
-	const struct al_tensor *found, struct al_error *err)
-{
-	struct al_arena *arena = &m->view->arena;
-
-	if (!found)
-		return al_fail(err, AL_EINPUT, "tensor %s%s is missing", m->view->prefix,
-			wanted->name);
-	if (!same_shape(found, wanted->dims, wanted->n_dims))
-		return al_fail(err, AL_EINPUT, "tensor %s is %s, expected %s", found->name,
-			al_shape_text(arena, found->shape, found->n_dims),
-			al_shape_text(arena, wanted->dims, wanted->n_dims));
-	if (!found->dtype->to_double)
-		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted",
-			found->name, al_dtype_title(found->dtype));
-	return true;
-}
-
-/* ---- scales ---- */
-
-/* [rows, columns] of a block: the config's, a list. */
-static bool read_block(struct maker *m, int64_t block[2], struct al_error *err)
-{
-	const struct al_setting *setting;
-
-	if (!al_settings_get(&m->view->settings, "block", &setting, err))
-		return false;
-	if (!setting || !setting->list || setting->n_list != 2)
-		return al_fail(err, AL_EINPUT,
-			"its scales are stored, but the size of their blocks is not known");
-	for (int i = 0; i < 2; i++) {
-		block[i] = setting->list[i].integer;
-		if (block[i] < 1)
-			return al_fail(err, AL_EINPUT, "blocks of %lld numbers",
-				(long long)block[i]);
-	}
-	return true;
-}
-
-/* FP8 numbers mean little without the scales that stand beside them: what begins with the tensor's
- * own name. */
-static const struct al_tensor *find_beside(const struct maker *m, const struct al_tensor *tensor)
-{
-	const struct al_checkpoint *checkpoint = m->view->checkpoint;
-	const size_t length = strlen(tensor->name);
-
-	if (!tensor->dtype->needs_scale)
-		return NULL;
-	for (size_t i = 0; i < checkpoint->n_tensors; i++)
-		if (strncmp(checkpoint->tensors[i].name, tensor->name, length) == 0
-			&& checkpoint->tensors[i].name[length])
-			return &checkpoint->tensors[i];
-	return NULL;
-}
-
-/* Sets the run's scale, where the family names one and the checkpoint stores it. */
-static bool find_scale(struct maker *m, const struct al_stored_tensor *stored,
-	struct al_factor_run *run, struct al_error *err)
-{
-	const struct al_tensor *beside = stored->scale ? NULL : find_beside(m, run->tensor);
-	const struct al_tensor *tensor = run->tensor;
-	int64_t expected[2];
-
-	if (beside)
-		return al_fail(err, AL_EINPUT,
-			"%s stands beside tensor %s; that it is its scale isn't said by family %s",
-			beside->name, run->tensor->name, m->view->family->name);
-	run->scale = stored->scale ? al_model_view_find(m->view, stored->scale) : NULL;
-	if (!run->scale)
-		return true;
-	if (!read_block(m, run->block, err))
-		return al_in(err, "tensor %s", tensor->name);
-	if (tensor->n_dims != 2)
-		return al_fail(err, AL_EINPUT, "tensor %s has scales, expected a matrix",
-			tensor->name);
-	for (int i = 0; i < 2; i++)
-		expected[i] = al_divide_up(tensor->shape[i], run->block[i]);
-	return check_tensor(m,
-		&(struct al_stored_tensor){.name = run->scale->name,
-			.n_dims = 2,
-			.dims = {expected[0], expected[1]}},
-		run->scale, err);
-}
-
-/* ---- runs ---- */
-
-static void add_run(struct al_arena *arena, struct al_factor *factor, size_t *room,
-	struct al_factor_run run)
-{
-	factor->runs = al_grow(arena, factor->runs, factor->n_runs, room, sizeof(*factor->runs));
-	factor->runs[factor->n_runs++] = run;
-}
-
-/* A matrix is stored [out, in] or [in, out]. The head axis of W_Q, W_K, W_V is `out`, of W_O
- * `in`. */
-static bool head_axis_is_slow(const struct al_stored *stored, bool is_output)
-{
-	return (stored->order == AL_ORDER_OUT_IN) != is_output;
-}
-
-/* The runs of one of the variant's tensors. */
-static bool collect_runs(struct maker *m, const struct al_entry *entry, bool is_output,
-	struct al_factor *factor, struct al_error *err)
-{
-	size_t room = 0;
-
-	for (size_t i = 0; i < m->stored.n_tensors; i++) {
-		const struct al_stored_tensor *stored = &m->stored.tensors[i];
-		const struct al_tensor *found = NULL;
-		int64_t at = 0;
-		for (int64_t repeat = 0; repeat < stored->repeat; repeat++)
-			for (size_t j = 0; j < stored->n_parts; at += stored->parts[j++].width) {
-				if (stored->parts[j].entry != entry)
-					continue;
-				if (!found) {
-					found = al_model_view_find(m->view, stored->name);
-					if (!check_tensor(m, stored, found, err))
-						return false;
-				}
-				bool is_matrix = stored->n_dims == 2;
-				struct al_factor_run run = {.tensor = found,
-					.first = at,
-					.width = stored->parts[j].width,
-					.is_slow = is_matrix
-						&& head_axis_is_slow(stored->stored, is_output)};
-				if (!find_scale(m, stored, &run, err))
-					return false;
-				add_run(&m->view->arena, factor, &room, run);
-				factor->rows = !is_matrix
-					? 1
-					: stored->dims[(stored->stored->order == AL_ORDER_OUT_IN)
-								!= is_output
-							? 1
-							: 0];
-				factor->dtype = found->dtype;
-			}
-	}
-	return true;
-}
-
-/* W_O isn't fused along its head axis: the run is the whole of it. */
-static void take_whole(struct al_factor *factor)
-{
-	for (size_t i = 0; i < factor->n_runs; i++) {
-		const struct al_tensor *tensor = factor->runs[i].tensor;
-		factor->runs[i].first = 0;
-		factor->runs[i].width = tensor->shape[factor->runs[i].is_slow ? 0 : 1];
-	}
-}
-
-static int64_t columns_of(const struct al_factor *factor)
-{
-	int64_t columns = 0;
-
-	for (size_t i = 0; i < factor->n_runs; i++)
-		columns += factor->runs[i].width;
-	return columns;
-}
 
 /* ---- what the variant says ---- */
 
@@ -201,8 +21,8 @@ static bool is_factor(const struct al_entry *entry, enum al_projection p, enum a
 }
 
 /* The stored part that is a projection's weight or bias; NULL where none is. */
-static bool find_factor(const struct maker *m, enum al_projection p, enum al_tensor_kind kind,
-	const struct al_stored_part **out, struct al_error *err)
+static bool find_factor(const struct al_factor_maker *m, enum al_projection p,
+	enum al_tensor_kind kind, const struct al_stored_part **out, struct al_error *err)
 {
 	*out = NULL;
 	for (size_t i = 0; i < m->stored.n_tensors; i++)
@@ -221,7 +41,7 @@ static bool find_factor(const struct maker *m, enum al_projection p, enum al_ten
 }
 
 /* What a factor's "down" or "gain" names, among what is stored here; NULL: it isn't. */
-static const struct al_entry *find_named(const struct maker *m, const char *name)
+static const struct al_entry *find_named(const struct al_factor_maker *m, const char *name)
 {
 	for (size_t i = 0; i < m->stored.n_tensors; i++)
 		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++)
@@ -240,10 +60,10 @@ static bool set_heads(struct al_factor *factor, int64_t heads, int64_t width, in
 	factor->heads = heads;
 	factor->width = width;
 	factor->stride = stride;
-	if (columns_of(factor) != (stride > 0 ? heads * stride : width))
+	if (al_factor_columns(factor) != (stride > 0 ? heads * stride : width))
 		return al_fail(err, AL_EINPUT,
 			"the %s projection has %lld columns, expected %lld heads of %lld",
-			al_projection_names[projection], (long long)columns_of(factor),
+			al_projection_names[projection], (long long)al_factor_columns(factor),
 			(long long)(stride > 0 ? heads : 1),
 			(long long)(stride > 0 ? stride : width));
 	return true;
@@ -256,18 +76,18 @@ static bool symbol(struct al_ledger *ledger, const char *name, int64_t *out, str
 }
 
 /* The width of a head that the variant says of a projection; 0: it doesn't. */
-static int64_t own_width(const struct maker *m, enum al_projection p)
+static int64_t own_width(const struct al_factor_maker *m, enum al_projection p)
 {
 	return m->weights[p] ? m->weights[p]->head_width : 0;
 }
 
 /* d_head is what the variant says, else the symbol. */
-static bool read_width(struct maker *m, struct al_ledger *ledger, struct al_error *err)
+static bool read_width(struct al_factor_maker *m, struct al_ledger *ledger, struct al_error *err)
 {
 	const int64_t queries = own_width(m, AL_QUERY), keys = own_width(m, AL_KEY);
 
 	if (m->out->is_shared) {
-		m->out->d_head = columns_of(&m->out->factors[AL_QUERY]);
+		m->out->d_head = al_factor_columns(&m->out->factors[AL_QUERY]);
 		return true;
 	}
 
@@ -284,7 +104,7 @@ static bool has_all_heads(const struct al_attention *a)
 	return a->is_latent || a->is_shared;
 }
 
-static bool read_dimensions(struct maker *m, struct al_error *err)
+static bool read_dimensions(struct al_factor_maker *m, struct al_error *err)
 {
 	struct al_configured_variant configured = {.variant = m->module->variant,
 		.name = m->module->variant->name,
@@ -310,14 +130,14 @@ static bool read_dimensions(struct maker *m, struct al_error *err)
 static void follow_columns(struct al_attention *a)
 {
 	const struct al_factor *keys = &a->factors[AL_KEY];
-	int64_t heads = a->d_head > 0 ? columns_of(keys) / a->d_head : 0;
+	int64_t heads = a->d_head > 0 ? al_factor_columns(keys) / a->d_head : 0;
 
-	if (heads > 0 && heads * a->d_head == columns_of(keys))
+	if (heads > 0 && heads * a->d_head == al_factor_columns(keys))
 		a->n_kv_heads = heads;
 }
 
 /* Where a factor is a part of each head only, the heads are `stride` columns apart. */
-static bool set_projection(struct maker *m, enum al_projection p, struct al_error *err)
+static bool set_projection(struct al_factor_maker *m, enum al_projection p, struct al_error *err)
 {
 	struct al_attention *a = m->out;
 	struct al_factor *factor = &a->factors[p];
@@ -325,14 +145,14 @@ static bool set_projection(struct maker *m, enum al_projection p, struct al_erro
 	const int64_t width = p == AL_VALUE || p == AL_OUTPUT ? a->d_value : a->d_head;
 	const bool is_shared = a->is_shared && p <= AL_KEY;
 	const int64_t stride = is_shared ? 0
-		: own_width(m, p) > 0	 ? columns_of(factor) / heads
+		: own_width(m, p) > 0	 ? al_factor_columns(factor) / heads
 					 : width;
 
 	if (stride < width && !is_shared)
 		return al_fail(err, AL_EINPUT,
 			"the %s projection has %lld columns, expected %lld heads of %lld",
-			al_projection_names[p], (long long)columns_of(factor), (long long)heads,
-			(long long)width);
+			al_projection_names[p], (long long)al_factor_columns(factor),
+			(long long)heads, (long long)width);
 	return set_heads(factor, heads, width, stride, p, err)
 		&& set_heads(&a->biases[p], heads, width, width, p, err);
 }
@@ -345,8 +165,8 @@ static bool fail_before(const char *name, const struct al_entry *weight, struct 
 		weight->name);
 }
 
-static bool make_gain(struct maker *m, const struct al_entry *weight, struct al_factor *factor,
-	struct al_error *err)
+static bool make_gain(struct al_factor_maker *m, const struct al_entry *weight,
+	struct al_factor *factor, struct al_error *err)
 {
 	const struct al_entry *gain = weight->gain ? find_named(m, weight->gain) : NULL;
 	struct al_factor norm = {0};
@@ -355,17 +175,17 @@ static bool make_gain(struct maker *m, const struct al_entry *weight, struct al_
 		return true;
 	if (!gain)
 		return fail_before(weight->gain, weight, err);
-	if (!collect_runs(m, gain, false, &norm, err))
+	if (!al_factor_collect_runs(m, gain, false, &norm, err))
 		return false;
 	factor->gain = norm.runs[0].tensor;
-	return columns_of(&norm) == columns_of(factor->down)
+	return al_factor_columns(&norm) == al_factor_columns(factor->down)
 		|| al_fail(err, AL_EINPUT, "%s is %lld wide, expected %lld as %s gives", gain->name,
-			(long long)columns_of(&norm), (long long)columns_of(factor->down),
-			weight->down);
+			(long long)al_factor_columns(&norm),
+			(long long)al_factor_columns(factor->down), weight->down);
 }
 
-static bool make_down(struct maker *m, const struct al_entry *weight, struct al_factor *factor,
-	struct al_error *err)
+static bool make_down(struct al_factor_maker *m, const struct al_entry *weight,
+	struct al_factor *factor, struct al_error *err)
 {
 	const struct al_entry *entry = weight->down ? find_named(m, weight->down) : NULL;
 	struct al_factor *down = al_new(&m->view->arena, struct al_factor);
@@ -374,8 +194,9 @@ static bool make_down(struct maker *m, const struct al_entry *weight, struct al_
 		return true;
 	if (!entry)
 		return fail_before(weight->down, weight, err);
-	if (!collect_runs(m, entry, false, down, err)
-		|| !set_heads(down, 1, columns_of(down), columns_of(down), AL_QUERY, err))
+	if (!al_factor_collect_runs(m, entry, false, down, err)
+		|| !set_heads(down, 1, al_factor_columns(down), al_factor_columns(down), AL_QUERY,
+			err))
 		return false;
 	if (down->width != factor->rows)
 		return al_fail(err, AL_EINPUT, "%s gives %lld columns, %s takes %lld", entry->name,
@@ -387,7 +208,7 @@ static bool make_down(struct maker *m, const struct al_entry *weight, struct al_
 
 /* ---- shared queries: collaborative attention, arXiv:2006.16362 ---- */
 
-static const struct al_entry *find_mixing(const struct maker *m)
+static const struct al_entry *find_mixing(const struct al_factor_maker *m)
 {
 	for (size_t i = 0; i < m->stored.n_tensors; i++)
 		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++)
@@ -396,15 +217,16 @@ static const struct al_entry *find_mixing(const struct maker *m)
 	return NULL;
 }
 
-static bool make_mixing(struct maker *m, struct al_error *err)
+static bool make_mixing(struct al_factor_maker *m, struct al_error *err)
 {
 	struct al_factor *mixing = al_new(&m->view->arena, struct al_factor);
 	struct al_attention *a = m->out;
 
 	if (!a->is_shared)
 		return true;
-	if (!collect_runs(m, find_mixing(m), false, mixing, err)
-		|| !set_heads(mixing, 1, columns_of(mixing), columns_of(mixing), AL_QUERY, err))
+	if (!al_factor_collect_runs(m, find_mixing(m), false, mixing, err)
+		|| !set_heads(mixing, 1, al_factor_columns(mixing), al_factor_columns(mixing),
+			AL_QUERY, err))
 		return false;
 	a->factors[AL_QUERY].mixing = mixing;
 	if (mixing->rows == a->n_heads && mixing->width == a->d_head)
@@ -415,7 +237,7 @@ static bool make_mixing(struct maker *m, struct al_error *err)
 }
 
 /* Keys and values come from one latent vector. */
-static bool is_latent(const struct maker *m)
+static bool is_latent(const struct al_factor_maker *m)
 {
 	const struct al_stored_part *key = m->weights[AL_KEY], *value = m->weights[AL_VALUE];
 
@@ -425,7 +247,8 @@ static bool is_latent(const struct maker *m)
 
 /* ---- a module ---- */
 
-static bool collect_projection(struct maker *m, enum al_projection p, struct al_error *err)
+static bool collect_projection(struct al_factor_maker *m, enum al_projection p,
+	struct al_error *err)
 {
 	const struct al_stored_part *bias;
 
@@ -433,16 +256,17 @@ static bool collect_projection(struct maker *m, enum al_projection p, struct al_
 		|| !find_factor(m, p, AL_TENSOR_BIAS, &bias, err))
 		return false;
 	if (m->weights[p]
-		&& !collect_runs(m, m->weights[p]->entry, p == AL_OUTPUT, &m->out->factors[p], err))
+		&& !al_factor_collect_runs(m, m->weights[p]->entry, p == AL_OUTPUT,
+			&m->out->factors[p], err))
 		return false;
 	if (p == AL_OUTPUT)
-		take_whole(&m->out->factors[p]);
+		al_factor_take_whole(&m->out->factors[p]);
 	else if (bias)
-		return collect_runs(m, bias->entry, false, &m->out->biases[p], err);
+		return al_factor_collect_runs(m, bias->entry, false, &m->out->biases[p], err);
 	return true;
 }
 
-static bool make_projections(struct maker *m, struct al_error *err)
+static bool make_projections(struct al_factor_maker *m, struct al_error *err)
 {
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		if (!collect_projection(m, (enum al_projection)p, err))
@@ -462,7 +286,7 @@ static bool make_projections(struct maker *m, struct al_error *err)
 }
 
 /* Every tensor of a variant that has a pass. */
-static bool collect_tensors(struct maker *m, struct al_error *err)
+static bool collect_tensors(struct al_factor_maker *m, struct al_error *err)
 {
 	const struct al_entries *entries = &m->module->variant->tensors;
 	struct al_named_factor *tensors;
@@ -474,9 +298,9 @@ static bool collect_tensors(struct maker *m, struct al_error *err)
 	for (size_t i = 0; i < entries->n; i++) {
 		struct al_named_factor *of = &tensors[m->out->n_tensors];
 		of->name = entries->items[i].name;
-		if (!collect_runs(m, &entries->items[i], false, &of->factor, err)
-			|| !set_heads(&of->factor, 1, columns_of(&of->factor),
-				columns_of(&of->factor), AL_QUERY, err))
+		if (!al_factor_collect_runs(m, &entries->items[i], false, &of->factor, err)
+			|| !set_heads(&of->factor, 1, al_factor_columns(&of->factor),
+				al_factor_columns(&of->factor), AL_QUERY, err))
 			return false;
 		m->out->n_tensors += of->factor.n_runs > 0;
 	}
@@ -510,7 +334,7 @@ static bool find_base_origin(struct al_model_view *view, const char **origin, st
 bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err)
 {
-	struct maker m = {.view = view, .module = module, .out = out};
+	struct al_factor_maker m = {.view = view, .module = module, .out = out};
 
 	*out = (struct al_attention){.name = module->name,
 		.variant = module->variant,

@@ -1,0 +1,26 @@
+/* Where the numbers of a factor are stored: runs along the head axes of tensors. */
+#ifndef ATTNLEDGER_VIEWS_FACTOR_RUNS_H
+#define ATTNLEDGER_VIEWS_FACTOR_RUNS_H
+
+#include "views/internal.h"
+
+/* What is made of one module. */
+struct al_factor_maker {
+	struct al_model_view *view;
+	const struct al_model_module *module;
+	struct al_stored_module stored;
+	const struct al_stored_part *weights[AL_N_PROJECTIONS]; /* what each factor is; or NULL */
+	struct al_attention *out;
+};
+
+/* The runs of one of the variant's tensors. Tensors that are missing or have another shape are
+ * AL_EINPUT. */
+bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *entry, bool is_output,
+	struct al_factor *factor, struct al_error *err) AL_MUST_CHECK;
+
+/* W_O isn't fused along its head axis: the run is the whole of it. */
+void al_factor_take_whole(struct al_factor *factor);
+
+int64_t al_factor_columns(const struct al_factor *factor);
+
+#endif
