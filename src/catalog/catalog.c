@@ -15,8 +15,7 @@
 #include "catalog/scheme.h"
 
 extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
-	al_embedded_recipes, al_embedded_models, al_embedded_schemes,
-	al_embedded_engines;
+	al_embedded_recipes, al_embedded_models, al_embedded_schemes, al_embedded_engines;
 
 struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *name)

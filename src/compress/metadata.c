@@ -139,8 +139,7 @@ const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, s
 	const struct al_metadata ours[OURS] = {
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
-		{.key = "attnledger.source",
-			.value = al_fingerprint_text(&job->arena, source)},
+		{.key = "attnledger.source", .value = al_fingerprint_text(&job->arena, source)},
 		{.key = "attnledger.family", .value = job->view->family->name},
 		{.key = "attnledger.scale",
 			.value = job->options->for_epfml

@@ -90,7 +90,7 @@ static void keeps_colours(void **state)
 /* Two panels, each with what a listing says of it. */
 #define BENEATH(rows, rest) \
 	"{" SMALL ", 'listings': [{'id': 'pairs', 'columns': ['side', 'x', 'y', 'v'], 'rows': " \
-		  "[['left', 0, 0, " \
+	"[['left', 0, 0, " \
 	"1], ['left', 1, 1, 2], ['right', 0, 1, 3], ['right', 1, 0, 4]]}, {'id': 'sides', " \
 	"'columns': ['side', {'key': 'a', 'title': 'least', 'group': 'Norm', 'digits': 2}], " \
 	"'rows': " rows "}], 'figures': [{'id': 'f', 'of': 'pairs', 'mark': 'heatmap', 'x': 'x', " \
