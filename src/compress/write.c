@@ -24,10 +24,10 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 {
 	const size_t n = columns.rows * columns.cols, bytes = slice->dtype->block_bytes;
 	double *values = al_try_calloc(n, sizeof(*values) + bytes, err);
-	void *stored = values + n;
 
 	if (!values)
 		return al_in(err, "%zu numbers", n);
+	void *stored = values + n;
 	arrange(slice, columns, values);
 	slice->dtype->from_double(values, n, stored);
 	slice->dtype->to_double(stored, n, values);
