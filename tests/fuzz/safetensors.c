@@ -44,7 +44,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	test_folder_make(&folder);
 	test_write(test_path(path, &folder, "fuzz.safetensors"), data, size);
 	if (al_checkpoint_open(&checkpoint, path, &err)) {
-		visit(&checkpoint);
+		/* what begins as a file of another format is one */
+		if (strcmp(checkpoint.shards[0].format, "safetensors") == 0)
+			visit(&checkpoint);
 		al_checkpoint_close(&checkpoint);
 	} else {
 		FUZZ_CHECK(
