@@ -1,9 +1,7 @@
 /* A GGUF file: tensors lie within it and can be read from any element on, and what it says of
  * itself is JSON. */
 #include "base/json.h"
-#include "checkpoint/checkpoint.h"
-#include "fuzz.h"
-#include "support/folder.h"
+#include "checkpoint.h"
 
 enum { MOST_READ = 300 };
 
@@ -40,20 +38,6 @@ static void visit(const struct al_checkpoint *checkpoint)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct test_folder folder;
-	struct al_checkpoint checkpoint;
-	struct al_error err = {0};
-	char path[256];
-
-	test_folder_make(&folder);
-	test_write(test_path(path, &folder, "fuzz.gguf"), data, size);
-	if (al_checkpoint_open(&checkpoint, path, &err)) {
-		visit(&checkpoint);
-		al_checkpoint_close(&checkpoint);
-	} else {
-		FUZZ_CHECK(
-			err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
-	}
-	test_folder_remove(&folder);
+	fuzz_checkpoint(data, size, "fuzz.gguf", "GGUF", visit);
 	return 0;
 }

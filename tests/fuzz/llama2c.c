@@ -1,7 +1,5 @@
 /* A llama2.c .bin: what is listed fills the file, and its header is a config of its family. */
-#include "fuzz.h"
-#include "support/folder.h"
-#include "views/views.h"
+#include "checkpoint.h"
 
 static void visit(const struct al_checkpoint *checkpoint)
 {
@@ -17,21 +15,6 @@ static void visit(const struct al_checkpoint *checkpoint)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct test_folder folder;
-	struct al_checkpoint checkpoint;
-	struct al_error err = {0};
-	char path[256];
-
-	test_folder_make(&folder);
-	test_write(test_path(path, &folder, "fuzz.bin"), data, size);
-	if (al_checkpoint_open(&checkpoint, path, &err)) {
-		if (strcmp(checkpoint.shards[0].format, "llama2.c") == 0)
-			visit(&checkpoint);
-		al_checkpoint_close(&checkpoint);
-	} else {
-		FUZZ_CHECK(
-			err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
-	}
-	test_folder_remove(&folder);
+	fuzz_checkpoint(data, size, "fuzz.bin", "llama2.c", visit);
 	return 0;
 }

@@ -1,7 +1,5 @@
 /* A safetensors file: opened; then what it claims is held against it, and every number is read. */
-#include "checkpoint/checkpoint.h"
-#include "fuzz.h"
-#include "support/folder.h"
+#include "checkpoint.h"
 
 enum { NUMBERS = 1024 };
 
@@ -36,22 +34,6 @@ static void visit(const struct al_checkpoint *checkpoint)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct test_folder folder;
-	struct al_checkpoint checkpoint;
-	struct al_error err = {0};
-	char path[256];
-
-	test_folder_make(&folder);
-	test_write(test_path(path, &folder, "fuzz.safetensors"), data, size);
-	if (al_checkpoint_open(&checkpoint, path, &err)) {
-		/* what begins as a file of another format is one */
-		if (strcmp(checkpoint.shards[0].format, "safetensors") == 0)
-			visit(&checkpoint);
-		al_checkpoint_close(&checkpoint);
-	} else {
-		FUZZ_CHECK(
-			err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
-	}
-	test_folder_remove(&folder);
+	fuzz_checkpoint(data, size, "fuzz.safetensors", "safetensors", visit);
 	return 0;
 }

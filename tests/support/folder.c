@@ -26,6 +26,23 @@ void test_folder_make(struct test_folder *folder)
 	must(mkdtemp(folder->path) != NULL, folder->path);
 }
 
+static int is_itself_or_above(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+size_t test_folder_count(const char *path)
+{
+	DIR *stream = opendir(path);
+	size_t n = 0;
+
+	must(stream != NULL, path);
+	for (struct dirent *entry; (entry = readdir(stream));)
+		n += !is_itself_or_above(entry->d_name);
+	closedir(stream);
+	return n;
+}
+
 void test_folder_remove(struct test_folder *folder)
 {
 	DIR *stream = opendir(folder->path);
@@ -33,7 +50,7 @@ void test_folder_remove(struct test_folder *folder)
 	must(stream != NULL, folder->path);
 	for (struct dirent *entry; (entry = readdir(stream));) {
 		char path[512];
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (is_itself_or_above(entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder->path, entry->d_name);
 		must(unlink(path) == 0, path);

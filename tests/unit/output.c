@@ -1,7 +1,6 @@
 /* Outputs: whole or not at all, whoever interrupts; and sources that shrink. */
 #include "unit.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -40,18 +39,6 @@ static int remove_place(void **state)
 	return 0;
 }
 
-static int count_files(const struct place *place)
-{
-	DIR *stream = opendir(place->folder.path);
-	int n = 0;
-
-	assert_non_null(stream);
-	for (struct dirent *entry; (entry = readdir(stream));)
-		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	closedir(stream);
-	return n;
-}
-
 static void put(const char *path, const char *text)
 {
 	struct al_error err;
@@ -88,7 +75,7 @@ static void keeps_the_mode_and_follows_links(void **state)
 	assert_int_equal(stat(place->file, &info), 0);
 	assert_int_equal(info.st_mode & 07777, 0640);
 	assert_int_equal(unlink(link_path), 0);
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 
 static void follows_paths_that_are_not_there(void **state)
@@ -153,7 +140,7 @@ static void follows_links_to_what_is_not_there(void **state)
 	expect(place->file, "new");
 	assert_true(lstat(first, &info) == 0 && S_ISLNK(info.st_mode));
 	assert_true(lstat(second, &info) == 0 && S_ISLNK(info.st_mode));
-	assert_int_equal(count_files(place), 3);
+	assert_int_equal(test_folder_count(place->folder.path), 3);
 }
 
 static void links_in_a_circle_are_an_error(void **state)
@@ -165,7 +152,7 @@ static void links_in_a_circle_are_an_error(void **state)
 	assert_false(al_file_write(place->file, "new", 3, &err));
 	assert_int_equal(err.status, AL_ESYSTEM);
 	assert_non_null(strstr(err.message, "answer: can't write: "));
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 
 static void a_name_may_be_as_long_as_a_name_can_be(void **state)
@@ -189,11 +176,11 @@ static void an_abandoned_output_leaves_the_old_file(void **state)
 	put(place->file, "old");
 	assert_true(al_output_open(&output, place->file, NULL));
 	assert_true(al_output_append(output, "new", 3, NULL));
-	assert_int_equal(count_files(place), 2);
+	assert_int_equal(test_folder_count(place->folder.path), 2);
 	al_output_abandon(output);
 	al_output_abandon(NULL);
 	expect(place->file, "old");
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 
 static void pieces_come_out_in_order(void **state)
@@ -302,7 +289,7 @@ static void a_signal_removes_the_temporary_file(void **state)
 		assert_true(WIFSIGNALED(status));
 		assert_int_equal(WTERMSIG(status), numbers[i]);
 		expect(place->file, "old");
-		assert_int_equal(count_files(place), 1);
+		assert_int_equal(test_folder_count(place->folder.path), 1);
 	}
 }
 
@@ -314,21 +301,21 @@ static void the_next_run_tidies_up(void **state)
 	int status = interrupt_a_writer(place->file, SIGKILL, false);
 
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 	put(place->file, "new");
 	expect(place->file, "new");
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 	assert_true(al_output_open(&output, place->file, NULL));
 	status = interrupt_a_writer(place->file, SIGKILL, false);
 	assert_true(WIFSIGNALED(status));
-	assert_int_equal(count_files(place), 3);
+	assert_int_equal(test_folder_count(place->folder.path), 3);
 	al_temporary_tidy(place->folder.path); /* another folder in between */
 	al_temporary_tidy(place->file);
-	assert_int_equal(count_files(place), 2);
+	assert_int_equal(test_folder_count(place->folder.path), 2);
 	assert_true(al_output_append(output, "newer", 5, NULL));
 	assert_true(al_output_commit(output, NULL));
 	expect(place->file, "newer");
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 
 static void an_ignored_signal_stays_ignored(void **state)
@@ -338,7 +325,7 @@ static void an_ignored_signal_stays_ignored(void **state)
 
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	expect(place->file, "new");
-	assert_int_equal(count_files(place), 1);
+	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 
 static void handlers_are_put_back(void **state)
@@ -356,7 +343,7 @@ static void handlers_are_put_back(void **state)
 	al_output_abandon(b);
 	sigaction(SIGINT, NULL, &action);
 	assert_true(action.sa_handler == SIG_DFL);
-	assert_int_equal(count_files(place), 0);
+	assert_int_equal(test_folder_count(place->folder.path), 0);
 }
 
 static void a_source_that_shrinks_is_an_error(void **state)

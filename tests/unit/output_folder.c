@@ -1,7 +1,6 @@
 /* Folders that appear with all their files or not at all. */
 #include "unit.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,18 +44,6 @@ static int remove_place(void **state)
 	return 0;
 }
 
-static size_t count(const char *path)
-{
-	DIR *folder = opendir(path);
-	size_t n = 0;
-
-	assert_non_null(folder);
-	for (struct dirent *entry; (entry = readdir(folder));)
-		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-	closedir(folder);
-	return n;
-}
-
 static void must_begin(const struct place *place, struct al_output_folder **folder)
 {
 	assert_true(al_output_folder_open(folder, place->target, names, N, NULL));
@@ -72,10 +59,10 @@ static void appears_with_all_its_files(void **state)
 
 	must_begin(place, &folder);
 	assert_int_equal(access(place->target, F_OK), -1);
-	assert_int_equal(count(al_output_folder_written(folder)), N);
+	assert_int_equal(test_folder_count(al_output_folder_written(folder)), N);
 	assert_true(al_output_folder_commit(folder, NULL));
-	assert_int_equal(count(place->target), N);
-	assert_int_equal(count(place->around.path), 1);
+	assert_int_equal(test_folder_count(place->target), N);
+	assert_int_equal(test_folder_count(place->around.path), 1);
 	const mode_t mask = umask(0);
 	umask(mask);
 	assert_int_equal(stat(place->target, &info), 0);
@@ -105,7 +92,7 @@ static void abandoned_leaves_nothing(void **state)
 	must_begin(place, &folder);
 	al_output_folder_abandon(folder);
 	al_output_folder_abandon(NULL);
-	assert_int_equal(count(place->around.path), 0);
+	assert_int_equal(test_folder_count(place->around.path), 0);
 }
 
 static void assert_refused(const char *path, const char *const *files, const char *message)
@@ -131,7 +118,7 @@ static void refuses_what_it_would_have_to_replace(void **state)
 	assert_refused(place->target, names, "the folder isn't empty, expected a new or an empty");
 	assert_refused(place->file, names, "is a file, expected a folder to be made");
 	assert_refused(test_path(path, &place->around, "no/where"), names, "can't write");
-	assert_int_equal(count(place->around.path), 1);
+	assert_int_equal(test_folder_count(place->around.path), 1);
 }
 
 /* The child: a folder half written, then wait. */
@@ -171,7 +158,7 @@ static void a_signal_removes_it(void **state)
 	const struct place *place = *state;
 
 	interrupt_a_writer(place, SIGINT);
-	assert_int_equal(count(place->around.path), 0);
+	assert_int_equal(test_folder_count(place->around.path), 0);
 }
 
 /* What a killed program left is removed by the next. */
@@ -181,11 +168,11 @@ static void the_next_run_tidies_up(void **state)
 	struct al_output_folder *folder;
 
 	interrupt_a_writer(place, SIGKILL);
-	assert_int_equal(count(place->around.path), 1);
+	assert_int_equal(test_folder_count(place->around.path), 1);
 	must_begin(place, &folder);
-	assert_int_equal(count(place->around.path), 1);
+	assert_int_equal(test_folder_count(place->around.path), 1);
 	assert_true(al_output_folder_commit(folder, NULL));
-	assert_int_equal(count(place->around.path), 1);
+	assert_int_equal(test_folder_count(place->around.path), 1);
 }
 
 int main(void)

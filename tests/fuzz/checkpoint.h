@@ -1,0 +1,32 @@
+/* A target that opens a file as a checkpoint. */
+#ifndef ATTNLEDGER_TESTS_FUZZ_CHECKPOINT_H
+#define ATTNLEDGER_TESTS_FUZZ_CHECKPOINT_H
+
+#include "checkpoint/checkpoint.h"
+#include "fuzz.h"
+#include "support/folder.h"
+
+/* Writes the input to a file of that name. One that is opened is visited, unless it begins as a
+ * file of another format; one that isn't is refused with its path. */
+static inline void fuzz_checkpoint(const uint8_t *data, size_t size, const char *name,
+	const char *format, void (*visit)(const struct al_checkpoint *checkpoint))
+{
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err = {0};
+	char path[256];
+
+	test_folder_make(&folder);
+	test_write(test_path(path, &folder, name), data, size);
+	if (al_checkpoint_open(&checkpoint, path, &err)) {
+		if (strcmp(checkpoint.shards[0].format, format) == 0)
+			visit(&checkpoint);
+		al_checkpoint_close(&checkpoint);
+	} else {
+		FUZZ_CHECK(
+			err.status == AL_EINPUT && strncmp(err.message, path, strlen(path)) == 0);
+	}
+	test_folder_remove(&folder);
+}
+
+#endif
