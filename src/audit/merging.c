@@ -11,6 +11,9 @@
 /* Differences of inner products below this part of their sum are rounding. */
 static const double ROUNDING = 1e-13;
 
+/* Squared relative errors that are closer than this tie. */
+static const double TIE = 1e-12;
+
 struct merger {
 	struct al_audit_module *module;
 	struct al_merging *out;
@@ -110,6 +113,16 @@ static bool is_there(const struct merger *x, size_t head)
 	return x->into[head] == head && !x->is_gone[head];
 }
 
+/* Of steps that differ by rounding alone the first is taken, and a head rather goes into one before
+ * it: what exact copies are called hangs on no library. */
+static bool is_better(const struct al_merge *step, const struct al_merge *best)
+{
+	const double gain = best->cumulative_error * best->cumulative_error
+		- step->cumulative_error * step->cumulative_error;
+
+	return gain > TIE || (gain >= -TIE && best->head < best->twin && step->head >= step->twin);
+}
+
 /* The cost of a step, if it is cheaper than the best so far. */
 static bool consider(const struct merger *x, struct totals before, size_t head, size_t twin,
 	struct al_merge *best, struct al_error *err)
@@ -122,13 +135,13 @@ static bool consider(const struct merger *x, struct totals before, size_t head, 
 		return true;
 	if (!find_cost(x, head, twin, &qk, &ov, err))
 		return false;
-	const double error = error_of((struct totals){before.qk + qk, before.ov + ov});
-	if (error < best->cumulative_error)
-		*best = (struct al_merge){.head = head,
-			.twin = twin,
-			.qk_squared = qk,
-			.ov_squared = ov,
-			.cumulative_error = error};
+	const struct al_merge step = {.head = head,
+		.twin = twin,
+		.qk_squared = qk,
+		.ov_squared = ov,
+		.cumulative_error = error_of((struct totals){before.qk + qk, before.ov + ov})};
+	if (is_better(&step, best))
+		*best = step;
 	return true;
 }
 
