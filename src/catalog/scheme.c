@@ -43,11 +43,11 @@ enum { MOST_ITEMS = 64 };
 
 /* Either a format by name, or bits of a number. */
 static bool check_format(struct al_reader *reader, const struct cJSON *object, const char *dtype,
-	const struct al_formula *bits, struct al_error *err)
+	const struct al_formula *other, struct al_error *err)
 {
 	const struct al_dtype *found;
 
-	if (!dtype == !bits)
+	if (!dtype == !other)
 		return al_json_fail(reader->doc, object, err,
 			"expected either \"dtype\" or \"bits\"");
 	if (dtype && !al_dtype_find(dtype, &found, err))
@@ -86,13 +86,15 @@ static bool check_rule(void *context, const struct cJSON *object, void *record,
 {
 	const struct al_scheme_rule *rule = record;
 
-	return check_format(context, object, rule->dtype, rule->bits, err);
+	return check_format(context, object, rule->dtype,
+		rule->dtype_of ? rule->dtype_of : rule->bits, err);
 }
 
 #define AT(member) offsetof(struct al_scheme_rule, member)
 static const struct al_field rule_fields[] = {
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("dtype", TEXT, AT(dtype))},
+	{AL_KEY("dtype_of", BY, AT(dtype_of)), .read = al_read_formula},
 	{AL_KEY("bits", BY, AT(bits)), .read = al_read_formula},
 	{AL_KEY("beside", LIST, AT(beside)), .n_offset = AT(n_beside), .record = &beside_record,
 		.most = MOST_ITEMS, .noun = "tensors"},

@@ -29,7 +29,8 @@
  * expression that the name begins with; or, of targets, the class "Linear".
  *
  * * The first rule whose "when" holds gives the format: a "dtype" by name (one of blocks falls
- * back where rows don't fill them), or "bits" of each number. Where none holds a tensor stays
+ * back where rows don't fill them), "dtype_of" a word that was read, which is such a name, or
+ * "bits" of each number. Where none holds a tensor stays
  * in "base", which is the config's dtype where the file doesn't say it. Formulas may use what
  * the scheme reads, the model's symbols, and of the tensor: its rows and cols (a matrix is
  * [rows, cols], a row what is multiplied with an input), is_linear (a matrix of no table,
@@ -85,6 +86,7 @@ struct al_scheme_tensor {
 struct al_scheme_rule {
 	const struct al_formula *when; /* NULL: true */
 	const char *dtype;
+	const struct al_formula *dtype_of; /* a word, the dtype's name */
 	const struct al_formula *bits; /* where there is no dtype */
 	struct al_scheme_tensor *beside;
 	size_t n_beside;

@@ -253,21 +253,37 @@ static bool find_rule(struct facts *f, const struct al_scheme_rule **out, struct
 	return true;
 }
 
-static bool set_format(struct facts *f, const char *dtype, const struct al_formula *bits,
+/* The name that a formula gives; its words outlive its value. */
+static bool find_word(const struct al_formula *formula, const struct al_scope *scope,
+	const char **out, struct al_error *err)
+{
+	struct al_value value;
+
+	al_value_init(&value);
+	const bool ok = al_formula_eval(formula, scope, &value, err);
+	*out = ok && value.kind == AL_VALUE_WORD ? value.word : "a number";
+	al_value_finish(&value);
+	return ok;
+}
+
+static bool set_format(struct facts *f, const struct al_scheme_rule *rule,
 	struct al_stored_format *out, struct al_error *err)
 {
 	const struct al_scope scope = {.lookup = look_up, .context = f};
 	const struct al_dtype *found;
+	const char *name = rule->dtype;
 
-	if (dtype) {
-		if (!al_dtype_find(dtype, &found, err))
+	if (rule->dtype_of && !find_word(rule->dtype_of, &scope, &name, err))
+		return false;
+	if (name) {
+		if (!al_dtype_find(name, &found, err))
 			return false;
 		out->dtype = *(f->values[AL_FACT_MATRIX]
 				? al_dtype_of_row(found, f->values[AL_FACT_COLS])
 				: found);
 		return true;
 	}
-	if (!al_formula_whole(bits, &scope, 1, &out->bits, err))
+	if (!al_formula_whole(rule->bits, &scope, 1, &out->bits, err))
 		return false;
 	out->dtype = (struct al_dtype){.block_elements = 8, .block_bytes = (size_t)out->bits};
 	return true;
@@ -352,7 +368,7 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 	if (!judge(&f, t, &stored, &out->rule, err))
 		return false;
 	if (out->rule)
-		return set_format(&f, out->rule->dtype, out->rule->bits, out, err);
+		return set_format(&f, out->rule, out, err);
 	out->dtype = *q->base;
 	return true;
 }

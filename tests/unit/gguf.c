@@ -204,7 +204,10 @@ static void a_file(void **state)
 	assert_string_equal(checkpoint.header_config,
 		"{\"model_type\": \"gguf_tiny\", \"attention_head_count\": 7, \"list\": [1, -1, "
 		"2], "
-		"\"tie_word_embeddings\": true, \"attention_bias\": false, \"rope_freqs\": false}");
+		"\"tie_word_embeddings\": true, \"attention_bias\": false, \"rope_freqs\": false, "
+		"\"quantization_config\": {\"quant_method\": \"gguf\", \"formats\": {"
+		"\"q8_0\": {\"type\": \"q8_0\", \"targets\": [\"a\"]}, "
+		"\"f32\": {\"type\": \"f32\", \"targets\": [\"b\"]}}}}");
 	const struct al_tensor *numbered = al_checkpoint_find(&checkpoint, "b");
 	const struct al_selection all = al_select_all(numbered);
 	assert_int_equal(numbered->shape[0], 2);
