@@ -1,17 +1,24 @@
 /* Regular expressions of tokenizer.json. The reference implementation reads them with Oniguruma, we
  * with PCRE2 (GLib's own, so it is there): both know Unicode's properties, and differ where names
  * are short. \s, \w and \d are therefore written as properties, and what Oniguruma alone knows
- * (sets in sets, \h as a hexadecimal digit, (?m) as what others call s) is refused. */
+ * (sets in sets, \h as a hexadecimal digit, (?m) as what others call s) is refused.
+ *
+ * A pattern is a stranger's, and what it costs grows with the text: all searches of one text
+ * together may take a fixed number of steps a byte. A step is counted before each item of the
+ * pattern, with the bytes passed over since the last one, back or forth. Only what reads many bytes
+ * and is then given up would escape that, a long count or a group's text again: both are
+ * refused. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "tokenize/internal.h"
 
 #include <pcre2.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
-/* So many steps may one search take, and so much memory: a pattern is a stranger's. */
-enum { MOST_STEPS = 10 * 1000 * 1000, MOST_KIB = 64 * 1024 };
+/* So many steps may the searches of a text take, one search so much memory. */
+enum { MOST_STEPS = 100 * 1000, STEPS_A_BYTE = 300, MOST_KIB = 64 * 1024, MOST_REPEATS = 1000 };
 
 struct al_pattern {
 	pcre2_code *code;
@@ -58,6 +65,11 @@ static bool translate_escape(struct translation *t, struct al_error *err)
 
 	if (c == '\0' || strchr("hHbBGKkgRXyYOC", c) || (c == 'W' && t->in_set))
 		return refuse(t, err);
+	if (c >= '1' && c <= '9')
+		return al_fail(err, AL_EINPUT,
+			"regular expression: \"%.10s\" refers back to a group, which isn't known "
+			"here",
+			t->at);
 	if (c == 's' || c == 'S')
 		al_text_addf(&t->out, "\\%c{White_Space}", c == 's' ? 'p' : 'P');
 	else if (c == 'w' || c == 'W')
@@ -77,6 +89,16 @@ static bool is_refused(const struct translation *t)
 	return strncmp(t->at, "(*", 2) == 0;
 }
 
+/* {1,2000} */
+static bool repeats_too_often(const char *at)
+{
+	if (*at != '{')
+		return false;
+	const char *second = at + 1 + strspn(at + 1, "0123456789");
+	return strtoul(at + 1, NULL, 10) > MOST_REPEATS
+		|| (*second == ',' && strtoul(second + 1, NULL, 10) > MOST_REPEATS);
+}
+
 static bool translate(struct translation *t, struct al_error *err)
 {
 	while (*t->at) {
@@ -87,6 +109,10 @@ static bool translate(struct translation *t, struct al_error *err)
 		}
 		if (is_refused(t))
 			return refuse(t, err);
+		if (!t->in_set && repeats_too_often(t->at))
+			return al_fail(err, AL_EINPUT,
+				"regular expression: \"%.10s\" repeats more than %d times", t->at,
+				MOST_REPEATS);
 		if (!t->in_set && *t->at == '[') {
 			t->in_set = true;
 			al_text_add_bytes(&t->out, t->at++, 1);
@@ -128,7 +154,8 @@ bool al_pattern_compile(struct al_arena *arena, const char *text, const struct a
 	al_text_init(&t.out);
 	/* ^ and $ are at every line's ends, as Oniguruma has them */
 	bool ok = translate(&t, err)
-		&& compile(arena, t.out.data, PCRE2_UCP | PCRE2_MULTILINE, out, err);
+		&& compile(arena, t.out.data, PCRE2_UCP | PCRE2_MULTILINE | PCRE2_AUTO_CALLOUT, out,
+			err);
 	al_text_finish(&t.out);
 	return ok;
 }
@@ -154,19 +181,32 @@ struct search {
 	struct al_span text;
 	pcre2_match_data *data;
 	pcre2_match_context *limits;
+	size_t at, steps, most_steps; /* where the last step was, and how many there were */
 };
 
-static struct search begin(const struct al_pattern *pattern, struct al_arena *memory,
+/* Ends the search where there were too many. */
+static int count_step(pcre2_callout_block *block, void *context)
+{
+	struct search *search = context;
+	const size_t at = block->current_position;
+
+	search->steps += 1 + (at > search->at ? at - search->at : search->at - at);
+	search->at = at;
+	return search->steps > search->most_steps ? PCRE2_ERROR_MATCHLIMIT : 0;
+}
+
+static void begin(struct search *search, const struct al_pattern *pattern, struct al_arena *memory,
 	struct al_span text)
 {
 	pcre2_general_context *context = context_of(memory);
-	struct search search = {pattern, text,
-		pcre2_match_data_create_from_pattern(pattern->code, context),
-		pcre2_match_context_create(context)};
 
-	pcre2_set_match_limit(search.limits, MOST_STEPS);
-	pcre2_set_heap_limit(search.limits, MOST_KIB);
-	return search;
+	*search = (struct search){.pattern = pattern,
+		.text = text,
+		.data = pcre2_match_data_create_from_pattern(pattern->code, context),
+		.limits = pcre2_match_context_create(context),
+		.most_steps = MOST_STEPS + STEPS_A_BYTE * text.n};
+	pcre2_set_callout(search->limits, count_step, search);
+	pcre2_set_heap_limit(search->limits, MOST_KIB);
 }
 
 /* The next match from `at` on; `*found` says whether there is one. */
@@ -205,11 +245,12 @@ static size_t next_character(struct al_span text, size_t at)
 bool al_pattern_find(const struct al_pattern *pattern, struct al_arena *memory, struct al_span text,
 	struct al_matches *out, struct al_error *err)
 {
-	const struct search search = begin(pattern, memory, text);
+	struct search search;
 	size_t room = 0, covered = 0;
 	struct al_match match;
 	bool found = true;
 
+	begin(&search, pattern, memory, text);
 	*out = (struct al_matches){0};
 	for (size_t at = 0; at <= text.n;) {
 		if (!find_next(&search, at, &match, &found, err))
@@ -231,9 +272,10 @@ bool al_pattern_find(const struct al_pattern *pattern, struct al_arena *memory, 
 bool al_pattern_is_in(const struct al_pattern *pattern, struct al_arena *memory,
 	struct al_span text)
 {
-	const struct search search = begin(pattern, memory, text);
+	struct search search;
 	struct al_match match;
 	bool found;
 
+	begin(&search, pattern, memory, text);
 	return find_next(&search, 0, &match, &found, NULL) && found;
 }

@@ -102,6 +102,11 @@ static const struct {
 	{"[]", "t:1:1: found an array, expected an object"},
 	{"{}", "t:1:1: key \"model\" is missing"},
 	{"{" WORDS ", \"modle\": 1}", "t:1:88: unknown key \"modle\" (did you mean \"model\"?)"},
+	{SPLIT("(a)\\\\1"),
+		"t:1:175: regular expression: \"\\1\" refers back to a group, which isn't known "
+		"here"},
+	{SPLIT("a{2,1001}"),
+		"t:1:175: regular expression: \"{2,1001}\" repeats more than 1000 times"},
 	{"{\"model\": {\"type\": \"Bpe\"}}",
 		"t:1:20: unknown model \"Bpe\" (did you mean \"BPE\"?)"},
 	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"a\": -1}}}",
@@ -263,6 +268,34 @@ static void test_unencodable(void **state)
 	}
 }
 
+/* What these cost grows with the square of the text, or worse: looking ahead, and what reads on to
+ * the end at each character. */
+static void test_quadratic(void **state)
+{
+	static const char *const patterns[] = {SPLIT("(?=.*b)a|a"), SPLIT("a*+[bc]"),
+		SPLIT("(?:(?=a*+[cd])b)+|a*+[de]"), SPLIT("(?<!b)(?:a(?!.*c))*+x|a")};
+	enum { N = 5000 };
+	char text[N + 1];
+
+	(void)state;
+	memset(text, 'a', N);
+	text[N] = '\0';
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+		struct al_tokenizer tokenizer;
+		struct al_tokens tokens;
+		struct al_error err;
+		if (!al_tokenizer_parse_json(&tokenizer, "t", patterns[i], strlen(patterns[i]),
+			    &err))
+			fail_msg("%s", err.message);
+		al_tokens_init(&tokens);
+		if (al_tokenizer_encode(&tokenizer, text, N, &tokens, &err))
+			fail_msg("%s is answered", patterns[i]);
+		assert_non_null(strstr(err.message, "takes too many steps on this text"));
+		al_tokens_finish(&tokens);
+		al_tokenizer_finish(&tokenizer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_unencodable),
+		cmocka_unit_test(test_quadratic),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
