@@ -36,17 +36,18 @@ bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor
 	struct al_linear *const linears[] = {[AL_BLOCK_GATE] = &block->gate,
 		[AL_BLOCK_UP] = &block->up,
 		[AL_BLOCK_GATE_UP] = &block->gate_up};
+	const unsigned down = AL_BLOCK_DOWN;
 	int64_t width;
 
-	if (!al_input_width(reading, first + AL_BLOCK_DOWN, &width, err))
+	if (!al_input_width(reading, first + down, &width, err))
 		return false;
-	for (unsigned i = 0; i < AL_BLOCK_DOWN; i++)
+	for (unsigned i = 0; i < down; i++)
 		if (!al_linear_read(reading, first + i, i == AL_BLOCK_GATE_UP ? 2 * width : width,
 			    d_model, linears[i], err))
 			return false;
 	if (reading->network->how->is_alternating && al_linear_is_there(&block->gate_up))
 		part_linear(&block->gate_up);
-	return al_linear_read(reading, first + AL_BLOCK_DOWN, d_model, width, &block->down, err);
+	return al_linear_read(reading, first + down, d_model, width, &block->down, err);
 }
 
 void al_feed_block_finish(struct al_feed_block *block)
