@@ -274,6 +274,29 @@ static void grid_lies_at_round_values(void **state)
 	close_drawing(&d);
 }
 
+/* Ticks begin at the axis and lie outside of it. */
+static void ticks_point_outwards(void **state)
+{
+	struct drawing d;
+	size_t n_x = 0, n_y = 0;
+
+	(void)state;
+	open_drawing(&d, "mhe-figure-1");
+	const struct svg_box *frame = &d.frames[0];
+	for (size_t i = 0; i < d.svg.n_shapes; i++) {
+		const struct svg_shape *line = &d.svg.shapes[i];
+		if (!has_color(line->stroke, al_color_axis) || line->n_points != 2)
+			continue;
+		const bool is_x = line->box.right - line->box.left < 0.01;
+		assert_true(is_x ? fabs(line->box.top - frame->bottom) < 0.01
+				 : fabs(line->box.right - frame->left) < 0.01);
+		n_x += is_x;
+		n_y += !is_x;
+	}
+	assert_true(n_x > 2 && n_y > 2);
+	close_drawing(&d);
+}
+
 static size_t count_strokes(const struct drawing *d, size_t frame, struct al_color color)
 {
 	size_t n = 0;
@@ -823,6 +846,7 @@ int main(void)
 		cmocka_unit_test(lines_agree_with_the_table),
 		cmocka_unit_test(coinciding_lines_both_show),
 		cmocka_unit_test(grid_lies_at_round_values),
+		cmocka_unit_test(ticks_point_outwards),
 		cmocka_unit_test(scores_on_a_log_axis),
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
 		cmocka_unit_test(log_bars_begin_a_power_below),
