@@ -26,6 +26,17 @@ size_t al_read_digits(const char *text, int64_t *out)
 	return n;
 }
 
+size_t al_read_tokens(const char *text, int64_t *out)
+{
+	const size_t n = al_read_digits(text, out);
+	const char unit = n > 0 ? text[n] : '\0';
+	const int bits = unit == 'k' || unit == 'K' ? 10 : unit == 'M' ? 20 : 0;
+
+	if (__builtin_mul_overflow(*out, INT64_C(1) << bits, out) || *out < 0)
+		*out = -1;
+	return n + (bits > 0);
+}
+
 int64_t al_divide_up(int64_t a, int64_t b)
 {
 	return a / b + (a % b != 0);

@@ -16,6 +16,10 @@
  * No sign and no space is taken; after the digits something else must follow, be it the NUL. */
 size_t al_read_digits(const char *text, int64_t *out);
 
+/* The same of a context's tokens, which k behind the digits counts in units of 1024, and M in those
+ * of 1024^2. */
+size_t al_read_tokens(const char *text, int64_t *out);
+
 /* a/b, rounded up, of a >= 0 and b > 0. */
 int64_t al_divide_up(int64_t a, int64_t b);
 

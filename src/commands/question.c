@@ -9,7 +9,7 @@ const struct al_option_row al_setting_rows[] = {
 	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
 	OPTION_TEXT(struct al_asked, batch, "batch", "N", "sequences at a time (--set batch=N)"),
 	OPTION_TEXT(struct al_asked, seq, "seq", "N",
-		"tokens of a sequence (--set seq=N); 128k is 131072"),
+		"tokens of a sequence (--set seq=N); 128k is 131072, 1M 2^20"),
 	OPTION_LIST(struct al_asked, families, "family", "FILE",
 		"know the models that this family file describes, too"),
 	OPTION_END,

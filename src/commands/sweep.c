@@ -15,7 +15,7 @@ struct sweep_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_LIST(struct sweep_options, over, "over", "SYMBOL=FROM:TO[:STEP]",
-		"what to sweep; also SYMBOL=A,B,C"),
+		"what to sweep; also SYMBOL=A,B,C; seq=8k is seq=8192"),
 	OPTION_LIST(struct sweep_options, ties, "tie", "SYMBOL=FORMULA",
 		"compute SYMBOL from the swept symbols at every point"),
 	OPTION_LIST(struct sweep_options, measures, "measure", "COLUMN",

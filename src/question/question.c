@@ -62,16 +62,14 @@ static bool ask(struct al_question *q, const char *text, const char *origin, str
 	return true;
 }
 
-/* "128k" -> "131072": contexts come in powers of 1024. Anything else stays. */
+/* "128k" -> "131072". Anything else stays. */
 static const char *in_full(struct al_arena *arena, const char *tokens)
 {
 	int64_t value;
-	size_t n = al_read_digits(tokens, &value);
-	bool is_kilo = n > 0 && (tokens[n] == 'k' || tokens[n] == 'K') && !tokens[n + 1];
+	const size_t n = al_read_tokens(tokens, &value);
 
-	return is_kilo && value <= INT64_C(1) << 40
-		? al_format(arena, "%lld", (long long)value * 1024)
-		: tokens;
+	return n > 0 && !tokens[n] && value >= 0 ? al_format(arena, "%lld", (long long)value)
+						 : tokens;
 }
 
 static bool ask_all(struct al_question *q, const struct al_asked *asked, struct al_error *err)

@@ -11,7 +11,8 @@
 static bool parse_value(const char **p, const char *symbol, int64_t *out, struct al_error *err)
 {
 	int64_t value;
-	size_t n_digits = al_read_digits(*p, &value);
+	const size_t n_digits = strcmp(symbol, "seq") == 0 ? al_read_tokens(*p, &value)
+							   : al_read_digits(*p, &value);
 
 	if (n_digits == 0)
 		return al_fail(err, AL_EINPUT, "%s: found \"%s\", expected a whole number", symbol,

@@ -21,6 +21,17 @@ static void reads_digits(void **state)
 	assert_int_equal(al_read_digits("-1", &value), 0);
 	assert_int_equal(al_read_digits(" 1", &value), 0);
 	assert_int_equal(al_read_digits("", &value), 0);
+	assert_int_equal(al_read_tokens("128k,", &value), 4);
+	assert_int_equal(value, 131072);
+	assert_int_equal(al_read_tokens("1M", &value), 2);
+	assert_int_equal(value, 1048576);
+	assert_int_equal(al_read_tokens("12", &value), 2);
+	assert_int_equal(value, 12);
+	assert_int_equal(al_read_tokens("k", &value), 0);
+	assert_int_equal(al_read_tokens("9007199254740993k", &value), 17);
+	assert_int_equal(value, -1);
+	assert_int_equal(al_read_tokens("9223372036854775808M", &value), 20);
+	assert_int_equal(value, -1);
 }
 
 static void counts_within_64_bits(void **state)
