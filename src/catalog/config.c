@@ -90,6 +90,8 @@ static bool default_list(const struct al_config *config, const struct al_config_
 static const struct al_formula *find_fallback(const struct al_config *config,
 	const struct al_config_key *key)
 {
+	if (key->word)
+		return NULL;
 	return key->null && al_config_find(config, key) ? key->null : key->fallback;
 }
 

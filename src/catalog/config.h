@@ -36,7 +36,8 @@ const struct cJSON *al_config_object(const struct al_config *config,
 /* The value that the config gives under the first of the key's names that is there; or NULL. */
 const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key);
 
-/* The same of one path in an object: "a.b", or "a.*.b" the array a. */
+/* The same of one path in an object: "a.b", "a.=" for a where it isn't an object, or "a.*.b" the
+ * array a. */
 const struct cJSON *al_config_find_nested(const struct cJSON *object, const char *path);
 
 /* A whole number, or true and false as 1 and 0 where `takes_boolean`. */

@@ -12,8 +12,8 @@ enum { MOST_KEY = 64 };
 
 /* ---- keys ---- */
 
-/* "a.b": the key b of the object a; what isn't an object has no keys. "a.*.b": the array a, each of
- * whose items has a key b. */
+/* "a.b": the key b of the object a; what isn't an object has no keys. "a.=": a where it isn't an
+ * object. "a.*.b": the array a, each of whose items has a key b. */
 const struct cJSON *al_config_find_nested(const struct cJSON *object, const char *path)
 {
 	char key[MOST_KEY];
@@ -29,9 +29,10 @@ const struct cJSON *al_config_find_nested(const struct cJSON *object, const char
 		object = al_json_get(object, key);
 		path += length + 1;
 	}
-	return object && strncmp(path, "*.", 2) == 0 && al_json_kind(object) == AL_JSON_ARRAY
-		? object
-		: NULL;
+	const enum al_json_kind kind = object ? al_json_kind(object) : AL_JSON_NULL;
+	const bool is_itself = strcmp(path, "=") == 0 && kind != AL_JSON_NULL,
+		   is_array = strncmp(path, "*.", 2) == 0 && kind == AL_JSON_ARRAY;
+	return is_itself || is_array ? object : NULL;
 }
 
 /* Of a text_config: whether its embeddings are tied stands in the config around it. */
@@ -126,10 +127,21 @@ bool al_config_read_millionths(const struct al_config *config, const struct cJSO
 	return true;
 }
 
-/* A text, or the first of a list of texts. */
-static bool read_word(const struct al_config *config, const struct cJSON *node, const char **out,
-	struct al_error *err)
+/* A text, or the first of a list of texts; where the default is "true" or "false", also true and
+ * false. */
+static bool read_word(const struct al_config *config, const struct cJSON *node,
+	const struct al_config_key *key, const char **out, struct al_error *err)
 {
+	const bool takes_boolean = key->word
+		&& (strcmp(key->word, "true") == 0 || strcmp(key->word, "false") == 0);
+	bool is_true;
+
+	if (takes_boolean && al_json_kind(node) == AL_JSON_BOOLEAN) {
+		if (!al_json_boolean(config->doc, node, &is_true, err))
+			return false;
+		*out = is_true ? "true" : "false";
+		return true;
+	}
 	if (al_json_kind(node) != AL_JSON_ARRAY)
 		return al_json_text(config->doc, node, out, err);
 	if (al_json_size(node) == 0)
@@ -230,7 +242,7 @@ bool al_config_read(const struct al_config *config, const struct cJSON *node,
 	case AL_CONFIG_INDICES:
 		return al_config_read_indices(config, node, key, origin, err);
 	case AL_CONFIG_WORD:
-		if (!read_word(config, node, &word, err))
+		if (!read_word(config, node, key, &word, err))
 			return false;
 		al_settings_set_word(settings, key->symbol, word, origin);
 		return true;

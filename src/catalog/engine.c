@@ -6,23 +6,13 @@
 #include "base/format.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "catalog/read.h"
+#include "catalog/family_read.h"
 
 /* ---- files ---- */
 
 static const char *const heads_names[] = {"divided", "replicated"};
 static const char *const latents_names[] = {"divided", "replicated", "expanded"};
 static const char *const covers_names[] = {"all", "static"};
-
-static bool read_states(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	const char **name = out;
-	const struct al_dtype *found;
-
-	return al_read_text(reader, node, name, err)
-		&& (al_dtype_find(*name, &found, err) || al_json_in(reader->doc, node, err));
-}
 
 #define AT(member) offsetof(struct al_engine, member)
 static const struct al_field engine_fields[] = {
@@ -39,7 +29,8 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("sampling", BY, AT(sampling)), .read = al_read_formula},
 	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
 	{AL_KEY("chunk", WHOLE, AT(chunk))},
-	{AL_KEY("states", BY, AT(states)), .read = read_states},
+	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
+	{AL_KEY("declared", BY, AT(declared)), .read = al_read_text_list},
 };
 #undef AT
 static const struct al_record engine_record = {.fields = AL_FIELDS(engine_fields)};

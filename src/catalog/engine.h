@@ -5,7 +5,9 @@
  * "replicated" on every device, or "expanded" to the keys and values of all heads. "window" is how
  * many tokens a layer with a window holds of a sequence of `seq`, "block" what numbers of tokens
  * are rounded up to, "chunk" how many tokens of prompts are processed at once (0: all). "states" is
- * the format of what is cached once for a sequence and has no format of its own.
+ * the format of what is cached once for a sequence and has no format of its own. "declared" are
+ * the schemes of quantisation whose declared format of the cache it takes, with that format:
+ * "modelopt fp8".
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
@@ -14,6 +16,7 @@
 #ifndef ATTNLEDGER_CATALOG_ENGINE_H
 #define ATTNLEDGER_CATALOG_ENGINE_H
 
+#include "base/text.h"
 #include "catalog/catalog.h"
 
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
@@ -29,6 +32,7 @@ struct al_engine {
 	const struct al_formula *overhead, *sampling; /* NULL: none */
 	int64_t block, chunk;
 	const char *states; /* NULL: the cache's */
+	struct al_texts declared; /* "modelopt fp8" */
 };
 
 bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struct al_engine **out,

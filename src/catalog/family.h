@@ -119,7 +119,8 @@ enum al_config_type {
 	AL_CONFIG_WHOLE, /* of at least 0 */
 	AL_CONFIG_BOOLEAN, /* where the default is true or false; 1 or 0 */
 	AL_CONFIG_WORD, /* "type": "word", for conditions: act == 'swiglu'; of a list of words
-				 (architectures) the first */
+				 (architectures) the first; where the default is "true" or "false"
+				 also true and false */
 	AL_CONFIG_LIST, /* "type": "list": a whole number, word or boolean for each layer; a text
 			   where its "words" are letters: a pattern, "MEM*" */
 	AL_CONFIG_INDICES, /* "type": "indices": numbers of layers, counted from "first" (0); read
@@ -139,10 +140,11 @@ enum al_config_type {
 };
 
 /* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a, and
- * the list "a.*.b" the b of each object in the array a, or what "null" says where it has none. A
+ * the list "a.*.b" the b of each object in the array a, or what "null" says where it has none;
+ * "a.=" is a where it isn't an object. A
  * default that is a formula also replaces null and "auto", as where the reference implementation
  * derives what is None; a plain number doesn't, but "null" may say what null stands for: no window
- * is 0. */
+ * is 0. Of a word any "null" makes null its default. */
 struct al_config_key {
 	const char *symbol;
 	const char **keys; /* synonyms: the first that is there counts */

@@ -1,6 +1,8 @@
 /* Families: reading which config keys give which symbols. */
 #include <string.h>
 
+#include "base/format.h"
+#include "base/text.h"
 #include "catalog/family_read.h"
 
 static const char *const type_names[AL_N_CONFIG_TYPES] = {
@@ -32,6 +34,27 @@ bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const cha
 		if (!al_read_text(reader, first, &(*out)[(*n)++], err))
 			return false;
 	return true;
+}
+
+bool al_read_text_list(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_texts *texts = out;
+	const char **items;
+
+	if (!al_read_texts(context, node, &items, &texts->n, err))
+		return false;
+	texts->items = items;
+	return true;
+}
+
+bool al_read_dtype(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	const char **name = out;
+	const struct al_dtype *found;
+
+	return al_read_text(reader, node, name, err)
+		&& (al_dtype_find(*name, &found, err) || al_json_in(reader->doc, node, err));
 }
 
 bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,

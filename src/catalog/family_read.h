@@ -16,6 +16,14 @@ bool al_read_with_other(void *reader, const struct cJSON *node, void *out,
 bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same as a record's rows call it, into a struct al_texts. */
+bool al_read_text_list(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The name of a number format, into a const char *. */
+bool al_read_dtype(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* A formula, or true or false as 1 or 0. */
 bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
 	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;

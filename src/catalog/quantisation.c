@@ -63,7 +63,7 @@ static bool read_beside(struct al_catalog *catalog, const struct al_model *model
 
 static bool answers_to(const struct al_scheme *scheme, const char *method)
 {
-	return al_find_name(method, scheme->methods, scheme->n_methods) >= 0;
+	return al_find_name(method, scheme->methods.items, scheme->methods.n) >= 0;
 }
 
 /* Only a file that holds the quoted word can be the one. */
@@ -97,9 +97,9 @@ static bool fail_unknown(struct al_catalog *catalog, const char *method, struct 
 		const struct al_scheme *scheme;
 		if (!al_catalog_scheme(catalog, list->files[i].name, &scheme, err))
 			return false;
-		for (size_t j = 0; j < scheme->n_methods; j++)
+		for (size_t j = 0; j < scheme->methods.n; j++)
 			known = al_format(&catalog->arena, "%s%s%s", known, *known ? ", " : "",
-				scheme->methods[j]);
+				scheme->methods.items[j]);
 	}
 	return al_fail(err, AL_EINPUT,
 		"unknown quantisation method \"%s\", expected one of %s; --dtype NAME says what "
@@ -123,7 +123,8 @@ static const struct cJSON *member(const struct cJSON *object, const char *key)
 	return node && al_json_kind(node) == AL_JSON_OBJECT ? node : NULL;
 }
 
-bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
+/* An unknown method leaves the scheme NULL. */
+static bool find_quantisation(const struct al_model *model, struct al_catalog *catalog,
 	struct al_quantisation_config *out, struct al_error *err)
 {
 	*out = (struct al_quantisation_config){.doc = model->doc};
@@ -139,16 +140,61 @@ bool al_model_quantisation(const struct al_model *model, struct al_catalog *cata
 	const bool is_beside = !out->object;
 	if (is_beside && !read_beside(catalog, model, out, err))
 		return false;
-	if (!out->object)
-		return true;
-	if (!read_method(out, is_beside, err)
-		|| !find_scheme(catalog, out->method, &out->scheme, err))
+	return !out->object
+		|| (read_method(out, is_beside, err)
+			&& find_scheme(catalog, out->method, &out->scheme, err));
+}
+
+bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
+	struct al_quantisation_config *out, struct al_error *err)
+{
+	if (!find_quantisation(model, catalog, out, err))
 		return false;
-	if (out->scheme)
+	if (!out->object || out->scheme)
 		return true;
 	const struct cJSON *node = al_json_get(out->object, "quant_method");
 	return fail_unknown(catalog, out->method, err)
 		|| al_json_in(out->doc, node ? node : out->object, err);
+}
+
+/* ---- the cache ---- */
+
+static bool find_cache(const struct al_scheme *scheme, struct al_settings *settings,
+	const char **dtype, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(settings);
+
+	for (size_t i = 0; i < scheme->n_cache; i++) {
+		bool holds;
+		if (!al_formula_holds(scheme->cache[i].when, &scope, &holds, err))
+			return al_in(err, "scheme %s", scheme->name);
+		if (holds) {
+			*dtype = scheme->cache[i].dtype;
+			return true;
+		}
+	}
+	return true;
+}
+
+bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
+	struct al_declared_cache *out, struct al_error *err)
+{
+	struct al_quantisation_config config;
+	struct al_settings settings;
+
+	*out = (struct al_declared_cache){0};
+	if (!find_quantisation(model, catalog, &config, err))
+		return false;
+	if (!config.scheme || config.scheme->n_cache == 0)
+		return true;
+	out->scheme = config.scheme->name;
+	out->file = config.doc->name;
+	al_settings_init(&settings, catalog);
+	bool ok = al_family_settings(&config.scheme->config, config.doc, config.object,
+			  config.doc->name, &settings, err)
+		&& find_cache(config.scheme, &settings, &out->dtype, err);
+	al_settings_finish(&settings);
+	return ok;
 }
 
 const char *al_model_dtype(const struct al_model *model)

@@ -41,13 +41,13 @@ enum { MOST_ITEMS = 64 };
 
 /* ---- tensors beside a converted one ---- */
 
-/* Either a format by name, or bits of a number. */
+/* A format by name, or bits of a number; neither is the format of what isn't converted. */
 static bool check_format(struct al_reader *reader, const struct cJSON *object, const char *dtype,
 	const struct al_formula *other, struct al_error *err)
 {
 	const struct al_dtype *found;
 
-	if (!dtype == !other)
+	if (dtype && other)
 		return al_json_fail(reader->doc, object, err,
 			"expected either \"dtype\" or \"bits\"");
 	if (dtype && !al_dtype_find(dtype, &found, err))
@@ -85,9 +85,13 @@ static bool check_rule(void *context, const struct cJSON *object, void *record,
 	struct al_error *err)
 {
 	const struct al_scheme_rule *rule = record;
+	struct al_reader *reader = context;
 
-	return check_format(context, object, rule->dtype,
-		rule->dtype_of ? rule->dtype_of : rule->bits, err);
+	const struct al_formula *other = rule->dtype_of ? rule->dtype_of : rule->bits;
+
+	if (!rule->dtype && !other)
+		return al_json_fail(reader->doc, object, err, "expected \"dtype\" or \"bits\"");
+	return check_format(reader, object, rule->dtype, other, err);
 }
 
 #define AT(member) offsetof(struct al_scheme_rule, member)
@@ -106,12 +110,26 @@ static const struct al_record rule_record = {
 	.check = check_rule,
 };
 
+/* ---- what the files declare of the cache ---- */
+
+#define AT(member) offsetof(struct al_scheme_cache, member)
+static const struct al_field cache_fields[] = {
+	{AL_KEY("when", BY, AT(when)), .is_required = true, .read = al_read_formula},
+	{AL_KEY("dtype", BY, AT(dtype)), .is_required = true, .read = al_read_dtype},
+};
+#undef AT
+static const struct al_record cache_record = {
+	.fields = AL_FIELDS(cache_fields),
+	.size = sizeof(struct al_scheme_cache),
+};
+
 /* ---- schemes ---- */
 
 #define AT(member) offsetof(struct al_scheme_groups, member)
 static const struct al_field groups_fields[] = {
 	{AL_KEY("key", TEXT, AT(key)), .is_required = true},
 	{AL_KEY("targets", TEXT, AT(targets))},
+	{AL_KEY("signed", BOOLEAN, AT(is_signed))},
 };
 #undef AT
 static const struct al_record groups_record = {
@@ -119,59 +137,33 @@ static const struct al_record groups_record = {
 	.size = sizeof(struct al_scheme_groups),
 };
 
-struct texts {
-	const char **items;
-	size_t n;
-};
-
-static bool read_texts(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct texts *texts = out;
-
-	return al_read_texts(context, node, &texts->items, &texts->n, err);
-}
-
-static bool read_base(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	const char **base = out;
-	const struct al_dtype *found;
-
-	return al_read_text(reader, node, base, err)
-		&& (al_dtype_find(*base, &found, err) || al_json_in(reader->doc, node, err));
-}
-
-/* As it is read; the lists are pairs of items and a number. */
-struct file {
-	struct al_scheme scheme;
-	struct texts methods, keeps, kept;
-};
-
-#define AT(member) offsetof(struct file, member)
+#define AT(member) offsetof(struct al_scheme, member)
 #define CONFIG(name, of) \
 	{ \
-		AL_KEY(name, MEMBERS, AT(scheme.of.config)), \
-			.n_offset = AT(scheme.of.n_config), .read = al_read_config_key, \
+		AL_KEY(name, MEMBERS, AT(of.config)), \
+			.n_offset = AT(of.n_config), .read = al_read_config_key, \
 			.item_size = sizeof(struct al_config_key), .most = MOST_ITEMS, \
 			.noun = "keys" \
 	}
 static const struct al_field scheme_fields[] = {
-	{AL_KEY("name", TEXT, AT(scheme.name)), .is_required = true},
-	{AL_KEY("title", TEXT, AT(scheme.title)), .is_required = true},
-	{AL_KEY("source", TEXT, AT(scheme.source)), .is_required = true},
-	{AL_KEY("methods", BY, AT(methods)), .read = read_texts},
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
+	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
+	{AL_KEY("methods", BY, AT(methods)), .read = al_read_text_list},
 	CONFIG("model", model),
 	CONFIG("config", config),
 	CONFIG("group", group),
-	{AL_KEY("known", BY, AT(scheme.known)), .read = al_read_formula},
-	{AL_KEY("knows", TEXT, AT(scheme.knows))},
-	{AL_KEY("keeps", BY, AT(keeps)), .read = read_texts},
-	{AL_KEY("kept", BY, AT(kept)), .read = read_texts},
-	{AL_KEY("groups", LIST, AT(scheme.groups)), .n_offset = AT(scheme.n_groups),
-		.record = &groups_record, .most = MOST_ITEMS, .noun = "groups"},
-	{AL_KEY("base", BY, AT(scheme.base)), .read = read_base},
-	{AL_KEY("rules", LIST, AT(scheme.rules)), .n_offset = AT(scheme.n_rules),
-		.record = &rule_record, .most = MOST_ITEMS, .noun = "rules", .is_required = true},
+	{AL_KEY("known", BY, AT(known)), .read = al_read_formula},
+	{AL_KEY("knows", TEXT, AT(knows))},
+	{AL_KEY("keeps", BY, AT(keeps)), .read = al_read_text_list},
+	{AL_KEY("kept", BY, AT(kept)), .read = al_read_text_list},
+	{AL_KEY("groups", LIST, AT(groups)), .n_offset = AT(n_groups), .record = &groups_record,
+		.most = MOST_ITEMS, .noun = "groups"},
+	{AL_KEY("base", BY, AT(base)), .read = al_read_dtype},
+	{AL_KEY("cache", LIST, AT(cache)), .n_offset = AT(n_cache), .record = &cache_record,
+		.most = MOST_ITEMS, .noun = "formats"},
+	{AL_KEY("rules", LIST, AT(rules)), .n_offset = AT(n_rules), .record = &rule_record,
+		.most = MOST_ITEMS, .noun = "rules", .is_required = true},
 };
 #undef CONFIG
 #undef AT
@@ -189,21 +181,14 @@ static bool asks_for_layer(const struct al_scheme *scheme)
 bool al_scheme_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, struct al_scheme **out, struct al_error *err)
 {
-	struct file *file = al_new(arena, struct file);
-	struct al_scheme *scheme = &file->scheme;
+	struct al_scheme *scheme = al_new(arena, struct al_scheme);
 	struct al_reader reader;
 
 	al_reader_init(&reader, arena, doc, standard);
 	for (int i = 0; i < AL_N_FACTS; i++)
 		al_reader_know(&reader, al_scheme_facts[i]);
-	if (!al_read_record(&reader, &scheme_record, doc->root, file, err))
+	if (!al_read_record(&reader, &scheme_record, doc->root, scheme, err))
 		return false;
-	scheme->methods = file->methods.items;
-	scheme->n_methods = file->methods.n;
-	scheme->keeps = file->keeps.items;
-	scheme->n_keeps = file->keeps.n;
-	scheme->kept = file->kept.items;
-	scheme->n_kept = file->kept.n;
 	scheme->model.name = scheme->config.name = scheme->group.name = scheme->name;
 	scheme->is_by_layer = asks_for_layer(scheme);
 	*out = scheme;

@@ -9,6 +9,7 @@
  *     "known": "algo == 'FP8'", "knows": "quant_algo FP8",
  *     "keeps": ["modules_to_not_convert"], "kept": ["eh_proj"],
  *     "groups": [{"key": "config_groups", "targets": "targets"}], "group": {"bits": ...},
+ *     "cache": [{"when": "cache_algo == 'FP8'", "dtype": "fp8"}],
  *     "base": "f32",
  *     "rules": [{"when": "is_linear and not is_head", "dtype": "fp8",
  *                "beside": [{"name": "weight_scale_inv", "dtype": "f32",
@@ -20,7 +21,9 @@
  * family's "config" is: from the whole config.json, from its object "quantization_config" (or
  * the "quantization" of hf_quant_config.json), from each member of the first of "groups" that
  * is there. A group's "targets" is its key with patterns, or, left out, the member's name is
- * the pattern; a tensor goes by the first group that has it as a target. "known" refuses what
+ * the pattern; a tensor goes by the first group that has it as a target. Members of "signed"
+ * groups have regular expressions as names: "-:" before one tells what isn't converted, and what
+ * is in no group goes by the object around them. "known" refuses what
  * the rules don't tell, and "knows" says what is expected. "keeps" are keys of lists of
  * patterns of what isn't converted, "kept" such patterns.
  *
@@ -28,11 +31,14 @@
  * with * in it, a glob over the whole name or over a module that it is in; "re:" and a regular
  * expression that the name begins with; or, of targets, the class "Linear".
  *
+ * * "cache" is the format of the KV cache that the files declare, of the first line that holds; an
+ * engine says which of them it takes.
+ *
  * * The first rule whose "when" holds gives the format: a "dtype" by name (one of blocks falls
  * back where rows don't fill them), "dtype_of" a word that was read, which is such a name, or
- * "bits" of each number. Where none holds a tensor stays
- * in "base", which is the config's dtype where the file doesn't say it. Formulas may use what
- * the scheme reads, the model's symbols, and of the tensor: its rows and cols (a matrix is
+ * "bits" of each number; what stands "beside" and says neither is in "base". Where none holds a
+ * tensor stays in "base", which is the config's dtype where the file doesn't say it. Formulas may
+ * use what the scheme reads, the model's symbols, and of the tensor: its rows and cols (a matrix is
  * [rows, cols], a row what is multiplied with an input), is_linear (a matrix of no table,
  * router or convolution), is_matrix, is_embedding, is_table (of the vocabulary), is_head,
  * is_output (the head, or the table tied to it), is_router, is_expert, is_query, is_key,
@@ -42,6 +48,7 @@
 #ifndef ATTNLEDGER_CATALOG_SCHEME_H
 #define ATTNLEDGER_CATALOG_SCHEME_H
 
+#include "base/text.h"
 #include "catalog/family.h"
 
 /* What formulas may ask of a tensor, in the order of al_scheme_facts. */
@@ -77,7 +84,8 @@ enum al_scheme_fact {
 };
 extern const char *const al_scheme_facts[AL_N_FACTS];
 
-/* A tensor beside a converted one: kind, name, shape, when; its dtype, or bits of each number. */
+/* A tensor beside a converted one: kind, name, shape, when; its dtype, or bits of each number, or
+ * neither: as what isn't converted. */
 struct al_scheme_tensor {
 	struct al_entry entry;
 	const struct al_formula *bits;
@@ -95,20 +103,26 @@ struct al_scheme_rule {
 struct al_scheme_groups {
 	const char *key;
 	const char *targets; /* NULL: a member's name is its target */
+	bool is_signed;
+};
+
+struct al_scheme_cache {
+	const struct al_formula *when;
+	const char *dtype;
 };
 
 struct al_scheme {
 	const char *name, *title, *source;
-	const char **methods;
-	size_t n_methods;
+	struct al_texts methods;
 	struct al_family model, config, group; /* of each its name and config keys alone */
 	const struct al_formula *known; /* NULL: true */
 	const char *knows; /* what that asks for, in words */
-	const char **keeps, **kept;
-	size_t n_keeps, n_kept;
+	struct al_texts keeps, kept;
 	struct al_scheme_groups *groups;
 	size_t n_groups;
 	const char *base; /* NULL: the config's dtype */
+	struct al_scheme_cache *cache;
+	size_t n_cache;
 	struct al_scheme_rule *rules;
 	size_t n_rules;
 	bool is_by_layer; /* its rules ask for the layer */
@@ -130,6 +144,15 @@ struct al_quantisation_config {
 /* An unknown method is refused where it stands. */
 bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
 	struct al_quantisation_config *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The format that a model's files declare for its cache; `dtype` NULL: none, or by a method that no
+ * scheme answers to. */
+struct al_declared_cache {
+	const char *dtype, *scheme;
+	const char *file;
+};
+bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
+	struct al_declared_cache *out, struct al_error *err) AL_MUST_CHECK;
 
 /* "bfloat16", as the config says; NULL: it doesn't. */
 const char *al_model_dtype(const struct al_model *model);

@@ -14,8 +14,8 @@ struct cache_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
-		"number format of the KV cache: f32, bf16 (default), fp8, q8_0, q4_k, mxfp4 ...",
-		.text = "bf16"),
+		"number format of the KV cache: f32, bf16, fp8, q8_0, q4_k, mxfp4 ... (default: as "
+		"the model's files say, or else bf16)"),
 	OPTION_COUNT(struct cache_options, tp, "tp", "N",
 		"tensor-parallel devices: what one of them holds", .fallback = 1, .least = 1),
 	WHOLE_ROW(struct cache_options, is_whole),
@@ -32,7 +32,7 @@ struct answer {
 	struct al_session *session;
 	const struct cache_options *options;
 	struct al_table *table, *explanations; /* explanations NULL: not asked for */
-	const struct al_dtype *storage;
+	struct al_cache_format format;
 	bool shows_model, shows_variant, is_noted;
 	/* of the question that is being answered: */
 	struct al_question *question;
@@ -186,7 +186,7 @@ static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_
 
 	struct al_undeclared undeclared;
 
-	if (!al_ledger_cache(ledger, a->storage, a->seq, a->source_seq, &cache, err))
+	if (!al_ledger_cache(ledger, a->format.dtype, a->seq, a->source_seq, &cache, err))
 		return false;
 	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
 		begin_row(a, AL_N_CACHE_KINDS);
@@ -244,7 +244,7 @@ static void add_notes(struct answer *a)
 {
 	al_note_question(a->question, true, a->table);
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
-		a->storage->name);
+		a->format.dtype->name);
 	if (a->options->tp > 1)
 		al_table_note(a->table, "on one of %lld tensor-parallel devices",
 			(long long)a->options->tp);
@@ -265,7 +265,8 @@ static void add_notes(struct answer *a)
 
 static bool answer(struct answer *a, struct al_error *err)
 {
-	if (!read_tokens(a, err))
+	if (!read_tokens(a, err)
+		|| !al_question_cache_format(a->question, a->options->dtype, &a->format, err))
 		return false;
 	for (size_t i = 0; i < a->question->variants.n; i++)
 		if (!answer_variant(a, i, err))
@@ -273,6 +274,7 @@ static bool answer(struct answer *a, struct al_error *err)
 	if (!a->is_noted)
 		add_notes(a);
 	a->is_noted = true;
+	al_note_cache_format(a->question, &a->format, "dtype", a->table);
 	return true;
 }
 
@@ -295,7 +297,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		.options = o,
 		.shows_model = line->n_words > 1,
 		.shows_variant = al_names_variants(&o->asked)};
-	bool ok = al_dtype_find(o->dtype, &a.storage, err);
+	bool ok = true;
 
 	for (size_t i = 0; ok && i < line->n_words; i++) {
 		struct al_question question;

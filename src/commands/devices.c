@@ -48,7 +48,7 @@ const struct al_option_row al_device_rows[] = {
 		"the devices by name: H100, H200x8 (then tp is 8 where no degree is given); bounds "
 		"what --inference computes"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
-		"number format of the KV cache (default bf16)", .text = "bf16"),
+		"number format of the KV cache (default: as the model's files say, or else bf16)"),
 	OPTION_END,
 };
 

@@ -80,8 +80,7 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 
 	al_text_addf(out, " --inference%s%s --cache-dtype %s --tp %lld",
 		i->weights->is_config ? "" : " --dtype ",
-		i->weights->is_config ? "" : i->weights->name, f->options->devices.cache_dtype,
-		(long long)i->tp);
+		i->weights->is_config ? "" : i->weights->name, i->cache->name, (long long)i->tp);
 	if (i->pp > 1)
 		al_text_addf(out, " --pp %lld", (long long)i->pp);
 	if (f->training.dp > 1)

@@ -228,6 +228,15 @@ void al_note_engine(const struct al_question *q, struct al_table *table)
 		c->has_mtp ? ", with the layers that predict further tokens" : "");
 }
 
+void al_note_cache_format(const struct al_question *q, const struct al_cache_format *format,
+	const char *option, struct al_table *table)
+{
+	if (format->declared_in)
+		al_table_note(table,
+			"the cache of %s is in %s, as %s says; --%s NAME says otherwise", q->name,
+			format->dtype->name, format->declared_in, option);
+}
+
 void al_note_question(const struct al_question *q, bool is_whole, struct al_table *table)
 {
 	struct al_basis basis = q->basis;

@@ -289,6 +289,14 @@ static bool write_texts(struct al_ledger *ledger, struct al_block *block, enum a
 
 /* ---- lists ---- */
 
+void al_entry_replace(struct al_ledger_entry *entry, struct al_ledger_entry by)
+{
+	memcpy(&by.elements, &entry->elements, sizeof(by.elements));
+	memcpy(&by.active, &entry->active, sizeof(by.active));
+	memcpy(&by.device, &entry->device, sizeof(by.device));
+	*entry = by;
+}
+
 struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_list list)
 {
 	struct al_ledger_list *l = &ledger->lists[list];
@@ -300,11 +308,7 @@ struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_lis
 		mpq_inits(e->elements, e->active, e->device, NULL);
 	}
 	struct al_ledger_entry *e = &l->items[l->n++];
-	struct al_ledger_entry fresh = {.layer = -1};
-	memcpy(&fresh.elements, &e->elements, sizeof(e->elements));
-	memcpy(&fresh.active, &e->active, sizeof(e->active));
-	memcpy(&fresh.device, &e->device, sizeof(e->device));
-	*e = fresh;
+	al_entry_replace(e, (struct al_ledger_entry){.layer = -1});
 	return e;
 }
 

@@ -41,6 +41,9 @@ void al_ledger_close_modules(struct al_ledger *ledger);
 /* A new entry of a list, zeroed but for its numbers, which are initialised. */
 struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_list list);
 
+/* Everything but the numbers, which stay the entry's own. */
+void al_entry_replace(struct al_ledger_entry *entry, struct al_ledger_entry by);
+
 /* The list; errors of a module alone don't name the variant yet. */
 bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
 	const struct al_ledger_list **out, struct al_error *err) AL_MUST_CHECK;

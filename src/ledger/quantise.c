@@ -62,12 +62,12 @@ static bool read_kept(struct al_quantisation *q, const struct al_quantisation_co
 	const struct al_scheme *scheme = q->scheme;
 
 	q->kept = al_patterns_create(q->arena);
-	for (size_t i = 0; i < scheme->n_kept; i++)
-		if (!add_pattern(q, q->kept, scheme->kept[i], err))
+	for (size_t i = 0; i < scheme->kept.n; i++)
+		if (!add_pattern(q, q->kept, scheme->kept.items[i], err))
 			return false;
-	for (size_t i = 0; config->object && i < scheme->n_keeps; i++)
-		if (!add_list(q, config->doc, al_json_get(config->object, scheme->keeps[i]), NULL,
-			    err))
+	for (size_t i = 0; config->object && i < scheme->keeps.n; i++)
+		if (!add_list(q, config->doc, al_json_get(config->object, scheme->keeps.items[i]),
+			    NULL, err))
 			return false;
 	return true;
 }
@@ -145,7 +145,11 @@ static bool read_member(struct al_quantisation *q, const struct al_model *model,
 	const struct cJSON *node, struct al_error *err)
 {
 	struct al_quantisation_group *group = &q->groups[q->n_groups];
+	const char *name = al_json_key(node);
 
+	if (groups->is_signed && strncmp(name, "-:", 2) == 0)
+		return add_pattern(q, q->kept, al_format(q->arena, "re:%s", name + 2), err)
+			|| al_json_in(config->doc, node, err);
 	if (!al_json_expect(config->doc, node, AL_JSON_OBJECT, err))
 		return false;
 	group->targets = al_patterns_create(q->arena);
@@ -153,8 +157,9 @@ static bool read_member(struct al_quantisation *q, const struct al_model *model,
 		return false;
 	if (groups->targets)
 		return add_list(q, config->doc, al_json_get(node, groups->targets), group, err);
-	return add_pattern(q, group->targets, al_json_key(node), err)
-		|| al_json_in(config->doc, node, err);
+	if (groups->is_signed)
+		name = al_format(q->arena, "re:%s", name + (strncmp(name, "+:", 2) == 0 ? 2 : 0));
+	return add_pattern(q, group->targets, name, err) || al_json_in(config->doc, node, err);
 }
 
 static bool read_groups(struct al_quantisation *q, const struct al_model *model,
@@ -164,7 +169,7 @@ static bool read_groups(struct al_quantisation *q, const struct al_model *model,
 	const struct cJSON *list = find_groups(q->scheme, config->object, &groups);
 
 	q->groups = al_new_array(q->arena, struct al_quantisation_group,
-		list ? al_json_size(list) : 1);
+		(list ? al_json_size(list) : 0) + 1);
 	if (!list && config->object && groups && groups->targets)
 		return al_json_fail(config->doc, config->object, err,
 			"key \"%s\" is missing, expected an object of groups", groups->key);
@@ -173,7 +178,8 @@ static bool read_groups(struct al_quantisation *q, const struct al_model *model,
 	al_json_each (node, list)
 		if (!read_member(q, model, config, groups, node, err))
 			return false;
-	return true;
+	return !groups->is_signed
+		|| read_group(q, model, config, config->object, &q->groups[q->n_groups], err);
 }
 
 /* ---- a quantisation ---- */

@@ -328,8 +328,8 @@ static void set_plain(const struct al_quantisation *q, struct al_ledger *ledger,
 
 /* Scales of packed numbers are a byte each, those of FP8 matrices f32.
  *= OCP Microscaling Formats v1.0, section 5.4: E8M0; arXiv:2412.19437, section 3.3.2 */
-static bool set_scale(const struct al_ledger *ledger, const struct al_ledger_entry *t,
-	struct al_stored_format *out, struct al_error *err)
+static bool set_scale(const struct al_quantisation *q, const struct al_ledger *ledger,
+	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
 {
 	const struct al_dtype *found;
 	const char *name = t->beside		  ? t->entry->dtype
@@ -341,7 +341,9 @@ static bool set_scale(const struct al_ledger *ledger, const struct al_ledger_ent
 		out->dtype = (struct al_dtype){.block_elements = 8, .block_bytes = (size_t)t->bits};
 		return true;
 	}
-	if (!al_dtype_find(name, &found, err))
+	if (!name)
+		found = q->base;
+	else if (!al_dtype_find(name, &found, err))
 		return false;
 	out->dtype = *found;
 	return true;
@@ -356,7 +358,7 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 
 	*out = (struct al_stored_format){0};
 	if (t->entry->kind == AL_TENSOR_SCALE)
-		return set_scale(ledger, t, out, err);
+		return set_scale(q, ledger, t, out, err);
 	if (!q->is_file && packed > 1) {
 		out->dtype = (struct al_dtype){.block_elements = (size_t)packed, .block_bytes = 1};
 		return true;
@@ -432,23 +434,17 @@ static bool add_one(struct facts *f, size_t index, const char *name,
 		return false;
 	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
 	const struct al_ledger_entry *of = &ledger->lists[list].items[index];
+	al_entry_replace(e, *of);
 	e->entry = &tensor->entry;
 	e->name = al_format(&ledger->arena, "%s.%s", name, tensor->entry.name);
 	e->beside = of->name;
 	e->bits = bits;
-	e->part = of->part;
-	e->component = of->component;
 	e->n_dims = tensor->entry.shape.n_dims;
 	memcpy(e->dims, dims, e->n_dims * sizeof(*dims));
-	e->count = of->count;
-	e->active_count = of->active_count;
-	e->times = of->times;
-	e->layer = of->layer;
-	e->n_layers = of->n_layers;
-	e->extra = of->extra;
-	e->sees_text = of->sees_text;
-	e->is_in_layers = of->is_in_layers;
-	e->is_expert = of->is_expert;
+	e->module = NULL;
+	e->stored = NULL;
+	e->is_parameter = e->is_matrix = false;
+	e->formula = e->substituted = NULL;
 	e->source = f->q->scheme->source;
 	set_numbers(e, of);
 	if (ledger->ask.explains) {

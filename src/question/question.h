@@ -94,6 +94,14 @@ bool al_question_is_about_model(const struct al_question *question, bool is_whol
  * attention module of BERT base". */
 const char *al_question_covered(const struct al_question *question, bool is_whole);
 
+/* `asked` NULL: nobody asked for a format. */
+struct al_cache_format {
+	const struct al_dtype *dtype;
+	const char *declared_in; /* the file that says so; NULL: it was asked for, or is bf16 */
+};
+bool al_question_cache_format(const struct al_question *question, const char *asked,
+	struct al_cache_format *out, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- the parts of a question, for who asks without a subject ---- */
 
 /* The variants of `asked`. */
