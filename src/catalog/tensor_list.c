@@ -360,7 +360,7 @@ static bool fill(const struct run *run, const struct al_family *family, struct a
 			|| !walk_item(run, &item, err))
 			return false;
 	}
-	for (size_t i = 0; i < family->n_tensors; i++) {
+	for (size_t i = 0; run->detail != AL_MODULES_BY_KIND && i < family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &family->tensors[i];
 		struct item item = {.loops = &tensor->loops,
 			.name = tensor->entry.name,

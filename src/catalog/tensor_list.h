@@ -52,6 +52,7 @@ enum al_tensor_list_detail {
 	AL_TENSORS_BY_KIND,
 	AL_TENSORS_BY_NAME, /* one entry for each tensor, with its name */
 	AL_TENSORS_BY_LAYER, /* equal tensors of a layer are one entry */
+	AL_MODULES_BY_KIND, /* no tensors at all */
 };
 
 /* Evaluates a family's modules and tensors under settings. Where these may lack symbols, tensors

@@ -91,11 +91,11 @@ static bool open_ledger(struct al_fit *f, struct al_error *err)
 
 static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
 {
-	al_ledger_set(&f->ledger, f->symbol, x);
 	if (al_fit_only_tokens(f)) {
 		set_tokens(f, x);
 		return f->is_inference ? take_inference(f, err) : take_training(f, err);
 	}
+	al_ledger_set(&f->ledger, f->symbol, x);
 	return (f->is_inference ? take_inference(f, err) : take_training(f, err))
 		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
 }
@@ -400,9 +400,11 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct al_fit_options *o = session->options;
 	struct al_question question;
 	struct al_fit f = {.session = session, .options = o, .question = &question};
+	struct al_asked asked = o->asked;
 
+	asked.only_modules = true;
 	if (!al_devices_check_mode(&session->line, &o->devices, err)
-		|| !al_ask_question(&question, session, &o->asked, session->line.words[0], false,
+		|| !al_ask_question(&question, session, &asked, session->line.words[0], false,
 			AL_BASIS_MODEL, err))
 		return false;
 	for (int i = 0; i < AL_FIT_STATES; i++)

@@ -11,6 +11,14 @@ struct al_ledger;
 struct al_ledger_entry;
 struct al_quantisation_group;
 
+/* The format of an entry's numbers. `rule` is that of the scheme, NULL: it stays in `base`. */
+struct al_stored_format {
+	struct al_dtype dtype; /* a name of NULL: bits */
+	int64_t bits; /* of a number, where the rule says bits; else 0 */
+	const struct al_scheme_rule *rule;
+	bool is_found;
+};
+
 struct al_quantisation {
 	const char *name; /* "fp8-linear (config.json: fp8)", "bf16" */
 	const struct al_scheme *scheme; /* NULL: one format, `dtype` */
@@ -27,9 +35,11 @@ struct al_quantisation {
 	struct al_patterns *kept;
 	struct al_quantisation_group *groups;
 	size_t n_groups;
-	struct al_stored_module *modules; /* of the ledger that was asked about last */
+	const struct al_ledger *ledger; /* that was asked about last, and of it: */
+	struct al_stored_module *modules;
 	size_t n_modules;
-	struct al_arena stored; /* of `modules` */
+	struct al_stored_format *formats; /* of its list of tensors; NULL: none yet */
+	struct al_arena stored; /* of these two */
 };
 
 /* `name` is a scheme or a number format; NULL: what the model's files say, or else bf16. The arena
@@ -38,13 +48,6 @@ bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model *model, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 void al_quantisation_finish(struct al_quantisation *q);
-
-/* The format of an entry's numbers. `rule` is that of the scheme, NULL: it stays in `base`. */
-struct al_stored_format {
-	struct al_dtype dtype; /* a name of NULL: bits */
-	int64_t bits; /* of a number, where the rule says bits; else 0 */
-	const struct al_scheme_rule *rule;
-};
 
 bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *entry, struct al_stored_format *out,

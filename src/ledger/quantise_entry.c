@@ -349,7 +349,7 @@ static bool set_scale(const struct al_quantisation *q, const struct al_ledger *l
 	return true;
 }
 
-bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
+static bool find_format(struct al_quantisation *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
 {
 	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
@@ -372,6 +372,37 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 	if (out->rule)
 		return set_format(&f, out->rule, out, err);
 	out->dtype = *q->base;
+	return true;
+}
+
+/* Where the format of one of the ledger's tensors is kept for who asks again; NULL: it isn't one. */
+static struct al_stored_format *find_kept(struct al_quantisation *q, const struct al_ledger *ledger,
+	const struct al_ledger_entry *t)
+{
+	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
+
+	if (!q->scheme || q->ledger != ledger || t < tensors->items
+		|| t >= tensors->items + tensors->n)
+		return NULL;
+	if (!q->formats)
+		q->formats = al_new_array(&q->stored, struct al_stored_format, tensors->n);
+	return &q->formats[t - tensors->items];
+}
+
+bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
+	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
+{
+	struct al_stored_format *kept = find_kept(q, ledger, t);
+
+	if (kept && kept->is_found) {
+		*out = *kept;
+		return true;
+	}
+	if (!find_format(q, ledger, t, out, err))
+		return false;
+	out->is_found = true;
+	if (kept)
+		*kept = *out;
 	return true;
 }
 
@@ -487,6 +518,8 @@ bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *led
 	al_arena_init(&q->stored);
 	q->modules = al_new_array(&q->stored, struct al_stored_module, ledger->n_modules + 1);
 	q->n_modules = ledger->n_modules;
+	q->formats = NULL;
+	q->ledger = ledger;
 	if (!q->scheme || lists_scales(tensors))
 		return true;
 	for (size_t i = 0; i < n; i++)

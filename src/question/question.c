@@ -224,7 +224,12 @@ static bool fill(struct al_question *q, const struct al_asked *asked, struct al_
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
 		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
 		&& ask_all(q, asked, err) && settle(q, err) && leave_out(q, asked, err)
-		&& (q->variants.n > 0 || al_question_add_own_block(q, err));
+		&& (q->variants.n > 0
+			|| al_question_add_own_block(q,
+				asked->only_modules && q->basis.per != AL_BASIS_MODULE
+					? AL_MODULES_BY_KIND
+					: AL_TENSORS_BY_KIND,
+				err));
 }
 
 void al_question_begin(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog)

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "base/names.h"
-#include "catalog/tensor_list.h"
 #include "checkpoint/checkpoint.h"
 
 /* ---- the attention block that the model itself has ---- */
@@ -28,15 +27,15 @@ static bool add_module(struct al_question *q, const struct al_model_module *modu
 	return true;
 }
 
-bool al_question_add_own_block(struct al_question *q, struct al_error *err)
+bool al_question_add_own_block(struct al_question *q, enum al_tensor_list_detail detail,
+	struct al_error *err)
 {
 	struct al_tensor_list tensor_list;
 
 	q->is_own = true;
 	if (!q->family)
 		return al_configured_variants_add(&q->variants, q->arena, q->catalog, "mha", err);
-	if (!al_tensor_list_init(&tensor_list, q->catalog, q->family, &q->settings,
-		    AL_TENSORS_BY_KIND, err))
+	if (!al_tensor_list_init(&tensor_list, q->catalog, q->family, &q->settings, detail, err))
 		return al_in(err, "%s", q->name);
 	bool ok = tensor_list.n_modules > 0
 		? add_module(q, &tensor_list.modules[0], err)

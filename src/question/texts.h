@@ -2,6 +2,7 @@
 #ifndef ATTNLEDGER_QUESTION_TEXTS_H
 #define ATTNLEDGER_QUESTION_TEXTS_H
 
+#include "catalog/tensor_list.h"
 #include "question/question.h"
 
 /* "KEY=VALUE" cut in two; NULL in *value where there is no '='. */
@@ -11,7 +12,9 @@ const char *al_text_cut(struct al_arena *arena, const char *text, const char **v
 bool al_question_find_subject(struct al_question *question, const struct al_asked *asked,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Where no variant was asked for: the attention block that the model itself has. */
-bool al_question_add_own_block(struct al_question *question, struct al_error *err) AL_MUST_CHECK;
+/* Where no variant was asked for: the attention block that the model itself has. `detail` says
+ * whether the model's tensors are checked at the same time. */
+bool al_question_add_own_block(struct al_question *question, enum al_tensor_list_detail detail,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif
