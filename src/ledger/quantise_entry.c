@@ -373,9 +373,9 @@ static bool find_format(struct al_quantisation *q, struct al_ledger *ledger,
 		return set_format(&f, out->rule, out, err);
 	out->dtype = *q->base;
 	return true;
-/* Where the format of one of the ledger's tensors is kept for who asks again, or NULL. */
+}
 
-/* Where the format of one of the ledger's tensors is kept for who asks again; NULL: it isn't one. */
+/* Where the format of one of the ledger's tensors is kept for who asks again, or NULL. */
 static struct al_stored_format *find_kept(struct al_quantisation *q, const struct al_ledger *ledger,
 	const struct al_ledger_entry *t)
 {
