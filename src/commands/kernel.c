@@ -1,4 +1,4 @@
-/* The BLAS kernel of a command that computes: chosen, tested and named.
+/* The BLAS kernel of a command that computes: chosen, tested and named; and where its matrices lie.
  *
  * OpenBLAS reads its kernel's name when it is loaded, so that another one takes another process.
  * What the one before it found out is said in a variable of the environment. */
@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "linalg/kernel.h"
 
@@ -52,6 +56,21 @@ static void step_down(char **argv, const char *failed)
 	begin_again(argv, below, reason);
 }
 
+/* glibc raises the size from which a block gets pages of its own whenever such a block is freed;
+ * the next module's matrices would then lie between smaller blocks, and memory would grow with
+ * every one. With a fixed size the peak is that of one module (tests/bench/run-memory). It is as
+ * large as glibc takes, and the heap isn't cut after every matrix: fresh pages for each would cost
+ * a third of an audit's time. A long text grows in pages of its own, so that this is for commands
+ * that compute alone. */
+static void reuse_matrices(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_TOP_PAD, 4 << 20);
+#endif
+}
+
 bool al_kernel_prepare(char **argv, struct al_error *err)
 {
 	const char *named = get(by_name);
@@ -59,6 +78,7 @@ bool al_kernel_prepare(char **argv, struct al_error *err)
 
 	if (!named && al_blas_has_kernels())
 		choose(argv);
+	reuse_matrices();
 	if (!al_blas_reserve(err))
 		return false;
 	if (al_kernel_check(err))

@@ -6,8 +6,8 @@
 #include "base/table.h"
 
 /* Begins the program once more where OpenBLAS took a kernel older than the processor, or one that
- * computes wrong. Where the user named the kernel (OPENBLAS_CORETYPE), it is only tested. `argv`:
- * of the whole program. */
+ * computes wrong. Where the user named the kernel (OPENBLAS_CORETYPE), it is only tested. Blocks of
+ * memory are as matrices want them from here on. `argv`: of the whole program. */
 bool al_kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
 
 /* Why this kernel runs; NULL where OpenBLAS alone chose it. */
