@@ -1,14 +1,13 @@
 /* Tucker and CP against width: what the stack of a module's forms W_i = Q_i K_g^T costs in how many
  * parameters, beside the control, each head truncated at its own singular values. */
+#include "audit/control.h"
 #include "audit/measurement.h"
 #include "audit/score_tensor.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 
@@ -31,23 +30,20 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 			.title = "Parameters",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
-		{.key = "relative_error", .title = "Relative error", .digits = 6},
-		{.key = "control_error", .title = "Error of truncating", .digits = 6},
-		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3},
 	};
 
 	(void)audit;
 	al_audit_add_module_columns(table);
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	al_control_add_columns(table);
 }
 
 /* The module as a tensor, in the precision that its stored numbers deserve. */
 struct measured {
 	const struct al_audit_module *module;
 	struct al_score_tensor tensor;
-	double *greedy; /* [n_greedy + 1] */
-	size_t n_greedy, original;
+	struct al_control control;
+	size_t original;
 	const struct al_audit_options *options;
 	struct al_table *table;
 };
@@ -57,33 +53,20 @@ static bool measured_init(struct measured *m, struct al_error *err)
 	const struct al_heads *heads = &m->module->heads;
 
 	m->original = heads->query.rows * heads->query.cols + heads->key.rows * heads->key.cols;
-	if (!al_score_tensor_init(&m->tensor, heads, err))
-		return false;
-	m->n_greedy = al_cp_bound(&m->tensor.heads);
-	m->greedy = al_calloc(m->n_greedy + 1, sizeof(*m->greedy));
-	return al_cp_greedy_errors(&m->tensor.heads, m->greedy, err);
+	return al_score_tensor_init(&m->tensor, heads, err)
+		&& al_control_init(&m->control, &m->tensor.heads, err);
 }
 
 static void measured_finish(struct measured *m)
 {
 	al_score_tensor_finish(&m->tensor);
-	free(m->greedy);
-}
-
-/* Of as many singular triples as so many parameters hold. */
-static double control_error(const struct measured *m, size_t parameters)
-{
-	const struct al_heads *heads = &m->module->heads;
-	const size_t rank = parameters / (heads->query.rows + heads->key.rows);
-
-	return m->greedy[rank < m->n_greedy ? rank : m->n_greedy];
+	al_control_finish(&m->control);
 }
 
 static void add_row(struct measured *m, const char *method, const char *core, size_t rank,
 	size_t parameters, double error)
 {
 	struct al_cell *cell = al_table_add_row(m->table);
-	const double control = control_error(m, parameters);
 
 	al_audit_set_module(m->table, &cell, m->module);
 	al_cell_set_text(m->table, cell++, method);
@@ -92,11 +75,8 @@ static void add_row(struct measured *m, const char *method, const char *core, si
 	cell++;
 	al_cell_set_int(m->table, cell++, (int64_t)rank);
 	al_cell_set_int(m->table, cell++, (int64_t)parameters);
-	al_cell_set_real(cell++, 100 * (1 - (double)parameters / (double)m->original));
-	al_cell_set_real(cell++, error);
-	al_cell_set_real(cell++, control);
-	if (error > 1e-12)
-		al_cell_set_real(cell, control / error);
+	al_control_set_cells(cell, m->original, parameters, error,
+		al_control_error(&m->control, parameters));
 }
 
 static bool add_tucker(struct measured *m, size_t rank, struct al_error *err)
@@ -150,7 +130,7 @@ static bool add_width(struct measured *m, size_t rank, size_t bound, struct al_e
 	snprintf(step, sizeof(step), "width %zu of %zu", rank, bound);
 	if (m->options->watch)
 		m->options->watch(m->options->watch_context, step);
-	add_row(m, "truncate", NULL, rank, rank * sides, m->greedy[rank]);
+	add_row(m, "truncate", NULL, rank, rank * sides, m->control.errors[rank]);
 	return add_tucker(m, rank, err) && add_cp(m, rank, err);
 }
 
@@ -166,7 +146,8 @@ static void add_full_width(struct measured *m, size_t bound)
 		.n_heads = s.n_heads,
 		.n_kv_heads = s.n_kv_heads};
 
-	add_row(m, "truncate", NULL, bound, bound * (s.d_query + s.d_key), m->greedy[bound]);
+	add_row(m, "truncate", NULL, bound, bound * (s.d_query + s.d_key),
+		m->control.errors[bound]);
 	add_row(m, "tucker", "factored", bound, al_tucker_parameters_factored(&all), 0);
 	add_row(m, "tucker", "dense", bound, al_tucker_parameters_dense(&all), 0);
 	add_row(m, "collab", NULL, bound, bound * (s.d_query + s.d_key + s.n_heads), 0);
@@ -210,9 +191,10 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"saving: against W_Q and W_K without biases; collab: at most %d sweeps, and %d to "
 		"%d where the module is large: compress --method collab takes more",
 		SWEEPS, LEAST_SWEEPS, SWEEPS);
+	al_table_note(table, "%s", al_control_note);
 	al_table_note(table,
-		"truncating: the largest singular triples of all heads, at as many "
-		"parameters; gain: the error of truncating over the method's error");
+		"truncate: as many triples of all heads together, so that heads keep unequal "
+		"ranks; compress --method qk keeps one rank in every head, and more of it");
 }
 
 /* ---- the figure: error against width, module by module ---- */

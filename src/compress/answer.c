@@ -4,10 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "audit/control.h"
 #include "compress/by_data.h"
-
-/* Errors below this are rounding: their ratios say nothing. */
-#define EXACT 1e-12
 
 void al_compress_add_columns(struct al_table *table)
 {
@@ -24,14 +22,10 @@ void al_compress_add_columns(struct al_table *table)
 			.title = "Compressed",
 			.quantity = AL_QUANTITY_COUNT,
 			.digits = AL_DIGITS_ALL},
-		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
-		{.key = "relative_error", .title = "Relative error", .digits = 6},
-		{.key = "control_error", .title = "Error of truncating", .digits = 6},
-		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	al_control_add_columns(table);
 }
 
 static void add_row(const struct al_job_module *module, struct al_table *table)
@@ -47,13 +41,8 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 	cell++;
 	al_cell_set_int(table, cell++, module->original);
 	al_cell_set_int(table, cell++, module->parameters);
-	al_cell_set_real(cell++, 100 * (1 - (double)module->parameters / (double)module->original));
-	al_cell_set_real(cell++, module->relative_error);
-	if (isnan(module->control_error) || layout->is_refitted)
-		return;
-	al_cell_set_real(cell++, module->control_error);
-	if (module->relative_error > EXACT)
-		al_cell_set_real(cell, module->control_error / module->relative_error);
+	al_control_set_cells(cell, (size_t)module->original, (size_t)module->parameters,
+		module->relative_error, layout->is_refitted ? NAN : module->control_error);
 }
 
 /* What the error is of. */
@@ -83,12 +72,10 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 				? ", before W_O is fitted anew"
 				: "");
 	else
-		al_table_note(table,
-			"relative error: of the stack of W_Q^(i) W_K^(i)T%s%s; truncating: the "
-			"largest singular triples of all heads, at as many parameters; gain: the "
-			"error of truncating over the method's error",
+		al_table_note(table, "relative error: of the stack of W_Q^(i) W_K^(i)T%s%s; %s",
 			has_data ? " in the measure of the calibration's tokens (in sample)" : "",
-			has_estimate ? ", estimated with 64 Gaussian vectors" : "");
+			has_estimate ? ", estimated with 64 Gaussian vectors" : "",
+			al_control_note);
 }
 
 /* What the ranks save together. */

@@ -41,7 +41,7 @@ static bool square_at(struct al_job *job, const struct al_treated *t, int64_t ra
 	struct al_error *err)
 {
 	if (job->options->method == AL_METHOD_COLLAB)
-		*out = t->scores->greedy[rank];
+		*out = t->scores->control.errors[rank];
 	else if (!al_error_at(job, t, rank, out, err))
 		return false;
 	*out *= *out;

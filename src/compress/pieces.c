@@ -2,9 +2,7 @@
 #include "compress/pieces.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 
@@ -14,15 +12,6 @@ static bool load(const struct al_checkpoint *checkpoint, const struct al_factor 
 	struct al_matrix *out, struct al_error *err)
 {
 	return factor->n_runs == 0 || al_factor_load(checkpoint, factor, out, err);
-}
-
-static bool find_greedy(struct al_scores *s, struct al_error *err)
-{
-	const struct al_heads *heads = s->is_single ? &s->narrow.heads : &s->heads;
-
-	s->n_greedy = al_cp_bound(heads);
-	s->greedy = al_calloc(s->n_greedy + 1, sizeof(*s->greedy));
-	return al_cp_greedy_errors(heads, s->greedy, err);
 }
 
 static bool fill(struct al_scores *s, const struct al_model_view *view, const struct al_data *data,
@@ -48,7 +37,8 @@ static bool fill(struct al_scores *s, const struct al_model_view *view, const st
 		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
 	if (s->is_single && !al_narrow_heads_init(&s->narrow, &s->heads, err))
 		return false;
-	return al_heads_check(&s->heads, err) && find_greedy(s, err);
+	return al_heads_check(&s->heads, err)
+		&& al_control_init(&s->control, s->is_single ? &s->narrow.heads : &s->heads, err);
 }
 
 bool al_scores_load(struct al_scores *out, const struct al_model_view *view,
@@ -71,7 +61,7 @@ void al_scores_finish(struct al_scores *s)
 	al_whitened_finish(&s->whitened[AL_KEY]);
 	if (s->is_single)
 		al_narrow_heads_finish(&s->narrow);
-	free(s->greedy);
+	al_control_finish(&s->control);
 	*s = (struct al_scores){0};
 }
 
@@ -99,13 +89,6 @@ int64_t al_layout_weights(const struct al_layout *layout)
 			* (al_layout_heads(layout, false) * d_query
 				+ al_layout_heads(layout, true) * d_key);
 	}
-}
-
-double al_control_error(const struct al_scores *scores, int64_t parameters)
-{
-	const size_t rank = (size_t)parameters / (scores->query.rows + scores->key.rows);
-
-	return scores->greedy[rank < scores->n_greedy ? rank : scores->n_greedy];
 }
 
 /* ---- collab ---- */

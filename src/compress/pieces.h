@@ -2,6 +2,7 @@
 #ifndef ATTNLEDGER_COMPRESS_PIECES_H
 #define ATTNLEDGER_COMPRESS_PIECES_H
 
+#include "audit/control.h"
 #include "compress/layout.h"
 #include "compress/whiten.h"
 #include "linalg/heads.h"
@@ -15,8 +16,7 @@ struct al_scores {
 	struct al_heads heads; /* a view of them, or of those as data see them, in double */
 	struct al_narrow_heads narrow; /* and where the stored numbers are no finer, in single */
 	bool is_single;
-	double *greedy; /* al_cp_greedy_errors, [n_greedy + 1] */
-	size_t n_greedy;
+	struct al_control control;
 };
 
 /* In the measure of the data, NULL: of weights alone. Numbers that are not finite are refused. On
@@ -33,10 +33,6 @@ static inline struct al_view al_scores_seen(const struct al_scores *s, enum al_p
 			: p == AL_QUERY		   ? s->query
 						   : s->key);
 }
-
-/* The error of truncating all heads at as many singular triples as so many query and key parameters
- * hold, biases aside: the control that a method has to beat. */
-double al_control_error(const struct al_scores *scores, int64_t parameters);
 
 /* Query and key parameters of a layout without biases: what the control is allowed. */
 int64_t al_layout_weights(const struct al_layout *layout);

@@ -113,7 +113,7 @@ static bool rank_by_error(struct al_job *job, const struct al_treated *t, int64_
 		return first_within(job, t, rank, err);
 	if (job->options->method == AL_METHOD_COLLAB)
 		for (int64_t r = 1; r < high; r++)
-			if (t->scores->greedy[r] <= target)
+			if (t->scores->control.errors[r] <= target)
 				high = r;
 	while (high - low > 1) {
 		const int64_t middle = low + (high - low) / 2;

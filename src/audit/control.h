@@ -1,0 +1,34 @@
+/* The control that an approximation of the scores has to beat: all heads truncated together, at as
+ * many parameters, each left with as many of its singular triples as are among the largest of all
+ * heads'. */
+#ifndef ATTNLEDGER_AUDIT_CONTROL_H
+#define ATTNLEDGER_AUDIT_CONTROL_H
+
+#include "base/table.h"
+#include "linalg/heads.h"
+
+struct al_control {
+	double *errors; /* relative, by the number of triples that are left, [most + 1] */
+	size_t most, parameters; /* all triples; parameters of one */
+};
+
+/* On failure, too, it is to be finished. */
+bool al_control_init(struct al_control *control, const struct al_heads *heads,
+	struct al_error *err) AL_MUST_CHECK;
+void al_control_finish(struct al_control *control);
+
+/* Of as many triples as so many parameters hold. */
+double al_control_error(const struct al_control *control, size_t parameters);
+
+/* The columns in which an approximation stands beside it: saving, relative_error, control_error,
+ * sharing_gain. */
+void al_control_add_columns(struct al_table *table);
+
+/* `control` NAN: there is none. */
+void al_control_set_cells(struct al_cell *cell, size_t original, size_t parameters, double error,
+	double control);
+
+/* What truncating is, and the gain, in a note's words. */
+extern const char al_control_note[];
+
+#endif
