@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 
@@ -208,11 +209,35 @@ const char *al_nearest(const char *name, const char *const *known, size_t n_know
 	return nearest;
 }
 
+/* "llama" -> "llama-3-70b" or "llama-3-8b": a few names that begin like this. */
+static bool fail_short(struct al_error *err, const char *what, const char *name,
+	const char *const *known, size_t n_known)
+{
+	enum { LEAST_LENGTH = 3, MOST_NAMES = 8 };
+	const size_t length = strlen(name);
+	struct al_text list;
+	size_t n = 0;
+
+	if (length < LEAST_LENGTH)
+		return false;
+	al_text_init(&list);
+	for (size_t i = 0; i < n_known; i++)
+		if (strncasecmp(known[i], name, length) == 0 && n++ < MOST_NAMES)
+			al_text_addf(&list, "%s\"%s\"", n > 1 ? " or " : "", known[i]);
+	if (n > 0 && n <= MOST_NAMES)
+		al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean %s?)", what, name,
+			list.data);
+	al_text_finish(&list);
+	return n > 0 && n <= MOST_NAMES;
+}
+
 bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 	const char *const *known, size_t n_known)
 {
 	const char *nearest = al_nearest(name, known, n_known);
 
+	if (fail_short(err, what, name, known, n_known))
+		return false;
 	if (nearest)
 		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean \"%s\"?)", what,
 			name, nearest);

@@ -350,14 +350,30 @@ static int fail_usage(const char *name)
 
 	for (int i = 0; i < N_COMMANDS; i++)
 		names[i] = commands[i].name;
-	if (name && name[0] == '-')
+	if (name[0] == '-')
 		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
 			name);
-	else if (name)
-		al_fail_unknown(&err, "command", name, names, N_COMMANDS);
 	else
-		al_fail(&err, AL_EINPUT, "expected a command; see attnledger --help");
+		al_fail_unknown(&err, "command", name, names, N_COMMANDS);
 	return report_error(NULL, &err);
+}
+
+static int run_named(const struct al_program *program, const char *name, char **argv)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return program->commands[i] ? run_session(program, i, argv)
+						    : al_hand_over(name, argv);
+	return fail_usage(name);
+}
+
+/* "help audit" is "audit --help". */
+static int help_with(const struct al_program *program, char *name, char **argv)
+{
+	char option[] = "--help";
+	char *asked[] = {argv[0], name, option, NULL};
+
+	return run_named(program, name, asked);
 }
 
 int al_command_line(int argc, char **argv, const struct al_program *program)
@@ -369,15 +385,12 @@ int al_command_line(int argc, char **argv, const struct al_program *program)
 #ifdef SIGXFSZ
 	signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of write */
 #endif
-	if (!name)
-		return fail_usage(NULL);
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+	if (argc > 2 && strcmp(name, "help") == 0)
+		return help_with(program, argv[2], argv);
+	if (!name || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0
+		|| strcmp(name, "help") == 0)
 		return print_and_exit(help_all);
 	if (strcmp(name, "--version") == 0)
 		return print_and_exit(add_version);
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return program->commands[i] ? run_session(program, i, argv)
-						    : al_hand_over(name, argv);
-	return fail_usage(name);
+	return run_named(program, name, argv);
 }

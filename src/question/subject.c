@@ -2,6 +2,7 @@
 #include "question/texts.h"
 
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/names.h"
@@ -65,9 +66,22 @@ static bool is_variant_name(const char *word)
 		|| is_variant_file(word);
 }
 
+static const enum al_catalog_kind kinds[] = {AL_CATALOG_MODELS, AL_CATALOG_VARIANTS};
+
+/* "Llama-3-8B" is the built-in llama-3-8b; what isn't built in stays as it is. */
+static const char *find_built_in(const char *word)
+{
+	for (int i = 0; word && i < 2; i++) {
+		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
+		for (size_t j = 0; j < files->n_files; j++)
+			if (strcasecmp(files->files[j].name, word) == 0)
+				return files->files[j].name;
+	}
+	return word;
+}
+
 static bool fail_unknown_subject(const char *word, struct al_error *err)
 {
-	static const enum al_catalog_kind kinds[] = {AL_CATALOG_MODELS, AL_CATALOG_VARIANTS};
 	struct al_names names;
 
 	al_names_init(&names);
@@ -110,7 +124,7 @@ static bool add_checkpoint(struct al_question *q, const char *path, struct al_er
 bool al_question_find_subject(struct al_question *q, const struct al_asked *asked,
 	struct al_error *err)
 {
-	const char *word = asked->subject;
+	const char *word = find_built_in(asked->subject);
 	bool may_be_variant = asked->takes_variant;
 
 	q->name = q->title = word;
