@@ -10,11 +10,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "checkpoint/format.h"
-
-#define FORMAT_POINTER(name) &al_format_##name,
-
-static const struct al_format *const formats[] = {AL_FORMATS(FORMAT_POINTER)};
-enum { N_FORMATS = sizeof(formats) / sizeof(*formats) };
+#include "checkpoint/layout.h"
 
 static const char index_ending[] = ".safetensors.index.json";
 
@@ -25,9 +21,10 @@ static const struct {
 	const char *magic, *what;
 } foreign[] = {
 	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"},
-	{"PK\003\004", "a zip archive (torch, numpy), expected safetensors"},
+	/* for a program that has no format for them */
+	{"PK\003\004", "a file of NumPy or PyTorch, which says nothing of its model's sizes"},
+	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes"},
 	{"\x80\x02", "a Python pickle (torch), expected safetensors"},
-	{"\x93NUMPY", "a NumPy array, expected safetensors"},
 	{"\x89HDF", "an HDF5 file, expected safetensors"},
 };
 
@@ -57,11 +54,11 @@ static const struct al_format *recognise_by_ending(const char *path)
 {
 	const struct al_format *first = NULL;
 
-	for (size_t i = 0; i < N_FORMATS; i++) {
-		if (!formats[i]->magic && ends_with(path, formats[i]->ending))
-			return formats[i];
-		if (!formats[i]->magic && !first)
-			first = formats[i];
+	for (const struct al_format *const *format = al_formats; *format; format++) {
+		if (!(*format)->magic && ends_with(path, (*format)->ending))
+			return *format;
+		if (!(*format)->magic && !first)
+			first = *format;
 	}
 	return first;
 }
@@ -70,15 +67,27 @@ static const struct al_format *recognise_by_ending(const char *path)
 static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
 {
 	char start[32];
+	bool is_close = false;
 	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
 
 	if (length == 0)
 		al_fail(err, AL_EINPUT, "%s: is empty, expected safetensors", source->path);
 	if (length == 0 || !al_source_read(source, 0, start, length, err))
 		return NULL;
-	for (size_t i = 0; i < N_FORMATS; i++)
-		if (formats[i]->magic && begins_with(start, length, formats[i]->magic))
-			return formats[i];
+	for (const struct al_format *const *format = al_formats; *format; format++) {
+		bool fits = (*format)->magic && begins_with(start, length, (*format)->magic);
+		is_close = is_close || fits;
+		if (fits && (*format)->fits && !(*format)->fits(source, &fits, err))
+			return NULL;
+		if (fits)
+			return *format;
+	}
+	if (is_close) {
+		al_fail(err, AL_EINPUT,
+			"%s: is a zip archive, but neither NumPy nor PyTorch wrote it",
+			source->path);
+		return NULL;
+	}
 	return refuse_foreign(source, start, length, err) ? recognise_by_ending(source->path)
 							  : NULL;
 }
@@ -97,7 +106,11 @@ bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct 
 	if (!format)
 		return false;
 	shard->format = format->name;
-	return format->list(&listing, err) && al_listing_check(&listing, format, err);
+	if (!format->list(&listing, err))
+		return false;
+	if (shard->header_text_bytes == 0)
+		shard->header_text_bytes = shard->header_bytes - shard->header_text;
+	return al_listing_check(&listing, format, err);
 }
 
 static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
@@ -112,8 +125,8 @@ static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct
 
 static bool is_checkpoint_file(const char *name)
 {
-	for (size_t i = 0; i < N_FORMATS; i++)
-		if (!formats[i]->is_alone && ends_with(name, formats[i]->ending))
+	for (const struct al_format *const *format = al_formats; *format; format++)
+		if (!(*format)->is_alone && ends_with(name, (*format)->ending))
 			return true;
 	return false;
 }
@@ -239,6 +252,7 @@ bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, stru
 
 void al_checkpoint_close(struct al_checkpoint *checkpoint)
 {
+	al_layouts_close(checkpoint);
 	for (size_t i = 0; i < checkpoint->n_shards; i++)
 		al_source_close(&checkpoint->shards[i].source);
 	al_arena_finish(&checkpoint->arena);
@@ -286,7 +300,7 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
 
 static bool check_header(const struct al_shard *shard, struct al_error *err)
 {
-	const size_t length = (size_t)(shard->header_bytes - shard->header_text);
+	const size_t length = (size_t)shard->header_text_bytes;
 	char *text = al_alloc(length + 1, 1);
 	bool ok = al_source_read(&shard->source, shard->header_text, text, length, err);
 

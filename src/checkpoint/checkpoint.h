@@ -10,6 +10,10 @@
 #include "base/source.h"
 #include "base/format.h"
 
+struct al_archive;
+struct al_laid;
+struct al_layout;
+
 struct al_tensor {
 	const char *name; /* a stranger's: escape control characters when you print it */
 	const struct al_dtype *dtype;
@@ -18,6 +22,7 @@ struct al_tensor {
 	int64_t n_elements;
 	size_t shard;
 	uint64_t offset, bytes; /* where it lies in the shard's file */
+	struct al_layout *layout; /* where it doesn't lie there as it is read; else NULL */
 };
 
 struct al_shard {
@@ -25,7 +30,8 @@ struct al_shard {
 	const char *format; /* "safetensors" */
 	uint64_t header_bytes; /* all before the data */
 	uint64_t header_hash; /* of its text, FNV-1a */
-	uint64_t header_text; /* where that text begins; it ends where the data begin */
+	uint64_t header_text, header_text_bytes; /* where that text lies */
+	struct al_archive *archive; /* of an archive's members; else NULL */
 };
 
 /* What a file says about itself. */
@@ -50,6 +56,7 @@ struct al_checkpoint {
 	size_t n_metadata, metadata_room;
 	uint64_t bytes; /* of all shards */
 	uint64_t header_hash; /* of all headers in order; with one shard, that shard's */
+	struct al_laid *laid; /* tensors that were laid out to be read; or NULL */
 	size_t n_unlisted; /* tensors in shards that the index doesn't name */
 	const struct al_name *names; /* [n_tensors], sorted by hash */
 };

@@ -23,6 +23,7 @@ struct al_claim {
 	const int64_t *shape;
 	size_t n_dims;
 	uint64_t begin, end;
+	const struct al_layout *layout; /* copied; who makes one checks what it reaches */
 };
 
 struct al_format {
@@ -30,22 +31,32 @@ struct al_format {
 	const char *ending; /* ".safetensors" */
 	const char *magic; /* how files begin; NULL: tried where no other format's magic fits, by
 			      the ending, and last the first of the list */
+	/* NULL, or what tells formats of one magic apart: zip archives. */
+	bool (*fits)(const struct al_source *source, bool *fits, struct al_error *err);
 	bool is_alone; /* a file is named itself: in a folder other files end like it */
 	bool is_packed; /* the tensors fill the data without hole or overlap */
+	bool may_share; /* tensors may lie on each other, and in any order */
 
 	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
 	 * header_bytes and header_hash. */
 	bool (*list)(struct al_listing *listing, struct al_error *err);
 };
 
-/* The one list of formats. */
+/* The one list of formats; those that the light program (commands/command.h) has need no libraries
+ * and may say what a model's sizes are. */
 #define AL_FORMATS(X) \
-	X(safetensors) \
-	X(gguf) \
-	X(llama2c)
+	X(safetensors, LIGHT) \
+	X(gguf, LIGHT) \
+	X(llama2c, LIGHT) \
+	X(npy, FULL) \
+	X(npz, FULL)
 
-#define AL_DECLARE_FORMAT(name) extern const struct al_format al_format_##name;
+#define AL_DECLARE_FORMAT(name, program) extern const struct al_format al_format_##name;
 AL_FORMATS(AL_DECLARE_FORMAT)
+
+/* Those of the program, ended by NULL: all of them (formats.c), but for a program that brings a
+ * list of its own. */
+extern const struct al_format *const al_formats[];
 
 /* Adds a claim; one that contradicts itself or the file is refused. */
 bool al_listing_add(struct al_listing *listing, const struct al_claim *claim,

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "checkpoint/format.h"
+#include "checkpoint/layout.h"
 
 /* Names may be long: the place in the message must not push out what is wrong. */
 static bool fail_tensor(const struct al_listing *listing, const char *name, struct al_error *err)
@@ -43,7 +44,7 @@ static bool check_claim(const struct al_listing *listing, const struct al_claim 
 	if (claim->begin > claim->end)
 		return al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 ", after its end %" PRIu64,
 			claim->begin, claim->end);
-	if (claim->end > data_bytes)
+	if (claim->end > data_bytes && !claim->layout)
 		return al_fail(err, AL_EINPUT,
 			"ends at byte %" PRIu64 " of the data, which has %" PRIu64, claim->end,
 			data_bytes);
@@ -77,6 +78,7 @@ bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, st
 		.shard = listing->shard_index,
 		.offset = listing->data_offset + claim->begin,
 		.bytes = claim->end - claim->begin,
+		.layout = claim->layout ? al_layout_add(checkpoint, claim->layout) : NULL,
 	};
 	return true;
 }
@@ -120,6 +122,28 @@ static bool check_neighbour(const struct al_listing *listing, const struct al_te
 	return fail_tensor(listing, tensor->name, err);
 }
 
+/* What a packed file can hold of bytes, and more than names share storage in any model. */
+enum { MOST_RATIO = 1032 };
+
+/* A small file must not make much work. */
+static bool check_work(const struct al_listing *listing, struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = listing->checkpoint;
+	const uint64_t bytes = listing->shard->source.bytes;
+	uint64_t left = bytes > UINT64_MAX / MOST_RATIO ? UINT64_MAX : bytes * MOST_RATIO;
+
+	for (size_t i = listing->first; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		const uint64_t work = tensor->layout ? al_layout_work(tensor) : tensor->bytes;
+		if (work > left)
+			return al_fail(err, AL_EINPUT,
+				"%s: its tensors are more than %d times as large as the file",
+				listing->shard->source.path, MOST_RATIO);
+		left -= work;
+	}
+	return true;
+}
+
 bool al_listing_check(struct al_listing *listing, const struct al_format *format,
 	struct al_error *err)
 {
@@ -128,6 +152,8 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 	struct al_tensor *tensors = n ? checkpoint->tensors + listing->first : NULL;
 	uint64_t expected = listing->data_offset;
 
+	if (format->may_share)
+		return check_work(listing, err);
 	if (n)
 		qsort(tensors, n, sizeof(*tensors), compare_places);
 	for (size_t i = 0; i < n; i++) {

@@ -14,20 +14,14 @@ struct al_npy {
 	const struct al_dtype *dtype; /* as stored */
 };
 
-/* Reads a matrix of F16, F32 or F64, little-endian, in C or Fortran order, of versions 1 to 3; one
- * dimension is one row.
+/* Reads a matrix of F16, F32 or F64, in either order of bytes, in C or Fortran order, of versions 1
+ * to 3; one dimension is one row.
  * Anything else, and a file that is longer or shorter than its header says, is an AL_EINPUT error.
  * On failure nothing is left to finish. */
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of bytes in memory; `path` names them in errors. */
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* The same file as a checkpoint of one tensor, named after it, whose numbers are read on demand and
- * in blocks: for what is larger than memory. In Fortran order the shape is turned round, as the
- * numbers lie. To be closed as a checkpoint; on failure nothing is left to close. */
-bool al_npy_open(struct al_checkpoint *out, const char *path, bool *is_fortran,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Is it a file that begins as .npy files do? */

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/layout.h"
 
 /* A gap between runs that is cheaper to read than to skip. */
 enum { GAP_BYTES = 4096 };
@@ -31,7 +31,7 @@ struct al_selection al_select_block(const struct al_tensor *tensor, int64_t firs
 
 /* The part of a tensor that is in memory: elements [first, first + n). */
 struct window {
-	const struct al_source *source;
+	struct al_place place;
 	const struct al_tensor *tensor;
 	unsigned char *bytes;
 	int64_t room, first, n;
@@ -49,8 +49,8 @@ static bool show(struct window *window, int64_t at, int64_t limit, struct al_err
 	window->first = at - at % block;
 	const int64_t n = (limit + block - 1) / block * block - window->first;
 	window->n = n < window->room ? n : window->room;
-	return al_source_read(window->source,
-		window->tensor->offset + (uint64_t)(window->first / block) * dtype->block_bytes,
+	return al_source_read(window->place.source,
+		window->place.offset + (uint64_t)(window->first / block) * dtype->block_bytes,
 		window->bytes, (size_t)(window->n / block) * dtype->block_bytes, err);
 }
 
@@ -171,12 +171,12 @@ static bool check_read(const struct al_tensor *tensor, const struct al_selection
 	return true;
 }
 
-static bool read_by_window(const struct al_source *source, const struct al_tensor *tensor,
+static bool read_by_window(const struct al_place *place, const struct al_tensor *tensor,
 	const struct al_selection *selection, const struct target *target, size_t leading,
 	struct al_error *err)
 {
 	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES;
-	struct window window = {.source = source,
+	struct window window = {.place = *place,
 		.tensor = tensor,
 		.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes
 			* (int64_t)tensor->dtype->block_elements,
@@ -195,12 +195,12 @@ static bool is_as_stored(const struct al_tensor *tensor, const struct al_selecti
 		&& (s->n_runs < 2 || (s->stride == s->run && leading == (size_t)s->run));
 }
 
-static bool read_as_stored(const struct al_source *source, const struct al_tensor *tensor,
+static bool read_as_stored(const struct al_place *place, const struct al_tensor *tensor,
 	const struct al_selection *s, const struct target *target, struct al_error *err)
 {
 	const size_t size = tensor->dtype->block_bytes;
 
-	return al_source_read(source, tensor->offset + (uint64_t)s->first * size,
+	return al_source_read(place->source, place->offset + (uint64_t)s->first * size,
 		target->floats ? (void *)target->floats : target->doubles,
 		(size_t)(s->n_runs * s->run) * size, err);
 }
@@ -209,14 +209,15 @@ static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al
 	const struct al_selection *selection, const struct target *target, size_t leading,
 	struct al_error *err)
 {
-	const struct al_source *source = &checkpoint->shards[tensor->shard].source;
+	struct al_place place;
 
-	if (!check_read(tensor, selection, err))
+	if (!check_read(tensor, selection, err)
+		|| !al_tensor_place(checkpoint, tensor, &place, err))
 		return al_in(err, "tensor \"%.120s\"", tensor->name);
 	assert(selection->n_runs < 2 || leading >= (size_t)selection->run);
 	return (is_as_stored(tensor, selection, target, leading)
-			       ? read_as_stored(source, tensor, selection, target, err)
-			       : read_by_window(source, tensor, selection, target, leading, err))
+			       ? read_as_stored(&place, tensor, selection, target, err)
+			       : read_by_window(&place, tensor, selection, target, leading, err))
 		|| al_in(err, "tensor \"%.120s\"", tensor->name);
 }
 
@@ -237,14 +238,16 @@ bool al_tensor_read_float(const struct al_checkpoint *checkpoint, const struct a
 bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	uint64_t first, void *out, size_t length, struct al_error *err)
 {
+	struct al_place place;
+
 	if (first > tensor->bytes || length > tensor->bytes - first)
 		return al_fail(err, AL_EINPUT,
 			"tensor \"%.120s\": %zu bytes from byte %llu are not within "
 			"its %llu",
 			tensor->name, length, (unsigned long long)first,
 			(unsigned long long)tensor->bytes);
-	return al_source_read(&checkpoint->shards[tensor->shard].source, tensor->offset + first,
-		       out, length, err)
+	return (al_tensor_place(checkpoint, tensor, &place, err)
+		       && al_source_read(place.source, place.offset + first, out, length, err))
 		|| al_in(err, "tensor \"%.120s\"", tensor->name);
 }
 

@@ -9,7 +9,6 @@
 
 struct al_rows_file {
 	struct al_checkpoint checkpoint;
-	bool is_fortran; /* an .npy file whose columns lie one after the other */
 };
 
 /* The rows of one tensor: its last dimension is a row, the others are tokens. Or those that were
@@ -23,7 +22,7 @@ struct al_rows {
 	off_t recorded_at; /* bytes */
 };
 
-/* An .npy file, or whatever al_checkpoint_open reads. On failure nothing is left to close. */
+/* Whatever al_checkpoint_open reads. On failure nothing is left to close. */
 bool al_rows_file_open(struct al_rows_file *file, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 void al_rows_file_close(struct al_rows_file *file);

@@ -192,7 +192,7 @@ static const struct {
 		"a header of 18446744073709551615 bytes, expected at most 100000000: is it "
 		"safetensors?"},
 	{"GGUF\3\0\0\0\0\0\0\0", 12, "ends at byte 12, within the header"},
-	{"PK\3\4\0\0\0\0\0", 9, "is a zip archive (torch, numpy), expected safetensors"},
+	{"PK\3\4\0\0\0\0\0", 9, "can't be read as a zip archive: Not a zip archive"},
 	{"version https://git-lfs.github.com/spec/v1\n", 43,
 		"is a Git LFS pointer: the file itself has not been fetched"},
 };

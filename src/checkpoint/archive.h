@@ -1,0 +1,54 @@
+/* Zip archives: their members, and where each lies in the file. */
+#ifndef ATTNLEDGER_CHECKPOINT_ARCHIVE_H
+#define ATTNLEDGER_CHECKPOINT_ARCHIVE_H
+
+#include "base/arena.h"
+#include "base/aside.h"
+#include "base/source.h"
+
+struct al_member {
+	const char *name; /* a stranger's */
+	uint64_t bytes; /* unpacked */
+	bool is_packed; /* deflated; else its bytes lie in the file from `offset` on */
+	uint64_t offset;
+	bool is_aside; /* it was unpacked, to `aside_at` */
+	uint64_t aside_at;
+};
+
+/* What is asked of an open archive later stands in it as functions: a program that reads no
+ * archives needs no library for them. */
+struct al_archive {
+	struct al_member *members; /* [n_members], as the directory lists them */
+	size_t n_members;
+	uint64_t directory, directory_bytes; /* where the list of members lies */
+
+	/* Adds a member's bytes to a file aside. */
+	bool (*unpack)(struct al_archive *archive, size_t member, struct al_aside *out,
+		uint64_t *at, struct al_error *err);
+	void (*close)(struct al_archive *archive);
+};
+
+/* The list of members is read and checked, no byte is unpacked. All are stored or deflated, none is
+ * encrypted; together they don't hold more than the file can. `source` stays open as long as the
+ * archive. NULL on failure; what is returned lies in the arena. */
+struct al_archive *al_archive_open(const struct al_source *source, struct al_arena *arena,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Has such a file a member whose name ends so? */
+bool al_archive_has(const struct al_source *source, const char *ending, bool *has,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Opens a shard as an archive, to be closed with the checkpoint; its list of members is the shard's
+ * header. */
+struct al_listing;
+bool al_archive_open_shard(struct al_listing *listing, struct al_error *err) AL_MUST_CHECK;
+
+/* The first `length` bytes of a member, which has so many. */
+bool al_archive_read(struct al_archive *archive, size_t member, void *out, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Finds where the bytes of a stored member lie: sets its `offset`. */
+bool al_archive_place(struct al_archive *archive, size_t member,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

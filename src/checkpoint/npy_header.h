@@ -1,0 +1,27 @@
+/* The header of numpy's .npy files; npy_header.c tells the format. */
+#ifndef ATTNLEDGER_CHECKPOINT_NPY_HEADER_H
+#define ATTNLEDGER_CHECKPOINT_NPY_HEADER_H
+
+#include "base/format.h"
+
+/* A whole header is within so many bytes from the file's beginning. */
+enum { AL_NPY_MOST_DIMS = 32, AL_NPY_MOST_HEADER = (1 << 16) + 12, AL_NPY_MAGIC = 6 };
+
+extern const char al_npy_magic[AL_NPY_MAGIC + 1];
+
+struct al_npy_header {
+	const struct al_dtype *dtype;
+	bool is_swapped; /* the bytes of a number are stored the other way round */
+	bool is_fortran; /* the first dimension runs fastest */
+	int64_t shape[AL_NPY_MOST_DIMS];
+	size_t n_dims;
+	size_t text; /* where the header's text begins */
+	size_t data; /* where it ends, and the numbers begin */
+};
+
+/* Of the first `n` bytes of a file, which `path` names in errors. Arrays of objects, records and
+ * texts are refused by name. */
+bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char *bytes, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
