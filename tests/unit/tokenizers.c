@@ -268,6 +268,115 @@ static void test_unencodable(void **state)
 	}
 }
 
+/* ---- byte-pair encoding, one pair after the other ---- */
+
+enum { LETTERS = 4, MERGES = 40, TEXT = 60 };
+
+/* Tokens 0 to LETTERS - 1 are letters, LETTERS + i is what merge i makes. */
+struct made_vocabulary {
+	char texts[LETTERS + MERGES][2 * TEXT];
+	int left[MERGES], right[MERGES];
+	int n_merges;
+};
+
+static bool is_known(const struct made_vocabulary *v, const char *text)
+{
+	for (int i = 0; i < LETTERS + v->n_merges; i++)
+		if (strcmp(v->texts[i], text) == 0)
+			return true;
+	return false;
+}
+
+static unsigned draw(unsigned *state, unsigned n)
+{
+	*state = *state * 1103515245u + 12345u;
+	return (*state >> 16) % n;
+}
+
+static void make_vocabulary(struct made_vocabulary *v, unsigned *state)
+{
+	v->n_merges = 0;
+	for (int i = 0; i < LETTERS; i++)
+		snprintf(v->texts[i], sizeof(v->texts[i]), "%c", 'a' + i);
+	while (v->n_merges < MERGES) {
+		const unsigned n = (unsigned)(LETTERS + v->n_merges);
+		const int left = (int)draw(state, n), right = (int)draw(state, n);
+		char joined[4 * TEXT];
+		snprintf(joined, sizeof(joined), "%s%s", v->texts[left], v->texts[right]);
+		if (strlen(joined) > 8 || is_known(v, joined))
+			continue;
+		v->left[v->n_merges] = left;
+		v->right[v->n_merges] = right;
+		memcpy(v->texts[n], joined, strlen(joined) + 1);
+		v->n_merges++;
+	}
+}
+
+static void open_vocabulary(const struct made_vocabulary *v, struct al_tokenizer *tokenizer)
+{
+	struct al_error err;
+	struct al_text json;
+
+	al_text_init(&json);
+	al_text_add(&json, "{\"model\": {\"type\": \"BPE\", \"vocab\": {");
+	for (int i = 0; i < LETTERS + MERGES; i++)
+		al_text_addf(&json, "%s\"%s\": %d", i ? ", " : "", v->texts[i], i);
+	al_text_add(&json, "}, \"merges\": [");
+	for (int i = 0; i < MERGES; i++)
+		al_text_addf(&json, "%s[\"%s\", \"%s\"]", i ? ", " : "", v->texts[v->left[i]],
+			v->texts[v->right[i]]);
+	al_text_add(&json, "]}}");
+	if (!al_tokenizer_parse_json(tokenizer, "t", json.data, json.length, &err))
+		fail_msg("%s", err.message);
+	al_text_finish(&json);
+}
+
+/* Joins the first pair of the lowest rank; false where there is none. */
+static bool join_one(const struct made_vocabulary *v, int *tokens, size_t *n)
+{
+	for (int rank = 0; rank < MERGES; rank++)
+		for (size_t i = 0; i + 1 < *n; i++) {
+			if (tokens[i] != v->left[rank] || tokens[i + 1] != v->right[rank])
+				continue;
+			tokens[i] = LETTERS + rank;
+			(*n)--;
+			memmove(tokens + i + 1, tokens + i + 2, (*n - i - 1) * sizeof(*tokens));
+			return true;
+		}
+	return false;
+}
+
+static void test_order_of_merges(void **state)
+{
+	unsigned random = 7;
+
+	(void)state;
+	for (int trial = 0; trial < 40; trial++) {
+		struct made_vocabulary v;
+		struct al_tokenizer tokenizer;
+		struct al_tokens tokens;
+		struct al_error err;
+		char text[TEXT + 1];
+		int expected[TEXT];
+		size_t n = TEXT;
+		make_vocabulary(&v, &random);
+		open_vocabulary(&v, &tokenizer);
+		for (size_t i = 0; i < TEXT; i++) {
+			expected[i] = (int)draw(&random, LETTERS);
+			text[i] = (char)('a' + expected[i]);
+		}
+		text[TEXT] = '\0';
+		while (join_one(&v, expected, &n))
+			;
+		al_tokens_init(&tokens);
+		assert_true(al_tokenizer_encode(&tokenizer, text, TEXT, &tokens, &err));
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(tokens.items[i], expected[i]);
+		al_tokens_finish(&tokens);
+		al_tokenizer_finish(&tokenizer);
+	}
+}
+
 /* What these cost grows with the square of the text, or worse: looking ahead, and what reads on to
  * the end at each character. */
 static void test_quadratic(void **state)
@@ -303,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_unencodable),
+		cmocka_unit_test(test_order_of_merges),
 		cmocka_unit_test(test_quadratic),
 	};
 
