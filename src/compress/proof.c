@@ -1,13 +1,11 @@
 /* The identity case of every method. */
 #include "compress/proof.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "base/output_folder.h"
 #include "base/random.h"
 #include "checkpoint/safetensors.h"
 #include "compress/verify.h"
@@ -165,22 +163,21 @@ static bool run_files(const struct al_identity *identity, struct al_catalog *cat
 bool al_identity_run(const struct al_identity *identity, struct al_catalog *catalog, uint64_t seed,
 	double *difference, struct al_error *err)
 {
+	static const char *const files[] = {"original.safetensors", "compressed.safetensors"};
 	const char *temporary = getenv("TMPDIR");
+	struct al_output_folder *folder;
 	struct al_arena arena;
 
 	al_arena_init(&arena);
-	char *folder = al_format(&arena, "%s/attnledger-prove-XXXXXX",
-		temporary && *temporary ? temporary : "/tmp");
-	bool ok = mkdtemp(folder)
-		|| al_fail(err, AL_ESYSTEM, "%s: can't make a folder: %s", folder, strerror(errno));
+	bool ok = al_output_folder_open(&folder,
+		al_format(&arena, "%s/attnledger-prove",
+			temporary && *temporary ? temporary : P_tmpdir),
+		files, sizeof(files) / sizeof(*files), err);
 	if (ok) {
-		const char *original = al_format(&arena, "%s/original.safetensors", folder);
-		const char *compressed = al_format(&arena, "%s/compressed.safetensors", folder);
-		ok = run_files(identity, catalog, seed, original, compressed, difference, err)
+		ok = run_files(identity, catalog, seed, al_output_folder_file(folder, 0),
+			     al_output_folder_file(folder, 1), difference, err)
 			|| al_in(err, "%s", identity->id);
-		unlink(original);
-		unlink(compressed);
-		rmdir(folder);
+		al_output_folder_abandon(folder);
 	}
 	al_arena_finish(&arena);
 	return ok;

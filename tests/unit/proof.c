@@ -1,7 +1,15 @@
 /* What is claimed of variants holds on random weights, and what isn't so doesn't. */
 #include "unit.h"
 
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/output_folder.h"
+#include "compress/proof.h"
 #include "proof/proof.h"
+#include "support/folder.h"
 
 static void must(bool ok, const struct al_error *err)
 {
@@ -68,11 +76,43 @@ static void test_what_is_not_so(void **state)
 	al_catalog_destroy(catalog);
 }
 
+/* What a killed proof left is removed by the next, which leaves nothing itself. */
+static void test_leftovers(void **state)
+{
+	struct al_catalog *catalog = al_catalog_create();
+	struct test_folder around;
+	struct al_output_folder *left;
+	struct al_error err;
+	char path[256];
+	double difference;
+
+	(void)state;
+	test_folder_make(&around);
+	setenv("TMPDIR", around.path, 1);
+	const pid_t child = fork();
+	if (child == 0) {
+		static const char *const files[] = {"original.safetensors"};
+		const bool ok = al_output_folder_open(&left, test_path(path, &around, "a"), files,
+			1, &err);
+		FILE *file = ok ? fopen(al_output_folder_file(left, 0), "w") : NULL;
+		raise(file ? SIGKILL : SIGTERM);
+	}
+	int status = 0;
+	assert_true(waitpid(child, &status, 0) == child && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(test_folder_count(around.path), 1);
+	must(al_identity_run(&al_identities[0], catalog, 1, &difference, &err), &err);
+	assert_int_equal(test_folder_count(around.path), 0);
+	unsetenv("TMPDIR");
+	test_folder_remove(&around);
+	al_catalog_destroy(catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_what_is_not_so),
+		cmocka_unit_test(test_leftovers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
