@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -100,23 +101,33 @@ static bool left_without(const struct judging *j, size_t head, struct al_view ro
 	return ok;
 }
 
-static bool find_twin(struct judging *j, size_t head, struct al_error *err)
+/* What of head number `head` each other one, mapped, doesn't tell, [n_heads]. */
+static bool find_replaced(const struct judging *j, size_t head, double *left, struct al_error *err)
+{
+	for (size_t other = 0; other < j->n_heads; other++) {
+		left[other] = j->worth[head].dropped;
+		if (other == head)
+			continue;
+		if (!left_without(j, head, al_view(j->roots[other]),
+			    block(j->moment, j, other, head), &left[other], err))
+			return false;
+		left[other] /= j->power;
+	}
+	return true;
+}
+
+static bool find_twin(struct judging *j, size_t head, double *left, struct al_error *err)
 {
 	struct al_head_worth *worth = &j->worth[head];
 
 	worth->twin = head;
-	for (size_t other = 0; other < j->n_heads; other++) {
-		double left;
-		if (other == head)
-			continue;
-		if (!left_without(j, head, al_view(j->roots[other]),
-			    block(j->moment, j, other, head), &left, err))
-			return false;
-		if (worth->twin == head || left / j->power < worth->by_twin) {
+	if (!find_replaced(j, head, left, err))
+		return false;
+	for (size_t other = 0; other < j->n_heads; other++)
+		if (other != head && (worth->twin == head || left[other] < worth->by_twin)) {
 			worth->twin = other;
-			worth->by_twin = left / j->power;
+			worth->by_twin = left[other];
 		}
-	}
 	return true;
 }
 
@@ -224,41 +235,72 @@ static void take_alone(struct judging *j)
 		j->worth[i].share /= sum;
 }
 
-static bool judge(struct judging *j, struct al_error *err)
-{
-	bool ok = true;
+/* ---- all heads ---- */
 
-	take_alone(j);
-	for (size_t i = 0; ok && i < j->n_heads; i++)
+static bool judging_init(struct judging *j, struct al_view moment, struct al_view output,
+	size_t n_heads, struct al_error *err)
+{
+	*j = (struct judging){.n_heads = n_heads, .width = moment.rows / n_heads};
+	if (moment.rows != output.cols || moment.rows % n_heads != 0)
+		return al_fail(err, AL_EINPUT,
+			"%zu outputs of heads were recorded, the output projection reads %zu",
+			moment.rows, output.cols);
+	j->roots = al_calloc(n_heads, sizeof(*j->roots));
+	j->worth = al_calloc(n_heads, sizeof(*j->worth));
+	bool ok = al_matrix_init(&j->moment, moment.rows, moment.cols, err)
+		&& al_copy(moment, j->moment, err)
+		&& al_matrix_init(&j->weights, moment.rows, moment.cols, err)
+		&& al_gram(AL_TRANSPOSED, output, j->weights, err);
+	for (size_t i = 0; i < n_heads; i++)
+		j->worth[i].twin = i;
+	if (!ok)
+		return false;
+	j->power = al_inner(al_view(j->moment), al_view(j->weights));
+	if (j->power > 0)
+		take_alone(j);
+	for (size_t i = 0; ok && j->power > 0 && i < n_heads; i++)
 		ok = inverse_root(block(j->moment, j, i, i), &j->roots[i], err);
-	for (size_t i = 0; ok && i < j->n_heads; i++)
-		ok = find_twin(j, i, err);
-	return ok && (j->n_heads < 2 || compensate_all(j, err));
+	return ok;
+}
+
+static void judging_finish(struct judging *j)
+{
+	for (size_t i = 0; j->roots && i < j->n_heads; i++)
+		al_matrix_finish(&j->roots[i]);
+	free(j->roots);
+	free(j->worth);
+	al_matrix_finish(&j->moment);
+	al_matrix_finish(&j->weights);
 }
 
 bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads,
 	struct al_head_worth *worth, struct al_error *err)
 {
-	struct judging j = {.n_heads = n_heads, .width = moment.rows / n_heads, .worth = worth};
+	struct judging j;
+	double *left = al_calloc(n_heads, sizeof(*left));
+	bool ok = judging_init(&j, moment, output, n_heads, err);
 
-	if (moment.rows != output.cols || moment.rows % n_heads != 0)
-		return al_fail(err, AL_EINPUT,
-			"%zu outputs of heads were recorded, the output projection reads %zu",
-			moment.rows, output.cols);
-	for (size_t i = 0; i < n_heads; i++)
-		worth[i] = (struct al_head_worth){.twin = i};
-	j.roots = al_calloc(n_heads, sizeof(*j.roots));
-	bool ok = al_matrix_init(&j.moment, moment.rows, moment.cols, err)
-		&& al_copy(moment, j.moment, err)
-		&& al_matrix_init(&j.weights, moment.rows, moment.cols, err)
-		&& al_gram(AL_TRANSPOSED, output, j.weights, err);
+	for (size_t i = 0; ok && j.power > 0 && i < n_heads; i++)
+		ok = find_twin(&j, i, left, err);
+	ok = ok && (j.power <= 0 || n_heads < 2 || compensate_all(&j, err));
 	if (ok)
-		j.power = al_inner(al_view(j.moment), al_view(j.weights));
-	ok = ok && (j.power <= 0 || judge(&j, err));
-	for (size_t i = 0; i < n_heads; i++)
-		al_matrix_finish(&j.roots[i]);
-	free(j.roots);
-	al_matrix_finish(&j.moment);
-	al_matrix_finish(&j.weights);
+		memcpy(worth, j.worth, n_heads * sizeof(*worth));
+	judging_finish(&j);
+	free(left);
+	return ok;
+}
+
+bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
+	struct al_error *err)
+{
+	struct judging j;
+	bool ok = judging_init(&j, moment, output, n_heads, err);
+
+	for (size_t i = 0; ok && i < n_heads; i++)
+		if (j.power > 0)
+			ok = find_replaced(&j, i, left + i * n_heads, err);
+		else
+			memset(left + i * n_heads, 0, n_heads * sizeof(*left));
+	judging_finish(&j);
 	return ok;
 }

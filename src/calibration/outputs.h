@@ -21,6 +21,12 @@ struct al_head_worth {
 bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads,
 	struct al_head_worth *worth, struct al_error *err) AL_MUST_CHECK;
 
+/* The error where another head's output alone, mapped as well as can be, takes the place of a
+ * head's: left [n_heads][n_heads], a row for each head, with the error without any in its own
+ * column. */
+bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* The output projection of other outputs p, as many numbers as they have, that comes nearest to o
  * W_O: W = E[p^T p]^+ E[p^T o] W_O. `gram` is E[p^T p], `cross` E[p^T o], up to one factor; out is
  * [d_model][numbers of p]. Directions in which p has no variance beyond rounding get nothing. */

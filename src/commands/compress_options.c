@@ -24,11 +24,14 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), qk (each head's queries and "
 		"keys), drop "
-		"(heads), ov (each head's values and outputs), kv-latent (values or keys of all "
+		"(heads), merge (heads, into those most like them), ov (each head's values and "
+		"outputs), kv-latent (values or keys of all "
 		"heads from one narrow projection), gqa (values shared by groups of heads) or "
 		"identity (nothing: another format, or a folder)"),
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
-		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew"),
+		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew, "
+		"with "
+		"merge the map into the head that takes over"),
 	OPTION_CHOICE(struct al_compress_words, measure, "measure",
 		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
 		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
@@ -58,8 +61,9 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_FLAG(struct al_compress_words, force, "force",
 		"write a result that is no smaller than its source, too"),
 	OPTION_TEXT(struct al_compress_words, drops, "drop", "LAYER:HEAD,...",
-		"heads to leave out; a module's name may stand for LAYER; or with --calibration a "
-		"number: so many of each module, whose loss the others make up for best"),
+		"heads to leave out; a module's name may stand for LAYER; or, with --calibration "
+		"or "
+		"merge, a number: so many of each module, whose loss the others make up for best"),
 	OPTION_TEXT(struct al_compress_words, for_whom, "for", "epfml",
 		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"),
 	OPTION_END,
@@ -162,7 +166,7 @@ static bool read_method(const char *method, const char *target, struct al_compre
 {
 	if (!method)
 		return al_fail(err, AL_EINPUT,
-			"expected --method collab, tucker, qk, drop, ov, kv-latent, gqa or "
+			"expected --method collab, tucker, qk, drop, merge, ov, kv-latent, gqa or "
 			"identity");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
@@ -185,12 +189,13 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 			|| al_fail(err, AL_EINPUT,
 				"--method identity changes no module: it takes no rank, no --drop "
 				"and no --modules");
-	if (o->method == AL_METHOD_DROP)
+	if (al_method_drops(o->method))
 		return (n == 0 && (o->n_dropped > 0 || o->n_of_each > 0))
 			|| al_fail(err, AL_EINPUT,
-				"--method drop takes --drop LAYER:HEAD,... and no rank");
+				"--method %s takes --drop LAYER:HEAD,... and no rank",
+				al_method_names[o->method]);
 	if (o->n_dropped > 0 || o->n_of_each > 0)
-		return al_fail(err, AL_EINPUT, "--drop goes with --method drop, not %s",
+		return al_fail(err, AL_EINPUT, "--drop goes with --method drop or merge, not %s",
 			al_method_names[o->method]);
 	return n == 1
 		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --budget");
@@ -229,7 +234,7 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 		return al_fail(err, AL_EINPUT, "--calibration goes with other methods than %s",
 			name);
 	if (o->measure != AL_MEASURE_AUTO
-		&& (method == AL_METHOD_DROP || method == AL_METHOD_IDENTITY))
+		&& (al_method_drops(method) || method == AL_METHOD_IDENTITY))
 		return al_fail(err, AL_EINPUT, "--measure goes with other methods than %s", name);
 	if (o->measure > AL_MEASURE_CENTRED && !is_of_values)
 		return al_fail(err, AL_EINPUT,
@@ -237,7 +242,7 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 			al_measure_names[o->measure], name);
 	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
 		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
-	if (o->drops && !strchr(o->drops, ':') && !o->calibration)
+	if (o->drops && !strchr(o->drops, ':') && !o->calibration && method == AL_METHOD_DROP)
 		return al_fail(err, AL_EINPUT,
 			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
 			o->drops);

@@ -36,7 +36,7 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 	al_cell_set_text(table, cell++, layout->attention->name);
 	al_cell_set_int(table, cell++, layout->attention->layer);
 	al_cell_set_text(table, cell++, al_method_names[layout->method]);
-	if (layout->method != AL_METHOD_DROP)
+	if (!al_method_drops(layout->method))
 		al_cell_set_int(table, cell, layout->rank);
 	cell++;
 	al_cell_set_int(table, cell++, module->original);
@@ -57,6 +57,14 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 		al_table_note(table,
 			"relative error: of the modules' outputs on the tokens that W_O was fitted "
 			"to (in sample)");
+	else if (job->options->method == AL_METHOD_MERGE)
+		al_table_note(table, "%s",
+			has_data
+				? "relative error: of the modules' outputs on the calibration's "
+				  "tokens (in sample), each head that goes put out by its twin"
+				: "relative error: by weights alone, of the forms W_Q^(i) "
+				  "W_K^(i)T and of W_V^(i) W_O^(i), each head that goes put out by "
+				  "its twin: the root of both squares' sum");
 	else if (al_job_refits(job->options))
 		al_table_note(table,
 			"relative error: of the modules' outputs on the calibration's tokens (in "

@@ -39,31 +39,63 @@ static bool make(struct al_work *w, const struct al_data *data, struct al_pieces
 		return al_work_latent(w, out, err);
 	case AL_METHOD_GQA:
 		return al_work_gqa(w, out, data->is_aligned, err);
+	case AL_METHOD_MERGE:
+		return al_work_merge(w, out, err);
 	default:
 		return al_work_drop(w, out, err);
 	}
 }
 
-bool al_pieces_by_data(struct al_pieces *out, const struct al_model_view *view,
-	const struct al_layout *layout, const struct al_data *data, struct al_error *err)
+static struct al_work work_on(const struct al_model_view *view, const struct al_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
-	struct al_work w = {.view = view,
+
+	return (struct al_work){.view = view,
 		.layout = layout,
 		.a = a,
 		.width = (size_t)a->d_value,
 		.n_kv = (size_t)a->n_kv_heads,
 		.group = (size_t)(a->n_heads / a->n_kv_heads)};
+}
+
+static void finish(struct al_work *w)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&w->weights[p]);
+	al_matrix_finish(&w->value_bias);
+	al_matrix_finish(&w->gram);
+}
+
+bool al_pieces_by_data(struct al_pieces *out, const struct al_model_view *view,
+	const struct al_layout *layout, const struct al_data *data, struct al_error *err)
+{
+	struct al_work w = work_on(view, layout);
 
 	*out = (struct al_pieces){.has_settled = true};
 	bool ok = load(&w, data, err) && make(&w, data, out, err);
 	if (ok && w.whole > 0)
 		out->relative_error = sqrt(w.lost / w.whole);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		al_matrix_finish(&w.weights[p]);
-	al_matrix_finish(&w.value_bias);
-	al_matrix_finish(&w.gram);
+	finish(&w);
 	if (!ok)
 		al_pieces_finish(out);
 	return ok;
+}
+
+bool al_choose_dropped(const struct al_model_view *view, const struct al_data *data,
+	enum al_method method, const struct al_attention *a, size_t n, bool *is_dropped,
+	struct al_error *err)
+{
+	const struct al_layout layout = {.attention = a, .method = method};
+	struct al_work w = work_on(view, &layout);
+
+	if (n >= (size_t)a->n_heads || a->n_kv_heads != a->n_heads)
+		return al_fail(err, AL_EINPUT,
+			"%s: of its %lld heads with %lld keys %zu can't be chosen: name them with "
+			"--drop LAYER:HEAD",
+			a->name, (long long)a->n_heads, (long long)a->n_kv_heads, n);
+	const bool ok = load(&w, data, err)
+		&& (method == AL_METHOD_MERGE ? al_work_choose_merged(&w, n, is_dropped, err)
+					      : al_work_choose_dropped(&w, n, is_dropped, err));
+	finish(&w);
+	return ok || al_in(err, "%s", a->name);
 }

@@ -43,13 +43,14 @@ static inline bool al_refit_runs(enum al_refit refit)
 /* Is W_O of this method fitted to the calibration's outputs? */
 bool al_data_refits(const struct al_data *data, enum al_method method);
 
-/* Marks n heads of the module whose loss W_O of all others makes up for best, each on its own;
- * is_dropped [n_heads] is false at first. */
-bool al_choose_dropped(const struct al_model_view *view, const struct al_calibration *calibration,
-	const struct al_attention *attention, size_t n, bool *is_dropped,
+/* Marks n heads of the module: of drop, which needs a calibration, those whose loss W_O of all
+ * others makes up for best, each on its own; of merge one after the other those that twins put out
+ * best. is_dropped [n_heads] is false at first. */
+bool al_choose_dropped(const struct al_model_view *view, const struct al_data *data,
+	enum al_method method, const struct al_attention *attention, size_t n, bool *is_dropped,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* For methods on values, and drop with a calibration. */
+/* For methods on values, merge, and drop with a calibration. */
 bool al_pieces_by_data(struct al_pieces *out, const struct al_model_view *view,
 	const struct al_layout *layout, const struct al_data *data,
 	struct al_error *err) AL_MUST_CHECK;

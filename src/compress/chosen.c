@@ -54,13 +54,14 @@ static bool check_dropped(const struct al_job *job, struct al_error *err)
 bool al_job_find_dropped(struct al_job *job, const struct al_attention *a, bool **out,
 	struct al_error *err)
 {
+	static const struct al_data none = {0};
 	const struct al_compress_options *options = job->options;
 	bool *is_dropped = NULL;
 
 	if (options->n_of_each > 0) {
 		*out = al_new_array(&job->arena, bool, (size_t)a->n_heads);
-		return al_choose_dropped(job->view, options->data->calibration, a,
-			options->n_of_each, *out, err);
+		return al_choose_dropped(job->view, options->data ? options->data : &none,
+			options->method, a, options->n_of_each, *out, err);
 	}
 	for (size_t i = 0; i < job->options->n_dropped; i++) {
 		if (!names_module(&job->options->dropped[i], a))
@@ -97,9 +98,9 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 		if (has_heads && t->tensor->part == AL_PART_ATTENTION
 			&& al_model_view_find(job->view, t->name))
 			return al_fail(err, AL_EINPUT,
-				"drop cannot remove heads: tensor %s has per-head values that it "
+				"%s cannot remove heads: tensor %s has per-head values that it "
 				"would leave behind",
-				t->name);
+				al_method_names[job->options->method], t->name);
 	}
 	return true;
 }
@@ -128,7 +129,7 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 			continue;
 		if (!al_method_check(a, options->method, err)
 			|| (options->for_epfml && !al_epfml_check(a, err))
-			|| (options->method == AL_METHOD_DROP && !check_beside(job, a, err))
+			|| (al_method_drops(options->method) && !check_beside(job, a, err))
 			|| (options->ranks && !al_given_rank(job, a, index, &rank, err))
 			|| !al_embedding_check(job->view, a, &checked, err))
 			return al_in(err, "%s", a->name);

@@ -52,7 +52,7 @@ static bool refit(struct al_job *job, const struct al_layout *layout, struct al_
 	if (data && al_refit_runs(data->refit))
 		return al_refit_module(&data->running,
 			data->refit == AL_REFIT_SEQUENTIAL ? &done : NULL, layout, pieces, err);
-	if (!layout->is_refitted)
+	if (layout->method != AL_METHOD_DROP || !layout->is_refitted)
 		return true;
 	if (!al_pieces_by_data(&fitted, job->view, layout, data, err))
 		return false;
@@ -122,7 +122,7 @@ static bool do_modules(struct al_job *job, struct al_error *err)
 			continue;
 		if (!al_job_find_dropped(job, a, &is_dropped, err))
 			return false;
-		if (job->options->method == AL_METHOD_DROP && !is_dropped)
+		if (al_method_drops(job->options->method) && !is_dropped)
 			continue;
 		if (!do_module(job, a, index++, is_dropped, err))
 			return false;

@@ -62,26 +62,15 @@ static void mark_least(const struct al_head_worth *worth, size_t n_heads, size_t
 	}
 }
 
-bool al_choose_dropped(const struct al_model_view *view, const struct al_calibration *calibration,
-	const struct al_attention *a, size_t n, bool *is_dropped, struct al_error *err)
+bool al_work_choose_dropped(struct al_work *w, size_t n, bool *is_dropped, struct al_error *err)
 {
-	const size_t n_heads = (size_t)a->n_heads;
-	const struct al_module_statistics *statistics;
-	struct al_matrix output = {0};
-
-	if (n >= n_heads || a->n_kv_heads != a->n_heads)
-		return al_fail(err, AL_EINPUT,
-			"%s: of its %zu heads with %lld keys %zu can't be chosen: name them with "
-			"--drop LAYER:HEAD",
-			a->name, n_heads, (long long)a->n_kv_heads, n);
+	const size_t n_heads = (size_t)w->a->n_heads;
 	struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
-	bool ok = al_calibration_find(calibration, a->name, &statistics, err)
-		&& al_factor_load(view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
-		&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), al_view(output),
-			n_heads, worth, err);
+	const bool ok = al_heads_judge(al_view(w->statistics->of[AL_STATISTIC_HEADS]),
+		al_view(w->weights[AL_OUTPUT]), n_heads, worth, err);
+
 	if (ok)
 		mark_least(worth, n_heads, n, is_dropped);
-	al_matrix_finish(&output);
 	free(worth);
 	return ok;
 }

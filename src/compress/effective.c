@@ -44,6 +44,7 @@ static struct spot find_spot(const struct al_layout *layout, enum al_projection 
 			? (struct spot){head / ((size_t)a->n_kv_heads / rank) * width, width}
 			: (struct spot){head * width, width};
 	case AL_METHOD_DROP:
+	case AL_METHOD_MERGE:
 		for (size_t i = 0; i < head; i++)
 			at += layout->is_dropped[is_shared
 					      ? i * (size_t)(a->n_heads / a->n_kv_heads)

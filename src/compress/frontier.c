@@ -50,7 +50,7 @@ static bool convert(struct conversion *c, const struct al_candidate *candidate,
 
 	if (is_drop) {
 		bool *is_dropped = al_new_array(&c->arena, bool, (size_t)a->n_heads);
-		if (!al_choose_dropped(c->view, c->calibration, a, (size_t)candidate->rank,
+		if (!al_choose_dropped(c->view, &data, AL_METHOD_DROP, a, (size_t)candidate->rank,
 			    is_dropped, err))
 			return false;
 		wanted.is_dropped = is_dropped;

@@ -327,7 +327,7 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 	struct al_error *err)
 {
 	static bool (*const methods[])(struct maker *, struct al_error *) = {lay_collab, lay_tucker,
-		lay_qk, lay_drop, lay_ov, lay_latent, lay_gqa};
+		lay_qk, lay_drop, lay_ov, lay_latent, lay_gqa, lay_drop};
 	const struct al_attention *attention = wanted->attention;
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 

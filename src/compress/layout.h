@@ -36,6 +36,7 @@ enum al_method {
 	AL_METHOD_OV, /* each head's values and outputs at a lower rank */
 	AL_METHOD_LATENT, /* keys or values of all heads from one narrow projection of the input */
 	AL_METHOD_GQA, /* values shared by groups of heads */
+	AL_METHOD_MERGE, /* whole heads less, each of whose output another one takes over */
 	AL_METHOD_IDENTITY, /* no module is changed: another format, or a folder of shards */
 	AL_N_METHODS,
 };
@@ -58,9 +59,9 @@ struct al_slice {
 struct al_layout {
 	const struct al_attention *attention;
 	enum al_method method;
-	int64_t rank; /* but for drop; gqa: how many values are left */
-	const bool *is_dropped; /* [n_heads], drop alone */
-	bool is_refitted; /* drop, kv-latent: W_O is another */
+	int64_t rank; /* but for drop and merge; gqa: how many values are left */
+	const bool *is_dropped; /* [n_heads], drop and merge alone */
+	bool is_refitted; /* drop, merge, kv-latent: W_O is another */
 	bool of_keys; /* kv-latent: of the keys, else of the values */
 	struct al_slice *slices;
 	size_t n_slices, room;
@@ -75,6 +76,9 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 
 /* Does the method work on values and outputs, all of attention's parameters being its own? */
 bool al_method_is_of_values(enum al_method method);
+
+/* Does it leave out whole heads? */
+bool al_method_drops(enum al_method method);
 
 /* Can the method treat the module at all? */
 bool al_method_check(const struct al_attention *attention, enum al_method method,

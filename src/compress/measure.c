@@ -14,8 +14,10 @@ static enum al_measure best(const struct al_work *w)
 {
 	if (!w->statistics)
 		return AL_MEASURE_WEIGHTS;
-	if (!al_method_is_of_values(w->layout->method))
+	if (!al_method_is_of_values(w->layout->method) && !al_method_drops(w->layout->method))
 		return AL_MEASURE_CENTRED;
+	if (al_method_drops(w->layout->method))
+		return AL_MEASURE_OUTPUTS;
 	if (w->layout->method == AL_METHOD_OV)
 		return w->n_kv == (size_t)w->a->n_heads ? AL_MEASURE_OUTPUTS : AL_MEASURE_INPUTS;
 	if (w->layout->of_keys)

@@ -28,7 +28,7 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 		const struct al_job_module *module = &job->modules[m];
 		al_text_addf(out, "%s{\"module\": ", m ? ", " : "");
 		al_json_quote(out, module->layout.attention->name);
-		if (module->layout.method == AL_METHOD_DROP)
+		if (al_method_drops(module->layout.method))
 			describe_dropped(out, &module->layout);
 		else
 			al_text_addf(out, ", \"rank\": %" PRId64, module->layout.rank);
@@ -66,7 +66,7 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 	const struct al_layout *layout, bool is_folded)
 {
 	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
-	const bool is_dropped = layout && method == AL_METHOD_DROP;
+	const bool is_dropped = layout && al_method_drops(method);
 
 	al_text_add(out, "{\"module\": ");
 	al_json_quote(out, a->name);

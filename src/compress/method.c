@@ -6,16 +6,21 @@
 #include "compress/layout.h"
 
 const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "qk", "drop", "ov",
-	"kv-latent", "gqa", "identity"};
+	"kv-latent", "gqa", "merge", "identity"};
 
 /* ---- what can be done ---- */
+
+bool al_method_drops(enum al_method method)
+{
+	return method == AL_METHOD_DROP || method == AL_METHOD_MERGE;
+}
 
 /* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks)
  * makes its scores of more than W_Q W_K^T, or keeps numbers for each head. What all heads use as it
  * is stays where heads are left out. */
 static bool is_extra(const struct al_entry *tensor, enum al_method method)
 {
-	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && method == AL_METHOD_DROP);
+	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && al_method_drops(method));
 }
 
 static const char *extra_tensor(const struct al_attention *a, enum al_method method)
@@ -79,7 +84,7 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 	if (extra)
 		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't treat",
 			a->variant->name, extra, al_method_names[method]);
-	if (a->is_rotary && method != AL_METHOD_DROP && !al_method_is_of_values(method))
+	if (a->is_rotary && !al_method_drops(method) && !al_method_is_of_values(method))
 		return al_fail(err, AL_EINPUT,
 			"its queries and keys are rotated by their positions (rotary), so "
 			"that W_Q W_K^T is the score at offset 0 alone and %s would change all "
@@ -221,7 +226,7 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 
 	if (al_method_is_of_values(layout->method))
 		return value_parameters(layout, layout->rank);
-	if (layout->method != AL_METHOD_DROP)
+	if (!al_method_drops(layout->method))
 		return al_rank_parameters(a, layout->method, layout->rank);
 	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);
 	const int64_t key_rows = a->factors[AL_KEY].rows + has_bias(a, AL_KEY);
@@ -257,6 +262,7 @@ int64_t al_layout_cached(const struct al_layout *layout)
 	case AL_METHOD_QK:
 		return values + a->n_kv_heads * layout->rank;
 	case AL_METHOD_DROP:
+	case AL_METHOD_MERGE:
 		return al_layout_heads(layout, true) * (a->d_head + a->d_value);
 	case AL_METHOD_OV:
 		return keys + a->n_kv_heads * layout->rank;

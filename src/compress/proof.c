@@ -11,29 +11,28 @@
 #include "compress/verify.h"
 
 const struct al_identity al_identities[] = {
-	{"compress-collab", "collab at full rank is the original", AL_METHOD_COLLAB, false, false},
-	{"compress-tucker", "tucker at full rank is the original", AL_METHOD_TUCKER, false, false},
-	{"compress-qk", "qk at full rank is the original", AL_METHOD_QK, false, false},
-	{"compress-drop", "a head that W_O doesn't read can be dropped", AL_METHOD_DROP, false,
-		true},
-	{"compress-ov", "ov at full rank is the original", AL_METHOD_OV, false, false},
+	{"compress-collab", "collab at full rank is the original", AL_METHOD_COLLAB, false},
+	{"compress-tucker", "tucker at full rank is the original", AL_METHOD_TUCKER, false},
+	{"compress-qk", "qk at full rank is the original", AL_METHOD_QK, false},
+	{"compress-drop", "a head that W_O doesn't read can be dropped", AL_METHOD_DROP, false},
+	{"compress-merge", "a head goes into one that it is a map of", AL_METHOD_MERGE, false},
+	{"compress-ov", "ov at full rank is the original", AL_METHOD_OV, false},
 	{"compress-kv-latent", "values of a full latent are the original's", AL_METHOD_LATENT,
-		false, false},
-	{"compress-kv-latent-keys", "keys of a full latent are the original's", AL_METHOD_LATENT,
-		true, false},
-	{"compress-gqa", "gqa with values for every head is the original", AL_METHOD_GQA, false,
 		false},
+	{"compress-kv-latent-keys", "keys of a full latent are the original's", AL_METHOD_LATENT,
+		true},
+	{"compress-gqa", "gqa with values for every head is the original", AL_METHOD_GQA, false},
 };
 const size_t al_n_identities = sizeof(al_identities) / sizeof(*al_identities);
 
 /* T5's encoder: no rotary positions, no biases, which every method treats. */
-enum { D_MODEL = 12, HEADS = 4, TOKENS = 5, LAST_HEAD = HEADS - 1 };
+enum { D_MODEL = 12, HEADS = 4, WIDTH = D_MODEL / HEADS, TOKENS = 5, LAST_HEAD = HEADS - 1 };
 
 static const char *const names[] = {"encoder.block.0.layer.0.SelfAttention.q.weight",
 	"encoder.block.0.layer.0.SelfAttention.k.weight",
 	"encoder.block.0.layer.0.SelfAttention.v.weight",
 	"encoder.block.0.layer.0.SelfAttention.o.weight"};
-enum { N_TENSORS = sizeof(names) / sizeof(*names), OUTPUT = N_TENSORS - 1 };
+enum { N_TENSORS = sizeof(names) / sizeof(*names), OUTPUT = N_TENSORS - 1, VALUE = OUTPUT - 1 };
 
 /* ---- the original ---- */
 
@@ -41,19 +40,32 @@ enum { N_TENSORS = sizeof(names) / sizeof(*names), OUTPUT = N_TENSORS - 1 };
 static void forget_last_head(double *output)
 {
 	for (size_t i = 0; i < D_MODEL; i++)
-		for (size_t j = LAST_HEAD * D_MODEL / HEADS; j < D_MODEL; j++)
+		for (size_t j = LAST_HEAD * WIDTH; j < D_MODEL; j++)
 			output[i * D_MODEL + j] = 0;
 }
 
+/* Queries, keys and values are stored [out][in] too: the last head's outputs are the first one's,
+ * its values twice those, in the other order. */
+static void repeat_first_head(double *projection, bool is_value)
+{
+	for (size_t i = 0; i < WIDTH; i++)
+		for (size_t j = 0; j < D_MODEL; j++)
+			projection[(LAST_HEAD * WIDTH + i) * D_MODEL + j] = is_value
+				? 2 * projection[(WIDTH - 1 - i) * D_MODEL + j]
+				: projection[i * D_MODEL + j];
+}
+
 static bool append(struct al_safetensors_writer *writer, const struct al_dtype *dtype,
-	struct al_random *random, bool drops, struct al_error *err)
+	struct al_random *random, enum al_method method, struct al_error *err)
 {
 	double values[D_MODEL * D_MODEL];
 
 	for (size_t i = 0; i < N_TENSORS; i++) {
 		al_random_gaussian(random, values, sizeof(values) / sizeof(*values));
-		if (i == OUTPUT && drops)
+		if (i == OUTPUT && method == AL_METHOD_DROP)
 			forget_last_head(values);
+		if (i != OUTPUT && method == AL_METHOD_MERGE)
+			repeat_first_head(values, i == VALUE);
 		if (!al_safetensors_append_doubles(writer, dtype, values,
 			    sizeof(values) / sizeof(*values), err))
 			return false;
@@ -61,7 +73,8 @@ static bool append(struct al_safetensors_writer *writer, const struct al_dtype *
 	return true;
 }
 
-static bool write_original(const char *path, uint64_t seed, bool drops, struct al_error *err)
+static bool write_original(const char *path, uint64_t seed, enum al_method method,
+	struct al_error *err)
 {
 	const struct al_dtype *dtype = al_dtype_stored("F64");
 	int64_t shape[] = {D_MODEL, D_MODEL};
@@ -77,7 +90,7 @@ static bool write_original(const char *path, uint64_t seed, bool drops, struct a
 	if (!al_safetensors_create(&writer, path, tensors, N_TENSORS, NULL, 0, err))
 		return false;
 	struct al_random *random = al_random_create(seed, 0, 0, 0);
-	const bool ok = append(writer, dtype, random, drops, err);
+	const bool ok = append(writer, dtype, random, method, err);
 	al_random_destroy(random);
 	if (ok)
 		return al_safetensors_commit(writer, err);
@@ -123,13 +136,14 @@ static bool compress(const struct al_identity *identity, struct al_model_view *v
 	const char *path, struct al_error *err)
 {
 	const struct al_dropped dropped = {"0", LAST_HEAD};
+	const bool drops = al_method_drops(identity->method);
 	const int64_t rank = al_method_bound(&view->modules[0], identity->method);
 	struct al_compress_options options = {.method = identity->method,
 		.of_keys = identity->of_keys,
-		.ranks = identity->drops ? NULL : &rank,
-		.n_ranks = identity->drops ? 0 : 1,
+		.ranks = drops ? NULL : &rank,
+		.n_ranks = drops ? 0 : 1,
 		.dropped = &dropped,
-		.n_dropped = identity->drops ? 1 : 0,
+		.n_dropped = drops ? 1 : 0,
 		.effort = {.seed = 1, .n_sweeps = 1}};
 	struct al_table table;
 
@@ -147,7 +161,7 @@ static bool run_files(const struct al_identity *identity, struct al_catalog *cat
 	struct al_checkpoint checkpoint;
 	struct al_model_view view;
 
-	if (!write_original(original, seed, identity->drops, err)
+	if (!write_original(original, seed, identity->method, err)
 		|| !al_checkpoint_open(&checkpoint, original, err))
 		return false;
 	bool ok = al_model_view_open(&view, catalog, &checkpoint, &options, err);

@@ -9,7 +9,6 @@ struct al_identity {
 	const char *id, *claim;
 	enum al_method method;
 	bool of_keys;
-	bool drops; /* the head whose rows of W_O are zero */
 };
 
 extern const struct al_identity al_identities[];

@@ -12,6 +12,8 @@ bool al_job_refits(const struct al_compress_options *options)
 	const struct al_data *data = options->data;
 	const bool is_drop = options->method == AL_METHOD_DROP;
 
+	if (options->method == AL_METHOD_MERGE)
+		return true;
 	return data && (is_drop || options->method == AL_METHOD_LATENT)
 		&& (al_refit_runs(data->refit)
 			|| (is_drop && al_data_refits(data, options->method)));
@@ -39,7 +41,7 @@ static const struct al_data *of_scores(const struct al_job *job)
 bool al_treated_load(struct al_job *job, struct al_treated *t, struct al_scores *scores,
 	struct al_error *err)
 {
-	if (al_method_is_of_values(job->options->method))
+	if (al_method_is_of_values(job->options->method) || job->options->method == AL_METHOD_MERGE)
 		return true;
 	t->scores = scores;
 	return al_scores_load(scores, job->view, t->attention, of_scores(job), err);
@@ -143,7 +145,7 @@ bool al_choose_rank(struct al_job *job, const struct al_treated *t, int64_t *ran
 	const struct al_compress_options *options = job->options;
 
 	*rank = 0;
-	if (options->method == AL_METHOD_DROP)
+	if (al_method_drops(options->method))
 		return true;
 	if (options->ranks)
 		return al_given_rank(job, t->attention, t->index, rank, err);

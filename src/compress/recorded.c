@@ -71,7 +71,7 @@ static bool mark_dropped(struct al_recorded *v, const struct cJSON *node,
 	struct al_error *err)
 {
 	*out = NULL;
-	if (v->method != AL_METHOD_DROP)
+	if (!al_method_drops(v->method))
 		return true;
 	if (!al_json_get(node, "dropped"))
 		return al_json_fail(&v->record, node, err, "key \"dropped\" is missing");
@@ -88,7 +88,7 @@ static bool mark_dropped(struct al_recorded *v, const struct cJSON *node,
 static bool check_rank(const struct al_recorded *v, const struct cJSON *node, int64_t rank,
 	const struct al_attention *a, struct al_error *err)
 {
-	if (v->method == AL_METHOD_DROP)
+	if (al_method_drops(v->method))
 		return true;
 	if (rank == 0)
 		return al_json_fail(&v->record, node, err, "key \"rank\" is missing");

@@ -271,10 +271,12 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	al_table_note(v->table,
 		"relative error of the output: of the sum over heads of P V W_O, the value bias "
 		"included, the output bias not");
-	if (v->recorded.method == AL_METHOD_DROP)
+	if (al_method_drops(v->recorded.method))
 		al_table_note(v->table,
 			"logits, probabilities and total variation are those of the remaining "
-			"heads; the output lacks the dropped ones");
+			"heads; the output %s",
+			v->recorded.method == AL_METHOD_DROP ? "lacks the dropped ones"
+							     : "is compared with that of all");
 	if (v->options->has_tolerance)
 		al_table_note(v->table, "tolerance %g: %zu of %zu rows have a larger output error",
 			v->options->tolerance, v->n_beyond, v->table->n_rows);

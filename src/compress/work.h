@@ -63,6 +63,13 @@ bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
 bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
+bool al_work_merge(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Marks n heads of the module, [n_heads], which are false at first. */
+bool al_work_choose_dropped(struct al_work *w, size_t n, bool *is_dropped,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_work_choose_merged(struct al_work *w, size_t n, bool *is_dropped,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Of gqa: `left` values, each the mean of `size` that are turned onto the first of them. */
 bool al_work_align(struct al_work *w, struct al_pieces *out, size_t left, size_t size,

@@ -302,23 +302,49 @@ class Conversion:
         a.v, a.bv = v, bv
         return math.sqrt(lost / whole)
 
-    def drop(self, i, a):
+    def gone(self, i, n, cost):
+        """the heads that are named, or so many whose `cost`(heads) is least, one after the other"""
         if ":" in self.o["drop"]:
-            gone = [int(h) for l, h in (p.split(":") for p in self.o["drop"].split(",")) if int(l) == i]
-        else:
-            xs = self.inputs(i)
-            o = np.vstack([np.hstack(a.heads(x)) for x in xs])
-            d, cost = a.v[0].shape[1], []
-            for h in range(a.n):
-                rest = np.delete(o, range(h * d, (h + 1) * d), 1)
-                cost.append(fit(rest, o, np.vstack(a.o))[1])
-            gone = [int(h) for h in np.argsort(cost)[:int(self.o["drop"])]]
+            return [int(h) for l, h in (p.split(":") for p in self.o["drop"].split(",")) if int(l) == i]
+        gone = []
+        while len(gone) < int(self.o["drop"]):
+            gone.append(min((h for h in range(n) if h not in gone), key=lambda h: cost(gone + [h])))
+        return gone
+
+    def drop(self, i, a):
+        def cost(heads):
+            o = np.vstack([np.hstack(a.heads(x)) for x in self.inputs(i)])
+            d = a.v[0].shape[1]
+            rest = np.delete(o, range(heads[-1] * d, (heads[-1] + 1) * d), 1)
+            return fit(rest, o, np.vstack(a.o))[1]
+        gone = self.gone(i, a.n, cost)
         if not gone:
             return None
         A = [a.q[h] @ a.k[a.kv(h, a.k)].T for h in range(a.n)]
         for h in gone:
             a.v[h], a.bv[h] = a.v[h] * 0, a.bv[h] * 0
         return math.sqrt(sum((A[h] ** 2).sum() for h in gone) / sum((m ** 2).sum() for m in A))
+
+    def merge(self, i, a):
+        """each head that goes is put out by the one that is left whose output, mapped, comes nearest"""
+        V = [np.vstack([a.v[a.kv(h, a.v)], a.bv[a.kv(h, a.v)]]) for h in range(a.n)]
+        A = [np.vstack([a.q[h], a.bq[h]]) @ a.k[a.kv(h, a.k)].T for h in range(a.n)]
+        o, scores = V, lambda h, t: ((A[h] - A[t]) ** 2).sum() / sum((m ** 2).sum() for m in A)
+        if "calibration" in self.o:
+            o, scores = [np.vstack(each) for each in zip(*(a.heads(x) for x in self.inputs(i)))], lambda h, t: 0
+        whole = (sum(p @ w for p, w in zip(o, a.o)) ** 2).sum()
+        maps = {(h, t): np.linalg.lstsq(o[t], o[h], rcond=1e-6)[0] for h in range(a.n) for t in range(a.n)}
+        left = lambda h, t: (((o[h] - o[t] @ maps[h, t]) @ a.o[h]) ** 2).sum() / whole + scores(h, t)
+        twins = lambda heads: {h: min((t for t in range(a.n) if t not in heads), key=lambda t: left(h, t)) for h in heads}
+        gone = self.gone(i, a.n, lambda heads: sum(left(h, t) for h, t in twins(heads).items()))
+        if not gone:
+            return None
+        lost, old = 0, list(a.o)
+        for h, t in twins(gone).items():
+            a.o[t], lost = a.o[t] + maps[h, t] @ old[h], lost + scores(h, t)
+            a.o[h] = a.o[h] * 0
+        error = (sum(p @ (new - w) for p, w, new in zip(o, old, a.o)) ** 2).sum() / whole
+        return math.sqrt(error + lost)
 
     def qk(self, i, a):
         rank, lost, whole = int(self.o["rank"]), 0, 0

@@ -1,0 +1,265 @@
+/* Heads that go and leave their work to one head each: the one whose output, mapped, comes nearest
+ * to theirs.
+ *
+ * Head h is put out by its twin t as o_t T, T = M_tt^+ M_th of the outputs' second moment M, which
+ * W_O of t takes in: W_O^(t) + T W_O^(h). Nothing else is fitted, so that few tokens suffice; twins
+ * that are one head up to a map cost nothing. By weights alone heads attend alike where their W_Q
+ * W_K^T are alike: M is [W_V; b_V]^T [W_V; b_V] then, and the difference of the scores' forms is
+ * lost too. */
+#include "compress/work.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "calibration/outputs.h"
+#include "compress/effective.h"
+
+struct merging {
+	struct al_work *w;
+	struct al_matrix moment; /* M of all heads' outputs */
+	struct al_matrix scores; /* by weights: <A_i, A_j> of the forms A_i of scores */
+	double *left; /* [n_heads][n_heads]: the error with another head in a head's place */
+	size_t n;
+};
+
+/* ---- the weights' own moment ---- */
+
+/* A factor, its bias as one row more, and columns for every query head. */
+static bool load_all(const struct al_work *w, enum al_projection p, bool has_bias,
+	struct al_matrix *out, struct al_error *err)
+{
+	const struct al_attention *a = w->a;
+	const size_t width = (size_t)a->factors[p].width, n = (size_t)a->n_heads;
+	const size_t group = n / (size_t)a->factors[p].heads;
+	const bool adds = has_bias && a->biases[p].n_runs > 0;
+	struct al_matrix weights = {0}, bias = {0};
+	bool ok = al_factor_load(w->view->checkpoint, &a->factors[p], &weights, err)
+		&& (!adds || al_factor_load(w->view->checkpoint, &a->biases[p], &bias, err))
+		&& al_matrix_init(out, weights.rows + adds, n * width, err);
+
+	for (size_t j = 0; ok && j < out->cols; j++) {
+		const size_t from = j / width / group * width + j % width;
+		for (size_t i = 0; i < weights.rows; i++)
+			out->data[i + j * out->ld] = weights.data[i + from * weights.ld];
+		if (adds)
+			out->data[weights.rows + j * out->ld] = bias.data[from * bias.ld];
+	}
+	al_matrix_finish(&weights);
+	al_matrix_finish(&bias);
+	return ok;
+}
+
+static bool load_gram(const struct al_work *w, enum al_projection p, bool has_bias,
+	struct al_matrix *out, struct al_error *err)
+{
+	struct al_matrix all = {0};
+	bool ok = load_all(w, p, has_bias, &all, err)
+		&& al_matrix_init(out, all.cols, all.cols, err)
+		&& al_gram(AL_TRANSPOSED, al_view(all), *out, err);
+
+	al_matrix_finish(&all);
+	return ok;
+}
+
+/* <A_i, A_j> is the sum over the blocks' products of the Grams. A key's bias adds the same to all
+ * scores of a query. */
+static bool find_scores(struct merging *m, struct al_error *err)
+{
+	const size_t width = (size_t)m->w->a->d_head;
+	struct al_matrix query = {0}, key = {0};
+	bool ok = load_gram(m->w, AL_QUERY, true, &query, err)
+		&& load_gram(m->w, AL_KEY, false, &key, err)
+		&& al_matrix_init(&m->scores, m->n, m->n, err);
+
+	for (size_t i = 0; ok && i < m->n; i++)
+		for (size_t j = 0; j < m->n; j++)
+			m->scores.data[i + j * m->scores.ld] =
+				al_inner(al_view(al_part(query, i * width, j * width, width,
+						 width)),
+					al_view(al_part(key, i * width, j * width, width, width)));
+	al_matrix_finish(&query);
+	al_matrix_finish(&key);
+	return ok;
+}
+
+/* |A_h - A_t|^2 over the squares of all forms. */
+static double score_error(const struct merging *m, size_t head, size_t twin)
+{
+	const struct al_matrix s = m->scores;
+	double whole = 0;
+
+	for (size_t i = 0; s.data && i < m->n; i++)
+		whole += s.data[i + i * s.ld];
+	if (whole <= 0)
+		return 0;
+	const double difference = s.data[head + head * s.ld] + s.data[twin + twin * s.ld]
+		- 2 * s.data[head + twin * s.ld];
+	return (head == twin ? s.data[head + head * s.ld] : fmax(0, difference)) / whole;
+}
+
+/* ---- all pairs ---- */
+
+static bool take_moment(struct merging *m, struct al_error *err)
+{
+	const struct al_module_statistics *statistics = m->w->statistics;
+
+	if (!statistics && m->w->a->is_rotary)
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys are rotated by their positions (rotary), so that "
+			"weights don't say which heads attend alike: merge needs --calibration "
+			"DIR");
+	if (!statistics)
+		return load_gram(m->w, AL_VALUE, true, &m->moment, err) && find_scores(m, err);
+	const struct al_matrix recorded = statistics->of[AL_STATISTIC_HEADS];
+	return al_matrix_init(&m->moment, recorded.rows, recorded.cols, err)
+		&& al_copy(al_view(recorded), m->moment, err);
+}
+
+static bool merging_init(struct merging *m, struct al_work *w, struct al_error *err)
+{
+	*m = (struct merging){.w = w, .n = (size_t)w->a->n_heads};
+	m->left = al_calloc(m->n * m->n, sizeof(*m->left));
+	if (!take_moment(m, err)
+		|| !al_heads_replace(al_view(m->moment), al_view(w->weights[AL_OUTPUT]), m->n,
+			m->left, err))
+		return false;
+	for (size_t i = 0; i < m->n * m->n; i++)
+		m->left[i] += score_error(m, i / m->n, i % m->n);
+	return true;
+}
+
+static void merging_finish(struct merging *m)
+{
+	al_matrix_finish(&m->moment);
+	al_matrix_finish(&m->scores);
+	free(m->left);
+}
+
+/* Of the heads that stay. */
+static size_t find_twin(const struct merging *m, size_t head, const bool *is_dropped)
+{
+	size_t best = m->n;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (!is_dropped[i]
+			&& (best == m->n || m->left[head * m->n + i] < m->left[head * m->n + best]))
+			best = i;
+	return best;
+}
+
+/* ---- the merged module ---- */
+
+/* W_O^(t) + T W_O^(h); W_O is [d_model][heads] here. */
+static bool take_in(const struct merging *m, size_t head, size_t twin, struct al_matrix output,
+	struct al_error *err)
+{
+	const size_t width = m->w->width;
+	struct al_matrix map = {0};
+	bool ok = al_matrix_init(&map, width, width, err)
+		&& al_copy(al_view(al_part(m->moment, twin * width, head * width, width, width)),
+			map, err)
+		&& al_solve_moment(al_view(al_part(m->moment, twin * width, twin * width, width,
+					   width)),
+			map, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
+			al_columns(al_view(m->w->weights[AL_OUTPUT]), head * width, width),
+			al_view(map), 1, al_part(output, 0, twin * width, output.rows, width), err);
+
+	al_matrix_finish(&map);
+	return ok;
+}
+
+/* The error of the outputs together, W_O less what takes its place. */
+static bool add_error(struct al_work *w, const struct merging *m, struct al_matrix merged,
+	struct al_error *err)
+{
+	struct al_matrix change = {0};
+	bool ok = al_matrix_init(&change, merged.rows, merged.cols, err)
+		&& al_copy(al_view(w->weights[AL_OUTPUT]), change, err);
+
+	for (size_t j = 0; ok && j < change.cols; j++)
+		for (size_t i = 0; i < change.rows; i++)
+			change.data[i + j * change.ld] -= merged.data[i + j * merged.ld];
+	ok = ok
+		&& al_output_power(al_view(m->moment), al_view(w->weights[AL_OUTPUT]), &w->whole,
+			err)
+		&& al_output_power(al_view(m->moment), al_view(change), &w->lost, err);
+	w->lost = fmax(0, w->lost);
+	al_matrix_finish(&change);
+	return ok;
+}
+
+static bool merge(struct al_work *w, const struct merging *m, struct al_pieces *out,
+	struct al_error *err)
+{
+	const bool *is_dropped = w->layout->is_dropped;
+	struct al_matrix merged = {0};
+	const struct al_matrix output = w->weights[AL_OUTPUT];
+	double scores = 0;
+	bool ok = al_matrix_init(&merged, output.rows, output.cols, err)
+		&& al_copy(al_view(output), merged, err);
+
+	for (size_t head = 0; ok && head < m->n; head++) {
+		if (!is_dropped[head])
+			continue;
+		const size_t twin = find_twin(m, head, is_dropped);
+		scores += score_error(m, head, twin);
+		ok = take_in(m, head, twin, merged, err);
+	}
+	for (size_t j = 0; ok && j < merged.cols; j++)
+		if (is_dropped[j / w->width])
+			memset(merged.data + j * merged.ld, 0, merged.rows * sizeof(double));
+	ok = ok && add_error(w, m, merged, err)
+		&& al_effective_gather(w->layout, AL_OUTPUT, al_view(merged),
+			&out->of[AL_PIECE_OUTPUT], err);
+	w->lost += scores * w->whole;
+	al_matrix_finish(&merged);
+	return ok;
+}
+
+bool al_work_merge(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	struct merging m;
+	const bool ok = merging_init(&m, w, err) && merge(w, &m, out, err);
+
+	merging_finish(&m);
+	return ok;
+}
+
+/* ---- which heads ---- */
+
+/* What is lost where these heads and one more go. */
+static double cost_of(const struct merging *m, bool *is_dropped, size_t head)
+{
+	double sum = 0;
+
+	is_dropped[head] = true;
+	for (size_t i = 0; i < m->n; i++)
+		if (is_dropped[i])
+			sum += m->left[i * m->n + find_twin(m, i, is_dropped)];
+	is_dropped[head] = false;
+	return sum;
+}
+
+bool al_work_choose_merged(struct al_work *w, size_t n, bool *is_dropped, struct al_error *err)
+{
+	struct merging m;
+	const bool ok = merging_init(&m, w, err);
+
+	for (; ok && n > 0; n--) {
+		size_t best = m.n;
+		double least = INFINITY;
+		for (size_t i = 0; i < m.n; i++) {
+			const double cost = is_dropped[i] ? INFINITY : cost_of(&m, is_dropped, i);
+			if (cost < least) {
+				best = i;
+				least = cost;
+			}
+		}
+		is_dropped[best] = true;
+	}
+	merging_finish(&m);
+	return ok;
+}
