@@ -9,6 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Optional: called once, before the first input and its time limit. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
 /* Holds also where assert is compiled out. */
 #define FUZZ_CHECK(condition) \
 	do { \
