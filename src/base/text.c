@@ -222,7 +222,8 @@ static bool fail_short(struct al_error *err, const char *what, const char *name,
 		return false;
 	al_text_init(&list);
 	for (size_t i = 0; i < n_known; i++)
-		if (strncasecmp(known[i], name, length) == 0 && n++ < MOST_NAMES)
+		if (strncasecmp(known[i], name, length) == 0 && al_find_name(known[i], known, i) < 0
+			&& n++ < MOST_NAMES)
 			al_text_addf(&list, "%s\"%s\"", n > 1 ? " or " : "", known[i]);
 	if (n > 0 && n <= MOST_NAMES)
 		al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean %s?)", what, name,

@@ -653,11 +653,11 @@ static const struct refusal families[] = {
 		"{\"name\": \"b\", \"variant\": \"mha\"}]"),
 		":1:102: module b of a model with two stacks lacks \"stack\" (\"encoder\" or "
 		"\"decoder\")"},
-	{MODULE("\"stack\": \"enc\""), ":1:90: unknown stack \"enc\" (known: encoder, decoder)"},
+	{MODULE("\"stack\": \"enc\""), ":1:90: unknown stack \"enc\" (did you mean \"encoder\"?)"},
 	{MODULE("\"before\": \"b\""), ":1:91: unknown module \"b\" (did you mean \"a\"?)"},
 	{STORED("\"is\": \"W_R\""),
 		":1:112: variant mha: unknown tensor \"W_R\" (did you mean \"W_Q\"?)"},
-	{STORED("\"order\": \"out\""), ":1:115: unknown order \"out\" (known: out,in, in,out)"},
+	{STORED("\"order\": \"out\""), ":1:115: unknown order \"out\" (did you mean \"out,in\"?)"},
 	{STORED("\"order\": \"in,out\""),
 		":1:92: expected either \"is\" (one tensor) or \"fused\" (several)"},
 	{STORED("\"fused\": {\"repeat\": 1, \"of\": [[\"W_Q\"]]}"),

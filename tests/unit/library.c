@@ -62,7 +62,7 @@ static void refuses(void **state)
 {
 	static const struct asked cases[] = {
 		{NULL, NULL, {NULL}, "neither a model nor a variant is named"},
-		{"gpt3", NULL, {NULL}, "gpt2"},
+		{"gpt3", NULL, {NULL}, "gpt3-175b"},
 		{NULL, "mah", {NULL}, "\"mha\""},
 		{NULL, "mha", {NULL}, "d_model"},
 		{NULL, "mha", {"d_model=769", "n_heads=12"}, "769/12"},

@@ -156,8 +156,7 @@ static const struct table_case refusals[] = {
 	{"an unknown symbol of the order", TABLE("'order': 'n_haeds', 'columns': ['order']"),
 		"t.json:2:33: unknown symbol \"n_haeds\" (did you mean \"n_heads\"?)"},
 	{"an unknown basis", TABLE("'basis': {'output': 'own'}, 'columns': ['total']"),
-		"t.json:2:44: unknown basis \"output\" (known: output_projection, biases, roles, "
-		"tensors, per)"},
+		"t.json:2:44: unknown basis \"output\" (did you mean \"output_projection\"?)"},
 	{"an unknown recipe", TABLE("'recipe': 'smith2020', 'columns': ['total']"),
 		"t.json:2:34: unknown recipe \"smith2020\" (did you mean \"smith2022\"?)"},
 	{"saving without a baseline", TABLE("'columns': ['saving']"),
