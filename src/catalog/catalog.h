@@ -194,6 +194,36 @@ struct al_state_bytes {
 	bool has_formula;
 };
 
+/* What formulas of a recipe's working set may speak of beside the standard symbols, on one device
+ * of a pipeline stage. */
+enum al_working_fact {
+	AL_WORKING_TOKENS, /* of a micro-batch */
+	AL_WORKING_TP,
+	AL_WORKING_SP, /* tp with sequence parallelism, else 1 */
+	AL_WORKING_ETP, /* tensor-parallel devices of an expert */
+	AL_WORKING_PP,
+	AL_WORKING_CP,
+	AL_WORKING_LAST, /* 1 on the last stage */
+	AL_WORKING_WEIGHT_SHAPES, /* numbers of one matrix of each shape that layers here have */
+	AL_WORKING_HEAD, /* numbers of the head's matrix; 0: it is elsewhere */
+	AL_WORKING_LOGITS, /* of a token; 0 */
+	AL_WORKING_LOGIT_BYTES, /* as the recipe saves them */
+	AL_WORKING_FEED_FORWARD, /* what gate and up of the widest dense block make of a token */
+	AL_WORKING_ROUTED, /* numbers of a token that go to experts in a layer; 0: there are none */
+	AL_WORKING_HEADS, /* numbers of a token that heads put out, of all layers and micro-batches
+			  whose saved activations are here */
+	AL_WORKING_LAYER_BYTES, /* what a layer saves for backward where it is computed again; 0 */
+	AL_N_WORKING_FACTS,
+};
+extern const char *const al_working_fact_names[AL_N_WORKING_FACTS];
+
+/* Memory that a framework takes beside states and saved activations. */
+struct al_working_term {
+	const char *name, *source;
+	const char *during; /* the moment when it is held; NULL: always */
+	const struct al_formula *when, *bytes; /* `when` NULL: under any training */
+};
+
 struct al_recipe {
 	const char *name, *title, *source;
 	struct al_state_bytes weights, gradients, optimizer;
@@ -204,6 +234,9 @@ struct al_recipe {
 		*activations_per_token; /* bytes per token and module; NULL: the ledger */
 	bool is_flash; /* ledger rule: flash attention instead of eager */
 	int64_t activation_bytes; /* bytes of a saved element without a size of its own */
+	int64_t logit_bytes; /* of a logit that the loss saves */
+	struct al_working_term *working;
+	size_t n_working; /* 0: not known */
 };
 
 /* ---- models ---- */

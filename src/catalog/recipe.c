@@ -8,6 +8,24 @@ enum { MOST_BYTES = 1024 };
 static const char *const facts[] = {"elements", "rows", "cols", "matrix", "hidden", "rank"};
 enum { N_FACTS = sizeof(facts) / sizeof(*facts) };
 
+const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
+	[AL_WORKING_TOKENS] = "tokens",
+	[AL_WORKING_TP] = "tp",
+	[AL_WORKING_SP] = "sp",
+	[AL_WORKING_ETP] = "etp",
+	[AL_WORKING_PP] = "pp",
+	[AL_WORKING_CP] = "cp",
+	[AL_WORKING_LAST] = "last",
+	[AL_WORKING_WEIGHT_SHAPES] = "weight_shapes",
+	[AL_WORKING_HEAD] = "head",
+	[AL_WORKING_LOGITS] = "logits",
+	[AL_WORKING_LOGIT_BYTES] = "logit_bytes",
+	[AL_WORKING_FEED_FORWARD] = "feed_forward",
+	[AL_WORKING_ROUTED] = "routed",
+	[AL_WORKING_HEADS] = "heads",
+	[AL_WORKING_LAYER_BYTES] = "layer_bytes",
+};
+
 /* ---- states ---- */
 
 static bool read_term(struct al_reader *reader, const struct cJSON *node,
@@ -62,7 +80,7 @@ static bool read_trainable(void *context, const struct cJSON *node, void *out, s
 
 struct ledger_rule {
 	enum { KERNEL_EAGER, KERNEL_FLASH } kernel;
-	int64_t bytes;
+	int64_t bytes, logits;
 };
 
 static const char *const kernel_names[] = {"eager", "flash"};
@@ -71,6 +89,7 @@ static const struct al_field ledger_fields[] = {
 	{AL_KEY("ledger", WORD, offsetof(struct ledger_rule, kernel)), .is_required = true,
 		AL_WORDS(kernel_names)},
 	{AL_KEY("bytes", WHOLE, offsetof(struct ledger_rule, bytes)), .least = 1, .fallback = 2},
+	{AL_KEY("logits", WHOLE, offsetof(struct ledger_rule, logits)), .least = 1, .fallback = 4},
 };
 static const struct al_record ledger_record = {.fields = AL_FIELDS(ledger_fields)};
 
@@ -95,6 +114,7 @@ static bool read_rule(struct al_reader *reader, const struct cJSON *rule, struct
 		return false;
 	recipe->is_flash = ledger.kernel == KERNEL_FLASH;
 	recipe->activation_bytes = ledger.bytes;
+	recipe->logit_bytes = ledger.logits;
 	return true;
 }
 
@@ -112,6 +132,43 @@ static bool read_activations(void *context, const struct cJSON *rule, void *reci
 	return ok;
 }
 
+/* ---- the working set ---- */
+
+static const struct al_field term_fields[] = {
+	{AL_KEY("name", TEXT, offsetof(struct al_working_term, name)), .is_required = true},
+	{AL_KEY("when", BY, offsetof(struct al_working_term, when)), .read = al_read_formula},
+	{AL_KEY("during", TEXT, offsetof(struct al_working_term, during))},
+	{AL_KEY("bytes", BY, offsetof(struct al_working_term, bytes)), .is_required = true,
+		.read = al_read_formula},
+	{AL_KEY("source", TEXT, offsetof(struct al_working_term, source)), .is_required = true},
+};
+static const struct al_record term_record = {.fields = AL_FIELDS(term_fields),
+	.size = sizeof(struct al_working_term)};
+
+/* Its formulas are about a device, not about one of its tensors: what these know gives way, so
+ * that this is the last key that is read. */
+static bool read_working(void *context, const struct cJSON *list, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_recipe *recipe = out;
+
+	if (recipe->activations_per_token)
+		return al_json_fail(reader->doc, list, err,
+			"a working set is told beside what is saved: expected \"activations\" by "
+			"the \"ledger\"");
+	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
+		return false;
+	reader->n_symbols -= N_FACTS + 1;
+	for (size_t i = 0; i < AL_N_WORKING_FACTS; i++)
+		al_reader_know(reader, al_working_fact_names[i]);
+	recipe->working = al_new_array(reader->arena, struct al_working_term, al_json_size(list));
+	al_json_each (node, list)
+		if (!al_read_record(reader, &term_record, node,
+			    &recipe->working[recipe->n_working++], err))
+			return false;
+	return true;
+}
+
 /* ---- recipes ---- */
 
 #define AT(member) offsetof(struct al_recipe, member)
@@ -126,6 +183,7 @@ static const struct al_field recipe_fields[] = {
 	{AL_KEY("activations", BY, 0), .is_required = true, .read = read_activations},
 	{AL_KEY("trainable", BY, AT(trainable)), .read = read_trainable},
 	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
+	{AL_KEY("working", BY, 0), .read = read_working},
 };
 static const struct al_record recipe_record = {.fields = AL_FIELDS(recipe_fields)};
 

@@ -35,6 +35,10 @@ const struct al_option_row al_device_rows[] = {
 		.fallback = 1, .least = 1),
 	OPTION_COUNT(struct al_device_options, ep, "ep", "N",
 		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, etp, "etp", "N",
+		"tensor-parallel devices of each expert in training (default: as --tp); the others "
+		"of --tp hold further experts",
+		.least = 1),
 	OPTION_FLAG(struct al_device_options, is_sequence_parallel, "sp",
 		"sequence parallelism, with --tp of at least 2"),
 	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
@@ -93,6 +97,7 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 		.dp = o->dp,
 		.cp = o->cp,
 		.ep = o->ep,
+		.etp = o->etp,
 		.zero = (int)o->zero,
 		.is_sequence_parallel = o->is_sequence_parallel,
 		.recompute = (enum al_recompute)o->recompute,
@@ -134,7 +139,8 @@ bool al_devices_tokens(struct al_training *t, struct al_question *q, struct al_e
 }
 
 /* Options that only one of the two answers hears. */
-static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline"};
+static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline",
+	"etp"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block", "chunk",
 	"utilization", "mtp", "device"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -186,7 +192,7 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 			(long long)t->seq, al_recompute_names[t->recompute]);
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
 		al_table_note(table,
-			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld, "
+			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld%s, "
 			"ZeRO stage %d",
 			(long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,
 			t->is_sequence_parallel ? " with sequence parallelism" : "",
@@ -195,7 +201,9 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 				? ""
 				: al_format(&table->arena, " with %lld blocks of layers each",
 					(long long)t->interleave),
-			(long long)t->dp, (long long)t->cp, (long long)t->ep, t->zero);
+			(long long)t->dp, (long long)t->cp, (long long)t->ep,
+			t->etp ? al_format(&table->arena, ", etp=%lld", (long long)t->etp) : "",
+			t->zero);
 }
 
 bool al_open_model(struct al_question *q, const struct al_configured_variant *configured,
@@ -215,6 +223,13 @@ bool al_open_model(struct al_question *q, const struct al_configured_variant *co
 		return true;
 	al_ledger_close(ledger);
 	return false;
+}
+
+bool al_open_training(struct al_question *q, const struct al_configured_variant *configured,
+	const struct al_training *t, struct al_ledger *ledger, struct al_error *err)
+{
+	return al_open_model(q, configured, t->tp,
+		t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, ledger, err);
 }
 
 static void copy_stage(struct al_stage_memory *to, const struct al_stage_memory *from)

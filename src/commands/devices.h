@@ -8,7 +8,7 @@
 struct al_device_options {
 	bool is_whole, is_sequence_parallel, is_inference;
 	const char *parts, *dtype, *cache_dtype, *device;
-	int64_t zero, tp, pp, interleave, dp, cp, ep;
+	int64_t zero, tp, pp, interleave, dp, cp, ep, etp;
 	int recompute;
 };
 
@@ -39,6 +39,11 @@ void al_devices_note(const struct al_training *training, struct al_table *table)
 bool al_open_model(struct al_question *question, const struct al_configured_variant *configured,
 	int64_t tp, enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
 	struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of a model in training. */
+bool al_open_training(struct al_question *question, const struct al_configured_variant *configured,
+	const struct al_training *training, struct al_ledger *ledger,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */
 bool al_train_stages(struct al_ledger *ledger, const struct al_training *training,

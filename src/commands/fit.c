@@ -80,13 +80,12 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 
 static bool open_ledger(struct al_fit *f, struct al_error *err)
 {
-	enum al_tensor_list_detail detail = f->is_inference ? al_inference_detail(&f->inference)
-		: f->training.pp > 1			    ? AL_TENSORS_BY_LAYER
-							    : AL_TENSORS_BY_KIND;
+	const struct al_inference *i = &f->inference;
 
-	return al_open_model(f->question, f->configured,
-		f->is_inference ? f->inference.tp : f->training.tp, detail,
-		f->is_inference ? f->inference.weights : NULL, &f->ledger, err);
+	return f->is_inference
+		? al_open_model(f->question, f->configured, i->tp, al_inference_detail(i),
+			i->weights, &f->ledger, err)
+		: al_open_training(f->question, f->configured, &f->training, &f->ledger, err);
 }
 
 static bool measure(struct al_fit *f, int64_t x, struct al_error *err)

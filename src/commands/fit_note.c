@@ -71,6 +71,8 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 	add_number(out, f, "dp", t->dp);
 	add_number(out, f, "cp", t->cp);
 	add_number(out, f, "ep", t->ep);
+	if (t->etp)
+		al_text_addf(out, " --etp %lld", (long long)t->etp);
 }
 
 static void add_inference(struct al_text *out, const struct al_fit *f)

@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "commands/explain.h"
+#include "ledger/working.h"
 
 enum { TOTAL = AL_TRAINING_TOTAL };
 
@@ -57,6 +58,24 @@ const char *al_training_state_name(int state)
 	return state == TOTAL ? "total" : al_memory_state_names[state];
 }
 
+const char *al_training_state_title(int state)
+{
+	const char *title = state == TOTAL ? NULL : al_memory_state_titles[state];
+
+	return title ? title : al_training_state_name(state);
+}
+
+bool al_training_is_told(const struct al_training *training, int state)
+{
+	return state != AL_STATE_WORKING || (training && al_training_has_working(training));
+}
+
+/* What the ledger calls a state of attention alone. */
+static enum al_measure measure_of(int state)
+{
+	return state == TOTAL ? AL_TOTAL : (enum al_measure)(AL_WEIGHTS + state);
+}
+
 bool al_training_is_known(const struct al_training_figures *figures, int state)
 {
 	return !figures->undeclared.variant
@@ -82,8 +101,9 @@ static bool measure_attention(struct answer *a, struct al_ledger *ledger,
 	const struct al_recipe *recipe = a->question->recipe;
 
 	for (int state = 0; state <= TOTAL; state++)
-		if (!al_ledger_measure(ledger, (enum al_measure)(AL_WEIGHTS + state), recipe,
-			    out->values[state], err))
+		if (al_training_is_told(NULL, state)
+			&& !al_ledger_measure(ledger, measure_of(state), recipe, out->values[state],
+				err))
 			return false;
 	return al_ledger_measure(ledger, AL_PARAMETERS, NULL, out->values[AL_TRAINING_PARAMETERS],
 		err);
@@ -96,8 +116,8 @@ static bool open_ledger(struct answer *a, size_t i, struct al_ledger *ledger, st
 	if (!a->is_about_model)
 		return al_ledger_open_module(ledger, &q->variants.items[i], &q->settings, &q->basis,
 			err);
-	return al_open_model(q, q->is_own ? NULL : &q->variants.items[i], a->training.tp,
-		a->training.pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, ledger, err);
+	return al_open_training(q, q->is_own ? NULL : &q->variants.items[i], &a->training, ledger,
+		err);
 }
 
 static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
@@ -115,6 +135,11 @@ static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
 	return ok;
 }
 
+static const struct al_training *training_of(const struct answer *a)
+{
+	return a->is_about_model ? &a->training : NULL;
+}
+
 /* ---- notes ---- */
 
 static void add_notes(struct answer *a)
@@ -129,8 +154,10 @@ static void add_notes(struct answer *a)
 
 /* ---- a row a state ---- */
 
-static void add_states(struct al_table *table, const struct al_training_figures *figures)
+static void add_states(struct answer *a, const struct al_training_figures *figures)
 {
+	struct al_table *table = a->table;
+
 	al_table_add_column(table,
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
 	al_table_add_column(table,
@@ -140,8 +167,11 @@ static void add_states(struct al_table *table, const struct al_training_figures 
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL});
 	for (int state = 0; state <= TOTAL; state++) {
+		if (!al_training_is_told(training_of(a), state))
+			continue;
 		struct al_cell *row = al_table_add_row(table);
-		al_cell_set_text(table, &row[0], al_training_state_name(state));
+		al_cell_set_titled(table, &row[0], al_training_state_name(state),
+			al_training_state_title(state));
 		if (al_training_is_known(figures, state))
 			al_cell_set_exact(table, &row[1], figures->values[state]);
 	}
@@ -154,7 +184,7 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 	figures_init(&figures);
 	bool ok = measure(a, 0, &figures, err);
 	if (ok) {
-		add_states(a->table, &figures);
+		add_states(a, &figures);
 		add_notes(a);
 		if (figures.undeclared.variant)
 			al_note_undeclared(&figures.undeclared, a->table);
@@ -170,6 +200,17 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 
 /* ---- a row a model or variant ---- */
 
+static struct al_column column_of(int state)
+{
+	struct al_column column = al_measure_column(measure_of(state));
+
+	if (state == AL_STATE_WORKING) {
+		column.key = al_training_state_name(state);
+		column.title = "Working set";
+	}
+	return column;
+}
+
 static void add_columns(struct answer *a)
 {
 	struct al_table *t = a->table;
@@ -181,8 +222,9 @@ static void add_columns(struct answer *a)
 		al_table_add_column(t,
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	al_table_add_column(t, al_measure_column(AL_PARAMETERS));
-	for (int i = 0; i <= TOTAL; i++)
-		al_table_add_column(t, al_measure_column((enum al_measure)(AL_WEIGHTS + i)));
+	for (int state = 0; state <= TOTAL; state++)
+		if (al_training_is_told(training_of(a), state))
+			al_table_add_column(t, column_of(state));
 	if (a->shows_variant)
 		al_table_add_column(t,
 			(struct al_column){.key = "saving",
@@ -212,9 +254,13 @@ static void add_row(struct answer *a, size_t i, const struct al_training_figures
 		al_cell_set_titled(a->table, cell++, configured->name,
 			configured->title ? configured->title : configured->name);
 	al_cell_set_exact(a->table, cell++, figures->values[AL_TRAINING_PARAMETERS]);
-	for (int state = 0; state <= TOTAL; state++, cell++)
+	for (int state = 0; state <= TOTAL; state++) {
+		if (!al_training_is_told(training_of(a), state))
+			continue;
 		if (al_training_is_known(figures, state))
 			al_cell_set_exact(a->table, cell, figures->values[state]);
+		cell++;
+	}
 	if (a->shows_variant && al_training_is_known(figures, TOTAL))
 		set_saving(a, cell, figures->values[TOTAL]);
 	if (figures->undeclared.variant)
@@ -323,7 +369,11 @@ static bool add_model(struct answer *a, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", q->name,
 			q->is_own ? "models whose parts are all known"
 				  : "--whole (attention alone cannot be compared)");
-	return begin_question(a, err) && answer_by_variant(a, err);
+	if (!begin_question(a, err))
+		return false;
+	if (a->table->n_columns == 0)
+		add_columns(a);
+	return answer_by_variant(a, err);
 }
 
 static bool answer_several(struct answer *a, struct al_error *err)
@@ -335,7 +385,6 @@ static bool answer_several(struct answer *a, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "--%s answers for one model at a time, found %zu",
 			a->options->explains ? "explain" : "inference", line->n_words);
 	a->table = al_session_table(a->session, "memory", "Training memory");
-	add_columns(a);
 	for (size_t i = 0; ok && i < line->n_words; i++) {
 		struct al_question question;
 		if (!al_ask_question(&question, a->session, &a->options->asked, line->words[i],

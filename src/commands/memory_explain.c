@@ -2,7 +2,11 @@
 #include "commands/explain.h"
 #include "commands/memory.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
 #include "base/number.h"
+#include "ledger/working.h"
 
 /* ---- attention alone: each number ---- */
 
@@ -163,7 +167,8 @@ bool al_explain_attention(struct al_session *session, struct al_question *q, str
 /* ---- a model: its parts, the recipe's rules, what is saved ---- */
 
 /* Which part of the model each state belongs to. */
-static void add_parts(struct al_session *session, const struct al_stage_memory *stage)
+static void add_parts(struct al_session *session, const struct al_training *t,
+	const struct al_stage_memory *stage)
 {
 	struct al_table *table = al_session_table(session, "parts", "By part of the model");
 	mpq_t sum;
@@ -171,18 +176,21 @@ static void add_parts(struct al_session *session, const struct al_stage_memory *
 	al_table_add_column(table,
 		(struct al_column){.key = "part", .title = "Part", .is_key = true});
 	for (int state = 0; state <= AL_TRAINING_TOTAL; state++)
-		al_table_add_column(table,
-			(struct al_column){.key = al_training_state_name(state),
-				.unit = "B",
-				.quantity = AL_QUANTITY_BYTES,
-				.digits = AL_DIGITS_ALL});
+		if (al_training_is_told(t, state))
+			al_table_add_column(table,
+				(struct al_column){.key = al_training_state_name(state),
+					.title = al_training_state_title(state),
+					.unit = "B",
+					.quantity = AL_QUANTITY_BYTES,
+					.digits = AL_DIGITS_ALL});
 	mpq_init(sum);
 	for (int part = 0; part < AL_N_PARTS; part++) {
 		struct al_cell *cell = al_table_add_row(table);
 		mpq_set_ui(sum, 0, 1);
 		al_cell_set_text(table, cell++, al_part_names[part]);
 		for (int state = 0; state < AL_TRAINING_TOTAL; state++) {
-			al_cell_set_exact(table, cell++, stage->bytes[state][part]);
+			if (al_training_is_told(t, state))
+				al_cell_set_exact(table, cell++, stage->bytes[state][part]);
 			mpq_add(sum, sum, stage->bytes[state][part]);
 		}
 		al_cell_set_exact(table, cell, sum);
@@ -229,7 +237,7 @@ static void add_saved_row(struct al_table *table, const struct al_saved_entry *l
 	al_cell_set_text(table, cell++, line->name);
 	al_cell_set_exact(table, cell++, line->elements);
 	al_cell_set_text(table, cell++, line->per == AL_PER_PAIR ? "pair of tokens" : "token");
-	al_cell_set_int(table, cell++, line->bytes ? line->bytes : r->activation_bytes);
+	al_cell_set_int(table, cell++, al_saved_bytes(line, r));
 	al_cell_set_text(table, cell,
 		line->is_input			   ? "full"
 			: line->per == AL_PER_PAIR ? "none"
@@ -268,11 +276,87 @@ static bool add_saved(struct al_session *session, struct al_question *q,
 	return ok;
 }
 
+/* ---- what else is held ---- */
+
+static void add_working_columns(struct al_table *table)
+{
+	static const struct al_column columns[] = {
+		{.key = "term", .title = "Term", .is_key = true},
+		{.key = "during", .title = "Held during", .is_key = true},
+		{.key = "when", .title = "Condition"},
+		{.key = "formula", .title = "Bytes of a device"},
+		{.key = "bytes",
+			.title = "Memory",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+		{.key = "peak", .title = "In the peak"},
+		{.key = "source", .title = "Source"},
+	};
+
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+}
+
+static void add_working_row(struct al_table *table, const struct al_working_row *row)
+{
+	const struct al_working_term *term = row->term;
+	struct al_cell *cell = al_table_add_row(table);
+
+	al_cell_set_text(table, cell++, term->name);
+	al_cell_set_text(table, cell++, term->during ? term->during : "all of a step");
+	al_cell_set_text(table, cell++, term->when ? al_formula_source(term->when) : "always");
+	al_cell_set_text(table, cell++, al_formula_source(term->bytes));
+	if (row->occurs)
+		al_cell_set_exact(table, cell, row->bytes);
+	cell++;
+	al_cell_set_text(table, cell++, row->is_in_peak ? "yes" : "no");
+	al_cell_set_text(table, cell, term->source);
+}
+
+static bool fill_working(struct al_table *table, struct al_question *q, const struct al_training *t,
+	int64_t stage, struct al_error *err)
+{
+	const size_t n = t->recipe->n_working;
+	struct al_working_row *rows = al_calloc(n, sizeof(*rows));
+	struct al_ledger ledger;
+
+	for (size_t i = 0; i < n; i++)
+		mpq_init(rows[i].bytes);
+	bool ok = al_open_training(q, NULL, t, &ledger, err);
+	if (ok) {
+		ok = al_ledger_train_working(&ledger, t, stage, rows, err);
+		for (size_t i = 0; ok && i < n; i++)
+			add_working_row(table, &rows[i]);
+		al_ledger_close(&ledger);
+	}
+	for (size_t i = 0; i < n; i++)
+		mpq_clear(rows[i].bytes);
+	free(rows);
+	return ok;
+}
+
+/* What the recipe's framework holds beyond states and saved activations, term by term. */
+static bool add_working(struct al_session *session, struct al_question *q,
+	const struct al_training *t, int64_t stage, struct al_error *err)
+{
+	if (!al_training_has_working(t))
+		return true;
+	struct al_table *table = al_session_table(session, "working", "The working set");
+	add_working_columns(table);
+	if (!fill_working(table, q, t, stage, err))
+		return false;
+	al_table_note(table,
+		"memory is fullest in one of the moments: the peak has what is held in all of a "
+		"step, and the terms of the moment that adds most");
+	return true;
+}
+
 bool al_explain_training(struct al_session *session, struct al_question *q,
 	const struct al_training *t, const struct al_training_figures *figures,
 	struct al_error *err)
 {
-	add_parts(session, &figures->stage);
+	add_parts(session, t, &figures->stage);
 	add_rules(session, q);
-	return q->recipe->activations_per_token || add_saved(session, q, t, err);
+	return (q->recipe->activations_per_token || add_saved(session, q, t, err))
+		&& add_working(session, q, t, figures->stage_index, err);
 }

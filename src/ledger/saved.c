@@ -191,6 +191,7 @@ static void add_width(struct build *b, const char *what, const struct al_ledger_
 			.elements = elements,
 			.device = elements,
 			.bytes = bytes,
+			.is_routed = t->is_expert,
 			.block = t->is_expert ? block_of(b, t) : -1,
 			.blocks = uses_of(b, t, layers_of(b, t))});
 }
@@ -294,6 +295,7 @@ static void add_head(struct build *b, const struct al_ledger_entry *t)
 			.elements = logits,
 			.device = al_exact_scaled(b->arena, logits, 1, b->tp),
 			.bytes = 4,
+			.is_logits = true,
 			.is_last = true});
 }
 
@@ -314,7 +316,7 @@ static void add_embedding_mask(struct build *b)
 				.is_first = true});
 }
 
-static bool is_logit_head(const struct al_ledger_entry *t)
+bool al_entry_is_logit_head(const struct al_ledger_entry *t)
 {
 	return t->stored && t->part == AL_PART_HEAD && t->n_dims == 2 && t->sees_text
 		&& al_formula_mentions(t->entry->shape
@@ -330,7 +332,7 @@ static void add_tensor(struct build *b, size_t i)
 		add_feed_forward(b, i);
 	else if (t->stored && t->part == AL_PART_NORM)
 		add_norm(b, t);
-	else if (is_logit_head(t))
+	else if (al_entry_is_logit_head(t))
 		add_head(b, t);
 }
 
@@ -392,6 +394,13 @@ static bool read_settings(struct build *b, struct al_error *err)
 	return true;
 }
 
+int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe *recipe)
+{
+	if (line->is_logits)
+		return recipe->logit_bytes;
+	return line->bytes ? line->bytes : recipe->activation_bytes;
+}
+
 /* ---- sums ---- */
 
 /* Are both lines on the same stages and devices, as often, and worth as many bytes a number? */
@@ -400,6 +409,7 @@ static bool are_summed(const struct al_saved_entry *a, const struct al_saved_ent
 	return a->part == b->part && a->layer == b->layer && a->n_layers == b->n_layers
 		&& a->bytes == b->bytes && a->per == b->per && a->is_input == b->is_input
 		&& a->is_first == b->is_first && a->is_last == b->is_last
+		&& a->is_logits == b->is_logits && a->is_routed == b->is_routed
 		&& mpq_equal(a->elements, a->device) == mpq_equal(b->elements, b->device);
 }
 

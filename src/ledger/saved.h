@@ -29,6 +29,8 @@ struct al_saved_entry {
 	bool is_input; /* of a layer as a whole: all that full recomputation keeps */
 	bool is_statistic; /* of a kernel's own, for its backward only: logsumexp */
 	bool is_first, is_last; /* outside of the layers: before, after them */
+	bool is_logits; /* a recipe may say how many bytes each of them has */
+	bool is_routed; /* copies of tokens, for experts */
 };
 
 struct al_saved_entries {
@@ -39,6 +41,12 @@ struct al_saved_entries {
 				       factors is one, without name and block */
 	size_t n_sums;
 };
+
+/* The bytes of a number of the line. */
+int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe *recipe);
+
+/* Is it the matrix that makes the logits? */
+bool al_entry_is_logit_head(const struct al_ledger_entry *entry);
 
 /* Lines are good until a symbol is set. `is_flash`: the attention kernel. */
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,

@@ -11,12 +11,14 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 	"gradients",
 	"optimizer",
 	"activations",
+	"working",
 	"cache",
 	"states",
 	"overhead",
 };
 
 const char *const al_memory_state_titles[AL_N_STATES] = {
+	[AL_STATE_WORKING] = "working set",
 	[AL_STATE_STATES] = "recurrent state",
 	[AL_STATE_OVERHEAD] = "runtime and graphs",
 };

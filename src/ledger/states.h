@@ -5,12 +5,13 @@
 
 #include "ledger/ledger.h"
 
-/* What takes memory: in training the first four, in inference weights and the last three. */
+/* What takes memory: in training the first five, in inference weights and the last three. */
 enum al_memory_state {
 	AL_STATE_WEIGHTS,
 	AL_STATE_GRADIENTS,
 	AL_STATE_OPTIMIZER,
 	AL_STATE_ACTIVATIONS,
+	AL_STATE_WORKING, /* what else training holds when memory is fullest */
 	AL_STATE_CACHE, /* grows with the tokens */
 	AL_STATE_STATES, /* cached, the same however long the sequence is */
 	AL_STATE_OVERHEAD, /* of an engine: its runtime, graphs and buffers */

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "ledger/entries.h"
+#include "ledger/stage.h"
+#include "ledger/working.h"
 
 const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "full"};
 
@@ -47,6 +49,19 @@ void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out)
 
 /* ---- degrees ---- */
 
+int64_t al_training_etp(const struct al_training *t)
+{
+	return t->etp ? t->etp : t->tp;
+}
+
+void al_training_respread(const struct al_training *t, bool is_expert, mpq_t numbers)
+{
+	if (!is_expert || al_training_etp(t) == t->tp)
+		return;
+	al_exact_multiply(numbers, t->tp);
+	al_exact_divide(numbers, al_training_etp(t));
+}
+
 bool al_training_check(const struct al_training *t, struct al_error *err)
 {
 	int64_t replicas, devices;
@@ -66,72 +81,35 @@ bool al_training_check(const struct al_training *t, struct al_error *err)
 	if (t->seq % t->cp != 0)
 		return al_fail(err, AL_EINPUT, "seq (%lld) is not a multiple of cp (%lld)",
 			(long long)t->seq, (long long)t->cp);
-	if (replicas % t->ep != 0)
+	if (!t->etp && replicas % t->ep != 0)
 		return al_fail(err, AL_EINPUT, "dp*cp (%lld) is not a multiple of ep (%lld)",
 			(long long)replicas, (long long)t->ep);
+	if (t->etp && (t->tp * replicas / t->etp % t->ep != 0 || t->tp * replicas % t->etp != 0))
+		return al_fail(err, AL_EINPUT,
+			"tp*dp*cp (%lld) is not a multiple of etp*ep (%lld*%lld)",
+			(long long)(t->tp * replicas), (long long)t->etp, (long long)t->ep);
 	return true;
 }
 
-/* ---- which stage ---- */
-
-struct place {
-	const struct al_training *training;
-	int64_t index;
-};
-
-/* Blocks of layers are numbered through the model; each stage has every pp-th. */
-static int64_t block_of(const struct place *place, int64_t layer, int64_t n_layers)
-{
-	return layer * place->training->pp * place->training->interleave / n_layers;
-}
-
-static bool is_layer_here(const struct place *place, int64_t layer, int64_t n_layers)
-{
-	return layer < 0 || n_layers == 0
-		|| block_of(place, layer, n_layers) % place->training->pp == place->index;
-}
-
-static bool is_first(const struct place *place)
-{
-	return place->index == 0;
-}
-
-static bool is_last(const struct place *place)
-{
-	return place->index == place->training->pp - 1;
-}
+/* ---- weights, gradients, optimizer ---- */
 
 static bool is_wanted(const struct al_share *share, enum al_part part, bool is_in_layers)
 {
 	return (share->parts >> part & 1) && (is_in_layers || !share->only_layers);
 }
 
-/* ---- weights, gradients, optimizer ---- */
-
-static bool is_tensor_here(const struct place *place, const struct al_ledger_entry *t)
-{
-	if (!t->sees_text && !t->extra)
-		return is_first(place); /* a tower makes what the first layer reads */
-	if (t->is_in_layers)
-		return is_layer_here(place, t->layer, t->n_layers);
-	if (t->part == AL_PART_EMBEDDING
-		|| (t->stored && t->stored->tensor->stage == AL_STAGE_FIRST))
-		return is_first(place);
-	return is_last(place);
-}
-
 /* A head that is tied to an embedding on another stage needs a copy of it. */
-static bool is_counted(const struct place *place, const struct al_ledger_entry *t)
+static bool is_counted(const struct al_stage *place, const struct al_ledger_entry *t)
 {
 	bool is_copy = t->tied_to && t->part == AL_PART_HEAD && !t->extra
 		&& place->training->pp > 1;
 
-	return (t->is_parameter || is_copy) && is_tensor_here(place, t)
+	return (t->is_parameter || is_copy) && al_stage_has_tensor(place, t)
 		&& is_wanted(&place->training->share, t->part, t->is_in_layers);
 }
 
-/* Over how many devices a state of a tensor is shared out. */
-static int64_t degree_of(const struct al_training *t, enum al_memory_state state, bool is_expert)
+/* Does ZeRO share the state out over data-parallel devices? */
+static bool is_sharded(const struct al_training *t, enum al_memory_state state)
 {
 	static const int stage_of[] = {
 		[AL_STATE_OPTIMIZER] = 1,
@@ -139,9 +117,22 @@ static int64_t degree_of(const struct al_training *t, enum al_memory_state state
 		[AL_STATE_WEIGHTS] = 3,
 	};
 
-	if (t->zero >= stage_of[state])
-		return t->dp * t->cp; /* an expert is on dp*cp/ep devices to begin with */
-	return is_expert ? t->ep : 1;
+	return t->zero >= stage_of[state];
+}
+
+/* Of what a tensor-parallel device has of a state, the share of one of all devices. Shards are as
+ * large for experts as for the rest: their ep*etp devices are tp*dp*cp in other groups. */
+static void share_out(const struct al_training *t, enum al_memory_state state,
+	const struct al_ledger_entry *tensor, mpq_t bytes)
+{
+	bool is_cut = !mpq_equal(tensor->device, tensor->elements);
+
+	if (is_sharded(t, state))
+		al_exact_divide(bytes, t->dp * t->cp);
+	else if (tensor->is_expert)
+		al_exact_divide(bytes, t->ep);
+	if (!is_sharded(t, state))
+		al_training_respread(t, tensor->is_expert && is_cut, bytes);
 }
 
 static bool add_states(const struct al_training *training, const struct al_ledger_entry *t,
@@ -154,7 +145,7 @@ static bool add_states(const struct al_training *training, const struct al_ledge
 	for (int i = AL_STATE_WEIGHTS; ok && i <= AL_STATE_OPTIMIZER; i++) {
 		const enum al_memory_state state = (enum al_memory_state)i;
 		ok = al_entry_state(training->recipe, state, t, training->rank, bytes, err);
-		al_exact_divide(bytes, degree_of(training, state, t->is_expert));
+		share_out(training, state, t, bytes);
 		al_exact_add(stage->bytes[state][t->part], bytes);
 	}
 	mpq_clear(bytes);
@@ -163,30 +154,11 @@ static bool add_states(const struct al_training *training, const struct al_ledge
 
 /* ---- activations ---- */
 
-/* Of how many micro-batches a stage keeps what a layer saves (-1: what stands before the layers).
- *
- * 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and
- * one. Interleaved, each block works on pp micro-batches before the next one does; a stage begins
- * its first backward when pp*interleave + pp - 1 - 2*index blocks have gone forward: beyond one
- * round, the first block again, or short of it, the last one. */
-static int64_t batches_in_flight(const struct place *place, int64_t layer, int64_t n_layers)
-{
-	int64_t pp = place->training->pp, interleave = place->training->interleave;
-	int64_t round = layer < 0 ? 0 : block_of(place, layer, n_layers) / pp;
-	int64_t beyond = pp - 1 - 2 * place->index;
-
-	if (interleave == 1)
-		return pp - place->index;
-	if (beyond > 0)
-		return round == 0 ? pp + beyond : pp;
-	return round == interleave - 1 ? pp + beyond : pp;
-}
-
-static bool is_line_here(const struct place *place, const struct al_saved_entry *line)
+static bool is_line_here(const struct al_stage *place, const struct al_saved_entry *line)
 {
 	if (line->n_layers > 0)
-		return is_layer_here(place, line->layer, line->n_layers);
-	return line->is_first ? is_first(place) : is_last(place);
+		return al_stage_has_layer(place, line->layer, line->n_layers);
+	return line->is_first ? al_stage_is_first(place) : al_stage_is_last(place);
 }
 
 /* Full recomputation keeps the layers' inputs only, selective recomputation nothing of token x
@@ -217,38 +189,43 @@ static void multiply_by_tokens(const struct al_training *t, enum al_per per, mpq
 	al_exact_multiply(bytes, others);
 }
 
-static void add_saved(const struct place *place, const struct al_saved_entry *line,
-	struct al_stage_memory *stage)
+/* What one device saves for a micro-batch. Tokens for experts are gathered over the devices that
+ * share an expert. */
+static void saved_bytes(const struct al_training *t, const struct al_saved_entry *line, mpq_t bytes)
 {
-	const struct al_training *t = place->training;
 	bool is_on_each_device = mpq_equal(line->device, line->elements);
-	mpq_t bytes;
 
-	mpq_init(bytes);
 	mpq_set(bytes, line->device);
-	al_exact_multiply(bytes, line->bytes ? line->bytes : t->recipe->activation_bytes);
+	al_exact_multiply(bytes, al_saved_bytes(line, t->recipe));
 	multiply_by_tokens(t, line->per, bytes);
 	if (is_on_each_device && t->is_sequence_parallel)
 		al_exact_divide(bytes, t->tp);
+	if (line->is_routed && t->is_sequence_parallel)
+		al_exact_multiply(bytes, al_training_etp(t));
+}
+
+static void add_saved(const struct al_stage *place, const struct al_saved_entry *line,
+	struct al_stage_memory *stage)
+{
+	const struct al_training *t = place->training;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	saved_bytes(t, line, bytes);
 	if (!line->is_last && t->pp > 1)
-		al_exact_multiply(bytes, batches_in_flight(place, line->layer, line->n_layers));
+		al_exact_multiply(bytes, al_stage_batches(place, line->layer, line->n_layers));
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][line->part], bytes);
 	mpq_clear(bytes);
 }
 
-static struct place place_of(const struct al_training *training, int64_t index)
-{
-	return (struct place){training, index};
-}
-
 /* A recipe's own rule: bytes a token and attention module. */
-static void add_module(const struct al_ledger_module *module, const struct place *place,
+static void add_module(const struct al_ledger_module *module, const struct al_stage *place,
 	int64_t per_token, struct al_stage_memory *stage)
 {
 	const struct al_training *t = place->training;
 	mpq_t bytes;
 
-	if (!module->sees_text || !is_layer_here(place, module->layer, module->n_layers)
+	if (!module->sees_text || !al_stage_has_layer(place, module->layer, module->n_layers)
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
 	mpq_init(bytes);
@@ -256,7 +233,7 @@ static void add_module(const struct al_ledger_module *module, const struct place
 	al_exact_multiply(bytes, module->copies * module->uses);
 	al_exact_multiply(bytes, t->batch);
 	al_exact_multiply(bytes, t->seq / t->cp);
-	al_exact_multiply(bytes, batches_in_flight(place, module->layer, module->n_layers));
+	al_exact_multiply(bytes, al_stage_batches(place, module->layer, module->n_layers));
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][AL_PART_ATTENTION], bytes);
 	mpq_clear(bytes);
 }
@@ -270,7 +247,7 @@ static bool add_rule(struct al_ledger *ledger, const struct al_training *t,
 	if (!al_formula_whole(t->recipe->activations_per_token, &scope, 0, &per_token, err))
 		return al_in(err, "recipe %s", t->recipe->name);
 	for (int64_t index = 0; index < t->pp; index++) {
-		const struct place place = place_of(t, index);
+		const struct al_stage place = {t, index};
 		for (size_t i = 0; i < ledger->n_modules; i++)
 			add_module(&ledger->modules[i], &place, per_token, &stages[index]);
 	}
@@ -291,7 +268,7 @@ static bool add_activations(struct al_ledger *ledger, const struct al_training *
 		if (!is_kept(t, line) || !is_wanted(&t->share, line->part, line->n_layers > 0))
 			continue;
 		for (int64_t index = 0; index < t->pp; index++) {
-			const struct place place = place_of(t, index);
+			const struct al_stage place = {t, index};
 			if (is_line_here(&place, line))
 				add_saved(&place, line, &stages[index]);
 		}
@@ -320,23 +297,28 @@ struct al_trained_states {
 	uint64_t version; /* of the tensors */
 	struct al_training training;
 	struct al_stage_memory *stages; /* [training.pp] */
+	struct al_working_facts *facts; /* [training.pp] */
 };
 
-/* States don't ask how many tokens there are, nor what is saved of them. */
+/* States and facts don't ask how many tokens there are, nor what is saved of them. */
 static bool have_same_states(const struct al_training *a, const struct al_training *b)
 {
 	return a->recipe == b->recipe && a->share.parts == b->share.parts
 		&& a->share.only_layers == b->share.only_layers && a->pp == b->pp && a->dp == b->dp
-		&& a->cp == b->cp && a->ep == b->ep && a->interleave == b->interleave
-		&& a->zero == b->zero && a->rank == b->rank;
+		&& a->cp == b->cp && a->ep == b->ep && a->etp == b->etp
+		&& a->interleave == b->interleave && a->zero == b->zero && a->rank == b->rank;
 }
 
 void al_trained_states_destroy(struct al_trained_states *states)
 {
-	for (int64_t i = 0; states && i < states->training.pp; i++)
+	if (!states)
+		return;
+	for (int64_t i = 0; i < states->training.pp; i++) {
 		al_stage_memory_finish(&states->stages[i]);
-	if (states)
-		free(states->stages);
+		al_working_facts_finish(&states->facts[i]);
+	}
+	free(states->stages);
+	free(states->facts);
 	free(states);
 }
 
@@ -346,22 +328,32 @@ static struct al_trained_states *make_states(const struct al_training *t, uint64
 
 	*states = (struct al_trained_states){.version = version,
 		.training = *t,
-		.stages = al_calloc((size_t)t->pp, sizeof(*states->stages))};
-	for (int64_t i = 0; i < t->pp; i++)
+		.stages = al_calloc((size_t)t->pp, sizeof(*states->stages)),
+		.facts = al_calloc((size_t)t->pp, sizeof(*states->facts))};
+	for (int64_t i = 0; i < t->pp; i++) {
 		al_stage_memory_init(&states->stages[i]);
+		al_working_facts_init(&states->facts[i]);
+	}
 	return states;
 }
 
-static bool add_all_states(const struct al_ledger_list *tensors, struct al_trained_states *states,
+static bool add_all_states(struct al_ledger *ledger, struct al_trained_states *states,
 	struct al_error *err)
 {
-	for (int64_t index = 0; index < states->training.pp; index++) {
-		const struct place place = place_of(&states->training, index);
+	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
+	const struct al_training *t = &states->training;
+	struct al_saved_entries saved;
+
+	if (al_training_has_working(t) && !al_ledger_saved(ledger, t->is_flash, &saved, err))
+		return false;
+	for (int64_t index = 0; index < t->pp; index++) {
+		const struct al_stage place = {t, index};
 		for (size_t i = 0; i < tensors->n; i++)
 			if (is_counted(&place, &tensors->items[i])
-				&& !add_states(&states->training, &tensors->items[i],
-					&states->stages[index], err))
+				&& !add_states(t, &tensors->items[i], &states->stages[index], err))
 				return false;
+		if (al_training_has_working(t))
+			al_working_facts_count(&place, tensors, &saved, &states->facts[index]);
 	}
 	return true;
 }
@@ -380,10 +372,95 @@ static const struct al_trained_states *states_of(struct al_ledger *ledger,
 	al_trained_states_destroy(states);
 	ledger->trained = NULL;
 	states = make_states(t, tensors->version);
-	if (add_all_states(tensors, states, err))
+	if (add_all_states(ledger, states, err))
 		return ledger->trained = states;
 	al_trained_states_destroy(states);
 	return NULL;
+}
+
+/* ---- the working set ---- */
+
+/* How many layers of a stack of `n_layers` are on a stage. */
+static int64_t layers_here(const struct al_stage *place, int64_t n_layers)
+{
+	int64_t n = 0;
+
+	for (int64_t layer = 0; layer < n_layers; layer++)
+		n += al_stage_has_layer(place, layer, n_layers);
+	return n > 0 ? n : 1;
+}
+
+/* What a layer of the stage saves on average where it is computed again for its backward pass. */
+static void add_recomputed(const struct al_stage *place, const struct al_saved_entries *saved,
+	mpq_t sum)
+{
+	const struct al_training *t = place->training;
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	for (size_t i = 0; t->recompute == AL_RECOMPUTE_FULL && i < saved->n_sums; i++) {
+		const struct al_saved_entry *line = &saved->sums[i];
+		if (line->n_layers == 0 || line->is_input || !is_line_here(place, line))
+			continue;
+		saved_bytes(t, line, bytes);
+		al_exact_divide(bytes,
+			line->layer < 0 ? line->n_layers : layers_here(place, line->n_layers));
+		al_exact_add(sum, bytes);
+	}
+	mpq_clear(bytes);
+}
+
+static bool evaluate_working(struct al_ledger *ledger, const struct al_stage *place,
+	struct al_working_facts *facts, struct al_working_row *rows, mpq_t total,
+	struct al_error *err)
+{
+	struct al_saved_entries saved;
+	mpq_t layer_bytes;
+
+	if (!al_ledger_saved(ledger, place->training->is_flash, &saved, err))
+		return false;
+	mpq_init(layer_bytes);
+	add_recomputed(place, &saved, layer_bytes);
+	bool ok = al_working_evaluate(place, &ledger->settings, facts, layer_bytes, rows, total,
+		err);
+	mpq_clear(layer_bytes);
+	return ok;
+}
+
+bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,
+	struct al_working_row *rows, struct al_error *err)
+{
+	const struct al_trained_states *states = states_of(ledger, t, err);
+	const struct al_stage place = {t, index};
+	mpq_t total;
+
+	if (!states)
+		return false;
+	mpq_init(total);
+	bool ok = evaluate_working(ledger, &place, &states->facts[index], rows, total, err);
+	mpq_clear(total);
+	return ok;
+}
+
+static bool add_working(struct al_ledger *ledger, const struct al_training *t,
+	const struct al_trained_states *states, struct al_stage_memory *stages,
+	struct al_error *err)
+{
+	const size_t n = t->recipe->n_working;
+	struct al_working_row *rows = al_calloc(n, sizeof(*rows));
+	bool ok = true;
+
+	for (size_t i = 0; i < n; i++)
+		mpq_init(rows[i].bytes);
+	for (int64_t index = 0; ok && index < t->pp; index++) {
+		const struct al_stage place = {t, index};
+		ok = evaluate_working(ledger, &place, &states->facts[index], rows,
+			stages[index].bytes[AL_STATE_WORKING][AL_PART_OTHER], err);
+	}
+	for (size_t i = 0; i < n; i++)
+		mpq_clear(rows[i].bytes);
+	free(rows);
+	return ok;
 }
 
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,
@@ -398,5 +475,6 @@ bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,
 			for (int part = 0; part < AL_N_PARTS; part++)
 				mpq_set(stages[index].bytes[state][part],
 					states->stages[index].bytes[state][part]);
-	return add_activations(ledger, t, stages, err);
+	return add_activations(ledger, t, stages, err)
+		&& (!al_training_has_working(t) || add_working(ledger, t, states, stages, err));
 }

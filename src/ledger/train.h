@@ -23,6 +23,7 @@ struct al_training {
 	struct al_share share;
 	int64_t batch, seq; /* a micro-batch of so many sequences */
 	int64_t tp, pp, dp, cp, ep;
+	int64_t etp; /* tensor-parallel devices of an expert; 0: tp */
 	int64_t interleave; /* blocks of layers on a pipeline stage; above 1 only with pp > 1 */
 	bool is_sequence_parallel; /* what tensor parallelism leaves whole is cut along the sequence
 				    */
@@ -55,9 +56,23 @@ void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out);
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
 
+struct al_working_row;
+
+/* The working set of one stage, term by term: rows [recipe->n_working], which the caller has
+ * initialised. */
+bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *training,
+	int64_t stage, struct al_working_row *rows, struct al_error *err) AL_MUST_CHECK;
+
 /* The activations alone. */
 bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *training,
 	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
+
+/* Tensor-parallel devices of an expert. */
+int64_t al_training_etp(const struct al_training *training);
+
+/* What a tensor-parallel device has of a tensor; `is_expert`: of an expert, which is cut into etp
+ * shares and not into tp. */
+void al_training_respread(const struct al_training *training, bool is_expert, mpq_t numbers);
 
 /* Degrees that don't fit each other or the question. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;

@@ -403,6 +403,18 @@ static const struct {
 	const char *text, *message;
 } files[] = {
 	{find_recipe, "{\"name\": \"r\"}", ":1:1: key \"weights\" is missing"},
+	{find_recipe, RECIPE("\"activations\": {\"per_token\": \"2*d_model\"}, \"working\": []"),
+		":1:120: a working set is told beside what is saved: expected \"activations\" by "
+		"the "
+		"\"ledger\""},
+	{find_recipe,
+		RECIPE("\"activations\": {\"ledger\": \"eager\"}, \"working\": [{\"name\": \"x\", "
+		       "\"bytes\": \"2*token\", \"source\": \"y\"}]"),
+		":1:137: column 3: unknown symbol \"token\" (did you mean \"tokens\"?)"},
+	{find_recipe,
+		RECIPE("\"activations\": {\"ledger\": \"eager\"}, \"working\": [{\"name\": \"x\", "
+		       "\"bytes\": 1}]"),
+		":1:114: key \"source\" is missing"},
 	{find_recipe, RECIPE("\"activation\": {}"),
 		":1:80: unknown key \"activation\" (did you mean \"activations\"?)"},
 	{find_recipe, RECIPE("\"activations\": {}"),

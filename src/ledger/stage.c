@@ -1,0 +1,53 @@
+/* Pipeline stages. */
+#include "ledger/stage.h"
+
+/* Blocks of layers are numbered through the model; each stage has every pp-th. */
+static int64_t block_of(const struct al_stage *stage, int64_t layer, int64_t n_layers)
+{
+	return layer * stage->training->pp * stage->training->interleave / n_layers;
+}
+
+bool al_stage_has_layer(const struct al_stage *stage, int64_t layer, int64_t n_layers)
+{
+	return layer < 0 || n_layers == 0
+		|| block_of(stage, layer, n_layers) % stage->training->pp == stage->index;
+}
+
+bool al_stage_is_first(const struct al_stage *stage)
+{
+	return stage->index == 0;
+}
+
+bool al_stage_is_last(const struct al_stage *stage)
+{
+	return stage->index == stage->training->pp - 1;
+}
+
+bool al_stage_has_tensor(const struct al_stage *stage, const struct al_ledger_entry *t)
+{
+	if (!t->sees_text && !t->extra)
+		return al_stage_is_first(stage); /* a tower makes what the first layer reads */
+	if (t->is_in_layers)
+		return al_stage_has_layer(stage, t->layer, t->n_layers);
+	if (t->part == AL_PART_EMBEDDING
+		|| (t->stored && t->stored->tensor->stage == AL_STAGE_FIRST))
+		return al_stage_is_first(stage);
+	return al_stage_is_last(stage);
+}
+
+/* 1F1B: a stage has begun as many micro-batches more than it has finished as stages follow it, and
+ * one. Interleaved, each block works on pp micro-batches before the next one does; a stage begins
+ * its first backward when pp*interleave + pp - 1 - 2*index blocks have gone forward: beyond one
+ * round, the first block again, or short of it, the last one. */
+int64_t al_stage_batches(const struct al_stage *stage, int64_t layer, int64_t n_layers)
+{
+	int64_t pp = stage->training->pp, interleave = stage->training->interleave;
+	int64_t round = layer < 0 ? 0 : block_of(stage, layer, n_layers) / pp;
+	int64_t beyond = pp - 1 - 2 * stage->index;
+
+	if (interleave == 1)
+		return pp - stage->index;
+	if (beyond > 0)
+		return round == 0 ? pp + beyond : pp;
+	return round == interleave - 1 ? pp + beyond : pp;
+}

@@ -1,0 +1,23 @@
+/* Pipeline stages: which layers and tensors one holds, and of how many micro-batches it keeps what
+ * is saved for backward. */
+#ifndef ATTNLEDGER_LEDGER_STAGE_H
+#define ATTNLEDGER_LEDGER_STAGE_H
+
+#include "ledger/train.h"
+
+struct al_stage {
+	const struct al_training *training;
+	int64_t index;
+};
+
+bool al_stage_is_first(const struct al_stage *stage);
+bool al_stage_is_last(const struct al_stage *stage);
+
+/* A layer below 0 is on every stage. */
+bool al_stage_has_layer(const struct al_stage *stage, int64_t layer, int64_t n_layers);
+bool al_stage_has_tensor(const struct al_stage *stage, const struct al_ledger_entry *tensor);
+
+/* Of how many micro-batches a stage keeps what a layer saves (-1: what is before the layers). */
+int64_t al_stage_batches(const struct al_stage *stage, int64_t layer, int64_t n_layers);
+
+#endif

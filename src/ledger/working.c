@@ -1,0 +1,363 @@
+/* The working set of training. */
+#include "ledger/working.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
+
+void al_working_facts_init(struct al_working_facts *facts)
+{
+	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
+		mpq_init(facts->of[i]);
+}
+
+void al_working_facts_finish(struct al_working_facts *facts)
+{
+	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
+		mpq_clear(facts->of[i]);
+}
+
+bool al_training_has_working(const struct al_training *t)
+{
+	return t->recipe->n_working > 0 && t->share.parts == AL_ALL_PARTS && !t->share.only_layers;
+}
+
+/* ---- what tensors say ---- */
+
+struct counting {
+	const struct al_stage *stage;
+	const struct al_ledger_list *tensors;
+	struct al_working_facts *facts;
+};
+
+static bool is_weight(const struct counting *c, const struct al_ledger_entry *t)
+{
+	return t->is_matrix && t->is_in_layers && t->sees_text && !t->extra
+		&& t->entry->kind == AL_TENSOR_WEIGHT && t->part != AL_PART_NORM
+		&& al_stage_has_tensor(c->stage, t);
+}
+
+/* The last two dimensions are a matrix; what is before them stacks several. */
+static int64_t rows_of(const struct al_ledger_entry *t)
+{
+	return t->dims[t->n_dims - 2];
+}
+
+static int64_t cols_of(const struct al_ledger_entry *t)
+{
+	return t->dims[t->n_dims - 1];
+}
+
+/* Are both in one attention module, or one feed-forward block? */
+static bool share_block(const struct al_ledger_entry *a, const struct al_ledger_entry *b)
+{
+	return a->module == b->module && a->layer == b->layer && a->times == b->times
+		&& a->is_expert == b->is_expert;
+}
+
+/* `numbers` of one, as a tensor-parallel device has its share of the whole tensor. */
+static void share_of_device(const struct al_stage *stage, const struct al_ledger_entry *t,
+	mpq_t numbers)
+{
+	if (mpq_sgn(t->elements) == 0)
+		return;
+	mpq_mul(numbers, numbers, t->device);
+	mpq_div(numbers, numbers, t->elements);
+	al_training_respread(stage->training, t->is_expert && !mpq_equal(t->device, t->elements),
+		numbers);
+}
+
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By shape, and within a shape by block. */
+static int by_shape(const void *x, const void *y)
+{
+	const struct al_ledger_entry *a = *(const struct al_ledger_entry *const *)x;
+	const struct al_ledger_entry *b = *(const struct al_ledger_entry *const *)y;
+	const int orders[] = {compare(rows_of(a), rows_of(b)), compare(cols_of(a), cols_of(b)),
+		compare((intptr_t)a->module, (intptr_t)b->module), compare(a->layer, b->layer),
+		compare(a->times, b->times), compare(a->is_expert, b->is_expert)};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
+		if (orders[i] != 0)
+			return orders[i];
+	return 0;
+}
+
+static void add_shape(const struct counting *c, const struct al_ledger_entry *t, int64_t times)
+{
+	mpq_t numbers;
+
+	mpq_init(numbers);
+	al_exact_set(numbers, rows_of(t));
+	al_exact_multiply(numbers, cols_of(t));
+	al_exact_multiply(numbers, times);
+	share_of_device(c->stage, t, numbers);
+	al_exact_add(c->facts->of[AL_WORKING_WEIGHT_SHAPES], numbers);
+	mpq_clear(numbers);
+}
+
+/* Of each shape as many matrices as the block has that has most of them: alike in one block they
+ * are parts of one fused matrix (keys and values, gate and up), alike in different blocks they are
+ * one shape. */
+static void count_shapes(const struct counting *c)
+{
+	const struct al_ledger_entry **weights = al_calloc(c->tensors->n, sizeof(*weights));
+	int64_t in_block = 0, most = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->tensors->n; i++)
+		if (is_weight(c, &c->tensors->items[i]))
+			weights[n++] = &c->tensors->items[i];
+	qsort(weights, n, sizeof(*weights), by_shape);
+	for (size_t i = 0; i < n; i++) {
+		bool is_next = i + 1 < n && rows_of(weights[i]) == rows_of(weights[i + 1])
+			&& cols_of(weights[i]) == cols_of(weights[i + 1]);
+		in_block++;
+		most = in_block > most ? in_block : most;
+		if (!is_next || !share_block(weights[i], weights[i + 1]))
+			in_block = 0;
+		if (is_next)
+			continue;
+		add_shape(c, weights[i], most);
+		most = 0;
+	}
+	free(weights);
+}
+
+static void set_most(mpq_t most, mpq_srcptr value)
+{
+	if (mpq_cmp(value, most) > 0)
+		mpq_set(most, value);
+}
+
+static bool reads_tokens(const struct al_ledger_entry *t)
+{
+	const struct al_family_tensor *family = t->stored ? t->stored->tensor : NULL;
+
+	return family && t->part == AL_PART_FEED_FORWARD
+		&& (family->role == AL_FEED_UP || family->role == AL_FEED_GATE);
+}
+
+/* [out, in], or the other way round. */
+static int64_t side_of(const struct al_ledger_entry *t, bool is_out)
+{
+	bool is_out_first = t->stored->tensor->order != AL_ORDER_IN_OUT;
+
+	return is_out == is_out_first ? rows_of(t) : cols_of(t) * t->stored->tensor->packed;
+}
+
+/* What all matrices of the tensor's feed-forward block that read the token put out. */
+static void count_inner(const struct counting *c, const struct al_ledger_entry *t)
+{
+	mpq_t sum, width;
+
+	mpq_inits(sum, width, NULL);
+	for (size_t i = 0; i < c->tensors->n; i++) {
+		const struct al_ledger_entry *other = &c->tensors->items[i];
+		if (!is_weight(c, other) || !reads_tokens(other) || !share_block(t, other))
+			continue;
+		al_exact_set(width, side_of(other, true));
+		share_of_device(c->stage, other, width);
+		al_exact_add(sum, width);
+	}
+	set_most(c->facts->of[AL_WORKING_FEED_FORWARD], sum);
+	mpq_clears(sum, width, NULL);
+}
+
+/* The numbers of a token that go to experts in one layer. */
+static void count_routed(const struct counting *c, const struct al_saved_entry *line)
+{
+	mpq_t numbers;
+
+	if (!line->is_routed || !al_stage_has_layer(c->stage, line->layer, line->n_layers))
+		return;
+	mpq_init(numbers);
+	mpq_set(numbers, line->elements);
+	al_exact_divide(numbers, line->blocks);
+	set_most(c->facts->of[AL_WORKING_ROUTED], numbers);
+	mpq_clear(numbers);
+}
+
+/* The heads' outputs that the stage keeps: what the output projections read. */
+static void count_heads(const struct counting *c, const struct al_ledger_entry *t)
+{
+	mpq_t numbers;
+
+	mpq_init(numbers);
+	al_exact_set(numbers, t->dims[0]);
+	share_of_device(c->stage, t, numbers);
+	al_exact_multiply(numbers, t->times);
+	al_exact_multiply(numbers, al_stage_batches(c->stage, t->layer, t->n_layers));
+	al_exact_add(c->facts->of[AL_WORKING_HEADS], numbers);
+	mpq_clear(numbers);
+}
+
+static void count_head(const struct counting *c, const struct al_ledger_entry *t)
+{
+	mpq_t logits;
+
+	mpq_init(logits);
+	al_exact_set(logits, side_of(t, true));
+	share_of_device(c->stage, t, logits);
+	mpq_set(c->facts->of[AL_WORKING_LOGITS], logits);
+	mpq_set(c->facts->of[AL_WORKING_HEAD], logits);
+	al_exact_multiply(c->facts->of[AL_WORKING_HEAD], side_of(t, false));
+	mpq_clear(logits);
+}
+
+static void count_tensor(const struct counting *c, const struct al_ledger_entry *t)
+{
+	if (al_entry_is_logit_head(t) && !t->extra && al_stage_is_last(c->stage))
+		count_head(c, t);
+	if (!is_weight(c, t))
+		return;
+	if (reads_tokens(t) && !t->is_expert)
+		count_inner(c, t);
+	if (t->module && t->entry->role == AL_ROLE_OUTPUT)
+		count_heads(c, t);
+}
+
+void al_working_facts_count(const struct al_stage *stage, const struct al_ledger_list *tensors,
+	const struct al_saved_entries *saved, struct al_working_facts *facts)
+{
+	const struct counting c = {stage, tensors, facts};
+
+	count_shapes(&c);
+	for (size_t i = 0; i < tensors->n; i++)
+		count_tensor(&c, &tensors->items[i]);
+	for (size_t i = 0; i < saved->n; i++)
+		count_routed(&c, &saved->lines[i]);
+}
+
+/* ---- what the training says ---- */
+
+static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes,
+	struct al_working_facts *facts)
+{
+	const struct al_training *t = stage->training;
+	const struct {
+		enum al_working_fact fact;
+		int64_t value;
+	} degrees[] = {
+		{AL_WORKING_TP, t->tp},
+		{AL_WORKING_SP, t->is_sequence_parallel ? t->tp : 1},
+		{AL_WORKING_ETP, al_training_etp(t)},
+		{AL_WORKING_PP, t->pp},
+		{AL_WORKING_CP, t->cp},
+		{AL_WORKING_LAST, al_stage_is_last(stage)},
+		{AL_WORKING_LOGIT_BYTES, t->recipe->logit_bytes},
+	};
+
+	for (size_t i = 0; i < sizeof(degrees) / sizeof(*degrees); i++)
+		al_exact_set(facts->of[degrees[i].fact], degrees[i].value);
+	al_exact_set(facts->of[AL_WORKING_TOKENS], t->batch);
+	al_exact_multiply(facts->of[AL_WORKING_TOKENS], t->seq / t->cp);
+	mpq_set(facts->of[AL_WORKING_LAYER_BYTES], layer_bytes);
+}
+
+/* ---- terms ---- */
+
+struct scope {
+	const struct al_working_facts *facts;
+	struct al_scope settings;
+};
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	const struct scope *scope = context;
+	int fact = al_find_name(reference->symbol, al_working_fact_names, AL_N_WORKING_FACTS);
+
+	if (fact < 0)
+		return scope->settings.lookup(scope->settings.context, reference, found, out, err);
+	*found = true;
+	al_value_set_exact(out, scope->facts->of[fact]);
+	return true;
+}
+
+static bool evaluate_term(const struct al_scope *scope, struct al_working_row *row,
+	struct al_error *err)
+{
+	struct al_value value;
+
+	row->occurs = true;
+	if (row->term->when && !al_formula_holds(row->term->when, scope, &row->occurs, err))
+		return false;
+	mpq_set_ui(row->bytes, 0, 1);
+	if (!row->occurs)
+		return true;
+	al_value_init(&value);
+	bool ok = al_formula_eval(row->term->bytes, scope, &value, err);
+	if (ok)
+		al_value_get(&value, row->bytes);
+	al_value_finish(&value);
+	return ok;
+}
+
+static bool is_of(const struct al_working_row *row, const char *moment)
+{
+	const char *during = row->term->during;
+
+	return row->occurs && (!during || !moment ? during == moment : !strcmp(during, moment));
+}
+
+static void sum_moment(const struct al_working_row *rows, size_t n, const char *moment, mpq_t out)
+{
+	mpq_set_ui(out, 0, 1);
+	for (size_t i = 0; i < n; i++)
+		if (is_of(&rows[i], moment))
+			al_exact_add(out, rows[i].bytes);
+}
+
+/* The moment that adds most; NULL: none adds anything. */
+static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t most)
+{
+	const char *peak = NULL;
+	mpq_t sum;
+
+	mpq_init(sum);
+	mpq_set_ui(most, 0, 1);
+	for (size_t i = 0; i < n; i++) {
+		if (!rows[i].term->during)
+			continue;
+		sum_moment(rows, n, rows[i].term->during, sum);
+		if (mpq_cmp(sum, most) <= 0)
+			continue;
+		mpq_set(most, sum);
+		peak = rows[i].term->during;
+	}
+	mpq_clear(sum);
+	return peak;
+}
+
+bool al_working_evaluate(const struct al_stage *stage, struct al_settings *settings,
+	struct al_working_facts *facts, mpq_srcptr layer_bytes, struct al_working_row *rows,
+	mpq_t total, struct al_error *err)
+{
+	const struct al_recipe *recipe = stage->training->recipe;
+	struct scope context = {facts, al_settings_scope(settings)};
+	const struct al_scope scope = {look_up, context.settings.known, &context};
+	mpq_t most;
+
+	set_degrees(stage, layer_bytes, facts);
+	for (size_t i = 0; i < recipe->n_working; i++) {
+		rows[i].term = &recipe->working[i];
+		if (!evaluate_term(&scope, &rows[i], err))
+			return al_in(err, "recipe %s: %s", recipe->name, rows[i].term->name);
+	}
+	mpq_init(most);
+	const char *peak = find_peak(rows, recipe->n_working, most);
+	sum_moment(rows, recipe->n_working, NULL, total);
+	al_exact_add(total, most);
+	for (size_t i = 0; i < recipe->n_working; i++)
+		rows[i].is_in_peak = is_of(&rows[i], NULL) || (peak && is_of(&rows[i], peak));
+	mpq_clear(most);
+	return true;
+}
