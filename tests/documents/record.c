@@ -117,6 +117,7 @@ void fill_shapes(struct al_text *out)
 
 /* ---- making ---- */
 
+/* Methods without a rank put a head out. */
 static const int64_t ranks[AL_N_METHODS] = {
 	[AL_METHOD_COLLAB] = 6,
 	[AL_METHOD_TUCKER] = 6,
@@ -128,11 +129,12 @@ static const int64_t ranks[AL_N_METHODS] = {
 static void compress(enum al_method method, const char *path)
 {
 	const struct al_dropped dropped = {"layers.0", 1};
+	const bool has_rank = ranks[method] > 0;
 	const struct al_compress_options options = {.method = method,
-		.ranks = method == AL_METHOD_DROP ? NULL : &ranks[method],
-		.n_ranks = method != AL_METHOD_DROP,
+		.ranks = has_rank ? &ranks[method] : NULL,
+		.n_ranks = has_rank,
 		.dropped = &dropped,
-		.n_dropped = method == AL_METHOD_DROP,
+		.n_dropped = !has_rank,
 		.effort = {.n_sweeps = 10, .seed = 1}};
 	struct al_table table;
 	struct al_error err;
