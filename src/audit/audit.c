@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "audit/losses.h"
 #include "audit/pairs.h"
 #include "base/memory.h"
 
@@ -36,8 +37,10 @@ static void take_spectra(struct al_spectra *found, unsigned kinds, struct al_spe
 	unsigned *all_kinds)
 {
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
-		if (kinds & AL_SPECTRUM_BIT(kind))
+		if (kinds & AL_SPECTRUM_BIT(kind)) {
+			al_matrix_finish(&all->values[kind]);
 			all->values[kind] = found->values[kind];
+		}
 	*all_kinds |= kinds;
 }
 
@@ -57,12 +60,21 @@ bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module 
 	return true;
 }
 
+/* Whose values the audit will ask for. */
+static unsigned needed_of_layer(const struct al_audit *audit, const struct al_audit_module *module)
+{
+	const struct al_needs *needs = audit->options.needs;
+
+	if (!needs)
+		return 0;
+	return needs->layer_spectra
+		| (al_losses_take_spectra(module->attention) ? needs->loss_spectra : 0);
+}
+
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
 	unsigned kinds, const struct al_spectra **out, struct al_error *err)
 {
-	const struct al_needs *needs = audit->options.needs;
-	const unsigned missing = ((needs ? needs->layer_spectra : 0) | kinds)
-		& ~module->layer_kinds;
+	const unsigned missing = (needed_of_layer(audit, module) | kinds) & ~module->layer_kinds;
 	struct al_spectra found;
 
 	*out = &module->layer_spectra;
@@ -71,6 +83,23 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	if (!al_layer_spectra(&found, &module->heads, &module->triangles, missing, err))
 		return false;
 	take_spectra(&found, missing, &module->layer_spectra, &module->layer_kinds);
+	module->counted_kinds &= ~missing;
+	return true;
+}
+
+bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	struct al_spectra found;
+
+	if (!al_audit_layer_spectra(audit, module, 0, out, err))
+		return false;
+	const unsigned missing = AL_ALL_SPECTRA & ~module->layer_kinds & ~module->counted_kinds;
+	if (missing == 0)
+		return true;
+	if (!al_layer_counted(&found, &module->heads, &module->triangles, missing, err))
+		return false;
+	take_spectra(&found, missing, &module->layer_spectra, &module->counted_kinds);
 	return true;
 }
 

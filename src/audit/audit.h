@@ -16,6 +16,7 @@ struct al_needs {
 	bool weights; /* in memory, all heads; else they are read a few heads at a time and not
 			 kept, where nothing else is to be done with them */
 	unsigned head_spectra, layer_spectra; /* AL_SPECTRUM_BIT of each kind */
+	unsigned loss_spectra; /* the same of all heads together, where losses take them */
 };
 
 /* In place of a number of draws: the null is computed. */
@@ -46,6 +47,7 @@ struct al_audit_module {
 	struct al_triangles triangles;
 	struct al_spectra head_spectra, layer_spectra;
 	unsigned head_kinds, layer_kinds; /* AL_SPECTRUM_BIT of the spectra that were found */
+	unsigned counted_kinds; /* of layer_spectra those that are good for counts alone */
 	struct al_matrix inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
 	struct al_thinned thinned; /* the first of them with fewer heads */
@@ -85,6 +87,11 @@ bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module 
 	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
 	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+
+/* All heads together, all kinds, as far as components for al_shares are counted by them:
+ * al_layer_counted where nothing else asks for the values. */
+bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
 
 /* Singular values of each head and of all heads together in Gaussian weights of the module's shape;
  * and of all heads together in every draw of independent heads, [module->n_draws], or

@@ -384,7 +384,7 @@ const struct al_measurement al_measurement_conversion = {
 	.needs_own_keys = true,
 	.needs = {.weights = true,
 		.head_spectra = AL_CONVERSION_SPECTRA,
-		.layer_spectra = AL_LOSS_SPECTRA},
+		.loss_spectra = AL_LOSS_SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

@@ -4,6 +4,7 @@
  * values are those of [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d), R_K the keys' triangular factors. */
 #include <math.h>
 
+#include "audit/measures.h"
 #include "audit/spectra.h"
 
 static size_t least(size_t a, size_t b)
@@ -35,28 +36,24 @@ static bool stack_group(const struct al_triangles *t, size_t kv_head, struct al_
 	return done;
 }
 
+/* ---- from the Gram matrix alone ---- */
+
+#include "linalg/in_double.h"
+#include "audit/gram_values.inc"
+
+#include "linalg/in_single.h"
+#include "audit/gram_values.inc"
+
 /* ---- what the two precisions do differently ---- */
 
-static bool take_values(struct al_matrix *values, struct al_view a, struct al_error *err)
+static bool find_values(struct al_view a, double *values, struct al_error *err)
 {
-	return al_matrix_init(values, least(a.rows, a.cols), 1, err)
-		&& al_singular_values(a, values->data, err);
+	return al_singular_values(a, values, err);
 }
 
-/* From the Gram matrix alone. */
-static bool take_values_f(struct al_matrix *values, struct al_view_f a, struct al_error *err)
+static bool find_values_f(struct al_view_f a, double *values, struct al_error *err)
 {
-	const size_t n = least(a.rows, a.cols);
-	struct al_matrix_f gram = {0}, found = {0};
-
-	bool done = al_matrix_init_f(&gram, n, n, err) && al_matrix_init_f(&found, n, 1, err)
-		&& al_gram_f(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, gram, err)
-		&& al_eigenvalues_f(gram, found.data, err) && al_matrix_init(values, n, 1, err);
-	for (size_t i = 0; done && i < n; i++)
-		values->data[i] = sqrt(fmax((double)found.data[i], 0));
-	al_matrix_finish_f(&found);
-	al_matrix_finish_f(&gram);
-	return done;
+	return find_by_gram_f(a, values, err);
 }
 
 static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_error *err)
@@ -87,6 +84,7 @@ struct layer {
 	const struct al_heads *heads;
 	const struct al_triangles *t;
 	unsigned kinds;
+	bool is_counted; /* the Gram matrix's rounding shows in no count */
 	struct al_spectra *out;
 };
 
@@ -106,16 +104,125 @@ static const enum al_spectrum order[AL_N_SPECTRA] = {
 #include "linalg/in_single.h"
 #include "audit/layer_spectra.inc"
 
+static bool find(struct layer *x, struct al_error *err)
+{
+	*x->out = (struct al_spectra){0};
+	if (al_heads_check_projections(x->heads, err)
+		&& al_parallel(AL_N_SPECTRA, x->heads->query_f.data ? layer_values_f : layer_values,
+			x, err))
+		return true;
+	al_spectra_finish(x->out);
+	return false;
+}
+
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned kinds, struct al_error *err)
 {
-	struct layer x = {heads, triangles, kinds, out};
+	struct layer x = {.heads = heads, .t = triangles, .kinds = kinds, .out = out};
+
+	return find(&x, err);
+}
+
+/* ---- for counts ---- */
+
+/* Of all squares, ten times what single precision's sums were off. */
+static const double MARGIN = 1e-6;
+
+/* Norms whose products' squares are within single precision's range, with room to spare. */
+static bool is_within_range(const struct al_heads *heads)
+{
+	for (int p = 0; p < (al_has_values(heads) ? AL_N_PROJECTIONS : AL_VALUE); p++) {
+		const struct al_view w = al_projection_of(heads, (enum al_projection)p);
+		const double squared = al_inner(w, w);
+		if (squared != 0 && !(squared >= 0x1p-30 && squared <= 0x1p60))
+			return false;
+	}
+	return true;
+}
+
+struct narrow {
+	struct al_matrix_f weights[AL_N_PROJECTIONS];
+	struct al_heads heads;
+};
+
+static bool narrow_init(struct narrow *x, const struct al_heads *heads, struct al_error *err)
+{
+	const struct al_view none = {0};
+
+	*x = (struct narrow){.heads = *heads};
+	for (int p = 0; p < (al_has_values(heads) ? AL_N_PROJECTIONS : AL_VALUE); p++) {
+		const struct al_view w = al_projection_of(heads, (enum al_projection)p);
+		if (!al_matrix_init_f(&x->weights[p], w.rows, w.cols, err)
+			|| !al_narrow(w, x->weights[p], err))
+			return false;
+	}
+	x->heads.query = x->heads.key = x->heads.value = x->heads.output = none;
+	x->heads.query_f = al_view_f(x->weights[AL_QUERY]);
+	x->heads.key_f = al_view_f(x->weights[AL_KEY]);
+	x->heads.value_f = al_view_f(x->weights[AL_VALUE]);
+	x->heads.output_f = al_view_f(x->weights[AL_OUTPUT]);
+	return true;
+}
+
+static void narrow_finish(struct narrow *x)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish_f(&x->weights[p]);
+}
+
+static bool is_clear(struct al_matrix values)
+{
+	for (int i = 0; i < AL_N_SHARES; i++)
+		if (!al_components_stay(values.data, values.rows, al_shares[i], MARGIN))
+			return false;
+	return true;
+}
+
+/* The kinds that single precision leaves open; they are not kept. */
+static unsigned leave_out_unclear(struct al_spectra *spectra, unsigned kinds)
+{
+	unsigned unclear = 0;
+
+	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
+		if (!(kinds & AL_SPECTRUM_BIT(kind)) || is_clear(spectra->values[kind]))
+			continue;
+		al_matrix_finish(&spectra->values[kind]);
+		unclear |= AL_SPECTRUM_BIT(kind);
+	}
+	return unclear;
+}
+
+static bool count_in_single(struct al_spectra *out, const struct al_heads *heads,
+	const struct al_triangles *triangles, unsigned kinds, unsigned *unclear,
+	struct al_error *err)
+{
+	struct narrow narrow;
+	struct layer x = {&narrow.heads, triangles, kinds, true, out};
+	bool ok = narrow_init(&narrow, heads, err) && find(&x, err);
+
+	narrow_finish(&narrow);
+	if (ok)
+		*unclear = leave_out_unclear(out, kinds);
+	return ok;
+}
+
+bool al_layer_counted(struct al_spectra *out, const struct al_heads *heads,
+	const struct al_triangles *triangles, unsigned kinds, struct al_error *err)
+{
+	unsigned unclear = kinds;
+	struct al_spectra wide;
+	struct layer x = {heads, triangles, kinds, true, &wide};
 
 	*out = (struct al_spectra){0};
-	if (al_heads_check_projections(heads, err)
-		&& al_parallel(AL_N_SPECTRA, heads->query_f.data ? layer_values_f : layer_values,
-			&x, err))
-		return true;
-	al_spectra_finish(out);
-	return false;
+	if (is_within_range(heads) && !count_in_single(out, heads, triangles, kinds, &unclear, err))
+		return false;
+	x.kinds = unclear;
+	if (unclear && !find(&x, err)) {
+		al_spectra_finish(out);
+		return false;
+	}
+	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
+		if (unclear & AL_SPECTRUM_BIT(kind))
+			out->values[kind] = wide.values[kind];
+	return true;
 }

@@ -13,9 +13,7 @@ enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static const struct share {
 	const char *name, *title;
-	double share;
-} shares[] = {{"n50", "50 %", .5}, {"n90", "90 %", .9}, {"n95", "95 %", .95}, {"n99", "99 %", .99}};
-enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
+} shares[AL_N_SHARES] = {{"n50", "50 %"}, {"n90", "90 %"}, {"n95", "95 %"}, {"n99", "99 %"}};
 
 /* ---- columns ---- */
 
@@ -60,7 +58,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	al_audit_add_module_columns(table);
 	for (int i = 0; i < N_KINDS; i++)
-		for (int j = 0; j < N_SHARES; j++)
+		for (int j = 0; j < AL_N_SHARES; j++)
 			add_column(table, al_spectrum_names[kinds[i]], shares[j].name,
 				shares[j].title, 0);
 	for (int i = 0; audit->options.n_nulls != 0 && i < N_KINDS; i++)
@@ -82,10 +80,10 @@ static void set_components(struct al_table *table, struct al_cell **cell,
 	const struct al_spectra *spectra)
 {
 	for (int i = 0; i < N_KINDS; i++)
-		for (int j = 0; j < N_SHARES; j++, ++*cell)
+		for (int j = 0; j < AL_N_SHARES; j++, ++*cell)
 			if (al_has_spectrum(spectra, kinds[i]))
 				al_cell_set_int(table, *cell,
-					(int64_t)components(spectra, kinds[i], shares[j].share));
+					(int64_t)components(spectra, kinds[i], al_shares[j]));
 }
 
 /* A module's nulls, as many draws of them as there are, or one that is computed. */
@@ -171,7 +169,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *spectra;
 
-	if (!al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &spectra, err))
+	if (!al_audit_layer_counts(audit, module, &spectra, err))
 		return false;
 	struct al_cell *cell = al_table_add_row(table);
 	al_audit_set_module(table, &cell, module);
@@ -304,7 +302,7 @@ static const struct al_drawing drawing = {
 const struct al_measurement al_measurement_layers = {
 	.id = "layers",
 	.title = "Heads together, beside what chance gives (components for a share of the squares)",
-	.needs = {.weights = true, .layer_spectra = AL_ALL_SPECTRA},
+	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

@@ -30,6 +30,11 @@ bool al_has_qk_norm(const struct al_attention *a)
 	return false;
 }
 
+bool al_losses_take_spectra(const struct al_attention *a)
+{
+	return !a->is_rotary && !al_has_qk_norm(a) && !a->is_latent;
+}
+
 bool al_losses_is_free(const struct al_losses *x)
 {
 	return !x->is_rotary && !x->is_normed;
@@ -378,7 +383,7 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 {
 	struct al_losses *x = tasks->losses;
 
-	if (al_losses_is_free(x) && !x->is_latent && !find_common(x, in_order, err))
+	if (al_losses_take_spectra(x->module->attention) && !find_common(x, in_order, err))
 		return false;
 	list_tasks(tasks, in_order);
 	if (!al_parallel(tasks->n, do_task, tasks, err) || !find_orders(x, err))

@@ -55,6 +55,9 @@ struct al_losses {
 /* Queries and keys pass a norm on their way to the scores. */
 bool al_has_qk_norm(const struct al_attention *attention);
 
+/* Do the losses of such a module follow from spectra of all its heads together? */
+bool al_losses_take_spectra(const struct al_attention *attention);
+
 /* Which conversions there are. */
 bool al_losses_has_shared_kv(const struct al_losses *losses);
 bool al_losses_has_embeddings(const struct al_losses *losses);

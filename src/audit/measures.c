@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+const double al_shares[AL_N_SHARES] = {.5, .9, .95, .99};
+
 static double square_at(const double *values, size_t k)
 {
 	const double x = values[k] / values[0];
@@ -55,6 +57,11 @@ size_t al_components(const double *values, size_t n, double share)
 	return k;
 }
 
+bool al_components_stay(const double *values, size_t n, double share, double margin)
+{
+	return al_components(values, n, share - margin) == al_components(values, n, share + margin);
+}
+
 static double entropy(const double *values, size_t n, double total)
 {
 	double sum = 0;
@@ -82,10 +89,10 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 		.tolerance = values[0] * al_rank_tolerance(dimension, unit),
 		.stable_rank = total,
 		.effective_rank = exp(entropy(values, n, total)),
-		.n50 = al_components(values, n, 0.5),
-		.n90 = al_components(values, n, 0.9),
-		.n95 = al_components(values, n, 0.95),
-		.n99 = al_components(values, n, 0.99),
+		.n50 = al_components(values, n, al_shares[0]),
+		.n90 = al_components(values, n, al_shares[1]),
+		.n95 = al_components(values, n, al_shares[2]),
+		.n99 = al_components(values, n, al_shares[3]),
 		.norm = values[0] * sqrt(total),
 	};
 	while (m.rank < n && values[m.rank] > m.tolerance)

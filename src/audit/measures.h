@@ -2,7 +2,12 @@
 #ifndef ATTNLEDGER_AUDIT_MEASURES_H
 #define ATTNLEDGER_AUDIT_MEASURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* The shares of the squares whose components are counted: 50, 90, 95 and 99 %. */
+enum { AL_N_SHARES = 4 };
+extern const double al_shares[AL_N_SHARES];
 
 struct al_measures {
 	double tolerance; /* singular values above it count: largest * max(dim*2^-52, 4 units) */
@@ -22,6 +27,9 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 
 /* How many components hold `share` (0 .. 1) of the squares, to rounding. */
 size_t al_components(const double *values, size_t n, double share);
+
+/* Would that number stay if all sums of squares moved by `margin` of the whole? */
+bool al_components_stay(const double *values, size_t n, double share, double margin);
 
 /* share[k], the part of the squares that component k holds, and its running sum; either may be
  * NULL. */

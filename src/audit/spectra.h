@@ -50,4 +50,10 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
 
+/* The same of heads in double precision where only components for al_shares are counted: from Gram
+ * matrices alone, in single precision; in double where a sum of squares is so near a share, 1e-6
+ * of all squares, that rounding might decide. In single precision sums were within 1e-7. */
+bool al_layer_counted(struct al_spectra *out, const struct al_heads *heads,
+	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
+
 #endif
