@@ -12,7 +12,8 @@
 #include "checkpoint/format.h"
 #include "checkpoint/layout.h"
 
-static const char index_ending[] = ".safetensors.index.json";
+static const char *const index_endings[] = {".safetensors.index.json", ".bin.index.json"};
+enum { N_INDEX_ENDINGS = sizeof(index_endings) / sizeof(*index_endings) };
 
 /* ---- one file ---- */
 
@@ -38,6 +39,14 @@ static bool ends_with(const char *text, const char *ending)
 	size_t n = strlen(text), m = strlen(ending);
 
 	return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static bool is_index(const char *path)
+{
+	for (size_t i = 0; i < N_INDEX_ENDINGS; i++)
+		if (ends_with(path, index_endings[i]))
+			return true;
+	return false;
 }
 
 static bool refuse_foreign(const struct al_source *source, const char *start, size_t length,
@@ -156,7 +165,7 @@ static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
 	for (struct dirent *entry; (entry = readdir(stream));) {
 		const char *name = entry->d_name;
-		if (ends_with(name, index_ending) && found->n_indexes++ == 0)
+		if (is_index(name) && found->n_indexes++ == 0)
 			found->index = al_format(&checkpoint->arena, "%s/%s", folder, name);
 		if (is_checkpoint_file(name) && found->n_files++ == 0)
 			found->file = al_format(&checkpoint->arena, "%s/%s", folder, name);
@@ -166,17 +175,22 @@ static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 }
 
 /* The order in which the reference implementation of these models looks. */
+static const char *const usual_names[] = {"model.safetensors", "model.safetensors.index.json",
+	"pytorch_model.bin", "pytorch_model.bin.index.json"};
+enum { N_USUAL_NAMES = sizeof(usual_names) / sizeof(*usual_names) };
+
 static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, struct al_error *err)
 {
-	struct al_arena *arena = &checkpoint->arena;
-	const char *file = existing(arena, folder, "model.safetensors");
 	struct candidates found = {0};
 
-	if (file)
-		return open_file(checkpoint, file, err);
-	checkpoint->index = existing(arena, folder, "model.safetensors.index.json");
-	if (checkpoint->index)
-		return al_index_open(checkpoint, err);
+	for (size_t i = 0; i < N_USUAL_NAMES; i++) {
+		const char *file = existing(&checkpoint->arena, folder, usual_names[i]);
+		if (file && is_index(file))
+			checkpoint->index = file;
+		if (file)
+			return checkpoint->index ? al_index_open(checkpoint, err)
+						 : open_file(checkpoint, file, err);
+	}
 	if (!look_around(checkpoint, folder, &found, err))
 		return false;
 	if (found.n_indexes == 1) {
@@ -231,7 +245,7 @@ static bool open_path(struct al_checkpoint *checkpoint, struct al_error *err)
 		folder_of(&checkpoint->arena, path, is_folder), "config.json");
 	if (is_folder)
 		return open_folder(checkpoint, path, err);
-	if (!ends_with(path, index_ending))
+	if (!is_index(path))
 		return open_file(checkpoint, path, err);
 	checkpoint->index = path;
 	return al_index_open(checkpoint, err);

@@ -49,7 +49,9 @@ struct al_format {
 	X(gguf, LIGHT) \
 	X(llama2c, LIGHT) \
 	X(npy, FULL) \
-	X(npz, FULL)
+	X(npz, FULL) \
+	X(torch, FULL) \
+	X(torch_legacy, FULL)
 
 #define AL_DECLARE_FORMAT(name, program) extern const struct al_format al_format_##name;
 AL_FORMATS(AL_DECLARE_FORMAT)

@@ -4,6 +4,7 @@
 #include <zip.h>
 
 #include "checkpoint/checkpoint.h"
+#include "same_numbers.h"
 #include "support/folder.h"
 
 /* An array of 2 x 3 x 4 whose element (i, j, k) is 100 i + 10 j + k, as it may be stored. */
@@ -116,17 +117,6 @@ static void reads_every_order(void **state)
 
 /* ---- what is refused ---- */
 
-static void expect_refusal(const char *path, const char *part)
-{
-	struct al_checkpoint checkpoint;
-	struct al_error err;
-
-	assert_false(al_checkpoint_open(&checkpoint, path, &err));
-	assert_int_equal(err.status, AL_EINPUT);
-	if (!strstr(err.message, part))
-		fail_msg("%s: expected \"%s\"", err.message, part);
-}
-
 static size_t read_file(const char *path, unsigned char *bytes, size_t room)
 {
 	FILE *file = fopen(path, "rb");
@@ -205,34 +195,6 @@ static void notices_a_changed_byte(void **state)
 
 /* ---- files of numpy ---- */
 
-static void compare(const struct al_checkpoint *a, const struct al_checkpoint *b, double tolerance)
-{
-	assert_int_equal(a->n_tensors, b->n_tensors);
-	for (size_t i = 0; i < a->n_tensors; i++) {
-		const struct al_tensor *s = &a->tensors[i], *t = al_checkpoint_find(b, s->name);
-		assert_non_null(t);
-		const size_t n = (size_t)s->n_elements;
-		const struct al_selection all = al_select_all(s);
-		double *x = test_calloc(n, sizeof(*x)), *y = test_calloc(n, sizeof(*y));
-		assert_true(al_tensor_read_double(a, s, &all, x, n, NULL));
-		assert_true(al_tensor_read_double(b, t, &all, y, n, NULL));
-		for (size_t k = 0; k < n; k++)
-			assert_true(x[k] - y[k] <= tolerance && y[k] - x[k] <= tolerance);
-		test_free(x);
-		test_free(y);
-	}
-}
-
-static void open_fixture(struct al_checkpoint *checkpoint, const char *name)
-{
-	struct al_error err;
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", fixtures(), name);
-	if (!al_checkpoint_open(checkpoint, path, &err))
-		fail_msg("%s", err.message);
-}
-
 static void numpy_writes(void **state)
 {
 	static const struct {
@@ -246,7 +208,7 @@ static void numpy_writes(void **state)
 	open_fixture(&original, "safetensors/stories260K.ref.safetensors");
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		open_fixture(&copy, files[i].name);
-		compare(&original, &copy, files[i].tolerance);
+		expect_same_numbers(&original, &copy, files[i].tolerance);
 		al_checkpoint_close(&copy);
 	}
 	al_checkpoint_close(&original);

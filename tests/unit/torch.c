@@ -1,0 +1,294 @@
+/* PyTorch's files: what torch.save writes is read, and nothing is ever called. */
+#include "unit.h"
+
+#include <zip.h>
+
+#include "checkpoint/checkpoint.h"
+#include "same_numbers.h"
+#include "support/folder.h"
+
+/* ---- a made-up archive of one storage "0" of six float32, 0 to 5 ---- */
+
+struct pickle {
+	char bytes[2048];
+	size_t n;
+};
+
+static void put(struct pickle *p, const char *bytes, size_t n)
+{
+	assert_true(p->n + n <= sizeof(p->bytes));
+	memcpy(p->bytes + p->n, bytes, n);
+	p->n += n;
+}
+
+static void put_text(struct pickle *p, const char *text)
+{
+	const char start[5] = {'X', (char)strlen(text)};
+
+	put(p, start, 5);
+	put(p, text, strlen(text));
+}
+
+static void put_integer(struct pickle *p, int32_t value)
+{
+	put(p, "J", 1);
+	put(p, (const char *)&value, 4);
+}
+
+/* Ended by -9. */
+static void put_tuple(struct pickle *p, const int32_t *values)
+{
+	put(p, "(", 1);
+	for (; *values != -9; values++)
+		put_integer(p, *values);
+	put(p, "t", 1);
+}
+
+struct made {
+	const char *name, *key;
+	int32_t elements, first, shape[4], strides[4];
+	const char *part; /* of the refusal; NULL: it is read */
+};
+
+static void put_tensor(struct pickle *p, const struct made *t)
+{
+	static const char function[] = "ctorch._utils\n_rebuild_tensor_v2\n",
+			  class[] = "ctorch\nFloatStorage\n",
+			  hooks[] = "\x89"
+				    "ccollections\nOrderedDict\n)R";
+
+	put_text(p, t->name);
+	put(p, function, sizeof(function) - 1);
+	put(p, "((", 2);
+	put_text(p, "storage");
+	put(p, class, sizeof(class) - 1);
+	put_text(p, t->key);
+	put_text(p, "cpu");
+	put_integer(p, t->elements);
+	put(p, "tQ", 2);
+	put_integer(p, t->first);
+	put_tuple(p, t->shape);
+	put_tuple(p, t->strides);
+	put(p, hooks, sizeof(hooks) - 1);
+	put(p, "tR", 2);
+}
+
+static void add_member(zip_t *zip, const char *name, const void *bytes, size_t n, int method)
+{
+	const zip_int64_t index = zip_file_add(zip, name, zip_source_buffer(zip, bytes, n, 0), 0);
+
+	assert_true(index >= 0);
+	assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)index, method, 0), 0);
+}
+
+static void write_archive(const char *path, const struct pickle *p, int method)
+{
+	static const float numbers[6] = {0, 1, 2, 3, 4, 5};
+	zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+
+	assert_non_null(zip);
+	add_member(zip, "x/data.pkl", p->bytes, p->n, method);
+	add_member(zip, "x/byteorder", "little", 6, ZIP_CM_STORE);
+	add_member(zip, "x/data/0", numbers, sizeof(numbers), method);
+	assert_int_equal(zip_close(zip), 0);
+}
+
+static const struct made tensors[] = {
+	{"module.turned", "0", 6, 0, {3, 2, -9}, {1, 3, -9}, NULL},
+	{"module.plain", "0", 6, 0, {2, 3, -9}, {3, 1, -9}, NULL},
+	{"module.column", "0", 6, 1, {2, -9}, {3, -9}, NULL},
+	{"module.number", "0", 6, 5, {-9}, {-9}, NULL},
+	{"module.none", "0", 6, 6, {0, 3, -9}, {3, 1, -9}, NULL},
+};
+enum { N_TENSORS = sizeof(tensors) / sizeof(*tensors) };
+
+static void expect_numbers(const struct al_checkpoint *checkpoint, const char *name,
+	const double *expected, int64_t n)
+{
+	const struct al_tensor *tensor = al_checkpoint_find(checkpoint, name);
+
+	assert_non_null(tensor);
+	assert_int_equal(tensor->n_elements, n);
+	double *numbers = read_numbers(checkpoint, tensor);
+	for (int64_t i = 0; i < n; i++)
+		assert_true(numbers[i] == expected[i]);
+	test_free(numbers);
+}
+
+/* Views of one storage, in a dict within a dict, behind a wrapper's name, stored or packed. */
+static void reads_views(void **state)
+{
+	struct pickle p = {.n = 0};
+	struct test_folder folder;
+	struct al_checkpoint c;
+	struct al_error err;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "x.pt");
+	put(&p, "\x80\2}(", 4);
+	put_text(&p, "epoch");
+	put(&p, "K\3", 2);
+	put_text(&p, "state_dict");
+	put(&p, "}(", 2);
+	for (size_t i = 0; i < N_TENSORS; i++)
+		put_tensor(&p, &tensors[i]);
+	put(&p, "uu.", 3);
+	for (int packed = 0; packed < 2; packed++) {
+		write_archive(path, &p, packed ? ZIP_CM_DEFLATE : ZIP_CM_STORE);
+		if (!al_checkpoint_open(&c, path, &err))
+			fail_msg("%s", err.message);
+		assert_int_equal(c.n_tensors, N_TENSORS);
+		assert_string_equal(al_checkpoint_metadata(&c, "found under"), "state_dict");
+		expect_numbers(&c, "plain", (const double[]){0, 1, 2, 3, 4, 5}, 6);
+		expect_numbers(&c, "turned", (const double[]){0, 3, 1, 4, 2, 5}, 6);
+		expect_numbers(&c, "column", (const double[]){1, 4}, 2);
+		expect_numbers(&c, "number", (const double[]){5}, 1);
+		expect_numbers(&c, "none", NULL, 0);
+		al_checkpoint_close(&c);
+	}
+	test_folder_remove(&folder);
+}
+
+/* ---- what is refused ---- */
+
+static const struct made wrong[] = {
+	{"a", "1", 6, 0, {6, -9}, {1, -9}, "its storage \"1\" is not in the file"},
+	{"a", "0", 7, 0, {6, -9}, {1, -9}, "its storage has 24 bytes, expected 7 elements of 4"},
+	{"a", "0", 6, 1, {6, -9}, {1, -9}, "beyond its storage's 6"},
+	{"a", "0", 6, -1, {6, -9}, {1, -9}, "beyond its storage's 6"},
+	{"a", "0", 6, 0, {3, -9}, {3, -9}, "beyond its storage's 6"},
+	{"a", "0", 6, 0, {-1, -9}, {1, -9}, "no whole number from 0 on"},
+	{"a", "0", 6, 0, {6, -9}, {-1, -9}, "no whole number from 0 on"},
+	{"a", "0", 6, 0, {6, 2, -9}, {1, -9}, "2 dimensions and 1 strides"},
+	{"a", "0", 6, 0, {6, 5, -9}, {1, 0, -9}, "repeats the numbers of its storage"},
+	{"a", "0", 6, 0, {2147483647, 2147483647, 2147483647, -9}, {0, 0, 0, -9}, "2^63"},
+};
+
+static void refuses_impossible_views(void **state)
+{
+	struct test_folder folder;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "x.pt");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct pickle p = {.n = 0};
+		put(&p, "\x80\2}(", 4);
+		put_tensor(&p, &wrong[i]);
+		put(&p, "u.", 2);
+		write_archive(path, &p, ZIP_CM_STORE);
+		expect_refusal(path, wrong[i].part);
+	}
+	test_folder_remove(&folder);
+}
+
+#define PICKLE(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *bytes;
+	size_t n;
+	const char *part;
+} programs[] = {
+	{PICKLE("\x80\2"
+		"cposix\nsystem\n(X\2\0\0\0lstR."),
+		"holds Python objects (posix.system)"},
+	{PICKLE("\x80\4\x8c\2os\x8c\6system\x93."), "holds Python objects (os.system)"},
+	{PICKLE("\x80\2"
+		"cbuiltins\neval\n."),
+		"torch.save(model.state_dict(), FILE)"},
+	{PICKLE("\x80\2"
+		"ctorch._utils\n_rebuild_qtensor\n."),
+		"holds quantised tensors"},
+	/* a dict that holds itself, and what has no end */
+	{PICKLE("\x80\2}q\0X\1\0\0\0ah\0s."), "too many or too deep"},
+	{PICKLE("\x80\2}"), "ends early"},
+	{PICKLE("\x80\2."), "takes more than it has"},
+	{PICKLE("\x80\2}u."), "lacks a mark"},
+	{PICKLE("\x80\2(u."), "adds to nothing"},
+	{PICKLE("\x80\2]."), "no dict of tensors"},
+	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "keeps what it hasn't"},
+	{PICKLE("\x80\2h\1."), "asks for what it hasn't kept"},
+	{PICKLE("\x80\2X\xff\xff\xff\xff"
+		"abc"),
+		"ends early"},
+	{PICKLE("\x80\2X\1\0\0\0aX\1\0\0\0bQ."), "describes a storage in a way that isn't known"},
+	{PICKLE("\x80\2}}R."), "calls what can't be called"},
+	{PICKLE("\x80\2i."), "instruction 0x69"},
+	{PICKLE("\x80\2}(X\1\0\0\0aK\1u."), "holds no tensors"},
+};
+
+static void calls_nothing(void **state)
+{
+	struct test_folder folder;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "x.pt");
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct pickle p = {.n = 0};
+		put(&p, programs[i].bytes, programs[i].n);
+		write_archive(path, &p, ZIP_CM_STORE);
+		expect_refusal(path, programs[i].part);
+	}
+	test_folder_remove(&folder);
+}
+
+/* ---- files of torch ---- */
+
+static void torch_writes(void **state)
+{
+	static const struct {
+		const char *name;
+		double tolerance;
+	} files[] = {{"torch/stories260K.zip.pt", 0}, {"torch/stories260K.legacy.pt", 0},
+		{"torch/stories260K.parameters.pt", 0}, {"torch/stories260K.f64.pt", 0},
+		{"torch/stories260K.f16.pt", 0x1p-10}, {"torch/stories260K.bf16.pt", 0x1p-6}};
+	struct al_checkpoint original, copy;
+
+	(void)state;
+	open_fixture(&original, "safetensors/stories260K.ref.safetensors");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		open_fixture(&copy, files[i].name);
+		assert_int_equal(copy.n_tensors, original.n_tensors);
+		expect_same_numbers(&original, &copy, files[i].tolerance);
+		al_checkpoint_close(&copy);
+	}
+	open_fixture(&copy, "torch/stories260K.ckpt.pt");
+	assert_int_equal(copy.n_tensors, original.n_tensors);
+	expect_same_numbers(&original, &copy, 0);
+	al_checkpoint_close(&copy);
+	al_checkpoint_close(&original);
+}
+
+static void torch_is_refused(void **state)
+{
+	static const struct {
+		const char *name, *part;
+	} files[] = {{"odd-tensors.pt", "quantised"},
+		{"random-TransformerEncoder.fullmodule.pt", "torch.save(model.state_dict(), FILE)"},
+		{"random-mha.torchscript.pt", "is a TorchScript program"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char path[256];
+		snprintf(path, sizeof(path), "%s/torch/%s", fixtures(), files[i].name);
+		expect_refusal(path, files[i].part);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_views),
+		cmocka_unit_test(refuses_impossible_views),
+		cmocka_unit_test(calls_nothing),
+		UNIT_TEST_OF_FIXTURES(torch_writes),
+		UNIT_TEST_OF_FIXTURES(torch_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
