@@ -349,6 +349,21 @@ static bool set_defaults(const struct al_config *config, bool lists, struct al_e
 	return true;
 }
 
+/* What isn't an object has no keys, but for null it isn't left out either. */
+static bool expect_objects(const struct al_config *config, const struct al_config_place *place,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < place->n_objects; i++) {
+		const struct cJSON *node = *place->objects[i]
+			? al_config_find_nested(config->object, place->objects[i])
+			: NULL;
+		if (node && al_json_kind(node) != AL_JSON_NULL
+			&& !al_json_expect(config->doc, node, AL_JSON_OBJECT, err))
+			return false;
+	}
+	return true;
+}
+
 /* Of what a model is made of: which components its config has. A text model is always there. */
 static bool set_components(const struct al_config *config, struct al_error *err)
 {
@@ -357,6 +372,8 @@ static bool set_components(const struct al_config *config, struct al_error *err)
 	for (size_t i = 0; i < family->n_components; i++) {
 		const struct al_family_component *component = &family->components[i];
 		const bool is_there = al_config_object(config, component->place) != NULL;
+		if (!expect_objects(config, component->place, err))
+			return false;
 		if (component->has)
 			al_settings_set(config->settings, component->has, is_there, config->origin);
 		else if (!is_there && !config->settings->may_lack)

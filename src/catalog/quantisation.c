@@ -8,16 +8,21 @@
 
 /* ---- where it stands ---- */
 
-static const struct cJSON *find_object(const struct cJSON *object)
+/* `out` stays NULL where the config says none, or null. */
+static bool find_object(const struct al_json *doc, const struct cJSON *object,
+	const struct cJSON **out, struct al_error *err)
 {
 	static const char *const keys[] = {"quantization_config", "compression_config"};
 
-	for (size_t i = 0; object && i < sizeof(keys) / sizeof(*keys); i++) {
+	for (size_t i = 0; object && !*out && i < sizeof(keys) / sizeof(*keys); i++) {
 		const struct cJSON *node = al_json_get(object, keys[i]);
-		if (node && al_json_kind(node) == AL_JSON_OBJECT)
-			return node;
+		if (!node || al_json_kind(node) == AL_JSON_NULL)
+			continue;
+		if (!al_json_expect(doc, node, AL_JSON_OBJECT, err))
+			return false;
+		*out = node;
 	}
-	return NULL;
+	return true;
 }
 
 /* hf_quant_config.json beside config.json, or X.hf_quant_config.json beside X.json; NULL: none. */
@@ -130,13 +135,16 @@ static bool find_quantisation(const struct al_model *model, struct al_catalog *c
 	*out = (struct al_quantisation_config){.doc = model->doc};
 	if (!model->config)
 		return true;
-	out->object = find_object(model->config);
+	if (!find_object(model->doc, model->config, &out->object, err))
+		return false;
 	if (!out->object) {
-		out->object = find_object(member(model->config, "text_config"));
+		if (!find_object(model->doc, member(model->config, "text_config"), &out->object,
+			    err))
+			return false;
 		out->is_of_text = out->object != NULL;
 	}
-	if (!out->object)
-		out->object = find_object(model->doc->root);
+	if (!out->object && !find_object(model->doc, model->doc->root, &out->object, err))
+		return false;
 	const bool is_beside = !out->object;
 	if (is_beside && !read_beside(catalog, model, out, err))
 		return false;

@@ -160,6 +160,25 @@ static void note_left_out(const struct al_question *q, struct al_table *table)
 			q->family->name);
 }
 
+static bool lacks(const struct al_settings *settings, const char *has)
+{
+	for (size_t i = 0; i < settings->n; i++)
+		if (strcmp(settings->items[i].symbol, has) == 0)
+			return settings->items[i].value.integer == 0;
+	return false;
+}
+
+/* A model of text and more whose config lacks what tells of a tower. */
+static void note_components(const struct al_question *q, struct al_table *table)
+{
+	for (size_t i = 0; i < q->family->n_components; i++) {
+		const struct al_family_component *c = &q->family->components[i];
+		if (c->has && lacks(&q->settings, c->has))
+			al_table_note(table, "%s has no %s: no %s tower is counted", q->name,
+				c->place->objects[0], al_component_names[c->component]);
+	}
+}
+
 /* Where a config names a class whose heads the family doesn't know. */
 static void note_architecture(const struct al_question *q, struct al_table *table)
 {
@@ -248,8 +267,10 @@ void al_note_question(const struct al_question *q, bool is_whole, struct al_tabl
 		note_defaults(q, table);
 	if (q->model && q->model->note)
 		al_table_note(table, "%s: %s", q->name, q->model->note);
-	if (q->model && q->family)
+	if (q->model && q->family) {
 		note_left_out(q, table);
+		note_components(q, table);
+	}
 	note_architecture(q, table);
 	note_compressed(q, table);
 	if (q->is_own)
