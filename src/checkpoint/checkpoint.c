@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "checkpoint/foreign.h"
 #include "checkpoint/format.h"
 #include "checkpoint/layout.h"
 
@@ -16,18 +17,6 @@ static const char *const index_endings[] = {".safetensors.index.json", ".bin.ind
 enum { N_INDEX_ENDINGS = sizeof(index_endings) / sizeof(*index_endings) };
 
 /* ---- one file ---- */
-
-/* Files that are often taken for checkpoints that we read. */
-static const struct {
-	const char *magic, *what;
-} foreign[] = {
-	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"},
-	/* for a program that has no format for them */
-	{"PK\003\004", "a file of NumPy or PyTorch, which says nothing of its model's sizes"},
-	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes"},
-	{"\x80\x02", "a Python pickle (torch), expected safetensors"},
-	{"\x89HDF", "an HDF5 file, expected safetensors"},
-};
 
 static bool begins_with(const char *start, size_t length, const char *magic)
 {
@@ -47,15 +36,6 @@ static bool is_index(const char *path)
 		if (ends_with(path, index_endings[i]))
 			return true;
 	return false;
-}
-
-static bool refuse_foreign(const struct al_source *source, const char *start, size_t length,
-	struct al_error *err)
-{
-	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
-		if (begins_with(start, length, foreign[i].magic))
-			return al_fail(err, AL_EINPUT, "%s: is %s", source->path, foreign[i].what);
-	return true;
 }
 
 /* Of the formats without magic the one that the path ends like; else the first. */
@@ -97,8 +77,8 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 			source->path);
 		return NULL;
 	}
-	return refuse_foreign(source, start, length, err) ? recognise_by_ending(source->path)
-							  : NULL;
+	return al_foreign_refuse(source, start, length, err) ? recognise_by_ending(source->path)
+							     : NULL;
 }
 
 bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)

@@ -1,0 +1,59 @@
+/* What a file is that no format knows: by how it begins, else by how its name ends. */
+#include "checkpoint/foreign.h"
+
+#include <string.h>
+
+static const struct {
+	const char *magic, *what;
+} beginnings[] = {
+	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"},
+	/* for a program that has no format for them */
+	{"PK\003\004", "a file of NumPy or PyTorch, which says nothing of its model's sizes"},
+	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes"},
+	{"\x80\x02",
+		"a Python pickle, but not of torch.save; torch.save(state_dict, FILE) makes one"},
+	{"\x89HDF",
+		"an HDF5 file (Keras, TensorFlow); transformers' from_pretrained(..., "
+		"from_tf=True) and save_pretrained make safetensors of it"},
+};
+enum { N_BEGINNINGS = sizeof(beginnings) / sizeof(*beginnings) };
+
+#define TENSORFLOW \
+	"a TensorFlow checkpoint; numpy.savez(FILE, **{name: tf.train.load_variable(PREFIX, " \
+	"name) for name, _ in tf.train.list_variables(PREFIX)}) makes an .npz of it"
+
+/* Formats whose files begin as any file may. */
+static const struct {
+	const char *ending, *what;
+} endings[] = {
+	{".onnx",
+		"an ONNX graph; numpy.savez(FILE, **{t.name: onnx.numpy_helper.to_array(t) for t "
+		"in onnx.load(PATH).graph.initializer}) makes an .npz of its weights"},
+	{".pb", "a TensorFlow graph; its variables are in the checkpoint beside it"},
+	{".index", TENSORFLOW},
+	{".data-00000-of-00001", TENSORFLOW},
+	{".tflite", "a TensorFlow Lite program, expected the model that it was made from"},
+	{".msgpack",
+		"a Flax file; transformers' from_pretrained(..., from_flax=True) and "
+		"save_pretrained make safetensors of it"},
+};
+enum { N_ENDINGS = sizeof(endings) / sizeof(*endings) };
+
+bool al_foreign_refuse(const struct al_source *source, const char *start, size_t length,
+	struct al_error *err)
+{
+	const size_t n = strlen(source->path);
+
+	for (size_t i = 0; i < N_BEGINNINGS; i++) {
+		const size_t m = strlen(beginnings[i].magic);
+		if (length >= m && memcmp(start, beginnings[i].magic, m) == 0)
+			return al_fail(err, AL_EINPUT, "%s: is %s", source->path,
+				beginnings[i].what);
+	}
+	for (size_t i = 0; i < N_ENDINGS; i++) {
+		const size_t m = strlen(endings[i].ending);
+		if (n >= m && strcmp(source->path + n - m, endings[i].ending) == 0)
+			return al_fail(err, AL_EINPUT, "%s: is %s", source->path, endings[i].what);
+	}
+	return true;
+}

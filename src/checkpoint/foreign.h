@@ -1,0 +1,11 @@
+/* Files that hold models but are no checkpoints that are read here: named, with the way to one. */
+#ifndef ATTNLEDGER_CHECKPOINT_FOREIGN_H
+#define ATTNLEDGER_CHECKPOINT_FOREIGN_H
+
+#include "base/source.h"
+
+/* `start` is how the file begins. True where nothing is known of such files. */
+bool al_foreign_refuse(const struct al_source *source, const char *start, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif
