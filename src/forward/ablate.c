@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "forward/alike.h"
 #include "forward/batches.h"
 #include "forward/evaluate.h"
-#include "forward/internal.h"
 
 const char *const al_ablated_names[AL_N_ABLATED] = {"heads", "groups", "layers"};
 const char *const al_replacement_names[AL_N_REPLACEMENTS] = {"zero", "mean"};
@@ -67,6 +67,7 @@ struct ablating {
 	struct al_ablations *out;
 	double *means; /* [n_layers][width]: of each number of the heads' outputs; NULL: zeros */
 	size_t width; /* n_heads*d_value */
+	struct al_alike alike;
 };
 
 /* Rows of the left-out heads in the columns of one stream. */
@@ -87,16 +88,12 @@ static void replace(const struct ablating *a, const struct al_ablation *ablation
 static bool add_losses(const struct ablating *a, const struct streams *s, struct al_view_f hidden,
 	struct al_ablation *items, struct al_error *err)
 {
-	const size_t n = s->n_copies * s->n_tokens;
-	int32_t *targets = al_batch_targets(&s->batch);
-	double *losses = al_alloc(n, sizeof(*losses));
-	bool ok = al_network_score(a->network, &s->batch, hidden,
-		&(struct al_token_scores){.targets = targets, .losses = losses}, err);
+	struct al_loss *losses = al_calloc(s->n_copies, sizeof(*losses));
+	bool ok = al_losses_add(a->network, &s->batch, hidden, &a->alike, losses, s->n_copies, err);
 
-	for (size_t i = 0; ok && i < n; i++)
-		items[i / s->n_tokens].nats += losses[i];
+	for (size_t i = 0; ok && i < s->n_copies; i++)
+		items[i].nats += losses[i].nats;
 	free(losses);
-	free(targets);
 	return ok;
 }
 
@@ -145,7 +142,7 @@ static bool add_whole(void *context, const struct al_batch *batch, struct al_vie
 {
 	const struct ablating *a = context;
 
-	return al_loss_add(a->network, batch, hidden, &a->out->whole, err);
+	return al_losses_add(a->network, batch, hidden, &a->alike, &a->out->whole, 1, err);
 }
 
 /* ---- means ---- */
@@ -230,12 +227,14 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
 
 	*out = (struct al_ablations){0};
 	bool ok = al_network_check_tokens(network, all, err) && list_ablations(&a, what, err)
+		&& al_alike_find(network, &a.alike, err)
 		&& (by == AL_REPLACE_ZERO || find_means(&a, all, err))
 		&& al_network_pass(network, all, NULL,
 			&(struct al_visitor){.heads = try_layer,
 				.hidden = add_whole,
 				.context = &a},
 			err);
+	al_alike_finish(&a.alike);
 	free(a.means);
 	if (!ok)
 		free(out->items);

@@ -14,20 +14,22 @@ struct losing {
 	struct al_loss *loss;
 };
 
-bool al_loss_add(struct al_network *network, const struct al_batch *batch, struct al_view_f hidden,
-	struct al_loss *loss, struct al_error *err)
+bool al_losses_add(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, const struct al_alike *alike, struct al_loss *losses, size_t n,
+	struct al_error *err)
 {
-	const size_t n = al_batch_tokens(batch);
+	const size_t n_tokens = al_batch_tokens(batch);
 	int32_t *targets = al_batch_targets(batch);
-	double *losses = al_alloc(n, sizeof(*losses));
+	double *each = al_alloc(n_tokens, sizeof(*each));
 	bool ok = al_network_score(network, batch, hidden,
-		&(struct al_token_scores){.targets = targets, .losses = losses}, err);
+		&(struct al_token_scores){.targets = targets, .losses = each, .alike = alike}, err);
 
-	for (size_t i = 0; ok && i < n; i++) {
-		loss->nats += losses[i];
+	for (size_t i = 0; ok && i < n_tokens; i++) {
+		struct al_loss *loss = &losses[i / (n_tokens / n)];
+		loss->nats += each[i];
 		loss->n_predicted += targets[i] >= 0;
 	}
-	free(losses);
+	free(each);
 	free(targets);
 	return ok;
 }
@@ -37,7 +39,7 @@ static bool add_loss(void *context, const struct al_batch *batch, struct al_view
 {
 	struct losing *losing = context;
 
-	return al_loss_add(losing->network, batch, hidden, losing->loss, err);
+	return al_losses_add(losing->network, batch, hidden, NULL, losing->loss, 1, err);
 }
 
 bool al_evaluate_loss(struct al_network *network, const struct al_batch *all,

@@ -14,9 +14,11 @@ struct al_loss {
 bool al_evaluate_loss(struct al_network *network, const struct al_batch *all,
 	const struct al_watch *watch, struct al_loss *out, struct al_error *err) AL_MUST_CHECK;
 
-/* Adds the loss of a batch whose last hidden states are there. */
-bool al_loss_add(struct al_network *network, const struct al_batch *batch, struct al_view_f hidden,
-	struct al_loss *loss, struct al_error *err) AL_MUST_CHECK;
+/* Adds the loss of a batch whose last hidden states are there; of a batch that is n times the same
+ * tokens one after the other, the loss of each time to losses[n]. `alike` as in al_token_scores. */
+bool al_losses_add(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, const struct al_alike *alike, struct al_loss *losses, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- without each head ---- */
 

@@ -130,11 +130,15 @@ bool al_network_run_from(struct al_network *network, int64_t first, const struct
 
 /* What a decoder says of each token: losses[i] is -log p(targets[i]) in nats after token i, 0 where
  * the target is negative; best[i] the token with the largest logit (the first such). Either may be
- * NULL. The head is read in blocks. */
+ * NULL. The head is read in blocks. With `alike`, where `best` is NULL, a group of words is taken
+ * together: losses to 1e-7 nats. */
+struct al_alike; /* alike.h */
+
 struct al_token_scores {
 	const int32_t *targets;
 	double *losses;
 	int32_t *best;
+	const struct al_alike *alike; /* NULL: word by word */
 };
 
 bool al_network_score(struct al_network *network, const struct al_batch *batch,

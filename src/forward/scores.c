@@ -1,15 +1,16 @@
 /* What a decoder says of the next token. The head is read in blocks of rows: for each token the sum
  * of exponentials over what has been read, in double, relative to the largest logit so far. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "forward/alike.h"
 #include "forward/exponent.h"
-#include "forward/internal.h"
 
-/* Numbers of the head, and of logits, that are in memory at once. */
-enum { HEAD_NUMBERS = 1 << 24, LOGITS = 1 << 23 };
+/* Numbers of the head, and of logits, that are in memory at once: they stay in the cache. */
+enum { HEAD_NUMBERS = 1 << 20, LOGITS = 1 << 20 };
 
 struct running {
 	float most;
@@ -137,21 +138,123 @@ bool al_head_each_block(const struct al_head *head, int64_t width,
 struct scoring {
 	const struct al_head *head;
 	struct al_view_f hidden;
-	const struct al_token_scores *scores;
+	const int32_t *targets; /* NULL: none */
 	struct running *running;
+	const struct al_alike *alike; /* NULL: all words */
+	bool is_in; /* with `alike`: the words of the group, or all others */
 };
+
+/* Copies the rows of those words. */
+static bool pick(const struct scoring *s, struct al_view_f w, int64_t row, struct al_matrix_f *out,
+	struct al_error *err)
+{
+	const bool *is_in = s->alike->is_in + row;
+	size_t n = 0;
+
+	if (!al_matrix_init_f(out, w.rows, w.cols, err))
+		return false;
+	for (size_t j = 0; j < w.cols; j++)
+		if (is_in[j] == s->is_in)
+			memcpy(out->data + n++ * out->ld, w.data + j * w.ld,
+				w.rows * sizeof(float));
+	out->cols = n;
+	return true;
+}
+
+/* The targets' logits, of whatever words. */
+static void add_targets(const struct scoring *s, struct al_view_f w, int64_t row)
+{
+	for (size_t j = 0; s->targets && j < s->hidden.cols; j++) {
+		const int64_t target = s->targets[j] - row;
+		const float *x = s->hidden.data + j * s->hidden.ld;
+		if (target < 0 || target >= (int64_t)w.cols)
+			continue;
+		s->running[j].target = 0;
+		for (size_t i = 0; i < w.rows; i++)
+			s->running[j].target += (double)w.data[i + (size_t)target * w.ld]
+				* (double)x[i];
+	}
+}
 
 static bool score_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
 {
 	const struct scoring *s = context;
+	struct al_matrix_f some = {0};
 
-	return add_block(s->head, w, row, s->hidden, s->scores->targets, s->running, err);
+	if (!s->alike)
+		return add_block(s->head, w, row, s->hidden, s->targets, s->running, err);
+	add_targets(s, w, row);
+	bool ok = pick(s, w, row, &some, err)
+		&& (some.cols == 0
+			|| add_block(s->head, al_view_f(some), row, s->hidden, NULL, s->running,
+				err));
+	al_matrix_finish_f(&some);
+	return ok;
 }
 
-static void give(const struct scoring *s)
+static bool score_words(struct scoring *s, struct al_error *err)
 {
-	const struct al_token_scores *scores = s->scores;
+	return al_head_each_block(s->head, (int64_t)s->hidden.rows, score_block, s, err);
+}
 
+/* ---- words that are alike ---- */
+
+/* Adds the group as if each of its words had their mean logit, where that is exact enough. */
+static bool add_group(const struct al_alike *alike, const float *hidden, struct running *r)
+{
+	const double logit = al_alike_logit(alike, hidden);
+	const float most = (double)r->most > logit ? r->most : (float)logit;
+	const double others = r->sum * exp((double)r->most - (double)most);
+	const double group = (double)alike->n * exp(logit - (double)most);
+
+	if (!(group / (others + group) * al_alike_error(alike, hidden) <= AL_ALIKE_NATS))
+		return false;
+	r->most = most;
+	r->sum = others + group;
+	return true;
+}
+
+/* Some columns of a scoring, whose group is gone through word by word. */
+static bool score_group(const struct scoring *all, const size_t *columns, size_t n,
+	struct al_error *err)
+{
+	struct al_matrix_f hidden = {0};
+	struct running *running = al_alloc(n, sizeof(*running));
+	bool ok = al_matrix_init_f(&hidden, all->hidden.rows, n, err);
+
+	for (size_t j = 0; ok && j < n; j++) {
+		memcpy(hidden.data + j * hidden.ld, all->hidden.data + columns[j] * all->hidden.ld,
+			hidden.rows * sizeof(float));
+		running[j] = all->running[columns[j]];
+	}
+	ok = ok
+		&& score_words(&(struct scoring){.head = all->head,
+				       .hidden = al_view_f(hidden),
+				       .running = running,
+				       .alike = all->alike,
+				       .is_in = true},
+			err);
+	for (size_t j = 0; ok && j < n; j++)
+		all->running[columns[j]] = running[j];
+	free(running);
+	al_matrix_finish_f(&hidden);
+	return ok;
+}
+
+static bool score_alike(const struct scoring *s, struct al_error *err)
+{
+	size_t *columns = al_alloc(s->hidden.cols, sizeof(*columns)), n = 0;
+
+	for (size_t j = 0; j < s->hidden.cols; j++)
+		if (!add_group(s->alike, s->hidden.data + j * s->hidden.ld, &s->running[j]))
+			columns[n++] = j;
+	const bool ok = n == 0 || score_group(s, columns, n, err);
+	free(columns);
+	return ok;
+}
+
+static void give(const struct scoring *s, const struct al_token_scores *scores)
+{
 	for (size_t i = 0; i < s->hidden.cols; i++) {
 		const struct running *r = &s->running[i];
 		if (scores->best)
@@ -214,18 +317,22 @@ bool al_network_keep_head(struct al_network *network, struct al_error *err)
 bool al_network_score(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, const struct al_token_scores *scores, struct al_error *err)
 {
-	struct scoring s = {.hidden = hidden, .scores = scores};
+	const bool has_group = scores->alike && scores->alike->n > 0;
 	struct al_head head;
+	struct scoring s = {.head = &head,
+		.hidden = hidden,
+		.targets = scores->targets,
+		.alike = has_group ? scores->alike : NULL};
 
+	assert(!has_group || !scores->best);
 	if (!al_head_open(network, batch, hidden.rows, &head, err))
 		return false;
-	s.head = &head;
 	s.running = al_alloc(hidden.cols, sizeof(*s.running));
 	for (size_t i = 0; i < hidden.cols; i++)
 		s.running[i] = (struct running){.most = -INFINITY};
-	bool ok = al_head_each_block(&head, (int64_t)hidden.rows, score_block, &s, err);
+	bool ok = score_words(&s, err) && (!has_group || score_alike(&s, err));
 	if (ok)
-		give(&s);
+		give(&s, scores);
 	free(s.running);
 	al_matrix_finish_f(&head.bias);
 	return ok;

@@ -161,7 +161,7 @@ static bool add_loss(void *context, const struct al_batch *batch, struct al_view
 {
 	const struct running *r = context;
 
-	return al_loss_add(r->network, batch, hidden, r->loss, err);
+	return al_losses_add(r->network, batch, hidden, NULL, r->loss, 1, err);
 }
 
 bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
