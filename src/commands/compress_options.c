@@ -14,7 +14,7 @@ static const char *const sides[N_SIDES] = {"values", "keys"};
 static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
 		"the safetensors file to write; or a folder to be made, with the source's shards, "
-		"index and config.json",
+		"index, config.json and tokenizer",
 		.letter = 'o'),
 	OPTION_END,
 };
@@ -26,7 +26,9 @@ static const struct al_option_row compress_rows[] = {
 		"keys), drop "
 		"(heads), merge (heads, into those most like them), ov (each head's values and "
 		"outputs), kv-latent (values or keys of all "
-		"heads from one narrow projection), gqa (values shared by groups of heads) or "
+		"heads from one narrow projection), gqa (values shared by groups of heads), "
+		"mhe-mul (one query, key and value that "
+		"each head scales) or "
 		"identity (nothing: another format, or a folder)"),
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
 		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew, "
@@ -57,7 +59,7 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
 		"the smallest rank with at most this relative error"),
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
-		"collab: at most so many sweeps of least squares (200)", .least = 1),
+		"collab, mhe-mul: at most so many sweeps of least squares (200)", .least = 1),
 	OPTION_FLAG(struct al_compress_words, force, "force",
 		"write a result that is no smaller than its source, too"),
 	OPTION_TEXT(struct al_compress_words, drops, "drop", "LAYER:HEAD,...",
@@ -166,8 +168,8 @@ static bool read_method(const char *method, const char *target, struct al_compre
 {
 	if (!method)
 		return al_fail(err, AL_EINPUT,
-			"expected --method collab, tucker, qk, drop, merge, ov, kv-latent, gqa or "
-			"identity");
+			"expected --method collab, tucker, qk, drop, merge, ov, kv-latent, gqa, "
+			"mhe-mul or identity");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
@@ -197,6 +199,11 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 	if (o->n_dropped > 0 || o->n_of_each > 0)
 		return al_fail(err, AL_EINPUT, "--drop goes with --method drop or merge, not %s",
 			al_method_names[o->method]);
+	if (o->method == AL_METHOD_MHE_MUL)
+		return n == 0
+			|| al_fail(err, AL_EINPUT,
+				"--method mhe-mul takes no rank: what heads share is as wide as "
+				"one of them");
 	return n == 1
 		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --budget");
 }
@@ -283,8 +290,9 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		|| !check_goal(out, err))
 		return false;
 	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
-	if (o->sweeps > 0 && out->method != AL_METHOD_COLLAB)
-		return al_fail(err, AL_EINPUT, "--sweeps goes with --method collab, not %s",
+	if (o->sweeps > 0 && !al_method_mixes(out->method))
+		return al_fail(err, AL_EINPUT,
+			"--sweeps goes with --method collab or mhe-mul, not %s",
 			al_method_names[out->method]);
 	return o->file || al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
 }

@@ -57,6 +57,12 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 		al_table_note(table,
 			"relative error: of the modules' outputs on the tokens that W_O was fitted "
 			"to (in sample)");
+	else if (job->options->method == AL_METHOD_MHE_MUL)
+		al_table_note(table,
+			"relative error: of the stack of W_Q^(i) W_K^(i)T and of the values that "
+			"all heads share%s, the root of both squares' sum; content biases are kept "
+			"beside the shared queries",
+			has_data ? ", in the measure of the calibration's tokens (in sample)" : "");
 	else if (job->options->method == AL_METHOD_MERGE)
 		al_table_note(table, "%s",
 			has_data
@@ -109,7 +115,7 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 {
 	bool has_estimate = false;
 
-	if (al_method_is_of_values(job->options->method))
+	if (al_method_is_of_all(job->options->method))
 		table->columns[al_table_find_column(table, "original")].title =
 			"Attention parameters";
 	for (size_t i = 0; i < job->n_modules; i++) {

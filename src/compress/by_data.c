@@ -38,6 +38,7 @@ static bool make(struct al_work *w, const struct al_data *data, struct al_pieces
 	case AL_METHOD_LATENT:
 		return al_work_latent(w, out, err);
 	case AL_METHOD_GQA:
+	case AL_METHOD_MHE_MUL:
 		return al_work_gqa(w, out, data->is_aligned, err);
 	case AL_METHOD_MERGE:
 		return al_work_merge(w, out, err);

@@ -21,7 +21,7 @@ static void keep_counts(struct al_job_module *module, const struct al_scores *sc
 	module->relative_error = pieces->relative_error;
 	module->is_estimate = pieces->is_estimate;
 	module->has_settled = pieces->has_settled;
-	module->control_error = scores
+	module->control_error = scores && layout->method != AL_METHOD_MHE_MUL
 		? al_control_error(&scores->control, (size_t)al_layout_weights(layout))
 		: NAN;
 }

@@ -43,6 +43,8 @@ static struct spot find_spot(const struct al_layout *layout, enum al_projection 
 		return p == AL_VALUE
 			? (struct spot){head / ((size_t)a->n_kv_heads / rank) * width, width}
 			: (struct spot){head * width, width};
+	case AL_METHOD_MHE_MUL:
+		return (struct spot){p == AL_OUTPUT ? head * width : 0, width};
 	case AL_METHOD_DROP:
 	case AL_METHOD_MERGE:
 		for (size_t i = 0; i < head; i++)
@@ -83,9 +85,10 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 	const size_t columns = (size_t)(factor->heads * factor->width);
 	struct al_matrix product = {0};
 
-	if (layout->method == AL_METHOD_COLLAB)
+	if (al_method_mixes(layout->method) && p <= AL_KEY)
 		return al_fail(err, AL_EINPUT,
-			"collab shares dimensions between heads: a model doesn't run with them");
+			"%s shares dimensions between heads: a model doesn't run with them",
+			al_method_names[layout->method]);
 	bool ok = al_matrix_init(out, is_bias ? 1 : (size_t)factor->rows, columns, err);
 	if (ok && piece.data && down < AL_N_PIECES && pieces[down].data) {
 		ok = al_matrix_init(&product, out->rows, piece.cols, err)

@@ -159,7 +159,7 @@ static void list(struct al_frontier *f, const struct al_model_view *view)
 		add_shares(f, AL_METHOD_LATENT, false, width);
 	if (can(view, AL_METHOD_LATENT) && !a->is_rotary)
 		add_shares(f, AL_METHOD_LATENT, true, width);
-	if (can(view, AL_METHOD_GQA) && al_factor_is_alone(&a->factors[AL_VALUE]))
+	if (can(view, AL_METHOD_GQA))
 		for (int64_t left = a->n_kv_heads - 1; left >= 1; left--)
 			if (a->n_kv_heads % left == 0)
 				add(f, AL_METHOD_GQA, false, left);

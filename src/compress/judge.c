@@ -17,7 +17,7 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct al_job_module *module = al_job_module_find(recorded->modules,
 		recorded->n_modules, attention);
 
-	if (module && module->layout.method == AL_METHOD_COLLAB && p <= AL_KEY)
+	if (module && al_method_mixes(module->layout.method) && p <= AL_KEY)
 		return al_shared_load(&module->layout, recorded->compressed, module->scale, p,
 			is_bias, out, err);
 	if (module && al_layout_changes(&module->layout, p, is_bias))

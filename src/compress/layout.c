@@ -139,6 +139,27 @@ static bool share(struct maker *m, enum al_projection p, const char *name, int64
 	return true;
 }
 
+/* Values of so many columns: alone they keep their tensor's name, in a fused tensor they leave it
+ * for one of their own. */
+static bool share_values(struct maker *m, int64_t columns, struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+	const struct al_factor *const factors[] = {&a->factors[AL_VALUE], &a->biases[AL_VALUE]};
+	static const enum al_piece pieces[] = {AL_PIECE_VALUE, AL_PIECE_VALUE_BIAS};
+	static const char *const names[] = {"value.weight", "value.bias"};
+
+	for (int i = 0; i < 2; i++) {
+		if (factors[i]->n_runs == 0)
+			continue;
+		replace_runs(m, factors[i], pieces[i], 0);
+		if (al_factor_is_alone(factors[i]))
+			m->layout->slices[m->layout->n_slices - 1].width = columns;
+		else if (!add_new(m, names[i], pieces[i], factors[i]->rows, columns, err))
+			return false;
+	}
+	return true;
+}
+
 static bool lay_collab(struct maker *m, struct al_error *err)
 {
 	const struct al_attention *a = m->layout->attention;
@@ -297,29 +318,32 @@ static bool lay_latent(struct maker *m, struct al_error *err)
 			factor->heads * factor->width, err);
 }
 
-/* The values' tensors hold those of the groups; a fused one can't be split into other heads. */
 static bool lay_gqa(struct maker *m, struct al_error *err)
 {
 	const struct al_attention *a = m->layout->attention;
-	const struct al_factor *value = &a->factors[AL_VALUE];
 
 	if (a->n_kv_heads % m->layout->rank != 0)
 		return al_fail(err, AL_EINPUT,
 			"its %" PRId64 " key/value heads make no %" PRId64 " groups of one size",
 			a->n_kv_heads, m->layout->rank);
-	if (!al_factor_is_alone(value))
-		return al_fail(err, AL_EINPUT, "tensor %s holds more than values",
-			value->runs[0].tensor->name);
 	keep(m, AL_QUERY);
 	keep(m, AL_KEY);
-	replace_runs(m, value, AL_PIECE_VALUE, 0);
-	m->layout->slices[m->layout->n_slices - 1].width = m->layout->rank * value->width;
-	if (a->biases[AL_VALUE].n_runs > 0) {
-		replace_runs(m, &a->biases[AL_VALUE], AL_PIECE_VALUE_BIAS, 0);
-		m->layout->slices[m->layout->n_slices - 1].width = m->layout->rank * value->width;
-	}
+	if (!share_values(m, m->layout->rank * a->factors[AL_VALUE].width, err))
+		return false;
 	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
 	return check_values(a, err);
+}
+
+/* Shared queries and keys as wide as one head, and one value. */
+static bool lay_mhe_mul(struct maker *m, struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+
+	if (!check_values(a, err) || !lay_collab(m, err)
+		|| !share_values(m, a->factors[AL_VALUE].width, err))
+		return false;
+	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
+	return true;
 }
 
 bool al_layout_make(struct al_layout *out, struct al_arena *arena,
@@ -327,7 +351,7 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 	struct al_error *err)
 {
 	static bool (*const methods[])(struct maker *, struct al_error *) = {lay_collab, lay_tucker,
-		lay_qk, lay_drop, lay_ov, lay_latent, lay_gqa, lay_drop};
+		lay_qk, lay_drop, lay_ov, lay_latent, lay_gqa, lay_drop, lay_mhe_mul};
 	const struct al_attention *attention = wanted->attention;
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 

@@ -37,6 +37,7 @@ enum al_method {
 	AL_METHOD_LATENT, /* keys or values of all heads from one narrow projection of the input */
 	AL_METHOD_GQA, /* values shared by groups of heads */
 	AL_METHOD_MERGE, /* whole heads less, each of whose output another one takes over */
+	AL_METHOD_MHE_MUL, /* one query, key and value for all heads, which each head scales */
 	AL_METHOD_IDENTITY, /* no module is changed: another format, or a folder of shards */
 	AL_N_METHODS,
 };
@@ -59,7 +60,7 @@ struct al_slice {
 struct al_layout {
 	const struct al_attention *attention;
 	enum al_method method;
-	int64_t rank; /* but for drop and merge; gqa: how many values are left */
+	int64_t rank; /* but for drop and merge; gqa: how many values are left; mhe-mul: d_head */
 	const bool *is_dropped; /* [n_heads], drop and merge alone */
 	bool is_refitted; /* drop, merge, kv-latent: W_O is another */
 	bool of_keys; /* kv-latent: of the keys, else of the values */
@@ -74,8 +75,14 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 	const struct al_checkpoint *checkpoint, const struct al_layout *wanted,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Does the method work on values and outputs, all of attention's parameters being its own? */
+/* Does the method work on values and outputs alone, or on one side's latent? */
 bool al_method_is_of_values(enum al_method method);
+
+/* Do all heads share queries and keys, which each mixes? */
+bool al_method_mixes(enum al_method method);
+
+/* Are all of attention's projections its own, not only those of the scores? */
+bool al_method_is_of_all(enum al_method method);
 
 /* Does it leave out whole heads? */
 bool al_method_drops(enum al_method method);

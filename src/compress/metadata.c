@@ -53,6 +53,8 @@ static const char *unlisted(const struct al_layout *layout)
 	case AL_METHOD_LATENT:
 		return layout->of_keys ? "keys as products of two matrices"
 				       : "values as products of two matrices";
+	case AL_METHOD_MHE_MUL:
+		return "queries, keys and values that all heads share";
 	case AL_METHOD_GQA:
 		return "values that more heads share than keys";
 	default:

@@ -6,9 +6,19 @@
 #include "compress/layout.h"
 
 const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "qk", "drop", "ov",
-	"kv-latent", "gqa", "merge", "identity"};
+	"kv-latent", "gqa", "merge", "mhe-mul", "identity"};
 
 /* ---- what can be done ---- */
+
+bool al_method_mixes(enum al_method method)
+{
+	return method == AL_METHOD_COLLAB || method == AL_METHOD_MHE_MUL;
+}
+
+bool al_method_is_of_all(enum al_method method)
+{
+	return al_method_is_of_values(method) || method == AL_METHOD_MHE_MUL;
+}
 
 bool al_method_drops(enum al_method method)
 {
@@ -159,7 +169,7 @@ int64_t al_original_parameters(const struct al_attention *a, enum al_method meth
 {
 	int64_t n = 0;
 
-	if (al_method_is_of_values(method))
+	if (al_method_is_of_all(method))
 		return all_parameters(a);
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
 		const int64_t columns = a->factors[p].heads * a->factors[p].width;
@@ -226,6 +236,10 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 
 	if (al_method_is_of_values(layout->method))
 		return value_parameters(layout, layout->rank);
+	if (layout->method == AL_METHOD_MHE_MUL)
+		return al_rank_parameters(a, AL_METHOD_COLLAB, layout->rank)
+			+ a->d_value * (a->factors[AL_VALUE].rows + has_bias(a, AL_VALUE))
+			+ projection_parameters(a, AL_OUTPUT);
 	if (!al_method_drops(layout->method))
 		return al_rank_parameters(a, layout->method, layout->rank);
 	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);
@@ -256,7 +270,9 @@ int64_t al_layout_cached(const struct al_layout *layout)
 
 	switch (layout->method) {
 	case AL_METHOD_COLLAB:
-		return values + layout->rank + (has_bias(a, AL_QUERY) ? a->n_heads : 0);
+	case AL_METHOD_MHE_MUL:
+		return (layout->method == AL_METHOD_COLLAB ? values : a->d_value) + layout->rank
+			+ (has_bias(a, AL_QUERY) ? a->n_heads : 0);
 	case AL_METHOD_TUCKER:
 		return values + al_tucker_width(a, AL_KEY, layout->rank);
 	case AL_METHOD_QK:

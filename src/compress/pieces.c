@@ -76,6 +76,7 @@ int64_t al_layout_weights(const struct al_layout *layout)
 		return al_layout_parameters(layout);
 	switch (layout->method) {
 	case AL_METHOD_COLLAB:
+	case AL_METHOD_MHE_MUL:
 		return layout->rank * (d_query + d_key + a->n_heads);
 	case AL_METHOD_TUCKER:
 		return al_tucker_width(a, AL_QUERY, layout->rank)
@@ -201,9 +202,11 @@ bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
 	static bool (*const methods[])(struct al_pieces *, const struct al_scores *,
 		const struct al_layout *, const struct al_effort *,
 		struct al_error *) = {make_collab, make_tucker, al_pieces_make_qk, make_drop};
+	const enum al_method method = al_method_mixes(layout->method) ? AL_METHOD_COLLAB
+								      : layout->method;
 
 	*out = (struct al_pieces){.has_settled = true};
-	if (methods[layout->method](out, scores, layout, effort, err))
+	if (methods[method](out, scores, layout, effort, err))
 		return true;
 	al_pieces_finish(out);
 	return false;

@@ -76,7 +76,7 @@ static void add_source(struct al_plan *plan, const struct al_tensor *source)
 
 static void add_new(struct al_plan *plan, const struct al_slice *slice, uint64_t aside)
 {
-	int64_t *shape = al_new_array(&plan->job->arena, int64_t, 2);
+	int64_t *shape = al_new_array(&plan->job->arena, int64_t, 2); /* a bias has one row */
 	struct al_planned_tensor tensor = {.is_slow = true,
 		.n_changes = 1,
 		.bytes = (uint64_t)(slice->width * slice->rows) * slice->dtype->block_bytes};
@@ -89,7 +89,7 @@ static void add_new(struct al_plan *plan, const struct al_slice *slice, uint64_t
 		(struct al_tensor){.name = slice->name,
 			.dtype = slice->dtype,
 			.shape = shape,
-			.n_dims = 2,
+			.n_dims = slice->rows > 1 ? 2 : 1,
 			.n_elements = slice->width * slice->rows,
 			.shard = slice->after->shard},
 		tensor);

@@ -22,6 +22,7 @@ const struct al_identity al_identities[] = {
 	{"compress-kv-latent-keys", "keys of a full latent are the original's", AL_METHOD_LATENT,
 		true},
 	{"compress-gqa", "gqa with values for every head is the original", AL_METHOD_GQA, false},
+	{"compress-mhe-mul", "mhe-mul of one head is the original", AL_METHOD_MHE_MUL, false},
 };
 const size_t al_n_identities = sizeof(al_identities) / sizeof(*al_identities);
 
@@ -137,11 +138,12 @@ static bool compress(const struct al_identity *identity, struct al_model_view *v
 {
 	const struct al_dropped dropped = {"0", LAST_HEAD};
 	const bool drops = al_method_drops(identity->method);
+	const bool has_rank = !drops && identity->method != AL_METHOD_MHE_MUL;
 	const int64_t rank = al_method_bound(&view->modules[0], identity->method);
 	struct al_compress_options options = {.method = identity->method,
 		.of_keys = identity->of_keys,
-		.ranks = drops ? NULL : &rank,
-		.n_ranks = drops ? 0 : 1,
+		.ranks = has_rank ? &rank : NULL,
+		.n_ranks = has_rank,
 		.dropped = &dropped,
 		.n_dropped = drops ? 1 : 0,
 		.effort = {.seed = 1, .n_sweeps = 1}};
@@ -157,7 +159,8 @@ static bool compress(const struct al_identity *identity, struct al_model_view *v
 static bool run_files(const struct al_identity *identity, struct al_catalog *catalog, uint64_t seed,
 	const char *original, const char *compressed, double *difference, struct al_error *err)
 {
-	const struct al_view_options options = {.n_heads = HEADS};
+	const struct al_view_options options = {
+		.n_heads = identity->method == AL_METHOD_MHE_MUL ? 1 : HEADS};
 	struct al_checkpoint checkpoint;
 	struct al_model_view view;
 

@@ -53,14 +53,38 @@ void al_treated_finish(struct al_treated *t, struct al_scores *scores)
 		al_scores_finish(scores);
 }
 
+/* One value for all heads beside the shared scores; errors of both add up as squares. */
+static bool add_values(struct al_pieces *out, const struct al_model_view *view,
+	const struct al_layout *layout, const struct al_data *data, struct al_error *err)
+{
+	static const enum al_piece pieces[] = {AL_PIECE_VALUE, AL_PIECE_OUTPUT,
+		AL_PIECE_VALUE_BIAS};
+	struct al_pieces values;
+
+	if (!al_pieces_by_data(&values, view, layout, data, err)) {
+		al_pieces_finish(out);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		out->of[pieces[i]] = values.of[pieces[i]];
+		values.of[pieces[i]] = (struct al_matrix){0};
+	}
+	out->relative_error = hypot(out->relative_error, values.relative_error);
+	al_pieces_finish(&values);
+	return true;
+}
+
 bool al_treated_make(struct al_job *job, const struct al_treated *t, const struct al_layout *layout,
 	struct al_pieces *out, struct al_error *err)
 {
 	static const struct al_data none = {0};
 	const struct al_data *data = job->options->data ? job->options->data : &none;
 
-	return t->scores ? al_pieces_make(out, t->scores, layout, &job->options->effort, err)
-			 : al_pieces_by_data(out, job->view, layout, data, err);
+	if (!t->scores)
+		return al_pieces_by_data(out, job->view, layout, data, err);
+	return al_pieces_make(out, t->scores, layout, &job->options->effort, err)
+		&& (layout->method != AL_METHOD_MHE_MUL
+			|| add_values(out, job->view, layout, data, err));
 }
 
 bool al_error_at(struct al_job *job, const struct al_treated *t, int64_t rank, double *error,
@@ -147,6 +171,10 @@ bool al_choose_rank(struct al_job *job, const struct al_treated *t, int64_t *ran
 	*rank = 0;
 	if (al_method_drops(options->method))
 		return true;
+	if (options->method == AL_METHOD_MHE_MUL) {
+		*rank = al_method_bound(t->attention, AL_METHOD_MHE_MUL);
+		return true;
+	}
 	if (options->ranks)
 		return al_given_rank(job, t->attention, t->index, rank, err);
 	if (options->budget > 0) {

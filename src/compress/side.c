@@ -58,9 +58,9 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 		.n_kv_heads = (size_t)al_layout_heads(layout, true),
 		.scale = scale,
 		.is_compressed = true,
-		.is_shared = layout->method == AL_METHOD_COLLAB,
+		.is_shared = al_method_mixes(layout->method),
 		.has_outputs = layout->is_refitted
-			|| (al_method_is_of_values(layout->method) && !layout->of_keys)};
+			|| (al_method_is_of_all(layout->method) && !layout->of_keys)};
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (!al_layout_read(layout, compressed, (enum al_piece)i, &side->of[i], err))
 			return false;

@@ -117,7 +117,8 @@ bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits, struct al
 
 bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned, struct al_error *err)
 {
-	const size_t left = (size_t)w->layout->rank, size = w->n_kv / left;
+	const size_t left = w->layout->method == AL_METHOD_GQA ? (size_t)w->layout->rank : 1;
+	const size_t size = w->n_kv / left;
 	bool ok = al_work_gram(w, AL_VALUE, err) && init_values(w, out, left, w->width, err);
 
 	if (ok && is_aligned)

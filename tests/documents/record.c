@@ -117,7 +117,7 @@ void fill_shapes(struct al_text *out)
 
 /* ---- making ---- */
 
-/* Methods without a rank put a head out. */
+/* Methods without a rank put a head out, or take none. */
 static const int64_t ranks[AL_N_METHODS] = {
 	[AL_METHOD_COLLAB] = 6,
 	[AL_METHOD_TUCKER] = 6,
@@ -134,7 +134,7 @@ static void compress(enum al_method method, const char *path)
 		.ranks = has_rank ? &ranks[method] : NULL,
 		.n_ranks = has_rank,
 		.dropped = &dropped,
-		.n_dropped = !has_rank,
+		.n_dropped = al_method_drops(method),
 		.effort = {.n_sweeps = 10, .seed = 1}};
 	struct al_table table;
 	struct al_error err;
