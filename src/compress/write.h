@@ -32,7 +32,8 @@ bool al_job_writes_folder(const struct al_job *job, const char *path);
 bool al_job_check_folder(const struct al_job *job, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A folder with the original's shards under their names, its index and its config. */
+/* A folder with the original's shards under their names, its index, its config and its tokenizer's
+ * files. */
 bool al_job_write_folder(struct al_job *job, const struct al_plan *plan, uint64_t source,
 	const char *path, struct al_error *err) AL_MUST_CHECK;
 

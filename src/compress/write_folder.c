@@ -1,5 +1,6 @@
 /* Writing the compressed checkpoint: a folder with the original's shards under their names, each
- * tensor in the shard where its original is, their index, and the original's config.json.
+ * tensor in the shard where its original is, their index, the original's config.json, and what
+ * stands beside it to read and write text.
  *
  * The files are known before the first byte is written, and come one after the other. */
 #include <string.h>
@@ -13,10 +14,21 @@
 
 static const char config_name[] = "config.json";
 
+/* What programs read beside a model's weights and config: copied as they are. */
+static const char *const companions[] = {"tokenizer.json", "tokenizer_config.json",
+	"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt",
+	"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.bin",
+	"chat_template.jinja", "chat_template.json", "generation_config.json"};
+enum { N_COMPANIONS = sizeof(companions) / sizeof(*companions) };
+
+/* Larger ones are something else. */
+enum { MOST_COMPANION_BYTES = 256 << 20 };
+
 /* ---- which files ---- */
 
 struct files {
-	const char **names; /* the shards', in their order; the index's; the config's */
+	const char **names; /* the shards', in their order; the index's; the config's; others */
+	const char *folder; /* the original's, with its slash */
 	size_t n, n_shards;
 	bool has_index, has_config;
 };
@@ -35,6 +47,26 @@ static const char *shard_name(const struct al_shard *shard)
 							 : "model.safetensors";
 }
 
+/* "models/a/" of "models/a/model.safetensors". */
+static const char *folder_of(struct al_arena *arena, const char *path)
+{
+	return al_strndup(arena, path, (size_t)(base_name(path) - path));
+}
+
+static bool is_file(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static void list_companions(struct files *files, struct al_arena *arena)
+{
+	for (size_t i = 0; i < N_COMPANIONS; i++)
+		if (is_file(al_format(arena, "%s%s", files->folder, companions[i])))
+			files->names[files->n++] = companions[i];
+}
+
 static struct files list_files(const struct al_job *job, struct al_arena *arena)
 {
 	const struct al_checkpoint *source = job->view->checkpoint;
@@ -42,13 +74,15 @@ static struct files list_files(const struct al_job *job, struct al_arena *arena)
 		.has_index = source->index != NULL,
 		.has_config = job->view->has_config};
 
-	files.names = al_new_array(arena, const char *, source->n_shards + 2);
+	files.folder = folder_of(arena, source->shards[0].source.path);
+	files.names = al_new_array(arena, const char *, source->n_shards + 2 + N_COMPANIONS);
 	for (size_t i = 0; i < source->n_shards; i++)
 		files.names[files.n++] = shard_name(&source->shards[i]);
 	if (files.has_index)
 		files.names[files.n++] = base_name(source->index);
 	if (files.has_config)
 		files.names[files.n++] = config_name;
+	list_companions(&files, arena);
 	return files;
 }
 
@@ -135,6 +169,17 @@ static bool write_config(const struct al_job *job, const char *path, struct al_e
 	return ok;
 }
 
+static bool copy_companion(const char *from, const char *to, struct al_error *err)
+{
+	struct al_text text;
+
+	if (!al_file_read(&text, from, MOST_COMPANION_BYTES, err))
+		return false;
+	const bool ok = al_file_write(to, text.data, text.length, err);
+	al_text_finish(&text);
+	return ok;
+}
+
 static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t source,
 	const struct files *files, const struct al_output_folder *folder, struct al_error *err)
 {
@@ -147,7 +192,14 @@ static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t
 		&& !al_index_write(al_output_folder_file(folder, next++), plan->headers, plan->n,
 			files->names, err))
 		return false;
-	return !files->has_config || write_config(job, al_output_folder_file(folder, next), err);
+	if (files->has_config && !write_config(job, al_output_folder_file(folder, next++), err))
+		return false;
+	for (; next < files->n; next++)
+		if (!copy_companion(al_format(&job->arena, "%s%s", files->folder,
+					    files->names[next]),
+			    al_output_folder_file(folder, next), err))
+			return false;
+	return true;
 }
 
 bool al_job_write_folder(struct al_job *job, const struct al_plan *plan, uint64_t source,
