@@ -77,8 +77,8 @@ static void holds_every_claim_once(void **state)
 	al_table_finish(&table);
 }
 
-/* 21 numbers that the sources print contradict what they are computed from, some of them again where
- * they are repeated; each is explained as an erratum. */
+/* 21 numbers that the sources print contradict what they are computed from, some again where they
+ * are repeated; each is explained as an erratum. */
 static void reaches_the_known_verdicts(void **state)
 {
 	struct al_check_counts counts;
