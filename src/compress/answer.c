@@ -92,6 +92,33 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 			al_control_note);
 }
 
+/* Heads as many and as wide as they were? */
+static bool keeps_heads(const struct al_layout *layout)
+{
+	const struct al_attention *a = layout->attention;
+
+	return (layout->method == AL_METHOD_QK && layout->rank == a->d_head)
+		|| (layout->method == AL_METHOD_OV && layout->rank == a->d_value);
+}
+
+/* Who can load what was written. */
+static void note_layout(const struct al_job *job, struct al_table *table)
+{
+	const struct al_layout *layout = job->n_modules > 0 ? &job->modules[0].layout : NULL;
+
+	if (!layout || job->options->for_epfml || keeps_heads(layout))
+		return;
+	if (al_layout_unlisted(layout))
+		al_table_note(table,
+			"layout: %s, which no family lists: verify reads it beside the original, "
+			"other programs don't load it",
+			al_layout_unlisted(layout));
+	else
+		al_table_note(table,
+			"layout: other heads than the original's config says: attnledger reads it "
+			"again, other programs don't load it as it is");
+}
+
 /* What the ranks save together. */
 static void note_budget(const struct al_job *job, struct al_table *table)
 {
@@ -123,6 +150,7 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 		has_estimate = has_estimate || job->modules[i].is_estimate;
 	}
 	note_error(job, table, has_estimate);
+	note_layout(job, table);
 	if (job->ranks)
 		note_budget(job, table);
 	for (size_t i = 0; i < job->n_modules; i++)

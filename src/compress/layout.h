@@ -119,6 +119,10 @@ int64_t al_rank_parameters(const struct al_attention *attention, enum al_method 
 /* The kept heads of a module, all but for drop. */
 int64_t al_layout_heads(const struct al_layout *layout, bool of_keys);
 
+/* What no family lists, whatever sizes its config says; NULL: its tensors are a family's. NULL for
+ * a layout too. */
+const char *al_layout_unlisted(const struct al_layout *layout);
+
 /* A piece read from the compressed file, a matrix that the caller finishes; no data where the
  * layout hasn't got it. Tensors that are missing or have another shape are AL_EINPUT. */
 bool al_layout_read(const struct al_layout *layout, const struct al_checkpoint *compressed,

@@ -44,8 +44,7 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 	al_text_add(out, "]");
 }
 
-/* What no family lists; NULL: its tensors are a family's, of other sizes. */
-static const char *unlisted(const struct al_layout *layout)
+const char *al_layout_unlisted(const struct al_layout *layout)
 {
 	switch (layout ? layout->method : AL_METHOD_DROP) {
 	case AL_METHOD_TUCKER:
@@ -84,8 +83,8 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 		method == AL_METHOD_OV ? layout->rank : a->d_value);
 	if (!is_folded)
 		al_text_addf(out, ", \"score_divisor\": %" PRId64, a->score_divisor);
-	if (unlisted(layout))
-		al_text_addf(out, ", \"unlisted\": \"%s\"", unlisted(layout));
+	if (al_layout_unlisted(layout))
+		al_text_addf(out, ", \"unlisted\": \"%s\"", al_layout_unlisted(layout));
 	al_text_add(out, "}");
 }
 
