@@ -220,7 +220,8 @@ extern const char *const al_working_fact_names[AL_N_WORKING_FACTS];
 /* Memory that a framework takes beside states and saved activations. */
 struct al_working_term {
 	const char *name, *source;
-	const char *during; /* the moment when it is held; NULL: always */
+	const char
+		*during; /* the moment when it is held, one text of all its terms; NULL: always */
 	const struct al_formula *when, *bytes; /* `when` NULL: under any training */
 };
 

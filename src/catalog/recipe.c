@@ -1,6 +1,8 @@
 /* Recipes: bytes per parameter of each state of training, and a rule for activations. */
 #include "catalog/read.h"
 
+#include <string.h>
+
 enum { MOST_BYTES = 1024 };
 
 /* What formulas of bytes may speak of beside the standard symbols: these facts of a tensor, and
@@ -145,6 +147,14 @@ static const struct al_field term_fields[] = {
 static const struct al_record term_record = {.fields = AL_FIELDS(term_fields),
 	.size = sizeof(struct al_working_term)};
 
+/* Terms of one moment share its name. */
+static void share_moment(const struct al_recipe *recipe, struct al_working_term *term)
+{
+	for (const struct al_working_term *t = recipe->working; t < term && term->during; t++)
+		if (t->during && strcmp(t->during, term->during) == 0)
+			term->during = t->during;
+}
+
 /* Its formulas are about a device, not about one of its tensors: what these know gives way, so
  * that this is the last key that is read. */
 static bool read_working(void *context, const struct cJSON *list, void *out, struct al_error *err)
@@ -162,10 +172,12 @@ static bool read_working(void *context, const struct cJSON *list, void *out, str
 	for (size_t i = 0; i < AL_N_WORKING_FACTS; i++)
 		al_reader_know(reader, al_working_fact_names[i]);
 	recipe->working = al_new_array(reader->arena, struct al_working_term, al_json_size(list));
-	al_json_each (node, list)
-		if (!al_read_record(reader, &term_record, node,
-			    &recipe->working[recipe->n_working++], err))
+	al_json_each (node, list) {
+		struct al_working_term *term = &recipe->working[recipe->n_working++];
+		if (!al_read_record(reader, &term_record, node, term, err))
 			return false;
+		share_moment(recipe, term);
+	}
 	return true;
 }
 

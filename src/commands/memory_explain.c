@@ -2,9 +2,6 @@
 #include "commands/explain.h"
 #include "commands/memory.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "base/number.h"
 #include "ledger/working.h"
 
@@ -316,22 +313,15 @@ static void add_working_row(struct al_table *table, const struct al_working_row 
 static bool fill_working(struct al_table *table, struct al_question *q, const struct al_training *t,
 	int64_t stage, struct al_error *err)
 {
-	const size_t n = t->recipe->n_working;
-	struct al_working_row *rows = al_calloc(n, sizeof(*rows));
+	const struct al_working_row *rows;
 	struct al_ledger ledger;
 
-	for (size_t i = 0; i < n; i++)
-		mpq_init(rows[i].bytes);
-	bool ok = al_open_training(q, NULL, t, &ledger, err);
-	if (ok) {
-		ok = al_ledger_train_working(&ledger, t, stage, rows, err);
-		for (size_t i = 0; ok && i < n; i++)
-			add_working_row(table, &rows[i]);
-		al_ledger_close(&ledger);
-	}
-	for (size_t i = 0; i < n; i++)
-		mpq_clear(rows[i].bytes);
-	free(rows);
+	if (!al_open_training(q, NULL, t, &ledger, err))
+		return false;
+	bool ok = al_ledger_train_working(&ledger, t, stage, &rows, err);
+	for (size_t i = 0; ok && i < t->recipe->n_working; i++)
+		add_working_row(table, &rows[i]);
+	al_ledger_close(&ledger);
 	return ok;
 }
 

@@ -298,6 +298,8 @@ struct al_trained_states {
 	struct al_training training;
 	struct al_stage_memory *stages; /* [training.pp] */
 	struct al_working_facts *facts; /* [training.pp] */
+	struct al_working_row **rows; /* [training.pp][n_rows] */
+	size_t n_rows; /* terms of the recipe's working set */
 };
 
 /* States and facts don't ask how many tokens there are, nor what is saved of them. */
@@ -306,6 +308,7 @@ static bool have_same_states(const struct al_training *a, const struct al_traini
 	return a->recipe == b->recipe && a->share.parts == b->share.parts
 		&& a->share.only_layers == b->share.only_layers && a->pp == b->pp && a->dp == b->dp
 		&& a->cp == b->cp && a->ep == b->ep && a->etp == b->etp
+		&& a->is_sequence_parallel == b->is_sequence_parallel
 		&& a->interleave == b->interleave && a->zero == b->zero && a->rank == b->rank;
 }
 
@@ -316,9 +319,11 @@ void al_trained_states_destroy(struct al_trained_states *states)
 	for (int64_t i = 0; i < states->training.pp; i++) {
 		al_stage_memory_finish(&states->stages[i]);
 		al_working_facts_finish(&states->facts[i]);
+		al_working_rows_destroy(states->rows[i], states->n_rows);
 	}
 	free(states->stages);
 	free(states->facts);
+	free(states->rows);
 	free(states);
 }
 
@@ -329,8 +334,11 @@ static struct al_trained_states *make_states(const struct al_training *t, uint64
 	*states = (struct al_trained_states){.version = version,
 		.training = *t,
 		.stages = al_calloc((size_t)t->pp, sizeof(*states->stages)),
-		.facts = al_calloc((size_t)t->pp, sizeof(*states->facts))};
+		.facts = al_calloc((size_t)t->pp, sizeof(*states->facts)),
+		.rows = al_calloc((size_t)t->pp, sizeof(*states->rows)),
+		.n_rows = t->recipe->n_working};
 	for (int64_t i = 0; i < t->pp; i++) {
+		states->rows[i] = al_working_rows_create(states->n_rows);
 		al_stage_memory_init(&states->stages[i]);
 		al_working_facts_init(&states->facts[i]);
 	}
@@ -410,9 +418,8 @@ static void add_recomputed(const struct al_stage *place, const struct al_saved_e
 	mpq_clear(bytes);
 }
 
-static bool evaluate_working(struct al_ledger *ledger, const struct al_stage *place,
-	struct al_working_facts *facts, struct al_working_row *rows, mpq_t total,
-	struct al_error *err)
+static bool evaluate_working(struct al_ledger *ledger, const struct al_trained_states *states,
+	const struct al_stage *place, mpq_t total, struct al_error *err)
 {
 	struct al_saved_entries saved;
 	mpq_t layer_bytes;
@@ -421,14 +428,14 @@ static bool evaluate_working(struct al_ledger *ledger, const struct al_stage *pl
 		return false;
 	mpq_init(layer_bytes);
 	add_recomputed(place, &saved, layer_bytes);
-	bool ok = al_working_evaluate(place, &ledger->settings, facts, layer_bytes, rows, total,
-		err);
+	bool ok = al_working_evaluate(place, &ledger->settings, &states->facts[place->index],
+		layer_bytes, states->rows[place->index], total, err);
 	mpq_clear(layer_bytes);
 	return ok;
 }
 
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,
-	struct al_working_row *rows, struct al_error *err)
+	const struct al_working_row **rows, struct al_error *err)
 {
 	const struct al_trained_states *states = states_of(ledger, t, err);
 	const struct al_stage place = {t, index};
@@ -437,8 +444,9 @@ bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training 
 	if (!states)
 		return false;
 	mpq_init(total);
-	bool ok = evaluate_working(ledger, &place, &states->facts[index], rows, total, err);
+	bool ok = evaluate_working(ledger, states, &place, total, err);
 	mpq_clear(total);
+	*rows = states->rows[index];
 	return ok;
 }
 
@@ -446,21 +454,13 @@ static bool add_working(struct al_ledger *ledger, const struct al_training *t,
 	const struct al_trained_states *states, struct al_stage_memory *stages,
 	struct al_error *err)
 {
-	const size_t n = t->recipe->n_working;
-	struct al_working_row *rows = al_calloc(n, sizeof(*rows));
-	bool ok = true;
-
-	for (size_t i = 0; i < n; i++)
-		mpq_init(rows[i].bytes);
-	for (int64_t index = 0; ok && index < t->pp; index++) {
+	for (int64_t index = 0; index < t->pp; index++) {
 		const struct al_stage place = {t, index};
-		ok = evaluate_working(ledger, &place, &states->facts[index], rows,
-			stages[index].bytes[AL_STATE_WORKING][AL_PART_OTHER], err);
+		if (!evaluate_working(ledger, states, &place,
+			    stages[index].bytes[AL_STATE_WORKING][AL_PART_OTHER], err))
+			return false;
 	}
-	for (size_t i = 0; i < n; i++)
-		mpq_clear(rows[i].bytes);
-	free(rows);
-	return ok;
+	return true;
 }
 
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,

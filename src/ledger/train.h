@@ -58,10 +58,10 @@ bool al_ledger_train(struct al_ledger *ledger, const struct al_training *trainin
 
 struct al_working_row;
 
-/* The working set of one stage, term by term: rows [recipe->n_working], which the caller has
- * initialised. */
+/* The working set of one stage, term by term: rows [recipe->n_working], good until the ledger's
+ * next training. */
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *training,
-	int64_t stage, struct al_working_row *rows, struct al_error *err) AL_MUST_CHECK;
+	int64_t stage, const struct al_working_row **rows, struct al_error *err) AL_MUST_CHECK;
 
 /* The activations alone. */
 bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *training,

@@ -25,6 +25,22 @@ bool al_training_has_working(const struct al_training *t)
 	return t->recipe->n_working > 0 && t->share.parts == AL_ALL_PARTS && !t->share.only_layers;
 }
 
+struct al_working_row *al_working_rows_create(size_t n)
+{
+	struct al_working_row *rows = al_calloc(n, sizeof(*rows));
+
+	for (size_t i = 0; i < n; i++)
+		mpq_init(rows[i].bytes);
+	return rows;
+}
+
+void al_working_rows_destroy(struct al_working_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mpq_clear(rows[i].bytes);
+	free(rows);
+}
+
 /* ---- what tensors say ---- */
 
 struct counting {
@@ -282,15 +298,46 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return true;
 }
 
+static void visit_symbol(void *context, const char *symbol)
+{
+	const int fact = al_find_name(symbol, al_working_fact_names, AL_N_WORKING_FACTS);
+	bool *is_settled = context;
+
+	if (fact < 0 || fact == AL_WORKING_TOKENS || fact == AL_WORKING_LAYER_BYTES)
+		*is_settled = false;
+}
+
+/* Do only facts decide on the formula that are the same for any number of tokens? NULL: none. */
+static bool is_settled(const struct al_formula *formula)
+{
+	bool answer = true;
+
+	if (formula)
+		al_formula_each_symbol(formula, visit_symbol, &answer);
+	return answer;
+}
+
+static int find_state(const struct al_working_row *row)
+{
+	const struct al_working_term *term = row->term;
+	bool answer = is_settled(term->when) && (!row->occurs || is_settled(term->bytes));
+
+	return answer ? AL_ROW_SETTLED : AL_ROW_OF_TOKENS;
+}
+
 static bool evaluate_term(const struct al_scope *scope, struct al_working_row *row,
 	struct al_error *err)
 {
 	struct al_value value;
 
+	if (row->state == AL_ROW_SETTLED)
+		return true;
 	row->occurs = true;
 	if (row->term->when && !al_formula_holds(row->term->when, scope, &row->occurs, err))
 		return false;
 	mpq_set_ui(row->bytes, 0, 1);
+	if (row->state == AL_ROW_NEW)
+		row->state = find_state(row);
 	if (!row->occurs)
 		return true;
 	al_value_init(&value);
@@ -301,11 +348,10 @@ static bool evaluate_term(const struct al_scope *scope, struct al_working_row *r
 	return ok;
 }
 
+/* Terms of one moment share its name (al_recipe_read). */
 static bool is_of(const struct al_working_row *row, const char *moment)
 {
-	const char *during = row->term->during;
-
-	return row->occurs && (!during || !moment ? during == moment : !strcmp(during, moment));
+	return row->occurs && row->term->during == moment;
 }
 
 static void sum_moment(const struct al_working_row *rows, size_t n, const char *moment, mpq_t out)
@@ -325,7 +371,7 @@ static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t 
 	mpq_init(sum);
 	mpq_set_ui(most, 0, 1);
 	for (size_t i = 0; i < n; i++) {
-		if (!rows[i].term->during)
+		if (!rows[i].term->during || !rows[i].occurs)
 			continue;
 		sum_moment(rows, n, rows[i].term->during, sum);
 		if (mpq_cmp(sum, most) <= 0)

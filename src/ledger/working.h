@@ -31,12 +31,17 @@ struct al_working_row {
 	const struct al_working_term *term;
 	bool occurs; /* the term's condition holds */
 	bool is_in_peak; /* and it is held at the fullest moment */
+	/* Private: do tokens change it? */
+	enum { AL_ROW_NEW, AL_ROW_SETTLED, AL_ROW_OF_TOKENS } state;
 	mpq_t bytes;
 };
 
-/* Fills rows [recipe->n_working], which the caller has initialised, and sums up those in the
- * peak. `facts` also gets what the training says. `layer_bytes`: what a layer saves for backward
- * where it is computed again, else 0. */
+struct al_working_row *al_working_rows_create(size_t n);
+void al_working_rows_destroy(struct al_working_row *rows, size_t n);
+
+/* Fills rows [recipe->n_working], new ones or those of the same stage with other tokens, and sums
+ * up those in the peak. `facts` also gets what the training says. `layer_bytes`: what a layer saves
+ * for backward where it is computed again, else 0. */
 bool al_working_evaluate(const struct al_stage *stage, struct al_settings *settings,
 	struct al_working_facts *facts, mpq_srcptr layer_bytes, struct al_working_row *rows,
 	mpq_t total, struct al_error *err) AL_MUST_CHECK;

@@ -77,8 +77,8 @@ static void holds_every_claim_once(void **state)
 	al_table_finish(&table);
 }
 
-/* 21 numbers that the sources print contradict what they are computed from, some again where they
- * are repeated; each is explained as an erratum. */
+/* 21 numbers that the sources print contradict what they are computed from, some of them again
+ * where they are repeated; each is explained as an erratum. */
 static void reaches_the_known_verdicts(void **state)
 {
 	struct al_check_counts counts;
@@ -86,10 +86,10 @@ static void reaches_the_known_verdicts(void **state)
 
 	(void)state;
 	check_all(&table, &counts);
-	assert_int_equal(counts.verdicts[AL_REPRODUCED], 525);
+	assert_int_equal(counts.verdicts[AL_REPRODUCED], 524);
 	assert_int_equal(counts.verdicts[AL_CONSISTENT], 102);
 	assert_int_equal(counts.verdicts[AL_INCONSISTENT], 44);
-	assert_int_equal(counts.verdicts[AL_UNDERIVABLE], 16);
+	assert_int_equal(counts.verdicts[AL_UNDERIVABLE], 17);
 	assert_int_equal(counts.numbers[AL_INCONSISTENT], 21);
 	assert_int_equal(counts.errata, 34);
 	assert_int_equal(counts.read_otherwise, 10);
