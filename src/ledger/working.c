@@ -317,7 +317,7 @@ static bool is_settled(const struct al_formula *formula)
 	return answer;
 }
 
-static int find_state(const struct al_working_row *row)
+static enum al_working_row_state find_state(const struct al_working_row *row)
 {
 	const struct al_working_term *term = row->term;
 	bool answer = is_settled(term->when) && (!row->occurs || is_settled(term->bytes));

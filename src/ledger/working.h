@@ -26,13 +26,15 @@ void al_working_facts_count(const struct al_stage *stage, const struct al_ledger
  * must be about the whole model. */
 bool al_training_has_working(const struct al_training *training);
 
+/* Do tokens change a term? */
+enum al_working_row_state { AL_ROW_NEW, AL_ROW_SETTLED, AL_ROW_OF_TOKENS };
+
 /* What a recipe's term is worth on a stage. */
 struct al_working_row {
 	const struct al_working_term *term;
 	bool occurs; /* the term's condition holds */
 	bool is_in_peak; /* and it is held at the fullest moment */
-	/* Private: do tokens change it? */
-	enum { AL_ROW_NEW, AL_ROW_SETTLED, AL_ROW_OF_TOKENS } state;
+	enum al_working_row_state state; /* private */
 	mpq_t bytes;
 };
 

@@ -64,8 +64,8 @@ static bool compare(const struct al_json *doc, const struct cJSON *row, size_t s
 {
 	struct al_error err = {0};
 	const char *name;
-	double measured;
-	int64_t derived;
+	double measured = 0;
+	int64_t derived = 0;
 
 	must(al_json_get_text(doc, row, "case", true, &name, &err)
 			&& al_json_real(doc, al_json_at(al_json_get(row, "measured"), stage),
