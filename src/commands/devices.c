@@ -262,6 +262,21 @@ static bool check_stages(const struct al_ledger *ledger, const struct al_trainin
 	return true;
 }
 
+static bool check_experts(struct al_ledger *ledger, const struct al_training *t,
+	struct al_error *err)
+{
+	const struct al_ledger_list *tensors;
+
+	if (t->ep == 1 && !t->etp)
+		return true;
+	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++)
+		if (tensors->items[i].is_expert)
+			return true;
+	return al_fail(err, AL_EINPUT, "--ep and --etp share out experts, and the model has none");
+}
+
 /* The first of the largest. */
 static int64_t find_largest(const struct al_stage_memory *stages, int64_t n)
 {
@@ -284,7 +299,8 @@ static int64_t find_largest(const struct al_stage_memory *stages, int64_t n)
 bool al_train_stages(struct al_ledger *ledger, const struct al_training *t,
 	struct al_stage_memory *stage, int64_t *index, struct al_error *err)
 {
-	if (!al_ledger_update(ledger, err) || !check_stages(ledger, t, err))
+	if (!al_ledger_update(ledger, err) || !check_stages(ledger, t, err)
+		|| !check_experts(ledger, t, err))
 		return false;
 	struct al_stage_memory *stages = al_calloc((size_t)t->pp, sizeof(*stages));
 	for (int64_t i = 0; i < t->pp; i++)

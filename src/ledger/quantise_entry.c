@@ -6,7 +6,7 @@
 #include "catalog/iteration.h"
 #include "catalog/stored.h"
 #include "ledger/entries.h"
-#include "ledger/quantise_group.h"
+#include "ledger/quantise_facts.h"
 
 /* ---- a tensor as a checkpoint has it ---- */
 
@@ -70,155 +70,6 @@ static bool matches(struct al_quantisation *q, const struct al_family *family,
 	return false;
 }
 
-/* ---- facts ---- */
-
-struct facts {
-	struct al_quantisation *q;
-	struct al_ledger *ledger;
-	struct al_quantisation_group *group; /* whose settings formulas use */
-	int64_t values[AL_N_FACTS];
-};
-
-static bool is_tied_table(const struct al_ledger *ledger, const struct al_ledger_entry *table)
-{
-	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
-
-	for (size_t i = 0; i < tensors->n; i++) {
-		const struct al_ledger_entry *t = &tensors->items[i];
-		if (t->tied_to && !t->extra && strcmp(t->tied_to, table->name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int64_t product(const int64_t *dims, size_t n)
-{
-	int64_t out = 1;
-
-	for (size_t i = 0; i < n; i++)
-		out *= dims[i];
-	return out;
-}
-
-/* [rows, cols]: a row is what is multiplied with an input. Variants write [in, out]. */
-static void set_shape(const struct al_ledger_entry *t, const struct al_stored_tensor *stored,
-	int64_t *values)
-{
-	const int64_t *dims = stored ? stored->dims : t->dims;
-	const size_t n = stored ? stored->n_dims : t->n_dims;
-	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
-	const bool is_out_in = stored ? stored->stored->order == AL_ORDER_OUT_IN
-				      : t->stored && t->stored->tensor->order == AL_ORDER_OUT_IN;
-
-	if (n == 0)
-		return;
-	values[is_out_in ? AL_FACT_ROWS : AL_FACT_COLS] = dims[0];
-	values[is_out_in ? AL_FACT_COLS : AL_FACT_ROWS] = product(dims + 1, n - 1);
-	values[AL_FACT_COLS] *= packed;
-}
-
-static int64_t setting_of(struct al_ledger *ledger, const char *symbol, int64_t fallback)
-{
-	const struct al_setting *setting;
-
-	return al_settings_get(&ledger->settings, symbol, &setting, NULL) && setting
-			&& !setting->list && setting->value.kind == AL_VALUE_INTEGER
-		? setting->value.integer
-		: fallback;
-}
-
-static bool fuses(const struct al_stored_tensor *stored, enum al_role role)
-{
-	for (size_t i = 0; stored && i < stored->n_parts; i++)
-		if (stored->parts[i].entry->role == role)
-			return true;
-	return false;
-}
-
-/* Which of the layers with values it is, and how many there are. */
-static void set_value_layers(const struct al_ledger *ledger, const struct al_ledger_entry *t,
-	int64_t *values)
-{
-	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
-
-	for (size_t i = 0; i < tensors->n; i++) {
-		const struct al_ledger_entry *other = &tensors->items[i];
-		if (!other->module || other->extra || !other->sees_text || !other->is_matrix
-			|| other->entry->role != AL_ROLE_VALUE)
-			continue;
-		values[AL_FACT_VALUE_LAYERS] += other->times;
-		if (other->layer < t->layer)
-			values[AL_FACT_VALUE_LAYER] += other->times;
-	}
-}
-
-static void set_attention(struct facts *f, const struct al_ledger_entry *t,
-	const struct al_stored_tensor *stored)
-{
-	const enum al_role role = t->entry->role;
-	const bool has_q = fuses(stored, AL_ROLE_QUERY), has_k = fuses(stored, AL_ROLE_KEY),
-		   has_v = fuses(stored, AL_ROLE_VALUE);
-
-	f->values[AL_FACT_FUSED_QKV] = has_q && has_v;
-	f->values[AL_FACT_FUSED_KV] = has_k && has_v && !has_q;
-	f->values[AL_FACT_QUERY] = role == AL_ROLE_QUERY;
-	f->values[AL_FACT_KEY] = role == AL_ROLE_KEY;
-	f->values[AL_FACT_VALUE] = role == AL_ROLE_VALUE;
-	f->values[AL_FACT_PROJECTION] = role == AL_ROLE_OUTPUT;
-	if (role == AL_ROLE_VALUE && f->q->scheme->is_by_layer)
-		set_value_layers(f->ledger, t, f->values);
-}
-
-static void set_facts(struct facts *f, const struct al_ledger_entry *t,
-	const struct al_stored_tensor *stored)
-{
-	const enum al_feed_forward_role role = t->stored ? t->stored->tensor->role : AL_FEED_NONE;
-	const bool is_head = t->part == AL_PART_HEAD, is_embedding = t->part == AL_PART_EMBEDDING;
-	const size_t n_dims = stored ? stored->n_dims : t->n_dims;
-	const bool is_flat = n_dims == 2 || (t->stored && t->stored->tensor->packed > 1);
-	const int64_t heads = setting_of(f->ledger, "n_heads", 1),
-		      shared = setting_of(f->ledger, "n_kv_heads", 0);
-	int64_t *values = f->values;
-
-	set_shape(t, stored, values);
-	values[AL_FACT_MATRIX] = t->is_matrix;
-	values[AL_FACT_ROUTER] = role == AL_FEED_ROUTER;
-	values[AL_FACT_EMBEDDING] = is_embedding;
-	values[AL_FACT_LINEAR] = t->is_matrix && is_flat && role != AL_FEED_ROUTER && !is_embedding;
-	values[AL_FACT_TABLE] = is_embedding && al_shape_mentions(&t->entry->shape, "vocab");
-	values[AL_FACT_HEAD] = is_head;
-	values[AL_FACT_OUTPUT] = is_head || (is_embedding && is_tied_table(f->ledger, t));
-	values[AL_FACT_EXPERT] = t->is_expert;
-	values[AL_FACT_UP] = role == AL_FEED_UP;
-	values[AL_FACT_GATE] = role == AL_FEED_GATE;
-	values[AL_FACT_DOWN] = role == AL_FEED_DOWN;
-	values[AL_FACT_IN_LAYERS] = t->is_in_layers;
-	values[AL_FACT_TEXT] = t->sees_text || t->extra;
-	values[AL_FACT_LAYER] = t->layer < 0 ? 0 : t->layer;
-	values[AL_FACT_LAYERS] = t->n_layers;
-	values[AL_FACT_EXPERTS] = setting_of(f->ledger, "n_experts", 0);
-	values[AL_FACT_GQA] = shared > 0 ? heads / shared : 1;
-	if (t->module)
-		set_attention(f, t, stored);
-}
-
-static bool look_up(void *context, const struct al_reference *reference, bool *found,
-	struct al_value *out, struct al_error *err)
-{
-	struct facts *f = context;
-	struct al_scope own = al_settings_scope(&f->group->settings),
-			model = al_settings_scope(&f->ledger->settings);
-
-	for (int i = 0; !reference->has_index && i < AL_N_FACTS; i++)
-		if (strcmp(reference->symbol, al_scheme_facts[i]) == 0) {
-			al_value_set_int(out, f->values[i]);
-			*found = true;
-			return true;
-		}
-	return own.lookup(own.context, reference, found, out, err)
-		&& (*found || model.lookup(model.context, reference, found, out, err));
-}
-
 /* ---- rules ---- */
 
 /* The first group that has the tensor as a target, and whose rules it goes by; NULL: none. */
@@ -234,9 +85,9 @@ static struct al_quantisation_group *find_group(struct al_quantisation *q,
 	return NULL;
 }
 
-static bool find_rule(struct facts *f, const struct al_scheme_rule **out, struct al_error *err)
+static bool find_rule(struct al_facts *f, const struct al_scheme_rule **out, struct al_error *err)
 {
-	const struct al_scope scope = {.lookup = look_up, .context = f};
+	const struct al_scope scope = al_facts_scope(f);
 	const struct al_scheme *scheme = f->q->scheme;
 
 	*out = NULL;
@@ -266,10 +117,10 @@ static bool find_word(const struct al_formula *formula, const struct al_scope *s
 	return ok;
 }
 
-static bool set_format(struct facts *f, const struct al_scheme_rule *rule,
+static bool set_format(struct al_facts *f, const struct al_scheme_rule *rule,
 	struct al_stored_format *out, struct al_error *err)
 {
-	const struct al_scope scope = {.lookup = look_up, .context = f};
+	const struct al_scope scope = al_facts_scope(f);
 	const struct al_dtype *found;
 	const char *name = rule->dtype;
 
@@ -290,7 +141,7 @@ static bool set_format(struct facts *f, const struct al_scheme_rule *rule,
 }
 
 /* Facts, group and rule of a tensor; `stored` is what a checkpoint has of it. */
-static bool judge(struct facts *f, const struct al_ledger_entry *t,
+static bool judge(struct al_facts *f, const struct al_ledger_entry *t,
 	const struct al_stored_tensor **stored, const struct al_scheme_rule **rule,
 	struct al_error *err)
 {
@@ -300,7 +151,7 @@ static bool judge(struct facts *f, const struct al_ledger_entry *t,
 	*rule = NULL;
 	if (!find_stored(q, f->ledger, t, stored, err))
 		return false;
-	set_facts(f, t, *stored);
+	al_facts_set(f, t, *stored);
 	if (q->is_of_text && !f->values[AL_FACT_TEXT])
 		return true;
 	const bool is_named = al_patterns_count(q->kept) > 0 || q->groups[0].targets;
@@ -320,7 +171,7 @@ static void set_plain(const struct al_quantisation *q, struct al_ledger *ledger,
 	int64_t values[AL_N_FACTS] = {0};
 
 	(void)ledger;
-	set_shape(t, NULL, values);
+	al_facts_set_shape(t, NULL, values);
 	out->dtype = !t->is_matrix || is_router || (t->part == AL_PART_EMBEDDING && !is_table)
 		? *q->base
 		: *al_dtype_of_row(q->dtype, values[AL_FACT_COLS]);
@@ -354,7 +205,7 @@ static bool find_format(struct al_quantisation *q, struct al_ledger *ledger,
 {
 	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
 	const struct al_stored_tensor *stored;
-	struct facts f = {.q = q, .ledger = ledger};
+	struct al_facts f = {.q = q, .ledger = ledger};
 
 	*out = (struct al_stored_format){0};
 	if (t->entry->kind == AL_TENSOR_SCALE)
@@ -445,11 +296,11 @@ static void set_numbers(struct al_ledger_entry *e, const struct al_ledger_entry 
 	mpq_clear(per_number);
 }
 
-static bool add_one(struct facts *f, size_t index, const char *name,
+static bool add_one(struct al_facts *f, size_t index, const char *name,
 	const struct al_scheme_tensor *tensor, struct al_error *err)
 {
 	const enum al_list list = AL_LIST_STORED;
-	const struct al_scope scope = {.lookup = look_up, .context = f};
+	const struct al_scope scope = al_facts_scope(f);
 	struct al_ledger *ledger = f->ledger;
 	int64_t dims[AL_MOST_DIMS], bits = 0;
 	bool is_there = true;
@@ -492,7 +343,7 @@ static bool add_beside(struct al_quantisation *q, struct al_ledger *ledger, size
 	const struct al_ledger_entry *t = &ledger->lists[AL_LIST_STORED].items[index];
 	const struct al_stored_tensor *stored;
 	const struct al_scheme_rule *rule;
-	struct facts f = {.q = q, .ledger = ledger};
+	struct al_facts f = {.q = q, .ledger = ledger};
 
 	if (!t->is_matrix || t->tied_to || t->entry->kind != AL_TENSOR_WEIGHT
 		|| (t->stored && t->stored->tensor->packed > 1))

@@ -6,6 +6,20 @@
 #include "fuzz.h"
 #include "support/folder.h"
 
+/* Reads some numbers of a tensor, from a third of it on. */
+static inline bool fuzz_read(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	struct al_error *err)
+{
+	enum { MOST_READ = 300 };
+	const int64_t first = tensor->n_elements / 3, left = tensor->n_elements - first;
+	const struct al_selection some = {.first = first,
+		.run = left < MOST_READ ? left : MOST_READ,
+		.n_runs = 1};
+	double numbers[MOST_READ];
+
+	return al_tensor_read_double(checkpoint, tensor, &some, numbers, MOST_READ, err);
+}
+
 /* Writes the input to a file of that name. One that is opened is visited, unless it begins as a
  * file of another format; one that isn't is refused with its path. */
 static inline void fuzz_checkpoint(const uint8_t *data, size_t size, const char *name,

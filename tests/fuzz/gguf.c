@@ -3,20 +3,12 @@
 #include "base/json.h"
 #include "checkpoint.h"
 
-enum { MOST_READ = 300 };
-
 static void visit_tensor(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor)
 {
-	const int64_t first = tensor->n_elements / 3, left = tensor->n_elements - first;
-	const struct al_selection some = {.first = first,
-		.run = left < MOST_READ ? left : MOST_READ,
-		.n_runs = 1};
-	double numbers[MOST_READ];
 	struct al_error err = {0};
 
 	FUZZ_CHECK(tensor->offset + tensor->bytes <= checkpoint->bytes);
-	FUZZ_CHECK(al_tensor_read_double(checkpoint, tensor, &some, numbers, MOST_READ, &err)
-		== (tensor->dtype->to_double != NULL));
+	FUZZ_CHECK(fuzz_read(checkpoint, tensor, &err) == (tensor->dtype->to_double != NULL));
 }
 
 static void visit(const struct al_checkpoint *checkpoint)

@@ -1,0 +1,27 @@
+/* The names of Python's classes and functions that a state dict's pickle may hold. */
+#ifndef ATTNLEDGER_CHECKPOINT_PICKLE_NAMES_H
+#define ATTNLEDGER_CHECKPOINT_PICKLE_NAMES_H
+
+/* What is made here of what the name stands for there. */
+enum al_pickle_what {
+	AL_MAKES_DICT,
+	AL_MAKES_TUPLE, /* of the one tuple that it is called with */
+	AL_MAKES_TENSOR,
+	AL_MAKES_TENSOR_V3, /* with a number format of its own */
+	AL_MAKES_PARAMETER, /* the tensor that it is called with */
+	AL_MAKES_STORAGE,
+	AL_IS_DTYPE,
+	AL_MAKES_OTHER,
+	AL_IS_REFUSED,
+};
+
+struct al_pickle_name {
+	const char *module, *name;
+	enum al_pickle_what what;
+	const char *says; /* the number format, or what is refused */
+};
+
+/* The entry of that name, or NULL: it isn't on the list. */
+const struct al_pickle_name *al_pickle_name_find(const char *module, const char *name);
+
+#endif

@@ -1,0 +1,27 @@
+/* Inside the quantisation: what a scheme's formulas may ask of a tensor. */
+#ifndef ATTNLEDGER_LEDGER_QUANTISE_FACTS_H
+#define ATTNLEDGER_LEDGER_QUANTISE_FACTS_H
+
+#include "catalog/stored.h"
+#include "ledger/ledger.h"
+#include "ledger/quantise_group.h"
+
+struct al_facts {
+	struct al_quantisation *q;
+	struct al_ledger *ledger;
+	struct al_quantisation_group *group; /* whose settings formulas use */
+	int64_t values[AL_N_FACTS];
+};
+
+/* `stored` is what a checkpoint has of the tensor, NULL: the same. */
+void al_facts_set(struct al_facts *f, const struct al_ledger_entry *t,
+	const struct al_stored_tensor *stored);
+
+/* Its rows and columns alone, into values [AL_N_FACTS]. */
+void al_facts_set_shape(const struct al_ledger_entry *t, const struct al_stored_tensor *stored,
+	int64_t *values);
+
+/* The facts, what the scheme read, the model's symbols. */
+struct al_scope al_facts_scope(struct al_facts *f);
+
+#endif
