@@ -145,6 +145,8 @@ bool al_covariance_open(struct al_covariance *covariance, const char *path,
 	const struct al_checkpoint *checkpoint, struct al_error *err)
 {
 	*covariance = (struct al_covariance){.path = path, .is_folder = is_folder(path)};
+	if (al_imatrix_is(path))
+		return al_imatrix_open(&covariance->imatrix, path, err);
 	if (is_calibration(path))
 		return al_calibration_read_for(&covariance->calibration, path, checkpoint, err);
 	return covariance->is_folder || read_root(&covariance->root, path, err);
@@ -156,11 +158,17 @@ const struct al_calibration *al_covariance_calibration(const struct al_covarianc
 								   : NULL;
 }
 
+const struct al_imatrix *al_covariance_imatrix(const struct al_covariance *covariance)
+{
+	return covariance && covariance->imatrix.n_entries > 0 ? &covariance->imatrix : NULL;
+}
+
 void al_covariance_finish(struct al_covariance *covariance)
 {
 	al_matrix_finish(&covariance->root);
 	if (covariance->calibration.n_modules > 0)
 		al_calibration_finish(&covariance->calibration);
+	al_imatrix_finish(&covariance->imatrix);
 	*covariance = (struct al_covariance){0};
 }
 
@@ -297,6 +305,58 @@ static bool apply_calibration(const struct al_calibration *calibration, const st
 	return ok || al_in(err, "%s", calibration->path);
 }
 
+/* With v = E[x^2] - E[x]^2 the moment of [x, 1] is F^T F, F = [diag(v)^1/2, 0; E[x], 1], where
+ * different inputs count as uncorrelated. The last row is what a constant makes. */
+static bool apply_means(const struct al_diagonal *d, const struct sides *s, int p, bool keeps_mean,
+	struct al_error *err)
+{
+	struct al_matrix *weights = &s->weights[p], *bias = &s->biases[p], product = {0};
+
+	if (!al_matrix_init(&product, weights->rows + 1, weights->cols, err))
+		return false;
+	for (size_t j = 0; j < weights->cols; j++) {
+		const double *from = weights->data + j * weights->ld;
+		double *to = product.data + j * product.ld,
+		       mean = bias->data ? bias->data[j * bias->ld] : 0;
+		for (size_t i = 0; i < d->n; i++) {
+			to[i] = sqrt(fmax(0, d->squares[i] - d->means[i] * d->means[i])) * from[i];
+			mean += d->means[i] * from[i];
+		}
+		to[d->n] = keeps_mean ? mean : 0;
+	}
+	al_matrix_finish(bias);
+	al_matrix_finish(weights);
+	*weights = product;
+	return true;
+}
+
+static bool apply_squares(const struct al_diagonal *d, struct al_matrix weights)
+{
+	for (size_t j = 0; j < weights.cols; j++)
+		for (size_t i = 0; i < d->n; i++)
+			weights.data[i + j * weights.ld] *= sqrt(d->squares[i]);
+	return true;
+}
+
+static bool apply_imatrix(const struct al_imatrix *imatrix, const struct sides *s,
+	struct al_error *err)
+{
+	bool ok = true;
+
+	for (int p = AL_QUERY; ok && p <= AL_VALUE; p++) {
+		const bool keeps_mean = p != AL_KEY || al_has_offset(s->attention);
+		struct al_diagonal d;
+		if (!s->weights[p].data)
+			continue;
+		ok = al_imatrix_read(imatrix, s->attention, p, &d, err);
+		if (ok)
+			ok = d.means ? apply_means(&d, s, p, keeps_mean, err)
+				     : apply_squares(&d, s->weights[p]);
+		al_diagonal_finish(&d);
+	}
+	return ok;
+}
+
 bool al_covariance_apply(const struct al_covariance *covariance,
 	const struct al_attention *attention, struct al_matrix weights[AL_N_PROJECTIONS],
 	struct al_matrix biases[AL_N_PROJECTIONS], struct al_error *err)
@@ -305,6 +365,8 @@ bool al_covariance_apply(const struct al_covariance *covariance,
 
 	if (al_covariance_calibration(covariance))
 		return apply_calibration(&covariance->calibration, &s, err);
+	if (al_covariance_imatrix(covariance))
+		return apply_imatrix(&covariance->imatrix, &s, err);
 	if (!covariance->is_folder && attention->is_cross)
 		return al_fail(err, AL_EINPUT,
 			"%s: cross attention has two inputs, expected a folder with "

@@ -10,15 +10,17 @@
 #define ATTNLEDGER_AUDIT_COVARIANCE_H
 
 #include "calibration/calibration.h"
+#include "calibration/imatrix.h"
 
 struct al_covariance {
 	const char *path;
 	bool is_folder;
 	struct al_matrix root; /* Sigma^1/2 of the one file for all modules; one row: a diagonal */
 	struct al_calibration calibration; /* without modules where there is none */
+	struct al_imatrix imatrix; /* without entries where there is none */
 };
 
-/* `path`, which must outlive it: a calibration or its folder; an .npy file for all modules, one
+/* `path`, which must outlive it: a calibration or its folder; an imatrix; an .npy file for all modules, one
  * dimension being a diagonal; or a folder of MODULE.npy (of cross attention that is what its
  * queries read, and MODULE.memory.npy what its keys and values read). A calibration of another
  * checkpoint, a matrix that isn't symmetric, and negative eigenvalues beyond rounding are AL_EINPUT
@@ -28,6 +30,7 @@ bool al_covariance_open(struct al_covariance *covariance, const char *path,
 void al_covariance_finish(struct al_covariance *covariance);
 
 /* NULL where it is none, or there is no covariance. */
+const struct al_imatrix *al_covariance_imatrix(const struct al_covariance *covariance);
 const struct al_calibration *al_covariance_calibration(const struct al_covariance *covariance);
 
 /* Replaces the module's W_Q, W_K and W_V; moments of [x, 1] take their biases in. */

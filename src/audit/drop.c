@@ -1,5 +1,6 @@
 /* Heads by what they put out on real tokens: what leaving each one out changes, as it is, and with
- * W_O of the others fitted anew. Needs a calibration. */
+ * W_O of the others fitted anew. Needs a calibration; an imatrix, of which heads' outputs have no
+ * products with each other, says the first alone. */
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
@@ -25,7 +26,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 }
 
 static void add_row(struct al_table *table, const struct al_audit_module *module, size_t head,
-	const struct al_head_worth *worth)
+	const struct al_head_worth *worth, bool is_diagonal)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
@@ -33,6 +34,8 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 	al_cell_set_int(table, cell++, (int64_t)head);
 	al_cell_set_real(cell++, worth->share);
 	al_cell_set_real(cell++, worth->dropped);
+	if (is_diagonal)
+		return;
 	al_cell_set_real(cell++, worth->compensated);
 	if (worth->twin != head) {
 		al_cell_set_int(table, cell++, (int64_t)worth->twin);
@@ -40,28 +43,43 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 	}
 }
 
-/* W_O as it is stored, whatever the audit made of it. Without a calibration the table stays
- * empty. */
+static bool judge(const struct al_audit *audit, const struct al_attention *a, struct al_view output,
+	struct al_head_worth *worth, struct al_error *err)
+{
+	const struct al_covariance *covariance = audit->options.covariance;
+	const struct al_module_statistics *statistics;
+	struct al_diagonal d;
+
+	if (!al_covariance_imatrix(covariance))
+		return al_calibration_find(&covariance->calibration, a->name, &statistics, err)
+			&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), output,
+				(size_t)a->n_heads, worth, err);
+	if (!al_imatrix_read(&covariance->imatrix, a, AL_OUTPUT, &d, err))
+		return false;
+	al_heads_judge_diagonal(d.squares, d.means, output, (size_t)a->n_heads, worth);
+	al_diagonal_finish(&d);
+	return true;
+}
+
+/* W_O as it is stored, whatever the audit made of it. Where no one says what heads put out the
+ * table stays empty. */
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
 	const struct al_attention *a = module->attention;
-	const struct al_calibration *calibration = al_covariance_calibration(
-		audit->options.covariance);
+	const struct al_covariance *covariance = audit->options.covariance;
+	const bool is_diagonal = al_covariance_imatrix(covariance) != NULL;
 	const size_t n_heads = (size_t)a->n_heads;
-	const struct al_module_statistics *statistics;
 	struct al_matrix output = {0};
 
-	if (!calibration)
+	if (!is_diagonal && !al_covariance_calibration(covariance))
 		return true;
 	struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
-	bool ok = al_calibration_find(calibration, a->name, &statistics, err)
-		&& al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
-		&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), al_view(output),
-			n_heads, worth, err);
+	bool ok = al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		&& judge(audit, a, al_view(output), worth, err);
 
 	for (size_t head = 0; ok && head < n_heads; head++)
-		add_row(table, module, head, &worth[head]);
+		add_row(table, module, head, &worth[head], is_diagonal);
 	al_matrix_finish(&output);
 	free(worth);
 	return ok;
@@ -82,11 +100,34 @@ static void note_sample(const struct al_calibration *calibration, struct al_tabl
 			n / kept, kept);
 }
 
+static void note_layers(struct al_table *table)
+{
+	al_table_note(table,
+		"compare heads within a layer: what an error of one layer's output costs differs "
+		"from layer to layer (evaluate --ablate heads measures it)");
+}
+
+/* What a diagonal can't say. */
+static void note_imatrix(struct al_table *table)
+{
+	al_table_note(table,
+		"shares: E|o_i W_O|^2 of each head's, of their sum; errors: of E|output|^2, "
+		"without "
+		"the head; from the imatrix's mean squares of heads' outputs, as if different "
+		"numbers of them were uncorrelated");
+	al_table_note(table,
+		"which heads say the same, and what a refitted W_O makes good, take the products "
+		"of heads' outputs, which an imatrix doesn't hold: `calibrate` records them");
+	note_layers(table);
+}
+
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(
 		audit->options.covariance);
 
+	if (al_covariance_imatrix(audit->options.covariance))
+		note_imatrix(table);
 	if (!calibration)
 		return;
 	al_table_note(table,
@@ -96,9 +137,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"and with W_O of the best replacement alone; shares: E|o_i W_O|^2 of each head's, "
 		"of their sum",
 		al_statistics_tokens(&calibration->modules[0]));
-	al_table_note(table,
-		"compare heads within a layer: what an error of one layer's output costs differs "
-		"from layer to layer (evaluate --ablate heads measures it)");
+	note_layers(table);
 	note_sample(calibration, table);
 }
 
@@ -112,14 +151,16 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_range dropped = al_range_of(&summary->arena, drop, "error_dropped", NULL,
 		NULL);
 
-	(void)audit;
+	const char *changes;
+
 	if (drop->n_rows == 0)
 		return;
-	al_summary_add(summary, "a head left out",
-		al_format(&summary->arena,
-			"changes its module's output by %s, with W_O refitted by %s",
-			al_range_text(&summary->arena, dropped, 4),
-			al_range_text(&summary->arena, compensated, 4)));
+	changes = al_format(&summary->arena, "changes its module's output by %s",
+		al_range_text(&summary->arena, dropped, 4));
+	if (!al_covariance_imatrix(audit->options.covariance))
+		changes = al_format(&summary->arena, "%s, with W_O refitted by %s", changes,
+			al_range_text(&summary->arena, compensated, 4));
+	al_summary_add(summary, "a head left out", changes);
 }
 
 const struct al_measurement al_measurement_drop = {

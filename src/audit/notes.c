@@ -179,6 +179,31 @@ static void note_calibration(const struct al_calibration *calibration, struct al
 			n < width ? ": directions that no token takes count as nothing" : "");
 }
 
+/* Sums beside sums of squares came to imatrices later. */
+static bool has_means(const struct al_imatrix *imatrix)
+{
+	for (size_t i = 0; i < imatrix->n_entries; i++)
+		if (!imatrix->entries[i].sums)
+			return false;
+	return true;
+}
+
+static void note_imatrix(const struct al_imatrix *imatrix, struct al_table *table)
+{
+	al_table_note(table,
+		"imatrix: %s; weights are measured with the mean squares%s of the inputs, as if "
+		"different inputs were uncorrelated: directions that inputs leave empty together "
+		"count in full, a whole calibration finds lower ranks",
+		imatrix->path, has_means(imatrix) ? " and means" : "");
+	if (has_means(imatrix))
+		al_table_note(table,
+			"keys without rotary positions lose the mean, which a softmax doesn't see");
+	else
+		al_table_note(table,
+			"the imatrix has no means: what a constant in the inputs makes counts as "
+			"if it varied, and biases as if the mean were 0");
+}
+
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
 	size_t n, const char *kernel, struct al_table *table)
 {
@@ -196,6 +221,8 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 	note_forms(measured, n, table);
 	if (al_covariance_calibration(options->covariance))
 		note_calibration(&options->covariance->calibration, table);
+	else if (al_covariance_imatrix(options->covariance))
+		note_imatrix(&options->covariance->imatrix, table);
 	else if (options->covariance)
 		al_table_note(table,
 			"second moment of the inputs: %s; of [x, 1] ((D+1) x (D+1)) it takes the "

@@ -57,6 +57,13 @@ void al_text_add_repeated(struct al_text *text, char c, size_t times)
 	text->data[text->length] = '\0';
 }
 
+bool al_ends_with(const char *text, const char *ending)
+{
+	const size_t n = strlen(text), n_ending = strlen(ending);
+
+	return n >= n_ending && strcmp(text + n - n_ending, ending) == 0;
+}
+
 void al_text_addf(struct al_text *text, const char *format, ...)
 {
 	va_list args, again;

@@ -18,6 +18,8 @@ struct al_texts {
 	size_t n;
 };
 
+bool al_ends_with(const char *text, const char *ending);
+
 void al_text_init(struct al_text *text);
 void al_text_finish(struct al_text *text);
 void al_text_add(struct al_text *text, const char *piece);

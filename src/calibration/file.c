@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "calibration/calibration.h"
+#include "calibration/imatrix.h"
 #include "checkpoint/finite.h"
 #include "checkpoint/safetensors.h"
 
@@ -267,7 +268,12 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path, s
 	*calibration = (struct al_calibration){0};
 	al_arena_init(&calibration->arena);
 	calibration->path = find_file(&calibration->arena, path);
-	if (al_checkpoint_open(&file, calibration->path, err)) {
+	if (al_imatrix_is(calibration->path))
+		al_fail(err, AL_EINPUT,
+			"%s: an imatrix holds mean squares alone, here whole moments are needed, "
+			"which `calibrate -o DIR` records",
+			calibration->path);
+	else if (al_checkpoint_open(&file, calibration->path, err)) {
 		bool ok = read_metadata(calibration, &file, err)
 			&& read_sequences(calibration, &file, err)
 			&& read_modules(calibration, &file, err);

@@ -290,6 +290,42 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 	return ok;
 }
 
+/* E|o W_O|^2 of coordinates [first, +n). */
+static double power_of(const double *squares, const double *means, struct al_view output,
+	size_t first, size_t n)
+{
+	double power = 0;
+
+	for (size_t row = 0; row < output.rows; row++) {
+		double mean = 0;
+		for (size_t i = first; i < first + n; i++) {
+			const double w = output.data[row + i * output.ld], m = means ? means[i] : 0;
+			power += w * w * fmax(0, squares[i] - m * m);
+			mean += w * m;
+		}
+		power += mean * mean;
+	}
+	return power;
+}
+
+void al_heads_judge_diagonal(const double *squares, const double *means, struct al_view output,
+	size_t n_heads, struct al_head_worth *worth)
+{
+	const double power = power_of(squares, means, output, 0, output.cols);
+	const size_t width = output.cols / n_heads;
+	double sum = 0;
+
+	for (size_t i = 0; i < n_heads; i++) {
+		const double own = power_of(squares, means, output, i * width, width);
+		worth[i] = (struct al_head_worth){.share = own,
+			.dropped = power > 0 ? own / power : 0,
+			.twin = i};
+		sum += own;
+	}
+	for (size_t i = 0; sum > 0 && i < n_heads; i++)
+		worth[i].share /= sum;
+}
+
 bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
 	struct al_error *err)
 {

@@ -21,6 +21,11 @@ struct al_head_worth {
 bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads,
 	struct al_head_worth *worth, struct al_error *err) AL_MUST_CHECK;
 
+/* Share and `dropped` where of M the diagonal alone is known, `squares` [n_heads*d_value], and
+ * perhaps E[o], `means` (else NULL): different numbers count as uncorrelated. The rest is left 0. */
+void al_heads_judge_diagonal(const double *squares, const double *means, struct al_view output,
+	size_t n_heads, struct al_head_worth *worth);
+
 /* The error where another head's output alone, mapped as well as can be, takes the place of a
  * head's: left [n_heads][n_heads], a row for each head, with the error without any in its own
  * column. */

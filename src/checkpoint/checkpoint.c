@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "checkpoint/foreign.h"
 #include "checkpoint/format.h"
 #include "checkpoint/layout.h"
@@ -23,17 +24,10 @@ static bool begins_with(const char *start, size_t length, const char *magic)
 	return length >= strlen(magic) && memcmp(start, magic, strlen(magic)) == 0;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t n = strlen(text), m = strlen(ending);
-
-	return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
 static bool is_index(const char *path)
 {
 	for (size_t i = 0; i < N_INDEX_ENDINGS; i++)
-		if (ends_with(path, index_endings[i]))
+		if (al_ends_with(path, index_endings[i]))
 			return true;
 	return false;
 }
@@ -44,7 +38,7 @@ static const struct al_format *recognise_by_ending(const char *path)
 	const struct al_format *first = NULL;
 
 	for (const struct al_format *const *format = al_formats; *format; format++) {
-		if (!(*format)->magic && ends_with(path, (*format)->ending))
+		if (!(*format)->magic && al_ends_with(path, (*format)->ending))
 			return *format;
 		if (!(*format)->magic && !first)
 			first = *format;
@@ -115,7 +109,7 @@ static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct
 static bool is_checkpoint_file(const char *name)
 {
 	for (const struct al_format *const *format = al_formats; *format; format++)
-		if (!(*format)->is_alone && ends_with(name, (*format)->ending))
+		if (!(*format)->is_alone && al_ends_with(name, (*format)->ending))
 			return true;
 	return false;
 }

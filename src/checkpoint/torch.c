@@ -7,16 +7,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "checkpoint/archive.h"
 
 static const char data_ending[] = "/data.pkl", script_ending[] = "/constants.pkl";
-
-static bool ends_with(const char *text, const char *ending)
-{
-	const size_t n = strlen(text), m = strlen(ending);
-
-	return n >= m && strcmp(text + n - m, ending) == 0;
-}
 
 static bool check_byteorder(struct al_torch_file *f, size_t member, struct al_error *err)
 {
@@ -73,12 +67,12 @@ static bool find_pickle(struct al_torch_file *f, size_t *pickle, struct al_error
 	size_t n_pickles = 0;
 
 	for (size_t i = 0; i < archive->n_members; i++) {
-		if (ends_with(archive->members[i].name, script_ending))
+		if (al_ends_with(archive->members[i].name, script_ending))
 			return al_fail(err, AL_EINPUT,
 				"%s: is a TorchScript program: load it and save its weights alone, "
 				"torch.save(torch.jit.load(FILE).state_dict(), ...)",
 				f->path);
-		if (ends_with(archive->members[i].name, data_ending)) {
+		if (al_ends_with(archive->members[i].name, data_ending)) {
 			n_pickles++;
 			*pickle = i;
 		}

@@ -36,9 +36,11 @@ static const struct al_option_row shaping_rows[] = {
 	OPTION_COUNT(struct al_audit_asked, offset, "offset", "T",
 		"rotary models: W_Q W_K^T of a query T tokens after its key (default 0)",
 		.most = 1 << 30),
-	OPTION_TEXT(struct al_audit_asked, calibration, "calibration", "DIR",
-		"measure weights as inputs use them: what `calibrate` wrote; or the inputs' second "
-		"moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D mean squares) or a "
+	OPTION_TEXT(struct al_audit_asked, calibration, "calibration", "DIR|FILE",
+		"measure weights as inputs use them: what `calibrate` wrote; llama.cpp's imatrix; "
+		"or the "
+		"inputs' second moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D mean "
+		"squares) or a "
 		"folder of MODULE.npy"),
 	OPTION_END,
 };

@@ -79,14 +79,17 @@ static bool has_input(const struct al_audit_asked *o)
 /* Tables that need a calibration are named with one. */
 static bool check_outputs(struct al_audit_run *run, struct al_error *err)
 {
-	run->has_outputs = al_covariance_calibration(&run->covariance) != NULL;
+	const bool has_calibration = al_covariance_calibration(&run->covariance) != NULL;
+
+	run->has_outputs = has_calibration || al_covariance_imatrix(&run->covariance) != NULL;
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (al_measurements[i]->measured == AL_MEASURED_WITH_OUTPUTS && is_wanted(run, i)
 			&& !run->has_outputs)
 			return al_fail(err, AL_EINPUT,
-				"--only %s needs --calibration DIR, which `calibrate` wrote",
+				"--only %s needs --calibration DIR, which `calibrate` wrote, or an "
+				"imatrix",
 				al_measurements[i]->id);
-	return run->has_outputs || !has_input(run->options)
+	return has_calibration || !has_input(run->options)
 		|| al_fail(err, AL_EINPUT,
 			"--tokens and --text measure conversions: they need --calibration DIR, "
 			"which `calibrate` wrote");

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "calibration/imatrix_write.h"
 #include "checkpoint/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/input.h"
@@ -34,6 +35,11 @@ bool al_calibration_put(struct al_session *session, const struct al_calibration 
 {
 	return al_calibration_write(calibration,
 		al_format(&session->arena, "%s/calibration.safetensors", folder), err);
+}
+
+static bool is_imatrix(const char *path)
+{
+	return al_ends_with(path, ".imatrix") || al_ends_with(path, ".gguf");
 }
 
 /* ---- the answer ---- */
@@ -137,9 +143,16 @@ struct calibrate_options {
 	struct al_input_options input;
 };
 
-static const struct al_option_group groups[] = {{al_format_rows, 0},
-	{al_calibration_folder_rows, 0}, {al_display_rows, 0},
-	{al_layout_rows, offsetof(struct calibrate_options, layout)},
+static const struct al_option_row output_rows[] = {
+	OPTION_TEXT(struct al_calibration_options, folder, "output", "DIR|FILE",
+		"the folder that gets calibration.safetensors; FILE.imatrix or FILE.gguf: the mean "
+		"squares alone, for llama.cpp's quantiser",
+		.letter = 'o'),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {{al_format_rows, 0}, {output_rows, 0},
+	{al_display_rows, 0}, {al_layout_rows, offsetof(struct calibrate_options, layout)},
 	{al_input_rows, offsetof(struct calibrate_options, input)},
 	{al_sample_rows, offsetof(struct calibrate_options, input)},
 	{al_sample_seed_rows, offsetof(struct calibrate_options, input)}, {NULL, 0}};
@@ -160,6 +173,34 @@ static void show(void *context, const char *part)
 	al_progress_show(&c->progress, c->opened.checkpoint.path, part);
 }
 
+/* What it was recorded on. */
+static const char *dataset(const struct al_input_options *input)
+{
+	if (input->tokens)
+		return input->tokens;
+	return input->text ? input->text : "sampled";
+}
+
+static bool put_imatrix(struct calibrating *c, const struct al_calibration *calibration,
+	struct al_error *err)
+{
+	al_table_note(c->session->tables[0],
+		"the imatrix holds attention's weights, of whose inputs it keeps means and mean "
+		"squares; llama.cpp quantises the others as without one, and refuses to where a "
+		"type needs it");
+	return al_imatrix_write(calibration, &c->opened.view, dataset(&c->options->input),
+		c->options->calibration.folder, err);
+}
+
+static bool put(struct calibrating *c, const struct al_calibration *calibration,
+	struct al_error *err)
+{
+	const char *path = c->options->calibration.folder;
+
+	return is_imatrix(path) ? put_imatrix(c, calibration, err)
+				: al_calibration_put(c->session, calibration, path, err);
+}
+
 static bool record(struct calibrating *c, struct al_error *err)
 {
 	const char *folder = c->options->calibration.folder;
@@ -178,26 +219,35 @@ static bool record(struct calibrating *c, struct al_error *err)
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
 	ok = al_checkpoint_note_not_finite(&c->opened.checkpoint, NULL, c->session->tables[0], err)
 		&& al_checkpoint_check_unchanged(&c->opened.checkpoint, err)
-		&& al_calibration_put(c->session, &calibration, folder, err);
+		&& put(c, &calibration, err);
 	al_calibration_finish(&calibration);
 	return ok;
 }
 
+/* The folder is made first: what can't be written needs no recording. */
+static bool record_in_folder(struct calibrating *c, struct al_error *err)
+{
+	const char *folder = c->options->calibration.folder;
+	bool is_new;
+
+	if (!al_calibration_folder_make(folder, &is_new, err))
+		return false;
+	if (record(c, err))
+		return true;
+	if (is_new)
+		(void)rmdir(folder);
+	return false;
+}
+
 static bool run_network(struct calibrating *c, struct al_error *err)
 {
-	bool is_new;
 
 	if (!al_network_open(&c->network, &c->opened.view, err))
 		return false;
 	bool ok = al_input_read(&c->options->input, &c->network, &c->tokens, err);
 	if (ok) {
-		const char *folder = c->options->calibration.folder;
-		ok = al_calibration_folder_make(folder, &is_new, err);
-		if (ok && !record(c, err)) {
-			ok = false;
-			if (is_new)
-				(void)rmdir(folder);
-		}
+		ok = is_imatrix(c->options->calibration.folder) ? record(c, err)
+								: record_in_folder(c, err);
 		al_tokens_finish(&c->tokens);
 	}
 	al_network_close(&c->network);
@@ -209,7 +259,8 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 	struct calibrating c = {.session = session, .options = session->options};
 
 	if (!c.options->calibration.folder)
-		return al_fail(err, AL_EINPUT, "expected -o DIR, the folder to write to");
+		return al_fail(err, AL_EINPUT,
+			"expected -o DIR, the folder to write to, or -o FILE.imatrix");
 	if (!al_input_check(&c.options->input, err)
 		|| !al_opened_checkpoint_init(&c.opened, session, &c.options->layout,
 			al_session_word(session, 0), al_session_word(session, 1), true, err))
@@ -222,7 +273,8 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 const struct al_command al_command_calibrate = {
 	.words = "MODEL [CONFIG]",
 	.examples = {"calibrate stories15M.bin --tokens stories.npy --sequences 0:16 -o measured/",
-		"calibrate all-MiniLM-L6-v2/ --tokens ids.txt -o measured/ -f csv"},
+		"calibrate all-MiniLM-L6-v2/ --tokens ids.txt -o measured/ -f csv",
+		"calibrate stories15M.gguf --tokens stories.npy -o stories15M.imatrix"},
 	.options = groups,
 	.options_size = sizeof(struct calibrate_options),
 	.least_words = 1,

@@ -86,21 +86,14 @@ static struct files list_files(const struct al_job *job, struct al_arena *arena)
 	return files;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-	const size_t n = strlen(text), m = strlen(ending);
-
-	return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
 bool al_job_writes_folder(const struct al_job *job, const char *path)
 {
 	struct stat info;
 
 	if (stat(path, &info) == 0)
 		return S_ISDIR(info.st_mode);
-	return ends_with(path, "/")
-		|| (job->view->checkpoint->index && !ends_with(path, ".safetensors"));
+	return al_ends_with(path, "/")
+		|| (job->view->checkpoint->index && !al_ends_with(path, ".safetensors"));
 }
 
 static bool open_folder(const struct al_job *job, const char *path, struct files *files,

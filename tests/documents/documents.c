@@ -11,6 +11,7 @@
 #include "base/json_reader.h"
 #include "base/memory.h"
 #include "calibration/calibration.h"
+#include "calibration/imatrix.h"
 #include "catalog/tensor_list.h"
 #include "catalog/read.h"
 #include "ledger/quantise.h"
@@ -361,11 +362,12 @@ static bool parse_llama2c(const char *text, size_t length, struct al_error *err)
 	return open_checkpoint(path, err);
 }
 
-static bool parse_gguf(const char *text, size_t length, struct al_error *err)
+/* A format that is recognised by how the file begins. */
+static bool parse_by_magic(const char *text, size_t length, struct al_error *err)
 {
 	char path[256];
 
-	test_write(test_path(path, &folder, "file.gguf"), text, length);
+	test_write(test_path(path, &folder, "file"), text, length);
 	return open_checkpoint(path, err);
 }
 
@@ -421,6 +423,18 @@ static bool parse_calibration(const char *text, size_t length, struct al_error *
 	if (!al_calibration_read(&calibration, path, err))
 		return false;
 	al_calibration_finish(&calibration);
+	return true;
+}
+
+static bool parse_imatrix(const char *text, size_t length, struct al_error *err)
+{
+	struct al_imatrix imatrix;
+	char path[256];
+
+	test_write(test_path(path, &folder, "m.imatrix"), text, length);
+	if (!al_imatrix_open(&imatrix, path, err))
+		return false;
+	al_imatrix_finish(&imatrix);
 	return true;
 }
 
@@ -506,7 +520,12 @@ const struct parser parsers[] = {
 	{.name = "tokens as text", .parse = parse_tokens, .texts = {"1 22 333\n4,5\n"}},
 	{.name = "safetensors", .parse = parse_safetensors, .files = "tests/data/odd.safetensors"},
 	{.name = "llama2.c", .parse = parse_llama2c, .files = "tests/fuzz/corpus/llama2c/*tied"},
-	{.name = "GGUF", .parse = parse_gguf, .files = "tests/fuzz/corpus/gguf/small"},
+	{.name = "GGUF", .parse = parse_by_magic, .files = "tests/fuzz/corpus/gguf/small"},
+	{.name = "npz", .parse = parse_by_magic, .files = "tests/fuzz/corpus/npz/swapped"},
+	{.name = "torch", .parse = parse_by_magic, .files = "tests/fuzz/corpus/torch/nested"},
+	{.name = "torch, legacy",
+		.parse = parse_by_magic,
+		.files = "tests/fuzz/corpus/torch/legacy"},
 	{.name = "safetensors header",
 		.parse = parse_header,
 		.texts = {"{\"__metadata__\": {\"format\": \"pt\", \"k\": \"\\u00e9\"}, \"a\": "
@@ -517,6 +536,10 @@ const struct parser parsers[] = {
 		.parse = parse_index,
 		.files = "tests/data/sharded/model.safetensors.index.json"},
 	{.name = "calibration", .parse = parse_calibration, .fill = fill_calibration},
+	{.name = "imatrix", .parse = parse_imatrix, .files = "tests/fuzz/corpus/imatrix/gguf"},
+	{.name = "imatrix, .dat",
+		.parse = parse_imatrix,
+		.files = "tests/fuzz/corpus/imatrix/legacy-old"},
 	{.name = "recorded shapes", .parse = parse_shapes, .fill = fill_shapes},
 	{.name = "record of ranks", .parse = parse_truncated, .fill = fill_truncated},
 	{.name = "record of dropped heads", .parse = parse_dropped, .fill = fill_dropped},
