@@ -29,17 +29,19 @@ static const struct al_figure map = {.id = "map",
 	.y = {.column = "y"},
 	.color = {.column = "v"}};
 
-/* Shapes filled with a colour; the box of the last one. */
-static size_t count_cells(const struct svg *svg, struct al_color color, struct svg_box *box)
+/* Shapes filled with a colour; the box of the largest one. */
+static size_t count_cells(const struct svg *svg, struct al_color color, struct svg_box *largest)
 {
 	size_t n = 0;
 
+	*largest = (struct svg_box){0};
 	for (size_t i = 0; i < svg->n_shapes; i++) {
-		const struct svg_shape *shape = &svg->shapes[i];
-		if (!svg_color_is(shape->fill, (int)lround(color.red * 255),
+		const struct svg_box *box = &svg->shapes[i].box;
+		if (!svg_color_is(svg->shapes[i].fill, (int)lround(color.red * 255),
 			    (int)lround(color.green * 255), (int)lround(color.blue * 255)))
 			continue;
-		*box = shape->box;
+		if (box->right - box->left > largest->right - largest->left)
+			*largest = *box;
 		n++;
 	}
 	return n;
@@ -67,6 +69,120 @@ static void cells_have_their_colours(void **state)
 	svg_finish(&svg);
 	al_text_finish(&text);
 	al_table_finish(&table);
+}
+
+/* ---- what is written and drawn in cells ---- */
+
+/* The map of fill_cells as text, read; svg_finish and al_text_finish must follow. */
+static void draw_map(struct al_text *text, struct svg *svg)
+{
+	struct al_figure figure = map;
+	struct al_table table;
+
+	figure.writes_values = true;
+	fill_cells(&table);
+	al_text_init(text);
+	assert_true(al_figure_draw(&figure, &table, AL_FIGURE_SVG, text, NULL));
+	assert_true(svg_read(svg, text->data));
+	al_table_finish(&table);
+}
+
+static struct svg_box cell_of(const struct svg *svg, int value)
+{
+	struct svg_box box;
+
+	/* a step of the colour bar may have this colour too */
+	assert_true(count_cells(svg, al_ramp_color((value + 1) / 5., false), &box) >= 1);
+	return box;
+}
+
+/* Glyphs of the one text in a cell. */
+static size_t count_glyphs(const struct svg *svg, const struct svg_box *cell)
+{
+	const struct svg_text *found = NULL;
+
+	for (size_t i = 0; i < svg->n_texts; i++) {
+		const struct svg_box *box = &svg->texts[i].box;
+		if (!svg_boxes_meet(box, cell))
+			continue;
+		assert_null(found);
+		assert_true(box->left > cell->left && box->right < cell->right
+			&& box->top > cell->top && box->bottom < cell->bottom);
+		found = &svg->texts[i];
+	}
+	assert_non_null(found);
+	return found->n_glyphs;
+}
+
+static void values_stand_in_their_cells(void **state)
+{
+	static const size_t glyphs[] = {5, 3, 4, 4, 0, 4}; /* "−1.00", ".00", "1.00" */
+	struct al_text text;
+	struct svg svg;
+
+	(void)state;
+	draw_map(&text, &svg);
+	for (int i = 0; i < 6; i++)
+		if (glyphs[i] > 0) {
+			const struct svg_box cell = cell_of(&svg, i - 1);
+			assert_int_equal(count_glyphs(&svg, &cell), glyphs[i]);
+		}
+	svg_finish(&svg);
+	al_text_finish(&text);
+}
+
+/* Clips that begin where the cell does; none of them goes on behind it. */
+static size_t count_clips(const char *text, const struct svg_box *cell)
+{
+	size_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, "<clipPath")); at++) {
+		const char *path = strstr(at, " d=\"M ");
+		double left, top, right, bottom;
+		if (!path
+			|| sscanf(path, " d=\"M %lf %lf L %lf %*f L %*f %lf", &left, &top, &right,
+				   &bottom)
+				!= 4
+			|| fabs(left - cell->left) > 0.3 || fabs(top - cell->top) > 0.3)
+			continue;
+		assert_true(right < cell->right + 0.3 && bottom < cell->bottom + 0.3);
+		n++;
+	}
+	return n;
+}
+
+/* (1, 1) lies between (0, 1) and (2, 1). */
+static void a_missing_cell_is_hatched(void **state)
+{
+	struct al_text text;
+	struct svg svg;
+
+	(void)state;
+	draw_map(&text, &svg);
+	const struct svg_box before = cell_of(&svg, 2), after = cell_of(&svg, 4);
+	const struct svg_box missing = {before.right, before.top, after.left, before.bottom};
+	assert_true(count_clips(text.data, &missing) > 0);
+	svg_finish(&svg);
+	al_text_finish(&text);
+}
+
+static void the_colour_bar_has_an_outline(void **state)
+{
+	size_t n = 0;
+	struct al_text text;
+	struct svg svg;
+
+	(void)state;
+	draw_map(&text, &svg);
+	for (size_t i = 0; i < svg.n_shapes; i++) {
+		const struct svg_shape *shape = &svg.shapes[i];
+		n += shape->stroke.red >= 0 && fabs(shape->box.right - shape->box.left - 72) < 0.2
+			&& shape->box.bottom - shape->box.top > 2
+			&& shape->box.bottom - shape->box.top < 12;
+	}
+	assert_int_equal(n, 1);
+	svg_finish(&svg);
+	al_text_finish(&text);
 }
 
 static double luminance(struct al_color c)
@@ -183,6 +299,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cells_have_their_colours),
+		cmocka_unit_test(values_stand_in_their_cells),
+		cmocka_unit_test(a_missing_cell_is_hatched),
+		cmocka_unit_test(the_colour_bar_has_an_outline),
 		cmocka_unit_test(groups_stand_on_lines),
 		cmocka_unit_test(ramps_say_more_and_less),
 		cmocka_unit_test(refuses_what_has_no_colour),

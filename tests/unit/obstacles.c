@@ -1,6 +1,8 @@
 /* What labels keep off, counted. */
 #include "unit.h"
 
+#include <math.h>
+
 #include "figure/obstacles.h"
 
 static void counts_boxes_and_segments(void **state)
@@ -24,10 +26,44 @@ static void counts_boxes_and_segments(void **state)
 	assert_false(al_obstacles_hit(&obstacles, &free));
 }
 
+/* Each time where it stood before is taken: all eight places. */
+static void labels_stand_beside_their_point(void **state)
+{
+	const struct al_figure figure = {.width_pt = 200};
+	const double x = 100, y = 80;
+	struct al_box frame = {10, 10, 190, 150}, taken[8];
+	struct al_label label = al_tick_label("label");
+	struct al_obstacles obstacles = {.boxes = taken};
+	struct al_canvas canvas;
+	struct al_text out;
+	size_t n = 0;
+
+	(void)state;
+	al_text_init(&out);
+	assert_true(al_canvas_begin(&canvas, &figure, 160, AL_FIGURE_SVG, &out, NULL));
+	struct al_scene scene = {.canvas = &canvas, .frames = &frame};
+	while (al_scene_put_near(&scene, 0, &obstacles, &label, x, y)) {
+		const struct al_box *box = &label.box;
+		const double across = fmax(0, fmax(box->left - x, x - box->right));
+		const double down = fmax(0, fmax(box->top - y, y - box->bottom));
+		assert_true(fabs(hypot(across, down) - 4.2) < 0.1);
+		assert_true(n < 8);
+		/* the next one may overlap it, but not stand where it stood */
+		taken[n++] = (struct al_box){(box->left + box->right) / 2 - 0.1,
+			(box->top + box->bottom) / 2 - 0.1, (box->left + box->right) / 2 + 0.1,
+			(box->top + box->bottom) / 2 + 0.1};
+		obstacles.n_boxes = n;
+	}
+	assert_int_equal(n, 8);
+	al_canvas_finish(&canvas);
+	al_text_finish(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_boxes_and_segments),
+		cmocka_unit_test(labels_stand_beside_their_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
