@@ -247,6 +247,28 @@ static void what_does_not_run(void **state)
 	}
 }
 
+/* ---- tokens that a config names ---- */
+
+/* The vocabulary of the state dict is 17: 16 is its last token. */
+static void named_tokens_are_in_the_vocabulary(void **state)
+{
+	struct opened o;
+	struct al_error err;
+	int32_t tokens[2];
+	size_t n;
+
+	(void)state;
+	open_view(&o, "llama", NULL, "\"bos_token_id\": 17, \"eos_token_id\": [3, 16]");
+	must(al_network_open(&o.network, &o.view, &err), "llama", &err);
+	must(al_network_named_tokens(&o.network, "eos_token_id", tokens, 2, &n, &err), "llama",
+		&err);
+	assert_int_equal(n, 2);
+	assert_true(tokens[0] == 3 && tokens[1] == 16);
+	assert_false(al_network_named_tokens(&o.network, "bos_token_id", tokens, 1, &n, &err));
+	assert_non_null(strstr(err.message, "token 17 is beyond the vocabulary of 17"));
+	close_case(&o);
+}
+
 /* ---- all of them ---- */
 
 /* A family that says how it runs has a case. */
@@ -292,7 +314,7 @@ static void every_family_has_a_case(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[MOST_CASES + 2];
+	struct CMUnitTest tests[MOST_CASES + 3];
 	glob_t cases;
 
 	if (glob(FOLDER "/*.json", 0, NULL, &cases) != 0 || cases.gl_pathc > MOST_CASES)
@@ -304,7 +326,9 @@ int main(void)
 		every_family_has_a_case, NULL, NULL, &cases};
 	tests[cases.gl_pathc + 1] = (struct CMUnitTest){"what doesn't run", what_does_not_run, NULL,
 		NULL, NULL};
-	const int n_failed = _cmocka_run_group_tests("forward", tests, cases.gl_pathc + 2, NULL,
+	tests[cases.gl_pathc + 2] = (struct CMUnitTest){"tokens that a config names",
+		named_tokens_are_in_the_vocabulary, NULL, NULL, NULL};
+	const int n_failed = _cmocka_run_group_tests("forward", tests, cases.gl_pathc + 3, NULL,
 		NULL);
 	globfree(&cases);
 	return n_failed;

@@ -549,6 +549,28 @@ static void no_text_meets_another(void **state)
 	}
 }
 
+/* Names of slots stand beneath the ticks, 2.5 pt long. */
+static void names_keep_off_the_ticks(void **state)
+{
+	static const char *const ids[] = {"names", "log-powers", "negative"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct drawing d;
+		size_t n = 0;
+		open_drawing(&d, ids[i]);
+		for (size_t k = 0; k < d.svg.n_texts; k++) {
+			const struct svg_box *box = &d.svg.texts[k].box;
+			if (svg_center(box).y < d.frames[0].bottom || box->right < d.frames[0].left)
+				continue;
+			assert_true(box->top > d.frames[0].bottom + 3.5);
+			n++;
+		}
+		assert_true(n >= 3);
+		close_drawing(&d);
+	}
+}
+
 /* Whatever the size: a figure, or an error, never a muddle. Returns whether it was drawn. */
 static bool holds_at(const struct figure_case *c, const struct al_table *table, double width,
 	double height)
@@ -854,6 +876,7 @@ int main(void)
 		cmocka_unit_test(points_agree_with_the_table),
 		cmocka_unit_test(marks_lie_inside_the_axes),
 		cmocka_unit_test(no_text_meets_another),
+		cmocka_unit_test(names_keep_off_the_ticks),
 		cmocka_unit_test(any_size_holds),
 		cmocka_unit_test(any_table_holds),
 		cmocka_unit_test(strands_lie_below_their_mean),

@@ -212,6 +212,10 @@ static void prints_and_groups(void **state)
 	mpq_srcptr copy = al_exact_copy(&arena, q);
 	assert_string_equal(al_exact_text(&arena, copy),
 		"10000000000000000000000000000000000000000");
+	/* 1 + 10^-40 rounds to a whole number: no point is left at its end */
+	mpz_set(mpq_denref(q), mpq_numref(q));
+	mpz_add_ui(mpq_numref(q), mpq_numref(q), 1);
+	assert_string_equal(al_exact_text(&arena, q), "1");
 	mpq_clear(q);
 	al_arena_finish(&arena);
 }

@@ -1,0 +1,47 @@
+/* What a plot knows of its data before anything is drawn. */
+#include "unit.h"
+
+#include "figure/mark.h"
+
+static const struct al_figure lines = {.id = "lines",
+	.mark = "line",
+	.x = {.column = "x"},
+	.y = {.column = "y"}};
+
+/* Points (i x_step, i y_step), i from 1 to 4. */
+static void fill(struct al_table *table, double x_step, double y_step)
+{
+	al_table_init(table, "points", "");
+	al_table_add_column(table, (struct al_column){.key = "x"});
+	al_table_add_column(table, (struct al_column){.key = "y"});
+	for (int i = 1; i <= 4; i++) {
+		struct al_cell *cell = al_table_add_row(table);
+		al_cell_set_real(&cell[0], i * x_step);
+		al_cell_set_real(&cell[1], i * y_step);
+	}
+}
+
+/* Between whole numbers an axis has no tick; between others it has. */
+static void whole_numbers_are_known(void **state)
+{
+	static const double steps[][2] = {{1, 1}, {0.25, 3}, {2, 0.5}, {0.125, 0.75}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		struct al_table table;
+		struct al_plot plot;
+		fill(&table, steps[i][0], steps[i][1]);
+		assert_true(al_plot_init(&plot, &lines, &al_mark_line, &table, NULL));
+		assert_int_equal(plot.x.is_whole, steps[i][0] >= 1);
+		assert_int_equal(plot.y.is_whole, steps[i][1] >= 1);
+		al_plot_finish(&plot);
+		al_table_finish(&table);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_numbers_are_known)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
