@@ -384,6 +384,9 @@ static void refuses_before_it_expands(void **state)
 		{"((2^60)^60)*((2^60)^60)",
 			"column 12: expands to coefficients of more than 4096 bits"},
 		{"((2^64)^64)^2", "column 8: expands to coefficients of more than 4096 bits"},
+		/* 2,046 and 2,047 bits with a sign each, and what two products carry */
+		{"((2^64)^31*2^61*a+b)*((2^64)^31*2^62*c+d)",
+			"column 21: expands to coefficients of more than 4096 bits"},
 		{"1/(a - a)", "column 2: division by zero"},
 		{"mod(a, 0)", "column 1: division by zero"},
 		{"a^b", "column 2: an exponent that is not a whole number from 0 to 64"},

@@ -57,6 +57,7 @@ static const struct tick_case {
 	{0x1p20, 0x1p40, 5, {.is_log = true, .is_binary = true, .quantity = AL_QUANTITY_BYTES},
 		"1 MiB 32 MiB 1 GiB 32 GiB 1 TiB"},
 	{20, 28, 5, {.is_log = true}, "20 22 24 26 28"},
+	{20, 50, 5, {.is_log = true}, "20 50"},
 	{0.001, 10, 5, {.is_log = true}, "0.001 0.01 0.1 1 10"},
 };
 
