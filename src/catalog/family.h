@@ -29,8 +29,10 @@
  * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant.
  *
  * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} of a layer with
- * two, layers.{layer}.mamba beside attention), mtp.{mtp}, or encoder.{layer}.self,
- * decoder.{layer}.self and decoder.{layer}.cross; its stored tensors have their whole names. No
+ * two, layers.{layer}.mamba beside attention, layers.{layer}.cross of a text model that reads an
+ * image there), stages.{layer}.{block} where widths change by stages, global.{index} of layers over
+ * all tiles of an image, mtp.{mtp}, or encoder.{layer}.self, decoder.{layer}.self and
+ * decoder.{layer}.cross; its stored tensors have their whole names. No
  * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
  * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing.
  * With "cross": true keys and values come from the other stack, so that the norm "before" it makes
