@@ -20,9 +20,9 @@ struct al_covariance {
 	struct al_imatrix imatrix; /* without entries where there is none */
 };
 
-/* `path`, which must outlive it: a calibration or its folder; an imatrix; an .npy file for all modules, one
- * dimension being a diagonal; or a folder of MODULE.npy (of cross attention that is what its
- * queries read, and MODULE.memory.npy what its keys and values read). A calibration of another
+/* `path`, which must outlive it: a calibration or its folder; an imatrix; an .npy file for all
+ * modules, one dimension being a diagonal; or a folder of MODULE.npy (of cross attention that is
+ * what its queries read, and MODULE.memory.npy what its keys and values read). A calibration of another
  * checkpoint, a matrix that isn't symmetric, and negative eigenvalues beyond rounding are AL_EINPUT
  * errors. On failure nothing is left to finish. */
 bool al_covariance_open(struct al_covariance *covariance, const char *path,

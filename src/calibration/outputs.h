@@ -22,7 +22,7 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 	struct al_head_worth *worth, struct al_error *err) AL_MUST_CHECK;
 
 /* Share and `dropped` where of M the diagonal alone is known, `squares` [n_heads*d_value], and
- * perhaps E[o], `means` (else NULL): different numbers count as uncorrelated. The rest is left 0. */
+ * perhaps E[o], `means` (else NULL): different numbers count as uncorrelated. The rest stays 0. */
 void al_heads_judge_diagonal(const double *squares, const double *means, struct al_view output,
 	size_t n_heads, struct al_head_worth *worth);
 

@@ -12,7 +12,7 @@
 static struct test_folder folder;
 static char path[256];
 
-/* A module of two heads of width 2 that reads three numbers; its tensors have names of their own. */
+/* A module of two heads of width 2 that reads three numbers; its tensors have their own names. */
 static struct al_tensor stored = {.name = "self.q_proj.weight"};
 static struct al_factor_run run = {.tensor = &stored};
 static const struct al_factor factor = {.runs = &run,
