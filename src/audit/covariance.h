@@ -22,9 +22,9 @@ struct al_covariance {
 
 /* `path`, which must outlive it: a calibration or its folder; an imatrix; an .npy file for all
  * modules, one dimension being a diagonal; or a folder of MODULE.npy (of cross attention that is
- * what its queries read, and MODULE.memory.npy what its keys and values read). A calibration of another
- * checkpoint, a matrix that isn't symmetric, and negative eigenvalues beyond rounding are AL_EINPUT
- * errors. On failure nothing is left to finish. */
+ * what its queries read, and MODULE.memory.npy what its keys and values read). A calibration of
+ * another checkpoint, a matrix that isn't symmetric, and negative eigenvalues beyond rounding are
+ * AL_EINPUT errors. On failure nothing is left to finish. */
 bool al_covariance_open(struct al_covariance *covariance, const char *path,
 	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 void al_covariance_finish(struct al_covariance *covariance);
