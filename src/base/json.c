@@ -49,7 +49,7 @@ static void walk(struct al_json_scan *s, const struct cJSON *node, const struct 
 	s->p++;
 }
 
-static const char *place_of(const struct al_json *doc, const struct cJSON *node)
+const char *al_json_place(const struct al_json *doc, const struct cJSON *node)
 {
 	struct al_json_scan s = {.p = doc->text,
 		.end = doc->text + doc->length,
@@ -70,7 +70,7 @@ bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	return fail_at(doc, place_of(doc, node), err, message);
+	return fail_at(doc, al_json_place(doc, node), err, message);
 }
 
 bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_error *err)
@@ -81,7 +81,7 @@ bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_e
 		return false;
 	enum al_status status = err->status;
 	snprintf(message, sizeof(message), "%s", err->message);
-	fail_at(doc, place_of(doc, node), err, message);
+	fail_at(doc, al_json_place(doc, node), err, message);
 	err->status = status;
 	return false;
 }
@@ -370,7 +370,7 @@ bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *o
 	if (!al_json_expect(doc, node, AL_JSON_NUMBER, err))
 		return false;
 	if (!isfinite(node->valuedouble)) {
-		const char *place = place_of(doc, node);
+		const char *place = al_json_place(doc, node);
 		return al_json_fail(doc, node, err, "%s%s%sfound %.*s, expected a finite number",
 			node->string ? "\"" : "", node->string ? node->string : "",
 			node->string ? "\": " : "", (int)strcspn(place, " \t\r\n,]}"), place);

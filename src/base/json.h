@@ -65,6 +65,9 @@ const struct cJSON *al_json_get(const struct cJSON *object,
 #define al_json_each(child, node) \
 	for (const struct cJSON *child = al_json_first(node); child; child = al_json_next(child))
 
+/* Where the node's value begins in the document's text. */
+const char *al_json_place(const struct al_json *doc, const struct cJSON *node);
+
 /* Fails with "name:line:column: message". */
 bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al_error *err,
 	const char *format, ...) AL_PRINTF(4, 5);

@@ -352,6 +352,13 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	const struct cJSON *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Gives symbols other whole numbers in a config.json, whose text it is: all else stays as it
+ * stands, keys and their order too. A key that isn't there comes behind that of the first of the
+ * symbols; a symbol that the family reads from no key is left alone. */
+struct al_text;
+bool al_config_edit(const struct al_family *family, struct al_text *text,
+	const struct al_binding *values, size_t n, struct al_error *err) AL_MUST_CHECK;
+
 /* The architecture that a config says where the family knows others and not this one; or NULL. */
 const char *al_family_unknown_architecture(const struct al_family *family,
 	const struct al_json *doc, const struct cJSON *config);

@@ -113,7 +113,11 @@ void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct
 	const char *method = al_checkpoint_metadata(&opened->checkpoint, "attnledger.method");
 	if (method)
 		al_table_note(table, "compressed by attnledger, --method %s%s", method,
-			opened->view.has_config ? ": config.json is the original's" : "");
+			opened->view.has_config
+					&& al_json_get(opened->view.config.root,
+						AL_CONFIG_COMPRESSED)
+				? ": config.json is the original's"
+				: "");
 	for (size_t i = 0; i < opened->view.n_notes; i++)
 		al_table_note(table, "%s", opened->view.notes[i]);
 }

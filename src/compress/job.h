@@ -34,6 +34,9 @@ struct al_job {
 	struct al_job_module *modules;
 	size_t n_modules;
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
+	bool writes_folder;
+	const char *config_says; /* what of the copy a config.json of its family says; NULL: no
+				    such config.json says all */
 };
 
 /* Refuses an output that is a file of the input, or that can't be written. What the modules put

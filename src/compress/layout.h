@@ -119,6 +119,9 @@ int64_t al_rank_parameters(const struct al_attention *attention, enum al_method 
 /* The kept heads of a module, all but for drop. */
 int64_t al_layout_heads(const struct al_layout *layout, bool of_keys);
 
+/* How many key/value heads there are in the copy. */
+int64_t al_layout_kv_heads(const struct al_layout *layout);
+
 /* What no family lists, whatever sizes its config says; NULL: its tensors are a family's. NULL for
  * a layout too. */
 const char *al_layout_unlisted(const struct al_layout *layout);

@@ -230,6 +230,11 @@ int64_t al_layout_heads(const struct al_layout *layout, bool of_keys)
 	return n;
 }
 
+int64_t al_layout_kv_heads(const struct al_layout *layout)
+{
+	return al_layout_heads(layout, true);
+}
+
 int64_t al_layout_parameters(const struct al_layout *layout)
 {
 	const struct al_attention *a = layout->attention;

@@ -119,6 +119,14 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 	al_plan_make(&plan, job);
 	if (!check_gain(&plan, err))
 		return false;
-	return al_job_writes_folder(job, path) ? al_job_write_folder(job, &plan, source, path, err)
-					       : write_file(job, &plan, source, path, err);
+	struct al_text config;
+	al_text_init(&config);
+	job->writes_folder = al_job_writes_folder(job, path);
+	if (job->view->has_config)
+		al_job_write_config(job, &plan, &config);
+	const bool ok = job->writes_folder
+		? al_job_write_folder(job, &plan, source, &config, path, err)
+		: write_file(job, &plan, source, path, err);
+	al_text_finish(&config);
+	return ok;
 }

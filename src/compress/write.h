@@ -32,10 +32,14 @@ bool al_job_writes_folder(const struct al_job *job, const char *path);
 bool al_job_check_folder(const struct al_job *job, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A folder with the original's shards under their names, its index, its config and its tokenizer's
+/* Adds the copy's config.json, of a view that has one, and sets job->config_says. */
+struct al_text;
+void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out);
+
+/* A folder with the original's shards under their names, its index, `config` and its tokenizer's
  * files. */
 bool al_job_write_folder(struct al_job *job, const struct al_plan *plan, uint64_t source,
-	const char *path, struct al_error *err) AL_MUST_CHECK;
+	const struct al_text *config, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* Asks the options' check about what was written. */
 bool al_job_approve(const struct al_job *job, const char *written, struct al_error *err);

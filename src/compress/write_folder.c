@@ -1,5 +1,5 @@
 /* Writing the compressed checkpoint: a folder with the original's shards under their names, each
- * tensor in the shard where its original is, their index, the original's config.json, and what
+ * tensor in the shard where its original is, their index, a config.json, and what
  * stands beside it to read and write text.
  *
  * The files are known before the first byte is written, and come one after the other. */
@@ -142,26 +142,6 @@ static bool write_shard(struct al_job *job, const struct al_plan *plan, uint64_t
 		&& al_safetensors_commit(writer, err);
 }
 
-/* The original's, marked as such where modules are others: who counts by it must know. */
-static bool write_config(const struct al_job *job, const char *path, struct al_error *err)
-{
-	const struct al_json *config = &job->view->config;
-	struct al_text text;
-
-	al_text_init(&text);
-	al_text_add_bytes(&text, config->text, config->length);
-	if (job->n_modules > 0 && !al_json_get(config->root, AL_CONFIG_COMPRESSED)) {
-		const size_t start = strcspn(config->text, "{") + 1;
-		text.length = start;
-		al_text_addf(&text, "\n  \"%s\": true%s", AL_CONFIG_COMPRESSED,
-			al_json_first(config->root) ? "," : "\n");
-		al_text_add_bytes(&text, config->text + start, config->length - start);
-	}
-	const bool ok = al_file_write(path, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
-}
-
 static bool copy_companion(const char *from, const char *to, struct al_error *err)
 {
 	struct al_text text;
@@ -174,7 +154,8 @@ static bool copy_companion(const char *from, const char *to, struct al_error *er
 }
 
 static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t source,
-	const struct files *files, const struct al_output_folder *folder, struct al_error *err)
+	const struct al_text *config, const struct files *files,
+	const struct al_output_folder *folder, struct al_error *err)
 {
 	size_t next = files->n_shards;
 
@@ -185,7 +166,9 @@ static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t
 		&& !al_index_write(al_output_folder_file(folder, next++), plan->headers, plan->n,
 			files->names, err))
 		return false;
-	if (files->has_config && !write_config(job, al_output_folder_file(folder, next++), err))
+	if (files->has_config
+		&& !al_file_write(al_output_folder_file(folder, next++), config->data,
+			config->length, err))
 		return false;
 	for (; next < files->n; next++)
 		if (!copy_companion(al_format(&job->arena, "%s%s", files->folder,
@@ -196,14 +179,14 @@ static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t
 }
 
 bool al_job_write_folder(struct al_job *job, const struct al_plan *plan, uint64_t source,
-	const char *path, struct al_error *err)
+	const struct al_text *config, const char *path, struct al_error *err)
 {
 	struct al_output_folder *folder;
 	struct files files;
 
 	if (!open_folder(job, path, &files, &job->arena, &folder, err))
 		return false;
-	if (write_files(job, plan, source, &files, folder, err)
+	if (write_files(job, plan, source, config, &files, folder, err)
 		&& al_job_approve(job, al_output_folder_written(folder), err))
 		return al_output_folder_commit(folder, err);
 	al_output_folder_abandon(folder);

@@ -1,0 +1,177 @@
+/* The copy's config.json: where its family has keys for all that is new (heads, key/value heads,
+ * their width), the original's text with these numbers; else the original's, marked.
+ *
+ * Nothing is trusted to a key's name: under the new numbers the family must expect every attention
+ * tensor as it is written, and divide the scores as the original does. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "catalog/family.h"
+#include "compress/write.h"
+
+/* ---- what is new ---- */
+
+static const char *const symbols[] = {"n_heads", "n_kv_heads", "d_head"};
+enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
+
+static void numbers_of(const struct al_job *job, const struct al_attention *a,
+	int64_t numbers[N_SYMBOLS])
+{
+	const struct al_job_module *module = al_job_module_find(job->modules, job->n_modules, a);
+
+	numbers[0] = module ? al_layout_heads(&module->layout, false) : a->n_heads;
+	numbers[1] = module ? al_layout_kv_heads(&module->layout) : a->n_kv_heads;
+	numbers[2] = a->d_head;
+}
+
+/* The numbers of all modules, if they are the same; a config says them once. */
+static bool find_common(const struct al_job *job, struct al_binding values[N_SYMBOLS])
+{
+	const struct al_model_view *view = job->view;
+	int64_t own[N_SYMBOLS];
+
+	for (size_t i = 0; i < view->n_modules; i++) {
+		if (view->modules[i].is_latent || view->modules[i].is_shared)
+			return false;
+		numbers_of(job, &view->modules[i], own);
+		for (size_t k = 0; k < N_SYMBOLS; k++) {
+			if (i > 0 && values[k].value != own[k])
+				return false;
+			values[k] = (struct al_binding){symbols[k], own[k]};
+		}
+	}
+	return true;
+}
+
+/* ---- does it say all? ---- */
+
+struct check {
+	struct al_job *job;
+	const struct al_plan *plan;
+	struct al_settings settings;
+};
+
+/* The written tensor of a family's name; NULL: none. */
+static const struct al_tensor *find_written(const struct check *c, const char *name)
+{
+	const struct al_tensor *source = al_model_view_find(c->job->view, name);
+
+	for (size_t i = 0; source && i < c->plan->n; i++)
+		if (strcmp(c->plan->headers[i].name, source->name) == 0)
+			return &c->plan->headers[i];
+	return NULL;
+}
+
+static bool has_shape(const struct al_tensor *written, const int64_t *dims, size_t n_dims)
+{
+	return written && written->n_dims == n_dims
+		&& memcmp(written->shape, dims, n_dims * sizeof(*dims)) == 0;
+}
+
+static bool scores_alike(const struct check *c, const struct al_model_module *module,
+	const struct al_stored_module *stored)
+{
+	const struct al_model_view *view = c->job->view;
+
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const struct al_attention *a = &view->modules[i];
+		if (strcmp(a->name, module->name) == 0
+			&& ((stored->score_divisor ? stored->score_divisor : a->d_head)
+					!= a->score_divisor
+				|| (a->is_rotary && stored->rotary_width != a->rotary_width)))
+			return false;
+	}
+	return true;
+}
+
+static bool fits(struct check *c, const struct al_tensor_list *list)
+{
+	struct al_job *job = c->job;
+	struct al_stored_module stored;
+
+	for (size_t i = 0; i < list->n_modules; i++) {
+		if (!al_stored_module_read(&stored, &job->arena, job->view->catalog,
+			    &list->modules[i], &c->settings, NULL)
+			|| !scores_alike(c, &list->modules[i], &stored))
+			return false;
+		for (size_t k = 0; k < stored.n_tensors; k++)
+			if (!has_shape(find_written(c, stored.tensors[k].name),
+				    stored.tensors[k].dims, stored.tensors[k].n_dims))
+				return false;
+	}
+	return true;
+}
+
+static bool says_all(struct al_job *job, const struct al_plan *plan, const struct al_text *config)
+{
+	const struct al_model_view *view = job->view;
+	struct check c = {.job = job, .plan = plan};
+	struct al_tensor_list list;
+	struct al_json doc;
+
+	if (!al_json_parse(&doc, "config.json", config->data, config->length, NULL))
+		return false;
+	al_settings_init(&c.settings, view->catalog);
+	bool ok = al_family_settings(view->family, &doc, doc.root, "config.json", &c.settings, NULL)
+		&& al_tensor_list_init(&list, view->catalog, view->family, &c.settings,
+			AL_TENSORS_BY_NAME, NULL);
+	if (ok) {
+		ok = fits(&c, &list);
+		al_tensor_list_finish(&list);
+	}
+	al_settings_finish(&c.settings);
+	al_json_finish(&doc);
+	return ok;
+}
+
+/* ---- the text ---- */
+
+static bool is_unlisted(const struct al_job *job)
+{
+	for (size_t i = 0; i < job->n_modules; i++)
+		if (al_layout_unlisted(&job->modules[i].layout)
+			|| al_method_mixes(job->modules[i].layout.method))
+			return true;
+	return false;
+}
+
+static const char *describe(struct al_job *job, const struct al_binding values[N_SYMBOLS])
+{
+	return al_format(&job->arena,
+		"%" PRId64 " heads, %" PRId64 " of keys and values, %" PRId64 " wide",
+		values[0].value, values[1].value, values[2].value);
+}
+
+/* The original's, marked where modules are others: who counts by it must know. */
+static void mark(const struct al_json *config, struct al_text *out)
+{
+	const size_t start = strcspn(config->text, "{") + 1;
+
+	if (al_json_get(config->root, AL_CONFIG_COMPRESSED))
+		return;
+	out->length = start;
+	al_text_addf(out, "\n  \"%s\": true%s", AL_CONFIG_COMPRESSED,
+		al_json_first(config->root) ? "," : "\n");
+	al_text_add_bytes(out, config->text + start, config->length - start);
+}
+
+void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out)
+{
+	const struct al_json *config = &job->view->config;
+	struct al_binding values[N_SYMBOLS];
+
+	al_text_add_bytes(out, config->text, config->length);
+	if (job->n_modules == 0)
+		return;
+	if (!al_json_get(config->root, AL_CONFIG_COMPRESSED) && !is_unlisted(job)
+		&& find_common(job, values)
+		&& al_config_edit(job->view->family, out, values, N_SYMBOLS, NULL)
+		&& says_all(job, plan, out)) {
+		job->config_says = describe(job, values);
+		return;
+	}
+	out->length = 0;
+	al_text_add_bytes(out, config->text, config->length);
+	mark(config, out);
+}
