@@ -109,11 +109,7 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 	if (!layout || job->options->for_epfml || keeps_heads(layout))
 		return;
 	if (job->config_says)
-		al_table_note(table, "layout: family %s with %s: %s", job->view->family->name,
-			job->config_says,
-			job->writes_folder
-				? "its config.json says so: programs that load the family load it"
-				: "-o FOLDER/ writes the config.json that says so with it");
+		al_table_note(table, "layout: %s", job->config_says);
 	else if (al_layout_unlisted(layout))
 		al_table_note(table,
 			"layout: %s, which no family lists: verify reads it beside the original, "

@@ -35,7 +35,7 @@ struct al_job {
 	size_t n_modules;
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
 	bool writes_folder;
-	const char *config_says; /* what of the copy a config.json of its family says; NULL: no
+	const char *config_says; /* who can load the copy by a config.json of its family; NULL: no
 				    such config.json says all */
 };
 

@@ -136,11 +136,17 @@ static bool is_unlisted(const struct al_job *job)
 	return false;
 }
 
-static const char *describe(struct al_job *job, const struct al_binding values[N_SYMBOLS])
+/* transformers 5 refuses a llama of other widths (LlamaConfig, validate_architecture), whatever its
+ * head_dim is. */
+static const char *warn(const struct al_job *job, int64_t n_heads)
 {
-	return al_format(&job->arena,
-		"%" PRId64 " heads, %" PRId64 " of keys and values, %" PRId64 " wide",
-		values[0].value, values[1].value, values[2].value);
+	const struct al_setting *width;
+
+	return al_settings_get(&job->view->settings, "d_model", &width, NULL) && width
+			&& width->value.integer % n_heads != 0
+		? ", but those that ask the model's width to be a multiple of its heads "
+		  "(transformers 5)"
+		: "";
 }
 
 /* The original's, marked where modules are others: who counts by it must know. */
@@ -168,7 +174,15 @@ void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct 
 		&& find_common(job, values)
 		&& al_config_edit(job->view->family, out, values, N_SYMBOLS, NULL)
 		&& says_all(job, plan, out)) {
-		job->config_says = describe(job, values);
+		job->config_says = al_format(&job->arena,
+			"family %s with %" PRId64 " heads, %" PRId64 " of keys and values, %" PRId64
+			" wide: %s%s",
+			job->view->family->name, values[0].value, values[1].value, values[2].value,
+			job->writes_folder
+				? "its config.json says so, programs that load the family load it"
+				: "-o FOLDER/ writes a config.json that says so, for programs that "
+				  "load the family",
+			warn(job, values[0].value));
 		return;
 	}
 	out->length = 0;
