@@ -54,8 +54,9 @@ static void name_value(void *context, const char *symbol)
 		|| !al_settings_get(naming->config->settings, symbol, &setting, NULL) || !setting
 		|| setting->value.kind != AL_VALUE_INTEGER)
 		return;
-	const char *piece = al_format(&naming->config->settings->arena, "; %s = %lld",
-		name_of(naming->config, key), (long long)setting->value.integer);
+	struct al_arena *arena = &naming->config->settings->arena;
+	const char *piece = al_format(arena, "; %s = %s", name_of(naming->config, key),
+		al_config_value_text(key, &setting->value, arena));
 	if (!strstr(naming->out->data, piece))
 		al_text_add(naming->out, piece);
 	if (find_given(naming->config, key))

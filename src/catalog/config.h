@@ -40,6 +40,10 @@ const struct cJSON *al_config_find(const struct al_config *config, const struct 
  * array a. */
 const struct cJSON *al_config_find_nested(const struct cJSON *object, const char *path);
 
+/* A symbol's value as a config has it: "768", "true", "0.5" of millionths. */
+const char *al_config_value_text(const struct al_config_key *key, const struct al_value *value,
+	struct al_arena *arena);
+
 /* A whole number, or true and false as 1 and 0 where `takes_boolean`. */
 bool al_config_read_number(const struct al_config *config, const struct cJSON *node,
 	const char *key, bool takes_boolean, int64_t *out, struct al_error *err) AL_MUST_CHECK;

@@ -121,18 +121,6 @@ size_t al_family_left_out(const struct al_family *family, const struct al_json *
 	return n;
 }
 
-static const char *describe_value(const struct al_config_key *key, const struct al_value *value,
-	struct al_arena *arena)
-{
-	if (value->kind == AL_VALUE_WORD)
-		return value->word;
-	if (key->type == AL_CONFIG_BOOLEAN)
-		return value->integer ? "true" : "false";
-	if (key->type == AL_CONFIG_MILLIONTHS)
-		return al_format(arena, "%g", (double)value->integer / 1e6);
-	return al_format(arena, "%lld", (long long)value->integer);
-}
-
 /* "hidden_size = 768", "layer_types by mod(layer, 3) > 0"; NULL: the symbol has no value. */
 static const char *describe_default(const struct al_config_key *key,
 	const struct al_settings *settings, struct al_arena *arena)
@@ -145,7 +133,7 @@ static const char *describe_default(const struct al_config_key *key,
 			return al_format(arena, "%s by %s", key->keys[0],
 				setting->formula ? al_formula_source(setting->formula) : "null");
 		return al_format(arena, "%s = %s", key->keys[0],
-			describe_value(key, &setting->value, arena));
+			al_config_value_text(key, &setting->value, arena));
 	}
 	return NULL;
 }

@@ -258,3 +258,17 @@ bool al_config_read(const struct al_config *config, const struct cJSON *node,
 		return true;
 	}
 }
+
+/* ---- as text ---- */
+
+const char *al_config_value_text(const struct al_config_key *key, const struct al_value *value,
+	struct al_arena *arena)
+{
+	if (value->kind == AL_VALUE_WORD)
+		return value->word;
+	if (key->type == AL_CONFIG_BOOLEAN)
+		return value->integer ? "true" : "false";
+	if (key->type == AL_CONFIG_MILLIONTHS)
+		return al_format(arena, "%g", (double)value->integer / 1e6);
+	return al_format(arena, "%lld", (long long)value->integer);
+}
