@@ -146,7 +146,7 @@ static bool read_sequences(struct al_calibration *calibration, const struct al_c
 {
 	const struct al_tensor *tensor = al_checkpoint_find(file, SEQUENCES);
 
-	if (!tensor || tensor->n_dims != 1 || strcmp(tensor->dtype->stored, "U64") != 0)
+	if (!tensor || tensor->n_dims != 1 || strcmp(al_dtype_title(tensor->dtype), "U64") != 0)
 		return al_fail(err, AL_EINPUT, "expected a vector \"%s\" of U64", SEQUENCES);
 	calibration->n_sequences = (size_t)tensor->n_elements;
 	calibration->sequences = al_try_calloc(calibration->n_sequences, 8, err);

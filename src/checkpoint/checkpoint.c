@@ -75,7 +75,8 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 							     : NULL;
 }
 
-bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct al_error *err)
+static bool open_shard(struct al_checkpoint *checkpoint, size_t shard_index,
+	const struct al_format **format, struct al_error *err)
 {
 	struct al_shard *shard = &checkpoint->shards[shard_index];
 	struct al_listing listing = {.checkpoint = checkpoint,
@@ -85,33 +86,62 @@ bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index, struct 
 
 	if (!al_source_open(&shard->source, shard->source.path, err))
 		return false;
-	const struct al_format *format = recognise(&shard->source, err);
-	if (!format)
+	*format = recognise(&shard->source, err);
+	if (!*format)
 		return false;
-	shard->format = format->name;
-	if (!format->list(&listing, err))
+	shard->format = (*format)->name;
+	if (!(*format)->list(&listing, err))
 		return false;
 	if (shard->header_text_bytes == 0)
 		shard->header_text_bytes = shard->header_bytes - shard->header_text;
-	return al_listing_check(&listing, format, err);
+	return al_listing_check(&listing, *format, err);
+}
+
+/* So many shards stay open: a process may have as few as 1024 files, and callers have some too. */
+enum { OPEN_SHARDS = 256 };
+
+bool al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths, size_t n,
+	struct al_error *err)
+{
+	const struct al_format *format;
+
+	checkpoint->shards = al_new_array(&checkpoint->arena, struct al_shard, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		checkpoint->shards[i].source = (struct al_source){.path = paths[i], .fd = -1};
+		checkpoint->n_shards++;
+		if (!open_shard(checkpoint, i, &format, err))
+			return false;
+		if (i >= OPEN_SHARDS)
+			al_source_park(&checkpoint->shards[i].source);
+	}
+	return true;
 }
 
 static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
 {
+	const struct al_format *format;
+
 	checkpoint->shards = al_new(&checkpoint->arena, struct al_shard);
 	checkpoint->n_shards = 1;
 	checkpoint->shards[0].source = (struct al_source){.path = path, .fd = -1};
-	return al_shard_open(checkpoint, 0, err) && al_checkpoint_hash_names(checkpoint, err);
+	if (!open_shard(checkpoint, 0, &format, err)
+		|| (format->open_others && !format->open_others(checkpoint, err))
+		|| !al_checkpoint_hash_names(checkpoint, err))
+		return false;
+	if (format->describe)
+		format->describe(checkpoint);
+	return true;
 }
 
 /* ---- a folder ---- */
 
-static bool is_checkpoint_file(const char *name)
+/* The format of files that are called so; NULL: none. */
+static const struct al_format *format_of_name(const char *name)
 {
 	for (const struct al_format *const *format = al_formats; *format; format++)
-		if (!(*format)->is_alone && al_ends_with(name, (*format)->ending))
-			return true;
-	return false;
+		if (al_ends_with(name, (*format)->ending))
+			return *format;
+	return NULL;
 }
 
 /* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to
@@ -127,6 +157,7 @@ static const char *existing(struct al_arena *arena, const char *folder, const ch
 /* What a folder holds, where nothing in it has the usual name. */
 struct candidates {
 	const char *index, *file;
+	const char *alone; /* one that wants to be named itself */
 	size_t n_indexes, n_files;
 };
 
@@ -141,8 +172,11 @@ static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 		const char *name = entry->d_name;
 		if (is_index(name) && found->n_indexes++ == 0)
 			found->index = al_format(&checkpoint->arena, "%s/%s", folder, name);
-		if (is_checkpoint_file(name) && found->n_files++ == 0)
+		const struct al_format *format = format_of_name(name);
+		if (format && !format->is_alone && found->n_files++ == 0)
 			found->file = al_format(&checkpoint->arena, "%s/%s", folder, name);
+		if (format && format->is_alone && (!found->alone || strcmp(name, found->alone) < 0))
+			found->alone = al_strdup(&checkpoint->arena, name);
 	}
 	closedir(stream);
 	return true;
@@ -174,7 +208,9 @@ static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, st
 	if (found.n_indexes == 0 && found.n_files == 1)
 		return open_file(checkpoint, found.file, err);
 	if (found.n_files == 0 && found.n_indexes == 0)
-		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file", folder);
+		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file%s%s", folder,
+			found.alone ? ": name the file itself, as " : "",
+			found.alone ? found.alone : "");
 	return al_fail(err, AL_EINPUT,
 		"%s: holds %zu .safetensors files and %zu indexes, expected "
 		"model.safetensors, model.safetensors.index.json or a single one",

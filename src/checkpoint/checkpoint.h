@@ -11,6 +11,7 @@
 #include "base/format.h"
 
 struct al_archive;
+struct al_gguf_pair;
 struct al_laid;
 struct al_layout;
 
@@ -32,6 +33,8 @@ struct al_shard {
 	uint64_t header_hash; /* of its text, FNV-1a */
 	uint64_t header_text, header_text_bytes; /* where that text lies */
 	struct al_archive *archive; /* of an archive's members; else NULL */
+	const struct al_gguf_pair *pairs; /* a GGUF file's metadata (gguf.h); else NULL */
+	uint64_t n_pairs;
 };
 
 /* What a file says about itself. */
@@ -46,7 +49,7 @@ struct al_checkpoint {
 	struct al_arena arena;
 	const char *path; /* as it was given */
 	const char *config; /* the config.json beside the tensors, or NULL */
-	const char *header_config; /* what the only file's header says as a config.json; or NULL */
+	const char *header_config; /* what the files' headers say as a config.json; or NULL */
 	const char *index; /* the index of a sharded folder, or NULL */
 	struct al_shard *shards;
 	size_t n_shards;

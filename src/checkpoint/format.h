@@ -40,6 +40,11 @@ struct al_format {
 	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
 	 * header_bytes and header_hash. */
 	bool (*list)(struct al_listing *listing, struct al_error *err);
+
+	/* NULL, or opens the others of which the only file is one. */
+	bool (*open_others)(struct al_checkpoint *checkpoint, struct al_error *err);
+	/* NULL, or sets header_config when all files are listed. */
+	void (*describe)(struct al_checkpoint *checkpoint);
 };
 
 /* The one list of formats; those that the light program (commands/command.h) has need no libraries
@@ -69,8 +74,8 @@ void al_listing_add_metadata(struct al_listing *listing, const char *key, const 
 bool al_listing_check(struct al_listing *listing, const struct al_format *format,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Opens shards[shard_index], whose path is set, and lists its tensors. */
-bool al_shard_open(struct al_checkpoint *checkpoint, size_t shard_index,
+/* Opens the files in that order and lists their tensors; the paths outlive the checkpoint. */
+bool al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Makes al_checkpoint_find work; a name that comes twice is refused. */

@@ -182,8 +182,8 @@ static bool list(struct al_listing *listing, struct al_error *err)
 		.alignment = 32};
 	al_cursor_init(&gguf->cursor, &listing->shard->source, MOST_HEADER);
 	const bool ok = take_all(gguf, err);
-	if (ok)
-		al_gguf_set_config(gguf);
+	listing->shard->pairs = gguf->pairs;
+	listing->shard->n_pairs = ok ? gguf->n_pairs : 0;
 	free(gguf);
 	return ok;
 }
@@ -194,4 +194,6 @@ const struct al_format al_format_gguf = {
 	.magic = "GGUF",
 	.is_alone = true,
 	.list = list,
+	.open_others = al_gguf_open_parts,
+	.describe = al_gguf_set_config,
 };

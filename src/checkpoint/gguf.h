@@ -27,11 +27,15 @@ bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, co
 /* Takes the metadata: all keys, each once. */
 bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err) AL_MUST_CHECK;
 
-/* The pair of that key among the first `n`, or NULL. */
-const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf *gguf, uint64_t n,
+/* The pair of that key, or NULL. */
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf_pair *pairs, uint64_t n,
 	const char *key);
 
-/* Makes the checkpoint's header_config, where the metadata name an architecture. */
-void al_gguf_set_config(const struct al_gguf *gguf);
+/* gguf_split.c: where the only file says that it is one of several, opens them all. */
+bool al_gguf_open_parts(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+/* gguf_config.c: makes the checkpoint's header_config, where the metadata of its first file name an
+ * architecture. */
+void al_gguf_set_config(struct al_checkpoint *checkpoint);
 
 #endif

@@ -171,12 +171,12 @@ static bool take_value(struct al_gguf *gguf, enum value_type type, struct al_tex
 
 /* ---- metadata ---- */
 
-const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf *gguf, uint64_t n,
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf_pair *pairs, uint64_t n,
 	const char *key)
 {
 	for (uint64_t i = 0; i < n; i++)
-		if (strcmp(gguf->pairs[i].key, key) == 0)
-			return &gguf->pairs[i];
+		if (strcmp(pairs[i].key, key) == 0)
+			return &pairs[i];
 	return NULL;
 }
 
@@ -187,7 +187,7 @@ static bool check_key(const struct al_gguf *gguf, uint64_t i, struct al_error *e
 
 	if (!*key || !is_utf8(key))
 		return fail_here(gguf, err, *key ? "a key that isn't UTF-8" : "an empty key");
-	return !al_gguf_find_pair(gguf, i, key)
+	return !al_gguf_find_pair(gguf->pairs, i, key)
 		|| al_fail(err, AL_EINPUT, "%s: key \"%.120s\" comes twice",
 			gguf->listing->shard->source.path, key);
 }

@@ -54,27 +54,18 @@ static bool read_names(const struct al_json *json, const struct cJSON *map, stru
 	return true;
 }
 
-/* So many shards stay open: a process may have as few as 1024 files, and callers have some too. */
-enum { OPEN_SHARDS = 256 };
-
 static bool open_shards(struct al_checkpoint *checkpoint, const struct shard_names *names,
 	struct al_error *err)
 {
 	const char *slash = strrchr(checkpoint->index, '/');
 	int folder = slash ? (int)(slash + 1 - checkpoint->index) : 0;
+	const char **paths = al_new_array(&checkpoint->arena, const char *, names->n + 1);
 
-	checkpoint->shards = al_new_array(&checkpoint->arena, struct al_shard, names->n + 1);
-	for (size_t i = 0; i < names->n; i++) {
-		checkpoint->shards[i].source = (struct al_source){.fd = -1,
-			.path = al_format(&checkpoint->arena, "%.*s%s", folder, checkpoint->index,
-				names->items[i])};
-		checkpoint->n_shards++;
-		if (!al_shard_open(checkpoint, i, err))
-			return al_in(err, "%s", checkpoint->index);
-		if (i >= OPEN_SHARDS)
-			al_source_park(&checkpoint->shards[i].source);
-	}
-	return true;
+	for (size_t i = 0; i < names->n; i++)
+		paths[i] = al_format(&checkpoint->arena, "%.*s%s", folder, checkpoint->index,
+			names->items[i]);
+	return al_shards_open(checkpoint, paths, names->n, err)
+		|| al_in(err, "%s", checkpoint->index);
 }
 
 static bool check_map(struct al_checkpoint *checkpoint, const struct al_json *json,

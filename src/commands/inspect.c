@@ -234,7 +234,7 @@ static void note_totals(struct inspection *inspection)
 	for (size_t d = 0; al_dtype_at(d); d++) {
 		total = add_up(&inspection->checkpoint, al_dtype_at(d));
 		if (total.tensors)
-			note_total(inspection->table, al_dtype_at(d)->stored, &total);
+			note_total(inspection->table, al_dtype_title(al_dtype_at(d)), &total);
 	}
 }
 
