@@ -15,16 +15,15 @@ static char path[256];
 /* A module of two heads of width 2 that reads three numbers; its tensors have their own names. */
 static struct al_tensor stored = {.name = "self.q_proj.weight"};
 static struct al_factor_run run = {.tensor = &stored};
-static const struct al_factor factor = {.runs = &run,
-	.n_runs = 1,
-	.rows = 3,
-	.heads = 2,
-	.width = 2};
+#define FACTOR \
+	{ \
+		.runs = &run, .n_runs = 1, .rows = 3, .heads = 2, .width = 2 \
+	}
 static const struct al_attention module = {.name = "layers.7",
 	.layer = 7,
 	.stack = AL_STACK_ONLY,
 	.n_heads = 2,
-	.factors = {factor, factor, factor, factor}};
+	.factors = {FACTOR, FACTOR, FACTOR, FACTOR}};
 
 static void must(bool ok, const struct al_error *err)
 {
