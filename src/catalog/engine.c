@@ -29,6 +29,8 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("sampling", BY, AT(sampling)), .read = al_read_formula},
 	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
 	{AL_KEY("chunk", WHOLE, AT(chunk))},
+	{AL_KEY("tile_rows", WHOLE, AT(tile_rows)), .least = 1, .fallback = 1},
+	{AL_KEY("tile_columns", WHOLE, AT(tile_columns)), .least = 1, .fallback = 1},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
 	{AL_KEY("declared", BY, AT(declared)), .read = al_read_text_list},
 };

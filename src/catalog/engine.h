@@ -7,7 +7,8 @@
  * are rounded up to, "chunk" how many tokens of prompts are processed at once (0: all). "states" is
  * the format of what is cached once for a sequence and has no format of its own. "declared" are
  * the schemes of quantisation whose declared format of the cache it takes, with that format:
- * "modelopt fp8".
+ * "modelopt fp8". "tile_rows" and "tile_columns" are what numbers of rows and columns its kernels
+ * fill up where experts are stored packed (MXFP4); of their scales, rows alone.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
@@ -30,7 +31,7 @@ struct al_engine {
 	enum al_engine_covers covers;
 	const struct al_formula *window, *utilization;
 	const struct al_formula *overhead, *sampling; /* NULL: none */
-	int64_t block, chunk;
+	int64_t block, chunk, tile_rows, tile_columns;
 	const char *states; /* NULL: the cache's */
 	struct al_texts declared; /* "modelopt fp8" */
 };

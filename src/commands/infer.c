@@ -249,6 +249,18 @@ static void add_notes(struct al_table *table, const struct al_question *q,
 					     (long long)q->engine.chunk));
 }
 
+static void note_tiles(struct al_table *table, const struct al_engine_choice *choice)
+{
+	const struct al_engine *engine = choice ? choice->engine : NULL;
+
+	if (engine && (engine->tile_rows > 1 || engine->tile_columns > 1))
+		al_table_note(table,
+			"experts among them are filled up to multiples of %lld rows and %lld "
+			"columns, as %s's kernels read them",
+			(long long)engine->tile_rows, (long long)engine->tile_columns,
+			engine->title);
+}
+
 /* Files of blocks pack everything anew; others leave what the checkpoint packs. */
 static void note_packed(struct al_table *table, const struct al_inference *inference,
 	struct al_ledger *ledger)
@@ -259,6 +271,7 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 				"tensors that the checkpoint packs (%lld numbers per byte, with "
 				"their scales) keep their format",
 				(long long)ledger->tensor_list.tensors[i].tensor->packed);
+			note_tiles(table, ledger->ask.engine);
 			return;
 		}
 }

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "ledger/entries.h"
 #include "ledger/infer_parts.h"
+#include "ledger/quantise_facts.h"
 
 const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 	AL_STATE_WEIGHTS,
@@ -166,6 +167,44 @@ static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_src
 	al_exact_multiply(out, 2 * batch);
 }
 
+/* What is rounded up to whole tiles, in parts of itself. */
+static void fill_tiles(mpq_t bytes, int64_t n, int64_t tile)
+{
+	if (n <= 0)
+		return;
+	al_exact_multiply(bytes, (n + tile - 1) / tile * tile);
+	al_exact_divide(bytes, n);
+}
+
+/* Of what tensor parallelism cuts, one device's part: an up-projection's rows, a down-projection's
+ * columns. */
+static int64_t part_of(const struct al_inference *inference, int64_t n)
+{
+	return inference->ep <= 1 && inference->tp > 1 && n % inference->tp == 0 ? n / inference->tp
+										 : n;
+}
+
+/* Packed experts as the engine's kernels have them in memory. */
+static void lay_out(const struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_ledger_entry *t, mpq_t bytes)
+{
+	const struct al_engine_choice *choice = ledger->ask.engine;
+	const bool is_scale = t->entry->kind == AL_TENSOR_SCALE;
+	int64_t facts[AL_N_FACTS] = {0};
+
+	if (!choice || !t->is_expert || !t->stored || inference->weights->is_file
+		|| !(is_scale || t->stored->tensor->packed > 1))
+		return;
+	const enum al_feed_forward_role role = t->stored->tensor->role;
+	al_facts_set_shape(t, NULL, facts);
+	int64_t rows = facts[AL_FACT_ROWS], columns = facts[AL_FACT_COLS];
+	rows = role == AL_FEED_UP ? part_of(inference, rows) : rows;
+	columns = role == AL_FEED_DOWN ? part_of(inference, columns) : columns;
+	fill_tiles(bytes, rows, choice->engine->tile_rows);
+	if (!is_scale)
+		fill_tiles(bytes, columns, choice->engine->tile_columns);
+}
+
 static void weigh(struct al_ledger *ledger, const struct al_inference *inference,
 	const struct al_ledger_entry *t, const struct al_dtype *storage,
 	struct al_inference_row *out)
@@ -176,6 +215,7 @@ static void weigh(struct al_ledger *ledger, const struct al_inference *inference
 	mpq_init(device);
 	device_elements(inference, t, device);
 	al_dtype_exact_bytes(storage, device, out->bytes);
+	lay_out(ledger, inference, t, out->bytes);
 	used_elements(t, inference->batch, device, out->read);
 	if (is_looked) {
 		al_exact_multiply(out->read, inference->batch);
