@@ -193,7 +193,7 @@ static void lay_out(const struct al_ledger *ledger, const struct al_inference *i
 	int64_t facts[AL_N_FACTS] = {0};
 
 	if (!choice || !t->is_expert || !t->stored || inference->weights->is_file
-		|| !(is_scale || t->stored->tensor->packed > 1))
+		|| !(is_scale ? al_family_packs(ledger->family) : t->stored->tensor->packed > 1))
 		return;
 	const enum al_feed_forward_role role = t->stored->tensor->role;
 	al_facts_set_shape(t, NULL, facts);
