@@ -8,8 +8,8 @@
 #include "base/number.h"
 #include "linalg/cp.h"
 
-enum { OF_VALUES, OF_KEYS, N_SIDES };
-static const char *const sides[N_SIDES] = {"values", "keys"};
+enum { OF_VALUES, OF_KEYS, OF_BOTH, N_SIDES, BY_METHOD = -1 };
+static const char *const sides[N_SIDES] = {"values", "keys", "both"};
 
 static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
@@ -26,7 +26,8 @@ static const struct al_option_row compress_rows[] = {
 		"keys), drop "
 		"(heads), merge (heads, into those most like them), ov (each head's values and "
 		"outputs), kv-latent (values or keys of all "
-		"heads from one narrow projection), gqa (values shared by groups of heads), "
+		"heads from one narrow projection), gqa (keys and values shared by groups of "
+		"heads), "
 		"mhe-mul (one query, key and value that "
 		"each head scales) or "
 		"identity (nothing: another format, or a folder)"),
@@ -46,15 +47,18 @@ static const struct al_option_row compress_rows[] = {
 		"whose layers before are compressed",
 		.words = al_refit_names, .n_words = AL_N_REFITS),
 	OPTION_FLAG(struct al_compress_words, is_aligned, "align",
-		"gqa: each head's values turned onto those of the group's first (Procrustes), and "
-		"their mean, in place of the best common ones"),
-	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys",
-		"kv-latent: of values (default) or of keys", .words = sides, .n_words = N_SIDES),
+		"gqa: each head's keys and values turned onto those of the group's first "
+		"(Procrustes), and their mean, in place of the best common ones"),
+	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys|both",
+		"kv-latent: of values (default) or of keys; gqa: both (default), or values alone, "
+		"which no family has",
+		.words = sides, .n_words = N_SIDES, .fallback = BY_METHOD),
 	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%[:cache]",
 		"the ranks that save this share of the parameters that the method treats, or of "
 		"the bytes cached for a token, over all modules together"),
 	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
-		"shared width, or width of each head, of gqa how many values are left; or a comma "
+		"shared width, or width of each head, of gqa how many keys and values are left; or "
+		"a comma "
 		"list, one rank per module"),
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
 		"the smallest rank with at most this relative error"),
@@ -247,8 +251,12 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 		return al_fail(err, AL_EINPUT,
 			"--measure %s goes with ov, kv-latent and gqa, not %s",
 			al_measure_names[o->measure], name);
-	if (o->side != OF_VALUES && method != AL_METHOD_LATENT)
-		return al_fail(err, AL_EINPUT, "--of goes with kv-latent, not %s", name);
+	if (o->side != BY_METHOD && method != AL_METHOD_LATENT && method != AL_METHOD_GQA)
+		return al_fail(err, AL_EINPUT, "--of goes with kv-latent and gqa, not %s", name);
+	if (o->side == (method == AL_METHOD_GQA ? OF_KEYS : OF_BOTH))
+		return al_fail(err, AL_EINPUT, "--of %s goes with %s, not %s", sides[o->side],
+			al_method_names[method == AL_METHOD_GQA ? AL_METHOD_LATENT : AL_METHOD_GQA],
+			name);
 	if (o->drops && !strchr(o->drops, ':') && !o->calibration && method == AL_METHOD_DROP)
 		return al_fail(err, AL_EINPUT,
 			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
@@ -278,7 +286,6 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 	*out = (struct al_compress_options){
 		.modules = o->layout.modules,
 		.must_gain = !o->force,
-		.of_keys = o->side == OF_KEYS,
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
 			.seed = (uint64_t)o->input.seed},
 	};
@@ -289,6 +296,8 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		|| !read_budget(o->budget, out, err) || !check_data(o, out->method, err)
 		|| !check_goal(out, err))
 		return false;
+	out->of_keys = o->side == OF_KEYS || o->side == OF_BOTH
+		|| (o->side == BY_METHOD && out->method == AL_METHOD_GQA);
 	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
 	if (o->sweeps > 0 && !al_method_mixes(out->method))
 		return al_fail(err, AL_EINPUT,

@@ -75,6 +75,14 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 		al_table_note(table,
 			"relative error: of the modules' outputs on the calibration's tokens (in "
 			"sample), W_O of the heads that are left fitted anew");
+	else if (job->options->method == AL_METHOD_GQA && job->options->of_keys)
+		al_table_note(table,
+			"relative error: of the groups' values and of their Q K^T%s, %s, the root "
+			"of "
+			"both squares' sum; what it costs the model, verify --tokens measures",
+			job->view->modules[0].is_rotary ? " (its mean over all distances)" : "",
+			has_data ? "in the measure of the calibration's tokens (in sample)"
+				 : "of the weights alone");
 	else if (al_method_is_of_values(job->options->method))
 		al_table_note(table,
 			"relative error: of what the closed form minimises, %s%s; what it costs "

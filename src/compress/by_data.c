@@ -29,8 +29,9 @@ static bool load(struct al_work *w, const struct al_data *data, struct al_error 
 	return al_measure_choose(w, data->measure, err);
 }
 
+/* `of_keys`: the relative error of keys that are grouped as values are; 0: they aren't. */
 static bool make(struct al_work *w, const struct al_data *data, struct al_pieces *out,
-	struct al_error *err)
+	double *of_keys, struct al_error *err)
 {
 	switch (w->layout->method) {
 	case AL_METHOD_OV:
@@ -39,7 +40,9 @@ static bool make(struct al_work *w, const struct al_data *data, struct al_pieces
 		return al_work_latent(w, out, err);
 	case AL_METHOD_GQA:
 	case AL_METHOD_MHE_MUL:
-		return al_work_gqa(w, out, data->is_aligned, err);
+		return al_work_gqa(w, out, data->is_aligned, err)
+			&& (w->layout->method != AL_METHOD_GQA || !w->layout->of_keys
+				|| al_work_group_keys(w, out, data->is_aligned, of_keys, err));
 	case AL_METHOD_MERGE:
 		return al_work_merge(w, out, err);
 	default:
@@ -73,9 +76,10 @@ bool al_pieces_by_data(struct al_pieces *out, const struct al_model_view *view,
 	struct al_work w = work_on(view, layout);
 
 	*out = (struct al_pieces){.has_settled = true};
-	bool ok = load(&w, data, err) && make(&w, data, out, err);
+	double of_keys = 0;
+	bool ok = load(&w, data, err) && make(&w, data, out, &of_keys, err);
 	if (ok && w.whole > 0)
-		out->relative_error = sqrt(w.lost / w.whole);
+		out->relative_error = hypot(sqrt(w.lost / w.whole), of_keys);
 	finish(&w);
 	if (!ok)
 		al_pieces_finish(out);

@@ -28,7 +28,7 @@ struct al_compress_options {
 	double budget; /* the ranks of all modules that together save this share; 0 */
 	bool budget_is_cache; /* ... of the numbers cached for a token, else of the parameters */
 	const struct al_data *data; /* of methods on values, and for W_O after drop; may be NULL */
-	bool of_keys; /* kv-latent: of keys */
+	bool of_keys; /* kv-latent: of keys, not values; gqa: of keys too */
 	const char *modules; /* al_select_module; NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits
 	                               by sqrt(R/n_heads): mixing and content bias make up for it */

@@ -34,35 +34,44 @@ bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_
 	return ok;
 }
 
-/* Of one key/value head, (sum W_O W_O^T)^1/2 over its query heads and its pseudo-inverse. */
-static bool output_roots(const struct al_work *w, size_t kv, struct al_matrix *root,
-	struct al_matrix *inverse, struct al_error *err)
+bool al_symmetric_roots(struct al_matrix gram, struct al_matrix root, struct al_matrix inverse,
+	struct al_error *err)
 {
-	const size_t n = w->width;
-	struct al_matrix vectors = {0}, scaled = {0};
+	const size_t n = gram.rows;
+	struct al_matrix scaled = {0};
 	double *values = al_calloc(n + 1, sizeof(*values));
-	bool ok = al_matrix_init(&vectors, n, n, err) && al_matrix_init(&scaled, n, n, err)
-		&& al_matrix_init(root, n, n, err) && al_matrix_init(inverse, n, n, err);
+	bool ok = al_matrix_init(&scaled, n, n, err) && al_eigenvectors(gram, values, err);
 
-	for (size_t i = 0; ok && i < w->group; i++) {
-		const struct al_view own = al_columns(al_view(w->weights[AL_OUTPUT]),
-			(kv * w->group + i) * n, n);
-		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, own, own, i > 0, vectors, err);
-	}
-	ok = ok && al_eigenvectors(vectors, values, err);
 	for (int sign = 1; ok && sign >= -1; sign -= 2) {
 		for (size_t j = 0; j < n; j++) {
 			const bool is_there = values[j] > ROUNDING * values[0];
 			const double scale = is_there ? pow(values[j], sign * .25) : 0;
 			for (size_t i = 0; i < n; i++)
-				scaled.data[i + j * scaled.ld] = scale
-					* vectors.data[i + j * vectors.ld];
+				scaled.data[i + j * scaled.ld] = scale * gram.data[i + j * gram.ld];
 		}
-		ok = al_gram(AL_PLAIN, al_view(scaled), sign > 0 ? *root : *inverse, err);
+		ok = al_gram(AL_PLAIN, al_view(scaled), sign > 0 ? root : inverse, err);
 	}
-	al_matrix_finish(&vectors);
 	al_matrix_finish(&scaled);
 	free(values);
+	return ok;
+}
+
+/* Of one key/value head, (sum W_O W_O^T)^1/2 over its query heads and its pseudo-inverse. */
+static bool output_roots(const struct al_work *w, size_t kv, struct al_matrix *root,
+	struct al_matrix *inverse, struct al_error *err)
+{
+	const size_t n = w->width;
+	struct al_matrix gram = {0};
+	bool ok = al_matrix_init(&gram, n, n, err) && al_matrix_init(root, n, n, err)
+		&& al_matrix_init(inverse, n, n, err);
+
+	for (size_t i = 0; ok && i < w->group; i++) {
+		const struct al_view own = al_columns(al_view(w->weights[AL_OUTPUT]),
+			(kv * w->group + i) * n, n);
+		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, own, own, i > 0, gram, err);
+	}
+	ok = ok && al_symmetric_roots(gram, *root, *inverse, err);
+	al_matrix_finish(&gram);
 	return ok;
 }
 

@@ -40,7 +40,7 @@ static struct spot find_spot(const struct al_layout *layout, enum al_projection 
 	case AL_METHOD_OV:
 		return (struct spot){head * rank, rank};
 	case AL_METHOD_GQA:
-		return p == AL_VALUE
+		return p == AL_VALUE || (p == AL_KEY && layout->of_keys)
 			? (struct spot){head / ((size_t)a->n_kv_heads / rank) * width, width}
 			: (struct spot){head * width, width};
 	case AL_METHOD_MHE_MUL:

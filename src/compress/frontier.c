@@ -161,8 +161,10 @@ static void list(struct al_frontier *f, const struct al_model_view *view)
 		add_shares(f, AL_METHOD_LATENT, true, width);
 	if (can(view, AL_METHOD_GQA))
 		for (int64_t left = a->n_kv_heads - 1; left >= 1; left--)
-			if (a->n_kv_heads % left == 0)
+			if (a->n_kv_heads % left == 0) {
 				add(f, AL_METHOD_GQA, false, left);
+				add(f, AL_METHOD_GQA, true, left);
+			}
 }
 
 static bool beats(const struct al_candidate *b, const struct al_candidate *a)

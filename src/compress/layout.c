@@ -139,14 +139,17 @@ static bool share(struct maker *m, enum al_projection p, const char *name, int64
 	return true;
 }
 
-/* Values of so many columns: alone they keep their tensor's name, in a fused tensor they leave it
- * for one of their own. */
-static bool share_values(struct maker *m, int64_t columns, struct al_error *err)
+/* Keys or values of so many columns: alone they keep their tensor's name, in a fused tensor they
+ * leave it for one of their own. */
+static bool share_columns(struct maker *m, enum al_projection p, int64_t columns,
+	struct al_error *err)
 {
 	const struct al_attention *a = m->layout->attention;
-	const struct al_factor *const factors[] = {&a->factors[AL_VALUE], &a->biases[AL_VALUE]};
-	static const enum al_piece pieces[] = {AL_PIECE_VALUE, AL_PIECE_VALUE_BIAS};
-	static const char *const names[] = {"value.weight", "value.bias"};
+	const struct al_factor *const factors[] = {&a->factors[p], &a->biases[p]};
+	const enum al_piece pieces[] = {(enum al_piece)p,
+		(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p)};
+	const char *const names[] = {p == AL_KEY ? "key.weight" : "value.weight",
+		p == AL_KEY ? "key.bias" : "value.bias"};
 
 	for (int i = 0; i < 2; i++) {
 		if (factors[i]->n_runs == 0)
@@ -326,9 +329,16 @@ static bool lay_gqa(struct maker *m, struct al_error *err)
 		return al_fail(err, AL_EINPUT,
 			"its %" PRId64 " key/value heads make no %" PRId64 " groups of one size",
 			a->n_kv_heads, m->layout->rank);
-	keep(m, AL_QUERY);
-	keep(m, AL_KEY);
-	if (!share_values(m, m->layout->rank * a->factors[AL_VALUE].width, err))
+	if (!m->layout->of_keys) {
+		keep(m, AL_QUERY);
+		keep(m, AL_KEY);
+	} else {
+		replace_runs(m, &a->factors[AL_QUERY], AL_PIECE_QUERY, a->d_head);
+		replace_runs(m, &a->biases[AL_QUERY], AL_PIECE_QUERY_BIAS, a->d_head);
+		if (!share_columns(m, AL_KEY, m->layout->rank * a->d_head, err))
+			return false;
+	}
+	if (!share_columns(m, AL_VALUE, m->layout->rank * a->d_value, err))
 		return false;
 	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
 	return check_values(a, err);
@@ -340,7 +350,7 @@ static bool lay_mhe_mul(struct maker *m, struct al_error *err)
 	const struct al_attention *a = m->layout->attention;
 
 	if (!check_values(a, err) || !lay_collab(m, err)
-		|| !share_values(m, a->factors[AL_VALUE].width, err))
+		|| !share_columns(m, AL_VALUE, a->d_value, err))
 		return false;
 	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
 	return true;

@@ -35,7 +35,7 @@ enum al_method {
 	AL_METHOD_DROP, /* whole heads less */
 	AL_METHOD_OV, /* each head's values and outputs at a lower rank */
 	AL_METHOD_LATENT, /* keys or values of all heads from one narrow projection of the input */
-	AL_METHOD_GQA, /* values shared by groups of heads */
+	AL_METHOD_GQA, /* keys and values, or values alone, shared by groups of heads */
 	AL_METHOD_MERGE, /* whole heads less, each of whose output another one takes over */
 	AL_METHOD_MHE_MUL, /* one query, key and value for all heads, which each head scales */
 	AL_METHOD_IDENTITY, /* no module is changed: another format, or a folder of shards */
@@ -63,7 +63,7 @@ struct al_layout {
 	int64_t rank; /* but for drop and merge; gqa: how many values are left; mhe-mul: d_head */
 	const bool *is_dropped; /* [n_heads], drop and merge alone */
 	bool is_refitted; /* drop, merge, kv-latent: W_O is another */
-	bool of_keys; /* kv-latent: of the keys, else of the values */
+	bool of_keys; /* kv-latent: of the keys, else of the values; gqa: of the keys too */
 	struct al_slice *slices;
 	size_t n_slices, room;
 };
@@ -83,6 +83,9 @@ bool al_method_mixes(enum al_method method);
 
 /* Are all of attention's projections its own, not only those of the scores? */
 bool al_method_is_of_all(enum al_method method);
+
+/* Are its values others than the original's? */
+bool al_layout_has_values(const struct al_layout *layout);
 
 /* Does it leave out whole heads? */
 bool al_method_drops(enum al_method method);

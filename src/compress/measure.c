@@ -20,7 +20,7 @@ static enum al_measure best(const struct al_work *w)
 		return AL_MEASURE_OUTPUTS;
 	if (w->layout->method == AL_METHOD_OV)
 		return w->n_kv == (size_t)w->a->n_heads ? AL_MEASURE_OUTPUTS : AL_MEASURE_INPUTS;
-	if (w->layout->of_keys)
+	if (w->layout->of_keys && w->layout->method == AL_METHOD_LATENT)
 		return w->a->is_rotary ? AL_MEASURE_INPUTS : AL_MEASURE_CENTRED;
 	return AL_MEASURE_WEIGHED;
 }

@@ -55,7 +55,7 @@ const char *al_layout_unlisted(const struct al_layout *layout)
 	case AL_METHOD_MHE_MUL:
 		return "queries, keys and values that all heads share";
 	case AL_METHOD_GQA:
-		return "values that more heads share than keys";
+		return layout->of_keys ? NULL : "values that more heads share than keys";
 	default:
 		return NULL;
 	}
@@ -77,7 +77,7 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 		al_text_addf(out, ", \"d_shared\": %" PRId64, layout->rank);
 	else
 		al_text_addf(out, ", \"n_kv_heads\": %" PRId64 ", \"d_head\": %" PRId64,
-			is_dropped ? al_layout_heads(layout, true) : a->n_kv_heads,
+			layout ? al_layout_kv_heads(layout) : a->n_kv_heads,
 			method == AL_METHOD_QK ? layout->rank : a->d_head);
 	al_text_addf(out, ", \"d_value\": %" PRId64,
 		method == AL_METHOD_OV ? layout->rank : a->d_value);

@@ -20,6 +20,12 @@ bool al_method_is_of_all(enum al_method method)
 	return al_method_is_of_values(method) || method == AL_METHOD_MHE_MUL;
 }
 
+bool al_layout_has_values(const struct al_layout *layout)
+{
+	return al_method_is_of_all(layout->method)
+		&& !(layout->method == AL_METHOD_LATENT && layout->of_keys);
+}
+
 bool al_method_drops(enum al_method method)
 {
 	return method == AL_METHOD_DROP || method == AL_METHOD_MERGE;
@@ -178,6 +184,12 @@ int64_t al_original_parameters(const struct al_attention *a, enum al_method meth
 	return n;
 }
 
+/* Of so many key/value heads. */
+static int64_t grouped_parameters(const struct al_attention *a, enum al_projection p, int64_t heads)
+{
+	return heads * a->factors[p].width * (a->factors[p].rows + has_bias(a, p));
+}
+
 /* Of methods on values. */
 static int64_t value_parameters(const struct al_layout *layout, int64_t rank)
 {
@@ -195,7 +207,9 @@ static int64_t value_parameters(const struct al_layout *layout, int64_t rank)
 		return others + rank * (value->rows + value->heads * value->width)
 			+ (has_bias(a, p) ? value->heads * value->width : 0);
 	default:
-		return others + rank * value->width * value->rows;
+		return all_parameters(a) - grouped_parameters(a, AL_VALUE, a->n_kv_heads - rank)
+			- (layout->of_keys ? grouped_parameters(a, AL_KEY, a->n_kv_heads - rank)
+					   : 0);
 	}
 }
 
@@ -232,7 +246,8 @@ int64_t al_layout_heads(const struct al_layout *layout, bool of_keys)
 
 int64_t al_layout_kv_heads(const struct al_layout *layout)
 {
-	return al_layout_heads(layout, true);
+	return layout->method == AL_METHOD_GQA && layout->of_keys ? layout->rank
+								  : al_layout_heads(layout, true);
 }
 
 int64_t al_layout_parameters(const struct al_layout *layout)
@@ -290,7 +305,8 @@ int64_t al_layout_cached(const struct al_layout *layout)
 	case AL_METHOD_LATENT:
 		return layout->rank + (layout->of_keys ? values : keys);
 	case AL_METHOD_GQA:
-		return keys + layout->rank * a->d_value;
+		return (layout->of_keys ? layout->rank * a->d_head : keys)
+			+ layout->rank * a->d_value;
 	default:
 		return keys + values;
 	}

@@ -21,7 +21,10 @@ const struct al_identity al_identities[] = {
 		false},
 	{"compress-kv-latent-keys", "keys of a full latent are the original's", AL_METHOD_LATENT,
 		true},
-	{"compress-gqa", "gqa with values for every head is the original", AL_METHOD_GQA, false},
+	{"compress-gqa", "gqa with values alone for every head is the original", AL_METHOD_GQA,
+		false},
+	{"compress-gqa-keys", "gqa with keys and values for every head is the original",
+		AL_METHOD_GQA, true},
 	{"compress-mhe-mul", "mhe-mul of one head is the original", AL_METHOD_MHE_MUL, false},
 };
 const size_t al_n_identities = sizeof(al_identities) / sizeof(*al_identities);

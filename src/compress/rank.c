@@ -29,7 +29,7 @@ struct al_layout al_treated_layout(const struct al_job *job, const struct al_tre
 		.rank = rank,
 		.is_dropped = t->is_dropped,
 		.is_refitted = al_job_refits(options),
-		.of_keys = options->method == AL_METHOD_LATENT && options->of_keys};
+		.of_keys = options->of_keys};
 }
 
 /* What scores are weighed by; heads that go are judged by their weights, W_O is fitted after. */

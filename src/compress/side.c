@@ -55,12 +55,11 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 	const struct al_layout *layout, double scale, struct al_error *err)
 {
 	*side = (struct al_side_scores){.n_heads = (size_t)al_layout_heads(layout, false),
-		.n_kv_heads = (size_t)al_layout_heads(layout, true),
+		.n_kv_heads = (size_t)al_layout_kv_heads(layout),
 		.scale = scale,
 		.is_compressed = true,
 		.is_shared = al_method_mixes(layout->method),
-		.has_outputs = layout->is_refitted
-			|| (al_method_is_of_all(layout->method) && !layout->of_keys)};
+		.has_outputs = layout->is_refitted || al_layout_has_values(layout)};
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (!al_layout_read(layout, compressed, (enum al_piece)i, &side->of[i], err))
 			return false;

@@ -36,6 +36,10 @@ bool al_work_gram(struct al_work *w, enum al_projection p, struct al_error *err)
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The root of a symmetric matrix, which is destroyed, and its pseudo-inverse; both initialised. */
+bool al_symmetric_roots(struct al_matrix gram, struct al_matrix root, struct al_matrix inverse,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* K of several key/value heads from `first` on: blockdiag of (sum W_O W_O^T)^1/2 over each one's
  * query heads, and its pseudo-inverse. */
 struct al_output_roots {
@@ -61,6 +65,9 @@ bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned,
 	struct al_error *err) AL_MUST_CHECK;
+/* Of gqa too: common keys of each group, and queries for them. */
+bool al_work_group_keys(const struct al_work *w, struct al_pieces *out, bool is_aligned,
+	double *relative_error, struct al_error *err) AL_MUST_CHECK;
 bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
 bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
 bool al_work_merge(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;

@@ -262,6 +262,71 @@ class Conversion:
         return math.sqrt(lost / whole)
 
     def gqa(self, i, a):
+        error = self.group_keys(i, a) if self.o.get("of", "both") == "both" else 0
+        return math.hypot(error, self.group_values(i, a))
+
+    def with_bias(self, i, m, has_bias):
+        """the measure of inputs with a 1 behind them, for biases; centred, that is nothing"""
+        C = self.measure_of(i, m)
+        if not has_bias:
+            return C
+        x = np.vstack(self.inputs(i))
+        out = np.eye(len(C) + 1)
+        out[:-1, :-1] = C
+        if m == "inputs":
+            out[-1, :-1] = out[:-1, -1] = x.mean(0)
+        out[-1, -1] = m != "centred"
+        return out
+
+    def group_keys(self, i, a):
+        """common keys of groups, each plane of rotary ones as one complex column"""
+        left, has_data = int(self.o["rank"]), "calibration" in self.o
+        has_bias, D = not a.theta, a.k[0].shape[0]
+        m = self.o.get("measure", ("inputs" if a.theta else "centred") if has_data else "weights")
+        L = root(self.with_bias(i, "inputs" if m == "centred" else m, has_bias))
+        R = root(self.with_bias(i, m, has_bias))
+        back = np.linalg.pinv(R, rcond=1e-6)
+        split_up = lambda w: np.split(w[:, :w.shape[1] // 2] + 1j * w[:, w.shape[1] // 2:], w.shape[1] // 2, 1) if a.theta else [w]
+        join_up = lambda parts: np.hstack([p.real for p in parts] + [p.imag for p in parts]) if a.theta else parts[0]
+        with_b = lambda w, b: np.vstack([w, b]) if has_bias else w
+        Q = [split_up(with_b(a.q[h], a.bq[h])) for h in range(a.n)]
+        K = [split_up(with_b(a.k[j], a.bk[j])) for j in range(len(a.k))]
+        owner, size, lost, whole = [a.kv(h, a.k) for h in range(a.n)], len(a.k) // left, 0, 0
+        k, bk = [], []
+        for place in range(left):
+            kvs = range(place * size, (place + 1) * size)
+            heads = [h for h in range(a.n) if owner[h] in kvs]
+            keys, queries = [], {h: [] for h in heads}
+            for p in range(len(K[0])):
+                q, old = {h: Q[h][p] for h in heads}, {j: K[j][p] for j in kvs}
+                if "align" in self.o:
+                    first, turned = R @ old[kvs[0]], {}
+                    for j in kvs:
+                        U, _, Vt = np.linalg.svd((R @ old[j]).conj().T @ first)
+                        turned[j] = U @ Vt
+                    new = sum(old[j] @ turned[j] for j in kvs) / size
+                    put = {h: q[h] @ turned[owner[h]] for h in heads}
+                else:
+                    A = np.vstack([L @ q[h] @ old[owner[h]].conj().T @ R for h in heads])
+                    Z = np.linalg.svd(A, full_matrices=False)[2][:old[kvs[0]].shape[1]].conj().T
+                    new, put = back @ Z, {h: q[h] @ old[owner[h]].conj().T @ R @ Z for h in heads}
+                for h in heads:
+                    queries[h].append(put[h])
+                    form = q[h] @ old[owner[h]].conj().T
+                    lost += (abs(L @ (form - put[h] @ new.conj().T) @ R) ** 2).sum()
+                    whole += (abs(L @ form @ R) ** 2).sum()
+                keys.append(new)
+            new = join_up(keys)
+            k.append(new[:D])
+            bk.append(new[D] if has_bias else np.zeros(new.shape[1]))
+            for h in heads:
+                new = join_up(queries[h])
+                a.q[h] = new[:D]
+                a.bq[h] = new[D] if has_bias else a.bq[h]
+        a.k, a.bk = k, bk
+        return math.sqrt(lost / whole)
+
+    def group_values(self, i, a):
         left, has_data = int(self.o["rank"]), "calibration" in self.o
         C = self.measure(i, "weighed" if has_data else "weights")
         size, d = len(a.v) // left, a.v[0].shape[1]

@@ -101,6 +101,7 @@ def options_of(conversion):
     options = ["--measure", "weighed" if method == "latent_output" else measure]
     options += ["--rank", str(3 if METHODS[method] == "gqa" else conversion["rank"])]
     options += ["--of", "keys"] if method == "latent_keys" else []
+    options += ["--of", "values"] if METHODS[method] == "gqa" else []
     options += ["--align"] if method == "share_procrustes" else []
     return options + refit_of(conversion)
 

@@ -219,6 +219,7 @@ static const char *const lines[] = {
 	GPT2 "--method tucker --rank 5 --calibration @/of-gpt2",
 	GPT2 "--method collab --rank 5 --calibration @/of-gpt2",
 	GPT2 "--method drop --drop 1 --calibration @/of-gpt2",
+	LLAMA "--method gqa --of values --rank 1 --calibration @/of-llama",
 	LLAMA "--method gqa --rank 1 --calibration @/of-llama",
 	LLAMA "--method gqa --rank 1 --calibration @/of-llama --align",
 	("audit @/gpt2 --null 0 --threads 1 --only drop,conversion --calibration "
