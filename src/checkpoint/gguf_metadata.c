@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 enum { MOST_TEXT = 1 << 26, MOST_ITEMS = 1 << 12 };
@@ -125,7 +126,8 @@ static bool skip_texts(struct al_gguf *gguf, uint64_t n, struct al_error *err)
 }
 
 /* A short list of numbers, or the length of another one. */
-static bool take_list(struct al_gguf *gguf, struct al_text *out, struct al_error *err)
+static bool take_list(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al_text *out,
+	struct al_error *err)
 {
 	enum value_type type;
 	uint64_t n;
@@ -137,6 +139,9 @@ static bool take_list(struct al_gguf *gguf, struct al_text *out, struct al_error
 	const uint64_t least = type == VALUE_TEXT ? 8 : value_bytes[type];
 	if (n > al_cursor_left(&gguf->cursor) / least)
 		return fail_here(gguf, err, "a list that is longer than the file");
+	pair->items_at = gguf->cursor.at;
+	pair->n_items = n;
+	pair->items_type = (int)type;
 	if (type == VALUE_TEXT || n > MOST_ITEMS) {
 		al_text_addf(out, "%" PRIu64, n);
 		return type == VALUE_TEXT
@@ -153,17 +158,17 @@ static bool take_list(struct al_gguf *gguf, struct al_text *out, struct al_error
 	return true;
 }
 
-static bool take_value(struct al_gguf *gguf, enum value_type type, struct al_text *out,
-	const char **text, struct al_error *err)
+static bool take_value(struct al_gguf *gguf, enum value_type type, struct al_gguf_pair *pair,
+	struct al_text *out, struct al_error *err)
 {
 	if (type == VALUE_LIST)
-		return take_list(gguf, out, err);
+		return take_list(gguf, pair, out, err);
 	if (type != VALUE_TEXT)
 		return take_number(gguf, type, out, err);
-	if (!al_gguf_take_text(gguf, MOST_TEXT, "a text", text, err))
+	if (!al_gguf_take_text(gguf, MOST_TEXT, "a text", &pair->text, err))
 		return false;
-	if (is_utf8(*text))
-		al_json_quote(out, *text);
+	if (is_utf8(pair->text))
+		al_json_quote(out, pair->text);
 	else
 		al_text_add(out, "null");
 	return true;
@@ -223,7 +228,7 @@ static bool take_pair(struct al_gguf *gguf, uint64_t i, struct al_error *err)
 		|| !check_key(gguf, i, err) || !take_type(gguf, &type, err))
 		return false;
 	al_text_init(&value);
-	const bool ok = take_value(gguf, type, &value, &pair->text, err);
+	const bool ok = take_value(gguf, type, pair, &value, err);
 	pair->value = al_strdup(gguf->arena, value.data);
 	al_text_finish(&value);
 	if (!ok || !check_alignment(gguf, type, pair, err))
@@ -247,4 +252,91 @@ bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err)
 		if (!take_pair(gguf, i, err))
 			return false;
 	return true;
+}
+
+/* ---- lists, when somebody asks for them ---- */
+
+struct items {
+	struct al_gguf *gguf;
+	struct al_listing listing;
+	const struct al_gguf_pair *pair;
+};
+
+/* False where there is nothing to read. */
+static bool items_begin(struct items *items, const struct al_checkpoint *checkpoint,
+	const char *key, struct al_arena *arena)
+{
+	struct al_shard *shard = &checkpoint->shards[0];
+
+	*items = (struct items){.listing.shard = shard,
+		.pair = al_gguf_find_pair(shard->pairs, shard->n_pairs, key)};
+	if (!items->pair)
+		return false;
+	items->gguf = al_alloc(1, sizeof(*items->gguf));
+	*items->gguf = (struct al_gguf){.listing = &items->listing, .arena = arena};
+	al_cursor_init(&items->gguf->cursor, &shard->source, shard->source.bytes);
+	items->gguf->cursor.at = items->gguf->cursor.begin = items->pair->items_at;
+	return true;
+}
+
+static bool check_items(const struct items *items, bool wants_texts, struct al_error *err)
+{
+	const bool has_texts = items->pair->items_type == VALUE_TEXT;
+
+	return (items->pair->items_at > 0 && has_texts == wants_texts)
+		|| al_fail(err, AL_EINPUT, "%s: %s is no list of %s",
+			items->listing.shard->source.path, items->pair->key,
+			wants_texts ? "texts" : "numbers");
+}
+
+bool al_gguf_read_texts(const struct al_checkpoint *checkpoint, const char *key,
+	struct al_arena *arena, const char ***out, size_t *n, struct al_error *err)
+{
+	struct items items;
+
+	*n = 0;
+	*out = NULL;
+	if (!items_begin(&items, checkpoint, key, arena))
+		return true;
+	bool ok = check_items(&items, true, err);
+	if (ok)
+		*out = al_new_array(arena, const char *, (size_t)items.pair->n_items + 1);
+	for (; ok && *n < items.pair->n_items; *n += ok)
+		ok = al_gguf_take_text(items.gguf, MOST_TEXT, key, &(*out)[*n], err);
+	free(items.gguf);
+	return ok;
+}
+
+static double number_of(enum value_type type, const unsigned char bytes[8])
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	add_number(&text, type, bytes);
+	const double number = strcmp(text.data, "null") == 0 ? NAN : strtod(text.data, NULL);
+	al_text_finish(&text);
+	return number;
+}
+
+bool al_gguf_read_numbers(const struct al_checkpoint *checkpoint, const char *key,
+	struct al_arena *arena, double **out, size_t *n, struct al_error *err)
+{
+	struct items items;
+
+	*n = 0;
+	*out = NULL;
+	if (!items_begin(&items, checkpoint, key, arena))
+		return true;
+	bool ok = check_items(&items, false, err);
+	if (ok)
+		*out = al_new_array(arena, double, (size_t)items.pair->n_items + 1);
+	for (; ok && *n < items.pair->n_items; *n += ok) {
+		unsigned char bytes[8] = {0};
+		const enum value_type type = (enum value_type)items.pair->items_type;
+		ok = al_cursor_take(&items.gguf->cursor, bytes, value_bytes[type], key, err);
+		(*out)[*n] = number_of(type, bytes);
+		ok = ok && (isfinite((*out)[*n]) || fail_here(items.gguf, err, "not a number"));
+	}
+	free(items.gguf);
+	return ok;
 }

@@ -12,8 +12,8 @@ const struct al_option_row al_input_rows[] = {
 		"sequences of tokens: an .npy of integers, or their numbers as text, a sequence a "
 		"line"),
 	OPTION_TEXT(struct al_input_options, text, "text", "FILE",
-		"UTF-8 text, a sequence a line, split by the tokenizer.json beside the model, or "
-		"llama2.c's tokenizer.bin"),
+		"UTF-8 text, a sequence a line, split by the tokenizer in a GGUF file, the "
+		"tokenizer.json beside the model, or llama2.c's tokenizer.bin"),
 	OPTION_TEXT(struct al_input_options, sequences, "sequences", "FIRST:END",
 		"of these only FIRST to END - 1, counted from 0"),
 	OPTION_END,
@@ -56,7 +56,7 @@ static bool read_text(const struct al_network *network, const char *path, struct
 {
 	struct al_tokenizer tokenizer;
 
-	if (!al_tokenizer_open(&tokenizer, network->view->checkpoint->path, network->vocab, err))
+	if (!al_tokenizer_open(&tokenizer, network->view->checkpoint, network->vocab, err))
 		return false;
 	bool ok = al_tokenizer_encode_file(&tokenizer, path, out, err);
 	al_tokenizer_finish(&tokenizer);

@@ -75,6 +75,18 @@ typedef bool al_merge_find(const void *context, int32_t a, int32_t b, struct al_
 size_t al_merge_all(struct al_arena *memory, int32_t *tokens, size_t n, al_merge_find *find,
 	const void *context);
 
+/* Pieces with scores: two neighbours whose joint text is a piece are joined, that of the highest
+ * score first. */
+struct al_scored_pieces {
+	const struct al_vocab *vocab;
+	const struct al_span *texts; /* [token] */
+	const double *scores; /* [token] */
+};
+
+/* The same as al_merge_all. */
+size_t al_merge_scored(struct al_arena *memory, int32_t *tokens, size_t n,
+	const struct al_scored_pieces *pieces);
+
 /* ---- regular expressions ---- */
 
 struct al_pattern;
@@ -223,7 +235,8 @@ struct al_token_model {
 	const char *prefix, *suffix; /* of what continues a word, of what ends it; NULL: none */
 	bool fuses_unknown, has_byte_fallback, ignores_merges;
 	int64_t longest_word; /* WordPiece: characters */
-	double *scores; /* Unigram: [token] */
+	double *scores; /* Unigram, ScoredBPE: [token] */
+	struct al_span *texts; /* ... */
 	double unknown_score;
 	struct al_pair_merge *merges; /* BPE: [n_merge_slots] */
 	size_t n_merge_slots;
@@ -238,6 +251,8 @@ bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct cJSON *no
 bool al_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_unigram_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_word_piece_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err) AL_MUST_CHECK;

@@ -12,7 +12,7 @@ enum { BOS = 1, FIRST_BYTE = 3, MOST_PIECES = 1 << 20 };
 
 struct pieces {
 	struct al_span *texts; /* [n] */
-	float *scores; /* [n] */
+	double *scores; /* [n] */
 	size_t n, texts_room, scores_room;
 	struct al_vocab vocab;
 };
@@ -44,7 +44,7 @@ static bool read_piece(struct pieces *pieces, struct al_arena *arena, struct al_
 	pieces->texts[pieces->n] = (struct al_span){al_strndup(arena, file.data + *at,
 							    (size_t)length),
 		(size_t)length};
-	pieces->scores[pieces->n++] = score;
+	pieces->scores[pieces->n++] = (double)score;
 	*at += (size_t)length;
 	return true;
 }
@@ -60,29 +60,6 @@ static void index_pieces(struct pieces *pieces, struct al_arena *arena)
 
 /* ---- a text ---- */
 
-struct joining {
-	const struct pieces *pieces;
-	char *memory; /* of two pieces */
-};
-
-static bool find_joined(const void *context, int32_t a, int32_t b, struct al_merge *out)
-{
-	const struct joining *joining = context;
-	const struct pieces *pieces = joining->pieces;
-	const struct al_span left = pieces->texts[a], right = pieces->texts[b];
-
-	if (left.n + right.n > pieces->vocab.longest)
-		return false;
-	memcpy(joining->memory, left.data, left.n);
-	memcpy(joining->memory + left.n, right.data, right.n);
-	out->token = al_vocab_find(&pieces->vocab,
-		(struct al_span){joining->memory, left.n + right.n});
-	if (out->token < 0)
-		return false;
-	out->rank = -(double)pieces->scores[out->token];
-	return true;
-}
-
 static size_t add_character(const struct pieces *pieces, struct al_span text, int32_t *out)
 {
 	out[0] = al_vocab_find(&pieces->vocab, text);
@@ -97,8 +74,7 @@ static bool encode(const void *data, struct al_arena *memory, struct al_span tex
 	struct al_tokens *tokens, struct al_error *err)
 {
 	const struct pieces *pieces = data;
-	const struct joining joining = {pieces,
-		al_arena_alloc(memory, pieces->vocab.longest + 1, 1)};
+	const struct al_scored_pieces scored = {&pieces->vocab, pieces->texts, pieces->scores};
 	int32_t *found = al_new_array(memory, int32_t, text.n + 1);
 	size_t n = add_character(pieces, al_span_of(" "), found);
 
@@ -107,7 +83,7 @@ static bool encode(const void *data, struct al_arena *memory, struct al_span tex
 		length = al_utf8_length(text.data + at, text.n - at);
 		n += add_character(pieces, al_span_part(text, at, at + length), found + n);
 	}
-	n = al_merge_all(memory, found, n, find_joined, &joining);
+	n = al_merge_scored(memory, found, n, &scored);
 	al_tokens_add(tokens, BOS);
 	for (size_t i = 0; i < n; i++)
 		al_tokens_add(tokens, found[i]);

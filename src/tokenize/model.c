@@ -156,6 +156,7 @@ bool al_word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 
 static const struct al_part parts[] = {
 	{"BPE", al_bpe_read},
+	{"ScoredBPE", al_scored_bpe_read}, /* gguf.c tells so */
 	{"Unigram", al_unigram_read},
 	{"WordLevel", al_word_level_read},
 	{"WordPiece", al_word_piece_read},
@@ -169,8 +170,8 @@ static const struct al_part *part_by_keys(const struct cJSON *node)
 	if (al_json_get(node, "merges"))
 		return &parts[0];
 	if (vocab && al_json_kind(vocab) == AL_JSON_ARRAY)
-		return &parts[1];
-	return &parts[al_json_get(node, "continuing_subword_prefix") ? 3 : 2];
+		return &parts[2];
+	return &parts[al_json_get(node, "continuing_subword_prefix") ? 4 : 3];
 }
 
 bool al_token_model_read(struct al_tokenizer_reader *r, const struct cJSON *node,

@@ -1,5 +1,5 @@
 /* The tokenizer beside a checkpoint, and the lines of a text as sequences of tokens. */
-#include "tokenize/internal.h"
+#include "tokenize/gguf.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -50,14 +50,16 @@ static bool read_tokenizer(struct al_tokenizer *tokenizer, const char *path, boo
 	return ok && check_size(tokenizer, path, n_tokens, err);
 }
 
-bool al_tokenizer_open(struct al_tokenizer *tokenizer, const char *checkpoint, int64_t n_tokens,
-	struct al_error *err)
+bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
+	int64_t n_tokens, struct al_error *err)
 {
 	struct al_arena arena;
 
+	if (al_gguf_has_tokenizer(checkpoint))
+		return al_gguf_tokenizer_open(tokenizer, checkpoint, err);
 	al_arena_init(&arena);
-	const char *json = beside(&arena, checkpoint, "tokenizer.json");
-	const char *bin = beside(&arena, checkpoint, "tokenizer.bin");
+	const char *json = beside(&arena, checkpoint->path, "tokenizer.json");
+	const char *bin = beside(&arena, checkpoint->path, "tokenizer.bin");
 	bool ok;
 	if (access(json, F_OK) == 0)
 		ok = read_tokenizer(tokenizer, json, true, n_tokens, err);

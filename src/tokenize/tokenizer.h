@@ -1,11 +1,13 @@
-/* Tokenizers: text into tokens, a sequence a line. Two files are read: tokenizer.json, as the
- * reference implementation of tokenizers writes it, and llama2.c's tokenizer.bin. */
+/* Tokenizers: text into tokens, a sequence a line. Read are tokenizer.json, as the
+ * reference implementation of tokenizers writes it, what GGUF files of models hold, and llama2.c's
+ * tokenizer.bin. */
 #ifndef ATTNLEDGER_TOKENIZE_TOKENIZER_H
 #define ATTNLEDGER_TOKENIZE_TOKENIZER_H
 
 #include "base/arena.h"
 #include "tokenize/tokens.h"
 
+struct al_checkpoint;
 struct al_tokenizer_kind;
 
 struct al_tokenizer {
@@ -15,10 +17,10 @@ struct al_tokenizer {
 	int64_t n_tokens; /* 0: not said */
 };
 
-/* The tokenizer beside a checkpoint (a file or a folder), for a model of `n_tokens`. On failure
- * nothing is left to finish. */
-bool al_tokenizer_open(struct al_tokenizer *tokenizer, const char *checkpoint, int64_t n_tokens,
-	struct al_error *err) AL_MUST_CHECK;
+/* The tokenizer in a checkpoint's own file, or the one beside it, for a model of `n_tokens`. On
+ * failure nothing is left to finish. */
+bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
+	int64_t n_tokens, struct al_error *err) AL_MUST_CHECK;
 void al_tokenizer_finish(struct al_tokenizer *tokenizer);
 
 /* tokenizer.bin or tokenizer.json in memory; `path` names it in errors. */

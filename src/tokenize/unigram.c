@@ -24,7 +24,8 @@ static bool read_piece(struct al_tokenizer_reader *r, const struct cJSON *node, 
 	if (!al_json_text(r->doc, al_json_at(node, 0), &text, err)
 		|| !al_json_real(r->doc, al_json_at(node, 1), &model->scores[token], err))
 		return false;
-	al_vocab_add(&model->vocab, al_span_of(al_strdup(r->arena, text)), token);
+	model->texts[token] = al_span_of(al_strdup(r->arena, text));
+	al_vocab_add(&model->vocab, model->texts[token], token);
 	model->unknown_score = fmin(model->unknown_score, model->scores[token]);
 	return true;
 }
@@ -40,6 +41,7 @@ static bool read_pieces(void *context, const struct cJSON *node, void *out, stru
 		return false;
 	al_vocab_init(&model->vocab, r->arena, al_json_size(node));
 	model->scores = al_new_array(r->arena, double, al_json_size(node));
+	model->texts = al_new_array(r->arena, struct al_span, al_json_size(node));
 	model->unknown_score = INFINITY;
 	al_json_each (item, node)
 		if (!read_piece(r, item, token++, err))
@@ -54,6 +56,33 @@ static bool read_unknown(void *context, const struct cJSON *node, void *out, str
 
 	*(int32_t *)out = -1;
 	return !node || al_json_kind(node) == AL_JSON_NULL || al_read_token(r->doc, node, out, err);
+}
+
+static bool check(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_tokenizer_reader *r = context;
+	const struct al_token_model *model = record;
+	const size_t n = al_json_size(al_json_get(node, "vocab"));
+
+	return model->unknown < (int64_t)n
+		|| al_json_fail(r->doc, node, err,
+			"\"unk_id\" is %d, the vocabulary has %zu pieces", model->unknown, n);
+}
+
+static bool read_model(struct al_tokenizer_reader *r, const struct cJSON *node,
+	struct al_error *err)
+{
+	static const struct al_field fields[] = {
+		{AL_KEY("type", BY, 0), .read = al_read_nothing},
+		{AL_KEY("unk_id", BY, offsetof(struct al_token_model, unknown)),
+			.read = read_unknown, .reads_absent = true},
+		{AL_KEY("byte_fallback", BOOLEAN,
+			offsetof(struct al_token_model, has_byte_fallback))},
+		{AL_KEY("vocab", BY, 0), .read = read_pieces, .is_required = true},
+	};
+	static const struct al_record record = {.fields = AL_FIELDS(fields), .check = check};
+
+	return al_record_read(&r->source, &record, node, &r->tokenizer->model, err);
 }
 
 /* ---- the best split ---- */
@@ -159,30 +188,52 @@ static bool encode(const struct al_token_model *model, struct al_arena *memory, 
 	return true;
 }
 
-static bool check(void *context, const struct cJSON *node, void *record, struct al_error *err)
-{
-	const struct al_tokenizer_reader *r = context;
-	const struct al_token_model *model = record;
-	const size_t n = al_json_size(al_json_get(node, "vocab"));
-
-	return model->unknown < (int64_t)n
-		|| al_json_fail(r->doc, node, err,
-			"\"unk_id\" is %d, the vocabulary has %zu pieces", model->unknown, n);
-}
-
 bool al_unigram_read(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
 {
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("unk_id", BY, offsetof(struct al_token_model, unknown)),
-			.read = read_unknown, .reads_absent = true},
-		{AL_KEY("byte_fallback", BOOLEAN,
-			offsetof(struct al_token_model, has_byte_fallback))},
-		{AL_KEY("vocab", BY, 0), .read = read_pieces, .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields), .check = check};
-	struct al_token_model *model = &r->tokenizer->model;
+	r->tokenizer->model.encode = encode;
+	return read_model(r, node, err);
+}
 
-	model->encode = encode;
-	return al_record_read(&r->source, &record, node, model, err);
+/* ---- SentencePiece's pairs, by the same scores ---- */
+
+/* A character that is no piece becomes its bytes, where they are, or the unknown token. */
+static size_t add_character(const struct al_token_model *model, struct al_span text, int32_t *out)
+{
+	out[0] = al_vocab_find(&model->vocab, text);
+	if (out[0] >= 0)
+		return 1;
+	for (size_t i = 0; i < text.n; i++)
+		if ((out[i] = al_vocab_find_byte(&model->vocab, (unsigned char)text.data[i])) < 0) {
+			out[0] = model->unknown;
+			return 1;
+		}
+	return text.n;
+}
+
+static bool encode_scored(const struct al_token_model *model, struct al_arena *memory,
+	struct al_span text, struct al_tokens *tokens, struct al_error *err)
+{
+	const struct al_scored_pieces pieces = {&model->vocab, model->texts, model->scores};
+	int32_t *found = al_new_array(memory, int32_t, text.n + 1);
+	size_t n = 0;
+
+	for (size_t at = 0, length; at < text.n; at += length) {
+		length = al_utf8_length(text.data + at, text.n - at);
+		n += add_character(model, al_span_part(text, at, at + length), found + n);
+		if (found[n - 1] < 0)
+			return al_fail(err, AL_EINPUT,
+				"\"%.*s\" isn't in the vocabulary, and no unknown token is named",
+				(int)length, text.data + at);
+	}
+	n = al_merge_scored(memory, found, n, &pieces);
+	for (size_t i = 0; i < n; i++)
+		al_tokens_add(tokens, found[i]);
+	return true;
+}
+
+bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+	struct al_error *err)
+{
+	r->tokenizer->model.encode = encode_scored;
+	return read_model(r, node, err);
 }

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	must(al_model_view_open(&view, catalog, &checkpoint, &(struct al_view_options){0}, &err),
 		&err);
 	must(al_network_open(&network, &view, &err), &err);
-	must(al_tokenizer_open(&tokenizer, argv[1], network.vocab, &err), &err);
+	must(al_tokenizer_open(&tokenizer, &checkpoint, network.vocab, &err), &err);
 	al_tokens_init(&tokens);
 	must(al_tokenizer_encode(&tokenizer, argv[2], strlen(argv[2]), &tokens, &err), &err);
 	print(tokens.items, tokens.begin[1]);

@@ -1,0 +1,457 @@
+/* The tokenizer of a GGUF file gives the same tokens as the tokenizer.json that its metadata were
+ * made of; what the metadata can't say is left out of the tokenizer.json first. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
+#include "support/folder.h"
+#include "tokenize/tokenizer.h"
+
+#define FOLDER "tests/data/tokenizers/"
+
+static struct test_folder folder;
+
+static void must(bool ok, const struct al_error *err)
+{
+	if (!ok)
+		fail_msg("%s", err->message);
+}
+
+static struct al_text read_file(const char *path)
+{
+	struct al_text text;
+	struct al_error err;
+
+	must(al_file_read(&text, path, 1 << 20, &err), &err);
+	return text;
+}
+
+/* ---- metadata ---- */
+
+enum { U32 = 4, I32 = 5, F32 = 6, BOOL = 7, TEXT = 8, LIST = 9 };
+
+struct metadata {
+	struct al_text pairs;
+	uint64_t n;
+};
+
+static void put(struct metadata *m, const void *bytes, size_t n)
+{
+	al_text_add_bytes(&m->pairs, bytes, n);
+}
+
+static void put_u32(struct metadata *m, uint32_t number)
+{
+	put(m, &number, sizeof(number));
+}
+
+static void put_text(struct metadata *m, const char *text)
+{
+	const uint64_t n = strlen(text);
+
+	put(m, &n, sizeof(n));
+	put(m, text, strlen(text));
+}
+
+static void begin_pair(struct metadata *m, const char *key, uint32_t type)
+{
+	char full[100];
+
+	snprintf(full, sizeof(full), "tokenizer.ggml.%s", key);
+	put_text(m, full);
+	put_u32(m, type);
+	m->n++;
+}
+
+static void begin_list(struct metadata *m, const char *key, uint32_t type, uint64_t n)
+{
+	begin_pair(m, key, LIST);
+	put_u32(m, type);
+	put(m, &n, sizeof(n));
+}
+
+static void add_text(struct metadata *m, const char *key, const char *text)
+{
+	begin_pair(m, key, TEXT);
+	put_text(m, text);
+}
+
+static void add_number(struct metadata *m, const char *key, uint32_t number)
+{
+	begin_pair(m, key, U32);
+	put_u32(m, number);
+}
+
+static void add_flag(struct metadata *m, const char *key, bool flag)
+{
+	const unsigned char byte = flag;
+
+	begin_pair(m, key, BOOL);
+	put(m, &byte, 1);
+}
+
+/* A file without tensors. */
+static void write_file(struct metadata *m, char path[256])
+{
+	const uint32_t version = 3;
+	const uint64_t no_tensors = 0;
+	struct al_text file;
+
+	al_text_init(&file);
+	al_text_add(&file, "GGUF");
+	al_text_add_bytes(&file, (const char *)&version, sizeof(version));
+	al_text_add_bytes(&file, (const char *)&no_tensors, sizeof(no_tensors));
+	al_text_add_bytes(&file, (const char *)&m->n, sizeof(m->n));
+	al_text_add_bytes(&file, m->pairs.data, m->pairs.length);
+	test_write(test_path(path, &folder, "t.gguf"), file.data, file.length);
+	al_text_finish(&file);
+	al_text_finish(&m->pairs);
+}
+
+/* ---- of a tokenizer.json ---- */
+
+enum { MOST_TOKENS = 1024 };
+
+struct vocabulary {
+	const char *texts[MOST_TOKENS];
+	float scores[MOST_TOKENS];
+	int32_t types[MOST_TOKENS];
+	size_t n;
+};
+
+static void set(struct vocabulary *v, int64_t token, const char *text, int32_t type)
+{
+	assert_between(token, 0, MOST_TOKENS - 1);
+	v->texts[token] = text;
+	v->types[token] = type;
+	if ((size_t)token >= v->n)
+		v->n = (size_t)token + 1;
+}
+
+static double number_of(const struct al_json *doc, const struct cJSON *node)
+{
+	double number;
+	struct al_error err;
+
+	must(al_json_real(doc, node, &number, &err), &err);
+	return number;
+}
+
+static const char *text_of(const struct al_json *doc, const struct cJSON *node)
+{
+	const char *text;
+	struct al_error err;
+
+	must(al_json_text(doc, node, &text, &err), &err);
+	return text;
+}
+
+static void take_vocabulary(const struct al_json *doc, struct vocabulary *v)
+{
+	const struct cJSON *vocab = al_json_get(al_json_get(doc->root, "model"), "vocab");
+	int64_t token = 0;
+
+	al_json_each (item, vocab)
+		if (al_json_kind(vocab) == AL_JSON_OBJECT)
+			set(v, (int64_t)number_of(doc, item), al_json_key(item), 1);
+		else {
+			v->scores[token] = (float)number_of(doc, al_json_at(item, 1));
+			set(v, token++, text_of(doc, al_json_at(item, 0)), 1);
+		}
+	al_json_each (added, al_json_get(doc->root, "added_tokens"))
+		set(v, (int64_t)number_of(doc, al_json_get(added, "id")),
+			text_of(doc, al_json_get(added, "content")), 3);
+}
+
+/* "a b" */
+static void add_merges(struct metadata *m, const struct al_json *doc)
+{
+	const struct cJSON *merges = al_json_get(al_json_get(doc->root, "model"), "merges");
+
+	begin_list(m, "merges", TEXT, al_json_size(merges));
+	al_json_each (merge, merges) {
+		char pair[200];
+		if (al_json_kind(merge) == AL_JSON_ARRAY)
+			snprintf(pair, sizeof(pair), "%s %s", text_of(doc, al_json_at(merge, 0)),
+				text_of(doc, al_json_at(merge, 1)));
+		else
+			snprintf(pair, sizeof(pair), "%s", text_of(doc, merge));
+		put_text(m, pair);
+	}
+}
+
+/* The earlier a piece is joined the higher is its score; pieces that nothing is joined to are
+ * found as they are, or not at all. */
+static void score_merges(const struct al_json *doc, struct vocabulary *v)
+{
+	const struct cJSON *merges = al_json_get(al_json_get(doc->root, "model"), "merges");
+	float rank = 0;
+
+	al_json_each (merge, merges) {
+		char piece[200] = "";
+		for (const char *p = text_of(doc, merge); *p; p++)
+			if (*p != ' ')
+				strncat(piece, p, 1);
+		for (size_t i = 0; i < v->n; i++)
+			if (v->texts[i] && strcmp(v->texts[i], piece) == 0 && v->scores[i] == 0)
+				v->scores[i] = rank;
+		rank--;
+	}
+}
+
+/* As llama.cpp's converter calls the pieces of words. */
+static const char *word_piece(char out[100], const char *text)
+{
+	const bool is_special = text[0] == '[' && strlen(text) > 2 && text[strlen(text) - 1] == ']';
+
+	snprintf(out, 100, "%s%s", is_special || strncmp(text, "##", 2) == 0 ? "" : "\u2581",
+		strncmp(text, "##", 2) == 0 ? text + 2 : text);
+	return out;
+}
+
+static void add_vocabulary(struct metadata *m, const struct vocabulary *v, bool is_bert)
+{
+	char piece[100], none[32];
+
+	begin_list(m, "tokens", TEXT, v->n);
+	for (size_t i = 0; i < v->n; i++) {
+		snprintf(none, sizeof(none), "<none %zu>", i);
+		const char *text = v->texts[i] ? v->texts[i] : none;
+		put_text(m, is_bert ? word_piece(piece, text) : text);
+	}
+	begin_list(m, "scores", F32, v->n);
+	put(m, v->scores, v->n * sizeof(*v->scores));
+	begin_list(m, "token_type", I32, v->n);
+	put(m, v->types, v->n * sizeof(*v->types));
+}
+
+/* ---- cases ---- */
+
+static const struct test_case {
+	const char *name, *model, *pre;
+	const char *bos, *sep, *eos; /* tokens around a text; NULL: none */
+	const char *instead[3][2]; /* in the tokenizer.json */
+} cases[] = {
+	{"gpt2", "gpt2", "gpt-2", NULL, NULL, NULL, {{NULL, NULL}}},
+	{"llama-3", "gpt2", "llama-bpe", "<|begin_of_text|>", NULL, NULL, {{NULL, NULL}}},
+	{"qwen-2", "gpt2", "qwen2", NULL, NULL, NULL,
+		{{"\"ignore_merges\":true", "\"ignore_merges\":false"},
+			{"\"normalized\":true", "\"normalized\":false"}}},
+	{"deepseek-3", "gpt2", "deepseek-v3", NULL, NULL, NULL,
+		{{"\"ignore_merges\":true", "\"ignore_merges\":false"}}},
+	{"llama-2", "llama", NULL, "<s>", NULL, NULL,
+		{{"\"normalized\":true", "\"normalized\":false"}}},
+	{"bert-uncased", "bert", NULL, "[CLS]", "[SEP]", NULL,
+		{{"\"max_input_chars_per_word\":12", "\"max_input_chars_per_word\":100"}}},
+	{"t5", "t5", NULL, NULL, NULL, "</s>",
+		{{"\"NFKC\"", "\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\""},
+			{"\"byte_fallback\":true", "\"byte_fallback\":false"},
+			{"\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"always\""}}},
+};
+
+static uint32_t token_of(const struct vocabulary *v, const char *text)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (v->texts[i] && strcmp(v->texts[i], text) == 0)
+			return (uint32_t)i;
+	fail_msg("no token \"%s\"", text);
+	return 0;
+}
+
+static void add_around(struct metadata *m, const struct vocabulary *v, const char *flag,
+	const char *key, const char *text)
+{
+	add_flag(m, flag, text != NULL);
+	if (text)
+		add_number(m, key, token_of(v, text));
+}
+
+static void write_metadata(const struct test_case *c, const struct al_json *doc, char path[256])
+{
+	static struct vocabulary v;
+	struct metadata m = {.n = 0};
+
+	v = (struct vocabulary){.n = 0};
+	al_text_init(&m.pairs);
+	take_vocabulary(doc, &v);
+	if (strcmp(c->model, "llama") == 0)
+		score_merges(doc, &v);
+	add_text(&m, "model", c->model);
+	if (c->pre)
+		add_text(&m, "pre", c->pre);
+	add_vocabulary(&m, &v, strcmp(c->model, "bert") == 0);
+	if (strcmp(c->model, "gpt2") == 0)
+		add_merges(&m, doc);
+	add_around(&m, &v, "add_bos_token", "bos_token_id", c->bos);
+	add_around(&m, &v, "add_sep_token", "seperator_token_id", c->sep);
+	add_around(&m, &v, "add_eos_token", "eos_token_id", c->eos);
+	if (strcmp(c->model, "bert") == 0)
+		add_number(&m, "unknown_token_id", token_of(&v, "[UNK]"));
+	if (strcmp(c->model, "t5") == 0)
+		add_number(&m, "unknown_token_id", 0);
+	write_file(&m, path);
+}
+
+/* The tokenizer.json with its texts replaced. */
+static struct al_text read_case(const struct test_case *c)
+{
+	char path[256];
+	struct al_text text;
+
+	snprintf(path, sizeof(path), FOLDER "%s.json", c->name);
+	text = read_file(path);
+	for (size_t i = 0; i < 3 && c->instead[i][0]; i++) {
+		struct al_text changed;
+		const char *at = strstr(text.data, c->instead[i][0]);
+		if (!at)
+			fail_msg("%s: no %s", path, c->instead[i][0]);
+		al_text_init(&changed);
+		al_text_add_bytes(&changed, text.data, (size_t)(at - text.data));
+		al_text_add(&changed, c->instead[i][1]);
+		al_text_add(&changed, at + strlen(c->instead[i][0]));
+		al_text_finish(&text);
+		text = changed;
+	}
+	return text;
+}
+
+static void compare(const char *name, const struct al_tokenizer *a, const struct al_tokenizer *b)
+{
+	struct al_text lines = read_file(FOLDER "lines.txt");
+	struct al_tokens x, y;
+	struct al_error err;
+
+	for (char *line = strtok(lines.data, "\n"); line; line = strtok(NULL, "\n")) {
+		al_tokens_init(&x);
+		al_tokens_init(&y);
+		must(al_tokenizer_encode(a, line, strlen(line), &x, &err), &err);
+		must(al_tokenizer_encode(b, line, strlen(line), &y, &err), &err);
+		for (size_t i = 0; i < x.begin[1] && i < y.begin[1]; i++)
+			if (x.items[i] != y.items[i])
+				fail_msg("%s: token %zu of \"%s\" is %d, expected %d", name, i,
+					line, x.items[i], y.items[i]);
+		if (x.begin[1] != y.begin[1])
+			fail_msg("%s: %zu tokens of \"%s\", expected %zu", name, x.begin[1], line,
+				y.begin[1]);
+		al_tokens_finish(&x);
+		al_tokens_finish(&y);
+	}
+	al_text_finish(&lines);
+}
+
+static void check_case(const struct test_case *c)
+{
+	struct al_text text = read_case(c);
+	struct al_tokenizer of_gguf, of_json;
+	struct al_checkpoint checkpoint;
+	struct al_json doc;
+	struct al_error err;
+	char path[256];
+
+	must(al_json_parse(&doc, c->name, text.data, text.length, &err), &err);
+	write_metadata(c, &doc, path);
+	al_json_finish(&doc);
+	must(al_tokenizer_parse_json(&of_json, c->name, text.data, text.length, &err), &err);
+	must(al_checkpoint_open(&checkpoint, path, &err), &err);
+	must(al_tokenizer_open(&of_gguf, &checkpoint, 0, &err), &err);
+	compare(c->name, &of_gguf, &of_json);
+	al_tokenizer_finish(&of_gguf);
+	al_tokenizer_finish(&of_json);
+	al_checkpoint_close(&checkpoint);
+	al_text_finish(&text);
+}
+
+static void gives_the_tokens_of_tokenizer_json(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		check_case(&cases[i]);
+}
+
+/* ---- refusals ---- */
+
+static void refuse(struct metadata *m, const char *expected)
+{
+	struct al_checkpoint checkpoint;
+	struct al_tokenizer tokenizer;
+	struct al_error err = {0};
+	char path[256];
+
+	write_file(m, path);
+	must(al_checkpoint_open(&checkpoint, path, &err), &err);
+	assert_false(al_tokenizer_open(&tokenizer, &checkpoint, 0, &err));
+	if (strncmp(err.message, path, strlen(path)) != 0 || !strstr(err.message, expected))
+		fail_msg("%s, expected %s", err.message, expected);
+	al_checkpoint_close(&checkpoint);
+	*m = (struct metadata){.n = 0};
+	al_text_init(&m->pairs);
+}
+
+static void add_tokens(struct metadata *m, const char *model)
+{
+	add_text(m, "model", model);
+	begin_list(m, "tokens", TEXT, 2);
+	put_text(m, "a");
+	put_text(m, "b");
+}
+
+static void refuses_what_it_cannot_tell(void **state)
+{
+	struct metadata m = {.n = 0};
+
+	(void)state;
+	al_text_init(&m.pairs);
+	add_tokens(&m, "rwkv");
+	refuse(&m, "tokenizer.ggml.model is \"rwkv\", expected llama, gpt2, bert or t5");
+	add_tokens(&m, "gpt2");
+	refuse(&m, "tokenizer.ggml.pre is missing");
+	add_tokens(&m, "gpt2");
+	add_text(&m, "pre", "jais-9");
+	refuse(&m, "tokenizer.ggml.pre is \"jais-9\", a pre-tokenizer that isn't known here");
+	add_tokens(&m, "llama");
+	refuse(&m, "tokenizer.ggml.scores is missing");
+	add_tokens(&m, "llama");
+	begin_list(&m, "scores", F32, 1);
+	put_u32(&m, 0);
+	refuse(&m, "tokenizer.ggml.scores has 1 numbers, of 2 tokens");
+	add_tokens(&m, "llama");
+	begin_list(&m, "scores", F32, 2);
+	put_u32(&m, 0x7fc00000);
+	put_u32(&m, 0);
+	refuse(&m, "not a number");
+	add_tokens(&m, "llama");
+	add_number(&m, "unknown_token_id", 7);
+	refuse(&m, "tokenizer.ggml.unknown_token_id is 7, of 2 tokens");
+	add_text(&m, "model", "llama");
+	add_text(&m, "tokens", "a");
+	refuse(&m, "tokenizer.ggml.tokens is no list of texts");
+	al_text_finish(&m.pairs);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	test_folder_make(&folder);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	test_folder_remove(&folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_the_tokens_of_tokenizer_json),
+		cmocka_unit_test(refuses_what_it_cannot_tell),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
