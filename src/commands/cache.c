@@ -32,7 +32,6 @@ struct answer {
 	struct al_session *session;
 	const struct cache_options *options;
 	struct al_table *table, *explanations; /* explanations NULL: not asked for */
-	struct al_cache_format format;
 	bool shows_model, shows_variant, is_noted;
 	/* of the question that is being answered: */
 	struct al_question *question;
@@ -186,7 +185,7 @@ static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_
 
 	struct al_undeclared undeclared;
 
-	if (!al_ledger_cache(ledger, a->format.dtype, a->seq, a->source_seq, &cache, err))
+	if (!al_ledger_cache(ledger, a->question->cache.dtype, a->seq, a->source_seq, &cache, err))
 		return false;
 	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
 		begin_row(a, AL_N_CACHE_KINDS);
@@ -244,7 +243,7 @@ static void add_notes(struct answer *a)
 {
 	al_note_question(a->question, true, a->table);
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
-		a->format.dtype->name);
+		a->question->cache.dtype->name);
 	if (a->options->tp > 1)
 		al_table_note(a->table, "on one of %lld tensor-parallel devices",
 			(long long)a->options->tp);
@@ -265,8 +264,7 @@ static void add_notes(struct answer *a)
 
 static bool answer(struct answer *a, struct al_error *err)
 {
-	if (!read_tokens(a, err)
-		|| !al_question_cache_format(a->question, a->options->dtype, &a->format, err))
+	if (!read_tokens(a, err) || !al_question_cache_format(a->question, a->options->dtype, err))
 		return false;
 	for (size_t i = 0; i < a->question->variants.n; i++)
 		if (!answer_variant(a, i, err))
@@ -274,7 +272,7 @@ static bool answer(struct answer *a, struct al_error *err)
 	if (!a->is_noted)
 		add_notes(a);
 	a->is_noted = true;
-	al_note_cache_format(a->question, &a->format, "dtype", a->table);
+	al_note_cache_format(a->question, "dtype", a->table);
 	return true;
 }
 

@@ -312,7 +312,7 @@ static void note_budget(const struct al_fit *f, mpq_srcptr memory, mpq_srcptr bu
 	if (!f->is_inference)
 		return;
 	al_note_engine(f->question, table);
-	al_inference_note_cache(f->question, &f->inference, table);
+	al_note_cache_format(f->question, "cache-dtype", table);
 	if (mpq_equal(memory, budget))
 		return;
 	al_table_note(table, "of %s bytes the engine takes %s, for %s",

@@ -70,13 +70,12 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	struct al_question *q, struct al_error *err)
 {
 	struct al_training training;
-	struct al_cache_format cache;
 	const struct al_setting *source;
 
 	*inference = (struct al_inference){.activation_bytes = 2};
 	if (!check_engine(q, err) || !al_devices_init(&training, o, q, err)
 		|| !al_devices_tokens(&training, q, err)
-		|| !al_question_cache_format(q, o->cache_dtype, &cache, err)
+		|| !al_question_cache_format(q, o->cache_dtype, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
 	if (training.interleave > 1 || training.cp > 1 || training.zero > 0)
@@ -86,8 +85,7 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	if (!check_stages(q, training.pp, err)
 		|| !check_experts(q, training.tp * training.dp, training.ep, err))
 		return false;
-	inference->cache = cache.dtype;
-	inference->cache_declared_in = cache.declared_in;
+	inference->cache = q->cache.dtype;
 	inference->share = training.share;
 	inference->batch = (training.batch + training.dp - 1) / training.dp;
 	inference->pp = training.pp;
@@ -101,14 +99,6 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	inference->weights = al_new(q->arena, struct al_quantisation);
 	return al_quantisation_init(inference->weights, q->arena, q->catalog, q->model, o->dtype,
 		err);
-}
-
-void al_inference_note_cache(const struct al_question *q, const struct al_inference *inference,
-	struct al_table *table)
-{
-	al_note_cache_format(q,
-		&(struct al_cache_format){inference->cache, inference->cache_declared_in},
-		"cache-dtype", table);
 }
 
 void al_inference_finish(struct al_inference *inference)
@@ -226,7 +216,7 @@ static void add_notes(struct al_table *table, const struct al_question *q,
 		inference->weights->name, inference->cache->name, (long long)inference->batch,
 		(long long)inference->seq, (long long)inference->tp);
 	al_note_quantisation(inference->weights, explains, table);
-	al_inference_note_cache(q, inference, table);
+	al_note_cache_format(q, "cache-dtype", table);
 	al_note_engine(q, table);
 	if (o->dp > 1 || inference->ep > 1)
 		al_table_note(table,

@@ -53,9 +53,6 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	struct al_question *question, struct al_error *err) AL_MUST_CHECK;
 
 void al_inference_finish(struct al_inference *inference);
-/* Where the model's files say what format its cache is in. */
-void al_inference_note_cache(const struct al_question *question,
-	const struct al_inference *inference, struct al_table *table);
 
 /* --explain of inference: its rules, and the entries that its numbers are sums of. The watch hears
  * the entries, into the table; `explainer` must outlive it. */

@@ -247,13 +247,22 @@ void al_note_engine(const struct al_question *q, struct al_table *table)
 		c->has_mtp ? ", with the layers that predict further tokens" : "");
 }
 
-void al_note_cache_format(const struct al_question *q, const struct al_cache_format *format,
-	const char *option, struct al_table *table)
+void al_note_cache_format(const struct al_question *q, const char *option, struct al_table *table)
 {
-	if (format->declared_in)
+	const struct al_cache_format *format = &q->cache;
+	const char *otherwise = option
+		? al_format(&table->arena, "; --%s NAME says otherwise", option)
+		: "";
+
+	if (format->is_declared)
+		al_table_note(table, "the cache of %s is in %s, as %s says%s", q->name,
+			format->dtype->name, format->declared_in, otherwise);
+	else if (format->declared)
 		al_table_note(table,
-			"the cache of %s is in %s, as %s says; --%s NAME says otherwise", q->name,
-			format->dtype->name, format->declared_in, option);
+			"%s says that the cache is in %s, which engine %s doesn't take: it is in "
+			"%s%s",
+			format->declared_in, format->declared, q->engine.engine->name,
+			format->dtype->name, otherwise);
 }
 
 void al_note_question(const struct al_question *q, bool is_whole, struct al_table *table)

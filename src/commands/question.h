@@ -37,8 +37,8 @@ void al_note_engine(const struct al_question *question, struct al_table *table);
 bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;
 /* That the model's files say what format its cache is in; else nothing. */
-void al_note_cache_format(const struct al_question *question, const struct al_cache_format *format,
-	const char *option, struct al_table *table);
+void al_note_cache_format(const struct al_question *question, const char *option,
+	struct al_table *table);
 bool al_is_ideal(const struct al_question *question);
 
 void al_note_question(const struct al_question *question, bool is_whole, struct al_table *table);

@@ -160,21 +160,29 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 			err)
 		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
+	al_note_cache_format(q, NULL, &table);
 	al_session_take(session, &table);
 	return !o->figure || draw_figure(session, sweep, &table, err);
 }
 
+static bool is_of_cache(const struct sweep_options *o)
+{
+	for (size_t i = 0; i < o->measures.n; i++)
+		if (strstr(o->measures.items[i], "cache_bytes"))
+			return true;
+	return false;
+}
+
 /* An engine changes what is cached, and nothing else that can be swept. */
-static bool check_engine(struct al_session *session, const struct al_question *question,
+static bool check_engine(struct al_session *session, struct al_question *question,
 	struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
 	const char *given = al_command_line_first_of(&session->line, al_engine_rows);
-	bool has_cache = false;
 
-	for (size_t i = 0; i < o->measures.n; i++)
-		has_cache |= strstr(o->measures.items[i], "cache_bytes") != NULL;
-	if (given && !has_cache)
+	if (is_of_cache(o) && !al_question_cache_format(question, NULL, err))
+		return false;
+	if (given && !is_of_cache(o))
 		return al_fail(err, AL_EINPUT,
 			"--%s changes nothing but cache_bytes, expected --measure cache_bytes",
 			given);

@@ -50,7 +50,6 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 struct al_inference {
 	struct al_quantisation *weights; /* the same as the ledger was opened with */
 	const struct al_dtype *cache;
-	const char *cache_declared_in; /* the file that says so; NULL: none does */
 	struct al_share share;
 	int64_t batch, seq, source_seq, tp;
 	int64_t pp, stage; /* of a pipeline the stage that is asked for; pp 0 or 1: there is none */

@@ -34,6 +34,7 @@ struct al_ledger_ask {
 	enum al_tensor_list_detail detail;
 	bool explains; /* fill `substituted` */
 	const struct al_engine_choice *engine; /* whose cache is asked for; NULL: the ideal */
+	const struct al_dtype *cache; /* in which it is; NULL: bf16 */
 	struct al_quantisation *quantisation; /* of a whole model: what it adds beside the tensors
 						 stands in their list; or NULL */
 };

@@ -210,7 +210,8 @@ static bool read_given(struct al_block *block, const char *symbol, int64_t *out,
 /* States alone hang on no tokens. */
 static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_error *err)
 {
-	const struct al_dtype *storage = al_dtype_named("bf16");
+	const struct al_dtype *storage = ledger->ask.cache ? ledger->ask.cache
+							   : al_dtype_named("bf16");
 	struct al_block *block = &ledger->block;
 	int64_t batch = 1, seq = 0, source_seq;
 	struct al_cache_entries lines;

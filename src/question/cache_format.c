@@ -13,18 +13,20 @@ static bool takes(const struct al_question *q, const struct al_declared_cache *c
 	return al_find_name(text, declared->items, declared->n) >= 0;
 }
 
-bool al_question_cache_format(const struct al_question *q, const char *asked,
-	struct al_cache_format *out, struct al_error *err)
+bool al_question_cache_format(struct al_question *q, const char *asked, struct al_error *err)
 {
 	struct al_declared_cache cache = {0};
 
-	*out = (struct al_cache_format){0};
+	q->cache = (struct al_cache_format){0};
 	if (!asked && q->model && !al_model_cache(q->model, q->catalog, &cache, err))
 		return false;
-	if (cache.dtype && takes(q, &cache))
-		out->declared_in = cache.file;
-	return al_dtype_find(asked	   ? asked
-			: out->declared_in ? cache.dtype
-					   : "bf16",
-		&out->dtype, err);
+	if (cache.dtype) {
+		q->cache.declared = cache.dtype;
+		q->cache.declared_in = cache.file;
+		q->cache.is_declared = takes(q, &cache);
+	}
+	return al_dtype_find(asked	       ? asked
+			: q->cache.is_declared ? cache.dtype
+					       : "bf16",
+		&q->cache.dtype, err);
 }

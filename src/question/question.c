@@ -293,5 +293,6 @@ struct al_ledger_ask al_question_ask(const struct al_question *q,
 		.settings = &q->settings,
 		.basis = &q->basis,
 		.engine = q->engine.engine ? &q->engine : NULL,
+		.cache = q->cache.dtype,
 		.configured = is_model && q->is_own ? NULL : configured};
 }

@@ -38,6 +38,13 @@ struct al_configured_variants {
 	size_t n, room;
 };
 
+struct al_cache_format {
+	const struct al_dtype *dtype; /* NULL: not found out yet */
+	const char *declared, *declared_in; /* what the model's files say of it, and which says so;
+					       NULL: none does, or another was asked for */
+	bool is_declared; /* the engine takes that, so that `dtype` is it; else it is bf16 */
+};
+
 struct al_question {
 	struct al_arena *arena; /* the asker's: texts and variants live there */
 	struct al_catalog *catalog;
@@ -50,6 +57,7 @@ struct al_question {
 	struct al_basis basis;
 	const struct al_recipe *recipe;
 	struct al_engine_choice engine; /* whose `engine` is the ideal one where none was named */
+	struct al_cache_format cache;
 	struct al_configured_variants variants;
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */
@@ -95,13 +103,9 @@ bool al_question_is_about_model(const struct al_question *question, bool is_whol
  * attention module of BERT base". */
 const char *al_question_covered(const struct al_question *question, bool is_whole);
 
-/* `asked` NULL: nobody asked for a format. */
-struct al_cache_format {
-	const struct al_dtype *dtype;
-	const char *declared_in; /* the file that says so; NULL: it was asked for, or is bf16 */
-};
-bool al_question_cache_format(const struct al_question *question, const char *asked,
-	struct al_cache_format *out, struct al_error *err) AL_MUST_CHECK;
+/* Fills `cache`; `asked` NULL: nobody asked for a format. */
+bool al_question_cache_format(struct al_question *question, const char *asked,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- the parts of a question, for who asks without a subject ---- */
 
