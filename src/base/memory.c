@@ -1,4 +1,5 @@
 /* Memory from the heap, which is there or ends everything. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"
 
 #include <cjson/cJSON.h>
@@ -6,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static al_memory_handler *when_exhausted;
 
@@ -63,6 +65,22 @@ char *al_text_copy(const char *text)
 	return memcpy(al_alloc(bytes, 1), text, bytes);
 }
 
+/* Large matrices lie in large pages where the system has them: what they save of the time in which
+ * pages are found and first touched is a tenth of a forward pass. */
+static void ask_large_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+	const uintptr_t page = 1 << 21, from = ((uintptr_t)memory + page - 1) & ~(page - 1);
+	const uintptr_t to = ((uintptr_t)memory + bytes) & ~(page - 1);
+
+	if (from < to)
+		madvise((char *)memory + (from - (uintptr_t)memory), to - from, MADV_HUGEPAGE);
+#else
+	(void)memory;
+	(void)bytes;
+#endif
+}
+
 void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 {
 	/* no object is larger: the sanitizers' calloc would abort */
@@ -73,6 +91,8 @@ void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
 	else if (!memory)
 		al_fail(err, AL_ESYSTEM, "no memory for %zu bytes", count);
+	else
+		ask_large_pages(memory, (count ? count : 1) * size);
 	return memory;
 }
 

@@ -21,13 +21,13 @@ AL_LOOP float sigmoid(float x)
 	return 0.5f + copysignf(0.5f * (1 - below) / (1 + below), x);
 }
 
-AL_LOOP void silu(float *x, size_t n)
+AL_WIDEST static void silu(float *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		x[i] *= sigmoid(x[i]);
 }
 
-AL_LOOP void relu(float *x, size_t n)
+AL_WIDEST static void relu(float *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		x[i] = x[i] > 0 ? x[i] : 0;
@@ -50,7 +50,7 @@ AL_LOOP float tail(float z)
 
 /* Hendrycks and Gimpel 2016, arXiv:1606.08415: x Phi(x), and two approximations of it; (1 + tanh
  * u)/2 is the sigmoid of 2u. */
-AL_LOOP void gelu(float *x, size_t n)
+AL_WIDEST static void gelu(float *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const float inside = 0.5f - tail(fabsf(x[i]) * 0.70710678118654752f);
@@ -58,61 +58,42 @@ AL_LOOP void gelu(float *x, size_t n)
 	}
 }
 
-AL_LOOP void gelu_tanh(float *x, size_t n)
+AL_WIDEST static void gelu_tanh(float *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		x[i] *= sigmoid(1.59576912160573072f * (x[i] + 0.044715f * x[i] * x[i] * x[i]));
 }
 
-AL_LOOP void quick_gelu(float *x, size_t n)
+AL_WIDEST static void quick_gelu(float *x, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		x[i] *= sigmoid(1.702f * x[i]);
 }
-
-#define TWICE(name) \
-	AL_WIDE static void wide_##name(float *x, size_t n) \
-	{ \
-		name(x, n); \
-	} \
-	static void all_##name(float *x, size_t n) \
-	{ \
-		if (al_is_wide()) \
-			wide_##name(x, n); \
-		else \
-			name(x, n); \
-	}
-
-TWICE(silu)
-TWICE(relu)
-TWICE(gelu)
-TWICE(gelu_tanh)
-TWICE(quick_gelu)
 
 /* gpt-oss: both within 7 (the gate's is no lower bound), (up + 1) gate sigmoid(1.702 gate). */
 static void clamped_swiglu(float *gate, float *up, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		gate[i] = gate[i] < 7 ? gate[i] : 7;
-	all_quick_gelu(gate, n);
+	quick_gelu(gate, n);
 	for (size_t i = 0; i < n; i++)
 		up[i] = (fminf(fmaxf(up[i], -7), 7) + 1) * gate[i];
 }
 
 /* T5 says "gated-" where there is a gate; its gated GELU is the approximation. */
 static const struct al_activation activations[] = {
-	{"silu", all_silu, NULL},
-	{"swish", all_silu, NULL},
-	{"relu", all_relu, NULL},
-	{"gelu", all_gelu, NULL},
-	{"gelu_python", all_gelu, NULL},
-	{"gelu_new", all_gelu_tanh, NULL},
-	{"gelu_fast", all_gelu_tanh, NULL},
-	{"gelu_pytorch_tanh", all_gelu_tanh, NULL},
-	{"quick_gelu", all_quick_gelu, NULL},
-	{"gated-gelu", all_gelu_tanh, NULL},
-	{"gated-silu", all_silu, NULL},
-	{"gated-relu", all_relu, NULL},
+	{"silu", silu, NULL},
+	{"swish", silu, NULL},
+	{"relu", relu, NULL},
+	{"gelu", gelu, NULL},
+	{"gelu_python", gelu, NULL},
+	{"gelu_new", gelu_tanh, NULL},
+	{"gelu_fast", gelu_tanh, NULL},
+	{"gelu_pytorch_tanh", gelu_tanh, NULL},
+	{"quick_gelu", quick_gelu, NULL},
+	{"gated-gelu", gelu_tanh, NULL},
+	{"gated-silu", silu, NULL},
+	{"gated-relu", relu, NULL},
 	{"clamped_swiglu", NULL, clamped_swiglu},
 };
 enum { N_ACTIVATIONS = sizeof(activations) / sizeof(*activations) };

@@ -15,23 +15,22 @@ enum { QUERIES_AT_ONCE = 128 };
 /* exp over [low, high), the other keys 0; with the sink's, if there is one, the sum is 1. Returns
  * the entropy in nats, that of scores s_i less their largest being log(sum e^s_i) - sum(s_i
  * e^s_i)/sum e^s_i; a sink is one of them. */
-static double softmax(float *x, size_t n, size_t low, size_t high, const float *sink)
+static double softmax(float *x, size_t n, size_t low, size_t high, const float *sink,
+	bool is_watched)
 {
 	const float own = al_largest(x + low, high - low), most = sink && *sink > own ? *sink : own;
-	double weighed, sum;
+	double weighed = 0, sum;
 
 	memset(x, 0, low * sizeof(*x));
-	sum = al_exp_all(x + low, high - low, most, &weighed);
+	sum = al_exp_all(x + low, high - low, most, is_watched ? &weighed : NULL);
 	if (sink) {
 		const double score = (double)*sink - (double)most;
 		sum += exp(score);
 		weighed += score * exp(score);
 	}
-	const float factor = (float)(1 / sum);
-	for (size_t i = low; i < high; i++)
-		x[i] *= factor;
+	al_scale(x + low, high - low, (float)(1 / sum));
 	memset(x + high, 0, (n - high) * sizeof(*x));
-	return log(sum) - weighed / sum;
+	return is_watched ? log(sum) - weighed / sum : 0;
 }
 
 static void cap(float *x, size_t n, double at)
@@ -92,7 +91,8 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 		if (network->score_cap > 0)
 			cap(column, n, network->score_cap);
 		al_position_bias_add(&h->layer->bias, head, past + j, keys.low, n, column);
-		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low, sink);
+		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low, sink,
+			h->watched != NULL);
 	}
 	if (h->watched)
 		al_watch_weights(h->watched, index, first, keys.low, al_view_f(scores), entropy);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "forward/wide.h"
+#include "base/wide.h"
 
 AL_LOOP float al_exp_below_zero(float x)
 {
@@ -26,8 +26,15 @@ AL_LOOP float al_exp_below_zero(float x)
 }
 
 /* x[i] becomes exp(x[i] - most); `most` is the largest or larger. The sum of them in double, in
- * lanes that don't depend on the machine; weighed: the sum of (x[i] - most) exp(x[i] - most). */
+ * lanes that don't depend on the machine; weighed: the sum of (x[i] - most) exp(x[i] - most), NULL
+ * where nobody asks. */
 double al_exp_all(float *x, size_t n, float most, double *weighed);
+
+/* x *= factor */
+void al_scale(float *x, size_t n, float factor);
+
+/* The entropy in nats of (p + q)/2, of numbers that are none above 1, to 1e-13. */
+double al_mixed_entropy(const float *p, const float *q, size_t n);
 
 /* The largest of n > 0 numbers. */
 float al_largest(const float *x, size_t n);

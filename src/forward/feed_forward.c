@@ -60,8 +60,8 @@ void al_feed_block_finish(struct al_feed_block *block)
 
 /* ---- the block ---- */
 
-/* Tokens that pass together: what is wide is d_ff x this many. */
-enum { TOKENS_AT_ONCE = 1024 };
+/* Tokens that pass together: what is wide is d_ff x this many. Products of fewer are slower. */
+enum { TOKENS_AT_ONCE = 2048 };
 
 /* gate or gate_up: activation(gate) times up; else activation(up), which is `up` itself. */
 struct inner {
@@ -79,31 +79,27 @@ static void activate(void *context, size_t first, size_t n)
 			inner->up.data + j * inner->up.ld, inner->up.rows);
 }
 
-/* Room for the block's inner state, [rows of both][tokens]. */
-static bool init_inner(const struct al_feed_block *block, size_t tokens, struct al_matrix_f *both,
-	struct inner *inner, struct al_error *err)
+static bool is_gated(const struct al_feed_block *block)
 {
-	const bool is_gated = al_linear_is_there(&block->gate_up)
-		|| al_linear_is_there(&block->gate);
-	const size_t d_ff = block->down.op == AL_PLAIN ? block->down.weight.cols
-						       : block->down.weight.rows;
-
-	if (!al_matrix_init_f(both, is_gated ? 2 * d_ff : d_ff, tokens, err))
-		return false;
-	inner->up = al_part_f(*both, is_gated ? d_ff : 0, 0, d_ff, tokens);
-	if (is_gated)
-		inner->gate = al_part_f(*both, 0, 0, d_ff, tokens);
-	return true;
+	return al_linear_is_there(&block->gate_up) || al_linear_is_there(&block->gate);
 }
 
-static bool run_block(const struct al_feed_block *block, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
+static size_t inner_width(const struct al_feed_block *block)
 {
-	struct inner inner = {.activation = activation};
-	struct al_matrix_f both;
+	return block->down.op == AL_PLAIN ? block->down.weight.cols : block->down.weight.rows;
+}
 
-	if (!init_inner(block, x.cols, &both, &inner, err))
-		return false;
+/* `both` is room for gate and up of all columns of x. */
+static bool run_block(const struct al_feed_block *block, const struct al_activation *activation,
+	struct al_place place, struct al_view_f x, struct al_matrix_f both, struct al_matrix_f out,
+	struct al_error *err)
+{
+	const size_t d_ff = inner_width(block);
+	struct inner inner = {.activation = activation,
+		.up = al_part_f(both, both.rows - d_ff, 0, d_ff, x.cols)};
+
+	if (is_gated(block))
+		inner.gate = al_part_f(both, 0, 0, d_ff, x.cols);
 	bool ok = al_linear_is_there(&block->gate_up)
 		? al_linear_apply(&block->gate_up, place, x, both, err)
 		: al_linear_apply(&block->up, place, x, inner.up, err)
@@ -113,22 +109,26 @@ static bool run_block(const struct al_feed_block *block, const struct al_activat
 		al_each_columns(x.cols, activate, &inner);
 		ok = al_linear_apply(&block->down, place, al_view_f(inner.up), out, err);
 	}
-	al_matrix_finish_f(&both);
 	return ok;
 }
 
 bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
 	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
 {
-	bool ok = true;
+	const size_t d_ff = inner_width(block);
+	const size_t room = x.cols < TOKENS_AT_ONCE ? x.cols : TOKENS_AT_ONCE;
+	struct al_matrix_f both;
+	bool ok = al_matrix_init_f(&both, is_gated(block) ? 2 * d_ff : d_ff, room, err);
 
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t left = x.cols - first;
 		const size_t n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
 		const struct al_place from = {place.layer, place.batch, place.first + first};
 		ok = run_block(block, activation, from, al_columns_f(x, first, n),
-			al_part_f(out, 0, first, out.rows, n), err);
+			al_part_f(both, 0, 0, both.rows, n), al_part_f(out, 0, first, out.rows, n),
+			err);
 	}
+	al_matrix_finish_f(&both);
 	return ok;
 }
 

@@ -16,10 +16,10 @@ struct al_place {
 	size_t first; /* the token of column 0 */
 };
 
-/* C = op(W) X, a column a token. Where a number overflows or isn't one, the first such token is
- * named. */
+/* C = op(W) X, or that much more, a column a token. Where a number overflows or isn't one, the
+ * first such token is named. */
 bool al_multiply(struct al_place place, enum al_op op, struct al_view_f w, struct al_view_f x,
-	struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
+	bool is_added, struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
 
 /* Fails where a column isn't finite, and names its token. */
 bool al_check_columns(struct al_place place, struct al_view_f x,
@@ -49,8 +49,6 @@ static inline bool al_linear_is_there(const struct al_linear *linear)
 /* y is [rows of y][cols of x]. */
 bool al_linear_apply(const struct al_linear *linear, struct al_place place, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
-/* bias + y, in place. */
-void al_add_bias(struct al_view_f bias, struct al_matrix_f y);
 
 struct al_norm {
 	enum al_norm_kind kind;

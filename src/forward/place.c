@@ -40,11 +40,11 @@ bool al_check_columns(struct al_place place, struct al_view_f x, struct al_error
 }
 
 bool al_multiply(struct al_place place, enum al_op op, struct al_view_f w, struct al_view_f x,
-	struct al_matrix_f c, struct al_error *err)
+	bool is_added, struct al_matrix_f c, struct al_error *err)
 {
 	struct al_error failure = {0};
 
-	if (al_gemm_f(op, AL_PLAIN, 1, w, x, 0, c, &failure))
+	if (al_gemm_f(op, AL_PLAIN, 1, w, x, is_added ? 1 : 0, c, &failure))
 		return true;
 	if (!al_check_columns(place, al_view_f(c), err))
 		return false;

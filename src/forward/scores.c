@@ -43,7 +43,7 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
 {
 	const struct al_place place = {AL_BEHIND_LAYERS, head->batch, first};
 
-	if (!al_multiply(place, AL_TRANSPOSED, w, x, logits, err))
+	if (!al_multiply(place, AL_TRANSPOSED, w, x, false, logits, err))
 		return false;
 	for (size_t j = 0; j < logits.cols; j++) {
 		float *column = logits.data + j * logits.ld;
@@ -71,7 +71,6 @@ static void add_column(const struct adding *a, size_t j)
 	const int64_t target = a->targets ? a->targets[j] - a->row : -1;
 	const float most = al_largest(x, a->logits.rows);
 	size_t best = 0;
-	double weighed;
 
 	if (most > r->most) {
 		while (x[best] != most)
@@ -82,7 +81,7 @@ static void add_column(const struct adding *a, size_t j)
 	}
 	if (target >= 0 && target < (int64_t)a->logits.rows)
 		r->target = (double)x[target];
-	r->sum += al_exp_all(x, a->logits.rows, r->most, &weighed);
+	r->sum += al_exp_all(x, a->logits.rows, r->most, NULL);
 }
 
 static void add_columns(void *context, size_t first, size_t n)

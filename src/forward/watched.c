@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "forward/exponent.h"
 #include "forward/internal.h"
 
 static size_t n_sampled(size_t n_tokens)
@@ -75,18 +76,6 @@ void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t l
 
 /* ---- sums ---- */
 
-static double entropy_of(const float *p, const float *q, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const double mean = ((double)p[i] + (double)q[i]) / 2;
-		if (mean > 0)
-			sum -= mean * log(mean);
-	}
-	return sum;
-}
-
 struct distances {
 	const struct al_watched *watched;
 	double *of; /* [n_sequences][n_heads][n_heads], added up over a sequence's queries */
@@ -99,10 +88,10 @@ static void add_query(const struct al_watched *w, size_t sequence, size_t sample
 
 	for (size_t i = 0; i < w->n_heads; i++) {
 		const float *p = find_row(w, sequence, sample, i);
-		alone[i] = entropy_of(p, p, n);
+		alone[i] = al_mixed_entropy(p, p, n);
 		for (size_t j = 0; j < i; j++) {
 			const float *q = find_row(w, sequence, sample, j);
-			const double mixed = entropy_of(p, q, n);
+			const double mixed = al_mixed_entropy(p, q, n);
 			out[i * w->n_heads + j] += sqrt(fmax(0, mixed - (alone[i] + alone[j]) / 2));
 		}
 	}

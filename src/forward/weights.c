@@ -237,20 +237,30 @@ bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor 
 	return check_tensor(reading, *out, shape, 2, err);
 }
 
-void al_add_bias(struct al_view_f bias, struct al_matrix_f y)
+struct bias {
+	const float *numbers;
+	struct al_matrix_f to;
+};
+
+static void fill_columns(void *context, size_t first, size_t n)
 {
-	for (size_t j = 0; bias.data && j < y.cols; j++)
-		for (size_t i = 0; i < y.rows; i++)
-			y.data[i + j * y.ld] += bias.data[i];
+	const struct bias *bias = context;
+
+	for (size_t j = first; j < first + n; j++)
+		memcpy(bias->to.data + j * bias->to.ld, bias->numbers,
+			bias->to.rows * sizeof(float));
 }
 
+/* A product that is added to the bias costs what one that is added to 0 does. */
 bool al_linear_apply(const struct al_linear *linear, struct al_place place, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err)
 {
-	if (!al_multiply(place, linear->op, al_view_f(linear->weight), x, y, err))
-		return false;
-	al_add_bias(al_view_f(linear->bias), y);
-	return true;
+	struct bias bias = {linear->bias.data, y};
+
+	if (bias.numbers)
+		al_each_columns(y.cols, fill_columns, &bias);
+	return al_multiply(place, linear->op, al_view_f(linear->weight), x, bias.numbers != NULL, y,
+		err);
 }
 
 /* ---- norms ---- */

@@ -6,6 +6,7 @@
 #include <lapacke.h>
 #include <stdint.h>
 
+#include "base/wide.h"
 #include "linalg/linalg.h"
 
 /* The library's integer is wide enough for the dimensions, ld >= max(1, rows), data where there are
@@ -42,14 +43,6 @@ static inline bool al_is_empty(size_t rows, size_t cols)
 	return rows == 0 || cols == 0;
 }
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define AL_IS_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define AL_IS_SANITIZED
-#endif
-
 /* The next loop's iterations may be computed side by side. A sanitizer's checks stand in the way,
  * of which clang would warn. */
 #define AL_PRAGMA(text) _Pragma(#text)
@@ -57,13 +50,6 @@ static inline bool al_is_empty(size_t rows, size_t cols)
 #define AL_SIMD(...)
 #else
 #define AL_SIMD(...) AL_PRAGMA(omp simd __VA_ARGS__)
-#endif
-
-/* Compiled a second time for wider registers, where the system can choose between the two. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(AL_IS_SANITIZED)
-#define AL_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define AL_WIDE
 #endif
 
 /* Checked dimensions in the library's integer. */

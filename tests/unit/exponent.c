@@ -49,12 +49,30 @@ static void test_wide(void **state)
 	assert_memory_equal(x, expected, sizeof(x));
 }
 
+static void test_entropy(void **state)
+{
+	float p[37], q[37];
+	double expected = 0;
+
+	(void)state;
+	for (int i = 0; i < 37; i++) {
+		p[i] = i == 5 ? 0 : (float)exp(-2.5 * i);
+		q[i] = i % 2 ? 0 : 1 / (float)(1 + i);
+		const double mean = ((double)p[i] + (double)q[i]) / 2;
+		expected -= mean > 0 ? mean * log(mean) : 0;
+	}
+	assert_true(fabs(al_mixed_entropy(p, q, 37) - expected) <= 1e-13 * expected);
+	assert_true(fabs(al_mixed_entropy(p, q, 6) - al_mixed_entropy(q, p, 6)) == 0);
+	assert_true(al_mixed_entropy(p + 5, q + 5, 1) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_wide),
+		cmocka_unit_test(test_entropy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,27 @@
+/* Loops that are compiled again for wider registers; the system chooses when the program is loaded.
+ * All compute the same bits where no multiplication is fused with an addition
+ * (-ffp-contract=off). */
+#ifndef ATTNLEDGER_BASE_WIDE_H
+#define ATTNLEDGER_BASE_WIDE_H
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define AL_IS_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define AL_IS_SANITIZED
+#endif
+
+/* AVX2; AVX2 and AVX-512. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(AL_IS_SANITIZED)
+#define AL_WIDE __attribute__((target_clones("avx2", "default")))
+#define AL_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define AL_WIDE
+#define AL_WIDEST
+#endif
+
+/* What such a function calls is part of it. */
+#define AL_LOOP static inline __attribute__((always_inline))
+
+#endif
