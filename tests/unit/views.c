@@ -73,7 +73,9 @@ struct example {
 #define LIKE_LLAMA \
 	"llama mistral mixtral gemma gemma2 gemma3_text cohere cohere2 olmo olmo2 olmoe " \
 	"qwen2 qwen2_moe qwen3 qwen3_moe smollm3 stablelm deepseek starcoder2 gpt_oss"
-#define LIKE_GGUF "gguf-llama gguf-qwen"
+#define LIKE_GGUF \
+	"gguf-bert gguf-gemma gguf-granite gguf-llama gguf-olmo2 gguf-qwen gguf-qwen-moe " \
+	"gguf-stablelm"
 #define LIKE_BERT "bert roberta"
 
 static const struct example examples[] = {
@@ -128,6 +130,19 @@ static const struct example examples[] = {
 		{3, 3, 4, 4}, SEPARATE, false, "gpt_neo"},
 	{"gpt_neox", "layers.1", FUSED("gpt_neox.layers.1.attention.", "query_key_value.", "dense"),
 		{3, 3, 8, 8}, BY_HEAD, false, "gpt_neox"},
+	{"gguf-bert", "layers.1", GGUF("1"), {3, 3, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-gemma", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-gemma2", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-gemma3", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-gpt2", "layers.1", FUSED("blk.1.", "attn_qkv.", "attn_output"), {3, 3, 4, 4}, JOINED,
+		false, "gguf-gpt2 gguf-phi3"},
+	{"gguf-granite", "layers.1", GGUF("1"), {4, 2, 6, 6}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-olmo2", "layers.1", GGUF("1"), {6, 2, 2, 2}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-phi3", "layers.1", FUSED("blk.1.", "attn_qkv.", "attn_output"), {6, 2, 2, 2}, JOINED,
+		false, "gguf-gpt2 gguf-phi3"},
+	{"gguf-qwen2moe", "layers.1", GGUF("1"), {6, 2, 2, 2}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-qwen3moe", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
+	{"gguf-stablelm", "layers.1", GGUF("1"), {6, 2, 2, 2}, SEPARATE, false, LIKE_GGUF},
 	{"gguf-llama", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
 	{"gguf-qwen2", "layers.1", GGUF("1"), {6, 2, 4, 4}, SEPARATE, false, LIKE_GGUF},
 	{"gguf-qwen3", "layers.1", GGUF("1"), {6, 2, 8, 8}, SEPARATE, false, LIKE_GGUF},
