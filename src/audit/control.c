@@ -50,7 +50,9 @@ void al_control_set_cells(struct al_cell *cell, size_t original, size_t paramete
 	double control)
 {
 	al_cell_set_real(cell++, 100 * (1 - (double)parameters / (double)original));
-	al_cell_set_real(cell++, error);
+	if (!isnan(error))
+		al_cell_set_real(cell, error);
+	cell++;
 	if (isnan(control))
 		return;
 	al_cell_set_real(cell++, control);

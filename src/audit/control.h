@@ -24,7 +24,7 @@ double al_control_error(const struct al_control *control, size_t parameters);
  * sharing_gain. */
 void al_control_add_columns(struct al_table *table);
 
-/* `control` NAN: there is none. */
+/* `error` NAN: it isn't known; `control` NAN: there is none. */
 void al_control_set_cells(struct al_cell *cell, size_t original, size_t parameters, double error,
 	double control);
 

@@ -108,9 +108,6 @@ static bool make_content(const struct al_scores *s, struct al_matrix *out, struc
 	return ok;
 }
 
-/* An error below this is rounding. */
-static const double SETTLED = 1e-6;
-
 static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
@@ -133,7 +130,7 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	cp.query = cp.key = (struct al_matrix){0};
 	out->relative_error = cp.relative_error;
 	out->is_estimate = cp.is_estimate;
-	out->has_settled = cp.is_converged || cp.relative_error < SETTLED;
+	out->has_settled = al_cp_has_settled(&cp);
 	al_cp_finish(&cp);
 	return ok && al_unwhiten(&s->whitened[AL_QUERY], &out->of[AL_PIECE_QUERY], err)
 		&& al_unwhiten(&s->whitened[AL_KEY], &out->of[AL_PIECE_KEY], err)

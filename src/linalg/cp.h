@@ -29,6 +29,15 @@ struct al_cp {
 enum { AL_CP_SWEEPS = 200 };
 #define AL_CP_STOP 1e-5
 
+/* An error below this is rounding. */
+#define AL_CP_SETTLED 1e-6
+
+/* More sweeps would hardly change the error. */
+static inline bool al_cp_has_settled(const struct al_cp *cp)
+{
+	return cp->is_converged || cp->relative_error < AL_CP_SETTLED;
+}
+
 /* n_heads*min(d_head, d_query, d_key): there the greedy start is exact. */
 size_t al_cp_bound(const struct al_heads *heads);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "audit/summary.h"
+#include "linalg/cp.h"
 #include "support/folder.h"
 #include "support/weights.h"
 
@@ -670,6 +671,74 @@ static void independent_heads_mix_like_concatenation(void **state)
 	close_audit(a);
 }
 
+/* Neighbours beside what two heads have in common: CP gets there slowly. */
+static void share_dimensions(size_t l)
+{
+	for (size_t i = 2; i < HEADS; i++)
+		for (size_t row = 0; row < D; row++)
+			for (size_t j = 0; j < WIDTH; j++) {
+				double *q = at(l, AL_QUERY, i, row, j),
+				       *k = at(l, AL_KEY, i, row, j);
+				*q = .3 * *q + *at(l, AL_QUERY, i % 2, row, (i + j) % WIDTH);
+				*k = .3 * *k + *at(l, AL_KEY, i % 2, row, j);
+			}
+}
+
+/* What sweeps reach that nothing but their number stops. */
+static double swept(struct answer *a, size_t module, size_t rank)
+{
+	const struct al_cp_options options = {.rank = rank,
+		.start = AL_CP_GREEDY,
+		.n_sweeps = 2000};
+	struct al_audit_module m;
+	struct al_error err;
+	struct al_cp cp;
+
+	if (!al_audit_module_init(&m, &a->audit, &a->view.modules[module], &err))
+		fail_msg("%s", err.message);
+	const struct al_heads scores = {.query = m.heads.query,
+		.key = m.heads.key,
+		.n_heads = HEADS,
+		.n_kv_heads = HEADS,
+		.d_head = WIDTH};
+	if (!al_cp(&scores, &options, &cp, &err))
+		fail_msg("%s", err.message);
+	const double error = cp.relative_error;
+	al_cp_finish(&cp);
+	al_audit_module_finish(&m);
+	return error;
+}
+
+/* A printed error of CP is one that 2,000 sweeps don't lower by more than 1 %. */
+static void more_sweeps_do_not_beat_the_table(void **state)
+{
+	size_t n_measured = 0, n_left_out = 0;
+
+	(void)state;
+	fill_layers();
+	share_dimensions(0);
+	struct answer *a = run_audit(0);
+	const struct al_table *table = table_of(a, "tucker");
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const double error = number(table, row, "relative_error");
+		const size_t rank = (size_t)number(table, row, "rank");
+		if (strcmp(text(table, row, "method"), "collab") != 0)
+			continue;
+		if (isnan(error)) {
+			n_left_out++;
+			continue;
+		}
+		const double least = swept(a, (size_t)number(table, row, "layer"), rank);
+		if (!(least >= .99 * error || error < 1e-12))
+			fail_msg("layer %g, rank %zu: %g, but 2,000 sweeps reach %g",
+				number(table, row, "layer"), rank, error, least);
+		n_measured++;
+	}
+	assert_int_equal(n_measured + n_left_out, 2 * 6);
+	assert_true(n_measured >= 10);
+	close_audit(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -685,6 +754,7 @@ int main(void)
 		cmocka_unit_test(modules_that_are_not_finite_are_left_out),
 		cmocka_unit_test(zeros_have_no_conversions),
 		cmocka_unit_test(independent_heads_mix_like_concatenation),
+		cmocka_unit_test(more_sweeps_do_not_beat_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
