@@ -301,12 +301,29 @@ static bool read_around(void *reader, const struct cJSON *node, void *out, struc
 		err);
 }
 
+/* ["version", "2.6=qwen2", ...] */
+static bool read_by(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family_component *component = out;
+	size_t n = 0;
+
+	if (!al_read_texts(reader, node, &component->by, &component->n_by, err))
+		return false;
+	while (n < component->n_by && !strchr(component->by[n], '=') == (n == 0))
+		n++;
+	return (n > 1 && n == component->n_by)
+		|| al_json_fail(reader->doc, node, err,
+			"expected a key, and \"value=family\" for each value of it");
+}
+
 #define AT(member) offsetof(struct al_family_component, member)
 static const struct al_field component_fields[] = {
 	{AL_KEY("config", BY, 0), .is_required = true, .read = read_objects},
 	{AL_KEY("around", BY, 0), .read = read_around},
 	{AL_KEY("family", TEXT, AT(family)), .is_required = true},
 	{AL_KEY("by_model_type", BOOLEAN, AT(by_model_type))},
+	{AL_KEY("by", BY, 0), .read = read_by},
 	{AL_KEY("names", TEXT, AT(names))},
 	{AL_KEY("head_names", TEXT, AT(head_names))},
 	{AL_KEY("mtp_names", TEXT, AT(mtp_names))},

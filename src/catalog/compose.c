@@ -47,6 +47,46 @@ static bool fail_tower(struct al_catalog *catalog, const struct al_json *doc,
 	return al_json_in(doc, node, err);
 }
 
+/* 2.6 and "2.6" alike. */
+static bool read_value(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *node, const char **out, struct al_error *err)
+{
+	double number;
+
+	if (al_json_kind(node) != AL_JSON_NUMBER)
+		return al_json_text(doc, node, out, err);
+	if (!al_json_real(doc, node, &number, err))
+		return false;
+	*out = al_format(&catalog->arena, "%g", number);
+	return true;
+}
+
+/* The family that a key of the config's object stands for. */
+static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
+	const struct cJSON *object, const struct al_family_component *component, const char **out,
+	struct al_error *err)
+{
+	const struct cJSON *node = al_json_get(object, component->by[0]);
+	const char *value = "none", *list = "";
+
+	if (node && !read_value(catalog, doc, node, &value, err))
+		return false;
+	for (size_t i = 1; i < component->n_by; i++) {
+		const char *equals = strchr(component->by[i], '=');
+		const char *is = al_strndup(&catalog->arena, component->by[i],
+			(size_t)(equals - component->by[i]));
+		list = al_format(&catalog->arena, "%s%s%s", list, *list ? ", " : "", is);
+		if (strcmp(is, value) != 0)
+			continue;
+		if (strcmp(equals + 1, component->family) != 0)
+			*out = equals + 1;
+		return true;
+	}
+	return al_json_fail(doc, node ? node : object, err,
+		"\"%s\" is %s, expected one of %s: others are made of parts that aren't known",
+		component->by[0], value, list);
+}
+
 /* The family of one component, where the config's object says another one than the default. */
 static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_config *config, const struct al_family_component *component,
@@ -58,6 +98,8 @@ static bool choose_component(struct al_catalog *catalog, const struct al_json *d
 	const struct al_family *family;
 	const char *model_type;
 
+	if (component->n_by > 0)
+		return choose_by_key(catalog, doc, object, component, out, err);
 	if (!component->by_model_type || !node)
 		return true;
 	if (!al_json_text(doc, node, &model_type, err))

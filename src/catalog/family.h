@@ -56,7 +56,8 @@
  *
  *   "config" is where its keys stand: an object's key, or a list of which the first that is there
  *   counts; "" is the config itself. "by_model_type": the family is that of the object's
- *   model_type, and "family" is only its default. "names" stands before the names of its tensors
+ *   model_type, and "family" is only its default; "by": ["version", "2.6=qwen2", "4=llama"]: it goes
+ *   by that key of the object, which must have one of these values. "names" stands before the names of its tensors
  *   ("head_names" before those of part head, "mtp_names" before those of a loop that is "apart"
  *   from 0 on, where they differ), "defaults" replaces defaults of
  *   its family, and what is "around" goes by the outer config where it says it. Of the text's
@@ -106,6 +107,8 @@ struct al_family_component {
 	enum al_component component;
 	const char *family; /* or, by_model_type, only the default */
 	bool by_model_type;
+	const char **by; /* a key, and "value=family" for each that it may have; none: no key */
+	size_t n_by;
 	struct al_config_place *place;
 	const char *names, *head_names, *mtp_names; /* stand before those of its tensors */
 	struct al_module_set *defaults; /* of the family's symbols */

@@ -607,6 +607,15 @@ static const struct refusal families[] = {
 		":1:59: unknown component \"txt\" (did you mean \"text\"?)"},
 	{FAMILY("\"components\": {\"text\": {\"family\": \"qwen3\"}}"),
 		":1:60: key \"config\" is missing"},
+	{FAMILY("\"components\": {\"text\": {\"config\": \"\", \"family\": \"qwen3\", \"by\": "
+		"[\"version\"]}}"),
+		":1:100: expected a key, and \"value=family\" for each value of it"},
+	{FAMILY("\"components\": {\"text\": {\"config\": \"\", \"family\": \"qwen3\", \"by\": "
+		"[\"version\", \"qwen2\"]}}"),
+		":1:100: expected a key, and \"value=family\" for each value of it"},
+	{FAMILY("\"components\": {\"text\": {\"config\": \"\", \"family\": \"qwen3\", \"by\": "
+		"[\"1=qwen2\", \"2=qwen3\"]}}"),
+		":1:100: expected a key, and \"value=family\" for each value of it"},
 	{FAMILY("\"components\": {\"text\": {\"config\": \"t\", \"family\": \"qwn3\"}}"),
 		":1:86: unknown family \"qwn3\" (did you mean \"qwen3\"?)"},
 	{FAMILY("\"components\": {\"text\": {\"config\": \"t\", \"family\": \"qwen3_vl\"}}"),
