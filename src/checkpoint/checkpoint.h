@@ -45,6 +45,9 @@ struct al_metadata {
 
 struct al_name;
 
+/* Metadata of a file of safetensors: the config.json that doesn't stand beside it. */
+#define AL_CHECKPOINT_CONFIG "attnledger.config"
+
 struct al_checkpoint {
 	struct al_arena arena;
 	const char *path; /* as it was given */

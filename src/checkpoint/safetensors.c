@@ -249,9 +249,15 @@ static bool list(struct al_listing *listing, struct al_error *err)
 	return ok;
 }
 
+static void describe(struct al_checkpoint *checkpoint)
+{
+	checkpoint->header_config = al_checkpoint_metadata(checkpoint, AL_CHECKPOINT_CONFIG);
+}
+
 const struct al_format al_format_safetensors = {
 	.name = "safetensors",
 	.ending = ".safetensors",
 	.is_packed = true,
 	.list = list,
+	.describe = describe,
 };

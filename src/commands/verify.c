@@ -86,6 +86,57 @@ static void add_loss(struct al_session *session, const struct al_judgement *judg
 		"are smaller");
 }
 
+static double cosine(struct al_matrix a, size_t i, struct al_matrix b, size_t j)
+{
+	return al_inner(al_columns(al_view(a), i, 1), al_columns(al_view(b), j, 1));
+}
+
+/* An encoder's: what the sequences' embeddings have in common, in each model and across both. */
+static void add_similarity(struct al_session *session, const struct al_matrix of[2])
+{
+	static const struct al_column columns[] = {
+		{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
+		{.key = "original", .title = "Cosine", .digits = 4},
+		{.key = "compressed", .title = "Compressed", .digits = 4},
+	};
+	struct al_table *table = al_session_table(session, "similarity",
+		"Cosines between the sequences' embeddings, original and compressed");
+	double sum = 0, least = 1;
+
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < of[0].cols; i++) {
+		const double own = cosine(of[0], i, of[1], i);
+		sum += own;
+		least = own < least ? own : least;
+		for (size_t j = i + 1; j < of[0].cols; j++) {
+			struct al_cell *cell = al_table_add_row(table);
+			al_cell_set_int(table, cell++, (int64_t)i);
+			al_cell_set_int(table, cell++, (int64_t)j);
+			al_cell_set_real(cell++, cosine(of[0], i, of[0], j));
+			al_cell_set_real(cell, cosine(of[1], i, of[1], j));
+		}
+	}
+	al_table_note(table,
+		"a sequence's embeddings by the original and by the copy have a cosine of %.4f on "
+		"the mean, %.4f at least (1: the same); an embedding is the mean of the last "
+		"hidden states of all tokens",
+		sum / (double)of[0].cols, least);
+}
+
+static bool compare_embeddings(struct al_session *session, struct al_network *network,
+	const struct al_recorded *recorded, const struct al_batch *all, struct al_error *err)
+{
+	struct al_matrix of[2];
+
+	if (!al_judge_embeddings(network, recorded, all, of, err))
+		return false;
+	add_similarity(session, of);
+	for (int i = 0; i < 2; i++)
+		al_matrix_finish(&of[i]);
+	return true;
+}
+
 static bool judge_on(struct al_session *session, struct al_network *network,
 	const struct al_recorded *recorded, const struct al_input_options *input,
 	struct al_error *err)
@@ -96,8 +147,10 @@ static bool judge_on(struct al_session *session, struct al_network *network,
 	if (!al_input_read(input, network, &tokens, err))
 		return false;
 	const struct al_batch all = al_input_batch(&tokens);
-	bool ok = al_judge_compressed(network, recorded, &all, NULL, &judgement, err);
-	if (ok)
+	const bool is_encoder = network->how->kind == AL_FORWARD_ENCODER;
+	bool ok = is_encoder ? compare_embeddings(session, network, recorded, &all, err)
+			     : al_judge_compressed(network, recorded, &all, NULL, &judgement, err);
+	if (ok && !is_encoder)
 		add_loss(session, &judgement, &all);
 	al_tokens_finish(&tokens);
 	return ok;

@@ -120,9 +120,13 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 		al_table_note(table, "layout: %s", job->config_says);
 	else if (al_layout_unlisted(layout))
 		al_table_note(table,
-			"layout: %s, which no family lists: verify reads it beside the original, "
-			"other programs don't load it",
-			al_layout_unlisted(layout));
+			"layout: %s, which no family lists: attnledger reads it again, other "
+			"programs don't load it%s",
+			al_layout_unlisted(layout),
+			layout->method == AL_METHOD_LATENT
+				? " (DeepSeek's latent has a norm between the two, which would "
+				  "change what they compute)"
+				: "");
 	else
 		al_table_note(table,
 			"layout: other heads than the original's config says: attnledger reads it "

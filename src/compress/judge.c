@@ -7,6 +7,7 @@
 #include "compress/effective.h"
 #include "compress/shared.h"
 #include "forward/batches.h"
+#include "forward/evaluate.h"
 
 /* ---- the compressed file's weights ---- */
 
@@ -113,4 +114,20 @@ bool al_judge_factors(struct al_network *network, const struct al_factor_source 
 	out->divergence /= (double)out->n_compared;
 	out->agreement /= (double)out->n_compared;
 	return true;
+}
+
+bool al_judge_embeddings(struct al_network *network, const struct al_recorded *recorded,
+	const struct al_batch *all, struct al_matrix out[2], struct al_error *err)
+{
+	struct al_recorded reading = *recorded;
+	const struct al_factor_source factors = {.load = load, .widens = true, .context = &reading};
+
+	if (!al_evaluate_embeddings(network, all, NULL, &out[0], err))
+		return false;
+	network->factors = &factors;
+	const bool ok = al_evaluate_embeddings(network, all, NULL, &out[1], err);
+	network->factors = NULL;
+	if (!ok)
+		al_matrix_finish(&out[0]);
+	return ok;
 }

@@ -22,4 +22,9 @@ bool al_judge_factors(struct al_network *network, const struct al_factor_source 
 	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* An encoder's embeddings of the sequences, [d_model][sequences] each, which the caller finishes:
+ * the original's and the compressed file's. */
+bool al_judge_embeddings(struct al_network *network, const struct al_recorded *recorded,
+	const struct al_batch *all, struct al_matrix out[2], struct al_error *err) AL_MUST_CHECK;
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/fingerprint.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "compress/effective.h"
 
 static void describe_dropped(struct al_text *out, const struct al_layout *layout)
 {
@@ -61,10 +62,81 @@ const char *al_layout_unlisted(const struct al_layout *layout)
 	}
 }
 
+/* The slice that stands in the copy for a piece; NULL: none does. */
+static const struct al_slice *find_slice(const struct al_layout *layout, enum al_piece piece)
+{
+	for (size_t i = 0; i < layout->n_slices; i++)
+		if (layout->slices[i].piece == piece && layout->slices[i].width > 0)
+			return &layout->slices[i];
+	return NULL;
+}
+
+static void describe_name(struct al_text *out, const char *key, const struct al_layout *layout,
+	enum al_piece piece)
+{
+	const struct al_slice *slice = find_slice(layout, piece);
+
+	if (!slice)
+		return;
+	al_text_addf(out, ", \"%s\": ", key);
+	al_json_quote(out, slice->source ? slice->source->name : slice->name);
+}
+
+/* How many values more heads share; 0: each has its own. */
+static int64_t shared_values(const struct al_layout *layout)
+{
+	if (layout->method == AL_METHOD_GQA)
+		return layout->rank;
+	return layout->method == AL_METHOD_MHE_MUL ? 1 : 0;
+}
+
+/* A projection that isn't where the family looks for it, or not as it looks for it. */
+static void describe_projection(struct al_text *out, const struct al_layout *layout,
+	enum al_projection p)
+{
+	al_text_addf(out, "{\"is\": \"%s\"", al_projection_names[p]);
+	describe_name(out, "weight", layout, (enum al_piece)p);
+	describe_name(out, "down", layout, (enum al_piece)(AL_PIECE_QUERY_DOWN + (int)p));
+	if (!find_slice(layout, (enum al_piece)p)->is_slow)
+		al_text_add(out, ", \"in_out\": true");
+	if (al_layout_changes(layout, p, true)) {
+		al_text_add(out, ", \"moves_bias\": true");
+		describe_name(out, "bias", layout, (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+	}
+	if (p == AL_QUERY)
+		describe_name(out, "mixing", layout, AL_PIECE_MIXING);
+	if (p == AL_KEY)
+		describe_name(out, "content", layout, AL_PIECE_CONTENT);
+	if (p == AL_VALUE && shared_values(layout) > 0)
+		al_text_addf(out, ", \"heads\": %" PRId64, shared_values(layout));
+	al_text_add(out, "}");
+}
+
+static void describe_stored(struct al_text *out, const struct al_layout *layout)
+{
+	const char *comma = "";
+
+	al_text_add(out, ", \"stored\": [");
+	for (int p = AL_QUERY; p < AL_OUTPUT; p++)
+		if (al_layout_changes(layout, (enum al_projection)p, false)) {
+			al_text_add(out, comma);
+			describe_projection(out, layout, (enum al_projection)p);
+			comma = ", ";
+		}
+	al_text_add(out, "]");
+}
+
+/* Is it stored so that its family, whatever heads it has, doesn't find it? */
+static bool is_apart(const struct al_layout *layout, bool config_says)
+{
+	return al_layout_unlisted(layout) || al_method_mixes(layout->method)
+		|| (layout->method == AL_METHOD_GQA && !config_says);
+}
+
 /* Divided by, not multiplied: a whole number, but where a scale is folded in; that is the one that
  * the family of shared queries and keys says. */
 static void describe_shape(struct al_text *out, const struct al_attention *a,
-	const struct al_layout *layout, bool is_folded)
+	const struct al_layout *layout, bool is_folded, bool config_says)
 {
 	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
 	const bool is_dropped = layout && al_method_drops(method);
@@ -85,6 +157,8 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 		al_text_addf(out, ", \"score_divisor\": %" PRId64, a->score_divisor);
 	if (al_layout_unlisted(layout))
 		al_text_addf(out, ", \"unlisted\": \"%s\"", al_layout_unlisted(layout));
+	if (layout && !is_folded && is_apart(layout, config_says))
+		describe_stored(out, layout);
 	al_text_add(out, "}");
 }
 
@@ -100,7 +174,7 @@ static void describe_shapes(const struct al_job *job, struct al_text *out)
 		const struct al_job_module *module = al_job_module_find(job->modules,
 			job->n_modules, a);
 		describe_shape(out, a, module ? &module->layout : NULL,
-			module && job->options->for_epfml);
+			module && job->options->for_epfml, job->config_says != NULL);
 	}
 	al_text_add(out, "]");
 }
@@ -119,9 +193,9 @@ static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
 }
 
 const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, size_t shard,
-	size_t *n)
+	const char *config, size_t *n)
 {
-	enum { OURS = 7 };
+	enum { OURS = 8 };
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
 	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
 		checkpoint->n_metadata + OURS);
@@ -148,9 +222,10 @@ const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, s
 				: "as in the original, whatever the width is"},
 		{.key = "attnledger.modules", .value = al_strdup(&job->arena, modules.data)},
 		{.key = "attnledger.shapes", .value = al_strdup(&job->arena, shapes.data)},
+		{.key = AL_CHECKPOINT_CONFIG, .value = config},
 	};
 	memcpy(list + *n, ours, sizeof(ours));
-	*n += OURS;
+	*n += config ? OURS : OURS - 1;
 	al_text_finish(&modules);
 	al_text_finish(&shapes);
 	return list;

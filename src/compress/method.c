@@ -85,15 +85,19 @@ bool al_method_check(const struct al_attention *a, enum al_method method, struct
 {
 	const char *extra = extra_tensor(a, method);
 
-	if (is_composed(a))
-		return al_fail(err, AL_EINPUT,
-			"its queries and keys are latent already (MLA), which %s "
-			"doesn't treat",
-			al_method_names[method]);
 	if (a->is_shared)
 		return al_fail(err, AL_EINPUT,
 			"its heads share queries and keys already (collaborative attention), which "
 			"%s doesn't treat",
+			al_method_names[method]);
+	if (a->is_rewritten)
+		return al_fail(err, AL_EINPUT,
+			"compress has stored it in a form of its own already: compress the "
+			"original");
+	if (is_composed(a))
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys are latent already (MLA), which %s "
+			"doesn't treat",
 			al_method_names[method]);
 	if (!extra)
 		extra = extra_option(a, method);

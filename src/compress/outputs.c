@@ -93,11 +93,12 @@ bool al_job_approve(const struct al_job *job, const char *written, struct al_err
 }
 
 static bool write_file(struct al_job *job, const struct al_plan *plan, uint64_t source,
-	const char *path, struct al_error *err)
+	const char *config, const char *path, struct al_error *err)
 {
 	struct al_safetensors_writer *writer;
 	size_t n;
-	const struct al_metadata *metadata = al_job_metadata(job, source, AL_ALL_SHARDS, &n);
+	const struct al_metadata *metadata = al_job_metadata(job, source, AL_ALL_SHARDS, config,
+		&n);
 
 	if (!al_plan_write(plan, (struct al_plan_part){0, plan->n}, metadata, n, path, &writer,
 		    err))
@@ -126,7 +127,8 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 		al_job_write_config(job, &plan, &config);
 	const bool ok = job->writes_folder
 		? al_job_write_folder(job, &plan, source, &config, path, err)
-		: write_file(job, &plan, source, path, err);
+		: write_file(job, &plan, source, job->view->has_config ? config.data : NULL, path,
+			err);
 	al_text_finish(&config);
 	return ok;
 }

@@ -10,9 +10,10 @@
 #define AL_ALL_SHARDS SIZE_MAX
 
 /* What a shard of the original says of itself, or all of them, and what was done. `source` is the
- * original's hash; the list is the arena's. */
+ * original's hash; `config` is a config.json that doesn't stand beside the file, or NULL. The list
+ * is the arena's. */
 const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, size_t shard,
-	size_t *n);
+	const char *config, size_t *n);
 
 /* Tensors of a plan that stand in one file. */
 struct al_plan_part {

@@ -136,7 +136,7 @@ static bool write_shard(struct al_job *job, const struct al_plan *plan, uint64_t
 {
 	struct al_safetensors_writer *writer;
 	size_t n;
-	const struct al_metadata *metadata = al_job_metadata(job, source, shard, &n);
+	const struct al_metadata *metadata = al_job_metadata(job, source, shard, NULL, &n);
 
 	return al_plan_write(plan, part_of(plan, shard), metadata, n, path, &writer, err)
 		&& al_safetensors_commit(writer, err);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "forward/internal.h"
+#include "views/shared_heads.h"
 
 static bool load_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
 	struct al_matrix *out, struct al_error *err)
@@ -11,6 +12,9 @@ static bool load_factor(const struct al_layer *layer, enum al_projection p, bool
 	const struct al_attention *a = layer->attention;
 	const struct al_factor_source *source = layer->network->factors;
 
+	if (!source && a->is_shared && p <= AL_KEY)
+		return al_shared_heads_load(layer->network->view->checkpoint, a, p == AL_QUERY,
+			is_bias, out, err);
 	return source ? source->load(source->context, a, p, is_bias, out, err)
 		      : al_factor_load(layer->network->view->checkpoint,
 			      is_bias ? &a->biases[p] : &a->factors[p], out, err);
@@ -44,7 +48,8 @@ static bool read_projection(const struct al_layer *layer, enum al_projection p,
 	out->op = p == AL_OUTPUT ? AL_PLAIN : AL_TRANSPOSED;
 	if (!read_factor(layer, p, false, &out->weight, err))
 		return false;
-	if (a->biases[p].n_runs == 0 && !(source && source->widens && p != AL_OUTPUT))
+	const bool widens = source ? source->widens && p != AL_OUTPUT : a->is_shared && p <= AL_KEY;
+	if (a->biases[p].n_runs == 0 && !widens)
 		return true;
 	if (!read_factor(layer, p, true, &out->bias, err))
 		return false;

@@ -136,6 +136,16 @@ static void follow_columns(struct al_attention *a)
 		a->n_kv_heads = heads;
 }
 
+/* Heads that share queries and keys may read values in groups all the same. */
+static bool repeat_values(struct al_factor_maker *m, struct al_factor *factor, struct al_error *err)
+{
+	const int64_t width = m->out->d_value, columns = al_factor_columns(factor);
+
+	return !m->out->is_shared || !m->out->is_rewritten || columns < width
+		|| columns % width != 0
+		|| al_view_repeat(m, factor, columns / width, m->out->n_heads, err);
+}
+
 /* Where a factor is a part of each head only, the heads are `stride` columns apart. */
 static bool set_projection(struct al_factor_maker *m, enum al_projection p, struct al_error *err)
 {
@@ -153,6 +163,9 @@ static bool set_projection(struct al_factor_maker *m, enum al_projection p, stru
 			"the %s projection has %lld columns, expected %lld heads of %lld",
 			al_projection_names[p], (long long)al_factor_columns(factor),
 			(long long)heads, (long long)width);
+	if (p == AL_VALUE
+		&& (!repeat_values(m, factor, err) || !repeat_values(m, &a->biases[p], err)))
+		return false;
 	return set_heads(factor, heads, width, stride, p, err)
 		&& set_heads(&a->biases[p], heads, width, width, p, err);
 }
@@ -219,16 +232,19 @@ static const struct al_entry *find_mixing(const struct al_factor_maker *m)
 
 static bool make_mixing(struct al_factor_maker *m, struct al_error *err)
 {
-	struct al_factor *mixing = al_new(&m->view->arena, struct al_factor);
+	struct al_factor *stored = al_new(&m->view->arena, struct al_factor);
 	struct al_attention *a = m->out;
 
 	if (!a->is_shared)
 		return true;
-	if (!al_factor_collect_runs(m, find_mixing(m), false, mixing, err)
-		|| !set_heads(mixing, 1, al_factor_columns(mixing), al_factor_columns(mixing),
-			AL_QUERY, err))
-		return false;
-	a->factors[AL_QUERY].mixing = mixing;
+	if (!a->factors[AL_QUERY].mixing) {
+		if (!al_factor_collect_runs(m, find_mixing(m), false, stored, err)
+			|| !set_heads(stored, 1, al_factor_columns(stored),
+				al_factor_columns(stored), AL_QUERY, err))
+			return false;
+		a->factors[AL_QUERY].mixing = stored;
+	}
+	const struct al_factor *mixing = a->factors[AL_QUERY].mixing;
 	if (mixing->rows == a->n_heads && mixing->width == a->d_head)
 		return true;
 	return al_fail(err, AL_EINPUT, "the mixing matrix is %lld x %lld, expected %lld x %lld",
@@ -251,7 +267,10 @@ static bool collect_projection(struct al_factor_maker *m, enum al_projection p,
 	struct al_error *err)
 {
 	const struct al_stored_part *bias;
+	bool is_taken;
 
+	if (!al_view_take_projection(m, p, &is_taken, err))
+		return false;
 	if (!find_factor(m, p, AL_TENSOR_WEIGHT, &m->weights[p], err)
 		|| !find_factor(m, p, AL_TENSOR_BIAS, &bias, err))
 		return false;
@@ -272,7 +291,7 @@ static bool make_projections(struct al_factor_maker *m, struct al_error *err)
 		if (!collect_projection(m, (enum al_projection)p, err))
 			return false;
 	m->out->is_latent = is_latent(m);
-	m->out->is_shared = find_mixing(m) != NULL;
+	m->out->is_shared = find_mixing(m) || m->out->factors[AL_QUERY].mixing;
 	if (!read_dimensions(m, err))
 		return false;
 	if (own_width(m, AL_KEY) == 0 && !m->out->is_shared)
@@ -347,6 +366,7 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	if (!al_stored_module_read(&m.stored, &view->arena, view->catalog, module, &view->settings,
 		    err))
 		return false;
+	al_view_take_moved(&m);
 	out->stack = module->module->stack;
 	out->is_cross = module->module->is_cross;
 	out->is_rotary = m.stored.is_rotary;

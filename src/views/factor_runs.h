@@ -18,6 +18,15 @@ struct al_factor_maker {
 bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *entry, bool is_output,
 	struct al_factor *factor, struct al_error *err) AL_MUST_CHECK;
 
+/* What compress stored under names that the family doesn't have is taken out of the family's
+ * tensors, and read from its own. */
+void al_view_take_moved(struct al_factor_maker *m);
+/* Values of `had` heads once for each of `heads`, which share them. */
+bool al_view_repeat(struct al_factor_maker *m, struct al_factor *factor, int64_t had, int64_t heads,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_view_take_projection(struct al_factor_maker *m, enum al_projection p, bool *is_taken,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* W_O isn't fused along its head axis: the run is the whole of it. */
 void al_factor_take_whole(struct al_factor *factor);
 

@@ -1,21 +1,30 @@
 /* What a file that `compress` wrote says of its modules: how many heads each has left, how wide
  * they are, what scores are divided by. Its config.json is still the original's. */
-#include "views/internal.h"
+#include "views/recorded.h"
 
 #include <string.h>
 
 #include "base/record.h"
 
-static const char *const symbols[] = {"n_heads", "n_kv_heads", "d_head", "d_value", "d_shared"};
-enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
+static const char *const symbols[AL_N_RECORDED] = {"n_heads", "n_kv_heads", "d_head", "d_value",
+	"d_shared"};
 
-/* One of attnledger.shapes. */
-struct al_recorded_shape {
-	const char *module;
-	int64_t values[N_SYMBOLS]; /* 0: as the config has it */
-	int64_t score_divisor;
-	const char *unlisted; /* what no family lists; NULL: nothing */
+#define AT(member) offsetof(struct al_recorded_projection, member)
+static const struct al_field projection_fields[] = {
+	{AL_KEY("is", WORD, AT(is)), .words = al_projection_names, .n_words = AL_OUTPUT,
+		.is_required = true},
+	{AL_KEY("weight", TEXT, AT(weight)), .is_required = true},
+	{AL_KEY("down", TEXT, AT(down))},
+	{AL_KEY("bias", TEXT, AT(bias))},
+	{AL_KEY("mixing", TEXT, AT(mixing))},
+	{AL_KEY("content", TEXT, AT(content))},
+	{AL_KEY("heads", WHOLE, AT(heads)), .least = 1},
+	{AL_KEY("in_out", BOOLEAN, AT(is_in_out))},
+	{AL_KEY("moves_bias", BOOLEAN, AT(moves_bias))},
 };
+#undef AT
+static const struct al_record projection_record = {.fields = AL_FIELDS(projection_fields),
+	.size = sizeof(struct al_recorded_projection)};
 
 #define AT(member) offsetof(struct al_recorded_shape, member)
 static const struct al_field shape_fields[] = {
@@ -26,6 +35,8 @@ static const struct al_field shape_fields[] = {
 	{AL_KEY("d_value", WHOLE, AT(values[3])), .least = 1},
 	{AL_KEY("d_shared", WHOLE, AT(values[4])), .least = 1},
 	{AL_KEY("unlisted", TEXT, AT(unlisted))},
+	{AL_KEY("stored", LIST, AT(stored)), .n_offset = AT(n_stored),
+		.record = &projection_record},
 	{AL_KEY("score_divisor", WHOLE, AT(score_divisor)), .least = 1},
 };
 #undef AT
@@ -77,7 +88,7 @@ static void bind(struct al_model_module *module, const char *symbol, int64_t val
 	module->with[module->n_with++] = (struct al_binding){.symbol = symbol, .value = value};
 }
 
-static const struct al_recorded_shape *find_shape(const struct al_model_view *view,
+const struct al_recorded_shape *al_view_find_shape(const struct al_model_view *view,
 	const char *module)
 {
 	for (size_t i = 0; i < view->n_shapes; i++)
@@ -86,7 +97,14 @@ static const struct al_recorded_shape *find_shape(const struct al_model_view *vi
 	return NULL;
 }
 
-enum { SHARED = 4 }; /* of the symbols */
+int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape)
+{
+	const int64_t *values = shape->values;
+
+	return values[values[AL_RECORDED_SHARED] > 0 || values[AL_RECORDED_KV_HEADS] == 0
+			? AL_RECORDED_HEADS
+			: AL_RECORDED_KV_HEADS];
+}
 
 static bool has_mixing(const struct al_variant *variant)
 {
@@ -99,12 +117,13 @@ static bool has_mixing(const struct al_variant *variant)
 bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
 	struct al_error *err)
 {
-	const struct al_recorded_shape *shape = find_shape(view, module->name);
+	const struct al_recorded_shape *shape = al_view_find_shape(view, module->name);
 	const char *unlisted = shape ? shape->unlisted : NULL;
 
-	if (!unlisted && shape && shape->values[SHARED] > 0 && !has_mixing(module->variant))
+	if (!unlisted && shape && shape->values[AL_RECORDED_SHARED] > 0
+		&& !has_mixing(module->variant))
 		unlisted = "queries and keys that all heads share";
-	return !unlisted
+	return !unlisted || (shape && shape->n_stored > 0)
 		|| al_fail(err, AL_EINPUT,
 			"compress stored %s, which family %s doesn't list: verify reads them "
 			"beside the original",
@@ -114,7 +133,7 @@ bool al_view_check_listed(const struct al_model_view *view, const struct al_mode
 const struct al_model_module *al_view_shape_module(struct al_model_view *view,
 	const struct al_model_module *module, int64_t *score_divisor)
 {
-	const struct al_recorded_shape *shape = find_shape(view, module->name);
+	const struct al_recorded_shape *shape = al_view_find_shape(view, module->name);
 	struct al_model_module *own;
 
 	*score_divisor = 0;
@@ -122,10 +141,10 @@ const struct al_model_module *al_view_shape_module(struct al_model_view *view,
 		return module;
 	own = al_new(&view->arena, struct al_model_module);
 	*own = *module;
-	own->with = al_new_array(&view->arena, struct al_binding, module->n_with + N_SYMBOLS);
+	own->with = al_new_array(&view->arena, struct al_binding, module->n_with + AL_N_RECORDED);
 	for (size_t i = 0; i < module->n_with; i++)
 		own->with[i] = module->with[i];
-	for (size_t i = 0; i < N_SYMBOLS; i++)
+	for (size_t i = 0; i < AL_N_RECORDED; i++)
 		if (shape->values[i] > 0)
 			bind(own, symbols[i], shape->values[i]);
 	*score_divisor = shape->score_divisor;

@@ -330,7 +330,7 @@ static bool lay(struct al_model_view *view, const struct al_view_options *option
 {
 	if (!al_view_read_shapes(view, err))
 		return false;
-	if (!options->layout && al_view_is_collaborative(view)) {
+	if (!options->layout && !options->runs && al_view_is_collaborative(view)) {
 		if (lay_detected(view, options, NULL))
 			return true;
 		unlay(view); /* the original's family says why not */

@@ -54,6 +54,9 @@ struct al_attention {
 	enum al_layer_stack stack;
 	bool is_cross, is_latent;
 	bool is_shared; /* collaborative: all heads have the same keys, and mix the same queries */
+	const struct al_factor *content; /* ... what each head's keys add to its scores whatever the
+					    query is, [D][n_heads]; NULL: nothing that is known */
+	bool is_rewritten; /* stored as compress alone stores it */
 	bool is_rotary;
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;

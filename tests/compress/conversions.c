@@ -151,6 +151,22 @@ static void check_verified(const struct test_case *c, const struct cJSON *conver
 	al_json_finish(&answer);
 }
 
+/* The copy by itself: as it stands, it is the model that was verified. */
+static void check_evaluated(const struct test_case *c, const struct cJSON *conversion,
+	const char *options)
+{
+	struct al_json answer;
+	char line[256];
+
+	snprintf(line, sizeof(line), "evaluate @/out -f json --tokens @/tokens --sequences %zu:%zu",
+		c->n_calibrating, c->n_sequences);
+	run(line, &c->folder, &answer);
+	assert_near(c, options, "the copy's loss",
+		number(&answer, find_row(&answer, "loss", 0), "loss"),
+		number(&c->doc, conversion, "compressed"));
+	al_json_finish(&answer);
+}
+
 static void calibrate(const struct test_case *c)
 {
 	struct al_json answer;
@@ -197,6 +213,7 @@ static void a_case(void **state)
 		assert_true(al_json_get_text(&c.doc, conversion, "options", true, &options, &err));
 		check_compressed(&c, conversion, options);
 		check_verified(&c, conversion, options);
+		check_evaluated(&c, conversion, options);
 	}
 	remove_calibration(&c);
 	test_folder_remove(&c.folder);

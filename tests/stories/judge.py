@@ -115,6 +115,9 @@ for i, conversion in enumerate(expected["conversions"]):
     verified = run("verify", model, made, "--tokens", tokens, "--sequences", "16:24")
     check(f"{method} {' '.join(options)}: KL", float(verified[0]["kl"]), conversion["kl"])
     check(f"{method} {' '.join(options)}: loss", float(verified[0]["compressed"]), conversion["loss"])
+    alone = run("evaluate", made, "--tokens", tokens, "--sequences", "16:24")
+    check(f"{method} {' '.join(options)}: the copy's own loss", float(alone[0]["loss"]),
+          float(verified[0]["compressed"]), 1e-6)  # fmt: skip
 print(f"{len(expected['conversions'])} conversions")
 
 # ---- the frontier ----
