@@ -56,8 +56,9 @@
  *
  *   "config" is where its keys stand: an object's key, or a list of which the first that is there
  *   counts; "" is the config itself. "by_model_type": the family is that of the object's
- *   model_type, and "family" is only its default; "by": ["version", "2.6=qwen2", "4=llama"]: it goes
- *   by that key of the object, which must have one of these values. "names" stands before the names of its tensors
+ *   model_type, and "family" is only its default; "by": ["version", "2.6=qwen2", "4=llama"]: it
+ *   goes by that key of the object, which must have one of these values. "names" stands before the
+ *   names of its tensors
  *   ("head_names" before those of part head, "mtp_names" before those of a loop that is "apart"
  *   from 0 on, where they differ), "defaults" replaces defaults of
  *   its family, and what is "around" goes by the outer config where it says it. Of the text's
