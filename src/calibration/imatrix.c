@@ -296,6 +296,10 @@ bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention
 	*out = (struct al_diagonal){0};
 	if (!find_entry(imatrix, attention, p, &entry, err))
 		return false;
+	if (entry->counts && entry->counts->n_elements != 1)
+		return al_fail(err, AL_EINPUT,
+			"%s: %s: of %lld matrices (experts), expected of one", imatrix->path,
+			entry->name, (long long)entry->counts->n_elements);
 	if (entry->width != width)
 		return al_fail(err, AL_EINPUT,
 			"%s: %s: %lld mean squares, the module reads %lld numbers", imatrix->path,

@@ -169,6 +169,24 @@ static void refuses_what_is_wrong_with_a_weight(void **state)
 	refuse(AL_KEY, "number 1 has the mean 3.1 and the mean square 9: no numbers have both");
 }
 
+/* "b" of this file has two matrices of two numbers each, as many as this module reads. */
+static void refuses_experts(void **state)
+{
+	struct al_tensor tensor = {.name = "b"};
+	struct al_factor_run of_b = {.tensor = &tensor};
+	const struct al_attention experts = {
+		.factors[AL_KEY] = {.runs = &of_b, .n_runs = 1, .rows = 4}};
+	struct al_imatrix imatrix;
+	struct al_diagonal d;
+	struct al_error err = {0};
+
+	(void)state;
+	must(al_imatrix_open(&imatrix, "tests/fuzz/corpus/imatrix/gguf-experts", &err), &err);
+	assert_false(al_imatrix_read(&imatrix, &experts, AL_KEY, &d, &err));
+	assert_non_null(strstr(err.message, "b: of 2 matrices (experts), expected of one"));
+	al_imatrix_finish(&imatrix);
+}
+
 static void refuses_what_is_no_imatrix(void **state)
 {
 	const float number = 1;
@@ -277,6 +295,7 @@ int main(void)
 		cmocka_unit_test(reads_sums_over_calls),
 		cmocka_unit_test(reads_sums_over_counts),
 		cmocka_unit_test(refuses_what_is_wrong_with_a_weight),
+		cmocka_unit_test(refuses_experts),
 		cmocka_unit_test(refuses_what_is_no_imatrix),
 		cmocka_unit_test(refuses_by_byte),
 		cmocka_unit_test(judges_heads_as_their_moment_does),
