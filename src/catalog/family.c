@@ -36,6 +36,7 @@ static const struct al_field tensor_fields[] = {
 	{AL_KEY("tied_to", TEXT, AT(tied_to))},
 	{AL_KEY("packed", WHOLE, AT(packed)), .least = 1, .fallback = 1},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
+	{AL_KEY("old", BOOLEAN, AT(is_old))},
 	{AL_KEY("before", TEXT, AT(before))},
 };
 #undef AT
@@ -160,6 +161,20 @@ static bool read_prefixes(void *context, const struct cJSON *node, void *out, st
 		&& al_read_texts(reader, node, &family->prefixes, &family->n_prefixes, err);
 }
 
+static bool read_old_endings(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family *family = out;
+
+	return al_json_expect(reader->doc, node, AL_JSON_ARRAY, err)
+		&& al_read_texts(reader, node, &family->old_endings, &family->n_old_endings, err)
+		&& (family->n_old_endings % 2 == 0
+			|| al_json_fail(reader->doc, node, err,
+				"%zu endings, expected pairs of what names end in now and once",
+				family->n_old_endings));
+}
+
 static bool finish_family(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
@@ -189,6 +204,7 @@ static const struct al_field family_fields[] = {
 		.read = al_read_architecture, .item_size = sizeof(struct al_architecture),
 		.most = AL_FAMILY_ITEMS},
 	{AL_KEY("prefixes", BY, 0), .read = read_prefixes},
+	{AL_KEY("old_endings", BY, 0), .read = read_old_endings},
 	{AL_KEY("modules", LIST, AT(modules)), .n_offset = AT(n_modules),
 		.read = al_read_family_module, .item_size = sizeof(struct al_family_module),
 		.most = AL_FAMILY_ITEMS},

@@ -24,6 +24,10 @@
  * * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model
  * (of a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
  *
+ * * A buffer that checkpoints of an earlier version have is "old": it is known, and in no total.
+ * "old_endings" are what older checkpoints call tensors, by how names end: ["LayerNorm.weight",
+ * "LayerNorm.gamma"], now and once, pair by pair.
+ *
  * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
  * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
  * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant.
@@ -285,6 +289,7 @@ struct al_family_tensor {
 	const char *tied_to; /* the tensor whose numbers these are: none of its own */
 	int64_t packed; /* numbers in one stored element: 2 of 4 bits in a byte */
 	bool is_optional;
+	bool is_old; /* older checkpoints have it: known, and in no total */
 	const char *before; /* the module whose input this norm makes, or NULL */
 };
 
@@ -326,6 +331,8 @@ struct al_family {
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;
+	const char **old_endings; /* [n_old_endings]: now, once, now, once ... */
+	size_t n_old_endings;
 	struct al_family_module *modules;
 	size_t n_modules;
 	struct al_family_tensor *tensors;

@@ -44,7 +44,8 @@ static bool is_counted(const struct al_ledger_entry *t, enum al_count count)
 	case AL_COUNT_TIED:
 		return t->tied_to && !t->extra;
 	case AL_COUNT_BUFFERS:
-		return t->entry->kind == AL_TENSOR_BUFFER && !t->extra;
+		return t->entry->kind == AL_TENSOR_BUFFER && !t->extra
+			&& !(t->stored && t->stored->tensor->is_old);
 	case AL_COUNT_SCALES:
 		return t->entry->kind == AL_TENSOR_SCALE;
 	case AL_COUNT_EXTRA:

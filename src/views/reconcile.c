@@ -38,8 +38,11 @@ struct expectation {
 	bool is_parameter, is_buffer, is_tied, is_optional;
 };
 
+/* A scalar is a vector of one number. */
 static bool has_shape(const struct al_tensor *found, const struct expectation *e)
 {
+	if (found->n_dims == 0)
+		return e->n_dims == 1 && e->dims[0] == 1;
 	if (found->n_dims != e->n_dims)
 		return false;
 	for (size_t i = 0; i < e->n_dims; i++)

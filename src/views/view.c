@@ -18,13 +18,30 @@ static const struct al_tensor *find_behind(const struct al_model_view *view, con
 }
 
 /* A head on a model stands beside it: lm_head.weight, but model.layers.0. */
-const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
+static const struct al_tensor *find_called(const struct al_model_view *view, const char *name)
 {
 	const struct al_family *family = view->family;
 	const struct al_tensor *found = find_behind(view, view->prefix, "", name);
 
 	for (size_t i = 0; !found && i < family->n_prefixes; i++)
 		found = find_behind(view, view->wrapper, family->prefixes[i], name);
+	return found;
+}
+
+const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
+{
+	const struct al_family *family = view->family;
+	const struct al_tensor *found = find_called(view, name);
+	char once[1024];
+
+	for (size_t i = 0; !found && i + 1 < family->n_old_endings; i += 2) {
+		const char *now = family->old_endings[i];
+		if (!al_ends_with(name, now))
+			continue;
+		snprintf(once, sizeof(once), "%.*s%s", (int)(strlen(name) - strlen(now)), name,
+			family->old_endings[i + 1]);
+		found = find_called(view, once);
+	}
 	return found;
 }
 

@@ -90,6 +90,50 @@ static void state_dicts_agree(void **state)
 	closedir(stream);
 }
 
+/* What checkpoints of 2019 and before call norms, and the buffers of 2020's GPT-2. */
+static void old_names_are_known(void **state)
+{
+	struct state_dict *bert = state_dict_read("bert"), *gpt2 = state_dict_read("gpt2");
+	struct answer answer;
+	size_t n_renamed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < bert->n; i++) {
+		char *name = strdup(bert->weights[i].name), *end = strstr(name, "LayerNorm.");
+		if (end) {
+			strcpy(end,
+				strcmp(end, "LayerNorm.bias") == 0 ? "LayerNorm.beta"
+								   : "LayerNorm.gamma");
+			n_renamed++;
+		}
+		bert->weights[i].name = name;
+	}
+	assert_true(n_renamed > 4);
+	reconcile("bert", bert, &answer);
+	for (size_t i = 0; i < answer.n; i++)
+		if (al_difference_is_fault(answer.entries[i].difference))
+			fail_msg("%s", answer.entries[i].name);
+	finish(&answer);
+	for (size_t i = 0; i < bert->n; i++)
+		free((char *)(uintptr_t)bert->weights[i].name);
+	state_dict_finish(bert);
+
+	gpt2->weights[gpt2->n++] = (struct weight){.name = "transformer.h.1.attn.masked_bias",
+		.dtype = "F32"};
+	reconcile("gpt2", gpt2, &answer);
+	bool is_found = false;
+	for (size_t i = 0; i < answer.n; i++) {
+		const struct al_reconciled *entry = &answer.entries[i];
+		if (al_difference_is_fault(entry->difference))
+			fail_msg("%s is %s", entry->name, al_difference_names[entry->difference]);
+		is_found |= strcmp(entry->name, "transformer.h.1.attn.masked_bias") == 0
+			&& entry->difference == AL_DIFFERENCE_BUFFER;
+	}
+	assert_true(is_found);
+	finish(&answer);
+	state_dict_finish(gpt2);
+}
+
 /* ---- differences ---- */
 
 static const struct al_reconciled *find_entry(const struct answer *answer, const char *name)
@@ -194,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(state_dicts_agree),
+		cmocka_unit_test(old_names_are_known),
 		cmocka_unit_test(differences_are_told),
 		cmocka_unit_test(tied_tensors_count_once),
 		cmocka_unit_test(what_is_apart_counts_apart),
