@@ -253,7 +253,7 @@ static void refuses_configs(void **state)
 		{"vit", "{\"patch_size\": 0}",
 			"c:1:16: tokens: column 11: division by zero in \"((image - mod(image, "
 			"patch))/patch)^2 + 1 "
-			"+ distilled\"; image_size = 224; patch_size = 0; distilled = 0"},
+			"+ distilled\"; image_size = 224; patch_size = 0; distilled = false"},
 		{"phi", "{\"num_attention_heads\": 32, \"num_key_value_heads\": 12}",
 			"c:1:52: num_attention_heads (32) is not a multiple of num_key_value_heads "
 			"(12)"},
