@@ -33,14 +33,17 @@ static const char *setting_of(struct al_table *table, const struct al_candidate 
 {
 	switch (c->method) {
 	case AL_METHOD_DROP:
+	case AL_METHOD_MERGE:
 		return al_format(&table->arena, "%lld head%s a module", (long long)c->rank,
 			c->rank == 1 ? "" : "s");
 	case AL_METHOD_LATENT:
 		return al_format(&table->arena, "%s from %lld", c->of_keys ? "keys" : "values",
 			(long long)c->rank);
 	case AL_METHOD_GQA:
-		return al_format(&table->arena, "%lld value%s", (long long)c->rank,
-			c->rank == 1 ? "" : "s");
+		return al_format(&table->arena, "%lld %s%s", (long long)c->rank,
+			c->of_keys ? "key/value head" : "value", c->rank == 1 ? "" : "s");
+	case AL_METHOD_MHE_MUL:
+		return "one for all heads";
 	default:
 		return al_format(&table->arena, "rank %lld", (long long)c->rank);
 	}
@@ -102,7 +105,8 @@ static void add_notes(struct al_table *table, const struct al_frontier *f,
 		f->items[0].measured.original);
 	al_table_note(table,
 		"each changes all modules alike, by closed forms in the calibration's measure, "
-		"drop and ov with W_O fitted anew; error: of what the form minimises, in sample; "
+		"drop, merge and ov with W_O fitted anew; error: of what the form minimises, in "
+		"sample; "
 		"frontier: no other that caches as little has less KL divergence");
 }
 

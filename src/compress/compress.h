@@ -2,8 +2,10 @@
  *
  * What a method doesn't touch is copied bit for bit. The new file says in its metadata what was
  * done: attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON
- * list: rank, relative error, parameters, the factor of the logits). The factor stays
- * 1/sqrt(d_head) of the original whatever the new width is. */
+ * list: rank, relative error, parameters, the factor of the logits), .shapes (the heads that are
+ * left of every module, and where each projection is that the family doesn't list), .config (of a
+ * single file: the config.json that a folder has beside it). The factor stays 1/sqrt(d_head) of the
+ * original whatever the new width is. */
 #ifndef ATTNLEDGER_COMPRESS_COMPRESS_H
 #define ATTNLEDGER_COMPRESS_COMPRESS_H
 

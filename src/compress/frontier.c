@@ -7,12 +7,15 @@
 
 #include "base/memory.h"
 #include "compress/effective.h"
+#include "compress/shared.h"
+#include "compress/steps.h"
+#include "linalg/cp.h"
 
 /* ---- a conversion of all modules, in memory ---- */
 
 struct conversion {
 	struct al_arena arena;
-	const struct al_model_view *view;
+	struct al_model_view *view;
 	const struct al_calibration *calibration;
 	struct al_layout *layouts; /* [n_modules of the view] */
 	struct al_pieces *pieces;
@@ -33,14 +36,40 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct conversion *c = context;
 	const size_t i = (size_t)(attention - c->view->modules);
 
+	if (al_method_mixes(c->layouts[i].method) && p <= AL_KEY)
+		return al_shared_make(&c->layouts[i], c->pieces[i].of, al_score_scale(attention), p,
+			is_bias, out, err);
+	*out = (struct al_matrix){0};
+	if (is_bias && attention->biases[p].n_runs == 0)
+		return true;
 	return al_effective_factor(&c->layouts[i], c->pieces[i].of, c->view->checkpoint, p, is_bias,
 		out, err);
+}
+
+/* As compress makes them. */
+static bool make_pieces(struct conversion *c, const struct al_data *data, struct al_error *err)
+{
+	const struct al_layout *layout = &c->layouts[c->n];
+	const struct al_compress_options options = {.method = layout->method,
+		.data = data,
+		.effort = {.n_sweeps = AL_CP_SWEEPS, .seed = 1}};
+	struct al_job job = {.view = c->view, .options = &options};
+	struct al_treated treated = {.attention = layout->attention};
+	struct al_scores scores;
+
+	if (!al_method_mixes(layout->method))
+		return al_pieces_by_data(&c->pieces[c->n], c->view, layout, data, err);
+	if (!al_treated_load(&job, &treated, &scores, err))
+		return false;
+	const bool ok = al_treated_make(&job, &treated, layout, &c->pieces[c->n], err);
+	al_treated_finish(&treated, &scores);
+	return ok;
 }
 
 static bool convert(struct conversion *c, const struct al_candidate *candidate,
 	const struct al_attention *a, struct al_error *err)
 {
-	const bool is_drop = candidate->method == AL_METHOD_DROP;
+	const bool is_drop = al_method_drops(candidate->method);
 	const struct al_data data = {.calibration = c->calibration};
 	struct al_layout wanted = {.attention = a,
 		.method = candidate->method,
@@ -50,13 +79,13 @@ static bool convert(struct conversion *c, const struct al_candidate *candidate,
 
 	if (is_drop) {
 		bool *is_dropped = al_new_array(&c->arena, bool, (size_t)a->n_heads);
-		if (!al_choose_dropped(c->view, &data, AL_METHOD_DROP, a, (size_t)candidate->rank,
-			    is_dropped, err))
+		if (!al_choose_dropped(c->view, &data, candidate->method, a,
+			    (size_t)candidate->rank, is_dropped, err))
 			return false;
 		wanted.is_dropped = is_dropped;
 	}
 	return al_layout_make(&c->layouts[c->n], &c->arena, c->view->checkpoint, &wanted, err)
-		&& al_pieces_by_data(&c->pieces[c->n], c->view, &c->layouts[c->n], &data, err);
+		&& make_pieces(c, &data, err);
 }
 
 /* ---- what it saves ---- */
@@ -67,8 +96,8 @@ static int64_t parameters_of(const struct al_layout *layout)
 	const struct al_attention *a = layout->attention;
 	const int64_t all = al_original_parameters(a, AL_METHOD_OV);
 
-	return layout->method == AL_METHOD_DROP ? all / a->n_heads * al_layout_heads(layout, false)
-						: al_layout_parameters(layout);
+	return al_method_drops(layout->method) ? all / a->n_heads * al_layout_heads(layout, false)
+					       : al_layout_parameters(layout);
 }
 
 static void count(const struct conversion *c, struct al_candidate *out)
@@ -91,9 +120,9 @@ static void count(const struct conversion *c, struct al_candidate *out)
 static bool measure(struct al_candidate *candidate, struct al_network *network,
 	const struct al_calibration *calibration, const struct al_batch *all, struct al_error *err)
 {
-	const struct al_model_view *view = network->view;
+	struct al_model_view *view = network->view;
 	struct conversion c = {.view = view, .calibration = calibration};
-	const struct al_factor_source factors = {.load = load, .context = &c};
+	const struct al_factor_source factors = {.load = load, .widens = true, .context = &c};
 	bool ok = true;
 
 	al_arena_init(&c.arena);
@@ -153,6 +182,11 @@ static void list(struct al_frontier *f, const struct al_model_view *view)
 	if (can(view, AL_METHOD_DROP) && a->n_heads == a->n_kv_heads)
 		for (int64_t n = 1; n <= a->n_heads / 2; n++)
 			add(f, AL_METHOD_DROP, false, n);
+	if (can(view, AL_METHOD_MERGE) && a->n_heads == a->n_kv_heads)
+		for (int64_t n = 1; n <= a->n_heads / 2; n++)
+			add(f, AL_METHOD_MERGE, false, n);
+	if (can(view, AL_METHOD_MHE_MUL) && a->n_heads == a->n_kv_heads)
+		add(f, AL_METHOD_MHE_MUL, false, al_method_bound(a, AL_METHOD_MHE_MUL));
 	if (can(view, AL_METHOD_OV))
 		add_shares(f, AL_METHOD_OV, false, a->d_value);
 	if (can(view, AL_METHOD_LATENT))

@@ -8,7 +8,7 @@
 
 struct al_candidate {
 	enum al_method method;
-	int64_t rank; /* drop: heads that each module loses */
+	int64_t rank; /* drop, merge: heads that each module loses */
 	bool of_keys;
 	int64_t parameters, original; /* of all modules' attention */
 	int64_t cached, cached_originally; /* numbers a token, of all modules */
@@ -22,7 +22,8 @@ struct al_frontier {
 	size_t n, room;
 };
 
-/* Drops heads (where each has keys of its own), and does ov, kv-latent of values, of keys where
+/* Drops and merges heads (where each has keys of its own), shares one query, key and value between
+ * all (mhe-mul, where positions aren't rotated), and does ov, kv-latent of values, of keys where
  * they aren't rotated, and gqa at some ranks, with the calibration's closed forms. What a method
  * can't treat is left out. */
 bool al_frontier_find(struct al_frontier *out, struct al_network *network,

@@ -5,22 +5,36 @@
 
 #include "views/shared_heads.h"
 
-bool al_shared_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
+bool al_shared_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
 	double scale, enum al_projection p, bool is_bias, struct al_matrix *out,
 	struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
-	const bool is_query = p == AL_QUERY;
-	struct al_shared_heads s = {.n_heads = (size_t)a->n_heads,
-		.factor = scale * sqrt((double)a->score_divisor)};
-	bool ok = al_layout_read(layout, compressed, is_query ? AL_PIECE_QUERY : AL_PIECE_KEY,
-			  &s.columns, err)
-		&& al_layout_read(layout, compressed, AL_PIECE_MIXING, &s.mixing, err)
-		&& al_layout_read(layout, compressed, AL_PIECE_CONTENT, &s.content, err)
-		&& al_shared_heads_make(&s, is_query, is_bias, out, err);
+	const struct al_shared_heads heads =
+		{.columns = pieces[p == AL_QUERY ? AL_PIECE_QUERY : AL_PIECE_KEY],
+			.mixing = pieces[AL_PIECE_MIXING],
+			.content = pieces[AL_PIECE_CONTENT],
+			.n_heads = (size_t)a->n_heads,
+			.factor = scale * sqrt((double)a->score_divisor)};
 
-	al_matrix_finish(&s.columns);
-	al_matrix_finish(&s.mixing);
-	al_matrix_finish(&s.content);
+	return al_shared_heads_make(&heads, p == AL_QUERY, is_bias, out, err);
+}
+
+bool al_shared_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
+	double scale, enum al_projection p, bool is_bias, struct al_matrix *out,
+	struct al_error *err)
+{
+	static const enum al_piece shared[] = {AL_PIECE_QUERY, AL_PIECE_KEY, AL_PIECE_MIXING,
+		AL_PIECE_CONTENT};
+	enum { N = sizeof(shared) / sizeof(*shared) };
+	struct al_matrix pieces[AL_N_PIECES] = {{0}};
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < N; i++)
+		if ((int)shared[i] > AL_KEY || (int)shared[i] == (int)p)
+			ok = al_layout_read(layout, compressed, shared[i], &pieces[shared[i]], err);
+	ok = ok && al_shared_make(layout, pieces, scale, p, is_bias, out, err);
+	for (size_t i = 0; i < N; i++)
+		al_matrix_finish(&pieces[shared[i]]);
 	return ok;
 }

@@ -12,4 +12,9 @@ bool al_shared_load(const struct al_layout *layout, const struct al_checkpoint *
 	double scale, enum al_projection p, bool is_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same from pieces in memory. */
+bool al_shared_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
+	double scale, enum al_projection p, bool is_bias, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 #endif
