@@ -426,6 +426,40 @@ class Conversion:
                 a.q[h], a.bq[h] = a.q[h] @ k.T @ R @ Z, a.bq[h] @ k.T @ R @ Z
         return math.sqrt(lost / whole)
 
+    def mhe_mul(self, i, a):
+        """one query, key and value for all heads, which each scales: of many random starts the best of
+        alternating least squares"""
+        d, n, has_data = a.q[0].shape[1], a.n, "calibration" in self.o
+        m = self.o.get("measure", "centred" if has_data else "weights")
+        L, R = (root(self.measure_of(i, s)) for s in ("inputs" if m == "centred" else m, m))
+        A = np.stack([L @ a.q[h] @ a.k[a.kv(h, a.k)].T @ R for h in range(n)])
+        unfold = [A.reshape(n, -1), A.transpose(1, 0, 2).reshape(A.shape[1], -1), A.transpose(2, 0, 1).reshape(A.shape[2], -1)]
+        khatri_rao = lambda x, y: (x[:, None, :] * y[None, :, :]).reshape(-1, d)
+        best = None
+        for seed in range(8):
+            random = np.random.default_rng(seed)
+            f, last = [random.standard_normal((size, d)) for size in A.shape], np.inf
+            for sweep in range(4000):
+                for mode in range(3):
+                    x, y = (f[k] for k in range(3) if k != mode)
+                    f[mode] = np.linalg.solve(x.T @ x * (y.T @ y), (unfold[mode] @ khatri_rao(x, y)).T).T
+                    f[mode] /= np.linalg.norm(f[mode], axis=0) if mode < 2 else 1
+                left = np.linalg.norm(unfold[2] - f[2] @ khatri_rao(f[0], f[1]).T)
+                if last - left < 1e-12 * last:
+                    break
+                last = left
+            if best is None or left < best[0]:
+                best = left, f
+        left, (mixing, q, k) = best
+        q, k = np.linalg.pinv(L, rcond=1e-6) @ q, np.linalg.pinv(R, rcond=1e-6) @ k
+        content = [a.k[a.kv(h, a.k)] @ a.bq[h][:, None] for h in range(n)]
+        self.o["rank"] = "1"
+        error = math.hypot(left / np.linalg.norm(A), self.group_values(i, a))
+        a.q = [np.hstack([q * mixing[h], np.zeros((len(q), 1))]) for h in range(n)]
+        a.bq = [np.r_[np.zeros(d), 1.0]] * n
+        a.k, a.bk = [np.hstack([k, c]) for c in content], [np.zeros(d + 1)] * n
+        return error
+
     def tucker(self, i, a):
         assert int(self.o["rank"]) == a.q[0].shape[0], "at full rank alone: nothing is lost"
         return 0.0
