@@ -359,8 +359,7 @@ bool al_gguf_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_chec
 	bool ok = tell(&v, err);
 	if (ok) {
 		al_text_add(&v.json, "}");
-		ok = al_tokenizer_parse_json(tokenizer, "its tokenizer", v.json.data, v.json.length,
-			err);
+		ok = al_tokenizer_parse_of_gguf(tokenizer, v.json.data, v.json.length, err);
 	}
 	al_text_finish(&v.json);
 	al_arena_finish(&v.arena);

@@ -184,7 +184,12 @@ struct al_tokenizer_reader {
 	const struct al_json *doc;
 	struct al_json_tokenizer *tokenizer;
 	struct al_steps *steps; /* where steps go */
+	bool is_of_gguf;
 };
+
+/* What gguf.c wrote of a file's metadata: as tokenizer.json is, and a model of type ScoredBPE. */
+bool al_tokenizer_parse_of_gguf(struct al_tokenizer *tokenizer, const char *text, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* One "type" of an object, and what reads it. */
 struct al_part {

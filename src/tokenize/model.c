@@ -155,12 +155,12 @@ bool al_word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 /* ---- all ---- */
 
 static const struct al_part parts[] = {
-	{"BPE", al_bpe_read},
-	{"ScoredBPE", al_scored_bpe_read}, /* gguf.c tells so */
-	{"Unigram", al_unigram_read},
-	{"WordLevel", al_word_level_read},
+	{"BPE", al_bpe_read}, {"Unigram", al_unigram_read}, {"WordLevel", al_word_level_read},
 	{"WordPiece", al_word_piece_read},
+	{"ScoredBPE", al_scored_bpe_read}, /* of GGUF files alone */
 };
+
+enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
 
 /* Older files name no type: their keys tell. */
 static const struct al_part *part_by_keys(const struct cJSON *node)
@@ -170,8 +170,8 @@ static const struct al_part *part_by_keys(const struct cJSON *node)
 	if (al_json_get(node, "merges"))
 		return &parts[0];
 	if (vocab && al_json_kind(vocab) == AL_JSON_ARRAY)
-		return &parts[2];
-	return &parts[al_json_get(node, "continuing_subword_prefix") ? 4 : 3];
+		return &parts[1];
+	return &parts[al_json_get(node, "continuing_subword_prefix") ? 3 : 2];
 }
 
 bool al_token_model_read(struct al_tokenizer_reader *r, const struct cJSON *node,
@@ -180,5 +180,6 @@ bool al_token_model_read(struct al_tokenizer_reader *r, const struct cJSON *node
 	if (al_json_kind(node) == AL_JSON_OBJECT && !al_json_get(node, "type"))
 		return part_by_keys(node)->read(r, node, err);
 	return al_json_expect(r->doc, node, AL_JSON_OBJECT, err)
-		&& al_part_read(r, node, "model", parts, sizeof(parts) / sizeof(*parts), err);
+		&& al_part_read(r, node, "model", parts, r->is_of_gguf ? N_PARTS : N_PARTS - 1,
+			err);
 }

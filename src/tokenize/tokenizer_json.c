@@ -226,8 +226,8 @@ static bool encode(const void *data, struct al_arena *memory, struct al_span tex
 
 static const struct al_tokenizer_kind json_kind = {encode};
 
-bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, const char *text,
-	size_t n, struct al_error *err)
+static bool parse(struct al_tokenizer *tokenizer, const char *path, const char *text, size_t n,
+	bool is_of_gguf, struct al_error *err)
 {
 	struct al_json doc;
 
@@ -240,6 +240,7 @@ bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, c
 		.arena = &tokenizer->arena,
 		.doc = &doc,
 		.tokenizer = al_new(&tokenizer->arena, struct al_json_tokenizer),
+		.is_of_gguf = is_of_gguf,
 	};
 	r.source.context = &r;
 	tokenizer->data = r.tokenizer;
@@ -248,4 +249,16 @@ bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, c
 	if (!ok)
 		al_tokenizer_finish(tokenizer);
 	return ok;
+}
+
+bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, const char *text,
+	size_t n, struct al_error *err)
+{
+	return parse(tokenizer, path, text, n, false, err);
+}
+
+bool al_tokenizer_parse_of_gguf(struct al_tokenizer *tokenizer, const char *text, size_t n,
+	struct al_error *err)
+{
+	return parse(tokenizer, "its tokenizer", text, n, true, err);
 }
