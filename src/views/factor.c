@@ -245,6 +245,12 @@ static bool make_mixing(struct al_factor_maker *m, struct al_error *err)
 		a->factors[AL_QUERY].mixing = stored;
 	}
 	const struct al_factor *mixing = a->factors[AL_QUERY].mixing;
+	if (a->content
+		&& (a->content->rows != a->factors[AL_KEY].rows || a->content->width != a->n_heads))
+		return al_fail(err, AL_EINPUT,
+			"content biases are %lld x %lld, expected %lld x %lld",
+			(long long)a->content->width, (long long)a->content->rows,
+			(long long)a->n_heads, (long long)a->factors[AL_KEY].rows);
 	if (mixing->rows == a->n_heads && mixing->width == a->d_head)
 		return true;
 	return al_fail(err, AL_EINPUT, "the mixing matrix is %lld x %lld, expected %lld x %lld",

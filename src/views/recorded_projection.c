@@ -66,6 +66,9 @@ static bool take_tensor(const struct al_factor_maker *m, const char *name, bool 
 	return true;
 }
 
+/* A record is a stranger's: what it says is allocated for. */
+enum { MOST_HEADS = 1 << 16 };
+
 /* Of `width` columns from `at` on, which lie in one run. */
 static bool cut_run(const struct al_factor *factor, int64_t at, int64_t width,
 	struct al_factor_run *out, struct al_error *err)
@@ -87,7 +90,7 @@ bool al_view_repeat(struct al_factor_maker *m, struct al_factor *factor, int64_t
 	if (factor->n_runs == 0 || had == heads)
 		return true;
 	const int64_t columns = al_factor_columns(factor), width = columns / had;
-	if (width * had != columns || heads % had != 0)
+	if (width < 1 || width * had != columns || heads % had != 0 || heads > MOST_HEADS)
 		return al_fail(err, AL_EINPUT,
 			"tensor %s has %lld columns, expected %lld values for %lld heads",
 			factor->runs[0].tensor->name, (long long)columns, (long long)had,
