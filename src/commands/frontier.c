@@ -98,9 +98,9 @@ static void add_notes(struct al_table *table, const struct al_frontier *f,
 
 	conclude(table, f);
 	al_table_note(table,
-		"measured on %zu sequences of %zu tokens, %zu of them among the calibration's%s; "
+		"measured on %zu sequence%s of %zu tokens, %zu of them among the calibration's%s; "
 		"the original's loss is %.4f",
-		all->n_sequences, al_batch_tokens(all), n_seen,
+		all->n_sequences, all->n_sequences == 1 ? "" : "s", al_batch_tokens(all), n_seen,
 		n_seen ? " (in sample: losses are too small)" : " (out of sample)",
 		f->items[0].measured.original);
 	al_table_note(table,
