@@ -384,6 +384,10 @@ static bool answer(struct al_fit *f, struct al_error *err)
 	if (!al_question_check_symbol(f->question, symbol, err))
 		return al_in(err, "--solve");
 	f->symbol = al_question_symbol(f->question, symbol);
+	if (al_settings_is_asked(&f->question->settings, f->symbol))
+		return al_fail(err, AL_EINPUT,
+			"%s is given, and it is what is solved for%s: expected one of them", symbol,
+			f->options->solve ? "" : " without --solve SYMBOL");
 	if (match)
 		return al_fit_parameters(f, match, err);
 	mpq_init(memory);
