@@ -43,6 +43,61 @@ char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 	return al_name_fill_loop(arena, name, NULL, index, index);
 }
 
+/* ---- kinds of names ---- */
+
+/* Kinds of names: numbers are "#", so that all layers' tensors are one. */
+struct kinds {
+	const char **names; /* sorted, each once */
+	size_t n;
+	bool *is_seen; /* [n] */
+};
+
+static char *kind_of(struct al_arena *arena, const char *name)
+{
+	char *kind = al_strdup(arena, name), *to = kind;
+
+	for (const char *from = kind; *from;) {
+		bool is_number = *from >= '0' && *from <= '9';
+		char next = is_number ? '#' : *from++;
+		while (is_number && *from >= '0' && *from <= '9')
+			from++;
+		*to++ = next;
+	}
+	*to = '\0';
+	return kind;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct kinds list_kinds(struct al_model_view *view)
+{
+	const struct al_checkpoint *checkpoint = view->checkpoint;
+	struct kinds kinds = {
+		.names = al_new_array(&view->arena, const char *, checkpoint->n_tensors + 1)};
+	size_t n = 0;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name);
+	qsort(kinds.names, checkpoint->n_tensors, sizeof(*kinds.names), compare_names);
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if (n == 0 || strcmp(kinds.names[n - 1], kinds.names[i]) != 0)
+			kinds.names[n++] = kinds.names[i];
+	kinds.n = n;
+	kinds.is_seen = al_new_array(&view->arena, bool, n + 1);
+	return kinds;
+}
+
+static const char **find_kind(struct al_model_view *view, const struct kinds *kinds,
+	const char *name)
+{
+	const char *kind = kind_of(&view->arena, name);
+
+	return bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
+}
+
 /* ---- prefixes ---- */
 
 static const char *own_prefix(const struct al_family *family, size_t i)
@@ -92,9 +147,16 @@ static bool is_wanted(const struct al_variant *variant, const struct al_stored *
 	return !stored->is_optional && !stored->when && !al_stored_has_bias(variant, stored, NULL);
 }
 
-/* How much of a module is there, in thousandths; of conditional tensors any will do. */
+static bool is_there(struct al_model_view *view, const struct kinds *kinds, const char *name)
+{
+	return kinds ? find_kind(view, kinds, name) != NULL
+		     : al_checkpoint_find(view->checkpoint, name) != NULL;
+}
+
+/* How much of a module is there, in thousandths; of conditional tensors any will do. With kinds:
+ * in whatever layers. */
 static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
-	const char *prefix)
+	const char *prefix, const struct kinds *kinds)
 {
 	const struct al_variant *variant = al_module_variant(view, module);
 	int64_t wanted = 0, found = 0, others = 0;
@@ -102,14 +164,13 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 	for (size_t i = 0; i < module->n_stored; i++) {
 		const char *name = al_name_fill(&view->arena, module->stored[i].name,
 			view->first_layer);
-		bool is_there = al_checkpoint_find(view->checkpoint,
-					al_format(&view->arena, "%s%s", prefix, name))
-			!= NULL;
+		bool is_found = is_there(view, kinds,
+			al_format(&view->arena, "%s%s", prefix, name));
 		if (is_wanted(variant, &module->stored[i])) {
 			wanted++;
-			found += is_there;
+			found += is_found;
 		} else
-			others += is_there;
+			others += is_found;
 	}
 	if (wanted == 0)
 		return others > 0 ? 1000 : 0;
@@ -117,19 +178,20 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 }
 
 static int64_t score_modules(struct al_model_view *view, const struct al_family *family,
-	const char *prefix)
+	const char *prefix, const struct kinds *kinds)
 {
 	int64_t best = 0;
 
 	for (size_t i = 0; i < family->n_modules; i++) {
-		int64_t score = score_module(view, &family->modules[i], prefix);
+		int64_t score = score_module(view, &family->modules[i], prefix, kinds);
 		best = score > best ? score : best;
 	}
 	return best;
 }
 
 /* The prefix under which most of an attention module is there. */
-static int64_t choose_prefix(struct al_model_view *view, const struct al_family *family)
+static int64_t choose_prefix(struct al_model_view *view, const struct al_family *family,
+	const struct kinds *kinds)
 {
 	int64_t best = 0;
 
@@ -138,7 +200,7 @@ static int64_t choose_prefix(struct al_model_view *view, const struct al_family 
 		for (size_t j = 0; j < count_prefixes(family); j++) {
 			const char *prefix = al_format(&view->arena, "%s%s", wrappers[i],
 				own_prefix(family, j));
-			int64_t score = score_modules(view, family, prefix);
+			int64_t score = score_modules(view, family, prefix, kinds);
 			if (score > best) {
 				best = score;
 				view->wrapper = wrappers[i];
@@ -186,7 +248,7 @@ bool al_prefix_find(struct al_model_view *view)
 
 	view->first_layer = 0;
 	do {
-		if (choose_prefix(view, view->family) > 0)
+		if (choose_prefix(view, view->family, NULL) > 0)
 			return true;
 	} while (move_to_next_layer(view, &n_tried));
 	return false;
@@ -194,62 +256,15 @@ bool al_prefix_find(struct al_model_view *view)
 
 /* ---- which family ---- */
 
-/* Kinds of names: numbers are "#", so that all layers' tensors are one. */
-struct kinds {
-	const char **names; /* sorted, each once */
-	size_t n;
-	bool *is_seen; /* [n] */
-};
-
-static char *kind_of(struct al_arena *arena, const char *name)
-{
-	char *kind = al_strdup(arena, name), *to = kind;
-
-	for (const char *from = kind; *from;) {
-		bool is_number = *from >= '0' && *from <= '9';
-		char next = is_number ? '#' : *from++;
-		while (is_number && *from >= '0' && *from <= '9')
-			from++;
-		*to++ = next;
-	}
-	*to = '\0';
-	return kind;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static struct kinds list_kinds(struct al_model_view *view)
-{
-	const struct al_checkpoint *checkpoint = view->checkpoint;
-	struct kinds kinds = {
-		.names = al_new_array(&view->arena, const char *, checkpoint->n_tensors + 1)};
-	size_t n = 0;
-
-	for (size_t i = 0; i < checkpoint->n_tensors; i++)
-		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name);
-	qsort(kinds.names, checkpoint->n_tensors, sizeof(*kinds.names), compare_names);
-	for (size_t i = 0; i < checkpoint->n_tensors; i++)
-		if (n == 0 || strcmp(kinds.names[n - 1], kinds.names[i]) != 0)
-			kinds.names[n++] = kinds.names[i];
-	kinds.n = n;
-	kinds.is_seen = al_new_array(&view->arena, bool, n + 1);
-	return kinds;
-}
-
 static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
 	const char *name)
 {
 	const char *filled = al_name_fill(&view->arena, name, view->first_layer);
 
 	for (size_t i = 0; i < count_prefixes(family); i++) {
-		const char *kind = kind_of(&view->arena,
+		const char **found = find_kind(view, kinds,
 			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
 				filled));
-		const char **found = bsearch(&kind, kinds->names, kinds->n, sizeof(kind),
-			compare_names);
 		if (found)
 			kinds->is_seen[found - kinds->names] = true;
 	}
@@ -285,37 +300,56 @@ static int compare_candidates(const void *a, const void *b)
 	return strcmp(x->family->name, y->family->name);
 }
 
-static bool list_candidates(struct al_model_view *view, struct al_catalog *catalog,
-	struct kinds *kinds, struct al_family_candidate *candidates, size_t *n,
-	struct al_error *err)
+/* Families of which a whole module is there if its tensors may be of any layers: no other one can
+ * be a candidate. */
+struct families {
+	const struct al_family **items;
+	size_t n;
+};
+
+static bool list_fitting(struct al_model_view *view, struct al_catalog *catalog,
+	const struct kinds *kinds, struct families *out, struct al_error *err)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
 
-	*n = 0;
+	out->items = al_new_array(&view->arena, const struct al_family *, files->n_files + 1);
+	out->n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
 		const struct al_family *family;
 		if (!al_catalog_family(catalog, files->files[i].name, &family, err))
 			return false;
-		if (choose_prefix(view, family) == 1000)
-			candidates[(*n)++] = (struct al_family_candidate){family,
-				count_known(view, family, kinds)};
+		if (choose_prefix(view, family, kinds) == 1000)
+			out->items[out->n++] = family;
 	}
 	return true;
+}
+
+static size_t list_candidates(struct al_model_view *view, const struct families *families,
+	struct kinds *kinds, struct al_family_candidate *candidates)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < families->n; i++)
+		if (choose_prefix(view, families->items[i], NULL) == 1000)
+			candidates[n++] = (struct al_family_candidate){families->items[i],
+				count_known(view, families->items[i], kinds)};
+	return n;
 }
 
 bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_family_candidate **candidates, size_t *n, struct al_error *err)
 {
 	struct kinds kinds = list_kinds(view);
+	struct families families;
 	size_t n_tried = 0;
 
-	*candidates = al_new_array(&view->arena, struct al_family_candidate,
-		al_catalog_files(AL_CATALOG_FAMILIES)->n_files + 1);
 	view->first_layer = 0;
+	if (!list_fitting(view, catalog, &kinds, &families, err))
+		return false;
+	*candidates = al_new_array(&view->arena, struct al_family_candidate, families.n + 1);
 	do {
-		if (!list_candidates(view, catalog, &kinds, *candidates, n, err))
-			return false;
-	} while (*n == 0 && move_to_next_layer(view, &n_tried));
+		*n = list_candidates(view, &families, &kinds, *candidates);
+	} while (*n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried));
 	if (*n == 0)
 		return al_fail(err, AL_EINPUT,
 			"%s: the tensors' names fit no known family (give a config.json or "
