@@ -5,6 +5,7 @@
 
 #include "audit/losses.h"
 #include "audit/pairs.h"
+#include "audit/rotary.h"
 #include "base/memory.h"
 
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
@@ -103,12 +104,46 @@ bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module 
 	return true;
 }
 
+bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
+	struct al_view *out, struct al_error *err)
+{
+	const struct al_view weights = al_projection_of(&module->heads, projection);
+	struct al_matrix *gram = &module->grams[projection];
+
+	if (!gram->data
+		&& (!al_matrix_init(gram, weights.cols, weights.cols, err)
+			|| !al_gram(AL_TRANSPOSED, weights, *gram, err)))
+		return false;
+	*out = al_view(*gram);
+	return true;
+}
+
+/* Only the scores of rotary positions are asked for again, over all offsets: other Gram matrices,
+ * which take as much memory as the weights, are let go. */
+static bool find_inner(struct al_audit_module *module, enum al_form form, struct al_error *err)
+{
+	const bool is_qk = form == AL_FORM_QK;
+	const enum al_projection left = is_qk ? AL_QUERY : AL_VALUE;
+	const enum al_projection right = is_qk ? AL_KEY : AL_OUTPUT;
+	struct al_view grams[AL_N_PROJECTIONS];
+
+	if (!al_audit_gram(module, left, &grams[left], err)
+		|| !al_audit_gram(module, right, &grams[right], err)
+		|| !al_form_inner_of_grams(&module->heads, grams, form, &module->inner[form], err))
+		return false;
+	if (!is_qk || !al_has_offset(module->attention)) {
+		al_matrix_finish(&module->grams[left]);
+		al_matrix_finish(&module->grams[right]);
+	}
+	return true;
+}
+
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
 	struct al_error *err)
 {
 	struct al_matrix *inner = &module->inner[form];
 
-	if (!inner->data && !al_form_inner(&module->heads, &module->heads, form, inner, err))
+	if (!inner->data && !find_inner(module, form, err))
 		return false;
 	*out = al_view(*inner);
 	return true;

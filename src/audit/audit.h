@@ -48,6 +48,7 @@ struct al_audit_module {
 	struct al_spectra head_spectra, layer_spectra;
 	unsigned head_kinds, layer_kinds; /* AL_SPECTRUM_BIT of the spectra that were found */
 	unsigned counted_kinds; /* of layer_spectra those that are good for counts alone */
+	struct al_matrix grams[AL_N_PROJECTIONS]; /* W^T W, as al_audit_gram keeps them */
 	struct al_matrix inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
 	struct al_thinned thinned; /* the first of them with fewer heads */
@@ -101,6 +102,10 @@ bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *mod
 	struct al_error *err) AL_MUST_CHECK;
 bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+
+/* W^T W of a projection, which is built once; the module's, not to be changed. */
+bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
+	struct al_view *out, struct al_error *err) AL_MUST_CHECK;
 
 /* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,

@@ -340,7 +340,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 	for (size_t i = 0; i < audit->view->n_modules; i++) {
 		is_rotary |= audit->view->modules[i].is_rotary;
-		is_normed |= al_has_qk_norm(&audit->view->modules[i]);
+		is_normed |= audit->view->modules[i].has_qk_norm;
 		is_latent |= audit->view->modules[i].is_latent;
 		is_grouped |= audit->view->modules[i].n_kv_heads < audit->view->modules[i].n_heads;
 	}

@@ -91,25 +91,21 @@ static void finish(struct al_audit *audit, struct al_table *table)
 				.mark = "heatmap", \
 				.x = {.column = "head_b", .title = "Head"}, \
 				.y = {.column = "head_a", .title = "Head"}, \
-				.color = {.column = column_name, \
-					.title = color_title, \
-					.has_min = true, \
-					.has_max = true, \
-					.min = -1, \
-					.max = 1}, \
+				.color = {.column = column_name, .title = color_title}, \
 				.is_diverging = true, \
+				.leaves_diagonal = true, \
 				.panel = "module", \
+				.panels_a_row = 6, \
 				.width_pt = AL_FIGURE_PAGE_PT, \
-				.height_pt = 200, \
 			}, \
-		.only = {"form", form}, .modules_a_figure = 3, \
+		.only = {"form", form}, .modules_a_figure = 84, \
 	}
 
 static const struct al_drawing drawings[] = {
-	MAP("qk", "cosine", "Cosine of heads' scores, W_Q W_K^T"),
-	MAP("ov", "cosine", "Cosine of heads' values, W_V W_O"),
-	MAP("qk", "pearson", "Pearson correlation of heads' scores, W_Q W_K^T"),
-	MAP("ov", "pearson", "Pearson correlation of heads' values, W_V W_O"),
+	MAP("qk", "cosine", "Cosine of heads' scores, $W_Q W_K^T$"),
+	MAP("ov", "cosine", "Cosine of heads' values, $W_V W_O$"),
+	MAP("qk", "pearson", "Pearson correlation of heads' scores, $W_Q W_K^T$"),
+	MAP("ov", "pearson", "Pearson correlation of heads' values, $W_V W_O$"),
 };
 
 const struct al_measurement al_measurement_correlation = {

@@ -132,20 +132,20 @@ static const struct curve {
 	bool is_of_heads;
 	const char *series;
 } drawn[] = {
-	{"q", true, "W_Q"},
-	{"k", true, "W_K"},
-	{"qk", true, "W_Q W_Kᵀ"},
-	{"q", false, "W_Q"},
-	{"k", false, "W_K"},
-	{"qk", false, "W_Q W_Kᵀ"},
-	{"qk_gaussian", true, "W_Q W_Kᵀ of Gaussian weights"},
-	{"qk_gaussian", false, "W_Q W_Kᵀ of Gaussian weights"},
-	{"qk_independent", false, "W_Q W_Kᵀ of independent heads"},
+	{"q", true, "$W_Q$"},
+	{"k", true, "$W_K$"},
+	{"qk", true, "$W_Q W_K^T$"},
+	{"q", false, "$W_Q$"},
+	{"k", false, "$W_K$"},
+	{"qk", false, "$W_Q W_K^T$"},
+	{"qk_gaussian", true, "$W_Q W_K^T$ of Gaussian weights"},
+	{"qk_gaussian", false, "$W_Q W_K^T$ of Gaussian weights"},
+	{"qk_independent", false, "$W_Q W_K^T$ of independent heads"},
 };
 enum { N_DRAWN = sizeof(drawn) / sizeof(*drawn) };
 
-static const char *const nulls[] = {"W_Q W_Kᵀ of Gaussian weights",
-	"W_Q W_Kᵀ of independent heads"};
+static const char *const nulls[] = {"$W_Q W_K^T$ of Gaussian weights",
+	"$W_Q W_K^T$ of independent heads"};
 
 static void take_curve(struct al_table *points, const struct al_table *rows,
 	const struct curve *curve, int64_t *strand)
@@ -182,21 +182,57 @@ static void take_points(struct al_table *points, const struct al_table *rows)
 		take_curve(points, rows, &drawn[i], &strand);
 }
 
-static const double ticks[] = {0, .5, .9, 1};
+/* ---- the figure: the heads of each module together, beside what they would show by chance ---- */
 
-static const struct al_drawing drawing = {
-	.figure =
-		{
-			.id = "captured",
+static void take_module_curve(struct al_table *points, const struct al_table *rows,
+	const char *matrix, const char *series)
+{
+	double number, component, captured;
+
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		if (strcmp(al_table_text(rows, row, "matrix"), matrix) != 0
+			|| al_table_number(rows, row, "head", &number)
+			|| (al_table_number(rows, row, "draw", &number) && number > 0)
+			|| !al_table_number(rows, row, "component", &component)
+			|| !al_table_number(rows, row, "cumulative", &captured))
+			continue;
+		struct al_cell *cell = al_table_add_row(points);
+		al_cell_set_text(points, cell++, al_table_text(rows, row, "module"));
+		al_cell_set_text(points, cell++, series);
+		al_cell_set_int(points, cell++, (int64_t)component);
+		al_cell_set_real(cell, captured);
+	}
+}
+
+static void take_module_points(struct al_table *points, const struct al_table *rows)
+{
+	static const char *const keys[] = {"module", "series", "component", "captured"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		al_table_add_column(points, (struct al_column){.key = keys[i]});
+	take_module_curve(points, rows, "qk", "the heads together");
+	take_module_curve(points, rows, "qk_independent", "independent heads of the same spectra");
+}
+
+static const double ticks[] = {0, .5, .9, 1}, few_ticks[] = {0, .5, 1};
+
+/* Captured variance over components. */
+#define AXES(y_ticks) \
+	.x = {.column = "component", .title = "Components"}, \
+	.y = {.column = "captured", \
+		.title = "Captured variance", \
+		.has_min = true, \
+		.has_max = true, \
+		.max = 1, \
+		.ticks = (y_ticks), \
+		.n_ticks = sizeof(y_ticks) / sizeof(*(y_ticks))}
+
+static const struct al_drawing drawings[] = {
+	{
+		.figure = {.id = "captured",
+			.title = "Variance captured by the components of heads, alone and together",
 			.mark = "line",
-			.x = {.column = "component", .title = "Components"},
-			.y = {.column = "captured",
-				.title = "Captured variance",
-				.has_min = true,
-				.has_max = true,
-				.max = 1,
-				.ticks = ticks,
-				.n_ticks = sizeof(ticks) / sizeof(*ticks)},
+			AXES(ticks),
 			.series = "matrix",
 			.strands = {.column = "strand",
 				.bands = nulls,
@@ -204,9 +240,22 @@ static const struct al_drawing drawing = {
 			.panel = "panel",
 			.has_own_x = true,
 			.width_pt = AL_FIGURE_PAGE_PT,
-			.height_pt = 200,
-		},
-	.take_points = take_points,
+			.height_pt = 200},
+		.take_points = take_points,
+	},
+	{
+		.figure = {.id = "beyond-chance",
+			.title = "What heads have in common: captured variance of $W_Q W_K^T$",
+			.mark = "line",
+			AXES(few_ticks),
+			.series = "series",
+			.panel = "module",
+			.panels_a_row = 6,
+			.width_pt = AL_FIGURE_PAGE_PT,
+			.legend = true},
+		.modules_a_figure = 84,
+		.take_points = take_module_points,
+	},
 };
 
 const struct al_measurement al_measurement_curves = {
@@ -214,8 +263,8 @@ const struct al_measurement al_measurement_curves = {
 	.title = "Captured variance",
 	.measured = AL_MEASURED_FOR_FILES,
 	.needs = {.weights = true, .head_spectra = AL_ALL_SPECTRA, .layer_spectra = AL_ALL_SPECTRA},
-	.drawings = &drawing,
-	.n_drawings = 1,
+	.drawings = drawings,
+	.n_drawings = sizeof(drawings) / sizeof(*drawings),
 	.add_columns = add_columns,
 	.add_module = add_module,
 };

@@ -44,7 +44,20 @@ static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum 
 	return false;
 }
 
-static double block_dot(struct al_matrix g, size_t g_row, size_t g_col, struct al_matrix h,
+bool al_biased_gram_init(struct al_biased_gram *out, struct al_view gram, struct al_view bias,
+	struct al_error *err)
+{
+	*out = (struct al_biased_gram){.view = gram};
+	if (!bias.data)
+		return true;
+	if (!al_matrix_init(&out->own, gram.rows, gram.cols, err) || !al_copy(gram, out->own, err))
+		return false;
+	add_biases(bias, bias, out->own);
+	out->view = al_view(out->own);
+	return true;
+}
+
+static double block_dot(struct al_view g, size_t g_row, size_t g_col, struct al_view h,
 	size_t h_row, size_t h_col, size_t rows, size_t cols)
 {
 	double sum = 0;
@@ -58,7 +71,7 @@ static double block_dot(struct al_matrix g, size_t g_row, size_t g_col, struct a
 
 /* <L_i R_i^T, L_j R_j^T> = sum of (L_i^T L_j) o (R_i^T R_j), block by block. */
 static void fill(const struct al_heads *a, const struct al_heads *b, struct sides s,
-	struct al_matrix left, struct al_matrix right, struct al_matrix out)
+	struct al_view left, struct al_view right, struct al_matrix out)
 {
 	size_t wa = al_heads_run(a, s.left).width, wb = al_heads_run(b, s.left).width;
 
@@ -79,9 +92,25 @@ bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_f
 		&& al_matrix_init(out, a->n_heads, b->n_heads, err);
 
 	if (ok)
-		fill(a, b, s, left, right, *out);
+		fill(a, b, s, al_view(left), al_view(right), *out);
 	al_matrix_finish(&left);
 	al_matrix_finish(&right);
+	return ok;
+}
+
+bool al_form_inner_of_grams(const struct al_heads *heads, const struct al_view *grams,
+	enum al_form form, struct al_matrix *out, struct al_error *err)
+{
+	struct sides s = sides_of(form);
+	struct al_biased_gram left = {0}, right = {0};
+	bool ok = al_biased_gram_init(&left, grams[s.left], heads->bias[s.left], err)
+		&& al_biased_gram_init(&right, grams[s.right], heads->bias[s.right], err)
+		&& al_matrix_init(out, heads->n_heads, heads->n_heads, err);
+
+	if (ok)
+		fill(heads, heads, s, left.view, right.view, *out);
+	al_matrix_finish(&left.own);
+	al_matrix_finish(&right.own);
 	return ok;
 }
 

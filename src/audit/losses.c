@@ -11,28 +11,9 @@
 
 /* ---- which there are ---- */
 
-/* Does the option switch a norm of the variant, that of queries or keys? */
-static bool switches_norm(const struct al_variant *variant, const char *option)
-{
-	for (size_t i = 0; i < variant->tensors.n; i++)
-		if (variant->tensors.items[i].role == AL_ROLE_NORM
-			&& al_formula_mentions(variant->tensors.items[i].when, option))
-			return true;
-	return false;
-}
-
-bool al_has_qk_norm(const struct al_attention *a)
-{
-	for (size_t i = 0; i < a->n_with; i++)
-		if (a->with[i].value && al_variant_has_option(a->variant, a->with[i].symbol)
-			&& switches_norm(a->variant, a->with[i].symbol))
-			return true;
-	return false;
-}
-
 bool al_losses_take_spectra(const struct al_attention *a)
 {
-	return !a->is_rotary && !al_has_qk_norm(a) && !a->is_latent;
+	return !a->is_rotary && !a->has_qk_norm && !a->is_latent;
 }
 
 bool al_losses_is_free(const struct al_losses *x)
@@ -414,6 +395,18 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 	return ok;
 }
 
+/* What keys share is found by the one matrix or by the other, or where they pass a norm by
+ * neither. */
+static bool form_grams(struct al_losses *x, struct al_error *err)
+{
+	if (al_losses_is_free(x) && !al_stack_form_gram(&x->keys, err))
+		return false;
+	if (x->is_rotary && !x->is_normed
+		&& !al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
+		return false;
+	return !x->has_values || al_stack_form_gram(&x->values, err);
+}
+
 static bool prepare(struct al_losses *x, struct al_error *err)
 {
 	const struct al_heads *heads = &x->module->heads;
@@ -429,9 +422,7 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	if (!al_stack_init(&x->keys, heads, t, AL_FORM_QK, err)
 		|| (x->has_values && !al_stack_init(&x->values, heads, t, AL_FORM_OV, err)))
 		return false;
-	if (!x->is_latent
-		&& (!al_stack_form_gram(&x->keys, err)
-			|| (x->has_values && !al_stack_form_gram(&x->values, err))))
+	if (!x->is_latent && !form_grams(x, err))
 		return false;
 	x->is_zero = x->keys.norm == 0 || (x->has_values && x->values.norm == 0);
 	if (x->is_zero)
@@ -453,7 +444,7 @@ bool al_losses_find(struct al_losses *x, const struct al_audit *audit,
 		.module = module,
 		.has_values = al_has_values(&module->heads),
 		.is_rotary = module->attention->is_rotary,
-		.is_normed = al_has_qk_norm(module->attention),
+		.is_normed = module->attention->has_qk_norm,
 		.is_latent = module->attention->is_latent};
 	if (prepare(x, err) && (x->is_zero || find_all(x, err)))
 		return true;

@@ -52,9 +52,6 @@ struct al_losses {
 	struct al_loss embedding_best[AL_N_EMBEDDINGS]; /* in any basis */
 };
 
-/* Queries and keys pass a norm on their way to the scores. */
-bool al_has_qk_norm(const struct al_attention *attention);
-
 /* Do the losses of such a module follow from spectra of all its heads together? */
 bool al_losses_take_spectra(const struct al_attention *attention);
 

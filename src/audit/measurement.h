@@ -14,6 +14,7 @@ enum al_measured {
 	AL_MEASURED_ALWAYS,
 	AL_MEASURED_FOR_FILES, /* raw values, too long to be read: where tables or figures are
 				  written, and then into files only */
+	AL_MEASURED_FOR_REPORT, /* the same, for a page */
 	AL_MEASURED_WHEN_NAMED, /* minutes of work on a large model */
 	AL_MEASURED_WITH_OUTPUTS, /* where a calibration says what heads put out */
 };
@@ -84,6 +85,7 @@ struct al_measurement {
 	X(heads) \
 	X(layers) \
 	X(similarity) \
+	X(cosines) \
 	X(redundant) \
 	X(drop) \
 	X(pca) \

@@ -228,13 +228,16 @@ static double trace(struct al_view m)
 static bool find_inner(struct merger *x, struct al_error *err)
 {
 	const size_t n = x->module->heads.n_heads;
-	struct al_view qk;
+	struct al_view qk, q, k;
 
 	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err)
 		|| !al_matrix_init(&x->qk, n, n, err))
 		return false;
 	if (al_has_offset(x->module->attention))
-		return al_rotary_inner(&x->module->heads, x->module->attention, x->qk, err);
+		return al_audit_gram(x->module, AL_QUERY, &q, err)
+			&& al_audit_gram(x->module, AL_KEY, &k, err)
+			&& al_rotary_inner(&x->module->heads, x->module->attention, q, k, x->qk,
+				err);
 	return al_audit_form_inner(x->module, AL_FORM_QK, &qk, err) && al_copy(qk, x->qk, err);
 }
 
@@ -263,7 +266,7 @@ bool al_merging_find(struct al_merging *merging, struct al_audit_module *module,
 	struct merger x = {.module = module,
 		.out = merging,
 		.most = most,
-		.has_twins = !module->attention->is_latent && !al_has_qk_norm(module->attention)};
+		.has_twins = !module->attention->is_latent && !module->attention->has_qk_norm};
 	bool ok = true;
 
 	*merging = (struct al_merging){.n_heads = module->heads.n_heads};

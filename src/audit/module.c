@@ -313,6 +313,8 @@ void al_audit_module_finish(struct al_audit_module *module)
 	al_spectra_finish(&module->layer_spectra);
 	for (int form = 0; form < AL_N_FORMS; form++)
 		al_matrix_finish(&module->inner[form]);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&module->grams[p]);
 	for (size_t i = 0; i < module->n_draws; i++)
 		al_spectra_finish(&module->draws[i]);
 	free(module->draws);

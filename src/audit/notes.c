@@ -27,16 +27,12 @@ static bool check_rule(const struct al_rotary_rule *rule, int64_t offset, struct
 static bool set_speeds(struct al_model_view *view, struct al_attention *a, int64_t offset,
 	struct al_error *err)
 {
-	const size_t n_pairs = (size_t)a->rotary_width / 2;
-	double *speeds = al_new_array(&view->arena, double, n_pairs);
 	struct al_rotary_rule rule;
 
 	if (!al_rotary_rule_read(view, a, &view->arena, &rule, err)
 		|| !check_rule(&rule, offset, err))
 		return false;
-	for (size_t i = 0; i < n_pairs; i++)
-		speeds[i] = al_rotary_speed(&rule, a, i, (size_t)offset + 1);
-	a->rotary_speeds = speeds;
+	a->rotary_speeds = al_rotary_speeds(&rule, a, (size_t)offset + 1, &view->arena);
 	return true;
 }
 
@@ -139,7 +135,7 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 		is_biased |= measured[i]->biases[AL_QUERY].n_runs
 			|| measured[i]->biases[AL_VALUE].n_runs;
 		is_latent |= measured[i]->is_latent;
-		is_normed |= al_has_qk_norm(measured[i]);
+		is_normed |= measured[i]->has_qk_norm;
 	}
 	if (is_biased)
 		al_table_note(table,

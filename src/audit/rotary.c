@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "audit/forms.h"
+
 /* [a b] R^T: the row's two numbers, rotated. */
 static void rotate(double *a, double *b, size_t n, double angle)
 {
@@ -43,44 +45,24 @@ void al_rotate_queries(const struct al_attention *attention, int64_t offset,
 
 	if (offset == 0 || !al_has_offset(attention))
 		return;
-	for (size_t i = 0; i < (size_t)attention->n_heads; i++)
+	for (size_t i = 0; i < queries.cols / width; i++)
 		rotate_head(attention, (double)offset,
 			al_part(queries, 0, i * width, queries.rows, width));
 }
 
 /* ---- over all offsets ---- */
 
-/* A^T A of a projection on [x, 1]. */
-static bool find_gram(const struct al_heads *heads, enum al_projection p, struct al_matrix *out,
-	struct al_error *err)
-{
-	const struct al_view w = al_heads_run(heads, p).weights, bias = heads->bias[p];
-
-	if (!al_matrix_init(out, w.cols, w.cols, err) || !al_gram(AL_TRANSPOSED, w, *out, err))
-		return false;
-	for (size_t j = 0; bias.data && j < out->cols; j++)
-		for (size_t i = 0; i < out->rows; i++)
-			out->data[i + j * out->ld] += bias.data[i * bias.ld]
-				* bias.data[j * bias.ld];
-	return true;
-}
-
-struct complex_number {
-	double re, im;
-};
-
-/* a^H b of two complex columns: dimensions `first` and `second` of the heads that begin at columns
- * a and b of the Gram matrix. */
-static struct complex_number product(struct al_matrix g, size_t a, size_t b, size_t first,
+struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b, size_t first,
 	size_t second)
 {
-	const double *x = g.data + (b + first) * g.ld + a, *y = g.data + (b + second) * g.ld + a;
+	const double *x = gram.data + (b + first) * gram.ld + a,
+		     *y = gram.data + (b + second) * gram.ld + a;
 
-	return (struct complex_number){x[first] + y[second], y[first] - x[second]};
+	return (struct al_complex){x[first] + y[second], y[first] - x[second]};
 }
 
-static double inner_of_pairs(const struct al_attention *attention, struct al_matrix q,
-	struct al_matrix k, const size_t at_q[2], const size_t at_k[2], size_t width)
+static double inner_of_pairs(const struct al_attention *attention, struct al_view q,
+	struct al_view k, const size_t at_q[2], const size_t at_k[2], size_t width)
 {
 	const size_t n = (size_t)attention->rotary_width / 2;
 	const bool is_interleaved = attention->rotary_pairs == AL_PAIRS_INTERLEAVED;
@@ -89,8 +71,8 @@ static double inner_of_pairs(const struct al_attention *attention, struct al_mat
 	for (size_t p = 0; p < n; p++) {
 		const size_t first = is_interleaved ? 2 * p : p,
 			     second = is_interleaved ? 2 * p + 1 : p + n;
-		const struct complex_number a = product(q, at_q[0], at_q[1], first, second);
-		const struct complex_number b = product(k, at_k[0], at_k[1], first, second);
+		const struct al_complex a = al_pair_product(q, at_q[0], at_q[1], first, second);
+		const struct al_complex b = al_pair_product(k, at_k[0], at_k[1], first, second);
 		sum += (a.re * b.re + a.im * b.im) / 2;
 	}
 	for (size_t j = 2 * n; j < width; j++)
@@ -101,19 +83,22 @@ static double inner_of_pairs(const struct al_attention *attention, struct al_mat
 }
 
 bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
-	struct al_matrix out, struct al_error *err)
+	struct al_view query_gram, struct al_view key_gram, struct al_matrix out,
+	struct al_error *err)
 {
 	const size_t w = heads->d_head;
-	struct al_matrix q = {0}, k = {0};
-	bool ok = find_gram(heads, AL_QUERY, &q, err) && find_gram(heads, AL_KEY, &k, err);
+	struct al_biased_gram q = {0}, k = {0};
+	bool ok = al_biased_gram_init(&q, query_gram, heads->bias[AL_QUERY], err)
+		&& al_biased_gram_init(&k, key_gram, heads->bias[AL_KEY], err);
 
 	for (size_t j = 0; ok && j < heads->n_heads; j++)
 		for (size_t i = 0; i < heads->n_heads; i++) {
 			const size_t at_q[] = {i * w, j * w};
 			const size_t at_k[] = {al_kv_head(heads, i) * w, al_kv_head(heads, j) * w};
-			out.data[i + j * out.ld] = inner_of_pairs(attention, q, k, at_q, at_k, w);
+			out.data[i + j * out.ld] = inner_of_pairs(attention, q.view, k.view, at_q,
+				at_k, w);
 		}
-	al_matrix_finish(&k);
-	al_matrix_finish(&q);
+	al_matrix_finish(&k.own);
+	al_matrix_finish(&q.own);
 	return ok;
 }

@@ -11,16 +11,27 @@ static inline bool al_has_offset(const struct al_attention *attention)
 	return attention->is_rotary && !attention->is_latent && attention->rotary_width > 0;
 }
 
-/* W_Q of a query that is `offset` tokens after its key: each head's queries are rotated by
+/* W_Q of a query that is `offset` tokens after its key, or such a query: each head's are rotated by
  * R(offset), so that their product with W_K is the form at that offset. Nothing happens where there
  * is none. */
 void al_rotate_queries(const struct al_attention *attention, int64_t offset,
 	struct al_matrix queries);
 
+struct al_complex {
+	double re, im;
+};
+
+/* a^H b of two pairs of dimensions as complex columns: dimensions `first` and `second` of the heads
+ * that begin at columns a and b of the projection whose A^T A this is. */
+struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b, size_t first,
+	size_t second);
+
 /* The mean over all offsets of the inner products of the heads' score forms, [n_heads][n_heads]:
  * with a pair's columns as complex vectors that of Re(q k^H e^(i theta t)) and this of q', k' is
- * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. */
+ * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. The Gram matrices
+ * are those of the weights (al_gram, AL_TRANSPOSED). */
 bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
-	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+	struct al_view query_gram, struct al_view key_gram, struct al_matrix out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

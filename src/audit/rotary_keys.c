@@ -5,6 +5,7 @@
  * in the mean, and pairs add up: that is what is minimised here. It holds for pairs that turn at
  * least once over the offsets that matter; slower ones keep cross terms. */
 #include "audit/convert.h"
+#include "audit/rotary.h"
 
 #include <math.h>
 
@@ -31,42 +32,28 @@ static const double *own_column(const struct pair *p, size_t k, bool imaginary)
 /* ||Q_p||_F: over all offsets a pair's energy is half of ||Q_p||^2 ||K_p||^2. */
 static double weight_of(const struct pair *p, size_t k)
 {
-	const struct al_stack *s = p->stack;
-	const double *r = column(s->weights, s, p->heads[k], p->real);
-	const double *i = column(s->weights, s, p->heads[k], p->imaginary);
-	double sum = 0;
+	const double *squares = p->stack->weight_squares.data + p->heads[k] * p->stack->width;
 
-	for (size_t row = 0; row < s->width; row++)
-		sum += r[row] * r[row] + i[row] * i[row];
-	return sqrt(sum);
-}
-
-static double dot(const double *a, const double *b, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += a[i] * b[i];
-	return sum;
+	return sqrt(squares[p->real] + squares[p->imaginary]);
 }
 
 /* X^H X of the weighed complex columns as a real matrix [[Re, -Im], [Im, Re]]. */
 static void fill_gram(const struct pair *p, struct al_matrix g)
 {
-	size_t n = p->size, rows = p->stack->own.rows;
+	const struct al_stack *s = p->stack;
+	const size_t n = p->size;
 
-	for (size_t b = 0; b < n; b++) {
+	for (size_t b = 0; b < n; b++)
 		for (size_t a = 0; a < n; a++) {
-			const double *ar = own_column(p, a, false), *ai = own_column(p, a, true);
-			const double *br = own_column(p, b, false), *bi = own_column(p, b, true);
-			double w = weight_of(p, a) * weight_of(p, b);
-			double re = w * (dot(ar, br, rows) + dot(ai, bi, rows));
-			double im = w * (dot(ar, bi, rows) - dot(ai, br, rows));
+			const double w = weight_of(p, a) * weight_of(p, b);
+			const struct al_complex product = al_pair_product(s->own_gram,
+				p->heads[a] * s->width, p->heads[b] * s->width, p->real,
+				p->imaginary);
+			const double re = w * product.re, im = w * product.im;
 			g.data[a + b * g.ld] = g.data[n + a + (n + b) * g.ld] = re;
 			g.data[n + a + b * g.ld] = im;
 			g.data[a + (n + b) * g.ld] = -im;
 		}
-	}
 }
 
 /* c = X v, [rows][2]: real and imaginary part. */

@@ -1,5 +1,6 @@
 /* Similarity of heads: cosines of their forms, and the principal angles between the subspaces that
  * their queries, keys, values and outputs live in. */
+#include "audit/cosines.h"
 #include "audit/measurement.h"
 #include "audit/pairs.h"
 #include "audit/summary.h"
@@ -14,24 +15,6 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	al_pairs_add_columns(table, false);
 }
 
-/* Inner products to cosines. */
-static bool find_cosines(struct al_audit_module *module, enum al_form form, struct al_matrix *out,
-	struct al_error *err)
-{
-	struct al_view s;
-
-	if (!al_has_form(&module->heads, form))
-		return true;
-	if (!al_audit_form_inner(module, form, &s, err)
-		|| !al_matrix_init(out, s.rows, s.cols, err))
-		return false;
-	for (size_t j = 0; j < s.cols; j++)
-		for (size_t i = 0; i < s.rows; i++)
-			out->data[i + j * out->ld] = al_cosine(s.data[i + j * s.ld],
-				s.data[i + i * s.ld], s.data[j + j * s.ld]);
-	return true;
-}
-
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
@@ -42,7 +25,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 	(void)table;
 	for (int form = 0; ok && form < AL_N_FORMS; form++) {
-		ok = find_cosines(module, (enum al_form)form, &cosines[form], err);
+		ok = al_module_cosines(module, (enum al_form)form, &cosines[form], err);
 		scores.cosine[form] = al_view(cosines[form]);
 	}
 	ok = ok && al_ranking_offer(audit->similar, &side, &side, &scores, err);

@@ -54,6 +54,7 @@ static bool fill(struct al_stack *s, const struct al_heads *heads, const struct 
 	size_t group = heads->n_heads / heads->n_kv_heads;
 
 	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
+		|| !al_matrix_init(&s->weight_squares, s->n * s->width, 1, err)
 		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
@@ -62,6 +63,8 @@ static bool fill(struct al_stack *s, const struct al_heads *heads, const struct 
 			return false;
 	if (!weigh(s, err))
 		return false;
+	for (size_t j = 0; j < s->weights.cols; j++)
+		s->weight_squares.data[j] = al_squared_norm(al_columns(al_view(s->weights), j, 1));
 	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
 	return true;
 }
@@ -87,6 +90,7 @@ bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 void al_stack_finish(struct al_stack *stack)
 {
 	al_matrix_finish(&stack->weights);
+	al_matrix_finish(&stack->weight_squares);
 	al_matrix_finish(&stack->weighed);
 	al_matrix_finish(&stack->gram);
 }
@@ -218,22 +222,16 @@ static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n,
 static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n,
 	double *squared, bool *is_shown, struct al_error *err)
 {
-	struct al_matrix gram = {0}, values = {0};
-	double rest = 0, total = 0;
-	bool ok = al_matrix_init(&gram, n * s->width, n * s->width, err)
-		&& al_matrix_init(&values, gram.cols, 1, err);
+	struct al_matrix gram = {0};
+	double total = 0;
+	bool ok = al_matrix_init(&gram, n * s->width, n * s->width, err);
 
 	if (ok)
 		gather_gram(s, heads, n, gram);
-	ok = ok && al_eigenvalues(gram, values.data, err);
-	for (size_t i = values.rows; ok && i-- > 0;) {
-		total += values.data[i];
-		if (i == s->width)
-			rest = total;
-	}
-	*squared = rest;
-	*is_shown = rest > AL_GRAM_SHOWS * total;
-	al_matrix_finish(&values);
+	for (size_t i = 0; ok && i < gram.cols; i++)
+		total += gram.data[i + i * gram.ld];
+	ok = ok && al_sum_beyond(gram, s->width, squared, err);
+	*is_shown = ok && *squared > AL_GRAM_SHOWS * total;
 	al_matrix_finish(&gram);
 	return ok;
 }

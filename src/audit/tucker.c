@@ -240,21 +240,21 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"ranks; compress --method qk keeps one rank in every head, and more of it");
 }
 
-/* ---- the figure: error against width, module by module ---- */
+/* ---- the figure: error against what is kept, module by module ---- */
 
 /* Where the error isn't known the line has a gap. */
 static void add_point(struct al_table *points, const struct al_table *rows, size_t row,
 	const char *series, const char *error)
 {
-	double rank, value;
+	double parameters, value;
 	struct al_cell *cell;
 
-	if (!al_table_number(rows, row, "rank", &rank))
+	if (!al_table_number(rows, row, "parameters", &parameters))
 		return;
 	cell = al_table_add_row(points);
 	al_cell_set_text(points, cell++, al_table_text(rows, row, "module"));
 	al_cell_set_text(points, cell++, series);
-	al_cell_set_real(cell++, rank);
+	al_cell_set_real(cell++, parameters);
 	if (al_table_number(rows, row, error, &value))
 		al_cell_set_real(cell, value);
 }
@@ -273,7 +273,7 @@ static void add_points(struct al_table *points, const struct al_table *rows, siz
 
 static void take_points(struct al_table *points, const struct al_table *rows)
 {
-	static const char *const keys[] = {"module", "method", "rank", "error"};
+	static const char *const keys[] = {"module", "method", "parameters", "error"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		al_table_add_column(points, (struct al_column){.key = keys[i]});
@@ -286,7 +286,7 @@ static const struct al_drawing drawing = {
 		{
 			.id = "width",
 			.mark = "line",
-			.x = {.column = "rank", .title = "Shared width"},
+			.x = {.column = "parameters", .title = "Numbers kept of queries and keys"},
 			.y = {.column = "error", .title = "Relative error", .has_min = true},
 			.series = "method",
 			.panel = "module",

@@ -94,17 +94,22 @@ char *al_strdup(struct al_arena *arena, const char *text)
 
 char *al_format(struct al_arena *arena, const char *format, ...)
 {
+	char most[256]; /* longer texts are rare, and written twice */
 	va_list args, again;
 
 	va_start(args, format);
 	va_copy(again, args);
-	int length = vsnprintf(NULL, 0, format, args);
+	int length = vsnprintf(most, sizeof(most), format, args);
 	va_end(args);
 	if (length < 0)
 		al_memory_exhausted(SIZE_MAX);
 
-	char *text = al_arena_alloc(arena, (size_t)length + 1, 1);
-	vsnprintf(text, (size_t)length + 1, format, again);
+	const size_t size = (size_t)length + 1;
+	char *text = al_arena_alloc(arena, size, 1);
+	if (size <= sizeof(most))
+		memcpy(text, most, size);
+	else
+		vsnprintf(text, size, format, again);
 	va_end(again);
 	return text;
 }

@@ -230,6 +230,40 @@ static inline void q6_k_block(const unsigned char *b, float *out)
 	}
 }
 
+/* ---- eight numbers at a time: one of 256 patterns of sizes, and their signs ---- */
+
+/* The patterns of IQ2_XXS: which of three sizes each of the eight numbers has, two bits each, the
+ * first number the lowest. Points of the lattice E8 that were chosen for being frequent: no rule
+ * gives them. */
+static const uint16_t patterns_iq2[256] = {
+#include "base/iq2_patterns.inc"
+};
+
+static const float sizes_iq2[4] = {8, 25, 43, 0};
+
+/* Of 32 numbers four patterns, a byte each; then 28 bits of signs and four of the scale. Of eight
+ * numbers an even number is negative, so that seven bits tell all signs. */
+static inline void iq2_xxs_block(const unsigned char *b, float *out)
+{
+	const float scale = half_at(b);
+
+	for (int group = 0; group < 8; group++) {
+		const unsigned char *from = b + 2 + 8 * group;
+		uint32_t signs;
+		memcpy(&signs, from + 4, sizeof(signs));
+		const float step = scale * (0.5F + (float)(signs >> 28)) * 0.25F;
+		for (int eight = 0; eight < 4; eight++) {
+			const uint32_t pattern = patterns_iq2[from[eight]];
+			const uint32_t seven = signs >> 7 * eight & 127;
+			const uint32_t minus = seven | (uint32_t)__builtin_parity(seven) << 7;
+			for (int i = 0; i < 8; i++) {
+				const float size = step * sizes_iq2[pattern >> 2 * i & 3];
+				out[32 * group + 8 * eight + i] = minus >> i & 1 ? -size : size;
+			}
+		}
+	}
+}
+
 /* ---- all blocks ---- */
 
 #define DEFINE_BLOCK_FORMAT(name, elements, bytes_of_block) \

@@ -192,7 +192,7 @@ static const struct al_dtype dtypes[] = {
 	{"q8_k", BLOCK(256, 292), .fallback = "q8_0"},
 	{"iq1_s", BLOCK(256, 50), .fallback = "iq4_nl"},
 	{"iq1_m", BLOCK(256, 56), .fallback = "iq4_nl"},
-	{"iq2_xxs", BLOCK(256, 66), .fallback = "iq4_nl"},
+	{"iq2_xxs", BLOCK(256, 66), .fallback = "iq4_nl", .epsilon = 0x1p-1, DECODED(iq2_xxs)},
 	{"iq2_xs", BLOCK(256, 74), .fallback = "iq4_nl"},
 	{"iq2_s", BLOCK(256, 82), .fallback = "iq4_nl"},
 	{"iq3_xxs", BLOCK(256, 98), .fallback = "iq4_nl"},

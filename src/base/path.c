@@ -1,4 +1,4 @@
-/* Paths without links. */
+/* Paths: joined, and without links. */
 #include "base/path.h"
 
 #include <errno.h>
@@ -10,6 +10,14 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+
+const char *al_path_join(struct al_arena *arena, const char *folder, const char *name)
+{
+	const size_t length = strlen(folder);
+	const bool ends = length > 0 && folder[length - 1] == '/';
+
+	return al_format(arena, ends ? "%s%s" : "%s/%s", folder, name);
+}
 
 enum { MOST_LINKS = 40 };
 

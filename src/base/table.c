@@ -115,6 +115,7 @@ void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_ce
 		to->spread = from->spread ? al_exact_copy(&table->arena, from->spread) : NULL;
 		to->digits = from->digits;
 		to->spread_digits = from->spread_digits;
+		to->mark = from->mark;
 		break;
 	case AL_CELL_REAL:
 		al_cell_set_real(to, from->real);

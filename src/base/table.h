@@ -40,9 +40,19 @@ enum al_cell_kind {
 	AL_CELL_REAL,
 };
 
+/* How LaTeX sets a number with its spread. */
+enum al_spread_form {
+	AL_SPREAD_BRACKETS, /* 84.0 (0.3) */
+	AL_SPREAD_SUBSCRIPT, /* 84.0, and below it a smaller +- 0.3 */
+	AL_SPREAD_PLUS_MINUS, /* 84.0 +- 0.3 */
+	AL_SPREAD_SIUNITX, /* the same in columns of siunitx, which stand on the point */
+	AL_SPREAD_NONE,
+};
+
 struct al_cell {
 	enum al_cell_kind kind;
 	bool is_best; /* LaTeX sets it bold */
+	bool is_second; /* LaTeX underlines it */
 	const char *text; /* TEXT: JSON and CSV keep it */
 	const char *title; /* TEXT: what people read instead; NULL: the text */
 	const char *latex; /* TEXT: LaTeX for it, ready to print; NULL: the text, escaped */
@@ -50,6 +60,7 @@ struct al_cell {
 	mpq_srcptr spread; /* EXACT: standard deviation printed with it, or NULL */
 	int digits, spread_digits; /* EXACT: decimals that it was printed with; people read as many
 				      where the column doesn't say; 0: as many as there are */
+	const char *mark; /* EXACT: "*" after it, which a note explains; or NULL */
 	double real; /* REAL */
 };
 
@@ -60,6 +71,7 @@ struct al_table {
 	size_t n_columns, columns_room;
 	struct al_cell **rows; /* rows[row][column] */
 	size_t n_rows, rows_room;
+	enum al_spread_form spread_form;
 	const char **notes;
 	size_t n_notes, notes_room;
 };

@@ -66,17 +66,20 @@ bool al_ends_with(const char *text, const char *ending)
 
 void al_text_addf(struct al_text *text, const char *format, ...)
 {
+	const size_t room = text->capacity - text->length;
 	va_list args, again;
 
 	va_start(args, format);
 	va_copy(again, args);
-	int length = vsnprintf(NULL, 0, format, args);
+	int length = vsnprintf(text->data + text->length, room, format, args);
 	va_end(args);
 	if (length < 0)
 		al_memory_exhausted(SIZE_MAX);
 
-	reserve(text, (size_t)length);
-	vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+	if ((size_t)length >= room) {
+		reserve(text, (size_t)length);
+		vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+	}
 	va_end(again);
 	text->length += (size_t)length;
 }
@@ -138,6 +141,12 @@ static bool is_bidi_control(unsigned code)
 
 struct al_character al_character_at(const char *text)
 {
+	if (text[0] >= 0x20 && text[0] < 0x7F) /* nearly all of them */
+		return (struct al_character){.code = (unsigned char)text[0],
+			.bytes = 1,
+			.is_utf8 = true,
+			.is_printable = true};
+
 	size_t n = al_utf8_length(text, strnlen(text, 4));
 	unsigned code = n ? code_point(text, n) : (unsigned char)text[0];
 	bool is_control = code < 0x20 || (code >= 0x7F && code < 0xA0) || is_bidi_control(code);

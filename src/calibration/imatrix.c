@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "checkpoint/npy.h"
 
@@ -218,6 +219,51 @@ static bool find_entry(const struct al_imatrix *imatrix, const struct al_attenti
 			al_imatrix_name(&scratch, attention->layer, p, 0));
 	al_arena_finish(&scratch);
 	return ok;
+}
+
+/* ---- of which model ---- */
+
+/* N of "blk.N."; -1: it is called otherwise. */
+static int64_t layer_of(const char *name)
+{
+	static const char begin[] = "blk.";
+	const size_t length = sizeof(begin) - 1;
+	int64_t layer;
+
+	if (strncmp(name, begin, length) != 0)
+		return -1;
+	const size_t digits = al_read_digits(name + length, &layer);
+	return digits > 0 && name[length + digits] == '.' ? layer : -1;
+}
+
+/* The largest number that a module or a tensor of the model begins to be counted by. */
+static int64_t last_layer(const struct al_model_view *view)
+{
+	const struct al_tensor_list *list = &view->tensor_list;
+	int64_t last = -1;
+
+	for (size_t i = 0; i < list->n_tensors; i++) {
+		const struct al_model_tensor *tensor = &list->tensors[i];
+		if (tensor->tensor->loops.n > 0 && tensor->iteration[0] > last)
+			last = tensor->iteration[0];
+	}
+	for (size_t i = 0; i < view->n_modules; i++)
+		last = view->modules[i].layer > last ? view->modules[i].layer : last;
+	return last;
+}
+
+bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_model_view *view,
+	struct al_error *err)
+{
+	const int64_t last = last_layer(view);
+
+	for (size_t i = 0; last >= 0 && i < imatrix->n_entries; i++)
+		if (layer_of(imatrix->entries[i].name) > last)
+			return al_fail(err, AL_EINPUT,
+				"%s: is of another model: it has %.120s, and the last layer here "
+				"is %lld",
+				imatrix->path, imatrix->entries[i].name, (long long)last);
+	return true;
 }
 
 /* ---- numbers ---- */

@@ -52,6 +52,11 @@ bool al_imatrix_open(struct al_imatrix *imatrix, const char *path,
 /* Safe on a zeroed struct. */
 void al_imatrix_finish(struct al_imatrix *imatrix);
 
+/* Refuses what was recorded of a model with more layers than the view's; of one with fewer, and of
+ * other widths, al_imatrix_read says so. */
+bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_model_view *view,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* What the module's projection p reads: under the name of its stored tensor, else under the name
  * that llama.cpp gives to it in that layer. Refused: none, one without data, one of another width,
  * numbers that are no mean squares. The caller finishes it. */

@@ -36,8 +36,10 @@ static bool add_columns(void *context, size_t index, struct al_error *err)
 	return true;
 }
 
-/* to += x x^T; `to` may be larger. */
-static bool add_moment(struct al_view_f x, struct al_matrix to, struct al_error *err)
+/* to += x x^T; `to` may be larger. Finite numbers may overflow as they are squared: the token is
+ * named then. */
+static bool add_moment(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_matrix to, struct al_error *err)
 {
 	struct adding a = {.to = to};
 	bool ok = al_matrix_init_f(&a.from, x.rows, x.rows, err);
@@ -48,6 +50,8 @@ static bool add_moment(struct al_view_f x, struct al_matrix to, struct al_error 
 			&& al_parallel((x.rows + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE,
 				add_columns, &a, err);
 	}
+	if (!ok && a.from.data && !al_is_finite_f(al_view_f(a.from)))
+		ok = al_fail_largest(layer, batch, x, err);
 	al_matrix_finish_f(&a.from);
 	return ok;
 }
@@ -111,9 +115,9 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 	add_means(al_view_f(trace->input), of[AL_STATISTIC_INPUTS]);
 	if (attention == r->first)
 		r->calibration->n_queries += (int64_t)trace->n_sampled;
-	return (add_moment(al_view_f(trace->input), of[AL_STATISTIC_INPUTS], err)
-		       && add_moment(o, of[AL_STATISTIC_HEADS], err))
-		|| al_in(err, "%s", attention->name);
+	return add_moment(layer, trace->batch, al_view_f(trace->input), of[AL_STATISTIC_INPUTS],
+		       err)
+		&& add_moment(layer, trace->batch, o, of[AL_STATISTIC_HEADS], err);
 }
 
 /* ---- all ---- */

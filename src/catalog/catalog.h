@@ -93,6 +93,8 @@ struct al_entry {
 	const struct al_formula *head_width; /* of a factor: the first columns of each head that it
 						is; NULL: all of them */
 	bool is_common; /* tensors: no factor, and all heads use it as it is */
+	bool is_of_scores; /* tensors: no factor, and it changes scores alone: a norm of queries or
+			      keys, sinks */
 	enum al_saved saved; /* activations */
 	int64_t bytes; /* activations: a fixed size of an element; 0: the dtype's */
 	struct al_shape shape; /* tensors, cache, activations */

@@ -130,6 +130,7 @@ static const struct al_field tensor_fields[] = {
 	{AL_KEY("gain", TEXT, AT(gain))},
 	FORMULA("head_width", head_width),
 	{AL_KEY("common", BOOLEAN, AT(is_common))},
+	{AL_KEY("scores", BOOLEAN, AT(is_of_scores))},
 };
 static const struct al_field cache_fields[] = {
 	NAME,

@@ -36,6 +36,9 @@ static bool check_keys(const struct al_reader *reader, const struct cJSON *node,
 	if (is_factor && tensor->is_common)
 		return al_json_fail(reader->doc, al_json_get(node, "common"), err,
 			"a factor is cut into heads and can't be common to all");
+	if (is_factor && tensor->is_of_scores)
+		return al_json_fail(reader->doc, al_json_get(node, "scores"), err,
+			"a factor of heads makes more than their scores");
 	return check_beside(reader, node, "down", is_factor, "factor", err)
 		&& check_beside(reader, node, "gain", tensor->down != NULL, "down", err)
 		&& check_beside(reader, node, "head_width", is_factor, "factor", err);

@@ -38,6 +38,7 @@ static const struct al_field tensor_fields[] = {
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
 	{AL_KEY("old", BOOLEAN, AT(is_old))},
 	{AL_KEY("before", TEXT, AT(before))},
+	{AL_KEY("scores", BOOLEAN, AT(entry.is_of_scores))},
 };
 #undef AT
 static const struct al_record tensor_record = {.fields = AL_FIELDS(tensor_fields)};

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "checkpoint/foreign.h"
 #include "checkpoint/format.h"
@@ -148,7 +149,7 @@ static const struct al_format *format_of_name(const char *name)
  * nothing isn't taken as absent: who opens it says what it is. */
 static const char *existing(struct al_arena *arena, const char *folder, const char *name)
 {
-	const char *path = al_format(arena, "%s/%s", folder, name);
+	const char *path = al_path_join(arena, folder, name);
 	struct stat info;
 
 	return lstat(path, &info) == 0 ? path : NULL;
@@ -158,6 +159,7 @@ static const char *existing(struct al_arena *arena, const char *folder, const ch
 struct candidates {
 	const char *index, *file;
 	const char *alone; /* one that wants to be named itself */
+	const char *foreign; /* ... or that is read by other programs alone */
 	size_t n_indexes, n_files;
 };
 
@@ -171,12 +173,14 @@ static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 	for (struct dirent *entry; (entry = readdir(stream));) {
 		const char *name = entry->d_name;
 		if (is_index(name) && found->n_indexes++ == 0)
-			found->index = al_format(&checkpoint->arena, "%s/%s", folder, name);
+			found->index = al_path_join(&checkpoint->arena, folder, name);
 		const struct al_format *format = format_of_name(name);
 		if (format && !format->is_alone && found->n_files++ == 0)
-			found->file = al_format(&checkpoint->arena, "%s/%s", folder, name);
+			found->file = al_path_join(&checkpoint->arena, folder, name);
 		if (format && format->is_alone && (!found->alone || strcmp(name, found->alone) < 0))
 			found->alone = al_strdup(&checkpoint->arena, name);
+		if (al_foreign_name(name) && (!found->foreign || strcmp(name, found->foreign) < 0))
+			found->foreign = al_strdup(&checkpoint->arena, name);
 	}
 	closedir(stream);
 	return true;
@@ -207,6 +211,9 @@ static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, st
 	}
 	if (found.n_indexes == 0 && found.n_files == 1)
 		return open_file(checkpoint, found.file, err);
+	if (found.n_files == 0 && found.n_indexes == 0 && !found.alone && found.foreign)
+		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file; %s is %s", folder,
+			found.foreign, al_foreign_name(found.foreign));
 	if (found.n_files == 0 && found.n_indexes == 0)
 		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file%s%s", folder,
 			found.alone ? ": name the file itself, as " : "",

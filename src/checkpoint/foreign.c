@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#define HDF5 \
+	"an HDF5 file (Keras, TensorFlow); transformers' from_pretrained(..., from_tf=True) and " \
+	"save_pretrained make safetensors of it"
+
 static const struct {
 	const char *magic, *what;
 } beginnings[] = {
@@ -12,9 +16,7 @@ static const struct {
 	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes"},
 	{"\x80\x02",
 		"a Python pickle, but not of torch.save; torch.save(state_dict, FILE) makes one"},
-	{"\x89HDF",
-		"an HDF5 file (Keras, TensorFlow); transformers' from_pretrained(..., "
-		"from_tf=True) and save_pretrained make safetensors of it"},
+	{"\x89HDF", HDF5},
 };
 enum { N_BEGINNINGS = sizeof(beginnings) / sizeof(*beginnings) };
 
@@ -29,6 +31,7 @@ static const struct {
 	{".onnx",
 		"an ONNX graph; numpy.savez(FILE, **{t.name: onnx.numpy_helper.to_array(t) for t "
 		"in onnx.load(PATH).graph.initializer}) makes an .npz of its weights"},
+	{".h5", HDF5},
 	{".pb", "a TensorFlow graph; its variables are in the checkpoint beside it"},
 	{".index", TENSORFLOW},
 	{".data-00000-of-00001", TENSORFLOW},
@@ -39,10 +42,22 @@ static const struct {
 };
 enum { N_ENDINGS = sizeof(endings) / sizeof(*endings) };
 
+const char *al_foreign_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < N_ENDINGS; i++) {
+		const size_t m = strlen(endings[i].ending);
+		if (n >= m && strcmp(name + n - m, endings[i].ending) == 0)
+			return endings[i].what;
+	}
+	return NULL;
+}
+
 bool al_foreign_refuse(const struct al_source *source, const char *start, size_t length,
 	struct al_error *err)
 {
-	const size_t n = strlen(source->path);
+	const char *what = al_foreign_name(source->path);
 
 	for (size_t i = 0; i < N_BEGINNINGS; i++) {
 		const size_t m = strlen(beginnings[i].magic);
@@ -50,10 +65,5 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 			return al_fail(err, AL_EINPUT, "%s: is %s", source->path,
 				beginnings[i].what);
 	}
-	for (size_t i = 0; i < N_ENDINGS; i++) {
-		const size_t m = strlen(endings[i].ending);
-		if (n >= m && strcmp(source->path + n - m, endings[i].ending) == 0)
-			return al_fail(err, AL_EINPUT, "%s: is %s", source->path, endings[i].what);
-	}
-	return true;
+	return !what || al_fail(err, AL_EINPUT, "%s: is %s", source->path, what);
 }

@@ -1,5 +1,7 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/audit_run.h"
+
+#include "commands/audit_figures.h"
 #include "commands/audit_shard.h"
 #include "commands/frontier.h"
 #include "commands/pairs.h"
@@ -49,6 +51,9 @@ static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct al_audit_asked, tables, "tables", "DIR",
 		"write every table as CSV, and singular values as .npy, into DIR"),
 	OPTION_TEXT(struct al_audit_asked, figures, "figures", "DIR", "draw figures into DIR"),
+	AL_DRAWING_WIDTH_ROW(struct al_audit_asked, width),
+	OPTION_TEXT(struct al_audit_asked, report, "report", "FILE",
+		"write what was found as a page, FILE.html, that a browser shows"),
 	OPTION_FLAG(struct al_audit_asked, is_across, "across",
 		"also compare heads of different modules, with composition scores"),
 	OPTION_TEXT(struct al_audit_asked, shard, "shard", "I/N",
@@ -130,6 +135,10 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
 	struct al_audit_run run;
 
+	if (o->report && (o->shard || o->fragment || o->against))
+		return al_fail(err, AL_EINPUT,
+			"--report is the page of one whole checkpoint: it can't be used with %s",
+			o->against ? "--against" : "--shard");
 	if (o->shard || o->fragment)
 		return al_audit_shard(session, o, path, config, err);
 	if (!al_audit_run_init(&run, session, o, path, config, err))

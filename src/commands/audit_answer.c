@@ -1,9 +1,11 @@
 /* An audit's answer: tables finished, noted, written, drawn, and what of them people read. */
 #include "commands/audit_figures.h"
+#include "commands/audit_report.h"
 #include "commands/audit_run.h"
 
 #include "audit/notes.h"
 #include "audit/summary.h"
+#include "audit/verdict.h"
 #include "base/file.h"
 #include "checkpoint/finite.h"
 
@@ -80,7 +82,9 @@ static bool draw_figures(const struct al_audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->figures;
 
-	return !folder || al_audit_figures_draw(&run->session->files, folder, run->tables, err);
+	return !folder
+		|| al_audit_figures_draw(&run->session->files, folder,
+			(enum al_drawing_width)run->options->width, run->tables, err);
 }
 
 /* ---- what is read ---- */
@@ -119,13 +123,26 @@ static void answer(struct al_audit_run *run)
 		take(session, &run->against);
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
 		const struct al_measurement *m = al_measurements[i];
-		if (!run->tables[i] || (m->measured == AL_MEASURED_FOR_FILES && !is_named))
+		const bool is_long = m->measured == AL_MEASURED_FOR_FILES
+			|| m->measured == AL_MEASURED_FOR_REPORT;
+		if (!run->tables[i] || (is_long && !is_named))
 			continue;
 		if (is_short)
 			take_short(session, m, run->tables[i]);
 		else
 			take(session, run->tables[i]);
 	}
+}
+
+/* Two checkpoints side by side have no verdict on the first. */
+static const char *verdict(struct al_audit_run *run)
+{
+	const struct al_table *heads = al_audit_run_table(run, "heads");
+	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+
+	if (!heads || !redundant || is_comparison(run))
+		return NULL;
+	return al_audit_verdict(&run->session->arena, &run->audit, heads, redundant);
 }
 
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
@@ -135,6 +152,8 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 	if (!al_checkpoint_check_unchanged(&run->opened.checkpoint, err) || !write_tables(run, err)
 		|| !draw_figures(run, err))
 		return false;
+	run->session->style.summary = verdict(run);
+	al_audit_report_add(run);
 	answer(run);
 	return true;
 }

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "commands/draw.h"
 
+const char *const al_drawing_width_names[AL_N_DRAWING_WIDTHS] = {"page", "column"};
+
 /* ---- which rows ---- */
 
 static bool is_drawn(const struct al_drawing *drawing, const struct al_table *table, size_t row)
@@ -39,22 +41,39 @@ static struct al_table take_rows(const struct al_drawing *drawing, const struct 
 
 /* ---- one figure ---- */
 
+static bool is_left_out(const struct al_figure *figure, const struct al_table *points, size_t row)
+{
+	double x, y;
+
+	return figure->leaves_diagonal && al_table_number(points, row, figure->x.column, &x)
+		&& al_table_number(points, row, figure->y.column, &y) && x == y;
+}
+
 static bool has_points(const struct al_figure *figure, const struct al_table *points)
 {
 	const char *column = figure->color.column ? figure->color.column : figure->y.column;
 	double number;
 
 	for (size_t row = 0; row < points->n_rows; row++)
-		if (al_table_number(points, row, column, &number))
+		if (al_table_number(points, row, column, &number)
+			&& !is_left_out(figure, points, row))
 			return true;
 	return false;
 }
 
-static struct al_figure name_figure(const struct al_drawing *drawing, const struct al_table *rows,
-	int number, struct al_arena *arena)
+static void fit_column(struct al_figure *figure)
+{
+	figure->width_pt = AL_FIGURE_COLUMN_PT;
+	figure->panels_a_row = (figure->panels_a_row + 1) / 2;
+}
+
+static struct al_figure make_figure(const struct al_drawing *drawing, enum al_drawing_width width,
+	const struct al_table *rows, int number, struct al_arena *arena)
 {
 	struct al_figure figure = drawing->figure;
 
+	if (width == AL_DRAWN_COLUMN)
+		fit_column(&figure);
 	if (drawing->modules_a_figure)
 		figure.id = al_format(arena, "%s-%d", figure.id, number);
 	if (drawing->is_titled_by_module)
@@ -82,8 +101,8 @@ static bool draw_rows(struct al_files *files, const char *folder, const struct a
 
 /* ---- all ---- */
 
-static bool draw_all(struct al_files *files, const char *folder, const struct al_drawing *drawing,
-	const struct al_table *table, struct al_error *err)
+static bool draw_all(struct al_files *files, const char *folder, enum al_drawing_width width,
+	const struct al_drawing *drawing, const struct al_table *table, struct al_error *err)
 {
 	struct al_arena arena;
 	bool ok = true;
@@ -92,21 +111,21 @@ static bool draw_all(struct al_files *files, const char *folder, const struct al
 	al_arena_init(&arena);
 	for (int number = 1; ok && row < table->n_rows; number++) {
 		const struct al_table rows = take_rows(drawing, table, &row, &arena);
-		const struct al_figure figure = name_figure(drawing, &rows, number, &arena);
+		const struct al_figure figure = make_figure(drawing, width, &rows, number, &arena);
 		ok = rows.n_rows == 0 || draw_rows(files, folder, drawing, &figure, &rows, err);
 	}
 	al_arena_finish(&arena);
 	return ok;
 }
 
-bool al_audit_figures_draw(struct al_files *files, const char *folder,
+bool al_audit_figures_draw(struct al_files *files, const char *folder, enum al_drawing_width width,
 	struct al_table *const *tables, struct al_error *err)
 {
 	bool ok = al_folder_make(folder, err);
 
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
 		for (size_t k = 0; ok && tables[i] && k < al_measurements[i]->n_drawings; k++)
-			ok = draw_all(files, folder, &al_measurements[i]->drawings[k], tables[i],
-				err);
+			ok = draw_all(files, folder, width, &al_measurements[i]->drawings[k],
+				tables[i], err);
 	return ok;
 }

@@ -21,6 +21,7 @@ static bool is_wanted(const struct al_audit_run *run, size_t i)
 		return false; /* the two side by side are the answer */
 	return measured == AL_MEASURED_ALWAYS
 		|| (measured == AL_MEASURED_WITH_OUTPUTS && run->has_outputs)
+		|| (measured == AL_MEASURED_FOR_REPORT && o->report)
 		|| (measured == AL_MEASURED_FOR_FILES && (o->tables || o->figures));
 }
 
@@ -43,6 +44,14 @@ static struct al_needs find_needs(const struct al_audit_run *run)
 	if (o->tables)
 		add_needs(&needs, &al_matrices_needs);
 	return needs;
+}
+
+const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && strcmp(al_measurements[i]->id, id) == 0)
+			return run->tables[i];
+	return NULL;
 }
 
 void al_audit_run_begin_tables(struct al_audit_run *run)
@@ -99,7 +108,10 @@ static bool open_covariance(struct al_audit_run *run, struct al_error *err)
 {
 	const char *path = run->options->calibration;
 
-	return (!path || al_covariance_open(&run->covariance, path, &run->opened.checkpoint, err))
+	return (!path
+		       || (al_covariance_open(&run->covariance, path, &run->opened.checkpoint, err)
+			       && al_imatrix_check_layers(&run->covariance.imatrix,
+				       &run->opened.view, err)))
 		&& check_outputs(run, err);
 }
 

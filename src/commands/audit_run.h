@@ -12,7 +12,8 @@
 struct al_audit_asked {
 	struct al_output_options output;
 	struct al_layout_options layout;
-	const char *against, *tables, *figures, *calibration;
+	const char *against, *tables, *figures, *report, *calibration;
+	int width; /* enum al_drawing_width */
 	const char *shard, *fragment; /* a part of the audit, for `merge` */
 	int64_t n_nulls, n_pairs, offset;
 	bool is_centred, folds_norms, is_across;
@@ -76,6 +77,9 @@ bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error 
  * alone. What was measured is known to be finite, but for the rotary part of latent heads, which
  * isn't read. */
 void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted);
+
+/* The table of this measurement; NULL: it isn't wanted. */
+const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id);
 
 /* Finishes the tables, writes those of --tables, draws the figures of --figures, and takes what is
  * to be read into the session's answer. */

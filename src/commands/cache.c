@@ -1,6 +1,7 @@
 /* cache: what decoding caches, by kind of layer, per token and for sequences. */
 #include "base/number.h"
 #include "commands/explain.h"
+#include "commands/page.h"
 #include "commands/question.h"
 #include "ledger/infer.h"
 
@@ -23,7 +24,7 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct cache_options, asked)},
 	{al_variant_rows, offsetof(struct cache_options, asked)},
 	{al_engine_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
@@ -312,11 +313,17 @@ static bool run(struct al_session *session, struct al_error *err)
 	return ok;
 }
 
+static const struct al_page_chart charts[] = {
+	{"kind", "bytes_per_token", "bytes for each token", "total"},
+	{NULL, NULL, NULL, NULL},
+};
+
 const struct al_command al_command_cache = {
 	.words = "MODEL|VARIANT...",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
 	.options = groups,
+	.charts = charts,
 	.options_size = sizeof(struct cache_options),
 	.least_words = 1,
 	.most_words = 1000,

@@ -1,4 +1,5 @@
 /* check: recomputes the numbers that a paper prints. */
+#include "commands/check_paper.h"
 #include "commands/check_text.h"
 #include "commands/scenarios.h"
 
@@ -58,7 +59,7 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 			counts->wrong_errata);
 }
 
-static bool run(struct al_session *session, struct al_error *err)
+static bool check_scenarios(struct al_session *session, struct al_error *err)
 {
 	struct report report = {0};
 	const struct al_check_counts *counts = &report.counts;
@@ -73,13 +74,28 @@ static bool run(struct al_session *session, struct al_error *err)
 	return ok;
 }
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
+static bool run(struct al_session *session, struct al_error *err)
+{
+	return al_session_names_paper(session) ? al_check_papers(session, err)
+					       : check_scenarios(session, err);
+}
+
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct al_check_options, map, "map", "FILE",
+		"of a paper: what its tables' columns are; default: PAPER without its ending, "
+		"with .map.json"),
+	OPTION_FLAG(struct al_check_options, drafts_map, "draft-map",
+		"of a paper: print a map to begin with"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
 const struct al_command al_command_check = {
-	.words = "[SCENARIO...]",
-	.examples = {"check", "check mhe-memory -f csv"},
+	.words = "[SCENARIO...|PAPER...]",
+	.examples = {"check", "check mhe-memory -f csv", "check paper.tex --map paper.map.json"},
 	.options = groups,
-	.options_size = sizeof(struct al_output_options),
+	.options_size = sizeof(struct al_check_options),
 	.most_words = 1000,
 	.run = run,
 };

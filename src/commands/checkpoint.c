@@ -75,19 +75,26 @@ const struct al_option_row al_module_rows[] = {
 	OPTION_END,
 };
 
+bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
+	const struct al_layout_options *o, struct al_checkpoint *checkpoint, const char *config,
+	bool modules, struct al_error *err)
+{
+	struct al_view_options options = {.config = config, .layout = o->layout, .runs = o->runs};
+
+	if (o->heads && !parse_heads(o->heads, &options, err))
+		return false;
+	return modules ? al_model_view_open(view, session->catalog, checkpoint, &options, err)
+		       : al_model_view_lay(view, session->catalog, checkpoint, &options, err);
+}
+
 bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
 	const struct al_layout_options *o, const char *path, const char *config, bool modules,
 	struct al_error *err)
 {
-	struct al_view_options options = {.config = config, .layout = o->layout, .runs = o->runs};
-
-	if ((o->heads && !parse_heads(o->heads, &options, err))
-		|| !al_checkpoint_open(&opened->checkpoint, path, err))
+	if (!al_checkpoint_open(&opened->checkpoint, path, err))
 		return false;
-	bool ok = modules ? al_model_view_open(&opened->view, session->catalog, &opened->checkpoint,
-			  &options, err)
-			  : al_model_view_lay(&opened->view, session->catalog, &opened->checkpoint,
-				  &options, err);
+	bool ok = al_checkpoint_view(&opened->view, session, o, &opened->checkpoint, config,
+		modules, err);
 	if (!ok)
 		al_checkpoint_close(&opened->checkpoint);
 	return ok;

@@ -24,8 +24,13 @@ extern const struct al_option_row al_layout_rows[], al_module_rows[];
 	OPTION_COUNT(type, at, "seed", "N", "seed of the random draws (default 1)", .fallback = 1, \
 		.most = largest)
 
-/* Opens a checkpoint with a family over it; `config` NULL: its own, or none. `modules`: its
- * attention modules too. */
+/* Lays a family over a checkpoint; `config` NULL: its own, or none. `modules`: its attention
+ * modules too. */
+bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
+	const struct al_layout_options *options, struct al_checkpoint *checkpoint,
+	const char *config, bool modules, struct al_error *err) AL_MUST_CHECK;
+
+/* Opens a checkpoint with a family over it, as al_checkpoint_view. */
 bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
 	const struct al_layout_options *options, const char *path, const char *config, bool modules,
 	struct al_error *err) AL_MUST_CHECK;

@@ -2,6 +2,8 @@
  * there. */
 #include "commands/command.h"
 
+#include "commands/page.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -278,6 +280,13 @@ static bool read_options(struct al_session *session, const struct al_command *co
 		|| al_command_line_read(line, &session->arena, command->options, options, err);
 }
 
+static bool add_page(struct al_session *session, const struct al_command *command)
+{
+	if (session->output->report && command->charts)
+		al_session_add_page(session, command->charts);
+	return true;
+}
+
 static bool run_command(struct al_session *session, const struct al_program *program, size_t index,
 	char **argv, struct al_error *err)
 {
@@ -293,7 +302,8 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 		&& choose_writer(session->output, &session->writer, err)
 		&& check_words(entry->name, command, &session->line, err)
 		&& (!command->computes || !program->prepare || program->prepare(argv, err))
-		&& command->run(session, err) && deliver(session, err);
+		&& command->run(session, err) && add_page(session, command)
+		&& deliver(session, err);
 }
 
 static int report_error(const char *command, const struct al_error *err)

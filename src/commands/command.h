@@ -6,12 +6,14 @@
 #include "catalog/catalog.h"
 #include "commands/files.h"
 #include "commands/options.h"
+#include "page/answer.h"
 #include "report/report.h"
 
 /* What every command takes; its struct of options begins with these. */
 struct al_output_options {
 	bool wants_help, is_quiet;
 	const char *format, *file; /* file: where the answer goes; NULL: stdout */
+	const char *report; /* of commands with al_report_rows: the page; NULL: none */
 	int units, color; /* places in the words of their rows; units -1: not given */
 	int64_t threads; /* 0: as many as there are cores */
 };
@@ -33,7 +35,7 @@ struct al_session {
 	struct al_command_line line;
 	const void *options; /* the command's own struct */
 	const struct al_output_options *output; /* what that begins with */
-	struct al_style style;
+	struct al_style style; /* its summary is the command's, from numbers of the tables */
 	const struct al_writer *writer;
 	struct al_table **tables;
 	size_t n_tables, tables_room;
@@ -50,6 +52,8 @@ struct al_command {
 	const struct al_option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
 	size_t least_words, most_words;
+	const struct al_page_chart *charts; /* on the page of its tables; NULL: it writes one
+						     of its own, or none */
 	bool computes; /* with linear algebra, for long */
 	bool (*run)(struct al_session *session, struct al_error *err);
 };

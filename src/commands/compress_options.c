@@ -229,8 +229,9 @@ static bool read_budget(const char *text, struct al_compress_options *out, struc
 	return (end != text && (!*end || out->budget_is_cache) && out->budget > 0
 		       && out->budget < 1)
 		|| al_fail(err, AL_EINPUT,
-			"--budget %s: expected a share to save, as 20%% (of the parameters) or "
-			"20%%:cache (of the bytes cached for a token)",
+			"--budget %s: expected a share to save between 0%% and 100%%, as 20%% (of "
+			"the "
+			"parameters) or 20%%:cache (of the bytes cached for a token)",
 			text);
 }
 

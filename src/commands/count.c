@@ -1,5 +1,6 @@
 /* count: parameters by part and in total, of a model or with other attention in it. */
 #include "commands/explain.h"
+#include "commands/page.h"
 #include "commands/question.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct count_options, asked)},
 	{al_variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
 
@@ -454,11 +455,17 @@ static bool run(struct al_session *session, struct al_error *err)
 	return true;
 }
 
+static const struct al_page_chart charts[] = {
+	{"part", "parameters", "parameters", "total"},
+	{NULL, NULL, NULL, NULL},
+};
+
 const struct al_command al_command_count = {
 	.words = "MODEL|VARIANT...",
 	.examples = {"count gpt2",
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
 	.options = groups,
+	.charts = charts,
 	.options_size = sizeof(struct count_options),
 	.least_words = 1,
 	.most_words = 1000,

@@ -1,9 +1,11 @@
 /* Files that are written together. */
 #include "commands/files.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/touched.h"
 
 void al_files_init(struct al_files *files)
@@ -30,14 +32,35 @@ struct al_text *al_files_add_path(struct al_files *files, const char *path)
 	return &file->content;
 }
 
+static const char *path_in(struct al_arena *arena, const char *folder, const char *name,
+	const char *ending)
+{
+	return al_format(arena, "%s/%s.%s", folder, name, ending);
+}
+
 struct al_text *al_files_add(struct al_files *files, const char *folder, const char *name,
 	const char *ending)
 {
-	const char *path = al_format(&files->arena, "%s/%s.%s", folder, name, ending);
+	const char *path = path_in(&files->arena, folder, name, ending);
 	struct al_text *content = al_files_add_path(files, path);
 
 	files->items[files->n - 1].folder = al_strdup(&files->arena, folder);
 	return content;
+}
+
+const struct al_text *al_files_find(const struct al_files *files, const char *folder,
+	const char *name, const char *ending)
+{
+	struct al_arena arena;
+	const struct al_text *found = NULL;
+
+	al_arena_init(&arena);
+	const char *path = path_in(&arena, folder, name, ending);
+	for (size_t i = files->n; !found && i-- > 0;)
+		if (strcmp(files->items[i].path, path) == 0)
+			found = &files->items[i].content;
+	al_arena_finish(&arena);
+	return found;
 }
 
 /* ---- aside ---- */
@@ -54,7 +77,7 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 		return false;
 	if (!al_aside_put(&files->aside, content->data, content->length, &at, err))
 		return false;
-	al_files_add_path(files, al_format(&files->arena, "%s/%s", folder, name));
+	al_files_add_path(files, al_path_join(&files->arena, folder, name));
 	struct file *file = &files->items[files->n - 1];
 	file->aside_at = at;
 	file->aside_bytes = content->length;

@@ -15,9 +15,9 @@ static void add_columns(struct al_table *table)
 	static const struct al_column columns[] = {
 		{.key = "method", .title = "Conversion", .is_key = true},
 		{.key = "setting", .title = "Setting", .is_key = true},
-		{.key = "saving", .title = "Saving", .unit = "%", .digits = 1},
+		{.key = "saving", .title = "Parameters saved", .unit = "%", .digits = 1},
 		{.key = "cached", .title = "Cached numbers a token", .digits = AL_DIGITS_ALL},
-		{.key = "cache_saving", .title = "Of the cache", .unit = "%", .digits = 1},
+		{.key = "cache_saving", .title = "Cache saved", .unit = "%", .digits = 1},
 		{.key = "error", .title = "Error in sample", .digits = 4},
 		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 4},
 		{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 4},
@@ -71,6 +71,12 @@ static void add_row(struct al_table *table, const struct al_candidate *c)
 	al_cell_set_text(table, cell, c->is_best ? setting_of(table, c) : "");
 }
 
+static bool saves_more(const struct al_candidate *a, const struct al_candidate *b)
+{
+	return a->cached < b->cached
+		|| (a->cached == b->cached && a->measured.divergence < b->measured.divergence);
+}
+
 /* The most that is saved of the cache at a KL divergence of at most this. */
 static void conclude(struct al_table *table, const struct al_frontier *f)
 {
@@ -79,7 +85,7 @@ static void conclude(struct al_table *table, const struct al_frontier *f)
 
 	for (size_t i = 0; i < f->n; i++)
 		if (f->items[i].measured.divergence <= most
-			&& (!best || f->items[i].cached < best->cached))
+			&& (!best || saves_more(&f->items[i], best)))
 			best = &f->items[i];
 	if (best)
 		al_table_note(table,
@@ -118,12 +124,28 @@ static bool has_zero(const struct al_frontier *f)
 	return false;
 }
 
+static const char *describe_sample(struct al_table *table, const struct al_calibration *calibration,
+	const struct al_batch *all)
+{
+	const size_t n = al_calibration_count_seen(calibration, all);
+	const char *seen = n == 0	? "none"
+		: n == all->n_sequences ? "all"
+					: al_format(&table->arena, "%zu", n);
+
+	return al_format(&table->arena,
+		"Calibrated on %zu sequence%s, judged on %zu, %s of them the calibration's",
+		calibration->n_sequences, calibration->n_sequences == 1 ? "" : "s",
+		all->n_sequences, seen);
+}
+
 /* A conversion that costs nothing has no place on a logarithmic axis. */
 static bool draw(struct al_session *session, const struct al_table *table,
-	const struct al_frontier *frontier, const char *folder, struct al_error *err)
+	const struct al_frontier *frontier, const char *sample, const char *folder,
+	struct al_error *err)
 {
 	const struct al_figure figure = {
 		.id = "frontier",
+		.title = sample,
 		.mark = "point",
 		.x = {.column = "cached", .title = "Cached numbers a token"},
 		.y = {.column = "kl",
@@ -172,7 +194,8 @@ static bool measure(struct al_session *session, struct al_network *network,
 		add_row(table, &frontier.items[i]);
 	if (frontier.n > 0) {
 		add_notes(table, &frontier, calibration, all);
-		ok = draw(session, table, &frontier, figures, err);
+		ok = draw(session, table, &frontier, describe_sample(table, calibration, all),
+			figures, err);
 	}
 	free(frontier.items);
 	return ok;

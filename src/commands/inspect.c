@@ -333,8 +333,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	inspection.shows_files = inspection.checkpoint.n_shards > 1;
 	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
 		&& (!is_wanted(o, TABLE_MODULES)
-			|| al_modules_list(session, &o->layout, o->only ? NULL : inspection.table,
-				err))
+			|| al_modules_list(session, &o->layout, &inspection.checkpoint,
+				o->only ? NULL : inspection.table, err))
 		&& al_checkpoint_check_unchanged(&inspection.checkpoint, err);
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;

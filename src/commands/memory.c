@@ -1,5 +1,6 @@
 /* memory: what a model, or the attention in it, takes by state. */
 #include "commands/memory.h"
+#include "commands/page.h"
 
 #include "base/number.h"
 #include "commands/explain.h"
@@ -14,7 +15,7 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct al_memory_options, asked)},
 	{al_variant_rows, offsetof(struct al_memory_options, asked)},
 	{al_recipe_rows, offsetof(struct al_memory_options, asked)},
@@ -431,12 +432,18 @@ static bool run(struct al_session *session, struct al_error *err)
 	return ok;
 }
 
+static const struct al_page_chart charts[] = {
+	{"state", "bytes", "bytes", "total"},
+	{NULL, NULL, NULL, NULL},
+};
+
 const struct al_command al_command_memory = {
 	.words = "MODEL...|VARIANT",
 	.examples = {"memory llama-3-8b --batch 1 --seq 8192 --tp 8 --sp",
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
 	.options = groups,
+	.charts = charts,
 	.options_size = sizeof(struct al_memory_options),
 	.least_words = 1,
 	.most_words = 1000,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "commands/audit_figures.h"
 #include "commands/calibration.h"
 #include "commands/merge_audit.h"
 
@@ -28,6 +29,7 @@ static const struct al_option_row audit_rows[] = {
 		"an audit: as `audit --tables`, with which its shards were measured"),
 	OPTION_TEXT(struct merge_options, audit.figures, "figures", "DIR",
 		"an audit: as `audit --figures`, likewise"),
+	AL_DRAWING_WIDTH_ROW(struct merge_options, audit.width),
 	OPTION_END,
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "commands/audit_part.h"
 #include "fragment/rows.h"
 
@@ -65,8 +66,8 @@ static bool read_folder(struct merging *m, const char *folder, struct al_error *
 		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
 	for (struct dirent *entry; ok && (entry = readdir(stream));)
 		if (al_manifest_is_name(entry->d_name))
-			ok = read_part(m,
-				al_format(&m->session->arena, "%s/%s", folder, entry->d_name), err);
+			ok = read_part(m, al_path_join(&m->session->arena, folder, entry->d_name),
+				err);
 	closedir(stream);
 	return ok
 		&& (m->n_parts > n_before
@@ -117,6 +118,7 @@ static bool read_options(struct merging *m, const struct al_merge_audit *options
 	m->asked.output = *m->session->output;
 	m->asked.tables = options->tables;
 	m->asked.figures = options->figures;
+	m->asked.width = options->width;
 	return true;
 }
 

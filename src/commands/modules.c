@@ -54,17 +54,17 @@ static void list(struct al_session *session, const struct al_model_view *view)
 }
 
 bool al_modules_list(struct al_session *session, const struct al_layout_options *layout,
-	struct al_table *table, struct al_error *err)
+	struct al_checkpoint *checkpoint, struct al_table *table, struct al_error *err)
 {
 	const char *config = al_session_word(session, 1);
 	bool is_asked = layout->heads || layout->layout || config || !table;
 	struct al_error reason;
-	struct al_opened_checkpoint opened;
+	struct al_model_view view;
 
-	if (al_opened_checkpoint_init(&opened, session, layout, al_session_word(session, 0), config,
-		    true, is_asked ? err : &reason)) {
-		list(session, &opened.view);
-		al_opened_checkpoint_finish(&opened);
+	if (al_checkpoint_view(&view, session, layout, checkpoint, config, true,
+		    is_asked ? err : &reason)) {
+		list(session, &view);
+		al_model_view_close(&view);
 		return true;
 	}
 	if (!is_asked)

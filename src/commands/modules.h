@@ -8,6 +8,7 @@
  * there is no such table, or the user names it with --only, or gives a family or heads that don't
  * fit, that is an error. */
 bool al_modules_list(struct al_session *session, const struct al_layout_options *layout,
-	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+	struct al_checkpoint *checkpoint, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

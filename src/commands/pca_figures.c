@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "commands/draw.h"
 
 /* Figure 6 of Ampazis & Sakketou 2024: a panel for each architecture. */
@@ -103,7 +104,7 @@ static const char *name_folder(struct al_session *session, const char *module)
 	for (char *c = name; *c; c++)
 		if (*c == '/')
 			*c = '_';
-	return al_format(&session->arena, "%s/%s", folder, *name == '.' ? "module" : name);
+	return al_path_join(&session->arena, folder, *name == '.' ? "module" : name);
 }
 
 bool pca_figures_draw(struct al_session *session, struct pca_tables *tables, const char *module,

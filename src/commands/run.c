@@ -1,9 +1,14 @@
 /* run: a scenario's tables and figures, as files and on paper. */
+#include "base/json.h"
 #include "commands/draw.h"
+#include "commands/page.h"
 #include "commands/progress.h"
 #include "commands/scenarios.h"
+#include "report/numbers.h"
 
 #include <string.h>
+
+#include "base/path.h"
 
 /* ---- options ---- */
 
@@ -26,7 +31,7 @@ static const struct al_option_row rows[] = {
 };
 
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {folder_rows, 0},
-	{al_display_rows, 0}, {rows, 0}, {NULL, 0}};
+	{al_display_rows, 0}, {al_report_rows, 0}, {rows, 0}, {NULL, 0}};
 
 /* ---- files ---- */
 
@@ -62,12 +67,16 @@ struct job {
 	const char *folder;
 	struct al_files *files;
 	struct al_progress *progress;
+	struct al_text latex, json; /* the numbers of its own tables, one by one */
+	size_t n_numbers; /* in the JSON */
+	struct al_text *page; /* of --report; NULL: none */
 };
 
 struct jobs {
 	struct al_session *session;
 	const char *folder; /* of all scenarios */
 	struct al_progress progress;
+	struct al_text page; /* of --report */
 	const char **names; /* of the scenarios so far */
 	size_t n_names, room;
 };
@@ -96,6 +105,14 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 		return false;
 	al_progress_show(job->progress, al_scenario_name(job->scenario), table.id);
 	bool ok = add_formats(job->files, &table, job->folder, err);
+	if (index < al_scenario_n_own_tables(job->scenario)) {
+		al_numbers_add_latex(&job->latex, &table);
+		al_numbers_add_json(&job->json, &job->n_numbers, &table);
+	}
+	if (job->page)
+		al_page_add_table(job->page,
+			&(struct al_page_table){.table = &table,
+				.is_folded = table.n_rows > MOST_PRINTED_POINTS});
 	if (strcmp(job->session->writer->name, "text") == 0)
 		print_for_people(job, &table, index >= al_scenario_n_own_tables(job->scenario));
 	al_session_take(job->session, &table);
@@ -124,13 +141,43 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	const char *data = al_format(&table.arena, "%s-figure", figure->id);
 	bool ok = add_table(job->files, &table, &style, job->folder, data, "csv", err)
 		&& al_draw_into(job->files, figure, &table, job->folder, err);
+	if (ok && job->page)
+		al_page_add_picture(job->page, figure->title ? figure->title : figure->id,
+			al_files_find(job->files, job->folder, figure->id, "svg"));
 	al_table_finish(&table);
 	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
 }
 
+static void add_file(struct job *job, const char *ending, const struct al_text *content)
+{
+	struct al_text *file = al_files_add(job->files, job->folder, "numbers", ending);
+
+	al_text_add_bytes(file, content->data, content->length);
+}
+
+/* For the text of a paper: \ledger{table-13/mha/total} follows the model as the tables do. */
+static bool run_tables_and_numbers(struct job *job, struct al_error *err)
+{
+	al_text_init(&job->latex);
+	al_text_init(&job->json);
+	al_numbers_begin_latex(&job->latex, al_scenario_title(job->scenario));
+	al_text_add(&job->json, "{\n  \"title\": ");
+	al_json_quote(&job->json, al_scenario_title(job->scenario));
+	al_text_add(&job->json, ",\n  \"numbers\": {");
+	bool ok = run_tables(job, err);
+	al_text_add(&job->json, job->n_numbers ? "\n  }\n}\n" : "}\n}\n");
+	if (ok && job->n_numbers > 0) {
+		add_file(job, "tex", &job->latex);
+		add_file(job, "json", &job->json);
+	}
+	al_text_finish(&job->latex);
+	al_text_finish(&job->json);
+	return ok;
+}
+
 static bool run_scenario(struct job *job, struct al_error *err)
 {
-	if (!run_tables(job, err))
+	if (!run_tables_and_numbers(job, err))
 		return false;
 	for (size_t i = 0; i < al_scenario_n_figures(job->scenario); i++)
 		if (!run_figure(job, i, err))
@@ -160,8 +207,37 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 		.progress = &jobs->progress};
 	const char *name = al_scenario_name(scenario);
 
-	job.folder = al_format(&jobs->session->arena, "%s/%s", jobs->folder, name);
-	return take_name(jobs, name, err) && run_scenario(&job, err);
+	job.folder = al_path_join(&jobs->session->arena, jobs->folder, name);
+	job.page = jobs->session->output->report ? &jobs->page : NULL;
+	if (job.page)
+		al_page_begin_section(job.page, name, name, NULL);
+	bool ok = take_name(jobs, name, err) && run_scenario(&job, err);
+	if (job.page)
+		al_page_end_section(job.page);
+	return ok;
+}
+
+/* ---- the page ---- */
+
+static void begin_page(struct jobs *jobs)
+{
+	const struct al_page_head head = {
+		.title = "Tables and figures",
+		.has_pictures = true,
+	};
+
+	al_text_init(&jobs->page);
+	al_page_begin(&jobs->page, &head);
+}
+
+static void put_page(struct jobs *jobs)
+{
+	struct al_session *session = jobs->session;
+	struct al_text *file;
+
+	al_page_end(&jobs->page, al_session_command_text(session), NULL);
+	file = al_files_add_path(&session->files, session->output->report);
+	al_text_add_bytes(file, jobs->page.data, jobs->page.length);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -172,8 +248,12 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!*o->folder)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
 	session->prints_nothing = o->prints_nothing;
+	begin_page(&jobs);
 	al_progress_init(&jobs.progress, session);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
+	if (ok && session->output->report)
+		put_page(&jobs);
+	al_text_finish(&jobs.page);
 	al_progress_finish(&jobs.progress);
 	return ok;
 }

@@ -83,8 +83,8 @@ static size_t count_chosen(const struct al_job *job)
 	return n;
 }
 
-/* Numbers of each head beside the projections (T5's position biases, Cohere's norms) would have to
- * lose the same heads, in every module that reads them. */
+/* Numbers of each head beside the projections (T5's position biases, Cohere's norms, StableLM's
+ * norm a head) would have to lose the same heads, in every module that reads them. */
 static bool check_beside(const struct al_job *job, const struct al_attention *a,
 	struct al_error *err)
 {
@@ -92,7 +92,7 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 
 	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
 		const struct al_model_tensor *t = &tensor_list->tensors[i];
-		bool has_heads = false;
+		bool has_heads = t->tensor->entry.is_of_scores && t->tensor->loops.n > 1;
 		for (size_t j = 0; j < t->n_dims; j++)
 			has_heads = has_heads || t->dims[j] == a->n_heads;
 		if (has_heads && t->tensor->part == AL_PART_ATTENTION
@@ -103,6 +103,13 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 				al_method_names[job->options->method], t->name);
 	}
 	return true;
+}
+
+static bool caches_nothing(const struct al_model_view *view)
+{
+	const struct al_forward *forward = view->family->forward;
+
+	return forward && forward->kind == AL_FORWARD_ENCODER;
 }
 
 /* All that can be refused before the work. */
@@ -119,6 +126,11 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
 			job->view->modules[0].name);
+	if (options->budget_is_cache && caches_nothing(job->view))
+		return al_fail(err, AL_EINPUT,
+			"--budget ...:cache: %s is an encoder, which caches nothing; give a share "
+			"of its parameters",
+			job->view->checkpoint->path);
 	if (options->ranks && options->n_ranks != 1 && options->n_ranks != n)
 		return al_fail(err, AL_EINPUT,
 			"%zu ranks for %zu modules, expected one, or one each", options->n_ranks,
@@ -127,7 +139,7 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 		const struct al_attention *a = &job->view->modules[i];
 		if (!al_job_takes(job, a))
 			continue;
-		if (!al_method_check(a, options->method, err)
+		if (!al_method_check(a, options->method, options->of_keys, err)
 			|| (options->for_epfml && !al_epfml_check(a, err))
 			|| (al_method_drops(options->method) && !check_beside(job, a, err))
 			|| (options->ranks && !al_given_rank(job, a, index, &rank, err))

@@ -2,6 +2,7 @@
 #include "compress/difference.h"
 
 #include <math.h>
+#include <string.h>
 
 bool al_difference_init(struct al_difference *d, const struct al_side_scores *original, size_t n,
 	struct al_error *err)
@@ -141,11 +142,23 @@ bool al_difference_add_dropped(struct al_difference *d, const struct al_side_sco
 
 /* ---- all heads ---- */
 
+static void clear(struct al_matrix m)
+{
+	for (size_t j = 0; j < m.cols; j++)
+		memset(m.data + j * m.ld, 0, m.rows * sizeof(*m.data));
+}
+
+void al_difference_settle(struct al_difference *d)
+{
+	if (!d->output.data)
+		return;
+	d->output_square += al_inner(al_view(d->output), al_view(d->output));
+	d->error_square += al_inner(al_view(d->error), al_view(d->error));
+	clear(d->output);
+	clear(d->error);
+}
+
 double al_difference_output_error(const struct al_difference *d)
 {
-	const double norm = al_inner(al_view(d->output), al_view(d->output));
-
-	return d->output.data && norm > 0
-		? sqrt(al_inner(al_view(d->error), al_view(d->error)) / norm)
-		: NAN;
+	return d->output_square > 0 ? sqrt(d->error_square / d->output_square) : NAN;
 }

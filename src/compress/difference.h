@@ -11,6 +11,7 @@ struct al_difference {
 	struct al_matrix output, error; /* [n_tokens][d_out]: what the original's heads add up to,
 					   and how far the compressed ones are from it; no data
 					   where the module has no W_V or W_O of its own */
+	double output_square, error_square; /* of those before */
 };
 
 bool al_difference_init(struct al_difference *out, const struct al_side_scores *original,
@@ -27,7 +28,10 @@ bool al_difference_add(struct al_difference *difference, const struct al_side_sc
 bool al_difference_add_dropped(struct al_difference *difference,
 	const struct al_side_scores *original, size_t head, struct al_error *err) AL_MUST_CHECK;
 
-/* ||error||/||output||; NAN where there is no output. */
+/* What all heads put out is complete; what they put out of other scores comes next. */
+void al_difference_settle(struct al_difference *difference);
+
+/* ||error||/||output|| of all that was settled; NAN where there is no output. */
 double al_difference_output_error(const struct al_difference *difference);
 
 #endif

@@ -164,10 +164,10 @@ static void add_shares(struct al_frontier *f, enum al_method method, bool of_key
 			add(f, method, of_keys, (int64_t)(shares[i] * (double)whole));
 }
 
-static bool can(const struct al_model_view *view, enum al_method method)
+static bool can(const struct al_model_view *view, enum al_method method, bool of_keys)
 {
 	for (size_t i = 0; i < view->n_modules; i++)
-		if (!al_method_check(&view->modules[i], method, NULL))
+		if (!al_method_check(&view->modules[i], method, of_keys, NULL))
 			return false;
 	return true;
 }
@@ -179,25 +179,26 @@ static void list(struct al_frontier *f, const struct al_model_view *view)
 	const int64_t width = values < a->factors[AL_VALUE].rows ? values
 								 : a->factors[AL_VALUE].rows;
 
-	if (can(view, AL_METHOD_DROP) && a->n_heads == a->n_kv_heads)
+	if (can(view, AL_METHOD_DROP, false) && a->n_heads == a->n_kv_heads)
 		for (int64_t n = 1; n <= a->n_heads / 2; n++)
 			add(f, AL_METHOD_DROP, false, n);
-	if (can(view, AL_METHOD_MERGE) && a->n_heads == a->n_kv_heads)
+	if (can(view, AL_METHOD_MERGE, false) && a->n_heads == a->n_kv_heads)
 		for (int64_t n = 1; n <= a->n_heads / 2; n++)
 			add(f, AL_METHOD_MERGE, false, n);
-	if (can(view, AL_METHOD_MHE_MUL) && a->n_heads == a->n_kv_heads)
+	if (can(view, AL_METHOD_MHE_MUL, false) && a->n_heads == a->n_kv_heads)
 		add(f, AL_METHOD_MHE_MUL, false, al_method_bound(a, AL_METHOD_MHE_MUL));
-	if (can(view, AL_METHOD_OV))
+	if (can(view, AL_METHOD_OV, false))
 		add_shares(f, AL_METHOD_OV, false, a->d_value);
-	if (can(view, AL_METHOD_LATENT))
+	if (can(view, AL_METHOD_LATENT, false))
 		add_shares(f, AL_METHOD_LATENT, false, width);
-	if (can(view, AL_METHOD_LATENT) && !a->is_rotary)
+	if (can(view, AL_METHOD_LATENT, true) && !a->is_rotary)
 		add_shares(f, AL_METHOD_LATENT, true, width);
-	if (can(view, AL_METHOD_GQA))
+	if (can(view, AL_METHOD_GQA, false))
 		for (int64_t left = a->n_kv_heads - 1; left >= 1; left--)
 			if (a->n_kv_heads % left == 0) {
 				add(f, AL_METHOD_GQA, false, left);
-				add(f, AL_METHOD_GQA, true, left);
+				if (can(view, AL_METHOD_GQA, true))
+					add(f, AL_METHOD_GQA, true, left);
 			}
 }
 

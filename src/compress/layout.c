@@ -366,7 +366,7 @@ bool al_layout_make(struct al_layout *out, struct al_arena *arena,
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 
 	*out = *wanted;
-	return al_method_check(attention, wanted->method, err)
+	return al_method_check(attention, wanted->method, wanted->of_keys, err)
 		&& check_runs(&attention->factors[AL_QUERY], err)
 		&& check_runs(&attention->factors[AL_KEY], err) && methods[wanted->method](&m, err);
 }

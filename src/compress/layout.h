@@ -90,8 +90,8 @@ bool al_layout_has_values(const struct al_layout *layout);
 /* Does it leave out whole heads? */
 bool al_method_drops(enum al_method method);
 
-/* Can the method treat the module at all? */
-bool al_method_check(const struct al_attention *attention, enum al_method method,
+/* Can the method treat the module at all? Of gqa with its keys, or its values alone. */
+bool al_method_check(const struct al_attention *attention, enum al_method method, bool of_keys,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The largest rank that means anything. */

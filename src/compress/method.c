@@ -33,10 +33,12 @@ bool al_method_drops(enum al_method method)
 
 /* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks)
  * makes its scores of more than W_Q W_K^T, or keeps numbers for each head. What all heads use as it
- * is stays where heads are left out. */
+ * is stays where heads are left out; what changes scores alone stays where values are changed, and
+ * where keys are that are normed as they were then. */
 static bool is_extra(const struct al_entry *tensor, enum al_method method)
 {
-	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && al_method_drops(method));
+	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && al_method_drops(method))
+		&& !(tensor->is_of_scores && al_method_is_of_values(method));
 }
 
 static const char *extra_tensor(const struct al_attention *a, enum al_method method)
@@ -81,24 +83,46 @@ bool al_method_is_of_values(enum al_method method)
 	return method == AL_METHOD_OV || method == AL_METHOD_LATENT || method == AL_METHOD_GQA;
 }
 
-bool al_method_check(const struct al_attention *a, enum al_method method, struct al_error *err)
+/* A mean of normed keys is no normed key, and a head's norm may be one of all heads. */
+static bool check_norm(const struct al_attention *a, enum al_method method, bool of_keys,
+	struct al_error *err)
+{
+	if (!a->has_qk_norm || (al_method_is_of_values(method) && method != AL_METHOD_GQA)
+		|| al_method_drops(method))
+		return true;
+	if (method != AL_METHOD_GQA)
+		return al_fail(err, AL_EINPUT,
+			"its queries and keys are normed after their projections, so that "
+			"W_Q W_K^T is not the score that %s would keep",
+			al_method_names[method]);
+	return !of_keys
+		|| al_fail(err, AL_EINPUT,
+			"its keys are normed after their projection, and no common key is the mean "
+			"of normed ones: take --of values");
+}
+
+bool al_method_check(const struct al_attention *a, enum al_method method, bool of_keys,
+	struct al_error *err)
 {
 	const char *extra = extra_tensor(a, method);
 
+	if (a->is_rewritten)
+		return al_fail(err, AL_EINPUT,
+			"compress has stored it in a form of its own already, which %s doesn't "
+			"treat: compress the original",
+			al_method_names[method]);
 	if (a->is_shared)
 		return al_fail(err, AL_EINPUT,
 			"its heads share queries and keys already (collaborative attention), which "
-			"%s doesn't treat",
+			"%s doesn't treat: compress the model that it was made from",
 			al_method_names[method]);
-	if (a->is_rewritten)
-		return al_fail(err, AL_EINPUT,
-			"compress has stored it in a form of its own already: compress the "
-			"original");
 	if (is_composed(a))
 		return al_fail(err, AL_EINPUT,
 			"its queries and keys are latent already (MLA), which %s "
 			"doesn't treat",
 			al_method_names[method]);
+	if (!check_norm(a, method, of_keys, err))
+		return false;
 	if (!extra)
 		extra = extra_option(a, method);
 	if (extra)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/rotary.h"
 #include "audit/select.h"
 #include "base/fingerprint.h"
 #include "base/memory.h"
@@ -17,6 +18,11 @@
 #include "compress/embedding.h"
 #include "compress/recorded.h"
 #include "compress/side.h"
+#include "forward/forward.h"
+#include "views/rotary.h"
+
+/* Of keys under rotary positions, whose scores hang on how far they stand before their query. */
+enum { N_OFFSETS = 4, POSITIONS = 512 };
 
 struct verification {
 	struct al_job job; /* what was done to the original */
@@ -27,6 +33,7 @@ struct verification {
 	struct al_table *table;
 	size_t n_beyond; /* rows whose output error exceeds the tolerance */
 	const struct al_tensor *checked; /* the embedding that is known to be finite */
+	int64_t offsets[N_OFFSETS]; /* rising; of modules without rotary positions the first */
 };
 
 /* ---- inputs ---- */
@@ -129,6 +136,25 @@ static bool compare_heads(const struct al_layout *layout, const struct al_side_s
 	return true;
 }
 
+/* One offset after the other: queries are turned on from where they are. */
+static bool compare_offsets(const struct verification *v, const struct al_layout *layout,
+	struct al_side_scores *original, struct al_side_scores *compressed, struct al_difference *d,
+	struct al_error *err)
+{
+	const struct al_attention *a = layout->attention;
+	const size_t n = al_has_offset(a) ? N_OFFSETS : 1;
+
+	for (size_t i = 0; i < n; i++) {
+		const int64_t further = i > 0 ? v->offsets[i] - v->offsets[i - 1] : 0;
+		al_rotate_queries(a, further, original->queries);
+		al_rotate_queries(a, further, compressed->queries);
+		if (!compare_heads(layout, original, compressed, d, err))
+			return false;
+		al_difference_settle(d);
+	}
+	return true;
+}
+
 /* ---- rows ---- */
 
 void al_verify_add_columns(struct al_table *table)
@@ -175,7 +201,7 @@ static bool verify_input(struct verification *v, const struct al_layout *layout,
 		&& al_side_take_input(original, al_view(input.x), al_view(input.y), err)
 		&& al_side_take_input(compressed, al_view(input.x), al_view(input.y), err)
 		&& al_difference_init(&d, original, v->options->n_tokens, err)
-		&& compare_heads(layout, original, compressed, &d, err);
+		&& compare_offsets(v, layout, original, compressed, &d, err);
 	if (ok)
 		add_row(v, layout->attention, input.name, &d);
 	al_difference_finish(&d);
@@ -222,12 +248,47 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 
 /* ---- what the answer says ---- */
 
-static bool has_rotary(const struct al_model_view *view)
+/* 0, 1, the middle and the last position that the config gives, and how fast pairs turn on the way
+ * there. */
+static bool choose_offsets(struct verification *v, struct al_error *err)
 {
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (view->modules[i].is_rotary)
-			return true;
-	return false;
+	struct al_model_view *view = v->view;
+	int64_t positions;
+
+	if (!al_view_longest(view, &positions, err))
+		return false;
+	const int64_t last = (positions >= N_OFFSETS ? positions : POSITIONS) - 1;
+	memcpy(v->offsets, (int64_t[N_OFFSETS]){0, 1, last / 2, last}, sizeof(v->offsets));
+	for (size_t i = 0; i < view->n_modules; i++) {
+		struct al_attention *a = &view->modules[i];
+		struct al_rotary_rule rule;
+		if (!al_has_offset(a))
+			continue;
+		if (!al_rotary_rule_read(view, a, &view->arena, &rule, err))
+			return al_in(err, "%s", a->name);
+		a->rotary_speeds = al_rotary_speeds(&rule, a, (size_t)last + 1, &view->arena);
+	}
+	return true;
+}
+
+static void note_positions(const struct verification *v)
+{
+	const struct al_model_view *view = v->view;
+	bool has_rotary = false, has_norm = false;
+
+	for (size_t i = 0; i < view->n_modules; i++) {
+		has_rotary |= al_has_offset(&view->modules[i]);
+		has_norm |= view->modules[i].has_qk_norm;
+	}
+	if (has_rotary)
+		al_table_note(v->table,
+			"rotary positions: all keys stand 0, then %" PRId64 ", %" PRId64
+			" and %" PRId64 " tokens before their queries; the largest of these "
+			"differences, the mean variation, the error of all outputs",
+			v->offsets[1], v->offsets[2], v->offsets[3]);
+	if (has_norm)
+		al_table_note(v->table,
+			"norms of queries and keys are left out: --tokens FILE runs them too");
 }
 
 /* What the compressed checkpoint says of the one that it was made from. */
@@ -280,8 +341,7 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	if (v->options->has_tolerance)
 		al_table_note(v->table, "tolerance %g: %zu of %zu rows have a larger output error",
 			v->options->tolerance, v->n_beyond, v->table->n_rows);
-	if (has_rotary(v->view))
-		al_table_note(v->table, "rotary positions: scores at offset 0");
+	note_positions(v);
 	return true;
 }
 
@@ -312,7 +372,8 @@ bool al_verify(struct al_model_view *view, const struct al_checkpoint *compresse
 	al_arena_init(&v.job.arena);
 	v.job.modules = v.recorded.modules;
 	v.job.n_modules = v.recorded.n_modules;
-	bool ok = verify_modules(&v, err) && add_notes(&v, err) && verify_files(&v, holds, err);
+	bool ok = choose_offsets(&v, err) && verify_modules(&v, err) && add_notes(&v, err)
+		&& verify_files(&v, holds, err);
 	*holds = ok && *holds && v.n_beyond == 0;
 	al_arena_finish(&v.job.arena);
 	al_recorded_close(&v.recorded);

@@ -2,22 +2,25 @@
 #include "figure/mark.h"
 #include "figure/measures.h"
 
-static void draw_grid(const struct al_scene *scene, const struct al_box *frame)
+static void draw_grid(const struct al_scene *scene, size_t panel)
 {
+	const struct al_box *frame = &scene->frames[panel];
+
 	for (size_t i = 0; i < scene->y_ticks.n; i++) {
-		double y = al_scene_y(scene, scene->y_ticks.items[i].value);
+		double y = al_scene_y(scene, panel, scene->y_ticks.items[i].value);
 		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.4, al_color_grid);
 	}
 }
 
-static void draw_references(const struct al_scene *scene, const struct al_box *frame)
+static void draw_references(const struct al_scene *scene, size_t panel)
 {
 	static const double dashes[] = {3, 2};
+	const struct al_box *frame = &scene->frames[panel];
 	const struct al_figure *figure = scene->plot->figure;
 
 	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
 	for (size_t i = 0; i < figure->n_references; i++) {
-		double y = al_scene_y(scene, figure->references[i].value);
+		double y = al_scene_y(scene, panel, figure->references[i].value);
 		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.7, al_color_axis);
 	}
 	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
@@ -26,8 +29,8 @@ static void draw_references(const struct al_scene *scene, const struct al_box *f
 void al_scene_draw_back(const struct al_scene *scene, size_t panel)
 {
 	if (!scene->plot->mark->has_cells)
-		draw_grid(scene, &scene->frames[panel]);
-	draw_references(scene, &scene->frames[panel]);
+		draw_grid(scene, panel);
+	draw_references(scene, panel);
 }
 
 static void draw_x_tick(const struct al_scene *scene, size_t panel, double value, double length_pt)
@@ -39,7 +42,7 @@ static void draw_x_tick(const struct al_scene *scene, size_t panel, double value
 
 static void draw_y_tick(const struct al_scene *scene, size_t panel, double value, double length_pt)
 {
-	double x = scene->frames[panel].left, y = al_scene_y(scene, value);
+	double x = scene->frames[panel].left, y = al_scene_y(scene, panel, value);
 
 	al_canvas_line(scene->canvas, x - length_pt, y, x, y, AL_AXIS_WIDTH_PT, al_color_axis);
 }
@@ -68,23 +71,25 @@ static void draw_spines(const struct al_scene *scene, const struct al_box *frame
 	cairo_move_to(cr, frame->left, frame->top);
 	cairo_line_to(cr, frame->left, frame->bottom);
 	cairo_line_to(cr, frame->right, frame->bottom);
-	cairo_stroke(cr);
+	al_canvas_stroke(scene->canvas);
 }
 
 /* Draws a line at zero for bars that reach to both sides of it. */
-static void draw_zero(const struct al_scene *scene, const struct al_box *frame)
+static void draw_zero(const struct al_scene *scene, size_t panel)
 {
+	const struct al_box *frame = &scene->frames[panel];
+
 	if (!scene->plot->mark->stands_on_zero || scene->y.is_log || scene->y.min >= 0
 		|| scene->y.max <= 0)
 		return;
-	double y = al_scene_y(scene, 0);
+	double y = al_scene_y(scene, panel, 0);
 	al_canvas_line(scene->canvas, frame->left, y, frame->right, y, AL_AXIS_WIDTH_PT,
 		al_color_axis);
 }
 
 void al_scene_draw_axes(const struct al_scene *scene, size_t panel)
 {
-	draw_zero(scene, &scene->frames[panel]);
+	draw_zero(scene, panel);
 	draw_spines(scene, &scene->frames[panel]);
 	draw_ticks(scene, panel);
 }

@@ -31,7 +31,8 @@ static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t 
 	double width = fmin(widest_bar_pt, filled_share * al_scene_slot_pt(scene) / (double)n);
 	double left = al_scene_x(scene, panel, slot) - width * (double)n / 2
 		+ (n > 1 ? width * (double)series : 0);
-	double y0 = al_scene_y(scene, clamp(scene, from)), y1 = al_scene_y(scene, clamp(scene, to));
+	double y0 = al_scene_y(scene, panel, clamp(scene, from)),
+	       y1 = al_scene_y(scene, panel, clamp(scene, to));
 	double air = n > 1 ? fmin(0.4, 0.1 * width) : 0;
 
 	return (struct al_box){left + air / 2, fmin(y0, y1), left + width - air / 2, fmax(y0, y1)};
@@ -39,8 +40,8 @@ static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t 
 
 /* Visits the bars of a panel, the first series first. */
 static void each_bar(struct al_scene *scene, size_t panel,
-	void (*visit)(struct al_scene *scene, size_t series, const struct al_box *box,
-		void *context),
+	void (*visit)(struct al_scene *scene, size_t panel, size_t series,
+		const struct al_point *point, const struct al_box *box, void *context),
 	void *context)
 {
 	const struct al_plot *plot = scene->plot;
@@ -59,15 +60,17 @@ static void each_bar(struct al_scene *scene, size_t panel,
 			*height += p->y;
 			struct al_box box = bar_box(scene, panel, series, p->x, from,
 				is_stacked ? *height : p->y);
-			visit(scene, series, &box, context);
+			visit(scene, panel, series, p, &box, context);
 		}
 	}
 }
 
-static void draw_bar(struct al_scene *scene, size_t series, const struct al_box *box, void *context)
+static void draw_bar(struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point, const struct al_box *box, void *context)
 {
 	(void)context;
 	al_series_draw_bar(scene->canvas, scene->plot->looks[series], box);
+	al_scene_draw_error_bar(scene, panel, point, (box->left + box->right) / 2, al_color_ink);
 }
 
 static void draw(struct al_scene *scene, size_t panel)
@@ -75,10 +78,11 @@ static void draw(struct al_scene *scene, size_t panel)
 	each_bar(scene, panel, draw_bar, NULL);
 }
 
-static void avoid_bar(struct al_scene *scene, size_t series, const struct al_box *box,
-	void *obstacles)
+static void avoid_bar(struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point, const struct al_box *box, void *obstacles)
 {
 	(void)series;
+	al_scene_avoid_error_bar(scene, panel, point, (box->left + box->right) / 2, obstacles);
 	al_obstacles_add_box(scene, obstacles, *box);
 }
 

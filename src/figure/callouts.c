@@ -144,7 +144,7 @@ static bool label_point(struct al_scene *scene, size_t panel, struct al_obstacle
 	const struct al_point *point, enum effort effort)
 {
 	struct al_label label = al_tick_label(point->label);
-	double x = al_scene_x(scene, panel, point->x), y = al_scene_y(scene, point->y);
+	double x = al_scene_x(scene, panel, point->x), y = al_scene_y(scene, panel, point->y);
 	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y);
 
 	if ((is_far || !al_scene_put_near(scene, panel, obstacles, &label, x, y))
@@ -278,7 +278,7 @@ static bool label_reference(struct al_scene *scene, const struct al_obstacles *o
 		return true;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
 		try_stations(scene, panel, &obstacles[panel], &label,
-			al_scene_y(scene, line->value), &best);
+			al_scene_y(scene, panel, line->value), &best);
 	if (!best.is_found)
 		return al_fail(err, AL_EINPUT,
 			"no free place for the reference line's label \"%s\", expected a larger "

@@ -1,23 +1,24 @@
-/* Canvas: cairo surfaces that write into memory, and text through pango. */
+/* Canvas: cairo surfaces that write into memory, and text through pango; SVG by svg.c, of what
+ * cairo would draw. */
 #include "figure/canvas.h"
 
 #include <cairo-pdf.h>
-#include <cairo-svg.h>
 #include <math.h>
 #include <string.h>
 
 #include "figure/encode.h"
+#include "figure/typeset.h"
 
 static const double pixels_per_pt = 300.0 / 72.0;
 
 /* A bound on what a stranger's scenario asks for: 20 inches make 6000 x 6000 pixels. */
 enum { LEAST_PT = 72, MOST_PT = 1440 };
 
-const struct al_color al_color_ink = {0.13, 0.13, 0.13};
-const struct al_color al_color_axis = {0.30, 0.30, 0.30};
-const struct al_color al_color_grid = {0.90, 0.90, 0.90};
-const struct al_color al_color_leader = {0.62, 0.62, 0.62};
-const struct al_color al_color_white = {1, 1, 1};
+const struct al_color al_color_ink = {0.13, 0.13, 0.13, false};
+const struct al_color al_color_axis = {0.30, 0.30, 0.30, false};
+const struct al_color al_color_grid = {0.90, 0.90, 0.90, false};
+const struct al_color al_color_leader = {0.62, 0.62, 0.62, false};
+const struct al_color al_color_white = {1, 1, 1, false};
 
 static const struct {
 	double size_pt;
@@ -60,15 +61,6 @@ static cairo_surface_t *make_pdf(struct al_canvas *canvas, const struct al_figur
 	return surface;
 }
 
-static cairo_surface_t *make_svg(struct al_canvas *canvas)
-{
-	cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, canvas->out,
-		canvas->width_pt, canvas->height_pt);
-
-	cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PT);
-	return surface;
-}
-
 static cairo_surface_t *make_png(const struct al_canvas *canvas)
 {
 	return cairo_image_surface_create(CAIRO_FORMAT_RGB24,
@@ -76,24 +68,31 @@ static cairo_surface_t *make_png(const struct al_canvas *canvas)
 		(int)lround(canvas->height_pt * pixels_per_pt));
 }
 
-static void make_surface(struct al_canvas *canvas, const struct al_figure *figure)
+static cairo_surface_t *make_surface(struct al_canvas *canvas, const struct al_figure *figure)
 {
 	if (canvas->format == AL_FIGURE_PDF)
-		canvas->surface = make_pdf(canvas, figure);
-	else if (canvas->format == AL_FIGURE_SVG)
-		canvas->surface = make_svg(canvas);
-	else
-		canvas->surface = make_png(canvas);
+		return make_pdf(canvas, figure);
+	return canvas->format == AL_FIGURE_PNG
+		? make_png(canvas)
+		: cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
+}
+
+static void make_context_of(struct al_canvas *canvas, const struct al_figure *figure)
+{
+	const struct al_box page = {0, 0, canvas->width_pt, canvas->height_pt};
+
+	canvas->surface = make_surface(canvas, figure);
 	canvas->cr = cairo_create(canvas->surface);
-	if (canvas->format != AL_FIGURE_PDF) { /* paper is white, a web page need not be */
-		al_canvas_color(canvas, al_color_white);
-		cairo_paint(canvas->cr);
-	}
-	if (canvas->format == AL_FIGURE_PNG)
-		cairo_scale(canvas->cr, pixels_per_pt, pixels_per_pt);
 	cairo_set_antialias(canvas->cr, CAIRO_ANTIALIAS_GRAY);
 	/* In units of the surface; readers magnify what has no pixels. */
 	cairo_set_tolerance(canvas->cr, canvas->format == AL_FIGURE_PNG ? 0.1 : 0.01);
+	al_canvas_color(canvas, al_color_white); /* as paper is; a web page need not be */
+	if (canvas->format == AL_FIGURE_SVG)
+		al_canvas_fill_box(canvas, &page);
+	if (canvas->format == AL_FIGURE_PNG) {
+		cairo_paint(canvas->cr);
+		cairo_scale(canvas->cr, pixels_per_pt, pixels_per_pt);
+	}
 }
 
 /* A context that follows no setting of the desktop, the environment or the surface. */
@@ -164,26 +163,46 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 	if (!check_size(canvas->width_pt, "width", err)
 		|| !check_size(canvas->height_pt, "height", err))
 		return false;
-	make_surface(canvas, figure);
+	canvas->title = figure->title ? figure->title : figure->id;
+	al_svg_begin(&canvas->svg);
+	make_context_of(canvas, figure);
 	make_fonts(canvas);
 	return check_status(cairo_status(canvas->cr), err);
+}
+
+static bool end_pdf(struct al_canvas *canvas, struct al_error *err)
+{
+	cairo_surface_finish(canvas->surface);
+	al_encode_pdf_date(canvas->out);
+	return check_status(cairo_surface_status(canvas->surface), err);
+}
+
+static void end_svg(struct al_canvas *canvas)
+{
+	struct al_text title, levels;
+
+	al_text_init(&title);
+	al_text_init(&levels);
+	al_typeset(canvas->title, &title, &levels);
+	al_svg_write(&canvas->svg,
+		&(struct al_svg_page){canvas->width_pt, canvas->height_pt, title.data},
+		canvas->out);
+	al_text_finish(&title);
+	al_text_finish(&levels);
 }
 
 bool al_canvas_end(struct al_canvas *canvas, struct al_error *err)
 {
 	if (!check_status(cairo_status(canvas->cr), err))
 		return false;
-	if (canvas->format == AL_FIGURE_PNG) {
-		cairo_surface_flush(canvas->surface);
-		return al_encode_png(canvas->surface, pixels_per_pt, canvas->out, err);
+	if (canvas->format == AL_FIGURE_PDF)
+		return end_pdf(canvas, err);
+	if (canvas->format == AL_FIGURE_SVG) {
+		end_svg(canvas);
+		return true;
 	}
-
-	cairo_surface_finish(canvas->surface);
-	if (canvas->format == AL_FIGURE_SVG)
-		al_encode_stable_ids(canvas->out);
-	else
-		al_encode_pdf_date(canvas->out);
-	return check_status(cairo_surface_status(canvas->surface), err);
+	cairo_surface_flush(canvas->surface);
+	return al_encode_png(canvas->surface, pixels_per_pt, canvas->out, err);
 }
 
 void al_canvas_finish(struct al_canvas *canvas)
@@ -191,14 +210,88 @@ void al_canvas_finish(struct al_canvas *canvas)
 	for (size_t i = 0; i < AL_N_FONTS; i++)
 		if (canvas->layouts[i])
 			g_object_unref(canvas->layouts[i]);
+	al_svg_finish(&canvas->svg);
 	cairo_destroy(canvas->cr);
 	cairo_surface_destroy(canvas->surface);
 	*canvas = (struct al_canvas){0};
 }
 
+/* ---- shapes ---- */
+
+void al_canvas_glass(struct al_canvas *canvas, struct al_color color, double alpha)
+{
+	canvas->color = color;
+	canvas->alpha = alpha;
+	cairo_set_source_rgba(canvas->cr, color.red, color.green, color.blue, alpha);
+}
+
 void al_canvas_color(struct al_canvas *canvas, struct al_color color)
 {
-	cairo_set_source_rgb(canvas->cr, color.red, color.green, color.blue);
+	al_canvas_glass(canvas, color, 1);
+}
+
+static void paint(struct al_canvas *canvas, bool is_stroke)
+{
+	if (canvas->format == AL_FIGURE_SVG)
+		al_svg_add_path(&canvas->svg, canvas->cr,
+			&(struct al_svg_paint){canvas->color, canvas->alpha, is_stroke});
+	else if (is_stroke)
+		cairo_stroke_preserve(canvas->cr);
+	else
+		cairo_fill_preserve(canvas->cr);
+}
+
+void al_canvas_fill_preserve(struct al_canvas *canvas)
+{
+	paint(canvas, false);
+}
+
+void al_canvas_stroke_preserve(struct al_canvas *canvas)
+{
+	paint(canvas, true);
+}
+
+void al_canvas_fill(struct al_canvas *canvas)
+{
+	paint(canvas, false);
+	cairo_new_path(canvas->cr);
+}
+
+void al_canvas_stroke(struct al_canvas *canvas)
+{
+	paint(canvas, true);
+	cairo_new_path(canvas->cr);
+}
+
+static void trace_box(struct al_canvas *canvas, const struct al_box *box)
+{
+	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left,
+		box->bottom - box->top);
+}
+
+void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box)
+{
+	trace_box(canvas, box);
+	al_canvas_fill(canvas);
+}
+
+void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)
+{
+	cairo_save(canvas->cr);
+	if (canvas->format == AL_FIGURE_SVG) {
+		al_svg_begin_clip(&canvas->svg, box->left, box->top, box->right - box->left,
+			box->bottom - box->top);
+		return;
+	}
+	trace_box(canvas, box);
+	cairo_clip(canvas->cr);
+}
+
+void al_canvas_end_clip(struct al_canvas *canvas)
+{
+	if (canvas->format == AL_FIGURE_SVG)
+		al_svg_end_clip(&canvas->svg);
+	cairo_restore(canvas->cr);
 }
 
 void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, double y1,
@@ -208,27 +301,60 @@ void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, d
 	cairo_set_line_width(canvas->cr, width_pt);
 	cairo_move_to(canvas->cr, x0, y0);
 	cairo_line_to(canvas->cr, x1, y1);
-	cairo_stroke(canvas->cr);
+	al_canvas_stroke(canvas);
 }
 
-/* The layout set to the label's text, and the text's logical rectangle in pango's units. */
+/* ---- text ---- */
+
+static PangoAttribute *between(PangoAttribute *attribute, size_t from, size_t to)
+{
+	attribute->start_index = (guint)from;
+	attribute->end_index = (guint)to;
+	return attribute;
+}
+
+/* What is lower or higher is smaller, too. */
+static PangoAttrList *list_levels(const struct al_text *levels, double size_pt)
+{
+	PangoAttrList *list = pango_attr_list_new();
+
+	for (size_t i = 0; i < levels->length; i++) {
+		const bool is_lower = levels->data[i] == AL_LEVEL_LOWER;
+		if (levels->data[i] == AL_LEVEL_LINE)
+			continue;
+		pango_attr_list_insert(list,
+			between(pango_attr_scale_new(AL_LEVEL_SIZE), i, i + 1));
+		pango_attr_list_insert(list,
+			between(pango_attr_rise_new((int)(size_pt * PANGO_SCALE
+					* (is_lower ? -AL_LEVEL_LOWERED : AL_LEVEL_RAISED))),
+				i, i + 1));
+	}
+	return list;
+}
+
+/* The layout set to the label's text, and the text's logical rectangle in pango's units; `levels`
+ * gets those of the bytes. */
 static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label,
-	PangoRectangle *extent)
+	struct al_text *levels, PangoRectangle *extent)
 {
 	PangoLayout *layout = canvas->layouts[label->font];
+	char *valid = g_utf8_make_valid(label->text, -1); /* pango would print a warning */
+	struct al_text plain;
 
+	al_text_init(&plain);
+	al_text_init(levels);
+	al_typeset(valid, &plain, levels);
+	g_free(valid);
 	pango_layout_set_width(layout,
 		label->wrap_pt > 0 ? (int)(label->wrap_pt * PANGO_SCALE) : -1);
 	pango_layout_set_alignment(layout,
 		label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
-	if (g_utf8_validate(label->text, -1, NULL)) {
-		pango_layout_set_text(layout, label->text, -1);
-	} else { /* pango would print a warning */
-		char *valid = g_utf8_make_valid(label->text, -1);
-		pango_layout_set_text(layout, valid, -1);
-		g_free(valid);
-	}
+	pango_layout_set_text(layout, plain.data, -1);
+	PangoAttrList *list = list_levels(levels, fonts[label->font].size_pt);
+	pango_layout_set_attributes(layout, list);
+	pango_attr_list_unref(list);
 	pango_layout_get_extents(layout, NULL, extent);
+	al_text_finish(&plain);
 	return layout;
 }
 
@@ -252,7 +378,7 @@ double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
 
 	for (const char *p = text; *p; p++) {
 		unsigned char c = (unsigned char)*p;
-		if (c >= 128)
+		if (c >= 128 || c == '$')
 			return width_of(canvas, text);
 		if (canvas->advances_pt[c] == 0)
 			canvas->advances_pt[c] = width_of(canvas, (const char[]){*p, '\0'});
@@ -265,8 +391,10 @@ void al_label_measure(struct al_canvas *canvas, const struct al_label *label, do
 	double *height_pt)
 {
 	PangoRectangle extent;
+	struct al_text levels;
 
-	shape(canvas, label, &extent);
+	shape(canvas, label, &levels, &extent);
+	al_text_finish(&levels);
 	double along = (double)extent.width / PANGO_SCALE;
 	double across = (double)extent.height / PANGO_SCALE;
 	*width_pt = label->is_vertical ? across : along;
@@ -291,10 +419,25 @@ void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, do
 	label->box = al_box_at(width, height, x, y, across, down);
 }
 
+static void show(struct al_canvas *canvas, const struct al_label *label, PangoLayout *layout,
+	const struct al_text *levels)
+{
+	if (canvas->format == AL_FIGURE_SVG)
+		al_svg_add_text(&canvas->svg, canvas->cr,
+			&(struct al_svg_text){.layout = layout,
+				.levels = levels->data,
+				.size_pt = fonts[label->font].size_pt,
+				.is_bold = fonts[label->font].weight == PANGO_WEIGHT_BOLD,
+				.color = label->color});
+	else
+		pango_cairo_show_layout(canvas->cr, layout);
+}
+
 void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 {
 	PangoRectangle extent;
-	PangoLayout *layout = shape(canvas, label, &extent);
+	struct al_text levels;
+	PangoLayout *layout = shape(canvas, label, &levels, &extent);
 
 	al_canvas_color(canvas, label->color);
 	cairo_save(canvas->cr);
@@ -303,6 +446,8 @@ void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 	if (label->is_vertical)
 		cairo_rotate(canvas->cr, -G_PI_2);
 	cairo_move_to(canvas->cr, -(double)extent.x / PANGO_SCALE, -(double)extent.y / PANGO_SCALE);
-	pango_cairo_show_layout(canvas->cr, layout);
+	show(canvas, label, layout, &levels);
 	cairo_restore(canvas->cr);
+	cairo_new_path(canvas->cr);
+	al_text_finish(&levels);
 }

@@ -9,6 +9,7 @@
 #include <pango/pangocairo.h>
 
 #include "figure/figure.h"
+#include "figure/svg.h"
 
 struct al_box {
 	double left, top, right, bottom;
@@ -16,10 +17,6 @@ struct al_box {
 
 struct al_segment {
 	double x0, y0, x1, y1;
-};
-
-struct al_color {
-	double red, green, blue;
 };
 
 enum al_font {
@@ -46,8 +43,12 @@ struct al_canvas {
 	enum al_figure_format format;
 	double width_pt, height_pt;
 	struct al_text *out; /* the caller's */
+	const char *title;
 	cairo_surface_t *surface;
-	cairo_t *cr;
+	cairo_t *cr; /* in SVG it holds the path alone, and how lines are drawn */
+	struct al_svg svg;
+	struct al_color color;
+	double alpha;
 	PangoLayout *layouts[AL_N_FONTS];
 	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */
 };
@@ -65,6 +66,20 @@ bool al_canvas_end(struct al_canvas *canvas, struct al_error *err) AL_MUST_CHECK
 void al_canvas_finish(struct al_canvas *canvas);
 
 void al_canvas_color(struct al_canvas *canvas, struct al_color color);
+
+/* A colour through which what is below shows. */
+void al_canvas_glass(struct al_canvas *canvas, struct al_color color, double alpha);
+
+/* The context's path, filled or stroked, is used up; "preserve" keeps it. */
+void al_canvas_fill(struct al_canvas *canvas);
+void al_canvas_fill_preserve(struct al_canvas *canvas);
+void al_canvas_stroke(struct al_canvas *canvas);
+void al_canvas_stroke_preserve(struct al_canvas *canvas);
+void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box);
+
+/* What is drawn in between stays inside of the box. */
+void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box);
+void al_canvas_end_clip(struct al_canvas *canvas);
 
 /* Strokes a straight line. */
 void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, double y1,

@@ -31,14 +31,18 @@ static void include(struct span *span, double value)
 	span->n++;
 }
 
-static void include_points(struct span *x, struct span *y, const struct al_points *points)
+/* On a log axis an error bar may reach below what the axis has. */
+static void include_points(const struct al_plot *plot, struct span *x, struct span *y,
+	const struct al_points *points)
 {
-	for (size_t i = 0; i < points->n; i++)
-		if (!isnan(points->items[i].y)) {
-			include(x, points->items[i].x);
-			include(y, points->items[i].low);
-			include(y, points->items[i].high);
-		}
+	for (size_t i = 0; i < points->n; i++) {
+		const struct al_point *point = &points->items[i];
+		if (isnan(point->y))
+			continue;
+		include(x, point->x);
+		include(y, plot->y.is_log && point->low <= 0 ? point->y : point->low);
+		include(y, point->high);
+	}
 }
 
 /* The ends of stacked bars: the sums of the positive values and of the negative values. */
@@ -64,7 +68,7 @@ static const struct span nothing = {.min = INFINITY,
 static void gather_panel(const struct al_plot *plot, size_t panel, struct span *x, struct span *y)
 {
 	for (size_t series = 0; series < plot->n_series; series++)
-		include_points(x, y, al_plot_points(plot, panel, series));
+		include_points(plot, x, y, al_plot_points(plot, panel, series));
 	for (size_t slot = 0; plot->figure->n_stacked && slot < plot->n_categories; slot++)
 		include_stack(y, plot, panel, (double)slot);
 }
@@ -158,10 +162,12 @@ static void bound_cells(struct al_dimension *d, const struct span *span)
 	d->is_whole = d->is_min_fixed = d->is_max_fixed = true;
 }
 
-static void include_colors(struct span *span, const struct al_points *points)
+static void include_colors(struct span *span, const struct al_figure *figure,
+	const struct al_points *points)
 {
 	for (size_t i = 0; i < points->n; i++)
-		if (!isnan(points->items[i].color))
+		if (!isnan(points->items[i].color)
+			&& !(figure->leaves_diagonal && points->items[i].x == points->items[i].y))
 			include(span, points->items[i].color);
 }
 
@@ -173,7 +179,7 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++)
 		for (size_t series = 0; series < plot->n_series; series++)
-			include_colors(&span, al_plot_points(plot, panel, series));
+			include_colors(&span, plot->figure, al_plot_points(plot, panel, series));
 	if (span.n == 0)
 		return al_fail(err, AL_EINPUT,
 			"nothing to draw: no cell has a number for its colour");

@@ -1,4 +1,4 @@
-/* PNG through libpng; repairs of cairo's SVG and PDF. */
+/* PNG through libpng; a repair of cairo's PDF. */
 #include "figure/encode.h"
 
 #include <math.h>
@@ -91,26 +91,6 @@ bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text 
 	png_free(png, row);
 	png_destroy_write_struct(&png, &info);
 	return true;
-}
-
-/* cairo numbers surfaces over the life of the process: id="surface37". */
-void al_encode_stable_ids(struct al_text *svg)
-{
-	static const char mark[] = "id=\"surface";
-	const char *from = svg->data, *found;
-	struct al_text out;
-	int count = 0;
-
-	al_text_init(&out);
-	while ((found = strstr(from, mark))) {
-		const char *digits = found + strlen(mark);
-		al_text_add_bytes(&out, from, (size_t)(digits - from));
-		al_text_addf(&out, "%d", count++);
-		from = digits + strspn(digits, "0123456789");
-	}
-	al_text_add(&out, from);
-	al_text_finish(svg);
-	*svg = out;
 }
 
 /* A date of the same length, without its seconds, so that no offset in the file changes. */

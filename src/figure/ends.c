@@ -27,7 +27,7 @@ static bool find_end(const struct al_scene *scene, size_t series, struct end *ou
 	for (size_t i = points->n; i-- > 0;)
 		if (al_scene_holds(scene, 0, &points->items[i])) {
 			*out = (struct end){series, al_scene_x(scene, 0, points->items[i].x),
-				al_scene_y(scene, points->items[i].y), 0};
+				al_scene_y(scene, 0, points->items[i].y), 0};
 			return true;
 		}
 	return false;

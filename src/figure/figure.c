@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "figure/mark.h"
+#include "figure/measures.h"
 
 #define MARK_NAME(name) #name,
 #define MARK_POINTER(name) &al_mark_##name,
@@ -113,6 +114,17 @@ static bool draw_page(struct al_plot *plot, const struct page *page, enum al_fig
 	return is_done;
 }
 
+/* So high that the square frames of all rows fit, with their titles and ticks. */
+static double height_of_rows(const struct al_plot *plot, double width_pt)
+{
+	static const double sides_pt = 30, between_pt = 14, around_pt = 42;
+	const double columns = fmin((double)plot->figure->panels_a_row, (double)plot->n_panels);
+	const double rows = ceil((double)plot->n_panels / columns);
+	const double side = fmin(AL_SQUARE_PT, (width_pt - sides_pt) / columns - AL_PANEL_GAP_PT);
+
+	return round(rows * (side + between_pt) + around_pt);
+}
+
 /* A page without a given height grows until the text leaves the frames a fair share of it. */
 static bool draw_plot(struct al_plot *plot, enum al_figure_format format, struct al_text *out,
 	struct al_error *err)
@@ -121,6 +133,11 @@ static bool draw_plot(struct al_plot *plot, enum al_figure_format format, struct
 	const struct al_figure *figure = plot->figure;
 	double width = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
 	struct page page = {figure->height_pt, least_height_pt};
+
+	if (figure->panels_a_row > 0 && figure->height_pt == 0) {
+		page.height_pt = height_of_rows(plot, width);
+		return draw_page(plot, &page, format, out, err);
+	}
 
 	for (size_t i = 0; figure->height_pt == 0 && i < sizeof(growing) / sizeof(*growing); i++) {
 		page = (struct page){round(growing[i] * width), 0.3 * width};

@@ -5,12 +5,16 @@
 #include "figure/mark.h"
 #include "figure/palette.h"
 
-static const double hatch_pt = 2.4, least_scale = 0.5;
+static const double hatch_pt = 2.4, least_scale = 0.5, least_dash_pt = 1;
+
+/* Colours of a map; how many about the middle look white. */
+enum { STEPS = 100, NEAR_ZERO = 4 };
 
 static struct al_box cell_box(const struct al_scene *scene, size_t panel, const struct al_point *p)
 {
-	return (struct al_box){al_scene_x(scene, panel, p->x - 0.5), al_scene_y(scene, p->y + 0.5),
-		al_scene_x(scene, panel, p->x + 0.5), al_scene_y(scene, p->y - 0.5)};
+	return (struct al_box){al_scene_x(scene, panel, p->x - 0.5),
+		al_scene_y(scene, panel, p->y + 0.5), al_scene_x(scene, panel, p->x + 0.5),
+		al_scene_y(scene, panel, p->y - 0.5)};
 }
 
 /* Lines that rise to the right, clipped to the cell. */
@@ -18,31 +22,31 @@ static void hatch(struct al_canvas *canvas, const struct al_box *box)
 {
 	double height = box->bottom - box->top;
 
-	cairo_save(canvas->cr);
-	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left, height);
-	cairo_clip(canvas->cr);
+	al_canvas_begin_clip(canvas, box);
 	for (double x = box->left - height; x < box->right; x += hatch_pt)
 		al_canvas_line(canvas, x, box->bottom, x + height, box->top, 0.4, al_color_leader);
-	cairo_restore(canvas->cr);
+	al_canvas_end_clip(canvas);
 }
 
 /* A little wider than the cell: between exact neighbours viewers leave a hairline. What stands out
  * of the frame is clipped. */
-static void fill(struct al_canvas *canvas, const struct al_box *box, struct al_color color)
+static void trace(struct al_canvas *canvas, const struct al_box *box)
 {
 	const double bleed = 0.1;
 
-	al_canvas_color(canvas, color);
 	cairo_rectangle(canvas->cr, box->left - bleed, box->top - bleed,
 		box->right - box->left + 2 * bleed, box->bottom - box->top + 2 * bleed);
-	cairo_fill(canvas->cr);
 }
 
 /* Luminance as sRGB weighs it. */
 static struct al_color ink_on(struct al_color back)
 {
-	return 0.2126 * back.red + 0.7152 * back.green + 0.0722 * back.blue > 0.45 ? al_color_ink
-										   : al_color_white;
+	struct al_color ink = 0.2126 * back.red + 0.7152 * back.green + 0.0722 * back.blue > 0.45
+		? al_color_ink
+		: al_color_white;
+
+	ink.is_value = true; /* as the cell is */
+	return ink;
 }
 
 /* "1.00", ".12", "-.12": no room is lost on a zero. */
@@ -80,33 +84,116 @@ static void write_value(struct al_canvas *canvas, const struct al_box *box, doub
 	cairo_restore(canvas->cr);
 }
 
-static void draw_cell(struct al_scene *scene, size_t panel, const struct al_point *point)
+/* A dash where the number is negative, for print in grey: two hues of one lightness look alike. */
+static void sign(struct al_canvas *canvas, const struct al_box *box, struct al_color back)
+{
+	const double half = (box->right - box->left) / 5, x = (box->left + box->right) / 2;
+	const double y = (box->top + box->bottom) / 2;
+
+	if (half >= least_dash_pt)
+		al_canvas_line(canvas, x - half, y, x + half, y, 0.5, ink_on(back));
+}
+
+/* The step of the colour bar that a cell has. */
+static int step_of(const struct al_scene *scene, double value)
 {
 	const struct al_dimension *color = &scene->plot->color;
-	struct al_box box = cell_box(scene, panel, point);
+	const double share = (value - color->min) / (color->max - color->min);
 
-	if (isnan(point->color)) {
-		hatch(scene->canvas, &box);
-		return;
-	}
-	const struct al_color back = al_ramp_color((point->color - color->min)
-			/ (color->max - color->min),
-		scene->plot->figure->is_diverging);
-	fill(scene->canvas, &box, back);
+	return (int)lround(fmin(1, fmax(0, share)) * STEPS);
+}
+
+static struct al_color color_of(const struct al_scene *scene, int step)
+{
+	return al_ramp_color((double)step / STEPS, scene->plot->figure->is_diverging);
+}
+
+/* What stands on a cell. */
+static void annotate(struct al_scene *scene, const struct al_box *box, double value)
+{
+	const int step = step_of(scene, value);
+
 	if (scene->plot->figure->writes_values)
-		write_value(scene->canvas, &box, point->color, back);
+		write_value(scene->canvas, box, value, color_of(scene, step));
+	else if (scene->plot->figure->is_diverging && step < STEPS / 2 - NEAR_ZERO)
+		sign(scene->canvas, box, color_of(scene, step));
+}
+
+static bool is_cell(const struct al_scene *scene, const struct al_point *point)
+{
+	return !isnan(point->y) && !(scene->plot->figure->leaves_diagonal && point->x == point->y);
+}
+
+static bool has_step(const struct al_scene *scene, const struct al_point *point, int step)
+{
+	return is_cell(scene, point) && !isnan(point->color)
+		&& step_of(scene, point->color) == step;
+}
+
+/* How many cells from this one on stand above each other, or else beside, and have this colour. */
+static size_t run_length(const struct al_scene *scene, const struct al_points *points, size_t first,
+	int step)
+{
+	const struct al_point *p = &points->items[first];
+	size_t n = 1;
+
+	if (first + 1 == points->n)
+		return 1;
+	const double dx = p[1].x - p->x, dy = p[1].y - p->y;
+	if (!(dx == 0 && dy == 1) && !(dx == 1 && dy == 0))
+		return 1;
+	while (first + n < points->n && has_step(scene, &p[n], step) && p[n].x - p[n - 1].x == dx
+		&& p[n].y - p[n - 1].y == dy)
+		n++;
+	return n;
+}
+
+/* All cells of one colour at once, and neighbours as one box: a map of many is small then. */
+static void fill_step(struct al_scene *scene, size_t panel, const struct al_points *points,
+	int step)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < points->n; i++) {
+		if (!has_step(scene, &points->items[i], step))
+			continue;
+		const size_t last = i + run_length(scene, points, i, step) - 1;
+		struct al_box box = cell_box(scene, panel, &points->items[i]);
+		const struct al_box end = cell_box(scene, panel, &points->items[last]);
+		box.top = end.top;
+		box.right = end.right;
+		trace(scene->canvas, &box);
+		i = last;
+		is_any = true;
+	}
+	if (!is_any)
+		return;
+	al_canvas_color(scene->canvas, color_of(scene, step));
+	al_canvas_fill(scene->canvas);
+}
+
+static void draw_points(struct al_scene *scene, size_t panel, const struct al_points *points)
+{
+	for (int step = 0; step <= STEPS; step++)
+		fill_step(scene, panel, points, step);
+	for (size_t i = 0; i < points->n; i++) {
+		const struct al_point *point = &points->items[i];
+		const struct al_box box = cell_box(scene, panel, point);
+		if (!is_cell(scene, point))
+			continue;
+		if (isnan(point->color))
+			hatch(scene->canvas, &box);
+		else
+			annotate(scene, &box, point->color);
+	}
 }
 
 static void draw(struct al_scene *scene, size_t panel)
 {
 	al_scene_clip(scene, panel);
-	for (size_t series = 0; series < scene->plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(scene->plot, panel, series);
-		for (size_t i = 0; i < points->n; i++)
-			if (!isnan(points->items[i].y))
-				draw_cell(scene, panel, &points->items[i]);
-	}
-	cairo_restore(scene->canvas->cr);
+	for (size_t series = 0; series < scene->plot->n_series; series++)
+		draw_points(scene, panel, al_plot_points(scene->plot, panel, series));
+	al_canvas_end_clip(scene->canvas);
 }
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)

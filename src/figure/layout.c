@@ -16,23 +16,36 @@ static const double least_width_pt = 24;
 struct margins {
 	double left, top, right, bottom;
 	double between; /* panels */
+	double above; /* panels of a lower row */
 };
 
 /* ---- frames and scales ---- */
 
+/* The size of each frame; those in rows are square. */
+static void find_frame_size(const struct al_scene *scene, const struct margins *m, double *width,
+	double *height)
+{
+	const size_t columns = al_scene_columns(scene);
+	const size_t rows = (scene->plot->n_panels + columns - 1) / columns;
+	const double across = scene->canvas->width_pt - m->left - m->right;
+	const double down = scene->canvas->height_pt - m->top - m->bottom;
+
+	*width = (across + m->between) / (double)columns - m->between;
+	*height = (down + m->above) / (double)rows - m->above;
+	if (scene->plot->figure->panels_a_row > 0)
+		*width = *height = fmin(AL_SQUARE_PT, fmin(*width, *height));
+}
+
 static void set_frames(struct al_scene *scene, const struct margins *m)
 {
-	size_t n = scene->plot->n_panels;
-	double width = scene->canvas->width_pt - m->left - m->right;
-	double step = (width + m->between) / (double)n;
+	const size_t columns = al_scene_columns(scene);
+	double width, height;
 
-	for (size_t i = 0; i < n; i++)
-		scene->frames[i] = (struct al_box){
-			.left = m->left + (double)i * step,
-			.right = m->left + (double)i * step + step - m->between,
-			.top = m->top,
-			.bottom = scene->canvas->height_pt - m->bottom,
-		};
+	find_frame_size(scene, m, &width, &height);
+	for (size_t i = 0; i < scene->plot->n_panels; i++)
+		scene->frames[i] = al_box_at(width, height,
+			m->left + (double)(i % columns) * (width + m->between),
+			m->top + (double)(i / columns) * (height + m->above), 0, 0);
 }
 
 static bool check_frames(const struct al_scene *scene, struct al_error *err)
@@ -189,14 +202,15 @@ static void add_x_labels(struct al_scene *scene, size_t panel)
 	}
 }
 
-static void add_y_labels(struct al_scene *scene)
+/* Of the row that begins with this panel. */
+static void add_y_labels(struct al_scene *scene, size_t first)
 {
-	double right = scene->frames[0].left - AL_TICK_PT - AL_TICK_GAP_PT;
+	double right = scene->frames[first].left - AL_TICK_PT - AL_TICK_GAP_PT;
 
 	for (size_t i = 0; i < scene->y_ticks.n; i++) {
 		struct al_label label = al_tick_label(scene->y_ticks.items[i].label);
 		al_label_put(scene->canvas, &label, right,
-			al_scene_y(scene, scene->y_ticks.items[i].value), 1, 0.5);
+			al_scene_y(scene, first, scene->y_ticks.items[i].value), 1, 0.5);
 		al_scene_add_label(scene, &label);
 	}
 }
@@ -220,6 +234,15 @@ static double panel_title_lines(const struct al_plot *plot)
 		most = n > most ? n : most;
 	}
 	return (double)most;
+}
+
+static double panel_titles_height(const struct al_scene *scene)
+{
+	const struct al_plot *plot = scene->plot;
+
+	return *plot->panels[0]
+		? panel_title_lines(plot) * al_line_height(scene->canvas, AL_FONT_TITLE) + 1
+		: 2;
 }
 
 static void add_panel_title(struct al_scene *scene, size_t panel)
@@ -255,7 +278,7 @@ static struct al_label axis_title(const char *text, double room_pt, bool is_vert
 
 static struct al_label x_title(const struct al_scene *scene)
 {
-	const struct al_box *last = &scene->frames[scene->plot->n_panels - 1];
+	const struct al_box *last = &scene->frames[al_scene_columns(scene) - 1];
 
 	return axis_title(scene->plot->x.title, last->right - scene->frames[0].left, false);
 }
@@ -269,12 +292,13 @@ static struct al_label y_title(const struct al_scene *scene)
 static void add_axis_titles(struct al_scene *scene)
 {
 	const struct al_box *first = &scene->frames[0];
-	const struct al_box *last = &scene->frames[scene->plot->n_panels - 1];
+	const struct al_box *last = &scene->frames[al_scene_columns(scene) - 1];
+	const struct al_box *lowest = &scene->frames[scene->plot->n_panels - 1];
 	struct al_label x = x_title(scene), y = y_title(scene);
 
 	al_label_put(scene->canvas, &x, (first->left + last->right) / 2,
 		scene->canvas->height_pt - AL_EDGE_PT - al_scene_beneath_height(scene), 0.5, 1);
-	al_label_put(scene->canvas, &y, AL_EDGE_PT, (first->top + first->bottom) / 2, 0, 0.5);
+	al_label_put(scene->canvas, &y, AL_EDGE_PT, (first->top + lowest->bottom) / 2, 0, 0.5);
 	if (*x.text)
 		al_scene_add_label(scene, &x);
 	if (*y.text)
@@ -376,9 +400,7 @@ static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 			return false;
 		*top += AL_TITLE_GAP_PT;
 	}
-	*top += *plot->panels[0]
-		? panel_title_lines(plot) * al_line_height(scene->canvas, AL_FONT_TITLE) + 1
-		: 2;
+	*top += panel_titles_height(scene);
 	return true;
 }
 
@@ -401,6 +423,7 @@ static bool grow_all(struct al_scene *scene, struct margins *m, double top)
 	if (scene->plot->n_panels > 1)
 		holds &= grow(&m->between,
 			fmax(AL_PANEL_GAP_PT, overhang(scene, false) + overhang(scene, true) + 4));
+	holds &= grow(&m->above, panel_titles_height(scene) + AL_TITLE_GAP_PT);
 	return holds;
 }
 
@@ -427,7 +450,7 @@ static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds,
 
 static bool settle(struct al_scene *scene, struct al_error *err)
 {
-	struct margins m = {20, 4, 4, 20, 0};
+	struct margins m = {20, 4, 4, 20, 0, 0};
 	bool holds = false;
 
 	for (int pass = 0; pass < MOST_PASSES && !holds; pass++)
@@ -455,10 +478,12 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 		return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
 		add_panel_title(scene, panel);
-		add_x_labels(scene, panel);
+		if (al_scene_is_lowest(scene, panel))
+			add_x_labels(scene, panel);
+		if (panel % al_scene_columns(scene) == 0)
+			add_y_labels(scene, panel);
 		al_scene_add_beneath(scene, panel);
 	}
-	add_y_labels(scene);
 	add_axis_titles(scene);
 	return true;
 }

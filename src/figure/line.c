@@ -12,10 +12,10 @@ enum { FEW_POINTS = 12, MOST_MARKERS = 7 };
 static const double marker_spacing_pt = 36;
 
 /* A point nearer than this to the one before it looks like the same point. */
-static const double least_step_pt = 0.05, strand_step_pt = 0.4;
+static const double least_step_pt = 0.2, strand_step_pt = 1.5;
 
-/* The most strands of a series that are drawn: more would merge into a solid area. */
-enum { MOST_STRANDS = 256 };
+/* The most strands of a series that are drawn: more can't be told apart. */
+enum { MOST_STRANDS = 32 };
 
 struct pen {
 	double x, y; /* the value before */
@@ -62,7 +62,8 @@ static void trace(const struct al_scene *scene, size_t panel, const struct al_po
 
 	for (size_t i = 0; i < n; i++)
 		move(scene->canvas->cr, &scene->frames[panel], &pen,
-			al_scene_x(scene, panel, points[i].x), al_scene_y(scene, points[i].y),
+			al_scene_x(scene, panel, points[i].x),
+			al_scene_y(scene, panel, points[i].y),
 			i + 1 == n || isnan(points[i + 1].y));
 }
 
@@ -75,7 +76,7 @@ static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 	al_canvas_color(scene->canvas, al_series_color(scene->plot->looks[series]));
 	al_series_set_dash(scene->canvas, scene->plot->looks[series]);
 	cairo_set_line_width(cr, scene->plot->strands ? mean_width_pt : width_pt);
-	cairo_stroke(cr);
+	al_canvas_stroke(scene->canvas);
 	cairo_set_dash(cr, NULL, 0, 0);
 }
 
@@ -114,7 +115,7 @@ static void draw_strands(const struct al_scene *scene, size_t panel, size_t seri
 		if (i % stride != 0)
 			continue;
 		trace(scene, panel, points->items + first, n, strand_step_pt);
-		cairo_stroke(cr);
+		al_canvas_stroke(scene->canvas);
 	}
 }
 
@@ -128,17 +129,17 @@ static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
 	for (size_t i = 0; i < points->n; i++)
 		if (!isnan(points->items[i].y))
 			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
-				al_scene_y(scene, points->items[i].high));
+				al_scene_y(scene, panel, points->items[i].high));
 	for (size_t i = points->n; i-- > 0;)
 		if (!isnan(points->items[i].y))
 			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
-				al_scene_y(scene, points->items[i].low));
+				al_scene_y(scene, panel, points->items[i].low));
 	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
 	cairo_close_path(cr);
-	cairo_fill_preserve(cr);
+	al_canvas_fill_preserve(scene->canvas);
 	cairo_set_line_width(cr, strand_width_pt);
-	cairo_stroke(cr);
-	cairo_restore(cr);
+	al_canvas_stroke(scene->canvas);
+	al_canvas_end_clip(scene->canvas);
 }
 
 /* A white rim sets the mean off from the strands behind it. */
@@ -149,7 +150,7 @@ static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
 	trace(scene, panel, points->items, points->n, least_step_pt);
 	al_canvas_color(scene->canvas, al_color_white);
 	cairo_set_line_width(scene->canvas->cr, 2 * mean_width_pt);
-	cairo_stroke(scene->canvas->cr);
+	al_canvas_stroke(scene->canvas);
 }
 
 /* Strands and bands are drawn first, so that the means lie above them. */
@@ -192,7 +193,8 @@ static void draw_marker(const struct al_scene *scene, size_t panel, size_t serie
 {
 	if (al_scene_holds(scene, panel, point))
 		al_series_draw_marker(scene->canvas, scene->plot->looks[series],
-			al_scene_x(scene, panel, point->x), al_scene_y(scene, point->y), size_pt);
+			al_scene_x(scene, panel, point->x), al_scene_y(scene, panel, point->y),
+			size_pt);
 }
 
 /* A marker on the same place as an earlier series' is smaller: that one shows as a rim. */
@@ -205,8 +207,8 @@ static double marker_size(const struct al_scene *scene, size_t panel, size_t ser
 		const struct al_points *points = al_plot_points(scene->plot, panel, earlier);
 		for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
 			if (points->items[i].x == point->x
-				&& fabs(al_scene_y(scene, points->items[i].y)
-					   - al_scene_y(scene, point->y))
+				&& fabs(al_scene_y(scene, panel, points->items[i].y)
+					   - al_scene_y(scene, panel, point->y))
 					< 1)
 				size *= 0.62;
 	}
@@ -279,6 +281,17 @@ static size_t by_coverage(const struct al_scene *scene, size_t order[AL_MOST_SER
 	return n;
 }
 
+static void draw_error_bars(const struct al_scene *scene, size_t panel, size_t series)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+
+	for (size_t i = 0; i < points->n; i++)
+		if (al_scene_holds(scene, panel, &points->items[i]))
+			al_scene_draw_error_bar(scene, panel, &points->items[i],
+				al_scene_x(scene, panel, points->items[i].x),
+				al_series_color(scene->plot->looks[series]));
+}
+
 static void draw(struct al_scene *scene, size_t panel)
 {
 	size_t order[AL_MOST_SERIES];
@@ -290,8 +303,10 @@ static void draw(struct al_scene *scene, size_t panel)
 		if (!al_plot_is_band(scene->plot, order[i]))
 			draw_line(scene, panel, order[i]);
 	for (size_t series = 0; series < n; series++)
-		if (!al_plot_is_band(scene->plot, series))
+		if (!al_plot_is_band(scene->plot, series)) {
+			draw_error_bars(scene, panel, series);
 			draw_markers(scene, panel, series);
+		}
 }
 
 static void avoid_point(struct al_scene *scene, size_t panel, const struct al_points *points,
@@ -302,16 +317,20 @@ static void avoid_point(struct al_scene *scene, size_t panel, const struct al_po
 	if (isnan(to->y) || isnan(from->y))
 		return;
 	al_obstacles_add_segment(scene, obstacles,
-		(struct al_segment){al_scene_x(scene, panel, from->x), al_scene_y(scene, from->y),
-			al_scene_x(scene, panel, to->x), al_scene_y(scene, to->y)});
+		(struct al_segment){al_scene_x(scene, panel, from->x),
+			al_scene_y(scene, panel, from->y), al_scene_x(scene, panel, to->x),
+			al_scene_y(scene, panel, to->y)});
 }
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
 {
 	for (size_t series = 0; series < scene->plot->n_series; series++) {
 		const struct al_points *points = al_plot_points(scene->plot, panel, series);
-		for (size_t i = 0; i < points->n; i++)
+		for (size_t i = 0; i < points->n; i++) {
 			avoid_point(scene, panel, points, i, obstacles);
+			al_scene_avoid_error_bar(scene, panel, &points->items[i],
+				al_scene_x(scene, panel, points->items[i].x), obstacles);
+		}
 	}
 }
 
@@ -322,7 +341,7 @@ static void draw_band_key(const struct al_scene *scene, size_t series, const str
 	al_series_set_glass(canvas, scene->plot->looks[series]);
 	cairo_rectangle(canvas->cr, box->left, box->top + 0.8, box->right - box->left,
 		box->bottom - box->top - 1.6);
-	cairo_fill(canvas->cr);
+	al_canvas_fill(canvas);
 }
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)

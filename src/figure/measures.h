@@ -11,4 +11,7 @@
 #define AL_LINE_GAP_PT 2.0 /* between rows of a legend */
 #define AL_AXIS_WIDTH_PT 0.6
 
+/* The largest side of a square frame. */
+#define AL_SQUARE_PT 150.0
+
 #endif

@@ -28,7 +28,7 @@ struct al_obstacles al_scene_obstacles(struct al_scene *scene, size_t panel)
 
 	scene->plot->mark->avoid(scene, panel, &obstacles);
 	for (size_t i = 0; i < figure->n_references; i++) {
-		double y = al_scene_y(scene, figure->references[i].value);
+		double y = al_scene_y(scene, panel, figure->references[i].value);
 		al_obstacles_add_segment(scene, &obstacles,
 			(struct al_segment){frame->left, y, frame->right, y});
 	}

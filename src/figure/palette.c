@@ -3,43 +3,46 @@
 
 #include <math.h>
 
+/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that grey print tells them
+ * apart, neighbours most. */
 static const struct al_color colors[AL_N_COLORS] = {
-	{0x00 / 255., 0x72 / 255., 0xB2 / 255.}, /* blue */
-	{0xD5 / 255., 0x5E / 255., 0x00 / 255.}, /* vermilion */
-	{0x00 / 255., 0x9E / 255., 0x73 / 255.}, /* bluish green */
-	{0xCC / 255., 0x79 / 255., 0xA7 / 255.}, /* reddish purple */
-	{0xE6 / 255., 0x9F / 255., 0x00 / 255.}, /* orange */
-	{0x56 / 255., 0xB4 / 255., 0xE9 / 255.}, /* sky blue */
-	{0x00 / 255., 0x00 / 255., 0x00 / 255.}, /* black */
-	{0xF0 / 255., 0xE4 / 255., 0x42 / 255.}, /* yellow: faint on white, so last */
+	{0x00 / 255., 0x5A / 255., 0x9C / 255., false}, /* blue, 37 */
+	{0xD5 / 255., 0x5E / 255., 0x00 / 255., false}, /* vermilion, 54 */
+	{0x2F / 255., 0xB8 / 255., 0x8C / 255., false}, /* bluish green, 67 */
+	{0xA2 / 255., 0x45 / 255., 0x80 / 255., false}, /* reddish purple, 44 */
+	{0xF0 / 255., 0xB2 / 255., 0x2C / 255., false}, /* orange, 77 */
+	{0x9A / 255., 0xD8 / 255., 0xF8 / 255., false}, /* sky blue, 83 */
+	{0x1A / 255., 0x1A / 255., 0x1A / 255., false}, /* black, 9 */
+	{0xF0 / 255., 0xE4 / 255., 0x42 / 255., false}, /* yellow, 90: faint on white, so last */
 };
 
 /* ---- ramps ---- */
 
 /* Evenly spaced on each ramp, in between linear. */
 static const struct al_color cividis[] = {
-	{0 / 255., 32 / 255., 77 / 255.},
-	{0 / 255., 51 / 255., 111 / 255.},
-	{57 / 255., 72 / 255., 107 / 255.},
-	{87 / 255., 92 / 255., 109 / 255.},
-	{112 / 255., 113 / 255., 115 / 255.},
-	{138 / 255., 135 / 255., 121 / 255.},
-	{166 / 255., 157 / 255., 117 / 255.},
-	{196 / 255., 181 / 255., 108 / 255.},
-	{255 / 255., 234 / 255., 70 / 255.},
+	{0 / 255., 32 / 255., 77 / 255., true},
+	{0 / 255., 51 / 255., 111 / 255., true},
+	{57 / 255., 72 / 255., 107 / 255., true},
+	{87 / 255., 92 / 255., 109 / 255., true},
+	{112 / 255., 113 / 255., 115 / 255., true},
+	{138 / 255., 135 / 255., 121 / 255., true},
+	{166 / 255., 157 / 255., 117 / 255., true},
+	{196 / 255., 181 / 255., 108 / 255., true},
+	{255 / 255., 234 / 255., 70 / 255., true},
 };
 static const struct al_color diverging[] = {
-	{0x00 / 255., 0x3C / 255., 0x66 / 255.},
-	{0x00 / 255., 0x72 / 255., 0xB2 / 255.},
-	{1, 1, 1},
-	{0xD5 / 255., 0x5E / 255., 0x00 / 255.},
-	{0x7A / 255., 0x32 / 255., 0x00 / 255.},
+	{0x00 / 255., 0x3C / 255., 0x66 / 255., true},
+	{0x00 / 255., 0x72 / 255., 0xB2 / 255., true},
+	{1, 1, 1, true},
+	{0xD5 / 255., 0x5E / 255., 0x00 / 255., true},
+	{0x7A / 255., 0x32 / 255., 0x00 / 255., true},
 };
 
 static struct al_color mix(struct al_color a, struct al_color b, double share)
 {
 	return (struct al_color){a.red + share * (b.red - a.red),
-		a.green + share * (b.green - a.green), a.blue + share * (b.blue - a.blue)};
+		a.green + share * (b.green - a.green), a.blue + share * (b.blue - a.blue),
+		a.is_value};
 }
 
 static struct al_color ramp_at(const struct al_color *stops, size_t n, double share)
@@ -63,9 +66,7 @@ struct al_color al_series_tint(size_t series)
 
 void al_series_set_glass(struct al_canvas *canvas, size_t series)
 {
-	struct al_color color = al_series_color(series);
-
-	cairo_set_source_rgba(canvas->cr, color.red, color.green, color.blue, 0.35);
+	al_canvas_glass(canvas, al_series_color(series), 0.35);
 }
 
 /* ---- dashes and markers ---- */
@@ -132,7 +133,7 @@ struct al_color al_series_ink(size_t series)
 	struct al_color ink = al_series_color(series);
 	double factor = pow(fmin(1, 0.183 / fmax(0.001, luminance(ink))), 1 / 2.2);
 
-	return (struct al_color){ink.red * factor, ink.green * factor, ink.blue * factor};
+	return (struct al_color){ink.red * factor, ink.green * factor, ink.blue * factor, false};
 }
 
 void al_series_set_dash(struct al_canvas *canvas, size_t series)
@@ -176,9 +177,9 @@ void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, do
 	al_canvas_color(canvas, al_color_white);
 	cairo_set_dash(canvas->cr, NULL, 0, 0);
 	cairo_set_line_width(canvas->cr, 0.9);
-	cairo_stroke_preserve(canvas->cr);
+	al_canvas_stroke_preserve(canvas);
 	al_canvas_color(canvas, al_series_color(series));
-	cairo_fill(canvas->cr);
+	al_canvas_fill(canvas);
 }
 
 /* ---- hatches ---- */
@@ -234,7 +235,7 @@ static void stroke(struct al_canvas *canvas, const struct al_box *box, const dou
 	}
 	cairo_set_dash(canvas->cr, NULL, 0, 0);
 	cairo_set_line_width(canvas->cr, 0.5);
-	cairo_stroke(canvas->cr);
+	al_canvas_stroke(canvas);
 }
 
 /* Whole dots only, every second row shifted. */
@@ -251,17 +252,15 @@ static void sprinkle(struct al_canvas *canvas, const struct al_box *box)
 		}
 		is_shifted = !is_shifted;
 	}
-	cairo_fill(canvas->cr);
+	al_canvas_fill(canvas);
 }
 
 void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box)
 {
-	const struct hatch *hatch = &hatches[second(series, N_HATCHES)];
+	const struct hatch *hatch = &hatches[series < AL_N_COLORS ? 0 : second(series, N_HATCHES)];
 
 	al_canvas_color(canvas, al_series_color(series));
-	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left,
-		box->bottom - box->top);
-	cairo_fill(canvas->cr);
+	al_canvas_fill_box(canvas, box);
 	al_canvas_color(canvas, al_color_white);
 	if (hatch->has_dots)
 		sprinkle(canvas, box);

@@ -1,5 +1,6 @@
-/* The palette: what tells series apart, twice: a colour (Okabe & Ito 2008, safe for colour-blind
- * readers) and a dash, a marker or a hatch, for print in grey and for marks that coincide. */
+/* The palette: what tells series apart, twice: a colour (after Okabe & Ito 2008, safe for
+ * colour-blind readers, in steps of lightness for print in grey) and a dash or a marker, for marks
+ * that coincide. Bars are hatched from the second round of colours on. */
 #ifndef ATTNLEDGER_FIGURE_PALETTE_H
 #define ATTNLEDGER_FIGURE_PALETTE_H
 

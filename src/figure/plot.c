@@ -191,6 +191,16 @@ static double number_of(const struct al_cell *cell)
 	return al_cell_number(cell, &value) && isfinite(value) ? value : NAN;
 }
 
+/* A part of a stack has no bar of its own. */
+static void set_height(struct al_point *point, const struct al_cell *cell, bool is_stacked)
+{
+	const double spread = cell->spread && !is_stacked ? mpq_get_d(cell->spread) : 0;
+
+	point->y = number_of(cell);
+	point->low = point->y - spread;
+	point->high = point->y + spread;
+}
+
 static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *out,
 	struct al_error *err)
 {
@@ -254,7 +264,7 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 	for (size_t y = 0; y < columns->n_y; y++) {
 		if (!place_series(plot, table, columns, row, y, &series, err))
 			return false;
-		point.y = point.low = point.high = number_of(&cells[columns->y[y]]);
+		set_height(&point, &cells[columns->y[y]], plot->figure->n_stacked > 0);
 		if (!isnan(point.x))
 			add_point(plot, points_at(plot, (size_t)panel, (size_t)series), point);
 	}

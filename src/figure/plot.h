@@ -6,13 +6,13 @@
 
 struct al_mark;
 
-enum { AL_MOST_SERIES = 64, AL_MOST_PANELS = 16, AL_MOST_CATEGORIES = 256 };
+enum { AL_MOST_SERIES = 64, AL_MOST_PANELS = 96, AL_MOST_CATEGORIES = 256 };
 
 struct al_point {
 	double x; /* a number, or the index of a category */
 	double y; /* NAN where missing: a line has a gap there */
 	double color; /* heatmap: NAN where missing */
-	double low, high; /* what strands reach, whose mean is y */
+	double low, high; /* what strands reach, whose mean is y; or the spread of y */
 	size_t strand;
 	size_t row;
 	const char *label; /* NULL for none */

@@ -7,7 +7,8 @@
 static const double marker_pt = 4.6;
 
 static void each_point(struct al_scene *scene, size_t panel,
-	void (*visit)(struct al_scene *scene, size_t series, double x, double y, void *context),
+	void (*visit)(struct al_scene *scene, size_t panel, size_t series,
+		const struct al_point *point, double x, double y, void *context),
 	void *context)
 {
 	for (size_t series = 0; series < scene->plot->n_series; series++) {
@@ -15,14 +16,18 @@ static void each_point(struct al_scene *scene, size_t panel,
 		for (size_t i = 0; i < points->n; i++)
 			if (!isnan(points->items[i].y)
 				&& al_scene_holds(scene, panel, &points->items[i]))
-				visit(scene, series, al_scene_x(scene, panel, points->items[i].x),
-					al_scene_y(scene, points->items[i].y), context);
+				visit(scene, panel, series, &points->items[i],
+					al_scene_x(scene, panel, points->items[i].x),
+					al_scene_y(scene, panel, points->items[i].y), context);
 	}
 }
 
-static void draw_point(struct al_scene *scene, size_t series, double x, double y, void *context)
+static void draw_point(struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point, double x, double y, void *context)
 {
 	(void)context;
+	al_scene_draw_error_bar(scene, panel, point, x,
+		al_series_color(scene->plot->looks[series]));
 	al_series_draw_marker(scene->canvas, scene->plot->looks[series], x, y, marker_pt);
 }
 
@@ -31,11 +36,13 @@ static void draw(struct al_scene *scene, size_t panel)
 	each_point(scene, panel, draw_point, NULL);
 }
 
-static void avoid_point(struct al_scene *scene, size_t series, double x, double y, void *obstacles)
+static void avoid_point(struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point, double x, double y, void *obstacles)
 {
 	const double radius = 0.6 * marker_pt;
 
 	(void)series;
+	al_scene_avoid_error_bar(scene, panel, point, x, obstacles);
 	al_obstacles_add_box(scene, obstacles,
 		(struct al_box){x - radius, y - radius, x + radius, y + radius});
 }

@@ -20,9 +20,21 @@ double al_scene_x(const struct al_scene *scene, size_t panel, double x)
 	return scene->frames[panel].left + al_scale_at(&scene->x[panel], x);
 }
 
-double al_scene_y(const struct al_scene *scene, double y)
+double al_scene_y(const struct al_scene *scene, size_t panel, double y)
 {
-	return al_scale_at(&scene->y, y);
+	return al_scale_at(&scene->y, y) + scene->frames[panel].top - scene->frames[0].top;
+}
+
+size_t al_scene_columns(const struct al_scene *scene)
+{
+	const size_t n = scene->plot->n_panels, a_row = scene->plot->figure->panels_a_row;
+
+	return a_row > 0 && a_row < n ? a_row : n;
+}
+
+bool al_scene_is_lowest(const struct al_scene *scene, size_t panel)
+{
+	return panel + al_scene_columns(scene) >= scene->plot->n_panels;
 }
 
 double al_scene_slot_pt(const struct al_scene *scene)
@@ -41,13 +53,7 @@ bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_
 
 void al_scene_clip(const struct al_scene *scene, size_t panel)
 {
-	const struct al_box *frame = &scene->frames[panel];
-	cairo_t *cr = scene->canvas->cr;
-
-	cairo_save(cr);
-	cairo_rectangle(cr, frame->left, frame->top, frame->right - frame->left,
-		frame->bottom - frame->top);
-	cairo_clip(cr);
+	al_canvas_begin_clip(scene->canvas, &scene->frames[panel]);
 }
 
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label)

@@ -34,7 +34,7 @@ struct al_scene {
 	struct al_ticks *x_ticks; /* [n_panels] */
 	struct al_ticks y_ticks;
 	struct al_slot_names slot_names; /* instead of x_ticks where x has slots */
-	struct al_scale *x, y; /* x [n_panels], from the left of a frame */
+	struct al_scale *x, y; /* x [n_panels], from the left of a frame; y on the first panel */
 	struct al_label *labels; /* all text */
 	size_t n_labels, labels_room;
 	struct al_segment *leaders; /* from a mark to its label */
@@ -45,8 +45,12 @@ struct al_scene {
 	struct al_box color_bar; /* of a heat map */
 };
 
+/* Panels stand side by side, or in rows (al_figure.panels_a_row). */
+size_t al_scene_columns(const struct al_scene *scene);
+bool al_scene_is_lowest(const struct al_scene *scene, size_t panel);
+
 double al_scene_x(const struct al_scene *scene, size_t panel, double x);
-double al_scene_y(const struct al_scene *scene, double y);
+double al_scene_y(const struct al_scene *scene, size_t panel, double y);
 
 /* The width of the slot of one value of x, where x has slots. */
 double al_scene_slot_pt(const struct al_scene *scene);
@@ -54,7 +58,7 @@ double al_scene_slot_pt(const struct al_scene *scene);
 /* Is the point inside the fixed limits of the axes? */
 bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_point *point);
 
-/* What is drawn from here to cairo_restore stays inside a frame. */
+/* What is drawn from here to al_canvas_end_clip stays inside a frame. */
 void al_scene_clip(const struct al_scene *scene, size_t panel);
 
 /* Adds a label whose place is set. */

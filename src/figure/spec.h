@@ -40,6 +40,8 @@ struct al_figure {
 	struct al_axis color; /* heatmap: what cells at (x, y) hold; x and y are whole numbers */
 	bool is_diverging; /* heatmap: two hues about zero */
 	bool writes_values; /* heatmap: in each cell, with two decimals */
+	bool leaves_diagonal; /* heatmap: of things with themselves; not drawn, and not in the
+				 colours' range */
 	const char *stacked[AL_FIGURE_MOST_STACKED]; /* bar: columns stacked instead of y.column */
 	size_t n_stacked;
 	const char *series; /* column whose values make the series, or NULL */
@@ -50,6 +52,7 @@ struct al_figure {
 	struct al_strands strands;
 	const char *panel; /* column whose values make panels side by side, or NULL; lines of a
 	                      value are lines of the title */
+	size_t panels_a_row; /* 0: all side by side; else rows of so many, of square frames */
 	const char *const *beneath; /* columns that stand beneath each panel, as its first row has
 				       them; those of one group on one line */
 	size_t n_beneath;

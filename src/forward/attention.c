@@ -79,11 +79,14 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 	const size_t n = keys.high - keys.low;
 	const size_t head = index % (size_t)h->layer->shape->n_heads;
 	const float *sink = h->layer->sinks.data ? &h->layer->sinks.data[head] : NULL;
+	const size_t sequence = index / (size_t)h->layer->shape->n_heads;
+	const struct al_place place = {h->layer->number, h->batch,
+		h->batch->begin[sequence] + first};
 	struct al_matrix_f scores = {memory, n, end - first, n};
 	double entropy = 0;
 
-	if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, scale, al_columns_f(k, keys.low, n),
-		    al_columns_f(q, first, end - first), 0, scores, err))
+	if (!al_multiply(place, AL_TRANSPOSED, scale, al_columns_f(k, keys.low, n),
+		    al_columns_f(q, first, end - first), false, scores, err))
 		return false;
 	for (size_t j = first; j < end; j++) {
 		const struct span own = seen(h, past + j, past + j + 1, k.cols);
@@ -96,8 +99,8 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 	}
 	if (h->watched)
 		al_watch_weights(h->watched, index, first, keys.low, al_view_f(scores), entropy);
-	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_columns_f(v, keys.low, n), al_view_f(scores), 0,
-		al_part_f(o, 0, first, o.rows, end - first), err);
+	return al_multiply(place, AL_PLAIN, 1, al_columns_f(v, keys.low, n), al_view_f(scores),
+		false, al_part_f(o, 0, first, o.rows, end - first), err);
 }
 
 /* Rows of one head, some columns. */
@@ -132,20 +135,10 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 	return ok;
 }
 
-/* Where scores overflow, all of that query's outputs do. */
 static bool run_heads(struct heads *h, struct al_error *err)
 {
-	const struct al_place place = {h->layer->number, h->batch, 0};
-	const size_t n = h->batch->n_sequences * (size_t)h->layer->shape->n_heads;
-	struct al_error failure = {0};
-
-	if (al_parallel(n, run_head, h, &failure))
-		return true;
-	if (!al_check_columns(place, al_view_f(h->o), err))
-		return false;
-	if (err)
-		*err = failure;
-	return al_in(err, "layer %lld", (long long)h->layer->number);
+	return al_parallel(h->batch->n_sequences * (size_t)h->layer->shape->n_heads, run_head, h,
+		err);
 }
 
 /* ---- norms and positions of queries and keys ---- */
@@ -333,6 +326,8 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 		&& project(&layer->key, place, al_view_f(input), &h.k, err)
 		&& project(&layer->value, place, al_view_f(input), &h.v, err);
 
+	if (trace)
+		trace->batch = batch;
 	if (trace && ok)
 		trace->input = input;
 	else

@@ -60,6 +60,9 @@ static inline size_t al_batch_tokens(const struct al_batch *batch)
 	return batch->begin[batch->n_sequences];
 }
 
+/* The positions that the config gives; 0: it has none, or the family can't be run. */
+bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
 /* A token beyond the vocabulary, a sequence without tokens or beyond the positions. */
 bool al_network_check_tokens(const struct al_network *network, const struct al_batch *batch,
 	struct al_error *err) AL_MUST_CHECK;
@@ -88,6 +91,7 @@ struct al_trace {
 	double *entropy; /* [n_heads]: of attention weights in nats, added up over tokens */
 	double *distance; /* [n_heads][n_heads]: the square root of the Jensen-Shannon divergence
 			     (nats) of two heads' weights, added up over n_sampled queries */
+	const struct al_batch *batch;
 	size_t n_sampled; /* up to AL_SAMPLED_QUERIES of each sequence, evenly apart */
 };
 
@@ -95,6 +99,11 @@ enum { AL_SAMPLED_QUERIES = 16 };
 
 /* Safe on NULL and on a zeroed struct. */
 void al_trace_finish(struct al_trace *trace);
+
+/* Fails, AL_ENOTFINITE: the largest number of x [][tokens] is one of this token's, whose sums of
+ * squares overflowed. */
+bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* What the heads give before W_O: o is initialised, [n_heads*d_value][tokens]. `trace`, which may
  * be NULL, is filled. */

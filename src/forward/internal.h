@@ -16,10 +16,11 @@ struct al_place {
 	size_t first; /* the token of column 0 */
 };
 
-/* C = op(W) X, or that much more, a column a token. Where a number overflows or isn't one, the
- * first such token is named. */
-bool al_multiply(struct al_place place, enum al_op op, struct al_view_f w, struct al_view_f x,
-	bool is_added, struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
+/* C = scale op(W) X, or that much more, a column a token. Where a number overflows or isn't one,
+ * the first such token is named. */
+bool al_multiply(struct al_place place, enum al_op op, float scale, struct al_view_f w,
+	struct al_view_f x, bool is_added, struct al_matrix_f c,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Fails where a column isn't finite, and names its token. */
 bool al_check_columns(struct al_place place, struct al_view_f x,

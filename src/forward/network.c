@@ -71,6 +71,15 @@ static bool read_count(const struct al_network *network, const struct al_forward
 	return true;
 }
 
+bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err)
+{
+	const struct al_network network = {.view = view, .how = view->family->forward};
+
+	*out = 0;
+	return !network.how || !view->has_config
+		|| read_count(&network, &network.how->longest, out, err);
+}
+
 static bool read_activation(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward_word *word = &network->how->activation;

@@ -1,6 +1,7 @@
 /* Which token something is about. */
 #include "forward/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const char *layer_text(char text[64], int64_t layer)
@@ -13,7 +14,7 @@ static const char *layer_text(char text[64], int64_t layer)
 	return text;
 }
 
-static bool fail_token(struct al_place place, size_t column, struct al_error *err)
+static bool fail_token(struct al_place place, size_t column, const char *what, struct al_error *err)
 {
 	const struct al_batch *batch = place.batch;
 	const size_t token = place.first + column;
@@ -22,11 +23,9 @@ static bool fail_token(struct al_place place, size_t column, struct al_error *er
 
 	while (sequence + 1 < batch->n_sequences && batch->begin[sequence + 1] <= token)
 		sequence++;
-	return al_fail(err, AL_ENOTFINITE,
-		"%s: sequence %zu, token %zu (both counted from 0): an activation is NaN or "
-		"infinite",
+	return al_fail(err, AL_ENOTFINITE, "%s: sequence %zu, token %zu (both counted from 0): %s",
 		layer_text(text, place.layer), batch->first_sequence + sequence,
-		token - batch->begin[sequence]);
+		token - batch->begin[sequence], what);
 }
 
 bool al_check_columns(struct al_place place, struct al_view_f x, struct al_error *err)
@@ -35,16 +34,34 @@ bool al_check_columns(struct al_place place, struct al_view_f x, struct al_error
 		return true;
 	for (size_t j = 0; j < x.cols; j++)
 		if (!al_is_finite_f(al_columns_f(x, j, 1)))
-			return fail_token(place, j, err);
+			return fail_token(place, j, "an activation is NaN or infinite", err);
 	return true;
 }
 
-bool al_multiply(struct al_place place, enum al_op op, struct al_view_f w, struct al_view_f x,
-	bool is_added, struct al_matrix_f c, struct al_error *err)
+bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_error *err)
+{
+	char what[96];
+	double most = -1;
+	size_t token = 0;
+
+	for (size_t j = 0; j < x.cols; j++)
+		for (size_t i = 0; i < x.rows; i++) {
+			const double size = fabs((double)x.data[i + j * x.ld]);
+			token = size > most ? j : token;
+			most = fmax(most, size);
+		}
+	snprintf(what, sizeof(what),
+		"numbers of up to %.3g are too large to be squared and added up", most);
+	return fail_token((struct al_place){layer->number, batch, 0}, token, what, err);
+}
+
+bool al_multiply(struct al_place place, enum al_op op, float scale, struct al_view_f w,
+	struct al_view_f x, bool is_added, struct al_matrix_f c, struct al_error *err)
 {
 	struct al_error failure = {0};
 
-	if (al_gemm_f(op, AL_PLAIN, 1, w, x, is_added ? 1 : 0, c, &failure))
+	if (al_gemm_f(op, AL_PLAIN, scale, w, x, is_added ? 1 : 0, c, &failure))
 		return true;
 	if (!al_check_columns(place, al_view_f(c), err))
 		return false;

@@ -43,7 +43,7 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
 {
 	const struct al_place place = {AL_BEHIND_LAYERS, head->batch, first};
 
-	if (!al_multiply(place, AL_TRANSPOSED, w, x, false, logits, err))
+	if (!al_multiply(place, AL_TRANSPOSED, 1, w, x, false, logits, err))
 		return false;
 	for (size_t j = 0; j < logits.cols; j++) {
 		float *column = logits.data + j * logits.ld;

@@ -259,8 +259,8 @@ bool al_linear_apply(const struct al_linear *linear, struct al_place place, stru
 
 	if (bias.numbers)
 		al_each_columns(y.cols, fill_columns, &bias);
-	return al_multiply(place, linear->op, al_view_f(linear->weight), x, bias.numbers != NULL, y,
-		err);
+	return al_multiply(place, linear->op, 1, al_view_f(linear->weight), x, bias.numbers != NULL,
+		y, err);
 }
 
 /* ---- norms ---- */

@@ -238,50 +238,88 @@ static bool fail_singular(size_t i, struct al_error *err)
 
 /* ---- orthonormal columns ---- */
 
-/* a = a R^-1, r = R with R^T R = a^T a, where that is well-conditioned. */
-static bool divide(struct al_matrix a, struct al_matrix r, bool *is_good, struct al_error *err)
-{
-	const struct al_view no_gram = {.ld = 1};
+/* Beyond the rounding of a Gram matrix and of its factor, as a part of its trace. */
+static const double SHIFT = 0x1p-44;
 
-	return by_cholesky(al_view(a), no_gram, r, is_good, err)
-		&& (!*is_good || al_solve(AL_RIGHT, AL_PLAIN, al_view(r), a, err));
-}
-
-/* The first division leaves columns orthonormal to 2^-52 times the Gram matrix's condition, the
- * second to rounding: CholeskyQR2, several times as fast as Householder's for tall matrices
- * (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). */
-static bool qr_by_cholesky(struct al_matrix a, struct al_matrix r, bool *is_good,
-	struct al_error *err)
+/* A Gram matrix, shifted, becomes its triangular factor: a = a R^-1 has columns that are nearly
+ * orthonormal, however ill-conditioned they were, but for what they hold less of than the root of
+ * SHIFT. */
+static bool shift_and_factor(struct al_matrix gram, bool *is_good, struct al_error *err)
 {
-	struct al_matrix first;
+	double trace = 0;
 
 	*is_good = false;
-	if (a.rows < 2 * a.cols || a.cols == 0)
+	if (!al_is_well_scaled(al_view(gram)))
 		return true;
-	if (!al_matrix_init(&first, a.cols, a.cols, err))
+	for (size_t i = 0; i < gram.cols; i++)
+		trace += gram.data[i + i * gram.ld];
+	for (size_t i = 0; i < gram.cols; i++)
+		gram.data[i + i * gram.ld] += SHIFT * trace;
+	return al_cholesky_try(gram, is_good, err);
+}
+
+/* r = factor r, both upper triangular. */
+static bool take_factor(struct al_matrix factor, struct al_matrix r, struct al_error *err)
+{
+	al_blas_hold();
+	cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit,
+		al_int(r.rows), al_int(r.cols), 1, r.data, al_int(r.ld), factor.data,
+		al_int(factor.ld));
+	al_blas_release();
+	return al_copy(al_view(factor), r, err);
+}
+
+/* a = a R^-1 and r = R r for the triangular factor R of a's Gram matrix, where there is one. */
+static bool divide(struct al_matrix a, struct al_matrix factor, struct al_matrix r,
+	bool (*find)(struct al_matrix gram, bool *is_good, struct al_error *err), bool *is_good,
+	struct al_error *err)
+{
+	*is_good = false;
+	return !al_gram(AL_TRANSPOSED, al_view(a), factor, NULL)
+		|| (find(factor, is_good, err)
+			&& (!*is_good
+				|| (al_solve(AL_RIGHT, AL_PLAIN, al_view(factor), a, err)
+					&& take_factor(factor, r, err))));
+}
+
+/* One division leaves columns orthonormal to 2^-52 times the Gram matrix's condition, a second to
+ * rounding: CholeskyQR2, several times as fast as Householder's for tall matrices (Yamamoto,
+ * Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). Columns that are too ill-conditioned for that
+ * are divided by a shifted factor before: CholeskyQR3 (Fukaya, Kannan, Nakatsukasa, Yamamoto &
+ * Yanagisawa 2020, section 3). */
+static bool qr_of_tall(struct al_matrix a, struct al_matrix factor, struct al_matrix r,
+	struct al_error *err)
+{
+	bool is_good, is_shifted;
+
+	if (!divide(a, factor, r, try_cholesky, &is_good, err))
 		return false;
-	bool done = divide(a, first, is_good, err);
-	if (done && *is_good)
-		done = divide(a, r, is_good, err)
-			&& (*is_good || al_fail(err, AL_ESYSTEM, "QR: columns aren't orthonormal"));
-	if (done && *is_good) {
-		al_blas_hold();
-		cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit,
-			al_int(r.rows), al_int(r.cols), 1, first.data, al_int(first.ld), r.data,
-			al_int(r.ld));
-		al_blas_release();
-	}
-	al_matrix_finish(&first);
-	return done;
+	if (!is_good
+		&& (!divide(a, factor, r, shift_and_factor, &is_shifted, err)
+			|| (is_shifted && !divide(a, factor, r, try_cholesky, &is_good, err))))
+		return false;
+	if (!is_good)
+		return qr(a, factor, true, err) && take_factor(factor, r, err);
+	return divide(a, factor, r, try_cholesky, &is_good, err)
+		&& (is_good || al_fail(err, AL_ESYSTEM, "QR: columns aren't orthonormal"));
 }
 
 bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
 {
-	bool is_good;
+	struct al_matrix factor;
 
-	if (!check_qr(a, r, err) || !qr_by_cholesky(a, r, &is_good, err))
+	if (!check_qr(a, r, err))
 		return false;
-	return is_good || qr(a, r, true, err);
+	if (a.rows < 2 * a.cols || a.cols == 0)
+		return qr(a, r, true, err);
+	if (!al_matrix_init(&factor, a.cols, a.cols, err))
+		return false;
+	for (size_t j = 0; j < r.cols; j++)
+		for (size_t i = 0; i < r.rows; i++)
+			r.data[i + j * r.ld] = i == j;
+	bool done = qr_of_tall(a, factor, r, err);
+	al_matrix_finish(&factor);
+	return done;
 }
 
 /* ---- Haar ---- */

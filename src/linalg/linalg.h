@@ -180,7 +180,9 @@ bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err) AL
 bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err) AL_MUST_CHECK;
 
 /* The sum of all eigenvalues of a symmetric matrix that has none below 0 but the `n_largest`, good
- * to 1e-6 of its trace. Reads both triangles and destroys them. */
+ * to 1e-14 of its trace, in single precision to 1e-6. Reads both triangles and destroys them. */
+bool al_sum_beyond(struct al_matrix g, size_t n_largest, double *sum,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_sum_beyond_f(struct al_matrix_f g, size_t n_largest, double *sum,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -78,29 +78,10 @@ static bool weigh_block(void *context, size_t b, struct al_error *err)
 		al_part_f(f->weighted, b * d, 0, d, f->width), err);
 }
 
-/* Cholesky leaves 2^-52 times this of the first pass for the second. */
-static const double MOST_CONDITION = AL_GRAM_CONDITION;
-
-/* basis = orthonormal columns that span own weighted. Cholesky twice where that can be trusted. */
-static bool orthonormalise(struct al_matrix y, struct al_matrix r, struct al_error *err)
-{
-	for (int pass = 0; pass < 2; pass++) {
-		double condition;
-		if (!al_gram(AL_TRANSPOSED, al_view(y), r, err) || !al_cholesky(r, &condition, err))
-			return false;
-		if (!(condition <= MOST_CONDITION))
-			return al_qr(y, r, err);
-		if (!al_solve(AL_RIGHT, AL_PLAIN, al_view(r), y, err))
-			return false;
-	}
-	return true;
-}
-
 static bool iterate(struct finder *f, struct al_error *err)
 {
 	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, f->own, al_view_f(f->weighted), 0, f->narrow, err)
-		&& al_widen(al_view_f(f->narrow), f->basis, err)
-		&& orthonormalise(f->basis, f->small, err)
+		&& al_widen(al_view_f(f->narrow), f->basis, err) && al_qr(f->basis, f->small, err)
 		&& al_narrow(al_view(f->basis), f->narrow, err)
 		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner,
 			err)

@@ -197,17 +197,31 @@ static struct al_column with_digits(const struct al_column *column, int digits)
 	return own;
 }
 
-static const char *display_exact(struct al_arena *arena, const struct al_style *style,
+const char *al_cell_value_display(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column, const struct al_cell *cell)
 {
 	const struct al_column own = with_digits(column, cell->digits);
-	const char *number = display_number(arena, style, &own, cell->exact);
 
-	if (!cell->spread)
-		return number;
+	return display_number(arena, style, &own, cell->exact);
+}
+
+const char *al_cell_spread_display(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell)
+{
 	const struct al_column of_spread = with_digits(column, cell->spread_digits);
-	const char *spread = display_number(arena, style, &of_spread, cell->spread);
-	return al_format(arena, "%s (%s)", number, spread);
+
+	return display_number(arena, style, &of_spread, cell->spread);
+}
+
+static const char *display_exact(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell)
+{
+	const char *number = al_cell_value_display(arena, style, column, cell);
+
+	if (cell->spread)
+		number = al_format(arena, "%s (%s)", number,
+			al_cell_spread_display(arena, style, column, cell));
+	return cell->mark ? al_format(arena, "%s%s", number, cell->mark) : number;
 }
 
 static const char *display_real(struct al_arena *arena, const struct al_style *style,

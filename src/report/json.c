@@ -136,6 +136,8 @@ static void write_json(const struct al_style *style, const struct al_table *cons
 	add_member(out, "  ", "attnledger", al_version());
 	if (style->command)
 		add_member(out, "  ", "command", style->command);
+	if (style->summary)
+		add_member(out, "  ", "summary", style->summary);
 	if (n_tables == 1) {
 		write_members(tables[0], "  ", out);
 	} else {

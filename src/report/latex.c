@@ -1,7 +1,8 @@
-/* LaTeX: a table environment of booktabs rules that compiles as it is (\usepackage{booktabs}). */
+/* LaTeX: a table environment of booktabs rules that compiles as it is (\usepackage{booktabs}, and
+ * {siunitx} where the table asks for its columns). */
 #include <string.h>
 
-#include "report/writer.h"
+#include "report/latex_number.h"
 
 /* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
  * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
@@ -91,35 +92,20 @@ static void add_escaped(struct al_text *out, const char *text)
 	}
 }
 
-/* A hyphen in a number is a minus. */
-static void add_number(struct al_text *out, const char *number)
-{
-	for (const char *p = number; *p; p++) {
-		if (*p == '-')
-			al_text_add(out, "$-$");
-		else
-			al_text_add_bytes(out, p, 1);
-	}
-}
-
 static void add_cell(struct al_text *out, const struct al_style *style,
-	const struct al_column *column, const struct al_cell *cell)
+	const struct al_table *table, size_t column, const struct al_cell *cell)
 {
 	struct al_arena arena;
 
 	al_arena_init(&arena);
-	if (cell->is_best)
-		al_text_add(out, "\\textbf{");
 	if (cell->kind == AL_CELL_MISSING)
-		al_text_add(out, "--");
+		al_text_add(out, al_latex_is_siunitx(table, column) ? "{--}" : "--");
 	else if (cell->kind == AL_CELL_TEXT && cell->latex)
 		al_text_add(out, cell->latex);
 	else if (cell->kind == AL_CELL_TEXT)
-		add_escaped(out, al_cell_display(&arena, style, column, cell));
+		add_escaped(out, al_cell_display(&arena, style, &table->columns[column], cell));
 	else
-		add_number(out, al_cell_display(&arena, style, column, cell));
-	if (cell->is_best)
-		al_text_add(out, "}");
+		al_latex_add_number(out, style, table, column, cell);
 	al_arena_finish(&arena);
 }
 
@@ -159,7 +145,9 @@ static void write_heads(const struct al_style *style, const struct al_table *tab
 		write_groups(table, arena, out);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		al_text_add(out, i ? " & " : "");
+		al_text_add(out, al_latex_is_siunitx(table, i) ? "{" : "");
 		add_escaped(out, al_column_head(arena, style, &table->columns[i]));
+		al_text_add(out, al_latex_is_siunitx(table, i) ? "}" : "");
 	}
 	al_text_add(out, " \\\\\n\\midrule\n");
 }
@@ -169,13 +157,13 @@ static void write_tabular(const struct al_style *style, const struct al_table *t
 {
 	al_text_add(out, "\\begin{tabular}{");
 	for (size_t i = 0; i < table->n_columns; i++)
-		al_text_add(out, al_column_is_number(table, i) ? "r" : "l");
+		al_latex_add_column(out, style, table, i);
 	al_text_add(out, "}\n");
 	write_heads(style, table, arena, out);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		for (size_t i = 0; i < table->n_columns; i++) {
 			al_text_add(out, i ? " & " : "");
-			add_cell(out, style, &table->columns[i], &table->rows[row][i]);
+			add_cell(out, style, table, i, &table->rows[row][i]);
 		}
 		al_text_add(out, " \\\\\n");
 	}

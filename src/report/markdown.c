@@ -89,6 +89,17 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	al_arena_finish(&arena);
 }
 
+static void write_summary(const struct al_style *style, struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	al_text_add(out, "\n");
+	add_escaped(out, al_printable(&arena, style->summary));
+	al_text_add(out, "\n");
+	al_arena_finish(&arena);
+}
+
 static void write_markdown(const struct al_style *style, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out)
 {
@@ -96,6 +107,8 @@ static void write_markdown(const struct al_style *style, const struct al_table *
 		al_text_add(out, i ? "\n" : "");
 		write_table(style, tables[i], out);
 	}
+	if (style->summary)
+		write_summary(style, out);
 }
 
 const struct al_writer al_writer_markdown = {

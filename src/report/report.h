@@ -14,6 +14,8 @@ struct al_style {
 	size_t width; /* text: fold wider tables into parts; 0: no limit */
 	bool color; /* text: bold headings */
 	const char *command; /* JSON: "command"; NULL leaves the key out */
+	const char *summary; /* the answer in a sentence: text and Markdown end in it, JSON:
+				"summary"; NULL: there is none */
 };
 
 struct al_writer {

@@ -340,6 +340,17 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	al_arena_finish(&arena);
 }
 
+static void write_summary(const struct al_style *style, struct al_text *out)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	al_text_add(out, "\n");
+	add_broken(out, al_printable(&arena, style->summary), 0, 0, style->width, &arena);
+	al_text_add(out, "\n");
+	al_arena_finish(&arena);
+}
+
 static void write_text(const struct al_style *style, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out)
 {
@@ -347,6 +358,8 @@ static void write_text(const struct al_style *style, const struct al_table *cons
 		al_text_add(out, i ? "\n" : "");
 		write_table(style, tables[i], out);
 	}
+	if (style->summary)
+		write_summary(style, out);
 }
 
 const struct al_writer al_writer_text = {

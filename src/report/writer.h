@@ -20,6 +20,12 @@ const char *al_cell_number_text(struct al_arena *arena, const struct al_cell *ce
 /* Columns of numbers stand at the right: one that holds a number, or nothing at all. */
 bool al_column_is_number(const struct al_table *table, size_t column);
 
+/* An exact cell's number without its spread and mark; its spread, which it has. */
+const char *al_cell_value_display(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell);
+const char *al_cell_spread_display(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, const struct al_cell *cell);
+
 /* Does any cell carry a spread? JSON and CSV then have a column KEY_spread after it. */
 bool al_column_has_spread(const struct al_table *table, size_t column);
 

@@ -1,4 +1,5 @@
-/* Marking the best cells of a table: within each case, among the variants that compete. */
+/* Marking the best and the second best cells of a table: within each case, among the variants that
+ * compete. */
 #include "scenario/best.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ struct contest {
 	size_t n;
 	const struct al_column *column;
 	enum al_direction direction;
+	bool has_second;
 };
 
 /* The number that is read: of 99.42 and 99.38 with one decimal neither is the better. */
@@ -43,15 +45,27 @@ static void add(struct contest *contest, struct al_cell *cell)
 		contest->cells[contest->n++] = cell;
 }
 
+/* The best of those that aren't marked as the best already; NULL: there are none. */
+static const struct al_cell *find_best(const struct contest *contest)
+{
+	const struct al_cell *best = NULL;
+
+	for (size_t i = 0; i < contest->n; i++)
+		if (!contest->cells[i]->is_best
+			&& (!best || compare(contest, contest->cells[i], best) > 0))
+			best = contest->cells[i];
+	return best;
+}
+
 static void judge(struct contest *contest)
 {
-	const struct al_cell *best = contest->n ? contest->cells[0] : NULL;
+	const struct al_cell *best = find_best(contest);
 
-	for (size_t i = 1; i < contest->n; i++)
-		if (compare(contest, contest->cells[i], best) > 0)
-			best = contest->cells[i];
 	for (size_t i = 0; i < contest->n; i++)
 		contest->cells[i]->is_best = compare(contest, contest->cells[i], best) == 0;
+	const struct al_cell *second = contest->has_second ? find_best(contest) : NULL;
+	for (size_t i = 0; second && i < contest->n; i++)
+		contest->cells[i]->is_second = compare(contest, contest->cells[i], second) == 0;
 	contest->n = 0;
 }
 
@@ -133,7 +147,7 @@ static size_t width_of(const struct al_scenario_table *table,
 void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out)
 {
 	size_t at = (size_t)table->shows_case + (size_t)table->shows_variant;
-	struct contest contest = {0};
+	struct contest contest = {.has_second = table->marks_second};
 
 	if (!table->marks_best)
 		return;

@@ -5,8 +5,8 @@
 #include "scenario/tables.h"
 
 /* Where the table asks for it: of each column that has a better and a worse, the best of the
- * variants that compete within a case; without variants, of all rows. Cells that read the same are
- * equally good. */
+ * variants that compete within a case; without variants, of all rows; and the second best. Cells
+ * that read the same are equally good. */
 void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out);
 
 #endif

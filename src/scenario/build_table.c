@@ -6,6 +6,7 @@
 #include "scenario/best.h"
 #include "scenario/column.h"
 #include "scenario/evaluate.h"
+#include "scenario/significance.h"
 
 static void add_key_columns(const struct al_scenario_table *table, struct al_table *out)
 {
@@ -83,6 +84,7 @@ static bool fill(const struct al_cell_place *place, const struct al_scenario_col
 	bool ok = al_cell_value(place, column->column.key, &value, err);
 	if (ok)
 		set_cell(s, place->table, &value, out, cell);
+	ok = ok && al_significance_mark(place, column, value.datum, &cell->mark, err);
 	al_scenario_cell_finish(&value);
 	return ok || al_in(err, "%s", s->file);
 }
@@ -225,6 +227,7 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 	struct al_table *out, struct al_error *err)
 {
 	al_table_init(out, table->id, table->title);
+	out->spread_form = table->spread_form;
 	add_columns(table, out);
 	if (!build_rows(evaluator, table, out, err)
 		|| !add_notes(evaluator->scenario, table, out, err)) {
@@ -232,6 +235,7 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 		return false;
 	}
 	note_undeclared(evaluator, table, out);
+	al_significance_note(table, out);
 	al_table_mark_best(table, out);
 	return true;
 }

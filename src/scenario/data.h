@@ -5,6 +5,7 @@
 #include <gmp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A printed number: the interval of half a unit of its last digit around it. */
 struct al_datum {
@@ -30,6 +31,7 @@ struct al_data_row {
 struct al_data_set {
 	const char *id, *title;
 	bool is_exact, has_case, has_variant;
+	int64_t runs; /* that a number is the mean of; 0: not told */
 	struct al_data_column *columns; /* without case and variant */
 	size_t n_columns;
 	struct al_data_row *rows;

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "scenario/spread.h"
 #include "scenario/units.h"
 
 void al_printed_init(struct al_printed *printed)
@@ -41,30 +42,17 @@ static void cut_at(char *text, char *end)
 	*end = '\0';
 }
 
-/* "80.0 ± 0.3", "80.0 (0.3)", "80.0+-0.3": the spread says nothing about the last digit. */
+/* "80.0 ± 0.3": the spread says nothing about the last digit. */
 static bool cut_spread(char *text)
 {
-	static const char *const signs[] = {"\u00b1", "+-", "+/-", "("};
+	const char *spread = al_spread_cut(text);
+	int digits;
+	mpq_t number;
 
-	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
-		char *sign = strstr(text, signs[i]);
-		if (!sign || sign == text)
-			continue;
-		char *spread = sign + strlen(signs[i]);
-		size_t n = strlen(spread);
-		if (*signs[i] == '(' && (n == 0 || spread[n - 1] != ')'))
-			return false;
-		if (*signs[i] == '(')
-			spread[n - 1] = '\0';
-		mpq_t number;
-		int digits;
-		mpq_init(number);
-		bool ok = al_exact_parse(spread + strspn(spread, " "), number, &digits);
-		mpq_clear(number);
-		cut_at(text, sign);
-		return ok;
-	}
-	return true;
+	mpq_init(number);
+	bool ok = !spread || al_exact_parse(spread, number, &digits);
+	mpq_clear(number);
+	return ok;
 }
 
 /* A percent sign, "times", or a unit that scales. */

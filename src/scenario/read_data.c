@@ -7,8 +7,10 @@
 
 #include "base/file.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "scenario/csv.h"
+#include "scenario/spread.h"
 
 enum { CSV_LIMIT = 16 << 20, MOST_COLUMNS = 256 };
 
@@ -31,44 +33,56 @@ static void set_interval(struct al_arena *arena, struct al_datum *datum, mpq_src
 	mpq_clears(half, end, NULL);
 }
 
-/* "80.5 (0.3)" or "80.5(0.3)": cuts the spread off; NULL where there is none. */
-static char *cut_spread(char *printed)
+/* "84.0 (0.3)", "[83.7, 84.3]", "84.0". */
+static bool parse_number(const char *text, char *printed, mpq_t value, int *digits, mpq_t deviation,
+	int *spread_digits, bool *has_spread)
 {
-	char *open = strchr(printed, '(');
+	char *spread = al_spread_cut(printed);
 
-	if (!open || open == printed)
-		return NULL;
-	char *close = strchr(open, ')');
-	if (!close || close[1])
-		return NULL;
-	*close = '\0';
-	char *end = open;
-	while (end > printed && end[-1] == ' ')
-		end--;
-	*end = '\0';
-	return open + 1;
+	*has_spread = spread || *printed == '[';
+	if (spread)
+		return al_exact_parse(printed, value, digits)
+			&& al_exact_parse(spread, deviation, spread_digits);
+	if (!*has_spread)
+		return al_exact_parse(text, value, digits);
+	bool ok = al_spread_of_range(printed, value, digits, deviation);
+	*spread_digits = *digits;
+	return ok;
 }
 
-static bool parse_datum(struct al_scenario *s, const char *text, bool is_exact,
-	struct al_datum *datum)
+static void set_datum(struct al_scenario *s, const char *text, const struct al_data_set *set,
+	mpq_srcptr value, int digits, struct al_datum *datum)
+{
+	datum->printed = text;
+	set_interval(&s->arena, datum, value, digits, set->is_exact);
+	datum->digits = digits;
+}
+
+static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, const char *text,
+	const char *column, struct al_datum *datum, struct al_error *err)
 {
 	char *printed = al_strdup(&s->arena, text);
-	char *spread = cut_spread(printed);
+	bool has_spread;
 	int digits, spread_digits;
 	mpq_t value, deviation;
 
 	mpq_inits(value, deviation, NULL);
-	bool ok = al_exact_parse(printed, value, &digits)
-		&& (!spread || al_exact_parse(spread, deviation, &spread_digits));
-	if (ok) {
-		datum->printed = printed;
-		set_interval(&s->arena, datum, value, digits, is_exact);
-		datum->digits = digits;
-		datum->spread_digits = spread ? spread_digits : 0;
-		datum->spread = spread ? al_exact_copy(&s->arena, deviation) : NULL;
+	bool ok = parse_number(text, printed, value, &digits, deviation, &spread_digits,
+		&has_spread);
+	bool is_negative = ok && has_spread && mpq_sgn(deviation) < 0;
+	if (ok && !is_negative)
+		set_datum(s, al_strdup(&s->arena, text), set, value, digits, datum);
+	if (ok && has_spread) {
+		datum->spread_digits = spread_digits;
+		datum->spread = al_exact_copy(&s->arena, deviation);
 	}
 	mpq_clears(value, deviation, NULL);
-	return ok;
+	if (is_negative)
+		return al_fail(err, AL_EINPUT, "the spread of \"%s\" in column \"%s\" is negative",
+			text, column);
+	return ok
+		|| al_fail(err, AL_EINPUT,
+			"\"%s\" in column \"%s\" is no number as papers print it", text, column);
 }
 
 /* ---- columns ---- */
@@ -179,9 +193,7 @@ static bool add_field(struct al_scenario *s, const struct al_data_set *set, stru
 	if (is_variant)
 		return find_variant(s, field, &row->variant, err);
 	struct al_datum *datum = (*cell)++;
-	return !field || parse_datum(s, field, set->is_exact, datum)
-		|| al_fail(err, AL_EINPUT,
-			"\"%s\" in column \"%s\" is no number as papers print it", field, column);
+	return !field || parse_datum(s, set, field, column, datum, err);
 }
 
 /* Fields as texts (NULL: missing) under the set's header. */
@@ -359,8 +371,7 @@ bool al_scenario_read_csv(struct al_scenario *s, const struct cJSON *node, const
 
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
-	*path = name[0] == '/' || !*s->folder ? name
-					      : al_format(&s->arena, "%s/%s", s->folder, name);
+	*path = name[0] == '/' || !*s->folder ? name : al_path_join(&s->arena, s->folder, name);
 	char *whole = read_text(s, node, *path, &length, err);
 	return whole && (al_csv_check(whole, length, text, err) || al_in(err, "%s", *path));
 }
@@ -413,6 +424,7 @@ static const struct al_field data_fields[] = {
 	{AL_KEY("rows", BY, 0), .read = al_scenario_check_list},
 	{AL_KEY("file", BY, 0), .read = al_scenario_check_text},
 	{AL_KEY("exact", BOOLEAN, AT(is_exact))},
+	{AL_KEY("runs", WHOLE, AT(runs)), .least = 2},
 };
 #undef AT
 const struct al_record al_data_record = {

@@ -181,6 +181,9 @@ static bool finish_table(void *context, const struct cJSON *node, void *out, str
 			"both \"case\" and \"cases\", expected one of them");
 	if (cases && table->n_cases == 0)
 		return al_json_fail(&s->doc, cases, err, "the list of cases is empty");
+	if (table->marks_second && !table->marks_best)
+		return al_json_fail(&s->doc, node, err,
+			"\"mark_second\" needs \"mark_best\" to be true");
 	if (!table->title)
 		table->title = s->title;
 	if (!cases)
@@ -190,6 +193,14 @@ static bool finish_table(void *context, const struct cJSON *node, void *out, str
 	return add_rows(s, node, table, err)
 		&& count_cells(s, node, table->n_rows, width_of(table), err);
 }
+
+static const char *const spread_forms[] = {
+	[AL_SPREAD_BRACKETS] = "brackets",
+	[AL_SPREAD_SUBSCRIPT] = "subscript",
+	[AL_SPREAD_PLUS_MINUS] = "plus-minus",
+	[AL_SPREAD_SIUNITX] = "siunitx",
+	[AL_SPREAD_NONE] = "none",
+};
 
 #define AT(member) offsetof(struct al_scenario_table, member)
 #define A_VARIANT(key, member) \
@@ -221,7 +232,10 @@ static const struct al_field table_fields[] = {
 	A_VARIANT("against", against),
 	{AL_KEY("columns", BY, 0), .is_required = true, .read = al_scenario_read_columns},
 	{AL_KEY("mark_best", BOOLEAN, AT(marks_best))},
+	{AL_KEY("mark_second", BOOLEAN, AT(marks_second))},
 	SOME_VARIANTS("best_among", best_among),
+	A_VARIANT("significance", significance),
+	{AL_KEY("spread", WORD, AT(spread_form)), AL_WORDS(spread_forms)},
 };
 #undef AT
 const struct al_record al_table_record = {

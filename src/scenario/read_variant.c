@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,
@@ -30,7 +31,7 @@ static const char *beside(struct al_scenario *s, const char *name)
 
 	if (!is_file || name[0] == '/' || !*s->folder)
 		return name;
-	return al_format(&s->arena, "%s/%s", s->folder, name);
+	return al_path_join(&s->arena, s->folder, name);
 }
 
 static bool binding_value(const struct al_scenario *s, const struct cJSON *node, int64_t *value,

@@ -35,7 +35,8 @@ struct al_scenario_table {
 	const char *id, *title;
 	enum al_rows_kind kind;
 	bool shows_case, shows_variant;
-	bool is_pivoted, marks_best;
+	bool is_pivoted, marks_best, marks_second;
+	enum al_spread_form spread_form;
 	const struct al_scenario_variant **best_among; /* only these compete; NULL: all */
 	size_t n_best_among;
 	const struct al_case **cases, *one_case; /* one_case: named without a list; or NULL */
@@ -45,7 +46,8 @@ struct al_scenario_table {
 	struct al_scenario_row *rows;
 	size_t n_rows;
 	struct al_changes changes;
-	const struct al_scenario_variant *baseline, *retention, *elasticity, *against; /* or NULL */
+	const struct al_scenario_variant *baseline, *retention, *elasticity, *against,
+		*significance; /* or NULL */
 	const char *order; /* a symbol, or NULL */
 	struct al_substitution *substitutions;
 	size_t n_substitutions;

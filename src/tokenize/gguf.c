@@ -23,7 +23,7 @@ struct vocabulary {
 	struct al_text json;
 };
 
-enum token_type { TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4 };
+enum token_type { TOKEN_NORMAL = 1, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4 };
 
 /* ---- single keys ---- */
 
@@ -84,9 +84,10 @@ static bool read_vocabulary(struct vocabulary *v, struct al_error *err)
 		&& read_beside(v, KEY("token_type"), &v->types, err);
 }
 
-static int type_of(const struct vocabulary *v, size_t token)
+/* A file may hold any number there. */
+static double type_of(const struct vocabulary *v, size_t token)
 {
-	return v->types ? (int)v->types[token] : 1;
+	return v->types ? v->types[token] : TOKEN_NORMAL;
 }
 
 /* "vocab": {"text": token}, and what a text is called there. */
@@ -124,7 +125,7 @@ static void add_added(struct vocabulary *v)
 
 	al_text_add(&v->json, ",\"added_tokens\":[");
 	for (size_t i = 0; i < v->n; i++) {
-		const int type = type_of(v, i);
+		const double type = type_of(v, i);
 		if (type != TOKEN_CONTROL && type != TOKEN_USER_DEFINED && type != TOKEN_UNKNOWN)
 			continue;
 		al_text_addf(&v->json, "%s{\"id\":%zu,\"content\":", comma, i);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/text.h"
 
 enum { MOST_LINE = 1 << 20 };
@@ -20,7 +21,7 @@ static const char *beside(struct al_arena *arena, const char *checkpoint, const 
 	struct stat info;
 
 	if (stat(checkpoint, &info) == 0 && S_ISDIR(info.st_mode))
-		return al_format(arena, "%s/%s", checkpoint, name);
+		return al_path_join(arena, checkpoint, name);
 	return slash ? al_format(arena, "%.*s/%s", (int)(slash - checkpoint), checkpoint, name)
 		     : al_strdup(arena, name);
 }

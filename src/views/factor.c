@@ -356,6 +356,17 @@ static bool find_base_origin(struct al_model_view *view, const char **origin, st
 	return true;
 }
 
+static bool has_qk_norm(const struct al_stored_module *module)
+{
+	for (size_t i = 0; i < module->n_tensors; i++)
+		for (size_t j = 0; j < module->tensors[i].n_parts; j++) {
+			const struct al_entry *entry = module->tensors[i].parts[j].entry;
+			if (entry->is_of_scores && entry->kind == AL_TENSOR_NORM)
+				return true;
+		}
+	return false;
+}
+
 bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err)
 {
@@ -375,6 +386,7 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	al_view_take_moved(&m);
 	out->stack = module->module->stack;
 	out->is_cross = module->module->is_cross;
+	out->has_qk_norm = has_qk_norm(&m.stored);
 	out->is_rotary = m.stored.is_rotary;
 	out->rotary_pairs = m.stored.rotary_pairs;
 	out->rotary_width = m.stored.rotary_width;

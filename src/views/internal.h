@@ -46,6 +46,9 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 /* Was it compressed into collaborative attention? Then its config.json is of another family. */
 bool al_view_is_collaborative(const struct al_model_view *view);
 
+/* The built-in family whose model `compress` says that it was; NULL: it doesn't. */
+const struct al_family *al_view_recorded_family(const struct al_model_view *view);
+
 /* The shapes that `compress` wrote into the file, if any; and the module with those of its name. */
 bool al_view_read_shapes(struct al_model_view *view, struct al_error *err) AL_MUST_CHECK;
 const struct al_model_module *al_view_shape_module(struct al_model_view *view,

@@ -1,5 +1,5 @@
 /* Dimensions from names and shapes: what a config.json would say. */
-#include "views/internal.h"
+#include "views/recorded.h"
 
 #include <string.h>
 
@@ -248,6 +248,27 @@ static void learn_shared(struct al_model_view *view, int64_t shared)
 	}
 }
 
+/* What compress wrote records its modules' heads, whose shapes may be those of products, or of one
+ * query that all share: the most of each, which are those of modules that it left alone. */
+static bool learn_record(struct al_model_view *view)
+{
+	int64_t most[AL_N_RECORDED] = {0};
+
+	for (size_t i = 0; i < view->n_shapes; i++)
+		for (int j = 0; j < AL_N_RECORDED; j++)
+			if (view->shapes[i].values[j] > most[j])
+				most[j] = view->shapes[i].values[j];
+	const int64_t width =
+		most[most[AL_RECORDED_HEAD] > 0 ? AL_RECORDED_HEAD : AL_RECORDED_VALUE];
+	if (most[AL_RECORDED_HEADS] == 0 || width == 0)
+		return false;
+	learn_counts(view, "n_heads", most[AL_RECORDED_HEADS]);
+	learn(view, "d_head", width);
+	if (most[AL_RECORDED_KV_HEADS] > 0)
+		learn_counts(view, "n_kv_heads", most[AL_RECORDED_KV_HEADS]);
+	return true;
+}
+
 /* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads,
  * d_shared] says how many there are and the values how wide each is. */
 static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
@@ -261,6 +282,8 @@ static bool learn_heads(struct al_model_view *view, const struct al_view_options
 
 	if (shared > 0)
 		learn_shared(view, shared);
+	else if (learn_record(view))
+		return true;
 	if (n_heads < 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: how many heads there are is not known; give --heads H[:KV] or a "

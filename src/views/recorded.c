@@ -42,6 +42,19 @@ static const struct al_field shape_fields[] = {
 #undef AT
 static const struct al_record shape_record = {.fields = AL_FIELDS(shape_fields)};
 
+const struct al_family *al_view_recorded_family(const struct al_model_view *view)
+{
+	const char *name = al_checkpoint_metadata(view->checkpoint, "attnledger.family");
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	const struct al_family *family = NULL;
+
+	for (size_t i = 0; name && i < files->n_files; i++)
+		if (strcmp(files->files[i].name, name) == 0
+			&& !al_catalog_family(view->catalog, name, &family, NULL))
+			return NULL;
+	return family;
+}
+
 bool al_view_is_collaborative(const struct al_model_view *view)
 {
 	const char *method = al_checkpoint_metadata(view->checkpoint, "attnledger.method");
@@ -120,6 +133,10 @@ bool al_view_check_listed(const struct al_model_view *view, const struct al_mode
 	const struct al_recorded_shape *shape = al_view_find_shape(view, module->name);
 	const char *unlisted = shape ? shape->unlisted : NULL;
 
+	if (!shape && view->n_shapes > 0 && !view->has_config)
+		return al_fail(err, AL_EINPUT,
+			"compress recorded other modules' heads, not this one's: give a "
+			"config.json");
 	if (!unlisted && shape && shape->values[AL_RECORDED_SHARED] > 0
 		&& !has_mixing(module->variant))
 		unlisted = "queries and keys that all heads share";

@@ -302,3 +302,14 @@ double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attent
 	pair.speed = pow(pair.base, -2.0 * (double)index / pair.width);
 	return rule->kind->speed(rule, &pair);
 }
+
+const double *al_rotary_speeds(const struct al_rotary_rule *rule,
+	const struct al_attention *attention, size_t n_positions, struct al_arena *arena)
+{
+	const size_t n_pairs = (size_t)attention->rotary_width / 2;
+	double *speeds = al_new_array(arena, double, n_pairs);
+
+	for (size_t i = 0; i < n_pairs; i++)
+		speeds[i] = al_rotary_speed(rule, attention, i, n_positions);
+	return speeds;
+}

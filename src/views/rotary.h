@@ -36,4 +36,8 @@ bool al_rotary_is_plain(const struct al_rotary_rule *rule);
 double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attention *attention,
 	size_t index, size_t n_positions);
 
+/* Those of all pairs, in the arena. */
+const double *al_rotary_speeds(const struct al_rotary_rule *rule,
+	const struct al_attention *attention, size_t n_positions, struct al_arena *arena);
+
 #endif

@@ -137,6 +137,20 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 	return NULL;
 }
 
+/* Norms of queries and keys that the family lists itself, beside the variant. */
+static bool has_norm_beside(struct al_model_view *view, const struct al_model_module *module)
+{
+	for (size_t i = 0; i < view->family->n_tensors; i++) {
+		const struct al_family_tensor *tensor = &view->family->tensors[i];
+		if (tensor->entry.is_of_scores && tensor->loops.n > 0
+			&& al_model_view_find(view,
+				al_name_fill_loop(&view->arena, tensor->entry.name,
+					tensor->loops.items[0].variable, layer_of(module), 0)))
+			return true;
+	}
+	return false;
+}
+
 static void add_note(struct al_model_view *view, const char *text)
 {
 	view->notes = al_grow(&view->arena, view->notes, view->n_notes, &view->notes_room,
@@ -290,6 +304,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		attention->layer = layer_of(module);
 		attention->norm = norm_before(view, module, false);
 		attention->norm_bias = norm_before(view, module, true);
+		attention->has_qk_norm |= has_norm_beside(view, module);
 		view->n_modules++;
 	}
 	if (n_elsewhere > 0)
@@ -322,6 +337,56 @@ static void unlay(struct al_model_view *view)
 	view->n_modules = view->n_notes = 0;
 }
 
+static bool fits(struct al_model_view *view, const struct al_family *family,
+	const struct al_view_options *options)
+{
+	view->family = family;
+	if (lay_family(view, options, NULL) && make_modules(view, options, NULL))
+		return true;
+	unlay(view);
+	return false;
+}
+
+/* Families of the same names and shapes run differently (Llama and Gemma by their embeddings' scale
+ * and activation): a model isn't run as the first that fits. */
+static bool check_only_one_runs(struct al_model_view *view, const struct al_view_options *options,
+	const struct al_family_candidate *candidates, size_t n, struct al_error *err)
+{
+	const struct al_family *first = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct al_family *family = candidates[i].family;
+		if (!family->forward || !fits(view, family, options))
+			continue;
+		unlay(view);
+		if (first)
+			return al_fail(err, AL_EINPUT,
+				"%s: by its tensors it is a model of family %s, %s or another, "
+				"which run differently; give its config.json",
+				view->checkpoint->path, first->name, family->name);
+		first = family;
+	}
+	return true;
+}
+
+/* What compress wrote says the family that its source was taken for, which was recognised too. */
+static bool lay_recorded(struct al_model_view *view, const struct al_view_options *options,
+	struct al_error *err)
+{
+	const struct al_family *recorded = view->family;
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct al_family_candidate *all = al_new_array(&view->arena, struct al_family_candidate,
+		files->n_files);
+
+	for (size_t i = 0; i < files->n_files; i++)
+		if (!al_catalog_family(view->catalog, files->files[i].name, &all[i].family, err))
+			return false;
+	if (options->runs && !check_only_one_runs(view, options, all, files->n_files, err))
+		return false;
+	view->family = recorded;
+	return lay_family(view, options, err);
+}
+
 /* Families may share names and differ in shapes (GPT-2 and GPTBigCode): the first whose modules
  * fit. Where none does, the best by names says what is wrong. */
 static bool lay_detected(struct al_model_view *view, const struct al_view_options *options,
@@ -332,12 +397,11 @@ static bool lay_detected(struct al_model_view *view, const struct al_view_option
 
 	if (!al_candidates_find(view, view->catalog, &candidates, &n, err))
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		view->family = candidates[i].family;
-		if (lay_family(view, options, NULL) && make_modules(view, options, NULL))
+	if (options->runs && !check_only_one_runs(view, options, candidates, n, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (fits(view, candidates[i].family, options))
 			return true;
-		unlay(view);
-	}
 	view->family = candidates[0].family;
 	return lay_family(view, options, err);
 }
@@ -357,9 +421,11 @@ static bool lay(struct al_model_view *view, const struct al_view_options *option
 	if (options->layout) {
 		if (!al_catalog_family(view->catalog, options->layout, &view->family, err))
 			return false;
-	} else if (!view->has_config)
-		return lay_detected(view, options, err);
-	else if (!family_of_config(view, view->catalog, err))
+	} else if (!view->has_config) {
+		view->family = al_view_recorded_family(view);
+		return view->family && view->n_shapes > 0 ? lay_recorded(view, options, err)
+							  : lay_detected(view, options, err);
+	} else if (!family_of_config(view, view->catalog, err))
 		return false;
 	return lay_family(view, options, err);
 }

@@ -57,6 +57,7 @@ struct al_attention {
 	const struct al_factor *content; /* ... what each head's keys add to its scores whatever the
 					    query is, [D][n_heads]; NULL: nothing that is known */
 	bool is_rewritten; /* stored as compress alone stores it */
+	bool has_qk_norm; /* queries and keys are normed after their projections */
 	bool is_rotary;
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;

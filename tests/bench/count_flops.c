@@ -152,6 +152,13 @@ COUNTED(lapack_int, return, LAPACKE_dsytrd,
 	(int order, char uplo, lapack_int n, double *a, lapack_int lda, double *d, double *e,
 		double *tau),
 	(order, uplo, n, a, lda, d, e, tau), in_double, symmetric('N', n))
+COUNTED(lapack_int, return, LAPACKE_dstedc,
+	(int order, char job, lapack_int n, double *d, double *e, double *z, lapack_int ldz),
+	(order, job, n, d, e, z, ldz), in_double, 4 * cubed(n) / 3)
+COUNTED(lapack_int, return, LAPACKE_ssytrd,
+	(int order, char uplo, lapack_int n, float *a, lapack_int lda, float *d, float *e,
+		float *tau),
+	(order, uplo, n, a, lda, d, e, tau), in_single, symmetric('N', n))
 COUNTED(lapack_int, return, LAPACKE_dsyevd,
 	(int order, char job, char uplo, lapack_int n, double *a, lapack_int lda, double *w),
 	(order, job, uplo, n, a, lda, w), in_double, symmetric(job, n))

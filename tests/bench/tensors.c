@@ -170,11 +170,11 @@ static void report_gpt3(void)
 
 	puts("GPT-3 layer, 96 heads of 128 at 12288");
 	const double seconds = time_tucker(&heads, 1024, &t, &flops);
-	bench_report_work("  Tucker (1024, 1024), its residual included", seconds, flops, 90);
+	bench_report_work("  Tucker (1024, 1024), its residual included", seconds, flops, 30);
 	printf("  error %.5f%s, core %.5f, finder's last change %.2g\n", t.relative_error,
 		t.is_estimate ? " (estimated)" : "", t.core_error, t.finder_change);
 	al_tucker_finish(&t);
-	bench_report_memory(4);
+	bench_report_memory(2);
 	report_sweeps(&heads, 1024, 2, 4096, 75);
 	bench_report_memory(4);
 	al_matrix_finish_f(&key);

@@ -4,7 +4,8 @@
  * A case is a file of tests/data/compress: a tiny model as tests/forward/tiny.c takes it, sequences
  * of tokens, how many of them calibrate (the others judge), and conversions, each with its options
  * and what comes of it: the relative error of each module, loss and KL divergence on the judging
- * sequences; and a tolerance, where sweeps end before they have found the last digits. */
+ * sequences; and a tolerance, where sweeps end before they have found the last digits. What is made
+ * "alone" is made without the config.json, and run without one. */
 #include "tests/unit/command_line.h"
 
 #include <fcntl.h>
@@ -180,6 +181,18 @@ static void calibrate(const struct test_case *c)
 	al_json_finish(&answer);
 }
 
+/* Moves config.json out of the way and back, where a conversion is made alone. */
+static void hide_config(const struct test_case *c, const struct cJSON *conversion, bool hide)
+{
+	char here[256], away[256];
+
+	if (!al_json_get(conversion, "alone"))
+		return;
+	test_path(here, &c->folder, "config.json");
+	test_path(away, &c->folder, "hidden.json");
+	assert_int_equal(rename(hide ? here : away, hide ? away : here), 0);
+}
+
 static void write_model(struct test_case *c)
 {
 	struct tiny *tiny = tiny_read(c->path);
@@ -215,13 +228,84 @@ static void a_case(void **state)
 		c.tolerance = al_json_get(conversion, "tolerance")
 			? number(&c.doc, conversion, "tolerance")
 			: TOLERANCE;
+		hide_config(&c, conversion, true);
 		check_compressed(&c, conversion, options);
-		check_verified(&c, conversion, options);
 		check_evaluated(&c, conversion, options);
+		hide_config(&c, conversion, false);
+		check_verified(&c, conversion, options);
 	}
 	remove_calibration(&c);
 	test_folder_remove(&c.folder);
 	al_json_finish(&c.doc);
+}
+
+/* ---- one conversion after another ---- */
+
+static double loss_of(const struct test_case *c, const char *line, const char *key)
+{
+	struct al_json answer;
+
+	run(line, &c->folder, &answer);
+	const double loss = number(&answer, find_row(&answer, "loss", 0), key);
+	al_json_finish(&answer);
+	return loss;
+}
+
+static void compress_from(const struct test_case *c, const char *from, const char *options,
+	const char *to)
+{
+	struct al_json answer;
+	char line[256];
+
+	snprintf(line, sizeof(line), "compress @%s --force -q -f json -o @/%s %s", from, to,
+		options);
+	run(line, &c->folder, &answer);
+	al_json_finish(&answer);
+}
+
+/* A copy is a model like any other: what verify says of it and of its copy is what they are. */
+static void check_chain(const struct test_case *c, const char *first, const char *second)
+{
+	static const char verify[] = "verify @/one @/two -f json --tokens @/tokens";
+
+	compress_from(c, "", first, "one");
+	compress_from(c, "/one", second, "two");
+	assert_near(c, second, first, loss_of(c, verify, "original"),
+		loss_of(c, "evaluate @/one -f json --tokens @/tokens", "loss"));
+	assert_near(c, second, "the second copy's loss", loss_of(c, verify, "compressed"),
+		loss_of(c, "evaluate @/two -f json --tokens @/tokens", "loss"));
+}
+
+static void after_another(void **state)
+{
+	static const struct {
+		const char *model, *first, *second;
+	} chains[] = {
+		{"gpt2", "--method drop --drop 0:1", "--method ov --rank 2"},
+		{"gpt2", "--method ov --rank 3", "--method drop --drop 1:2"},
+		{"gpt2", "--method merge --drop 0:2", "--method gqa --rank 1"},
+		{"gpt2", "--method qk --rank 3", "--method kv-latent --rank 5"},
+		{"llama", "--method gqa --rank 1", "--method kv-latent --rank 3"},
+		{"llama", "--method ov --rank 3", "--method ov --rank 1"},
+		{"qwen3", "--method drop --drop 0:0,0:1,0:2", "--method gqa --of values --rank 1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(chains) / sizeof(*chains); i++) {
+		struct test_case c = {.tolerance = 1e-6};
+		struct al_error err;
+		char path[256];
+		snprintf(path, sizeof(path), FOLDER "/%s.json", chains[i].model);
+		c.path = path;
+		if (!al_json_read(&c.doc, c.path, &err))
+			fail_msg("%s", err.message);
+		test_folder_make(&c.folder);
+		write_model(&c);
+		write_tokens(&c);
+		check_chain(&c, chains[i].first, chains[i].second);
+		test_folder_remove(&c.folder);
+		al_json_finish(&c.doc);
+	}
 }
 
 int main(void)
@@ -230,12 +314,13 @@ int main(void)
 	glob_t found;
 
 	setenv("OMP_WAIT_POLICY", "passive", 1); /* else a command starts itself once more */
-	if (glob(FOLDER "/*.json", 0, NULL, &found) != 0 || found.gl_pathc > MOST_CASES)
+	if (glob(FOLDER "/*.json", 0, NULL, &found) != 0 || found.gl_pathc >= MOST_CASES)
 		return EXIT_FAILURE;
 	for (size_t i = 0; i < found.gl_pathc; i++)
 		tests[i] = (struct CMUnitTest){found.gl_pathv[i], a_case, NULL, NULL,
 			found.gl_pathv[i]};
-	const int n_failed = _cmocka_run_group_tests("conversions", tests, found.gl_pathc, NULL,
+	tests[found.gl_pathc] = (struct CMUnitTest)cmocka_unit_test(after_another);
+	const int n_failed = _cmocka_run_group_tests("conversions", tests, found.gl_pathc + 1, NULL,
 		NULL);
 	globfree(&found);
 	return n_failed;

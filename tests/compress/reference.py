@@ -35,12 +35,14 @@ def split(w, n):
 
 class Attention:
     """Heads' factors: q, k, v [D][width], o [width][D] and their biases; keys and values of groups."""
-    def __init__(self, q, k, v, o, bq, bk, bv, bo, n, n_kv, theta=None):
-        self.n, self.n_kv, self.theta = n, n_kv, theta
+    def __init__(self, q, k, v, o, bq, bk, bv, bo, n, n_kv, theta=None, norm=None):
+        """`norm`(all queries or all keys, whether they are keys) comes before they are turned"""
+        self.n, self.n_kv, self.theta, self.norm = n, n_kv, theta, norm
         self.q, self.k, self.v, self.o = split(q, n), split(k, n_kv), split(v, n_kv), split(o.T, n)
         self.o = [w.T for w in self.o]
         self.bq, self.bk, self.bv = split(bq, n), split(bk, n_kv), split(bv, n_kv)
         self.bo, self.scale = bo, 1 / math.sqrt(self.q[0].shape[1])
+        self.behind = lambda y: y
 
     def copy(self):
         other = object.__new__(Attention)
@@ -61,9 +63,12 @@ class Attention:
     def heads(self, x):
         """each head's outputs, [tokens][width]"""
         out, seen = [], np.tril(np.ones((len(x), len(x)), bool))
+        queries, keys = [x @ w + b for w, b in zip(self.q, self.bq)], [x @ w + b for w, b in zip(self.k, self.bk)]
+        if self.norm:
+            queries, keys = split(self.norm(np.hstack(queries), False), len(queries)), split(self.norm(np.hstack(keys), True), len(keys))
         for i in range(self.n):
             k, v = self.kv(i, self.k), self.kv(i, self.v)
-            s = self.turn(x @ self.q[i] + self.bq[i]) @ self.turn(x @ self.k[k] + self.bk[k]).T * self.scale
+            s = self.turn(queries[i]) @ self.turn(keys[k]).T * self.scale
             e = np.where(seen, np.exp(s - np.where(seen, s, -np.inf).max(-1, keepdims=True)), 0)
             out.append(e / e.sum(-1, keepdims=True) @ (x @ self.v[v] + self.bv[v]))
         return out
@@ -108,29 +113,42 @@ class Model:
         self.embed = lambda ids: E[ids] + w[p0 + "embed_positions.weight"][np.arange(len(ids)) + 2]
         self.head = lambda x: layer_norm(x, w[p0 + "final_layer_norm.weight"], w[p0 + "final_layer_norm.bias"]) @ E.T
 
-    def llama(self):
+    def qwen3(self):
+        """a norm of each head's queries and keys, with the same gain for every head"""
+        d = self.c["head_dim"]
+        self.llama(norm=lambda x, g: rms_norm(x.reshape(len(x), -1, d), g, 0).reshape(x.shape))
+
+    def olmo2(self):
+        """a norm over all heads' queries together, another over all keys; and blocks are normed behind"""
+        self.llama(norm=lambda x, g: rms_norm(x, g, 0, 1e-5), eps=1e-5, behind=True)
+
+    def llama(self, norm=None, eps=1e-6, behind=False):
         w, c = self.w, self.c
         n, n_kv = c["num_attention_heads"], c["num_key_value_heads"]
+        before = (lambda x, g, b: x) if behind else rms_norm
         for i in range(c["num_hidden_layers"]):
             p = f"model.layers.{i}."
             q, k, v, o = (w[p + f"self_attn.{m}_proj.weight"].T for m in "qkvo")
-            norm = [w[p + "input_layernorm.weight"], 0]
+            gains = None if behind else [w[p + "input_layernorm.weight"], 0]
             def mlp(x, p=p):
-                h = rms_norm(x, w[p + "post_attention_layernorm.weight"], 0)
+                h = before(x, w[p + "post_attention_layernorm.weight"], 0)
                 g = h @ w[p + "mlp.gate_proj.weight"].T
-                return (g / (1 + np.exp(-g)) * (h @ w[p + "mlp.up_proj.weight"].T)) @ w[p + "mlp.down_proj.weight"].T
+                y = (g / (1 + np.exp(-g)) * (h @ w[p + "mlp.up_proj.weight"].T)) @ w[p + "mlp.down_proj.weight"].T
+                return rms_norm(y, w[p + "post_feedforward_layernorm.weight"], 0, eps) if behind else y
             zero = lambda m: np.zeros(m.shape[1])
-            a = Attention(q, k, v, o, zero(q), zero(k), zero(v), zero(o), n, n_kv, 10000.0)
-            self.layers.append((a, norm, rms_norm, mlp))
+            of_heads = norm and (lambda x, of_keys, p=p: norm(x, w[p + f"self_attn.{'k' if of_keys else 'q'}_norm.weight"]))
+            a = Attention(q, k, v, o, zero(q), zero(k), zero(v), zero(o), n, n_kv, 10000.0, of_heads)
+            a.behind = (lambda y, p=p: rms_norm(y, w[p + "post_attention_layernorm.weight"], 0, eps)) if behind else (lambda y: y)
+            self.layers.append((a, gains or [1, 0], before, mlp))
         self.embed = lambda ids: w["model.embed_tokens.weight"][ids]
         head = w["lm_head.weight"] if "lm_head.weight" in w else w["model.embed_tokens.weight"]
-        self.head = lambda x: rms_norm(x, w["model.norm.weight"], 0) @ head.T
+        self.head = lambda x: rms_norm(x, w["model.norm.weight"], 0, eps) @ head.T
 
     def inputs(self, attentions, ids, layer):
         """what goes into a layer's attention, with these attentions before it"""
         x = self.embed(ids)
         for a, (_, norm, f, mlp) in zip(attentions[:layer], self.layers):
-            x = x + a.put_out(a.heads(f(x, *norm)))
+            x = x + a.behind(a.put_out(a.heads(f(x, *norm))))
             x = x + mlp(x)
         _, norm, f, _ = self.layers[layer]
         return f(x, *norm)
@@ -138,7 +156,7 @@ class Model:
     def logits(self, attentions, ids):
         x = self.embed(ids)
         for a, (_, norm, f, mlp) in zip(attentions, self.layers):
-            x = x + a.put_out(a.heads(f(x, *norm)))
+            x = x + a.behind(a.put_out(a.heads(f(x, *norm))))
             x = x + mlp(x)
         z = self.head(x)
         return z - np.log(np.exp(z - z.max(-1, keepdims=True)).sum(-1, keepdims=True)) - z.max(-1, keepdims=True)

@@ -19,6 +19,7 @@
 #include "checkpoint/npy.h"
 #include "fragment/manifest.h"
 #include "fragment/rows.h"
+#include "paper/lint.h"
 #include "scenario/csv.h"
 #include "scenario/scenario.h"
 #include "support/folder.h"
@@ -274,6 +275,31 @@ static bool parse_csv(const char *text, size_t length, struct al_error *err)
 	return ok;
 }
 
+static bool parse_map(const char *text, size_t length, struct al_error *err)
+{
+	struct al_paper_map map;
+
+	if (!al_paper_map_parse(&map, "map", text, length, err))
+		return false;
+	al_paper_map_finish(&map);
+	return true;
+}
+
+/* A paper with nothing in it is one. */
+static bool parse_paper(const char *text, size_t length, struct al_error *err)
+{
+	struct al_paper paper;
+	struct al_text map;
+
+	if (!al_paper_parse(&paper, "paper.tex", text, length, err))
+		return false;
+	al_text_init(&map);
+	al_paper_draft(&paper, &map);
+	al_text_finish(&map);
+	al_paper_finish(&paper);
+	return true;
+}
+
 static bool parse_formula(const char *text, size_t length, struct al_error *err)
 {
 	char *copy = terminated(text, length);
@@ -501,6 +527,9 @@ const struct parser parsers[] = {
 			  "case,variant,\"bl\"\"eu\"\r\nbase,\"m,ha\",24.8\r\nbase,,"
 			  "\"\xc3\xa9\"\r\n",
 			"a,b\n\"1\n2\",3\n\n"}},
+	{.name = "map of a paper", .parse = parse_map, .files = "tests/data/papers/*.map.json"},
+	{.name = "paper in LaTeX", .parse = parse_paper, .files = "tests/data/papers/*.tex"},
+	{.name = "paper as text", .parse = parse_paper, .files = "tests/data/papers/lost.txt"},
 	{.name = "formula",
 		.parse = parse_formula,
 		.texts = {"if(q_rank > 0, q_rank*d_model, 0) + ceil_div(n_heads, 2)^2",

@@ -136,34 +136,54 @@ static void shards_and_index_of_the_input_stay(void **state)
 	test_folder_remove(&folder);
 }
 
-/* ---- numbers of each head beside the projections ---- */
+/* ---- what a method would break ---- */
 
-/* T5 has a position bias [buckets][n_heads], Cohere's norms of queries are [n_heads][d_head]: a
- * head that goes would leave its numbers there. Refused before anything is written. */
-static void drop_beside_numbers_of_heads(void **state)
+/* T5 has a position bias [buckets][n_heads], Cohere's norms of queries are [n_heads][d_head], those
+ * of StableLM a tensor a head: a head that goes would leave its numbers there, and OLMo 2's norm is
+ * of all heads together. A mean of normed keys is no normed key, however the norm is stored.
+ * Refused before anything is written. */
+static void what_a_method_would_break(void **state)
 {
+	static const struct al_dropped of_t5 = {"encoder.0.self", 1},
+				       group[] = {{"0", 0}, {"0", 1}, {"0", 2}};
+	static const struct al_compress_options of_position = {.method = AL_METHOD_DROP,
+							.dropped = &of_t5,
+							.n_dropped = 1},
+						drop = {.method = AL_METHOD_DROP,
+							.dropped = group,
+							.n_dropped = 3},
+						groups = {.method = AL_METHOD_GQA, .of_keys = true},
+						qk = {.method = AL_METHOD_QK};
 	static const struct {
 		const char *model;
-		struct al_dropped dropped[3];
-		size_t n_dropped;
+		const struct al_compress_options *options;
 		const char *message;
 	} cases[] = {
-		{"t5", {{"encoder.0.self", 1}}, 1,
+		{"t5", &of_position,
 			"tensor "
 			"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight "
 			"has per-head values that it would leave behind"},
-		{"cohere-qk-norm", {{"0", 0}, {"0", 1}, {"0", 2}}, 3,
+		{"cohere-qk-norm", &drop,
 			"tensor layers.0.self_attn.q_norm.weight has per-head values"},
+		{"stablelm-12b", &drop,
+			"tensor layers.0.self_attn.q_layernorm.norms.0.weight has per-head values"},
+		{"olmo2", &drop, "its variant gqa has qk_norm_wide, which drop doesn't treat"},
+		{"qwen3", &groups,
+			"layers.0: its keys are normed after their projection, and no common key "
+			"is the mean of normed ones: take --of values"},
+		{"olmo2", &groups, "its keys are normed"},
+		{"cohere-qk-norm", &groups, "its keys are normed"},
+		{"stablelm-12b", &groups, "its keys are normed"},
+		{"qwen3", &qk,
+			"layers.0: its queries and keys are normed after their projections, so "
+			"that W_Q W_K^T is not the score that qk would keep"},
 	};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		const struct al_compress_options options = {.method = AL_METHOD_DROP,
-			.dropped = cases[i].dropped,
-			.n_dropped = cases[i].n_dropped};
 		struct folder_model model;
 		open_state_dict(&model, cases[i].model);
-		assert_refused(&model.opened, &options, f->compressed, cases[i].message);
+		assert_refused(&model.opened, cases[i].options, f->compressed, cases[i].message);
 		close_state_dict(&model);
 	}
 	FILE *file = fopen(f->compressed, "rb");
@@ -502,7 +522,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(config_of_the_input_stays),
 		cmocka_unit_test(shards_and_index_of_the_input_stay),
-		WITH_BERT(drop_beside_numbers_of_heads),
+		WITH_BERT(what_a_method_would_break),
 		WITH_BERT(compressed_again),
 		WITH_BERT(scale_is_the_original_models),
 		WITH_BERT(files_hold_what_the_answer_says),

@@ -199,7 +199,7 @@ static void configs_count_as_the_reference(void **state)
 			n_unknown++;
 	}
 	al_json_finish(&doc);
-	print_message("%zu of %zu configs are of known families\n", n - n_unknown, n);
+	print_message("# %zu of %zu configs are of known families\n", n - n_unknown, n);
 	if (wrong > 0)
 		fail_msg("%s: %zu of %zu are wrong", expected_path, wrong, n - n_unknown);
 }
@@ -228,7 +228,7 @@ static void known_types_make_most_models(void **state)
 			n_known += count_of;
 	}
 	fclose(file);
-	print_message("%zu of %zu popular models are of known types\n", n_known, n);
+	print_message("# %zu of %zu popular models are of known types\n", n_known, n);
 	assert_true(n_known * 100 >= n * LEAST_PERCENT);
 }
 

@@ -14,6 +14,7 @@ static double unused; /* of errors that a test does not ask for */
 struct side {
 	struct al_triangles triangles;
 	struct al_stack keys, values;
+	struct al_matrix key_gram;
 };
 
 static struct side open_side(const struct module *m)
@@ -24,6 +25,9 @@ static struct side open_side(const struct module *m)
 	assert_true(al_stack_init(&s.keys, &m->heads, &s.triangles, AL_FORM_QK, NULL));
 	assert_true(al_stack_init(&s.values, &m->heads, &s.triangles, AL_FORM_OV, NULL));
 	assert_true(al_stack_form_gram(&s.keys, NULL) && al_stack_form_gram(&s.values, NULL));
+	s.key_gram = new_matrix(s.keys.own.cols, s.keys.own.cols);
+	assert_true(al_gram(AL_TRANSPOSED, s.keys.own, s.key_gram, NULL));
+	s.keys.own_gram = al_view(s.key_gram);
 	return s;
 }
 
@@ -31,6 +35,7 @@ static void close_side(struct side *s)
 {
 	al_stack_finish(&s->keys);
 	al_stack_finish(&s->values);
+	al_matrix_finish(&s->key_gram);
 	al_triangles_finish(&s->triangles);
 }
 

@@ -286,6 +286,42 @@ static void grouped_bars_agree_with_the_table(void **state)
 	}
 }
 
+static bool is_stem(const struct svg_shape *line, const struct svg_box *bar)
+{
+	const struct svg_point center = svg_center(&line->box);
+
+	return line->box.right - line->box.left < 1e-6 && center.x > bar->left
+		&& center.x < bar->right;
+}
+
+/* Of 10 +- 2 the bar is as high as 10, and its error bar as 4, about the bar's top. */
+static void error_bars_are_as_long_as_the_spread(void **state)
+{
+	struct drawing d;
+	struct marks bars;
+	size_t n = 0;
+
+	(void)state;
+	open_drawing(&d, "spreads");
+	find_marks(&d, 0, 0, false, &bars);
+	assert_int_equal(bars.n, 2);
+	const double pt = (bars.items[0]->box.bottom - bars.items[0]->box.top) / 10;
+	for (size_t i = 0; i < d.svg.n_shapes; i++)
+		for (size_t k = 0; k < 2; k++) {
+			const struct svg_shape *line = &d.svg.shapes[i];
+			const struct svg_box *bar = &bars.items[k]->box;
+			if (!has_color(line->stroke, al_color_ink) || !is_stem(line, bar))
+				continue;
+			assert_true(
+				fabs(line->box.bottom - line->box.top - 4 * pt / (double)(k + 1))
+				< 0.1);
+			assert_true(fabs(svg_center(&line->box).y - bar->top) < 0.1);
+			n++;
+		}
+	assert_int_equal(n, 2);
+	close_drawing(&d);
+}
+
 /* The axis begins a whole power below the least value: at 10, so that 100 has a height. */
 static void log_bars_begin_a_power_below(void **state)
 {
@@ -399,6 +435,7 @@ int main(void)
 		cmocka_unit_test(ticks_point_outwards),
 		cmocka_unit_test(scores_on_a_log_axis),
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
+		cmocka_unit_test(error_bars_are_as_long_as_the_spread),
 		cmocka_unit_test(log_bars_begin_a_power_below),
 		cmocka_unit_test(stacked_bars_agree_with_the_table),
 		cmocka_unit_test(points_agree_with_the_table),

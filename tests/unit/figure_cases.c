@@ -3,6 +3,8 @@
  * out. */
 #include "figure_cases.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -297,6 +299,19 @@ static const double captured_ticks[] = {0, .5, .9, 1};
 static const char *const beneath_strands[] = {"panel", "of", "strand", "y"};
 static const char *const null_band[] = {"null"};
 
+/* 10 +- 2 and 5 +- 1. */
+static void fill_spreads(struct al_table *table)
+{
+	al_table_add_column(table, (struct al_column){.key = "x", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "score", .digits = AL_DIGITS_ALL});
+	for (int64_t i = 1; i <= 2; i++) {
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_text(table, &row[0], i == 1 ? "a" : "b");
+		al_cell_set_int(table, &row[1], 10 / i);
+		row[1].spread = al_exact_from_int(&table->arena, 2 / i);
+	}
+}
+
 const struct figure_case figure_cases[] = {
 	{"mhe-figure-1", fill_figure_3,
 		.figure = {.mark = "line", .x = {.column = "n_heads"}, .series = "variant"}},
@@ -357,6 +372,8 @@ const struct figure_case figure_cases[] = {
 			.n_references = 2}},
 	{"negative", fill_negative,
 		.figure = {.mark = "bar", .x = {.column = "x"}, .y = {.column = "change"}}},
+	{"spreads", fill_spreads,
+		.figure = {.mark = "bar", .x = {.column = "x"}, .y = {.column = "score"}}},
 	{"crowd", fill_crowd,
 		.figure = {.mark = "point",
 			.x = {.column = "x"},

@@ -6,11 +6,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf_write.h"
-#include "support/folder.h"
+#include "support/one_folder.h"
 
 enum { PARTS = 3 };
-
-static struct test_folder folder;
 
 static char *part_path(char path[256], unsigned number)
 {
@@ -108,20 +106,6 @@ static void refuses_others(void **state)
 	refuse(other, "is part 2 of 3, expected a name that ends in -00002-of-00003.gguf");
 }
 
-static int begin(void **state)
-{
-	(void)state;
-	test_folder_make(&folder);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	test_folder_remove(&folder);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,5 +113,5 @@ int main(void)
 		cmocka_unit_test(refuses_others),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -8,12 +8,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-#include "support/folder.h"
+#include "support/one_folder.h"
 #include "tokenize/tokenizer.h"
 
 #define FOLDER "tests/data/tokenizers/"
-
-static struct test_folder folder;
 
 static void must(bool ok, const struct al_error *err)
 {
@@ -432,20 +430,6 @@ static void refuses_what_it_cannot_tell(void **state)
 	al_text_finish(&m.pairs);
 }
 
-static int begin(void **state)
-{
-	(void)state;
-	test_folder_make(&folder);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	test_folder_remove(&folder);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,5 +437,5 @@ int main(void)
 		cmocka_unit_test(refuses_what_it_cannot_tell),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -7,9 +7,8 @@
 #include "calibration/imatrix.h"
 #include "calibration/outputs.h"
 #include "checkpoint/gguf_write.h"
-#include "support/folder.h"
+#include "support/one_folder.h"
 
-static struct test_folder folder;
 static char path[256];
 
 /* A module of two heads of width 2 that reads three numbers; its tensors have their own names. */
@@ -273,20 +272,6 @@ static void judges_heads_as_their_moment_does(void **state)
 		assert_true(fabs(by_diagonal[i].share - by_moment[i].share) < 1e-12);
 		assert_true(fabs(by_diagonal[i].dropped - by_moment[i].dropped) < 1e-12);
 	}
-}
-
-static int make_folder(void **state)
-{
-	(void)state;
-	test_folder_make(&folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	test_folder_remove(&folder);
-	return 0;
 }
 
 int main(void)

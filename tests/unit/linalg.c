@@ -305,6 +305,39 @@ static void check_values(size_t rows, size_t cols, double base)
 	al_matrix_finish(&a);
 }
 
+/* Every basis is orthonormal and every product the matrix again, however ill-conditioned it was. */
+static void check_qr(struct al_matrix a)
+{
+	struct al_matrix copy = new_matrix(a.rows, a.cols), r = new_matrix(a.cols, a.cols);
+
+	assert_true(al_copy(al_view(a), copy, NULL));
+	assert_true(al_qr(a, r, NULL));
+	assert_orthonormal(a, 1e-14);
+	struct al_matrix again = multiply(AL_PLAIN, AL_PLAIN, a, r);
+	assert_close(al_view(again), al_view(copy), 1e-14);
+	for (size_t i = 0; i < r.cols; i++)
+		assert_true(r.data[i + i * r.ld] >= 0);
+	al_matrix_finish(&again);
+	al_matrix_finish(&r);
+	al_matrix_finish(&copy);
+	al_matrix_finish(&a);
+}
+
+static void decomposes_ill_conditioned_matrices(void **state)
+{
+	(void)state;
+	for (int digits = 0; digits <= 20; digits += 2)
+		check_qr(with_spectrum(60, 21, pow(10, digits / 20.)));
+	for (size_t first = 0; first < 20; first += 5) {
+		struct al_matrix a = with_spectrum(60, 20, 1.1);
+		memset(a.data + first * a.ld, 0, a.rows * sizeof(double));
+		memcpy(a.data + (first + 3) * a.ld, a.data + (first + 1) * a.ld,
+			a.rows * sizeof(double));
+		check_qr(a);
+	}
+	check_qr(new_matrix(8, 3));
+}
+
 static void finds_singular_values_however_small(void **state)
 {
 	(void)state;
@@ -752,10 +785,12 @@ static void check_sum_beyond(size_t n, size_t rank, size_t n_largest)
 	struct al_matrix a = gaussian(rank, n, n + rank), g = new_matrix(n, n);
 	struct al_matrix values = new_matrix(n, 1);
 	struct al_matrix_f narrow = new_matrix_f(n, n);
+	struct al_matrix copy = new_matrix(n, n);
 	double expected = 0, trace = 0, found;
 
 	assert_true(al_gram(AL_TRANSPOSED, al_view(a), g, NULL));
 	assert_true(al_narrow(al_view(g), narrow, NULL));
+	assert_true(al_copy(al_view(g), copy, NULL));
 	assert_true(al_eigenvalues(g, values.data, NULL));
 	for (size_t i = 0; i < n; i++) {
 		trace += values.data[i];
@@ -765,7 +800,12 @@ static void check_sum_beyond(size_t n, size_t rank, size_t n_largest)
 	if (!(fabs(found - expected) <= 1e-6 * trace))
 		fail_msg("%zu of rank %zu beyond %zu: %g, expected %g", n, rank, n_largest, found,
 			expected);
+	assert_true(al_sum_beyond(copy, n_largest, &found, NULL));
+	if (!(fabs(found - expected) <= 1e-14 * trace))
+		fail_msg("%zu of rank %zu beyond %zu in double: %g, expected %g", n, rank,
+			n_largest, found, expected);
 	al_matrix_finish_f(&narrow);
+	al_matrix_finish(&copy);
 	al_matrix_finish(&values);
 	al_matrix_finish(&g);
 	al_matrix_finish(&a);
@@ -787,6 +827,10 @@ static void sums_what_the_largest_eigenvalues_leave(void **state)
 		}
 	assert_true(al_sum_beyond_f(zero, 2, &found, NULL));
 	assert_true(found == 0);
+	for (size_t i = 0; i < 5; i++)
+		zero.data[i + i * zero.ld] = 0x1p-120F;
+	assert_true(al_sum_beyond_f(zero, 2, &found, NULL));
+	assert_true(fabs(found - 3 * 0x1p-120) <= 1e-6 * 0x1p-120);
 	zero.data[7] = NAN;
 	assert_false(al_sum_beyond_f(zero, 2, &found, NULL));
 	al_matrix_finish_f(&zero);
@@ -800,6 +844,7 @@ int main(void)
 		cmocka_unit_test(forms_grams),
 		cmocka_unit_test(finds_triangles_by_the_route_that_holds),
 		cmocka_unit_test(decomposes),
+		cmocka_unit_test(decomposes_ill_conditioned_matrices),
 		cmocka_unit_test(estimates_conditions),
 		cmocka_unit_test(finds_singular_values_however_small),
 		cmocka_unit_test(scales_out_of_the_squares_range),

@@ -1,5 +1,4 @@
-/* Reads cairo's SVG tag by tag. Up to 1.16 a glyph is a <symbol> and paint stands in style="...";
- * from 1.18 on a glyph is a <g id="glyph-..."> and paint stands in attributes of its own. */
+/* Reads a figure's SVG tag by tag. */
 #include "svg.h"
 
 #include <ctype.h>
@@ -7,30 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 16, CURVE_SAMPLES = 16 };
+enum { CURVE_SAMPLES = 16 };
 
-/* x' = a*x + c*y + e, y' = b*x + d*y + f */
-struct matrix {
-	double a, b, c, d, e, f;
-};
-
-static const struct matrix identity = {1, 0, 0, 1, 0, 0};
-
-struct glyph {
-	const char *id;
-	struct svg_box box;
-	bool is_blank;
-};
+/* Of the font, as shares of its size. */
+static const double ascent = 0.76, descent = 0.24;
 
 struct reader {
 	struct svg *svg;
 	const char *tag, *end; /* the tag being read: behind '<', at '>' */
-	struct matrix matrices[MOST_DEPTH];
-	size_t depth;
-	const char *symbol; /* the glyph being defined, or NULL */
-	size_t symbol_depth; /* of its group */
-	struct glyph *glyphs;
-	size_t n_glyphs, glyphs_room;
+	size_t depth; /* of <svg> */
 };
 
 static const struct svg_box nothing = {INFINITY, INFINITY, -INFINITY, -INFINITY};
@@ -41,18 +25,6 @@ static void include(struct svg_box *box, struct svg_point p)
 	box->right = fmax(box->right, p.x);
 	box->top = fmin(box->top, p.y);
 	box->bottom = fmax(box->bottom, p.y);
-}
-
-static struct svg_point apply(const struct matrix *m, struct svg_point p)
-{
-	return (struct svg_point){m->a * p.x + m->c * p.y + m->e, m->b * p.x + m->d * p.y + m->f};
-}
-
-static struct matrix multiply(const struct matrix *m, const struct matrix *n)
-{
-	return (struct matrix){m->a * n->a + m->c * n->b, m->b * n->a + m->d * n->b,
-		m->a * n->c + m->c * n->d, m->b * n->c + m->d * n->d,
-		m->a * n->e + m->c * n->f + m->e, m->b * n->e + m->d * n->f + m->f};
 }
 
 /* ---- attributes ---- */
@@ -78,60 +50,14 @@ static double number(const struct reader *r, const char *name)
 	return value ? strtod(value, NULL) : 0;
 }
 
-static struct matrix transform(const struct reader *r)
+static struct svg_color color(const struct reader *r, const char *name)
 {
-	const char *text = attribute(r, "transform");
-	double values[6];
-	char *p;
+	const char *value = attribute(r, name);
 
-	if (!text || strncmp(text, "matrix(", 7) != 0)
-		return identity;
-	text += 7;
-	for (size_t i = 0; i < 6; i++, text = p + (*p == ',')) {
-		values[i] = strtod(text, &p);
-	}
-	return (struct matrix){values[0], values[1], values[2], values[3], values[4], values[5]};
-}
-
-/* The value behind "key:" in a style; a key may be the end of another ("width" of
- * "stroke-width"). */
-static const char *style_value(const char *style, const char *key)
-{
-	for (const char *p = style; p && (p = strstr(p, key)); p++)
-		if ((p == style || p[-1] == ';' || p[-1] == ' ') && p[strlen(key)] == ':')
-			return p + strlen(key) + 1;
-	return NULL;
-}
-
-/* A property of the tag: an attribute of its own, or in its style. */
-static const char *property(const struct reader *r, const char *key)
-{
-	const char *own = attribute(r, key);
-
-	return own ? own : style_value(attribute(r, "style"), key);
-}
-
-static int level(const char **p)
-{
-	char *end;
-	double percent = strtod(*p, &end);
-
-	*p = end + strspn(end, "%,");
-	return (int)lround(percent * 255 / 100);
-}
-
-static struct svg_color color(const struct reader *r, const char *key)
-{
-	const char *value = property(r, key);
-	struct svg_color none = {-1, -1, -1}, found;
-
-	if (!value || strncmp(value, "rgb(", 4) != 0)
-		return none;
-	value += 4;
-	found.red = level(&value);
-	found.green = level(&value);
-	found.blue = level(&value);
-	return found;
+	if (!value || *value != '#')
+		return (struct svg_color){-1, -1, -1};
+	const long all = strtol(value + 1, NULL, 16);
+	return (struct svg_color){(int)(all >> 16), (int)(all >> 8 & 0xFF), (int)(all & 0xFF)};
 }
 
 /* ---- paths ---- */
@@ -140,25 +66,33 @@ struct path {
 	struct svg_point *points;
 	size_t n, room;
 	struct svg_box box;
+	struct svg_point start, at; /* of the part being read; the pen */
 };
-
-static struct svg_point read_point(const char **p)
-{
-	struct svg_point point;
-	char *end;
-
-	point.x = strtod(*p, &end);
-	point.y = strtod(end, &end);
-	*p = end;
-	return point;
-}
 
 static void add_point(struct reader *r, struct path *path, struct svg_point point)
 {
 	path->points = al_grow(&r->svg->arena, path->points, path->n, &path->room,
 		sizeof(*path->points));
 	path->points[path->n++] = point;
+	path->at = point;
 	include(&path->box, point);
+}
+
+static double next_number(const char **p)
+{
+	char *end;
+	const double value = strtod(*p, &end);
+
+	*p = end;
+	return value;
+}
+
+/* A step from where the pen is. */
+static struct svg_point next_step(const struct path *path, const char **p)
+{
+	const double dx = next_number(p), dy = next_number(p);
+
+	return (struct svg_point){path->at.x + dx, path->at.y + dy};
 }
 
 static double bezier(double a, double b, double c, double d, double t)
@@ -168,11 +102,10 @@ static double bezier(double a, double b, double c, double d, double t)
 	return u * u * u * a + 3 * u * u * t * b + 3 * u * t * t * c + t * t * t * d;
 }
 
-static void add_curve(struct reader *r, struct path *path, const struct matrix *m, const char **p)
+static void add_curve(struct reader *r, struct path *path, const char **p)
 {
-	struct svg_point a = path->points[path->n - 1];
-	struct svg_point b = apply(m, read_point(p)), c = apply(m, read_point(p)),
-			 d = apply(m, read_point(p));
+	const struct svg_point a = path->at, b = next_step(path, p), c = next_step(path, p),
+			       d = next_step(path, p);
 
 	for (int i = 1; i < CURVE_SAMPLES; i++) {
 		double t = (double)i / CURVE_SAMPLES;
@@ -183,22 +116,38 @@ static void add_curve(struct reader *r, struct path *path, const struct matrix *
 	add_point(r, path, d);
 }
 
-static bool read_path(struct reader *r, const char *d, const struct matrix *m, struct path *path)
+static bool read_command(struct reader *r, struct path *path, char command, const char **d)
 {
-	*path = (struct path){.box = nothing};
-	while (d && *(d += strspn(d, " \t\r\n"))) {
-		char command = *d++;
-		if ((command == 'M' || command == 'L'))
-			add_point(r, path, apply(m, read_point(&d)));
-		else if (command == 'C' && path->n > 0)
-			add_curve(r, path, m, &d);
-		else if (command != 'Z')
-			return false;
+	if (command == 'M') {
+		const double x = next_number(d), y = next_number(d);
+		path->start = (struct svg_point){x, y};
+		add_point(r, path, path->start);
+	} else if (command == 'l') {
+		add_point(r, path, next_step(path, d));
+	} else if (command == 'h') {
+		add_point(r, path, (struct svg_point){path->at.x + next_number(d), path->at.y});
+	} else if (command == 'v') {
+		add_point(r, path, (struct svg_point){path->at.x, path->at.y + next_number(d)});
+	} else if (command == 'c') {
+		add_curve(r, path, d);
+	} else {
+		path->at = path->start;
 	}
-	return true;
+	return command && strchr("Mlhvcz", command) && path->n > 0;
 }
 
-/* cairo ends a closed path with a move to its start. */
+static bool read_path(struct reader *r, const char *d, struct path *path)
+{
+	*path = (struct path){.box = nothing};
+	while (d && *d) {
+		const char command = *d++;
+		if (!read_command(r, path, command, &d))
+			return false;
+	}
+	return path->n > 0;
+}
+
+/* A closed path may come back to its start. */
 static void drop_repeated_end(struct path *path)
 {
 	const struct svg_point *first = path->points, *last = path->points + path->n - 1;
@@ -209,36 +158,20 @@ static void drop_repeated_end(struct path *path)
 	}
 }
 
-static void add_glyph(struct reader *r, struct svg_box box, bool is_blank)
-{
-	r->glyphs = al_grow(&r->svg->arena, r->glyphs, r->n_glyphs, &r->glyphs_room,
-		sizeof(*r->glyphs));
-	r->glyphs[r->n_glyphs++] = (struct glyph){r->symbol, box, is_blank};
-}
-
 static bool read_shape(struct reader *r)
 {
-	struct matrix own = transform(r);
-	struct matrix m = multiply(&r->matrices[r->depth], &own);
 	struct path path;
 
-	if (!read_path(r, attribute(r, "d"), &m, &path))
+	if (!read_path(r, attribute(r, "d"), &path))
 		return false;
-	if (r->symbol) {
-		add_glyph(r, path.box, path.n == 0);
-		return true;
-	}
-	if (path.n == 0 || (!property(r, "fill") && !property(r, "stroke")))
-		return true;
-	const char *width = property(r, "stroke-width");
 	drop_repeated_end(&path);
 	r->svg->shapes = al_grow(&r->svg->arena, r->svg->shapes, r->svg->n_shapes,
 		&r->svg->shapes_room, sizeof(*r->svg->shapes));
 	r->svg->shapes[r->svg->n_shapes++] = (struct svg_shape){
 		.fill = color(r, "fill"),
 		.stroke = color(r, "stroke"),
-		.stroke_width = width ? strtod(width, NULL) : 0,
-		.is_dashed = property(r, "stroke-dasharray") != NULL,
+		.stroke_width = number(r, "stroke-width"),
+		.is_dashed = attribute(r, "stroke-dasharray") != NULL,
 		.points = path.points,
 		.n_points = path.n,
 		.box = path.box,
@@ -246,61 +179,40 @@ static bool read_shape(struct reader *r)
 	return true;
 }
 
-/* ---- glyphs and groups ---- */
+/* ---- text ---- */
 
-static bool read_use(struct reader *r)
+/* x' = a*x + c*y + e, y' = b*x + d*y + f */
+static struct svg_point turned(const double m[6], double x, double y)
 {
-	const char *id = attribute(r, "xlink:href");
-	struct svg_point at = {number(r, "x"), number(r, "y")};
-
-	if (!id || r->svg->n_texts == 0)
-		return false;
-	for (size_t i = 0; i < r->n_glyphs; i++) {
-		const struct glyph *glyph = &r->glyphs[i];
-		struct svg_text *text = &r->svg->texts[r->svg->n_texts - 1];
-		if (strcmp(glyph->id, id + 1) != 0)
-			continue;
-		text->n_glyphs++;
-		if (glyph->is_blank)
-			return true;
-		include(&text->box,
-			(struct svg_point){glyph->box.left + at.x, glyph->box.top + at.y});
-		include(&text->box,
-			(struct svg_point){glyph->box.right + at.x, glyph->box.bottom + at.y});
-		return true;
-	}
-	return false;
+	return (struct svg_point){m[0] * x + m[2] * y + m[4], m[1] * x + m[3] * y + m[5]};
 }
 
-static bool begin_group(struct reader *r)
+static void read_matrix(const char *text, double m[6])
 {
-	const char *id = attribute(r, "id");
-	struct matrix own = transform(r);
+	if (!text)
+		return;
+	text += strlen("matrix(");
+	for (size_t i = 0; i < 6; i++)
+		m[i] = next_number(&text);
+}
 
-	if (r->depth + 1 == MOST_DEPTH)
+static bool read_text(struct reader *r)
+{
+	const double x = number(r, "x"), y = number(r, "y"), size = number(r, "font-size");
+	const char *stop = strstr(r->end, "</text>");
+	double m[6] = {1, 0, 0, 1, 0, 0};
+	struct svg_text text = {.color = color(r, "fill"), .box = nothing};
+
+	if (!stop || size <= 0 || !attribute(r, "textLength"))
 		return false;
-	r->matrices[r->depth + 1] = multiply(&r->matrices[r->depth], &own);
-	r->depth++;
-	if (id && strncmp(id, "glyph", 5) == 0) {
-		r->symbol = id;
-		r->symbol_depth = r->depth;
-	}
-	if (!property(r, "fill"))
-		return true;
+	read_matrix(attribute(r, "transform"), m);
+	include(&text.box, turned(m, x, y - ascent * size));
+	include(&text.box, turned(m, x + number(r, "textLength"), y + descent * size));
+	text.text = al_strndup(&r->svg->arena, r->end + 1, (size_t)(stop - r->end - 1));
 	r->svg->texts = al_grow(&r->svg->arena, r->svg->texts, r->svg->n_texts, &r->svg->texts_room,
 		sizeof(*r->svg->texts));
-	r->svg->texts[r->svg->n_texts++] = (struct svg_text){.color = color(r, "fill"),
-		.box = nothing};
+	r->svg->texts[r->svg->n_texts++] = text;
 	return true;
-}
-
-static bool end_group(struct reader *r)
-{
-	if (r->symbol && r->symbol_depth == r->depth) {
-		add_glyph(r, nothing, true); /* found only where the group has no path */
-		r->symbol = NULL;
-	}
-	return r->depth-- > 0;
 }
 
 static bool is_tag(const struct reader *r, const char *name)
@@ -314,28 +226,23 @@ static bool is_tag(const struct reader *r, const char *name)
 static bool read_tag(struct reader *r)
 {
 	if (is_tag(r, "svg")) {
-		r->svg->width = number(r, "width");
-		r->svg->height = number(r, "height");
-	} else if (is_tag(r, "symbol")) {
-		r->symbol = attribute(r, "id");
-		r->symbol_depth = SIZE_MAX;
-	} else if (is_tag(r, "/symbol")) {
-		r->symbol = NULL;
-	} else if (is_tag(r, "g")) {
-		return begin_group(r);
-	} else if (is_tag(r, "/g")) {
-		return end_group(r);
-	} else if (is_tag(r, "use")) {
-		return read_use(r);
+		if (r->depth++ == 0) {
+			r->svg->width = number(r, "width");
+			r->svg->height = number(r, "height");
+		}
+	} else if (is_tag(r, "/svg")) {
+		return r->depth-- > 0;
 	} else if (is_tag(r, "path")) {
 		return read_shape(r);
+	} else if (is_tag(r, "text")) {
+		return read_text(r);
 	}
 	return true;
 }
 
 bool svg_read(struct svg *svg, const char *text)
 {
-	struct reader r = {.svg = svg, .matrices = {identity}};
+	struct reader r = {.svg = svg};
 
 	*svg = (struct svg){0};
 	al_arena_init(&svg->arena);

@@ -1,5 +1,5 @@
-/* A reader of the SVG that cairo writes: paths of M, L, C and Z, glyphs as symbols that are used,
- * groups and matrices. Everything comes out in the page's coordinates (pt, y downwards). */
+/* A reader of the SVG of figures: paths of M, l, h, v, c and z, texts, parts that are cut off.
+ * Everything comes out in the page's coordinates (pt, y downwards). */
 #ifndef ATTNLEDGER_TESTS_SVG_H
 #define ATTNLEDGER_TESTS_SVG_H
 
@@ -28,11 +28,11 @@ struct svg_shape {
 	struct svg_box box; /* of the path, curves included, without the stroke's width */
 };
 
-/* A run of glyphs that was drawn at once. */
+/* A line of text. */
 struct svg_text {
 	struct svg_color color;
-	size_t n_glyphs;
-	struct svg_box box; /* of the ink */
+	const char *text; /* as it stands in the file */
+	struct svg_box box; /* as wide as it says, from the ascenders to the descenders */
 };
 
 struct svg {
@@ -44,7 +44,7 @@ struct svg {
 	size_t n_texts, texts_room;
 };
 
-/* False where the text isn't what cairo writes; svg_finish must follow either way. */
+/* False where the text isn't such an SVG; svg_finish must follow either way. */
 bool svg_read(struct svg *svg, const char *text);
 void svg_finish(struct svg *svg);
 

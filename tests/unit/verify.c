@@ -164,6 +164,84 @@ static void dropped_head_shows(void **state)
 	close_model(&two);
 }
 
+/* One head of one rotary pair, which turns by one radian from token to token, among five
+ * positions; its keys are diag(1, 1/2). */
+static void write_rotary(const struct test_folder *folder)
+{
+	static const char config[] =
+		"{\"model_type\": \"llama\", \"hidden_size\": 2, \"num_attention_heads\": 1, "
+		"\"num_hidden_layers\": 1, \"intermediate_size\": 2, \"vocab_size\": 2, "
+		"\"max_position_embeddings\": 5}";
+	static const double rows[] = {1, -1, -1, 1}, one[] = {1, 0, 0, 1}, key[] = {1, 0, 0, .5};
+	static const struct weight weights[] = {
+		{"model.embed_tokens.weight", "F64", {2, 2}, 2, rows},
+		{"model.layers.0.self_attn.q_proj.weight", "F64", {2, 2}, 2, one},
+		{"model.layers.0.self_attn.k_proj.weight", "F64", {2, 2}, 2, key},
+		{"model.layers.0.self_attn.v_proj.weight", "F64", {2, 2}, 2, one},
+		{"model.layers.0.self_attn.o_proj.weight", "F64", {2, 2}, 2, one},
+	};
+	char path[256];
+
+	write_weights(test_path(path, folder, "model.safetensors"), weights,
+		sizeof(weights) / sizeof(*weights));
+	test_write(test_path(path, folder, "config.json"), config, sizeof(config) - 1);
+}
+
+/* The keys' latent of one dimension leaves diag(1, 0). The query (1, -1) is turned by t into (cos t
+ * + sin t, sin t - cos t); its own key is (1, -1/2), the other token's that one's opposite. */
+static void offsets_by_hand(void **state)
+{
+	static const double offsets[] = {0, 1, 2, 4};
+	const struct al_compress_options options = {.method = AL_METHOD_LATENT,
+		.of_keys = true,
+		.ranks = &(int64_t){1},
+		.n_ranks = 1};
+	struct fixture *f = *state;
+	double logit = 0, variation = 0, error = 0, norm = 0;
+	struct al_checkpoint compressed;
+	struct al_table table, rows;
+	struct test_folder folder;
+	struct opened model;
+	size_t n_opposite = 0;
+	bool holds;
+
+	for (size_t i = 0; i < 4; i++) {
+		const double c = cos(offsets[i]), s = sin(offsets[i]);
+		const double p = probability((1.5 * c + 0.5 * s) / sqrt(2)),
+			     q = probability((c + s) / sqrt(2));
+		logit = fmax(logit, fabs(c - s) / 2 / sqrt(2));
+		variation += fabs(p - q) / 4;
+		error += 4 * (p - q) * (p - q);
+		norm += (2 * p - 1) * (2 * p - 1);
+	}
+	test_folder_make(&folder);
+	write_rotary(&folder);
+	open_model(&model, folder.path, 0, 0);
+	al_table_init(&rows, "compress", "");
+	al_compress_add_columns(&rows);
+	MUST(al_compress(&model.view, &options, f->compressed, &rows, NULL, &err));
+	MUST(al_checkpoint_open(&compressed, f->compressed, &err));
+	al_table_init(&table, "verify", "");
+	al_verify_add_columns(&table);
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		const struct al_verify_options verify = {.n_tokens = TOKENS, .seed = seed};
+		MUST(al_verify(&model.view, &compressed, &verify, &table, &holds, &err));
+		const size_t row = table.n_rows - 1;
+		if (number(&table, row, "logit_max") < 1e-9)
+			continue;
+		assert_near(number(&table, row, "logit_max"), logit);
+		assert_near(number(&table, row, "total_variation"), variation);
+		assert_near(number(&table, row, "output_error"), sqrt(error / norm));
+		n_opposite++;
+	}
+	assert_true(n_opposite > 0 && n_opposite < 16);
+	al_table_finish(&table);
+	al_table_finish(&rows);
+	al_checkpoint_close(&compressed);
+	close_model(&model);
+	test_folder_remove(&folder);
+}
+
 /* ---- errors ---- */
 
 /* The singular values of the two forms, largest first. */
@@ -266,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_BERT(probabilities_by_hand),
 		WITH_BERT(dropped_head_shows),
+		WITH_BERT(offsets_by_hand),
 		WITH_BERT(errors_by_hand),
 		WITH_BERT(dimensions_by_hand),
 	};

@@ -1,0 +1,380 @@
+/* SVG, written from a context's paths and laid out texts. */
+#include "figure/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "figure/typeset.h"
+
+static const char family[] = "DejaVu Sans, Verdana, sans-serif";
+
+void al_svg_begin(struct al_svg *svg)
+{
+	svg->n_colors = 0;
+	al_text_init(&svg->body);
+}
+
+void al_svg_finish(struct al_svg *svg)
+{
+	al_text_finish(&svg->body);
+}
+
+/* ---- numbers and colours ---- */
+
+/* Hundredths of a point. */
+static long hundredths(double value)
+{
+	return lround(value * 100);
+}
+
+/* "12.3", "-0.05", "4": as short as hundredths can be said. */
+static void add_number(struct al_text *out, long value)
+{
+	const long size = labs(value);
+
+	if (value < 0)
+		al_text_add(out, "-");
+	if (size % 100 == 0)
+		al_text_addf(out, "%ld", size / 100);
+	else if (size % 10 == 0)
+		al_text_addf(out, "%ld.%ld", size / 100, size / 10 % 10);
+	else
+		al_text_addf(out, "%ld.%02ld", size / 100, size % 100);
+}
+
+static void add_attribute(struct al_text *out, const char *name, double value)
+{
+	al_text_addf(out, " %s=\"", name);
+	add_number(out, hundredths(value));
+	al_text_add(out, "\"");
+}
+
+/* In capitals where it stands for a value: no rule for a page's colours finds it then. */
+static void add_hex(struct al_text *out, struct al_color c)
+{
+	al_text_addf(out, c.is_value ? "%02lX%02lX%02lX" : "%02lx%02lx%02lx", lround(c.red * 255),
+		lround(c.green * 255), lround(c.blue * 255));
+}
+
+static bool is_same(struct al_color a, struct al_color b)
+{
+	return a.red == b.red && a.green == b.green && a.blue == b.blue;
+}
+
+static void list_color(struct al_svg *svg, struct al_color color)
+{
+	for (size_t i = 0; i < svg->n_colors; i++)
+		if (is_same(svg->colors[i], color))
+			return;
+	if (!color.is_value && svg->n_colors < AL_SVG_MOST_COLORS)
+		svg->colors[svg->n_colors++] = color;
+}
+
+static void add_color(struct al_svg *svg, const char *name, struct al_color color)
+{
+	list_color(svg, color);
+	al_text_addf(&svg->body, " %s=\"#", name);
+	add_hex(&svg->body, color);
+	al_text_add(&svg->body, "\"");
+}
+
+/* ---- paths ---- */
+
+/* Where the pen is, in hundredths: steps from there never add up their roundings. */
+struct pen {
+	struct al_text *out;
+	cairo_t *cr;
+	long x, y;
+};
+
+static void place(const struct pen *pen, const cairo_path_data_t *point, long out[2])
+{
+	double x = point->point.x, y = point->point.y;
+
+	cairo_user_to_device(pen->cr, &x, &y);
+	out[0] = hundredths(x);
+	out[1] = hundredths(y);
+}
+
+/* A space is needed where no minus stands between two numbers. */
+static void add_next(struct al_text *out, long value)
+{
+	if (value >= 0)
+		al_text_add(out, " ");
+	add_number(out, value);
+}
+
+static void add_line(struct pen *pen, const long to[2])
+{
+	const long dx = to[0] - pen->x, dy = to[1] - pen->y;
+
+	al_text_add(pen->out, dy == 0 ? "h" : dx == 0 ? "v" : "l");
+	add_number(pen->out, dy == 0 || dx != 0 ? dx : dy);
+	if (dx != 0 && dy != 0)
+		add_next(pen->out, dy);
+}
+
+static void add_curve(struct pen *pen, const cairo_path_data_t *points)
+{
+	long at[2];
+
+	al_text_add(pen->out, "c");
+	for (int i = 0; i < 3; i++) {
+		place(pen, &points[i], at);
+		(i ? add_next : add_number)(pen->out, at[0] - pen->x);
+		add_next(pen->out, at[1] - pen->y);
+	}
+}
+
+static void add_segment(struct pen *pen, const cairo_path_data_t *data)
+{
+	long at[2] = {pen->x, pen->y};
+
+	if (data->header.length > 1)
+		place(pen, &data[data->header.length - 1], at);
+	if (data->header.type == CAIRO_PATH_MOVE_TO) {
+		al_text_add(pen->out, "M");
+		add_number(pen->out, at[0]);
+		add_next(pen->out, at[1]);
+	} else if (data->header.type == CAIRO_PATH_LINE_TO) {
+		add_line(pen, at);
+	} else if (data->header.type == CAIRO_PATH_CURVE_TO) {
+		add_curve(pen, data + 1);
+	} else {
+		al_text_add(pen->out, "z");
+	}
+	pen->x = at[0];
+	pen->y = at[1];
+}
+
+/* cairo puts a move behind each closed path; what only moves isn't drawn. */
+static bool is_drawn(const cairo_path_t *path, int i)
+{
+	const int next = i + path->data[i].header.length;
+
+	return path->data[i].header.type != CAIRO_PATH_MOVE_TO
+		|| (next < path->num_data && path->data[next].header.type != CAIRO_PATH_MOVE_TO);
+}
+
+static void add_path_data(struct al_svg *svg, cairo_t *cr, const cairo_path_t *path)
+{
+	struct pen pen = {.out = &svg->body, .cr = cr};
+
+	for (int i = 0; i < path->num_data; i += path->data[i].header.length)
+		if (is_drawn(path, i))
+			add_segment(&pen, &path->data[i]);
+}
+
+enum { MOST_DASHES = 8 };
+
+static void add_stroke(struct al_svg *svg, cairo_t *cr, struct al_color color)
+{
+	double dashes[MOST_DASHES];
+	const int n = cairo_get_dash_count(cr);
+
+	al_text_add(&svg->body, " fill=\"none\"");
+	add_color(svg, "stroke", color);
+	add_attribute(&svg->body, "stroke-width", cairo_get_line_width(cr));
+	if (n == 0 || n > MOST_DASHES)
+		return;
+	cairo_get_dash(cr, dashes, NULL);
+	al_text_add(&svg->body, " stroke-dasharray=\"");
+	for (int i = 0; i < n; i++)
+		(i ? add_next : add_number)(&svg->body, hundredths(dashes[i]));
+	al_text_add(&svg->body, "\"");
+}
+
+void al_svg_add_path(struct al_svg *svg, cairo_t *cr, const struct al_svg_paint *paint)
+{
+	cairo_path_t *path = cairo_copy_path(cr);
+
+	if (path->num_data == 0) {
+		cairo_path_destroy(path);
+		return;
+	}
+	al_text_add(&svg->body, "<path");
+	if (paint->is_stroke)
+		add_stroke(svg, cr, paint->color);
+	else
+		add_color(svg, "fill", paint->color);
+	if (paint->alpha < 1)
+		add_attribute(&svg->body, "opacity", paint->alpha);
+	al_text_add(&svg->body, " d=\"");
+	add_path_data(svg, cr, path);
+	cairo_path_destroy(path);
+	al_text_add(&svg->body, "\"/>\n");
+}
+
+void al_svg_begin_clip(struct al_svg *svg, double left, double top, double width, double height)
+{
+	static const char *const names[] = {"x", "y", "width", "height"};
+	const double values[] = {left, top, width, height};
+
+	al_text_add(&svg->body, "<svg");
+	for (int i = 0; i < 4; i++)
+		add_attribute(&svg->body, names[i], values[i]);
+	al_text_add(&svg->body, " viewBox=\"");
+	for (int i = 0; i < 4; i++)
+		(i ? add_next : add_number)(&svg->body, hundredths(values[i]));
+	al_text_add(&svg->body, "\">\n");
+}
+
+void al_svg_end_clip(struct al_svg *svg)
+{
+	al_text_add(&svg->body, "</svg>\n");
+}
+
+/* ---- text ---- */
+
+static void add_escaped(struct al_text *out, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		const char c = text[i];
+		if (c == '<')
+			al_text_add(out, "&lt;");
+		else if (c == '>')
+			al_text_add(out, "&gt;");
+		else if (c == '&')
+			al_text_add(out, "&amp;");
+		else if ((unsigned char)c < ' ' || c == 0x7F)
+			al_text_add(out, " ");
+		else
+			al_text_add_bytes(out, &c, 1);
+	}
+}
+
+/* How far below the line a level's text stands, in points. */
+static double drop_of(char level, double size_pt)
+{
+	return level == AL_LEVEL_LOWER	  ? AL_LEVEL_LOWERED * size_pt
+		: level == AL_LEVEL_UPPER ? -AL_LEVEL_RAISED * size_pt
+					  : 0;
+}
+
+/* Pieces of one level each; dy counts from the piece before. */
+static void add_pieces(struct al_svg *svg, const struct al_svg_text *text, size_t from, size_t to)
+{
+	const char *all = pango_layout_get_text(text->layout);
+	double drop = 0;
+
+	for (size_t next; from < to; from = next) {
+		const char level = text->levels[from];
+		for (next = from + 1; next < to && text->levels[next] == level;)
+			next++;
+		const double wanted = drop_of(level, text->size_pt);
+		const bool is_moved = level != AL_LEVEL_LINE || wanted != drop;
+		if (is_moved) {
+			al_text_add(&svg->body, "<tspan");
+			add_attribute(&svg->body, "dy", wanted - drop);
+			if (level != AL_LEVEL_LINE)
+				add_attribute(&svg->body, "font-size",
+					AL_LEVEL_SIZE * text->size_pt);
+			al_text_add(&svg->body, ">");
+		}
+		add_escaped(&svg->body, all + from, next - from);
+		if (is_moved)
+			al_text_add(&svg->body, "</tspan>");
+		drop = wanted;
+	}
+}
+
+/* Where the text begins; turned or scaled text has the context's matrix. */
+static void add_place(struct al_svg *svg, cairo_t *cr, double x, double y)
+{
+	cairo_matrix_t m;
+
+	cairo_get_matrix(cr, &m);
+	if (m.xx != 1 || m.xy != 0) {
+		al_text_addf(&svg->body, " transform=\"matrix(%.4g %.4g %.4g %.4g %.2f %.2f)\"",
+			m.xx, m.yx, m.xy, m.yy, m.x0, m.y0);
+	} else {
+		x += m.x0;
+		y += m.y0;
+	}
+	add_attribute(&svg->body, "x", x);
+	add_attribute(&svg->body, "y", y);
+}
+
+static void add_line_of_text(struct al_svg *svg, cairo_t *cr, const struct al_svg_text *text,
+	PangoLayoutIter *iter, const double origin[2])
+{
+	const PangoLayoutLine *line = pango_layout_iter_get_line_readonly(iter);
+	const char *all = pango_layout_get_text(text->layout);
+	size_t from = (size_t)line->start_index, to = from + (size_t)line->length;
+	PangoRectangle extent;
+
+	while (to > from && all[to - 1] == ' ')
+		to--;
+	if (to == from)
+		return;
+	pango_layout_iter_get_line_extents(iter, NULL, &extent);
+	al_text_add(&svg->body, "<text");
+	add_place(svg, cr, origin[0] + (double)extent.x / PANGO_SCALE,
+		origin[1] + (double)pango_layout_iter_get_baseline(iter) / PANGO_SCALE);
+	add_attribute(&svg->body, "font-size", text->size_pt);
+	if (text->is_bold)
+		al_text_add(&svg->body, " font-weight=\"bold\"");
+	add_attribute(&svg->body, "textLength", (double)extent.width / PANGO_SCALE);
+	al_text_add(&svg->body, " lengthAdjust=\"spacingAndGlyphs\"");
+	add_color(svg, "fill", text->color);
+	al_text_add(&svg->body, ">");
+	add_pieces(svg, text, from, to);
+	al_text_add(&svg->body, "</text>\n");
+}
+
+void al_svg_add_text(struct al_svg *svg, cairo_t *cr, const struct al_svg_text *text)
+{
+	PangoLayoutIter *iter = pango_layout_get_iter(text->layout);
+	double origin[2];
+
+	cairo_get_current_point(cr, &origin[0], &origin[1]);
+	do {
+		add_line_of_text(svg, cr, text, iter, origin);
+	} while (pango_layout_iter_next_line(iter));
+	pango_layout_iter_free(iter);
+}
+
+/* ---- the document ---- */
+
+static void add_variables(const struct al_svg *svg, bool is_dark, struct al_text *out)
+{
+	al_text_add(out, "svg{");
+	for (size_t i = 0; i < svg->n_colors; i++) {
+		const struct al_color c = svg->colors[i];
+		al_text_add(out, i ? ";--c" : "--c");
+		add_hex(out, c);
+		al_text_add(out, ":#");
+		add_hex(out, is_dark ? al_color_on_dark(c) : c);
+	}
+	al_text_add(out, "}");
+}
+
+static void add_rules(const struct al_svg *svg, const char *property, struct al_text *out)
+{
+	for (size_t i = 0; i < svg->n_colors; i++) {
+		al_text_addf(out, "[%s=\"#", property);
+		add_hex(out, svg->colors[i]);
+		al_text_addf(out, "\"]{%s:var(--c", property);
+		add_hex(out, svg->colors[i]);
+		al_text_add(out, ")}\n");
+	}
+}
+
+void al_svg_write(const struct al_svg *svg, const struct al_svg_page *page, struct al_text *out)
+{
+	al_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
+	al_text_addf(out, " width=\"%gpt\" height=\"%gpt\" viewBox=\"0 0 %g %g\"", page->width_pt,
+		page->height_pt, page->width_pt, page->height_pt);
+	al_text_addf(out, " font-family=\"%s\">\n<title>", family);
+	add_escaped(out, page->title, strlen(page->title));
+	al_text_add(out, "</title>\n<style>\n");
+	add_variables(svg, false, out);
+	al_text_add(out, "\n@media(prefers-color-scheme:dark){");
+	add_variables(svg, true, out);
+	al_text_add(out, "}\n");
+	add_rules(svg, "fill", out);
+	add_rules(svg, "stroke", out);
+	al_text_add(out, "</style>\n");
+	al_text_add_bytes(out, svg->body.data, svg->body.length);
+	al_text_add(out, "</svg>\n");
+}

@@ -1,0 +1,18 @@
+/* Math in a label: between dollar signs "_" sets what follows lower, "^" higher, one character or
+ * what stands in braces, and spaces are left out: "$W_Q W_K^T$". A single dollar sign is one. */
+#ifndef ATTNLEDGER_FIGURE_TYPESET_H
+#define ATTNLEDGER_FIGURE_TYPESET_H
+
+#include "base/text.h"
+
+enum al_level { AL_LEVEL_LINE = '=', AL_LEVEL_LOWER = '_', AL_LEVEL_UPPER = '^' };
+
+/* What is lower or higher: its size, and how far it is moved, as shares of the line's size. */
+#define AL_LEVEL_SIZE 0.7
+#define AL_LEVEL_LOWERED 0.16
+#define AL_LEVEL_RAISED 0.34
+
+/* The text without its marks, and for each of its bytes its level. */
+void al_typeset(const char *text, struct al_text *plain, struct al_text *levels);
+
+#endif

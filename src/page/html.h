@@ -1,0 +1,25 @@
+/* HTML as text: what a stranger wrote comes out as characters, never as markup. */
+#ifndef ATTNLEDGER_PAGE_HTML_H
+#define ATTNLEDGER_PAGE_HTML_H
+
+#include "base/text.h"
+
+/* Adds a text, in an element or between the double quotes of an attribute: & < > " ' escaped,
+ * control characters as \xNN. */
+void al_html_add(struct al_text *out, const char *text);
+
+/* ` name="text"` */
+void al_html_add_attribute(struct al_text *out, const char *name, const char *text);
+
+/* `<name>text</name>` */
+void al_html_add_element(struct al_text *out, const char *name, const char *text);
+
+/* The SHA-256 of a text in base 64, as a content security policy names a script or a style that
+ * may stand in the page. */
+enum { AL_HTML_DIGEST_BYTES = 45 };
+void al_html_digest(const char *text, size_t length, char out[AL_HTML_DIGEST_BYTES]);
+
+/* Bytes in base 64, as a `data:` address holds them. */
+void al_html_add_base64(struct al_text *out, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,345 @@
+/* Binding: tables and map into a scenario. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "paper/binder.h"
+
+/* Lists a variant once; one that the catalogue hasn't is known from data alone. */
+static void list_variant(struct al_binder *b, const char *variant)
+{
+	if (al_find_name(variant, b->known, b->n_known) >= 0 || !al_binder_counts(b, variant))
+		return;
+	b->known = al_grow(b->arena, b->known, b->n_known, &b->known_room, sizeof(*b->known));
+	b->known[b->n_known++] = variant;
+	al_list_add_text(&b->variants, variant);
+}
+
+static void list_references(struct al_binder *b)
+{
+	static const char *const keys[] = {"baseline", "retention", "elasticity", "against"};
+	const char *name;
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const struct cJSON *node = al_json_get(b->binding->node, keys[i]);
+		if (node && al_json_text(&b->map->doc, node, &name, NULL))
+			list_variant(b, name);
+	}
+}
+
+/* ---- rows ---- */
+
+/* "12" of "set:a,b" gives each 6. */
+static bool add_settings(struct al_binder *b, const char *symbols, const char *text,
+	struct al_text *out)
+{
+	char *rest = al_strdup(b->arena, symbols);
+	int64_t value, n = 1;
+	const size_t length = al_read_digits(text, &value);
+
+	for (const char *p = symbols; *p; p++)
+		n += *p == ',';
+	if (length == 0 || text[length] || value < 0 || value % n != 0)
+		return false;
+	for (char *symbol = strtok_r(rest, ",", &rest); symbol;
+		symbol = strtok_r(NULL, ",", &rest)) {
+		al_list_add_text(out, symbol);
+		al_text_addf(out, ":%lld", (long long)(value / n));
+	}
+	return true;
+}
+
+struct row_names {
+	const char **variants, **models;
+	size_t n_variants, n_models;
+	struct al_text settings;
+	bool is_row;
+};
+
+static void read_row_names(struct al_binder *b, struct row_names *names)
+{
+	const struct al_paper_binding *binding = b->binding;
+
+	names->is_row = true;
+	for (size_t i = 0; i < binding->n_columns; i++) {
+		const struct al_paper_column *column = &binding->columns[i];
+		const char *text = i < b->row->n_cells ? b->row->cells[i] : "";
+		if (column->kind == AL_PAPER_NAME)
+			names->is_row = (names->n_variants = al_paper_names(al_paper_variant,
+						 b->map, b->arena, text, &names->variants))
+				> 0;
+		if (column->kind == AL_PAPER_MODEL)
+			names->is_row = (names->n_models = al_paper_names(al_paper_model, b->map,
+						 b->arena, text, &names->models))
+				> 0;
+		if (column->kind == AL_PAPER_SET)
+			names->is_row = add_settings(b, column->key, text, &names->settings);
+		if (!names->is_row)
+			return;
+	}
+}
+
+static void add_case(struct al_binder *b, const char *model, const char *settings)
+{
+	static const char *const keys[] = {"model"};
+	struct al_text one;
+
+	al_text_init(&one);
+	if (model)
+		al_text_addf(&one, ",\"model\":\"%s\"", model);
+	else
+		al_paper_map_keep(b->binding->node, keys, 1, &one);
+	if (*settings)
+		al_text_addf(&one, ",\"set\":{%s}", settings);
+	al_list_add(&b->cases, "{\"id\":\"", b->case_, "\"");
+	al_text_addf(&b->cases, "%s}", one.data);
+	al_list_add_text(&b->its_cases, b->case_);
+	al_text_finish(&one);
+}
+
+/* A row of the same names could never be asked for. */
+static bool is_new(struct al_binder *b)
+{
+	const char *name = al_format(b->arena, "%s/%s", b->case_, b->variant ? b->variant : "");
+
+	if (al_find_name(name, b->seen, b->n_seen) >= 0)
+		return false;
+	b->seen = al_grow(b->arena, b->seen, b->n_seen, &b->seen_room, sizeof(*b->seen));
+	b->seen[b->n_seen++] = name;
+	return true;
+}
+
+static void bind_part(struct al_binder *b, const struct row_names *names)
+{
+	const bool has_own_case = names->n_models > 0 || names->settings.length > 0;
+
+	b->variant = names->n_variants > 0 ? names->variants[b->part] : NULL;
+	b->case_ = b->binding->id;
+	if (has_own_case) {
+		b->case_ = al_format(b->arena, "%s-r%zu-%zu", b->binding->id, b->row->line,
+			b->part + 1);
+		add_case(b, names->n_models ? names->models[b->part] : NULL, names->settings.data);
+	}
+	if (!is_new(b)) {
+		al_binder_add_gap(b, b->row->line, "a second row of the same name");
+		return;
+	}
+	if (b->variant && al_binder_counts(b, b->variant)) {
+		list_variant(b, b->variant);
+		al_list_add_text(&b->its_variants, b->variant);
+	}
+	al_binder_begin_row(b);
+	for (size_t i = 0; i < b->binding->n_columns; i++)
+		al_binder_cell(b, i);
+}
+
+/* What stands above the first row is the table's head. */
+static void bind_row(struct al_binder *b, bool is_below_head)
+{
+	struct row_names names = {0};
+
+	al_text_init(&names.settings);
+	read_row_names(b, &names);
+	b->n_parts = names.n_variants > names.n_models ? names.n_variants : names.n_models;
+	b->n_parts += b->n_parts == 0;
+	if (names.is_row)
+		for (b->part = 0; b->part < b->n_parts; b->part++)
+			bind_part(b, &names);
+	else if (is_below_head)
+		al_binder_add_gap(b, b->row->line,
+			al_format(b->arena, "the row \"%s\" has no name that is known",
+				b->row->n_cells ? b->row->cells[0] : ""));
+	al_text_finish(&names.settings);
+}
+
+/* ---- tables ---- */
+
+static void add_data_sets(struct al_binder *b)
+{
+	for (size_t i = 0; i < b->n_metrics; i++) {
+		struct al_metric *metric = &b->metrics[i];
+		if (metric->rows.length > 0) {
+			al_list_add(&b->data, "{\"id\":\"", b->binding->id, "-");
+			al_text_addf(&b->data,
+				"%s\",\"metric\":{\"%s\":\"%s\"},\"columns\":[\"case\",\"variant\","
+				"\"%s\"],\"rows\":[",
+				metric->name, metric->name, metric->is_loss ? "lower" : "higher",
+				metric->name);
+			al_text_add(&b->data, metric->rows.data);
+			al_text_add(&b->data, "]}");
+		}
+		al_text_finish(&metric->rows);
+	}
+}
+
+static void add_table(struct al_binder *b)
+{
+	static const char *const keys[] = {"set", "basis", "recipe", "per", "baseline", "retention",
+		"elasticity", "substitute", "order", "against"};
+
+	al_list_add(&b->tables, "{\"id\":\"", b->binding->id,
+		"\",\"rows\":\"product\",\"columns\":[\"modules\"],\"cases\":[");
+	al_text_add(&b->tables, b->its_cases.data);
+	al_text_add(&b->tables, "]");
+	if (b->its_variants.length > 0)
+		al_text_addf(&b->tables, ",\"variants\":[%s]", b->its_variants.data);
+	al_paper_map_keep(b->binding->node, keys, sizeof(keys) / sizeof(*keys), &b->tables);
+	al_text_add(&b->tables, "}");
+}
+
+/* Variants that columns name, in a table whose rows are settings. */
+static void list_columns(struct al_binder *b)
+{
+	for (size_t i = 0; i < b->binding->n_columns; i++)
+		if (b->binding->columns[i].variant)
+			list_variant(b, b->binding->columns[i].variant);
+}
+
+static bool has_row_cases(const struct al_paper_binding *binding)
+{
+	for (size_t i = 0; i < binding->n_columns; i++)
+		if (binding->columns[i].kind == AL_PAPER_SET
+			|| binding->columns[i].kind == AL_PAPER_MODEL)
+			return true;
+	return false;
+}
+
+static void bind_rows(struct al_binder *b, const struct al_paper_table *table)
+{
+	const size_t n_before = b->bound->n_sites + b->bound->n_data;
+
+	for (size_t i = 0; i < table->n_rows; i++) {
+		b->row = &table->rows[i];
+		bind_row(b, b->bound->n_sites + b->bound->n_data > n_before);
+	}
+	if (b->bound->n_sites + b->bound->n_data == n_before)
+		al_binder_add_gap(b, table->rows[0].line,
+			"no row of the table has a name that is known");
+}
+
+static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct al_error *err)
+{
+	const struct al_paper_binding *binding = b->binding;
+
+	if (binding->table > paper->n_tables)
+		return al_json_fail(&b->map->doc, binding->node, err, "table %zu, but %s has %zu",
+			binding->table, paper->file, paper->n_tables);
+	const struct al_paper_table *table = &paper->tables[binding->table - 1];
+	if (binding->n_columns != table->n_columns)
+		return al_json_fail(&b->map->doc, binding->node, err,
+			"table %zu (%s:%zu) has %zu columns, the map tells %zu", binding->table,
+			paper->file, table->rows[0].line, table->n_columns, binding->n_columns);
+	al_text_init(&b->its_cases);
+	al_text_init(&b->its_variants);
+	b->n_seen = 0;
+	b->case_ = binding->id;
+	if (!has_row_cases(binding))
+		add_case(b, NULL, "");
+	list_references(b);
+	list_columns(b);
+	al_binder_find_metrics(b);
+	bind_rows(b, table);
+	add_data_sets(b);
+	if (b->its_cases.length > 0)
+		add_table(b);
+	al_text_finish(&b->its_cases);
+	al_text_finish(&b->its_variants);
+	return true;
+}
+
+static bool is_bound(const struct al_paper_map *map, size_t table)
+{
+	for (size_t i = 0; i < map->n_tables; i++)
+		if (map->tables[i].table == table)
+			return true;
+	return false;
+}
+
+static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struct al_error *err)
+{
+	for (size_t i = 0; i < b->map->n_tables; i++) {
+		b->binding = &b->map->tables[i];
+		for (size_t k = 0; k < i; k++)
+			if (b->map->tables[k].table == b->binding->table)
+				return al_json_fail(&b->map->doc, b->binding->node, err,
+					"table %zu stands in the map already", b->binding->table);
+		if (!bind_table(b, paper, err))
+			return false;
+	}
+	for (size_t i = 0; i < paper->n_tables; i++)
+		if (!is_bound(b->map, i + 1) && paper->tables[i].n_rows > 0)
+			al_binder_add_gap(b, paper->tables[i].rows[0].line,
+				al_format(b->arena, "table %zu stands in no map", i + 1));
+	return true;
+}
+
+/* ---- \claim ---- */
+
+static bool names_any(const struct cJSON *with, const char *value)
+{
+	al_json_each (name, with) {
+		const char *key = al_json_key(name);
+		if (strstr(value, key))
+			return true;
+	}
+	return false;
+}
+
+static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
+{
+	static const char *const keys[] = {"with"};
+	const struct cJSON *with = al_json_get(b->map->doc.root, "with");
+
+	for (size_t i = 0; i < paper->n_claims; i++) {
+		const struct al_paper_claim *claim = &paper->claims[i];
+		al_binder_begin_claim(b, claim->line, claim->printed, NULL);
+		if (with && names_any(with, claim->value))
+			al_paper_map_keep(b->map->doc.root, keys, 1, &b->claims);
+		al_binder_end_claim(b, claim->value);
+	}
+}
+
+static void put_together(struct al_binder *b, const char *title)
+{
+	static const char *const keys[] = {"model", "set", "basis", "recipe"};
+	struct al_text *out = &b->bound->scenario;
+
+	al_text_add(out, "{\"title\":");
+	al_json_quote(out, title);
+	al_paper_map_keep(b->map->doc.root, keys, sizeof(keys) / sizeof(*keys), out);
+	al_text_addf(out, ",\"variants\":[%s]", b->variants.data);
+	al_text_addf(out, ",\"cases\":[%s]", b->cases.data);
+	al_text_addf(out, ",\"data\":[%s]", b->data.data);
+	al_text_addf(out, ",\"tables\":[%s]", b->tables.data);
+	al_text_addf(out, ",\"claims\":[%s]}", b->claims.data);
+}
+
+bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
+	const struct al_paper_map *map, struct al_catalog *catalog, struct al_error *err)
+{
+	struct al_binder b = {.bound = bound,
+		.arena = &bound->arena,
+		.map = map,
+		.catalog = catalog};
+	struct al_text *const texts[] = {&b.variants, &b.cases, &b.data, &b.tables, &b.claims};
+
+	*bound = (struct al_bound){0};
+	al_arena_init(&bound->arena);
+	al_text_init(&bound->scenario);
+	for (size_t i = 0; i < 5; i++)
+		al_text_init(texts[i]);
+	bool ok = bind_tables(&b, paper, err);
+	if (ok)
+		bind_annotated(&b, paper);
+	if (ok)
+		put_together(&b, paper->file);
+	for (size_t i = 0; i < 5; i++)
+		al_text_finish(texts[i]);
+	return ok;
+}
+
+void al_bound_finish(struct al_bound *bound)
+{
+	al_text_finish(&bound->scenario);
+	al_arena_finish(&bound->arena);
+}

@@ -1,0 +1,56 @@
+/* Binding: a paper's tables and what a map says of them become a scenario, each number of which is
+ * a claim. */
+#ifndef ATTNLEDGER_PAPER_BIND_H
+#define ATTNLEDGER_PAPER_BIND_H
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "paper/map.h"
+
+/* A number that can be recomputed: the claim "cN", N being its index. */
+struct al_paper_site {
+	size_t line;
+	const char *printed, *unit; /* unit: of the column; NULL: the number's own */
+	bool is_of_ledger; /* parameters, bytes: not made of scores */
+};
+
+/* What could not be read, and why. */
+struct al_paper_gap {
+	size_t line;
+	const char *why;
+};
+
+struct al_bound {
+	struct al_arena arena;
+	struct al_text scenario;
+	struct al_paper_site *sites;
+	size_t n_sites, sites_room;
+	struct al_paper_gap *gaps;
+	size_t n_gaps, gaps_room;
+	size_t n_data; /* scores that are taken as they are */
+};
+
+/* al_bound_finish must follow either way. */
+bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
+	const struct al_paper_map *map, struct al_catalog *catalog,
+	struct al_error *err) AL_MUST_CHECK;
+void al_bound_finish(struct al_bound *bound);
+
+/* What a label of the paper is called here, by the map, else by the catalogue; NULL: nothing is
+ * (names.c). `map` may be NULL. */
+const char *al_paper_variant(const struct al_paper_map *map, struct al_arena *arena,
+	const char *label);
+const char *al_paper_model(const struct al_paper_map *map, struct al_arena *arena,
+	const char *label);
+
+/* The same of a label's words, where several rows ran into one: how many; 0: one is no name. */
+typedef const char *al_paper_namer(const struct al_paper_map *map, struct al_arena *arena,
+	const char *label);
+size_t al_paper_names(al_paper_namer *name_of, const struct al_paper_map *map,
+	struct al_arena *arena, const char *label, const char ***names);
+
+/* The n-th of `n_parts` words of a text; all of it where there is one part; NULL where it hasn't so
+ * many. */
+const char *al_paper_part(struct al_arena *arena, const char *text, size_t n, size_t n_parts);
+
+#endif

@@ -1,0 +1,74 @@
+/* What binding shares: the scenario that is being made, and where in the paper it is. */
+#ifndef ATTNLEDGER_PAPER_BINDER_H
+#define ATTNLEDGER_PAPER_BINDER_H
+
+#include "paper/bind.h"
+
+/* A metric: the numbers of one column of scores, or of several of one variant each. */
+struct al_metric {
+	const char *name;
+	bool is_loss;
+	const char **variants; /* whose columns it has, [n_variants]; none: the rows' */
+	size_t n_variants, room;
+	struct al_text rows; /* of its data set */
+};
+
+struct al_binder {
+	struct al_bound *bound;
+	struct al_arena *arena; /* the bound's */
+	const struct al_paper_map *map;
+	struct al_catalog *catalog;
+	struct al_text variants, cases, data, tables, claims;
+	const char **known; /* variants that are listed */
+	size_t n_known, known_room;
+
+	/* of the table that is being bound */
+	const struct al_paper_binding *binding;
+	struct al_metric *metrics;
+	size_t n_metrics, n_left; /* n_left: those whose columns are at the left of the cell */
+	struct al_text its_cases, its_variants;
+	const char **seen; /* "CASE/VARIANT" of its rows */
+	size_t n_seen, seen_room;
+
+	/* of the row: one of the rows that ran into a line */
+	const struct al_paper_row *row;
+	const char *case_, *variant;
+	size_t part, n_parts;
+};
+
+/* ---- metrics.c ---- */
+
+bool al_paper_is_score(const struct al_paper_column *column);
+
+/* Goes through the columns once, so that each metric knows its variants. */
+void al_binder_find_metrics(struct al_binder *b);
+
+/* Before a row: no column is at the left. */
+void al_binder_begin_row(struct al_binder *b);
+
+/* The metric of a column of scores; columns are asked for in their order. */
+struct al_metric *al_binder_metric(struct al_binder *b, size_t column);
+
+/* The one nearest at the left that has the variant, or NULL. */
+const struct al_metric *al_binder_nearest(const struct al_binder *b, const char *variant);
+
+/* ---- cells.c ---- */
+
+/* Adds to a list of JSON's values. */
+void al_list_add(struct al_text *list, const char *before, const char *text, const char *after);
+void al_list_add_text(struct al_text *list, const char *text);
+
+void al_binder_add_gap(struct al_binder *b, size_t line, const char *why);
+
+/* Is anything known of the variant beside what a paper measured? */
+bool al_binder_counts(const struct al_binder *b, const char *variant);
+
+/* A claim is begun, perhaps gets members of its own, and is ended by what derives it. */
+struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, const char *printed,
+	const char *unit);
+void al_binder_end_claim(struct al_binder *b, const char *value);
+
+/* A cell of the row, as its column says. */
+void al_binder_cell(struct al_binder *b, size_t at);
+
+#endif

@@ -1,0 +1,245 @@
+/* Cells of a table into data and claims. */
+#include <string.h>
+
+#include "base/number.h"
+#include "paper/binder.h"
+#include "scenario/printed.h"
+#include "scenario/spread.h"
+
+void al_list_add(struct al_text *list, const char *before, const char *text, const char *after)
+{
+	al_text_addf(list, "%s%s%s%s", list->length ? "," : "", before, text, after);
+}
+
+void al_list_add_text(struct al_text *list, const char *text)
+{
+	al_text_add(list, list->length ? "," : "");
+	al_json_quote(list, text);
+}
+
+void al_binder_add_gap(struct al_binder *b, size_t line, const char *why)
+{
+	struct al_bound *bound = b->bound;
+
+	bound->gaps = al_grow(b->arena, bound->gaps, bound->n_gaps, &bound->gaps_room,
+		sizeof(*bound->gaps));
+	bound->gaps[bound->n_gaps++] = (struct al_paper_gap){line, why};
+}
+
+bool al_binder_counts(const struct al_binder *b, const char *variant)
+{
+	const struct al_variant *found;
+
+	return al_catalog_variant(b->catalog, variant, &found, NULL);
+}
+
+/* ---- claims ---- */
+
+struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, const char *printed,
+	const char *unit)
+{
+	struct al_bound *bound = b->bound;
+
+	bound->sites = al_grow(b->arena, bound->sites, bound->n_sites, &bound->sites_room,
+		sizeof(*bound->sites));
+	struct al_paper_site *site = &bound->sites[bound->n_sites];
+	*site = (struct al_paper_site){.line = line, .printed = printed, .unit = unit};
+	al_list_add(&b->claims, "{\"id\":\"c", al_format(b->arena, "%zu", bound->n_sites++), "\"");
+	al_text_add(&b->claims, ",\"printed\":");
+	al_json_quote(&b->claims, printed);
+	if (unit) {
+		al_text_add(&b->claims, ",\"unit\":");
+		al_json_quote(&b->claims, unit);
+	}
+	return site;
+}
+
+void al_binder_end_claim(struct al_binder *b, const char *value)
+{
+	al_text_add(&b->claims, ",\"value\":");
+	al_json_quote(&b->claims, value);
+	al_text_add(&b->claims, "}");
+}
+
+static const char *path_to(struct al_binder *b, const char *variant, const char *key)
+{
+	return al_format(b->arena, "%s/%s/%s/%s", b->binding->id, b->case_, variant, key);
+}
+
+/* ---- cells ---- */
+
+static bool has_digit(const char *text)
+{
+	return strpbrk(text, "0123456789") != NULL;
+}
+
+static bool is_number(const char *text)
+{
+	struct al_printed printed;
+
+	al_printed_init(&printed);
+	bool is = al_printed_parse(&printed, text);
+	al_printed_finish(&printed);
+	return is;
+}
+
+static bool is_decimal(const char *text)
+{
+	int digits;
+	mpq_t number;
+
+	mpq_init(number);
+	bool is = al_exact_parse(text, number, &digits);
+	mpq_clear(number);
+	return is;
+}
+
+static void add_unread(struct al_binder *b, size_t column, const char *text)
+{
+	al_binder_add_gap(b, b->row->line,
+		al_format(b->arena, "\"%s\" in column %zu is no number that can be read", text,
+			column + 1));
+}
+
+static void add_datum(struct al_binder *b, struct al_metric *metric, const char *variant,
+	const char *text)
+{
+	al_list_add(&metric->rows, "[\"", b->case_, "\",");
+	al_json_quote(&metric->rows, variant);
+	al_text_add(&metric->rows, ",");
+	al_json_quote(&metric->rows, text);
+	al_text_add(&metric->rows, "]");
+	b->bound->n_data++;
+}
+
+/* "80.5 -", "80.5 (-)": no number in brackets. */
+static void cut_dash(char *number)
+{
+	static const char *const dashes[] = {" -", "(-)", " \u2013", " \u2014"};
+
+	for (size_t i = 0; i < sizeof(dashes) / sizeof(*dashes); i++)
+		if (al_ends_with(number, dashes[i])) {
+			size_t n = strlen(number) - strlen(dashes[i]);
+			while (n > 0 && number[n - 1] == ' ')
+				n--;
+			number[n] = '\0';
+		}
+}
+
+static void bind_score(struct al_binder *b, const struct al_paper_column *column, size_t at,
+	const char *text, const char *variant)
+{
+	struct al_metric *metric = al_binder_metric(b, at);
+	char *number = al_strdup(b->arena, text);
+
+	cut_dash(number);
+	const char *bracket = al_spread_cut(number);
+	if (!has_digit(text))
+		return;
+	if (!is_decimal(number) || (bracket && has_digit(bracket) && !is_decimal(bracket))) {
+		add_unread(b, at, text);
+		return;
+	}
+	add_datum(b, metric, variant, number);
+	if (!column->has_peop || !bracket || !has_digit(bracket))
+		return;
+	al_binder_begin_claim(b, b->row->line, bracket, NULL);
+	al_binder_end_claim(b, path_to(b, variant, al_format(b->arena, "peop:%s", metric->name)));
+}
+
+/* A row has as many scores as there are metrics at the left. */
+static void bind_mean(struct al_binder *b, const char *text, const char *variant)
+{
+	struct al_text sum;
+
+	al_binder_begin_claim(b, b->row->line, text, NULL);
+	al_text_init(&sum);
+	al_text_add(&b->claims, ",\"with\":{");
+	for (size_t i = 0; i < b->n_left; i++) {
+		al_text_addf(&sum, "%sm%zu", i ? "+" : "(", i + 1);
+		al_text_addf(&b->claims, "%s\"m%zu\":\"%s-%s/%s/%s/%s\"", i ? "," : "", i + 1,
+			b->binding->id, b->metrics[i].name, b->case_, variant, b->metrics[i].name);
+	}
+	al_text_add(&b->claims, "}");
+	al_binder_end_claim(b, al_format(b->arena, "%s)/%zu", sum.data, b->n_left));
+	al_text_finish(&sum);
+}
+
+/* A polynomial or an order of growth, whose spaces say nothing. */
+static void bind_polynomial(struct al_binder *b, const struct al_paper_column *column,
+	const char *text, const char *variant)
+{
+	static const char *const keys[] = {"symbols"};
+	char *printed = al_strdup(b->arena, text), *to = printed;
+
+	for (const char *p = text; *p; p++)
+		if (*p != ' ')
+			*to++ = *p;
+	*to = '\0';
+	if (!*printed)
+		return;
+	al_binder_begin_claim(b, b->row->line, printed, NULL);
+	if (strcmp(column->key, "order") != 0)
+		al_paper_map_keep(b->binding->node, keys, 1, &b->claims);
+	al_binder_end_claim(b, path_to(b, variant, column->key));
+}
+
+static bool is_polynomial(const struct al_paper_column *column)
+{
+	static const char *const keys[] = {"order", "formula", "difference"};
+
+	return al_find_name(column->key, keys, 3) >= 0;
+}
+
+static void bind_number(struct al_binder *b, const struct al_paper_column *column, size_t at,
+	const char *text, const char *variant)
+{
+	const struct al_metric *metric = al_binder_nearest(b, variant);
+	const bool is_metric = column->kind == AL_PAPER_METRIC;
+
+	if (!has_digit(text))
+		return;
+	if (!is_number(text) || ((is_metric || column->kind == AL_PAPER_MEAN) && !metric)) {
+		add_unread(b, at, text);
+		return;
+	}
+	if (column->kind == AL_PAPER_MEAN) {
+		bind_mean(b, text, variant);
+		return;
+	}
+	if (!al_binder_counts(b, variant) && !(is_metric && strcmp(column->key, "prr") == 0)) {
+		al_binder_add_gap(b, b->row->line,
+			al_format(b->arena, "%s: nothing is known of the variant \"%s\"", text,
+				variant));
+		return;
+	}
+	al_binder_begin_claim(b, b->row->line, text, column->unit)->is_of_ledger = !is_metric;
+	al_binder_end_claim(b,
+		path_to(b, variant,
+			is_metric ? al_format(b->arena, "%s:%s", column->key, metric->name)
+				  : column->key));
+}
+
+void al_binder_cell(struct al_binder *b, size_t at)
+{
+	const struct al_paper_column *column = &b->binding->columns[at];
+	const char *variant = column->variant ? column->variant : b->variant;
+	const char *whole = at < b->row->n_cells ? b->row->cells[at] : "";
+	const char *text = al_paper_part(b->arena, whole, b->part, b->n_parts);
+
+	if (column->kind < AL_PAPER_SCORE)
+		return;
+	if (!text && has_digit(whole))
+		add_unread(b, at, whole);
+	if (!variant) {
+		al_binder_add_gap(b, b->row->line,
+			al_format(b->arena, "column %zu is of no variant", at + 1));
+		return;
+	}
+	if (al_paper_is_score(column))
+		bind_score(b, column, at, text ? text : "", variant);
+	else if (is_polynomial(column))
+		bind_polynomial(b, column, text ? text : "", variant);
+	else
+		bind_number(b, column, at, text ? text : "", variant);
+}

@@ -1,0 +1,166 @@
+/* Drafting a map: what heads and labels of a table say, for a reader to complete. */
+#include <string.h>
+
+#include "base/json.h"
+#include "paper/lint.h"
+
+/* What heads are called, as al_paper_normal makes them, and what their columns are. */
+static const struct word {
+	const char *head, *column;
+	bool is_beginning; /* the head may go on */
+} words[] = {
+	{"PARAMSM", "parameters in M", false},
+	{"PARAMETERSM", "parameters in M", false},
+	{"PARAMS", "parameters", true},
+	{"PARAMETERS", "parameters", true},
+	{"NUMBEROFPARAMETERS", "parameters", true},
+	{"WEIGHTS", "weights", false},
+	{"GRADIENTS", "gradients", false},
+	{"ADAM", "optimizer", true},
+	{"OPTIMIZER", "optimizer", true},
+	{"ACTIVATIONS", "activations", true},
+	{"TOTAL", "total", false},
+	{"MEMORYSAVING", "saving", true},
+	{"SAVING", "saving", true},
+	{"KVCACHE", "cache_bytes", true},
+	{"CACHE", "cache_bytes", true},
+	{"FLOPS", "flops", true},
+	{"PRR", "prr", false},
+	{"PEOP", "peop", false},
+	{"MODEL", "model", false},
+	{"DM", "set:d_model", false},
+	{"DMODEL", "set:d_model", false},
+	{"DH", "set:d_head", false},
+	{"DHEAD", "set:d_head", false},
+	{"H", "set:n_heads", false},
+	{"HEADS", "set:n_heads", false},
+	{"LAYERS", "set:n_layers", false},
+	{"PPL", "loss", true},
+	{"PERPLEXITY", "loss", true},
+	{"LOSS", "loss", true},
+	{"AVG", "mean", false},
+	{"GLUEAVG", "mean", false},
+	{"SUPERGLUEAVG", "mean", false},
+};
+
+static const char *column_of_head(const char *head)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(head, words[i].head) == 0
+			|| (words[i].is_beginning
+				&& strncmp(head, words[i].head, strlen(words[i].head)) == 0))
+			return words[i].column;
+	return NULL;
+}
+
+static const char *cell_at(const struct al_paper_row *row, size_t column)
+{
+	return column < row->n_cells ? row->cells[column] : "";
+}
+
+/* Rows from the first on that have a variant's name at the left. */
+static size_t count_named(const struct al_paper_table *table, size_t column,
+	al_paper_namer *name_of, struct al_arena *arena, size_t *first)
+{
+	const char **names;
+	size_t n = 0;
+
+	*first = table->n_rows;
+	for (size_t i = 0; i < table->n_rows; i++) {
+		if (al_paper_names(name_of, NULL, arena, cell_at(&table->rows[i], column), &names)
+			== 0)
+			continue;
+		*first = n ? *first : i;
+		n++;
+	}
+	return n;
+}
+
+static bool is_numeric(const struct al_paper_table *table, size_t first, size_t column)
+{
+	size_t n = 0, of = 0;
+
+	for (size_t i = first; i < table->n_rows; i++) {
+		const char *cell = cell_at(&table->rows[i], column);
+		of += *cell != '\0';
+		n += *cell && strspn(cell, "0123456789.,()- \u00b1") == strlen(cell);
+	}
+	return n > 0 && 2 * n >= of;
+}
+
+static bool has_brackets(const struct al_paper_table *table, size_t first, size_t column)
+{
+	size_t n = 0;
+
+	for (size_t i = first; i < table->n_rows; i++)
+		n += strchr(cell_at(&table->rows[i], column), '(') != NULL;
+	return n > (table->n_rows - first) / 2;
+}
+
+/* The word of the lowest head that is known. */
+static const char *draft_column(const struct al_paper_table *table, size_t first, size_t column,
+	struct al_arena *arena)
+{
+	for (size_t i = first; i-- > 0;) {
+		const char *known = column_of_head(
+			al_paper_normal(arena, cell_at(&table->rows[i], column)));
+		if (known)
+			return known;
+	}
+	if (!is_numeric(table, first, column))
+		return "skip";
+	return has_brackets(table, first, column) ? "score(spread)" : "score";
+}
+
+static void draft_columns(const struct al_paper_table *table, struct al_arena *arena,
+	struct al_text *out)
+{
+	size_t first, other;
+	const bool has_names = count_named(table, 0, al_paper_variant, arena, &first) > 0;
+
+	if (!has_names)
+		first = 1;
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const bool is_model = !has_names
+			&& count_named(table, i, al_paper_model, arena, &other) > 0;
+		al_text_add(out, i ? ", " : "");
+		al_json_quote(out,
+			i == 0 && has_names ? "name"
+				: is_model  ? "model"
+					    : draft_column(table, first, i, arena));
+	}
+}
+
+static void draft_table(const struct al_paper_table *table, size_t index, struct al_arena *arena,
+	struct al_text *out)
+{
+	al_text_addf(out, "%s\n    {\"table\": %zu, \"id\": \"t%zu\", \"note\": ",
+		out->data[out->length - 1] == '}' ? "," : "", index + 1, index + 1);
+	al_json_quote(out,
+		al_format(arena, "line %zu: %s", table->rows[0].line, cell_at(&table->rows[0], 0)));
+	al_text_add(out, ",\n     \"columns\": [");
+	draft_columns(table, arena, out);
+	al_text_add(out, "]}");
+}
+
+void al_paper_draft(const struct al_paper *paper, struct al_text *out)
+{
+	struct al_arena arena;
+	size_t n = 0;
+
+	al_arena_init(&arena);
+	al_text_add(out,
+		"{\n  \"note\": \"add the \\\"model\\\" that variants are counted in, give "
+		"\\\"names\\\" to labels that aren't found, and read each word of the "
+		"columns\",\n  \"basis\": {\"per\": \"model\", "
+		"\"output_projection\": \"full\", \"biases\": false},\n"
+		"  \"names\": {},\n  \"tables\": [");
+	for (size_t i = 0; i < paper->n_tables && n < AL_PAPER_MOST_TABLES; i++)
+		if (paper->tables[i].n_rows > 0
+			&& paper->tables[i].n_columns <= AL_PAPER_MOST_COLUMNS) {
+			draft_table(&paper->tables[i], i, &arena, out);
+			n++;
+		}
+	al_text_add(out, n ? "\n  ]\n}\n" : "]\n}\n");
+	al_arena_finish(&arena);
+}

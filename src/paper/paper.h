@@ -1,0 +1,96 @@
+/* Papers: the text of a .tex, .md or .txt file, its tables and its annotated numbers, and what of
+ * them can be recomputed.
+ *
+ *   text      the file, refused where it isn't UTF-8 or its macros aren't closed
+ *   tables    rows and cells of it, without their markup
+ *   map       what a reader says of the tables: their columns, their model
+ *   bind      tables and map into a scenario, each number of which is a claim: rows here, their
+ *             cells in cells.c, columns of scores in metrics.c
+ *   prose     numbers in running text that are a slip for one of the tables
+ *   lint      all of it, and the lines of the answer
+ *   draft     a map to begin with */
+#ifndef ATTNLEDGER_PAPER_PAPER_H
+#define ATTNLEDGER_PAPER_PAPER_H
+
+#include "base/arena.h"
+
+enum { AL_PAPER_LIMIT = 64 << 20 };
+
+/* What a map can speak of. */
+enum { AL_PAPER_MOST_TABLES = 1000, AL_PAPER_MOST_COLUMNS = 256 };
+
+enum al_paper_kind { AL_PAPER_TEX, AL_PAPER_MARKDOWN, AL_PAPER_TEXT };
+
+struct al_paper_row {
+	size_t line; /* from 1 */
+	const char **cells; /* [n_cells], without markup and outer spaces */
+	size_t n_cells, cells_room;
+};
+
+struct al_paper_table {
+	struct al_paper_row *rows;
+	size_t n_rows, rows_room;
+	size_t n_columns; /* of the widest row */
+};
+
+/* \claim{PRINTED}{VALUE} */
+struct al_paper_claim {
+	size_t line;
+	const char *printed, *value;
+};
+
+struct al_paper_line {
+	const char *text; /* not ended by a NUL */
+	size_t length;
+	bool is_of_table;
+};
+
+struct al_paper {
+	struct al_arena arena;
+	const char *file; /* for messages */
+	enum al_paper_kind kind;
+	struct al_paper_line *lines;
+	size_t n_lines;
+	struct al_paper_table *tables;
+	size_t n_tables, tables_room;
+	struct al_paper_claim *claims;
+	size_t n_claims, claims_room;
+};
+
+/* Does the name end as a paper's does? */
+bool al_paper_is_named(const char *path);
+
+/* Reads a file of at most AL_PAPER_LIMIT bytes. On failure nothing is left to finish. */
+bool al_paper_read(struct al_paper *paper, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of a text; `file` says by its ending what kind it is of. */
+bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+void al_paper_finish(struct al_paper *paper);
+
+/* ---- what the parts above do, in their order ---- */
+
+/* Lines of the paper's own copy of the text, macros balanced (text.c). */
+bool al_paper_split(struct al_paper *paper, const char *text, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A piece of text as a reader sees it: without macros, emphasis, dollars and outer spaces
+ * (markup.c). */
+const char *al_paper_plain(struct al_arena *arena, const char *text, size_t length);
+
+/* Letters and digits alone, in capitals: "MHE $-Mul$" is MHEMUL. */
+const char *al_paper_normal(struct al_arena *arena, const char *plain);
+
+/* All tables, and which lines are theirs (tables.c; those of LaTeX in tabular.c). */
+void al_paper_find_tables(struct al_paper *paper);
+void al_paper_find_tabulars(struct al_paper *paper);
+struct al_paper_table *al_paper_add_table(struct al_paper *paper);
+struct al_paper_row *al_paper_add_row(struct al_paper *paper, struct al_paper_table *table,
+	size_t line);
+void al_paper_add_cell(struct al_paper *paper, struct al_paper_table *table,
+	struct al_paper_row *row, const char *text, size_t length);
+
+/* All \claim of a LaTeX text, whose braces are balanced (claims.c). */
+void al_paper_find_claims(struct al_paper *paper);
+
+#endif

@@ -1,0 +1,202 @@
+/* Tables of LaTeX: what stands between \begin{tabular} and its end. */
+#include <string.h>
+
+#include "base/text.h"
+#include "paper/paper.h"
+
+/* A text with the number of the line that it is in. */
+struct reader {
+	struct al_paper *paper;
+	size_t line; /* index */
+	size_t at; /* in the line; its length is the line's end */
+};
+
+static const struct al_paper_line *line_of(const struct reader *r)
+{
+	return &r->paper->lines[r->line];
+}
+
+static bool begins(const struct reader *r, const char *word)
+{
+	const size_t n = strlen(word);
+
+	return line_of(r)->length - r->at >= n && memcmp(line_of(r)->text + r->at, word, n) == 0;
+}
+
+static bool is_comment(const struct reader *r)
+{
+	return r->at < line_of(r)->length && line_of(r)->text[r->at] == '%'
+		&& (r->at == 0 || line_of(r)->text[r->at - 1] != '\\');
+}
+
+/* The next character, a line's end being a space; '\0' at the text's end. */
+static char next(struct reader *r)
+{
+	if (r->line >= r->paper->n_lines)
+		return '\0';
+	if (r->at < line_of(r)->length && !is_comment(r))
+		return line_of(r)->text[r->at++];
+	r->line++;
+	r->at = 0;
+	return r->line < r->paper->n_lines ? ' ' : '\0';
+}
+
+/* Finds the word from here on, and goes behind it; false at the text's end. */
+static bool find(struct reader *r, const char *word)
+{
+	while (r->line < r->paper->n_lines) {
+		if (begins(r, word)) {
+			r->at += strlen(word);
+			return true;
+		}
+		next(r);
+	}
+	return false;
+}
+
+/* {...}, which may hold others; into `out` where it isn't NULL. */
+static void take_group(struct reader *r, struct al_text *out)
+{
+	int depth = 0;
+	char c;
+
+	while ((c = next(r)) && (c == ' ' && depth == 0))
+		;
+	for (; c; c = next(r)) {
+		depth += (c == '{') - (c == '}');
+		if (out && (depth > 1 || (depth == 1 && c != '{')))
+			al_text_add_bytes(out, &c, 1);
+		if (depth == 0)
+			return;
+	}
+}
+
+/* "[...]" where it stands here. */
+static void take_option(struct reader *r, char open, char close)
+{
+	char c;
+
+	if (r->at < line_of(r)->length && line_of(r)->text[r->at] == open)
+		while ((c = next(r)) && c != close)
+			;
+}
+
+struct cell {
+	struct al_text text;
+	size_t span;
+};
+
+static void end_cell(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
+	struct cell *cell)
+{
+	al_paper_add_cell(paper, table, row, cell->text.data, cell->text.length);
+	for (; cell->span > 1; cell->span--)
+		al_paper_add_cell(paper, table, row, "", 0);
+	cell->span = 1;
+	cell->text.length = 0;
+	cell->text.data[0] = '\0';
+}
+
+/* \multicolumn{3}{c}{GLUE}: three cells, the first of which has the text. */
+static void take_multicolumn(struct reader *r, struct cell *cell)
+{
+	enum { MOST_SPAN = 64 };
+	struct al_text number;
+
+	al_text_init(&number);
+	take_group(r, &number);
+	const size_t span = number.data[0] >= '1' && number.data[0] <= '9'
+		? (size_t)(number.data[0] - '0')
+				* (number.data[1] >= '0' && number.data[1] <= '9' ? 10 : 1)
+			+ (number.data[1] >= '0' && number.data[1] <= '9'
+					? (size_t)(number.data[1] - '0')
+					: 0)
+		: 1;
+	cell->span = span < MOST_SPAN ? span : MOST_SPAN;
+	al_text_finish(&number);
+	take_group(r, NULL);
+	take_group(r, &cell->text);
+}
+
+/* Rules, and what else in a table is no cell's text; false where none stands here. */
+static bool pass_over(struct reader *r)
+{
+	static const char *const rules[] = {"\\toprule", "\\midrule", "\\bottomrule", "\\hline"};
+	static const char *const with_group[] = {"\\cmidrule", "\\cline", "\\label", "\\vspace"};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (begins(r, rules[i])) {
+			r->at += strlen(rules[i]);
+			return true;
+		}
+	for (size_t i = 0; i < sizeof(with_group) / sizeof(*with_group); i++)
+		if (begins(r, with_group[i])) {
+			r->at += strlen(with_group[i]);
+			take_option(r, '(', ')');
+			take_group(r, NULL);
+			return true;
+		}
+	return false;
+}
+
+static void read_rows(struct reader *r, struct al_paper_table *table)
+{
+	struct al_paper *paper = r->paper;
+	struct al_paper_row *row = NULL;
+	struct cell cell = {.span = 1};
+	char c = ' ';
+
+	al_text_init(&cell.text);
+	while (c && r->line < paper->n_lines && !begins(r, "\\end{tabular")) {
+		paper->lines[r->line].is_of_table = true;
+		if (pass_over(r))
+			continue;
+		if (!row)
+			row = al_paper_add_row(paper, table, r->line + 1);
+		if (begins(r, "\\multicolumn")) {
+			r->at += strlen("\\multicolumn");
+			take_multicolumn(r, &cell);
+		} else if (begins(r, "\\\\") || begins(r, "\\tabularnewline")) {
+			r->at += begins(r, "\\\\") ? 2 : strlen("\\tabularnewline");
+			take_option(r, '[', ']');
+			end_cell(paper, table, row, &cell);
+			row = NULL;
+		} else if (begins(r, "\\&")) {
+			r->at += 2;
+			al_text_add(&cell.text, "\\&");
+		} else if ((c = next(r)) == '&')
+			end_cell(paper, table, row, &cell);
+		else if (c && (c != ' ' || cell.text.length > 0 || row->n_cells > 0))
+			al_text_add_bytes(&cell.text, &c, 1);
+		else if (c)
+			row->line = r->line + 1;
+	}
+	if (row && (row->n_cells > 0 || cell.text.length > 0))
+		end_cell(paper, table, row, &cell);
+	else if (row)
+		table->n_rows--;
+	al_text_finish(&cell.text);
+}
+
+/* \begin{tabular}[t]{lrr}, \begin{tabular*}{\linewidth}{lrr} */
+static void read_tabular(struct reader *r)
+{
+	struct al_paper_table *table = al_paper_add_table(r->paper);
+
+	if (begins(r, "*}") || begins(r, "x}")) {
+		r->at += 2;
+		take_group(r, NULL);
+	} else
+		r->at += begins(r, "}");
+	take_option(r, '[', ']');
+	take_group(r, NULL);
+	read_rows(r, table);
+}
+
+void al_paper_find_tabulars(struct al_paper *paper)
+{
+	struct reader r = {.paper = paper};
+
+	while (find(&r, "\\begin{tabular"))
+		read_tabular(&r);
+}

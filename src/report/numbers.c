@@ -1,0 +1,172 @@
+/* A table's numbers one by one, under their paths. */
+#include "report/numbers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "report/latex_number.h"
+
+/* TABLE/ROW/COLUMN, a row being called by all cells that name it, a column as in CSV. */
+static const char *path_of(struct al_arena *arena, const struct al_table *table, size_t row,
+	size_t column)
+{
+	struct al_text path;
+
+	al_text_init(&path);
+	al_text_add(&path, table->id);
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct al_cell *cell = &table->rows[row][i];
+		if (!table->columns[i].is_key || cell->kind == AL_CELL_MISSING)
+			continue;
+		const char *number = al_cell_number_text(arena, cell);
+		al_text_addf(&path, "/%s", number ? number : cell->text);
+	}
+	al_text_addf(&path, "/%s", table->columns[column].key);
+	const char *copy = al_strdup(arena, path.data);
+	al_text_finish(&path);
+	return copy;
+}
+
+/* "M", " GiB", "%": what the head of the column says for all of its numbers. */
+static const char *unit_of(struct al_arena *arena, const struct al_column *column)
+{
+	const bool is_bytes = column->quantity == AL_QUANTITY_BYTES;
+	const char *scale = column->scale ? column->scale : "";
+
+	if (*scale && !is_bytes && strchr("kMB", *scale) && !scale[1])
+		return scale;
+	if (*scale)
+		return al_format(arena, " %s", scale);
+	if (strcmp(column->unit, "%") == 0)
+		return column->unit;
+	if (is_bytes && strcmp(column->unit, "B") == 0)
+		return " bytes";
+	return *column->unit ? al_format(arena, " %s", column->unit) : "";
+}
+
+static bool is_number(const struct al_cell *cell)
+{
+	return cell->kind == AL_CELL_EXACT || (cell->kind == AL_CELL_REAL && isfinite(cell->real));
+}
+
+/* ---- LaTeX ---- */
+
+void al_numbers_begin_latex(struct al_text *out, const char *title)
+{
+	al_text_add(out, "% ");
+	for (const char *p = title; *p; p++)
+		al_text_add_bytes(out, *p == '\n' || *p == '\r' ? " " : p, 1);
+	al_text_add(out,
+		"\n% \\input{numbers} before \\begin{document}, then \\ledger{PATH} "
+		"prints a number.\n"
+		"\\providecommand{\\ledger}[1]{\\ifcsname ledger@#1\\endcsname"
+		"\\csname ledger@#1\\endcsname\\else\\errmessage{no number #1}\\fi}\n");
+}
+
+/* A path with one of these can't be an argument. */
+static bool can_be_named(const char *path)
+{
+	return !strpbrk(path, "\\%#{}~\"");
+}
+
+/* The cell alone: no mark of the best, and of siunitx's columns the numbers as in a text. */
+static void add_number(struct al_text *out, const struct al_table *table, size_t column,
+	const struct al_cell *cell)
+{
+	const struct al_style style = {0};
+	struct al_table plain = *table;
+	struct al_cell alone = *cell;
+
+	if (plain.spread_form == AL_SPREAD_SIUNITX)
+		plain.spread_form = AL_SPREAD_PLUS_MINUS;
+	alone.is_best = alone.is_second = false;
+	alone.mark = NULL;
+	al_latex_add_number(out, &style, &plain, column, &alone);
+}
+
+static void add_unit(struct al_text *out, const char *unit)
+{
+	for (const char *p = unit; *p; p++)
+		al_text_add(out, *p == ' ' ? "~" : *p == '%' ? "\\%" : (const char[]){*p, '\0'});
+}
+
+/* A paper may ask for a number within its own mathematics, where a dollar would end it. */
+static void add_ensured(struct al_text *out, const struct al_text *latex)
+{
+	bool is_open = false;
+
+	for (const char *p = latex->data; *p; p++) {
+		if (*p != '$' || (p > latex->data && p[-1] == '\\')) {
+			al_text_add_bytes(out, p, 1);
+			continue;
+		}
+		al_text_add(out, is_open ? "}" : "\\ensuremath{");
+		is_open = !is_open;
+	}
+}
+
+static void add_latex(struct al_text *out, const struct al_table *table, size_t row, size_t column)
+{
+	const struct al_cell *cell = &table->rows[row][column];
+	struct al_arena arena;
+	struct al_text latex;
+
+	if (!is_number(cell) && !cell->latex)
+		return;
+	al_arena_init(&arena);
+	al_text_init(&latex);
+	const char *path = path_of(&arena, table, row, column);
+	if (is_number(cell)) {
+		add_number(&latex, table, column, cell);
+		add_unit(&latex, unit_of(&arena, &table->columns[column]));
+	} else
+		al_text_add(&latex, cell->latex);
+	if (can_be_named(path)) {
+		al_text_addf(out, "\\expandafter\\def\\csname ledger@%s\\endcsname{", path);
+		add_ensured(out, &latex);
+		al_text_add(out, "}\n");
+	}
+	al_text_finish(&latex);
+	al_arena_finish(&arena);
+}
+
+void al_numbers_add_latex(struct al_text *out, const struct al_table *table)
+{
+	for (size_t row = 0; row < table->n_rows; row++)
+		for (size_t i = 0; i < table->n_columns; i++)
+			if (!table->columns[i].is_key)
+				add_latex(out, table, row, i);
+}
+
+/* ---- JSON ---- */
+
+static void add_json(struct al_text *out, size_t *n_members, const struct al_table *table,
+	size_t row, size_t column)
+{
+	const struct al_style style = {0};
+	struct al_cell cell = table->rows[row][column];
+	struct al_arena arena;
+
+	cell.mark = NULL;
+	if (!is_number(&cell))
+		return;
+	al_arena_init(&arena);
+	al_text_add(out, (*n_members)++ ? ",\n    " : "\n    ");
+	al_json_quote(out, path_of(&arena, table, row, column));
+	al_text_addf(out, ": {\"value\": %s, \"text\": ", al_cell_number_text(&arena, &cell));
+	al_json_quote(out,
+		al_format(&arena, "%s%s",
+			al_cell_display(&arena, &style, &table->columns[column], &cell),
+			unit_of(&arena, &table->columns[column])));
+	al_text_add(out, "}");
+	al_arena_finish(&arena);
+}
+
+void al_numbers_add_json(struct al_text *out, size_t *n_members, const struct al_table *table)
+{
+	for (size_t row = 0; row < table->n_rows; row++)
+		for (size_t i = 0; i < table->n_columns; i++)
+			if (!table->columns[i].is_key)
+				add_json(out, n_members, table, row, i);
+}

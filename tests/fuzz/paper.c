@@ -1,0 +1,50 @@
+/* Papers: every kind of text, its tables, its annotated numbers, and a map drafted of it. */
+#include "base/json.h"
+#include "base/text.h"
+#include "fuzz.h"
+#include "paper/lint.h"
+
+static void check_tables(const struct al_paper *paper)
+{
+	for (size_t i = 0; i < paper->n_tables; i++) {
+		const struct al_paper_table *table = &paper->tables[i];
+		for (size_t row = 0; row < table->n_rows; row++) {
+			FUZZ_CHECK(table->rows[row].n_cells <= table->n_columns);
+			FUZZ_CHECK(table->rows[row].line >= 1
+				&& table->rows[row].line <= paper->n_lines);
+			for (size_t k = 0; k < table->rows[row].n_cells; k++)
+				FUZZ_CHECK(table->rows[row].cells[k] != NULL);
+		}
+	}
+}
+
+/* The draft is a map that can be read. */
+static void check_draft(const struct al_paper *paper)
+{
+	struct al_paper_map map;
+	struct al_error err = {0};
+	struct al_text text;
+
+	al_text_init(&text);
+	al_paper_draft(paper, &text);
+	FUZZ_CHECK(al_paper_map_parse(&map, "draft", text.data, text.length, &err));
+	al_paper_map_finish(&map);
+	al_text_finish(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const files[] = {"a.tex", "a.md", "a.txt"};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct al_paper paper;
+		struct al_error err = {0};
+		if (al_paper_parse(&paper, files[i], (const char *)data, size, &err)) {
+			check_tables(&paper);
+			check_draft(&paper);
+			al_paper_finish(&paper);
+		} else
+			FUZZ_CHECK(err.status == AL_EINPUT && *err.message);
+	}
+	return 0;
+}

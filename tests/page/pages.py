@@ -1,0 +1,314 @@
+"""Pages of answers, read back: numbers equal the JSON's at their digits, a stranger's text is text, a target that
+can't be written stays as it was.
+
+    pages.py ATTNLEDGER
+"""
+import base64
+import html.parser
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import models  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+TWINS = ['tests/data/twins.safetensors', '--heads', '6:2']
+BERT = ['tests/data/small-bert.safetensors', '--heads', '3']
+
+
+class Page(html.parser.HTMLParser):
+    """Tables as (id, keys, rows of texts); elements and attributes as they are seen."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tables, self.seen, self.texts, self.inside = [], [], [], None
+        with open(path, encoding='utf-8') as file:
+            self.raw = file.read()
+        self.feed(self.raw)
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.seen.append((tag, attributes))
+        if tag == 'table':
+            self.tables.append((attributes['data-table'], [], []))
+        elif tag == 'th':
+            self.tables[-1][1].append(attributes['data-key'])
+        elif tag == 'tr':
+            self.tables[-1][2].append([])
+        elif tag == 'td':
+            self.tables[-1][2][-1].append('')
+        self.inside = tag
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        self.texts.append((self.inside, data))
+        if self.inside == 'td':
+            self.tables[-1][2][-1][-1] += data.rstrip('\n')
+
+    def rows(self, table):
+        found = [(keys, rows) for name, keys, rows in self.tables if name == table]
+        return [dict(zip(keys, row)) for keys, rows in found for row in rows if row]
+
+
+def run(*words, **options):
+    return subprocess.run([PROGRAM, *words], capture_output=True, check=False, **options)
+
+
+class Pages(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = f'{self.folder.name}/page.html'
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def answer(self, *words):
+        result = run('audit', *words, '--report', self.file, '-f', 'json')
+        self.assertEqual((result.returncode, result.stderr), (0, b''))
+        tables = {table['id']: table['rows'] for table in json.loads(result.stdout)['tables']}
+        pairs = run('audit', *words, '--only', 'cosines', '-f', 'json')
+        tables['cosines'] = json.loads(pairs.stdout)['rows']
+        return Page(self.file), tables
+
+    def same(self, text, number, where):
+        """The number, rounded to the text's digits."""
+        if number is None:
+            self.assertEqual(text, '-', where)
+        elif isinstance(number, str):
+            self.assertEqual(text, number, where)
+        else:
+            text = text.replace(',', '')
+            digits = len(text.partition('.')[2])
+            self.assertLessEqual(abs(float(text) - number), .5 * 10 ** -digits + 1e-9 * max(1, abs(number)), where)
+
+    def compare(self, page, table, rows, keys):
+        """All rows of a table of the page, in columns that the answer has too."""
+        by_key = {tuple(str(row[key]) for key in keys): row for row in rows}
+        found = page.rows(table)
+        for row in found:
+            expected = by_key[tuple(row[key] for key in keys)]
+            for key, text in row.items():
+                if key in expected:
+                    self.same(text, expected[key], (table, row, key))
+        return len(found)
+
+    def compare_neighbours(self, page, tables):
+        """The nearest head is one of the likest, and its cosines are those of the pair."""
+        pairs = {}
+        for row in tables['cosines']:
+            for a, b in ((row['head_a'], row['head_b']), (row['head_b'], row['head_a'])):
+                pairs.setdefault((row['module'], str(a)), {})[str(b)] = (row['qk_cosine'], row['ov_cosine'])
+
+        def likeness(cosines):
+            known = [c for c in (cosines[0], None if cosines[1] is None else abs(cosines[1])) if c is not None]
+            return min(known)
+
+        for row in page.rows('map'):
+            own = pairs[row['module'], row['head']]
+            nearest = own[row['nearest']]
+            self.same(row['qk_cosine'], nearest[0], row)
+            self.same(row['ov_cosine'], nearest[1], row)
+            self.assertEqual(likeness(nearest), max(likeness(c) for c in own.values()))
+            for text in row['next'].split('; ') if row['next'] != '-' else []:
+                head, _, cosines = text.partition(' (')
+                for cosine, number in zip(cosines.rstrip(')').split(', '), own[head]):
+                    self.same(cosine, number, row)
+
+    def compare_conversions(self, page, tables):
+        """Of all modules: the largest error, what is saved of all together."""
+        totals = {}
+        for row in tables['conversion']:
+            totals.setdefault((row['variant'], row['setting'], row['gauge']), []).append(row)
+        shown = page.rows('conversion')
+        self.assertEqual(len(shown), len(totals))
+        for text, rows in zip(shown, totals.values()):
+            self.assertEqual(text['variant'], rows[0]['variant'])
+            for key in ('qk_relative_error', 'ov_relative_error'):
+                errors = [row[key] for row in rows if row[key] is not None]
+                self.same(text[key], max(errors) if errors else None, text)
+            self.same(text['cache_saving'], sum(row['cache_saving'] for row in rows) / len(rows), text)
+        for row in page.rows('frontier'):
+            row.pop('circle')
+            self.assertIn(row, shown)
+
+    def test_numbers(self):
+        for words in (TWINS, BERT, ['tests/data/tiny-llama.gguf']):
+            with self.subTest(words):
+                page, tables = self.answer(*words)
+                self.assertEqual(self.compare(page, 'map', tables['heads'], ['module', 'head']), len(tables['heads']))
+                self.assertEqual(self.compare(page, 'layers', tables['layers'], ['module']), len(tables['layers']))
+                self.assertEqual(self.compare(page, 'redundant', tables['redundant'], ['module', 'head']),
+                                 len(tables['redundant']))
+                self.compare(page, 'similarity', tables['similarity'], ['module_a', 'head_a', 'module_b', 'head_b'])
+                self.compare(page, 'summary', tables['summary'], ['item', 'value'])
+                self.compare_neighbours(page, tables)
+                self.compare_conversions(page, tables)
+
+    def test_other_answers(self):
+        """Pages of other commands: their tables, row by row, with bars where a table is of parts."""
+        for words, charts in ((['count', 'bert-base'], 1), (['count', 'gpt2', '--variants', 'mha,mqa'], 0),
+                              (['cache', 'llama-3-8b', '--seq', '4096'], 1),
+                              (['memory', 'gpt2', '--batch', '2', '--seq', '128'], 1)):
+            with self.subTest(words):
+                result = run(*words, '--report', self.file, '-f', 'json')
+                self.assertEqual((result.returncode, result.stderr), (0, b''))
+                answer = json.loads(result.stdout)
+                page = Page(self.file)
+                for table in answer.get('tables', [answer]):
+                    rows = page.rows(table['id'])
+                    self.assertEqual(len(rows), len(table['rows']))
+                    for found, expected in zip(rows, table['rows']):
+                        for key, text in found.items():
+                            if not isinstance(expected[key], str):
+                                self.same(text, expected[key], (words, key))
+                    for note in table['notes']:
+                        self.assertIn(note, [text for _, text in page.texts])
+                self.assertEqual([a.get('class') for tag, a in page.seen if tag == 'svg'].count('bars'), charts)
+                command = [text for tag, text in page.texts if tag == 'pre']
+                self.assertEqual(command, [f'attnledger {" ".join(words)} --report {self.file}'])
+
+    def test_scenario(self):
+        """An index of a scenario's tables and figures, whose names are a stranger's."""
+        with open('scenarios/example-variants.json', encoding='utf-8') as file:
+            scenario = json.load(file)
+        scenario['tables'][0]['title'] = '"><script>alert(1)</script>]]>'
+        path = f'{self.folder.name}/a"b<i>.json'
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump(scenario, file)
+        result = run('run', path, '-o', self.folder.name, '--report', self.file, '--no-tables')
+        self.assertEqual((result.returncode, result.stderr), (0, b''))
+        page, files = Page(self.file), path[:-len('.json')]
+        self.assertEqual([tag for tag, _ in page.seen].count('script'), 1)
+        self.assertNotIn(']]>', page.raw)
+        self.assertEqual([a['id'] for tag, a in page.seen if tag == 'section'], ['a"b<i>', 'made'])
+        for table in scenario['tables']:
+            with open(f'{files}/{table["id"]}.json', encoding='utf-8') as file:
+                rows = json.load(file)['rows']
+            found = page.rows(table['id'])
+            self.assertEqual(len(found), len(rows))
+            for key in set(rows[0]) & {'saving', 'share'}:
+                for text, row in zip(found, rows):
+                    self.same(text[key], row[key], (table['id'], key))
+        pictures = [a['src'].partition(',')[2] for tag, a in page.seen if tag == 'img']
+        for picture, figure in zip(pictures, scenario['figures'], strict=True):
+            with open(f'{files}/{figure["id"]}.svg', 'rb') as file:
+                self.assertEqual(base64.b64decode(picture), file.read())
+
+    def test_threads(self):
+        pages = set()
+        for threads in ('1', '2', '3'):
+            self.answer(*TWINS, '--threads', threads)
+            pages.add(Page(self.file).raw)
+        self.assertEqual(len(pages), 1)
+
+    def test_names_are_text(self):
+        name = 'a<script>alert(1)<|script>]]>&"\'\x07'
+        folder = models.write(f'{self.folder.name}/{name}', 2, 4, 4)
+        page, _ = self.answer(folder)
+        titles = [text for tag, text in page.texts if tag == 'h1']
+        self.assertEqual(titles, ['a<script>alert(1)<|script>]]>&"\'\\x07'])
+        self.assertEqual([tag for tag, _ in page.seen].count('script'), 1)
+        self.assertNotIn('<script>alert', page.raw)
+        self.assertNotIn(']]>', page.raw)
+        self.assertNotIn('\x07', page.raw)
+
+    def test_nothing_is_requested(self):
+        page, _ = self.answer(*TWINS)
+        for tag, attributes in page.seen:
+            self.assertNotIn(tag, ('img', 'link', 'iframe', 'object', 'embed', 'base', 'form'))
+            for key in attributes:
+                self.assertFalse(key in ('src', 'href', 'style', 'srcset') or key.startswith('on'), (tag, key))
+        policy = [a['content'] for tag, a in page.seen if a.get('http-equiv') == 'Content-Security-Policy']
+        self.assertRegex(policy[0], "^default-src 'none'; style-src 'sha256-")
+        self.assertNotIn('unsafe', policy[0])
+
+    def test_marks(self):
+        page, _ = self.answer(*TWINS)
+        marks = [row['mark'] for row in page.rows('map')]
+        self.assertEqual(marks[:6], ['A: copies', 'A: copies', '-', '-', '-', '-'])
+        self.assertEqual(marks[12:18], ['C: copies', 'D: copies', 'E: copies'] * 2)
+        self.assertIn('those of a group read one key and value', page.raw)
+        commands = [text for tag, text in page.texts if tag == 'pre']
+        lines = [text.split() for tag, text in page.texts if tag == 'pre' and ' compress ' in text]
+        self.assertEqual(lines[0][:7], ['attnledger', 'compress', *TWINS, '--method', 'merge'])
+        self.assertEqual(set(lines[0][8].split(',')),
+                         {'layers.0:1', 'layers.1:3', 'layers.2:3', 'layers.2:4', 'layers.2:5'})
+        self.assertEqual(lines[0][9:], ['--calibration', 'DIR', '-o', 'smaller/'])
+        self.assertIn('DIR is what attnledger calibrate wrote', page.raw)
+
+    def test_line_to_copy_runs(self):
+        page, _ = self.answer(*models_of(self, layers=2, heads=4, silent=3))
+        line = next(text for tag, text in page.texts if tag == 'pre' and ' compress ' in text)
+        self.assertIn('--method drop --drop layers.0:3 ', line)
+        result = run(*line.split()[1:], cwd=self.folder.name)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_no_twins(self):
+        page, _ = self.answer(*models_of(self, layers=2, heads=4))
+        self.assertIn('No head can be dropped or merged', page.raw)
+        self.assertEqual(page.rows('redundant'), [])
+
+    def test_one_head(self):
+        page, tables = self.answer(*models_of(self, layers=2, heads=1))
+        self.assertEqual(tables['cosines'], [])
+        self.assertEqual([row['nearest'] for row in page.rows('map')], ['-', '-'])
+        self.assertIn('class=unknown', page.raw)
+
+    def test_module_that_is_not_finite(self):
+        page, _ = self.answer(*models_of(self, layers=3, heads=4, broken=1))
+        self.assertIn('url(#hatch)', page.raw)
+        self.assertIn('layers.1 is left out', page.raw)
+        self.assertEqual({row['module'] for row in page.rows('map')}, {'layers.0', 'layers.2'})
+
+    def test_sizes(self):
+        for layers, heads, most in ((12, 12, 200 << 10), (80, 64, 2 << 20)):
+            with self.subTest(heads):
+                folder = models_of(self, layers=layers, heads=heads, width=2)
+                result = run('audit', *folder, '--report', self.file, '-o', '/dev/null', '-f', 'csv')
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertLessEqual(os.path.getsize(self.file), most)
+
+    def test_input_is_kept(self):
+        folder, = models_of(self, layers=1, heads=2)
+        for file in ('model.safetensors', 'config.json'):
+            path = f'{folder}/{file}'
+            with open(path, 'rb') as whole:
+                before = whole.read()
+            result = run('audit', folder, '--report', path)
+            self.assertEqual((result.returncode, result.stdout), (2, b''))
+            with open(path, 'rb') as whole:
+                self.assertEqual(whole.read(), before)
+
+    def test_target_that_cannot_be_written(self):
+        result = run('audit', *BERT, '--report', f'{self.folder.name}/no/page.html')
+        self.assertEqual((result.returncode, result.stdout), (3, b''))
+        with open(self.file, 'w', encoding='utf-8') as old:
+            old.write('old')
+        result = run('audit', *BERT, '--report', self.file,
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual((result.returncode, result.stdout), (3, b''))
+        with open(self.file, encoding='utf-8') as old:
+            self.assertEqual(old.read(), 'old')
+        self.assertEqual(os.listdir(self.folder.name), ['page.html'])
+
+    def test_parts_have_no_page(self):
+        for words in (['--shard', '1/2', '--fragment', self.folder.name], ['--against', BERT[0]]):
+            result = run('audit', *BERT, '--report', self.file, *words)
+            self.assertEqual((result.returncode, result.stdout), (2, b''))
+            self.assertIn(b'--report is the page of one whole checkpoint', result.stderr)
+
+
+def models_of(test, layers, heads, **more):
+    width = more.pop('width', 4)
+    return [models.write(f'{test.folder.name}/model{layers}x{heads}', layers, heads, width, **more)]
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -1,0 +1,164 @@
+/* Papers: what their text, tables, maps and running numbers are read as. */
+#include "paper/lint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "unit.h"
+
+#define N_OF(array) (sizeof(array) / sizeof(*(array)))
+
+/* "a|b\nc|d": the cells of all tables. */
+static void add_tables(const struct al_paper *paper, struct al_text *out)
+{
+	for (size_t i = 0; i < paper->n_tables; i++)
+		for (size_t row = 0; row < paper->tables[i].n_rows; row++) {
+			const struct al_paper_row *r = &paper->tables[i].rows[row];
+			al_text_addf(out, "%zu", r->line);
+			for (size_t k = 0; k < r->n_cells; k++)
+				al_text_addf(out, "|%s", r->cells[k]);
+			al_text_add(out, "\n");
+		}
+}
+
+static const struct reading {
+	const char *what, *file, *text, *cells;
+} readings[] = {
+	{"tabs", "a.txt", "x\na\tb\t\nc\t$d^2$\n\ty\n", "2|a|b|\n3|c|d^2\n4||y\n"},
+	{"one line with a tab is no table", "a.txt", "a\tb\nc\n", ""},
+	{"a run that ends", "a.txt", "a\tb\r\nc\td\r\n\r\ne\tf\ng\th",
+		"1|a|b\n2|c|d\n4|e|f\n5|g|h\n"},
+	{"bars", "a.md", "| a | **b** |\n|--|:-:|\n| c\\|d | <b>1</b> |\n", "1|a|b\n3|c|d|1\n"},
+	{"bars of a text are none", "a.txt", "| a | b |\n| c | d |\n", ""},
+	{"tabular", "a.tex",
+		"\\begin{tabular}[t]{l@{}r}\n\\toprule\na & \\textbf{1} \\\\\n"
+		"% x & y \\\\\n\\multicolumn{2}{c}{b \\& c} \\\\[2pt] \\midrule\n"
+		"d &\n {$2_{\\pm 0.1}$}\\\\\n\\bottomrule\n\\end{tabular}",
+		"3|a|1\n5|b & c|\n6|d|2\u00b1 0.1\n"},
+	{"tabular*", "a.tex", "\\begin{tabular*}{\\linewidth}{lr}a&b\\\\c&50\\%\\end{tabular*}",
+		"1|a|b\n1|c|50%\n"},
+	{"two tabulars", "a.tex",
+		"\\begin{tabular}{l}a\\end{tabular} and \\begin{tabular}{l}b\\\\\\end{tabular}",
+		"1|a\n1|b\n"},
+	{"a tabular that never ends", "a.tex", "\\begin{tabular}{l}a & b", "1|a|b\n"},
+	{"a brace in what LaTeX does not read", "a.tex",
+		"\\begin{verbatim}\n}}}\n\\end{verbatim}\n\\}\\{ % }\n", ""},
+
+	{"a brace that closes nothing", "a.tex", "a{b}\n }\n", "a.tex:2:2: \"}\" closes nothing"},
+	{"a brace that is never closed", "a.tex", "a\n\\textbf{b\n",
+		"a.tex:2:8: \"{\" is never closed"},
+	{"no UTF-8", "a.md", "a\nb\xC3\n", "a.md:2:2: byte 0xC3 is not text in UTF-8"},
+};
+
+static void reads_tables(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_OF(readings); i++) {
+		const struct reading *r = &readings[i];
+		struct al_error err = {0};
+		struct al_paper paper;
+		struct al_text found;
+		al_text_init(&found);
+		if (al_paper_parse(&paper, r->file, r->text, strlen(r->text), &err)) {
+			add_tables(&paper, &found);
+			al_paper_finish(&paper);
+		} else
+			al_text_add(&found, err.message);
+		if (strcmp(found.data, r->cells) != 0)
+			fail_msg("%s: found\n%s\nexpected\n%s", r->what, found.data, r->cells);
+		al_text_finish(&found);
+	}
+}
+
+static void refuses_a_nul(void **state)
+{
+	struct al_error err = {0};
+	struct al_paper paper;
+
+	(void)state;
+	assert_false(al_paper_parse(&paper, "a.txt", "a\0b", 3, &err));
+	assert_string_equal(err.message, "a.txt:1:2: byte 0x00 is not text in UTF-8");
+}
+
+static const struct {
+	const char *what, *text, *message;
+} maps[] = {
+	{"an unknown key", "{\"tables\": [], \"modle\": \"x\"}",
+		"m:1:25: unknown key \"modle\" (did you mean \"model\"?)"},
+	{"a table that is none", "{\"tables\": [{\"table\": 0, \"columns\": []}]}",
+		"m:1:23: found 0, expected 1 or more"},
+	{"a symbol that is missing", "{\"tables\": [{\"table\": 1, \"columns\": [\"set\"]}]}",
+		"m:1:38: expected \"set:SYMBOL\""},
+	{"brackets of no score", "{\"tables\": [{\"table\": 1, \"columns\": [\"prr(peop)\"]}]}",
+		"m:1:38: only a score has another number in brackets"},
+	{"no tables", "{}", "m:1:1: key \"tables\" is missing"},
+};
+
+static void refuses_maps(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_OF(maps); i++) {
+		struct al_paper_map map;
+		struct al_error err = {0};
+		if (al_paper_map_parse(&map, "m", maps[i].text, strlen(maps[i].text), &err))
+			fail_msg("%s is no map", maps[i].what);
+		assert_string_equal(err.message, maps[i].message);
+	}
+}
+
+static void knows_a_slip(void **state)
+{
+	(void)state;
+	assert_true(al_paper_is_slip("19.87", "18.87"));
+	assert_true(al_paper_is_slip("81.87", "18.87"));
+	assert_true(al_paper_is_slip("14,155,767", "14,155,776"));
+	assert_false(al_paper_is_slip("18.87", "18.87"));
+	assert_false(al_paper_is_slip("19.88", "18.87"));
+	assert_false(al_paper_is_slip("188.7", "18.87"));
+	assert_false(al_paper_is_slip("8.87", "18.87"));
+}
+
+/* In prose: the same number, a slip for one number, a number near to two, one without a unit. */
+static void reads_prose(void **state)
+{
+	static const char text[] = "Of 18.87M and 19.87M,\n12.58M is near two, 18.87 has no unit;\n"
+				   "14,155,767 and Table 12.58M.1, 85,3701.2.34567 ran together.\n";
+	static const struct al_paper_truth truths[] = {
+		{"18.87", "18.87", "M", "18.874368", false},
+		{"12.57", "12.57", "M", "12.57", false},
+		{"12.59", "12.59", "M", "12.59", false},
+		{"14,155,776", "14,155,776", "", "14155776", false},
+	};
+	struct al_paper_prose prose;
+	struct al_paper paper;
+	struct al_arena arena;
+
+	(void)state;
+	assert_true(al_paper_parse(&paper, "a.txt", text, strlen(text), NULL));
+	al_arena_init(&arena);
+	al_paper_read_prose(&paper, truths, N_OF(truths), &arena, &prose);
+	assert_int_equal(prose.n_repeats, 1);
+	assert_int_equal(prose.n_slips, 2);
+	assert_int_equal(prose.slips[0].line, 1);
+	assert_string_equal(prose.slips[0].printed, "19.87M");
+	assert_string_equal(prose.slips[0].note, "erratum? a slip for 18.87M");
+	assert_string_equal(prose.slips[1].printed, "14,155,767");
+	assert_int_equal(prose.n_runs, 1);
+	assert_int_equal(prose.runs[0].line, 3);
+	al_arena_finish(&arena);
+	al_paper_finish(&paper);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_tables),
+		cmocka_unit_test(refuses_a_nul),
+		cmocka_unit_test(refuses_maps),
+		cmocka_unit_test(knows_a_slip),
+		cmocka_unit_test(reads_prose),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
