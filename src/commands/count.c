@@ -1,4 +1,6 @@
 /* count: parameters by part and in total, of a model or with other attention in it. */
+#include "commands/count.h"
+
 #include "commands/explain.h"
 #include "commands/page.h"
 #include "commands/question.h"
@@ -45,6 +47,7 @@ struct count {
 	bool shows_model, shows_variant;
 	struct al_quantisation quantisation; /* of the question; name NULL: none is asked for */
 	const char *unknown; /* why it isn't known; or NULL */
+	struct al_count_facts facts;
 };
 
 /* ---- rows ---- */
@@ -226,6 +229,32 @@ static bool check_components(const struct count *c, const struct al_ledger *ledg
 			c->question->name, list);
 }
 
+static const char *list_components(const struct count *c)
+{
+	const char *list = "";
+
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		if (c->options->components >> i & 1)
+			list = al_format(&c->session->arena, "%s%s%s", list, *list ? ", " : "",
+				al_component_names[i]);
+	return list;
+}
+
+/* For the sentence. */
+static bool note_facts(struct count *c, struct al_ledger *ledger, const struct sum *total,
+	struct al_error *err)
+{
+	struct al_count_facts *facts = &c->facts;
+
+	facts->covered = al_question_covered(c->question, c->options->is_whole);
+	facts->components = list_components(c);
+	facts->is_model = ledger->is_model;
+	facts->is_stored = c->options->is_stored;
+	facts->projection = c->question->basis.output_projection;
+	mpq_set(facts->active, total->active);
+	return !ledger->is_model || al_ledger_count(ledger, AL_COUNT_TIED, facts->tied, err);
+}
+
 static bool count_ledger(struct count *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
@@ -239,12 +268,13 @@ static bool count_ledger(struct count *c, const char *variant, struct al_ledger 
 	for (int part = 0; part < AL_N_PARTS; part++)
 		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
 	finish_rows(c, variant, &total);
+	bool ok = note_facts(c, ledger, &total, err);
 	sum_finish(&total);
-	if (c->counts && !ledger->is_model)
+	if (ok && c->counts && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
 			"--counts tells of a whole model%s, found attention alone",
 			c->question->family ? " (--whole)" : "");
-	return !c->counts || add_counts(c, variant, ledger, err);
+	return ok && (!c->counts || add_counts(c, variant, ledger, err));
 }
 
 static bool count_variant(struct count *c, const struct al_configured_variant *configured,
@@ -345,12 +375,8 @@ static void note_keys(struct count *c)
 
 static void note_parts(struct count *c)
 {
-	const char *list = "";
+	const char *list = list_components(c);
 
-	for (int i = 0; i < AL_N_COMPONENTS; i++)
-		if (c->options->components >> i & 1)
-			list = al_format(&c->session->arena, "%s%s%s", list, *list ? ", " : "",
-				al_component_names[i]);
 	if (*list)
 		al_table_note(c->table, "of the whole model only: %s", list);
 	if (c->options->is_stored)
@@ -449,10 +475,14 @@ static bool run(struct al_session *session, struct al_error *err)
 		open_counts(&c);
 	if (o->explains)
 		c.explanations = al_explain_table(session);
-	for (size_t i = 0; i < line->n_words; i++)
-		if (!count_model(&c, line->words[i], err))
-			return false;
-	return true;
+	mpq_inits(c.facts.active, c.facts.tied, NULL);
+	bool ok = true;
+	for (size_t i = 0; ok && i < line->n_words; i++)
+		ok = count_model(&c, line->words[i], err);
+	if (ok)
+		session->style.summary = al_count_say(&session->arena, c.table, &c.facts);
+	mpq_clears(c.facts.active, c.facts.tied, NULL);
+	return ok;
 }
 
 static const struct al_page_chart charts[] = {
