@@ -1,4 +1,6 @@
 /* cache: what decoding caches, by kind of layer, per token and for sequences. */
+#include "commands/cache.h"
+
 #include "base/number.h"
 #include "commands/explain.h"
 #include "commands/page.h"
@@ -263,6 +265,18 @@ static void add_notes(struct answer *a)
 			: "");
 }
 
+static void say(struct answer *a)
+{
+	const struct al_question *q = a->question;
+	const struct al_cache_facts facts = {.covered = al_question_covered(q, true),
+		.dtype = q->cache.dtype->name,
+		.engine = al_is_ideal(q) ? "" : q->engine.engine->title,
+		.batch = a->batch,
+		.seq = a->seq};
+
+	a->session->style.summary = al_cache_say(&a->session->arena, a->table, &facts);
+}
+
 static bool answer(struct answer *a, struct al_error *err)
 {
 	if (!read_tokens(a, err) || !al_question_cache_format(a->question, a->options->dtype, err))
@@ -274,6 +288,7 @@ static bool answer(struct answer *a, struct al_error *err)
 		add_notes(a);
 	a->is_noted = true;
 	al_note_cache_format(a->question, "dtype", a->table);
+	say(a);
 	return true;
 }
 

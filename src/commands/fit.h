@@ -40,6 +40,12 @@ bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out,
 /* The command that asks the same with nothing left to a default. */
 void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory);
 
+/* In a sentence; NULL: nothing is known. `like`: the variant to be matched. */
+const char *al_fit_say(struct al_arena *arena, const struct al_table *table,
+	const struct al_fit *f);
+const char *al_fit_say_match(struct al_arena *arena, const struct al_table *table,
+	const char *like);
+
 /* The symbol is batch or seq: the model stays the same. */
 bool al_fit_only_tokens(const struct al_fit *f);
 

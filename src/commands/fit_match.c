@@ -116,6 +116,7 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 		ok = match_variant(f, table, target, err);
 	}
 	al_note_question(q, true, table);
+	f->session->style.summary = al_fit_say_match(&f->session->arena, table, like.name);
 	mpq_clear(target);
 	return ok;
 }

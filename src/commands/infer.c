@@ -266,6 +266,14 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 		}
 }
 
+static const struct al_table *find_bounds(const struct al_session *session)
+{
+	for (size_t i = 0; i < session->n_tables; i++)
+		if (strcmp(session->tables[i]->id, "bounds") == 0)
+			return session->tables[i];
+	return NULL;
+}
+
 static bool answer(struct al_session *session, struct al_question *q,
 	struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
 {
@@ -296,6 +304,9 @@ static bool answer(struct al_session *session, struct al_question *q,
 	al_inference_rows_finish(rows);
 	add_notes(a.table, q, inference, &o->devices, o->explains);
 	note_packed(a.table, inference, ledger);
+	if (ok)
+		session->style.summary = al_memory_say_inference(&session->arena, a.table,
+			find_bounds(session), q, inference, &o->devices);
 	return ok;
 }
 

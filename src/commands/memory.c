@@ -28,6 +28,7 @@ struct answer {
 	struct al_session *session;
 	const struct al_memory_options *options;
 	struct al_table *table;
+	const char *base_name; /* the variant of that; NULL: none */
 	bool shows_model, shows_variant, is_noted;
 	/* of the question that is being answered: */
 	struct al_question *question;
@@ -187,6 +188,8 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 	if (ok) {
 		add_states(a, &figures);
 		add_notes(a);
+		a->session->style.summary = al_memory_say_training(&a->session->arena, a->table,
+			a->question, training_of(a), a->options->devices.is_whole);
 		if (figures.undeclared.variant)
 			al_note_undeclared(&figures.undeclared, a->table);
 		if (a->is_about_model && a->training.pp > 1)
@@ -304,18 +307,18 @@ static bool find_base(struct answer *a, const char **out, struct al_error *err)
 
 static bool answer_by_variant(struct answer *a, struct al_error *err)
 {
-	const char *base = NULL;
-
-	if (a->shows_variant && !find_base(a, &base, err))
+	if (a->shows_variant && !find_base(a, &a->base_name, err))
 		return false;
 	for (size_t i = 0; i < a->question->variants.n; i++)
 		if (!add_variant(a, i, err))
 			return false;
 	if (!a->is_noted)
 		add_notes(a);
-	if (!a->is_noted && base)
-		al_table_note(a->table, "saving: against %s", base);
+	if (!a->is_noted && a->base_name)
+		al_table_note(a->table, "saving: against %s", a->base_name);
 	a->is_noted = true;
+	a->session->style.summary = al_memory_say_compared(&a->session->arena, a->table,
+		a->question->recipe, training_of(a), a->shows_model ? NULL : a->base_name);
 	return true;
 }
 

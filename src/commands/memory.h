@@ -70,6 +70,16 @@ bool al_add_bounds(struct al_session *session, struct al_question *question,
 	const struct al_inference *inference, const struct al_inference_row *total,
 	mpq_srcptr weights, struct al_error *err) AL_MUST_CHECK;
 
+/* In a sentence: training of one question by state (`training` NULL: attention alone), of several
+ * beside the variant `base` (NULL: the first), and inference (`bounds` NULL: no device). */
+const char *al_memory_say_training(struct al_arena *arena, const struct al_table *table,
+	const struct al_question *question, const struct al_training *training, bool is_whole);
+const char *al_memory_say_compared(struct al_arena *arena, const struct al_table *table,
+	const struct al_recipe *recipe, const struct al_training *training, const char *base);
+const char *al_memory_say_inference(struct al_arena *arena, const struct al_table *table,
+	const struct al_table *bounds, const struct al_question *question,
+	const struct al_inference *inference, const struct al_device_options *options);
+
 /* Inference of one model. */
 bool al_infer_answer(struct al_session *session, struct al_question *question,
 	struct al_error *err) AL_MUST_CHECK;

@@ -100,16 +100,15 @@ static int by_value(const void *a, const void *b)
 }
 
 static const char *one(struct al_arena *arena, const struct ordered *item,
-	const struct al_said *base)
+	const struct al_said *items, size_t base)
 {
 	return al_format(arena, "%s %s%s", item->said.name, item->said.text,
-		item->place == 0 ? "" : beside(arena, item->said.value, base));
+		item->place == base ? "" : beside(arena, item->said.value, &items[base]));
 }
 
-const char *al_say_order(struct al_arena *arena, struct al_said *items, size_t n)
+const char *al_say_order(struct al_arena *arena, const struct al_said *items, size_t n, size_t base)
 {
 	struct ordered *ordered = al_new_array(arena, struct ordered, n);
-	const struct al_said base = items[0];
 	const char *text = "";
 
 	for (size_t i = 0; i < n; i++)
@@ -117,10 +116,11 @@ const char *al_say_order(struct al_arena *arena, struct al_said *items, size_t n
 	qsort(ordered, n, sizeof(*ordered), by_value);
 	if (n > MOST_IN_ORDER)
 		return al_format(arena, "of %zu: least %s, most %s", n,
-			one(arena, &ordered[0], &base), one(arena, &ordered[n - 1], &base));
+			one(arena, &ordered[0], items, base),
+			one(arena, &ordered[n - 1], items, base));
 	for (size_t i = 0; i < n; i++)
 		text = al_format(arena, "%s%s%s", text,
-			i ? ", " : "from least to most: ", one(arena, &ordered[i], &base));
+			i ? ", " : "from least to most: ", one(arena, &ordered[i], items, base));
 	return text;
 }
 
@@ -165,5 +165,5 @@ const char *al_say_compared(struct al_arena *arena, const struct al_table *table
 		items[n++] = (struct al_said){al_say_row(arena, table, row, key),
 			al_say_cell(arena, table, row, of), value};
 	}
-	return n < 2 ? NULL : al_say_order(arena, items, n);
+	return n < 2 ? NULL : al_say_order(arena, items, n, 0);
 }

@@ -32,16 +32,17 @@ struct al_said {
 };
 
 /* "from least to most: mqa 14,797,504,512 (34.0 % of mha's), mha 43,486,543,872": each beside the
- * first that was given. Of more than five "of 18: least ..., most ...". */
-const char *al_say_order(struct al_arena *arena, struct al_said *items, size_t n);
+ * one at `base`. Of more than five "of 18: least ..., most ...". */
+const char *al_say_order(struct al_arena *arena, const struct al_said *items, size_t n,
+	size_t base);
 
 /* The columns that name a row, but for `except`, as one name: "llama-3-8b mqa"; "" where there are
  * none. */
 const char *al_say_row(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *except);
 
-/* The rows whose cell under `key` reads `text`, compared by the column `of`: as al_say_order; NULL
- * where fewer than two are known. */
+/* The rows whose cell under `key` reads `text` (`key` "": all), compared by the column `of` as in
+ * al_say_order, beside the first; NULL where fewer than two are known. */
 const char *al_say_compared(struct al_arena *arena, const struct al_table *table, const char *key,
 	const char *text, const char *of);
 

@@ -1,0 +1,191 @@
+/* fit in a sentence: the largest that fits, what is to spare, and what the next one lacks. */
+#include "commands/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "commands/say.h"
+
+/* ---- into a memory ---- */
+
+/* "a context of 38,751 tokens", "a batch of 54", "n_layers = 12" */
+static const char *size(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key)
+{
+	const char *symbol = al_table_text(table, row, "symbol");
+	const char *value = al_say_cell(arena, table, row, key);
+
+	if (strcmp(symbol, "seq") == 0)
+		return al_format(arena, "a context of %s tokens", value);
+	if (strcmp(symbol, "batch") == 0)
+		return al_format(arena, "a batch of %s", value);
+	return al_format(arena, "%s = %s", symbol, value);
+}
+
+static const char *difference(struct al_arena *arena, mpq_srcptr more, mpq_srcptr less)
+{
+	mpq_t between;
+
+	mpq_init(between);
+	mpq_sub(between, more, less);
+	const char *text = al_say_bytes(arena, between);
+	mpq_clear(between);
+	return text;
+}
+
+/* "; a context of 38,752 tokens needs 1.51 MiB more than that, most of the growth is cache" */
+static const char *say_next(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *because)
+{
+	mpq_srcptr next = al_cell_exact(table, row, "next_bytes"),
+		   memory = al_cell_exact(table, row, "memory");
+
+	if (!next || !memory)
+		return "";
+	return al_format(arena, "%s needs %s more than there is, %s %s",
+		size(arena, table, row, "next"), difference(arena, next, memory), because,
+		al_say_cell(arena, table, row, "binds"));
+}
+
+static const char *say_largest(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	mpq_srcptr bytes = al_cell_exact(table, row, "bytes"),
+		   memory = al_cell_exact(table, row, "memory");
+	const char *all = al_say_cell(arena, table, row, "memory");
+	const char *next = say_next(arena, table, row, "and what grows most is");
+
+	if (!memory)
+		return NULL;
+	if (bytes)
+		return al_format(arena, "%s is the largest that fits into %s, with %s to spare%s%s",
+			al_say_capital(arena, size(arena, table, row, "value")), all,
+			difference(arena, memory, bytes), *next ? "; " : "", next);
+	if (!*next)
+		return al_format(arena, "What fits into %s is not known", all);
+	return al_format(arena, "Nothing fits into %s: even %s", all,
+		say_next(arena, table, row, "most of all for"));
+}
+
+/* Rows that aren't known, or of which nothing fits. */
+static const char *say_left_out(struct al_arena *arena, const struct al_table *table)
+{
+	const char *names = "";
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (!al_cell_exact(table, row, "value"))
+			names = al_format(arena, "%s%s%s", names, *names ? ", " : "",
+				al_table_text(table, row, "variant"));
+	return *names ? al_format(arena, "; nothing is known to fit with %s", names) : "";
+}
+
+static const char *say_each(struct al_arena *arena, const struct al_table *table)
+{
+	const char *text = "";
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *said = say_largest(arena, table, row);
+		text = al_format(arena, "%s%s%s: %s", text, *text ? ". " : "",
+			al_table_text(table, row, "variant"), said ? said : "not known");
+	}
+	return text;
+}
+
+static const char *say_several(struct al_arena *arena, const struct al_table *table)
+{
+	const char *symbol = al_table_text(table, 0, "symbol");
+	const char *compared = al_say_compared(arena, table, "symbol", symbol, "value");
+
+	if (!compared)
+		return say_each(arena, table);
+	return al_format(arena, "Largest %s that fits into %s %s%s",
+		strcmp(symbol, "seq") == 0 ? "context" : symbol,
+		al_say_cell(arena, table, 0, "memory"), compared, say_left_out(arena, table));
+}
+
+/* What isn't solved for: "batch 8, ", "1024 tokens, ". */
+static const char *tokens(struct al_arena *arena, const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+	const char *batch = strcmp(f->symbol, "batch") == 0
+		? ""
+		: al_format(arena, "batch %lld, ", (long long)t->batch);
+
+	return strcmp(f->symbol, "seq") == 0
+		? batch
+		: al_format(arena, "%s%lld tokens, ", batch, (long long)t->seq);
+}
+
+/* "weights in bf16, cache in bf16, as vLLM holds it" */
+static const char *assumed(struct al_arena *arena, const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+
+	if (f->is_inference)
+		return al_format(arena, "weights in %s, cache in %s%s", f->inference.weights->name,
+			f->inference.cache->name,
+			al_is_ideal(f->question) ? ", the least that must be held"
+						 : al_format(arena, ", as %s holds it",
+							 f->question->engine.engine->title));
+	return al_format(arena, "recipe %s%s%s", t->recipe->name,
+		t->recipe->activations_per_token ? "" : ", recompute ",
+		t->recipe->activations_per_token ? "" : al_recompute_names[t->recompute]);
+}
+
+const char *al_fit_say(struct al_arena *arena, const struct al_table *table, const struct al_fit *f)
+{
+	const char *said = NULL;
+
+	if (table->n_rows > 1)
+		said = say_several(arena, table);
+	if (!said && table->n_rows > 0)
+		said = say_largest(arena, table, 0);
+	return said
+		? al_format(arena, "%s; assumed: %s%s.", said, tokens(arena, f), assumed(arena, f))
+		: NULL;
+}
+
+/* ---- as many parameters ---- */
+
+static double distance_of(const struct al_table *table, size_t row)
+{
+	double distance = 0;
+
+	(void)al_table_number(table, row, "distance", &distance);
+	return distance;
+}
+
+static const char *say_match(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *like)
+{
+	const char *variant = al_table_text(table, row, "variant");
+	const double distance = distance_of(table, row);
+	const char *far = al_exact_grouped(arena, al_format(arena, "%.0f", fabs(distance)));
+
+	return al_format(arena, "%s%s%s = %s has %s parameters, %s", variant,
+		*variant ? " with " : "", al_table_text(table, row, "symbol"),
+		al_say_cell(arena, table, row, "value"),
+		al_say_cell(arena, table, row, "parameters"),
+		distance == 0 ? al_format(arena, "as many as %s", like)
+			      : al_format(arena, "%s %s than %s", far,
+				      distance > 0 ? "more" : "fewer", like));
+}
+
+/* Rows of a variant follow each other: the nearest of them. */
+const char *al_fit_say_match(struct al_arena *arena, const struct al_table *table, const char *like)
+{
+	const char *text = NULL;
+
+	for (size_t row = 0, end; row < table->n_rows; row = end) {
+		const char *variant = al_table_text(table, row, "variant");
+		size_t nearest = row;
+		for (end = row; end < table->n_rows
+			&& strcmp(al_table_text(table, end, "variant"), variant) == 0;
+			end++)
+			if (fabs(distance_of(table, end)) < fabs(distance_of(table, nearest)))
+				nearest = end;
+		text = al_format(arena, "%s%s%s", text ? text : "Nearest: ", text ? "; " : "",
+			say_match(arena, table, nearest, like));
+	}
+	return text ? al_format(arena, "%s.", text) : NULL;
+}
