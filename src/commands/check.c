@@ -59,6 +59,41 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 			counts->wrong_errata);
 }
 
+/* "; that contradict what derives them: 21, each a listed erratum". A number that another reading
+ * explains holds. */
+static const char *say_wrong(struct al_arena *arena, const struct al_check_counts *counts)
+{
+	const size_t wrong = counts->numbers[AL_INCONSISTENT];
+	const char *listed = counts->unlisted == 0
+		? wrong == 0 ? "" : ", each a listed erratum"
+		: al_format(arena, " (claims that are no listed errata: %zu)", counts->unlisted);
+
+	return wrong + counts->unlisted == 0
+		? ""
+		: al_format(arena, "; that contradict what derives them: %zu%s", wrong, listed);
+}
+
+static const char *say_rest(struct al_arena *arena, const struct al_check_counts *counts)
+{
+	const size_t unknown = counts->numbers[AL_UNDERIVABLE], errata = counts->wrong_errata;
+
+	return al_format(arena, "%s%s",
+		unknown ? al_format(arena, "; that can't be derived: %zu", unknown) : "",
+		errata ? al_format(arena, "; listed errata that hold after all: %zu", errata) : "");
+}
+
+static const char *say(struct al_arena *arena, const struct al_check_counts *counts)
+{
+	const size_t *numbers = counts->numbers;
+
+	return al_format(arena,
+		"Printed numbers that hold: %zu of %zu, %zu of them exactly, %zu within the "
+		"rounding of what they derive from%s%s.",
+		numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT], sum(numbers, AL_N_VERDICTS),
+		numbers[AL_REPRODUCED], numbers[AL_CONSISTENT], say_wrong(arena, counts),
+		say_rest(arena, counts));
+}
+
 static bool check_scenarios(struct al_session *session, struct al_error *err)
 {
 	struct report report = {0};
@@ -67,6 +102,8 @@ static bool check_scenarios(struct al_session *session, struct al_error *err)
 	al_check_table_init(&report.table);
 	bool ok = al_each_scenario(session, check_one, &report, err);
 	add_notes(&report.table, counts);
+	if (ok)
+		session->style.summary = say(&session->arena, counts);
 	if (al_session_is_on_terminal(session))
 		session->raw = al_check_text(&session->arena, &session->style, &report.table);
 	al_session_take(session, &report.table);

@@ -1,6 +1,8 @@
 /* check PAPER...: the numbers of a .tex, .md or .txt file, by a map of its tables. */
 #include "commands/check_paper.h"
 
+#include "commands/say.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -106,6 +108,8 @@ bool al_check_papers(struct al_session *session, struct al_error *err)
 	if (options_of(session)->drafts_map)
 		return true;
 	note_counts(table, &counts);
+	session->style.summary = al_say_capital(&session->arena,
+		al_format(&session->arena, "%s.", table->notes[table->n_notes - 1]));
 	if (strcmp(session->writer->name, "text") == 0) {
 		al_text_init(&session->rendered);
 		al_lint_text(table, &session->rendered);

@@ -89,6 +89,10 @@ const char *al_check_text(struct al_arena *arena, const struct al_style *style,
 	al_text_add(&text, "\n");
 	for (size_t i = 1; i <= table->n_notes; i++)
 		add_line(&page, 0, al_printable(arena, table->notes[i % table->n_notes]));
+	if (style->summary) {
+		al_text_add(&text, "\n");
+		add_line(&page, 0, style->summary);
+	}
 	const char *copy = al_strdup(arena, text.data);
 	al_text_finish(&text);
 	return copy;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands/checkpoint.h"
 #include "commands/modules.h"
+#include "commands/say.h"
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };
 
@@ -41,6 +42,7 @@ struct inspection {
 	struct al_checkpoint checkpoint;
 	struct al_table *table;
 	bool shows_values, shows_files;
+	int64_t n_not_finite, n_unread; /* numbers; tensors whose numbers can't be read */
 };
 
 /* ---- values ---- */
@@ -314,6 +316,8 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 	bool ok = add_rows(inspection, &findings, err);
 	if (ok)
 		add_notes(inspection, &findings);
+	inspection->n_not_finite = findings.n_nan + findings.n_infinite;
+	inspection->n_unread = (int64_t)findings.n_unread;
 	al_text_finish(&findings.names);
 	return ok;
 }
@@ -321,6 +325,44 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 static bool is_wanted(const struct inspect_options *o, enum table table)
 {
 	return !o->only || (o->only >> table & 1);
+}
+
+/* "; 6 attention modules with 72 heads"; "" where none are listed. */
+static const char *say_modules(struct al_session *session)
+{
+	const struct al_table *table = session->tables[session->n_tables - 1];
+	double heads = 0, number;
+
+	if (strcmp(table->id, "modules") != 0 || table->n_rows == 0)
+		return "";
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, "n_heads", &number))
+			heads += number;
+	return al_format(&session->arena, "; %s with %s",
+		al_count_text(&session->arena, table->n_rows, "attention module"),
+		al_count_text(&session->arena, (uint64_t)heads, "head"));
+}
+
+static const char *say(struct inspection *inspection)
+{
+	struct al_arena *arena = &inspection->session->arena;
+	const struct total all = add_up(&inspection->checkpoint, NULL);
+	mpq_t bytes;
+
+	mpq_init(bytes);
+	mpq_set_ui(bytes, all.bytes, 1);
+	const char *size = al_say_bytes(arena, bytes);
+	mpq_clear(bytes);
+	return al_format(arena, "%s of %s in %s%s%s.", al_count_text(arena, all.tensors, "tensor"),
+		al_count_text(arena, all.elements, "number"), size,
+		say_modules(inspection->session),
+		inspection->table == NULL	    ? ""
+			: !inspection->shows_values ? "; none of the numbers was read"
+			: inspection->n_not_finite
+			? al_format(arena, "; %lld of them are NaN or infinite",
+				(long long)inspection->n_not_finite)
+			: inspection->n_unread ? "; all that can be read are finite"
+					       : "; all of them are finite");
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -336,6 +378,8 @@ static bool run(struct al_session *session, struct al_error *err)
 			|| al_modules_list(session, &o->layout, &inspection.checkpoint,
 				o->only ? NULL : inspection.table, err))
 		&& al_checkpoint_check_unchanged(&inspection.checkpoint, err);
+	if (ok)
+		session->style.summary = say(&inspection);
 	al_checkpoint_close(&inspection.checkpoint);
 	return ok;
 }

@@ -1,5 +1,6 @@
 /* reconcile: what a family expects of a checkpoint against what is stored. */
 #include "commands/checkpoint.h"
+#include "commands/say.h"
 #include "views/reconcile.h"
 
 #include <string.h>
@@ -182,6 +183,46 @@ static void fill(struct al_session *session, struct al_table *table,
 				al_count_text(&table->arena, counts[i], "tensor"));
 }
 
+/* "1 missing, 2 unexpected" of the faults, or of what is no fault. */
+static const char *list_differences(struct al_arena *arena, const struct al_reconciled *entries,
+	size_t n, bool of_faults)
+{
+	uint64_t counts[AL_N_DIFFERENCES] = {0};
+	const char *text = "";
+
+	for (size_t i = 0; i < n; i++)
+		counts[entries[i].difference]++;
+	for (int i = AL_DIFFERENCE_NONE + 1; i < AL_N_DIFFERENCES; i++)
+		if (counts[i] && al_difference_is_fault((enum al_difference)i) == of_faults)
+			text = al_format(arena, "%s%s%llu %s", text, *text ? ", " : "",
+				(unsigned long long)counts[i], al_difference_names[i]);
+	return text;
+}
+
+/* The last row of the parts is their sum. */
+static const char *say(struct al_session *session, const struct al_reconciled *entries, size_t n,
+	const char *family)
+{
+	struct al_arena *arena = &session->arena;
+	const struct al_table *parts = session->tables[session->n_tables - 1];
+	const size_t all = parts->n_rows - 1;
+	const char *faults = list_differences(arena, entries, n, true);
+	const char *others = list_differences(arena, entries, n, false);
+	const char *found = al_say_cell(arena, parts, all, "found_parameters");
+
+	if (*faults)
+		return al_format(arena,
+			"The checkpoint is not what family %s expects: %s; %s parameters expected, "
+			"%s found.",
+			family, faults, al_say_cell(arena, parts, all, "expected_parameters"),
+			found);
+	return al_format(arena,
+		"Family %s explains all %s tensors%s%s%s: %s parameters, by names and shapes; no "
+		"numbers were read.",
+		family, al_say_cell(arena, parts, all, "found_tensors"), *others ? " (" : "",
+		others, *others ? ")" : "", found);
+}
+
 static bool run(struct al_session *session, struct al_error *err)
 {
 	struct al_reconciled *entries;
@@ -202,6 +243,8 @@ static bool run(struct al_session *session, struct al_error *err)
 		al_opened_checkpoint_note(&opened, table);
 		al_note_numbers_unread(table);
 		ok = add_sums(session, entries, n, err);
+		if (ok)
+			session->style.summary = say(session, entries, n, opened.view.family->name);
 	}
 	al_opened_checkpoint_finish(&opened);
 	return ok;

@@ -77,6 +77,7 @@ struct jobs {
 	const char *folder; /* of all scenarios */
 	struct al_progress progress;
 	struct al_text page; /* of --report */
+	size_t n_figures; /* so far */
 	const char **names; /* of the scenarios so far */
 	size_t n_names, room;
 };
@@ -207,6 +208,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 		.progress = &jobs->progress};
 	const char *name = al_scenario_name(scenario);
 
+	jobs->n_figures += al_scenario_n_figures(scenario);
 	job.folder = al_path_join(&jobs->session->arena, jobs->folder, name);
 	job.page = jobs->session->output->report ? &jobs->page : NULL;
 	if (job.page)
@@ -240,6 +242,22 @@ static void put_page(struct jobs *jobs)
 	al_text_add_bytes(file, jobs->page.data, jobs->page.length);
 }
 
+static const char *count(struct al_arena *arena, size_t n, const char *what)
+{
+	return al_format(arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+static const char *say(const struct jobs *jobs)
+{
+	struct al_session *session = jobs->session;
+	struct al_arena *arena = &session->arena;
+
+	return al_format(arena, "%s and %s of %s, written as %s below %s.",
+		count(arena, session->n_tables, "table"), count(arena, jobs->n_figures, "figure"),
+		count(arena, jobs->n_names, "scenario"), count(arena, session->files.n, "file"),
+		jobs->folder);
+}
+
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct run_options *o = session->options;
@@ -251,6 +269,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	begin_page(&jobs);
 	al_progress_init(&jobs.progress, session);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
+	if (ok)
+		session->style.summary = say(&jobs);
 	if (ok && session->output->report)
 		put_page(&jobs);
 	al_text_finish(&jobs.page);

@@ -1,4 +1,6 @@
 /* sweep: a curve as a table, over one or more symbols. */
+#include "commands/sweep.h"
+
 #include "commands/draw.h"
 #include "commands/question.h"
 #include "scenario/sweep.h"
@@ -161,6 +163,7 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	al_note_cache_format(q, NULL, &table);
+	session->style.summary = al_sweep_say(&session->arena, &table, sweep);
 	al_session_take(session, &table);
 	return !o->figure || draw_figure(session, sweep, &table, err);
 }

@@ -1,0 +1,11 @@
+/* What `sweep` says of its table. */
+#ifndef ATTNLEDGER_COMMANDS_SWEEP_H
+#define ATTNLEDGER_COMMANDS_SWEEP_H
+
+#include "scenario/sweep.h"
+
+/* Of the first measure; NULL: the rows were handed on. */
+const char *al_sweep_say(struct al_arena *arena, const struct al_table *table,
+	const struct al_sweep *sweep);
+
+#endif
