@@ -30,7 +30,9 @@
  *
  * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
  * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
- * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant.
+ * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant. One
+ * with "heads": "n_heads" has two axes for that of its heads: Flax's kernels of queries are
+ * [d_model, n_heads, d_head], those behind the heads [n_heads, d_head, d_model], both "in,out".
  *
  * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} of a layer with
  * two, layers.{layer}.mamba beside attention, layers.{layer}.cross of a text model that reads an
@@ -209,6 +211,8 @@ struct al_stored {
 	const struct al_formula *when; /* NULL: true */
 	bool is_optional; /* a checkpoint may lack it */
 	bool is_depthwise; /* [channels, 1, taps] */
+	const struct al_formula *heads; /* how many the axis of heads is cut into; NULL: it is one
+					   axis */
 	const char *scale; /* the tensor with a scale for each block of its numbers, which a
 			      checkpoint may hold; NULL: none */
 };
@@ -328,6 +332,7 @@ struct al_family {
 				 the model; where there are some, one more behind the last layer */
 	struct al_architecture *architectures; /* the first is taken where a config says none */
 	size_t n_architectures;
+	bool is_flax; /* spelled as Flax does: flax.h */
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;

@@ -146,6 +146,9 @@ static bool finish_stored(void *context, const struct cJSON *node, void *record,
 	if (!stored->is == !al_json_get(node, "fused"))
 		return al_json_fail(reader->doc, node, err,
 			"expected either \"is\" (one tensor) or \"fused\" (several)");
+	if (stored->heads && !stored->is)
+		return al_json_fail(reader->doc, al_json_get(node, "heads"), err,
+			"\"heads\" needs \"is\" beside it: one tensor's heads are cut apart");
 	return al_check_loop_variables(reader, node, stored->name, reader->loops, err)
 		&& (!stored->scale
 			|| al_check_loop_variables(reader, al_json_get(node, "scale"),
@@ -161,6 +164,7 @@ static const struct al_field stored_fields[] = {
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
 	{AL_KEY("scale", TEXT, AT(scale))},
 	{AL_KEY("depthwise", BOOLEAN, AT(is_depthwise))},
+	{AL_KEY("heads", BY, AT(heads)), .read = al_read_formula},
 };
 #undef AT
 static const struct al_record stored_record = {

@@ -106,6 +106,38 @@ static void set_shape(struct al_stored_tensor *out, size_t n_dims, const int64_t
 	}
 }
 
+/* Of the projection behind the heads, [heads * width, out], the axis of heads is the first. */
+static bool cut_heads(struct reading *r, struct al_stored_tensor *out, const struct al_entry *entry,
+	struct al_error *err)
+{
+	const bool is_input = entry->factor == AL_FACTOR_OUTPUT && out->n_dims == 2;
+
+	if (!out->stored->heads)
+		return true;
+	if (!al_formula_whole(out->stored->heads, &r->scope, 1, &out->heads, err))
+		return false;
+	out->heads_are_first = out->n_dims < 2
+		|| (out->stored->order == AL_ORDER_OUT_IN) != is_input;
+	const int64_t axis = out->dims[out->heads_are_first ? 0 : out->n_dims - 1];
+	return axis % out->heads == 0
+		|| al_fail(err, AL_EINPUT, "%lld heads do not divide its %lld columns",
+			(long long)out->heads, (long long)axis);
+}
+
+size_t al_stored_shape(const struct al_stored_tensor *tensor, int64_t shape[AL_SHAPE_DIMS + 1])
+{
+	const size_t cut = tensor->heads_are_first ? 0 : tensor->n_dims - 1;
+	size_t n = 0;
+
+	for (size_t i = 0; i < tensor->n_dims; i++) {
+		const bool is_cut = tensor->heads > 0 && i == cut;
+		if (is_cut)
+			shape[n++] = tensor->heads;
+		shape[n++] = is_cut ? tensor->dims[i] / tensor->heads : tensor->dims[i];
+	}
+	return n;
+}
+
 static bool read_one(struct reading *r, struct al_stored_tensor *out, bool *is_there,
 	struct al_error *err)
 {
@@ -124,7 +156,7 @@ static bool read_one(struct reading *r, struct al_stored_tensor *out, bool *is_t
 	out->parts = al_new(r->arena, struct al_stored_part);
 	*out->parts = (struct al_stored_part){entry, output_width(entry, dims), 0};
 	set_shape(out, entry->shape.n_dims, dims);
-	return read_head_width(r, out->parts, err);
+	return cut_heads(r, out, entry, err) && read_head_width(r, out->parts, err);
 }
 
 /* How wide all runs of one tensor are together. */

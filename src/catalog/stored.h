@@ -19,6 +19,8 @@ struct al_stored_tensor {
 	int64_t dims[AL_SHAPE_DIMS]; /* a matrix [out, in] or [in, out], as its order says; a
 	                                      bias [out] */
 	size_t n_dims;
+	int64_t heads; /* the axis of heads is stored as [heads, width]; 0: as one */
+	bool heads_are_first; /* that axis: the first of `dims`, else the last */
 	struct al_stored_part *parts; /* in their order along the output axis, which ... */
 	size_t n_parts;
 	int64_t repeat; /* ... holds them so often: head by head, group by group */
@@ -41,5 +43,8 @@ struct al_stored_module {
 bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model_module *module,
 	const struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
+
+/* The shape in a checkpoint: `dims`, with two axes for that of heads where they are stored so. */
+size_t al_stored_shape(const struct al_stored_tensor *tensor, int64_t shape[AL_SHAPE_DIMS + 1]);
 
 #endif

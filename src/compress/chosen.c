@@ -123,6 +123,12 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 
 	if (options->method == AL_METHOD_IDENTITY)
 		return true;
+	if (job->view->family->is_flax)
+		return al_fail(err, AL_EINPUT,
+			"%s: its tensors have Flax's names and shapes, which compress doesn't "
+			"write; from_pretrained(..., from_flax=True) and save_pretrained of "
+			"transformers make a file of PyTorch's of it",
+			job->view->checkpoint->path);
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
 			job->view->modules[0].name);

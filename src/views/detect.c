@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "catalog/flax.h"
 
 /* What wrappers put before a model's names: torch.compile, DataParallel, a head around the
  * model. */
@@ -13,6 +14,12 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 	"_orig_mod.module.", "model.", "_orig_mod.model.", "module.model.", "model._orig_mod.",
 	"model.module."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
+
+/* What stands before Flax's names, with the separator that names have: the collection of a module's
+ * parameters, a training state's, a tower's. */
+static const char *const flax_wrappers[] = {"", "params/", "opt/target/", "params/params/", "img/",
+	"params/img/", "model/", "params/model/"};
+enum { N_FLAX_WRAPPERS = sizeof(flax_wrappers) / sizeof(*flax_wrappers) };
 
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
 	int64_t index, int64_t others)
@@ -110,6 +117,23 @@ static size_t count_prefixes(const struct al_family *family)
 	return family->n_prefixes ? family->n_prefixes : 1;
 }
 
+static size_t count_wrappers(const struct al_family *family)
+{
+	return family->is_flax ? N_FLAX_WRAPPERS : N_WRAPPERS;
+}
+
+static const char *wrapper_of(struct al_model_view *view, const struct al_family *family, size_t i)
+{
+	char *wrapper;
+
+	if (!family->is_flax)
+		return wrappers[i];
+	wrapper = al_strdup(&view->arena, flax_wrappers[i]);
+	for (char *slash = wrapper; (slash = strchr(slash, '/'));)
+		*slash++ = view->flax_separator;
+	return wrapper;
+}
+
 const struct al_variant *al_module_variant(struct al_model_view *view,
 	const struct al_family_module *module)
 {
@@ -196,32 +220,39 @@ static int64_t choose_prefix(struct al_model_view *view, const struct al_family 
 	int64_t best = 0;
 
 	view->wrapper = view->prefix = "";
-	for (size_t i = 0; i < N_WRAPPERS; i++)
+	for (size_t i = 0; i < count_wrappers(family); i++)
 		for (size_t j = 0; j < count_prefixes(family); j++) {
-			const char *prefix = al_format(&view->arena, "%s%s", wrappers[i],
+			const char *wrapper = wrapper_of(view, family, i);
+			const char *prefix = al_format(&view->arena, "%s%s", wrapper,
 				own_prefix(family, j));
 			int64_t score = score_modules(view, family, prefix, kinds);
 			if (score > best) {
 				best = score;
-				view->wrapper = wrappers[i];
+				view->wrapper = wrapper;
 				view->prefix = prefix;
 			}
 		}
 	return best;
 }
 
-/* The next number after `last` that stands between dots in a tensor's name; -1: there is none. */
+static bool is_between(char c)
+{
+	return c == '.' || c == '/';
+}
+
+/* The next number after `last` that stands between dots, or slashes, in a tensor's name; -1: there
+ * is none. */
 static int64_t next_number(const struct al_checkpoint *checkpoint, int64_t last)
 {
 	int64_t next = -1;
 
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		for (const char *dot = checkpoint->tensors[i].name; dot;
-			dot = strchr(dot + 1, '.')) {
+			dot = strpbrk(dot + 1, "./")) {
 			int64_t number;
-			const char *digits = *dot == '.' ? dot + 1 : dot;
+			const char *digits = is_between(*dot) ? dot + 1 : dot;
 			const size_t n = al_read_digits(digits, &number);
-			if (n > 0 && digits[n] == '.' && number > last
+			if (n > 0 && is_between(digits[n]) && number > last
 				&& (next < 0 || number < next))
 				next = number;
 		}
@@ -242,7 +273,29 @@ static bool move_to_next_layer(struct al_model_view *view, size_t *n_tried)
 	return false;
 }
 
-bool al_prefix_find(struct al_model_view *view)
+/* ---- Flax's names ---- */
+
+static char find_separator(const struct al_checkpoint *checkpoint)
+{
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const char separator = al_flax_separator(checkpoint->tensors[i].name);
+		if (separator)
+			return separator;
+	}
+	return '\0';
+}
+
+/* The family as the checkpoint spells it. */
+static bool spell(struct al_model_view *view, const struct al_family **family, struct al_error *err)
+{
+	return !view->flax_separator || (*family)->is_flax
+		|| al_family_in_flax(*family, view->catalog, &view->arena, view->flax_separator,
+			family, err);
+}
+
+/* ---- which prefix ---- */
+
+static bool find_prefix(struct al_model_view *view)
 {
 	size_t n_tried = 0;
 
@@ -252,6 +305,18 @@ bool al_prefix_find(struct al_model_view *view)
 			return true;
 	} while (move_to_next_layer(view, &n_tried));
 	return false;
+}
+
+/* A user's family may stand in the file under the very names that it has. */
+bool al_prefix_find(struct al_model_view *view)
+{
+	const struct al_family *family = view->family;
+
+	view->flax_separator = find_separator(view->checkpoint);
+	if (spell(view, &view->family, NULL) && find_prefix(view))
+		return true;
+	view->family = family;
+	return view->flax_separator && !family->is_flax && find_prefix(view);
 }
 
 /* ---- which family ---- */
@@ -316,7 +381,8 @@ static bool list_fitting(struct al_model_view *view, struct al_catalog *catalog,
 	out->n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
 		const struct al_family *family;
-		if (!al_catalog_family(catalog, files->files[i].name, &family, err))
+		if (!al_catalog_family(catalog, files->files[i].name, &family, err)
+			|| !spell(view, &family, err))
 			return false;
 		if (choose_prefix(view, family, kinds) == 1000)
 			out->items[out->n++] = family;
@@ -344,6 +410,7 @@ bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
 	size_t n_tried = 0;
 
 	view->first_layer = 0;
+	view->flax_separator = find_separator(view->checkpoint);
 	if (!list_fitting(view, catalog, &kinds, &families, err))
 		return false;
 	*candidates = al_new_array(&view->arena, struct al_family_candidate, families.n + 1);

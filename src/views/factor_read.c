@@ -31,6 +31,19 @@ static bool scale_columns(const struct al_checkpoint *checkpoint, const struct a
 	return ok;
 }
 
+/* Columns [first_column, +n_columns) of rows [first_row, +n_rows) of the matrix that a run's tensor
+ * is. */
+static struct al_selection select_block(const struct al_factor_run *run, int64_t first_row,
+	int64_t n_rows, int64_t first_column, int64_t n_columns)
+{
+	if (run->columns == 0)
+		return al_select_block(run->tensor, first_row, n_rows, first_column, n_columns);
+	return (struct al_selection){.first = first_row * run->columns + first_column,
+		.run = n_columns,
+		.n_runs = n_rows,
+		.stride = run->columns};
+}
+
 /* Columns [first, +n) of one run's tensor, [rows][n]. */
 static bool read_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
@@ -38,11 +51,11 @@ static bool read_columns(const struct al_checkpoint *checkpoint, const struct al
 	const struct al_tensor *tensor = run->tensor;
 	struct al_selection selection;
 
-	if (tensor->n_dims == 2 && run->is_slow) {
-		selection = al_select_block(tensor, first, n, 0, rows);
+	if (tensor->n_dims >= 2 && run->is_slow) {
+		selection = select_block(run, first, n, 0, rows);
 		return al_tensor_read_double(checkpoint, tensor, &selection, out.data, out.ld, err);
 	}
-	selection = al_select_block(tensor, 0, rows, first, n);
+	selection = select_block(run, 0, rows, first, n);
 
 	/* The head axis runs fastest in the file: read [rows][n], then transpose it. */
 	double *block = al_try_calloc((size_t)rows * (size_t)n, sizeof(*block), err);

@@ -24,14 +24,16 @@ static bool check_tensor(struct al_factor_maker *m, const struct al_stored_tenso
 	const struct al_tensor *found, struct al_error *err)
 {
 	struct al_arena *arena = &m->view->arena;
+	int64_t shape[AL_SHAPE_DIMS + 1];
+	const size_t n_dims = al_stored_shape(wanted, shape);
 
 	if (!found)
 		return al_fail(err, AL_EINPUT, "tensor %s%s is missing", m->view->prefix,
 			wanted->name);
-	if (!same_shape(found, wanted->dims, wanted->n_dims))
+	if (!same_shape(found, shape, n_dims))
 		return al_fail(err, AL_EINPUT, "tensor %s is %s, expected %s", found->name,
 			al_shape_text(arena, found->shape, found->n_dims),
-			al_shape_text(arena, wanted->dims, wanted->n_dims));
+			al_shape_text(arena, shape, n_dims));
 	if (!found->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted",
 			found->name, al_dtype_title(found->dtype));
@@ -144,6 +146,9 @@ bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *en
 				struct al_factor_run run = {.tensor = found,
 					.first = at,
 					.width = stored->parts[j].width,
+					.columns = stored->heads > 0
+						? stored->dims[stored->n_dims - 1]
+						: 0,
 					.is_slow = is_matrix
 						&& head_axis_is_slow(stored->stored, is_output)};
 				if (!find_scale(m, stored, &run, err))
@@ -165,9 +170,12 @@ bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *en
 void al_factor_take_whole(struct al_factor *factor)
 {
 	for (size_t i = 0; i < factor->n_runs; i++) {
-		const struct al_tensor *tensor = factor->runs[i].tensor;
-		factor->runs[i].first = 0;
-		factor->runs[i].width = tensor->shape[factor->runs[i].is_slow ? 0 : 1];
+		struct al_factor_run *run = &factor->runs[i];
+		const int64_t columns = run->columns > 0 ? run->columns : run->tensor->shape[1];
+		run->first = 0;
+		run->width = run->columns == 0 && run->is_slow ? run->tensor->shape[0]
+			: run->is_slow			       ? run->tensor->n_elements / columns
+							       : columns;
 	}
 }
 

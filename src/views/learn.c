@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 /* What the names and shapes of the stored tensors say of the family's symbols: the first to say
  * something is believed. */
 static void learn(struct al_model_view *view, const char *symbol, int64_t value)
@@ -167,10 +169,32 @@ static bool is_down(const struct al_variant *variant, const char *tensor,
 typedef bool is_it(const struct al_variant *variant, const char *tensor,
 	enum al_head_factor factor);
 
+/* A stored matrix: how long it is along its input and its output, and of how many heads that is
+ * where they have an axis of their own. */
+struct matrix {
+	int64_t in, out, heads; /* heads: 0 where the axis doesn't say */
+};
+
+static bool measure(const struct al_tensor *found, const struct al_stored *stored,
+	struct matrix *matrix)
+{
+	const size_t n_dims = stored->heads ? 3 : 2;
+
+	if (!found || found->n_dims != n_dims)
+		return false;
+	const bool is_out_in = stored->order == AL_ORDER_OUT_IN;
+	const int64_t *out = found->shape + (is_out_in ? 0 : 1);
+	*matrix = (struct matrix){.in = found->shape[is_out_in ? n_dims - 1 : 0], .out = out[0]};
+	if (!stored->heads)
+		return true;
+	matrix->heads = out[0];
+	return al_multiply_dims(1, out, 2, &matrix->out);
+}
+
 /* The stored matrix that is a variant's factor, or where `fused` begins with it, in a module's
- * first iteration; NULL where there is none. `out_axis` is that of the heads. */
-static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is,
-	enum al_head_factor factor, bool fused, size_t *out_axis)
+ * first iteration; NULL where there is none. */
+static const struct al_stored *find_matrix(struct al_model_view *view, is_it *is,
+	enum al_head_factor factor, bool fused, struct matrix *matrix)
 {
 	const struct al_family *family = view->family;
 
@@ -181,12 +205,9 @@ static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is
 			const char *holds = stored->is ? stored->is
 				: fused		       ? stored->parts[0].tensor
 						       : NULL;
-			if (!holds || !is(variant, holds, factor))
-				continue;
-			const struct al_tensor *found = first_of_loop(view, stored->name);
-			*out_axis = stored->order == AL_ORDER_OUT_IN ? 0 : 1;
-			if (found && found->n_dims == 2)
-				return found;
+			if (holds && is(variant, holds, factor)
+				&& measure(first_of_loop(view, stored->name), stored, matrix))
+				return stored;
 		}
 	}
 	return NULL;
@@ -196,10 +217,11 @@ static const struct al_tensor *find_matrix(struct al_model_view *view, is_it *is
  * none. */
 static int64_t axis_of(struct al_model_view *view, enum al_head_factor factor, bool is_output)
 {
-	size_t axis;
-	const struct al_tensor *found = find_matrix(view, is_straight, factor, false, &axis);
+	struct matrix matrix;
 
-	return found ? found->shape[is_output ? axis : 1 - axis] : 0;
+	if (!find_matrix(view, is_straight, factor, false, &matrix))
+		return 0;
+	return is_output ? matrix.out : matrix.in;
 }
 
 /* What queries are made of is as wide as the model, where no embedding or norm is stored that says
@@ -209,12 +231,27 @@ static void learn_width(struct al_model_view *view)
 	static is_it *const inputs[] = {is_straight, is_down};
 
 	for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
-		size_t axis;
-		const struct al_tensor *found = find_matrix(view, inputs[i], AL_FACTOR_QUERY, true,
-			&axis);
-		if (found)
-			learn(view, "d_model", found->shape[1 - axis]);
+		struct matrix matrix;
+		if (find_matrix(view, inputs[i], AL_FACTOR_QUERY, true, &matrix))
+			learn(view, "d_model", matrix.in);
 	}
+}
+
+/* How many heads there are where they have an axis of their own; 0: that isn't so. */
+static int64_t count_heads(struct al_model_view *view)
+{
+	struct matrix matrix = {0};
+
+	return find_matrix(view, is_straight, AL_FACTOR_QUERY, false, &matrix) ? matrix.heads : 0;
+}
+
+/* How many heads --heads says that there are; else what a tensor's own axis of heads says. */
+static int64_t given_heads(struct al_model_view *view, const struct al_view_options *options)
+{
+	const int64_t heads = options->n_heads > 0 ? options->n_heads
+						   : axis_of(view, AL_FACTOR_MIXING, false);
+
+	return heads > 0 ? heads : count_heads(view);
 }
 
 static int64_t head_axis(struct al_model_view *view, enum al_head_factor factor)
@@ -275,8 +312,7 @@ static bool learn_heads(struct al_model_view *view, const struct al_view_options
 	struct al_error *err)
 {
 	const int64_t shared = head_axis(view, AL_FACTOR_MIXING);
-	const int64_t n_heads = options->n_heads > 0 ? options->n_heads
-						     : axis_of(view, AL_FACTOR_MIXING, false);
+	const int64_t n_heads = given_heads(view, options);
 	int64_t queries = head_axis(view, shared > 0 ? AL_FACTOR_VALUE : AL_FACTOR_QUERY);
 	int64_t keys = shared > 0 ? 0 : head_axis(view, AL_FACTOR_KEY);
 

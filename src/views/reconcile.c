@@ -145,13 +145,15 @@ static bool expect_module(struct reconciling *r, const struct al_model_module *m
 		return false;
 	for (size_t i = 0; i < stored.n_tensors; i++) {
 		const struct al_stored_tensor *tensor = &stored.tensors[i];
+		int64_t shape[AL_SHAPE_DIMS + 1];
+		const size_t n_dims = al_stored_shape(tensor, shape);
 		bool is_buffer = tensor->n_parts
 			&& tensor->parts[0].entry->kind == AL_TENSOR_BUFFER;
 		const struct expectation e = {
 			.name = tensor->name,
 			.part = module->extra ? module->extra : "attention",
-			.dims = tensor->dims,
-			.n_dims = tensor->n_dims,
+			.dims = shape,
+			.n_dims = n_dims,
 			.packed = 1,
 			.is_parameter = !is_buffer && !module->extra,
 			.is_buffer = is_buffer,

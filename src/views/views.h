@@ -24,6 +24,8 @@ struct al_factor_run {
 	const struct al_tensor *tensor;
 	int64_t first, width;
 	bool is_slow; /* the head axis is the first of [head axis, other], else the second */
+	int64_t columns; /* of the matrix as it lies, where the tensor has an axis more than that:
+			    [heads, width] is one head axis; 0: the tensor is the matrix */
 	const struct al_tensor *scale; /* of an FP8 tensor: one number a block; NULL: none */
 	int64_t block[2]; /* of [block[0]][block[1]] of its numbers */
 };
@@ -92,6 +94,7 @@ struct al_model_view {
 	const char *config_path;
 	struct al_settings settings;
 	struct al_tensor_list tensor_list; /* by name */
+	char flax_separator; /* between the parts of Flax's names; 0: they are of another kind */
 	const char *wrapper; /* what stands before the family's own prefixes: "module." */
 	const char *prefix; /* ... and before its attention tensors: "module.bert." */
 	int64_t first_layer; /* the first that is stored; 0 but for a part of a model */

@@ -99,8 +99,9 @@ static void add_module(struct dict *dict, const struct al_model_module *module,
 		dict->file, &err);
 	for (size_t i = 0; i < stored.n_tensors; i++) {
 		const struct al_stored_tensor *tensor = &stored.tensors[i];
-		add(&dict->expected, tensor->name, tensor->dims, tensor->n_dims,
-			tensor->stored->is_optional);
+		int64_t shape[AL_STORED_DIMS];
+		const size_t n_dims = al_stored_shape(tensor, shape);
+		add(&dict->expected, tensor->name, shape, n_dims, tensor->stored->is_optional);
 	}
 }
 
