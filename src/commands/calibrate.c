@@ -13,6 +13,7 @@
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
+#include "commands/say.h"
 
 const struct al_option_row al_calibration_folder_rows[] = {
 	OPTION_TEXT(struct al_calibration_options, folder, "output", "DIR",
@@ -115,6 +116,52 @@ static void note_sample(struct al_table *table, const struct al_module_statistic
 			n / (double)width, width);
 }
 
+/* The row whose head is nearest to another; n_rows: no module has two. */
+static size_t find_nearest(const struct al_table *table)
+{
+	size_t found = table->n_rows;
+	double least = INFINITY, distance;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, "distance", &distance) && distance < least) {
+			least = distance;
+			found = row;
+		}
+	return found;
+}
+
+/* "; the heads that attend most alike are layers.3 2 and 5 (distance 0.0712)" */
+static const char *say_nearest(struct al_arena *arena, const struct al_table *table)
+{
+	const size_t row = find_nearest(table);
+
+	return row == table->n_rows
+		? ""
+		: al_format(arena, "; the heads that attend most alike are %s and %s of %s (%s)",
+			al_say_cell(arena, table, row, "head"),
+			al_say_cell(arena, table, row, "nearest"),
+			al_table_text(table, row, "module"),
+			al_say_cell(arena, table, row, "distance"));
+}
+
+static const char *say(struct al_arena *arena, const struct al_table *table,
+	const struct al_calibration *calibration, const char *folder)
+{
+	const struct al_module_statistics *first = &calibration->modules[0];
+	const double n = al_statistics_tokens(first);
+	const size_t width = first->of[AL_STATISTIC_INPUTS].rows - 1;
+
+	return al_format(arena, "%s of %s recorded in %s%s%s.",
+		al_count_text(arena, (uint64_t)n, "token"),
+		al_count_text(arena, calibration->n_modules, "attention module"), folder,
+		say_nearest(arena, table),
+		n < 10 * (double)width ? al_format(arena,
+			"; %.1f tokens for each of an input's %zu numbers are "
+			"few: what is fitted wants ten",
+			n / (double)width, width)
+				       : "");
+}
+
 void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder)
 {
@@ -133,6 +180,7 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 		"attention weights, from 0 to %.4f, mean over %lld queries",
 		sqrt(log(2)), (long long)calibration->n_queries);
 	note_sample(table, &calibration->modules[0]);
+	session->style.summary = say(&session->arena, table, calibration, folder);
 }
 
 /* ---- the command ---- */

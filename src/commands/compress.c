@@ -141,6 +141,8 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
 	bool ok = compress_with_data(session, &opened, &options, err);
+	if (ok)
+		session->style.summary = al_compress_say(session);
 	al_opened_checkpoint_finish(&opened);
 	return ok;
 }

@@ -5,6 +5,7 @@
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
+#include "commands/say.h"
 #include "forward/evaluate.h"
 #include "linalg/kernel.h"
 
@@ -93,6 +94,11 @@ static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
 {
 	const double mean = loss->nats / (double)loss->n_predicted;
 
+	e->session->style.summary = al_format(&e->session->arena,
+		"Loss %.4f nats per token over %lld predicted tokens, perplexity %.4g; it holds "
+		"for "
+		"these tokens.",
+		mean, (long long)loss->n_predicted, exp(mean));
 	al_table_note(e->last,
 		"the model gives each next token a probability of 1 in %.3g (the geometric mean)",
 		exp(mean));
@@ -144,18 +150,23 @@ static const char *ablation_text(struct al_table *table, const struct al_ablatio
 			(long long)one->first, (long long)one->layer);
 }
 
-static void conclude_ablations(struct al_table *table, const struct al_ablations *all,
+static void conclude_ablations(struct evaluation *e, const struct al_ablations *all,
 	enum al_ablated what)
 {
+	struct al_table *table = e->last;
 	size_t least = 0, most = 0;
 
 	for (size_t i = 1; i < all->n; i++) {
 		least = increase(all, i) < increase(all, least) ? i : least;
 		most = increase(all, i) > increase(all, most) ? i : most;
 	}
-	al_table_note(table, "%s is missed least (%+.4f nats a token), %s most (%+.4f)",
+	const char *said = al_format(&e->session->arena,
+		"%s is missed least (%+.4f nats a token), %s most (%+.4f)",
 		ablation_text(table, &all->items[least], what), increase(all, least),
 		ablation_text(table, &all->items[most], what), increase(all, most));
+	al_table_note(table, "%s", said);
+	e->session->style.summary = al_say_capital(&e->session->arena,
+		al_format(&e->session->arena, "%s, on these tokens.", said));
 }
 
 static bool ablate(struct evaluation *e, struct al_error *err)
@@ -177,7 +188,7 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 		add_ablation(table, &ablations.items[i], increase(&ablations, i),
 			o->ablated == AL_ABLATE_LAYERS);
 	e->last = table;
-	conclude_ablations(table, &ablations, (enum al_ablated)o->ablated);
+	conclude_ablations(e, &ablations, (enum al_ablated)o->ablated);
 	free(ablations.items);
 	return true;
 }
@@ -234,6 +245,12 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 	if (embeddings->cols > 1)
 		al_table_note(table, "sequences %zu and %zu (counted from 0) are closest: %.4f",
 			best[0], best[1], cosine(embeddings, best[0], best[1]));
+	e->session->style.summary = embeddings->cols > 1
+		? al_format(&e->session->arena,
+			"Of %zu sequences %zu and %zu (counted from 0) are closest, with cosine "
+			"%.4f.",
+			embeddings->cols, best[0], best[1], cosine(embeddings, best[0], best[1]))
+		: "One sequence has nothing to be compared with: give two or more.";
 }
 
 static bool evaluate_encoder(struct evaluation *e, struct al_error *err)

@@ -217,6 +217,8 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 			&holds, err);
 	session->answer_is_no = !holds;
 	if (ok)
+		session->style.summary = al_verify_say(session, &options, holds);
+	if (ok)
 		al_opened_checkpoint_note(&opened, session->tables[0]);
 	al_opened_checkpoint_finish(&opened);
 	return ok;

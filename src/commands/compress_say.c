@@ -1,0 +1,131 @@
+/* compress and verify in a sentence: what is saved, and at what error. */
+#include "commands/compress.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "commands/say.h"
+
+static const struct al_table *find_table(const struct al_session *session, const char *id)
+{
+	for (size_t i = 0; i < session->n_tables; i++)
+		if (strcmp(session->tables[i]->id, id) == 0)
+			return session->tables[i];
+	return NULL;
+}
+
+/* ---- the error ---- */
+
+/* The row with the largest output error; n_rows: none is known. */
+static size_t find_worst(const struct al_table *table, double *worst)
+{
+	size_t found = table->n_rows;
+	double error;
+
+	*worst = 0;
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, "output_error", &error)
+			&& (found == table->n_rows || error > *worst)) {
+			*worst = error;
+			found = row;
+		}
+	return found;
+}
+
+/* "a module's output changes by 21.5 % at most (layers.0, random inputs)"; NULL: not known. */
+static const char *say_error(struct al_arena *arena, const struct al_table *verify)
+{
+	double worst;
+
+	if (!verify || verify->n_rows == 0)
+		return NULL;
+	const size_t row = find_worst(verify, &worst);
+	if (row == verify->n_rows)
+		return NULL;
+	if (worst == 0)
+		return "no module's output changes";
+	return al_format(arena, "a module's output changes by %s at most (%s, %s inputs)",
+		al_say_percent(arena, worst), al_table_text(verify, row, "module"),
+		al_table_text(verify, row, "input"));
+}
+
+/* ---- compress ---- */
+
+static double sum_of(const struct al_table *table, const char *key)
+{
+	double sum = 0, number;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, key, &number))
+			sum += number;
+	return sum;
+}
+
+/* "collab saves 33.3 % of the query and key parameters of 6 modules (1,183,104 of 3,548,160)" */
+static const char *say_saved(struct al_arena *arena, const struct al_table *table)
+{
+	const double original = sum_of(table, "original"), left = sum_of(table, "parameters");
+	const bool is_smaller = left <= original;
+
+	return al_format(arena,
+		"%s %s %s of the query and key parameters of %zu module%s (%s of %s are left)",
+		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
+		al_say_percent(arena, (is_smaller ? original - left : left - original) / original),
+		table->n_rows, table->n_rows == 1 ? "" : "s",
+		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
+		al_exact_grouped(arena, al_format(arena, "%.0f", original)));
+}
+
+const char *al_compress_say(struct al_session *session)
+{
+	struct al_arena *arena = &session->arena;
+	const struct al_table *table = find_table(session, "compress");
+	const char *error = say_error(arena, find_table(session, "verify"));
+
+	if (table->n_rows == 0 || !(sum_of(table, "original") > 0))
+		return "No module is changed: every tensor is copied.";
+	return al_format(arena, "%s%s%s. What it costs the model, verify --tokens measures.",
+		say_saved(arena, table), error ? "; " : "", error ? error : "");
+}
+
+/* ---- verify ---- */
+
+/* "The loss goes from 1.9876 to 2.0123 nats per token"; NULL: none was measured. */
+static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
+{
+	if (!loss)
+		return NULL;
+	return al_format(arena, "The loss goes from %s to %s nats per token",
+		al_say_cell(arena, loss, 0, "original"), al_say_cell(arena, loss, 0, "compressed"));
+}
+
+static const char *say_tolerance(struct al_arena *arena, const struct al_verify_options *options,
+	double worst)
+{
+	if (!options->has_tolerance)
+		return "";
+	return al_format(arena, ", %s the tolerance of %s",
+		worst > options->tolerance ? "more than" : "within",
+		al_say_percent(arena, options->tolerance));
+}
+
+const char *al_verify_say(struct al_session *session, const struct al_verify_options *options,
+	bool holds)
+{
+	struct al_arena *arena = &session->arena;
+	const struct al_table *verify = find_table(session, "verify");
+	const char *loss = say_loss(arena, find_table(session, "loss"));
+	const char *error = say_error(arena, verify);
+	double worst = 0;
+
+	if (error)
+		(void)find_worst(verify, &worst);
+	const bool is_copied = holds || (options->has_tolerance && worst > options->tolerance);
+	return al_format(arena, "%s%s%s%s%s.%s", loss ? loss : "", loss && error ? "; " : "",
+		error	       ? loss ? error : al_say_capital(arena, error)
+				 : loss ? ""
+			       : "No module was compressed",
+		error ? say_tolerance(arena, options, worst) : "",
+		is_copied ? "" : "; what was to be copied differs, as the notes say",
+		loss || !error ? "" : " What that costs the model, --tokens measures.");
+}
