@@ -285,6 +285,17 @@ static bool names_any(const struct cJSON *with, const char *value)
 	return false;
 }
 
+/* "2/3" is a number and no path. */
+static bool is_arithmetic(const char *value)
+{
+	return value[strspn(value, "0123456789.+-*/() ")] == '\0';
+}
+
+static bool can_be_derived(const struct al_binder *b, const char *value)
+{
+	return b->map->scenario || b->map->n_tables > 0 || is_arithmetic(value);
+}
+
 static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 {
 	static const char *const keys[] = {"with"};
@@ -292,11 +303,30 @@ static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 
 	for (size_t i = 0; i < paper->n_claims; i++) {
 		const struct al_paper_claim *claim = &paper->claims[i];
+		if (!can_be_derived(b, claim->value)) {
+			al_binder_add_gap(b, claim->line,
+				al_format(b->arena, "\\claim{%s}: only a map says what \"%s\" is",
+					claim->printed, claim->value));
+			continue;
+		}
 		al_binder_begin_claim(b, claim->line, claim->printed, NULL);
-		if (with && names_any(with, claim->value))
+		if (is_arithmetic(claim->value))
+			al_text_add(&b->claims, ",\"with\":{}");
+		else if (with && names_any(with, claim->value))
 			al_paper_map_keep(b->map->doc.root, keys, 1, &b->claims);
 		al_binder_end_claim(b, claim->value);
 	}
+}
+
+/* Those of a scenario of the author's own are put to that one. */
+static void bind_annotated_apart(struct al_binder *b, const struct al_paper *paper)
+{
+	struct al_text of_tables = b->claims;
+
+	b->claims = b->bound->annotated;
+	bind_annotated(b, paper);
+	b->bound->annotated = b->claims;
+	b->claims = of_tables;
 }
 
 static void put_together(struct al_binder *b, const char *title)
@@ -314,6 +344,14 @@ static void put_together(struct al_binder *b, const char *title)
 	al_text_addf(out, ",\"claims\":[%s]}", b->claims.data);
 }
 
+void al_bound_init(struct al_bound *bound)
+{
+	*bound = (struct al_bound){0};
+	al_arena_init(&bound->arena);
+	al_text_init(&bound->scenario);
+	al_text_init(&bound->annotated);
+}
+
 bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 	const struct al_paper_map *map, struct al_catalog *catalog, struct al_error *err)
 {
@@ -323,13 +361,12 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 		.catalog = catalog};
 	struct al_text *const texts[] = {&b.variants, &b.cases, &b.data, &b.tables, &b.claims};
 
-	*bound = (struct al_bound){0};
-	al_arena_init(&bound->arena);
-	al_text_init(&bound->scenario);
 	for (size_t i = 0; i < 5; i++)
 		al_text_init(texts[i]);
 	bool ok = bind_tables(&b, paper, err);
-	if (ok)
+	if (ok && map->scenario)
+		bind_annotated_apart(&b, paper);
+	else if (ok)
 		bind_annotated(&b, paper);
 	if (ok)
 		put_together(&b, paper->file);
@@ -341,5 +378,6 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 void al_bound_finish(struct al_bound *bound)
 {
 	al_text_finish(&bound->scenario);
+	al_text_finish(&bound->annotated);
 	al_arena_finish(&bound->arena);
 }

@@ -7,7 +7,7 @@
 #include "catalog/catalog.h"
 #include "paper/map.h"
 
-/* A number that can be recomputed: the claim "cN", N being its index. */
+/* A number that can be recomputed: the claim "line L (N)", N being its index. */
 struct al_paper_site {
 	size_t line;
 	const char *printed, *unit; /* unit: of the column; NULL: the number's own */
@@ -22,7 +22,8 @@ struct al_paper_gap {
 
 struct al_bound {
 	struct al_arena arena;
-	struct al_text scenario;
+	struct al_text scenario; /* of the tables that the map tells of */
+	struct al_text annotated; /* JSON: claims of \claim that are to be put to map->scenario */
 	struct al_paper_site *sites;
 	size_t n_sites, sites_room;
 	struct al_paper_gap *gaps;
@@ -30,7 +31,7 @@ struct al_bound {
 	size_t n_data; /* scores that are taken as they are */
 };
 
-/* al_bound_finish must follow either way. */
+void al_bound_init(struct al_bound *bound); /* al_bound_finish must follow */
 bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 	const struct al_paper_map *map, struct al_catalog *catalog,
 	struct al_error *err) AL_MUST_CHECK;

@@ -44,7 +44,8 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 		sizeof(*bound->sites));
 	struct al_paper_site *site = &bound->sites[bound->n_sites];
 	*site = (struct al_paper_site){.line = line, .printed = printed, .unit = unit};
-	al_list_add(&b->claims, "{\"id\":\"c", al_format(b->arena, "%zu", bound->n_sites++), "\"");
+	al_list_add(&b->claims, "{\"id\":\"",
+		al_format(b->arena, "line %zu (%zu)", line, bound->n_sites++), "\"");
 	al_text_add(&b->claims, ",\"printed\":");
 	al_json_quote(&b->claims, printed);
 	if (unit) {

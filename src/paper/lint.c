@@ -200,6 +200,7 @@ static bool judge(struct linter *l, const struct al_paper_map *map, struct al_ca
 	struct al_check_counts counts = {0};
 	struct al_scenario *scenario;
 
+	l->truths = al_new_array(l->arena, struct al_paper_truth, l->bound->n_sites + 1);
 	/* A place in it is no place in the paper. */
 	const char *file = al_format(l->arena, "%s, as a scenario", l->paper->file);
 
@@ -208,25 +209,67 @@ static bool judge(struct linter *l, const struct al_paper_map *map, struct al_ca
 		return al_in(err, "%s", map->doc.name);
 	bool ok = al_scenario_check(scenario, l->verdicts, &counts, err)
 		|| al_in(err, "%s", map->doc.name);
-	for (size_t i = 0; ok && i < l->bound->n_sites; i++)
+	for (size_t i = 0; ok && i < l->verdicts->n_rows; i++)
 		read_verdict(l, i);
 	al_scenario_destroy(scenario);
 	return ok;
 }
 
-/* Without a map tables are only named. */
-static void name_tables(struct al_bound *bound, const struct al_paper *paper)
+/* \claim's values are the author's scenario's. */
+static bool judge_annotated(struct linter *l, const struct al_paper_map *map,
+	struct al_catalog *catalog, struct al_scenario **scenario, struct al_error *err)
 {
-	*bound = (struct al_bound){0};
-	al_arena_init(&bound->arena);
-	al_text_init(&bound->scenario);
-	bound->gaps = al_new_array(&bound->arena, struct al_paper_gap, paper->n_tables + 1);
-	for (size_t i = 0; i < paper->n_tables; i++)
-		if (paper->tables[i].n_rows > 0)
-			bound->gaps[bound->n_gaps++] =
-				(struct al_paper_gap){paper->tables[i].rows[0].line,
-					al_format(&bound->arena, "table %zu stands in no map",
-						i + 1)};
+	struct al_check_counts counts = {0};
+	const size_t n_before = l->verdicts->n_rows;
+
+	if (!al_paper_open_scenario(scenario, catalog, map->scenario, l->bound->annotated.data, err)
+		|| !al_scenario_check(*scenario, l->verdicts, &counts, err))
+		return al_in(err, "%s", map->doc.name);
+	for (size_t i = n_before; i < l->bound->n_sites; i++)
+		read_verdict(l, i);
+	return true;
+}
+
+static bool read_ledgers(struct linter *l, const struct al_paper_map *map,
+	struct al_scenario *scenario, struct al_error *err)
+{
+	struct al_paper_ledgers ledgers;
+
+	if (!al_paper_read_ledgers(l->paper, scenario, map->scenario, l->arena, &ledgers, err))
+		return false;
+	for (size_t i = 0; i < ledgers.n_findings; i++)
+		add_finding(l, ledgers.findings[i]);
+	l->counts->numbers += ledgers.n_right + ledgers.n_wrong;
+	l->counts->verdicts[AL_REPRODUCED] += ledgers.n_right;
+	l->counts->verdicts[AL_INCONSISTENT] += ledgers.n_wrong;
+	l->counts->gaps += ledgers.n_findings - ledgers.n_wrong;
+	return true;
+}
+
+static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_catalog *catalog,
+	struct al_error *err)
+{
+	struct al_scenario *scenario = NULL;
+
+	bool ok = al_paper_bind(l->bound, l->paper, map, catalog, err)
+		&& judge(l, map, catalog, err)
+		&& (!map->scenario || judge_annotated(l, map, catalog, &scenario, err))
+		&& read_ledgers(l, map, scenario, err);
+	al_scenario_destroy(scenario);
+	return ok;
+}
+
+/* Without a map tables are only named. */
+static bool lint_without(struct linter *l, struct al_catalog *catalog, struct al_error *err)
+{
+	static const char nothing[] = "{\"tables\":[]}";
+	struct al_paper_map map;
+
+	if (!al_paper_map_parse(&map, "no map", nothing, strlen(nothing), err))
+		return false;
+	bool ok = lint_by(l, &map, catalog, err);
+	al_paper_map_finish(&map);
+	return ok;
 }
 
 bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
@@ -239,17 +282,11 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 		.bound = &bound,
 		.verdicts = &verdicts,
 		.counts = counts};
-	bool ok = true;
 
-	if (map)
-		ok = al_paper_bind(&bound, paper, map, catalog, err);
-	else
-		name_tables(&bound, paper);
+	al_bound_init(&bound);
 	l.arena = &bound.arena;
-	l.truths = al_new_array(l.arena, struct al_paper_truth, bound.n_sites + 1);
 	al_check_table_init(&verdicts);
-	if (ok && map)
-		ok = judge(&l, map, catalog, err);
+	bool ok = map ? lint_by(&l, map, catalog, err) : lint_without(&l, catalog, err);
 	if (ok) {
 		read_prose(&l);
 		read_gaps(&l);

@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "paper/bind.h"
+#include "scenario/scenario.h"
 
 struct al_lint_counts {
 	size_t numbers; /* that were recomputed */
@@ -55,6 +56,22 @@ void al_paper_read_prose(const struct al_paper *paper, const struct al_paper_tru
 
 /* Do two numbers differ by one digit, or by two neighbours that changed places? */
 bool al_paper_is_slip(const char *a, const char *b);
+
+/* ---- ledger.c ---- */
+
+/* The scenario of a file, to which claims are added: JSON objects, the first of its verdicts. */
+bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
+	const char *claims, struct al_error *err) AL_MUST_CHECK;
+
+/* Each \ledger{PATH}: what the numbers.tex that the paper inputs prints there, beside what the
+ * scenario gives now. `scenario` may be NULL, then none is read. */
+struct al_paper_ledgers {
+	struct al_paper_finding *findings; /* wrong ones and those that are not read */
+	size_t n_findings, room, n_right, n_wrong;
+};
+bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *scenario,
+	const char *scenario_file, struct al_arena *arena, struct al_paper_ledgers *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- draft.c ---- */
 

@@ -127,9 +127,10 @@ static bool read_table(struct al_paper_map *map, const struct cJSON *node,
 
 static bool read_tables(struct al_paper_map *map, struct al_error *err)
 {
-	const struct cJSON *list;
+	const struct cJSON *list = NULL;
 
-	if (!al_json_get_node(&map->doc, map->doc.root, "tables", AL_JSON_ARRAY, true, &list, err))
+	if (!al_json_get_node(&map->doc, map->doc.root, "tables", AL_JSON_ARRAY, !map->scenario,
+		    &list, err))
 		return false;
 	if (al_json_size(list) > AL_PAPER_MOST_TABLES)
 		return al_json_fail(&map->doc, list, err, "more than %d tables",
@@ -162,15 +163,28 @@ static bool read_names(struct al_paper_map *map, struct al_error *err)
 	return true;
 }
 
+/* A path of its own stays; others start where the map is. */
+static bool read_scenario(struct al_paper_map *map, struct al_error *err)
+{
+	const char *slash = strrchr(map->doc.name, '/');
+
+	if (!al_json_get_text(&map->doc, map->doc.root, "scenario", false, &map->scenario, err))
+		return false;
+	if (map->scenario && *map->scenario != '/' && slash)
+		map->scenario = al_format(&map->arena, "%.*s/%s", (int)(slash - map->doc.name),
+			map->doc.name, map->scenario);
+	return true;
+}
+
 static bool read_all(struct al_paper_map *map, struct al_error *err)
 {
 	static const char *const known[] = {"title", "model", "set", "basis", "recipe", "names",
-		"with", "tables"};
+		"with", "scenario", "tables"};
 
 	return al_json_expect(&map->doc, map->doc.root, AL_JSON_OBJECT, err)
 		&& al_json_only(&map->doc, map->doc.root, known, sizeof(known) / sizeof(*known),
 			err)
-		&& read_names(map, err) && read_tables(map, err);
+		&& read_scenario(map, err) && read_names(map, err) && read_tables(map, err);
 }
 
 static bool finish_reading(struct al_paper_map *map, struct al_error *err)

@@ -10,7 +10,9 @@
  * `per`, `baseline`, `retention`, `elasticity`, `substitute`, `order` and `against`; `symbols` are
  * the letters of its polynomials. `names` says what a label in the paper is called
  * here: a variant or a model; a label that is called so already needs none. `with` are names for
- * \claim, whose values are formulas over them or paths. `table` counts the paper's tables from 1,
+ * \claim, whose values are formulas over them or paths. `scenario` is the file, seen from the map's
+ * folder, whose numbers \ledger{PATH} prints and \claim's paths name; without it these are paths of
+ * the map's own tables. `table` counts the paper's tables from 1,
  * and `columns` has a word for each of their columns:
  *
  *   skip              not looked at
@@ -67,6 +69,7 @@ struct al_paper_name {
 struct al_paper_map {
 	struct al_arena arena;
 	struct al_json doc;
+	const char *scenario; /* the path of its file; NULL: none */
 	struct al_paper_name *names;
 	size_t n_names;
 	struct al_paper_binding *tables;

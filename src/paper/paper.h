@@ -6,6 +6,7 @@
  *   map       what a reader says of the tables: their columns, their model
  *   bind      tables and map into a scenario, each number of which is a claim: rows here, their
  *             cells in cells.c, columns of scores in metrics.c
+ *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
  *   prose     numbers in running text that are a slip for one of the tables
  *   lint      all of it, and the lines of the answer
  *   draft     a map to begin with */
@@ -39,6 +40,17 @@ struct al_paper_claim {
 	const char *printed, *value;
 };
 
+/* \ledger{PATH} or \input{FILE}: a macro of one argument */
+struct al_paper_macro {
+	size_t line;
+	const char *argument;
+};
+
+struct al_paper_macros {
+	struct al_paper_macro *items;
+	size_t n, room;
+};
+
 struct al_paper_line {
 	const char *text; /* not ended by a NUL */
 	size_t length;
@@ -55,6 +67,7 @@ struct al_paper {
 	size_t n_tables, tables_room;
 	struct al_paper_claim *claims;
 	size_t n_claims, claims_room;
+	struct al_paper_macros ledgers, inputs;
 };
 
 /* Does the name end as a paper's does? */
@@ -90,7 +103,7 @@ struct al_paper_row *al_paper_add_row(struct al_paper *paper, struct al_paper_ta
 void al_paper_add_cell(struct al_paper *paper, struct al_paper_table *table,
 	struct al_paper_row *row, const char *text, size_t length);
 
-/* All \claim of a LaTeX text, whose braces are balanced (claims.c). */
+/* All \claim, \ledger and \input of a LaTeX text, whose braces are balanced (claims.c). */
 void al_paper_find_claims(struct al_paper *paper);
 
 #endif

@@ -1,0 +1,232 @@
+/* Numbers that \ledger{PATH} prints: the scenario's, by way of the numbers.tex that `run` wrote. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "paper/lint.h"
+#include "report/numbers.h"
+
+/* ---- the author's scenario ---- */
+
+/* Claims stand before those that the scenario has itself, or first of all. */
+static bool add_claims(struct al_text *out, const char *path, const struct al_text *text,
+	const char *claims, struct al_error *err)
+{
+	struct al_json doc;
+
+	if (!al_json_parse(&doc, path, text->data, text->length, err))
+		return false;
+	const struct cJSON *own = al_json_get(doc.root, "claims");
+	const char *place = al_json_place(&doc, own ? own : doc.root) + 1;
+	const char *comma = *claims && al_json_size(own ? own : doc.root) > 0 ? "," : "";
+
+	al_text_add_bytes(out, doc.text, (size_t)(place - doc.text));
+	if (own)
+		al_text_addf(out, "%s%s", claims, comma);
+	else if (*claims)
+		al_text_addf(out, "\"claims\":[%s]%s", claims, comma);
+	al_text_add(out, place);
+	al_json_finish(&doc);
+	return true;
+}
+
+/* The scenario as it stands, whose faults have their places, then with the claims. */
+static bool parse(struct al_scenario **out, struct al_arena *arena, struct al_catalog *catalog,
+	const char *path, const struct al_text *text, const char *claims, struct al_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = slash ? al_strndup(arena, path, (size_t)(slash - path)) : ".";
+	struct al_text with_claims;
+
+	if (!al_scenario_parse(out, catalog, "paper", path, folder, text->data, text->length, err))
+		return false;
+	if (!*claims)
+		return true;
+	al_scenario_destroy(*out);
+	*out = NULL;
+	al_text_init(&with_claims);
+	bool ok = add_claims(&with_claims, path, text, claims, err)
+		&& al_scenario_parse(out, catalog, "paper",
+			al_format(arena, "%s with the paper's claims", path), folder,
+			with_claims.data, with_claims.length, err);
+	al_text_finish(&with_claims);
+	return ok;
+}
+
+bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
+	const char *claims, struct al_error *err)
+{
+	struct al_text text;
+	struct al_arena arena;
+
+	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
+		return false;
+	al_arena_init(&arena);
+	bool ok = parse(out, &arena, catalog, path, &text, claims, err);
+	al_arena_finish(&arena);
+	al_text_finish(&text);
+	return ok;
+}
+
+/* ---- definitions ---- */
+
+struct definition {
+	const char *path, *text;
+};
+
+struct definitions {
+	struct al_arena *arena;
+	struct definition *items; /* sorted by path */
+	size_t n, room;
+};
+
+/* \expandafter\def\csname ledger@PATH\endcsname{TEXT}, a line each, as `run` writes them. */
+static void add_definition(struct definitions *all, const char *line, size_t length)
+{
+	static const char before[] = "\\expandafter\\def\\csname ledger@";
+	static const char between[] = "\\endcsname{";
+	const char *text = al_strndup(all->arena, line, length);
+
+	if (strncmp(text, before, strlen(before)) != 0)
+		return;
+	const char *path = text + strlen(before);
+	const char *middle = strstr(path, between), *end = strrchr(path, '}');
+	if (!middle || !end || end < middle + strlen(between))
+		return;
+	const char *value = middle + strlen(between);
+	all->items = al_grow(all->arena, all->items, all->n, &all->room, sizeof(*all->items));
+	all->items[all->n++] = (struct definition){al_strndup(all->arena, path,
+							   (size_t)(middle - path)),
+		al_paper_plain(all->arena, value, (size_t)(end - value))};
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct definition *left = a, *right = b;
+
+	return strcmp(left->path, right->path);
+}
+
+static void read_definitions(struct definitions *all, const char *text, size_t length)
+{
+	const char *end = text + length;
+
+	while (text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		add_definition(all, text, (size_t)((stop ? stop : end) - text));
+		text = stop ? stop + 1 : end;
+	}
+	if (all->n > 1)
+		qsort(all->items, all->n, sizeof(*all->items), by_path);
+}
+
+static const char *find_definition(const struct definitions *all, const char *path)
+{
+	const struct definition key = {.path = path};
+	const struct definition *found = all->n
+		? bsearch(&key, all->items, all->n, sizeof(*all->items), by_path)
+		: NULL;
+
+	return found ? found->text : NULL;
+}
+
+/* What the scenario gives now: all that `run` would write. */
+static bool define_anew(struct definitions *now, struct al_scenario *scenario, struct al_error *err)
+{
+	struct al_text text;
+	bool ok = true;
+
+	al_text_init(&text);
+	for (size_t i = 0; ok && i < al_scenario_n_own_tables(scenario); i++) {
+		struct al_table table;
+		ok = al_scenario_table(scenario, i, &table, err);
+		if (ok) {
+			al_numbers_add_latex(&text, &table);
+			al_table_finish(&table);
+		}
+	}
+	if (ok)
+		read_definitions(now, text.data, text.length);
+	al_text_finish(&text);
+	return ok;
+}
+
+/* The files of \input, beside the paper; TeX adds ".tex". One that isn't there is none of ours. */
+static bool read_inputs(struct definitions *then, const struct al_paper *paper,
+	struct al_error *err)
+{
+	const char *slash = strrchr(paper->file, '/');
+	const int folder = slash ? (int)(slash - paper->file) + 1 : 0;
+
+	for (size_t i = 0; i < paper->inputs.n; i++) {
+		const char *name = paper->inputs.items[i].argument;
+		const char *path = al_format(then->arena, "%.*s%s%s", *name == '/' ? 0 : folder,
+			paper->file, name, al_ends_with(name, ".tex") ? "" : ".tex");
+		struct al_text text;
+		if (access(path, F_OK) != 0)
+			continue;
+		if (!al_file_read(&text, path, AL_PAPER_LIMIT, err))
+			return al_in(err, "%s:%zu", paper->file, paper->inputs.items[i].line);
+		read_definitions(then, text.data, text.length);
+		al_text_finish(&text);
+	}
+	return true;
+}
+
+/* ---- beside each other ---- */
+
+static struct al_paper_finding *add(struct al_paper_ledgers *out, struct al_arena *arena,
+	const struct al_paper_macro *macro)
+{
+	out->findings = al_grow(arena, out->findings, out->n_findings, &out->room,
+		sizeof(*out->findings));
+	out->findings[out->n_findings] = (struct al_paper_finding){.line = macro->line,
+		.printed = al_format(arena, "\\ledger{%s}", macro->argument)};
+	return &out->findings[out->n_findings++];
+}
+
+static void compare(struct al_paper_ledgers *out, const struct definitions *then,
+	const struct definitions *now, const char *scenario_file,
+	const struct al_paper_macro *macro)
+{
+	const char *printed = find_definition(then, macro->argument);
+	const char *right = find_definition(now, macro->argument);
+
+	if (printed && right && strcmp(printed, right) == 0) {
+		out->n_right++;
+		return;
+	}
+	struct al_paper_finding *finding = add(out, now->arena, macro);
+	if (!printed && right) {
+		finding->note = "no file that the paper inputs defines it";
+		return;
+	}
+	out->n_wrong++;
+	finding->verdict = al_verdict_names[AL_INCONSISTENT];
+	finding->printed = printed ? printed : finding->printed;
+	finding->expected = right ? right : al_format(now->arena, "a number of %s", scenario_file);
+	finding->note = right
+		? al_format(now->arena, "printed from an earlier %s: run it again", scenario_file)
+		: "it has none of that path";
+}
+
+bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *scenario,
+	const char *scenario_file, struct al_arena *arena, struct al_paper_ledgers *out,
+	struct al_error *err)
+{
+	struct definitions then = {.arena = arena}, now = {.arena = arena};
+
+	*out = (struct al_paper_ledgers){0};
+	if (paper->ledgers.n == 0)
+		return true;
+	if (scenario && (!define_anew(&now, scenario, err) || !read_inputs(&then, paper, err)))
+		return false;
+	for (size_t i = 0; i < paper->ledgers.n; i++)
+		if (scenario)
+			compare(out, &then, &now, scenario_file, &paper->ledgers.items[i]);
+		else
+			add(out, arena, &paper->ledgers.items[i])->note =
+				"only a map with a \"scenario\" says what it is";
+	return true;
+}
