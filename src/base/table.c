@@ -55,6 +55,11 @@ struct al_cell *al_table_add_row(struct al_table *table)
 	return row;
 }
 
+void al_table_mark_total(struct al_table *table)
+{
+	table->rows[table->n_rows - 1][0].is_total = true;
+}
+
 void al_table_note(struct al_table *table, const char *format, ...)
 {
 	char note[1024];

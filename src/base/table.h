@@ -53,6 +53,7 @@ struct al_cell {
 	enum al_cell_kind kind;
 	bool is_best; /* LaTeX sets it bold */
 	bool is_second; /* LaTeX underlines it */
+	bool is_total; /* of a row's first cell: the row is a sum of rows before it */
 	const char *text; /* TEXT: JSON and CSV keep it */
 	const char *title; /* TEXT: what people read instead; NULL: the text */
 	const char *latex; /* TEXT: LaTeX for it, ready to print; NULL: the text, escaped */
@@ -86,6 +87,9 @@ void al_table_add_columns(struct al_table *table, const struct al_column *column
 
 /* A new row of missing cells, [n_columns]. */
 struct al_cell *al_table_add_row(struct al_table *table);
+
+/* The last row is a sum of rows before it: text draws a line over it. */
+void al_table_mark_total(struct al_table *table);
 
 void al_table_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 

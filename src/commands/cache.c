@@ -177,6 +177,8 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 		}
 	if (is_there)
 		add_row(a, kind, &sum);
+	if (is_total)
+		al_table_mark_total(a->table);
 	sum_finish(&sum);
 }
 

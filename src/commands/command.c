@@ -28,7 +28,7 @@ enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 
 /* ---- options of every command ---- */
 
-static const char *const unit_words[] = {"iec", "si", "raw"};
+static const char *const unit_words[] = {"iec", "si", "raw", "exact"};
 static const char *const color_words[] = {"auto", "always", "never"};
 
 const struct al_option_row al_format_rows[] = {
@@ -46,8 +46,9 @@ const struct al_option_row al_output_rows[] = {
 
 const struct al_option_row al_display_rows[] = {
 	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
-		"units in text tables: iec (KiB), si (k, M) or raw", .words = unit_words,
-		.n_words = 3, .fallback = -1),
+		"units in tables for people: iec (KiB), si (kB), raw, or exact (with commas); "
+		"default: bytes in iec and counts exact in text, else exact",
+		.words = unit_words, .n_words = 4, .fallback = -1),
 	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN", "auto, always or never",
 		.words = color_words, .n_words = 3, .noun = "colour"),
 	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",

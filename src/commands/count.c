@@ -133,6 +133,7 @@ static void finish_rows(struct count *c, const char *variant, const struct sum *
 			total->active);
 	else
 		add_part(c, variant, "total", total);
+	al_table_mark_total(c->table);
 }
 
 /* ---- a ledger: of a whole model, of its attention, or of a block alone ---- */

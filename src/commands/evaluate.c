@@ -164,7 +164,6 @@ static void conclude_ablations(struct evaluation *e, const struct al_ablations *
 		"%s is missed least (%+.4f nats a token), %s most (%+.4f)",
 		ablation_text(table, &all->items[least], what), increase(all, least),
 		ablation_text(table, &all->items[most], what), increase(all, most));
-	al_table_note(table, "%s", said);
 	e->session->style.summary = al_say_capital(&e->session->arena,
 		al_format(&e->session->arena, "%s, on these tokens.", said));
 }
@@ -242,9 +241,6 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 		}
 	e->last = table;
 	al_table_note(table, "an embedding is the mean of the last hidden states of all tokens");
-	if (embeddings->cols > 1)
-		al_table_note(table, "sequences %zu and %zu (counted from 0) are closest: %.4f",
-			best[0], best[1], cosine(embeddings, best[0], best[1]));
 	e->session->style.summary = embeddings->cols > 1
 		? al_format(&e->session->arena,
 			"Of %zu sequences %zu and %zu (counted from 0) are closest, with cosine "

@@ -206,6 +206,7 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 		al_exact_add(total->flops, rows[i].flops);
 	}
 	add_row(a, AL_N_STATES, "total", total);
+	al_table_mark_total(a->table);
 }
 
 static void add_notes(struct al_table *table, const struct al_question *q,

@@ -99,20 +99,27 @@ static void add_columns(struct inspection *inspection)
 {
 	struct al_table *table = inspection->table;
 
-	al_table_add_column(table, (struct al_column){.key = "name", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "dtype"});
-	al_table_add_column(table, (struct al_column){.key = "shape"});
 	al_table_add_column(table,
-		(struct al_column){.key = "bytes", .unit = "B", .quantity = AL_QUANTITY_BYTES});
+		(struct al_column){.key = "name", .title = "Tensor", .is_key = true});
+	al_table_add_column(table, (struct al_column){.key = "dtype", .title = "Format"});
+	al_table_add_column(table, (struct al_column){.key = "shape", .title = "Shape"});
+	al_table_add_column(table,
+		(struct al_column){.key = "bytes",
+			.title = "Size",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES});
 	if (inspection->shows_files)
-		al_table_add_column(table, (struct al_column){.key = "file"});
+		al_table_add_column(table, (struct al_column){.key = "file", .title = "File"});
 	if (!inspection->shows_values)
 		return;
-	al_table_add_column(table, (struct al_column){.key = "min", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "max", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "mean", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "min", .title = "Smallest", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "max", .title = "Largest", .digits = AL_DIGITS_ALL});
+	al_table_add_column(table,
+		(struct al_column){.key = "mean", .title = "Mean", .digits = AL_DIGITS_ALL});
 	al_table_add_column(table, (struct al_column){.key = "nan", .title = "NaN"});
-	al_table_add_column(table, (struct al_column){.key = "inf", .title = "infinite"});
+	al_table_add_column(table, (struct al_column){.key = "inf", .title = "Infinite"});
 }
 
 static void set_values(struct inspection *inspection, struct al_cell *cell,

@@ -177,6 +177,7 @@ static void add_states(struct answer *a, const struct al_training_figures *figur
 		if (al_training_is_known(figures, state))
 			al_cell_set_exact(table, &row[1], figures->values[state]);
 	}
+	al_table_mark_total(table);
 }
 
 static bool answer_by_state(struct answer *a, struct al_error *err)

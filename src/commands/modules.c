@@ -4,15 +4,15 @@
 static void add_columns(struct al_table *table)
 {
 	static const struct al_column columns[] = {
-		{.key = "module", .is_key = true},
-		{.key = "layer", .digits = AL_DIGITS_ALL},
-		{.key = "attention"},
-		{.key = "variant"},
-		{.key = "n_heads", .title = "heads", .digits = AL_DIGITS_ALL},
-		{.key = "n_kv_heads", .title = "kv heads", .digits = AL_DIGITS_ALL},
-		{.key = "d_head", .title = "width", .digits = AL_DIGITS_ALL},
-		{.key = "d_value", .title = "of values", .digits = AL_DIGITS_ALL},
-		{.key = "positions"},
+		{.key = "module", .title = "Module", .is_key = true},
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
+		{.key = "attention", .title = "Attention"},
+		{.key = "variant", .title = "Variant"},
+		{.key = "n_heads", .title = "Heads", .digits = AL_DIGITS_ALL},
+		{.key = "n_kv_heads", .title = "KV heads", .digits = AL_DIGITS_ALL},
+		{.key = "d_head", .title = "Width", .digits = AL_DIGITS_ALL},
+		{.key = "d_value", .title = "Of values", .digits = AL_DIGITS_ALL},
+		{.key = "positions", .title = "Positions"},
 	};
 
 	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));

@@ -158,6 +158,7 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 	for (size_t i = 0; i < n_sums; i++)
 		add_sum(table, &sums[i]);
 	add_sum(table, &all);
+	al_table_mark_total(table);
 	return true;
 }
 

@@ -36,13 +36,16 @@ static bool has_fixed_scale(const struct al_column *column)
 static const struct ladder *chosen_ladder(const struct al_style *style,
 	const struct al_column *column)
 {
-	bool scales = style->units == AL_UNITS_IEC || style->units == AL_UNITS_SI;
+	const bool is_readable = style->units == AL_UNITS_READABLE;
+	const enum al_units units = is_readable ? AL_UNITS_IEC : style->units;
+	const bool scales = units == AL_UNITS_IEC || units == AL_UNITS_SI;
 
-	if (!scales || has_fixed_scale(column))
+	if (!scales || has_fixed_scale(column)
+		|| (is_readable && column->quantity == AL_QUANTITY_COUNT))
 		return NULL;
 	for (const struct ladder *l = ladders; l < ladders + N_LADDERS; l++)
 		if (l->quantity == column->quantity
-			&& (l->units == AL_UNITS_DEFAULT || l->units == style->units))
+			&& (l->units == AL_UNITS_DEFAULT || l->units == units))
 			return l;
 	return NULL;
 }

@@ -7,10 +7,17 @@
 #include "base/table.h"
 #include "base/text.h"
 
-enum al_units { AL_UNITS_DEFAULT, AL_UNITS_IEC, AL_UNITS_SI, AL_UNITS_RAW };
+enum al_units {
+	AL_UNITS_DEFAULT, /* exact; in text bytes and FLOPs as with READABLE */
+	AL_UNITS_IEC,
+	AL_UNITS_SI,
+	AL_UNITS_RAW, /* exact, without commas */
+	AL_UNITS_EXACT, /* all digits, with thousands commas */
+	AL_UNITS_READABLE, /* bytes in KiB, MiB ..., FLOPs in MFLOP ..., counts exact */
+};
 
 struct al_style {
-	enum al_units units; /* people's formats only; default: exact, with thousands commas */
+	enum al_units units; /* people's formats only */
 	size_t width; /* text: fold wider tables into parts; 0: no limit */
 	bool color; /* text: bold headings */
 	const char *command; /* JSON: "command"; NULL leaves the key out */

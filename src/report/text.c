@@ -266,10 +266,47 @@ static void write_groups(const struct sheet *sheet, const struct part *part, str
 	end_line(line);
 }
 
+/* The line over a sum, under the numbers. */
+static void write_rule(const struct sheet *sheet, const struct part *part, struct line *line)
+{
+	for (size_t i = 0; i < part->n; i++) {
+		line->spaces += i ? GAP : 0;
+		if (!sheet->is_number[part->columns[i]]) {
+			line->spaces += part->widths[i];
+			continue;
+		}
+		al_text_add_repeated(line->out, ' ', line->spaces);
+		al_text_add_repeated(line->out, '-', part->widths[i]);
+		line->spaces = 0;
+	}
+	end_line(line);
+}
+
+/* A row alone needs no line under it. */
+static bool sums_several(const struct al_table *table, size_t total)
+{
+	return total > 1 && !table->rows[total - 1][0].is_total
+		&& !table->rows[total - 2][0].is_total;
+}
+
+static void write_rows(const struct sheet *sheet, const struct part *part, struct line *line)
+{
+	for (size_t row = 0; row < sheet->table->n_rows; row++) {
+		const bool is_total = sheet->table->rows[row][0].is_total;
+		if (is_total && sums_several(sheet->table, row))
+			write_rule(sheet, part, line);
+		if (is_total && sheet->style->color)
+			al_text_add(line->out, bold);
+		write_cells(sheet, part, sheet->cells + row * sheet->table->n_columns, line);
+		if (is_total && sheet->style->color)
+			al_text_add(line->out, plain);
+		end_line(line);
+	}
+}
+
 static void write_part(const struct sheet *sheet, const struct part *part, struct al_text *out)
 {
 	struct line line = {out, 0};
-	size_t n_columns = sheet->table->n_columns;
 
 	al_text_add(out, sheet->style->color ? bold : "");
 	if (part->has_groups)
@@ -282,10 +319,7 @@ static void write_part(const struct sheet *sheet, const struct part *part, struc
 		al_text_add_repeated(out, '-', part->widths[i]);
 	}
 	end_line(&line);
-	for (size_t row = 0; row < sheet->table->n_rows; row++) {
-		write_cells(sheet, part, sheet->cells + row * n_columns, &line);
-		end_line(&line);
-	}
+	write_rows(sheet, part, &line);
 }
 
 static void write_parts(const struct sheet *sheet, struct al_arena *arena, struct al_text *out)
@@ -309,10 +343,35 @@ static void write_parts(const struct sheet *sheet, struct al_arena *arena, struc
 	}
 }
 
-/* A note, broken between words where it is wider than the page. */
+/* The bracket in which a text ends, "(Ainslie et al. 2023 ...)"; NULL: there is none. */
+static const char *last_bracket(const char *text)
+{
+	size_t open = 0, at = strlen(text);
+
+	if (at == 0 || text[at - 1] != ')')
+		return NULL;
+	while (at > 0) {
+		open += text[--at] == ')';
+		if (text[at] == '(' && --open == 0)
+			return at > 1 && text[at - 1] == ' ' ? text + at : NULL;
+	}
+	return NULL;
+}
+
+/* A note, broken between words where it is wider than the page: a source in brackets at its end
+ * gets a line of its own. */
 static void write_note(const char *note, size_t page, struct al_arena *arena, struct al_text *out)
 {
-	add_broken(out, note, 0, GAP, page, arena);
+	const char *source = page > 0 && al_text_columns(note) > page ? last_bracket(note) : NULL;
+
+	if (!source) {
+		add_broken(out, note, 0, GAP, page, arena);
+		al_text_add(out, "\n");
+		return;
+	}
+	add_broken(out, al_strndup(arena, note, (size_t)(source - note) - 1), 0, GAP, page, arena);
+	al_text_add(out, "\n  ");
+	add_broken(out, source, GAP, GAP, page, arena);
 	al_text_add(out, "\n");
 }
 
@@ -351,9 +410,13 @@ static void write_summary(const struct al_style *style, struct al_text *out)
 	al_arena_finish(&arena);
 }
 
-static void write_text(const struct al_style *style, const struct al_table *const *tables,
+static void write_text(const struct al_style *asked, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out)
 {
+	struct al_style own = *asked, *style = &own;
+
+	if (own.units == AL_UNITS_DEFAULT)
+		own.units = AL_UNITS_READABLE;
 	for (size_t i = 0; i < n_tables; i++) {
 		al_text_add(out, i ? "\n" : "");
 		write_table(style, tables[i], out);

@@ -10,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static const struct al_style plain_style;
+static const struct al_style plain_style = {.units = AL_UNITS_EXACT};
 
 /* Sets a cell to a printed decimal and its spread (NULL: none). */
 static void set_decimal(struct al_table *table, struct al_cell *cell, const char *value,
@@ -118,7 +118,7 @@ static void writes_text(void **state)
 static void folds_text_at_the_width(void **state)
 {
 	(void)state;
-	check_table("text", &(struct al_style){.width = 80},
+	check_table("text", &(struct al_style){.units = AL_UNITS_EXACT, .width = 80},
 		"Costs of W_O, 100% | exact\n"
 		"\n"
 		"                      Memory & cache                   GLUE\n"
@@ -405,7 +405,7 @@ static void writes_titles_for_people(void **state)
 static void writes_bold_headings_in_color(void **state)
 {
 	(void)state;
-	check_table("text", &(struct al_style){.width = 40, .color = true},
+	check_table("text", &(struct al_style){.units = AL_UNITS_EXACT, .width = 40, .color = true},
 		"\033[1mCosts of W_O, 100% | exact\033[0m\n"
 		"\n"
 		"\033[1m         Memory & cache\n"
@@ -489,6 +489,10 @@ static const struct reading {
 	{"2500000000", "2.50 GFLOP", "x", {FLOPS, ALL}, AL_UNITS_IEC},
 	{"0", "0 B", "x", {BYTES, ALL}, AL_UNITS_SI},
 	{"4096", "4,096", "x", {ALL}, AL_UNITS_SI},
+	{"14155776", "13.50 MiB", "x", {BYTES, ALL}, AL_UNITS_READABLE},
+	{"2500000000", "2.50 GFLOP", "x", {FLOPS, ALL}, AL_UNITS_READABLE},
+	{"28311552", "28,311,552", "x", {COUNTED, ALL}, AL_UNITS_READABLE},
+	{"14155776", "14,155,776", "x (bytes)", {BYTES, ALL}, AL_UNITS_EXACT},
 	/* a title that says it already */
 	{"1", "1", "tokens", {.title = "tokens", .unit = "tokens", ALL}, AL_UNITS_DEFAULT},
 	{"1", "1", "Memory (MB)", {.title = "Memory (MB)", .scale = "MB", ALL}, AL_UNITS_DEFAULT},
@@ -656,6 +660,48 @@ static void finds_writers(void **state)
 		"or .md)");
 }
 
+/* A line over a sum, bytes as people read them, and a source on a line of its own. */
+static void marks_totals_and_sources(void **state)
+{
+	static const struct al_column columns[] = {
+		{.key = "part", .is_key = true},
+		{.key = "bytes",
+			.unit = "B",
+			.quantity = AL_QUANTITY_BYTES,
+			.digits = AL_DIGITS_ALL},
+	};
+	struct al_table table;
+
+	(void)state;
+	al_table_init(&table, "t", "");
+	al_table_add_columns(&table, columns, 2);
+	for (int i = 1; i <= 5; i++) {
+		struct al_cell *row = al_table_add_row(&table);
+		const bool is_total = i == 3 || i == 5;
+		al_cell_set_text(&table, &row[0], is_total ? "total" : "cache");
+		al_cell_set_int(&table, &row[1], 1536);
+		if (is_total)
+			al_table_mark_total(&table);
+	}
+	al_table_note(&table, "recipe: zero (Rajbhandari et al. (2020))");
+	al_table_note(&table, "one (two) three");
+	const struct al_table *const tables[] = {&table};
+	check_written("text", &(struct al_style){.width = 30}, tables, 1,
+		"part      bytes\n"
+		"-----  --------\n"
+		"cache  1.50 KiB\n"
+		"cache  1.50 KiB\n"
+		"       --------\n"
+		"total  1.50 KiB\n"
+		"cache  1.50 KiB\n"
+		"total  1.50 KiB\n"
+		"\n"
+		"recipe: zero\n"
+		"  (Rajbhandari et al. (2020))\n"
+		"one (two) three\n");
+	al_table_finish(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -676,6 +722,7 @@ int main(void)
 		cmocka_unit_test(displays_reals),
 		cmocka_unit_test(writes_what_is_empty),
 		cmocka_unit_test(lays_out_narrow_text),
+		cmocka_unit_test(marks_totals_and_sources),
 		cmocka_unit_test(finds_writers),
 	};
 
